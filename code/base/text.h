@@ -1,0 +1,54 @@
+/* text.h -- text built in a fixed piece of memory
+ *
+ * For what may not call stdio (a signal handler, a malloc) and for what must be fast (a line for each of
+ * millions of events).  A Text never grows: what does not fit is cut, and `overflow` says so.
+ *
+ * Always true: base <= next <= limit; one byte behind limit belongs to the Text, so that TextTerminate fits.
+ *
+ * Design: design/house.md .text      Tests: test/basetest.c
+ */
+#ifndef BASE_TEXT_H
+#define BASE_TEXT_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "types.h"
+
+typedef struct TextStruct {
+  char *base;    /* first byte */
+  char *next;    /* where the next byte goes */
+  char *limit;   /* one behind the last that may be written */
+  Bool overflow; /* something was cut */
+} TextStruct, *Text;
+
+/* TextInit -- an empty text in `size` (at least 1) bytes at `room`, which the caller owns */
+static inline void TextInit(Text text, char *room, Size size)
+{
+  text->base = text->next = room;
+  text->limit = room + size - 1;
+  text->overflow = FALSE;
+}
+
+#define TextLength(text) ((Size)((text)->next - (text)->base))
+#define TextRoom(text)   ((Size)((text)->limit - (text)->next))
+
+/* Each appends to `text`; none allocates, locks or fails otherwise than by cutting. */
+extern void TextBytes(Text text, const char *bytes, Size size);
+extern void TextString(Text text, const char *string);
+extern void TextChar(Text text, char c);
+extern void TextDecimal(Text text, uint64_t n);
+extern void TextSigned(Text text, int64_t n);
+extern void TextHex(Text text, uint64_t n);                        /* 0x and no leading zeros */
+extern void TextPadded(Text text, uint64_t n, unsigned digits);    /* decimal, leading zeros */
+extern void TextDouble(Text text, double d);                       /* shortest that reads back the same */
+extern void TextQuoted(Text text, const char *bytes, Size size);   /* in double quotes with C escapes */
+
+/* TextTerminate -- a NUL behind the text, not counted; returns the text as a string */
+extern char *TextTerminate(Text text);
+
+/* TextPutDecimal, TextPutHex -- the digits of `n` at `p`, unchecked, for callers that have made sure of room:
+ * at most 20 and 16 bytes.  Return the place behind the last digit. */
+extern char *TextPutDecimal(char *p, uint64_t n);
+extern char *TextPutHex(char *p, uint64_t n);
+
+#endif /* BASE_TEXT_H */

@@ -1,0 +1,60 @@
+/* types.h -- the words that every room speaks
+ *
+ * Word is as wide as a pointer.  Addr is an address that is managed, not dereferenced here:
+ * a pointer to a struct that is never completed, so that it mixes with nothing by accident.
+ * The world's failures are a Res; our own mistakes are AVERs (aver.h).
+ *
+ * Design: design/house.md .words      Tests: test/basetest.c
+ */
+#ifndef BASE_TYPES_H
+#define BASE_TYPES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+typedef uintptr_t Word;
+typedef struct AddrStruct *Addr;
+typedef size_t Size;   /* bytes */
+typedef size_t Count;  /* how many of something */
+typedef size_t Index;  /* which of several, from 0 */
+typedef unsigned Bool;
+
+#ifndef TRUE
+#define TRUE  1u
+#define FALSE 0u
+#endif
+
+#define WORD_WIDTH ((unsigned)sizeof(Word) * 8u) /* bits */
+
+/* Res -- what the world did.  ResOK is zero, so `if (res != ResOK)` reads as "failed". */
+typedef enum Res {
+  ResOK = 0,
+  ResFAIL,     /* something failed that no other code names */
+  ResRESOURCE, /* a resource other than memory ran out (blocks, slots, threads) */
+  ResMEMORY,   /* no memory or no address space */
+  ResLIMIT,    /* a stated limit was reached */
+  ResUNIMPL,   /* not available on this platform */
+  ResIO,       /* input or output failed; errno says why where it was a system call */
+  ResFORMAT,   /* bytes from outside that are not what they claim to be */
+  ResVERSION,  /* a format or registry that this build does not know */
+  ResPARAM,    /* an argument from outside that cannot be meant */
+  ResEND,      /* nothing more to read: not an error */
+  ResLIMITED   /* number of codes; not a result */
+} Res;
+
+/* ResName -- the code as a word for messages: "memory", "io" ...; never NULL */
+extern const char *ResName(Res res);
+
+#define UNUSED(x)      ((void)(x))
+#define LIKELY(x)      __builtin_expect(!!(x), 1)
+#define UNLIKELY(x)    __builtin_expect(!!(x), 0)
+#define ARRAY_LENGTH(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Rounding to a power of two `p`; sizes and addresses as Words. */
+#define WordAlignUp(w, p)   (((Word)(w) + ((Word)(p)-1)) & ~((Word)(p)-1))
+#define WordAlignDown(w, p) ((Word)(w) & ~((Word)(p)-1))
+#define WordIsPowerOf2(w)   ((w) != 0 && ((w) & ((w)-1)) == 0)
+
+#endif /* BASE_TYPES_H */
