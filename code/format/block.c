@@ -1,0 +1,147 @@
+/* block.c -- block headers, and walking events
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "format/block.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/aver.h"
+#include "base/crc.h"
+#include "eventdef.h"
+
+void BlockHeaderSeal(BlockHeader header)
+{
+  header->headerCrc = Crc32c(0, header, offsetof(BlockHeaderStruct, headerCrc));
+}
+
+/* blockHeaderSwap -- into the other byte order, field by field */
+static void blockHeaderSwap(BlockHeader h)
+{
+#define SWAP16(f) (h->f = __builtin_bswap16(h->f))
+#define SWAP32(f) (h->f = __builtin_bswap32(h->f))
+#define SWAP64(f) (h->f = __builtin_bswap64(h->f))
+  SWAP32(order);
+  SWAP32(size), SWAP32(rest), SWAP32(whole), SWAP32(used), SWAP32(count), SWAP32(pid), SWAP32(thread);
+  SWAP16(cpuFirst), SWAP16(cpuLast);
+  SWAP64(process);
+  SWAP32(stream);
+  SWAP64(sequence), SWAP64(before), SWAP64(discarded), SWAP64(first), SWAP64(last), SWAP64(mono);
+  SWAP32(restCrc), SWAP32(headerCrc);
+#undef SWAP16
+#undef SWAP32
+#undef SWAP64
+}
+
+static Bool blockSizesSound(BlockHeader h)
+{
+  return h->whole >= BlockMIN && h->whole <= BlockMAX && h->used <= h->whole - BlockHeaderSIZE &&
+         h->used % EventALIGN == 0 && h->rest <= BlockRestMAX && h->size <= BlockRestMAX + BlockHeaderSIZE &&
+         h->size >= h->rest + BlockHeaderSIZE && h->count <= h->used / EventALIGN &&
+         ((h->flags & BlockFlagPACKED) != 0 || h->rest == h->used) && h->first <= h->last;
+}
+
+/* blockHeaderTake -- what both kinds of reading do first: magic, order */
+static Res blockHeaderTake(BlockHeader header, Bool *swappedReturn, const void *bytes)
+{
+  memcpy(header, bytes, sizeof *header);
+  if (memcmp(header->magic, BlockMAGIC, BlockMagicSIZE) != 0)
+    return ResFORMAT;
+  *swappedReturn = header->order != BlockORDER;
+  if (*swappedReturn)
+    blockHeaderSwap(header);
+  return header->order == BlockORDER ? ResOK : ResFORMAT;
+}
+
+Res BlockHeaderRead(BlockHeader headerReturn, Bool *swappedReturn, const void *bytes)
+{
+  uint32_t crc = Crc32c(0, bytes, offsetof(BlockHeaderStruct, headerCrc));
+  Res res = blockHeaderTake(headerReturn, swappedReturn, bytes);
+
+  if (res != ResOK)
+    return res;
+  if (crc != headerReturn->headerCrc)
+    return ResFORMAT;
+  if (headerReturn->major != EventVersionMAJOR)
+    return ResVERSION;
+  return blockSizesSound(headerReturn) ? ResOK : ResFORMAT;
+}
+
+Res BlockHeaderUnsealedRead(BlockHeader headerReturn, Bool *swappedReturn, const void *bytes)
+{
+  Res res = blockHeaderTake(headerReturn, swappedReturn, bytes);
+
+  if (res != ResOK)
+    return res;
+  if (headerReturn->major != EventVersionMAJOR)
+    return ResVERSION;
+  return headerReturn->whole >= BlockMIN && headerReturn->whole <= BlockMAX ? ResOK : ResFORMAT;
+}
+
+Bool BlockHeaderCheck(BlockHeader header)
+{
+  AVER(memcmp(header->magic, BlockMAGIC, BlockMagicSIZE) == 0);
+  AVER(header->order == BlockORDER);
+  AVER(blockSizesSound(header));
+  return TRUE;
+}
+
+/* blockPad -- make [from, to) of pending room into a pad */
+static void blockPad(char *events, Size from, Size to, uint32_t time)
+{
+  while (from < to) {
+    EventHeaderStruct pad = {EventPadCODE, 0, time};
+    Size size = to - from < EventSizeMAX ? to - from : EventSizeMAX;
+    pad.length = (uint16_t)size;
+    memset(events + from, 0, size);
+    memcpy(events + from, &pad, sizeof pad);
+    from += size;
+  }
+}
+
+void BlockWalk(BlockTally tally, void *events, Size size, uint64_t first, Bool settle)
+{
+  char *base = events;
+  Size at = 0, hole = 0; /* [hole, at) is pending where hole < at */
+  uint64_t epoch = first & ~(uint64_t)0xffffffff;
+
+  tally->used = 0;
+  tally->count = tally->pending = 0;
+  tally->last = first;
+  while (at + sizeof(EventHeaderStruct) <= size) {
+    uint16_t code = __atomic_load_n((uint16_t *)(void *)(base + at), __ATOMIC_ACQUIRE);
+    EventHeaderStruct event;
+    Size eventSize;
+
+    memcpy(&event, base + at, sizeof event);
+    eventSize = EventSizeOfLength(event.length);
+    if (eventSize < sizeof event || eventSize > EventSizeMAX || at + eventSize > size) {
+      /* Zeros: room whose reserver did not come as far as its length.  Anything else is not our writing. */
+      if (code != 0 || event.length != 0)
+        break;
+      at += EventALIGN;
+      continue;
+    }
+    if (code == 0) {
+      at += eventSize;
+      continue;
+    }
+    if (hole < at) {
+      ++tally->pending;
+      if (settle)
+        blockPad(base, hole, at, (uint32_t)tally->last);
+    }
+    if (code == EventEpochCODE && eventSize >= sizeof event + sizeof epoch) {
+      memcpy(&epoch, base + at + sizeof event, sizeof epoch);
+      epoch &= ~(uint64_t)0xffffffff;
+    }
+    if (code != EventPadCODE) {
+      tally->count += code >= EventCodeFIRST;
+      if ((epoch | event.time) > tally->last)
+        tally->last = epoch | event.time;
+    }
+    at += eventSize;
+    hole = tally->used = at;
+  }
+}

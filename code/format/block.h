@@ -1,0 +1,129 @@
+/* block.h -- the bytes of an event and of a block of events
+ *
+ * A block is a header of BlockHeaderSIZE bytes and then, in memory, `used` bytes of events.  All of it is in the writer's
+ * byte order; `order` tells which.  At rest the events may be packed (pack.h), and the block is as long as it needs.
+ *
+ * An event is EventHeaderStruct and its parameters, packed, in the writer's widths; it begins at a multiple of EventALIGN and
+ * takes its length rounded up to that.  A word of zeros where an event should begin is room that was reserved and never filled.
+ *
+ * Always true (BlockHeaderCheck, and for blocks from outside BlockHeaderRead):
+ *   size >= BlockHeaderSIZE + rest;  used <= whole - BlockHeaderSIZE;  whole <= BlockMAX
+ *   first <= last where the block is sealed
+ *
+ * Design: design/format.md .block      Tests: test/formattest.c
+ */
+#ifndef FORMAT_BLOCK_H
+#define FORMAT_BLOCK_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "base/types.h"
+
+#define BlockMAGIC  "\x8fPAWblk\n" /* 8 bytes: an event block */
+#define HeaderMAGIC "\x8fPAWhdr\n" /* 8 bytes: a header block (header.h) */
+
+enum {
+  BlockMagicSIZE = 8,
+  BlockHeaderSIZE = 128,
+  BlockMIN = 4096,         /* bytes of the smallest block in memory */
+  BlockMAX = 65536,        /* and of the largest; both powers of two */
+  BlockRestMAX = 2 * BlockMAX, /* bytes of a block at rest: packing may lose a little, never this much */
+  BlockORDER = 0x01020304, /* as the writer stores it */
+
+  EventALIGN = 8,
+  EventMaxStringLength = 1023, /* characters of an S, without its NUL; more is cut */
+  EventSizeMAX = 2048,         /* bytes of an event */
+  EventLengthCUT = 0x8000,     /* in `length`: the string was cut */
+
+  EventPadCODE = 0x0001,   /* nothing; fills room that was reserved and given up */
+  EventEpochCODE = 0x0002, /* its 8 bytes are the time in full: the epoch of the events behind it */
+  EventCodeFIRST = 0x0100, /* registries' codes begin here */
+  EventCodeDYNAMIC = 0x8000 /* types defined at run time begin here */
+};
+
+/* EventHeaderStruct -- the first 8 bytes of an event; code is stored last, and makes it committed */
+typedef struct EventHeaderStruct {
+  uint16_t code;
+  uint16_t length; /* bytes, this header included, not rounded; EventLengthCUT may be set */
+  uint32_t time;   /* the low 32 bits of the time in ticks; the high ones are the epoch's */
+} EventHeaderStruct, *EventHeader;
+
+#define EventSizeOfLength(length) ((((Size)(length) & 0x7fffu) + (EventALIGN - 1)) & ~(Size)(EventALIGN - 1))
+
+/* What `flags` may say. */
+enum {
+  BlockFlagSEALED = 1,    /* the writer closed it: `last`, `mono`, `count` and the checksums are the writer's */
+  BlockFlagPACKED = 2,    /* the events are packed */
+  BlockFlagSNAPSHOT = 4,  /* sent before it was full; a longer one of the same stream and sequence may follow */
+  BlockFlagRECOVERED = 8, /* taken from the memory of a process that died, by whoever read it */
+  BlockFlagUNSENT = 16    /* of the flight recorder: earlier blocks of this stream were overwritten, not lost */
+};
+
+typedef struct BlockHeaderStruct {
+  char magic[BlockMagicSIZE];
+  uint32_t order;     /* BlockORDER */
+  uint8_t major;      /* of the format: EventVersionMAJOR */
+  uint8_t flags;
+  uint8_t kind;
+  uint8_t reserved0;
+  uint32_t size;      /* bytes at rest from this header to what comes behind the block */
+  uint32_t rest;      /* bytes of events at rest, behind the header */
+  uint32_t whole;     /* bytes of the block in memory, header included */
+  uint32_t used;      /* bytes of events in memory */
+  uint32_t count;     /* events, those of the format (code < EventCodeFIRST) not counted */
+  uint32_t pid;
+  uint32_t thread;    /* as the system numbers it */
+  uint16_t cpuFirst;  /* processor when the block was opened */
+  uint16_t cpuLast;   /* and when it was sealed */
+  uint64_t process;   /* the identity that the header block of its process has, too */
+  uint32_t stream;    /* number of the stream in its process: thread's serial number * 32 + kind * 2 + unsent */
+  uint32_t reserved1;
+  uint64_t sequence;  /* number of the block in its stream, from 0 */
+  uint64_t before;    /* events in the stream's earlier blocks */
+  uint64_t discarded; /* events of the stream discarded before this block was sealed */
+  uint64_t first;     /* time of opening, ticks; no event is earlier; its high half is the first epoch */
+  uint64_t last;      /* time of sealing, ticks; no event is later */
+  uint64_t mono;      /* monotonic clock at sealing, ns; 0 if it was not sealed */
+  uint64_t reserved2;
+  uint32_t restCrc;   /* CRC-32C of the `rest` bytes */
+  uint32_t headerCrc; /* CRC-32C of the 124 bytes before it */
+} BlockHeaderStruct, *BlockHeader;
+
+_Static_assert(sizeof(BlockHeaderStruct) == BlockHeaderSIZE, "the header block's layout is the format");
+_Static_assert(sizeof(EventHeaderStruct) == EventALIGN, "an event's header is one word");
+
+/* BlockHeaderSeal -- compute headerCrc; every other field is the caller's */
+extern void BlockHeaderSeal(BlockHeader header);
+
+/* BlockHeaderRead -- a header from outside, into our byte order
+ *
+ * bytes           BlockHeaderSIZE bytes, of any alignment
+ * headerReturn    the header, in our order; `order` is BlockORDER
+ * swappedReturn   whether the writer's order is the other one, which its events are in, too
+ * returns         ResFORMAT: no magic, a wrong checksum, or sizes that cannot be; ResVERSION: sound, of another major
+ */
+extern Res BlockHeaderRead(BlockHeader headerReturn, Bool *swappedReturn, const void *bytes);
+
+/* BlockHeaderUnsealedRead -- the same for the header of an open block in memory, which has no checksum yet */
+extern Res BlockHeaderUnsealedRead(BlockHeader headerReturn, Bool *swappedReturn, const void *bytes);
+
+extern Bool BlockHeaderCheck(BlockHeader header);
+
+/* BlockTally -- what a walk over the events in memory found */
+typedef struct BlockTallyStruct {
+  Size used;     /* bytes up to the end of the last committed event */
+  Count count;   /* committed events, those of the format not counted */
+  Count pending; /* pieces of room that were reserved and not committed, before `used` */
+  uint64_t last; /* the latest time of an event, ticks; `first` if there is none */
+} BlockTallyStruct, *BlockTally;
+
+/* BlockWalk -- count what `size` bytes of events at `events` hold; in the writer's own memory (its order)
+ *
+ * Committed is what has a code; a length without a code, or zeros, is pending: skipped, and counted if something committed
+ * follows.  With `settle`, pending room becomes pads, so that the block can be packed and read plainly; only for blocks
+ * whose owner is done or dead.  An event whose length cannot be ends the walk.  `events` may be written meanwhile by its owner.
+ * Times are taken to begin in the epoch of `first`.
+ */
+extern void BlockWalk(BlockTally tallyReturn, void *events, Size size, uint64_t first, Bool settle);
+
+#endif /* FORMAT_BLOCK_H */

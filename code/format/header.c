@@ -1,0 +1,321 @@
+/* header.c -- the header block
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "format/header.h"
+
+#include <string.h>
+
+#include "base/aver.h"
+#include "base/crc.h"
+#include "eventdef.h"
+#include "format/block.h"
+
+/* The first line has a fixed form, so that length and checksum can be filled in when they are known. */
+#define headerLineFORM "pawprint 000.000.000 length 0000000000 crc 00000000\n"
+
+enum { headerVersionAT = 9, headerLengthAT = 28, headerCrcAT = 43, headerPREFIX = BlockMagicSIZE + HeaderLineSIZE };
+
+_Static_assert(sizeof headerLineFORM - 1 == HeaderLineSIZE, "the first line's length is the format");
+
+static const char headerDigits[] = "0123456789abcdef";
+
+static void headerPut(char *place, uint64_t n, unsigned digits, unsigned base)
+{
+  for (; digits-- > 0; n /= base)
+    place[digits] = headerDigits[n % base];
+}
+
+static Bool headerGet(uint64_t *nReturn, const char *place, unsigned digits, unsigned base)
+{
+  uint64_t n = 0;
+
+  for (; digits > 0; --digits, ++place) {
+    const char *at = memchr(headerDigits, *place, base);
+    if (at == NULL)
+      return FALSE;
+    n = n * base + (uint64_t)(at - headerDigits);
+  }
+  *nReturn = n;
+  return TRUE;
+}
+
+static void headerNumber(Text text, const char *key, uint64_t n)
+{
+  TextString(text, key);
+  TextDecimal(text, n);
+  TextChar(text, '\n');
+}
+
+static void headerString(Text text, const char *key, const char *value)
+{
+  TextString(text, key);
+  TextQuoted(text, value, strlen(value));
+  TextChar(text, '\n');
+}
+
+static void headerSyncs(Text text, Header header)
+{
+  Index i;
+
+  for (i = 0; i < header->syncs; ++i) {
+    TextString(text, "sync: ");
+    TextDecimal(text, header->sync[i].ticks);
+    TextChar(text, ' ');
+    TextDecimal(text, header->sync[i].mono);
+    TextChar(text, ' ');
+    TextDecimal(text, header->sync[i].real);
+    TextChar(text, '\n');
+  }
+}
+
+void HeaderBegin(Text text, Header header)
+{
+  static const uint32_t one = 1;
+  Bool little = *(const unsigned char *)&one == 1;
+  Count kept = header->arguments < HeaderArgumentsMAX ? header->arguments : HeaderArgumentsMAX;
+  Index i;
+
+  TextBytes(text, HeaderMAGIC, BlockMagicSIZE);
+  TextString(text, headerLineFORM);
+  if (!text->overflow) {
+    char *line = text->base + BlockMagicSIZE;
+    headerPut(line + headerVersionAT, header->major, 3, 10);
+    headerPut(line + headerVersionAT + 4, header->median, 3, 10);
+    headerPut(line + headerVersionAT + 8, header->minor, 3, 10);
+  }
+  TextString(text, "identity: ");
+  TextHex(text, header->identity);
+  TextString(text, little != header->widths.swapped ? "\norder: little\n" : "\norder: big\n");
+  headerNumber(text, "word: ", header->widths.word);
+  TextString(text, "double: binary64\n");
+  headerNumber(text, "pid: ", header->pid);
+  headerNumber(text, "parent: ", header->parent);
+  headerString(text, "program: ", header->program);
+  headerNumber(text, "arguments: ", header->arguments);
+  for (i = 0; i < kept; ++i)
+    headerString(text, "argument: ", header->argument[i]);
+  headerString(text, "region: ", header->region);
+  headerString(text, "boot: ", header->boot);
+  headerString(text, "clock: ", header->clock);
+  headerNumber(text, "frequency: ", header->frequency);
+  headerSyncs(text, header);
+  headerNumber(text, "lost: ", header->lost);
+}
+
+Res HeaderEnd(Text text)
+{
+  Size length = TextLength(text);
+
+  if (text->overflow || length > HeaderMAX)
+    return ResLIMIT;
+  AVER(length >= headerPREFIX);
+  headerPut(text->base + BlockMagicSIZE + headerLengthAT, length, 10, 10);
+  headerPut(text->base + BlockMagicSIZE + headerCrcAT, Crc32c(0, text->base + headerPREFIX, length - headerPREFIX), 8,
+            16);
+  return ResOK;
+}
+
+Res HeaderLength(Size *lengthReturn, unsigned version[3], const void *bytes, Size size)
+{
+  const char *line = (const char *)bytes + BlockMagicSIZE;
+  uint64_t length, crc, part;
+  unsigned i;
+
+  if (size < headerPREFIX || memcmp(bytes, HeaderMAGIC, BlockMagicSIZE) != 0 ||
+      memcmp(line, headerLineFORM, headerVersionAT) != 0 || line[HeaderLineSIZE - 1] != '\n' ||
+      memcmp(line + headerLengthAT - 8, " length ", 8) != 0 || memcmp(line + headerCrcAT - 5, " crc ", 5) != 0)
+    return ResFORMAT;
+  for (i = 0; i < 3; ++i) {
+    if (!headerGet(&part, line + headerVersionAT + 4 * i, 3, 10))
+      return ResFORMAT;
+    version[i] = (unsigned)part;
+  }
+  if (!headerGet(&length, line + headerLengthAT, 10, 10) || !headerGet(&crc, line + headerCrcAT, 8, 16) ||
+      length < headerPREFIX || length > HeaderMAX)
+    return ResFORMAT;
+  *lengthReturn = (Size)length;
+  return version[0] == EventVersionMAJOR ? ResOK : ResVERSION;
+}
+
+/* headerDecimal -- a number at *next, before `limit`, and past it and one space; 0x for hex */
+static Bool headerDecimal(uint64_t *nReturn, const char **next, const char *limit)
+{
+  unsigned base = 10;
+  uint64_t n = 0;
+  const char *begin;
+
+  if (limit - *next > 2 && (*next)[0] == '0' && (*next)[1] == 'x') {
+    base = 16;
+    *next += 2;
+  }
+  for (begin = *next; *next < limit && **next != ' '; ++*next) {
+    const char *at = memchr(headerDigits, **next, base);
+    if (at == NULL || n > (UINT64_MAX - 15) / base)
+      return FALSE;
+    n = n * base + (uint64_t)(at - headerDigits);
+  }
+  if (*next == begin)
+    return FALSE;
+  if (*next < limit)
+    ++*next;
+  *nReturn = n;
+  return TRUE;
+}
+
+/* headerUnquote -- a string as TextQuoted writes it; cut to `size` bytes with its NUL */
+static Bool headerUnquote(char *room, Size size, const char *next, const char *limit)
+{
+  Size length = 0;
+
+  if (limit - next < 2 || *next != '"' || limit[-1] != '"')
+    return FALSE;
+  for (++next, --limit; next < limit; ++next) {
+    char c = *next;
+    if (c == '\\') {
+      if (++next == limit)
+        return FALSE;
+      c = *next == 'n' ? '\n' : *next == 't' ? '\t' : *next == 'r' ? '\r' : *next;
+      if (c >= '0' && c <= '7') {
+        if (limit - next < 3)
+          return FALSE;
+        c = (char)((next[0] - '0') << 6 | (next[1] - '0') << 3 | (next[2] - '0'));
+        next += 2;
+      }
+    }
+    if (length + 1 < size)
+      room[length++] = c;
+  }
+  room[length] = '\0';
+  return TRUE;
+}
+
+static Bool headerSync(Header header, const char *next, const char *limit)
+{
+  SyncStruct sync;
+
+  if (!headerDecimal(&sync.ticks, &next, limit) || !headerDecimal(&sync.mono, &next, limit) ||
+      !headerDecimal(&sync.real, &next, limit))
+    return FALSE;
+  /* The first and the newest are kept. */
+  header->sync[header->syncs < HeaderSyncsMAX ? header->syncs : HeaderSyncsMAX - 1] = sync;
+  if (header->syncs < HeaderSyncsMAX)
+    ++header->syncs;
+  return TRUE;
+}
+
+/* What each key's value is, and where it goes. */
+typedef enum headerForm { formUINT32, formUINT64, formSTRING, formARGUMENT, formSYNC, formORDER, formWORD } headerForm;
+
+static const struct {
+  const char *key;
+  headerForm form;
+  uint16_t offset, size;
+} headerKeys[] = {
+#define AT(field) offsetof(HeaderStruct, field), sizeof(((Header)NULL)->field)
+  {"identity:", formUINT64, AT(identity)},
+  {"order:", formORDER, 0, 0},
+  {"word:", formWORD, 0, 0},
+  {"pid:", formUINT32, AT(pid)},
+  {"parent:", formUINT32, AT(parent)},
+  {"program:", formSTRING, AT(program)},
+  {"argument:", formARGUMENT, 0, 0},
+  {"region:", formSTRING, AT(region)},
+  {"boot:", formSTRING, AT(boot)},
+  {"clock:", formSTRING, AT(clock)},
+  {"frequency:", formUINT64, AT(frequency)},
+  {"sync:", formSYNC, 0, 0},
+  {"lost:", formUINT64, AT(lost)},
+#undef AT
+};
+
+static Bool headerOrder(Header header, const char *value, const char *limit)
+{
+  static const uint32_t one = 1;
+  Bool little = *(const unsigned char *)&one == 1;
+  Bool theirs = limit - value == 6 && memcmp(value, "little", 6) == 0;
+
+  if (!theirs && !(limit - value == 3 && memcmp(value, "big", 3) == 0))
+    return FALSE;
+  header->widths.swapped = little != theirs;
+  return TRUE;
+}
+
+static Bool headerArgument(Header header, const char *value, const char *limit)
+{
+  Count n = header->arguments++;
+
+  return n >= HeaderArgumentsMAX || headerUnquote(header->argument[n], HeaderTextMAX, value, limit);
+}
+
+/* headerTake -- one line's value, by its form */
+static Bool headerTake(Header header, Index k, const char *value, const char *limit)
+{
+  void *place = (char *)header + headerKeys[k].offset;
+  uint64_t n;
+
+  switch (headerKeys[k].form) {
+  case formSTRING:
+    return headerUnquote(place, headerKeys[k].size, value, limit);
+  case formARGUMENT:
+    return headerArgument(header, value, limit);
+  case formSYNC:
+    return headerSync(header, value, limit);
+  case formORDER:
+    return headerOrder(header, value, limit);
+  default:
+    break;
+  }
+  if (!headerDecimal(&n, &value, limit))
+    return FALSE;
+  if (headerKeys[k].form == formUINT64)
+    memcpy(place, &n, sizeof n);
+  else if (headerKeys[k].form == formUINT32)
+    *(uint32_t *)place = (uint32_t)n;
+  else if (n == 4 || n == 8)
+    header->widths.word = (uint8_t)n;
+  else
+    return FALSE;
+  return TRUE;
+}
+
+static Bool headerLine(Header header, const char *line, const char *limit)
+{
+  const char *value = memchr(line, ' ', (Size)(limit - line));
+  Index k;
+
+  if (value == NULL)
+    return TRUE;
+  for (k = 0; k < ARRAY_LENGTH(headerKeys); ++k)
+    if (strlen(headerKeys[k].key) == (Size)(value - line) &&
+        memcmp(headerKeys[k].key, line, (Size)(value - line)) == 0)
+      return headerTake(header, k, value + 1, limit);
+  return TRUE;
+}
+
+Res HeaderRead(Header header, const char **bodyReturn, const void *bytes, Size length)
+{
+  const char *line = (const char *)bytes + headerPREFIX, *limit = (const char *)bytes + length;
+  unsigned version[3];
+  Size stated;
+  uint64_t crc;
+  Res res = HeaderLength(&stated, version, bytes, length);
+
+  if (res != ResOK)
+    return res;
+  if (stated != length || !headerGet(&crc, (const char *)bytes + BlockMagicSIZE + headerCrcAT, 8, 16) ||
+      Crc32c(0, line, (Size)(limit - line)) != crc)
+    return ResFORMAT;
+  memset(header, 0, sizeof *header);
+  header->major = version[0];
+  header->median = version[1];
+  header->minor = version[2];
+  *bodyReturn = line;
+  while (line < limit) {
+    const char *end = memchr(line, '\n', (Size)(limit - line));
+    if (end == NULL || !headerLine(header, line, end))
+      return ResFORMAT;
+    line = end + 1;
+  }
+  return header->widths.word != 0 && header->identity != 0 ? ResOK : ResFORMAT;
+}

@@ -1,0 +1,71 @@
+/* header.h -- the header block: what a log says of a process, as text
+ *
+ * HeaderMAGIC, one line of fixed form with version, length and checksum, then lines `key: value` in any order, as design/format.md
+ * lists them.  A reader leaves lines alone whose key it does not know.
+ *
+ * Design: design/format.md .header      Tests: test/formattest.c
+ */
+#ifndef FORMAT_HEADER_H
+#define FORMAT_HEADER_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "base/text.h"
+#include "base/types.h"
+#include "format/registry.h"
+
+enum {
+  HeaderMAX = 1 << 20,     /* bytes of a header block; one that claims more is damaged */
+  HeaderLineSIZE = 52,     /* bytes of the first line, behind the magic, newline included */
+  HeaderSyncsMAX = 2,      /* the first and the newest relation of ticks to time */
+  HeaderArgumentsMAX = 64, /* that are kept; more are counted */
+  HeaderTextMAX = 256      /* bytes of a path, program or argument that are kept */
+};
+
+/* At one moment: the clock of the events, and the system's. */
+typedef struct SyncStruct {
+  uint64_t ticks;
+  uint64_t mono; /* CLOCK_MONOTONIC, ns */
+  uint64_t real; /* CLOCK_REALTIME, ns since 1970 */
+} SyncStruct, *Sync;
+
+typedef struct HeaderStruct {
+  unsigned major, median, minor;
+  uint32_t pid, parent;
+  uint64_t identity;               /* of the process, and of the registry that it has: random */
+  WidthsStruct widths;
+  char clock[16];                  /* "tsc", "monotonic", ... */
+  uint64_t frequency;              /* ticks a second, as the writer estimates; syncs far apart are better */
+  char boot[40];                   /* identity of the system's run: equal means one clock; "" if unknown */
+  Count syncs;
+  SyncStruct sync[HeaderSyncsMAX];
+  uint64_t lost;                   /* events that no block could count: no room for a stream */
+  char program[HeaderTextMAX];     /* path; "" if unknown */
+  Count arguments;                 /* how many it was given */
+  char argument[HeaderArgumentsMAX][HeaderTextMAX]; /* the first, terminated, each cut to its room */
+  char region[HeaderTextMAX];      /* where the open blocks are while it lives; "" if nowhere */
+} HeaderStruct, *Header;
+
+/* HeaderBegin, HeaderEnd -- write a header block into `text`
+ *
+ * HeaderBegin writes magic, first line and all lines for `header`; the caller then appends registry lines (and
+ * nothing else), and HeaderEnd fills in length and checksum.  If the text overflowed the block is not sound:
+ * HeaderEnd returns ResLIMIT.  Async-signal safe.
+ */
+extern void HeaderBegin(Text text, Header header);
+extern Res HeaderEnd(Text text);
+
+/* HeaderLength -- the length of the header block that `bytes` begin, from its first line
+ * size     bytes that are there, at least BlockMagicSIZE + HeaderLineSIZE
+ * returns  ResFORMAT: no header block; ResVERSION: another major, and *lengthReturn is set all the same;
+ *          the checksum is not looked at */
+extern Res HeaderLength(Size *lengthReturn, unsigned versionReturn[3], const void *bytes, Size size);
+
+/* HeaderRead -- a whole header block of `length` bytes: checksum and lines
+ *
+ * Lines of the registry are left to the caller: they lie in [*bodyReturn, bytes + length), for RegistryText.
+ * ResFORMAT: the checksum or a line is wrong; ResVERSION: another major.
+ */
+extern Res HeaderRead(Header headerReturn, const char **bodyReturn, const void *bytes, Size length);
+
+#endif /* FORMAT_HEADER_H */

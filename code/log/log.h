@@ -1,0 +1,141 @@
+/* log.h -- the reader: any number of logs, merged by time, delivered to whoever asks
+ *
+ * A Log is one or more files opened together (the seeds' traceset): of each process (trace) the header, of each thread and
+ * kind a stream of blocks.  Who wants events files a request: bounds, a choice of kinds and types, and a hook that is called for
+ * each event in one fixed order: by time, then stream, then place in the stream.
+ *
+ * What is damaged or missing is told to the message hook, one line for each gap, and the rest is delivered.  Memory is
+ * constant for each stream that is open at a time, whatever the size of the files.
+ *
+ * Design: design/log.md      Tests: test/logtest.c, test/badlog.t
+ */
+#ifndef LOG_LOG_H
+#define LOG_LOG_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include <string.h>
+
+#include "base/types.h"
+#include "format/header.h"
+#include "format/registry.h"
+
+typedef struct LogStruct *Log;
+
+/* A process that recorded, as its newest sound header says. */
+typedef struct LogProcessStruct {
+  Index number;            /* 0, 1, ... in order of appearance */
+  HeaderStruct header;
+  RegistryStruct *registry;
+} LogProcessStruct, *LogProcess;
+
+/* One event; valid while the hook runs. */
+typedef struct LogEventStruct {
+  uint64_t time;           /* ns of wall time since 1970 */
+  LogProcess process;
+  uint32_t thread;         /* the system's number */
+  uint32_t stream;         /* number of its stream in the process */
+  EventType type;
+  uint16_t length;         /* of the event, without the mark for a cut string */
+  Bool cut;                /* the string was cut */
+  const unsigned char *bytes; /* the event as written: header, parameters; in the writer's order */
+} LogEventStruct, *LogEvent;
+
+/* LogEventWord -- parameter `i`, a P, A, W or U, as an integer */
+static inline uint64_t LogEventWord(LogEvent event, Index i)
+{
+  const unsigned char *place = event->bytes + event->type->offset[i];
+
+  if (event->type->width[i] == 8) {
+    uint64_t w;
+    memcpy(&w, place, sizeof w);
+    return event->process->header.widths.swapped ? __builtin_bswap64(w) : w;
+  } else {
+    uint32_t w;
+    memcpy(&w, place, sizeof w);
+    return event->process->header.widths.swapped ? __builtin_bswap32(w) : w;
+  }
+}
+
+/* LogEventDouble -- parameter `i`, a D */
+static inline double LogEventDouble(LogEvent event, Index i)
+{
+  uint64_t w = LogEventWord(event, i);
+  double d;
+
+  memcpy(&d, &w, sizeof d);
+  return d;
+}
+
+/* LogEventString -- parameter `i`, an S (the last): its bytes, not terminated for certain, and how many */
+static inline const char *LogEventString(LogEvent event, Index i, Size *lengthReturn)
+{
+  Size offset = event->type->offset[i];
+
+  *lengthReturn = event->length > offset ? event->length - offset - 1 : 0;
+  return (const char *)event->bytes + offset;
+}
+
+/* What is wrong with a log, for the message hook. */
+typedef struct LogGapStruct {
+  const char *path;
+  uint64_t offset;         /* in the file */
+  const char *what;        /* "block checksum mismatch", ... */
+  uint64_t lost;           /* events */
+  enum { LogLostEXACTLY, LogLostABOUT, LogLostATLEAST } exact;
+} LogGapStruct, *LogGap;
+
+typedef struct LogHooksStruct {
+  void *data;                                 /* handed to each hook */
+  void (*gap)(void *data, LogGap gap);        /* damage, or something missing */
+  void (*note)(void *data, const char *line); /* worth telling, nothing lost: taken from shared memory, newer registry, ... */
+} LogHooksStruct, *LogHooks;
+
+/* LogOpen -- open `n` logs as one
+ *
+ * paths   files, or "-" for standard input (which is copied to a temporary file where it cannot seek)
+ * hooks   as above; copied
+ * error   room of `size` bytes for a message when it fails: "FILE: reason"
+ * returns ResIO: cannot be read; ResFORMAT: no log at all (empty, text, not one sound block); ResVERSION: another major
+ *
+ * Reads each file's block headers once.  Open blocks of a process that is dead are taken from the memory file that its header names.
+ */
+extern Res LogOpen(Log *logReturn, const char *const *paths, Count n, LogHooks hooks, char *error, Size size);
+extern void LogClose(Log log);
+
+/* What is known without reading events. */
+typedef struct LogSummaryStruct {
+  uint64_t first, last;    /* ns of wall time; first is the time that `--from 0` means */
+  uint64_t blocks, bytes;  /* in the files */
+  uint64_t events;         /* that sound block headers announce */
+  uint64_t discarded;      /* by the writers, for want of room */
+  uint64_t lost;           /* by damage, as far as known, so far */
+  uint64_t gaps;           /* lines told so far */
+  Bool newer;              /* a registry of a newer median than this build's */
+  Count processes;
+} LogSummaryStruct, *LogSummary;
+
+extern void LogSummarize(LogSummary summaryReturn, Log log);
+extern LogProcess LogProcessAt(Log log, Index i);
+
+/* LogKindMask -- the bits of the kinds whose names `list` gives, by name, as PAWPRINT_KINDS has them: "all", "none", "Arena,Pool",
+ * "+Object,-Ref" (against all).  ResPARAM: `error` says which name is unknown, and lists those there are. */
+extern Res LogKindMask(uint32_t *maskReturn, Log log, const char *list, char *error, Size size);
+
+typedef struct LogRequestStruct {
+  uint64_t from, to;       /* ns of wall time: from inclusive, to exclusive; 0 and UINT64_MAX for all */
+  uint64_t count;          /* at most so many events; UINT64_MAX for all */
+  uint32_t kinds;          /* a bit for each kind; blocks of others are skipped unread */
+  Bool (*choose)(void *data, LogProcess process, EventType type); /* asked once for each type; NULL for all types */
+  Bool (*event)(void *data, LogEvent event); /* TRUE ends the pass */
+  void *data;
+} LogRequestStruct, *LogRequest;
+
+#define LogRequestALL {.from = 0, .to = UINT64_MAX, .count = UINT64_MAX, .kinds = UINT32_MAX}
+
+/* LogRead -- one pass: calls request->event for each event asked for, in order
+ * returns  ResOK also where gaps were told; ResIO, ResMEMORY when it cannot go on.  May be called again for another pass;
+ *          gaps are told in the first only. */
+extern Res LogRead(Log log, LogRequest request);
+
+#endif /* LOG_LOG_H */
