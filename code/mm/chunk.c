@@ -285,6 +285,20 @@ Count ChunkPurge(Chunk chunk, Count most)
   return done;
 }
 
+static Count chunkLongestRun(Chunk chunk)
+{
+  Count longest = 0;
+  Index i = 0, limit;
+
+  while ((i = chunkNext(chunk->used, i, FALSE)) < ChunkGRAINS) {
+    limit = chunkNext(chunk->used, i, TRUE);
+    if (limit - i > longest)
+      longest = limit - i;
+    i = limit;
+  }
+  return longest;
+}
+
 Bool ChunkCheck(Chunk chunk)
 {
   AVER(chunk->sig == ChunkSIG);
@@ -302,7 +316,7 @@ Bool ChunkCheck(Chunk chunk)
     AVER(chunkCount(chunk->touched, 0, ChunkGRAINS) == used + chunk->spareCount);
     AVER(chunk->accessible <= ChunkGRAINS);
     AVER(chunkNext(chunk->touched, chunk->accessible, TRUE) == ChunkGRAINS);
-    AVER(chunk->runBound <= chunk->freeCount);
+    AVER(chunkLongestRun(chunk) <= chunk->runBound);
   }
   return TRUE;
 }
