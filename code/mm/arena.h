@@ -71,9 +71,11 @@ extern Bool ArenaCheck(Arena arena);
  * chunkReturn, indexReturn   where; a chunk with hugeBase set holds nothing else, and the index is 0
  * zeroReturn                 the memory is known to be zero
  * align                      of the first grain's address; a power of two
+ * alone                      in a huge chunk, though it be small
  * errors                     ResMEMORY, ResLIMIT (the commit limit)
  */
-extern Res ArenaGrainsAlloc(Chunk *chunkReturn, Index *indexReturn, Bool *zeroReturn, Arena arena, Count n, Size align);
+extern Res ArenaGrainsAlloc(Chunk *chunkReturn, Index *indexReturn, Bool *zeroReturn, Arena arena, Count n, Size align,
+                            Bool alone);
 
 /* ArenaGrainsExtend -- the `more` grains behind a run too, if they are free; ResFAIL if not.  Lock held. */
 extern Res ArenaGrainsExtend(Arena arena, Chunk chunk, Index index, Count n, Count more);
