@@ -1,7 +1,7 @@
 /* arena.h -- an arena owns address space, commits it, and hands it out in grains
  *
  * Address space is reserved in chunks (chunk.h), the first ones at creation, further ones as needed.  Memory that comes
- * back stays committed as spare up to the spare limit; what is above is decommitted, the highest addresses first.
+ * back stays committed as spare up to the spare limit; what is above is decommitted, in each chunk from the top.
  *
  * Always true (ArenaCheck):
  *   committed == grains used + grains spare + huge segments, headers included, in bytes

@@ -288,6 +288,7 @@ Count ChunkPurge(Chunk chunk, Count most)
   return done;
 }
 
+/* chunkLongestRun -- of free grains */
 static Count chunkLongestRun(Chunk chunk)
 {
   Count longest = 0;
@@ -312,14 +313,14 @@ Bool ChunkCheck(Chunk chunk)
     AVER(ChunkSlot(chunk) == ChunkSlotHUGE);
     AVER(chunk->base < chunk->hugeBase && chunk->hugeBase < chunk->limit);
   } else {
-    Count used = chunkCount(chunk->used, 0, ChunkGRAINS);
+    Count used = chunkCount(chunk->used, 0, ChunkGRAINS), longest = chunkLongestRun(chunk);
     AVER(ChunkSlot(chunk) == ChunkSlotPLAIN);
     AVER(chunkCount(chunk->used, 0, ChunkHeaderGRAINS) == ChunkHeaderGRAINS);
     AVER(used + chunk->freeCount == ChunkGRAINS);
     AVER(chunkCount(chunk->touched, 0, ChunkGRAINS) == used + chunk->spareCount);
     AVER(chunk->accessible <= ChunkGRAINS);
     AVER(chunkNext(chunk->touched, chunk->accessible, TRUE) == ChunkGRAINS);
-    AVER(chunkLongestRun(chunk) <= chunk->runBound);
+    AVER(longest <= chunk->runBound);
   }
   return TRUE;
 }
