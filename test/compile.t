@@ -103,7 +103,8 @@ like printed($both), qr/code=106.*code=102.*\n7\n$/s, 'cool has all events';
 like printed($both, '-DVARIETY_HOT'), qr/\A[^\n]*code=102[^\n]*\n6\n\z/, 'hot has those registered with always=TRUE';
 is printed($both, '-DVARIETY_RASH'), "5\n", 'rash has none';
 isnt printed('EVENT_P(One, i);', '-DVARIETY_RASH'), '', 'and still looks at the types';
-is compileFails($ENV{CC} || 'cc', source($both), "$Dir/program", '-O1', '-DVARIETY_RASH'), '', 'rash compiles optimised';
+is compileFails($ENV{CC} || 'cc', source($both), "$Dir/program", '-O1', '-DVARIETY_RASH'), '',
+    'rash compiles optimised';
 SKIP: {
     skip 'no nm', 1 if system('command -v nm >/dev/null 2>&1') != 0;
     unlike +(run('nm', "$Dir/program"))[1], qr/EventReserve|EventCommit/, "no code is left of rash's events";

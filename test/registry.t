@@ -76,7 +76,8 @@ refuses('a retired code that is used again', [3, 0, 0], $two . event('New', '0x0
         'code 0x0103 was retired with Old: New must take another');
 refuses('a lower version', [2, 2, 9], $two . $old, 'version 2.2.9 is lower than 2.3.4');
 accepts('a kind added, the minor raised', [2, 3, 5], "KIND(More, 7, \"new\")\n$two$old");
-refuses('a kind added', [2, 3, 4], "KIND(More, 7, \"new\")\n$two$old", 'kind 7 More was added: raise EventVersionMINOR');
+refuses('a kind added', [2, 3, 4], "KIND(More, 7, \"new\")\n$two$old",
+        'kind 7 More was added: raise EventVersionMINOR');
 refuses('a code that does not tell its kind', [2, 3, 5], $two . event('More', '0x0205', '0') . $old,
         'More: code 0x0205 should begin with 0x01');
 refuses('a registry that does not parse', [2, 3, 4], "$two$old oops\n", 'not a row');
@@ -103,10 +104,12 @@ SKIP: {
     recordBase();
     run(@git, @$_) for ['init', '-q'], ['add', 'eventdef.h'], ['commit', '-qm', 'x'], ['tag', 'v1'];
     accepts('unchanged since the tag', [2, 3, 4], $two . $old);
-    like +(check($file, $record))[1], qr/keeps faith with \Q$record\E and v1$/, 'and it says with what it was compared';
+    like +(check($file, $record))[1], qr/keeps faith with \Q$record\E and v1$/,
+        'and it says with what it was compared';
     # Recorded by hand, past the check: the tag still knows.
     spew($record, slurp($record) =~ s/^event: 0x0102.*\n//mr);
-    refuses('gone since the tag', [2, 3, 4], $foo . $old, 'Bar (0x0102) is gone: it needs RETIRED(Bar, 0x0102) (since v1');
+    refuses('gone since the tag', [2, 3, 4], $foo . $old,
+            'Bar (0x0102) is gone: it needs RETIRED(Bar, 0x0102) (since v1');
 }
 
 done_testing;
