@@ -8,6 +8,8 @@ use Registry;
 use File::Path qw(make_path remove_tree);
 use Test::More;
 
+plan skip_all => 'the same with and without sanitizers' if $ENV{SAN};
+
 my $perl = $ENV{PERL} || $^X;
 my $root = "$Dir/house";
 
