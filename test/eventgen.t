@@ -59,6 +59,7 @@ refuses('a format with 13 letters', event('Foo', '0x0101', 'W' x 13), 1, 'has mo
 refuses('a name that is none', event('Fo-o', '0x0101', 'P'), 1, 'does not parse');
 refuses('a name that begins with a digit', event('1Foo', '0x0101', 'P'), 1, 'argument 1 is no identifier: 1Foo');
 refuses('a kind used twice', "KIND(Pool, 7, \"again\")\n", 1, 'kind Pool is registered twice');
+refuses('a kind with a long name', "KIND(KindOfSixteenLet, 7, \"long\")\n", 1, 'has a name of 16 letters or more');
 refuses('a kind out of order', "KIND(More, 9, \"gap\")\n", 1, 'kind More has value 9 where 7 comes next');
 
 my $relation = "RELATION(Foo, 0x0101, TRUE, Arena, PW)\n";
@@ -95,6 +96,11 @@ refuses('an #include', "#include \"more.h\"\n$foo", 1, '#include has no place');
 refuses('a row under #if', "#if 1\n$foo#endif\n", 2, 'a row inside #if');
 refuses('a version twice', "#define EventVersionMAJOR 2\n$foo", 1, 'EventVersionMAJOR is defined twice');
 
+for my $value ('one', '1.0', '01', '-1', '', '(1)') {
+    my ($status, $out, $err) = generate(version() =~ s/(EventVersionMINOR ).*/$1$value/r . $foo);
+    ok $status == 1 && $out eq '' && $err =~ /^\Q$registry\E:3: EventVersionMINOR is no number: \Q$value\E$/m,
+        "version '$value'";
+}
 for my $part (qw(MAJOR MEDIAN MINOR)) {
     my ($status, $out, $err) = generate(version() =~ s/#define EventVersion$part.*\n//r . $foo);
     ok $status == 1 && $out eq '' && $err =~ /^\Q$registry\E:1: EventVersion$part is not defined$/m, "no $part";
