@@ -85,7 +85,8 @@ for my $tool (qw(eventrec eventcnv eventview eventctl replay)) {
     refuses("$tool has no emitter", "code/$tool.c:1: ", "$tool.c" => '#include "emit/event.h"');
 }
 refuses('a chain that nobody may build',
-        'code/view/live.h:1: must never reach emit: code/view/live.h -> code/log/log.h -> code/mm/pool.h -> code/emit/event.h',
+        'code/view/live.h:1: must never reach emit: code/view/live.h -> code/log/log.h -> '
+        . 'code/mm/pool.h -> code/emit/event.h',
         'log/log.h' => '#include "mm/pool.h"');
 
 refuses('a circle of two', 'code/base/b.h:1: a circle of includes: code/base/a.h -> code/base/b.h -> code/base/a.h',

@@ -51,10 +51,12 @@ SKIP: {
 
     skip 'no pawprint.h yet', 1 unless defined $header;
     my ($synopsis) = slurp('man/pawprint.3') =~ /^\.SH SYNOPSIS\n(.*?)(?=^\.SH)/ms;
-    my $calls = join '', map { "  (void)$_;\n" } sort keys %{{map { $_ => 1 } $synopsis =~ /\b((?:Event|BT)\w+)[(\[]/g}};
+    my %names = map { $_ => 1 } $synopsis =~ /\b((?:Event|BT)\w+)[(\[]/g;
+    my $calls = join '', map { "  (void)$_;\n" } sort keys %names;
     my $source = "#include \"" . $header =~ s{^code/}{}r . "\"\nint main(void)\n{\n${calls}  return 0;\n}\n";
 
-    is compileFails($ENV{CC} || 'gcc', $source, "$Dir/page", "-I$B/gen", '-c'), '', 'pawprint.h declares all of pawprint(3)';
+    is compileFails($ENV{CC} || 'gcc', $source, "$Dir/page", "-I$B/gen", '-c'), '',
+        'pawprint.h declares all of pawprint(3)';
 }
 
 done_testing;
