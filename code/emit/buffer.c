@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/aver.h"
+#include "emit/control.h"
 #include "emit/process.h"
 #include "emit/send.h"
 #include "plinth/quiet.h"
@@ -246,6 +247,8 @@ static Word threadReserve(Thread thread, unsigned kind, Size size)
   Process process = ProcessGet();
   Word at = streamTry(cursor, size);
 
+  if (at == 0)
+    ControlReceive();
   if (at == 0 && process != NULL && streamChange(process, thread, kind, unsent))
     at = streamTry(cursor, size);
   if (at == 0)

@@ -70,6 +70,11 @@ static Res controlOpen(const char *where, const char *family)
   return res;
 }
 
+const char *ControlVariable(const char *name, char *room, Size size)
+{
+  return QuietEnvironment(name, room, size);
+}
+
 void ControlFromEnvironment(void)
 {
   char room[3][1024];

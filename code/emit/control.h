@@ -14,6 +14,9 @@
 /* ControlFromEnvironment -- obey PAWPRINT_LOG, PAWPRINT_KINDS and PAWPRINT_RAW; once, before the first event */
 extern void ControlFromEnvironment(void);
 
+/* ControlVariable -- an environment variable, or NULL; also before libc is ready (plinth/quiet.h) */
+extern const char *ControlVariable(const char *name, char *room, Size size);
+
 /* ControlFamily -- let programs that this one starts append to the same log: sets PAWPRINT_FAMILY.  Not in malloc. */
 extern void ControlFamily(void);
 
