@@ -39,12 +39,8 @@ static Arena newArena(void)
 static Bool allBytes(const void *p, Size size, int byte)
 {
   const unsigned char *bytes = p;
-  Size i;
 
-  for (i = 0; i < size; ++i)
-    if (bytes[i] != byte)
-      return FALSE;
-  return TRUE;
+  return size == 0 || (bytes[0] == byte && memcmp(bytes, bytes + 1, size - 1) == 0);
 }
 
 static void testLife(void)

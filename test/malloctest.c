@@ -25,12 +25,8 @@ static pthread_t start(void *(*function)(void *), void *closure)
 static Bool allBytes(const void *p, int byte, Size size)
 {
   const unsigned char *bytes = p;
-  Size i;
 
-  for (i = 0; i < size; ++i)
-    if (bytes[i] != byte)
-      return FALSE;
-  return TRUE;
+  return size == 0 || (bytes[0] == byte && memcmp(bytes, bytes + 1, size - 1) == 0);
 }
 
 static void testSimple(void)
