@@ -1,0 +1,382 @@
+/* option.c -- the command line of a tool, from a table
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Not getopt_long: its place in argv is global state, its messages are its own, and its table says neither what an
+ * option means nor where its value goes, so that each tool would have the same facts three times.
+ */
+#include "option.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "version.h"
+
+enum {
+  optionHelpCOLUMN = 28, /* where the help of an option begins */
+  optionLineWIDTH = 79
+};
+
+/* parserStruct -- one run over the command line
+ *
+ * Always true: 1 <= kept <= next <= argc; argv[1] to argv[kept - 1] are the operands so far. */
+typedef struct parserStruct {
+  const OptionToolStruct *tool;
+  int argc;
+  char **argv;
+  int next;   /* the first word that has not been looked at */
+  int kept;   /* where the next operand goes */
+  int status; /* the tool's, once parsing is over */
+} parserStruct, *Parser;
+
+/* What every tool has.  Their flags are never written: OptionParse acts on them where it sees them. */
+static const OptionStruct optionCommon[] = {
+  {"help", 0, OptionFLAG, {.flag = NULL}, NULL, "print this and end"},
+  {"version", 0, OptionFLAG, {.flag = NULL}, NULL, "print the version and end"},
+};
+
+Res OptionParseNumber(const char *string, Count *numberReturn)
+{
+  Count number = 0;
+
+  if (*string == '\0')
+    return ResPARAM;
+  for (; *string != '\0'; ++string) {
+    if (!isdigit((unsigned char)*string))
+      return ResPARAM;
+    if (__builtin_mul_overflow(number, (Count)10, &number) ||
+        __builtin_add_overflow(number, (Count)(*string - '0'), &number))
+      return ResLIMIT;
+  }
+  *numberReturn = number;
+  return ResOK;
+}
+
+Res OptionParseSize(const char *string, Size *sizeReturn)
+{
+  static const char suffixes[] = "KMGT";
+  char digits[24];
+  Size length = strlen(string);
+  const char *suffix = NULL;
+  Count number;
+  unsigned shift = 0;
+  Res res;
+
+  if (length > 0)
+    suffix = strchr(suffixes, toupper((unsigned char)string[length - 1]));
+  if (suffix != NULL) {
+    --length;
+    shift = 10 * (unsigned)(suffix - suffixes + 1);
+  }
+  if (length >= sizeof digits)
+    return strspn(string, "0123456789") == length ? ResLIMIT : ResPARAM;
+  memcpy(digits, string, length);
+  digits[length] = '\0';
+  res = OptionParseNumber(digits, &number);
+  if (res != ResOK)
+    return res;
+  if (shift >= WORD_WIDTH || number > (SIZE_MAX >> shift))
+    return ResLIMIT;
+  *sizeReturn = (Size)number << shift;
+  return ResOK;
+}
+
+Res OptionParseDouble(const char *string, double *realReturn)
+{
+  char *end;
+  double real;
+
+  if (isspace((unsigned char)*string) || *string == '\0')
+    return ResPARAM;
+  real = strtod(string, &end);
+  if (*end != '\0' || isnan(real))
+    return ResPARAM;
+  if (isinf(real))
+    return ResLIMIT;
+  *realReturn = real;
+  return ResOK;
+}
+
+/* ---- Messages ---- */
+
+__attribute__((format(printf, 2, 0))) static void optionMessage(const OptionToolStruct *tool, const char *format,
+                                                                va_list args)
+{
+  fprintf(stderr, "%s: ", tool->name);
+  vfprintf(stderr, format, args);
+  fputc('\n', stderr);
+}
+
+int OptionUsage(const OptionToolStruct *tool, const char *format, ...)
+{
+  va_list args;
+
+  va_start(args, format);
+  optionMessage(tool, format, args);
+  va_end(args);
+  fprintf(stderr, "try '%s --help'\n", tool->name);
+  return tool->usage;
+}
+
+int OptionFail(const OptionToolStruct *tool, const char *format, ...)
+{
+  va_list args;
+
+  va_start(args, format);
+  optionMessage(tool, format, args);
+  va_end(args);
+  return tool->failure;
+}
+
+/* ---- Help ---- */
+
+/* Words from column optionHelpCOLUMN on, in as many lines as they need. */
+static void optionPrintWrapped(const char *words)
+{
+  int column = optionHelpCOLUMN;
+
+  while (*words != '\0') {
+    int length = (int)strcspn(words, " ");
+
+    if (column > optionHelpCOLUMN && column + 1 + length > optionLineWIDTH) {
+      printf("\n%*s", optionHelpCOLUMN, "");
+      column = optionHelpCOLUMN;
+    }
+    column += printf("%s%.*s", column > optionHelpCOLUMN ? " " : "", length, words);
+    words += length;
+    words += strspn(words, " ");
+  }
+  putchar('\n');
+}
+
+static void optionPrintOption(const OptionStruct *option)
+{
+  int column;
+
+  if (option->letter != 0)
+    column = printf("  -%c, --%s", option->letter, option->name);
+  else
+    column = printf("      --%s", option->name);
+  if (option->argument != NULL)
+    column += printf("=%s", option->argument);
+  if (column + 2 > optionHelpCOLUMN) {
+    putchar('\n');
+    column = 0;
+  }
+  printf("%*s", optionHelpCOLUMN - column, "");
+  optionPrintWrapped(option->help);
+}
+
+/* What went to standard output got there, or the failure is reported. */
+static int optionFlush(const OptionToolStruct *tool)
+{
+  if (fflush(stdout) != 0 || ferror(stdout))
+    return OptionFail(tool, "standard output: %s", strerror(errno));
+  return 0;
+}
+
+static int optionPrintHelp(const OptionToolStruct *tool)
+{
+  Index i;
+
+  printf("Usage: %s %s\n%s\n\n", tool->name, tool->synopsis, tool->summary);
+  for (i = 0; i < tool->count; ++i)
+    optionPrintOption(&tool->options[i]);
+  for (i = 0; i < ARRAY_LENGTH(optionCommon); ++i)
+    optionPrintOption(&optionCommon[i]);
+  if (tool->notes != NULL)
+    printf("\n%s\n", tool->notes);
+  return optionFlush(tool);
+}
+
+static int optionPrintVersion(const OptionToolStruct *tool)
+{
+  printf("%s (Pawprint) %s\n", tool->name, PawprintVERSION);
+  return optionFlush(tool);
+}
+
+/* ---- Parsing ---- */
+
+/* The index of `word` among `choices`, words separated by bars; FALSE if it is none of them. */
+static Bool optionFindChoice(const char *choices, const char *word, unsigned *indexReturn)
+{
+  unsigned i;
+  Size length = strlen(word);
+
+  for (i = 0; *choices != '\0'; ++i) {
+    Size size = strcspn(choices, "|");
+
+    if (size == length && memcmp(choices, word, size) == 0) {
+      *indexReturn = i;
+      return TRUE;
+    }
+    choices += size;
+    choices += *choices == '|';
+  }
+  return FALSE;
+}
+
+static Res optionStore(const OptionStruct *option, const char *argument)
+{
+  switch (option->type) {
+  case OptionFLAG:
+    *option->value.flag = TRUE;
+    return ResOK;
+  case OptionSTRING:
+    *option->value.string = argument;
+    return ResOK;
+  case OptionNUMBER:
+    return OptionParseNumber(argument, option->value.number);
+  case OptionSIZE:
+    return OptionParseSize(argument, option->value.size);
+  case OptionDOUBLE:
+    return OptionParseDouble(argument, option->value.real);
+  case OptionCHOICE:
+    return optionFindChoice(option->argument, argument, option->value.choice) ? ResOK : ResPARAM;
+  }
+  return ResPARAM;
+}
+
+/* Stores an option's value, and reports one that does not parse.  Returns whether to go on. */
+static Bool parserSet(Parser parser, const OptionStruct *option, const char *argument)
+{
+  static const char *const due[] = {
+    [OptionNUMBER] = "a number",
+    [OptionSIZE] = "a size such as 4096, 64K, 16M or 1G",
+    [OptionDOUBLE] = "a number",
+  };
+  Res res = optionStore(option, argument);
+
+  if (res == ResOK)
+    return TRUE;
+  if (option->type == OptionCHOICE)
+    parser->status = OptionUsage(parser->tool, "--%s: '%s' is none of %s", option->name, argument, option->argument);
+  else if (res == ResLIMIT)
+    parser->status = OptionUsage(parser->tool, "--%s: %s is too large", option->name, argument);
+  else
+    parser->status = OptionUsage(parser->tool, "--%s: '%s' is not %s", option->name, argument, due[option->type]);
+  return FALSE;
+}
+
+/* The next word, as the argument of `option`; NULL, reported, if there is none. */
+static const char *parserArgument(Parser parser, const OptionStruct *option)
+{
+  if (parser->next < parser->argc)
+    return parser->argv[parser->next++];
+  parser->status = OptionUsage(parser->tool, "--%s needs an argument: %s", option->name, option->argument);
+  return NULL;
+}
+
+static const OptionStruct *optionAt(const OptionToolStruct *tool, Index i)
+{
+  return i < tool->count ? &tool->options[i] : &optionCommon[i - tool->count];
+}
+
+/* The option with this long name, or the only one that begins so; NULL, reported, if there is none. */
+static const OptionStruct *parserFindLong(Parser parser, const char *name, Size length)
+{
+  Count count = parser->tool->count + ARRAY_LENGTH(optionCommon);
+  const OptionStruct *found = NULL;
+  Index i;
+
+  for (i = 0; i < count; ++i) {
+    const OptionStruct *option = optionAt(parser->tool, i);
+
+    if (strncmp(option->name, name, length) != 0)
+      continue;
+    if (option->name[length] == '\0')
+      return option;
+    if (found != NULL) {
+      parser->status = OptionUsage(parser->tool, "option --%.*s is ambiguous: --%s or --%s", (int)length, name,
+                                   found->name, option->name);
+      return NULL;
+    }
+    found = option;
+  }
+  if (found == NULL)
+    parser->status = OptionUsage(parser->tool, "no option is called --%.*s", (int)length, name);
+  return found;
+}
+
+/* A word that begins with two dashes.  Each of these returns whether to go on. */
+static Bool parserLong(Parser parser, const char *word)
+{
+  Size length = strcspn(word, "=");
+  const char *argument = word[length] == '=' ? word + length + 1 : NULL;
+  const OptionStruct *option = parserFindLong(parser, word, length);
+
+  if (option == NULL)
+    return FALSE;
+  if (option->type == OptionFLAG && argument != NULL) {
+    parser->status = OptionUsage(parser->tool, "--%s takes no argument", option->name);
+    return FALSE;
+  }
+  if (option == &optionCommon[0] || option == &optionCommon[1]) {
+    parser->status = option == &optionCommon[0] ? optionPrintHelp(parser->tool) : optionPrintVersion(parser->tool);
+    return FALSE;
+  }
+  if (option->type != OptionFLAG && argument == NULL) {
+    argument = parserArgument(parser, option);
+    if (argument == NULL)
+      return FALSE;
+  }
+  return parserSet(parser, option, argument);
+}
+
+/* A word that begins with one dash: letters, of which the first that takes an argument takes the rest. */
+static Bool parserShort(Parser parser, const char *letters)
+{
+  for (; *letters != '\0'; ++letters) {
+    const OptionStruct *option = NULL;
+    const char *argument;
+    Index i;
+
+    for (i = 0; i < parser->tool->count && option == NULL; ++i)
+      if (parser->tool->options[i].letter == *letters)
+        option = &parser->tool->options[i];
+    if (option == NULL) {
+      parser->status = OptionUsage(parser->tool, "no option is called -%c", *letters);
+      return FALSE;
+    }
+    if (option->type == OptionFLAG) {
+      *option->value.flag = TRUE;
+      continue;
+    }
+    argument = letters[1] != '\0' ? letters + 1 : parserArgument(parser, option);
+    return argument != NULL && parserSet(parser, option, argument);
+  }
+  return TRUE;
+}
+
+Bool OptionParse(const OptionToolStruct *tool, int argc, char **argv, Count *operandsReturn, int *statusReturn)
+{
+  parserStruct parser = {.tool = tool, .argc = argc, .argv = argv, .next = argc > 0, .kept = argc > 0};
+  Bool options = TRUE;
+
+  while (parser.next < argc) {
+    char *word = argv[parser.next++];
+    Bool goesOn = TRUE;
+
+    if (!options || word[0] != '-' || word[1] == '\0') {
+      argv[parser.kept++] = word;
+      options = options && !tool->stopAtOperand;
+    } else if (strcmp(word, "--") == 0) {
+      options = FALSE;
+    } else {
+      goesOn = word[1] == '-' ? parserLong(&parser, word + 2) : parserShort(&parser, word + 1);
+    }
+    if (!goesOn) {
+      *statusReturn = parser.status;
+      return FALSE;
+    }
+  }
+  if (parser.kept < argc)
+    argv[parser.kept] = NULL;
+  *operandsReturn = (Count)(parser.kept > 0 ? parser.kept - 1 : 0);
+  return TRUE;
+}
