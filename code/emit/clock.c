@@ -13,7 +13,7 @@
 #include <cpuid.h>
 #endif
 
-#include "emit/quiet.h"
+#include "plinth/quiet.h"
 
 static uint64_t clockGet(clockid_t id)
 {

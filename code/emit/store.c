@@ -9,12 +9,14 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/aver.h"
 #include "base/text.h"
-#include "emit/quiet.h"
+#include "plinth/quiet.h"
 #include "eventdef.h"
 
 /* A process may leave regions behind by exec; more than this many stay for the collector. */
@@ -43,37 +45,41 @@ static Bool storeName(char *room, Size size, const char *log, unsigned n, Bool b
 static RegionHeader storeMap(int fd, Size size)
 {
   int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED | MAP_NORESERVE;
-  char *base = mmap(NULL, size + 2 * RegionSlotSIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  Size reserved = size + 2 * RegionSlotSIZE;
+  char *base = QuietMapAt(NULL, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
   char *place, *slots;
 
-  if (base == MAP_FAILED)
+  if (base == NULL)
     return NULL;
   slots = (char *)WordAlignUp(base + RegionFIRST, RegionSlotSIZE);
   place = slots - RegionFIRST;
-  if (mmap(place, size, PROT_READ | PROT_WRITE, flags | MAP_FIXED, fd, 0) == MAP_FAILED) {
-    (void)munmap(base, size + 2 * RegionSlotSIZE);
+  if (QuietMapAt(place, size, PROT_READ | PROT_WRITE, flags | MAP_FIXED, fd) == NULL) {
+    (void)QuietCall(SYS_munmap, base, reserved);
     return NULL;
   }
   /* A child of fork must not write where its parent does: it has no such memory, and starts its own. */
-  if (fd >= 0)
-    (void)madvise(place, size, MADV_DONTFORK);
-  else
-    (void)madvise(place, size, MADV_WIPEONFORK);
+  (void)QuietCall(SYS_madvise, place, size, fd >= 0 ? MADV_DONTFORK : MADV_WIPEONFORK);
   return (RegionHeader)(void *)place;
 }
 
-/* storeFile -- a new file of mode 0600, locked; -1 if it cannot be had at this path */
+/* storeFile -- a new file of mode 0600, locked; or minus an errno */
 static int storeFile(const char *path, Size size)
 {
-  int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  long fd = QuietCall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  long res;
 
   if (fd < 0)
-    return -1;
-  if (flock(fd, LOCK_EX | LOCK_NB) == 0 && ftruncate(fd, (off_t)size) == 0 && posix_fallocate(fd, 0, RegionFIRST) == 0)
-    return fd;
-  (void)unlink(path);
-  (void)close(fd);
-  return -1;
+    return (int)fd;
+  res = QuietCall(SYS_flock, fd, LOCK_EX | LOCK_NB);
+  if (res == 0)
+    res = QuietCall(SYS_ftruncate, fd, size);
+  if (res == 0)
+    res = QuietCall(SYS_fallocate, fd, 0, 0, RegionFIRST);
+  if (res == 0 || res == -EOPNOTSUPP)
+    return (int)fd;
+  (void)QuietCall(SYS_unlinkat, AT_FDCWD, path, 0);
+  (void)QuietCall(SYS_close, fd);
+  return (int)res;
 }
 
 /* storeShared -- the store as a file, in tmpfs or else beside the log */
@@ -86,27 +92,36 @@ static RegionHeader storeShared(Store store, const char *log, Size size)
       int fd = storeFile(store->path, size);
       if (fd >= 0) {
         RegionHeader header = storeMap(fd, size);
-        (void)close(fd);
+        (void)QuietCall(SYS_close, fd);
         if (header != NULL)
           return header;
-        (void)unlink(store->path);
+        (void)QuietCall(SYS_unlinkat, AT_FDCWD, store->path, 0);
       }
-      if (fd < 0 && errno != EEXIST)
+      if (fd != -EEXIST)
         break;
     }
   store->path[0] = '\0';
   return NULL;
 }
 
+/* storeSlotsMax -- how many slots a file may have: a limit on file sizes comes with a signal that kills */
+static unsigned storeSlotsMax(void)
+{
+  struct rlimit limit;
+
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur >= RegionSize(RegionSlotsMAX))
+    return RegionSlotsMAX;
+  return limit.rlim_cur < RegionSize(64) ? 0 : (unsigned)((limit.rlim_cur - RegionFIRST) / RegionSlotSIZE);
+}
+
 Res StoreOpen(Store store, const char *log, uint64_t identity)
 {
-  int error = errno;
   unsigned slots;
   RegionHeader header = NULL;
 
   store->path[0] = '\0';
   for (slots = RegionSlotsMAX; header == NULL && slots >= 64; slots /= 8) {
-    if (log[0] != '\0')
+    if (log[0] != '\0' && slots <= storeSlotsMax())
       header = storeShared(store, log, RegionSize(slots));
     if (header == NULL)
       header = storeMap(-1, RegionSize(slots));
@@ -122,39 +137,35 @@ Res StoreOpen(Store store, const char *log, uint64_t identity)
     }
   }
   store->header = header;
-  errno = error;
   return header != NULL ? ResOK : ResMEMORY;
 }
 
 void StoreUnlink(Store store)
 {
-  int error = errno;
 
   if (store->path[0] != '\0')
-    (void)unlink(store->path);
+    (void)QuietCall(SYS_unlinkat, AT_FDCWD, store->path, 0);
   store->path[0] = '\0';
-  errno = error;
 }
 
 /* storeProvide -- make sure that touching the block cannot fail: a full tmpfs would kill the program with SIGBUS */
 static Bool storeProvide(Store store, Size offset, Size size)
 {
-  int fd, failed;
+  long fd, res;
 
   if (store->path[0] == '\0')
     return TRUE;
   /* By path, not by a descriptor kept open: programs close descriptors that they do not know. */
-  fd = open(store->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  fd = QuietCall(SYS_openat, AT_FDCWD, store->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0)
     return FALSE;
-  failed = posix_fallocate(fd, (off_t)offset, (off_t)size);
-  (void)close(fd);
-  return failed == 0;
+  res = QuietCall(SYS_fallocate, fd, 0, offset, size);
+  (void)QuietCall(SYS_close, fd);
+  return res == 0 || res == -EOPNOTSUPP;
 }
 
 void *StoreTake(Store store, Size size)
 {
-  int error = errno;
   RegionHeader header = store->header;
   uint8_t log2 = (uint8_t)__builtin_ctzl(size);
   Index i;
@@ -171,13 +182,11 @@ void *StoreTake(Store store, Size size)
       char *block = (char *)header + offset;
       /* Whoever had the slot before left events there; a reader believes what is not zero. */
       memset(block, 0, its);
-      errno = error;
-      return block;
+          return block;
     }
     __atomic_store_n(&header->log2[i], 0, __ATOMIC_RELEASE);
     break;
   }
-  errno = error;
   return NULL;
 }
 
@@ -197,34 +206,32 @@ static void storeAdoptFile(int fd, const char *path, const char *log, void (*blo
   Size size, offset, its;
   Index i;
 
-  if (flock(fd, LOCK_EX | LOCK_NB) != 0 || fstat(fd, &status) != 0 || status.st_uid != geteuid())
+  if (QuietCall(SYS_flock, fd, LOCK_EX | LOCK_NB) != 0 || fstat(fd, &status) != 0 || status.st_uid != geteuid())
     return;
   size = (Size)status.st_size;
-  header = size < RegionFIRST ? MAP_FAILED : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
-  if (header == MAP_FAILED)
+  header = size < RegionFIRST ? NULL : QuietMapAt(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd);
+  if (header == NULL)
     return;
   if (RegionHeaderSound(header, size) && header->pid == (uint32_t)getpid() && strcmp(header->log, log) == 0) {
     for (i = 0; i < header->slots; ++i)
       if (RegionBlockAt(&offset, &its, header, i))
         block((char *)header + offset, its);
-    (void)unlink(path);
+    (void)QuietCall(SYS_unlinkat, AT_FDCWD, path, 0);
   }
-  (void)munmap(header, size);
+  (void)QuietCall(SYS_munmap, header, size);
 }
 
 void StoreAdopt(const char *log, void (*block)(void *base, Size size))
 {
   char path[RegionPathMAX];
-  int error = errno;
   unsigned beside, n;
 
   for (beside = 0; beside < 2; ++beside)
     for (n = 0; n < storeTriesMAX && storeName(path, sizeof path, log, n, beside); ++n) {
-      int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+      int fd = (int)QuietCall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
       if (fd < 0)
         break;
       storeAdoptFile(fd, path, log, block);
-      (void)close(fd);
+      (void)QuietCall(SYS_close, fd);
     }
-  errno = error;
 }

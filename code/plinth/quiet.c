@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "emit/quiet.h"
+#include "plinth/quiet.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,12 +18,10 @@
 
 extern char **environ;
 
-/* The system calls directly: libc's functions would keep its own two signals out of the set, be cancellation points, or change
- * errno. */
-static long quietCall(long number, long a, long b, long c, long d)
+long QuietSystem(long number, long a, long b, long c, long d, long e, long f)
 {
   int error = errno;
-  long result = syscall(number, a, b, c, d);
+  long result = syscall(number, a, b, c, d, e, f);
 
   if (result == -1)
     result = -errno;
@@ -31,53 +29,54 @@ static long quietCall(long number, long a, long b, long c, long d)
   return result;
 }
 
+void *QuietMapAt(void *place, Size size, int protection, int flags, int fd)
+{
+#if defined(SYS_mmap2)
+  long result = QuietCall(SYS_mmap2, place, size, protection, flags, fd);
+#else
+  long result = QuietCall(SYS_mmap, place, size, protection, flags, fd);
+#endif
+
+  /* Addresses may be negative as a long on 32-bit machines; errors are the last page's. */
+  return (unsigned long)result >= (unsigned long)-4095L ? NULL : (void *)result;
+}
+
 void QuietBegin(QuietMask mask)
 {
   uint64_t all = UINT64_MAX;
 
   mask->bits = 0;
-  (void)quietCall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&mask->bits, sizeof all);
+  (void)QuietCall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &mask->bits, sizeof all);
 }
 
 void QuietEnd(QuietMask mask)
 {
-  (void)quietCall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask->bits, 0, sizeof mask->bits);
+  (void)QuietCall(SYS_rt_sigprocmask, SIG_SETMASK, &mask->bits, 0, sizeof mask->bits);
 }
 
 void *QuietMap(Size size, Size align)
 {
-  int error = errno;
-  char *base = mmap(NULL, size + align, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  char *place;
+  char *base = QuietMapAt(NULL, size + align, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+  char *place = (char *)WordAlignUp(base, align);
 
-  if (base == MAP_FAILED) {
-    errno = error;
+  if (base == NULL)
     return NULL;
-  }
-  place = (char *)WordAlignUp(base, align);
   if (place > base)
-    (void)munmap(base, (Size)(place - base));
-  (void)munmap(place + size, align - (Size)(place - base));
-  errno = error;
+    (void)QuietCall(SYS_munmap, base, place - base);
+  (void)QuietCall(SYS_munmap, place + size, align - (Size)(place - base));
   return place;
 }
 
 Size QuietReadFile(const char *path, char *room, Size size)
 {
   Size done = 0;
-  long fd = quietCall(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0);
+  long n, fd = QuietCall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
 
   if (fd < 0)
     return 0;
-  while (done < size) {
-    long n = quietCall(SYS_read, fd, (long)(room + done), (long)(size - done), 0);
-    if (n == -EINTR)
-      continue;
-    if (n <= 0)
-      break;
-    done += (Size)n;
-  }
-  (void)quietCall(SYS_close, fd, 0, 0, 0);
+  while (done < size && ((n = QuietCall(SYS_read, fd, room + done, size - done)) > 0 || n == -EINTR))
+    done += n > 0 ? (Size)n : 0;
+  (void)QuietCall(SYS_close, fd);
   return done;
 }
 
@@ -138,5 +137,5 @@ void QuietSay(const char *thing, const char *place, const char *reason)
   if (TextRoom(&text) == 0)
     --text.next;
   TextChar(&text, '\n');
-  (void)quietCall(SYS_write, 2, (long)room, (long)TextLength(&text), 0);
+  (void)QuietCall(SYS_write, 2, room, TextLength(&text));
 }

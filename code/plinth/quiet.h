@@ -5,8 +5,8 @@
  *
  * Design: design/telemetry.md .quiet      Tests: test/emittest.c
  */
-#ifndef EMIT_QUIET_H
-#define EMIT_QUIET_H
+#ifndef PLINTH_QUIET_H
+#define PLINTH_QUIET_H
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
@@ -16,6 +16,19 @@
 typedef struct QuietMaskStruct {
   uint64_t bits;
 } QuietMaskStruct, *QuietMask;
+
+/* QuietCall(SYS_x, argument...) -- a system call: its result, or minus what errno would be
+ *
+ * Directly: libc's functions are cancellation points, change errno, keep two signals out of every set, or are wrapped by the very library
+ * that this is part of.  Arguments are integers or pointers.
+ */
+#define QuietCall(...) quietCallPadded(__VA_ARGS__, 0, 0, 0, 0, 0, 0)
+#define quietCallPadded(number, a, b, c, d, e, f, ...) \
+  QuietSystem((number), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+extern long QuietSystem(long number, long a, long b, long c, long d, long e, long f);
+
+/* QuietMapAt -- mmap; NULL if it fails.  offset is 0. */
+extern void *QuietMapAt(void *place, Size size, int protection, int flags, int fd);
 
 /* QuietBegin, QuietEnd -- block all signals; let them through as before */
 extern void QuietBegin(QuietMask maskReturn);
@@ -38,4 +51,4 @@ extern void QuietSay(const char *thing, const char *place, const char *reason);
 /* QuietErrno -- what an errno means, in words, without locale or allocation */
 extern const char *QuietErrno(int error);
 
-#endif /* EMIT_QUIET_H */
+#endif /* PLINTH_QUIET_H */
