@@ -119,6 +119,7 @@ static void readFailureSet(Stream stream, const IndexEntryStruct *entry, const c
   if (failure->what != NULL && failure->count >= count)
     return; /* of copies that all fail, the first and longest is told */
   failure->place = entry->place;
+  failure->first = entry->first;
   failure->sequence = entry->sequence;
   failure->what = what;
   failure->count = count;
@@ -154,12 +155,12 @@ static Res readOpen(Reading reading, const IndexEntryStruct *entry)
   Loaded loaded;
   Res res;
 
-  if (stream->read && stream->readSequence == entry->sequence && stream->readCount >= entry->count)
-    return ResOK;
-  if (stream->failure.what != NULL && stream->failure.sequence != entry->sequence)
+  if (stream->failure.what != NULL &&
+      (stream->failure.first != entry->first || stream->failure.sequence != entry->sequence))
     readFailureTell(reading, stream, 0);
-  if (readSkips(reading, stream, entry) || (stream->read && stream->readSequence == entry->sequence))
-    return ResOK;
+  if (readSkips(reading, stream, entry) ||
+      (stream->read && stream->readFirst == entry->first && stream->readSequence == entry->sequence))
+    return ResOK; /* copies of a block come one behind the other, the longest first */
   res = LoaderLoad(&loaded, &report, &reading->loader, entry);
   if (res == ResFORMAT) {
     readFailureSet(stream, entry, report.what, report.lost);
@@ -168,6 +169,7 @@ static Res readOpen(Reading reading, const IndexEntryStruct *entry)
   if (res != ResOK)
     return res;
   stream->read = TRUE;
+  stream->readFirst = entry->first;
   stream->readSequence = entry->sequence;
   stream->readCount = entry->count;
   if (stream->failure.what != NULL && strcmp(stream->failure.what, "block cut off") == 0 &&
@@ -321,7 +323,7 @@ Res LogRead(Log log, LogRequest request)
   reading.loader.from = readFine(log, request->from);
   reading.loader.to = readFine(log, request->to);
   if (res == ResOK && log->teller.telling)
-    res = GapsTell(&log->teller, &log->regions, &log->index);
+    GapsTell(&log->teller, &log->regions, &log->table);
   if (res == ResOK)
     res = IndexPassBegin(&reading.pass, &log->index);
   if (res == ResOK)
