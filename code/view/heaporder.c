@@ -382,7 +382,6 @@ void HeapOrderEvent(HeapOrder order, HeapInput input)
 
 void HeapOrderDestroy(HeapOrder order, HeapPool pool, HeapThread thread, uint64_t time)
 {
-  HeapInputStruct input = {.pool = pool, .thread = thread};
   HeapObject objects;
   Count i, n = pool->table.count;
 
@@ -393,8 +392,13 @@ void HeapOrderDestroy(HeapOrder order, HeapPool pool, HeapThread thread, uint64_
     order->res = ResMEMORY;
     return;
   }
-  for (i = 0; i < n; ++i)
-    orderTell(order, HeapFREE, &input, &objects[i], TRUE);
+  for (i = 0; i < n; ++i) {
+    HeapOperationStruct operation = {.kind = HeapFREE, .destroyed = TRUE, .process = order->process, .time = order->now,
+                                     .pool = pool, .thread = thread, .object = &objects[i],
+                                     .addr = objects[i].addr, .size = objects[i].size,
+                                     .oldAddr = objects[i].addr, .oldSize = objects[i].size};
+    order->hook(order->data, &operation);
+  }
   free(objects);
   HeapTableFinish(&pool->table);
 }

@@ -89,7 +89,8 @@ typedef enum HeapOperationKind {
 typedef struct HeapOperationStruct {
   HeapOperationKind kind;
   Bool zero;         /* ALLOC: zeroed memory was asked for */
-  Bool presumed;     /* FREE: no event says so: the address was given out again, or the pool was destroyed */
+  Bool presumed;     /* FREE: no event says so: the address was given out again */
+  Bool destroyed;    /* FREE: no event says so: its pool is being destroyed */
   Index process;     /* number of the process in the log */
   uint64_t time;     /* ns, never falling within a process */
   HeapPool pool;     /* NULL for an arena's operations */
