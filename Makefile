@@ -7,20 +7,24 @@
 
 VARIETY ?= cool
 SAN     ?=
-CC      := $(if $(filter default undefined,$(origin CC)),gcc,$(CC))
+CC      := $(if $(filter default undefined,$(origin CC)),$(if $(shell command -v gcc),gcc,clang),$(CC))
 PERL    ?= perl
 PREFIX  ?= /usr/local
+JOBS    ?= 2
 
 comma := ,
-B     := build/$(VARIETY)$(if $(SAN),-$(subst $(comma),-,$(SAN)))$(if $(filter-out gcc,$(CC)),-$(notdir $(CC)))
+B     := build/$(VARIETY)$(if $(SAN),-$(subst $(comma),-,$(SAN)))$(if $(filter-out gcc,$(CC)),-$(notdir $(firstword $(CC))))
 
 CFLAGS   ?= -O2 -g
 WARNINGS := -Wall -Wextra -Werror -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes -Wshadow -Wwrite-strings
 VARIETY_FLAG_cool :=
 VARIETY_FLAG_hot  := -DVARIETY_HOT
 VARIETY_FLAG_rash := -DVARIETY_RASH
-SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
-ALL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARNINGS) $(VARIETY_FLAG_$(VARIETY)) -D_GNU_SOURCE -Icode -I$(B)/gen -MMD -MP
+# What a sanitizer finds ends the program: a test that goes on would pass.
+SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
+ALL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARNINGS) $(VARIETY_FLAG_$(VARIETY)) -D_GNU_SOURCE -Icode -I$(B)/gen
+DEPFLAGS = -MMD -MP -MF $@.d -MT $@
+LINKLIBS := -lm -ldl -lpthread
 # The writer's wing goes into a shared library that must be there before anybody else and never in the way.
 PIC := -fPIC -fvisibility=hidden -fno-plt -ftls-model=initial-exec
 
@@ -28,7 +32,7 @@ ifeq ($(filter cool hot rash,$(VARIETY)),)
 $(error VARIETY is cool, hot or rash, not `$(VARIETY)')
 endif
 
-# Rooms, from the roof down: the order in which archives are linked.
+# Rooms, from the roof down: the order in which archives are linked.  One that has no files yet is an empty archive.
 ROOMS  := view log mm emit plinth format base
 TOOLS  := eventrec eventcnv eventview replay
 SHIM   := $(wildcard code/mm/shim*.c)
@@ -42,58 +46,138 @@ BINS   := $(TOOLS_PRESENT:%=$(B)/bin/%)
 TESTS  := $(patsubst test/%.c,$(B)/test/%,$(wildcard test/*test.c))
 BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
 
-.PHONY: all check demo bench install help layers clean tests
+# V=1 shows the commands, otherwise a word and the file that is made.
+Q   := $(if $(V),,@)
+say = $(if $(V),,@echo '  $(1)$(2)')
+
+.PHONY: all check demo bench install help layers registry clean tests FORCE
+.DELETE_ON_ERROR:
+.SECONDARY:
 all: $(BINS) $(B)/lib/libpawprint.so $(B)/lib/libpawprint.a
 
-$(GEN): code/eventgen.pl code/eventdef.h
-	@mkdir -p $(@D)
-	$(PERL) code/eventgen.pl code/eventdef.h > $@.tmp && mv $@.tmp $@
+help:
+	@echo 'make            build everything into $(B)/: bin/ and lib/'
+	@echo 'make demo       record a real program, dump, summarise and replay it (under 30 s)'
+	@echo 'make check      every test'
+	@echo 'make bench      the benchmarks, beside what peers are installed'
+	@echo 'make install    bin, lib, headers, manual pages, pkg-config file'
+	@echo 'make layers     every #include against the table in design/house.md'
+	@echo 'make registry   code/eventdef.h against its last recorded version'
+	@echo 'make clean      remove build/'
+	@echo
+	@echo 'VARIETY=cool    what people record with: optimised, all events, all checks'
+	@echo 'VARIETY=hot     no events per object or reference, no checks on the critical path'
+	@echo 'VARIETY=rash    no checks and no telemetry: the baseline to measure against'
+	@echo 'CC=gcc|clang    the compiler ($(CC))'
+	@echo 'CFLAGS=...      for the compiler ($(CFLAGS))'
+	@echo 'SAN=LIST        sanitizers: address,undefined or thread, for tools and unit tests'
+	@echo 'PREFIX=DIR      where to install ($(PREFIX)); DESTDIR=DIR goes before it'
+	@echo 'JOBS=N          tests that run at a time ($(JOBS))'
+	@echo 'SEED=N          the seed of random tests, as a failed run printed it'
+	@echo 'V=1             show the commands'
 
-$(B)/obj/%.o: code/%.c $(GEN)
+$(GEN): code/eventgen.pl code/eventdef.h
+	$(call say,GEN    ,$@)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(SANFLAGS) -c $< -o $@
+	$(Q)$(PERL) code/eventgen.pl code/eventdef.h > $@.tmp && mv $@.tmp $@
+
+# Other flags, other objects: this file changes when they do.
+FLAGS := $(CC) $(CFLAGS) $(WARNINGS)
+$(B)/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(FLAGS)' | cmp -s - $@ || echo '$(FLAGS)' > $@
+
+$(B)/obj/%.o: code/%.c $(B)/flags | $(GEN)
+	$(call say,CC     ,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) $(DEPFLAGS) $(SANFLAGS) -c $< -o $@
 
 # Position independent, and never sanitized: it is preloaded into programs that are not.
-$(B)/pic/%.o: code/%.c $(GEN)
+$(B)/pic/%.o: code/%.c $(B)/flags | $(GEN)
+	$(call say,CC     ,$@)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(PIC) -c $< -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) $(DEPFLAGS) $(PIC) -c $< -o $@
 
 define room_rule
 $(B)/lib/room-$(1).a: $(call room_obj,$(1))
+	$$(call say,AR     ,$$@)
 	@mkdir -p $$(@D)
 	@rm -f $$@
-	ar rcs $$@ $$^
+	$(Q)ar rcs $$@ $$^
 endef
 $(foreach r,$(ROOMS),$(eval $(call room_rule,$(r))))
 
 WRITER := base format plinth emit mm
-writer_pic := $(foreach r,$(WRITER),$(patsubst code/%.c,$(B)/pic/%.o,$(call room_src,$(r)))) $(patsubst code/%.c,$(B)/pic/%.o,$(SHIM))
+# What only tools need stays out of other people's programs.
+TOOLS_ONLY := $(B)/pic/base/option.o
+writer_pic := $(filter-out $(TOOLS_ONLY),$(foreach r,$(WRITER),$(patsubst code/%.c,$(B)/pic/%.o,$(call room_src,$(r)))) \
+  $(patsubst code/%.c,$(B)/pic/%.o,$(SHIM)))
 $(B)/lib/libpawprint.so: $(writer_pic)
+	$(call say,LD     ,$@)
 	@mkdir -p $(@D)
-	$(CC) -shared -Wl,-soname,libpawprint.so -Wl,-z,now -Wl,-z,nodelete -o $@ $^ -ldl -lpthread
+	$(Q)$(CC) -shared -Wl,-soname,libpawprint.so -Wl,-z,now -Wl,-z,nodelete -o $@ $^ -ldl -lpthread
 
-$(B)/lib/libpawprint.a: $(foreach r,$(WRITER),$(call room_obj,$(r)))
+$(B)/lib/libpawprint.a: $(filter-out $(TOOLS_ONLY:$(B)/pic/%=$(B)/obj/%),$(foreach r,$(WRITER),$(call room_obj,$(r))))
+	$(call say,AR     ,$@)
 	@mkdir -p $(@D)
 	@rm -f $@
-	ar rcs $@ $^
+	$(Q)ar rcs $@ $^
 
 $(B)/bin/%: $(B)/obj/%.o $(LIBS)
+	$(call say,LD     ,$@)
 	@mkdir -p $(@D)
-	$(CC) $(SANFLAGS) -o $@ $^ -lm -ldl -lpthread
+	$(Q)$(CC) $(SANFLAGS) -o $@ $^ $(LINKLIBS)
 
-$(B)/test/%: test/%.c test/tap.h $(LIBS) $(GEN)
+$(B)/test/%: test/%.c $(LIBS) $(B)/flags | $(GEN)
+	$(call say,TEST   ,$@)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(SANFLAGS) -Itest -o $@ $< $(LIBS) -lm -ldl -lpthread
+	$(Q)$(CC) $(ALL_CFLAGS) $(DEPFLAGS) $(SANFLAGS) -Itest -o $@ $< $(LIBS) $(LINKLIBS)
 
-$(B)/bench/%: bench/%.c $(LIBS) $(GEN)
+$(B)/bench/%: bench/%.c $(LIBS) $(B)/flags | $(GEN)
+	$(call say,BENCH  ,$@)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -o $@ $< $(LIBS) -lm -ldl -lpthread
+	$(Q)$(CC) $(ALL_CFLAGS) $(DEPFLAGS) -o $@ $< $(LIBS) $(LINKLIBS)
 
 tests: $(TESTS)
 
+# What tests and scripts find in their environment.
+RUN_ENV = B=$(B) CC="$(CC)" SAN="$(SAN)" VARIETY=$(VARIETY) PERL="$(PERL)"
+
 check: all tests
-	B=$(B) CC="$(CC)" SAN="$(SAN)" VARIETY=$(VARIETY) prove -j2 --exec '' $(TESTS) :: ; \
-	B=$(B) CC="$(CC)" SAN="$(SAN)" VARIETY=$(VARIETY) prove -j2 test/*.t
+	$(RUN_ENV) prove -j$(JOBS) $(TESTS) $(sort $(wildcard test/*.t))
+
+demo: all
+	@$(RUN_ENV) tool/demo
+
+bench: all $(BENCHES)
+	@if [ -x bench/run ]; then $(RUN_ENV) bench/run; else echo 'make: bench/run is not there' >&2; exit 1; fi
+
+layers:
+	@$(PERL) tool/layers
+
+registry:
+	@$(PERL) tool/registrycheck
+
+# A program that includes <pawprint.h> needs the headers that it includes, and only those.
+PUBLIC := $(firstword $(wildcard code/pawprint.h code/*/pawprint.h))
+GDB    := $(wildcard tool/pawprint-gdb.py tool/pawprint.gdb)
+dest   := $(DESTDIR)$(PREFIX)
+
+install: all | $(GEN)
+	install -d $(dest)/bin $(dest)/lib/pkgconfig $(dest)/include/pawprint
+	$(if $(BINS),install $(BINS) $(dest)/bin)
+	install $(B)/lib/libpawprint.so $(dest)/lib
+	install -m 644 $(B)/lib/libpawprint.a $(dest)/lib
+	$(if $(PUBLIC),install -m 644 $(PUBLIC) $(dest)/include/pawprint.h)
+	$(if $(PUBLIC),for h in $$($(CC) $(ALL_CFLAGS) -MM $(PUBLIC) | tr -d '\\' | tr ' ' '\n' | grep '\.h$$'); do \
+	  to=$${h#code/}; to=$${to#$(B)/gen/}; install -D -m 644 $$h $(dest)/include/pawprint/$$to || exit 1; done)
+	for page in man/*.[0-9]; do \
+	  install -D -m 644 $$page $(dest)/share/man/man$${page##*.}/$${page##*/} || exit 1; done
+	$(if $(GDB),install -D -m 644 -t $(dest)/share/pawprint $(GDB))
+	printf '%s\n' 'prefix=$(PREFIX)' 'Name: pawprint' 'Description: telemetry of memory managers' \
+	  'Version: '$$(sed -n 's/^#define PawprintVERSION "\(.*\)"$$/\1/p' code/base/version.h) \
+	  'Libs: -L$${prefix}/lib -lpawprint' 'Libs.private: -ldl -lpthread' \
+	  'Cflags: -I$${prefix}/include -I$${prefix}/include/pawprint' > $(dest)/lib/pkgconfig/pawprint.pc
 
 clean:
 	rm -rf build

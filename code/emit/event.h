@@ -1,0 +1,145 @@
+/* event.h -- annotations: EVENT_PAW(PoolAlloc, pool, addr, size) and its kin
+ *
+ * The macros are generated from the registry (eventgen.h); here is what they are made of.  An event whose kind is neither sent nor
+ * buffered costs one load, one test and a branch not taken.  One that is wanted goes to the thread's own block for its kind:
+ * room is reserved by one instruction on the thread's cursor, so that a signal handler may interrupt anywhere; the length is
+ * stored first and the code last, so that a reader can tell what is committed at any moment, and after any death.
+ *
+ * Always true:
+ *   a cursor's address has EventBlockBIT set while it points into a block, and no longer once it has passed the end
+ *   the full time of an event is the cursor's epoch, as it was before the event's room was reserved, and its own 32 bits
+ *
+ * No call, lock, system call or allocation, errno is kept, unless a block is full (EventReserveSlow).
+ *
+ * Design: design/telemetry.md .buffer      Tests: test/emittest.c, test/signaltest.c
+ */
+#ifndef EMIT_EVENT_H
+#define EMIT_EVENT_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include <string.h>
+
+#include "base/bt.h"
+#include "base/types.h"
+#include "emit/clock.h"
+#include "emit/eventcheck.h"
+#include "format/block.h"
+
+/* Symbols that annotated code reaches; everything else stays inside the library. */
+#define EVENT_API __attribute__((visibility("default")))
+
+#include "eventgen.h"
+
+/* EventKindControl -- what is sent and what is buffered
+ *
+ * A bit table: bit EventKindX says that kind X is sent, bit EventKindBUFFER + EventKindX that it goes to the flight
+ * recorder when it is not.  Both are read by one load.  From a debugger: `call BTRes(EventKindControl, EventKindRef)`.  It is alone in
+ * its pages, so that another process's memory can be mapped over it.  Words behind the first belong to the emitter.
+ */
+enum {
+  EventKindBUFFER = 16,     /* where the buffer bits begin */
+  EventControlSIZE = 65536, /* bytes; the largest page there is */
+  EventControlCLOCK = 1     /* word: not 0 where the processor's counter cannot serve as the clock */
+};
+
+extern Word EventKindControl[EventControlSIZE / sizeof(Word)] EVENT_API;
+
+/* EVENT_WANTED -- is an event of this kind to be recorded? */
+#define EVENT_WANTED(kind) \
+  UNLIKELY(__atomic_load_n(&EventKindControl[0], __ATOMIC_RELAXED) & (((Word)1 << EventKindBUFFER | 1) << (kind)))
+
+enum { EventBlockBIT = BlockMAX }; /* blocks lie in the upper halves of places of 2 * BlockMAX bytes, at their end */
+
+/* One thread's place in one of its blocks. */
+typedef struct EventCursorStruct {
+  Word next;      /* where the next event goes; 0 where there is no block */
+  uint32_t epoch; /* the high half of the time of the events that go there */
+  uint32_t unused;
+} EventCursorStruct, *EventCursor;
+
+/* What a thread touches for each event; the rest of its state is behind it (buffer.h). */
+typedef struct EventThreadStruct {
+  EventCursorStruct cursor[EventKindLIMIT][2]; /* by kind, and 0: sent, 1: flight recorder */
+  struct EventThreadStruct *self;              /* this, while it is a thread's; NULL in the child of a fork */
+} EventThreadStruct, *EventThread;
+
+/* The calling thread's state, or NULL before its first event. */
+extern __thread EventThread EventThreadSelf __attribute__((tls_model("initial-exec"))) EVENT_API;
+
+/* EventReserveSlow -- what EventReserve does when the simple way did not serve: no block yet, a full one, a new epoch, a new process
+ *
+ * at  what the simple way reserved, or 0: given up and marked so
+ */
+extern void *EventReserveSlow(unsigned kind, Size size, Word at) EVENT_API __attribute__((cold, noinline));
+
+/* eventAdvance -- move a cursor on; returns where it was.  Towards signal handlers of the same thread this is atomic. */
+static inline Word eventAdvance(Word *next, Word size)
+{
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+  __asm__ volatile("xaddq %0, %1" : "+r"(size), "+m"(*next) : : "memory", "cc");
+  return size;
+#else
+  return __atomic_fetch_add(next, size, __ATOMIC_RELAXED);
+#endif
+}
+
+/* eventFill -- an event's header, but for its code */
+static inline void eventFill(Word at, Size size, uint64_t now)
+{
+  EventHeaderStruct header = {0, (uint16_t)size, (uint32_t)now};
+  uint64_t word;
+
+  memcpy(&word, &header, sizeof word);
+  __atomic_store_n((uint64_t *)at, word, __ATOMIC_RELAXED);
+}
+
+/* EventReserve -- room for one event in the calling thread's block
+ *
+ * kind     EventKindX
+ * size     bytes, header included, not rounded; at most EventSizeMAX
+ * returns  memory whose header has length and time; the caller fills in the parameters and calls EventCommit.
+ *          NULL: no room; counted
+ */
+static inline void *EventReserve(unsigned kind, Size size)
+{
+  EventThread thread = EventThreadSelf;
+  EventCursor cursor;
+  uint32_t epoch;
+  uint64_t now;
+  Word at;
+
+  if (UNLIKELY(thread == NULL))
+    return EventReserveSlow(kind, size, 0);
+  cursor = &thread->cursor[kind][~(__atomic_load_n(&EventKindControl[0], __ATOMIC_RELAXED) >> kind) & 1];
+  epoch = __atomic_load_n(&cursor->epoch, __ATOMIC_RELAXED);
+  at = eventAdvance(&cursor->next, WordAlignUp(size, EventALIGN));
+  now = EventClock(EventKindControl[EventControlCLOCK] != 0);
+  if (UNLIKELY(((at + size - 1) & EventBlockBIT) == 0 || (uint32_t)(now >> 32) != epoch))
+    return EventReserveSlow(kind, size, at);
+  eventFill(at, size, now);
+  return (void *)at;
+}
+
+/* EventCommit -- the event is whole */
+static inline void EventCommit(EventHeader header, uint16_t code)
+{
+  __atomic_store_n(&header->code, code, __ATOMIC_RELEASE);
+}
+
+/* EventStringLength -- the characters of `string` that an event takes */
+static inline Size EventStringLength(const char *string)
+{
+  return strnlen(string, EventMaxStringLength);
+}
+
+/* EventStringCopy -- put `length` characters and a NUL in an event; mark it if the string goes on */
+static inline void EventStringCopy(char *place, const char *string, Size length, EventHeader header)
+{
+  memcpy(place, string, length);
+  place[length] = '\0';
+  if (string[length] != '\0')
+    __atomic_fetch_or(&header->length, EventLengthCUT, __ATOMIC_RELAXED);
+}
+
+#endif /* EMIT_EVENT_H */

@@ -1,0 +1,237 @@
+/* store.c -- where a process's blocks lie
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "emit/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/aver.h"
+#include "base/text.h"
+#include "plinth/quiet.h"
+#include "eventdef.h"
+
+/* A process may leave regions behind by exec; more than this many stay for the collector. */
+enum { storeTriesMAX = 64 };
+
+/* storeName -- "DIRECTORY/pawprint-PID-N", or beside the log */
+static Bool storeName(char *room, Size size, const char *log, unsigned n, Bool beside)
+{
+  TextStruct text;
+
+  TextInit(&text, room, size);
+  if (beside) {
+    TextString(&text, log);
+    TextString(&text, ".region-");
+  } else {
+    TextString(&text, "/dev/shm/pawprint-");
+  }
+  TextDecimal(&text, (uint64_t)getpid());
+  TextChar(&text, '-');
+  TextDecimal(&text, n);
+  (void)TextTerminate(&text);
+  return !text.overflow;
+}
+
+/* storeMap -- `size` bytes at an address such that the slots are aligned; the descriptor is not needed any more */
+static RegionHeader storeMap(int fd, Size size)
+{
+  int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED | MAP_NORESERVE;
+  Size reserved = size + 2 * RegionSlotSIZE;
+  char *base = QuietMapAt(NULL, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+  char *place, *slots;
+
+  if (base == NULL)
+    return NULL;
+  slots = (char *)WordAlignUp(base + RegionFIRST, RegionSlotSIZE);
+  place = slots - RegionFIRST;
+  if (QuietMapAt(place, size, PROT_READ | PROT_WRITE, flags | MAP_FIXED, fd) == NULL) {
+    (void)QuietCall(SYS_munmap, base, reserved);
+    return NULL;
+  }
+  /* A child of fork must not write where its parent does: it has no such memory, and starts its own. */
+  (void)QuietCall(SYS_madvise, place, size, fd >= 0 ? MADV_DONTFORK : MADV_WIPEONFORK);
+  return (RegionHeader)(void *)place;
+}
+
+/* storeFile -- a new file of mode 0600, locked; or minus an errno */
+static int storeFile(const char *path, Size size)
+{
+  long fd = QuietCall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  long res;
+
+  if (fd < 0)
+    return (int)fd;
+  res = QuietCall(SYS_flock, fd, LOCK_EX | LOCK_NB);
+  if (res == 0)
+    res = QuietCall(SYS_ftruncate, fd, size);
+  if (res == 0)
+    res = QuietCall(SYS_fallocate, fd, 0, 0, RegionFIRST);
+  if (res == 0 || res == -EOPNOTSUPP)
+    return (int)fd;
+  (void)QuietCall(SYS_unlinkat, AT_FDCWD, path, 0);
+  (void)QuietCall(SYS_close, fd);
+  return (int)res;
+}
+
+/* storeShared -- the store as a file, in tmpfs or else beside the log */
+static RegionHeader storeShared(Store store, const char *log, Size size)
+{
+  unsigned beside, n;
+
+  for (beside = 0; beside < 2; ++beside)
+    for (n = 0; n < storeTriesMAX && storeName(store->path, sizeof store->path, log, n, beside); ++n) {
+      int fd = storeFile(store->path, size);
+      if (fd >= 0) {
+        RegionHeader header = storeMap(fd, size);
+        (void)QuietCall(SYS_close, fd);
+        if (header != NULL)
+          return header;
+        (void)QuietCall(SYS_unlinkat, AT_FDCWD, store->path, 0);
+      }
+      if (fd != -EEXIST)
+        break;
+    }
+  store->path[0] = '\0';
+  return NULL;
+}
+
+/* storeSlotsMax -- how many slots a file may have: a limit on file sizes comes with a signal that kills */
+static unsigned storeSlotsMax(void)
+{
+  struct rlimit limit;
+
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur >= RegionSize(RegionSlotsMAX))
+    return RegionSlotsMAX;
+  return limit.rlim_cur < RegionSize(64) ? 0 : (unsigned)((limit.rlim_cur - RegionFIRST) / RegionSlotSIZE);
+}
+
+Res StoreOpen(Store store, const char *log, uint64_t identity)
+{
+  unsigned slots;
+  RegionHeader header = NULL;
+
+  store->path[0] = '\0';
+  for (slots = RegionSlotsMAX; header == NULL && slots >= 64; slots /= 8) {
+    if (log[0] != '\0' && slots <= storeSlotsMax())
+      header = storeShared(store, log, RegionSize(slots));
+    if (header == NULL)
+      header = storeMap(-1, RegionSize(slots));
+    if (header != NULL) {
+      memcpy(header->magic, RegionMAGIC, BlockMagicSIZE);
+      header->order = BlockORDER;
+      header->major = EventVersionMAJOR;
+      header->pid = (uint32_t)getpid();
+      header->slots = slots;
+      header->identity = identity;
+      if (strlen(log) < sizeof header->log)
+        (void)strcpy(header->log, log);
+    }
+  }
+  store->header = header;
+  return header != NULL ? ResOK : ResMEMORY;
+}
+
+void StoreUnlink(Store store)
+{
+
+  if (store->path[0] != '\0')
+    (void)QuietCall(SYS_unlinkat, AT_FDCWD, store->path, 0);
+  store->path[0] = '\0';
+}
+
+/* storeProvide -- make sure that touching the block cannot fail: a full tmpfs would kill the program with SIGBUS */
+static Bool storeProvide(Store store, Size offset, Size size)
+{
+  long fd, res;
+
+  if (store->path[0] == '\0')
+    return TRUE;
+  /* By path, not by a descriptor kept open: programs close descriptors that they do not know. */
+  fd = QuietCall(SYS_openat, AT_FDCWD, store->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0)
+    return FALSE;
+  res = QuietCall(SYS_fallocate, fd, 0, offset, size);
+  (void)QuietCall(SYS_close, fd);
+  return res == 0 || res == -EOPNOTSUPP;
+}
+
+void *StoreTake(Store store, Size size)
+{
+  RegionHeader header = store->header;
+  uint8_t log2 = (uint8_t)__builtin_ctzl(size);
+  Index i;
+
+  AVER(WordIsPowerOf2(size) && size >= BlockMIN && size <= BlockMAX);
+  for (i = 0; header != NULL && i < header->slots; ++i) {
+    uint8_t none = 0;
+    Size offset, its;
+    if (__atomic_load_n(&header->log2[i], __ATOMIC_RELAXED) != 0 ||
+        !__atomic_compare_exchange_n(&header->log2[i], &none, log2, FALSE, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+      continue;
+    (void)RegionBlockAt(&offset, &its, header, i);
+    if (storeProvide(store, offset, its)) {
+      char *block = (char *)header + offset;
+      /* Whoever had the slot before left events there; a reader believes what is not zero. */
+      memset(block, 0, its);
+          return block;
+    }
+    __atomic_store_n(&header->log2[i], 0, __ATOMIC_RELEASE);
+    break;
+  }
+  return NULL;
+}
+
+void StoreGive(Store store, void *block, Size size)
+{
+  Size end = (Size)((char *)block + size - (char *)store->header);
+
+  AVER((end - RegionFIRST) % RegionSlotSIZE == 0);
+  __atomic_store_n(&store->header->log2[(end - RegionFIRST) / RegionSlotSIZE - 1], 0, __ATOMIC_RELEASE);
+}
+
+/* storeAdoptFile -- one region, if its owner is gone and it belongs to `log` */
+static void storeAdoptFile(int fd, const char *path, const char *log, void (*block)(void *base, Size size))
+{
+  struct stat status;
+  RegionHeader header;
+  Size size, offset, its;
+  Index i;
+
+  if (QuietCall(SYS_flock, fd, LOCK_EX | LOCK_NB) != 0 || fstat(fd, &status) != 0 || status.st_uid != geteuid())
+    return;
+  size = (Size)status.st_size;
+  header = size < RegionFIRST ? NULL : QuietMapAt(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd);
+  if (header == NULL)
+    return;
+  if (RegionHeaderSound(header, size) && header->pid == (uint32_t)getpid() && strcmp(header->log, log) == 0) {
+    for (i = 0; i < header->slots; ++i)
+      if (RegionBlockAt(&offset, &its, header, i))
+        block((char *)header + offset, its);
+    (void)QuietCall(SYS_unlinkat, AT_FDCWD, path, 0);
+  }
+  (void)QuietCall(SYS_munmap, header, size);
+}
+
+void StoreAdopt(const char *log, void (*block)(void *base, Size size))
+{
+  char path[RegionPathMAX];
+  unsigned beside, n;
+
+  for (beside = 0; beside < 2; ++beside)
+    for (n = 0; n < storeTriesMAX && storeName(path, sizeof path, log, n, beside); ++n) {
+      int fd = (int)QuietCall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+      if (fd < 0)
+        break;
+      storeAdoptFile(fd, path, log, block);
+      (void)QuietCall(SYS_close, fd);
+    }
+}

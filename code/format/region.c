@@ -1,0 +1,27 @@
+/* region.c -- finding the blocks in a region
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "format/region.h"
+
+#include <string.h>
+
+#include "eventdef.h"
+
+Bool RegionHeaderSound(RegionHeader header, Size size)
+{
+  return size >= RegionFIRST && memcmp(header->magic, RegionMAGIC, BlockMagicSIZE) == 0 && header->order == BlockORDER &&
+         header->major == EventVersionMAJOR && header->slots <= RegionSlotsMAX && size >= RegionSize(header->slots) &&
+         memchr(header->log, '\0', sizeof header->log) != NULL;
+}
+
+Bool RegionBlockAt(Size *offsetReturn, Size *sizeReturn, RegionHeader header, Index i)
+{
+  unsigned log2 = i < header->slots ? __atomic_load_n(&header->log2[i], __ATOMIC_ACQUIRE) : 0;
+
+  if (log2 == 0 || log2 > 31 || (1u << log2) < BlockMIN || (1u << log2) > BlockMAX)
+    return FALSE;
+  *sizeReturn = (Size)1 << log2;
+  *offsetReturn = RegionFIRST + (i + 1) * RegionSlotSIZE - *sizeReturn;
+  return TRUE;
+}

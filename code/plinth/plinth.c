@@ -1,0 +1,89 @@
+/* plinth.c -- choosing a way out, and what all of them have in common
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "plinth/plinth.h"
+
+#include <string.h>
+
+#include "base/aver.h"
+#include "plinth/quiet.h"
+
+static const PlinthClassStruct *const plinthClasses[] = {&PlinthClassFile, &PlinthClassMemory, &PlinthClassNone};
+
+/* plinthFind -- the class that `where` names, and what stands behind the colon; a file if there is none */
+static const PlinthClassStruct *plinthFind(const char *where, const char **placeReturn)
+{
+  const char *colon = strchr(where, ':'), *slash = strchr(where, '/');
+  Index i;
+
+  *placeReturn = where;
+  if (colon == NULL || (slash != NULL && slash < colon))
+    return &PlinthClassFile;
+  *placeReturn = colon + 1;
+  for (i = 0; i < ARRAY_LENGTH(plinthClasses); ++i)
+    if (strlen(plinthClasses[i]->name) == (Size)(colon - where) &&
+        memcmp(plinthClasses[i]->name, where, (Size)(colon - where)) == 0)
+      return plinthClasses[i];
+  return NULL;
+}
+
+Res PlinthOpen(Plinth plinth, const char *where, const char *family, const char **reasonReturn)
+{
+  const char *place;
+  const PlinthClassStruct *class = plinthFind(where, &place);
+  Res res;
+
+  memset(plinth, 0, sizeof *plinth);
+  plinth->fd = -1;
+  if (class == NULL) {
+    *reasonReturn = "no such way out: file:PATH, memory:SIZE and none: are known";
+    return ResPARAM;
+  }
+  if (strlen(place) >= sizeof plinth->place) {
+    *reasonReturn = "its name is too long";
+    return ResLIMIT;
+  }
+  res = class->open(plinth, place, family, reasonReturn);
+  if (res == ResOK)
+    plinth->class = class;
+  return res;
+}
+
+Res PlinthSend(Plinth plinth, const void *message, Size size)
+{
+  const char *reason = "";
+  Res res;
+
+  AVER(PlinthCheck(plinth));
+  res = plinth->class->send(plinth, message, size, &reason);
+  if (res == ResOK) {
+    (void)__atomic_fetch_add(&plinth->sent, 1, __ATOMIC_RELAXED);
+    (void)__atomic_fetch_add(&plinth->bytes, size, __ATOMIC_RELAXED);
+    return ResOK;
+  }
+  (void)__atomic_fetch_add(&plinth->failed, 1, __ATOMIC_RELAXED);
+  if (!__atomic_exchange_n(&plinth->told, TRUE, __ATOMIC_RELAXED))
+    QuietSay("cannot write the log", plinth->place, reason);
+  return res;
+}
+
+Res PlinthReceive(Plinth plinth, void *room, Size size, Size *sizeReturn)
+{
+  AVER(PlinthCheck(plinth));
+  return plinth->class->receive(plinth, room, size, sizeReturn);
+}
+
+void PlinthClose(Plinth plinth)
+{
+  AVER(PlinthCheck(plinth));
+  plinth->class->close(plinth);
+  plinth->class = NULL;
+}
+
+Bool PlinthCheck(Plinth plinth)
+{
+  AVER(plinth->class != NULL);
+  AVER(plinth->place[sizeof plinth->place - 1] == '\0');
+  return TRUE;
+}

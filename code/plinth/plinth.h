@@ -1,0 +1,69 @@
+/* plinth.h -- the way out: how a memory manager's telemetry reaches the world
+ *
+ * A plinth carries whole messages, in order, to one place: each message is a header block or an event block.  It may bring messages
+ * back: requests to whoever emits.  What holds for every back-end:
+ *
+ *   a message goes out whole or not at all, as far as anybody can tell who reads what came out
+ *   nothing here allocates from the program's malloc, changes errno, or is a cancellation point
+ *   sending may be done by several threads at once; opening and closing by one, while nobody sends
+ *   a failure is told once on standard error, with its reason, and counted; sending goes on to fail quietly,
+ *   and to succeed again when the reason is gone
+ *
+ * Any number of plinths may be open at once; the emitter sends to each.  A back-end is one PlinthClassStruct: open, send, receive, close.
+ *
+ * Design: design/telemetry.md .sol.msg      Tests: test/plinthtest.c
+ */
+#ifndef PLINTH_PLINTH_H
+#define PLINTH_PLINTH_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "base/types.h"
+
+typedef struct PlinthStruct *Plinth;
+
+typedef struct PlinthClassStruct {
+  const char *name;                    /* in front of the colon in PlinthOpen's `where` */
+  Res (*open)(Plinth plinth, const char *place, const char *family, const char **reasonReturn);
+  Res (*send)(Plinth plinth, const void *message, Size size, const char **reasonReturn);
+  Res (*receive)(Plinth plinth, void *room, Size size, Size *sizeReturn);
+  void (*close)(Plinth plinth);
+} PlinthClassStruct;
+
+enum { PlinthPlaceMAX = 1024 };
+
+typedef struct PlinthStruct {
+  const PlinthClassStruct *class;      /* NULL: closed */
+  char place[PlinthPlaceMAX];          /* an absolute path, for a file */
+  uint64_t sent, bytes;                /* messages that went out, and their bytes */
+  uint64_t failed;                     /* messages that did not */
+  Bool told;                           /* a failure has been told */
+  int fd;                              /* the back-end's own, like what follows */
+  uint64_t device, inode;
+  void *state;
+} PlinthStruct;
+
+/* PlinthOpen -- open a way out
+ *
+ * plinthReturn  zeroed memory of the caller's
+ * where         "file:PATH", or just a PATH; "memory:SIZE" (plinth/memory.h); "none:"
+ * family        for a file: "DEVICE:INODE" of a log that may be appended to although it exists, or NULL
+ * reasonReturn  why it failed, in words that live forever
+ * returns       ResIO; ResPARAM: no such way; ResLIMIT: the place's name is too long
+ */
+extern Res PlinthOpen(Plinth plinthReturn, const char *where, const char *family, const char **reasonReturn);
+
+/* PlinthSend -- one message.  ResIO, ResLIMIT ...: it did not go out; told once, and counted. */
+extern Res PlinthSend(Plinth plinth, const void *message, Size size);
+
+/* PlinthReceive -- the oldest message that came in and has not been received; never waits.  ResEND: there is none.
+ * A message longer than `size` is cut. */
+extern Res PlinthReceive(Plinth plinth, void *room, Size size, Size *sizeReturn);
+
+extern void PlinthClose(Plinth plinth);
+extern Bool PlinthCheck(Plinth plinth);
+
+/* The back-ends. */
+extern const PlinthClassStruct PlinthClassFile, PlinthClassMemory, PlinthClassNone;
+
+#endif /* PLINTH_PLINTH_H */

@@ -1,0 +1,54 @@
+/* quiet.h -- the system's help, without the program noticing
+ *
+ * The emitter works inside other people's programs, at any moment: in malloc, in a signal handler, before main.  What is here
+ * keeps errno, is no cancellation point, allocates nothing from the program's malloc, and takes no lock.
+ *
+ * Design: design/telemetry.md .quiet      Tests: test/emittest.c
+ */
+#ifndef PLINTH_QUIET_H
+#define PLINTH_QUIET_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "base/types.h"
+
+/* The signals that a thread lets through, as the kernel keeps them. */
+typedef struct QuietMaskStruct {
+  uint64_t bits;
+} QuietMaskStruct, *QuietMask;
+
+/* QuietCall(SYS_x, argument...) -- a system call: its result, or minus what errno would be
+ *
+ * Directly: libc's functions are cancellation points, change errno, keep two signals out of every set, or are wrapped by the very library
+ * that this is part of.  Arguments are integers or pointers.
+ */
+#define QuietCall(...) quietCallPadded(__VA_ARGS__, 0, 0, 0, 0, 0, 0)
+#define quietCallPadded(number, a, b, c, d, e, f, ...) \
+  QuietSystem((number), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+extern long QuietSystem(long number, long a, long b, long c, long d, long e, long f);
+
+/* QuietMapAt -- mmap; NULL if it fails.  offset is 0. */
+extern void *QuietMapAt(void *place, Size size, int protection, int flags, int fd);
+
+/* QuietBegin, QuietEnd -- block all signals; let them through as before */
+extern void QuietBegin(QuietMask maskReturn);
+extern void QuietEnd(QuietMask mask);
+
+/* QuietMap -- fresh zeroed memory of `size` bytes, aligned to `align` (a power of two, at least a page); NULL if there is none.
+ * Only what is touched is used up. */
+extern void *QuietMap(Size size, Size align);
+
+/* QuietReadFile -- the first bytes of a small file; returns how many, 0 also if it cannot be read */
+extern Size QuietReadFile(const char *path, char *room, Size size);
+
+/* QuietEnvironment -- the value of an environment variable, or NULL; works before libc has set itself up.
+ * room, size  where it may be put if libc does not have it yet.  NULL in set-user-id programs. */
+extern const char *QuietEnvironment(const char *name, char *room, Size size);
+
+/* QuietSay -- one line to standard error, "pawprint: " in front */
+extern void QuietSay(const char *thing, const char *place, const char *reason);
+
+/* QuietErrno -- what an errno means, in words, without locale or allocation */
+extern const char *QuietErrno(int error);
+
+#endif /* PLINTH_QUIET_H */
