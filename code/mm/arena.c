@@ -1,0 +1,393 @@
+/* arena.c -- reserving, committing, and keeping some spare
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Design: design/mm.md .arena      Tests: test/arenatest.c
+ */
+#include "mm/arena.h"
+
+#include "base/aver.h"
+#include "emit/event.h"
+#include "mm/pages.h"
+
+LockStruct ArenaRegistryLock = LockINITIALIZER;
+RingStruct ArenaRegistry = RingINITIALIZER(ArenaRegistry);
+
+#define arenaHEADER      (ChunkHeaderGRAINS << ArenaGrainSHIFT) /* bytes of a plain chunk's header */
+#define arenaHugeHEADER  ArenaGrainSIZE                         /* the same for a huge chunk */
+#define arenaBytes(n)    ((Size)(n) << ArenaGrainSHIFT)
+#define arenaChunk(node) RING_ELT(ChunkStruct, ring, node)
+
+static Size arenaChunkSize(Chunk chunk) { return (Size)((Word)chunk->limit - (Word)chunk->base); }
+
+/* arenaPurge -- decommit spare memory until no more than `limit` is left, from the emptiest end of the arena */
+static void arenaPurge(Arena arena, Size limit)
+{
+  Ring node, after;
+
+  RING_FOR(node, &arena->chunks, after) {
+    Chunk chunk = arenaChunk(node);
+    Count most = (arena->spare - limit) >> ArenaGrainSHIFT;
+    Size size;
+    if (arena->spare <= limit)
+      break;
+    size = arenaBytes(ChunkPurge(chunk, most > 0 ? most : 1));
+    arena->spare -= size;
+    arena->committed -= size;
+  }
+}
+
+/* arenaChunkRelease -- give back a plain chunk that nothing is left in */
+static void arenaChunkRelease(Arena arena, Chunk chunk)
+{
+  RingRemove(&chunk->ring);
+  arena->spare -= arenaBytes(chunk->spareCount);
+  arena->committed -= arenaBytes(chunk->spareCount) + arenaHEADER;
+  arena->reserved -= ChunkSIZE;
+  ChunkDestroy(chunk);
+}
+
+/* arenaAdmit -- may `size` bytes more be committed?  Spare memory makes room. */
+static Res arenaAdmit(Arena arena, Size size)
+{
+  if (size > arena->commitLimit)
+    return ResLIMIT;
+  if (arena->committed > arena->commitLimit - size)
+    arenaPurge(arena, 0);
+  return arena->committed > arena->commitLimit - size ? ResLIMIT : ResOK;
+}
+
+static Res arenaChunkAdd(Chunk *chunkReturn, Arena arena)
+{
+  Chunk chunk;
+  Res res = arenaAdmit(arena, arenaHEADER);
+
+  if (res == ResOK)
+    res = ChunkCreate(&chunk, arena);
+  if (res != ResOK)
+    return res;
+  RingInsertAfter(&arena->chunks, &chunk->ring);
+  arena->reserved += ChunkSIZE;
+  arena->committed += arenaHEADER;
+  *chunkReturn = chunk;
+  return ResOK;
+}
+
+Res ArenaCreate(Arena *arenaReturn, Size size)
+{
+  Size reserve = ChunkSIZE;
+  void *p;
+  Arena arena;
+  Chunk chunk;
+  Res res = PagesMap(&p, sizeof(ArenaStruct));
+
+  if (res != ResOK)
+    return res;
+  arena = p;
+  arena->sig = ArenaSIG;
+  RingInit(&arena->arenasRing);
+  RingInit(&arena->poolRing);
+  LockInit(&arena->lock);
+  RingInit(&arena->chunks);
+  RingInit(&arena->hugeChunks);
+  arena->spareLimit = ArenaSpareLimitDEFAULT;
+  arena->commitLimit = SIZE_MAX;
+  EVENT_PWW(ArenaCreate, arena, size > ChunkSIZE ? size : ChunkSIZE, ArenaGrainSIZE);
+  res = arenaChunkAdd(&chunk, arena);
+  while (res == ResOK && reserve < size) {
+    res = arenaChunkAdd(&chunk, arena);
+    reserve += ChunkSIZE;
+  }
+  LockClaim(&ArenaRegistryLock);
+  RingInsertBefore(&ArenaRegistry, &arena->arenasRing);
+  LockRelease(&ArenaRegistryLock);
+  if (res != ResOK) {
+    ArenaDestroy(arena);
+    return res;
+  }
+  EVENT_PW(ArenaSpare, arena, arena->spareLimit);
+  *arenaReturn = arena;
+  return ResOK;
+}
+
+void ArenaDestroy(Arena arena)
+{
+  Ring node, after;
+
+  AVER(arena->sig == ArenaSIG);
+  AVER(RingIsSingle(&arena->poolRing));
+  AVER(RingIsSingle(&arena->hugeChunks));
+  LockClaim(&ArenaRegistryLock);
+  RingRemove(&arena->arenasRing);
+  LockRelease(&ArenaRegistryLock);
+  RING_FOR(node, &arena->chunks, after) {
+    AVER(ChunkIsEmpty(arenaChunk(node)));
+    arenaChunkRelease(arena, arenaChunk(node));
+  }
+  AVER(arena->committed == 0);
+  AVER(arena->reserved == 0);
+  EVENT_P(ArenaDestroy, arena);
+  LockFinish(&arena->lock);
+  arena->sig = 0;
+  PagesRelease((Addr)arena, sizeof(ArenaStruct));
+}
+
+/* -- grains -- */
+
+/* arenaTake -- a run that is known to be free */
+static Res arenaTake(Bool *zeroReturn, Arena arena, Chunk chunk, Index index, Count n)
+{
+  Count spare;
+  Res res = arenaAdmit(arena, arenaBytes(n)); /* which may purge the spare grains among these, too */
+
+  if (res == ResOK)
+    res = ChunkTake(&spare, chunk, index, n);
+  if (res != ResOK)
+    return res;
+  arena->spare -= arenaBytes(spare);
+  arena->committed += arenaBytes(n - spare);
+  if (spare < n)
+    EVENT_PAW(ArenaCommit, arena, ChunkGrainAddr(chunk, index), arenaBytes(n));
+  if (chunk->freeCount == 0) {
+    RingRemove(&chunk->ring);
+    RingInsertBefore(&arena->chunks, &chunk->ring);
+  }
+  *zeroReturn = spare == 0;
+  return ResOK;
+}
+
+static Res arenaHugeAlloc(Chunk *chunkReturn, Arena arena, Count n, Size align, Bool reserveOnly)
+{
+  Chunk chunk;
+  Res res;
+
+  if (n > (SIZE_MAX >> ArenaGrainSHIFT) - 1)
+    return ResMEMORY;
+  res = arenaAdmit(arena, arenaBytes(n) + arenaHugeHEADER);
+  if (res == ResOK)
+    res = ChunkCreateHuge(&chunk, arena, arenaBytes(n), align, reserveOnly);
+  if (res != ResOK)
+    return res;
+  RingInsertAfter(&arena->hugeChunks, &chunk->ring);
+  arena->reserved += arenaChunkSize(chunk);
+  arena->committed += arenaBytes(n) + arenaHugeHEADER;
+  EVENT_PAW(ArenaCommit, arena, chunk->hugeBase, arenaBytes(n));
+  *chunkReturn = chunk;
+  return ResOK;
+}
+
+static void arenaHugeFree(Arena arena, Chunk chunk, Count n)
+{
+  RingRemove(&chunk->ring);
+  arena->reserved -= arenaChunkSize(chunk);
+  arena->committed -= arenaBytes(n) + arenaHugeHEADER;
+  EVENT_PAW(ArenaDecommit, arena, chunk->hugeBase, arenaBytes(n));
+  ChunkDestroy(chunk);
+}
+
+/* arenaFind -- a free run in some plain chunk, a new one if need be */
+static Res arenaFind(Chunk *chunkReturn, Index *indexReturn, Arena arena, Count n, Size align)
+{
+  Ring node, after;
+  Res res;
+
+  RING_FOR(node, &arena->chunks, after) {
+    *chunkReturn = arenaChunk(node);
+    if ((*chunkReturn)->freeCount == 0)
+      break; /* and so have those behind it */
+    if (ChunkFind(indexReturn, *chunkReturn, n, align))
+      return ResOK;
+  }
+  res = arenaChunkAdd(chunkReturn, arena);
+  if (res == ResOK && !ChunkFind(indexReturn, *chunkReturn, n, align))
+    NOTREACHED; /* ArenaGrainsAlloc has seen to it that an empty chunk will do */
+  return res;
+}
+
+Res ArenaGrainsAlloc(Chunk *chunkReturn, Index *indexReturn, Bool *zeroReturn, Arena arena, Count n, Size align)
+{
+  Res res;
+
+  AVER(n > 0);
+  AVER(WordIsPowerOf2(align));
+  if (n > ChunkRunMAX || align > ChunkSIZE / 4) {
+    *indexReturn = 0;
+    *zeroReturn = TRUE;
+    res = arenaHugeAlloc(chunkReturn, arena, n, align, FALSE);
+  } else {
+    res = arenaFind(chunkReturn, indexReturn, arena, n, align);
+    if (res == ResOK)
+      res = arenaTake(zeroReturn, arena, *chunkReturn, *indexReturn, n);
+  }
+  if (res != ResOK)
+    EVENT_PW(ArenaFail, arena, arenaBytes(n));
+  return res;
+}
+
+Res ArenaGrainsExtend(Arena arena, Chunk chunk, Index index, Count n, Count more)
+{
+  Bool zero;
+
+  if (!ChunkIsFree(chunk, index + n, more))
+    return ResFAIL;
+  return arenaTake(&zero, arena, chunk, index + n, more);
+}
+
+void ArenaGrainsFree(Arena arena, Chunk chunk, Index index, Count n)
+{
+  Bool wasFull = chunk->freeCount == 0;
+
+  if (ChunkIsHuge(chunk)) {
+    arenaHugeFree(arena, chunk, n);
+    return;
+  }
+  ChunkGive(chunk, index, n);
+  arena->spare += arenaBytes(n);
+  if (wasFull) {
+    RingRemove(&chunk->ring);
+    RingInsertAfter(&arena->chunks, &chunk->ring);
+  }
+  if (ChunkIsEmpty(chunk) && arena->spare > arena->spareLimit && arena->chunks.next != arena->chunks.prev)
+    arenaChunkRelease(arena, chunk);
+  /* A quarter below the limit, lest each further free at the limit be a system call. */
+  if (arena->spare > arena->spareLimit)
+    arenaPurge(arena, arena->spareLimit - arena->spareLimit / 4);
+}
+
+/* arenaHugeShrink -- decommit the end of a huge chunk's segment */
+static void arenaHugeShrink(Arena arena, Chunk chunk, Count old, Count n)
+{
+  Addr end = (Addr)((Word)chunk->hugeBase + arenaBytes(n));
+
+  PagesDecommit(end, arenaBytes(old - n));
+  arena->committed -= arenaBytes(old - n);
+  EVENT_PAW(ArenaDecommit, arena, end, arenaBytes(old - n));
+}
+
+/* arenaHugeGrow -- commit more of a huge chunk's slots */
+static Res arenaHugeGrow(Arena arena, Chunk chunk, Count old, Count n)
+{
+  Addr end = (Addr)((Word)chunk->hugeBase + arenaBytes(old));
+  Res res = arenaAdmit(arena, arenaBytes(n - old));
+
+  if (res == ResOK)
+    res = PagesCommit(end, arenaBytes(n - old));
+  if (res != ResOK)
+    return res;
+  arena->committed += arenaBytes(n - old);
+  EVENT_PAW(ArenaCommit, arena, end, arenaBytes(n - old));
+  return ResOK;
+}
+
+/* arenaHugeMove -- replace a huge chunk by a larger one */
+static Res arenaHugeMove(Chunk *chunkIO, Arena arena, Count old, Count n)
+{
+  Chunk chunk = *chunkIO, moved;
+  Size reserved = arenaChunkSize(chunk);
+  Res res = arenaHugeAlloc(&moved, arena, n, ArenaGrainSIZE, TRUE);
+
+  if (res != ResOK)
+    return res;
+  RingRemove(&chunk->ring);
+  res = ChunkMove(chunk, arenaBytes(old), moved, arenaBytes(n));
+  if (res != ResOK) {
+    RingInsertAfter(&arena->hugeChunks, &chunk->ring);
+    arenaHugeFree(arena, moved, n);
+    return res;
+  }
+  arena->reserved -= reserved;
+  arena->committed -= arenaBytes(old) + arenaHugeHEADER;
+  *chunkIO = moved;
+  return ResOK;
+}
+
+Res ArenaHugeResize(Chunk *chunkIO, Arena arena, Count old, Count n)
+{
+  Chunk chunk = *chunkIO;
+
+  AVER(ChunkIsHuge(chunk));
+  AVER(old > 0 && n > 0);
+  if (n <= old) {
+    arenaHugeShrink(arena, chunk, old, n);
+    return ResOK;
+  }
+  if (n <= ((Word)chunk->limit - (Word)chunk->hugeBase) >> ArenaGrainSHIFT)
+    return arenaHugeGrow(arena, chunk, old, n);
+  return arenaHugeMove(chunkIO, arena, old, n);
+}
+
+/* -- what is known of an arena -- */
+
+static Size arenaRead(Arena arena, Size *field)
+{
+  Size size;
+
+  AVER(arena->sig == ArenaSIG);
+  LockClaim(&arena->lock);
+  size = *field;
+  LockRelease(&arena->lock);
+  return size;
+}
+
+Size ArenaReserved(Arena arena) { return arenaRead(arena, &arena->reserved); }
+Size ArenaCommitted(Arena arena) { return arenaRead(arena, &arena->committed); }
+Size ArenaSpare(Arena arena) { return arenaRead(arena, &arena->spare); }
+Size ArenaSpareLimit(Arena arena) { return arenaRead(arena, &arena->spareLimit); }
+Size ArenaCommitLimit(Arena arena) { return arenaRead(arena, &arena->commitLimit); }
+
+void ArenaSpareLimitSet(Arena arena, Size limit)
+{
+  AVER(arena->sig == ArenaSIG);
+  LockClaim(&arena->lock);
+  arena->spareLimit = limit;
+  arenaPurge(arena, limit);
+  EVENT_PW(ArenaSpare, arena, limit);
+  LockRelease(&arena->lock);
+}
+
+Res ArenaCommitLimitSet(Arena arena, Size limit)
+{
+  Res res = ResOK;
+
+  AVER(arena->sig == ArenaSIG);
+  LockClaim(&arena->lock);
+  if (arena->committed > limit)
+    arenaPurge(arena, 0);
+  if (arena->committed > limit)
+    res = ResLIMIT;
+  else
+    arena->commitLimit = limit;
+  LockRelease(&arena->lock);
+  return res;
+}
+
+Bool ArenaCheck(Arena arena)
+{
+  Size committed = 0, spare = 0, reserved = 0;
+  Bool full = FALSE;
+  Ring node, after;
+
+  AVER(arena->sig == ArenaSIG);
+  LockClaim(&arena->lock);
+  RING_FOR(node, &arena->chunks, after) {
+    Chunk chunk = arenaChunk(node);
+    AVER(ChunkCheck(chunk));
+    AVER(chunk->arena == arena && !ChunkIsHuge(chunk));
+    AVER(!full || chunk->freeCount == 0);
+    full = chunk->freeCount == 0;
+    committed += arenaBytes(ChunkGRAINS - chunk->freeCount + chunk->spareCount);
+    spare += arenaBytes(chunk->spareCount);
+    reserved += arenaChunkSize(chunk);
+  }
+  RING_FOR(node, &arena->hugeChunks, after) {
+    AVER(ChunkCheck(arenaChunk(node)));
+    AVER(arenaChunk(node)->arena == arena && ChunkIsHuge(arenaChunk(node)));
+    reserved += arenaChunkSize(arenaChunk(node));
+  }
+  AVER(arena->reserved == reserved);
+  AVER(arena->spare == spare && spare <= arena->spareLimit);
+  AVER(arena->committed >= committed && arena->committed <= reserved);
+  AVER(arena->committed <= arena->commitLimit);
+  LockRelease(&arena->lock);
+  return TRUE;
+}

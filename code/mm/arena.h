@@ -1,0 +1,93 @@
+/* arena.h -- an arena owns address space, commits it, and hands it out in grains
+ *
+ * Address space is reserved in chunks (chunk.h), the first ones at creation, further ones as needed.  Memory that comes
+ * back stays committed as spare up to the spare limit; what is above is decommitted, the highest addresses first.
+ *
+ * Always true (ArenaCheck):
+ *   committed == grains used + grains spare + huge segments, headers included, in bytes
+ *   committed <= reserved;  committed <= commitLimit;  spare <= spareLimit
+ *   chunks with a free grain come before those without
+ *
+ * Threads: every function may be called by any thread; the arena's lock guards it.  ArenaDestroy only by the last user.
+ * Memory: an arena's own data is mapped, never allocated by malloc.
+ *
+ * Design: design/mm.md .arena      Tests: test/arenatest.c
+ */
+#ifndef MM_ARENA_H
+#define MM_ARENA_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "base/types.h"
+#include "mm/chunk.h"
+#include "mm/lock.h"
+#include "mm/ring.h"
+
+typedef struct ArenaStruct {
+  Word sig;               /* ArenaSIG */
+  RingStruct arenasRing;  /* all arenas of the process; under ArenaRegistryLock */
+  RingStruct poolRing;    /* pools of this arena; under ArenaRegistryLock */
+  LockStruct lock;        /* for all that follows, and for the rings of the pools' segments */
+  RingStruct chunks;      /* plain chunks */
+  RingStruct hugeChunks;
+  Size reserved;          /* bytes */
+  Size committed;         /* bytes */
+  Size spare;             /* bytes committed that no pool owns */
+  Size spareLimit;        /* bytes */
+  Size commitLimit;       /* bytes */
+} ArenaStruct;
+
+#define ArenaSIG ((Word)0x519A7E4A)
+
+#define ArenaSpareLimitDEFAULT ((Size)32 << 20) /* bytes; measured, see design/mm.md .arena.spare */
+
+/* ArenaCreate -- a new arena that reserves `size` bytes at once, rounded up to chunks, at least one
+ * errors   ResMEMORY */
+extern Res ArenaCreate(Arena *arenaReturn, Size size);
+
+/* ArenaDestroy -- give everything back.  The arena's pools must have been destroyed. */
+extern void ArenaDestroy(Arena arena);
+
+/* ArenaReserved, ArenaCommitted, ArenaSpare -- bytes of address space, of memory that may be in use, and of that
+ * the part that no pool owns */
+extern Size ArenaReserved(Arena arena);
+extern Size ArenaCommitted(Arena arena);
+extern Size ArenaSpare(Arena arena);
+
+/* ArenaSpareLimit, ArenaSpareLimitSet -- how much spare memory stays committed; a lower limit takes effect at once */
+extern Size ArenaSpareLimit(Arena arena);
+extern void ArenaSpareLimitSet(Arena arena, Size limit);
+
+/* ArenaCommitLimit, ArenaCommitLimitSet -- how much may be committed; SIZE_MAX, as at first, is no limit
+ * errors   ResLIMIT: more than that is committed now, even without the spare memory, which is decommitted if need be */
+extern Size ArenaCommitLimit(Arena arena);
+extern Res ArenaCommitLimitSet(Arena arena, Size limit);
+
+/* ArenaCheck -- AVERs everything that must be true of the arena; takes its lock; TRUE */
+extern Bool ArenaCheck(Arena arena);
+
+/* ArenaGrainsAlloc -- `n` grains in one run, committed; for seg.c, with the arena's lock held
+ *
+ * chunkReturn, indexReturn   where; a chunk with hugeBase set holds nothing else, and the index is 0
+ * zeroReturn                 the memory is known to be zero
+ * align                      of the first grain's address; a power of two
+ * errors                     ResMEMORY, ResLIMIT (the commit limit)
+ */
+extern Res ArenaGrainsAlloc(Chunk *chunkReturn, Index *indexReturn, Bool *zeroReturn, Arena arena, Count n, Size align);
+
+/* ArenaGrainsExtend -- the `more` grains behind a run too, if they are free; ResFAIL if not.  Lock held. */
+extern Res ArenaGrainsExtend(Arena arena, Chunk chunk, Index index, Count n, Count more);
+
+/* ArenaGrainsFree -- give a run back; `n` are all of a huge chunk's grains.  Lock held. */
+extern void ArenaGrainsFree(Arena arena, Chunk chunk, Index index, Count n);
+
+/* ArenaHugeResize -- `n` instead of `old` grains for the segment in a huge chunk, which keeps its contents as far as
+ * they fit.  The chunk may be replaced: the old one, with its header, is gone then.  Lock held.
+ * errors   ResMEMORY, ResLIMIT, and then nothing has changed */
+extern Res ArenaHugeResize(Chunk *chunkIO, Arena arena, Count old, Count n);
+
+/* ArenaRegistryLock -- guards the list of arenas and each arena's ring of pools; ArenaRegistry is that list */
+extern LockStruct ArenaRegistryLock;
+extern RingStruct ArenaRegistry;
+
+#endif /* MM_ARENA_H */

@@ -1,0 +1,257 @@
+/* pool.c -- what all classes of pools share: creation by name, the client's functions and their events
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Design: design/mm.md .pool      Tests: test/pooltest.c
+ */
+#include "mm/pool.h"
+
+#include <string.h>
+
+#include "base/aver.h"
+#include "emit/event.h"
+#include "mm/pages.h"
+#include "mm/poolmfs.h"
+#include "mm/poolmvff.h"
+#include "mm/sgf.h"
+
+static const PoolClass poolClasses[] = { &PoolClassMFS, &PoolClassMVFF, &PoolClassSGF };
+
+static PoolClass poolClassFind(const char *name)
+{
+  Index i;
+
+  for (i = 0; i < ARRAY_LENGTH(poolClasses); ++i)
+    if (strcmp(poolClasses[i]->name, name) == 0)
+      return poolClasses[i];
+  return NULL;
+}
+
+/* poolParams -- the class's defaults, overridden by what the caller gives */
+static Res poolParams(Word value[], PoolClass class, const PoolParamStruct *params, Count n)
+{
+  Index i, k;
+
+  for (k = 0; k < class->paramCount; ++k)
+    value[k] = class->params[k].value;
+  for (i = 0; i < n; ++i) {
+    for (k = 0; k < class->paramCount; ++k)
+      if (strcmp(class->params[k].name, params[i].name) == 0)
+        break;
+    if (k == class->paramCount)
+      return ResPARAM;
+    value[k] = params[i].value;
+  }
+  return ResOK;
+}
+
+static void poolInit(Pool pool, PoolClass class, Arena arena)
+{
+  pool->sig = PoolSIG;
+  pool->class = class;
+  pool->arena = arena;
+  RingInit(&pool->arenaRing);
+  RingInit(&pool->segRing);
+  LockInit(&pool->lock);
+}
+
+static void poolCreated(Pool pool)
+{
+  Index k;
+
+  LockClaim(&ArenaRegistryLock);
+  RingInsertBefore(&pool->arena->poolRing, &pool->arenaRing);
+  LockRelease(&ArenaRegistryLock);
+  EVENT_PPS(PoolCreate, pool, pool->arena, pool->class->name);
+  for (k = 0; k < pool->class->paramCount; ++k)
+    EVENT_PWS(PoolParam, pool, pool->value[k], pool->class->params[k].name);
+}
+
+Res PoolCreate(Pool *poolReturn, Arena arena, const char *className, const PoolParamStruct *params, Count n)
+{
+  PoolClass class = poolClassFind(className);
+  Word value[PoolParamMAX] = { 0 };
+  void *p;
+  Pool pool;
+  Res res;
+
+  AVER(arena->sig == ArenaSIG);
+  if (class == NULL)
+    return ResPARAM;
+  res = poolParams(value, class, params, n);
+  if (res == ResOK)
+    res = PagesMap(&p, class->instanceSize);
+  if (res != ResOK)
+    return res;
+  pool = p;
+  poolInit(pool, class, arena);
+  res = class->init(pool, value);
+  if (res != ResOK) {
+    LockFinish(&pool->lock);
+    PagesRelease((Addr)pool, class->instanceSize);
+    return res;
+  }
+  memcpy(pool->value, value, sizeof pool->value);
+  poolCreated(pool);
+  *poolReturn = pool;
+  return ResOK;
+}
+
+void PoolDestroy(Pool pool)
+{
+  Ring node, after;
+
+  AVER(pool->sig == PoolSIG);
+  EVENT_P(PoolDestroy, pool);
+  LockClaim(&ArenaRegistryLock);
+  RingRemove(&pool->arenaRing);
+  LockRelease(&ArenaRegistryLock);
+  pool->class->finish(pool);
+  RING_FOR(node, &pool->segRing, after)
+    SegFree(RING_ELT(SegStruct, poolRing, node));
+  AVER(pool->segSize == 0);
+  LockFinish(&pool->lock);
+  pool->sig = 0;
+  PagesRelease((Addr)pool, pool->class->instanceSize);
+}
+
+/* poolAlloc -- allocate, and tell if that failed */
+static Res poolAlloc(Addr *addrReturn, Pool pool, Size size, Size align, Bool zero)
+{
+  Res res;
+
+  AVER_CRITICAL(pool->sig == PoolSIG);
+  res = pool->class->alloc(addrReturn, pool, size > 0 ? size : 1, align, zero);
+  if (UNLIKELY(res != ResOK))
+    EVENT_PW(PoolAllocFail, pool, size);
+  return res;
+}
+
+Res PoolAlloc(Addr *addrReturn, Pool pool, Size size)
+{
+  Res res = poolAlloc(addrReturn, pool, size, 1, FALSE);
+
+  if (LIKELY(res == ResOK))
+    EVENT_PAW(PoolAlloc, pool, *addrReturn, size);
+  return res;
+}
+
+Res PoolAllocZero(Addr *addrReturn, Pool pool, Size size)
+{
+  Res res = poolAlloc(addrReturn, pool, size, 1, TRUE);
+
+  if (LIKELY(res == ResOK))
+    EVENT_PAW(PoolAllocZero, pool, *addrReturn, size);
+  return res;
+}
+
+Res PoolAllocAligned(Addr *addrReturn, Pool pool, Size size, Size align)
+{
+  Res res = WordIsPowerOf2(align) ? poolAlloc(addrReturn, pool, size, align, FALSE) : ResPARAM;
+
+  if (LIKELY(res == ResOK))
+    EVENT_PAWW(PoolAllocAligned, pool, *addrReturn, size, align);
+  return res;
+}
+
+void PoolFree(Pool pool, Addr addr, Size size)
+{
+  AVER_CRITICAL(pool->sig == PoolSIG);
+  AVER_CRITICAL(PoolOfAddr(addr) == pool);
+  EVENT_PA(PoolFree, pool, addr);
+  pool->class->free(pool, addr, size > 0 ? size : 1);
+}
+
+/* poolResizeByCopy -- for classes that cannot do better */
+static Res poolResizeByCopy(Addr *addrReturn, Pool pool, Addr old, Size oldSize, Size size)
+{
+  Addr addr;
+  Res res = pool->class->alloc(&addr, pool, size, 1, FALSE);
+
+  if (res != ResOK)
+    return res;
+  memcpy(addr, old, oldSize < size ? oldSize : size);
+  pool->class->free(pool, old, oldSize);
+  *addrReturn = addr;
+  return ResOK;
+}
+
+Res PoolResize(Addr *addrReturn, Pool pool, Addr old, Size oldSize, Size size)
+{
+  Res (*resize)(Addr *, Pool, Addr, Size, Size) = pool->class->resize;
+  Addr addr = NULL;
+  Res res;
+
+  AVER_CRITICAL(pool->sig == PoolSIG);
+  AVER_CRITICAL(PoolOfAddr(old) == pool);
+  EVENT_PAW(PoolResizeBegin, pool, old, size);
+  res = (resize != NULL ? resize : poolResizeByCopy)(&addr, pool, old, oldSize > 0 ? oldSize : 1, size > 0 ? size : 1);
+  EVENT_PAAW(PoolResizeEnd, pool, old, res == ResOK ? addr : NULL, size);
+  if (res == ResOK)
+    *addrReturn = addr;
+  return res;
+}
+
+Pool PoolOfAddr(const void *addr)
+{
+  Seg seg = SegOfAddr(addr);
+
+  return seg != NULL ? seg->pool : NULL;
+}
+
+Size PoolTotalSize(Pool pool)
+{
+  Size size;
+
+  AVER(pool->sig == PoolSIG);
+  LockClaim(&pool->arena->lock);
+  size = pool->segSize;
+  LockRelease(&pool->arena->lock);
+  return size;
+}
+
+Size PoolFreeSize(Pool pool)
+{
+  AVER(pool->sig == PoolSIG);
+  return pool->class->freeSize(pool);
+}
+
+Bool PoolCheck(Pool pool)
+{
+  Size size = 0;
+  Ring node, after;
+
+  AVER(pool->sig == PoolSIG);
+  AVER(pool->arena->sig == ArenaSIG);
+  AVER(RingCheck(&pool->arenaRing) && !RingIsSingle(&pool->arenaRing));
+  LockClaim(&pool->arena->lock);
+  RING_FOR(node, &pool->segRing, after) {
+    Seg seg = RING_ELT(SegStruct, poolRing, node);
+    AVER(seg->pool == pool);
+    AVER(SegCheck(seg));
+    size += SegSize(seg);
+  }
+  AVER(pool->segSize == size);
+  LockRelease(&pool->arena->lock);
+  return pool->class->check(pool);
+}
+
+void PoolDescribe(Pool pool, Text text)
+{
+  Index k;
+
+  TextString(text, pool->class->name);
+  TextString(text, " pool ");
+  TextHex(text, (Word)pool);
+  for (k = 0; k < pool->class->paramCount; ++k) {
+    TextChar(text, ' ');
+    TextString(text, pool->class->params[k].name);
+    TextChar(text, '=');
+    TextDecimal(text, pool->value[k]);
+  }
+  TextString(text, " total=");
+  TextDecimal(text, PoolTotalSize(pool));
+  TextString(text, " free=");
+  TextDecimal(text, PoolFreeSize(pool));
+  TextChar(text, '\n');
+}

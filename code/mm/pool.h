@@ -1,0 +1,109 @@
+/* pool.h -- pools: a policy of allocation in an arena
+ *
+ * A pool is made by the name of its class and a list of named parameters, so that what was recorded can be made again.
+ * A class is a PoolClassStruct; its pools begin with a PoolStruct.  The functions here are the client's: they emit one
+ * event for each of the client's calls; classes never do, and call each other, where they do, by the class's functions.
+ *
+ * Always true (PoolCheck):
+ *   the pool is on its arena's ring;  the segments on segRing are this pool's, and add up to segSize
+ *
+ * Threads: any thread may allocate from, free to and ask any pool.  PoolDestroy only by the last user.
+ *
+ * Design: design/mm.md .pool      Tests: test/pooltest.c
+ */
+#ifndef MM_POOL_H
+#define MM_POOL_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "base/text.h"
+#include "base/types.h"
+#include "mm/arena.h"
+#include "mm/ring.h"
+#include "mm/seg.h"
+
+typedef struct PoolParamStruct {
+  const char *name;
+  Word value;
+} PoolParamStruct;
+
+#define PoolParamMAX 8 /* parameters of a class */
+
+typedef const struct PoolClassStruct *PoolClass;
+
+typedef struct PoolStruct {
+  Word sig;                  /* PoolSIG */
+  PoolClass class;
+  Arena arena;               /* in which it has its segments */
+  RingStruct arenaRing;      /* the arena's pools; under ArenaRegistryLock */
+  RingStruct segRing;        /* under the arena's lock */
+  Size segSize;              /* bytes of all segments; under the arena's lock */
+  LockStruct lock;           /* what the class guards with it */
+  Word value[PoolParamMAX];  /* the parameters in force, in the order of the class's list */
+} PoolStruct;
+
+#define PoolSIG ((Word)0x519B0011)
+
+#define PoolArena(pool) ((pool)->arena)
+
+typedef struct PoolClassStruct {
+  const char *name;
+  Size instanceSize;             /* of the structure that begins with a PoolStruct, which is zero at init */
+  const PoolParamStruct *params; /* every parameter, with its default */
+  Count paramCount;              /* at most PoolParamMAX */
+  /* init -- prepare; `value` has the parameters, which may be rounded there.  ResPARAM: they cannot be meant. */
+  Res (*init)(Pool pool, Word value[]);
+  /* finish -- give up what is not a segment; the segments are freed by the caller */
+  void (*finish)(Pool pool);
+  /* alloc -- `align` is a power of two, `zero` asks for zeroed memory */
+  Res (*alloc)(Addr *addrReturn, Pool pool, Size size, Size align, Bool zero);
+  void (*free)(Pool pool, Addr addr, Size size);
+  /* resize -- NULL: allocate, copy, free.  Otherwise may fail as alloc does, and then `old` lives on. */
+  Res (*resize)(Addr *addrReturn, Pool pool, Addr old, Size oldSize, Size size);
+  Bool (*check)(Pool pool);
+  Size (*freeSize)(Pool pool);   /* bytes of its segments that no object has, as far as is known cheaply */
+} PoolClassStruct;
+
+/* PoolCreate -- a new pool
+ *
+ * className   MFS, MVFF or SGF
+ * params      `n` of them; each at most once counts, the last one; those of the class that are not named have defaults
+ * errors      ResPARAM: no such class, no such parameter of it, or a value that cannot be meant; ResMEMORY
+ */
+extern Res PoolCreate(Pool *poolReturn, Arena arena, const char *className, const PoolParamStruct *params, Count n);
+
+/* PoolDestroy -- give all of its memory back, and so destroy every object in it */
+extern void PoolDestroy(Pool pool);
+
+/* PoolAlloc, PoolAllocZero, PoolAllocAligned -- an object of `size` bytes
+ *
+ * size     0 counts as 1
+ * align    a power of two; without it the class's own alignment (its parameter `align`; SGF: as malloc)
+ * returns  the address; the object is the caller's until PoolFree or PoolDestroy
+ * errors   ResMEMORY, ResLIMIT; ResPARAM: this class or pool has no such objects (MFS: another size or alignment)
+ */
+extern Res PoolAlloc(Addr *addrReturn, Pool pool, Size size);
+extern Res PoolAllocZero(Addr *addrReturn, Pool pool, Size size);
+extern Res PoolAllocAligned(Addr *addrReturn, Pool pool, Size size, Size align);
+
+/* PoolFree -- give an object back; `size` as it was asked for (SGF does not look at it) */
+extern void PoolFree(Pool pool, Addr addr, Size size);
+
+/* PoolResize -- let an object have another size, elsewhere if need be, with its contents as far as they fit
+ * errors   as PoolAlloc, and then the old object lives on.  The alignment of PoolAllocAligned may be lost. */
+extern Res PoolResize(Addr *addrReturn, Pool pool, Addr old, Size oldSize, Size size);
+
+/* PoolOfAddr -- the pool whose segment `addr` lies in, or NULL.  Any address may be asked about. */
+extern Pool PoolOfAddr(const void *addr);
+
+/* PoolTotalSize, PoolFreeSize -- bytes of the pool's segments, and of that what no object has */
+extern Size PoolTotalSize(Pool pool);
+extern Size PoolFreeSize(Pool pool);
+
+/* PoolCheck -- AVERs everything that must be true of the pool; TRUE.  No other thread may be using it. */
+extern Bool PoolCheck(Pool pool);
+
+/* PoolDescribe -- one line about the pool: class, parameters, sizes */
+extern void PoolDescribe(Pool pool, Text text);
+
+#endif /* MM_POOL_H */

@@ -1,0 +1,159 @@
+/* poolmfs.c -- MFS: objects of one size
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Always true (mfsCheck), under the pool's lock:
+ *   a freed unit's first word is the next freed unit
+ *   [next, limit) is the part of the newest segment that no unit was ever taken from
+ *   freeCount is the length of the free list
+ *
+ * Design: design/mm.md .mfs      Tests: test/pooltest.c
+ */
+#include "mm/poolmfs.h"
+
+#include <string.h>
+
+#include "base/aver.h"
+
+typedef struct MFSStruct {
+  PoolStruct poolStruct;
+  Size unitSize;   /* bytes, a multiple of a Word */
+  Size extendBy;   /* bytes, at least unitSize */
+  Addr free;       /* the free list */
+  Count freeCount; /* units on it */
+  Word next, limit;
+} MFSStruct, *MFS;
+
+#define PoolMFS(pool) RING_ELT(MFSStruct, poolStruct, pool)
+
+enum { mfsUNITSIZE, mfsEXTENDBY };
+static const PoolParamStruct mfsParams[] = {
+  [mfsUNITSIZE] = { "unitSize", 16 },
+  [mfsEXTENDBY] = { "extendBy", ArenaGrainSIZE },
+};
+
+static Res mfsInit(Pool pool, Word value[])
+{
+  MFS mfs = PoolMFS(pool);
+
+  if (value[mfsUNITSIZE] == 0 || value[mfsUNITSIZE] > SIZE_MAX / 4 || value[mfsEXTENDBY] > SIZE_MAX / 4)
+    return ResPARAM;
+  mfs->unitSize = WordAlignUp(value[mfsUNITSIZE], sizeof(Word));
+  mfs->extendBy = value[mfsEXTENDBY] > mfs->unitSize ? value[mfsEXTENDBY] : mfs->unitSize;
+  value[mfsEXTENDBY] = mfs->extendBy;
+  return ResOK;
+}
+
+static void mfsFinish(Pool pool) { UNUSED(pool); }
+
+static Res mfsExtend(MFS mfs)
+{
+  Seg seg;
+  Res res = SegAlloc(&seg, NULL, &mfs->poolStruct, mfs->extendBy, 1);
+
+  if (res != ResOK)
+    return res;
+  mfs->next = (Word)SegBase(seg);
+  mfs->limit = (Word)SegLimit(seg);
+  return ResOK;
+}
+
+static Res mfsTake(Addr *addrReturn, MFS mfs)
+{
+  if (mfs->free != NULL) {
+    *addrReturn = mfs->free;
+    mfs->free = *(Addr *)(void *)mfs->free;
+    --mfs->freeCount;
+    return ResOK;
+  }
+  if (mfs->limit - mfs->next < mfs->unitSize) {
+    Res res = mfsExtend(mfs);
+    if (res != ResOK)
+      return res;
+  }
+  *addrReturn = (Addr)mfs->next;
+  mfs->next += mfs->unitSize;
+  return ResOK;
+}
+
+static Res mfsAlloc(Addr *addrReturn, Pool pool, Size size, Size align, Bool zero)
+{
+  MFS mfs = PoolMFS(pool);
+  Res res;
+
+  if (size > mfs->unitSize || align > sizeof(Word))
+    return ResPARAM;
+  LockClaim(&pool->lock);
+  res = mfsTake(addrReturn, mfs);
+  LockRelease(&pool->lock);
+  if (res == ResOK && zero)
+    memset(*addrReturn, 0, mfs->unitSize);
+  return res;
+}
+
+static void mfsFree(Pool pool, Addr addr, Size size)
+{
+  MFS mfs = PoolMFS(pool);
+
+  AVER_CRITICAL(size <= mfs->unitSize);
+  LockClaim(&pool->lock);
+  AVER_CRITICAL(addr != mfs->free);
+  *(Addr *)(void *)addr = mfs->free;
+  mfs->free = addr;
+  ++mfs->freeCount;
+  LockRelease(&pool->lock);
+}
+
+static Res mfsResize(Addr *addrReturn, Pool pool, Addr old, Size oldSize, Size size)
+{
+  UNUSED(oldSize);
+  if (size > PoolMFS(pool)->unitSize)
+    return ResPARAM;
+  *addrReturn = old;
+  return ResOK;
+}
+
+static Size mfsFreeSize(Pool pool)
+{
+  MFS mfs = PoolMFS(pool);
+  Size size;
+
+  LockClaim(&pool->lock);
+  size = mfs->freeCount * mfs->unitSize + (mfs->limit - mfs->next);
+  LockRelease(&pool->lock);
+  return size;
+}
+
+static Bool mfsCheck(Pool pool)
+{
+  MFS mfs = PoolMFS(pool);
+  Count count = 0;
+  Addr addr;
+
+  LockClaim(&pool->lock);
+  AVER(mfs->unitSize % sizeof(Word) == 0 && mfs->unitSize <= mfs->extendBy);
+  AVER(mfs->next <= mfs->limit);
+  for (addr = mfs->free; addr != NULL; addr = *(Addr *)(void *)addr) {
+    Seg seg = SegOfAddr(addr);
+    AVER(seg != NULL && seg->pool == pool);
+    AVER(((Word)addr - (Word)SegBase(seg)) % mfs->unitSize == 0);
+    AVER(++count <= mfs->freeCount);
+  }
+  AVER(count == mfs->freeCount);
+  LockRelease(&pool->lock);
+  return TRUE;
+}
+
+const PoolClassStruct PoolClassMFS = {
+  .name = "MFS",
+  .instanceSize = sizeof(MFSStruct),
+  .params = mfsParams,
+  .paramCount = ARRAY_LENGTH(mfsParams),
+  .init = mfsInit,
+  .finish = mfsFinish,
+  .alloc = mfsAlloc,
+  .free = mfsFree,
+  .resize = mfsResize,
+  .check = mfsCheck,
+  .freeSize = mfsFreeSize,
+};

@@ -1,0 +1,221 @@
+/* seg.c -- segments, and the table of their descriptors
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Design: design/mm.md .seg      Tests: test/arenatest.c
+ */
+#include "mm/seg.h"
+
+#include <string.h>
+
+#include "base/aver.h"
+#include "emit/event.h"
+#include "mm/pool.h"
+
+#define segEntryAt(chunk, i) ((Seg)(void *)((char *)(chunk) + ChunkSegOFFSET + (i)*ChunkSegSTRIDE))
+#define segPrivate(seg)      ((void *)((seg) + 1))
+#define segPrivateSIZE       (ChunkSegSTRIDE - sizeof(SegStruct))
+#define segGrains(size)      (((size) >> ArenaGrainSHIFT) + (((size) & (ArenaGrainSIZE - 1)) != 0))
+#define segChunk(seg)        ((Chunk)WordAlignDown(seg, ChunkSIZE))
+
+/* segIndex -- which grain a segment begins with; entry 0 stands for all of a huge chunk */
+#define segIndex(chunk, seg) ((Index)(((Word)(seg) - (Word)(chunk)-ChunkSegOFFSET) / ChunkSegSTRIDE))
+
+Seg SegOfAddr(const void *addr)
+{
+  Seg seg;
+
+  if (LIKELY(ChunkSlot(addr) == ChunkSlotPLAIN)) {
+    seg = SegEntry(addr);
+    seg = (Seg)(void *)((char *)seg - (Size)__atomic_load_n(&seg->back, __ATOMIC_RELAXED) * ChunkSegSTRIDE);
+  } else {
+    Chunk chunk = ChunkOfAddr(addr);
+    if (chunk == NULL)
+      return NULL;
+    seg = segEntryAt(chunk, 0);
+    if ((const char *)addr < (char *)SegBase(seg) || (const char *)addr >= (char *)SegLimit(seg))
+      return NULL;
+  }
+  return __atomic_load_n(&seg->pool, __ATOMIC_RELAXED) != NULL ? seg : NULL;
+}
+
+/* segInit -- the entry that heads a segment; its ring and private part are as they are */
+static void segInit(Seg seg, Pool pool, Addr base, Count n)
+{
+  seg->base = base;
+  seg->grains = (uint32_t)n;
+  __atomic_store_n(&seg->pool, pool, __ATOMIC_RELAXED);
+}
+
+/* segSpread -- let entries [from, to) lead to the segment that begins `from` - `back` */
+static void segSpread(Chunk chunk, Pool pool, Index first, Index from, Index to)
+{
+  Index i;
+
+  for (i = from; i < to; ++i) {
+    Seg entry = segEntryAt(chunk, i);
+    __atomic_store_n(&entry->back, (uint32_t)(i - first), __ATOMIC_RELAXED);
+    __atomic_store_n(&entry->pool, pool, __ATOMIC_RELAXED);
+  }
+}
+
+/* segForget -- entries [from, to) lead nowhere */
+static void segForget(Chunk chunk, Index from, Index to)
+{
+  Index i;
+
+  for (i = from; i < to; ++i) {
+    Seg entry = segEntryAt(chunk, i);
+    __atomic_store_n(&entry->pool, NULL, __ATOMIC_RELAXED);
+    __atomic_store_n(&entry->back, 0, __ATOMIC_RELAXED);
+  }
+}
+
+Res SegAlloc(Seg *segReturn, Bool *zeroReturn, Pool pool, Size size, Size align)
+{
+  Arena arena = PoolArena(pool);
+  Count n = segGrains(size);
+  Chunk chunk;
+  Index i;
+  Bool zero;
+  Seg seg;
+  Res res;
+
+  AVER(size > 0);
+  if (n > UINT32_MAX)
+    return ResMEMORY;
+  LockClaim(&arena->lock);
+  res = ArenaGrainsAlloc(&chunk, &i, &zero, arena, n, align);
+  if (res == ResOK) {
+    seg = segEntryAt(chunk, i);
+    AVER(seg->pool == NULL && seg->back == 0);
+    RingInit(&seg->poolRing);
+    segInit(seg, pool, ChunkIsHuge(chunk) ? chunk->hugeBase : ChunkGrainAddr(chunk, i), n);
+    if (!ChunkIsHuge(chunk))
+      segSpread(chunk, pool, i, i + 1, i + n);
+    RingInsertBefore(&pool->segRing, &seg->poolRing);
+    pool->segSize += SegSize(seg);
+    EVENT_PPAW(SegAlloc, seg, pool, SegBase(seg), SegSize(seg));
+  }
+  LockRelease(&arena->lock);
+  if (res != ResOK)
+    return res;
+  if (zeroReturn != NULL)
+    *zeroReturn = zero;
+  *segReturn = seg;
+  return ResOK;
+}
+
+void SegFree(Seg seg)
+{
+  Pool pool = seg->pool;
+  Arena arena = PoolArena(pool);
+  Chunk chunk = segChunk(seg);
+  Index i = segIndex(chunk, seg);
+  Count n = seg->grains;
+
+  AVER(n > 0);
+  LockClaim(&arena->lock);
+  EVENT_PPAW(SegFree, seg, pool, SegBase(seg), SegSize(seg));
+  pool->segSize -= SegSize(seg);
+  RingRemove(&seg->poolRing);
+  seg->grains = 0;
+  memset(segPrivate(seg), 0, segPrivateSIZE);
+  segForget(chunk, i, ChunkIsHuge(chunk) ? i + 1 : i + n);
+  ArenaGrainsFree(arena, chunk, i, n);
+  LockRelease(&arena->lock);
+}
+
+/* segResizeHuge -- the descriptor moves with its segment */
+static Res segResizeHuge(Seg *segIO, Arena arena, Count n)
+{
+  _Alignas(SegStruct) char saved[ChunkSegSTRIDE];
+  Seg seg = *segIO;
+  Chunk chunk = segChunk(seg);
+  Count old = seg->grains;
+  Pool pool = seg->pool;
+  Res res;
+
+  RingRemove(&seg->poolRing);
+  memcpy(saved, seg, sizeof saved);
+  res = ArenaHugeResize(&chunk, arena, old, n);
+  if (res == ResOK) {
+    seg = segEntryAt(chunk, 0);
+    memcpy(seg, saved, sizeof saved);
+    RingInit(&seg->poolRing);
+    segInit(seg, pool, chunk->hugeBase, n);
+    *segIO = seg;
+  }
+  RingInsertBefore(&pool->segRing, &seg->poolRing);
+  return res;
+}
+
+static Res segResizePlain(Seg seg, Arena arena, Count n)
+{
+  Chunk chunk = segChunk(seg);
+  Index i = segIndex(chunk, seg);
+  Count old = seg->grains;
+
+  if (n > ChunkRunMAX)
+    return ResFAIL;
+  if (n > old) {
+    Res res = ArenaGrainsExtend(arena, chunk, i, old, n - old);
+    if (res != ResOK)
+      return res;
+    segSpread(chunk, seg->pool, i, i + old, i + n);
+  } else if (n < old) {
+    segForget(chunk, i + n, i + old);
+    ArenaGrainsFree(arena, chunk, i + n, old - n);
+  }
+  seg->grains = (uint32_t)n;
+  return ResOK;
+}
+
+Res SegResize(Seg *segIO, Size size)
+{
+  Seg seg = *segIO;
+  Pool pool = seg->pool;
+  Arena arena = PoolArena(pool);
+  Addr oldBase = SegBase(seg);
+  Size oldSize = SegSize(seg);
+  Count n = segGrains(size);
+  Bool huge = ChunkIsHuge(segChunk(seg));
+  Res res;
+
+  AVER(size > 0);
+  if (n > UINT32_MAX)
+    return ResMEMORY;
+  if (n == seg->grains)
+    return ResOK;
+  if (huge && n <= ChunkRunMAX / 2)
+    return ResFAIL; /* it should move to a plain chunk */
+  LockClaim(&arena->lock);
+  res = huge ? segResizeHuge(segIO, arena, n) : segResizePlain(seg, arena, n);
+  if (res == ResOK) {
+    pool->segSize = pool->segSize - oldSize + SegSize(*segIO);
+    EVENT_PPAW(SegFree, seg, pool, oldBase, oldSize);
+    EVENT_PPAW(SegAlloc, *segIO, pool, SegBase(*segIO), SegSize(*segIO));
+  }
+  LockRelease(&arena->lock);
+  return res;
+}
+
+Bool SegCheck(Seg seg)
+{
+  Chunk chunk = segChunk(seg);
+  Index i = segIndex(chunk, seg), k;
+
+  AVER(seg->grains > 0 && seg->back == 0);
+  AVER(seg->pool != NULL && RingCheck(&seg->poolRing));
+  AVER(WordAlignDown(seg->base, ArenaGrainSIZE) == (Word)seg->base);
+  AVER(SegOfAddr(seg->base) == seg);
+  AVER(SegOfAddr((const char *)SegLimit(seg) - 1) == seg);
+  for (k = 1; !ChunkIsHuge(chunk) && k < seg->grains; ++k) {
+    Seg entry = segEntryAt(chunk, i + k);
+    Index b;
+    AVER(entry->back == k && entry->pool == seg->pool && entry->grains == 0);
+    for (b = 0; b < segPrivateSIZE; ++b)
+      AVER(((const char *)segPrivate(entry))[b] == 0);
+  }
+  return TRUE;
+}

@@ -1,0 +1,356 @@
+/* arenatest.c -- address space is reserved, committed, kept spare and given back; addresses lead to segments
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/aver.h"
+#include "mm/arena.h"
+#include "mm/pool.h"
+#include "mm/seg.h"
+#include "tap.h"
+
+#define GRAIN ArenaGrainSIZE
+
+/* newPool -- segments need an owner; this one has none of its own accord */
+static Pool newPool(Arena arena)
+{
+  Pool pool = NULL;
+
+  if (PoolCreate(&pool, arena, "MFS", NULL, 0) != ResOK)
+    abort();
+  return pool;
+}
+
+static Arena newArena(void)
+{
+  Arena arena = NULL;
+
+  if (ArenaCreate(&arena, 1) != ResOK)
+    abort();
+  return arena;
+}
+
+static Bool allBytes(const void *p, Size size, int byte)
+{
+  const unsigned char *bytes = p;
+  Size i;
+
+  for (i = 0; i < size; ++i)
+    if (bytes[i] != byte)
+      return FALSE;
+  return TRUE;
+}
+
+static void testLife(void)
+{
+  Arena arena;
+  Addr inside;
+
+  TapIs(ArenaCreate(&arena, ChunkSIZE * 2 + 1), ResOK, "an arena is created");
+  TapIs(ArenaReserved(arena), 3 * ChunkSIZE, "its address space is rounded up to chunks");
+  TapOk(ArenaCommitted(arena) < ChunkSIZE / 16, "of which little is committed");
+  TapIs(ArenaSpare(arena), 0, "none of that spare");
+  TapIs(ArenaSpareLimit(arena), ArenaSpareLimitDEFAULT, "the spare limit has its default");
+  TapOk(ArenaCheck(arena), "it passes its check");
+  inside = arena->chunks.next == &arena->chunks ? NULL : (Addr)(void *)arena->chunks.next;
+  TapOk(ChunkOfAddr(inside) != NULL, "an address inside is known");
+  ArenaDestroy(arena);
+  TapOk(ChunkOfAddr(inside) == NULL, "and forgotten with the arena");
+}
+
+static void testForeign(void)
+{
+  static char data;
+  char local;
+
+  TapOk(SegOfAddr(NULL) == NULL, "NULL is in no segment");
+  TapOk(SegOfAddr(&local) == NULL && SegOfAddr(&data) == NULL, "nor are a stack's and a program's data");
+  TapOk(SegOfAddr((void *)~(Word)0) == NULL && SegOfAddr((void *)((Word)1 << (WORD_WIDTH - 1))) == NULL,
+        "nor are the highest addresses");
+}
+
+static void testLookup(void)
+{
+  Arena arena = newArena();
+  Pool pool = newPool(arena);
+  Seg small, large, huge;
+  Bool zero;
+
+  TapIs(SegAlloc(&small, &zero, pool, 1, 1), ResOK, "a segment of one byte");
+  TapIs(SegSize(small), GRAIN, "has a grain");
+  TapOk(zero && allBytes(SegBase(small), GRAIN, 0), "that is zero, and says so");
+  TapIs(SegAlloc(&large, NULL, pool, 5 * GRAIN, 8 * GRAIN), ResOK, "an aligned segment");
+  TapIs((Word)SegBase(large) % (8 * GRAIN), 0, "is aligned");
+  TapIs(SegAlloc(&huge, NULL, pool, ChunkSIZE + 1, 1), ResOK, "a segment larger than a chunk");
+  memset(SegBase(huge), 1, SegSize(huge));
+  TapOk(SegOfAddr((char *)SegBase(large) + 4 * GRAIN + 17) == large, "an address leads to its segment");
+  TapOk(SegOfAddr(SegLimit(large)) == NULL, "the one behind does not");
+  TapOk(SegOfAddr((char *)SegLimit(huge) - 1) == huge && SegOfAddr(SegBase(huge)) == huge, "also in a huge one");
+  TapOk(SegOfAddr(SegLimit(huge)) == NULL && SegOfAddr((char *)SegBase(huge) - 1) == NULL, "and not beside it");
+  TapOk(SegOfAddr(small) == NULL, "descriptors are in no segment");
+  TapOk(PoolCheck(pool) && ArenaCheck(arena), "all is well");
+  SegFree(small);
+  SegFree(large);
+  SegFree(huge);
+  TapOk(SegOfAddr(SegBase(small)) == NULL, "a freed segment is not found");
+  TapOk(ArenaCheck(arena), "all is well after they have gone");
+  PoolDestroy(pool);
+  ArenaDestroy(arena);
+}
+
+static void testAlignHuge(void)
+{
+  Arena arena = newArena();
+  Pool pool = newPool(arena);
+  Seg seg;
+  Size align;
+  Bool good = TRUE;
+
+  for (align = 1; align <= ChunkSIZE * 4; align *= 2) {
+    if (SegAlloc(&seg, NULL, pool, 100, align) != ResOK || (Word)SegBase(seg) % align != 0 || !SegCheck(seg))
+      good = FALSE;
+    memset(SegBase(seg), 1, 100);
+    good = good && SegOfAddr((char *)SegBase(seg) + 99) == seg;
+    SegFree(seg);
+  }
+  TapOk(good, "segments can be aligned to any power of two");
+  TapOk(SegAlloc(&seg, NULL, pool, 1, (Size)1 << (WORD_WIDTH - 1)) != ResOK, "or are refused");
+  TapOk(SegAlloc(&seg, NULL, pool, SIZE_MAX, 1) != ResOK, "as are impossible sizes");
+  TapOk(SegAlloc(&seg, NULL, pool, SIZE_MAX / 2, 1) != ResOK, "large and small");
+  TapOk(ArenaCheck(arena), "which leaves no trace");
+  PoolDestroy(pool);
+  ArenaDestroy(arena);
+}
+
+static void testSpare(void)
+{
+  Arena arena = newArena();
+  Pool pool = newPool(arena);
+  Size before = ArenaCommitted(arena);
+  Bool zero;
+  Seg seg;
+
+  ArenaSpareLimitSet(arena, 8 * GRAIN);
+  if (SegAlloc(&seg, NULL, pool, 6 * GRAIN, 1) != ResOK)
+    abort();
+  memset(SegBase(seg), 0xaa, SegSize(seg));
+  TapIs(ArenaCommitted(arena), before + 6 * GRAIN, "a segment is committed");
+  SegFree(seg);
+  TapIs(ArenaSpare(arena), 6 * GRAIN, "and spare when it was freed");
+  TapIs(ArenaCommitted(arena), before + 6 * GRAIN, "but still committed");
+  if (SegAlloc(&seg, &zero, pool, GRAIN, 1) != ResOK)
+    abort();
+  TapOk(!zero, "spare memory is used first, and not called zero");
+  SegFree(seg);
+  if (SegAlloc(&seg, NULL, pool, 20 * GRAIN, 1) != ResOK)
+    abort();
+  memset(SegBase(seg), 0xaa, SegSize(seg));
+  SegFree(seg);
+  TapOk(ArenaSpare(arena) <= 8 * GRAIN, "no more stays spare than the limit says");
+  ArenaSpareLimitSet(arena, 0);
+  TapIs(ArenaSpare(arena), 0, "a lower limit takes effect at once");
+  TapIs(ArenaCommitted(arena), before, "and gives the memory back");
+  if (SegAlloc(&seg, &zero, pool, 20 * GRAIN, 1) != ResOK)
+    abort();
+  TapOk(zero && allBytes(SegBase(seg), 20 * GRAIN, 0), "what comes again is zero");
+  TapOk(ArenaCheck(arena), "all is well");
+  PoolDestroy(pool);
+  ArenaDestroy(arena);
+}
+
+static void testCommitLimit(void)
+{
+  Arena arena = newArena();
+  Pool pool = newPool(arena);
+  Seg seg, other;
+
+  TapIs(ArenaCommitLimit(arena), SIZE_MAX, "at first there is no commit limit");
+  TapIs(ArenaCommitLimitSet(arena, ArenaCommitted(arena) + 10 * GRAIN), ResOK, "one is set");
+  TapIs(SegAlloc(&seg, NULL, pool, 11 * GRAIN, 1), ResLIMIT, "it holds");
+  TapIs(SegAlloc(&seg, NULL, pool, ChunkSIZE, 1), ResLIMIT, "also for huge segments");
+  TapIs(SegAlloc(&seg, NULL, pool, 9 * GRAIN, 1), ResOK, "what is below it is given");
+  TapIs(SegResize(&seg, 12 * GRAIN), ResLIMIT, "growing is held to it, too");
+  TapIs(ArenaCommitLimitSet(arena, 4 * GRAIN), ResLIMIT, "it cannot be lower than what is in use");
+  SegFree(seg);
+  TapIs(SegAlloc(&seg, NULL, pool, GRAIN, 1), ResOK, "with memory spare,");
+  TapIs(SegAlloc(&other, NULL, pool, 9 * GRAIN, 1), ResOK, "spare memory makes room");
+  TapOk(ArenaCheck(arena), "all is well");
+  PoolDestroy(pool);
+  ArenaDestroy(arena);
+}
+
+static void testResize(void)
+{
+  Arena arena = newArena();
+  Pool pool = newPool(arena);
+  Seg seg, behind, moved;
+
+  if (SegAlloc(&seg, NULL, pool, 4 * GRAIN, 1) != ResOK)
+    abort();
+  memset(SegBase(seg), 7, SegSize(seg));
+  TapIs(SegResize(&seg, 9 * GRAIN), ResOK, "a segment grows where there is room");
+  TapIs(SegSize(seg), 9 * GRAIN, "to the size asked for");
+  TapOk(SegOfAddr((char *)SegLimit(seg) - 1) == seg, "and is found by its new addresses");
+  TapIs(SegAlloc(&behind, NULL, pool, GRAIN, 1), ResOK, "another one is behind it");
+  TapIs(SegResize(&seg, 10 * GRAIN), ResFAIL, "and it grows no more");
+  TapIs(SegResize(&seg, 2 * GRAIN), ResOK, "it shrinks");
+  TapOk(SegOfAddr((char *)SegBase(seg) + 2 * GRAIN) == NULL, "and what it had is nobody's");
+  TapOk(allBytes(SegBase(seg), 2 * GRAIN, 7), "contents stay");
+  TapOk(PoolCheck(pool) && ArenaCheck(arena), "all is well");
+  if (SegAlloc(&seg, NULL, pool, ChunkSIZE / 2, 1) != ResOK)
+    abort();
+  memset(SegBase(seg), 9, SegSize(seg));
+  moved = seg;
+  TapIs(SegResize(&seg, ChunkSIZE * 3), ResOK, "a huge segment grows");
+  TapOk(seg != moved, "by moving");
+  TapOk(allBytes(SegBase(seg), ChunkSIZE / 2, 9), "with its contents");
+  TapOk(allBytes((char *)SegBase(seg) + ChunkSIZE / 2, ChunkSIZE * 5 / 2, 0), "and what is new is zero");
+  TapOk(PoolCheck(pool) && ArenaCheck(arena), "all is well");
+  TapIs(SegResize(&seg, ChunkSIZE), ResOK, "it shrinks");
+  TapIs(SegResize(&seg, GRAIN), ResFAIL, "but does not stay huge for little");
+  TapOk(PoolCheck(pool) && ArenaCheck(arena), "all is well");
+  PoolDestroy(pool);
+  TapOk(ArenaCheck(arena), "and without the pool");
+  ArenaDestroy(arena);
+}
+
+/* testRandom -- segments never overlap, keep their contents, and the arena's books stay right */
+static void testRandom(void)
+{
+  enum { SLOTS = 64 };
+  struct {
+    Seg seg;
+    unsigned char byte;
+  } slot[SLOTS] = { { NULL, 0 } };
+  uint64_t state = TapSeed() | 1;
+  Arena arena = newArena();
+  Pool pool = newPool(arena);
+  Bool good = TRUE;
+  unsigned step;
+
+  ArenaSpareLimitSet(arena, 40 * GRAIN);
+  for (step = 0; good && step < 4000; ++step) {
+    unsigned i = TapRandom(&state) % SLOTS;
+    Size size = 1 + TapRandom(&state) % ((TapRandom(&state) % 16 == 0 ? 300 : 12) * GRAIN);
+    Bool zero;
+    if (slot[i].seg != NULL) {
+      unsigned char *base = (unsigned char *)SegBase(slot[i].seg);
+      good = base[0] == slot[i].byte && base[SegSize(slot[i].seg) - 1] == slot[i].byte;
+      if (TapRandom(&state) % 4 == 0 && SegResize(&slot[i].seg, size) == ResOK) {
+        base = (unsigned char *)SegBase(slot[i].seg);
+        good = good && base[0] == slot[i].byte;
+        base[SegSize(slot[i].seg) - 1] = slot[i].byte;
+      } else {
+        SegFree(slot[i].seg);
+        slot[i].seg = NULL;
+      }
+    } else if (SegAlloc(&slot[i].seg, &zero, pool, size, TapRandom(&state) % 2 ? 1 : 4 * GRAIN) == ResOK) {
+      unsigned char *base = (unsigned char *)SegBase(slot[i].seg);
+      Size last = SegSize(slot[i].seg) - 1;
+      good = !zero || (base[0] == 0 && base[last / 2] == 0 && base[last] == 0);
+      slot[i].byte = (unsigned char)(1 + step % 255);
+      base[0] = base[last / 2] = base[last] = slot[i].byte;
+    } else {
+      slot[i].seg = NULL;
+    }
+    if (step % 64 == 0)
+      good = good && PoolCheck(pool) && ArenaCheck(arena);
+  }
+  TapOk(good, "segments at random keep apart, keep their contents and the promise of zero");
+  PoolDestroy(pool);
+  TapOk(ArenaCheck(arena), "and all can be given back at once");
+  ArenaDestroy(arena);
+}
+
+/* testNoMemory -- in a child, since a limit cannot always be taken back */
+static void testNoMemory(void)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  TapSkip("address space cannot be limited under this sanitizer");
+#else
+  int status = -1;
+  pid_t pid = fork();
+
+  if (pid == 0) {
+    struct rlimit limit = { (rlim_t)400 << 20, (rlim_t)400 << 20 };
+    Arena arena = newArena();
+    Pool pool = newPool(arena);
+    Count n = 0;
+    Seg seg;
+    if (setrlimit(RLIMIT_AS, &limit) != 0)
+      _exit(2);
+    errno = 0;
+    while (n < 10000 && SegAlloc(&seg, NULL, pool, 32 * GRAIN, 1) == ResOK)
+      ++n;
+    if (n < 30 || n == 10000 || errno != 0 || !ArenaCheck(arena) || !PoolCheck(pool))
+      _exit(3);
+    PoolDestroy(pool);
+    if (!ArenaCheck(arena))
+      _exit(4);
+    ArenaDestroy(arena);
+    _exit(0);
+  }
+  (void)waitpid(pid, &status, 0);
+  TapIs(status, 0, "without memory a segment is refused, errno kept, and the arena sound");
+#endif
+}
+
+static void *churn(void *closure)
+{
+  Pool pool = closure;
+  Seg seg[8];
+  unsigned i, k;
+
+  for (i = 0; i < 400; ++i) {
+    for (k = 0; k < 8; ++k) {
+      if (SegAlloc(&seg[k], NULL, pool, (1 + (i + k) % 7) * GRAIN, 1) != ResOK)
+        return NULL;
+      *(volatile char *)SegBase(seg[k]) = 1;
+    }
+    for (k = 0; k < 8; ++k)
+      SegFree(seg[k]);
+  }
+  return pool;
+}
+
+static void testThreads(void)
+{
+  Arena arena = newArena();
+  Pool pool = newPool(arena);
+  pthread_t thread[4];
+  void *result;
+  unsigned i;
+  Bool good = TRUE;
+
+  for (i = 0; i < 4; ++i)
+    if (pthread_create(&thread[i], NULL, churn, pool) != 0)
+      abort();
+  for (i = 0; i < 4; ++i) {
+    (void)pthread_join(thread[i], &result);
+    good = good && result == pool;
+  }
+  TapOk(good && ArenaCheck(arena) && PoolCheck(pool), "threads share an arena");
+  PoolDestroy(pool);
+  ArenaDestroy(arena);
+}
+
+int main(void)
+{
+  testLife();
+  testForeign();
+  testLookup();
+  testAlignHuge();
+  testSpare();
+  testCommitLimit();
+  testResize();
+  testRandom();
+  testNoMemory();
+  testThreads();
+  return TapDone();
+}
