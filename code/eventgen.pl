@@ -22,7 +22,7 @@ use warnings;
 use File::Basename qw(basename dirname);
 
 our $ParamMAX   = 12;         # letters of a format
-our $KindLIMIT  = 32;         # bits of the smallest word
+our $KindLIMIT  = 16;         # kinds that a log may name, and the length of a kind's name
 our $CodeMIN    = 0x0100;     # below: the file format's own
 our $CodeLIMIT  = 0x8000;     # from here on: types that programs define while they run
 
@@ -37,7 +37,7 @@ my %rowArguments = (          # a row's arguments: identifier, number, string, f
     RETIRED  => [qw(identifier number)],
 );
 my %argumentPattern = (
-    identifier => qr/^[A-Za-z_][A-Za-z0-9_]*$/,
+    identifier => qr/^[A-Za-z_][A-Za-z0-9_]{0,62}$/,
     number     => qr/^(?:0[xX][0-9a-fA-F]{1,8}|0|[1-9][0-9]{0,8})$/,
     string     => qr/^"/,
     format     => qr/^(?:0|[A-Za-z_][A-Za-z0-9_]*)$/,
@@ -221,7 +221,7 @@ sub addRow {
             $arguments[$i] = $argument =~ /^0x/i ? hex $argument : $argument + 0;
         } elsif ($expected[$i] eq 'string') {
             $argument =~ s/^"//;
-            if ($argument =~ /[\x00-\x1f\x7f]|\\[^"\\]/) {
+            if ($argument !~ /^(?:[^\x00-\x1f\x7f\\]|\\["\\])*$/) {
                 fault($registry, $line, "$row: a string has one line and no escapes but \\\" and \\\\");
                 return;
             }
@@ -242,6 +242,8 @@ sub addKind {
         fault($registry, $line, "kind $name is registered twice");
     } elsif ($value != $next || $value >= $KindLIMIT) {
         fault($registry, $line, "kind $name has value $value where $next comes next (of at most $KindLIMIT)");
+    } elsif (length $name >= $KindLIMIT) {
+        fault($registry, $line, "kind $name has a name of $KindLIMIT letters or more");
     }
     $registry->{kindByName}{$name} = $value;
     push @{$registry->{kinds}}, {name => $name, value => $value};

@@ -67,7 +67,7 @@ static void testLife(void)
 static void testForeign(void)
 {
   static char data;
-  char local;
+  char local = 0;
 
   TapOk(SegOfAddr(NULL) == NULL, "NULL is in no segment");
   TapOk(SegOfAddr(&local) == NULL && SegOfAddr(&data) == NULL, "nor are a stack's and a program's data");

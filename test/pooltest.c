@@ -300,7 +300,7 @@ static void testSGFLimits(void)
 {
   Pool pool = newPool("SGF", NULL, 0), second = newPool("SGF", NULL, 0);
   Addr addr, other;
-  char local;
+  char local = 0;
 
   TapOk(PoolAlloc(&addr, pool, SIZE_MAX) != ResOK, "SGF: a size beyond memory is refused");
   TapOk(PoolAlloc(&addr, pool, SIZE_MAX - 70000) != ResOK, "SGF: and one just below it");

@@ -15,12 +15,15 @@
 
 typedef Word *BT;
 
+/* Debuggers and programs reach these in the shared library, too. */
+#define BT_API __attribute__((visibility("default")))
+
 /* BTGet -- bit `i` of `bt`, 0 or 1 */
-extern Bool BTGet(BT bt, Index i);
+extern Bool BTGet(BT bt, Index i) BT_API;
 
 /* BTSet, BTRes -- set bit `i` of `bt` to 1, to 0 */
-extern void BTSet(BT bt, Index i);
-extern void BTRes(BT bt, Index i);
+extern void BTSet(BT bt, Index i) BT_API;
+extern void BTRes(BT bt, Index i) BT_API;
 
 /* BTSize -- bytes of a table of `n` bits */
 #define BTSize(n) (((n) + WORD_WIDTH - 1) / WORD_WIDTH * sizeof(Word))

@@ -250,7 +250,8 @@ static Bool sgfCheck(Pool pool)
     SGFCache cache = RING_ELT(SGFCacheStruct, sgfRing, node);
     AVER(cache->sgf == sgf);
     AVER(SGFCacheCheck(cache));
-    orphans += !RingIsSingle(&cache->orphanRing);
+    AVER(cache->orphan == !RingIsSingle(&cache->orphanRing));
+    orphans += cache->orphan;
   }
   AVER(sgf->orphanCount == orphans);
   LockRelease(&pool->lock);

@@ -11,10 +11,9 @@
 #include "base/aver.h"
 #include "mm/pages.h"
 
-#define cacheSTORE    ((Size)64 << 10) /* bytes mapped at a time for caches */
-#define cacheMEDIUM   ((Size)4 << 10)  /* blocks larger than this have slabs of several grains */
-#define cacheSlabMORE 8u               /* grains of those */
-#define cacheCARVE    4096u            /* bytes of blocks that are linked into the free list at a time */
+#define cacheSTORE  ((Size)64 << 10) /* bytes mapped at a time for caches */
+#define cacheBLOCKS 8u               /* blocks that a slab has at least */
+#define cacheCARVE  4096u            /* bytes of blocks that are linked into the free list at a time */
 
 SlabStruct SlabNone;
 SGFStruct SGFDead;
@@ -27,6 +26,9 @@ __thread SGFCache SGFThreadCache __attribute__((tls_model("initial-exec"))) = &S
 
 LockStruct SGFCacheStoreLock = LockINITIALIZER;
 static SGFCache cacheStore; /* linked by next; under SGFCacheStoreLock */
+
+#define cacheASK    8u               /* orphans that a thread asks for a slab before it gets a new one */
+#define cachePENDS  16u              /* slabs pending on an orphan after which whoever frees looks after it */
 
 /* -- lists of slabs -- */
 
@@ -139,15 +141,14 @@ static void slabRelease(SGFCache cache, Slab slab)
 
 static Slab slabNew(SGFCache cache, Index class)
 {
-  Size blockSize = SGFClassSize(class);
+  Size size = WordAlignUp(SGFClassSize(class) * cacheBLOCKS, ArenaGrainSIZE);
   Slab slab = cache->empty;
   Seg seg;
 
-  if (blockSize <= cacheMEDIUM && slab != NULL) {
+  if (size == ArenaGrainSIZE && slab != NULL) {
     cache->empty = slab->next;
     --cache->emptyCount;
   } else {
-    Size size = (blockSize <= cacheMEDIUM ? 1 : cacheSlabMORE) << ArenaGrainSHIFT;
     if (SegAlloc(&seg, NULL, &cache->sgf->poolStruct, size, 1) != ResOK)
       return NULL;
     slab = (Slab)seg;
@@ -158,8 +159,8 @@ static Slab slabNew(SGFCache cache, Index class)
 
 /* -- blocks from other threads -- */
 
-/* cachePend -- `slab` has remote blocks: tell its owner */
-static void cachePend(Slab slab)
+/* cachePend -- `slab` has remote blocks: tell its owner; returns that */
+static SGFCache cachePend(Slab slab)
 {
   SGFCache owner = __atomic_load_n(&slab->owner, __ATOMIC_RELAXED);
   Slab first = __atomic_load_n(&owner->pending, __ATOMIC_RELAXED);
@@ -167,17 +168,7 @@ static void cachePend(Slab slab)
   do
     __atomic_store_n(&slab->pending, first, __ATOMIC_RELAXED);
   while (!__atomic_compare_exchange_n(&owner->pending, &first, slab, TRUE, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
-}
-
-void SGFRemoteFree(Slab slab, void *block)
-{
-  void *first = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED);
-
-  do
-    *(void **)block = first;
-  while (!__atomic_compare_exchange_n(&slab->remote, &first, block, TRUE, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
-  if (first == NULL)
-    cachePend(slab);
+  return owner;
 }
 
 /* slabCollect -- move the remote blocks of an own slab, which is on no pending list now, to its free list */
@@ -209,7 +200,7 @@ static Bool cacheDrain(SGFCache cache)
     if (__atomic_load_n(&slab->owner, __ATOMIC_RELAXED) == cache)
       slabCollect(cache, slab);
     else
-      cachePend(slab); /* it was stolen from here after the block's freer had looked */
+      (void)cachePend(slab); /* it was stolen from here after the block's freer had looked */
     slab = next;
   }
   return TRUE;
@@ -223,6 +214,45 @@ void SGFCacheNotice(SGFCache cache, Slab slab)
   if (slab->used == 0 && slab->prev != NULL) {
     cacheUnlist(cache, slab);
     slabRelease(cache, slab);
+  }
+}
+
+/* cacheEmptyRelease -- the empty slabs go back to the arena */
+static void cacheEmptyRelease(SGFCache cache)
+{
+  while (cache->empty != NULL) {
+    Slab slab = cache->empty;
+    cache->empty = slab->next;
+    SegFree(&slab->seg);
+  }
+  cache->emptyCount = 0;
+}
+
+/* cacheOrphanDrain -- an orphan has nobody who would take in what comes back to it */
+static void cacheOrphanDrain(SGFCache cache)
+{
+  SGF sgf = __atomic_load_n(&cache->sgf, __ATOMIC_RELAXED);
+
+  LockClaim(&sgf->poolStruct.lock);
+  if (cache->orphan) {
+    (void)cacheDrain(cache);
+    cacheEmptyRelease(cache);
+  }
+  LockRelease(&sgf->poolStruct.lock);
+}
+
+void SGFRemoteFree(Slab slab, void *block)
+{
+  void *first = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED);
+
+  do
+    *(void **)block = first;
+  while (!__atomic_compare_exchange_n(&slab->remote, &first, block, TRUE, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+  if (first == NULL) {
+    SGFCache owner = cachePend(slab);
+    if (UNLIKELY(__atomic_load_n(&owner->orphan, __ATOMIC_RELAXED)) &&
+        __atomic_add_fetch(&owner->pends, 1, __ATOMIC_RELAXED) % cachePENDS == 0)
+      cacheOrphanDrain(owner);
   }
 }
 
@@ -245,37 +275,35 @@ static Bool cacheReady(SGFCache cache, Index class)
   }
 }
 
-/* cacheEmptyRelease -- the empty slabs go back to the arena */
-static void cacheEmptyRelease(SGFCache cache)
+/* cacheTakeFrom -- a slab with a free block from an orphan, if it has one.  The pool's lock is held. */
+static Slab cacheTakeFrom(SGFCache orphan, SGFCache cache, Index class)
 {
-  while (cache->empty != NULL) {
-    Slab slab = cache->empty;
-    cache->empty = slab->next;
-    SegFree(&slab->seg);
+  Slab slab = NULL;
+
+  if (cacheReady(orphan, class)) {
+    slab = orphan->list[class].head;
+    cacheUnlist(orphan, slab);
+    __atomic_store_n(&slab->owner, cache, __ATOMIC_RELAXED);
   }
-  cache->emptyCount = 0;
+  cacheEmptyRelease(orphan);
+  return slab;
 }
 
-/* cacheSteal -- a slab with a free block from an orphan; each call asks one of them, in turn */
+/* cacheSteal -- a slab with a free block from an orphan; each call asks some of them, in turn */
 static Slab cacheSteal(SGFCache cache, Index class)
 {
   SGF sgf = cache->sgf;
   Slab slab = NULL;
-  SGFCache orphan;
+  Count n;
 
   if (__atomic_load_n(&sgf->orphanCount, __ATOMIC_RELAXED) == 0)
     return NULL;
   LockClaim(&sgf->poolStruct.lock);
-  if (!RingIsSingle(&sgf->orphans)) {
-    orphan = RING_ELT(SGFCacheStruct, orphanRing, sgf->orphans.next);
+  for (n = 0; slab == NULL && n < sgf->orphanCount && n < cacheASK; ++n) {
+    SGFCache orphan = RING_ELT(SGFCacheStruct, orphanRing, sgf->orphans.next);
     RingRemove(&orphan->orphanRing);
     RingInsertBefore(&sgf->orphans, &orphan->orphanRing);
-    if (cacheReady(orphan, class)) {
-      slab = orphan->list[class].head;
-      cacheUnlist(orphan, slab);
-      __atomic_store_n(&slab->owner, cache, __ATOMIC_RELAXED);
-    }
-    cacheEmptyRelease(orphan);
+    slab = cacheTakeFrom(orphan, cache, class);
   }
   LockRelease(&sgf->poolStruct.lock);
   return slab;
@@ -325,6 +353,7 @@ static SGFCache cacheNew(SGF sgf)
     cache->direct[i] = &SlabNone;
   cache->empty = NULL;
   cache->emptyCount = 0;
+  __atomic_store_n(&cache->orphan, FALSE, __ATOMIC_RELAXED);
   __atomic_store_n(&cache->pending, NULL, __ATOMIC_RELAXED);
   __atomic_store_n(&cache->sgf, sgf, __ATOMIC_RELAXED);
   RingInit(&cache->sgfRing);
@@ -348,6 +377,7 @@ SGFCache SGFCacheClaim(SGF sgf)
   if (!RingIsSingle(&sgf->orphans)) {
     cache = RING_ELT(SGFCacheStruct, orphanRing, sgf->orphans.next);
     RingRemove(&cache->orphanRing);
+    __atomic_store_n(&cache->orphan, FALSE, __ATOMIC_RELAXED);
     __atomic_sub_fetch(&sgf->orphanCount, 1, __ATOMIC_RELAXED);
   } else {
     cache = cacheNew(sgf);
@@ -381,6 +411,7 @@ void SGFCacheDisown(SGFCache cache)
   cacheTidy(cache);
   LockClaim(&sgf->poolStruct.lock);
   RingInsertBefore(&sgf->orphans, &cache->orphanRing);
+  __atomic_store_n(&cache->orphan, TRUE, __ATOMIC_RELAXED);
   __atomic_add_fetch(&sgf->orphanCount, 1, __ATOMIC_RELAXED);
   LockRelease(&sgf->poolStruct.lock);
 }
@@ -444,12 +475,11 @@ void SGFCachesFinish(SGF sgf)
   LockClaim(&sgf->poolStruct.lock);
   RING_FOR(node, &sgf->caches, after) {
     SGFCache cache = RING_ELT(SGFCacheStruct, sgfRing, node);
-    Bool orphan = !RingIsSingle(&cache->orphanRing);
     RingRemove(&cache->sgfRing);
     RingRemove(&cache->orphanRing);
     /* An orphan goes to the store at once, any other when its thread next looks through its caches, or ends. */
     __atomic_store_n(&cache->sgf, &SGFDead, __ATOMIC_RELEASE);
-    if (orphan)
+    if (cache->orphan)
       cacheStorePut(cache);
   }
   LockRelease(&sgf->poolStruct.lock);

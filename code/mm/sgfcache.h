@@ -59,7 +59,9 @@ typedef struct SGFCacheStruct {
   Count emptyCount;
   RingStruct sgfRing;              /* all caches of the pool; under the pool's lock */
   RingStruct orphanRing;           /* those without a thread; under the pool's lock */
+  Bool orphan;                     /* on that ring; written under the pool's lock, read by anybody */
   _Alignas(64) Slab pending;       /* slabs to which others freed blocks; atomic */
+  uint32_t pends;                  /* how often one was put there while this was an orphan; atomic */
 } SGFCacheStruct;
 
 typedef struct SGFStruct {

@@ -67,6 +67,11 @@ void *QuietMap(Size size, Size align)
   return place;
 }
 
+void QuietUnmap(void *base, Size size)
+{
+  (void)QuietCall(SYS_munmap, base, size);
+}
+
 Size QuietReadFile(const char *path, char *room, Size size)
 {
   Size done = 0;

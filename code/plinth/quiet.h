@@ -38,6 +38,9 @@ extern void QuietEnd(QuietMask mask);
  * Only what is touched is used up. */
 extern void *QuietMap(Size size, Size align);
 
+/* QuietUnmap -- give back what QuietMap gave */
+extern void QuietUnmap(void *base, Size size);
+
 /* QuietReadFile -- the first bytes of a small file; returns how many, 0 also if it cannot be read */
 extern Size QuietReadFile(const char *path, char *room, Size size);
 

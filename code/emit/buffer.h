@@ -1,0 +1,68 @@
+/* buffer.h -- the threads of a process and the blocks that they fill
+ *
+ * Each thread has, for each kind, a stream for events that are sent and one for those of the flight recorder; each stream has a
+ * block that its thread fills.  Only the owner changes its streams; with all signals blocked, because its signal handlers emit too.
+ * Others may read its blocks, which tell at any moment what in them is committed.
+ *
+ * Always true (ThreadCheck):
+ *   hot.self == this for a thread that emits; everything is zero in the child of a fork, which so knows that it is one
+ *   a stream's cursor points into its block, or behind it, or is 0 if it has none
+ *   before + discarded + what the open blocks hold == events that were begun, for a stream that is sent
+ *
+ * Design: design/telemetry.md .buffer      Tests: test/emittest.c, test/signaltest.c
+ */
+#ifndef EMIT_BUFFER_H
+#define EMIT_BUFFER_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "base/types.h"
+#include "emit/event.h"
+#include "emit/store.h"
+
+enum {
+  ThreadsMAX = 4096,   /* that may emit at one time */
+  ThreadSIZE = 2048,   /* bytes of a ThreadStruct, so that two share no cache line */
+  ThreadsRetired = 8,  /* ended threads whose flight recorder is kept */
+  StreamParkedMAX = 2  /* full blocks that wait for an interrupted event */
+};
+
+typedef struct StreamStruct {
+  BlockHeader block;   /* that is being filled; NULL: none */
+  Size size;           /* bytes of it, header included */
+  Store store;         /* where it lies */
+  uint64_t opened;     /* CLOCK_MONOTONIC, ns */
+  uint64_t sequence;   /* of the next block to be sent */
+  uint64_t before;     /* events in blocks that were sent */
+  uint64_t discarded;  /* events for which there was no room */
+  BlockHeader parked[StreamParkedMAX]; /* full, with room that an interrupted event has reserved; sizes are in `whole` */
+} StreamStruct, *Stream;
+
+typedef enum ThreadState { ThreadFREE, ThreadLIVE, ThreadRETIRED } ThreadState;
+
+typedef struct ThreadStruct {
+  EventThreadStruct hot;
+  uint32_t state;      /* ThreadState */
+  uint32_t tid;        /* the system's number */
+  uint32_t serial;     /* counts the threads of the process */
+  uint32_t retired;    /* order in which threads ended */
+  StreamStruct stream[EventKindLIMIT][2];
+} __attribute__((aligned(64))) ThreadStruct, *Thread;
+
+_Static_assert(sizeof(ThreadStruct) <= ThreadSIZE, "threads lie ThreadSIZE apart");
+
+/* StreamNumber -- of a thread's stream in its process, as blocks have it */
+#define StreamNumber(thread, kind, unsent) ((thread)->serial * 32 + (kind) * 2 + (unsent))
+
+/* ThreadFlush -- send what the thread's streams hold, the flight recorder's too if `unsent`.  By its owner, or for one that has ended. */
+extern void ThreadFlush(Thread thread, Bool unsent);
+
+/* ThreadSnapshot -- the same for a thread that runs: what it has committed goes out, and stays where it is, too */
+extern void ThreadSnapshot(Thread thread, Bool unsent);
+
+/* ThreadRelease -- give back all blocks of a thread that has ended; nothing is sent */
+extern void ThreadRelease(Thread thread);
+
+extern Bool ThreadCheck(Thread thread);
+
+#endif /* EMIT_BUFFER_H */

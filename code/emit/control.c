@@ -1,0 +1,224 @@
+/* control.c -- what is sent, and where to
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "emit/control.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/names.h"
+#include "base/text.h"
+#include "emit/public.h"
+#include "emit/send.h"
+#include "plinth/quiet.h"
+
+#define controlKINDS (((Word)1 << EventKindLIMIT) - 1)
+
+/* Everything goes to the flight recorder, nothing is sent, until somebody says otherwise. */
+Word EventKindControl[EventControlSIZE / sizeof(Word)] __attribute__((aligned(EventControlSIZE))) = {
+  controlKINDS << EventKindBUFFER,
+};
+
+static EventMessageHandler controlHandler;
+
+/* controlMask -- the kinds that a list names, or ResPARAM, told */
+static Res controlMask(uint32_t *maskReturn, const char *list, uint32_t standard, const char *place)
+{
+  const char *names[EventKindLIMIT];
+  Registry registry = SendRegistry();
+  char room[256];
+  TextStruct error;
+  Res res;
+  Index i;
+
+  for (i = 0; i < EventKindLIMIT; ++i)
+    names[i] = registry->kind[i];
+  TextInit(&error, room, sizeof room);
+  res = NamesMask(maskReturn, list, names, EventKindLIMIT, standard, "kind", &error);
+  if (res != ResOK)
+    QuietSay("kinds", place, TextTerminate(&error));
+  return res;
+}
+
+/* controlSet -- these kinds are sent, the others not */
+static void controlSet(uint32_t mask)
+{
+  Word old = __atomic_load_n(&EventKindControl[0], __ATOMIC_RELAXED);
+
+  while (!__atomic_compare_exchange_n(&EventKindControl[0], &old, (old & ~controlKINDS) | (mask & controlKINDS), FALSE,
+                                      __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+    ;
+}
+
+/* controlOpen -- one more way out.  ResPARAM and others: told. */
+static Res controlOpen(const char *where, const char *family)
+{
+  static const char *const full = "as many logs as there can be are open";
+  const char *reason = full;
+  Res res = ResLIMIT;
+  Index i;
+
+  for (i = 0; i < ProcessPlinthsMAX && reason == full; ++i)
+    if (ProcessPlinths[i].class == NULL) {
+      reason = NULL;
+      res = PlinthOpen(&ProcessPlinths[i], where, family, &reason);
+    }
+  if (res != ResOK)
+    QuietSay("cannot open the log", where, reason);
+  return res;
+}
+
+const char *ControlVariable(const char *name, char *room, Size size)
+{
+  return QuietEnvironment(name, room, size);
+}
+
+void ControlFromEnvironment(void)
+{
+  char room[3][1024];
+  const char *log = QuietEnvironment("PAWPRINT_LOG", room[0], sizeof room[0]);
+  const char *kinds = QuietEnvironment("PAWPRINT_KINDS", room[1], sizeof room[1]);
+  const char *raw = QuietEnvironment("PAWPRINT_RAW", room[2], sizeof room[2]);
+  uint32_t mask = controlKINDS;
+
+  if (kinds != NULL && controlMask(&mask, kinds, controlKINDS, "PAWPRINT_KINDS") != ResOK)
+    return;
+  SendSetRaw(raw != NULL && strcmp(raw, "1") == 0);
+  if (log == NULL || log[0] == '\0')
+    return;
+  if (controlOpen(log, QuietEnvironment("PAWPRINT_FAMILY", room[1], sizeof room[1])) == ResOK)
+    controlSet(mask);
+}
+
+void ControlFamily(void)
+{
+  char room[48];
+  TextStruct text;
+
+  if (ProcessPlinths[0].class != &PlinthClassFile)
+    return;
+  TextInit(&text, room, sizeof room);
+  TextDecimal(&text, ProcessPlinths[0].device);
+  TextChar(&text, ':');
+  TextDecimal(&text, ProcessPlinths[0].inode);
+  (void)setenv("PAWPRINT_FAMILY", TextTerminate(&text), 1);
+}
+
+EVENT_API int EventControlKinds(const char *list)
+{
+  uint32_t mask;
+
+  if (controlMask(&mask, list, (uint32_t)(EventKindControl[0] & controlKINDS), "EventControlKinds") != ResOK)
+    return -1;
+  controlSet(mask);
+  return 0;
+}
+
+EVENT_API int EventLogOpen(const char *where)
+{
+  QuietMaskStruct mask;
+  int error = errno;
+  Process process;
+  Bool first;
+  Res res = ResMEMORY;
+
+  QuietBegin(&mask);
+  process = ProcessGet();
+  if (process != NULL) {
+    ProcessLock(process);
+    first = !ProcessSends();
+    res = controlOpen(where, NULL);
+    ProcessUnlock(process);
+    if (res == ResOK) {
+      ProcessShare(process);
+      /* What was switched on or off by hand before stays so. */
+      if (first && (EventKindControl[0] & controlKINDS) == 0)
+        controlSet(controlKINDS);
+      else if (!first)
+        (void)SendHeader(process);
+    }
+  }
+  QuietEnd(&mask);
+  errno = error;
+  return res == ResOK ? 0 : -1;
+}
+
+/* controlFlush -- for all threads; signals are blocked */
+static void controlFlush(Process process)
+{
+  Thread self = ProcessThreadSelf();
+  Index i;
+
+  for (i = 0; i < process->threads; ++i) {
+    Thread thread = ProcessThread(process, i);
+    if (thread == self)
+      ThreadFlush(thread, TRUE);
+    else if (__atomic_load_n(&thread->state, __ATOMIC_ACQUIRE) == ThreadLIVE)
+      ThreadSnapshot(thread, TRUE);
+  }
+}
+
+EVENT_API void EventFlush(void)
+{
+  QuietMaskStruct mask;
+  int error = errno;
+  Process process;
+
+  QuietBegin(&mask);
+  process = ProcessGet();
+  if (process != NULL && ProcessSends())
+    controlFlush(process);
+  QuietEnd(&mask);
+  errno = error;
+}
+
+/* controlObey -- one message */
+static void controlObey(char *message, Size size)
+{
+  EventMessageHandler handler = __atomic_load_n(&controlHandler, __ATOMIC_ACQUIRE);
+
+  if (handler != NULL && handler(message, size) != 0)
+    return;
+  message[size] = '\0';
+  if (strcmp(message, "flush") == 0)
+    EventFlush();
+  else if (strncmp(message, "kinds ", 6) == 0)
+    (void)EventControlKinds(message + 6);
+  else
+    QuietSay("message", message, "not understood: \"kinds LIST\" and \"flush\" are");
+}
+
+void ControlReceive(void)
+{
+  char message[257];
+  Size size;
+  Index i;
+
+  for (i = 0; i < ProcessPlinthsMAX; ++i)
+    while (ProcessPlinths[i].class != NULL &&
+           PlinthReceive(&ProcessPlinths[i], message, sizeof message - 1, &size) == ResOK)
+      controlObey(message, size);
+}
+
+EVENT_API EventMessageHandler EventMessageHandlerSet(EventMessageHandler handler)
+{
+  return __atomic_exchange_n(&controlHandler, handler, __ATOMIC_ACQ_REL);
+}
+
+EVENT_API void EventMessagePoll(void)
+{
+  QuietMaskStruct mask;
+  int error = errno;
+
+  QuietBegin(&mask);
+  ControlReceive();
+  QuietEnd(&mask);
+  errno = error;
+}
+
+EVENT_API void EventEnd(void)
+{
+  ProcessEnd();
+}

@@ -1,0 +1,346 @@
+/* process.c -- a process that emits: its beginning, its threads, its end
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "emit/process.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/aver.h"
+#include "emit/control.h"
+#include "emit/send.h"
+#include "emit/traceback.h"
+#include "plinth/quiet.h"
+
+enum { processPage = 4096, processThreadsAT = 4096, processSweepEvery = 16 };
+
+_Static_assert(sizeof(ProcessStruct) <= processThreadsAT, "the threads are behind the process");
+
+PlinthStruct ProcessPlinths[ProcessPlinthsMAX];
+
+/* ProcessStruct, then ThreadsMAX threads: one mapping that fork leaves zeroed.  Set once. */
+static char *processMemory;
+static pthread_key_t processKey; /* of threads; its destructor tells of their ends */
+static Bool processKeyed;
+
+static Process processOf(void)
+{
+  return (Process)(void *)__atomic_load_n(&processMemory, __ATOMIC_ACQUIRE);
+}
+
+Thread ProcessThread(Process process, Index i)
+{
+  return (Thread)(void *)((char *)process + processThreadsAT + i * ThreadSIZE);
+}
+
+/* processWipe -- where the kernel does not do it: in the child of fork */
+static void processWipe(void)
+{
+  memset(processOf(), 0, sizeof(ProcessStruct));
+  if (EventThreadSelf != NULL)
+    EventThreadSelf->self = NULL;
+}
+
+/* processMap -- the memory of the process, once */
+static Process processMap(void)
+{
+  Size size = processThreadsAT + (Size)ThreadsMAX * ThreadSIZE;
+  char *none = NULL, *memory;
+
+  if (processOf() != NULL)
+    return processOf();
+  memory = QuietMap(size, processPage);
+  if (memory == NULL)
+    return NULL;
+  if (!__atomic_compare_exchange_n(&processMemory, &none, memory, FALSE, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+    QuietUnmap(memory, size);
+  else if (QuietCall(SYS_madvise, memory, size, MADV_WIPEONFORK) != 0)
+    (void)pthread_atfork(NULL, NULL, processWipe);
+  return processOf();
+}
+
+/* processIdentity -- a number that no other process has, on any machine */
+static uint64_t processIdentity(void)
+{
+  uint64_t identity = 0;
+
+  if (QuietCall(SYS_getrandom, &identity, sizeof identity, GRND_NONBLOCK) != sizeof identity)
+    identity = EventClockMonotonic() * 0x9e3779b97f4a7c15ull + (uint64_t)getpid();
+  return identity | 1;
+}
+
+static void processThreadEnded(void *state);
+
+/* processAdopt -- a block that this process left behind when it was another program: send it as it is */
+static void processAdopt(void *base, Size size)
+{
+  BlockHeader block = base;
+  BlockHeaderStruct header;
+  BlockTallyStruct tally;
+  Bool swapped;
+
+  if (BlockHeaderUnsealedRead(&header, &swapped, block) != ResOK || swapped || header.whole != size)
+    return;
+  BlockWalk(&tally, (char *)base + BlockHeaderSIZE, size - BlockHeaderSIZE, block->first, TRUE);
+  if (tally.used > 0)
+    (void)SendBlock(processOf(), block, &tally, BlockFlagRECOVERED);
+}
+
+/* processLog -- the log's path, for the region that belongs to it; "" if no way out is a file */
+static const char *processLog(void)
+{
+  Index i;
+
+  for (i = 0; i < ProcessPlinthsMAX; ++i)
+    if (ProcessPlinths[i].class == &PlinthClassFile)
+      return ProcessPlinths[i].place;
+  return "";
+}
+
+Bool ProcessSends(void)
+{
+  Index i;
+
+  for (i = 0; i < ProcessPlinthsMAX; ++i)
+    if (__atomic_load_n(&ProcessPlinths[i].class, __ATOMIC_ACQUIRE) != NULL)
+      return TRUE;
+  return FALSE;
+}
+
+/* processShare -- the region, and the first header, as soon as there is a way out.  The process is locked or being set up. */
+static void processShare(Process process)
+{
+  /* The blocks of what this process was before exec refer to a header of theirs, which is in the log. */
+  if (process->shared.header != NULL || !ProcessSends())
+    return;
+  if (processLog()[0] != '\0')
+    StoreAdopt(processLog(), processAdopt);
+  if (StoreOpen(&process->shared, processLog(), process->identity) != ResOK)
+    QuietSay("no memory for blocks", "", "events go through private memory, and are lost if the process is killed");
+  (void)SendHeader(process);
+}
+
+/* processSetUp -- all that must be there before the first event; one thread, once, and once more in each child of fork */
+static void processSetUp(Process process)
+{
+  Bool slow = EventClockChoose();
+
+  process->pid = (uint32_t)getpid();
+  process->identity = processIdentity();
+  EventKindControl[EventControlCLOCK] = slow;
+  EventClockSync(&process->sync, slow);
+  if (!processKeyed) {
+    processKeyed = pthread_key_create(&processKey, processThreadEnded) == 0;
+    ControlFromEnvironment();
+  }
+  (void)StoreOpen(&process->own, "", process->identity);
+  processShare(process);
+}
+
+void ProcessShare(Process process)
+{
+  ProcessLock(process);
+  processShare(process);
+  ProcessUnlock(process);
+}
+
+Process ProcessGet(void)
+{
+  Process process = processMap();
+  unsigned none = 0;
+
+  if (process == NULL || __atomic_load_n(&process->state, __ATOMIC_ACQUIRE) == 2)
+    return process;
+  if (__atomic_compare_exchange_n(&process->state, &none, 1, FALSE, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+    processSetUp(process);
+    __atomic_store_n(&process->state, 2, __ATOMIC_RELEASE);
+  }
+  while (__atomic_load_n(&process->state, __ATOMIC_ACQUIRE) != 2)
+    (void)sched_yield();
+  return process;
+}
+
+Process ProcessIfReady(void)
+{
+  Process process = processOf();
+
+  return process != NULL && __atomic_load_n(&process->state, __ATOMIC_ACQUIRE) == 2 ? process : NULL;
+}
+
+void ProcessLock(Process process)
+{
+  while (__atomic_exchange_n(&process->lock, 1, __ATOMIC_ACQUIRE) != 0)
+    (void)sched_yield();
+}
+
+void ProcessUnlock(Process process)
+{
+  __atomic_store_n(&process->lock, 0, __ATOMIC_RELEASE);
+}
+
+/* processSweep -- end the threads that died without telling: their last events came behind the last destructor */
+static void processSweep(Process process)
+{
+  Index i;
+
+  for (i = 0; i < process->threads; ++i) {
+    Thread thread = ProcessThread(process, i);
+    if (thread->state == ThreadLIVE && QuietCall(SYS_tgkill, process->pid, thread->tid, 0) == -ESRCH) {
+      thread->state = ThreadRETIRED;
+      thread->retired = ++process->retirements;
+      ThreadFlush(thread, FALSE);
+    }
+  }
+}
+
+/* processPlace -- a place for one more thread: a free one, or that of the thread that ended longest ago; NULL: all live */
+static Thread processPlace(Process process)
+{
+  Thread oldest = NULL;
+  Count retired = 0;
+  Index i;
+
+  for (i = 0; i < process->threads; ++i) {
+    Thread thread = ProcessThread(process, i);
+    if (thread->state == ThreadRETIRED) {
+      ++retired;
+      if (oldest == NULL || thread->retired - oldest->retired > UINT32_MAX / 2)
+        oldest = thread;
+    }
+  }
+  if (retired < ThreadsRetired && process->threads < ThreadsMAX)
+    return ProcessThread(process, process->threads++);
+  if (oldest != NULL)
+    ThreadRelease(oldest);
+  return oldest;
+}
+
+/* processThreadNew -- a state for the calling thread */
+static Thread processThreadNew(Process process)
+{
+  Thread thread;
+
+  ProcessLock(process);
+  if (process->serials % processSweepEvery == processSweepEvery - 1)
+    processSweep(process);
+  thread = processPlace(process);
+  if (thread != NULL) {
+    memset(thread, 0, ThreadSIZE);
+    thread->serial = process->serials++;
+    thread->tid = (uint32_t)QuietCall(SYS_gettid);
+    thread->hot.self = &thread->hot;
+    __atomic_store_n(&thread->state, ThreadLIVE, __ATOMIC_RELEASE);
+  }
+  ProcessUnlock(process);
+  return thread;
+}
+
+Thread ProcessThreadSelf(void)
+{
+  EventThread self = EventThreadSelf;
+  Process process;
+  Thread thread;
+
+  if (self != NULL && self->self == self)
+    return (Thread)(void *)self;
+  process = ProcessGet();
+  if (process == NULL)
+    return NULL;
+  thread = processThreadNew(process);
+  if (thread == NULL) {
+    if (__atomic_fetch_add(&process->lost, 1, __ATOMIC_RELAXED) == 0)
+      QuietSay("too many threads", "", "events of some are lost, and counted");
+    EventThreadSelf = NULL;
+    return NULL;
+  }
+  EventThreadSelf = &thread->hot;
+  if (processKeyed)
+    (void)pthread_setspecific(processKey, thread);
+  return thread;
+}
+
+/* processThreadEnded -- the calling thread ends.  Should it emit once more, it gets a new state, and we are called again. */
+static void processThreadEnded(void *state)
+{
+  Process process = ProcessIfReady();
+  Thread thread = state;
+  QuietMaskStruct mask;
+
+  if (process == NULL || &thread->hot != EventThreadSelf || thread->hot.self == NULL)
+    return;
+  QuietBegin(&mask);
+  EventThreadSelf = NULL;
+  ThreadFlush(thread, FALSE);
+  ProcessLock(process);
+  thread->retired = ++process->retirements;
+  __atomic_store_n(&thread->state, ThreadRETIRED, __ATOMIC_RELEASE);
+  ProcessUnlock(process);
+  QuietEnd(&mask);
+}
+
+/* processOthers -- do other threads run?  They go on to commit events, which only the region has. */
+static Bool processOthers(Process process)
+{
+  Index i;
+
+  for (i = 0; i < process->threads; ++i) {
+    Thread thread = ProcessThread(process, i);
+    if (__atomic_load_n(&thread->state, __ATOMIC_ACQUIRE) == ThreadLIVE && &thread->hot != EventThreadSelf)
+      return TRUE;
+  }
+  return FALSE;
+}
+
+void ProcessEnd(void)
+{
+  Process process = ProcessIfReady();
+  QuietMaskStruct mask;
+  Thread thread;
+  int error = errno;
+
+  if (process == NULL || process->pid != (uint32_t)getpid() || !ProcessSends())
+    return;
+  QuietBegin(&mask);
+  thread = EventThreadSelf != NULL && EventThreadSelf->self != NULL ? (Thread)(void *)EventThreadSelf : NULL;
+  if (thread != NULL)
+    ThreadFlush(thread, FALSE);
+  ProcessLock(process);
+  processSweep(process);
+  (void)SendHeader(process);
+  /* If this thread emits again, its events go to a new region. */
+  if (!processOthers(process)) {
+    StoreUnlink(&process->shared);
+    process->shared.header = NULL;
+  }
+  ProcessUnlock(process);
+  QuietEnd(&mask);
+  errno = error;
+}
+
+extern int __cxa_atexit(void (*function)(void *), void *argument, void *library);
+
+static void processExit(void *unused)
+{
+  UNUSED(unused);
+  ProcessEnd();
+}
+
+void ProcessStart(void)
+{
+  QuietMaskStruct mask;
+
+  QuietBegin(&mask);
+  (void)ProcessGet();
+  QuietEnd(&mask);
+  (void)AverHandlerSet(TracebackAver);
+  /* Of no library, so that it runs where it stands in the row: registered before the program's own begin, last of all. */
+  (void)__cxa_atexit(processExit, NULL, NULL);
+}

@@ -1,0 +1,68 @@
+/* process.h -- a process that emits: its memory, its threads, its ways out, its beginning and end
+ *
+ * One for each process, in memory that fork leaves zeroed in the child; so whoever finds it zeroed begins anew.  What the child shares with
+ * its parent (the ways out, the types, the strings) is elsewhere.
+ *
+ * Design: design/telemetry.md .process      Tests: test/emittest.c, test/forktest.c
+ */
+#ifndef EMIT_PROCESS_H
+#define EMIT_PROCESS_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "base/types.h"
+#include "emit/buffer.h"
+#include "emit/store.h"
+#include "format/header.h"
+#include "plinth/plinth.h"
+
+enum { ProcessPlinthsMAX = 4, ProcessScratches = 4 };
+
+typedef struct ProcessStruct {
+  unsigned state;           /* 0: new; 1: being set up; 2: ready */
+  unsigned lock;            /* for rare changes: threads, types, strings */
+  uint32_t pid;
+  unsigned threads;         /* places in use, the highest ever */
+  unsigned serials;         /* threads so far */
+  unsigned retirements;
+  uint64_t identity;
+  uint64_t lost;            /* events of threads that could have no state */
+  uint64_t unheaded;        /* bytes sent since the last header block */
+  StoreStruct own;          /* private memory, for the flight recorder */
+  StoreStruct shared;       /* that outlives the process, for what is sent */
+  SyncStruct sync;          /* at the beginning */
+  struct ScratchStruct *scratch[ProcessScratches]; /* free working memory of send.c */
+} ProcessStruct, *Process;
+
+/* ProcessGet -- this process, ready; NULL if there is no memory.  Signals are blocked. */
+extern Process ProcessGet(void);
+
+/* ProcessIfReady -- this process if it has emitted or opened a log, else NULL.  Changes nothing. */
+extern Process ProcessIfReady(void);
+
+/* ProcessThread -- the `i`th of ProcessGet()->threads places */
+extern Thread ProcessThread(Process process, Index i);
+
+/* ProcessThreadSelf -- the calling thread's state, made if it has none; NULL: no room, and counted as lost.  Signals are blocked. */
+extern Thread ProcessThreadSelf(void);
+
+/* ProcessLock, ProcessUnlock -- for rare changes; signals are blocked meanwhile by the caller */
+extern void ProcessLock(Process process);
+extern void ProcessUnlock(Process process);
+
+/* The ways out, in a row; those with no class are closed.  They survive fork. */
+extern PlinthStruct ProcessPlinths[ProcessPlinthsMAX];
+
+/* ProcessSends -- is any way out open? */
+extern Bool ProcessSends(void);
+
+/* ProcessShare -- make sure that blocks outlive the process, if there is a way out and they do not yet; sends the header block */
+extern void ProcessShare(Process process);
+
+/* ProcessStart -- what must be done before main, by the library's constructor: the environment, and the hooks for the end */
+extern void ProcessStart(void);
+
+/* ProcessEnd -- the end of the process, or of its program (exec), is near: send everything.  Does nothing in the child of a vfork. */
+extern void ProcessEnd(void);
+
+#endif /* EMIT_PROCESS_H */

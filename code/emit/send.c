@@ -1,0 +1,246 @@
+/* send.c -- from blocks in memory to messages on the plinths
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "emit/send.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/aver.h"
+#include "base/crc.h"
+#include "base/text.h"
+#include "format/header.h"
+#include "format/pack.h"
+#include "plinth/quiet.h"
+
+enum {
+  sendHeaderEvery = 4 << 20,  /* bytes between two header blocks */
+  sendTextSIZE = 256 << 10,   /* room for a header block */
+  sendTypesMAX = 1024,        /* registered and defined at run time */
+  sendPage = 4096
+};
+
+/* Working memory of one sending at a time.  It lies in a mapping of its own: stacks of threads and signal handlers are small. */
+typedef struct ScratchStruct {
+  HeaderStruct header;
+  char text[sendTextSIZE];
+  uint8_t out[BlockHeaderSIZE + BlockRestMAX + PackSlackSIZE];
+  uint64_t pack[]; /* PackSIZE bytes */
+} ScratchStruct, *Scratch;
+
+static Bool sendRaw;
+
+void SendSetRaw(Bool raw)
+{
+  sendRaw = raw;
+}
+
+static Size scratchSize(void)
+{
+  return WordAlignUp(sizeof(ScratchStruct) + PackSIZE, sendPage);
+}
+
+/* scratchTake -- working memory that nobody else uses; NULL if there is none */
+static Scratch scratchTake(Process process)
+{
+  Index i;
+
+  for (i = 0; i < ProcessScratches; ++i) {
+    Scratch scratch = __atomic_exchange_n(&process->scratch[i], NULL, __ATOMIC_ACQUIRE);
+    if (scratch != NULL)
+      return scratch;
+  }
+  return QuietMap(scratchSize(), sendPage);
+}
+
+static void scratchGive(Process process, Scratch scratch)
+{
+  Index i;
+
+  for (i = 0; i < ProcessScratches; ++i) {
+    Scratch none = NULL;
+    if (__atomic_compare_exchange_n(&process->scratch[i], &none, scratch, FALSE, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+      return;
+  }
+  QuietUnmap(scratch, scratchSize());
+}
+
+/* The types.  Parsed once, before the first block goes out; types that are added later are seen by whoever looks for them. */
+static RegistryStruct sendTypes;
+static EventTypeStruct sendTypeRoom[sendTypesMAX];
+static char sendLines[sendTextSIZE / 2]; /* of types defined at run time; touched as far as it is used */
+static Size sendLinesUsed;
+static unsigned sendTypesState; /* 0: not parsed; 1: being parsed; 2: ready */
+
+Registry SendRegistry(void)
+{
+  unsigned none = 0;
+
+  if (__atomic_load_n(&sendTypesState, __ATOMIC_ACQUIRE) == 2)
+    return &sendTypes;
+  if (__atomic_compare_exchange_n(&sendTypesState, &none, 1, FALSE, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+    static const char text[] = EventRegistryTEXT;
+    WidthsStruct widths = {sizeof(Word), FALSE};
+    RegistryInit(&sendTypes, sendTypeRoom, sendTypesMAX, widths);
+    AVER(RegistryText(&sendTypes, text, sizeof text - 1) == ResOK);
+    __atomic_store_n(&sendTypesState, 2, __ATOMIC_RELEASE);
+  }
+  while (__atomic_load_n(&sendTypesState, __ATOMIC_ACQUIRE) != 2)
+    (void)sched_yield();
+  return &sendTypes;
+}
+
+Res SendDefine(const char *line, Size length)
+{
+  Registry registry = SendRegistry();
+  char *place = sendLines + sendLinesUsed;
+  Res res;
+
+  if (length + 1 > sizeof sendLines - sendLinesUsed)
+    return ResLIMIT;
+  memcpy(place, line, length);
+  place[length] = '\n';
+  res = RegistryLine(registry, place, length);
+  if (res == ResOK)
+    __atomic_store_n(&sendLinesUsed, sendLinesUsed + length + 1, __ATOMIC_RELEASE);
+  return res;
+}
+
+/* sendAll -- one message to every way out; ResOK if one of them took it, or there is none */
+static Res sendAll(const void *message, Size size)
+{
+  Res res = ResOK;
+  Bool arrived = FALSE;
+  Index i;
+
+  for (i = 0; i < ProcessPlinthsMAX; ++i)
+    if (__atomic_load_n(&ProcessPlinths[i].class, __ATOMIC_ACQUIRE) != NULL) {
+      Res its = PlinthSend(&ProcessPlinths[i], message, size);
+      if (its == ResOK)
+        arrived = TRUE;
+      else
+        res = its;
+    }
+  return arrived ? ResOK : res;
+}
+
+/* sendArguments -- what the program was called with */
+static void sendArguments(Header header, char *room, Size size)
+{
+  Size length = QuietReadFile("/proc/self/cmdline", room, size), at = 0;
+  long linked = QuietCall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", header->program, sizeof header->program - 1);
+
+  header->program[linked > 0 ? linked : 0] = '\0';
+  header->arguments = 0;
+  while (at < length) {
+    Size its = strnlen(room + at, length - at);
+    if (header->arguments < HeaderArgumentsMAX) {
+      Size kept = its < HeaderTextMAX - 1 ? its : HeaderTextMAX - 1;
+      memcpy(header->argument[header->arguments], room + at, kept);
+      header->argument[header->arguments][kept] = '\0';
+    }
+    ++header->arguments;
+    at += its + 1;
+  }
+}
+
+static void sendHeaderFill(Process process, Scratch scratch)
+{
+  Header header = &scratch->header;
+  Bool slow = EventKindControl[EventControlCLOCK] != 0;
+  Size length = strlen(process->shared.path);
+
+  memset(header, 0, sizeof *header);
+  header->major = EventVersionMAJOR;
+  header->median = EventVersionMEDIAN;
+  header->minor = EventVersionMINOR;
+  header->pid = process->pid;
+  header->parent = (uint32_t)getppid();
+  header->identity = process->identity;
+  header->widths.word = sizeof(Word);
+  sendArguments(header, scratch->text, sizeof scratch->text);
+  EventClockDescribe(header, slow);
+  header->syncs = HeaderSyncsMAX;
+  header->sync[0] = process->sync;
+  EventClockSync(&header->sync[1], slow);
+  header->lost = __atomic_load_n(&process->lost, __ATOMIC_RELAXED);
+  if (length < sizeof header->region)
+    memcpy(header->region, process->shared.path, length);
+}
+
+Res SendHeader(Process process)
+{
+  static const char registry[] = EventRegistryTEXT;
+  Scratch scratch = scratchTake(process);
+  TextStruct text;
+  Res res;
+
+  if (scratch == NULL)
+    return ResMEMORY;
+  sendHeaderFill(process, scratch);
+  TextInit(&text, scratch->text, sizeof scratch->text);
+  HeaderBegin(&text, &scratch->header);
+  TextBytes(&text, registry, sizeof registry - 1);
+  TextBytes(&text, sendLines, __atomic_load_n(&sendLinesUsed, __ATOMIC_ACQUIRE));
+  res = HeaderEnd(&text);
+  if (res == ResOK)
+    res = sendAll(scratch->text, TextLength(&text));
+  __atomic_store_n(&process->unheaded, 0, __ATOMIC_RELAXED);
+  scratchGive(process, scratch);
+  return res;
+}
+
+/* sendSeal -- the block as a message in `out`; its size */
+static Size sendSeal(Scratch scratch, BlockHeader block, BlockTally tally, unsigned flags)
+{
+  BlockHeader header = (BlockHeader)(void *)scratch->out;
+  uint8_t *rest = scratch->out + BlockHeaderSIZE;
+  const char *events = (const char *)block + BlockHeaderSIZE;
+
+  *header = *block;
+  header->flags = (uint8_t)(flags | BlockFlagSEALED);
+  header->used = (uint32_t)tally->used;
+  header->count = (uint32_t)tally->count;
+  header->cpuLast = (uint16_t)sched_getcpu();
+  header->mono = EventClockMonotonic();
+  header->last = EventClock(EventKindControl[EventControlCLOCK] != 0);
+  if (header->last < tally->last)
+    header->last = tally->last;
+  header->rest = header->used;
+  if (!sendRaw)
+    header->rest = (uint32_t)BlockPack((Pack)(void *)scratch->pack, SendRegistry(), events, tally->used, block->first, rest);
+  if (!sendRaw && header->rest < header->used) {
+    header->flags |= BlockFlagPACKED;
+  } else {
+    header->rest = header->used;
+    memcpy(rest, events, tally->used);
+  }
+  header->size = BlockHeaderSIZE + header->rest;
+  header->restCrc = Crc32c(0, rest, header->rest);
+  BlockHeaderSeal(header);
+  return header->size;
+}
+
+Res SendBlock(Process process, BlockHeader block, BlockTally tally, unsigned flags)
+{
+  Scratch scratch;
+  Size size;
+  Res res;
+
+  if (!ProcessSends())
+    return ResOK;
+  if (__atomic_load_n(&process->unheaded, __ATOMIC_RELAXED) > sendHeaderEvery)
+    (void)SendHeader(process);
+  scratch = scratchTake(process);
+  if (scratch == NULL)
+    return ResMEMORY;
+  size = sendSeal(scratch, block, tally, flags);
+  res = sendAll(scratch->out, size);
+  (void)__atomic_fetch_add(&process->unheaded, size, __ATOMIC_RELAXED);
+  scratchGive(process, scratch);
+  return res;
+}

@@ -1,0 +1,163 @@
+/* traceback.c -- the newest events as text, when something has gone wrong
+ *
+ * Allocates nothing, takes no lock, and waits for nobody: it runs in a program that may be broken in any way.  Blocks are read
+ * while their owners may be filling them; what is not committed is not shown.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "emit/traceback.h"
+
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "emit/process.h"
+#include "emit/public.h"
+#include "emit/send.h"
+#include "plinth/quiet.h"
+
+enum { tracebackMAX = 256, tracebackAver = 32 };
+
+/* The newest so far, oldest first. */
+typedef struct TracebackStruct {
+  Count count, max;
+  struct {
+    uint64_t time;
+    uint32_t thread;
+    const EventHeaderStruct *event;
+  } entry[tracebackMAX];
+} TracebackStruct, *Traceback;
+
+static void tracebackAdd(Traceback traceback, uint64_t time, uint32_t thread, const EventHeaderStruct *event)
+{
+  Index i;
+
+  if (traceback->count == traceback->max) {
+    if (time < traceback->entry[0].time)
+      return;
+    memmove(&traceback->entry[0], &traceback->entry[1], (--traceback->count) * sizeof traceback->entry[0]);
+  }
+  for (i = traceback->count++; i > 0 && traceback->entry[i - 1].time > time; --i)
+    traceback->entry[i] = traceback->entry[i - 1];
+  traceback->entry[i].time = time;
+  traceback->entry[i].thread = thread;
+  traceback->entry[i].event = event;
+}
+
+/* tracebackBlock -- the committed events of one block */
+__attribute__((no_sanitize("thread"))) static void tracebackBlock(Traceback traceback, BlockHeader block)
+{
+  const char *next = (const char *)block + BlockHeaderSIZE, *limit = (const char *)block + block->whole;
+  uint64_t epoch = block->first >> 32 << 32;
+
+  while (next + sizeof(EventHeaderStruct) <= limit) {
+    const EventHeaderStruct *event = (const void *)next;
+    uint16_t code = __atomic_load_n(&event->code, __ATOMIC_ACQUIRE);
+    Size size = EventSizeOfLength(event->length);
+    if (size < sizeof *event || next + size > limit) {
+      next += EventALIGN;
+      continue;
+    }
+    if (code == EventEpochCODE)
+      memcpy(&epoch, event + 1, sizeof epoch), epoch = epoch >> 32 << 32;
+    if (code >= EventCodeFIRST)
+      tracebackAdd(traceback, epoch | event->time, block->thread, event);
+    next += size;
+  }
+}
+
+__attribute__((no_sanitize("thread"))) static void tracebackThread(Traceback traceback, Thread thread)
+{
+  unsigned kind, unsent;
+  Index i;
+
+  for (kind = 0; kind < EventKindLIMIT; ++kind)
+    for (unsent = 0; unsent < 2; ++unsent) {
+      Stream stream = &thread->stream[kind][unsent];
+      if (stream->block != NULL)
+        tracebackBlock(traceback, stream->block);
+      for (i = 0; i < StreamParkedMAX; ++i)
+        if (stream->parked[i] != NULL)
+          tracebackBlock(traceback, stream->parked[i]);
+    }
+}
+
+/* tracebackParam -- parameter `i` of an event, as eventcnv would print it; a double as its bits, for want of libc */
+static void tracebackParam(Text text, EventType type, const EventHeaderStruct *event, Index i)
+{
+  const char *place = (const char *)event + type->offset[i];
+  uint64_t w8 = 0;
+  uint32_t w4;
+
+  if (type->letter[i] == 'S') {
+    TextQuoted(text, place, strnlen(place, EventMaxStringLength));
+    return;
+  }
+  if (type->width[i] == 8) {
+    memcpy(&w8, place, sizeof w8);
+  } else {
+    memcpy(&w4, place, sizeof w4);
+    w8 = w4;
+  }
+  if (type->letter[i] == 'W' || type->letter[i] == 'U')
+    TextDecimal(text, w8);
+  else
+    TextHex(text, w8);
+}
+
+static void tracebackLine(Traceback traceback, Index i, uint64_t newest, uint64_t frequency)
+{
+  const EventHeaderStruct *event = traceback->entry[i].event;
+  EventType type = RegistryFind(SendRegistry(), event->code);
+  uint64_t before = newest - traceback->entry[i].time;
+  char room[2048];
+  TextStruct text;
+  Index p;
+
+  if (type == NULL)
+    return;
+  TextInit(&text, room, sizeof room - 1);
+  TextString(&text, "pawprint: -");
+  TextDecimal(&text, before / frequency);
+  TextChar(&text, '.');
+  TextPadded(&text, (uint64_t)((double)(before % frequency) * 1e9 / (double)frequency), 9);
+  TextChar(&text, ' ');
+  TextDecimal(&text, traceback->entry[i].thread);
+  TextChar(&text, ' ');
+  TextBytes(&text, type->name, type->nameLength);
+  for (p = 0; p < type->params; ++p) {
+    TextChar(&text, ' ');
+    TextBytes(&text, type->param[p], type->paramLength[p]);
+    TextChar(&text, '=');
+    tracebackParam(&text, type, event, p);
+  }
+  *text.next++ = '\n';
+  (void)QuietCall(SYS_write, 2, room, TextLength(&text));
+}
+
+EVENT_API void EventTraceback(unsigned n)
+{
+  Process process = ProcessIfReady();
+  TracebackStruct traceback;
+  static HeaderStruct clock; /* only its frequency is wanted, which is the same for all who call */
+  Index i;
+
+  traceback.count = 0;
+  traceback.max = n < tracebackMAX ? n : tracebackMAX;
+  for (i = 0; traceback.max > 0 && process != NULL && i < process->threads; ++i)
+    tracebackThread(&traceback, ProcessThread(process, i));
+  if (traceback.count == 0) {
+    QuietSay("traceback", "", "no events");
+    return;
+  }
+  EventClockDescribe(&clock, EventKindControl[EventControlCLOCK] != 0);
+  for (i = 0; i < traceback.count; ++i)
+    tracebackLine(&traceback, i, traceback.entry[traceback.count - 1].time, clock.frequency);
+}
+
+void TracebackAver(const char *condition, const char *file, unsigned line)
+{
+  UNUSED(condition), UNUSED(file), UNUSED(line);
+  EventTraceback(tracebackAver);
+}

@@ -1,0 +1,282 @@
+/* user.c -- what programs tell themselves: strings, labels, events, types of events
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/aver.h"
+#include "base/crc.h"
+#include "base/text.h"
+#include "emit/process.h"
+#include "emit/public.h"
+#include "emit/send.h"
+#include "plinth/quiet.h"
+
+enum { userBuckets = 1024, userChunk = 65536, userLineMAX = 1024 };
+
+/* An interned string; they stay as long as the process, and its children by fork have them too. */
+typedef struct UserStringStruct {
+  struct UserStringStruct *next; /* in its bucket */
+  Word id;
+  char string[];
+} UserStringStruct, *UserString;
+
+static UserString userBucket[userBuckets];
+static Word userStrings;         /* how many; also the newest one's id */
+static char *userNext, *userEnd; /* free memory for strings */
+
+/* userTake -- `size` bytes that are never given back; NULL if there is no memory */
+static void *userTake(Size size)
+{
+  Size whole = size < userChunk ? userChunk : WordAlignUp(size, userChunk);
+  char *place;
+
+  size = WordAlignUp(size, sizeof(Word));
+  if ((Size)(userEnd - userNext) < size) {
+    place = QuietMap(whole, 4096);
+    if (place == NULL)
+      return NULL;
+    userNext = place;
+    userEnd = place + whole;
+  }
+  place = userNext;
+  userNext += size;
+  return place;
+}
+
+/* userFind -- the string's entry, made if it is new; *newReturn says which.  The process is locked. */
+static UserString userFind(const char *string, Bool *newReturn)
+{
+  Size length = strlen(string);
+  UserString *bucket = &userBucket[Crc32c(0, string, length) % userBuckets];
+  UserString entry;
+
+  *newReturn = FALSE;
+  for (entry = *bucket; entry != NULL; entry = entry->next)
+    if (strcmp(entry->string, string) == 0)
+      return entry;
+  entry = userTake(sizeof *entry + length + 1);
+  if (entry == NULL)
+    return NULL;
+  memcpy(entry->string, string, length + 1);
+  entry->id = ++userStrings;
+  entry->next = *bucket;
+  *bucket = entry;
+  *newReturn = TRUE;
+  return entry;
+}
+
+#if defined(EventInternCODE)
+
+EVENT_API EventWord EventIntern(const char *string)
+{
+  QuietMaskStruct mask;
+  Process process;
+  UserString entry = NULL;
+  Bool new = FALSE;
+
+  QuietBegin(&mask);
+  process = ProcessGet();
+  if (process != NULL) {
+    ProcessLock(process);
+    entry = userFind(string, &new);
+    ProcessUnlock(process);
+  }
+  QuietEnd(&mask);
+  if (new)
+    EVENT_WS(Intern, entry->id, entry->string);
+  return entry != NULL ? entry->id : 0;
+}
+
+EVENT_API void EventLabel(const void *addr, EventWord id)
+{
+  EVENT_AW(Label, addr, id);
+}
+
+EVENT_API void EventUserWord(EventWord id, EventWord value)
+{
+  EVENT_WW(UserWord, id, value);
+}
+
+EVENT_API void EventUserDouble(EventWord id, double value)
+{
+  EVENT_WD(UserDouble, id, value);
+}
+
+EVENT_API void EventUserString(EventWord id, const char *text)
+{
+  EVENT_WS(UserString, id, text);
+}
+
+#endif
+
+static unsigned userTypes; /* defined at run time, so far */
+
+static int userComplain(const char *name, const char *reason)
+{
+  QuietSay("cannot define event type", name, reason);
+  return -1;
+}
+
+/* userTypeNamed -- does an event of this name exist? */
+static Bool userTypeNamed(const char *name)
+{
+  Registry registry = SendRegistry();
+  Index i;
+
+  for (i = 0; i < registry->count; ++i)
+    if (registry->types[i].nameLength == strlen(name) && memcmp(registry->types[i].name, name, strlen(name)) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+/* userWord -- nothing but letters, digits and underscores, and spaces if `spaces` */
+static Bool userWord(const char *string, Bool spaces)
+{
+  const char *p = string;
+
+  for (; *p != '\0'; ++p)
+    if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9' && p > string) ||
+          *p == '_' || (*p == ' ' && spaces)))
+      return FALSE;
+  return p > string || spaces;
+}
+
+/* userDefine -- enter the type in the registry.  The process is locked. */
+static Res userDefine(EventCode *codeReturn, const char *name, const char *format, const char *params,
+                      const char *describe)
+{
+  char room[userLineMAX];
+  TextStruct text;
+  Res res;
+
+  if (userTypes > UINT16_MAX - EventCodeDYNAMIC)
+    return ResLIMIT;
+  TextInit(&text, room, sizeof room);
+  TextString(&text, "event: ");
+  TextHex(&text, EventCodeDYNAMIC + userTypes);
+  TextChar(&text, ' ');
+  TextString(&text, name);
+  TextString(&text, " User 1 ");
+  TextString(&text, format);
+  TextChar(&text, ' ');
+  TextString(&text, params);
+  if (text.overflow)
+    return ResLIMIT;
+  res = SendDefine(room, TextLength(&text));
+  if (res != ResOK)
+    return res;
+  *codeReturn = (EventCode)(EventCodeDYNAMIC + userTypes++);
+  TextInit(&text, room, sizeof room);
+  TextString(&text, "describe: ");
+  TextHex(&text, *codeReturn);
+  TextChar(&text, ' ');
+  TextString(&text, describe);
+  if (describe[0] != '\0' && strchr(describe, '\n') == NULL)
+    (void)SendDefine(room, TextLength(&text));
+  return ResOK;
+}
+
+EVENT_API int EventTypeDefine(EventCode *codeReturn, const char *name, const char *format, const char *params,
+                              const char *describe)
+{
+  QuietMaskStruct mask;
+  int error = errno;
+  Process process;
+  Res res = ResMEMORY;
+  Bool taken = FALSE;
+
+  *codeReturn = 0;
+  if (!userWord(name, FALSE))
+    return userComplain(name, "its name is no identifier");
+  if (!userWord(params, TRUE))
+    return userComplain(name, "the parameters' names are no identifiers separated by spaces");
+  QuietBegin(&mask);
+  process = ProcessGet();
+  if (process != NULL) {
+    ProcessLock(process);
+    taken = userTypeNamed(name);
+    res = taken ? ResPARAM : userDefine(codeReturn, name, format, params, describe);
+    ProcessUnlock(process);
+    /* Before its first use: every reader finds it in the header in front. */
+    if (res == ResOK && ProcessSends())
+      (void)SendHeader(process);
+  }
+  QuietEnd(&mask);
+  errno = error;
+  if (taken)
+    return userComplain(name, "there is an event of this name");
+  if (res == ResFORMAT)
+    return userComplain(name, "the format is none, or there is not a name for each of its parameters");
+  return res == ResOK ? 0 : userComplain(name, "there is no room for more");
+}
+
+/* userParam -- the next argument, as parameter `i` */
+static void userParam(EventType type, Index i, char *event, va_list *args)
+{
+  char *place = event + type->offset[i];
+  double d;
+  unsigned u;
+  Word w;
+
+  switch (type->letter[i]) {
+  case 'U':
+    u = va_arg(*args, unsigned);
+    memcpy(place, &u, sizeof u);
+    break;
+  case 'D':
+    d = va_arg(*args, double);
+    memcpy(place, &d, sizeof d);
+    break;
+  case 'W':
+    w = va_arg(*args, EventWord);
+    memcpy(place, &w, sizeof w);
+    break;
+  default:
+    w = (Word)va_arg(*args, void *);
+    memcpy(place, &w, sizeof w);
+    break;
+  }
+}
+
+/* userString -- the string that stands last among the arguments; "" if the type has none */
+static const char *userString(EventType type, va_list *args)
+{
+  char skipped[EventSizeMAX];
+  Index i;
+
+  if (!type->strings)
+    return "";
+  for (i = 0; i + 1u < type->params; ++i)
+    userParam(type, i, skipped, args);
+  return va_arg(*args, const char *);
+}
+
+EVENT_API void EventEmit(EventCode code, ...)
+{
+  EventType type = RegistryFind(SendRegistry(), code);
+  va_list args;
+  const char *string;
+  Size length;
+  char *event;
+  Index i;
+
+  if (type == NULL || !EVENT_WANTED(type->kind))
+    return;
+  va_start(args, code);
+  string = userString(type, &args);
+  va_end(args);
+  length = EventStringLength(string);
+  event = EventReserve(type->kind, type->length + (type->strings ? length + 1 : 0));
+  if (event == NULL)
+    return;
+  va_start(args, code);
+  for (i = 0; i < type->params - (Index)type->strings; ++i)
+    userParam(type, i, event, &args);
+  va_end(args);
+  if (type->strings)
+    EventStringCopy(event + type->length, string, length, (EventHeader)(void *)event);
+  EventCommit((EventHeader)(void *)event, code);
+}

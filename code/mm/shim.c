@@ -1,0 +1,158 @@
+/* shim.c -- the malloc family, wrapped: every call of the program passes here, and leaves an event
+ *
+ * An allocation's event is stamped after the memory is had, a free's before it is given up, a resize has both.  A call that
+ * does nothing (free of NULL) is no event.  errno is what the served call leaves.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "emit/event.h"
+#include "mm/shimnext.h"
+
+#define SHIM __attribute__((visibility("default")))
+
+/* shimGot -- the event of an allocation, or of its failure */
+static inline void *shimGot(void *p, size_t size)
+{
+  if (LIKELY(p != NULL))
+    EVENT_PAW(PoolAlloc, ShimNext.pool, (Addr)p, size);
+  else
+    EVENT_PW(PoolAllocFail, ShimNext.pool, size);
+  return p;
+}
+
+SHIM void *malloc(size_t size)
+{
+  return shimGot(ShimNext.malloc(size), size);
+}
+
+SHIM void free(void *p)
+{
+  if (UNLIKELY(p == NULL || ShimIsEarly(p)))
+    return;
+  EVENT_PA(PoolFree, ShimNext.pool, (Addr)p);
+  ShimNext.free(p);
+}
+
+SHIM void *calloc(size_t count, size_t size)
+{
+  void *p = ShimNext.calloc(count, size);
+
+  if (LIKELY(p != NULL))
+    EVENT_PAW(PoolAllocZero, ShimNext.pool, (Addr)p, count * size);
+  else
+    EVENT_PW(PoolAllocFail, ShimNext.pool, __builtin_mul_overflow_p(count, size, (size_t)0) ? SIZE_MAX : count * size);
+  return p;
+}
+
+/* shimResizeEarly -- an object of the time before the table was chosen: it moves to the real malloc */
+static void *shimResizeEarly(void *old, size_t size)
+{
+  void *p = malloc(size);
+  size_t room = (size_t)-1;
+
+  UNUSED(room);
+  if (p != NULL) {
+    size_t i;
+    /* How large it was is not known: as much as there may be, within the memory that it came from. */
+    for (i = 0; i < size && ShimIsEarly((char *)old + i); ++i)
+      ((char *)p)[i] = ((char *)old)[i];
+  }
+  return p;
+}
+
+SHIM void *realloc(void *old, size_t size)
+{
+  void *p;
+
+  if (old == NULL)
+    return shimGot(ShimNext.realloc(NULL, size), size);
+  if (UNLIKELY(ShimIsEarly(old)))
+    return shimResizeEarly(old, size);
+  if (UNLIKELY(size == 0)) {
+    /* Frees, here and in most others; what keeps the object has allocated it anew. */
+    EVENT_PA(PoolFree, ShimNext.pool, (Addr)old);
+    p = ShimNext.realloc(old, 0);
+    if (p != NULL)
+      EVENT_PAW(PoolAlloc, ShimNext.pool, (Addr)p, 0);
+    return p;
+  }
+  EVENT_PAW(PoolResizeBegin, ShimNext.pool, (Addr)old, size);
+  p = ShimNext.realloc(old, size);
+  EVENT_PAAW(PoolResizeEnd, ShimNext.pool, (Addr)old, (Addr)p, size);
+  return p;
+}
+
+SHIM void *reallocarray(void *old, size_t count, size_t size)
+{
+  size_t bytes;
+
+  if (UNLIKELY(__builtin_mul_overflow(count, size, &bytes))) {
+    EVENT_PW(PoolAllocFail, ShimNext.pool, SIZE_MAX);
+    errno = ENOMEM;
+    return NULL;
+  }
+  return realloc(old, bytes);
+}
+
+/* shimAligned -- what all aligned allocations come to; `align` as the caller gave it */
+static inline void *shimAligned(size_t align, size_t size)
+{
+  void *p;
+
+  /* glibc rounds an odd alignment up; ours does, for all who serve. */
+  if (UNLIKELY(!WordIsPowerOf2(align)))
+    align = align < 16 ? 16 : (size_t)1 << (WORD_WIDTH - (unsigned)__builtin_clzl(align));
+  p = ShimNext.memalign(align, size);
+  if (LIKELY(p != NULL))
+    EVENT_PAWW(PoolAllocAligned, ShimNext.pool, (Addr)p, size, align);
+  else
+    EVENT_PW(PoolAllocFail, ShimNext.pool, size);
+  return p;
+}
+
+SHIM void *memalign(size_t align, size_t size)
+{
+  return shimAligned(align, size);
+}
+
+SHIM void *aligned_alloc(size_t align, size_t size)
+{
+  return shimAligned(align, size);
+}
+
+SHIM int posix_memalign(void **pReturn, size_t align, size_t size)
+{
+  int error = errno;
+  void *p;
+
+  if (!WordIsPowerOf2(align) || align % sizeof(void *) != 0)
+    return EINVAL;
+  p = shimAligned(align, size);
+  errno = error;
+  if (p == NULL)
+    return ENOMEM;
+  *pReturn = p;
+  return 0;
+}
+
+SHIM void *valloc(size_t size)
+{
+  return shimAligned((size_t)sysconf(_SC_PAGESIZE), size);
+}
+
+SHIM void *pvalloc(size_t size)
+{
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+  return shimAligned(page, size > SIZE_MAX - page ? size : WordAlignUp(size, page));
+}
+
+SHIM size_t malloc_usable_size(void *p)
+{
+  return p == NULL || ShimIsEarly(p) ? 0 : ShimNext.usable(p);
+}

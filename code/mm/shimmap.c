@@ -1,0 +1,121 @@
+/* shimmap.c -- the program's own mappings, and _exit, wrapped
+ *
+ * mmap, munmap, mremap, brk and sbrk are seen where the program or one of its libraries calls them by name; libc's calls to itself
+ * and the dynamic loader's are not.  _exit ends the program without its exit handlers: the log is brought up to date first.  exec needs no
+ * wrapper: the program that comes after it finds what was left behind (emit/store.h), or whoever reads the log does.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "emit/event.h"
+#include "emit/process.h"
+
+#define SHIM __attribute__((visibility("default")))
+
+static inline void *shimMapped(void *place, size_t size, int protection, int flags)
+{
+  if (LIKELY(place != MAP_FAILED))
+    EVENT_AWUU(MemoryMap, place, size, (unsigned)protection, (unsigned)flags);
+  return place;
+}
+
+#if defined(SYS_mmap2)
+enum { shimMapUNIT = 4096 };
+#define shimMapCALL SYS_mmap2
+#else
+enum { shimMapUNIT = 1 };
+#define shimMapCALL SYS_mmap
+#endif
+
+SHIM void *mmap(void *place, size_t size, int protection, int flags, int fd, off_t offset)
+{
+  return shimMapped((void *)syscall(shimMapCALL, place, size, protection, flags, fd, offset / shimMapUNIT), size,
+                    protection, flags);
+}
+
+SHIM void *mmap64(void *place, size_t size, int protection, int flags, int fd, off64_t offset)
+{
+  return shimMapped((void *)syscall(shimMapCALL, place, size, protection, flags, fd, (long)(offset / shimMapUNIT)), size,
+                    protection, flags);
+}
+
+SHIM int munmap(void *place, size_t size)
+{
+  /* Before it is given up: another thread may have it at once. */
+  EVENT_AW(MemoryUnmap, place, size);
+  return (int)syscall(SYS_munmap, place, size);
+}
+
+SHIM void *mremap(void *old, size_t oldSize, size_t size, int flags, ...)
+{
+  va_list args;
+  void *place = NULL;
+
+  va_start(args, flags);
+  if ((flags & MREMAP_FIXED) != 0)
+    place = va_arg(args, void *);
+  va_end(args);
+  place = (void *)syscall(SYS_mremap, old, oldSize, size, flags, place);
+  if (place != MAP_FAILED)
+    EVENT_AWAW(MemoryRemap, old, oldSize, place, size);
+  return place;
+}
+
+/* shimReal -- the function of libc that a wrapper stands in front of; looked up once */
+static void *shimReal(void **real, const char *name)
+{
+  void *symbol = __atomic_load_n(real, __ATOMIC_ACQUIRE);
+
+  if (symbol == NULL) {
+    symbol = dlsym(RTLD_NEXT, name);
+    __atomic_store_n(real, symbol, __ATOMIC_RELEASE);
+  }
+  return symbol;
+}
+
+SHIM int brk(void *limit)
+{
+  static void *real;
+  int (*function)(void *);
+  void *symbol = shimReal(&real, "brk");
+  int result;
+
+  memcpy(&function, &symbol, sizeof function);
+  result = function(limit);
+  if (result == 0)
+    EVENT_A(MemoryBreak, limit);
+  return result;
+}
+
+SHIM void *sbrk(intptr_t more)
+{
+  static void *real;
+  void *(*function)(intptr_t);
+  void *symbol = shimReal(&real, "sbrk");
+  char *before;
+
+  memcpy(&function, &symbol, sizeof function);
+  before = function(more);
+  if (more != 0 && before != (void *)-1)
+    EVENT_A(MemoryBreak, before + more);
+  return before;
+}
+
+SHIM void _exit(int status)
+{
+  ProcessEnd();
+  for (;;)
+    (void)syscall(SYS_exit_group, status);
+}
+
+SHIM void _Exit(int status)
+{
+  _exit(status);
+}

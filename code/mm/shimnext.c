@@ -1,0 +1,238 @@
+/* shimnext.c -- choosing who serves the program's malloc
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "mm/shimnext.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+
+#include "emit/control.h"
+#include "emit/event.h"
+#include "emit/process.h"
+#include "mm/mmalloc.h"
+#include "mm/mmfork.h"
+
+enum { shimEarlySIZE = 65536, shimALIGN = 16 };
+
+static void *shimFirstMalloc(size_t size);
+static void shimFirstFree(void *p);
+static void *shimFirstCalloc(size_t count, size_t size);
+static void *shimFirstRealloc(void *p, size_t size);
+static void *shimFirstMemalign(size_t align, size_t size);
+static size_t shimFirstUsable(void *p);
+
+/* The pool that stands for a foreign malloc: an address that nothing else has. */
+static char shimForeign;
+
+ShimNextStruct ShimNext = {
+  shimFirstMalloc, shimFirstFree, shimFirstCalloc, shimFirstRealloc, shimFirstMemalign, shimFirstUsable, &shimForeign,
+};
+
+/* Looking up functions may itself allocate: a little memory for that, never given back. */
+static char shimEarly[shimEarlySIZE] __attribute__((aligned(shimALIGN)));
+static Size shimEarlyUsed;
+static __thread Bool shimChoosing; /* by this thread, at this moment */
+static unsigned shimState;         /* 0: nobody has chosen; 1: somebody does; 2: chosen */
+
+Bool ShimIsEarly(const void *p)
+{
+  return (Size)((const char *)p - shimEarly) < shimEarlySIZE;
+}
+
+static void *shimEarlyTake(Size size, Size align)
+{
+  Size at = WordAlignUp(shimEarlyUsed, align < shimALIGN ? shimALIGN : align);
+
+  if (at > shimEarlySIZE || size > shimEarlySIZE - at) {
+    errno = ENOMEM;
+    return NULL;
+  }
+  shimEarlyUsed = at + size;
+  return shimEarly + at;
+}
+
+static void *shimMMalloc(size_t size)
+{
+  void *p = MMAlloc(size);
+
+  if (UNLIKELY(p == NULL))
+    errno = ENOMEM;
+  return p;
+}
+
+static void shimMMFree(void *p)
+{
+  (void)MMFree(p);
+}
+
+static void *shimMMCalloc(size_t count, size_t size)
+{
+  size_t bytes;
+  void *p = __builtin_mul_overflow(count, size, &bytes) ? NULL : MMAllocZero(bytes);
+
+  if (UNLIKELY(p == NULL))
+    errno = ENOMEM;
+  return p;
+}
+
+static void *shimMMRealloc(void *old, size_t size)
+{
+  void *p;
+
+  if (old == NULL)
+    return shimMMalloc(size);
+  if (size == 0) {
+    (void)MMFree(old);
+    return NULL;
+  }
+  p = MMResize(old, size);
+  if (UNLIKELY(p == NULL))
+    errno = ENOMEM;
+  return p;
+}
+
+static void *shimMMMemalign(size_t align, size_t size)
+{
+  void *p = MMAllocAligned(size, align);
+
+  if (UNLIKELY(p == NULL))
+    errno = ENOMEM;
+  return p;
+}
+
+static size_t shimMMUsable(void *p)
+{
+  return MMUsableSize(p);
+}
+
+/* shimSymbol -- the function that would have served, in the type of a data pointer, which POSIX lets us copy */
+static void shimSymbol(void *function, const char *name)
+{
+  void *symbol = dlsym(RTLD_NEXT, name);
+
+  memcpy(function, &symbol, sizeof symbol);
+}
+
+static void shimObserve(void)
+{
+  ShimNextStruct next = {.pool = &shimForeign};
+
+  shimSymbol(&next.malloc, "malloc");
+  shimSymbol(&next.free, "free");
+  shimSymbol(&next.calloc, "calloc");
+  shimSymbol(&next.realloc, "realloc");
+  shimSymbol(&next.memalign, "memalign");
+  shimSymbol(&next.usable, "malloc_usable_size");
+  ShimNext = next;
+}
+
+static void shimManage(void)
+{
+  ShimNextStruct next = {
+    shimMMalloc, shimMMFree, shimMMCalloc, shimMMRealloc, shimMMMemalign, shimMMUsable, MMPool(),
+  };
+
+  if (next.pool != NULL)
+    ShimNext = next;
+  else
+    shimObserve();
+}
+
+static void shimChoose(void)
+{
+  char room[16];
+  unsigned none = 0;
+  const char *mode;
+
+  if (__atomic_compare_exchange_n(&shimState, &none, 1, FALSE, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+    shimChoosing = TRUE;
+    mode = ControlVariable("PAWPRINT_MODE", room, sizeof room);
+    if (mode != NULL && strcmp(mode, "manage") == 0)
+      shimManage();
+    else
+      shimObserve();
+    shimChoosing = FALSE;
+    __atomic_store_n(&shimState, 2, __ATOMIC_RELEASE);
+  }
+  while (__atomic_load_n(&shimState, __ATOMIC_ACQUIRE) != 2)
+    (void)sched_yield();
+}
+
+static void *shimFirstMalloc(size_t size)
+{
+  if (shimChoosing)
+    return shimEarlyTake(size, shimALIGN);
+  shimChoose();
+  return ShimNext.malloc(size);
+}
+
+static void shimFirstFree(void *p)
+{
+  if (shimChoosing)
+    return;
+  shimChoose();
+  ShimNext.free(p);
+}
+
+static void *shimFirstCalloc(size_t count, size_t size)
+{
+  size_t bytes;
+
+  if (shimChoosing)
+    return __builtin_mul_overflow(count, size, &bytes) ? NULL : shimEarlyTake(bytes, shimALIGN);
+  shimChoose();
+  return ShimNext.calloc(count, size);
+}
+
+static void *shimFirstRealloc(void *p, size_t size)
+{
+  if (shimChoosing)
+    return p == NULL ? shimEarlyTake(size, shimALIGN) : NULL;
+  shimChoose();
+  return ShimNext.realloc(p, size);
+}
+
+static void *shimFirstMemalign(size_t align, size_t size)
+{
+  if (shimChoosing)
+    return shimEarlyTake(size, align);
+  shimChoose();
+  return ShimNext.memalign(align, size);
+}
+
+static size_t shimFirstUsable(void *p)
+{
+  if (shimChoosing)
+    return 0;
+  shimChoose();
+  return ShimNext.usable(p);
+}
+
+/* shimTell -- name the pool that stands for the program's malloc; Pawprint's own has told of itself */
+static void shimTell(void)
+{
+  if (ShimNext.pool == &shimForeign)
+    EVENT_PPS(PoolCreate, ShimNext.pool, (void *)NULL, "malloc");
+}
+
+void ShimStart(void)
+{
+  if (__atomic_load_n(&shimState, __ATOMIC_ACQUIRE) != 2)
+    shimChoose();
+  shimTell();
+}
+
+/* The library is ready before the program's own constructors. */
+__attribute__((constructor(101))) static void shimConstruct(void)
+{
+  ProcessStart();
+  ControlFamily();
+  ShimStart();
+  if (ShimNext.pool != &shimForeign)
+    (void)pthread_atfork(MMForkPrepare, MMForkParent, MMForkChild);
+  (void)pthread_atfork(NULL, NULL, shimTell);
+}

@@ -1,0 +1,33 @@
+/* shimnext.h -- who serves the program's malloc
+ *
+ * A table of the functions behind the wrappers: those of the library that would have served without us (observe), or of
+ * Pawprint's own pool (manage).  Each begins as a function that chooses the table and calls on, so that the wrappers ask nothing.
+ *
+ * Design: design/shim.md      Tests: test/shim.t
+ */
+#ifndef MM_SHIMNEXT_H
+#define MM_SHIMNEXT_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "base/types.h"
+
+typedef struct ShimNextStruct {
+  void *(*malloc)(size_t size);
+  void (*free)(void *p);
+  void *(*calloc)(size_t count, size_t size);
+  void *(*realloc)(void *p, size_t size);
+  void *(*memalign)(size_t align, size_t size);
+  size_t (*usable)(void *p);
+  void *pool; /* what events name as the pool */
+} ShimNextStruct;
+
+extern ShimNextStruct ShimNext;
+
+/* ShimIsEarly -- is `p` from the little memory that serves while the table is being chosen?  It is never given back. */
+extern Bool ShimIsEarly(const void *p);
+
+/* ShimStart -- choose, if nobody has, and tell of the pool; again in the child of a fork */
+extern void ShimStart(void);
+
+#endif /* MM_SHIMNEXT_H */

@@ -1,0 +1,387 @@
+/* malloctest.c -- the pool that serves as a process's malloc: threads, their ends, and forks
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "mm/arena.h"
+#include "mm/mmalloc.h"
+#include "mm/mmfork.h"
+#include "mm/sgf.h"
+#include "tap.h"
+
+static pthread_t start(void *(*function)(void *), void *closure)
+{
+  pthread_t thread;
+
+  if (pthread_create(&thread, NULL, function, closure) != 0)
+    abort();
+  return thread;
+}
+
+static Bool allBytes(const void *p, int byte, Size size)
+{
+  const unsigned char *bytes = p;
+  Size i;
+
+  for (i = 0; i < size; ++i)
+    if (bytes[i] != byte)
+      return FALSE;
+  return TRUE;
+}
+
+static void testSimple(void)
+{
+  char *p, *q;
+  char local = 0;
+  Size size;
+  Bool good = TRUE;
+
+  TapOk(!MMOwns(&local) && !MMFree(&local) && !MMFree(NULL), "before the first use nothing is ours");
+  errno = EDOM;
+  p = MMAlloc(0);
+  TapOk(p != NULL && (Word)p % 16 == 0, "an object of no bytes has an address");
+  TapOk(MMOwns(p) && PoolOfAddr(p) == MMPool(), "which is ours");
+  TapOk(MMFree(p), "and can be freed");
+  for (size = 1; size < 3000000; size += 1 + size / 3) {
+    p = MMAllocZero(size);
+    good = good && p != NULL && allBytes(p, 0, size) && MMUsableSize(p) >= size;
+    memset(p, 1, MMUsableSize(p));
+    q = MMResize(p, size * 2);
+    good = good && allBytes(q, 1, size);
+    memset(q, 2, size * 2);
+    p = MMResize(q, size / 2);
+    good = good && allBytes(p, 2, size / 2) && MMFree(p);
+  }
+  TapOk(good, "objects of all sizes are zero if asked, and are resized with their contents");
+  p = MMAllocAligned(1000, 1 << 20);
+  TapOk((Word)p % (1 << 20) == 0 && MMUsableSize(p) >= 1000 && MMFree(p), "an object is aligned to a mebibyte");
+  TapOk(MMAlloc(SIZE_MAX) == NULL && MMAllocZero(SIZE_MAX / 2) == NULL, "impossible sizes are refused");
+  p = MMAlloc(100);
+  TapOk(MMResize(p, SIZE_MAX) == NULL && MMUsableSize(p) >= 100 && MMFree(p), "as are such resizes");
+  TapIs(errno, EDOM, "errno is kept all the time");
+}
+
+static void testHugeResize(void)
+{
+  Size size = 1 << 20, had = 0;
+  unsigned char *p = NULL;
+  Bool good = TRUE;
+
+  p = MMAlloc(size);
+  for (; size <= (Size)200 << 20 && p != NULL; size += size / 8) {
+    p = MMResize(p, size);
+    good = good && p != NULL && (had == 0 || p[had - 1] == 5);
+    p[size - 1] = 5;
+    had = size;
+  }
+  TapOk(good, "an object grows to 200 MiB, a little at a time");
+  p = MMResize(p, 1 << 16);
+  TapOk(p != NULL && MMUsableSize(p) < 1 << 17 && MMFree(p), "and shrinks to a few grains");
+  TapOk(ArenaCheck(PoolArena(MMPool())) && PoolCheck(MMPool()), "all is well");
+}
+
+/* -- objects that go from thread to thread -- */
+
+enum { SLOTS = 2048, ROUNDS = 150000 };
+static void *slot[SLOTS]; /* each holds an object; whoever puts another one there frees it */
+
+static void *exchange(void *closure)
+{
+  uint64_t state = (Word)closure * 77777 + 1;
+  Bool good = TRUE;
+  unsigned i;
+
+  for (i = 0; good && i < ROUNDS; ++i) {
+    Size size = 8 + TapRandom(&state) % (TapRandom(&state) % 100 == 0 ? 100000 : 500);
+    Size *p = MMAlloc(size), *old;
+    if (p == NULL)
+      return NULL;
+    p[0] = size;
+    *((unsigned char *)p + size - 1) ^= 0; /* the last byte can be touched */
+    old = __atomic_exchange_n(&slot[TapRandom(&state) % SLOTS], p, __ATOMIC_ACQ_REL);
+    if (old != NULL) {
+      good = MMUsableSize(old) >= old[0] && old[0] < 100600;
+      old[0] = SIZE_MAX;
+      (void)MMFree(old);
+    }
+  }
+  MMThreadExit();
+  return good ? closure : NULL;
+}
+
+static void testExchange(void)
+{
+  pthread_t thread[4];
+  Bool good = TRUE;
+  Word i;
+
+  for (i = 0; i < 4; ++i)
+    thread[i] = start(exchange, (void *)(i + 1));
+  for (i = 0; i < 4; ++i) {
+    void *result;
+    (void)pthread_join(thread[i], &result);
+    good = good && result != NULL;
+  }
+  TapOk(good, "threads free each other's objects at random");
+  TapOk(PoolCheck(MMPool()), "their caches are sound");
+  for (i = 0; i < SLOTS; ++i) {
+    if (slot[i] != NULL)
+      (void)MMFree(slot[i]);
+    slot[i] = NULL;
+  }
+  TapOk(PoolCheck(MMPool()) && ArenaCheck(PoolArena(MMPool())), "also when all has been freed by another thread");
+  TapOk(PoolTotalSize(MMPool()) - PoolFreeSize(MMPool()) <= (Size)2 << 20,
+        "what comes back to threads that are gone does not wait for ever (%zu KiB)",
+        (PoolTotalSize(MMPool()) - PoolFreeSize(MMPool())) >> 10);
+}
+
+/* -- one allocates, another frees: what comes back must be used again -- */
+
+enum { QUEUE = 1024, ITEMS = 400000 };
+static void *queue[QUEUE];
+static Size queueHead, queueTail;
+
+static void *consume(void *closure)
+{
+  Size tail;
+
+  for (tail = 0; tail < ITEMS; ++tail) {
+    while (__atomic_load_n(&queueHead, __ATOMIC_ACQUIRE) == tail)
+      sched_yield();
+    (void)MMFree(queue[tail % QUEUE]);
+    __atomic_store_n(&queueTail, tail + 1, __ATOMIC_RELEASE);
+  }
+  MMThreadExit();
+  return closure;
+}
+
+static void testProducer(void)
+{
+  Size before = PoolTotalSize(MMPool()), most = before, head;
+  pthread_t thread = start(consume, NULL);
+
+  for (head = 0; head < ITEMS; ++head) {
+    while (head - __atomic_load_n(&queueTail, __ATOMIC_ACQUIRE) >= QUEUE)
+      sched_yield();
+    queue[head % QUEUE] = MMAlloc(500);
+    if (queue[head % QUEUE] == NULL)
+      abort();
+    if (head % 4096 == 0 && PoolTotalSize(MMPool()) > most)
+      most = PoolTotalSize(MMPool());
+    __atomic_store_n(&queueHead, head + 1, __ATOMIC_RELEASE);
+  }
+  (void)pthread_join(thread, NULL);
+  TapOk(most < before + ((Size)8 << 20), "what a consumer frees is used again by the producer (%zu KiB at most)",
+        (most - before) >> 10);
+}
+
+/* -- threads that come and go -- */
+
+static void *comeAndGo(void *closure)
+{
+  void *p[600];
+  unsigned i;
+
+  for (i = 0; i < 600; ++i)
+    p[i] = MMAlloc(64 + i * 16);
+  for (i = 0; i < 600; i += 2)
+    (void)MMFree(p[i]);
+  for (i = 3; i < 600; i += 2)
+    (void)MMFree(p[i]);
+  MMThreadExit();
+  p[0] = MMAlloc(1000); /* a destructor of thread-specific data may still allocate and free */
+  (void)MMFree(p[1]);
+  (void)MMFree(p[0]);
+  return closure;
+}
+
+static void testComeAndGo(void)
+{
+  Size size = 0;
+  unsigned i, k;
+
+  for (i = 0; i < 50; ++i) {
+    pthread_t thread[4];
+    for (k = 0; k < 4; ++k)
+      thread[k] = start(comeAndGo, NULL);
+    for (k = 0; k < 4; ++k)
+      (void)pthread_join(thread[k], NULL);
+    if (i == 4)
+      size = PoolTotalSize(MMPool());
+  }
+  TapOk(PoolTotalSize(MMPool()) <= size + ((Size)6 << 20), "200 threads that come and go leave little (%zu, %zu KiB)",
+        size >> 10, PoolTotalSize(MMPool()) >> 10);
+  TapOk(PoolCheck(MMPool()), "and their caches are sound");
+}
+
+/* testInherit -- what a thread left half used serves others */
+static void *leaveHalf(void *closure)
+{
+  void **p = closure;
+  unsigned i;
+
+  for (i = 0; i < 20000; ++i)
+    p[i] = MMAlloc(256);
+  for (i = 0; i < 20000; i += 2)
+    (void)MMFree(p[i]);
+  MMThreadExit();
+  return NULL;
+}
+
+static void testInherit(void)
+{
+  static void *p[20000];
+  pthread_t thread = start(leaveHalf, p);
+  Size size;
+  unsigned i;
+
+  (void)pthread_join(thread, NULL);
+  size = PoolTotalSize(MMPool());
+  for (i = 0; i < 20000; i += 2)
+    p[i] = MMAlloc(256);
+  TapOk(PoolTotalSize(MMPool()) <= size + ((Size)1 << 19), "slabs that a thread left are used by another");
+  for (i = 0; i < 20000; ++i)
+    (void)MMFree(p[i]);
+  TapOk(PoolCheck(MMPool()), "and all is well when their objects are freed");
+}
+
+/* -- pools of one's own, and their end -- */
+
+static pthread_barrier_t barrier;
+
+static void *useTwo(void *closure)
+{
+  SGF *sgf = closure;
+  void *p = SGFAlloc(sgf[0], 40), *q = SGFAlloc(sgf[1], 40);
+  Bool good = p != NULL && q != NULL && SGFFree(p);
+
+  pthread_barrier_wait(&barrier);
+  pthread_barrier_wait(&barrier); /* meanwhile the first pool is destroyed */
+  good = good && SGFFree(q) && MMFree(MMAlloc(40));
+  SGFThreadExit();
+  return good ? closure : NULL;
+}
+
+static void testDestroy(void)
+{
+  Arena arena;
+  Pool pool[2];
+  SGF sgf[2];
+  pthread_t thread;
+  void *result;
+
+  if (ArenaCreate(&arena, 1) != ResOK || PoolCreate(&pool[0], arena, "SGF", NULL, 0) != ResOK ||
+      PoolCreate(&pool[1], arena, "SGF", NULL, 0) != ResOK)
+    abort();
+  sgf[0] = PoolSGF(pool[0]);
+  sgf[1] = PoolSGF(pool[1]);
+  (void)pthread_barrier_init(&barrier, NULL, 2);
+  thread = start(useTwo, sgf);
+  pthread_barrier_wait(&barrier);
+  PoolDestroy(pool[0]);
+  pthread_barrier_wait(&barrier);
+  (void)pthread_join(thread, &result);
+  TapOk(result != NULL && PoolCheck(pool[1]), "a pool may be destroyed while threads have caches in it");
+  PoolDestroy(pool[1]);
+  TapOk(ArenaCheck(arena), "and leaves its arena sound");
+  ArenaDestroy(arena);
+}
+
+/* -- forks -- */
+
+static int stop;
+
+static void *busy(void *closure)
+{
+  uint64_t state = (Word)closure + 1;
+
+  while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
+    void *p[64];
+    unsigned i;
+    for (i = 0; i < 64; ++i)
+      p[i] = MMAlloc(TapRandom(&state) % 3 == 0 ? 200000 : TapRandom(&state) % 3000);
+    for (i = 0; i < 64; ++i)
+      (void)MMFree(p[i]);
+  }
+  MMThreadExit();
+  return closure;
+}
+
+static void *allocSome(void *closure)
+{
+  unsigned i;
+
+  for (i = 0; i < 2000; ++i)
+    (void)MMFree(MMAlloc(i * 100));
+  MMThreadExit();
+  return closure;
+}
+
+/* child -- what a forked child does: allocate at all sizes, free what its parent allocated, start a thread */
+static int child(void **inherited)
+{
+  pthread_t thread;
+  unsigned i;
+
+  for (i = 0; i < 100; ++i)
+    if (!MMFree(inherited[i]))
+      return 1;
+  (void)allocSome(NULL);
+#ifndef __SANITIZE_THREAD__ /* which does not support threads in a forked child */
+  thread = start(allocSome, NULL);
+  (void)pthread_join(thread, NULL);
+#else
+  UNUSED(thread);
+#endif
+  return ArenaCheck(PoolArena(MMPool())) ? 0 : 2;
+}
+
+static void testFork(void)
+{
+  pthread_t thread[2];
+  void *inherited[100];
+  unsigned i, failed = 0;
+
+  for (i = 0; i < 100; ++i)
+    inherited[i] = MMAlloc(i * 50);
+  for (i = 0; i < 2; ++i)
+    thread[i] = start(busy, (void *)(Word)i);
+  for (i = 0; i < 40; ++i) {
+    int status = -1;
+    pid_t pid;
+    MMForkPrepare();
+    pid = fork();
+    if (pid == 0) {
+      MMForkChild();
+      alarm(20); /* a lock that is never released must not hang the test */
+      _exit(child(inherited));
+    }
+    MMForkParent();
+    (void)waitpid(pid, &status, 0);
+    failed += status != 0;
+  }
+  __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+  for (i = 0; i < 2; ++i)
+    (void)pthread_join(thread[i], NULL);
+  for (i = 0; i < 100; ++i)
+    (void)MMFree(inherited[i]);
+  TapIs(failed, 0, "children forked while others allocate can allocate, free and start threads");
+  TapOk(PoolCheck(MMPool()), "and the parent is sound");
+}
+
+int main(void)
+{
+  testSimple();
+  testHugeResize();
+  testExchange();
+  testProducer();
+  testComeAndGo();
+  testInherit();
+  testDestroy();
+  testFork();
+  return TapDone();
+}
