@@ -1,0 +1,220 @@
+/* eventcnv.c -- dump and convert logs
+ *
+ * Reads any number of logs as one, in order of time, and writes the events that are wanted as text, CSV, JSON, or a log again.
+ * What is damaged or missing is told on standard error, one line for each gap, and makes the status 1.
+ *
+ * Design: design/log.md, design/format.md      Tests: test/eventcnv.t, test/badlog.t
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/option.h"
+#include "base/text.h"
+#include "log/log.h"
+#include "log/names.h"
+#include "log/when.h"
+#include "view/line.h"
+#include "view/output.h"
+
+enum { cnvTEXT, cnvCSV, cnvJSON };
+
+typedef struct CnvStruct {
+  const OptionToolStruct *tool;
+  const char *output, *kinds, *events, *from, *to;
+  unsigned format;
+  Count count;
+  Bool check, header, verbose, describe, force;
+  Log log;
+  LogNames names;     /* the types chosen, or NULL */
+  uint64_t delivered;
+  OutputStruct out;
+} CnvStruct, *Cnv;
+
+static void cnvGap(void *data, LogGap gap)
+{
+  static const char *const exact[] = {[LogLostEXACTLY] = "", [LogLostABOUT] = "about ", [LogLostATLEAST] = "at least "};
+  Cnv cnv = data;
+
+  (void)OutputFlush(&cnv->out); /* where both go to one terminal, keep them in order */
+  fprintf(stderr, "%s: %s: offset %llu: %s; %s%llu event%s lost\n", cnv->tool->name, gap->path,
+          (unsigned long long)gap->offset, gap->what, exact[gap->exact], (unsigned long long)gap->lost,
+          gap->lost == 1 ? "" : "s");
+}
+
+static void cnvNote(void *data, const char *line)
+{
+  Cnv cnv = data;
+
+  fprintf(stderr, "%s: %s\n", cnv->tool->name, line);
+}
+
+static Bool cnvChoose(void *data, LogProcess process, EventType type)
+{
+  Cnv cnv = data;
+
+  UNUSED(process);
+  return LogNamesHas(cnv->names, type);
+}
+
+static Bool cnvNothing(void *data, LogEvent event)
+{
+  UNUSED(data);
+  UNUSED(event);
+  return FALSE;
+}
+
+/* cnvRequest -- what is wanted, from the options; FALSE: reported, with the status */
+static Bool cnvRequest(Cnv cnv, LogRequest request, int *status)
+{
+  LogSummaryStruct summary;
+  char error[1024];
+
+  LogSummarize(&summary, cnv->log);
+  if (cnv->kinds != NULL && LogKindMask(&request->kinds, cnv->log, cnv->kinds, error, sizeof error) != ResOK) {
+    *status = OptionUsage(cnv->tool, "--kinds: %s", error);
+    return FALSE;
+  }
+  if (cnv->events != NULL) {
+    if (LogNamesMake(&cnv->names, cnv->log, cnv->events, error, sizeof error) != ResOK) {
+      *status = OptionUsage(cnv->tool, "--events: %s", error);
+      return FALSE;
+    }
+    request->choose = cnvChoose;
+  }
+  if (cnv->from != NULL && LogWhen(&request->from, &summary, cnv->from) != ResOK) {
+    *status = OptionUsage(cnv->tool, "--from: '%s' is neither seconds nor HH:MM:SS", cnv->from);
+    return FALSE;
+  }
+  if (cnv->to != NULL && LogWhen(&request->to, &summary, cnv->to) != ResOK) {
+    *status = OptionUsage(cnv->tool, "--to: '%s' is neither seconds nor HH:MM:SS", cnv->to);
+    return FALSE;
+  }
+  request->count = cnv->count;
+  return TRUE;
+}
+
+/* cnvStatus -- what a pass has come to */
+static int cnvStatus(Cnv cnv, Res res)
+{
+  LogSummaryStruct summary;
+
+  if (!OutputFlush(&cnv->out)) {
+    if (cnv->out.failed == EPIPE)
+      return 0; /* whoever read has enough */
+    return OptionFail(cnv->tool, "%s: %s", cnv->output != NULL ? cnv->output : "standard output",
+                      strerror(cnv->out.failed));
+  }
+  if (res != ResOK)
+    return OptionFail(cnv->tool, "reading stopped: %s", res == ResIO ? strerror(errno) : ResName(res));
+  LogSummarize(&summary, cnv->log);
+  if (summary.discarded > 0)
+    fprintf(stderr, "%s: %llu event%s discarded while recording, for want of room\n", cnv->tool->name,
+            (unsigned long long)summary.discarded, summary.discarded == 1 ? " was" : "s were");
+  return summary.gaps > 0 || (cnv->check && summary.discarded > 0);
+}
+
+static int cnvLines(Cnv cnv, LogRequest request)
+{
+  static const LineStyle styles[] = {[cnvTEXT] = LineTEXT, [cnvCSV] = LineCSV, [cnvJSON] = LineJSON};
+  LineStyle style = styles[cnv->format];
+  Line line;
+  Res res;
+
+  if (style == LineTEXT && (cnv->describe || cnv->verbose))
+    style = cnv->describe ? LineDESCRIBE : LineVERBOSE;
+  if (LineCreate(&line, style, cnv->log, &cnv->out) != ResOK)
+    return OptionFail(cnv->tool, "no memory");
+  request->event = LineEvent;
+  request->data = line;
+  res = LogRead(cnv->log, request);
+  LineDestroy(line);
+  return cnvStatus(cnv, res);
+}
+
+static int cnvCheck(Cnv cnv, LogRequest request)
+{
+  request->event = cnvNothing;
+  return cnvStatus(cnv, LogRead(cnv->log, request));
+}
+
+/* cnvOpenOutput -- the file that --output names; FALSE: reported */
+static Bool cnvOpenOutput(Cnv cnv, int *status)
+{
+  int fd = STDOUT_FILENO;
+
+  if (cnv->output != NULL && strcmp(cnv->output, "-") != 0) {
+    fd = open(cnv->output, O_WRONLY | O_CREAT | O_CLOEXEC | (cnv->force ? O_TRUNC : O_EXCL), 0600);
+    if (fd < 0) {
+      *status = errno == EEXIST ? OptionFail(cnv->tool, "%s: the file exists; --force overwrites it", cnv->output)
+                                : OptionFail(cnv->tool, "%s: %s", cnv->output, strerror(errno));
+      return FALSE;
+    }
+  }
+  OutputInit(&cnv->out, fd);
+  return TRUE;
+}
+
+static int cnvRun(Cnv cnv, const char *const *paths, Count n)
+{
+  LogHooksStruct hooks = {.data = cnv, .gap = cnvGap, .note = cnvNote};
+  LogRequestStruct request = LogRequestALL;
+  char error[1024];
+  int status;
+
+  OutputInit(&cnv->out, STDOUT_FILENO);
+  if (LogOpen(&cnv->log, paths, n, &hooks, error, sizeof error) != ResOK)
+    return OptionFail(cnv->tool, "%s", error);
+  request.data = cnv;
+  if (!cnvRequest(cnv, &request, &status) || !cnvOpenOutput(cnv, &status))
+    ;
+  else if (cnv->check)
+    status = cnvCheck(cnv, &request);
+  else
+    status = cnvLines(cnv, &request);
+  LogNamesFree(cnv->names);
+  LogClose(cnv->log);
+  return status;
+}
+
+int main(int argc, char **argv)
+{
+  static CnvStruct cnv = {.count = SIZE_MAX};
+  const OptionStruct options[] = {
+    OptionChoice('f', "format", &cnv.format, "text|csv|json", "what to write; text if not given"),
+    OptionString('o', "output", &cnv.output, "PATH", "write there; standard output if not given"),
+    OptionString('k', "kinds", &cnv.kinds, "LIST", "only these kinds: names, all, none, or +Name and -Name against all"),
+    OptionString('E', "events", &cnv.events, "LIST", "only events of these types"),
+    OptionString(0, "from", &cnv.from, "T", "only from there on: seconds since the start, or HH:MM:SS.frac"),
+    OptionString(0, "to", &cnv.to, "T", "only what is earlier than this"),
+    OptionNumber('n', "count", &cnv.count, "N", "at most N events"),
+    OptionFlag(0, "check", &cnv.check, "read all and print nothing but what is damaged or missing"),
+    OptionFlag(0, "header", &cnv.header, "print the header blocks as text"),
+    OptionFlag('v', "verbose", &cnv.verbose, "text: kind and code, too"),
+    OptionFlag(0, "describe", &cnv.describe, "text: each event in words, as its registry has them"),
+    OptionFlag(0, "force", &cnv.force, "overwrite the output"),
+  };
+  const OptionToolStruct tool = {
+    .name = "eventcnv", .synopsis = "[options] log...", .summary = "Dumps and converts logs.",
+    .options = options, .count = ARRAY_LENGTH(options), .usage = 2, .failure = 1,
+  };
+  Count operands;
+  int status;
+
+  if (!OptionParse(&tool, argc, argv, &operands, &status))
+    return status;
+  if (operands == 0)
+    return OptionUsage(&tool, "no log is given");
+  (void)signal(SIGPIPE, SIG_IGN);
+  cnv.tool = &tool;
+  return cnvRun(&cnv, (const char *const *)argv + 1, operands);
+}

@@ -1,0 +1,181 @@
+/* file.c -- a log's file: bytes at places
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "log/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/aver.h"
+
+int FileOpenTemporary(void)
+{
+  const char *folder = getenv("TMPDIR");
+  char path[4096];
+  int fd;
+
+  if (folder == NULL || *folder == '\0')
+    folder = "/tmp";
+#ifdef O_TMPFILE
+  fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (fd >= 0)
+    return fd;
+#endif
+  if (snprintf(path, sizeof path, "%s/pawprintXXXXXX", folder) >= (int)sizeof path) {
+    errno = ENAMETOOLONG;
+    return -1;
+  }
+  fd = mkostemp(path, O_CLOEXEC);
+  if (fd >= 0)
+    (void)unlink(path);
+  return fd;
+}
+
+Res FileWriteAll(int fd, const void *bytes, Size size)
+{
+  const char *next = bytes;
+
+  while (size > 0) {
+    ssize_t n = write(fd, next, size);
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n < 0)
+      return ResIO;
+    next += n;
+    size -= (Size)n;
+  }
+  return ResOK;
+}
+
+/* fileCopy -- all that `from` has, in a temporary file; its descriptor, or -1 */
+static int fileCopy(int from)
+{
+  char bytes[FileWindowSIZE];
+  int to = FileOpenTemporary();
+
+  while (to >= 0) {
+    ssize_t n = read(from, bytes, sizeof bytes);
+    if (n == 0)
+      break;
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n < 0 || FileWriteAll(to, bytes, (Size)n) != ResOK) {
+      int reason = errno;
+      (void)close(to);
+      errno = reason;
+      return -1;
+    }
+  }
+  return to;
+}
+
+Res FileOpen(File file, const char *path)
+{
+  struct stat status;
+  int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+
+  if (fd < 0)
+    return ResIO;
+  if (fstat(fd, &status) != 0)
+    goto fail;
+  if (S_ISDIR(status.st_mode)) {
+    errno = EISDIR;
+    goto fail;
+  }
+  if (!S_ISREG(status.st_mode)) {
+    int copy = fileCopy(fd);
+    if (copy < 0)
+      goto fail;
+    (void)close(fd);
+    fd = copy;
+    if (fstat(fd, &status) != 0)
+      goto fail;
+  }
+  file->path = path;
+  file->fd = fd;
+  file->size = (uint64_t)status.st_size;
+  file->windowAt = 0;
+  file->windowSize = 0;
+  return ResOK;
+
+fail: {
+  int reason = errno;
+  (void)close(fd);
+  errno = reason;
+  return ResIO;
+}
+}
+
+void FileClose(File file)
+{
+  (void)close(file->fd);
+  file->fd = -1;
+}
+
+Res FileReadAt(int fd, uint64_t offset, void *bytes, Size size)
+{
+  char *next = bytes;
+
+  while (size > 0) {
+    ssize_t n = pread(fd, next, size, (off_t)offset);
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n < 0)
+      return ResIO;
+    if (n == 0)
+      return ResEND;
+    next += n;
+    offset += (uint64_t)n;
+    size -= (Size)n;
+  }
+  return ResOK;
+}
+
+Res FileRead(File file, uint64_t offset, void *bytes, Size size)
+{
+  if (offset > file->size || size > file->size - offset)
+    return ResEND;
+  return FileReadAt(file->fd, offset, bytes, size);
+}
+
+const unsigned char *FileAvailable(File file, uint64_t offset, Size *sizeReturn)
+{
+  uint64_t left = offset < file->size ? file->size - offset : 0;
+
+  if (offset < file->windowAt || offset >= file->windowAt + file->windowSize) {
+    Size size = left < FileWindowSIZE ? (Size)left : FileWindowSIZE;
+    file->windowSize = 0;
+    if (size > 0 && FileReadAt(file->fd, offset, file->window, size) == ResOK) {
+      file->windowAt = offset;
+      file->windowSize = size;
+    }
+  }
+  if (file->windowSize == 0) {
+    *sizeReturn = 0;
+    return file->window;
+  }
+  *sizeReturn = (Size)(file->windowAt + file->windowSize - offset);
+  return file->window + (offset - file->windowAt);
+}
+
+const unsigned char *FileBytes(File file, uint64_t offset, Size size)
+{
+  const unsigned char *bytes;
+  Size there;
+
+  AVER(size <= FileWindowSIZE);
+  if (offset > file->size || size > file->size - offset)
+    return NULL;
+  bytes = FileAvailable(file, offset, &there);
+  if (there >= size)
+    return bytes;
+  file->windowSize = 0; /* the window must begin here for all of it to fit */
+  bytes = FileAvailable(file, offset, &there);
+  return there >= size ? bytes : NULL;
+}

@@ -1,0 +1,48 @@
+/* file.h -- a log's file: bytes at places
+ *
+ * Reads by place only, never by a cursor, and keeps one small window.  What cannot seek (standard input from a pipe) is
+ * copied to a temporary file without a name first.  A window's bytes are valid until the next call for the same file.
+ *
+ * Always true: windowSize bytes of the file from windowAt stand in window.
+ *
+ * Design: design/log.md .file      Tests: test/logtest.c
+ */
+#ifndef LOG_FILE_H
+#define LOG_FILE_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "base/types.h"
+
+enum { FileWindowSIZE = 8192 };
+
+typedef struct FileStruct {
+  const char *path;  /* as it was asked for; owned by the caller */
+  int fd;
+  uint64_t size;     /* when it was opened */
+  uint64_t windowAt;
+  Size windowSize;
+  unsigned char window[FileWindowSIZE];
+} FileStruct, *File;
+
+/* FileOpen -- open `path`, "-" for standard input; ResIO with errno set */
+extern Res FileOpen(File file, const char *path);
+
+/* FileOpenTemporary -- an empty file without a name, mode 0600, in $TMPDIR or /tmp; its descriptor, or -1 with errno set */
+extern int FileOpenTemporary(void);
+
+extern void FileClose(File file);
+
+/* FileBytes -- `size` (at most FileWindowSIZE) bytes at `offset`; NULL if they are not all there
+ * FileAvailable -- the same for what is there of them; *sizeReturn may be less, and is 0 at the end */
+extern const unsigned char *FileBytes(File file, uint64_t offset, Size size);
+extern const unsigned char *FileAvailable(File file, uint64_t offset, Size *sizeReturn);
+
+/* FileRead -- `size` bytes at `offset` into `bytes`; ResEND if the file ends before, ResIO */
+extern Res FileRead(File file, uint64_t offset, void *bytes, Size size);
+
+/* FileReadAt, FileWriteAll -- the same for a bare descriptor; writing goes to its end */
+extern Res FileReadAt(int fd, uint64_t offset, void *bytes, Size size);
+extern Res FileWriteAll(int fd, const void *bytes, Size size);
+
+#endif /* LOG_FILE_H */

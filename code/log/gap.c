@@ -1,0 +1,180 @@
+/* gap.c -- what is damaged and what is missing, told once
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "log/gap.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/block.h"
+
+Res RegionsAdd(Regions regions, const RegionStruct *region)
+{
+  if (regions->count == RegionsMAX) {
+    Region last = &regions->region[RegionsMAX - 1];
+    if (IndexPlaceFile(last->place) == IndexPlaceFile(region->place)) {
+      last->end = region->end;
+      last->harmless &= region->harmless;
+      last->tail = region->tail;
+    }
+    return ResOK;
+  }
+  if (regions->count == regions->capacity) {
+    Count capacity = regions->capacity == 0 ? 8 : regions->capacity * 2;
+    Region more = realloc(regions->region, capacity * sizeof *more);
+    if (more == NULL)
+      return ResMEMORY;
+    regions->region = more;
+    regions->capacity = capacity;
+  }
+  regions->region[regions->count++] = *region;
+  return ResOK;
+}
+
+void RegionsFree(Regions regions)
+{
+  free(regions->region);
+}
+
+void TellerGap(Teller teller, uint64_t place, const char *what, uint64_t lost, int exact)
+{
+  LogGapStruct gap = {.path = teller->paths[IndexPlaceFile(place)], .offset = IndexPlaceOffset(place), .what = what,
+                      .lost = lost};
+
+  if (!teller->telling)
+    return;
+  gap.exact = exact;
+  ++teller->gaps;
+  teller->lost += lost;
+  if (teller->hooks.gap != NULL)
+    teller->hooks.gap(teller->hooks.data, &gap);
+}
+
+void TellerNote(Teller teller, const char *format, ...)
+{
+  char line[1024];
+  va_list args;
+
+  if (teller->hooks.note == NULL)
+    return;
+  va_start(args, format);
+  (void)vsnprintf(line, sizeof line, format, args);
+  va_end(args);
+  teller->hooks.note(teller->hooks.data, line);
+}
+
+/* gapsRegion -- the first region at or behind `place`; regions->count if there is none */
+static Index gapsRegion(Regions regions, uint64_t place)
+{
+  Index low = 0, high = regions->count;
+
+  while (low < high) {
+    Index middle = low + (high - low) / 2;
+    if (regions->region[middle].place < place)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* gapsMatch -- lay `lost` events between two places to the regions there; FALSE if there are none
+ *
+ * Where there are several, each but the last gets what its damaged header claims.
+ */
+static Bool gapsMatch(Regions regions, uint64_t from, uint64_t to, uint64_t lost)
+{
+  Index i, last = regions->count, begin = gapsRegion(regions, from);
+  Count count = 0;
+
+  for (i = begin; i < regions->count && regions->region[i].place < to; ++i)
+    if (!regions->region[i].harmless) {
+      last = i;
+      ++count;
+    }
+  for (i = begin; count > 0 && i <= last; ++i) {
+    Region region = &regions->region[i];
+    uint64_t share = i == last || region->guess > lost ? lost : region->guess;
+    if (region->harmless)
+      continue;
+    region->matched = TRUE;
+    region->shared |= count > 1;
+    region->lost += share;
+    lost -= share;
+  }
+  return count > 0;
+}
+
+/* gapsMissing -- blocks of `stream` are missing before `entry` */
+static void gapsMissing(Teller teller, Regions regions, Stream stream, const IndexEntryStruct *entry)
+{
+  StreamTally tally = &stream->tally;
+  uint64_t blocks = entry->sequence - tally->sequence;
+  uint64_t lost = entry->before > tally->before ? entry->before - tally->before : 0;
+  uint64_t from = IndexPlaceFile(tally->place) == IndexPlaceFile(entry->place) && tally->begun
+                    ? tally->place : IndexPlace(IndexPlaceFile(entry->place), 0);
+  Bool overwritten = (entry->flags & BlockFlagUNSENT) != 0;
+  char what[128];
+
+  if (blocks == 0 && (overwritten || lost == 0))
+    return;
+  if (gapsMatch(regions, from, entry->place, lost))
+    return;
+  if (blocks == 0)
+    (void)snprintf(what, sizeof what, "the end of a block of thread %u/%u is missing", stream->pid, stream->thread);
+  else
+    (void)snprintf(what, sizeof what, "%llu block%s of thread %u/%u missing before this one",
+                   (unsigned long long)blocks, blocks == 1 ? "" : "s", stream->pid, stream->thread);
+  TellerGap(teller, entry->place, what, lost, overwritten ? LogLostABOUT : LogLostEXACTLY);
+}
+
+/* gapsEntry -- account for one block; copies of a block come one behind the other, the best first */
+static void gapsEntry(Teller teller, Regions regions, Stream stream, const IndexEntryStruct *entry)
+{
+  StreamTally tally = &stream->tally;
+
+  if (tally->begun && entry->sequence < tally->sequence)
+    return;
+  if (!tally->begun) {
+    tally->sequence = 0;
+    tally->before = 0;
+  }
+  gapsMissing(teller, regions, stream, entry);
+  tally->begun = TRUE;
+  tally->sequence = entry->sequence + 1;
+  tally->before = entry->before + entry->count;
+  tally->place = entry->place;
+}
+
+static void gapsRegionTell(Teller teller, const RegionStruct *region)
+{
+  if (region->matched)
+    TellerGap(teller, region->place, region->what, region->lost, region->shared ? LogLostABOUT : LogLostEXACTLY);
+  else if (region->harmless)
+    TellerGap(teller, region->place, region->what, 0, LogLostEXACTLY);
+  else
+    TellerGap(teller, region->place, region->what, region->guess, region->guess > 0 ? LogLostABOUT : LogLostATLEAST);
+}
+
+Res GapsTell(Teller teller, Regions regions, TheIndex index)
+{
+  IndexPassStruct pass;
+  const IndexEntryStruct *entry;
+  uint64_t fine;
+  Index i;
+  Res res = IndexPassBegin(&pass, index);
+
+  for (i = 0; i < index->table->streams; ++i)
+    index->table->stream[i]->tally.begun = FALSE;
+  while (res == ResOK && (entry = IndexNow(&pass, &fine)) != NULL) {
+    gapsEntry(teller, regions, index->table->stream[entry->stream], entry);
+    res = IndexAdvance(&pass);
+  }
+  IndexPassEnd(&pass);
+  for (i = 0; i < regions->count; ++i)
+    gapsRegionTell(teller, &regions->region[i]);
+  return res;
+}

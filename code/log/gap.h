@@ -1,0 +1,59 @@
+/* gap.h -- what is damaged and what is missing, told once
+ *
+ * Two things are known: regions of the files where nothing sound stands, found when the files are scanned, and gaps in the numbering of
+ * a stream's blocks, found when the index is walked in order of time.  A gap that lies at a region is the region's loss,
+ * told with its place; the others are told with the place of the block behind them.
+ *
+ * Always true (GapsCheck): regions do not overlap and stand in order of place.
+ *
+ * Design: design/log.md .gap      Tests: test/logtest.c, test/badlog.t
+ */
+#ifndef LOG_GAP_H
+#define LOG_GAP_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "base/types.h"
+#include "log/index.h"
+#include "log/log.h"
+
+typedef struct RegionStruct {
+  uint64_t place, end; /* as the index has them; end is in the same file */
+  const char *what;    /* a constant */
+  Bool harmless;       /* what stood here held no events: a header block */
+  Bool tail;           /* nothing sound follows in the file */
+  uint32_t guess;      /* events that the damaged header claims; 0 if it cannot be read */
+  Bool matched;        /* a gap in some stream's numbering lies here */
+  Bool shared;         /* and in another region as well, so that the split between them is a guess */
+  uint64_t lost;       /* events of those gaps */
+} RegionStruct, *Region;
+
+enum { RegionsMAX = 4096 }; /* kept; what comes then is added to the last */
+
+typedef struct RegionsStruct {
+  Count count, capacity;
+  Region region; /* owned */
+} RegionsStruct, *Regions;
+
+/* RegionsAdd -- one more, behind all others; ResMEMORY */
+extern Res RegionsAdd(Regions regions, const RegionStruct *region);
+extern void RegionsFree(Regions regions);
+
+/* Whom to tell.  Gaps are counted, and told while `telling`. */
+typedef struct TellerStruct {
+  LogHooksStruct hooks;
+  const char *const *paths; /* by file */
+  uint64_t gaps, lost;
+  Bool telling;
+} TellerStruct, *Teller;
+
+/* TellerGap -- one line: at `place`, `what` happened and `lost` events are gone; exact as LogGapStruct has it */
+extern void TellerGap(Teller teller, uint64_t place, const char *what, uint64_t lost, int exact);
+
+/* TellerNote -- printf to the note hook */
+extern void TellerNote(Teller teller, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* GapsTell -- walk the index, and tell of everything that is missing; streams' tallies are used.  ResMEMORY, ResIO. */
+extern Res GapsTell(Teller teller, Regions regions, TheIndex index);
+
+#endif /* LOG_GAP_H */

@@ -1,0 +1,263 @@
+/* load.c -- a block in memory: its events, in order of time
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "log/load.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/aver.h"
+#include "base/crc.h"
+#include "format/block.h"
+
+enum {
+  loaderSparesMAX = 16, /* blocks' memory that is kept for the next ones */
+  loaderGRAIN = 16384   /* memory is had in multiples, so that it fits the next block, too */
+};
+
+Res LoaderInit(Loader loader, Table table, File *files)
+{
+  memset(loader, 0, sizeof *loader);
+  loader->table = table;
+  loader->file = files;
+  loader->to = UINT64_MAX;
+  loader->rest = malloc(BlockRestMAX + PackSlackSIZE);
+  loader->unpack = calloc(1, UnpackSIZE);
+  return loader->rest != NULL && loader->unpack != NULL ? ResOK : ResMEMORY;
+}
+
+void LoaderFinish(Loader loader)
+{
+  while (loader->spare != NULL) {
+    Loaded next = loader->spare->spare;
+    free(loader->spare);
+    loader->spare = next;
+  }
+  free(loader->rest);
+  free(loader->unpack);
+}
+
+/* loaderAlloc -- memory for a block with `used` bytes and up to `items` events */
+static Loaded loaderAlloc(Loader loader, Size used, Count items)
+{
+  Size size = sizeof(LoadedStruct) + items * sizeof(LoadedItemStruct) + used + PackSlackSIZE;
+  Loaded *link, loaded;
+
+  for (link = &loader->spare; *link != NULL; link = &(*link)->spare)
+    if ((*link)->size >= size && (*link)->size <= 2 * size + loaderGRAIN) {
+      loaded = *link;
+      *link = loaded->spare;
+      --loader->spares;
+      return loaded;
+    }
+  size = WordAlignUp(size, loaderGRAIN);
+  loaded = malloc(size);
+  if (loaded != NULL)
+    loaded->size = size;
+  return loaded;
+}
+
+void LoaderFree(Loader loader, Loaded loaded)
+{
+  if (loader->spares == loaderSparesMAX) {
+    free(loaded);
+    return;
+  }
+  loaded->spare = loader->spare;
+  loader->spare = loaded;
+  ++loader->spares;
+}
+
+/* loaderRead -- the block's header and bytes at rest, verified; otherwise says why not */
+static Res loaderRead(Loader loader, BlockHeader header, LoadReport report, const IndexEntryStruct *entry)
+{
+  File file = loader->file[IndexPlaceFile(entry->place)];
+  uint64_t offset = IndexPlaceOffset(entry->place);
+  unsigned char bytes[BlockHeaderSIZE];
+  Process process;
+  Bool swapped;
+  Res res = FileRead(file, offset, bytes, sizeof bytes);
+
+  report->lost = entry->count;
+  report->what = "file changed while it was read";
+  if (res == ResOK)
+    res = BlockHeaderRead(header, &swapped, bytes);
+  if (res != ResOK)
+    return res == ResIO ? ResIO : ResFORMAT;
+  report->what = "byte order is not that of its process";
+  process = loader->table->stream[entry->stream]->process;
+  if (process->headed && swapped != process->public.header.widths.swapped)
+    return ResFORMAT;
+  res = FileRead(file, offset + BlockHeaderSIZE, loader->rest, header->rest);
+  report->what = "block cut off";
+  if (res != ResOK)
+    return res == ResIO ? ResIO : ResFORMAT;
+  report->what = "block checksum mismatch";
+  if (Crc32c(0, loader->rest, header->rest) != header->restCrc)
+    return ResFORMAT;
+  report->what = NULL;
+  report->lost = 0;
+  return ResOK;
+}
+
+static int loadedCompare(const void *a, const void *b)
+{
+  const LoadedItemStruct *x = a, *y = b;
+
+  if (x->fine != y->fine)
+    return x->fine < y->fine ? -1 : 1;
+  return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* What a walk through a block carries along. */
+typedef struct loadWalkStruct {
+  Registry registry;
+  const ClockStruct *clock;
+  const unsigned char *wanted;
+  uint64_t from, to;
+  uint64_t first;
+  Count events; /* met, wanted or not */
+  Bool sorted;
+} loadWalkStruct, *LoadWalk;
+
+/* loadWalk -- list the events of `used` bytes; returns where an event stood that cannot be, or `used`
+ *
+ * Inlined twice, for both byte orders: it is on the path of each event. */
+static inline __attribute__((always_inline)) Size loadWalk(LoadWalk walk, LoadReport report, Loaded loaded,
+                                                           const unsigned char *bytes, Size used, Count capacity,
+                                                           Bool swapped)
+{
+  Registry registry = walk->registry;
+  const ClockStruct clock = *walk->clock; /* in registers, whatever is written meanwhile */
+  LoadedItem item = loaded->item;
+  uint64_t epoch = walk->first & ~(uint64_t)0xffffffff, latest = 0;
+  Size at = 0, size;
+  Count events = 0, n = 0;
+
+  for (; at + sizeof(EventHeaderStruct) <= used; at += size) {
+    EventHeaderStruct event;
+    uint16_t index, length;
+    uint64_t ticks, fine;
+    EventType type;
+
+    memcpy(&event, bytes + at, sizeof event);
+    if (swapped) {
+      event.code = __builtin_bswap16(event.code);
+      event.length = __builtin_bswap16(event.length);
+      event.time = __builtin_bswap32(event.time);
+    }
+    size = EventSizeOfLength(event.length);
+    if (UNLIKELY(size < sizeof event || size > used - at)) {
+      if (event.code != 0 || event.length != 0)
+        break;
+      size = EventALIGN; /* reserved, never filled */
+      continue;
+    }
+    index = registry->index[event.code];
+    if (UNLIKELY(index == 0)) {
+      if (event.code == EventEpochCODE && size >= sizeof event + sizeof epoch) {
+        memcpy(&epoch, bytes + at + sizeof event, sizeof epoch);
+        if (swapped)
+          epoch = __builtin_bswap64(epoch);
+        epoch &= ~(uint64_t)0xffffffff;
+      } else if (event.code >= EventCodeFIRST) {
+        ++events;
+        if (report->unknown++ == 0)
+          report->unknownCode = event.code;
+      }
+      continue;
+    }
+    type = &registry->types[index - 1];
+    length = event.length & (EventLengthCUT - 1);
+    if (UNLIKELY(type->strings ? length <= type->length : length != type->length) || UNLIKELY(n == capacity))
+      break;
+    ++events;
+    ticks = epoch | event.time;
+    fine = ClockFine(&clock, ticks > walk->first ? ticks : walk->first);
+    if ((walk->wanted != NULL && !walk->wanted[index - 1]) || UNLIKELY(fine < walk->from) || UNLIKELY(fine >= walk->to))
+      continue;
+    if (UNLIKELY(fine < latest))
+      walk->sorted = FALSE;
+    latest = fine;
+    item[n].fine = fine;
+    item[n].at = (uint32_t)at;
+    item[n].type = (uint16_t)(index - 1);
+    item[n].length = event.length;
+    ++n;
+  }
+  loaded->count = n;
+  walk->events = events;
+  return at;
+}
+
+static __attribute__((noinline)) Size loadWalkOurs(LoadWalk walk, LoadReport report, Loaded loaded, const unsigned char *bytes,
+                                           Size used, Count capacity)
+{
+  return loadWalk(walk, report, loaded, bytes, used, capacity, FALSE);
+}
+
+static __attribute__((noinline)) Size loadWalkSwapped(LoadWalk walk, LoadReport report, Loaded loaded,
+                                              const unsigned char *bytes, Size used, Count capacity)
+{
+  return loadWalk(walk, report, loaded, bytes, used, capacity, TRUE);
+}
+
+/* loaderList -- list a block's events; what cannot be an event ends it, and is told */
+static void loaderList(Loader loader, LoadReport report, Loaded loaded, BlockHeader header, const unsigned char *bytes)
+{
+  Process process = loaded->stream->process;
+  loadWalkStruct walk = {.registry = process->public.registry, .clock = ClockResolve(process->clock),
+                         .wanted = process->wanted, .from = loader->from, .to = loader->to, .first = header->first,
+                         .sorted = TRUE};
+  Size end = process->public.header.widths.swapped
+               ? loadWalkSwapped(&walk, report, loaded, bytes, header->used, header->count)
+               : loadWalkOurs(&walk, report, loaded, bytes, header->used, header->count);
+
+  if (end + sizeof(EventHeaderStruct) <= header->used) {
+    report->what = "an event that cannot be";
+    report->lost = walk.events < header->count ? header->count - (uint32_t)walk.events : 0;
+  }
+  if (!walk.sorted)
+    qsort(loaded->item, loaded->count, sizeof *loaded->item, loadedCompare);
+}
+
+Res LoaderLoad(Loaded *loadedReturn, LoadReport report, Loader loader, const IndexEntryStruct *entry)
+{
+  Stream stream = loader->table->stream[entry->stream];
+  BlockHeaderStruct header;
+  unsigned char *bytes;
+  Loaded loaded;
+  Res res;
+
+  memset(report, 0, sizeof *report);
+  res = loaderRead(loader, &header, report, entry);
+  if (res != ResOK)
+    return res;
+  report->lost = header.count;
+  if (!stream->process->headed) {
+    report->what = "no header block of this process";
+    return ResFORMAT;
+  }
+  loaded = loaderAlloc(loader, header.used, header.count);
+  if (loaded == NULL)
+    return ResMEMORY;
+  loaded->stream = stream;
+  loaded->sequence = header.sequence;
+  loaded->next = 0;
+  loaded->item = (LoadedItem)(loaded + 1);
+  bytes = (unsigned char *)(loaded->item + header.count);
+  loaded->bytes = bytes;
+  if ((header.flags & BlockFlagPACKED) == 0) {
+    memcpy(bytes, loader->rest, header.used);
+  } else if (BlockUnpack(loader->unpack, stream->process->public.registry, loader->rest, header.rest, header.first, bytes,
+                         header.used) != ResOK) {
+    report->what = "block does not unpack";
+    LoaderFree(loader, loaded);
+    return ResFORMAT;
+  }
+  report->lost = 0;
+  loaderList(loader, report, loaded, &header, bytes);
+  *loadedReturn = loaded;
+  return ResOK;
+}

@@ -1,0 +1,69 @@
+/* load.h -- a block in memory: its events, in order of time, ready to be delivered
+ *
+ * Loading reads the block, verifies its checksum, unpacks it, and lists the events that are wanted, sorted by time
+ * (a signal handler's events may stand out of order).
+ *
+ * Always true (LoadedCheck): items rise in time, equal times in the order of the bytes; next <= count; every item's event lies
+ * within the bytes and has the length that its type asks for.
+ *
+ * Design: design/log.md .load      Tests: test/logtest.c
+ */
+#ifndef LOG_LOAD_H
+#define LOG_LOAD_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "base/types.h"
+#include "format/pack.h"
+#include "log/file.h"
+#include "log/index.h"
+
+/* One event that is to be delivered. */
+typedef struct LoadedItemStruct {
+  uint64_t fine;
+  uint32_t at;   /* of the event in the block's bytes */
+  uint16_t type; /* place in the registry */
+  uint16_t length;
+} LoadedItemStruct, *LoadedItem;
+
+typedef struct LoadedStruct {
+  Stream stream;
+  uint64_t sequence;
+  Count count, next;         /* items, and the one that is next */
+  LoadedItem item;           /* behind this */
+  const unsigned char *bytes; /* behind those */
+  Size size;                 /* bytes of memory, this included */
+  struct LoadedStruct *spare; /* in the loader's list */
+} LoadedStruct, *Loaded;
+
+typedef struct LoaderStruct {
+  Table table;
+  File *file;            /* by number */
+  uint64_t from, to;     /* fine: events before and from there on are not wanted */
+  unsigned char *rest;   /* room for a block at rest */
+  Unpack unpack;
+  Loaded spare;          /* memory of blocks that are used up */
+  Count spares;
+} LoaderStruct, *Loader;
+
+/* What loading found that a caller may have to tell. */
+typedef struct LoadReportStruct {
+  const char *what;      /* if the block could not be had, or not all of it; a constant */
+  uint32_t lost;         /* events */
+  uint32_t unknown;      /* events whose code no header names, */
+  uint16_t unknownCode;  /* and the first such code */
+} LoadReportStruct, *LoadReport;
+
+extern Res LoaderInit(Loader loader, Table table, File *files);
+extern void LoaderFinish(Loader loader);
+
+/* LoaderLoad -- the block of an entry
+ *
+ * sequence numbers of events that are not wanted (time, kind, type) are left out.
+ * ResFORMAT: it cannot be had: report->what says why, and report->lost what is gone.  ResMEMORY, ResIO.
+ * The caller gives *loadedReturn back with LoaderFree.
+ */
+extern Res LoaderLoad(Loaded *loadedReturn, LoadReport report, Loader loader, const IndexEntryStruct *entry);
+extern void LoaderFree(Loader loader, Loaded loaded);
+
+#endif /* LOG_LOAD_H */

@@ -1,0 +1,228 @@
+/* log.c -- opening and closing a traceset, and what is known without reading events
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "log/log.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/aver.h"
+#include "eventdef.h"
+#include "log/logset.h"
+
+enum { logFilesMAX = 4096 }; /* a place has 16 bits for the file, and the system as many descriptors */
+
+/* logFileAdd -- open one more file */
+static Res logFileAdd(Log log, const char *path, char *error, Size size)
+{
+  File file = malloc(sizeof *file);
+  char *copy = strdup(path);
+  Res res;
+
+  if (file == NULL || copy == NULL) {
+    free(file);
+    free(copy);
+    return ResMEMORY;
+  }
+  res = FileOpen(file, path);
+  if (res != ResOK) {
+    (void)snprintf(error, size, "%s: %s", path, strerror(errno));
+    free(file);
+    free(copy);
+    return res;
+  }
+  if (strcmp(path, "-") == 0) {
+    free(copy);
+    copy = strdup("standard input");
+  }
+  file->path = copy;
+  log->path[log->files] = copy;
+  log->file[log->files++] = file;
+  return ResOK;
+}
+
+/* logRefuse -- a file in which nothing sound was found: say what it is */
+static Res logRefuse(Scan scan, File file, char *error, Size size)
+{
+  const char *path = file->path;
+
+  if (file->size == 0)
+    (void)snprintf(error, size, "%s: the file is empty", path);
+  else if (scan->foreign[0] != 0)
+    (void)snprintf(error, size, "%s: format version %u.%u.%u; this build reads version %u (%u.%u.%u)", path,
+                   scan->foreign[0], scan->foreign[1], scan->foreign[2], EventVersionMAJOR, EventVersionMAJOR,
+                   EventVersionMEDIAN, EventVersionMINOR);
+  else
+    (void)snprintf(error, size, "%s: not a Pawprint log", path);
+  return scan->foreign[0] != 0 ? ResVERSION : ResFORMAT;
+}
+
+/* logScan -- scan all files */
+static Res logScan(Log log, char *error, Size size)
+{
+  Scan scan = calloc(1, sizeof *scan);
+  Index i;
+  Res res = scan != NULL ? ResOK : ResMEMORY;
+
+  for (i = 0; i < log->files && res == ResOK; ++i) {
+    uint64_t before = scan->blocks + scan->headers;
+    scan->table = &log->table;
+    scan->index = &log->index;
+    scan->regions = &log->regions;
+    scan->teller = &log->teller;
+    memset(scan->foreign, 0, sizeof scan->foreign);
+    res = ScanFile(scan, log->file[i], i);
+    if (res == ResIO)
+      (void)snprintf(error, size, "%s: %s", log->path[i], strerror(errno));
+    if (res == ResOK && scan->blocks + scan->headers == before)
+      res = logRefuse(scan, log->file[i], error, size);
+    log->summary.bytes += log->file[i]->size;
+  }
+  if (scan != NULL) {
+    log->summary.blocks = scan->blocks;
+    log->summary.events = scan->events;
+    log->summary.newer = scan->newer[0] != 0;
+    if (res == ResOK && log->summary.newer)
+      TellerNote(&log->teller, "the log's events are of version %u.%u.%u, newer than this build's %u.%u.%u", scan->newer[0],
+                 scan->newer[1], scan->newer[2], EventVersionMAJOR, EventVersionMEDIAN, EventVersionMINOR);
+    free(scan->text);
+  }
+  free(scan);
+  return res;
+}
+
+/* logFirstEvent -- of the pass that finds when the traceset begins */
+static Bool logFirstEvent(void *data, LogEvent event)
+{
+  Log log = data;
+
+  log->summary.first = event->time;
+  return TRUE;
+}
+
+/* logFindFirst -- the time of the earliest event; of the earliest block if there is none */
+static Res logFindFirst(Log log)
+{
+  LogRequestStruct request = LogRequestALL;
+  Res res;
+
+  log->summary.first = log->origin;
+  request.event = logFirstEvent;
+  request.data = log;
+  log->told = TRUE;
+  res = LogRead(log, &request);
+  log->told = FALSE;
+  return res;
+}
+
+static void logFindLast(Log log)
+{
+  Index i;
+  uint64_t latest = 0;
+
+  for (i = 0; i < log->table.clocks; ++i) {
+    Clock clock = log->table.clock[i];
+    if (clock->alias == NULL && clock->max > 0) {
+      uint64_t fine = ClockFine(clock, clock->max);
+      if (fine > latest)
+        latest = fine;
+    }
+  }
+  log->summary.last = log->origin + (latest >> ClockFineSHIFT);
+  if (log->summary.last < log->summary.first)
+    log->summary.last = log->summary.first;
+}
+
+static Res logOpen(Log log, const char *const *paths, Count n, char *error, Size size)
+{
+  Index i;
+  Res res = ResOK;
+
+  log->file = calloc(n, sizeof *log->file);
+  log->path = calloc(n, sizeof *log->path);
+  if (log->file == NULL || log->path == NULL)
+    return ResMEMORY;
+  log->teller.paths = (const char *const *)log->path;
+  for (i = 0; i < n && res == ResOK; ++i)
+    res = logFileAdd(log, paths[i], error, size);
+  if (res == ResOK)
+    res = logScan(log, error, size);
+  if (res == ResOK) {
+    log->origin = TableFit(&log->table);
+    res = IndexEnd(&log->index);
+  }
+  if (res == ResOK)
+    res = logFindFirst(log);
+  if (res == ResOK)
+    logFindLast(log);
+  return res;
+}
+
+Res LogOpen(Log *logReturn, const char *const *paths, Count n, LogHooks hooks, char *error, Size size)
+{
+  Log log;
+  Res res;
+
+  AVER(size > 0);
+  *error = '\0';
+  if (n == 0 || n > logFilesMAX) {
+    (void)snprintf(error, size, n == 0 ? "no log is given" : "too many logs at once");
+    return ResPARAM;
+  }
+  log = calloc(1, sizeof *log);
+  if (log == NULL) {
+    (void)snprintf(error, size, "%s: no memory", paths[0]);
+    return ResMEMORY;
+  }
+  log->teller.hooks = *hooks;
+  IndexInit(&log->index, &log->table);
+  res = logOpen(log, paths, n, error, size);
+  if (res == ResOK) {
+    *logReturn = log;
+    return ResOK;
+  }
+  if (*error == '\0')
+    (void)snprintf(error, size, "%s: %s", paths[0], res == ResMEMORY ? "no memory" : strerror(errno));
+  LogClose(log);
+  return res;
+}
+
+void LogClose(Log log)
+{
+  Index i;
+
+  for (i = 0; i < log->files; ++i) {
+    FileClose(log->file[i]);
+    free(log->file[i]);
+    free(log->path[i]);
+  }
+  free(log->file);
+  free(log->path);
+  IndexFree(&log->index);
+  RegionsFree(&log->regions);
+  TableFree(&log->table);
+  free(log);
+}
+
+void LogSummarize(LogSummary summary, Log log)
+{
+  Index i;
+
+  *summary = log->summary;
+  summary->processes = log->table.processes;
+  summary->lost = log->teller.lost;
+  summary->gaps = log->teller.gaps;
+  for (i = 0; i < log->table.streams; ++i)
+    summary->discarded += log->table.stream[i]->discarded;
+  for (i = 0; i < log->table.processes; ++i)
+    summary->discarded += log->table.process[i]->public.header.lost;
+}
+
+LogProcess LogProcessAt(Log log, Index i)
+{
+  AVER(i < log->table.processes);
+  return &log->table.process[i]->public;
+}

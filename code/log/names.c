@@ -1,0 +1,115 @@
+/* names.c -- event types chosen by their names
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "log/names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+struct LogNamesStruct {
+  char *list; /* owned; names and commas */
+};
+
+/* namesListHas -- is the name one of a list's? */
+static Bool namesListHas(const char *list, const char *name, Size length)
+{
+  while (*list != '\0') {
+    Size here = strcspn(list, ",");
+    if (here == length && memcmp(list, name, length) == 0)
+      return TRUE;
+    list += here;
+    list += *list == ',';
+  }
+  return FALSE;
+}
+
+/* namesEach -- call `each` for the types of each registry once, until it returns TRUE */
+static Bool namesEach(Log log, Bool (*each)(void *data, EventType type), void *data)
+{
+  LogSummaryStruct summary;
+  Registry last = NULL;
+  Index i, t;
+
+  LogSummarize(&summary, log);
+  for (i = 0; i < summary.processes; ++i) {
+    Registry registry = LogProcessAt(log, i)->registry;
+    for (t = 0; registry != last && t < registry->count; ++t)
+      if (each(data, &registry->types[t]))
+        return TRUE;
+    last = registry;
+  }
+  return FALSE;
+}
+
+typedef struct namesWordStruct {
+  const char *name;
+  Size length;
+} namesWordStruct;
+
+static Bool namesIs(void *data, EventType type)
+{
+  const namesWordStruct *word = data;
+
+  return type->nameLength == word->length && memcmp(type->name, word->name, word->length) == 0;
+}
+
+/* namesTell -- append a type's name, if it is not there yet */
+static Bool namesTell(void *data, EventType type)
+{
+  Text text = data;
+  const char *begin;
+
+  (void)TextTerminate(text);
+  begin = strchr(text->base, ';');
+  if (begin != NULL && namesListHas(begin + strlen("; there are "), type->name, type->nameLength))
+    return FALSE;
+  if (text->next[-1] != ' ')
+    TextChar(text, ',');
+  TextBytes(text, type->name, type->nameLength);
+  return text->overflow;
+}
+
+Res LogNamesMake(LogNames *namesReturn, Log log, const char *list, char *error, Size size)
+{
+  const char *next = list;
+  LogNames names;
+  TextStruct text;
+
+  while (*next != '\0') {
+    namesWordStruct word = {next, strcspn(next, ",")};
+    if (!namesEach(log, namesIs, &word)) {
+      TextInit(&text, error, size);
+      TextString(&text, "no event is called '");
+      TextBytes(&text, word.name, word.length);
+      TextString(&text, "'; there are ");
+      (void)namesEach(log, namesTell, &text);
+      (void)TextTerminate(&text);
+      return ResPARAM;
+    }
+    next += word.length;
+    next += *next == ',';
+  }
+  names = malloc(sizeof *names);
+  if (names == NULL || (names->list = strdup(list)) == NULL) {
+    free(names);
+    (void)strncpy(error, "no memory", size - 1);
+    return ResMEMORY;
+  }
+  *namesReturn = names;
+  return ResOK;
+}
+
+void LogNamesFree(LogNames names)
+{
+  if (names != NULL)
+    free(names->list);
+  free(names);
+}
+
+Bool LogNamesHas(LogNames names, EventType type)
+{
+  return namesListHas(names->list, type->name, type->nameLength);
+}

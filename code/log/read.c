@@ -1,0 +1,315 @@
+/* read.c -- one pass over a traceset: the streams' events merged by time
+ *
+ * A heap holds the blocks that are open, by the time of their next event.  A block is loaded when the merge comes to the time at which
+ * it was opened, and given back with its last event.  While the block at the front is alone in time its events go out in a
+ * tight loop.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/aver.h"
+#include "format/block.h"
+#include "log/load.h"
+#include "log/logset.h"
+
+typedef struct readingStruct {
+  Log log;
+  LogRequest request;
+  LoaderStruct loader;
+  IndexPassStruct pass;
+  Loaded *heap;        /* heap[0] is next; no parent comes behind its children */
+  Count open, capacity;
+  uint64_t left;       /* events that may still be delivered */
+  Bool ended;          /* by the hook or the count */
+  Teller teller;
+} readingStruct, *Reading;
+
+/* readBefore -- the one order of all events */
+static inline Bool readBefore(Loaded a, Loaded b)
+{
+  uint64_t x = a->item[a->next].fine, y = b->item[b->next].fine;
+
+  if (LIKELY(x != y))
+    return x < y;
+  if (a->stream->process != b->stream->process)
+    return a->stream->process->public.number < b->stream->process->public.number;
+  if (a->stream->id != b->stream->id)
+    return a->stream->id < b->stream->id;
+  return a->sequence < b->sequence;
+}
+
+/* readSink -- the block at place `i` goes down to where it belongs */
+static void readSink(Reading reading, Index i)
+{
+  Loaded *heap = reading->heap, moving = heap[i];
+  Index child;
+
+  while ((child = 2 * i + 1) < reading->open) {
+    if (child + 1 < reading->open && readBefore(heap[child + 1], heap[child]))
+      ++child;
+    if (!readBefore(heap[child], moving))
+      break;
+    heap[i] = heap[child];
+    i = child;
+  }
+  heap[i] = moving;
+}
+
+static Res readPush(Reading reading, Loaded loaded)
+{
+  Index i = reading->open, parent;
+
+  if (reading->open == reading->capacity) {
+    Count capacity = reading->capacity == 0 ? 16 : reading->capacity * 2;
+    Loaded *more = realloc(reading->heap, capacity * sizeof *more);
+    if (more == NULL)
+      return ResMEMORY;
+    reading->heap = more;
+    reading->capacity = capacity;
+  }
+  ++reading->open;
+  for (; i > 0; i = parent) {
+    parent = (i - 1) / 2;
+    if (!readBefore(loaded, reading->heap[parent]))
+      break;
+    reading->heap[i] = reading->heap[parent];
+  }
+  reading->heap[i] = loaded;
+  return ResOK;
+}
+
+static void readPop(Reading reading)
+{
+  LoaderFree(&reading->loader, reading->heap[0]);
+  reading->heap[0] = reading->heap[--reading->open];
+  if (reading->open > 0)
+    readSink(reading, 0);
+}
+
+/* readFailureTell -- the block that failed last has no sound copy; `had` of its events were had from a worse one */
+static void readFailureTell(Reading reading, Stream stream, uint32_t had)
+{
+  StreamFailureStruct *failure = &stream->failure;
+
+  if (failure->what != NULL) {
+    TellerGap(reading->teller, failure->place, failure->what, failure->count > had ? failure->count - had : 0,
+              LogLostEXACTLY);
+    failure->what = NULL;
+  }
+}
+
+static void readFailureSet(Stream stream, const IndexEntryStruct *entry, const char *what, uint32_t count)
+{
+  StreamFailureStruct *failure = &stream->failure;
+
+  if (failure->what != NULL && failure->count >= count)
+    return; /* of copies that all fail, the first and longest is told */
+  failure->place = entry->place;
+  failure->sequence = entry->sequence;
+  failure->what = what;
+  failure->count = count;
+}
+
+/* readReport -- tell what loading a block found that no copy of it changes */
+static void readReport(Reading reading, const IndexEntryStruct *entry, LoadReport report)
+{
+  char what[80];
+
+  if (report->what != NULL)
+    TellerGap(reading->teller, entry->place, report->what, report->lost, LogLostEXACTLY);
+  if (report->unknown > 0) {
+    (void)snprintf(what, sizeof what, "event code 0x%04x is in no header block", report->unknownCode);
+    TellerGap(reading->teller, entry->place, what, report->unknown, LogLostEXACTLY);
+  }
+}
+
+/* readSkips -- is the block of no interest to this request?  Its header alone tells. */
+static Bool readSkips(Reading reading, Stream stream, const IndexEntryStruct *entry)
+{
+  if (entry->kind < 32 && (reading->request->kinds >> entry->kind & 1) == 0)
+    return TRUE;
+  return (entry->flags & BlockFlagSEALED) != 0 && reading->loader.from > 0 &&
+         ClockFine(ClockResolve(stream->process->clock), entry->last) < reading->loader.from;
+}
+
+/* readOpen -- load the block of an entry, unless it is a copy of one that was had */
+static Res readOpen(Reading reading, const IndexEntryStruct *entry)
+{
+  Stream stream = reading->log->table.stream[entry->stream];
+  LoadReportStruct report;
+  Loaded loaded;
+  Res res;
+
+  if (stream->read && stream->readSequence == entry->sequence && stream->readCount >= entry->count)
+    return ResOK;
+  if (stream->failure.what != NULL && stream->failure.sequence != entry->sequence)
+    readFailureTell(reading, stream, 0);
+  if (readSkips(reading, stream, entry) || (stream->read && stream->readSequence == entry->sequence))
+    return ResOK;
+  res = LoaderLoad(&loaded, &report, &reading->loader, entry);
+  if (res == ResFORMAT) {
+    readFailureSet(stream, entry, report.what, report.lost);
+    return ResOK;
+  }
+  if (res != ResOK)
+    return res;
+  stream->read = TRUE;
+  stream->readSequence = entry->sequence;
+  stream->readCount = entry->count;
+  if (stream->failure.what != NULL && strcmp(stream->failure.what, "block cut off") == 0 &&
+      stream->failure.count <= entry->count)
+    stream->failure.what = NULL; /* nothing is damaged, and nothing lost: it was begun twice */
+  readFailureTell(reading, stream, entry->count);
+  readReport(reading, entry, &report);
+  if (loaded->count == 0) {
+    LoaderFree(&reading->loader, loaded);
+    return ResOK;
+  }
+  return readPush(reading, loaded);
+}
+
+/* readRun -- deliver the front block's events up to `limit` (fine time, exclusive), at least one */
+static void readRun(Reading reading, uint64_t limit)
+{
+  Loaded front = reading->heap[0];
+  LogRequest request = reading->request;
+  EventType types = front->stream->process->public.registry->types;
+  LoadedItem item = front->item + front->next, end = front->item + front->count;
+  uint64_t origin = reading->log->origin;
+  LogEventStruct event = {.process = &front->stream->process->public, .thread = front->stream->thread,
+                          .stream = front->stream->id};
+
+  if ((uint64_t)(end - item) > reading->left)
+    end = item + reading->left;
+  reading->left -= (uint64_t)(end - item);
+  do {
+    event.time = origin + (item->fine >> ClockFineSHIFT);
+    event.type = &types[item->type];
+    event.length = item->length & (EventLengthCUT - 1);
+    event.cut = (item->length & EventLengthCUT) != 0;
+    event.bytes = front->bytes + item->at;
+    ++item;
+    if (UNLIKELY(request->event(request->data, &event))) {
+      reading->ended = TRUE;
+      return;
+    }
+  } while (item < end && item->fine < limit);
+  reading->left += (uint64_t)(end - item);
+  reading->ended = reading->left == 0;
+  front->next = (Index)(item - front->item);
+}
+
+/* readLimit -- up to which time the front block's events are alone */
+static uint64_t readLimit(Reading reading, uint64_t next)
+{
+  Index i;
+
+  for (i = 1; i <= 2 && i < reading->open; ++i) {
+    Loaded other = reading->heap[i];
+    if (other->item[other->next].fine < next)
+      next = other->item[other->next].fine;
+  }
+  return next;
+}
+
+static Res readMerge(Reading reading)
+{
+  while (!reading->ended) {
+    uint64_t next = UINT64_MAX;
+    const IndexEntryStruct *entry = IndexNow(&reading->pass, &next);
+    Res res;
+
+    if (entry != NULL && next < reading->loader.to &&
+        (reading->open == 0 || next <= reading->heap[0]->item[reading->heap[0]->next].fine)) {
+      res = readOpen(reading, entry);
+      if (res == ResOK)
+        res = IndexAdvance(&reading->pass);
+      if (res != ResOK)
+        return res;
+      continue;
+    }
+    if (reading->open == 0)
+      break;
+    readRun(reading, readLimit(reading, next));
+    if (reading->heap[0]->next == reading->heap[0]->count)
+      readPop(reading);
+    else
+      readSink(reading, 0);
+  }
+  return ResOK;
+}
+
+/* readFine -- wall time as fine time, rounded up */
+static uint64_t readFine(Log log, uint64_t time)
+{
+  if (time <= log->origin)
+    return 0;
+  return time - log->origin > UINT64_MAX >> ClockFineSHIFT ? UINT64_MAX : (time - log->origin) << ClockFineSHIFT;
+}
+
+/* readChoose -- ask once for each type of each process whether it is wanted */
+static Res readChoose(Reading reading)
+{
+  Table table = &reading->log->table;
+  LogRequest request = reading->request;
+  Index i, t;
+
+  for (i = 0; i < table->processes; ++i) {
+    Process process = table->process[i];
+    Registry registry = process->public.registry;
+    free(process->wanted);
+    process->wanted = NULL;
+    if (request->choose == NULL || registry->count == 0)
+      continue;
+    process->wanted = malloc(registry->count);
+    if (process->wanted == NULL)
+      return ResMEMORY;
+    for (t = 0; t < registry->count; ++t)
+      process->wanted[t] = request->choose(request->data, &process->public, &registry->types[t]) != FALSE;
+  }
+  return ResOK;
+}
+
+static void readFinish(Reading reading)
+{
+  Index i;
+
+  for (i = 0; i < reading->log->table.streams; ++i)
+    readFailureTell(reading, reading->log->table.stream[i], 0);
+  while (reading->open > 0)
+    LoaderFree(&reading->loader, reading->heap[--reading->open]);
+  IndexPassEnd(&reading->pass);
+  LoaderFinish(&reading->loader);
+  free(reading->heap);
+}
+
+Res LogRead(Log log, LogRequest request)
+{
+  readingStruct reading = {.log = log, .request = request, .left = request->count, .ended = request->count == 0,
+                           .teller = &log->teller};
+  Index i;
+  Res res;
+
+  for (i = 0; i < log->table.streams; ++i) {
+    log->table.stream[i]->read = FALSE;
+    log->table.stream[i]->failure.what = NULL;
+  }
+  log->teller.telling = !log->told;
+  res = LoaderInit(&reading.loader, &log->table, log->file);
+  if (res == ResOK)
+    res = readChoose(&reading);
+  reading.loader.from = readFine(log, request->from);
+  reading.loader.to = readFine(log, request->to);
+  if (res == ResOK && log->teller.telling)
+    res = GapsTell(&log->teller, &log->regions, &log->index);
+  if (res == ResOK)
+    res = IndexPassBegin(&reading.pass, &log->index);
+  if (res == ResOK)
+    res = readMerge(&reading);
+  readFinish(&reading);
+  log->told = TRUE;
+  return res;
+}

@@ -1,0 +1,269 @@
+/* scan.c -- find what is sound in a file, and put it into the table and the index
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "log/scan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/aver.h"
+#include "base/crc.h"
+#include "eventdef.h"
+#include "format/block.h"
+
+/* A sound thing in a file. */
+typedef struct scanThingStruct {
+  Bool isBlock;
+  uint64_t size;            /* bytes to what comes behind it */
+  BlockHeaderStruct header; /* if it is a block */
+  const char *body;         /* of a header block: lines in scan->text */
+  Size bodyLength;
+} scanThingStruct, *ScanThing;
+
+/* scanBlock, scanHeader -- what stands at `offset`: ResOK and *thing, ResFORMAT, ResVERSION, ResEND if the file ends within */
+static Res scanBlock(Scan scan, ScanThing thing, uint64_t offset)
+{
+  const unsigned char *bytes = FileBytes(scan->file, offset, BlockHeaderSIZE);
+  Bool swapped;
+  Res res;
+
+  if (bytes == NULL)
+    return ResEND;
+  res = BlockHeaderRead(&thing->header, &swapped, bytes);
+  if (res == ResVERSION && scan->foreign[0] == 0)
+    scan->foreign[0] = thing->header.major;
+  thing->isBlock = TRUE;
+  thing->size = thing->header.size;
+  return res;
+}
+
+static Res scanHeader(Scan scan, ScanThing thing, uint64_t offset)
+{
+  const unsigned char *bytes = FileBytes(scan->file, offset, BlockMagicSIZE + HeaderLineSIZE);
+  unsigned version[3];
+  Size length;
+  Res res;
+
+  if (bytes == NULL)
+    return ResEND;
+  res = HeaderLength(&length, version, bytes, BlockMagicSIZE + HeaderLineSIZE);
+  if (res == ResVERSION && scan->foreign[0] == 0)
+    memcpy(scan->foreign, version, sizeof version);
+  if (res != ResOK)
+    return res;
+  if (scan->text == NULL && (scan->text = malloc(HeaderMAX)) == NULL)
+    return ResMEMORY;
+  res = FileRead(scan->file, offset, scan->text, length);
+  if (res != ResOK)
+    return res;
+  thing->isBlock = FALSE;
+  thing->size = length;
+  res = HeaderRead(&scan->header, &thing->body, scan->text, length);
+  thing->bodyLength = res == ResOK ? (Size)(scan->text + length - thing->body) : 0;
+  return res;
+}
+
+static Res scanThing(Scan scan, ScanThing thing, uint64_t offset)
+{
+  const unsigned char *bytes = FileBytes(scan->file, offset, BlockMagicSIZE);
+
+  if (bytes == NULL)
+    return ResEND;
+  if (memcmp(bytes, BlockMAGIC, BlockMagicSIZE) == 0)
+    return scanBlock(scan, thing, offset);
+  if (memcmp(bytes, HeaderMAGIC, BlockMagicSIZE) == 0)
+    return scanHeader(scan, thing, offset);
+  return ResFORMAT;
+}
+
+/* scanFind -- the next place from `offset` on with something sound; the file's size if there is none */
+static Res scanFind(Scan scan, uint64_t *offsetReturn, uint64_t offset)
+{
+  scanThingStruct thing;
+
+  for (;;) {
+    Size there;
+    const unsigned char *bytes = FileAvailable(scan->file, offset, &there), *at;
+    Res res;
+
+    if (there == 0) {
+      *offsetReturn = scan->file->size;
+      return ResOK;
+    }
+    at = memchr(bytes, BlockMAGIC[0], there);
+    if (at == NULL) {
+      offset += there;
+      continue;
+    }
+    offset += (uint64_t)(at - bytes);
+    res = scanThing(scan, &thing, offset);
+    if (res == ResMEMORY)
+      return res;
+    if (res == ResOK) {
+      *offsetReturn = offset;
+      return ResOK;
+    }
+    ++offset;
+  }
+}
+
+/* scanPayloadSound -- are the bytes behind a sound block header its own? */
+static Bool scanPayloadSound(Scan scan, BlockHeader header, uint64_t offset)
+{
+  uint64_t at = offset + BlockHeaderSIZE;
+  Size left = header->rest;
+  uint32_t crc = 0;
+
+  while (left > 0) {
+    Size there;
+    const unsigned char *bytes = FileAvailable(scan->file, at, &there);
+    if (there == 0)
+      return FALSE;
+    if (there > left)
+      there = left;
+    crc = Crc32c(crc, bytes, there);
+    at += there;
+    left -= there;
+  }
+  return crc == header->restCrc;
+}
+
+static Res scanTakeBlock(Scan scan, BlockHeader header, uint64_t offset, Bool cut)
+{
+  IndexEntryStruct entry = {.first = header->first, .last = header->last, .sequence = header->sequence,
+                            .before = header->before, .count = (uint16_t)header->count, .flags = header->flags & 0x7f,
+                            .kind = header->kind, .place = IndexPlace(scan->number, offset)};
+  Stream stream;
+  Clock clock;
+  Res res = TableStream(&stream, scan->table, header);
+
+  if (res != ResOK)
+    return res;
+  entry.stream = (uint32_t)stream->number;
+  if (cut)
+    entry.flags |= IndexEntryCUT;
+  if (header->discarded > stream->discarded)
+    stream->discarded = header->discarded;
+  clock = ClockResolve(stream->process->clock);
+  ClockSee(clock, header->first, header->last);
+  if ((header->flags & BlockFlagSEALED) != 0 && header->mono != 0)
+    ClockSeal(clock, header->last, header->mono);
+  ++scan->blocks;
+  scan->events += header->count;
+  return IndexAdd(scan->index, &entry);
+}
+
+static Bool scanNewer(const unsigned a[3], const unsigned b[3])
+{
+  return a[1] != b[1] ? a[1] > b[1] : a[2] > b[2];
+}
+
+static Res scanTakeHeader(Scan scan, ScanThing thing)
+{
+  static const unsigned ours[3] = {EventVersionMAJOR, EventVersionMEDIAN, EventVersionMINOR};
+  unsigned theirs[3] = {scan->header.major, scan->header.median, scan->header.minor};
+  Bool news;
+  Res res = TableHeader(scan->table, &scan->header, thing->body, thing->bodyLength, &news);
+
+  if (res != ResOK)
+    return res;
+  ++scan->headers;
+  if (theirs[1] > ours[1] && (scan->newer[0] == 0 || scanNewer(theirs, scan->newer)))
+    memcpy(scan->newer, theirs, sizeof theirs);
+  if (news)
+    TellerNote(scan->teller, "%s: process %u names event types in a way that this build cannot read", scan->file->path,
+               scan->header.pid);
+  return ResOK;
+}
+
+/* scanRegion -- describe the damage at `offset`, where `res` was found instead of something sound */
+static void scanRegion(Scan scan, Region region, uint64_t offset, Res res)
+{
+  Size there;
+  const unsigned char *bytes = FileAvailable(scan->file, offset, &there);
+  Bool header = there > BlockMagicSIZE + 9 && memcmp(bytes + BlockMagicSIZE, "pawprint ", 9) == 0;
+  Bool block = FALSE;
+
+  header |= there >= BlockMagicSIZE && memcmp(bytes, HeaderMAGIC, BlockMagicSIZE) == 0;
+  if (there >= BlockHeaderSIZE) {
+    BlockHeaderStruct h;
+    memcpy(&h, bytes, sizeof h);
+    block = h.order == BlockORDER || h.order == __builtin_bswap32(BlockORDER);
+    if (h.order != BlockORDER) {
+      h.count = __builtin_bswap32(h.count);
+      h.used = __builtin_bswap32(h.used);
+    }
+    if (block && h.used <= BlockMAX && h.count <= h.used / EventALIGN)
+      region->guess = h.count;
+  }
+  block |= there >= BlockMagicSIZE && memcmp(bytes, BlockMAGIC, BlockMagicSIZE) == 0;
+  region->harmless = header;
+  region->what = res == ResVERSION ? "of another version"
+               : res == ResEND     ? (header ? "header block cut off" : "cut off within a block header")
+               : header            ? "header block damaged"
+               : block             ? "block header damaged"
+                                   : "no block here";
+}
+
+/* scanDamage -- nothing sound stands at *offset: note the region, and go on behind it
+ *
+ * previous  the block before, whose size led here; NULL if there is none.  If its own bytes are not sound it was cut short, and
+ *           what came behind it stands somewhere within.
+ */
+static Res scanDamage(Scan scan, uint64_t *offset, BlockHeader previous, Res why)
+{
+  RegionStruct region = {.place = IndexPlace(scan->number, *offset)};
+  uint64_t next;
+  Res res;
+
+  if (previous != NULL && !scanPayloadSound(scan, previous, *offset - previous->size)) {
+    uint64_t begin = *offset - previous->size + 1;
+    res = scanFind(scan, &next, begin);
+    if (res != ResOK || next < *offset) {
+      *offset = next;
+      return res;
+    }
+  }
+  scanRegion(scan, &region, *offset, why);
+  res = scanFind(scan, &next, *offset + 1);
+  region.end = IndexPlace(scan->number, next);
+  region.tail = next == scan->file->size;
+  *offset = next;
+  return res == ResOK ? RegionsAdd(scan->regions, &region) : res;
+}
+
+Res ScanFile(Scan scan, File file, Index number)
+{
+  scanThingStruct thing;
+  BlockHeaderStruct previous;
+  Bool hasPrevious = FALSE;
+  uint64_t offset = 0;
+  Res res = ResOK;
+
+  scan->file = file;
+  scan->number = number;
+  while (res == ResOK && offset < file->size) {
+    Res found = scanThing(scan, &thing, offset);
+    if (found == ResMEMORY) {
+      res = found;
+    } else if (found != ResOK) {
+      res = scanDamage(scan, &offset, hasPrevious ? &previous : NULL, found);
+      hasPrevious = FALSE;
+    } else if (!thing.isBlock) {
+      res = scanTakeHeader(scan, &thing);
+      offset += thing.size;
+      hasPrevious = FALSE;
+    } else {
+      Bool cut = thing.size > file->size - offset;
+      res = scanTakeBlock(scan, &thing.header, offset, cut);
+      previous = thing.header;
+      hasPrevious = TRUE;
+      if (!cut)
+        offset += thing.size;
+      else if (res == ResOK)
+        res = scanFind(scan, &offset, offset + 1);
+    }
+  }
+  return res;
+}

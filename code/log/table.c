@@ -1,0 +1,289 @@
+/* table.c -- the processes and streams of a traceset
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "log/table.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/aver.h"
+
+enum { tableSlotsMIN = 64 };
+
+static RegistryStruct tableNoTypes; /* of a process without header: knows no code */
+
+static uint64_t tableHash(uint64_t a, uint64_t b)
+{
+  uint64_t h = (a ^ b * 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
+
+  return h ^ h >> 31;
+}
+
+/* tableGrow -- room for one more pointer: doubles at powers of two */
+static Res tableGrow(void *list, Count count)
+{
+  void **pointers;
+
+  if ((count & (count - 1)) != 0 && count != 0)
+    return ResOK;
+  memcpy(&pointers, list, sizeof pointers);
+  pointers = realloc(pointers, (count == 0 ? 1 : count * 2) * sizeof *pointers);
+  if (pointers == NULL)
+    return ResMEMORY;
+  memcpy(list, &pointers, sizeof pointers);
+  return ResOK;
+}
+
+/* tableSlotsGrow -- empty slots for `count` things and one more; the caller puts them in again if TRUE was returned */
+static Res tableSlotsGrow(Bool *movedReturn, uint32_t **slots, Count *slotsCount, Count count)
+{
+  Count wanted = *slotsCount == 0 ? tableSlotsMIN : *slotsCount * 2;
+  uint32_t *fresh;
+
+  *movedReturn = FALSE;
+  if ((count + 1) * 2 <= *slotsCount)
+    return ResOK;
+  fresh = calloc(wanted, sizeof *fresh);
+  if (fresh == NULL)
+    return ResMEMORY;
+  free(*slots);
+  *slots = fresh;
+  *slotsCount = wanted;
+  *movedReturn = TRUE;
+  return ResOK;
+}
+
+static uint32_t *tableProcessSlot(Table table, uint64_t identity)
+{
+  Index i = (Index)tableHash(identity, 0) & (table->processSlots - 1);
+
+  while (table->processSlot[i] != 0 &&
+         table->process[table->processSlot[i] - 1]->public.header.identity != identity)
+    i = (i + 1) & (table->processSlots - 1);
+  return &table->processSlot[i];
+}
+
+static uint32_t *tableStreamSlot(Table table, uint64_t identity, uint32_t id)
+{
+  Index i = (Index)tableHash(identity, id + 1) & (table->streamSlots - 1);
+
+  while (table->streamSlot[i] != 0) {
+    Stream stream = table->stream[table->streamSlot[i] - 1];
+    if (stream->id == id && stream->process->public.header.identity == identity)
+      break;
+    i = (i + 1) & (table->streamSlots - 1);
+  }
+  return &table->streamSlot[i];
+}
+
+static Res tableClock(Clock *clockReturn, Table table)
+{
+  Clock clock;
+
+  if (tableGrow(&table->clock, table->clocks) != ResOK)
+    return ResMEMORY;
+  clock = calloc(1, sizeof *clock);
+  if (clock == NULL)
+    return ResMEMORY;
+  ClockInit(clock, table->clocks);
+  table->clock[table->clocks++] = clock;
+  *clockReturn = clock;
+  return ResOK;
+}
+
+static Res tableProcessMake(Process *processReturn, Table table, uint64_t identity)
+{
+  Process process = NULL;
+  Bool moved;
+  Index i;
+
+  if (tableGrow(&table->process, table->processes) != ResOK ||
+      tableSlotsGrow(&moved, &table->processSlot, &table->processSlots, table->processes) != ResOK)
+    return ResMEMORY;
+  for (i = 0; moved && i < table->processes; ++i)
+    *tableProcessSlot(table, table->process[i]->public.header.identity) = (uint32_t)i + 1;
+  process = calloc(1, sizeof *process);
+  if (process == NULL)
+    return ResMEMORY;
+  process->public.number = table->processes;
+  process->public.header.identity = identity;
+  process->public.registry = &tableNoTypes;
+  if (tableClock(&process->clock, table) != ResOK) {
+    free(process);
+    return ResMEMORY;
+  }
+  *tableProcessSlot(table, identity) = (uint32_t)table->processes + 1;
+  table->process[table->processes++] = process;
+  *processReturn = process;
+  return ResOK;
+}
+
+Res TableProcess(Process *processReturn, Table table, uint64_t identity)
+{
+  if (table->processSlots != 0) {
+    uint32_t number = *tableProcessSlot(table, identity);
+    if (number != 0) {
+      *processReturn = table->process[number - 1];
+      return ResOK;
+    }
+  }
+  return tableProcessMake(processReturn, table, identity);
+}
+
+static Res tableStreamMake(Stream *streamReturn, Table table, BlockHeader header)
+{
+  Stream stream;
+  Process process;
+  Bool moved;
+  Index i;
+  Res res = TableProcess(&process, table, header->process);
+
+  if (res != ResOK || tableGrow(&table->stream, table->streams) != ResOK ||
+      tableSlotsGrow(&moved, &table->streamSlot, &table->streamSlots, table->streams) != ResOK)
+    return ResMEMORY;
+  for (i = 0; moved && i < table->streams; ++i)
+    *tableStreamSlot(table, table->stream[i]->process->public.header.identity, table->stream[i]->id) = (uint32_t)i + 1;
+  stream = calloc(1, sizeof *stream);
+  if (stream == NULL)
+    return ResMEMORY;
+  stream->number = table->streams;
+  stream->process = process;
+  stream->id = header->stream;
+  stream->thread = header->thread;
+  stream->pid = header->pid;
+  *tableStreamSlot(table, header->process, header->stream) = (uint32_t)table->streams + 1;
+  table->stream[table->streams++] = stream;
+  *streamReturn = stream;
+  return ResOK;
+}
+
+Res TableStream(Stream *streamReturn, Table table, BlockHeader header)
+{
+  if (table->streamSlots != 0) {
+    uint32_t number = *tableStreamSlot(table, header->process, header->stream);
+    if (number != 0) {
+      *streamReturn = table->stream[number - 1];
+      return ResOK;
+    }
+  }
+  return tableStreamMake(streamReturn, table, header);
+}
+
+/* tableHeaderCopy -- a header, but not the room its arguments do not use: pages never written cost nothing */
+static void tableHeaderCopy(Header to, Header from)
+{
+  Count i, kept = from->arguments < HeaderArgumentsMAX ? from->arguments : HeaderArgumentsMAX;
+
+  memcpy(to, from, offsetof(HeaderStruct, argument));
+  for (i = 0; i < kept; ++i)
+    strcpy(to->argument[i], from->argument[i]);
+  strcpy(to->region, from->region);
+}
+
+/* tableClockFor -- the clock that a header names, if another process has it already; else the process's own gets the name */
+static void tableClockFor(Table table, Process process, Header header)
+{
+  Clock own = ClockResolve(process->clock);
+  Index i;
+
+  if (own->name[0] == '\0') {
+    for (i = 0; header->boot[0] != '\0' && i < table->clocks; ++i) {
+      Clock clock = table->clock[i];
+      if (clock->alias == NULL && clock != own && strcmp(clock->boot, header->boot) == 0 &&
+          strcmp(clock->name, header->clock) == 0) {
+        ClockJoin(own, clock);
+        return;
+      }
+    }
+    strcpy(own->boot, header->boot);
+    strcpy(own->name, header->clock[0] != '\0' ? header->clock : "?");
+  }
+}
+
+/* tableRegistryText -- of a header's lines those of the registry, which stand last */
+static const char *tableRegistryText(const char *body, const char *limit)
+{
+  static const char *const keys[] = {"kind: ", "event: ", "describe: "};
+  Index k;
+
+  while (body < limit) {
+    const char *end = memchr(body, '\n', (Size)(limit - body));
+    for (k = 0; k < ARRAY_LENGTH(keys); ++k)
+      if ((Size)(limit - body) > strlen(keys[k]) && memcmp(body, keys[k], strlen(keys[k])) == 0)
+        return body;
+    body = end != NULL ? end + 1 : limit;
+  }
+  return limit;
+}
+
+Res TableHeader(Table table, Header header, const char *body, Size length, Bool *newsReturn)
+{
+  const char *limit = body + length;
+  Process process;
+  Bool malformed = FALSE;
+  Res res = TableProcess(&process, table, header->identity);
+
+  if (res != ResOK)
+    return res;
+  body = tableRegistryText(body, limit);
+  if (body < limit || process->types == NULL) {
+    res = TypesFollow(&process->types, &table->roots, process->types, header->widths, body, (Size)(limit - body),
+                      &malformed);
+    if (res != ResOK)
+      return res;
+  }
+  process->public.registry = process->types->registry;
+  tableHeaderCopy(&process->public.header, header);
+  process->public.header.widths = process->types->widths;
+  process->headed = TRUE;
+  tableClockFor(table, process, header);
+  ClockSync(ClockResolve(process->clock), header);
+  *newsReturn = malformed && !process->ambiguous;
+  process->ambiguous |= malformed;
+  return ResOK;
+}
+
+uint64_t TableFit(Table table)
+{
+  uint64_t origin = UINT64_MAX;
+  Index i;
+
+  for (i = 0; i < table->clocks; ++i)
+    if (table->clock[i]->alias == NULL) {
+      Bool seen = table->clock[i]->min != UINT64_MAX;
+      ClockFit(table->clock[i]);
+      if (seen && table->clock[i]->real < origin)
+        origin = table->clock[i]->real;
+    }
+  if (origin == UINT64_MAX)
+    origin = 0;
+  for (i = 0; i < table->clocks; ++i)
+    if (table->clock[i]->alias == NULL) {
+      uint64_t ahead = table->clock[i]->real > origin ? table->clock[i]->real - origin : 0;
+      table->clock[i]->base = ahead < UINT64_MAX >> (ClockFineSHIFT + 2) ? ahead << ClockFineSHIFT
+                                                                         : UINT64_MAX >> 2;
+    }
+  return origin;
+}
+
+void TableFree(Table table)
+{
+  Index i;
+
+  for (i = 0; i < table->processes; ++i) {
+    free(table->process[i]->wanted);
+    free(table->process[i]);
+  }
+  for (i = 0; i < table->streams; ++i)
+    free(table->stream[i]);
+  for (i = 0; i < table->clocks; ++i)
+    free(table->clock[i]);
+  free(table->process);
+  free(table->stream);
+  free(table->clock);
+  free(table->streamSlot);
+  free(table->processSlot);
+  TypesFree(table->roots);
+}

@@ -1,0 +1,87 @@
+/* table.h -- who recorded: the processes and streams of a traceset, and their clocks
+ *
+ * A process is known by its identity, a stream by its process and number.  A process may be known by its blocks before a
+ * header of it was found (the first may be damaged): until then it has a clock of its own and no types.
+ *
+ * Always true (TableCheck): processes and streams stay where they are once made, and are numbered as they appeared.
+ *
+ * Design: design/log.md .table      Tests: test/logtest.c
+ */
+#ifndef LOG_TABLE_H
+#define LOG_TABLE_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "base/types.h"
+#include "format/block.h"
+#include "format/header.h"
+#include "log/clock.h"
+#include "log/log.h"
+#include "log/types.h"
+
+typedef struct ProcessStruct {
+  LogProcessStruct public; /* first, so that a LogProcess is one */
+  Bool headed;             /* a header of it was found */
+  Bool ambiguous;          /* one of its headers had lines of the registry that cannot be taken */
+  Clock clock;             /* by ClockResolve */
+  Types types;             /* NULL until headed */
+  unsigned char *wanted;   /* for the request that runs: by place in the registry, whether the type is wanted; or NULL */
+} ProcessStruct, *Process;
+
+/* What of a stream has been accounted for, while the index is walked in order of time. */
+typedef struct StreamTallyStruct {
+  uint64_t sequence; /* the next block's, */
+  uint64_t before;   /* and the events before it, if nothing is missing */
+  uint64_t place;    /* of the last block: file and offset, as the index has them */
+  Bool begun;
+} StreamTallyStruct, *StreamTally;
+
+/* A block that did not load, kept until it is known whether a copy of it does. */
+typedef struct StreamFailureStruct {
+  uint64_t place;
+  uint64_t sequence;
+  const char *what; /* NULL: nothing is pending */
+  uint32_t count;
+} StreamFailureStruct;
+
+typedef struct StreamStruct {
+  Index number;        /* in the traceset */
+  Process process;
+  uint32_t id;         /* in its process */
+  uint32_t thread;
+  uint32_t pid;        /* as its blocks say */
+  uint64_t discarded;  /* as its latest block says */
+  StreamTallyStruct tally;
+  Bool read;           /* the next three hold for the pass that runs */
+  uint64_t readSequence;
+  uint32_t readCount;  /* events of that block that were had */
+  StreamFailureStruct failure;
+} StreamStruct, *Stream;
+
+typedef struct TableStruct {
+  Count processes, streams, clocks;
+  Process *process;  /* owned, as are the things pointed at */
+  Stream *stream;
+  Clock *clock;
+  Count streamSlots; /* a power of two, over half of them empty; by process and id, number + 1 */
+  uint32_t *streamSlot;
+  Count processSlots;
+  uint32_t *processSlot;
+  Types roots;
+} TableStruct, *Table;
+
+extern void TableFree(Table table);
+
+/* TableProcess, TableStream -- find, or make; ResMEMORY.  Both cost a hash and a look. */
+extern Res TableProcess(Process *processReturn, Table table, uint64_t identity);
+extern Res TableStream(Stream *streamReturn, Table table, BlockHeader header);
+
+/* TableHeader -- take what a sound header block says
+ * body, length  its lines of the registry, as HeaderRead gives them
+ * newsReturn    its registry had lines that could not be taken, for the first time */
+extern Res TableHeader(Table table, Header header, const char *body, Size length, Bool *newsReturn);
+
+/* TableFit -- all headers are known: lay the clocks' lines; returns the real time (ns) of fine time 0 */
+extern uint64_t TableFit(Table table);
+
+#endif /* LOG_TABLE_H */

@@ -1,0 +1,273 @@
+/* form.c -- what the line of an event type looks like in a style
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "view/form.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/aver.h"
+#include "base/text.h"
+
+/* A form being made: literals run up in `text`, and a piece is closed by a value. */
+typedef struct formMakingStruct {
+  Form form;
+  EventType type;
+  TextStruct text;
+  FormPieceStruct piece[FormPiecesMAX];
+  char *begin;            /* of the literal that is open */
+} formMakingStruct, *FormMaking;
+
+/* formClose -- the open literal ends here, and `value` of parameter `param` follows */
+static void formClose(FormMaking making, FormValue value, Index param)
+{
+  Form form = making->form;
+  FormPiece piece = &making->piece[form->pieces];
+
+  if (form->pieces == FormPiecesMAX)
+    return;
+  piece->literal = making->begin;
+  piece->length = (uint16_t)(making->text.next - making->begin);
+  piece->value = (uint8_t)value;
+  piece->param = (uint8_t)param;
+  piece->offset = value == FormNONE ? 0 : making->type->offset[param];
+  piece->width = value == FormNONE ? 0 : making->type->width[param];
+  ++form->pieces;
+  making->begin = making->text.next;
+}
+
+/* formValue -- parameter `param` in the way of its letter; `string` and `real` are how the style has S and D */
+static void formValue(FormMaking making, Index param, FormValue string, FormValue real)
+{
+  switch (making->type->letter[param]) {
+  case 'P':
+  case 'A':
+    TextString(&making->text, "0x");
+    formClose(making, FormHEX, param);
+    break;
+  case 'D':
+    formClose(making, real, param);
+    break;
+  case 'S':
+    formClose(making, string, param);
+    break;
+  default:
+    formClose(making, FormDECIMAL, param);
+  }
+}
+
+static void formName(FormMaking making, const char *name, Size length)
+{
+  Index i;
+
+  for (i = 0; i < length; ++i)
+    TextChar(&making->text, FormNameChar(name[i]));
+}
+
+static void formKind(FormMaking making, Registry registry)
+{
+  const char *kind = registry->kind[making->type->kind];
+
+  formName(making, kind, strlen(kind));
+}
+
+static void formText(FormMaking making)
+{
+  EventType type = making->type;
+  Index i;
+
+  formName(making, type->name, type->nameLength);
+  for (i = 0; i < type->params; ++i) {
+    TextChar(&making->text, ' ');
+    formName(making, type->param[i], type->paramLength[i]);
+    TextChar(&making->text, '=');
+    formValue(making, i, FormQUOTED, FormDOUBLE);
+  }
+}
+
+static void formVerbose(FormMaking making, Registry registry)
+{
+  EventType type = making->type;
+  char code[16];
+
+  formKind(making, registry);
+  (void)snprintf(code, sizeof code, " 0x%04x ", type->code);
+  TextString(&making->text, code);
+  formText(making);
+}
+
+static Bool formIsWord(char c)
+{
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* formParam -- the parameter that is called so; type->params if none is */
+static Index formParam(EventType type, const char *name, Size length)
+{
+  Index i;
+
+  for (i = 0; i < type->params; ++i)
+    if (type->paramLength[i] == length && memcmp(type->param[i], name, length) == 0)
+      break;
+  return i;
+}
+
+static void formDescribe(FormMaking making)
+{
+  EventType type = making->type;
+  const char *next = type->describe, *limit = next + type->describeLength;
+
+  if (next == limit) {
+    formText(making);
+    return;
+  }
+  while (next < limit) {
+    const char *word = next + 1;
+    Index param = type->params;
+    if (*next == '%') {
+      while (word < limit && formIsWord(*word))
+        ++word;
+      param = formParam(type, next + 1, (Size)(word - next - 1));
+    }
+    if (param < type->params && making->form->pieces + 1 < FormPiecesMAX) {
+      formValue(making, param, FormQUOTED, FormDOUBLE);
+      next = word;
+    } else {
+      TextChar(&making->text, *next >= ' ' && *next < 0x7f ? *next : '?');
+      ++next;
+    }
+  }
+}
+
+static void formJson(FormMaking making, Registry registry)
+{
+  EventType type = making->type;
+  Bool quote = FALSE;
+  Index i;
+
+  TextString(&making->text, ",\"kind\":\"");
+  formKind(making, registry);
+  TextString(&making->text, "\",\"name\":\"");
+  formName(making, type->name, type->nameLength);
+  TextString(&making->text, "\",\"params\":{");
+  for (i = 0; i < type->params; ++i) {
+    TextString(&making->text, quote ? "\",\"" : i > 0 ? ",\"" : "\"");
+    formName(making, type->param[i], type->paramLength[i]);
+    TextString(&making->text, "\":");
+    quote = type->letter[i] == 'P' || type->letter[i] == 'A';
+    if (quote)
+      TextChar(&making->text, '"');
+    formValue(making, i, FormJSON, FormREAL);
+  }
+  TextString(&making->text, quote ? "\"}}" : "}}");
+}
+
+static void formCsv(FormMaking making, Registry registry, FormColumns columns)
+{
+  EventType type = making->type;
+  Index c, i;
+
+  formKind(making, registry);
+  TextChar(&making->text, ',');
+  formName(making, type->name, type->nameLength);
+  for (c = 0; c < columns->count; ++c) {
+    TextChar(&making->text, ',');
+    i = formParam(type, columns->name[c], columns->length[c]);
+    if (i < type->params)
+      formValue(making, i, FormCSV, FormDOUBLE);
+  }
+}
+
+Res FormMake(Form form, LineStyle style, Registry registry, EventType type, FormColumns columns)
+{
+  char literals[FormLiteralMAX];
+  formMakingStruct making = {.form = form, .type = type};
+  Size length;
+  Index i;
+
+  form->pieces = 0;
+  TextInit(&making.text, literals, sizeof literals);
+  making.begin = making.text.next;
+  switch (style) {
+  case LineTEXT: formText(&making); break;
+  case LineVERBOSE: formVerbose(&making, registry); break;
+  case LineDESCRIBE: formDescribe(&making); break;
+  case LineCSV: formCsv(&making, registry, columns); break;
+  case LineJSON: formJson(&making, registry); break;
+  }
+  TextChar(&making.text, '\n');
+  formClose(&making, FormNONE, 0);
+  length = TextLength(&making.text);
+  form->piece = malloc(form->pieces * sizeof *form->piece);
+  form->literals = calloc(1, length + FormChunkSIZE);
+  if (form->piece == NULL || form->literals == NULL) {
+    FormFree(form);
+    return ResMEMORY;
+  }
+  memcpy(form->literals, literals, length);
+  memcpy(form->piece, making.piece, form->pieces * sizeof *form->piece);
+  for (i = 0; i < form->pieces; ++i)
+    form->piece[i].literal = form->literals + (making.piece[i].literal - literals);
+  return ResOK;
+}
+
+void FormFree(Form form)
+{
+  free(form->piece);
+  free(form->literals);
+  form->piece = NULL;
+  form->literals = NULL;
+}
+
+static Res formColumn(FormColumns columns, const char *name, uint8_t length)
+{
+  Index i;
+
+  for (i = 0; i < columns->count; ++i)
+    if (columns->length[i] == length && memcmp(columns->name[i], name, length) == 0)
+      return ResOK;
+  if (columns->count == columns->capacity) {
+    Count capacity = columns->capacity == 0 ? 32 : columns->capacity * 2;
+    const char **names = realloc(columns->name, capacity * sizeof *names);
+    uint8_t *lengths;
+    if (names == NULL)
+      return ResMEMORY;
+    columns->name = names;
+    lengths = realloc(columns->length, capacity * sizeof *lengths);
+    if (lengths == NULL)
+      return ResMEMORY;
+    columns->length = lengths;
+    columns->capacity = capacity;
+  }
+  columns->name[columns->count] = name;
+  columns->length[columns->count] = length;
+  ++columns->count;
+  return ResOK;
+}
+
+Res FormColumnsMake(FormColumns columns, Log log)
+{
+  LogSummaryStruct summary;
+  Index i, t, p;
+
+  memset(columns, 0, sizeof *columns);
+  LogSummarize(&summary, log);
+  for (i = 0; i < summary.processes; ++i) {
+    Registry registry = LogProcessAt(log, i)->registry;
+    if (i > 0 && registry == LogProcessAt(log, i - 1)->registry)
+      continue;
+    for (t = 0; t < registry->count; ++t)
+      for (p = 0; p < registry->types[t].params; ++p)
+        if (formColumn(columns, registry->types[t].param[p], registry->types[t].paramLength[p]) != ResOK)
+          return ResMEMORY;
+  }
+  return ResOK;
+}
+
+void FormColumnsFree(FormColumns columns)
+{
+  free(columns->name);
+  free(columns->length);
+}

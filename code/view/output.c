@@ -1,0 +1,30 @@
+/* output.c -- bytes on their way to a file, in large pieces
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "view/output.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+void OutputInit(Output output, int fd)
+{
+  output->fd = fd;
+  output->failed = 0;
+  output->next = output->base;
+}
+
+Bool OutputFlush(Output output)
+{
+  const char *from = output->base;
+
+  while (output->failed == 0 && from < output->next) {
+    ssize_t n = write(output->fd, from, (Size)(output->next - from));
+    if (n >= 0)
+      from += n;
+    else if (errno != EINTR)
+      output->failed = errno;
+  }
+  output->next = output->base;
+  return output->failed == 0;
+}
