@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "base/option.h"
-#include "base/text.h"
 #include "replay-child.h"
 #include "view/heap.h"
+#include "view/json.h"
 #include "view/program.h"
 #include "view/source.h"
 
@@ -389,23 +389,13 @@ static void replayTable(Replay replay)
   }
 }
 
-static void replayQuoted(const char *string)
-{
-  char room[8192];
-  TextStruct text;
-
-  TextInit(&text, room, sizeof room);
-  TextJson(&text, string, strlen(string));
-  fputs(TextTerminate(&text), stdout);
-}
-
 static void replayJsonAllocator(Replay replay, Allocator allocator)
 {
   printf("{\"allocator\": ");
-  replayQuoted(allocator->name);
+  JsonString(stdout, allocator->name);
   if (!allocator->ran) {
     printf(", \"error\": ");
-    replayQuoted(allocator->error);
+    JsonString(stdout, allocator->error);
     printf("}");
     return;
   }
@@ -427,12 +417,12 @@ static void replayJson(Replay replay)
   Index i;
 
   printf("{\"log\": ");
-  replayQuoted(replay->log);
+  JsonString(stdout, replay->log);
   printf(", \"process\": %u, \"program\": ", replay->process == NULL ? 0 : replay->process->header.pid);
-  replayQuoted(replay->process == NULL ? "" : replay->process->header.program);
+  JsonString(stdout, replay->process == NULL ? "" : replay->process->header.program);
   printf(", \"threads\": %llu, \"order\": \"%s\", \"speed\": ", (unsigned long long)header->threads,
          replay->threads == replayMERGED ? "merged" : "recorded");
-  replayQuoted(replay->speedText);
+  JsonString(stdout, replay->speedText);
   printf(",\n \"operations\": %llu, \"allocations\": %llu, \"frees\": %llu, \"resizes\": %llu, \"crossings\": %llu, "
          "\"peak_asked\": %llu, \"peak_objects\": %llu,\n \"exact\": %s, \"not_exact\": [",
          (unsigned long long)header->operations, (unsigned long long)header->allocs,
@@ -441,7 +431,7 @@ static void replayJson(Replay replay)
          (unsigned long long)header->peakObjects, replay->reasons == 0 ? "true" : "false");
   for (i = 0; i < replay->reasons; ++i) {
     fputs(i == 0 ? "" : ", ", stdout);
-    replayQuoted(replay->reason[i]);
+    JsonString(stdout, replay->reason[i]);
   }
   printf("],\n \"allocators\": [");
   for (i = 0; i < replay->allocators; ++i) {
