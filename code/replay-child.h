@@ -1,7 +1,7 @@
 /* replay-child.h -- the fresh process in which one allocator is measured
  *
  * replay starts itself again for each run, with the allocator preloaded where it is a library, so that nothing
- * has happened in the allocator before.  The child finds the program and the place for its result by file descriptors.
+ * has happened in the allocator before.  The child finds the script and the place for its result by file descriptors.
  *
  * Design: design/replayer.md .child      Tests: test/replay.t
  */

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Pools are created where the program says, alone (program.h), so nothing here is locked.  An arena is made with its first pool,
+ * Pools are created where the script says, alone (script.h), so nothing here is locked.  An arena is made with its first pool,
  * and stays to the end.
  */
 #include "replay-pools.h"
@@ -19,7 +19,7 @@ enum { poolsARENA = 64 << 20 }; /* bytes of the arena for pools that had none: a
 
 typedef struct ReplayPoolsStruct {
   Play play;
-  Arena *arenas;   /* by the program's number + 1; [0] for pools that had none */
+  Arena *arenas;   /* by the script's number + 1; [0] for pools that had none */
   char *message;
   Size size;
 } ReplayPoolsStruct, *ReplayPoolsState;
@@ -70,7 +70,7 @@ static Res poolsArena(Arena *arenaReturn, ReplayPoolsState state, uint64_t numbe
 }
 
 /* poolsParams -- the pool's parameters as they were recorded; returns how many */
-static Count poolsParams(PoolParamStruct *params, Play play, const ProgramPoolStruct *recorded)
+static Count poolsParams(PoolParamStruct *params, Play play, const ScriptPoolStruct *recorded)
 {
   Count i, n = recorded->params < PoolParamMAX ? recorded->params : PoolParamMAX;
 
@@ -91,7 +91,7 @@ static void poolsOther(ReplayPoolsState state, const char *class)
 static Bool poolsCreate(void *data, PlayPool playPool, Index number, char *error, Size size)
 {
   ReplayPoolsState state = data;
-  const ProgramPoolStruct *recorded = &PlayPools(state->play)[number];
+  const ScriptPoolStruct *recorded = &PlayPools(state->play)[number];
   Bool ours = strcmp(recorded->class, "MFS") == 0 || strcmp(recorded->class, "MVFF") == 0 ||
               strcmp(recorded->class, "SGF") == 0;
   PoolParamStruct params[PoolParamMAX];

@@ -9,7 +9,7 @@
 
 #include "view/play.h"
 
-/* ReplayPools -- an allocator that recreates the program's arenas and pools
+/* ReplayPools -- an allocator that recreates the script's arenas and pools
  * message  what cannot be as it was recorded, or why it failed (FALSE); it is kept, and may be written later */
 extern Bool ReplayPools(PlayAllocator allocatorReturn, Play play, char *message, Size size);
 

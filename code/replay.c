@@ -1,6 +1,6 @@
 /* replay.c -- replay what a program did to its heap, on other allocators
  *
- * The log is compiled once into a program of operations (view/program.h); each allocator then runs it in a fresh process
+ * The log is compiled once into a script of operations (view/script.h); each allocator then runs it in a fresh process
  * (replay-child.h), as often as asked, and the medians are printed side by side.
  *
  * Design: design/replayer.md      Tests: test/replay.t
@@ -19,7 +19,7 @@
 #include "replay-child.h"
 #include "view/heap.h"
 #include "view/json.h"
-#include "view/program.h"
+#include "view/script.h"
 #include "view/source.h"
 
 enum { replayMERGED, replayRECORDED };
@@ -48,7 +48,7 @@ typedef struct ReplayStruct {
   Count others;            /* processes with operations that are not */
   uint64_t *counts;        /* events on objects, by process */
   Heap heap;
-  Program program;
+  Script script;
   Count allocators;
   allocatorStruct allocator[replayAllocatorsMAX];
   Count reasons;           /* why the replay is not exact */
@@ -208,7 +208,7 @@ static void replayOperation(void *data, HeapOperation operation)
 {
   Replay replay = data;
 
-  ProgramAdd(replay->program, operation);
+  ScriptAdd(replay->script, operation);
 }
 
 static Bool replayEvent(void *data, LogEvent event)
@@ -219,7 +219,7 @@ static Bool replayEvent(void *data, LogEvent event)
   return FALSE;
 }
 
-/* replayMissing -- what keeps the program from being exactly what happened */
+/* replayMissing -- what keeps the replay from being exactly what happened */
 static void replayMissing(Replay replay)
 {
   LogSummaryStruct summary;
@@ -254,7 +254,7 @@ static Bool replayCompile(Replay replay, int *status)
   replay->source.request.choose = replayChoose;
   if (!replayProcess(replay, status))
     return FALSE;
-  res = ProgramCreate(&replay->program, replay->threads == replayMERGED, replay->speed > 0);
+  res = ScriptCreate(&replay->script, replay->threads == replayMERGED, replay->speed > 0);
   if (res == ResOK)
     res = HeapCreate(&replay->heap, replayOperation, replay);
   if (res != ResOK) {
@@ -267,7 +267,7 @@ static Bool replayCompile(Replay replay, int *status)
   res = HeapSettle(replay->heap);
   replayMissing(replay);
   if (res == ResOK)
-    res = ProgramFinish(replay->program);
+    res = ScriptFinish(replay->script);
   if (res == ResIO)
     *status = OptionFail(tool, "temporary file: %s; TMPDIR names another folder for it", strerror(errno));
   else if (res != ResOK)
@@ -294,7 +294,7 @@ static uint64_t replayMedian(uint64_t *numbers, Count n)
 static void replayAllocator(Replay replay, Allocator allocator, PlayResult shared, int sharedFile)
 {
   static uint64_t ns[replayRunsMAX], cpu[replayRunsMAX], peak[replayRunsMAX];
-  PlayParamsStruct params = {.fd = ProgramFile(replay->program), .verify = replay->verify, .speed = replay->speed,
+  PlayParamsStruct params = {.fd = ScriptFile(replay->script), .verify = replay->verify, .speed = replay->speed,
                              .touch = (Size)sysconf(_SC_PHYS_PAGES) * (Size)sysconf(_SC_PAGESIZE) / 16};
   Index i;
 
@@ -349,21 +349,21 @@ static Bool replayFaults(Replay replay, Allocator allocator)
 
 static double replayRatio(Replay replay, Allocator allocator)
 {
-  uint64_t asked = ProgramHeaderOf(replay->program)->peakBytes;
+  uint64_t asked = ScriptHeaderOf(replay->script)->peakBytes;
 
   return asked == 0 ? 0 : (double)allocator->median.peak / (double)asked;
 }
 
 static double replayPerOperation(Replay replay, Allocator allocator)
 {
-  uint64_t operations = ProgramHeaderOf(replay->program)->operations;
+  uint64_t operations = ScriptHeaderOf(replay->script)->operations;
 
   return operations == 0 ? 0 : (double)allocator->median.ns / (double)operations;
 }
 
 static void replayTable(Replay replay)
 {
-  ProgramHeader header = ProgramHeaderOf(replay->program);
+  ScriptHeader header = ScriptHeaderOf(replay->script);
   int width = (int)strlen("allocator");
   Index i;
 
@@ -401,9 +401,9 @@ static void replayJsonAllocator(Replay replay, Allocator allocator)
   }
   printf(", \"runs\": %zu, \"operations\": %llu, \"seconds\": %.9f, \"cpu_seconds\": %.9f, \"ns_per_operation\": %.3f, "
          "\"peak_asked\": %llu, \"peak_resident\": %llu, \"ratio\": %.6f, \"failures\": %llu",
-         replay->repeat, (unsigned long long)ProgramHeaderOf(replay->program)->operations,
+         replay->repeat, (unsigned long long)ScriptHeaderOf(replay->script)->operations,
          (double)allocator->median.ns / 1e9, (double)allocator->median.cpu / 1e9,
-         replayPerOperation(replay, allocator), (unsigned long long)ProgramHeaderOf(replay->program)->peakBytes,
+         replayPerOperation(replay, allocator), (unsigned long long)ScriptHeaderOf(replay->script)->peakBytes,
          (unsigned long long)allocator->median.peak, replayRatio(replay, allocator),
          (unsigned long long)allocator->median.failures);
   if (replay->verify)
@@ -413,7 +413,7 @@ static void replayJsonAllocator(Replay replay, Allocator allocator)
 
 static void replayJson(Replay replay)
 {
-  ProgramHeader header = ProgramHeaderOf(replay->program);
+  ScriptHeader header = ScriptHeaderOf(replay->script);
   Index i;
 
   printf("{\"log\": ");
@@ -497,7 +497,7 @@ static int replayMain(Replay replay, const char *const *paths)
     SourceClose(&replay->source);
     return status;
   }
-  if (ProgramHeaderOf(replay->program)->operations == 0) {
+  if (ScriptHeaderOf(replay->script)->operations == 0) {
     if (replay->reasons == 0)
       replayReason(replay, "the process did nothing to its heap: nothing to replay");
     replayNotExact(replay);
@@ -506,7 +506,7 @@ static int replayMain(Replay replay, const char *const *paths)
     status = replayRun(replay);
   }
   HeapDestroy(replay->heap);
-  ProgramDestroy(replay->program);
+  ScriptDestroy(replay->script);
   SourceClose(&replay->source);
   free(replay->counts);
   return status;

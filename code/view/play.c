@@ -1,4 +1,4 @@
-/* play.c -- run a program on an allocator, and measure
+/* play.c -- run a script on an allocator, and measure
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -31,18 +31,18 @@ enum {
   playSHOWN = 16 << 20           /* bytes of buffers that are touched before the measurement begins */
 };
 
-typedef struct playEpochStruct { /* as ProgramEpochStruct has it in the file */
+typedef struct playEpochStruct { /* as ScriptEpochStruct has it in the file */
   _Atomic uint32_t threads;      /* that are not done with it */
   uint32_t lag;
 } playEpochStruct;
 
-_Static_assert(sizeof(playEpochStruct) == sizeof(ProgramEpochStruct), "read from the file in one piece");
+_Static_assert(sizeof(playEpochStruct) == sizeof(ScriptEpochStruct), "read from the file in one piece");
 
 typedef struct playThreadStruct {
   _Atomic uint64_t done;         /* operations that it has done */
   Play play;
-  const ProgramThreadStruct *list;
-  ProgramOp ops;                 /* ProgramChunkOPS + playAHEAD of them; the last ones are zero */
+  const ScriptThreadStruct *list;
+  ScriptOp ops;                 /* ScriptChunkOPS + playAHEAD of them; the last ones are zero */
   uint64_t epoch;                /* that it is in, + 1 */
   uint64_t old;                  /* size of the object that is being resized */
   uint64_t failures;
@@ -58,15 +58,15 @@ struct PlayStruct {
   PlayParamsStruct params;
   PlayAllocator allocator;
   PlayResult result;
-  ProgramHeaderStruct header;
-  ProgramThreadStruct *threads;
-  ProgramChunkStruct *chunks;
-  ProgramPoolStruct *pools;
-  ProgramParamStruct *poolParams;
-  ProgramArenaStruct *arenas;
+  ScriptHeaderStruct header;
+  ScriptThreadStruct *threads;
+  ScriptChunkStruct *chunks;
+  ScriptPoolStruct *pools;
+  ScriptParamStruct *poolParams;
+  ScriptArenaStruct *arenas;
   playEpochStruct *epochs;
   PlayThread runners;
-  PlayPool pool;                 /* by the program's number */
+  PlayPool pool;                 /* by the script's number */
   void **slots;
   PlayKept kept;                 /* NULL without verify */
   char *buffers;
@@ -112,7 +112,7 @@ static Bool playTable(Play play, void *tableReturn, uint64_t offset, uint64_t co
 
 static Bool playTables(Play play)
 {
-  ProgramHeader header = &play->header;
+  ScriptHeader header = &play->header;
 
   return playTable(play, &play->threads, header->threadTable, header->threads, sizeof *play->threads) &&
          playTable(play, &play->chunks, header->chunkTable, header->chunks, sizeof *play->chunks) &&
@@ -124,12 +124,12 @@ static Bool playTables(Play play)
 
 static Size playBuffer(void)
 {
-  return WordAlignUp((ProgramChunkOPS + playAHEAD) * sizeof(ProgramOpStruct), playPAGE);
+  return WordAlignUp((ScriptChunkOPS + playAHEAD) * sizeof(ScriptOpStruct), playPAGE);
 }
 
 static Bool playRoom(Play play)
 {
-  ProgramHeader header = &play->header;
+  ScriptHeader header = &play->header;
   Size buffers = header->threads * playBuffer();
 
   play->runners = playMap(header->threads * sizeof *play->runners, TRUE);
@@ -154,7 +154,7 @@ Res PlayLoad(Play *playReturn, PlayParams params, char *error, Size size)
   play->params = *params;
   if (fstat(params->fd, &status) != 0 || status.st_size < (off_t)sizeof play->header ||
       !playRead(params->fd, &play->header, sizeof play->header, (uint64_t)status.st_size - sizeof play->header)) {
-    snprintf(error, size, "cannot read the program: %s", strerror(errno));
+    snprintf(error, size, "cannot read the script: %s", strerror(errno));
     return ResIO;
   }
   if (!playTables(play) || !playRoom(play)) {
@@ -166,22 +166,22 @@ Res PlayLoad(Play *playReturn, PlayParams params, char *error, Size size)
   return ResOK;
 }
 
-ProgramHeader PlayHeader(Play play)
+ScriptHeader PlayHeader(Play play)
 {
   return &play->header;
 }
 
-const ProgramPoolStruct *PlayPools(Play play)
+const ScriptPoolStruct *PlayPools(Play play)
 {
   return play->pools;
 }
 
-const ProgramParamStruct *PlayPoolParams(Play play)
+const ScriptParamStruct *PlayPoolParams(Play play)
 {
   return play->poolParams;
 }
 
-const ProgramArenaStruct *PlayArenas(Play play)
+const ScriptArenaStruct *PlayArenas(Play play)
 {
   return play->arenas;
 }
@@ -339,7 +339,7 @@ static void playFault(Play play, unsigned kind, void *addr, uint64_t size, Size 
   }
 }
 
-static void playVerifyNew(Play play, ProgramOp op, void *addr)
+static void playVerifyNew(Play play, ScriptOp op, void *addr)
 {
   PlayKept kept = &play->kept[op->slot];
   Size align = play->pool[op->pool].align, bad;
@@ -347,11 +347,11 @@ static void playVerifyNew(Play play, ProgramOp op, void *addr)
   /* malloc promises the alignment of what fits the size: 8 bytes need no more than 8. */
   while (align > 1 && align > op->size)
     align /= 2;
-  if (op->kind == ProgramALIGNED)
+  if (op->kind == ScriptALIGNED)
     align = (Size)1 << op->align;
   if (((Word)addr & (align - 1)) != 0)
     playFault(play, PlayFaultALIGN, addr, op->size, align);
-  if (op->kind == ProgramZERO && !PlayCheckZero(&bad, addr, op->size))
+  if (op->kind == ScriptZERO && !PlayCheckZero(&bad, addr, op->size))
     playFault(play, PlayFaultZERO, addr, op->size, bad);
   kept->seed += (uint64_t)op->slot * 0x2545f4914f6cdd1dull + 1;
   kept->size = op->size;
@@ -369,7 +369,7 @@ static void playVerifyOld(Play play, uint32_t slot, Bool dies)
   kept->live = kept->live && !dies;
 }
 
-static void playVerifyResized(Play play, ProgramOp op, void *addr)
+static void playVerifyResized(Play play, ScriptOp op, void *addr)
 {
   PlayKept kept = &play->kept[op->slot];
   Size common = kept->size < op->size ? kept->size : op->size, bad;
@@ -380,14 +380,14 @@ static void playVerifyResized(Play play, ProgramOp op, void *addr)
   kept->size = op->size;
 }
 
-static inline void playNew(Play play, PlayThread runner, ProgramOp op, Bool verify)
+static inline void playNew(Play play, PlayThread runner, ScriptOp op, Bool verify)
 {
   PlayAllocator allocator = play->allocator;
   void *pool = play->pool[op->pool].pool, *addr;
 
-  if (LIKELY(op->kind == ProgramALLOC))
+  if (LIKELY(op->kind == ScriptALLOC))
     addr = allocator->alloc(pool, op->size);
-  else if (op->kind == ProgramZERO)
+  else if (op->kind == ScriptZERO)
     addr = allocator->zero(pool, op->size);
   else
     addr = allocator->aligned(pool, op->size, (Size)1 << op->align);
@@ -400,13 +400,13 @@ static inline void playNew(Play play, PlayThread runner, ProgramOp op, Bool veri
     playTouch(play, addr, 0, op->size);
 }
 
-static inline void playResize(Play play, PlayThread runner, ProgramOp op, Bool verify)
+static inline void playResize(Play play, PlayThread runner, ScriptOp op, Bool verify)
 {
   PlayAllocator allocator = play->allocator;
   void *pool = play->pool[op->pool].pool, *old = play->slots[op->slot], *addr;
 
   if (old == NULL) { /* its allocation failed */
-    playNew(play, runner, &(ProgramOpStruct){.slot = op->slot, .kind = ProgramALLOC, .pool = op->pool, .size = op->size},
+    playNew(play, runner, &(ScriptOpStruct){.slot = op->slot, .kind = ScriptALLOC, .pool = op->pool, .size = op->size},
             verify);
     return;
   }
@@ -424,7 +424,7 @@ static inline void playResize(Play play, PlayThread runner, ProgramOp op, Bool v
     playTouch(play, addr, runner->old, op->size);
 }
 
-static inline void playFree(Play play, ProgramOp op, Bool verify)
+static inline void playFree(Play play, ScriptOp op, Bool verify)
 {
   void *addr = play->slots[op->slot];
 
@@ -432,7 +432,7 @@ static inline void playFree(Play play, ProgramOp op, Bool verify)
     return;
   if (verify)
     playVerifyOld(play, op->slot, TRUE);
-  if (LIKELY(op->kind == ProgramFREE) || !play->allocator->drops)
+  if (LIKELY(op->kind == ScriptFREE) || !play->allocator->drops)
     play->allocator->free(play->pool[op->pool].pool, addr, op->size);
 }
 
@@ -445,26 +445,26 @@ static void playPoolCreate(Play play, Index number)
 }
 
 /* playRare -- an operation that is none on an object */
-static void playRare(Play play, PlayThread runner, ProgramOp op)
+static void playRare(Play play, PlayThread runner, ScriptOp op)
 {
   switch (op->kind) {
-  case ProgramOLD:
+  case ScriptOLD:
     runner->old = op->size;
     break;
-  case ProgramPOOLCREATE:
+  case ScriptPOOLCREATE:
     playPoolCreate(play, op->pool);
     break;
-  case ProgramPOOLDESTROY:
+  case ScriptPOOLDESTROY:
     play->allocator->poolDestroy(play->allocator->data, &play->pool[op->pool]);
     break;
-  case ProgramENTER:
+  case ScriptENTER:
     playEnter(play, runner, op->size);
     break;
-  case ProgramWAIT:
+  case ScriptWAIT:
     playAwait(play, &play->runners[op->slot].done, op->size);
     break;
   default:
-    AVER(op->kind == ProgramTIME);
+    AVER(op->kind == ScriptTIME);
     playSleep(play, op->size);
     break;
   }
@@ -475,15 +475,15 @@ static void playRare(Play play, PlayThread runner, ProgramOp op)
 static inline void playChunk(Play play, PlayThread runner, Count count, Bool verify)
 {
   uint64_t done = runner->done;
-  ProgramOp op = runner->ops, limit = op + count;
+  ScriptOp op = runner->ops, limit = op + count;
 
   for (; op < limit && !play->failed; ++op) {
     __builtin_prefetch(&play->slots[op[playAHEAD].slot], 1);
-    if (op->kind <= ProgramALIGNED)
+    if (op->kind <= ScriptALIGNED)
       playNew(play, runner, op, verify);
-    else if (op->kind <= ProgramDROP)
+    else if (op->kind <= ScriptDROP)
       playFree(play, op, verify);
-    else if (op->kind == ProgramRESIZE)
+    else if (op->kind == ScriptRESIZE)
       playResize(play, runner, op, verify);
     else
       playRare(play, runner, op);
@@ -498,10 +498,10 @@ static void *playList(void *closure)
   Index i;
 
   for (i = 0; i < runner->list->chunks && !play->failed; ++i) {
-    const ProgramChunkStruct *chunk = &play->chunks[runner->list->chunk + i];
-    if (chunk->count > ProgramChunkOPS ||
-        !playRead(play->params.fd, runner->ops, chunk->count * sizeof(ProgramOpStruct), chunk->offset)) {
-      playFail(play, "cannot read the program: %s", strerror(errno));
+    const ScriptChunkStruct *chunk = &play->chunks[runner->list->chunk + i];
+    if (chunk->count > ScriptChunkOPS ||
+        !playRead(play->params.fd, runner->ops, chunk->count * sizeof(ScriptOpStruct), chunk->offset)) {
+      playFail(play, "cannot read the script: %s", strerror(errno));
       break;
     }
     if (play->params.verify)
@@ -559,7 +559,7 @@ void PlayRun(PlayResult result, Play play, PlayAllocator allocator)
   for (i = 0; i < play->header.threads; ++i) {
     play->runners[i].play = play;
     play->runners[i].list = &play->threads[i];
-    play->runners[i].ops = (ProgramOp)(void *)(play->buffers + i * playBuffer());
+    play->runners[i].ops = (ScriptOp)(void *)(play->buffers + i * playBuffer());
   }
   playForget();
   result->base = playStatus("VmRSS:");

@@ -1,7 +1,7 @@
-/* play.h -- run a program (program.h) on an allocator, and measure
+/* play.h -- run a script (script.h) on an allocator, and measure
  *
  * The runner itself never allocates from the allocator under test: what it needs is mapped beforehand.  Each list of operations
- * has a thread; they wait for each other as the program says, first spinning, then giving up the processor, then asleep.
+ * has a thread; they wait for each other as the script says, first spinning, then giving up the processor, then asleep.
  *
  * Each new object is written to: its first byte, and one byte of each page of it, so that resident memory means something.
  * Objects larger than `touch` bytes get only the first.  With `verify` objects are filled and checked instead (playcheck.h).
@@ -14,7 +14,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 #include "base/types.h"
-#include "view/program.h"
+#include "view/script.h"
 
 typedef struct PlayPoolStruct {
   void *pool;  /* whatever the allocator's functions want */
@@ -56,21 +56,21 @@ typedef struct PlayResultStruct {
 } PlayResultStruct, *PlayResult;
 
 typedef struct PlayParamsStruct {
-  int fd;           /* the program */
+  int fd;           /* the script */
   Bool verify;
   double speed;     /* of recorded time; 0 for as fast as possible */
   Size touch;       /* objects larger than this get only their first page written */
 } PlayParamsStruct, *PlayParams;
 
-/* PlayLoad -- map the program's tables, ready to be run
+/* PlayLoad -- map the script's tables, ready to be run
  * The allocator that is to run it may want to read them: PlayPoolAt etc.  Ends with a message in `error` if not ResOK. */
 typedef struct PlayStruct *Play;
 extern Res PlayLoad(Play *playReturn, PlayParams params, char *error, Size size);
 
-extern ProgramHeader PlayHeader(Play play);
-extern const ProgramPoolStruct *PlayPools(Play play);
-extern const ProgramParamStruct *PlayPoolParams(Play play);
-extern const ProgramArenaStruct *PlayArenas(Play play);
+extern ScriptHeader PlayHeader(Play play);
+extern const ScriptPoolStruct *PlayPools(Play play);
+extern const ScriptParamStruct *PlayPoolParams(Play play);
+extern const ScriptArenaStruct *PlayArenas(Play play);
 
 /* PlayRun -- run it once; what came of it goes to *result, which may be shared with another process */
 extern void PlayRun(PlayResult result, Play play, PlayAllocator allocator);
