@@ -20,20 +20,22 @@
 
 #include "base/option.h"
 #include "base/text.h"
+#include "log/headertext.h"
 #include "log/log.h"
 #include "log/names.h"
+#include "log/rewrite.h"
 #include "log/when.h"
 #include "view/line.h"
 #include "view/output.h"
 
-enum { cnvTEXT, cnvCSV, cnvJSON };
+enum { cnvTEXT, cnvCSV, cnvJSON, cnvPAW };
 
 typedef struct CnvStruct {
   const OptionToolStruct *tool;
   const char *output, *kinds, *events, *from, *to;
   unsigned format;
   Count count;
-  Bool check, header, verbose, describe, force;
+  Bool check, header, verbose, describe, raw, packed, force;
   Log log;
   LogNames names;     /* the types chosen, or NULL */
   uint64_t delivered;
@@ -147,6 +149,55 @@ static int cnvCheck(Cnv cnv, LogRequest request)
   return cnvStatus(cnv, LogRead(cnv->log, request));
 }
 
+/* cnvLog -- write a log again */
+static int cnvLog(Cnv cnv, LogRequest request)
+{
+  LogRewrite rewrite;
+  Res res, written;
+
+  if (isatty(cnv->out.fd))
+    return OptionFail(cnv->tool, "a log is not for a terminal; -o names a file for it");
+  if (LogRewriteCreate(&rewrite, cnv->log, cnv->out.fd, !cnv->raw) != ResOK)
+    return OptionFail(cnv->tool, "no memory");
+  request->event = LogRewriteEvent;
+  request->data = rewrite;
+  res = LogRead(cnv->log, request);
+  written = LogRewriteEnd(rewrite);
+  if (written != ResOK)
+    cnv->out.failed = errno;
+  LogRewriteDestroy(rewrite);
+  return cnvStatus(cnv, res);
+}
+
+/* cnvHeaders -- print what the header blocks say, each process's once */
+static int cnvHeaders(Cnv cnv)
+{
+  enum { room = 4 << 20 };
+  LogSummaryStruct summary;
+  char *bytes = malloc(room);
+  TextStruct text;
+  Index i;
+
+  if (bytes == NULL)
+    return OptionFail(cnv->tool, "no memory");
+  LogSummarize(&summary, cnv->log);
+  for (i = 0; i < summary.processes && cnv->out.failed == 0; ++i) {
+    LogProcess process = LogProcessAt(cnv->log, i);
+    char version[64];
+    const char *lines;
+    Size length;
+    TextInit(&text, bytes, room);
+    (void)LogHeaderText(&text, &process->header, process->registry);
+    lines = LogHeaderLines(&text, &length);
+    (void)snprintf(version, sizeof version, "%sversion: %u.%u.%u\n", i > 0 ? "\n" : "", process->header.major,
+                   process->header.median, process->header.minor);
+    OutputBytes(&cnv->out, version, strlen(version));
+    OutputBytes(&cnv->out, lines, length);
+  }
+  free(bytes);
+  return cnvStatus(cnv, ResOK);
+}
+
 /* cnvOpenOutput -- the file that --output names; FALSE: reported */
 static Bool cnvOpenOutput(Cnv cnv, int *status)
 {
@@ -179,6 +230,10 @@ static int cnvRun(Cnv cnv, const char *const *paths, Count n)
     ;
   else if (cnv->check)
     status = cnvCheck(cnv, &request);
+  else if (cnv->header)
+    status = cnvHeaders(cnv);
+  else if (cnv->format == cnvPAW)
+    status = cnvLog(cnv, &request);
   else
     status = cnvLines(cnv, &request);
   LogNamesFree(cnv->names);
@@ -190,7 +245,7 @@ int main(int argc, char **argv)
 {
   static CnvStruct cnv = {.count = SIZE_MAX};
   const OptionStruct options[] = {
-    OptionChoice('f', "format", &cnv.format, "text|csv|json", "what to write; text if not given"),
+    OptionChoice('f', "format", &cnv.format, "text|csv|json|paw", "what to write; text if not given; paw is a log again"),
     OptionString('o', "output", &cnv.output, "PATH", "write there; standard output if not given"),
     OptionString('k', "kinds", &cnv.kinds, "LIST", "only these kinds: names, all, none, or +Name and -Name against all"),
     OptionString('E', "events", &cnv.events, "LIST", "only events of these types"),
@@ -201,6 +256,8 @@ int main(int argc, char **argv)
     OptionFlag(0, "header", &cnv.header, "print the header blocks as text"),
     OptionFlag('v', "verbose", &cnv.verbose, "text: kind and code, too"),
     OptionFlag(0, "describe", &cnv.describe, "text: each event in words, as its registry has them"),
+    OptionFlag(0, "raw", &cnv.raw, "paw: blocks as they are in memory"),
+    OptionFlag(0, "packed", &cnv.packed, "paw: blocks packed, as is done anyway"),
     OptionFlag(0, "force", &cnv.force, "overwrite the output"),
   };
   const OptionToolStruct tool = {

@@ -111,6 +111,8 @@ static Bool clockBetween(Clock clock, const SyncStruct *a, const SyncStruct *b)
       (fitted > expected * clockFrequencyMAX_FACTOR || fitted * clockFrequencyMAX_FACTOR < expected))
     return FALSE;
   clockRate(clock, ns, ticks);
+  clock->fitTo = *b;
+  clock->fitTo.real = b->mono + (clock->early.real - clock->early.mono);
   return TRUE;
 }
 

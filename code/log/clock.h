@@ -32,6 +32,7 @@ typedef struct ClockStruct {
   uint64_t base;            /* fine at `min` */
   uint64_t multiplier;      /* fine a tick, as multiplier / 2^(64 - shift) */
   unsigned shift;
+  SyncStruct fitTo;         /* with `early`, the line's other end; ticks 0 if only a frequency was known */
   uint64_t limit;           /* ticks since `min` that can be told apart; what is beyond is this */
 } ClockStruct, *Clock;
 
@@ -83,6 +84,15 @@ static inline uint64_t ClockFine(const ClockStruct *clock, uint64_t ticks)
   if (UNLIKELY(since > clock->limit))
     since = clock->limit;
   return clock->base + clockHigh(since << clock->shift, clock->multiplier);
+}
+
+/* ClockTicks -- fine time as ticks, about */
+static inline uint64_t ClockTicks(const ClockStruct *clock, uint64_t fine)
+{
+  double since = fine > clock->base ? (double)(fine - clock->base) : 0;
+
+  return clock->min + (uint64_t)(since * 18446744073709551616.0 / (double)clock->multiplier /
+                                 (double)((uint64_t)1 << clock->shift));
 }
 
 #endif /* LOG_CLOCK_H */

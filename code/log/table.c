@@ -153,22 +153,24 @@ static Res tableStreamMake(Stream *streamReturn, Table table, BlockHeader header
   stream->id = header->stream;
   stream->thread = header->thread;
   stream->pid = header->pid;
+  stream->kind = header->kind;
   *tableStreamSlot(table, header->process, header->stream) = (uint32_t)table->streams + 1;
   table->stream[table->streams++] = stream;
   *streamReturn = stream;
   return ResOK;
 }
 
+Stream TableStreamFind(Table table, uint64_t identity, uint32_t id)
+{
+  uint32_t number = table->streamSlots != 0 ? *tableStreamSlot(table, identity, id) : 0;
+
+  return number != 0 ? table->stream[number - 1] : NULL;
+}
+
 Res TableStream(Stream *streamReturn, Table table, BlockHeader header)
 {
-  if (table->streamSlots != 0) {
-    uint32_t number = *tableStreamSlot(table, header->process, header->stream);
-    if (number != 0) {
-      *streamReturn = table->stream[number - 1];
-      return ResOK;
-    }
-  }
-  return tableStreamMake(streamReturn, table, header);
+  *streamReturn = TableStreamFind(table, header->process, header->stream);
+  return *streamReturn != NULL ? ResOK : tableStreamMake(streamReturn, table, header);
 }
 
 /* tableHeaderCopy -- a header, but not the room its arguments do not use: pages never written cost nothing */

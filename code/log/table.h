@@ -50,6 +50,7 @@ typedef struct StreamStruct {
   uint32_t id;         /* in its process */
   uint32_t thread;
   uint32_t pid;        /* as its blocks say */
+  uint8_t kind;
   uint64_t discarded;  /* as its latest block says */
   StreamTallyStruct tally;
   Bool read;           /* the next three hold for the pass that runs */
@@ -75,6 +76,9 @@ extern void TableFree(Table table);
 /* TableProcess, TableStream -- find, or make; ResMEMORY.  Both cost a hash and a look. */
 extern Res TableProcess(Process *processReturn, Table table, uint64_t identity);
 extern Res TableStream(Stream *streamReturn, Table table, BlockHeader header);
+
+/* TableStreamFind -- a stream that is known, or NULL */
+extern Stream TableStreamFind(Table table, uint64_t identity, uint32_t id);
 
 /* TableHeader -- take what a sound header block says
  * body, length  its lines of the registry, as HeaderRead gives them

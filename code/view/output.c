@@ -5,6 +5,7 @@
 #include "view/output.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 void OutputInit(Output output, int fd)
@@ -27,4 +28,16 @@ Bool OutputFlush(Output output)
   }
   output->next = output->base;
   return output->failed == 0;
+}
+
+void OutputBytes(Output output, const char *bytes, Size size)
+{
+  while (size > 0) {
+    char *room = OutputRoom(output);
+    Size here = size < OutputRoomMAX ? size : OutputRoomMAX;
+    memcpy(room, bytes, here);
+    output->next = room + here;
+    bytes += here;
+    size -= here;
+  }
 }

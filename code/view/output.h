@@ -28,6 +28,9 @@ extern void OutputInit(Output output, int fd);
 /* OutputFlush -- write what is there; FALSE once a write has failed */
 extern Bool OutputFlush(Output output);
 
+/* OutputBytes -- write `size` bytes, however many */
+extern void OutputBytes(Output output, const char *bytes, Size size);
+
 /* OutputRoom -- where at least OutputRoomMAX bytes may be written; the caller then sets output->next behind them */
 static inline char *OutputRoom(Output output)
 {

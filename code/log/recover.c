@@ -1,0 +1,144 @@
+/* recover.c -- what dead processes left in memory, put into their log
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "log/recover.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/crc.h"
+#include "format/block.h"
+#include "format/region.h"
+
+static Res recoverWrite(int fd, const char *bytes, Size size)
+{
+  while (size > 0) {
+    ssize_t n = write(fd, bytes, size);
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n <= 0)
+      return ResIO;
+    bytes += n;
+    size -= (Size)n;
+  }
+  return ResOK;
+}
+
+/* recoverBlock -- one open block, sealed as it stands, unless there is nothing in it */
+static Res recoverBlock(int log, char *block, Size size, Count *blocks)
+{
+  BlockHeaderStruct header;
+  BlockTallyStruct tally;
+  Bool swapped;
+  Res res;
+
+  if (BlockHeaderUnsealedRead(&header, &swapped, block) != ResOK || swapped || header.whole != size)
+    return ResOK;
+  BlockWalk(&tally, block + BlockHeaderSIZE, size - BlockHeaderSIZE, header.first, TRUE);
+  if (tally.used == 0)
+    return ResOK;
+  header.flags = (uint8_t)((header.flags & BlockFlagUNSENT) | BlockFlagRECOVERED);
+  header.used = header.rest = (uint32_t)tally.used;
+  header.count = (uint32_t)tally.count;
+  header.size = BlockHeaderSIZE + header.rest;
+  header.last = tally.last;
+  header.mono = 0;
+  header.restCrc = Crc32c(0, block + BlockHeaderSIZE, tally.used);
+  BlockHeaderSeal(&header);
+  memcpy(block, &header, sizeof header);
+  res = recoverWrite(log, block, header.size);
+  if (res == ResOK)
+    ++*blocks;
+  return res;
+}
+
+/* recoverMapped -- the blocks of a region in memory; ResPARAM: it is not `log`'s */
+static Res recoverMapped(char *base, Size size, const char *log, int fd, Count *blocks)
+{
+  RegionHeader header = (RegionHeader)(void *)base;
+  Size offset, its;
+  Res res = ResOK;
+  Index i;
+
+  if (!RegionHeaderSound(header, size) || strcmp(header->log, log) != 0)
+    return ResPARAM;
+  for (i = 0; res == ResOK && i < header->slots; ++i)
+    if (RegionBlockAt(&offset, &its, header, i))
+      res = recoverBlock(fd, base + offset, its, blocks);
+  return res;
+}
+
+/* recoverRegion -- one region, if it is `log`'s */
+static Res recoverRegion(const char *path, const char *log, int logFd, Count *blocks, Count *running)
+{
+  int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  Res res = ResPARAM;
+  struct stat status;
+  char *base;
+
+  if (fd < 0)
+    return ResOK;
+  if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
+      status.st_size >= RegionFIRST) {
+    base = mmap(NULL, (Size)status.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
+    if (base != MAP_FAILED) {
+      Bool dead = flock(fd, LOCK_EX | LOCK_NB) == 0;
+      if (dead)
+        res = recoverMapped(base, (Size)status.st_size, log, logFd, blocks);
+      else if (RegionHeaderSound((RegionHeader)(void *)base, (Size)status.st_size) &&
+               strcmp(((RegionHeader)(void *)base)->log, log) == 0)
+        ++*running;
+      if (dead && res == ResOK)
+        (void)unlink(path);
+      (void)munmap(base, (Size)status.st_size);
+    }
+  }
+  (void)close(fd);
+  return res == ResPARAM ? ResOK : res;
+}
+
+/* recoverFolder -- all regions in a folder whose names begin so */
+static Res recoverFolder(const char *folder, const char *prefix, const char *log, int fd, Count *blocks, Count *running)
+{
+  DIR *dir = opendir(folder);
+  struct dirent *entry;
+  Res res = ResOK;
+  char path[RegionPathMAX + 300];
+
+  while (dir != NULL && res == ResOK && (entry = readdir(dir)) != NULL)
+    if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0 &&
+        (Size)snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < sizeof path)
+      res = recoverRegion(path, log, fd, blocks, running);
+  if (dir != NULL)
+    (void)closedir(dir);
+  return res;
+}
+
+Res LogRecover(const char *log, Count *blocksReturn, Count *runningReturn)
+{
+  int fd = open(log, O_WRONLY | O_APPEND | O_CLOEXEC);
+  const char *slash = strrchr(log, '/');
+  char folder[RegionPathMAX], prefix[RegionPathMAX];
+  Res res;
+
+  *blocksReturn = *runningReturn = 0;
+  if (fd < 0)
+    return errno == ENOENT ? ResOK : ResIO;
+  res = recoverFolder("/dev/shm", "pawprint-", log, fd, blocksReturn, runningReturn);
+  if (res == ResOK && slash != NULL && strlen(log) < sizeof folder) {
+    (void)snprintf(folder, sizeof folder, "%.*s", (int)(slash - log + (slash == log)), log);
+    (void)snprintf(prefix, sizeof prefix, "%s.region-", slash + 1);
+    res = recoverFolder(folder, prefix, log, fd, blocksReturn, runningReturn);
+  }
+  (void)close(fd);
+  return res;
+}
