@@ -32,14 +32,14 @@ enum {
 };
 
 typedef struct playEpochStruct { /* as ScriptEpochStruct has it in the file */
-  _Atomic uint32_t threads;      /* that are not done with it */
+  uint32_t threads; /* that are not done with it; atomic */
   uint32_t lag;
 } playEpochStruct;
 
 _Static_assert(sizeof(playEpochStruct) == sizeof(ScriptEpochStruct), "read from the file in one piece");
 
 typedef struct playThreadStruct {
-  _Atomic uint64_t done;         /* operations that it has done */
+  uint64_t done;                 /* operations that it has done; atomic */
   Play play;
   const ScriptThreadStruct *list;
   ScriptOp ops;                 /* ScriptChunkOPS + playAHEAD of them; the last ones are zero */
@@ -71,9 +71,9 @@ struct PlayStruct {
   PlayKept kept;                 /* NULL without verify */
   char *buffers;
   uint64_t begin;                /* ns */
-  _Atomic uint64_t completed;    /* epochs that all are done with, and all before them */
-  _Atomic uint64_t faults;
-  _Atomic uint32_t failed;       /* a thread cannot go on: result->message says why */
+  uint64_t completed;    /* epochs that all are done with, and all before them; atomic */
+  uint64_t faults;               /* atomic */
+  uint32_t failed;       /* atomic: a thread cannot go on, and result->message says why */
 };
 
 /* playMap -- zeroed memory that is there (touched) and is nobody's allocator's; NULL without memory */
@@ -240,11 +240,16 @@ static void playPause(unsigned *looks)
   }
 }
 
-static void playAwait(Play play, _Atomic uint64_t *counter, uint64_t wanted)
+static inline Bool playFailed(Play play)
+{
+  return __atomic_load_n(&play->failed, __ATOMIC_RELAXED) != 0;
+}
+
+static void playAwait(Play play, uint64_t *counter, uint64_t wanted)
 {
   unsigned looks = 0;
 
-  while (__atomic_load_n(counter, __ATOMIC_ACQUIRE) < wanted && !play->failed)
+  while (__atomic_load_n(counter, __ATOMIC_ACQUIRE) < wanted && !playFailed(play))
     playPause(&looks);
 }
 
@@ -256,9 +261,9 @@ static void playLeave(Play play, PlayThread runner)
 
   if (runner->epoch == 0)
     return;
-  --play->epochs[runner->epoch - 1].threads;
-  at = play->completed;
-  while (at < play->header.epochs && play->epochs[at].threads == 0) {
+  __atomic_fetch_sub(&play->epochs[runner->epoch - 1].threads, 1, __ATOMIC_SEQ_CST);
+  at = __atomic_load_n(&play->completed, __ATOMIC_SEQ_CST);
+  while (at < play->header.epochs && __atomic_load_n(&play->epochs[at].threads, __ATOMIC_SEQ_CST) == 0) {
     if (__atomic_compare_exchange_n(&play->completed, &at, at + 1, FALSE, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
       ++at;
   }
@@ -328,7 +333,7 @@ static inline void playTouch(Play play, void *addr, Size from, Size size)
 
 static void playFault(Play play, unsigned kind, void *addr, uint64_t size, Size offset)
 {
-  uint64_t i = play->faults++;
+  uint64_t i = __atomic_fetch_add(&play->faults, 1, __ATOMIC_RELAXED);
 
   if (i < PlayFaultsMAX) {
     PlayFault fault = &play->result->fault[i];
@@ -477,7 +482,7 @@ static inline void playChunk(Play play, PlayThread runner, Count count, Bool ver
   uint64_t done = runner->done;
   ScriptOp op = runner->ops, limit = op + count;
 
-  for (; op < limit && !play->failed; ++op) {
+  for (; op < limit && !playFailed(play); ++op) {
     __builtin_prefetch(&play->slots[op[playAHEAD].slot], 1);
     if (op->kind <= ScriptALIGNED)
       playNew(play, runner, op, verify);
@@ -497,7 +502,7 @@ static void *playList(void *closure)
   Play play = runner->play;
   Index i;
 
-  for (i = 0; i < runner->list->chunks && !play->failed; ++i) {
+  for (i = 0; i < runner->list->chunks && !playFailed(play); ++i) {
     const ScriptChunkStruct *chunk = &play->chunks[runner->list->chunk + i];
     if (chunk->count > ScriptChunkOPS ||
         !playRead(play->params.fd, runner->ops, chunk->count * sizeof(ScriptOpStruct), chunk->offset)) {
@@ -521,7 +526,7 @@ static void playThreads(Play play)
 
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, playSTACK);
-  for (i = 0; i < play->header.threads && !play->failed; ++i) {
+  for (i = 0; i < play->header.threads && !playFailed(play); ++i) {
     PlayThread runner = &play->runners[i];
     int error;
     if (runner->list->count == 0)
@@ -572,10 +577,10 @@ void PlayRun(PlayResult result, Play play, PlayAllocator allocator)
   result->ns = playClock(CLOCK_MONOTONIC) - play->begin;
   result->cpu = playClock(CLOCK_PROCESS_CPUTIME_ID) - result->cpu;
   result->peak = playStatus("VmHWM:");
-  if (play->params.verify && !play->failed)
+  if (play->params.verify && !playFailed(play))
     playLive(play);
   for (i = 0; i < play->header.threads; ++i)
     result->failures += play->runners[i].failures;
   result->faults = play->faults;
-  result->done = !play->failed;
+  result->done = !playFailed(play);
 }
