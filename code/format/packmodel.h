@@ -176,6 +176,17 @@ static inline Bool packCodes(EventType type)
 
 #define packIsValue(letter) ((letter) == 'W' || (letter) == 'U')
 
+/* packValued -- whether events of a type have a value */
+static inline Bool packValued(EventType type)
+{
+  unsigned i;
+
+  for (i = 0; i < type->params; ++i)
+    if (packIsValue(type->letter[i]))
+      return TRUE;
+  return FALSE;
+}
+
 /* Packed bytes are little-endian everywhere. */
 static inline uint64_t packLittle(uint64_t w)
 {

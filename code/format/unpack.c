@@ -296,12 +296,10 @@ static Bool unpackHead(Unpack unpack, Registry registry, Unpacking u)
   head->code = type->code;
   head->length = type->length;
   head->size = (uint16_t)EventSizeOfLength(type->length);
-  for (i = 0; i < type->params; ++i) {
+  head->valued = packMask(packValued(type));
+  for (i = 0; i < type->params; ++i)
     if (type->letter[i] == 'P')
       head->p[pointers++] = unpackBits64(u);
-    if (packIsValue(type->letter[i]))
-      head->valued = UINT64_MAX;
-  }
   head->fast = (uint8_t)(unpackHeadFast(head, type) && !u->swapped);
   head->base = (uint16_t)(head->valued ? 0 : packSlotsMAX + number);
   unpack->model.base[packSlotsMAX + number] = unpack->model.last;
