@@ -104,28 +104,29 @@ packINLINE unsigned packLeadingZeros(uint64_t w)
 /* What to say of an address, by leading zeros of the number to be said and by whether it passed before (then that is, how many passed
  * since; else the distance to the base): the way, and its width << 8. */
 static const uint16_t packWay[2 * 64] = {
-  [0 ... 31] = packWHOLE | 64 << 8, [32 ... 41] = packNEAR32 | 32 << 8, [42 ... 45] = packNEAR22 | 22 << 8,
-  [46 ... 49] = packNEAR18 | 18 << 8, [50 ... 54] = packNEAR14 | 14 << 8, [55 ... 58] = packNEAR9 | 9 << 8,
+  [0 ... 31] = packNEAR64 | 64 << 8, [32 ... 41] = packNEAR32 | 32 << 8, [42 ... 44] = packNEAR22 | 22 << 8,
+  [45 ... 51] = packNEAR19 | 19 << 8, [52 ... 55] = packNEAR12 | 12 << 8, [56 ... 58] = packNEAR8 | 8 << 8,
   [59 ... 63] = packNEAR5 | 5 << 8,
-  [64 + 50 ... 64 + 57] = packBACK14 | 14 << 8, [64 + 58 ... 64 + 60] = packBACK6 | 6 << 8,
-  [64 + 61 ... 64 + 62] = packBACK3 | 3 << 8, [64 + 63] = packSAME
+  [64 + 50 ... 64 + 55] = packBACK14 | 14 << 8, [64 + 56 ... 64 + 59] = packBACK8 | 8 << 8,
+  [64 + 60 ... 64 + 61] = packBACK4 | 4 << 8, [64 + 62] = packBACK2 | 2 << 8, [64 + 63] = packSAME
 };
 
-/* packAddr -- how to say an address: as packWay has it, and the number in *payload */
-packINLINE unsigned packAddr(PackModel model, unsigned now, uint64_t addr, uint64_t slot, uint64_t base, uint64_t valued,
-                             uint64_t *payload)
+/* packAddr -- how to say an address, `now` being its number: as packWay has it, and the number in *payload */
+packINLINE unsigned packAddr(PackModel model, unsigned now, uint64_t addr, uint64_t base, uint64_t *payload)
 {
-  uint64_t place = packPlace(addr), first, number;
+  uint64_t place = packPlace(addr);
   uint64_t known = packMask(model->seen[place] == addr);
   uint64_t ago = now - model->when[place];
   int64_t distance = (int64_t)(addr - model->base[base]);
   uint64_t near = (uint64_t)distance << 1 ^ (uint64_t)(distance >> 63);
+  uint64_t number = packChoose(known, ago, near);
 
+  model->seen[place] = addr;
+  model->when[place] = (uint16_t)now;
   model->base[base] = addr;
-  first = packPass(model, addr, place, now, slot, valued, known);
-  number = packChoose(known, ago, near);
-  *payload = (number + known) & ~first; /* all ones added are one taken away */
-  return packWay[packLeadingZeros(number) + (known & 64)] & (unsigned)~first;
+  model->last = addr;
+  *payload = number + known; /* all ones added are one taken away */
+  return packWay[packLeadingZeros(number) + (known & 64)];
 }
 
 packINLINE uint64_t packLoad8(const uint8_t *place)
@@ -143,7 +144,6 @@ packINLINE void packNewValue(PackModel model, Packing g, uint64_t slot, uint64_t
 
   model->value[slot] = value;
   model->base[slot] = model->last;
-  model->freed[slot] = 0;
   *g->control++ = packControlVALUE;
   if (class < 3) {
     packBits(g, class | value << packClassWIDTH, packClassWIDTH + (8u << class));
@@ -162,7 +162,7 @@ packINLINE const uint8_t *packRun(Pack pack, Packing packing, const uint8_t *eve
   while (event < limit) {
     EventHeaderStruct header;
     PackKind kind;
-    uint64_t value, payload, addr, slot;
+    uint64_t value, payload, slot;
     unsigned way, time, width;
     uint32_t elapsed;
 
@@ -175,16 +175,14 @@ packINLINE const uint8_t *packRun(Pack pack, Packing packing, const uint8_t *eve
       break;
     g.time = header.time;
     value = packLoad8(event + kind->value);
-    slot = (packSlotOfByte(packSlotByte(value)) & kind->valued);
+    slot = packSlot(value) & kind->valued;
     if (UNLIKELY(((model->value[slot] ^ value) & kind->valued) != 0))
       packNewValue(model, &g, slot, value);
-    addr = packUnits(packLoad8(event + kind->addr));
-    model->last = addr;
-    way = packAddr(model, g.now++, addr, slot, kind->base + slot, kind->valued, &payload);
+    way = packAddr(model, g.now++, packUnits(packLoad8(event + kind->addr)), kind->base + slot, &payload);
     time = pack->time[packLeadingZeros(elapsed)];
     width = time >> 8;
     g.control[0] = (uint8_t)(kind->first + time + way);
-    g.control[1] = (uint8_t)(slot - 1);
+    g.control[1] = (uint8_t)slot;
     g.control += kind->controls;
     width += way >> 8;
     if (UNLIKELY(width > packBitsMAX)) {
@@ -194,9 +192,7 @@ packINLINE const uint8_t *packRun(Pack pack, Packing packing, const uint8_t *eve
       packBits(&g, elapsed | payload << (time >> 8), width);
     }
     if (kind->addr2 != 0) {
-      addr = packUnits(packLoad8(event + kind->addr2));
-      model->last = addr;
-      way = packAddr(model, g.now++, addr, slot, kind->base + slot, kind->valued, &payload);
+      way = packAddr(model, g.now++, packUnits(packLoad8(event + kind->addr2)), kind->base + slot, &payload);
       *g.control++ = (uint8_t)way;
       if (UNLIKELY(way >> 8 > packBitsMAX))
         packBits64(&g, payload);
@@ -306,7 +302,7 @@ static PackKind packKind(Pack pack, EventType type)
 static void packKindHead(PackKind kind, unsigned number, uint64_t p)
 {
   kind->head = (uint8_t)number;
-  kind->base = (uint16_t)(kind->valued ? 0 : packSlotsMAX + number);
+  kind->base = (uint16_t)(kind->valued ? 0 : packSlots + number);
   kind->first = (uint8_t)(number % packHeads * packTimes * packWays);
   if (kind->fast) {
     kind->mark = (uint32_t)kind->type->length << 16 | kind->type->code;
@@ -341,7 +337,7 @@ static unsigned packHeadNew(Pack pack, Packing g, uint16_t code, const uint64_t 
     packUnfast(&pack->kind[head->code % packKindsMAX]);
   head->code = code;
   memcpy(head->p, p, sizeof head->p);
-  pack->model.base[packSlotsMAX + number] = pack->model.last;
+  pack->model.base[packSlots + number] = pack->model.last;
   *g->control++ = packControlHEAD;
   packBits(g, code, 16);
   for (i = 0; i < pointers; ++i)
@@ -377,12 +373,12 @@ static Bool packValues(PackModel model, Packing g, EventType type, const uint8_t
     if (packIsValue(type->letter[i])) {
       value[n] = packLoad(event + type->offset[i], type->width[i]);
       for (k = 0; k < n; ++k)
-        if (value[k] != value[n] && packSlotByte(value[k]) == packSlotByte(value[n]))
+        if (value[k] != value[n] && packSlot(value[k]) == packSlot(value[n]))
           return FALSE;
       ++n;
     }
   for (k = 0; k < n; ++k) {
-    unsigned slot = packSlotOfByte(packSlotByte(value[k]));
+    unsigned slot = packSlot(value[k]);
     if (model->value[slot] != value[k])
       packNewValue(model, g, slot, value[k]);
   }
@@ -395,24 +391,21 @@ static void packEvent(Pack pack, Packing g, PackKind kind, const uint8_t *event,
   PackModel model = &pack->model;
   EventType type = kind->type;
   uint8_t *control = g->control++;
-  unsigned i, slot = packSlotNONE, time = pack->time[packLeadingZeros(elapsed)];
-  uint64_t payload, valued;
+  unsigned i, base = kind->base, time = pack->time[packLeadingZeros(elapsed)];
+  uint64_t payload;
 
   *control = (uint8_t)(kind->first + time);
+  for (i = type->params; i-- > 0; )
+    if (packIsValue(type->letter[i]))
+      base = packSlot(packLoad(event + type->offset[i], type->width[i])); /* at last, the first value's */
   for (i = 0; i < type->params; ++i)
-    if (packIsValue(type->letter[i])) {
-      *g->control = (uint8_t)packSlotByte(packLoad(event + type->offset[i], type->width[i]));
-      if (slot == packSlotNONE)
-        slot = packSlotOfByte(*g->control);
-      ++g->control;
-    }
-  valued = slot == packSlotNONE ? 0 : UINT64_MAX;
+    if (packIsValue(type->letter[i]))
+      *g->control++ = (uint8_t)packSlot(packLoad(event + type->offset[i], type->width[i]));
   packBits(g, elapsed, time >> 8);
   for (i = 0; i < type->params; ++i)
     if (type->letter[i] == 'A') {
       uint64_t addr = packUnits(packLoad(event + type->offset[i], type->width[i]));
-      unsigned way = packAddr(model, g->now++, addr, slot, kind->base + slot, valued, &payload);
-      model->last = addr;
+      unsigned way = packAddr(model, g->now++, addr, base, &payload);
       if (control != NULL)
         *control = (uint8_t)(*control + way);
       else
@@ -496,7 +489,7 @@ static unsigned packUnit(const uint8_t *event, const uint8_t *limit)
     event += EventSizeOfLength(header.length);
   }
   n = (bits + n / 2) / n;
-  return n < 1 ? 1 : n > packUnitMAX ? packUnitMAX : n;
+  return n < 2 ? 1 : n - 1 > packUnitMAX ? packUnitMAX : n - 1; /* what is a little below the mean is best */
 }
 
 /* packStart -- nothing known; the units chosen */

@@ -7,11 +7,8 @@
  * So nothing that says how long something is stands behind something whose length is not known yet.
  *
  * The model learns from addresses and values alone.  A value (a size, mostly) has a slot, chosen by a hash.  An address has a place in
- * `seen`, also chosen by a hash: there stands when it last passed, and the slot of the value it was last together with.  An
- * address without a value (a free) that is known with one goes on the list of that value's freed ones; the next event with that value
- * (an allocation) is expected to take it from there.
- *
- * Always true: whatever stands in `seen`, `freed` and `tie` is a place or slot that is there, also when the input was hostile.
+ * `seen`, also chosen by a hash, where it stands until another one takes the place; one that still stands there is said as how
+ * many addresses ago it passed, any other as the distance to the last address of the same value, or head.
  *
  * Design: design/pack.md      Tests: test/packtest.c
  */
@@ -31,8 +28,6 @@ enum {
   packSHIFT = 3,        /* addresses are counted in units of 8 */
 
   packSlots = 256,      /* values that are remembered; in a packed block a slot is a byte */
-  packSlotNONE = 0,     /* in the model, slot `s` of a packed block is packSlotOfByte(s), and this one is of no value */
-  packSlotsMAX = packSlots + 1,
   packClassWIDTH = 2,   /* bits that say how many bytes a new value has: 1, 2, 4 or 8 */
 
   packPsMAX = 4,        /* P's in one event; types with more are copied whole, as are those with an S */
@@ -49,22 +44,25 @@ enum {
   packBackMAX = 1 << 14 /* how far back an address can be named */
 };
 
-/* How an address is said, cheapest first. */
+/* How an address is said. */
 enum {
-  packFREED,   /* the one freed last among those of this value */
   packSAME,    /* the address before */
-  packBACK3,   /* so many addresses back, less one, in so many bits */
-  packNEAR5,   /* the distance to the last address of this value (or, without, of this head), zigzag, in so many bits */
-  packBACK6,
-  packNEAR9,
+  packBACK2,   /* so many addresses before that one, less one, in so many bits */
+  packBACK4,
+  packBACK8,
   packBACK14,
-  packNEAR14,
-  packNEAR18,
+  packNEAR5,   /* the distance to the last address of this value (or, without, of this head), zigzag, in so many bits */
+  packNEAR8,
+  packNEAR12,
+  packNEAR19,
   packNEAR22,
   packNEAR32,
-  packWHOLE,   /* 64 bits, in two halves of their own */
+  packNEAR64,
   packWays
 };
+
+/* packWayWidth -- bits in the payload */
+static const uint8_t packWayWidth[packWays] = {0, 2, 4, 8, 14, 5, 8, 12, 19, 22, 32, 64};
 
 /* Control bytes: (head * packTimes + time class) * packWays + way; or these. */
 enum {
@@ -77,32 +75,23 @@ enum {
 
 _Static_assert(packControlBANK + packBanks == 256, "control bytes are all used");
 
-#define packWAYS_BACK (1u << packSAME | 1u << packBACK3 | 1u << packBACK6 | 1u << packBACK14)
-
-static const uint8_t packWayWidth[packWays] = {0, 0, 3, 5, 6, 9, 14, 14, 18, 22, 32, 64}; /* bits in the payload */
-
 typedef struct PackModelStruct {
   uint64_t last;                              /* the newest address */
-  uint64_t value[packSlotsMAX];               /* by slot */
-  uint64_t base[packSlotsMAX + packHeadsMAX]; /* by slot, or behind those by head: the last address */
-  uint16_t freed[packSlotsMAX];               /* by slot: the place of the address freed last */
-  uint64_t seen[packSeenSIZE];                /* by place: an address that passed; */
-  uint16_t when[packSeenSIZE];                /* it was the so-manieth; */
-  uint16_t link[packSeenSIZE];                /* the place of the one freed before it with the same tie; */
-  uint16_t tie[packSeenSIZE];                 /* the slot of the value that it was together with */
+  uint64_t value[packSlots];               /* by slot */
+  uint64_t base[packSlots + packHeadsMAX]; /* by slot, or behind those by head: the last address */
+  uint64_t seen[packSeenSIZE];                /* by place: an address that passed, */
+  uint16_t when[packSeenSIZE];                /* as number so-and-so */
 } PackModelStruct, *PackModel;
 
 #define packINLINE static inline __attribute__((always_inline))
 
 #define packHASH 0x9e3779b1u /* odd, and its bits are spread */
 
-/* packSlotByte -- where a value is to be found */
-packINLINE unsigned packSlotByte(uint64_t value)
+/* packSlot -- where a value is to be found */
+packINLINE unsigned packSlot(uint64_t value)
 {
   return ((uint32_t)value ^ (uint32_t)(value >> 32)) * packHASH >> 24;
 }
-
-#define packSlotOfByte(byte) ((byte) + 1u)
 
 packINLINE uint64_t packPlace(uint64_t addr)
 {
@@ -141,28 +130,6 @@ packINLINE uint64_t packMask(Bool condition)
 
 /* packChoose -- `a` where `mask` is all ones, `b` where it is zero */
 #define packChoose(mask, a, b) ((b) ^ (((a) ^ (b)) & (mask)))
-
-/* packPass -- address `addr`, of place `place`, passes as number `now`
- *
- * slot     of the event's value, packSlotNONE if it has none; valued is all ones, or zero if it has none
- * known    all ones, or zero if another address stood at this place
- * returns  all ones if it was the one freed last of this slot
- */
-packINLINE uint64_t packPass(PackModel model, uint64_t addr, uint64_t place, unsigned now, uint64_t slot, uint64_t valued,
-                             uint64_t known)
-{
-  uint64_t tie = slot | (model->tie[place] & known & ~valued);
-  uint64_t freed = model->freed[tie];
-  uint64_t first = packMask(freed == place) & known & valued;
-  uint64_t left = packChoose(first, model->link[place], freed);
-
-  model->freed[tie] = (uint16_t)packChoose(valued, left, place);
-  model->seen[place] = addr;
-  model->when[place] = (uint16_t)now;
-  model->link[place] = (uint16_t)freed;
-  model->tie[place] = (uint16_t)tie;
-  return first;
-}
 
 /* packCodes -- whether events of a type are packed, or copied whole */
 static inline Bool packCodes(EventType type)

@@ -42,9 +42,8 @@ typedef struct UnpackControlStruct {
 
 /* What a way means. */
 typedef struct UnpackWayStruct {
-  uint64_t freed;  /* all ones if it is packFREED */
-  uint64_t back;   /* all ones if it counts addresses */
-  uint64_t mask;   /* of the bits in the payload */
+  uint64_t back; /* all ones if it counts addresses */
+  uint64_t mask; /* of the bits in the payload */
 } UnpackWayStruct;
 
 typedef struct UnpackStruct {
@@ -59,15 +58,12 @@ typedef struct UnpackStruct {
 
 const Size UnpackSIZE = sizeof(UnpackStruct);
 
-#define ALL UINT64_MAX
 static const UnpackWayStruct unpackWay[packWays] = {
-  [packFREED] = {ALL, 0, 0}, [packSAME] = {0, ALL, 0},
-  [packBACK3] = {0, ALL, 7}, [packBACK6] = {0, ALL, 63}, [packBACK14] = {0, ALL, 0x3fff},
-  [packNEAR5] = {0, 0, 0x1f}, [packNEAR9] = {0, 0, 0x1ff}, [packNEAR14] = {0, 0, 0x3fff},
-  [packNEAR18] = {0, 0, 0x3ffff}, [packNEAR22] = {0, 0, 0x3fffff}, [packNEAR32] = {0, 0, 0xffffffff},
-  [packWHOLE] = {0, 0, ALL}
+  [packSAME] = {UINT64_MAX, 0}, [packBACK2] = {UINT64_MAX, 3}, [packBACK4] = {UINT64_MAX, 15},
+  [packBACK8] = {UINT64_MAX, 0xff}, [packBACK14] = {UINT64_MAX, 0x3fff},
+  [packNEAR5] = {0, 0x1f}, [packNEAR8] = {0, 0xff}, [packNEAR12] = {0, 0xfff}, [packNEAR19] = {0, 0x7ffff},
+  [packNEAR22] = {0, 0x3fffff}, [packNEAR32] = {0, 0xffffffff}, [packNEAR64] = {0, UINT64_MAX}
 };
-#undef ALL
 
 /* Where unpacking stands. */
 typedef struct UnpackingStruct {
@@ -108,18 +104,13 @@ packINLINE uint64_t unpackBits64(Unpacking u)
 }
 
 /* unpackAddr -- the address that `way` and `number` say */
-packINLINE uint64_t unpackAddr(Unpack unpack, Unpacking u, unsigned way, uint64_t number, uint64_t slot, uint64_t base,
-                               uint64_t valued)
+packINLINE uint64_t unpackAddr(Unpack unpack, Unpacking u, unsigned way, uint64_t number, uint64_t base)
 {
   PackModel model = &unpack->model;
   uint64_t near = model->base[base] + (number >> 1 ^ -(number & 1));
   uint64_t back = unpack->history[(u->now - 1 - number) % packBackMAX];
-  uint64_t freed = model->seen[model->freed[slot]];
-  uint64_t addr = packChoose(unpackWay[way].back, back, near), place;
+  uint64_t addr = packChoose(unpackWay[way].back, back, near);
 
-  addr = packChoose(unpackWay[way].freed, freed, addr);
-  place = packPlace(addr);
-  packPass(model, addr, place, u->now, slot, valued, packMask(model->seen[place] == addr));
   model->base[base] = addr;
   model->last = addr;
   unpack->history[u->now++ % packBackMAX] = addr;
@@ -135,12 +126,12 @@ packINLINE void unpackStore8(uint8_t *place, uint64_t w)
 packINLINE Bool unpackEvent(Unpack unpack, Unpacking u, UnpackHead head, UnpackControl control)
 {
   EventHeaderStruct header = {head->code, head->length, 0};
-  uint64_t slot = packSlotOfByte(u->control[1]) & head->valued, base = head->base + slot, number, addr;
+  uint64_t slot = u->control[1] & head->valued, base = head->base + slot, number, addr;
   unsigned way = control->way;
 
   number = unpackPeek(u);
   u->time += (uint32_t)(number & ~(UINT64_MAX << control->timeWidth));
-  if (UNLIKELY(way == packWHOLE)) {
+  if (UNLIKELY(way == packNEAR64)) {
     u->at += control->timeWidth;
     number = unpackBits64(u);
   } else {
@@ -148,7 +139,7 @@ packINLINE Bool unpackEvent(Unpack unpack, Unpacking u, UnpackHead head, UnpackC
     u->at += control->width;
   }
   u->control += unpack->controls[u->control[0]];
-  addr = unpackAddr(unpack, u, way, number, slot, base, head->valued);
+  addr = unpackAddr(unpack, u, way, number, base);
   unpackStore8(u->event + sizeof header, head->p[0]);
   unpackStore8(u->event + head->value, unpack->model.value[slot]);
   unpackStore8(u->event + head->addr, addr);
@@ -156,8 +147,8 @@ packINLINE Bool unpackEvent(Unpack unpack, Unpacking u, UnpackHead head, UnpackC
     way = *u->control++;
     if (UNLIKELY(way >= packWays))
       return FALSE;
-    number = way == packWHOLE ? unpackBits64(u) : packWayWidth[way] == 0 ? 0 : unpackBits(u, packWayWidth[way]);
-    unpackStore8(u->event + head->addr2, unpackAddr(unpack, u, way, number, slot, base, head->valued));
+    number = way == packNEAR64 ? unpackBits64(u) : packWayWidth[way] == 0 ? 0 : unpackBits(u, packWayWidth[way]);
+    unpackStore8(u->event + head->addr2, unpackAddr(unpack, u, way, number, base));
   }
   header.time = u->time;
   memcpy(u->event, &header, sizeof header);
@@ -194,20 +185,15 @@ static __attribute__((noinline)) Bool unpackAny(Unpack unpack, Unpacking u, Unpa
 {
   EventType type = head->type;
   unsigned i, pointers = 0, way = control->way, addrs = 0;
-  uint64_t slot = packSlotNONE, number = 0;
+  uint64_t number, base = head->base + (u->control[1] & head->valued);
   uint8_t *event = u->event;
 
   u->time += (uint32_t)unpackBits(u, control->timeWidth);
   memset(event + head->size - EventALIGN, 0, EventALIGN);
   ++u->control;
   for (i = 0; i < type->params; ++i)
-    if (packIsValue(type->letter[i])) {
-      unsigned its = packSlotOfByte(*u->control++);
-      if (slot == packSlotNONE)
-        slot = its;
-      number = unpack->model.value[its];
-      unpackPut(event + type->offset[i], number, type->width[i], u->swapped);
-    }
+    if (packIsValue(type->letter[i]))
+      unpackPut(event + type->offset[i], unpack->model.value[*u->control++], type->width[i], u->swapped);
   for (i = 0; i < type->params; ++i)
     if (type->letter[i] == 'P') {
       unpackPut(event + type->offset[i], head->p[pointers++], type->width[i], u->swapped);
@@ -216,8 +202,8 @@ static __attribute__((noinline)) Bool unpackAny(Unpack unpack, Unpacking u, Unpa
         way = *u->control++;
       if (way >= packWays)
         return FALSE;
-      number = way == packWHOLE ? unpackBits64(u) : packWayWidth[way] == 0 ? 0 : unpackBits(u, packWayWidth[way]);
-      number = unpackAddr(unpack, u, way, number, slot, head->base + slot, head->valued);
+      number = way == packNEAR64 ? unpackBits64(u) : packWayWidth[way] == 0 ? 0 : unpackBits(u, packWayWidth[way]);
+      number = unpackAddr(unpack, u, way, number, base);
       unpackPut(event + type->offset[i], number, type->width[i], u->swapped);
     }
   for (i = 0; i < type->params; ++i)
@@ -301,8 +287,8 @@ static Bool unpackHead(Unpack unpack, Registry registry, Unpacking u)
     if (type->letter[i] == 'P')
       head->p[pointers++] = unpackBits64(u);
   head->fast = (uint8_t)(unpackHeadFast(head, type) && !u->swapped);
-  head->base = (uint16_t)(head->valued ? 0 : packSlotsMAX + number);
-  unpack->model.base[packSlotsMAX + number] = unpack->model.last;
+  head->base = (uint16_t)(head->valued ? 0 : packSlots + number);
+  unpack->model.base[packSlots + number] = unpack->model.last;
   unpackHeadControls(unpack, u, number);
   return TRUE;
 }
@@ -311,11 +297,10 @@ static void unpackNewValue(PackModel model, Unpacking u)
 {
   unsigned class = (unsigned)unpackBits(u, packClassWIDTH);
   uint64_t value = class < 3 ? unpackBits(u, 8u << class) : unpackBits64(u);
-  unsigned slot = packSlotOfByte(packSlotByte(value));
+  unsigned slot = packSlot(value);
 
   model->value[slot] = value;
   model->base[slot] = model->last;
-  model->freed[slot] = 0;
 }
 
 /* unpackExtra -- a control byte that is no event.  FALSE: it cannot be. */
