@@ -135,7 +135,8 @@ static void processSetUp(Process process)
 
   process->pid = (uint32_t)getpid();
   process->identity = processIdentity();
-  EventKindControl[EventControlCLOCK] = slow;
+  ControlJoin();
+  EVENT_CONTROL[EventControlCLOCK] = slow;
   EventClockSync(&process->sync, slow);
   if (!processKeyed) {
     processKeyed = pthread_key_create(&processKey, processThreadEnded) == 0;
