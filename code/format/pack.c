@@ -49,14 +49,14 @@ typedef struct PackingStruct *Packing;
 typedef const uint8_t *(*PackRun)(Pack pack, Packing packing, const uint8_t *event, const uint8_t *limit);
 
 typedef struct PackStruct {
+  PackKindStruct kind[packKindsMAX]; /* first, which saves an instruction */
   PackModelStruct model;
   PackRun run;                  /* packRun for this processor; NULL until it is chosen */
   uint8_t headOf[packHeadHASH]; /* by hash of kind and P's; may forget, and is looked at before it is believed */
   unsigned heads, headNext;
   unsigned bank;                /* of the newest event's head */
   uint8_t unit;                 /* of times */
-  uint16_t time[65];            /* by leading zeros of a time difference: width << 8, and the control's part */
-  PackKindStruct kind[packKindsMAX];
+  uint16_t time[65];            /* by leading zeros of a time difference: width << 8, and the control's part; 64 << 8 if it is too wide */
   PackHeadStruct head[packHeadsMAX];
   uint8_t control[BlockMAX / EventALIGN * 4 + 64];
 } PackStruct;
@@ -153,6 +153,31 @@ packINLINE void packNewValue(PackModel model, Packing g, uint64_t slot, uint64_t
   }
 }
 
+/* packTime -- put what of a time difference is more than an event can have before the event, whose `controls` bytes are there already;
+ * returns what is left */
+static uint32_t packTime(Packing g, unsigned controls, uint32_t elapsed)
+{
+  if (elapsed >> packTimeWIDEST == 0)
+    return elapsed;
+  memmove(g->control - controls + 1, g->control - controls, controls);
+  g->control[-(int)controls] = packControlTIME;
+  ++g->control;
+  packBits(g, elapsed, 32);
+  return 0;
+}
+
+/* packWide -- the payload of an event, where it is more than can be appended at once */
+static __attribute__((noinline)) void packWide(Pack pack, Packing g, unsigned controls, uint32_t elapsed, uint64_t payload,
+                                               unsigned way)
+{
+  elapsed = packTime(g, controls, elapsed);
+  packBits(g, elapsed, pack->time[packLeadingZeros(elapsed)] >> 8);
+  if (way >> 8 > packBitsMAX)
+    packBits64(g, payload);
+  else
+    packBits(g, payload, way >> 8);
+}
+
 /* packRun -- pack events from `event` on until there is one that is not for us; returns its place, or `limit` */
 packINLINE const uint8_t *packRun(Pack pack, Packing packing, const uint8_t *event, const uint8_t *limit)
 {
@@ -171,7 +196,7 @@ packINLINE const uint8_t *packRun(Pack pack, Packing packing, const uint8_t *eve
     __asm__("" : "+r"(kind)); /* to be computed once */
     elapsed = header.time - g.time;
     if (UNLIKELY(kind->mark != ((uint32_t)header.length << 16 | header.code)) ||
-        UNLIKELY((packLoad8(event + sizeof header) & kind->pMask) != kind->p) || UNLIKELY(elapsed >> packTimeWIDEST))
+        UNLIKELY((packLoad8(event + sizeof header) & kind->pMask) != kind->p))
       break;
     g.time = header.time;
     value = packLoad8(event + kind->value);
@@ -186,8 +211,9 @@ packINLINE const uint8_t *packRun(Pack pack, Packing packing, const uint8_t *eve
     g.control += kind->controls;
     width += way >> 8;
     if (UNLIKELY(width > packBitsMAX)) {
-      packBits(&g, elapsed, time >> 8);
-      packBits64(&g, payload);
+      PackingStruct copy = g; /* so that the address of g itself is not taken */
+      packWide(pack, &copy, kind->controls, elapsed, payload, way);
+      g = copy;
     } else {
       packBits(&g, elapsed | payload << (time >> 8), width);
     }
@@ -465,12 +491,7 @@ static __attribute__((noinline)) const uint8_t *packSlow(Pack pack, Registry reg
       p[pointers++] = packLoad(event + type->offset[i], type->width[i]);
   kind = packKind(pack, type);
   packHead(pack, g, kind, p, pointers);
-  if (elapsed >> packTimeWIDEST != 0) {
-    *g->control++ = packControlTIME;
-    packBits(g, elapsed, 32);
-    elapsed = 0;
-  }
-  packEvent(pack, g, kind, event, elapsed);
+  packEvent(pack, g, kind, event, packTime(g, 0, elapsed));
   return event + EventSizeOfLength(header.length);
 }
 
@@ -506,7 +527,7 @@ static void packStart(Pack pack, const uint8_t *events, Size used)
   for (bits = 0, i = 0; bits <= 32; ++bits) {
     while (bits > width[i] && i + 1 < packTimes)
       ++i;
-    pack->time[64 - bits] = (uint16_t)(width[i] << 8 | i * packWays);
+    pack->time[64 - bits] = (uint16_t)(bits <= width[i] ? width[i] << 8 | i * packWays : 64 << 8);
   }
 }
 

@@ -90,7 +90,7 @@ typedef struct PackModelStruct {
 /* packSlot -- where a value is to be found */
 packINLINE unsigned packSlot(uint64_t value)
 {
-  return ((uint32_t)value ^ (uint32_t)(value >> 32)) * packHASH >> 24;
+  return (uint32_t)value * packHASH >> 24;
 }
 
 packINLINE uint64_t packPlace(uint64_t addr)
