@@ -13,35 +13,25 @@
 #include "format/packmodel.h"
 
 enum {
-  packKindsMAX = 64,  /* types that packRun can tell from each other, by the low bits of their codes */
+  packTypeHASH = 64,  /* a table by the low bits of codes */
   packHeadHASH = 256,
-  packHeadNONE = 255,
-  packSAMPLE = 64     /* events looked at to choose units */
+  packSAMPLE = 32     /* events looked at to choose the unit of times */
 };
 
-/* A type in use in this block, as packRun wants it. */
-typedef struct PackKindStruct {
+/* A head as packRun wants it: one cache line. */
+typedef struct PackHeadStruct {
   uint32_t mark;     /* code, and length << 16; 0 if packRun is not to take it */
   uint8_t value;     /* offset of the W; 0 if there is none */
   uint8_t addr;      /* of the A */
   uint8_t addr2;     /* of the second; 0 if there is none */
-  uint8_t first;     /* the head's smallest control byte */
+  uint8_t first;     /* its smallest control byte */
   uint8_t controls;  /* control bytes up to the first address */
-  uint8_t head;      /* packHeadNONE if there is none yet */
-  uint16_t base;     /* in the model, for addresses without a value; 0 if there is one */
-  uint16_t size;     /* of an event */
-  uint16_t fast;     /* 1 if packRun can take it */
-  uint64_t valued;   /* all ones if it has a W */
-  uint64_t pMask;    /* all ones if there is a P, which then is the first parameter */
-  uint64_t p;        /* its value */
-  EventType type;    /* NULL if this kind is not in use */
-  uint64_t reserved[2]; /* up to the size of a cache line, and a power of 2 */
-} PackKindStruct, *PackKind;
-
-#define packHASH64 0x9e3779b97f4a7c15u
-
-typedef struct PackHeadStruct {
+  uint8_t pointers;  /* how many P's */
   uint16_t code;
+  uint16_t base;     /* in the model, for addresses without a value; 0 if there is one */
+  uint16_t reserved;
+  uint64_t valued;   /* all ones if it has a W or U */
+  uint64_t pMask;    /* all ones if there is a P, which for packRun is the first parameter */
   uint64_t p[packPsMAX];
 } PackHeadStruct, *PackHead;
 
@@ -49,17 +39,19 @@ typedef struct PackingStruct *Packing;
 typedef const uint8_t *(*PackRun)(Pack pack, Packing packing, const uint8_t *event, const uint8_t *limit);
 
 typedef struct PackStruct {
-  PackKindStruct kind[packKindsMAX]; /* first, which saves an instruction */
+  PackHeadStruct head[1 + packHeadsMAX]; /* the first is none, and nobody's; each other is one more than its number */
   PackModelStruct model;
   PackRun run;                  /* packRun for this processor; NULL until it is chosen */
-  uint8_t headOf[packHeadHASH]; /* by hash of kind and P's; may forget, and is looked at before it is believed */
-  unsigned heads, headNext;
+  uint8_t newest[packTypeHASH]; /* by low bits of a code: the newest head of such a type, if it is in the current bank; 0 for none */
+  uint8_t headOf[packHeadHASH]; /* by hash of code and P's: a head; may be another one's */
+  unsigned headNext;            /* the head that the next new one will be */
   unsigned bank;                /* of the newest event's head */
   uint8_t unit;                 /* of times */
   uint16_t time[65];            /* by leading zeros of a time difference: width << 8, and the control's part; 64 << 8 if it is too wide */
-  PackHeadStruct head[packHeadsMAX];
   uint8_t control[BlockMAX / EventALIGN * 4 + 64];
 } PackStruct;
+
+_Static_assert(sizeof(PackHeadStruct) == 64, "a head is found by a shift");
 
 const Size PackSIZE = sizeof(PackStruct);
 
@@ -186,46 +178,46 @@ packINLINE const uint8_t *packRun(Pack pack, Packing packing, const uint8_t *eve
 
   while (event < limit) {
     EventHeaderStruct header;
-    PackKind kind;
+    PackHead head;
     uint64_t value, payload, slot;
     unsigned way, time, width;
     uint32_t elapsed;
 
     memcpy(&header, event, sizeof header);
-    kind = &pack->kind[header.code % packKindsMAX];
-    __asm__("" : "+r"(kind)); /* to be computed once */
+    head = &pack->head[pack->newest[header.code % packTypeHASH]];
+    __asm__("" : "+r"(head)); /* to be computed once */
     elapsed = header.time - g.time;
-    if (UNLIKELY(kind->mark != ((uint32_t)header.length << 16 | header.code)) ||
-        UNLIKELY((packLoad8(event + sizeof header) & kind->pMask) != kind->p))
+    if (UNLIKELY(head->mark != ((uint32_t)header.length << 16 | header.code)) ||
+        UNLIKELY((packLoad8(event + sizeof header) & head->pMask) != head->p[0]))
       break;
     g.time = header.time;
-    value = packLoad8(event + kind->value);
-    slot = packSlot(value) & kind->valued;
-    if (UNLIKELY(((model->value[slot] ^ value) & kind->valued) != 0))
+    value = packLoad8(event + head->value);
+    slot = packSlot(value) & head->valued;
+    if (UNLIKELY(((model->value[slot] ^ value) & head->valued) != 0))
       packNewValue(model, &g, slot, value);
-    way = packAddr(model, g.now++, packUnits(packLoad8(event + kind->addr)), kind->base + slot, &payload);
+    way = packAddr(model, g.now++, packUnits(packLoad8(event + head->addr)), head->base + slot, &payload);
     time = pack->time[packLeadingZeros(elapsed)];
     width = time >> 8;
-    g.control[0] = (uint8_t)(kind->first + time + way);
+    g.control[0] = (uint8_t)(head->first + time + way);
     g.control[1] = (uint8_t)slot;
-    g.control += kind->controls;
+    g.control += head->controls;
     width += way >> 8;
     if (UNLIKELY(width > packBitsMAX)) {
       PackingStruct copy = g; /* so that the address of g itself is not taken */
-      packWide(pack, &copy, kind->controls, elapsed, payload, way);
+      packWide(pack, &copy, head->controls, elapsed, payload, way);
       g = copy;
     } else {
       packBits(&g, elapsed | payload << (time >> 8), width);
     }
-    if (kind->addr2 != 0) {
-      way = packAddr(model, g.now++, packUnits(packLoad8(event + kind->addr2)), kind->base + slot, &payload);
+    if (head->addr2 != 0) {
+      way = packAddr(model, g.now++, packUnits(packLoad8(event + head->addr2)), head->base + slot, &payload);
       *g.control++ = (uint8_t)way;
       if (UNLIKELY(way >> 8 > packBitsMAX))
         packBits64(&g, payload);
       else
         packBits(&g, payload, way >> 8);
     }
-    event += kind->size;
+    event += header.length; /* which is a multiple of EventALIGN, as all parameters are */
   }
   *packing = g;
   return event;
@@ -277,116 +269,96 @@ static uint64_t packLoad(const uint8_t *place, unsigned width)
   return w4;
 }
 
-/* packUnfast -- packRun is not to take this kind until it has a head again */
-static void packUnfast(PackKind kind)
-{
-  kind->mark = 0;
-  kind->pMask = 0;
-  kind->p = 1;
-  kind->head = packHeadNONE;
-}
+#define packHASH64 0x9e3779b97f4a7c15u
 
-/* packKindFast -- whether packRun can take events of a type: 8 bytes each, P first if at all, one or two A, at most one W */
-static Bool packKindFast(PackKind kind, EventType type)
+/* packHeadFast -- see to it that packRun can take events of a head: 8 bytes each, P first if at all, one or two A, at most one W */
+static void packHeadFast(PackHead head, EventType type)
 {
   unsigned i;
 
   for (i = 0; i < type->params; ++i) {
     uint8_t offset = (uint8_t)type->offset[i];
     if (type->width[i] != 8)
-      return FALSE;
-    if (type->letter[i] == 'A' && kind->addr == 0)
-      kind->addr = offset;
-    else if (type->letter[i] == 'A' && kind->addr2 == 0)
-      kind->addr2 = offset;
-    else if (type->letter[i] == 'W' && kind->value == 0)
-      kind->value = offset;
+      return;
+    if (type->letter[i] == 'A' && head->addr == 0)
+      head->addr = offset;
+    else if (type->letter[i] == 'A' && head->addr2 == 0)
+      head->addr2 = offset;
+    else if (type->letter[i] == 'W' && head->value == 0)
+      head->value = offset;
     else if (!(type->letter[i] == 'P' && i == 0))
-      return FALSE;
+      return;
   }
-  return kind->addr != 0;
+  if (head->addr != 0)
+    head->mark = (uint32_t)type->length << 16 | type->code;
 }
 
-/* packKind -- the kind of a type; it takes the place of another one that may stand there */
-static PackKind packKind(Pack pack, EventType type)
+/* packForget -- a head is not to be found in `newest` any more */
+static void packForget(Pack pack, unsigned number)
 {
-  PackKind kind = &pack->kind[type->code % packKindsMAX];
+  uint8_t *newest = &pack->newest[pack->head[number].code % packTypeHASH];
 
-  if (kind->type != type) {
-    memset(kind, 0, sizeof *kind);
-    kind->type = type;
-    kind->fast = (uint16_t)packKindFast(kind, type);
-    kind->size = (uint16_t)EventSizeOfLength(type->length);
-    kind->valued = packMask(packValued(type));
-    kind->controls = (uint8_t)(1 + (kind->value != 0));
-    packUnfast(kind);
-  }
-  return kind;
+  if (*newest == number)
+    *newest = 0;
 }
 
-/* packKindHead -- from here on `kind` has head `number`, whose first P is `p` */
-static void packKindHead(PackKind kind, unsigned number, uint64_t p)
-{
-  kind->head = (uint8_t)number;
-  kind->base = (uint16_t)(kind->valued ? 0 : packSlots + number);
-  kind->first = (uint8_t)(number % packHeads * packTimes * packWays);
-  if (kind->fast) {
-    kind->mark = (uint32_t)kind->type->length << 16 | kind->type->code;
-    kind->pMask = kind->type->letter[0] == 'P' ? UINT64_MAX : 0;
-    kind->p = p & kind->pMask;
-  }
-}
-
-/* packBank -- make the bank of head `number` the current one.  packRun takes only kinds of the current bank. */
-static void packBank(Pack pack, Packing g, unsigned number)
-{
-  unsigned i;
-
-  if (pack->bank == number / packHeads)
-    return;
-  pack->bank = number / packHeads;
-  *g->control++ = (uint8_t)(packControlBANK + pack->bank);
-  for (i = 0; i < packKindsMAX; ++i)
-    packUnfast(&pack->kind[i]);
-}
-
-/* packHeadNew -- a new head, and say so */
-static unsigned packHeadNew(Pack pack, Packing g, uint16_t code, const uint64_t p[packPsMAX], unsigned pointers)
+/* packHeadNew -- a new head, and say so.  When all are taken, those that no bank byte is needed for are kept. */
+static unsigned packHeadNew(Pack pack, Packing g, EventType type, const uint64_t p[packPsMAX], unsigned pointers)
 {
   unsigned number = pack->headNext, i;
   PackHead head = &pack->head[number];
 
-  pack->headNext = number + 1 < packHeadsMAX ? number + 1 : packHeads;
-  if (number == pack->heads)
-    ++pack->heads;
-  else if (pack->kind[head->code % packKindsMAX].head == number)
-    packUnfast(&pack->kind[head->code % packKindsMAX]);
-  head->code = code;
+  pack->headNext = number < packHeadsMAX ? number + 1 : packHeads + 1;
+  packForget(pack, number);
+  memset(head, 0, sizeof *head);
+  head->code = type->code;
+  head->first = (uint8_t)((number - 1) % packHeads * packTimes * packWays);
+  head->valued = packMask(packValued(type));
+  head->base = (uint16_t)(head->valued ? 0 : packSlots + number - 1);
+  head->pointers = (uint8_t)pointers;
+  head->pMask = packMask(pointers != 0);
   memcpy(head->p, p, sizeof head->p);
-  pack->model.base[packSlots + number] = pack->model.last;
+  packHeadFast(head, type);
+  head->controls = (uint8_t)(1 + (head->value != 0));
+  pack->model.base[packSlots + number - 1] = pack->model.last;
   *g->control++ = packControlHEAD;
-  packBits(g, code, 16);
+  packBits(g, type->code, 16);
   for (i = 0; i < pointers; ++i)
     packBits64(g, p[i]);
   return number;
 }
 
-/* packHead -- make the head of `kind` the one with the P's at `p` */
-static void packHead(Pack pack, Packing g, PackKind kind, const uint64_t p[packPsMAX], unsigned pointers)
+/* packBank -- make the bank of a head the current one */
+static void packBank(Pack pack, Packing g, unsigned number)
 {
-  uint16_t code = kind->type->code;
-  unsigned number, i;
-  uint64_t hash = code * packHASH64;
+  unsigned bank = (number - 1) / packHeads, i;
 
-  for (i = 0; i < pointers; ++i)
-    hash = (hash ^ p[i]) * packHASH64;
-  hash >>= 56;
+  if (pack->bank == bank)
+    return;
+  for (i = 1; i <= packHeads; ++i)
+    packForget(pack, pack->bank * packHeads + i);
+  pack->bank = bank;
+  *g->control++ = (uint8_t)(packControlBANK + bank);
+}
+
+/* packHead -- the head of an event of type `type`; it may be new, and in another bank */
+static PackHead packHead(Pack pack, Packing g, EventType type, const uint8_t *event)
+{
+  uint64_t p[packPsMAX] = {0}, hash = type->code;
+  unsigned pointers = 0, number, i;
+
+  for (i = 0; i < type->params; ++i)
+    if (type->letter[i] == 'P') {
+      p[pointers] = packLoad(event + type->offset[i], type->width[i]);
+      hash = (hash ^ p[pointers++]) * packHASH64;
+    }
+  hash = hash * packHASH64 >> 56;
   number = pack->headOf[hash];
-  if (number >= pack->heads || pack->head[number].code != code || memcmp(pack->head[number].p, p, sizeof pack->head[number].p) != 0)
-    pack->headOf[hash] = (uint8_t)(number = packHeadNew(pack, g, code, p, pointers));
+  if (number == 0 || pack->head[number].code != type->code || memcmp(pack->head[number].p, p, sizeof p) != 0)
+    pack->headOf[hash] = (uint8_t)(number = packHeadNew(pack, g, type, p, pointers));
   packBank(pack, g, number);
-  if (kind->head != number)
-    packKindHead(kind, number, p[0]);
+  pack->newest[type->code % packTypeHASH] = (uint8_t)number;
+  return &pack->head[number];
 }
 
 /* packValues -- see to it that all W and U of an event are in their slots.  FALSE: two would be in the same. */
@@ -411,16 +383,15 @@ static Bool packValues(PackModel model, Packing g, EventType type, const uint8_t
   return TRUE;
 }
 
-/* packEvent -- an event whose kind has its head, and whose values have their slots */
-static void packEvent(Pack pack, Packing g, PackKind kind, const uint8_t *event, uint32_t elapsed)
+/* packEvent -- an event whose values have their slots, and whose time difference is one that an event can have */
+static void packEvent(Pack pack, Packing g, EventType type, PackHead head, const uint8_t *event, uint32_t elapsed)
 {
   PackModel model = &pack->model;
-  EventType type = kind->type;
   uint8_t *control = g->control++;
-  unsigned i, base = kind->base, time = pack->time[packLeadingZeros(elapsed)];
+  unsigned i, base = head->base, time = pack->time[packLeadingZeros(elapsed)];
   uint64_t payload;
 
-  *control = (uint8_t)(kind->first + time);
+  *control = (uint8_t)(head->first + time);
   for (i = type->params; i-- > 0; )
     if (packIsValue(type->letter[i]))
       base = packSlot(packLoad(event + type->offset[i], type->width[i])); /* at last, the first value's */
@@ -460,38 +431,37 @@ static Bool packPlain(EventType type, const uint8_t *event, unsigned length)
   return TRUE;
 }
 
-static const uint8_t *packRaw(Packing g, const uint8_t *event, Size size)
+static const uint8_t *packRaw(Packing g, const uint8_t *event, EventHeaderStruct header)
 {
-  Size i;
+  Size size = EventSizeOfLength(header.length), i;
 
   *g->control++ = packControlRAW;
   for (i = 0; i < size; i += 8)
     packBits64(g, packLoad8(event + i));
+  g->time = header.time;
   return event + size;
 }
 
-/* packSlow -- one event of any kind */
+/* packSlow -- one event of any kind; or only what packRun needs to take it.  Returns the place of the next. */
 static __attribute__((noinline)) const uint8_t *packSlow(Pack pack, Registry registry, Packing g, const uint8_t *event)
 {
   EventHeaderStruct header;
   EventType type;
-  PackKind kind;
-  uint64_t p[packPsMAX] = {0};
+  PackHead head;
   uint32_t elapsed;
-  unsigned i, pointers = 0;
 
   memcpy(&header, event, sizeof header);
   type = RegistryFind(registry, header.code);
-  elapsed = header.time - g->time;
+  if (type == NULL || !packCodes(type) || !packPlain(type, event, header.length))
+    return packRaw(g, event, header);
+  head = packHead(pack, g, type, event);
+  if (head->mark != 0)
+    return event;
+  if (!packValues(&pack->model, g, type, event))
+    return packRaw(g, event, header);
+  elapsed = packTime(g, 0, header.time - g->time);
   g->time = header.time;
-  if (type == NULL || !packCodes(type) || !packPlain(type, event, header.length) || !packValues(&pack->model, g, type, event))
-    return packRaw(g, event, EventSizeOfLength(header.length));
-  for (i = 0; i < type->params; ++i)
-    if (type->letter[i] == 'P')
-      p[pointers++] = packLoad(event + type->offset[i], type->width[i]);
-  kind = packKind(pack, type);
-  packHead(pack, g, kind, p, pointers);
-  packEvent(pack, g, kind, event, packTime(g, 0, elapsed));
+  packEvent(pack, g, type, head, event, elapsed);
   return event + EventSizeOfLength(header.length);
 }
 
@@ -520,8 +490,10 @@ static void packStart(Pack pack, const uint8_t *events, Size used)
   unsigned bits, i;
 
   memset(&pack->model, 0, sizeof pack->model);
-  memset(pack->kind, 0, sizeof pack->kind);
-  pack->heads = pack->headNext = pack->bank = 0;
+  memset(pack->newest, 0, sizeof pack->newest);
+  memset(pack->headOf, 0, sizeof pack->headOf);
+  pack->headNext = 1;
+  pack->bank = 0;
   pack->unit = (uint8_t)packUnit(events, events + used);
   packTimeWidths(width, pack->unit);
   for (bits = 0, i = 0; bits <= 32; ++bits) {
