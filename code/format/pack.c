@@ -145,6 +145,56 @@ packINLINE void packNewValue(PackModel model, Packing g, uint64_t slot, uint64_t
   }
 }
 
+/* packForget -- a head is not to be found in `newest` any more */
+static void packForget(Pack pack, unsigned number)
+{
+  uint8_t *newest = &pack->newest[pack->head[number].code % packTypeHASH];
+
+  if (*newest == number)
+    *newest = 0;
+}
+
+/* packBank -- make the bank of a head the current one */
+static void packBank(Pack pack, Packing g, unsigned number)
+{
+  unsigned bank = (number - 1) / packHeads, i;
+
+  if (pack->bank == bank)
+    return;
+  for (i = 1; i <= packHeads; ++i)
+    packForget(pack, pack->bank * packHeads + i);
+  pack->bank = bank;
+  *g->control++ = (uint8_t)(packControlBANK + bank);
+}
+
+/* packHash -- where in `headOf` a head stands; for each of its P's, going on from its code */
+packINLINE uint64_t packHash(uint64_t hash, uint64_t p)
+{
+  return (hash ^ p) * 0x9e3779b97f4a7c15u;
+}
+
+#define packHashPlace(hash) ((hash) >> 56)
+
+/* packSwitch -- the head of a fast event that is known, but is not the newest of its type; or NULL */
+static __attribute__((noinline)) PackHead packSwitch(Pack pack, Packing g, EventHeaderStruct header,
+                                                      const uint8_t *event)
+{
+  uint64_t p;
+  unsigned number;
+  PackHead head;
+
+  if (header.length < sizeof header + sizeof p)
+    return NULL;
+  p = packLoad8(event + sizeof header);
+  number = pack->headOf[packHashPlace(packHash(header.code, p))];
+  head = &pack->head[number];
+  if (head->mark != ((uint32_t)header.length << 16 | header.code) || head->p[0] != p || head->pMask == 0 || number == 0)
+    return NULL;
+  packBank(pack, g, number);
+  pack->newest[header.code % packTypeHASH] = (uint8_t)number;
+  return head;
+}
+
 /* packTime -- put what of a time difference is more than an event can have before the event, whose `controls` bytes are there already;
  * returns what is left */
 static uint32_t packTime(Packing g, unsigned controls, uint32_t elapsed)
@@ -188,8 +238,13 @@ packINLINE const uint8_t *packRun(Pack pack, Packing packing, const uint8_t *eve
     __asm__("" : "+r"(head)); /* to be computed once */
     elapsed = header.time - g.time;
     if (UNLIKELY(head->mark != ((uint32_t)header.length << 16 | header.code)) ||
-        UNLIKELY((packLoad8(event + sizeof header) & head->pMask) != head->p[0]))
-      break;
+        UNLIKELY((packLoad8(event + sizeof header) & head->pMask) != head->p[0])) {
+      PackingStruct copy = g; /* so that the address of g itself is not taken */
+      head = packSwitch(pack, &copy, header, event);
+      g = copy;
+      if (head == NULL)
+        break;
+    }
     g.time = header.time;
     value = packLoad8(event + head->value);
     slot = packSlot(value) & head->valued;
@@ -203,7 +258,7 @@ packINLINE const uint8_t *packRun(Pack pack, Packing packing, const uint8_t *eve
     g.control += head->controls;
     width += way >> 8;
     if (UNLIKELY(width > packBitsMAX)) {
-      PackingStruct copy = g; /* so that the address of g itself is not taken */
+      PackingStruct copy = g;
       packWide(pack, &copy, head->controls, elapsed, payload, way);
       g = copy;
     } else {
@@ -269,8 +324,6 @@ static uint64_t packLoad(const uint8_t *place, unsigned width)
   return w4;
 }
 
-#define packHASH64 0x9e3779b97f4a7c15u
-
 /* packHeadFast -- see to it that packRun can take events of a head: 8 bytes each, P first if at all, one or two A, at most one W */
 static void packHeadFast(PackHead head, EventType type)
 {
@@ -291,15 +344,6 @@ static void packHeadFast(PackHead head, EventType type)
   }
   if (head->addr != 0)
     head->mark = (uint32_t)type->length << 16 | type->code;
-}
-
-/* packForget -- a head is not to be found in `newest` any more */
-static void packForget(Pack pack, unsigned number)
-{
-  uint8_t *newest = &pack->newest[pack->head[number].code % packTypeHASH];
-
-  if (*newest == number)
-    *newest = 0;
 }
 
 /* packHeadNew -- a new head, and say so.  When all are taken, those that no bank byte is needed for are kept. */
@@ -328,19 +372,6 @@ static unsigned packHeadNew(Pack pack, Packing g, EventType type, const uint64_t
   return number;
 }
 
-/* packBank -- make the bank of a head the current one */
-static void packBank(Pack pack, Packing g, unsigned number)
-{
-  unsigned bank = (number - 1) / packHeads, i;
-
-  if (pack->bank == bank)
-    return;
-  for (i = 1; i <= packHeads; ++i)
-    packForget(pack, pack->bank * packHeads + i);
-  pack->bank = bank;
-  *g->control++ = (uint8_t)(packControlBANK + bank);
-}
-
 /* packHead -- the head of an event of type `type`; it may be new, and in another bank */
 static PackHead packHead(Pack pack, Packing g, EventType type, const uint8_t *event)
 {
@@ -350,9 +381,9 @@ static PackHead packHead(Pack pack, Packing g, EventType type, const uint8_t *ev
   for (i = 0; i < type->params; ++i)
     if (type->letter[i] == 'P') {
       p[pointers] = packLoad(event + type->offset[i], type->width[i]);
-      hash = (hash ^ p[pointers++]) * packHASH64;
+      hash = packHash(hash, p[pointers++]);
     }
-  hash = hash * packHASH64 >> 56;
+  hash = packHashPlace(pointers > 0 ? hash : packHash(hash, 0));
   number = pack->headOf[hash];
   if (number == 0 || pack->head[number].code != type->code || memcmp(pack->head[number].p, p, sizeof p) != 0)
     pack->headOf[hash] = (uint8_t)(number = packHeadNew(pack, g, type, p, pointers));
