@@ -1,7 +1,9 @@
 /* pack.c -- making blocks small
  *
- * Two ways through it that write the same bytes: `packRun` for the events that are nearly all there are, P, A, A and W of a known head,
- * without a branch that depends on what the program does; and `packSlow` for everything else.
+ * Two ways through it that write the same bytes: `packRun` for the events that are nearly all there are, P, A, A and W of a
+ * known head, without a branch that depends on what the program does; and `packSlow` for everything else.
+ *
+ * Always true: `newest` names only heads of the current bank; what `headOf` names is looked at before it is believed.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -15,6 +17,8 @@
 enum {
   packTypeHASH = 64,  /* a table by the low bits of codes */
   packHeadHASH = 256,
+  packSeenWIDTH = 10,
+  packSeenSIZE = 1 << packSeenWIDTH,
   packSAMPLE = 32     /* events looked at to choose the unit of times */
 };
 
@@ -41,13 +45,16 @@ typedef const uint8_t *(*PackRun)(Pack pack, Packing packing, const uint8_t *eve
 typedef struct PackStruct {
   PackHeadStruct head[1 + packHeadsMAX]; /* the first is none, and nobody's; each other is one more than its number */
   PackModelStruct model;
+  uint64_t seen[packSeenSIZE];  /* by hash: an address that passed, */
+  uint16_t when[packSeenSIZE];  /* as number so-and-so */
   PackRun run;                  /* packRun for this processor; NULL until it is chosen */
-  uint8_t newest[packTypeHASH]; /* by low bits of a code: the newest head of such a type, if it is in the current bank; 0 for none */
+  uint8_t newest[packTypeHASH]; /* by low bits of a code: the newest head of such a type; 0 for none */
   uint8_t headOf[packHeadHASH]; /* by hash of code and P's: a head; may be another one's */
   unsigned headNext;            /* the head that the next new one will be */
   unsigned bank;                /* of the newest event's head */
   uint8_t unit;                 /* of times */
-  uint16_t time[65];            /* by leading zeros of a time difference: width << 8, and the control's part; 64 << 8 if it is too wide */
+  /* By leading zeros of a time difference: its width << 8, and its part of the control; 64 << 8 if it is too wide. */
+  uint16_t time[65];
   uint8_t control[BlockMAX / EventALIGN * 4 + 64];
 } PackStruct;
 
@@ -93,8 +100,8 @@ packINLINE unsigned packLeadingZeros(uint64_t w)
   return (unsigned)__builtin_clzll(w | 1);
 }
 
-/* What to say of an address, by leading zeros of the number to be said and by whether it passed before (then that is, how many passed
- * since; else the distance to the base): the way, and its width << 8. */
+/* What to say of an address: the way, and its width << 8.  By leading zeros of the distance to its base; or, 64 behind those, by
+ * leading zeros of how many addresses ago it passed. */
 static const uint16_t packWay[2 * 64] = {
   [0 ... 31] = packNEAR64 | 64 << 8, [32 ... 41] = packNEAR32 | 32 << 8, [42 ... 44] = packNEAR22 | 22 << 8,
   [45 ... 51] = packNEAR19 | 19 << 8, [52 ... 55] = packNEAR12 | 12 << 8, [56 ... 58] = packNEAR8 | 8 << 8,
@@ -104,17 +111,18 @@ static const uint16_t packWay[2 * 64] = {
 };
 
 /* packAddr -- how to say an address, `now` being its number: as packWay has it, and the number in *payload */
-packINLINE unsigned packAddr(PackModel model, unsigned now, uint64_t addr, uint64_t base, uint64_t *payload)
+packINLINE unsigned packAddr(Pack pack, unsigned now, uint64_t addr, uint64_t base, uint64_t *payload)
 {
-  uint64_t place = packPlace(addr);
-  uint64_t known = packMask(model->seen[place] == addr);
-  uint64_t ago = now - model->when[place];
+  PackModel model = &pack->model;
+  uint64_t place = (uint32_t)addr * packHASH >> (32 - packSeenWIDTH);
+  uint64_t known = packMask(pack->seen[place] == addr);
+  uint64_t ago = now - pack->when[place];
   int64_t distance = (int64_t)(addr - model->base[base]);
   uint64_t near = (uint64_t)distance << 1 ^ (uint64_t)(distance >> 63);
   uint64_t number = packChoose(known, ago, near);
 
-  model->seen[place] = addr;
-  model->when[place] = (uint16_t)now;
+  pack->seen[place] = addr;
+  pack->when[place] = (uint16_t)now;
   model->base[base] = addr;
   model->last = addr;
   *payload = number + known; /* all ones added are one taken away */
@@ -195,8 +203,8 @@ static __attribute__((noinline)) PackHead packSwitch(Pack pack, Packing g, Event
   return head;
 }
 
-/* packTime -- put what of a time difference is more than an event can have before the event, whose `controls` bytes are there already;
- * returns what is left */
+/* packTime -- put what of a time difference is more than an event can have before the event, whose `controls` bytes are there
+ * already; returns what is left */
 static uint32_t packTime(Packing g, unsigned controls, uint32_t elapsed)
 {
   if (elapsed >> packTimeWIDEST == 0)
@@ -250,7 +258,7 @@ packINLINE const uint8_t *packRun(Pack pack, Packing packing, const uint8_t *eve
     slot = packSlot(value) & head->valued;
     if (UNLIKELY(((model->value[slot] ^ value) & head->valued) != 0))
       packNewValue(model, &g, slot, value);
-    way = packAddr(model, g.now++, packUnits(packLoad8(event + head->addr)), head->base + slot, &payload);
+    way = packAddr(pack, g.now++, packUnits(packLoad8(event + head->addr)), head->base + slot, &payload);
     time = pack->time[packLeadingZeros(elapsed)];
     width = time >> 8;
     g.control[0] = (uint8_t)(head->first + time + way);
@@ -265,7 +273,7 @@ packINLINE const uint8_t *packRun(Pack pack, Packing packing, const uint8_t *eve
       packBits(&g, elapsed | payload << (time >> 8), width);
     }
     if (head->addr2 != 0) {
-      way = packAddr(model, g.now++, packUnits(packLoad8(event + head->addr2)), head->base + slot, &payload);
+      way = packAddr(pack, g.now++, packUnits(packLoad8(event + head->addr2)), head->base + slot, &payload);
       *g.control++ = (uint8_t)way;
       if (UNLIKELY(way >> 8 > packBitsMAX))
         packBits64(&g, payload);
@@ -278,7 +286,8 @@ packINLINE const uint8_t *packRun(Pack pack, Packing packing, const uint8_t *eve
   return event;
 }
 
-static const uint8_t *packRunPlain(Pack pack, Packing packing, const uint8_t *event, const uint8_t *limit)
+static const uint8_t *packRunPlain(Pack pack, Packing packing, const uint8_t *event,
+                                   const uint8_t *limit)
 {
   return packRun(pack, packing, event, limit);
 }
@@ -433,7 +442,7 @@ static void packEvent(Pack pack, Packing g, EventType type, PackHead head, const
   for (i = 0; i < type->params; ++i)
     if (type->letter[i] == 'A') {
       uint64_t addr = packUnits(packLoad(event + type->offset[i], type->width[i]));
-      unsigned way = packAddr(model, g->now++, addr, base, &payload);
+      unsigned way = packAddr(pack, g->now++, addr, base, &payload);
       if (control != NULL)
         *control = (uint8_t)(*control + way);
       else
@@ -521,6 +530,8 @@ static void packStart(Pack pack, const uint8_t *events, Size used)
   unsigned bits, i;
 
   memset(&pack->model, 0, sizeof pack->model);
+  memset(pack->seen, 0, sizeof pack->seen);
+  memset(pack->when, 0, sizeof pack->when);
   memset(pack->newest, 0, sizeof pack->newest);
   memset(pack->headOf, 0, sizeof pack->headOf);
   pack->headNext = 1;
