@@ -2,8 +2,9 @@
  *
  *   packbench [FILE]
  *
- * For invented programs, and for the raw events of FILE (one behind the other, 8-byte words, our order; the types below): bytes at rest
- * for each event, block headers included, and nanoseconds for each to pack and to unpack, the best of several runs.
+ * For invented programs, or for the raw events of FILE (one behind the other, 8-byte words, our order; the types below):
+ * bytes at rest for each event, block headers included, and nanoseconds for each to pack and to unpack, the best of
+ * several runs.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -149,7 +150,8 @@ static void measure(const char *name, const uint8_t *events, Size size, Size who
       a = now();
       rest = BlockPack(pack, &registry, in, used, first.time, packed);
       b = now();
-      if (BlockUnpack(unpack, &registry, packed, rest, first.time, back, used) != ResOK || memcmp(in, back, used) != 0) {
+      if (BlockUnpack(unpack, &registry, packed, rest, first.time, back, used) != ResOK ||
+          memcmp(in, back, used) != 0) {
         printf("%s: what comes back is not what was packed\n", name);
         exit(1);
       }

@@ -1,7 +1,7 @@
 /* pack.c -- making blocks small
  *
- * Two ways through it that write the same bytes: `packRun` for the events that are nearly all there are, P, A, A and W of a
- * known head, without a branch that depends on what the program does; and `packSlow` for everything else.
+ * Two ways through it that write the same bytes: `packRun` for the events that are nearly all there are, P, A, A and W
+ * of a known head, without a branch that depends on what the program does; and `packSlow` for everything else.
  *
  * Always true: `newest` names only heads of the current bank; what `headOf` names is looked at before it is believed.
  *
@@ -100,8 +100,8 @@ packINLINE unsigned packLeadingZeros(uint64_t w)
   return (unsigned)__builtin_clzll(w | 1);
 }
 
-/* What to say of an address: the way, and its width << 8.  By leading zeros of the distance to its base; or, 64 behind those, by
- * leading zeros of how many addresses ago it passed. */
+/* What to say of an address: the way, and its width << 8.  By leading zeros of the distance to its base; or, 64 behind
+ * those, by leading zeros of how many addresses ago it passed. */
 static const uint16_t packWay[2 * 64] = {
   [0 ... 31] = packNEAR64 | 64 << 8, [32 ... 41] = packNEAR32 | 32 << 8, [42 ... 44] = packNEAR22 | 22 << 8,
   [45 ... 51] = packNEAR19 | 19 << 8, [52 ... 55] = packNEAR12 | 12 << 8, [56 ... 58] = packNEAR8 | 8 << 8,
@@ -203,8 +203,8 @@ static __attribute__((noinline)) PackHead packSwitch(Pack pack, Packing g, Event
   return head;
 }
 
-/* packTime -- put what of a time difference is more than an event can have before the event, whose `controls` bytes are there
- * already; returns what is left */
+/* packTime -- put what of a time difference is more than an event can have before the event, whose `controls` bytes are
+ * there already; returns what is left */
 static uint32_t packTime(Packing g, unsigned controls, uint32_t elapsed)
 {
   if (elapsed >> packTimeWIDEST == 0)
@@ -217,8 +217,8 @@ static uint32_t packTime(Packing g, unsigned controls, uint32_t elapsed)
 }
 
 /* packWide -- the payload of an event, where it is more than can be appended at once */
-static __attribute__((noinline)) void packWide(Pack pack, Packing g, unsigned controls, uint32_t elapsed, uint64_t payload,
-                                               unsigned way)
+static __attribute__((noinline)) void packWide(Pack pack, Packing g, unsigned controls, uint32_t elapsed,
+                                               uint64_t payload, unsigned way)
 {
   elapsed = packTime(g, controls, elapsed);
   packBits(g, elapsed, pack->time[packLeadingZeros(elapsed)] >> 8);
@@ -333,7 +333,8 @@ static uint64_t packLoad(const uint8_t *place, unsigned width)
   return w4;
 }
 
-/* packHeadFast -- see to it that packRun can take events of a head: 8 bytes each, P first if at all, one or two A, at most one W */
+/* packHeadFast -- see to it that packRun can take events of a head: 8 bytes each, P first if at all, one or two A, at
+ * most one W */
 static void packHeadFast(PackHead head, EventType type)
 {
   unsigned i;
@@ -426,7 +427,6 @@ static Bool packValues(PackModel model, Packing g, EventType type, const uint8_t
 /* packEvent -- an event whose values have their slots, and whose time difference is one that an event can have */
 static void packEvent(Pack pack, Packing g, EventType type, PackHead head, const uint8_t *event, uint32_t elapsed)
 {
-  PackModel model = &pack->model;
   uint8_t *control = g->control++;
   unsigned i, base = head->base, time = pack->time[packLeadingZeros(elapsed)];
   uint64_t payload;

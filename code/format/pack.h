@@ -1,8 +1,9 @@
 /* pack.h -- blocks made small, and large again
  *
- * Packing knows formats, not events.  An event becomes a control byte, which names its head (its type, and its P's), how wide
- * its time difference is and how its address is said, a byte for the slot of each value, and bits for what was not predicted.
- * Everything is learnt anew in each block, so a block unpacks without any other.  Unpacking gives the same bytes.
+ * Packing knows formats, not events.  An event becomes a control byte, which names its head (its type, and its P's),
+ * how wide its time difference is and how its address is said, a byte for the slot of each value, and bits for what was
+ * not predicted.  Everything is learnt anew in each block, so a block unpacks without any other.  Unpacking gives the
+ * same bytes.
  *
  * Design: design/pack.md      Tests: test/packtest.c
  */
@@ -32,7 +33,8 @@ enum {
  * events    as they stand in memory: settled (BlockWalk), beginning at `first` ticks
  * out       BlockRestMAX bytes
  * returns   bytes written, at most used * 2 + 64; 0 for no events
- * cost      8 to 10 ns an event, some 20 KiB of `pack`; no allocation, no lock, no call to libc but memcpy: async-signal safe
+ * cost      8 to 10 ns an event, some 20 KiB of `pack`; no allocation, no lock, no call to libc but memcpy and
+ *           the like: async-signal safe
  */
 extern Size BlockPack(Pack pack, Registry registry, const void *events, Size used, uint64_t first, void *out);
 

@@ -2,13 +2,13 @@
  *
  * A packed block is two bytes that count controls, one that says the unit of times, and then two rows:
  *   payload   bits: times, and what the predictions missed
- *   controls  bytes: which head, how wide the time and how the (first) address is said; then the slot of each value, and how
- *             each further address is said
+ *   controls  bytes: which head, how wide the time and how the (first) address is said; then the slot of each value,
+ *             and how each further address is said
  * So nothing that says how long something is stands behind something whose length is not known yet.
  *
- * The model learns from addresses and values alone.  A value (a size, mostly) has a slot, chosen by a hash.  An address that
- * passed not long ago is said as how many addresses ago that was, any other as the distance to the last address of the same
- * value, or head.
+ * The model learns from addresses and values alone.  A value (a size, mostly) has a slot, chosen by a hash.  An address
+ * that passed not long ago is said as how many addresses ago that was, any other as the distance to the last address of
+ * the same value, or head.
  *
  * Design: design/pack.md      Tests: test/packtest.c
  */
@@ -109,8 +109,8 @@ static inline void packTimeWidths(uint8_t width[packTimes], unsigned unit)
   width[3] = packTimeWIDEST;
 }
 
-/* packMask -- all ones if `condition`, which is 0 or 1, else zero; the compiler is not to make a branch of it, because what programs
- * allocate and free next is nothing that a processor could guess */
+/* packMask -- all ones if `condition`, which is 0 or 1, else zero; the compiler is not to make a branch of it, because
+ * what programs allocate and free next is nothing that a processor could guess */
 packINLINE uint64_t packMask(Bool condition)
 {
   uint64_t mask = -(uint64_t)condition;
