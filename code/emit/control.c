@@ -22,6 +22,7 @@ Word EventKindControl[EventControlSIZE / sizeof(Word)] __attribute__((aligned(Ev
 };
 
 static EventMessageHandler controlHandler;
+static uint32_t controlChosen = controlKINDS; /* what is sent as soon as there is a way out */
 
 /* controlMask -- the kinds that a list names, or ResPARAM, told */
 static Res controlMask(uint32_t *maskReturn, const char *list, uint32_t standard, const char *place)
@@ -81,15 +82,14 @@ void ControlFromEnvironment(void)
   const char *log = QuietEnvironment("PAWPRINT_LOG", room[0], sizeof room[0]);
   const char *kinds = QuietEnvironment("PAWPRINT_KINDS", room[1], sizeof room[1]);
   const char *raw = QuietEnvironment("PAWPRINT_RAW", room[2], sizeof room[2]);
-  uint32_t mask = controlKINDS;
 
-  if (kinds != NULL && controlMask(&mask, kinds, controlKINDS, "PAWPRINT_KINDS") != ResOK)
+  if (kinds != NULL && controlMask(&controlChosen, kinds, controlKINDS, "PAWPRINT_KINDS") != ResOK)
     return;
   SendSetRaw(raw != NULL && strcmp(raw, "1") == 0);
   if (log == NULL || log[0] == '\0')
     return;
   if (controlOpen(log, QuietEnvironment("PAWPRINT_FAMILY", room[1], sizeof room[1])) == ResOK)
-    controlSet(mask);
+    controlSet(controlChosen);
 }
 
 void ControlFamily(void)
@@ -135,7 +135,7 @@ EVENT_API int EventLogOpen(const char *where)
       ProcessShare(process);
       /* What was switched on or off by hand before stays so. */
       if (first && (EventKindControl[0] & controlKINDS) == 0)
-        controlSet(controlKINDS);
+        controlSet(controlChosen);
       else if (!first)
         (void)SendHeader(process);
     }
@@ -143,6 +143,15 @@ EVENT_API int EventLogOpen(const char *where)
   QuietEnd(&mask);
   errno = error;
   return res == ResOK ? 0 : -1;
+}
+
+/* controlFlushRetired -- the flight recorder of a thread that has ended; a new thread may be about to get its place */
+static void controlFlushRetired(Process process, Thread thread)
+{
+  ProcessLock(process);
+  if (thread->state == ThreadRETIRED)
+    ThreadFlush(thread, TRUE, TRUE);
+  ProcessUnlock(process);
 }
 
 /* controlFlush -- for all threads; signals are blocked */
@@ -154,9 +163,11 @@ static void controlFlush(Process process)
   for (i = 0; i < process->threads; ++i) {
     Thread thread = ProcessThread(process, i);
     if (thread == self)
-      ThreadFlush(thread, TRUE);
+      ThreadFlush(thread, TRUE, FALSE);
     else if (__atomic_load_n(&thread->state, __ATOMIC_ACQUIRE) == ThreadLIVE)
       ThreadSnapshot(thread, TRUE);
+    else
+      controlFlushRetired(process, thread);
   }
 }
 

@@ -124,7 +124,9 @@ static void processShare(Process process)
   if (processLog()[0] != '\0')
     StoreAdopt(processLog(), processAdopt);
   if (StoreOpen(&process->shared, processLog(), process->identity) != ResOK)
-    QuietSay("no memory for blocks", "", "events go through private memory, and are lost if the process is killed");
+    QuietSay("no memory for blocks", "", "events go through private memory");
+  else if (process->shared.path[0] == '\0' && processLog()[0] != '\0')
+    QuietSay("no shared memory for blocks", processLog(), "events that are not yet written are lost if the process is killed");
   (void)SendHeader(process);
 }
 
@@ -137,6 +139,8 @@ static void processSetUp(Process process)
   process->identity = processIdentity();
   EventKindControl[EventControlCLOCK] = slow;
   EventClockSync(&process->sync, slow);
+  /* Now, while there is one thread: a child of fork could not finish what another thread had begun. */
+  (void)SendRegistry();
   if (!processKeyed) {
     processKeyed = pthread_key_create(&processKey, processThreadEnded) == 0;
     ControlFromEnvironment();
@@ -196,7 +200,7 @@ static void processSweep(Process process)
     if (thread->state == ThreadLIVE && QuietCall(SYS_tgkill, process->pid, thread->tid, 0) == -ESRCH) {
       thread->state = ThreadRETIRED;
       thread->retired = ++process->retirements;
-      ThreadFlush(thread, FALSE);
+      ThreadFlush(thread, FALSE, TRUE);
     }
   }
 }
@@ -278,7 +282,7 @@ static void processThreadEnded(void *state)
     return;
   QuietBegin(&mask);
   EventThreadSelf = NULL;
-  ThreadFlush(thread, FALSE);
+  ThreadFlush(thread, FALSE, TRUE);
   ProcessLock(process);
   thread->retired = ++process->retirements;
   __atomic_store_n(&thread->state, ThreadRETIRED, __ATOMIC_RELEASE);
@@ -311,7 +315,7 @@ void ProcessEnd(void)
   QuietBegin(&mask);
   thread = EventThreadSelf != NULL && EventThreadSelf->self != NULL ? (Thread)(void *)EventThreadSelf : NULL;
   if (thread != NULL)
-    ThreadFlush(thread, FALSE);
+    ThreadFlush(thread, FALSE, TRUE);
   ProcessLock(process);
   processSweep(process);
   (void)SendHeader(process);
@@ -335,12 +339,22 @@ static void processExit(void *unused)
 
 void ProcessStart(void)
 {
+  static Bool started;
   QuietMaskStruct mask;
 
+  if (__atomic_exchange_n(&started, TRUE, __ATOMIC_RELAXED))
+    return;
   QuietBegin(&mask);
   (void)ProcessGet();
   QuietEnd(&mask);
   (void)AverHandlerSet(TracebackAver);
   /* Of no library, so that it runs where it stands in the row: registered before the program's own begin, last of all. */
   (void)__cxa_atexit(processExit, NULL, NULL);
+}
+
+/* Before the program's own constructors. */
+__attribute__((constructor(101))) static void processConstruct(void)
+{
+  ProcessStart();
+  ControlFamily();
 }

@@ -230,7 +230,6 @@ void ShimStart(void)
 __attribute__((constructor(101))) static void shimConstruct(void)
 {
   ProcessStart();
-  ControlFamily();
   ShimStart();
   if (ShimNext.pool != &shimForeign)
     (void)pthread_atfork(MMForkPrepare, MMForkParent, MMForkChild);
