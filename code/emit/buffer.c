@@ -26,6 +26,14 @@ enum {
 
 __thread EventThread EventThreadSelf;
 
+/* bufferFence -- what stands before is seen before what stands behind; the thread sanitizer knows no such thing, and gcc says so */
+static inline void bufferFence(void)
+{
+#if !defined(__SANITIZE_THREAD__)
+  __atomic_thread_fence(__ATOMIC_ACQ_REL);
+#endif
+}
+
 static char *streamEvents(BlockHeader block)
 {
   return (char *)block + BlockHeaderSIZE;
@@ -45,20 +53,18 @@ static void streamAbandon(Word at, Size size)
   memcpy((void *)at, &pad, sizeof pad);
 }
 
-/* streamStart -- make the stream's memory an empty block.  Whoever reads it from outside at any moment of this finds either no block or a
- * sound one: the magic goes first and comes last. */
-static void streamStart(Process process, Thread thread, unsigned kind, unsigned unsent)
+/* streamHeader -- the header of the stream's next block; no magic yet */
+static BlockHeaderStruct streamHeader(Process process, Thread thread, unsigned kind, unsigned unsent, Size size)
 {
   Stream stream = &thread->stream[kind][unsent];
-  EventCursor cursor = &thread->hot.cursor[kind][unsent];
-  BlockHeader block = stream->block;
   uint64_t now = EventClock(EventKindControl[EventControlCLOCK] != 0);
-  BlockHeaderStruct header = {
+
+  return (BlockHeaderStruct){
     .order = BlockORDER,
     .major = BlockMAJOR,
     .flags = (uint8_t)(unsent ? BlockFlagUNSENT : 0),
     .kind = (uint8_t)kind,
-    .whole = (uint32_t)stream->size,
+    .whole = (uint32_t)size,
     .pid = process->pid,
     .thread = thread->tid,
     .cpuFirst = (uint16_t)sched_getcpu(),
@@ -70,12 +76,22 @@ static void streamStart(Process process, Thread thread, unsigned kind, unsigned 
     .first = now,
     .last = now,
   };
+}
+
+/* streamStart -- make the stream's memory an empty block.  Whoever reads it from outside at any moment of this finds either no block or a
+ * sound one: the magic goes first and comes last. */
+static void streamStart(Process process, Thread thread, unsigned kind, unsigned unsent)
+{
+  Stream stream = &thread->stream[kind][unsent];
+  EventCursor cursor = &thread->hot.cursor[kind][unsent];
+  BlockHeader block = stream->block;
+  BlockHeaderStruct header = streamHeader(process, thread, kind, unsent, stream->size);
 
   memcpy((char *)block + BlockMagicSIZE, (char *)&header + BlockMagicSIZE, sizeof header - BlockMagicSIZE);
-  __atomic_thread_fence(__ATOMIC_RELEASE);
+  bufferFence();
   memcpy(block->magic, BlockMAGIC, BlockMagicSIZE);
   stream->opened = EventClockMonotonic();
-  cursor->epoch = (uint32_t)(now >> 32);
+  cursor->epoch = (uint32_t)(header.first >> 32);
   __atomic_store_n(&cursor->next, (Word)streamEvents(block), __ATOMIC_RELEASE);
 }
 
@@ -83,7 +99,7 @@ static void streamStart(Process process, Thread thread, unsigned kind, unsigned 
 static void streamErase(BlockHeader block, Size used)
 {
   __atomic_store_n((uint64_t *)(void *)block->magic, 0, __ATOMIC_RELEASE);
-  __atomic_thread_fence(__ATOMIC_RELEASE);
+  bufferFence();
   memset(streamEvents(block), 0, used);
 }
 
@@ -148,12 +164,18 @@ static void streamTally(BlockTally tally, BlockHeader block, Size size, Size res
     ++tally->pending;
 }
 
+/* streamTells -- has a block anything to tell: events, or how many were discarded? */
+static Bool streamTells(Stream stream, BlockTally tally)
+{
+  return tally->used > 0 || stream->discarded != stream->told;
+}
+
 /* streamDeliver -- send a block that has ended; ResOK also if there is nothing in it that should be told */
 static Res streamDeliver(Process process, Stream stream, BlockHeader block, BlockTally tally, unsigned flags)
 {
   Res res;
 
-  if (tally->used == 0 && stream->discarded == stream->told)
+  if (!streamTells(stream, tally))
     return ResOK;
   block->discarded = stream->discarded;
   res = SendBlock(process, block, tally, flags);
@@ -164,11 +186,11 @@ static Res streamDeliver(Process process, Stream stream, BlockHeader block, Bloc
 
 /* streamSend -- send the stream's block, full or ended, and count.  A block that could not be sent is discarded, and the next one has
  * its number. */
-static void streamSend(Process process, Stream stream, BlockTally tally, unsigned flags)
+static void streamSend(Process process, Stream stream, BlockHeader block, BlockTally tally, unsigned flags)
 {
-  Bool something = tally->used > 0 || stream->discarded != stream->told;
+  Bool something = streamTells(stream, tally);
 
-  if (streamDeliver(process, stream, stream->block, tally, flags) == ResOK) {
+  if (streamDeliver(process, stream, block, tally, flags) == ResOK) {
     stream->sequence += something;
     stream->before += tally->count;
   } else {
@@ -275,7 +297,7 @@ static Bool streamChange(Process process, Thread thread, unsigned kind, unsigned
       if (unsent)
         streamOverwrite(stream, &tally);
       else
-        streamSend(process, stream, &tally, 0);
+        streamSend(process, stream, stream->block, &tally, 0);
       streamErase(stream->block, tally.used);
       if (size != stream->size || (stream->store == &process->own && !unsent && process->shared.header != NULL)) {
         BlockHeader block = stream->block;
@@ -373,7 +395,7 @@ __attribute__((no_sanitize("thread"))) static Bool streamCopy(char *copy, BlockH
 
   for (i = 0; i < size / sizeof *to; ++i)
     to[i] = from[i];
-  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  bufferFence();
   return memcmp(copy, BlockMAGIC, BlockMagicSIZE) == 0 && header->whole == size &&
          memcmp(block, copy, offsetof(BlockHeaderStruct, discarded)) == 0 && block->first == header->first;
 }
@@ -420,6 +442,16 @@ void ThreadSnapshot(Thread thread, Bool unsent)
   QuietUnmap(copy, BlockMAX);
 }
 
+/* threadTell -- send how many events of a stream that has no block were discarded */
+static void threadTell(Process process, Thread thread, unsigned kind, unsigned unsent)
+{
+  BlockHeaderStruct header = streamHeader(process, thread, kind, unsent, BlockMIN);
+  BlockTallyStruct none = {.last = header.first};
+
+  memcpy(header.magic, BlockMAGIC, BlockMagicSIZE);
+  streamSend(process, &thread->stream[kind][unsent], &header, &none, unsent ? BlockFlagUNSENT : 0);
+}
+
 /* threadEnd -- send what one of its streams holds and give back the blocks; it starts anew with the next event.  FALSE: an event that
  * was interrupted is going to be filled in; the block stays as it is. */
 static Bool threadEnd(Process process, Thread thread, unsigned kind, unsigned unsent, Bool final)
@@ -431,15 +463,18 @@ static Bool threadEnd(Process process, Thread thread, unsigned kind, unsigned un
   Size reserved;
 
   streamUnparkAll(process, stream, TRUE, flags, final);
-  if (block == NULL)
+  if (block == NULL) {
+    if (stream->discarded != stream->told)
+      threadTell(process, thread, kind, unsent);
     return TRUE;
+  }
   reserved = streamReserved(thread, kind, unsent);
   streamTally(&tally, block, stream->size, reserved, FALSE);
   if (tally.pending > 0 && !final)
     return FALSE;
   __atomic_store_n(&thread->hot.cursor[kind][unsent].next, 0, __ATOMIC_RELEASE);
   streamSettled(&tally, block, stream->size, reserved);
-  streamSend(process, stream, &tally, flags);
+  streamSend(process, stream, block, &tally, flags);
   __atomic_store_n(&stream->block, NULL, __ATOMIC_RELEASE);
   streamForget(stream, block, &tally, reserved, thread->state == ThreadRETIRED);
   return TRUE;
