@@ -236,17 +236,22 @@ static void MakeBlockEnd(Make make, MakeBlock block, uint8_t flags)
 {
   BlockHeaderStruct header = block->header;
   static unsigned char rest[BlockRestMAX + PackSlackSIZE];
+  Size length;
 
   header.flags = flags;
   header.rest = header.used;
   if ((flags & BlockFlagPACKED) != 0) {
     static Pack pack;
+    BlockTallyStruct tally;
     if (pack == NULL)
       pack = calloc(1, PackSIZE);
+    BlockWalk(&tally, block->events, header.used, header.first, TRUE); /* holes become pads */
+    header.used = (uint32_t)tally.used;
     header.rest = (uint32_t)BlockPack(pack, block->process->registry, block->events, header.used, header.first, rest);
   } else {
     memcpy(rest, block->events, header.used);
   }
+  length = header.rest;
   header.size = BlockHeaderSIZE + header.rest;
   header.restCrc = Crc32c(0, rest, header.rest);
   BlockHeaderSeal(&header);
@@ -257,8 +262,7 @@ static void MakeBlockEnd(Make make, MakeBlock block, uint8_t flags)
   }
   make->last = make->size;
   MakeBytes(make, &header, sizeof header);
-  MakeBytes(make, rest, block->header.used == 0 ? 0 : (flags & BlockFlagPACKED) != 0 ? header.size - sizeof header
-                                                                                     : block->header.used);
+  MakeBytes(make, rest, length);
 }
 
 /* MakeBlockNext -- make the block empty again, as the next of its stream */
