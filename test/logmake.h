@@ -31,6 +31,11 @@
 #include "eventgen.h"
 #include "tap.h"
 
+#define MAKE_STRING(x) #x
+#define MAKE_EXPAND(x) MAKE_STRING(x)
+#define MAKE_VERSION \
+  MAKE_EXPAND(EventVersionMAJOR) "." MAKE_EXPAND(EventVersionMEDIAN) "." MAKE_EXPAND(EventVersionMINOR)
+
 typedef struct MakeStruct {
   unsigned char *bytes;
   Size size, capacity;
