@@ -63,13 +63,14 @@ static void makeFail(const char *why)
 
 static void MakeBytes(Make make, const void *bytes, Size size)
 {
-  if (make->size + size > make->capacity) {
-    make->capacity = (make->size + size) * 2;
+  if (make->size + size > make->capacity || make->bytes == NULL) {
+    make->capacity = (make->size + size) * 2 + 64;
     make->bytes = realloc(make->bytes, make->capacity);
     if (make->bytes == NULL)
       makeFail("no memory");
   }
-  memcpy(make->bytes + make->size, bytes, size);
+  if (size > 0)
+    memcpy(make->bytes + make->size, bytes, size);
   make->size += size;
 }
 

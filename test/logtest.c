@@ -372,6 +372,41 @@ static void testSpill(void)
   MakeFree(&make);
 }
 
+/* testPark -- more blocks open at once than memory is meant for */
+static void testPark(uint64_t *seed)
+{
+  enum { threads = 400, each = 450 };
+  MakeStruct make = {0};
+  MakeProcess process = MakeProcessNew(10, 1);
+  LogRequestStruct request = LogRequestALL;
+  Index i, t;
+  Log log;
+
+  made.count = 0;
+  MakeHeader(&make, process);
+  for (t = 0; t < threads; ++t) {
+    uint64_t time = 1000 + t;
+    MakeBlockBegin(&blocks[0], process, (uint32_t)(20 + t), EventKindObject, 0, time);
+    for (i = 0; i < each; ++i) {
+      time += TapRandom(seed) % 300;
+      (void)MakeEvent(&blocks[0], EventPoolFreeCODE, time, (uint64_t[]){7, t * each + i}, NULL);
+      listAdd(&made, time, &blocks[0], (uint32_t)i, t * each + i, EventPoolFreeCODE);
+    }
+    MakeBlockEnd(&make, &blocks[0], BlockFlagSEALED);
+  }
+  MakeWrite(&make, path);
+  qsort(made.event, made.count, sizeof made.event[0], listCompare);
+  log = testOpen(&got);
+  TapOk(log != NULL && testRead(log, &got, &request) == ResOK, "a log of %u threads that run at once is read", (unsigned)threads);
+  TapIs(listSame(&got, &made), -1, "and comes in order, though most of its open blocks are parked");
+  request.count = 1000;
+  TapOk(log != NULL && testRead(log, &got, &request) == ResOK && got.count == 1000, "also when it is not read to its end");
+  if (log != NULL)
+    LogClose(log);
+  MakeProcessFree(process);
+  MakeFree(&make);
+}
+
 /* ---- Clocks ---- */
 
 /* clockLog -- one process's log with one event at `ticks`, and another process's */
@@ -650,6 +685,7 @@ int main(void)
   testOrder(&seed);
   testSnapshot();
   testSpill();
+  testPark(&seed);
   testClocks();
   testSeals();
   testForeign(8, FALSE);

@@ -13,7 +13,7 @@
 
 enum {
   loaderSparesMAX = 16, /* blocks' memory that is kept for the next ones */
-  loaderGRAIN = 16384   /* memory is had in multiples, so that it fits the next block, too */
+  loaderGRAIN = 4096    /* memory is had in multiples, so that it fits the next block, too */
 };
 
 Res LoaderInit(Loader loader, Table table, File *files)
@@ -49,17 +49,21 @@ static Loaded loaderAlloc(Loader loader, Size used, Count items)
       loaded = *link;
       *link = loaded->spare;
       --loader->spares;
+      loader->memory += loaded->size;
       return loaded;
     }
   size = WordAlignUp(size, loaderGRAIN);
   loaded = malloc(size);
-  if (loaded != NULL)
+  if (loaded != NULL) {
     loaded->size = size;
+    loader->memory += size;
+  }
   return loaded;
 }
 
 void LoaderFree(Loader loader, Loaded loaded)
 {
+  loader->memory -= loaded->size;
   if (loader->spares == loaderSparesMAX) {
     free(loaded);
     return;
@@ -245,6 +249,7 @@ Res LoaderLoad(Loaded *loadedReturn, LoadReport report, Loader loader, const Ind
   loaded->stream = stream;
   loaded->sequence = header.sequence;
   loaded->next = 0;
+  loaded->parked = FALSE;
   loaded->item = (LoadedItem)(loaded + 1);
   bytes = (unsigned char *)(loaded->item + header.count);
   loaded->bytes = bytes;

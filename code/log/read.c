@@ -14,6 +14,9 @@
 #include "format/block.h"
 #include "log/load.h"
 #include "log/logset.h"
+#include "log/park.h"
+
+enum { readMemoryMAX = 6 << 20 }; /* bytes of open blocks; beyond that some are parked */
 
 /* An open block in the heap; the time of its next event stands here, where comparing finds it without a detour. */
 typedef struct readOpenStruct {
@@ -25,6 +28,7 @@ typedef struct readingStruct {
   Log log;
   LogRequest request;
   LoaderStruct loader;
+  ParkStruct park;
   IndexPassStruct pass;
   readOpenStruct *heap; /* heap[0] is next; no parent comes behind its children */
   Count open, capacity;
@@ -92,9 +96,39 @@ static Res readPush(Reading reading, Loaded loaded)
   return ResOK;
 }
 
+/* readGive -- a block is not needed any more */
+static void readGive(Reading reading, Loaded loaded)
+{
+  if (loaded->size == 0) {
+    ParkRelease(&reading->park, loaded);
+    free(loaded);
+  } else {
+    LoaderFree(&reading->loader, loaded);
+  }
+}
+
+/* readPark -- put the blocks aside whose next events are furthest away, until the others fit */
+static Res readPark(Reading reading)
+{
+  while (reading->loader.memory > readMemoryMAX && reading->open > 1 && !reading->park.failed) {
+    Index i, furthest = reading->open;
+    Res res;
+    for (i = 1; i < reading->open; ++i)
+      if (!reading->heap[i].loaded->parked &&
+          (furthest == reading->open || reading->heap[i].fine > reading->heap[furthest].fine))
+        furthest = i;
+    if (furthest == reading->open)
+      break;
+    res = ParkPut(&reading->park, &reading->loader, &reading->heap[furthest].loaded);
+    if (res == ResIO)
+      return res;
+  }
+  return ResOK;
+}
+
 static void readPop(Reading reading)
 {
-  LoaderFree(&reading->loader, reading->heap[0].loaded);
+  readGive(reading, reading->heap[0].loaded);
   reading->heap[0] = reading->heap[--reading->open];
   if (reading->open > 0)
     readSink(reading);
@@ -181,7 +215,10 @@ static Res readOpen(Reading reading, const IndexEntryStruct *entry)
     LoaderFree(&reading->loader, loaded);
     return ResOK;
   }
-  return readPush(reading, loaded);
+  res = readPush(reading, loaded);
+  if (res == ResOK && UNLIKELY(reading->loader.memory > readMemoryMAX))
+    res = readPark(reading);
+  return res;
 }
 
 /* readRun -- deliver the front block's events up to `limit` (fine time, exclusive), at least one */
@@ -237,12 +274,36 @@ static void readNext(Reading reading)
     reading->next = UINT64_MAX;
 }
 
+/* readOn -- the front block has got on, perhaps to its end */
+static inline Res readOn(Reading reading)
+{
+  Loaded front = reading->heap[0].loaded;
+
+  if (LIKELY(front->next < front->count)) {
+    readSink(reading);
+    return ResOK;
+  }
+  if (front->parked) {
+    Res res = ParkRefill(&reading->park, front);
+    if (res == ResOK) {
+      reading->heap[0].fine = front->item[0].fine;
+      readSink(reading);
+    }
+    if (res != ResEND)
+      return res;
+  }
+  readPop(reading);
+  return ResOK;
+}
+
 static Res readMerge(Reading reading)
 {
+  Res res;
+
   readNext(reading);
   while (!reading->ended) {
     if (UNLIKELY(reading->next != UINT64_MAX && (reading->open == 0 || reading->next <= reading->heap[0].fine))) {
-      Res res = readOpen(reading, reading->entry);
+      res = readOpen(reading, reading->entry);
       if (res == ResOK)
         res = IndexAdvance(&reading->pass);
       if (res != ResOK)
@@ -253,10 +314,9 @@ static Res readMerge(Reading reading)
     if (reading->open == 0)
       break;
     readRun(reading, readLimit(reading));
-    if (reading->heap[0].loaded->next == reading->heap[0].loaded->count)
-      readPop(reading);
-    else
-      readSink(reading);
+    res = readOn(reading);
+    if (res != ResOK)
+      return res;
   }
   return ResOK;
 }
@@ -299,8 +359,9 @@ static void readFinish(Reading reading)
   for (i = 0; i < reading->log->table.streams; ++i)
     readFailureTell(reading, reading->log->table.stream[i], 0);
   while (reading->open > 0)
-    LoaderFree(&reading->loader, reading->heap[--reading->open].loaded);
+    readGive(reading, reading->heap[--reading->open].loaded);
   IndexPassEnd(&reading->pass);
+  ParkFinish(&reading->park);
   LoaderFinish(&reading->loader);
   free(reading->heap);
 }
@@ -317,6 +378,7 @@ Res LogRead(Log log, LogRequest request)
     log->table.stream[i]->failure.what = NULL;
   }
   log->teller.telling = !log->told;
+  ParkInit(&reading.park);
   res = LoaderInit(&reading.loader, &log->table, log->file);
   if (res == ResOK)
     res = readChoose(&reading);
