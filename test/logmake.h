@@ -75,7 +75,7 @@ static void MakeBytes(Make make, const void *bytes, Size size)
 }
 
 /* MakeWrite -- the log as a file */
-static void MakeWrite(Make make, const char *path)
+__attribute__((unused)) static void MakeWrite(Make make, const char *path)
 {
   int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 

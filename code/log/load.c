@@ -91,7 +91,7 @@ static Res loaderRead(Loader loader, BlockHeader header, LoadReport report, cons
     return res == ResIO ? ResIO : ResFORMAT;
   report->what = "byte order is not that of its process";
   process = loader->table->stream[entry->stream]->process;
-  if (process->headed && swapped != process->public.header.widths.swapped)
+  if (swapped != process->public.header.widths.swapped)
     return ResFORMAT;
   res = FileRead(file, offset + BlockHeaderSIZE, loader->rest, header->rest);
   report->what = "block cut off";
@@ -239,10 +239,7 @@ Res LoaderLoad(Loaded *loadedReturn, LoadReport report, Loader loader, const Ind
   if (res != ResOK)
     return res;
   report->lost = header.count;
-  if (!stream->process->headed) {
-    report->what = "no header block of this process";
-    return ResFORMAT;
-  }
+  AVER(stream->process->headed);
   loaded = loaderAlloc(loader, header.used, header.count);
   if (loaded == NULL)
     return ResMEMORY;

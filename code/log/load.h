@@ -61,9 +61,9 @@ typedef struct LoadReportStruct {
 extern Res LoaderInit(Loader loader, Table table, File *files);
 extern void LoaderFinish(Loader loader);
 
-/* LoaderLoad -- the block of an entry
+/* LoaderLoad -- the block of an entry, whose process has a header
  *
- * sequence numbers of events that are not wanted (time, kind, type) are left out.
+ * Events that are not wanted (time, type) are left out.
  * ResFORMAT: it cannot be had: report->what says why, and report->lost what is gone.  ResMEMORY, ResIO.
  * The caller gives *loadedReturn back with LoaderFree.
  */

@@ -159,17 +159,30 @@ static void readFailureSet(Stream stream, const IndexEntryStruct *entry, const c
   failure->count = count;
 }
 
-/* readReport -- tell what loading a block found that no copy of it changes */
-static void readReport(Reading reading, const IndexEntryStruct *entry, LoadReport report)
+static void readOmit(ProcessOmitted omitted, const IndexEntryStruct *entry, uint64_t events, uint16_t code)
 {
-  char what[80];
-
-  if (report->what != NULL)
-    TellerGap(reading->teller, entry->place, report->what, report->lost, LogLostEXACTLY);
-  if (report->unknown > 0) {
-    (void)snprintf(what, sizeof what, "event code 0x%04x is in no header block", report->unknownCode);
-    TellerGap(reading->teller, entry->place, what, report->unknown, LogLostEXACTLY);
+  if (omitted->events == 0) {
+    omitted->place = entry->place;
+    omitted->code = code;
   }
+  omitted->events += events;
+}
+
+/* readOmittedTell -- tell what of a process was left out */
+static void readOmittedTell(Reading reading, Process process)
+{
+  char what[120];
+
+  if (process->orphans.events > 0) {
+    (void)snprintf(what, sizeof what, "from here on: no header block of process %u was found", process->pid);
+    TellerGap(reading->teller, process->orphans.place, what, process->orphans.events, LogLostEXACTLY);
+  }
+  if (process->unknown.events > 0) {
+    (void)snprintf(what, sizeof what, "from here on: no header block of process %u has event code 0x%04x%s", process->pid,
+                   process->unknown.code, process->unknown.events > 1 ? " or such" : "");
+    TellerGap(reading->teller, process->unknown.place, what, process->unknown.events, LogLostEXACTLY);
+  }
+  process->orphans.events = process->unknown.events = 0;
 }
 
 /* readSkips -- is the block of no interest to this request?  Its header alone tells. */
@@ -192,6 +205,10 @@ static Res readOpen(Reading reading, const IndexEntryStruct *entry)
   if (stream->failure.what != NULL &&
       (stream->failure.first != entry->first || stream->failure.sequence != entry->sequence))
     readFailureTell(reading, stream, 0);
+  if (!stream->process->headed) {
+    readOmit(&stream->process->orphans, entry, entry->count, 0);
+    return ResOK;
+  }
   if (readSkips(reading, stream, entry) ||
       (stream->read && stream->readFirst == entry->first && stream->readSequence == entry->sequence))
     return ResOK; /* copies of a block come one behind the other, the longest first */
@@ -210,7 +227,10 @@ static Res readOpen(Reading reading, const IndexEntryStruct *entry)
       stream->failure.count <= entry->count)
     stream->failure.what = NULL; /* nothing is damaged, and nothing lost: it was begun twice */
   readFailureTell(reading, stream, entry->count);
-  readReport(reading, entry, &report);
+  if (report.what != NULL)
+    TellerGap(reading->teller, entry->place, report.what, report.lost, LogLostEXACTLY);
+  if (report.unknown > 0)
+    readOmit(&stream->process->unknown, entry, report.unknown, report.unknownCode);
   if (loaded->count == 0) {
     LoaderFree(&reading->loader, loaded);
     return ResOK;
@@ -334,6 +354,7 @@ static Res readChoose(Reading reading)
 {
   Table table = &reading->log->table;
   LogRequest request = reading->request;
+  void *data = request->chooseData != NULL ? request->chooseData : request->data;
   Index i, t;
 
   for (i = 0; i < table->processes; ++i) {
@@ -347,7 +368,7 @@ static Res readChoose(Reading reading)
     if (process->wanted == NULL)
       return ResMEMORY;
     for (t = 0; t < registry->count; ++t)
-      process->wanted[t] = request->choose(request->data, &process->public, &registry->types[t]) != FALSE;
+      process->wanted[t] = request->choose(data, &process->public, &registry->types[t]) != FALSE;
   }
   return ResOK;
 }
@@ -358,6 +379,8 @@ static void readFinish(Reading reading)
 
   for (i = 0; i < reading->log->table.streams; ++i)
     readFailureTell(reading, reading->log->table.stream[i], 0);
+  for (i = 0; i < reading->log->table.processes; ++i)
+    readOmittedTell(reading, reading->log->table.process[i]);
   while (reading->open > 0)
     readGive(reading, reading->heap[--reading->open].loaded);
   IndexPassEnd(&reading->pass);
