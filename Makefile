@@ -123,10 +123,13 @@ $(B)/lib/libpawprint.a: $(filter-out $(TOOLS_ONLY:$(B)/pic/%=$(B)/obj/%),$(forea
 	@rm -f $@
 	$(Q)ar rcs $@ $^
 
+# A tool that is more than one file has the others beside it, as replay-child.c.
+$(B)/bin/replay: $(patsubst code/%.c,$(B)/obj/%.o,$(wildcard code/replay-*.c))
+
 $(B)/bin/%: $(B)/obj/%.o $(LIBS)
 	$(call say,LD     ,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(SANFLAGS) -o $@ $^ $(LINKLIBS)
+	$(Q)$(CC) $(SANFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LINKLIBS)
 
 $(B)/test/%: test/%.c $(LIBS) $(B)/flags | $(GEN)
 	$(call say,TEST   ,$@)

@@ -24,12 +24,8 @@ static Pool newPool(const char *class, const PoolParamStruct *params, Count n)
 static Bool filled(const void *p, int byte, Size size)
 {
   const unsigned char *bytes = p;
-  Size i;
 
-  for (i = 0; i < size; ++i)
-    if (bytes[i] != byte)
-      return FALSE;
-  return TRUE;
+  return size == 0 || (bytes[0] == byte && memcmp(bytes, bytes + 1, size - 1) == 0);
 }
 
 static void testCreate(void)
@@ -137,7 +133,7 @@ static Bool mvffStep(Pool pool, uint64_t *state)
 {
   unsigned i = TapRandom(state) % OBJECTS;
   Size size = mvffSize(state);
-  Addr addr;
+  Addr addr = NULL;
   Bool good = TRUE;
 
   if (object[i].addr == NULL) {
@@ -156,6 +152,8 @@ static Bool mvffStep(Pool pool, uint64_t *state)
     object[i].addr = NULL;
     good = good && oracleBusy((Word)addr, (Word)addr + size) == 0;
   }
+  if (!good)
+    return FALSE;
   memset(addr, (int)i % 256, size);
   object[i].addr = addr;
   object[i].size = size;

@@ -11,7 +11,7 @@
 
 #include "emit/process.h"
 
-/* ControlFromEnvironment -- obey PAWPRINT_LOG, PAWPRINT_KINDS and PAWPRINT_RAW; once, before the first event */
+/* ControlFromEnvironment -- obey PAWPRINT_LOG, PAWPRINT_KINDS, PAWPRINT_BUFFER and PAWPRINT_RAW; once, before the first event */
 extern void ControlFromEnvironment(void);
 
 /* ControlVariable -- an environment variable, or NULL; also before libc is ready (plinth/quiet.h) */

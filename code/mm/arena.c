@@ -204,13 +204,14 @@ static Res arenaFind(Chunk *chunkReturn, Index *indexReturn, Arena arena, Count 
   return res;
 }
 
-Res ArenaGrainsAlloc(Chunk *chunkReturn, Index *indexReturn, Bool *zeroReturn, Arena arena, Count n, Size align)
+Res ArenaGrainsAlloc(Chunk *chunkReturn, Index *indexReturn, Bool *zeroReturn, Arena arena, Count n, Size align,
+                     Bool alone)
 {
   Res res;
 
   AVER(n > 0);
   AVER(WordIsPowerOf2(align));
-  if (n > ChunkRunMAX || align > ChunkSIZE / 4) {
+  if (alone || n > ChunkRunMAX || align > ChunkSIZE / 4) {
     *indexReturn = 0;
     *zeroReturn = TRUE;
     res = arenaHugeAlloc(chunkReturn, arena, n, align, FALSE);

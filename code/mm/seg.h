@@ -59,6 +59,10 @@ extern Seg SegOfAddr(const void *addr);
  */
 extern Res SegAlloc(Seg *segReturn, Bool *zeroReturn, Pool pool, Size size, Size align);
 
+/* SegAllocToGrow -- the same for what has been growing and may grow more: alone in a chunk, where SegResize does not fail
+ * for want of room.  Costs address space, a whole ChunkSIZE at least, and system calls. */
+extern Res SegAllocToGrow(Seg *segReturn, Pool pool, Size size);
+
 /* SegFree -- give a segment back to the arena; its descriptor is gone */
 extern void SegFree(Seg seg);
 

@@ -11,9 +11,11 @@
 #include "base/aver.h"
 #include "mm/pages.h"
 
-#define cacheSTORE  ((Size)64 << 10) /* bytes mapped at a time for caches */
-#define cacheBLOCKS 8u               /* blocks that a slab has at least */
-#define cacheCARVE  4096u            /* bytes of blocks that are linked into the free list at a time */
+#define cacheSTORE  ((Size)64 << 10)  /* bytes mapped at a time for caches */
+#define cacheBLOCKS 8u                /* blocks that a slab has at least */
+#define cacheCARVE  4096u             /* bytes of blocks that are linked into the free list at a time */
+#define cacheASK    8u                /* orphans that a thread asks for a slab before it gets a new one */
+#define cachePENDS  16u               /* slabs pending on an orphan after which whoever frees looks after it */
 
 SlabStruct SlabNone;
 SGFStruct SGFDead;
@@ -26,9 +28,6 @@ __thread SGFCache SGFThreadCache __attribute__((tls_model("initial-exec"))) = &S
 
 LockStruct SGFCacheStoreLock = LockINITIALIZER;
 static SGFCache cacheStore; /* linked by next; under SGFCacheStoreLock */
-
-#define cacheASK    8u               /* orphans that a thread asks for a slab before it gets a new one */
-#define cachePENDS  16u              /* slabs pending on an orphan after which whoever frees looks after it */
 
 /* -- lists of slabs -- */
 

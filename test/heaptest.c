@@ -1,0 +1,158 @@
+/* heaptest.c -- the live heap: its table, and the order between threads restored
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * heaptest KIND FILE writes a synthetic log instead, for the end-to-end tests: see makers[] below.
+ */
+#include <stdio.h>
+
+#include "heapsim.h"
+
+#include "view/heap.h"
+#include "view/heaporder.h"
+#include "view/heaptable.h"
+
+/* The table */
+
+static void testTable(uint64_t seed)
+{
+  enum { ADDRESSES = 3000, STEPS = 200000 };
+  static uint64_t oracle[ADDRESSES]; /* the size of the object at each address, or 0 */
+  HeapTableStruct table;
+  HeapObject object, sorted;
+  uint64_t random = seed | 1;
+  Count live = 0, wrong = 0;
+  unsigned i;
+
+  HeapTableInit(&table);
+  TapOk(HeapTableFind(&table, 16) == NULL, "an empty table has nothing");
+  for (i = 1; i <= STEPS; ++i) {
+    uint64_t which = TapRandom(&random) % ADDRESSES, addr = (which + 1) * 16;
+    object = HeapTableFind(&table, addr);
+    if ((object != NULL) != (oracle[which] != 0) || (object != NULL && object->size != oracle[which]))
+      ++wrong;
+    if (object != NULL) {
+      HeapTableDelete(&table, object);
+      oracle[which] = 0;
+      --live;
+    } else if (HeapTableInsert(&object, &table, addr) == ResOK) {
+      object->size = oracle[which] = i;
+      object->serial = i;
+      ++live;
+    }
+    if (i % 20000 == 0)
+      HeapTableCheck(&table);
+  }
+  TapIs(wrong, 0, "every look-up of %d finds what is there", (int)STEPS);
+  TapIs(table.count, live, "and the count is right");
+  TapIs(HeapTableSort(&sorted, &table), ResOK, "the objects can be sorted");
+  for (i = 1; i < live; ++i)
+    wrong += sorted[i - 1].serial >= sorted[i].serial;
+  TapIs(wrong, 0, "by serial number");
+  free(sorted);
+  HeapTableFinish(&table);
+}
+
+/* The order: a client that believes nothing */
+
+enum { ADDRESSES = 1 << 20, OBJECTS = 1 << 20 };
+
+typedef struct WitnessStruct {
+  uint64_t time;
+  uint64_t live;
+  uint64_t twice;       /* addresses that were live twice */
+  uint64_t absent;      /* frees and resizes of what was not there */
+  uint64_t backwards;   /* operations earlier than the one before */
+  uint64_t presumed;
+  uint64_t count[HeapARENADESTROY + 1];
+  uint64_t at[ADDRESSES];  /* serial of the object at address i * 16 */
+  uint64_t size[ADDRESSES];
+} WitnessStruct, *Witness;
+
+static void witness(void *data, HeapOperation operation)
+{
+  Witness w = data;
+  HeapObject object = operation->object;
+  uint64_t i = object->addr / 16 % ADDRESSES, old = operation->oldAddr / 16 % ADDRESSES;
+
+  w->backwards += operation->time < w->time;
+  w->time = operation->time;
+  ++w->count[operation->kind];
+  w->presumed += operation->presumed;
+  switch (operation->kind) {
+  case HeapALLOC:
+    w->twice += w->at[i] != 0;
+    w->at[i] = object->serial;
+    w->size[i] = object->size;
+    ++w->live;
+    break;
+  case HeapFREE:
+    w->absent += w->at[i] != object->serial;
+    w->at[i] = 0;
+    --w->live;
+    break;
+  case HeapRESIZEBEGIN:
+    w->absent += w->at[i] != object->serial;
+    w->at[i] = 0;
+    break;
+  case HeapRESIZE:
+  case HeapRESIZEFAIL:
+    w->twice += w->at[i] != 0;
+    w->absent += operation->kind == HeapRESIZEFAIL && old != i;
+    w->at[i] = object->serial;
+    w->size[i] = object->size;
+    break;
+  default:
+    break;
+  }
+}
+
+static Witness witnessRun(HeapTally tallyReturn, Sim sim, HeapPool pool)
+{
+  static HeapOrderStruct order;
+  static HeapThreadStruct threads[simTHREADS];
+  static WitnessStruct w;
+  Index i;
+
+  memset(&w, 0, sizeof w);
+  memset(pool, 0, sizeof *pool);
+  memset(threads, 0, sizeof threads);
+  HeapTableInit(&pool->table);
+  HeapOrderInit(&order, 0, witness, &w);
+  for (i = 0; i < sim->count; ++i) {
+    SimEvent event = &sim->events[i];
+    HeapInputStruct input = {.time = event->stamp, .addr = event->addr, .old = event->old, .size = event->size,
+                             .pool = pool, .thread = &threads[event->thread], .kind = (uint8_t)event->kind};
+    threads[event->thread].number = event->thread;
+    HeapOrderEvent(&order, &input);
+    if (i % 10007 == 0)
+      HeapOrderCheck(&order);
+  }
+  HeapOrderSettle(&order);
+  for (i = 0; i < simTHREADS; ++i)
+    HeapOrderAbandon(&order, &threads[i]);
+  HeapOrderCheck(&order);
+  HeapTableCheck(&pool->table);
+  *tallyReturn = order.tally;
+  return &w;
+}
+
+int main(int argc, char **argv)
+{
+  SimStruct sim;
+  SimParamsStruct p = {.seed = TapSeed(), .threads = 4, .events = 300000, .live = 500, .jitter = 900, .step = 50, .strangers = 50};
+  HeapPoolStruct pool;
+  HeapTallyStruct t;
+  Witness w;
+  testTable(p.seed);
+  if (argc > 1) p.threads = atoi(argv[1]);
+  if (argc > 2) p.live = atoi(argv[2]);
+  if (argc > 3) p.jitter = atoi(argv[3]);
+  if (argc > 4) p.step = atoi(argv[4]);
+  if (argc > 5) p.strangers = atoi(argv[5]);
+  SimRun(&sim, &p);
+  w = witnessRun(&t, &sim, &pool);
+  printf("# events %zu repairs %lu overlaps %lu unmatched %lu unfinished %lu failed %lu; twice %lu absent %lu backwards %lu live %lu true %zu\n", sim.count, t.repairs, t.overlaps, t.unmatched, t.unfinished, t.failed, w->twice, w->absent, w->backwards, w->live, sim.live);
+  SimFinish(&sim);
+  return TapDone();
+}
