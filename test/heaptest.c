@@ -65,7 +65,7 @@ typedef struct WitnessStruct {
   uint64_t twice;       /* addresses that were live twice */
   uint64_t absent;      /* frees and resizes of what was not there */
   uint64_t backwards;   /* operations earlier than the one before */
-  uint64_t presumed;
+  uint64_t presumed, beside;
   uint64_t count[HeapARENADESTROY + 1];
   uint64_t at[ADDRESSES];  /* serial of the object at address i * 16 */
   uint64_t size[ADDRESSES];
@@ -75,12 +75,22 @@ static void witness(void *data, HeapOperation operation)
 {
   Witness w = data;
   HeapObject object = operation->object;
-  uint64_t i = object->addr / 16 % ADDRESSES, old = operation->oldAddr / 16 % ADDRESSES;
+  uint64_t i = object->addr / 16 % ADDRESSES;
 
   w->backwards += operation->time < w->time;
   w->time = operation->time;
   ++w->count[operation->kind];
   w->presumed += operation->presumed;
+  w->beside += operation->beside;
+  if (operation->beside) {
+    if (operation->kind == HeapALLOC) {
+      object->client = (uint32_t)++w->objects;
+      ++w->live;
+    } else if (operation->kind == HeapFREE) {
+      --w->live;
+    }
+    return;
+  }
   switch (operation->kind) {
   case HeapALLOC:
     w->twice += w->at[i] != 0;
@@ -100,7 +110,6 @@ static void witness(void *data, HeapOperation operation)
   case HeapRESIZE:
   case HeapRESIZEFAIL:
     w->twice += w->at[i] != 0;
-    w->absent += operation->kind == HeapRESIZEFAIL && old != i;
     w->at[i] = object->client;
     w->size[i] = object->size;
     break;
@@ -154,7 +163,7 @@ int main(int argc, char **argv)
   if (argc > 5) p.strangers = atoi(argv[5]);
   SimRun(&sim, &p);
   w = witnessRun(&t, &sim, &pool);
-  printf("# events %zu repairs %lu overlaps %lu unmatched %lu unfinished %lu failed %lu; twice %lu absent %lu backwards %lu live %lu true %zu\n", sim.count, t.repairs, t.overlaps, t.unmatched, t.unfinished, t.failed, w->twice, w->absent, w->backwards, w->live, sim.live);
+  printf("# events %zu repairs %lu overlaps %lu unmatched %lu unfinished %lu failed %lu; twice %lu absent %lu backwards %lu live %lu true %zu beside %lu\n", sim.count, t.repairs, t.overlaps, t.unmatched, t.unfinished, t.failed, w->twice, w->absent, w->backwards, w->live, sim.live, w->beside);
   SimFinish(&sim);
   return TapDone();
 }

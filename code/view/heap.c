@@ -57,8 +57,7 @@ typedef struct planStruct {
 
 enum {
   heapBUCKETS = 1024,
-  heapRECENT = 64,
-  heapNEAR = 1 << 14 /* places of a table that the processor's cache is taken to hold */
+  heapRECENT = 64
 };
 
 typedef struct heapProcessStruct {
@@ -396,8 +395,7 @@ static void heapDecodeAny(HeapInput input, uint64_t *pool, uint64_t *align, Plan
 #undef WORD
 }
 
-/* heapObject -- an event on an object: into the queue.  While the pool's table fits the processor's cache, nothing needs
- * fetching ahead, and the event is taken at once. */
+/* heapObject -- an event on an object: into the queue, while the processor fetches what it will need */
 static inline void heapObject(Heap heap, heapProcess process, HeapThread thread, Plan plan, LogEvent event)
 {
   HeapInput input = &process->queue[process->in % HeapQUEUE];
@@ -422,12 +420,8 @@ static inline void heapObject(Heap heap, heapProcess process, HeapThread thread,
   /* Address 0 is no object: an allocation that failed, a free of nothing. */
   if (UNLIKELY(input->addr == 0 && (input->kind != HeapInEND || input->old == 0)))
     return;
-  if (LIKELY(process->in == process->out) && input->pool->table.capacity <= heapNEAR) {
-    HeapOrderEvent(&process->order, input);
-  } else {
-    HeapTableTouch(&input->pool->table, input->addr);
-    ++process->in;
-  }
+  HeapTableTouch(&input->pool->table, input->addr);
+  ++process->in;
 }
 
 void HeapEvent(Heap heap, LogEvent event)

@@ -170,8 +170,20 @@ static inline void orderAlloc(HeapOrder order, HeapInput input, HeapObject place
   orderTell(order, order->client.alloc, HeapALLOC, input, object);
 }
 
+/* orderCross -- remember that a thread took away what another had allocated; it may have been something else (orderExpire) */
+static inline void orderCross(HeapOrder order, HeapInput input, HeapObject object)
+{
+  if (UNLIKELY(object->thread != (uint32_t)input->thread->number)) {
+    Index i = order->crossings++ % HeapCrossingsMAX;
+    order->crossing[i].addr = input->addr;
+    order->crossing[i].pool = input->pool;
+    order->crossing[i].time = order->now;
+  }
+}
+
 static inline void orderFree(HeapOrder order, HeapInput input, HeapObject place)
 {
+  orderCross(order, input, place);
   orderTell(order, order->client.free, HeapFREE, input, place);
   HeapTableDelete(&input->pool->table, place);
 }
@@ -184,6 +196,7 @@ static void orderBegin(HeapOrder order, HeapInput input, HeapObject place)
     ++order->tally.unfinished;
     return;
   }
+  orderCross(order, input, place);
   resize->state = HeapResizeKNOWN;
   resize->object = *place;
   orderTell(order, order->client.other, HeapRESIZEBEGIN, input, place);
@@ -254,7 +267,10 @@ static inline Bool orderTry(HeapOrder order, HeapInput input)
   } else {
     HeapResize resize = orderResize(input->thread, input->key);
     AVER_CRITICAL(input->kind == HeapInEND);
-    if (live || (resize != NULL && resize->state == HeapResizeHELD))
+    if (resize != NULL && resize->state == HeapResizeHELD)
+      return FALSE;
+    /* Nothing comes of a failed resize of what was never seen. */
+    if (live && (input->addr != 0 || (resize != NULL && resize->state == HeapResizeKNOWN)))
       return FALSE;
     orderEnd(order, input, resize, place);
   }
@@ -304,58 +320,130 @@ static void orderRetry(HeapOrder order)
   }
 }
 
-/* orderShort -- the place in `hold` of the free that ends what hold[0] allocates, or 0 */
-static Index orderShort(HeapOrder order)
+static inline Bool orderBrings(HeapInput input)
+{
+  return input->kind == HeapInALLOC || input->kind == HeapInEND;
+}
+
+/* orderNext -- the place in `hold` of the next event of hold[0]'s thread on its address if one of the two brings an object and
+ * the other takes it away; or 0 */
+static Index orderNext(HeapOrder order)
 {
   HeapInput first = &order->hold[0];
   Index i;
 
-  for (i = 1; first->kind == HeapInALLOC && i < order->held; ++i) {
+  for (i = 1; i < order->held; ++i) {
     HeapInput input = &order->hold[i];
-    if (input->thread == first->thread && input->pool == first->pool && orderPlace(input) == first->addr)
-      return input->kind == HeapInFREE ? i : 0;
+    if (input->thread == first->thread && input->pool == first->pool && orderPlace(input) == orderPlace(first))
+      return orderBrings(input) != orderBrings(first) ? i : 0;
   }
   return 0;
 }
 
-/* orderBeside -- tell of an object whose whole life is held, though another one, told of before, has its address: the
- * other came after it */
-static void orderBeside(HeapOrder order, Index end)
+/* orderCrossed -- has another thread's free or resize, not long before `input`, taken what `input` should have? */
+static Bool orderCrossed(HeapOrder order, HeapInput input)
 {
-  HeapInputStruct input = order->hold[0];
-  HeapObjectStruct object = {.addr = input.addr, .size = orderSize(&input), .time = order->now,
-                             .align = input.align & 63, .thread = (uint32_t)input.thread->number};
+  Index i;
 
-  order->operation.zero = input.zero;
-  orderTell(order, order->client.alloc, HeapALLOC, &input, &object);
-  orderTell(order, order->client.free, HeapFREE, &order->hold[end], &object);
-  orderUnhold(order, end);
-  orderUnhold(order, 0);
+  for (i = 0; i < HeapCrossingsMAX; ++i) {
+    if (order->crossing[i].addr == input->addr && order->crossing[i].pool == input->pool &&
+        order->crossing[i].time + HeapBoundTIME >= input->time)
+      return TRUE;
+  }
+  return FALSE;
+}
+
+/* orderBesideCome, orderBesideGo -- tell of an object that is at its address no longer; it is in no table */
+
+static void orderBesideCome(HeapOrder order, HeapInput input, HeapObject object)
+{
+  HeapResize resize = input->kind == HeapInEND ? orderResize(input->thread, input->key) : NULL;
+
+  if (resize == NULL || resize->state != HeapResizeKNOWN) {
+    memset(object, 0, sizeof *object);
+    object->align = input->align & 63;
+    object->time = order->now;
+    object->thread = (uint32_t)input->thread->number;
+  } else {
+    *object = resize->object;
+    order->operation.oldAddr = object->addr;
+    order->operation.oldSize = object->size;
+  }
+  object->addr = orderPlace(input);
+  if (input->addr != 0)
+    object->size = orderSize(input);
+  order->operation.zero = input->zero;
+  if (resize == NULL || resize->state != HeapResizeKNOWN)
+    orderTell(order, order->client.alloc, HeapALLOC, input, object);
+  else if (input->addr != 0)
+    orderTell(order, order->client.resize, HeapRESIZE, input, object);
+  else
+    orderTell(order, order->client.other, HeapRESIZEFAIL, input, object);
+  if (resize != NULL)
+    orderResizeDone(input->thread, resize);
+}
+
+static void orderBesideGo(HeapOrder order, HeapInput input, HeapObject object)
+{
+  HeapResize resize = input->kind == HeapInBEGIN ? orderResize(input->thread, input->key) : NULL;
+
+  if (resize == NULL) {
+    orderTell(order, order->client.free, HeapFREE, input, object);
+    return;
+  }
+  resize->state = HeapResizeKNOWN;
+  resize->object = *object;
+  orderTell(order, order->client.other, HeapRESIZEBEGIN, input, object);
+}
+
+/* orderBeside -- tell of an object that hold[come] brings and hold[go] takes away */
+static void orderBeside(HeapOrder order, Index come, Index go)
+{
+  HeapObjectStruct object;
+
+  order->operation.beside = TRUE;
+  orderBesideCome(order, &order->hold[come], &object);
+  orderBesideGo(order, &order->hold[go], &object);
+  order->operation.beside = FALSE;
+  orderUnhold(order, come > go ? come : go);
+  orderUnhold(order, come > go ? go : come);
   ++order->tally.repairs;
 }
 
-/* orderExpire -- the oldest held event will not come true: presume what is missing */
+/* orderPresumeBring -- an object is brought to an address where another lives: that one has gone unseen */
+static void orderPresumeBring(HeapOrder order, HeapInput input, HeapObject place)
+{
+  if (HeapObjectLives(place)) {
+    ++order->tally.overlaps;
+    orderPresume(order, input, place);
+    HeapTableDelete(&input->pool->table, place);
+  }
+  if (!orderTry(order, input))
+    NOTREACHED;
+}
+
+/* orderExpire -- the oldest held event will not come true as it stands
+ *
+ * If its thread then takes away what it brings, that was before the object came which lives there now.  If it takes away what
+ * nobody brought, and then brings something, and another thread has taken what lived there, then that was what is brought here.
+ * Else something is missing in the log. */
 static void orderExpire(HeapOrder order)
 {
   HeapInputStruct input = order->hold[0];
-  HeapObject object = HeapTableSeek(&input.pool->table, orderPlace(&input));
-  Bool live = HeapObjectLives(object);
-  Index end = orderShort(order);
+  HeapObject place = HeapTableSeek(&input.pool->table, orderPlace(&input));
+  Index next = orderNext(order);
 
-  if (live && end != 0) {
-    orderBeside(order, end);
-    return;
-  }
-  orderUnhold(order, 0);
-  if (input.kind == HeapInALLOC || input.kind == HeapInEND) {
-    if (live) {
-      ++order->tally.overlaps;
-      orderPresume(order, &input, object);
-      HeapTableDelete(&input.pool->table, object);
+  if (orderBrings(&input)) {
+    if (next != 0 && HeapObjectLives(place)) {
+      orderBeside(order, 0, next);
+      return;
     }
-    if (!orderTry(order, &input))
-      NOTREACHED;
+    orderUnhold(order, 0);
+    orderPresumeBring(order, &input, place);
+  } else if (next != 0 && orderCrossed(order, &input)) {
+    orderBeside(order, next, 0);
   } else {
+    orderUnhold(order, 0);
     ++order->tally.unmatched;
     if (input.kind == HeapInBEGIN) {
       HeapResize resize = orderResize(input.thread, input.key);

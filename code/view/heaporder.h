@@ -25,6 +25,7 @@ enum {
   HeapBoundEVENTS = 256,  /* events that are held back at a time */
   HeapResizesMAX = 4,     /* resizes that one thread is in at a time */
   HeapFilterSIZE = 256,
+  HeapCrossingsMAX = 256, /* that are remembered */
   HeapClassMAX = 32       /* bytes of a pool's class that are kept, terminated */
 };
 
@@ -91,6 +92,7 @@ typedef struct HeapOperationStruct {
   Bool zero;         /* ALLOC: zeroed memory was asked for */
   Bool presumed;     /* FREE: no event says so: the address was given out again */
   Bool destroyed;    /* FREE: no event says so: its pool is being destroyed */
+  Bool beside;       /* the object was at its address before another that has been told of */
   Index process;     /* number of the process in the log */
   uint64_t time;     /* ns, never falling within a process */
   HeapPool pool;     /* NULL for an arena's operations */
@@ -130,6 +132,11 @@ typedef struct HeapOrderStruct {
   uint64_t key;       /* of the newest resize */
   Res res;            /* ResOK until memory ran out */
   HeapTallyStruct tally;
+  uint64_t crossings; /* objects taken away by another thread than the one that allocated them */
+  struct {
+    uint64_t addr, time;
+    HeapPool pool;
+  } crossing[HeapCrossingsMAX]; /* the newest */
   Count held;
   uint16_t filter[HeapFilterSIZE];
   HeapInputStruct hold[HeapBoundEVENTS];

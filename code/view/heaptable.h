@@ -50,7 +50,10 @@ static inline Index heapTableHome(HeapTable table, uint64_t addr)
 /* HeapTableTouch -- have the processor fetch what HeapTableSeek(addr) will read */
 static inline void HeapTableTouch(HeapTable table, uint64_t addr)
 {
-  __builtin_prefetch(&table->objects[heapTableHome(table, addr)], 1);
+  HeapObject home = &table->objects[heapTableHome(table, addr)];
+
+  __builtin_prefetch(home, 1);
+  __builtin_prefetch(home + 2, 1);
 }
 
 /* HeapTableSeek -- the place of the object at `addr`; if there is none, its address is 0, and HeapTableInsert may take it.
