@@ -17,12 +17,24 @@
 #include "plinth/quiet.h"
 
 enum {
-  bufferRareMAX = 16384,     /* bytes of the largest block of a rare kind */
-  bufferGrowNS = 100000000,  /* a block that fills faster than this is too small */
+  bufferLargeMAX = 32768,      /* bytes of the largest block of a frequent kind that is sent: it stays in the first cache */
+  bufferSmallMAX = 16384,      /* of the others */
+  bufferGrowTICKS = 100000000, /* a block that fills faster than this, about a tenth of a second, is too small */
   bufferEpochSIZE = 16
 };
 
 __thread EventThread EventThreadSelf;
+
+/* bufferFence -- what was stored before is seen before what is stored behind, by whoever reads the memory after our death, too.  The thread
+ * sanitizer knows no fences, and so gcc refuses them there. */
+static inline void bufferFence(void)
+{
+#if defined(__SANITIZE_THREAD__)
+  __sync_synchronize();
+#else
+  __atomic_thread_fence(__ATOMIC_RELEASE);
+#endif
+}
 
 static char *streamEvents(BlockHeader block)
 {
@@ -50,7 +62,7 @@ static void streamStart(Process process, Thread thread, unsigned kind, unsigned 
   Stream stream = &thread->stream[kind][unsent];
   EventCursor cursor = &thread->hot.cursor[kind][unsent];
   BlockHeader block = stream->block;
-  uint64_t now = EventClock(EventKindControl[EventControlCLOCK] != 0);
+  uint64_t now = EventClock(EVENT_CONTROL[EventControlCLOCK] != 0);
   BlockHeaderStruct header = {
     .order = BlockORDER,
     .major = EventVersionMAJOR,
@@ -70,9 +82,8 @@ static void streamStart(Process process, Thread thread, unsigned kind, unsigned 
   };
 
   memcpy((char *)block + BlockMagicSIZE, (char *)&header + BlockMagicSIZE, sizeof header - BlockMagicSIZE);
-  __atomic_thread_fence(__ATOMIC_RELEASE);
+  bufferFence();
   memcpy(block->magic, BlockMAGIC, BlockMagicSIZE);
-  stream->opened = EventClockMonotonic();
   cursor->epoch = (uint32_t)(now >> 32);
   __atomic_store_n(&cursor->next, (Word)streamEvents(block), __ATOMIC_RELEASE);
 }
@@ -81,18 +92,19 @@ static void streamStart(Process process, Thread thread, unsigned kind, unsigned 
 static void streamErase(BlockHeader block, Size used)
 {
   __atomic_store_n((uint64_t *)(void *)block->magic, 0, __ATOMIC_RELEASE);
-  __atomic_thread_fence(__ATOMIC_RELEASE);
+  bufferFence();
   memset(streamEvents(block), 0, used);
 }
 
-/* streamSize -- how large the next block should be: rare kinds stay small, so that little memory holds a long history */
-static Size streamSize(Stream stream, unsigned kind)
+/* streamSize -- how large the next block should be */
+static Size streamSize(Stream stream, unsigned kind, unsigned unsent)
 {
-  Size max = kind == EventKindObject || kind == EventKindRef || kind == EventKindUser ? BlockMAX : bufferRareMAX;
+  Bool frequent = kind == EventKindObject || kind == EventKindRef || kind == EventKindUser;
+  Size max = frequent && !unsent ? bufferLargeMAX : bufferSmallMAX;
 
   if (stream->block == NULL)
     return BlockMIN;
-  if (stream->size >= max || EventClockMonotonic() - stream->opened > bufferGrowNS)
+  if (stream->size >= max || EventClock(EVENT_CONTROL[EventControlCLOCK] != 0) - stream->block->first > bufferGrowTICKS)
     return stream->size;
   return stream->size * 4 < max ? stream->size * 4 : max;
 }
@@ -180,7 +192,7 @@ static Bool streamPark(Stream stream)
 static Bool streamChange(Process process, Thread thread, unsigned kind, unsigned unsent)
 {
   Stream stream = &thread->stream[kind][unsent];
-  Size size = streamSize(stream, kind);
+  Size size = streamSize(stream, kind, unsent);
   BlockTallyStruct tally;
 
   __atomic_store_n(&thread->hot.cursor[kind][unsent].next, 0, __ATOMIC_RELEASE);
@@ -223,7 +235,7 @@ static Bool streamEpoch(EventCursor cursor, uint64_t now)
 /* streamTry -- reserve room as EventReserve does, with nobody to interrupt; 0: full */
 static Word streamTry(EventCursor cursor, Size size)
 {
-  uint64_t now = EventClock(EventKindControl[EventControlCLOCK] != 0);
+  uint64_t now = EventClock(EVENT_CONTROL[EventControlCLOCK] != 0);
   Word at;
 
   if ((cursor->next & EventBlockBIT) == 0)
@@ -242,7 +254,7 @@ static Word streamTry(EventCursor cursor, Size size)
 
 static Word threadReserve(Thread thread, unsigned kind, Size size)
 {
-  unsigned unsent = ~(__atomic_load_n(&EventKindControl[0], __ATOMIC_RELAXED) >> kind) & 1;
+  unsigned unsent = ~(__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) >> kind) & 1;
   EventCursor cursor = &thread->hot.cursor[kind][unsent];
   Process process = ProcessGet();
   Word at = streamTry(cursor, size);
@@ -318,7 +330,7 @@ __attribute__((no_sanitize("thread"))) static Bool streamCopy(char *copy, BlockH
 
   for (i = 0; i < size / sizeof *to; ++i)
     to[i] = from[i];
-  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  bufferFence();
   return memcmp(copy, BlockMAGIC, BlockMagicSIZE) == 0 && block->sequence == sequence && block->first == first &&
          memcmp(block->magic, BlockMAGIC, BlockMagicSIZE) == 0;
 }

@@ -135,7 +135,8 @@ static void processSetUp(Process process)
 
   process->pid = (uint32_t)getpid();
   process->identity = processIdentity();
-  EventKindControl[EventControlCLOCK] = slow;
+  ControlJoin();
+  EVENT_CONTROL[EventControlCLOCK] = slow;
   EventClockSync(&process->sync, slow);
   if (!processKeyed) {
     processKeyed = pthread_key_create(&processKey, processThreadEnded) == 0;
@@ -306,7 +307,7 @@ void ProcessEnd(void)
   Thread thread;
   int error = errno;
 
-  if (process == NULL || process->pid != (uint32_t)getpid() || !ProcessSends())
+  if (process == NULL || process->pid != (uint32_t)getpid() || process->shared.header == NULL)
     return;
   QuietBegin(&mask);
   thread = EventThreadSelf != NULL && EventThreadSelf->self != NULL ? (Thread)(void *)EventThreadSelf : NULL;
@@ -333,13 +334,15 @@ static void processExit(void *unused)
   ProcessEnd();
 }
 
-void ProcessStart(void)
+/* processStart -- before the program's own constructors: the environment, and the hooks for the end */
+__attribute__((constructor(101))) static void processStart(void)
 {
   QuietMaskStruct mask;
 
   QuietBegin(&mask);
   (void)ProcessGet();
   QuietEnd(&mask);
+  ControlFamily();
   (void)AverHandlerSet(TracebackAver);
   /* Of no library, so that it runs where it stands in the row: registered before the program's own begin, last of all. */
   (void)__cxa_atexit(processExit, NULL, NULL);

@@ -59,9 +59,6 @@ extern Bool ProcessSends(void);
 /* ProcessShare -- make sure that blocks outlive the process, if there is a way out and they do not yet; sends the header block */
 extern void ProcessShare(Process process);
 
-/* ProcessStart -- what must be done before main, by the library's constructor: the environment, and the hooks for the end */
-extern void ProcessStart(void);
-
 /* ProcessEnd -- the end of the process, or of its program (exec), is near: send everything.  Does nothing in the child of a vfork. */
 extern void ProcessEnd(void);
 

@@ -151,7 +151,7 @@ static void sendArguments(Header header, char *room, Size size)
 static void sendHeaderFill(Process process, Scratch scratch)
 {
   Header header = &scratch->header;
-  Bool slow = EventKindControl[EventControlCLOCK] != 0;
+  Bool slow = EVENT_CONTROL[EventControlCLOCK] != 0;
   Size length = strlen(process->shared.path);
 
   memset(header, 0, sizeof *header);
@@ -207,7 +207,7 @@ static Size sendSeal(Scratch scratch, BlockHeader block, BlockTally tally, unsig
   header->count = (uint32_t)tally->count;
   header->cpuLast = (uint16_t)sched_getcpu();
   header->mono = EventClockMonotonic();
-  header->last = EventClock(EventKindControl[EventControlCLOCK] != 0);
+  header->last = EventClock(EVENT_CONTROL[EventControlCLOCK] != 0);
   if (header->last < tally->last)
     header->last = tally->last;
   header->rest = header->used;

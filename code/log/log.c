@@ -12,6 +12,7 @@
 #include "base/aver.h"
 #include "eventdef.h"
 #include "log/logset.h"
+#include "log/leftover.h"
 
 enum { logFilesMAX = 4096 }; /* a place has 16 bits for the file, and the system as many descriptors */
 
@@ -19,7 +20,7 @@ enum { logFilesMAX = 4096 }; /* a place has 16 bits for the file, and the system
 static Res logFileAdd(Log log, const char *path, char *error, Size size)
 {
   File file = malloc(sizeof *file);
-  char *copy = strdup(path);
+  char *copy = strdup(strcmp(path, "-") == 0 ? "standard input" : path);
   Res res;
 
   if (file == NULL || copy == NULL) {
@@ -33,10 +34,6 @@ static Res logFileAdd(Log log, const char *path, char *error, Size size)
     free(file);
     free(copy);
     return res;
-  }
-  if (strcmp(path, "-") == 0) {
-    free(copy);
-    copy = strdup("standard input");
   }
   file->path = copy;
   log->path[log->files] = copy;
@@ -60,6 +57,25 @@ static Res logRefuse(Scan scan, File file, char *error, Size size)
   return scan->foreign[0] != 0 ? ResVERSION : ResFORMAT;
 }
 
+/* logLeftover -- take what processes that died have left in shared memory, as one more file */
+static Res logLeftover(Log log, Scan scan)
+{
+  File file;
+  Res res = LeftoverTake(&file, &log->table, &log->regions, &log->teller);
+
+  if (res != ResOK || file == NULL)
+    return res;
+  log->path[log->files] = strdup(file->path);
+  log->file[log->files] = file;
+  if (log->path[log->files] == NULL) {
+    FileClose(file);
+    free(file);
+    return ResMEMORY;
+  }
+  file->path = log->path[log->files];
+  return ScanFile(scan, file, log->files++);
+}
+
 /* logScan -- scan all files */
 static Res logScan(Log log, char *error, Size size)
 {
@@ -81,6 +97,8 @@ static Res logScan(Log log, char *error, Size size)
       res = logRefuse(scan, log->file[i], error, size);
     log->summary.bytes += log->file[i]->size;
   }
+  if (res == ResOK)
+    res = logLeftover(log, scan);
   if (scan != NULL) {
     log->summary.blocks = scan->blocks;
     log->summary.events = scan->events;
@@ -141,8 +159,8 @@ static Res logOpen(Log log, const char *const *paths, Count n, char *error, Size
   Index i;
   Res res = ResOK;
 
-  log->file = calloc(n, sizeof *log->file);
-  log->path = calloc(n, sizeof *log->path);
+  log->file = calloc(n + 1, sizeof *log->file);
+  log->path = calloc(n + 1, sizeof *log->path);
   if (log->file == NULL || log->path == NULL)
     return ResMEMORY;
   log->teller.paths = (const char *const *)log->path;

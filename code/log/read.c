@@ -15,25 +15,29 @@
 #include "log/load.h"
 #include "log/logset.h"
 
+/* An open block in the heap; the time of its next event stands here, where comparing finds it without a detour. */
+typedef struct readOpenStruct {
+  uint64_t fine;
+  Loaded loaded;
+} readOpenStruct;
+
 typedef struct readingStruct {
   Log log;
   LogRequest request;
   LoaderStruct loader;
   IndexPassStruct pass;
-  Loaded *heap;        /* heap[0] is next; no parent comes behind its children */
+  readOpenStruct *heap; /* heap[0] is next; no parent comes behind its children */
   Count open, capacity;
+  const IndexEntryStruct *entry; /* the block that is to be opened next, or NULL, */
+  uint64_t next;       /* and when, fine; UINT64_MAX if there is none or it is beyond the request */
   uint64_t left;       /* events that may still be delivered */
   Bool ended;          /* by the hook or the count */
   Teller teller;
 } readingStruct, *Reading;
 
-/* readBefore -- the one order of all events */
-static inline Bool readBefore(Loaded a, Loaded b)
+/* readTie -- of two blocks whose next events have the same time, does `a` come first? */
+static __attribute__((noinline)) Bool readTie(Loaded a, Loaded b)
 {
-  uint64_t x = a->item[a->next].fine, y = b->item[b->next].fine;
-
-  if (LIKELY(x != y))
-    return x < y;
   if (a->stream->process != b->stream->process)
     return a->stream->process->public.number < b->stream->process->public.number;
   if (a->stream->id != b->stream->id)
@@ -41,16 +45,22 @@ static inline Bool readBefore(Loaded a, Loaded b)
   return a->sequence < b->sequence;
 }
 
-/* readSink -- the block at place `i` goes down to where it belongs */
-static void readSink(Reading reading, Index i)
+/* readBefore -- the one order of all events */
+static inline Bool readBefore(const readOpenStruct *a, const readOpenStruct *b)
 {
-  Loaded *heap = reading->heap, moving = heap[i];
-  Index child;
+  return LIKELY(a->fine != b->fine) ? a->fine < b->fine : readTie(a->loaded, b->loaded);
+}
+
+/* readSink -- the block at the top goes down to where it belongs */
+static inline void readSink(Reading reading)
+{
+  readOpenStruct *heap = reading->heap, moving = heap[0];
+  Index i = 0, child;
 
   while ((child = 2 * i + 1) < reading->open) {
-    if (child + 1 < reading->open && readBefore(heap[child + 1], heap[child]))
+    if (child + 1 < reading->open && readBefore(&heap[child + 1], &heap[child]))
       ++child;
-    if (!readBefore(heap[child], moving))
+    if (!readBefore(&heap[child], &moving))
       break;
     heap[i] = heap[child];
     i = child;
@@ -60,11 +70,12 @@ static void readSink(Reading reading, Index i)
 
 static Res readPush(Reading reading, Loaded loaded)
 {
+  readOpenStruct open = {loaded->item[loaded->next].fine, loaded};
   Index i = reading->open, parent;
 
   if (reading->open == reading->capacity) {
     Count capacity = reading->capacity == 0 ? 16 : reading->capacity * 2;
-    Loaded *more = realloc(reading->heap, capacity * sizeof *more);
+    readOpenStruct *more = realloc(reading->heap, capacity * sizeof *more);
     if (more == NULL)
       return ResMEMORY;
     reading->heap = more;
@@ -73,20 +84,20 @@ static Res readPush(Reading reading, Loaded loaded)
   ++reading->open;
   for (; i > 0; i = parent) {
     parent = (i - 1) / 2;
-    if (!readBefore(loaded, reading->heap[parent]))
+    if (!readBefore(&open, &reading->heap[parent]))
       break;
     reading->heap[i] = reading->heap[parent];
   }
-  reading->heap[i] = loaded;
+  reading->heap[i] = open;
   return ResOK;
 }
 
 static void readPop(Reading reading)
 {
-  LoaderFree(&reading->loader, reading->heap[0]);
+  LoaderFree(&reading->loader, reading->heap[0].loaded);
   reading->heap[0] = reading->heap[--reading->open];
   if (reading->open > 0)
-    readSink(reading, 0);
+    readSink(reading);
 }
 
 /* readFailureTell -- the block that failed last has no sound copy; `had` of its events were had from a worse one */
@@ -108,6 +119,7 @@ static void readFailureSet(Stream stream, const IndexEntryStruct *entry, const c
   if (failure->what != NULL && failure->count >= count)
     return; /* of copies that all fail, the first and longest is told */
   failure->place = entry->place;
+  failure->first = entry->first;
   failure->sequence = entry->sequence;
   failure->what = what;
   failure->count = count;
@@ -143,12 +155,12 @@ static Res readOpen(Reading reading, const IndexEntryStruct *entry)
   Loaded loaded;
   Res res;
 
-  if (stream->read && stream->readSequence == entry->sequence && stream->readCount >= entry->count)
-    return ResOK;
-  if (stream->failure.what != NULL && stream->failure.sequence != entry->sequence)
+  if (stream->failure.what != NULL &&
+      (stream->failure.first != entry->first || stream->failure.sequence != entry->sequence))
     readFailureTell(reading, stream, 0);
-  if (readSkips(reading, stream, entry) || (stream->read && stream->readSequence == entry->sequence))
-    return ResOK;
+  if (readSkips(reading, stream, entry) ||
+      (stream->read && stream->readFirst == entry->first && stream->readSequence == entry->sequence))
+    return ResOK; /* copies of a block come one behind the other, the longest first */
   res = LoaderLoad(&loaded, &report, &reading->loader, entry);
   if (res == ResFORMAT) {
     readFailureSet(stream, entry, report.what, report.lost);
@@ -157,6 +169,7 @@ static Res readOpen(Reading reading, const IndexEntryStruct *entry)
   if (res != ResOK)
     return res;
   stream->read = TRUE;
+  stream->readFirst = entry->first;
   stream->readSequence = entry->sequence;
   stream->readCount = entry->count;
   if (stream->failure.what != NULL && strcmp(stream->failure.what, "block cut off") == 0 &&
@@ -174,7 +187,7 @@ static Res readOpen(Reading reading, const IndexEntryStruct *entry)
 /* readRun -- deliver the front block's events up to `limit` (fine time, exclusive), at least one */
 static void readRun(Reading reading, uint64_t limit)
 {
-  Loaded front = reading->heap[0];
+  Loaded front = reading->heap[0].loaded;
   LogRequest request = reading->request;
   EventType types = front->stream->process->public.registry->types;
   LoadedItem item = front->item + front->next, end = front->item + front->count;
@@ -200,44 +213,50 @@ static void readRun(Reading reading, uint64_t limit)
   reading->left += (uint64_t)(end - item);
   reading->ended = reading->left == 0;
   front->next = (Index)(item - front->item);
+  if (front->next < front->count)
+    reading->heap[0].fine = item->fine;
 }
 
 /* readLimit -- up to which time the front block's events are alone */
-static uint64_t readLimit(Reading reading, uint64_t next)
+static inline uint64_t readLimit(Reading reading)
 {
-  Index i;
+  uint64_t limit = reading->next;
 
-  for (i = 1; i <= 2 && i < reading->open; ++i) {
-    Loaded other = reading->heap[i];
-    if (other->item[other->next].fine < next)
-      next = other->item[other->next].fine;
-  }
-  return next;
+  if (reading->open > 1 && reading->heap[1].fine < limit)
+    limit = reading->heap[1].fine;
+  if (reading->open > 2 && reading->heap[2].fine < limit)
+    limit = reading->heap[2].fine;
+  return limit;
+}
+
+/* readNext -- look which block is to be opened next */
+static void readNext(Reading reading)
+{
+  reading->entry = IndexNow(&reading->pass, &reading->next);
+  if (reading->entry == NULL || reading->next >= reading->loader.to)
+    reading->next = UINT64_MAX;
 }
 
 static Res readMerge(Reading reading)
 {
+  readNext(reading);
   while (!reading->ended) {
-    uint64_t next = UINT64_MAX;
-    const IndexEntryStruct *entry = IndexNow(&reading->pass, &next);
-    Res res;
-
-    if (entry != NULL && next < reading->loader.to &&
-        (reading->open == 0 || next <= reading->heap[0]->item[reading->heap[0]->next].fine)) {
-      res = readOpen(reading, entry);
+    if (UNLIKELY(reading->next != UINT64_MAX && (reading->open == 0 || reading->next <= reading->heap[0].fine))) {
+      Res res = readOpen(reading, reading->entry);
       if (res == ResOK)
         res = IndexAdvance(&reading->pass);
       if (res != ResOK)
         return res;
+      readNext(reading);
       continue;
     }
     if (reading->open == 0)
       break;
-    readRun(reading, readLimit(reading, next));
-    if (reading->heap[0]->next == reading->heap[0]->count)
+    readRun(reading, readLimit(reading));
+    if (reading->heap[0].loaded->next == reading->heap[0].loaded->count)
       readPop(reading);
     else
-      readSink(reading, 0);
+      readSink(reading);
   }
   return ResOK;
 }
@@ -280,7 +299,7 @@ static void readFinish(Reading reading)
   for (i = 0; i < reading->log->table.streams; ++i)
     readFailureTell(reading, reading->log->table.stream[i], 0);
   while (reading->open > 0)
-    LoaderFree(&reading->loader, reading->heap[--reading->open]);
+    LoaderFree(&reading->loader, reading->heap[--reading->open].loaded);
   IndexPassEnd(&reading->pass);
   LoaderFinish(&reading->loader);
   free(reading->heap);
@@ -304,7 +323,7 @@ Res LogRead(Log log, LogRequest request)
   reading.loader.from = readFine(log, request->from);
   reading.loader.to = readFine(log, request->to);
   if (res == ResOK && log->teller.telling)
-    res = GapsTell(&log->teller, &log->regions, &log->index);
+    GapsTell(&log->teller, &log->regions, &log->table);
   if (res == ResOK)
     res = IndexPassBegin(&reading.pass, &log->index);
   if (res == ResOK)

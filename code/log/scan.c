@@ -132,14 +132,21 @@ static Bool scanPayloadSound(Scan scan, BlockHeader header, uint64_t offset)
 static Res scanTakeBlock(Scan scan, BlockHeader header, uint64_t offset, Bool cut)
 {
   IndexEntryStruct entry = {.first = header->first, .last = header->last, .sequence = header->sequence,
-                            .before = header->before, .count = (uint16_t)header->count, .flags = header->flags & 0x7f,
-                            .kind = header->kind, .place = IndexPlace(scan->number, offset)};
+                            .count = (uint16_t)header->count, .flags = header->flags & 0x7f, .kind = header->kind,
+                            .place = IndexPlace(scan->number, offset)};
   Stream stream;
   Clock clock;
   Res res = TableStream(&stream, scan->table, header);
 
   if (res != ResOK)
     return res;
+  res = TallyAdd(&stream->tally, header->sequence, header->before, header->count, entry.place,
+                 (header->flags & BlockFlagUNSENT) != 0);
+  if (res != ResOK)
+    return res;
+  stream->newest = header->first;
+  stream->newestSequence = header->sequence;
+  stream->newestCount = cut ? 0 : header->count;
   entry.stream = (uint32_t)stream->number;
   if (cut)
     entry.flags |= IndexEntryCUT;
@@ -164,7 +171,7 @@ static Res scanTakeHeader(Scan scan, ScanThing thing)
   static const unsigned ours[3] = {EventVersionMAJOR, EventVersionMEDIAN, EventVersionMINOR};
   unsigned theirs[3] = {scan->header.major, scan->header.median, scan->header.minor};
   Bool news;
-  Res res = TableHeader(scan->table, &scan->header, thing->body, thing->bodyLength, &news);
+  Res res = TableHeader(scan->table, &scan->header, scan->number, thing->body, thing->bodyLength, &news);
 
   if (res != ResOK)
     return res;
@@ -199,6 +206,7 @@ static void scanRegion(Scan scan, Region region, uint64_t offset, Res res)
   }
   block |= there >= BlockMagicSIZE && memcmp(bytes, BlockMAGIC, BlockMagicSIZE) == 0;
   region->harmless = header;
+  region->cut = res == ResEND;
   region->what = res == ResVERSION ? "of another version"
                : res == ResEND     ? (header ? "header block cut off" : "cut off within a block header")
                : header            ? "header block damaged"

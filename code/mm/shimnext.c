@@ -12,7 +12,6 @@
 
 #include "emit/control.h"
 #include "emit/event.h"
-#include "emit/process.h"
 #include "mm/mmalloc.h"
 #include "mm/mmfork.h"
 
@@ -227,10 +226,8 @@ void ShimStart(void)
 }
 
 /* The library is ready before the program's own constructors. */
-__attribute__((constructor(101))) static void shimConstruct(void)
+__attribute__((constructor(102))) static void shimConstruct(void)
 {
-  ProcessStart();
-  ControlFamily();
   ShimStart();
   if (ShimNext.pool != &shimForeign)
     (void)pthread_atfork(MMForkPrepare, MMForkParent, MMForkChild);
