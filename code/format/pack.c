@@ -223,6 +223,19 @@ static __attribute__((noinline)) void packWide(Pack pack, Packing g, unsigned co
     packBits(g, payload, way >> 8);
 }
 
+/* packAddr2 -- an address behind the first */
+packINLINE void packAddr2(Pack pack, Packing g, uint64_t addr, uint64_t base)
+{
+  uint64_t payload;
+  unsigned way = packAddr(pack, g->now++, packUnits(addr), base, &payload);
+
+  *g->control++ = (uint8_t)way;
+  if (UNLIKELY(way >> 8 > packBitsMAX))
+    packBits64(g, payload);
+  else
+    packBits(g, payload, way >> 8);
+}
+
 /* packRun -- pack events from `event` on until there is one that is not for us; returns its place, or `limit` */
 packINLINE const uint8_t *packRun(Pack pack, Packing packing, const uint8_t *event, const uint8_t *limit)
 {
@@ -267,14 +280,8 @@ packINLINE const uint8_t *packRun(Pack pack, Packing packing, const uint8_t *eve
     } else {
       packBits(&g, elapsed | payload << (time >> 8), width);
     }
-    if (head->addr2 != 0) {
-      way = packAddr(pack, g.now++, packUnits(packLoad8(event + head->addr2)), head->base + slot, &payload);
-      *g.control++ = (uint8_t)way;
-      if (UNLIKELY(way >> 8 > packBitsMAX))
-        packBits64(&g, payload);
-      else
-        packBits(&g, payload, way >> 8);
-    }
+    if (head->addr2 != 0)
+      packAddr2(pack, &g, packLoad8(event + head->addr2), head->base + slot);
     event += header.length; /* which is a multiple of EventALIGN, as all parameters are */
   }
   *packing = g;
