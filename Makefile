@@ -26,7 +26,7 @@ ALL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARNINGS) $(VARIETY_FLAG_$(VARIETY)) -D_GNU_
 DEPFLAGS = -MMD -MP -MF $@.d -MT $@
 LINKLIBS := -lm -ldl -lpthread
 # The writer's wing goes into a shared library that must be there before anybody else and never in the way.
-PIC := -fPIC -fvisibility=hidden -fno-plt -ftls-model=initial-exec
+PIC := -fPIC -fvisibility=hidden -fno-plt -ftls-model=initial-exec -DPAWPRINT_LIBRARY
 
 ifeq ($(filter cool hot rash,$(VARIETY)),)
 $(error VARIETY is cool, hot or rash, not `$(VARIETY)')

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Each line is one way of using malloc: nanoseconds per operation (an allocation and its free are two) for both, the
- * least of several runs, taken in turn, and their ratio, which is what counts.  A number as argument makes it do so many
- * times less.
+ * least of several runs, taken in turn, and their ratio, which is what counts.  A number as argument makes it do so
+ * many times less.
  *
  * Design: design/mm.md .bench
  */

@@ -48,8 +48,9 @@ static int viewSummary(View view)
   if (SourceRead(&view->source, &status)) {
     if (SummaryFinish(view->summary) != ResOK) {
       status = OptionFail(view->source.tool, "no memory for all objects that live at a time");
+    } else if (!(view->json ? SummaryJson : SummaryText)(stdout, view->summary)) {
+      status = OptionFail(view->source.tool, "no memory");
     } else {
-      (view->json ? SummaryJson : SummaryText)(stdout, view->summary);
       status = viewStatus(view);
     }
   }

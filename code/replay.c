@@ -248,6 +248,8 @@ static void replayMissing(Replay replay)
 
 static Bool replayCompile(Replay replay, int *status)
 {
+  HeapClientStruct client = {.data = replay, .alloc = replayOperation, .free = replayOperation,
+                             .resize = replayOperation, .other = replayOperation};
   const OptionToolStruct *tool = replay->source.tool;
   Res res;
 
@@ -256,7 +258,7 @@ static Bool replayCompile(Replay replay, int *status)
     return FALSE;
   res = ScriptCreate(&replay->script, replay->threads == replayMERGED, replay->speed > 0);
   if (res == ResOK)
-    res = HeapCreate(&replay->heap, replayOperation, replay);
+    res = HeapCreate(&replay->heap, &client);
   if (res != ResOK) {
     *status = OptionFail(tool, "%s", res == ResIO ? strerror(errno) : "no memory");
     return FALSE;

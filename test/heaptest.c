@@ -21,23 +21,25 @@ static void testTable(uint64_t seed)
   HeapTableStruct table;
   HeapObject object, sorted;
   uint64_t random = seed | 1;
-  Count live = 0, wrong = 0;
+  Count live = 0, wrong = 0, n;
   unsigned i;
 
   HeapTableInit(&table);
-  TapOk(HeapTableFind(&table, 16) == NULL, "an empty table has nothing");
+  TapOk(!HeapObjectLives(HeapTableSeek(&table, 16)), "an empty table has nothing");
   for (i = 1; i <= STEPS; ++i) {
     uint64_t which = TapRandom(&random) % ADDRESSES, addr = (which + 1) * 16;
-    object = HeapTableFind(&table, addr);
+    object = HeapTableSeek(&table, addr);
+    if (!HeapObjectLives(object))
+      object = NULL;
     if ((object != NULL) != (oracle[which] != 0) || (object != NULL && object->size != oracle[which]))
       ++wrong;
     if (object != NULL) {
       HeapTableDelete(&table, object);
       oracle[which] = 0;
       --live;
-    } else if (HeapTableInsert(&object, &table, addr) == ResOK) {
+    } else if ((object = HeapTableInsert(&table, HeapTableSeek(&table, addr), addr)) != NULL) {
       object->size = oracle[which] = i;
-      object->serial = i;
+      object->time = i;
       ++live;
     }
     if (i % 20000 == 0)
@@ -45,10 +47,10 @@ static void testTable(uint64_t seed)
   }
   TapIs(wrong, 0, "every look-up of %d finds what is there", (int)STEPS);
   TapIs(table.count, live, "and the count is right");
-  TapIs(HeapTableSort(&sorted, &table), ResOK, "the objects can be sorted");
+  TapIs(HeapTableSort(&sorted, &n, &table), ResOK, "the objects can be sorted");
   for (i = 1; i < live; ++i)
-    wrong += sorted[i - 1].serial >= sorted[i].serial;
-  TapIs(wrong, 0, "by serial number");
+    wrong += sorted[i - 1].time >= sorted[i].time;
+  TapIs(wrong, 0, "by age");
   free(sorted);
   HeapTableFinish(&table);
 }
@@ -59,11 +61,11 @@ enum { ADDRESSES = 1 << 20, OBJECTS = 1 << 20 };
 
 typedef struct WitnessStruct {
   uint64_t time;
-  uint64_t live;
+  uint64_t live, objects;
   uint64_t twice;       /* addresses that were live twice */
   uint64_t absent;      /* frees and resizes of what was not there */
   uint64_t backwards;   /* operations earlier than the one before */
-  uint64_t presumed;
+  uint64_t presumed, beside;
   uint64_t count[HeapARENADESTROY + 1];
   uint64_t at[ADDRESSES];  /* serial of the object at address i * 16 */
   uint64_t size[ADDRESSES];
@@ -73,33 +75,42 @@ static void witness(void *data, HeapOperation operation)
 {
   Witness w = data;
   HeapObject object = operation->object;
-  uint64_t i = object->addr / 16 % ADDRESSES, old = operation->oldAddr / 16 % ADDRESSES;
+  uint64_t i = object->addr / 16 % ADDRESSES;
 
   w->backwards += operation->time < w->time;
   w->time = operation->time;
   ++w->count[operation->kind];
   w->presumed += operation->presumed;
+  w->beside += operation->beside;
+  if (operation->beside) {
+    if (operation->kind == HeapALLOC) {
+      object->client = (uint32_t)++w->objects;
+      ++w->live;
+    } else if (operation->kind == HeapFREE) {
+      --w->live;
+    }
+    return;
+  }
   switch (operation->kind) {
   case HeapALLOC:
     w->twice += w->at[i] != 0;
-    w->at[i] = object->serial;
+    w->at[i] = object->client = (uint32_t)++w->objects;
     w->size[i] = object->size;
     ++w->live;
     break;
   case HeapFREE:
-    w->absent += w->at[i] != object->serial;
+    w->absent += w->at[i] != object->client;
     w->at[i] = 0;
     --w->live;
     break;
   case HeapRESIZEBEGIN:
-    w->absent += w->at[i] != object->serial;
+    w->absent += w->at[i] != object->client;
     w->at[i] = 0;
     break;
   case HeapRESIZE:
   case HeapRESIZEFAIL:
     w->twice += w->at[i] != 0;
-    w->absent += operation->kind == HeapRESIZEFAIL && old != i;
-    w->at[i] = object->serial;
+    w->at[i] = object->client;
     w->size[i] = object->size;
     break;
   default:
@@ -118,7 +129,7 @@ static Witness witnessRun(HeapTally tallyReturn, Sim sim, HeapPool pool)
   memset(pool, 0, sizeof *pool);
   memset(threads, 0, sizeof threads);
   HeapTableInit(&pool->table);
-  HeapOrderInit(&order, 0, witness, &w);
+  HeapOrderInit(&order, 0, &(HeapClientStruct){&w, witness, witness, witness, witness});
   for (i = 0; i < sim->count; ++i) {
     SimEvent event = &sim->events[i];
     HeapInputStruct input = {.time = event->stamp, .addr = event->addr, .old = event->old, .size = event->size,
@@ -152,7 +163,7 @@ int main(int argc, char **argv)
   if (argc > 5) p.strangers = atoi(argv[5]);
   SimRun(&sim, &p);
   w = witnessRun(&t, &sim, &pool);
-  printf("# events %zu repairs %lu overlaps %lu unmatched %lu unfinished %lu failed %lu; twice %lu absent %lu backwards %lu live %lu true %zu\n", sim.count, t.repairs, t.overlaps, t.unmatched, t.unfinished, t.failed, w->twice, w->absent, w->backwards, w->live, sim.live);
+  printf("# events %zu repairs %lu overlaps %lu unmatched %lu unfinished %lu failed %lu; twice %lu absent %lu backwards %lu live %lu true %zu beside %lu\n", sim.count, t.repairs, t.overlaps, t.unmatched, t.unfinished, t.failed, w->twice, w->absent, w->backwards, w->live, sim.live, w->beside);
   SimFinish(&sim);
   return TapDone();
 }

@@ -320,7 +320,8 @@ static void testNothingWaits(void)
   together(fillSlots, PoolSGF(pool), 1);
   full = PoolTotalSize(pool);
   together(freeSlots, NULL, 1);
-  TapOk(PoolTotalSize(pool) <= full / 4, "what comes back to a thread that is gone does not wait for ever (%zu of %zu KiB)",
+  TapOk(PoolTotalSize(pool) <= full / 4,
+        "what comes back to a thread that is gone does not wait for ever (%zu of %zu KiB)",
         PoolTotalSize(pool) >> 10, full >> 10);
   PoolDestroy(pool);
   ArenaDestroy(arena);

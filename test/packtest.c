@@ -118,7 +118,8 @@ static Size makeFormat(uint8_t *place, Bool swapped, uint32_t time, Size room)
 }
 
 /* makeBlock -- `size` bytes, or a little less, of events; returns how many */
-static Size makeBlock(uint8_t *place, Registry registry, Size size, uint32_t time, unsigned wildness, unsigned typesUsed)
+static Size makeBlock(uint8_t *place, Registry registry, Size size, uint32_t time, unsigned wildness,
+                      unsigned typesUsed)
 {
   Size used = 0, got;
 
@@ -238,7 +239,7 @@ static void testSmall(void)
   TapOk(same && size < 2000 * 5, "ordinary events take a few bytes: %u for 2000", (unsigned)size);
 }
 
-/* equalValues -- give all W and U of an event the value of the first, because two that hash to one slot are copied whole */
+/* equalValues -- give all W and U of an event one value, because two that hash to one slot are copied whole */
 static void equalValues(uint8_t *event, EventType type)
 {
   uint64_t value = below(1000);
@@ -249,7 +250,7 @@ static void equalValues(uint8_t *event, EventType type)
       put(event + type->offset[i], value, type->width[i], FALSE);
 }
 
-/* swapBlock -- [events, events + used) of `from`'s order into `to`'s, field by field: what unpacking a foreign block must give */
+/* swapBlock -- `used` bytes of events into the other order, field by field: what unpacking a foreign block must give */
 static void swapBlock(uint8_t *block, Size used, Registry registry)
 {
   Size at = 0, i;
@@ -276,7 +277,7 @@ static void testForeign(Registry ours, Registry foreign, const char *which)
   unsigned round, bad = 0;
 
   for (round = 0; round < 40; ++round) {
-    /* Types without strings, and nothing but plain events: what is copied whole has the writer's order, which here is ours. */
+    /* Types without strings, and only plain events: what is copied whole has the writer's order, which here is ours. */
     Size used = 0, got, size;
     uint32_t time = 77;
     do {
@@ -296,7 +297,7 @@ static void testForeign(Registry ours, Registry foreign, const char *which)
   TapIs(bad, 0, "blocks of a machine of the other order unpack into its order: %s", which);
 }
 
-/* hostile -- unpack what was tampered with; it must be refused or give `used` bytes, and never touch what is not its own */
+/* hostile -- unpack what was tampered with; it may be refused, but must never touch what is not its own */
 static void hostile(Registry registry, const uint8_t *bytes, Size size, Size used)
 {
   uint8_t *in = malloc(size + PackSlackSIZE), *out = malloc(used + PackSlackSIZE);
@@ -327,7 +328,8 @@ static void testHostile(void)
       unsigned n = 1 + below(4);
       memcpy(bad, good, size);
       while (n-- > 0)
-        bad[below(4) ? below((unsigned)size) : size - 1 - below((unsigned)size / 2)] = (uint8_t)(below(3) ? random64() : 0xf0 + below(16));
+        bad[below(4) ? below((unsigned)size) : size - 1 - below((unsigned)size / 2)] =
+          (uint8_t)(below(3) ? random64() : 0xf0 + below(16));
       hostile(registries[below(4)], bad, size, used - below(2) * 8);
     }
   }
@@ -349,7 +351,8 @@ static void testHostile(void)
 static void registryMake(unsigned which, Registry registry, uint8_t word, Bool swapped)
 {
   RegistryInit(registry, types[which], typesMAX, (WidthsStruct){word, swapped});
-  TapIs(RegistryText(registry, registryText, sizeof registryText - 1), ResOK, "the registry with words of %u bytes", word);
+  TapIs(RegistryText(registry, registryText, sizeof registryText - 1), ResOK,
+        "the registry with words of %u bytes", word);
 }
 
 int main(void)

@@ -73,7 +73,7 @@ extern int EventTypeDefine(EventCode *codeReturn, const char *name, const char *
 
 /* EventEmit -- one event of a type defined so; the arguments exactly as its format says (EventWord for W, unsigned for U,
  * pointers for P, A and S, double for D) */
-extern void EventEmit(EventCode code, ...);
+extern void EventEmit(unsigned code, ...);
 
 /* EventMessageHandler -- called for each message that a way out brings: "kinds LIST" and "flush" are obeyed if it returns 0.
  * It runs with signals blocked, inside somebody's event: it must not wait or allocate. */

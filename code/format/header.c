@@ -8,7 +8,6 @@
 
 #include "base/aver.h"
 #include "base/crc.h"
-#include "eventdef.h"
 #include "format/block.h"
 
 /* The first line has a fixed form, so that length and checksum can be filled in when they are known. */
@@ -137,7 +136,7 @@ Res HeaderLength(Size *lengthReturn, unsigned version[3], const void *bytes, Siz
       length < headerPREFIX || length > HeaderMAX)
     return ResFORMAT;
   *lengthReturn = (Size)length;
-  return version[0] == EventVersionMAJOR ? ResOK : ResVERSION;
+  return version[0] == BlockMAJOR ? ResOK : ResVERSION;
 }
 
 /* headerDecimal -- a number at *next, before `limit`, and past it and one space; 0x for hex */

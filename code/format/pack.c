@@ -1,7 +1,9 @@
 /* pack.c -- making blocks small
  *
- * Two ways through it that write the same bytes: `packRun` for the events that are nearly all there are, P, A, A and W of a known head,
- * without a branch that depends on what the program does; and `packSlow` for everything else.
+ * Two ways through it that write the same bytes: `packRun` for the events that are nearly all there are, P, A, A and W
+ * of a known head, without a branch that depends on what the program does; and `packSlow` for everything else.
+ *
+ * Always true: `newest` names only heads of the current bank; what `headOf` names is looked at before it is believed.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -13,35 +15,27 @@
 #include "format/packmodel.h"
 
 enum {
-  packKindsMAX = 64,  /* types that packRun can tell from each other, by the low bits of their codes */
+  packTypeHASH = 64,  /* a table by the low bits of codes */
   packHeadHASH = 256,
-  packHeadNONE = 255,
-  packSAMPLE = 64     /* events looked at to choose units */
+  packSeenWIDTH = 10,
+  packSeenSIZE = 1 << packSeenWIDTH,
+  packSAMPLE = 32     /* events looked at to choose the unit of times */
 };
 
-/* A type in use in this block, as packRun wants it. */
-typedef struct PackKindStruct {
+/* A head as packRun wants it: one cache line. */
+typedef struct PackHeadStruct {
   uint32_t mark;     /* code, and length << 16; 0 if packRun is not to take it */
   uint8_t value;     /* offset of the W; 0 if there is none */
   uint8_t addr;      /* of the A */
   uint8_t addr2;     /* of the second; 0 if there is none */
-  uint8_t first;     /* the head's smallest control byte */
+  uint8_t first;     /* its smallest control byte */
   uint8_t controls;  /* control bytes up to the first address */
-  uint8_t head;      /* packHeadNONE if there is none yet */
-  uint16_t base;     /* in the model, for addresses without a value; 0 if there is one */
-  uint16_t size;     /* of an event */
-  uint16_t fast;     /* 1 if packRun can take it */
-  uint64_t valued;   /* all ones if it has a W */
-  uint64_t pMask;    /* all ones if there is a P, which then is the first parameter */
-  uint64_t p;        /* its value */
-  EventType type;    /* NULL if this kind is not in use */
-  uint64_t reserved[2]; /* up to the size of a cache line, and a power of 2 */
-} PackKindStruct, *PackKind;
-
-#define packHASH64 0x9e3779b97f4a7c15u
-
-typedef struct PackHeadStruct {
+  uint8_t pointers;  /* how many P's */
   uint16_t code;
+  uint16_t base;     /* in the model, for addresses without a value; 0 if there is one */
+  uint16_t reserved;
+  uint64_t valued;   /* all ones if it has a W or U */
+  uint64_t pMask;    /* all ones if there is a P, which for packRun is the first parameter */
   uint64_t p[packPsMAX];
 } PackHeadStruct, *PackHead;
 
@@ -49,17 +43,22 @@ typedef struct PackingStruct *Packing;
 typedef const uint8_t *(*PackRun)(Pack pack, Packing packing, const uint8_t *event, const uint8_t *limit);
 
 typedef struct PackStruct {
+  PackHeadStruct head[1 + packHeadsMAX]; /* the first is none, and nobody's; each other is one more than its number */
   PackModelStruct model;
+  uint64_t seen[packSeenSIZE];  /* by hash: an address that passed, */
+  uint16_t when[packSeenSIZE];  /* as number so-and-so */
   PackRun run;                  /* packRun for this processor; NULL until it is chosen */
-  uint8_t headOf[packHeadHASH]; /* by hash of kind and P's; may forget, and is looked at before it is believed */
-  unsigned heads, headNext;
+  uint8_t newest[packTypeHASH]; /* by low bits of a code: the newest head of such a type; 0 for none */
+  uint8_t headOf[packHeadHASH]; /* by hash of code and P's: a head; may be another one's */
+  unsigned headNext;            /* the head that the next new one will be */
   unsigned bank;                /* of the newest event's head */
   uint8_t unit;                 /* of times */
-  uint16_t time[65];            /* by leading zeros of a time difference: width << 8, and the control's part */
-  PackKindStruct kind[packKindsMAX];
-  PackHeadStruct head[packHeadsMAX];
+  /* By leading zeros of a time difference: its width << 8, and its part of the control; 64 << 8 if it is too wide. */
+  uint16_t time[65];
   uint8_t control[BlockMAX / EventALIGN * 4 + 64];
 } PackStruct;
+
+_Static_assert(sizeof(PackHeadStruct) == 64, "a head is found by a shift");
 
 const Size PackSIZE = sizeof(PackStruct);
 
@@ -101,8 +100,8 @@ packINLINE unsigned packLeadingZeros(uint64_t w)
   return (unsigned)__builtin_clzll(w | 1);
 }
 
-/* What to say of an address, by leading zeros of the number to be said and by whether it passed before (then that is, how many passed
- * since; else the distance to the base): the way, and its width << 8. */
+/* What to say of an address: the way, and its width << 8.  By leading zeros of the distance to its base; or, 64 behind
+ * those, by leading zeros of how many addresses ago it passed. */
 static const uint16_t packWay[2 * 64] = {
   [0 ... 31] = packNEAR64 | 64 << 8, [32 ... 41] = packNEAR32 | 32 << 8, [42 ... 44] = packNEAR22 | 22 << 8,
   [45 ... 51] = packNEAR19 | 19 << 8, [52 ... 55] = packNEAR12 | 12 << 8, [56 ... 58] = packNEAR8 | 8 << 8,
@@ -112,17 +111,18 @@ static const uint16_t packWay[2 * 64] = {
 };
 
 /* packAddr -- how to say an address, `now` being its number: as packWay has it, and the number in *payload */
-packINLINE unsigned packAddr(PackModel model, unsigned now, uint64_t addr, uint64_t base, uint64_t *payload)
+packINLINE unsigned packAddr(Pack pack, unsigned now, uint64_t addr, uint64_t base, uint64_t *payload)
 {
-  uint64_t place = packPlace(addr);
-  uint64_t known = packMask(model->seen[place] == addr);
-  uint64_t ago = now - model->when[place];
+  PackModel model = &pack->model;
+  uint64_t place = (uint32_t)addr * packHASH >> (32 - packSeenWIDTH);
+  uint64_t known = packMask(pack->seen[place] == addr);
+  uint64_t ago = now - pack->when[place];
   int64_t distance = (int64_t)(addr - model->base[base]);
   uint64_t near = (uint64_t)distance << 1 ^ (uint64_t)(distance >> 63);
   uint64_t number = packChoose(known, ago, near);
 
-  model->seen[place] = addr;
-  model->when[place] = (uint16_t)now;
+  pack->seen[place] = addr;
+  pack->when[place] = (uint16_t)now;
   model->base[base] = addr;
   model->last = addr;
   *payload = number + known; /* all ones added are one taken away */
@@ -153,6 +153,81 @@ packINLINE void packNewValue(PackModel model, Packing g, uint64_t slot, uint64_t
   }
 }
 
+/* packForget -- a head is not to be found in `newest` any more */
+static void packForget(Pack pack, unsigned number)
+{
+  uint8_t *newest = &pack->newest[pack->head[number].code % packTypeHASH];
+
+  if (*newest == number)
+    *newest = 0;
+}
+
+/* packBank -- make the bank of a head the current one */
+static void packBank(Pack pack, Packing g, unsigned number)
+{
+  unsigned bank = (number - 1) / packHeads, i;
+
+  if (pack->bank == bank)
+    return;
+  for (i = 1; i <= packHeads; ++i)
+    packForget(pack, pack->bank * packHeads + i);
+  pack->bank = bank;
+  *g->control++ = (uint8_t)(packControlBANK + bank);
+}
+
+/* packHash -- where in `headOf` a head stands; for each of its P's, going on from its code */
+packINLINE uint64_t packHash(uint64_t hash, uint64_t p)
+{
+  return (hash ^ p) * 0x9e3779b97f4a7c15u;
+}
+
+#define packHashPlace(hash) ((hash) >> 56)
+
+/* packSwitch -- the head of a fast event that is known, but is not the newest of its type; or NULL */
+static __attribute__((noinline)) PackHead packSwitch(Pack pack, Packing g, EventHeaderStruct header,
+                                                      const uint8_t *event)
+{
+  uint64_t p;
+  unsigned number;
+  PackHead head;
+
+  if (header.length < sizeof header + sizeof p)
+    return NULL;
+  p = packLoad8(event + sizeof header);
+  number = pack->headOf[packHashPlace(packHash(header.code, p))];
+  head = &pack->head[number];
+  if (head->mark != ((uint32_t)header.length << 16 | header.code) || head->p[0] != p || head->pMask == 0 || number == 0)
+    return NULL;
+  packBank(pack, g, number);
+  pack->newest[header.code % packTypeHASH] = (uint8_t)number;
+  return head;
+}
+
+/* packTime -- put what of a time difference is more than an event can have before the event, whose `controls` bytes are
+ * there already; returns what is left */
+static uint32_t packTime(Packing g, unsigned controls, uint32_t elapsed)
+{
+  if (elapsed >> packTimeWIDEST == 0)
+    return elapsed;
+  memmove(g->control - controls + 1, g->control - controls, controls);
+  g->control[-(int)controls] = packControlTIME;
+  ++g->control;
+  packBits(g, elapsed, 32);
+  return 0;
+}
+
+/* packWide -- the payload of an event, where it is more than can be appended at once */
+static __attribute__((noinline)) void packWide(Pack pack, Packing g, unsigned controls, uint32_t elapsed,
+                                               uint64_t payload, unsigned way)
+{
+  elapsed = packTime(g, controls, elapsed);
+  packBits(g, elapsed, pack->time[packLeadingZeros(elapsed)] >> 8);
+  if (way >> 8 > packBitsMAX)
+    packBits64(g, payload);
+  else
+    packBits(g, payload, way >> 8);
+}
+
 /* packRun -- pack events from `event` on until there is one that is not for us; returns its place, or `limit` */
 packINLINE const uint8_t *packRun(Pack pack, Packing packing, const uint8_t *event, const uint8_t *limit)
 {
@@ -161,51 +236,58 @@ packINLINE const uint8_t *packRun(Pack pack, Packing packing, const uint8_t *eve
 
   while (event < limit) {
     EventHeaderStruct header;
-    PackKind kind;
+    PackHead head;
     uint64_t value, payload, slot;
     unsigned way, time, width;
     uint32_t elapsed;
 
     memcpy(&header, event, sizeof header);
-    kind = &pack->kind[header.code % packKindsMAX];
-    __asm__("" : "+r"(kind)); /* to be computed once */
+    head = &pack->head[pack->newest[header.code % packTypeHASH]];
+    __asm__("" : "+r"(head)); /* to be computed once */
     elapsed = header.time - g.time;
-    if (UNLIKELY(kind->mark != ((uint32_t)header.length << 16 | header.code)) ||
-        UNLIKELY((packLoad8(event + sizeof header) & kind->pMask) != kind->p) || UNLIKELY(elapsed >> packTimeWIDEST))
-      break;
+    if (UNLIKELY(head->mark != ((uint32_t)header.length << 16 | header.code)) ||
+        UNLIKELY((packLoad8(event + sizeof header) & head->pMask) != head->p[0])) {
+      PackingStruct copy = g; /* so that the address of g itself is not taken */
+      head = packSwitch(pack, &copy, header, event);
+      g = copy;
+      if (head == NULL)
+        break;
+    }
     g.time = header.time;
-    value = packLoad8(event + kind->value);
-    slot = packSlot(value) & kind->valued;
-    if (UNLIKELY(((model->value[slot] ^ value) & kind->valued) != 0))
+    value = packLoad8(event + head->value);
+    slot = packSlot(value) & head->valued;
+    if (UNLIKELY(((model->value[slot] ^ value) & head->valued) != 0))
       packNewValue(model, &g, slot, value);
-    way = packAddr(model, g.now++, packUnits(packLoad8(event + kind->addr)), kind->base + slot, &payload);
+    way = packAddr(pack, g.now++, packUnits(packLoad8(event + head->addr)), head->base + slot, &payload);
     time = pack->time[packLeadingZeros(elapsed)];
     width = time >> 8;
-    g.control[0] = (uint8_t)(kind->first + time + way);
+    g.control[0] = (uint8_t)(head->first + time + way);
     g.control[1] = (uint8_t)slot;
-    g.control += kind->controls;
+    g.control += head->controls;
     width += way >> 8;
     if (UNLIKELY(width > packBitsMAX)) {
-      packBits(&g, elapsed, time >> 8);
-      packBits64(&g, payload);
+      PackingStruct copy = g;
+      packWide(pack, &copy, head->controls, elapsed, payload, way);
+      g = copy;
     } else {
       packBits(&g, elapsed | payload << (time >> 8), width);
     }
-    if (kind->addr2 != 0) {
-      way = packAddr(model, g.now++, packUnits(packLoad8(event + kind->addr2)), kind->base + slot, &payload);
+    if (head->addr2 != 0) {
+      way = packAddr(pack, g.now++, packUnits(packLoad8(event + head->addr2)), head->base + slot, &payload);
       *g.control++ = (uint8_t)way;
       if (UNLIKELY(way >> 8 > packBitsMAX))
         packBits64(&g, payload);
       else
         packBits(&g, payload, way >> 8);
     }
-    event += kind->size;
+    event += header.length; /* which is a multiple of EventALIGN, as all parameters are */
   }
   *packing = g;
   return event;
 }
 
-static const uint8_t *packRunPlain(Pack pack, Packing packing, const uint8_t *event, const uint8_t *limit)
+static const uint8_t *packRunPlain(Pack pack, Packing packing, const uint8_t *event,
+                                   const uint8_t *limit)
 {
   return packRun(pack, packing, event, limit);
 }
@@ -251,116 +333,73 @@ static uint64_t packLoad(const uint8_t *place, unsigned width)
   return w4;
 }
 
-/* packUnfast -- packRun is not to take this kind until it has a head again */
-static void packUnfast(PackKind kind)
-{
-  kind->mark = 0;
-  kind->pMask = 0;
-  kind->p = 1;
-  kind->head = packHeadNONE;
-}
-
-/* packKindFast -- whether packRun can take events of a type: 8 bytes each, P first if at all, one or two A, at most one W */
-static Bool packKindFast(PackKind kind, EventType type)
+/* packHeadFast -- see to it that packRun can take events of a head: 8 bytes each, P first if at all, one or two A, at
+ * most one W */
+static void packHeadFast(PackHead head, EventType type)
 {
   unsigned i;
 
   for (i = 0; i < type->params; ++i) {
     uint8_t offset = (uint8_t)type->offset[i];
     if (type->width[i] != 8)
-      return FALSE;
-    if (type->letter[i] == 'A' && kind->addr == 0)
-      kind->addr = offset;
-    else if (type->letter[i] == 'A' && kind->addr2 == 0)
-      kind->addr2 = offset;
-    else if (type->letter[i] == 'W' && kind->value == 0)
-      kind->value = offset;
+      return;
+    if (type->letter[i] == 'A' && head->addr == 0)
+      head->addr = offset;
+    else if (type->letter[i] == 'A' && head->addr2 == 0)
+      head->addr2 = offset;
+    else if (type->letter[i] == 'W' && head->value == 0)
+      head->value = offset;
     else if (!(type->letter[i] == 'P' && i == 0))
-      return FALSE;
+      return;
   }
-  return kind->addr != 0;
+  if (head->addr != 0)
+    head->mark = (uint32_t)type->length << 16 | type->code;
 }
 
-/* packKind -- the kind of a type; it takes the place of another one that may stand there */
-static PackKind packKind(Pack pack, EventType type)
-{
-  PackKind kind = &pack->kind[type->code % packKindsMAX];
-
-  if (kind->type != type) {
-    memset(kind, 0, sizeof *kind);
-    kind->type = type;
-    kind->fast = (uint16_t)packKindFast(kind, type);
-    kind->size = (uint16_t)EventSizeOfLength(type->length);
-    kind->valued = packMask(packValued(type));
-    kind->controls = (uint8_t)(1 + (kind->value != 0));
-    packUnfast(kind);
-  }
-  return kind;
-}
-
-/* packKindHead -- from here on `kind` has head `number`, whose first P is `p` */
-static void packKindHead(PackKind kind, unsigned number, uint64_t p)
-{
-  kind->head = (uint8_t)number;
-  kind->base = (uint16_t)(kind->valued ? 0 : packSlots + number);
-  kind->first = (uint8_t)(number % packHeads * packTimes * packWays);
-  if (kind->fast) {
-    kind->mark = (uint32_t)kind->type->length << 16 | kind->type->code;
-    kind->pMask = kind->type->letter[0] == 'P' ? UINT64_MAX : 0;
-    kind->p = p & kind->pMask;
-  }
-}
-
-/* packBank -- make the bank of head `number` the current one.  packRun takes only kinds of the current bank. */
-static void packBank(Pack pack, Packing g, unsigned number)
-{
-  unsigned i;
-
-  if (pack->bank == number / packHeads)
-    return;
-  pack->bank = number / packHeads;
-  *g->control++ = (uint8_t)(packControlBANK + pack->bank);
-  for (i = 0; i < packKindsMAX; ++i)
-    packUnfast(&pack->kind[i]);
-}
-
-/* packHeadNew -- a new head, and say so */
-static unsigned packHeadNew(Pack pack, Packing g, uint16_t code, const uint64_t p[packPsMAX], unsigned pointers)
+/* packHeadNew -- a new head, and say so.  When all are taken, those that no bank byte is needed for are kept. */
+static unsigned packHeadNew(Pack pack, Packing g, EventType type, const uint64_t p[packPsMAX], unsigned pointers)
 {
   unsigned number = pack->headNext, i;
   PackHead head = &pack->head[number];
 
-  pack->headNext = number + 1 < packHeadsMAX ? number + 1 : packHeads;
-  if (number == pack->heads)
-    ++pack->heads;
-  else if (pack->kind[head->code % packKindsMAX].head == number)
-    packUnfast(&pack->kind[head->code % packKindsMAX]);
-  head->code = code;
+  pack->headNext = number < packHeadsMAX ? number + 1 : packHeads + 1;
+  packForget(pack, number);
+  memset(head, 0, sizeof *head);
+  head->code = type->code;
+  head->first = (uint8_t)((number - 1) % packHeads * packTimes * packWays);
+  head->valued = packMask(packValued(type));
+  head->base = (uint16_t)(head->valued ? 0 : packSlots + number - 1);
+  head->pointers = (uint8_t)pointers;
+  head->pMask = packMask(pointers != 0);
   memcpy(head->p, p, sizeof head->p);
-  pack->model.base[packSlots + number] = pack->model.last;
+  packHeadFast(head, type);
+  head->controls = (uint8_t)(1 + (head->value != 0));
+  pack->model.base[packSlots + number - 1] = pack->model.last;
   *g->control++ = packControlHEAD;
-  packBits(g, code, 16);
+  packBits(g, type->code, 16);
   for (i = 0; i < pointers; ++i)
     packBits64(g, p[i]);
   return number;
 }
 
-/* packHead -- make the head of `kind` the one with the P's at `p` */
-static void packHead(Pack pack, Packing g, PackKind kind, const uint64_t p[packPsMAX], unsigned pointers)
+/* packHead -- the head of an event of type `type`; it may be new, and in another bank */
+static PackHead packHead(Pack pack, Packing g, EventType type, const uint8_t *event)
 {
-  uint16_t code = kind->type->code;
-  unsigned number, i;
-  uint64_t hash = code * packHASH64;
+  uint64_t p[packPsMAX] = {0}, hash = type->code;
+  unsigned pointers = 0, number, i;
 
-  for (i = 0; i < pointers; ++i)
-    hash = (hash ^ p[i]) * packHASH64;
-  hash >>= 56;
+  for (i = 0; i < type->params; ++i)
+    if (type->letter[i] == 'P') {
+      p[pointers] = packLoad(event + type->offset[i], type->width[i]);
+      hash = packHash(hash, p[pointers++]);
+    }
+  hash = packHashPlace(pointers > 0 ? hash : packHash(hash, 0));
   number = pack->headOf[hash];
-  if (number >= pack->heads || pack->head[number].code != code || memcmp(pack->head[number].p, p, sizeof pack->head[number].p) != 0)
-    pack->headOf[hash] = (uint8_t)(number = packHeadNew(pack, g, code, p, pointers));
+  if (number == 0 || pack->head[number].code != type->code || memcmp(pack->head[number].p, p, sizeof p) != 0)
+    pack->headOf[hash] = (uint8_t)(number = packHeadNew(pack, g, type, p, pointers));
   packBank(pack, g, number);
-  if (kind->head != number)
-    packKindHead(kind, number, p[0]);
+  pack->newest[type->code % packTypeHASH] = (uint8_t)number;
+  return &pack->head[number];
 }
 
 /* packValues -- see to it that all W and U of an event are in their slots.  FALSE: two would be in the same. */
@@ -385,16 +424,14 @@ static Bool packValues(PackModel model, Packing g, EventType type, const uint8_t
   return TRUE;
 }
 
-/* packEvent -- an event whose kind has its head, and whose values have their slots */
-static void packEvent(Pack pack, Packing g, PackKind kind, const uint8_t *event, uint32_t elapsed)
+/* packEvent -- an event whose values have their slots, and whose time difference is one that an event can have */
+static void packEvent(Pack pack, Packing g, EventType type, PackHead head, const uint8_t *event, uint32_t elapsed)
 {
-  PackModel model = &pack->model;
-  EventType type = kind->type;
   uint8_t *control = g->control++;
-  unsigned i, base = kind->base, time = pack->time[packLeadingZeros(elapsed)];
+  unsigned i, base = head->base, time = pack->time[packLeadingZeros(elapsed)];
   uint64_t payload;
 
-  *control = (uint8_t)(kind->first + time);
+  *control = (uint8_t)(head->first + time);
   for (i = type->params; i-- > 0; )
     if (packIsValue(type->letter[i]))
       base = packSlot(packLoad(event + type->offset[i], type->width[i])); /* at last, the first value's */
@@ -405,7 +442,7 @@ static void packEvent(Pack pack, Packing g, PackKind kind, const uint8_t *event,
   for (i = 0; i < type->params; ++i)
     if (type->letter[i] == 'A') {
       uint64_t addr = packUnits(packLoad(event + type->offset[i], type->width[i]));
-      unsigned way = packAddr(model, g->now++, addr, base, &payload);
+      unsigned way = packAddr(pack, g->now++, addr, base, &payload);
       if (control != NULL)
         *control = (uint8_t)(*control + way);
       else
@@ -434,43 +471,37 @@ static Bool packPlain(EventType type, const uint8_t *event, unsigned length)
   return TRUE;
 }
 
-static const uint8_t *packRaw(Packing g, const uint8_t *event, Size size)
+static const uint8_t *packRaw(Packing g, const uint8_t *event, EventHeaderStruct header)
 {
-  Size i;
+  Size size = EventSizeOfLength(header.length), i;
 
   *g->control++ = packControlRAW;
   for (i = 0; i < size; i += 8)
     packBits64(g, packLoad8(event + i));
+  g->time = header.time;
   return event + size;
 }
 
-/* packSlow -- one event of any kind */
+/* packSlow -- one event of any kind; or only what packRun needs to take it.  Returns the place of the next. */
 static __attribute__((noinline)) const uint8_t *packSlow(Pack pack, Registry registry, Packing g, const uint8_t *event)
 {
   EventHeaderStruct header;
   EventType type;
-  PackKind kind;
-  uint64_t p[packPsMAX] = {0};
+  PackHead head;
   uint32_t elapsed;
-  unsigned i, pointers = 0;
 
   memcpy(&header, event, sizeof header);
   type = RegistryFind(registry, header.code);
-  elapsed = header.time - g->time;
+  if (type == NULL || !packCodes(type) || !packPlain(type, event, header.length))
+    return packRaw(g, event, header);
+  head = packHead(pack, g, type, event);
+  if (head->mark != 0)
+    return event;
+  if (!packValues(&pack->model, g, type, event))
+    return packRaw(g, event, header);
+  elapsed = packTime(g, 0, header.time - g->time);
   g->time = header.time;
-  if (type == NULL || !packCodes(type) || !packPlain(type, event, header.length) || !packValues(&pack->model, g, type, event))
-    return packRaw(g, event, EventSizeOfLength(header.length));
-  for (i = 0; i < type->params; ++i)
-    if (type->letter[i] == 'P')
-      p[pointers++] = packLoad(event + type->offset[i], type->width[i]);
-  kind = packKind(pack, type);
-  packHead(pack, g, kind, p, pointers);
-  if (elapsed >> packTimeWIDEST != 0) {
-    *g->control++ = packControlTIME;
-    packBits(g, elapsed, 32);
-    elapsed = 0;
-  }
-  packEvent(pack, g, kind, event, elapsed);
+  packEvent(pack, g, type, head, event, elapsed);
   return event + EventSizeOfLength(header.length);
 }
 
@@ -499,14 +530,18 @@ static void packStart(Pack pack, const uint8_t *events, Size used)
   unsigned bits, i;
 
   memset(&pack->model, 0, sizeof pack->model);
-  memset(pack->kind, 0, sizeof pack->kind);
-  pack->heads = pack->headNext = pack->bank = 0;
+  memset(pack->seen, 0, sizeof pack->seen);
+  memset(pack->when, 0, sizeof pack->when);
+  memset(pack->newest, 0, sizeof pack->newest);
+  memset(pack->headOf, 0, sizeof pack->headOf);
+  pack->headNext = 1;
+  pack->bank = 0;
   pack->unit = (uint8_t)packUnit(events, events + used);
   packTimeWidths(width, pack->unit);
   for (bits = 0, i = 0; bits <= 32; ++bits) {
     while (bits > width[i] && i + 1 < packTimes)
       ++i;
-    pack->time[64 - bits] = (uint16_t)(width[i] << 8 | i * packWays);
+    pack->time[64 - bits] = (uint16_t)(bits <= width[i] ? width[i] << 8 | i * packWays : 64 << 8);
   }
 }
 

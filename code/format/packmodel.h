@@ -2,13 +2,13 @@
  *
  * A packed block is two bytes that count controls, one that says the unit of times, and then two rows:
  *   payload   bits: times, and what the predictions missed
- *   controls  bytes: which head, how wide the time and how the (first) address is said; then the slot of each value, and how each further
- *             address is said
+ *   controls  bytes: which head, how wide the time and how the (first) address is said; then the slot of each value,
+ *             and how each further address is said
  * So nothing that says how long something is stands behind something whose length is not known yet.
  *
- * The model learns from addresses and values alone.  A value (a size, mostly) has a slot, chosen by a hash.  An address has a place in
- * `seen`, also chosen by a hash, where it stands until another one takes the place; one that still stands there is said as how
- * many addresses ago it passed, any other as the distance to the last address of the same value, or head.
+ * The model learns from addresses and values alone.  A value (a size, mostly) has a slot, chosen by a hash.  An address
+ * that passed not long ago is said as how many addresses ago that was, any other as the distance to the last address of
+ * the same value, or head.
  *
  * Design: design/pack.md      Tests: test/packtest.c
  */
@@ -39,8 +39,6 @@ enum {
   packTimeWIDEST = 16,  /* the last of them, bits */
   packUnitMAX = 9,      /* the largest time unit: the width of the first class */
 
-  packSeenWIDTH = 10,
-  packSeenSIZE = 1 << packSeenWIDTH,
   packBackMAX = 1 << 14 /* how far back an address can be named */
 };
 
@@ -79,8 +77,6 @@ typedef struct PackModelStruct {
   uint64_t last;                              /* the newest address */
   uint64_t value[packSlots];               /* by slot */
   uint64_t base[packSlots + packHeadsMAX]; /* by slot, or behind those by head: the last address */
-  uint64_t seen[packSeenSIZE];                /* by place: an address that passed, */
-  uint16_t when[packSeenSIZE];                /* as number so-and-so */
 } PackModelStruct, *PackModel;
 
 #define packINLINE static inline __attribute__((always_inline))
@@ -90,12 +86,7 @@ typedef struct PackModelStruct {
 /* packSlot -- where a value is to be found */
 packINLINE unsigned packSlot(uint64_t value)
 {
-  return ((uint32_t)value ^ (uint32_t)(value >> 32)) * packHASH >> 24;
-}
-
-packINLINE uint64_t packPlace(uint64_t addr)
-{
-  return (uint32_t)addr * packHASH >> (32 - packSeenWIDTH);
+  return (uint32_t)value * packHASH >> 24;
 }
 
 /* Addresses are counted in units: what is no multiple of a unit becomes a very large number, and stays what it is. */
@@ -118,8 +109,8 @@ static inline void packTimeWidths(uint8_t width[packTimes], unsigned unit)
   width[3] = packTimeWIDEST;
 }
 
-/* packMask -- all ones if `condition`, which is 0 or 1, else zero; the compiler is not to make a branch of it, because what programs
- * allocate and free next is nothing that a processor could guess */
+/* packMask -- all ones if `condition`, which is 0 or 1, else zero; the compiler is not to make a branch of it, because
+ * what programs allocate and free next is nothing that a processor could guess */
 packINLINE uint64_t packMask(Bool condition)
 {
   uint64_t mask = -(uint64_t)condition;

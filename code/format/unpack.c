@@ -1,12 +1,13 @@
 /* unpack.c -- packed blocks made large again
  *
- * As in pack.c there are two ways through it: `unpackEvent` for P, A, A and W in 8 bytes and our order, and `unpackAny`, with `unpackExtra` for the
- * control bytes that are no event.
+ * As in pack.c there are two ways through it: `unpackEvent` for P, A, A and W in 8 bytes and our order, and
+ * `unpackAny`; and `unpackExtra` for the control bytes that are no event.
  *
- * What comes in is hostile.  Every event is checked before it is written to fit, and after it was read to have been there: what an event may
- * take too much from the input is less than PackSlackSIZE.
+ * What comes in is hostile.  Every event is checked before it is written to fit, and after it was read to have been
+ * there: what an event may take too much from the input is less than PackSlackSIZE.
  *
- * Always true: places, slots and numbers of addresses are masked or were computed here, so that they lie in their tables.
+ * Always true: heads, slots and numbers of addresses are masked or were computed here, so that they lie in their
+ * tables.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -237,7 +238,8 @@ static Bool unpackRaw(Unpacking u)
   return TRUE;
 }
 
-/* unpackHeadFast -- whether unpackEvent can take events of a head: 8 bytes each, P first if at all, one or two A, at most one W */
+/* unpackHeadFast -- whether unpackEvent can take events of a head: 8 bytes each, P first if at all, one or two A, at
+ * most one W */
 static Bool unpackHeadFast(UnpackHead head, EventType type)
 {
   unsigned i;

@@ -196,6 +196,7 @@ Res ChunkMove(Chunk from, Size size, Chunk to, Size toSize)
     chunkSlotSet(from, ChunkSlotHUGE, ChunkSlotHUGEMORE);
     return res;
   }
+  EVENT_PAW(ArenaDecommit, arena, hole, size);
   EVENT_PAW(ArenaRelease, arena, base, (Word)limit - (Word)base);
   PagesRelease(base, (Word)hole - (Word)base);
   if (end < limit)
@@ -234,6 +235,20 @@ Bool ChunkIsFree(Chunk chunk, Index i, Count n)
   return n <= ChunkGRAINS - i && chunkIsAll(chunk->used, i, n, FALSE);
 }
 
+/* chunkCommitted -- tell which of grains [i, i + n), about to be used, were not committed */
+static void chunkCommitted(Chunk chunk, Index i, Count n)
+{
+  Index limit = i + n, end;
+
+  while ((i = chunkNext(chunk->touched, i, FALSE)) < limit) {
+    end = chunkNext(chunk->touched, i, TRUE);
+    if (end > limit)
+      end = limit;
+    EVENT_PAW(ArenaCommit, chunk->arena, ChunkGrainAddr(chunk, i), (end - i) << ArenaGrainSHIFT);
+    i = end;
+  }
+}
+
 Res ChunkTake(Count *spareReturn, Chunk chunk, Index i, Count n)
 {
   Count spare;
@@ -250,6 +265,8 @@ Res ChunkTake(Count *spareReturn, Chunk chunk, Index i, Count n)
     chunk->accessible = top;
   }
   spare = chunkIsAll(chunk->touched, i, n, TRUE) ? n : chunkCount(chunk->touched, i, n);
+  if (spare < n)
+    chunkCommitted(chunk, i, n);
   chunkSet(chunk->used, i, n);
   chunkSet(chunk->touched, i, n);
   chunk->freeCount -= n;

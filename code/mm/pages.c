@@ -2,7 +2,8 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * System calls that programs' mappings are observed by are made raw: the functions of these names may be our own wrappers.
+ * System calls that programs' mappings are observed by are made raw: the functions of these names may be our own
+ * wrappers.
  *
  * Design: design/mm.md .pages
  */

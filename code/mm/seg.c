@@ -201,10 +201,13 @@ Res SegResize(Seg *segIO, Size size)
   if (huge && n < segHugeMIN)
     return ResFAIL; /* it should move to a plain chunk */
   LockClaim(&arena->lock);
+  if (n < seg->grains) /* which does not fail; what is given up is told before */
+    EVENT_PPAW(SegFree, seg, pool, oldBase, oldSize);
   res = huge ? segResizeHuge(segIO, arena, n) : segResizePlain(seg, arena, n);
   if (res == ResOK) {
     pool->segSize = pool->segSize - oldSize + SegSize(*segIO);
-    EVENT_PPAW(SegFree, seg, pool, oldBase, oldSize);
+    if (SegSize(*segIO) > oldSize)
+      EVENT_PPAW(SegFree, seg, pool, oldBase, oldSize);
     EVENT_PPAW(SegAlloc, *segIO, pool, SegBase(*segIO), SegSize(*segIO));
   }
   LockRelease(&arena->lock);

@@ -45,18 +45,25 @@ static const struct {
 #undef N
 };
 
-/* A plan is made when `made`; param[i] is the place of heapParams[i] among the event's, or -1. */
+/* A plan is made when `made`; param[i] is the place of heapParams[i] among the event's, or -1.  `plain` events on objects have
+ * 64-bit words in our order, which are at the offsets given; one that the event does not have is anywhere in it. */
 typedef struct planStruct {
-  Bool made;
+  Bool made, plain;
   uint8_t does; /* heapDoes */
+  uint8_t kind; /* HeapInputKind */
+  uint16_t pool, addr, old, size, align;
   int8_t param[heapPARAMS];
 } planStruct, *Plan;
 
-enum { heapBUCKETS = 1024, heapRECENT = 64 };
+enum {
+  heapBUCKETS = 1024,
+  heapRECENT = 64
+};
 
 typedef struct heapProcessStruct {
   HeapOrderStruct order;
-  Plan plans;                         /* RegistryTypesMAX of them, by place in the registry */
+  uint64_t *counts;                   /* events by the type's place in the registry, RegistryTypesMAX of them */
+  planStruct plans[RegistryTypesMAX]; /* the same way */
   Count pools, threads;
   HeapPool lastPool;                  /* the one looked up last */
   HeapPool pool[heapBUCKETS];         /* those alive, by address */
@@ -71,22 +78,20 @@ typedef struct heapProcessStruct {
 } heapProcessStruct, *heapProcess;
 
 struct HeapStruct {
-  HeapHook hook;
-  void *data;
+  HeapClientStruct client;
   Count count;           /* places in `process` */
   heapProcess *process;  /* by the log's number; NULL where no event has come */
   Count objectTypes;
   Res res;
 };
 
-Res HeapCreate(Heap *heapReturn, HeapHook hook, void *data)
+Res HeapCreate(Heap *heapReturn, HeapClient client)
 {
   Heap heap = calloc(1, sizeof *heap);
 
   if (heap == NULL)
     return ResMEMORY;
-  heap->hook = hook;
-  heap->data = data;
+  heap->client = *client;
   *heapReturn = heap;
   return ResOK;
 }
@@ -115,7 +120,7 @@ static void heapProcessFree(heapProcess process)
     }
   }
   heapPoolsFree(process->dead);
-  free(process->plans);
+  free(process->counts);
   free(process);
 }
 
@@ -163,6 +168,24 @@ static Bool heapPlan(Plan plan, EventType type)
   return plan->does != heapNOTHING;
 }
 
+static uint16_t heapOffset(Plan plan, EventType type, Index param)
+{
+  return plan->param[param] < 0 ? 0 : type->offset[plan->param[param]];
+}
+
+/* heapPlanPlain -- work out where the words of an event on an object are */
+static void heapPlanPlain(Plan plan, EventType type, Widths widths)
+{
+  plan->plain = widths->word == 8 && !widths->swapped;
+  plan->kind = plan->does == heapFREE ? HeapInFREE : plan->does == heapBEGIN ? HeapInBEGIN :
+               plan->does == heapEND ? HeapInEND : HeapInALLOC;
+  plan->pool = heapOffset(plan, type, heapPOOL);
+  plan->addr = heapOffset(plan, type, plan->does == heapBEGIN ? heapOLD : heapADDR);
+  plan->old = heapOffset(plan, type, heapOLD);
+  plan->size = heapOffset(plan, type, heapSIZE);
+  plan->align = heapOffset(plan, type, heapALIGN);
+}
+
 Bool HeapWants(EventType type)
 {
   planStruct plan;
@@ -189,12 +212,12 @@ static heapProcess heapProcessOf(Heap heap, LogProcess log)
     process = calloc(1, sizeof *process);
     if (process == NULL)
       return NULL;
-    process->plans = calloc(RegistryTypesMAX, sizeof *process->plans);
-    if (process->plans == NULL) {
+    process->counts = calloc(RegistryTypesMAX, sizeof *process->counts);
+    if (process->counts == NULL) {
       free(process);
       return NULL;
     }
-    HeapOrderInit(&process->order, log->number, heap->hook, heap->data);
+    HeapOrderInit(&process->order, log->number, &heap->client);
     heap->process[log->number] = process;
   }
   return process;
@@ -245,13 +268,14 @@ static HeapPool heapPoolNew(heapProcess process, uint64_t addr)
 {
   HeapPool *bucket = heapBucket(process, addr), pool = calloc(1, sizeof *pool);
 
-  if (pool != NULL) {
-    pool->number = process->pools++;
-    pool->addr = addr;
-    pool->next = *bucket;
-    *bucket = pool;
-    HeapTableInit(&pool->table);
+  if (pool == NULL || HeapTableInit(&pool->table) != ResOK) {
+    free(pool);
+    return NULL;
   }
+  pool->number = process->pools++;
+  pool->addr = addr;
+  pool->next = *bucket;
+  *bucket = pool;
   return pool;
 }
 
@@ -286,9 +310,9 @@ static void heapDrain(heapProcess process)
 }
 
 /* heapRare -- an event on a pool or an arena: these wait for what is queued, and are told at once */
-static void heapRare(Heap heap, heapProcess process, Plan plan, LogEvent event)
+static void heapRare(Heap heap, heapProcess process, HeapThread thread, Plan plan, LogEvent event)
 {
-  HeapOperationStruct operation = {.process = event->process->number, .thread = heapThreadOf(process, event)};
+  HeapOperationStruct operation = {.process = event->process->number, .thread = thread};
   uint64_t word[heapPARAMS] = {0};
   Index i;
 
@@ -305,15 +329,14 @@ static void heapRare(Heap heap, heapProcess process, Plan plan, LogEvent event)
     operation.kind = plan->does == heapARENACREATE ? HeapARENACREATE : HeapARENADESTROY;
     operation.addr = word[heapARENA];
     operation.size = word[heapSIZE];
-    operation.oldSize = word[heapGRAIN];
+    operation.grain = word[heapGRAIN];
   } else {
     HeapPool pool = heapPoolOf(process, word[heapPOOL]);
-    if (pool == NULL || operation.thread == NULL) {
+    if (pool == NULL) {
       heap->res = ResMEMORY;
       return;
     }
     operation.pool = pool;
-    operation.addr = pool->addr;
     if (plan->does == heapPOOLCREATE) {
       Size length;
       const char *class = LogEventString(event, (Index)plan->param[heapCLASS], &length);
@@ -339,47 +362,60 @@ static void heapRare(Heap heap, heapProcess process, Plan plan, LogEvent event)
       operation.kind = HeapPOOLDESTROY;
     }
   }
-  heap->hook(heap->data, &operation);
+  heap->client.other(heap->client.data, &operation);
 }
 
-/* heapObject -- an event on an object: into the queue */
-static inline void heapObject(Heap heap, heapProcess process, Plan plan, LogEvent event)
+static inline uint64_t heapWord(LogEvent event, uint16_t offset)
+{
+  uint64_t word;
+
+  memcpy(&word, event->bytes + offset, sizeof word);
+  return word;
+}
+
+/* heapDecode -- the event's parameters from a writer like us: no branches but for what is rare */
+static inline void heapDecode(HeapInput input, uint64_t *pool, uint64_t *align, Plan plan, LogEvent event)
+{
+  *pool = heapWord(event, plan->pool);
+  input->addr = heapWord(event, plan->addr);
+  input->old = heapWord(event, plan->old);
+  input->size = heapWord(event, plan->size);
+  *align = UNLIKELY(plan->does == heapALIGNED) ? heapWord(event, plan->align) : 0;
+}
+
+/* heapDecodeAny -- the same from any writer */
+static void heapDecodeAny(HeapInput input, uint64_t *pool, uint64_t *align, Plan plan, LogEvent event)
+{
+#define WORD(i) (plan->param[i] < 0 ? 0 : LogEventWord(event, (Index)plan->param[i]))
+  *pool = WORD(heapPOOL);
+  input->addr = WORD(plan->does == heapBEGIN ? heapOLD : heapADDR);
+  input->old = WORD(heapOLD);
+  input->size = WORD(heapSIZE);
+  *align = plan->does == heapALIGNED ? WORD(heapALIGN) : 0;
+#undef WORD
+}
+
+/* heapObject -- an event on an object: into the queue, while the processor fetches what it will need */
+static inline void heapObject(Heap heap, heapProcess process, HeapThread thread, Plan plan, LogEvent event)
 {
   HeapInput input = &process->queue[process->in % HeapQUEUE];
+  uint64_t pool, align;
 
-  if (process->in - process->out == HeapQUEUE)
+  if (UNLIKELY(process->in - process->out == HeapQUEUE))
     HeapOrderEvent(&process->order, &process->queue[process->out++ % HeapQUEUE]);
+  if (LIKELY(plan->plain))
+    heapDecode(input, &pool, &align, plan, event);
+  else
+    heapDecodeAny(input, &pool, &align, plan, event);
   input->time = event->time;
-  input->pool = heapPoolOf(process, LogEventWord(event, (Index)plan->param[heapPOOL]));
-  input->thread = heapThreadOf(process, event);
-  if (UNLIKELY(input->pool == NULL || input->thread == NULL)) {
+  input->kind = plan->kind;
+  input->zero = plan->does == heapZERO;
+  input->align = LIKELY(align == 0) ? 0 : (uint8_t)(63 - __builtin_clzll(align));
+  input->pool = heapPoolOf(process, pool);
+  input->thread = thread;
+  if (UNLIKELY(input->pool == NULL)) {
     heap->res = ResMEMORY;
     return;
-  }
-  input->addr = LogEventWord(event, (Index)plan->param[plan->does == heapBEGIN ? heapOLD : heapADDR]);
-  input->zero = plan->does == heapZERO;
-  input->align = 0;
-  switch (plan->does) {
-  case heapFREE:
-    input->kind = HeapInFREE;
-    break;
-  case heapBEGIN:
-    input->kind = HeapInBEGIN;
-    break;
-  case heapEND:
-    input->kind = HeapInEND;
-    input->old = LogEventWord(event, (Index)plan->param[heapOLD]);
-    input->size = LogEventWord(event, (Index)plan->param[heapSIZE]);
-    break;
-  case heapALIGNED: {
-    uint64_t align = LogEventWord(event, (Index)plan->param[heapALIGN]);
-    input->align = align == 0 ? 0 : (uint8_t)(63 - __builtin_clzll(align));
-  }
-  /* fall through */
-  default:
-    input->kind = HeapInALLOC;
-    input->size = LogEventWord(event, (Index)plan->param[heapSIZE]);
-    break;
   }
   /* Address 0 is no object: an allocation that failed, a free of nothing. */
   if (UNLIKELY(input->addr == 0 && (input->kind != HeapInEND || input->old == 0)))
@@ -391,22 +427,27 @@ static inline void heapObject(Heap heap, heapProcess process, Plan plan, LogEven
 void HeapEvent(Heap heap, LogEvent event)
 {
   heapProcess process = heapProcessOf(heap, event->process);
+  HeapThread thread;
+  Index type;
   Plan plan;
 
-  if (UNLIKELY(process == NULL)) {
+  if (UNLIKELY(process == NULL || (thread = heapThreadOf(process, event)) == NULL)) {
     heap->res = ResMEMORY;
     return;
   }
-  plan = &process->plans[event->type - event->process->registry->types];
+  type = (Index)(event->type - event->process->registry->types);
+  ++process->counts[type];
+  plan = &process->plans[type];
   if (UNLIKELY(!plan->made)) {
     heapPlan(plan, event->type);
+    heapPlanPlain(plan, event->type, &event->process->header.widths);
     if (plan->does >= heapALLOC && plan->does <= heapEND)
       ++heap->objectTypes;
   }
-  if (plan->does >= heapPOOLCREATE)
-    heapRare(heap, process, plan, event);
-  else if (plan->does != heapNOTHING)
-    heapObject(heap, process, plan, event);
+  if (UNLIKELY(plan->does >= heapPOOLCREATE))
+    heapRare(heap, process, thread, plan, event);
+  else if (LIKELY(plan->does != heapNOTHING))
+    heapObject(heap, process, thread, plan, event);
 }
 
 Res HeapSettle(Heap heap)
@@ -428,6 +469,15 @@ Res HeapSettle(Heap heap)
       heap->res = process->order.res;
   }
   return heap->res;
+}
+
+Bool HeapSeen(Count *threadsReturn, const uint64_t **countsReturn, Heap heap, Index number)
+{
+  if (number >= heap->count || heap->process[number] == NULL)
+    return FALSE;
+  *threadsReturn = heap->process[number]->threads;
+  *countsReturn = heap->process[number]->counts;
+  return TRUE;
 }
 
 void HeapTallySum(HeapTally tallyReturn, Heap heap)

@@ -21,20 +21,24 @@ enum { HeapQUEUE = 32 };
 
 typedef struct HeapStruct *Heap;
 
-/* HeapCreate -- no processes, no objects.  ResMEMORY. */
-extern Res HeapCreate(Heap *heapReturn, HeapHook hook, void *data);
+/* HeapCreate -- no processes, no objects; `client` is copied.  ResMEMORY. */
+extern Res HeapCreate(Heap *heapReturn, HeapClient client);
 extern void HeapDestroy(Heap heap);
 
 /* HeapWants -- is the type one of those that HeapEvent understands?  For a request's `choose`. */
 extern Bool HeapWants(EventType type);
 
-/* HeapEvent -- take an event, in the order of LogRead; one that is not understood is left alone
- * cost: about 20 ns, hook not counted */
+/* HeapEvent -- take an event, in the order of LogRead; one that is not understood is only counted
+ * cost: about 20 ns for one on an object, hook not counted */
 extern void HeapEvent(Heap heap, LogEvent event);
 
 /* HeapSettle -- all events have come: tell the hook of what is still queued or held back
  * ResMEMORY: memory ran out at some time, and what was told is not the whole. */
 extern Res HeapSettle(Heap heap);
+
+/* HeapSeen -- what has been seen of the log's process `number`; FALSE: no event of it
+ * countsReturn  events by the type's place in the registry; good until HeapDestroy */
+extern Bool HeapSeen(Count *threadsReturn, const uint64_t **countsReturn, Heap heap, Index number);
 
 /* HeapTallySum -- of all processes; HeapObjectTypes -- how many types were met that allocate or free */
 extern void HeapTallySum(HeapTally tallyReturn, Heap heap);

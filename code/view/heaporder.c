@@ -12,22 +12,24 @@
 
 #include "base/aver.h"
 
-void HeapOrderInit(HeapOrder order, Index process, HeapHook hook, void *data)
+void HeapOrderInit(HeapOrder order, Index process, HeapClient client)
 {
   memset(order, 0, sizeof *order);
-  order->process = process;
-  order->hook = hook;
-  order->data = data;
+  order->operation.process = process;
+  order->client = *client;
 }
 
-static void orderTell(HeapOrder order, HeapOperationKind kind, HeapInput input, HeapObject object, Bool presumed)
+/* orderTell -- tell the client; what it is told beyond this has been set, and is taken back by the caller */
+static inline void orderTell(HeapOrder order, HeapHook hook, HeapOperationKind kind, HeapInput input, HeapObject object)
 {
-  HeapOperationStruct operation = {.kind = kind, .zero = input->zero, .presumed = presumed, .process = order->process,
-                                   .time = order->now, .pool = input->pool, .thread = input->thread, .object = object,
-                                   .addr = object->addr, .size = object->size,
-                                   .oldAddr = object->addr, .oldSize = object->size};
+  HeapOperation operation = &order->operation;
 
-  order->hook(order->data, &operation);
+  operation->kind = kind;
+  operation->time = order->now;
+  operation->pool = input->pool;
+  operation->thread = input->thread;
+  operation->object = object;
+  hook(order->client.data, operation);
 }
 
 /* orderFilter -- how many held events may be on this address */
@@ -42,52 +44,86 @@ static inline uint64_t orderPlace(HeapInput input)
   return input->kind == HeapInEND && input->addr == 0 ? input->old : input->addr;
 }
 
+static inline uint64_t orderSize(HeapInput input)
+{
+  return LIKELY(input->size <= HeapSizeMAX) ? input->size : HeapSizeMAX;
+}
+
 /* Resizes in progress */
 
 /* orderResize -- the resize with this key, or NULL; key 0 is none */
-static HeapResize orderResize(HeapThread thread, uint64_t key)
+static inline HeapResize orderResize(HeapThread thread, uint64_t key)
 {
-  Index i;
+  unsigned busy;
 
-  for (i = 0; key != 0 && i < HeapResizesMAX; ++i) {
-    if (thread->resize[i].state != HeapResizeNONE && thread->resize[i].key == key)
-      return &thread->resize[i];
+  for (busy = thread->busy; busy != 0; busy &= busy - 1) {
+    HeapResize resize = &thread->resize[__builtin_ctz(busy)];
+    if (resize->key == key)
+      return resize;
   }
   return NULL;
 }
 
 /* orderOpen -- the resize of `old` that the thread has begun and, as far as it has come to us, not ended; or NULL */
-static HeapResize orderOpen(HeapThread thread, HeapPool pool, uint64_t old)
+static inline HeapResize orderOpen(HeapThread thread, HeapPool pool, uint64_t old)
 {
-  Index i;
+  unsigned busy;
 
-  for (i = 0; i < HeapResizesMAX; ++i) {
-    HeapResize resize = &thread->resize[i];
-    if (resize->state != HeapResizeNONE && !resize->ended && resize->old == old && resize->pool == pool)
+  for (busy = thread->busy; busy != 0; busy &= busy - 1) {
+    HeapResize resize = &thread->resize[__builtin_ctz(busy)];
+    if (!resize->ended && resize->old == old && resize->pool == pool)
       return resize;
   }
   return NULL;
+}
+
+/* orderResizeDone -- its place may be used again */
+static inline void orderResizeDone(HeapThread thread, HeapResize resize)
+{
+  thread->busy &= ~(1u << (resize - thread->resize));
+}
+
+/* orderPresume -- tell that an object has gone of which no event says so */
+static void orderPresume(HeapOrder order, HeapInput input, HeapObject object)
+{
+  order->operation.presumed = TRUE;
+  orderTell(order, order->client.free, HeapFREE, input, object);
+  order->operation.presumed = FALSE;
 }
 
 /* orderRevive -- the resize will have no end: its object is back, if nothing stands there */
 static void orderRevive(HeapOrder order, HeapThread thread, HeapResize resize)
 {
   HeapInputStruct input = {.pool = resize->pool, .thread = thread};
-  HeapObject object;
 
-  if (resize->state == HeapResizeKNOWN) {
+  if (resize->state == HeapResizeKNOWN && resize->pool->table.objects == NULL) {
+    orderPresume(order, &input, &resize->object); /* its pool has been destroyed meanwhile */
+  } else if (resize->state == HeapResizeKNOWN) {
+    HeapObject object = HeapTableSeek(&resize->pool->table, resize->old);
     ++order->tally.unfinished;
-    if (HeapTableFind(&resize->pool->table, resize->old) != NULL) {
+    if (HeapObjectLives(object)) {
       ++order->tally.overlaps;
-      orderTell(order, HeapFREE, &input, &resize->object, TRUE);
-    } else if (HeapTableInsert(&object, &resize->pool->table, resize->old) != ResOK) {
+      orderPresume(order, &input, &resize->object);
+    } else if ((object = HeapTableInsert(&resize->pool->table, object, resize->old)) == NULL) {
       order->res = ResMEMORY;
     } else {
       *object = resize->object;
-      orderTell(order, HeapRESIZEFAIL, &input, object, TRUE);
+      orderTell(order, order->client.other, HeapRESIZEFAIL, &input, object);
     }
   }
-  resize->state = HeapResizeNONE;
+  orderResizeDone(thread, resize);
+}
+
+/* orderOldest -- the place of the thread's oldest resize */
+static Index orderOldest(HeapThread thread)
+{
+  Index i, oldest = 0;
+
+  for (i = 1; i < HeapResizesMAX; ++i) {
+    if (thread->resize[i].key < thread->resize[oldest].key)
+      oldest = i;
+  }
+  return oldest;
 }
 
 /* orderResizeNew -- a resize begins; an open one of the same object has lost its end */
@@ -96,11 +132,12 @@ static void orderResizeNew(HeapOrder order, HeapInput input)
   HeapThread thread = input->thread;
   HeapResize resize = orderOpen(thread, input->pool, input->addr);
 
-  if (resize == NULL) {
-    resize = &thread->resize[thread->turn];
-    thread->turn = (thread->turn + 1) % HeapResizesMAX;
-  }
-  orderRevive(order, thread, resize);
+  if (UNLIKELY(resize != NULL))
+    orderRevive(order, thread, resize);
+  if (UNLIKELY(thread->busy == (1u << HeapResizesMAX) - 1))
+    orderRevive(order, thread, &thread->resize[orderOldest(thread)]);
+  resize = &thread->resize[__builtin_ctz(~thread->busy)];
+  thread->busy |= 1u << (resize - thread->resize);
   resize->state = HeapResizeHELD;
   resize->ended = FALSE;
   resize->pool = input->pool;
@@ -110,38 +147,48 @@ static void orderResizeNew(HeapOrder order, HeapInput input)
 
 void HeapOrderAbandon(HeapOrder order, HeapThread thread)
 {
-  Index i;
-
-  for (i = 0; i < HeapResizesMAX; ++i)
-    orderRevive(order, thread, &thread->resize[i]);
+  while (thread->busy != 0)
+    orderRevive(order, thread, &thread->resize[__builtin_ctz(thread->busy)]);
 }
 
-/* What an event does, once it can be true.  `object` is what lives at its address, or NULL. */
+/* What an event does, once it can be true.  `place` is what HeapTableSeek found for its address. */
 
-static void orderAlloc(HeapOrder order, HeapInput input)
+static inline void orderAlloc(HeapOrder order, HeapInput input, HeapObject place)
 {
-  HeapObject object;
+  HeapObject object = HeapTableInsert(&input->pool->table, place, input->addr);
 
-  if (HeapTableInsert(&object, &input->pool->table, input->addr) != ResOK) {
+  if (UNLIKELY(object == NULL)) {
     order->res = ResMEMORY;
     return;
   }
-  object->size = input->size;
+  object->size = orderSize(input);
+  object->align = input->align & 63;
   object->time = order->now;
-  object->serial = ++order->serial;
-  object->align = input->align;
   object->thread = (uint32_t)input->thread->number;
   object->client = 0;
-  orderTell(order, HeapALLOC, input, object, FALSE);
+  order->operation.zero = input->zero;
+  orderTell(order, order->client.alloc, HeapALLOC, input, object);
 }
 
-static void orderFree(HeapOrder order, HeapInput input, HeapObject object, Bool presumed)
+/* orderCross -- remember that a thread took away what another had allocated; it may have been something else (orderExpire) */
+static inline void orderCross(HeapOrder order, HeapInput input, HeapObject object)
 {
-  orderTell(order, HeapFREE, input, object, presumed);
-  HeapTableDelete(&input->pool->table, object);
+  if (UNLIKELY(object->thread != (uint32_t)input->thread->number)) {
+    Index i = order->crossings++ % HeapCrossingsMAX;
+    order->crossing[i].addr = input->addr;
+    order->crossing[i].pool = input->pool;
+    order->crossing[i].time = order->now;
+  }
 }
 
-static void orderBegin(HeapOrder order, HeapInput input, HeapObject object)
+static inline void orderFree(HeapOrder order, HeapInput input, HeapObject place)
+{
+  orderCross(order, input, place);
+  orderTell(order, order->client.free, HeapFREE, input, place);
+  HeapTableDelete(&input->pool->table, place);
+}
+
+static void orderBegin(HeapOrder order, HeapInput input, HeapObject place)
 {
   HeapResize resize = orderResize(input->thread, input->key);
 
@@ -149,75 +196,85 @@ static void orderBegin(HeapOrder order, HeapInput input, HeapObject object)
     ++order->tally.unfinished;
     return;
   }
+  orderCross(order, input, place);
   resize->state = HeapResizeKNOWN;
-  resize->object = *object;
-  orderTell(order, HeapRESIZEBEGIN, input, object, FALSE);
-  HeapTableDelete(&input->pool->table, object);
+  resize->object = *place;
+  orderTell(order, order->client.other, HeapRESIZEBEGIN, input, place);
+  place->away = 1;
 }
 
-static void orderEnd(HeapOrder order, HeapInput input)
+/* orderForget -- the place of an object that is away is not needed any longer */
+static void orderForget(HeapPool pool, uint64_t addr)
 {
-  HeapResize resize = orderResize(input->thread, input->key);
-  HeapObject object;
-  HeapOperationStruct operation = {.kind = input->addr == 0 ? HeapRESIZEFAIL : HeapRESIZE, .process = order->process,
-                                   .time = order->now, .pool = input->pool, .thread = input->thread};
+  HeapObject place = HeapTableSeek(&pool->table, addr);
 
-  if (resize == NULL || resize->state != HeapResizeKNOWN) {
-    if (resize != NULL)
-      resize->state = HeapResizeNONE;
+  if (place->addr != 0 && place->away)
+    HeapTableDelete(&pool->table, place);
+}
+
+static void orderEnd(HeapOrder order, HeapInput input, HeapResize resize, HeapObject place)
+{
+  HeapObject object;
+
+  Bool known = resize != NULL && resize->state == HeapResizeKNOWN;
+
+  if (resize != NULL)
+    orderResizeDone(input->thread, resize);
+  if (!known) {
     if (input->addr != 0)
-      orderAlloc(order, input);
+      orderAlloc(order, input, place);
     return;
   }
-  resize->state = HeapResizeNONE;
-  if (HeapTableInsert(&object, &input->pool->table, orderPlace(input)) != ResOK) {
+  object = HeapTableInsert(&input->pool->table, place, orderPlace(input));
+  if (object == NULL) {
     order->res = ResMEMORY;
     return;
   }
+  order->operation.oldAddr = resize->object.addr;
+  order->operation.oldSize = resize->object.size;
   *object = resize->object;
-  operation.oldAddr = object->addr;
-  operation.oldSize = object->size;
-  object->addr = orderPlace(input);
-  if (input->addr == 0)
+  object->away = 0;
+  if (input->addr == 0) {
     ++order->tally.failed;
-  else
-    object->size = input->size;
-  operation.object = object;
-  operation.addr = object->addr;
-  operation.size = object->size;
-  order->hook(order->data, &operation);
+    orderTell(order, order->client.other, HeapRESIZEFAIL, input, object);
+  } else {
+    object->addr = input->addr;
+    object->size = orderSize(input);
+    orderTell(order, order->client.resize, HeapRESIZE, input, object);
+    if (input->addr != input->old)
+      orderForget(input->pool, input->old);
+  }
 }
 
 /* orderTry -- do what the event says if it can be true now */
-static Bool orderTry(HeapOrder order, HeapInput input)
+static inline Bool orderTry(HeapOrder order, HeapInput input)
 {
-  HeapObject object = HeapTableFind(&input->pool->table, orderPlace(input));
-  HeapResize resize;
+  HeapObject place = HeapTableSeek(&input->pool->table, orderPlace(input));
+  Bool live = HeapObjectLives(place);
 
-  switch (input->kind) {
-  case HeapInALLOC:
-    if (object != NULL)
+  if (input->kind == HeapInALLOC) {
+    if (UNLIKELY(live))
       return FALSE;
-    orderAlloc(order, input);
-    return TRUE;
-  case HeapInFREE:
-    if (object == NULL)
+    orderAlloc(order, input, place);
+  } else if (input->kind == HeapInFREE) {
+    if (UNLIKELY(!live))
       return FALSE;
-    orderFree(order, input, object, FALSE);
-    return TRUE;
-  case HeapInBEGIN:
-    if (object == NULL)
+    orderFree(order, input, place);
+  } else if (input->kind == HeapInBEGIN) {
+    if (!live)
       return FALSE;
-    orderBegin(order, input, object);
-    return TRUE;
-  default:
+    orderBegin(order, input, place);
+  } else {
+    HeapResize resize = orderResize(input->thread, input->key);
     AVER_CRITICAL(input->kind == HeapInEND);
-    resize = orderResize(input->thread, input->key);
-    if (object != NULL || (resize != NULL && resize->state == HeapResizeHELD))
+    if (resize != NULL && resize->state == HeapResizeHELD)
       return FALSE;
-    orderEnd(order, input);
-    return TRUE;
+    /* Nothing comes of a failed resize of what was never seen. */
+    if (live && (input->addr != 0 || (resize != NULL && resize->state == HeapResizeKNOWN)))
+      return FALSE;
+    orderEnd(order, input, resize, place);
   }
+  return TRUE;
 }
 
 /* Holding back */
@@ -263,55 +320,130 @@ static void orderRetry(HeapOrder order)
   }
 }
 
-/* orderShort -- the place in `hold` of the free that ends what hold[0] allocates, or 0 */
-static Index orderShort(HeapOrder order)
+static inline Bool orderBrings(HeapInput input)
+{
+  return input->kind == HeapInALLOC || input->kind == HeapInEND;
+}
+
+/* orderNext -- the place in `hold` of the next event of hold[0]'s thread on its address if one of the two brings an object and
+ * the other takes it away; or 0 */
+static Index orderNext(HeapOrder order)
 {
   HeapInput first = &order->hold[0];
   Index i;
 
-  for (i = 1; first->kind == HeapInALLOC && i < order->held; ++i) {
+  for (i = 1; i < order->held; ++i) {
     HeapInput input = &order->hold[i];
-    if (input->thread == first->thread && input->pool == first->pool && orderPlace(input) == first->addr)
-      return input->kind == HeapInFREE ? i : 0;
+    if (input->thread == first->thread && input->pool == first->pool && orderPlace(input) == orderPlace(first))
+      return orderBrings(input) != orderBrings(first) ? i : 0;
   }
   return 0;
 }
 
-/* orderBeside -- tell of an object whose whole life is held, though another one, told of before, has its address: the
- * other came after it */
-static void orderBeside(HeapOrder order, Index end)
+/* orderCrossed -- has another thread's free or resize, not long before `input`, taken what `input` should have? */
+static Bool orderCrossed(HeapOrder order, HeapInput input)
 {
-  HeapInputStruct input = order->hold[0];
-  HeapObjectStruct object = {.addr = input.addr, .size = input.size, .time = order->now, .serial = ++order->serial,
-                             .align = input.align & 0xff, .thread = (uint32_t)input.thread->number};
+  Index i;
 
-  orderTell(order, HeapALLOC, &input, &object, FALSE);
-  orderTell(order, HeapFREE, &order->hold[end], &object, FALSE);
-  orderUnhold(order, end);
-  orderUnhold(order, 0);
+  for (i = 0; i < HeapCrossingsMAX; ++i) {
+    if (order->crossing[i].addr == input->addr && order->crossing[i].pool == input->pool &&
+        order->crossing[i].time + HeapBoundTIME >= input->time)
+      return TRUE;
+  }
+  return FALSE;
+}
+
+/* orderBesideCome, orderBesideGo -- tell of an object that is at its address no longer; it is in no table */
+
+static void orderBesideCome(HeapOrder order, HeapInput input, HeapObject object)
+{
+  HeapResize resize = input->kind == HeapInEND ? orderResize(input->thread, input->key) : NULL;
+
+  if (resize == NULL || resize->state != HeapResizeKNOWN) {
+    memset(object, 0, sizeof *object);
+    object->align = input->align & 63;
+    object->time = order->now;
+    object->thread = (uint32_t)input->thread->number;
+  } else {
+    *object = resize->object;
+    order->operation.oldAddr = object->addr;
+    order->operation.oldSize = object->size;
+  }
+  object->addr = orderPlace(input);
+  if (input->addr != 0)
+    object->size = orderSize(input);
+  order->operation.zero = input->zero;
+  if (resize == NULL || resize->state != HeapResizeKNOWN)
+    orderTell(order, order->client.alloc, HeapALLOC, input, object);
+  else if (input->addr != 0)
+    orderTell(order, order->client.resize, HeapRESIZE, input, object);
+  else
+    orderTell(order, order->client.other, HeapRESIZEFAIL, input, object);
+  if (resize != NULL)
+    orderResizeDone(input->thread, resize);
+}
+
+static void orderBesideGo(HeapOrder order, HeapInput input, HeapObject object)
+{
+  HeapResize resize = input->kind == HeapInBEGIN ? orderResize(input->thread, input->key) : NULL;
+
+  if (resize == NULL) {
+    orderTell(order, order->client.free, HeapFREE, input, object);
+    return;
+  }
+  resize->state = HeapResizeKNOWN;
+  resize->object = *object;
+  orderTell(order, order->client.other, HeapRESIZEBEGIN, input, object);
+}
+
+/* orderBeside -- tell of an object that hold[come] brings and hold[go] takes away */
+static void orderBeside(HeapOrder order, Index come, Index go)
+{
+  HeapObjectStruct object;
+
+  order->operation.beside = TRUE;
+  orderBesideCome(order, &order->hold[come], &object);
+  orderBesideGo(order, &order->hold[go], &object);
+  order->operation.beside = FALSE;
+  orderUnhold(order, come > go ? come : go);
+  orderUnhold(order, come > go ? go : come);
   ++order->tally.repairs;
 }
 
-/* orderExpire -- the oldest held event will not come true: presume what is missing */
+/* orderPresumeBring -- an object is brought to an address where another lives: that one has gone unseen */
+static void orderPresumeBring(HeapOrder order, HeapInput input, HeapObject place)
+{
+  if (HeapObjectLives(place)) {
+    ++order->tally.overlaps;
+    orderPresume(order, input, place);
+    HeapTableDelete(&input->pool->table, place);
+  }
+  if (!orderTry(order, input))
+    NOTREACHED;
+}
+
+/* orderExpire -- the oldest held event will not come true as it stands
+ *
+ * If its thread then takes away what it brings, that was before the object came which lives there now.  If it takes away what
+ * nobody brought, and then brings something, and another thread has taken what lived there, then that was what is brought here.
+ * Else something is missing in the log. */
 static void orderExpire(HeapOrder order)
 {
   HeapInputStruct input = order->hold[0];
-  HeapObject object = HeapTableFind(&input.pool->table, orderPlace(&input));
-  Index end = orderShort(order);
+  HeapObject place = HeapTableSeek(&input.pool->table, orderPlace(&input));
+  Index next = orderNext(order);
 
-  if (object != NULL && end != 0) {
-    orderBeside(order, end);
-    return;
-  }
-  orderUnhold(order, 0);
-  if (input.kind == HeapInALLOC || input.kind == HeapInEND) {
-    if (object != NULL) {
-      ++order->tally.overlaps;
-      orderFree(order, &input, object, TRUE);
+  if (orderBrings(&input)) {
+    if (next != 0 && HeapObjectLives(place)) {
+      orderBeside(order, 0, next);
+      return;
     }
-    if (!orderTry(order, &input))
-      NOTREACHED;
+    orderUnhold(order, 0);
+    orderPresumeBring(order, &input, place);
+  } else if (next != 0 && orderCrossed(order, &input)) {
+    orderBeside(order, next, 0);
   } else {
+    orderUnhold(order, 0);
     ++order->tally.unmatched;
     if (input.kind == HeapInBEGIN) {
       HeapResize resize = orderResize(input.thread, input.key);
@@ -345,13 +477,12 @@ void HeapOrderSettle(HeapOrder order)
 static void orderMatch(HeapOrder order, HeapInput input)
 {
   HeapResize resize = orderOpen(input->thread, input->pool, input->old);
-  HeapInputStruct begin = *input;
-  HeapObject object;
 
   input->key = 0;
-  if (resize == NULL) {
-    object = HeapTableFind(&input->pool->table, input->old);
-    if (object == NULL) {
+  if (UNLIKELY(resize == NULL)) {
+    HeapInputStruct begin = *input;
+    HeapObject object = HeapTableSeek(&input->pool->table, input->old);
+    if (!HeapObjectLives(object)) {
       ++order->tally.unmatched;
       return;
     }
@@ -372,33 +503,33 @@ void HeapOrderEvent(HeapOrder order, HeapInput input)
     orderExpire(order);
     orderRetry(order);
   }
-  if (input->kind == HeapInBEGIN)
-    orderResizeNew(order, input);
-  else if (input->kind == HeapInEND)
-    orderMatch(order, input);
-  if ((order->held > 0 && *orderFilter(order, orderPlace(input)) != 0) || !orderTry(order, input))
+  if (input->kind >= HeapInBEGIN) {
+    if (input->kind == HeapInBEGIN)
+      orderResizeNew(order, input);
+    else
+      orderMatch(order, input);
+  }
+  if ((UNLIKELY(order->held > 0) && *orderFilter(order, orderPlace(input)) != 0) || !orderTry(order, input))
     orderHold(order, input);
 }
 
 void HeapOrderDestroy(HeapOrder order, HeapPool pool, HeapThread thread, uint64_t time)
 {
+  HeapInputStruct input = {.pool = pool, .thread = thread};
   HeapObject objects;
-  Count i, n = pool->table.count;
+  Count i, n;
 
   if (time > order->now)
     order->now = time;
   HeapOrderSettle(order);
-  if (HeapTableSort(&objects, &pool->table) != ResOK) {
+  if (HeapTableSort(&objects, &n, &pool->table) != ResOK) {
     order->res = ResMEMORY;
     return;
   }
-  for (i = 0; i < n; ++i) {
-    HeapOperationStruct operation = {.kind = HeapFREE, .destroyed = TRUE, .process = order->process, .time = order->now,
-                                     .pool = pool, .thread = thread, .object = &objects[i],
-                                     .addr = objects[i].addr, .size = objects[i].size,
-                                     .oldAddr = objects[i].addr, .oldSize = objects[i].size};
-    order->hook(order->data, &operation);
-  }
+  order->operation.destroyed = TRUE;
+  for (i = 0; i < n; ++i)
+    orderTell(order, order->client.free, HeapFREE, &input, &objects[i]);
+  order->operation.destroyed = FALSE;
   free(objects);
   HeapTableFinish(&pool->table);
 }

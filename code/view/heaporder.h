@@ -25,6 +25,7 @@ enum {
   HeapBoundEVENTS = 256,  /* events that are held back at a time */
   HeapResizesMAX = 4,     /* resizes that one thread is in at a time */
   HeapFilterSIZE = 256,
+  HeapCrossingsMAX = 256, /* that are remembered */
   HeapClassMAX = 32       /* bytes of a pool's class that are kept, terminated */
 };
 
@@ -39,7 +40,7 @@ typedef struct HeapPoolStruct {
 
 /* An object between the two events of its resize. */
 typedef struct HeapResizeStruct {
-  enum { HeapResizeNONE, HeapResizeHELD, HeapResizeUNKNOWN, HeapResizeKNOWN } state;
+  enum { HeapResizeHELD, HeapResizeUNKNOWN, HeapResizeKNOWN } state;
   HeapPool pool;
   Bool ended;              /* its end has come in, though it may be held back */
   uint64_t key;            /* which one it is */
@@ -51,7 +52,7 @@ typedef struct HeapThreadStruct {
   Index number;  /* 0, 1, ... in its process, in order of appearance */
   uint32_t id;   /* the system's number */
   uint32_t serial; /* the writer's number of it */
-  Index turn;    /* the place in `resize` that is taken next */
+  unsigned busy; /* a bit for each place in `resize` that is in use */
   HeapResizeStruct resize[HeapResizesMAX];
   struct HeapThreadStruct *next; /* heap.c */
 } HeapThreadStruct, *HeapThread;
@@ -80,9 +81,9 @@ typedef enum HeapOperationKind {
   HeapRESIZE,       /* object has a new size and perhaps address; oldSize, oldAddr are those before */
   HeapRESIZEFAIL,   /* object is back as it was */
   HeapPOOLCREATE,   /* pool is new; its class may become known only now, its parameters follow */
-  HeapPOOLPARAM,    /* name and size (the value) */
+  HeapPOOLPARAM,    /* name, size */
   HeapPOOLDESTROY,  /* pool goes; its objects have been freed */
-  HeapARENACREATE,  /* addr, size, oldSize (the grain) */
+  HeapARENACREATE,  /* addr, size, grain */
   HeapARENADESTROY  /* addr */
 } HeapOperationKind;
 
@@ -91,17 +92,29 @@ typedef struct HeapOperationStruct {
   Bool zero;         /* ALLOC: zeroed memory was asked for */
   Bool presumed;     /* FREE: no event says so: the address was given out again */
   Bool destroyed;    /* FREE: no event says so: its pool is being destroyed */
+  Bool beside;       /* the object was at its address before another that has been told of */
   Index process;     /* number of the process in the log */
   uint64_t time;     /* ns, never falling within a process */
   HeapPool pool;     /* NULL for an arena's operations */
   HeapThread thread;
-  HeapObject object; /* valid while the hook runs */
-  uint64_t addr, size, oldAddr, oldSize;
+  HeapObject object; /* valid while the hook runs; FREE: as it was */
+  uint64_t oldAddr, oldSize; /* RESIZE */
+  uint64_t addr, size, grain; /* arenas; POOLPARAM: size is the value */
   const char *name;  /* POOLPARAM; nameLength bytes */
   Size nameLength;
 } HeapOperationStruct, *HeapOperation;
 
 typedef void (*HeapHook)(void *data, HeapOperation operation);
+
+/* Who is told.  The three that are called for nearly every event have hooks of their own, which the processor's prediction
+ * rewards; each must be there. */
+typedef struct HeapClientStruct {
+  void *data;      /* handed to each hook */
+  HeapHook alloc;  /* ALLOC */
+  HeapHook free;   /* FREE */
+  HeapHook resize; /* RESIZE */
+  HeapHook other;  /* all others */
+} HeapClientStruct, *HeapClient;
 
 /* How well the events fitted together. */
 typedef struct HeapTallyStruct {
@@ -113,21 +126,24 @@ typedef struct HeapTallyStruct {
 } HeapTallyStruct, *HeapTally;
 
 typedef struct HeapOrderStruct {
-  HeapHook hook;
-  void *data;
-  Index process;
-  uint64_t now;       /* time of the newest event */
-  uint64_t serial;    /* of the newest object */
+  HeapClientStruct client;
+  HeapOperationStruct operation; /* what the hook is told; process is set, and what is seldom set is 0 */
+  uint64_t now;       /* time of the newest event; operation.time follows it */
   uint64_t key;       /* of the newest resize */
   Res res;            /* ResOK until memory ran out */
   HeapTallyStruct tally;
+  uint64_t crossings; /* objects taken away by another thread than the one that allocated them */
+  struct {
+    uint64_t addr, time;
+    HeapPool pool;
+  } crossing[HeapCrossingsMAX]; /* the newest */
   Count held;
   uint16_t filter[HeapFilterSIZE];
   HeapInputStruct hold[HeapBoundEVENTS];
 } HeapOrderStruct, *HeapOrder;
 
-/* HeapOrderInit -- no objects, nothing held; `hook` is called with `data` for each operation */
-extern void HeapOrderInit(HeapOrder order, Index process, HeapHook hook, void *data);
+/* HeapOrderInit -- no objects, nothing held; `client`, which is copied, is told of each operation */
+extern void HeapOrderInit(HeapOrder order, Index process, HeapClient client);
 
 /* HeapOrderEvent -- take one event; events of one thread come in their order, all of them by time
  * cost: a look-up in the pool's table; when events are held back, a pass over those */

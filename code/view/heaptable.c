@@ -5,68 +5,70 @@
 #include "heaptable.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "base/aver.h"
 
-enum { heapTableMIN = 64 };
+enum {
+  tableMIN = 64,
+  tableSMALL = 1 << 16, /* places; up to there, speed is worth more than room: less than half are used */
+  tableHUGE = 2 << 20   /* bytes; from there on, large pages save much */
+};
 
-void HeapTableInit(HeapTable table)
+static Res tableMake(HeapTable table, Count capacity)
 {
-  table->objects = NULL;
-  table->capacity = 0;
+  Size size = capacity * sizeof(HeapObjectStruct);
+  void *objects;
+
+  if (size < tableHUGE) {
+    objects = calloc(1, size);
+  } else {
+    objects = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (objects == MAP_FAILED)
+      objects = NULL;
+    else
+      madvise(objects, size, MADV_HUGEPAGE); /* if there are any */
+  }
+  table->objects = objects;
+  table->capacity = capacity;
   table->count = 0;
-  table->shift = 63;
+  table->limit = capacity / 8 * (capacity <= tableSMALL ? 3 : 5);
+  table->shift = 64u - (unsigned)__builtin_ctzll(capacity);
+  return objects == NULL ? ResMEMORY : ResOK;
+}
+
+Res HeapTableInit(HeapTable table)
+{
+  return tableMake(table, tableMIN);
 }
 
 void HeapTableFinish(HeapTable table)
 {
-  free(table->objects);
-  HeapTableInit(table);
+  Size size = table->capacity * sizeof(HeapObjectStruct);
+
+  if (size < tableHUGE)
+    free(table->objects);
+  else
+    munmap(table->objects, size);
+  table->objects = NULL;
+  table->count = table->capacity = 0;
 }
 
-/* heapTableGap -- the first empty place from the home of `addr` */
-static HeapObject heapTableGap(HeapTable table, uint64_t addr)
+Res HeapTableGrow(HeapTable table)
 {
-  Index i, mask = table->capacity - 1;
-
-  for (i = heapTableHome(table, addr); table->objects[i].addr != 0; i = (i + 1) & mask)
-    ;
-  return &table->objects[i];
-}
-
-static Res heapTableGrow(HeapTable table)
-{
-  HeapTableStruct grown = *table;
+  HeapTableStruct grown;
   Index i;
 
-  grown.capacity = table->capacity == 0 ? heapTableMIN : table->capacity * 2;
-  grown.shift = 64u - (unsigned)__builtin_ctzll(grown.capacity);
-  grown.objects = calloc(grown.capacity, sizeof(HeapObjectStruct));
-  if (grown.objects == NULL)
+  AVER(table->count == table->limit);
+  if (tableMake(&grown, table->capacity * 2) != ResOK)
     return ResMEMORY;
   for (i = 0; i < table->capacity; ++i) {
     if (table->objects[i].addr != 0)
-      *heapTableGap(&grown, table->objects[i].addr) = table->objects[i];
+      *HeapTableSeek(&grown, table->objects[i].addr) = table->objects[i];
   }
-  free(table->objects);
+  grown.count = table->count;
+  HeapTableFinish(table);
   *table = grown;
-  return ResOK;
-}
-
-Res HeapTableInsert(HeapObject *objectReturn, HeapTable table, uint64_t addr)
-{
-  HeapObject object;
-
-  AVER_CRITICAL(addr != 0);
-  if (table->count >= table->capacity / 8 * 5) {
-    Res res = heapTableGrow(table);
-    if (res != ResOK)
-      return res;
-  }
-  object = heapTableGap(table, addr);
-  object->addr = addr;
-  ++table->count;
-  *objectReturn = object;
   return ResOK;
 }
 
@@ -89,30 +91,29 @@ void HeapTableDelete(HeapTable table, HeapObject object)
   --table->count;
 }
 
-static int heapTableCompare(const void *a, const void *b)
+static int tableCompare(const void *a, const void *b)
 {
-  uint64_t x = ((const HeapObjectStruct *)a)->serial, y = ((const HeapObjectStruct *)b)->serial;
+  const HeapObjectStruct *x = a, *y = b;
 
-  return x < y ? -1 : x > y;
+  if (x->time != y->time)
+    return x->time < y->time ? -1 : 1;
+  return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
-Res HeapTableSort(HeapObject *objectsReturn, HeapTable table)
+Res HeapTableSort(HeapObject *objectsReturn, Count *countReturn, HeapTable table)
 {
-  HeapObject objects = NULL;
+  HeapObject objects = malloc((table->count + 1) * sizeof *objects);
   Index i, n = 0;
 
-  if (table->count > 0) {
-    objects = malloc(table->count * sizeof *objects);
-    if (objects == NULL)
-      return ResMEMORY;
-    for (i = 0; i < table->capacity; ++i) {
-      if (table->objects[i].addr != 0)
-        objects[n++] = table->objects[i];
-    }
-    AVER(n == table->count);
-    qsort(objects, n, sizeof *objects, heapTableCompare);
+  if (objects == NULL)
+    return ResMEMORY;
+  for (i = 0; i < table->capacity; ++i) {
+    if (HeapObjectLives(&table->objects[i]))
+      objects[n++] = table->objects[i];
   }
+  qsort(objects, n, sizeof *objects, tableCompare);
   *objectsReturn = objects;
+  *countReturn = n;
   return ResOK;
 }
 
@@ -120,11 +121,11 @@ Bool HeapTableCheck(HeapTable table)
 {
   Index i, n = 0;
 
-  AVER(table->capacity == 0 || WordIsPowerOf2(table->capacity));
-  AVER(table->count <= table->capacity / 8 * 5);
+  AVER(WordIsPowerOf2(table->capacity));
+  AVER(table->count <= table->limit && table->limit < table->capacity);
   for (i = 0; i < table->capacity; ++i) {
     if (table->objects[i].addr != 0) {
-      AVER(HeapTableFind(table, table->objects[i].addr) == &table->objects[i]);
+      AVER(HeapTableSeek(table, table->objects[i].addr) == &table->objects[i]);
       ++n;
     }
   }

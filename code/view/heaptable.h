@@ -4,7 +4,7 @@
  * is as quick as a fresh one.  An object moves when others come and go: a pointer to one is good until the next change.
  *
  * Always true (HeapTableCheck):
- *   capacity is 0 or a power of two;  count <= capacity * 5 / 8;  the object at an empty place has address 0
+ *   capacity is a power of two;  count < capacity * 5 / 8;  the object at an empty place has address 0
  *
  * Design: design/view.md .heap.table      Tests: test/heaptest.c
  */
@@ -16,24 +16,29 @@
 #include "base/types.h"
 
 typedef struct HeapObjectStruct {
-  uint64_t addr;        /* where it is; never 0 */
-  uint64_t size;        /* bytes asked for */
-  uint64_t time;        /* ns; when it was had (not changed by a resize) */
-  uint64_t serial : 56; /* 1, 2, ... within its process, in the order of allocation */
-  uint64_t align : 8;   /* log2 of the alignment asked for; 0 if none was */
-  uint32_t thread;      /* number of the thread that allocated it */
-  uint32_t client;      /* whatever the hook's owner keeps with it; 0 at first */
+  uint64_t addr;       /* where it is; never 0 */
+  uint64_t size : 57;  /* bytes asked for; what is more is cut to HeapSizeMAX */
+  uint64_t align : 6;  /* log2 of the alignment asked for; 0 if none was */
+  uint64_t away : 1;   /* nothing lives there for the moment: it is being resized */
+  uint64_t time;       /* ns; when it was had (not changed by a resize) */
+  uint32_t thread;     /* number of the thread that allocated it */
+  uint32_t client;     /* whatever the hook's owner keeps with it; 0 at first */
 } HeapObjectStruct, *HeapObject;
+
+#define HeapSizeMAX (((uint64_t)1 << 57) - 1)
+
+_Static_assert(sizeof(HeapObjectStruct) == 32, "two objects to a cache line");
 
 typedef struct HeapTableStruct {
   HeapObject objects;
   Count capacity;
-  Count count;    /* objects that are there */
+  Count count;    /* places taken */
+  Count limit;    /* and may be, before it grows */
   unsigned shift; /* 64 - log2(capacity) */
 } HeapTableStruct, *HeapTable;
 
-/* HeapTableInit -- an empty table, which owns no memory yet; HeapTableFinish gives back what it has since got */
-extern void HeapTableInit(HeapTable table);
+/* HeapTableInit -- an empty table; ResMEMORY.  HeapTableFinish gives its memory back. */
+extern Res HeapTableInit(HeapTable table);
 extern void HeapTableFinish(HeapTable table);
 
 /* heapTableHome -- where the search for `addr` begins */
@@ -42,37 +47,60 @@ static inline Index heapTableHome(HeapTable table, uint64_t addr)
   return (Index)((addr * 0x9e3779b97f4a7c15ull) >> table->shift);
 }
 
-/* HeapTableTouch -- have the processor fetch what HeapTableFind(addr) will read */
+/* HeapTableTouch -- have the processor fetch what HeapTableSeek(addr) will read */
 static inline void HeapTableTouch(HeapTable table, uint64_t addr)
 {
-  if (table->capacity != 0)
-    __builtin_prefetch(&table->objects[heapTableHome(table, addr)], 1);
+  HeapObject home = &table->objects[heapTableHome(table, addr)];
+
+  __builtin_prefetch(home, 1);
+  __builtin_prefetch(home + 2, 1);
 }
 
-/* HeapTableFind -- the object at `addr`, or NULL; about 2 probes */
-static inline HeapObject HeapTableFind(HeapTable table, uint64_t addr)
+/* HeapTableSeek -- the place of the object at `addr`; if there is none, its address is 0, and HeapTableInsert may take it.
+ * About 1.3 probes in small tables, 2 in large ones. */
+static inline HeapObject HeapTableSeek(HeapTable table, uint64_t addr)
 {
   Index i, mask = table->capacity - 1;
 
-  if (table->capacity == 0)
-    return NULL;
-  for (i = heapTableHome(table, addr); table->objects[i].addr != 0; i = (i + 1) & mask) {
-    if (table->objects[i].addr == addr)
+  for (i = heapTableHome(table, addr);; i = (i + 1) & mask) {
+    if (LIKELY(table->objects[i].addr == addr || table->objects[i].addr == 0))
       return &table->objects[i];
   }
-  return NULL;
 }
 
-/* HeapTableInsert -- a place for the object at `addr`, which must not be there yet; all else in it is the caller's to set
- * ResMEMORY: the table could not grow. */
-extern Res HeapTableInsert(HeapObject *objectReturn, HeapTable table, uint64_t addr);
+/* HeapObjectLives -- is what HeapTableSeek found an object that lives? */
+static inline Bool HeapObjectLives(HeapObject object)
+{
+  return object->addr != 0 && !object->away;
+}
+
+/* HeapTableGrow -- make room for one more object, when count == limit; places move.  ResMEMORY. */
+extern Res HeapTableGrow(HeapTable table);
+
+/* HeapTableInsert -- put an object at the place that HeapTableSeek(addr) found, where none lives; all else is the caller's to set
+ * returns  its place, which may be another; NULL if the table could not grow */
+static inline HeapObject HeapTableInsert(HeapTable table, HeapObject place, uint64_t addr)
+{
+  if (place->addr == addr) {
+    place->away = 0;
+    return place;
+  }
+  if (UNLIKELY(table->count == table->limit)) {
+    if (HeapTableGrow(table) != ResOK)
+      return NULL;
+    place = HeapTableSeek(table, addr);
+  }
+  place->addr = addr;
+  place->away = 0;
+  ++table->count;
+  return place;
+}
 
 /* HeapTableDelete -- take `object`, which HeapTableFind found, out of the table */
 extern void HeapTableDelete(HeapTable table, HeapObject object);
 
-/* HeapTableSort -- the objects by serial number, in an array of `table->count` that the caller frees
- * ResMEMORY; NULL for an empty table. */
-extern Res HeapTableSort(HeapObject *objectsReturn, HeapTable table);
+/* HeapTableSort -- the objects that live, by age, in an array of *countReturn that the caller frees.  ResMEMORY. */
+extern Res HeapTableSort(HeapObject *objectsReturn, Count *countReturn, HeapTable table);
 
 extern Bool HeapTableCheck(HeapTable table);
 

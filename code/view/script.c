@@ -512,7 +512,7 @@ static void scriptAlloc(Script script, HeapOperation operation, ScriptOp op)
   ++script->header.allocs;
   if (++script->objects > script->header.peakObjects)
     script->header.peakObjects = script->objects;
-  scriptGrow(script, operation->size);
+  scriptGrow(script, operation->object->size);
 }
 
 static void scriptFree(Script script, HeapOperation operation, ScriptOp op)
@@ -521,7 +521,7 @@ static void scriptFree(Script script, HeapOperation operation, ScriptOp op)
   op->align = 0;
   ++*(operation->destroyed ? &script->header.drops : &script->header.frees);
   --script->objects;
-  script->bytes -= operation->size;
+  script->bytes -= operation->object->size;
 }
 
 static void scriptObject(Script script, HeapOperation operation, uint32_t number)
@@ -545,9 +545,9 @@ static void scriptObject(Script script, HeapOperation operation, uint32_t number
   op = scriptEmit(script, thread, number);
   op->slot = slot;
   op->pool = pool & (ScriptPoolsMAX - 1);
-  op->size = operation->size;
-  if (operation->size > script->header.largest)
-    script->header.largest = operation->size;
+  op->size = operation->object->size;
+  if (operation->object->size > script->header.largest)
+    script->header.largest = operation->object->size;
   state->thread = number;
   state->epoch = script->epochs.count - 1;
   state->done = thread->public.count;
@@ -561,7 +561,7 @@ static void scriptObject(Script script, HeapOperation operation, uint32_t number
     op->align = 0;
     ++script->header.resizes;
     script->bytes -= operation->oldSize;
-    scriptGrow(script, operation->size);
+    scriptGrow(script, operation->object->size);
   }
 }
 

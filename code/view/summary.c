@@ -5,7 +5,6 @@
 #include "summary.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "view/summarydata.h"
 
@@ -47,50 +46,61 @@ static void summaryGrow(Summary summary, uint64_t bytes, uint64_t time)
   }
 }
 
-static void summaryOperation(void *data, HeapOperation operation)
+static void summaryAlloc(void *data, HeapOperation operation)
+{
+  Summary summary = data;
+  uint64_t size = operation->object->size;
+
+  ++summary->allocs;
+  ++summary->liveObjects;
+  summary->totalBytes += size;
+  summarySize(summary, size);
+  summaryGrow(summary, size, operation->time);
+}
+
+static void summaryFree(void *data, HeapOperation operation)
 {
   Summary summary = data;
 
-  switch (operation->kind) {
-  case HeapALLOC:
-    ++summary->allocs;
-    ++summary->liveObjects;
-    summary->totalBytes += operation->size;
-    summarySize(summary, operation->size);
-    summaryGrow(summary, operation->size, operation->time);
-    break;
-  case HeapFREE:
-    *(operation->destroyed || operation->presumed ? &summary->presumed : &summary->frees) += 1;
-    --summary->liveObjects;
-    summary->liveBytes -= operation->size;
-    summary->lifetime += (double)(operation->time - operation->object->time);
-    break;
-  case HeapRESIZE:
-    ++summary->resizes;
-    if (operation->size > operation->oldSize)
-      summary->totalBytes += operation->size - operation->oldSize;
-    summary->liveBytes -= operation->oldSize;
-    summaryGrow(summary, operation->size, operation->time);
-    break;
-  case HeapPOOLCREATE:
-    ++summary->pools;
-    break;
-  case HeapARENACREATE:
-    ++summary->arenas;
-    break;
-  default:
-    break;
-  }
+  if (UNLIKELY(operation->destroyed || operation->presumed))
+    ++summary->presumed;
+  else
+    ++summary->frees;
+  --summary->liveObjects;
+  summary->liveBytes -= operation->object->size;
+  summary->lifetime += (double)(operation->time - operation->object->time);
+}
+
+static void summaryResize(void *data, HeapOperation operation)
+{
+  Summary summary = data;
+  uint64_t size = operation->object->size;
+
+  ++summary->resizes;
+  if (size > operation->oldSize)
+    summary->totalBytes += size - operation->oldSize;
+  summary->liveBytes -= operation->oldSize;
+  summaryGrow(summary, size, operation->time);
+}
+
+static void summaryOther(void *data, HeapOperation operation)
+{
+  Summary summary = data;
+
+  summary->pools += operation->kind == HeapPOOLCREATE;
+  summary->arenas += operation->kind == HeapARENACREATE;
 }
 
 Res SummaryCreate(Summary *summaryReturn, Log log)
 {
+  HeapClientStruct client = {.alloc = summaryAlloc, .free = summaryFree, .resize = summaryResize, .other = summaryOther};
   Summary summary = calloc(1, sizeof *summary);
 
   if (summary == NULL)
     return ResMEMORY;
   summary->log = log;
-  if (HeapCreate(&summary->heap, summaryOperation, summary) != ResOK) {
+  client.data = summary;
+  if (HeapCreate(&summary->heap, &client) != ResOK) {
     free(summary);
     return ResMEMORY;
   }
@@ -100,106 +110,19 @@ Res SummaryCreate(Summary *summaryReturn, Log log)
 
 void SummaryDestroy(Summary summary)
 {
-  Index i;
-
-  for (i = 0; i < summary->processes; ++i) {
-    if (summary->process[i] != NULL) {
-      free(summary->process[i]->thread);
-      free(summary->process[i]);
-    }
-  }
-  free(summary->process);
   HeapDestroy(summary->heap);
   free(summary);
 }
 
-/* summaryProcessNew -- the counts of a process that is met for the first time, or NULL */
-static SummaryProcess summaryProcessNew(Summary summary, LogProcess log)
-{
-  SummaryProcess process = calloc(1, sizeof *process);
-
-  if (log->number >= summary->processes) {
-    Count count = log->number + 8;
-    SummaryProcess *grown = realloc(summary->process, count * sizeof *grown);
-    if (grown == NULL) {
-      free(process);
-      return NULL;
-    }
-    memset(grown + summary->processes, 0, (count - summary->processes) * sizeof *grown);
-    summary->process = grown;
-    summary->processes = count;
-  }
-  if (process != NULL) {
-    process->log = log;
-    process->lastStream = UINT64_MAX;
-    ++summary->processesSeen;
-  }
-  summary->process[log->number] = process;
-  return process;
-}
-
-/* summaryThread -- the thread of the event's stream, which is not that of the event before
- * Threads that the writer numbers differently are different, though the system may call them the same. */
-static void summaryThread(Summary summary, SummaryProcess process, LogEvent event)
-{
-  uint64_t key = (uint64_t)(event->stream >> 5) << 32 | event->thread;
-  Index i;
-
-  process->lastStream = event->stream;
-  if (process->threads >= process->capacity / 2) {
-    Count capacity = process->capacity == 0 ? 16 : process->capacity * 2;
-    uint64_t *grown = calloc(capacity, sizeof *grown);
-    if (grown == NULL) {
-      summary->res = ResMEMORY;
-      return;
-    }
-    for (i = 0; i < process->capacity; ++i) {
-      if (process->thread[i] != 0) {
-        Index j = summaryHash(process->thread[i], capacity);
-        while (grown[j] != 0)
-          j = (j + 1) & (capacity - 1);
-        grown[j] = process->thread[i];
-      }
-    }
-    free(process->thread);
-    process->thread = grown;
-    process->capacity = capacity;
-  }
-  key = key == 0 ? UINT64_MAX : key; /* 0 is an empty place */
-  for (i = summaryHash(key, process->capacity); process->thread[i] != 0; i = (i + 1) & (process->capacity - 1)) {
-    if (process->thread[i] == key)
-      return;
-  }
-  process->thread[i] = key;
-  ++process->threads;
-}
-
 void SummaryEvent(Summary summary, LogEvent event)
 {
-  SummaryProcess process = NULL;
-
-  if (LIKELY(event->process->number < summary->processes))
-    process = summary->process[event->process->number];
-  if (UNLIKELY(process == NULL)) {
-    process = summaryProcessNew(summary, event->process);
-    if (process == NULL) {
-      summary->res = ResMEMORY;
-      return;
-    }
-  }
-  if (UNLIKELY(process->events++ == 0 && summary->events == 0))
+  if (UNLIKELY(summary->events++ == 0))
     summary->first = event->time;
-  ++summary->events;
   summary->last = event->time;
-  ++process->count[event->type - event->process->registry->types];
-  if (UNLIKELY(process->lastStream != event->stream))
-    summaryThread(summary, process, event);
   HeapEvent(summary->heap, event);
 }
 
 Res SummaryFinish(Summary summary)
 {
-  Res res = HeapSettle(summary->heap);
-
-  return summary->res != ResOK ? summary->res : res;
+  return HeapSettle(summary->heap);
 }

@@ -31,8 +31,8 @@ extern void SummaryEvent(Summary summary, LogEvent event);
 /* SummaryFinish -- all events have come.  ResMEMORY: it ran out at some time, and the numbers are too low. */
 extern Res SummaryFinish(Summary summary);
 
-/* SummaryText, SummaryJson -- print it: for people; as one JSON document */
-extern void SummaryText(FILE *out, Summary summary);
-extern void SummaryJson(FILE *out, Summary summary);
+/* SummaryText, SummaryJson -- print it: for people; as one JSON document.  FALSE: no memory, nothing was printed. */
+extern Bool SummaryText(FILE *out, Summary summary);
+extern Bool SummaryJson(FILE *out, Summary summary);
 
 #endif /* VIEW_SUMMARY_H */

@@ -15,16 +15,6 @@ enum {
   SummarySizesSHOWN = 10
 };
 
-typedef struct SummaryProcessStruct {
-  LogProcess log;
-  uint64_t events;
-  uint64_t lastStream;          /* of its last event */
-  Count threads;
-  Count capacity;               /* of `thread`, a power of two */
-  uint64_t *thread;             /* a hash table of those met */
-  uint64_t count[RegistryTypesMAX]; /* by place in the registry */
-} SummaryProcessStruct, *SummaryProcess;
-
 typedef struct SummarySizeStruct {
   uint64_t size, count;
 } SummarySizeStruct, *SummarySize;
@@ -32,10 +22,6 @@ typedef struct SummarySizeStruct {
 struct SummaryStruct {
   Log log;
   Heap heap;
-  Res res;
-  Count processes;              /* places in `process` */
-  Count processesSeen;
-  SummaryProcess *process;      /* by number; NULL where no event was seen */
   uint64_t events;
   uint64_t first, last;         /* ns of wall time */
   uint64_t allocs, frees, resizes;

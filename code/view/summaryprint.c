@@ -17,12 +17,22 @@ typedef struct typeCountStruct {
   uint64_t count;
 } typeCountStruct, *TypeCount;
 
+/* A process of which there are events. */
+typedef struct processStruct {
+  Header header;
+  Registry registry;
+  Count threads;
+  const uint64_t *counts; /* by place in the registry */
+  uint64_t events;
+} processStruct, *Process;
+
 typedef struct printStruct {
   LogSummaryStruct log;
   HeapTallyStruct tally;
   Bool objects;               /* there are events on objects */
   double seconds;
-  Count types;
+  Count processes, threads, types;
+  Process process;
   TypeCount type;
   SummarySizeStruct size[SummarySizesSHOWN];
   Count sizes;
@@ -53,25 +63,46 @@ static void printAddType(Print print, const char *kind, EventType type, uint64_t
   print->type[print->types++] = (typeCountStruct){kind, type->name, type->nameLength, count};
 }
 
-static Bool printTypes(Print print, Summary summary)
+/* printProcesses -- gather those of which there are events; FALSE without memory */
+static Bool printProcesses(Print print, Summary summary)
+{
+  Index i, j;
+
+  print->process = malloc((print->log.processes + 1) * sizeof *print->process);
+  if (print->process == NULL)
+    return FALSE;
+  for (i = 0; i < print->log.processes; ++i) {
+    LogProcess log = LogProcessAt(summary->log, i);
+    Process process = &print->process[print->processes];
+    if (!HeapSeen(&process->threads, &process->counts, summary->heap, i))
+      continue;
+    process->header = &log->header;
+    process->registry = log->registry;
+    process->events = 0;
+    for (j = 0; j < log->registry->count; ++j)
+      process->events += process->counts[j];
+    print->threads += process->threads;
+    ++print->processes;
+  }
+  return TRUE;
+}
+
+static Bool printTypes(Print print)
 {
   Count most = 0;
   Index i, j;
 
-  for (i = 0; i < summary->processes; ++i) {
-    if (summary->process[i] != NULL)
-      most += summary->process[i]->log->registry->count;
-  }
+  for (i = 0; i < print->processes; ++i)
+    most += print->process[i].registry->count;
   print->type = malloc((most + 1) * sizeof *print->type);
   if (print->type == NULL)
     return FALSE;
-  for (i = 0; i < summary->processes; ++i) {
-    SummaryProcess process = summary->process[i];
-    Registry registry = process == NULL ? NULL : process->log->registry;
-    for (j = 0; registry != NULL && j < registry->count; ++j) {
-      if (process->count[j] > 0)
+  for (i = 0; i < print->processes; ++i) {
+    Registry registry = print->process[i].registry;
+    for (j = 0; j < registry->count; ++j) {
+      if (print->process[i].counts[j] > 0)
         printAddType(print, registry->kind[registry->types[j].kind % EventKindMAX], &registry->types[j],
-                     process->count[j]);
+                     print->process[i].counts[j]);
     }
   }
   qsort(print->type, print->types, sizeof *print->type, printCompare);
@@ -106,7 +137,7 @@ static Bool printInit(Print print, Summary summary)
     printSize(print, i, summary->small[i]);
   for (i = 0; i < SummaryLargeSIZE; ++i)
     printSize(print, summary->large[i].size, summary->large[i].count);
-  return printTypes(print, summary);
+  return printProcesses(print, summary) && printTypes(print);
 }
 
 static double printSince(Print print, uint64_t time)
@@ -121,14 +152,10 @@ static double printLifetime(Summary summary)
   return gone == 0 ? 0 : summary->lifetime / (double)gone / 1e9;
 }
 
-static Count printThreads(Summary summary)
+static void printFinish(Print print)
 {
-  Count threads = 0;
-  Index i;
-
-  for (i = 0; i < summary->processes; ++i)
-    threads += summary->process[i] == NULL ? 0 : summary->process[i]->threads;
-  return threads;
+  free(print->process);
+  free(print->type);
 }
 
 /* Text */
@@ -156,22 +183,14 @@ static void printBytes(FILE *out, uint64_t bytes)
   fprintf(out, " (%.1f %s)", scaled, units[i]);
 }
 
-static void textProcesses(FILE *out, Summary summary)
+static void textProcesses(FILE *out, Print print)
 {
   Index i, j;
-  Count shown = 0;
 
-  fprintf(out, "processes      %zu\n", summary->processesSeen);
-  for (i = 0; i < summary->processes; ++i) {
-    SummaryProcess process = summary->process[i];
-    Header header;
-    if (process == NULL)
-      continue;
-    if (shown++ == printSHOWN) {
-      fprintf(out, "  and %zu more\n", summary->processesSeen - printSHOWN);
-      break;
-    }
-    header = &process->log->header;
+  fprintf(out, "processes      %zu\n", print->processes);
+  for (i = 0; i < print->processes && i < printSHOWN; ++i) {
+    Process process = &print->process[i];
+    Header header = process->header;
     fprintf(out, "  %-12u %llu events, %zu thread%s: ", header->pid, (unsigned long long)process->events,
             process->threads, process->threads == 1 ? "" : "s");
     printPlain(out, header->program, strlen(header->program));
@@ -183,7 +202,9 @@ static void textProcesses(FILE *out, Summary summary)
     }
     fputs(header->arguments > 6 ? " ...\n" : "\n", out);
   }
-  fprintf(out, "threads        %zu\n", printThreads(summary));
+  if (print->processes > printSHOWN)
+    fprintf(out, "  and %zu more\n", print->processes - printSHOWN);
+  fprintf(out, "threads        %zu\n", print->threads);
 }
 
 static void textEvents(FILE *out, Print print, Summary summary)
@@ -263,18 +284,21 @@ static void textTrouble(FILE *out, Print print, Summary summary)
             (unsigned long long)summary->otherSizes);
 }
 
-void SummaryText(FILE *out, Summary summary)
+Bool SummaryText(FILE *out, Summary summary)
 {
   printStruct print;
 
-  if (!printInit(&print, summary))
-    return;
-  textProcesses(out, summary);
+  if (!printInit(&print, summary)) {
+    printFinish(&print);
+    return FALSE;
+  }
+  textProcesses(out, &print);
   textEvents(out, &print, summary);
   if (print.objects)
     textHeap(out, &print, summary);
   textTrouble(out, &print, summary);
-  free(print.type);
+  printFinish(&print);
+  return TRUE;
 }
 
 /* JSON */
@@ -290,19 +314,15 @@ static void jsonBytes(FILE *out, const char *string, Size length)
   JsonString(out, text);
 }
 
-static void jsonProcesses(FILE *out, Summary summary)
+static void jsonProcesses(FILE *out, Print print)
 {
-  const char *before = "";
   Index i, j;
 
   fputs("\"processes\": [", out);
-  for (i = 0; i < summary->processes; ++i) {
-    SummaryProcess process = summary->process[i];
-    Header header;
-    if (process == NULL)
-      continue;
-    header = &process->log->header;
-    fprintf(out, "%s\n  {\"pid\": %u, \"parent\": %u, \"events\": %llu, \"threads\": %zu, \"program\": ", before,
+  for (i = 0; i < print->processes; ++i) {
+    Process process = &print->process[i];
+    Header header = process->header;
+    fprintf(out, "%s\n  {\"pid\": %u, \"parent\": %u, \"events\": %llu, \"threads\": %zu, \"program\": ", i == 0 ? "" : ",",
             header->pid, header->parent, (unsigned long long)process->events, process->threads);
     JsonString(out, header->program);
     fputs(", \"arguments\": [", out);
@@ -311,7 +331,6 @@ static void jsonProcesses(FILE *out, Summary summary)
       JsonString(out, header->argument[j]);
     }
     fputs("]}", out);
-    before = ",";
   }
   fputs("],\n", out);
 }
@@ -355,16 +374,18 @@ static void jsonHeap(FILE *out, Print print, Summary summary)
           (unsigned long long)tally->overlaps, (unsigned long long)tally->unfinished);
 }
 
-void SummaryJson(FILE *out, Summary summary)
+Bool SummaryJson(FILE *out, Summary summary)
 {
   printStruct print;
 
-  if (!printInit(&print, summary))
-    return;
+  if (!printInit(&print, summary)) {
+    printFinish(&print);
+    return FALSE;
+  }
   putc('{', out);
-  jsonProcesses(out, summary);
+  jsonProcesses(out, &print);
   fprintf(out, " \"threads\": %zu, \"events\": %llu, \"first\": %.9f, \"last\": %.9f, \"duration\": %.9f,\n",
-          printThreads(summary), (unsigned long long)summary->events, printSince(&print, summary->first),
+          print.threads, (unsigned long long)summary->events, printSince(&print, summary->first),
           printSince(&print, summary->last), print.seconds);
   jsonTypes(out, &print);
   if (print.objects)
@@ -372,5 +393,6 @@ void SummaryJson(FILE *out, Summary summary)
   fprintf(out, " \"objects_known\": %s, \"discarded\": %llu, \"gaps\": %llu, \"lost\": %llu}\n",
           print.objects ? "true" : "false", (unsigned long long)print.log.discarded,
           (unsigned long long)print.log.gaps, (unsigned long long)print.log.lost);
-  free(print.type);
+  printFinish(&print);
+  return TRUE;
 }
