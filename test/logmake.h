@@ -61,7 +61,7 @@ static void makeFail(const char *why)
   exit(1);
 }
 
-static void MakeBytes(Make make, const void *bytes, Size size)
+__attribute__((unused)) static void MakeBytes(Make make, const void *bytes, Size size)
 {
   if (make->size + size > make->capacity || make->bytes == NULL) {
     make->capacity = (make->size + size) * 2 + 64;
@@ -133,7 +133,7 @@ __attribute__((unused)) static void MakeProcessFree(MakeProcess process)
 }
 
 /* MakeHeader -- append the process's header block */
-static void MakeHeader(Make make, MakeProcess process)
+__attribute__((unused)) static void MakeHeader(Make make, MakeProcess process)
 {
   static char room[HeaderMAX];
   TextStruct text;

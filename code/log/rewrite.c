@@ -12,7 +12,6 @@
 
 #include "base/aver.h"
 #include "base/crc.h"
-#include "eventdef.h"
 #include "format/block.h"
 #include "format/pack.h"
 #include "log/headertext.h"
@@ -185,7 +184,7 @@ static RewriteBlock rewriteOpen(LogRewrite rewrite, Stream stream, uint64_t tick
   memset(header, 0, sizeof *header);
   memcpy(header->magic, BlockMAGIC, BlockMagicSIZE);
   header->order = BlockORDER;
-  header->major = EventVersionMAJOR;
+  header->major = (uint8_t)HeaderVersion[0];
   header->kind = stream->kind;
   header->whole = BlockMAX;
   header->pid = stream->pid;
