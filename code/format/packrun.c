@@ -1,7 +1,7 @@
 /* packrun.c -- packing of the events that are nearly all there are
  *
- * About a hundred instructions for each, and no branch but for what is rare: what the recorded program allocates and frees
- * next, no processor can guess.
+ * About a hundred instructions for each, and no branch but for what is rare: what the recorded program allocates and
+ * frees next, no processor can guess.
  *
  * Design: design/pack.md .pack.branch      Tests: test/packtest.c
  *
