@@ -71,6 +71,7 @@ typedef struct PackingStruct {
   uint8_t *control;
   uint32_t time;  /* of the event before */
   unsigned now;   /* number of the next address */
+  unsigned count; /* events, those of the format not counted */
 } PackingStruct;
 
 enum { packBitsMAX = 56 };
