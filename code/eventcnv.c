@@ -26,6 +26,8 @@
 #include "view/line.h"
 #include "view/output.h"
 
+#include "eventdef.h"
+
 enum { cnvTEXT, cnvCSV, cnvJSON, cnvPAW };
 
 typedef struct CnvStruct {
@@ -235,7 +237,8 @@ static Bool cnvOpenOutput(Cnv cnv, const char *const *paths, Count n, int *statu
 
 static int cnvRun(Cnv cnv, const char *const *paths, Count n)
 {
-  LogHooksStruct hooks = {.data = cnv, .gap = cnvGap, .note = cnvNote};
+  LogHooksStruct hooks = {.data = cnv, .gap = cnvGap, .note = cnvNote,
+                          .version = {EventVersionMAJOR, EventVersionMEDIAN, EventVersionMINOR}};
   LogRequestStruct request = LogRequestALL;
   char error[1024];
   int status;
