@@ -16,7 +16,7 @@
 #include "log/logset.h"
 #include "log/park.h"
 
-enum { readMemoryMAX = 6 << 20 }; /* bytes of open blocks; beyond that some are parked */
+enum { readMemoryMAX = 4 << 20 }; /* bytes of open blocks; beyond that some are parked */
 
 /* An open block in the heap; the time of its next event stands here, where comparing finds it without a detour. */
 typedef struct readOpenStruct {
