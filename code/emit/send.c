@@ -201,6 +201,7 @@ static Size sendSeal(Scratch scratch, BlockHeader block, BlockTally tally, unsig
   BlockHeader header = (BlockHeader)(void *)scratch->out;
   uint8_t *rest = scratch->out + BlockHeaderSIZE;
   const char *events = (const char *)block + BlockHeaderSIZE;
+  Count count;
   /* What another program left behind has its own types. */
   Bool raw = sendRaw || (flags & BlockFlagRECOVERED) != 0;
 
@@ -215,7 +216,7 @@ static Size sendSeal(Scratch scratch, BlockHeader block, BlockTally tally, unsig
     header->last = tally->last;
   header->rest = header->used;
   if (!raw)
-    header->rest = (uint32_t)BlockPack((Pack)(void *)scratch->pack, SendRegistry(), events, tally->used, block->first, rest);
+    header->rest = (uint32_t)BlockPack((Pack)(void *)scratch->pack, SendRegistry(), events, tally->used, block->first, rest, &count);
   if (!raw && header->rest < header->used) {
     header->flags |= BlockFlagPACKED;
   } else {

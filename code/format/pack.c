@@ -221,7 +221,7 @@ static const uint8_t *packRaw(Packing g, const uint8_t *event, EventHeaderStruct
   return event + size;
 }
 
-/* packSlow -- one event of any kind; or only what packRun needs to take it.  Returns the place of the next. */
+/* packSlow -- one event of any kind; or only what packRun needs to take it.  Returns the place of the next; NULL: not committed. */
 static __attribute__((noinline)) const uint8_t *packSlow(Pack pack, Registry registry, Packing g, const uint8_t *event)
 {
   EventHeaderStruct header;
@@ -230,12 +230,17 @@ static __attribute__((noinline)) const uint8_t *packSlow(Pack pack, Registry reg
   uint32_t elapsed;
 
   memcpy(&header, event, sizeof header);
+  if (header.code == 0)
+    return NULL;
   type = RegistryFind(registry, header.code);
-  if (type == NULL || !packCodes(type) || !packPlain(type, event, header.length))
+  if (type == NULL || !packCodes(type) || !packPlain(type, event, header.length)) {
+    g->count += header.code >= EventCodeFIRST;
     return packRaw(g, event, header);
+  }
   head = packHead(pack, g, type, event);
   if (head->mark != 0)
     return event;
+  ++g->count;
   if (!packValues(&pack->model, g, type, event))
     return packRaw(g, event, header);
   elapsed = packTime(g, 0, header.time - g->time);
@@ -284,13 +289,15 @@ static void packStart(Pack pack, const uint8_t *events, Size used)
   }
 }
 
-Size BlockPack(Pack pack, Registry registry, const void *events, Size used, uint64_t first, void *out)
+Size BlockPack(Pack pack, Registry registry, const void *events, Size used, uint64_t first, void *out,
+               Count *countReturn)
 {
   const uint8_t *event = events, *limit = event + used;
   uint8_t *base = out;
-  PackingStruct g = {base + packHeaderSIZE, 0, pack->control, (uint32_t)first, 1};
+  PackingStruct g = {base + packHeaderSIZE, 0, pack->control, (uint32_t)first, 1, 0};
   Size controls, payload;
 
+  *countReturn = 0;
   if (used == 0)
     return 0;
   packStart(pack, events, used);
@@ -299,8 +306,12 @@ Size BlockPack(Pack pack, Registry registry, const void *events, Size used, uint
     pack->run = PackRunChoose();
   while (event < limit) {
     event = pack->run(pack, &g, event, limit);
-    if (event < limit)
-      event = packSlow(pack, registry, &g, event);
+    if (event < limit) {
+      const uint8_t *next = packSlow(pack, registry, &g, event);
+      if (next == NULL)
+        return 0;
+      event = next;
+    }
   }
   controls = (Size)(g.control - pack->control);
   payload = (Size)((g.at + 7) >> 3);
@@ -308,5 +319,6 @@ Size BlockPack(Pack pack, Registry registry, const void *events, Size used, uint
   base[1] = (uint8_t)(controls >> 8);
   base[2] = pack->unit;
   memcpy(g.payload + payload, pack->control, controls);
+  *countReturn = g.count;
   return packHeaderSIZE + payload + controls;
 }

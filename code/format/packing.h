@@ -1,7 +1,7 @@
 /* packing.h -- a block being packed
  *
- * Two ways through it that write the same bytes: packRun (packrun.c) for the events that are nearly all there are, P, A, A
- * and W of a known head, without a branch that depends on what the program does; and packSlow (pack.c) for all others.
+ * Two ways through it that write the same bytes: packRun (packrun.c) for the events that are nearly all there are, P, A,
+ * A and W of a known head, without a branch that depends on what the program does; and packSlow (pack.c) for all others.
  *
  * Always true: `newest` names only heads of the current bank; what `headOf` names is looked at before it is believed.
  *
@@ -71,6 +71,7 @@ typedef struct PackingStruct {
   uint8_t *control;
   uint32_t time;  /* of the event before */
   unsigned now;   /* number of the next address */
+  unsigned count; /* events, those of the format not counted */
 } PackingStruct;
 
 enum { packBitsMAX = 56 };
@@ -163,7 +164,7 @@ static inline uint32_t packTime(Packing g, unsigned controls, uint32_t elapsed)
   return 0;
 }
 
-/* PackSwitch -- the head of an event that packRun can take, where it is known but not the newest of its type; or NULL */
+/* PackSwitch -- the head of an event for packRun, where it is known but not the newest of its type; or NULL */
 extern PackHead PackSwitch(Pack pack, Packing g, EventHeaderStruct header, const uint8_t *event);
 
 /* PackRunChoose -- packRun as this processor does it best */

@@ -1,7 +1,7 @@
 /* packrun.c -- packing of the events that are nearly all there are
  *
- * About a hundred instructions for each, and no branch but for what is rare: what the recorded program allocates and frees
- * next, no processor can guess.
+ * About a hundred instructions for each, and no branch but for what is rare: what the recorded program allocates and
+ * frees next, no processor can guess.
  *
  * Design: design/pack.md .pack.branch      Tests: test/packtest.c
  *
@@ -61,6 +61,7 @@ packINLINE const uint8_t *packRun(Pack pack, Packing packing, const uint8_t *eve
         break;
     }
     g.time = header.time;
+    ++g.count;
     value = packLoad8(event + head->value);
     slot = packSlot(value) & head->valued;
     if (UNLIKELY(((model->value[slot] ^ value) & head->valued) != 0))
@@ -107,8 +108,8 @@ PackRun PackRunChoose(void)
 {
   unsigned a, b, c, d;
 
-  if (!__builtin_cpu_supports("bmi") || !__builtin_cpu_supports("bmi2") || !__get_cpuid(0x80000001, &a, &b, &c, &d) ||
-      (c & bit_LZCNT) == 0)
+  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (b & bit_BMI) == 0 || (b & bit_BMI2) == 0 ||
+      !__get_cpuid(0x80000001, &a, &b, &c, &d) || (c & bit_LZCNT) == 0)
     return packRunPlain;
   return packRunBits;
 }

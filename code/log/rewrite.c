@@ -130,6 +130,7 @@ static void rewriteSeal(LogRewrite rewrite, RewriteBlock block)
   RewriteStream stream = &rewrite->stream[block->stream->number];
   BlockHeader header = &block->header;
   const void *rest = block->bytes;
+  Count count;
 
   if (!state->headed || rewrite->written - state->since > RewriteHeaderEACH)
     rewriteHeader(rewrite, process);
@@ -138,7 +139,7 @@ static void rewriteSeal(LogRewrite rewrite, RewriteBlock block)
   if (rewrite->packed) {
     header->flags |= BlockFlagPACKED;
     header->rest = (uint32_t)BlockPack(rewrite->pack, process->public.registry, block->bytes, header->used,
-                                       header->first, rewrite->rest);
+                                       header->first, rewrite->rest, &count);
     rest = rewrite->rest;
   }
   header->size = BlockHeaderSIZE + header->rest;
