@@ -23,8 +23,8 @@
 
 enum {
   playAHEAD = 16,                /* operations whose slots are fetched before their turn */
-  playSPINS = 200,               /* looks before a waiting thread gives up the processor */
-  playYIELDS = 200,              /* and more before it goes to sleep */
+  playSPINS = 20,               /* looks before a waiting thread gives up the processor */
+  playYIELDS = 5000,              /* and more before it goes to sleep */
   playNAP = 50000,               /* ns */
   playSTACK = 512 << 10,         /* bytes of a thread's stack; touched ones count */
   playPAGE = 4096,
@@ -292,6 +292,8 @@ static void playSleep(Play play, uint64_t time)
   if (play->params.speed <= 0)
     return;
   until = play->begin + (uint64_t)((double)time / play->params.speed);
+  if (playClock(CLOCK_MONOTONIC) >= until)
+    return;
   at.tv_sec = (time_t)(until / 1000000000u);
   at.tv_nsec = (long)(until % 1000000000u);
   while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR)
