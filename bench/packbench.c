@@ -148,7 +148,7 @@ static void measure(const char *name, const uint8_t *events, Size size, Size who
         break;
       memcpy(in, events + at, used);
       a = now();
-      rest = BlockPack(pack, &registry, in, used, first.time, packed);
+      rest = BlockPack(pack, &registry, in, used, first.time, packed, &(Count){0});
       b = now();
       if (BlockUnpack(unpack, &registry, packed, rest, first.time, back, used) != ResOK ||
           memcmp(in, back, used) != 0) {

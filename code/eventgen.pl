@@ -420,12 +420,22 @@ sub versionLines {
             '#endif', '');
 }
 
+# Types that programs define while they run are of the kind User, or of the last one where none is called so.
 sub kindLines {
     my ($registry) = @_;
     my @kinds = @{$registry->{kinds}};
+    my ($dynamic) = ((grep { $_->{name} eq 'User' } @kinds), $kinds[-1]);
+    my %frequent = map { $_->{kind} => 1 } grep { !$_->{always} } @{$registry->{events}};
+    my $mask = 0;
 
+    for my $kind (@kinds) {
+        $mask |= 1 << $kind->{value} if $frequent{$kind->{name}} || $kind == $dynamic;
+    }
     return ('enum {', join(",\n", map { "  EventKind$_->{name} = $_->{value}" } @kinds), '};',
-            '#define EventKindLIMIT ' . @kinds, '');
+            '#define EventKindLIMIT ' . @kinds,
+            "#define EventKindDYNAMIC \"$dynamic->{name}\" /* of types that are defined at run time */",
+            sprintf('#define EventKindsFREQUENT 0x%04xu /* those with types that are not there always, and that one */',
+                    $mask), '');
 }
 
 sub presentLines {

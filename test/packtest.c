@@ -141,11 +141,14 @@ static Size makeBlock(uint8_t *place, Registry registry, Size size, uint32_t tim
 static Bool roundTrip(Registry registry, Size used, uint64_t first, Size *sizeReturn)
 {
   uint8_t *in = events + dataMAX - used, *out;
-  Size size = BlockPack(pack, registry, in, used, first, packed);
+  BlockTallyStruct tally;
+  Count count;
+  Size size = BlockPack(pack, registry, in, used, first, packed, &count);
   Bool same;
 
   *sizeReturn = size;
-  if (size > used * 2 + 64)
+  BlockWalk(&tally, in, used, first, FALSE);
+  if (size > used * 2 + 64 || count != tally.count)
     return FALSE;
   out = back + dataMAX - used - PackSlackSIZE;
   memset(out, 0x5a, used + PackSlackSIZE);
@@ -289,7 +292,7 @@ static void testForeign(Registry ours, Registry foreign, const char *which)
         used += got;
       }
     } while (got > 0);
-    size = BlockPack(pack, ours, events, used, 77, packed);
+    size = BlockPack(pack, ours, events, used, 77, packed, &(Count){0});
     bad += BlockUnpack(unpack, foreign, packed, size, 77, back, used) != ResOK;
     swapBlock(events, used, ours);
     bad += memcmp(events, back, used) != 0;
@@ -318,7 +321,7 @@ static void testHostile(void)
   for (round = 0; round < 12; ++round) {
     Registry writer = round & 1 ? &registry4 : &registry8;
     Size used = makeBlock(events, writer, 4096, 0, round % 3 * 20, (unsigned)writer->count), size, at;
-    size = BlockPack(pack, writer, events, used, 0, good);
+    size = BlockPack(pack, writer, events, used, 0, good, &(Count){0});
     for (at = 0; at < size; at += 1 + below(4)) {
       memcpy(bad, good, size);
       refused += BlockUnpack(unpack, writer, bad, at, 0, back, used) == ResFORMAT;

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/aver.h"
@@ -20,19 +21,17 @@ enum {
   bufferLargeMAX = 32768,      /* bytes of the largest block of a frequent kind that is sent: it stays in the first cache */
   bufferSmallMAX = 16384,      /* of the others */
   bufferGrowTICKS = 100000000, /* a block that fills faster than this, about a tenth of a second, is too small */
-  bufferEpochSIZE = 16
+  bufferEpochSIZE = 16,
+  bufferTries = 4              /* to copy a block that its owner keeps changing */
 };
 
 __thread EventThread EventThreadSelf;
 
-/* bufferFence -- what was stored before is seen before what is stored behind, by whoever reads the memory after our death, too.  The thread
- * sanitizer knows no fences, and so gcc refuses them there. */
+/* bufferFence -- what stands before is seen before what stands behind; the thread sanitizer knows no such thing, and gcc says so */
 static inline void bufferFence(void)
 {
-#if defined(__SANITIZE_THREAD__)
-  __sync_synchronize();
-#else
-  __atomic_thread_fence(__ATOMIC_RELEASE);
+#if !defined(__SANITIZE_THREAD__)
+  __atomic_thread_fence(__ATOMIC_ACQ_REL);
 #endif
 }
 
@@ -55,20 +54,18 @@ static void streamAbandon(Word at, Size size)
   memcpy((void *)at, &pad, sizeof pad);
 }
 
-/* streamStart -- make the stream's memory an empty block.  Whoever reads it from outside at any moment of this finds either no block or a
- * sound one: the magic goes first and comes last. */
-static void streamStart(Process process, Thread thread, unsigned kind, unsigned unsent)
+/* streamHeader -- the header of the stream's next block; no magic yet */
+static BlockHeaderStruct streamHeader(Process process, Thread thread, unsigned kind, unsigned unsent, Size size)
 {
   Stream stream = &thread->stream[kind][unsent];
-  EventCursor cursor = &thread->hot.cursor[kind][unsent];
-  BlockHeader block = stream->block;
   uint64_t now = EventClock(EVENT_CONTROL[EventControlCLOCK] != 0);
-  BlockHeaderStruct header = {
+
+  return (BlockHeaderStruct){
     .order = BlockORDER,
-    .major = EventVersionMAJOR,
+    .major = BlockMAJOR,
     .flags = (uint8_t)(unsent ? BlockFlagUNSENT : 0),
     .kind = (uint8_t)kind,
-    .whole = (uint32_t)stream->size,
+    .whole = (uint32_t)size,
     .pid = process->pid,
     .thread = thread->tid,
     .cpuFirst = (uint16_t)sched_getcpu(),
@@ -80,11 +77,21 @@ static void streamStart(Process process, Thread thread, unsigned kind, unsigned 
     .first = now,
     .last = now,
   };
+}
+
+/* streamStart -- make the stream's memory an empty block.  Whoever reads it from outside at any moment of this finds either no block or a
+ * sound one: the magic goes first and comes last. */
+static void streamStart(Process process, Thread thread, unsigned kind, unsigned unsent)
+{
+  Stream stream = &thread->stream[kind][unsent];
+  EventCursor cursor = &thread->hot.cursor[kind][unsent];
+  BlockHeader block = stream->block;
+  BlockHeaderStruct header = streamHeader(process, thread, kind, unsent, stream->size);
 
   memcpy((char *)block + BlockMagicSIZE, (char *)&header + BlockMagicSIZE, sizeof header - BlockMagicSIZE);
   bufferFence();
   memcpy(block->magic, BlockMAGIC, BlockMagicSIZE);
-  cursor->epoch = (uint32_t)(now >> 32);
+  cursor->epoch = (uint32_t)(header.first >> 32);
   __atomic_store_n(&cursor->next, (Word)streamEvents(block), __ATOMIC_RELEASE);
 }
 
@@ -99,8 +106,7 @@ static void streamErase(BlockHeader block, Size used)
 /* streamSize -- how large the next block should be */
 static Size streamSize(Stream stream, unsigned kind, unsigned unsent)
 {
-  Bool frequent = kind == EventKindObject || kind == EventKindRef || kind == EventKindUser;
-  Size max = frequent && !unsent ? bufferLargeMAX : bufferSmallMAX;
+  Size max = (EventKindsFREQUENT >> kind & 1) != 0 && !unsent ? bufferLargeMAX : bufferSmallMAX;
 
   if (stream->block == NULL)
     return BlockMIN;
@@ -109,106 +115,199 @@ static Size streamSize(Stream stream, unsigned kind, unsigned unsent)
   return stream->size * 4 < max ? stream->size * 4 : max;
 }
 
-/* streamTake -- a fresh block of `size` bytes, or smaller where that cannot be had */
-static Bool streamTake(Process process, Stream stream, unsigned unsent, Size size)
+/* streamTakeFrom -- a fresh block of `size` bytes, or smaller where that cannot be had */
+static Bool streamTakeFrom(Stream stream, Store store, Size size)
 {
-  Store store;
-
-  if (!unsent && process->shared.header == NULL && ProcessSends())
-    ProcessShare(process);
-  store = unsent || process->shared.header == NULL ? &process->own : &process->shared;
-  if (store->header == NULL)
-    return FALSE;
-  for (; size >= BlockMIN; size /= 2) {
+  for (; store->header != NULL && size >= BlockMIN; size /= 2) {
     BlockHeader block = StoreTake(store, size);
     if (block != NULL) {
-      stream->block = block;
       stream->size = size;
       stream->store = store;
+      /* Those who look at running threads believe what this points to. */
+      __atomic_store_n(&stream->block, block, __ATOMIC_RELEASE);
       return TRUE;
     }
   }
   return FALSE;
 }
 
-/* streamSend -- send a full or ended block, and count; an empty one is left alone */
+/* streamTake -- the same from where the stream's blocks should lie, or else from where they may */
+static Bool streamTake(Process process, Stream stream, unsigned unsent, Size size)
+{
+  if (!unsent && process->shared.header == NULL && ProcessSends())
+    ProcessShare(process);
+  if (!unsent && process->shared.header != NULL) {
+    if (streamTakeFrom(stream, &process->shared, size))
+      return TRUE;
+    if (!__atomic_exchange_n(&process->crowded, TRUE, __ATOMIC_RELAXED))
+      QuietSay("no more room for blocks", process->shared.path,
+               "events go through private memory, and are lost if the process is killed");
+  }
+  return streamTakeFrom(stream, &process->own, size);
+}
+
+/* streamReserved -- bytes of the block's events that have been reserved, filled or not; what goes beyond the end is not there */
+static Size streamReserved(Thread thread, unsigned kind, unsigned unsent)
+{
+  Stream stream = &thread->stream[kind][unsent];
+  Word next = thread->hot.cursor[kind][unsent].next, base = (Word)streamEvents(stream->block);
+
+  return (next & EventBlockBIT) != 0 && next >= base ? next - base : stream->size - BlockHeaderSIZE;
+}
+
+/* streamTally -- what a block holds; `settle` if nobody will fill what is pending.  Room that was reserved at the end is pending,
+ * too, though nothing that follows tells of it. */
+static void streamTally(BlockTally tally, BlockHeader block, Size size, Size reserved, Bool settle)
+{
+  BlockWalk(tally, streamEvents(block), size - BlockHeaderSIZE, block->first, settle);
+  if (tally->used < reserved)
+    ++tally->pending;
+}
+
+/* streamTells -- has a block anything to tell: events, or how many were discarded? */
+static Bool streamTells(Stream stream, BlockTally tally)
+{
+  return tally->used > 0 || stream->discarded != stream->told;
+}
+
+/* streamDeliver -- send a block that has ended; ResOK also if there is nothing in it that should be told */
+static Res streamDeliver(Process process, Stream stream, BlockHeader block, BlockTally tally, unsigned flags)
+{
+  Res res;
+
+  if (!streamTells(stream, tally))
+    return ResOK;
+  block->discarded = stream->discarded;
+  res = SendBlock(process, block, tally, flags);
+  if (res == ResOK)
+    stream->told = block->discarded;
+  return res;
+}
+
+/* streamSend -- send the stream's block, full or ended, and count.  A block that could not be sent is discarded, and the next one has
+ * its number. */
 static void streamSend(Process process, Stream stream, BlockHeader block, BlockTally tally, unsigned flags)
 {
-  if (tally->used == 0)
-    return;
-  block->sequence = stream->sequence;
-  block->before = stream->before;
-  block->discarded = stream->discarded;
-  if (SendBlock(process, block, tally, flags) == ResOK) {
-    ++stream->sequence;
+  Bool something = streamTells(stream, tally);
+
+  if (streamDeliver(process, stream, block, tally, flags) == ResOK) {
+    stream->sequence += something;
     stream->before += tally->count;
   } else {
     stream->discarded += tally->count;
   }
 }
 
-/* streamTally -- what a block holds; `settle` if nobody will fill what is pending */
-static void streamTally(BlockTally tally, BlockHeader block, Size size, Bool settle)
+/* streamOverwrite -- the flight recorder's block will be used again.  Its number, too, unless somebody has sent it as it was. */
+static void streamOverwrite(Stream stream, BlockTally tally)
 {
-  BlockWalk(tally, streamEvents(block), size - BlockHeaderSIZE, block->first, settle);
+  stream->before += tally->count;
+  if (__atomic_load_n(&stream->snapped, __ATOMIC_ACQUIRE) == stream->sequence + 1)
+    ++stream->sequence;
 }
 
-/* streamUnpark -- send the blocks whose interrupted events have been filled meanwhile; all of them if `final` */
-static void streamUnpark(Process process, Stream stream, Bool sends, unsigned flags, Bool final)
+/* streamForget -- a block has been sent; its memory is free, unless an interrupted event may yet be written there: then nobody gets
+ * that memory any more */
+static void streamForget(Stream stream, BlockHeader block, BlockTally tally, Size reserved, Bool final)
+{
+  Size size = block->whole;
+
+  streamErase(block, tally->used > reserved ? tally->used : reserved);
+  if (tally->pending == 0 || final)
+    StoreGive(stream->store, block, size);
+}
+
+/* streamSettled -- the tally of a block whose pending room nobody will fill; `pending` says whether there was any */
+static void streamSettled(BlockTally tally, BlockHeader block, Size size, Size reserved)
+{
+  Count pending;
+
+  streamTally(tally, block, size, reserved, FALSE);
+  pending = tally->pending;
+  if (pending > 0)
+    streamTally(tally, block, size, reserved, TRUE);
+  tally->pending = pending;
+}
+
+/* streamUnpark -- a parked block is done with: send it if `send`.  It kept its number, and what it held then is in `before`. */
+static void streamUnpark(Process process, Stream stream, Parked parked, Bool send, unsigned flags, Bool final)
+{
+  BlockTallyStruct tally;
+
+  streamSettled(&tally, parked->block, parked->block->whole, parked->reserved);
+  if (send && streamDeliver(process, stream, parked->block, &tally, flags) != ResOK) {
+    stream->before -= parked->counted;
+    stream->discarded += tally.count;
+  } else {
+    stream->before += tally.count - parked->counted;
+  }
+  streamForget(stream, parked->block, &tally, parked->reserved, final);
+  parked->block = NULL;
+}
+
+/* streamUnparkAll -- those whose interrupted events have been filled meanwhile; all of them if `final` */
+static void streamUnparkAll(Process process, Stream stream, Bool send, unsigned flags, Bool final)
 {
   BlockTallyStruct tally;
   Index i;
 
   for (i = 0; i < StreamParkedMAX; ++i) {
-    BlockHeader block = stream->parked[i];
-    if (block == NULL)
+    Parked parked = &stream->parked[i];
+    if (parked->block == NULL)
       continue;
-    streamTally(&tally, block, block->whole, final);
-    if (tally.pending > 0 && !final)
-      continue;
-    if (sends)
-      streamSend(process, stream, block, &tally, flags);
-    streamErase(block, block->whole - BlockHeaderSIZE);
-    StoreGive(stream->store, block, block->whole);
-    stream->parked[i] = NULL;
+    streamTally(&tally, parked->block, parked->block->whole, parked->reserved, FALSE);
+    if (tally.pending == 0 || final)
+      streamUnpark(process, stream, parked, send, flags, final);
   }
 }
 
-/* streamPark -- put the block aside: an interrupted event will be filled into it when we return.  FALSE: no place for it. */
-static Bool streamPark(Stream stream)
+/* streamPark -- put the block aside: an interrupted event will be filled into it when we return.  Where many are waiting, the oldest is
+ * given up: its handler has jumped away, and will never return. */
+static void streamPark(Process process, Stream stream, BlockTally tally, Size reserved, Bool send)
 {
-  Index i;
+  Index i, free = 0;
 
-  for (i = 0; i < StreamParkedMAX; ++i)
-    if (stream->parked[i] == NULL) {
-      stream->parked[i] = stream->block;
-      stream->block = NULL;
-      return TRUE;
-    }
-  return FALSE;
+  for (i = 1; i < StreamParkedMAX && stream->parked[free].block != NULL; ++i)
+    if (stream->parked[i].block == NULL || stream->parked[i].block->sequence < stream->parked[free].block->sequence)
+      free = i;
+  if (stream->parked[free].block != NULL)
+    streamUnpark(process, stream, &stream->parked[free], send, 0, FALSE);
+  stream->parked[free].block = stream->block;
+  stream->parked[free].reserved = reserved;
+  stream->parked[free].counted = tally->count;
+  stream->before += tally->count;
+  ++stream->sequence;
+  __atomic_store_n(&stream->block, NULL, __ATOMIC_RELEASE);
 }
 
 /* streamChange -- an empty block for the stream; what was in the old one is sent, if it is a stream that is.  FALSE: there is none. */
 static Bool streamChange(Process process, Thread thread, unsigned kind, unsigned unsent)
 {
   Stream stream = &thread->stream[kind][unsent];
-  Size size = streamSize(stream, kind, unsent);
+  Size size = streamSize(stream, kind, unsent), reserved;
   BlockTallyStruct tally;
 
-  __atomic_store_n(&thread->hot.cursor[kind][unsent].next, 0, __ATOMIC_RELEASE);
   if (stream->block != NULL) {
-    streamTally(&tally, stream->block, stream->size, FALSE);
-    if (tally.pending == 0 || !streamPark(stream)) {
-      if (!unsent)
+    reserved = streamReserved(thread, kind, unsent);
+    __atomic_store_n(&thread->hot.cursor[kind][unsent].next, 0, __ATOMIC_RELEASE);
+    streamTally(&tally, stream->block, stream->size, reserved, FALSE);
+    if (tally.pending > 0) {
+      streamPark(process, stream, &tally, reserved, !unsent);
+    } else {
+      if (unsent)
+        streamOverwrite(stream, &tally);
+      else
         streamSend(process, stream, stream->block, &tally, 0);
       streamErase(stream->block, tally.used);
       if (size != stream->size || (stream->store == &process->own && !unsent && process->shared.header != NULL)) {
-        StoreGive(stream->store, stream->block, stream->size);
-        stream->block = NULL;
+        BlockHeader block = stream->block;
+        __atomic_store_n(&stream->block, NULL, __ATOMIC_RELEASE);
+        StoreGive(stream->store, block, stream->size);
       }
     }
-    streamUnpark(process, stream, !unsent, 0, FALSE);
+    streamUnparkAll(process, stream, !unsent, 0, FALSE);
   }
+  __atomic_store_n(&thread->hot.cursor[kind][unsent].next, 0, __ATOMIC_RELEASE);
   if (stream->block == NULL && !streamTake(process, stream, unsent, size))
     return FALSE;
   streamStart(process, thread, kind, unsent);
@@ -286,68 +385,45 @@ void *EventReserveSlow(unsigned kind, Size size, Word at)
   return (void *)place;
 }
 
-/* threadEnd -- send what one of its streams holds and give back the blocks; it starts anew with the next event */
-static void threadEnd(Process process, Thread thread, unsigned kind, unsigned unsent, Bool final)
-{
-  Stream stream = &thread->stream[kind][unsent];
-  unsigned flags = unsent ? BlockFlagUNSENT : 0;
-  BlockTallyStruct tally;
-
-  __atomic_store_n(&thread->hot.cursor[kind][unsent].next, 0, __ATOMIC_RELEASE);
-  streamUnpark(process, stream, TRUE, flags, final);
-  if (stream->block == NULL)
-    return;
-  streamTally(&tally, stream->block, stream->size, final);
-  if (tally.pending > 0 && streamPark(stream))
-    return;
-  streamSend(process, stream, stream->block, &tally, flags);
-  streamErase(stream->block, tally.used);
-  StoreGive(stream->store, stream->block, stream->size);
-  stream->block = NULL;
-}
-
-void ThreadFlush(Thread thread, Bool unsent)
-{
-  Process process = ProcessGet();
-  unsigned kind;
-
-  if (process == NULL)
-    return;
-  for (kind = 0; kind < EventKindLIMIT; ++kind) {
-    threadEnd(process, thread, kind, 0, thread->state == ThreadRETIRED);
-    if (unsent)
-      threadEnd(process, thread, kind, 1, thread->state == ThreadRETIRED);
-  }
-}
-
-/* streamCopy -- a running thread's block, as it is now.  The owner may change it meanwhile: then FALSE, and it was sent by the owner. */
+/* streamCopy -- a block that may be in use, as it is now.  FALSE: its owner changed it meanwhile. */
 __attribute__((no_sanitize("thread"))) static Bool streamCopy(char *copy, BlockHeader block, Size size)
 {
   const volatile uint64_t *from = (const volatile uint64_t *)(const void *)block;
+  BlockHeader header = (BlockHeader)(void *)copy;
   uint64_t *to = (uint64_t *)(void *)copy;
-  uint64_t sequence = __atomic_load_n(&block->sequence, __ATOMIC_ACQUIRE), first = block->first;
   Index i;
 
   for (i = 0; i < size / sizeof *to; ++i)
     to[i] = from[i];
   bufferFence();
-  return memcmp(copy, BlockMAGIC, BlockMagicSIZE) == 0 && block->sequence == sequence && block->first == first &&
-         memcmp(block->magic, BlockMAGIC, BlockMagicSIZE) == 0;
+  return memcmp(copy, BlockMAGIC, BlockMagicSIZE) == 0 && header->whole == size &&
+         memcmp(block, copy, offsetof(BlockHeaderStruct, discarded)) == 0 && block->first == header->first;
 }
 
+/* streamSnapshot -- send a stream's block as it is now, and leave it */
 __attribute__((no_sanitize("thread"))) static void streamSnapshot(Process process, Stream stream, char *copy,
                                                                    unsigned flags)
 {
-  BlockHeader block = __atomic_load_n(&stream->block, __ATOMIC_ACQUIRE);
-  Size size = stream->size;
+  BlockHeader header = (BlockHeader)(void *)copy;
   BlockTallyStruct tally;
+  unsigned tries;
 
-  if (block == NULL || size > BlockMAX || !streamCopy(copy, block, size))
+  for (tries = 0; tries < bufferTries; ++tries) {
+    BlockHeader block = __atomic_load_n(&stream->block, __ATOMIC_ACQUIRE);
+    Size size = stream->size;
+    if (block == NULL || size > BlockMAX)
+      return;
+    if (!streamCopy(copy, block, size))
+      continue;
+    /* First this, then once more a look: if the owner has changed the block in between it may have missed it. */
+    __atomic_store_n(&stream->snapped, header->sequence + 1, __ATOMIC_SEQ_CST);
+    if (memcmp(block, copy, BlockMagicSIZE) != 0 || block->first != header->first)
+      continue;
+    BlockWalk(&tally, streamEvents(header), size - BlockHeaderSIZE, header->first, TRUE);
+    if (tally.used > 0)
+      (void)SendBlock(process, header, &tally, flags | BlockFlagSNAPSHOT);
     return;
-  block = (BlockHeader)(void *)copy;
-  streamTally(&tally, block, size, TRUE);
-  if (tally.used > 0)
-    (void)SendBlock(process, block, &tally, flags | BlockFlagSNAPSHOT);
+  }
 }
 
 void ThreadSnapshot(Thread thread, Bool unsent)
@@ -356,14 +432,67 @@ void ThreadSnapshot(Thread thread, Bool unsent)
   char *copy = QuietMap(BlockMAX, BlockMIN);
   unsigned kind;
 
-  if (process == NULL || copy == NULL)
+  if (copy == NULL)
     return;
-  for (kind = 0; kind < EventKindLIMIT; ++kind) {
+  for (kind = 0; process != NULL && kind < EventKindLIMIT; ++kind) {
     streamSnapshot(process, &thread->stream[kind][0], copy, 0);
     if (unsent)
       streamSnapshot(process, &thread->stream[kind][1], copy, BlockFlagUNSENT);
   }
   QuietUnmap(copy, BlockMAX);
+}
+
+/* threadTell -- send how many events of a stream that has no block were discarded */
+static void threadTell(Process process, Thread thread, unsigned kind, unsigned unsent)
+{
+  BlockHeaderStruct header = streamHeader(process, thread, kind, unsent, BlockMIN);
+  BlockTallyStruct none = {.last = header.first};
+
+  memcpy(header.magic, BlockMAGIC, BlockMagicSIZE);
+  streamSend(process, &thread->stream[kind][unsent], &header, &none, unsent ? BlockFlagUNSENT : 0);
+}
+
+/* threadEnd -- send what one of its streams holds and give back the blocks; it starts anew with the next event.  FALSE: an event that
+ * was interrupted is going to be filled in; the block stays as it is. */
+static Bool threadEnd(Process process, Thread thread, unsigned kind, unsigned unsent, Bool final)
+{
+  Stream stream = &thread->stream[kind][unsent];
+  unsigned flags = unsent ? BlockFlagUNSENT : 0;
+  BlockHeader block = stream->block;
+  BlockTallyStruct tally;
+  Size reserved;
+
+  streamUnparkAll(process, stream, TRUE, flags, final);
+  if (block == NULL) {
+    if (stream->discarded != stream->told)
+      threadTell(process, thread, kind, unsent);
+    return TRUE;
+  }
+  reserved = streamReserved(thread, kind, unsent);
+  streamTally(&tally, block, stream->size, reserved, FALSE);
+  if (tally.pending > 0 && !final)
+    return FALSE;
+  __atomic_store_n(&thread->hot.cursor[kind][unsent].next, 0, __ATOMIC_RELEASE);
+  streamSettled(&tally, block, stream->size, reserved);
+  streamSend(process, stream, block, &tally, flags);
+  __atomic_store_n(&stream->block, NULL, __ATOMIC_RELEASE);
+  streamForget(stream, block, &tally, reserved, thread->state == ThreadRETIRED);
+  return TRUE;
+}
+
+void ThreadFlush(Thread thread, Bool unsent, Bool final)
+{
+  Process process = ProcessGet();
+  Bool whole = TRUE;
+  unsigned kind;
+
+  for (kind = 0; process != NULL && kind < EventKindLIMIT; ++kind) {
+    whole &= threadEnd(process, thread, kind, 0, final);
+    if (unsent)
+      whole &= threadEnd(process, thread, kind, 1, final);
+  }
+  if (!whole)
+    ThreadSnapshot(thread, unsent);
 }
 
 void ThreadRelease(Thread thread)
@@ -375,8 +504,8 @@ void ThreadRelease(Thread thread)
     for (unsent = 0; unsent < 2; ++unsent) {
       Stream stream = &thread->stream[kind][unsent];
       for (i = 0; i < StreamParkedMAX; ++i)
-        if (stream->parked[i] != NULL)
-          StoreGive(stream->store, stream->parked[i], stream->parked[i]->whole);
+        if (stream->parked[i].block != NULL)
+          StoreGive(stream->store, stream->parked[i].block, stream->parked[i].block->whole);
       if (stream->block != NULL)
         StoreGive(stream->store, stream->block, stream->size);
     }

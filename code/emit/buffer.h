@@ -22,19 +22,28 @@
 
 enum {
   ThreadsMAX = 4096,   /* that may emit at one time */
-  ThreadSIZE = 2048,   /* bytes of a ThreadStruct, so that two share no cache line */
+  ThreadSIZE = 4096,   /* bytes of a ThreadStruct, so that two share no cache line */
   ThreadsRetired = 8,  /* ended threads whose flight recorder is kept */
-  StreamParkedMAX = 2  /* full blocks that wait for an interrupted event */
+  StreamParkedMAX = 4  /* full blocks that wait for an interrupted event */
 };
+
+/* A full block with room that an interrupted event has reserved. */
+typedef struct ParkedStruct {
+  BlockHeader block;   /* its size is in `whole`; NULL: none */
+  Size reserved;       /* bytes of events, filled or not */
+  Count counted;       /* of its events, in `before` already */
+} ParkedStruct, *Parked;
 
 typedef struct StreamStruct {
   BlockHeader block;   /* that is being filled; NULL: none */
   Size size;           /* bytes of it, header included */
   Store store;         /* where it lies */
-  uint64_t sequence;   /* of the next block to be sent */
-  uint64_t before;     /* events in blocks that were sent */
+  uint64_t sequence;   /* of the block that is being filled, or the next one */
+  uint64_t before;     /* events in blocks before that: sent, parked, or overwritten where that is meant */
   uint64_t discarded;  /* events for which there was no room */
-  BlockHeader parked[StreamParkedMAX]; /* full, with room that an interrupted event has reserved; sizes are in `whole` */
+  uint64_t told;       /* of these, in blocks that were sent */
+  uint64_t snapped;    /* one more than the sequence of the block that was last sent while it was being filled */
+  ParkedStruct parked[StreamParkedMAX]; /* the oldest first */
 } StreamStruct, *Stream;
 
 typedef enum ThreadState { ThreadFREE, ThreadLIVE, ThreadRETIRED } ThreadState;
@@ -53,8 +62,9 @@ _Static_assert(sizeof(ThreadStruct) <= ThreadSIZE, "threads lie ThreadSIZE apart
 /* StreamNumber -- of a thread's stream in its process, as blocks have it */
 #define StreamNumber(thread, kind, unsent) ((thread)->serial * 32 + (kind) * 2 + (unsent))
 
-/* ThreadFlush -- send what the thread's streams hold, the flight recorder's too if `unsent`.  By its owner, or for one that has ended. */
-extern void ThreadFlush(Thread thread, Bool unsent);
+/* ThreadFlush -- send what the thread's streams hold, the flight recorder's too if `unsent`.  By its owner, or for one that has ended.
+ * final  nobody will fill what is reserved: the thread has ended, or its process ends */
+extern void ThreadFlush(Thread thread, Bool unsent, Bool final);
 
 /* ThreadSnapshot -- the same for a thread that runs: what it has committed goes out, and stays where it is, too */
 extern void ThreadSnapshot(Thread thread, Bool unsent);

@@ -28,6 +28,7 @@ extern Word EventKindControlHere[EventControlSIZE / sizeof(Word)] __attribute__(
 #endif
 
 static EventMessageHandler controlHandler;
+static uint32_t controlChosen = controlKINDS; /* what is sent as soon as there is a way out */
 
 /* ControlJoin -- an executable that names EventKindControl may have a copy of it, which debuggers and the program see: then map the same memory
  * in both places.  In the child of a fork, again: it is not to share its parent's. */
@@ -107,19 +108,20 @@ void ControlFromEnvironment(void)
   const char *kinds = QuietEnvironment("PAWPRINT_KINDS", room[1], sizeof room[1]);
   const char *buffer = QuietEnvironment("PAWPRINT_BUFFER", room[2], sizeof room[2]);
   const char *raw;
-  uint32_t mask = controlKINDS;
+  uint32_t buffered;
 
-  if (buffer != NULL && controlMask(&mask, buffer, controlKINDS, "PAWPRINT_BUFFER") == ResOK)
-    controlSet(mask, EventKindBUFFER);
-  mask = controlKINDS;
-  if (kinds != NULL && controlMask(&mask, kinds, controlKINDS, "PAWPRINT_KINDS") != ResOK)
+  if (kinds != NULL && controlMask(&controlChosen, kinds, controlKINDS, "PAWPRINT_KINDS") != ResOK)
     return;
+  /* Who chooses kinds wants the others to cost nothing: they are not kept either, unless that is asked for. */
+  buffered = controlChosen;
+  if (buffer == NULL || controlMask(&buffered, buffer, controlKINDS, "PAWPRINT_BUFFER") == ResOK)
+    controlSet(buffered, EventKindBUFFER);
   raw = QuietEnvironment("PAWPRINT_RAW", room[2], sizeof room[2]);
   SendSetRaw(raw != NULL && strcmp(raw, "1") == 0);
   if (log == NULL || log[0] == '\0')
     return;
   if (controlOpen(log, QuietEnvironment("PAWPRINT_FAMILY", room[1], sizeof room[1])) == ResOK)
-    controlSet(mask, 0);
+    controlSet(controlChosen, 0);
 }
 
 void ControlFamily(void)
@@ -176,7 +178,7 @@ EVENT_API int EventLogOpen(const char *where)
       ProcessShare(process);
       /* What was switched on or off by hand before stays so. */
       if (first && (EVENT_CONTROL[0] & controlKINDS) == 0)
-        controlSet(controlKINDS, 0);
+        controlSet(controlChosen, 0);
       else if (!first)
         (void)SendHeader(process);
     }
@@ -184,6 +186,15 @@ EVENT_API int EventLogOpen(const char *where)
   QuietEnd(&mask);
   errno = error;
   return res == ResOK ? 0 : -1;
+}
+
+/* controlFlushRetired -- the flight recorder of a thread that has ended; a new thread may be about to get its place */
+static void controlFlushRetired(Process process, Thread thread)
+{
+  ProcessLock(process);
+  if (thread->state == ThreadRETIRED)
+    ThreadFlush(thread, TRUE, TRUE);
+  ProcessUnlock(process);
 }
 
 /* controlFlush -- for all threads; signals are blocked */
@@ -195,9 +206,11 @@ static void controlFlush(Process process)
   for (i = 0; i < process->threads; ++i) {
     Thread thread = ProcessThread(process, i);
     if (thread == self)
-      ThreadFlush(thread, TRUE);
+      ThreadFlush(thread, TRUE, FALSE);
     else if (__atomic_load_n(&thread->state, __ATOMIC_ACQUIRE) == ThreadLIVE)
       ThreadSnapshot(thread, TRUE);
+    else
+      controlFlushRetired(process, thread);
   }
 }
 

@@ -31,6 +31,9 @@
 
 #include "eventgen.h"
 
+_Static_assert(EventVersionMAJOR == BlockMAJOR, "a registry's major version is that of the format");
+_Static_assert(EventKindLIMIT <= 16, "the bits of what is buffered begin behind those of what is sent");
+
 /* EventKindControl -- what is sent and what is buffered
  *
  * A bit table: bit EventKindX says that kind X is sent, bit EventKindBUFFER + EventKindX that it goes to the flight

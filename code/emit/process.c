@@ -124,7 +124,9 @@ static void processShare(Process process)
   if (processLog()[0] != '\0')
     StoreAdopt(processLog(), processAdopt);
   if (StoreOpen(&process->shared, processLog(), process->identity) != ResOK)
-    QuietSay("no memory for blocks", "", "events go through private memory, and are lost if the process is killed");
+    QuietSay("no memory for blocks", "", "events go through private memory");
+  else if (process->shared.path[0] == '\0' && processLog()[0] != '\0')
+    QuietSay("no shared memory for blocks", processLog(), "events that are not yet written are lost if the process is killed");
   (void)SendHeader(process);
 }
 
@@ -138,6 +140,8 @@ static void processSetUp(Process process)
   ControlJoin();
   EVENT_CONTROL[EventControlCLOCK] = slow;
   EventClockSync(&process->sync, slow);
+  /* Now, while there is one thread: a child of fork could not finish what another thread had begun. */
+  (void)SendRegistry();
   if (!processKeyed) {
     processKeyed = pthread_key_create(&processKey, processThreadEnded) == 0;
     ControlFromEnvironment();
@@ -197,7 +201,7 @@ static void processSweep(Process process)
     if (thread->state == ThreadLIVE && QuietCall(SYS_tgkill, process->pid, thread->tid, 0) == -ESRCH) {
       thread->state = ThreadRETIRED;
       thread->retired = ++process->retirements;
-      ThreadFlush(thread, FALSE);
+      ThreadFlush(thread, FALSE, TRUE);
     }
   }
 }
@@ -279,7 +283,7 @@ static void processThreadEnded(void *state)
     return;
   QuietBegin(&mask);
   EventThreadSelf = NULL;
-  ThreadFlush(thread, FALSE);
+  ThreadFlush(thread, FALSE, TRUE);
   ProcessLock(process);
   thread->retired = ++process->retirements;
   __atomic_store_n(&thread->state, ThreadRETIRED, __ATOMIC_RELEASE);
@@ -312,7 +316,7 @@ void ProcessEnd(void)
   QuietBegin(&mask);
   thread = EventThreadSelf != NULL && EventThreadSelf->self != NULL ? (Thread)(void *)EventThreadSelf : NULL;
   if (thread != NULL)
-    ThreadFlush(thread, FALSE);
+    ThreadFlush(thread, FALSE, TRUE);
   ProcessLock(process);
   processSweep(process);
   (void)SendHeader(process);
@@ -334,11 +338,13 @@ static void processExit(void *unused)
   ProcessEnd();
 }
 
-/* processStart -- before the program's own constructors: the environment, and the hooks for the end */
-__attribute__((constructor(101))) static void processStart(void)
+void ProcessStart(void)
 {
+  static Bool started;
   QuietMaskStruct mask;
 
+  if (__atomic_exchange_n(&started, TRUE, __ATOMIC_RELAXED))
+    return;
   QuietBegin(&mask);
   (void)ProcessGet();
   QuietEnd(&mask);
@@ -346,4 +352,10 @@ __attribute__((constructor(101))) static void processStart(void)
   (void)AverHandlerSet(TracebackAver);
   /* Of no library, so that it runs where it stands in the row: registered before the program's own begin, last of all. */
   (void)__cxa_atexit(processExit, NULL, NULL);
+}
+
+/* Before the program's own constructors. */
+__attribute__((constructor(101))) static void processConstruct(void)
+{
+  ProcessStart();
 }

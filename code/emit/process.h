@@ -28,6 +28,7 @@ typedef struct ProcessStruct {
   uint64_t identity;
   uint64_t lost;            /* events of threads that could have no state */
   uint64_t unheaded;        /* bytes sent since the last header block */
+  Bool crowded;             /* it has been told that the shared region is full */
   StoreStruct own;          /* private memory, for the flight recorder */
   StoreStruct shared;       /* that outlives the process, for what is sent */
   SyncStruct sync;          /* at the beginning */
@@ -58,6 +59,10 @@ extern Bool ProcessSends(void);
 
 /* ProcessShare -- make sure that blocks outlive the process, if there is a way out and they do not yet; sends the header block */
 extern void ProcessShare(Process process);
+
+/* ProcessStart -- what must be done before main: the environment, and the hooks for the end.  Once; called by a constructor here and by
+ * whoever must be sure to come after it. */
+extern void ProcessStart(void);
 
 /* ProcessEnd -- the end of the process, or of its program (exec), is near: send everything.  Does nothing in the child of a vfork. */
 extern void ProcessEnd(void);

@@ -155,7 +155,7 @@ static void sendHeaderFill(Process process, Scratch scratch)
   Size length = strlen(process->shared.path);
 
   memset(header, 0, sizeof *header);
-  header->major = EventVersionMAJOR;
+  header->major = BlockMAJOR;
   header->median = EventVersionMEDIAN;
   header->minor = EventVersionMINOR;
   header->pid = process->pid;
@@ -189,7 +189,8 @@ Res SendHeader(Process process)
   res = HeaderEnd(&text);
   if (res == ResOK)
     res = sendAll(scratch->text, TextLength(&text));
-  __atomic_store_n(&process->unheaded, 0, __ATOMIC_RELAXED);
+  /* Where it could not be sent, the next block tries again. */
+  __atomic_store_n(&process->unheaded, res == ResOK ? 0 : sendHeaderEvery + 1, __ATOMIC_RELAXED);
   scratchGive(process, scratch);
   return res;
 }
@@ -200,6 +201,9 @@ static Size sendSeal(Scratch scratch, BlockHeader block, BlockTally tally, unsig
   BlockHeader header = (BlockHeader)(void *)scratch->out;
   uint8_t *rest = scratch->out + BlockHeaderSIZE;
   const char *events = (const char *)block + BlockHeaderSIZE;
+  Count count;
+  /* What another program left behind has its own types. */
+  Bool raw = sendRaw || (flags & BlockFlagRECOVERED) != 0;
 
   *header = *block;
   header->flags = (uint8_t)(flags | BlockFlagSEALED);
@@ -211,9 +215,9 @@ static Size sendSeal(Scratch scratch, BlockHeader block, BlockTally tally, unsig
   if (header->last < tally->last)
     header->last = tally->last;
   header->rest = header->used;
-  if (!sendRaw)
-    header->rest = (uint32_t)BlockPack((Pack)(void *)scratch->pack, SendRegistry(), events, tally->used, block->first, rest);
-  if (!sendRaw && header->rest < header->used) {
+  if (!raw)
+    header->rest = (uint32_t)BlockPack((Pack)(void *)scratch->pack, SendRegistry(), events, tally->used, block->first, rest, &count);
+  if (!raw && header->rest < header->used) {
     header->flags |= BlockFlagPACKED;
   } else {
     header->rest = header->used;

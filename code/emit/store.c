@@ -17,10 +17,9 @@
 #include "base/aver.h"
 #include "base/text.h"
 #include "plinth/quiet.h"
-#include "eventdef.h"
 
 /* A process may leave regions behind by exec; more than this many stay for the collector. */
-enum { storeTriesMAX = 64 };
+enum { storeTriesMAX = 64, storeSlotsMIN = 64 };
 
 /* storeName -- "DIRECTORY/pawprint-PID-N", or beside the log */
 static Bool storeName(char *room, Size size, const char *log, unsigned n, Bool beside)
@@ -111,38 +110,40 @@ static unsigned storeSlotsMax(void)
 
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur >= RegionSize(RegionSlotsMAX))
     return RegionSlotsMAX;
-  return limit.rlim_cur < RegionSize(64) ? 0 : (unsigned)((limit.rlim_cur - RegionFIRST) / RegionSlotSIZE);
+  return limit.rlim_cur < RegionSize(storeSlotsMIN) ? 0 : (unsigned)((limit.rlim_cur - RegionFIRST) / RegionSlotSIZE);
 }
 
 Res StoreOpen(Store store, const char *log, uint64_t identity)
 {
-  unsigned slots;
+  unsigned slots = 0, private;
   RegionHeader header = NULL;
 
   store->path[0] = '\0';
-  for (slots = RegionSlotsMAX; header == NULL && slots >= 64; slots /= 8) {
-    if (log[0] != '\0' && slots <= storeSlotsMax())
-      header = storeShared(store, log, RegionSize(slots));
-    if (header == NULL)
-      header = storeMap(-1, RegionSize(slots));
-    if (header != NULL) {
-      memcpy(header->magic, RegionMAGIC, BlockMagicSIZE);
-      header->order = BlockORDER;
-      header->major = EventVersionMAJOR;
-      header->pid = (uint32_t)getpid();
-      header->slots = slots;
-      header->identity = identity;
-      if (strlen(log) < sizeof header->log)
-        (void)strcpy(header->log, log);
+  for (private = log[0] == '\0'; header == NULL && private < 2; ++private)
+    for (slots = RegionSlotsMAX; slots >= storeSlotsMIN; slots /= 8) {
+      if (private)
+        header = storeMap(-1, RegionSize(slots));
+      else if (slots <= storeSlotsMax())
+        header = storeShared(store, log, RegionSize(slots));
+      if (header != NULL)
+        break;
     }
-  }
   store->header = header;
-  return header != NULL ? ResOK : ResMEMORY;
+  if (header == NULL)
+    return ResMEMORY;
+  memcpy(header->magic, RegionMAGIC, BlockMagicSIZE);
+  header->order = BlockORDER;
+  header->major = BlockMAJOR;
+  header->pid = (uint32_t)getpid();
+  header->slots = slots;
+  header->identity = identity;
+  if (strlen(log) < sizeof header->log)
+    (void)strcpy(header->log, log);
+  return ResOK;
 }
 
 void StoreUnlink(Store store)
 {
-
   if (store->path[0] != '\0')
     (void)QuietCall(SYS_unlinkat, AT_FDCWD, store->path, 0);
   store->path[0] = '\0';
@@ -182,7 +183,7 @@ void *StoreTake(Store store, Size size)
       char *block = (char *)header + offset;
       /* Whoever had the slot before left events there; a reader believes what is not zero. */
       memset(block, 0, its);
-          return block;
+      return block;
     }
     __atomic_store_n(&header->log2[i], 0, __ATOMIC_RELEASE);
     break;

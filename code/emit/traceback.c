@@ -48,8 +48,12 @@ static void tracebackAdd(Traceback traceback, uint64_t time, uint32_t thread, co
 /* tracebackBlock -- the committed events of one block */
 __attribute__((no_sanitize("thread"))) static void tracebackBlock(Traceback traceback, BlockHeader block)
 {
-  const char *next = (const char *)block + BlockHeaderSIZE, *limit = (const char *)block + block->whole;
+  Size whole = block->whole; /* its owner may be changing it */
+  const char *next = (const char *)block + BlockHeaderSIZE, *limit = (const char *)block + whole;
   uint64_t epoch = block->first >> 32 << 32;
+
+  if (!WordIsPowerOf2(whole) || whole > BlockMAX || ((Word)limit & (2 * BlockMAX - 1)) != 0)
+    return;
 
   while (next + sizeof(EventHeaderStruct) <= limit) {
     const EventHeaderStruct *event = (const void *)next;
@@ -78,8 +82,8 @@ __attribute__((no_sanitize("thread"))) static void tracebackThread(Traceback tra
       if (stream->block != NULL)
         tracebackBlock(traceback, stream->block);
       for (i = 0; i < StreamParkedMAX; ++i)
-        if (stream->parked[i] != NULL)
-          tracebackBlock(traceback, stream->parked[i]);
+        if (stream->parked[i].block != NULL)
+          tracebackBlock(traceback, stream->parked[i].block);
     }
 }
 
@@ -91,7 +95,7 @@ static void tracebackParam(Text text, EventType type, const EventHeaderStruct *e
   uint32_t w4;
 
   if (type->letter[i] == 'S') {
-    TextQuoted(text, place, strnlen(place, EventMaxStringLength));
+    TextQuoted(text, place, strnlen(place, (Size)((const char *)event + (event->length & (EventLengthCUT - 1)) - place)));
     return;
   }
   if (type->width[i] == 8) {
@@ -106,16 +110,35 @@ static void tracebackParam(Text text, EventType type, const EventHeaderStruct *e
     TextHex(text, w8);
 }
 
+/* tracebackCopy -- an event, out of a block that ends where all of them do; FALSE: there is none any more */
+__attribute__((no_sanitize("thread"))) static Bool tracebackCopy(EventHeader copy, const EventHeaderStruct *event)
+{
+  Size room = (Size)(WordAlignUp((Word)event + 1, 2 * BlockMAX) - (Word)event), size;
+
+  *copy = *event;
+  size = EventSizeOfLength(copy->length);
+  if (copy->code == 0 || size < sizeof *event || size > EventSizeMAX || size > room)
+    return FALSE;
+  memcpy(copy + 1, event + 1, size - sizeof *event);
+  return TRUE;
+}
+
 static void tracebackLine(Traceback traceback, Index i, uint64_t newest, uint64_t frequency)
 {
   const EventHeaderStruct *event = traceback->entry[i].event;
-  EventType type = RegistryFind(SendRegistry(), event->code);
+  EventType type;
   uint64_t before = newest - traceback->entry[i].time;
   char room[2048];
+  union {
+    EventHeaderStruct header;
+    char bytes[EventSizeMAX];
+  } copy;
   TextStruct text;
   Index p;
 
-  if (type == NULL)
+  /* A copy: it may be overwritten at any moment. */
+  if (!tracebackCopy(&copy.header, event) || (type = RegistryFind(SendRegistry(), copy.header.code)) == NULL ||
+      EventSizeOfLength(copy.header.length) < type->length)
     return;
   TextInit(&text, room, sizeof room - 1);
   TextString(&text, "pawprint: -");
@@ -130,7 +153,7 @@ static void tracebackLine(Traceback traceback, Index i, uint64_t newest, uint64_
     TextChar(&text, ' ');
     TextBytes(&text, type->param[p], type->paramLength[p]);
     TextChar(&text, '=');
-    tracebackParam(&text, type, event, p);
+    tracebackParam(&text, type, &copy.header, p);
   }
   *text.next++ = '\n';
   (void)QuietCall(SYS_write, 2, room, TextLength(&text));

@@ -25,7 +25,8 @@ typedef struct UserStringStruct {
 
 static UserString userBucket[userBuckets];
 static Word userStrings;         /* how many; also the newest one's id */
-static char *userNext, *userEnd; /* free memory for strings */
+static char *userNext;           /* free memory for strings, */
+static Size userLeft;            /* and how much of it; never more than there is, whenever somebody forks */
 
 /* userTake -- `size` bytes that are never given back; NULL if there is no memory */
 static void *userTake(Size size)
@@ -34,14 +35,16 @@ static void *userTake(Size size)
   char *place;
 
   size = WordAlignUp(size, sizeof(Word));
-  if ((Size)(userEnd - userNext) < size) {
+  if (userLeft < size) {
     place = QuietMap(whole, 4096);
     if (place == NULL)
       return NULL;
-    userNext = place;
-    userEnd = place + whole;
+    __atomic_store_n(&userLeft, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&userNext, place, __ATOMIC_RELEASE);
+    __atomic_store_n(&userLeft, whole, __ATOMIC_RELEASE);
   }
   place = userNext;
+  __atomic_store_n(&userLeft, userLeft - size, __ATOMIC_RELEASE);
   userNext += size;
   return place;
 }
@@ -107,7 +110,7 @@ EVENT_API void EventUserDouble(EventWord id, double value)
 
 EVENT_API void EventUserString(EventWord id, const char *text)
 {
-  EVENT_WS(UserString, id, text);
+  EVENT_WS(UserString, id, text != NULL ? text : "");
 }
 
 #endif
@@ -159,7 +162,7 @@ static Res userDefine(EventCode *codeReturn, const char *name, const char *forma
   TextHex(&text, EventCodeDYNAMIC + userTypes);
   TextChar(&text, ' ');
   TextString(&text, name);
-  TextString(&text, " User 1 ");
+  TextString(&text, " " EventKindDYNAMIC " 1 ");
   TextString(&text, format);
   TextChar(&text, ' ');
   TextString(&text, params);
@@ -193,6 +196,8 @@ EVENT_API int EventTypeDefine(EventCode *codeReturn, const char *name, const cha
     return userComplain(name, "its name is no identifier");
   if (!userWord(params, TRUE))
     return userComplain(name, "the parameters' names are no identifiers separated by spaces");
+  if (strspn(format, "PAWUDS0") != strlen(format))
+    return userComplain(name, "the format has letters that are none of P A W U D S");
   QuietBegin(&mask);
   process = ProcessGet();
   if (process != NULL) {
@@ -245,13 +250,15 @@ static void userParam(EventType type, Index i, char *event, va_list *args)
 static const char *userString(EventType type, va_list *args)
 {
   char skipped[EventSizeMAX];
+  const char *string;
   Index i;
 
   if (!type->strings)
     return "";
   for (i = 0; i + 1u < type->params; ++i)
     userParam(type, i, skipped, args);
-  return va_arg(*args, const char *);
+  string = va_arg(*args, const char *);
+  return string != NULL ? string : "";
 }
 
 EVENT_API void EventEmit(unsigned code, ...)

@@ -9,7 +9,6 @@
 
 #include "base/aver.h"
 #include "base/crc.h"
-#include "eventdef.h"
 
 void BlockHeaderSeal(BlockHeader header)
 {
@@ -63,7 +62,7 @@ Res BlockHeaderRead(BlockHeader headerReturn, Bool *swappedReturn, const void *b
     return res;
   if (crc != headerReturn->headerCrc)
     return ResFORMAT;
-  if (headerReturn->major != EventVersionMAJOR)
+  if (headerReturn->major != BlockMAJOR)
     return ResVERSION;
   return blockSizesSound(headerReturn) ? ResOK : ResFORMAT;
 }
@@ -74,7 +73,7 @@ Res BlockHeaderUnsealedRead(BlockHeader headerReturn, Bool *swappedReturn, const
 
   if (res != ResOK)
     return res;
-  if (headerReturn->major != EventVersionMAJOR)
+  if (headerReturn->major != BlockMAJOR)
     return ResVERSION;
   return headerReturn->whole >= BlockMIN && headerReturn->whole <= BlockMAX ? ResOK : ResFORMAT;
 }

@@ -29,6 +29,7 @@ enum {
   BlockMAX = 65536,        /* and of the largest; both powers of two */
   BlockRestMAX = 2 * BlockMAX, /* bytes of a block at rest: packing may lose a little, never this much */
   BlockORDER = 0x01020304, /* as the writer stores it */
+  BlockMAJOR = 1,          /* the version of the format: every registry's major */
 
   EventALIGN = 8,
   EventMaxStringLength = 1023, /* characters of an S, without its NUL; more is cut */
@@ -62,7 +63,7 @@ enum {
 typedef struct BlockHeaderStruct {
   char magic[BlockMagicSIZE];
   uint32_t order;     /* BlockORDER */
-  uint8_t major;      /* of the format: EventVersionMAJOR */
+  uint8_t major;      /* of the format: BlockMAJOR */
   uint8_t flags;
   uint8_t kind;
   uint8_t reserved0;

@@ -18,6 +18,8 @@ enum { headerVersionAT = 9, headerLengthAT = 28, headerCrcAT = 43, headerPREFIX 
 
 _Static_assert(sizeof headerLineFORM - 1 == HeaderLineSIZE, "the first line's length is the format");
 
+const unsigned HeaderVersion[3] = {EventVersionMAJOR, EventVersionMEDIAN, EventVersionMINOR};
+
 static const char headerDigits[] = "0123456789abcdef";
 
 static void headerPut(char *place, uint64_t n, unsigned digits, unsigned base)
@@ -135,7 +137,7 @@ Res HeaderLength(Size *lengthReturn, unsigned version[3], const void *bytes, Siz
       length < headerPREFIX || length > HeaderMAX)
     return ResFORMAT;
   *lengthReturn = (Size)length;
-  return version[0] == EventVersionMAJOR ? ResOK : ResVERSION;
+  return version[0] == BlockMAJOR ? ResOK : ResVERSION;
 }
 
 /* headerDecimal -- a number at *next, before `limit`, and past it and one space; 0x for hex */

@@ -1,9 +1,6 @@
 /* pack.c -- making blocks small
  *
- * Two ways through it that write the same bytes: `packRun` for the events that are nearly all there are, P, A, A and W
- * of a known head, without a branch that depends on what the program does; and `packSlow` for everything else.
- *
- * Always true: `newest` names only heads of the current bank; what `headOf` names is looked at before it is believed.
+ * Here is what is done once for a block, for each head, and for the events that packrun.c does not take.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -12,146 +9,9 @@
 #include <string.h>
 
 #include "base/aver.h"
-#include "format/packmodel.h"
-
-enum {
-  packTypeHASH = 64,  /* a table by the low bits of codes */
-  packHeadHASH = 256,
-  packSeenWIDTH = 10,
-  packSeenSIZE = 1 << packSeenWIDTH,
-  packSAMPLE = 32     /* events looked at to choose the unit of times */
-};
-
-/* A head as packRun wants it: one cache line. */
-typedef struct PackHeadStruct {
-  uint32_t mark;     /* code, and length << 16; 0 if packRun is not to take it */
-  uint8_t value;     /* offset of the W; 0 if there is none */
-  uint8_t addr;      /* of the A */
-  uint8_t addr2;     /* of the second; 0 if there is none */
-  uint8_t first;     /* its smallest control byte */
-  uint8_t controls;  /* control bytes up to the first address */
-  uint8_t pointers;  /* how many P's */
-  uint16_t code;
-  uint16_t base;     /* in the model, for addresses without a value; 0 if there is one */
-  uint16_t reserved;
-  uint64_t valued;   /* all ones if it has a W or U */
-  uint64_t pMask;    /* all ones if there is a P, which for packRun is the first parameter */
-  uint64_t p[packPsMAX];
-} PackHeadStruct, *PackHead;
-
-typedef struct PackingStruct *Packing;
-typedef const uint8_t *(*PackRun)(Pack pack, Packing packing, const uint8_t *event, const uint8_t *limit);
-
-typedef struct PackStruct {
-  PackHeadStruct head[1 + packHeadsMAX]; /* the first is none, and nobody's; each other is one more than its number */
-  PackModelStruct model;
-  uint64_t seen[packSeenSIZE];  /* by hash: an address that passed, */
-  uint16_t when[packSeenSIZE];  /* as number so-and-so */
-  PackRun run;                  /* packRun for this processor; NULL until it is chosen */
-  uint8_t newest[packTypeHASH]; /* by low bits of a code: the newest head of such a type; 0 for none */
-  uint8_t headOf[packHeadHASH]; /* by hash of code and P's: a head; may be another one's */
-  unsigned headNext;            /* the head that the next new one will be */
-  unsigned bank;                /* of the newest event's head */
-  uint8_t unit;                 /* of times */
-  /* By leading zeros of a time difference: its width << 8, and its part of the control; 64 << 8 if it is too wide. */
-  uint16_t time[65];
-  uint8_t control[BlockMAX / EventALIGN * 4 + 64];
-} PackStruct;
-
-_Static_assert(sizeof(PackHeadStruct) == 64, "a head is found by a shift");
+#include "format/packing.h"
 
 const Size PackSIZE = sizeof(PackStruct);
-
-/* Where packing stands. */
-typedef struct PackingStruct {
-  uint8_t *next;  /* where the next whole byte of payload goes */
-  uint64_t bits;  /* what is not written yet */
-  unsigned held;  /* how many bits that is: less than 8 */
-  uint8_t *control;
-  uint32_t time;  /* of the event before */
-  unsigned now;   /* number of the next address */
-} PackingStruct;
-
-enum { packBitsMAX = 56 };
-
-/* packBits -- append the low `width` bits, at most packBitsMAX, of `value`, which has no others */
-packINLINE void packBits(Packing g, uint64_t value, unsigned width)
-{
-  uint64_t little;
-
-  g->bits |= value << g->held;
-  little = packLittle(g->bits);
-  memcpy(g->next, &little, sizeof little);
-  g->held += width;
-  g->next += g->held >> 3;
-  g->bits >>= g->held & ~7u;
-  g->held &= 7;
-}
-
-packINLINE void packBits64(Packing g, uint64_t value)
-{
-  packBits(g, value & 0xffffffff, 32);
-  packBits(g, value >> 32, 32);
-}
-
-/* packLeadingZeros -- of a number, 0 being taken for 1 */
-packINLINE unsigned packLeadingZeros(uint64_t w)
-{
-  return (unsigned)__builtin_clzll(w | 1);
-}
-
-/* What to say of an address: the way, and its width << 8.  By leading zeros of the distance to its base; or, 64 behind
- * those, by leading zeros of how many addresses ago it passed. */
-static const uint16_t packWay[2 * 64] = {
-  [0 ... 31] = packNEAR64 | 64 << 8, [32 ... 41] = packNEAR32 | 32 << 8, [42 ... 44] = packNEAR22 | 22 << 8,
-  [45 ... 51] = packNEAR19 | 19 << 8, [52 ... 55] = packNEAR12 | 12 << 8, [56 ... 58] = packNEAR8 | 8 << 8,
-  [59 ... 63] = packNEAR5 | 5 << 8,
-  [64 + 50 ... 64 + 55] = packBACK14 | 14 << 8, [64 + 56 ... 64 + 59] = packBACK8 | 8 << 8,
-  [64 + 60 ... 64 + 61] = packBACK4 | 4 << 8, [64 + 62] = packBACK2 | 2 << 8, [64 + 63] = packSAME
-};
-
-/* packAddr -- how to say an address, `now` being its number: as packWay has it, and the number in *payload */
-packINLINE unsigned packAddr(Pack pack, unsigned now, uint64_t addr, uint64_t base, uint64_t *payload)
-{
-  PackModel model = &pack->model;
-  uint64_t place = (uint32_t)addr * packHASH >> (32 - packSeenWIDTH);
-  uint64_t known = packMask(pack->seen[place] == addr);
-  uint64_t ago = now - pack->when[place];
-  int64_t distance = (int64_t)(addr - model->base[base]);
-  uint64_t near = (uint64_t)distance << 1 ^ (uint64_t)(distance >> 63);
-  uint64_t number = packChoose(known, ago, near);
-
-  pack->seen[place] = addr;
-  pack->when[place] = (uint16_t)now;
-  model->base[base] = addr;
-  model->last = addr;
-  *payload = number + known; /* all ones added are one taken away */
-  return packWay[packLeadingZeros(number) + (known & 64)];
-}
-
-packINLINE uint64_t packLoad8(const uint8_t *place)
-{
-  uint64_t w;
-
-  memcpy(&w, place, sizeof w);
-  return w;
-}
-
-/* packNewValue -- a value takes its slot */
-packINLINE void packNewValue(PackModel model, Packing g, uint64_t slot, uint64_t value)
-{
-  unsigned class = value < 0x100 ? 0 : value < 0x10000 ? 1 : value < 0x100000000 ? 2 : 3;
-
-  model->value[slot] = value;
-  model->base[slot] = model->last;
-  *g->control++ = packControlVALUE;
-  if (class < 3) {
-    packBits(g, class | value << packClassWIDTH, packClassWIDTH + (8u << class));
-  } else {
-    packBits(g, class, packClassWIDTH);
-    packBits64(g, value);
-  }
-}
 
 /* packForget -- a head is not to be found in `newest` any more */
 static void packForget(Pack pack, unsigned number)
@@ -183,9 +43,7 @@ packINLINE uint64_t packHash(uint64_t hash, uint64_t p)
 
 #define packHashPlace(hash) ((hash) >> 56)
 
-/* packSwitch -- the head of a fast event that is known, but is not the newest of its type; or NULL */
-static __attribute__((noinline)) PackHead packSwitch(Pack pack, Packing g, EventHeaderStruct header,
-                                                      const uint8_t *event)
+PackHead PackSwitch(Pack pack, Packing g, EventHeaderStruct header, const uint8_t *event)
 {
   uint64_t p;
   unsigned number;
@@ -202,125 +60,6 @@ static __attribute__((noinline)) PackHead packSwitch(Pack pack, Packing g, Event
   pack->newest[header.code % packTypeHASH] = (uint8_t)number;
   return head;
 }
-
-/* packTime -- put what of a time difference is more than an event can have before the event, whose `controls` bytes are
- * there already; returns what is left */
-static uint32_t packTime(Packing g, unsigned controls, uint32_t elapsed)
-{
-  if (elapsed >> packTimeWIDEST == 0)
-    return elapsed;
-  memmove(g->control - controls + 1, g->control - controls, controls);
-  g->control[-(int)controls] = packControlTIME;
-  ++g->control;
-  packBits(g, elapsed, 32);
-  return 0;
-}
-
-/* packWide -- the payload of an event, where it is more than can be appended at once */
-static __attribute__((noinline)) void packWide(Pack pack, Packing g, unsigned controls, uint32_t elapsed,
-                                               uint64_t payload, unsigned way)
-{
-  elapsed = packTime(g, controls, elapsed);
-  packBits(g, elapsed, pack->time[packLeadingZeros(elapsed)] >> 8);
-  if (way >> 8 > packBitsMAX)
-    packBits64(g, payload);
-  else
-    packBits(g, payload, way >> 8);
-}
-
-/* packRun -- pack events from `event` on until there is one that is not for us; returns its place, or `limit` */
-packINLINE const uint8_t *packRun(Pack pack, Packing packing, const uint8_t *event, const uint8_t *limit)
-{
-  PackModel model = &pack->model;
-  PackingStruct g = *packing;
-
-  while (event < limit) {
-    EventHeaderStruct header;
-    PackHead head;
-    uint64_t value, payload, slot;
-    unsigned way, time, width;
-    uint32_t elapsed;
-
-    memcpy(&header, event, sizeof header);
-    head = &pack->head[pack->newest[header.code % packTypeHASH]];
-    __asm__("" : "+r"(head)); /* to be computed once */
-    elapsed = header.time - g.time;
-    if (UNLIKELY(head->mark != ((uint32_t)header.length << 16 | header.code)) ||
-        UNLIKELY((packLoad8(event + sizeof header) & head->pMask) != head->p[0])) {
-      PackingStruct copy = g; /* so that the address of g itself is not taken */
-      head = packSwitch(pack, &copy, header, event);
-      g = copy;
-      if (head == NULL)
-        break;
-    }
-    g.time = header.time;
-    value = packLoad8(event + head->value);
-    slot = packSlot(value) & head->valued;
-    if (UNLIKELY(((model->value[slot] ^ value) & head->valued) != 0))
-      packNewValue(model, &g, slot, value);
-    way = packAddr(pack, g.now++, packUnits(packLoad8(event + head->addr)), head->base + slot, &payload);
-    time = pack->time[packLeadingZeros(elapsed)];
-    width = time >> 8;
-    g.control[0] = (uint8_t)(head->first + time + way);
-    g.control[1] = (uint8_t)slot;
-    g.control += head->controls;
-    width += way >> 8;
-    if (UNLIKELY(width > packBitsMAX)) {
-      PackingStruct copy = g;
-      packWide(pack, &copy, head->controls, elapsed, payload, way);
-      g = copy;
-    } else {
-      packBits(&g, elapsed | payload << (time >> 8), width);
-    }
-    if (head->addr2 != 0) {
-      way = packAddr(pack, g.now++, packUnits(packLoad8(event + head->addr2)), head->base + slot, &payload);
-      *g.control++ = (uint8_t)way;
-      if (UNLIKELY(way >> 8 > packBitsMAX))
-        packBits64(&g, payload);
-      else
-        packBits(&g, payload, way >> 8);
-    }
-    event += header.length; /* which is a multiple of EventALIGN, as all parameters are */
-  }
-  *packing = g;
-  return event;
-}
-
-static const uint8_t *packRunPlain(Pack pack, Packing packing, const uint8_t *event,
-                                   const uint8_t *limit)
-{
-  return packRun(pack, packing, event, limit);
-}
-
-#if defined(__x86_64__)
-
-#include <cpuid.h>
-
-__attribute__((target("bmi,bmi2,lzcnt"))) static const uint8_t *packRunBits(Pack pack, Packing packing,
-                                                                            const uint8_t *event, const uint8_t *limit)
-{
-  return packRun(pack, packing, event, limit);
-}
-
-/* packRunChoose -- the processor's instructions for bits save a fifth of the time */
-static PackRun packRunChoose(void)
-{
-  unsigned a, b, c, d;
-
-  if (!__builtin_cpu_supports("bmi") || !__builtin_cpu_supports("bmi2") || !__get_cpuid(0x80000001, &a, &b, &c, &d) ||
-      (c & bit_LZCNT) == 0)
-    return packRunPlain;
-  return packRunBits;
-}
-
-#else
-
-static PackRun packRunChoose(void)
-{
-  return packRunPlain;
-}
-
-#endif
 
 /* packLoad -- a parameter as a number; in our own byte order */
 static uint64_t packLoad(const uint8_t *place, unsigned width)
@@ -482,7 +221,7 @@ static const uint8_t *packRaw(Packing g, const uint8_t *event, EventHeaderStruct
   return event + size;
 }
 
-/* packSlow -- one event of any kind; or only what packRun needs to take it.  Returns the place of the next. */
+/* packSlow -- one event of any kind; or only what packRun needs to take it.  Returns the place of the next; NULL: not committed. */
 static __attribute__((noinline)) const uint8_t *packSlow(Pack pack, Registry registry, Packing g, const uint8_t *event)
 {
   EventHeaderStruct header;
@@ -491,12 +230,17 @@ static __attribute__((noinline)) const uint8_t *packSlow(Pack pack, Registry reg
   uint32_t elapsed;
 
   memcpy(&header, event, sizeof header);
+  if (header.code == 0)
+    return NULL;
   type = RegistryFind(registry, header.code);
-  if (type == NULL || !packCodes(type) || !packPlain(type, event, header.length))
+  if (type == NULL || !packCodes(type) || !packPlain(type, event, header.length)) {
+    g->count += header.code >= EventCodeFIRST;
     return packRaw(g, event, header);
+  }
   head = packHead(pack, g, type, event);
   if (head->mark != 0)
     return event;
+  ++g->count;
   if (!packValues(&pack->model, g, type, event))
     return packRaw(g, event, header);
   elapsed = packTime(g, 0, header.time - g->time);
@@ -545,29 +289,36 @@ static void packStart(Pack pack, const uint8_t *events, Size used)
   }
 }
 
-Size BlockPack(Pack pack, Registry registry, const void *events, Size used, uint64_t first, void *out)
+Size BlockPack(Pack pack, Registry registry, const void *events, Size used, uint64_t first, void *out,
+               Count *countReturn)
 {
   const uint8_t *event = events, *limit = event + used;
   uint8_t *base = out;
-  PackingStruct g = {base + packHeaderSIZE, 0, 0, pack->control, (uint32_t)first, 1};
-  Size controls;
+  PackingStruct g = {base + packHeaderSIZE, 0, pack->control, (uint32_t)first, 1, 0};
+  Size controls, payload;
 
+  *countReturn = 0;
   if (used == 0)
     return 0;
   packStart(pack, events, used);
+  g.payload[0] = 0;
   if (pack->run == NULL)
-    pack->run = packRunChoose();
+    pack->run = PackRunChoose();
   while (event < limit) {
     event = pack->run(pack, &g, event, limit);
-    if (event < limit)
-      event = packSlow(pack, registry, &g, event);
+    if (event < limit) {
+      const uint8_t *next = packSlow(pack, registry, &g, event);
+      if (next == NULL)
+        return 0;
+      event = next;
+    }
   }
-  if (g.held > 0)
-    ++g.next;
   controls = (Size)(g.control - pack->control);
+  payload = (Size)((g.at + 7) >> 3);
   base[0] = (uint8_t)controls;
   base[1] = (uint8_t)(controls >> 8);
   base[2] = pack->unit;
-  memcpy(g.next, pack->control, controls);
-  return (Size)(g.next - base) + controls;
+  memcpy(g.payload + payload, pack->control, controls);
+  *countReturn = g.count;
+  return packHeaderSIZE + payload + controls;
 }

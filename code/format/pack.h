@@ -30,13 +30,15 @@ enum {
  *
  * pack      working memory of this thread alone
  * registry  the types of the events; unknown codes are copied whole.  Its byte order is ours.
- * events    as they stand in memory: settled (BlockWalk), beginning at `first` ticks
+ * events    as they stand in memory, beginning at `first` ticks; all committed (or settled by BlockWalk)
  * out       BlockRestMAX bytes
- * returns   bytes written, at most used * 2 + 64; 0 for no events
+ * countReturn  events, those of the format not counted
+ * returns   bytes written, at most used * 2 + 64; 0 for no events, or if there is one that is not committed
  * cost      8 to 10 ns an event, some 20 KiB of `pack`; no allocation, no lock, no call to libc but memcpy and
  *           the like: async-signal safe
  */
-extern Size BlockPack(Pack pack, Registry registry, const void *events, Size used, uint64_t first, void *out);
+extern Size BlockPack(Pack pack, Registry registry, const void *events, Size used, uint64_t first, void *out,
+                      Count *countReturn);
 
 /* BlockUnpack -- the events again, in the writer's byte order and widths, as `registry` gives them
  *

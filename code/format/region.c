@@ -6,12 +6,10 @@
 
 #include <string.h>
 
-#include "eventdef.h"
-
 Bool RegionHeaderSound(RegionHeader header, Size size)
 {
   return size >= RegionFIRST && memcmp(header->magic, RegionMAGIC, BlockMagicSIZE) == 0 && header->order == BlockORDER &&
-         header->major == EventVersionMAJOR && header->slots <= RegionSlotsMAX && size >= RegionSize(header->slots) &&
+         header->major == BlockMAJOR && header->slots <= RegionSlotsMAX && size >= RegionSize(header->slots) &&
          memchr(header->log, '\0', sizeof header->log) != NULL;
 }
 

@@ -26,7 +26,7 @@ enum {
 typedef struct RegionHeaderStruct {
   char magic[BlockMagicSIZE];
   uint32_t order;                 /* BlockORDER */
-  uint32_t major;                 /* EventVersionMAJOR */
+  uint32_t major;                 /* BlockMAJOR */
   uint32_t pid;
   uint32_t slots;
   uint64_t identity;              /* of the process */

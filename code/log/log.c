@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/aver.h"
-#include "eventdef.h"
 #include "log/logset.h"
 #include "log/leftover.h"
 
@@ -50,8 +49,8 @@ static Res logRefuse(Scan scan, File file, char *error, Size size)
     (void)snprintf(error, size, "%s: the file is empty", path);
   else if (scan->foreign[0] != 0)
     (void)snprintf(error, size, "%s: format version %u.%u.%u; this build reads version %u (%u.%u.%u)", path,
-                   scan->foreign[0], scan->foreign[1], scan->foreign[2], EventVersionMAJOR, EventVersionMAJOR,
-                   EventVersionMEDIAN, EventVersionMINOR);
+                   scan->foreign[0], scan->foreign[1], scan->foreign[2], HeaderVersion[0], HeaderVersion[0],
+                   HeaderVersion[1], HeaderVersion[2]);
   else
     (void)snprintf(error, size, "%s: not a Pawprint log", path);
   return scan->foreign[0] != 0 ? ResVERSION : ResFORMAT;
@@ -105,7 +104,7 @@ static Res logScan(Log log, char *error, Size size)
     log->summary.newer = scan->newer[0] != 0;
     if (res == ResOK && log->summary.newer)
       TellerNote(&log->teller, "the log's events are of version %u.%u.%u, newer than this build's %u.%u.%u", scan->newer[0],
-                 scan->newer[1], scan->newer[2], EventVersionMAJOR, EventVersionMEDIAN, EventVersionMINOR);
+                 scan->newer[1], scan->newer[2], HeaderVersion[0], HeaderVersion[1], HeaderVersion[2]);
     free(scan->text);
   }
   free(scan);

@@ -14,6 +14,9 @@
 #include "format/block.h"
 #include "log/load.h"
 #include "log/logset.h"
+#include "log/park.h"
+
+enum { readMemoryMAX = 6 << 20 }; /* bytes of open blocks; beyond that some are parked */
 
 /* An open block in the heap; the time of its next event stands here, where comparing finds it without a detour. */
 typedef struct readOpenStruct {
@@ -25,6 +28,7 @@ typedef struct readingStruct {
   Log log;
   LogRequest request;
   LoaderStruct loader;
+  ParkStruct park;
   IndexPassStruct pass;
   readOpenStruct *heap; /* heap[0] is next; no parent comes behind its children */
   Count open, capacity;
@@ -92,9 +96,39 @@ static Res readPush(Reading reading, Loaded loaded)
   return ResOK;
 }
 
+/* readGive -- a block is not needed any more */
+static void readGive(Reading reading, Loaded loaded)
+{
+  if (loaded->size == 0) {
+    ParkRelease(&reading->park, loaded);
+    free(loaded);
+  } else {
+    LoaderFree(&reading->loader, loaded);
+  }
+}
+
+/* readPark -- put the blocks aside whose next events are furthest away, until the others fit */
+static Res readPark(Reading reading)
+{
+  while (reading->loader.memory > readMemoryMAX && reading->open > 1 && !reading->park.failed) {
+    Index i, furthest = reading->open;
+    Res res;
+    for (i = 1; i < reading->open; ++i)
+      if (!reading->heap[i].loaded->parked &&
+          (furthest == reading->open || reading->heap[i].fine > reading->heap[furthest].fine))
+        furthest = i;
+    if (furthest == reading->open)
+      break;
+    res = ParkPut(&reading->park, &reading->loader, &reading->heap[furthest].loaded);
+    if (res == ResIO)
+      return res;
+  }
+  return ResOK;
+}
+
 static void readPop(Reading reading)
 {
-  LoaderFree(&reading->loader, reading->heap[0].loaded);
+  readGive(reading, reading->heap[0].loaded);
   reading->heap[0] = reading->heap[--reading->open];
   if (reading->open > 0)
     readSink(reading);
@@ -125,17 +159,30 @@ static void readFailureSet(Stream stream, const IndexEntryStruct *entry, const c
   failure->count = count;
 }
 
-/* readReport -- tell what loading a block found that no copy of it changes */
-static void readReport(Reading reading, const IndexEntryStruct *entry, LoadReport report)
+static void readOmit(ProcessOmitted omitted, const IndexEntryStruct *entry, uint64_t events, uint16_t code)
 {
-  char what[80];
-
-  if (report->what != NULL)
-    TellerGap(reading->teller, entry->place, report->what, report->lost, LogLostEXACTLY);
-  if (report->unknown > 0) {
-    (void)snprintf(what, sizeof what, "event code 0x%04x is in no header block", report->unknownCode);
-    TellerGap(reading->teller, entry->place, what, report->unknown, LogLostEXACTLY);
+  if (omitted->events == 0) {
+    omitted->place = entry->place;
+    omitted->code = code;
   }
+  omitted->events += events;
+}
+
+/* readOmittedTell -- tell what of a process was left out */
+static void readOmittedTell(Reading reading, Process process)
+{
+  char what[120];
+
+  if (process->orphans.events > 0) {
+    (void)snprintf(what, sizeof what, "from here on: no header block of process %u was found", process->pid);
+    TellerGap(reading->teller, process->orphans.place, what, process->orphans.events, LogLostEXACTLY);
+  }
+  if (process->unknown.events > 0) {
+    (void)snprintf(what, sizeof what, "from here on: no header block of process %u has event code 0x%04x%s", process->pid,
+                   process->unknown.code, process->unknown.events > 1 ? " or such" : "");
+    TellerGap(reading->teller, process->unknown.place, what, process->unknown.events, LogLostEXACTLY);
+  }
+  process->orphans.events = process->unknown.events = 0;
 }
 
 /* readSkips -- is the block of no interest to this request?  Its header alone tells. */
@@ -158,6 +205,10 @@ static Res readOpen(Reading reading, const IndexEntryStruct *entry)
   if (stream->failure.what != NULL &&
       (stream->failure.first != entry->first || stream->failure.sequence != entry->sequence))
     readFailureTell(reading, stream, 0);
+  if (!stream->process->headed) {
+    readOmit(&stream->process->orphans, entry, entry->count, 0);
+    return ResOK;
+  }
   if (readSkips(reading, stream, entry) ||
       (stream->read && stream->readFirst == entry->first && stream->readSequence == entry->sequence))
     return ResOK; /* copies of a block come one behind the other, the longest first */
@@ -176,12 +227,18 @@ static Res readOpen(Reading reading, const IndexEntryStruct *entry)
       stream->failure.count <= entry->count)
     stream->failure.what = NULL; /* nothing is damaged, and nothing lost: it was begun twice */
   readFailureTell(reading, stream, entry->count);
-  readReport(reading, entry, &report);
+  if (report.what != NULL)
+    TellerGap(reading->teller, entry->place, report.what, report.lost, LogLostEXACTLY);
+  if (report.unknown > 0)
+    readOmit(&stream->process->unknown, entry, report.unknown, report.unknownCode);
   if (loaded->count == 0) {
     LoaderFree(&reading->loader, loaded);
     return ResOK;
   }
-  return readPush(reading, loaded);
+  res = readPush(reading, loaded);
+  if (res == ResOK && UNLIKELY(reading->loader.memory > readMemoryMAX))
+    res = readPark(reading);
+  return res;
 }
 
 /* readRun -- deliver the front block's events up to `limit` (fine time, exclusive), at least one */
@@ -237,12 +294,36 @@ static void readNext(Reading reading)
     reading->next = UINT64_MAX;
 }
 
+/* readOn -- the front block has got on, perhaps to its end */
+static inline Res readOn(Reading reading)
+{
+  Loaded front = reading->heap[0].loaded;
+
+  if (LIKELY(front->next < front->count)) {
+    readSink(reading);
+    return ResOK;
+  }
+  if (front->parked) {
+    Res res = ParkRefill(&reading->park, front);
+    if (res == ResOK) {
+      reading->heap[0].fine = front->item[0].fine;
+      readSink(reading);
+    }
+    if (res != ResEND)
+      return res;
+  }
+  readPop(reading);
+  return ResOK;
+}
+
 static Res readMerge(Reading reading)
 {
+  Res res;
+
   readNext(reading);
   while (!reading->ended) {
     if (UNLIKELY(reading->next != UINT64_MAX && (reading->open == 0 || reading->next <= reading->heap[0].fine))) {
-      Res res = readOpen(reading, reading->entry);
+      res = readOpen(reading, reading->entry);
       if (res == ResOK)
         res = IndexAdvance(&reading->pass);
       if (res != ResOK)
@@ -253,10 +334,9 @@ static Res readMerge(Reading reading)
     if (reading->open == 0)
       break;
     readRun(reading, readLimit(reading));
-    if (reading->heap[0].loaded->next == reading->heap[0].loaded->count)
-      readPop(reading);
-    else
-      readSink(reading);
+    res = readOn(reading);
+    if (res != ResOK)
+      return res;
   }
   return ResOK;
 }
@@ -274,6 +354,7 @@ static Res readChoose(Reading reading)
 {
   Table table = &reading->log->table;
   LogRequest request = reading->request;
+  void *data = request->chooseData != NULL ? request->chooseData : request->data;
   Index i, t;
 
   for (i = 0; i < table->processes; ++i) {
@@ -287,7 +368,7 @@ static Res readChoose(Reading reading)
     if (process->wanted == NULL)
       return ResMEMORY;
     for (t = 0; t < registry->count; ++t)
-      process->wanted[t] = request->choose(request->data, &process->public, &registry->types[t]) != FALSE;
+      process->wanted[t] = request->choose(data, &process->public, &registry->types[t]) != FALSE;
   }
   return ResOK;
 }
@@ -298,9 +379,12 @@ static void readFinish(Reading reading)
 
   for (i = 0; i < reading->log->table.streams; ++i)
     readFailureTell(reading, reading->log->table.stream[i], 0);
+  for (i = 0; i < reading->log->table.processes; ++i)
+    readOmittedTell(reading, reading->log->table.process[i]);
   while (reading->open > 0)
-    LoaderFree(&reading->loader, reading->heap[--reading->open].loaded);
+    readGive(reading, reading->heap[--reading->open].loaded);
   IndexPassEnd(&reading->pass);
+  ParkFinish(&reading->park);
   LoaderFinish(&reading->loader);
   free(reading->heap);
 }
@@ -317,6 +401,7 @@ Res LogRead(Log log, LogRequest request)
     log->table.stream[i]->failure.what = NULL;
   }
   log->teller.telling = !log->told;
+  ParkInit(&reading.park);
   res = LoaderInit(&reading.loader, &log->table, log->file);
   if (res == ResOK)
     res = readChoose(&reading);

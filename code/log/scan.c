@@ -9,7 +9,6 @@
 
 #include "base/aver.h"
 #include "base/crc.h"
-#include "eventdef.h"
 #include "format/block.h"
 
 /* A sound thing in a file. */
@@ -168,7 +167,6 @@ static Bool scanNewer(const unsigned a[3], const unsigned b[3])
 
 static Res scanTakeHeader(Scan scan, ScanThing thing)
 {
-  static const unsigned ours[3] = {EventVersionMAJOR, EventVersionMEDIAN, EventVersionMINOR};
   unsigned theirs[3] = {scan->header.major, scan->header.median, scan->header.minor};
   Bool news;
   Res res = TableHeader(scan->table, &scan->header, scan->number, thing->body, thing->bodyLength, &news);
@@ -176,7 +174,7 @@ static Res scanTakeHeader(Scan scan, ScanThing thing)
   if (res != ResOK)
     return res;
   ++scan->headers;
-  if (theirs[1] > ours[1] && (scan->newer[0] == 0 || scanNewer(theirs, scan->newer)))
+  if (theirs[1] > HeaderVersion[1] && (scan->newer[0] == 0 || scanNewer(theirs, scan->newer)))
     memcpy(scan->newer, theirs, sizeof theirs);
   if (news)
     TellerNote(scan->teller, "%s: process %u names event types in a way that this build cannot read", scan->file->path,

@@ -152,7 +152,7 @@ static Res tableStreamMake(Stream *streamReturn, Table table, BlockHeader header
   stream->process = process;
   stream->id = header->stream;
   stream->thread = header->thread;
-  stream->pid = header->pid;
+  stream->pid = process->pid = header->pid;
   stream->kind = header->kind;
   stream->unsent = (header->flags & BlockFlagUNSENT) != 0;
   *tableStreamSlot(table, header->process, header->stream) = (uint32_t)table->streams + 1;

@@ -20,13 +20,23 @@
 #include "log/tally.h"
 #include "log/types.h"
 
+/* Events of a process that the pass had to leave out, summed up so that they are told in one line. */
+typedef struct ProcessOmittedStruct {
+  uint64_t place;          /* of the first block with such an event */
+  uint64_t events;
+  uint16_t code;           /* of the first event */
+} ProcessOmittedStruct, *ProcessOmitted;
+
 typedef struct ProcessStruct {
   LogProcessStruct public; /* first, so that a LogProcess is one */
+  uint32_t pid;            /* as its blocks say */
   Bool headed;             /* a header of it was found */
   Bool ambiguous;          /* one of its headers had lines of the registry that cannot be taken */
   Index file;              /* that its newest header is in */
   Clock clock;             /* by ClockResolve */
   Types types;             /* NULL until headed */
+  ProcessOmittedStruct orphans; /* no header was found, */
+  ProcessOmittedStruct unknown; /* or none that has their code */
   unsigned char *wanted;   /* for the request that runs: by place in the registry, whether the type is wanted; or NULL */
 } ProcessStruct, *Process;
 

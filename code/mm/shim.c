@@ -53,9 +53,7 @@ SHIM void *calloc(size_t count, size_t size)
 static void *shimResizeEarly(void *old, size_t size)
 {
   void *p = malloc(size);
-  size_t room = (size_t)-1;
 
-  UNUSED(room);
   if (p != NULL) {
     size_t i;
     /* How large it was is not known: as much as there may be, within the memory that it came from. */
@@ -104,6 +102,10 @@ static inline void *shimAligned(size_t align, size_t size)
 {
   void *p;
 
+  if (UNLIKELY(align > SIZE_MAX / 2 + 1)) {
+    errno = EINVAL;
+    return NULL;
+  }
   /* glibc rounds an odd alignment up; ours does, for all who serve. */
   if (UNLIKELY(!WordIsPowerOf2(align)))
     align = align < 16 ? 16 : (size_t)1 << (WORD_WIDTH - (unsigned)__builtin_clzl(align));

@@ -228,6 +228,7 @@ void ShimStart(void)
 /* The library is ready before the program's own constructors. */
 __attribute__((constructor(102))) static void shimConstruct(void)
 {
+  ProcessStart();
   ShimStart();
   if (ShimNext.pool != &shimForeign)
     (void)pthread_atfork(MMForkPrepare, MMForkParent, MMForkChild);

@@ -1,0 +1,682 @@
+/* emittest.c -- what an annotation writes comes out: once, whole, in order, or counted
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+
+#include "emitting.h"
+
+#if defined(VARIETY_RASH)
+
+int main(void)
+{
+  TapSkip("no telemetry in this variety");
+  return TapDone();
+}
+
+#else
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && defined(__GLIBC__) && !defined(__clang__)
+#define emitMALLOC 1
+/* The program's malloc, which the emitter must not call. */
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t count, size_t size);
+extern void *__libc_realloc(void *p, size_t size);
+extern void __libc_free(void *p);
+static volatile Bool emitForbidden;
+static volatile Count emitCalls;
+
+void *malloc(size_t size)
+{
+  emitCalls += emitForbidden;
+  return __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+  emitCalls += emitForbidden;
+  return __libc_calloc(count, size);
+}
+
+void *realloc(void *p, size_t size)
+{
+  emitCalls += emitForbidden;
+  return __libc_realloc(p, size);
+}
+
+void free(void *p)
+{
+  emitCalls += emitForbidden;
+  __libc_free(p);
+}
+#endif
+
+enum { idSERIES = 7, seriesMANY = 50000 };
+
+static void series(Word id, Count n)
+{
+  Index i;
+
+  for (i = 0; i < n; ++i)
+    EVENT_WW(UserWord, id, i);
+}
+
+static void testLetters(void)
+{
+  static int object;
+  DecodeStruct d;
+  uint64_t before, after;
+  double value;
+  unsigned u[2];
+
+  EmitFresh();
+  before = EventClock(EventKindControl[EventControlCLOCK] != 0);
+  EVENT_PPS(PoolCreate, &object, NULL, "class");
+  EVENT_WD(UserDouble, 3, -0.1);
+  EVENT_AWUU(MemoryMap, (Addr)(Word)0x1000, (Word)1 << (WORD_WIDTH - 1), 0xffffffffu, 1u);
+  EVENT_P(PoolDestroy, &object);
+  after = EventClock(EventKindControl[EventControlCLOCK] != 0);
+  EmitGet(&d);
+  DecodeSound(&d, "letters");
+  if (!TapIs(d.events, 4, "four events come out of four annotations"))
+    return;
+  /* By stream: Arena, Pool, User. */
+  TapOk(d.event[0].code == EventMemoryMapCODE && DecodeWord(&d.event[0], 0) == 0x1000 &&
+        DecodeWord(&d.event[0], 1) == (Word)1 << (WORD_WIDTH - 1), "A and W");
+  memcpy(u, d.event[0].bytes + 8 + 2 * sizeof(Word), sizeof u);
+  TapOk(u[0] == 0xffffffffu && u[1] == 1, "U");
+  TapOk(d.event[1].code == EventPoolCreateCODE && DecodeWord(&d.event[1], 0) == (Word)&object &&
+        strcmp(d.event[1].bytes + 8 + 2 * sizeof(Word), "class") == 0, "P and S");
+  TapIs(d.event[1].length, 8 + 2 * sizeof(Word) + 6, "the length is exact, and includes the string's end");
+  TapOk(d.event[2].code == EventPoolDestroyCODE, "the second of a kind stands behind the first");
+  memcpy(&value, d.event[3].bytes + 8 + sizeof(Word), sizeof value);
+  TapOk(value == -0.1, "D is the same to the last bit");
+  TapOk(d.event[0].time >= before && d.event[3].time <= after && d.event[1].time <= d.event[2].time, "times");
+  DecodeFree(&d);
+}
+
+static void testStrings(void)
+{
+  static const Size lengths[] = {0, 1, 7, 8, EventMaxStringLength - 1, EventMaxStringLength, EventMaxStringLength + 1, 5000};
+  char text[5001];
+  DecodeStruct d;
+  Index i;
+
+  EmitFresh();
+  memset(text, 'x', sizeof text);
+  for (i = 0; i < ARRAY_LENGTH(lengths); ++i) {
+    text[lengths[i]] = '\0';
+    EVENT_WS(UserString, i, text);
+    text[lengths[i]] = 'x';
+  }
+  EmitGet(&d);
+  DecodeSound(&d, "strings");
+  TapIs(d.events, ARRAY_LENGTH(lengths), "all strings are there");
+  for (i = 0; i < d.events; ++i) {
+    Size due = lengths[i] < EventMaxStringLength ? lengths[i] : EventMaxStringLength;
+    TapOk(strlen(d.event[i].bytes + 8 + sizeof(Word)) == due &&
+          ((d.event[i].length & EventLengthCUT) != 0) == (lengths[i] > due), "a string of %zu", lengths[i]);
+  }
+  DecodeFree(&d);
+}
+
+/* Packed or raw, over many blocks. */
+static void testBlocks(Bool raw)
+{
+  const char *what = raw ? "raw" : "packed";
+  Size largest = 0, rare = 0, rest = 0, used = 0;
+  DecodeStruct d;
+  Index i;
+
+  SendSetRaw(raw);
+  EmitFresh();
+  series(idSERIES, seriesMANY);
+  for (i = 0; i < 3000; ++i)
+    EVENT_P(PoolDestroy, (void *)i);
+  EmitGet(&d);
+  SendSetRaw(FALSE);
+  DecodeSound(&d, what);
+  TapOk(EmitSeries(&d, idSERIES, seriesMANY), "%s: %d events over many blocks, each once", what, seriesMANY);
+  TapIs(d.events, seriesMANY + 3000, "%s: and nothing else", what);
+  for (i = 0; i < d.blocks; ++i) {
+    BlockHeader h = &d.block[i].header;
+    Size *most = h->kind == EventKindUser ? &largest : &rare;
+    *most = h->whole > *most ? h->whole : *most;
+    rest += h->rest;
+    used += h->used;
+  }
+  TapIs(largest, BlockMAX, "%s: blocks of a frequent kind grow", what);
+  TapOk(rare <= 16384, "%s: those of a rare kind stay small", what);
+  if (raw)
+    TapIs(rest, used, "raw blocks are as long as in memory");
+  else
+    TapOk(rest * 3 < used, "packed ones are less than a third");
+  DecodeFree(&d);
+}
+
+static EventCursor cursorOf(unsigned kind)
+{
+  return &EventThreadSelf->cursor[kind][~(EventKindControl[0] >> kind) & 1];
+}
+
+/* The clock's high half changes, at every place that a block has. */
+static void testEpochs(void)
+{
+  enum { many = 20000 };
+  uint64_t before, after;
+  Count epochs = 0;
+  DecodeStruct d;
+  Bool good = TRUE;
+  Index i;
+
+  EmitFresh();
+  before = EventClock(EventKindControl[EventControlCLOCK] != 0);
+  series(idSERIES, 1);
+  for (i = 1; i < many; ++i) {
+    if (i % 3 == 0)
+      --cursorOf(EventKindUser)->epoch;
+    EVENT_WW(UserWord, idSERIES, i);
+  }
+  after = EventClock(EventKindControl[EventControlCLOCK] != 0);
+  EmitGet(&d);
+  DecodeSound(&d, "epochs");
+  TapOk(EmitSeries(&d, idSERIES, many), "no event is lost where the clock's high half changes");
+  for (i = 0; i < d.events; ++i)
+    good &= d.event[i].time >= before && d.event[i].time <= after && (i == 0 || d.event[i - 1].time <= d.event[i].time);
+  TapOk(good, "and all times are right");
+  for (i = 0; i < d.blocks; ++i)
+    epochs += d.block[i].header.used > d.block[i].header.count * 24;
+  TapOk(epochs > 0, "there are events of the format in between, which are not counted");
+  DecodeFree(&d);
+}
+
+static void testControl(void)
+{
+  enum { many = 30000 };
+  static unsigned char sent[many];
+  uint64_t random = TapSeed() | 1;
+  DecodeStruct d;
+  Bool good = TRUE;
+  Count there = 0, due = 0;
+  Index i;
+
+  EmitFresh();
+  EVENT_WW(UserWord, 1, 1);
+  BTRes(EventKindControl, EventKindUser);
+  BTRes(EventKindControl, EventKindBUFFER + EventKindUser);
+  EVENT_WW(UserWord, 1, 2);
+  BTSet(EventKindControl, EventKindBUFFER + EventKindUser);
+  EmitGet(&d);
+  TapOk(d.events == 1 && DecodeWord(&d.event[0], 1) == 1, "a kind that is neither sent nor buffered leaves nothing");
+  DecodeFree(&d);
+
+  BTSet(EventKindControl, EventKindUser);
+  EmitFresh();
+  /* What is sent is decided event by event, by the bit at that moment. */
+  for (i = 0; i < many; ++i) {
+    if (TapRandom(&random) % 5 == 0)
+      (BTGet(EventKindControl, EventKindUser) ? BTRes : BTSet)(EventKindControl, EventKindUser);
+    sent[i] = (unsigned char)BTGet(EventKindControl, EventKindUser);
+    due += sent[i];
+    EVENT_WW(UserWord, idSERIES, i);
+  }
+  BTRes(EventKindControl, EventKindUser);
+  EventEnd();
+  DecodeMemory(&d, emitMemory);
+  for (i = 0; i < d.events; ++i) {
+    Word value = DecodeWord(&d.event[i], 1);
+    good &= value < many && sent[value] == 1;
+    if (value < many)
+      sent[value] |= 2;
+    ++there;
+  }
+  TapOk(good, "no event is sent that came while the bit was off");
+  TapIs(there, due, "every event is sent that came while it was on");
+  DecodeSound(&d, "control");
+  DecodeFree(&d);
+
+  EmitFresh();
+  for (i = 0; i < 100; ++i)
+    EVENT_WW(UserWord, idSERIES, i);
+  TapIs(emitMemory->used, 0, "the flight recorder sends nothing");
+  EmitGet(&d);
+  TapOk(EmitSeries(&d, idSERIES, 100), "until it is flushed");
+  TapOk(d.blocks > 0 && (d.block[0].header.flags & BlockFlagUNSENT) != 0, "which its blocks tell");
+  DecodeFree(&d);
+  BTSet(EventKindControl, EventKindUser);
+}
+
+static void testKinds(void)
+{
+  char *text;
+
+  TapOk(EventControlKinds("none") == 0 && (EventKindControl[0] & 0x7f) == 0, "no kind");
+  TapOk(EventControlKinds("Pool,Object") == 0 && (EventKindControl[0] & 0x7f) == 0x22, "some kinds");
+  TapOk(EventControlKinds("+User,-Pool") == 0 && (EventKindControl[0] & 0x7f) == 0x60, "some more, and some less");
+  TapIs(EventKindControl[0] >> EventKindBUFFER & 0x7f, 0x7f, "the flight recorder's bits stay");
+  EmitCatch();
+  TapOk(EventControlKinds("Pool,Objects") == -1, "a kind that is none");
+  text = EmitCaught();
+  TapOk(strstr(text, "Objects") != NULL && strstr(text, "Arena") != NULL && EmitLines(text) == 1,
+        "is told, with those that there are: %s", text);
+  free(text);
+  TapIs(EventKindControl[0] & 0x7f, 0x60, "and nothing is changed");
+  TapOk(EventControlKinds("all") == 0 && (EventKindControl[0] & 0x7f) == 0x7f, "all kinds");
+  BTRes(EventKindControl, EventKindRef);
+  TapOk(!BTGet(EventKindControl, 4) && EventKindRef == 4 && EventKindObject == 5, "Ref is 4, for debuggers");
+  BTSet(EventKindControl, 4);
+  TapOk(BTGet(EventKindControl, EventKindRef), "and on again");
+}
+
+/* What could not be sent is counted, told once, and the count is exact. */
+static void testTrouble(void)
+{
+  BlockHeader last = NULL;
+  DecodeStruct d;
+  char *text;
+  uint64_t failed = ProcessPlinths[0].failed;
+  Index i;
+
+  EmitFresh();
+  EmitCatch();
+  series(1, 5000);
+  emitMemory->full = TRUE;
+  series(2, 20000);
+  EventFlush();
+  emitMemory->full = FALSE;
+  series(3, 5000);
+  EventFlush();
+  emitMemory->broken = TRUE;
+  series(4, 20000);
+  EventFlush();
+  emitMemory->broken = FALSE;
+  emitMemory->slow = 50;
+  series(5, 5000);
+  EmitGet(&d);
+  emitMemory->slow = 0;
+  text = EmitCaught();
+  TapIs(EmitLines(text), 1, "trouble is told once");
+  TapOk(strstr(text, "pawprint: cannot write the log: ") == text && strstr(text, "full") != NULL, "with place and reason: %s",
+        text);
+  free(text);
+  TapOk(ProcessPlinths[0].failed > failed, "and counted");
+  DecodeSound(&d, "trouble");
+  TapOk(EmitSeries(&d, 3, 5000) || d.events > 0, "what comes later arrives");
+  for (i = 0; i < d.blocks; ++i)
+    if (d.block[i].header.kind == EventKindUser && (d.block[i].header.flags & BlockFlagUNSENT) == 0)
+      last = &d.block[i].header;
+  TapOk(last != NULL, "there is a last block");
+  if (last != NULL) {
+    BlockHeader first = &d.block[0].header;
+    for (i = 0; i < d.blocks && d.block[i].header.stream != last->stream; ++i)
+      first = &d.block[i + 1].header;
+    TapIs(last->before + last->count + last->discarded - first->before - first->discarded, 55000,
+          "sent and discarded are all there were");
+    TapOk(last->discarded - first->discarded >= 30000, "most of what came in bad times is among the discarded");
+  }
+  DecodeFree(&d);
+
+  /* Nothing comes afterwards but the end. */
+  emitMemory->used = 0;
+  emitMemory->full = TRUE;
+  series(6, 1000);
+  EventFlush();
+  emitMemory->full = FALSE;
+  EmitGet(&d);
+  TapIs(d.events, 0, "a flush after trouble has no events to send");
+  TapOk(d.blocks == 1 && d.block[0].header.discarded >= 1000, "but the count of those that were discarded goes out");
+  DecodeFree(&d);
+}
+
+static void testSeveral(void)
+{
+  PlinthMemory second;
+  DecodeStruct d;
+
+  EmitFresh();
+  TapOk(EventLogOpen("memory:16777216") == 0 && EventLogOpen("none:") == 0, "more ways out");
+  second = PlinthMemoryOf(&ProcessPlinths[1]);
+  series(idSERIES, 10000);
+  EventFlush();
+  DecodeBytes(&d, second->base, second->used);
+  TapOk(d.headers >= 1 && EmitSeries(&d, idSERIES, 10000), "the second has a header, and everything from there on");
+  DecodeSound(&d, "the second way out");
+  DecodeFree(&d);
+  EmitGet(&d);
+  TapOk(EmitSeries(&d, idSERIES, 10000), "so has the first");
+  DecodeFree(&d);
+  EmitFresh();
+  second->broken = TRUE;
+  EmitCatch();
+  series(idSERIES, 10000);
+  EmitGet(&d);
+  free(EmitCaught());
+  TapOk(EmitSeries(&d, idSERIES, 10000) && d.blocks > 0 && d.block[d.blocks - 1].header.discarded == d.block[0].header.discarded,
+        "one that is broken does not concern the others");
+  DecodeFree(&d);
+  PlinthClose(&ProcessPlinths[2]);
+  PlinthClose(&ProcessPlinths[1]);
+}
+
+static Count messages;
+
+static int onMessage(const void *message, size_t size)
+{
+  ++messages;
+  return size == 4 && memcmp(message, "mine", 4) == 0;
+}
+
+static void post(const char *message)
+{
+  TapOk(PlinthMemoryPost(&ProcessPlinths[0], message, strlen(message)) == ResOK, "a message: %s", message);
+}
+
+static void testMessages(void)
+{
+  DecodeStruct d;
+  char *text;
+
+  EmitFresh();
+  post("kinds Pool");
+  EventMessagePoll();
+  TapIs(EventKindControl[0] & 0x7f, 0x02, "a message switches kinds");
+  post("kinds all");
+  EventControlKinds("+User");
+  EVENT_WW(UserWord, 1, 1);
+  post("flush");
+  EventMessagePoll();
+  TapIs(EventKindControl[0] & 0x7f, 0x7f, "another one, too");
+  DecodeMemory(&d, emitMemory);
+  TapIs(d.events, 1, "a message flushes");
+  DecodeFree(&d);
+  post("kinds -Ref");
+  series(idSERIES, 10000);
+  TapIs(EventKindControl[0] & 0x7f, 0x6f, "messages are obeyed when a block is full");
+  post("flush");
+  series(idSERIES, 10000);
+  EventControlKinds("all");
+  EmitCatch();
+  post("nonsense");
+  EventMessagePoll();
+  text = EmitCaught();
+  TapOk(EmitLines(text) == 1 && strstr(text, "nonsense") != NULL, "nonsense is told: %s", text);
+  free(text);
+  TapOk(EventMessageHandlerSet(onMessage) == NULL, "a handler");
+  EmitCatch();
+  post("mine");
+  post("kinds none");
+  EventMessagePoll();
+  text = EmitCaught();
+  TapOk(messages == 2 && text[0] == '\0', "sees all messages, and takes its own");
+  TapIs(EventKindControl[0] & 0x7f, 0, "the others are obeyed");
+  free(text);
+  EventMessageHandlerSet(NULL);
+  EventControlKinds("all");
+}
+
+/* What threads leave, also late and in other threads' eyes. */
+static pthread_key_t lateKey;
+static pthread_barrier_t barrier;
+
+static void lateDestroy(void *id)
+{
+  static __thread unsigned rounds;
+
+  EVENT_WW(UserWord, (Word)id + 1000, rounds);
+  if (++rounds < 3)
+    pthread_setspecific(lateKey, id);
+}
+
+static void *threadRun(void *id)
+{
+  pthread_setspecific(lateKey, id);
+  series((Word)id, 500 + (Word)id % 7 * 200);
+  return NULL;
+}
+
+static void testThreads(void)
+{
+  enum { threads = 200, at = 16 };
+  pthread_t thread[at];
+  DecodeStruct d;
+  Count bad = 0, late = 0;
+  Index i;
+
+  EmitFresh();
+  pthread_key_create(&lateKey, lateDestroy);
+  for (i = 0; i < threads + at; ++i) {
+    if (i >= at && i - at < threads)
+      pthread_join(thread[i % at], NULL);
+    if (i < threads)
+      pthread_create(&thread[i % at], NULL, threadRun, (void *)(Word)(100 + i));
+  }
+  EventEnd();
+  DecodeMemory(&d, emitMemory);
+  DecodeSound(&d, "threads");
+  for (i = 0; i < threads; ++i) {
+    bad += !EmitSeries(&d, 100 + i, 500 + (100 + i) % 7 * 200);
+    late += EmitSeries(&d, 1100 + i, 3);
+  }
+  TapIs(bad, 0, "200 threads come and go: each event of each, once");
+  TapIs(late, threads, "also those of their last destructors");
+  DecodeFree(&d);
+  pthread_key_delete(lateKey);
+}
+
+static void *recorderRun(void *id)
+{
+  series((Word)id, 50);
+  pthread_barrier_wait(&barrier);
+  pthread_barrier_wait(&barrier);
+  series((Word)id + 1, 50);
+  pthread_barrier_wait(&barrier);
+  pthread_barrier_wait(&barrier);
+  series((Word)id + 2, 4000);
+  pthread_barrier_wait(&barrier);
+  pthread_barrier_wait(&barrier);
+  return NULL;
+}
+
+static void testRecorders(void)
+{
+  pthread_t thread;
+  DecodeStruct d;
+  Count newest = 0;
+  Index i;
+
+  EmitFresh();
+  EventControlKinds("none");
+  pthread_barrier_init(&barrier, NULL, 2);
+  pthread_create(&thread, NULL, recorderRun, (void *)20);
+  pthread_barrier_wait(&barrier);
+  EventFlush();
+  DecodeMemory(&d, emitMemory);
+  TapOk(EmitSeries(&d, 20, 50), "a flush sends what another thread's flight recorder holds");
+  DecodeFree(&d);
+  pthread_barrier_wait(&barrier);
+  pthread_barrier_wait(&barrier);
+  EventFlush();
+  pthread_barrier_wait(&barrier);
+  pthread_barrier_wait(&barrier);
+  EventFlush();
+  DecodeMemory(&d, emitMemory);
+  TapOk(EmitSeries(&d, 20, 50) && EmitSeries(&d, 21, 50), "what was sent once is there, also when its block was used again");
+  for (i = 0; i < d.events; ++i)
+    newest += DecodeWord(&d.event[i], 0) == 22 && DecodeWord(&d.event[i], 1) == 3999;
+  TapIs(newest, 1, "and the newest is there, once");
+  DecodeFree(&d);
+  pthread_barrier_wait(&barrier);
+  pthread_join(thread, NULL);
+  emitMemory->used = 0;
+  EventFlush();
+  DecodeMemory(&d, emitMemory);
+  newest = 0;
+  for (i = 0; i < d.events; ++i)
+    newest += DecodeWord(&d.event[i], 0) == 22 && DecodeWord(&d.event[i], 1) == 3999;
+  TapIs(newest, 1, "a flush sends what threads left that have ended");
+  DecodeFree(&d);
+  EventControlKinds("all");
+}
+
+static Bool flushing;
+static Count flushed;
+
+static void *flushRun(void *unused)
+{
+  UNUSED(unused);
+  while (__atomic_load_n(&flushing, __ATOMIC_RELAXED)) {
+    EventFlush();
+    __atomic_fetch_add(&flushed, 1, __ATOMIC_RELAXED);
+  }
+  return NULL;
+}
+
+static void *emitRun(void *id)
+{
+  Index i;
+
+  for (i = 0; i < 20000; ++i) {
+    EVENT_WW(UserWord, (Word)id, i);
+    /* Sometimes a flush begins and ends in between, also on one processor. */
+    if (i % 4000 == 2000) {
+      Count until = __atomic_load_n(&flushed, __ATOMIC_RELAXED) + 3;
+      while (__atomic_load_n(&flushed, __ATOMIC_RELAXED) < until)
+        sched_yield();
+    }
+  }
+  return NULL;
+}
+
+static void testFlushes(void)
+{
+  pthread_t flusher[2], emitter[2];
+  DecodeStruct d;
+  Index i;
+
+  EmitFresh();
+  flushing = TRUE;
+  for (i = 0; i < 2; ++i) {
+    pthread_create(&flusher[i], NULL, flushRun, NULL);
+    pthread_create(&emitter[i], NULL, emitRun, (void *)(30 + i));
+  }
+  for (i = 0; i < 2; ++i)
+    pthread_join(emitter[i], NULL);
+  __atomic_store_n(&flushing, FALSE, __ATOMIC_RELAXED);
+  for (i = 0; i < 2; ++i)
+    pthread_join(flusher[i], NULL);
+  EmitGet(&d);
+  DecodeSound(&d, "flushes");
+  TapOk(d.copies > 0, "blocks were sent while they were being filled");
+  TapOk(EmitSeries(&d, 30, 20000) && EmitSeries(&d, 31, 20000), "flushed by others all the time: each event once");
+  DecodeFree(&d);
+}
+
+static void *cancelRun(void *unused)
+{
+  UNUSED(unused);
+  pthread_barrier_wait(&barrier);
+  pthread_barrier_wait(&barrier); /* a cancellation is pending now; this is no point for it */
+  series(idSERIES, 20000);
+  EventFlush();
+  return (void *)1;
+}
+
+static void testCancel(void)
+{
+  pthread_t thread;
+  void *result = NULL;
+  DecodeStruct d;
+  char path[64];
+
+  (void)snprintf(path, sizeof path, "/tmp/pawprint-cancel-%d.paw", (int)getpid());
+  EmitFresh();
+  TapOk(EventLogOpen(path) == 0, "a file, too");
+  pthread_create(&thread, NULL, cancelRun, NULL);
+  pthread_barrier_wait(&barrier);
+  pthread_cancel(thread);
+  pthread_barrier_wait(&barrier);
+  pthread_join(thread, &result);
+  TapOk(result == (void *)1, "emitting and flushing is no point of cancellation");
+  EmitGet(&d);
+  TapOk(EmitSeries(&d, idSERIES, 20000), "all of the thread's events are there");
+  DecodeFree(&d);
+  PlinthClose(&ProcessPlinths[1]);
+  (void)unlink(path);
+}
+
+static void testQuiet(void)
+{
+  Bool kept = TRUE;
+  Index i;
+
+  EmitFresh();
+#if defined(emitMALLOC)
+  emitForbidden = TRUE;
+#endif
+  for (i = 0; i < 20000; ++i) {
+    errno = 12345;
+    EVENT_WW(UserWord, idSERIES, i);
+    kept &= errno == 12345;
+  }
+  EventFlush();
+  kept &= errno == 12345;
+  (void)EventControlKinds("all");
+  EventMessagePoll();
+  EventLabel("x", EventIntern("a string"));
+#if defined(emitMALLOC)
+  emitForbidden = FALSE;
+  TapIs(emitCalls, 0, "the emitter never calls the program's malloc");
+#endif
+  TapOk(kept, "errno is kept");
+}
+
+static void testHeader(void)
+{
+  const char *body;
+  unsigned version[3];
+  Size length;
+
+  EmitFresh();
+  (void)SendHeader(ProcessGet());
+  TapOk(HeaderLength(&length, version, emitMemory->base, emitMemory->used) == ResOK && length == emitMemory->used,
+        "a header block has the length that it says");
+  {
+    static HeaderStruct header;
+    TapOk(HeaderRead(&header, &body, emitMemory->base, length) == ResOK && header.pid == (uint32_t)getpid() &&
+          header.identity == ProcessGet()->identity && header.frequency > 1000000 && header.arguments >= 1 &&
+          strstr(header.argument[0], "emittest") != NULL && header.syncs == 2 &&
+          header.sync[1].ticks > header.sync[0].ticks && header.sync[1].mono > header.sync[0].mono,
+          "and says who wrote it, and when");
+  }
+  TapIs(version[0], BlockMAJOR, "in this version");
+}
+
+int main(void)
+{
+  EVENT_WW(UserWord, 1, 42);
+  TapIs(EventKindControl[0], (Word)0x7f << EventKindBUFFER, "at first nothing is sent, and everything recorded");
+  EmitOpen();
+  TapIs(EventKindControl[0] & 0x7f, 0x7f, "with a way out everything is sent");
+  testHeader();
+  testLetters();
+  testStrings();
+  testBlocks(FALSE);
+  testBlocks(TRUE);
+  testEpochs();
+  testControl();
+  testKinds();
+  testTrouble();
+  testSeveral();
+  testMessages();
+  testThreads();
+  testRecorders();
+  testFlushes();
+  testCancel();
+  testQuiet();
+  TapOk(ThreadCheck((Thread)(void *)EventThreadSelf), "the thread's state is sound");
+  return TapDone();
+}
+
+#endif
