@@ -25,8 +25,14 @@ typedef struct ShimNextStruct {
 
 extern ShimNextStruct ShimNext;
 
+enum { ShimEarlySIZE = 65536 };
+extern char ShimEarly[ShimEarlySIZE];
+
 /* ShimIsEarly -- is `p` from the little memory that serves while the table is being chosen?  It is never given back. */
-extern Bool ShimIsEarly(const void *p);
+static inline Bool ShimIsEarly(const void *p)
+{
+  return (Word)p - (Word)ShimEarly < ShimEarlySIZE;
+}
 
 /* ShimStart -- choose, if nobody has, and tell of the pool; again in the child of a fork */
 extern void ShimStart(void);
