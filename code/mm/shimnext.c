@@ -115,6 +115,13 @@ static void shimManage(void)
     shimObserve();
 }
 
+/* shimTell -- name the pool that stands for the program's malloc; Pawprint's own has told of itself */
+static void shimTell(void)
+{
+  if (ShimNext.pool == &shimForeign)
+    EVENT_PPS(PoolCreate, ShimNext.pool, (void *)NULL, "malloc");
+}
+
 static void shimChoose(void)
 {
   char room[16];
@@ -130,6 +137,7 @@ static void shimChoose(void)
       shimObserve();
     shimChoosing = FALSE;
     __atomic_store_n(&shimState, 2, __ATOMIC_RELEASE);
+    shimTell();
   }
   while (__atomic_load_n(&shimState, __ATOMIC_ACQUIRE) != 2)
     (void)sched_yield();
@@ -185,18 +193,10 @@ static size_t shimFirstUsable(void *p)
   return ShimNext.usable(p);
 }
 
-/* shimTell -- name the pool that stands for the program's malloc; Pawprint's own has told of itself */
-static void shimTell(void)
-{
-  if (ShimNext.pool == &shimForeign)
-    EVENT_PPS(PoolCreate, ShimNext.pool, (void *)NULL, "malloc");
-}
-
 void ShimStart(void)
 {
   if (__atomic_load_n(&shimState, __ATOMIC_ACQUIRE) != 2)
     shimChoose();
-  shimTell();
 }
 
 static pthread_key_t shimKey; /* of threads that our own pool serves */

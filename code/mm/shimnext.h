@@ -34,7 +34,7 @@ static inline Bool ShimIsEarly(const void *p)
   return (Word)p - (Word)ShimEarly < ShimEarlySIZE;
 }
 
-/* ShimStart -- choose, if nobody has, and tell of the pool; again in the child of a fork */
+/* ShimStart -- choose, if nobody has, and tell of the pool */
 extern void ShimStart(void);
 
 #endif /* MM_SHIMNEXT_H */
