@@ -26,7 +26,7 @@ ALL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARNINGS) $(VARIETY_FLAG_$(VARIETY)) -D_GNU_
 DEPFLAGS = -MMD -MP -MF $@.d -MT $@
 LINKLIBS := -lm -ldl -lpthread
 # The writer's wing goes into a shared library that must be there before anybody else and never in the way.
-PIC := -fPIC -fvisibility=hidden -fno-plt -ftls-model=initial-exec
+PIC := -fPIC -fvisibility=hidden -fno-plt -ftls-model=initial-exec -DPAWPRINT_LIBRARY
 
 ifeq ($(filter cool hot rash,$(VARIETY)),)
 $(error VARIETY is cool, hot or rash, not `$(VARIETY)')
@@ -124,10 +124,13 @@ $(B)/lib/libpawprint.a: $(filter-out $(TOOLS_ONLY:$(B)/pic/%=$(B)/obj/%),$(forea
 	@rm -f $@
 	$(Q)ar rcs $@ $^
 
+# A tool that is more than one file has the others beside it, as replay-child.c.
+$(B)/bin/replay: $(patsubst code/%.c,$(B)/obj/%.o,$(wildcard code/replay-*.c))
+
 $(B)/bin/%: $(B)/obj/%.o $(LIBS)
 	$(call say,LD     ,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(SANFLAGS) -o $@ $^ $(LINKLIBS)
+	$(Q)$(CC) $(SANFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LINKLIBS)
 
 $(B)/test/%: test/%.c $(LIBS) $(B)/flags | $(GEN)
 	$(call say,TEST   ,$@)

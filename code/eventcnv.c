@@ -10,12 +10,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/option.h"
@@ -92,6 +90,7 @@ static Bool cnvRequest(Cnv cnv, LogRequest request, int *status)
       return FALSE;
     }
     request->choose = cnvChoose;
+    request->chooseData = cnv;
   }
   if (cnv->from != NULL && LogWhen(&request->from, &summary, cnv->from) != ResOK) {
     *status = OptionUsage(cnv->tool, "--from: '%s' is neither seconds nor HH:MM:SS", cnv->from);
@@ -198,20 +197,39 @@ static int cnvHeaders(Cnv cnv)
   return cnvStatus(cnv, ResOK);
 }
 
-/* cnvOpenOutput -- the file that --output names; FALSE: reported */
-static Bool cnvOpenOutput(Cnv cnv, int *status)
+/* cnvIsInput -- is the file that is to be written one of those that are read? */
+static Bool cnvIsInput(Cnv cnv, const char *const *paths, Count n)
 {
-  int fd = STDOUT_FILENO;
+  struct stat output, input;
+  Index i;
 
-  if (cnv->output != NULL && strcmp(cnv->output, "-") != 0) {
-    fd = open(cnv->output, O_WRONLY | O_CREAT | O_CLOEXEC | (cnv->force ? O_TRUNC : O_EXCL), 0600);
-    if (fd < 0) {
-      *status = errno == EEXIST ? OptionFail(cnv->tool, "%s: the file exists; --force overwrites it", cnv->output)
-                                : OptionFail(cnv->tool, "%s: %s", cnv->output, strerror(errno));
-      return FALSE;
-    }
+  if (stat(cnv->output, &output) != 0)
+    return FALSE;
+  for (i = 0; i < n; ++i)
+    if ((strcmp(paths[i], "-") == 0 ? fstat(STDIN_FILENO, &input) : stat(paths[i], &input)) == 0 &&
+        input.st_dev == output.st_dev && input.st_ino == output.st_ino && S_ISREG(input.st_mode))
+      return TRUE;
+  return FALSE;
+}
+
+/* cnvOpenOutput -- the file that --output names; FALSE: reported */
+static Bool cnvOpenOutput(Cnv cnv, const char *const *paths, Count n, int *status)
+{
+  int fd;
+
+  if (cnv->output == NULL || strcmp(cnv->output, "-") == 0)
+    return TRUE;
+  if (cnvIsInput(cnv, paths, n)) {
+    *status = OptionFail(cnv->tool, "%s: a log is not written over itself", cnv->output);
+    return FALSE;
   }
-  OutputInit(&cnv->out, fd);
+  fd = open(cnv->output, O_WRONLY | O_CREAT | O_CLOEXEC | (cnv->force ? O_TRUNC : O_EXCL), 0600);
+  if (fd < 0) {
+    *status = errno == EEXIST ? OptionFail(cnv->tool, "%s: the file exists; --force overwrites it", cnv->output)
+                              : OptionFail(cnv->tool, "%s: %s", cnv->output, strerror(errno));
+    return FALSE;
+  }
+  cnv->out.fd = fd;
   return TRUE;
 }
 
@@ -226,7 +244,7 @@ static int cnvRun(Cnv cnv, const char *const *paths, Count n)
   if (LogOpen(&cnv->log, paths, n, &hooks, error, sizeof error) != ResOK)
     return OptionFail(cnv->tool, "%s", error);
   request.data = cnv;
-  if (!cnvRequest(cnv, &request, &status) || !cnvOpenOutput(cnv, &status))
+  if (!cnvRequest(cnv, &request, &status) || !cnvOpenOutput(cnv, paths, n, &status))
     ;
   else if (cnv->check)
     status = cnvCheck(cnv, &request);
@@ -271,6 +289,8 @@ int main(int argc, char **argv)
     return status;
   if (operands == 0)
     return OptionUsage(&tool, "no log is given");
+  if ((cnv.raw || cnv.packed) && cnv.format != cnvPAW)
+    return OptionUsage(&tool, "--raw and --packed are for --format=paw");
   (void)signal(SIGPIPE, SIG_IGN);
   cnv.tool = &tool;
   return cnvRun(&cnv, (const char *const *)argv + 1, operands);

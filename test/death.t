@@ -52,14 +52,12 @@ sub faults {
     my (@seen, @faults);
 
     return () unless -e "$dir/log"; # it did not come that far
-    open my $in, '-|', "$cnv -E UserWord -f csv $dir/log 2>$dir/said" or die "$cnv: $!";
-    <$in>;
+    open my $in, '-|', "$cnv -E UserWord $dir/log 2>$dir/said" or die "$cnv: $!";
     while (<$in>) {
-        my @fields = split /,/;
-        my ($id, $value) = grep { /^\d+$/ } @fields[5 .. $#fields];
-        ++$seen[$id - 1][$value];
+        push @faults, "a line that is none: $_" unless / UserWord id=(\d+) value=(\d+)$/;
+        ++$seen[$1 - 1][$2];
     }
-    close $in;
+    close $in or push @faults, 'eventcnv: ' . said("$dir/said");
     for my $t (0 .. $#counts) {
         my $seen = $seen[$t] // [];
         my $n = @$seen;

@@ -31,6 +31,11 @@
 #include "eventgen.h"
 #include "tap.h"
 
+#define MAKE_STRING(x) #x
+#define MAKE_EXPAND(x) MAKE_STRING(x)
+#define MAKE_VERSION \
+  MAKE_EXPAND(EventVersionMAJOR) "." MAKE_EXPAND(EventVersionMEDIAN) "." MAKE_EXPAND(EventVersionMINOR)
+
 typedef struct MakeStruct {
   unsigned char *bytes;
   Size size, capacity;
@@ -56,20 +61,21 @@ static void makeFail(const char *why)
   exit(1);
 }
 
-static void MakeBytes(Make make, const void *bytes, Size size)
+__attribute__((unused)) static void MakeBytes(Make make, const void *bytes, Size size)
 {
-  if (make->size + size > make->capacity) {
-    make->capacity = (make->size + size) * 2;
+  if (make->size + size > make->capacity || make->bytes == NULL) {
+    make->capacity = (make->size + size) * 2 + 64;
     make->bytes = realloc(make->bytes, make->capacity);
     if (make->bytes == NULL)
       makeFail("no memory");
   }
-  memcpy(make->bytes + make->size, bytes, size);
+  if (size > 0)
+    memcpy(make->bytes + make->size, bytes, size);
   make->size += size;
 }
 
 /* MakeWrite -- the log as a file */
-static void MakeWrite(Make make, const char *path)
+__attribute__((unused)) static void MakeWrite(Make make, const char *path)
 {
   int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
@@ -127,7 +133,7 @@ __attribute__((unused)) static void MakeProcessFree(MakeProcess process)
 }
 
 /* MakeHeader -- append the process's header block */
-static void MakeHeader(Make make, MakeProcess process)
+__attribute__((unused)) static void MakeHeader(Make make, MakeProcess process)
 {
   static char room[HeaderMAX];
   TextStruct text;
@@ -236,17 +242,22 @@ static void MakeBlockEnd(Make make, MakeBlock block, uint8_t flags)
 {
   BlockHeaderStruct header = block->header;
   static unsigned char rest[BlockRestMAX + PackSlackSIZE];
+  Size length;
 
   header.flags = flags;
   header.rest = header.used;
   if ((flags & BlockFlagPACKED) != 0) {
     static Pack pack;
+    BlockTallyStruct tally;
     if (pack == NULL)
       pack = calloc(1, PackSIZE);
+    BlockWalk(&tally, block->events, header.used, header.first, TRUE); /* holes become pads */
+    header.used = (uint32_t)tally.used;
     header.rest = (uint32_t)BlockPack(pack, block->process->registry, block->events, header.used, header.first, rest);
   } else {
     memcpy(rest, block->events, header.used);
   }
+  length = header.rest;
   header.size = BlockHeaderSIZE + header.rest;
   header.restCrc = Crc32c(0, rest, header.rest);
   BlockHeaderSeal(&header);
@@ -257,8 +268,7 @@ static void MakeBlockEnd(Make make, MakeBlock block, uint8_t flags)
   }
   make->last = make->size;
   MakeBytes(make, &header, sizeof header);
-  MakeBytes(make, rest, block->header.used == 0 ? 0 : (flags & BlockFlagPACKED) != 0 ? header.size - sizeof header
-                                                                                     : block->header.used);
+  MakeBytes(make, rest, length);
 }
 
 /* MakeBlockNext -- make the block empty again, as the next of its stream */

@@ -24,12 +24,8 @@ static Pool newPool(const char *class, const PoolParamStruct *params, Count n)
 static Bool filled(const void *p, int byte, Size size)
 {
   const unsigned char *bytes = p;
-  Size i;
 
-  for (i = 0; i < size; ++i)
-    if (bytes[i] != byte)
-      return FALSE;
-  return TRUE;
+  return size == 0 || (bytes[0] == byte && memcmp(bytes, bytes + 1, size - 1) == 0);
 }
 
 static void testCreate(void)
@@ -137,7 +133,7 @@ static Bool mvffStep(Pool pool, uint64_t *state)
 {
   unsigned i = TapRandom(state) % OBJECTS;
   Size size = mvffSize(state);
-  Addr addr;
+  Addr addr = NULL;
   Bool good = TRUE;
 
   if (object[i].addr == NULL) {
@@ -156,6 +152,8 @@ static Bool mvffStep(Pool pool, uint64_t *state)
     object[i].addr = NULL;
     good = good && oracleBusy((Word)addr, (Word)addr + size) == 0;
   }
+  if (!good)
+    return FALSE;
   memset(addr, (int)i % 256, size);
   object[i].addr = addr;
   object[i].size = size;
@@ -349,8 +347,80 @@ static void testSGFSlabs(void)
   PoolDestroy(pool);
 }
 
-int main(void)
+/* -- for test/mmevent.t: do things, and print the events that the log must have of them, in eventcnv's words -- */
+
+static void eventsOfClass(const char *class, uint64_t *state)
 {
+  enum { N = 100 };
+  static Addr addr[N];
+  static Size size[N];
+  static const PoolParamStruct params[] = { { "unitSize", 3000 } };
+  Bool mfs = strcmp(class, "MFS") == 0;
+  Pool pool = newPool(class, params, mfs);
+  Word w = (Word)pool;
+  unsigned step;
+
+  for (step = 0; step < 3000; ++step) {
+    unsigned i = (unsigned)(TapRandom(state) % N);
+    Size want = 1 + TapRandom(state) % (mfs ? 3000 : TapRandom(state) % 20 == 0 ? 3000000 : 4000);
+    Addr old = addr[i];
+    switch (TapRandom(state) % 4 + (old != NULL ? 4 : 0)) {
+    case 0: case 1:
+      (void)PoolAlloc(&addr[i], pool, want);
+      printf("PoolAlloc pool=0x%zx addr=0x%zx size=%zu\n", w, (Word)addr[i], want);
+      break;
+    case 2:
+      (void)PoolAllocZero(&addr[i], pool, want);
+      printf("PoolAllocZero pool=0x%zx addr=0x%zx size=%zu\n", w, (Word)addr[i], want);
+      break;
+    case 3:
+      if (PoolAllocAligned(&addr[i], pool, want, mfs ? 8 : 256) != ResOK)
+        abort();
+      printf("PoolAllocAligned pool=0x%zx addr=0x%zx size=%zu align=%d\n", w, (Word)addr[i], want, mfs ? 8 : 256);
+      break;
+    case 4:
+      printf("PoolResizeBegin pool=0x%zx old=0x%zx size=%zu\n", w, (Word)old, want);
+      (void)PoolResize(&addr[i], pool, old, size[i], want);
+      printf("PoolResizeEnd pool=0x%zx old=0x%zx addr=0x%zx size=%zu\n", w, (Word)old, (Word)addr[i], want);
+      break;
+    case 5:
+      printf("PoolResizeBegin pool=0x%zx old=0x%zx size=%zu\n", w, (Word)old, SIZE_MAX);
+      if (PoolResize(&addr[i], pool, old, size[i], SIZE_MAX) == ResOK)
+        abort();
+      printf("PoolResizeEnd pool=0x%zx old=0x%zx addr=0x0 size=%zu\n", w, (Word)old, SIZE_MAX);
+      want = size[i];
+      break;
+    default:
+      printf("PoolFree pool=0x%zx addr=0x%zx\n", w, (Word)old);
+      PoolFree(pool, old, size[i]);
+      addr[i] = NULL;
+      break;
+    }
+    size[i] = want;
+  }
+  if (PoolAlloc(&addr[0], pool, SIZE_MAX) == ResOK)
+    abort();
+  printf("PoolAllocFail pool=0x%zx size=%zu\n", w, SIZE_MAX);
+  memset(addr, 0, sizeof addr);
+  PoolDestroy(pool);
+}
+
+static int events(void)
+{
+  uint64_t state = 20230401;
+
+  ArenaSpareLimitSet(arena, 1 << 20);
+  eventsOfClass("MFS", &state);
+  eventsOfClass("MVFF", &state);
+  eventsOfClass("SGF", &state);
+  ArenaDestroy(arena);
+  return 0;
+}
+
+int main(int argc, char **argv)
+{
+  if (argc > 1 && strcmp(argv[1], "events") == 0)
+    return ArenaCreate(&arena, 1) == ResOK ? events() : 1;
   if (ArenaCreate(&arena, 1) != ResOK)
     abort();
   testCreate();

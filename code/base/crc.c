@@ -28,6 +28,8 @@ uint32_t Crc32cByTable(uint32_t crc, const void *data, Size size)
 
 #if defined(__x86_64__)
 
+#include <cpuid.h>
+
 __attribute__((target("sse4.2"))) static uint32_t crcByInstruction(uint32_t crc, const void *data, Size size)
 {
   const unsigned char *p = data;
@@ -42,9 +44,23 @@ __attribute__((target("sse4.2"))) static uint32_t crcByInstruction(uint32_t crc,
   return ~(uint32_t)c;
 }
 
+/* crcHasInstruction -- asked once: the question is slow in virtual machines, and the compiler's own builtin asks it at each program's start */
+static Bool crcHasInstruction(void)
+{
+  static unsigned answer; /* 0: not asked; 1: no; 2: yes */
+  unsigned known = __atomic_load_n(&answer, __ATOMIC_RELAXED);
+
+  if (UNLIKELY(known == 0)) {
+    unsigned a, b, c, d;
+    known = __get_cpuid(1, &a, &b, &c, &d) && (c & bit_SSE4_2) != 0 ? 2 : 1;
+    __atomic_store_n(&answer, known, __ATOMIC_RELAXED);
+  }
+  return known == 2;
+}
+
 uint32_t Crc32c(uint32_t crc, const void *data, Size size)
 {
-  if (LIKELY(__builtin_cpu_supports("sse4.2")))
+  if (LIKELY(crcHasInstruction()))
     return crcByInstruction(crc, data, size);
   return Crc32cByTable(crc, data, size);
 }

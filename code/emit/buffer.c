@@ -18,10 +18,11 @@
 #include "plinth/quiet.h"
 
 enum {
-  bufferRareMAX = 16384,     /* bytes of the largest block of a rare kind */
-  bufferGrowNS = 100000000,  /* a block that fills faster than this is too small */
+  bufferLargeMAX = 32768,      /* bytes of the largest block of a frequent kind that is sent: it stays in the first cache */
+  bufferSmallMAX = 16384,      /* of the others */
+  bufferGrowTICKS = 100000000, /* a block that fills faster than this, about a tenth of a second, is too small */
   bufferEpochSIZE = 16,
-  bufferTries = 4            /* to copy a block that its owner keeps changing */
+  bufferTries = 4              /* to copy a block that its owner keeps changing */
 };
 
 __thread EventThread EventThreadSelf;
@@ -57,7 +58,7 @@ static void streamAbandon(Word at, Size size)
 static BlockHeaderStruct streamHeader(Process process, Thread thread, unsigned kind, unsigned unsent, Size size)
 {
   Stream stream = &thread->stream[kind][unsent];
-  uint64_t now = EventClock(EventKindControl[EventControlCLOCK] != 0);
+  uint64_t now = EventClock(EVENT_CONTROL[EventControlCLOCK] != 0);
 
   return (BlockHeaderStruct){
     .order = BlockORDER,
@@ -90,7 +91,6 @@ static void streamStart(Process process, Thread thread, unsigned kind, unsigned 
   memcpy((char *)block + BlockMagicSIZE, (char *)&header + BlockMagicSIZE, sizeof header - BlockMagicSIZE);
   bufferFence();
   memcpy(block->magic, BlockMAGIC, BlockMagicSIZE);
-  stream->opened = EventClockMonotonic();
   cursor->epoch = (uint32_t)(header.first >> 32);
   __atomic_store_n(&cursor->next, (Word)streamEvents(block), __ATOMIC_RELEASE);
 }
@@ -103,14 +103,14 @@ static void streamErase(BlockHeader block, Size used)
   memset(streamEvents(block), 0, used);
 }
 
-/* streamSize -- how large the next block should be: rare kinds stay small, so that little memory holds a long history */
-static Size streamSize(Stream stream, unsigned kind)
+/* streamSize -- how large the next block should be */
+static Size streamSize(Stream stream, unsigned kind, unsigned unsent)
 {
-  Size max = (EventKindsFREQUENT >> kind & 1) != 0 ? BlockMAX : bufferRareMAX;
+  Size max = (EventKindsFREQUENT >> kind & 1) != 0 && !unsent ? bufferLargeMAX : bufferSmallMAX;
 
   if (stream->block == NULL)
     return BlockMIN;
-  if (stream->size >= max || EventClockMonotonic() - stream->opened > bufferGrowNS)
+  if (stream->size >= max || EventClock(EVENT_CONTROL[EventControlCLOCK] != 0) - stream->block->first > bufferGrowTICKS)
     return stream->size;
   return stream->size * 4 < max ? stream->size * 4 : max;
 }
@@ -293,7 +293,7 @@ static Bool streamChange(Process process, Thread thread, unsigned kind, unsigned
 {
   Stream stream = &thread->stream[kind][unsent];
   EventCursor cursor = &thread->hot.cursor[kind][unsent];
-  Size size = streamSize(stream, kind), reserved;
+  Size size = streamSize(stream, kind, unsent), reserved;
   BlockHeader block = stream->block;
   BlockTallyStruct tally;
 
@@ -345,7 +345,7 @@ static Bool streamEpoch(EventCursor cursor, uint64_t now)
 /* streamTry -- reserve room as EventReserve does, with nobody to interrupt; 0: full */
 static Word streamTry(EventCursor cursor, Size size)
 {
-  uint64_t now = EventClock(EventKindControl[EventControlCLOCK] != 0);
+  uint64_t now = EventClock(EVENT_CONTROL[EventControlCLOCK] != 0);
   Word at;
 
   if ((cursor->next & EventBlockBIT) == 0)
@@ -364,7 +364,7 @@ static Word streamTry(EventCursor cursor, Size size)
 
 static Word threadReserve(Thread thread, unsigned kind, Size size)
 {
-  unsigned unsent = ~(__atomic_load_n(&EventKindControl[0], __ATOMIC_RELAXED) >> kind) & 1;
+  unsigned unsent = ~(__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) >> kind) & 1;
   EventCursor cursor = &thread->hot.cursor[kind][unsent];
   Process process = ProcessGet();
   Word at = streamTry(cursor, size);

@@ -37,7 +37,6 @@ typedef struct StreamStruct {
   BlockHeader block;   /* that is being filled; NULL: none */
   Size size;           /* bytes of it, header included */
   Store store;         /* where it lies */
-  uint64_t opened;     /* CLOCK_MONOTONIC, ns */
   uint64_t sequence;   /* of the next block to be sent; the parked ones and the open one have it and those that follow */
   uint64_t before;     /* events in blocks before that: sent, or overwritten where that is meant */
   uint64_t discarded;  /* events for which there was no room */

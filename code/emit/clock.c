@@ -42,9 +42,8 @@ Bool EventClockChoose(void)
 #if defined(__x86_64__)
   unsigned a, b, c, d;
 
-  if (__get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1u << 8) != 0)
-    return FALSE;
-  return !clockSystemTrusts();
+  /* The system is asked first, because virtual machines take long to answer for the processor. */
+  return !clockSystemTrusts() && !(__get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1u << 8) != 0);
 #elif defined(__aarch64__)
   return FALSE;
 #else

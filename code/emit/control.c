@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include "base/names.h"
 #include "base/text.h"
@@ -21,8 +23,30 @@ Word EventKindControl[EventControlSIZE / sizeof(Word)] __attribute__((aligned(Ev
   controlKINDS << EventKindBUFFER,
 };
 
+#if defined(PAWPRINT_LIBRARY)
+extern Word EventKindControlHere[EventControlSIZE / sizeof(Word)] __attribute__((alias("EventKindControl")));
+#endif
+
 static EventMessageHandler controlHandler;
 static uint32_t controlChosen = controlKINDS; /* what is sent as soon as there is a way out */
+
+/* ControlJoin -- an executable that names EventKindControl may have a copy of it, which debuggers and the program see: then map the same memory
+ * in both places.  In the child of a fork, again: it is not to share its parent's. */
+void ControlJoin(void)
+{
+#if defined(PAWPRINT_LIBRARY)
+  Word *volatile theirs = EventKindControl;
+  Word first = EventKindControlHere[0], clock = EventKindControlHere[EventControlCLOCK];
+
+  if (theirs == EventKindControlHere)
+    return;
+  if (QuietMapAt(theirs, EventControlSIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1) == NULL)
+    return;
+  theirs[0] = first;
+  theirs[EventControlCLOCK] = clock;
+  (void)QuietCall(SYS_mremap, theirs, 0, EventControlSIZE, MREMAP_MAYMOVE | MREMAP_FIXED, EventKindControlHere);
+#endif
+}
 
 /* controlMask -- the kinds that a list names, or ResPARAM, told */
 static Res controlMask(uint32_t *maskReturn, const char *list, uint32_t standard, const char *place)
@@ -43,12 +67,13 @@ static Res controlMask(uint32_t *maskReturn, const char *list, uint32_t standard
   return res;
 }
 
-/* controlSet -- these kinds are sent, the others not */
-static void controlSet(uint32_t mask)
+/* controlSet -- these kinds are sent (`first` 0) or kept by the flight recorder (EventKindBUFFER), the others not */
+static void controlSet(uint32_t mask, unsigned first)
 {
-  Word old = __atomic_load_n(&EventKindControl[0], __ATOMIC_RELAXED);
+  Word old = __atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED);
 
-  while (!__atomic_compare_exchange_n(&EventKindControl[0], &old, (old & ~controlKINDS) | (mask & controlKINDS), FALSE,
+  while (!__atomic_compare_exchange_n(&EVENT_CONTROL[0], &old,
+                                      (old & ~(controlKINDS << first)) | (mask & controlKINDS) << first, FALSE,
                                       __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
     ;
 }
@@ -81,15 +106,22 @@ void ControlFromEnvironment(void)
   char room[3][1024];
   const char *log = QuietEnvironment("PAWPRINT_LOG", room[0], sizeof room[0]);
   const char *kinds = QuietEnvironment("PAWPRINT_KINDS", room[1], sizeof room[1]);
-  const char *raw = QuietEnvironment("PAWPRINT_RAW", room[2], sizeof room[2]);
+  const char *buffer = QuietEnvironment("PAWPRINT_BUFFER", room[2], sizeof room[2]);
+  const char *raw;
+  uint32_t buffered;
 
   if (kinds != NULL && controlMask(&controlChosen, kinds, controlKINDS, "PAWPRINT_KINDS") != ResOK)
     return;
+  /* Who chooses kinds wants the others to cost nothing: they are not kept either, unless that is asked for. */
+  buffered = controlChosen;
+  if (buffer == NULL || controlMask(&buffered, buffer, controlKINDS, "PAWPRINT_BUFFER") == ResOK)
+    controlSet(buffered, EventKindBUFFER);
+  raw = QuietEnvironment("PAWPRINT_RAW", room[2], sizeof room[2]);
   SendSetRaw(raw != NULL && strcmp(raw, "1") == 0);
   if (log == NULL || log[0] == '\0')
     return;
   if (controlOpen(log, QuietEnvironment("PAWPRINT_FAMILY", room[1], sizeof room[1])) == ResOK)
-    controlSet(controlChosen);
+    controlSet(controlChosen, 0);
 }
 
 void ControlFamily(void)
@@ -110,9 +142,20 @@ EVENT_API int EventControlKinds(const char *list)
 {
   uint32_t mask;
 
-  if (controlMask(&mask, list, (uint32_t)(EventKindControl[0] & controlKINDS), "EventControlKinds") != ResOK)
+  if (controlMask(&mask, list, (uint32_t)(EVENT_CONTROL[0] & controlKINDS), "EventControlKinds") != ResOK)
     return -1;
-  controlSet(mask);
+  controlSet(mask, 0);
+  return 0;
+}
+
+EVENT_API int EventBufferKinds(const char *list)
+{
+  uint32_t mask;
+
+  if (controlMask(&mask, list, (uint32_t)(EVENT_CONTROL[0] >> EventKindBUFFER & controlKINDS), "EventBufferKinds") !=
+      ResOK)
+    return -1;
+  controlSet(mask, EventKindBUFFER);
   return 0;
 }
 
@@ -134,8 +177,8 @@ EVENT_API int EventLogOpen(const char *where)
     if (res == ResOK) {
       ProcessShare(process);
       /* What was switched on or off by hand before stays so. */
-      if (first && (EventKindControl[0] & controlKINDS) == 0)
-        controlSet(controlChosen);
+      if (first && (EVENT_CONTROL[0] & controlKINDS) == 0)
+        controlSet(controlChosen, 0);
       else if (!first)
         (void)SendHeader(process);
     }

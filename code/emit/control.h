@@ -11,8 +11,11 @@
 
 #include "emit/process.h"
 
-/* ControlFromEnvironment -- obey PAWPRINT_LOG, PAWPRINT_KINDS and PAWPRINT_RAW; once, before the first event */
+/* ControlFromEnvironment -- obey PAWPRINT_LOG, PAWPRINT_KINDS, PAWPRINT_BUFFER and PAWPRINT_RAW; once, before the first event */
 extern void ControlFromEnvironment(void);
+
+/* ControlJoin -- one table, also where the program has a copy of it; once in each process */
+extern void ControlJoin(void);
 
 /* ControlVariable -- an environment variable, or NULL; also before libc is ready (plinth/quiet.h) */
 extern const char *ControlVariable(const char *name, char *room, Size size);

@@ -48,9 +48,18 @@ enum {
 
 extern Word EventKindControl[EventControlSIZE / sizeof(Word)] EVENT_API;
 
+/* EVENT_CONTROL -- the same, as annotations read it.  Inside the shared library a name that only it knows saves one load; where the linker
+ * has moved the public one into the program, both are made to show the same memory (ControlJoin). */
+#if defined(PAWPRINT_LIBRARY)
+extern Word EventKindControlHere[EventControlSIZE / sizeof(Word)] __attribute__((visibility("hidden")));
+#define EVENT_CONTROL EventKindControlHere
+#else
+#define EVENT_CONTROL EventKindControl
+#endif
+
 /* EVENT_WANTED -- is an event of this kind to be recorded? */
 #define EVENT_WANTED(kind) \
-  UNLIKELY(__atomic_load_n(&EventKindControl[0], __ATOMIC_RELAXED) & (((Word)1 << EventKindBUFFER | 1) << (kind)))
+  UNLIKELY(__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) & (((Word)1 << EventKindBUFFER | 1) << (kind)))
 
 enum { EventBlockBIT = BlockMAX }; /* blocks lie in the upper halves of places of 2 * BlockMAX bytes, at their end */
 
@@ -114,10 +123,15 @@ static inline void *EventReserve(unsigned kind, Size size)
 
   if (UNLIKELY(thread == NULL))
     return EventReserveSlow(kind, size, 0);
-  cursor = &thread->cursor[kind][~(__atomic_load_n(&EventKindControl[0], __ATOMIC_RELAXED) >> kind) & 1];
+  cursor = &thread->cursor[kind][0];
+  /* A branch, which is predicted, and not a sum, for which the cursor would have to wait: hence the empty assembly. */
+  if ((__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) >> kind & 1) == 0) {
+    __asm__ volatile("");
+    ++cursor;
+  }
   epoch = __atomic_load_n(&cursor->epoch, __ATOMIC_RELAXED);
   at = eventAdvance(&cursor->next, WordAlignUp(size, EventALIGN));
-  now = EventClock(EventKindControl[EventControlCLOCK] != 0);
+  now = EventClock(EVENT_CONTROL[EventControlCLOCK] != 0);
   if (UNLIKELY(((at + size - 1) & EventBlockBIT) == 0 || (uint32_t)(now >> 32) != epoch))
     return EventReserveSlow(kind, size, at);
   eventFill(at, size, now);

@@ -137,7 +137,8 @@ static void processSetUp(Process process)
 
   process->pid = (uint32_t)getpid();
   process->identity = processIdentity();
-  EventKindControl[EventControlCLOCK] = slow;
+  ControlJoin();
+  EVENT_CONTROL[EventControlCLOCK] = slow;
   EventClockSync(&process->sync, slow);
   /* Now, while there is one thread: a child of fork could not finish what another thread had begun. */
   (void)SendRegistry();
@@ -310,7 +311,7 @@ void ProcessEnd(void)
   Thread thread;
   int error = errno;
 
-  if (process == NULL || process->pid != (uint32_t)getpid() || !ProcessSends())
+  if (process == NULL || process->pid != (uint32_t)getpid() || process->shared.header == NULL)
     return;
   QuietBegin(&mask);
   thread = EventThreadSelf != NULL && EventThreadSelf->self != NULL ? (Thread)(void *)EventThreadSelf : NULL;
@@ -347,6 +348,7 @@ void ProcessStart(void)
   QuietBegin(&mask);
   (void)ProcessGet();
   QuietEnd(&mask);
+  ControlFamily();
   (void)AverHandlerSet(TracebackAver);
   /* Of no library, so that it runs where it stands in the row: registered before the program's own begin, last of all. */
   (void)__cxa_atexit(processExit, NULL, NULL);
@@ -356,5 +358,4 @@ void ProcessStart(void)
 __attribute__((constructor(101))) static void processConstruct(void)
 {
   ProcessStart();
-  ControlFamily();
 }

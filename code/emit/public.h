@@ -11,6 +11,6 @@
 
 #include "emit/event.h"
 
-#include "pawprint.h"
+#include "emit/pawprint.h"
 
 #endif /* EMIT_PUBLIC_H */

@@ -151,7 +151,7 @@ static void sendArguments(Header header, char *room, Size size)
 static void sendHeaderFill(Process process, Scratch scratch)
 {
   Header header = &scratch->header;
-  Bool slow = EventKindControl[EventControlCLOCK] != 0;
+  Bool slow = EVENT_CONTROL[EventControlCLOCK] != 0;
   Size length = strlen(process->shared.path);
 
   memset(header, 0, sizeof *header);
@@ -201,6 +201,7 @@ static Size sendSeal(Scratch scratch, BlockHeader block, BlockTally tally, unsig
   BlockHeader header = (BlockHeader)(void *)scratch->out;
   uint8_t *rest = scratch->out + BlockHeaderSIZE;
   const char *events = (const char *)block + BlockHeaderSIZE;
+  Count count;
   /* What another program left behind has its own types. */
   Bool raw = sendRaw || (flags & BlockFlagRECOVERED) != 0;
 
@@ -210,12 +211,12 @@ static Size sendSeal(Scratch scratch, BlockHeader block, BlockTally tally, unsig
   header->count = (uint32_t)tally->count;
   header->cpuLast = (uint16_t)sched_getcpu();
   header->mono = EventClockMonotonic();
-  header->last = EventClock(EventKindControl[EventControlCLOCK] != 0);
+  header->last = EventClock(EVENT_CONTROL[EventControlCLOCK] != 0);
   if (header->last < tally->last)
     header->last = tally->last;
   header->rest = header->used;
   if (!raw)
-    header->rest = (uint32_t)BlockPack((Pack)(void *)scratch->pack, SendRegistry(), events, tally->used, block->first, rest);
+    header->rest = (uint32_t)BlockPack((Pack)(void *)scratch->pack, SendRegistry(), events, tally->used, block->first, rest, &count);
   if (!raw && header->rest < header->used) {
     header->flags |= BlockFlagPACKED;
   } else {

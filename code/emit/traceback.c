@@ -174,7 +174,7 @@ EVENT_API void EventTraceback(unsigned n)
     QuietSay("traceback", "", "no events");
     return;
   }
-  EventClockDescribe(&clock, EventKindControl[EventControlCLOCK] != 0);
+  EventClockDescribe(&clock, EVENT_CONTROL[EventControlCLOCK] != 0);
   for (i = 0; i < traceback.count; ++i)
     tracebackLine(&traceback, i, traceback.entry[traceback.count - 1].time, clock.frequency);
 }

@@ -261,9 +261,9 @@ static const char *userString(EventType type, va_list *args)
   return string != NULL ? string : "";
 }
 
-EVENT_API void EventEmit(EventCode code, ...)
+EVENT_API void EventEmit(unsigned code, ...)
 {
-  EventType type = RegistryFind(SendRegistry(), code);
+  EventType type = code > UINT16_MAX ? NULL : RegistryFind(SendRegistry(), (EventCode)code);
   va_list args;
   const char *string;
   Size length;
@@ -285,5 +285,5 @@ EVENT_API void EventEmit(EventCode code, ...)
   va_end(args);
   if (type->strings)
     EventStringCopy(event + type->length, string, length, (EventHeader)(void *)event);
-  EventCommit((EventHeader)(void *)event, code);
+  EventCommit((EventHeader)(void *)event, (EventCode)code);
 }

@@ -99,6 +99,55 @@ static void blockPad(char *events, Size from, Size to, uint32_t time)
   }
 }
 
+/* blockEvent -- an event's header, which its owner may be writing: the code comes last, so it is looked at first */
+static inline EventHeaderStruct blockEvent(const char *place)
+{
+  const EventHeaderStruct *event = (const void *)place;
+  EventHeaderStruct copy;
+
+  copy.code = __atomic_load_n(&event->code, __ATOMIC_ACQUIRE);
+  copy.length = __atomic_load_n(&event->length, __ATOMIC_RELAXED);
+  copy.time = __atomic_load_n(&event->time, __ATOMIC_RELAXED);
+  return copy;
+}
+
+/* blockStep -- at + size.  Most events are of a few sizes: a branch for each lets the processor go on before it knows. */
+static inline Size blockStep(Size at, Size size)
+{
+  if (size == 32) {
+    __asm__ volatile("");
+    return at + 32;
+  }
+  if (size == 24) {
+    __asm__ volatile("");
+    return at + 24;
+  }
+  return at + size;
+}
+
+/* blockPlain -- walk on over whole events of the registry from `at`, as far as there is nothing else */
+static Size blockPlain(BlockTally tally, const char *base, Size at, Size size, uint64_t epoch)
+{
+  while (at + sizeof(EventHeaderStruct) <= size) {
+    uint64_t time;
+    EventHeaderStruct event;
+    Size eventSize;
+
+    event = blockEvent(base + at);
+    if (event.code < EventCodeFIRST)
+      break;
+    eventSize = EventSizeOfLength(event.length);
+    if (UNLIKELY(eventSize < sizeof event || eventSize > EventSizeMAX || at + eventSize > size))
+      break;
+    time = epoch | event.time;
+    if (time > tally->last)
+      tally->last = time;
+    ++tally->count;
+    at = blockStep(at, eventSize);
+  }
+  return at;
+}
+
 void BlockWalk(BlockTally tally, void *events, Size size, uint64_t first, Bool settle)
 {
   char *base = events;
@@ -108,21 +157,24 @@ void BlockWalk(BlockTally tally, void *events, Size size, uint64_t first, Bool s
   tally->used = 0;
   tally->count = tally->pending = 0;
   tally->last = first;
-  while (at + sizeof(EventHeaderStruct) <= size) {
-    uint16_t code = __atomic_load_n((uint16_t *)(void *)(base + at), __ATOMIC_ACQUIRE);
+  for (;;) {
     EventHeaderStruct event;
     Size eventSize;
 
-    memcpy(&event, base + at, sizeof event);
+    if (hole == at)
+      hole = tally->used = at = blockPlain(tally, base, at, size, epoch);
+    if (at + sizeof event > size)
+      break;
+    event = blockEvent(base + at);
     eventSize = EventSizeOfLength(event.length);
     if (eventSize < sizeof event || eventSize > EventSizeMAX || at + eventSize > size) {
       /* Zeros: room whose reserver did not come as far as its length.  Anything else is not our writing. */
-      if (code != 0 || event.length != 0)
+      if (event.code != 0 || event.length != 0)
         break;
       at += EventALIGN;
       continue;
     }
-    if (code == 0) {
+    if (event.code == 0) {
       at += eventSize;
       continue;
     }
@@ -131,15 +183,13 @@ void BlockWalk(BlockTally tally, void *events, Size size, uint64_t first, Bool s
       if (settle)
         blockPad(base, hole, at, (uint32_t)tally->last);
     }
-    if (code == EventEpochCODE && eventSize >= sizeof event + sizeof epoch) {
+    if (event.code == EventEpochCODE && eventSize >= sizeof event + sizeof epoch) {
       memcpy(&epoch, base + at + sizeof event, sizeof epoch);
       epoch &= ~(uint64_t)0xffffffff;
     }
-    if (code != EventPadCODE) {
-      tally->count += code >= EventCodeFIRST;
-      if ((epoch | event.time) > tally->last)
-        tally->last = epoch | event.time;
-    }
+    tally->count += event.code >= EventCodeFIRST;
+    if (event.code != EventPadCODE && (epoch | event.time) > tally->last)
+      tally->last = epoch | event.time;
     at += eventSize;
     hole = tally->used = at;
   }

@@ -8,6 +8,7 @@
 
 #include "base/aver.h"
 #include "base/crc.h"
+#include "eventdef.h"
 #include "format/block.h"
 
 /* The first line has a fixed form, so that length and checksum can be filled in when they are known. */
@@ -16,6 +17,8 @@
 enum { headerVersionAT = 9, headerLengthAT = 28, headerCrcAT = 43, headerPREFIX = BlockMagicSIZE + HeaderLineSIZE };
 
 _Static_assert(sizeof headerLineFORM - 1 == HeaderLineSIZE, "the first line's length is the format");
+
+const unsigned HeaderVersion[3] = {EventVersionMAJOR, EventVersionMEDIAN, EventVersionMINOR};
 
 static const char headerDigits[] = "0123456789abcdef";
 

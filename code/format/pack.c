@@ -1,6 +1,6 @@
 /* pack.c -- making blocks small
  *
- * The model (packmodel.h) is what unpack.c keeps too; here is besides what finds in it the cheapest way to say an event.
+ * Here is what is done once for a block, for each head, and for the events that packrun.c does not take.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -8,209 +8,201 @@
 
 #include <string.h>
 
-#include "format/packmodel.h"
-
-/* `seen` and `shapeOf` may forget, and may point at what an earlier block left there: whatever they say is looked at before it is
- * believed.  So they are never cleared, and a wrong place costs a few bytes. */
-typedef struct PackStruct {
-  PackModelStruct model;
-  uint16_t seen[packSeenSIZE];     /* by hash of an address: its newest place in the history */
-  uint16_t shapeOf[packShapeHASH]; /* by hash of a shape's key: its number */
-  uint64_t shapeKey[packShapeMAX]; /* by number: the key */
-} PackStruct;
+#include "base/aver.h"
+#include "format/packing.h"
 
 const Size PackSIZE = sizeof(PackStruct);
 
-/* One event being packed. */
-typedef struct PackingStruct {
-  uint64_t key;   /* the shape so far */
-  unsigned shift; /* where the next mode goes in it */
-  uint8_t *next;  /* where the next byte goes */
-} PackingStruct, *Packing;
-
-static inline void packPut(Packing packing, uint64_t value, unsigned width)
+/* packForget -- a head is not to be found in `newest` any more */
+static void packForget(Pack pack, unsigned number)
 {
-  value = packLittle(value);
-  memcpy(packing->next, &value, sizeof value);
-  packing->next += width;
+  uint8_t *newest = &pack->newest[pack->head[number].code % packTypeHASH];
+
+  if (*newest == number)
+    *newest = 0;
 }
 
-static inline void packMode(Packing packing, unsigned mode)
+/* packBank -- make the bank of a head the current one */
+static void packBank(Pack pack, Packing g, unsigned number)
 {
-  packing->key |= (uint64_t)mode << packing->shift;
-  packing->shift += packModeBITS;
+  unsigned bank = (number - 1) / packHeads, i;
+
+  if (pack->bank == bank)
+    return;
+  for (i = 1; i <= packHeads; ++i)
+    packForget(pack, pack->bank * packHeads + i);
+  pack->bank = bank;
+  *g->control++ = (uint8_t)(packControlBANK + bank);
 }
 
-/* packValue -- a W or U: one of the recent values, or its bytes.  Returns its slot. */
-static inline unsigned packValue(PackModel model, Packing packing, uint64_t value)
+/* packHash -- where in `headOf` a head stands; for each of its P's, going on from its code */
+packINLINE uint64_t packHash(uint64_t hash, uint64_t p)
 {
-  unsigned slot = packSlot(value);
-
-  if (LIKELY(model->slotValue[slot] == value)) {
-    packMode(packing, slot);
-  } else {
-    unsigned class = value < 0x100 ? 0 : value < 0x10000 ? 1 : value < 0x100000000 ? 2 : 3;
-    packMode(packing, packModeLITERAL + class);
-    packPut(packing, value, 1u << class);
-    packSlotTake(model, slot, value);
-  }
-  return slot;
+  return (hash ^ p) * 0x9e3779b97f4a7c15u;
 }
 
-/* packOther -- a P or D: as before, or whole */
-static inline void packOther(Packing packing, PackType type, Index param, uint64_t value)
+#define packHashPlace(hash) ((hash) >> 56)
+
+PackHead PackSwitch(Pack pack, Packing g, EventHeaderStruct header, const uint8_t *event)
 {
-  if (LIKELY(type->last[param] == value)) {
-    packMode(packing, packModeLAST);
-  } else {
-    packMode(packing, packModeOTHER);
-    packPut(packing, value, 8);
-    type->last[param] = value;
-  }
-}
+  uint64_t p;
+  unsigned number;
+  PackHead head;
 
-/* packSeen -- the newest place of `addr` in this block's history, 0 if it is not known; and note the place it now gets */
-static inline unsigned packSeen(Pack pack, uint64_t addr)
-{
-  PackModel model = &pack->model;
-  Index h = (Index)(addr * packHASH >> 50);
-  unsigned place = pack->seen[h];
-
-  if (place >= model->places || model->history[place].addr != addr) {
-    Index other = h ^ 1;
-    place = pack->seen[other];
-    if (place >= model->places || model->history[place].addr != addr)
-      place = 0;
-    else
-      h = other;
-  }
-  pack->seen[h] = (uint16_t)model->places;
-  return place;
-}
-
-/* packDelta -- an address as a distance to one of the same parameter; or whole */
-static inline void packDelta(Packing packing, uint64_t addr, uint64_t base)
-{
-  int64_t delta = (int64_t)(addr - base);
-
-  if ((delta & 15) == 0 && delta >= -((int64_t)1 << 35) && delta < (int64_t)1 << 35) {
-    int64_t units = delta / 16;
-    unsigned width = units >= -0x8000 && units < 0x8000 ? 2 : units >= -0x800000 && units < 0x800000 ? 3 : 4;
-    packMode(packing, packModeUNITS2 + (width - 2));
-    packPut(packing, (uint64_t)units, width);
-  } else if (delta >= -0x8000 && delta < 0x8000) {
-    packMode(packing, packModeBYTES2);
-    packPut(packing, (uint64_t)delta, 2);
-  } else if (delta >= -(int64_t)0x80000000 && delta < (int64_t)0x80000000) {
-    packMode(packing, packModeBYTES4);
-    packPut(packing, (uint64_t)delta, 4);
-  } else {
-    packMode(packing, packModeWHOLE);
-    packPut(packing, addr, 8);
-  }
-}
-
-/* packAddr -- an A; `slot` is that of the event's first value, or packSlotNONE */
-static inline void packAddr(Pack pack, Packing packing, PackType type, Index param, uint64_t addr, unsigned slot)
-{
-  PackModel model = &pack->model;
-  unsigned place = packSeen(pack, addr), from;
-  int64_t near = (int64_t)(addr - model->lastAddr);
-
-  if (slot != packSlotNONE && model->history[model->freed[slot]].addr == addr) {
-    from = model->freed[slot];
-    packMode(packing, packModeFREED);
-  } else if (near == 0) {
-    from = model->places - 1u;
-    packMode(packing, packModeSAME);
-  } else if (place != 0 && model->places - place <= 256) {
-    from = place;
-    packMode(packing, packModeBACK1);
-    packPut(packing, model->places - place - 1u, 1);
-  } else if ((near & 15) == 0 && near >= -128 * 16 && near < 128 * 16) {
-    from = 0;
-    packMode(packing, packModeNEAR);
-    packPut(packing, (uint64_t)(near / 16), 1);
-  } else if (place != 0) {
-    from = place;
-    packMode(packing, packModeBACK2);
-    packPut(packing, model->places - place - 1u, 2);
-  } else {
-    from = 0;
-    packDelta(packing, addr, type->last[param]);
-  }
-  type->last[param] = addr;
-  packRemember(model, addr, slot, from);
-}
-
-/* packKey -- the bytes of a key: as many as its modes need */
-static inline Size packKeySize(unsigned shift)
-{
-  return (shift + 7) / 8;
-}
-
-/* packToken -- put the number of the packed event's shape in front of what stands behind the byte at `token` */
-static inline uint8_t *packToken(Pack pack, Packing packing, uint8_t *token)
-{
-  PackModel model = &pack->model;
-  uint64_t key = packing->key;
-  Index h = (Index)(key * packHASH >> 52);
-  unsigned number = pack->shapeOf[h];
-  Size size = (Size)(packing->next - (token + 1)), keySize;
-
-  if (LIKELY(number < model->shapes && pack->shapeKey[number] == key)) {
-    if (LIKELY(number < packToken2)) {
-      *token = (uint8_t)number;
-      return packing->next;
-    }
-    memmove(token + 2, token + 1, size);
-    number -= packToken2;
-    token[0] = (uint8_t)(packToken2 + (number >> 8));
-    token[1] = (uint8_t)number;
-    return packing->next + 1;
-  }
-  keySize = packKeySize(packing->shift);
-  memmove(token + 1 + keySize, token + 1, size);
-  token[0] = packTokenNEW;
-  key = packLittle(key);
-  memcpy(token + 1, &key, keySize);
-  if (model->shapes < packShapeMAX) {
-    pack->shapeKey[model->shapes] = packing->key;
-    pack->shapeOf[h] = (uint16_t)model->shapes++;
-  }
-  return packing->next + keySize;
+  if (header.length < sizeof header + sizeof p)
+    return NULL;
+  p = packLoad8(event + sizeof header);
+  number = pack->headOf[packHashPlace(packHash(header.code, p))];
+  head = &pack->head[number];
+  if (head->mark != ((uint32_t)header.length << 16 | header.code) || head->p[0] != p || head->pMask == 0 || number == 0)
+    return NULL;
+  packBank(pack, g, number);
+  pack->newest[header.code % packTypeHASH] = (uint8_t)number;
+  return head;
 }
 
 /* packLoad -- a parameter as a number; in our own byte order */
-static inline uint64_t packLoad(const uint8_t *place, unsigned width)
+static uint64_t packLoad(const uint8_t *place, unsigned width)
 {
-  uint64_t w8;
   uint32_t w4;
 
-  if (LIKELY(width == 8)) {
-    memcpy(&w8, place, sizeof w8);
-    return w8;
-  }
+  if (width == 8)
+    return packLoad8(place);
   memcpy(&w4, place, sizeof w4);
   return w4;
 }
 
-/* packString -- what is behind the other parameters: its length and its bytes, the NUL and padding left out */
-static inline void packString(Packing packing, const uint8_t *string, Size length)
+/* packHeadFast -- see to it that packRun can take events of a head: 8 bytes each, P first if at all, one or two A, at
+ * most one W */
+static void packHeadFast(PackHead head, EventType type)
 {
-  packPut(packing, length, 2);
-  memcpy(packing->next, string, length);
-  packing->next += length;
+  unsigned i;
+
+  for (i = 0; i < type->params; ++i) {
+    uint8_t offset = (uint8_t)type->offset[i];
+    if (type->width[i] != 8)
+      return;
+    if (type->letter[i] == 'A' && head->addr == 0)
+      head->addr = offset;
+    else if (type->letter[i] == 'A' && head->addr2 == 0)
+      head->addr2 = offset;
+    else if (type->letter[i] == 'W' && head->value == 0)
+      head->value = offset;
+    else if (!(type->letter[i] == 'P' && i == 0))
+      return;
+  }
+  if (head->addr != 0)
+    head->mark = (uint32_t)type->length << 16 | type->code;
+}
+
+/* packHeadNew -- a new head, and say so.  When all are taken, those that no bank byte is needed for are kept. */
+static unsigned packHeadNew(Pack pack, Packing g, EventType type, const uint64_t p[packPsMAX], unsigned pointers)
+{
+  unsigned number = pack->headNext, i;
+  PackHead head = &pack->head[number];
+
+  pack->headNext = number < packHeadsMAX ? number + 1 : packHeads + 1;
+  packForget(pack, number);
+  memset(head, 0, sizeof *head);
+  head->code = type->code;
+  head->first = (uint8_t)((number - 1) % packHeads * packTimes * packWays);
+  head->valued = packMask(packValued(type));
+  head->base = (uint16_t)(head->valued ? 0 : packSlots + number - 1);
+  head->pointers = (uint8_t)pointers;
+  head->pMask = packMask(pointers != 0);
+  memcpy(head->p, p, sizeof head->p);
+  packHeadFast(head, type);
+  head->controls = (uint8_t)(1 + (head->value != 0));
+  pack->model.base[packSlots + number - 1] = pack->model.last;
+  *g->control++ = packControlHEAD;
+  packBits(g, type->code, 16);
+  for (i = 0; i < pointers; ++i)
+    packBits64(g, p[i]);
+  return number;
+}
+
+/* packHead -- the head of an event of type `type`; it may be new, and in another bank */
+static PackHead packHead(Pack pack, Packing g, EventType type, const uint8_t *event)
+{
+  uint64_t p[packPsMAX] = {0}, hash = type->code;
+  unsigned pointers = 0, number, i;
+
+  for (i = 0; i < type->params; ++i)
+    if (type->letter[i] == 'P') {
+      p[pointers] = packLoad(event + type->offset[i], type->width[i]);
+      hash = packHash(hash, p[pointers++]);
+    }
+  hash = packHashPlace(pointers > 0 ? hash : packHash(hash, 0));
+  number = pack->headOf[hash];
+  if (number == 0 || pack->head[number].code != type->code || memcmp(pack->head[number].p, p, sizeof p) != 0)
+    pack->headOf[hash] = (uint8_t)(number = packHeadNew(pack, g, type, p, pointers));
+  packBank(pack, g, number);
+  pack->newest[type->code % packTypeHASH] = (uint8_t)number;
+  return &pack->head[number];
+}
+
+/* packValues -- see to it that all W and U of an event are in their slots.  FALSE: two would be in the same. */
+static Bool packValues(PackModel model, Packing g, EventType type, const uint8_t *event)
+{
+  uint64_t value[EventParamMAX];
+  unsigned i, k, n = 0;
+
+  for (i = 0; i < type->params; ++i)
+    if (packIsValue(type->letter[i])) {
+      value[n] = packLoad(event + type->offset[i], type->width[i]);
+      for (k = 0; k < n; ++k)
+        if (value[k] != value[n] && packSlot(value[k]) == packSlot(value[n]))
+          return FALSE;
+      ++n;
+    }
+  for (k = 0; k < n; ++k) {
+    unsigned slot = packSlot(value[k]);
+    if (model->value[slot] != value[k])
+      packNewValue(model, g, slot, value[k]);
+  }
+  return TRUE;
+}
+
+/* packEvent -- an event whose values have their slots, and whose time difference is one that an event can have */
+static void packEvent(Pack pack, Packing g, EventType type, PackHead head, const uint8_t *event, uint32_t elapsed)
+{
+  uint8_t *control = g->control++;
+  unsigned i, base = head->base, time = pack->time[packLeadingZeros(elapsed)];
+  uint64_t payload;
+
+  *control = (uint8_t)(head->first + time);
+  for (i = type->params; i-- > 0; )
+    if (packIsValue(type->letter[i]))
+      base = packSlot(packLoad(event + type->offset[i], type->width[i])); /* at last, the first value's */
+  for (i = 0; i < type->params; ++i)
+    if (packIsValue(type->letter[i]))
+      *g->control++ = (uint8_t)packSlot(packLoad(event + type->offset[i], type->width[i]));
+  packBits(g, elapsed, time >> 8);
+  for (i = 0; i < type->params; ++i)
+    if (type->letter[i] == 'A') {
+      uint64_t addr = packUnits(packLoad(event + type->offset[i], type->width[i]));
+      unsigned way = packAddr(pack, g->now++, addr, base, &payload);
+      if (control != NULL)
+        *control = (uint8_t)(*control + way);
+      else
+        *g->control++ = (uint8_t)way;
+      control = NULL;
+      if (way >> 8 > packBitsMAX)
+        packBits64(g, payload);
+      else
+        packBits(g, payload, way >> 8);
+    }
+  for (i = 0; i < type->params; ++i)
+    if (type->letter[i] == 'D')
+      packBits64(g, packLoad8(event + type->offset[i]));
 }
 
 /* packPlain -- whether an event is as long as its type says and nothing stands where padding should be */
-static inline Bool packPlain(EventType type, const uint8_t *event, unsigned length, Size size)
+static Bool packPlain(EventType type, const uint8_t *event, unsigned length)
 {
-  Size at = length;
+  Size at = length, size = EventSizeOfLength(length);
 
-  if (LIKELY(length == type->length && length == size))
-    return TRUE;
-  if (length != type->length && (!type->strings || length <= type->length || event[length - 1] != 0))
+  if (length != type->length)
     return FALSE;
   for (; at < size; ++at)
     if (event[at] != 0)
@@ -218,70 +210,115 @@ static inline Bool packPlain(EventType type, const uint8_t *event, unsigned leng
   return TRUE;
 }
 
-/* packEvent -- one event of a type that is packed, to `token`; returns the place behind it */
-static inline uint8_t *packEvent(Pack pack, EventType type, Index typeIndex, const uint8_t *event, uint32_t elapsed,
-                                 unsigned length, uint8_t *token)
+static const uint8_t *packRaw(Packing g, const uint8_t *event, EventHeaderStruct header)
 {
-  PackModel model = &pack->model;
-  PackType known = packModelType(model, typeIndex);
-  PackingStruct packing = {type->code, packKeyMODES, token + 1};
-  unsigned timeWidth = elapsed < 0x100 ? 1 : elapsed < 0x10000 ? 2 : elapsed < 0x1000000 ? 3 : 4;
-  unsigned slot = packSlotNONE, addrs = 0, i, coded = type->params - type->strings;
+  Size size = EventSizeOfLength(header.length), i;
 
-  packing.key |= (uint64_t)(timeWidth - 1) << packKeyTIME;
-  packPut(&packing, elapsed, timeWidth);
-  for (i = 0; i < coded; ++i) {
-    uint64_t value = packLoad(event + type->offset[i], type->width[i]);
-    switch (type->letter[i]) {
-    case 'A':
-      addrs |= 1u << i;
-      break;
-    case 'W':
-    case 'U': {
-      unsigned its = packValue(model, &packing, value);
-      if (slot == packSlotNONE)
-        slot = its;
-      break;
-    }
-    default:
-      packOther(&packing, known, i, value);
-      break;
-    }
-  }
-  for (; addrs != 0; addrs &= addrs - 1) {
-    i = (unsigned)__builtin_ctz(addrs);
-    packAddr(pack, &packing, known, i, packLoad(event + type->offset[i], type->width[i]), slot);
-  }
-  if (type->strings)
-    packString(&packing, event + type->length, length - type->length - 1);
-  return packToken(pack, &packing, token);
+  *g->control++ = packControlRAW;
+  for (i = 0; i < size; i += 8)
+    packBits64(g, packLoad8(event + i));
+  g->time = header.time;
+  return event + size;
 }
 
-Size BlockPack(Pack pack, Registry registry, const void *events, Size used, uint64_t first, void *out)
+/* packSlow -- one event of any kind; or only what packRun needs to take it.  Returns the place of the next; NULL: not committed. */
+static __attribute__((noinline)) const uint8_t *packSlow(Pack pack, Registry registry, Packing g, const uint8_t *event)
+{
+  EventHeaderStruct header;
+  EventType type;
+  PackHead head;
+  uint32_t elapsed;
+
+  memcpy(&header, event, sizeof header);
+  if (header.code == 0)
+    return NULL;
+  type = RegistryFind(registry, header.code);
+  if (type == NULL || !packCodes(type) || !packPlain(type, event, header.length)) {
+    g->count += header.code >= EventCodeFIRST;
+    return packRaw(g, event, header);
+  }
+  head = packHead(pack, g, type, event);
+  if (head->mark != 0)
+    return event;
+  ++g->count;
+  if (!packValues(&pack->model, g, type, event))
+    return packRaw(g, event, header);
+  elapsed = packTime(g, 0, header.time - g->time);
+  g->time = header.time;
+  packEvent(pack, g, type, head, event, elapsed);
+  return event + EventSizeOfLength(header.length);
+}
+
+/* packUnit -- a time unit that suits the first events */
+static unsigned packUnit(const uint8_t *event, const uint8_t *limit)
+{
+  EventHeaderStruct header;
+  unsigned n, bits = 0;
+  uint32_t time;
+
+  memcpy(&header, event, sizeof header);
+  for (n = 0; n < packSAMPLE && event < limit; ++n) {
+    time = header.time;
+    memcpy(&header, event, sizeof header);
+    bits += 32 - (unsigned)__builtin_clz((header.time - time) | 1);
+    event += EventSizeOfLength(header.length);
+  }
+  n = (bits + n / 2) / n;
+  return n < 2 ? 1 : n - 1 > packUnitMAX ? packUnitMAX : n - 1; /* what is a little below the mean is best */
+}
+
+/* packStart -- nothing known; the units chosen */
+static void packStart(Pack pack, const uint8_t *events, Size used)
+{
+  uint8_t width[packTimes];
+  unsigned bits, i;
+
+  memset(&pack->model, 0, sizeof pack->model);
+  memset(pack->seen, 0, sizeof pack->seen);
+  memset(pack->when, 0, sizeof pack->when);
+  memset(pack->newest, 0, sizeof pack->newest);
+  memset(pack->headOf, 0, sizeof pack->headOf);
+  pack->headNext = 1;
+  pack->bank = 0;
+  pack->unit = (uint8_t)packUnit(events, events + used);
+  packTimeWidths(width, pack->unit);
+  for (bits = 0, i = 0; bits <= 32; ++bits) {
+    while (bits > width[i] && i + 1 < packTimes)
+      ++i;
+    pack->time[64 - bits] = (uint16_t)(bits <= width[i] ? width[i] << 8 | i * packWays : 64 << 8);
+  }
+}
+
+Size BlockPack(Pack pack, Registry registry, const void *events, Size used, uint64_t first, void *out,
+               Count *countReturn)
 {
   const uint8_t *event = events, *limit = event + used;
-  uint8_t *next = out;
-  uint32_t time = (uint32_t)first;
+  uint8_t *base = out;
+  PackingStruct g = {base + packHeaderSIZE, 0, pack->control, (uint32_t)first, 1, 0};
+  Size controls, payload;
 
-  packModelStart(&pack->model);
+  *countReturn = 0;
+  if (used == 0)
+    return 0;
+  packStart(pack, events, used);
+  g.payload[0] = 0;
+  if (pack->run == NULL)
+    pack->run = PackRunChoose();
   while (event < limit) {
-    EventHeaderStruct header;
-    EventType type;
-    Size size;
-
-    memcpy(&header, event, sizeof header);
-    size = EventSizeOfLength(header.length);
-    type = RegistryFind(registry, header.code);
-    if (LIKELY(type != NULL && packCodes(type) && header.length < EventLengthCUT &&
-               packPlain(type, event, header.length, size))) {
-      next = packEvent(pack, type, (Index)(type - registry->types), event, header.time - time, header.length, next);
-    } else {
-      *next++ = packTokenRAW;
-      memcpy(next, event, size);
-      next += size;
+    event = pack->run(pack, &g, event, limit);
+    if (event < limit) {
+      const uint8_t *next = packSlow(pack, registry, &g, event);
+      if (next == NULL)
+        return 0;
+      event = next;
     }
-    time = header.time;
-    event += size;
   }
-  return (Size)(next - (uint8_t *)out);
+  controls = (Size)(g.control - pack->control);
+  payload = (Size)((g.at + 7) >> 3);
+  base[0] = (uint8_t)controls;
+  base[1] = (uint8_t)(controls >> 8);
+  base[2] = pack->unit;
+  memcpy(g.payload + payload, pack->control, controls);
+  *countReturn = g.count;
+  return packHeaderSIZE + payload + controls;
 }

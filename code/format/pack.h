@@ -1,10 +1,11 @@
 /* pack.h -- blocks made small, and large again
  *
- * Packing knows formats, not events.  An event becomes a token, which names its `shape` (its type, how each parameter was
- * predicted, how many bytes its time difference takes), and behind it only what the prediction missed.  Shapes are numbered as they
- * come; everything is learnt anew in each block, so a block unpacks without any other.  Unpacking gives the same bytes.
+ * Packing knows formats, not events.  An event becomes a control byte, which names its head (its type, and its P's),
+ * how wide its time difference is and how its address is said, a byte for the slot of each value, and bits for what was
+ * not predicted.  Everything is learnt anew in each block, so a block unpacks without any other.  Unpacking gives the
+ * same bytes.
  *
- * Design: design/format.md .pack      Tests: test/packtest.c
+ * Design: design/pack.md      Tests: test/packtest.c
  */
 #ifndef FORMAT_PACK_H
 #define FORMAT_PACK_H
@@ -29,12 +30,15 @@ enum {
  *
  * pack      working memory of this thread alone
  * registry  the types of the events; unknown codes are copied whole.  Its byte order is ours.
- * events    as they stand in memory: settled (BlockWalk), beginning at `first` ticks
+ * events    as they stand in memory, beginning at `first` ticks; all committed (or settled by BlockWalk)
  * out       BlockRestMAX bytes
- * returns   bytes written, at most used * 2 + 64
- * cost      5 to 10 ns an event; no allocation, no lock, no call to libc but memcpy: async-signal safe
+ * countReturn  events, those of the format not counted
+ * returns   bytes written, at most used * 2 + 64; 0 for no events, or if there is one that is not committed
+ * cost      8 to 10 ns an event, some 20 KiB of `pack`; no allocation, no lock, no call to libc but memcpy and
+ *           the like: async-signal safe
  */
-extern Size BlockPack(Pack pack, Registry registry, const void *events, Size used, uint64_t first, void *out);
+extern Size BlockPack(Pack pack, Registry registry, const void *events, Size used, uint64_t first, void *out,
+                      Count *countReturn);
 
 /* BlockUnpack -- the events again, in the writer's byte order and widths, as `registry` gives them
  *

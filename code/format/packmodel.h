@@ -1,11 +1,16 @@
 /* packmodel.h -- what packing and unpacking both know, event for event
  *
- * The model learns from addresses and values alone.  Recent values (sizes, mostly) live in a few slots, chosen by a hash.  Every address
- * that passes gets a place in the history.  An event with an address and a value (an allocation and its size) ties the address to the
- * value's slot; an event with an address and no value (a free) puts the address on that slot's list of freed ones; the next event with
- * that value is expected to take the address from there.
+ * A packed block is two bytes that count controls, one that says the unit of times, and then two rows:
+ *   payload   bits: times, and what the predictions missed
+ *   controls  bytes: which head, how wide the time and how the (first) address is said; then the slot of each value,
+ *             and how each further address is said
+ * So nothing that says how long something is stands behind something whose length is not known yet.
  *
- * Design: design/format.md .pack      Tests: test/packtest.c
+ * The model learns from addresses and values alone.  A value (a size, mostly) has a slot, chosen by a hash.  An address
+ * that passed not long ago is said as how many addresses ago that was, any other as the distance to the last address of
+ * the same value, or head.
+ *
+ * Design: design/pack.md      Tests: test/packtest.c
  */
 #ifndef FORMAT_PACKMODEL_H
 #define FORMAT_PACKMODEL_H
@@ -15,133 +20,129 @@
 #include <string.h>
 
 #include "base/types.h"
+#include "format/block.h"
 #include "format/registry.h"
 
 enum {
-  packParamsMAX = 7,     /* parameters of an event that is packed; others are copied whole */
-  packModeBITS = 6,      /* of a parameter in a shape's key */
-  packSlots = 32,        /* recent values */
-  packSlotNONE = 32,
-  packPlacesMAX = 16384, /* more than the addresses in a block can be: at most 7 for 36 bytes */
-  packSeenSIZE = 16384,
-  packShapeMAX = 4096,
-  packShapeHASH = 4096,
+  packHeaderSIZE = 3,   /* u16 controls, u8 time unit */
+  packSHIFT = 3,        /* addresses are counted in units of 8 */
 
-  packToken2 = 224,      /* tokens from here to packTokenRAW - 1 have a second byte */
-  packTokenRAW = 254,    /* an event copied whole */
-  packTokenNEW = 255     /* the key of a new shape, and the event */
+  packSlots = 256,      /* values that are remembered; in a packed block a slot is a byte */
+  packClassWIDTH = 2,   /* bits that say how many bytes a new value has: 1, 2, 4 or 8 */
+
+  packPsMAX = 4,        /* P's in one event; types with more are copied whole, as are those with an S */
+  packHeads = 5,        /* heads that a control byte names by itself */
+  packBanks = 12,       /* so many times as many there are; a byte changes the bank */
+  packHeadsMAX = packHeads * packBanks,
+
+  packTimes = 4,        /* widths of a time difference */
+  packTimeWIDEST = 16,  /* the last of them, bits */
+  packUnitMAX = 9,      /* the largest time unit: the width of the first class */
+
+  packBackMAX = 1 << 14 /* how far back an address can be named */
 };
 
-_Static_assert(packShapeMAX <= packToken2 + (packTokenRAW - packToken2) * 256, "every shape has a token");
-
-/* Modes of a W or U: 0 to packSlots - 1 name a slot; */
-enum { packModeLITERAL = packSlots /* + 0, 1, 2, 3: the value itself, in 1, 2, 4, 8 bytes */ };
-
-/* of a P or D: as it was last in this parameter of this type, or whole; */
-enum { packModeLAST, packModeOTHER };
-
-/* of an A. */
+/* How an address is said. */
 enum {
-  packModeFREED,  /* the one freed last among those of this value */
-  packModeSAME,   /* the address before */
-  packModeBACK1,  /* so many places back in the history, 1 byte */
-  packModeNEAR,   /* so many times 16 from the address before, 1 byte */
-  packModeBACK2,  /* so many places back, 2 bytes */
-  packModeUNITS2, /* so many times 16 from what this parameter was last, 2 bytes */
-  packModeUNITS3,
-  packModeUNITS4,
-  packModeBYTES2, /* so many bytes from what this parameter was last */
-  packModeBYTES4,
-  packModeWHOLE,
-  packModeADDRESSES
+  packSAME,    /* the address before */
+  packBACK2,   /* so many addresses before that one, less one, in so many bits */
+  packBACK4,
+  packBACK8,
+  packBACK14,
+  packNEAR5,   /* the distance to the last address of this value (or, without, of this head), zigzag, in so many bits */
+  packNEAR8,
+  packNEAR12,
+  packNEAR19,
+  packNEAR22,
+  packNEAR32,
+  packNEAR64,
+  packWays
 };
 
-/* A key: code in bits 0 to 15, bytes of the time difference less one in 16 and 17, then the modes in coding order. */
-enum { packKeyTIME = 16, packKeyMODES = 18 };
+/* packWayWidth -- bits in the payload */
+static const uint8_t packWayWidth[packWays] = {0, 2, 4, 8, 14, 5, 8, 12, 19, 22, 32, 64};
 
-/* An address that passed. */
-typedef struct PackPlaceStruct {
-  uint64_t addr;
-  uint16_t link; /* the address freed before this one, with the same slot; 0 for none */
-  uint8_t slot;  /* the slot of the value that it is tied to, or packSlotNONE */
-} PackPlaceStruct;
+/* Control bytes: (head * packTimes + time class) * packWays + way; or these. */
+enum {
+  packControlRAW = packHeads * packTimes * packWays, /* an event copied whole */
+  packControlHEAD, /* a new head: its code and its P's are in the payload */
+  packControlVALUE, /* a new value, in the payload; it takes its slot */
+  packControlTIME, /* 32 bits more time, before the event */
+  packControlBANK  /* + n: the heads from here on are of bank n */
+};
 
-typedef struct PackTypeStruct {
-  uint32_t block;               /* the block that `last` belongs to */
-  uint64_t last[packParamsMAX]; /* of each parameter: the newest value */
-} PackTypeStruct, *PackType;
+_Static_assert(packControlBANK + packBanks == 256, "control bytes are all used");
 
 typedef struct PackModelStruct {
-  uint32_t block;               /* counts blocks, so that what is older than this one need not be cleared */
-  unsigned places;              /* used in history; the first is 1 */
-  unsigned shapes;
-  uint64_t lastAddr;
-  uint64_t slotValue[packSlots];
-  uint16_t freed[packSlots];    /* place of the address freed last; 0 for none */
-  PackPlaceStruct history[packPlacesMAX];
-  PackTypeStruct type[RegistryTypesMAX];
+  uint64_t last;                              /* the newest address */
+  uint64_t value[packSlots];               /* by slot */
+  uint64_t base[packSlots + packHeadsMAX]; /* by slot, or behind those by head: the last address */
 } PackModelStruct, *PackModel;
 
-static inline void packModelStart(PackModel model)
+#define packINLINE static inline __attribute__((always_inline))
+
+#define packHASH 0x9e3779b1u /* odd, and its bits are spread */
+
+/* packSlot -- where a value is to be found */
+packINLINE unsigned packSlot(uint64_t value)
 {
-  ++model->block;
-  model->places = 1;
-  model->shapes = 0;
-  model->lastAddr = 0;
-  memset(model->slotValue, 0, sizeof model->slotValue);
-  memset(model->freed, 0, sizeof model->freed);
-  model->history[0] = (PackPlaceStruct){0, 0, packSlotNONE};
+  return (uint32_t)value * packHASH >> 24;
 }
 
-/* packModelType -- what the model knows of the `i`th type in this block */
-static inline PackType packModelType(PackModel model, Index i)
+/* Addresses are counted in units: what is no multiple of a unit becomes a very large number, and stays what it is. */
+static inline uint64_t packUnits(uint64_t addr)
 {
-  PackType type = &model->type[i];
-
-  if (UNLIKELY(type->block != model->block)) {
-    memset(type, 0, sizeof *type);
-    type->block = model->block;
-  }
-  return type;
+  return addr >> packSHIFT | addr << (64 - packSHIFT);
 }
 
-#define packHASH 0x9e3779b97f4a7c15ull
-
-static inline unsigned packSlot(uint64_t value)
+static inline uint64_t packOfUnits(uint64_t units)
 {
-  return (unsigned)(value * packHASH >> 59);
+  return units << packSHIFT | units >> (64 - packSHIFT);
 }
 
-static inline void packSlotTake(PackModel model, unsigned slot, uint64_t value)
+/* packTimeWidths -- the widths of a time difference where the unit is `unit` */
+static inline void packTimeWidths(uint8_t width[packTimes], unsigned unit)
 {
-  model->slotValue[slot] = value;
-  model->freed[slot] = 0;
+  width[0] = (uint8_t)unit;
+  width[1] = (uint8_t)(unit + 2);
+  width[2] = (uint8_t)(unit + 5);
+  width[3] = packTimeWIDEST;
 }
 
-/* packRemember -- give `addr` the next place; `slot` is its event's, `from` the place where it was known to stand before, or 0 */
-static inline void packRemember(PackModel model, uint64_t addr, unsigned slot, unsigned from)
+/* packMask -- all ones if `condition`, which is 0 or 1, else zero; the compiler is not to make a branch of it, because
+ * what programs allocate and free next is nothing that a processor could guess */
+packINLINE uint64_t packMask(Bool condition)
 {
-  unsigned place = model->places++;
-  PackPlaceStruct *here = &model->history[place];
+  uint64_t mask = -(uint64_t)condition;
 
-  here->addr = addr;
-  if (slot == packSlotNONE) {
-    slot = model->history[from].slot;
-    if (slot != packSlotNONE) {
-      here->link = model->freed[slot];
-      model->freed[slot] = (uint16_t)place;
-    }
-  } else if (from != 0 && from == model->freed[slot]) {
-    model->freed[slot] = model->history[from].link;
-  }
-  here->slot = (uint8_t)slot;
-  model->lastAddr = addr;
+  __asm__("" : "+r"(mask));
+  return mask;
 }
+
+/* packChoose -- `a` where `mask` is all ones, `b` where it is zero */
+#define packChoose(mask, a, b) ((b) ^ (((a) ^ (b)) & (mask)))
 
 /* packCodes -- whether events of a type are packed, or copied whole */
 static inline Bool packCodes(EventType type)
 {
-  return type->params - type->strings <= packParamsMAX;
+  unsigned i, pointers = 0;
+
+  for (i = 0; i < type->params; ++i)
+    pointers += type->letter[i] == 'P';
+  return pointers <= packPsMAX && !type->strings;
+}
+
+#define packIsValue(letter) ((letter) == 'W' || (letter) == 'U')
+
+/* packValued -- whether events of a type have a value */
+static inline Bool packValued(EventType type)
+{
+  unsigned i;
+
+  for (i = 0; i < type->params; ++i)
+    if (packIsValue(type->letter[i]))
+      return TRUE;
+  return FALSE;
 }
 
 /* Packed bytes are little-endian everywhere. */

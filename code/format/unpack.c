@@ -1,7 +1,13 @@
 /* unpack.c -- packed blocks made large again
  *
- * What comes in is hostile.  A shape is looked at once, when it is defined; after that the only dangers are running out of input or
- * output, which each event checks before it begins, and places in the history that are not there.
+ * As in pack.c there are two ways through it: `unpackEvent` for P, A, A and W in 8 bytes and our order, and
+ * `unpackAny`; and `unpackExtra` for the control bytes that are no event.
+ *
+ * What comes in is hostile.  Every event is checked before it is written to fit, and after it was read to have been
+ * there: what an event may take too much from the input is less than PackSlackSIZE.
+ *
+ * Always true: heads, slots and numbers of addresses are masked or were computed here, so that they lie in their
+ * tables.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -12,310 +18,402 @@
 #include "base/aver.h"
 #include "format/packmodel.h"
 
-/* What is to be done for one parameter. */
-typedef enum unpackDo {
-  unpackSLOT,    /* a value out of slot `which` */
-  unpackLITERAL, /* a value of 1 << which bytes */
-  unpackLAST,    /* as this parameter was last */
-  unpackOTHER,   /* 8 bytes, no slot */
-  unpackADDR     /* + the mode of an A */
-} unpackDo;
-
-typedef struct UnpackFieldStruct {
-  uint8_t what;    /* unpackDo */
-  uint8_t which;   /* slot, width or -- for an address -- nothing */
-  uint8_t param;
-  uint8_t width;   /* bytes in memory: 4 or 8 */
-  uint16_t offset; /* from the event's first byte */
-} UnpackFieldStruct;
-
-typedef struct UnpackShapeStruct {
+/* A head, and what its events look like. */
+typedef struct UnpackHeadStruct {
+  EventType type;   /* NULL if there is no such head */
   uint16_t code;
-  uint16_t length;   /* without a string's characters */
-  uint16_t size;     /* rounded up */
+  uint16_t length;
+  uint16_t size;    /* of an event; 0 if there is no such head */
+  uint16_t base;    /* in the model, for addresses without a value; 0 if there is one */
+  uint8_t value;    /* offset of the W; 0 if there is none */
+  uint8_t addr;     /* of the A */
+  uint8_t addr2;    /* of the second; 0 if there is none */
+  uint8_t fast;     /* unpackEvent can take it */
+  uint64_t valued;  /* all ones if there is a W or U */
+  uint64_t p[packPsMAX];
+} UnpackHeadStruct, *UnpackHead;
+
+/* What a control byte says besides its head. */
+typedef struct UnpackControlStruct {
   uint8_t timeWidth;
-  uint8_t fields;
-  uint8_t strings;
-  uint16_t type;     /* its place in the registry */
-  UnpackFieldStruct field[packParamsMAX];
-} UnpackShapeStruct, *UnpackShape;
+  uint8_t width;    /* of time and address together */
+  uint8_t way;
+  uint8_t head;
+} UnpackControlStruct, *UnpackControl;
+
+/* What a way means. */
+typedef struct UnpackWayStruct {
+  uint64_t back; /* all ones if it counts addresses */
+  uint64_t mask; /* of the bits in the payload */
+} UnpackWayStruct;
 
 typedef struct UnpackStruct {
   PackModelStruct model;
-  UnpackShapeStruct shape[packShapeMAX];
+  unsigned unit;     /* that `control` was made for; 0 for none */
+  unsigned headNext;
+  UnpackControlStruct control[256];
+  uint8_t controls[256];       /* how many bytes of control an event of this control byte has up to its first address */
+  UnpackHeadStruct head[packHeadsMAX];
+  uint64_t history[packBackMAX]; /* all addresses */
 } UnpackStruct;
 
 const Size UnpackSIZE = sizeof(UnpackStruct);
 
-/* Input is read 8 bytes at a time: hence the slack behind it. */
-static inline uint64_t unpackGet(const uint8_t *place, unsigned width)
+static const UnpackWayStruct unpackWay[packWays] = {
+  [packSAME] = {UINT64_MAX, 0}, [packBACK2] = {UINT64_MAX, 3}, [packBACK4] = {UINT64_MAX, 15},
+  [packBACK8] = {UINT64_MAX, 0xff}, [packBACK14] = {UINT64_MAX, 0x3fff},
+  [packNEAR5] = {0, 0x1f}, [packNEAR8] = {0, 0xff}, [packNEAR12] = {0, 0xfff}, [packNEAR19] = {0, 0x7ffff},
+  [packNEAR22] = {0, 0x3fffff}, [packNEAR32] = {0, 0xffffffff}, [packNEAR64] = {0, UINT64_MAX}
+};
+
+/* Where unpacking stands. */
+typedef struct UnpackingStruct {
+  const uint8_t *payload;
+  uint64_t at;            /* bits of it taken */
+  uint64_t limit;         /* and there are */
+  const uint8_t *control, *controlLimit;
+  uint8_t *event, *eventLimit;
+  UnpackHead heads;       /* of the current bank */
+  uint32_t time;
+  unsigned now;           /* number of the next address */
+  Bool swapped;
+} UnpackingStruct, *Unpacking;
+
+/* unpackPeek -- the next bits of payload, at least 57 */
+packINLINE uint64_t unpackPeek(Unpacking u)
 {
   uint64_t w;
 
-  memcpy(&w, place, sizeof w);
-  return packLittle(w) & (UINT64_MAX >> (64 - 8 * width));
+  memcpy(&w, u->payload + (u->at >> 3), sizeof w);
+  return packLittle(w) >> (u->at & 7);
 }
 
-static inline int64_t unpackGetSigned(const uint8_t *place, unsigned width)
+/* unpackBits -- take `width` bits, 1 to 56 */
+packINLINE uint64_t unpackBits(Unpacking u, unsigned width)
 {
-  return (int64_t)(unpackGet(place, width) << (64 - 8 * width)) >> (64 - 8 * width);
+  uint64_t w = unpackPeek(u) & (UINT64_MAX >> (64 - width));
+
+  u->at += width;
+  return w;
+}
+
+packINLINE uint64_t unpackBits64(Unpacking u)
+{
+  uint64_t low = unpackBits(u, 32);
+
+  return low | unpackBits(u, 32) << 32;
+}
+
+/* unpackAddr -- the address that `way` and `number` say */
+packINLINE uint64_t unpackAddr(Unpack unpack, Unpacking u, unsigned way, uint64_t number, uint64_t base)
+{
+  PackModel model = &unpack->model;
+  uint64_t near = model->base[base] + (number >> 1 ^ -(number & 1));
+  uint64_t back = unpack->history[(u->now - 1 - number) % packBackMAX];
+  uint64_t addr = packChoose(unpackWay[way].back, back, near);
+
+  model->base[base] = addr;
+  model->last = addr;
+  unpack->history[u->now++ % packBackMAX] = addr;
+  return packOfUnits(addr);
+}
+
+packINLINE void unpackStore8(uint8_t *place, uint64_t w)
+{
+  memcpy(place, &w, sizeof w);
+}
+
+/* unpackEvent -- an event that is fast.  FALSE: its second address is said in no known way. */
+packINLINE Bool unpackEvent(Unpack unpack, Unpacking u, UnpackHead head, UnpackControl control)
+{
+  EventHeaderStruct header = {head->code, head->length, 0};
+  uint64_t slot = u->control[1] & head->valued, base = head->base + slot, number, addr;
+  unsigned way = control->way;
+
+  number = unpackPeek(u);
+  u->time += (uint32_t)(number & ~(UINT64_MAX << control->timeWidth));
+  if (UNLIKELY(way == packNEAR64)) {
+    u->at += control->timeWidth;
+    number = unpackBits64(u);
+  } else {
+    number = number >> control->timeWidth & unpackWay[way].mask;
+    u->at += control->width;
+  }
+  u->control += unpack->controls[u->control[0]];
+  addr = unpackAddr(unpack, u, way, number, base);
+  unpackStore8(u->event + sizeof header, head->p[0]);
+  unpackStore8(u->event + head->value, unpack->model.value[slot]);
+  unpackStore8(u->event + head->addr, addr);
+  if (head->addr2 != 0) {
+    way = *u->control++;
+    if (UNLIKELY(way >= packWays))
+      return FALSE;
+    number = way == packNEAR64 ? unpackBits64(u) : packWayWidth[way] == 0 ? 0 : unpackBits(u, packWayWidth[way]);
+    unpackStore8(u->event + head->addr2, unpackAddr(unpack, u, way, number, base));
+  }
+  header.time = u->time;
+  memcpy(u->event, &header, sizeof header);
+  u->event += head->size;
+  return TRUE;
 }
 
 /* unpackPut -- a parameter, as the writer's machine has it */
-static inline void unpackPut(uint8_t *place, uint64_t value, unsigned width, Bool swapped)
+static void unpackPut(uint8_t *place, uint64_t value, unsigned width, Bool swapped)
 {
   uint32_t w4 = (uint32_t)value;
 
-  if (LIKELY(width == 8)) {
-    if (UNLIKELY(swapped))
-      value = __builtin_bswap64(value);
-    memcpy(place, &value, sizeof value);
+  if (width == 8) {
+    unpackStore8(place, swapped ? __builtin_bswap64(value) : value);
     return;
   }
-  if (UNLIKELY(swapped))
+  if (swapped)
     w4 = __builtin_bswap32(w4);
   memcpy(place, &w4, sizeof w4);
 }
 
-/* unpackField -- what mode `mode` of parameter `i` means; FALSE for a mode that is none */
-static Bool unpackField(UnpackFieldStruct *field, EventType type, Index i, unsigned mode)
+static void unpackPutHeader(uint8_t *place, EventHeaderStruct header, Bool swapped)
 {
-  field->param = (uint8_t)i;
-  field->width = type->width[i];
-  field->offset = type->offset[i];
-  field->which = 0;
-  switch (type->letter[i]) {
-  case 'A':
-    field->what = (uint8_t)(unpackADDR + mode);
-    return mode < packModeADDRESSES;
-  case 'W':
-  case 'U':
-    field->what = mode < packModeLITERAL ? unpackSLOT : unpackLITERAL;
-    field->which = (uint8_t)(mode < packModeLITERAL ? mode : 1u << (mode - packModeLITERAL));
-    return mode <= packModeLITERAL + 3;
-  default:
-    field->what = mode == packModeLAST ? unpackLAST : unpackOTHER;
-    return mode <= packModeOTHER;
-  }
-}
-
-/* unpackShape -- read the key of a new shape at *next.  NULL: it is none. */
-static UnpackShape unpackShape(Unpack unpack, Registry registry, const uint8_t **next)
-{
-  PackModel model = &unpack->model;
-  /* More shapes than numbers: the last place serves those that have none. */
-  UnpackShape shape = &unpack->shape[model->shapes < packShapeMAX ? model->shapes : packShapeMAX - 1];
-  EventType type = RegistryFind(registry, (uint16_t)unpackGet(*next, 2));
-  unsigned i, coded, turn, shift = packKeyMODES;
-  uint64_t key;
-
-  if (type == NULL || !packCodes(type))
-    return NULL;
-  coded = (unsigned)(type->params - type->strings);
-  key = unpackGet(*next, (packKeyMODES + coded * packModeBITS + 7) / 8);
-  *next += (packKeyMODES + coded * packModeBITS + 7) / 8;
-  shape->code = type->code;
-  shape->length = type->length;
-  shape->size = (uint16_t)EventSizeOfLength(type->length);
-  shape->timeWidth = (uint8_t)((key >> packKeyTIME & 3) + 1);
-  shape->fields = 0;
-  shape->strings = type->strings;
-  shape->type = (uint16_t)(type - registry->types);
-  /* Addresses come last, because they are predicted from the values. */
-  for (turn = 0; turn < 2; ++turn)
-    for (i = 0; i < coded; ++i)
-      if ((type->letter[i] == 'A') == turn) {
-        if (!unpackField(&shape->field[shape->fields++], type, i, (unsigned)(key >> shift) & 63))
-          return NULL;
-        shift += packModeBITS;
-      }
-  if (model->shapes < packShapeMAX)
-    ++model->shapes;
-  return shape;
-}
-
-/* What one event takes from the input and gives to the model. */
-typedef struct UnpackingStruct {
-  const uint8_t *in;
-  unsigned slot;  /* of the event's first value, or packSlotNONE */
-  Bool sound;
-} UnpackingStruct, *Unpacking;
-
-static inline uint64_t unpackAddr(PackModel model, PackType known, Unpacking unpacking, unsigned mode, Index param)
-{
-  unsigned from = 0, width;
-  uint64_t addr;
-
-  switch (mode) {
-  case packModeFREED:
-    from = unpacking->slot == packSlotNONE ? 0 : model->freed[unpacking->slot];
-    addr = model->history[from].addr;
-    break;
-  case packModeSAME:
-    from = model->places - 1u;
-    addr = model->lastAddr;
-    break;
-  case packModeBACK1:
-  case packModeBACK2:
-    width = mode == packModeBACK1 ? 1 : 2;
-    from = model->places - 1u - (unsigned)unpackGet(unpacking->in, width);
-    unpacking->in += width;
-    if (UNLIKELY(from - 1 >= model->places - 1)) {
-      unpacking->sound = FALSE;
-      from = 0;
-    }
-    addr = model->history[from].addr;
-    break;
-  case packModeNEAR:
-    addr = model->lastAddr + (uint64_t)(unpackGetSigned(unpacking->in, 1) * 16);
-    unpacking->in += 1;
-    break;
-  case packModeUNITS2:
-  case packModeUNITS3:
-  case packModeUNITS4:
-    width = mode - packModeUNITS2 + 2;
-    addr = known->last[param] + (uint64_t)(unpackGetSigned(unpacking->in, width) * 16);
-    unpacking->in += width;
-    break;
-  case packModeBYTES2:
-  case packModeBYTES4:
-    width = mode == packModeBYTES2 ? 2 : 4;
-    addr = known->last[param] + (uint64_t)unpackGetSigned(unpacking->in, width);
-    unpacking->in += width;
-    break;
-  default:
-    addr = unpackGet(unpacking->in, 8);
-    unpacking->in += 8;
-    break;
-  }
-  known->last[param] = addr;
-  packRemember(model, addr, unpacking->slot, from);
-  return addr;
-}
-
-static inline uint64_t unpackValue(PackModel model, PackType known, Unpacking unpacking, const UnpackFieldStruct *field)
-{
-  unsigned slot;
-  uint64_t value;
-
-  switch (field->what) {
-  case unpackSLOT:
-    slot = field->which;
-    value = model->slotValue[slot];
-    break;
-  case unpackLITERAL:
-    value = unpackGet(unpacking->in, field->which);
-    unpacking->in += field->which;
-    slot = packSlot(value);
-    packSlotTake(model, slot, value);
-    break;
-  case unpackLAST:
-    return known->last[field->param];
-  case unpackOTHER:
-    value = unpackGet(unpacking->in, 8);
-    unpacking->in += 8;
-    known->last[field->param] = value;
-    return value;
-  default:
-    return unpackAddr(model, known, unpacking, field->what - (unsigned)unpackADDR, field->param);
-  }
-  if (unpacking->slot == packSlotNONE)
-    unpacking->slot = slot;
-  return value;
-}
-
-/* unpackRaw -- an event that was copied whole; its size, or 0 if it does not fit */
-static Size unpackRaw(uint32_t *timeReturn, const uint8_t *in, Size inSize, uint8_t *event, Size room, Bool swapped)
-{
-  EventHeaderStruct header;
-  Size size;
-
-  memcpy(&header, in, sizeof header);
-  size = EventSizeOfLength(swapped ? __builtin_bswap16(header.length) : header.length);
-  if (size < sizeof header || size > EventSizeMAX || size > inSize || size > room)
-    return 0;
-  memcpy(event, in, size);
-  *timeReturn = swapped ? __builtin_bswap32(header.time) : header.time;
-  return size;
-}
-
-/* unpackEvent -- one event of a known shape; its size, or 0 if it does not fit */
-static inline Size unpackEvent(Unpack unpack, UnpackShape shape, Unpacking unpacking, const uint8_t *inLimit,
-                               uint32_t *time, uint8_t *event, Size room, Bool swapped)
-{
-  PackModel model = &unpack->model;
-  PackType known = packModelType(model, shape->type);
-  EventHeaderStruct header = {shape->code, shape->length, 0};
-  Size size = shape->size;
-  unsigned i;
-
-  if (UNLIKELY(size > room))
-    return 0;
-  unpacking->slot = packSlotNONE;
-  *time += (uint32_t)unpackGet(unpacking->in, shape->timeWidth);
-  unpacking->in += shape->timeWidth;
-  for (i = 0; i < shape->fields; ++i) {
-    const UnpackFieldStruct *field = &shape->field[i];
-    unpackPut(event + field->offset, unpackValue(model, known, unpacking, field), field->width, swapped);
-  }
-  if (UNLIKELY(shape->strings)) {
-    Size string = (Size)unpackGet(unpacking->in, 2);
-    unpacking->in += 2;
-    size = EventSizeOfLength(shape->length + string + 1);
-    if (string > EventSizeMAX || size > room || unpacking->in > inLimit || string > (Size)(inLimit - unpacking->in))
-      return 0;
-    memset(event + size - EventALIGN, 0, EventALIGN);
-    memcpy(event + shape->length, unpacking->in, string);
-    event[shape->length + string] = 0;
-    unpacking->in += string;
-    header.length = (uint16_t)(shape->length + string + 1);
-  } else if (UNLIKELY(size != shape->length)) {
-    memset(event + shape->length, 0, size - shape->length);
-  }
-  header.time = *time;
-  if (UNLIKELY(swapped)) {
+  if (swapped) {
     header.code = __builtin_bswap16(header.code);
     header.length = __builtin_bswap16(header.length);
     header.time = __builtin_bswap32(header.time);
   }
-  memcpy(event, &header, sizeof header);
-  return size;
+  memcpy(place, &header, sizeof header);
 }
 
-Res BlockUnpack(Unpack unpack, Registry registry, const void *input, Size rest, uint64_t first, void *events, Size used)
+/* unpackAny -- an event of any head.  FALSE: an address is said in no known way. */
+static __attribute__((noinline)) Bool unpackAny(Unpack unpack, Unpacking u, UnpackHead head, UnpackControl control)
 {
-  UnpackingStruct unpacking = {input, packSlotNONE, TRUE};
-  const uint8_t *inLimit = unpacking.in + rest;
-  uint8_t *event = events, *limit = event + used;
-  uint32_t time = (uint32_t)first;
-  Bool swapped = registry->widths.swapped;
+  EventType type = head->type;
+  unsigned i, pointers = 0, way = control->way, addrs = 0;
+  uint64_t number, base = head->base + (u->control[1] & head->valued);
+  uint8_t *event = u->event;
+
+  u->time += (uint32_t)unpackBits(u, control->timeWidth);
+  memset(event + head->size - EventALIGN, 0, EventALIGN);
+  ++u->control;
+  for (i = 0; i < type->params; ++i)
+    if (packIsValue(type->letter[i]))
+      unpackPut(event + type->offset[i], unpack->model.value[*u->control++], type->width[i], u->swapped);
+  for (i = 0; i < type->params; ++i)
+    if (type->letter[i] == 'P') {
+      unpackPut(event + type->offset[i], head->p[pointers++], type->width[i], u->swapped);
+    } else if (type->letter[i] == 'A') {
+      if (addrs++ > 0)
+        way = *u->control++;
+      if (way >= packWays)
+        return FALSE;
+      number = way == packNEAR64 ? unpackBits64(u) : packWayWidth[way] == 0 ? 0 : unpackBits(u, packWayWidth[way]);
+      number = unpackAddr(unpack, u, way, number, base);
+      unpackPut(event + type->offset[i], number, type->width[i], u->swapped);
+    }
+  for (i = 0; i < type->params; ++i)
+    if (type->letter[i] == 'D')
+      unpackPut(event + type->offset[i], unpackBits64(u), 8, u->swapped);
+  unpackPutHeader(event, (EventHeaderStruct){head->code, head->length, u->time}, u->swapped);
+  u->event += head->size;
+  return TRUE;
+}
+
+/* unpackRaw -- an event that was copied whole.  FALSE: it does not fit. */
+static Bool unpackRaw(Unpacking u)
+{
+  EventHeaderStruct header;
+  uint64_t first;
+  Size size, i;
+
+  if (u->limit - u->at < 64 || u->at > u->limit || u->event == u->eventLimit)
+    return FALSE;
+  first = packLittle(unpackBits64(u));
+  memcpy(&header, &first, sizeof header);
+  size = EventSizeOfLength(u->swapped ? __builtin_bswap16(header.length) : header.length);
+  if (size < sizeof header || size > EventSizeMAX || size > (Size)(u->eventLimit - u->event) ||
+      (size - sizeof header) * 8 > u->limit - u->at)
+    return FALSE;
+  unpackStore8(u->event, first);
+  for (i = sizeof header; i < size; i += 8)
+    unpackStore8(u->event + i, packLittle(unpackBits64(u)));
+  u->time = u->swapped ? __builtin_bswap32(header.time) : header.time;
+  u->event += size;
+  return TRUE;
+}
+
+/* unpackHeadFast -- whether unpackEvent can take events of a head: 8 bytes each, P first if at all, one or two A, at
+ * most one W */
+static Bool unpackHeadFast(UnpackHead head, EventType type)
+{
+  unsigned i;
+
+  for (i = 0; i < type->params; ++i) {
+    uint8_t offset = (uint8_t)type->offset[i];
+    if (type->width[i] != 8)
+      return FALSE;
+    if (type->letter[i] == 'A' && head->addr == 0)
+      head->addr = offset;
+    else if (type->letter[i] == 'A' && head->addr2 == 0)
+      head->addr2 = offset;
+    else if (type->letter[i] == 'W' && head->value == 0)
+      head->value = offset;
+    else if (!(type->letter[i] == 'P' && i == 0))
+      return FALSE;
+  }
+  return head->addr != 0;
+}
+
+/* unpackHeadControls -- head `number` is one of the current bank: how many control bytes its events have */
+static void unpackHeadControls(Unpack unpack, Unpacking u, unsigned number)
+{
+  UnpackHead head = &unpack->head[number];
+
+  if (head >= u->heads && head < u->heads + packHeads)
+    memset(unpack->controls + number % packHeads * packTimes * packWays, 1 + (head->value != 0), packTimes * packWays);
+}
+
+/* unpackHead -- a new head.  FALSE: of a type that there is not, or that is not packed. */
+static Bool unpackHead(Unpack unpack, Registry registry, Unpacking u)
+{
+  EventType type = RegistryFind(registry, (uint16_t)unpackBits(u, 16));
+  unsigned number = unpack->headNext, pointers = 0, i;
+  UnpackHead head = &unpack->head[number];
+
+  if (type == NULL || !packCodes(type))
+    return FALSE;
+  memset(head, 0, sizeof *head);
+  unpack->headNext = number + 1 < packHeadsMAX ? number + 1 : packHeads;
+  head->type = type;
+  head->code = type->code;
+  head->length = type->length;
+  head->size = (uint16_t)EventSizeOfLength(type->length);
+  head->valued = packMask(packValued(type));
+  for (i = 0; i < type->params; ++i)
+    if (type->letter[i] == 'P')
+      head->p[pointers++] = unpackBits64(u);
+  head->fast = (uint8_t)(unpackHeadFast(head, type) && !u->swapped);
+  head->base = (uint16_t)(head->valued ? 0 : packSlots + number);
+  unpack->model.base[packSlots + number] = unpack->model.last;
+  unpackHeadControls(unpack, u, number);
+  return TRUE;
+}
+
+static void unpackNewValue(PackModel model, Unpacking u)
+{
+  unsigned class = (unsigned)unpackBits(u, packClassWIDTH);
+  uint64_t value = class < 3 ? unpackBits(u, 8u << class) : unpackBits64(u);
+  unsigned slot = packSlot(value);
+
+  model->value[slot] = value;
+  model->base[slot] = model->last;
+}
+
+/* unpackExtra -- a control byte that is no event.  FALSE: it cannot be. */
+static __attribute__((noinline)) Bool unpackExtra(Unpack unpack, Registry registry, Unpacking u)
+{
+  unsigned control = *u->control++, i;
+
+  switch (control) {
+  case packControlRAW:
+    return unpackRaw(u);
+  case packControlHEAD:
+    return unpackHead(unpack, registry, u);
+  case packControlVALUE:
+    unpackNewValue(&unpack->model, u);
+    return TRUE;
+  case packControlTIME:
+    u->time += (uint32_t)unpackBits(u, 32);
+    return TRUE;
+  default:
+    control -= packControlBANK;
+    u->heads = &unpack->head[control * packHeads];
+    for (i = 0; i < packHeads; ++i)
+      unpackHeadControls(unpack, u, control * packHeads + i);
+    return TRUE;
+  }
+}
+
+/* unpackStart -- nothing known.  FALSE: `unit` cannot be. */
+static Bool unpackStart(Unpack unpack, unsigned unit)
+{
+  uint8_t width[packTimes];
+  unsigned i;
+
+  if (unit < 1 || unit > packUnitMAX)
+    return FALSE;
+  memset(&unpack->model, 0, sizeof unpack->model);
+  unpack->history[0] = 0;
+  unpack->headNext = 0;
+  for (i = 0; i < packHeadsMAX; ++i)
+    unpack->head[i].size = unpack->head[i].fast = 0;
+  if (unit == unpack->unit)
+    return TRUE;
+  unpack->unit = unit;
+  packTimeWidths(width, unit);
+  for (i = 0; i < packControlRAW; ++i) {
+    UnpackControl control = &unpack->control[i];
+    control->way = (uint8_t)(i % packWays);
+    control->timeWidth = width[i / packWays % packTimes];
+    control->width = (uint8_t)(control->timeWidth + packWayWidth[control->way]);
+    control->head = (uint8_t)(i / (packWays * packTimes));
+  }
+  return TRUE;
+}
+
+packINLINE Bool unpackRun(Unpack unpack, Registry registry, Unpacking unpacking)
+{
+  UnpackingStruct u = *unpacking;
+
+  while (u.control < u.controlLimit) {
+    unsigned byte = *u.control;
+    Bool sound;
+    if (UNLIKELY(byte >= packControlRAW)) {
+      UnpackingStruct copy = u;
+      sound = unpackExtra(unpack, registry, &copy);
+      u = copy;
+    } else {
+      UnpackControl control = &unpack->control[byte];
+      UnpackHead head = &u.heads[control->head];
+      if (UNLIKELY(head->size > (Size)(u.eventLimit - u.event)))
+        return FALSE;
+      if (LIKELY(head->fast)) {
+        sound = unpackEvent(unpack, &u, head, control);
+      } else {
+        UnpackingStruct copy = u;
+        if (head->size == 0)
+          return FALSE;
+        sound = unpackAny(unpack, &copy, head, control);
+        u = copy;
+      }
+    }
+    if (UNLIKELY(!sound) || UNLIKELY(u.at > u.limit))
+      return FALSE;
+  }
+  *unpacking = u;
+  return TRUE;
+}
+
+Res BlockUnpack(Unpack unpack, Registry registry, const void *in, Size rest, uint64_t first, void *events, Size used)
+{
+  const uint8_t *base = in;
+  UnpackingStruct u;
+  Size controls;
 
   AVER(used <= BlockMAX);
-  packModelStart(&unpack->model);
-  while (unpacking.in < inLimit && event < limit) {
-    unsigned token = *unpacking.in++;
-    Size size;
-    if (UNLIKELY(token == packTokenRAW)) {
-      size = unpackRaw(&time, unpacking.in, (Size)(inLimit - unpacking.in), event, (Size)(limit - event), swapped);
-      unpacking.in += size;
-    } else {
-      UnpackShape shape;
-      if (UNLIKELY(token == packTokenNEW)) {
-        shape = unpackShape(unpack, registry, &unpacking.in);
-        if (shape == NULL)
-          return ResFORMAT;
-      } else {
-        if (UNLIKELY(token >= packToken2))
-          token = packToken2 + (token - packToken2) * 256 + *unpacking.in++;
-        if (UNLIKELY(token >= unpack->model.shapes))
-          return ResFORMAT;
-        shape = &unpack->shape[token];
-      }
-      size = unpackEvent(unpack, shape, &unpacking, inLimit, &time, event, (Size)(limit - event), swapped);
-    }
-    if (UNLIKELY(size == 0 || !unpacking.sound))
-      return ResFORMAT;
-    event += size;
-  }
-  return unpacking.in == inLimit && event == limit ? ResOK : ResFORMAT;
+  if (used == 0 || rest < packHeaderSIZE)
+    return used == 0 && rest == 0 ? ResOK : ResFORMAT;
+  controls = (Size)(base[0] | base[1] << 8);
+  if (controls > rest - packHeaderSIZE || !unpackStart(unpack, base[2]))
+    return ResFORMAT;
+  u.payload = base + packHeaderSIZE;
+  u.at = 0;
+  u.limit = (rest - packHeaderSIZE - controls) * 8;
+  u.controlLimit = base + rest;
+  u.control = u.controlLimit - controls;
+  u.event = events;
+  u.eventLimit = u.event + used;
+  u.heads = unpack->head;
+  u.time = (uint32_t)first;
+  u.now = 1;
+  u.swapped = registry->widths.swapped;
+  if (!unpackRun(unpack, registry, &u))
+    return ResFORMAT;
+  return u.event == u.eventLimit && u.control == u.controlLimit && u.limit - u.at < 8 ? ResOK : ResFORMAT;
 }

@@ -108,45 +108,44 @@ static Bool gapsMatch(Regions regions, uint64_t from, uint64_t to, uint64_t lost
   return count > 0;
 }
 
-/* gapsMissing -- blocks of `stream` are missing before `entry` */
-static void gapsMissing(Teller teller, Regions regions, Stream stream, const IndexEntryStruct *entry)
+/* gapsMissing -- blocks of `stream` are missing between two runs, of which the first may be none */
+static void gapsMissing(Teller teller, Regions regions, Stream stream, const TallyRunStruct *run,
+                        const TallyRunStruct *next)
 {
-  StreamTally tally = &stream->tally;
-  uint64_t blocks = entry->sequence - tally->sequence;
-  uint64_t lost = entry->before > tally->before ? entry->before - tally->before : 0;
-  uint64_t from = IndexPlaceFile(tally->place) == IndexPlaceFile(entry->place) && tally->begun
-                    ? tally->place : IndexPlace(IndexPlaceFile(entry->place), 0);
-  Bool overwritten = (entry->flags & BlockFlagUNSENT) != 0;
+  static const TallyRunStruct none;
+  Bool sameFile = run != NULL && IndexPlaceFile(run->lastPlace) == IndexPlaceFile(next->place);
+  uint64_t from = sameFile ? run->lastPlace : IndexPlace(IndexPlaceFile(next->place), 0), blocks, lost;
   char what[128];
 
-  if (blocks == 0 && (overwritten || lost == 0))
-    return;
-  if (gapsMatch(regions, from, entry->place, lost))
+  if (run == NULL)
+    run = &none;
+  blocks = next->from - run->to;
+  lost = next->before > run->after ? next->before - run->after : 0;
+  if ((blocks == 0 && (lost == 0 || stream->unsent)) || gapsMatch(regions, from, next->place, lost))
     return;
   if (blocks == 0)
-    (void)snprintf(what, sizeof what, "the end of a block of thread %u/%u is missing", stream->pid, stream->thread);
+    (void)snprintf(what, sizeof what, "the end of the block of thread %u/%u before this one is missing", stream->pid,
+                   stream->thread);
   else
     (void)snprintf(what, sizeof what, "%llu block%s of thread %u/%u missing before this one",
                    (unsigned long long)blocks, blocks == 1 ? "" : "s", stream->pid, stream->thread);
-  TellerGap(teller, entry->place, what, lost, overwritten ? LogLostABOUT : LogLostEXACTLY);
+  /* What the flight recorder overwrote is counted with what is lost. */
+  TellerGap(teller, next->place, what, lost, stream->unsent ? LogLostABOUT : LogLostEXACTLY);
 }
 
-/* gapsEntry -- account for one block; copies of a block come one behind the other, the best first */
-static void gapsEntry(Teller teller, Regions regions, Stream stream, const IndexEntryStruct *entry)
+static void gapsStream(Teller teller, Regions regions, Stream stream)
 {
-  StreamTally tally = &stream->tally;
+  Tally tally = &stream->tally;
+  char what[128];
+  Index i;
 
-  if (tally->begun && entry->sequence < tally->sequence)
-    return;
-  if (!tally->begun) {
-    tally->sequence = 0;
-    tally->before = 0;
+  for (i = 0; i < tally->runs; ++i)
+    gapsMissing(teller, regions, stream, i > 0 ? &tally->run[i - 1] : NULL, &tally->run[i]);
+  if (tally->moreBlocks > 0) {
+    (void)snprintf(what, sizeof what, "in earlier gaps %llu blocks of thread %u/%u are missing",
+                   (unsigned long long)tally->moreBlocks, stream->pid, stream->thread);
+    TellerGap(teller, tally->run[0].place, what, tally->moreEvents, LogLostABOUT);
   }
-  gapsMissing(teller, regions, stream, entry);
-  tally->begun = TRUE;
-  tally->sequence = entry->sequence + 1;
-  tally->before = entry->before + entry->count;
-  tally->place = entry->place;
 }
 
 static void gapsRegionTell(Teller teller, const RegionStruct *region)
@@ -159,22 +158,12 @@ static void gapsRegionTell(Teller teller, const RegionStruct *region)
     TellerGap(teller, region->place, region->what, region->guess, region->guess > 0 ? LogLostABOUT : LogLostATLEAST);
 }
 
-Res GapsTell(Teller teller, Regions regions, TheIndex index)
+void GapsTell(Teller teller, Regions regions, Table table)
 {
-  IndexPassStruct pass;
-  const IndexEntryStruct *entry;
-  uint64_t fine;
   Index i;
-  Res res = IndexPassBegin(&pass, index);
 
-  for (i = 0; i < index->table->streams; ++i)
-    index->table->stream[i]->tally.begun = FALSE;
-  while (res == ResOK && (entry = IndexNow(&pass, &fine)) != NULL) {
-    gapsEntry(teller, regions, index->table->stream[entry->stream], entry);
-    res = IndexAdvance(&pass);
-  }
-  IndexPassEnd(&pass);
+  for (i = 0; i < table->streams; ++i)
+    gapsStream(teller, regions, table->stream[i]);
   for (i = 0; i < regions->count; ++i)
     gapsRegionTell(teller, &regions->region[i]);
-  return res;
 }

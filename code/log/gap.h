@@ -1,7 +1,7 @@
 /* gap.h -- what is damaged and what is missing, told once
  *
- * Two things are known: regions of the files where nothing sound stands, found when the files are scanned, and gaps in the numbering of
- * a stream's blocks, found when the index is walked in order of time.  A gap that lies at a region is the region's loss,
+ * Two things are known when the files are scanned: regions where nothing sound stands, and gaps in the numbering of the streams'
+ * blocks (tally.h).  A gap that lies at a region is the region's loss,
  * told with its place; the others are told with the place of the block behind them.
  *
  * Always true (GapsCheck): regions do not overlap and stand in order of place.
@@ -21,7 +21,8 @@ typedef struct RegionStruct {
   uint64_t place, end; /* as the index has them; end is in the same file */
   const char *what;    /* a constant */
   Bool harmless;       /* what stood here held no events: a header block */
-  Bool tail;           /* nothing sound follows in the file */
+  Bool tail;           /* nothing sound follows in the file, */
+  Bool cut;            /* and it ends within something */
   uint32_t guess;      /* events that the damaged header claims; 0 if it cannot be read */
   Bool matched;        /* a gap in some stream's numbering lies here */
   Bool shared;         /* and in another region as well, so that the split between them is a guess */
@@ -53,7 +54,7 @@ extern void TellerGap(Teller teller, uint64_t place, const char *what, uint64_t 
 /* TellerNote -- printf to the note hook */
 extern void TellerNote(Teller teller, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* GapsTell -- walk the index, and tell of everything that is missing; streams' tallies are used.  ResMEMORY, ResIO. */
-extern Res GapsTell(Teller teller, Regions regions, TheIndex index);
+/* GapsTell -- all files are scanned: tell of everything that is missing */
+extern void GapsTell(Teller teller, Regions regions, Table table);
 
 #endif /* LOG_GAP_H */

@@ -73,6 +73,8 @@ static Res indexRun(TheIndex index)
 {
   Index i, begin;
 
+  if (index->entries == 0)
+    return ResOK;
   qsort_r(index->entry, index->entries, sizeof *index->entry, indexCompare, index->table);
   for (begin = 0; begin < index->entries; begin = i) {
     Clock clock = indexClock(index->table, &index->entry[begin]);

@@ -25,7 +25,6 @@ typedef struct IndexEntryStruct {
   uint64_t first, last; /* ticks */
   uint64_t place;       /* IndexPlace: file and offset */
   uint64_t sequence;
-  uint64_t before;
   uint32_t stream;      /* number in the table */
   uint16_t count;       /* events; BlockMAX / EventALIGN at most */
   uint8_t flags;        /* BlockFlag..., IndexEntryCUT */

@@ -13,7 +13,7 @@
 
 enum {
   loaderSparesMAX = 16, /* blocks' memory that is kept for the next ones */
-  loaderGRAIN = 16384   /* memory is had in multiples, so that it fits the next block, too */
+  loaderGRAIN = 4096    /* memory is had in multiples, so that it fits the next block, too */
 };
 
 Res LoaderInit(Loader loader, Table table, File *files)
@@ -49,17 +49,21 @@ static Loaded loaderAlloc(Loader loader, Size used, Count items)
       loaded = *link;
       *link = loaded->spare;
       --loader->spares;
+      loader->memory += loaded->size;
       return loaded;
     }
   size = WordAlignUp(size, loaderGRAIN);
   loaded = malloc(size);
-  if (loaded != NULL)
+  if (loaded != NULL) {
     loaded->size = size;
+    loader->memory += size;
+  }
   return loaded;
 }
 
 void LoaderFree(Loader loader, Loaded loaded)
 {
+  loader->memory -= loaded->size;
   if (loader->spares == loaderSparesMAX) {
     free(loaded);
     return;
@@ -87,7 +91,7 @@ static Res loaderRead(Loader loader, BlockHeader header, LoadReport report, cons
     return res == ResIO ? ResIO : ResFORMAT;
   report->what = "byte order is not that of its process";
   process = loader->table->stream[entry->stream]->process;
-  if (process->headed && swapped != process->public.header.widths.swapped)
+  if (swapped != process->public.header.widths.swapped)
     return ResFORMAT;
   res = FileRead(file, offset + BlockHeaderSIZE, loader->rest, header->rest);
   report->what = "block cut off";
@@ -235,16 +239,14 @@ Res LoaderLoad(Loaded *loadedReturn, LoadReport report, Loader loader, const Ind
   if (res != ResOK)
     return res;
   report->lost = header.count;
-  if (!stream->process->headed) {
-    report->what = "no header block of this process";
-    return ResFORMAT;
-  }
+  AVER(stream->process->headed);
   loaded = loaderAlloc(loader, header.used, header.count);
   if (loaded == NULL)
     return ResMEMORY;
   loaded->stream = stream;
   loaded->sequence = header.sequence;
   loaded->next = 0;
+  loaded->parked = FALSE;
   loaded->item = (LoadedItem)(loaded + 1);
   bytes = (unsigned char *)(loaded->item + header.count);
   loaded->bytes = bytes;

@@ -32,8 +32,11 @@ typedef struct LoadedStruct {
   Count count, next;         /* items, and the one that is next */
   LoadedItem item;           /* behind this */
   const unsigned char *bytes; /* behind those */
-  Size size;                 /* bytes of memory, this included */
+  Size size;                 /* bytes of memory, this included; 0 for one that was parked */
   struct LoadedStruct *spare; /* in the loader's list */
+  Bool parked;               /* park.h: items and bytes are a window of what stands in a file */
+  uint32_t place;            /* there */
+  uint64_t at, end;          /* in the file: what comes behind the window */
 } LoadedStruct, *Loaded;
 
 typedef struct LoaderStruct {
@@ -44,6 +47,7 @@ typedef struct LoaderStruct {
   Unpack unpack;
   Loaded spare;          /* memory of blocks that are used up */
   Count spares;
+  Size memory;           /* of the blocks that are loaded, without spares */
 } LoaderStruct, *Loader;
 
 /* What loading found that a caller may have to tell. */
@@ -57,9 +61,9 @@ typedef struct LoadReportStruct {
 extern Res LoaderInit(Loader loader, Table table, File *files);
 extern void LoaderFinish(Loader loader);
 
-/* LoaderLoad -- the block of an entry
+/* LoaderLoad -- the block of an entry, whose process has a header
  *
- * sequence numbers of events that are not wanted (time, kind, type) are left out.
+ * Events that are not wanted (time, type) are left out.
  * ResFORMAT: it cannot be had: report->what says why, and report->lost what is gone.  ResMEMORY, ResIO.
  * The caller gives *loadedReturn back with LoaderFree.
  */

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/aver.h"
-#include "eventdef.h"
 #include "log/logset.h"
+#include "log/leftover.h"
 
 enum { logFilesMAX = 4096 }; /* a place has 16 bits for the file, and the system as many descriptors */
 
@@ -19,7 +19,7 @@ enum { logFilesMAX = 4096 }; /* a place has 16 bits for the file, and the system
 static Res logFileAdd(Log log, const char *path, char *error, Size size)
 {
   File file = malloc(sizeof *file);
-  char *copy = strdup(path);
+  char *copy = strdup(strcmp(path, "-") == 0 ? "standard input" : path);
   Res res;
 
   if (file == NULL || copy == NULL) {
@@ -33,10 +33,6 @@ static Res logFileAdd(Log log, const char *path, char *error, Size size)
     free(file);
     free(copy);
     return res;
-  }
-  if (strcmp(path, "-") == 0) {
-    free(copy);
-    copy = strdup("standard input");
   }
   file->path = copy;
   log->path[log->files] = copy;
@@ -53,11 +49,30 @@ static Res logRefuse(Scan scan, File file, char *error, Size size)
     (void)snprintf(error, size, "%s: the file is empty", path);
   else if (scan->foreign[0] != 0)
     (void)snprintf(error, size, "%s: format version %u.%u.%u; this build reads version %u (%u.%u.%u)", path,
-                   scan->foreign[0], scan->foreign[1], scan->foreign[2], EventVersionMAJOR, EventVersionMAJOR,
-                   EventVersionMEDIAN, EventVersionMINOR);
+                   scan->foreign[0], scan->foreign[1], scan->foreign[2], HeaderVersion[0], HeaderVersion[0],
+                   HeaderVersion[1], HeaderVersion[2]);
   else
     (void)snprintf(error, size, "%s: not a Pawprint log", path);
   return scan->foreign[0] != 0 ? ResVERSION : ResFORMAT;
+}
+
+/* logLeftover -- take what processes that died have left in shared memory, as one more file */
+static Res logLeftover(Log log, Scan scan)
+{
+  File file;
+  Res res = LeftoverTake(&file, &log->table, &log->regions, &log->teller);
+
+  if (res != ResOK || file == NULL)
+    return res;
+  log->path[log->files] = strdup(file->path);
+  log->file[log->files] = file;
+  if (log->path[log->files] == NULL) {
+    FileClose(file);
+    free(file);
+    return ResMEMORY;
+  }
+  file->path = log->path[log->files];
+  return ScanFile(scan, file, log->files++);
 }
 
 /* logScan -- scan all files */
@@ -81,13 +96,15 @@ static Res logScan(Log log, char *error, Size size)
       res = logRefuse(scan, log->file[i], error, size);
     log->summary.bytes += log->file[i]->size;
   }
+  if (res == ResOK)
+    res = logLeftover(log, scan);
   if (scan != NULL) {
     log->summary.blocks = scan->blocks;
     log->summary.events = scan->events;
     log->summary.newer = scan->newer[0] != 0;
     if (res == ResOK && log->summary.newer)
       TellerNote(&log->teller, "the log's events are of version %u.%u.%u, newer than this build's %u.%u.%u", scan->newer[0],
-                 scan->newer[1], scan->newer[2], EventVersionMAJOR, EventVersionMEDIAN, EventVersionMINOR);
+                 scan->newer[1], scan->newer[2], HeaderVersion[0], HeaderVersion[1], HeaderVersion[2]);
     free(scan->text);
   }
   free(scan);
@@ -141,8 +158,8 @@ static Res logOpen(Log log, const char *const *paths, Count n, char *error, Size
   Index i;
   Res res = ResOK;
 
-  log->file = calloc(n, sizeof *log->file);
-  log->path = calloc(n, sizeof *log->path);
+  log->file = calloc(n + 1, sizeof *log->file);
+  log->path = calloc(n + 1, sizeof *log->path);
   if (log->file == NULL || log->path == NULL)
     return ResMEMORY;
   log->teller.paths = (const char *const *)log->path;

@@ -128,7 +128,8 @@ typedef struct LogRequestStruct {
   uint32_t kinds;          /* a bit for each kind; blocks of others are skipped unread */
   Bool (*choose)(void *data, LogProcess process, EventType type); /* asked once for each type; NULL for all types */
   Bool (*event)(void *data, LogEvent event); /* TRUE ends the pass */
-  void *data;
+  void *data;              /* handed to the hooks */
+  void *chooseData;        /* handed to `choose` instead, unless NULL */
 } LogRequestStruct, *LogRequest;
 
 #define LogRequestALL {.from = 0, .to = UINT64_MAX, .count = UINT64_MAX, .kinds = UINT32_MAX}

@@ -14,26 +14,34 @@
 #include "format/block.h"
 #include "log/load.h"
 #include "log/logset.h"
+#include "log/park.h"
+
+enum { readMemoryMAX = 6 << 20 }; /* bytes of open blocks; beyond that some are parked */
+
+/* An open block in the heap; the time of its next event stands here, where comparing finds it without a detour. */
+typedef struct readOpenStruct {
+  uint64_t fine;
+  Loaded loaded;
+} readOpenStruct;
 
 typedef struct readingStruct {
   Log log;
   LogRequest request;
   LoaderStruct loader;
+  ParkStruct park;
   IndexPassStruct pass;
-  Loaded *heap;        /* heap[0] is next; no parent comes behind its children */
+  readOpenStruct *heap; /* heap[0] is next; no parent comes behind its children */
   Count open, capacity;
+  const IndexEntryStruct *entry; /* the block that is to be opened next, or NULL, */
+  uint64_t next;       /* and when, fine; UINT64_MAX if there is none or it is beyond the request */
   uint64_t left;       /* events that may still be delivered */
   Bool ended;          /* by the hook or the count */
   Teller teller;
 } readingStruct, *Reading;
 
-/* readBefore -- the one order of all events */
-static inline Bool readBefore(Loaded a, Loaded b)
+/* readTie -- of two blocks whose next events have the same time, does `a` come first? */
+static __attribute__((noinline)) Bool readTie(Loaded a, Loaded b)
 {
-  uint64_t x = a->item[a->next].fine, y = b->item[b->next].fine;
-
-  if (LIKELY(x != y))
-    return x < y;
   if (a->stream->process != b->stream->process)
     return a->stream->process->public.number < b->stream->process->public.number;
   if (a->stream->id != b->stream->id)
@@ -41,16 +49,22 @@ static inline Bool readBefore(Loaded a, Loaded b)
   return a->sequence < b->sequence;
 }
 
-/* readSink -- the block at place `i` goes down to where it belongs */
-static void readSink(Reading reading, Index i)
+/* readBefore -- the one order of all events */
+static inline Bool readBefore(const readOpenStruct *a, const readOpenStruct *b)
 {
-  Loaded *heap = reading->heap, moving = heap[i];
-  Index child;
+  return LIKELY(a->fine != b->fine) ? a->fine < b->fine : readTie(a->loaded, b->loaded);
+}
+
+/* readSink -- the block at the top goes down to where it belongs */
+static inline void readSink(Reading reading)
+{
+  readOpenStruct *heap = reading->heap, moving = heap[0];
+  Index i = 0, child;
 
   while ((child = 2 * i + 1) < reading->open) {
-    if (child + 1 < reading->open && readBefore(heap[child + 1], heap[child]))
+    if (child + 1 < reading->open && readBefore(&heap[child + 1], &heap[child]))
       ++child;
-    if (!readBefore(heap[child], moving))
+    if (!readBefore(&heap[child], &moving))
       break;
     heap[i] = heap[child];
     i = child;
@@ -60,11 +74,12 @@ static void readSink(Reading reading, Index i)
 
 static Res readPush(Reading reading, Loaded loaded)
 {
+  readOpenStruct open = {loaded->item[loaded->next].fine, loaded};
   Index i = reading->open, parent;
 
   if (reading->open == reading->capacity) {
     Count capacity = reading->capacity == 0 ? 16 : reading->capacity * 2;
-    Loaded *more = realloc(reading->heap, capacity * sizeof *more);
+    readOpenStruct *more = realloc(reading->heap, capacity * sizeof *more);
     if (more == NULL)
       return ResMEMORY;
     reading->heap = more;
@@ -73,20 +88,50 @@ static Res readPush(Reading reading, Loaded loaded)
   ++reading->open;
   for (; i > 0; i = parent) {
     parent = (i - 1) / 2;
-    if (!readBefore(loaded, reading->heap[parent]))
+    if (!readBefore(&open, &reading->heap[parent]))
       break;
     reading->heap[i] = reading->heap[parent];
   }
-  reading->heap[i] = loaded;
+  reading->heap[i] = open;
+  return ResOK;
+}
+
+/* readGive -- a block is not needed any more */
+static void readGive(Reading reading, Loaded loaded)
+{
+  if (loaded->size == 0) {
+    ParkRelease(&reading->park, loaded);
+    free(loaded);
+  } else {
+    LoaderFree(&reading->loader, loaded);
+  }
+}
+
+/* readPark -- put the blocks aside whose next events are furthest away, until the others fit */
+static Res readPark(Reading reading)
+{
+  while (reading->loader.memory > readMemoryMAX && reading->open > 1 && !reading->park.failed) {
+    Index i, furthest = reading->open;
+    Res res;
+    for (i = 1; i < reading->open; ++i)
+      if (!reading->heap[i].loaded->parked &&
+          (furthest == reading->open || reading->heap[i].fine > reading->heap[furthest].fine))
+        furthest = i;
+    if (furthest == reading->open)
+      break;
+    res = ParkPut(&reading->park, &reading->loader, &reading->heap[furthest].loaded);
+    if (res == ResIO)
+      return res;
+  }
   return ResOK;
 }
 
 static void readPop(Reading reading)
 {
-  LoaderFree(&reading->loader, reading->heap[0]);
+  readGive(reading, reading->heap[0].loaded);
   reading->heap[0] = reading->heap[--reading->open];
   if (reading->open > 0)
-    readSink(reading, 0);
+    readSink(reading);
 }
 
 /* readFailureTell -- the block that failed last has no sound copy; `had` of its events were had from a worse one */
@@ -108,22 +153,36 @@ static void readFailureSet(Stream stream, const IndexEntryStruct *entry, const c
   if (failure->what != NULL && failure->count >= count)
     return; /* of copies that all fail, the first and longest is told */
   failure->place = entry->place;
+  failure->first = entry->first;
   failure->sequence = entry->sequence;
   failure->what = what;
   failure->count = count;
 }
 
-/* readReport -- tell what loading a block found that no copy of it changes */
-static void readReport(Reading reading, const IndexEntryStruct *entry, LoadReport report)
+static void readOmit(ProcessOmitted omitted, const IndexEntryStruct *entry, uint64_t events, uint16_t code)
 {
-  char what[80];
-
-  if (report->what != NULL)
-    TellerGap(reading->teller, entry->place, report->what, report->lost, LogLostEXACTLY);
-  if (report->unknown > 0) {
-    (void)snprintf(what, sizeof what, "event code 0x%04x is in no header block", report->unknownCode);
-    TellerGap(reading->teller, entry->place, what, report->unknown, LogLostEXACTLY);
+  if (omitted->events == 0) {
+    omitted->place = entry->place;
+    omitted->code = code;
   }
+  omitted->events += events;
+}
+
+/* readOmittedTell -- tell what of a process was left out */
+static void readOmittedTell(Reading reading, Process process)
+{
+  char what[120];
+
+  if (process->orphans.events > 0) {
+    (void)snprintf(what, sizeof what, "from here on: no header block of process %u was found", process->pid);
+    TellerGap(reading->teller, process->orphans.place, what, process->orphans.events, LogLostEXACTLY);
+  }
+  if (process->unknown.events > 0) {
+    (void)snprintf(what, sizeof what, "from here on: no header block of process %u has event code 0x%04x%s", process->pid,
+                   process->unknown.code, process->unknown.events > 1 ? " or such" : "");
+    TellerGap(reading->teller, process->unknown.place, what, process->unknown.events, LogLostEXACTLY);
+  }
+  process->orphans.events = process->unknown.events = 0;
 }
 
 /* readSkips -- is the block of no interest to this request?  Its header alone tells. */
@@ -143,12 +202,16 @@ static Res readOpen(Reading reading, const IndexEntryStruct *entry)
   Loaded loaded;
   Res res;
 
-  if (stream->read && stream->readSequence == entry->sequence && stream->readCount >= entry->count)
-    return ResOK;
-  if (stream->failure.what != NULL && stream->failure.sequence != entry->sequence)
+  if (stream->failure.what != NULL &&
+      (stream->failure.first != entry->first || stream->failure.sequence != entry->sequence))
     readFailureTell(reading, stream, 0);
-  if (readSkips(reading, stream, entry) || (stream->read && stream->readSequence == entry->sequence))
+  if (!stream->process->headed) {
+    readOmit(&stream->process->orphans, entry, entry->count, 0);
     return ResOK;
+  }
+  if (readSkips(reading, stream, entry) ||
+      (stream->read && stream->readFirst == entry->first && stream->readSequence == entry->sequence))
+    return ResOK; /* copies of a block come one behind the other, the longest first */
   res = LoaderLoad(&loaded, &report, &reading->loader, entry);
   if (res == ResFORMAT) {
     readFailureSet(stream, entry, report.what, report.lost);
@@ -157,24 +220,31 @@ static Res readOpen(Reading reading, const IndexEntryStruct *entry)
   if (res != ResOK)
     return res;
   stream->read = TRUE;
+  stream->readFirst = entry->first;
   stream->readSequence = entry->sequence;
   stream->readCount = entry->count;
   if (stream->failure.what != NULL && strcmp(stream->failure.what, "block cut off") == 0 &&
       stream->failure.count <= entry->count)
     stream->failure.what = NULL; /* nothing is damaged, and nothing lost: it was begun twice */
   readFailureTell(reading, stream, entry->count);
-  readReport(reading, entry, &report);
+  if (report.what != NULL)
+    TellerGap(reading->teller, entry->place, report.what, report.lost, LogLostEXACTLY);
+  if (report.unknown > 0)
+    readOmit(&stream->process->unknown, entry, report.unknown, report.unknownCode);
   if (loaded->count == 0) {
     LoaderFree(&reading->loader, loaded);
     return ResOK;
   }
-  return readPush(reading, loaded);
+  res = readPush(reading, loaded);
+  if (res == ResOK && UNLIKELY(reading->loader.memory > readMemoryMAX))
+    res = readPark(reading);
+  return res;
 }
 
 /* readRun -- deliver the front block's events up to `limit` (fine time, exclusive), at least one */
 static void readRun(Reading reading, uint64_t limit)
 {
-  Loaded front = reading->heap[0];
+  Loaded front = reading->heap[0].loaded;
   LogRequest request = reading->request;
   EventType types = front->stream->process->public.registry->types;
   LoadedItem item = front->item + front->next, end = front->item + front->count;
@@ -200,44 +270,73 @@ static void readRun(Reading reading, uint64_t limit)
   reading->left += (uint64_t)(end - item);
   reading->ended = reading->left == 0;
   front->next = (Index)(item - front->item);
+  if (front->next < front->count)
+    reading->heap[0].fine = item->fine;
 }
 
 /* readLimit -- up to which time the front block's events are alone */
-static uint64_t readLimit(Reading reading, uint64_t next)
+static inline uint64_t readLimit(Reading reading)
 {
-  Index i;
+  uint64_t limit = reading->next;
 
-  for (i = 1; i <= 2 && i < reading->open; ++i) {
-    Loaded other = reading->heap[i];
-    if (other->item[other->next].fine < next)
-      next = other->item[other->next].fine;
+  if (reading->open > 1 && reading->heap[1].fine < limit)
+    limit = reading->heap[1].fine;
+  if (reading->open > 2 && reading->heap[2].fine < limit)
+    limit = reading->heap[2].fine;
+  return limit;
+}
+
+/* readNext -- look which block is to be opened next */
+static void readNext(Reading reading)
+{
+  reading->entry = IndexNow(&reading->pass, &reading->next);
+  if (reading->entry == NULL || reading->next >= reading->loader.to)
+    reading->next = UINT64_MAX;
+}
+
+/* readOn -- the front block has got on, perhaps to its end */
+static inline Res readOn(Reading reading)
+{
+  Loaded front = reading->heap[0].loaded;
+
+  if (LIKELY(front->next < front->count)) {
+    readSink(reading);
+    return ResOK;
   }
-  return next;
+  if (front->parked) {
+    Res res = ParkRefill(&reading->park, front);
+    if (res == ResOK) {
+      reading->heap[0].fine = front->item[0].fine;
+      readSink(reading);
+    }
+    if (res != ResEND)
+      return res;
+  }
+  readPop(reading);
+  return ResOK;
 }
 
 static Res readMerge(Reading reading)
 {
-  while (!reading->ended) {
-    uint64_t next = UINT64_MAX;
-    const IndexEntryStruct *entry = IndexNow(&reading->pass, &next);
-    Res res;
+  Res res;
 
-    if (entry != NULL && next < reading->loader.to &&
-        (reading->open == 0 || next <= reading->heap[0]->item[reading->heap[0]->next].fine)) {
-      res = readOpen(reading, entry);
+  readNext(reading);
+  while (!reading->ended) {
+    if (UNLIKELY(reading->next != UINT64_MAX && (reading->open == 0 || reading->next <= reading->heap[0].fine))) {
+      res = readOpen(reading, reading->entry);
       if (res == ResOK)
         res = IndexAdvance(&reading->pass);
       if (res != ResOK)
         return res;
+      readNext(reading);
       continue;
     }
     if (reading->open == 0)
       break;
-    readRun(reading, readLimit(reading, next));
-    if (reading->heap[0]->next == reading->heap[0]->count)
-      readPop(reading);
-    else
-      readSink(reading, 0);
+    readRun(reading, readLimit(reading));
+    res = readOn(reading);
+    if (res != ResOK)
+      return res;
   }
   return ResOK;
 }
@@ -255,6 +354,7 @@ static Res readChoose(Reading reading)
 {
   Table table = &reading->log->table;
   LogRequest request = reading->request;
+  void *data = request->chooseData != NULL ? request->chooseData : request->data;
   Index i, t;
 
   for (i = 0; i < table->processes; ++i) {
@@ -268,7 +368,7 @@ static Res readChoose(Reading reading)
     if (process->wanted == NULL)
       return ResMEMORY;
     for (t = 0; t < registry->count; ++t)
-      process->wanted[t] = request->choose(request->data, &process->public, &registry->types[t]) != FALSE;
+      process->wanted[t] = request->choose(data, &process->public, &registry->types[t]) != FALSE;
   }
   return ResOK;
 }
@@ -279,9 +379,12 @@ static void readFinish(Reading reading)
 
   for (i = 0; i < reading->log->table.streams; ++i)
     readFailureTell(reading, reading->log->table.stream[i], 0);
+  for (i = 0; i < reading->log->table.processes; ++i)
+    readOmittedTell(reading, reading->log->table.process[i]);
   while (reading->open > 0)
-    LoaderFree(&reading->loader, reading->heap[--reading->open]);
+    readGive(reading, reading->heap[--reading->open].loaded);
   IndexPassEnd(&reading->pass);
+  ParkFinish(&reading->park);
   LoaderFinish(&reading->loader);
   free(reading->heap);
 }
@@ -298,13 +401,14 @@ Res LogRead(Log log, LogRequest request)
     log->table.stream[i]->failure.what = NULL;
   }
   log->teller.telling = !log->told;
+  ParkInit(&reading.park);
   res = LoaderInit(&reading.loader, &log->table, log->file);
   if (res == ResOK)
     res = readChoose(&reading);
   reading.loader.from = readFine(log, request->from);
   reading.loader.to = readFine(log, request->to);
   if (res == ResOK && log->teller.telling)
-    res = GapsTell(&log->teller, &log->regions, &log->index);
+    GapsTell(&log->teller, &log->regions, &log->table);
   if (res == ResOK)
     res = IndexPassBegin(&reading.pass, &log->index);
   if (res == ResOK)

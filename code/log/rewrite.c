@@ -12,7 +12,6 @@
 
 #include "base/aver.h"
 #include "base/crc.h"
-#include "eventdef.h"
 #include "format/block.h"
 #include "format/pack.h"
 #include "log/headertext.h"
@@ -131,6 +130,7 @@ static void rewriteSeal(LogRewrite rewrite, RewriteBlock block)
   RewriteStream stream = &rewrite->stream[block->stream->number];
   BlockHeader header = &block->header;
   const void *rest = block->bytes;
+  Count count;
 
   if (!state->headed || rewrite->written - state->since > RewriteHeaderEACH)
     rewriteHeader(rewrite, process);
@@ -139,7 +139,7 @@ static void rewriteSeal(LogRewrite rewrite, RewriteBlock block)
   if (rewrite->packed) {
     header->flags |= BlockFlagPACKED;
     header->rest = (uint32_t)BlockPack(rewrite->pack, process->public.registry, block->bytes, header->used,
-                                       header->first, rewrite->rest);
+                                       header->first, rewrite->rest, &count);
     rest = rewrite->rest;
   }
   header->size = BlockHeaderSIZE + header->rest;
@@ -185,7 +185,7 @@ static RewriteBlock rewriteOpen(LogRewrite rewrite, Stream stream, uint64_t tick
   memset(header, 0, sizeof *header);
   memcpy(header->magic, BlockMAGIC, BlockMagicSIZE);
   header->order = BlockORDER;
-  header->major = EventVersionMAJOR;
+  header->major = (uint8_t)HeaderVersion[0];
   header->kind = stream->kind;
   header->whole = BlockMAX;
   header->pid = stream->pid;

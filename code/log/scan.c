@@ -9,7 +9,6 @@
 
 #include "base/aver.h"
 #include "base/crc.h"
-#include "eventdef.h"
 #include "format/block.h"
 
 /* A sound thing in a file. */
@@ -132,14 +131,21 @@ static Bool scanPayloadSound(Scan scan, BlockHeader header, uint64_t offset)
 static Res scanTakeBlock(Scan scan, BlockHeader header, uint64_t offset, Bool cut)
 {
   IndexEntryStruct entry = {.first = header->first, .last = header->last, .sequence = header->sequence,
-                            .before = header->before, .count = (uint16_t)header->count, .flags = header->flags & 0x7f,
-                            .kind = header->kind, .place = IndexPlace(scan->number, offset)};
+                            .count = (uint16_t)header->count, .flags = header->flags & 0x7f, .kind = header->kind,
+                            .place = IndexPlace(scan->number, offset)};
   Stream stream;
   Clock clock;
   Res res = TableStream(&stream, scan->table, header);
 
   if (res != ResOK)
     return res;
+  res = TallyAdd(&stream->tally, header->sequence, header->before, header->count, entry.place,
+                 (header->flags & BlockFlagUNSENT) != 0);
+  if (res != ResOK)
+    return res;
+  stream->newest = header->first;
+  stream->newestSequence = header->sequence;
+  stream->newestCount = cut ? 0 : header->count;
   entry.stream = (uint32_t)stream->number;
   if (cut)
     entry.flags |= IndexEntryCUT;
@@ -161,15 +167,14 @@ static Bool scanNewer(const unsigned a[3], const unsigned b[3])
 
 static Res scanTakeHeader(Scan scan, ScanThing thing)
 {
-  static const unsigned ours[3] = {EventVersionMAJOR, EventVersionMEDIAN, EventVersionMINOR};
   unsigned theirs[3] = {scan->header.major, scan->header.median, scan->header.minor};
   Bool news;
-  Res res = TableHeader(scan->table, &scan->header, thing->body, thing->bodyLength, &news);
+  Res res = TableHeader(scan->table, &scan->header, scan->number, thing->body, thing->bodyLength, &news);
 
   if (res != ResOK)
     return res;
   ++scan->headers;
-  if (theirs[1] > ours[1] && (scan->newer[0] == 0 || scanNewer(theirs, scan->newer)))
+  if (theirs[1] > HeaderVersion[1] && (scan->newer[0] == 0 || scanNewer(theirs, scan->newer)))
     memcpy(scan->newer, theirs, sizeof theirs);
   if (news)
     TellerNote(scan->teller, "%s: process %u names event types in a way that this build cannot read", scan->file->path,
@@ -199,6 +204,7 @@ static void scanRegion(Scan scan, Region region, uint64_t offset, Res res)
   }
   block |= there >= BlockMagicSIZE && memcmp(bytes, BlockMAGIC, BlockMagicSIZE) == 0;
   region->harmless = header;
+  region->cut = res == ResEND;
   region->what = res == ResVERSION ? "of another version"
                : res == ResEND     ? (header ? "header block cut off" : "cut off within a block header")
                : header            ? "header block damaged"

@@ -152,8 +152,9 @@ static Res tableStreamMake(Stream *streamReturn, Table table, BlockHeader header
   stream->process = process;
   stream->id = header->stream;
   stream->thread = header->thread;
-  stream->pid = header->pid;
+  stream->pid = process->pid = header->pid;
   stream->kind = header->kind;
+  stream->unsent = (header->flags & BlockFlagUNSENT) != 0;
   *tableStreamSlot(table, header->process, header->stream) = (uint32_t)table->streams + 1;
   table->stream[table->streams++] = stream;
   *streamReturn = stream;
@@ -220,7 +221,7 @@ static const char *tableRegistryText(const char *body, const char *limit)
   return limit;
 }
 
-Res TableHeader(Table table, Header header, const char *body, Size length, Bool *newsReturn)
+Res TableHeader(Table table, Header header, Index file, const char *body, Size length, Bool *newsReturn)
 {
   const char *limit = body + length;
   Process process;
@@ -240,6 +241,7 @@ Res TableHeader(Table table, Header header, const char *body, Size length, Bool 
   tableHeaderCopy(&process->public.header, header);
   process->public.header.widths = process->types->widths;
   process->headed = TRUE;
+  process->file = file;
   tableClockFor(table, process, header);
   ClockSync(ClockResolve(process->clock), header);
   *newsReturn = malformed && !process->ambiguous;
@@ -278,8 +280,10 @@ void TableFree(Table table)
     free(table->process[i]->wanted);
     free(table->process[i]);
   }
-  for (i = 0; i < table->streams; ++i)
+  for (i = 0; i < table->streams; ++i) {
+    TallyFree(&table->stream[i]->tally);
     free(table->stream[i]);
+  }
   for (i = 0; i < table->clocks; ++i)
     free(table->clock[i]);
   free(table->process);

@@ -17,29 +17,33 @@
 #include "format/header.h"
 #include "log/clock.h"
 #include "log/log.h"
+#include "log/tally.h"
 #include "log/types.h"
+
+/* Events of a process that the pass had to leave out, summed up so that they are told in one line. */
+typedef struct ProcessOmittedStruct {
+  uint64_t place;          /* of the first block with such an event */
+  uint64_t events;
+  uint16_t code;           /* of the first event */
+} ProcessOmittedStruct, *ProcessOmitted;
 
 typedef struct ProcessStruct {
   LogProcessStruct public; /* first, so that a LogProcess is one */
+  uint32_t pid;            /* as its blocks say */
   Bool headed;             /* a header of it was found */
   Bool ambiguous;          /* one of its headers had lines of the registry that cannot be taken */
+  Index file;              /* that its newest header is in */
   Clock clock;             /* by ClockResolve */
   Types types;             /* NULL until headed */
+  ProcessOmittedStruct orphans; /* no header was found, */
+  ProcessOmittedStruct unknown; /* or none that has their code */
   unsigned char *wanted;   /* for the request that runs: by place in the registry, whether the type is wanted; or NULL */
 } ProcessStruct, *Process;
-
-/* What of a stream has been accounted for, while the index is walked in order of time. */
-typedef struct StreamTallyStruct {
-  uint64_t sequence; /* the next block's, */
-  uint64_t before;   /* and the events before it, if nothing is missing */
-  uint64_t place;    /* of the last block: file and offset, as the index has them */
-  Bool begun;
-} StreamTallyStruct, *StreamTally;
 
 /* A block that did not load, kept until it is known whether a copy of it does. */
 typedef struct StreamFailureStruct {
   uint64_t place;
-  uint64_t sequence;
+  uint64_t first, sequence;
   const char *what; /* NULL: nothing is pending */
   uint32_t count;
 } StreamFailureStruct;
@@ -51,11 +55,14 @@ typedef struct StreamStruct {
   uint32_t thread;
   uint32_t pid;        /* as its blocks say */
   uint8_t kind;
+  Bool unsent;         /* of the flight recorder */
   uint64_t discarded;  /* as its latest block says */
-  StreamTallyStruct tally;
-  Bool read;           /* the next three hold for the pass that runs */
-  uint64_t readSequence;
-  uint32_t readCount;  /* events of that block that were had */
+  TallyStruct tally;
+  uint64_t newest, newestSequence; /* `first` and number of the block that came last in the files, */
+  uint32_t newestCount; /* and its events; 0 if it is cut off */
+  Bool read;           /* the next three hold for the pass that runs: the block that was had last, */
+  uint64_t readFirst, readSequence;
+  uint32_t readCount;  /* and how many events of it */
   StreamFailureStruct failure;
 } StreamStruct, *Stream;
 
@@ -81,9 +88,10 @@ extern Res TableStream(Stream *streamReturn, Table table, BlockHeader header);
 extern Stream TableStreamFind(Table table, uint64_t identity, uint32_t id);
 
 /* TableHeader -- take what a sound header block says
+ * file          that it is in
  * body, length  its lines of the registry, as HeaderRead gives them
  * newsReturn    its registry had lines that could not be taken, for the first time */
-extern Res TableHeader(Table table, Header header, const char *body, Size length, Bool *newsReturn);
+extern Res TableHeader(Table table, Header header, Index file, const char *body, Size length, Bool *newsReturn);
 
 /* TableFit -- all headers are known: lay the clocks' lines; returns the real time (ns) of fine time 0 */
 extern uint64_t TableFit(Table table);

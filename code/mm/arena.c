@@ -40,9 +40,11 @@ static void arenaPurge(Arena arena, Size limit)
 /* arenaChunkRelease -- give back a plain chunk that nothing is left in */
 static void arenaChunkRelease(Arena arena, Chunk chunk)
 {
+  Size spare = arenaBytes(ChunkPurge(chunk, chunk->spareCount));
+
   RingRemove(&chunk->ring);
-  arena->spare -= arenaBytes(chunk->spareCount);
-  arena->committed -= arenaBytes(chunk->spareCount) + arenaHEADER;
+  arena->spare -= spare;
+  arena->committed -= spare + arenaHEADER;
   arena->reserved -= ChunkSIZE;
   ChunkDestroy(chunk);
 }
@@ -146,8 +148,6 @@ static Res arenaTake(Bool *zeroReturn, Arena arena, Chunk chunk, Index index, Co
     return res;
   arena->spare -= arenaBytes(spare);
   arena->committed += arenaBytes(n - spare);
-  if (spare < n)
-    EVENT_PAW(ArenaCommit, arena, ChunkGrainAddr(chunk, index), arenaBytes(n));
   if (chunk->freeCount == 0) {
     RingRemove(&chunk->ring);
     RingInsertBefore(&arena->chunks, &chunk->ring);
@@ -204,13 +204,14 @@ static Res arenaFind(Chunk *chunkReturn, Index *indexReturn, Arena arena, Count 
   return res;
 }
 
-Res ArenaGrainsAlloc(Chunk *chunkReturn, Index *indexReturn, Bool *zeroReturn, Arena arena, Count n, Size align)
+Res ArenaGrainsAlloc(Chunk *chunkReturn, Index *indexReturn, Bool *zeroReturn, Arena arena, Count n, Size align,
+                     Bool alone)
 {
   Res res;
 
   AVER(n > 0);
   AVER(WordIsPowerOf2(align));
-  if (n > ChunkRunMAX || align > ChunkSIZE / 4) {
+  if (alone || n > ChunkRunMAX || align > ChunkSIZE / 4) {
     *indexReturn = 0;
     *zeroReturn = TRUE;
     res = arenaHugeAlloc(chunkReturn, arena, n, align, FALSE);

@@ -1,7 +1,7 @@
 /* arena.h -- an arena owns address space, commits it, and hands it out in grains
  *
  * Address space is reserved in chunks (chunk.h), the first ones at creation, further ones as needed.  Memory that comes
- * back stays committed as spare up to the spare limit; what is above is decommitted, the highest addresses first.
+ * back stays committed as spare up to the spare limit; what is above is decommitted, in each chunk from the top.
  *
  * Always true (ArenaCheck):
  *   committed == grains used + grains spare + huge segments, headers included, in bytes
@@ -71,9 +71,11 @@ extern Bool ArenaCheck(Arena arena);
  * chunkReturn, indexReturn   where; a chunk with hugeBase set holds nothing else, and the index is 0
  * zeroReturn                 the memory is known to be zero
  * align                      of the first grain's address; a power of two
+ * alone                      in a huge chunk, though it be small
  * errors                     ResMEMORY, ResLIMIT (the commit limit)
  */
-extern Res ArenaGrainsAlloc(Chunk *chunkReturn, Index *indexReturn, Bool *zeroReturn, Arena arena, Count n, Size align);
+extern Res ArenaGrainsAlloc(Chunk *chunkReturn, Index *indexReturn, Bool *zeroReturn, Arena arena, Count n, Size align,
+                            Bool alone);
 
 /* ArenaGrainsExtend -- the `more` grains behind a run too, if they are free; ResFAIL if not.  Lock held. */
 extern Res ArenaGrainsExtend(Arena arena, Chunk chunk, Index index, Count n, Count more);

@@ -96,6 +96,9 @@ static Index chunkNext(const Word *table, Index i, Bool bit)
   return ChunkGRAINS;
 }
 
+/* chunkIsAll -- are the bits of grains [i, i + n) all `bit`? */
+static Bool chunkIsAll(const Word *table, Index i, Count n, Bool bit) { return chunkNext(table, i, !bit) >= i + n; }
+
 /* -- chunks -- */
 
 static void chunkInit(Chunk chunk, Arena arena, Addr base, Addr limit)
@@ -193,6 +196,7 @@ Res ChunkMove(Chunk from, Size size, Chunk to, Size toSize)
     chunkSlotSet(from, ChunkSlotHUGE, ChunkSlotHUGEMORE);
     return res;
   }
+  EVENT_PAW(ArenaDecommit, arena, hole, size);
   EVENT_PAW(ArenaRelease, arena, base, (Word)limit - (Word)base);
   PagesRelease(base, (Word)hole - (Word)base);
   if (end < limit)
@@ -228,14 +232,28 @@ Bool ChunkFind(Index *indexReturn, Chunk chunk, Count n, Size align)
 
 Bool ChunkIsFree(Chunk chunk, Index i, Count n)
 {
-  return n <= ChunkGRAINS - i && chunkCount(chunk->used, i, n) == 0;
+  return n <= ChunkGRAINS - i && chunkIsAll(chunk->used, i, n, FALSE);
+}
+
+/* chunkCommitted -- tell which of grains [i, i + n), about to be used, were not committed */
+static void chunkCommitted(Chunk chunk, Index i, Count n)
+{
+  Index limit = i + n, end;
+
+  while ((i = chunkNext(chunk->touched, i, FALSE)) < limit) {
+    end = chunkNext(chunk->touched, i, TRUE);
+    if (end > limit)
+      end = limit;
+    EVENT_PAW(ArenaCommit, chunk->arena, ChunkGrainAddr(chunk, i), (end - i) << ArenaGrainSHIFT);
+    i = end;
+  }
 }
 
 Res ChunkTake(Count *spareReturn, Chunk chunk, Index i, Count n)
 {
   Count spare;
 
-  AVER(ChunkIsFree(chunk, i, n));
+  AVER_CRITICAL(ChunkIsFree(chunk, i, n));
   if (i + n > chunk->accessible) {
     Index top = (i + n + chunkCommitSTEP - 1) / chunkCommitSTEP * chunkCommitSTEP;
     Res res;
@@ -246,7 +264,9 @@ Res ChunkTake(Count *spareReturn, Chunk chunk, Index i, Count n)
       return res;
     chunk->accessible = top;
   }
-  spare = chunkCount(chunk->touched, i, n);
+  spare = chunkIsAll(chunk->touched, i, n, TRUE) ? n : chunkCount(chunk->touched, i, n);
+  if (spare < n)
+    chunkCommitted(chunk, i, n);
   chunkSet(chunk->used, i, n);
   chunkSet(chunk->touched, i, n);
   chunk->freeCount -= n;
@@ -257,7 +277,7 @@ Res ChunkTake(Count *spareReturn, Chunk chunk, Index i, Count n)
 
 void ChunkGive(Chunk chunk, Index i, Count n)
 {
-  AVER(chunkCount(chunk->used, i, n) == n);
+  AVER(chunkIsAll(chunk->used, i, n, TRUE));
   chunkReset(chunk->used, i, n);
   chunk->freeCount += n;
   chunk->spareCount += n;
@@ -285,6 +305,7 @@ Count ChunkPurge(Chunk chunk, Count most)
   return done;
 }
 
+/* chunkLongestRun -- of free grains */
 static Count chunkLongestRun(Chunk chunk)
 {
   Count longest = 0;
@@ -309,14 +330,14 @@ Bool ChunkCheck(Chunk chunk)
     AVER(ChunkSlot(chunk) == ChunkSlotHUGE);
     AVER(chunk->base < chunk->hugeBase && chunk->hugeBase < chunk->limit);
   } else {
-    Count used = chunkCount(chunk->used, 0, ChunkGRAINS);
+    Count used = chunkCount(chunk->used, 0, ChunkGRAINS), longest = chunkLongestRun(chunk);
     AVER(ChunkSlot(chunk) == ChunkSlotPLAIN);
     AVER(chunkCount(chunk->used, 0, ChunkHeaderGRAINS) == ChunkHeaderGRAINS);
     AVER(used + chunk->freeCount == ChunkGRAINS);
     AVER(chunkCount(chunk->touched, 0, ChunkGRAINS) == used + chunk->spareCount);
     AVER(chunk->accessible <= ChunkGRAINS);
     AVER(chunkNext(chunk->touched, chunk->accessible, TRUE) == ChunkGRAINS);
-    AVER(chunkLongestRun(chunk) <= chunk->runBound);
+    AVER(longest <= chunk->runBound);
   }
   return TRUE;
 }

@@ -1,9 +1,9 @@
 /* chunk.h -- a piece of address space that an arena has reserved, and which of its grains are in use
  *
  * A plain chunk is ChunkSIZE bytes on a ChunkSIZE boundary: its first grains hold this header and a table with a
- * descriptor (seg.h) for each grain, so that address arithmetic alone leads from an object to its segment.  A huge chunk
- * holds a single segment that would take too much of a plain one, and as many whole slots of ChunkSIZE as that needs.
- * ChunkSlots knows what is in each slot, and so tells our addresses from others without touching them.
+ * descriptor (seg.h) for each grain, so that address arithmetic alone leads from an object to its segment.  A huge
+ * chunk holds a single segment that would take too much of a plain one, and as many whole slots of ChunkSIZE as that
+ * needs. ChunkSlots knows what is in each slot, and so tells our addresses from others without touching them.
  *
  * Always true (ChunkCheck), for a plain chunk, grain by grain:
  *   used                    a segment or the header has it
@@ -86,8 +86,8 @@ extern Chunk ChunkOfAddr(const void *addr);
  * errors   ResMEMORY */
 extern Res ChunkCreate(Chunk *chunkReturn, Arena arena);
 
-/* ChunkCreateHuge -- reserve a chunk for one segment of `size` bytes, a multiple of the grain, that begins at a multiple
- * of `align` (hugeBase).  The segment is committed unless `reserveOnly`.
+/* ChunkCreateHuge -- reserve a chunk for one segment of `size` bytes, a multiple of the grain, that begins at a
+ * multiple of `align` (hugeBase).  The segment is committed unless `reserveOnly`.
  * errors   ResMEMORY */
 extern Res ChunkCreateHuge(Chunk *chunkReturn, Arena arena, Size size, Size align, Bool reserveOnly);
 

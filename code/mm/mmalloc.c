@@ -10,7 +10,8 @@
 #include "mm/sgf.h"
 #include "mm/sgfcache.h"
 
-/* Until there is a pool this is NULL, as is the pool of SGFCacheNone, which has no block: that leads to the slow path. */
+/* Until there is a pool this is NULL, as is the pool of SGFCacheNone, which has no block: so the first call takes the
+ * slow path without a test of its own. */
 static SGF mmSGF;
 
 static SGF mmGet(void) { return __atomic_load_n(&mmSGF, __ATOMIC_ACQUIRE); }
@@ -92,3 +93,5 @@ Bool MMOwns(const void *p)
 }
 
 void MMThreadExit(void) { SGFThreadExit(); }
+
+void MMThreadBeganSet(void (*began)(void)) { SGFThreadBegan = began; }

@@ -2,24 +2,37 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
+ * System calls that programs' mappings are observed by are made raw: the functions of these names may be our own
+ * wrappers.
+ *
  * Design: design/mm.md .pages
  */
 #include "mm/pages.h"
 
 #include <errno.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/aver.h"
 
-#define pagesRESERVE (MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE)
+#if defined(SYS_mmap2)
+#define pagesMMAP SYS_mmap2
+#else
+#define pagesMMAP SYS_mmap
+#endif
 
-/* pagesTry -- one reservation; 0 when there is none */
-static Word pagesTry(Word hint, Size size)
+/* pagesMap -- one anonymous mapping; 0 when there is none */
+static Word pagesMap(Word hint, Size size, int protection, int flags)
 {
-  void *p = mmap((void *)hint, size, PROT_NONE, pagesRESERVE, -1, 0);
+  long result = syscall(pagesMMAP, hint, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0L);
 
-  return p == MAP_FAILED ? 0 : (Word)p;
+  return (void *)result == MAP_FAILED ? 0 : (Word)result;
 }
+
+static void pagesUnmap(Word base, Size size) { (void)syscall(SYS_munmap, base, size); }
+
+static Word pagesTry(Word hint, Size size) { return pagesMap(hint, size, PROT_NONE, MAP_NORESERVE); }
 
 /* pagesCut -- keep the aligned piece of a reservation that is `align` longer than needed */
 static Word pagesCut(Word base, Size size, Size align)
@@ -27,9 +40,9 @@ static Word pagesCut(Word base, Size size, Size align)
   Word aligned = WordAlignUp(base, align);
 
   if (aligned != base)
-    (void)munmap((void *)base, aligned - base);
+    pagesUnmap(base, aligned - base);
   if (aligned != base + align)
-    (void)munmap((void *)(aligned + size), base + align - aligned);
+    pagesUnmap(aligned + size, base + align - aligned);
   return aligned;
 }
 
@@ -40,10 +53,10 @@ static Word pagesSqueeze(Size size, Size align)
 
   if (base != 0 && WordAlignDown(base, align) != base) {
     Word hint = WordAlignDown(base, align);
-    (void)munmap((void *)base, size);
+    pagesUnmap(base, size);
     base = pagesTry(hint, size);
     if (base != 0 && base != hint) {
-      (void)munmap((void *)base, size);
+      pagesUnmap(base, size);
       base = 0;
     }
   }
@@ -90,27 +103,27 @@ void PagesRelease(Addr base, Size size)
 {
   int savedErrno = errno;
 
-  (void)munmap(base, size);
+  pagesUnmap((Word)base, size);
   errno = savedErrno;
 }
 
 Res PagesMove(Addr base, Size size, Addr to, Size toSize)
 {
   int savedErrno = errno;
-  void *p = mremap(base, size, toSize, MREMAP_MAYMOVE | MREMAP_FIXED, to);
+  long result = syscall(SYS_mremap, base, size, toSize, (unsigned long)(MREMAP_MAYMOVE | MREMAP_FIXED), to);
 
   errno = savedErrno;
-  return p == MAP_FAILED ? ResMEMORY : ResOK;
+  return (void *)result == MAP_FAILED ? ResMEMORY : ResOK;
 }
 
 Res PagesMap(void **pReturn, Size size)
 {
   int savedErrno = errno;
-  void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  Word base = pagesMap(0, size, PROT_READ | PROT_WRITE, 0);
 
   errno = savedErrno;
-  if (p == MAP_FAILED)
+  if (base == 0)
     return ResMEMORY;
-  *pReturn = p;
+  *pReturn = (void *)base;
   return ResOK;
 }

@@ -16,6 +16,7 @@
 #define segPrivate(seg)      ((void *)((seg) + 1))
 #define segPrivateSIZE       (ChunkSegSTRIDE - sizeof(SegStruct))
 #define segGrains(size)      (((size) >> ArenaGrainSHIFT) + (((size) & (ArenaGrainSIZE - 1)) != 0))
+#define segHugeMIN           8u /* grains for which a chunk of one's own is not too much, once one has it */
 #define segChunk(seg)        ((Chunk)WordAlignDown(seg, ChunkSIZE))
 
 /* segIndex -- which grain a segment begins with; entry 0 stands for all of a huge chunk */
@@ -71,7 +72,7 @@ static void segForget(Chunk chunk, Index from, Index to)
   }
 }
 
-Res SegAlloc(Seg *segReturn, Bool *zeroReturn, Pool pool, Size size, Size align)
+static Res segAlloc(Seg *segReturn, Bool *zeroReturn, Pool pool, Size size, Size align, Bool alone)
 {
   Arena arena = PoolArena(pool);
   Count n = segGrains(size);
@@ -85,7 +86,7 @@ Res SegAlloc(Seg *segReturn, Bool *zeroReturn, Pool pool, Size size, Size align)
   if (n > UINT32_MAX)
     return ResMEMORY;
   LockClaim(&arena->lock);
-  res = ArenaGrainsAlloc(&chunk, &i, &zero, arena, n, align);
+  res = ArenaGrainsAlloc(&chunk, &i, &zero, arena, n, align, alone);
   if (res == ResOK) {
     seg = segEntryAt(chunk, i);
     AVER(seg->pool == NULL && seg->back == 0);
@@ -104,6 +105,16 @@ Res SegAlloc(Seg *segReturn, Bool *zeroReturn, Pool pool, Size size, Size align)
     *zeroReturn = zero;
   *segReturn = seg;
   return ResOK;
+}
+
+Res SegAlloc(Seg *segReturn, Bool *zeroReturn, Pool pool, Size size, Size align)
+{
+  return segAlloc(segReturn, zeroReturn, pool, size, align, FALSE);
+}
+
+Res SegAllocToGrow(Seg *segReturn, Pool pool, Size size)
+{
+  return segAlloc(segReturn, NULL, pool, size, 1, TRUE);
 }
 
 void SegFree(Seg seg)
@@ -187,13 +198,16 @@ Res SegResize(Seg *segIO, Size size)
     return ResMEMORY;
   if (n == seg->grains)
     return ResOK;
-  if (huge && n <= ChunkRunMAX / 2)
+  if (huge && n < segHugeMIN)
     return ResFAIL; /* it should move to a plain chunk */
   LockClaim(&arena->lock);
+  if (n < seg->grains) /* which does not fail; what is given up is told before */
+    EVENT_PPAW(SegFree, seg, pool, oldBase, oldSize);
   res = huge ? segResizeHuge(segIO, arena, n) : segResizePlain(seg, arena, n);
   if (res == ResOK) {
     pool->segSize = pool->segSize - oldSize + SegSize(*segIO);
-    EVENT_PPAW(SegFree, seg, pool, oldBase, oldSize);
+    if (SegSize(*segIO) > oldSize)
+      EVENT_PPAW(SegFree, seg, pool, oldBase, oldSize);
     EVENT_PPAW(SegAlloc, *segIO, pool, SegBase(*segIO), SegSize(*segIO));
   }
   LockRelease(&arena->lock);

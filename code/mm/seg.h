@@ -10,8 +10,8 @@
  *   the pool's part of every entry that heads no segment is zero
  *   an entry whose grain is not in a segment has pool == NULL
  *
- * Threads: SegAlloc, SegFree and SegResize take the arena's lock.  SegOfAddr takes none: the caller knows that the address
- * is in use (then what it finds holds still), or only wants to know whether it is ours.
+ * Threads: SegAlloc, SegFree and SegResize take the arena's lock.  SegOfAddr takes none: the caller knows that the
+ * address is in use (then what it finds holds still), or only wants to know whether it is ours.
  *
  * Design: design/mm.md .seg      Tests: test/arenatest.c
  */
@@ -58,6 +58,10 @@ extern Seg SegOfAddr(const void *addr);
  * cost         a lock and a scan of a small bit table; a system call for each MiB, and for each huge segment
  */
 extern Res SegAlloc(Seg *segReturn, Bool *zeroReturn, Pool pool, Size size, Size align);
+
+/* SegAllocToGrow -- the same for what has been growing and may grow more: alone in a chunk, where SegResize does not
+ * fail for want of room.  Costs address space, a whole ChunkSIZE at least, and system calls. */
+extern Res SegAllocToGrow(Seg *segReturn, Pool pool, Size size);
 
 /* SegFree -- give a segment back to the arena; its descriptor is gone */
 extern void SegFree(Seg seg);

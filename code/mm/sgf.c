@@ -16,6 +16,8 @@ static const PoolParamStruct sgfParams[] = {
   [sgfEMPTYSLABS] = { "emptySlabs", 4 },
 };
 
+#define sgfGROWING ((Size)1 << 20) /* bytes from which an object that has grown gets room to grow more */
+
 SGF PoolSGF(Pool pool)
 {
   AVER(pool->class == &PoolClassSGF);
@@ -149,6 +151,21 @@ Size SGFUsableSize(const void *p)
   return slab != NULL ? sgfSize(slab) : 0;
 }
 
+/* sgfMove -- another place for an object that grows or shrinks; NULL: no memory.  The old one is not freed. */
+static void *sgfMove(SGF sgf, void *old, Size had, Size size)
+{
+  void *p = NULL;
+  Seg seg;
+
+  if (size > had && size >= sgfGROWING && SegAllocToGrow(&seg, &sgf->poolStruct, size) == ResOK)
+    p = SegBase(seg);
+  if (p == NULL)
+    p = SGFAlloc(sgf, size);
+  if (p != NULL)
+    memcpy(p, old, size < had ? size : had);
+  return p;
+}
+
 void *SGFResize(SGF sgf, void *old, Size size)
 {
   Slab slab = sgfSlab(old);
@@ -160,15 +177,14 @@ void *SGFResize(SGF sgf, void *old, Size size)
   /* A block that would be less than half full moves to a smaller one. */
   if (size <= had && size >= had / 2)
     return old;
-  if (slab->owner == NULL && size > SGFBlockMAX) {
+  if (size > SGFBlockMAX && had > SGFBlockMAX) {
     Seg seg = &slab->seg;
     if (SegResize(&seg, size) == ResOK)
       return SegBase(seg);
   }
-  p = SGFAlloc(sgf, size);
+  p = sgfMove(sgf, old, had, size);
   if (p == NULL)
     return size <= had ? old : NULL;
-  memcpy(p, old, size < had ? size : had);
   (void)SGFFree(old);
   return p;
 }

@@ -1,34 +1,19 @@
-/* sgfcache.c -- who has which cache, and which slab: the slow paths of SGF
+/* sgfcache.c -- slabs and their lists, and blocks that come from other threads: the slow paths of SGF
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Design: design/mm.md .sgf.cache .sgf.orphan      Tests: test/malloctest.c
+ * Design: design/mm.md .sgf.remote .sgf.orphan      Tests: test/malloctest.c
  */
 #include "mm/sgfcache.h"
 
-#include <string.h>
-
 #include "base/aver.h"
-#include "mm/pages.h"
 
-#define cacheSTORE  ((Size)64 << 10) /* bytes mapped at a time for caches */
-#define cacheBLOCKS 8u               /* blocks that a slab has at least */
-#define cacheCARVE  4096u            /* bytes of blocks that are linked into the free list at a time */
+#define cacheBLOCKS 4u                /* blocks that a slab has at least */
+#define cacheCARVE  4096u             /* bytes of blocks that are linked into the free list at a time */
+#define cacheASK    8u                /* orphans that a thread asks for a slab before it gets a new one */
+#define cachePENDS  16u               /* slabs pending on an orphan after which whoever frees looks after it */
 
 SlabStruct SlabNone;
-SGFStruct SGFDead;
-
-#define cacheDIRECT { [0 ... SGFDirectCOUNT - 1] = &SlabNone }
-SGFCacheStruct SGFCacheNone = { .direct = cacheDIRECT };
-SGFCacheStruct SGFCacheGone = { .direct = cacheDIRECT };
-
-__thread SGFCache SGFThreadCache __attribute__((tls_model("initial-exec"))) = &SGFCacheNone;
-
-LockStruct SGFCacheStoreLock = LockINITIALIZER;
-static SGFCache cacheStore; /* linked by next; under SGFCacheStoreLock */
-
-#define cacheASK    8u               /* orphans that a thread asks for a slab before it gets a new one */
-#define cachePENDS  16u              /* slabs pending on an orphan after which whoever frees looks after it */
 
 /* -- lists of slabs -- */
 
@@ -326,70 +311,7 @@ Slab SGFCacheSlab(SGFCache cache, Index class)
   return cache->list[class].head;
 }
 
-/* -- caches and threads -- */
-
-/* cacheNew -- from the store, which is filled as needed */
-static SGFCache cacheNew(SGF sgf)
-{
-  SGFCache cache;
-  void *room;
-  Index i;
-
-  LockClaim(&SGFCacheStoreLock);
-  if (cacheStore == NULL && PagesMap(&room, cacheSTORE) == ResOK)
-    for (i = 0; i < cacheSTORE / sizeof(SGFCacheStruct); ++i) {
-      cache = (SGFCache)room + i;
-      cache->next = cacheStore;
-      cacheStore = cache;
-    }
-  cache = cacheStore;
-  if (cache != NULL)
-    cacheStore = cache->next;
-  LockRelease(&SGFCacheStoreLock);
-  if (cache == NULL)
-    return NULL;
-  memset(cache->list, 0, sizeof cache->list);
-  for (i = 0; i < SGFDirectCOUNT; ++i)
-    cache->direct[i] = &SlabNone;
-  cache->empty = NULL;
-  cache->emptyCount = 0;
-  __atomic_store_n(&cache->orphan, FALSE, __ATOMIC_RELAXED);
-  __atomic_store_n(&cache->pending, NULL, __ATOMIC_RELAXED);
-  __atomic_store_n(&cache->sgf, sgf, __ATOMIC_RELAXED);
-  RingInit(&cache->sgfRing);
-  RingInit(&cache->orphanRing);
-  return cache;
-}
-
-static void cacheStorePut(SGFCache cache)
-{
-  LockClaim(&SGFCacheStoreLock);
-  cache->next = cacheStore;
-  cacheStore = cache;
-  LockRelease(&SGFCacheStoreLock);
-}
-
-SGFCache SGFCacheClaim(SGF sgf)
-{
-  SGFCache cache = NULL;
-
-  LockClaim(&sgf->poolStruct.lock);
-  if (!RingIsSingle(&sgf->orphans)) {
-    cache = RING_ELT(SGFCacheStruct, orphanRing, sgf->orphans.next);
-    RingRemove(&cache->orphanRing);
-    __atomic_store_n(&cache->orphan, FALSE, __ATOMIC_RELAXED);
-    __atomic_sub_fetch(&sgf->orphanCount, 1, __ATOMIC_RELAXED);
-  } else {
-    cache = cacheNew(sgf);
-    if (cache != NULL)
-      RingInsertBefore(&sgf->caches, &cache->sgfRing);
-  }
-  LockRelease(&sgf->poolStruct.lock);
-  return cache;
-}
-
-/* cacheTidy -- give all that nobody uses back to the arena */
-static void cacheTidy(SGFCache cache)
+void SGFCacheTidy(SGFCache cache)
 {
   Index class;
 
@@ -402,87 +324,6 @@ static void cacheTidy(SGFCache cache)
     }
   }
   cacheEmptyRelease(cache);
-}
-
-void SGFCacheDisown(SGFCache cache)
-{
-  SGF sgf = cache->sgf;
-
-  cacheTidy(cache);
-  LockClaim(&sgf->poolStruct.lock);
-  RingInsertBefore(&sgf->orphans, &cache->orphanRing);
-  __atomic_store_n(&cache->orphan, TRUE, __ATOMIC_RELAXED);
-  __atomic_add_fetch(&sgf->orphanCount, 1, __ATOMIC_RELAXED);
-  LockRelease(&sgf->poolStruct.lock);
-}
-
-/* cacheIsDead -- the pool of one of the calling thread's caches was destroyed */
-static Bool cacheIsDead(SGFCache cache) { return __atomic_load_n(&cache->sgf, __ATOMIC_ACQUIRE) == &SGFDead; }
-
-SGFCache SGFCacheOfThread(SGF sgf)
-{
-  SGFCache *link = &SGFThreadCache, cache;
-
-  while ((cache = *link) != &SGFCacheNone) {
-    if (__atomic_load_n(&cache->sgf, __ATOMIC_RELAXED) == sgf) {
-      *link = cache->next;
-      break;
-    }
-    if (cacheIsDead(cache)) {
-      *link = cache->next;
-      cacheStorePut(cache);
-    } else {
-      link = &cache->next;
-    }
-  }
-  if (cache == &SGFCacheNone)
-    cache = SGFCacheClaim(sgf);
-  if (cache != NULL) {
-    cache->next = SGFThreadCache;
-    SGFThreadCache = cache;
-  }
-  return cache;
-}
-
-Bool SGFCacheIsOwn(SGFCache cache)
-{
-  SGFCache own;
-
-  for (own = SGFThreadCache; own != NULL; own = own->next)
-    if (own == cache)
-      return TRUE;
-  return FALSE;
-}
-
-void SGFThreadExit(void)
-{
-  SGFCache cache = SGFThreadCache, next;
-
-  SGFThreadCache = &SGFCacheGone;
-  for (; cache != &SGFCacheNone && cache != &SGFCacheGone; cache = next) {
-    next = cache->next;
-    if (cacheIsDead(cache))
-      cacheStorePut(cache);
-    else
-      SGFCacheDisown(cache);
-  }
-}
-
-void SGFCachesFinish(SGF sgf)
-{
-  Ring node, after;
-
-  LockClaim(&sgf->poolStruct.lock);
-  RING_FOR(node, &sgf->caches, after) {
-    SGFCache cache = RING_ELT(SGFCacheStruct, sgfRing, node);
-    RingRemove(&cache->sgfRing);
-    RingRemove(&cache->orphanRing);
-    /* An orphan goes to the store at once, any other when its thread next looks through its caches, or ends. */
-    __atomic_store_n(&cache->sgf, &SGFDead, __ATOMIC_RELEASE);
-    if (cache->orphan)
-      cacheStorePut(cache);
-  }
-  LockRelease(&sgf->poolStruct.lock);
 }
 
 /* -- checking -- */

@@ -1,9 +1,9 @@
 /* sgfcache.h -- slabs, and the caches of slabs that threads take blocks from
  *
- * A slab is a segment cut into blocks of one size; its state is the pool's part of the segment's descriptor.  It belongs
- * to one cache; a cache belongs to one thread, or, being an orphan, to whoever holds the pool's lock.  Only the owner
- * touches a slab's free list.  Others put a block on the slab's list `remote`, and whoever finds that list empty also
- * puts the slab on its cache's list `pending`, where the owner finds it when it runs out of blocks.
+ * A slab is a segment cut into blocks of one size; its state is the pool's part of the segment's descriptor.  It
+ * belongs to one cache; a cache belongs to one thread, or, being an orphan, to whoever holds the pool's lock.  Only
+ * the owner touches a slab's free list.  Others put a block on the slab's list `remote`, and whoever finds that list
+ * empty also puts the slab on its cache's list `pending`, where the owner finds it when it runs out of blocks.
  *
  * Always true (SlabCheck, SGFCacheCheck):
  *   used + length of free == carved <= capacity     blocks on `remote` count as used
@@ -13,7 +13,7 @@
  *   direct[u] is the head of the list for u units of 16 bytes, or SlabNone
  *   a cache's memory is never used for anything else, so a stale pointer to one does no harm
  *
- * Design: design/mm.md .sgf.slab .sgf.remote .sgf.cache      Tests: test/malloctest.c
+ * Design: design/mm.md .sgf .sgf.remote .sgf.cache      Tests: test/malloctest.c
  */
 #ifndef MM_SGFCACHE_H
 #define MM_SGFCACHE_H
@@ -97,6 +97,9 @@ extern Slab SGFCacheSlab(SGFCache cache, Index class);
 /* SGFCacheNotice -- look after a slab of the cache's to which a block came back while it had none, or to which the
  * last one came back */
 extern void SGFCacheNotice(SGFCache cache, Slab slab);
+
+/* SGFCacheTidy -- take in what others freed, and give all slabs that nobody uses back to the arena */
+extern void SGFCacheTidy(SGFCache cache);
 
 /* SGFRemoteFree -- pass a block back to a slab of another cache */
 extern void SGFRemoteFree(Slab slab, void *block);

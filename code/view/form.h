@@ -10,7 +10,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 #include "base/types.h"
-#include "format/registry.h"
+#include "log/log.h"
 #include "log/log.h"
 #include "view/line.h"
 

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "view/form.h"
 
-enum { lineWhoSIZE = 64, lineNANOS = 1000000000 };
+enum { lineWhoSIZE = 64, lineWhosMAX = 64, lineNANOS = 1000000000 };
 
 /* The forms of one registry's types, made as they are met. */
 typedef struct lineFormsStruct {
@@ -21,16 +21,21 @@ typedef struct lineFormsStruct {
   FormStruct form[];
 } lineFormsStruct, *LineForms;
 
+/* Process and thread as text. */
+typedef struct lineWhoStruct {
+  LogProcess process;
+  uint32_t thread;
+  uint32_t length;
+  char text[lineWhoSIZE];
+} lineWhoStruct;
+
 struct LineStruct {
   LineStyle style;
   Output output;
   uint64_t start;            /* ns: what times are counted from */
   FormColumnsStruct columns;
   LineForms forms;           /* of the registry met last, then the others */
-  LogProcess process;        /* whose text `who` is, */
-  uint32_t thread;           /* with this thread */
-  Size whoLength;
-  char who[lineWhoSIZE];
+  lineWhoStruct who[lineWhosMAX]; /* by thread, modulo; whoever came last has the place */
   uint64_t second;           /* whose text `seconds` is */
   Size secondsLength;
   char seconds[lineWhoSIZE];
@@ -246,24 +251,24 @@ static __attribute__((noinline)) void lineSeconds(Line line, uint64_t second)
   line->second = second;
 }
 
-static __attribute__((noinline)) void lineWho(Line line, LogEvent event)
+static __attribute__((noinline)) void lineWho(lineWhoStruct *who, LineStyle style, LogEvent event)
 {
   static const char *const parts[][3] = {
-    [LineTEXT] = {" ", "/", " "},    [LineVERBOSE] = {" ", "/", " "},
+    [LineTEXT] = {" ", "/", " "},     [LineVERBOSE] = {" ", "/", " "},
     [LineDESCRIBE] = {" ", "/", " "}, [LineCSV] = {",", ",", ","},
     [LineJSON] = {",\"pid\":", ",\"tid\":", ""},
   };
   TextStruct text;
 
-  TextInit(&text, line->who, sizeof line->who);
-  TextString(&text, parts[line->style][0]);
+  TextInit(&text, who->text, sizeof who->text);
+  TextString(&text, parts[style][0]);
   TextDecimal(&text, event->process->header.pid);
-  TextString(&text, parts[line->style][1]);
+  TextString(&text, parts[style][1]);
   TextDecimal(&text, event->thread);
-  TextString(&text, parts[line->style][2]);
-  line->whoLength = TextLength(&text);
-  line->process = event->process;
-  line->thread = event->thread;
+  TextString(&text, parts[style][2]);
+  who->length = (uint32_t)TextLength(&text);
+  who->process = event->process;
+  who->thread = event->thread;
 }
 
 /* lineForms -- bring the forms of the event's registry to the front */
@@ -306,6 +311,7 @@ Bool LineEvent(void *data, LogEvent event)
   Line line = data;
   char *p = OutputRoom(line->output);
   uint64_t time = event->time - line->start, second = time / lineNANOS;
+  lineWhoStruct *who = &line->who[event->thread % lineWhosMAX];
   Form form = lineForm(line, event);
   const FormPieceStruct *piece, *limit;
 
@@ -313,12 +319,12 @@ Bool LineEvent(void *data, LogEvent event)
     return TRUE;
   if (UNLIKELY(second != line->second))
     lineSeconds(line, second);
-  if (UNLIKELY(event->thread != line->thread || event->process != line->process))
-    lineWho(line, event);
+  if (UNLIKELY(event->thread != who->thread || event->process != who->process))
+    lineWho(who, line->style, event);
   memcpy(p, line->seconds, sizeof line->seconds);
   p = linePutNanos(p + line->secondsLength, (uint32_t)(time - second * lineNANOS));
-  memcpy(p, line->who, sizeof line->who);
-  p += line->whoLength;
+  memcpy(p, who->text, sizeof who->text);
+  p += who->length;
   for (piece = form->piece, limit = piece + form->pieces; piece < limit; ++piece) {
     p = linePutLiteral(p, piece->literal, piece->length);
     if (piece->value == FormHEX)

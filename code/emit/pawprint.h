@@ -39,6 +39,9 @@ extern unsigned BTGet(EventWord *bt, size_t i);
  * returns 0, or -1: a name is unknown, told on standard error; nothing is changed */
 extern int EventControlKinds(const char *list);
 
+/* EventBufferKinds -- the same for the kinds that the flight recorder keeps when they are not sent; all at first */
+extern int EventBufferKinds(const char *list);
+
 /* EventLogOpen -- send what is recorded from here on to one more place: a file's path, "file:PATH", "memory:SIZE", "none:"
  * returns 0, or -1: told on standard error.  A file that is there already is refused.  Not in signal handlers. */
 extern int EventLogOpen(const char *where);
@@ -70,7 +73,7 @@ extern int EventTypeDefine(EventCode *codeReturn, const char *name, const char *
 
 /* EventEmit -- one event of a type defined so; the arguments exactly as its format says (EventWord for W, unsigned for U,
  * pointers for P, A and S, double for D) */
-extern void EventEmit(EventCode code, ...);
+extern void EventEmit(unsigned code, ...);
 
 /* EventMessageHandler -- called for each message that a way out brings: "kinds LIST" and "flush" are obeyed if it returns 0.
  * It runs with signals blocked, inside somebody's event: it must not wait or allocate. */

@@ -1,0 +1,503 @@
+/* heap.c -- from the events of a log to the inputs of heaporder.c
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * For each process and type that is met, a plan is made once: what the event does, and which parameter is which.
+ */
+#include "heap.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/aver.h"
+
+/* Parameters by their names, in the order of a plan's places. */
+enum { heapPOOL, heapADDR, heapSIZE, heapALIGN, heapOLD, heapARENA, heapCLASS, heapVALUE, heapNAME, heapGRAIN, heapPARAMS };
+
+static const char *const heapParams[heapPARAMS] = {"pool", "addr", "size", "align", "old",
+                                                   "arena", "class", "value", "name", "grain"};
+
+/* What a type of event does. */
+typedef enum heapDoes {
+  heapNOTHING, heapALLOC, heapZERO, heapALIGNED, heapFREE, heapBEGIN, heapEND,
+  heapPOOLCREATE, heapPOOLPARAM, heapPOOLDESTROY, heapARENACREATE, heapARENADESTROY
+} heapDoes;
+
+/* The names that are understood, and the parameters that each must have. */
+static const struct {
+  const char *name;
+  heapDoes does;
+  unsigned needs;
+} heapKnown[] = {
+#define N(param) (1u << heap##param)
+  {"PoolAlloc", heapALLOC, N(POOL) | N(ADDR) | N(SIZE)},
+  {"PoolFree", heapFREE, N(POOL) | N(ADDR)},
+  {"PoolAllocZero", heapZERO, N(POOL) | N(ADDR) | N(SIZE)},
+  {"PoolAllocAligned", heapALIGNED, N(POOL) | N(ADDR) | N(SIZE) | N(ALIGN)},
+  {"PoolResizeBegin", heapBEGIN, N(POOL) | N(OLD)},
+  {"PoolResizeEnd", heapEND, N(POOL) | N(OLD) | N(ADDR) | N(SIZE)},
+  {"PoolCreate", heapPOOLCREATE, N(POOL) | N(ARENA) | N(CLASS)},
+  {"PoolParam", heapPOOLPARAM, N(POOL) | N(VALUE) | N(NAME)},
+  {"PoolDestroy", heapPOOLDESTROY, N(POOL)},
+  {"ArenaCreate", heapARENACREATE, N(ARENA) | N(SIZE)},
+  {"ArenaDestroy", heapARENADESTROY, N(ARENA)},
+#undef N
+};
+
+/* A plan is made when `made`; param[i] is the place of heapParams[i] among the event's, or -1.  `plain` events on objects have
+ * 64-bit words in our order, which are at the offsets given; one that the event does not have is anywhere in it. */
+typedef struct planStruct {
+  Bool made, plain;
+  uint8_t does; /* heapDoes */
+  uint8_t kind; /* HeapInputKind */
+  uint16_t pool, addr, old, size, align;
+  int8_t param[heapPARAMS];
+} planStruct, *Plan;
+
+enum {
+  heapBUCKETS = 1024,
+  heapRECENT = 64
+};
+
+typedef struct heapProcessStruct {
+  HeapOrderStruct order;
+  uint64_t *counts;                   /* events by the type's place in the registry, RegistryTypesMAX of them */
+  planStruct plans[RegistryTypesMAX]; /* the same way */
+  Count pools, threads;
+  HeapPool lastPool;                  /* the one looked up last */
+  HeapPool pool[heapBUCKETS];         /* those alive, by address */
+  HeapPool dead;                      /* those destroyed: their numbers stay good */
+  HeapThread thread[heapBUCKETS];
+  struct {
+    uint32_t stream;
+    HeapThread thread;
+  } recent[heapRECENT];
+  Index in, out;                      /* in - out <= HeapQUEUE */
+  HeapInputStruct queue[HeapQUEUE];   /* place i % HeapQUEUE for out <= i < in */
+} heapProcessStruct, *heapProcess;
+
+struct HeapStruct {
+  HeapClientStruct client;
+  Count count;           /* places in `process` */
+  heapProcess *process;  /* by the log's number; NULL where no event has come */
+  Count objectTypes;
+  Res res;
+};
+
+Res HeapCreate(Heap *heapReturn, HeapClient client)
+{
+  Heap heap = calloc(1, sizeof *heap);
+
+  if (heap == NULL)
+    return ResMEMORY;
+  heap->client = *client;
+  *heapReturn = heap;
+  return ResOK;
+}
+
+static void heapPoolsFree(HeapPool pool)
+{
+  while (pool != NULL) {
+    HeapPool next = pool->next;
+    HeapTableFinish(&pool->table);
+    free(pool);
+    pool = next;
+  }
+}
+
+static void heapProcessFree(heapProcess process)
+{
+  Index i;
+
+  for (i = 0; i < heapBUCKETS; ++i) {
+    HeapThread thread = process->thread[i];
+    heapPoolsFree(process->pool[i]);
+    while (thread != NULL) {
+      HeapThread next = thread->next;
+      free(thread);
+      thread = next;
+    }
+  }
+  heapPoolsFree(process->dead);
+  free(process->counts);
+  free(process);
+}
+
+void HeapDestroy(Heap heap)
+{
+  Index i;
+
+  for (i = 0; i < heap->count; ++i) {
+    if (heap->process[i] != NULL)
+      heapProcessFree(heap->process[i]);
+  }
+  free(heap->process);
+  free(heap);
+}
+
+/* Plans */
+
+static Bool heapNamed(const char *name, Size length, const char *wanted)
+{
+  return length == strlen(wanted) && memcmp(name, wanted, length) == 0;
+}
+
+static Bool heapPlan(Plan plan, EventType type)
+{
+  unsigned has = 0;
+  Index i, j;
+
+  memset(plan, 0, sizeof *plan);
+  plan->made = TRUE;
+  for (i = 0; i < heapPARAMS; ++i) {
+    plan->param[i] = -1;
+    for (j = 0; j < type->params; ++j) {
+      Bool text = i == heapCLASS || i == heapNAME;
+      if (heapNamed(type->param[j], type->paramLength[j], heapParams[i]) && (type->letter[j] == 'S') == text &&
+          type->letter[j] != 'D') {
+        plan->param[i] = (int8_t)j;
+        has |= 1u << i;
+      }
+    }
+  }
+  for (i = 0; i < ARRAY_LENGTH(heapKnown); ++i) {
+    if (heapNamed(type->name, type->nameLength, heapKnown[i].name) && (heapKnown[i].needs & ~has) == 0)
+      plan->does = (uint8_t)heapKnown[i].does;
+  }
+  return plan->does != heapNOTHING;
+}
+
+static uint16_t heapOffset(Plan plan, EventType type, Index param)
+{
+  return plan->param[param] < 0 ? 0 : type->offset[plan->param[param]];
+}
+
+/* heapPlanPlain -- work out where the words of an event on an object are */
+static void heapPlanPlain(Plan plan, EventType type, Widths widths)
+{
+  plan->plain = widths->word == 8 && !widths->swapped;
+  plan->kind = plan->does == heapFREE ? HeapInFREE : plan->does == heapBEGIN ? HeapInBEGIN :
+               plan->does == heapEND ? HeapInEND : HeapInALLOC;
+  plan->pool = heapOffset(plan, type, heapPOOL);
+  plan->addr = heapOffset(plan, type, plan->does == heapBEGIN ? heapOLD : heapADDR);
+  plan->old = heapOffset(plan, type, heapOLD);
+  plan->size = heapOffset(plan, type, heapSIZE);
+  plan->align = heapOffset(plan, type, heapALIGN);
+}
+
+Bool HeapWants(EventType type)
+{
+  planStruct plan;
+
+  return heapPlan(&plan, type);
+}
+
+/* heapProcessOf -- the state for the event's process, made at its first event; NULL if there is no memory */
+static heapProcess heapProcessOf(Heap heap, LogProcess log)
+{
+  heapProcess process;
+
+  if (UNLIKELY(log->number >= heap->count)) {
+    Count count = log->number + 8;
+    heapProcess *grown = realloc(heap->process, count * sizeof *grown);
+    if (grown == NULL)
+      return NULL;
+    memset(grown + heap->count, 0, (count - heap->count) * sizeof *grown);
+    heap->process = grown;
+    heap->count = count;
+  }
+  process = heap->process[log->number];
+  if (UNLIKELY(process == NULL)) {
+    process = calloc(1, sizeof *process);
+    if (process == NULL)
+      return NULL;
+    process->counts = calloc(RegistryTypesMAX, sizeof *process->counts);
+    if (process->counts == NULL) {
+      free(process);
+      return NULL;
+    }
+    HeapOrderInit(&process->order, log->number, &heap->client);
+    heap->process[log->number] = process;
+  }
+  return process;
+}
+
+/* Threads and pools */
+
+/* heapThreadNew -- the thread that the event's stream belongs to.  The writer numbers its threads, and a stream's number
+ * begins with the thread's, so that a number that the system gave out again is another thread. */
+static HeapThread heapThreadNew(heapProcess process, LogEvent event)
+{
+  uint32_t serial = event->stream >> 5;
+  HeapThread *bucket = &process->thread[(serial ^ event->thread) % heapBUCKETS], thread;
+
+  for (thread = *bucket; thread != NULL; thread = thread->next) {
+    if (thread->serial == serial && thread->id == event->thread)
+      return thread;
+  }
+  thread = calloc(1, sizeof *thread);
+  if (thread != NULL) {
+    thread->number = process->threads++;
+    thread->id = event->thread;
+    thread->serial = serial;
+    thread->next = *bucket;
+    *bucket = thread;
+  }
+  return thread;
+}
+
+static inline HeapThread heapThreadOf(heapProcess process, LogEvent event)
+{
+  Index i = (event->stream >> 5) % heapRECENT;
+
+  if (UNLIKELY(process->recent[i].thread == NULL || process->recent[i].stream != event->stream ||
+               process->recent[i].thread->id != event->thread)) {
+    process->recent[i].stream = event->stream;
+    process->recent[i].thread = heapThreadNew(process, event);
+  }
+  return process->recent[i].thread;
+}
+
+static HeapPool *heapBucket(heapProcess process, uint64_t addr)
+{
+  return &process->pool[((addr * 0x9e3779b97f4a7c15ull) >> 32) % heapBUCKETS];
+}
+
+static HeapPool heapPoolNew(heapProcess process, uint64_t addr)
+{
+  HeapPool *bucket = heapBucket(process, addr), pool = calloc(1, sizeof *pool);
+
+  if (pool == NULL || HeapTableInit(&pool->table) != ResOK) {
+    free(pool);
+    return NULL;
+  }
+  pool->number = process->pools++;
+  pool->addr = addr;
+  pool->next = *bucket;
+  *bucket = pool;
+  return pool;
+}
+
+static HeapPool heapPoolFind(heapProcess process, uint64_t addr)
+{
+  HeapPool pool = *heapBucket(process, addr);
+
+  while (pool != NULL && pool->addr != addr)
+    pool = pool->next;
+  return pool;
+}
+
+static inline HeapPool heapPoolOf(heapProcess process, uint64_t addr)
+{
+  HeapPool pool = process->lastPool;
+
+  if (UNLIKELY(pool == NULL || pool->addr != addr)) {
+    pool = heapPoolFind(process, addr);
+    if (pool == NULL)
+      pool = heapPoolNew(process, addr);
+    process->lastPool = pool;
+  }
+  return pool;
+}
+
+/* The queue */
+
+static void heapDrain(heapProcess process)
+{
+  while (process->out != process->in)
+    HeapOrderEvent(&process->order, &process->queue[process->out++ % HeapQUEUE]);
+}
+
+/* heapRare -- an event on a pool or an arena: these wait for what is queued, and are told at once */
+static void heapRare(Heap heap, heapProcess process, HeapThread thread, Plan plan, LogEvent event)
+{
+  HeapOperationStruct operation = {.process = event->process->number, .thread = thread};
+  uint64_t word[heapPARAMS] = {0};
+  Index i;
+
+  for (i = 0; i < heapPARAMS; ++i) {
+    if (plan->param[i] >= 0 && i != heapCLASS && i != heapNAME)
+      word[i] = LogEventWord(event, (Index)plan->param[i]);
+  }
+  heapDrain(process);
+  HeapOrderSettle(&process->order);
+  if (event->time > process->order.now)
+    process->order.now = event->time;
+  operation.time = process->order.now;
+  if (plan->does == heapARENACREATE || plan->does == heapARENADESTROY) {
+    operation.kind = plan->does == heapARENACREATE ? HeapARENACREATE : HeapARENADESTROY;
+    operation.addr = word[heapARENA];
+    operation.size = word[heapSIZE];
+    operation.grain = word[heapGRAIN];
+  } else {
+    HeapPool pool = heapPoolOf(process, word[heapPOOL]);
+    if (pool == NULL) {
+      heap->res = ResMEMORY;
+      return;
+    }
+    operation.pool = pool;
+    if (plan->does == heapPOOLCREATE) {
+      Size length;
+      const char *class = LogEventString(event, (Index)plan->param[heapCLASS], &length);
+      if (length >= HeapClassMAX)
+        length = HeapClassMAX - 1;
+      memcpy(pool->class, class, length);
+      pool->class[length] = '\0';
+      pool->arena = word[heapARENA];
+      operation.kind = HeapPOOLCREATE;
+    } else if (plan->does == heapPOOLPARAM) {
+      operation.name = LogEventString(event, (Index)plan->param[heapNAME], &operation.nameLength);
+      operation.size = word[heapVALUE];
+      operation.kind = HeapPOOLPARAM;
+    } else {
+      HeapPool *link = heapBucket(process, pool->addr);
+      HeapOrderDestroy(&process->order, pool, operation.thread, event->time);
+      while (*link != pool)
+        link = &(*link)->next;
+      *link = pool->next;
+      pool->next = process->dead;
+      process->dead = pool;
+      process->lastPool = NULL;
+      operation.kind = HeapPOOLDESTROY;
+    }
+  }
+  heap->client.other(heap->client.data, &operation);
+}
+
+static inline uint64_t heapWord(LogEvent event, uint16_t offset)
+{
+  uint64_t word;
+
+  memcpy(&word, event->bytes + offset, sizeof word);
+  return word;
+}
+
+/* heapDecode -- the event's parameters from a writer like us: no branches but for what is rare */
+static inline void heapDecode(HeapInput input, uint64_t *pool, uint64_t *align, Plan plan, LogEvent event)
+{
+  *pool = heapWord(event, plan->pool);
+  input->addr = heapWord(event, plan->addr);
+  input->old = heapWord(event, plan->old);
+  input->size = heapWord(event, plan->size);
+  *align = UNLIKELY(plan->does == heapALIGNED) ? heapWord(event, plan->align) : 0;
+}
+
+/* heapDecodeAny -- the same from any writer */
+static void heapDecodeAny(HeapInput input, uint64_t *pool, uint64_t *align, Plan plan, LogEvent event)
+{
+#define WORD(i) (plan->param[i] < 0 ? 0 : LogEventWord(event, (Index)plan->param[i]))
+  *pool = WORD(heapPOOL);
+  input->addr = WORD(plan->does == heapBEGIN ? heapOLD : heapADDR);
+  input->old = WORD(heapOLD);
+  input->size = WORD(heapSIZE);
+  *align = plan->does == heapALIGNED ? WORD(heapALIGN) : 0;
+#undef WORD
+}
+
+/* heapObject -- an event on an object: into the queue, while the processor fetches what it will need */
+static inline void heapObject(Heap heap, heapProcess process, HeapThread thread, Plan plan, LogEvent event)
+{
+  HeapInput input = &process->queue[process->in % HeapQUEUE];
+  uint64_t pool, align;
+
+  if (UNLIKELY(process->in - process->out == HeapQUEUE))
+    HeapOrderEvent(&process->order, &process->queue[process->out++ % HeapQUEUE]);
+  if (LIKELY(plan->plain))
+    heapDecode(input, &pool, &align, plan, event);
+  else
+    heapDecodeAny(input, &pool, &align, plan, event);
+  input->time = event->time;
+  input->kind = plan->kind;
+  input->zero = plan->does == heapZERO;
+  input->align = LIKELY(align == 0) ? 0 : (uint8_t)(63 - __builtin_clzll(align));
+  input->pool = heapPoolOf(process, pool);
+  input->thread = thread;
+  if (UNLIKELY(input->pool == NULL)) {
+    heap->res = ResMEMORY;
+    return;
+  }
+  /* Address 0 is no object: an allocation that failed, a free of nothing. */
+  if (UNLIKELY(input->addr == 0 && (input->kind != HeapInEND || input->old == 0)))
+    return;
+  HeapTableTouch(&input->pool->table, input->addr);
+  ++process->in;
+}
+
+void HeapEvent(Heap heap, LogEvent event)
+{
+  heapProcess process = heapProcessOf(heap, event->process);
+  HeapThread thread;
+  Index type;
+  Plan plan;
+
+  if (UNLIKELY(process == NULL || (thread = heapThreadOf(process, event)) == NULL)) {
+    heap->res = ResMEMORY;
+    return;
+  }
+  type = (Index)(event->type - event->process->registry->types);
+  ++process->counts[type];
+  plan = &process->plans[type];
+  if (UNLIKELY(!plan->made)) {
+    heapPlan(plan, event->type);
+    heapPlanPlain(plan, event->type, &event->process->header.widths);
+    if (plan->does >= heapALLOC && plan->does <= heapEND)
+      ++heap->objectTypes;
+  }
+  if (UNLIKELY(plan->does >= heapPOOLCREATE))
+    heapRare(heap, process, thread, plan, event);
+  else if (LIKELY(plan->does != heapNOTHING))
+    heapObject(heap, process, thread, plan, event);
+}
+
+Res HeapSettle(Heap heap)
+{
+  Index i, j;
+
+  for (i = 0; i < heap->count; ++i) {
+    heapProcess process = heap->process[i];
+    if (process == NULL)
+      continue;
+    heapDrain(process);
+    HeapOrderSettle(&process->order);
+    for (j = 0; j < heapBUCKETS; ++j) {
+      HeapThread thread;
+      for (thread = process->thread[j]; thread != NULL; thread = thread->next)
+        HeapOrderAbandon(&process->order, thread);
+    }
+    if (process->order.res != ResOK)
+      heap->res = process->order.res;
+  }
+  return heap->res;
+}
+
+Bool HeapSeen(Count *threadsReturn, const uint64_t **countsReturn, Heap heap, Index number)
+{
+  if (number >= heap->count || heap->process[number] == NULL)
+    return FALSE;
+  *threadsReturn = heap->process[number]->threads;
+  *countsReturn = heap->process[number]->counts;
+  return TRUE;
+}
+
+void HeapTallySum(HeapTally tallyReturn, Heap heap)
+{
+  Index i;
+
+  memset(tallyReturn, 0, sizeof *tallyReturn);
+  for (i = 0; i < heap->count; ++i) {
+    if (heap->process[i] != NULL) {
+      HeapTally tally = &heap->process[i]->order.tally;
+      tallyReturn->repairs += tally->repairs;
+      tallyReturn->overlaps += tally->overlaps;
+      tallyReturn->unmatched += tally->unmatched;
+      tallyReturn->unfinished += tally->unfinished;
+      tallyReturn->failed += tally->failed;
+    }
+  }
+}
+
+Count HeapObjectTypes(Heap heap)
+{
+  return heap->objectTypes;
+}

@@ -1,0 +1,47 @@
+/* heap.h -- the live heap of every process in a log, fed with the log's events
+ *
+ * What allocates, frees or resizes is known by name: an event type called PoolAlloc whose parameters are called pool, addr
+ * and size is understood, whatever its code and whoever's registry it comes from.  Each process has objects, pools and
+ * threads of its own.  The owner's hook is told of clean operations, in repaired order (heaporder.h).
+ *
+ * Events pass through a short queue, so that the memory that each one needs is on its way before its turn comes: what
+ * the hook is told lags behind the events by up to HeapQUEUE of them, and by what is held back.
+ *
+ * Design: design/view.md .heap      Tests: test/heaptest.c
+ */
+#ifndef VIEW_HEAP_H
+#define VIEW_HEAP_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "log/log.h"
+#include "view/heaporder.h"
+
+enum { HeapQUEUE = 32 };
+
+typedef struct HeapStruct *Heap;
+
+/* HeapCreate -- no processes, no objects; `client` is copied.  ResMEMORY. */
+extern Res HeapCreate(Heap *heapReturn, HeapClient client);
+extern void HeapDestroy(Heap heap);
+
+/* HeapWants -- is the type one of those that HeapEvent understands?  For a request's `choose`. */
+extern Bool HeapWants(EventType type);
+
+/* HeapEvent -- take an event, in the order of LogRead; one that is not understood is only counted
+ * cost: about 20 ns for one on an object, hook not counted */
+extern void HeapEvent(Heap heap, LogEvent event);
+
+/* HeapSettle -- all events have come: tell the hook of what is still queued or held back
+ * ResMEMORY: memory ran out at some time, and what was told is not the whole. */
+extern Res HeapSettle(Heap heap);
+
+/* HeapSeen -- what has been seen of the log's process `number`; FALSE: no event of it
+ * countsReturn  events by the type's place in the registry; good until HeapDestroy */
+extern Bool HeapSeen(Count *threadsReturn, const uint64_t **countsReturn, Heap heap, Index number);
+
+/* HeapTallySum -- of all processes; HeapObjectTypes -- how many types were met that allocate or free */
+extern void HeapTallySum(HeapTally tallyReturn, Heap heap);
+extern Count HeapObjectTypes(Heap heap);
+
+#endif /* VIEW_HEAP_H */

@@ -1,0 +1,163 @@
+/* heaporder.h -- the live objects of one process, and the repair of order between its threads
+ *
+ * The time stamps of two threads may contradict what happened, by less than a microsecond (the clock is read without a
+ * fence).  Of the events on one address, those of one thread are in their true order, and an allocation and the free of an
+ * object alternate; that is enough to put right what stands wrong.  An event that cannot be true yet (an allocation where an
+ * object lives, a free where none does) is held back until one arrives that makes it true, for at most HeapBoundTIME and
+ * HeapBoundEVENTS; so the client is told only what can have happened.
+ *
+ * Always true (HeapOrderCheck):
+ *   held <= HeapBoundEVENTS, in the order of arrival;  filter[h] counts the held events whose address hashes to h
+ *   each operation told is no earlier than the one before
+ *
+ * Design: design/view.md .heap.order      Tests: test/heaptest.c
+ */
+#ifndef VIEW_HEAPORDER_H
+#define VIEW_HEAPORDER_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "base/types.h"
+#include "view/heaptable.h"
+
+enum {
+  HeapBoundTIME = 10000,  /* ns that an event may be held back: ten times what was seen */
+  HeapBoundEVENTS = 256,  /* events that are held back at a time */
+  HeapResizesMAX = 4,     /* resizes that one thread is in at a time */
+  HeapFilterSIZE = 256,
+  HeapCrossingsMAX = 256, /* that are remembered */
+  HeapClassMAX = 32       /* bytes of a pool's class that are kept, terminated */
+};
+
+typedef struct HeapPoolStruct {
+  Index number;            /* 0, 1, ... in its process, in order of appearance */
+  uint64_t addr;           /* the pool, as the log names it */
+  uint64_t arena;          /* the arena it is in; 0 for none */
+  char class[HeapClassMAX]; /* "" where its creation was not recorded */
+  HeapTableStruct table;   /* what lives in it */
+  struct HeapPoolStruct *next; /* heap.c */
+} HeapPoolStruct, *HeapPool;
+
+/* An object between the two events of its resize. */
+typedef struct HeapResizeStruct {
+  enum { HeapResizeHELD, HeapResizeUNKNOWN, HeapResizeKNOWN } state;
+  HeapPool pool;
+  Bool ended;              /* its end has come in, though it may be held back */
+  uint64_t key;            /* which one it is */
+  uint64_t old;            /* the address that the begin named */
+  HeapObjectStruct object; /* if it is known */
+} HeapResizeStruct, *HeapResize;
+
+typedef struct HeapThreadStruct {
+  Index number;  /* 0, 1, ... in its process, in order of appearance */
+  uint32_t id;   /* the system's number */
+  uint32_t serial; /* the writer's number of it */
+  unsigned busy; /* a bit for each place in `resize` that is in use */
+  HeapResizeStruct resize[HeapResizesMAX];
+  struct HeapThreadStruct *next; /* heap.c */
+} HeapThreadStruct, *HeapThread;
+
+/* An event on objects, as it was recorded. */
+typedef enum HeapInputKind { HeapInALLOC, HeapInFREE, HeapInBEGIN, HeapInEND } HeapInputKind;
+
+typedef struct HeapInputStruct {
+  uint64_t time;     /* ns */
+  uint64_t addr;     /* the object; where END has it, the new address, or 0 if the resize failed */
+  uint64_t old;      /* END: the address before */
+  uint64_t size;     /* ALLOC, END: bytes asked for */
+  uint64_t key;      /* BEGIN, END: which resize; set by HeapOrderEvent */
+  HeapPool pool;
+  HeapThread thread;
+  uint8_t kind;      /* HeapInputKind */
+  uint8_t align;     /* ALLOC: log2 of the alignment asked for, 0 for none */
+  uint8_t zero;      /* ALLOC: zeroed memory was asked for */
+} HeapInputStruct, *HeapInput;
+
+/* What the client is told. */
+typedef enum HeapOperationKind {
+  HeapALLOC,        /* object is new; the client may set object->client */
+  HeapFREE,         /* object goes */
+  HeapRESIZEBEGIN,  /* object may be gone from its address */
+  HeapRESIZE,       /* object has a new size and perhaps address; oldSize, oldAddr are those before */
+  HeapRESIZEFAIL,   /* object is back as it was */
+  HeapPOOLCREATE,   /* pool is new; its class may become known only now, its parameters follow */
+  HeapPOOLPARAM,    /* name, size */
+  HeapPOOLDESTROY,  /* pool goes; its objects have been freed */
+  HeapARENACREATE,  /* addr, size, grain */
+  HeapARENADESTROY  /* addr */
+} HeapOperationKind;
+
+typedef struct HeapOperationStruct {
+  HeapOperationKind kind;
+  Bool zero;         /* ALLOC: zeroed memory was asked for */
+  Bool presumed;     /* FREE: no event says so: the address was given out again */
+  Bool destroyed;    /* FREE: no event says so: its pool is being destroyed */
+  Bool beside;       /* the object was at its address before another that has been told of */
+  Index process;     /* number of the process in the log */
+  uint64_t time;     /* ns, never falling within a process */
+  HeapPool pool;     /* NULL for an arena's operations */
+  HeapThread thread;
+  HeapObject object; /* valid while the hook runs; FREE: as it was */
+  uint64_t oldAddr, oldSize; /* RESIZE */
+  uint64_t addr, size, grain; /* arenas; POOLPARAM: size is the value */
+  const char *name;  /* POOLPARAM; nameLength bytes */
+  Size nameLength;
+} HeapOperationStruct, *HeapOperation;
+
+typedef void (*HeapHook)(void *data, HeapOperation operation);
+
+/* Who is told.  The three that are called for nearly every event have hooks of their own, which the processor's prediction
+ * rewards; each must be there. */
+typedef struct HeapClientStruct {
+  void *data;      /* handed to each hook */
+  HeapHook alloc;  /* ALLOC */
+  HeapHook free;   /* FREE */
+  HeapHook resize; /* RESIZE */
+  HeapHook other;  /* all others */
+} HeapClientStruct, *HeapClient;
+
+/* How well the events fitted together. */
+typedef struct HeapTallyStruct {
+  uint64_t repairs;   /* events that were put behind a later one */
+  uint64_t overlaps;  /* allocations of a live address for which no free came: the old object is presumed freed */
+  uint64_t unmatched; /* frees and resizes of what was never seen allocated */
+  uint64_t unfinished; /* resizes whose end was not seen */
+  uint64_t failed;    /* resizes that failed */
+} HeapTallyStruct, *HeapTally;
+
+typedef struct HeapOrderStruct {
+  HeapClientStruct client;
+  HeapOperationStruct operation; /* what the hook is told; process is set, and what is seldom set is 0 */
+  uint64_t now;       /* time of the newest event; operation.time follows it */
+  uint64_t key;       /* of the newest resize */
+  Res res;            /* ResOK until memory ran out */
+  HeapTallyStruct tally;
+  uint64_t crossings; /* objects taken away by another thread than the one that allocated them */
+  struct {
+    uint64_t addr, time;
+    HeapPool pool;
+  } crossing[HeapCrossingsMAX]; /* the newest */
+  Count held;
+  uint16_t filter[HeapFilterSIZE];
+  HeapInputStruct hold[HeapBoundEVENTS];
+} HeapOrderStruct, *HeapOrder;
+
+/* HeapOrderInit -- no objects, nothing held; `client`, which is copied, is told of each operation */
+extern void HeapOrderInit(HeapOrder order, Index process, HeapClient client);
+
+/* HeapOrderEvent -- take one event; events of one thread come in their order, all of them by time
+ * cost: a look-up in the pool's table; when events are held back, a pass over those */
+extern void HeapOrderEvent(HeapOrder order, HeapInput input);
+
+/* HeapOrderSettle -- hold nothing back any longer: at the end, and before a pool is destroyed */
+extern void HeapOrderSettle(HeapOrder order);
+
+/* HeapOrderDestroy -- free all objects of `pool`, which is being destroyed (presumed), oldest first */
+extern void HeapOrderDestroy(HeapOrder order, HeapPool pool, HeapThread thread, uint64_t time);
+
+/* HeapOrderAbandon -- the thread's resizes have no end: their objects are back where they were */
+extern void HeapOrderAbandon(HeapOrder order, HeapThread thread);
+
+extern Bool HeapOrderCheck(HeapOrder order);
+
+#endif /* VIEW_HEAPORDER_H */

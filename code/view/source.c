@@ -1,0 +1,115 @@
+/* source.c -- the logs that a tool reads: opened, filtered, and what is wrong with them told
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "source.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "log/when.h"
+
+static void sourceGap(void *data, LogGap gap)
+{
+  static const char *const exact[] = {[LogLostEXACTLY] = "", [LogLostABOUT] = "about ", [LogLostATLEAST] = "at least "};
+  Source source = data;
+
+  fprintf(stderr, "%s: %s: offset %llu: %s; %s%llu event%s lost\n", source->tool->name, gap->path,
+          (unsigned long long)gap->offset, gap->what, exact[gap->exact], (unsigned long long)gap->lost,
+          gap->lost == 1 ? "" : "s");
+}
+
+static void sourceNote(void *data, const char *line)
+{
+  Source source = data;
+
+  fprintf(stderr, "%s: %s\n", source->tool->name, line);
+}
+
+static Bool sourceChoose(void *data, LogProcess process, EventType type)
+{
+  Source source = data;
+
+  UNUSED(process);
+  return LogNamesHas(source->names, type);
+}
+
+static Bool sourceMoment(Source source, const char *option, const char *string, uint64_t *timeReturn)
+{
+  LogSummaryStruct summary;
+
+  if (string == NULL)
+    return TRUE;
+  LogSummarize(&summary, source->log);
+  if (LogWhen(timeReturn, &summary, string) == ResOK)
+    return TRUE;
+  OptionUsage(source->tool, "%s: '%s' is neither seconds nor HH:MM:SS", option, string);
+  return FALSE;
+}
+
+/* sourceRequest -- what is wanted, from the options; FALSE: reported as a usage error */
+static Bool sourceRequest(Source source)
+{
+  static const LogRequestStruct all = LogRequestALL;
+  LogRequest request = &source->request;
+  char error[1024];
+
+  *request = all;
+  request->data = source;
+  request->count = source->count;
+  if (source->kinds != NULL &&
+      LogKindMask(&request->kinds, source->log, source->kinds, error, sizeof error) != ResOK) {
+    OptionUsage(source->tool, "--kinds: %s", error);
+    return FALSE;
+  }
+  if (source->events != NULL) {
+    if (LogNamesMake(&source->names, source->log, source->events, error, sizeof error) != ResOK) {
+      OptionUsage(source->tool, "--events: %s", error);
+      return FALSE;
+    }
+    request->choose = sourceChoose;
+  }
+  return sourceMoment(source, "--from", source->from, &request->from) &&
+         sourceMoment(source, "--to", source->to, &request->to);
+}
+
+Bool SourceOpen(Source source, const char *const *paths, Count n, int *statusReturn)
+{
+  LogHooksStruct hooks = {.data = source, .gap = sourceGap, .note = sourceNote};
+  LogSummaryStruct summary;
+  char error[1024];
+
+  if (LogOpen(&source->log, paths, n, &hooks, error, sizeof error) != ResOK) {
+    source->log = NULL;
+    *statusReturn = OptionFail(source->tool, "%s", error);
+    return FALSE;
+  }
+  LogSummarize(&summary, source->log);
+  if (summary.newer && !source->force) {
+    *statusReturn = OptionFail(source->tool, "the log's events are newer than this program, and may mean something "
+                               "else; --force reads them all the same");
+    return FALSE;
+  }
+  *statusReturn = source->tool->usage;
+  return sourceRequest(source);
+}
+
+void SourceClose(Source source)
+{
+  LogNamesFree(source->names);
+  if (source->log != NULL)
+    LogClose(source->log);
+  source->names = NULL;
+  source->log = NULL;
+}
+
+Bool SourceRead(Source source, int *statusReturn)
+{
+  Res res = LogRead(source->log, &source->request);
+
+  if (res == ResOK)
+    return TRUE;
+  *statusReturn = OptionFail(source->tool, "reading stopped: %s", res == ResIO ? strerror(errno) : ResName(res));
+  return FALSE;
+}

@@ -1,0 +1,128 @@
+/* summary.c -- what a log says at a glance: the counting
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "summary.h"
+
+#include <stdlib.h>
+
+#include "view/summarydata.h"
+
+static Index summaryHash(uint64_t key, Count capacity)
+{
+  return (Index)((key * 0x9e3779b97f4a7c15ull) >> 32) & (capacity - 1);
+}
+
+/* summarySize -- one more allocation of `size` bytes */
+static void summarySize(Summary summary, uint64_t size)
+{
+  Index i;
+
+  if (LIKELY(size < SummarySmallMAX)) {
+    ++summary->small[size];
+    return;
+  }
+  i = summaryHash(size, SummaryLargeSIZE);
+  while (summary->large[i].count != 0 && summary->large[i].size != size)
+    i = (i + 1) & (SummaryLargeSIZE - 1);
+  if (summary->large[i].count == 0) {
+    if (summary->larges == SummaryLargeSIZE / 2) {
+      ++summary->otherSizes;
+      return;
+    }
+    ++summary->larges;
+    summary->large[i].size = size;
+  }
+  ++summary->large[i].count;
+}
+
+static void summaryGrow(Summary summary, uint64_t bytes, uint64_t time)
+{
+  summary->liveBytes += bytes;
+  if (summary->liveBytes > summary->peakBytes) {
+    summary->peakBytes = summary->liveBytes;
+    summary->peakObjects = summary->liveObjects;
+    summary->peakTime = time;
+  }
+}
+
+static void summaryAlloc(void *data, HeapOperation operation)
+{
+  Summary summary = data;
+  uint64_t size = operation->object->size;
+
+  ++summary->allocs;
+  ++summary->liveObjects;
+  summary->totalBytes += size;
+  summarySize(summary, size);
+  summaryGrow(summary, size, operation->time);
+}
+
+static void summaryFree(void *data, HeapOperation operation)
+{
+  Summary summary = data;
+
+  if (UNLIKELY(operation->destroyed || operation->presumed))
+    ++summary->presumed;
+  else
+    ++summary->frees;
+  --summary->liveObjects;
+  summary->liveBytes -= operation->object->size;
+  summary->lifetime += (double)(operation->time - operation->object->time);
+}
+
+static void summaryResize(void *data, HeapOperation operation)
+{
+  Summary summary = data;
+  uint64_t size = operation->object->size;
+
+  ++summary->resizes;
+  if (size > operation->oldSize)
+    summary->totalBytes += size - operation->oldSize;
+  summary->liveBytes -= operation->oldSize;
+  summaryGrow(summary, size, operation->time);
+}
+
+static void summaryOther(void *data, HeapOperation operation)
+{
+  Summary summary = data;
+
+  summary->pools += operation->kind == HeapPOOLCREATE;
+  summary->arenas += operation->kind == HeapARENACREATE;
+}
+
+Res SummaryCreate(Summary *summaryReturn, Log log)
+{
+  HeapClientStruct client = {.alloc = summaryAlloc, .free = summaryFree, .resize = summaryResize, .other = summaryOther};
+  Summary summary = calloc(1, sizeof *summary);
+
+  if (summary == NULL)
+    return ResMEMORY;
+  summary->log = log;
+  client.data = summary;
+  if (HeapCreate(&summary->heap, &client) != ResOK) {
+    free(summary);
+    return ResMEMORY;
+  }
+  *summaryReturn = summary;
+  return ResOK;
+}
+
+void SummaryDestroy(Summary summary)
+{
+  HeapDestroy(summary->heap);
+  free(summary);
+}
+
+void SummaryEvent(Summary summary, LogEvent event)
+{
+  if (UNLIKELY(summary->events++ == 0))
+    summary->first = event->time;
+  summary->last = event->time;
+  HeapEvent(summary->heap, event);
+}
+
+Res SummaryFinish(Summary summary)
+{
+  return HeapSettle(summary->heap);
+}

@@ -1,0 +1,38 @@
+/* summary.h -- what a log says at a glance: counts, rates, and what the heap came to
+ *
+ * One pass over the events.  Numbers of the heap are sums over all processes, except that a peak is that of all of them
+ * together, as far as their events are in the log.
+ *
+ * Always true (SummaryCheck):
+ *   liveBytes and liveObjects are those of the objects not freed;  peakBytes >= liveBytes
+ *   a size is counted under exactly one entry of `sizes`, or in `otherSizes`
+ *
+ * Design: design/view.md .summary      Tests: test/summarytest.c, test/eventview.t
+ */
+#ifndef VIEW_SUMMARY_H
+#define VIEW_SUMMARY_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include <stdio.h>
+
+#include "log/log.h"
+#include "view/heap.h"
+
+typedef struct SummaryStruct *Summary;
+
+/* SummaryCreate -- nothing seen yet.  ResMEMORY. */
+extern Res SummaryCreate(Summary *summaryReturn, Log log);
+extern void SummaryDestroy(Summary summary);
+
+/* SummaryEvent -- count one event; in the order of LogRead.  About 20 ns for one on an object. */
+extern void SummaryEvent(Summary summary, LogEvent event);
+
+/* SummaryFinish -- all events have come.  ResMEMORY: it ran out at some time, and the numbers are too low. */
+extern Res SummaryFinish(Summary summary);
+
+/* SummaryText, SummaryJson -- print it: for people; as one JSON document.  FALSE: no memory, nothing was printed. */
+extern Bool SummaryText(FILE *out, Summary summary);
+extern Bool SummaryJson(FILE *out, Summary summary);
+
+#endif /* VIEW_SUMMARY_H */

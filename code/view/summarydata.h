@@ -1,0 +1,40 @@
+/* summarydata.h -- the numbers of a summary, for what counts and what prints them
+ *
+ * Design: design/view.md .summary      Tests: test/eventview.t
+ */
+#ifndef VIEW_SUMMARYDATA_H
+#define VIEW_SUMMARYDATA_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "view/summary.h"
+
+enum {
+  SummarySmallMAX = 8192,       /* sizes below this are counted each in its place */
+  SummaryLargeSIZE = 1 << 16,   /* places for the others; half of them are used */
+  SummarySizesSHOWN = 10
+};
+
+typedef struct SummarySizeStruct {
+  uint64_t size, count;
+} SummarySizeStruct, *SummarySize;
+
+struct SummaryStruct {
+  Log log;
+  Heap heap;
+  uint64_t events;
+  uint64_t first, last;         /* ns of wall time */
+  uint64_t allocs, frees, resizes;
+  uint64_t presumed;            /* objects that went without a free: with their pool, or overlapped */
+  uint64_t pools, arenas;       /* created */
+  uint64_t liveBytes, liveObjects;
+  uint64_t peakBytes, peakObjects, peakTime; /* objects: at the peak of bytes */
+  uint64_t totalBytes;          /* allocated; a resize counts by what it adds */
+  double lifetime;              /* ns, of all that went */
+  Count larges;                 /* places used in `large` */
+  uint64_t otherSizes;          /* allocations whose size found no place */
+  uint64_t small[SummarySmallMAX];
+  SummarySizeStruct large[SummaryLargeSIZE];
+};
+
+#endif /* VIEW_SUMMARYDATA_H */

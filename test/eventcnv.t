@@ -1,0 +1,162 @@
+#!/usr/bin/perl
+# eventcnv.t -- eventcnv as its users meet it: formats, choices, errors
+#
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# The logs in test/good/ were written once and stay; beside each stands what eventcnv must make of it.
+
+use strict;
+use warnings;
+use File::Temp qw(tempdir);
+use Test::More;
+
+my $eventcnv = ($ENV{B} // 'build/cool') . '/bin/eventcnv';
+my $folder = tempdir(CLEANUP => 1);
+$ENV{TZ} = 'UTC';
+
+# cnv(argument...) -- standard output, standard error, status
+sub cnv {
+    my @arguments = @_;
+    my $pid = fork() // die "fork: $!";
+    if ($pid == 0) {
+        open STDIN, '<', '/dev/null' or die;
+        open STDOUT, '>', "$folder/out" or die;
+        open STDERR, '>', "$folder/err" or die;
+        exec $eventcnv, @arguments or die;
+    }
+    waitpid $pid, 0;
+    return (slurp("$folder/out"), slurp("$folder/err"), $? & 127 ? "signal $?" : $? >> 8);
+}
+
+sub slurp {
+    my ($path) = @_;
+    open my $in, '<:raw', $path or return undef;
+    local $/;
+    my $text = <$in>;
+    close $in;
+    return $text // '';
+}
+
+# ---- Formats ----
+
+my %formats = (
+    txt => [], csv => ['-f', 'csv'], json => ['-f', 'json'], verbose => ['--verbose'], describe => ['--describe'],
+    header => ['--header'],
+);
+for my $log (glob 'test/good/*.paw') {
+    (my $base = $log) =~ s/\.paw$//;
+    for my $suffix (sort keys %formats) {
+        my $expected = slurp("$base.$suffix") // next;
+        my ($out, $err, $status) = cnv(@{$formats{$suffix}}, $log);
+        is $out, $expected, "$log as $suffix";
+        is $status, 0, 'and the status is 0';
+        is $err, slurp("$base.err") // '', 'and standard error is as it should be';
+    }
+    for my $how ('--raw', '--packed') {
+        my (undef, $err, $status) = cnv('-f', 'paw', $how, '--force', '-o', "$folder/again.paw", $log);
+        is $status, 0, "$log as a log again, $how";
+        is((stat "$folder/again.paw")[2] & 0777, 0600, 'which only its owner may read');
+        my ($out) = cnv("$folder/again.paw");
+        is $out, slurp("$base.txt"), 'and which says the same';
+    }
+}
+
+# ---- Choices ----
+
+my $log = 'test/good/threads.paw';
+my @all = split /^/, slurp('test/good/threads.txt');
+
+sub chosen {
+    my ($name, $want, @arguments) = @_;
+    my ($out, $err, $status) = cnv(@arguments, $log);
+    is $out, join('', grep { $want->($_) } @all), $name;
+    is "$err$status", '0', 'and nothing else';
+}
+
+chosen('-k takes kinds', sub { $_[0] =~ / Pool(?:Create) / }, '-k', 'Pool');
+chosen('-k leaves kinds out', sub { $_[0] !~ / Pool(?:Alloc|Free) / }, '-k', '-Object');
+chosen('-k none', sub { 0 }, '-k', 'none');
+chosen('-E takes types', sub { $_[0] =~ / (?:PoolFree|UserNone)\b/ }, '-E', 'PoolFree,UserNone');
+chosen('--from is inclusive', sub { $_[0] ge '0.000001300' }, '--from', '0.0000013');
+chosen('--to is exclusive', sub { $_[0] lt '0.000001300' }, '--to', '0.0000013');
+chosen('wall time', sub { $_[0] ge '4' }, '--from', '00:00:04');
+my $n = 0;
+chosen('-n', sub { $n++ < 7 }, '-n', '7');
+my $m = 0;
+chosen('all at once', sub { $_[0] =~ /PoolFree/ && $_[0] ge '0.0000012' && $m++ < 3 },
+       '-k', 'Object', '-E', 'PoolFree', '--from', '0.0000012', '-n3');
+{
+    my ($out, $err, $status) = cnv('--check', $log);
+    is "$out$err$status", '0', '--check says nothing of a sound log';
+}
+{
+    my ($out, $err, $status) = cnv('-f', 'paw', '-k', 'Object', '-o', "$folder/objects.paw", $log);
+    is "$out$err$status", '0', 'a filtered log is written';
+    ($out) = cnv('--header', "$folder/objects.paw");
+    my $before = slurp('test/good/threads.header');
+    s/^(?:identity|sync): .*\n//mg for $out, $before;
+    is $out, $before, 'with the headers of its processes';
+    ($out) = cnv("$folder/objects.paw", $log);
+    is scalar(() = $out =~ /\n/g), @all + (() = "@all" =~ /Pool(?:Alloc|Free) /g), 'it can be read together with the old one';
+}
+
+# ---- Where logs come from, and where text goes ----
+
+is `cat $log | $eventcnv -`, join('', @all), 'standard input, though it cannot seek';
+is `$eventcnv - < $log`, join('', @all), 'and where it can';
+is `cat $log $log | $eventcnv -`, join('', @all), 'a log behind itself is the same log';
+is `$eventcnv $log test/good/foreign.paw | wc -l` + 0, @all + (() = slurp('test/good/foreign.txt') =~ /\n/g), 'two logs at once';
+is `$eventcnv $log | head -1`, $all[0], 'a closed pipe';
+{
+    my $status = system "bash -c 'set -o pipefail; $eventcnv $log $log $log | head -c 1 >/dev/null' 2>$folder/err";
+    is slurp("$folder/err"), '', 'ends it quietly';
+}
+SKIP: {
+    skip 'no /dev/full', 2 unless -e '/dev/full';
+    my $status = system "$eventcnv $log >/dev/full 2>$folder/err";
+    is $status >> 8, 1, 'a full disk is a failure';
+    like slurp("$folder/err"), qr/^eventcnv: standard output: No space left on device$/, 'which is told, with the reason';
+}
+{
+    my ($out, $err, $status) = cnv('-o', "$folder/x.txt", $log);
+    is "$out$err$status", '0', '-o';
+    is slurp("$folder/x.txt"), join('', @all), 'has the text';
+    (undef, $err, $status) = cnv('-o', "$folder/x.txt", $log);
+    is $status, 1, 'what is there is not overwritten';
+    like $err, qr/x\.txt: .*exists.*--force/, 'and it says how it would be';
+    (undef, $err, $status) = cnv('--force', '-o', "$folder/x.txt", '-n1', $log);
+    is slurp("$folder/x.txt"), $all[0], 'with --force it is';
+}
+{
+    system "cp $log $folder/own.paw";
+    my (undef, $err, $status) = cnv('-f', 'paw', '--force', '-o', "$folder/own.paw", "$folder/own.paw");
+    is $status, 1, 'a log is not written over itself';
+    is slurp("$folder/own.paw"), slurp($log), 'and stays as it was';
+    like $err, qr/own\.paw.*itself/, 'which is told';
+}
+
+# ---- Errors ----
+
+for (
+    [2, qr/no log is given/], [2, qr/--format.*xml/, '-f', 'xml', $log], [2, qr/no option/, '--nonsense', $log],
+    [2, qr/'Objekt'.*Arena, Pool, Object, User/, '-k', 'Objekt', $log],
+    [2, qr/'PoolAllok'.*PoolAlloc/, '-E', 'PoolAllok', $log], [2, qr/--from: 'x'/, '--from', 'x', $log],
+    [2, qr/--to: '1:2'/, '--to', '1:2', $log], [1, qr/nothere\.paw: No such file/, "$folder/nothere.paw"],
+    [1, qr/test: Is a directory/, 'test'], [1, qr/No such file or directory/, '-o', "$folder/no/such/place", $log],
+    [2, qr/--raw.*paw/, '--raw', $log],
+) {
+    my ($expected, $message, @arguments) = @$_;
+    my ($out, $err, $status) = cnv(@arguments);
+    is $status, $expected, "status $expected for: eventcnv @arguments";
+    like $err, qr/^eventcnv: .*$message/, 'with a message';
+    is $out, '', 'and no output';
+}
+{
+    my ($out, $err, $status) = cnv('--help');
+    is "$err$status", '0', '--help';
+    like $out, qr/--format=text\|csv\|json\|paw/, 'says what there is';
+    ($out, $err, $status) = cnv('--version');
+    like "$out$err$status", qr/^eventcnv \(Pawprint\) \d.*\n0$/, '--version';
+}
+
+done_testing;

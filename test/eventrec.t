@@ -1,0 +1,154 @@
+#!/usr/bin/perl
+# eventrec.t -- eventrec: statuses, names, what it says, what it passes on
+#
+# SPDX-License-Identifier: BSD-2-Clause
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use File::Temp qw(tempdir);
+use POSIX qw(:sys_wait_h);
+use Test::More;
+
+my $B = abs_path($ENV{B} // 'build/cool');
+my $CC = $ENV{CC} // 'gcc';
+plan skip_all => "eventrec is not built in $B" unless -x "$B/bin/eventrec";
+plan skip_all => 'programs are recorded by the cool variety' if ($ENV{VARIETY} // 'cool') ne 'cool';
+my $folder = tempdir('pawprint-XXXXXX', TMPDIR => 1, CLEANUP => 1);
+chdir $folder or die;
+
+# record(@words) -- run eventrec; status as a shell has it, standard output, standard error
+sub record {
+    my @words = @_;
+    my $pid = fork // die;
+    if ($pid == 0) {
+        open STDIN, '<', '/dev/null';
+        open STDOUT, '>', 'out';
+        open STDERR, '>', 'err';
+        exec "$B/bin/eventrec", @words or die;
+    }
+    waitpid $pid, 0;
+    return (WIFSIGNALED($?) ? 1000 + WTERMSIG($?) : WEXITSTATUS($?), slurp('out'), slurp('err'));
+}
+
+sub slurp {
+    my ($path) = @_;
+    open my $file, '<', $path or return '';
+    local $/;
+    return scalar <$file> // '';
+}
+
+sub text { my (@words) = @_; return `$B/bin/eventcnv @words 2>&1` }
+
+# build($name, $source, @flags) -- a little program, or undef if it cannot be built
+sub build {
+    my ($name, $source, @flags) = @_;
+    open my $file, '>', "$name.c" or die;
+    print $file $source;
+    close $file;
+    return system("$CC -w -o $name $name.c @flags 2>/dev/null") == 0 ? "./$name" : undef;
+}
+
+my ($status, $out, $err) = record('-o', 'a.paw', 'perl', '-e', 'print "hello\n"; exit 3');
+is($status, 3, "the status is the program's own");
+is($out, "hello\n", 'and so is its output');
+like($err, qr/\Aeventrec: \d+ events \(0 discarded\), \d+ bytes, \d+\.\d+ s -> a\.paw\n\z/, 'the summary is one line');
+is((stat 'a.paw')[2] & 07777, 0600, 'the log has mode 0600');
+my ($events) = $err =~ /(\d+) events/;
+my $lines = () = text('a.paw') =~ /\n/g;
+is($lines, $events, 'the summary counts the events of the log');
+
+($status, $out, $err) = record('-o', 'a.paw', 'true');
+is($status, 125, 'a log that is there is not overwritten');
+like($err, qr/a\.paw: File exists; --force/, 'and the way out is named');
+($status) = record('--force', '-o', 'a.paw', 'true');
+is($status, 0, '--force overwrites it');
+
+($status) = record('true');
+my @made = grep { /\Atrue\.\d+\.paw\z/ } glob '*.paw';
+is(scalar @made, 1, 'without -o the log is named after program and process');
+
+($status, $out, $err) = record('-k', 'Objekt', '-o', 'k.paw', 'true');
+is($status, 125, 'a misspelt kind is an error');
+like($err, qr/Objekt.*Arena.*Object.*User/s, 'that lists the kinds');
+ok(!-e 'k.paw', 'and nothing is recorded');
+
+($status, $out, $err) = record('no-such-program');
+is($status, 127, 'a program that is not there: 127');
+like($err, qr/no-such-program/, 'it is named');
+open my $plain, '>', 'plain'; print $plain "text\n"; close $plain;
+($status) = record('./plain');
+is($status, 126, 'a program that may not be run: 126');
+($status, $out, $err) = record();
+is($status, 125, 'no program: 125');
+($status, $out, $err) = record('--no-such-option', 'true');
+is($status, 125, 'an unknown option: 125');
+($status, $out) = record('--help');
+is($status, 0, '--help: 0');
+like($out, qr/--output/, 'on standard output');
+
+($status, $out, $err) = record('-o', 'kill.paw', 'perl', '-e', 'my @a = map { "x$_" } 1 .. 1000; kill 9, $$');
+is($status, 128 + 9, 'a program killed by a signal: 128 and its number');
+like($err, qr/\d+ events \(0 discarded\)/, 'its log is summed up');
+like(text('kill.paw'), qr/PoolAlloc/, 'and readable');
+is(text('--check', 'kill.paw'), '', 'and whole');
+
+($status, $out, $err) = record('-k', 'Pool', '-o', 'pool.paw', 'perl', '-e', '1');
+ok(text('pool.paw') !~ /PoolAlloc /, 'kinds that are not chosen are not sent');
+
+# The family.
+($status, $out, $err) = record('-o', 'family.paw', 'perl', '-e',
+    'for (1 .. 3) { my $pid = fork; if (!$pid) { my @a = map { "c$_" } 1 .. 100; exit 0 } waitpid $pid, 0 } '
+    . 'system("perl -e 1; true"); exec "perl", "-e", "print 7"');
+is($status, 0, 'a program that forks and execs');
+is($out, '7', 'does what it does');
+my %pids = map { $_ => 1 } text('family.paw') =~ m{^\S+ (\d+)/\d+ }mg;
+cmp_ok(scalar keys %pids, '>=', 5, 'each process has its trace in the log');
+is(text('--check', 'family.paw'), '', 'which is whole');
+
+# Signals for eventrec are the program's.
+my $pid = fork // die;
+if ($pid == 0) {
+    open STDERR, '>', 'err';
+    exec "$B/bin/eventrec", '-o', 'term.paw', 'perl', '-e', '$SIG{TERM} = sub { exit 9 }; open F, ">", "ready"; close F; sleep 20';
+}
+for (1 .. 200) { last if -e 'ready'; select undef, undef, undef, 0.05 }
+kill 'TERM', $pid;
+waitpid $pid, 0;
+is(WEXITSTATUS($?), 9, 'SIGTERM is passed on, and the program decides');
+like(slurp('err'), qr/events/, 'and the summary comes');
+
+# Programs that cannot be seen.
+SKIP: {
+    my $static = build('static', 'int main(void) { return 4; }', '-static') or skip 'no static libc here', 2;
+    ($status, $out, $err) = record('-o', 'static.paw', $static);
+    is($status, 4, 'a static program runs');
+    like($err, qr/not seen: .*static.*: static/, 'and is named as not seen');
+}
+SKIP: {
+    my $own = build('own', <<'END') or skip 'no compiler', 2;
+#include <stddef.h>
+static char room[1 << 20]; static size_t used;
+void *malloc(size_t n) { void *p = room + used; used += (n + 15) & ~15ul; return p; }
+void free(void *p) { }
+int main(void) { return malloc(10) != NULL ? 5 : 6; }
+END
+    ($status, $out, $err) = record('-o', 'own.paw', $own);
+    is($status, 5, 'a program with a malloc of its own runs');
+    like($err, qr/not seen: .*own: a malloc of its own/, 'and is named');
+}
+
+# Manage.
+($status, $out, $err) = record('-m', 'manage', '-o', 'manage.paw', 'perl', '-e', 'my %h = map { $_ => "v$_" } 1 .. 5000; print scalar keys %h');
+is($status, 0, "a program served from Pawprint's pools");
+is($out, '5000', 'does the same');
+like(text('manage.paw'), qr/PoolCreate pool=\S+ arena=\S+ class="SGF"/, 'and the log names the pool');
+like(text('manage.paw'), qr/SegAlloc/, 'and its segments');
+
+# A log that cannot be written.
+($status, $out, $err) = record('-o', 'no/such/folder/a.paw', 'true');
+is($status, 125, 'a log in a folder that is not there: 125');
+like($err, qr{no/such/folder/a\.paw: No such file}, 'with the reason');
+
+is_deeply([glob '/dev/shm/pawprint-' . $_ . '-*'], [], 'nothing is left in memory') for keys %pids;
+
+done_testing();

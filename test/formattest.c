@@ -1,0 +1,317 @@
+/* formattest.c -- the bytes of a log: types as text, blocks and events, header blocks
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "logmake.h"
+
+static RegistryStruct registry;
+static EventTypeStruct types[64];
+static MakeBlockStruct block;
+
+static Registry freshRegistry(uint8_t word)
+{
+  memset(&registry, 0, sizeof registry);
+  memset(types, 0, sizeof types);
+  RegistryInit(&registry, types, ARRAY_LENGTH(types), (WidthsStruct){word, FALSE});
+  return &registry;
+}
+
+static Res line(const char *string)
+{
+  return RegistryLine(&registry, string, strlen(string));
+}
+
+/* ---- Types as text ---- */
+
+static void testOwnRegistry(void)
+{
+  Registry r = freshRegistry(8);
+  EventType type;
+
+  TapOk(RegistryText(r, EventRegistryTEXT, strlen(EventRegistryTEXT)) == ResOK, "the registry of this build parses");
+  TapOk(RegistryCheck(r), "and is in order");
+  TapOk(r->kinds == EventKindLIMIT && strcmp(r->kind[EventKindObject], "Object") == 0, "its kinds have their names");
+  type = RegistryFind(r, EventPoolAllocCODE);
+  TapOk(type != NULL && type->nameLength == 9 && memcmp(type->name, "PoolAlloc", 9) == 0 && type->kind == EventKindObject &&
+          !type->always, "a type has its name and kind");
+  TapOk(type != NULL && type->params == 3 && memcmp(type->letter, "PAW", 3) == 0 && type->paramLength[1] == 4 &&
+          memcmp(type->param[1], "addr", 4) == 0 && !type->strings, "and its parameters");
+  TapOk(type != NULL && type->offset[0] == 8 && type->offset[1] == 16 && type->offset[2] == 24 && type->length == 32,
+        "which lie one behind the other");
+  TapOk(type != NULL && type->describeLength > 0 && memcmp(type->describe, "pool %pool", 10) == 0, "and what it says to people");
+  TapOk(RegistryFind(r, 0x7fff) == NULL && RegistryFind(r, 0) == NULL, "other codes are not known");
+}
+
+static void testLayout(void)
+{
+  EventTypeStruct type;
+  WidthsStruct narrow = {4, FALSE}, wide = {8, FALSE};
+
+  TapOk(EventTypeLayout(&type, "PAWUDS", 6, &wide) == ResOK && type.length == 8 + 8 + 8 + 8 + 4 + 8 && type.strings,
+        "a string begins behind all that is of fixed length");
+  TapOk(EventTypeLayout(&type, "PAWUDS", 6, &narrow) == ResOK && type.length == 8 + 4 + 4 + 4 + 4 + 8 && type.width[0] == 4,
+        "words are as wide as the writer's");
+  TapOk(EventTypeLayout(&type, "0", 1, &wide) == ResOK && type.length == 8 && type.params == 0, "an event may have no parameters");
+  TapOk(EventTypeLayout(&type, "SW", 2, &wide) == ResFORMAT, "a string is the last");
+  TapOk(EventTypeLayout(&type, "PXW", 3, &wide) == ResFORMAT, "other letters are none");
+  TapOk(EventTypeLayout(&type, "WWWWWWWWWWWWW", 13, &wide) == ResFORMAT, "thirteen parameters are too many");
+  TapOk(EventTypeLayout(&type, "", 0, &wide) == ResFORMAT, "nothing is no format");
+}
+
+static void testLines(void)
+{
+  static const char *const wrong[] = {
+    "event: 0x0601 Same User 1 W b",      "event: 0x0700 NoKind Nowhere 1 W a", "event: 0x0700 Few User 1 WW a",
+    "event: 0x00ff OfTheFormat User 1 0", "event: 0x10000 TooHigh User 1 0",    "event: 0x0700 Bad User 1 Q a",
+    "event: x Bad User 1 0",              "event: 0x0700 Bad User 2 0",         "event:",
+    "kind: 16 TooMany",                   "kind: 3",                            "kind: 3 ANameThatIsTooLong",
+    "describe: 0x0777 nobody",            "describe:",
+  };
+  Index i;
+
+  (void)freshRegistry(8);
+  TapOk(line("kind: 6 User") == ResOK && line("event: 0x0601 Same User 1 W a") == ResOK, "a kind and a type");
+  TapOk(line("event: 0x0601 Same User 1 W a") == ResOK && registry.count == 1, "a type that comes again is not two");
+  TapOk(line("program: \"x\"") == ResOK && line("whatever") == ResOK && line("") == ResOK && registry.count == 1,
+        "other lines are left alone");
+  for (i = 1; i < ARRAY_LENGTH(wrong); ++i)
+    TapOk(line(wrong[i]) == ResFORMAT && registry.count == 1, "refused: %s", wrong[i]);
+  TapOk(line("event: 0x0601 Other User 1 W a") == ResFORMAT, "one code is not two types");
+  TapOk(RegistryCheck(&registry), "and after all that the registry is in order");
+}
+
+static void testFull(void)
+{
+  char text[64];
+  Index i;
+
+  (void)freshRegistry(8);
+  (void)line("kind: 6 User");
+  for (i = 0; i < ARRAY_LENGTH(types); ++i) {
+    (void)snprintf(text, sizeof text, "event: %u Type User 1 0", (unsigned)(0x8000 + i));
+    if (line(text) != ResOK)
+      break;
+  }
+  TapIs(i, ARRAY_LENGTH(types), "a registry takes as many types as it has room for");
+  TapOk(line("event: 0x9000 Type User 1 0") == ResLIMIT && registry.count == ARRAY_LENGTH(types), "and no more");
+}
+
+/* ---- Blocks ---- */
+
+static MakeProcess process;
+
+static void testBlockHeader(void)
+{
+  MakeStruct make = {0};
+  BlockHeaderStruct header;
+  unsigned char bytes[BlockHeaderSIZE + 1];
+  Bool swapped;
+  unsigned i, missed = 0;
+
+  MakeBlockBegin(&block, process, 77, EventKindObject, 5, 1000);
+  (void)MakeEvent(&block, EventPoolFreeCODE, 1001, (uint64_t[]){1, 2}, NULL);
+  MakeBlockEnd(&make, &block, BlockFlagSEALED);
+  memcpy(bytes + 1, make.bytes, BlockHeaderSIZE);
+  TapOk(BlockHeaderRead(&header, &swapped, bytes + 1) == ResOK && !swapped, "a header is read at any alignment");
+  TapOk(header.sequence == 5 && header.thread == 77 && header.first == 1000 && header.last == 1001 && header.count == 1,
+        "and says what was written");
+  TapOk(BlockHeaderCheck(&header), "it is in order");
+  for (i = 0; i < BlockHeaderSIZE * 8; ++i) {
+    bytes[1 + i / 8] ^= (unsigned char)(1u << i % 8);
+    missed += BlockHeaderRead(&header, &swapped, bytes + 1) == ResOK;
+    bytes[1 + i / 8] ^= (unsigned char)(1u << i % 8);
+  }
+  TapIs(missed, 0, "each bit of it that is changed is noticed");
+  MakeFree(&make);
+}
+
+/* testBlockSizes -- sound checksums over sizes that cannot be */
+static void testBlockSizes(void)
+{
+  static const struct {
+    const char *what;
+    Size offset;
+    uint32_t value;
+  } wrong[] = {
+    {"size less than header and rest", offsetof(BlockHeaderStruct, size), 100},
+    {"size without end", offsetof(BlockHeaderStruct, size), 0xffffffff},
+    {"rest without end", offsetof(BlockHeaderStruct, rest), 0xfffffff0},
+    {"whole too small", offsetof(BlockHeaderStruct, whole), 1024},
+    {"whole too large", offsetof(BlockHeaderStruct, whole), 1 << 20},
+    {"used beyond whole", offsetof(BlockHeaderStruct, used), BlockMAX},
+    {"used of no whole words", offsetof(BlockHeaderStruct, used), 25},
+    {"more events than fit", offsetof(BlockHeaderStruct, count), 4},
+  };
+  MakeStruct make = {0};
+  BlockHeaderStruct header;
+  Bool swapped;
+  Index i;
+
+  MakeBlockBegin(&block, process, 77, EventKindObject, 5, 1000);
+  (void)MakeEvent(&block, EventPoolFreeCODE, 1001, (uint64_t[]){1, 2}, NULL);
+  MakeBlockEnd(&make, &block, BlockFlagSEALED);
+  for (i = 0; i < ARRAY_LENGTH(wrong); ++i) {
+    memcpy(&header, make.bytes, sizeof header);
+    memcpy((char *)&header + wrong[i].offset, &wrong[i].value, sizeof wrong[i].value);
+    BlockHeaderSeal(&header);
+    TapOk(BlockHeaderRead(&header, &swapped, &header) == ResFORMAT, "refused, though its checksum is right: %s", wrong[i].what);
+  }
+  memcpy(&header, make.bytes, sizeof header);
+  header.major = EventVersionMAJOR + 1;
+  BlockHeaderSeal(&header);
+  TapOk(BlockHeaderRead(&header, &swapped, &header) == ResVERSION, "another major version is said to be one");
+  MakeFree(&make);
+}
+
+static void testSwapped(void)
+{
+  MakeProcess foreign = MakeProcessForeign(1, 0x1122334455667788, 4, TRUE, EventRegistryTEXT);
+  MakeStruct make = {0};
+  BlockHeaderStruct header;
+  Bool swapped;
+
+  MakeBlockBegin(&block, foreign, 77, EventKindObject, 5, 0x123456789a);
+  (void)MakeEvent(&block, EventPoolFreeCODE, 0x123456789b, (uint64_t[]){1, 2}, NULL);
+  block.header.mono = 99;
+  MakeBlockEnd(&make, &block, BlockFlagSEALED);
+  TapOk(BlockHeaderRead(&header, &swapped, make.bytes) == ResOK && swapped, "a header in the other byte order is read");
+  TapOk(header.process == 0x1122334455667788 && header.first == 0x123456789a && header.mono == 99 && header.pid == 1 &&
+          header.used == 16 && header.stream == 77 * 32 + EventKindObject * 2, "field by field");
+  MakeProcessFree(foreign);
+  MakeFree(&make);
+}
+
+/* ---- Walking ---- */
+
+static void testWalk(void)
+{
+  BlockTallyStruct tally;
+  EventHeaderStruct event = {0, 24, 0};
+  Index i;
+
+  MakeBlockBegin(&block, process, 77, EventKindObject, 0, (uint64_t)7 << 32);
+  for (i = 0; i < 3; ++i)
+    (void)MakeEvent(&block, EventPoolFreeCODE, ((uint64_t)7 << 32) + 10 + i, (uint64_t[]){1, 2}, NULL);
+  memcpy(block.events + block.header.used, &event, sizeof event); /* reserved, and not committed */
+  block.header.used += 24;
+  MakeHole(&block, 2); /* not even that */
+  (void)MakeEvent(&block, EventPoolFreeCODE, (uint64_t)8 << 32, (uint64_t[]){1, 2}, NULL);
+  BlockWalk(&tally, block.events, BlockMAX - BlockHeaderSIZE, (uint64_t)7 << 32, FALSE);
+  TapIs(tally.count, 4, "a walk counts what is committed");
+  TapIs(tally.pending, 1, "and the pieces of room between, that are not");
+  TapIs(tally.used, block.header.used, "it ends behind the last committed event");
+  TapIs(tally.last, (uint64_t)8 << 32, "and knows the epochs");
+  BlockWalk(&tally, block.events, BlockMAX - BlockHeaderSIZE, (uint64_t)7 << 32, TRUE);
+  BlockWalk(&tally, block.events, BlockMAX - BlockHeaderSIZE, (uint64_t)7 << 32, FALSE);
+  TapOk(tally.pending == 0 && tally.count == 4 && tally.used == block.header.used, "settling makes pads of that room");
+  block.events[26] = block.events[27] = 0x7f; /* the second event's length */
+  BlockWalk(&tally, block.events, BlockMAX - BlockHeaderSIZE, (uint64_t)7 << 32, FALSE);
+  TapIs(tally.count, 1, "a length that cannot be ends the walk");
+}
+
+static void testWalkRandom(uint64_t *seed)
+{
+  static unsigned char bytes[4096];
+  BlockTallyStruct tally;
+  Bool within = TRUE;
+  Index round, i;
+
+  for (round = 0; round < 2000; ++round) {
+    for (i = 0; i < sizeof bytes; i += 8) {
+      uint64_t r = TapRandom(seed);
+      if (r % 4 != 0)
+        r &= 0x00ff00ff0000ffff; /* lengths that could be */
+      memcpy(bytes + i, &r, sizeof r);
+    }
+    BlockWalk(&tally, bytes, sizeof bytes, 0, round % 2 != 0);
+    within &= tally.used <= sizeof bytes && tally.count <= sizeof bytes / EventALIGN;
+  }
+  TapOk(within, "a walk over random bytes stays within them");
+}
+
+/* ---- Header blocks ---- */
+
+static char headerRoom[HeaderMAX];
+
+static Size headerWrite(Header header)
+{
+  TextStruct text;
+
+  TextInit(&text, headerRoom, sizeof headerRoom);
+  HeaderBegin(&text, header);
+  TextString(&text, EventRegistryTEXT);
+  return HeaderEnd(&text) == ResOK ? TextLength(&text) : 0;
+}
+
+static void testHeader(void)
+{
+  static HeaderStruct header, back;
+  const char *body;
+  unsigned version[3];
+  Size length, stated, i;
+  unsigned missed = 0;
+
+  header = process->header;
+  header.median = 12;
+  header.minor = 345;
+  header.widths.word = 4;
+  header.syncs = 2;
+  header.sync[1] = (SyncStruct){(uint64_t)1 << 63, 1, 2};
+  header.lost = 3;
+  strcpy(header.program, "/bin/with \"quotes\" \\ and\nlines\x01\xff");
+  header.arguments = 70;
+  for (i = 0; i < HeaderArgumentsMAX; ++i)
+    (void)snprintf(header.argument[i], HeaderTextMAX, "%u\n", (unsigned)i);
+  strcpy(header.region, "/dev/shm/x y");
+  length = headerWrite(&header);
+  TapOk(length > 0 && HeaderLength(&stated, version, headerRoom, length) == ResOK && stated == length && version[1] == 12 &&
+          version[2] == 345, "a header's first line says its length and version");
+  TapOk(HeaderRead(&back, &body, headerRoom, length) == ResOK, "and all of it is read");
+  TapOk(back.pid == header.pid && back.identity == header.identity && back.widths.word == 4 && !back.widths.swapped &&
+          back.frequency == header.frequency && back.lost == 3, "numbers come back");
+  TapOk(strcmp(back.program, header.program) == 0 && strcmp(back.region, header.region) == 0 &&
+          strcmp(back.boot, header.boot) == 0, "and strings, whatever is in them");
+  TapOk(strcmp(back.argument[63], "63\n") == 0, "arguments, too");
+  TapOk(back.syncs == 2 && back.sync[1].ticks == (uint64_t)1 << 63 && back.sync[1].real == 2, "and relations of the clocks");
+  TapOk(RegistryText(freshRegistry(4), body, length - (Size)(body - headerRoom)) == ResOK &&
+          RegistryFind(&registry, EventPoolAllocCODE) != NULL, "its body has the types");
+  for (i = BlockMagicSIZE + HeaderLineSIZE; i < length; ++i) {
+    headerRoom[i] ^= 0x20;
+    missed += HeaderRead(&back, &body, headerRoom, length) == ResOK;
+    headerRoom[i] ^= 0x20;
+  }
+  TapIs(missed, 0, "each byte of its lines that is changed is noticed");
+  TapOk(HeaderRead(&back, &body, headerRoom, length - 1) == ResFORMAT, "as is a byte that is missing");
+}
+
+static void testHeaderForeign(void)
+{
+  static HeaderStruct header, back;
+  const char *body;
+  Size length;
+
+  header = process->header;
+  header.widths.swapped = TRUE;
+  length = headerWrite(&header);
+  TapOk(HeaderRead(&back, &body, headerRoom, length) == ResOK && back.widths.swapped, "a header tells the other byte order");
+}
+
+int main(void)
+{
+  uint64_t seed = TapSeed() | 1;
+
+  process = MakeProcessNew(4711, 0x77);
+  testOwnRegistry();
+  testLayout();
+  testLines();
+  testFull();
+  testBlockHeader();
+  testBlockSizes();
+  testSwapped();
+  testWalk();
+  testWalkRandom(&seed);
+  testHeader();
+  testHeaderForeign();
+  MakeProcessFree(process);
+  return TapDone();
+}
