@@ -171,8 +171,8 @@ static Bool streamTells(Stream stream, BlockTally tally)
 }
 
 /* streamSend -- send a block that has ended, the oldest of the stream, and count.  What could not be sent is discarded, and the next block
- * has its number; unless that is open already: `numbered`. */
-static void streamSend(Process process, Stream stream, BlockHeader block, BlockTally tally, unsigned flags, Bool numbered)
+ * has its number; unless that is open already: `numbered`.  ResFAIL: nothing was done, because its count was unknown and events are pending. */
+static Res streamSend(Process process, Stream stream, BlockHeader block, BlockTally tally, unsigned flags, Bool numbered)
 {
   Res res = ResOK;
 
@@ -180,8 +180,10 @@ static void streamSend(Process process, Stream stream, BlockHeader block, BlockT
   block->before = stream->before;
   block->discarded = stream->discarded;
   if (!streamTells(stream, tally) && !numbered)
-    return;
+    return ResOK;
   res = SendBlock(process, block, tally, flags);
+  if (res == ResFAIL)
+    return res;
   if (res == ResOK)
     stream->told = block->discarded;
   if (res == ResOK || numbered) {
@@ -190,6 +192,7 @@ static void streamSend(Process process, Stream stream, BlockHeader block, BlockT
   } else {
     stream->discarded += tally->count;
   }
+  return ResOK;
 }
 
 /* streamOverwrite -- the flight recorder's block is done with.  The next one has its number, unless somebody has sent it as it was, or
@@ -234,7 +237,7 @@ static void streamUnpark(Process process, Stream stream, Bool send, unsigned fla
 
   streamSettled(&tally, block, block->whole, reserved);
   if (send)
-    streamSend(process, stream, block, &tally, flags, TRUE);
+    (void)streamSend(process, stream, block, &tally, flags, TRUE);
   else
     streamOverwrite(stream, &tally, TRUE);
   memmove(oldest, oldest + 1, (StreamParkedMAX - 1) * sizeof *oldest);
@@ -288,6 +291,22 @@ static void streamPark(Process process, Stream stream, Size reserved, Bool send)
   __atomic_store_n(&stream->block, NULL, __ATOMIC_RELEASE);
 }
 
+/* streamFinish -- send the stream's block, or count what the flight recorder forgets.  FALSE: something in it, or in an older one, is pending. */
+static Bool streamFinish(Process process, Stream stream, Size reserved, unsigned unsent)
+{
+  BlockTallyStruct tally = {.used = reserved, .count = SendCountUNKNOWN, .last = stream->block->first};
+
+  if (stream->parks > 0)
+    return FALSE;
+  if (!unsent)
+    return streamSend(process, stream, stream->block, &tally, 0, FALSE) == ResOK;
+  streamTally(&tally, stream->block, stream->size, reserved, FALSE);
+  if (tally.pending > 0)
+    return FALSE;
+  streamOverwrite(stream, &tally, FALSE);
+  return TRUE;
+}
+
 /* streamChange -- an empty block for the stream; what was in the old one is sent, if it is a stream that is.  FALSE: there is none. */
 static Bool streamChange(Process process, Thread thread, unsigned kind, unsigned unsent)
 {
@@ -295,21 +314,15 @@ static Bool streamChange(Process process, Thread thread, unsigned kind, unsigned
   EventCursor cursor = &thread->hot.cursor[kind][unsent];
   Size size = streamSize(stream, kind, unsent), reserved;
   BlockHeader block = stream->block;
-  BlockTallyStruct tally;
 
   streamDrain(process, stream, !unsent, 0, FALSE);
   if (block != NULL) {
     reserved = streamReserved(thread, kind, unsent);
     __atomic_store_n(&cursor->next, 0, __ATOMIC_RELEASE);
-    streamTally(&tally, block, stream->size, reserved, FALSE);
-    if (tally.pending > 0 || stream->parks > 0) {
+    if (!streamFinish(process, stream, reserved, unsent)) {
       streamPark(process, stream, reserved, !unsent);
     } else {
-      if (unsent)
-        streamOverwrite(stream, &tally, FALSE);
-      else
-        streamSend(process, stream, block, &tally, 0, FALSE);
-      streamErase(block, tally.used);
+      streamErase(block, reserved);
       if (size != stream->size || (stream->store == &process->own && !unsent && process->shared.header != NULL)) {
         __atomic_store_n(&stream->block, NULL, __ATOMIC_RELEASE);
         StoreGive(stream->store, block, stream->size);
