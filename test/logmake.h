@@ -248,12 +248,14 @@ static void MakeBlockEnd(Make make, MakeBlock block, uint8_t flags)
   header.rest = header.used;
   if ((flags & BlockFlagPACKED) != 0) {
     static Pack pack;
+    Count count;
     BlockTallyStruct tally;
     if (pack == NULL)
       pack = calloc(1, PackSIZE);
     BlockWalk(&tally, block->events, header.used, header.first, TRUE); /* holes become pads */
     header.used = (uint32_t)tally.used;
-    header.rest = (uint32_t)BlockPack(pack, block->process->registry, block->events, header.used, header.first, rest);
+    header.rest = (uint32_t)BlockPack(pack, block->process->registry, block->events, header.used, header.first, rest,
+                                      &count);
   } else {
     memcpy(rest, block->events, header.used);
   }

@@ -6,7 +6,7 @@
  *
  * Always true once fitted (ClockCheck): ClockFine never falls as ticks rise; a process's clock is the end of its `alias` chain.
  *
- * Design: design/log.md .clock      Tests: test/logtest.c
+ * Design: design/log.md .clock      Tests: test/logwhotest.c
  */
 #ifndef LOG_CLOCK_H
 #define LOG_CLOCK_H

@@ -5,7 +5,7 @@
  *
  * Always true: windowSize bytes of the file from windowAt stand in window.
  *
- * Design: design/log.md .file      Tests: test/logtest.c
+ * Design: design/log.md .file      Tests: test/eventcnv.t
  */
 #ifndef LOG_FILE_H
 #define LOG_FILE_H

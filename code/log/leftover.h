@@ -3,7 +3,7 @@
  * A process that sends keeps its open blocks in a file that its header names (format/region.h), and removes the file when it ends.
  * If the file is there and nobody holds its lock, the process was killed, and the blocks belong to the log.
  *
- * Design: design/log.md .leftover      Tests: test/logtest.c
+ * Design: design/log.md .leftover      Tests: test/logwhotest.c
  */
 #ifndef LOG_LEFTOVER_H
 #define LOG_LEFTOVER_H

@@ -4,7 +4,7 @@
  * a sound header, and notes the region between.  A size is believed only if the header's checksum is right, and even then a
  * block that was cut short and written over by the next is recognised.
  *
- * Design: design/log.md .scan      Tests: test/logtest.c, test/badlog.t
+ * Design: design/log.md .scan      Tests: test/logbadtest.c, test/hostiletest.c
  */
 #ifndef LOG_SCAN_H
 #define LOG_SCAN_H

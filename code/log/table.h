@@ -5,7 +5,7 @@
  *
  * Always true (TableCheck): processes and streams stay where they are once made, and are numbered as they appeared.
  *
- * Design: design/log.md .table      Tests: test/logtest.c
+ * Design: design/log.md .table      Tests: test/logtest.c, test/logwhotest.c
  */
 #ifndef LOG_TABLE_H
 #define LOG_TABLE_H

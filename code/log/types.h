@@ -5,7 +5,7 @@
  *
  * Always true (TypesCheck): a node's registry never changes once it is made.
  *
- * Design: design/log.md .types      Tests: test/logtest.c
+ * Design: design/log.md .types      Tests: test/logwhotest.c
  */
 #ifndef LOG_TYPES_H
 #define LOG_TYPES_H

@@ -1,6 +1,6 @@
 /* when.h -- moments as people write them
  *
- * Design: design/log.md .when      Tests: test/logtest.c
+ * Design: design/log.md .when      Tests: test/logwhotest.c
  */
 #ifndef LOG_WHEN_H
 #define LOG_WHEN_H
