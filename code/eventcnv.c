@@ -1,7 +1,7 @@
 /* eventcnv.c -- dump and convert logs
  *
- * Reads any number of logs as one, in order of time, and writes the events that are wanted as text, CSV, JSON, or a log again.
- * What is damaged or missing is told on standard error, one line for each gap, and makes the status 1.
+ * Reads any number of logs as one, in order of time, and writes the events that are wanted as text, CSV, JSON, or a
+ * log again. What is damaged or missing is told on standard error, one line for each gap, and makes the status 1.
  *
  * Design: design/log.md, design/format.md      Tests: test/eventcnv.t, test/badlog.t
  *
@@ -240,7 +240,8 @@ int main(int argc, char **argv)
 {
   static CnvStruct cnv = {.source.count = SIZE_MAX};
   const OptionStruct options[] = {
-    OptionChoice('f', "format", &cnv.format, "text|csv|json|paw", "what to write; text if not given; paw is a log again"),
+    OptionChoice('f', "format", &cnv.format, "text|csv|json|paw",
+                 "what to write; text if not given; paw is a log again"),
     OptionString('o', "output", &cnv.output, "PATH", "write there; standard output if not given"),
     SourceOPTIONS(&cnv.source),
     OptionFlag(0, "check", &cnv.check, "read all and print nothing but what is damaged or missing"),

@@ -62,7 +62,8 @@ static Bool listEvent(void *data, LogEvent event)
   return list->count == testEVENTS;
 }
 
-__attribute__((unused)) static void listAdd(TestList list, uint64_t time, MakeBlock block, uint32_t place, uint64_t id, uint16_t code)
+__attribute__((unused)) static void listAdd(TestList list, uint64_t time, MakeBlock block, uint32_t place,
+      uint64_t id, uint16_t code)
 {
   TestEventStruct *e = &list->event[list->count++];
 

@@ -2,7 +2,8 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Random logs are built together with a list of their events; reading them must give that list, sorted and filtered by hand.
+ * Random logs are built together with a list of their events; reading them must give that list, sorted and filtered
+ * by hand.
  */
 #include "loglist.h"
 
@@ -19,7 +20,8 @@ typedef struct TestStreamStruct {
 enum { testStreams = 12 };
 static TestStreamStruct streams[testStreams];
 
-/* randomEvent -- one more event in a stream, now and then behind its time (a handler's), and now and then with a hole before it */
+/* randomEvent -- one more event in a stream, now and then behind its time (a handler's), and now and then with a
+ * hole before it */
 static void randomEvent(Make make, TestStream stream, uint64_t *seed, uint64_t id)
 {
   static const uint16_t codes[] = {EventPoolAllocCODE, EventPoolFreeCODE, EventLabelCODE};
@@ -60,7 +62,8 @@ static void randomLog(Make make, MakeProcess *process, uint64_t *seed, Count eve
     TestStream stream = &streams[i];
     stream->time = 1000 + TapRandom(seed) % 5000;
     stream->place = 0;
-    MakeBlockBegin(&stream->block, process[i % 3], (uint32_t)(100 + i / 6), i / 3 % 2 == 0 ? EventKindObject : EventKindUser, 0,
+    MakeBlockBegin(&stream->block, process[i % 3], (uint32_t)(100 + i / 6), i / 3 % 2 == 0 ? EventKindObject
+          : EventKindUser, 0,
                    stream->time);
     stream->block.header.stream = (uint32_t)i;
   }
@@ -259,10 +262,12 @@ static void testPark(uint64_t *seed)
   MakeWrite(&make, path);
   qsort(made.event, made.count, sizeof made.event[0], listCompare);
   log = testOpen(&got);
-  TapOk(log != NULL && testRead(log, &got, &request) == ResOK, "a log of %u threads that run at once is read", (unsigned)threads);
+  TapOk(log != NULL && testRead(log, &got, &request) == ResOK, "a log of %u threads that run at once is read",
+        (unsigned)threads);
   TapIs(listSame(&got, &made), -1, "and comes in order, though most of its open blocks are parked");
   request.count = 1000;
-  TapOk(log != NULL && testRead(log, &got, &request) == ResOK && got.count == 1000, "also when it is not read to its end");
+  TapOk(log != NULL && testRead(log, &got, &request) == ResOK && got.count == 1000,
+        "also when it is not read to its end");
   if (log != NULL)
     LogClose(log);
   MakeProcessFree(process);

@@ -17,7 +17,8 @@ static void testClocks(void)
   MakeStruct make = {0};
   MakeProcess a = MakeProcessNew(10, 1), b = MakeProcessNew(11, 2);
 
-  /* a ticks 2.5 times a ns, and its header is wrong by a tenth; b was booted elsewhere, an hour later, and counts ns. */
+  /* a ticks 2.5 times a ns, and its header is wrong by a tenth; b was booted elsewhere, an hour later, and counts
+   * ns. */
   a->header.frequency = 2750000000;
   a->header.syncs = 2;
   a->header.sync[0] = (SyncStruct){.ticks = 1000, .mono = 400, .real = testReal + 400};
@@ -111,7 +112,8 @@ static void testForeign(uint8_t word, Bool swapped)
   memcpy(&bits, &real, sizeof bits);
   MakeHeader(&make, process);
   MakeBlockBegin(&blocks[0], process, 20, EventKindObject, 0, (uint64_t)5 << 32);
-  (void)MakeEvent(&blocks[0], EventPoolAllocCODE, (uint64_t)6 << 32, (uint64_t[]){0x12345678, 0x9abcdef0, 0x7654}, NULL);
+  (void)MakeEvent(&blocks[0], EventPoolAllocCODE, (uint64_t)6 << 32, (uint64_t[]){0x12345678, 0x9abcdef0, 0x7654},
+        NULL);
   (void)MakeEvent(&blocks[0], EventUserDoubleCODE, (uint64_t)6 << 32, (uint64_t[]){3, bits}, NULL);
   (void)MakeEvent(&blocks[0], EventUserStringCODE, (uint64_t)6 << 32, (uint64_t[]){3}, "fremd");
   MakeBlockEnd(&make, &blocks[0], BlockFlagSEALED);
@@ -163,7 +165,8 @@ static void testTypes(void)
   if (log != NULL) {
     LogRequestStruct request = LogRequestALL;
     (void)testRead(log, &got, &request);
-    TapOk(got.count == 2 && got.event[0].id == 77 && got.event[1].id == 78, "one code means in each process what it said");
+    TapOk(got.count == 2 && got.event[0].id == 77 && got.event[1].id == 78,
+          "one code means in each process what it said");
     TapOk(LogProcessAt(log, 0)->registry != LogProcessAt(log, 1)->registry, "their registries are two");
     LogClose(log);
   }
@@ -264,7 +267,8 @@ static void testLeftover(Bool alive)
   TapOk(testReadAll(), "the log of a process that %s is read", alive ? "runs" : "was killed");
   if (alive) {
     TapIs(got.gaps, 1, "its unfinished block is told");
-    TapIs(got.count, 30, "and nobody looks into its memory");
+    TapIs(got.count, 30, "and nobody looks into its memory,");
+    TapOk(strstr(got.note, "process 10 is still running") != NULL, "which is told: %s", got.note);
     close(fd);
   } else {
     TapIs(got.gaps, 0, "and the block that it was writing is no loss,");

@@ -1,10 +1,12 @@
 /* clock.h -- ticks of a clock become time
  *
- * All processes with the same boot and clock share one Clock: one straight line through its earliest and its latest relation
- * of ticks to the monotonic clock.  Times are kept as `fine`: sixteenths of a nanosecond since the earliest moment of the
- * traceset, so that different ticks stay different, and events of one clock stand in the order of their ticks.
+ * All processes with the same boot and clock share one Clock: one straight line through its earliest and its latest
+ * relation of ticks to the monotonic clock.  Times are kept as `fine`: sixteenths of a nanosecond since the earliest
+ * moment of the traceset, so that different ticks stay different, and events of one clock stand in the order of their
+ * ticks.
  *
- * Always true once fitted (ClockCheck): ClockFine never falls as ticks rise; a process's clock is the end of its `alias` chain.
+ * Always true once fitted: ClockFine never falls as ticks rise; a process's clock is the end of its
+ * `alias` chain.
  *
  * Design: design/log.md .clock      Tests: test/logwhotest.c
  */

@@ -28,7 +28,8 @@ typedef struct FileStruct {
 /* FileOpen -- open `path`, "-" for standard input; ResIO with errno set */
 extern Res FileOpen(File file, const char *path);
 
-/* FileOpenTemporary -- an empty file without a name, mode 0600, in $TMPDIR or /tmp; its descriptor, or -1 with errno set */
+/* FileOpenTemporary -- an empty file without a name, mode 0600, in $TMPDIR or /tmp; its descriptor, or -1 with
+ * errno set */
 extern int FileOpenTemporary(void);
 
 extern void FileClose(File file);
