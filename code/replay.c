@@ -26,6 +26,8 @@ enum { replayMERGED, replayRECORDED };
 
 enum { replayAllocatorsMAX = 64, replayReasonsMAX = 16, replayReasonSIZE = 192, replayRunsMAX = 1000 };
 
+#define replayTICK 50000.0 /* ns: how precisely recorded time is kept */
+
 /* An allocator, and what came of its runs. */
 typedef struct allocatorStruct {
   const char *name;        /* as the user gave it */
@@ -256,7 +258,8 @@ static Bool replayCompile(Replay replay, int *status)
   replay->source.request.choose = replayChoose;
   if (!replayProcess(replay, status))
     return FALSE;
-  res = ScriptCreate(&replay->script, replay->threads == replayMERGED, replay->speed > 0);
+  res = ScriptCreate(&replay->script, replay->threads == replayMERGED,
+                     replay->speed > 0 ? 1 + (uint64_t)(replayTICK * replay->speed) : 0);
   if (res == ResOK)
     res = HeapCreate(&replay->heap, &client);
   if (res != ResOK) {

@@ -2,12 +2,12 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * heaptest KIND FILE writes a synthetic log instead, for the end-to-end tests: see makers[] below.
+ * heaptest KIND FILE writes a synthetic log instead, for the end-to-end tests: see makeLog below.
  */
 #include <stdio.h>
 
 #include "heapsim.h"
-
+#include "logmake.h"
 #include "view/heap.h"
 #include "view/heaporder.h"
 #include "view/heaptable.h"
@@ -118,52 +118,413 @@ static void witness(void *data, HeapOperation operation)
   }
 }
 
-static Witness witnessRun(HeapTally tallyReturn, Sim sim, HeapPool pool)
+static HeapOrderStruct order;
+static HeapPoolStruct pool;
+static HeapThreadStruct threads[simTHREADS];
+static WitnessStruct seen;
+
+static void begin(void)
 {
-  static HeapOrderStruct order;
-  static HeapThreadStruct threads[simTHREADS];
-  static WitnessStruct w;
   Index i;
 
-  memset(&w, 0, sizeof w);
-  memset(pool, 0, sizeof *pool);
+  memset(&seen, 0, sizeof seen);
+  memset(&pool, 0, sizeof pool);
   memset(threads, 0, sizeof threads);
-  HeapTableInit(&pool->table);
-  HeapOrderInit(&order, 0, &(HeapClientStruct){&w, witness, witness, witness, witness});
-  for (i = 0; i < sim->count; ++i) {
-    SimEvent event = &sim->events[i];
-    HeapInputStruct input = {.time = event->stamp, .addr = event->addr, .old = event->old, .size = event->size,
-                             .pool = pool, .thread = &threads[event->thread], .kind = (uint8_t)event->kind};
-    threads[event->thread].number = event->thread;
-    HeapOrderEvent(&order, &input);
-    if (i % 10007 == 0)
-      HeapOrderCheck(&order);
-  }
+  for (i = 0; i < simTHREADS; ++i)
+    threads[i].number = i;
+  HeapTableInit(&pool.table);
+  HeapOrderInit(&order, 0, &(HeapClientStruct){&seen, witness, witness, witness, witness});
+}
+
+static void end(void)
+{
+  Index i;
+
   HeapOrderSettle(&order);
   for (i = 0; i < simTHREADS; ++i)
     HeapOrderAbandon(&order, &threads[i]);
   HeapOrderCheck(&order);
-  HeapTableCheck(&pool->table);
-  *tallyReturn = order.tally;
-  return &w;
+  HeapTableCheck(&pool.table);
+}
+
+static void event(uint64_t time, unsigned thread, HeapInputKind kind, uint64_t addr, uint64_t old, uint64_t size)
+{
+  HeapInputStruct input = {.time = time, .addr = addr, .old = old, .size = size, .pool = &pool,
+                           .thread = &threads[thread], .kind = (uint8_t)kind};
+
+  HeapOrderEvent(&order, &input);
+}
+
+static void replaySim(Sim sim)
+{
+  Index i;
+
+  begin();
+  for (i = 0; i < sim->count; ++i) {
+    SimEvent e = &sim->events[i];
+    event(e->stamp, e->thread, e->kind, e->addr, e->old, e->size);
+    if (i % 10007 == 0)
+      HeapOrderCheck(&order);
+  }
+  end();
+}
+
+/* wrongAtEnd -- objects that live in the simulation, and not, or with another size, in what the witness saw; and the other way */
+static Count wrongAtEnd(Sim sim)
+{
+  Count wrong = seen.live != sim->live || pool.table.count != sim->live;
+  Index i;
+
+  for (i = 0; i < sim->live; ++i) {
+    HeapObject object = HeapTableSeek(&pool.table, sim->object[i].addr);
+    wrong += !HeapObjectLives(object) || object->size != sim->object[i].size ||
+             seen.size[object->addr / 16] != object->size;
+  }
+  return wrong;
+}
+
+/* Random threads: everything put right where stamps are off by less than what happens in between, and what can be said at all
+ * where they are not. */
+static void testRandom(uint64_t seed)
+{
+  static const struct {
+    unsigned threads, step, strangers;
+    Bool exact;
+  } cases[] = {{1, 50, 0, TRUE}, {2, 4000, 50, TRUE}, {4, 2000, 50, TRUE}, {16, 2000, 100, TRUE},
+               {4, 50, 50, FALSE}, {2, 20, 100, FALSE}};
+  uint64_t repairs = 0;
+  Index i;
+
+  for (i = 0; i < ARRAY_LENGTH(cases); ++i) {
+    SimParamsStruct params = {.seed = seed + 2 * i, .threads = cases[i].threads, .events = 150000,
+                              .live = cases[i].exact ? 500 : 20, .jitter = 900, .step = cases[i].step,
+                              .strangers = cases[i].strangers};
+    SimStruct sim;
+    SimRun(&sim, &params);
+    replaySim(&sim);
+    TapIs(seen.twice, 0, "%u threads, a step each %u ns: no address lives twice", cases[i].threads, cases[i].step);
+    TapIs(seen.absent, 0, "  nothing is freed or resized that is not there");
+    TapIs(seen.backwards, 0, "  time does not go back");
+    if (cases[i].exact) {
+      TapIs(order.tally.overlaps + order.tally.unmatched + order.tally.unfinished, 0, "  every event has its match");
+      TapIs(wrongAtEnd(&sim), 0, "  what lives at the end is what lives");
+      repairs += cases[i].threads > 1 ? order.tally.repairs + seen.beside : 0;
+    } else {
+      TapIs(seen.live, seen.count[HeapALLOC] - seen.count[HeapFREE], "  what came and did not go is live");
+      TapOk(order.tally.repairs > 1000, "  and much was put right (%llu)", (unsigned long long)order.tally.repairs);
+    }
+    if (cases[i].threads == 1)
+      TapIs(order.tally.repairs, 0, "  one thread needs no repair");
+    HeapTableFinish(&pool.table);
+    SimFinish(&sim);
+  }
+  TapOk(repairs > 100, "and that took repairs (%llu)", (unsigned long long)repairs);
+}
+
+/* By hand */
+
+static void testRepairs(void)
+{
+  begin();
+  event(1000, 0, HeapInALLOC, 16, 0, 8);
+  event(2000, 1, HeapInALLOC, 16, 0, 9);
+  TapIs(seen.count[HeapALLOC], 1, "an allocation where an object lives is held back");
+  event(2100, 0, HeapInFREE, 16, 0, 0);
+  TapIs(seen.count[HeapALLOC], 2, "until the free comes");
+  TapOk(seen.size[1] == 9 && seen.time == 2100, "and then stands behind it");
+  TapIs(order.tally.repairs, 1, "and is counted");
+  event(2200, 1, HeapInFREE, 16, 0, 0);
+  event(3000, 0, HeapInFREE, 32, 0, 0);
+  event(3010, 1, HeapInALLOC, 32, 0, 1);
+  TapIs(seen.live, 0, "a free is held back until another thread's allocation comes");
+  event(4000, 0, HeapInFREE, 48, 0, 0);
+  event(4010, 0, HeapInALLOC, 48, 0, 1);
+  event(40000, 0, HeapInALLOC, 64, 0, 1);
+  TapIs(order.tally.unmatched, 1, "but not for the same thread's, whose order is certain");
+  TapIs(seen.live, 2, "and both allocations stand");
+  end();
+  TapIs(order.tally.overlaps, 0, "nothing overlapped");
+  HeapTableFinish(&pool.table);
+}
+
+static void testMissing(void)
+{
+  begin();
+  event(1000, 0, HeapInALLOC, 16, 0, 8);
+  event(2000, 1, HeapInALLOC, 16, 0, 9);
+  event(2000 + HeapBoundTIME, 0, HeapInALLOC, 32, 0, 1);
+  TapIs(seen.count[HeapALLOC], 2, "an allocation waits for as long as the bound");
+  event(2001 + HeapBoundTIME, 0, HeapInFREE, 32, 0, 0);
+  TapIs(order.tally.overlaps, 1, "and no longer: the old object has gone unseen");
+  TapOk(seen.presumed == 1 && seen.size[1] == 9, "and the new one stands in its place");
+  event(20000, 0, HeapInFREE, 4096, 0, 0);
+  end();
+  TapIs(order.tally.unmatched, 1, "a free of what was never seen is counted");
+  TapIs(seen.live, 1, "and changes nothing");
+  HeapTableFinish(&pool.table);
+}
+
+static void testManyHeld(void)
+{
+  unsigned i;
+
+  begin();
+  for (i = 1; i <= 4 * HeapBoundEVENTS; ++i)
+    event(1000, i % 2, HeapInFREE, i * 16, 0, 0);
+  TapIs(order.held, HeapBoundEVENTS, "no more events are held back than the bound");
+  end();
+  TapIs(order.tally.unmatched, 4 * HeapBoundEVENTS, "the others are given up in their order");
+  HeapTableFinish(&pool.table);
+}
+
+static void testResizes(void)
+{
+  begin();
+  event(1000, 0, HeapInALLOC, 16, 0, 8);
+  event(1010, 0, HeapInBEGIN, 16, 0, 80);
+  event(1020, 1, HeapInALLOC, 16, 0, 3);
+  TapIs(seen.count[HeapALLOC], 2, "from its begin on, a resize gives the address free");
+  event(1030, 0, HeapInEND, 64, 16, 80);
+  TapOk(seen.live == 2 && seen.size[4] == 80 && seen.size[1] == 3, "and its end is the object elsewhere");
+  event(1040, 0, HeapInBEGIN, 64, 0, 800);
+  event(1050, 0, HeapInEND, 0, 64, 800);
+  TapOk(seen.count[HeapRESIZEFAIL] == 1 && seen.size[4] == 80, "a failed one gives the old object back");
+  event(1060, 0, HeapInEND, 128, 64, 90);
+  TapOk(seen.at[4] == 0 && seen.size[8] == 90, "an end without its begin resizes what lives at the old address");
+  event(1070, 0, HeapInEND, 256, 240, 7);
+  TapOk(seen.live == 3 && order.tally.unmatched == 1, "and is an allocation where nothing does");
+  event(1080, 0, HeapInBEGIN, 288, 0, 1);
+  event(1090, 0, HeapInEND, 0, 288, 1);
+  event(1100, 0, HeapInBEGIN, 128, 0, 1);
+  end();
+  TapIs(order.tally.unmatched, 2, "a failed resize of what was never seen is counted, and nothing comes of it");
+  TapIs(order.tally.unfinished, 1, "one without an end is counted");
+  TapOk(seen.live == 3 && seen.at[8] != 0, "and its object lives on");
+  HeapTableFinish(&pool.table);
+}
+
+static void testManyResizes(void)
+{
+  unsigned i;
+
+  begin();
+  for (i = 1; i <= 2 * HeapResizesMAX; ++i)
+    event(1000 + i, 0, HeapInALLOC, i * 16, 0, i);
+  for (i = 1; i <= 2 * HeapResizesMAX; ++i)
+    event(2000 + i, 0, HeapInBEGIN, i * 16, 0, 1);
+  TapIs(seen.count[HeapRESIZEFAIL], HeapResizesMAX, "more resizes at a time than are kept: the oldest are given up");
+  end();
+  TapIs(seen.live, 2 * HeapResizesMAX, "and no object is lost");
+  HeapTableFinish(&pool.table);
+}
+
+static void testDestroy(void)
+{
+  unsigned i;
+
+  begin();
+  for (i = 1; i <= 100; ++i)
+    event(1000 + i, i % 3, HeapInALLOC, i * 16, 0, i);
+  event(2000, 1, HeapInBEGIN, 160, 0, 1);
+  HeapOrderDestroy(&order, &pool, &threads[0], 3000);
+  TapIs(seen.count[HeapFREE], 99, "a pool's end is the end of its objects");
+  for (i = 0; i < simTHREADS; ++i)
+    HeapOrderAbandon(&order, &threads[i]);
+  TapIs(seen.live, 0, "of one that was being resized, too");
+}
+
+/* Logs */
+
+static int makeFailed(const char *what)
+{
+  fprintf(stderr, "heaptest: %s\n", what);
+  return 1;
+}
+
+static MakeStruct make;
+static MakeBlockStruct block;
+
+/* put -- an event into the block, which is ended and begun anew when it is full */
+static void put(uint16_t code, uint64_t time, const uint64_t *params, const char *string)
+{
+  if (!MakeEvent(&block, code, time, params, string)) {
+    MakeBlockEnd(&make, &block, BlockFlagSEALED | BlockFlagPACKED);
+    MakeBlockNext(&block, time);
+    if (!MakeEvent(&block, code, time, params, string))
+      makeFail("an event that never fits");
+  }
+}
+
+static void putSim(SimEvent e, uint64_t at)
+{
+  switch (e->kind) {
+  case HeapInALLOC:
+    if (e->align != 0)
+      put(EventPoolAllocAlignedCODE, at, (uint64_t[]){1, e->addr, e->size, (uint64_t)1 << e->align}, NULL);
+    else
+      put(e->zero ? EventPoolAllocZeroCODE : EventPoolAllocCODE, at, (uint64_t[]){1, e->addr, e->size}, NULL);
+    break;
+  case HeapInFREE:
+    put(EventPoolFreeCODE, at, (uint64_t[]){1, e->addr}, NULL);
+    break;
+  case HeapInBEGIN:
+    put(EventPoolResizeBeginCODE, at, (uint64_t[]){1, e->addr, e->size}, NULL);
+    break;
+  default:
+    put(EventPoolResizeEndCODE, at, (uint64_t[]){1, e->old, e->addr, e->size}, NULL);
+    break;
+  }
+}
+
+/* makeChurn -- threads that free each other's objects, with the stamps of a recorder */
+static void makeChurn(MakeProcess process, unsigned count)
+{
+  SimParamsStruct params = {.seed = 7, .threads = count, .events = 60000, .live = 300, .jitter = count > 1 ? 900 : 0,
+                            .step = 2000, .strangers = 50};
+  SimStruct sim;
+  unsigned thread;
+  Index i;
+
+  SimRun(&sim, &params);
+  MakeBlockBegin(&block, process, process->header.pid, EventKindPool, 0, 1000);
+  put(EventPoolCreateCODE, 1000, (uint64_t[]){1, 0}, "malloc");
+  MakeBlockEnd(&make, &block, BlockFlagSEALED);
+  for (thread = 0; thread < count; ++thread) {
+    MakeBlockBegin(&block, process, process->header.pid + thread, EventKindObject, 0, 2000);
+    for (i = 0; i < sim.count; ++i) {
+      if (sim.events[i].thread == thread)
+        putSim(&sim.events[i], sim.events[i].stamp);
+    }
+    MakeBlockEnd(&make, &block, BlockFlagSEALED | BlockFlagPACKED);
+  }
+  SimFinish(&sim);
+}
+
+/* makePools -- an arena with a pool of each class, with parameters, one of which is destroyed with its objects */
+static void makePools(MakeProcess process)
+{
+  static const char *const classes[] = {"MFS", "MVFF", "SGF"};
+  uint64_t time = 10000;
+  unsigned i, j;
+
+  MakeBlockBegin(&block, process, 4711, EventKindArena, 0, 1000);
+  put(EventArenaCreateCODE, 1000, (uint64_t[]){0xa0, 1 << 26, 65536}, NULL);
+  MakeBlockEnd(&make, &block, BlockFlagSEALED);
+  MakeBlockBegin(&block, process, 4711, EventKindPool, 0, 1000);
+  for (i = 0; i < 3; ++i)
+    put(EventPoolCreateCODE, 2000 + i * 100, (uint64_t[]){i + 1, 0xa0}, classes[i]);
+  put(EventPoolParamCODE, 2050, (uint64_t[]){1, 48}, "unitSize");
+  put(EventPoolParamCODE, 2150, (uint64_t[]){2, 8}, "align");
+  put(EventPoolDestroyCODE, 900000, (uint64_t[]){2}, NULL);
+  MakeBlockEnd(&make, &block, BlockFlagSEALED);
+  MakeBlockBegin(&block, process, 4711, EventKindObject, 0, 1000);
+  for (j = 1; j <= 300; ++j) {
+    for (i = 0; i < 3; ++i)
+      put(EventPoolAllocCODE, time += 10, (uint64_t[]){i + 1, (i * 1000 + j) * 64, i == 0 ? 48 : j * 3}, NULL);
+    if (j % 2 == 0)
+      put(EventPoolFreeCODE, time += 10, (uint64_t[]){1, j * 64}, NULL);
+  }
+  MakeBlockEnd(&make, &block, BlockFlagSEALED);
+}
+
+static void makeHuge(MakeProcess process)
+{
+  MakeBlockBegin(&block, process, 4711, EventKindObject, 0, 1000);
+  put(EventPoolAllocCODE, 1000, (uint64_t[]){1, 4096, (uint64_t)1 << 36}, NULL);
+  put(EventPoolAllocCODE, 2000, (uint64_t[]){1, (uint64_t)1 << 40, UINT64_MAX}, NULL);
+  put(EventPoolFreeCODE, 3000, (uint64_t[]){1, 4096}, NULL);
+  put(EventPoolAllocFailCODE, 4000, (uint64_t[]){1, UINT64_MAX}, NULL);
+  MakeBlockEnd(&make, &block, BlockFlagSEALED);
+}
+
+/* makePart -- the middle of a recording: frees of what was there before */
+static void makePart(MakeProcess process)
+{
+  MakeBlockBegin(&block, process, 4711, EventKindObject, 0, 1000);
+  put(EventPoolFreeCODE, 1000, (uint64_t[]){1, 64}, NULL);
+  put(EventPoolAllocCODE, 2000, (uint64_t[]){1, 128, 100}, NULL);
+  put(EventPoolAllocCODE, 100000, (uint64_t[]){1, 128, 50}, NULL);
+  block.header.discarded = 5;
+  MakeBlockEnd(&make, &block, BlockFlagSEALED);
+}
+
+static void makeNone(MakeProcess process)
+{
+  MakeBlockBegin(&block, process, 4711, EventKindPool, 0, 1000);
+  put(EventPoolCreateCODE, 1000, (uint64_t[]){1, 0}, "malloc");
+  MakeBlockEnd(&make, &block, BlockFlagSEALED);
+}
+
+/* makeForeign -- somebody else's registry; on a machine of 32 bits and the other byte order, or (`wide`) on one like ours */
+static const char foreignRegistry[] =
+  "kind: 0 Thing\n"
+  "event: 0x0997 PoolAllocZero Thing 0 PAW pool place amount\n"
+  "event: 0x0998 PoolFree Thing 0 PA pool addr\n"
+  "event: 0x0999 PoolAlloc Thing 0 UAP size addr pool\n";
+
+static void makeForeign(MakeProcess process)
+{
+  MakeBlockBegin(&block, process, 4711, 0, 0, 1000);
+  put(0x0999, 1000, (uint64_t[]){100, 64, 1}, NULL);
+  put(0x0999, 2000, (uint64_t[]){50, 192, 1}, NULL);
+  put(0x0998, 3000, (uint64_t[]){1, 64}, NULL);
+  put(0x0997, 4000, (uint64_t[]){1, 1024, 9}, NULL);
+  MakeBlockEnd(&make, &block, BlockFlagSEALED);
+}
+
+static int makeLog(const char *kind, const char *path)
+{
+  Bool foreign = strcmp(kind, "foreign") == 0, wide = strcmp(kind, "wide") == 0;
+  MakeProcess process = foreign ? MakeProcessForeign(4711, 1, 4, TRUE, foreignRegistry) :
+                        wide ? MakeProcessForeign(4711, 1, 8, FALSE, foreignRegistry) : MakeProcessNew(4711, 1);
+  MakeProcess other;
+
+  if (strcmp(kind, "newer") == 0)
+    ++process->header.median;
+  MakeHeader(&make, process);
+  if (strcmp(kind, "churn") == 0 || strcmp(kind, "newer") == 0) {
+    makeChurn(process, 4);
+  } else if (strcmp(kind, "single") == 0) {
+    makeChurn(process, 1);
+  } else if (strcmp(kind, "family") == 0) {
+    makePart(process);
+    other = MakeProcessNew(5000, 2);
+    MakeHeader(&make, other);
+    makeChurn(other, 2);
+    MakeProcessFree(other);
+  } else if (strcmp(kind, "pools") == 0) {
+    makePools(process);
+  } else if (strcmp(kind, "huge") == 0) {
+    makeHuge(process);
+  } else if (strcmp(kind, "part") == 0) {
+    makePart(process);
+  } else if (strcmp(kind, "none") == 0) {
+    makeNone(process);
+  } else if (foreign || wide) {
+    makeForeign(process);
+  } else {
+    return makeFailed("churn, single, family, newer, pools, huge, part, none, foreign or wide");
+  }
+  MakeWrite(&make, path);
+  MakeFree(&make);
+  MakeProcessFree(process);
+  return 0;
 }
 
 int main(int argc, char **argv)
 {
-  SimStruct sim;
-  SimParamsStruct p = {.seed = TapSeed(), .threads = 4, .events = 300000, .live = 500, .jitter = 900, .step = 50, .strangers = 50};
-  HeapPoolStruct pool;
-  HeapTallyStruct t;
-  Witness w;
-  testTable(p.seed);
-  if (argc > 1) p.threads = atoi(argv[1]);
-  if (argc > 2) p.live = atoi(argv[2]);
-  if (argc > 3) p.jitter = atoi(argv[3]);
-  if (argc > 4) p.step = atoi(argv[4]);
-  if (argc > 5) p.strangers = atoi(argv[5]);
-  SimRun(&sim, &p);
-  w = witnessRun(&t, &sim, &pool);
-  printf("# events %zu repairs %lu overlaps %lu unmatched %lu unfinished %lu failed %lu; twice %lu absent %lu backwards %lu live %lu true %zu beside %lu\n", sim.count, t.repairs, t.overlaps, t.unmatched, t.unfinished, t.failed, w->twice, w->absent, w->backwards, w->live, sim.live, w->beside);
-  SimFinish(&sim);
+  uint64_t seed;
+
+  if (argc == 3)
+    return makeLog(argv[1], argv[2]);
+  seed = TapSeed();
+  testTable(seed);
+  testRepairs();
+  testMissing();
+  testManyHeld();
+  testResizes();
+  testManyResizes();
+  testDestroy();
+  testRandom(seed);
   return TapDone();
 }

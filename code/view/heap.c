@@ -176,7 +176,13 @@ static uint16_t heapOffset(Plan plan, EventType type, Index param)
 /* heapPlanPlain -- work out where the words of an event on an object are */
 static void heapPlanPlain(Plan plan, EventType type, Widths widths)
 {
-  plan->plain = widths->word == 8 && !widths->swapped;
+  Index i;
+
+  plan->plain = !widths->swapped;
+  for (i = 0; i < heapPARAMS; ++i) {
+    if (plan->param[i] >= 0 && i != heapCLASS && i != heapNAME && type->width[plan->param[i]] != 8)
+      plan->plain = FALSE;
+  }
   plan->kind = plan->does == heapFREE ? HeapInFREE : plan->does == heapBEGIN ? HeapInBEGIN :
                plan->does == heapEND ? HeapInEND : HeapInALLOC;
   plan->pool = heapOffset(plan, type, heapPOOL);

@@ -91,19 +91,27 @@ static void orderPresume(HeapOrder order, HeapInput input, HeapObject object)
   order->operation.presumed = FALSE;
 }
 
+/* orderPresumeAway -- the same of an object that is being resized, and so not at its address */
+static void orderPresumeAway(HeapOrder order, HeapInput input, HeapObject object)
+{
+  order->operation.beside = TRUE;
+  orderPresume(order, input, object);
+  order->operation.beside = FALSE;
+}
+
 /* orderRevive -- the resize will have no end: its object is back, if nothing stands there */
 static void orderRevive(HeapOrder order, HeapThread thread, HeapResize resize)
 {
   HeapInputStruct input = {.pool = resize->pool, .thread = thread};
 
   if (resize->state == HeapResizeKNOWN && resize->pool->table.objects == NULL) {
-    orderPresume(order, &input, &resize->object); /* its pool has been destroyed meanwhile */
+    orderPresumeAway(order, &input, &resize->object); /* its pool has been destroyed meanwhile */
   } else if (resize->state == HeapResizeKNOWN) {
     HeapObject object = HeapTableSeek(&resize->pool->table, resize->old);
     ++order->tally.unfinished;
     if (HeapObjectLives(object)) {
       ++order->tally.overlaps;
-      orderPresume(order, &input, &resize->object);
+      orderPresumeAway(order, &input, &resize->object);
     } else if ((object = HeapTableInsert(&resize->pool->table, object, resize->old)) == NULL) {
       order->res = ResMEMORY;
     } else {
@@ -301,16 +309,18 @@ static void orderUnhold(HeapOrder order, Index i)
   memmove(&order->hold[i], &order->hold[i + 1], (order->held - i) * sizeof order->hold[0]);
 }
 
-/* orderRetry -- do what of the held can be done, oldest first, until nothing more can */
-static void orderRetry(HeapOrder order)
+/* orderRetry -- do what of the held can be done, oldest first, until nothing more can
+ * fresh  the newest has only just arrived: if it is done now it has not been put behind anything */
+static void orderRetry(HeapOrder order, Bool fresh)
 {
   Index i = 0;
 
   while (i < order->held) {
     HeapInputStruct input = order->hold[i];
     if (orderFirst(order, i) && orderTry(order, &input)) {
-      /* The newest has only just arrived: it was not put behind anything. */
-      if (i + 1 < order->held)
+      if (fresh && i + 1 == order->held)
+        fresh = FALSE;
+      else
         ++order->tally.repairs;
       orderUnhold(order, i);
       i = 0;
@@ -457,18 +467,18 @@ static void orderHold(HeapOrder order, HeapInput input)
 {
   if (order->held == HeapBoundEVENTS) {
     orderExpire(order);
-    orderRetry(order);
+    orderRetry(order, FALSE);
   }
   order->hold[order->held++] = *input;
   ++*orderFilter(order, orderPlace(input));
-  orderRetry(order);
+  orderRetry(order, TRUE);
 }
 
 void HeapOrderSettle(HeapOrder order)
 {
   while (order->held > 0) {
     orderExpire(order);
-    orderRetry(order);
+    orderRetry(order, FALSE);
   }
 }
 
@@ -501,7 +511,7 @@ void HeapOrderEvent(HeapOrder order, HeapInput input)
     order->now = input->time;
   while (UNLIKELY(order->held > 0) && order->now - order->hold[0].time > HeapBoundTIME) {
     orderExpire(order);
-    orderRetry(order);
+    orderRetry(order, FALSE);
   }
   if (input->kind >= HeapInBEGIN) {
     if (input->kind == HeapInBEGIN)

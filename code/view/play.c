@@ -23,8 +23,8 @@
 
 enum {
   playAHEAD = 16,                /* operations whose slots are fetched before their turn */
-  playSPINS = 200,               /* looks before a waiting thread gives up the processor */
-  playYIELDS = 200,              /* and more before it goes to sleep */
+  playSPINS = 20,               /* looks before a waiting thread gives up the processor */
+  playYIELDS = 5000,              /* and more before it goes to sleep */
   playNAP = 50000,               /* ns */
   playSTACK = 512 << 10,         /* bytes of a thread's stack; touched ones count */
   playPAGE = 4096,
@@ -292,6 +292,8 @@ static void playSleep(Play play, uint64_t time)
   if (play->params.speed <= 0)
     return;
   until = play->begin + (uint64_t)((double)time / play->params.speed);
+  if (playClock(CLOCK_MONOTONIC) >= until)
+    return;
   at.tv_sec = (time_t)(until / 1000000000u);
   at.tv_nsec = (long)(until % 1000000000u);
   while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR)
@@ -344,10 +346,9 @@ static void playFault(Play play, unsigned kind, void *addr, uint64_t size, Size 
   }
 }
 
-static void playVerifyNew(Play play, ScriptOp op, void *addr)
+static void playVerifyAlign(Play play, ScriptOp op, void *addr)
 {
-  PlayKept kept = &play->kept[op->slot];
-  Size align = play->pool[op->pool].align, bad;
+  Size align = play->pool[op->pool].align;
 
   /* malloc promises the alignment of what fits the size: 8 bytes need no more than 8. */
   while (align > 1 && align > op->size)
@@ -356,6 +357,14 @@ static void playVerifyNew(Play play, ScriptOp op, void *addr)
     align = (Size)1 << op->align;
   if (((Word)addr & (align - 1)) != 0)
     playFault(play, PlayFaultALIGN, addr, op->size, align);
+}
+
+static void playVerifyNew(Play play, ScriptOp op, void *addr)
+{
+  PlayKept kept = &play->kept[op->slot];
+  Size bad;
+
+  playVerifyAlign(play, op, addr);
   if (op->kind == ScriptZERO && !PlayCheckZero(&bad, addr, op->size))
     playFault(play, PlayFaultZERO, addr, op->size, bad);
   kept->seed += (uint64_t)op->slot * 0x2545f4914f6cdd1dull + 1;
@@ -379,6 +388,7 @@ static void playVerifyResized(Play play, ScriptOp op, void *addr)
   PlayKept kept = &play->kept[op->slot];
   Size common = kept->size < op->size ? kept->size : op->size, bad;
 
+  playVerifyAlign(play, op, addr);
   if (!PlayCheck(&bad, addr, common, kept->size, kept->seed))
     playFault(play, PlayFaultLOST, addr, op->size, bad);
   PlayFill(addr, kept->size > PlayCheckMAX && op->size <= PlayCheckMAX ? 0 : common, op->size, kept->seed);

@@ -16,8 +16,7 @@
 
 enum {
   scriptStackMAX = 64,     /* freed slots that a thread keeps for itself; the rest is for all, two epochs later */
-  scriptWaitedSIZE = 8,    /* threads of which a thread remembers how far it has waited for them */
-  scriptTimeMIN = 20000    /* ns between two TIME operations of a thread */
+  scriptWaitedSIZE = 8     /* threads of which a thread remembers how far it has waited for them */
 };
 
 #define scriptNONE UINT32_MAX
@@ -57,7 +56,8 @@ typedef struct placedStruct {  /* a chunk that has been written */
 
 struct ScriptStruct {
   int fd;
-  Bool merged, timed;
+  Bool merged;
+  uint64_t tick;                 /* ns between two TIME operations; 0 for none */
   Res res;
   int error;                     /* errno of ResIO */
   uint64_t offset;               /* bytes written */
@@ -117,7 +117,7 @@ static int scriptTemporary(void)
   return fd >= 0 ? fd : memfd_create("replay", MFD_CLOEXEC);
 }
 
-Res ScriptCreate(Script *scriptReturn, Bool merged, Bool timed)
+Res ScriptCreate(Script *scriptReturn, Bool merged, uint64_t tick)
 {
   Script script = calloc(1, sizeof *script);
 
@@ -129,7 +129,7 @@ Res ScriptCreate(Script *scriptReturn, Bool merged, Bool timed)
     return ResIO;
   }
   script->merged = merged;
-  script->timed = timed;
+  script->tick = tick;
   script->queueHead = script->queueTail = scriptNONE;
   *scriptReturn = script;
   return ResOK;
@@ -323,7 +323,7 @@ static void scriptTime(Script script, Thread thread, Index number, uint64_t time
     script->first = time;
   if (time - script->first > script->header.span)
     script->header.span = time - script->first;
-  if (!script->timed || time - thread->time < scriptTimeMIN)
+  if (script->tick == 0 || time - thread->time < script->tick)
     return;
   thread->time = time;
   scriptSync(script, thread, number, ScriptTIME, 0, time - script->first);

@@ -102,9 +102,9 @@ typedef struct ScriptStruct *Script;
 /* ScriptCreate -- an empty script in a temporary file
  *
  * merged   one list for all threads
- * timed    with TIME operations, 20 us apart or more
+ * tick     ns between two TIME operations of a thread, at least; 0 for none
  * errors   ResMEMORY, ResIO (errno: no temporary file) */
-extern Res ScriptCreate(Script *scriptReturn, Bool merged, Bool timed);
+extern Res ScriptCreate(Script *scriptReturn, Bool merged, uint64_t tick);
 extern void ScriptDestroy(Script script);
 
 /* ScriptAdd -- take one operation of the process.  What fails is remembered, and told by ScriptFinish. */
