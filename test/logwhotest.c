@@ -6,6 +6,7 @@
 
 #include "format/region.h"
 #include "log/names.h"
+#include "log/rewrite.h"
 #include "log/when.h"
 #include "loglist.h"
 
@@ -64,6 +65,53 @@ static void testSeals(void)
   MakeWrite(&make, path);
   TapOk(testReadAll() && got.count == 2, "a log with one relation in its header is read");
   TapIs(got.event[1].time, 1000000000, "what its blocks say corrects the frequency");
+  MakeProcessFree(process);
+  MakeFree(&make);
+}
+
+/* testRewrite -- a log written again gives the same times, to the last bit of a clock that is no round number of ns */
+static void testRewrite(uint64_t *seed, Bool packed)
+{
+  MakeStruct make = {0};
+  MakeProcess process = MakeProcessNew(10, 1);
+  LogRequestStruct request = LogRequestALL;
+  uint64_t time = 1000000;
+  char again[sizeof path + 8];
+  LogRewrite rewrite;
+  Log log;
+  Index i;
+  int fd;
+
+  process->header.frequency = 2899999123;
+  process->header.syncs = 2;
+  process->header.sync[0] = (SyncStruct){.ticks = 1234567, .mono = 400, .real = testReal + 400};
+  process->header.sync[1] = (SyncStruct){.ticks = 1234567 + 29000001234u, .mono = 10000000400u};
+  MakeHeader(&make, process);
+  MakeBlockBegin(&blocks[0], process, 20, EventKindObject, 0, time);
+  for (i = 0; i < 1000; ++i) {
+    time += 1 + TapRandom(seed) % 30000000;
+    (void)MakeEvent(&blocks[0], EventPoolFreeCODE, time, (uint64_t[]){7, i}, NULL);
+  }
+  MakeBlockEnd(&make, &blocks[0], BlockFlagSEALED);
+  MakeWrite(&make, path);
+  log = testOpen(&got);
+  TapOk(log != NULL, "a log with a clock of 2.9 GHz opens");
+  if (log == NULL)
+    return;
+  (void)testRead(log, &got, &request);
+  made = got;
+  (void)snprintf(again, sizeof again, "%s.again", path);
+  fd = open(again, O_RDWR | O_CREAT | O_EXCL, 0600);
+  TapOk(LogRewriteCreate(&rewrite, log, fd, packed) == ResOK, "and is written again");
+  request.event = LogRewriteEvent;
+  request.data = rewrite;
+  TapOk(LogRead(log, &request) == ResOK && LogRewriteEnd(rewrite) == ResOK, "%s", packed ? "packed" : "raw");
+  LogRewriteDestroy(rewrite);
+  LogClose(log);
+  (void)close(fd);
+  (void)rename(again, path);
+  TapOk(testReadAll() && got.gaps == 0, "it can be read");
+  TapIs(listSame(&got, &made), -1, "and has the same events at the same times");
   MakeProcessFree(process);
   MakeFree(&make);
 }
@@ -283,11 +331,14 @@ static void testLeftover(Bool alive)
 
 int main(void)
 {
+  uint64_t seed = TapSeed() | 1;
   int fd = mkstemp(path);
 
   (void)close(fd);
   testClocks();
   testSeals();
+  testRewrite(&seed, FALSE);
+  testRewrite(&seed, TRUE);
   testForeign(8, FALSE);
   testForeign(4, FALSE);
   testForeign(8, TRUE);

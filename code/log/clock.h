@@ -30,7 +30,9 @@ typedef struct ClockStruct {
   SyncStruct early, late;   /* of the headers' syncs */
   SyncStruct sealFirst, sealLast; /* of sealed blocks: ticks and mono only */
   /* fitted */
-  uint64_t real;            /* ns since 1970 at `min` */
+  uint64_t real;            /* ns since 1970 at `min`, rounded down; */
+  uint64_t fine;            /* what that cut off, in fine units; */
+  uint64_t low;             /* and what that cut off, in 2^64ths: so the line does not depend on which block is earliest */
   uint64_t base;            /* fine at `min` */
   uint64_t multiplier;      /* fine a tick, as multiplier / 2^(64 - shift) */
   unsigned shift;
@@ -66,15 +68,15 @@ static inline Clock ClockResolve(Clock clock)
 /* ClockFit -- lay the line; sets `real`.  The caller then sets `base` by the earliest `real` of all clocks. */
 extern void ClockFit(Clock clock);
 
-/* clockHigh -- the high 64 bits of a product */
-static inline uint64_t clockHigh(uint64_t a, uint64_t b)
+/* clockHigh -- the high 64 bits of a * b + c */
+static inline uint64_t clockHigh(uint64_t a, uint64_t b, uint64_t c)
 {
 #ifdef __SIZEOF_INT128__
-  return (uint64_t)((unsigned __int128)a * b >> 64);
+  return (uint64_t)(((unsigned __int128)a * b + c) >> 64);
 #else
   uint64_t al = (uint32_t)a, ah = a >> 32, bl = (uint32_t)b, bh = b >> 32;
   uint64_t middle = ah * bl + (al * bl >> 32), other = al * bh + (uint32_t)middle;
-  return ah * bh + (middle >> 32) + (other >> 32);
+  return ah * bh + (middle >> 32) + (other >> 32) + (a * b + c < c);
 #endif
 }
 
@@ -85,7 +87,7 @@ static inline uint64_t ClockFine(const ClockStruct *clock, uint64_t ticks)
 
   if (UNLIKELY(since > clock->limit))
     since = clock->limit;
-  return clock->base + clockHigh(since << clock->shift, clock->multiplier);
+  return clock->base + clockHigh(since << clock->shift, clock->multiplier, clock->low);
 }
 
 /* ClockTicks -- fine time as ticks, about */

@@ -7,7 +7,7 @@
  * Always true: at most RewriteOpenMAX blocks are being filled; beyond that the one that waits longest is written as
  * it is.
  *
- * Design: design/log.md .rewrite      Tests: test/eventcnv.t
+ * Design: design/log.md .rewrite      Tests: test/logwhotest.c, test/eventcnv.t
  */
 #ifndef LOG_REWRITE_H
 #define LOG_REWRITE_H

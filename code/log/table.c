@@ -266,9 +266,10 @@ uint64_t TableFit(Table table)
     origin = 0;
   for (i = 0; i < table->clocks; ++i)
     if (table->clock[i]->alias == NULL) {
-      uint64_t ahead = table->clock[i]->real > origin ? table->clock[i]->real - origin : 0;
-      table->clock[i]->base = ahead < UINT64_MAX >> (ClockFineSHIFT + 2) ? ahead << ClockFineSHIFT
-                                                                         : UINT64_MAX >> 2;
+      Clock clock = table->clock[i];
+      uint64_t ahead = clock->real > origin ? clock->real - origin : 0;
+      clock->base = ahead < UINT64_MAX >> (ClockFineSHIFT + 2) ? ahead << ClockFineSHIFT : UINT64_MAX >> 2;
+      clock->base += clock->fine;
     }
   return origin;
 }
