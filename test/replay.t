@@ -133,7 +133,7 @@ subtest 'recorded time' => sub {
     my $seconds = $doc->{allocators}[0]{seconds};
 
     cmp_ok($seconds, '>=', 0.1, 'as long as the recording, which was 0.12 s');
-    cmp_ok($faster->{allocators}[0]{seconds}, '<', $seconds, 'or faster');
+    cmp_ok($faster->{allocators}[0]{seconds}, '<', $seconds, 'or faster') unless $SAN;
 };
 
 subtest 'usage' => sub {
