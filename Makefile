@@ -50,7 +50,7 @@ BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
 Q   := $(if $(V),,@)
 say = $(if $(V),,@echo '  $(1)$(2)')
 
-.PHONY: all check demo bench install help layers registry clean tests FORCE
+.PHONY: all check soak demo bench install help layers registry clean tests FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: $(BINS) $(B)/lib/libpawprint.so $(B)/lib/libpawprint.a
@@ -59,6 +59,7 @@ help:
 	@echo 'make            build everything into $(B)/: bin/ and lib/'
 	@echo 'make demo       record a real program, dump, summarise and replay it (under 30 s)'
 	@echo 'make check      every test'
+	@echo 'make soak       200 random deaths of a program, and nothing lost'
 	@echo 'make bench      the benchmarks, beside what peers are installed'
 	@echo 'make install    bin, lib, headers, manual pages, pkg-config file'
 	@echo 'make layers     every #include against the table in design/house.md'
@@ -141,13 +142,30 @@ $(B)/bench/%: bench/%.c $(LIBS) $(B)/flags | $(GEN)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(DEPFLAGS) -o $@ $< $(LIBS) $(LINKLIBS)
 
-tests: $(TESTS)
+# Programs that end-to-end tests run, and a library that they preload.
+PROG_SOS := counter
+PROGS := $(patsubst test/prog/%.c,$(B)/prog/%,$(filter-out $(PROG_SOS:%=test/prog/%.c),$(wildcard test/prog/*.c))) \
+  $(PROG_SOS:%=$(B)/prog/%.so)
+$(B)/prog/%.so: test/prog/%.c $(B)/flags
+	$(call say,PROG   ,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) $(DEPFLAGS) -fPIC -shared -o $@ $< -ldl
+$(B)/prog/%: test/prog/%.c $(LIBS) $(B)/flags | $(GEN)
+	$(call say,PROG   ,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) $(DEPFLAGS) $(SANFLAGS) -o $@ $< $(LIBS) $(LINKLIBS)
+
+tests: $(TESTS) $(PROGS)
 
 # What tests and scripts find in their environment.
 RUN_ENV = B=$(B) CC="$(CC)" SAN="$(SAN)" VARIETY=$(VARIETY) PERL="$(PERL)"
 
 check: all tests
 	$(RUN_ENV) prove -j$(JOBS) $(TESTS) $(sort $(wildcard test/*.t))
+
+# The tests of random deaths, longer.
+soak: all tests
+	$(RUN_ENV) SOAK=1 prove -v test/death.t
 
 demo: all
 	@$(RUN_ENV) tool/demo

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/option.h"
@@ -26,7 +27,10 @@
 #include "view/line.h"
 #include "view/output.h"
 
+#include "eventdef.h"
+
 enum { cnvTEXT, cnvCSV, cnvJSON, cnvPAW };
+enum { cnvProgressBLOCKS = 256 };
 
 typedef struct CnvStruct {
   const OptionToolStruct *tool;
@@ -36,15 +40,43 @@ typedef struct CnvStruct {
   Bool check, header, verbose, describe, raw, packed, force;
   Log log;
   LogNames names;     /* the types chosen, or NULL */
-  uint64_t delivered;
+  Bool progress;      /* a line of it stands on the terminal, */
+  time_t shown;       /* since this second */
   OutputStruct out;
 } CnvStruct, *Cnv;
+
+/* cnvProgress -- now and then, how far it has come; only where somebody is looking */
+static void cnvProgress(void *data, uint64_t done, uint64_t total)
+{
+  Cnv cnv = data;
+  struct timespec now;
+
+  if (done % cnvProgressBLOCKS != 0)
+    return;
+  (void)clock_gettime(CLOCK_MONOTONIC, &now);
+  if (now.tv_sec == cnv->shown)
+    return;
+  if (cnv->shown != 0) {
+    fprintf(stderr, "\r%s: %llu%%", cnv->tool->name, (unsigned long long)(done * 100 / total));
+    cnv->progress = TRUE;
+  }
+  cnv->shown = now.tv_sec;
+}
+
+/* cnvProgressEnd -- away with the line that says how far it has come */
+static void cnvProgressEnd(Cnv cnv)
+{
+  if (cnv->progress)
+    fprintf(stderr, "\r\033[K");
+  cnv->progress = FALSE;
+}
 
 static void cnvGap(void *data, LogGap gap)
 {
   static const char *const exact[] = {[LogLostEXACTLY] = "", [LogLostABOUT] = "about ", [LogLostATLEAST] = "at least "};
   Cnv cnv = data;
 
+  cnvProgressEnd(cnv);
   (void)OutputFlush(&cnv->out); /* where both go to one terminal, keep them in order */
   fprintf(stderr, "%s: %s: offset %llu: %s; %s%llu event%s lost\n", cnv->tool->name, gap->path,
           (unsigned long long)gap->offset, gap->what, exact[gap->exact], (unsigned long long)gap->lost,
@@ -109,7 +141,10 @@ static int cnvStatus(Cnv cnv, Res res)
 {
   LogSummaryStruct summary;
 
-  if (!OutputFlush(&cnv->out)) {
+  cnvProgressEnd(cnv);
+  if (OutputFlush(&cnv->out) && cnv->out.fd != STDOUT_FILENO && close(cnv->out.fd) != 0)
+    cnv->out.failed = errno;
+  if (cnv->out.failed != 0) {
     if (cnv->out.failed == EPIPE)
       return 0; /* whoever read has enough */
     return OptionFail(cnv->tool, "%s: %s", cnv->output != NULL ? cnv->output : "standard output",
@@ -235,12 +270,15 @@ static Bool cnvOpenOutput(Cnv cnv, const char *const *paths, Count n, int *statu
 
 static int cnvRun(Cnv cnv, const char *const *paths, Count n)
 {
-  LogHooksStruct hooks = {.data = cnv, .gap = cnvGap, .note = cnvNote};
+  LogHooksStruct hooks = {.data = cnv, .gap = cnvGap, .note = cnvNote,
+                          .version = {EventVersionMAJOR, EventVersionMEDIAN, EventVersionMINOR}};
   LogRequestStruct request = LogRequestALL;
   char error[1024];
   int status;
 
   OutputInit(&cnv->out, STDOUT_FILENO);
+  if (isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO))
+    hooks.progress = cnvProgress;
   if (LogOpen(&cnv->log, paths, n, &hooks, error, sizeof error) != ResOK)
     return OptionFail(cnv->tool, "%s", error);
   request.data = cnv;
@@ -291,6 +329,10 @@ int main(int argc, char **argv)
     return OptionUsage(&tool, "no log is given");
   if ((cnv.raw || cnv.packed) && cnv.format != cnvPAW)
     return OptionUsage(&tool, "--raw and --packed are for --format=paw");
+  if (cnv.raw && cnv.packed)
+    return OptionUsage(&tool, "--raw or --packed, not both");
+  if ((cnv.verbose || cnv.describe) && cnv.format != cnvTEXT)
+    return OptionUsage(&tool, "--verbose and --describe are for --format=text");
   (void)signal(SIGPIPE, SIG_IGN);
   cnv.tool = &tool;
   return cnvRun(&cnv, (const char *const *)argv + 1, operands);

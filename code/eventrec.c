@@ -185,7 +185,7 @@ static void recordingSilent(void *data, const char *line)
 /* recordingSummary -- one line of what is in the log, and one for what is not.  FALSE: there is no log to speak of. */
 static Bool recordingSummary(Recording recording, Count running)
 {
-  LogHooksStruct hooks = {recording, recordingNote, recordingSilent};
+  LogHooksStruct hooks = {.data = recording, .gap = recordingNote, .note = recordingSilent};
   const char *path = recording->log, *reason = ProgramUnseen(recording->program);
   LogSummaryStruct summary;
   char error[512];

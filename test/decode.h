@@ -42,6 +42,7 @@ typedef struct DecodeStruct {
   Count disorders;         /* blocks whose `before` or `sequence` does not follow from the one in front, events out of time */
   DecodedEvent event;      /* of all blocks, in their order */
   Count events;
+  Index odd;               /* a block where that was found */
   HeaderStruct header;     /* the last one */
 } DecodeStruct, *Decode;
 
@@ -105,7 +106,7 @@ static void decodeWhole(Decode decode)
     if (same && (h->flags & BlockFlagUNSENT) == 0 &&
         (h->sequence != last->sequence + 1 || h->before != last->before + last->count || h->first < last->first ||
          h->discarded < last->discarded))
-      ++decode->disorders;
+      ++decode->disorders, decode->odd = n;
     decode->block[n++] = decode->block[i];
   }
   decode->blocks = n;
@@ -133,7 +134,7 @@ static void decodeEvents(Decode decode, Index b)
     if (event.code >= EventCodeFIRST) {
       DecodedEventStruct e = {event.code, event.length, epoch | event.time, header->thread, (uint32_t)b, bytes};
       if (e.time < header->first || e.time > header->last)
-        ++decode->disorders;
+        ++decode->disorders, decode->odd = b;
       if ((decode->events & (decode->events - 1)) == 0)
         decode->event = realloc(decode->event, (decode->events * 2 + 1) * sizeof *decode->event);
       decode->event[decode->events++] = e;
@@ -194,7 +195,24 @@ __attribute__((unused)) static Word DecodeWord(const DecodedEventStruct *event, 
 }
 
 /* DecodeSound -- one line of TAP */
-#define DecodeSound(decode, what) \
-  TapOk((decode)->damaged == 0 && (decode)->disorders == 0, "%s: every block is sound and in its place", (what))
+#define DecodeSound(decode, what)                                                                        \
+  TapOk(decodeTell(decode) && (decode)->damaged == 0 && (decode)->disorders == 0,                        \
+        "%s: every block is sound and in its place", (what))
+
+static Bool decodeTell(Decode decode)
+{
+  Index i;
+
+  if (decode->damaged + decode->disorders == 0)
+    return TRUE;
+  printf("# %zu damaged, %zu disorders\n", decode->damaged, decode->disorders);
+  for (i = decode->odd > 3 ? decode->odd - 3 : 0; i < decode->blocks && i < decode->odd + 3; ++i) {
+    BlockHeader h = &decode->block[i].header;
+    printf("# stream %u sequence %llu before %llu count %u discarded %llu flags %u first %llu last %llu\n", h->stream,
+           (unsigned long long)h->sequence, (unsigned long long)h->before, h->count, (unsigned long long)h->discarded,
+           h->flags, (unsigned long long)h->first, (unsigned long long)h->last);
+  }
+  return TRUE;
+}
 
 #endif /* TEST_DECODE_H */

@@ -143,7 +143,8 @@ for (
     [2, qr/'PoolAllok'.*PoolAlloc/, '-E', 'PoolAllok', $log], [2, qr/--from: 'x'/, '--from', 'x', $log],
     [2, qr/--to: '1:2'/, '--to', '1:2', $log], [1, qr/nothere\.paw: No such file/, "$folder/nothere.paw"],
     [1, qr/test: Is a directory/, 'test'], [1, qr/No such file or directory/, '-o', "$folder/no/such/place", $log],
-    [2, qr/--raw.*paw/, '--raw', $log],
+    [2, qr/--raw.*paw/, '--raw', $log], [2, qr/not both/, '-f', 'paw', '--raw', '--packed', $log],
+    [2, qr/--verbose.*text/, '-v', '-f', 'csv', $log],
 ) {
     my ($expected, $message, @arguments) = @$_;
     my ($out, $err, $status) = cnv(@arguments);

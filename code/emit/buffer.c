@@ -71,7 +71,7 @@ static BlockHeaderStruct streamHeader(Process process, Thread thread, unsigned k
     .cpuFirst = (uint16_t)sched_getcpu(),
     .process = process->identity,
     .stream = StreamNumber(thread, kind, unsent),
-    .sequence = stream->sequence,
+    .sequence = stream->sequence + stream->parks,
     .before = stream->before,
     .discarded = stream->discarded,
     .first = now,
@@ -170,43 +170,41 @@ static Bool streamTells(Stream stream, BlockTally tally)
   return tally->used > 0 || stream->discarded != stream->told;
 }
 
-/* streamDeliver -- send a block that has ended; ResOK also if there is nothing in it that should be told */
-static Res streamDeliver(Process process, Stream stream, BlockHeader block, BlockTally tally, unsigned flags)
+/* streamSend -- send a block that has ended, the oldest of the stream, and count.  What could not be sent is discarded, and the next block
+ * has its number; unless that is open already: `numbered`.  ResFAIL: nothing was done, because its count was unknown and events are pending. */
+static Res streamSend(Process process, Stream stream, BlockHeader block, BlockTally tally, unsigned flags, Bool numbered)
 {
-  Res res;
+  Res res = ResOK;
 
-  if (!streamTells(stream, tally))
-    return ResOK;
+  block->sequence = stream->sequence;
+  block->before = stream->before;
   block->discarded = stream->discarded;
+  if (!streamTells(stream, tally) && !numbered)
+    return ResOK;
   res = SendBlock(process, block, tally, flags);
+  if (res == ResFAIL)
+    return res;
   if (res == ResOK)
     stream->told = block->discarded;
-  return res;
-}
-
-/* streamSend -- send the stream's block, full or ended, and count.  A block that could not be sent is discarded, and the next one has
- * its number. */
-static void streamSend(Process process, Stream stream, BlockHeader block, BlockTally tally, unsigned flags)
-{
-  Bool something = streamTells(stream, tally);
-
-  if (streamDeliver(process, stream, block, tally, flags) == ResOK) {
-    stream->sequence += something;
+  if (res == ResOK || numbered) {
+    ++stream->sequence;
     stream->before += tally->count;
   } else {
     stream->discarded += tally->count;
   }
+  return ResOK;
 }
 
-/* streamOverwrite -- the flight recorder's block will be used again.  Its number, too, unless somebody has sent it as it was. */
-static void streamOverwrite(Stream stream, BlockTally tally)
+/* streamOverwrite -- the flight recorder's block is done with.  The next one has its number, unless somebody has sent it as it was, or
+ * that is open already. */
+static void streamOverwrite(Stream stream, BlockTally tally, Bool numbered)
 {
   stream->before += tally->count;
-  if (__atomic_load_n(&stream->snapped, __ATOMIC_ACQUIRE) == stream->sequence + 1)
+  if (numbered || __atomic_load_n(&stream->snapped, __ATOMIC_ACQUIRE) == stream->sequence + 1)
     ++stream->sequence;
 }
 
-/* streamForget -- a block has been sent; its memory is free, unless an interrupted event may yet be written there: then nobody gets
+/* streamForget -- a block is done with; its memory is free, unless an interrupted event may yet be written there: then nobody gets
  * that memory any more */
 static void streamForget(Stream stream, BlockHeader block, BlockTally tally, Size reserved, Bool final)
 {
@@ -229,88 +227,114 @@ static void streamSettled(BlockTally tally, BlockHeader block, Size size, Size r
   tally->pending = pending;
 }
 
-/* streamUnpark -- a parked block is done with: send it if `send`.  It kept its number, and what it held then is in `before`. */
-static void streamUnpark(Process process, Stream stream, Parked parked, Bool send, unsigned flags, Bool final)
+/* streamUnpark -- the oldest parked block is done with: send it if `send` */
+static void streamUnpark(Process process, Stream stream, Bool send, unsigned flags, Bool final)
+{
+  Parked oldest = &stream->parked[0];
+  BlockHeader block = oldest->block;
+  Size reserved = oldest->reserved;
+  BlockTallyStruct tally;
+
+  streamSettled(&tally, block, block->whole, reserved);
+  if (send)
+    (void)streamSend(process, stream, block, &tally, flags, TRUE);
+  else
+    streamOverwrite(stream, &tally, TRUE);
+  memmove(oldest, oldest + 1, (StreamParkedMAX - 1) * sizeof *oldest);
+  --stream->parks;
+  streamForget(stream, block, &tally, reserved, final);
+}
+
+/* streamDrain -- send the parked blocks whose interrupted events have been filled meanwhile, up to the first that still waits; all of them
+ * if `final`.  They go out in order: each says how many events were before it. */
+static void streamDrain(Process process, Stream stream, Bool send, unsigned flags, Bool final)
 {
   BlockTallyStruct tally;
 
-  streamSettled(&tally, parked->block, parked->block->whole, parked->reserved);
-  if (send && streamDeliver(process, stream, parked->block, &tally, flags) != ResOK) {
-    stream->before -= parked->counted;
-    stream->discarded += tally.count;
-  } else {
-    stream->before += tally.count - parked->counted;
+  while (stream->parks > 0) {
+    BlockHeader block = stream->parked[0].block;
+    streamTally(&tally, block, block->whole, stream->parked[0].reserved, FALSE);
+    if (tally.pending > 0 && !final)
+      return;
+    streamUnpark(process, stream, send, flags, final);
   }
-  streamForget(stream, parked->block, &tally, parked->reserved, final);
-  parked->block = NULL;
 }
 
-/* streamUnparkAll -- those whose interrupted events have been filled meanwhile; all of them if `final` */
-static void streamUnparkAll(Process process, Stream stream, Bool send, unsigned flags, Bool final)
+/* streamBefore -- let the open blocks say how many events were before each, for whoever reads them as they are */
+static void streamBefore(Stream stream)
 {
+  uint64_t before = stream->before;
   BlockTallyStruct tally;
   Index i;
 
-  for (i = 0; i < StreamParkedMAX; ++i) {
-    Parked parked = &stream->parked[i];
-    if (parked->block == NULL)
-      continue;
-    streamTally(&tally, parked->block, parked->block->whole, parked->reserved, FALSE);
-    if (tally.pending == 0 || final)
-      streamUnpark(process, stream, parked, send, flags, final);
+  for (i = 0; i < stream->parks; ++i) {
+    BlockHeader block = stream->parked[i].block;
+    block->before = before;
+    streamTally(&tally, block, block->whole, stream->parked[i].reserved, FALSE);
+    before += tally.count;
   }
+  if (stream->block != NULL)
+    stream->block->before = before;
 }
 
-/* streamPark -- put the block aside: an interrupted event will be filled into it when we return.  Where many are waiting, the oldest is
- * given up: its handler has jumped away, and will never return. */
-static void streamPark(Process process, Stream stream, BlockTally tally, Size reserved, Bool send)
+/* streamPark -- put the block aside: an interrupted event will be filled into it, or into an older one, when we return.  Where many are
+ * waiting, the oldest is given up: its handler has jumped away, and will never return. */
+static void streamPark(Process process, Stream stream, Size reserved, Bool send)
 {
-  Index i, free = 0;
-
-  for (i = 1; i < StreamParkedMAX && stream->parked[free].block != NULL; ++i)
-    if (stream->parked[i].block == NULL || stream->parked[i].block->sequence < stream->parked[free].block->sequence)
-      free = i;
-  if (stream->parked[free].block != NULL)
-    streamUnpark(process, stream, &stream->parked[free], send, 0, FALSE);
-  stream->parked[free].block = stream->block;
-  stream->parked[free].reserved = reserved;
-  stream->parked[free].counted = tally->count;
-  stream->before += tally->count;
-  ++stream->sequence;
+  if (stream->parks == StreamParkedMAX) {
+    streamUnpark(process, stream, send, 0, FALSE);
+    streamDrain(process, stream, send, 0, FALSE);
+  }
+  stream->parked[stream->parks].reserved = reserved;
+  __atomic_store_n(&stream->parked[stream->parks].block, stream->block, __ATOMIC_RELEASE);
+  ++stream->parks;
   __atomic_store_n(&stream->block, NULL, __ATOMIC_RELEASE);
+}
+
+/* streamFinish -- send the stream's block, or count what the flight recorder forgets.  FALSE: something in it, or in an older one, is pending. */
+static Bool streamFinish(Process process, Stream stream, Size reserved, unsigned unsent)
+{
+  BlockTallyStruct tally = {.used = reserved, .count = SendCountUNKNOWN, .last = stream->block->first};
+
+  if (stream->parks > 0)
+    return FALSE;
+  if (!unsent)
+    return streamSend(process, stream, stream->block, &tally, 0, FALSE) == ResOK;
+  streamTally(&tally, stream->block, stream->size, reserved, FALSE);
+  if (tally.pending > 0)
+    return FALSE;
+  streamOverwrite(stream, &tally, FALSE);
+  return TRUE;
 }
 
 /* streamChange -- an empty block for the stream; what was in the old one is sent, if it is a stream that is.  FALSE: there is none. */
 static Bool streamChange(Process process, Thread thread, unsigned kind, unsigned unsent)
 {
   Stream stream = &thread->stream[kind][unsent];
+  EventCursor cursor = &thread->hot.cursor[kind][unsent];
   Size size = streamSize(stream, kind, unsent), reserved;
-  BlockTallyStruct tally;
+  BlockHeader block = stream->block;
 
-  if (stream->block != NULL) {
+  streamDrain(process, stream, !unsent, 0, FALSE);
+  if (block != NULL) {
     reserved = streamReserved(thread, kind, unsent);
-    __atomic_store_n(&thread->hot.cursor[kind][unsent].next, 0, __ATOMIC_RELEASE);
-    streamTally(&tally, stream->block, stream->size, reserved, FALSE);
-    if (tally.pending > 0) {
-      streamPark(process, stream, &tally, reserved, !unsent);
+    __atomic_store_n(&cursor->next, 0, __ATOMIC_RELEASE);
+    if (!streamFinish(process, stream, reserved, unsent)) {
+      streamPark(process, stream, reserved, !unsent);
     } else {
-      if (unsent)
-        streamOverwrite(stream, &tally);
-      else
-        streamSend(process, stream, stream->block, &tally, 0);
-      streamErase(stream->block, tally.used);
+      streamErase(block, reserved);
       if (size != stream->size || (stream->store == &process->own && !unsent && process->shared.header != NULL)) {
-        BlockHeader block = stream->block;
         __atomic_store_n(&stream->block, NULL, __ATOMIC_RELEASE);
         StoreGive(stream->store, block, stream->size);
       }
     }
-    streamUnparkAll(process, stream, !unsent, 0, FALSE);
   }
-  __atomic_store_n(&thread->hot.cursor[kind][unsent].next, 0, __ATOMIC_RELEASE);
+  __atomic_store_n(&cursor->next, 0, __ATOMIC_RELEASE);
   if (stream->block == NULL && !streamTake(process, stream, unsent, size))
     return FALSE;
   streamStart(process, thread, kind, unsent);
+  if (stream->parks > 0)
+    streamBefore(stream);
   return TRUE;
 }
 
@@ -400,20 +424,22 @@ __attribute__((no_sanitize("thread"))) static Bool streamCopy(char *copy, BlockH
          memcmp(block, copy, offsetof(BlockHeaderStruct, discarded)) == 0 && block->first == header->first;
 }
 
-/* streamSnapshot -- send a stream's block as it is now, and leave it */
-__attribute__((no_sanitize("thread"))) static void streamSnapshot(Process process, Stream stream, char *copy,
-                                                                   unsigned flags)
+/* streamSnapshot -- send one of a stream's blocks as it is now, and leave it */
+__attribute__((no_sanitize("thread"))) static void streamSnapshot(Process process, Stream stream, BlockHeader *place,
+                                                                   char *copy, unsigned flags)
 {
   BlockHeader header = (BlockHeader)(void *)copy;
   BlockTallyStruct tally;
   unsigned tries;
 
   for (tries = 0; tries < bufferTries; ++tries) {
-    BlockHeader block = __atomic_load_n(&stream->block, __ATOMIC_ACQUIRE);
-    Size size = stream->size;
-    if (block == NULL || size > BlockMAX)
+    BlockHeader block = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+    Size size;
+    if (block == NULL)
       return;
-    if (!streamCopy(copy, block, size))
+    size = block->whole; /* which is one, as long as it is a block */
+    if (size < BlockMIN || size > BlockMAX || (((Word)block + size) & (EventBlockBIT * 2 - 1)) != 0 ||
+        !streamCopy(copy, block, size))
       continue;
     /* First this, then once more a look: if the owner has changed the block in between it may have missed it. */
     __atomic_store_n(&stream->snapped, header->sequence + 1, __ATOMIC_SEQ_CST);
@@ -430,15 +456,19 @@ void ThreadSnapshot(Thread thread, Bool unsent)
 {
   Process process = ProcessGet();
   char *copy = QuietMap(BlockMAX, BlockMIN);
-  unsigned kind;
+  unsigned kind, which;
+  Index i;
 
   if (copy == NULL)
     return;
-  for (kind = 0; process != NULL && kind < EventKindLIMIT; ++kind) {
-    streamSnapshot(process, &thread->stream[kind][0], copy, 0);
-    if (unsent)
-      streamSnapshot(process, &thread->stream[kind][1], copy, BlockFlagUNSENT);
-  }
+  for (kind = 0; process != NULL && kind < EventKindLIMIT; ++kind)
+    for (which = 0; which <= (unsent != FALSE); ++which) {
+      Stream stream = &thread->stream[kind][which];
+      unsigned flags = which ? BlockFlagUNSENT : 0;
+      for (i = 0; i < StreamParkedMAX; ++i)
+        streamSnapshot(process, stream, &stream->parked[i].block, copy, flags);
+      streamSnapshot(process, stream, &stream->block, copy, flags);
+    }
   QuietUnmap(copy, BlockMAX);
 }
 
@@ -449,7 +479,7 @@ static void threadTell(Process process, Thread thread, unsigned kind, unsigned u
   BlockTallyStruct none = {.last = header.first};
 
   memcpy(header.magic, BlockMAGIC, BlockMagicSIZE);
-  streamSend(process, &thread->stream[kind][unsent], &header, &none, unsent ? BlockFlagUNSENT : 0);
+  streamSend(process, &thread->stream[kind][unsent], &header, &none, unsent ? BlockFlagUNSENT : 0, FALSE);
 }
 
 /* threadEnd -- send what one of its streams holds and give back the blocks; it starts anew with the next event.  FALSE: an event that
@@ -462,19 +492,23 @@ static Bool threadEnd(Process process, Thread thread, unsigned kind, unsigned un
   BlockTallyStruct tally;
   Size reserved;
 
-  streamUnparkAll(process, stream, TRUE, flags, final);
-  if (block == NULL) {
+  streamDrain(process, stream, TRUE, flags, final);
+  if (block == NULL && stream->parks == 0) {
     if (stream->discarded != stream->told)
       threadTell(process, thread, kind, unsent);
     return TRUE;
   }
+  if (block == NULL)
+    return FALSE;
   reserved = streamReserved(thread, kind, unsent);
   streamTally(&tally, block, stream->size, reserved, FALSE);
-  if (tally.pending > 0 && !final)
+  if ((tally.pending > 0 || stream->parks > 0) && !final) {
+    streamBefore(stream);
     return FALSE;
+  }
   __atomic_store_n(&thread->hot.cursor[kind][unsent].next, 0, __ATOMIC_RELEASE);
   streamSettled(&tally, block, stream->size, reserved);
-  streamSend(process, stream, block, &tally, flags);
+  streamSend(process, stream, block, &tally, flags, FALSE);
   __atomic_store_n(&stream->block, NULL, __ATOMIC_RELEASE);
   streamForget(stream, block, &tally, reserved, thread->state == ThreadRETIRED);
   return TRUE;

@@ -24,26 +24,26 @@ enum {
   ThreadsMAX = 4096,   /* that may emit at one time */
   ThreadSIZE = 4096,   /* bytes of a ThreadStruct, so that two share no cache line */
   ThreadsRetired = 8,  /* ended threads whose flight recorder is kept */
-  StreamParkedMAX = 4  /* full blocks that wait for an interrupted event */
+  StreamParkedMAX = 4
 };
 
 /* A full block with room that an interrupted event has reserved. */
 typedef struct ParkedStruct {
   BlockHeader block;   /* its size is in `whole`; NULL: none */
   Size reserved;       /* bytes of events, filled or not */
-  Count counted;       /* of its events, in `before` already */
 } ParkedStruct, *Parked;
 
 typedef struct StreamStruct {
   BlockHeader block;   /* that is being filled; NULL: none */
   Size size;           /* bytes of it, header included */
   Store store;         /* where it lies */
-  uint64_t sequence;   /* of the block that is being filled, or the next one */
-  uint64_t before;     /* events in blocks before that: sent, parked, or overwritten where that is meant */
+  uint64_t sequence;   /* of the next block to be sent; the parked ones and the open one have it and those that follow */
+  uint64_t before;     /* events in blocks before that: sent, or overwritten where that is meant */
   uint64_t discarded;  /* events for which there was no room */
   uint64_t told;       /* of these, in blocks that were sent */
   uint64_t snapped;    /* one more than the sequence of the block that was last sent while it was being filled */
-  ParkedStruct parked[StreamParkedMAX]; /* the oldest first */
+  Count parks;
+  ParkedStruct parked[StreamParkedMAX]; /* full blocks that wait for an interrupted event, or behind one; the oldest first */
 } StreamStruct, *Stream;
 
 typedef enum ThreadState { ThreadFREE, ThreadLIVE, ThreadRETIRED } ThreadState;

@@ -195,18 +195,43 @@ Res SendHeader(Process process)
   return res;
 }
 
-/* sendSeal -- the block as a message in `out`; its size */
+/* sendRest -- the block's events as they go out, packed if that makes them less; FALSE: some are pending */
+static Bool sendRest(Scratch scratch, BlockHeader header, const void *events, BlockTally tally, Bool raw)
+{
+  uint8_t *rest = scratch->out + BlockHeaderSIZE;
+  Count count;
+
+  header->rest = 0;
+  if (!raw) {
+    header->rest = (uint32_t)BlockPack((Pack)(void *)scratch->pack, SendRegistry(), events, tally->used, header->first,
+                                       rest, &count);
+    if (tally->count == SendCountUNKNOWN) {
+      if (header->rest == 0 && tally->used > 0)
+        return FALSE;
+      tally->count = count;
+    }
+  }
+  if (header->rest > 0 && header->rest < tally->used) {
+    header->flags |= BlockFlagPACKED;
+  } else {
+    header->rest = (uint32_t)tally->used;
+    memcpy(rest, events, tally->used);
+  }
+  header->restCrc = Crc32c(0, rest, header->rest);
+  return TRUE;
+}
+
+/* sendSeal -- the block as a message in `out`; its size, or 0 if something in it is pending */
 static Size sendSeal(Scratch scratch, BlockHeader block, BlockTally tally, unsigned flags)
 {
   BlockHeader header = (BlockHeader)(void *)scratch->out;
-  uint8_t *rest = scratch->out + BlockHeaderSIZE;
-  const char *events = (const char *)block + BlockHeaderSIZE;
-  Count count;
   /* What another program left behind has its own types. */
   Bool raw = sendRaw || (flags & BlockFlagRECOVERED) != 0;
 
   *header = *block;
   header->flags = (uint8_t)(flags | BlockFlagSEALED);
+  if (!sendRest(scratch, header, (const char *)block + BlockHeaderSIZE, tally, raw))
+    return 0;
   header->used = (uint32_t)tally->used;
   header->count = (uint32_t)tally->count;
   header->cpuLast = (uint16_t)sched_getcpu();
@@ -214,36 +239,38 @@ static Size sendSeal(Scratch scratch, BlockHeader block, BlockTally tally, unsig
   header->last = EventClock(EVENT_CONTROL[EventControlCLOCK] != 0);
   if (header->last < tally->last)
     header->last = tally->last;
-  header->rest = header->used;
-  if (!raw)
-    header->rest = (uint32_t)BlockPack((Pack)(void *)scratch->pack, SendRegistry(), events, tally->used, block->first, rest, &count);
-  if (!raw && header->rest < header->used) {
-    header->flags |= BlockFlagPACKED;
-  } else {
-    header->rest = header->used;
-    memcpy(rest, events, tally->used);
-  }
   header->size = BlockHeaderSIZE + header->rest;
-  header->restCrc = Crc32c(0, rest, header->rest);
   BlockHeaderSeal(header);
   return header->size;
 }
 
+/* sendCount -- the count, where packing will not find it; FALSE: something in the block is pending */
+static Bool sendCount(BlockHeader block, BlockTally tally)
+{
+  if (tally->count != SendCountUNKNOWN)
+    return TRUE;
+  BlockWalk(tally, (char *)block + BlockHeaderSIZE, tally->used, block->first, FALSE);
+  return tally->pending == 0;
+}
+
 Res SendBlock(Process process, BlockHeader block, BlockTally tally, unsigned flags)
 {
+  Bool sends = ProcessSends();
   Scratch scratch;
   Size size;
   Res res;
 
-  if (!ProcessSends())
+  if ((sendRaw || !sends) && !sendCount(block, tally))
+    return ResFAIL;
+  if (!sends)
     return ResOK;
   if (__atomic_load_n(&process->unheaded, __ATOMIC_RELAXED) > sendHeaderEvery)
     (void)SendHeader(process);
   scratch = scratchTake(process);
   if (scratch == NULL)
-    return ResMEMORY;
+    return sendCount(block, tally) ? ResMEMORY : ResFAIL;
   size = sendSeal(scratch, block, tally, flags);
-  res = sendAll(scratch->out, size);
+  res = size == 0 ? ResFAIL : sendAll(scratch->out, size);
   (void)__atomic_fetch_add(&process->unheaded, size, __ATOMIC_RELAXED);
   scratchGive(process, scratch);
   return res;

@@ -18,8 +18,6 @@ enum { headerVersionAT = 9, headerLengthAT = 28, headerCrcAT = 43, headerPREFIX 
 
 _Static_assert(sizeof headerLineFORM - 1 == HeaderLineSIZE, "the first line's length is the format");
 
-const unsigned HeaderVersion[3] = {EventVersionMAJOR, EventVersionMEDIAN, EventVersionMINOR};
-
 static const char headerDigits[] = "0123456789abcdef";
 
 static void headerPut(char *place, uint64_t n, unsigned digits, unsigned base)

@@ -46,9 +46,6 @@ typedef struct HeaderStruct {
   char region[HeaderTextMAX];      /* where the open blocks are while it lives; "" if nowhere */
 } HeaderStruct, *Header;
 
-/* HeaderVersion -- major, median and minor version of this build's registry: what its headers say, and the reader compares with */
-extern const unsigned HeaderVersion[3];
-
 /* HeaderBegin, HeaderEnd -- write a header block into `text`
  *
  * HeaderBegin writes magic, first line and all lines for `header`; the caller then appends registry lines (and

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/aver.h"
+#include "format/block.h"
 #include "log/logset.h"
 #include "log/leftover.h"
 
@@ -44,13 +45,13 @@ static Res logFileAdd(Log log, const char *path, char *error, Size size)
 static Res logRefuse(Scan scan, File file, char *error, Size size)
 {
   const char *path = file->path;
+  const unsigned *ours = scan->teller->hooks.version;
 
   if (file->size == 0)
     (void)snprintf(error, size, "%s: the file is empty", path);
   else if (scan->foreign[0] != 0)
     (void)snprintf(error, size, "%s: format version %u.%u.%u; this build reads version %u (%u.%u.%u)", path,
-                   scan->foreign[0], scan->foreign[1], scan->foreign[2], HeaderVersion[0], HeaderVersion[0],
-                   HeaderVersion[1], HeaderVersion[2]);
+                   scan->foreign[0], scan->foreign[1], scan->foreign[2], ours[0], ours[0], ours[1], ours[2]);
   else
     (void)snprintf(error, size, "%s: not a Pawprint log", path);
   return scan->foreign[0] != 0 ? ResVERSION : ResFORMAT;
@@ -78,6 +79,7 @@ static Res logLeftover(Log log, Scan scan)
 /* logScan -- scan all files */
 static Res logScan(Log log, char *error, Size size)
 {
+  const unsigned *ours = log->teller.hooks.version;
   Scan scan = calloc(1, sizeof *scan);
   Index i;
   Res res = scan != NULL ? ResOK : ResMEMORY;
@@ -104,7 +106,7 @@ static Res logScan(Log log, char *error, Size size)
     log->summary.newer = scan->newer[0] != 0;
     if (res == ResOK && log->summary.newer)
       TellerNote(&log->teller, "the log's events are of version %u.%u.%u, newer than this build's %u.%u.%u", scan->newer[0],
-                 scan->newer[1], scan->newer[2], HeaderVersion[0], HeaderVersion[1], HeaderVersion[2]);
+                 scan->newer[1], scan->newer[2], ours[0], ours[1], ours[2]);
     free(scan->text);
   }
   free(scan);
@@ -195,6 +197,8 @@ Res LogOpen(Log *logReturn, const char *const *paths, Count n, LogHooks hooks, c
     return ResMEMORY;
   }
   log->teller.hooks = *hooks;
+  if (hooks->version[0] == 0)
+    log->teller.hooks.version[0] = BlockMAJOR;
   IndexInit(&log->index, &log->table);
   res = logOpen(log, paths, n, error, size);
   if (res == ResOK) {

@@ -89,6 +89,8 @@ typedef struct LogHooksStruct {
   void *data;                                 /* handed to each hook */
   void (*gap)(void *data, LogGap gap);        /* damage, or something missing */
   void (*note)(void *data, const char *line); /* worth telling, nothing lost: taken from shared memory, newer registry, ... */
+  void (*progress)(void *data, uint64_t done, uint64_t total); /* blocks; after each block that a pass has come to */
+  unsigned version[3];                        /* of the registry that the caller knows: what is newer is noted; 0s: 1.0.0 */
 } LogHooksStruct, *LogHooks;
 
 /* LogOpen -- open `n` logs as one
@@ -111,7 +113,7 @@ typedef struct LogSummaryStruct {
   uint64_t discarded;      /* by the writers, for want of room */
   uint64_t lost;           /* by damage, as far as known, so far */
   uint64_t gaps;           /* lines told so far */
-  Bool newer;              /* a registry of a newer median than this build's */
+  Bool newer;              /* a registry of a newer median than the hooks' version */
   Count processes;
 } LogSummaryStruct, *LogSummary;
 

@@ -16,7 +16,7 @@
 #include "log/logset.h"
 #include "log/park.h"
 
-enum { readMemoryMAX = 6 << 20 }; /* bytes of open blocks; beyond that some are parked */
+enum { readMemoryMAX = 4 << 20 }; /* bytes of open blocks; beyond that some are parked */
 
 /* An open block in the heap; the time of its next event stands here, where comparing finds it without a detour. */
 typedef struct readOpenStruct {
@@ -35,6 +35,7 @@ typedef struct readingStruct {
   const IndexEntryStruct *entry; /* the block that is to be opened next, or NULL, */
   uint64_t next;       /* and when, fine; UINT64_MAX if there is none or it is beyond the request */
   uint64_t left;       /* events that may still be delivered */
+  uint64_t blocks;     /* that the pass has come to */
   Bool ended;          /* by the hook or the count */
   Teller teller;
 } readingStruct, *Reading;
@@ -324,6 +325,8 @@ static Res readMerge(Reading reading)
   while (!reading->ended) {
     if (UNLIKELY(reading->next != UINT64_MAX && (reading->open == 0 || reading->next <= reading->heap[0].fine))) {
       res = readOpen(reading, reading->entry);
+      if (reading->teller->telling && reading->teller->hooks.progress != NULL)
+        reading->teller->hooks.progress(reading->teller->hooks.data, ++reading->blocks, reading->log->summary.blocks);
       if (res == ResOK)
         res = IndexAdvance(&reading->pass);
       if (res != ResOK)

@@ -185,7 +185,7 @@ static RewriteBlock rewriteOpen(LogRewrite rewrite, Stream stream, uint64_t tick
   memset(header, 0, sizeof *header);
   memcpy(header->magic, BlockMAGIC, BlockMagicSIZE);
   header->order = BlockORDER;
-  header->major = (uint8_t)HeaderVersion[0];
+  header->major = BlockMAJOR;
   header->kind = stream->kind;
   header->whole = BlockMAX;
   header->pid = stream->pid;

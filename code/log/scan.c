@@ -174,7 +174,7 @@ static Res scanTakeHeader(Scan scan, ScanThing thing)
   if (res != ResOK)
     return res;
   ++scan->headers;
-  if (theirs[1] > HeaderVersion[1] && (scan->newer[0] == 0 || scanNewer(theirs, scan->newer)))
+  if (theirs[1] > scan->teller->hooks.version[1] && (scan->newer[0] == 0 || scanNewer(theirs, scan->newer)))
     memcpy(scan->newer, theirs, sizeof theirs);
   if (news)
     TellerNote(scan->teller, "%s: process %u names event types in a way that this build cannot read", scan->file->path,

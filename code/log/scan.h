@@ -29,7 +29,7 @@ typedef struct ScanStruct {
   uint64_t events;     /* and what they announce */
   uint64_t headers;    /* sound header blocks found */
   unsigned foreign[3]; /* version of a block or header of another major, 0 if none was met */
-  unsigned newer[3];   /* the highest version of the headers, if newer than ours; else 0 */
+  unsigned newer[3];   /* the highest version of the headers, if newer than the teller's; else 0 */
   char *text;          /* memory for header blocks; the caller frees it */
   HeaderStruct header;
 } ScanStruct, *Scan;

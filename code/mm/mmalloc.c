@@ -93,3 +93,5 @@ Bool MMOwns(const void *p)
 }
 
 void MMThreadExit(void) { SGFThreadExit(); }
+
+void MMThreadBeganSet(void (*began)(void)) { SGFThreadBegan = began; }

@@ -34,7 +34,9 @@ extern Size MMUsableSize(const void *p);
 /* MMOwns -- is `p` in our pool?  Any address may be asked about. */
 extern Bool MMOwns(const void *p);
 
-/* MMThreadExit -- the calling thread ends: its free memory is for others.  It may still allocate and free. */
+/* MMThreadExit -- the calling thread ends: its free memory is for others.  It may still allocate and free.
+ * MMThreadBeganSet -- `began` is called by each thread that allocates first, so that it can arrange for that; it must not allocate. */
 extern void MMThreadExit(void);
+extern void MMThreadBeganSet(void (*began)(void));
 
 #endif /* MM_MMALLOC_H */

@@ -96,6 +96,8 @@ void SGFCacheDisown(SGFCache cache)
 /* cacheIsDead -- the pool of one of the calling thread's caches was destroyed */
 static Bool cacheIsDead(SGFCache cache) { return __atomic_load_n(&cache->sgf, __ATOMIC_ACQUIRE) == &SGFDead; }
 
+void (*SGFThreadBegan)(void);
+
 SGFCache SGFCacheOfThread(SGF sgf)
 {
   SGFCache *link = &SGFThreadCache, cache;
@@ -112,8 +114,11 @@ SGFCache SGFCacheOfThread(SGF sgf)
       link = &cache->next;
     }
   }
-  if (cache == &SGFCacheNone)
+  if (cache == &SGFCacheNone) {
+    if (SGFThreadCache == &SGFCacheNone && SGFThreadBegan != NULL)
+      SGFThreadBegan();
     cache = SGFCacheClaim(sgf);
+  }
   if (cache != NULL) {
     cache->next = SGFThreadCache;
     SGFThreadCache = cache;

@@ -15,13 +15,20 @@
 
 #define SHIM __attribute__((visibility("default")))
 
+/* shimFailed -- the event of a failed allocation, and errno */
+static __attribute__((cold, noinline)) void *shimFailed(size_t size)
+{
+  EVENT_PW(PoolAllocFail, ShimNext.pool, size);
+  errno = ENOMEM;
+  return NULL;
+}
+
 /* shimGot -- the event of an allocation, or of its failure */
 static inline void *shimGot(void *p, size_t size)
 {
-  if (LIKELY(p != NULL))
-    EVENT_PAW(PoolAlloc, ShimNext.pool, (Addr)p, size);
-  else
-    EVENT_PW(PoolAllocFail, ShimNext.pool, size);
+  if (UNLIKELY(p == NULL))
+    return shimFailed(size);
+  EVENT_PAW(PoolAlloc, ShimNext.pool, (Addr)p, size);
   return p;
 }
 
@@ -42,24 +49,21 @@ SHIM void *calloc(size_t count, size_t size)
 {
   void *p = ShimNext.calloc(count, size);
 
-  if (LIKELY(p != NULL))
-    EVENT_PAW(PoolAllocZero, ShimNext.pool, (Addr)p, count * size);
-  else
-    EVENT_PW(PoolAllocFail, ShimNext.pool, __builtin_mul_overflow_p(count, size, (size_t)0) ? SIZE_MAX : count * size);
+  if (UNLIKELY(p == NULL))
+    return shimFailed(__builtin_mul_overflow_p(count, size, (size_t)0) ? SIZE_MAX : count * size);
+  EVENT_PAW(PoolAllocZero, ShimNext.pool, (Addr)p, count * size);
   return p;
 }
 
-/* shimResizeEarly -- an object of the time before the table was chosen: it moves to the real malloc */
+/* shimResizeEarly -- an object of the time before the table was chosen moves to the real malloc.  How large it was is not known: what may be
+ * its own is copied, as far as that memory goes. */
 static void *shimResizeEarly(void *old, size_t size)
 {
-  void *p = malloc(size);
+  char *p = malloc(size);
+  size_t i;
 
-  if (p != NULL) {
-    size_t i;
-    /* How large it was is not known: as much as there may be, within the memory that it came from. */
-    for (i = 0; i < size && ShimIsEarly((char *)old + i); ++i)
-      ((char *)p)[i] = ((char *)old)[i];
-  }
+  for (i = 0; p != NULL && i < size && ShimIsEarly((char *)old + i); ++i)
+    p[i] = ((char *)old)[i];
   return p;
 }
 
@@ -82,6 +86,8 @@ SHIM void *realloc(void *old, size_t size)
   EVENT_PAW(PoolResizeBegin, ShimNext.pool, (Addr)old, size);
   p = ShimNext.realloc(old, size);
   EVENT_PAAW(PoolResizeEnd, ShimNext.pool, (Addr)old, (Addr)p, size);
+  if (UNLIKELY(p == NULL))
+    errno = ENOMEM;
   return p;
 }
 
@@ -89,11 +95,8 @@ SHIM void *reallocarray(void *old, size_t count, size_t size)
 {
   size_t bytes;
 
-  if (UNLIKELY(__builtin_mul_overflow(count, size, &bytes))) {
-    EVENT_PW(PoolAllocFail, ShimNext.pool, SIZE_MAX);
-    errno = ENOMEM;
-    return NULL;
-  }
+  if (UNLIKELY(__builtin_mul_overflow(count, size, &bytes)))
+    return shimFailed(SIZE_MAX);
   return realloc(old, bytes);
 }
 
@@ -110,10 +113,9 @@ static inline void *shimAligned(size_t align, size_t size)
   if (UNLIKELY(!WordIsPowerOf2(align)))
     align = align < 16 ? 16 : (size_t)1 << (WORD_WIDTH - (unsigned)__builtin_clzl(align));
   p = ShimNext.memalign(align, size);
-  if (LIKELY(p != NULL))
-    EVENT_PAWW(PoolAllocAligned, ShimNext.pool, (Addr)p, size, align);
-  else
-    EVENT_PW(PoolAllocFail, ShimNext.pool, size);
+  if (UNLIKELY(p == NULL))
+    return shimFailed(size);
+  EVENT_PAWW(PoolAllocAligned, ShimNext.pool, (Addr)p, size, align);
   return p;
 }
 

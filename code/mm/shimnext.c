@@ -54,15 +54,6 @@ static void *shimEarlyTake(Size size, Size align)
   return shimEarly + at;
 }
 
-static void *shimMMalloc(size_t size)
-{
-  void *p = MMAlloc(size);
-
-  if (UNLIKELY(p == NULL))
-    errno = ENOMEM;
-  return p;
-}
-
 static void shimMMFree(void *p)
 {
   (void)MMFree(p);
@@ -71,36 +62,24 @@ static void shimMMFree(void *p)
 static void *shimMMCalloc(size_t count, size_t size)
 {
   size_t bytes;
-  void *p = __builtin_mul_overflow(count, size, &bytes) ? NULL : MMAllocZero(bytes);
 
-  if (UNLIKELY(p == NULL))
-    errno = ENOMEM;
-  return p;
+  return __builtin_mul_overflow(count, size, &bytes) ? NULL : MMAllocZero(bytes);
 }
 
 static void *shimMMRealloc(void *old, size_t size)
 {
-  void *p;
-
   if (old == NULL)
-    return shimMMalloc(size);
+    return MMAlloc(size);
   if (size == 0) {
     (void)MMFree(old);
     return NULL;
   }
-  p = MMResize(old, size);
-  if (UNLIKELY(p == NULL))
-    errno = ENOMEM;
-  return p;
+  return MMOwns(old) ? MMResize(old, size) : NULL;
 }
 
 static void *shimMMMemalign(size_t align, size_t size)
 {
-  void *p = MMAllocAligned(size, align);
-
-  if (UNLIKELY(p == NULL))
-    errno = ENOMEM;
-  return p;
+  return MMAllocAligned(size, align);
 }
 
 static size_t shimMMUsable(void *p)
@@ -132,7 +111,7 @@ static void shimObserve(void)
 static void shimManage(void)
 {
   ShimNextStruct next = {
-    shimMMalloc, shimMMFree, shimMMCalloc, shimMMRealloc, shimMMMemalign, shimMMUsable, MMPool(),
+    MMAlloc, shimMMFree, shimMMCalloc, shimMMRealloc, shimMMMemalign, shimMMUsable, MMPool(),
   };
 
   if (next.pool != NULL)
@@ -225,12 +204,28 @@ void ShimStart(void)
   shimTell();
 }
 
+static pthread_key_t shimKey; /* of threads that our own pool serves */
+
+static void shimThreadBegan(void)
+{
+  (void)pthread_setspecific(shimKey, &shimKey);
+}
+
+static void shimThreadEnded(void *unused)
+{
+  UNUSED(unused);
+  MMThreadExit();
+}
+
 /* The library is ready before the program's own constructors. */
 __attribute__((constructor(102))) static void shimConstruct(void)
 {
   ProcessStart();
   ShimStart();
-  if (ShimNext.pool != &shimForeign)
+  if (ShimNext.pool != &shimForeign) {
     (void)pthread_atfork(MMForkPrepare, MMForkParent, MMForkChild);
+    if (pthread_key_create(&shimKey, shimThreadEnded) == 0)
+      MMThreadBeganSet(shimThreadBegan);
+  }
   (void)pthread_atfork(NULL, NULL, shimTell);
 }

@@ -12,6 +12,7 @@
 
 #include "base/types.h"
 
+/* Failure is NULL; errno then is the wrappers' business. */
 typedef struct ShimNextStruct {
   void *(*malloc)(size_t size);
   void (*free)(void *p);

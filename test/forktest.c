@@ -1,0 +1,280 @@
+/* forktest.c -- children, however they are made, have blocks of their own; what exec leaves behind is not lost
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The test runs itself: each stage is a process that records into a log of its own, given by PAWPRINT_LOG.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "emitting.h"
+
+#if defined(VARIETY_RASH)
+
+int main(void)
+{
+  TapSkip("no telemetry in this variety");
+  return TapDone();
+}
+
+#else
+
+extern char **environ;
+
+static const char *self;
+static char folder[64], logPath[128];
+
+static void series(Word id, Count n)
+{
+  Index i;
+
+  for (i = 0; i < n; ++i)
+    EVENT_WW(UserWord, id, i);
+}
+
+static void leave(int status)
+{
+  EventEnd();
+  _exit(status);
+}
+
+static void await(pid_t child)
+{
+  int status;
+
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+    ;
+}
+
+static void *otherRun(void *unused)
+{
+  UNUSED(unused);
+  series(50, 3000);
+  return NULL;
+}
+
+static int stageFork(void)
+{
+  pthread_t other;
+  pid_t child;
+  Index i;
+
+  series(1, 100);
+  pthread_create(&other, NULL, otherRun, NULL);
+  for (i = 0; i < 4; ++i) {
+    child = fork();
+    if (child == 0) {
+      series(10 + i, 5000);
+      exit(0);
+    }
+    series(1 + i + 1, 100);
+    await(child);
+  }
+  pthread_join(other, NULL);
+  return 0;
+}
+
+static int stageClone(void)
+{
+  long child;
+
+  series(1, 100);
+  child = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+  if (child == 0) {
+    series(2, 3000);
+    leave(0);
+  }
+  series(3, 3000);
+  await((pid_t)child);
+  return 0;
+}
+
+static int stageVfork(void)
+{
+  char *arguments[] = {(char *)"true", NULL};
+  pid_t child;
+
+  series(1, 100);
+  child = vfork();
+  if (child == 0) {
+    EVENT_WW(UserWord, 2, 0); /* in the parent's memory, and the parent's event */
+    execv("/bin/true", arguments);
+    _exit(1);
+  }
+  await(child);
+  if (posix_spawn(&child, "/bin/true", NULL, NULL, arguments, environ) == 0)
+    await(child);
+  series(3, 100);
+  return system("exit 3") == 3 << 8 ? 0 : 1;
+}
+
+static int stageExec(void)
+{
+  char *arguments[] = {(char *)self, (char *)"after", NULL};
+
+  series(1, 3000);
+  execv(self, arguments);
+  return 1;
+}
+
+static int stageAfter(void)
+{
+  series(2, 3000);
+  return 0;
+}
+
+/* As daemons do: twice a child, every descriptor closed, and others opened in their places. */
+static int stageDaemon(void)
+{
+  char path[256];
+  pid_t child;
+  int fd, i;
+
+  series(1, 100);
+  child = fork();
+  if (child != 0) {
+    await(child);
+    return 0;
+  }
+  (void)setsid();
+  child = fork();
+  if (child != 0) {
+    await(child); /* only so that the test knows when all is done */
+    leave(0);
+  }
+  series(2, 10);
+  EventFlush();
+  (void)chdir("/");
+  for (fd = 3; fd < 1024; ++fd)
+    (void)close(fd);
+  (void)snprintf(path, sizeof path, "%s/foreign", folder);
+  fd = open(path, O_RDWR | O_CREAT | O_APPEND, 0600);
+  for (i = 190; i < 260; ++i)
+    (void)dup2(fd, i);
+  series(3, 5000);
+  exit(0);
+}
+
+/* stage -- run one of the above as a program, and read its log */
+static void stage(Decode decode, const char *name, int expected)
+{
+  char *arguments[] = {(char *)self, (char *)name, folder, NULL};
+  static char *bytes;
+  struct stat status;
+  pid_t child;
+  int fd, its;
+
+  (void)unlink(logPath);
+  child = fork();
+  if (child == 0) {
+    setenv("PAWPRINT_LOG", logPath, 1);
+    execv(self, arguments);
+    _exit(127);
+  }
+  waitpid(child, &its, 0);
+  TapIs(its, expected, "%s: it ended as it should", name);
+  fd = open(logPath, O_RDONLY);
+  memset(decode, 0, sizeof *decode);
+  if (TapOk(fd >= 0 && fstat(fd, &status) == 0, "%s: there is a log", name)) {
+    free(bytes);
+    bytes = malloc((Size)status.st_size + 1);
+    (void)!read(fd, bytes, (Size)status.st_size);
+    DecodeBytes(decode, bytes, (Size)status.st_size);
+    DecodeSound(decode, name);
+    TapOk((status.st_mode & 0777) == 0600, "%s: which nobody else may read", name);
+  }
+  (void)close(fd);
+}
+
+/* regions -- files that were left behind by processes of this log */
+static Count regions(void)
+{
+  char command[512];
+  FILE *pipe;
+  int n = -1;
+
+  (void)snprintf(command, sizeof command,
+                 "n=0; for f in /dev/shm/pawprint-[0-9]* %s.region-*; do [ -f \"$f\" ] && head -c 2048 \"$f\" | grep -qaF '%s' && "
+                 "n=$((n+1)); done 2>/dev/null; echo $n", logPath, logPath);
+  pipe = popen(command, "r");
+  if (pipe == NULL || fscanf(pipe, "%d", &n) != 1)
+    n = -1;
+  if (pipe != NULL)
+    pclose(pipe);
+  return (Count)n;
+}
+
+static Count processes(Decode d)
+{
+  Count n = 0;
+  Index i;
+
+  for (i = 0; i < d->blocks; ++i)
+    n += i == 0 || d->block[i].header.process != d->block[i - 1].header.process;
+  return n;
+}
+
+int main(int argc, char **argv)
+{
+  char path[256];
+  struct stat status;
+  DecodeStruct d;
+  Bool good;
+  Index i;
+
+  self = "/proc/self/exe";
+  if (argc > 2)
+    (void)snprintf(folder, sizeof folder, "%s", argv[2]);
+  if (argc > 1)
+    return strcmp(argv[1], "fork") == 0 ? stageFork() : strcmp(argv[1], "clone") == 0 ? stageClone()
+         : strcmp(argv[1], "vfork") == 0 ? stageVfork() : strcmp(argv[1], "exec") == 0 ? stageExec()
+         : strcmp(argv[1], "after") == 0 ? stageAfter() : stageDaemon();
+  self = argv[0];
+  (void)snprintf(folder, sizeof folder, "/tmp/pawprint-fork-XXXXXX");
+  if (mkdtemp(folder) == NULL)
+    return 1;
+  (void)snprintf(logPath, sizeof logPath, "%s/fork.paw", folder);
+
+  stage(&d, "fork", 0);
+  for (good = TRUE, i = 0; i < 4; ++i)
+    good &= EmitSeries(&d, 10 + i, 5000) && EmitSeries(&d, 1 + i, 100);
+  TapOk(good && EmitSeries(&d, 50, 3000), "fork: each event of parent and children, once");
+  TapIs(processes(&d), 5, "fork: children are processes of their own");
+  DecodeFree(&d);
+
+  stage(&d, "clone", 0);
+  TapOk(EmitSeries(&d, 1, 100) && EmitSeries(&d, 2, 3000) && EmitSeries(&d, 3, 3000) && processes(&d) == 2,
+        "clone: a child that no library was told of");
+  DecodeFree(&d);
+
+  stage(&d, "vfork", 0);
+  TapOk(EmitSeries(&d, 1, 100) && EmitSeries(&d, 2, 1) && EmitSeries(&d, 3, 100),
+        "vfork, posix_spawn, system: nothing twice, nothing lost");
+  DecodeFree(&d);
+
+  stage(&d, "exec", 0);
+  TapOk(EmitSeries(&d, 1, 3000) && EmitSeries(&d, 2, 3000), "exec: what the program before left behind is in the log");
+  TapIs(processes(&d), 2, "exec: the program after it is a process of its own");
+  DecodeFree(&d);
+
+  stage(&d, "daemon", 0);
+  TapOk(EmitSeries(&d, 1, 100) && EmitSeries(&d, 2, 10) && EmitSeries(&d, 3, 5000),
+        "a daemon that closes what it does not know is recorded on");
+  DecodeFree(&d);
+  (void)snprintf(path, sizeof path, "%s/foreign", folder);
+  TapOk(stat(path, &status) == 0 && status.st_size == 0, "and its own files, in the same places, are never written to");
+  (void)unlink(path);
+  (void)unlink(logPath);
+  TapIs(regions(), 0, "nothing is left behind");
+  (void)rmdir(folder);
+  return TapDone();
+}
+
+#endif
