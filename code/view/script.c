@@ -10,7 +10,7 @@
 #include "base/aver.h"
 
 enum {
-  scriptStackMAX = 64   /* freed slots that a thread keeps for itself; the rest is for all two epochs later */
+  scriptStackMAX = 64   /* freed slots that a thread keeps for itself; the rest is for all, two epochs later */
 };
 
 /* scriptEmit -- room for one operation at the end of the thread's list */

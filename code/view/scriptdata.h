@@ -30,7 +30,6 @@ typedef struct ScriptSlotStruct {
 
 typedef struct ScriptListStruct {
   ScriptThreadStruct public;
-  Index process, number;      /* the heap's */
   uint64_t epoch;             /* that it entered last, + 1; 0 for none */
   uint64_t time;              /* of its last TIME */
   uint32_t stack;             /* freed slots, the newest first */
@@ -40,7 +39,7 @@ typedef struct ScriptListStruct {
     uint64_t done;
   } waited[ScriptWaitedSIZE];
   Count count;                /* operations in `ops` */
-  ScriptOp ops;              /* ScriptChunkOPS of them */
+  ScriptOp ops;               /* ScriptChunkOPS of them */
 } ScriptListStruct, *ScriptList;
 
 typedef struct ScriptPlacedStruct {  /* a chunk that has been written */
@@ -59,14 +58,14 @@ struct ScriptStruct {
   uint64_t bytes, objects;       /* live */
   uint64_t inEpoch;              /* operations in the newest epoch */
   ScriptHeaderStruct header;
-  ScriptTableStruct threads;           /* ScriptList */
-  ScriptTableStruct chunks;            /* ScriptPlacedStruct */
-  ScriptTableStruct epochs;            /* ScriptEpochStruct */
-  ScriptTableStruct pools, params, arenas; /* as in the file */
-  ScriptTableStruct poolNumbers;       /* uint32_t: by the heap's number, script's + 1 */
-  ScriptTableStruct arenaAddrs;        /* uint64_t: of each arena; 0 for one that is gone */
-  ScriptTableStruct slots;             /* ScriptSlotStruct */
-  ScriptTableStruct threadNumbers;     /* uint32_t: by the heap's number, script's + 1 */
+  ScriptTableStruct threads;                /* ScriptList */
+  ScriptTableStruct chunks;                 /* ScriptPlacedStruct */
+  ScriptTableStruct epochs;                 /* ScriptEpochStruct */
+  ScriptTableStruct pools, params, arenas;  /* as in the file */
+  ScriptTableStruct poolNumbers;            /* uint32_t: by the heap's number, script's + 1 */
+  ScriptTableStruct arenaAddrs;             /* uint64_t: of each arena; 0 for one that is gone */
+  ScriptTableStruct slots;                  /* ScriptSlotStruct */
+  ScriptTableStruct threadNumbers;          /* uint32_t: by the heap's number, script's + 1 */
   uint32_t queueHead, queueTail; /* free slots for all, the oldest first */
 };
 
