@@ -7,7 +7,7 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-#include "format/registry.h"
+#include "log/log.h"
 #include "view/heaporder.h"
 
 /* Parameters by their names, in the order of a plan's places. */
