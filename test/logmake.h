@@ -253,7 +253,8 @@ static void MakeBlockEnd(Make make, MakeBlock block, uint8_t flags)
       pack = calloc(1, PackSIZE);
     BlockWalk(&tally, block->events, header.used, header.first, TRUE); /* holes become pads */
     header.used = (uint32_t)tally.used;
-    header.rest = (uint32_t)BlockPack(pack, block->process->registry, block->events, header.used, header.first, rest);
+    header.rest = (uint32_t)BlockPack(pack, block->process->registry, block->events, header.used, header.first, rest,
+                                      &(Count){0});
   } else {
     memcpy(rest, block->events, header.used);
   }
