@@ -400,6 +400,22 @@ static void makeChurn(MakeProcess process, unsigned count)
   SimFinish(&sim);
 }
 
+/* makePipeline -- one thread allocates, another frees much later, and nothing else holds them together */
+static void makePipeline(MakeProcess process)
+{
+  enum { OBJECTS = 30000, BEHIND = 5000 };
+  unsigned i;
+
+  MakeBlockBegin(&block, process, 4711, EventKindObject, 0, 1000);
+  for (i = 1; i <= OBJECTS; ++i)
+    put(EventPoolAllocCODE, 1000 + i * 10, (uint64_t[]){1, i * 64, i % 60 + 1}, NULL);
+  MakeBlockEnd(&make, &block, BlockFlagSEALED | BlockFlagPACKED);
+  MakeBlockBegin(&block, process, 4712, EventKindObject, 0, 1000);
+  for (i = 1; i <= OBJECTS; ++i)
+    put(EventPoolFreeCODE, 1005 + (i + BEHIND) * 10, (uint64_t[]){1, i * 64}, NULL);
+  MakeBlockEnd(&make, &block, BlockFlagSEALED | BlockFlagPACKED);
+}
+
 /* makePools -- an arena with a pool of each class, with parameters, one of which is destroyed with its objects */
 static void makePools(MakeProcess process)
 {
@@ -492,6 +508,8 @@ static int makeLog(const char *kind, const char *path)
     MakeHeader(&make, other);
     makeChurn(other, 2);
     MakeProcessFree(other);
+  } else if (strcmp(kind, "pipeline") == 0) {
+    makePipeline(process);
   } else if (strcmp(kind, "pools") == 0) {
     makePools(process);
   } else if (strcmp(kind, "huge") == 0) {
@@ -503,7 +521,7 @@ static int makeLog(const char *kind, const char *path)
   } else if (foreign || wide) {
     makeForeign(process);
   } else {
-    return makeFailed("churn, single, family, newer, pools, huge, part, none, foreign or wide");
+    return makeFailed("churn, single, family, pipeline, newer, pools, huge, part, none, foreign or wide");
   }
   MakeWrite(&make, path);
   MakeFree(&make);

@@ -59,7 +59,9 @@ static void playFail(Play play, const char *format, ...)
   }
 }
 
-/* Objects */
+/* Objects.  A slot is NULL while it has none. */
+
+#define playABSENT ((void *)1) /* an object whose allocation failed */
 
 /* playTouch -- write to the pages of [from, size) as the program would have, sooner or later */
 static inline void playTouch(Play play, void *addr, Size from, Size size)
@@ -118,13 +120,13 @@ static void playVerifyNew(Play play, ScriptOp op, void *addr)
   PlayFill(addr, 0, op->size, kept->seed);
 }
 
-static void playVerifyOld(Play play, uint32_t slot, Bool dies)
+static void playVerifyOld(Play play, uint32_t slot, void *addr, Bool dies)
 {
   PlayKept kept = &play->kept[slot];
   Size bad;
 
-  if (kept->live && !PlayCheck(&bad, play->slots[slot], kept->size, kept->size, kept->seed))
-    playFault(play, PlayFaultOVERLAP, play->slots[slot], kept->size, bad);
+  if (kept->live && !PlayCheck(&bad, addr, kept->size, kept->size, kept->seed))
+    playFault(play, PlayFaultOVERLAP, addr, kept->size, bad);
   kept->live = kept->live && !dies;
 }
 
@@ -151,10 +153,12 @@ static inline void playNew(Play play, PlayThread runner, ScriptOp op, Bool verif
     addr = allocator->zero(pool, op->size);
   else
     addr = allocator->aligned(pool, op->size, (Size)1 << op->align);
+  AVER_CRITICAL(play->slots[op->slot] == NULL); /* the former object has gone: the script's order holds */
   play->slots[op->slot] = addr;
-  if (UNLIKELY(addr == NULL))
+  if (UNLIKELY(addr == NULL)) {
+    play->slots[op->slot] = playABSENT;
     ++runner->failures;
-  else if (verify)
+  } else if (verify)
     playVerifyNew(play, op, addr);
   else
     playTouch(play, addr, 0, op->size);
@@ -165,13 +169,15 @@ static inline void playResize(Play play, PlayThread runner, ScriptOp op, Bool ve
   PlayAllocator allocator = play->allocator;
   void *pool = play->pool[op->pool].pool, *old = play->slots[op->slot], *addr;
 
-  if (old == NULL) { /* its allocation failed */
+  AVER_CRITICAL(old != NULL);
+  if (UNLIKELY(old == playABSENT)) {
+    play->slots[op->slot] = NULL;
     playNew(play, runner, &(ScriptOpStruct){.slot = op->slot, .kind = ScriptALLOC, .pool = op->pool, .size = op->size},
             verify);
     return;
   }
   if (verify)
-    playVerifyOld(play, op->slot, FALSE);
+    playVerifyOld(play, op->slot, old, FALSE);
   addr = allocator->resize(pool, old, runner->old, op->size);
   if (UNLIKELY(addr == NULL)) {
     ++runner->failures;
@@ -188,10 +194,12 @@ static inline void playFree(Play play, ScriptOp op, Bool verify)
 {
   void *addr = play->slots[op->slot];
 
-  if (UNLIKELY(addr == NULL))
+  AVER_CRITICAL(addr != NULL);
+  play->slots[op->slot] = NULL;
+  if (UNLIKELY(addr == playABSENT))
     return;
   if (verify)
-    playVerifyOld(play, op->slot, TRUE);
+    playVerifyOld(play, op->slot, addr, TRUE);
   if (LIKELY(op->kind == ScriptFREE) || !play->allocator->drops)
     play->allocator->free(play->pool[op->pool].pool, addr, op->size);
 }
@@ -307,7 +315,7 @@ static void playLive(Play play)
   Index i;
 
   for (i = 0; i < play->header.slots; ++i)
-    playVerifyOld(play, (uint32_t)i, TRUE);
+    playVerifyOld(play, (uint32_t)i, play->slots[i], TRUE);
 }
 
 void PlayRun(PlayResult result, Play play, PlayAllocator allocator)
