@@ -27,7 +27,7 @@ extern Bool ReplayChildRun(PlayResult result, int resultFile, ReplayKind kind, c
 /* ReplayChildShare -- a result that a child can write to, and its file; NULL without memory */
 extern PlayResult ReplayChildShare(int *fileReturn);
 
-/* ReplayChildMain -- what the child does, from main's arguments; returns its status */
+/* ReplayChildMain -- what the child does, from main's arguments; returns its status if it could not begin */
 extern int ReplayChildMain(int argc, char **argv);
 
 #endif /* REPLAY_CHILD_H */

@@ -16,46 +16,7 @@
 #include <unistd.h>
 
 #include "base/option.h"
-#include "replay-child.h"
-#include "view/heap.h"
-#include "view/json.h"
-#include "view/script.h"
-#include "view/source.h"
-
-enum { replayMERGED, replayRECORDED };
-
-enum { replayAllocatorsMAX = 64, replayReasonsMAX = 16, replayReasonSIZE = 192, replayRunsMAX = 1000 };
-
-#define replayTICK 50000.0 /* ns: how precisely recorded time is kept */
-
-/* An allocator, and what came of its runs. */
-typedef struct allocatorStruct {
-  const char *name;        /* as the user gave it */
-  ReplayKind kind;
-  char library[4096];
-  Bool ran;                /* `median` is good */
-  PlayResultStruct median; /* of each number by itself; faults and failures of the worst run */
-  char error[PlayMessageSIZE];
-} allocatorStruct, *Allocator;
-
-typedef struct ReplayStruct {
-  SourceStruct source;     /* first: it is the request's data */
-  const char *log;
-  const char *allocatorList, *speedText;
-  unsigned threads;
-  double speed;
-  Count repeat, pid;
-  Bool verify, json;
-  LogProcess process;      /* the one that is replayed */
-  Count others;            /* processes with operations that are not */
-  uint64_t *counts;        /* events on objects, by process */
-  Heap heap;
-  Script script;
-  Count allocators;
-  allocatorStruct allocator[replayAllocatorsMAX];
-  Count reasons;           /* why the replay is not exact */
-  char reason[replayReasonsMAX][replayReasonSIZE];
-} ReplayStruct, *Replay;
+#include "replay-table.h"
 
 static void replayReason(Replay replay, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -63,10 +24,10 @@ static void replayReason(Replay replay, const char *format, ...)
 {
   va_list args;
 
-  if (replay->reasons == replayReasonsMAX)
+  if (replay->reasons == ReplayReasonsMAX)
     return;
   va_start(args, format);
-  vsnprintf(replay->reason[replay->reasons++], replayReasonSIZE, format, args);
+  vsnprintf(replay->reason[replay->reasons++], ReplayReasonSIZE, format, args);
   va_end(args);
 }
 
@@ -74,10 +35,10 @@ static void replayReason(Replay replay, const char *format, ...)
 
 static Bool replayAllocatorNamed(Replay replay, const char *name, int *status)
 {
-  Allocator allocator = &replay->allocator[replay->allocators];
+  ReplayAllocator allocator = &replay->allocator[replay->allocators];
 
-  if (replay->allocators == replayAllocatorsMAX) {
-    *status = OptionUsage(replay->source.tool, "--allocator: more than %d", (int)replayAllocatorsMAX);
+  if (replay->allocators == ReplayAllocatorsMAX) {
+    *status = OptionUsage(replay->source.tool, "--allocator: more than %d", (int)ReplayAllocatorsMAX);
     return FALSE;
   }
   allocator->name = name;
@@ -258,8 +219,8 @@ static Bool replayCompile(Replay replay, int *status)
   replay->source.request.choose = replayChoose;
   if (!replayProcess(replay, status))
     return FALSE;
-  res = ScriptCreate(&replay->script, replay->threads == replayMERGED,
-                     replay->speed > 0 ? 1 + (uint64_t)(replayTICK * replay->speed) : 0);
+  res = ScriptCreate(&replay->script, replay->threads == ReplayMERGED,
+                     replay->speed > 0 ? 1 + (uint64_t)(ReplayTICK * replay->speed) : 0);
   if (res == ResOK)
     res = HeapCreate(&replay->heap, &client);
   if (res != ResOK) {
@@ -296,9 +257,9 @@ static uint64_t replayMedian(uint64_t *numbers, Count n)
 }
 
 /* replayAllocator -- all runs of one allocator */
-static void replayAllocator(Replay replay, Allocator allocator, PlayResult shared, int sharedFile)
+static void replayAllocator(Replay replay, ReplayAllocator allocator, PlayResult shared, int sharedFile)
 {
-  static uint64_t ns[replayRunsMAX], cpu[replayRunsMAX], peak[replayRunsMAX];
+  static uint64_t ns[ReplayRunsMAX], cpu[ReplayRunsMAX], peak[ReplayRunsMAX];
   PlayParamsStruct params = {.fd = ScriptFile(replay->script), .verify = replay->verify, .speed = replay->speed,
                              .touch = (Size)sysconf(_SC_PHYS_PAGES) * (Size)sysconf(_SC_PAGESIZE) / 16};
   Index i;
@@ -321,7 +282,7 @@ static void replayAllocator(Replay replay, Allocator allocator, PlayResult share
 }
 
 /* replayFaults -- tell what --verify and the allocator found; returns whether all is well */
-static Bool replayFaults(Replay replay, Allocator allocator)
+static Bool replayFaults(Replay replay, ReplayAllocator allocator)
 {
   static const char *const kinds[PlayFaultLIMIT] = {
     [PlayFaultALIGN] = "is not aligned to", [PlayFaultZERO] = "is not zero at byte",
@@ -350,102 +311,6 @@ static Bool replayFaults(Replay replay, Allocator allocator)
   return result->faults == 0;
 }
 
-/* Printing */
-
-static double replayRatio(Replay replay, Allocator allocator)
-{
-  uint64_t asked = ScriptHeaderOf(replay->script)->peakBytes;
-
-  return asked == 0 ? 0 : (double)allocator->median.peak / (double)asked;
-}
-
-static double replayPerOperation(Replay replay, Allocator allocator)
-{
-  uint64_t operations = ScriptHeaderOf(replay->script)->operations;
-
-  return operations == 0 ? 0 : (double)allocator->median.ns / (double)operations;
-}
-
-static void replayTable(Replay replay)
-{
-  ScriptHeader header = ScriptHeaderOf(replay->script);
-  int width = (int)strlen("allocator");
-  Index i;
-
-  for (i = 0; i < replay->allocators; ++i) {
-    if ((int)strlen(replay->allocator[i].name) > width)
-      width = (int)strlen(replay->allocator[i].name);
-  }
-  printf("%-*s %12s %10s %8s %14s %14s %8s\n", width, "allocator", "operations", "seconds", "ns/op", "peak asked",
-         "peak resident", "ratio");
-  for (i = 0; i < replay->allocators; ++i) {
-    Allocator allocator = &replay->allocator[i];
-    if (!allocator->ran) {
-      printf("%-*s %s\n", width, allocator->name, allocator->error);
-      continue;
-    }
-    printf("%-*s %12llu %10.3f %8.1f %14llu", width, allocator->name, (unsigned long long)header->operations,
-           (double)allocator->median.ns / 1e9, replayPerOperation(replay, allocator),
-           (unsigned long long)header->peakBytes);
-    if (allocator->kind == ReplayNONE)
-      printf(" %14s %8s\n", "-", "-");
-    else
-      printf(" %14llu %8.3f\n", (unsigned long long)allocator->median.peak, replayRatio(replay, allocator));
-  }
-}
-
-static void replayJsonAllocator(Replay replay, Allocator allocator)
-{
-  printf("{\"allocator\": ");
-  JsonString(stdout, allocator->name);
-  if (!allocator->ran) {
-    printf(", \"error\": ");
-    JsonString(stdout, allocator->error);
-    printf("}");
-    return;
-  }
-  printf(", \"runs\": %zu, \"operations\": %llu, \"seconds\": %.9f, \"cpu_seconds\": %.9f, \"ns_per_operation\": %.3f, "
-         "\"peak_asked\": %llu, \"peak_resident\": %llu, \"ratio\": %.6f, \"failures\": %llu",
-         replay->repeat, (unsigned long long)ScriptHeaderOf(replay->script)->operations,
-         (double)allocator->median.ns / 1e9, (double)allocator->median.cpu / 1e9,
-         replayPerOperation(replay, allocator), (unsigned long long)ScriptHeaderOf(replay->script)->peakBytes,
-         (unsigned long long)allocator->median.peak, replayRatio(replay, allocator),
-         (unsigned long long)allocator->median.failures);
-  if (replay->verify)
-    printf(", \"faults\": %llu", (unsigned long long)allocator->median.faults);
-  printf("}");
-}
-
-static void replayJson(Replay replay)
-{
-  ScriptHeader header = ScriptHeaderOf(replay->script);
-  Index i;
-
-  printf("{\"log\": ");
-  JsonString(stdout, replay->log);
-  printf(", \"process\": %u, \"program\": ", replay->process == NULL ? 0 : replay->process->header.pid);
-  JsonString(stdout, replay->process == NULL ? "" : replay->process->header.program);
-  printf(", \"threads\": %llu, \"order\": \"%s\", \"speed\": ", (unsigned long long)header->threads,
-         replay->threads == replayMERGED ? "merged" : "recorded");
-  JsonString(stdout, replay->speedText);
-  printf(",\n \"operations\": %llu, \"allocations\": %llu, \"frees\": %llu, \"resizes\": %llu, \"crossings\": %llu, "
-         "\"peak_asked\": %llu, \"peak_objects\": %llu,\n \"exact\": %s, \"not_exact\": [",
-         (unsigned long long)header->operations, (unsigned long long)header->allocs,
-         (unsigned long long)(header->frees + header->drops), (unsigned long long)header->resizes,
-         (unsigned long long)header->crossings, (unsigned long long)header->peakBytes,
-         (unsigned long long)header->peakObjects, replay->reasons == 0 ? "true" : "false");
-  for (i = 0; i < replay->reasons; ++i) {
-    fputs(i == 0 ? "" : ", ", stdout);
-    JsonString(stdout, replay->reason[i]);
-  }
-  printf("],\n \"allocators\": [");
-  for (i = 0; i < replay->allocators; ++i) {
-    fputs(i == 0 ? "\n  " : ",\n  ", stdout);
-    replayJsonAllocator(replay, &replay->allocator[i]);
-  }
-  printf("]}\n");
-}
-
 static void replayNotExact(Replay replay)
 {
   Index i;
@@ -470,7 +335,7 @@ static int replayRun(Replay replay)
   if (shared == NULL)
     return OptionFail(replay->source.tool, "no shared memory: %s", strerror(errno));
   for (i = 0; i < replay->allocators; ++i) {
-    Allocator allocator = &replay->allocator[i];
+    ReplayAllocator allocator = &replay->allocator[i];
     if (isatty(STDERR_FILENO))
       fprintf(stderr, "replaying on %s ...\r", allocator->name);
     replayAllocator(replay, allocator, shared, sharedFile);
@@ -480,9 +345,9 @@ static int replayRun(Replay replay)
       well = FALSE;
   }
   if (replay->json)
-    replayJson(replay);
+    ReplayJson(replay);
   else
-    replayTable(replay);
+    ReplayTable(replay);
   replayNotExact(replay);
   if (fflush(stdout) != 0 && errno != EPIPE)
     return OptionFail(replay->source.tool, "standard output: %s", strerror(errno));
@@ -493,8 +358,8 @@ static int replayMain(Replay replay, const char *const *paths)
 {
   int status;
 
-  if (replay->repeat == 0 || replay->repeat > replayRunsMAX)
-    return OptionUsage(replay->source.tool, "--repeat: from 1 to %d", (int)replayRunsMAX);
+  if (replay->repeat == 0 || replay->repeat > ReplayRunsMAX)
+    return OptionUsage(replay->source.tool, "--repeat: from 1 to %d", (int)ReplayRunsMAX);
   if (!replaySpeed(replay, &status) || !replayAllocators(replay, &status))
     return status;
   replay->log = paths[0];
@@ -520,7 +385,7 @@ static int replayMain(Replay replay, const char *const *paths)
 int main(int argc, char **argv)
 {
   static ReplayStruct replay = {
-    .source.count = SIZE_MAX, .allocatorList = "pawprint", .speedText = "max", .threads = replayRECORDED, .repeat = 1};
+    .source.count = SIZE_MAX, .allocatorList = "pawprint", .speedText = "max", .threads = ReplayRECORDED, .repeat = 1};
   const OptionStruct options[] = {
     OptionString('a', "allocator", &replay.allocatorList, "LIST",
                  "pawprint, libc, none (what the replay itself costs), or paths of libraries with malloc; pawprint if "

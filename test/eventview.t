@@ -164,6 +164,50 @@ subtest 'several processes, other machines, huge sizes' => sub {
     is($pools->{without_free}, 300, 'objects that went with their pool');
 };
 
+SKIP: {
+    skip 'no eventrec', 1 unless -x "$B/bin/eventrec";
+    subtest 'real threads that swap objects: no address lives twice' => sub {
+        my $log = "$Dir/swap.paw";
+
+        spew("$Dir/swap.c", <<'END');
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+static void *box[64];
+static void *run(void *seed)
+{
+  uint64_t s = (uintptr_t)seed * 7919 + 1;
+  for (int i = 0; i < 300000; ++i) {
+    s ^= s << 13, s ^= s >> 7, s ^= s << 17;
+    void *p = malloc((s >> 20) % 200 + 1);
+    if (s >> 60 == 0)
+      p = realloc(p, (s >> 30) % 2000 + 1);
+    free(__atomic_exchange_n(&box[s % 64], p, __ATOMIC_ACQ_REL));
+  }
+  return NULL;
+}
+int main(void)
+{
+  pthread_t thread[3];
+  for (uintptr_t i = 0; i < 3; ++i)
+    pthread_create(&thread[i], NULL, run, (void *)(i + 1));
+  for (int i = 0; i < 3; ++i)
+    pthread_join(thread[i], NULL);
+  return 0;
+}
+END
+        system(split(' ', $ENV{CC} || 'cc'), '-O1', '-pthread', '-o', "$Dir/swap", "$Dir/swap.c") == 0 or die 'no program';
+        is((run("$B/bin/eventrec", '-o', $log, "$Dir/swap"))[0], 0, 'is recorded');
+        my ($status, $doc) = summary($log);
+        is($status, 0, 'and read');
+        cmp_ok($doc->{allocations}, '>=', 900000, 'all of it');
+        is($doc->{threads}, 4, 'by thread');
+        is($doc->{$_}, 0, "$_: none") for qw(overlaps unmatched unfinished discarded lost);
+        is($doc->{allocations} - $doc->{frees}, $doc->{live_objects}, 'every object is accounted for');
+        diag("$doc->{repairs} repairs") if $doc->{repairs} > 0;
+    };
+}
+
 subtest 'usage' => sub {
     for my $case ([[], qr/no log is given/], [['summary'], qr/no log is given/], [['--sideways', $churn], qr/sideways/]) {
         my ($status, $out, $err) = view(@{$case->[0]});

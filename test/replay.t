@@ -72,6 +72,12 @@ subtest 'threads free what others allocated, in any schedule' => sub {
         is($status, 0, "round $round");
         cmp_ok($doc->{crossings}, '>', 1000, 'objects cross from thread to thread');
     }
+    my $pipeline = makeLog('pipeline');
+    for my $round (1 .. 5) {
+        my ($status, $doc) = table('--verify', '-a', 'libc', $pipeline);
+        is($status, 0, "round $round: no thread overtakes the one whose objects it frees");
+        is($doc->{crossings}, 30000, 'each object crosses');
+    }
 };
 
 subtest 'pools with class and parameters' => sub {
@@ -133,7 +139,7 @@ subtest 'recorded time' => sub {
     my $seconds = $doc->{allocators}[0]{seconds};
 
     cmp_ok($seconds, '>=', 0.1, 'as long as the recording, which was 0.12 s');
-    cmp_ok($faster->{allocators}[0]{seconds}, '<', $seconds, 'or faster');
+    cmp_ok($faster->{allocators}[0]{seconds}, '<', $seconds, 'or faster') unless $SAN;
 };
 
 subtest 'usage' => sub {

@@ -2,58 +2,14 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * For each process and type that is met, a plan is made once: what the event does, and which parameter is which.
+ * For each process and type that is met, a plan is made once (heapplan.h).
  */
 #include "heap.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/aver.h"
-
-/* Parameters by their names, in the order of a plan's places. */
-enum { heapPOOL, heapADDR, heapSIZE, heapALIGN, heapOLD, heapARENA, heapCLASS, heapVALUE, heapNAME, heapGRAIN, heapPARAMS };
-
-static const char *const heapParams[heapPARAMS] = {"pool", "addr", "size", "align", "old",
-                                                   "arena", "class", "value", "name", "grain"};
-
-/* What a type of event does. */
-typedef enum heapDoes {
-  heapNOTHING, heapALLOC, heapZERO, heapALIGNED, heapFREE, heapBEGIN, heapEND,
-  heapPOOLCREATE, heapPOOLPARAM, heapPOOLDESTROY, heapARENACREATE, heapARENADESTROY
-} heapDoes;
-
-/* The names that are understood, and the parameters that each must have. */
-static const struct {
-  const char *name;
-  heapDoes does;
-  unsigned needs;
-} heapKnown[] = {
-#define N(param) (1u << heap##param)
-  {"PoolAlloc", heapALLOC, N(POOL) | N(ADDR) | N(SIZE)},
-  {"PoolFree", heapFREE, N(POOL) | N(ADDR)},
-  {"PoolAllocZero", heapZERO, N(POOL) | N(ADDR) | N(SIZE)},
-  {"PoolAllocAligned", heapALIGNED, N(POOL) | N(ADDR) | N(SIZE) | N(ALIGN)},
-  {"PoolResizeBegin", heapBEGIN, N(POOL) | N(OLD)},
-  {"PoolResizeEnd", heapEND, N(POOL) | N(OLD) | N(ADDR) | N(SIZE)},
-  {"PoolCreate", heapPOOLCREATE, N(POOL) | N(ARENA) | N(CLASS)},
-  {"PoolParam", heapPOOLPARAM, N(POOL) | N(VALUE) | N(NAME)},
-  {"PoolDestroy", heapPOOLDESTROY, N(POOL)},
-  {"ArenaCreate", heapARENACREATE, N(ARENA) | N(SIZE)},
-  {"ArenaDestroy", heapARENADESTROY, N(ARENA)},
-#undef N
-};
-
-/* A plan is made when `made`; param[i] is the place of heapParams[i] among the event's, or -1.  `plain` events on objects have
- * 64-bit words in our order, which are at the offsets given; one that the event does not have is anywhere in it. */
-typedef struct planStruct {
-  Bool made, plain;
-  uint8_t does; /* heapDoes */
-  uint8_t kind; /* HeapInputKind */
-  uint16_t pool, addr, old, size, align;
-  int8_t param[heapPARAMS];
-} planStruct, *Plan;
+#include "view/heapplan.h"
 
 enum {
   heapBUCKETS = 1024,
@@ -63,7 +19,7 @@ enum {
 typedef struct heapProcessStruct {
   HeapOrderStruct order;
   uint64_t *counts;                   /* events by the type's place in the registry, RegistryTypesMAX of them */
-  planStruct plans[RegistryTypesMAX]; /* the same way */
+  HeapPlanStruct plans[RegistryTypesMAX]; /* the same way */
   Count pools, threads;
   HeapPool lastPool;                  /* the one looked up last */
   HeapPool pool[heapBUCKETS];         /* those alive, by address */
@@ -136,67 +92,11 @@ void HeapDestroy(Heap heap)
   free(heap);
 }
 
-/* Plans */
-
-static Bool heapNamed(const char *name, Size length, const char *wanted)
-{
-  return length == strlen(wanted) && memcmp(name, wanted, length) == 0;
-}
-
-static Bool heapPlan(Plan plan, EventType type)
-{
-  unsigned has = 0;
-  Index i, j;
-
-  memset(plan, 0, sizeof *plan);
-  plan->made = TRUE;
-  for (i = 0; i < heapPARAMS; ++i) {
-    plan->param[i] = -1;
-    for (j = 0; j < type->params; ++j) {
-      Bool text = i == heapCLASS || i == heapNAME;
-      if (heapNamed(type->param[j], type->paramLength[j], heapParams[i]) && (type->letter[j] == 'S') == text &&
-          type->letter[j] != 'D') {
-        plan->param[i] = (int8_t)j;
-        has |= 1u << i;
-      }
-    }
-  }
-  for (i = 0; i < ARRAY_LENGTH(heapKnown); ++i) {
-    if (heapNamed(type->name, type->nameLength, heapKnown[i].name) && (heapKnown[i].needs & ~has) == 0)
-      plan->does = (uint8_t)heapKnown[i].does;
-  }
-  return plan->does != heapNOTHING;
-}
-
-static uint16_t heapOffset(Plan plan, EventType type, Index param)
-{
-  return plan->param[param] < 0 ? 0 : type->offset[plan->param[param]];
-}
-
-/* heapPlanPlain -- work out where the words of an event on an object are */
-static void heapPlanPlain(Plan plan, EventType type, Widths widths)
-{
-  Index i;
-
-  plan->plain = !widths->swapped;
-  for (i = 0; i < heapPARAMS; ++i) {
-    if (plan->param[i] >= 0 && i != heapCLASS && i != heapNAME && type->width[plan->param[i]] != 8)
-      plan->plain = FALSE;
-  }
-  plan->kind = plan->does == heapFREE ? HeapInFREE : plan->does == heapBEGIN ? HeapInBEGIN :
-               plan->does == heapEND ? HeapInEND : HeapInALLOC;
-  plan->pool = heapOffset(plan, type, heapPOOL);
-  plan->addr = heapOffset(plan, type, plan->does == heapBEGIN ? heapOLD : heapADDR);
-  plan->old = heapOffset(plan, type, heapOLD);
-  plan->size = heapOffset(plan, type, heapSIZE);
-  plan->align = heapOffset(plan, type, heapALIGN);
-}
-
 Bool HeapWants(EventType type)
 {
-  planStruct plan;
+  HeapPlanStruct plan;
 
-  return heapPlan(&plan, type);
+  return HeapPlanMake(&plan, type, FALSE);
 }
 
 /* heapProcessOf -- the state for the event's process, made at its first event; NULL if there is no memory */
@@ -316,14 +216,14 @@ static void heapDrain(heapProcess process)
 }
 
 /* heapRare -- an event on a pool or an arena: these wait for what is queued, and are told at once */
-static void heapRare(Heap heap, heapProcess process, HeapThread thread, Plan plan, LogEvent event)
+static void heapRare(Heap heap, heapProcess process, HeapThread thread, HeapPlan plan, LogEvent event)
 {
   HeapOperationStruct operation = {.process = event->process->number, .thread = thread};
-  uint64_t word[heapPARAMS] = {0};
+  uint64_t word[HeapParamLIMIT] = {0};
   Index i;
 
-  for (i = 0; i < heapPARAMS; ++i) {
-    if (plan->param[i] >= 0 && i != heapCLASS && i != heapNAME)
+  for (i = 0; i < HeapParamLIMIT; ++i) {
+    if (plan->param[i] >= 0 && i != HeapParamCLASS && i != HeapParamNAME)
       word[i] = LogEventWord(event, (Index)plan->param[i]);
   }
   heapDrain(process);
@@ -331,30 +231,30 @@ static void heapRare(Heap heap, heapProcess process, HeapThread thread, Plan pla
   if (event->time > process->order.now)
     process->order.now = event->time;
   operation.time = process->order.now;
-  if (plan->does == heapARENACREATE || plan->does == heapARENADESTROY) {
-    operation.kind = plan->does == heapARENACREATE ? HeapARENACREATE : HeapARENADESTROY;
-    operation.addr = word[heapARENA];
-    operation.size = word[heapSIZE];
-    operation.grain = word[heapGRAIN];
+  if (plan->does == HeapDoesARENACREATE || plan->does == HeapDoesARENADESTROY) {
+    operation.kind = plan->does == HeapDoesARENACREATE ? HeapARENACREATE : HeapARENADESTROY;
+    operation.addr = word[HeapParamARENA];
+    operation.size = word[HeapParamSIZE];
+    operation.grain = word[HeapParamGRAIN];
   } else {
-    HeapPool pool = heapPoolOf(process, word[heapPOOL]);
+    HeapPool pool = heapPoolOf(process, word[HeapParamPOOL]);
     if (pool == NULL) {
       heap->res = ResMEMORY;
       return;
     }
     operation.pool = pool;
-    if (plan->does == heapPOOLCREATE) {
+    if (plan->does == HeapDoesPOOLCREATE) {
       Size length;
-      const char *class = LogEventString(event, (Index)plan->param[heapCLASS], &length);
+      const char *class = LogEventString(event, (Index)plan->param[HeapParamCLASS], &length);
       if (length >= HeapClassMAX)
         length = HeapClassMAX - 1;
       memcpy(pool->class, class, length);
       pool->class[length] = '\0';
-      pool->arena = word[heapARENA];
+      pool->arena = word[HeapParamARENA];
       operation.kind = HeapPOOLCREATE;
-    } else if (plan->does == heapPOOLPARAM) {
-      operation.name = LogEventString(event, (Index)plan->param[heapNAME], &operation.nameLength);
-      operation.size = word[heapVALUE];
+    } else if (plan->does == HeapDoesPOOLPARAM) {
+      operation.name = LogEventString(event, (Index)plan->param[HeapParamNAME], &operation.nameLength);
+      operation.size = word[HeapParamVALUE];
       operation.kind = HeapPOOLPARAM;
     } else {
       HeapPool *link = heapBucket(process, pool->addr);
@@ -380,29 +280,29 @@ static inline uint64_t heapWord(LogEvent event, uint16_t offset)
 }
 
 /* heapDecode -- the event's parameters from a writer like us: no branches but for what is rare */
-static inline void heapDecode(HeapInput input, uint64_t *pool, uint64_t *align, Plan plan, LogEvent event)
+static inline void heapDecode(HeapInput input, uint64_t *pool, uint64_t *align, HeapPlan plan, LogEvent event)
 {
   *pool = heapWord(event, plan->pool);
   input->addr = heapWord(event, plan->addr);
   input->old = heapWord(event, plan->old);
   input->size = heapWord(event, plan->size);
-  *align = UNLIKELY(plan->does == heapALIGNED) ? heapWord(event, plan->align) : 0;
+  *align = UNLIKELY(plan->does == HeapDoesALIGNED) ? heapWord(event, plan->align) : 0;
 }
 
 /* heapDecodeAny -- the same from any writer */
-static void heapDecodeAny(HeapInput input, uint64_t *pool, uint64_t *align, Plan plan, LogEvent event)
+static void heapDecodeAny(HeapInput input, uint64_t *pool, uint64_t *align, HeapPlan plan, LogEvent event)
 {
 #define WORD(i) (plan->param[i] < 0 ? 0 : LogEventWord(event, (Index)plan->param[i]))
-  *pool = WORD(heapPOOL);
-  input->addr = WORD(plan->does == heapBEGIN ? heapOLD : heapADDR);
-  input->old = WORD(heapOLD);
-  input->size = WORD(heapSIZE);
-  *align = plan->does == heapALIGNED ? WORD(heapALIGN) : 0;
+  *pool = WORD(HeapParamPOOL);
+  input->addr = WORD(plan->does == HeapDoesBEGIN ? HeapParamOLD : HeapParamADDR);
+  input->old = WORD(HeapParamOLD);
+  input->size = WORD(HeapParamSIZE);
+  *align = plan->does == HeapDoesALIGNED ? WORD(HeapParamALIGN) : 0;
 #undef WORD
 }
 
 /* heapObject -- an event on an object: into the queue, while the processor fetches what it will need */
-static inline void heapObject(Heap heap, heapProcess process, HeapThread thread, Plan plan, LogEvent event)
+static inline void heapObject(Heap heap, heapProcess process, HeapThread thread, HeapPlan plan, LogEvent event)
 {
   HeapInput input = &process->queue[process->in % HeapQUEUE];
   uint64_t pool, align;
@@ -415,7 +315,7 @@ static inline void heapObject(Heap heap, heapProcess process, HeapThread thread,
     heapDecodeAny(input, &pool, &align, plan, event);
   input->time = event->time;
   input->kind = plan->kind;
-  input->zero = plan->does == heapZERO;
+  input->zero = plan->does == HeapDoesZERO;
   input->align = LIKELY(align == 0) ? 0 : (uint8_t)(63 - __builtin_clzll(align));
   input->pool = heapPoolOf(process, pool);
   input->thread = thread;
@@ -435,7 +335,7 @@ void HeapEvent(Heap heap, LogEvent event)
   heapProcess process = heapProcessOf(heap, event->process);
   HeapThread thread;
   Index type;
-  Plan plan;
+  HeapPlan plan;
 
   if (UNLIKELY(process == NULL || (thread = heapThreadOf(process, event)) == NULL)) {
     heap->res = ResMEMORY;
@@ -445,14 +345,13 @@ void HeapEvent(Heap heap, LogEvent event)
   ++process->counts[type];
   plan = &process->plans[type];
   if (UNLIKELY(!plan->made)) {
-    heapPlan(plan, event->type);
-    heapPlanPlain(plan, event->type, &event->process->header.widths);
-    if (plan->does >= heapALLOC && plan->does <= heapEND)
+    HeapPlanMake(plan, event->type, event->process->header.widths.swapped);
+    if (plan->does >= HeapDoesALLOC && plan->does <= HeapDoesEND)
       ++heap->objectTypes;
   }
-  if (UNLIKELY(plan->does >= heapPOOLCREATE))
+  if (UNLIKELY(plan->does >= HeapDoesPOOLCREATE))
     heapRare(heap, process, thread, plan, event);
-  else if (LIKELY(plan->does != heapNOTHING))
+  else if (LIKELY(plan->does != HeapDoesNOTHING))
     heapObject(heap, process, thread, plan, event);
 }
 

@@ -1,6 +1,6 @@
 /* json.h -- a string as JSON has it, for documents that are printed piece by piece
  *
- * Design: design/view.md .json      Tests: test/heaptest.c
+ * Design: design/view.md .json      Tests: test/eventview.t
  */
 #ifndef VIEW_JSON_H
 #define VIEW_JSON_H

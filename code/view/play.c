@@ -2,199 +2,22 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "play.h"
+#include "playdata.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/aver.h"
 #include "view/playcheck.h"
 
-enum {
-  playAHEAD = 16,                /* operations whose slots are fetched before their turn */
-  playSPINS = 20,               /* looks before a waiting thread gives up the processor */
-  playYIELDS = 5000,              /* and more before it goes to sleep */
-  playNAP = 50000,               /* ns */
-  playSTACK = 512 << 10,         /* bytes of a thread's stack; touched ones count */
-  playPAGE = 4096,
-  playSHOWN = 16 << 20           /* bytes of buffers that are touched before the measurement begins */
-};
-
-typedef struct playEpochStruct { /* as ScriptEpochStruct has it in the file */
-  uint32_t threads; /* that are not done with it; atomic */
-  uint32_t lag;
-} playEpochStruct;
-
-_Static_assert(sizeof(playEpochStruct) == sizeof(ScriptEpochStruct), "read from the file in one piece");
-
-typedef struct playThreadStruct {
-  uint64_t done;                 /* operations that it has done; atomic */
-  Play play;
-  const ScriptThreadStruct *list;
-  ScriptOp ops;                 /* ScriptChunkOPS + playAHEAD of them; the last ones are zero */
-  uint64_t epoch;                /* that it is in, + 1 */
-  uint64_t old;                  /* size of the object that is being resized */
-  uint64_t failures;
-  pthread_t thread;
-} __attribute__((aligned(64))) playThreadStruct, *PlayThread;
-
-typedef struct playKeptStruct { /* what --verify knows of a slot's object */
-  uint64_t size, seed;
-  Bool live;
-} playKeptStruct, *PlayKept;
-
-struct PlayStruct {
-  PlayParamsStruct params;
-  PlayAllocator allocator;
-  PlayResult result;
-  ScriptHeaderStruct header;
-  ScriptThreadStruct *threads;
-  ScriptChunkStruct *chunks;
-  ScriptPoolStruct *pools;
-  ScriptParamStruct *poolParams;
-  ScriptArenaStruct *arenas;
-  playEpochStruct *epochs;
-  PlayThread runners;
-  PlayPool pool;                 /* by the script's number */
-  void **slots;
-  PlayKept kept;                 /* NULL without verify */
-  char *buffers;
-  uint64_t begin;                /* ns */
-  uint64_t completed;    /* epochs that all are done with, and all before them; atomic */
-  uint64_t faults;               /* atomic */
-  uint32_t failed;       /* atomic: a thread cannot go on, and result->message says why */
-};
-
-/* playMap -- zeroed memory that is there (touched) and is nobody's allocator's; NULL without memory */
-static void *playMap(Size size, Bool touched)
-{
-  void *p = mmap(NULL, size == 0 ? 1 : size, PROT_READ | PROT_WRITE,
-                 MAP_PRIVATE | MAP_ANONYMOUS | (touched ? MAP_POPULATE : 0), -1, 0);
-
-  return p == MAP_FAILED ? NULL : p;
-}
-
-static Bool playRead(int fd, void *p, Size size, uint64_t offset)
-{
-  while (size > 0) {
-    ssize_t n = pread(fd, p, size, (off_t)offset);
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n <= 0)
-      return FALSE;
-    p = (char *)p + n;
-    size -= (Size)n;
-    offset += (uint64_t)n;
-  }
-  return TRUE;
-}
-
-/* Loading */
-
-static Bool playTable(Play play, void *tableReturn, uint64_t offset, uint64_t count, Size size)
-{
-  void *table = playMap(count * size, TRUE);
-
-  memcpy(tableReturn, &table, sizeof table);
-  return table != NULL && playRead(play->params.fd, table, count * size, offset);
-}
-
-static Bool playTables(Play play)
-{
-  ScriptHeader header = &play->header;
-
-  return playTable(play, &play->threads, header->threadTable, header->threads, sizeof *play->threads) &&
-         playTable(play, &play->chunks, header->chunkTable, header->chunks, sizeof *play->chunks) &&
-         playTable(play, &play->epochs, header->epochTable, header->epochs, sizeof *play->epochs) &&
-         playTable(play, &play->pools, header->poolTable, header->pools, sizeof *play->pools) &&
-         playTable(play, &play->poolParams, header->paramTable, header->params, sizeof *play->poolParams) &&
-         playTable(play, &play->arenas, header->arenaTable, header->arenas, sizeof *play->arenas);
-}
-
-static Size playBuffer(void)
-{
-  return WordAlignUp((ScriptChunkOPS + playAHEAD) * sizeof(ScriptOpStruct), playPAGE);
-}
-
-static Bool playRoom(Play play)
-{
-  ScriptHeader header = &play->header;
-  Size buffers = header->threads * playBuffer();
-
-  play->runners = playMap(header->threads * sizeof *play->runners, TRUE);
-  play->pool = playMap(header->pools * sizeof *play->pool, TRUE);
-  play->slots = playMap((header->slots + 1) * sizeof *play->slots, TRUE);
-  play->buffers = playMap(buffers, buffers <= playSHOWN);
-  if (play->params.verify)
-    play->kept = playMap((header->slots + 1) * sizeof *play->kept, TRUE);
-  return play->runners != NULL && play->pool != NULL && play->slots != NULL && play->buffers != NULL &&
-         (!play->params.verify || play->kept != NULL);
-}
-
-Res PlayLoad(Play *playReturn, PlayParams params, char *error, Size size)
-{
-  Play play = playMap(sizeof *play, TRUE);
-  struct stat status;
-
-  if (play == NULL) {
-    snprintf(error, size, "no memory");
-    return ResMEMORY;
-  }
-  play->params = *params;
-  if (fstat(params->fd, &status) != 0 || status.st_size < (off_t)sizeof play->header ||
-      !playRead(params->fd, &play->header, sizeof play->header, (uint64_t)status.st_size - sizeof play->header)) {
-    snprintf(error, size, "cannot read the script: %s", strerror(errno));
-    return ResIO;
-  }
-  if (!playTables(play) || !playRoom(play)) {
-    snprintf(error, size, "no memory for %llu objects in %llu threads", (unsigned long long)play->header.slots,
-             (unsigned long long)play->header.threads);
-    return ResMEMORY;
-  }
-  *playReturn = play;
-  return ResOK;
-}
-
-ScriptHeader PlayHeader(Play play)
-{
-  return &play->header;
-}
-
-const ScriptPoolStruct *PlayPools(Play play)
-{
-  return play->pools;
-}
-
-const ScriptParamStruct *PlayPoolParams(Play play)
-{
-  return play->poolParams;
-}
-
-const ScriptArenaStruct *PlayArenas(Play play)
-{
-  return play->arenas;
-}
+enum { playSTACK = 512 << 10 /* bytes of a thread's stack; touched ones count */ };
 
 /* What is measured */
-
-static uint64_t playClock(clockid_t clock)
-{
-  struct timespec now;
-
-  clock_gettime(clock, &now);
-  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* playStatus -- a line of /proc/self/status in bytes, read without stdio, which might allocate */
 static uint64_t playStatus(const char *key)
@@ -222,84 +45,6 @@ static void playForget(void)
   }
 }
 
-/* Waiting */
-
-static void playPause(unsigned *looks)
-{
-  const struct timespec nap = {0, playNAP};
-
-  ++*looks;
-  if (*looks < playSPINS) {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#endif
-  } else if (*looks < playSPINS + playYIELDS) {
-    sched_yield();
-  } else {
-    nanosleep(&nap, NULL);
-  }
-}
-
-static inline Bool playFailed(Play play)
-{
-  return __atomic_load_n(&play->failed, __ATOMIC_RELAXED) != 0;
-}
-
-static void playAwait(Play play, uint64_t *counter, uint64_t wanted)
-{
-  unsigned looks = 0;
-
-  while (__atomic_load_n(counter, __ATOMIC_ACQUIRE) < wanted && !playFailed(play))
-    playPause(&looks);
-}
-
-/* playLeave -- the thread is done with the epoch that it is in.  Whoever is the last to leave the oldest one moves
- * `completed` on, past all that are empty by then. */
-static void playLeave(Play play, PlayThread runner)
-{
-  uint64_t at;
-
-  if (runner->epoch == 0)
-    return;
-  __atomic_fetch_sub(&play->epochs[runner->epoch - 1].threads, 1, __ATOMIC_SEQ_CST);
-  at = __atomic_load_n(&play->completed, __ATOMIC_SEQ_CST);
-  while (at < play->header.epochs && __atomic_load_n(&play->epochs[at].threads, __ATOMIC_SEQ_CST) == 0) {
-    if (__atomic_compare_exchange_n(&play->completed, &at, at + 1, FALSE, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
-      ++at;
-  }
-}
-
-/* playBarrier -- how many epochs must be complete before one may begin */
-static uint64_t playBarrier(Play play, uint64_t epoch)
-{
-  uint64_t lag = play->epochs[epoch].lag;
-
-  return epoch + 1 > lag ? epoch + 1 - lag : 0;
-}
-
-static void playEnter(Play play, PlayThread runner, uint64_t epoch)
-{
-  playLeave(play, runner);
-  runner->epoch = epoch + 1;
-  playAwait(play, &play->completed, playBarrier(play, epoch));
-}
-
-static void playSleep(Play play, uint64_t time)
-{
-  uint64_t until;
-  struct timespec at;
-
-  if (play->params.speed <= 0)
-    return;
-  until = play->begin + (uint64_t)((double)time / play->params.speed);
-  if (playClock(CLOCK_MONOTONIC) >= until)
-    return;
-  at.tv_sec = (time_t)(until / 1000000000u);
-  at.tv_nsec = (long)(until % 1000000000u);
-  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR)
-    ;
-}
-
 /* playFail -- this thread cannot go on, so nobody can */
 static void playFail(Play play, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -314,7 +59,9 @@ static void playFail(Play play, const char *format, ...)
   }
 }
 
-/* Objects */
+/* Objects.  A slot is NULL while it has none. */
+
+#define playABSENT ((void *)1) /* an object whose allocation failed */
 
 /* playTouch -- write to the pages of [from, size) as the program would have, sooner or later */
 static inline void playTouch(Play play, void *addr, Size from, Size size)
@@ -325,11 +72,11 @@ static inline void playTouch(Play play, void *addr, Size from, Size size)
   if (size <= from || play->allocator->nothing)
     return;
   p[from] = 1;
-  if (size - from < playPAGE && (((Word)p + from) & (playPAGE - 1)) + (size - from) <= playPAGE)
+  if (size - from < PlayPAGE && (((Word)p + from) & (PlayPAGE - 1)) + (size - from) <= PlayPAGE)
     return;
   if (size > play->params.touch)
     return;
-  for (at = WordAlignUp((Word)p + from + 1, playPAGE) - (Word)p; at < size; at += playPAGE)
+  for (at = WordAlignUp((Word)p + from + 1, PlayPAGE) - (Word)p; at < size; at += PlayPAGE)
     p[at] = 1;
 }
 
@@ -373,13 +120,13 @@ static void playVerifyNew(Play play, ScriptOp op, void *addr)
   PlayFill(addr, 0, op->size, kept->seed);
 }
 
-static void playVerifyOld(Play play, uint32_t slot, Bool dies)
+static void playVerifyOld(Play play, uint32_t slot, void *addr, Bool dies)
 {
   PlayKept kept = &play->kept[slot];
   Size bad;
 
-  if (kept->live && !PlayCheck(&bad, play->slots[slot], kept->size, kept->size, kept->seed))
-    playFault(play, PlayFaultOVERLAP, play->slots[slot], kept->size, bad);
+  if (kept->live && !PlayCheck(&bad, addr, kept->size, kept->size, kept->seed))
+    playFault(play, PlayFaultOVERLAP, addr, kept->size, bad);
   kept->live = kept->live && !dies;
 }
 
@@ -406,10 +153,12 @@ static inline void playNew(Play play, PlayThread runner, ScriptOp op, Bool verif
     addr = allocator->zero(pool, op->size);
   else
     addr = allocator->aligned(pool, op->size, (Size)1 << op->align);
+  AVER_CRITICAL(play->slots[op->slot] == NULL); /* the former object has gone: the script's order holds */
   play->slots[op->slot] = addr;
-  if (UNLIKELY(addr == NULL))
+  if (UNLIKELY(addr == NULL)) {
+    play->slots[op->slot] = playABSENT;
     ++runner->failures;
-  else if (verify)
+  } else if (verify)
     playVerifyNew(play, op, addr);
   else
     playTouch(play, addr, 0, op->size);
@@ -420,13 +169,15 @@ static inline void playResize(Play play, PlayThread runner, ScriptOp op, Bool ve
   PlayAllocator allocator = play->allocator;
   void *pool = play->pool[op->pool].pool, *old = play->slots[op->slot], *addr;
 
-  if (old == NULL) { /* its allocation failed */
+  AVER_CRITICAL(old != NULL);
+  if (UNLIKELY(old == playABSENT)) {
+    play->slots[op->slot] = NULL;
     playNew(play, runner, &(ScriptOpStruct){.slot = op->slot, .kind = ScriptALLOC, .pool = op->pool, .size = op->size},
             verify);
     return;
   }
   if (verify)
-    playVerifyOld(play, op->slot, FALSE);
+    playVerifyOld(play, op->slot, old, FALSE);
   addr = allocator->resize(pool, old, runner->old, op->size);
   if (UNLIKELY(addr == NULL)) {
     ++runner->failures;
@@ -443,10 +194,12 @@ static inline void playFree(Play play, ScriptOp op, Bool verify)
 {
   void *addr = play->slots[op->slot];
 
-  if (UNLIKELY(addr == NULL))
+  AVER_CRITICAL(addr != NULL);
+  play->slots[op->slot] = NULL;
+  if (UNLIKELY(addr == playABSENT))
     return;
   if (verify)
-    playVerifyOld(play, op->slot, TRUE);
+    playVerifyOld(play, op->slot, addr, TRUE);
   if (LIKELY(op->kind == ScriptFREE) || !play->allocator->drops)
     play->allocator->free(play->pool[op->pool].pool, addr, op->size);
 }
@@ -473,14 +226,14 @@ static void playRare(Play play, PlayThread runner, ScriptOp op)
     play->allocator->poolDestroy(play->allocator->data, &play->pool[op->pool]);
     break;
   case ScriptENTER:
-    playEnter(play, runner, op->size);
+    PlayEnter(play, runner, op->size);
     break;
   case ScriptWAIT:
-    playAwait(play, &play->runners[op->slot].done, op->size);
+    PlayAwait(play, &play->runners[op->slot].done, op->size);
     break;
   default:
     AVER(op->kind == ScriptTIME);
-    playSleep(play, op->size);
+    PlaySleep(play, op->size);
     break;
   }
 }
@@ -492,8 +245,8 @@ static inline void playChunk(Play play, PlayThread runner, Count count, Bool ver
   uint64_t done = runner->done;
   ScriptOp op = runner->ops, limit = op + count;
 
-  for (; op < limit && !playFailed(play); ++op) {
-    __builtin_prefetch(&play->slots[op[playAHEAD].slot], 1);
+  for (; op < limit && !PlayFailed(play); ++op) {
+    __builtin_prefetch(&play->slots[op[PlayAHEAD].slot], 1);
     if (op->kind <= ScriptALIGNED)
       playNew(play, runner, op, verify);
     else if (op->kind <= ScriptDROP)
@@ -512,10 +265,10 @@ static void *playList(void *closure)
   Play play = runner->play;
   Index i;
 
-  for (i = 0; i < runner->list->chunks && !playFailed(play); ++i) {
+  for (i = 0; i < runner->list->chunks && !PlayFailed(play); ++i) {
     const ScriptChunkStruct *chunk = &play->chunks[runner->list->chunk + i];
     if (chunk->count > ScriptChunkOPS ||
-        !playRead(play->params.fd, runner->ops, chunk->count * sizeof(ScriptOpStruct), chunk->offset)) {
+        !PlayRead(play->params.fd, runner->ops, chunk->count * sizeof(ScriptOpStruct), chunk->offset)) {
       playFail(play, "cannot read the script: %s", strerror(errno));
       break;
     }
@@ -524,7 +277,7 @@ static void *playList(void *closure)
     else
       playChunk(play, runner, chunk->count, FALSE);
   }
-  playLeave(play, runner);
+  PlayLeave(play, runner);
   return NULL;
 }
 
@@ -536,12 +289,12 @@ static void playThreads(Play play)
 
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, playSTACK);
-  for (i = 0; i < play->header.threads && !playFailed(play); ++i) {
+  for (i = 0; i < play->header.threads && !PlayFailed(play); ++i) {
     PlayThread runner = &play->runners[i];
     int error;
     if (runner->list->count == 0)
       continue;
-    playAwait(play, &play->completed, playBarrier(play, runner->list->epoch));
+    PlayAwait(play, &play->completed, PlayBarrier(play, runner->list->epoch));
     error = pthread_create(&runner->thread, &attributes, playList, runner);
     if (error != 0) {
       playFail(play, "cannot start thread %zu of %llu: %s; try -j merged", i + 1,
@@ -562,7 +315,7 @@ static void playLive(Play play)
   Index i;
 
   for (i = 0; i < play->header.slots; ++i)
-    playVerifyOld(play, (uint32_t)i, TRUE);
+    playVerifyOld(play, (uint32_t)i, play->slots[i], TRUE);
 }
 
 void PlayRun(PlayResult result, Play play, PlayAllocator allocator)
@@ -574,23 +327,23 @@ void PlayRun(PlayResult result, Play play, PlayAllocator allocator)
   for (i = 0; i < play->header.threads; ++i) {
     play->runners[i].play = play;
     play->runners[i].list = &play->threads[i];
-    play->runners[i].ops = (ScriptOp)(void *)(play->buffers + i * playBuffer());
+    play->runners[i].ops = (ScriptOp)(void *)(play->buffers + i * PlayBuffer());
   }
   playForget();
   result->base = playStatus("VmRSS:");
-  result->cpu = playClock(CLOCK_PROCESS_CPUTIME_ID);
-  play->begin = playClock(CLOCK_MONOTONIC);
+  result->cpu = PlayClock(CLOCK_PROCESS_CPUTIME_ID);
+  play->begin = PlayClock(CLOCK_MONOTONIC);
   if (play->header.threads == 1)
     playList(&play->runners[0]);
   else
     playThreads(play);
-  result->ns = playClock(CLOCK_MONOTONIC) - play->begin;
-  result->cpu = playClock(CLOCK_PROCESS_CPUTIME_ID) - result->cpu;
+  result->ns = PlayClock(CLOCK_MONOTONIC) - play->begin;
+  result->cpu = PlayClock(CLOCK_PROCESS_CPUTIME_ID) - result->cpu;
   result->peak = playStatus("VmHWM:");
-  if (play->params.verify && !playFailed(play))
+  if (play->params.verify && !PlayFailed(play))
     playLive(play);
   for (i = 0; i < play->header.threads; ++i)
     result->failures += play->runners[i].failures;
   result->faults = play->faults;
-  result->done = !playFailed(play);
+  result->done = !PlayFailed(play);
 }

@@ -4,7 +4,7 @@
  * as far as it reaches and only the rest is filled.  Of an object larger than PlayCheckMAX, the first and the last
  * PlayCheckMAX / 2 bytes are filled, so that memory that no program would touch is not.
  *
- * Design: design/replayer.md .verify      Tests: test/playtest.c
+ * Design: design/replayer.md .verify      Tests: test/replay.t
  */
 #ifndef VIEW_PLAYCHECK_H
 #define VIEW_PLAYCHECK_H

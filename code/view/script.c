@@ -1,216 +1,23 @@
-/* script.c -- what a process did to its heap, as a script that can be run again
+/* script.c -- what a process did to its heap, as a script that can be run again: the compiler
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "script.h"
+#include "scriptdata.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/aver.h"
 
 enum {
-  scriptStackMAX = 64,     /* freed slots that a thread keeps for itself; the rest is for all, two epochs later */
-  scriptWaitedSIZE = 8     /* threads of which a thread remembers how far it has waited for them */
+  scriptStackMAX = 64   /* freed slots that a thread keeps for itself; the rest is for all, two epochs later */
 };
-
-#define scriptNONE UINT32_MAX
-
-/* A growing array of `size`-byte things. */
-typedef struct tableStruct {
-  void *base;
-  Count count, capacity;
-} tableStruct, *Table;
-
-typedef struct slotStruct {
-  uint32_t next;   /* among free ones */
-  uint32_t thread; /* that gave it its address; of a free one, nothing */
-  uint64_t epoch;  /* in which that was, or in which it was freed */
-  uint64_t done;   /* how many operations of that thread must be done */
-} slotStruct;
-
-typedef struct threadStruct {
-  ScriptThreadStruct public;
-  Index process, number;      /* the heap's */
-  uint64_t epoch;             /* that it entered last, + 1; 0 for none */
-  uint64_t time;              /* of its last TIME */
-  uint32_t stack;             /* freed slots, the newest first */
-  Count stacked;
-  struct {
-    uint32_t thread;
-    uint64_t done;
-  } waited[scriptWaitedSIZE];
-  Count count;                /* operations in `ops` */
-  ScriptOp ops;              /* ScriptChunkOPS of them */
-} threadStruct, *Thread;
-
-typedef struct placedStruct {  /* a chunk that has been written */
-  uint32_t thread;
-  ScriptChunkStruct chunk;
-} placedStruct;
-
-struct ScriptStruct {
-  int fd;
-  Bool merged;
-  uint64_t tick;                 /* ns between two TIME operations; 0 for none */
-  Res res;
-  int error;                     /* errno of ResIO */
-  uint64_t offset;               /* bytes written */
-  uint64_t first;                /* time of the first operation; 0 before it */
-  uint64_t bytes, objects;       /* live */
-  uint64_t inEpoch;              /* operations in the newest epoch */
-  ScriptHeaderStruct header;
-  tableStruct threads;           /* Thread */
-  tableStruct chunks;            /* placedStruct */
-  tableStruct epochs;            /* ScriptEpochStruct */
-  tableStruct pools, params, arenas; /* as in the file */
-  tableStruct poolNumbers;       /* uint32_t: by the heap's number, script's + 1 */
-  tableStruct arenaAddrs;        /* uint64_t: of each arena; 0 for one that is gone */
-  tableStruct slots;             /* slotStruct */
-  tableStruct threadNumbers;     /* uint32_t: by the heap's number, script's + 1 */
-  uint32_t queueHead, queueTail; /* free slots for all, the oldest first */
-};
-
-/* tableAdd -- one more, zeroed; NULL without memory */
-static void *tableAdd(Script script, Table table, Size size)
-{
-  void *new;
-
-  if (table->count == table->capacity) {
-    Count capacity = table->capacity == 0 ? 16 : table->capacity * 2;
-    void *base = realloc(table->base, capacity * size);
-    if (base == NULL) {
-      script->res = ResMEMORY;
-      return NULL;
-    }
-    table->base = base;
-    table->capacity = capacity;
-  }
-  new = (char *)table->base + table->count++ * size;
-  memset(new, 0, size);
-  return new;
-}
-
-#define tableAt(table, type, i) (&((type *)(table).base)[i])
-
-/* scriptTemporary -- a file without a name.  Not in memory if that can be helped: it may be larger. */
-static int scriptTemporary(void)
-{
-  const char *folder = getenv("TMPDIR");
-  int fd;
-
-  if (folder == NULL || *folder == '\0')
-    folder = "/tmp";
-  fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (fd < 0) {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/replay-XXXXXX", folder);
-    fd = mkostemp(path, O_CLOEXEC);
-    if (fd >= 0)
-      unlink(path);
-  }
-  return fd >= 0 ? fd : memfd_create("replay", MFD_CLOEXEC);
-}
-
-Res ScriptCreate(Script *scriptReturn, Bool merged, uint64_t tick)
-{
-  Script script = calloc(1, sizeof *script);
-
-  if (script == NULL)
-    return ResMEMORY;
-  script->fd = scriptTemporary();
-  if (script->fd < 0) {
-    free(script);
-    return ResIO;
-  }
-  script->merged = merged;
-  script->tick = tick;
-  script->queueHead = script->queueTail = scriptNONE;
-  *scriptReturn = script;
-  return ResOK;
-}
-
-void ScriptDestroy(Script script)
-{
-  Index i;
-
-  for (i = 0; i < script->threads.count; ++i) {
-    Thread thread = *tableAt(script->threads, Thread, i);
-    free(thread->ops);
-    free(thread);
-  }
-  free(script->threads.base);
-  free(script->chunks.base);
-  free(script->epochs.base);
-  free(script->pools.base);
-  free(script->params.base);
-  free(script->arenas.base);
-  free(script->poolNumbers.base);
-  free(script->arenaAddrs.base);
-  free(script->slots.base);
-  free(script->threadNumbers.base);
-  close(script->fd);
-  free(script);
-}
-
-ScriptHeader ScriptHeaderOf(Script script)
-{
-  return &script->header;
-}
-
-int ScriptFile(Script script)
-{
-  return script->fd;
-}
-
-/* The file */
-
-static void scriptWrite(Script script, const void *data, Size size)
-{
-  const char *p = data;
-
-  while (size > 0 && script->res == ResOK) {
-    ssize_t n = pwrite(script->fd, p, size, (off_t)script->offset);
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n <= 0) {
-      script->res = ResIO;
-      script->error = n < 0 ? errno : ENOSPC;
-      return;
-    }
-    p += n;
-    size -= (Size)n;
-    script->offset += (uint64_t)n;
-  }
-}
-
-static void scriptFlush(Script script, Thread thread, Index number)
-{
-  placedStruct *placed;
-
-  if (thread->count == 0)
-    return;
-  placed = tableAdd(script, &script->chunks, sizeof *placed);
-  if (placed == NULL)
-    return;
-  placed->thread = (uint32_t)number;
-  placed->chunk.offset = script->offset;
-  placed->chunk.count = thread->count;
-  ++thread->public.chunks;
-  scriptWrite(script, thread->ops, thread->count * sizeof *thread->ops);
-  thread->count = 0;
-}
 
 /* scriptEmit -- room for one operation at the end of the thread's list */
-static inline ScriptOp scriptEmit(Script script, Thread thread, Index number)
+static inline ScriptOp scriptEmit(Script script, ScriptList thread, Index number)
 {
   if (UNLIKELY(thread->count == ScriptChunkOPS)) {
-    scriptFlush(script, thread, number);
+    ScriptFlush(script, thread, number);
     if (script->res != ResOK)
       thread->count = 0; /* nobody will read it */
   }
@@ -219,7 +26,7 @@ static inline ScriptOp scriptEmit(Script script, Thread thread, Index number)
 }
 
 /* scriptSync -- an operation that is none on an object */
-static void scriptSync(Script script, Thread thread, Index number, ScriptKind kind, uint32_t slot, uint64_t size)
+static void scriptSync(Script script, ScriptList thread, Index number, ScriptKind kind, uint32_t slot, uint64_t size)
 {
   ScriptOp op = scriptEmit(script, thread, number);
 
@@ -231,21 +38,21 @@ static void scriptSync(Script script, Thread thread, Index number, ScriptKind ki
 
 /* Threads */
 
-/* scriptThreadNew -- the list of a thread that is met for the first time; its number, or scriptNONE */
+/* scriptThreadNew -- the list of a thread that is met for the first time; its number, or ScriptNONE */
 static uint32_t scriptThreadNew(Script script, HeapThread heapThread)
 {
-  Thread *place = tableAdd(script, &script->threads, sizeof *place), thread;
+  ScriptList *place = ScriptTableAdd(script, &script->threads, sizeof *place), thread;
 
   if (place == NULL)
-    return scriptNONE;
+    return ScriptNONE;
   *place = thread = calloc(1, sizeof *thread);
   if (thread == NULL || (thread->ops = malloc(ScriptChunkOPS * sizeof *thread->ops)) == NULL) {
     --script->threads.count;
     free(thread);
     script->res = ResMEMORY;
-    return scriptNONE;
+    return ScriptNONE;
   }
-  thread->stack = scriptNONE;
+  thread->stack = ScriptNONE;
   thread->public.id = heapThread->id;
   thread->public.epoch = script->epochs.count == 0 ? 0 : script->epochs.count - 1;
   memset(thread->waited, 0xff, sizeof thread->waited);
@@ -258,10 +65,10 @@ static uint32_t scriptThread(Script script, HeapThread heapThread)
   uint32_t *number;
 
   while (UNLIKELY(script->threadNumbers.count <= i)) {
-    if (tableAdd(script, &script->threadNumbers, sizeof *number) == NULL)
-      return scriptNONE;
+    if (ScriptTableAdd(script, &script->threadNumbers, sizeof *number) == NULL)
+      return ScriptNONE;
   }
-  number = tableAt(script->threadNumbers, uint32_t, i);
+  number = ScriptTableAt(script->threadNumbers, uint32_t, i);
   if (UNLIKELY(*number == 0))
     *number = scriptThreadNew(script, heapThread) + 1;
   return *number - 1;
@@ -274,16 +81,16 @@ static void scriptEpoch(Script script, uint32_t lag)
   ScriptEpochStruct *epoch = NULL;
 
   if (script->epochs.count > 0)
-    epoch = tableAt(script->epochs, ScriptEpochStruct, script->epochs.count - 1);
+    epoch = ScriptTableAt(script->epochs, ScriptEpochStruct, script->epochs.count - 1);
   if (epoch == NULL || epoch->threads > 0)
-    epoch = tableAdd(script, &script->epochs, sizeof *epoch);
+    epoch = ScriptTableAdd(script, &script->epochs, sizeof *epoch);
   if (epoch != NULL)
     epoch->lag = lag;
   script->inEpoch = 0;
 }
 
 /* scriptEnter -- the thread is about to do something: in the newest epoch */
-static inline void scriptEnter(Script script, Thread thread, Index number)
+static inline void scriptEnter(Script script, ScriptList thread, Index number)
 {
   if (script->merged)
     return;
@@ -298,14 +105,14 @@ static inline void scriptEnter(Script script, Thread thread, Index number)
     if (thread->epoch == 0)
       thread->public.epoch = epoch;
     thread->epoch = epoch + 1;
-    ++tableAt(script->epochs, ScriptEpochStruct, epoch)->threads;
+    ++ScriptTableAt(script->epochs, ScriptEpochStruct, epoch)->threads;
   }
 }
 
 /* scriptWait -- the slot's address comes from another thread, and no epoch has made sure of it */
-static void scriptWait(Script script, Thread thread, Index number, slotStruct *slot)
+static void scriptWait(Script script, ScriptList thread, Index number, ScriptSlotStruct *slot)
 {
-  Index i = slot->thread % scriptWaitedSIZE;
+  Index i = slot->thread % ScriptWaitedSIZE;
 
   ++script->header.crossings;
   if (slot->epoch + 2 < script->epochs.count)
@@ -317,7 +124,7 @@ static void scriptWait(Script script, Thread thread, Index number, slotStruct *s
   scriptSync(script, thread, number, ScriptWAIT, slot->thread, slot->done);
 }
 
-static void scriptTime(Script script, Thread thread, Index number, uint64_t time)
+static void scriptTime(Script script, ScriptList thread, Index number, uint64_t time)
 {
   if (script->first == 0)
     script->first = time;
@@ -331,33 +138,33 @@ static void scriptTime(Script script, Thread thread, Index number, uint64_t time
 
 /* Slots */
 
-static uint32_t scriptSlotNew(Script script, Thread thread)
+static uint32_t scriptSlotNew(Script script, ScriptList thread)
 {
   uint32_t i = thread->stack;
 
-  if (i != scriptNONE) {
-    thread->stack = tableAt(script->slots, slotStruct, i)->next;
+  if (i != ScriptNONE) {
+    thread->stack = ScriptTableAt(script->slots, ScriptSlotStruct, i)->next;
     --thread->stacked;
     return i;
   }
   i = script->queueHead;
-  if (i != scriptNONE && tableAt(script->slots, slotStruct, i)->epoch + 2 < script->epochs.count) {
-    script->queueHead = tableAt(script->slots, slotStruct, i)->next;
+  if (i != ScriptNONE && ScriptTableAt(script->slots, ScriptSlotStruct, i)->epoch + 2 < script->epochs.count) {
+    script->queueHead = ScriptTableAt(script->slots, ScriptSlotStruct, i)->next;
     return i;
   }
-  if (script->slots.count == scriptNONE) {
+  if (script->slots.count == ScriptNONE) {
     script->res = ResLIMIT;
-    return scriptNONE;
+    return ScriptNONE;
   }
-  if (tableAdd(script, &script->slots, sizeof(slotStruct)) == NULL)
-    return scriptNONE;
+  if (ScriptTableAdd(script, &script->slots, sizeof(ScriptSlotStruct)) == NULL)
+    return ScriptNONE;
   script->header.slots = script->slots.count;
   return (uint32_t)script->slots.count - 1;
 }
 
-static void scriptSlotFree(Script script, Thread thread, uint32_t i)
+static void scriptSlotFree(Script script, ScriptList thread, uint32_t i)
 {
-  slotStruct *slot = tableAt(script->slots, slotStruct, i);
+  ScriptSlotStruct *slot = ScriptTableAt(script->slots, ScriptSlotStruct, i);
 
   if (script->merged || thread->stacked < scriptStackMAX) {
     slot->next = thread->stack;
@@ -365,12 +172,12 @@ static void scriptSlotFree(Script script, Thread thread, uint32_t i)
     ++thread->stacked;
     return;
   }
-  slot->next = scriptNONE;
+  slot->next = ScriptNONE;
   slot->epoch = script->epochs.count - 1;
-  if (script->queueHead == scriptNONE)
+  if (script->queueHead == ScriptNONE)
     script->queueHead = i;
   else
-    tableAt(script->slots, slotStruct, script->queueTail)->next = i;
+    ScriptTableAt(script->slots, ScriptSlotStruct, script->queueTail)->next = i;
   script->queueTail = i;
 }
 
@@ -381,7 +188,7 @@ static uint64_t scriptArena(Script script, uint64_t addr)
   Index i;
 
   for (i = script->arenaAddrs.count; addr != 0 && i > 0; --i) {
-    if (*tableAt(script->arenaAddrs, uint64_t, i - 1) == addr)
+    if (*ScriptTableAt(script->arenaAddrs, uint64_t, i - 1) == addr)
       return i;
   }
   return 0;
@@ -389,8 +196,8 @@ static uint64_t scriptArena(Script script, uint64_t addr)
 
 static void scriptArenaAdd(Script script, uint64_t addr, uint64_t size)
 {
-  uint64_t *place = tableAdd(script, &script->arenaAddrs, sizeof *place);
-  ScriptArenaStruct *arena = tableAdd(script, &script->arenas, sizeof *arena);
+  uint64_t *place = ScriptTableAdd(script, &script->arenaAddrs, sizeof *place);
+  ScriptArenaStruct *arena = ScriptTableAdd(script, &script->arenas, sizeof *arena);
 
   if (place == NULL || arena == NULL)
     return;
@@ -399,7 +206,7 @@ static void scriptArenaAdd(Script script, uint64_t addr, uint64_t size)
 }
 
 /* scriptAlone -- emit an operation that no other thread's may overtake, either way */
-static void scriptAlone(Script script, Thread thread, Index number, ScriptKind kind, uint32_t pool)
+static void scriptAlone(Script script, ScriptList thread, Index number, ScriptKind kind, uint32_t pool)
 {
   ScriptOp op;
 
@@ -417,15 +224,15 @@ static void scriptAlone(Script script, Thread thread, Index number, ScriptKind k
 static uint32_t *scriptPoolPlace(Script script, HeapPool pool)
 {
   while (script->poolNumbers.count <= pool->number) {
-    if (tableAdd(script, &script->poolNumbers, sizeof(uint32_t)) == NULL)
+    if (ScriptTableAdd(script, &script->poolNumbers, sizeof(uint32_t)) == NULL)
       return NULL;
   }
-  return tableAt(script->poolNumbers, uint32_t, pool->number);
+  return ScriptTableAt(script->poolNumbers, uint32_t, pool->number);
 }
 
 static void scriptPoolDescribe(Script script, HeapPool heapPool, uint32_t number)
 {
-  ScriptPoolStruct *pool = tableAt(script->pools, ScriptPoolStruct, number);
+  ScriptPoolStruct *pool = ScriptTableAt(script->pools, ScriptPoolStruct, number);
 
   _Static_assert((int)HeapClassMAX <= (int)ScriptNameMAX, "a class fits");
   strcpy(pool->class, heapPool->class);
@@ -433,14 +240,14 @@ static void scriptPoolDescribe(Script script, HeapPool heapPool, uint32_t number
 }
 
 /* scriptPool -- the script's number of a pool; one met for the first time is created first, recorded or not */
-static uint32_t scriptPool(Script script, Thread thread, Index number, HeapPool heapPool)
+static uint32_t scriptPool(Script script, ScriptList thread, Index number, HeapPool heapPool)
 {
   uint32_t *place = scriptPoolPlace(script, heapPool);
 
   if (place == NULL)
     return 0;
   if (UNLIKELY(*place == 0)) {
-    if (script->pools.count == ScriptPoolsMAX || tableAdd(script, &script->pools, sizeof(ScriptPoolStruct)) == NULL) {
+    if (script->pools.count == ScriptPoolsMAX || ScriptTableAdd(script, &script->pools, sizeof(ScriptPoolStruct)) == NULL) {
       script->res = script->res != ResOK ? script->res : ResLIMIT;
       return 0;
     }
@@ -453,14 +260,14 @@ static uint32_t scriptPool(Script script, Thread thread, Index number, HeapPool 
 
 static void scriptParam(Script script, uint32_t pool, HeapOperation operation)
 {
-  ScriptPoolStruct *owner = tableAt(script->pools, ScriptPoolStruct, pool);
+  ScriptPoolStruct *owner = ScriptTableAt(script->pools, ScriptPoolStruct, pool);
   ScriptParamStruct *param;
   Size length = operation->nameLength < ScriptNameMAX ? operation->nameLength : ScriptNameMAX - 1;
 
   /* They follow the pool's creation, so that a pool's stand together; one that comes late is left out. */
   if (owner->params != 0 && owner->param + owner->params != script->params.count)
     return;
-  param = tableAdd(script, &script->params, sizeof *param);
+  param = ScriptTableAdd(script, &script->params, sizeof *param);
   if (param == NULL)
     return;
   memcpy(param->name, operation->name, length);
@@ -471,7 +278,7 @@ static void scriptParam(Script script, uint32_t pool, HeapOperation operation)
 
 static void scriptRare(Script script, HeapOperation operation, uint32_t number)
 {
-  Thread thread = *tableAt(script->threads, Thread, number);
+  ScriptList thread = *ScriptTableAt(script->threads, ScriptList, number);
   uint64_t arena;
 
   switch (operation->kind) {
@@ -491,7 +298,7 @@ static void scriptRare(Script script, HeapOperation operation, uint32_t number)
     AVER(operation->kind == HeapARENADESTROY);
     arena = scriptArena(script, operation->addr);
     if (arena != 0)
-      *tableAt(script->arenaAddrs, uint64_t, arena - 1) = 0;
+      *ScriptTableAt(script->arenaAddrs, uint64_t, arena - 1) = 0;
     break;
   }
 }
@@ -526,16 +333,16 @@ static void scriptFree(Script script, HeapOperation operation, ScriptOp op)
 
 static void scriptObject(Script script, HeapOperation operation, uint32_t number)
 {
-  Thread thread = *tableAt(script->threads, Thread, number);
+  ScriptList thread = *ScriptTableAt(script->threads, ScriptList, number);
   uint32_t pool = scriptPool(script, thread, number, operation->pool);
   uint32_t slot = operation->kind == HeapALLOC ? scriptSlotNew(script, thread) : operation->object->client;
-  slotStruct *state;
+  ScriptSlotStruct *state;
   ScriptOp op;
 
-  if (slot == scriptNONE)
+  if (slot == ScriptNONE)
     return;
   operation->object->client = slot;
-  state = tableAt(script->slots, slotStruct, slot);
+  state = ScriptTableAt(script->slots, ScriptSlotStruct, slot);
   scriptTime(script, thread, number, operation->time);
   scriptEnter(script, thread, number);
   if (operation->kind != HeapALLOC && state->thread != number)
@@ -572,75 +379,10 @@ void ScriptAdd(Script script, HeapOperation operation)
   if (script->res != ResOK || operation->kind == HeapRESIZEBEGIN || operation->kind == HeapRESIZEFAIL)
     return;
   number = scriptThread(script, operation->thread);
-  if (number == scriptNONE)
+  if (number == ScriptNONE)
     return;
   if (operation->kind <= HeapRESIZE)
     scriptObject(script, operation, number);
   else
     scriptRare(script, operation, number);
-}
-
-/* Tables */
-
-/* scriptChunks -- each thread's chunks in one run */
-static void scriptChunks(Script script)
-{
-  ScriptChunkStruct *sorted = malloc((script->chunks.count + 1) * sizeof *sorted);
-  uint64_t next = 0;
-  Index i;
-
-  if (sorted == NULL) {
-    script->res = ResMEMORY;
-    return;
-  }
-  for (i = 0; i < script->threads.count; ++i) {
-    Thread thread = *tableAt(script->threads, Thread, i);
-    thread->public.chunk = next;
-    next += thread->public.chunks;
-    thread->public.chunks = 0;
-  }
-  for (i = 0; i < script->chunks.count; ++i) {
-    placedStruct *placed = tableAt(script->chunks, placedStruct, i);
-    Thread thread = *tableAt(script->threads, Thread, placed->thread);
-    sorted[thread->public.chunk + thread->public.chunks++] = placed->chunk;
-  }
-  script->header.chunks = script->chunks.count;
-  script->header.chunkTable = script->offset;
-  scriptWrite(script, sorted, script->chunks.count * sizeof *sorted);
-  free(sorted);
-}
-
-static void scriptTable(Script script, uint64_t *count, uint64_t *place, Table table, Size size)
-{
-  *count = table->count;
-  *place = script->offset;
-  scriptWrite(script, table->base, table->count * size);
-}
-
-Res ScriptFinish(Script script)
-{
-  ScriptHeader header = &script->header;
-  Index i;
-
-  /* The last epoch may have been opened behind something that stood alone, for nobody. */
-  if (script->epochs.count > 0 && tableAt(script->epochs, ScriptEpochStruct, script->epochs.count - 1)->threads == 0)
-    --script->epochs.count;
-  for (i = 0; i < script->threads.count; ++i)
-    scriptFlush(script, *tableAt(script->threads, Thread, i), i);
-  scriptChunks(script);
-  header->threads = script->threads.count;
-  header->threadTable = script->offset;
-  for (i = 0; i < script->threads.count; ++i) {
-    Thread thread = *tableAt(script->threads, Thread, i);
-    scriptWrite(script, &thread->public, sizeof thread->public);
-  }
-  scriptTable(script, &header->epochs, &header->epochTable, &script->epochs, sizeof(ScriptEpochStruct));
-  scriptTable(script, &header->pools, &header->poolTable, &script->pools, sizeof(ScriptPoolStruct));
-  scriptTable(script, &header->params, &header->paramTable, &script->params, sizeof(ScriptParamStruct));
-  scriptTable(script, &header->arenas, &header->arenaTable, &script->arenas, sizeof(ScriptArenaStruct));
-  header->operations = header->allocs + header->frees + header->resizes + header->drops;
-  scriptWrite(script, header, sizeof *header);
-  if (script->res == ResIO)
-    errno = script->error;
-  return script->res;
 }

@@ -10,11 +10,11 @@
  * address waits for that.  Every wait is for something earlier in the recorded order, so that there is always a
  * thread that can go on.
  *
- * Always true (ScriptCheck):
+ * Always true:
  *   a slot is used again by the thread that freed it, or two epochs later: never before its last user is done
  *   the operations of all threads, without OLD, ENTER, WAIT, TIME and those on pools, are `operations`
  *
- * Design: design/replayer.md .script      Tests: test/scripttest.c
+ * Design: design/replayer.md .script      Tests: test/replay.t
  */
 #ifndef VIEW_SCRIPT_H
 #define VIEW_SCRIPT_H

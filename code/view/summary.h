@@ -3,11 +3,11 @@
  * One pass over the events.  Numbers of the heap are sums over all processes, except that a peak is that of all of them
  * together, as far as their events are in the log.
  *
- * Always true (SummaryCheck):
+ * Always true:
  *   liveBytes and liveObjects are those of the objects not freed;  peakBytes >= liveBytes
  *   a size is counted under exactly one entry of `sizes`, or in `otherSizes`
  *
- * Design: design/view.md .summary      Tests: test/summarytest.c, test/eventview.t
+ * Design: design/view.md .summary      Tests: test/eventview.t
  */
 #ifndef VIEW_SUMMARY_H
 #define VIEW_SUMMARY_H

@@ -1,0 +1,335 @@
+/* heapact.c -- what an event does to the live objects, once it can be true
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "heapact.h"
+
+#include <string.h>
+
+#include "base/aver.h"
+
+/* actTell -- tell the client; what it is told beyond this has been set, and is taken back by the caller */
+static inline void actTell(HeapOrder order, HeapHook hook, HeapOperationKind kind, HeapInput input, HeapObject object)
+{
+  HeapOperation operation = &order->operation;
+
+  operation->kind = kind;
+  operation->time = order->now;
+  operation->pool = input->pool;
+  operation->thread = input->thread;
+  operation->object = object;
+  hook(order->client.data, operation);
+}
+
+static inline uint64_t actSize(HeapInput input)
+{
+  return LIKELY(input->size <= HeapSizeMAX) ? input->size : HeapSizeMAX;
+}
+
+/* Resizes in progress */
+
+/* actResize -- the resize with this key, or NULL; key 0 is none */
+static inline HeapResize actResize(HeapThread thread, uint64_t key)
+{
+  unsigned busy;
+
+  for (busy = thread->busy; busy != 0; busy &= busy - 1) {
+    HeapResize resize = &thread->resize[__builtin_ctz(busy)];
+    if (resize->key == key)
+      return resize;
+  }
+  return NULL;
+}
+
+/* actOpen -- the resize of `old` that the thread has begun and, as far as it has come to us, not ended; or NULL */
+static inline HeapResize actOpen(HeapThread thread, HeapPool pool, uint64_t old)
+{
+  unsigned busy;
+
+  for (busy = thread->busy; busy != 0; busy &= busy - 1) {
+    HeapResize resize = &thread->resize[__builtin_ctz(busy)];
+    if (!resize->ended && resize->old == old && resize->pool == pool)
+      return resize;
+  }
+  return NULL;
+}
+
+/* actResizeDone -- its place may be used again */
+static inline void actResizeDone(HeapThread thread, HeapResize resize)
+{
+  thread->busy &= ~(1u << (resize - thread->resize));
+}
+
+/* HeapActPresume -- tell that an object has gone of which no event says so */
+void HeapActPresume(HeapOrder order, HeapInput input, HeapObject object)
+{
+  order->operation.presumed = TRUE;
+  actTell(order, order->client.free, HeapFREE, input, object);
+  order->operation.presumed = FALSE;
+}
+
+/* actPresumeAway -- the same of an object that is being resized, and so not at its address */
+static void actPresumeAway(HeapOrder order, HeapInput input, HeapObject object)
+{
+  order->operation.beside = TRUE;
+  HeapActPresume(order, input, object);
+  order->operation.beside = FALSE;
+}
+
+/* actRevive -- the resize will have no end: its object is back, if nothing stands there */
+static void actRevive(HeapOrder order, HeapThread thread, HeapResize resize)
+{
+  HeapInputStruct input = {.pool = resize->pool, .thread = thread};
+
+  if (resize->state == HeapResizeKNOWN && resize->pool->table.objects == NULL) {
+    actPresumeAway(order, &input, &resize->object); /* its pool has been destroyed meanwhile */
+  } else if (resize->state == HeapResizeKNOWN) {
+    HeapObject object = HeapTableSeek(&resize->pool->table, resize->old);
+    ++order->tally.unfinished;
+    if (HeapObjectLives(object)) {
+      ++order->tally.overlaps;
+      actPresumeAway(order, &input, &resize->object);
+    } else if ((object = HeapTableInsert(&resize->pool->table, object, resize->old)) == NULL) {
+      order->res = ResMEMORY;
+    } else {
+      *object = resize->object;
+      actTell(order, order->client.other, HeapRESIZEFAIL, &input, object);
+    }
+  }
+  actResizeDone(thread, resize);
+}
+
+/* actOldest -- the place of the thread's oldest resize */
+static Index actOldest(HeapThread thread)
+{
+  Index i, oldest = 0;
+
+  for (i = 1; i < HeapResizesMAX; ++i) {
+    if (thread->resize[i].key < thread->resize[oldest].key)
+      oldest = i;
+  }
+  return oldest;
+}
+
+/* HeapActOpen -- a resize begins; an open one of the same object has lost its end */
+void HeapActOpen(HeapOrder order, HeapInput input)
+{
+  HeapThread thread = input->thread;
+  HeapResize resize = actOpen(thread, input->pool, input->addr);
+
+  if (UNLIKELY(resize != NULL))
+    actRevive(order, thread, resize);
+  if (UNLIKELY(thread->busy == (1u << HeapResizesMAX) - 1))
+    actRevive(order, thread, &thread->resize[actOldest(thread)]);
+  resize = &thread->resize[__builtin_ctz(~thread->busy)];
+  thread->busy |= 1u << (resize - thread->resize);
+  resize->state = HeapResizeHELD;
+  resize->ended = FALSE;
+  resize->pool = input->pool;
+  resize->old = input->addr;
+  resize->key = input->key = ++order->key;
+}
+
+void HeapOrderAbandon(HeapOrder order, HeapThread thread)
+{
+  while (thread->busy != 0)
+    actRevive(order, thread, &thread->resize[__builtin_ctz(thread->busy)]);
+}
+
+/* What an event does, once it can be true.  `place` is what HeapTableSeek found for its address. */
+
+static inline void actAlloc(HeapOrder order, HeapInput input, HeapObject place)
+{
+  HeapObject object = HeapTableInsert(&input->pool->table, place, input->addr);
+
+  if (UNLIKELY(object == NULL)) {
+    order->res = ResMEMORY;
+    return;
+  }
+  object->size = actSize(input);
+  object->align = input->align & 63;
+  object->time = order->now;
+  object->thread = (uint32_t)input->thread->number;
+  object->client = 0;
+  order->operation.zero = input->zero;
+  actTell(order, order->client.alloc, HeapALLOC, input, object);
+}
+
+/* actCross -- remember that a thread took away what another had allocated; it may have been something else (heaporder.c) */
+static inline void actCross(HeapOrder order, HeapInput input, HeapObject object)
+{
+  if (UNLIKELY(object->thread != (uint32_t)input->thread->number)) {
+    Index i = order->crossings++ % HeapCrossingsMAX;
+    order->crossing[i].addr = input->addr;
+    order->crossing[i].pool = input->pool;
+    order->crossing[i].time = order->now;
+  }
+}
+
+static inline void actFree(HeapOrder order, HeapInput input, HeapObject place)
+{
+  actCross(order, input, place);
+  actTell(order, order->client.free, HeapFREE, input, place);
+  HeapTableDelete(&input->pool->table, place);
+}
+
+static void actBegin(HeapOrder order, HeapInput input, HeapObject place)
+{
+  HeapResize resize = actResize(input->thread, input->key);
+
+  if (resize == NULL) { /* pushed out by later ones: more are nested than we keep */
+    ++order->tally.unfinished;
+    return;
+  }
+  actCross(order, input, place);
+  resize->state = HeapResizeKNOWN;
+  resize->object = *place;
+  actTell(order, order->client.other, HeapRESIZEBEGIN, input, place);
+  place->away = 1;
+}
+
+/* actForget -- the place of an object that is away is not needed any longer */
+static void actForget(HeapPool pool, uint64_t addr)
+{
+  HeapObject place = HeapTableSeek(&pool->table, addr);
+
+  if (place->addr != 0 && place->away)
+    HeapTableDelete(&pool->table, place);
+}
+
+static void actEnd(HeapOrder order, HeapInput input, HeapResize resize, HeapObject place)
+{
+  HeapObject object;
+
+  Bool known = resize != NULL && resize->state == HeapResizeKNOWN;
+
+  if (resize != NULL)
+    actResizeDone(input->thread, resize);
+  if (!known) {
+    if (input->addr != 0)
+      actAlloc(order, input, place);
+    return;
+  }
+  object = HeapTableInsert(&input->pool->table, place, HeapActPlace(input));
+  if (object == NULL) {
+    order->res = ResMEMORY;
+    return;
+  }
+  order->operation.oldAddr = resize->object.addr;
+  order->operation.oldSize = resize->object.size;
+  *object = resize->object;
+  object->away = 0;
+  if (input->addr == 0) {
+    ++order->tally.failed;
+    actTell(order, order->client.other, HeapRESIZEFAIL, input, object);
+  } else {
+    object->addr = input->addr;
+    object->size = actSize(input);
+    actTell(order, order->client.resize, HeapRESIZE, input, object);
+    if (input->addr != input->old)
+      actForget(input->pool, input->old);
+  }
+}
+
+/* HeapActTry -- do what the event says if it can be true now */
+Bool HeapActTry(HeapOrder order, HeapInput input)
+{
+  HeapObject place = HeapTableSeek(&input->pool->table, HeapActPlace(input));
+  Bool live = HeapObjectLives(place);
+
+  if (input->kind == HeapInALLOC) {
+    if (UNLIKELY(live))
+      return FALSE;
+    actAlloc(order, input, place);
+  } else if (input->kind == HeapInFREE) {
+    if (UNLIKELY(!live))
+      return FALSE;
+    actFree(order, input, place);
+  } else if (input->kind == HeapInBEGIN) {
+    if (!live)
+      return FALSE;
+    actBegin(order, input, place);
+  } else {
+    HeapResize resize = actResize(input->thread, input->key);
+    AVER_CRITICAL(input->kind == HeapInEND);
+    if (resize != NULL && resize->state == HeapResizeHELD)
+      return FALSE;
+    /* Nothing comes of a failed resize of what was never seen. */
+    if (live && (input->addr != 0 || (resize != NULL && resize->state == HeapResizeKNOWN)))
+      return FALSE;
+    actEnd(order, input, resize, place);
+  }
+  return TRUE;
+}
+
+void HeapActCome(HeapOrder order, HeapInput input, HeapObject object)
+{
+  HeapResize resize = input->kind == HeapInEND ? actResize(input->thread, input->key) : NULL;
+
+  if (resize == NULL || resize->state != HeapResizeKNOWN) {
+    memset(object, 0, sizeof *object);
+    object->align = input->align & 63;
+    object->time = order->now;
+    object->thread = (uint32_t)input->thread->number;
+  } else {
+    *object = resize->object;
+    order->operation.oldAddr = object->addr;
+    order->operation.oldSize = object->size;
+  }
+  object->addr = HeapActPlace(input);
+  if (input->addr != 0)
+    object->size = actSize(input);
+  order->operation.zero = input->zero;
+  if (resize == NULL || resize->state != HeapResizeKNOWN)
+    actTell(order, order->client.alloc, HeapALLOC, input, object);
+  else if (input->addr != 0)
+    actTell(order, order->client.resize, HeapRESIZE, input, object);
+  else
+    actTell(order, order->client.other, HeapRESIZEFAIL, input, object);
+  if (resize != NULL)
+    actResizeDone(input->thread, resize);
+}
+
+void HeapActGo(HeapOrder order, HeapInput input, HeapObject object)
+{
+  HeapResize resize = input->kind == HeapInBEGIN ? actResize(input->thread, input->key) : NULL;
+
+  if (resize == NULL) {
+    actTell(order, order->client.free, HeapFREE, input, object);
+    return;
+  }
+  resize->state = HeapResizeKNOWN;
+  resize->object = *object;
+  actTell(order, order->client.other, HeapRESIZEBEGIN, input, object);
+}
+
+/* HeapActMatch -- find the resize that the event ends.  If its begin was lost, what lives at the old address is what was
+ * resized. */
+void HeapActMatch(HeapOrder order, HeapInput input)
+{
+  HeapResize resize = actOpen(input->thread, input->pool, input->old);
+
+  input->key = 0;
+  if (UNLIKELY(resize == NULL)) {
+    HeapInputStruct begin = *input;
+    HeapObject object = HeapTableSeek(&input->pool->table, input->old);
+    if (!HeapObjectLives(object)) {
+      ++order->tally.unmatched;
+      return;
+    }
+    begin.addr = input->old;
+    HeapActOpen(order, &begin);
+    actBegin(order, &begin, object);
+    resize = actResize(input->thread, begin.key);
+  }
+  resize->ended = TRUE;
+  input->key = resize->key;
+}
+
+void HeapActUnknown(HeapInput input)
+{
+  HeapResize resize = actResize(input->thread, input->key);
+
+  if (resize != NULL)
+    resize->state = HeapResizeUNKNOWN;
+}

@@ -1,0 +1,92 @@
+/* heapplan.c -- what an event type does to a heap, by its name and the names of its parameters
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "heapplan.h"
+
+#include <string.h>
+
+static const char *const heapParams[HeapParamLIMIT] = {"pool", "addr", "size", "align", "old",
+                                                   "arena", "class", "value", "name", "grain"};
+
+/* The names that are understood, and the parameters that each must have. */
+static const struct {
+  const char *name;
+  HeapDoes does;
+  unsigned needs;
+} heapKnown[] = {
+#define N(param) (1u << HeapParam##param)
+  {"PoolAlloc", HeapDoesALLOC, N(POOL) | N(ADDR) | N(SIZE)},
+  {"PoolFree", HeapDoesFREE, N(POOL) | N(ADDR)},
+  {"PoolAllocZero", HeapDoesZERO, N(POOL) | N(ADDR) | N(SIZE)},
+  {"PoolAllocAligned", HeapDoesALIGNED, N(POOL) | N(ADDR) | N(SIZE) | N(ALIGN)},
+  {"PoolResizeBegin", HeapDoesBEGIN, N(POOL) | N(OLD)},
+  {"PoolResizeEnd", HeapDoesEND, N(POOL) | N(OLD) | N(ADDR) | N(SIZE)},
+  {"PoolCreate", HeapDoesPOOLCREATE, N(POOL) | N(ARENA) | N(CLASS)},
+  {"PoolParam", HeapDoesPOOLPARAM, N(POOL) | N(VALUE) | N(NAME)},
+  {"PoolDestroy", HeapDoesPOOLDESTROY, N(POOL)},
+  {"ArenaCreate", HeapDoesARENACREATE, N(ARENA) | N(SIZE)},
+  {"ArenaDestroy", HeapDoesARENADESTROY, N(ARENA)},
+#undef N
+};
+
+static Bool heapNamed(const char *name, Size length, const char *wanted)
+{
+  return length == strlen(wanted) && memcmp(name, wanted, length) == 0;
+}
+
+/* heapPlanNames -- find the parameters, and what the event does if it has all that are needed */
+static void heapPlanNames(HeapPlan plan, EventType type)
+{
+  unsigned has = 0;
+  Index i, j;
+
+  memset(plan, 0, sizeof *plan);
+  plan->made = TRUE;
+  for (i = 0; i < HeapParamLIMIT; ++i) {
+    plan->param[i] = -1;
+    for (j = 0; j < type->params; ++j) {
+      Bool text = i == HeapParamCLASS || i == HeapParamNAME;
+      if (heapNamed(type->param[j], type->paramLength[j], heapParams[i]) && (type->letter[j] == 'S') == text &&
+          type->letter[j] != 'D') {
+        plan->param[i] = (int8_t)j;
+        has |= 1u << i;
+      }
+    }
+  }
+  for (i = 0; i < ARRAY_LENGTH(heapKnown); ++i) {
+    if (heapNamed(type->name, type->nameLength, heapKnown[i].name) && (heapKnown[i].needs & ~has) == 0)
+      plan->does = (uint8_t)heapKnown[i].does;
+  }
+}
+
+static uint16_t heapOffset(HeapPlan plan, EventType type, Index param)
+{
+  return plan->param[param] < 0 ? 0 : type->offset[plan->param[param]];
+}
+
+/* heapPlanPlain -- work out where the words of an event on an object are */
+static void heapPlanPlain(HeapPlan plan, EventType type, Bool swapped)
+{
+  Index i;
+
+  plan->plain = !swapped;
+  for (i = 0; i < HeapParamLIMIT; ++i) {
+    if (plan->param[i] >= 0 && i != HeapParamCLASS && i != HeapParamNAME && type->width[plan->param[i]] != 8)
+      plan->plain = FALSE;
+  }
+  plan->kind = plan->does == HeapDoesFREE ? HeapInFREE : plan->does == HeapDoesBEGIN ? HeapInBEGIN :
+               plan->does == HeapDoesEND ? HeapInEND : HeapInALLOC;
+  plan->pool = heapOffset(plan, type, HeapParamPOOL);
+  plan->addr = heapOffset(plan, type, plan->does == HeapDoesBEGIN ? HeapParamOLD : HeapParamADDR);
+  plan->old = heapOffset(plan, type, HeapParamOLD);
+  plan->size = heapOffset(plan, type, HeapParamSIZE);
+  plan->align = heapOffset(plan, type, HeapParamALIGN);
+}
+
+Bool HeapPlanMake(HeapPlan plan, EventType type, Bool swapped)
+{
+  heapPlanNames(plan, type);
+  heapPlanPlain(plan, type, swapped);
+  return plan->does != HeapDoesNOTHING;
+}
