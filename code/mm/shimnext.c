@@ -15,7 +15,7 @@
 #include "mm/mmalloc.h"
 #include "mm/mmfork.h"
 
-enum { shimEarlySIZE = 65536, shimALIGN = 16 };
+enum { shimALIGN = 16 };
 
 static void *shimFirstMalloc(size_t size);
 static void shimFirstFree(void *p);
@@ -32,26 +32,21 @@ ShimNextStruct ShimNext = {
 };
 
 /* Looking up functions may itself allocate: a little memory for that, never given back. */
-static char shimEarly[shimEarlySIZE] __attribute__((aligned(shimALIGN)));
+char ShimEarly[ShimEarlySIZE] __attribute__((aligned(shimALIGN)));
 static Size shimEarlyUsed;
 static __thread Bool shimChoosing; /* by this thread, at this moment */
 static unsigned shimState;         /* 0: nobody has chosen; 1: somebody does; 2: chosen */
-
-Bool ShimIsEarly(const void *p)
-{
-  return (Size)((const char *)p - shimEarly) < shimEarlySIZE;
-}
 
 static void *shimEarlyTake(Size size, Size align)
 {
   Size at = WordAlignUp(shimEarlyUsed, align < shimALIGN ? shimALIGN : align);
 
-  if (at > shimEarlySIZE || size > shimEarlySIZE - at) {
+  if (at > ShimEarlySIZE || size > ShimEarlySIZE - at) {
     errno = ENOMEM;
     return NULL;
   }
   shimEarlyUsed = at + size;
-  return shimEarly + at;
+  return ShimEarly + at;
 }
 
 static void shimMMFree(void *p)
@@ -120,6 +115,13 @@ static void shimManage(void)
     shimObserve();
 }
 
+/* shimTell -- name the pool that stands for the program's malloc; Pawprint's own has told of itself */
+static void shimTell(void)
+{
+  if (ShimNext.pool == &shimForeign)
+    EVENT_PPS(PoolCreate, ShimNext.pool, (void *)NULL, "malloc");
+}
+
 static void shimChoose(void)
 {
   char room[16];
@@ -135,6 +137,7 @@ static void shimChoose(void)
       shimObserve();
     shimChoosing = FALSE;
     __atomic_store_n(&shimState, 2, __ATOMIC_RELEASE);
+    shimTell();
   }
   while (__atomic_load_n(&shimState, __ATOMIC_ACQUIRE) != 2)
     (void)sched_yield();
@@ -190,18 +193,10 @@ static size_t shimFirstUsable(void *p)
   return ShimNext.usable(p);
 }
 
-/* shimTell -- name the pool that stands for the program's malloc; Pawprint's own has told of itself */
-static void shimTell(void)
-{
-  if (ShimNext.pool == &shimForeign)
-    EVENT_PPS(PoolCreate, ShimNext.pool, (void *)NULL, "malloc");
-}
-
 void ShimStart(void)
 {
   if (__atomic_load_n(&shimState, __ATOMIC_ACQUIRE) != 2)
     shimChoose();
-  shimTell();
 }
 
 static pthread_key_t shimKey; /* of threads that our own pool serves */

@@ -25,10 +25,16 @@ typedef struct ShimNextStruct {
 
 extern ShimNextStruct ShimNext;
 
-/* ShimIsEarly -- is `p` from the little memory that serves while the table is being chosen?  It is never given back. */
-extern Bool ShimIsEarly(const void *p);
+enum { ShimEarlySIZE = 65536 };
+extern char ShimEarly[ShimEarlySIZE];
 
-/* ShimStart -- choose, if nobody has, and tell of the pool; again in the child of a fork */
+/* ShimIsEarly -- is `p` from the little memory that serves while the table is being chosen?  It is never given back. */
+static inline Bool ShimIsEarly(const void *p)
+{
+  return (Word)p - (Word)ShimEarly < ShimEarlySIZE;
+}
+
+/* ShimStart -- choose, if nobody has, and tell of the pool */
 extern void ShimStart(void);
 
 #endif /* MM_SHIMNEXT_H */
