@@ -142,7 +142,7 @@ $(B)/bench/%: bench/%.c $(LIBS) $(B)/flags | $(GEN)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(DEPFLAGS) -o $@ $< $(LIBS) $(LINKLIBS)
 
-# Programs that end-to-end tests run, and a library that they preload.
+# Programs that end-to-end tests run, and a library that they preload.  No compiler may leave out a malloc there.
 PROG_SOS := counter
 PROGS := $(patsubst test/prog/%.c,$(B)/prog/%,$(filter-out $(PROG_SOS:%=test/prog/%.c),$(wildcard test/prog/*.c))) \
   $(PROG_SOS:%=$(B)/prog/%.so)
@@ -153,7 +153,7 @@ $(B)/prog/%.so: test/prog/%.c $(B)/flags
 $(B)/prog/%: test/prog/%.c $(LIBS) $(B)/flags | $(GEN)
 	$(call say,PROG   ,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) $(DEPFLAGS) $(SANFLAGS) -o $@ $< $(LIBS) $(LINKLIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -fno-builtin $(DEPFLAGS) $(SANFLAGS) -o $@ $< $(LIBS) $(LINKLIBS)
 
 tests: $(TESTS) $(PROGS)
 

@@ -1,7 +1,7 @@
 /* eventcnv.c -- dump and convert logs
  *
- * Reads any number of logs as one, in order of time, and writes the events that are wanted as text, CSV, JSON, or a log again.
- * What is damaged or missing is told on standard error, one line for each gap, and makes the status 1.
+ * Reads any number of logs as one, in order of time, and writes the events that are wanted as text, CSV, JSON, or a
+ * log again. What is damaged or missing is told on standard error, one line for each gap, and makes the status 1.
  *
  * Design: design/log.md, design/format.md      Tests: test/eventcnv.t, test/badlog.t
  *
@@ -21,25 +21,19 @@
 #include "base/text.h"
 #include "log/headertext.h"
 #include "log/log.h"
-#include "log/names.h"
 #include "log/rewrite.h"
-#include "log/when.h"
 #include "view/line.h"
 #include "view/output.h"
-
-#include "eventdef.h"
+#include "view/source.h"
 
 enum { cnvTEXT, cnvCSV, cnvJSON, cnvPAW };
 enum { cnvProgressBLOCKS = 256 };
 
 typedef struct CnvStruct {
-  const OptionToolStruct *tool;
-  const char *output, *kinds, *events, *from, *to;
+  SourceStruct source; /* first: it is the data of the hooks */
+  const char *output;
   unsigned format;
-  Count count;
   Bool check, header, verbose, describe, raw, packed, force;
-  Log log;
-  LogNames names;     /* the types chosen, or NULL */
   Bool progress;      /* a line of it stands on the terminal, */
   time_t shown;       /* since this second */
   OutputStruct out;
@@ -57,7 +51,7 @@ static void cnvProgress(void *data, uint64_t done, uint64_t total)
   if (now.tv_sec == cnv->shown)
     return;
   if (cnv->shown != 0) {
-    fprintf(stderr, "\r%s: %llu%%", cnv->tool->name, (unsigned long long)(done * 100 / total));
+    fprintf(stderr, "\r%s: %llu%%", cnv->source.tool->name, (unsigned long long)(done * 100 / total));
     cnv->progress = TRUE;
   }
   cnv->shown = now.tv_sec;
@@ -71,31 +65,13 @@ static void cnvProgressEnd(Cnv cnv)
   cnv->progress = FALSE;
 }
 
-static void cnvGap(void *data, LogGap gap)
+/* cnvAside -- something is told meanwhile: where both go to one terminal, keep them in order */
+static void cnvAside(void *data)
 {
-  static const char *const exact[] = {[LogLostEXACTLY] = "", [LogLostABOUT] = "about ", [LogLostATLEAST] = "at least "};
   Cnv cnv = data;
 
   cnvProgressEnd(cnv);
-  (void)OutputFlush(&cnv->out); /* where both go to one terminal, keep them in order */
-  fprintf(stderr, "%s: %s: offset %llu: %s; %s%llu event%s lost\n", cnv->tool->name, gap->path,
-          (unsigned long long)gap->offset, gap->what, exact[gap->exact], (unsigned long long)gap->lost,
-          gap->lost == 1 ? "" : "s");
-}
-
-static void cnvNote(void *data, const char *line)
-{
-  Cnv cnv = data;
-
-  fprintf(stderr, "%s: %s\n", cnv->tool->name, line);
-}
-
-static Bool cnvChoose(void *data, LogProcess process, EventType type)
-{
-  Cnv cnv = data;
-
-  UNUSED(process);
-  return LogNamesHas(cnv->names, type);
+  (void)OutputFlush(&cnv->out);
 }
 
 static Bool cnvNothing(void *data, LogEvent event)
@@ -103,37 +79,6 @@ static Bool cnvNothing(void *data, LogEvent event)
   UNUSED(data);
   UNUSED(event);
   return FALSE;
-}
-
-/* cnvRequest -- what is wanted, from the options; FALSE: reported, with the status */
-static Bool cnvRequest(Cnv cnv, LogRequest request, int *status)
-{
-  LogSummaryStruct summary;
-  char error[1024];
-
-  LogSummarize(&summary, cnv->log);
-  if (cnv->kinds != NULL && LogKindMask(&request->kinds, cnv->log, cnv->kinds, error, sizeof error) != ResOK) {
-    *status = OptionUsage(cnv->tool, "--kinds: %s", error);
-    return FALSE;
-  }
-  if (cnv->events != NULL) {
-    if (LogNamesMake(&cnv->names, cnv->log, cnv->events, error, sizeof error) != ResOK) {
-      *status = OptionUsage(cnv->tool, "--events: %s", error);
-      return FALSE;
-    }
-    request->choose = cnvChoose;
-    request->chooseData = cnv;
-  }
-  if (cnv->from != NULL && LogWhen(&request->from, &summary, cnv->from) != ResOK) {
-    *status = OptionUsage(cnv->tool, "--from: '%s' is neither seconds nor HH:MM:SS", cnv->from);
-    return FALSE;
-  }
-  if (cnv->to != NULL && LogWhen(&request->to, &summary, cnv->to) != ResOK) {
-    *status = OptionUsage(cnv->tool, "--to: '%s' is neither seconds nor HH:MM:SS", cnv->to);
-    return FALSE;
-  }
-  request->count = cnv->count;
-  return TRUE;
 }
 
 /* cnvStatus -- what a pass has come to */
@@ -147,19 +92,19 @@ static int cnvStatus(Cnv cnv, Res res)
   if (cnv->out.failed != 0) {
     if (cnv->out.failed == EPIPE)
       return 0; /* whoever read has enough */
-    return OptionFail(cnv->tool, "%s: %s", cnv->output != NULL ? cnv->output : "standard output",
+    return OptionFail(cnv->source.tool, "%s: %s", cnv->output != NULL ? cnv->output : "standard output",
                       strerror(cnv->out.failed));
   }
   if (res != ResOK)
-    return OptionFail(cnv->tool, "reading stopped: %s", res == ResIO ? strerror(errno) : ResName(res));
-  LogSummarize(&summary, cnv->log);
+    return OptionFail(cnv->source.tool, "reading stopped: %s", res == ResIO ? strerror(errno) : ResName(res));
+  LogSummarize(&summary, cnv->source.log);
   if (summary.discarded > 0)
-    fprintf(stderr, "%s: %llu event%s discarded while recording, for want of room\n", cnv->tool->name,
+    fprintf(stderr, "%s: %llu event%s discarded while recording, for want of room\n", cnv->source.tool->name,
             (unsigned long long)summary.discarded, summary.discarded == 1 ? " was" : "s were");
   return summary.gaps > 0 || (cnv->check && summary.discarded > 0);
 }
 
-static int cnvLines(Cnv cnv, LogRequest request)
+static int cnvLines(Cnv cnv)
 {
   static const LineStyle styles[] = {[cnvTEXT] = LineTEXT, [cnvCSV] = LineCSV, [cnvJSON] = LineJSON};
   LineStyle style = styles[cnv->format];
@@ -168,34 +113,34 @@ static int cnvLines(Cnv cnv, LogRequest request)
 
   if (style == LineTEXT && (cnv->describe || cnv->verbose))
     style = cnv->describe ? LineDESCRIBE : LineVERBOSE;
-  if (LineCreate(&line, style, cnv->log, &cnv->out) != ResOK)
-    return OptionFail(cnv->tool, "no memory");
-  request->event = LineEvent;
-  request->data = line;
-  res = LogRead(cnv->log, request);
+  if (LineCreate(&line, style, cnv->source.log, &cnv->out) != ResOK)
+    return OptionFail(cnv->source.tool, "no memory");
+  cnv->source.request.event = LineEvent;
+  cnv->source.request.data = line;
+  res = LogRead(cnv->source.log, &cnv->source.request);
   LineDestroy(line);
   return cnvStatus(cnv, res);
 }
 
-static int cnvCheck(Cnv cnv, LogRequest request)
+static int cnvCheck(Cnv cnv)
 {
-  request->event = cnvNothing;
-  return cnvStatus(cnv, LogRead(cnv->log, request));
+  cnv->source.request.event = cnvNothing;
+  return cnvStatus(cnv, LogRead(cnv->source.log, &cnv->source.request));
 }
 
 /* cnvLog -- write a log again */
-static int cnvLog(Cnv cnv, LogRequest request)
+static int cnvLog(Cnv cnv)
 {
   LogRewrite rewrite;
   Res res, written;
 
   if (isatty(cnv->out.fd))
-    return OptionFail(cnv->tool, "a log is not for a terminal; -o names a file for it");
-  if (LogRewriteCreate(&rewrite, cnv->log, cnv->out.fd, !cnv->raw) != ResOK)
-    return OptionFail(cnv->tool, "no memory");
-  request->event = LogRewriteEvent;
-  request->data = rewrite;
-  res = LogRead(cnv->log, request);
+    return OptionFail(cnv->source.tool, "a log is not for a terminal; -o names a file for it");
+  if (LogRewriteCreate(&rewrite, cnv->source.log, cnv->out.fd, !cnv->raw) != ResOK)
+    return OptionFail(cnv->source.tool, "no memory");
+  cnv->source.request.event = LogRewriteEvent;
+  cnv->source.request.data = rewrite;
+  res = LogRead(cnv->source.log, &cnv->source.request);
   written = LogRewriteEnd(rewrite);
   if (written != ResOK)
     cnv->out.failed = errno;
@@ -213,10 +158,10 @@ static int cnvHeaders(Cnv cnv)
   Index i;
 
   if (bytes == NULL)
-    return OptionFail(cnv->tool, "no memory");
-  LogSummarize(&summary, cnv->log);
+    return OptionFail(cnv->source.tool, "no memory");
+  LogSummarize(&summary, cnv->source.log);
   for (i = 0; i < summary.processes && cnv->out.failed == 0; ++i) {
-    LogProcess process = LogProcessAt(cnv->log, i);
+    LogProcess process = LogProcessAt(cnv->source.log, i);
     char version[64];
     const char *lines;
     Size length;
@@ -255,13 +200,13 @@ static Bool cnvOpenOutput(Cnv cnv, const char *const *paths, Count n, int *statu
   if (cnv->output == NULL || strcmp(cnv->output, "-") == 0)
     return TRUE;
   if (cnvIsInput(cnv, paths, n)) {
-    *status = OptionFail(cnv->tool, "%s: a log is not written over itself", cnv->output);
+    *status = OptionFail(cnv->source.tool, "%s: a log is not written over itself", cnv->output);
     return FALSE;
   }
   fd = open(cnv->output, O_WRONLY | O_CREAT | O_CLOEXEC | (cnv->force ? O_TRUNC : O_EXCL), 0600);
   if (fd < 0) {
-    *status = errno == EEXIST ? OptionFail(cnv->tool, "%s: the file exists; --force overwrites it", cnv->output)
-                              : OptionFail(cnv->tool, "%s: %s", cnv->output, strerror(errno));
+    *status = errno == EEXIST ? OptionFail(cnv->source.tool, "%s: the file exists; --force overwrites it", cnv->output)
+                              : OptionFail(cnv->source.tool, "%s: %s", cnv->output, strerror(errno));
     return FALSE;
   }
   cnv->out.fd = fd;
@@ -270,44 +215,35 @@ static Bool cnvOpenOutput(Cnv cnv, const char *const *paths, Count n, int *statu
 
 static int cnvRun(Cnv cnv, const char *const *paths, Count n)
 {
-  LogHooksStruct hooks = {.data = cnv, .gap = cnvGap, .note = cnvNote,
-                          .version = {EventVersionMAJOR, EventVersionMEDIAN, EventVersionMINOR}};
-  LogRequestStruct request = LogRequestALL;
-  char error[1024];
   int status;
 
   OutputInit(&cnv->out, STDOUT_FILENO);
+  cnv->source.force = TRUE; /* text says what was recorded, whatever it means; a newer version is noted */
+  cnv->source.aside = cnvAside;
   if (isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO))
-    hooks.progress = cnvProgress;
-  if (LogOpen(&cnv->log, paths, n, &hooks, error, sizeof error) != ResOK)
-    return OptionFail(cnv->tool, "%s", error);
-  request.data = cnv;
-  if (!cnvRequest(cnv, &request, &status) || !cnvOpenOutput(cnv, paths, n, &status))
+    cnv->source.progress = cnvProgress;
+  if (!SourceOpen(&cnv->source, paths, n, &status) || !cnvOpenOutput(cnv, paths, n, &status))
     ;
   else if (cnv->check)
-    status = cnvCheck(cnv, &request);
+    status = cnvCheck(cnv);
   else if (cnv->header)
     status = cnvHeaders(cnv);
   else if (cnv->format == cnvPAW)
-    status = cnvLog(cnv, &request);
+    status = cnvLog(cnv);
   else
-    status = cnvLines(cnv, &request);
-  LogNamesFree(cnv->names);
-  LogClose(cnv->log);
+    status = cnvLines(cnv);
+  SourceClose(&cnv->source);
   return status;
 }
 
 int main(int argc, char **argv)
 {
-  static CnvStruct cnv = {.count = SIZE_MAX};
+  static CnvStruct cnv = {.source.count = SIZE_MAX};
   const OptionStruct options[] = {
-    OptionChoice('f', "format", &cnv.format, "text|csv|json|paw", "what to write; text if not given; paw is a log again"),
+    OptionChoice('f', "format", &cnv.format, "text|csv|json|paw",
+                 "what to write; text if not given; paw is a log again"),
     OptionString('o', "output", &cnv.output, "PATH", "write there; standard output if not given"),
-    OptionString('k', "kinds", &cnv.kinds, "LIST", "only these kinds: names, all, none, or +Name and -Name against all"),
-    OptionString('E', "events", &cnv.events, "LIST", "only events of these types"),
-    OptionString(0, "from", &cnv.from, "T", "only from there on: seconds since the start, or HH:MM:SS.frac"),
-    OptionString(0, "to", &cnv.to, "T", "only what is earlier than this"),
-    OptionNumber('n', "count", &cnv.count, "N", "at most N events"),
+    SourceOPTIONS(&cnv.source),
     OptionFlag(0, "check", &cnv.check, "read all and print nothing but what is damaged or missing"),
     OptionFlag(0, "header", &cnv.header, "print the header blocks as text"),
     OptionFlag('v', "verbose", &cnv.verbose, "text: kind and code, too"),
@@ -334,6 +270,6 @@ int main(int argc, char **argv)
   if ((cnv.verbose || cnv.describe) && cnv.format != cnvTEXT)
     return OptionUsage(&tool, "--verbose and --describe are for --format=text");
   (void)signal(SIGPIPE, SIG_IGN);
-  cnv.tool = &tool;
+  cnv.source.tool = &tool;
   return cnvRun(&cnv, (const char *const *)argv + 1, operands);
 }

@@ -199,7 +199,7 @@ __attribute__((unused)) static Word DecodeWord(const DecodedEventStruct *event, 
   TapOk(decodeTell(decode) && (decode)->damaged == 0 && (decode)->disorders == 0,                        \
         "%s: every block is sound and in its place", (what))
 
-static Bool decodeTell(Decode decode)
+__attribute__((unused)) static Bool decodeTell(Decode decode)
 {
   Index i;
 

@@ -32,13 +32,15 @@ static void testOwnRegistry(void)
   TapOk(RegistryCheck(r), "and is in order");
   TapOk(r->kinds == EventKindLIMIT && strcmp(r->kind[EventKindObject], "Object") == 0, "its kinds have their names");
   type = RegistryFind(r, EventPoolAllocCODE);
-  TapOk(type != NULL && type->nameLength == 9 && memcmp(type->name, "PoolAlloc", 9) == 0 && type->kind == EventKindObject &&
+  TapOk(type != NULL && type->nameLength == 9 && memcmp(type->name, "PoolAlloc", 9) == 0 &&
+        type->kind == EventKindObject &&
           !type->always, "a type has its name and kind");
   TapOk(type != NULL && type->params == 3 && memcmp(type->letter, "PAW", 3) == 0 && type->paramLength[1] == 4 &&
           memcmp(type->param[1], "addr", 4) == 0 && !type->strings, "and its parameters");
   TapOk(type != NULL && type->offset[0] == 8 && type->offset[1] == 16 && type->offset[2] == 24 && type->length == 32,
         "which lie one behind the other");
-  TapOk(type != NULL && type->describeLength > 0 && memcmp(type->describe, "pool %pool", 10) == 0, "and what it says to people");
+  TapOk(type != NULL && type->describeLength > 0 && memcmp(type->describe, "pool %pool", 10) == 0,
+        "and what it says to people");
   TapOk(RegistryFind(r, 0x7fff) == NULL && RegistryFind(r, 0) == NULL, "other codes are not known");
 }
 
@@ -49,9 +51,11 @@ static void testLayout(void)
 
   TapOk(EventTypeLayout(&type, "PAWUDS", 6, &wide) == ResOK && type.length == 8 + 8 + 8 + 8 + 4 + 8 && type.strings,
         "a string begins behind all that is of fixed length");
-  TapOk(EventTypeLayout(&type, "PAWUDS", 6, &narrow) == ResOK && type.length == 8 + 4 + 4 + 4 + 4 + 8 && type.width[0] == 4,
+  TapOk(EventTypeLayout(&type, "PAWUDS", 6, &narrow) == ResOK && type.length == 8 + 4 + 4 + 4 + 4 + 8 &&
+        type.width[0] == 4,
         "words are as wide as the writer's");
-  TapOk(EventTypeLayout(&type, "0", 1, &wide) == ResOK && type.length == 8 && type.params == 0, "an event may have no parameters");
+  TapOk(EventTypeLayout(&type, "0", 1, &wide) == ResOK && type.length == 8 && type.params == 0,
+        "an event may have no parameters");
   TapOk(EventTypeLayout(&type, "SW", 2, &wide) == ResFORMAT, "a string is the last");
   TapOk(EventTypeLayout(&type, "PXW", 3, &wide) == ResFORMAT, "other letters are none");
   TapOk(EventTypeLayout(&type, "WWWWWWWWWWWWW", 13, &wide) == ResFORMAT, "thirteen parameters are too many");
@@ -154,7 +158,8 @@ static void testBlockSizes(void)
     memcpy(&header, make.bytes, sizeof header);
     memcpy((char *)&header + wrong[i].offset, &wrong[i].value, sizeof wrong[i].value);
     BlockHeaderSeal(&header);
-    TapOk(BlockHeaderRead(&header, &swapped, &header) == ResFORMAT, "refused, though its checksum is right: %s", wrong[i].what);
+    TapOk(BlockHeaderRead(&header, &swapped, &header) == ResFORMAT, "refused, though its checksum is right: %s",
+          wrong[i].what);
   }
   memcpy(&header, make.bytes, sizeof header);
   header.major = EventVersionMAJOR + 1;
@@ -264,7 +269,8 @@ static void testHeader(void)
     (void)snprintf(header.argument[i], HeaderTextMAX, "%u\n", (unsigned)i);
   strcpy(header.region, "/dev/shm/x y");
   length = headerWrite(&header);
-  TapOk(length > 0 && HeaderLength(&stated, version, headerRoom, length) == ResOK && stated == length && version[1] == 12 &&
+  TapOk(length > 0 && HeaderLength(&stated, version, headerRoom, length) == ResOK && stated == length &&
+        version[1] == 12 &&
           version[2] == 345, "a header's first line says its length and version");
   TapOk(HeaderRead(&back, &body, headerRoom, length) == ResOK, "and all of it is read");
   TapOk(back.pid == header.pid && back.identity == header.identity && back.widths.word == 4 && !back.widths.swapped &&
@@ -272,7 +278,8 @@ static void testHeader(void)
   TapOk(strcmp(back.program, header.program) == 0 && strcmp(back.region, header.region) == 0 &&
           strcmp(back.boot, header.boot) == 0, "and strings, whatever is in them");
   TapOk(strcmp(back.argument[63], "63\n") == 0, "arguments, too");
-  TapOk(back.syncs == 2 && back.sync[1].ticks == (uint64_t)1 << 63 && back.sync[1].real == 2, "and relations of the clocks");
+  TapOk(back.syncs == 2 && back.sync[1].ticks == (uint64_t)1 << 63 && back.sync[1].real == 2,
+        "and relations of the clocks");
   TapOk(RegistryText(freshRegistry(4), body, length - (Size)(body - headerRoom)) == ResOK &&
           RegistryFind(&registry, EventPoolAllocCODE) != NULL, "its body has the types");
   for (i = BlockMagicSIZE + HeaderLineSIZE; i < length; ++i) {
@@ -293,7 +300,8 @@ static void testHeaderForeign(void)
   header = process->header;
   header.widths.swapped = TRUE;
   length = headerWrite(&header);
-  TapOk(HeaderRead(&back, &body, headerRoom, length) == ResOK && back.widths.swapped, "a header tells the other byte order");
+  TapOk(HeaderRead(&back, &body, headerRoom, length) == ResOK && back.widths.swapped,
+        "a header tells the other byte order");
 }
 
 int main(void)

@@ -4,8 +4,8 @@
  *
  *   make build/cool/test/golden && build/cool/test/golden test
  *
- * Run by hand, when a log is added.  The logs that are there stay: that what was once written can still be read is the point
- * of them.  So it never overwrites one.
+ * Run by hand, when a log is added.  The logs that are there stay: that what was once written can still be read is
+ * the point of them.  So it never overwrites one.
  */
 #include <stdio.h>
 
@@ -62,7 +62,8 @@ static void goldenAll(MakeBlock b, uint64_t ticks)
 
   for (i = 0; i < ARRAY_LENGTH(reals); ++i)
     (void)MakeEvent(b, 0x0701, ticks + i, (uint64_t[]){i, 0xffffffffu - i, i * 99, 10 * i, doubleBits(reals[i])},
-                    i == 0 ? "plain" : i == 1 ? "quote \" comma , backslash \\" : i == 2 ? "line\nbreak\ttab\001" : "caf\xc3\xa9 \xff");
+                    i == 0 ? "plain" : i == 1 ? "quote \" comma , backslash \\" : i == 2 ? "line\nbreak\ttab\001"
+                          : "caf\xc3\xa9 \xff");
   memset(longString, 'x', sizeof longString - 1);
   (void)MakeEvent(b, 0x0701, ticks + 10, (uint64_t[]){1, 2, 3, 4, doubleBits(2)}, longString);
   (void)MakeEvent(b, 0x0702, ticks + 11, NULL, NULL);

@@ -2,9 +2,9 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Header blocks, block headers and events are changed at random and sealed again, so that what lies behind the checksums is met:
- * the walk over events, unpacking, registries, clocks, and the writing of lines and logs.  Nothing is expected but that each
- * reading ends; the sanitizers see to the rest.
+ * Header blocks, block headers and events are changed at random and sealed again, so that what lies behind the
+ * checksums is met: the walk over events, unpacking, registries, clocks, and the writing of lines and logs.  Nothing
+ * is expected but that each reading ends; the sanitizers see to the rest.
  */
 #include <stddef.h>
 
@@ -55,7 +55,8 @@ static void hostileHeader(Make make, MakeProcess process, uint64_t *seed)
   if (TapRandom(seed) % 3 == 0)
     return;
   hostileMutate(make->bytes + make->last + prefix, make->size - make->last - prefix, seed);
-  (void)snprintf(crc, sizeof crc, "%08x", Crc32c(0, make->bytes + make->last + prefix, make->size - make->last - prefix));
+  (void)snprintf(crc, sizeof crc, "%08x", Crc32c(0, make->bytes + make->last + prefix,
+        make->size - make->last - prefix));
   memcpy(make->bytes + make->last + BlockMagicSIZE + 43, crc, 8);
 }
 
@@ -141,7 +142,8 @@ int main(void)
     MakeWrite(&make, path);
     hostileRead(round, sink);
   }
-  TapOk(opened > hostileRounds / 2, "%zu of %u hostile logs open, and reading each ends", opened, (unsigned)hostileRounds);
+  TapOk(opened > hostileRounds / 2, "%zu of %u hostile logs open, and reading each ends", opened,
+        (unsigned)hostileRounds);
   TapOk(delivered > 0, "with %zu bytes of what may be believed", delivered);
   MakeProcessFree(process[0]);
   MakeProcessFree(process[1]);

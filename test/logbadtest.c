@@ -1,4 +1,5 @@
-/* logbadtest.c -- damaged logs: what is outside the damage is delivered, nothing is invented, and what is lost is counted
+/* logbadtest.c -- damaged logs: what is outside the damage is delivered, nothing is invented, and what is lost is
+ * counted
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
@@ -120,7 +121,8 @@ static unsigned badHas(BadResult result, int block)
   return n;
 }
 
-/* badFault -- what is wrong with a result, where only `hurt` (a thing, or minus one) may be missing; NULL if nothing is */
+/* badFault -- what is wrong with a result, where only `hurt` (a thing, or minus one) may be missing; NULL if
+ * nothing is */
 static const char *badFault(BadResult result, int hurt)
 {
   int i, has;
@@ -173,7 +175,8 @@ static void testBytes(const char *how, unsigned char (*change)(unsigned char byt
     silent += result.gaps == 0;
     if (fault != NULL && ++faults <= 5)
       printf("# byte %zu, thing %d (%s, from %zu): %s; told: offset %llu: %s; %llu lost (%d); %s\n", i, t,
-             thing[t].block < 0 ? "header" : "block", thing[t].begin, fault, (unsigned long long)result.offset, result.what,
+             thing[t].block < 0 ? "header" : "block", thing[t].begin, fault, (unsigned long long)result.offset,
+                   result.what,
              (unsigned long long)result.lost, result.exact, result.error);
   }
   free(bytes);
@@ -246,7 +249,8 @@ static void testMissing(void)
       }
       if ((missed > 0 || result.invented > 0 || result.lost != lost || result.exact != LogLostEXACTLY) && ++faults <= 5)
         printf("# without things %d to %d: %llu blocks wrong, %llu events lost of %llu; %s %s\n", t, t + n - 1,
-               (unsigned long long)missed, (unsigned long long)result.lost, (unsigned long long)lost, result.what, result.error);
+               (unsigned long long)missed, (unsigned long long)result.lost, (unsigned long long)lost, result.what,
+                     result.error);
     }
   free(bytes);
   TapIs(faults, 0, "blocks taken out are missed, and their events counted exactly where a later block tells");
@@ -284,7 +288,8 @@ static void testInserted(uint64_t *seed)
     badRead(&result, make.bytes, make.size);
     fault = badFault(&result, t);
     if (fault != NULL && ++faults <= 5)
-      printf("# thing %d cut short: %s: offset %llu: %s; %llu lost\n", t, fault, (unsigned long long)result.offset, result.what,
+      printf("# thing %d cut short: %s: offset %llu: %s; %llu lost\n", t, fault, (unsigned long long)result.offset,
+            result.what,
              (unsigned long long)result.lost);
   }
   MakeFree(&make);
@@ -315,7 +320,8 @@ static void testNoLogs(void)
   unsigned char *bytes = malloc(good.size);
 
   badRead(&result, (const unsigned char *)"", 0);
-  TapOk(result.opened == ResFORMAT && strstr(result.error, "empty") != NULL, "an empty file is refused: %s", result.error);
+  TapOk(result.opened == ResFORMAT && strstr(result.error, "empty") != NULL, "an empty file is refused: %s",
+        result.error);
   badRead(&result, (const unsigned char *)"To be, or not\n", 14);
   TapOk(result.opened == ResFORMAT, "a text is refused: %s", result.error);
   memcpy(bytes, good.bytes, good.size);

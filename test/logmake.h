@@ -2,8 +2,9 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A Make is a log being built in memory; a MakeProcess is somebody who records into it, on a machine of any byte order and
- * word width; a MakeBlock is one of its blocks.  Nothing here is checked for sense: tests want senseless logs, too.
+ * A Make is a log being built in memory; a MakeProcess is somebody who records into it, on a machine of any byte
+ * order and word width; a MakeBlock is one of its blocks.  Nothing here is checked for sense: tests want senseless
+ * logs, too.
  *
  *   MakeStruct make = {0};
  *   MakeProcess process = MakeProcessNew(4711, 1);
@@ -91,7 +92,8 @@ __attribute__((unused)) static void MakeFree(Make make)
 
 /* MakeProcessForeign -- a process on a machine with `word` bytes to a word, and our byte order or the other one
  *
- * Its clock ticks once a nanosecond, and was 0 at the beginning of 1970 plus a day; change process->header to have it otherwise. */
+ * Its clock ticks once a nanosecond, and was 0 at the beginning of 1970 plus a day; change process->header to have it
+ * otherwise. */
 static MakeProcess MakeProcessForeign(uint32_t pid, uint64_t identity, uint8_t word, Bool swapped, const char *text)
 {
   MakeProcess process = calloc(1, sizeof *process);
@@ -248,13 +250,14 @@ static void MakeBlockEnd(Make make, MakeBlock block, uint8_t flags)
   header.rest = header.used;
   if ((flags & BlockFlagPACKED) != 0) {
     static Pack pack;
+    Count count;
     BlockTallyStruct tally;
     if (pack == NULL)
       pack = calloc(1, PackSIZE);
     BlockWalk(&tally, block->events, header.used, header.first, TRUE); /* holes become pads */
     header.used = (uint32_t)tally.used;
     header.rest = (uint32_t)BlockPack(pack, block->process->registry, block->events, header.used, header.first, rest,
-                                      &(Count){0});
+                                      &count);
   } else {
     memcpy(rest, block->events, header.used);
   }

@@ -16,6 +16,8 @@
 
 enum { userBuckets = 1024, userChunk = 65536, userLineMAX = 1024 };
 
+#if defined(EventInternCODE) /* a registry of somebody else's may have none of these */
+
 /* An interned string; they stay as long as the process, and its children by fork have them too. */
 typedef struct UserStringStruct {
   struct UserStringStruct *next; /* in its bucket */
@@ -71,7 +73,6 @@ static UserString userFind(const char *string, Bool *newReturn)
   return entry;
 }
 
-#if defined(EventInternCODE)
 
 EVENT_API EventWord EventIntern(const char *string)
 {

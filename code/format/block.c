@@ -128,23 +128,23 @@ static inline Size blockStep(Size at, Size size)
 /* blockPlain -- walk on over whole events of the registry from `at`, as far as there is nothing else */
 static Size blockPlain(BlockTally tally, const char *base, Size at, Size size, uint64_t epoch)
 {
-  while (at + sizeof(EventHeaderStruct) <= size) {
-    uint64_t time;
-    EventHeaderStruct event;
-    Size eventSize;
+  uint64_t last = tally->last;
+  Count count = 0;
 
-    event = blockEvent(base + at);
-    if (event.code < EventCodeFIRST)
+  while (at + sizeof(EventHeaderStruct) <= size) {
+    EventHeaderStruct event = blockEvent(base + at);
+    Size eventSize = EventSizeOfLength(event.length);
+    uint64_t time = epoch | event.time;
+
+    if (UNLIKELY(event.code < EventCodeFIRST || eventSize - sizeof event > EventSizeMAX - sizeof event ||
+                 at + eventSize > size))
       break;
-    eventSize = EventSizeOfLength(event.length);
-    if (UNLIKELY(eventSize < sizeof event || eventSize > EventSizeMAX || at + eventSize > size))
-      break;
-    time = epoch | event.time;
-    if (time > tally->last)
-      tally->last = time;
-    ++tally->count;
+    last = time > last ? time : last;
+    ++count;
     at = blockStep(at, eventSize);
   }
+  tally->last = last;
+  tally->count += count;
   return at;
 }
 

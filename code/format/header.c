@@ -8,7 +8,6 @@
 
 #include "base/aver.h"
 #include "base/crc.h"
-#include "eventdef.h"
 #include "format/block.h"
 
 /* The first line has a fixed form, so that length and checksum can be filled in when they are known. */

@@ -122,9 +122,31 @@ static uint64_t clockSpan(const SyncStruct *a, const SyncStruct *b)
   return b->ticks - a->ticks;
 }
 
+/* clockAnchor -- the line goes through `early`: where is it at `min`? */
+static void clockAnchor(Clock clock)
+{
+  Bool earlier = clock->min < clock->early.ticks;
+  uint64_t apart = earlier ? clock->early.ticks - clock->min : clock->min - clock->early.ticks, fine;
+
+  if (apart > clock->limit)
+    apart = clock->limit;
+  apart <<= clock->shift;
+  clock->low = apart * clock->multiplier;
+  fine = clockHigh(apart, clock->multiplier, 0);
+  if (earlier) {
+    fine += clock->low != 0;
+    clock->low = 0 - clock->low;
+    clock->fine = (0 - fine) & ((1 << ClockFineSHIFT) - 1);
+    fine = (fine + clock->fine) >> ClockFineSHIFT;
+    clock->real = clock->early.real > fine ? clock->early.real - fine : 0;
+  } else {
+    clock->fine = fine & ((1 << ClockFineSHIFT) - 1);
+    clock->real = clock->early.real + (fine >> ClockFineSHIFT);
+  }
+}
+
 void ClockFit(Clock clock)
 {
-  uint64_t ahead, ns;
   Bool fitted = FALSE;
 
   if (clock->min == UINT64_MAX)
@@ -139,15 +161,7 @@ void ClockFit(Clock clock)
     fitted = clockBetween(clock, &clock->sealFirst, &clock->sealLast);
   if (!fitted)
     clockRate(clock, clockSECOND, clock->frequency != 0 ? clock->frequency : clockSECOND);
-  clock->base = 0;
-  clock->real = 0;
-  if (clock->synced) {
-    Bool earlier = clock->min < clock->early.ticks;
-    ahead = earlier ? clock->early.ticks - clock->min : clock->min - clock->early.ticks;
-    if (ahead > clock->limit)
-      ahead = clock->limit;
-    ns = clockHigh(ahead << clock->shift, clock->multiplier) >> ClockFineSHIFT;
-    clock->real = clock->early.real;
-    clock->real = !earlier ? clock->real + ns : clock->real > ns ? clock->real - ns : 0;
-  }
+  clock->base = clock->real = clock->fine = clock->low = 0;
+  if (clock->synced)
+    clockAnchor(clock);
 }

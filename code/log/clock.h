@@ -1,12 +1,14 @@
 /* clock.h -- ticks of a clock become time
  *
- * All processes with the same boot and clock share one Clock: one straight line through its earliest and its latest relation
- * of ticks to the monotonic clock.  Times are kept as `fine`: sixteenths of a nanosecond since the earliest moment of the
- * traceset, so that different ticks stay different, and events of one clock stand in the order of their ticks.
+ * All processes with the same boot and clock share one Clock: one straight line through its earliest and its latest
+ * relation of ticks to the monotonic clock.  Times are kept as `fine`: sixteenths of a nanosecond since the earliest
+ * moment of the traceset, so that different ticks stay different, and events of one clock stand in the order of their
+ * ticks.
  *
- * Always true once fitted (ClockCheck): ClockFine never falls as ticks rise; a process's clock is the end of its `alias` chain.
+ * Always true once fitted: ClockFine never falls as ticks rise; a process's clock is the end of its
+ * `alias` chain.
  *
- * Design: design/log.md .clock      Tests: test/logtest.c
+ * Design: design/log.md .clock      Tests: test/logwhotest.c
  */
 #ifndef LOG_CLOCK_H
 #define LOG_CLOCK_H
@@ -28,7 +30,9 @@ typedef struct ClockStruct {
   SyncStruct early, late;   /* of the headers' syncs */
   SyncStruct sealFirst, sealLast; /* of sealed blocks: ticks and mono only */
   /* fitted */
-  uint64_t real;            /* ns since 1970 at `min` */
+  uint64_t real;            /* ns since 1970 at `min`, rounded down; */
+  uint64_t fine;            /* what that cut off, in fine units; */
+  uint64_t low;             /* and what that cut off, in 2^64ths: so the line does not depend on which block is earliest */
   uint64_t base;            /* fine at `min` */
   uint64_t multiplier;      /* fine a tick, as multiplier / 2^(64 - shift) */
   unsigned shift;
@@ -64,15 +68,15 @@ static inline Clock ClockResolve(Clock clock)
 /* ClockFit -- lay the line; sets `real`.  The caller then sets `base` by the earliest `real` of all clocks. */
 extern void ClockFit(Clock clock);
 
-/* clockHigh -- the high 64 bits of a product */
-static inline uint64_t clockHigh(uint64_t a, uint64_t b)
+/* clockHigh -- the high 64 bits of a * b + c */
+static inline uint64_t clockHigh(uint64_t a, uint64_t b, uint64_t c)
 {
 #ifdef __SIZEOF_INT128__
-  return (uint64_t)((unsigned __int128)a * b >> 64);
+  return (uint64_t)(((unsigned __int128)a * b + c) >> 64);
 #else
   uint64_t al = (uint32_t)a, ah = a >> 32, bl = (uint32_t)b, bh = b >> 32;
   uint64_t middle = ah * bl + (al * bl >> 32), other = al * bh + (uint32_t)middle;
-  return ah * bh + (middle >> 32) + (other >> 32);
+  return ah * bh + (middle >> 32) + (other >> 32) + (a * b + c < c);
 #endif
 }
 
@@ -83,7 +87,7 @@ static inline uint64_t ClockFine(const ClockStruct *clock, uint64_t ticks)
 
   if (UNLIKELY(since > clock->limit))
     since = clock->limit;
-  return clock->base + clockHigh(since << clock->shift, clock->multiplier);
+  return clock->base + clockHigh(since << clock->shift, clock->multiplier, clock->low);
 }
 
 /* ClockTicks -- fine time as ticks, about */

@@ -5,7 +5,7 @@
  *
  * Always true: windowSize bytes of the file from windowAt stand in window.
  *
- * Design: design/log.md .file      Tests: test/logtest.c
+ * Design: design/log.md .file      Tests: test/eventcnv.t
  */
 #ifndef LOG_FILE_H
 #define LOG_FILE_H
@@ -28,7 +28,8 @@ typedef struct FileStruct {
 /* FileOpen -- open `path`, "-" for standard input; ResIO with errno set */
 extern Res FileOpen(File file, const char *path);
 
-/* FileOpenTemporary -- an empty file without a name, mode 0600, in $TMPDIR or /tmp; its descriptor, or -1 with errno set */
+/* FileOpenTemporary -- an empty file without a name, mode 0600, in $TMPDIR or /tmp; its descriptor, or -1 with
+ * errno set */
 extern int FileOpenTemporary(void);
 
 extern void FileClose(File file);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/block.h"
+#include "base/aver.h"
 
 Res RegionsAdd(Regions regions, const RegionStruct *region)
 {
@@ -37,6 +37,18 @@ Res RegionsAdd(Regions regions, const RegionStruct *region)
 void RegionsFree(Regions regions)
 {
   free(regions->region);
+}
+
+Bool RegionsCheck(Regions regions)
+{
+  Index i;
+
+  AVER(regions->count <= regions->capacity && regions->capacity <= RegionsMAX);
+  for (i = 0; i < regions->count; ++i) {
+    AVER(regions->region[i].place < regions->region[i].end);
+    AVER(i == 0 || regions->region[i - 1].end <= regions->region[i].place);
+  }
+  return TRUE;
 }
 
 void TellerGap(Teller teller, uint64_t place, const char *what, uint64_t lost, int exact)

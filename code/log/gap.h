@@ -1,12 +1,12 @@
 /* gap.h -- what is damaged and what is missing, told once
  *
- * Two things are known when the files are scanned: regions where nothing sound stands, and gaps in the numbering of the streams'
- * blocks (tally.h).  A gap that lies at a region is the region's loss,
- * told with its place; the others are told with the place of the block behind them.
+ * Two things are known when the files are scanned: regions where nothing sound stands, and gaps in the numbering of
+ * the streams' blocks (tally.h).  A gap that lies at a region is the region's loss, told with its place; the others
+ * are told with the place of the block behind them.
  *
- * Always true (GapsCheck): regions do not overlap and stand in order of place.
+ * Always true (RegionsCheck): regions do not overlap and stand in order of place.
  *
- * Design: design/log.md .gap      Tests: test/logtest.c, test/badlog.t
+ * Design: design/log.md .gap      Tests: test/logbadtest.c, test/badlog.t
  */
 #ifndef LOG_GAP_H
 #define LOG_GAP_H
@@ -39,6 +39,7 @@ typedef struct RegionsStruct {
 /* RegionsAdd -- one more, behind all others; ResMEMORY */
 extern Res RegionsAdd(Regions regions, const RegionStruct *region);
 extern void RegionsFree(Regions regions);
+extern Bool RegionsCheck(Regions regions);
 
 /* Whom to tell.  Gaps are counted, and told while `telling`. */
 typedef struct TellerStruct {

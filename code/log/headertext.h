@@ -13,7 +13,8 @@
 /* LogHeaderText -- a whole header block: magic, first line, `header`, and the registry; ResLIMIT if it does not fit */
 extern Res LogHeaderText(Text text, Header header, Registry registry);
 
-/* LogHeaderLines -- of a block that LogHeaderText wrote, the lines that say something: all behind the magic and the first line */
+/* LogHeaderLines -- of a block that LogHeaderText wrote, the lines that say something: all behind the magic and
+ * the first line */
 extern const char *LogHeaderLines(Text text, Size *lengthReturn);
 
 #endif /* LOG_HEADERTEXT_H */

@@ -133,6 +133,21 @@ Res IndexEnd(TheIndex index)
   return indexRun(index);
 }
 
+Bool IndexCheck(TheIndex index)
+{
+  Index p, i;
+
+  AVER(index->entries <= index->capacity && index->capacity <= IndexRunMAX);
+  AVER(index->spilledPieces <= index->pieces);
+  AVER((index->fd >= 0) == (index->spilled > 0));
+  for (p = index->spilledPieces; p < index->pieces; ++p) {
+    const IndexEntryStruct *entry = index->entry + (index->piece[p].at - index->spilled);
+    for (i = 1; i < index->piece[p].count; ++i)
+      AVER(indexCompareBlocks(&entry[i - 1], &entry[i]) <= 0);
+  }
+  return TRUE;
+}
+
 /* indexCursorFill -- bring the next entries of a spilled piece into memory */
 static Res indexCursorFill(TheIndex index, IndexCursor cursor)
 {

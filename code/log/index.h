@@ -1,10 +1,11 @@
 /* index.h -- where every block of a traceset is, in order of time
  *
- * Filled once, block by block as the files have them; then read as often as wanted, in order of the time at which the blocks were
- * opened.  Up to IndexRunMAX entries are kept in memory; beyond that sorted runs go to a temporary file without a name,
- * and reading merges them.
+ * Filled once, block by block as the files have them; then read as often as wanted, in order of the time at which the
+ * blocks were opened.  Up to IndexRunMAX entries are kept in memory; beyond that sorted runs go to a temporary file
+ * without a name, and reading merges them.
  *
- * Always true (IndexCheck): a run is sorted by clock, first, stream, sequence, and then the better copy of a block first.
+ * Always true (IndexCheck): a run is sorted by clock, first, stream, sequence, and then the better copy of a block
+ * first.
  *
  * Design: design/log.md .index      Tests: test/logtest.c
  */
@@ -55,6 +56,7 @@ typedef struct IndexStruct {
 
 extern void IndexInit(TheIndex index, Table table);
 extern void IndexFree(TheIndex index);
+extern Bool IndexCheck(TheIndex index);
 
 /* IndexAdd -- one more block; ResMEMORY, ResIO */
 extern Res IndexAdd(TheIndex index, const IndexEntryStruct *entry);

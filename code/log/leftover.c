@@ -4,6 +4,7 @@
  */
 #include "log/leftover.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,21 +31,29 @@ typedef struct leftoverStruct {
 } leftoverStruct, *Leftover;
 
 /* leftoverOpen -- the region of a process that is dead; -1 if there is none */
-static int leftoverOpen(Leftover leftover)
+static int leftoverOpen(Leftover leftover, Teller teller)
 {
   Header header = &leftover->process->public.header;
+  const char *log = teller->paths[leftover->process->file];
   struct stat status;
   int fd;
 
   if (header->region[0] != '/')
     return -1;
   fd = open(header->region, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (fd < 0)
+  if (fd < 0) {
+    if (errno != ENOENT && errno != ENOTDIR)
+      TellerNote(teller, "%s: the newest events of process %u may be in %s, which cannot be read: %s", log, header->pid,
+                 header->region, strerror(errno));
     return -1;
-  if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && flock(fd, LOCK_SH | LOCK_NB) == 0 &&
+  }
+  if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
       FileReadAt(fd, 0, &leftover->region, sizeof leftover->region) == ResOK &&
-      RegionHeaderSound(&leftover->region, (Size)status.st_size) && leftover->region.identity == header->identity)
-    return fd;
+      RegionHeaderSound(&leftover->region, (Size)status.st_size) && leftover->region.identity == header->identity) {
+    if (flock(fd, LOCK_SH | LOCK_NB) == 0)
+      return fd;
+    TellerNote(teller, "%s: process %u is still running; its newest events are not in the log yet", log, header->pid);
+  }
   (void)close(fd);
   return -1;
 }
@@ -114,7 +123,7 @@ static Res leftoverProcess(Leftover leftover, Regions regions, Teller teller)
   Res res = ResOK;
 
   leftover->events = 0;
-  leftover->from = leftoverOpen(leftover);
+  leftover->from = leftoverOpen(leftover, teller);
   if (leftover->from < 0)
     return ResOK;
   for (i = 0; i < leftover->region.slots && res == ResOK; ++i)

@@ -195,14 +195,14 @@ static inline __attribute__((always_inline)) Size loadWalk(LoadWalk walk, LoadRe
   return at;
 }
 
-static __attribute__((noinline)) Size loadWalkOurs(LoadWalk walk, LoadReport report, Loaded loaded, const unsigned char *bytes,
-                                           Size used, Count capacity)
+static __attribute__((noinline)) Size loadWalkOurs(LoadWalk walk, LoadReport report, Loaded loaded,
+                                                   const unsigned char *bytes, Size used, Count capacity)
 {
   return loadWalk(walk, report, loaded, bytes, used, capacity, FALSE);
 }
 
 static __attribute__((noinline)) Size loadWalkSwapped(LoadWalk walk, LoadReport report, Loaded loaded,
-                                              const unsigned char *bytes, Size used, Count capacity)
+                                                      const unsigned char *bytes, Size used, Count capacity)
 {
   return loadWalk(walk, report, loaded, bytes, used, capacity, TRUE);
 }
@@ -252,8 +252,8 @@ Res LoaderLoad(Loaded *loadedReturn, LoadReport report, Loader loader, const Ind
   loaded->bytes = bytes;
   if ((header.flags & BlockFlagPACKED) == 0) {
     memcpy(bytes, loader->rest, header.used);
-  } else if (BlockUnpack(loader->unpack, stream->process->public.registry, loader->rest, header.rest, header.first, bytes,
-                         header.used) != ResOK) {
+  } else if (BlockUnpack(loader->unpack, stream->process->public.registry, loader->rest, header.rest, header.first,
+                         bytes, header.used) != ResOK) {
     report->what = "block does not unpack";
     LoaderFree(loader, loaded);
     return ResFORMAT;

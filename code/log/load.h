@@ -3,10 +3,10 @@
  * Loading reads the block, verifies its checksum, unpacks it, and lists the events that are wanted, sorted by time
  * (a signal handler's events may stand out of order).
  *
- * Always true (LoadedCheck): items rise in time, equal times in the order of the bytes; next <= count; every item's event lies
- * within the bytes and has the length that its type asks for.
+ * Always true: items rise in time, equal times in the order of the bytes; next <= count; every item's
+ * event lies within the bytes and has the length that its type asks for.
  *
- * Design: design/log.md .load      Tests: test/logtest.c
+ * Design: design/log.md .load      Tests: test/logtest.c, test/hostiletest.c
  */
 #ifndef LOG_LOAD_H
 #define LOG_LOAD_H

@@ -105,8 +105,8 @@ static Res logScan(Log log, char *error, Size size)
     log->summary.events = scan->events;
     log->summary.newer = scan->newer[0] != 0;
     if (res == ResOK && log->summary.newer)
-      TellerNote(&log->teller, "the log's events are of version %u.%u.%u, newer than this build's %u.%u.%u", scan->newer[0],
-                 scan->newer[1], scan->newer[2], ours[0], ours[1], ours[2]);
+      TellerNote(&log->teller, "the log's events are of version %u.%u.%u, newer than this build's %u.%u.%u",
+                 scan->newer[0], scan->newer[1], scan->newer[2], ours[0], ours[1], ours[2]);
     free(scan->text);
   }
   free(scan);

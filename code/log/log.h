@@ -1,13 +1,13 @@
 /* log.h -- the reader: any number of logs, merged by time, delivered to whoever asks
  *
- * A Log is one or more files opened together (the seeds' traceset): of each process (trace) the header, of each thread and
- * kind a stream of blocks.  Who wants events files a request: bounds, a choice of kinds and types, and a hook that is called for
- * each event in one fixed order: by time, then stream, then place in the stream.
+ * A Log is one or more files opened together (the seeds' traceset): of each process (trace) the header, of each
+ * thread and kind a stream of blocks.  Who wants events files a request: bounds, a choice of kinds and types, and a
+ * hook that is called for each event in one fixed order: by time, then stream, then place in the stream.
  *
  * What is damaged or missing is told to the message hook, one line for each gap, and the rest is delivered.  Memory is
  * constant for each stream that is open at a time, whatever the size of the files.
  *
- * Design: design/log.md      Tests: test/logtest.c, test/badlog.t
+ * Design: design/log.md      Tests: test/logtest.c, test/logwhotest.c, test/logbadtest.c, test/hostiletest.c
  */
 #ifndef LOG_LOG_H
 #define LOG_LOG_H
@@ -88,9 +88,11 @@ typedef struct LogGapStruct {
 typedef struct LogHooksStruct {
   void *data;                                 /* handed to each hook */
   void (*gap)(void *data, LogGap gap);        /* damage, or something missing */
-  void (*note)(void *data, const char *line); /* worth telling, nothing lost: taken from shared memory, newer registry, ... */
+  /* worth telling, nothing lost: taken from shared memory, newer registry, ... */
+  void (*note)(void *data, const char *line);
   void (*progress)(void *data, uint64_t done, uint64_t total); /* blocks; after each block that a pass has come to */
-  unsigned version[3];                        /* of the registry that the caller knows: what is newer is noted; 0s: 1.0.0 */
+  /* of the registry that the caller knows: what is newer is noted; 0s: 1.0.0 */
+  unsigned version[3];
 } LogHooksStruct, *LogHooks;
 
 /* LogOpen -- open `n` logs as one
@@ -100,7 +102,8 @@ typedef struct LogHooksStruct {
  * error   room of `size` bytes for a message when it fails: "FILE: reason"
  * returns ResIO: cannot be read; ResFORMAT: no log at all (empty, text, not one sound block); ResVERSION: another major
  *
- * Reads each file's block headers once.  Open blocks of a process that is dead are taken from the memory file that its header names.
+ * Reads each file's block headers once.  Open blocks of a process that is dead are taken from the memory file that
+ * its header names.
  */
 extern Res LogOpen(Log *logReturn, const char *const *paths, Count n, LogHooks hooks, char *error, Size size);
 extern void LogClose(Log log);
@@ -120,7 +123,8 @@ typedef struct LogSummaryStruct {
 extern void LogSummarize(LogSummary summaryReturn, Log log);
 extern LogProcess LogProcessAt(Log log, Index i);
 
-/* LogKindMask -- the bits of the kinds whose names `list` gives, by name, as PAWPRINT_KINDS has them: "all", "none", "Arena,Pool",
+/* LogKindMask -- the bits of the kinds whose names `list` gives, by name, as PAWPRINT_KINDS has them: "all",
+ * "none", "Arena,Pool",
  * "+Object,-Ref" (against all).  ResPARAM: `error` says which name is unknown, and lists those there are. */
 extern Res LogKindMask(uint32_t *maskReturn, Log log, const char *list, char *error, Size size);
 
@@ -137,7 +141,8 @@ typedef struct LogRequestStruct {
 #define LogRequestALL {.from = 0, .to = UINT64_MAX, .count = UINT64_MAX, .kinds = UINT32_MAX}
 
 /* LogRead -- one pass: calls request->event for each event asked for, in order
- * returns  ResOK also where gaps were told; ResIO, ResMEMORY when it cannot go on.  May be called again for another pass;
+ * returns  ResOK also where gaps were told; ResIO, ResMEMORY when it cannot go on.  May be called again for another
+ * pass;
  *          gaps are told in the first only. */
 extern Res LogRead(Log log, LogRequest request);
 

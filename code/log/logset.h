@@ -2,8 +2,8 @@
  *
  * The parts of an opened traceset, for those files of this room that put them together: opening, reading, kinds.
  *
- * Always true (LogCheck): scanned, then fitted, then read; `paths` and `file` are in the order of opening, those taken from
- * shared memory last.
+ * Always true: scanned, then fitted, then read; `paths` and `file` are in the order of opening, those
+ * taken from shared memory last.
  *
  * Design: design/log.md      Tests: test/logtest.c
  */

@@ -1,6 +1,6 @@
 /* names.h -- event types chosen by their names
  *
- * Design: design/log.md .names      Tests: test/logtest.c
+ * Design: design/log.md .names      Tests: test/logwhotest.c
  */
 #ifndef LOG_NAMES_H
 #define LOG_NAMES_H

@@ -1,10 +1,10 @@
 /* park.h -- open blocks put aside on disk
  *
- * A pass has a block open for every stream that is in the middle of one.  Where these are many, those whose next event is furthest
- * away have what is left of their events written to a temporary file without a name, and read back in small windows; so an
- * open stream costs a few KiB, and nothing is ever read or unpacked twice.
+ * A pass has a block open for every stream that is in the middle of one.  Where these are many, those whose next
+ * event is furthest away have what is left of their events written to a temporary file without a name, and read back
+ * in small windows; so an open stream costs a few KiB, and nothing is ever read or unpacked twice.
  *
- * Always true (ParkCheck): a place in the file belongs to one open block; places are used again.
+ * Always true: a place in the file belongs to one open block; places are used again.
  *
  * Design: design/log.md .memory      Tests: test/logtest.c
  */
@@ -33,7 +33,8 @@ extern void ParkFinish(Park park);
  * ResFAIL: that cannot be done; *loaded stays as it is.  ResIO: its events are gone, and reading cannot go on. */
 extern Res ParkPut(Park park, Loader loader, Loaded *loaded);
 
-/* ParkRefill -- bring the next events of a parked block in; its `next` is 0 again.  ResEND: there are none, and its place is
+/* ParkRefill -- bring the next events of a parked block in; its `next` is 0 again.  ResEND: there are none, and
+ * its place is
  * free.  ResIO.  For a block that was never parked always ResEND. */
 extern Res ParkRefill(Park park, Loaded loaded);
 

@@ -1,8 +1,8 @@
 /* read.c -- one pass over a traceset: the streams' events merged by time
  *
- * A heap holds the blocks that are open, by the time of their next event.  A block is loaded when the merge comes to the time at which
- * it was opened, and given back with its last event.  While the block at the front is alone in time its events go out in a
- * tight loop.
+ * A heap holds the blocks that are open, by the time of their next event.  A block is loaded when the merge comes to
+ * the time at which it was opened, and given back with its last event.  While the block at the front is alone in time
+ * its events go out in a tight loop.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -179,8 +179,8 @@ static void readOmittedTell(Reading reading, Process process)
     TellerGap(reading->teller, process->orphans.place, what, process->orphans.events, LogLostEXACTLY);
   }
   if (process->unknown.events > 0) {
-    (void)snprintf(what, sizeof what, "from here on: no header block of process %u has event code 0x%04x%s", process->pid,
-                   process->unknown.code, process->unknown.events > 1 ? " or such" : "");
+    (void)snprintf(what, sizeof what, "from here on: no header block of process %u has event code 0x%04x%s",
+                   process->pid, process->unknown.code, process->unknown.events > 1 ? " or such" : "");
     TellerGap(reading->teller, process->unknown.place, what, process->unknown.events, LogLostEXACTLY);
   }
   process->orphans.events = process->unknown.events = 0;
@@ -399,6 +399,9 @@ Res LogRead(Log log, LogRequest request)
   Index i;
   Res res;
 
+  AVER(TableCheck(&log->table));
+  AVER(RegionsCheck(&log->regions));
+  AVER(IndexCheck(&log->index));
   for (i = 0; i < log->table.streams; ++i) {
     log->table.stream[i]->read = FALSE;
     log->table.stream[i]->failure.what = NULL;

@@ -137,10 +137,13 @@ static void rewriteSeal(LogRewrite rewrite, RewriteBlock block)
   header->flags = BlockFlagSEALED;
   header->rest = header->used;
   if (rewrite->packed) {
-    header->flags |= BlockFlagPACKED;
-    header->rest = (uint32_t)BlockPack(rewrite->pack, process->public.registry, block->bytes, header->used,
-                                       header->first, rewrite->rest, &count);
-    rest = rewrite->rest;
+    Size packed = BlockPack(rewrite->pack, process->public.registry, block->bytes, header->used, header->first,
+                            rewrite->rest, &count);
+    if (packed > 0 && packed < header->used) {
+      header->flags |= BlockFlagPACKED;
+      header->rest = (uint32_t)packed;
+      rest = rewrite->rest;
+    }
   }
   header->size = BlockHeaderSIZE + header->rest;
   header->restCrc = Crc32c(0, rest, header->rest);

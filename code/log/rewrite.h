@@ -1,12 +1,13 @@
 /* rewrite.h -- a log written again, from events that a pass delivers
  *
- * Each stream keeps its events, its thread and kind; its blocks are numbered from 0.  A process's header block comes before its
- * first block, again every few MiB, and at the end.  Processes get new identities, so that the new log and the old one may be
- * read together.
+ * Each stream keeps its events, its thread and kind; its blocks are numbered from 0.  A process's header block comes
+ * before its first block, again every few MiB, and at the end.  Processes get new identities, so that the new log and
+ * the old one may be read together.
  *
- * Always true: at most RewriteOpenMAX blocks are being filled; beyond that the one that waits longest is written as it is.
+ * Always true: at most RewriteOpenMAX blocks are being filled; beyond that the one that waits longest is written as
+ * it is.
  *
- * Design: design/log.md .rewrite      Tests: test/logtest.c, test/eventcnv.t
+ * Design: design/log.md .rewrite      Tests: test/logwhotest.c, test/eventcnv.t
  */
 #ifndef LOG_REWRITE_H
 #define LOG_REWRITE_H

@@ -11,6 +11,8 @@
 #include "base/crc.h"
 #include "format/block.h"
 
+enum { scanWasteMAX = 64 << 20 }; /* and as much as the file has: bytes read for header blocks that were none */
+
 /* A sound thing in a file. */
 typedef struct scanThingStruct {
   Bool isBlock;
@@ -20,7 +22,8 @@ typedef struct scanThingStruct {
   Size bodyLength;
 } scanThingStruct, *ScanThing;
 
-/* scanBlock, scanHeader -- what stands at `offset`: ResOK and *thing, ResFORMAT, ResVERSION, ResEND if the file ends within */
+/* scanBlock, scanHeader -- what stands at `offset`: ResOK and *thing, ResFORMAT, ResVERSION, ResEND if the file
+ * ends within */
 static Res scanBlock(Scan scan, ScanThing thing, uint64_t offset)
 {
   const unsigned char *bytes = FileBytes(scan->file, offset, BlockHeaderSIZE);
@@ -51,6 +54,9 @@ static Res scanHeader(Scan scan, ScanThing thing, uint64_t offset)
     memcpy(scan->foreign, version, sizeof version);
   if (res != ResOK)
     return res;
+  /* Only a file made for it has so many: each could cost a megabyte for sixty bytes. */
+  if (scan->wasted > scan->file->size + scanWasteMAX)
+    return ResFORMAT;
   if (scan->text == NULL && (scan->text = malloc(HeaderMAX)) == NULL)
     return ResMEMORY;
   res = FileRead(scan->file, offset, scan->text, length);
@@ -60,6 +66,8 @@ static Res scanHeader(Scan scan, ScanThing thing, uint64_t offset)
   thing->size = length;
   res = HeaderRead(&scan->header, &thing->body, scan->text, length);
   thing->bodyLength = res == ResOK ? (Size)(scan->text + length - thing->body) : 0;
+  if (res != ResOK)
+    scan->wasted += length;
   return res;
 }
 
@@ -214,7 +222,8 @@ static void scanRegion(Scan scan, Region region, uint64_t offset, Res res)
 
 /* scanDamage -- nothing sound stands at *offset: note the region, and go on behind it
  *
- * previous  the block before, whose size led here; NULL if there is none.  If its own bytes are not sound it was cut short, and
+ * previous  the block before, whose size led here; NULL if there is none.  If its own bytes are not sound it was cut
+ * short, and
  *           what came behind it stands somewhere within.
  */
 static Res scanDamage(Scan scan, uint64_t *offset, BlockHeader previous, Res why)
@@ -249,6 +258,7 @@ Res ScanFile(Scan scan, File file, Index number)
 
   scan->file = file;
   scan->number = number;
+  scan->wasted = 0;
   while (res == ResOK && offset < file->size) {
     Res found = scanThing(scan, &thing, offset);
     if (found == ResMEMORY) {

@@ -1,10 +1,10 @@
 /* scan.h -- find what is sound in a file, and put it into the table and the index
  *
- * Goes from block to block by their sizes.  Where nothing sound stands it looks for the next place with a magic and
- * a sound header, and notes the region between.  A size is believed only if the header's checksum is right, and even then a
- * block that was cut short and written over by the next is recognised.
+ * Goes from block to block by their sizes.  Where nothing sound stands it looks for the next place with a magic and a
+ * sound header, and notes the region between.  A size is believed only if the header's checksum is right, and even
+ * then a block that was cut short and written over by the next is recognised.
  *
- * Design: design/log.md .scan      Tests: test/logtest.c, test/badlog.t
+ * Design: design/log.md .scan      Tests: test/logbadtest.c, test/hostiletest.c
  */
 #ifndef LOG_SCAN_H
 #define LOG_SCAN_H
@@ -30,6 +30,7 @@ typedef struct ScanStruct {
   uint64_t headers;    /* sound header blocks found */
   unsigned foreign[3]; /* version of a block or header of another major, 0 if none was met */
   unsigned newer[3];   /* the highest version of the headers, if newer than the teller's; else 0 */
+  uint64_t wasted;     /* bytes read for header blocks that were none */
   char *text;          /* memory for header blocks; the caller frees it */
   HeaderStruct header;
 } ScanStruct, *Scan;

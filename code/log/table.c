@@ -185,7 +185,8 @@ static void tableHeaderCopy(Header to, Header from)
   strcpy(to->region, from->region);
 }
 
-/* tableClockFor -- the clock that a header names, if another process has it already; else the process's own gets the name */
+/* tableClockFor -- the clock that a header names, if another process has it already; else the process's own gets
+ * the name */
 static void tableClockFor(Table table, Process process, Header header)
 {
   Clock own = ClockResolve(process->clock);
@@ -265,11 +266,32 @@ uint64_t TableFit(Table table)
     origin = 0;
   for (i = 0; i < table->clocks; ++i)
     if (table->clock[i]->alias == NULL) {
-      uint64_t ahead = table->clock[i]->real > origin ? table->clock[i]->real - origin : 0;
-      table->clock[i]->base = ahead < UINT64_MAX >> (ClockFineSHIFT + 2) ? ahead << ClockFineSHIFT
-                                                                         : UINT64_MAX >> 2;
+      Clock clock = table->clock[i];
+      uint64_t ahead = clock->real > origin ? clock->real - origin : 0;
+      clock->base = ahead < UINT64_MAX >> (ClockFineSHIFT + 2) ? ahead << ClockFineSHIFT : UINT64_MAX >> 2;
+      clock->base += clock->fine;
     }
   return origin;
+}
+
+Bool TableCheck(Table table)
+{
+  Index i;
+
+  AVER(table->processes * 2 <= table->processSlots || table->processes == 0);
+  AVER(table->streams * 2 <= table->streamSlots || table->streams == 0);
+  for (i = 0; i < table->processes; ++i) {
+    Process process = table->process[i];
+    AVER(process->public.number == i);
+    AVER(process->headed == (process->types != NULL));
+    AVER(!process->headed || process->public.registry == process->types->registry);
+    AVER(!process->headed || process->public.header.widths.word == process->types->widths.word);
+  }
+  for (i = 0; i < table->streams; ++i) {
+    AVER(table->stream[i]->number == i);
+    AVER(TallyCheck(&table->stream[i]->tally));
+  }
+  return TRUE;
 }
 
 void TableFree(Table table)

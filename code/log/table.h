@@ -1,11 +1,11 @@
 /* table.h -- who recorded: the processes and streams of a traceset, and their clocks
  *
- * A process is known by its identity, a stream by its process and number.  A process may be known by its blocks before a
- * header of it was found (the first may be damaged): until then it has a clock of its own and no types.
+ * A process is known by its identity, a stream by its process and number.  A process may be known by its blocks
+ * before a header of it was found (the first may be damaged): until then it has a clock of its own and no types.
  *
  * Always true (TableCheck): processes and streams stay where they are once made, and are numbered as they appeared.
  *
- * Design: design/log.md .table      Tests: test/logtest.c
+ * Design: design/log.md .table      Tests: test/logtest.c, test/logwhotest.c
  */
 #ifndef LOG_TABLE_H
 #define LOG_TABLE_H
@@ -37,7 +37,8 @@ typedef struct ProcessStruct {
   Types types;             /* NULL until headed */
   ProcessOmittedStruct orphans; /* no header was found, */
   ProcessOmittedStruct unknown; /* or none that has their code */
-  unsigned char *wanted;   /* for the request that runs: by place in the registry, whether the type is wanted; or NULL */
+  /* for the request that runs: by place in the registry, whether the type is wanted; or NULL */
+  unsigned char *wanted;
 } ProcessStruct, *Process;
 
 /* A block that did not load, kept until it is known whether a copy of it does. */
@@ -79,6 +80,7 @@ typedef struct TableStruct {
 } TableStruct, *Table;
 
 extern void TableFree(Table table);
+extern Bool TableCheck(Table table);
 
 /* TableProcess, TableStream -- find, or make; ResMEMORY.  Both cost a hash and a look. */
 extern Res TableProcess(Process *processReturn, Table table, uint64_t identity);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/aver.h"
+
 /* tallyJoins -- does `b` follow `a` with nothing missing? */
 static Bool tallyJoins(const TallyRunStruct *a, const TallyRunStruct *b, Bool loose)
 {
@@ -52,6 +54,8 @@ Res TallyAdd(Tally tally, uint64_t sequence, uint64_t before, Count count, uint6
   Index i = tally->runs; /* where the block's run would be */
   Res res;
 
+  if (sequence == UINT64_MAX)
+    return ResOK; /* no writer counts that far, and neither can we */
   while (i > 0 && tally->run[i - 1].from > sequence)
     --i;
   if (i > 0 && tally->run[i - 1].to > sequence) {
@@ -73,6 +77,18 @@ Res TallyAdd(Tally tally, uint64_t sequence, uint64_t before, Count count, uint6
   if (i < tally->runs && tallyJoins(&tally->run[i - 1], &tally->run[i], loose))
     tallyJoin(tally, i - 1);
   return ResOK;
+}
+
+Bool TallyCheck(Tally tally)
+{
+  Index i;
+
+  AVER(tally->runs <= tally->capacity && tally->runs <= TallyRunsMAX);
+  for (i = 0; i < tally->runs; ++i) {
+    AVER(tally->run[i].from < tally->run[i].to);
+    AVER(i == 0 || tally->run[i - 1].to <= tally->run[i].from);
+  }
+  return TRUE;
 }
 
 void TallyFree(Tally tally)

@@ -1,10 +1,11 @@
 /* tally.h -- which blocks of a stream there are, and so which are missing
  *
- * Blocks may come in any order, and more than once.  What was seen is kept as runs of consecutive numbers, one for a stream of which
- * nothing is missing; so every gap, and by the counts beside it exactly what was in it, is known when all files are scanned.
+ * Blocks may come in any order, and more than once.  What was seen is kept as runs of consecutive numbers, one for a
+ * stream of which nothing is missing; so every gap, and by the counts beside it exactly what was in it, is known when
+ * all files are scanned.
  *
- * Always true (TallyCheck): from < to in each run; runs rise and do not overlap; runs that touch are joined if no event is missing
- * between them.
+ * Always true (TallyCheck): from < to in each run; runs rise and do not overlap; runs that touch are joined if no
+ * event is missing between them.
  *
  * Design: design/log.md .gap      Tests: test/logtest.c
  */
@@ -36,5 +37,6 @@ typedef struct TallyStruct {
 extern Res TallyAdd(Tally tally, uint64_t sequence, uint64_t before, Count count, uint64_t place, Bool loose);
 
 extern void TallyFree(Tally tally);
+extern Bool TallyCheck(Tally tally);
 
 #endif /* LOG_TALLY_H */

@@ -1,11 +1,12 @@
 /* types.h -- the registries of a traceset, each kept once
  *
- * What a process's event types are is a sequence of registry texts, one for each header block that said something new.  Processes
- * that said the same share one registry: the sequences form a tree, and each node's registry holds the texts from the root to it.
+ * What a process's event types are is a sequence of registry texts, one for each header block that said something
+ * new.  Processes that said the same share one registry: the sequences form a tree, and each node's registry holds
+ * the texts from the root to it.
  *
- * Always true (TypesCheck): a node's registry never changes once it is made.
+ * Always true: a node's registry never changes once it is made.
  *
- * Design: design/log.md .types      Tests: test/logtest.c
+ * Design: design/log.md .types      Tests: test/logwhotest.c
  */
 #ifndef LOG_TYPES_H
 #define LOG_TYPES_H

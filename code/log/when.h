@@ -1,6 +1,6 @@
 /* when.h -- moments as people write them
  *
- * Design: design/log.md .when      Tests: test/logtest.c
+ * Design: design/log.md .when      Tests: test/logwhotest.c
  */
 #ifndef LOG_WHEN_H
 #define LOG_WHEN_H
@@ -9,7 +9,8 @@
 
 #include "log/log.h"
 
-/* LogWhen -- `string` as ns since 1970: seconds since the traceset's start, or HH:MM:SS with or without a fraction, which is local wall
+/* LogWhen -- `string` as ns since 1970: seconds since the traceset's start, or HH:MM:SS with or without a
+ * fraction, which is local wall
  * time on the day of the start (or on the next day, if it is before the start and the traceset reaches over midnight).
  * ResPARAM: neither. */
 extern Res LogWhen(uint64_t *timeReturn, LogSummary summary, const char *string);

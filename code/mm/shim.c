@@ -48,9 +48,10 @@ SHIM void free(void *p)
 SHIM void *calloc(size_t count, size_t size)
 {
   void *p = ShimNext.calloc(count, size);
+  size_t bytes;
 
   if (UNLIKELY(p == NULL))
-    return shimFailed(__builtin_mul_overflow_p(count, size, (size_t)0) ? SIZE_MAX : count * size);
+    return shimFailed(__builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes);
   EVENT_PAW(PoolAllocZero, ShimNext.pool, (Addr)p, count * size);
   return p;
 }

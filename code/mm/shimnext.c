@@ -131,10 +131,13 @@ static void shimChoose(void)
   if (__atomic_compare_exchange_n(&shimState, &none, 1, FALSE, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
     shimChoosing = TRUE;
     mode = ControlVariable("PAWPRINT_MODE", room, sizeof room);
-    if (mode != NULL && strcmp(mode, "manage") == 0)
+    if (mode != NULL && strcmp(mode, "manage") == 0) {
+      /* The environment is read before the arena is created: what a debugger sets there stays. */
+      ProcessStart();
       shimManage();
-    else
+    } else {
       shimObserve();
+    }
     shimChoosing = FALSE;
     __atomic_store_n(&shimState, 2, __ATOMIC_RELEASE);
     shimTell();

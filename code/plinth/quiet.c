@@ -134,7 +134,9 @@ void QuietSay(const char *thing, const char *place, const char *reason)
   TextString(&text, thing);
   TextString(&text, ": ");
   if (place[0] != '\0') {
-    TextString(&text, place);
+    /* From outside: it is one line, whatever stands in it. */
+    for (; *place != '\0'; ++place)
+      TextChar(&text, (unsigned char)*place < ' ' ? '?' : *place);
     TextString(&text, ": ");
   }
   TextString(&text, reason);

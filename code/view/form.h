@@ -1,6 +1,7 @@
 /* form.h -- what the line of an event type looks like in a style, worked out once
  *
- * Always true (FormCheck): pieces[i].param < params or FormNONE; literals are LineChunkSIZE-padded, so that they may be copied in chunks.
+ * Always true: pieces[i].param < params or FormNONE; literals are padded to FormChunkSIZE, so that they may
+ * be copied in chunks.
  *
  * Design: design/log.md .line      Tests: test/linetest.c
  */

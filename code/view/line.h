@@ -1,7 +1,7 @@
 /* line.h -- events as lines: text, descriptions, CSV, JSON
  *
- * What a line of an event type looks like is worked out once, as a form: literals with values between them.  Writing an event
- * is then copying and converting, without a decision that depends on the style.
+ * What a line of an event type looks like is worked out once, as a form: literals with values between them.  Writing
+ * an event is then copying and converting, without a decision that depends on the style.
  *
  * Design: design/log.md .line      Tests: test/eventcnv.t, test/linetest.c
  */

@@ -10,11 +10,15 @@
 
 #include "log/when.h"
 
+#include "eventdef.h"
+
 static void sourceGap(void *data, LogGap gap)
 {
   static const char *const exact[] = {[LogLostEXACTLY] = "", [LogLostABOUT] = "about ", [LogLostATLEAST] = "at least "};
   Source source = data;
 
+  if (source->aside != NULL)
+    source->aside(source);
   fprintf(stderr, "%s: %s: offset %llu: %s; %s%llu event%s lost\n", source->tool->name, gap->path,
           (unsigned long long)gap->offset, gap->what, exact[gap->exact], (unsigned long long)gap->lost,
           gap->lost == 1 ? "" : "s");
@@ -24,6 +28,8 @@ static void sourceNote(void *data, const char *line)
 {
   Source source = data;
 
+  if (source->aside != NULL)
+    source->aside(source);
   fprintf(stderr, "%s: %s\n", source->tool->name, line);
 }
 
@@ -69,6 +75,7 @@ static Bool sourceRequest(Source source)
       return FALSE;
     }
     request->choose = sourceChoose;
+    request->chooseData = source;
   }
   return sourceMoment(source, "--from", source->from, &request->from) &&
          sourceMoment(source, "--to", source->to, &request->to);
@@ -76,7 +83,8 @@ static Bool sourceRequest(Source source)
 
 Bool SourceOpen(Source source, const char *const *paths, Count n, int *statusReturn)
 {
-  LogHooksStruct hooks = {.data = source, .gap = sourceGap, .note = sourceNote};
+  LogHooksStruct hooks = {.data = source, .gap = sourceGap, .note = sourceNote, .progress = source->progress,
+                          .version = {EventVersionMAJOR, EventVersionMEDIAN, EventVersionMINOR}};
   LogSummaryStruct summary;
   char error[1024];
 

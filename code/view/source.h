@@ -20,6 +20,8 @@ typedef struct SourceStruct {
   const char *kinds, *events, *from, *to; /* as the options give them, or NULL */
   Count count;
   Bool force;                             /* a newer median is no reason to refuse */
+  void (*aside)(void *source);            /* called before a line is told, while the tool writes something else; or NULL */
+  void (*progress)(void *source, uint64_t done, uint64_t total); /* as LogHooksStruct has it; or NULL */
   Log log;
   LogNames names;                         /* the types chosen, or NULL */
   LogRequestStruct request;               /* what was asked for; `event` is the tool's to set */

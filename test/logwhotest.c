@@ -1,0 +1,353 @@
+/* logwhotest.c -- reading logs: who recorded, by which clock, on what machine, and what the dead have left
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include <sys/file.h>
+
+#include "format/region.h"
+#include "log/names.h"
+#include "log/rewrite.h"
+#include "log/when.h"
+#include "loglist.h"
+
+/* ---- Clocks ---- */
+
+/* testClocks -- two processes whose clocks have nothing in common */
+static void testClocks(void)
+{
+  MakeStruct make = {0};
+  MakeProcess a = MakeProcessNew(10, 1), b = MakeProcessNew(11, 2);
+
+  /* a ticks 2.5 times a ns, and its header is wrong by a tenth; b was booted elsewhere, an hour later, and counts
+   * ns. */
+  a->header.frequency = 2750000000;
+  a->header.syncs = 2;
+  a->header.sync[0] = (SyncStruct){.ticks = 1000, .mono = 400, .real = testReal + 400};
+  a->header.sync[1] = (SyncStruct){.ticks = 1000 + 25000000000u, .mono = 10000000400u, .real = testReal + 10000000400u};
+  strcpy(b->header.boot, "another");
+  b->header.sync[0] = (SyncStruct){.ticks = 5, .mono = 5, .real = testReal + 2000000005u};
+  MakeHeader(&make, a);
+  MakeHeader(&make, b);
+  MakeBlockBegin(&blocks[0], a, 20, EventKindObject, 0, 1000);
+  MakeBlockBegin(&blocks[1], b, 20, EventKindObject, 0, 5);
+  (void)MakeEvent(&blocks[0], EventPoolFreeCODE, 1000, (uint64_t[]){7, 1}, NULL);           /* 400 ns */
+  (void)MakeEvent(&blocks[0], EventPoolFreeCODE, 5000000000u, (uint64_t[]){7, 2}, NULL);    /* 2 s */
+  (void)MakeEvent(&blocks[1], EventPoolFreeCODE, 5, (uint64_t[]){7, 3}, NULL);              /* 2 s and 5 ns */
+  (void)MakeEvent(&blocks[0], EventPoolFreeCODE, 5000000025u, (uint64_t[]){7, 4}, NULL);    /* 2 s and 10 ns */
+  MakeBlockEnd(&make, &blocks[0], BlockFlagSEALED);
+  MakeBlockEnd(&make, &blocks[1], BlockFlagSEALED);
+  MakeWrite(&make, path);
+  TapOk(testReadAll() && got.count == 4, "processes with different clocks are read as one");
+  TapOk(got.event[0].id == 1 && got.event[1].id == 2 && got.event[2].id == 3 && got.event[3].id == 4,
+        "their events stand in the order of wall time");
+  TapIs(got.event[0].time, 400, "a clock's line goes through its first relation");
+  TapIs(got.event[1].time, 2000000000u, "and its last, whatever the header's frequency");
+  TapIs(got.event[2].time, 2000000005u, "the other clock has a line of its own");
+  TapIs(got.event[3].time, 2000000010u, "whole nanoseconds stay whole");
+  MakeProcessFree(a);
+  MakeProcessFree(b);
+  MakeFree(&make);
+}
+
+/* testSeals -- only blocks say how ticks and time belong together */
+static void testSeals(void)
+{
+  MakeStruct make = {0};
+  MakeProcess process = MakeProcessNew(10, 1);
+
+  process->header.frequency = 1000000000;
+  MakeHeader(&make, process);
+  MakeBlockBegin(&blocks[0], process, 20, EventKindObject, 0, 0);
+  (void)MakeEvent(&blocks[0], EventPoolFreeCODE, 0, (uint64_t[]){7, 1}, NULL);
+  (void)MakeEvent(&blocks[0], EventPoolFreeCODE, 2000000000, (uint64_t[]){7, 2}, NULL);
+  blocks[0].header.mono = 1000000000; /* two ticks a ns, after all */
+  MakeBlockEnd(&make, &blocks[0], BlockFlagSEALED);
+  MakeWrite(&make, path);
+  TapOk(testReadAll() && got.count == 2, "a log with one relation in its header is read");
+  TapIs(got.event[1].time, 1000000000, "what its blocks say corrects the frequency");
+  MakeProcessFree(process);
+  MakeFree(&make);
+}
+
+/* testRewrite -- a log written again gives the same times, to the last bit of a clock that is no round number of ns */
+static void testRewrite(uint64_t *seed, Bool packed)
+{
+  MakeStruct make = {0};
+  MakeProcess process = MakeProcessNew(10, 1);
+  LogRequestStruct request = LogRequestALL;
+  uint64_t time = 1000000;
+  char again[sizeof path + 8];
+  LogRewrite rewrite;
+  Log log;
+  Index i;
+  int fd;
+
+  process->header.frequency = 2899999123;
+  process->header.syncs = 2;
+  process->header.sync[0] = (SyncStruct){.ticks = 1234567, .mono = 400, .real = testReal + 400};
+  process->header.sync[1] = (SyncStruct){.ticks = 1234567 + 29000001234u, .mono = 10000000400u};
+  MakeHeader(&make, process);
+  MakeBlockBegin(&blocks[0], process, 20, EventKindObject, 0, time);
+  for (i = 0; i < 1000; ++i) {
+    time += 1 + TapRandom(seed) % 30000000;
+    (void)MakeEvent(&blocks[0], EventPoolFreeCODE, time, (uint64_t[]){7, i}, NULL);
+  }
+  MakeBlockEnd(&make, &blocks[0], BlockFlagSEALED);
+  MakeWrite(&make, path);
+  log = testOpen(&got);
+  TapOk(log != NULL, "a log with a clock of 2.9 GHz opens");
+  if (log == NULL)
+    return;
+  (void)testRead(log, &got, &request);
+  made = got;
+  (void)snprintf(again, sizeof again, "%s.again", path);
+  fd = open(again, O_RDWR | O_CREAT | O_EXCL, 0600);
+  TapOk(LogRewriteCreate(&rewrite, log, fd, packed) == ResOK, "and is written again");
+  request.event = LogRewriteEvent;
+  request.data = rewrite;
+  TapOk(LogRead(log, &request) == ResOK && LogRewriteEnd(rewrite) == ResOK, "%s", packed ? "packed" : "raw");
+  LogRewriteDestroy(rewrite);
+  LogClose(log);
+  (void)close(fd);
+  (void)rename(again, path);
+  TapOk(testReadAll() && got.gaps == 0, "it can be read");
+  TapIs(listSame(&got, &made), -1, "and has the same events at the same times");
+  MakeProcessFree(process);
+  MakeFree(&make);
+}
+
+/* ---- Other machines ---- */
+
+typedef struct ForeignStruct {
+  Count count;
+  uint64_t word[8];
+  double real;
+  char string[16];
+  Bool cut;
+} ForeignStruct;
+
+static Bool foreignEvent(void *data, LogEvent event)
+{
+  ForeignStruct *f = data;
+  Size length = 0;
+
+  if (event->type->code == EventPoolAllocCODE) {
+    f->word[f->count] = LogEventWord(event, 0);
+    f->word[f->count + 1] = LogEventWord(event, 1);
+    f->word[f->count + 2] = LogEventWord(event, 2);
+    f->count += 3;
+  } else if (event->type->code == EventUserDoubleCODE) {
+    f->real = LogEventDouble(event, 1);
+  } else if (event->type->code == EventUserStringCODE) {
+    const char *string = LogEventString(event, 1, &length);
+    if (length < sizeof f->string)
+      memcpy(f->string, string, length);
+    f->cut = event->cut;
+  }
+  return FALSE;
+}
+
+static void testForeign(uint8_t word, Bool swapped)
+{
+  MakeStruct make = {0};
+  MakeProcess process = MakeProcessForeign(10, 1, word, swapped, EventRegistryTEXT);
+  LogRequestStruct request = LogRequestALL;
+  ForeignStruct f = {0};
+  double real = -1234.5e-67;
+  uint64_t bits;
+  Log log;
+
+  memcpy(&bits, &real, sizeof bits);
+  MakeHeader(&make, process);
+  MakeBlockBegin(&blocks[0], process, 20, EventKindObject, 0, (uint64_t)5 << 32);
+  (void)MakeEvent(&blocks[0], EventPoolAllocCODE, (uint64_t)6 << 32, (uint64_t[]){0x12345678, 0x9abcdef0, 0x7654},
+        NULL);
+  (void)MakeEvent(&blocks[0], EventUserDoubleCODE, (uint64_t)6 << 32, (uint64_t[]){3, bits}, NULL);
+  (void)MakeEvent(&blocks[0], EventUserStringCODE, (uint64_t)6 << 32, (uint64_t[]){3}, "fremd");
+  MakeBlockEnd(&make, &blocks[0], BlockFlagSEALED);
+  MakeWrite(&make, path);
+  log = testOpen(&got);
+  TapOk(log != NULL, "a log of a machine with %u-byte words%s opens", word, swapped ? " and the other byte order" : "");
+  if (log != NULL) {
+    request.event = foreignEvent;
+    request.data = &f;
+    TapOk(LogRead(log, &request) == ResOK && got.gaps == 0 && f.count == 3, "and is read");
+    TapOk(f.word[0] == 0x12345678 && f.word[1] == 0x9abcdef0 && f.word[2] == 0x7654, "its words are right");
+    TapOk(f.real == real, "its doubles are");
+    TapOk(strcmp(f.string, "fremd") == 0 && !f.cut, "and its strings");
+    LogClose(log);
+  }
+  MakeProcessFree(process);
+  MakeFree(&make);
+}
+
+/* ---- Registries ---- */
+
+/* testTypes -- two processes with one code for two types, one of which comes in a later header */
+static void testTypes(void)
+{
+  static const char more[] = EventRegistryTEXT "event: 0x8000 Mine User 1 WW a b\n";
+  static const char other[] = EventRegistryTEXT "event: 0x8000 Theirs User 1 UAD a b c\n";
+  MakeStruct make = {0};
+  MakeProcess a = MakeProcessForeign(10, 1, 8, FALSE, more), b = MakeProcessForeign(11, 2, 8, FALSE, other);
+  Log log;
+  Index i;
+
+  a->registryText = EventRegistryTEXT;
+  b->registryText = EventRegistryTEXT;
+  MakeHeader(&make, a);
+  MakeHeader(&make, b);
+  a->registryText = more;
+  b->registryText = other;
+  MakeHeader(&make, a);
+  MakeHeader(&make, b);
+  MakeHeader(&make, a);
+  for (i = 0; i < 2; ++i) {
+    MakeBlockBegin(&blocks[i], i == 0 ? a : b, 20, EventKindUser, 0, 10 + i);
+    (void)MakeEvent(&blocks[i], 0x8000, 10 + i, (uint64_t[]){7, 77 + i, 0}, NULL);
+    MakeBlockEnd(&make, &blocks[i], BlockFlagSEALED);
+  }
+  MakeWrite(&make, path);
+  log = testOpen(&got);
+  TapOk(log != NULL, "a log with types defined at run time opens");
+  if (log != NULL) {
+    LogRequestStruct request = LogRequestALL;
+    (void)testRead(log, &got, &request);
+    TapOk(got.count == 2 && got.event[0].id == 77 && got.event[1].id == 78,
+          "one code means in each process what it said");
+    TapOk(LogProcessAt(log, 0)->registry != LogProcessAt(log, 1)->registry, "their registries are two");
+    LogClose(log);
+  }
+  MakeProcessFree(a);
+  MakeProcessFree(b);
+  MakeFree(&make);
+}
+
+static void testChoices(void)
+{
+  MakeStruct make = {0};
+  MakeProcess process = MakeProcessNew(10, 1);
+  char error[1024];
+  uint32_t mask;
+  LogNames names;
+  Log log;
+
+  MakeHeader(&make, process);
+  MakeWrite(&make, path);
+  log = testOpen(&got);
+  TapOk(log != NULL, "a log with a header and no events opens");
+  if (log == NULL)
+    return;
+  TapOk(LogKindMask(&mask, log, "Arena,Object", error, sizeof error) == ResOK && mask == 0x21, "kinds by name");
+  TapOk(LogKindMask(&mask, log, "-Object", error, sizeof error) == ResOK && (mask & 0x7f) == 0x5f, "all but one");
+  TapOk(LogKindMask(&mask, log, "none,+Pool", error, sizeof error) == ResOK && mask == 2, "none and one");
+  TapOk(LogKindMask(&mask, log, "Objekt", error, sizeof error) == ResPARAM && strstr(error, "Objekt") != NULL &&
+          strstr(error, "Object") != NULL, "a misspelt kind is named, and the others listed");
+  TapOk(LogNamesMake(&names, log, "PoolAlloc,Intern", error, sizeof error) == ResOK, "events by name");
+  TapOk(LogNamesHas(names, RegistryFind(process->registry, EventInternCODE)) &&
+          !LogNamesHas(names, RegistryFind(process->registry, EventLabelCODE)), "only those");
+  LogNamesFree(names);
+  TapOk(LogNamesMake(&names, log, "PoolAllok", error, sizeof error) == ResPARAM && strstr(error, "PoolAllok") != NULL &&
+          strstr(error, "PoolAllocFail") != NULL, "a misspelt event is named, and the others listed");
+  LogClose(log);
+  MakeProcessFree(process);
+  MakeFree(&make);
+}
+
+static void testWhen(void)
+{
+  uint64_t noon = (uint64_t)12 * 3600 * 1000000000, t;
+  LogSummaryStruct summary = {.first = noon, .last = noon + (uint64_t)13 * 3600 * 1000000000};
+
+  (void)setenv("TZ", "UTC", 1);
+  TapOk(LogWhen(&t, &summary, "1.5") == ResOK && t == noon + 1500000000, "seconds since the start");
+  TapOk(LogWhen(&t, &summary, "0.000000001") == ResOK && t == noon + 1, "to the nanosecond");
+  TapOk(LogWhen(&t, &summary, "12:00:01.25") == ResOK && t == noon + 1250000000, "wall time");
+  TapOk(LogWhen(&t, &summary, "00:30:00") == ResOK && t == noon * 2 + (uint64_t)1800 * 1000000000, "of the next day");
+  TapOk(LogWhen(&t, &summary, "11:00:00") == ResOK && t < noon, "before the start");
+  TapOk(LogWhen(&t, &summary, "1:2") == ResPARAM && LogWhen(&t, &summary, "") == ResPARAM &&
+          LogWhen(&t, &summary, "1s") == ResPARAM && LogWhen(&t, &summary, "25:00:00") == ResPARAM &&
+          LogWhen(&t, &summary, "99999999999999999999") == ResPARAM, "anything else is refused");
+}
+
+/* ---- Shared memory of the dead ---- */
+
+static void testLeftover(Bool alive)
+{
+  static unsigned char region[RegionSize(3)];
+  RegionHeader header = (RegionHeader)(void *)region;
+  MakeStruct make = {0}, open = {0};
+  MakeProcess process = MakeProcessNew(10, 1);
+  char regionPath[] = "/tmp/logregionXXXXXX";
+  int fd = mkstemp(regionPath);
+  Index i;
+
+  made.count = 0;
+  strcpy(process->header.region, regionPath);
+  MakeHeader(&make, process);
+  MakeBlockBegin(&blocks[0], process, 11, EventKindObject, 0, 100);
+  for (i = 0; i < 60; ++i) {
+    (void)MakeEvent(&blocks[0], EventPoolFreeCODE, 100 + i, (uint64_t[]){7, i}, NULL);
+    listAdd(&made, 100 + i, &blocks[0], (uint32_t)i, i, EventPoolFreeCODE);
+    if (i == 29) {
+      MakeBlockEnd(&make, &blocks[0], BlockFlagSEALED);
+      MakeBlockNext(&blocks[0], 130);
+    }
+  }
+  MakeBlockEnd(&make, &blocks[0], BlockFlagSEALED);
+  make.size -= 100; /* the process was killed while it wrote this */
+  MakeWrite(&make, path);
+  memset(region, 0, sizeof region);
+  memcpy(header->magic, RegionMAGIC, BlockMagicSIZE);
+  header->order = BlockORDER;
+  header->major = EventVersionMAJOR;
+  header->slots = 3;
+  header->identity = 1;
+  header->log2[1] = 12;
+  blocks[0].header.whole = 4096;
+  blocks[0].header.used = blocks[0].header.count = 0;
+  memcpy(region + RegionFIRST + 2 * RegionSlotSIZE - 4096, &blocks[0].header, BlockHeaderSIZE);
+  memcpy(region + RegionFIRST + 2 * RegionSlotSIZE - 4096 + BlockHeaderSIZE, blocks[0].events, 4096 - BlockHeaderSIZE);
+  if (write(fd, region, sizeof region) != (ssize_t)sizeof region || flock(fd, LOCK_EX) != 0)
+    makeFail(regionPath);
+  if (!alive)
+    close(fd);
+  TapOk(testReadAll(), "the log of a process that %s is read", alive ? "runs" : "was killed");
+  if (alive) {
+    TapIs(got.gaps, 1, "its unfinished block is told");
+    TapIs(got.count, 30, "and nobody looks into its memory,");
+    TapOk(strstr(got.note, "process 10 is still running") != NULL, "which is told: %s", got.note);
+    close(fd);
+  } else {
+    TapIs(got.gaps, 0, "and the block that it was writing is no loss,");
+    TapIs(listSame(&got, &made), -1, "because its memory has it");
+    TapOk(strstr(got.note, "took 30 events from /tmp/logregion") != NULL, "which is told: %s", got.note);
+  }
+  (void)unlink(regionPath);
+  MakeProcessFree(process);
+  MakeFree(&make);
+  MakeFree(&open);
+}
+
+int main(void)
+{
+  uint64_t seed = TapSeed() | 1;
+  int fd = mkstemp(path);
+
+  (void)close(fd);
+  testClocks();
+  testSeals();
+  testRewrite(&seed, FALSE);
+  testRewrite(&seed, TRUE);
+  testForeign(8, FALSE);
+  testForeign(4, FALSE);
+  testForeign(8, TRUE);
+  testForeign(4, TRUE);
+  testTypes();
+  testChoices();
+  testWhen();
+  testLeftover(FALSE);
+  testLeftover(TRUE);
+  (void)unlink(path);
+  return TapDone();
+}

@@ -1,0 +1,213 @@
+/* plinthtest.c -- ways out: whole messages, in order, or told once and counted
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "plinth/plinth.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "plinth/memory.h"
+#include "plinth/quiet.h"
+#include "tap.h"
+
+static char folder[64];
+
+static const char *inFolder(const char *name)
+{
+  static char room[4][128];
+  static unsigned n;
+  char *path = room[n++ % 4];
+
+  (void)snprintf(path, sizeof room[0], "%s/%s", folder, name);
+  return path;
+}
+
+static Size fileRead(const char *path, char *room, Size size)
+{
+  return QuietReadFile(path, room, size);
+}
+
+/* refused -- opening fails, with a reason that says so */
+static void refused(const char *where, const char *family, Res expected, const char *words)
+{
+  PlinthStruct plinth;
+  const char *reason = "";
+
+  TapIs(PlinthOpen(&plinth, where, family, &reason), expected, "%.40s is refused", where);
+  TapOk(strstr(reason, words) != NULL && plinth.class == NULL, "because: %s", reason);
+}
+
+static void testRefusals(void)
+{
+  char name[2000];
+  int fd = open(inFolder("there"), O_WRONLY | O_CREAT, 0600);
+
+  memset(name, 'x', sizeof name);
+  name[sizeof name - 1] = '\0';
+  (void)close(fd);
+  refused("pigeon:coop", NULL, ResPARAM, "memory:SIZE");
+  refused(":x", NULL, ResPARAM, "no such way out");
+  refused("memory:", NULL, ResPARAM, "no number");
+  refused("memory:12x", NULL, ResPARAM, "no number");
+  refused("memory:99999999999999999999999999", NULL, ResPARAM, "no number");
+  refused(name, NULL, ResLIMIT, "too long");
+  refused(inFolder("no/such"), NULL, ResIO, "No such file");
+  refused(inFolder("there"), NULL, ResIO, "there already");
+  refused(inFolder("there"), "1:2", ResIO, "there already");
+  refused(folder, NULL, ResIO, "irectory");
+}
+
+static void testFile(void)
+{
+  PlinthStruct plinth, second;
+  const char *reason, *path = inFolder("log");
+  char room[4096], family[64];
+  struct stat status;
+  int fd, i;
+
+  errno = 77;
+  TapIs(PlinthOpen(&plinth, path, NULL, &reason), ResOK, "a file is opened");
+  TapOk(PlinthSend(&plinth, "hello ", 6) == ResOK && PlinthSend(&plinth, "world ", 6) == ResOK, "messages are sent");
+  TapIs(errno, 77, "errno is kept");
+  TapOk(stat(path, &status) == 0 && (status.st_mode & 0777) == 0600, "only its owner may read it");
+  (void)snprintf(family, sizeof family, "%llu:%llu", (unsigned long long)plinth.device, (unsigned long long)plinth.inode);
+  (void)snprintf(room, sizeof room, "file:%s", path);
+  TapIs(PlinthOpen(&second, room, family, &reason), ResOK, "one of the family may append to it");
+  TapIs(PlinthSend(&second, "too ", 4), ResOK, "and does");
+
+  /* The program closes everything, and opens its own in the same place. */
+  (void)close(plinth.fd);
+  fd = open(inFolder("foreign"), O_RDWR | O_CREAT, 0600);
+  (void)dup2(fd, plinth.fd);
+  TapIs(PlinthSend(&plinth, "again", 5), ResOK, "a descriptor that was closed is opened again");
+  TapOk(fstat(fd, &status) == 0 && status.st_size == 0, "the program's own file in its place is left alone");
+  TapOk(fileRead(path, room, sizeof room) == 21 && memcmp(room, "hello world too again", 21) == 0, "all is there, in order");
+  TapIs(plinth.sent, 3, "what was sent is counted");
+
+  (void)close(plinth.fd);
+  (void)unlink(path);
+  (void)close(open(path, O_WRONLY | O_CREAT, 0600));
+  (void)freopen(inFolder("err"), "w", stderr);
+  for (i = 0; i < 3; ++i)
+    TapIs(PlinthSend(&plinth, "x", 1), ResIO, "another file of that name is not written to");
+  fd = (int)fileRead(inFolder("err"), room, sizeof room - 1);
+  room[fd] = '\0';
+  TapOk(strstr(room, "another file") != NULL && strchr(room, '\n') == room + fd - 1, "which is told once: %s", room);
+  TapIs(plinth.failed, 3, "and counted");
+  PlinthClose(&plinth);
+  PlinthClose(&second);
+  TapOk(plinth.class == NULL, "closed");
+}
+
+static void testFull(void)
+{
+  PlinthStruct plinth;
+  const char *reason;
+  char room[4096];
+  Size size;
+
+  TapIs(PlinthOpen(&plinth, "/dev/full", NULL, &reason), ResOK, "a device may be a log");
+  (void)freopen(inFolder("err"), "w", stderr);
+  TapOk(PlinthSend(&plinth, "x", 1) == ResIO && PlinthSend(&plinth, "x", 1) == ResIO, "a full one takes nothing");
+  size = fileRead(inFolder("err"), room, sizeof room - 1);
+  room[size] = '\0';
+  TapOk(strcmp(room, "pawprint: cannot write the log: /dev/full: No space left on device\n") == 0, "told once: %s", room);
+  PlinthClose(&plinth);
+}
+
+static void testMemory(void)
+{
+  PlinthStruct plinth;
+  PlinthMemory memory;
+  const char *reason;
+  char room[8];
+  Size size;
+  int i;
+
+  TapIs(PlinthOpen(&plinth, "memory:20", NULL, &reason), ResOK, "memory");
+  memory = PlinthMemoryOf(&plinth);
+  (void)freopen("/dev/null", "w", stderr);
+  TapOk(PlinthSend(&plinth, "0123456789", 10) == ResOK && PlinthSend(&plinth, "abcdefghijk", 11) == ResLIMIT &&
+        PlinthSend(&plinth, "abcdefghij", 10) == ResOK, "takes whole messages, or none");
+  TapOk(memory->used == 20 && memcmp(memory->base, "0123456789abcdefghij", 20) == 0, "and holds them");
+  memory->used = 0;
+  memory->full = TRUE;
+  TapIs(PlinthSend(&plinth, "x", 1), ResLIMIT, "can pretend to be full");
+  memory->full = FALSE;
+  memory->broken = TRUE;
+  TapIs(PlinthSend(&plinth, "x", 1), ResIO, "and broken");
+  memory->broken = FALSE;
+  memory->slow = 100;
+  TapIs(PlinthSend(&plinth, "x", 1), ResOK, "and slow");
+  TapIs(plinth.failed, 3, "what failed is counted");
+  TapIs(PlinthReceive(&plinth, room, sizeof room, &size), ResEND, "no message waits");
+  for (i = 0; i < PlinthMemoryMessages; ++i)
+    (void)PlinthMemoryPost(&plinth, "message", 7);
+  TapIs(PlinthMemoryPost(&plinth, "message", 7), ResLIMIT, "only so many messages wait");
+  TapOk(PlinthReceive(&plinth, room, 4, &size) == ResOK && size == 4 && memcmp(room, "mess", 4) == 0, "a long one is cut");
+  for (i = 1; i < PlinthMemoryMessages; ++i)
+    (void)PlinthReceive(&plinth, room, sizeof room, &size);
+  TapIs(PlinthReceive(&plinth, room, sizeof room, &size), ResEND, "each comes once");
+  PlinthClose(&plinth);
+  TapOk(PlinthOpen(&plinth, "none:", NULL, &reason) == ResOK && PlinthSend(&plinth, "x", 1) == ResOK &&
+        PlinthReceive(&plinth, room, 8, &size) == ResEND, "and one that leads nowhere");
+  PlinthClose(&plinth);
+}
+
+enum { manyTHREADS = 4, manyMESSAGES = 2000, manySIZE = 120 };
+
+static PlinthStruct shared;
+
+static void *sendRun(void *number)
+{
+  char message[manySIZE];
+  int i;
+
+  memset(message, 'a' + (int)(Word)number, sizeof message);
+  for (i = 0; i < manyMESSAGES; ++i)
+    if (PlinthSend(&shared, message, sizeof message) != ResOK)
+      return NULL;
+  return NULL;
+}
+
+static void testMany(void)
+{
+  static char room[manyTHREADS * manyMESSAGES * manySIZE];
+  const char *reason, *path = inFolder("many");
+  pthread_t thread[manyTHREADS];
+  Count torn = 0;
+  Index i, j;
+
+  TapIs(PlinthOpen(&shared, path, NULL, &reason), ResOK, "a file for many threads");
+  for (i = 0; i < manyTHREADS; ++i)
+    pthread_create(&thread[i], NULL, sendRun, (void *)i);
+  for (i = 0; i < manyTHREADS; ++i)
+    pthread_join(thread[i], NULL);
+  TapIs(fileRead(path, room, sizeof room), sizeof room, "all messages arrive");
+  for (i = 0; i < sizeof room; i += manySIZE)
+    for (j = 1; j < manySIZE; ++j)
+      torn += room[i + j] != room[i];
+  TapIs(torn, 0, "each whole");
+  PlinthClose(&shared);
+}
+
+int main(void)
+{
+  char command[128];
+
+  (void)snprintf(folder, sizeof folder, "/tmp/pawprint-plinth-XXXXXX");
+  if (mkdtemp(folder) == NULL)
+    return 1;
+  testRefusals();
+  testFile();
+  testFull();
+  testMemory();
+  testMany();
+  (void)snprintf(command, sizeof command, "rm -r %s", folder);
+  (void)!system(command);
+  return TapDone();
+}

@@ -1,0 +1,173 @@
+#!/usr/bin/env perl
+# shim.t -- the malloc family of unmodified programs: every call is an event, by another's count; and the programs do not notice
+#
+# SPDX-License-Identifier: BSD-2-Clause
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use File::Temp qw(tempdir);
+use Test::More;
+
+my $B = abs_path($ENV{B} // 'build/cool');
+my $perl = $ENV{PERL} // 'perl';
+my $so = "$B/lib/libpawprint.so";
+my $counter = "$B/prog/counter.so";
+my $cnv = "$B/bin/eventcnv";
+my $dir = tempdir(CLEANUP => 1);
+my $log = "$dir/log";
+my $full = ($ENV{VARIETY} // 'cool') eq 'cool';
+
+plan skip_all => 'no telemetry of objects in this variety' unless $full;
+plan skip_all => 'a sanitizer has its own malloc' if $ENV{SAN};
+-e $_ or BAIL_OUT("$_ is not there") for $so, $counter, $cnv, "$B/prog/family", "$B/prog/churn";
+
+# run(\%environment, @command) -- (status, standard output, standard error) of a program with our library preloaded
+sub run {
+    my ($environment, @command) = @_;
+
+    unlink $log, "$dir/counts";
+    my $pid = fork // die "fork: $!";
+    if ($pid == 0) {
+        open STDOUT, '>', "$dir/out" or die;
+        open STDERR, '>', "$dir/err" or die;
+        %ENV = (%ENV, LD_PRELOAD => $so, PAWPRINT_LOG => $log, %$environment);
+        delete @ENV{grep { !defined $ENV{$_} } keys %ENV};
+        { no warnings; exec { $command[0] } @command }
+        die "$command[0]: $!";
+    }
+    waitpid $pid, 0;
+    return ($?, slurp("$dir/out"), slurp("$dir/err"));
+}
+
+sub slurp { open my $in, '<', $_[0] or return ''; local $/; return scalar(<$in>) // '' }
+
+# events() -- the log's lines, without times; damage is a failure
+sub events {
+    my @lines = map { s/^\S+ //r } split /\n/, `$cnv $log 2>$dir/said`;
+    is $?, 0, 'the log is sound' or diag slurp("$dir/said");
+    return @lines;
+}
+
+# The types of the counter, in its order.
+my @counted = qw(PoolAlloc PoolFree PoolAllocZero PoolResizeBegin PoolAllocAligned PoolAllocFail);
+
+sub countsEqual {
+    my ($what, @command) = @_;
+    my ($status) = run({LD_PRELOAD => "$so $counter", COUNTER => "$dir/counts", PAWPRINT_KINDS => 'Object'}, @command);
+    my (%seen, %due);
+
+    is $status, 0, "$what: it ran";
+    @due{@counted} = unpack 'Q6', slurp("$dir/counts");
+    ++$seen{(split ' ', $_)[1]} for events();
+    is_deeply [map { "$_ " . ($seen{$_} // 0) } @counted], [map { "$_ $due{$_}" } @counted],
+        "$what: an independent count agrees, " . $due{PoolAlloc} . ' allocations';
+}
+
+# Each function, in order.
+{
+    my ($status, $out) = run({}, "$B/prog/family");
+    is $status, 3 << 8, 'the status is the program\'s own';
+    is $out, '', 'each function does what it should';
+    my @lines = events();
+    my @all = map { s/^\S+ //r } grep { /Pool|Memory/ } @lines;
+    my ($from) = grep { $all[$_] =~ /^PoolAlloc .*size=11111$/ } 0 .. $#all;
+    my ($first) = ($all[$from // 0] // '') =~ /addr=(\S+)/;
+    my ($to) = grep { $all[$_] =~ /^PoolFree .*addr=$first$/ && $_ > $from } 0 .. $#all;
+    my @mine = map { s/ (?:pool|addr|old|base|limit)=0x(?!0\b)[0-9a-f]+//gr } @all[$from + 1 .. $to - 1];
+    @mine = grep { !/^MemoryBreak|^PoolAlloc size=(?:1024|4096)$/ || $from < 0 } @mine;
+    my $huge = 9223372036854775807 + 4096;
+    is_deeply [grep { !/^Memory/ } @mine], [
+        'PoolAlloc size=106', 'PoolAllocZero size=321', 'PoolFree',
+        'PoolAlloc size=104', 'PoolResizeBegin size=100000', 'PoolResizeEnd size=100000',
+        "PoolResizeBegin size=9223372036854779903", "PoolResizeEnd addr=0x0 size=9223372036854779903",
+        'PoolResizeBegin size=210', 'PoolResizeEnd size=210', 'PoolAllocFail size=18446744073709551615', 'PoolFree',
+        'PoolAllocAligned size=100 align=64', 'PoolFree', 'PoolAllocAligned size=256 align=128', 'PoolFree',
+        'PoolAllocAligned size=101 align=4096', 'PoolFree', 'PoolAllocFail size=9223372036854779903',
+        'PoolAllocAligned size=102 align=4096', 'PoolFree', 'PoolAllocAligned size=4096 align=4096', 'PoolFree',
+        'PoolAllocFail size=9223372036854779903', 'PoolAllocFail size=18446744073709551615',
+        'PoolAllocFail size=9223372036854779903',
+    ], 'each call is an event, a free of NULL is none, failures are told' or diag explain \@mine;
+    is_deeply [grep { /^Memory/ } @mine],
+        ['MemoryMap size=12288 protection=3 flags=34', 'MemoryRemap oldSize=12288 size=20480', 'MemoryUnmap size=20480'],
+        'the program\'s own mappings';
+    is scalar(grep { /^MemoryBreak/ } @all), 1, 'and its break';
+    is scalar(grep { / PoolAlloc .*size=33333$/ } @lines), 1, 'a constructor of the program is seen';
+    my ($late) = map { /addr=(\S+) size=106$/ ? $1 : () } @all;
+    is scalar(grep { /^PoolFree .*addr=$late$/ } @all[$to .. $#all]), 1, 'and so is its exit handler';
+}
+
+# What others count.
+my $work = 'my %h; push @{$h{$_ % 97}}, "x" x ($_ % 300) for 1 .. 6000; my @k = sort map { join ",", @$_ } values %h; print length "@k", "\n"';
+countsEqual('perl', $perl, '-e', $work);
+countsEqual('threads that fork', "$B/prog/churn", 4, 2000);
+my $gcc = `gcc -print-prog-name=cc1 2>/dev/null`;
+chomp $gcc;
+SKIP: {
+    skip 'gcc\'s cc1 is not here', 3 unless -x $gcc;
+    open my $out, '>', "$dir/small.c" or die;
+    print $out "int f(int n) { int i, s = 0; for (i = 0; i < n; ++i) s += i * $_; return s; }\n" =~ s/f\(/f$_(/r for 1 .. 60;
+    close $out;
+    countsEqual('cc1', $gcc, '-quiet', '-O1', "$dir/small.c", '-o', "$dir/small.s");
+}
+
+# Programs do not notice.
+my @programs = (['churn', "$B/prog/churn", 4, 3000], ['perl', $perl, '-e', $work]);
+push @programs, ['cc1', $gcc, '-quiet', '-O1', "$dir/small.c", '-o', '-'] if -x $gcc;
+for (['python3', '-c', 'import json; print(len(json.dumps([{"k%d" % i: list(range(i % 50))} for i in range(2000)])))'],
+     ['sqlite3', ':memory:', 'create table t(a, b); with recursive n(i) as (select 1 union all select i + 1 from n where i < 2000)'
+         . ' insert into t select i, i * i from n; select sum(b) from t where a % 7 = 3;']) {
+    my ($name, @arguments) = @$_;
+    if (`sh -c 'command -v $name'` =~ /(\S+)/ && `$1 --version 2>&1` =~ /\d/) { push @programs, [$name, $1, @arguments] }
+    else { note "$name is not here" }
+}
+for (@programs) {
+    my ($name, @command) = @$_;
+    my @plain = run({LD_PRELOAD => undef, PYTHONMALLOC => 'malloc'}, @command);
+    is_deeply [run({PYTHONMALLOC => 'malloc', PAWPRINT_MODE => $_}, @command)], \@plain, "$name is the same, $_" for qw(observe manage);
+}
+{
+    my ($status) = run({PAWPRINT_MODE => 'manage'}, "$B/prog/churn", 4, 1000);
+    is scalar(grep { / PoolCreate .*class="SGF"/ } events()) >= 1, 1, 'managed, the events name our pool';
+}
+
+# Trouble with the log.
+my $plain = join ' ', run({LD_PRELOAD => undef}, $perl, '-e', $work);
+sub trouble {
+    my ($what, $reason, $environment, @prefix) = @_;
+    my ($status, $out, $err) = run($environment, @prefix, $perl, '-e', $work);
+
+    is "$status $out ", $plain, "$what: the program runs on";
+    like $err, qr/^pawprint: [^\n]*$reason[^\n]*\n\z/, "$what: told once, with the reason";
+}
+trouble('a full device', 'No space left on device', {PAWPRINT_LOG => '/dev/full'});
+trouble('a folder that is not there', 'No such file or directory', {PAWPRINT_LOG => "$dir/none/log"});
+trouble('a kind misspelt', 'Objct', {PAWPRINT_KINDS => 'Objct'});
+{
+    open my $out, '>', "$dir/there" or die;
+    print $out "precious\n";
+    close $out;
+    trouble('a log that is there', 'there already', {PAWPRINT_LOG => "$dir/there"});
+    is slurp("$dir/there"), "precious\n", 'and is not touched';
+}
+trouble('a way out that is none', 'no such way', {PAWPRINT_LOG => 'carrier-pigeon:coop'});
+{
+    my ($status, $out, $err) = run({}, 'sh', '-c', "ulimit -f 16; exec $perl -e '$work'");
+    is "$status $out ", $plain, 'a limit on file sizes: the program runs on';
+    like $err, qr/ulimit -f/, 'and it is told';
+    is scalar(() = $err =~ /cannot write the log/g), 1, 'once';
+    cmp_ok -s $log, '<=', 16 * 1024, 'the limit is kept';
+}
+SKIP: {
+    my $tmpfs = "$dir/tmpfs";
+    mkdir $tmpfs;
+    skip 'no tmpfs may be mounted', 3 if $> != 0 || system("mount -t tmpfs -o size=64k none $tmpfs 2>/dev/null") != 0;
+    trouble('a full file system', 'No space left on device', {PAWPRINT_LOG => "$tmpfs/log"});
+    system "$cnv --check $tmpfs/log >$dir/said 2>&1";
+    cmp_ok $? >> 8, '<', 2, 'and what went out can be read';
+    system "umount $tmpfs";
+}
+{
+    my ($status, $out, $err) = run({PAWPRINT_LOG => undef}, $perl, '-e', $work);
+    is "$status $out $err", $plain, 'nothing asked for: the flight recorder runs, unseen';
+}
+done_testing;
