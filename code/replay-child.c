@@ -46,11 +46,12 @@ static void childEnvironment(char **environment, char *preload, Size size, const
 {
   Count n = 0, i;
 
-  for (i = 0; environ[i] != NULL && n < childENVIRONMENT - 3; ++i) {
+  for (i = 0; environ[i] != NULL && n < childENVIRONMENT - 4; ++i) {
     if (strncmp(environ[i], "LD_PRELOAD=", 11) != 0 && strncmp(environ[i], "PAWPRINT_", 9) != 0)
       environment[n++] = environ[i];
   }
   environment[n++] = (char *)(Word)"PAWPRINT_KINDS=none";
+  environment[n++] = (char *)(Word)"PAWPRINT_BUFFER=none";
   if (library != NULL) {
     snprintf(preload, size, "LD_PRELOAD=%s", library);
     environment[n++] = preload;
