@@ -78,6 +78,18 @@ Res BlockHeaderUnsealedRead(BlockHeader headerReturn, Bool *swappedReturn, const
   return headerReturn->whole >= BlockMIN && headerReturn->whole <= BlockMAX ? ResOK : ResFORMAT;
 }
 
+void BlockHeaderSealOpen(BlockHeader header, BlockTally tally)
+{
+  header->flags = (uint8_t)((header->flags & BlockFlagUNSENT) | BlockFlagRECOVERED);
+  header->used = header->rest = (uint32_t)tally->used;
+  header->count = (uint32_t)tally->count;
+  header->size = BlockHeaderSIZE + header->rest;
+  header->last = tally->last;
+  header->mono = 0;
+  header->restCrc = Crc32c(0, header + 1, tally->used);
+  BlockHeaderSeal(header);
+}
+
 Bool BlockHeaderCheck(BlockHeader header)
 {
   AVER(memcmp(header->magic, BlockMAGIC, BlockMagicSIZE) == 0);
@@ -125,6 +137,12 @@ static inline Size blockStep(Size at, Size size)
   return at + size;
 }
 
+/* blockLengthSound -- can an event have this length? */
+static inline Bool blockLengthSound(uint16_t length)
+{
+  return (length & 0x7fffu) - sizeof(EventHeaderStruct) <= EventSizeMAX - sizeof(EventHeaderStruct);
+}
+
 /* blockPlain -- walk on over whole events of the registry from `at`, as far as there is nothing else */
 static Size blockPlain(BlockTally tally, const char *base, Size at, Size size, uint64_t epoch)
 {
@@ -136,8 +154,7 @@ static Size blockPlain(BlockTally tally, const char *base, Size at, Size size, u
     Size eventSize = EventSizeOfLength(event.length);
     uint64_t time = epoch | event.time;
 
-    if (UNLIKELY(event.code < EventCodeFIRST || eventSize - sizeof event > EventSizeMAX - sizeof event ||
-                 at + eventSize > size))
+    if (UNLIKELY(event.code < EventCodeFIRST || !blockLengthSound(event.length) || at + eventSize > size))
       break;
     last = time > last ? time : last;
     ++count;
@@ -167,7 +184,7 @@ void BlockWalk(BlockTally tally, void *events, Size size, uint64_t first, Bool s
       break;
     event = blockEvent(base + at);
     eventSize = EventSizeOfLength(event.length);
-    if (eventSize < sizeof event || eventSize > EventSizeMAX || at + eventSize > size) {
+    if (!blockLengthSound(event.length) || at + eventSize > size) {
       /* Zeros: room whose reserver did not come as far as its length.  Anything else is not our writing. */
       if (event.code != 0 || event.length != 0)
         break;

@@ -127,4 +127,10 @@ typedef struct BlockTallyStruct {
  */
 extern void BlockWalk(BlockTally tallyReturn, void *events, Size size, uint64_t first, Bool settle);
 
+/* BlockHeaderSealOpen -- make the block of a dead process a sound one, as it stands: recovered, not sealed by its writer
+ *
+ * header  in our byte order, with the settled events (BlockWalk) behind it
+ */
+extern void BlockHeaderSealOpen(BlockHeader header, BlockTally tally);
+
 #endif /* FORMAT_BLOCK_H */

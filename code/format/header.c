@@ -25,6 +25,12 @@ static void headerPut(char *place, uint64_t n, unsigned digits, unsigned base)
     place[digits] = headerDigits[n % base];
 }
 
+/* headerCrc -- of a whole header block: its first line up to where the checksum stands, and what comes behind it */
+static uint32_t headerCrc(const char *bytes, Size length)
+{
+  return Crc32c(Crc32c(0, bytes, BlockMagicSIZE + headerCrcAT), bytes + headerPREFIX, length - headerPREFIX);
+}
+
 static Bool headerGet(uint64_t *nReturn, const char *place, unsigned digits, unsigned base)
 {
   uint64_t n = 0;
@@ -110,8 +116,7 @@ Res HeaderEnd(Text text)
     return ResLIMIT;
   AVER(length >= headerPREFIX);
   headerPut(text->base + BlockMagicSIZE + headerLengthAT, length, 10, 10);
-  headerPut(text->base + BlockMagicSIZE + headerCrcAT, Crc32c(0, text->base + headerPREFIX, length - headerPREFIX), 8,
-            16);
+  headerPut(text->base + BlockMagicSIZE + headerCrcAT, headerCrc(text->base, length), 8, 16);
   return ResOK;
 }
 
@@ -150,9 +155,10 @@ static Bool headerDecimal(uint64_t *nReturn, const char **next, const char *limi
   }
   for (begin = *next; *next < limit && **next != ' '; ++*next) {
     const char *at = memchr(headerDigits, **next, base);
-    if (at == NULL || n > (UINT64_MAX - 15) / base)
+    uint64_t digit = at == NULL ? 0 : (uint64_t)(at - headerDigits);
+    if (at == NULL || n > (UINT64_MAX - digit) / base)
       return FALSE;
-    n = n * base + (uint64_t)(at - headerDigits);
+    n = n * base + digit;
   }
   if (*next == begin)
     return FALSE;
@@ -303,7 +309,7 @@ Res HeaderRead(Header header, const char **bodyReturn, const void *bytes, Size l
   if (res != ResOK)
     return res;
   if (stated != length || !headerGet(&crc, (const char *)bytes + BlockMagicSIZE + headerCrcAT, 8, 16) ||
-      Crc32c(0, line, (Size)(limit - line)) != crc)
+      headerCrc(bytes, length) != crc)
     return ResFORMAT;
   memset(header, 0, sizeof *header);
   header->major = version[0];

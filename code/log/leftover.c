@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/crc.h"
 #include "format/block.h"
 #include "format/region.h"
 
@@ -58,19 +57,6 @@ static int leftoverOpen(Leftover leftover, Teller teller)
   return -1;
 }
 
-/* leftoverSeal -- make the open block in hand a sound one as it stands */
-static void leftoverSeal(BlockHeader header, BlockTally tally)
-{
-  header->flags = BlockFlagRECOVERED;
-  header->used = header->rest = (uint32_t)tally->used;
-  header->count = (uint32_t)tally->count;
-  header->last = tally->last > header->first ? tally->last : header->first;
-  header->mono = 0;
-  header->size = BlockHeaderSIZE + header->rest;
-  header->restCrc = Crc32c(0, header + 1, header->rest);
-  BlockHeaderSeal(header);
-}
-
 /* leftoverBlock -- copy the open block at `at`, unless the log has all of it */
 static Res leftoverBlock(Leftover leftover, Size at, Size size)
 {
@@ -96,7 +82,7 @@ static Res leftoverBlock(Leftover leftover, Size at, Size size)
   }
   if (tally.used == 0)
     return ResOK;
-  leftoverSeal(header, &tally);
+  BlockHeaderSealOpen(header, &tally);
   if (leftover->to < 0 && (leftover->to = FileOpenTemporary()) < 0)
     return ResIO;
   return FileWriteAll(leftover->to, header, header->size);

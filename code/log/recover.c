@@ -15,7 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/crc.h"
 #include "format/block.h"
 #include "format/region.h"
 
@@ -46,15 +45,8 @@ static Res recoverBlock(int log, char *block, Size size, Count *blocks)
   BlockWalk(&tally, block + BlockHeaderSIZE, size - BlockHeaderSIZE, header.first, TRUE);
   if (tally.used == 0)
     return ResOK;
-  header.flags = (uint8_t)((header.flags & BlockFlagUNSENT) | BlockFlagRECOVERED);
-  header.used = header.rest = (uint32_t)tally.used;
-  header.count = (uint32_t)tally.count;
-  header.size = BlockHeaderSIZE + header.rest;
-  header.last = tally.last;
-  header.mono = 0;
-  header.restCrc = Crc32c(0, block + BlockHeaderSIZE, tally.used);
-  BlockHeaderSeal(&header);
-  memcpy(block, &header, sizeof header);
+  BlockHeaderSealOpen((BlockHeader)(void *)block, &tally);
+  memcpy(&header, block, sizeof header);
   res = recoverWrite(log, block, header.size);
   if (res == ResOK)
     ++*blocks;
