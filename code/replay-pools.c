@@ -14,6 +14,7 @@
 #include "base/aver.h"
 #include "mm/arena.h"
 #include "mm/pool.h"
+#include "mm/sgf.h"
 
 enum { poolsARENA = 64 << 20 }; /* bytes of the arena for pools that had none: a foreign malloc's */
 
@@ -136,6 +137,7 @@ Bool ReplayPools(PlayAllocator allocatorReturn, Play play, char *message, Size s
     snprintf(message, size, "no memory for %llu arenas", (unsigned long long)PlayHeader(play)->arenas);
     return FALSE;
   }
+  SGFThreadsWatch();
   state.play = play;
   state.arenas = arenas;
   state.message = message;

@@ -94,4 +94,4 @@ Bool MMOwns(const void *p)
 
 void MMThreadExit(void) { SGFThreadExit(); }
 
-void MMThreadBeganSet(void (*began)(void)) { SGFThreadBegan = began; }
+void MMThreadsWatch(void) { SGFThreadsWatch(); }

@@ -35,8 +35,8 @@ extern Size MMUsableSize(const void *p);
 extern Bool MMOwns(const void *p);
 
 /* MMThreadExit -- the calling thread ends: its free memory is for others.  It may still allocate and free.
- * MMThreadBeganSet -- `began` is called by each thread that allocates first, so that it can arrange for that; it must not allocate. */
+ * MMThreadsWatch -- from here on each thread that allocates does that of itself when it ends */
 extern void MMThreadExit(void);
-extern void MMThreadBeganSet(void (*began)(void));
+extern void MMThreadsWatch(void);
 
 #endif /* MM_MMALLOC_H */

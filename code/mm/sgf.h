@@ -56,7 +56,7 @@ extern Size SGFUsableSize(const void *p);
  */
 extern void SGFThreadExit(void);
 
-/* SGFThreadBegan -- if set, called by each thread that gets its first cache: it is to arrange for SGFThreadExit at the thread's end */
-extern void (*SGFThreadBegan)(void);
+/* SGFThreadsWatch -- from here on each thread that gets a cache calls SGFThreadExit when it ends, of itself */
+extern void SGFThreadsWatch(void);
 
 #endif /* MM_SGF_H */

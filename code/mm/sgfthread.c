@@ -4,6 +4,7 @@
  *
  * Design: design/mm.md .sgf.cache .sgf.orphan .sgf.gone      Tests: test/malloctest.c
  */
+#include <pthread.h>
 #include <string.h>
 
 #include "mm/pages.h"
@@ -96,7 +97,20 @@ void SGFCacheDisown(SGFCache cache)
 /* cacheIsDead -- the pool of one of the calling thread's caches was destroyed */
 static Bool cacheIsDead(SGFCache cache) { return __atomic_load_n(&cache->sgf, __ATOMIC_ACQUIRE) == &SGFDead; }
 
-void (*SGFThreadBegan)(void);
+static pthread_key_t threadKey; /* its destructor tells of a thread's end */
+static Bool threadsWatched;
+
+static void threadEnded(void *unused)
+{
+  UNUSED(unused);
+  SGFThreadExit();
+}
+
+void SGFThreadsWatch(void)
+{
+  if (!threadsWatched && pthread_key_create(&threadKey, threadEnded) == 0)
+    threadsWatched = TRUE;
+}
 
 SGFCache SGFCacheOfThread(SGF sgf)
 {
@@ -115,8 +129,8 @@ SGFCache SGFCacheOfThread(SGF sgf)
     }
   }
   if (cache == &SGFCacheNone) {
-    if (SGFThreadCache == &SGFCacheNone && SGFThreadBegan != NULL)
-      SGFThreadBegan();
+    if (SGFThreadCache == &SGFCacheNone && threadsWatched)
+      (void)pthread_setspecific(threadKey, &threadKey);
     cache = SGFCacheClaim(sgf);
   }
   if (cache != NULL) {

@@ -202,19 +202,6 @@ void ShimStart(void)
     shimChoose();
 }
 
-static pthread_key_t shimKey; /* of threads that our own pool serves */
-
-static void shimThreadBegan(void)
-{
-  (void)pthread_setspecific(shimKey, &shimKey);
-}
-
-static void shimThreadEnded(void *unused)
-{
-  UNUSED(unused);
-  MMThreadExit();
-}
-
 /* The library is ready before the program's own constructors. */
 __attribute__((constructor(102))) static void shimConstruct(void)
 {
@@ -222,8 +209,7 @@ __attribute__((constructor(102))) static void shimConstruct(void)
   ShimStart();
   if (ShimNext.pool != &shimForeign) {
     (void)pthread_atfork(MMForkPrepare, MMForkParent, MMForkChild);
-    if (pthread_key_create(&shimKey, shimThreadEnded) == 0)
-      MMThreadBeganSet(shimThreadBegan);
+    MMThreadsWatch();
   }
   (void)pthread_atfork(NULL, NULL, shimTell);
 }
