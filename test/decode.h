@@ -93,7 +93,8 @@ static void decodeWhole(Decode decode)
 {
   Index i, n = 0;
 
-  qsort(decode->block, decode->blocks, sizeof *decode->block, decodeCompare);
+  if (decode->blocks > 0)
+    qsort(decode->block, decode->blocks, sizeof *decode->block, decodeCompare);
   for (i = 0; i < decode->blocks; ++i) {
     BlockHeader h = &decode->block[i].header;
     BlockHeader last = n > 0 ? &decode->block[n - 1].header : NULL;

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "base/aver.h"
@@ -409,6 +408,17 @@ void *EventReserveSlow(unsigned kind, Size size, Word at)
   return (void *)place;
 }
 
+/* streamSame -- is the block, which may be in use, still the one whose header that is? */
+__attribute__((no_sanitize("thread"))) static Bool streamSame(BlockHeader block, BlockHeader header)
+{
+  const volatile BlockHeaderStruct *now = block;
+  const volatile uint64_t *magic = (const volatile uint64_t *)(const void *)block->magic;
+  uint64_t its;
+
+  memcpy(&its, header->magic, sizeof its);
+  return *magic == its && now->sequence == header->sequence && now->first == header->first;
+}
+
 /* streamCopy -- a block that may be in use, as it is now.  FALSE: its owner changed it meanwhile. */
 __attribute__((no_sanitize("thread"))) static Bool streamCopy(char *copy, BlockHeader block, Size size)
 {
@@ -420,8 +430,7 @@ __attribute__((no_sanitize("thread"))) static Bool streamCopy(char *copy, BlockH
   for (i = 0; i < size / sizeof *to; ++i)
     to[i] = from[i];
   bufferFence();
-  return memcmp(copy, BlockMAGIC, BlockMagicSIZE) == 0 && header->whole == size &&
-         memcmp(block, copy, offsetof(BlockHeaderStruct, discarded)) == 0 && block->first == header->first;
+  return memcmp(copy, BlockMAGIC, BlockMagicSIZE) == 0 && header->whole == size && streamSame(block, header);
 }
 
 /* streamSnapshot -- send one of a stream's blocks as it is now, and leave it */
@@ -443,7 +452,7 @@ __attribute__((no_sanitize("thread"))) static void streamSnapshot(Process proces
       continue;
     /* First this, then once more a look: if the owner has changed the block in between it may have missed it. */
     __atomic_store_n(&stream->snapped, header->sequence + 1, __ATOMIC_SEQ_CST);
-    if (memcmp(block, copy, BlockMagicSIZE) != 0 || block->first != header->first)
+    if (!streamSame(block, header))
       continue;
     BlockWalk(&tally, streamEvents(header), size - BlockHeaderSIZE, header->first, TRUE);
     if (tally.used > 0)
