@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * F is a loop that reads the processor's counter and stores 32 bytes to a thread-local ring: what an event costs at the least.  Machines
- * differ and drift; ratios to F within one run do not.
+ * F is a loop that reads the processor's counter and stores 32 bytes to a thread-local ring: what an event costs at the
+ * least.  Machines differ and drift; ratios to F within one run do not.
  */
 #ifndef BENCH_FLOOR_H
 #define BENCH_FLOOR_H

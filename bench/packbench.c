@@ -2,9 +2,9 @@
  *
  *   packbench [FILE]
  *
- * For invented programs, or for the raw events of FILE (one behind the other, 8-byte words, our order; the types below):
- * bytes at rest for each event, block headers included, and nanoseconds for each to pack and to unpack, the best of
- * several runs.
+ * For invented programs, or for the raw events of FILE (one behind the other, 8-byte words, our order; the types
+ * below): bytes at rest for each event, block headers included, and nanoseconds for each to pack and to unpack, the
+ * best of several runs.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

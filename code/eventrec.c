@@ -1,7 +1,7 @@
 /* eventrec.c -- run a program and record it
  *
- * The program is started with libpawprint.so preloaded and told by its environment where the log is; it writes the log itself.  Here the log
- * is made, the program's end awaited, and what a dead process could not send put into the log.
+ * The program is started with libpawprint.so preloaded and told by its environment where the log is; it writes the log
+ * itself.  Here the log is made, the program's end awaited, and what a dead process could not send put into the log.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

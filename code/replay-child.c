@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Both ends of it: how replay starts the child, and what the child does.  The child uses no stdio and allocates nothing itself,
- * so that the allocator under test serves the program alone.
+ * Both ends of it: how replay starts the child, and what the child does.  The child uses no stdio and allocates nothing
+ * itself, so that the allocator under test serves the program alone.
  */
 #include "replay-child.h"
 

@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Pools are created where the script says, alone (script.h), so nothing here is locked.  An arena is made with its first pool,
- * and stays to the end.
+ * Pools are created where the script says, alone (script.h), so nothing here is locked.  An arena is made with its
+ * first pool, and stays to the end.
  */
 #include "replay-pools.h"
 

@@ -2,9 +2,10 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Threads take turns at random, one step at a time, so that what is true is known; the allocator is a list of free addresses, last
- * in first out, so that an address is given out again at once, often to another thread.  Each event's stamp is off by
- * up to `jitter` ns; those of one thread stay in order.  The events are then sorted by stamp, as a reader would.
+ * Threads take turns at random, one step at a time, so that what is true is known; the allocator is a list of free
+ * addresses, last in first out, so that an address is given out again at once, often to another thread.  Each event's
+ * stamp is off by up to `jitter` ns; those of one thread stay in order.  The events are then sorted by stamp, as a
+ * reader would.
  */
 #ifndef TEST_HEAPSIM_H
 #define TEST_HEAPSIM_H

@@ -169,7 +169,8 @@ static void replaySim(Sim sim)
   end();
 }
 
-/* wrongAtEnd -- objects that live in the simulation, and not, or with another size, in what the witness saw; and the other way */
+/* wrongAtEnd -- objects that live in the simulation, and not, or with another size, in what the witness saw; and the
+ * other way */
 static Count wrongAtEnd(Sim sim)
 {
   Count wrong = seen.live != sim->live || pool.table.count != sim->live;
@@ -183,8 +184,8 @@ static Count wrongAtEnd(Sim sim)
   return wrong;
 }
 
-/* Random threads: everything put right where stamps are off by less than what happens in between, and what can be said at all
- * where they are not. */
+/* Random threads: everything put right where stamps are off by less than what happens in between, and what can be
+ * said at all where they are not. */
 static void testRandom(uint64_t seed)
 {
   static const struct {
@@ -471,7 +472,8 @@ static void makeNone(MakeProcess process)
   MakeBlockEnd(&make, &block, BlockFlagSEALED);
 }
 
-/* makeForeign -- somebody else's registry; on a machine of 32 bits and the other byte order, or (`wide`) on one like ours */
+/* makeForeign -- somebody else's registry; on a machine of 32 bits and the other byte order, or (`wide`) on one like
+ * ours */
 static const char foreignRegistry[] =
   "kind: 0 Thing\n"
   "event: 0x0997 PoolAllocZero Thing 0 PAW pool place amount\n"

@@ -1,4 +1,5 @@
-/* ring.c -- the least that a recorder could do: preloaded, it stores what each call did, and the counter, in a ring that nobody drains
+/* ring.c -- the least that a recorder could do: preloaded, it stores what each call did, and the counter, in a ring
+ * that nobody drains
  *
  * The practical limit, measured beside us.  Not safe for anything.
  *

@@ -44,7 +44,8 @@ __attribute__((target("sse4.2"))) static uint32_t crcByInstruction(uint32_t crc,
   return ~(uint32_t)c;
 }
 
-/* crcHasInstruction -- asked once: the question is slow in virtual machines, and the compiler's own builtin asks it at each program's start */
+/* crcHasInstruction -- asked once: the question is slow in virtual machines, and the compiler's own builtin asks it
+ * at each program's start */
 static Bool crcHasInstruction(void)
 {
   static unsigned answer; /* 0: not asked; 1: no; 2: yes */

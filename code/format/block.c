@@ -123,7 +123,8 @@ static inline EventHeaderStruct blockEvent(const char *place)
   return copy;
 }
 
-/* blockStep -- at + size.  Most events are of a few sizes: a branch for each lets the processor go on before it knows. */
+/* blockStep -- at + size.  Most events are of a few sizes: a branch for each lets the processor go on before it
+ * knows. */
 static inline Size blockStep(Size at, Size size)
 {
   if (size == 32) {

@@ -1,10 +1,12 @@
 /* block.h -- the bytes of an event and of a block of events
  *
- * A block is a header of BlockHeaderSIZE bytes and then, in memory, `used` bytes of events.  All of it is in the writer's
- * byte order; `order` tells which.  At rest the events may be packed (pack.h), and the block is as long as it needs.
+ * A block is a header of BlockHeaderSIZE bytes and then, in memory, `used` bytes of events.  All of it is in the
+ * writer's byte order; `order` tells which.  At rest the events may be packed (pack.h), and the block is as long as it
+ * needs.
  *
- * An event is EventHeaderStruct and its parameters, packed, in the writer's widths; it begins at a multiple of EventALIGN and
- * takes its length rounded up to that.  A word of zeros where an event should begin is room that was reserved and never filled.
+ * An event is EventHeaderStruct and its parameters, packed, in the writer's widths; it begins at a multiple of
+ * EventALIGN and takes its length rounded up to that.  A word of zeros where an event should begin is room that was
+ * reserved and never filled.
  *
  * Always true (BlockHeaderCheck, and for blocks from outside BlockHeaderRead):
  *   size >= BlockHeaderSIZE + rest;  used <= whole - BlockHeaderSIZE;  whole <= BlockMAX
@@ -120,14 +122,15 @@ typedef struct BlockTallyStruct {
 
 /* BlockWalk -- count what `size` bytes of events at `events` hold; in the writer's own memory (its order)
  *
- * Committed is what has a code; a length without a code, or zeros, is pending: skipped, and counted if something committed
- * follows.  With `settle`, pending room becomes pads, so that the block can be packed and read plainly; only for blocks
- * whose owner is done or dead.  An event whose length cannot be ends the walk.  `events` may be written meanwhile by its owner.
- * Times are taken to begin in the epoch of `first`.
+ * Committed is what has a code; a length without a code, or zeros, is pending: skipped, and counted if something
+ * committed follows.  With `settle`, pending room becomes pads, so that the block can be packed and read plainly; only
+ * for blocks whose owner is done or dead.  An event whose length cannot be ends the walk.  `events` may be written
+ * meanwhile by its owner. Times are taken to begin in the epoch of `first`.
  */
 extern void BlockWalk(BlockTally tallyReturn, void *events, Size size, uint64_t first, Bool settle);
 
-/* BlockHeaderSealOpen -- make the block of a dead process a sound one, as it stands: recovered, not sealed by its writer
+/* BlockHeaderSealOpen -- make the block of a dead process a sound one, as it stands: recovered, not sealed by its
+ * writer
  *
  * header  in our byte order, with the settled events (BlockWalk) behind it
  */

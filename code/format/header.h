@@ -1,7 +1,7 @@
 /* header.h -- the header block: what a log says of a process, as text
  *
- * HeaderMAGIC, one line of fixed form with version, length and checksum, then lines `key: value` in any order, as design/format.md
- * lists them.  A reader leaves lines alone whose key it does not know.
+ * HeaderMAGIC, one line of fixed form with version, length and checksum, then lines `key: value` in any order, as
+ * design/format.md lists them.  A reader leaves lines alone whose key it does not know.
  *
  * Design: design/format.md .header      Tests: test/formattest.c
  */

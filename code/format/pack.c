@@ -221,7 +221,8 @@ static const uint8_t *packRaw(Packing g, const uint8_t *event, EventHeaderStruct
   return event + size;
 }
 
-/* packSlow -- one event of any kind; or only what packRun needs to take it.  Returns the place of the next; NULL: not committed. */
+/* packSlow -- one event of any kind; or only what packRun needs to take it.  Returns the place of the next; NULL:
+ * not committed. */
 static __attribute__((noinline)) const uint8_t *packSlow(Pack pack, Registry registry, Packing g, const uint8_t *event)
 {
   EventHeaderStruct header;

@@ -1,7 +1,8 @@
 /* packing.h -- a block being packed
  *
- * Two ways through it that write the same bytes: packRun (packrun.c) for the events that are nearly all there are, P, A,
- * A and W of a known head, without a branch that depends on what the program does; and packSlow (pack.c) for all others.
+ * Two ways through it that write the same bytes: packRun (packrun.c) for the events that are nearly all there are, P,
+ * A, A and W of a known head, without a branch that depends on what the program does; and packSlow (pack.c) for all
+ * others.
  *
  * Always true: `newest` names only heads of the current bank; what `headOf` names is looked at before it is believed.
  *

@@ -1,8 +1,9 @@
 /* region.h -- the memory in which a process's open blocks lie, as another process finds it
  *
- * A file, in memory (tmpfs) where that can be had, mapped shared by the process that writes it.  It begins with RegionHeaderStruct, and has
- * from RegionFIRST on `slots` places of RegionSlotSIZE bytes.  A place in use holds one block, of 1 << log2[i] bytes, at its end.
- * The writer holds a lock (flock) on it as long as it lives: the file's mapping keeps it, not a descriptor.
+ * A file, in memory (tmpfs) where that can be had, mapped shared by the process that writes it.  It begins with
+ * RegionHeaderStruct, and has from RegionFIRST on `slots` places of RegionSlotSIZE bytes.  A place in use holds one
+ * block, of 1 << log2[i] bytes, at its end. The writer holds a lock (flock) on it as long as it lives: the file's
+ * mapping keeps it, not a descriptor.
  *
  * Design: design/format.md .region      Tests: test/deathtest.t
  */

@@ -66,10 +66,10 @@ extern void RegistryInit(Registry registry, EventType types, Count capacity, Wid
 
 /* RegistryLine -- take one line (without newline) of a header: kind:, event: or describe:
  *
- * Other lines are left alone (ResOK).  `line` must stay as long as the registry: names point into it.  An event line for
- * a code that is there already must say the same (the first stands), which is how repeated headers are taken.
- * ResFORMAT: the line is malformed; ResLIMIT: no room for one more type.  Nothing is taken then.
- * No allocation; async-signal safe.
+ * Other lines are left alone (ResOK).  `line` must stay as long as the registry: names point into it.  An event line
+ * for a code that is there already must say the same (the first stands), which is how repeated headers are taken.
+ * ResFORMAT: the line is malformed; ResLIMIT: no room for one more type.  Nothing is taken then. No allocation;
+ * async-signal safe.
  */
 extern Res RegistryLine(Registry registry, const char *line, Size length);
 

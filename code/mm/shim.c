@@ -1,7 +1,7 @@
 /* shim.c -- the malloc family, wrapped: every call of the program passes here, and leaves an event
  *
- * An allocation's event is stamped after the memory is had, a free's before it is given up, a resize has both.  A call that
- * does nothing (free of NULL) is no event.  errno is what the served call leaves.
+ * An allocation's event is stamped after the memory is had, a free's before it is given up, a resize has both.  A call
+ * that does nothing (free of NULL) is no event.  errno is what the served call leaves.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -56,8 +56,8 @@ SHIM void *calloc(size_t count, size_t size)
   return p;
 }
 
-/* shimResizeEarly -- an object of the time before the table was chosen moves to the real malloc.  How large it was is not known: what may be
- * its own is copied, as far as that memory goes. */
+/* shimResizeEarly -- an object of the time before the table was chosen moves to the real malloc.  How large it was
+ * is not known: what may be its own is copied, as far as that memory goes. */
 static void *shimResizeEarly(void *old, size_t size)
 {
   char *p = malloc(size);

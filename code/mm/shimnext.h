@@ -1,7 +1,8 @@
 /* shimnext.h -- who serves the program's malloc
  *
  * A table of the functions behind the wrappers: those of the library that would have served without us (observe), or of
- * Pawprint's own pool (manage).  Each begins as a function that chooses the table and calls on, so that the wrappers ask nothing.
+ * Pawprint's own pool (manage).  Each begins as a function that chooses the table and calls on, so that the wrappers
+ * ask nothing.
  *
  * Design: design/shim.md      Tests: test/shim.t
  */

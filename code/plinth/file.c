@@ -1,7 +1,7 @@
 /* file.c -- a plinth that appends to a file
  *
- * Several processes append to one log: each message is one write with O_APPEND.  Programs close descriptors that they do not
- * know, and open their own in the same place; so before each write the descriptor is looked at, and the file
+ * Several processes append to one log: each message is one write with O_APPEND.  Programs close descriptors that they
+ * do not know, and open their own in the same place; so before each write the descriptor is looked at, and the file
  * opened again by its name if it is not ours any more.
  *
  * SPDX-License-Identifier: BSD-2-Clause

@@ -1,6 +1,7 @@
 /* memory.h -- a plinth into memory, which can pretend to be full, slow or broken
  *
- * For tests, and for programs that keep their own telemetry.  Opened as "memory:SIZE"; holds the messages one behind the other.
+ * For tests, and for programs that keep their own telemetry.  Opened as "memory:SIZE"; holds the messages one behind
+ * the other.
  *
  * Always true: used <= size; what is in [base, base + used) are whole messages.
  *

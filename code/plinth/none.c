@@ -1,4 +1,5 @@
-/* none.c -- a plinth that leads nowhere: everything goes out, nothing arrives; for measuring, and to switch a way out off
+/* none.c -- a plinth that leads nowhere: everything goes out, nothing arrives; for measuring, and to switch a way out
+ * off
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

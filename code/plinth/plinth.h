@@ -1,7 +1,7 @@
 /* plinth.h -- the way out: how a memory manager's telemetry reaches the world
  *
- * A plinth carries whole messages, in order, to one place: each message is a header block or an event block.  It may bring messages
- * back: requests to whoever emits.  What holds for every back-end:
+ * A plinth carries whole messages, in order, to one place: each message is a header block or an event block.  It may
+ * bring messages back: requests to whoever emits.  What holds for every back-end:
  *
  *   a message goes out whole or not at all, as far as anybody can tell who reads what came out
  *   nothing here allocates from the program's malloc, changes errno, or is a cancellation point
@@ -9,7 +9,8 @@
  *   a failure is told once on standard error, with its reason, and counted; sending goes on to fail quietly,
  *   and to succeed again when the reason is gone
  *
- * Any number of plinths may be open at once; the emitter sends to each.  A back-end is one PlinthClassStruct: open, send, receive, close.
+ * Any number of plinths may be open at once; the emitter sends to each.  A back-end is one PlinthClassStruct: open,
+ * send, receive, close.
  *
  * Design: design/telemetry.md .sol.msg      Tests: test/plinthtest.c
  */

@@ -1,7 +1,7 @@
 /* quiet.h -- the system's help, without the program noticing
  *
- * The emitter works inside other people's programs, at any moment: in malloc, in a signal handler, before main.  What is here
- * keeps errno, is no cancellation point, allocates nothing from the program's malloc, and takes no lock.
+ * The emitter works inside other people's programs, at any moment: in malloc, in a signal handler, before main.  What
+ * is here keeps errno, is no cancellation point, allocates nothing from the program's malloc, and takes no lock.
  *
  * Design: design/telemetry.md .quiet      Tests: test/emittest.c
  */
@@ -19,8 +19,8 @@ typedef struct QuietMaskStruct {
 
 /* QuietCall(SYS_x, argument...) -- a system call: its result, or minus what errno would be
  *
- * Directly: libc's functions are cancellation points, change errno, keep two signals out of every set, or are wrapped by the very library
- * that this is part of.  Arguments are integers or pointers.
+ * Directly: libc's functions are cancellation points, change errno, keep two signals out of every set, or are wrapped
+ * by the very library that this is part of.  Arguments are integers or pointers.
  */
 #define QuietCall(...) quietCallPadded(__VA_ARGS__, 0, 0, 0, 0, 0, 0)
 #define quietCallPadded(number, a, b, c, d, e, f, ...) \
@@ -34,8 +34,8 @@ extern void *QuietMapAt(void *place, Size size, int protection, int flags, int f
 extern void QuietBegin(QuietMask maskReturn);
 extern void QuietEnd(QuietMask mask);
 
-/* QuietMap -- fresh zeroed memory of `size` bytes, aligned to `align` (a power of two, at least a page); NULL if there is none.
- * Only what is touched is used up. */
+/* QuietMap -- fresh zeroed memory of `size` bytes, aligned to `align` (a power of two, at least a page); NULL if
+ * there is none. Only what is touched is used up. */
 extern void *QuietMap(Size size, Size align);
 
 /* QuietUnmap -- give back what QuietMap gave */

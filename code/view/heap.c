@@ -131,8 +131,8 @@ static heapProcess heapProcessOf(Heap heap, LogProcess log)
 
 /* Threads and pools */
 
-/* heapThreadNew -- the thread that the event's stream belongs to.  The writer numbers its threads, and a stream's number
- * begins with the thread's, so that a number that the system gave out again is another thread. */
+/* heapThreadNew -- the thread that the event's stream belongs to.  The writer numbers its threads, and a stream's
+ * number begins with the thread's, so that a number that the system gave out again is another thread. */
 static HeapThread heapThreadNew(heapProcess process, LogEvent event)
 {
   uint32_t serial = event->stream >> 5;

@@ -1,8 +1,8 @@
 /* heap.h -- the live heap of every process in a log, fed with the log's events
  *
- * What allocates, frees or resizes is known by name: an event type called PoolAlloc whose parameters are called pool, addr
- * and size is understood, whatever its code and whoever's registry it comes from.  Each process has objects, pools and
- * threads of its own.  The owner's hook is told of clean operations, in repaired order (heaporder.h).
+ * What allocates, frees or resizes is known by name: an event type called PoolAlloc whose parameters are called pool,
+ * addr and size is understood, whatever its code and whoever's registry it comes from.  Each process has objects, pools
+ * and threads of its own.  The owner's hook is told of clean operations, in repaired order (heaporder.h).
  *
  * Events pass through a short queue, so that the memory that each one needs is on its way before its turn comes: what
  * the hook is told lags behind the events by up to HeapQUEUE of them, and by what is held back.

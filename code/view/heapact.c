@@ -155,7 +155,8 @@ static inline void actAlloc(HeapOrder order, HeapInput input, HeapObject place)
   actTell(order, order->client.alloc, HeapALLOC, input, object);
 }
 
-/* actCross -- remember that a thread took away what another had allocated; it may have been something else (heaporder.c) */
+/* actCross -- remember that a thread took away what another had allocated; it may have been something else
+ * (heaporder.c) */
 static inline void actCross(HeapOrder order, HeapInput input, HeapObject object)
 {
   if (UNLIKELY(object->thread != (uint32_t)input->thread->number)) {
@@ -303,8 +304,8 @@ void HeapActGo(HeapOrder order, HeapInput input, HeapObject object)
   actTell(order, order->client.other, HeapRESIZEBEGIN, input, object);
 }
 
-/* HeapActMatch -- find the resize that the event ends.  If its begin was lost, what lives at the old address is what was
- * resized. */
+/* HeapActMatch -- find the resize that the event ends.  If its begin was lost, what lives at the old address is what
+ * was resized. */
 void HeapActMatch(HeapOrder order, HeapInput input)
 {
   HeapResize resize = actOpen(input->thread, input->pool, input->old);

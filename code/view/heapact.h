@@ -26,8 +26,8 @@ static inline Bool HeapActBrings(HeapInput input)
 }
 
 /* HeapActOpen -- a resize begins: input->key becomes its key; an open one of the same object has lost its end
- * HeapActMatch -- find the resize that the event ends, for input->key.  If its begin was lost, what lives at the old address is
- * what was resized. */
+ * HeapActMatch -- find the resize that the event ends, for input->key.  If its begin was lost, what lives at the old
+ * address is what was resized. */
 extern void HeapActOpen(HeapOrder order, HeapInput input);
 extern void HeapActMatch(HeapOrder order, HeapInput input);
 
@@ -40,8 +40,8 @@ extern Bool HeapActTry(HeapOrder order, HeapInput input);
 /* HeapActPresume -- tell that an object has gone of which no event says so */
 extern void HeapActPresume(HeapOrder order, HeapInput input, HeapObject object);
 
-/* HeapActCome, HeapActGo -- tell of an object that is at its address no longer, and in no table: what brings it, which fills
- * in *objectReturn, and what takes it away */
+/* HeapActCome, HeapActGo -- tell of an object that is at its address no longer, and in no table: what brings it,
+ * which fills in *objectReturn, and what takes it away */
 extern void HeapActCome(HeapOrder order, HeapInput input, HeapObject objectReturn);
 extern void HeapActGo(HeapOrder order, HeapInput input, HeapObject object);
 

@@ -71,8 +71,8 @@ static void orderRetry(HeapOrder order, Bool fresh)
   }
 }
 
-/* orderNext -- the place in `hold` of the next event of hold[0]'s thread on its address if one of the two brings an object and
- * the other takes it away; or 0 */
+/* orderNext -- the place in `hold` of the next event of hold[0]'s thread on its address if one of the two brings an
+ * object and the other takes it away; or 0 */
 static Index orderNext(HeapOrder order)
 {
   HeapInput first = &order->hold[0];
@@ -127,9 +127,9 @@ static void orderPresumeBring(HeapOrder order, HeapInput input, HeapObject place
 
 /* orderExpire -- the oldest held event will not come true as it stands
  *
- * If its thread then takes away what it brings, that was before the object came which lives there now.  If it takes away what
- * nobody brought, and then brings something, and another thread has taken what lived there, then that was what is brought here.
- * Else something is missing in the log. */
+ * If its thread then takes away what it brings, that was before the object came which lives there now.  If it takes
+ * away what nobody brought, and then brings something, and another thread has taken what lived there, then that was
+ * what is brought here. Else something is missing in the log. */
 static void orderExpire(HeapOrder order)
 {
   HeapInputStruct input = order->hold[0];

@@ -1,10 +1,10 @@
 /* heaporder.h -- the live objects of one process, and the repair of order between its threads
  *
  * The time stamps of two threads may contradict what happened, by less than a microsecond (the clock is read without a
- * fence).  Of the events on one address, those of one thread are in their true order, and an allocation and the free of an
- * object alternate; that is enough to put right what stands wrong.  An event that cannot be true yet (an allocation where an
- * object lives, a free where none does) is held back until one arrives that makes it true, for at most HeapBoundTIME and
- * HeapBoundEVENTS; so the client is told only what can have happened.
+ * fence).  Of the events on one address, those of one thread are in their true order, and an allocation and the free of
+ * an object alternate; that is enough to put right what stands wrong.  An event that cannot be true yet (an allocation
+ * where an object lives, a free where none does) is held back until one arrives that makes it true, for at most
+ * HeapBoundTIME and HeapBoundEVENTS; so the client is told only what can have happened.
  *
  * Always true (HeapOrderCheck):
  *   held <= HeapBoundEVENTS, in the order of arrival;  filter[h] counts the held events whose address hashes to h
@@ -106,8 +106,8 @@ typedef struct HeapOperationStruct {
 
 typedef void (*HeapHook)(void *data, HeapOperation operation);
 
-/* Who is told.  The three that are called for nearly every event have hooks of their own, which the processor's prediction
- * rewards; each must be there. */
+/* Who is told.  The three that are called for nearly every event have hooks of their own, which the processor's
+ * prediction rewards; each must be there. */
 typedef struct HeapClientStruct {
   void *data;      /* handed to each hook */
   HeapHook alloc;  /* ALLOC */

@@ -22,8 +22,9 @@ typedef enum HeapDoes {
   HeapDoesPOOLCREATE, HeapDoesPOOLPARAM, HeapDoesPOOLDESTROY, HeapDoesARENACREATE, HeapDoesARENADESTROY
 } HeapDoes;
 
-/* A plan is made when `made`; param[i] is the place of parameter i among the event's, or -1.  `plain` events on objects have
- * 64-bit words in our order, which are at the offsets given; one that the event does not have is anywhere in it. */
+/* A plan is made when `made`; param[i] is the place of parameter i among the event's, or -1.  `plain` events on
+ * objects have 64-bit words in our order, which are at the offsets given; one that the event does not have is
+ * anywhere in it. */
 typedef struct HeapPlanStruct {
   Bool made, plain;
   uint8_t does; /* HeapDoes */

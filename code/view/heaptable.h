@@ -56,8 +56,8 @@ static inline void HeapTableTouch(HeapTable table, uint64_t addr)
   __builtin_prefetch(home + 2, 1);
 }
 
-/* HeapTableSeek -- the place of the object at `addr`; if there is none, its address is 0, and HeapTableInsert may take it.
- * About 1.3 probes in small tables, 2 in large ones. */
+/* HeapTableSeek -- the place of the object at `addr`; if there is none, its address is 0, and HeapTableInsert may
+ * take it. About 1.3 probes in small tables, 2 in large ones. */
 static inline HeapObject HeapTableSeek(HeapTable table, uint64_t addr)
 {
   Index i, mask = table->capacity - 1;
@@ -77,7 +77,8 @@ static inline Bool HeapObjectLives(HeapObject object)
 /* HeapTableGrow -- make room for one more object, when count == limit; places move.  ResMEMORY. */
 extern Res HeapTableGrow(HeapTable table);
 
-/* HeapTableInsert -- put an object at the place that HeapTableSeek(addr) found, where none lives; all else is the caller's to set
+/* HeapTableInsert -- put an object at the place that HeapTableSeek(addr) found, where none lives; all else is the
+ * caller's to set
  * returns  its place, which may be another; NULL if the table could not grow */
 static inline HeapObject HeapTableInsert(HeapTable table, HeapObject place, uint64_t addr)
 {

@@ -9,7 +9,8 @@
 
 #include <stdio.h>
 
-/* JsonString -- print `string` in double quotes; what is no printable ASCII is escaped, bytes that are no UTF-8 become U+FFFD */
+/* JsonString -- print `string` in double quotes; what is no printable ASCII is escaped, bytes that are no UTF-8
+ * become U+FFFD */
 extern void JsonString(FILE *out, const char *string);
 
 #endif /* VIEW_JSON_H */

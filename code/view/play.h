@@ -1,10 +1,12 @@
 /* play.h -- run a script (script.h) on an allocator, and measure
  *
- * The runner itself never allocates from the allocator under test: what it needs is mapped beforehand.  Each list of operations
- * has a thread; they wait for each other as the script says, first spinning, then giving up the processor, then asleep.
+ * The runner itself never allocates from the allocator under test: what it needs is mapped beforehand.  Each list of
+ * operations has a thread; they wait for each other as the script says, first spinning, then giving up the processor,
+ * then asleep.
  *
- * Each new object is written to: its first byte, and one byte of each page of it, so that resident memory means something.
- * Objects larger than `touch` bytes get only the first.  With `verify` objects are filled and checked instead (playcheck.h).
+ * Each new object is written to: its first byte, and one byte of each page of it, so that resident memory means
+ * something. Objects larger than `touch` bytes get only the first.  With `verify` objects are filled and checked
+ * instead (playcheck.h).
  *
  * Design: design/replayer.md .play      Tests: test/replay.t
  */
@@ -21,8 +23,8 @@ typedef struct PlayPoolStruct {
   Size align;  /* of every object in it that is at least as large */
 } PlayPoolStruct, *PlayPool;
 
-/* An allocator.  Each function is called by several threads at once; alloc, zero, aligned and resize return NULL when they fail,
- * and a failed resize leaves the old object. */
+/* An allocator.  Each function is called by several threads at once; alloc, zero, aligned and resize return NULL
+ * when they fail, and a failed resize leaves the old object. */
 typedef struct PlayAllocatorStruct {
   void *data;
   void *(*alloc)(void *pool, Size size);
@@ -62,8 +64,8 @@ typedef struct PlayParamsStruct {
   Size touch;       /* objects larger than this get only their first page written */
 } PlayParamsStruct, *PlayParams;
 
-/* PlayLoad -- map the script's tables, ready to be run
- * The allocator that is to run it may want to read them: PlayPoolAt etc.  Ends with a message in `error` if not ResOK. */
+/* PlayLoad -- map the script's tables, ready to be run The allocator that is to run it may want to read them:
+ * PlayPoolAt etc.  Ends with a message in `error` if not ResOK. */
 typedef struct PlayStruct *Play;
 extern Res PlayLoad(Play *playReturn, PlayParams params, char *error, Size size);
 

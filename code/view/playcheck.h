@@ -18,7 +18,8 @@ enum { PlayCheckMAX = 1 << 20 };
 /* PlayFill -- fill [from, size) of an object of `size` bytes; `from` is what was filled when it was smaller */
 extern void PlayFill(void *addr, Size from, Size size, uint64_t seed);
 
-/* PlayCheck -- is [0, upto) of an object that was filled with `size` bytes as PlayFill left it?  *badReturn is where not. */
+/* PlayCheck -- is [0, upto) of an object that was filled with `size` bytes as PlayFill left it?  *badReturn is where
+ * not. */
 extern Bool PlayCheck(Size *badReturn, const void *addr, Size upto, Size size, uint64_t seed);
 
 /* PlayCheckZero -- is it zero, as far as PlayFill would fill it? */

@@ -89,7 +89,8 @@ extern void PlayAwait(Play play, uint64_t *counter, uint64_t wanted);
 /* PlayBarrier -- how many epochs must be complete before this one may begin */
 extern uint64_t PlayBarrier(Play play, uint64_t epoch);
 
-/* PlayEnter -- leave the epoch that the thread is in, and enter another when it may begin; PlayLeave -- be done altogether */
+/* PlayEnter -- leave the epoch that the thread is in, and enter another when it may begin; PlayLeave -- be done
+ * altogether */
 extern void PlayEnter(Play play, PlayThread runner, uint64_t epoch);
 extern void PlayLeave(Play play, PlayThread runner);
 

@@ -1,7 +1,7 @@
 /* program.h -- can a program be observed?  What its file says
  *
- * A preloaded library sees only what the dynamic loader brings together, and only calls by name.  This looks at the executable, as
- * hostile bytes, and says why it would not be seen.
+ * A preloaded library sees only what the dynamic loader brings together, and only calls by name.  This looks at the
+ * executable, as hostile bytes, and says why it would not be seen.
  *
  * Design: design/view.md .program      Tests: test/eventrec.t
  */

@@ -1,14 +1,14 @@
 /* script.h -- what a process did to its heap, as a script that can be run again
  *
- * A script is a list of operations for each thread.  Objects are slots, numbers that are used again once their
- * object is gone, so that they are as dense as the heap was; addresses do not occur.  It lies in a file of its own, in chunks
+ * A script is a list of operations for each thread.  Objects are slots, numbers that are used again once their object
+ * is gone, so that they are as dense as the heap was; addresses do not occur.  It lies in a file of its own, in chunks
  * that are read one after the other, so that running it takes little memory and never the allocator's.
  *
- * With several threads, the order that was recorded is kept as far as it matters.  Operations are counted off in epochs, and
- * no thread begins an epoch before all have done what they have in the one before the last (before the last, where it is
- * strict: pools are made and destroyed alone).  Within two epochs, an operation on an object that another thread gave its
- * address waits for that.  Every wait is for something earlier in the recorded order, so that there is always a
- * thread that can go on.
+ * With several threads, the order that was recorded is kept as far as it matters.  Operations are counted off in
+ * epochs, and no thread begins an epoch before all have done what they have in the one before the last (before the
+ * last, where it is strict: pools are made and destroyed alone).  Within two epochs, an operation on an object that
+ * another thread gave its address waits for that.  Every wait is for something earlier in the recorded order, so that
+ * there is always a thread that can go on.
  *
  * Always true:
  *   a slot is used again by the thread that freed it, or two epochs later: never before its last user is done

@@ -1,8 +1,8 @@
 /* source.h -- the logs that a tool reads: opened, filtered, and what is wrong with them told
  *
- * What tools that give events a meaning have in common: the options that choose events, the refusal of a registry that is newer
- * than this build, and one line on standard error for each gap.  A tool's own state begins with a SourceStruct, and
- * is the `data` of the request's hooks.
+ * What tools that give events a meaning have in common: the options that choose events, the refusal of a registry that
+ * is newer than this build, and one line on standard error for each gap.  A tool's own state begins with a
+ * SourceStruct, and is the `data` of the request's hooks.
  *
  * Design: design/view.md .source      Tests: test/eventview.t
  */

@@ -1,4 +1,5 @@
-/* churn.c -- threads that allocate, resize and free across each other, and fork; prints a checksum that depends on nothing else
+/* churn.c -- threads that allocate, resize and free across each other, and fork; prints a checksum that depends on
+ * nothing else
  *
  *     churn [THREADS [ROUNDS]]
  *

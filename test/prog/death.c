@@ -2,7 +2,8 @@
  *
  *     death COUNTS MODE [THREADS]
  *
- * Each thread t emits UserWord events (t + 1, 0), (t + 1, 1) ... and stores in the file COUNTS, which it maps, how many it has emitted.
+ * Each thread t emits UserWord events (t + 1, 0), (t + 1, 1) ... and stores in the file COUNTS, which it maps, how many
+ * it has emitted.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
