@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;
 use warnings;
+use Cwd qw(abs_path);
 use lib 'test/lib';
 use Registry;
 use Test::More;
@@ -45,18 +46,41 @@ for my $tool (@tools) {
     }
 }
 
-SKIP: {
-    my @headers = glob 'code/pawprint.h code/*/pawprint.h';
-    my ($header) = grep { -e } @headers;
-
-    skip 'no pawprint.h yet', 1 unless defined $header;
+# pawprint(3) and pawprint.h: the one declares what the other shows, and nothing else.
+{
     my ($synopsis) = slurp('man/pawprint.3') =~ /^\.SH SYNOPSIS\n(.*?)(?=^\.SH)/ms;
-    my %names = map { $_ => 1 } $synopsis =~ /\b((?:Event|BT)\w+)[(\[]/g;
-    my $calls = join '', map { "  (void)$_;\n" } sort keys %names;
-    my $source = "#include \"" . $header =~ s{^code/}{}r . "\"\nint main(void)\n{\n${calls}  return 0;\n}\n";
+    my %shown = map { $_ => 1 } $synopsis =~ /\b((?:Event|BT)\w+)[(\[]/g;
+    my %declared = map { $_ => 1 } slurp('code/emit/pawprint.h') =~ /^extern [^(\[;]*?(\w+)[(\[]/mg;
 
-    is compileFails($ENV{CC} || 'gcc', $source, "$Dir/page", "-I$B/gen", '-c'), '',
-        'pawprint.h declares all of pawprint(3)';
+    is_deeply [sort keys %shown], [sort keys %declared], 'pawprint(3) shows all of pawprint.h';
+
+    my $calls = join '', map { "  (void)$_;\n" } sort keys %shown;
+    my $source = "#include \"emit/pawprint.h\"\nint main(void)\n{\n${calls}  return 0;\n}\n";
+    is compileFails($ENV{CC} || 'gcc', $source, "$Dir/page", '-c'), '', 'and its names compile';
+}
+
+# pawprint(7) and the variables that are read.
+{
+    my ($section) = slurp('man/pawprint.7') =~ /^\.SH ENVIRONMENT\n(.*?)(?=^\.SH)/ms;
+    my %written = map { $_ => 1 } $section =~ /^\.B (PAWPRINT_\w+)/mg;
+    my %read = map { $_ => 1 } map { slurp($_) =~ /"(PAWPRINT_[A-Z]+)"/g } glob 'code/*/*.c code/*.c';
+
+    is_deeply [sort keys %written], [sort keys %read], 'pawprint(7) has the variables that are read';
+}
+
+# The program of pawprint(3), as a reader would copy it.
+SKIP: {
+    skip 'rash has no telemetry', 2 if ($ENV{VARIETY} // '') eq 'rash';
+    my ($program) = slurp('man/pawprint.3') =~ /^\.SH EXAMPLES\n\.nf\n(.*?)^\.fi/ms;
+
+    $program =~ s/\\-/-/g;
+    $program =~ s/<pawprint\.h>/"emit\/pawprint.h"/;
+    is compileFails($ENV{CC} || 'gcc', $program, "$Dir/example", '-Wl,--no-as-needed', "$B/lib/libpawprint.so",
+                    '-Wl,-rpath,' . abs_path("$B/lib")), '', 'the example of pawprint(3) compiles';
+    local $ENV{PAWPRINT_LOG} = "$Dir/example.paw";
+    system "$Dir/example";
+    my ($status, $text) = run("$B/bin/eventcnv", "$Dir/example.paw");
+    like $text, qr/UserWord id=1 value=42\n.*CacheMiss line=0x1000 size=64 reason="cold"/, 'and does what it should';
 }
 
 done_testing;
