@@ -106,16 +106,19 @@ cmp_ok(scalar keys %pids, '>=', 5, 'each process has its trace in the log');
 is(text('--check', 'family.paw'), '', 'which is whole');
 
 # Signals for eventrec are the program's.
-my $pid = fork // die;
-if ($pid == 0) {
-    open STDERR, '>', 'err';
-    exec "$B/bin/eventrec", '-o', 'term.paw', 'perl', '-e', '$SIG{TERM} = sub { exit 9 }; open F, ">", "ready"; close F; sleep 20';
+SKIP: {
+    skip 'the thread sanitizer holds signals back while eventrec waits', 2 if ($ENV{SAN} // '') =~ /thread/;
+    my $pid = fork // die;
+    if ($pid == 0) {
+        open STDERR, '>', 'err';
+        exec "$B/bin/eventrec", '-o', 'term.paw', 'perl', '-e', '$SIG{TERM} = sub { exit 9 }; open F, ">", "ready"; close F; sleep 20';
+    }
+    for (1 .. 200) { last if -e 'ready'; select undef, undef, undef, 0.05 }
+    kill 'TERM', $pid;
+    waitpid $pid, 0;
+    is(WEXITSTATUS($?), 9, 'SIGTERM is passed on, and the program decides');
+    like(slurp('err'), qr/events/, 'and the summary comes');
 }
-for (1 .. 200) { last if -e 'ready'; select undef, undef, undef, 0.05 }
-kill 'TERM', $pid;
-waitpid $pid, 0;
-is(WEXITSTATUS($?), 9, 'SIGTERM is passed on, and the program decides');
-like(slurp('err'), qr/events/, 'and the summary comes');
 
 # Programs that cannot be seen.
 SKIP: {
