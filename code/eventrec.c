@@ -153,8 +153,8 @@ static void recordingPass(int signal)
   (void)kill(recordingPid, signal);
 }
 
-/* recordingWait -- until the program has ended; its wait status */
-static int recordingWait(pid_t pid)
+/* recordingWait -- until the program has ended; its wait status.  Signals are blocked, and come through from here on. */
+static int recordingWait(pid_t pid, const sigset_t *mask)
 {
   struct sigaction pass = {.sa_handler = recordingPass, .sa_flags = SA_RESTART}, ignore = {.sa_handler = SIG_IGN};
   int status = 0;
@@ -165,6 +165,7 @@ static int recordingWait(pid_t pid)
   /* The terminal sends these to the program, too. */
   (void)sigaction(SIGINT, &ignore, NULL);
   (void)sigaction(SIGQUIT, &ignore, NULL);
+  (void)sigprocmask(SIG_SETMASK, mask, NULL);
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
     ;
   return status;
@@ -237,8 +238,7 @@ static int recordingRun(Recording recording, char **argv)
   if (pid == 0)
     recordingChild(recording, argv, &mask);
   (void)recordingLog(recording, pid);
-  (void)sigprocmask(SIG_SETMASK, &mask, NULL);
-  status = recordingWait(pid);
+  status = recordingWait(pid, &mask);
   recording->seconds = recordingNow() - begin;
   if (WIFEXITED(status) && WEXITSTATUS(status) >= eventrecFAILED && stat(recording->log, &before) != 0)
     return WEXITSTATUS(status);

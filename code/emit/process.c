@@ -349,6 +349,7 @@ void ProcessStart(void)
   (void)ProcessGet();
   QuietEnd(&mask);
   ControlFamily();
+  (void)pthread_atfork(NULL, NULL, StoreForked);
   (void)AverHandlerSet(TracebackAver);
   /* Of no library, so that it runs where it stands in the row: registered before the program's own begin, last of all. */
   (void)__cxa_atexit(processExit, NULL, NULL);

@@ -40,6 +40,18 @@ static Bool storeName(char *room, Size size, const char *log, unsigned n, Bool b
   return !text.overflow;
 }
 
+/* The newest shared mapping: what a child of fork lacks. */
+static char *storeBase;
+static Size storeSize;
+
+void StoreForked(void)
+{
+  if (storeBase != NULL)
+    (void)QuietMapAt(storeBase, storeSize, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1);
+  storeBase = NULL;
+}
+
 /* storeMap -- `size` bytes at an address such that the slots are aligned; the descriptor is not needed any more */
 static RegionHeader storeMap(int fd, Size size)
 {
@@ -92,8 +104,11 @@ static RegionHeader storeShared(Store store, const char *log, Size size)
       if (fd >= 0) {
         RegionHeader header = storeMap(fd, size);
         (void)QuietCall(SYS_close, fd);
-        if (header != NULL)
+        if (header != NULL) {
+          storeBase = (char *)header;
+          storeSize = size;
           return header;
+        }
         (void)QuietCall(SYS_unlinkat, AT_FDCWD, store->path, 0);
       }
       if (fd != -EEXIST)

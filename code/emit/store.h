@@ -29,6 +29,10 @@ typedef struct StoreStruct {
  */
 extern Res StoreOpen(Store storeReturn, const char *log, uint64_t identity);
 
+/* StoreForked -- in the child of a fork, at once: what its parent's store was is not there any more.  A handler that interrupted an emission and
+ * forked returns into it, in the child, too: that event then goes to memory that nobody reads. */
+extern void StoreForked(void);
+
 /* StoreUnlink -- remove the file: nothing in it is needed any more.  The memory stays until the process ends. */
 extern void StoreUnlink(Store store);
 

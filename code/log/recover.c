@@ -13,6 +13,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "format/block.h"
@@ -53,49 +54,75 @@ static Res recoverBlock(int log, char *block, Size size, Count *blocks)
   return res;
 }
 
-/* recoverMapped -- the blocks of a region in memory; ResPARAM: it is not `log`'s */
-static Res recoverMapped(char *base, Size size, const char *log, int fd, Count *blocks)
+/* recoverMapped -- the blocks of a region in memory */
+static Res recoverMapped(char *base, int log, Count *blocks)
 {
   RegionHeader header = (RegionHeader)(void *)base;
   Size offset, its;
   Res res = ResOK;
   Index i;
 
-  if (!RegionHeaderSound(header, size) || strcmp(header->log, log) != 0)
-    return ResPARAM;
   for (i = 0; res == ResOK && i < header->slots; ++i)
     if (RegionBlockAt(&offset, &its, header, i))
-      res = recoverBlock(fd, base + offset, its, blocks);
+      res = recoverBlock(log, base + offset, its, blocks);
   return res;
+}
+
+/* recoverIsDead -- does nobody hold the region's lock?  Somebody who reads the log may, for a moment. */
+static Bool recoverIsDead(int fd)
+{
+  static const struct timespec moment = {0, 2000000};
+  unsigned tries;
+
+  for (tries = 0; tries < 5; ++tries) {
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+      return TRUE;
+    (void)nanosleep(&moment, NULL);
+  }
+  return FALSE;
+}
+
+/* recoverOpen -- a region in memory, if it is `log`'s; NULL if not.  Other people's are not even locked: their owners would take us for
+ * somebody who lives. */
+static char *recoverOpen(int fd, const char *log, Size *sizeReturn)
+{
+  struct stat status;
+  char *base;
+
+  if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
+      status.st_size < RegionFIRST)
+    return NULL;
+  base = mmap(NULL, (Size)status.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
+  if (base == MAP_FAILED)
+    return NULL;
+  *sizeReturn = (Size)status.st_size;
+  if (RegionHeaderSound((RegionHeader)(void *)base, *sizeReturn) &&
+      strcmp(((RegionHeader)(void *)base)->log, log) == 0)
+    return base;
+  (void)munmap(base, *sizeReturn);
+  return NULL;
 }
 
 /* recoverRegion -- one region, if it is `log`'s */
 static Res recoverRegion(const char *path, const char *log, int logFd, Count *blocks, Count *running)
 {
-  int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-  Res res = ResPARAM;
-  struct stat status;
+  int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  Res res = ResOK;
+  Size size;
   char *base;
 
   if (fd < 0)
     return ResOK;
-  if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
-      status.st_size >= RegionFIRST) {
-    base = mmap(NULL, (Size)status.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
-    if (base != MAP_FAILED) {
-      Bool dead = flock(fd, LOCK_EX | LOCK_NB) == 0;
-      if (dead)
-        res = recoverMapped(base, (Size)status.st_size, log, logFd, blocks);
-      else if (RegionHeaderSound((RegionHeader)(void *)base, (Size)status.st_size) &&
-               strcmp(((RegionHeader)(void *)base)->log, log) == 0)
-        ++*running;
-      if (dead && res == ResOK)
-        (void)unlink(path);
-      (void)munmap(base, (Size)status.st_size);
-    }
+  base = recoverOpen(fd, log, &size);
+  if (base != NULL) {
+    if (!recoverIsDead(fd))
+      ++*running;
+    else if ((res = recoverMapped(base, logFd, blocks)) == ResOK)
+      (void)unlink(path);
+    (void)munmap(base, size);
   }
   (void)close(fd);
-  return res == ResPARAM ? ResOK : res;
+  return res;
 }
 
 /* recoverFolder -- all regions in a folder whose names begin so */

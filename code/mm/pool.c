@@ -55,16 +55,21 @@ static void poolInit(Pool pool, PoolClass class, Arena arena)
   LockInit(&pool->lock);
 }
 
-static void poolCreated(Pool pool)
+void PoolTell(Pool pool)
 {
   Index k;
 
-  LockClaim(&ArenaRegistryLock);
-  RingInsertBefore(&pool->arena->poolRing, &pool->arenaRing);
-  LockRelease(&ArenaRegistryLock);
   EVENT_PPS(PoolCreate, pool, pool->arena, pool->class->name);
   for (k = 0; k < pool->class->paramCount; ++k)
     EVENT_PWS(PoolParam, pool, pool->value[k], pool->class->params[k].name);
+}
+
+static void poolCreated(Pool pool)
+{
+  LockClaim(&ArenaRegistryLock);
+  RingInsertBefore(&pool->arena->poolRing, &pool->arenaRing);
+  LockRelease(&ArenaRegistryLock);
+  PoolTell(pool);
 }
 
 Res PoolCreate(Pool *poolReturn, Arena arena, const char *className, const PoolParamStruct *params, Count n)

@@ -72,6 +72,9 @@ typedef struct PoolClassStruct {
  */
 extern Res PoolCreate(Pool *poolReturn, Arena arena, const char *className, const PoolParamStruct *params, Count n);
 
+/* PoolTell -- emit what PoolCreate emits: class and parameters; in the child of a fork, which has a trace of its own */
+extern void PoolTell(Pool pool);
+
 /* PoolDestroy -- give all of its memory back, and so destroy every object in it */
 extern void PoolDestroy(Pool pool);
 

@@ -122,6 +122,14 @@ static void shimTell(void)
     EVENT_PPS(PoolCreate, ShimNext.pool, (void *)NULL, "malloc");
 }
 
+/* shimForked -- the child of a fork has a trace of its own, which must name the pool, too */
+static void shimForked(void)
+{
+  if (ShimNext.pool != &shimForeign)
+    PoolTell(ShimNext.pool);
+  shimTell();
+}
+
 static void shimChoose(void)
 {
   char room[16];
@@ -211,5 +219,5 @@ __attribute__((constructor(102))) static void shimConstruct(void)
     (void)pthread_atfork(MMForkPrepare, MMForkParent, MMForkChild);
     MMThreadsWatch();
   }
-  (void)pthread_atfork(NULL, NULL, shimTell);
+  (void)pthread_atfork(NULL, NULL, shimForked);
 }
