@@ -156,6 +156,38 @@ static void testBlocks(Bool raw)
   DecodeFree(&d);
 }
 
+/* testPendingLast -- a handler fills the block up, and the event that it has interrupted stands last in it */
+static void testPendingLast(Bool raw)
+{
+  enum { wordsSIZE = sizeof(EventHeaderStruct) + 2 * sizeof(Word), stringAT = sizeof(EventHeaderStruct) + sizeof(Word) };
+  char room[2 * wordsSIZE] = "";
+  Word words[2] = {31, 0};
+  Size left = BlockMIN - BlockHeaderSIZE, first;
+  EventHeader pending;
+  DecodeStruct d;
+  Count n;
+
+  EmitFresh();
+  SendSetRaw(raw);
+  for (first = wordsSIZE; (left - first) % wordsSIZE != 0; first += EventALIGN)
+    ;
+  memset(room, 'x', first - stringAT - 1);
+  EVENT_WS(UserString, 30, room);
+  for (n = 0; n < (left - first) / wordsSIZE - 1; ++n)
+    EVENT_WW(UserWord, 32, n);
+  pending = EventReserve(EventKindUser, wordsSIZE);
+  EVENT_WW(UserWord, 32, n++);
+  memcpy(pending + 1, words, sizeof words);
+  EventCommit(pending, EventUserWordCODE);
+  series(33, 2 * n);
+  EmitGet(&d);
+  SendSetRaw(FALSE);
+  DecodeSound(&d, "an interrupted event at the end");
+  TapOk(EmitSeries(&d, 31, 1) && EmitSeries(&d, 32, n) && EmitSeries(&d, 33, 2 * n),
+        "%s: an interrupted event that stands last in its block is not lost", raw ? "raw" : "packed");
+  DecodeFree(&d);
+}
+
 static EventCursor cursorOf(unsigned kind)
 {
   return &EventThreadSelf->cursor[kind][~(EventKindControl[0] >> kind) & 1];
@@ -723,6 +755,8 @@ int main(void)
   testStrings();
   testBlocks(FALSE);
   testBlocks(TRUE);
+  testPendingLast(FALSE);
+  testPendingLast(TRUE);
   testEpochs();
   testOldBlock();
   testInterruptedAtEnd();

@@ -244,13 +244,16 @@ static Size sendSeal(Scratch scratch, BlockHeader block, BlockTally tally, unsig
   return header->size;
 }
 
-/* sendCount -- the count, where packing will not find it; FALSE: something in the block is pending */
+/* sendCount -- the count, where packing will not find it; FALSE: something in the block is pending, perhaps what stands last,
+ * of which no event behind it tells */
 static Bool sendCount(BlockHeader block, BlockTally tally)
 {
+  Size reserved = tally->used;
+
   if (tally->count != SendCountUNKNOWN)
     return TRUE;
-  BlockWalk(tally, (char *)block + BlockHeaderSIZE, tally->used, block->first, FALSE);
-  return tally->pending == 0;
+  BlockWalk(tally, (char *)block + BlockHeaderSIZE, reserved, block->first, FALSE);
+  return tally->pending == 0 && tally->used == reserved;
 }
 
 Res SendBlock(Process process, BlockHeader block, BlockTally tally, unsigned flags)
