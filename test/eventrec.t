@@ -10,6 +10,7 @@ use POSIX qw(:sys_wait_h);
 use Test::More;
 
 my $B = abs_path($ENV{B} // 'build/cool');
+my $root = abs_path('.');
 my $CC = $ENV{CC} // 'gcc';
 plan skip_all => "eventrec is not built in $B" unless -x "$B/bin/eventrec";
 plan skip_all => 'programs are recorded by the cool variety' if ($ENV{VARIETY} // 'cool') ne 'cool';
@@ -146,6 +147,41 @@ is($status, 0, "a program served from Pawprint's pools");
 is($out, '5000', 'does the same');
 like(text('manage.paw'), qr/PoolCreate pool=\S+ arena=\S+ class="SGF"/, 'and the log names the pool');
 like(text('manage.paw'), qr/SegAlloc/, 'and its segments');
+
+# A program that runs with somebody else's rights obeys no environment.
+SKIP: {
+    my $secure = build('secure', <<'END', '-I', "$root/code/emit", "-L$B/lib", "-Wl,-rpath,$B/lib", '-lpawprint') or skip 'no compiler', 2;
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include "pawprint.h"
+int main(void) { EventUserWord(EventIntern("x"), 1); free(malloc(10)); printf("%lu\n", getauxval(AT_SECURE)); return 0; }
+END
+    my $uid = getpwnam 'nobody';
+    skip 'not root, or nobody is not there', 2 if $> != 0 || !defined $uid;
+    chmod 0755, $folder;
+    chown $uid, -1, 'secure' and chmod 04755, 'secure' or skip 'no program can be made set-user-id here', 2;
+    my $is = `PAWPRINT_LOG=$folder/secure.paw ./secure`;
+    skip 'set-user-id has no effect here', 2 if $is ne "1\n";
+    ok(!-e 'secure.paw', 'a set-user-id program ignores the environment');
+    chmod 0755, 'secure';
+    `PAWPRINT_LOG=$folder/secure.paw ./secure`;
+    like(text('secure.paw'), qr/UserWord .*value=1/, 'which it obeys when it is not');
+}
+
+# C++.
+SKIP: {
+    skip 'no g++', 1 if system('command -v g++ >/dev/null 2>&1') != 0;
+    open my $file, '>', 'new.cc';
+    print $file "#include <vector>\n#include <string>\nint main() { std::vector<std::string *> v; for (int i = 0; i < 1234; ++i) "
+        . "v.push_back(new std::string(777, 'x')); for (auto p : v) delete p; return 0; }\n";
+    close $file;
+    system('g++ -O0 -o new new.cc 2>/dev/null') == 0 or skip 'g++ does not work', 1;
+    record('-o', 'new.paw', './new');
+    my $events = text('-k', 'Object', 'new.paw');
+    my $strings = () = $events =~ /PoolAlloc \S+ \S+ size=778$/mg;
+    is($strings, 1234, 'new and delete of C++ are seen');
+}
 
 # A log that cannot be written.
 ($status, $out, $err) = record('-o', 'no/such/folder/a.paw', 'true');
