@@ -80,7 +80,7 @@ static uint64_t processIdentity(void)
 static void processThreadEnded(void *state);
 
 /* processAdopt -- a block that this process left behind when it was another program: send it as it is */
-static void processAdopt(void *base, Size size)
+static Res processAdopt(void *base, Size size)
 {
   BlockHeader block = base;
   BlockHeaderStruct header;
@@ -88,10 +88,9 @@ static void processAdopt(void *base, Size size)
   Bool swapped;
 
   if (BlockHeaderUnsealedRead(&header, &swapped, block) != ResOK || swapped || header.whole != size)
-    return;
+    return ResOK;
   BlockWalk(&tally, (char *)base + BlockHeaderSIZE, size - BlockHeaderSIZE, block->first, TRUE);
-  if (tally.used > 0)
-    (void)SendBlock(processOf(), block, &tally, BlockFlagRECOVERED);
+  return tally.used > 0 ? SendBlock(processOf(), block, &tally, BlockFlagRECOVERED) : ResOK;
 }
 
 /* processLog -- the log's path, for the region that belongs to it; "" if no way out is a file */
