@@ -45,8 +45,6 @@ Thread ProcessThread(Process process, Index i)
 static void processWipe(void)
 {
   memset(processOf(), 0, sizeof(ProcessStruct));
-  if (EventThreadSelf != NULL)
-    EventThreadSelf->self = NULL;
 }
 
 /* processMap -- the memory of the process, once */
@@ -65,6 +63,13 @@ static Process processMap(void)
   else if (QuietCall(SYS_madvise, memory, size, MADV_WIPEONFORK) != 0)
     (void)pthread_atfork(NULL, NULL, processWipe);
   return processOf();
+}
+
+/* processForked -- in the child: the thread's state was its parent's, and its place may soon be another thread's, whose it would
+ * seem to be */
+static void processForked(void)
+{
+  EventThreadSelf = NULL;
 }
 
 /* processIdentity -- a number that no other process has, on any machine */
@@ -349,6 +354,7 @@ void ProcessStart(void)
   QuietEnd(&mask);
   ControlFamily();
   (void)AverHandlerSet(TracebackAver);
+  (void)pthread_atfork(NULL, NULL, processForked);
   /* Of no library, so that it runs where it stands in the row: registered before the program's own begin, last of all. */
   (void)__cxa_atexit(processExit, NULL, NULL);
 }
