@@ -36,6 +36,8 @@ typedef struct RecordingStruct {
   char library[PATH_MAX];
   char log[PATH_MAX]; /* absolute */
   double seconds;
+  sigset_t mask;             /* the signals as we were given them, for the program */
+  struct sigaction children; /* and what to do when children end */
 } RecordingStruct, *Recording;
 
 /* recordingKinds -- are all names in the list kinds? */
@@ -100,8 +102,14 @@ static Bool recordingCreate(Recording recording)
   char family[64];
   int fd;
 
-  if (recording->force)
+  if (recording->force && lstat(recording->log, &status) == 0) {
+    /* A device, a FIFO: nothing that a log was, and gone for everybody if it were removed. */
+    if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode)) {
+      (void)OptionFail(recording->tool, "%s: it is no file; choose another name", recording->log);
+      return FALSE;
+    }
     (void)unlink(recording->log);
+  }
   fd = open(recording->log, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0 || fstat(fd, &status) != 0) {
     (void)OptionFail(recording->tool, "%s: %s%s", recording->log, strerror(errno),
@@ -129,20 +137,51 @@ static Bool recordingEnvironment(Recording recording)
          setenv("PAWPRINT_RAW", recording->raw ? "1" : "0", 1) == 0;
 }
 
-/* recordingChild -- become the program.  What goes wrong is told here; the status is the message to the parent. */
-__attribute__((noreturn)) static void recordingChild(Recording recording, char **argv, const sigset_t *mask)
+/* recordingBecome -- in the child: become the program.  What goes wrong is told here; then our status is returned. */
+static int recordingBecome(Recording recording, char **argv)
 {
+  int error;
+
   if (!recordingLog(recording, getpid()) || !recordingCreate(recording))
-    _exit(eventrecFAILED);
+    return eventrecFAILED;
   if (!recordingEnvironment(recording)) {
     (void)OptionFail(recording->tool, "no room in the environment");
-    _exit(eventrecFAILED);
+    return eventrecFAILED;
   }
-  (void)sigprocmask(SIG_SETMASK, mask, NULL);
+  (void)sigaction(SIGCHLD, &recording->children, NULL);
+  (void)sigprocmask(SIG_SETMASK, &recording->mask, NULL);
   (void)execv(recording->program, argv);
-  (void)OptionFail(recording->tool, "%s: %s", recording->program, strerror(errno));
+  error = errno;
+  (void)OptionFail(recording->tool, "%s: %s", recording->program, strerror(error));
   (void)unlink(recording->log);
-  _exit(errno == ENOENT ? eventrecMISSING : eventrecCANNOT);
+  return error == ENOENT ? eventrecMISSING : eventrecCANNOT;
+}
+
+/* recordingStart -- start the program; -1 if it did not come to that, *statusReturn is ours then */
+static pid_t recordingStart(Recording recording, char **argv, int *statusReturn)
+{
+  int ends[2], failed = 0;
+  pid_t pid;
+
+  *statusReturn = eventrecFAILED;
+  if (pipe2(ends, O_CLOEXEC) != 0 || (pid = fork()) < 0) {
+    (void)OptionFail(recording->tool, "cannot start a process: %s", strerror(errno));
+    return -1;
+  }
+  if (pid == 0) {
+    failed = recordingBecome(recording, argv);
+    (void)!write(ends[1], &failed, sizeof failed);
+    _exit(failed);
+  }
+  /* Our status comes through, or the end of it as the program begins: whose own status might be the same number. */
+  (void)close(ends[1]);
+  (void)!read(ends[0], &failed, sizeof failed);
+  (void)close(ends[0]);
+  if (failed == 0)
+    return pid;
+  (void)waitpid(pid, NULL, 0);
+  *statusReturn = failed;
+  return -1;
 }
 
 static pid_t recordingPid; /* for the signal handler alone */
@@ -153,21 +192,28 @@ static void recordingPass(int signal)
   (void)kill(recordingPid, signal);
 }
 
-/* recordingWait -- until the program has ended; its wait status.  Signals are blocked, and come through from here on. */
-static int recordingWait(pid_t pid, const sigset_t *mask)
+/* recordingWait -- until the program has ended; its wait status */
+static int recordingWait(Recording recording, pid_t pid)
 {
-  struct sigaction pass = {.sa_handler = recordingPass, .sa_flags = SA_RESTART}, ignore = {.sa_handler = SIG_IGN};
+  static const int ends[] = {SIGTERM, SIGHUP, SIGINT, SIGQUIT};
+  struct sigaction before[ARRAY_LENGTH(ends)];
+  siginfo_t info;
   int status = 0;
+  Index i;
 
   recordingPid = pid;
-  (void)sigaction(SIGTERM, &pass, NULL);
-  (void)sigaction(SIGHUP, &pass, NULL);
-  /* The terminal sends these to the program, too. */
-  (void)sigaction(SIGINT, &ignore, NULL);
-  (void)sigaction(SIGQUIT, &ignore, NULL);
-  (void)sigprocmask(SIG_SETMASK, mask, NULL);
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+  for (i = 0; i < ARRAY_LENGTH(ends); ++i) {
+    /* The terminal sends the last two to the program, too. */
+    struct sigaction action = {.sa_handler = i < 2 ? recordingPass : SIG_IGN, .sa_flags = SA_RESTART};
+    (void)sigaction(ends[i], &action, &before[i]);
+  }
+  (void)sigprocmask(SIG_SETMASK, &recording->mask, NULL);
+  while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) != 0 && errno == EINTR)
     ;
+  /* As long as it is not reaped nobody else has its number; after that signals are meant for us. */
+  for (i = 0; i < ARRAY_LENGTH(ends); ++i)
+    (void)sigaction(ends[i], &before[i], NULL);
+  (void)waitpid(pid, &status, 0);
   return status;
 }
 
@@ -224,24 +270,22 @@ static int recordingRun(Recording recording, char **argv)
 {
   double begin = recordingNow();
   Count blocks, running = 0;
-  sigset_t all, mask;
-  struct stat before;
+  struct sigaction children = {.sa_handler = SIG_DFL};
+  sigset_t all;
   int status;
   pid_t pid;
 
-  /* Until the handlers are there a signal waits; the program gets the mask that we were given. */
+  /* Until the handlers are there a signal waits; the program gets the mask that we were given.  Who ignores ended children, as we may
+   * have been told to, learns no status. */
   (void)sigfillset(&all);
-  (void)sigprocmask(SIG_SETMASK, &all, &mask);
-  pid = fork();
+  (void)sigprocmask(SIG_SETMASK, &all, &recording->mask);
+  (void)sigaction(SIGCHLD, &children, &recording->children);
+  pid = recordingStart(recording, argv, &status);
   if (pid < 0)
-    return OptionFail(recording->tool, "cannot start a process: %s", strerror(errno));
-  if (pid == 0)
-    recordingChild(recording, argv, &mask);
+    return status;
   (void)recordingLog(recording, pid);
-  status = recordingWait(pid, &mask);
+  status = recordingWait(recording, pid);
   recording->seconds = recordingNow() - begin;
-  if (WIFEXITED(status) && WEXITSTATUS(status) >= eventrecFAILED && stat(recording->log, &before) != 0)
-    return WEXITSTATUS(status);
   if (LogRecover(recording->log, &blocks, &running) != ResOK)
     (void)OptionFail(recording->tool, "%s: what the program left in memory could not be added: %s; it stays in /dev/shm",
                      recording->log, strerror(errno));

@@ -60,9 +60,30 @@ is($lines, $events, 'the summary counts the events of the log');
 
 ($status, $out, $err) = record('-o', 'a.paw', 'true');
 is($status, 125, 'a log that is there is not overwritten');
-like($err, qr/a\.paw: File exists; --force/, 'and the way out is named');
+like($err, qr/\A[^\n]*a\.paw: File exists; --force[^\n]*\n\z/, 'the way out is named, and nothing told of what is in it');
 ($status) = record('--force', '-o', 'a.paw', 'true');
 is($status, 0, '--force overwrites it');
+
+POSIX::mkfifo('fifo', 0600) or die;
+($status, $out, $err) = record('--force', '-o', 'fifo', 'true');
+ok($status == 125 && -p 'fifo', '--force removes nothing but files') or diag $err;
+unlink 'fifo';
+
+system $^X, '-e', '$SIG{CHLD} = "IGNORE"; open STDERR, ">", "err"; exec @ARGV', "$B/bin/eventrec", '-o', 'ignored.paw', 'sh', '-c',
+    'exit 3';
+is($? >> 8, 3, 'who was told to ignore ended children has the status all the same');
+
+mkdir 'below' or die;
+system "LD_PRELOAD=$B/lib/libpawprint.so PAWPRINT_LOG=relative.paw sh -c 'cd below && perl -e 1 && perl -e 1' 2>err";
+is(slurp('err'), '', 'a log without a folder, and programs that are started in another one');
+ok(!-e 'below/relative.paw', 'which append to the same log');
+like(`$B/bin/eventview relative.paw 2>&1`, qr/^processes +3$/m, 'and are all in it');
+
+# Address space that is limited: the program gets most of it.
+my $large = q{perl -e '$x = "a" x (250 << 20); print length $x'};
+is(`(ulimit -v 700000; LD_PRELOAD=$B/lib/libpawprint.so PAWPRINT_LOG=limit.paw $large) 2>&1`, 250 << 20,
+   'a program that may not have much address space has enough of it')
+    if `(ulimit -v 700000; $large) 2>/dev/null` eq 250 << 20;
 
 ($status) = record('true');
 my @made = grep { /\Atrue\.\d+\.paw\z/ } glob '*.paw';

@@ -82,6 +82,34 @@ static int stageFork(void)
   return 0;
 }
 
+static void *firstRun(void *thread)
+{
+  series(2, 100);
+  __atomic_store_n((EventThread *)thread, EventThreadSelf, __ATOMIC_RELEASE);
+  return NULL;
+}
+
+/* In the child another thread is the first to emit, and has the place that the forking one had in the parent. */
+static int stageFirst(void)
+{
+  EventThread its = NULL;
+  pthread_t other;
+  pid_t child;
+  int status;
+
+  series(1, 100);
+  child = fork();
+  if (child == 0) {
+    pthread_create(&other, NULL, firstRun, &its);
+    while (__atomic_load_n(&its, __ATOMIC_ACQUIRE) == NULL)
+      sched_yield();
+    series(3, 100);
+    pthread_join(other, NULL);
+    exit(EventThreadSelf == its);
+  }
+  return waitpid(child, &status, 0) == child ? status : 1;
+}
+
 static int stageClone(void)
 {
   long child;
@@ -234,7 +262,7 @@ int main(int argc, char **argv)
   if (argc > 2)
     (void)snprintf(folder, sizeof folder, "%s", argv[2]);
   if (argc > 1)
-    return strcmp(argv[1], "fork") == 0 ? stageFork() : strcmp(argv[1], "clone") == 0 ? stageClone()
+    return strcmp(argv[1], "fork") == 0 ? stageFork() : strcmp(argv[1], "first") == 0 ? stageFirst() : strcmp(argv[1], "clone") == 0 ? stageClone()
          : strcmp(argv[1], "vfork") == 0 ? stageVfork() : strcmp(argv[1], "exec") == 0 ? stageExec()
          : strcmp(argv[1], "after") == 0 ? stageAfter() : stageDaemon();
   self = argv[0];
@@ -248,6 +276,11 @@ int main(int argc, char **argv)
     good &= EmitSeries(&d, 10 + i, 5000) && EmitSeries(&d, 1 + i, 100);
   TapOk(good && EmitSeries(&d, 50, 3000), "fork: each event of parent and children, once");
   TapIs(processes(&d), 5, "fork: children are processes of their own");
+  DecodeFree(&d);
+
+  stage(&d, "first", 0);
+  TapOk(EmitSeries(&d, 1, 100) && EmitSeries(&d, 2, 100) && EmitSeries(&d, 3, 100),
+        "fork: a thread of the child that emits before the one that forked");
   DecodeFree(&d);
 
   stage(&d, "clone", 0);

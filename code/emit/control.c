@@ -136,6 +136,8 @@ void ControlFamily(void)
   TextChar(&text, ':');
   TextDecimal(&text, ProcessPlinths[0].inode);
   (void)setenv("PAWPRINT_FAMILY", TextTerminate(&text), 1);
+  /* Absolute: the same log, also for those who start in another folder. */
+  (void)setenv("PAWPRINT_LOG", ProcessPlinths[0].place, 1);
 }
 
 EVENT_API int EventControlKinds(const char *list)

@@ -45,8 +45,6 @@ Thread ProcessThread(Process process, Index i)
 static void processWipe(void)
 {
   memset(processOf(), 0, sizeof(ProcessStruct));
-  if (EventThreadSelf != NULL)
-    EventThreadSelf->self = NULL;
 }
 
 /* processMap -- the memory of the process, once */
@@ -67,6 +65,13 @@ static Process processMap(void)
   return processOf();
 }
 
+/* processForked -- in the child: the thread's state was its parent's, and its place may soon be another thread's, whose it would
+ * seem to be */
+static void processForked(void)
+{
+  EventThreadSelf = NULL;
+}
+
 /* processIdentity -- a number that no other process has, on any machine */
 static uint64_t processIdentity(void)
 {
@@ -80,7 +85,7 @@ static uint64_t processIdentity(void)
 static void processThreadEnded(void *state);
 
 /* processAdopt -- a block that this process left behind when it was another program: send it as it is */
-static void processAdopt(void *base, Size size)
+static Res processAdopt(void *base, Size size)
 {
   BlockHeader block = base;
   BlockHeaderStruct header;
@@ -88,10 +93,9 @@ static void processAdopt(void *base, Size size)
   Bool swapped;
 
   if (BlockHeaderUnsealedRead(&header, &swapped, block) != ResOK || swapped || header.whole != size)
-    return;
+    return ResOK;
   BlockWalk(&tally, (char *)base + BlockHeaderSIZE, size - BlockHeaderSIZE, block->first, TRUE);
-  if (tally.used > 0)
-    (void)SendBlock(processOf(), block, &tally, BlockFlagRECOVERED);
+  return tally.used > 0 ? SendBlock(processOf(), block, &tally, BlockFlagRECOVERED) : ResOK;
 }
 
 /* processLog -- the log's path, for the region that belongs to it; "" if no way out is a file */
@@ -351,6 +355,7 @@ void ProcessStart(void)
   ControlFamily();
   (void)pthread_atfork(NULL, NULL, StoreForked);
   (void)AverHandlerSet(TracebackAver);
+  (void)pthread_atfork(NULL, NULL, processForked);
   /* Of no library, so that it runs where it stands in the row: registered before the program's own begin, last of all. */
   (void)__cxa_atexit(processExit, NULL, NULL);
 }

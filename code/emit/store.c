@@ -128,14 +128,30 @@ static unsigned storeSlotsMax(void)
   return limit.rlim_cur < RegionSize(storeSlotsMIN) ? 0 : (unsigned)((limit.rlim_cur - RegionFIRST) / RegionSlotSIZE);
 }
 
+/* storeFair -- how many bytes to reserve: where they are limited (ulimit -v), a sixteenth; the program wants the rest */
+static Size storeFair(void)
+{
+  Size fair = SIZE_MAX;
+  struct rlimit limit;
+
+  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur / 16 < fair)
+    fair = (Size)limit.rlim_cur / 16;
+  if (getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur / 16 < fair)
+    fair = (Size)limit.rlim_cur / 16;
+  return fair < RegionSize(storeSlotsMIN) ? RegionSize(storeSlotsMIN) : fair;
+}
+
 Res StoreOpen(Store store, const char *log, uint64_t identity)
 {
   unsigned slots = 0, private;
+  Size fair = storeFair();
   RegionHeader header = NULL;
 
   store->path[0] = '\0';
   for (private = log[0] == '\0'; header == NULL && private < 2; ++private)
     for (slots = RegionSlotsMAX; slots >= storeSlotsMIN; slots /= 8) {
+      if (RegionSize(slots) > fair)
+        continue;
       if (private)
         header = storeMap(-1, RegionSize(slots));
       else if (slots <= storeSlotsMax())
@@ -215,11 +231,12 @@ void StoreGive(Store store, void *block, Size size)
 }
 
 /* storeAdoptFile -- one region, if its owner is gone and it belongs to `log` */
-static void storeAdoptFile(int fd, const char *path, const char *log, void (*block)(void *base, Size size))
+static void storeAdoptFile(int fd, const char *path, const char *log, Res (*block)(void *base, Size size))
 {
   struct stat status;
   RegionHeader header;
   Size size, offset, its;
+  Res res = ResOK;
   Index i;
 
   if (QuietCall(SYS_flock, fd, LOCK_EX | LOCK_NB) != 0 || fstat(fd, &status) != 0 || status.st_uid != geteuid())
@@ -229,15 +246,16 @@ static void storeAdoptFile(int fd, const char *path, const char *log, void (*blo
   if (header == NULL)
     return;
   if (RegionHeaderSound(header, size) && header->pid == (uint32_t)getpid() && strcmp(header->log, log) == 0) {
-    for (i = 0; i < header->slots; ++i)
+    for (i = 0; i < header->slots && res == ResOK; ++i)
       if (RegionBlockAt(&offset, &its, header, i))
-        block((char *)header + offset, its);
-    (void)QuietCall(SYS_unlinkat, AT_FDCWD, path, 0);
+        res = block((char *)header + offset, its);
+    if (res == ResOK)
+      (void)QuietCall(SYS_unlinkat, AT_FDCWD, path, 0);
   }
   (void)QuietCall(SYS_munmap, header, size);
 }
 
-void StoreAdopt(const char *log, void (*block)(void *base, Size size))
+void StoreAdopt(const char *log, Res (*block)(void *base, Size size))
 {
   char path[RegionPathMAX];
   unsigned beside, n;
@@ -245,8 +263,10 @@ void StoreAdopt(const char *log, void (*block)(void *base, Size size))
   for (beside = 0; beside < 2; ++beside)
     for (n = 0; n < storeTriesMAX && storeName(path, sizeof path, log, n, beside); ++n) {
       int fd = (int)QuietCall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-      if (fd < 0)
+      if (fd == -ENOENT)
         break;
+      if (fd < 0) /* somebody else's, which may stand in front of ours */
+        continue;
       storeAdoptFile(fd, path, log, block);
       (void)QuietCall(SYS_close, fd);
     }

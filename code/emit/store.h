@@ -43,8 +43,9 @@ extern void StoreGive(Store store, void *block, Size size);
 
 /* StoreAdopt -- the regions that a process with our number left behind: one that became us by exec
  *
- * Calls `block` for each block in each region of `log` whose owner is gone, and removes the file.
+ * Calls `block` for each block in each region of `log` whose owner is gone, and removes the file, unless `block` fails: then whoever
+ * reads the log still finds it.
  */
-extern void StoreAdopt(const char *log, void (*block)(void *base, Size size));
+extern void StoreAdopt(const char *log, Res (*block)(void *base, Size size));
 
 #endif /* EMIT_STORE_H */

@@ -46,7 +46,7 @@ Res PlinthOpen(Plinth plinth, const char *where, const char *family, const char 
   }
   res = class->open(plinth, place, family, reasonReturn);
   if (res == ResOK)
-    plinth->class = class;
+    __atomic_store_n(&plinth->class, class, __ATOMIC_RELEASE); /* others may send from now on */
   return res;
 }
 
