@@ -70,6 +70,7 @@ static Process processMap(void)
 static void processForked(void)
 {
   EventThreadSelf = NULL;
+  StoreForked();
 }
 
 /* processIdentity -- a number that no other process has, on any machine */

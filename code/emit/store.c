@@ -21,6 +21,17 @@
 /* A process may leave regions behind by exec; more than this many stay for the collector. */
 enum { storeTriesMAX = 64, storeSlotsMIN = 64 };
 
+/* The mappings of this process's stores, and of its parent's, where an event that fork has interrupted may yet be written. */
+enum { storeMappingsMAX = 4 };
+
+typedef struct StoreMappingStruct {
+  char *base, *place;  /* of the reservation, and of the store in it */
+  Size reserved, size; /* 0: nothing of ours is there */
+  Bool shared;
+} StoreMappingStruct, *StoreMapping;
+
+static StoreMappingStruct storeMappings[storeMappingsMAX], storeParents[storeMappingsMAX];
+
 /* storeName -- "DIRECTORY/pawprint-PID-N", or beside the log */
 static Bool storeName(char *room, Size size, const char *log, unsigned n, Bool beside)
 {
@@ -38,6 +49,35 @@ static Bool storeName(char *room, Size size, const char *log, unsigned n, Bool b
   TextDecimal(&text, n);
   (void)TextTerminate(&text);
   return !text.overflow;
+}
+
+/* storeRemember -- for the child of a fork; what finds no place stays where it is */
+static void storeRemember(StoreMappingStruct mapping)
+{
+  Index i;
+
+  for (i = 0; i < storeMappingsMAX; ++i)
+    if (storeMappings[i].reserved == 0) {
+      storeMappings[i] = mapping;
+      return;
+    }
+}
+
+void StoreForked(void)
+{
+  Index i;
+
+  for (i = 0; i < storeMappingsMAX; ++i) {
+    StoreMapping mapping = &storeParents[i];
+    if (mapping->reserved != 0)
+      QuietUnmap(mapping->base, mapping->reserved);
+    *mapping = storeMappings[i];
+    memset(&storeMappings[i], 0, sizeof storeMappings[i]);
+    if (mapping->reserved != 0 && mapping->shared &&
+        QuietMapAt(mapping->place, mapping->size, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1) == NULL)
+      mapping->reserved = 0; /* somebody was quicker */
+  }
 }
 
 /* storeMap -- `size` bytes at an address such that the slots are aligned; the descriptor is not needed any more */
@@ -58,6 +98,7 @@ static RegionHeader storeMap(int fd, Size size)
   }
   /* A child of fork must not write where its parent does: it has no such memory, and starts its own. */
   (void)QuietCall(SYS_madvise, place, size, fd >= 0 ? MADV_DONTFORK : MADV_WIPEONFORK);
+  storeRemember((StoreMappingStruct){base, place, reserved, size, fd >= 0});
   return (RegionHeader)(void *)place;
 }
 

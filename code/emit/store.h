@@ -37,6 +37,10 @@ extern void StoreUnlink(Store store);
 extern void *StoreTake(Store store, Size size);
 extern void StoreGive(Store store, void *block, Size size);
 
+/* StoreForked -- in the child of a fork: memory stands where its parent's blocks were, because fork may have interrupted an event (in a signal
+ * handler) that is going to be written there; and what stood so for the parent is given back */
+extern void StoreForked(void);
+
 /* StoreAdopt -- the regions that a process with our number left behind: one that became us by exec
  *
  * Calls `block` for each block in each region of `log` whose owner is gone, and removes the file, unless `block` fails: then whoever
