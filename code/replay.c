@@ -48,6 +48,10 @@ static Bool replayAllocatorNamed(Replay replay, const char *name, int *status)
     allocator->kind = ReplayLIBC;
   } else if (strcmp(name, "none") == 0) {
     allocator->kind = ReplayNONE;
+    if (replay->verify) {
+      *status = OptionUsage(replay->source.tool, "--allocator=none has no objects that --verify could check");
+      return FALSE;
+    }
   } else {
     char path[4096];
     allocator->kind = ReplayLIBRARY;

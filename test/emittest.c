@@ -438,9 +438,17 @@ static void testSeveral(void)
   EmitCatch();
   series(idSERIES, 10000);
   EmitGet(&d);
+  (void)SendHeader(ProcessGet());
   free(EmitCaught());
   TapOk(EmitSeries(&d, idSERIES, 10000) && d.blocks > 0 && d.block[d.blocks - 1].header.discarded == d.block[0].header.discarded,
         "one that is broken does not concern the others");
+  DecodeFree(&d);
+  second->broken = FALSE;
+  second->used = 0;
+  series(idSERIES, 10000);
+  EventFlush();
+  DecodeBytes(&d, second->base, second->used);
+  TapOk(d.headers == 1 && EmitSeries(&d, idSERIES, 10000), "and when it works again it gets the header that it has missed, once");
   DecodeFree(&d);
   PlinthClose(&ProcessPlinths[2]);
   PlinthClose(&ProcessPlinths[1]);

@@ -110,6 +110,66 @@ static int stageFirst(void)
   return waitpid(child, &status, 0) == child ? status : 1;
 }
 
+static volatile Count forked;
+static volatile Bool isChild;
+
+static void onAlarm(int signal)
+{
+  UNUSED(signal);
+  if (fork() == 0)
+    isChild = TRUE;
+  else
+    ++forked;
+}
+
+/* Handlers that fork: most interrupt an event, which the child writes, too, when it returns. */
+static int stageHandler(void)
+{
+  int status, bad = 0;
+  Index i;
+
+  signal(SIGALRM, onAlarm);
+  for (i = 0; i < 30; ++i) {
+    Count before = forked;
+    (void)ualarm(200 + 7 * (useconds_t)i, 0);
+    while (forked == before && !isChild)
+      EVENT_WW(UserWord, 1, 0);
+    if (isChild) {
+      series(2 + i, 100);
+      exit(0);
+    }
+    bad += wait(&status) < 0 || status != 0;
+  }
+  return bad;
+}
+
+static Count addresses(void)
+{
+  FILE *file = fopen("/proc/self/statm", "r");
+  unsigned long pages = 0;
+
+  (void)!fscanf(file, "%lu", &pages);
+  (void)fclose(file);
+  return pages;
+}
+
+/* A child that has a child, and so on: none keeps what its ancestors had mapped. */
+static int stageChain(void)
+{
+  Count third = 0;
+  int status;
+  Index i;
+
+  for (i = 0; i < 12; ++i) {
+    series(1 + i, 10);
+    if (i == 3)
+      third = addresses();
+    if (fork() != 0)
+      return wait(&status) < 0 ? 1 : WEXITSTATUS(status);
+  }
+  return addresses() > third + third / 2;
+}
+
 static int stageClone(void)
 {
   long child;
@@ -262,7 +322,8 @@ int main(int argc, char **argv)
   if (argc > 2)
     (void)snprintf(folder, sizeof folder, "%s", argv[2]);
   if (argc > 1)
-    return strcmp(argv[1], "fork") == 0 ? stageFork() : strcmp(argv[1], "first") == 0 ? stageFirst() : strcmp(argv[1], "clone") == 0 ? stageClone()
+    return strcmp(argv[1], "handler") == 0 ? stageHandler() : strcmp(argv[1], "chain") == 0 ? stageChain()
+         : strcmp(argv[1], "fork") == 0 ? stageFork() : strcmp(argv[1], "first") == 0 ? stageFirst() : strcmp(argv[1], "clone") == 0 ? stageClone()
          : strcmp(argv[1], "vfork") == 0 ? stageVfork() : strcmp(argv[1], "exec") == 0 ? stageExec()
          : strcmp(argv[1], "after") == 0 ? stageAfter() : stageDaemon();
   self = argv[0];
@@ -281,6 +342,18 @@ int main(int argc, char **argv)
   stage(&d, "first", 0);
   TapOk(EmitSeries(&d, 1, 100) && EmitSeries(&d, 2, 100) && EmitSeries(&d, 3, 100),
         "fork: a thread of the child that emits before the one that forked");
+  DecodeFree(&d);
+
+  stage(&d, "handler", 0);
+  for (good = TRUE, i = 0; i < 30; ++i)
+    good &= EmitSeries(&d, 2 + i, 100);
+  TapOk(good, "fork in a signal handler that interrupts an event");
+  DecodeFree(&d);
+
+  stage(&d, "chain", 0);
+  for (good = TRUE, i = 0; i < 12; ++i)
+    good &= EmitSeries(&d, 1 + i, 10);
+  TapOk(good, "fork: a chain of children");
   DecodeFree(&d);
 
   stage(&d, "clone", 0);

@@ -26,6 +26,15 @@ extern "C" {
 typedef uintptr_t EventWord;
 typedef uint16_t EventCode; /* of an event type; 0 is none */
 
+/* The kinds, EventKindArena = 0 to EventKindUser = 6, as the registry has them. */
+#if !defined(EVENTGEN_H)
+enum {
+#define KIND(name, value, doc) EventKind##name = value,
+#include "eventdef.h"
+  EventKindLIMIT
+};
+#endif
+
 /* The table of what is sent (bits EventKindArena = 0 to EventKindUser = 6, in the order Arena, Pool, Trace, Seg, Ref, Object, User) and,
  * from bit 16 on, of what the flight recorder keeps.  BTSet and BTRes change a bit, BTGet reads one; also from a debugger:
  *   call BTRes(EventKindControl, EventKindRef)

@@ -70,6 +70,7 @@ static Process processMap(void)
 static void processForked(void)
 {
   EventThreadSelf = NULL;
+  StoreForked();
 }
 
 /* processIdentity -- a number that no other process has, on any machine */
@@ -353,7 +354,6 @@ void ProcessStart(void)
   (void)ProcessGet();
   QuietEnd(&mask);
   ControlFamily();
-  (void)pthread_atfork(NULL, NULL, StoreForked);
   (void)AverHandlerSet(TracebackAver);
   (void)pthread_atfork(NULL, NULL, processForked);
   /* Of no library, so that it runs where it stands in the row: registered before the program's own begin, last of all. */

@@ -110,8 +110,21 @@ Res SendDefine(const char *line, Size length)
   return res;
 }
 
+/* sendOne -- one message to one way out.  *headlessReturn: it took a block without having its header. */
+static Res sendOne(Plinth plinth, const void *message, Size size, Bool *headlessReturn)
+{
+  Bool header = memcmp(message, HeaderMAGIC, BlockMagicSIZE) == 0;
+  Res res = PlinthSend(plinth, message, size);
+
+  if (header)
+    __atomic_store_n(&plinth->headless, res != ResOK, __ATOMIC_RELAXED);
+  else if (res == ResOK && __atomic_load_n(&plinth->headless, __ATOMIC_RELAXED))
+    *headlessReturn = TRUE;
+  return res;
+}
+
 /* sendAll -- one message to every way out; ResOK if one of them took it, or there is none */
-static Res sendAll(const void *message, Size size)
+static Res sendAll(const void *message, Size size, Bool *headlessReturn)
 {
   Res res = ResOK;
   Bool arrived = FALSE;
@@ -119,7 +132,7 @@ static Res sendAll(const void *message, Size size)
 
   for (i = 0; i < ProcessPlinthsMAX; ++i)
     if (__atomic_load_n(&ProcessPlinths[i].class, __ATOMIC_ACQUIRE) != NULL) {
-      Res its = PlinthSend(&ProcessPlinths[i], message, size);
+      Res its = sendOne(&ProcessPlinths[i], message, size, headlessReturn);
       if (its == ResOK)
         arrived = TRUE;
       else
@@ -176,6 +189,7 @@ Res SendHeader(Process process)
 {
   static const char registry[] = EventRegistryTEXT;
   Scratch scratch = scratchTake(process);
+  Bool headless = FALSE;
   TextStruct text;
   Res res;
 
@@ -188,7 +202,7 @@ Res SendHeader(Process process)
   TextBytes(&text, sendLines, __atomic_load_n(&sendLinesUsed, __ATOMIC_ACQUIRE));
   res = HeaderEnd(&text);
   if (res == ResOK)
-    res = sendAll(scratch->text, TextLength(&text));
+    res = sendAll(scratch->text, TextLength(&text), &headless);
   /* Where it could not be sent, the next block tries again. */
   __atomic_store_n(&process->unheaded, res == ResOK ? 0 : sendHeaderEvery + 1, __ATOMIC_RELAXED);
   scratchGive(process, scratch);
@@ -258,7 +272,7 @@ static Bool sendCount(BlockHeader block, BlockTally tally)
 
 Res SendBlock(Process process, BlockHeader block, BlockTally tally, unsigned flags)
 {
-  Bool sends = ProcessSends();
+  Bool sends = ProcessSends(), headless = FALSE;
   Scratch scratch;
   Size size;
   Res res;
@@ -273,8 +287,11 @@ Res SendBlock(Process process, BlockHeader block, BlockTally tally, unsigned fla
   if (scratch == NULL)
     return sendCount(block, tally) ? ResMEMORY : ResFAIL;
   size = sendSeal(scratch, block, tally, flags);
-  res = size == 0 ? ResFAIL : sendAll(scratch->out, size);
+  res = size == 0 ? ResFAIL : sendAll(scratch->out, size, &headless);
   (void)__atomic_fetch_add(&process->unheaded, size, __ATOMIC_RELAXED);
   scratchGive(process, scratch);
+  /* What refused the header, while another way out took it, takes messages again. */
+  if (headless)
+    (void)SendHeader(process);
   return res;
 }

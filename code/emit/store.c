@@ -21,6 +21,17 @@
 /* A process may leave regions behind by exec; more than this many stay for the collector. */
 enum { storeTriesMAX = 64, storeSlotsMIN = 64 };
 
+/* The mappings of this process's stores, and of its parent's, where an event that fork has interrupted may yet be written. */
+enum { storeMappingsMAX = 4 };
+
+typedef struct StoreMappingStruct {
+  char *base, *place;  /* of the reservation, and of the store in it */
+  Size reserved, size; /* 0: nothing of ours is there */
+  Bool shared;
+} StoreMappingStruct, *StoreMapping;
+
+static StoreMappingStruct storeMappings[storeMappingsMAX], storeParents[storeMappingsMAX];
+
 /* storeName -- "DIRECTORY/pawprint-PID-N", or beside the log */
 static Bool storeName(char *room, Size size, const char *log, unsigned n, Bool beside)
 {
@@ -40,16 +51,33 @@ static Bool storeName(char *room, Size size, const char *log, unsigned n, Bool b
   return !text.overflow;
 }
 
-/* The newest shared mapping: what a child of fork lacks. */
-static char *storeBase;
-static Size storeSize;
+/* storeRemember -- for the child of a fork; what finds no place stays where it is */
+static void storeRemember(StoreMappingStruct mapping)
+{
+  Index i;
+
+  for (i = 0; i < storeMappingsMAX; ++i)
+    if (storeMappings[i].reserved == 0) {
+      storeMappings[i] = mapping;
+      return;
+    }
+}
 
 void StoreForked(void)
 {
-  if (storeBase != NULL)
-    (void)QuietMapAt(storeBase, storeSize, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1);
-  storeBase = NULL;
+  Index i;
+
+  for (i = 0; i < storeMappingsMAX; ++i) {
+    StoreMapping mapping = &storeParents[i];
+    if (mapping->reserved != 0)
+      QuietUnmap(mapping->base, mapping->reserved);
+    *mapping = storeMappings[i];
+    memset(&storeMappings[i], 0, sizeof storeMappings[i]);
+    if (mapping->reserved != 0 && mapping->shared &&
+        QuietMapAt(mapping->place, mapping->size, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1) == NULL)
+      mapping->reserved = 0; /* somebody was quicker */
+  }
 }
 
 /* storeMap -- `size` bytes at an address such that the slots are aligned; the descriptor is not needed any more */
@@ -70,6 +98,7 @@ static RegionHeader storeMap(int fd, Size size)
   }
   /* A child of fork must not write where its parent does: it has no such memory, and starts its own. */
   (void)QuietCall(SYS_madvise, place, size, fd >= 0 ? MADV_DONTFORK : MADV_WIPEONFORK);
+  storeRemember((StoreMappingStruct){base, place, reserved, size, fd >= 0});
   return (RegionHeader)(void *)place;
 }
 
@@ -104,11 +133,8 @@ static RegionHeader storeShared(Store store, const char *log, Size size)
       if (fd >= 0) {
         RegionHeader header = storeMap(fd, size);
         (void)QuietCall(SYS_close, fd);
-        if (header != NULL) {
-          storeBase = (char *)header;
-          storeSize = size;
+        if (header != NULL)
           return header;
-        }
         (void)QuietCall(SYS_unlinkat, AT_FDCWD, store->path, 0);
       }
       if (fd != -EEXIST)

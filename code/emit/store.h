@@ -29,10 +29,6 @@ typedef struct StoreStruct {
  */
 extern Res StoreOpen(Store storeReturn, const char *log, uint64_t identity);
 
-/* StoreForked -- in the child of a fork, at once: what its parent's store was is not there any more.  A handler that interrupted an emission and
- * forked returns into it, in the child, too: that event then goes to memory that nobody reads. */
-extern void StoreForked(void);
-
 /* StoreUnlink -- remove the file: nothing in it is needed any more.  The memory stays until the process ends. */
 extern void StoreUnlink(Store store);
 
@@ -40,6 +36,10 @@ extern void StoreUnlink(Store store);
  * file system.  StoreGive -- give it back. */
 extern void *StoreTake(Store store, Size size);
 extern void StoreGive(Store store, void *block, Size size);
+
+/* StoreForked -- in the child of a fork: memory stands where its parent's blocks were, because fork may have interrupted an event (in a signal
+ * handler) that is going to be written there; and what stood so for the parent is given back */
+extern void StoreForked(void);
 
 /* StoreAdopt -- the regions that a process with our number left behind: one that became us by exec
  *

@@ -1,6 +1,6 @@
 /* traceback.c -- the newest events as text, when something has gone wrong
  *
- * Allocates nothing, takes no lock, and waits for nobody: it runs in a program that may be broken in any way.  Blocks are read
+ * Takes memory from the system alone, no lock, and waits for nobody: it runs in a program that may be broken in any way.  Blocks are read
  * while their owners may be filling them; what is not committed is not shown.
  *
  * SPDX-License-Identifier: BSD-2-Clause
@@ -17,32 +17,55 @@
 #include "emit/send.h"
 #include "plinth/quiet.h"
 
-enum { tracebackMAX = 256, tracebackAver = 32 };
+enum { tracebackMAX = 256, tracebackAver = 32, tracebackPage = 4096 };
 
-/* The newest so far, oldest first. */
+/* The newest so far, in `order` from the oldest to the newest.  They are copies: their owners may go on, and overwrite them. */
 typedef struct TracebackStruct {
   Count count, max;
+  unsigned order[tracebackMAX];
   struct {
     uint64_t time;
     uint32_t thread;
-    const EventHeaderStruct *event;
+    union {
+      EventHeaderStruct header;
+      char bytes[EventSizeMAX];
+    } event;
   } entry[tracebackMAX];
 } TracebackStruct, *Traceback;
 
+/* tracebackCopy -- an event, out of a block that ends where all of them do; FALSE: there is none any more */
+__attribute__((no_sanitize("thread"))) static Bool tracebackCopy(EventHeader copy, const EventHeaderStruct *event)
+{
+  Size room = (Size)(WordAlignUp((Word)event + 1, 2 * BlockMAX) - (Word)event), size;
+
+  *copy = *event;
+  size = EventSizeOfLength(copy->length);
+  if (copy->code == 0 || size < sizeof *event || size > EventSizeMAX || size > room)
+    return FALSE;
+  memcpy(copy + 1, event + 1, size - sizeof *event);
+  return TRUE;
+}
+
+/* tracebackAdd -- an event, if it is newer than the oldest of those that there is room for */
 static void tracebackAdd(Traceback traceback, uint64_t time, uint32_t thread, const EventHeaderStruct *event)
 {
+  unsigned place = (unsigned)traceback->count;
   Index i;
 
   if (traceback->count == traceback->max) {
-    if (time < traceback->entry[0].time)
+    place = traceback->order[0];
+    if (time < traceback->entry[place].time)
       return;
-    memmove(&traceback->entry[0], &traceback->entry[1], (--traceback->count) * sizeof traceback->entry[0]);
   }
-  for (i = traceback->count++; i > 0 && traceback->entry[i - 1].time > time; --i)
-    traceback->entry[i] = traceback->entry[i - 1];
-  traceback->entry[i].time = time;
-  traceback->entry[i].thread = thread;
-  traceback->entry[i].event = event;
+  if (!tracebackCopy(&traceback->entry[place].event.header, event))
+    return;
+  if (traceback->count == traceback->max)
+    memmove(&traceback->order[0], &traceback->order[1], --traceback->count * sizeof traceback->order[0]);
+  for (i = traceback->count++; i > 0 && traceback->entry[traceback->order[i - 1]].time > time; --i)
+    traceback->order[i] = traceback->order[i - 1];
+  traceback->order[i] = place;
+  traceback->entry[place].time = time;
+  traceback->entry[place].thread = thread;
 }
 
 /* tracebackBlock -- the committed events of one block */
@@ -110,35 +133,17 @@ static void tracebackParam(Text text, EventType type, const EventHeaderStruct *e
     TextHex(text, w8);
 }
 
-/* tracebackCopy -- an event, out of a block that ends where all of them do; FALSE: there is none any more */
-__attribute__((no_sanitize("thread"))) static Bool tracebackCopy(EventHeader copy, const EventHeaderStruct *event)
-{
-  Size room = (Size)(WordAlignUp((Word)event + 1, 2 * BlockMAX) - (Word)event), size;
-
-  *copy = *event;
-  size = EventSizeOfLength(copy->length);
-  if (copy->code == 0 || size < sizeof *event || size > EventSizeMAX || size > room)
-    return FALSE;
-  memcpy(copy + 1, event + 1, size - sizeof *event);
-  return TRUE;
-}
-
 static void tracebackLine(Traceback traceback, Index i, uint64_t newest, uint64_t frequency)
 {
-  const EventHeaderStruct *event = traceback->entry[i].event;
-  EventType type;
-  uint64_t before = newest - traceback->entry[i].time;
+  unsigned place = traceback->order[i];
+  EventHeader event = &traceback->entry[place].event.header;
+  EventType type = RegistryFind(SendRegistry(), event->code);
+  uint64_t before = newest - traceback->entry[place].time;
   char room[2048];
-  union {
-    EventHeaderStruct header;
-    char bytes[EventSizeMAX];
-  } copy;
   TextStruct text;
   Index p;
 
-  /* A copy: it may be overwritten at any moment. */
-  if (!tracebackCopy(&copy.header, event) || (type = RegistryFind(SendRegistry(), copy.header.code)) == NULL ||
-      EventSizeOfLength(copy.header.length) < type->length)
+  if (type == NULL || EventSizeOfLength(event->length) < type->length)
     return;
   TextInit(&text, room, sizeof room - 1);
   TextString(&text, "pawprint: -");
@@ -146,14 +151,14 @@ static void tracebackLine(Traceback traceback, Index i, uint64_t newest, uint64_
   TextChar(&text, '.');
   TextPadded(&text, (uint64_t)((double)(before % frequency) * 1e9 / (double)frequency), 9);
   TextChar(&text, ' ');
-  TextDecimal(&text, traceback->entry[i].thread);
+  TextDecimal(&text, traceback->entry[place].thread);
   TextChar(&text, ' ');
   TextBytes(&text, type->name, type->nameLength);
   for (p = 0; p < type->params; ++p) {
     TextChar(&text, ' ');
     TextBytes(&text, type->param[p], type->paramLength[p]);
     TextChar(&text, '=');
-    tracebackParam(&text, type, &copy.header, p);
+    tracebackParam(&text, type, event, p);
   }
   *text.next++ = '\n';
   (void)QuietCall(SYS_write, 2, room, TextLength(&text));
@@ -162,21 +167,24 @@ static void tracebackLine(Traceback traceback, Index i, uint64_t newest, uint64_
 EVENT_API void EventTraceback(unsigned n)
 {
   Process process = ProcessIfReady();
-  TracebackStruct traceback;
+  Traceback traceback = QuietMap(sizeof *traceback, tracebackPage);
   static HeaderStruct clock; /* only its frequency is wanted, which is the same for all who call */
   Index i;
 
-  traceback.count = 0;
-  traceback.max = n < tracebackMAX ? n : tracebackMAX;
-  for (i = 0; traceback.max > 0 && process != NULL && i < process->threads; ++i)
-    tracebackThread(&traceback, ProcessThread(process, i));
-  if (traceback.count == 0) {
-    QuietSay("traceback", "", "no events");
+  if (traceback == NULL)
     return;
+  traceback->max = n < tracebackMAX ? n : tracebackMAX;
+  for (i = 0; traceback->max > 0 && process != NULL && i < process->threads; ++i)
+    tracebackThread(traceback, ProcessThread(process, i));
+  if (traceback->count == 0) {
+    QuietSay("traceback", "", "no events");
+  } else {
+    unsigned newest = traceback->order[traceback->count - 1];
+    EventClockDescribe(&clock, EVENT_CONTROL[EventControlCLOCK] != 0);
+    for (i = 0; i < traceback->count; ++i)
+      tracebackLine(traceback, i, traceback->entry[newest].time, clock.frequency);
   }
-  EventClockDescribe(&clock, EVENT_CONTROL[EventControlCLOCK] != 0);
-  for (i = 0; i < traceback.count; ++i)
-    tracebackLine(&traceback, i, traceback.entry[traceback.count - 1].time, clock.frequency);
+  QuietUnmap(traceback, sizeof *traceback);
 }
 
 void TracebackAver(const char *condition, const char *file, unsigned line)

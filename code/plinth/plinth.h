@@ -39,6 +39,7 @@ typedef struct PlinthStruct {
   uint64_t sent, bytes;                /* messages that went out, and their bytes */
   uint64_t failed;                     /* messages that did not */
   Bool told;                           /* a failure has been told */
+  Bool headless;                       /* the emitter's: it did not take the newest header block */
   int fd;                              /* the back-end's own, like what follows */
   uint64_t device, inode;
   void *state;
