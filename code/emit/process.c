@@ -96,7 +96,8 @@ static Res processAdopt(void *base, Size size)
   if (BlockHeaderUnsealedRead(&header, &swapped, block) != ResOK || swapped || header.whole != size)
     return ResOK;
   BlockWalk(&tally, (char *)base + BlockHeaderSIZE, size - BlockHeaderSIZE, block->first, TRUE);
-  return tally.used > 0 ? SendBlock(processOf(), block, &tally, BlockFlagRECOVERED) : ResOK;
+  /* Also if there is nothing in it: that it was found is worth knowing. */
+  return SendBlock(processOf(), block, &tally, BlockFlagRECOVERED);
 }
 
 /* processLog -- the log's path, for the region that belongs to it; "" if no way out is a file */
@@ -324,12 +325,12 @@ void ProcessEnd(void)
     ThreadFlush(thread, FALSE, TRUE);
   ProcessLock(process);
   processSweep(process);
-  (void)SendHeader(process);
-  /* If this thread emits again, its events go to a new region. */
+  /* If this thread emits again, its events go to a new region.  The last header names none: so readers know that nothing is missing. */
   if (!processOthers(process)) {
     StoreUnlink(&process->shared);
     process->shared.header = NULL;
   }
+  (void)SendHeader(process);
   ProcessUnlock(process);
   QuietEnd(&mask);
   errno = error;

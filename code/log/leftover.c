@@ -41,7 +41,10 @@ static int leftoverOpen(Leftover leftover, Teller teller)
     return -1;
   fd = open(header->region, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) {
-    if (errno != ENOENT && errno != ENOTDIR)
+    if ((errno == ENOENT || errno == ENOTDIR) && !leftover->process->recovered)
+      TellerNote(teller, "%s: process %u did not end normally, and its newest events are missing: they were in %s, which is gone",
+                 log, header->pid, header->region);
+    else if (errno != ENOENT && errno != ENOTDIR)
       TellerNote(teller, "%s: the newest events of process %u may be in %s, which cannot be read: %s", log, header->pid,
                  header->region, strerror(errno));
     return -1;

@@ -33,7 +33,7 @@ static Res recoverWrite(int fd, const char *bytes, Size size)
   return ResOK;
 }
 
-/* recoverBlock -- one open block, sealed as it stands, unless there is nothing in it */
+/* recoverBlock -- one open block, sealed as it stands; also if there is nothing in it: that it was found tells that nothing is missing */
 static Res recoverBlock(int log, char *block, Size size, Count *blocks)
 {
   BlockHeaderStruct header;
@@ -44,8 +44,6 @@ static Res recoverBlock(int log, char *block, Size size, Count *blocks)
   if (BlockHeaderUnsealedRead(&header, &swapped, block) != ResOK || swapped || header.whole != size)
     return ResOK;
   BlockWalk(&tally, block + BlockHeaderSIZE, size - BlockHeaderSIZE, header.first, TRUE);
-  if (tally.used == 0)
-    return ResOK;
   BlockHeaderSealOpen((BlockHeader)(void *)block, &tally);
   memcpy(&header, block, sizeof header);
   res = recoverWrite(log, block, header.size);

@@ -157,6 +157,8 @@ static Res scanTakeBlock(Scan scan, BlockHeader header, uint64_t offset, Bool cu
   entry.stream = (uint32_t)stream->number;
   if (cut)
     entry.flags |= IndexEntryCUT;
+  if ((header->flags & BlockFlagRECOVERED) != 0)
+    stream->process->recovered = TRUE;
   if (header->discarded > stream->discarded)
     stream->discarded = header->discarded;
   clock = ClockResolve(stream->process->clock);

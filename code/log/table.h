@@ -31,6 +31,7 @@ typedef struct ProcessStruct {
   LogProcessStruct public; /* first, so that a LogProcess is one */
   uint32_t pid;            /* as its blocks say */
   Bool headed;             /* a header of it was found */
+  Bool recovered;          /* blocks that it left in memory are in the log */
   Bool ambiguous;          /* one of its headers had lines of the registry that cannot be taken */
   Index file;              /* that its newest header is in */
   Clock clock;             /* by ClockResolve */
