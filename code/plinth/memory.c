@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/aver.h"
 #include "plinth/quiet.h"
@@ -45,10 +46,16 @@ PlinthMemory PlinthMemoryOf(Plinth plinth)
   return plinth->state;
 }
 
+/* memoryLock -- the lock is its owner's process number: one that fork has copied is nobody's here */
 static void memoryLock(PlinthMemory memory)
 {
-  while (__atomic_exchange_n(&memory->lock, 1, __ATOMIC_ACQUIRE) != 0)
-    (void)sched_yield();
+  unsigned self = (unsigned)getpid(), owner = 0;
+
+  while (!__atomic_compare_exchange_n(&memory->lock, &owner, self, FALSE, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+    if (owner == self) {
+      owner = 0;
+      (void)sched_yield();
+    }
 }
 
 static void memoryUnlock(PlinthMemory memory)
