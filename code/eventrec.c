@@ -275,8 +275,8 @@ static int recordingRun(Recording recording, char **argv)
   int status;
   pid_t pid;
 
-  /* Until the handlers are there a signal waits; the program gets the mask that we were given.  Who ignores ended children, as we may
-   * have been told to, learns no status. */
+  /* Until the handlers are there a signal waits; the program gets the mask that we were given.  Who ignores ended
+   * children, as we may have been told to, learns no status. */
   (void)sigfillset(&all);
   (void)sigprocmask(SIG_SETMASK, &all, &recording->mask);
   (void)sigaction(SIGCHLD, &children, &recording->children);

@@ -247,7 +247,8 @@ static void testOldBlock(void)
   DecodeFree(&d);
 }
 
-/* An event that was interrupted has reserved exactly the block's last room; what interrupts it changes the block, and goes on. */
+/* An event that was interrupted has reserved exactly the block's last room; what interrupts it changes the block,
+ * and goes on. */
 static void testInterruptedAtEnd(void)
 {
   EventHeader interrupted;

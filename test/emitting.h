@@ -1,4 +1,5 @@
-/* emitting.h -- what the tests of the emitter share: a memory plinth, standard error caught, a malloc that must not be called
+/* emitting.h -- what the tests of the emitter share: a memory plinth, standard error caught, a malloc that must not be
+ * called
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Three ways: a storm of signals from another thread; handlers that jump away; and, where a process may be traced, a signal at
- * chosen single instructions, with blocks so small that changing them is hit as well.
+ * Three ways: a storm of signals from another thread; handlers that jump away; and, where a process may be traced, a
+ * signal at chosen single instructions, with blocks so small that changing them is hit as well.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -252,7 +252,8 @@ typedef struct StepStruct {
 
 enum { stepEVENTS = 120 };
 
-/* stepChild -- emits events of all lengths, so that each way of meeting a block's end comes up; starts anew with the smallest block often */
+/* stepChild -- emits events of all lengths, so that each way of meeting a block's end comes up; starts anew with the
+ * smallest block often */
 static void stepChild(StepStruct *step)
 {
   DecodeStruct d;
@@ -289,8 +290,8 @@ static void stepChild(StepStruct *step)
   _exit(0);
 }
 
-/* stepBlocked -- is the child about to block all signals, or has it?  Then nothing can interrupt it until it lets them through again, and
- * it runs to its next system call. */
+/* stepBlocked -- is the child about to block all signals, or has it?  Then nothing can interrupt it until it lets
+ * them through again, and it runs to its next system call. */
 static Bool stepBlocked(pid_t child, int signal, Bool *blocked)
 {
   struct user_regs_struct regs;

@@ -26,7 +26,8 @@ enum {
 
 __thread EventThread EventThreadSelf;
 
-/* bufferFence -- what stands before is seen before what stands behind; the thread sanitizer knows no such thing, and gcc says so */
+/* bufferFence -- what stands before is seen before what stands behind; the thread sanitizer knows no such thing, and
+ * gcc says so */
 static inline void bufferFence(void)
 {
 #if !defined(__SANITIZE_THREAD__)
@@ -39,7 +40,8 @@ static char *streamEvents(BlockHeader block)
   return (char *)block + BlockHeaderSIZE;
 }
 
-/* streamAbandon -- mark room that was reserved and will not be filled; what of it lies behind the block's end is not there */
+/* streamAbandon -- mark room that was reserved and will not be filled; what of it lies behind the block's end is not
+ * there */
 static void streamAbandon(Word at, Size size)
 {
   EventHeaderStruct pad = {EventPadCODE, 0, 0};
@@ -78,8 +80,8 @@ static BlockHeaderStruct streamHeader(Process process, Thread thread, unsigned k
   };
 }
 
-/* streamStart -- make the stream's memory an empty block.  Whoever reads it from outside at any moment of this finds either no block or a
- * sound one: the magic goes first and comes last. */
+/* streamStart -- make the stream's memory an empty block.  Whoever reads it from outside at any moment of this finds
+ * either no block or a sound one: the magic goes first and comes last. */
 static void streamStart(Process process, Thread thread, unsigned kind, unsigned unsent)
 {
   Stream stream = &thread->stream[kind][unsent];
@@ -145,7 +147,8 @@ static Bool streamTake(Process process, Stream stream, unsigned unsent, Size siz
   return streamTakeFrom(stream, &process->own, size);
 }
 
-/* streamReserved -- bytes of the block's events that have been reserved, filled or not; what goes beyond the end is not there */
+/* streamReserved -- bytes of the block's events that have been reserved, filled or not; what goes beyond the end is
+ * not there */
 static Size streamReserved(Thread thread, unsigned kind, unsigned unsent)
 {
   Stream stream = &thread->stream[kind][unsent];
@@ -154,8 +157,8 @@ static Size streamReserved(Thread thread, unsigned kind, unsigned unsent)
   return (next & EventBlockBIT) != 0 && next >= base ? next - base : stream->size - BlockHeaderSIZE;
 }
 
-/* streamTally -- what a block holds; `settle` if nobody will fill what is pending.  Room that was reserved at the end is pending,
- * too, though nothing that follows tells of it. */
+/* streamTally -- what a block holds; `settle` if nobody will fill what is pending.  Room that was reserved at the
+ * end is pending, too, though nothing that follows tells of it. */
 static void streamTally(BlockTally tally, BlockHeader block, Size size, Size reserved, Bool settle)
 {
   BlockWalk(tally, streamEvents(block), size - BlockHeaderSIZE, block->first, settle);
@@ -169,8 +172,9 @@ static Bool streamTells(Stream stream, BlockTally tally)
   return tally->used > 0 || stream->discarded != stream->told;
 }
 
-/* streamSend -- send a block that has ended, the oldest of the stream, and count.  What could not be sent is discarded, and the next block
- * has its number; unless that is open already: `numbered`.  ResFAIL: nothing was done, because its count was unknown and events are pending. */
+/* streamSend -- send a block that has ended, the oldest of the stream, and count.  What could not be sent is
+ * discarded, and the next block has its number; unless that is open already: `numbered`.  ResFAIL: nothing was done,
+ * because its count was unknown and events are pending. */
 static Res streamSend(Process process, Stream stream, BlockHeader block, BlockTally tally, unsigned flags, Bool numbered)
 {
   Res res = ResOK;
@@ -194,8 +198,8 @@ static Res streamSend(Process process, Stream stream, BlockHeader block, BlockTa
   return ResOK;
 }
 
-/* streamOverwrite -- the flight recorder's block is done with.  The next one has its number, unless somebody has sent it as it was, or
- * that is open already. */
+/* streamOverwrite -- the flight recorder's block is done with.  The next one has its number, unless somebody has
+ * sent it as it was, or that is open already. */
 static void streamOverwrite(Stream stream, BlockTally tally, Bool numbered)
 {
   stream->before += tally->count;
@@ -203,8 +207,8 @@ static void streamOverwrite(Stream stream, BlockTally tally, Bool numbered)
     ++stream->sequence;
 }
 
-/* streamForget -- a block is done with; its memory is free, unless an interrupted event may yet be written there: then nobody gets
- * that memory any more */
+/* streamForget -- a block is done with; its memory is free, unless an interrupted event may yet be written there:
+ * then nobody gets that memory any more */
 static void streamForget(Stream stream, BlockHeader block, BlockTally tally, Size reserved, Bool final)
 {
   Size size = block->whole;
@@ -244,8 +248,8 @@ static void streamUnpark(Process process, Stream stream, Bool send, unsigned fla
   streamForget(stream, block, &tally, reserved, final);
 }
 
-/* streamDrain -- send the parked blocks whose interrupted events have been filled meanwhile, up to the first that still waits; all of them
- * if `final`.  They go out in order: each says how many events were before it. */
+/* streamDrain -- send the parked blocks whose interrupted events have been filled meanwhile, up to the first that
+ * still waits; all of them if `final`.  They go out in order: each says how many events were before it. */
 static void streamDrain(Process process, Stream stream, Bool send, unsigned flags, Bool final)
 {
   BlockTallyStruct tally;
@@ -276,8 +280,8 @@ static void streamBefore(Stream stream)
     stream->block->before = before;
 }
 
-/* streamPark -- put the block aside: an interrupted event will be filled into it, or into an older one, when we return.  Where many are
- * waiting, the oldest is given up: its handler has jumped away, and will never return. */
+/* streamPark -- put the block aside: an interrupted event will be filled into it, or into an older one, when we
+ * return.  Where many are waiting, the oldest is given up: its handler has jumped away, and will never return. */
 static void streamPark(Process process, Stream stream, Size reserved, Bool send)
 {
   if (stream->parks == StreamParkedMAX) {
@@ -290,7 +294,8 @@ static void streamPark(Process process, Stream stream, Size reserved, Bool send)
   __atomic_store_n(&stream->block, NULL, __ATOMIC_RELEASE);
 }
 
-/* streamFinish -- send the stream's block, or count what the flight recorder forgets.  FALSE: something in it, or in an older one, is pending. */
+/* streamFinish -- send the stream's block, or count what the flight recorder forgets.  FALSE: something in it, or in
+ * an older one, is pending. */
 static Bool streamFinish(Process process, Stream stream, Size reserved, unsigned unsent)
 {
   BlockTallyStruct tally = {.used = reserved, .count = SendCountUNKNOWN, .last = stream->block->first};
@@ -306,7 +311,8 @@ static Bool streamFinish(Process process, Stream stream, Size reserved, unsigned
   return TRUE;
 }
 
-/* streamChange -- an empty block for the stream; what was in the old one is sent, if it is a stream that is.  FALSE: there is none. */
+/* streamChange -- an empty block for the stream; what was in the old one is sent, if it is a stream that is.  FALSE:
+ * there is none. */
 static Bool streamChange(Process process, Thread thread, unsigned kind, unsigned unsent)
 {
   Stream stream = &thread->stream[kind][unsent];
@@ -369,7 +375,8 @@ static Word streamTry(EventCursor cursor, Size size)
     streamAbandon(at, size);
     return 0;
   }
-  /* Between the two readings the epoch may have turned, once in some seconds: then the event is stamped with the first. */
+  /* Between the two readings the epoch may have turned, once in some seconds: then the event is stamped with the
+   * first. */
   eventFill(at, size, now);
   return at;
 }
@@ -491,8 +498,8 @@ static void threadTell(Process process, Thread thread, unsigned kind, unsigned u
   streamSend(process, &thread->stream[kind][unsent], &header, &none, unsent ? BlockFlagUNSENT : 0, FALSE);
 }
 
-/* threadEnd -- send what one of its streams holds and give back the blocks; it starts anew with the next event.  FALSE: an event that
- * was interrupted is going to be filled in; the block stays as it is. */
+/* threadEnd -- send what one of its streams holds and give back the blocks; it starts anew with the next event.
+ * FALSE: an event that was interrupted is going to be filled in; the block stays as it is. */
 static Bool threadEnd(Process process, Thread thread, unsigned kind, unsigned unsent, Bool final)
 {
   Stream stream = &thread->stream[kind][unsent];

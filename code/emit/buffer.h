@@ -1,8 +1,8 @@
 /* buffer.h -- the threads of a process and the blocks that they fill
  *
- * Each thread has, for each kind, a stream for events that are sent and one for those of the flight recorder; each stream has a
- * block that its thread fills.  Only the owner changes its streams; with all signals blocked, because its signal handlers emit too.
- * Others may read its blocks, which tell at any moment what in them is committed.
+ * Each thread has, for each kind, a stream for events that are sent and one for those of the flight recorder; each
+ * stream has a block that its thread fills.  Only the owner changes its streams; with all signals blocked, because its
+ * signal handlers emit too. Others may read its blocks, which tell at any moment what in them is committed.
  *
  * Always true (ThreadCheck):
  *   hot.self == this for a thread that emits; everything is zero in the child of a fork, which so knows that it is one
@@ -62,7 +62,8 @@ _Static_assert(sizeof(ThreadStruct) <= ThreadSIZE, "threads lie ThreadSIZE apart
 /* StreamNumber -- of a thread's stream in its process, as blocks have it */
 #define StreamNumber(thread, kind, unsent) ((thread)->serial * 32 + (kind) * 2 + (unsent))
 
-/* ThreadFlush -- send what the thread's streams hold, the flight recorder's too if `unsent`.  By its owner, or for one that has ended.
+/* ThreadFlush -- send what the thread's streams hold, the flight recorder's too if `unsent`.  By its owner, or for one
+ * that has ended.
  * final  nobody will fill what is reserved: the thread has ended, or its process ends */
 extern void ThreadFlush(Thread thread, Bool unsent, Bool final);
 

@@ -28,7 +28,8 @@ uint64_t EventClockMonotonic(void)
   return clockGet(CLOCK_MONOTONIC);
 }
 
-/* clockSystemTrusts -- does the system itself keep time by the counter?  Hypervisors hide the processor's own promise. */
+/* clockSystemTrusts -- does the system itself keep time by the counter?  Hypervisors hide the processor's own
+ * promise. */
 static Bool clockSystemTrusts(void)
 {
   char name[16] = "";
@@ -67,8 +68,8 @@ void EventClockSync(Sync sync, Bool slow)
   sync->real = clockGet(CLOCK_REALTIME) - (EventClockMonotonic() - sync->mono);
 }
 
-/* clockFrequency -- ticks a second: as the processor says, else measured over a fifth of a millisecond.  Readers use it only for
- * recordings that ended before a second relation of ticks to time was written. */
+/* clockFrequency -- ticks a second: as the processor says, else measured over a fifth of a millisecond.  Readers use
+ * it only for recordings that ended before a second relation of ticks to time was written. */
 static uint64_t clockFrequency(void)
 {
   SyncStruct begin, end;

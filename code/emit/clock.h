@@ -1,7 +1,7 @@
 /* clock.h -- the time of events
  *
- * Ticks of the processor's own counter where it runs evenly and through sleep (halved on x86-64: finer than a nanosecond all the
- * same, and differences take fewer bytes), else of CLOCK_MONOTONIC, one a nanosecond.
+ * Ticks of the processor's own counter where it runs evenly and through sleep (halved on x86-64: finer than a
+ * nanosecond all the same, and differences take fewer bytes), else of CLOCK_MONOTONIC, one a nanosecond.
  *
  * Design: design/telemetry.md .clock      Tests: test/emittest.c
  */
@@ -33,7 +33,8 @@ static inline uint64_t EventClock(Bool slow)
   return EventClockMonotonic();
 }
 
-/* EventClockChoose -- which clock serves on this machine; TRUE for the slow one.  Asks the processor; some microseconds. */
+/* EventClockChoose -- which clock serves on this machine; TRUE for the slow one.  Asks the processor; some
+ * microseconds. */
 extern Bool EventClockChoose(void);
 
 /* EventClockSync -- ticks and the system's clocks at one moment: the closest of a few readings, about 30 ns apart */

@@ -30,8 +30,8 @@ extern Word EventKindControlHere[EventControlSIZE / sizeof(Word)] __attribute__(
 static EventMessageHandler controlHandler;
 static uint32_t controlChosen = controlKINDS; /* what is sent as soon as there is a way out */
 
-/* ControlJoin -- an executable that names EventKindControl may have a copy of it, which debuggers and the program see: then map the same memory
- * in both places.  In the child of a fork, again: it is not to share its parent's. */
+/* ControlJoin -- an executable that names EventKindControl may have a copy of it, which debuggers and the program
+ * see: then map the same memory in both places.  In the child of a fork, again: it is not to share its parent's. */
 void ControlJoin(void)
 {
 #if defined(PAWPRINT_LIBRARY)

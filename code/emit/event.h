@@ -1,9 +1,10 @@
 /* event.h -- annotations: EVENT_PAW(PoolAlloc, pool, addr, size) and its kin
  *
- * The macros are generated from the registry (eventgen.h); here is what they are made of.  An event whose kind is neither sent nor
- * buffered costs one load, one test and a branch not taken.  One that is wanted goes to the thread's own block for its kind:
- * room is reserved by one instruction on the thread's cursor, so that a signal handler may interrupt anywhere; the length is
- * stored first and the code last, so that a reader can tell what is committed at any moment, and after any death.
+ * The macros are generated from the registry (eventgen.h); here is what they are made of.  An event whose kind is
+ * neither sent nor buffered costs one load, one test and a branch not taken.  One that is wanted goes to the thread's
+ * own block for its kind: room is reserved by one instruction on the thread's cursor, so that a signal handler may
+ * interrupt anywhere; the length is stored first and the code last, so that a reader can tell what is committed at any
+ * moment, and after any death.
  *
  * Always true:
  *   a cursor's address has EventBlockBIT set while it points into a block, and no longer once it has passed the end
@@ -37,8 +38,9 @@ _Static_assert(EventKindLIMIT <= 16, "the bits of what is buffered begin behind 
 /* EventKindControl -- what is sent and what is buffered
  *
  * A bit table: bit EventKindX says that kind X is sent, bit EventKindBUFFER + EventKindX that it goes to the flight
- * recorder when it is not.  Both are read by one load.  From a debugger: `call BTRes(EventKindControl, EventKindRef)`.  It is alone in
- * its pages, so that another process's memory can be mapped over it.  Words behind the first belong to the emitter.
+ * recorder when it is not.  Both are read by one load.  From a debugger: `call BTRes(EventKindControl, EventKindRef)`.
+ * It is alone in its pages, so that another process's memory can be mapped over it.  Words behind the first belong to
+ * the emitter.
  */
 enum {
   EventKindBUFFER = 16,     /* where the buffer bits begin */
@@ -48,8 +50,9 @@ enum {
 
 extern Word EventKindControl[EventControlSIZE / sizeof(Word)] EVENT_API;
 
-/* EVENT_CONTROL -- the same, as annotations read it.  Inside the shared library a name that only it knows saves one load; where the linker
- * has moved the public one into the program, both are made to show the same memory (ControlJoin). */
+/* EVENT_CONTROL -- the same, as annotations read it.  Inside the shared library a name that only it knows saves one
+ * load; where the linker has moved the public one into the program, both are made to show the same memory
+ * (ControlJoin). */
 #if defined(PAWPRINT_LIBRARY)
 extern Word EventKindControlHere[EventControlSIZE / sizeof(Word)] __attribute__((visibility("hidden")));
 #define EVENT_CONTROL EventKindControlHere
@@ -79,13 +82,15 @@ typedef struct EventThreadStruct {
 /* The calling thread's state, or NULL before its first event. */
 extern __thread EventThread EventThreadSelf __attribute__((tls_model("initial-exec"))) EVENT_API;
 
-/* EventReserveSlow -- what EventReserve does when the simple way did not serve: no block yet, a full one, a new epoch, a new process
+/* EventReserveSlow -- what EventReserve does when the simple way did not serve: no block yet, a full one, a new epoch,
+ * a new process
  *
  * at  what the simple way reserved, or 0: given up and marked so
  */
 extern void *EventReserveSlow(unsigned kind, Size size, Word at) EVENT_API __attribute__((cold, noinline));
 
-/* eventAdvance -- move a cursor on; returns where it was.  Towards signal handlers of the same thread this is atomic. */
+/* eventAdvance -- move a cursor on; returns where it was.  Towards signal handlers of the same thread this is
+ * atomic. */
 static inline Word eventAdvance(Word *next, Word size)
 {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)

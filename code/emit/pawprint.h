@@ -1,7 +1,8 @@
 /* pawprint.h -- the interface of programs that want to be heard
  *
- * A program that is linked with libpawprint, or runs with it preloaded, tells by these functions what it does, and chooses what is
- * recorded.  All may be called at any time, by any thread, and in signal handlers unless it says otherwise; they keep errno.
+ * A program that is linked with libpawprint, or runs with it preloaded, tells by these functions what it does, and
+ * chooses what is recorded.  All may be called at any time, by any thread, and in signal handlers unless it says
+ * otherwise; they keep errno.
  *
  *   EventCode code;
  *   EventWord request = EventIntern("request");
@@ -35,8 +36,9 @@ enum {
 };
 #endif
 
-/* The table of what is sent (bits EventKindArena = 0 to EventKindUser = 6, in the order Arena, Pool, Trace, Seg, Ref, Object, User) and,
- * from bit 16 on, of what the flight recorder keeps.  BTSet and BTRes change a bit, BTGet reads one; also from a debugger:
+/* The table of what is sent (bits EventKindArena = 0 to EventKindUser = 6, in the order Arena, Pool, Trace, Seg, Ref,
+ * Object, User) and, from bit 16 on, of what the flight recorder keeps.  BTSet and BTRes change a bit, BTGet reads one;
+ * also from a debugger:
  *   call BTRes(EventKindControl, EventKindRef)
  */
 extern EventWord EventKindControl[];
@@ -44,15 +46,16 @@ extern void BTSet(EventWord *bt, size_t i);
 extern void BTRes(EventWord *bt, size_t i);
 extern unsigned BTGet(EventWord *bt, size_t i);
 
-/* EventControlKinds -- choose the kinds that are sent: "all", "none", "Arena,Pool", "+Object,-Ref" (against what is sent now)
- * returns 0, or -1: a name is unknown, told on standard error; nothing is changed */
+/* EventControlKinds -- choose the kinds that are sent: "all", "none", "Arena,Pool", "+Object,-Ref" (against what is
+ * sent now) returns 0, or -1: a name is unknown, told on standard error; nothing is changed */
 extern int EventControlKinds(const char *list);
 
 /* EventBufferKinds -- the same for the kinds that the flight recorder keeps when they are not sent; all at first */
 extern int EventBufferKinds(const char *list);
 
-/* EventLogOpen -- send what is recorded from here on to one more place: a file's path, "file:PATH", "memory:SIZE", "none:"
- * returns 0, or -1: told on standard error.  A file that is there already is refused.  Not in signal handlers. */
+/* EventLogOpen -- send what is recorded from here on to one more place: a file's path, "file:PATH", "memory:SIZE",
+ * "none:" returns 0, or -1: told on standard error.  A file that is there already is refused.  Not in signal
+ * handlers. */
 extern int EventLogOpen(const char *where);
 
 /* EventFlush -- send what the buffers of all threads hold, the flight recorder's too, without waiting for full blocks.
@@ -80,22 +83,24 @@ extern void EventUserString(EventWord id, const char *text);
 extern int EventTypeDefine(EventCode *codeReturn, const char *name, const char *format, const char *params,
                            const char *describe);
 
-/* EventEmit -- one event of a type defined so; the arguments exactly as its format says (EventWord for W, unsigned for U,
- * pointers for P, A and S, double for D) */
+/* EventEmit -- one event of a type defined so; the arguments exactly as its format says (EventWord for W, unsigned
+ * for U, pointers for P, A and S, double for D) */
 extern void EventEmit(unsigned code, ...);
 
-/* EventMessageHandler -- called for each message that a way out brings: "kinds LIST" and "flush" are obeyed if it returns 0.
- * It runs with signals blocked, inside somebody's event: it must not wait or allocate. */
+/* EventMessageHandler -- called for each message that a way out brings: "kinds LIST" and "flush" are obeyed if it
+ * returns 0. It runs with signals blocked, inside somebody's event: it must not wait or allocate. */
 typedef int (*EventMessageHandler)(const void *message, size_t size);
 extern EventMessageHandler EventMessageHandlerSet(EventMessageHandler handler);
 
 /* EventMessagePoll -- obey what has come in now; otherwise it waits for the next block */
 extern void EventMessagePoll(void);
 
-/* EventTraceback -- print the newest `n` (at most 256) events of all threads as text on standard error; also from a debugger */
+/* EventTraceback -- print the newest `n` (at most 256) events of all threads as text on standard error; also from a
+ * debugger */
 extern void EventTraceback(unsigned n);
 
-/* EventEnd -- send everything, as at the end of the process: before _exit, or exec, in programs that do not preload the library */
+/* EventEnd -- send everything, as at the end of the process: before _exit, or exec, in programs that do not preload
+ * the library */
 extern void EventEnd(void);
 
 #ifdef __cplusplus

@@ -65,8 +65,8 @@ static Process processMap(void)
   return processOf();
 }
 
-/* processForked -- in the child: the thread's state was its parent's, and its place may soon be another thread's, whose it would
- * seem to be */
+/* processForked -- in the child: the thread's state was its parent's, and its place may soon be another thread's,
+ * whose it would seem to be */
 static void processForked(void)
 {
   EventThreadSelf = NULL;
@@ -121,7 +121,8 @@ Bool ProcessSends(void)
   return FALSE;
 }
 
-/* processShare -- the region, and the first header, as soon as there is a way out.  The process is locked or being set up. */
+/* processShare -- the region, and the first header, as soon as there is a way out.  The process is locked or being
+ * set up. */
 static void processShare(Process process)
 {
   /* The blocks of what this process was before exec refer to a header of theirs, which is in the log. */
@@ -136,7 +137,8 @@ static void processShare(Process process)
   (void)SendHeader(process);
 }
 
-/* processSetUp -- all that must be there before the first event; one thread, once, and once more in each child of fork */
+/* processSetUp -- all that must be there before the first event; one thread, once, and once more in each child of
+ * fork */
 static void processSetUp(Process process)
 {
   Bool slow = EventClockChoose();
@@ -212,7 +214,8 @@ static void processSweep(Process process)
   }
 }
 
-/* processPlace -- a place for one more thread: a free one, or that of the thread that ended longest ago; NULL: all live */
+/* processPlace -- a place for one more thread: a free one, or that of the thread that ended longest ago; NULL: all
+ * live */
 static Thread processPlace(Process process)
 {
   Thread oldest = NULL;
@@ -278,7 +281,8 @@ Thread ProcessThreadSelf(void)
   return thread;
 }
 
-/* processThreadEnded -- the calling thread ends.  Should it emit once more, it gets a new state, and we are called again. */
+/* processThreadEnded -- the calling thread ends.  Should it emit once more, it gets a new state, and we are called
+ * again. */
 static void processThreadEnded(void *state)
 {
   Process process = ProcessIfReady();
@@ -325,7 +329,8 @@ void ProcessEnd(void)
     ThreadFlush(thread, FALSE, TRUE);
   ProcessLock(process);
   processSweep(process);
-  /* If this thread emits again, its events go to a new region.  The last header names none: so readers know that nothing is missing. */
+  /* If this thread emits again, its events go to a new region.  The last header names none: so readers know that
+   * nothing is missing. */
   if (!processOthers(process)) {
     StoreUnlink(&process->shared);
     process->shared.header = NULL;
@@ -357,7 +362,8 @@ void ProcessStart(void)
   ControlFamily();
   (void)AverHandlerSet(TracebackAver);
   (void)pthread_atfork(NULL, NULL, processForked);
-  /* Of no library, so that it runs where it stands in the row: registered before the program's own begin, last of all. */
+  /* Of no library, so that it runs where it stands in the row: registered before the program's own begin, last of
+   * all. */
   (void)__cxa_atexit(processExit, NULL, NULL);
 }
 

@@ -1,7 +1,7 @@
 /* process.h -- a process that emits: its memory, its threads, its ways out, its beginning and end
  *
- * One for each process, in memory that fork leaves zeroed in the child; so whoever finds it zeroed begins anew.  What the child shares with
- * its parent (the ways out, the types, the strings) is elsewhere.
+ * One for each process, in memory that fork leaves zeroed in the child; so whoever finds it zeroed begins anew.  What
+ * the child shares with its parent (the ways out, the types, the strings) is elsewhere.
  *
  * Design: design/telemetry.md .process      Tests: test/emittest.c, test/forktest.c
  */
@@ -44,7 +44,8 @@ extern Process ProcessIfReady(void);
 /* ProcessThread -- the `i`th of ProcessGet()->threads places */
 extern Thread ProcessThread(Process process, Index i);
 
-/* ProcessThreadSelf -- the calling thread's state, made if it has none; NULL: no room, and counted as lost.  Signals are blocked. */
+/* ProcessThreadSelf -- the calling thread's state, made if it has none; NULL: no room, and counted as lost.  Signals
+ * are blocked. */
 extern Thread ProcessThreadSelf(void);
 
 /* ProcessLock, ProcessUnlock -- for rare changes; signals are blocked meanwhile by the caller */
@@ -57,14 +58,16 @@ extern PlinthStruct ProcessPlinths[ProcessPlinthsMAX];
 /* ProcessSends -- is any way out open? */
 extern Bool ProcessSends(void);
 
-/* ProcessShare -- make sure that blocks outlive the process, if there is a way out and they do not yet; sends the header block */
+/* ProcessShare -- make sure that blocks outlive the process, if there is a way out and they do not yet; sends the
+ * header block */
 extern void ProcessShare(Process process);
 
-/* ProcessStart -- what must be done before main: the environment, and the hooks for the end.  Once; called by a constructor here and by
- * whoever must be sure to come after it. */
+/* ProcessStart -- what must be done before main: the environment, and the hooks for the end.  Once; called by a
+ * constructor here and by whoever must be sure to come after it. */
 extern void ProcessStart(void);
 
-/* ProcessEnd -- the end of the process, or of its program (exec), is near: send everything.  Does nothing in the child of a vfork. */
+/* ProcessEnd -- the end of the process, or of its program (exec), is near: send everything.  Does nothing in the
+ * child of a vfork. */
 extern void ProcessEnd(void);
 
 #endif /* EMIT_PROCESS_H */

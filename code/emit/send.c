@@ -24,7 +24,8 @@ enum {
   sendPage = 4096
 };
 
-/* Working memory of one sending at a time.  It lies in a mapping of its own: stacks of threads and signal handlers are small. */
+/* Working memory of one sending at a time.  It lies in a mapping of its own: stacks of threads and signal handlers
+ * are small. */
 typedef struct ScratchStruct {
   HeaderStruct header;
   char text[sendTextSIZE];
@@ -69,7 +70,8 @@ static void scratchGive(Process process, Scratch scratch)
   QuietUnmap(scratch, scratchSize());
 }
 
-/* The types.  Parsed once, before the first block goes out; types that are added later are seen by whoever looks for them. */
+/* The types.  Parsed once, before the first block goes out; types that are added later are seen by whoever looks for
+ * them. */
 static RegistryStruct sendTypes;
 static EventTypeStruct sendTypeRoom[sendTypesMAX];
 static char sendLines[sendTextSIZE / 2]; /* of types defined at run time; touched as far as it is used */
@@ -258,8 +260,8 @@ static Size sendSeal(Scratch scratch, BlockHeader block, BlockTally tally, unsig
   return header->size;
 }
 
-/* sendCount -- the count, where packing will not find it; FALSE: something in the block is pending, perhaps what stands last,
- * of which no event behind it tells */
+/* sendCount -- the count, where packing will not find it; FALSE: something in the block is pending, perhaps what
+ * stands last, of which no event behind it tells */
 static Bool sendCount(BlockHeader block, BlockTally tally)
 {
   Size reserved = tally->used;

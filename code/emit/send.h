@@ -33,7 +33,8 @@ extern void SendSetRaw(Bool raw);
 /* SendRegistry -- the types that this process knows, ours and those defined at run time */
 extern Registry SendRegistry(void);
 
-/* SendDefine -- one more line for the registry ("event: 0x8000 ..."); it stays as long as the process.  The process is locked. */
+/* SendDefine -- one more line for the registry ("event: 0x8000 ..."); it stays as long as the process.  The process
+ * is locked. */
 extern Res SendDefine(const char *line, Size length);
 
 #endif /* EMIT_SEND_H */

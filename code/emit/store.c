@@ -21,7 +21,8 @@
 /* A process may leave regions behind by exec; more than this many stay for the collector. */
 enum { storeTriesMAX = 64, storeSlotsMIN = 64 };
 
-/* The mappings of this process's stores, and of its parent's, where an event that fork has interrupted may yet be written. */
+/* The mappings of this process's stores, and of its parent's, where an event that fork has interrupted may yet be
+ * written. */
 enum { storeMappingsMAX = 4 };
 
 typedef struct StoreMappingStruct {
@@ -154,7 +155,8 @@ static unsigned storeSlotsMax(void)
   return limit.rlim_cur < RegionSize(storeSlotsMIN) ? 0 : (unsigned)((limit.rlim_cur - RegionFIRST) / RegionSlotSIZE);
 }
 
-/* storeFair -- how many bytes to reserve: where they are limited (ulimit -v), a sixteenth; the program wants the rest */
+/* storeFair -- how many bytes to reserve: where they are limited (ulimit -v), a sixteenth; the program wants the
+ * rest */
 static Size storeFair(void)
 {
   Size fair = SIZE_MAX;

@@ -1,10 +1,10 @@
 /* store.h -- where a process's blocks lie: its own memory, or a file that outlives it
  *
- * A Store is one region (format/region.h): private memory for a flight recorder that nobody will read after the process's end, or a
- * file mapped shared as soon as anything is sent.  Slots are taken and given back without a lock.
+ * A Store is one region (format/region.h): private memory for a flight recorder that nobody will read after the
+ * process's end, or a file mapped shared as soon as anything is sent.  Slots are taken and given back without a lock.
  *
- * Always true: slot i's block ends at base + RegionFIRST + (i + 1) * RegionSlotSIZE, which is a multiple of RegionSlotSIZE; so an
- * address in a block has EventBlockBIT set, and the one behind it has not.
+ * Always true: slot i's block ends at base + RegionFIRST + (i + 1) * RegionSlotSIZE, which is a multiple of
+ * RegionSlotSIZE; so an address in a block has EventBlockBIT set, and the one behind it has not.
  *
  * Design: design/telemetry.md .store      Tests: test/emittest.c, test/deathtest.t
  */
@@ -32,19 +32,20 @@ extern Res StoreOpen(Store storeReturn, const char *log, uint64_t identity);
 /* StoreUnlink -- remove the file: nothing in it is needed any more.  The memory stays until the process ends. */
 extern void StoreUnlink(Store store);
 
-/* StoreTake -- a block of `size` bytes (a power of two from BlockMIN to BlockMAX), zeroed; NULL: no slot, or no room in the
- * file system.  StoreGive -- give it back. */
+/* StoreTake -- a block of `size` bytes (a power of two from BlockMIN to BlockMAX), zeroed; NULL: no slot, or no room
+ * in the file system.  StoreGive -- give it back. */
 extern void *StoreTake(Store store, Size size);
 extern void StoreGive(Store store, void *block, Size size);
 
-/* StoreForked -- in the child of a fork: memory stands where its parent's blocks were, because fork may have interrupted an event (in a signal
- * handler) that is going to be written there; and what stood so for the parent is given back */
+/* StoreForked -- in the child of a fork: memory stands where its parent's blocks were, because fork may have
+ * interrupted an event (in a signal handler) that is going to be written there; and what stood so for the parent is
+ * given back */
 extern void StoreForked(void);
 
 /* StoreAdopt -- the regions that a process with our number left behind: one that became us by exec
  *
- * Calls `block` for each block in each region of `log` whose owner is gone, and removes the file, unless `block` fails: then whoever
- * reads the log still finds it.
+ * Calls `block` for each block in each region of `log` whose owner is gone, and removes the file, unless `block` fails:
+ * then whoever reads the log still finds it.
  */
 extern void StoreAdopt(const char *log, Res (*block)(void *base, Size size));
 

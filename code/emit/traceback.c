@@ -1,7 +1,7 @@
 /* traceback.c -- the newest events as text, when something has gone wrong
  *
- * Takes memory from the system alone, no lock, and waits for nobody: it runs in a program that may be broken in any way.  Blocks are read
- * while their owners may be filling them; what is not committed is not shown.
+ * Takes memory from the system alone, no lock, and waits for nobody: it runs in a program that may be broken in any
+ * way.  Blocks are read while their owners may be filling them; what is not committed is not shown.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -19,7 +19,8 @@
 
 enum { tracebackMAX = 256, tracebackAver = 32, tracebackPage = 4096 };
 
-/* The newest so far, in `order` from the oldest to the newest.  They are copies: their owners may go on, and overwrite them. */
+/* The newest so far, in `order` from the oldest to the newest.  They are copies: their owners may go on, and
+ * overwrite them. */
 typedef struct TracebackStruct {
   Count count, max;
   unsigned order[tracebackMAX];

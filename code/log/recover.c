@@ -33,7 +33,8 @@ static Res recoverWrite(int fd, const char *bytes, Size size)
   return ResOK;
 }
 
-/* recoverBlock -- one open block, sealed as it stands; also if there is nothing in it: that it was found tells that nothing is missing */
+/* recoverBlock -- one open block, sealed as it stands; also if there is nothing in it: that it was found tells that
+ * nothing is missing */
 static Res recoverBlock(int log, char *block, Size size, Count *blocks)
 {
   BlockHeaderStruct header;
@@ -80,8 +81,8 @@ static Bool recoverIsDead(int fd)
   return FALSE;
 }
 
-/* recoverOpen -- a region in memory, if it is `log`'s; NULL if not.  Other people's are not even locked: their owners would take us for
- * somebody who lives. */
+/* recoverOpen -- a region in memory, if it is `log`'s; NULL if not.  Other people's are not even locked: their
+ * owners would take us for somebody who lives. */
 static char *recoverOpen(int fd, const char *log, Size *sizeReturn)
 {
   struct stat status;
