@@ -20,25 +20,10 @@ enum {
   bufferLargeMAX = 32768,      /* bytes of the largest block of a frequent kind that is sent: it stays in the first cache */
   bufferSmallMAX = 16384,      /* of the others */
   bufferGrowTICKS = 100000000, /* a block that fills faster than this, about a tenth of a second, is too small */
-  bufferEpochSIZE = 16,
-  bufferTries = 4              /* to copy a block that its owner keeps changing */
+  bufferEpochSIZE = 16
 };
 
 __thread EventThread EventThreadSelf;
-
-/* bufferFence -- what stands before is seen before what stands behind; the thread sanitizer knows no such thing, and
- * gcc says so */
-static inline void bufferFence(void)
-{
-#if !defined(__SANITIZE_THREAD__)
-  __atomic_thread_fence(__ATOMIC_ACQ_REL);
-#endif
-}
-
-static char *streamEvents(BlockHeader block)
-{
-  return (char *)block + BlockHeaderSIZE;
-}
 
 /* streamAbandon -- mark room that was reserved and will not be filled; what of it lies behind the block's end is not
  * there */
@@ -90,18 +75,18 @@ static void streamStart(Process process, Thread thread, unsigned kind, unsigned 
   BlockHeaderStruct header = streamHeader(process, thread, kind, unsent, stream->size);
 
   memcpy((char *)block + BlockMagicSIZE, (char *)&header + BlockMagicSIZE, sizeof header - BlockMagicSIZE);
-  bufferFence();
+  BufferFence();
   memcpy(block->magic, BlockMAGIC, BlockMagicSIZE);
   cursor->epoch = (uint32_t)(header.first >> 32);
-  __atomic_store_n(&cursor->next, (Word)streamEvents(block), __ATOMIC_RELEASE);
+  __atomic_store_n(&cursor->next, (Word)StreamEvents(block), __ATOMIC_RELEASE);
 }
 
 /* streamErase -- no block is here any more, and no events */
 static void streamErase(BlockHeader block, Size used)
 {
   __atomic_store_n((uint64_t *)(void *)block->magic, 0, __ATOMIC_RELEASE);
-  bufferFence();
-  memset(streamEvents(block), 0, used);
+  BufferFence();
+  memset(StreamEvents(block), 0, used);
 }
 
 /* streamSize -- how large the next block should be */
@@ -152,7 +137,7 @@ static Bool streamTake(Process process, Stream stream, unsigned unsent, Size siz
 static Size streamReserved(Thread thread, unsigned kind, unsigned unsent)
 {
   Stream stream = &thread->stream[kind][unsent];
-  Word next = thread->hot.cursor[kind][unsent].next, base = (Word)streamEvents(stream->block);
+  Word next = thread->hot.cursor[kind][unsent].next, base = (Word)StreamEvents(stream->block);
 
   return (next & EventBlockBIT) != 0 && next >= base ? next - base : stream->size - BlockHeaderSIZE;
 }
@@ -161,7 +146,7 @@ static Size streamReserved(Thread thread, unsigned kind, unsigned unsent)
  * end is pending, too, though nothing that follows tells of it. */
 static void streamTally(BlockTally tally, BlockHeader block, Size size, Size reserved, Bool settle)
 {
-  BlockWalk(tally, streamEvents(block), size - BlockHeaderSIZE, block->first, settle);
+  BlockWalk(tally, StreamEvents(block), size - BlockHeaderSIZE, block->first, settle);
   if (tally->used < reserved)
     ++tally->pending;
 }
@@ -415,79 +400,6 @@ void *EventReserveSlow(unsigned kind, Size size, Word at)
   return (void *)place;
 }
 
-/* streamSame -- is the block, which may be in use, still the one whose header that is? */
-__attribute__((no_sanitize("thread"))) static Bool streamSame(BlockHeader block, BlockHeader header)
-{
-  const volatile BlockHeaderStruct *now = block;
-  const volatile uint64_t *magic = (const volatile uint64_t *)(const void *)block->magic;
-  uint64_t its;
-
-  memcpy(&its, header->magic, sizeof its);
-  return *magic == its && now->sequence == header->sequence && now->first == header->first;
-}
-
-/* streamCopy -- a block that may be in use, as it is now.  FALSE: its owner changed it meanwhile. */
-__attribute__((no_sanitize("thread"))) static Bool streamCopy(char *copy, BlockHeader block, Size size)
-{
-  const volatile uint64_t *from = (const volatile uint64_t *)(const void *)block;
-  BlockHeader header = (BlockHeader)(void *)copy;
-  uint64_t *to = (uint64_t *)(void *)copy;
-  Index i;
-
-  for (i = 0; i < size / sizeof *to; ++i)
-    to[i] = from[i];
-  bufferFence();
-  return memcmp(copy, BlockMAGIC, BlockMagicSIZE) == 0 && header->whole == size && streamSame(block, header);
-}
-
-/* streamSnapshot -- send one of a stream's blocks as it is now, and leave it */
-__attribute__((no_sanitize("thread"))) static void streamSnapshot(Process process, Stream stream, BlockHeader *place,
-                                                                   char *copy, unsigned flags)
-{
-  BlockHeader header = (BlockHeader)(void *)copy;
-  BlockTallyStruct tally;
-  unsigned tries;
-
-  for (tries = 0; tries < bufferTries; ++tries) {
-    BlockHeader block = __atomic_load_n(place, __ATOMIC_ACQUIRE);
-    Size size;
-    if (block == NULL)
-      return;
-    size = block->whole; /* which is one, as long as it is a block */
-    if (size < BlockMIN || size > BlockMAX || (((Word)block + size) & (EventBlockBIT * 2 - 1)) != 0 ||
-        !streamCopy(copy, block, size))
-      continue;
-    /* First this, then once more a look: if the owner has changed the block in between it may have missed it. */
-    __atomic_store_n(&stream->snapped, header->sequence + 1, __ATOMIC_SEQ_CST);
-    if (!streamSame(block, header))
-      continue;
-    BlockWalk(&tally, streamEvents(header), size - BlockHeaderSIZE, header->first, TRUE);
-    if (tally.used > 0)
-      (void)SendBlock(process, header, &tally, flags | BlockFlagSNAPSHOT);
-    return;
-  }
-}
-
-void ThreadSnapshot(Thread thread, Bool unsent)
-{
-  Process process = ProcessGet();
-  char *copy = QuietMap(BlockMAX, BlockMIN);
-  unsigned kind, which;
-  Index i;
-
-  if (copy == NULL)
-    return;
-  for (kind = 0; process != NULL && kind < EventKindLIMIT; ++kind)
-    for (which = 0; which <= (unsent != FALSE); ++which) {
-      Stream stream = &thread->stream[kind][which];
-      unsigned flags = which ? BlockFlagUNSENT : 0;
-      for (i = 0; i < StreamParkedMAX; ++i)
-        streamSnapshot(process, stream, &stream->parked[i].block, copy, flags);
-      streamSnapshot(process, stream, &stream->block, copy, flags);
-    }
-  QuietUnmap(copy, BlockMAX);
-}
-
 /* threadTell -- send how many events of a stream that has no block were discarded */
 static void threadTell(Process process, Thread thread, unsigned kind, unsigned unsent)
 {
@@ -577,7 +489,7 @@ Bool ThreadCheck(Thread thread)
       }
       AVER(WordIsPowerOf2(stream->size) && stream->size >= BlockMIN && stream->size <= BlockMAX);
       AVER((((Word)stream->block + stream->size) & (EventBlockBIT * 2 - 1)) == 0);
-      AVER(next == 0 || next >= (Word)streamEvents(stream->block));
+      AVER(next == 0 || next >= (Word)StreamEvents(stream->block));
     }
   return TRUE;
 }

@@ -59,6 +59,21 @@ typedef struct ThreadStruct {
 
 _Static_assert(sizeof(ThreadStruct) <= ThreadSIZE, "threads lie ThreadSIZE apart");
 
+/* StreamEvents -- the first byte behind a block's header */
+static inline char *StreamEvents(BlockHeader block)
+{
+  return (char *)block + BlockHeaderSIZE;
+}
+
+/* BufferFence -- what stands before is seen before what stands behind; the thread sanitizer knows no such thing, and
+ * gcc says so */
+static inline void BufferFence(void)
+{
+#if !defined(__SANITIZE_THREAD__)
+  __atomic_thread_fence(__ATOMIC_ACQ_REL);
+#endif
+}
+
 /* StreamNumber -- of a thread's stream in its process, as blocks have it */
 #define StreamNumber(thread, kind, unsent) ((thread)->serial * 32 + (kind) * 2 + (unsent))
 
