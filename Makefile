@@ -33,8 +33,8 @@ $(error VARIETY is cool, hot or rash, not `$(VARIETY)')
 endif
 
 # Rooms, from the roof down: the order in which archives are linked.  One that has no files yet is an empty archive.
-ROOMS  := view log mm emit plinth format base
-TOOLS  := eventrec eventcnv eventview replay
+ROOMS  := view collect log mm emit plinth format base
+TOOLS  := eventrec eventcnv eventview eventctl replay
 SHIM   := $(wildcard code/mm/shim*.c)
 GEN    := $(B)/gen/eventgen.h
 

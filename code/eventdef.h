@@ -14,7 +14,7 @@
  * code      16 bits, in rising order; 0x0001 to 0x00ff belong to the file format, 0x8000 and above to types that
  *           programs define while they run; the high byte is the kind's value plus one
  * always    TRUE if the type is there in every variety; FALSE for what happens per object or per reference
- * kind      Arena (arena or global), Pool, Trace (one collection), Seg, Ref (one reference), Object, User
+ * kind      Arena (arena or global), Pool, Trace (one collection), Seg, Ref (one reference), Object, User, Sync, System
  * format    a letter for each parameter: P void *, A Addr, W Word, U unsigned int, D double, and S, a string,
  *           at most once and last; 0 for no parameters
  *
@@ -52,6 +52,8 @@ KIND(Seg,    3, "per segment")
 KIND(Ref,    4, "per reference")
 KIND(Object, 5, "per object: allocation and free")
 KIND(User,   6, "what the program itself tells")
+KIND(Sync,   7, "threads waiting for one another: off unless asked for, because it is neither memory nor rare")
+KIND(System, 8, "processes and threads, and what the system says of them")
 
 /* Arena: address space, ours and the program's */
 

@@ -303,7 +303,7 @@ static void testLeftover(Bool alive)
   header->major = EventVersionMAJOR;
   header->slots = 3;
   header->identity = 1;
-  header->log2[1] = 12;
+  header->state[1] = RegionOPEN | 12;
   blocks[0].header.whole = 4096;
   blocks[0].header.used = blocks[0].header.count = 0;
   memcpy(region + RegionFIRST + 2 * RegionSlotSIZE - 4096, &blocks[0].header, BlockHeaderSIZE);

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -19,7 +20,7 @@
 #include "plinth/quiet.h"
 
 /* A process may leave regions behind by exec; more than this many stay for the collector. */
-enum { storeTriesMAX = 64, storeSlotsMIN = 64 };
+enum { storeTriesMAX = 64, storeSlotsMIN = 64, storeHeadSIZE = offsetof(RegionHeaderStruct, tickets) };
 
 /* The mappings of this process's stores, and of its parent's, where an event that fork has interrupted may yet be
  * written. */
@@ -115,7 +116,7 @@ static int storeFile(const char *path, Size size)
   if (res == 0)
     res = QuietCall(SYS_ftruncate, fd, size);
   if (res == 0)
-    res = QuietCall(SYS_fallocate, fd, 0, 0, RegionFIRST);
+    res = QuietCall(SYS_fallocate, fd, 0, 0, storeHeadSIZE);
   if (res == 0 || res == -EOPNOTSUPP)
     return (int)fd;
   (void)QuietCall(SYS_unlinkat, AT_FDCWD, path, 0);
@@ -227,15 +228,15 @@ static Bool storeProvide(Store store, Size offset, Size size)
 void *StoreTake(Store store, Size size)
 {
   RegionHeader header = store->header;
-  uint8_t log2 = (uint8_t)__builtin_ctzl(size);
+  uint8_t open = (uint8_t)(RegionOPEN | __builtin_ctzl(size));
   Index i;
 
   AVER(WordIsPowerOf2(size) && size >= BlockMIN && size <= BlockMAX);
   for (i = 0; header != NULL && i < header->slots; ++i) {
-    uint8_t none = 0;
+    uint8_t none = RegionFREE;
     Size offset, its;
-    if (__atomic_load_n(&header->log2[i], __ATOMIC_RELAXED) != 0 ||
-        !__atomic_compare_exchange_n(&header->log2[i], &none, log2, FALSE, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+    if (__atomic_load_n(&header->state[i], __ATOMIC_RELAXED) != RegionFREE ||
+        !__atomic_compare_exchange_n(&header->state[i], &none, open, FALSE, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
       continue;
     (void)RegionBlockAt(&offset, &its, header, i);
     if (storeProvide(store, offset, its)) {
@@ -244,7 +245,7 @@ void *StoreTake(Store store, Size size)
       memset(block, 0, its);
       return block;
     }
-    __atomic_store_n(&header->log2[i], 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&header->state[i], RegionFREE, __ATOMIC_RELEASE);
     break;
   }
   return NULL;
@@ -255,7 +256,7 @@ void StoreGive(Store store, void *block, Size size)
   Size end = (Size)((char *)block + size - (char *)store->header);
 
   AVER((end - RegionFIRST) % RegionSlotSIZE == 0);
-  __atomic_store_n(&store->header->log2[(end - RegionFIRST) / RegionSlotSIZE - 1], 0, __ATOMIC_RELEASE);
+  __atomic_store_n(&store->header->state[(end - RegionFIRST) / RegionSlotSIZE - 1], RegionFREE, __ATOMIC_RELEASE);
 }
 
 /* storeAdoptFile -- one region, if its owner is gone and it belongs to `log` */

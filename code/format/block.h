@@ -44,6 +44,9 @@ enum {
   EventCodeDYNAMIC = 0x8000 /* types defined at run time begin here */
 };
 
+/* `before` where a block was handed over uncounted, and its collector has died */
+#define BlockBeforeUNKNOWN UINT64_MAX
+
 /* EventHeaderStruct -- the first 8 bytes of an event; code is stored last, and makes it committed */
 typedef struct EventHeaderStruct {
   uint16_t code;
@@ -82,7 +85,7 @@ typedef struct BlockHeaderStruct {
   uint32_t stream;    /* number of the stream in its process: thread's serial number * 32 + kind * 2 + unsent */
   uint32_t reserved1;
   uint64_t sequence;  /* number of the block in its stream, from 0 */
-  uint64_t before;    /* events in the stream's earlier blocks */
+  uint64_t before;    /* events in the stream's earlier blocks; or BlockBeforeUNKNOWN */
   uint64_t discarded; /* events of the stream discarded before this block was sealed */
   uint64_t first;     /* time of opening, ticks; no event is earlier; its high half is the first epoch */
   uint64_t last;      /* time of sealing, ticks; no event is later */

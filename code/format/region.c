@@ -15,9 +15,10 @@ Bool RegionHeaderSound(RegionHeader header, Size size)
 
 Bool RegionBlockAt(Size *offsetReturn, Size *sizeReturn, RegionHeader header, Index i)
 {
-  unsigned log2 = i < header->slots ? __atomic_load_n(&header->log2[i], __ATOMIC_ACQUIRE) : 0;
+  unsigned log2 = i < header->slots && i < RegionSlotsMAX
+                    ? __atomic_load_n(&header->state[i], __ATOMIC_ACQUIRE) & RegionLog2MASK : 0;
 
-  if (log2 == 0 || log2 > 31 || (1u << log2) < BlockMIN || (1u << log2) > BlockMAX)
+  if (log2 == 0 || (1u << log2) < BlockMIN || (1u << log2) > BlockMAX)
     return FALSE;
   *sizeReturn = (Size)1 << log2;
   *offsetReturn = RegionFIRST + (i + 1) * RegionSlotSIZE - *sizeReturn;
