@@ -23,9 +23,9 @@
 
 #include "base/bt.h"
 #include "base/types.h"
-#include "emit/clock.h"
 #include "emit/eventcheck.h"
 #include "format/block.h"
+#include "plinth/clock.h"
 
 /* Symbols that annotated code reaches; everything else stays inside the library. */
 #define EVENT_API __attribute__((visibility("default")))

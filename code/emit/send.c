@@ -178,7 +178,7 @@ static void sendHeaderFill(Process process, Scratch scratch)
   header->identity = process->identity;
   header->widths.word = sizeof(Word);
   sendArguments(header, scratch->text, sizeof scratch->text);
-  EventClockDescribe(header, slow);
+  EventClockDescribe(header->clock, &header->frequency, header->boot, slow);
   header->syncs = HeaderSyncsMAX;
   header->sync[0] = process->sync;
   EventClockSync(&header->sync[1], slow);

@@ -10,6 +10,7 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
+#include "base/sync.h"
 #include "base/text.h"
 #include "base/types.h"
 #include "format/registry.h"
@@ -21,13 +22,6 @@ enum {
   HeaderArgumentsMAX = 64, /* that are kept; more are counted */
   HeaderTextMAX = 256      /* bytes of a path, program or argument that are kept */
 };
-
-/* At one moment: the clock of the events, and the system's. */
-typedef struct SyncStruct {
-  uint64_t ticks;
-  uint64_t mono; /* CLOCK_MONOTONIC, ns */
-  uint64_t real; /* CLOCK_REALTIME, ns since 1970 */
-} SyncStruct, *Sync;
 
 typedef struct HeaderStruct {
   unsigned major, median, minor;
