@@ -250,6 +250,17 @@ static Word threadReserve(Process process, Thread thread, unsigned kind, Size si
   return at;
 }
 
+/* threadOutside -- the thread is inside a change, which we have interrupted, and its cursor may stand still in no block:
+ * then what we reserve there again and again must not carry it to where a block seems to be */
+static void threadOutside(Thread thread, unsigned kind)
+{
+  EventCursor cursor = thread->hot.cursor[kind];
+
+  for (; cursor < thread->hot.cursor[kind] + 2; ++cursor)
+    if ((cursor->next & EventBlockBIT) == 0)
+      __atomic_store_n(&cursor->next, 0, __ATOMIC_RELAXED);
+}
+
 /* threadPlace -- the same in the calling thread's state; or in its second one, if we have interrupted the first */
 static Word threadPlace(unsigned kind, Size size, Bool *waitReturn)
 {
@@ -257,8 +268,10 @@ static Word threadPlace(unsigned kind, Size size, Bool *waitReturn)
   Process process = ProcessGet();
 
   *waitReturn = FALSE;
-  if (thread != NULL && thread->inside)
+  if (thread != NULL && thread->inside) {
+    threadOutside(thread, kind);
     thread = ProcessThreadNested(thread);
+  }
   return thread == NULL || process == NULL ? 0 : threadReserve(process, thread, kind, size, waitReturn);
 }
 
