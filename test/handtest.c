@@ -281,7 +281,7 @@ static void toyRound(Toy toy, Bool dead)
       __atomic_store_n(&region->header->state[i], RegionFREE, __ATOMIC_RELEASE);
       if (region->header->pool.waiting != 0)
         (void)__atomic_fetch_add(&region->header->pool.freed, 1, __ATOMIC_SEQ_CST);
-      if (toy->dies && toy->blocks > 100) {
+      if (toy->dies && !toy->died && toy->blocks > 100) {
         (void)__atomic_fetch_or(&region->header->hand.collector, RegionCollectorDIED, __ATOMIC_SEQ_CST);
         toy->died = TRUE;
         return;
