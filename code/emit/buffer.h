@@ -38,7 +38,7 @@ typedef struct StreamStruct {
   Size size;           /* bytes of it, header included */
   Store store;         /* where it lies */
   uint64_t sequence;   /* of the next block to be sent; the parked ones and the open one have it and those that follow */
-  uint64_t before;     /* events in blocks before that: sent, or overwritten where that is meant */
+  uint64_t before;     /* events in blocks before that: sent, or overwritten where that is meant; BlockBeforeUNKNOWN */
   uint64_t discarded;  /* events for which there was no room */
   uint64_t told;       /* of these, in blocks that were sent */
   uint64_t snapped;    /* one more than the sequence of the block that was last sent while it was being filled */
@@ -54,6 +54,8 @@ typedef struct ThreadStruct {
   uint32_t tid;        /* the system's number */
   uint32_t serial;     /* counts the threads of the process */
   uint32_t retired;    /* order in which threads ended */
+  uint32_t inside;     /* it is changing a block with signals let through: handlers leave its streams alone (hand.h) */
+  struct ThreadStruct *nested; /* where such handlers' events go; NULL until one needs it */
   StreamStruct stream[EventKindLIMIT][2];
 } __attribute__((aligned(64))) ThreadStruct, *Thread;
 
@@ -87,6 +89,9 @@ extern void ThreadSnapshot(Thread thread, Bool unsent);
 
 /* ThreadRelease -- give back all blocks of a thread that has ended; nothing is sent */
 extern void ThreadRelease(Thread thread);
+
+/* ThreadForget -- drop the flight recorder's blocks that lie in `store`, which is about to go */
+extern void ThreadForget(Thread thread, Store store);
 
 extern Bool ThreadCheck(Thread thread);
 

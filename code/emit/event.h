@@ -45,7 +45,9 @@ _Static_assert(EventKindLIMIT <= 16, "the bits of what is buffered begin behind 
 enum {
   EventKindBUFFER = 16,     /* where the buffer bits begin */
   EventControlSIZE = 65536, /* bytes; the largest page there is */
-  EventControlCLOCK = 1     /* word: not 0 where the processor's counter cannot serve as the clock */
+  EventControlCLOCK = 1,    /* word of EventControlX bits: 0 where an event need only read the processor's counter */
+  EventControlSLOW = 1,     /* the counter cannot serve as the clock */
+  EventControlATTEND = 2    /* somebody asks for something: the next event takes the slow way, and looks */
 };
 
 extern Word EventKindControl[EventControlSIZE / sizeof(Word)] EVENT_API;
@@ -59,6 +61,9 @@ extern Word EventKindControlHere[EventControlSIZE / sizeof(Word)] __attribute__(
 #else
 #define EVENT_CONTROL EventKindControl
 #endif
+
+/* EVENT_SLOW -- does the system's clock serve, and not the processor's counter? */
+#define EVENT_SLOW ((__atomic_load_n(&EVENT_CONTROL[EventControlCLOCK], __ATOMIC_RELAXED) & EventControlSLOW) != 0)
 
 /* EVENT_WANTED -- is an event of this kind to be recorded? */
 #define EVENT_WANTED(kind) \
@@ -88,6 +93,10 @@ extern __thread EventThread EventThreadSelf __attribute__((tls_model("initial-ex
  * at  what the simple way reserved, or 0: given up and marked so
  */
 extern void *EventReserveSlow(unsigned kind, Size size, Word at) EVENT_API __attribute__((cold, noinline));
+
+/* EventClockElse -- the time where reading the counter is not all: the system's clock; or a time that no event has,
+ * so that the event takes the slow way */
+extern uint64_t EventClockElse(void) EVENT_API __attribute__((cold));
 
 /* eventAdvance -- move a cursor on; returns where it was.  Towards signal handlers of the same thread this is
  * atomic. */
@@ -136,7 +145,8 @@ static inline void *EventReserve(unsigned kind, Size size)
   }
   epoch = __atomic_load_n(&cursor->epoch, __ATOMIC_RELAXED);
   at = eventAdvance(&cursor->next, WordAlignUp(size, EventALIGN));
-  now = EventClock(EVENT_CONTROL[EventControlCLOCK] != 0);
+  now = LIKELY(__atomic_load_n(&EVENT_CONTROL[EventControlCLOCK], __ATOMIC_RELAXED) == 0) ? EventClock(FALSE)
+                                                                                          : EventClockElse();
   if (UNLIKELY(((at + size - 1) & EventBlockBIT) == 0 || (uint32_t)(now >> 32) != epoch))
     return EventReserveSlow(kind, size, at);
   eventFill(at, size, now);

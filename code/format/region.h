@@ -7,10 +7,11 @@
  * holds a lock (flock) on the file as long as it lives: the mapping keeps it, not a descriptor.
  *
  * Who may do what to a slot, by its state:
- *   RegionFREE    the writer's threads take it (compare and swap) and zero it
+ *   RegionFREE    all of its memory is zero; the writer's threads take it (compare and swap)
  *   RegionOPEN    belongs to the thread that took it
- *   RegionFULL    the collector reads it and, when it is in the log, frees it.  Something in it may still be pending: an
- *                 event that a signal handler interrupted.
+ *   RegionFULL    `used` in the block's header says how much of it was reserved for events, which may still be pending,
+ *                 also at its end: where a signal handler interrupted one.  The collector reads it, and when it is in the
+ *                 log zeroes it, the magic first (without that it is nobody's), and frees it.
  * Where there is no collector, or it has died, the writer's threads send what is full, too.
  *
  * Design: design/format.md .region, design/collector.md .hand      Tests: test/deathtest.t, test/collect.t
