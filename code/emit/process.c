@@ -314,6 +314,16 @@ static Bool processOthers(Process process)
   return FALSE;
 }
 
+/* processFinish -- what the ways out still keep is to arrive; each may take a second */
+static void processFinish(void)
+{
+  Index i;
+
+  for (i = 0; i < ProcessPlinthsMAX; ++i)
+    if (__atomic_load_n(&ProcessPlinths[i].class, __ATOMIC_ACQUIRE) != NULL)
+      (void)PlinthFinish(&ProcessPlinths[i]);
+}
+
 void ProcessEnd(void)
 {
   Process process = ProcessIfReady();
@@ -337,6 +347,7 @@ void ProcessEnd(void)
   }
   (void)SendHeader(process);
   ProcessUnlock(process);
+  processFinish();
   QuietEnd(&mask);
   errno = error;
 }
