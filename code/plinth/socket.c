@@ -75,8 +75,12 @@ static Res socketOpen(Plinth plinth, const char *way, const char *place, const c
   char where[PlinthPlaceMAX];
   AddressStruct address;
   Size keep, length;
-  Res res = socketPlace(plinth, way, place);
+  Res res = place[0] != '\0' ? socketPlace(plinth, way, place) : ResPARAM;
 
+  if (res == ResPARAM)
+    *reasonReturn = "it names no place";
+  if (res == ResPARAM)
+    return res;
   keep = socketKeep(&length, plinth->place);
   if (res != ResOK || keep == 0) {
     *reasonReturn = res != ResOK ? "its name is too long" : "keep= wants a size from 256K to 1024M";
