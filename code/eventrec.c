@@ -19,8 +19,10 @@
 
 #include "base/names.h"
 #include "base/option.h"
+#include "collect/listen.h"
 #include "log/log.h"
 #include "log/recover.h"
+#include "plinth/plinth.h"
 #include "view/program.h"
 
 enum { eventrecFAILED = 125, eventrecCANNOT = 126, eventrecMISSING = 127 };
@@ -31,6 +33,7 @@ typedef struct RecordingStruct {
   const char *output; /* NULL: named after the program and its process */
   const char *kinds;
   unsigned manage;
+  const char *to;     /* another way out than a file, or NULL */
   Bool force, raw;
   char program[PATH_MAX];
   char library[PATH_MAX];
@@ -76,6 +79,22 @@ static Bool recordingLibrary(Recording recording)
   (void)OptionFail(recording->tool, "libpawprint.so is not in ../lib beside this program, or its path has a space or "
                                     "a colon, which LD_PRELOAD cannot carry");
   return FALSE;
+}
+
+/* recordingTo -- --to, with its host looked up: the program itself asks no network */
+static Bool recordingTo(Recording recording)
+{
+  static char room[PlinthPlaceMAX];
+  const char *reason;
+
+  if (recording->to == NULL)
+    return TRUE;
+  if (ListenResolve(room, sizeof room, recording->to, &reason) != ResOK) {
+    (void)OptionUsage(recording->tool, "--to %s: %s", recording->to, reason);
+    return FALSE;
+  }
+  recording->to = room;
+  return TRUE;
 }
 
 /* recordingLog -- the log's name for a process, absolute */
@@ -131,7 +150,7 @@ static Bool recordingEnvironment(Recording recording)
   if (snprintf(preload, sizeof preload, "%s%s%s", recording->library, others != NULL ? ":" : "",
                others != NULL ? others : "") >= (int)sizeof preload)
     return FALSE;
-  return setenv("LD_PRELOAD", preload, 1) == 0 && setenv("PAWPRINT_LOG", recording->log, 1) == 0 &&
+  return setenv("LD_PRELOAD", preload, 1) == 0 && setenv("PAWPRINT_LOG", recording->to != NULL ? recording->to : recording->log, 1) == 0 &&
          setenv("PAWPRINT_KINDS", recording->kinds, 1) == 0 &&
          setenv("PAWPRINT_MODE", recording->manage ? "manage" : "observe", 1) == 0 &&
          setenv("PAWPRINT_RAW", recording->raw ? "1" : "0", 1) == 0;
@@ -142,7 +161,7 @@ static int recordingBecome(Recording recording, char **argv)
 {
   int error;
 
-  if (!recordingLog(recording, getpid()) || !recordingCreate(recording))
+  if (recording->to == NULL && (!recordingLog(recording, getpid()) || !recordingCreate(recording)))
     return eventrecFAILED;
   if (!recordingEnvironment(recording)) {
     (void)OptionFail(recording->tool, "no room in the environment");
@@ -153,7 +172,8 @@ static int recordingBecome(Recording recording, char **argv)
   (void)execv(recording->program, argv);
   error = errno;
   (void)OptionFail(recording->tool, "%s: %s", recording->program, strerror(error));
-  (void)unlink(recording->log);
+  if (recording->to == NULL)
+    (void)unlink(recording->log);
   return error == ENOENT ? eventrecMISSING : eventrecCANNOT;
 }
 
@@ -286,6 +306,10 @@ static int recordingRun(Recording recording, char **argv)
   (void)recordingLog(recording, pid);
   status = recordingWait(recording, pid);
   recording->seconds = recordingNow() - begin;
+  if (recording->to != NULL) {
+    (void)fprintf(stderr, "eventrec: sent, %.3f s -> %s\n", recording->seconds, recording->to);
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  }
   if (LogRecover(recording->log, &blocks, &running) != ResOK)
     (void)OptionFail(recording->tool, "%s: what the program left in memory could not be added: %s; it stays in /dev/shm",
                      recording->log, strerror(errno));
@@ -296,12 +320,17 @@ static int recordingRun(Recording recording, char **argv)
 int main(int argc, char **argv)
 {
   RecordingStruct recording = {.kinds = "all"};
+  ListenStruct listen = {.senders = ListenSendersDEFAULT, .limit = ListenSizeDEFAULT};
   const OptionStruct options[] = {
     OptionString('o', "output", &recording.output, "FILE", "the log (PROGRAM.PID.paw)"),
     OptionString('k', "kinds", &recording.kinds, "LIST", "kinds to send: all, none, names separated by commas, +Name, -Name (all)"),
     OptionChoice('m', "mode", &recording.manage, "observe|manage", "whose malloc serves the program (observe)"),
     OptionFlag(0, "force", &recording.force, "overwrite a log that is there"),
     OptionFlag(0, "raw", &recording.raw, "leave the log as it was recorded, not packed"),
+    OptionString(0, "to", &recording.to, "WHERE", "send the log to tcp:HOST:PORT or unix:PATH instead of a file"),
+    OptionString(0, "listen", &listen.where, "WHERE", "no program: receive logs there, one file for each sender"),
+    OptionNumber(0, "senders", &listen.senders, "N", "with --listen: at most so many senders (256)"),
+    OptionSize(0, "max-size", &listen.limit, "SIZE", "with --listen: at most so much for each sender (4G)"),
   };
   const OptionToolStruct tool = {
     .name = "eventrec",
@@ -322,9 +351,16 @@ int main(int argc, char **argv)
   recording.tool = &tool;
   if (!OptionParse(&tool, argc, argv, &operands, &status))
     return status;
+  if (listen.where != NULL && operands > 0)
+    return OptionUsage(&tool, "--listen runs no program");
+  if (listen.where != NULL) {
+    listen.tool = &tool;
+    listen.output = recording.output;
+    return ListenRun(&listen);
+  }
   if (operands == 0)
     return OptionUsage(&tool, "no program is named");
-  if (!recordingKinds(&recording))
+  if (!recordingKinds(&recording) || !recordingTo(&recording))
     return eventrecFAILED;
   if (!recordingLibrary(&recording))
     return eventrecFAILED;

@@ -303,6 +303,9 @@ void ControlFamily(void)
   char room[48];
   TextStruct text;
 
+  /* Absolute: the same place, also for those who start in another folder. */
+  if (ProcessPlinths[0].class == &PlinthClassUnix)
+    (void)setenv("PAWPRINT_LOG", ProcessPlinths[0].place, 1);
   if (ProcessPlinths[0].class != &PlinthClassFile)
     return;
   TextInit(&text, room, sizeof room);
@@ -310,7 +313,6 @@ void ControlFamily(void)
   TextChar(&text, ':');
   TextDecimal(&text, ProcessPlinths[0].inode);
   (void)setenv("PAWPRINT_FAMILY", TextTerminate(&text), 1);
-  /* Absolute: the same log, also for those who start in another folder. */
   (void)setenv("PAWPRINT_LOG", ProcessPlinths[0].place, 1);
 }
 
