@@ -69,6 +69,15 @@ enum {
   RegionAskSTATE = 2              /* tell first what already is */
 };
 
+/* The control table at RegionCONTROL: words as wide as the writer's.  In word 0 a bit for each kind says that it is sent,
+ * and one RegionControlBUFFER higher that it is buffered; in word RegionControlATTENTION a bit has the next event look
+ * at `attention`. */
+enum {
+  RegionControlBUFFER = 16,
+  RegionControlATTENTION = 1,
+  RegionControlATTEND = 2
+};
+
 typedef struct RegionHeaderStruct {
   char magic[BlockMagicSIZE];
   uint32_t order;                 /* BlockORDER */
