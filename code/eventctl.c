@@ -142,12 +142,13 @@ static int ctlFlush(Ctl ctl)
             live->pid, live->region->log[0] == '/' ? live->region->log : "", live->region->log[0] == '/' ? ": " : "", reason);
     return 0;
   }
-  res = PeekAppend(live, fd, FALSE, 0);
+  res = PeekAppend(live, fd, FALSE);
   if (close(fd) == 0 && res == ResOK)
     return 0;
   return OptionFail(ctl->tool, "%s: %s", live->region->log, res == ResMEMORY ? "no memory" : strerror(errno));
 }
 
+/* What is missing from these blocks is in the log, not lost. */
 static void ctlGap(void *data, LogGap gap)
 {
   UNUSED(data);
@@ -212,8 +213,7 @@ static int ctlTraceback(Ctl ctl)
   if (ctl->count == 2 && OptionParseNumber(ctl->words[1], &ctl->newest) != ResOK)
     return OptionUsage(ctl->tool, "traceback: '%s' is no number", ctl->words[1]);
   fd = FileOpenTemporary();
-  /* As the flight recorder's: what is not in these blocks is in the log, not lost. */
-  res = fd < 0 ? ResIO : PeekAppend(&ctl->live, fd, TRUE, BlockFlagUNSENT);
+  res = fd < 0 ? ResIO : PeekAppend(&ctl->live, fd, TRUE);
   if (res != ResOK) {
     status = OptionFail(ctl->tool, "temporary file: %s", res == ResMEMORY ? "no memory" : strerror(errno));
   } else {

@@ -186,7 +186,6 @@ static Res liveTake(LiveSearch search, LivePlace place)
 static Bool liveLine(LivePlace place, char *line)
 {
   char permissions[8];
-  const char *name;
   char *at;
   int path = 0;
 
@@ -200,9 +199,7 @@ static Bool liveLine(LivePlace place, char *line)
     *at = '\n';
     memmove(at + 1, at + 4, strlen(at + 4) + 1);
   }
-  name = strrchr(place->path, '/');
-  return name != NULL && (strncmp(name, "/pawprint-", 10) == 0 || strstr(name, ".region-") != NULL ||
-                          strncmp(place->path, "/memfd:pawprint-", 16) == 0);
+  return RegionNamed(place->path);
 }
 
 /* liveFromMaps -- look through what the process has mapped */

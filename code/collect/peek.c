@@ -59,7 +59,7 @@ static Bool peekTake(void *room, BlockHeader soundReturn, Live live, Index i)
   return FALSE;
 }
 
-Bool PeekBlock(void *room, Live live, Index i, unsigned flags)
+Bool PeekBlock(void *room, Live live, Index i)
 {
   BlockHeader header = room;
   BlockHeaderStruct sound;
@@ -71,7 +71,7 @@ Bool PeekBlock(void *room, Live live, Index i, unsigned flags)
   if (tally.used == 0)
     return FALSE;
   BlockHeaderSealOpen(header, &tally);
-  header->flags = (uint8_t)((header->flags & BlockFlagUNSENT) | BlockFlagSNAPSHOT | flags);
+  header->flags = (uint8_t)((header->flags & BlockFlagUNSENT) | BlockFlagSNAPSHOT);
   BlockHeaderSeal(header);
   return TRUE;
 }
@@ -121,7 +121,7 @@ void PeekCount(PeekCounts counts, Live live)
   free(streams);
 }
 
-Res PeekAppend(Live live, int fd, Bool header, unsigned flags)
+Res PeekAppend(Live live, int fd, Bool header)
 {
   void *room = malloc(BlockMAX);
   Res res = room != NULL ? ResOK : ResMEMORY;
@@ -130,7 +130,7 @@ Res PeekAppend(Live live, int fd, Bool header, unsigned flags)
   if (res == ResOK && header)
     res = FileWriteAll(fd, live->text, live->length);
   for (i = 0; res == ResOK && i < live->region->slots && i < RegionSlotsMAX; ++i)
-    if (PeekBlock(room, live, i, flags))
+    if (PeekBlock(room, live, i))
       res = FileWriteAll(fd, room, ((BlockHeader)room)->size);
   free(room);
   return res;

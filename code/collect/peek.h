@@ -18,9 +18,8 @@
 /* PeekBlock -- the block in slot `i`, if it holds any events, as a sound block at rest
  *
  * room     BlockMAX bytes, aligned as a BlockHeader is; header->size bytes of them are the block
- * flags    BlockFlag... to be set besides BlockFlagSNAPSHOT
  */
-extern Bool PeekBlock(void *room, Live live, Index i, unsigned flags);
+extern Bool PeekBlock(void *room, Live live, Index i);
 
 /* PeekCountsStruct -- what a process has waiting, and what it lost, as its region tells */
 typedef struct PeekCountsStruct {
@@ -32,10 +31,9 @@ extern void PeekCount(PeekCounts countsReturn, Live live);
 
 /* PeekAppend -- write snapshots of all blocks to `fd`, after the header block if `header`; each by one write
  *
- * flags    as for PeekBlock
  * returns  ResIO, and errno; ResMEMORY
  */
-extern Res PeekAppend(Live live, int fd, Bool header, unsigned flags);
+extern Res PeekAppend(Live live, int fd, Bool header);
 
 /* PeekLog -- the process's log, open for appending; -1 if it has none that is a file, or that cannot be opened: `reason`
  * says why */

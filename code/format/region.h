@@ -130,6 +130,9 @@ _Static_assert(RegionTEXT + 2 * RegionTextSIZE <= RegionFIRST, "the slots are be
 /* RegionHeaderSound -- is this the beginning of a region of our own byte order and version, `size` bytes long? */
 extern Bool RegionHeaderSound(RegionHeader header, Size size);
 
+/* RegionNamed -- is a file with this path called as regions are?  It may be something else all the same. */
+extern Bool RegionNamed(const char *path);
+
 /* RegionBlockAt -- where slot `i`'s block begins in the file, and its size; FALSE if there is none */
 extern Bool RegionBlockAt(Size *offsetReturn, Size *sizeReturn, RegionHeader header, Index i);
 

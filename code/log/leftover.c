@@ -145,7 +145,7 @@ static Res leftoverFile(File *fileReturn, int fd)
   return ResOK;
 }
 
-Res LeftoverTake(File *fileReturn, Table table, Regions regions, Teller teller)
+Res LeftoverTake(File *fileReturn, Table table, File *files, Regions regions, Teller teller)
 {
   Leftover leftover = NULL;
   Index i;
@@ -155,7 +155,7 @@ Res LeftoverTake(File *fileReturn, Table table, Regions regions, Teller teller)
   *fileReturn = NULL;
   for (i = 0; i < table->processes && res == ResOK; ++i) {
     Process process = table->process[i];
-    if (!process->headed || process->public.header.region[0] == '\0')
+    if (!process->headed || process->public.header.region[0] == '\0' || files[process->file]->core)
       continue;
     if (leftover == NULL) {
       leftover = malloc(sizeof *leftover);

@@ -19,12 +19,13 @@
 /* LeftoverTake -- look for the regions of all processes, and copy what the logs do not have
  *
  * fileReturn  a temporary file of sound, unpacked blocks, to be scanned; the caller's; NULL if nothing was found
+ * files       by number: what a process had, whose header is in a core file, was taken with that
  * regions     of these, the tail of a log whose process was recovered goes: a block was being written, and is in the
  *             region whole
  *
  * Each process that something was taken of is told by a note.  Nothing outside is changed.  ResMEMORY, ResIO (the
  * temporary file).
  */
-extern Res LeftoverTake(File *fileReturn, Table table, Regions regions, Teller teller);
+extern Res LeftoverTake(File *fileReturn, Table table, File *files, Regions regions, Teller teller);
 
 #endif /* LOG_LEFTOVER_H */

@@ -11,6 +11,8 @@
 
 #include "base/aver.h"
 #include "format/block.h"
+#include "log/core.h"
+#include "log/elf.h"
 #include "log/logset.h"
 #include "log/leftover.h"
 
@@ -38,7 +40,7 @@ static Res logFileAdd(Log log, const char *path, char *error, Size size)
   file->path = copy;
   log->path[log->files] = copy;
   log->file[log->files++] = file;
-  return ResOK;
+  return ElfIs(file) ? CoreTake(file, &log->teller, error, size) : ResOK;
 }
 
 /* logRefuse -- a file in which nothing sound was found: say what it is */
@@ -61,7 +63,7 @@ static Res logRefuse(Scan scan, File file, char *error, Size size)
 static Res logLeftover(Log log, Scan scan)
 {
   File file;
-  Res res = LeftoverTake(&file, &log->table, &log->regions, &log->teller);
+  Res res = LeftoverTake(&file, &log->table, log->file, &log->regions, &log->teller);
 
   if (res != ResOK || file == NULL)
     return res;
