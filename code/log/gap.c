@@ -135,14 +135,16 @@ static void gapsMissing(Teller teller, Regions regions, Stream stream, const Tal
   lost = next->before > run->after ? next->before - run->after : 0;
   if ((blocks == 0 && (lost == 0 || stream->unsent)) || gapsMatch(regions, from, next->place, lost))
     return;
+  /* Of a flight recorder, blocks that are not there were overwritten. */
+  if (stream->unsent)
+    return;
   if (blocks == 0)
     (void)snprintf(what, sizeof what, "the end of the block of thread %u/%u before this one is missing", stream->pid,
                    stream->thread);
   else
     (void)snprintf(what, sizeof what, "%llu block%s of thread %u/%u missing before this one",
                    (unsigned long long)blocks, blocks == 1 ? "" : "s", stream->pid, stream->thread);
-  /* What the flight recorder overwrote is counted with what is lost. */
-  TellerGap(teller, next->place, what, lost, stream->unsent ? LogLostABOUT : LogLostEXACTLY);
+  TellerGap(teller, next->place, what, lost, LogLostEXACTLY);
 }
 
 static void gapsStream(Teller teller, Regions regions, Stream stream)
