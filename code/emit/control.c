@@ -21,6 +21,10 @@
 
 enum { controlLimit = 1024, controlBlock = 32768, controlBlocksMAX = 3072 };
 
+_Static_assert((unsigned)RegionControlBUFFER == EventKindBUFFER && (unsigned)RegionControlATTENTION == EventControlCLOCK &&
+                 (unsigned)RegionControlATTEND == EventControlATTEND,
+               "the table is what others take it for");
+
 #define controlKINDS (((Word)1 << EventKindLIMIT) - 1)
 
 /* Everything goes to the flight recorder, nothing is sent, until somebody says otherwise. */

@@ -161,6 +161,8 @@ static void gapsStream(Teller teller, Regions regions, Stream stream)
   char what[128];
   Index i;
 
+  if (!stream->logged)
+    return;
   for (i = 0; i < tally->runs; ++i)
     gapsMissing(teller, regions, stream, i > 0 ? &tally->run[i - 1] : NULL, &tally->run[i]);
   if (tally->moreBlocks > 0) {

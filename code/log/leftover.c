@@ -140,7 +140,8 @@ static Res leftoverNamed(Leftover leftover, Process process)
   Res res = ResOK;
   int fd;
 
-  if (!process->headed || header->region[0] != '/')
+  /* What a process had whose header is in a core file was taken with that. */
+  if (!process->headed || header->region[0] != '/' || leftover->file[process->file]->core)
     return ResOK;
   fd = leftoverOpen(header->region);
   if (fd < 0) {
@@ -279,7 +280,8 @@ Res LeftoverTake(File *fileReturn, Table table, File *files, Count count, Region
   for (i = 0; i < table->processes && res == ResOK; ++i)
     res = leftoverNamed(leftover, table->process[i]);
   for (i = 0; i < count && res == ResOK; ++i)
-    res = leftoverSearch(leftover, i);
+    if (!files[i]->core)
+      res = leftoverSearch(leftover, i);
   for (i = 0; i < count; ++i)
     if (files[i]->live)
       leftoverTail(regions, i);

@@ -11,6 +11,8 @@
 
 #include "base/aver.h"
 #include "format/block.h"
+#include "log/core.h"
+#include "log/elf.h"
 #include "log/logset.h"
 #include "log/leftover.h"
 
@@ -38,7 +40,7 @@ static Res logFileAdd(Log log, const char *path, char *error, Size size)
   file->path = copy;
   log->path[log->files] = copy;
   log->file[log->files++] = file;
-  return ResOK;
+  return ElfIs(file) ? CoreTake(file, &log->teller, error, size) : ResOK;
 }
 
 /* logRefuse -- a file in which nothing sound was found: say what it is */

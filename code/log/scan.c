@@ -151,6 +151,7 @@ static Res scanTakeBlock(Scan scan, BlockHeader header, uint64_t offset, Bool cu
                  (header->flags & BlockFlagUNSENT) != 0);
   if (res != ResOK)
     return res;
+  stream->logged |= !scan->file->core;
   stream->newest = header->first;
   stream->newestSequence = header->sequence;
   stream->newestCount = cut ? 0 : header->count;

@@ -59,6 +59,7 @@ typedef struct StreamStruct {
   uint32_t pid;        /* as its blocks say */
   uint8_t kind;
   Bool unsent;         /* of the flight recorder */
+  Bool logged;         /* it has blocks that are not out of a core, where nobody expects all */
   uint64_t discarded;  /* as its latest block says */
   TallyStruct tally;
   uint64_t newest, newestSequence; /* `first` and number of the block that came last in the files, */
