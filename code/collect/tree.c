@@ -216,6 +216,7 @@ static Bool treeLook(Tree tree, Index i)
     return FALSE;
   }
   if (treeDead(&stat)) {
+    member->stat = stat;
     if (member->direct)
       return TRUE;
     treeEnd(tree, i, &stat);
@@ -265,6 +266,9 @@ void TreeEnded(Tree tree, uint32_t pid, int status)
 
   if (!TreeFind(&i, tree, pid))
     return;
+  /* If nobody has waited for it yet, its last times can still be had. */
+  tree->member[i]->direct = TRUE;
+  (void)treeLook(tree, i);
   treeLeave(tree, i);
   treeTellEnd(tree, pid, &status);
 }

@@ -53,7 +53,8 @@ extern void TreeAdd(Tree tree, uint32_t pid, Bool direct);
  * parent, program  as it says itself, for one that has gone meanwhile; program may be NULL */
 extern void TreeMeet(Tree tree, uint32_t pid, uint32_t parent, const char *program);
 
-/* TreeEnded -- a process has ended; `status` as wait has it.  What is no member any longer is left alone. */
+/* TreeEnded -- a process has ended; `status` as wait has it.  What is no member any longer is left alone.  Best called
+ * before it is reaped (waitid with WNOWAIT): then its last times are told, too. */
 extern void TreeEnded(Tree tree, uint32_t pid, int status);
 
 /* TreePoll -- look at every member, and for new ones
