@@ -30,9 +30,11 @@
 #include "collect/clean.h"
 #include "collect/collector.h"
 #include "collect/family.h"
+#include "collect/listen.h"
 #include "format/block.h"
 #include "log/log.h"
 #include "log/recover.h"
+#include "plinth/plinth.h"
 #include "view/program.h"
 
 enum { eventrecFAILED = 125, eventrecCANNOT = 126, eventrecMISSING = 127 };
@@ -51,6 +53,7 @@ enum {
 typedef struct RecordingStruct {
   const OptionToolStruct *tool;
   const char *output; /* NULL: named after the program and its process */
+  const char *to;     /* NULL: a file */
   const char *kinds, *events, *process;
   unsigned manage, policy;
   Size blockSize;
@@ -155,6 +158,22 @@ static Bool recordingLibrary(Recording recording)
   return FALSE;
 }
 
+/* recordingTo -- --to, with its host looked up: the program itself asks no network */
+static Bool recordingTo(Recording recording)
+{
+  static char room[PlinthPlaceMAX];
+  const char *reason;
+
+  if (recording->to == NULL)
+    return TRUE;
+  if (ListenResolve(room, sizeof room, recording->to, &reason) != ResOK) {
+    (void)OptionUsage(recording->tool, "--to %s: %s", recording->to, reason);
+    return FALSE;
+  }
+  recording->to = room;
+  return TRUE;
+}
+
 /* recordingLog -- the log's name for a process, absolute */
 static Bool recordingLog(Recording recording, pid_t pid)
 {
@@ -228,7 +247,7 @@ static Bool recordingEnvironment(Recording recording)
   if (snprintf(preload, sizeof preload, "%s%s%s", recording->library, others != NULL ? ":" : "",
                others != NULL ? others : "") >= (int)sizeof preload)
     return FALSE;
-  return setenv("LD_PRELOAD", preload, 1) == 0 && setenv("PAWPRINT_LOG", recording->log, 1) == 0 &&
+  return setenv("LD_PRELOAD", preload, 1) == 0 && setenv("PAWPRINT_LOG", recording->to != NULL ? recording->to : recording->log, 1) == 0 &&
          setenv("PAWPRINT_KINDS", recording->kinds, 1) == 0 &&
          setenv("PAWPRINT_MODE", recording->manage ? "manage" : "observe", 1) == 0 &&
          setenv("PAWPRINT_RAW", recording->raw ? "1" : "0", 1) == 0 &&
@@ -241,7 +260,7 @@ static int recordingBecome(Recording recording, char **argv)
 {
   int error;
 
-  if (!recordingLog(recording, getpid()) || !recordingCreate(recording))
+  if (recording->to == NULL && (!recordingLog(recording, getpid()) || !recordingCreate(recording)))
     return eventrecFAILED;
   if (!recordingEnvironment(recording)) {
     (void)OptionFail(recording->tool, "no room in the environment");
@@ -252,7 +271,8 @@ static int recordingBecome(Recording recording, char **argv)
   (void)execv(recording->program, argv);
   error = errno;
   (void)OptionFail(recording->tool, "%s: %s", recording->program, strerror(error));
-  (void)unlink(recording->log);
+  if (recording->to == NULL)
+    (void)unlink(recording->log);
   return error == ENOENT ? eventrecMISSING : eventrecCANNOT;
 }
 
@@ -329,6 +349,8 @@ static void recordingCollector(Recording recording)
     .tell = recordingLine,
   };
 
+  if (recording->to != NULL)
+    return; /* processes send by themselves */
   if (CollectorNew(&recording->collector, &settings) == ResOK)
     return;
   recording->collector = NULL;
@@ -524,6 +546,10 @@ static int recordingRun(Recording recording, char **argv)
   recordingOpen(recording);
   status = recordingWait(recording);
   recording->seconds = (double)(recordingClock() - begin) * 1e-9;
+  if (recording->to != NULL) {
+    (void)fprintf(stderr, "eventrec: sent, %.3f s -> %s\n", recording->seconds, recording->to);
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  }
   running = recordingFinish(recording);
   (void)recordingSummary(recording, running);
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
@@ -549,6 +575,7 @@ static int recordingClean(Recording recording)
 int main(int argc, char **argv)
 {
   static RecordingStruct recording = {.kinds = "all", .blockSize = recordingBlock, .blocks = recordingBlocks};
+  ListenStruct listen = {.senders = ListenSendersDEFAULT, .limit = ListenSizeDEFAULT};
   const OptionStruct options[] = {
     OptionString('o', "output", &recording.output, "FILE", "the log (PROGRAM.PID.paw)"),
     OptionString('k', "kinds", &recording.kinds, "LIST", "kinds to send: all, none, names separated by commas, +Name, -Name (all)"),
@@ -565,6 +592,10 @@ int main(int argc, char **argv)
     OptionFlag(0, "clean", &recording.clean, "no program: list and remove what dead recordings left in memory"),
     OptionFlag(0, "force", &recording.force, "overwrite a log that is there"),
     OptionFlag(0, "raw", &recording.raw, "leave the log as it was recorded, not packed"),
+    OptionString(0, "to", &recording.to, "WHERE", "send the log to tcp:HOST:PORT or unix:PATH instead of a file"),
+    OptionString(0, "listen", &listen.where, "WHERE", "no program: receive logs there, one file for each sender"),
+    OptionNumber(0, "senders", &listen.senders, "N", "with --listen: at most so many senders (256)"),
+    OptionSize(0, "max-size", &listen.limit, "SIZE", "with --listen: at most so much for each sender (4G)"),
   };
   const OptionToolStruct tool = {
     .name = "eventrec",
@@ -589,9 +620,16 @@ int main(int argc, char **argv)
     return status;
   if (recording.clean)
     return operands == 0 ? recordingClean(&recording) : OptionUsage(&tool, "--clean runs no program");
+  if (listen.where != NULL && operands > 0)
+    return OptionUsage(&tool, "--listen runs no program");
+  if (listen.where != NULL) {
+    listen.tool = &tool;
+    listen.output = recording.output;
+    return ListenRun(&listen);
+  }
   if (operands == 0)
     return OptionUsage(&tool, "no program is named");
-  if (!recordingKinds(&recording) || !recordingBuffers(&recording))
+  if (!recordingKinds(&recording) || !recordingTo(&recording) || !recordingBuffers(&recording))
     return eventrecFAILED;
   if (!recordingLibrary(&recording))
     return eventrecFAILED;

@@ -69,6 +69,15 @@ static void *threadRun(void *number)
   return NULL;
 }
 
+/* emitObjects -- events of a frequent kind */
+static void emitObjects(Word series, Count count)
+{
+  Index i;
+
+  for (i = 0; i < count; ++i)
+    EVENT_PAW(PoolAlloc, (void *)series, (Addr)(Word)i, 32);
+}
+
 static volatile Bool storming;
 
 static void *stormRun(void *target)
@@ -87,6 +96,16 @@ static int programRun(const char *mode, Count *told)
   struct sigaction action = {.sa_handler = onSignal};
   Word i;
 
+  if (strcmp(mode, "objects") == 0) {
+    for (i = 0; i < 2000; ++i) {
+      char name[32];
+      (void)snprintf(name, sizeof name, "string %d", (int)i);
+      (void)EventIntern(name);
+    }
+    emitObjects(0, numbersMAX);
+    told[0] = numbersMAX;
+    return 0;
+  }
   if (strcmp(mode, "storm") == 0) {
     (void)sigaction(SIGUSR1, &action, NULL);
     storming = TRUE;
@@ -138,6 +157,9 @@ typedef struct toyStruct {
   uint64_t lost;
   Bool dies;      /* after some blocks it is dead */
   Bool died;
+  Bool keeps;     /* blocks of frequent kinds are overwritten, and not drained before the end */
+  Count interned;
+  Count misplaced; /* blocks whose `before` is not the number of their first event */
 } toyStruct, *Toy;
 
 static void toyOpen(Toy toy, char *name, Size size)
@@ -192,7 +214,7 @@ static void toyEvents(Toy toy, const char *events, Size size)
     EventHeaderStruct event;
     Word word[2];
     memcpy(&event, events + at, sizeof event);
-    if (event.code == EventUserWordCODE) {
+    if (event.code == EventUserWordCODE || event.code == EventPoolAllocCODE) {
       memcpy(word, events + at + sizeof event, sizeof word);
       if (word[0] >= seriesMAX || word[1] >= numbersMAX)
         ++toy->others;
@@ -200,8 +222,14 @@ static void toyEvents(Toy toy, const char *events, Size size)
         ++toy->doubles;
       ++toy->events;
     }
+    toy->interned += event.code == EventInternCODE;
     at += event.length == 0 ? EventALIGN : EventSizeOfLength(event.length);
   }
+}
+
+static Bool toyFrequent(BlockHeader header)
+{
+  return (EventKindsFREQUENT >> header->kind & 1) != 0 && header->stream / 2 % 16 != EventStreamDEFINITION;
 }
 
 /* toyBlock -- one slot; TRUE: it is done with */
@@ -219,7 +247,7 @@ static Bool toyBlock(Toy toy, ToyRegion region, Index i, Bool dead)
   memcpy(copy, block, size);
   if (memcmp(header->magic, BlockMAGIC, BlockMagicSIZE) != 0)
     return dead;
-  if ((header->flags & BlockFlagUNSENT) != 0)
+  if ((header->flags & BlockFlagUNSENT) != 0 || (toy->keeps && !dead && toyFrequent(header)))
     return FALSE;
   BlockWalk(&tally, copy + BlockHeaderSIZE, size - BlockHeaderSIZE, header->first, FALSE);
   if (!dead && (tally.pending > 0 || tally.used < header->used)) {
@@ -227,6 +255,9 @@ static Bool toyBlock(Toy toy, ToyRegion region, Index i, Bool dead)
     return FALSE;
   }
   toyEvents(toy, copy + BlockHeaderSIZE, tally.used);
+  if (toy->keeps && header->kind == EventKindObject &&
+      header->before != ((Word *)(void *)(copy + BlockHeaderSIZE))[2])
+    ++toy->misplaced;
   if (header->stream < ARRAY_LENGTH(toy->discarded) * 32 && header->discarded > toy->discarded[header->stream / 32])
     toy->discarded[header->stream / 32] = header->discarded;
   ++toy->blocks;
@@ -250,7 +281,7 @@ static void toyRound(Toy toy, Bool dead)
       __atomic_store_n(&region->header->state[i], RegionFREE, __ATOMIC_RELEASE);
       if (region->header->pool.waiting != 0)
         (void)__atomic_fetch_add(&region->header->pool.freed, 1, __ATOMIC_SEQ_CST);
-      if (toy->dies && toy->blocks > 100) {
+      if (toy->dies && !toy->died && toy->blocks > 100) {
         (void)__atomic_fetch_or(&region->header->hand.collector, RegionCollectorDIED, __ATOMIC_SEQ_CST);
         toy->died = TRUE;
         return;
@@ -412,6 +443,25 @@ static void testSlow(void)
   TapOk(discards(&toy) > 0 && discards(&toy) < 10 && toy.events < sum(shared), "stop: the recording ends where there is no room");
 }
 
+static void testOverwrite(void)
+{
+  static const char *const few[] = {"PAWPRINT_BLOCKS", "8", "PAWPRINT_POLICY", "overwrite", NULL};
+  static toyStruct toy;
+  Index first;
+
+  memset(&toy, 0, sizeof toy);
+  toy.keeps = TRUE;
+  (void)toyRun(&toy, "objects", few, shared);
+  for (first = numbersMAX; first > 0 && toy.seen[0][first - 1] == 1; --first)
+    ;
+  TapIs(toy.events, numbersMAX - first, "overwrite: what is left is the newest");
+  TapIs(toy.interned, 2000, "overwrite: and all definitions");
+  TapOk(numbersMAX - first >= 8 * 1000, "overwrite: as much as the blocks hold");
+  TapIs(toy.misplaced + toy.doubles, 0, "overwrite: blocks tell how many events were before them");
+  TapOk(toy.region[0].header->pool.overwritten > 0, "overwrite: and it is counted");
+  toyClose(&toy);
+}
+
 int main(int argc, char **argv)
 {
   const char *mode = getenv("HANDTEST");
@@ -435,6 +485,7 @@ int main(int argc, char **argv)
   testAll("storm", "the collector dies in a storm", NULL, TRUE);
   testSmall();
   testSlow();
+  testOverwrite();
   (void)unlink(path);
   (void)unlink(logPath);
   return TapDone();

@@ -233,7 +233,7 @@ static Bool threadChange(Process process, Thread thread, unsigned kind, unsigned
 /* threadReserve -- room for an event; 0: there is none, and it is counted, or *waitReturn: try again when there is */
 static Word threadReserve(Process process, Thread thread, unsigned kind, Size size, Bool *waitReturn)
 {
-  unsigned unsent = ~(__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) >> kind) & 1;
+  unsigned unsent = ~(__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) >> StreamKind(kind)) & 1;
   EventCursor cursor = &thread->hot.cursor[kind][unsent];
   Word at = StreamTry(cursor, size);
 
@@ -285,7 +285,7 @@ void *EventReserveSlow(unsigned kind, Size size, Word at)
 
   AVER(size <= EventSizeMAX);
   if (LIKELY(self != NULL && self->self == self && (EVENT_CONTROL[EventControlCLOCK] & EventControlATTEND) == 0 &&
-             (EVENT_CONTROL[0] >> kind & 1) != 0))
+             (EVENT_CONTROL[0] >> StreamKind(kind) & 1) != 0))
     place = HandReserve((Thread)(void *)self, kind, size, at);
   if (place != 0)
     return (void *)place;
@@ -365,7 +365,7 @@ void ThreadFlush(Thread thread, Bool unsent, Bool final)
   Bool whole = TRUE;
   unsigned kind;
 
-  for (kind = 0; process != NULL && kind < EventKindLIMIT; ++kind) {
+  for (kind = 0; process != NULL && kind < EventStreamsLIMIT; ++kind) {
     whole &= threadEnd(process, thread, kind, 0, final);
     if (unsent)
       whole &= threadEnd(process, thread, kind, 1, final);
@@ -391,7 +391,7 @@ void ThreadRelease(Thread thread)
   unsigned kind, unsent;
   Index i;
 
-  for (kind = 0; kind < EventKindLIMIT; ++kind)
+  for (kind = 0; kind < EventStreamsLIMIT; ++kind)
     for (unsent = 0; unsent < 2; ++unsent) {
       Stream stream = &thread->stream[kind][unsent];
       for (i = 0; i < StreamParkedMAX; ++i)
@@ -404,7 +404,7 @@ void ThreadForget(Thread thread, Store store)
 {
   unsigned kind;
 
-  for (kind = 0; kind < EventKindLIMIT; ++kind) {
+  for (kind = 0; kind < EventStreamsLIMIT; ++kind) {
     Stream stream = &thread->stream[kind][1];
     if (stream->store == store && stream->block != NULL) {
       __atomic_store_n(&thread->hot.cursor[kind][1].next, 0, __ATOMIC_RELEASE);
@@ -420,7 +420,7 @@ Bool ThreadCheck(Thread thread)
 
   AVER(thread->state <= ThreadRETIRED);
   AVER(thread->state != ThreadLIVE || thread->hot.self == &thread->hot);
-  for (kind = 0; kind < EventKindLIMIT; ++kind)
+  for (kind = 0; kind < EventStreamsLIMIT; ++kind)
     for (unsent = 0; unsent < 2; ++unsent) {
       Stream stream = &thread->stream[kind][unsent];
       Word next = thread->hot.cursor[kind][unsent].next;

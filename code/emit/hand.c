@@ -110,9 +110,10 @@ static void handWake(RegionHeader region)
   (void)handTell(&call, -1);
 }
 
+/* handFrequent -- may the stream's blocks be overwritten?  Not those of definitions, and of what is rare. */
 static Bool handFrequent(unsigned kind)
 {
-  return (EventKindsFREQUENT >> kind & 1) != 0;
+  return kind != EventStreamDEFINITION && (EventKindsFREQUENT >> kind & 1) != 0;
 }
 
 /* handRoom -- may one more block be full?  Then it is counted. */
@@ -145,6 +146,12 @@ static void handGive(RegionHeader region, BlockHeader block, Size used)
   handWake(region);
 }
 
+/* handStream -- which of its thread's streams a block is of (StreamNumber) */
+static unsigned handStream(BlockHeader block)
+{
+  return block->stream / 2 % 16;
+}
+
 /* handOldest -- the slot of the full block of a frequent kind that has waited longest; or `slots` */
 static Index handOldest(RegionHeader region)
 {
@@ -154,7 +161,7 @@ static Index handOldest(RegionHeader region)
   for (i = 0; i < region->slots; ++i)
     if ((__atomic_load_n(&region->state[i], __ATOMIC_ACQUIRE) & RegionFULL) != 0 &&
         RegionBlockAt(&offset, &size, region, i) &&
-        handFrequent(((BlockHeader)(void *)((char *)region + offset))->kind) &&
+        handFrequent(handStream((BlockHeader)(void *)((char *)region + offset))) &&
         (oldest == region->slots || region->tickets[i] < region->tickets[oldest]))
       oldest = i;
   return oldest;
@@ -389,9 +396,10 @@ static void handTakeOver(Process process)
 {
   ProcessLock(process);
   if (process->collected) {
-    process->collected = FALSE;
     ControlOpenLog();
     (void)SendHeader(process);
+    /* Not before: others send as soon as they see this, and where there is no way out nothing is sent. */
+    __atomic_store_n(&process->collected, FALSE, __ATOMIC_RELEASE);
   }
   ProcessUnlock(process);
 }

@@ -69,6 +69,15 @@ enum {
   RegionAskSTATE = 2              /* tell first what already is */
 };
 
+/* The control table at RegionCONTROL: words as wide as the writer's.  In word 0 a bit for each kind says that it is sent,
+ * and one RegionControlBUFFER higher that it is buffered; in word RegionControlATTENTION a bit has the next event look
+ * at `attention`. */
+enum {
+  RegionControlBUFFER = 16,
+  RegionControlATTENTION = 1,
+  RegionControlATTEND = 2
+};
+
 typedef struct RegionHeaderStruct {
   char magic[BlockMagicSIZE];
   uint32_t order;                 /* BlockORDER */
@@ -120,6 +129,9 @@ _Static_assert(RegionTEXT + 2 * RegionTextSIZE <= RegionFIRST, "the slots are be
 
 /* RegionHeaderSound -- is this the beginning of a region of our own byte order and version, `size` bytes long? */
 extern Bool RegionHeaderSound(RegionHeader header, Size size);
+
+/* RegionNamed -- is a file with this path called as regions are?  It may be something else all the same. */
+extern Bool RegionNamed(const char *path);
 
 /* RegionBlockAt -- where slot `i`'s block begins in the file, and its size; FALSE if there is none */
 extern Bool RegionBlockAt(Size *offsetReturn, Size *sizeReturn, RegionHeader header, Index i);
