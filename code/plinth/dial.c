@@ -251,7 +251,9 @@ static void dialSpeak(Plinth plinth, Socket socket)
     if (n == -EAGAIN || n == -EINTR)
       return;
     if (n < 0) {
-      dialFail(plinth, socket, QuietErrno((int)-n));
+      /* What it said before it went counts. */
+      if (dialHear(plinth, socket))
+        dialFail(plinth, socket, QuietErrno((int)-n));
       return;
     }
     if (socket->greeted < socket->greetingLength)
