@@ -295,10 +295,10 @@ static int recordingRun(Recording recording, char **argv)
 
 int main(int argc, char **argv)
 {
-  RecordingStruct recording = {.kinds = "all"};
+  RecordingStruct recording = {.kinds = ""};
   const OptionStruct options[] = {
     OptionString('o', "output", &recording.output, "FILE", "the log (PROGRAM.PID.paw)"),
-    OptionString('k', "kinds", &recording.kinds, "LIST", "kinds to send: all, none, names separated by commas, +Name, -Name (all)"),
+    OptionString('k', "kinds", &recording.kinds, "LIST", "kinds to send: all, none, names separated by commas, +Name, -Name (all but Sync)"),
     OptionChoice('m', "mode", &recording.manage, "observe|manage", "whose malloc serves the program (observe)"),
     OptionFlag(0, "force", &recording.force, "overwrite a log that is there"),
     OptionFlag(0, "raw", &recording.raw, "leave the log as it was recorded, not packed"),
