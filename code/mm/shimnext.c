@@ -15,6 +15,8 @@
 #include "emit/state.h"
 #include "mm/mmalloc.h"
 #include "mm/mmfork.h"
+#include "mm/shimsync.h"
+#include "mm/shimthread.h"
 
 enum { shimALIGN = 16 };
 
@@ -137,6 +139,8 @@ static void shimForked(void)
   if (ShimNext.pool != &shimForeign)
     PoolTell(ShimNext.pool);
   shimTell();
+  SyncForked();
+  ShimThreadTell();
 }
 
 static void shimChoose(void)
@@ -223,7 +227,9 @@ void ShimStart(void)
 __attribute__((constructor(102))) static void shimConstruct(void)
 {
   ProcessStart();
+  SyncStart();
   ShimStart();
+  ShimThreadTell();
   if (ShimNext.pool != &shimForeign) {
     (void)pthread_atfork(MMForkPrepare, MMForkParent, MMForkChild);
     MMThreadsWatch();
