@@ -574,11 +574,11 @@ static int recordingClean(Recording recording)
 
 int main(int argc, char **argv)
 {
-  static RecordingStruct recording = {.kinds = "all", .blockSize = recordingBlock, .blocks = recordingBlocks};
+  static RecordingStruct recording = {.kinds = "", .blockSize = recordingBlock, .blocks = recordingBlocks};
   ListenStruct listen = {.senders = ListenSendersDEFAULT, .limit = ListenSizeDEFAULT};
   const OptionStruct options[] = {
     OptionString('o', "output", &recording.output, "FILE", "the log (PROGRAM.PID.paw)"),
-    OptionString('k', "kinds", &recording.kinds, "LIST", "kinds to send: all, none, names separated by commas, +Name, -Name (all)"),
+    OptionString('k', "kinds", &recording.kinds, "LIST", "kinds to send: all, none, names separated by commas, +Name, -Name (all but Sync)"),
     OptionString('E', "events", &recording.events, "LIST", "only these event types, of the kinds chosen (all)"),
     OptionChoice('m', "mode", &recording.manage, "observe|manage", "whose malloc serves the program (observe)"),
     OptionChoice('p', "policy", &recording.policy, "discard|block|overwrite|stop",
