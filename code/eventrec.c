@@ -30,6 +30,7 @@ typedef struct RecordingStruct {
   const OptionToolStruct *tool;
   const char *output; /* NULL: named after the program and its process */
   const char *kinds;
+  const char *stack;  /* callers recorded with each allocation */
   unsigned manage;
   Bool force, raw;
   char program[PATH_MAX];
@@ -134,6 +135,7 @@ static Bool recordingEnvironment(Recording recording)
   return setenv("LD_PRELOAD", preload, 1) == 0 && setenv("PAWPRINT_LOG", recording->log, 1) == 0 &&
          setenv("PAWPRINT_KINDS", recording->kinds, 1) == 0 &&
          setenv("PAWPRINT_MODE", recording->manage ? "manage" : "observe", 1) == 0 &&
+         setenv("PAWPRINT_STACK", recording->stack, 1) == 0 &&
          setenv("PAWPRINT_RAW", recording->raw ? "1" : "0", 1) == 0;
 }
 
@@ -295,11 +297,12 @@ static int recordingRun(Recording recording, char **argv)
 
 int main(int argc, char **argv)
 {
-  RecordingStruct recording = {.kinds = ""};
+  RecordingStruct recording = {.kinds = "", .stack = "0"};
   const OptionStruct options[] = {
     OptionString('o', "output", &recording.output, "FILE", "the log (PROGRAM.PID.paw)"),
     OptionString('k', "kinds", &recording.kinds, "LIST", "kinds to send: all, none, names separated by commas, +Name, -Name (all but Sync)"),
     OptionChoice('m', "mode", &recording.manage, "observe|manage", "whose malloc serves the program (observe)"),
+    OptionString('s', "stack", &recording.stack, "DEPTH", "callers recorded with each allocation: 0, or 1 for the caller itself (0)"),
     OptionFlag(0, "force", &recording.force, "overwrite a log that is there"),
     OptionFlag(0, "raw", &recording.raw, "leave the log as it was recorded, not packed"),
   };
@@ -326,6 +329,8 @@ int main(int argc, char **argv)
     return OptionUsage(&tool, "no program is named");
   if (!recordingKinds(&recording))
     return eventrecFAILED;
+  if (strcmp(recording.stack, "0") != 0 && strcmp(recording.stack, "1") != 0)
+    return OptionUsage(&tool, "--stack %s: it is 0, or 1 for the caller; deeper stacks are not recorded yet", recording.stack);
   if (!recordingLibrary(&recording))
     return eventrecFAILED;
   res = ProgramFind(recording.program, sizeof recording.program, argv[1]);
