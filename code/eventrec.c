@@ -54,7 +54,7 @@ typedef struct RecordingStruct {
   const OptionToolStruct *tool;
   const char *output; /* NULL: named after the program and its process */
   const char *to;     /* NULL: a file */
-  const char *kinds, *events, *process;
+  const char *kinds, *events, *process, *stack;
   unsigned manage, policy;
   Size blockSize;
   Count blocks;
@@ -250,6 +250,7 @@ static Bool recordingEnvironment(Recording recording)
   return setenv("LD_PRELOAD", preload, 1) == 0 && setenv("PAWPRINT_LOG", recording->to != NULL ? recording->to : recording->log, 1) == 0 &&
          setenv("PAWPRINT_KINDS", recording->kinds, 1) == 0 &&
          setenv("PAWPRINT_MODE", recording->manage ? "manage" : "observe", 1) == 0 &&
+         setenv("PAWPRINT_STACK", recording->stack, 1) == 0 &&
          setenv("PAWPRINT_RAW", recording->raw ? "1" : "0", 1) == 0 &&
          setenv("PAWPRINT_PAUSED", recording->paused ? "1" : "0", 1) == 0 &&
          recordingNumber("PAWPRINT_ONLY", recording->alone ? (Count)getpid() : 0) && recordingHand(recording);
@@ -574,7 +575,7 @@ static int recordingClean(Recording recording)
 
 int main(int argc, char **argv)
 {
-  static RecordingStruct recording = {.kinds = "", .blockSize = recordingBlock, .blocks = recordingBlocks};
+  static RecordingStruct recording = {.kinds = "", .stack = "0", .blockSize = recordingBlock, .blocks = recordingBlocks};
   ListenStruct listen = {.senders = ListenSendersDEFAULT, .limit = ListenSizeDEFAULT};
   const OptionStruct options[] = {
     OptionString('o', "output", &recording.output, "FILE", "the log (PROGRAM.PID.paw)"),
@@ -590,6 +591,7 @@ int main(int argc, char **argv)
     OptionDouble('t', "time", &recording.limit, "SECONDS", "end the recording then; the program goes on"),
     OptionFlag(0, "no-follow", &recording.alone, "only this process, not its children"),
     OptionFlag(0, "clean", &recording.clean, "no program: list and remove what dead recordings left in memory"),
+    OptionString('s', "stack", &recording.stack, "DEPTH", "callers recorded with each allocation: 0, or 1 for the caller itself (0)"),
     OptionFlag(0, "force", &recording.force, "overwrite a log that is there"),
     OptionFlag(0, "raw", &recording.raw, "leave the log as it was recorded, not packed"),
     OptionString(0, "to", &recording.to, "WHERE", "send the log to tcp:HOST:PORT or unix:PATH instead of a file"),
@@ -631,6 +633,8 @@ int main(int argc, char **argv)
     return OptionUsage(&tool, "no program is named");
   if (!recordingKinds(&recording) || !recordingTo(&recording) || !recordingBuffers(&recording))
     return eventrecFAILED;
+  if (strcmp(recording.stack, "0") != 0 && strcmp(recording.stack, "1") != 0)
+    return OptionUsage(&tool, "--stack %s: it is 0, or 1 for the caller; deeper stacks are not recorded yet", recording.stack);
   if (!recordingLibrary(&recording))
     return eventrecFAILED;
   res = ProgramFind(recording.program, sizeof recording.program, argv[1]);
