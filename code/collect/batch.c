@@ -13,9 +13,13 @@
 
 #include "base/aver.h"
 
-/* batchFree -- one slot; its thread may take it at once */
+/* batchFree -- one slot, zeroed, the magic first: without that it is nobody's, whatever dies meanwhile.  A thread may
+ * take it at once. */
 static void batchFree(BatchSlotStruct *slot)
 {
+  __atomic_store_n((uint64_t *)slot->block, 0, __ATOMIC_RELEASE);
+  __atomic_thread_fence(__ATOMIC_RELEASE);
+  memset(slot->block, 0, slot->size);
   __atomic_store_n(&slot->header->state[slot->slot], RegionFREE, __ATOMIC_RELEASE);
   (void)__atomic_fetch_sub(&slot->header->pool.full, 1, __ATOMIC_SEQ_CST);
   *slot->mark = 0;
@@ -72,10 +76,10 @@ void BatchCommit(Batch batch, Size size)
   batch->used += size;
 }
 
-void BatchRelease(Batch batch, RegionHeader header, Index slot, uint8_t *mark)
+void BatchRelease(Batch batch, BatchSlotStruct slot)
 {
   AVER(batch->slots < BatchSlotsMAX);
-  batch->slot[batch->slots++] = (BatchSlotStruct){header, slot, mark};
+  batch->slot[batch->slots++] = slot;
 }
 
 void BatchForget(Batch batch, RegionHeader header)

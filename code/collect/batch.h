@@ -18,10 +18,13 @@
 
 enum { BatchSIZE = 1 << 20, BatchSlotsMAX = 512 };
 
+/* A slot that is to be free: its block in memory, and what is set to 0 when it is. */
 typedef struct BatchSlotStruct {
-  RegionHeader header; /* mapped */
+  RegionHeader header;
   Index slot;
-  uint8_t *mark;       /* cleared when the slot is free */
+  void *block;
+  Size size;
+  uint8_t *mark;
 } BatchSlotStruct;
 
 typedef struct BatchStruct {
@@ -42,7 +45,7 @@ extern unsigned char *BatchPlace(Batch batch, Size size);
 extern void BatchCommit(Batch batch, Size size);
 
 /* BatchRelease -- free a slot when all that was committed is written */
-extern void BatchRelease(Batch batch, RegionHeader header, Index slot, uint8_t *mark);
+extern void BatchRelease(Batch batch, BatchSlotStruct slot);
 
 /* BatchWrite -- write what is there, free the slots, and wake who waits for one.  ResIO: `reason` says why; all stays. */
 extern Res BatchWrite(Batch batch);

@@ -60,15 +60,18 @@ static Res drainMap(Drain drain, OfferMessage message)
     return ResFORMAT;
   drain->device = status.st_dev;
   drain->inode = status.st_ino;
-  drain->header = GuardMap(drain->fd, RegionFIRST);
+  drain->size = (Size)status.st_size;
+  if (drain->size > RegionSize(RegionSlotsMAX))
+    drain->size = RegionSize(RegionSlotsMAX);
+  drain->header = GuardMap(drain->fd, drain->size);
   if (drain->header == NULL)
     return ResMEMORY;
-  if (!RegionHeaderSound(drain->header, (Size)status.st_size) ||
+  if (!RegionHeaderSound(drain->header, drain->size) ||
       drain->header->identity != message->offer.identity)
     return ResFORMAT;
   /* The process may change it; what was found sound is what counts. */
   drain->slots = drain->header->slots;
-  return drain->slots <= RegionSlotsMAX && (Size)status.st_size >= RegionSize(drain->slots) ? ResOK : ResFORMAT;
+  return drain->slots <= RegionSlotsMAX && drain->size >= RegionSize(drain->slots) ? ResOK : ResFORMAT;
 }
 
 Res DrainOpen(Drain *drainReturn, DrainShop shop, OfferMessage message)
@@ -98,7 +101,7 @@ void DrainClose(Drain drain)
 {
   if (drain->header != NULL) {
     BatchForget(&drain->shop->batch, drain->header);
-    GuardUnmap(drain->header, RegionFIRST);
+    GuardUnmap(drain->header, drain->size);
   }
   if (drain->fd >= 0)
     (void)close(drain->fd);
@@ -281,6 +284,6 @@ uint64_t DrainStopped(Drain drain)
 Bool DrainCheck(Drain drain)
 {
   AVER(drain->header != NULL && drain->fd >= 0);
-  AVER(drain->slots <= RegionSlotsMAX);
+  AVER(drain->slots <= RegionSlotsMAX && RegionSize(drain->slots) <= drain->size);
   return TRUE;
 }

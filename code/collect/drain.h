@@ -3,8 +3,8 @@
  * A Drain takes the full blocks out of a region, which the process goes on filling, and puts them packed into the
  * batch.  Whatever stands in the region is judged in a copy: the process may write anything there at any time.
  *
- * Always true (DrainCheck): header is a mapping of RegionFIRST bytes; slots <= RegionSlotsMAX; a slot's mark is
- * drainNONE unless its block was looked at and is still there.
+ * Always true (DrainCheck): header is a mapping of `size` bytes, and all slots lie in it; a slot's mark is drainNONE
+ * unless its block was looked at and is still there.
  *
  * One thread.
  *
@@ -61,6 +61,7 @@ typedef struct DrainStruct {
   int fd, root;             /* of the region; of the root folder that the process sees, -1 if it sees ours */
   dev_t device;
   ino_t inode;
+  Size size;
   Count slots;
   pid_t pid;                /* as we number it */
   uint64_t identity;

@@ -23,7 +23,7 @@ static void guardHandle(int signal, siginfo_t *info, void *context)
   for (i = 0; i < GuardsMAX; ++i) {
     char *base = __atomic_load_n(&guards[i].base, __ATOMIC_ACQUIRE);
     if (base != NULL && at >= base && at < base + guards[i].size &&
-        mmap(base, guards[i].size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == base)
+        mmap(base, guards[i].size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == base)
       return;
   }
   /* Not ours: it comes again when we return, and does what it does by default. */
@@ -41,7 +41,7 @@ void *GuardMap(int fd, Size size)
   if (i == GuardsMAX || (!guardInstalled && sigaction(SIGBUS, &action, NULL) != 0))
     return NULL;
   guardInstalled = TRUE;
-  base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
   if (base == MAP_FAILED)
     return NULL;
   guards[i].size = size;

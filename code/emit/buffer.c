@@ -231,9 +231,8 @@ static Bool threadChange(Process process, Thread thread, unsigned kind, unsigned
 }
 
 /* threadReserve -- room for an event; 0: there is none, and it is counted, or *waitReturn: try again when there is */
-static Word threadReserve(Process process, Thread thread, unsigned kind, Size size, Bool *waitReturn)
+static Word threadReserve(Process process, Thread thread, unsigned kind, unsigned unsent, Size size, Bool *waitReturn)
 {
-  unsigned unsent = ~(__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) >> StreamKind(kind)) & 1;
   EventCursor cursor = &thread->hot.cursor[kind][unsent];
   Word at = StreamTry(cursor, size);
 
@@ -262,7 +261,7 @@ static void threadOutside(Thread thread, unsigned kind)
 }
 
 /* threadPlace -- the same in the calling thread's state; or in its second one, if we have interrupted the first */
-static Word threadPlace(unsigned kind, Size size, Bool *waitReturn)
+static Word threadPlace(unsigned kind, unsigned unsent, Size size, Bool *waitReturn)
 {
   Thread thread = ProcessThreadSelf();
   Process process = ProcessGet();
@@ -272,7 +271,13 @@ static Word threadPlace(unsigned kind, Size size, Bool *waitReturn)
     threadOutside(thread, kind);
     thread = ProcessThreadNested(thread);
   }
-  return thread == NULL || process == NULL ? 0 : threadReserve(process, thread, kind, size, waitReturn);
+  return thread == NULL || process == NULL ? 0 : threadReserve(process, thread, kind, unsent, size, waitReturn);
+}
+
+/* bufferUnsent -- are events of this kind not sent? */
+static unsigned bufferUnsent(unsigned kind)
+{
+  return ~(__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) >> StreamKind(kind)) & 1;
 }
 
 void *EventReserveSlow(unsigned kind, Size size, Word at)
@@ -292,7 +297,7 @@ void *EventReserveSlow(unsigned kind, Size size, Word at)
   QuietBegin(&mask);
   StreamAbandon(at, size);
   ControlAttend();
-  while ((place = threadPlace(kind, size, &wait)) == 0 && wait) {
+  while ((place = threadPlace(kind, bufferUnsent(kind), size, &wait)) == 0 && wait) {
     QuietEnd(&mask);
     HandWait(ProcessGet());
     QuietBegin(&mask);
@@ -300,6 +305,13 @@ void *EventReserveSlow(unsigned kind, Size size, Word at)
   QuietEnd(&mask);
   errno = error;
   return (void *)place;
+}
+
+void *BufferReserveSent(unsigned kind, Size size)
+{
+  Bool wait;
+
+  return (void *)threadPlace(kind, 0, size, &wait);
 }
 
 /* threadTell -- send how many events of a stream that has no block were discarded */

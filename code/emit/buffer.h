@@ -79,6 +79,9 @@ static inline void BufferFence(void)
 /* StreamNumber -- of a thread's stream in its process, as blocks have it */
 #define StreamNumber(thread, kind, unsent) ((thread)->serial * 32 + (kind) * 2 + (unsent))
 
+/* BufferReserveSent -- as EventReserve, of a kind that is sent or not: the event is.  Signals are blocked. */
+extern void *BufferReserveSent(unsigned kind, Size size);
+
 /* ThreadFlush -- send what the thread's streams hold, the flight recorder's too if `unsent`.  By its owner, or for one
  * that has ended.
  * final  nobody will fill what is reserved: the thread has ended, or its process ends */

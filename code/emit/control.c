@@ -17,6 +17,7 @@
 #include "emit/hand.h"
 #include "emit/public.h"
 #include "emit/send.h"
+#include "emit/state.h"
 #include "plinth/quiet.h"
 
 enum { controlLimit = 1024, controlBlock = 32768, controlBlocksMAX = 3072 };
@@ -27,9 +28,9 @@ _Static_assert((unsigned)RegionControlBUFFER == EventKindBUFFER && (unsigned)Reg
 
 #define controlKINDS (((Word)1 << EventKindLIMIT) - 1)
 
-/* Everything goes to the flight recorder, nothing is sent, until somebody says otherwise. */
+/* Every kind that is not off goes to the flight recorder, nothing is sent, until somebody says otherwise. */
 Word EventKindControl[EventControlSIZE / sizeof(Word)] __attribute__((aligned(EventControlSIZE))) = {
-  controlKINDS << EventKindBUFFER,
+  (Word)EventKindsDEFAULT << EventKindBUFFER,
 };
 
 #if defined(PAWPRINT_LIBRARY)
@@ -43,7 +44,7 @@ ControlStruct ControlSettings = {
   .policy = RegionPolicyDISCARD,
   .limit = controlLimit,
   .blockSize = controlBlock,
-  .chosen = controlKINDS,
+  .chosen = EventKindsDEFAULT,
 };
 
 /* controlMap -- map `fd`, or memory of our own, over the table: in both places, where the program has a copy of it.
@@ -236,11 +237,11 @@ static Bool controlKinds(void)
   const char *buffer = QuietEnvironment("PAWPRINT_BUFFER", room[1], sizeof room[1]);
   uint32_t buffered;
 
-  if (kinds != NULL && controlMask(&ControlSettings.chosen, kinds, controlKINDS, "PAWPRINT_KINDS") != ResOK)
+  if (kinds != NULL && controlMask(&ControlSettings.chosen, kinds, EventKindsDEFAULT, "PAWPRINT_KINDS") != ResOK)
     return FALSE;
   /* Who chooses kinds wants the others to cost nothing: they are not kept either, unless that is asked for. */
   buffered = ControlSettings.chosen;
-  if (buffer == NULL || controlMask(&buffered, buffer, controlKINDS, "PAWPRINT_BUFFER") == ResOK)
+  if (buffer == NULL || controlMask(&buffered, buffer, EventKindsDEFAULT, "PAWPRINT_BUFFER") == ResOK)
     controlSet(buffered, EventKindBUFFER);
   return TRUE;
 }
@@ -307,6 +308,9 @@ void ControlFamily(void)
   char room[48];
   TextStruct text;
 
+  /* Absolute: the same place, also for those who start in another folder. */
+  if (ProcessPlinths[0].class == &PlinthClassUnix)
+    (void)setenv("PAWPRINT_LOG", ProcessPlinths[0].place, 1);
   if (ProcessPlinths[0].class != &PlinthClassFile)
     return;
   TextInit(&text, room, sizeof room);
@@ -314,7 +318,6 @@ void ControlFamily(void)
   TextChar(&text, ':');
   TextDecimal(&text, ProcessPlinths[0].inode);
   (void)setenv("PAWPRINT_FAMILY", TextTerminate(&text), 1);
-  /* Absolute: the same log, also for those who start in another folder. */
   (void)setenv("PAWPRINT_LOG", ProcessPlinths[0].place, 1);
 }
 
@@ -375,6 +378,9 @@ EVENT_API int EventLogOpen(const char *where)
     }
   }
   QuietEnd(&mask);
+  /* What has been is not in this log: so what is comes first. */
+  if (res == ResOK)
+    StateWait();
   errno = error;
   return res == ResOK ? 0 : -1;
 }
@@ -484,9 +490,13 @@ void ControlAttend(void)
   (void)__atomic_fetch_and(&EVENT_CONTROL[EventControlCLOCK], ~(Word)EventControlATTEND, __ATOMIC_SEQ_CST);
   process = ProcessGet();
   region = process != NULL ? process->shared.header : NULL;
-  if (region == NULL)
-    return;
-  asked = __atomic_load_n(&region->hand.attention, __ATOMIC_ACQUIRE);
+  asked = region != NULL ? __atomic_load_n(&region->hand.attention, __ATOMIC_ACQUIRE) : 0;
+  if ((asked & RegionAskSTATE) != 0) {
+    (void)__atomic_fetch_and(&region->hand.attention, ~(uint32_t)RegionAskSTATE, __ATOMIC_SEQ_CST);
+    StateAsk();
+  }
+  if (!StateAttend())
+    (void)__atomic_fetch_or(&EVENT_CONTROL[EventControlCLOCK], (Word)EventControlATTEND, __ATOMIC_SEQ_CST);
   if ((asked & RegionAskFLUSH) != 0 && !RegionCollected(region)) {
     (void)__atomic_fetch_and(&region->hand.attention, ~(uint32_t)RegionAskFLUSH, __ATOMIC_SEQ_CST);
     if (ProcessSends())

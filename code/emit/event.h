@@ -23,8 +23,8 @@
 
 #include "base/bt.h"
 #include "base/types.h"
-#include "emit/eventcheck.h"
 #include "format/block.h"
+#include "format/eventcheck.h"
 #include "plinth/clock.h"
 
 /* Symbols that annotated code reaches; everything else stays inside the library. */
@@ -156,29 +156,6 @@ static inline void *EventReserve(unsigned kind, Size size)
     return EventReserveSlow(kind, size, at);
   eventFill(at, size, now);
   return (void *)at;
-}
-
-/* EventCommit -- the event is whole */
-static inline void EventCommit(EventHeader header, uint16_t code)
-{
-  __atomic_store_n(&header->code, code, __ATOMIC_RELEASE);
-}
-
-/* EventStringLength -- the characters of `string` that an event takes */
-static inline Size EventStringLength(const char *string)
-{
-  /* Compilers that see a shorter array behind it warn of the bound; it ends in it all the same. */
-  __asm__("" : "+r"(string));
-  return strnlen(string, EventMaxStringLength);
-}
-
-/* EventStringCopy -- put `length` characters and a NUL in an event; mark it if the string goes on */
-static inline void EventStringCopy(char *place, const char *string, Size length, EventHeader header)
-{
-  memcpy(place, string, length);
-  place[length] = '\0';
-  if (string[length] != '\0')
-    __atomic_fetch_or(&header->length, EventLengthCUT, __ATOMIC_RELAXED);
 }
 
 #endif /* EMIT_EVENT_H */

@@ -396,9 +396,10 @@ static void handTakeOver(Process process)
 {
   ProcessLock(process);
   if (process->collected) {
-    process->collected = FALSE;
     ControlOpenLog();
     (void)SendHeader(process);
+    /* Not before: others send as soon as they see this, and where there is no way out nothing is sent. */
+    __atomic_store_n(&process->collected, FALSE, __ATOMIC_RELEASE);
   }
   ProcessUnlock(process);
 }

@@ -423,6 +423,16 @@ static Bool processOthers(Process process)
   return FALSE;
 }
 
+/* processFinish -- what the ways out still keep is to arrive; each may take a second */
+static void processFinish(void)
+{
+  Index i;
+
+  for (i = 0; i < ProcessPlinthsMAX; ++i)
+    if (__atomic_load_n(&ProcessPlinths[i].class, __ATOMIC_ACQUIRE) != NULL)
+      (void)PlinthFinish(&ProcessPlinths[i]);
+}
+
 void ProcessEnd(void)
 {
   Process process = ProcessIfReady();
@@ -453,6 +463,7 @@ void ProcessEnd(void)
   if (!process->collected)
     (void)SendHeader(process);
   ProcessUnlock(process);
+  processFinish();
   QuietEnd(&mask);
   errno = error;
 }

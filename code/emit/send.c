@@ -116,7 +116,7 @@ Res SendDefine(const char *line, Size length)
 static Res sendOne(Plinth plinth, const void *message, Size size, Bool *headlessReturn)
 {
   Bool header = memcmp(message, HeaderMAGIC, BlockMagicSIZE) == 0;
-  Res res = PlinthSend(plinth, message, size);
+  Res res = header ? PlinthSendHeader(plinth, message, size) : PlinthSend(plinth, message, size);
 
   if (header)
     __atomic_store_n(&plinth->headless, res != ResOK, __ATOMIC_RELAXED);

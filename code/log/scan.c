@@ -238,6 +238,8 @@ static Res scanDamage(Scan scan, uint64_t *offset, BlockHeader previous, Res why
   if (previous != NULL && !scanPayloadSound(scan, previous, *offset - previous->size)) {
     uint64_t begin = *offset - previous->size + 1;
     res = scanFind(scan, &next, begin);
+    if (res == ResOK && next < *offset)
+      IndexCutLast(scan->index); /* whoever wrote it was killed in between */
     if (res != ResOK || next < *offset) {
       *offset = next;
       return res;

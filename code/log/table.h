@@ -33,6 +33,7 @@ typedef struct ProcessStruct {
   Bool headed;             /* a header of it was found */
   Bool recovered;          /* blocks that it left in memory are in the log */
   Bool ambiguous;          /* one of its headers had lines of the registry that cannot be taken */
+  uint64_t lost;           /* events that no block could count, as its memory says */
   Index file;              /* that its newest header is in */
   Clock clock;             /* by ClockResolve */
   Types types;             /* NULL until headed */
