@@ -241,6 +241,9 @@ static void processSetUp(Process process)
   process->blockSize = ControlSettings.blockSize;
   (void)StoreOpen(&process->own, "", process->identity, NULL);
   processShare(process);
+  /* Where nothing is sent, whoever reads a core needs it all the same. */
+  if (process->shared.header == NULL)
+    (void)SendHeader(process);
 }
 
 void ProcessShare(Process process)
