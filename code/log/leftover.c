@@ -17,7 +17,7 @@
 
 #include "log/leftregion.h"
 
-enum { leftoverNAME = 300 }; /* bytes of a name in a folder */
+enum { leftoverNAME = 300 /* bytes of a name in a folder */, leftoverTICK = 20000000 /* ns */ };
 
 /* Processes of which the same is to be told. */
 typedef struct leftoverTellStruct {
@@ -156,13 +156,23 @@ static Res leftoverNamed(Leftover leftover, Process process)
   return res;
 }
 
+/* leftoverBirth -- when a file was made, in ns; 0: its file system does not say */
+static int64_t leftoverBirth(int fd)
+{
+  struct statx status;
+
+  if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &status) != 0 || (status.stx_mask & STATX_BTIME) == 0)
+    return 0;
+  return (int64_t)status.stx_btime.tv_sec * 1000000000 + status.stx_btime.tv_nsec;
+}
+
 /* leftoverOlder -- is a region older than the log?  Then it names another one, that had its inode or path before. */
 static Bool leftoverOlder(int region, int log)
 {
-  struct statx r, l;
+  int64_t its = leftoverBirth(region), the = leftoverBirth(log);
 
-  return statx(region, "", AT_EMPTY_PATH, STATX_BTIME, &r) == 0 && statx(log, "", AT_EMPTY_PATH, STATX_BTIME, &l) == 0 &&
-         (r.stx_mask & l.stx_mask & STATX_BTIME) != 0 && r.stx_btime.tv_sec + 1 < l.stx_btime.tv_sec;
+  /* Files' times go by the system's ticks. */
+  return its != 0 && the != 0 && its + leftoverTICK < the;
 }
 
 /* leftoverBelongs -- does the region in hand name this log? */
