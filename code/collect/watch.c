@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/aver.h"
-#include "collect/live.h"
+#include "collect/estimate.h"
 
 enum { watchRATES = 4, watchWIDTH = 80, watchTextSIZE = 256, watchMILLION = 1000000 };
 
@@ -24,7 +24,7 @@ enum { watchRATES = 4, watchWIDTH = 80, watchTextSIZE = 256, watchMILLION = 1000
 
 struct WatchStruct {
   int fd;                  /* our own way to the terminal, which never blocks */
-  Live live;
+  Estimate estimate;
   uint64_t due;            /* ns */
   Bool shown;              /* the line is on the screen */
   uint64_t time[watchRATES], events[watchRATES]; /* at the last lines, for the rate */
@@ -33,7 +33,7 @@ struct WatchStruct {
 
 Bool WatchCheck(Watch watch)
 {
-  return watch->fd >= 0 && watch->next < watchRATES && LiveCheck(watch->live);
+  return watch->fd >= 0 && watch->next < watchRATES && EstimateCheck(watch->estimate);
 }
 
 /* watchOpen -- the terminal, opened anew; -1 if it is none that will do */
@@ -60,7 +60,7 @@ Res WatchCreate(Watch *watchReturn, int fd, uint64_t now)
   if (mine < 0)
     return ResFAIL;
   watch = calloc(1, sizeof *watch);
-  if (watch == NULL || LiveCreate(&watch->live) != ResOK) {
+  if (watch == NULL || EstimateCreate(&watch->estimate) != ResOK) {
     (void)close(mine);
     free(watch);
     return ResMEMORY;
@@ -78,18 +78,18 @@ void WatchDestroy(Watch watch)
   AVER(WatchCheck(watch));
   WatchErase(watch);
   (void)close(watch->fd);
-  LiveDestroy(watch->live);
+  EstimateDestroy(watch->estimate);
   free(watch);
 }
 
 void WatchBlock(Watch watch, Registry registry, uint64_t process, const void *events, Size used, uint64_t first)
 {
-  LiveBlock(watch->live, registry, process, events, used, first);
+  EstimateBlock(watch->estimate, registry, process, events, used, first);
 }
 
 void WatchGone(Watch watch, uint64_t process)
 {
-  LiveGone(watch->live, process);
+  EstimateGone(watch->estimate, process);
 }
 
 /* watchScaled -- a number in three digits or so, with a unit */
@@ -193,7 +193,7 @@ static void watchShow(Watch watch, WatchCounts counts, uint64_t rate)
 
   if (ioctl(watch->fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
     size.ws_col = watchWIDTH;
-  live = LiveBytes(&exact, watch->live);
+  live = EstimateBytes(&exact, watch->estimate);
   TextInit(&inner, line, sizeof line);
   WatchText(&inner, size.ws_col, counts, rate, live, exact);
   TextInit(&text, room, sizeof room);

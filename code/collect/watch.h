@@ -42,7 +42,8 @@ extern Res WatchCreate(Watch *watchReturn, int fd, uint64_t now);
 extern void WatchDestroy(Watch watch);
 extern Bool WatchCheck(Watch watch);
 
-/* WatchBlock, WatchGone -- as LiveBlock and LiveGone (live.h): for each block that is drained, each process that ends */
+/* WatchBlock, WatchGone -- as EstimateBlock and EstimateGone (estimate.h): for each block that is drained, each process that
+ * ends */
 extern void WatchBlock(Watch watch, Registry registry, uint64_t process, const void *events, Size used, uint64_t first);
 extern void WatchGone(Watch watch, uint64_t process);
 

@@ -1,8 +1,8 @@
-/* livetest.c -- live bytes out of blocks in any order, exactly while there is room, and nearly after that
+/* estimatetest.c -- live bytes out of blocks in any order, exactly while there is room, and nearly after that
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "collect/live.h"
+#include "collect/estimate.h"
 
 #include "collect/teller.h"
 #include "plinth/clock.h"
@@ -12,7 +12,7 @@ enum { TYPES_MAX = 512, BLOCK_MAX = 4096, THREADS = 3 };
 
 static RegistryStruct registry;
 static EventTypeStruct types[TYPES_MAX];
-static Live live;
+static Estimate estimate;
 static uint64_t seed;
 
 /* One thread's block, being filled. */
@@ -27,7 +27,7 @@ static uint64_t now = 0xfffff000; /* soon another epoch */
 
 static void drain(Block *b, uint64_t process)
 {
-  LiveBlock(live, &registry, process, b->room, b->used, b->first);
+  EstimateBlock(estimate, &registry, process, b->room, b->used, b->first);
   b->used = 0;
 }
 
@@ -100,36 +100,36 @@ static void testSimple(void)
 {
   Bool exact;
 
-  TapIs(LiveCreate(&live), ResOK, "nothing lives");
+  TapIs(EstimateCreate(&estimate), ResOK, "nothing lives");
   alloc(&block[0], 1, 0x1000, 100);
   alloc(&block[0], 1, 0x2000, 50);
   drain(&block[0], 1);
   alloc(&block[0], 2, 0x1000, 7);
   drain(&block[0], 2);
-  TapIs(LiveBytes(&exact, live), 157, "the same address lives twice, in two processes");
+  TapIs(EstimateBytes(&exact, estimate), 157, "the same address lives twice, in two processes");
   release(&block[0], 1, 0x2000);
   resize(&block[0], 1, 0x1000, 0x3000, 300);
   drain(&block[0], 1);
-  TapIs(LiveBytes(&exact, live), 307, "what is freed does not live, what is resized has its new size");
+  TapIs(EstimateBytes(&exact, estimate), 307, "what is freed does not live, what is resized has its new size");
   resize(&block[0], 1, 0x3000, 0, 1000000);
   drain(&block[0], 1);
-  TapIs(LiveBytes(&exact, live), 307, "unless that failed");
+  TapIs(EstimateBytes(&exact, estimate), 307, "unless that failed");
   release(&block[0], 1, 0x7777);
   alloc(&block[0], 1, 0, 55);
   drain(&block[0], 1);
-  TapIs(LiveBytes(&exact, live), 307, "unknown objects, and none, are nothing");
-  LiveGone(live, 1);
-  TapIs(LiveBytes(&exact, live), 7, "a process takes its objects along");
+  TapIs(EstimateBytes(&exact, estimate), 307, "unknown objects, and none, are nothing");
+  EstimateGone(estimate, 1);
+  TapIs(EstimateBytes(&exact, estimate), 7, "a process takes its objects along");
   TapOk(exact, "and all that was exact");
-  TapOk(LiveCheck(live), "the table is sound");
-  LiveDestroy(live);
+  TapOk(EstimateCheck(estimate), "the table is sound");
+  EstimateDestroy(estimate);
 }
 
 static void testOrder(void)
 {
   Bool exact;
 
-  (void)LiveCreate(&live);
+  (void)EstimateCreate(&estimate);
   alloc(&block[0], 1, 0x1000, 100);   /* in the order in which it happened */
   release(&block[1], 1, 0x1000);
   alloc(&block[0], 1, 0x1000, 30);
@@ -138,12 +138,12 @@ static void testOrder(void)
   drain(&block[2], 1);
   drain(&block[1], 1);
   drain(&block[0], 1);
-  TapIs(LiveBytes(&exact, live), 30, "frees that are seen before the allocations count all the same");
-  LiveDestroy(live);
+  TapIs(EstimateBytes(&exact, estimate), 30, "frees that are seen before the allocations count all the same");
+  EstimateDestroy(estimate);
 }
 
 /* Random work of several threads over `objects` addresses; TRUE as long as the exact sum is met. */
-static Bool churn(Count objects, Count steps, uint64_t (*sizes)(void), uint64_t *liveReturn)
+static Bool churn(Count objects, Count steps, uint64_t (*sizes)(void), uint64_t *estimateReturn)
 {
   uint64_t *size = calloc(objects, sizeof *size), sum = 0;
   Bool exact, right = TRUE;
@@ -169,11 +169,11 @@ static Bool churn(Count objects, Count steps, uint64_t (*sizes)(void), uint64_t 
     }
     if (i % (steps / 8) == 0) {
       drainAll(9);
-      right &= LiveBytes(&exact, live) == sum && exact && LiveCheck(live);
+      right &= EstimateBytes(&exact, estimate) == sum && exact && EstimateCheck(estimate);
     }
   }
   drainAll(9);
-  *liveReturn = sum;
+  *estimateReturn = sum;
   free(size);
   return right;
 }
@@ -193,10 +193,10 @@ static void testExact(void)
   uint64_t sum;
   Bool exact;
 
-  (void)LiveCreate(&live);
+  (void)EstimateCreate(&estimate);
   TapOk(churn(40000, 400000, mixed, &sum), "while all have room the sum is exact, whichever thread frees what");
-  TapIs(LiveBytes(&exact, live), sum, "at the end, too");
-  LiveDestroy(live);
+  TapIs(EstimateBytes(&exact, estimate), sum, "at the end, too");
+  EstimateDestroy(estimate);
 }
 
 static void testEstimate(uint64_t (*sizes)(void), const char *what)
@@ -205,21 +205,21 @@ static void testEstimate(uint64_t (*sizes)(void), const char *what)
   Bool exact;
   double off;
 
-  (void)LiveCreate(&live);
+  (void)EstimateCreate(&estimate);
   begin = EventClockMonotonic();
   (void)churn(600000, 2000000, sizes, &sum);
   begin = EventClockMonotonic() - begin;
-  bytes = LiveBytes(&exact, live);
+  bytes = EstimateBytes(&exact, estimate);
   off = (double)bytes / (double)sum - 1;
   printf("# %s: %.3f%% off; about %llu ns an event, with making it\n", what, off * 100,
          (unsigned long long)(begin / 2000000));
   TapOk(!exact, "%s: with more objects than there is room for it is an estimate", what);
   TapOk(off > -0.03 && off < 0.03, "and not far off");
-  TapOk(LiveCheck(live), "from a table that is sound");
-  LiveGone(live, 9);
-  TapIs(LiveBytes(&exact, live), 0, "and when all is gone");
+  TapOk(EstimateCheck(estimate), "from a table that is sound");
+  EstimateGone(estimate, 9);
+  TapIs(EstimateBytes(&exact, estimate), 0, "and when all is gone");
   TapOk(exact, "it is exact again");
-  LiveDestroy(live);
+  EstimateDestroy(estimate);
 }
 
 static void testHostile(void)
@@ -231,24 +231,24 @@ static void testHostile(void)
   Bool exact;
   Index i, j;
 
-  (void)LiveCreate(&live);
+  (void)EstimateCreate(&estimate);
   for (i = 0; i < 3000; ++i) {
     for (j = 0; j < ARRAY_LENGTH(bytes); ++j)
       bytes[j] = TapRandom(&seed) & (j % 3 == 0 ? 0xff7f060fu : UINT64_MAX);
-    LiveBlock(live, &registry, 1, bytes, TapRandom(&seed) % (sizeof bytes + 1), TapRandom(&seed));
+    EstimateBlock(estimate, &registry, 1, bytes, TapRandom(&seed) % (sizeof bytes + 1), TapRandom(&seed));
   }
-  TapOk(LiveCheck(live), "whatever stands in a block, the table is sound");
-  LiveDestroy(live);
-  (void)LiveCreate(&live);
+  TapOk(EstimateCheck(estimate), "whatever stands in a block, the table is sound");
+  EstimateDestroy(estimate);
+  (void)EstimateCreate(&estimate);
   RegistryInit(other, type, ARRAY_LENGTH(type), widths);
   TapIs(RegistryLine(other, "kind: 5 Object", 14), ResOK, "somebody else's registry");
   (void)RegistryLine(other, "event: 0x0601 PoolAlloc Object 0 PA pool addr", 45);
   alloc(&block[0], 1, 0x1000, 100);
-  LiveBlock(live, other, 1, block[0].room, block[0].used, block[0].first);
-  TapIs(LiveBytes(&exact, live), 0, "in which events mean something else is not counted");
+  EstimateBlock(estimate, other, 1, block[0].room, block[0].used, block[0].first);
+  TapIs(EstimateBytes(&exact, estimate), 0, "in which events mean something else is not counted");
   block[0].used = 0;
   free(other);
-  LiveDestroy(live);
+  EstimateDestroy(estimate);
 }
 
 int main(void)
