@@ -9,7 +9,8 @@
 #include "base/aver.h"
 #include "plinth/quiet.h"
 
-static const PlinthClassStruct *const plinthClasses[] = {&PlinthClassFile, &PlinthClassMemory, &PlinthClassNone};
+static const PlinthClassStruct *const plinthClasses[] = {&PlinthClassFile, &PlinthClassMemory, &PlinthClassNone,
+                                                    &PlinthClassTcp, &PlinthClassUnix};
 
 /* plinthFind -- the class that `where` names, and what stands behind the colon; a file if there is none */
 static const PlinthClassStruct *plinthFind(const char *where, const char **placeReturn)
@@ -37,7 +38,7 @@ Res PlinthOpen(Plinth plinth, const char *where, const char *family, const char 
   memset(plinth, 0, sizeof *plinth);
   plinth->fd = -1;
   if (class == NULL) {
-    *reasonReturn = "no such way out: file:PATH, memory:SIZE and none: are known";
+    *reasonReturn = "no such way out: file:PATH, tcp:HOST:PORT, unix:PATH, memory:SIZE and none: are known";
     return ResPARAM;
   }
   if (strlen(place) >= sizeof plinth->place) {
@@ -66,6 +67,20 @@ Res PlinthSend(Plinth plinth, const void *message, Size size)
   if (!__atomic_exchange_n(&plinth->told, TRUE, __ATOMIC_RELAXED))
     QuietSay("cannot write the log", plinth->place, reason);
   return res;
+}
+
+Res PlinthSendHeader(Plinth plinth, const void *message, Size size)
+{
+  AVER(PlinthCheck(plinth));
+  if (plinth->class->header != NULL)
+    plinth->class->header(plinth, message, size);
+  return PlinthSend(plinth, message, size);
+}
+
+Res PlinthFinish(Plinth plinth)
+{
+  AVER(PlinthCheck(plinth));
+  return plinth->class->finish != NULL ? plinth->class->finish(plinth) : ResOK;
 }
 
 Res PlinthReceive(Plinth plinth, void *room, Size size, Size *sizeReturn)

@@ -29,16 +29,21 @@ long QuietSystem(long number, long a, long b, long c, long d, long e, long f)
   return result;
 }
 
-void *QuietMapAt(void *place, Size size, int protection, int flags, int fd)
+void *QuietMapFrom(void *place, Size size, int protection, int flags, int fd, long offset)
 {
 #if defined(SYS_mmap2)
-  long result = QuietCall(SYS_mmap2, place, size, protection, flags, fd);
+  long result = QuietCall(SYS_mmap2, place, size, protection, flags, fd, offset / 4096);
 #else
-  long result = QuietCall(SYS_mmap, place, size, protection, flags, fd);
+  long result = QuietCall(SYS_mmap, place, size, protection, flags, fd, offset);
 #endif
 
   /* Addresses may be negative as a long on 32-bit machines; errors are the last page's. */
   return (unsigned long)result >= (unsigned long)-4095L ? NULL : (void *)result;
+}
+
+void *QuietMapAt(void *place, Size size, int protection, int flags, int fd)
+{
+  return QuietMapFrom(place, size, protection, flags, fd, 0);
 }
 
 void QuietBegin(QuietMask mask)
@@ -115,6 +120,23 @@ const char *QuietEnvironment(const char *name, char *room, Size size)
   if (value == NULL || strlen(value) >= size)
     return NULL;
   return strcpy(room, value);
+}
+
+Res QuietAbsolute(Text text, const char *path)
+{
+  long length;
+
+  if (path[0] != '/') {
+    length = QuietCall(SYS_getcwd, text->next, TextRoom(text));
+    if (length <= 1)
+      return length == -ERANGE ? ResLIMIT : ResIO;
+    text->next += length - 1;
+    if (length > 2)
+      TextChar(text, '/');
+  }
+  TextString(text, path);
+  (void)TextTerminate(text);
+  return text->overflow ? ResLIMIT : ResOK;
 }
 
 const char *QuietErrno(int error)

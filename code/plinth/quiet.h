@@ -10,6 +10,7 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
+#include "base/text.h"
 #include "base/types.h"
 
 /* The signals that a thread lets through, as the kernel keeps them. */
@@ -30,6 +31,9 @@ extern long QuietSystem(long number, long a, long b, long c, long d, long e, lon
 /* QuietMapAt -- mmap; NULL if it fails.  offset is 0. */
 extern void *QuietMapAt(void *place, Size size, int protection, int flags, int fd);
 
+/* QuietMapFrom -- the same, from `offset`, a multiple of the page */
+extern void *QuietMapFrom(void *place, Size size, int protection, int flags, int fd, long offset);
+
 /* QuietBegin, QuietEnd -- block all signals; let them through as before */
 extern void QuietBegin(QuietMask maskReturn);
 extern void QuietEnd(QuietMask mask);
@@ -47,6 +51,10 @@ extern Size QuietReadFile(const char *path, char *room, Size size);
 /* QuietEnvironment -- the value of an environment variable, or NULL; works before libc has set itself up.
  * room, size  where it may be put if libc does not have it yet.  NULL in set-user-id programs. */
 extern const char *QuietEnvironment(const char *name, char *room, Size size);
+
+/* QuietAbsolute -- append `path`, in front of it the current folder if it begins in none, and terminate the text.
+ * ResLIMIT: it does not fit; ResIO: the folder cannot be named. */
+extern Res QuietAbsolute(Text text, const char *path);
 
 /* QuietSay -- one line to standard error, "pawprint: " in front */
 extern void QuietSay(const char *thing, const char *place, const char *reason);
