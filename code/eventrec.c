@@ -40,7 +40,7 @@
 enum { eventrecFAILED = 125, eventrecCANNOT = 126, eventrecMISSING = 127 };
 
 enum {
-  recordingBlocks = 1024,     /* that may wait, and their size: 32 MiB a process */
+  recordingBlocks = 1920,     /* that may wait, and their size: 60 MiB a process */
   recordingBlock = 32768,
   recordingBlocksMAX = 3072,
   recordingLook = 100,        /* ms between two looks at the family */
@@ -585,7 +585,7 @@ int main(int argc, char **argv)
     OptionChoice('p', "policy", &recording.policy, "discard|block|overwrite|stop",
                  "when no block is free: count what is lost, wait, keep the newest, end the recording (discard)"),
     OptionSize('b', "block-size", &recording.blockSize, "SIZE", "bytes of a block: 4K to 64K (32K)"),
-    OptionNumber('n', "blocks", &recording.blocks, "N", "full blocks of a process that may wait (1024)"),
+    OptionNumber('n', "blocks", &recording.blocks, "N", "full blocks of a process that may wait (1920)"),
     OptionString(0, "process", &recording.process, "NAME|PID", "of the family, only these processes (all)"),
     OptionFlag(0, "paused", &recording.paused, "begin with everything off; `eventctl PID start' begins"),
     OptionDouble('t', "time", &recording.limit, "SECONDS", "end the recording then; the program goes on"),
@@ -605,8 +605,8 @@ int main(int argc, char **argv)
     .summary = "Runs a program and records what it does with its memory.",
     .options = options,
     .count = ARRAY_LENGTH(options),
-    .notes = "Buffers: 1024 blocks of 32 KiB, 32 MiB for each process that fills them; memory is used as it is\n"
-             "needed, at most N times SIZE and one block for each thread and kind.\n"
+    .notes = "Buffers: at most 1920 blocks of 32 KiB, 60 MiB, for a process that is faster than eventrec for a while,\n"
+             "and a block for each thread and kind; memory is used as it is needed.\n"
              "The status is the program's own, 128 + the number of the signal that ended it,\n"
              "125 if eventrec fails, 126 if the program cannot be run, 127 if there is none.\n",
     .usage = eventrecFAILED,
