@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "emit/clock.h"
+#include "plinth/clock.h"
 
 enum { floorRING = 65536, floorROUNDS = 7 };
 

@@ -5,6 +5,7 @@
  * Plain C, to be included by whoever defines the macros it needs; those left undefined expand to nothing:
  *
  *   KIND(name, value, doc)                        a kind of event; its bit in EventKindControl
+ *   OFF(name)                                     a kind that is neither sent nor buffered unless somebody names it
  *   RELATION(name, code, always, kind, format)    an event type
  *   DOC(name, template)                           what it says to people; %parameter stands for its value
  *   PARAM(name, index, letter, parameter, doc)    a parameter, in the order of the format
@@ -32,6 +33,9 @@
 #ifndef KIND
 #define KIND(name, value, doc)
 #endif
+#ifndef OFF
+#define OFF(name)
+#endif
 #ifndef RELATION
 #define RELATION(name, code, always, kind, format)
 #endif
@@ -52,7 +56,8 @@ KIND(Seg,    3, "per segment")
 KIND(Ref,    4, "per reference")
 KIND(Object, 5, "per object: allocation and free")
 KIND(User,   6, "what the program itself tells")
-KIND(Sync,   7, "threads waiting for one another: off unless asked for, because it is neither memory nor rare")
+KIND(Sync,   7, "threads waiting for one another")
+OFF(Sync) /* which is neither memory nor rare */
 KIND(System, 8, "processes and threads, and what the system says of them")
 
 /* Arena: address space, ours and the program's */
@@ -202,6 +207,47 @@ RELATION(PoolAllocFail, 0x0607, FALSE, Object, PW)
   PARAM(PoolAllocFail, 0, P, pool, "the pool")
   PARAM(PoolAllocFail, 1, W, size, "bytes asked for")
 
+RELATION(PoolLive, 0x0608, FALSE, Object, PAW)
+  DOC(PoolLive, "pool %pool has an object of %size bytes at %addr")
+  PARAM(PoolLive, 0, P, pool, "the pool")
+  PARAM(PoolLive, 1, A, addr, "an object that was allocated before its allocation could be told")
+  PARAM(PoolLive, 2, W, size, "bytes that it may use; what was asked for is not known any more")
+
+RELATION(PoolLiveEnd, 0x0609, FALSE, Object, PW)
+  DOC(PoolLiveEnd, "pool %pool has these %count objects, and none besides")
+  PARAM(PoolLiveEnd, 0, P, pool, "the pool")
+  PARAM(PoolLiveEnd, 1, W, count, "PoolLive events of the pool since StateBegin")
+
+RELATION(PoolAllocSite, 0x0611, FALSE, Object, PAWA)
+  DOC(PoolAllocSite, "pool %pool allocates %size bytes at %addr for %site")
+  PARAM(PoolAllocSite, 0, P, pool, "the pool")
+  PARAM(PoolAllocSite, 1, A, addr, "the object")
+  PARAM(PoolAllocSite, 2, W, size, "bytes asked for")
+  PARAM(PoolAllocSite, 3, A, site, "where that was asked for: the address that the call returns to")
+
+RELATION(PoolAllocZeroSite, 0x0613, FALSE, Object, PAWA)
+  DOC(PoolAllocZeroSite, "pool %pool allocates %size zeroed bytes at %addr for %site")
+  PARAM(PoolAllocZeroSite, 0, P, pool, "the pool")
+  PARAM(PoolAllocZeroSite, 1, A, addr, "the object")
+  PARAM(PoolAllocZeroSite, 2, W, size, "bytes asked for")
+  PARAM(PoolAllocZeroSite, 3, A, site, "where that was asked for: the address that the call returns to")
+
+RELATION(PoolAllocAlignedSite, 0x0614, FALSE, Object, PAWWA)
+  DOC(PoolAllocAlignedSite, "pool %pool allocates %size bytes at %addr, aligned to %align, for %site")
+  PARAM(PoolAllocAlignedSite, 0, P, pool, "the pool")
+  PARAM(PoolAllocAlignedSite, 1, A, addr, "the object")
+  PARAM(PoolAllocAlignedSite, 2, W, size, "bytes asked for")
+  PARAM(PoolAllocAlignedSite, 3, W, align, "the alignment asked for")
+  PARAM(PoolAllocAlignedSite, 4, A, site, "where that was asked for: the address that the call returns to")
+
+RELATION(PoolResizeEndSite, 0x0616, FALSE, Object, PAAWA)
+  DOC(PoolResizeEndSite, "pool %pool has resized %old to %size bytes at %addr for %site")
+  PARAM(PoolResizeEndSite, 0, P, pool, "the pool")
+  PARAM(PoolResizeEndSite, 1, A, old, "the object as it was")
+  PARAM(PoolResizeEndSite, 2, A, addr, "the object as it is; 0 where that failed, and the old one lives on")
+  PARAM(PoolResizeEndSite, 3, W, size, "bytes asked for")
+  PARAM(PoolResizeEndSite, 4, A, site, "where that was asked for: the address that the call returns to")
+
 /* User: what the program itself tells (pawprint.h) */
 
 RELATION(Intern, 0x0701, TRUE, User, WS)
@@ -229,7 +275,301 @@ RELATION(UserString, 0x0705, TRUE, User, WS)
   PARAM(UserString, 0, W, id, "the interned string that names the event")
   PARAM(UserString, 1, S, text, "whatever the program means by it")
 
+/* Sync: what threads wait for, seen where the program calls the functions of POSIX threads by name
+ *
+ * Who has to wait leaves a request and, when the waiting is over, what came of it; who does not, only the latter.  A
+ * release is told before it happens, so that what it lets go on comes behind it. */
+
+RELATION(ThreadCreate, 0x0801, TRUE, Sync, UPA)
+  DOC(ThreadCreate, "thread %thread creates thread %handle to run %start")
+  PARAM(ThreadCreate, 0, U, thread, "the system's number of the thread that does this")
+  PARAM(ThreadCreate, 1, P, handle, "pthread_t of the new thread")
+  PARAM(ThreadCreate, 2, A, start, "the function that it runs")
+
+RELATION(ThreadJoinBegin, 0x0802, TRUE, Sync, UP)
+  DOC(ThreadJoinBegin, "thread %thread waits for the end of thread %handle")
+  PARAM(ThreadJoinBegin, 0, U, thread, "the system's number of the thread that does this")
+  PARAM(ThreadJoinBegin, 1, P, handle, "pthread_t of the other")
+
+RELATION(ThreadJoinEnd, 0x0803, TRUE, Sync, UPU)
+  DOC(ThreadJoinEnd, "thread %thread has joined thread %handle with result %result")
+  PARAM(ThreadJoinEnd, 0, U, thread, "the system's number of the thread that does this")
+  PARAM(ThreadJoinEnd, 1, P, handle, "pthread_t of the other")
+  PARAM(ThreadJoinEnd, 2, U, result, "0, or the error")
+
+RELATION(ThreadDetach, 0x0804, TRUE, Sync, UP)
+  DOC(ThreadDetach, "thread %thread detaches thread %handle")
+  PARAM(ThreadDetach, 0, U, thread, "the system's number of the thread that does this")
+  PARAM(ThreadDetach, 1, P, handle, "pthread_t of the other")
+
+RELATION(ThreadExit, 0x0805, TRUE, Sync, U)
+  DOC(ThreadExit, "thread %thread ends itself")
+  PARAM(ThreadExit, 0, U, thread, "the system's number of the thread that does this")
+
+RELATION(MutexInit, 0x0810, TRUE, Sync, UP)
+  DOC(MutexInit, "thread %thread initialised mutex %mutex")
+  PARAM(MutexInit, 0, U, thread, "the system's number of the thread that does this")
+  PARAM(MutexInit, 1, P, mutex, "the mutex")
+
+RELATION(MutexDestroy, 0x0811, TRUE, Sync, UP)
+  DOC(MutexDestroy, "thread %thread destroyed mutex %mutex")
+  PARAM(MutexDestroy, 0, U, thread, "the system's number of the thread that does this")
+  PARAM(MutexDestroy, 1, P, mutex, "the mutex")
+
+RELATION(MutexRequest, 0x0812, FALSE, Sync, UP)
+  DOC(MutexRequest, "thread %thread waits for mutex %mutex")
+  PARAM(MutexRequest, 0, U, thread, "the system's number of the thread that does this")
+  PARAM(MutexRequest, 1, P, mutex, "the mutex")
+
+RELATION(MutexAcquire, 0x0813, FALSE, Sync, UPU)
+  DOC(MutexAcquire, "thread %thread gets mutex %mutex with result %result")
+  PARAM(MutexAcquire, 0, U, thread, "the system's number of the thread that does this")
+  PARAM(MutexAcquire, 1, P, mutex, "the mutex")
+  PARAM(MutexAcquire, 2, U, result, "0, or the error: then it has not; but EOWNERDEAD has")
+
+RELATION(MutexRelease, 0x0814, FALSE, Sync, UP)
+  DOC(MutexRelease, "thread %thread releases mutex %mutex")
+  PARAM(MutexRelease, 0, U, thread, "the system's number of the thread that does this")
+  PARAM(MutexRelease, 1, P, mutex, "the mutex")
+
+RELATION(RwlockInit, 0x0820, TRUE, Sync, UP)
+  DOC(RwlockInit, "thread %thread initialised read-write lock %rwlock")
+  PARAM(RwlockInit, 0, U, thread, "the system's number of the thread that does this")
+  PARAM(RwlockInit, 1, P, rwlock, "the read-write lock")
+
+RELATION(RwlockDestroy, 0x0821, TRUE, Sync, UP)
+  DOC(RwlockDestroy, "thread %thread destroyed read-write lock %rwlock")
+  PARAM(RwlockDestroy, 0, U, thread, "the system's number of the thread that does this")
+  PARAM(RwlockDestroy, 1, P, rwlock, "the read-write lock")
+
+RELATION(RwlockRequest, 0x0822, FALSE, Sync, UPU)
+  DOC(RwlockRequest, "thread %thread waits for read-write lock %rwlock (write %write)")
+  PARAM(RwlockRequest, 0, U, thread, "the system's number of the thread that does this")
+  PARAM(RwlockRequest, 1, P, rwlock, "the read-write lock")
+  PARAM(RwlockRequest, 2, U, write, "1 to write, 0 to read")
+
+RELATION(RwlockAcquire, 0x0823, FALSE, Sync, UPUU)
+  DOC(RwlockAcquire, "thread %thread gets read-write lock %rwlock (write %write) with result %result")
+  PARAM(RwlockAcquire, 0, U, thread, "the system's number of the thread that does this")
+  PARAM(RwlockAcquire, 1, P, rwlock, "the read-write lock")
+  PARAM(RwlockAcquire, 2, U, write, "1 to write, 0 to read")
+  PARAM(RwlockAcquire, 3, U, result, "0, or the error: then it has not")
+
+RELATION(RwlockRelease, 0x0824, FALSE, Sync, UP)
+  DOC(RwlockRelease, "thread %thread releases read-write lock %rwlock")
+  PARAM(RwlockRelease, 0, U, thread, "the system's number of the thread that does this")
+  PARAM(RwlockRelease, 1, P, rwlock, "the read-write lock")
+
+RELATION(SpinInit, 0x0830, TRUE, Sync, UP)
+  DOC(SpinInit, "thread %thread initialised spin lock %spin")
+  PARAM(SpinInit, 0, U, thread, "the system's number of the thread that does this")
+  PARAM(SpinInit, 1, P, spin, "the spin lock")
+
+RELATION(SpinDestroy, 0x0831, TRUE, Sync, UP)
+  DOC(SpinDestroy, "thread %thread destroyed spin lock %spin")
+  PARAM(SpinDestroy, 0, U, thread, "the system's number of the thread that does this")
+  PARAM(SpinDestroy, 1, P, spin, "the spin lock")
+
+RELATION(SpinRequest, 0x0832, FALSE, Sync, UP)
+  DOC(SpinRequest, "thread %thread waits for spin lock %spin")
+  PARAM(SpinRequest, 0, U, thread, "the system's number of the thread that does this")
+  PARAM(SpinRequest, 1, P, spin, "the spin lock")
+
+RELATION(SpinAcquire, 0x0833, FALSE, Sync, UPU)
+  DOC(SpinAcquire, "thread %thread gets spin lock %spin with result %result")
+  PARAM(SpinAcquire, 0, U, thread, "the system's number of the thread that does this")
+  PARAM(SpinAcquire, 1, P, spin, "the spin lock")
+  PARAM(SpinAcquire, 2, U, result, "0, or the error: then it has not")
+
+RELATION(SpinRelease, 0x0834, FALSE, Sync, UP)
+  DOC(SpinRelease, "thread %thread releases spin lock %spin")
+  PARAM(SpinRelease, 0, U, thread, "the system's number of the thread that does this")
+  PARAM(SpinRelease, 1, P, spin, "the spin lock")
+
+RELATION(BarrierInit, 0x0840, TRUE, Sync, UPU)
+  DOC(BarrierInit, "thread %thread initialised barrier %barrier for %count threads")
+  PARAM(BarrierInit, 0, U, thread, "the system's number of the thread that does this")
+  PARAM(BarrierInit, 1, P, barrier, "the barrier")
+  PARAM(BarrierInit, 2, U, count, "threads that it waits for")
+
+RELATION(BarrierDestroy, 0x0841, TRUE, Sync, UP)
+  DOC(BarrierDestroy, "thread %thread destroyed barrier %barrier")
+  PARAM(BarrierDestroy, 0, U, thread, "the system's number of the thread that does this")
+  PARAM(BarrierDestroy, 1, P, barrier, "the barrier")
+
+RELATION(BarrierReach, 0x0842, TRUE, Sync, UP)
+  DOC(BarrierReach, "thread %thread has reached barrier %barrier, and waits unless it is the last")
+  PARAM(BarrierReach, 0, U, thread, "the system's number of the thread that does this")
+  PARAM(BarrierReach, 1, P, barrier, "the barrier")
+
+RELATION(BarrierResume, 0x0843, TRUE, Sync, UPU)
+  DOC(BarrierResume, "thread %thread goes on behind barrier %barrier with result %result")
+  PARAM(BarrierResume, 0, U, thread, "the system's number of the thread that does this")
+  PARAM(BarrierResume, 1, P, barrier, "the barrier")
+  PARAM(BarrierResume, 2, U, result, "0, or the error; all bits set in one of the threads, which POSIX calls the serial one")
+
+RELATION(CondInit, 0x0850, TRUE, Sync, UP)
+  DOC(CondInit, "thread %thread initialised condition %cond")
+  PARAM(CondInit, 0, U, thread, "the system's number of the thread that does this")
+  PARAM(CondInit, 1, P, cond, "the condition variable")
+
+RELATION(CondDestroy, 0x0851, TRUE, Sync, UP)
+  DOC(CondDestroy, "thread %thread destroyed condition %cond")
+  PARAM(CondDestroy, 0, U, thread, "the system's number of the thread that does this")
+  PARAM(CondDestroy, 1, P, cond, "the condition variable")
+
+RELATION(CondWaitBegin, 0x0852, FALSE, Sync, UPP)
+  DOC(CondWaitBegin, "thread %thread waits for condition %cond, without mutex %mutex")
+  PARAM(CondWaitBegin, 0, U, thread, "the system's number of the thread that does this")
+  PARAM(CondWaitBegin, 1, P, cond, "the condition variable")
+  PARAM(CondWaitBegin, 2, P, mutex, "the mutex, which the thread releases while it waits")
+
+RELATION(CondWaitEnd, 0x0853, FALSE, Sync, UPPU)
+  DOC(CondWaitEnd, "thread %thread has mutex %mutex again after condition %cond with result %result")
+  PARAM(CondWaitEnd, 0, U, thread, "the system's number of the thread that does this")
+  PARAM(CondWaitEnd, 1, P, cond, "the condition variable")
+  PARAM(CondWaitEnd, 2, P, mutex, "the mutex, which the thread releases while it waits")
+  PARAM(CondWaitEnd, 3, U, result, "0, or the error; ECANCELED: the thread was cancelled meanwhile")
+
+RELATION(CondSignal, 0x0854, FALSE, Sync, UP)
+  DOC(CondSignal, "thread %thread wakes one that waits for condition %cond")
+  PARAM(CondSignal, 0, U, thread, "the system's number of the thread that does this")
+  PARAM(CondSignal, 1, P, cond, "the condition variable")
+
+RELATION(CondBroadcast, 0x0855, FALSE, Sync, UP)
+  DOC(CondBroadcast, "thread %thread wakes all that wait for condition %cond")
+  PARAM(CondBroadcast, 0, U, thread, "the system's number of the thread that does this")
+  PARAM(CondBroadcast, 1, P, cond, "the condition variable")
+
+RELATION(SemInit, 0x0860, TRUE, Sync, UPU)
+  DOC(SemInit, "thread %thread initialised semaphore %sem to %count")
+  PARAM(SemInit, 0, U, thread, "the system's number of the thread that does this")
+  PARAM(SemInit, 1, P, sem, "the semaphore")
+  PARAM(SemInit, 2, U, count, "its value")
+
+RELATION(SemDestroy, 0x0861, TRUE, Sync, UP)
+  DOC(SemDestroy, "thread %thread destroyed semaphore %sem")
+  PARAM(SemDestroy, 0, U, thread, "the system's number of the thread that does this")
+  PARAM(SemDestroy, 1, P, sem, "the semaphore")
+
+RELATION(SemRequest, 0x0862, FALSE, Sync, UP)
+  DOC(SemRequest, "thread %thread waits for semaphore %sem")
+  PARAM(SemRequest, 0, U, thread, "the system's number of the thread that does this")
+  PARAM(SemRequest, 1, P, sem, "the semaphore")
+
+RELATION(SemAcquire, 0x0863, FALSE, Sync, UPU)
+  DOC(SemAcquire, "thread %thread gets one from semaphore %sem with result %result")
+  PARAM(SemAcquire, 0, U, thread, "the system's number of the thread that does this")
+  PARAM(SemAcquire, 1, P, sem, "the semaphore")
+  PARAM(SemAcquire, 2, U, result, "0, or the error: then it has not; ECANCELED: the thread was cancelled meanwhile")
+
+RELATION(SemPost, 0x0864, FALSE, Sync, UP)
+  DOC(SemPost, "thread %thread adds one to semaphore %sem")
+  PARAM(SemPost, 0, U, thread, "the system's number of the thread that does this")
+  PARAM(SemPost, 1, P, sem, "the semaphore")
+
+/* System: threads, modules, and where a process tells first what already is */
+
+RELATION(ThreadStart, 0x0901, TRUE, System, UPAS)
+  DOC(ThreadStart, "thread %thread (%name) begins with %start")
+  PARAM(ThreadStart, 0, U, thread, "the system's number of it")
+  PARAM(ThreadStart, 1, P, handle, "pthread_t; 0 where it is not known")
+  PARAM(ThreadStart, 2, A, start, "the function that it runs; 0 where it is not known")
+  PARAM(ThreadStart, 3, S, name, "as the system has it")
+
+RELATION(ThreadName, 0x0902, TRUE, System, UPS)
+  DOC(ThreadName, "thread %thread (%handle) is called %name")
+  PARAM(ThreadName, 0, U, thread, "the system's number of it; 0 where only the handle is known")
+  PARAM(ThreadName, 1, P, handle, "pthread_t")
+  PARAM(ThreadName, 2, S, name, "from now on")
+
+RELATION(ThreadEnd, 0x0903, TRUE, System, UP)
+  DOC(ThreadEnd, "thread %thread ends")
+  PARAM(ThreadEnd, 0, U, thread, "the system's number of it; what comes after this is done by destructors")
+  PARAM(ThreadEnd, 1, P, handle, "pthread_t")
+
+RELATION(ModuleLoad, 0x0904, TRUE, System, AWS)
+  DOC(ModuleLoad, "%path is mapped at %base, %size bytes")
+  PARAM(ModuleLoad, 0, A, base, "where its first byte would be")
+  PARAM(ModuleLoad, 1, W, size, "bytes of address space, to the end of its last segment")
+  PARAM(ModuleLoad, 2, S, path, "the file")
+
+RELATION(StateBegin, 0x0905, TRUE, System, U)
+  DOC(StateBegin, "the process tells what already is, of kinds %kinds")
+  PARAM(StateBegin, 0, U, kinds, "a bit for each kind that is told: those that are sent")
+
+RELATION(StateEnd, 0x0906, TRUE, System, U)
+  DOC(StateEnd, "the process has told what already was, of kinds %kinds")
+  PARAM(StateEnd, 0, U, kinds, "as StateBegin had them")
+
+/* System: what the collector sees from outside.  Times are in microseconds, and wrap where words have 32 bits; all bits
+ * set where the system does not say. */
+
+RELATION(ProcessSeen, 0x0920, TRUE, System, UUS)
+  DOC(ProcessSeen, "process %pid (%name), a child of %parent, is there already")
+  PARAM(ProcessSeen, 0, U, pid, "the process")
+  PARAM(ProcessSeen, 1, U, parent, "its parent; 0 for none")
+  PARAM(ProcessSeen, 2, S, name, "as the system has it, 15 characters at most")
+
+RELATION(ProcessStart, 0x0921, TRUE, System, UUS)
+  DOC(ProcessStart, "process %parent starts process %pid (%name)")
+  PARAM(ProcessStart, 0, U, pid, "the process, which belongs to the recording")
+  PARAM(ProcessStart, 1, U, parent, "its parent when it was noticed")
+  PARAM(ProcessStart, 2, S, name, "as the system has it; empty if it had ended when it was noticed")
+
+RELATION(ProcessExec, 0x0922, TRUE, System, US)
+  DOC(ProcessExec, "process %pid becomes %program")
+  PARAM(ProcessExec, 0, U, pid, "the process")
+  PARAM(ProcessExec, 1, S, program, "the path of what it executes; its name where the path cannot be read")
+
+RELATION(ProcessExit, 0x0923, TRUE, System, UUS)
+  DOC(ProcessExit, "process %pid ends: %how %status")
+  PARAM(ProcessExit, 0, U, pid, "the process")
+  PARAM(ProcessExit, 1, U, status, "what it gave to exit, or the number of the signal; 0 where that is not known")
+  PARAM(ProcessExit, 2, S, how, "exit, signal, or unknown")
+
+RELATION(ProcessSample, 0x0924, TRUE, System, UUWWWWWW)
+  DOC(ProcessSample, "process %pid has %threads threads and %resident of %virtual bytes in memory")
+  PARAM(ProcessSample, 0, U, pid, "the process")
+  PARAM(ProcessSample, 1, U, threads, "that it has now")
+  PARAM(ProcessSample, 2, W, resident, "bytes in memory")
+  PARAM(ProcessSample, 3, W, virtual, "bytes of address space")
+  PARAM(ProcessSample, 4, W, user, "us that its threads, those that ended too, have run in user mode")
+  PARAM(ProcessSample, 5, W, system, "us in system mode")
+  PARAM(ProcessSample, 6, W, minor, "page faults that needed no reading")
+  PARAM(ProcessSample, 7, W, major, "page faults that needed reading")
+
+RELATION(TaskName, 0x0928, TRUE, System, UUS)
+  DOC(TaskName, "thread %task of process %pid is called %name")
+  PARAM(TaskName, 0, U, pid, "the process")
+  PARAM(TaskName, 1, U, task, "the thread")
+  PARAM(TaskName, 2, S, name, "as the system has it, 15 characters at most")
+
+RELATION(TaskSample, 0x0929, TRUE, System, UUWWWWWWWWS)
+  DOC(TaskSample, "thread %task of process %pid has run for %running us, been ready for %waiting, and blocked for %blocked")
+  PARAM(TaskSample, 0, U, pid, "the process")
+  PARAM(TaskSample, 1, U, task, "the thread")
+  PARAM(TaskSample, 2, W, running, "us that it has run")
+  PARAM(TaskSample, 3, W, user, "of these in user mode, as the system divides them, in ticks of its clock")
+  PARAM(TaskSample, 4, W, system, "in system mode")
+  PARAM(TaskSample, 5, W, waiting, "us that it was ready and had no processor")
+  PARAM(TaskSample, 6, W, blocked, "us that it neither ran nor could have")
+  PARAM(TaskSample, 7, W, disk, "of these waiting for a disk")
+  PARAM(TaskSample, 8, W, minor, "page faults that needed no reading")
+  PARAM(TaskSample, 9, W, major, "page faults that needed reading")
+  PARAM(TaskSample, 10, S, state, "as the system has it: R S D T ...; X: it has ended since")
+
+RELATION(MachineSample, 0x092a, TRUE, System, UWWWWW)
+  DOC(MachineSample, "the machine has idled for %idle us, and run for %user and %system")
+  PARAM(MachineSample, 0, U, processors, "that it has; the times are sums over them")
+  PARAM(MachineSample, 1, W, user, "us in user mode, of all processes")
+  PARAM(MachineSample, 2, W, system, "us in system mode, interrupts included")
+  PARAM(MachineSample, 3, W, idle, "us with nothing to do")
+  PARAM(MachineSample, 4, W, disk, "us with nothing to do while somebody waited for a disk")
+  PARAM(MachineSample, 5, W, stolen, "us that another machine on the same hardware had")
+
 #undef KIND
+#undef OFF
 #undef RELATION
 #undef DOC
 #undef PARAM

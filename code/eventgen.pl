@@ -35,6 +35,7 @@ my %rowArguments = (          # a row's arguments: identifier, number, string, f
     DOC      => [qw(identifier string)],
     PARAM    => [qw(identifier number identifier identifier string)],
     RETIRED  => [qw(identifier number)],
+    OFF      => [qw(identifier)],
 );
 my %argumentPattern = (
     identifier => qr/^[A-Za-z_][A-Za-z0-9_]{0,62}$/,
@@ -43,7 +44,7 @@ my %argumentPattern = (
     format     => qr/^(?:0|[A-Za-z_][A-Za-z0-9_]*)$/,
 );
 my %rowHandler = (KIND => \&addKind, RELATION => \&addRelation, DOC => \&addDoc, PARAM => \&addParam,
-                  RETIRED => \&addRetired);
+                  RETIRED => \&addRetired, OFF => \&addOff);
 
 exit main(@ARGV) unless caller;
 
@@ -51,7 +52,7 @@ exit main(@ARGV) unless caller;
 
 # Parse($file, $text) -- the registry in $text; $file is for messages only.
 #
-# Returns a reference to {version => {MAJOR, MEDIAN, MINOR}, kinds => [{name, value}], events => [{name, code, always,
+# Returns a reference to {version => {MAJOR, MEDIAN, MINOR}, kinds => [{name, value, off}], events => [{name, code, always,
 # kind, format, template, params => [{name, letter, doc}]}], retired => [{name, code}], errors => ["FILE:LINE: ..."]};
 # only where `errors' is empty is the rest complete.
 sub Parse {
@@ -175,7 +176,7 @@ sub rows {
 
             fault($registry, lineAt($text, $start), "$row: $rest");
             # Go on at the next line that looks like a row, to find all errors in one run.
-            last unless $text =~ /\n(?=[ \t]*(?:KIND|RELATION|DOC|PARAM|RETIRED)\s*\()/gc;
+            last unless $text =~ /\n(?=[ \t]*(?:KIND|OFF|RELATION|DOC|PARAM|RETIRED)\s*\()/gc;
         }
     }
     return @rows;
@@ -247,6 +248,17 @@ sub addKind {
     }
     $registry->{kindByName}{$name} = $value;
     push @{$registry->{kinds}}, {name => $name, value => $value};
+    return;
+}
+
+# A kind that nobody gets who does not name it; it follows its KIND row.
+sub addOff {
+    my ($registry, $line, $name) = @_;
+    my ($kind) = grep { $_->{name} eq $name } @{$registry->{kinds}};
+
+    fault($registry, $line, defined $kind ? "kind $name is off twice" : "OFF: no kind is called $name")
+        if !defined $kind || $kind->{off};
+    $kind->{off} = 1 if defined $kind;
     return;
 }
 
@@ -427,15 +439,19 @@ sub kindLines {
     my ($dynamic) = ((grep { $_->{name} eq 'User' } @kinds), $kinds[-1]);
     my %frequent = map { $_->{kind} => 1 } grep { !$_->{always} } @{$registry->{events}};
     my $mask = 0;
+    my $default = 0;
 
     for my $kind (@kinds) {
+        $default |= 1 << $kind->{value} unless $kind->{off};
         $mask |= 1 << $kind->{value} if $frequent{$kind->{name}} || $kind == $dynamic;
     }
     return ('enum {', join(",\n", map { "  EventKind$_->{name} = $_->{value}" } @kinds), '};',
             '#define EventKindLIMIT ' . @kinds,
             "#define EventKindDYNAMIC \"$dynamic->{name}\" /* of types that are defined at run time */",
             sprintf('#define EventKindsFREQUENT 0x%04xu /* those with types that are not there always, and that one */',
-                    $mask), '');
+                    $mask),
+            sprintf('#define EventKindsDEFAULT 0x%04xu /* those that are there unless somebody says otherwise */', $default),
+            '');
 }
 
 sub presentLines {

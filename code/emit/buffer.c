@@ -7,148 +7,39 @@
 #include "emit/buffer.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <string.h>
 
 #include "base/aver.h"
 #include "emit/control.h"
+#include "emit/hand.h"
 #include "emit/process.h"
 #include "emit/send.h"
+#include "emit/stream.h"
 #include "plinth/quiet.h"
-
-enum {
-  bufferLargeMAX = 32768,      /* bytes of the largest block of a frequent kind that is sent: it stays in the first cache */
-  bufferSmallMAX = 16384,      /* of the others */
-  bufferGrowTICKS = 100000000, /* a block that fills faster than this, about a tenth of a second, is too small */
-  bufferEpochSIZE = 16
-};
 
 __thread EventThread EventThreadSelf;
 
-/* streamAbandon -- mark room that was reserved and will not be filled; what of it lies behind the block's end is not
- * there */
-static void streamAbandon(Word at, Size size)
-{
-  EventHeaderStruct pad = {EventPadCODE, 0, 0};
-  Word limit = at + WordAlignUp(size, EventALIGN);
-
-  if ((at & EventBlockBIT) == 0)
-    return;
-  if (((limit - 1) & EventBlockBIT) == 0)
-    limit = WordAlignDown(limit - 1, EventBlockBIT);
-  pad.length = (uint16_t)(limit - at);
-  memcpy((void *)at, &pad, sizeof pad);
-}
-
-/* streamHeader -- the header of the stream's next block; no magic yet */
-static BlockHeaderStruct streamHeader(Process process, Thread thread, unsigned kind, unsigned unsent, Size size)
-{
-  Stream stream = &thread->stream[kind][unsent];
-  uint64_t now = EventClock(EVENT_CONTROL[EventControlCLOCK] != 0);
-
-  return (BlockHeaderStruct){
-    .order = BlockORDER,
-    .major = BlockMAJOR,
-    .flags = (uint8_t)(unsent ? BlockFlagUNSENT : 0),
-    .kind = (uint8_t)kind,
-    .whole = (uint32_t)size,
-    .pid = process->pid,
-    .thread = thread->tid,
-    .cpuFirst = (uint16_t)sched_getcpu(),
-    .process = process->identity,
-    .stream = StreamNumber(thread, kind, unsent),
-    .sequence = stream->sequence + stream->parks,
-    .before = stream->before,
-    .discarded = stream->discarded,
-    .first = now,
-    .last = now,
-  };
-}
-
-/* streamStart -- make the stream's memory an empty block.  Whoever reads it from outside at any moment of this finds
- * either no block or a sound one: the magic goes first and comes last. */
-static void streamStart(Process process, Thread thread, unsigned kind, unsigned unsent)
-{
-  Stream stream = &thread->stream[kind][unsent];
-  EventCursor cursor = &thread->hot.cursor[kind][unsent];
-  BlockHeader block = stream->block;
-  BlockHeaderStruct header = streamHeader(process, thread, kind, unsent, stream->size);
-
-  memcpy((char *)block + BlockMagicSIZE, (char *)&header + BlockMagicSIZE, sizeof header - BlockMagicSIZE);
-  BufferFence();
-  memcpy(block->magic, BlockMAGIC, BlockMagicSIZE);
-  cursor->epoch = (uint32_t)(header.first >> 32);
-  __atomic_store_n(&cursor->next, (Word)StreamEvents(block), __ATOMIC_RELEASE);
-}
-
-/* streamErase -- no block is here any more, and no events */
-static void streamErase(BlockHeader block, Size used)
-{
-  __atomic_store_n((uint64_t *)(void *)block->magic, 0, __ATOMIC_RELEASE);
-  BufferFence();
-  memset(StreamEvents(block), 0, used);
-}
-
-/* streamSize -- how large the next block should be */
-static Size streamSize(Stream stream, unsigned kind, unsigned unsent)
-{
-  Size max = (EventKindsFREQUENT >> kind & 1) != 0 && !unsent ? bufferLargeMAX : bufferSmallMAX;
-
-  if (stream->block == NULL)
-    return BlockMIN;
-  if (stream->size >= max || EventClock(EVENT_CONTROL[EventControlCLOCK] != 0) - stream->block->first > bufferGrowTICKS)
-    return stream->size;
-  return stream->size * 4 < max ? stream->size * 4 : max;
-}
-
-/* streamTakeFrom -- a fresh block of `size` bytes, or smaller where that cannot be had */
-static Bool streamTakeFrom(Stream stream, Store store, Size size)
-{
-  for (; store->header != NULL && size >= BlockMIN; size /= 2) {
-    BlockHeader block = StoreTake(store, size);
-    if (block != NULL) {
-      stream->size = size;
-      stream->store = store;
-      /* Those who look at running threads believe what this points to. */
-      __atomic_store_n(&stream->block, block, __ATOMIC_RELEASE);
-      return TRUE;
-    }
-  }
-  return FALSE;
-}
-
-/* streamTake -- the same from where the stream's blocks should lie, or else from where they may */
+/* streamTake -- a fresh block from where the stream's blocks should lie, or else from where they may */
 static Bool streamTake(Process process, Stream stream, unsigned unsent, Size size)
 {
   if (!unsent && process->shared.header == NULL && ProcessSends())
     ProcessShare(process);
-  if (!unsent && process->shared.header != NULL) {
-    if (streamTakeFrom(stream, &process->shared, size))
+  /* The flight recorder's, too, where others may look at it. */
+  if (process->shared.header != NULL && (!unsent || process->collected || ControlSettings.allowed)) {
+    if (StreamTakeFrom(stream, &process->shared, size))
       return TRUE;
-    if (!__atomic_exchange_n(&process->crowded, TRUE, __ATOMIC_RELAXED))
+    if (!unsent && !__atomic_exchange_n(&process->crowded, TRUE, __ATOMIC_RELAXED))
       QuietSay("no more room for blocks", process->shared.path,
                "events go through private memory, and are lost if the process is killed");
   }
-  return streamTakeFrom(stream, &process->own, size);
+  return StreamTakeFrom(stream, &process->own, size);
 }
 
-/* streamReserved -- bytes of the block's events that have been reserved, filled or not; what goes beyond the end is
- * not there */
-static Size streamReserved(Thread thread, unsigned kind, unsigned unsent)
+/* streamCount -- so many events more are in blocks that are done with */
+static void streamCount(Stream stream, Count count)
 {
-  Stream stream = &thread->stream[kind][unsent];
-  Word next = thread->hot.cursor[kind][unsent].next, base = (Word)StreamEvents(stream->block);
-
-  return (next & EventBlockBIT) != 0 && next >= base ? next - base : stream->size - BlockHeaderSIZE;
-}
-
-/* streamTally -- what a block holds; `settle` if nobody will fill what is pending.  Room that was reserved at the
- * end is pending, too, though nothing that follows tells of it. */
-static void streamTally(BlockTally tally, BlockHeader block, Size size, Size reserved, Bool settle)
-{
-  BlockWalk(tally, StreamEvents(block), size - BlockHeaderSIZE, block->first, settle);
-  if (tally->used < reserved)
-    ++tally->pending;
+  if (stream->before != BlockBeforeUNKNOWN)
+    stream->before += count;
 }
 
 /* streamTells -- has a block anything to tell: events, or how many were discarded? */
@@ -176,7 +67,7 @@ static Res streamSend(Process process, Stream stream, BlockHeader block, BlockTa
     stream->told = block->discarded;
   if (res == ResOK || numbered) {
     ++stream->sequence;
-    stream->before += tally->count;
+    streamCount(stream, tally->count);
   } else {
     stream->discarded += tally->count;
   }
@@ -187,7 +78,7 @@ static Res streamSend(Process process, Stream stream, BlockHeader block, BlockTa
  * sent it as it was, or that is open already. */
 static void streamOverwrite(Stream stream, BlockTally tally, Bool numbered)
 {
-  stream->before += tally->count;
+  streamCount(stream, tally->count);
   if (numbered || __atomic_load_n(&stream->snapped, __ATOMIC_ACQUIRE) == stream->sequence + 1)
     ++stream->sequence;
 }
@@ -198,7 +89,7 @@ static void streamForget(Stream stream, BlockHeader block, BlockTally tally, Siz
 {
   Size size = block->whole;
 
-  streamErase(block, tally->used > reserved ? tally->used : reserved);
+  StreamErase(block, tally->used > reserved ? tally->used : reserved);
   if (tally->pending == 0 || final)
     StoreGive(stream->store, block, size);
 }
@@ -208,10 +99,10 @@ static void streamSettled(BlockTally tally, BlockHeader block, Size size, Size r
 {
   Count pending;
 
-  streamTally(tally, block, size, reserved, FALSE);
+  StreamTally(tally, block, size, reserved, FALSE);
   pending = tally->pending;
   if (pending > 0)
-    streamTally(tally, block, size, reserved, TRUE);
+    StreamTally(tally, block, size, reserved, TRUE);
   tally->pending = pending;
 }
 
@@ -241,7 +132,7 @@ static void streamDrain(Process process, Stream stream, Bool send, unsigned flag
 
   while (stream->parks > 0) {
     BlockHeader block = stream->parked[0].block;
-    streamTally(&tally, block, block->whole, stream->parked[0].reserved, FALSE);
+    StreamTally(&tally, block, block->whole, stream->parked[0].reserved, FALSE);
     if (tally.pending > 0 && !final)
       return;
     streamUnpark(process, stream, send, flags, final);
@@ -258,8 +149,8 @@ static void streamBefore(Stream stream)
   for (i = 0; i < stream->parks; ++i) {
     BlockHeader block = stream->parked[i].block;
     block->before = before;
-    streamTally(&tally, block, block->whole, stream->parked[i].reserved, FALSE);
-    before += tally.count;
+    StreamTally(&tally, block, block->whole, stream->parked[i].reserved, FALSE);
+    before += before != BlockBeforeUNKNOWN ? tally.count : 0;
   }
   if (stream->block != NULL)
     stream->block->before = before;
@@ -289,7 +180,7 @@ static Bool streamFinish(Process process, Stream stream, Size reserved, unsigned
     return FALSE;
   if (!unsent)
     return streamSend(process, stream, stream->block, &tally, 0, FALSE) == ResOK;
-  streamTally(&tally, stream->block, stream->size, reserved, FALSE);
+  StreamTally(&tally, stream->block, stream->size, reserved, FALSE);
   if (tally.pending > 0)
     return FALSE;
   streamOverwrite(stream, &tally, FALSE);
@@ -302,17 +193,17 @@ static Bool streamChange(Process process, Thread thread, unsigned kind, unsigned
 {
   Stream stream = &thread->stream[kind][unsent];
   EventCursor cursor = &thread->hot.cursor[kind][unsent];
-  Size size = streamSize(stream, kind, unsent), reserved;
+  Size size = StreamSize(process, stream, kind, unsent), reserved;
   BlockHeader block = stream->block;
 
   streamDrain(process, stream, !unsent, 0, FALSE);
   if (block != NULL) {
-    reserved = streamReserved(thread, kind, unsent);
+    reserved = StreamReserved(thread, kind, unsent);
     __atomic_store_n(&cursor->next, 0, __ATOMIC_RELEASE);
     if (!streamFinish(process, stream, reserved, unsent)) {
       streamPark(process, stream, reserved, !unsent);
     } else {
-      streamErase(block, reserved);
+      StreamErase(block, reserved);
       if (size != stream->size || (stream->store == &process->own && !unsent && process->shared.header != NULL)) {
         __atomic_store_n(&stream->block, NULL, __ATOMIC_RELEASE);
         StoreGive(stream->store, block, stream->size);
@@ -322,92 +213,126 @@ static Bool streamChange(Process process, Thread thread, unsigned kind, unsigned
   __atomic_store_n(&cursor->next, 0, __ATOMIC_RELEASE);
   if (stream->block == NULL && !streamTake(process, stream, unsent, size))
     return FALSE;
-  streamStart(process, thread, kind, unsent);
+  StreamStart(process, thread, kind, unsent);
   if (stream->parks > 0)
     streamBefore(stream);
   return TRUE;
 }
 
-/* streamEpoch -- tell in the block that the clock's high half has changed; FALSE: no room */
-static Bool streamEpoch(EventCursor cursor, uint64_t now)
+/* threadChange -- an empty block for the stream that an event goes to now */
+static Bool threadChange(Process process, Thread thread, unsigned kind, unsigned unsent)
 {
-  Word at = eventAdvance(&cursor->next, bufferEpochSIZE);
-  EventHeader event = (EventHeader)at;
-
-  if (((at + bufferEpochSIZE - 1) & EventBlockBIT) == 0) {
-    streamAbandon(at, bufferEpochSIZE);
-    return FALSE;
-  }
-  eventFill(at, bufferEpochSIZE, now);
-  memcpy(event + 1, &now, sizeof now);
-  EventCommit(event, EventEpochCODE);
-  cursor->epoch = (uint32_t)(now >> 32);
-  return TRUE;
+  if (unsent)
+    return streamChange(process, thread, kind, unsent);
+  if (process->shared.header == NULL && ProcessSends())
+    ProcessShare(process);
+  HandCheck(process);
+  return process->collected ? HandChange(process, thread, kind) : streamChange(process, thread, kind, unsent);
 }
 
-/* streamTry -- reserve room as EventReserve does, with nobody to interrupt; 0: full */
-static Word streamTry(EventCursor cursor, Size size)
+/* threadReserve -- room for an event; 0: there is none, and it is counted, or *waitReturn: try again when there is */
+static Word threadReserve(Process process, Thread thread, unsigned kind, unsigned unsent, Size size, Bool *waitReturn)
 {
-  uint64_t now = EventClock(EVENT_CONTROL[EventControlCLOCK] != 0);
-  Word at;
-
-  if ((cursor->next & EventBlockBIT) == 0)
-    return 0;
-  if ((uint32_t)(now >> 32) != cursor->epoch && !streamEpoch(cursor, now))
-    return 0;
-  at = eventAdvance(&cursor->next, WordAlignUp(size, EventALIGN));
-  if (((at + size - 1) & EventBlockBIT) == 0) {
-    streamAbandon(at, size);
-    return 0;
-  }
-  /* Between the two readings the epoch may have turned, once in some seconds: then the event is stamped with the
-   * first. */
-  eventFill(at, size, now);
-  return at;
-}
-
-static Word threadReserve(Thread thread, unsigned kind, Size size)
-{
-  unsigned unsent = ~(__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) >> kind) & 1;
   EventCursor cursor = &thread->hot.cursor[kind][unsent];
-  Process process = ProcessGet();
-  Word at = streamTry(cursor, size);
+  Word at = StreamTry(cursor, size);
 
-  if (at == 0)
-    ControlReceive();
-  if (at == 0 && process != NULL && streamChange(process, thread, kind, unsent))
-    at = streamTry(cursor, size);
-  if (at == 0)
+  *waitReturn = FALSE;
+  if (at != 0)
+    return at;
+  ControlReceive();
+  if (threadChange(process, thread, kind, unsent))
+    at = StreamTry(cursor, size);
+  if (at == 0 && process->collected && !unsent)
+    *waitReturn = HandDiscard(process, thread, kind);
+  else if (at == 0)
     ++thread->stream[kind][unsent].discarded;
   return at;
 }
 
+/* threadOutside -- the thread is inside a change, which we have interrupted, and its cursor may stand still in no block:
+ * then what we reserve there again and again must not carry it to where a block seems to be */
+static void threadOutside(Thread thread, unsigned kind)
+{
+  EventCursor cursor = thread->hot.cursor[kind];
+
+  for (; cursor < thread->hot.cursor[kind] + 2; ++cursor)
+    if ((cursor->next & EventBlockBIT) == 0)
+      __atomic_store_n(&cursor->next, 0, __ATOMIC_RELAXED);
+}
+
+/* threadPlace -- the same in the calling thread's state; or in its second one, if we have interrupted the first */
+static Word threadPlace(unsigned kind, unsigned unsent, Size size, Bool *waitReturn)
+{
+  Thread thread = ProcessThreadSelf();
+  Process process = ProcessGet();
+
+  *waitReturn = FALSE;
+  if (thread != NULL && thread->inside) {
+    threadOutside(thread, kind);
+    thread = ProcessThreadNested(thread);
+  }
+  return thread == NULL || process == NULL ? 0 : threadReserve(process, thread, kind, unsent, size, waitReturn);
+}
+
+/* bufferUnsent -- are events of this kind not sent? */
+static unsigned bufferUnsent(unsigned kind)
+{
+  return ~(__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) >> StreamKind(kind)) & 1;
+}
+
 void *EventReserveSlow(unsigned kind, Size size, Word at)
 {
+  EventThread self = EventThreadSelf;
   QuietMaskStruct mask;
   int error = errno;
-  Thread thread;
+  Bool wait = FALSE;
   Word place = 0;
 
   AVER(size <= EventSizeMAX);
+  if (LIKELY(self != NULL && self->self == self && (EVENT_CONTROL[EventControlCLOCK] & EventControlATTEND) == 0 &&
+             (EVENT_CONTROL[0] >> StreamKind(kind) & 1) != 0))
+    place = HandReserve((Thread)(void *)self, kind, size, at);
+  if (place != 0)
+    return (void *)place;
   QuietBegin(&mask);
-  streamAbandon(at, size);
-  thread = ProcessThreadSelf();
-  if (thread != NULL)
-    place = threadReserve(thread, kind, size);
+  StreamAbandon(at, size);
+  ControlAttend();
+  while ((place = threadPlace(kind, bufferUnsent(kind), size, &wait)) == 0 && wait) {
+    QuietEnd(&mask);
+    HandWait(ProcessGet());
+    QuietBegin(&mask);
+  }
   QuietEnd(&mask);
   errno = error;
   return (void *)place;
 }
 
+void *BufferReserveSent(unsigned kind, Size size)
+{
+  Bool wait;
+
+  return (void *)threadPlace(kind, 0, size, &wait);
+}
+
 /* threadTell -- send how many events of a stream that has no block were discarded */
 static void threadTell(Process process, Thread thread, unsigned kind, unsigned unsent)
 {
-  BlockHeaderStruct header = streamHeader(process, thread, kind, unsent, BlockMIN);
+  BlockHeaderStruct header = StreamHeader(process, thread, kind, unsent, BlockMIN);
   BlockTallyStruct none = {.last = header.first};
 
   memcpy(header.magic, BlockMAGIC, BlockMagicSIZE);
   streamSend(process, &thread->stream[kind][unsent], &header, &none, unsent ? BlockFlagUNSENT : 0, FALSE);
+}
+
+/* threadHandLast -- hand over what a stream holds */
+static void threadHandLast(Process process, Thread thread, unsigned kind, Bool final)
+{
+  BlockHeader block = thread->stream[kind][0].block;
+  BlockTallyStruct tally;
+
+  if (block != NULL && final)
+    BlockWalk(&tally, StreamEvents(block), StreamReserved(thread, kind, 0), block->first, TRUE);
+  HandLast(process, thread, kind);
 }
 
 /* threadEnd -- send what one of its streams holds and give back the blocks; it starts anew with the next event.
@@ -420,6 +345,10 @@ static Bool threadEnd(Process process, Thread thread, unsigned kind, unsigned un
   BlockTallyStruct tally;
   Size reserved;
 
+  if (process->collected && !unsent) {
+    threadHandLast(process, thread, kind, final);
+    return TRUE;
+  }
   streamDrain(process, stream, TRUE, flags, final);
   if (block == NULL && stream->parks == 0) {
     if (stream->discarded != stream->told)
@@ -428,8 +357,8 @@ static Bool threadEnd(Process process, Thread thread, unsigned kind, unsigned un
   }
   if (block == NULL)
     return FALSE;
-  reserved = streamReserved(thread, kind, unsent);
-  streamTally(&tally, block, stream->size, reserved, FALSE);
+  reserved = StreamReserved(thread, kind, unsent);
+  StreamTally(&tally, block, stream->size, reserved, FALSE);
   if ((tally.pending > 0 || stream->parks > 0) && !final) {
     streamBefore(stream);
     return FALSE;
@@ -448,7 +377,7 @@ void ThreadFlush(Thread thread, Bool unsent, Bool final)
   Bool whole = TRUE;
   unsigned kind;
 
-  for (kind = 0; process != NULL && kind < EventKindLIMIT; ++kind) {
+  for (kind = 0; process != NULL && kind < EventStreamsLIMIT; ++kind) {
     whole &= threadEnd(process, thread, kind, 0, final);
     if (unsent)
       whole &= threadEnd(process, thread, kind, 1, final);
@@ -457,20 +386,44 @@ void ThreadFlush(Thread thread, Bool unsent, Bool final)
     ThreadSnapshot(thread, unsent);
 }
 
+/* threadForget -- nobody wants what is in the block, if there is one */
+static void threadForget(Stream stream, BlockHeader block)
+{
+  Size size;
+
+  if (block == NULL)
+    return;
+  size = block->whole;
+  StreamErase(block, size - BlockHeaderSIZE);
+  StoreGive(stream->store, block, size);
+}
+
 void ThreadRelease(Thread thread)
 {
   unsigned kind, unsent;
   Index i;
 
-  for (kind = 0; kind < EventKindLIMIT; ++kind)
+  for (kind = 0; kind < EventStreamsLIMIT; ++kind)
     for (unsent = 0; unsent < 2; ++unsent) {
       Stream stream = &thread->stream[kind][unsent];
       for (i = 0; i < StreamParkedMAX; ++i)
-        if (stream->parked[i].block != NULL)
-          StoreGive(stream->store, stream->parked[i].block, stream->parked[i].block->whole);
-      if (stream->block != NULL)
-        StoreGive(stream->store, stream->block, stream->size);
+        threadForget(stream, stream->parked[i].block);
+      threadForget(stream, stream->block);
     }
+}
+
+void ThreadForget(Thread thread, Store store)
+{
+  unsigned kind;
+
+  for (kind = 0; kind < EventStreamsLIMIT; ++kind) {
+    Stream stream = &thread->stream[kind][1];
+    if (stream->store == store && stream->block != NULL) {
+      __atomic_store_n(&thread->hot.cursor[kind][1].next, 0, __ATOMIC_RELEASE);
+      threadForget(stream, stream->block);
+      stream->block = NULL;
+    }
+  }
 }
 
 Bool ThreadCheck(Thread thread)
@@ -479,7 +432,7 @@ Bool ThreadCheck(Thread thread)
 
   AVER(thread->state <= ThreadRETIRED);
   AVER(thread->state != ThreadLIVE || thread->hot.self == &thread->hot);
-  for (kind = 0; kind < EventKindLIMIT; ++kind)
+  for (kind = 0; kind < EventStreamsLIMIT; ++kind)
     for (unsent = 0; unsent < 2; ++unsent) {
       Stream stream = &thread->stream[kind][unsent];
       Word next = thread->hot.cursor[kind][unsent].next;

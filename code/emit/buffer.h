@@ -38,7 +38,7 @@ typedef struct StreamStruct {
   Size size;           /* bytes of it, header included */
   Store store;         /* where it lies */
   uint64_t sequence;   /* of the next block to be sent; the parked ones and the open one have it and those that follow */
-  uint64_t before;     /* events in blocks before that: sent, or overwritten where that is meant */
+  uint64_t before;     /* events in blocks before that: sent, or overwritten where that is meant; BlockBeforeUNKNOWN */
   uint64_t discarded;  /* events for which there was no room */
   uint64_t told;       /* of these, in blocks that were sent */
   uint64_t snapped;    /* one more than the sequence of the block that was last sent while it was being filled */
@@ -54,7 +54,9 @@ typedef struct ThreadStruct {
   uint32_t tid;        /* the system's number */
   uint32_t serial;     /* counts the threads of the process */
   uint32_t retired;    /* order in which threads ended */
-  StreamStruct stream[EventKindLIMIT][2];
+  uint32_t inside;     /* it is changing a block with signals let through: handlers leave its streams alone (hand.h) */
+  struct ThreadStruct *nested; /* where such handlers' events go; NULL until one needs it */
+  StreamStruct stream[EventStreamsLIMIT][2];
 } __attribute__((aligned(64))) ThreadStruct, *Thread;
 
 _Static_assert(sizeof(ThreadStruct) <= ThreadSIZE, "threads lie ThreadSIZE apart");
@@ -77,6 +79,9 @@ static inline void BufferFence(void)
 /* StreamNumber -- of a thread's stream in its process, as blocks have it */
 #define StreamNumber(thread, kind, unsent) ((thread)->serial * 32 + (kind) * 2 + (unsent))
 
+/* BufferReserveSent -- as EventReserve, of a kind that is sent or not: the event is.  Signals are blocked. */
+extern void *BufferReserveSent(unsigned kind, Size size);
+
 /* ThreadFlush -- send what the thread's streams hold, the flight recorder's too if `unsent`.  By its owner, or for one
  * that has ended.
  * final  nobody will fill what is reserved: the thread has ended, or its process ends */
@@ -87,6 +92,9 @@ extern void ThreadSnapshot(Thread thread, Bool unsent);
 
 /* ThreadRelease -- give back all blocks of a thread that has ended; nothing is sent */
 extern void ThreadRelease(Thread thread);
+
+/* ThreadForget -- drop the flight recorder's blocks that lie in `store`, which is about to go */
+extern void ThreadForget(Thread thread, Store store);
 
 extern Bool ThreadCheck(Thread thread);
 

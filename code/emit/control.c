@@ -5,22 +5,32 @@
 #include "emit/control.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/names.h"
 #include "base/text.h"
+#include "emit/hand.h"
 #include "emit/public.h"
 #include "emit/send.h"
+#include "emit/state.h"
 #include "plinth/quiet.h"
+
+enum { controlLimit = 1024, controlBlock = 32768, controlBlocksMAX = 3072 };
+
+_Static_assert((unsigned)RegionControlBUFFER == EventKindBUFFER && (unsigned)RegionControlATTENTION == EventControlCLOCK &&
+                 (unsigned)RegionControlATTEND == EventControlATTEND,
+               "the table is what others take it for");
 
 #define controlKINDS (((Word)1 << EventKindLIMIT) - 1)
 
-/* Everything goes to the flight recorder, nothing is sent, until somebody says otherwise. */
+/* Every kind that is not off goes to the flight recorder, nothing is sent, until somebody says otherwise. */
 Word EventKindControl[EventControlSIZE / sizeof(Word)] __attribute__((aligned(EventControlSIZE))) = {
-  controlKINDS << EventKindBUFFER,
+  (Word)EventKindsDEFAULT << EventKindBUFFER,
 };
 
 #if defined(PAWPRINT_LIBRARY)
@@ -28,24 +38,60 @@ extern Word EventKindControlHere[EventControlSIZE / sizeof(Word)] __attribute__(
 #endif
 
 static EventMessageHandler controlHandler;
-static uint32_t controlChosen = controlKINDS; /* what is sent as soon as there is a way out */
+static Bool controlShared; /* the table is in memory that a child of fork shares with us */
 
-/* ControlJoin -- an executable that names EventKindControl may have a copy of it, which debuggers and the program
- * see: then map the same memory in both places.  In the child of a fork, again: it is not to share its parent's. */
+ControlStruct ControlSettings = {
+  .policy = RegionPolicyDISCARD,
+  .limit = controlLimit,
+  .blockSize = controlBlock,
+  .chosen = EventKindsDEFAULT,
+};
+
+/* controlMap -- map `fd`, or memory of our own, over the table: in both places, where the program has a copy of it.
+ * What it says stays. */
+static void controlMap(int fd, long offset)
+{
+  int flags = MAP_FIXED | MAP_SHARED | (fd < 0 ? MAP_ANONYMOUS : 0);
+  Word *here = EVENT_CONTROL, *volatile theirs = EventKindControl;
+  Word first = here[0], clock = here[EventControlCLOCK];
+
+  if (QuietMapFrom(here, EventControlSIZE, PROT_READ | PROT_WRITE, flags, fd, offset) == NULL)
+    return;
+  here[0] = first;
+  here[EventControlCLOCK] = clock;
+  /* No more of the same pages by mremap: that fails where the file's lock is to stay with one mapping alone. */
+  if (theirs == here)
+    return;
+  if (fd >= 0)
+    (void)QuietMapFrom(theirs, EventControlSIZE, PROT_READ | PROT_WRITE, flags, fd, offset);
+  else
+    (void)QuietCall(SYS_mremap, here, 0, EventControlSIZE, MREMAP_MAYMOVE | MREMAP_FIXED, theirs);
+}
+
 void ControlJoin(void)
 {
-#if defined(PAWPRINT_LIBRARY)
   Word *volatile theirs = EventKindControl;
-  Word first = EventKindControlHere[0], clock = EventKindControlHere[EventControlCLOCK];
 
-  if (theirs == EventKindControlHere)
-    return;
-  if (QuietMapAt(theirs, EventControlSIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1) == NULL)
-    return;
-  theirs[0] = first;
-  theirs[EventControlCLOCK] = clock;
-  (void)QuietCall(SYS_mremap, theirs, 0, EventControlSIZE, MREMAP_MAYMOVE | MREMAP_FIXED, EventKindControlHere);
-#endif
+  /* In the child of a fork the table is its parent's, if that was shared. */
+  if (controlShared || theirs != EVENT_CONTROL)
+    controlMap(-1, 0);
+  controlShared = theirs != EVENT_CONTROL;
+}
+
+void ControlShare(int fd)
+{
+  char path[32];
+  TextStruct text;
+  long own;
+
+  TextInit(&text, path, sizeof path);
+  TextString(&text, "/proc/self/fd/");
+  TextDecimal(&text, (uint64_t)fd);
+  own = QuietCall(SYS_openat, AT_FDCWD, TextTerminate(&text), O_RDWR | O_CLOEXEC);
+  controlMap(own >= 0 ? (int)own : fd, RegionCONTROL);
+  controlShared = TRUE;
+  if (own >= 0)
+    (void)QuietCall(SYS_close, own);
 }
 
 /* controlMask -- the kinds that a list names, or ResPARAM, told */
@@ -101,27 +147,160 @@ const char *ControlVariable(const char *name, char *room, Size size)
   return QuietEnvironment(name, room, size);
 }
 
-void ControlFromEnvironment(void)
+/* controlNumber -- the value of a variable that is a number from `min` to `max`; `standard` if there is none */
+static Word controlNumber(const char *name, Word min, Word max, Word standard)
 {
-  char room[3][1024];
-  const char *log = QuietEnvironment("PAWPRINT_LOG", room[0], sizeof room[0]);
-  const char *kinds = QuietEnvironment("PAWPRINT_KINDS", room[1], sizeof room[1]);
-  const char *buffer = QuietEnvironment("PAWPRINT_BUFFER", room[2], sizeof room[2]);
-  const char *raw;
+  char room[32];
+  const char *value = QuietEnvironment(name, room, sizeof room), *at;
+  Word number = 0;
+
+  if (value == NULL)
+    return standard;
+  for (at = value; *at >= '0' && *at <= '9' && number <= max; ++at)
+    number = number * 10 + (Word)(*at - '0');
+  if (at != value && *at == '\0' && number >= min && number <= max)
+    return number;
+  QuietSay(name, value, "it is no number, or too small, or too large, and is left aside");
+  return standard;
+}
+
+/* controlPolicy -- RegionPolicyX as PAWPRINT_POLICY has it */
+static uint32_t controlPolicy(void)
+{
+  static const char *const names[] = {"discard", "block", "stop", "overwrite"};
+  char room[32];
+  const char *value = QuietEnvironment("PAWPRINT_POLICY", room, sizeof room);
+  uint32_t i;
+
+  for (i = 0; value != NULL && i < ARRAY_LENGTH(names); ++i)
+    if (strcmp(value, names[i]) == 0)
+      return i;
+  if (value != NULL)
+    QuietSay("PAWPRINT_POLICY", value, "it is none of discard, block, stop and overwrite");
+  return RegionPolicyDISCARD;
+}
+
+/* controlCopy -- a variable that fits, or "" */
+static void controlCopy(char *to, Size size, const char *name)
+{
+  char room[PlinthPlaceMAX];
+  const char *value = QuietEnvironment(name, room, sizeof room);
+
+  to[0] = '\0';
+  if (value != NULL && strlen(value) < size)
+    (void)strcpy(to, value);
+}
+
+/* controlCollector -- PAWPRINT_COLLECTOR: "NAME TOKEN".  FALSE: there is none. */
+static Bool controlCollector(void)
+{
+  Control settings = &ControlSettings;
+  char both[sizeof settings->collector + sizeof settings->token], *space;
+
+  controlCopy(both, sizeof both, "PAWPRINT_COLLECTOR");
+  space = strchr(both, ' ');
+  if (space == NULL || (Size)(space - both) >= sizeof settings->collector || strlen(space + 1) >= sizeof settings->token)
+    return FALSE;
+  *space = '\0';
+  (void)strcpy(settings->collector, both);
+  (void)strcpy(settings->token, space + 1);
+  return TRUE;
+}
+
+/* controlFlag -- is a variable 1? */
+static Bool controlFlag(const char *name)
+{
+  return controlNumber(name, 0, 1, 0) != 0;
+}
+
+/* controlBuffers -- what the environment says of blocks */
+static void controlBuffers(void)
+{
+  Control settings = &ControlSettings;
+  Word size = controlNumber("PAWPRINT_BLOCK", BlockMIN, BlockMAX, controlBlock);
+
+  settings->policy = controlPolicy();
+  settings->blockSize = (uint32_t)1 << (63 - __builtin_clzl(size));
+  settings->limit = (uint32_t)controlNumber("PAWPRINT_BLOCKS", 1, controlBlocksMAX, controlLimit);
+  settings->raw = controlFlag("PAWPRINT_RAW");
+  settings->paused = controlFlag("PAWPRINT_PAUSED");
+  settings->allowed = controlFlag("PAWPRINT_CONTROL");
+  settings->only = (uint32_t)controlNumber("PAWPRINT_ONLY", 0, UINT32_MAX, 0);
+  SendSetRaw(settings->raw);
+}
+
+/* controlKinds -- which kinds are sent, and kept.  FALSE: told, and nothing is. */
+static Bool controlKinds(void)
+{
+  char room[2][1024];
+  const char *kinds = QuietEnvironment("PAWPRINT_KINDS", room[0], sizeof room[0]);
+  const char *buffer = QuietEnvironment("PAWPRINT_BUFFER", room[1], sizeof room[1]);
   uint32_t buffered;
 
-  if (kinds != NULL && controlMask(&controlChosen, kinds, controlKINDS, "PAWPRINT_KINDS") != ResOK)
-    return;
+  if (kinds != NULL && controlMask(&ControlSettings.chosen, kinds, EventKindsDEFAULT, "PAWPRINT_KINDS") != ResOK)
+    return FALSE;
   /* Who chooses kinds wants the others to cost nothing: they are not kept either, unless that is asked for. */
-  buffered = controlChosen;
-  if (buffer == NULL || controlMask(&buffered, buffer, controlKINDS, "PAWPRINT_BUFFER") == ResOK)
+  buffered = ControlSettings.chosen;
+  if (buffer == NULL || controlMask(&buffered, buffer, EventKindsDEFAULT, "PAWPRINT_BUFFER") == ResOK)
     controlSet(buffered, EventKindBUFFER);
-  raw = QuietEnvironment("PAWPRINT_RAW", room[2], sizeof room[2]);
-  SendSetRaw(raw != NULL && strcmp(raw, "1") == 0);
-  if (log == NULL || log[0] == '\0')
+  return TRUE;
+}
+
+void ControlStart(void)
+{
+  controlSet(ControlSettings.chosen, 0);
+}
+
+void ControlStop(void)
+{
+  controlSet(0, 0);
+}
+
+void ControlFromEnvironment(void)
+{
+  Control settings = &ControlSettings;
+
+  if (!controlKinds())
     return;
-  if (controlOpen(log, QuietEnvironment("PAWPRINT_FAMILY", room[1], sizeof room[1])) == ResOK)
-    controlSet(controlChosen, 0);
+  controlBuffers();
+  controlCopy(settings->log, sizeof settings->log, "PAWPRINT_LOG");
+  controlCopy(settings->family, sizeof settings->family, "PAWPRINT_FAMILY");
+  if (settings->log[0] == '\0')
+    return;
+  if (settings->only != 0 && settings->only != (uint32_t)getpid()) {
+    settings->log[0] = '\0';
+    return;
+  }
+  if (!controlCollector()) {
+    ControlOpenLog();
+    if (!ProcessOpen())
+      return;
+  }
+  if (!settings->paused)
+    ControlStart();
+}
+
+void ControlOpenLog(void)
+{
+  Control settings = &ControlSettings;
+
+  (void)controlOpen(settings->log, settings->family[0] != '\0' ? settings->family : NULL);
+  settings->log[0] = '\0';
+}
+
+void ControlLogFile(uint64_t *deviceReturn, uint64_t *inodeReturn)
+{
+  const char *at = ControlSettings.family;
+  uint64_t number[2] = {0, 0};
+  Index i;
+
+  for (i = 0; i < 2; ++i) {
+    for (; *at >= '0' && *at <= '9'; ++at)
+      number[i] = number[i] * 10 + (uint64_t)(*at - '0');
+    at += *at == ':';
+  }
+  *deviceReturn = number[0];
+  *inodeReturn = number[1];
 }
 
 void ControlFamily(void)
@@ -163,12 +342,21 @@ EVENT_API int EventBufferKinds(const char *list)
   return 0;
 }
 
+/* controlRegionLog -- a region that was there before its log learns of it */
+static void controlRegionLog(Process process)
+{
+  RegionHeader region = process->shared.header;
+
+  if (region != NULL && region->log[0] == '\0' && strlen(ProcessLog()) < sizeof region->log)
+    (void)strcpy(region->log, ProcessLog());
+}
+
 EVENT_API int EventLogOpen(const char *where)
 {
   QuietMaskStruct mask;
   int error = errno;
   Process process;
-  Bool first;
+  Bool first, had;
   Res res = ResMEMORY;
 
   QuietBegin(&mask);
@@ -176,18 +364,23 @@ EVENT_API int EventLogOpen(const char *where)
   if (process != NULL) {
     ProcessLock(process);
     first = !ProcessSends();
+    had = process->shared.header != NULL;
     res = controlOpen(where, NULL);
     ProcessUnlock(process);
     if (res == ResOK) {
+      controlRegionLog(process);
       ProcessShare(process);
       /* What was switched on or off by hand before stays so. */
       if (first && (EVENT_CONTROL[0] & controlKINDS) == 0)
-        controlSet(controlChosen, 0);
-      else if (!first)
+        controlSet(ControlSettings.chosen, 0);
+      if (!first || had)
         (void)SendHeader(process);
     }
   }
   QuietEnd(&mask);
+  /* What has been is not in this log: so what is comes first. */
+  if (res == ResOK)
+    StateWait();
   errno = error;
   return res == ResOK ? 0 : -1;
 }
@@ -207,9 +400,12 @@ static void controlFlush(Process process)
   Thread self = ProcessThreadSelf();
   Index i;
 
+  /* The collector sees all blocks, ours too. */
+  if (process->collected && HandFlush(process) && !ProcessOpen())
+    return;
   for (i = 0; i < process->threads; ++i) {
     Thread thread = ProcessThread(process, i);
-    if (thread == self)
+    if (thread == self && !thread->inside)
       ThreadFlush(thread, TRUE, FALSE);
     else if (__atomic_load_n(&thread->state, __ATOMIC_ACQUIRE) == ThreadLIVE)
       ThreadSnapshot(thread, TRUE);
@@ -226,8 +422,10 @@ EVENT_API void EventFlush(void)
 
   QuietBegin(&mask);
   process = ProcessGet();
-  if (process != NULL && ProcessSends())
+  if (process != NULL && ProcessSends()) {
+    HandCheck(process);
     controlFlush(process);
+  }
   QuietEnd(&mask);
   errno = error;
 }
@@ -274,6 +472,36 @@ EVENT_API void EventMessagePoll(void)
   ControlReceive();
   QuietEnd(&mask);
   errno = error;
+}
+
+EVENT_API uint64_t EventClockElse(void)
+{
+  return (EVENT_CONTROL[EventControlCLOCK] & EventControlATTEND) != 0 ? UINT64_MAX : EventClock(TRUE);
+}
+
+void ControlAttend(void)
+{
+  Process process;
+  RegionHeader region;
+  uint32_t asked;
+
+  if (LIKELY((EVENT_CONTROL[EventControlCLOCK] & EventControlATTEND) == 0))
+    return;
+  (void)__atomic_fetch_and(&EVENT_CONTROL[EventControlCLOCK], ~(Word)EventControlATTEND, __ATOMIC_SEQ_CST);
+  process = ProcessGet();
+  region = process != NULL ? process->shared.header : NULL;
+  asked = region != NULL ? __atomic_load_n(&region->hand.attention, __ATOMIC_ACQUIRE) : 0;
+  if ((asked & RegionAskSTATE) != 0) {
+    (void)__atomic_fetch_and(&region->hand.attention, ~(uint32_t)RegionAskSTATE, __ATOMIC_SEQ_CST);
+    StateAsk();
+  }
+  if (!StateAttend())
+    (void)__atomic_fetch_or(&EVENT_CONTROL[EventControlCLOCK], (Word)EventControlATTEND, __ATOMIC_SEQ_CST);
+  if ((asked & RegionAskFLUSH) != 0 && !RegionCollected(region)) {
+    (void)__atomic_fetch_and(&region->hand.attention, ~(uint32_t)RegionAskFLUSH, __ATOMIC_SEQ_CST);
+    if (ProcessSends())
+      controlFlush(process);
+  }
 }
 
 EVENT_API void EventEnd(void)

@@ -11,12 +11,37 @@
 
 #include "emit/process.h"
 
-/* ControlFromEnvironment -- obey PAWPRINT_LOG, PAWPRINT_KINDS, PAWPRINT_BUFFER and PAWPRINT_RAW; once, before the
- * first event */
+/* What the environment asks for, read once, before the first event; a child of fork has it from its parent. */
+typedef struct ControlStruct {
+  char log[PlinthPlaceMAX];   /* where to, while a collector writes it; "" if there is none */
+  char family[64];            /* whose log that is */
+  char collector[32];         /* the name of its socket; "": none */
+  char token[RegionTokenMAX]; /* that it knows us by */
+  uint32_t policy, limit, blockSize;
+  uint32_t chosen;            /* kinds that are sent as soon as there is a way out */
+  uint32_t only;              /* the one process that is recorded; 0: all of the family */
+  Bool raw, paused;
+  Bool allowed;               /* others may look and switch, though nothing is sent */
+} ControlStruct, *Control;
+
+extern ControlStruct ControlSettings;
+
+/* ControlFromEnvironment -- obey the environment (pawprint(7)); once, before the first event */
 extern void ControlFromEnvironment(void);
 
-/* ControlJoin -- one table, also where the program has a copy of it; once in each process */
+/* ControlStart -- send what was chosen: there is a way out now */
+extern void ControlStart(void);
+
+/* ControlStop -- send nothing any more */
+extern void ControlStop(void);
+
+/* ControlJoin -- one table, also where the program has a copy of it, and this process's own; in each process once, and
+ * before its child of fork goes on */
 extern void ControlJoin(void);
+
+/* ControlShare -- the table lies in the region's file from here on, where others can change it
+ * fd  an open file of its own, not the one whose lock is held: children of fork keep it mapped for a moment */
+extern void ControlShare(int fd);
 
 /* ControlVariable -- an environment variable, or NULL; also before libc is ready (plinth/quiet.h) */
 extern const char *ControlVariable(const char *name, char *room, Size size);
@@ -25,7 +50,16 @@ extern const char *ControlVariable(const char *name, char *room, Size size);
  * to the log's absolute path.  Not in malloc. */
 extern void ControlFamily(void);
 
+/* ControlOpenLog -- open the log that a collector wrote until now.  The process is locked. */
+extern void ControlOpenLog(void);
+
+/* ControlLogFile -- device and inode of the log that a collector writes, as the environment has them; 0: unknown */
+extern void ControlLogFile(uint64_t *deviceReturn, uint64_t *inodeReturn);
+
 /* ControlReceive -- obey the messages that the plinths have brought */
 extern void ControlReceive(void);
+
+/* ControlAttend -- do what others have asked for, if they have.  Signals are blocked, nothing is locked. */
+extern void ControlAttend(void);
 
 #endif /* EMIT_CONTROL_H */

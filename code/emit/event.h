@@ -23,9 +23,9 @@
 
 #include "base/bt.h"
 #include "base/types.h"
-#include "emit/clock.h"
-#include "emit/eventcheck.h"
 #include "format/block.h"
+#include "format/eventcheck.h"
+#include "plinth/clock.h"
 
 /* Symbols that annotated code reaches; everything else stays inside the library. */
 #define EVENT_API __attribute__((visibility("default")))
@@ -45,7 +45,9 @@ _Static_assert(EventKindLIMIT <= 16, "the bits of what is buffered begin behind 
 enum {
   EventKindBUFFER = 16,     /* where the buffer bits begin */
   EventControlSIZE = 65536, /* bytes; the largest page there is */
-  EventControlCLOCK = 1     /* word: not 0 where the processor's counter cannot serve as the clock */
+  EventControlCLOCK = 1,    /* word of EventControlX bits: 0 where an event need only read the processor's counter */
+  EventControlSLOW = 1,     /* the counter cannot serve as the clock */
+  EventControlATTEND = 2    /* somebody asks for something: the next event takes the slow way, and looks */
 };
 
 extern Word EventKindControl[EventControlSIZE / sizeof(Word)] EVENT_API;
@@ -60,11 +62,18 @@ extern Word EventKindControlHere[EventControlSIZE / sizeof(Word)] __attribute__(
 #define EVENT_CONTROL EventKindControl
 #endif
 
+/* EVENT_SLOW -- does the system's clock serve, and not the processor's counter? */
+#define EVENT_SLOW ((__atomic_load_n(&EVENT_CONTROL[EventControlCLOCK], __ATOMIC_RELAXED) & EventControlSLOW) != 0)
+
 /* EVENT_WANTED -- is an event of this kind to be recorded? */
 #define EVENT_WANTED(kind) \
   UNLIKELY(__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) & (((Word)1 << EventKindBUFFER | 1) << (kind)))
 
 enum { EventBlockBIT = BlockMAX }; /* blocks lie in the upper halves of places of 2 * BlockMAX bytes, at their end */
+
+/* A thread's streams: one for each kind, and one for events that define what others refer to (interned strings), which no
+ * policy overwrites.  Those are of the kind User. */
+enum { EventStreamDEFINITION = EventKindLIMIT, EventStreamsLIMIT };
 
 /* One thread's place in one of its blocks. */
 typedef struct EventCursorStruct {
@@ -75,7 +84,7 @@ typedef struct EventCursorStruct {
 
 /* What a thread touches for each event; the rest of its state is behind it (buffer.h). */
 typedef struct EventThreadStruct {
-  EventCursorStruct cursor[EventKindLIMIT][2]; /* by kind, and 0: sent, 1: flight recorder */
+  EventCursorStruct cursor[EventStreamsLIMIT][2]; /* by kind, and 0: sent, 1: flight recorder */
   struct EventThreadStruct *self;              /* this, while it is a thread's; NULL in the child of a fork */
 } EventThreadStruct, *EventThread;
 
@@ -85,9 +94,14 @@ extern __thread EventThread EventThreadSelf __attribute__((tls_model("initial-ex
 /* EventReserveSlow -- what EventReserve does when the simple way did not serve: no block yet, a full one, a new epoch,
  * a new process
  *
- * at  what the simple way reserved, or 0: given up and marked so
+ * kind  EventKindX, or EventStreamDEFINITION
+ * at    what the simple way reserved, or 0: given up and marked so
  */
 extern void *EventReserveSlow(unsigned kind, Size size, Word at) EVENT_API __attribute__((cold, noinline));
+
+/* EventClockElse -- the time where reading the counter is not all: the system's clock; or a time that no event has,
+ * so that the event takes the slow way */
+extern uint64_t EventClockElse(void) EVENT_API __attribute__((cold));
 
 /* eventAdvance -- move a cursor on; returns where it was.  Towards signal handlers of the same thread this is
  * atomic. */
@@ -136,34 +150,12 @@ static inline void *EventReserve(unsigned kind, Size size)
   }
   epoch = __atomic_load_n(&cursor->epoch, __ATOMIC_RELAXED);
   at = eventAdvance(&cursor->next, WordAlignUp(size, EventALIGN));
-  now = EventClock(EVENT_CONTROL[EventControlCLOCK] != 0);
+  now = LIKELY(__atomic_load_n(&EVENT_CONTROL[EventControlCLOCK], __ATOMIC_RELAXED) == 0) ? EventClock(FALSE)
+                                                                                          : EventClockElse();
   if (UNLIKELY(((at + size - 1) & EventBlockBIT) == 0 || (uint32_t)(now >> 32) != epoch))
     return EventReserveSlow(kind, size, at);
   eventFill(at, size, now);
   return (void *)at;
-}
-
-/* EventCommit -- the event is whole */
-static inline void EventCommit(EventHeader header, uint16_t code)
-{
-  __atomic_store_n(&header->code, code, __ATOMIC_RELEASE);
-}
-
-/* EventStringLength -- the characters of `string` that an event takes */
-static inline Size EventStringLength(const char *string)
-{
-  /* Compilers that see a shorter array behind it warn of the bound; it ends in it all the same. */
-  __asm__("" : "+r"(string));
-  return strnlen(string, EventMaxStringLength);
-}
-
-/* EventStringCopy -- put `length` characters and a NUL in an event; mark it if the string goes on */
-static inline void EventStringCopy(char *place, const char *string, Size length, EventHeader header)
-{
-  memcpy(place, string, length);
-  place[length] = '\0';
-  if (string[length] != '\0')
-    __atomic_fetch_or(&header->length, EventLengthCUT, __ATOMIC_RELAXED);
 }
 
 #endif /* EMIT_EVENT_H */

@@ -27,7 +27,7 @@ extern "C" {
 typedef uintptr_t EventWord;
 typedef uint16_t EventCode; /* of an event type; 0 is none */
 
-/* The kinds, EventKindArena = 0 to EventKindUser = 6, as the registry has them. */
+/* The kinds, EventKindArena = 0 to EventKindSystem = 8, as the registry has them. */
 #if !defined(EVENTGEN_H)
 enum {
 #define KIND(name, value, doc) EventKind##name = value,
@@ -36,8 +36,8 @@ enum {
 };
 #endif
 
-/* The table of what is sent (bits EventKindArena = 0 to EventKindUser = 6, in the order Arena, Pool, Trace, Seg, Ref,
- * Object, User) and, from bit 16 on, of what the flight recorder keeps.  BTSet and BTRes change a bit, BTGet reads one;
+/* The table of what is sent (bits EventKindArena = 0 to EventKindSystem = 8, in the order Arena, Pool, Trace, Seg, Ref,
+ * Object, User, Sync, System) and, from bit 16 on, of what the flight recorder keeps.  BTSet and BTRes change a bit, BTGet reads one;
  * also from a debugger:
  *   call BTRes(EventKindControl, EventKindRef)
  */
@@ -50,7 +50,7 @@ extern unsigned BTGet(EventWord *bt, size_t i);
  * sent now) returns 0, or -1: a name is unknown, told on standard error; nothing is changed */
 extern int EventControlKinds(const char *list);
 
-/* EventBufferKinds -- the same for the kinds that the flight recorder keeps when they are not sent; all at first */
+/* EventBufferKinds -- the same for the kinds that the flight recorder keeps when they are not sent; all but Sync at first */
 extern int EventBufferKinds(const char *list);
 
 /* EventLogOpen -- send what is recorded from here on to one more place: a file's path, "file:PATH", "tcp:HOST:PORT"

@@ -16,11 +16,12 @@
 
 #include "base/aver.h"
 #include "emit/control.h"
+#include "emit/hand.h"
 #include "emit/send.h"
 #include "emit/traceback.h"
 #include "plinth/quiet.h"
 
-enum { processPage = 4096, processThreadsAT = 4096, processSweepEvery = 16 };
+enum { processPage = 4096, processThreadsAT = 16384, processSweepEvery = 16 };
 
 _Static_assert(sizeof(ProcessStruct) <= processThreadsAT, "the threads are behind the process");
 
@@ -70,7 +71,10 @@ static Process processMap(void)
 static void processForked(void)
 {
   EventThreadSelf = NULL;
+  ControlJoin();
   StoreForked();
+  if (ControlSettings.only != 0)
+    ControlStop();
 }
 
 /* processIdentity -- a number that no other process has, on any machine */
@@ -100,18 +104,19 @@ static Res processAdopt(void *base, Size size)
   return SendBlock(processOf(), block, &tally, BlockFlagRECOVERED);
 }
 
-/* processLog -- the log's path, for the region that belongs to it; "" if no way out is a file */
-static const char *processLog(void)
+const char *ProcessLog(void)
 {
   Index i;
 
+  if (ControlSettings.log[0] == '/')
+    return ControlSettings.log;
   for (i = 0; i < ProcessPlinthsMAX; ++i)
     if (ProcessPlinths[i].class == &PlinthClassFile)
       return ProcessPlinths[i].place;
   return "";
 }
 
-Bool ProcessSends(void)
+Bool ProcessOpen(void)
 {
   Index i;
 
@@ -121,20 +126,69 @@ Bool ProcessSends(void)
   return FALSE;
 }
 
+Bool ProcessSends(void)
+{
+  return ControlSettings.log[0] != '\0' || ProcessOpen();
+}
+
+/* processRegion -- tell in the region how blocks are to be handed over, and let others reach the control table in it */
+static void processRegion(Process process, int fd)
+{
+  RegionHeader region = process->shared.header;
+  Index i;
+
+  region->policy = ControlSettings.policy;
+  region->limit = ControlSettings.limit;
+  region->blockSize = (uint32_t)process->blockSize;
+  region->raw = ControlSettings.raw;
+  region->chosen = ControlSettings.chosen;
+  for (i = 0; i < ProcessPlinthsMAX; ++i)
+    if (ProcessPlinths[i].class == &PlinthClassFile) {
+      region->device = ProcessPlinths[i].device;
+      region->inode = ProcessPlinths[i].inode;
+    }
+  if (ControlSettings.log[0] != '\0')
+    ControlLogFile(&region->device, &region->inode);
+  if (region->policy == RegionPolicyOVERWRITE)
+    (void)StoreProvide(&process->shared, 0, sizeof *region);
+  if (StoreProvide(&process->shared, RegionCONTROL, processPage))
+    ControlShare(fd);
+}
+
+/* processAlone -- there is no collector to be had: open the log, and begin with what an earlier program of this process
+ * left */
+static void processAlone(Process process)
+{
+  if (ControlSettings.log[0] != '\0')
+    ControlOpenLog();
+  if (ProcessLog()[0] != '\0')
+    StoreAdopt(ProcessLog(), processAdopt);
+  UNUSED(process);
+}
+
 /* processShare -- the region, and the first header, as soon as there is a way out.  The process is locked or being
  * set up. */
 static void processShare(Process process)
 {
-  /* The blocks of what this process was before exec refer to a header of theirs, which is in the log. */
-  if (process->shared.header != NULL || !ProcessSends())
+  int fd;
+
+  if (process->shared.header != NULL || !(ProcessSends() || ControlSettings.allowed))
     return;
-  if (processLog()[0] != '\0')
-    StoreAdopt(processLog(), processAdopt);
-  if (StoreOpen(&process->shared, processLog(), process->identity) != ResOK)
+  /* The blocks of what this process was before exec refer to a header of theirs, which is in the log. */
+  if (ControlSettings.log[0] == '\0')
+    processAlone(process);
+  if (StoreOpen(&process->shared, ProcessLog(), process->identity, &fd) != ResOK)
     QuietSay("no memory for blocks", "", "events go through private memory");
-  else if (process->shared.path[0] == '\0' && processLog()[0] != '\0')
-    QuietSay("no shared memory for blocks", processLog(), "events that are not yet written are lost if the process is killed");
-  (void)SendHeader(process);
+  else if (fd >= 0)
+    processRegion(process, fd);
+  else if (ProcessLog()[0] != '\0')
+    QuietSay("no shared memory for blocks", ProcessLog(), "events that are not yet written are lost if the process is killed");
+  if (ControlSettings.log[0] != '\0' && (fd < 0 || SendHeader(process) != ResOK || !HandOffer(process, fd)))
+    processAlone(process);
+  if (!process->collected)
+    (void)SendHeader(process);
+  if (fd >= 0)
+    (void)QuietCall(SYS_close, fd);
 }
 
 /* processSetUp -- all that must be there before the first event; one thread, once, and once more in each child of
@@ -146,7 +200,7 @@ static void processSetUp(Process process)
   process->pid = (uint32_t)getpid();
   process->identity = processIdentity();
   ControlJoin();
-  EVENT_CONTROL[EventControlCLOCK] = slow;
+  EVENT_CONTROL[EventControlCLOCK] = slow ? EventControlSLOW : 0;
   EventClockSync(&process->sync, slow);
   /* Now, while there is one thread: a child of fork could not finish what another thread had begun. */
   (void)SendRegistry();
@@ -154,7 +208,8 @@ static void processSetUp(Process process)
     processKeyed = pthread_key_create(&processKey, processThreadEnded) == 0;
     ControlFromEnvironment();
   }
-  (void)StoreOpen(&process->own, "", process->identity);
+  process->blockSize = ControlSettings.blockSize;
+  (void)StoreOpen(&process->own, "", process->identity, NULL);
   processShare(process);
 }
 
@@ -206,7 +261,7 @@ static void processSweep(Process process)
 
   for (i = 0; i < process->threads; ++i) {
     Thread thread = ProcessThread(process, i);
-    if (thread->state == ThreadLIVE && QuietCall(SYS_tgkill, process->pid, thread->tid, 0) == -ESRCH) {
+    if (thread->state == ThreadLIVE && !thread->inside && QuietCall(SYS_tgkill, process->pid, thread->tid, 0) == -ESRCH) {
       thread->state = ThreadRETIRED;
       thread->retired = ++process->retirements;
       ThreadFlush(thread, FALSE, TRUE);
@@ -281,6 +336,30 @@ Thread ProcessThreadSelf(void)
   return thread;
 }
 
+Thread ProcessThreadNested(Thread thread)
+{
+  Process process = ProcessGet();
+
+  if (thread->nested == NULL && process != NULL)
+    thread->nested = processThreadNew(process);
+  if (thread->nested == NULL && process != NULL)
+    (void)__atomic_fetch_add(&process->lost, 1, __ATOMIC_RELAXED);
+  return thread->nested;
+}
+
+/* processRetire -- a state will emit no more; what it holds goes out.  Signals are blocked. */
+static void processRetire(Process process, Thread thread)
+{
+  /* A handler that jumped away from within a change has left its streams as they are: whoever reads the region finds
+   * them. */
+  if (!thread->inside)
+    ThreadFlush(thread, FALSE, TRUE);
+  ProcessLock(process);
+  thread->retired = ++process->retirements;
+  __atomic_store_n(&thread->state, thread->inside ? ThreadLIVE : ThreadRETIRED, __ATOMIC_RELEASE);
+  ProcessUnlock(process);
+}
+
 /* processThreadEnded -- the calling thread ends.  Should it emit once more, it gets a new state, and we are called
  * again. */
 static void processThreadEnded(void *state)
@@ -293,22 +372,22 @@ static void processThreadEnded(void *state)
     return;
   QuietBegin(&mask);
   EventThreadSelf = NULL;
-  ThreadFlush(thread, FALSE, TRUE);
-  ProcessLock(process);
-  thread->retired = ++process->retirements;
-  __atomic_store_n(&thread->state, ThreadRETIRED, __ATOMIC_RELEASE);
-  ProcessUnlock(process);
+  if (thread->nested != NULL)
+    processRetire(process, thread->nested);
+  processRetire(process, thread);
   QuietEnd(&mask);
 }
 
 /* processOthers -- do other threads run?  They go on to commit events, which only the region has. */
 static Bool processOthers(Process process)
 {
+  uint32_t self = (uint32_t)QuietCall(SYS_gettid);
   Index i;
 
   for (i = 0; i < process->threads; ++i) {
     Thread thread = ProcessThread(process, i);
-    if (__atomic_load_n(&thread->state, __ATOMIC_ACQUIRE) == ThreadLIVE && &thread->hot != EventThreadSelf)
+    if (__atomic_load_n(&thread->state, __ATOMIC_ACQUIRE) == ThreadLIVE && &thread->hot != EventThreadSelf &&
+        thread->tid != self)
       return TRUE;
   }
   return FALSE;
@@ -329,23 +408,30 @@ void ProcessEnd(void)
   Process process = ProcessIfReady();
   QuietMaskStruct mask;
   Thread thread;
+  Index i;
   int error = errno;
 
   if (process == NULL || process->pid != (uint32_t)getpid() || process->shared.header == NULL)
     return;
   QuietBegin(&mask);
+  HandCheck(process);
   thread = EventThreadSelf != NULL && EventThreadSelf->self != NULL ? (Thread)(void *)EventThreadSelf : NULL;
-  if (thread != NULL)
+  if (thread != NULL && !thread->inside)
     ThreadFlush(thread, FALSE, TRUE);
+  if (thread != NULL && thread->nested != NULL)
+    ThreadFlush(thread->nested, FALSE, TRUE);
   ProcessLock(process);
   processSweep(process);
   /* If this thread emits again, its events go to a new region.  The last header names none: so readers know that
    * nothing is missing. */
-  if (!processOthers(process)) {
+  if (!process->collected && !processOthers(process)) {
+    for (i = 0; i < process->threads; ++i)
+      ThreadForget(ProcessThread(process, i), &process->shared);
     StoreUnlink(&process->shared);
     process->shared.header = NULL;
   }
-  (void)SendHeader(process);
+  if (!process->collected)
+    (void)SendHeader(process);
   ProcessUnlock(process);
   processFinish();
   QuietEnd(&mask);

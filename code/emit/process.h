@@ -29,9 +29,12 @@ typedef struct ProcessStruct {
   uint64_t lost;            /* events of threads that could have no state */
   uint64_t unheaded;        /* bytes sent since the last header block */
   Bool crowded;             /* it has been told that the shared region is full */
+  Bool collected;           /* blocks are handed over to a collector (hand.h), as far as is known */
+  uint64_t offered;         /* when the region was offered to it: CLOCK_MONOTONIC, ns */
   StoreStruct own;          /* private memory, for the flight recorder */
   StoreStruct shared;       /* that outlives the process, for what is sent */
   SyncStruct sync;          /* at the beginning */
+  Size blockSize;           /* of the largest block of a frequent kind that is sent */
   struct ScratchStruct *scratch[ProcessScratches]; /* free working memory of send.c */
 } ProcessStruct, *Process;
 
@@ -55,11 +58,19 @@ extern void ProcessUnlock(Process process);
 /* The ways out, in a row; those with no class are closed.  They survive fork. */
 extern PlinthStruct ProcessPlinths[ProcessPlinthsMAX];
 
-/* ProcessSends -- is any way out open? */
+/* ProcessSends -- is there a collector, or is any way out open?  ProcessOpen -- is any open of the process's own? */
 extern Bool ProcessSends(void);
+extern Bool ProcessOpen(void);
 
-/* ProcessShare -- make sure that blocks outlive the process, if there is a way out and they do not yet; sends the
- * header block */
+/* ProcessLog -- the path of the log, for the region that belongs to it; "" if no way out is a file */
+extern const char *ProcessLog(void);
+
+/* ProcessThreadNested -- a second state for the calling thread, for handlers that interrupt it while it is inside; NULL:
+ * no room.  Signals are blocked. */
+extern Thread ProcessThreadNested(Thread thread);
+
+/* ProcessShare -- make sure that blocks outlive the process, if there is a way out and they do not yet; offers them to
+ * the collector, or sends the header block */
 extern void ProcessShare(Process process);
 
 /* ProcessStart -- what must be done before main: the environment, and the hooks for the end.  Once; called by a

@@ -166,7 +166,7 @@ static void sendArguments(Header header, char *room, Size size)
 static void sendHeaderFill(Process process, Scratch scratch)
 {
   Header header = &scratch->header;
-  Bool slow = EVENT_CONTROL[EventControlCLOCK] != 0;
+  Bool slow = EVENT_SLOW;
   Size length = strlen(process->shared.path);
 
   memset(header, 0, sizeof *header);
@@ -178,13 +178,41 @@ static void sendHeaderFill(Process process, Scratch scratch)
   header->identity = process->identity;
   header->widths.word = sizeof(Word);
   sendArguments(header, scratch->text, sizeof scratch->text);
-  EventClockDescribe(header, slow);
+  EventClockDescribe(header->clock, &header->frequency, header->boot, slow);
   header->syncs = HeaderSyncsMAX;
   header->sync[0] = process->sync;
   EventClockSync(&header->sync[1], slow);
   header->lost = __atomic_load_n(&process->lost, __ATOMIC_RELAXED);
+  if (process->shared.header != NULL)
+    header->lost += __atomic_load_n(&process->shared.header->lost, __ATOMIC_RELAXED);
   if (length < sizeof header->region)
     memcpy(header->region, process->shared.path, length);
+}
+
+/* sendKeep -- put the header block where whoever has the region finds it: the place that is not the newest's, then make
+ * that the newest */
+static Res sendKeep(Process process, const char *header, Size length)
+{
+  RegionHeader region = process->shared.header;
+  uint32_t generation;
+  Size at;
+  Res res = ResOK;
+
+  if (region == NULL || !process->shared.shared)
+    return ResOK;
+  while (__atomic_exchange_n(&region->text.lock, 1, __ATOMIC_ACQUIRE) != 0)
+    (void)sched_yield();
+  generation = region->text.generation + 1;
+  at = RegionTEXT + (generation & 1) * RegionTextSIZE;
+  if (length > RegionTextSIZE || !StoreProvide(&process->shared, at, length)) {
+    res = ResLIMIT;
+  } else {
+    memcpy((char *)region + at, header, length);
+    region->text.length[generation & 1] = (uint32_t)length;
+    __atomic_store_n(&region->text.generation, generation, __ATOMIC_RELEASE);
+  }
+  __atomic_store_n(&region->text.lock, 0, __ATOMIC_RELEASE);
+  return res;
 }
 
 Res SendHeader(Process process)
@@ -204,6 +232,8 @@ Res SendHeader(Process process)
   TextBytes(&text, sendLines, __atomic_load_n(&sendLinesUsed, __ATOMIC_ACQUIRE));
   res = HeaderEnd(&text);
   if (res == ResOK)
+    res = sendKeep(process, scratch->text, TextLength(&text));
+  if (ProcessOpen() && !text.overflow)
     res = sendAll(scratch->text, TextLength(&text), &headless);
   /* Where it could not be sent, the next block tries again. */
   __atomic_store_n(&process->unheaded, res == ResOK ? 0 : sendHeaderEvery + 1, __ATOMIC_RELAXED);
@@ -252,7 +282,7 @@ static Size sendSeal(Scratch scratch, BlockHeader block, BlockTally tally, unsig
   header->count = (uint32_t)tally->count;
   header->cpuLast = (uint16_t)sched_getcpu();
   header->mono = EventClockMonotonic();
-  header->last = EventClock(EVENT_CONTROL[EventControlCLOCK] != 0);
+  header->last = EventClock(EVENT_SLOW);
   if (header->last < tally->last)
     header->last = tally->last;
   header->size = BlockHeaderSIZE + header->rest;
@@ -274,7 +304,7 @@ static Bool sendCount(BlockHeader block, BlockTally tally)
 
 Res SendBlock(Process process, BlockHeader block, BlockTally tally, unsigned flags)
 {
-  Bool sends = ProcessSends(), headless = FALSE;
+  Bool sends = ProcessOpen(), headless = FALSE;
   Scratch scratch;
   Size size;
   Res res;

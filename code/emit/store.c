@@ -124,26 +124,44 @@ static int storeFile(const char *path, Size size)
   return (int)res;
 }
 
+/* storeNameless -- the store as a file that nobody can find but by its descriptor; -1: the system has no such thing */
+static RegionHeader storeNameless(Store store, Size size, int *fdReturn)
+{
+  long fd = QuietCall(SYS_memfd_create, "pawprint-region", MFD_CLOEXEC);
+  RegionHeader header = NULL;
+
+  store->path[0] = '\0';
+  if (fd < 0)
+    return NULL;
+  if (QuietCall(SYS_flock, fd, LOCK_EX | LOCK_NB) == 0 && QuietCall(SYS_ftruncate, fd, size) == 0)
+    header = storeMap((int)fd, size);
+  if (header == NULL)
+    (void)QuietCall(SYS_close, fd);
+  else
+    *fdReturn = (int)fd;
+  return header;
+}
+
 /* storeShared -- the store as a file, in tmpfs or else beside the log */
-static RegionHeader storeShared(Store store, const char *log, Size size)
+static RegionHeader storeShared(Store store, const char *log, Size size, int *fdReturn)
 {
   unsigned beside, n;
 
-  for (beside = 0; beside < 2; ++beside)
+  for (beside = 0; beside < (log[0] != '\0' ? 2 : 1); ++beside)
     for (n = 0; n < storeTriesMAX && storeName(store->path, sizeof store->path, log, n, beside); ++n) {
       int fd = storeFile(store->path, size);
       if (fd >= 0) {
         RegionHeader header = storeMap(fd, size);
-        (void)QuietCall(SYS_close, fd);
+        *fdReturn = fd;
         if (header != NULL)
           return header;
+        (void)QuietCall(SYS_close, fd);
         (void)QuietCall(SYS_unlinkat, AT_FDCWD, store->path, 0);
       }
       if (fd != -EEXIST)
         break;
     }
-  store->path[0] = '\0';
-  return NULL;
+  return storeNameless(store, size, fdReturn);
 }
 
 /* storeSlotsMax -- how many slots a file may have: a limit on file sizes comes with a signal that kills */
@@ -170,25 +188,39 @@ static Size storeFair(void)
   return fair < RegionSize(storeSlotsMIN) ? RegionSize(storeSlotsMIN) : fair;
 }
 
-Res StoreOpen(Store store, const char *log, uint64_t identity)
+/* storeMemory -- the store's mapping, as large as can be had; a file's if `fdReturn` is given and one can be */
+static RegionHeader storeMemory(Store store, const char *log, unsigned *slotsReturn, int *fdReturn)
 {
-  unsigned slots = 0, private;
   Size fair = storeFair();
-  RegionHeader header = NULL;
+  unsigned private, slots;
 
-  store->path[0] = '\0';
-  for (private = log[0] == '\0'; header == NULL && private < 2; ++private)
+  for (private = fdReturn == NULL; private < 2; ++private)
     for (slots = RegionSlotsMAX; slots >= storeSlotsMIN; slots /= 8) {
+      RegionHeader header = NULL;
       if (RegionSize(slots) > fair)
         continue;
       if (private)
         header = storeMap(-1, RegionSize(slots));
       else if (slots <= storeSlotsMax())
-        header = storeShared(store, log, RegionSize(slots));
+        header = storeShared(store, log, RegionSize(slots), fdReturn);
+      *slotsReturn = slots;
+      store->shared = !private;
       if (header != NULL)
-        break;
+        return header;
     }
-  store->header = header;
+  return NULL;
+}
+
+Res StoreOpen(Store store, const char *log, uint64_t identity, int *fdReturn)
+{
+  RegionHeader header;
+  unsigned slots;
+
+  store->path[0] = '\0';
+  memset(store->provided, 0, sizeof store->provided);
+  if (fdReturn != NULL)
+    *fdReturn = -1;
+  header = store->header = storeMemory(store, log, &slots, fdReturn);
   if (header == NULL)
     return ResMEMORY;
   memcpy(header->magic, RegionMAGIC, BlockMagicSIZE);
@@ -209,8 +241,7 @@ void StoreUnlink(Store store)
   store->path[0] = '\0';
 }
 
-/* storeProvide -- make sure that touching the block cannot fail: a full tmpfs would kill the program with SIGBUS */
-static Bool storeProvide(Store store, Size offset, Size size)
+Bool StoreProvide(Store store, Size offset, Size size)
 {
   long fd, res;
 
@@ -225,26 +256,34 @@ static Bool storeProvide(Store store, Size offset, Size size)
   return res == 0 || res == -EOPNOTSUPP;
 }
 
+/* storeSlotProvide -- the same for the block in a slot that is ours, once */
+static Bool storeSlotProvide(Store store, Index i, unsigned log2)
+{
+  Size size = (Size)1 << log2;
+
+  if (store->provided[i] >= log2)
+    return TRUE;
+  if (!StoreProvide(store, RegionFIRST + (i + 1) * RegionSlotSIZE - size, size))
+    return FALSE;
+  store->provided[i] = (uint8_t)log2;
+  return TRUE;
+}
+
 void *StoreTake(Store store, Size size)
 {
   RegionHeader header = store->header;
-  uint8_t open = (uint8_t)(RegionOPEN | __builtin_ctzl(size));
+  unsigned log2 = (unsigned)__builtin_ctzl(size);
   Index i;
 
   AVER(WordIsPowerOf2(size) && size >= BlockMIN && size <= BlockMAX);
   for (i = 0; header != NULL && i < header->slots; ++i) {
     uint8_t none = RegionFREE;
-    Size offset, its;
     if (__atomic_load_n(&header->state[i], __ATOMIC_RELAXED) != RegionFREE ||
-        !__atomic_compare_exchange_n(&header->state[i], &none, open, FALSE, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        !__atomic_compare_exchange_n(&header->state[i], &none, (uint8_t)(RegionOPEN | log2), FALSE, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED))
       continue;
-    (void)RegionBlockAt(&offset, &its, header, i);
-    if (storeProvide(store, offset, its)) {
-      char *block = (char *)header + offset;
-      /* Whoever had the slot before left events there; a reader believes what is not zero. */
-      memset(block, 0, its);
-      return block;
-    }
+    if (storeSlotProvide(store, i, log2))
+      return (char *)header + RegionFIRST + (i + 1) * RegionSlotSIZE - size;
     __atomic_store_n(&header->state[i], RegionFREE, __ATOMIC_RELEASE);
     break;
   }
@@ -274,7 +313,8 @@ static void storeAdoptFile(int fd, const char *path, const char *log, Res (*bloc
   header = size < RegionFIRST ? NULL : QuietMapAt(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd);
   if (header == NULL)
     return;
-  if (RegionHeaderSound(header, size) && header->pid == (uint32_t)getpid() && strcmp(header->log, log) == 0) {
+  if (RegionHeaderSound(header, size) && header->pid == (uint32_t)getpid() && strcmp(header->log, log) == 0 &&
+      !RegionCollected(header)) {
     for (i = 0; i < header->slots && res == ResOK; ++i)
       if (RegionBlockAt(&offset, &its, header, i))
         res = block((char *)header + offset, its);

@@ -18,22 +18,29 @@
 
 typedef struct StoreStruct {
   RegionHeader header;        /* the mapping's first byte; NULL if there is no store */
-  char path[RegionPathMAX];   /* of the file; "" for private memory */
+  Bool shared;                /* it is a file's */
+  char path[RegionPathMAX];   /* of the file; "" for private memory, or a file without a name */
+  uint8_t provided[RegionSlotsMAX]; /* log2 of the bytes of each slot that the file system has given already */
 } StoreStruct, *Store;
 
 /* StoreOpen -- memory for blocks
  *
- * log       the log whose blocks will lie here, an absolute path, or "": then the memory is private
+ * log       the log whose blocks will lie here, an absolute path, or "" if that is no file
  * identity  of the process
- * returns   ResMEMORY if there is no address space; where no file can be had the memory is private, and `path` is ""
+ * fdReturn  the file, locked, for the caller to close; -1 if the memory is private.  NULL: private memory is meant.
+ * returns   ResMEMORY if there is no address space; where no file can be had the memory is private
  */
-extern Res StoreOpen(Store storeReturn, const char *log, uint64_t identity);
+extern Res StoreOpen(Store storeReturn, const char *log, uint64_t identity, int *fdReturn);
+
+/* StoreProvide -- make sure that touching so much of the file cannot fail: a full tmpfs would kill the program with
+ * SIGBUS.  FALSE: there is no room. */
+extern Bool StoreProvide(Store store, Size offset, Size size);
 
 /* StoreUnlink -- remove the file: nothing in it is needed any more.  The memory stays until the process ends. */
 extern void StoreUnlink(Store store);
 
-/* StoreTake -- a block of `size` bytes (a power of two from BlockMIN to BlockMAX), zeroed; NULL: no slot, or no room
- * in the file system.  StoreGive -- give it back. */
+/* StoreTake -- a block of `size` bytes (a power of two from BlockMIN to BlockMAX), zeros; NULL: no slot, or no room
+ * in the file system.  StoreGive -- give it back, as zeros. */
 extern void *StoreTake(Store store, Size size);
 extern void StoreGive(Store store, void *block, Size size);
 

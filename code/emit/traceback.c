@@ -100,7 +100,7 @@ __attribute__((no_sanitize("thread"))) static void tracebackThread(Traceback tra
   unsigned kind, unsent;
   Index i;
 
-  for (kind = 0; kind < EventKindLIMIT; ++kind)
+  for (kind = 0; kind < EventStreamsLIMIT; ++kind)
     for (unsent = 0; unsent < 2; ++unsent) {
       Stream stream = &thread->stream[kind][unsent];
       if (stream->block != NULL)
@@ -169,7 +169,8 @@ EVENT_API void EventTraceback(unsigned n)
 {
   Process process = ProcessIfReady();
   Traceback traceback = QuietMap(sizeof *traceback, tracebackPage);
-  static HeaderStruct clock; /* only its frequency is wanted, which is the same for all who call */
+  char clock[EventClockNameSIZE], boot[EventClockBootSIZE];
+  uint64_t frequency; /* all of the description that is wanted here */
   Index i;
 
   if (traceback == NULL)
@@ -181,9 +182,9 @@ EVENT_API void EventTraceback(unsigned n)
     QuietSay("traceback", "", "no events");
   } else {
     unsigned newest = traceback->order[traceback->count - 1];
-    EventClockDescribe(&clock, EVENT_CONTROL[EventControlCLOCK] != 0);
+    EventClockDescribe(clock, &frequency, boot, EVENT_CONTROL[EventControlCLOCK] != 0);
     for (i = 0; i < traceback->count; ++i)
-      tracebackLine(traceback, i, traceback->entry[newest].time, clock.frequency);
+      tracebackLine(traceback, i, traceback->entry[newest].time, frequency);
   }
   QuietUnmap(traceback, sizeof *traceback);
 }

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/aver.h"
@@ -12,9 +13,10 @@
 #include "emit/process.h"
 #include "emit/public.h"
 #include "emit/send.h"
+#include "emit/user.h"
 #include "plinth/quiet.h"
 
-enum { userBuckets = 1024, userChunk = 65536, userLineMAX = 1024 };
+enum { userBuckets = 1024, userChunk = 65536, userLineMAX = 1024, userProbes = 64 };
 
 #if defined(EventInternCODE) /* a registry of somebody else's may have none of these */
 
@@ -68,11 +70,28 @@ static UserString userFind(const char *string, Bool *newReturn)
   memcpy(entry->string, string, length + 1);
   entry->id = ++userStrings;
   entry->next = *bucket;
-  *bucket = entry;
+  /* UserTell reads it without a lock. */
+  __atomic_store_n(bucket, entry, __ATOMIC_RELEASE);
   *newReturn = TRUE;
   return entry;
 }
 
+
+/* userTell -- what the string's number is, in the stream that no policy overwrites */
+static void userTell(UserString entry)
+{
+  Size length = EventStringLength(entry->string);
+  void *room;
+
+  if (!EVENT_PRESENT(Intern) || !EVENT_WANTED(EventInternKIND))
+    return;
+  room = EventReserveSlow(EventStreamDEFINITION, offsetof(EventWSStruct, f1) + length + 1, 0);
+  if (room == NULL)
+    return;
+  ((EventWSStruct *)room)->f0 = entry->id;
+  EventStringCopy(((EventWSStruct *)room)->f1, entry->string, length, room);
+  EventCommit(room, EventInternCODE);
+}
 
 EVENT_API EventWord EventIntern(const char *string)
 {
@@ -90,13 +109,52 @@ EVENT_API EventWord EventIntern(const char *string)
   }
   QuietEnd(&mask);
   if (new)
-    EVENT_WS(Intern, entry->id, entry->string);
+    userTell(entry);
   return entry != NULL ? entry->id : 0;
+}
+
+/* What is labelled, for those who come later.  An address has its place by its own number, or one of the next; a label
+ * that finds none is told now, and not kept. */
+static struct {
+  Word addr; /* 0: free */
+  Word id;
+} userLabel[UserLabelsMAX];
+
+static void userLabelKeep(Word addr, Word id)
+{
+  Index i, place = (Index)(((uint64_t)addr * 0x9e3779b97f4a7c15ull) >> 40);
+
+  for (i = 0; i < userProbes; ++i, ++place) {
+    Word none = 0;
+    if (__atomic_compare_exchange_n(&userLabel[place % UserLabelsMAX].addr, &none, addr, FALSE, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE) || none == addr) {
+      __atomic_store_n(&userLabel[place % UserLabelsMAX].id, id, __ATOMIC_RELEASE);
+      return;
+    }
+  }
 }
 
 EVENT_API void EventLabel(const void *addr, EventWord id)
 {
+  if (addr != NULL)
+    userLabelKeep((Word)addr, id);
   EVENT_AW(Label, addr, id);
+}
+
+void UserTell(void)
+{
+  UserString entry;
+  Index i;
+
+  for (i = 0; i < userBuckets; ++i)
+    for (entry = __atomic_load_n(&userBucket[i], __ATOMIC_ACQUIRE); entry != NULL; entry = entry->next)
+      EVENT_WS(Intern, entry->id, entry->string);
+  for (i = 0; i < UserLabelsMAX; ++i) {
+    Word addr = __atomic_load_n(&userLabel[i].addr, __ATOMIC_ACQUIRE);
+    Word id = __atomic_load_n(&userLabel[i].id, __ATOMIC_ACQUIRE);
+    if (addr != 0 && id != 0)
+      EVENT_AW(Label, (Addr)addr, id);
+  }
 }
 
 EVENT_API void EventUserWord(EventWord id, EventWord value)
@@ -112,6 +170,12 @@ EVENT_API void EventUserDouble(EventWord id, double value)
 EVENT_API void EventUserString(EventWord id, const char *text)
 {
   EVENT_WS(UserString, id, text != NULL ? text : "");
+}
+
+#else
+
+void UserTell(void)
+{
 }
 
 #endif

@@ -24,3 +24,11 @@ Bool RegionBlockAt(Size *offsetReturn, Size *sizeReturn, RegionHeader header, In
   *offsetReturn = RegionFIRST + (i + 1) * RegionSlotSIZE - *sizeReturn;
   return TRUE;
 }
+
+Bool RegionNamed(const char *path)
+{
+  const char *name = strrchr(path, '/');
+
+  return name != NULL && (strncmp(name, "/pawprint-", 10) == 0 || strstr(name, ".region-") != NULL ||
+                          strncmp(path, "/memfd:pawprint-", 16) == 0);
+}

@@ -7,10 +7,11 @@
  * holds a lock (flock) on the file as long as it lives: the mapping keeps it, not a descriptor.
  *
  * Who may do what to a slot, by its state:
- *   RegionFREE    the writer's threads take it (compare and swap) and zero it
+ *   RegionFREE    all of its memory is zero; the writer's threads take it (compare and swap)
  *   RegionOPEN    belongs to the thread that took it
- *   RegionFULL    the collector reads it and, when it is in the log, frees it.  Something in it may still be pending: an
- *                 event that a signal handler interrupted.
+ *   RegionFULL    `used` in the block's header says how much of it was reserved for events, which may still be pending,
+ *                 also at its end: where a signal handler interrupted one.  The collector reads it, and when it is in the
+ *                 log zeroes it, the magic first (without that it is nobody's), and frees it.
  * Where there is no collector, or it has died, the writer's threads send what is full, too.
  *
  * Design: design/format.md .region, design/collector.md .hand      Tests: test/deathtest.t, test/collect.t
@@ -68,6 +69,15 @@ enum {
   RegionAskSTATE = 2              /* tell first what already is */
 };
 
+/* The control table at RegionCONTROL: words as wide as the writer's.  In word 0 a bit for each kind says that it is sent,
+ * and one RegionControlBUFFER higher that it is buffered; in word RegionControlATTENTION a bit has the next event look
+ * at `attention`. */
+enum {
+  RegionControlBUFFER = 16,
+  RegionControlATTENTION = 1,
+  RegionControlATTEND = 2
+};
+
 typedef struct RegionHeaderStruct {
   char magic[BlockMagicSIZE];
   uint32_t order;                 /* BlockORDER */
@@ -119,6 +129,9 @@ _Static_assert(RegionTEXT + 2 * RegionTextSIZE <= RegionFIRST, "the slots are be
 
 /* RegionHeaderSound -- is this the beginning of a region of our own byte order and version, `size` bytes long? */
 extern Bool RegionHeaderSound(RegionHeader header, Size size);
+
+/* RegionNamed -- is a file with this path called as regions are?  It may be something else all the same. */
+extern Bool RegionNamed(const char *path);
 
 /* RegionBlockAt -- where slot `i`'s block begins in the file, and its size; FALSE if there is none */
 extern Bool RegionBlockAt(Size *offsetReturn, Size *sizeReturn, RegionHeader header, Index i);

@@ -25,7 +25,7 @@ typedef struct RegionStruct {
   Bool cut;            /* and it ends within something */
   uint32_t guess;      /* events that the damaged header claims; 0 if it cannot be read */
   Bool matched;        /* a gap in some stream's numbering lies here */
-  Bool shared;         /* and in another region as well, so that the split between them is a guess */
+  int exact;           /* LogLost...: how well `lost` is known; lying in two regions, the split is a guess */
   uint64_t lost;       /* events of those gaps */
 } RegionStruct, *Region;
 

@@ -52,7 +52,7 @@ static int indexCompareBlocks(const IndexEntryStruct *a, const IndexEntryStruct 
   indexCompareField(a->sequence, b->sequence);
   indexCompareField(a->flags & IndexEntryCUT, b->flags & IndexEntryCUT);
   indexCompareField(b->count, a->count);
-  indexCompareField(a->flags & BlockFlagRECOVERED, b->flags & BlockFlagRECOVERED);
+  indexCompareField(a->flags & (BlockFlagRECOVERED | BlockFlagSNAPSHOT), b->flags & (BlockFlagRECOVERED | BlockFlagSNAPSHOT));
   indexCompareField(a->place, b->place);
   return 0;
 }
@@ -126,6 +126,12 @@ Res IndexAdd(TheIndex index, const IndexEntryStruct *entry)
   }
   index->entry[index->entries++] = *entry;
   return ResOK;
+}
+
+void IndexCutLast(TheIndex index)
+{
+  AVER(index->entries > 0);
+  index->entry[index->entries - 1].flags |= IndexEntryCUT;
 }
 
 Res IndexEnd(TheIndex index)

@@ -11,6 +11,8 @@
 
 #include "base/aver.h"
 #include "format/block.h"
+#include "log/core.h"
+#include "log/elf.h"
 #include "log/logset.h"
 #include "log/leftover.h"
 
@@ -38,7 +40,7 @@ static Res logFileAdd(Log log, const char *path, char *error, Size size)
   file->path = copy;
   log->path[log->files] = copy;
   log->file[log->files++] = file;
-  return ResOK;
+  return ElfIs(file) ? CoreTake(file, &log->teller, error, size) : ResOK;
 }
 
 /* logRefuse -- a file in which nothing sound was found: say what it is */
@@ -47,7 +49,9 @@ static Res logRefuse(Scan scan, File file, char *error, Size size)
   const char *path = file->path;
   const unsigned *ours = scan->teller->hooks.version;
 
-  if (file->size == 0)
+  if (file->live)
+    (void)snprintf(error, size, "%s: nothing is recorded yet", path);
+  else if (file->size == 0)
     (void)snprintf(error, size, "%s: the file is empty", path);
   else if (scan->foreign[0] != 0)
     (void)snprintf(error, size, "%s: format version %u.%u.%u; this build reads version %u (%u.%u.%u)", path,
@@ -61,7 +65,7 @@ static Res logRefuse(Scan scan, File file, char *error, Size size)
 static Res logLeftover(Log log, Scan scan)
 {
   File file;
-  Res res = LeftoverTake(&file, &log->table, &log->regions, &log->teller);
+  Res res = LeftoverTake(&file, &log->table, log->file, log->files, &log->regions, &log->teller);
 
   if (res != ResOK || file == NULL)
     return res;
@@ -76,30 +80,55 @@ static Res logLeftover(Log log, Scan scan)
   return ScanFile(scan, file, log->files++);
 }
 
-/* logScan -- scan all files */
+/* logScanFile -- scan one file; *foreignReturn is whether nothing sound was found in it */
+static Res logScanFile(Log log, Scan scan, Index i, Bool *foreignReturn, char *error, Size size)
+{
+  uint64_t before = scan->blocks + scan->headers;
+  Res res;
+
+  scan->table = &log->table;
+  scan->index = &log->index;
+  scan->regions = &log->regions;
+  scan->teller = &log->teller;
+  res = ScanFile(scan, log->file[i], i);
+  if (res == ResIO)
+    (void)snprintf(error, size, "%s: %s", log->path[i], strerror(errno));
+  *foreignReturn = scan->blocks + scan->headers == before;
+  log->summary.bytes += log->file[i]->size;
+  return res;
+}
+
+/* logScanAll -- scan all files, and what was left in memory; a file in which nothing sound is refused, unless a
+ * process that died before it could write anything has left its part there */
+static Res logScanAll(Log log, Scan scan, char *error, Size size)
+{
+  Count files = log->files;
+  Bool *foreign = calloc(files, sizeof *foreign);
+  Index i;
+  Res res = foreign != NULL ? ResOK : ResMEMORY;
+
+  for (i = 0; i < files && res == ResOK; ++i) {
+    res = logScanFile(log, scan, i, &foreign[i], error, size);
+    if (res == ResOK && foreign[i] && scan->foreign[0] != 0)
+      res = logRefuse(scan, log->file[i], error, size);
+    memset(scan->foreign, 0, sizeof scan->foreign);
+  }
+  if (res == ResOK)
+    res = logLeftover(log, scan);
+  for (i = 0; i < files && res == ResOK; ++i)
+    if (foreign[i] && !log->file[i]->left)
+      res = logRefuse(scan, log->file[i], error, size);
+  free(foreign);
+  return res;
+}
+
+/* logScan -- find all that is there */
 static Res logScan(Log log, char *error, Size size)
 {
   const unsigned *ours = log->teller.hooks.version;
   Scan scan = calloc(1, sizeof *scan);
-  Index i;
-  Res res = scan != NULL ? ResOK : ResMEMORY;
+  Res res = scan != NULL ? logScanAll(log, scan, error, size) : ResMEMORY;
 
-  for (i = 0; i < log->files && res == ResOK; ++i) {
-    uint64_t before = scan->blocks + scan->headers;
-    scan->table = &log->table;
-    scan->index = &log->index;
-    scan->regions = &log->regions;
-    scan->teller = &log->teller;
-    memset(scan->foreign, 0, sizeof scan->foreign);
-    res = ScanFile(scan, log->file[i], i);
-    if (res == ResIO)
-      (void)snprintf(error, size, "%s: %s", log->path[i], strerror(errno));
-    if (res == ResOK && scan->blocks + scan->headers == before)
-      res = logRefuse(scan, log->file[i], error, size);
-    log->summary.bytes += log->file[i]->size;
-  }
-  if (res == ResOK)
-    res = logLeftover(log, scan);
   if (scan != NULL) {
     log->summary.blocks = scan->blocks;
     log->summary.events = scan->events;
@@ -238,8 +267,10 @@ void LogSummarize(LogSummary summary, Log log)
   summary->gaps = log->teller.gaps;
   for (i = 0; i < log->table.streams; ++i)
     summary->discarded += log->table.stream[i]->discarded;
-  for (i = 0; i < log->table.processes; ++i)
-    summary->discarded += log->table.process[i]->public.header.lost;
+  for (i = 0; i < log->table.processes; ++i) {
+    Process process = log->table.process[i];
+    summary->discarded += process->public.header.lost > process->lost ? process->public.header.lost : process->lost;
+  }
 }
 
 LogProcess LogProcessAt(Log log, Index i)

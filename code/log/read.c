@@ -215,6 +215,8 @@ static Res readOpen(Reading reading, const IndexEntryStruct *entry)
     return ResOK; /* copies of a block come one behind the other, the longest first */
   res = LoaderLoad(&loaded, &report, &reading->loader, entry);
   if (res == ResFORMAT) {
+    if ((entry->flags & IndexEntryCUT) != 0 && reading->log->file[IndexPlaceFile(entry->place)]->live)
+      return ResOK; /* it is being written */
     readFailureSet(stream, entry, report.what, report.lost);
     return ResOK;
   }

@@ -151,6 +151,7 @@ static Res scanTakeBlock(Scan scan, BlockHeader header, uint64_t offset, Bool cu
                  (header->flags & BlockFlagUNSENT) != 0);
   if (res != ResOK)
     return res;
+  stream->logged |= !scan->file->core;
   stream->newest = header->first;
   stream->newestSequence = header->sequence;
   stream->newestCount = cut ? 0 : header->count;
@@ -237,6 +238,8 @@ static Res scanDamage(Scan scan, uint64_t *offset, BlockHeader previous, Res why
   if (previous != NULL && !scanPayloadSound(scan, previous, *offset - previous->size)) {
     uint64_t begin = *offset - previous->size + 1;
     res = scanFind(scan, &next, begin);
+    if (res == ResOK && next < *offset)
+      IndexCutLast(scan->index); /* whoever wrote it was killed in between */
     if (res != ResOK || next < *offset) {
       *offset = next;
       return res;

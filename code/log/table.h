@@ -33,6 +33,7 @@ typedef struct ProcessStruct {
   Bool headed;             /* a header of it was found */
   Bool recovered;          /* blocks that it left in memory are in the log */
   Bool ambiguous;          /* one of its headers had lines of the registry that cannot be taken */
+  uint64_t lost;           /* events that no block could count, as its memory says */
   Index file;              /* that its newest header is in */
   Clock clock;             /* by ClockResolve */
   Types types;             /* NULL until headed */
@@ -58,6 +59,7 @@ typedef struct StreamStruct {
   uint32_t pid;        /* as its blocks say */
   uint8_t kind;
   Bool unsent;         /* of the flight recorder */
+  Bool logged;         /* it has blocks that are not out of a core, where nobody expects all */
   uint64_t discarded;  /* as its latest block says */
   TallyStruct tally;
   uint64_t newest, newestSequence; /* `first` and number of the block that came last in the files, */

@@ -8,6 +8,7 @@
 
 #include "base/aver.h"
 #include "emit/event.h"
+#include "mm/mmstate.h"
 #include "mm/pages.h"
 
 LockStruct ArenaRegistryLock = LockINITIALIZER;
@@ -85,6 +86,7 @@ Res ArenaCreate(Arena *arenaReturn, Size size)
 
   if (res != ResOK)
     return res;
+  StateHookAdd(MMState);
   arena = p;
   arena->sig = ArenaSIG;
   RingInit(&arena->arenasRing);

@@ -1,7 +1,8 @@
 /* lock.h -- mutual exclusion for the slow paths
  *
- * A pthread mutex, which neither allocates nor enters the dynamic linker.  Locks are taken in this order, and
- * all of them before a fork (mmfork.h): registry, then pools, then arenas, then the store of caches.
+ * A word and a futex: no mutex of POSIX threads, because those are what this very library traces for the program
+ * (shimsync.c).  Locks are taken in this order, and all of them before a fork (mmfork.h): registry, then pools, then
+ * arenas, then the store of caches.  Not recursive.  errno is kept.
  *
  * Design: design/mm.md .lock      Tests: test/malloctest.c (fork while others allocate)
  */
@@ -10,17 +11,40 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-#include <pthread.h>
+#include "base/types.h"
 
 typedef struct LockStruct {
-  pthread_mutex_t mutex;
+  uint32_t state; /* 0: free; 1: taken; 2: taken, and somebody may sleep on it */
 } LockStruct, *Lock;
 
-#define LockINITIALIZER { PTHREAD_MUTEX_INITIALIZER }
+#define LockINITIALIZER { 0 }
 
-static inline void LockInit(Lock lock) { (void)pthread_mutex_init(&lock->mutex, NULL); }
-static inline void LockFinish(Lock lock) { (void)pthread_mutex_destroy(&lock->mutex); }
-static inline void LockClaim(Lock lock) { (void)pthread_mutex_lock(&lock->mutex); }
-static inline void LockRelease(Lock lock) { (void)pthread_mutex_unlock(&lock->mutex); }
+/* LockSleep -- wait for the lock, which somebody has, and take it
+ * LockWake -- somebody may sleep on the lock, which is free now */
+extern void LockSleep(Lock lock);
+extern void LockWake(Lock lock);
+
+static inline void LockInit(Lock lock) { lock->state = 0; }
+static inline void LockFinish(Lock lock) { UNUSED(lock); }
+
+/* LockTry -- take the lock if nobody has it, nor we; FALSE: it is taken */
+static inline Bool LockTry(Lock lock)
+{
+  uint32_t none = 0;
+
+  return __atomic_compare_exchange_n(&lock->state, &none, 1, FALSE, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+static inline void LockClaim(Lock lock)
+{
+  if (UNLIKELY(!LockTry(lock)))
+    LockSleep(lock);
+}
+
+static inline void LockRelease(Lock lock)
+{
+  if (UNLIKELY(__atomic_exchange_n(&lock->state, 0, __ATOMIC_RELEASE) == 2))
+    LockWake(lock);
+}
 
 #endif /* MM_LOCK_H */

@@ -12,8 +12,11 @@
 
 #include "emit/control.h"
 #include "emit/event.h"
+#include "emit/state.h"
 #include "mm/mmalloc.h"
 #include "mm/mmfork.h"
+#include "mm/shimsync.h"
+#include "mm/shimthread.h"
 
 enum { shimALIGN = 16 };
 
@@ -35,7 +38,7 @@ ShimNextStruct ShimNext = {
 char ShimEarly[ShimEarlySIZE] __attribute__((aligned(shimALIGN)));
 static Size shimEarlyUsed;
 static __thread Bool shimChoosing; /* by this thread, at this moment */
-static unsigned shimState;         /* 0: nobody has chosen; 1: somebody does; 2: chosen */
+static unsigned shimChoice;        /* 0: nobody has chosen; 1: somebody does; 2: chosen */
 
 static void *shimEarlyTake(Size size, Size align)
 {
@@ -122,12 +125,22 @@ static void shimTell(void)
     EVENT_PPS(PoolCreate, ShimNext.pool, (void *)NULL, "malloc");
 }
 
+/* shimState -- for a log that begins now */
+static Bool shimState(StateStep step)
+{
+  if (step == StateTELL)
+    shimTell();
+  return TRUE;
+}
+
 /* shimForked -- the child of a fork has a trace of its own, which must name the pool, too */
 static void shimForked(void)
 {
   if (ShimNext.pool != &shimForeign)
     PoolTell(ShimNext.pool);
   shimTell();
+  SyncForked();
+  ShimThreadTell();
 }
 
 static void shimChoose(void)
@@ -136,7 +149,7 @@ static void shimChoose(void)
   unsigned none = 0;
   const char *mode;
 
-  if (__atomic_compare_exchange_n(&shimState, &none, 1, FALSE, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+  if (__atomic_compare_exchange_n(&shimChoice, &none, 1, FALSE, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
     shimChoosing = TRUE;
     mode = ControlVariable("PAWPRINT_MODE", room, sizeof room);
     if (mode != NULL && strcmp(mode, "manage") == 0) {
@@ -147,10 +160,10 @@ static void shimChoose(void)
       shimObserve();
     }
     shimChoosing = FALSE;
-    __atomic_store_n(&shimState, 2, __ATOMIC_RELEASE);
+    __atomic_store_n(&shimChoice, 2, __ATOMIC_RELEASE);
     shimTell();
   }
-  while (__atomic_load_n(&shimState, __ATOMIC_ACQUIRE) != 2)
+  while (__atomic_load_n(&shimChoice, __ATOMIC_ACQUIRE) != 2)
     (void)sched_yield();
 }
 
@@ -206,7 +219,7 @@ static size_t shimFirstUsable(void *p)
 
 void ShimStart(void)
 {
-  if (__atomic_load_n(&shimState, __ATOMIC_ACQUIRE) != 2)
+  if (__atomic_load_n(&shimChoice, __ATOMIC_ACQUIRE) != 2)
     shimChoose();
 }
 
@@ -214,10 +227,13 @@ void ShimStart(void)
 __attribute__((constructor(102))) static void shimConstruct(void)
 {
   ProcessStart();
+  SyncStart();
   ShimStart();
+  ShimThreadTell();
   if (ShimNext.pool != &shimForeign) {
     (void)pthread_atfork(MMForkPrepare, MMForkParent, MMForkChild);
     MMThreadsWatch();
   }
   (void)pthread_atfork(NULL, NULL, shimForked);
+  StateHookAdd(shimState);
 }

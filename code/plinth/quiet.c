@@ -29,16 +29,21 @@ long QuietSystem(long number, long a, long b, long c, long d, long e, long f)
   return result;
 }
 
-void *QuietMapAt(void *place, Size size, int protection, int flags, int fd)
+void *QuietMapFrom(void *place, Size size, int protection, int flags, int fd, long offset)
 {
 #if defined(SYS_mmap2)
-  long result = QuietCall(SYS_mmap2, place, size, protection, flags, fd);
+  long result = QuietCall(SYS_mmap2, place, size, protection, flags, fd, offset / 4096);
 #else
-  long result = QuietCall(SYS_mmap, place, size, protection, flags, fd);
+  long result = QuietCall(SYS_mmap, place, size, protection, flags, fd, offset);
 #endif
 
   /* Addresses may be negative as a long on 32-bit machines; errors are the last page's. */
   return (unsigned long)result >= (unsigned long)-4095L ? NULL : (void *)result;
+}
+
+void *QuietMapAt(void *place, Size size, int protection, int flags, int fd)
+{
+  return QuietMapFrom(place, size, protection, flags, fd, 0);
 }
 
 void QuietBegin(QuietMask mask)

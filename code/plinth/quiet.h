@@ -31,6 +31,9 @@ extern long QuietSystem(long number, long a, long b, long c, long d, long e, lon
 /* QuietMapAt -- mmap; NULL if it fails.  offset is 0. */
 extern void *QuietMapAt(void *place, Size size, int protection, int flags, int fd);
 
+/* QuietMapFrom -- the same, from `offset`, a multiple of the page */
+extern void *QuietMapFrom(void *place, Size size, int protection, int flags, int fd, long offset);
+
 /* QuietBegin, QuietEnd -- block all signals; let them through as before */
 extern void QuietBegin(QuietMask maskReturn);
 extern void QuietEnd(QuietMask mask);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "log/when.h"
+#include "view/known.h"
 
 #include "eventdef.h"
 
@@ -84,7 +85,8 @@ static Bool sourceRequest(Source source)
 Bool SourceOpen(Source source, const char *const *paths, Count n, int *statusReturn)
 {
   LogHooksStruct hooks = {.data = source, .gap = sourceGap, .note = sourceNote, .progress = source->progress,
-                          .version = {EventVersionMAJOR, EventVersionMEDIAN, EventVersionMINOR}};
+                          .version = {EventVersionMAJOR, EventVersionMEDIAN, EventVersionMINOR},
+                          .registry = KnownRegistry};
   LogSummaryStruct summary;
   char error[1024];
 

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "emit/clock.h"
+#include "plinth/clock.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -91,22 +91,23 @@ static uint64_t clockFrequency(void)
   return (uint64_t)((double)(end.ticks - begin.ticks) * 1e9 / (double)(end.mono - begin.mono));
 }
 
-void EventClockDescribe(Header header, Bool slow)
+void EventClockDescribe(char clockReturn[EventClockNameSIZE], uint64_t *frequencyReturn,
+                        char bootReturn[EventClockBootSIZE], Bool slow)
 {
   static uint64_t frequency;
-  Size size = QuietReadFile("/proc/sys/kernel/random/boot_id", header->boot, sizeof header->boot - 1);
+  Size size = QuietReadFile("/proc/sys/kernel/random/boot_id", bootReturn, EventClockBootSIZE - 1);
 
-  while (size > 0 && header->boot[size - 1] <= ' ')
+  while (size > 0 && bootReturn[size - 1] <= ' ')
     --size;
-  header->boot[size] = '\0';
+  bootReturn[size] = '\0';
   if (slow) {
-    (void)strcpy(header->clock, "monotonic");
-    header->frequency = 1000000000;
+    (void)strcpy(clockReturn, "monotonic");
+    *frequencyReturn = 1000000000;
     return;
   }
   /* Once a process, and its children after fork; two threads at once would only measure twice. */
   if (__atomic_load_n(&frequency, __ATOMIC_RELAXED) == 0)
     __atomic_store_n(&frequency, clockFrequency(), __ATOMIC_RELAXED);
-  (void)strcpy(header->clock, "counter");
-  header->frequency = __atomic_load_n(&frequency, __ATOMIC_RELAXED);
+  (void)strcpy(clockReturn, "counter");
+  *frequencyReturn = __atomic_load_n(&frequency, __ATOMIC_RELAXED);
 }

@@ -5,13 +5,18 @@
  *
  * Design: design/telemetry.md .clock      Tests: test/emittest.c
  */
-#ifndef EMIT_CLOCK_H
-#define EMIT_CLOCK_H
+#ifndef PLINTH_CLOCK_H
+#define PLINTH_CLOCK_H
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
+#include "base/sync.h"
 #include "base/types.h"
-#include "format/header.h"
+
+enum {
+  EventClockNameSIZE = 16,
+  EventClockBootSIZE = 40
+};
 
 /* EventClockMonotonic -- CLOCK_MONOTONIC in ns */
 extern uint64_t EventClockMonotonic(void) __attribute__((visibility("default")));
@@ -40,7 +45,9 @@ extern Bool EventClockChoose(void);
 /* EventClockSync -- ticks and the system's clocks at one moment: the closest of a few readings, about 30 ns apart */
 extern void EventClockSync(Sync syncReturn, Bool slow);
 
-/* EventClockDescribe -- fill in a header's clock, frequency and boot */
-extern void EventClockDescribe(Header header, Bool slow);
+/* EventClockDescribe -- what a header says of the clock: its name, ticks a second, and the identity of the system's run
+ * (or "") */
+extern void EventClockDescribe(char clockReturn[EventClockNameSIZE], uint64_t *frequencyReturn,
+                               char bootReturn[EventClockBootSIZE], Bool slow);
 
-#endif /* EMIT_CLOCK_H */
+#endif /* PLINTH_CLOCK_H */

@@ -1,0 +1,424 @@
+/* hand.c -- full blocks to the collector, and empty ones from it
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "emit/hand.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+
+#include "base/aver.h"
+#include "emit/control.h"
+#include "emit/send.h"
+#include "emit/stream.h"
+#include "plinth/quiet.h"
+
+enum {
+  handOfferMAX = 1000,        /* ms until an offer that nobody takes is withdrawn */
+  handTries = 20,             /* to send an offer while the collector's queue is full, a millisecond apart */
+  handMoment = 20000000,      /* ns that a thread waits before it looks who lives */
+  handFlushTries = 50,        /* moments that a flush is waited for */
+  handNsPerMs = 1000000
+};
+
+/* handFence -- the compiler keeps what stands before and behind apart; a signal handler sees them in this order */
+static inline void handFence(void)
+{
+  __asm__ volatile("" : : : "memory");
+}
+
+/* handAddress -- of the collector's socket, in the abstract namespace; returns its length */
+static Size handAddress(struct sockaddr_un *address)
+{
+  Size length = strlen(ControlSettings.collector);
+
+  memset(address, 0, sizeof *address);
+  address->sun_family = AF_UNIX;
+  memcpy(address->sun_path + 1, ControlSettings.collector, length);
+  return offsetof(struct sockaddr_un, sun_path) + 1 + length;
+}
+
+/* handTell -- one datagram to the collector; fd: a descriptor to go with it, or -1.  0, or minus an errno. */
+static long handTell(RegionOffer offer, int fd)
+{
+  struct sockaddr_un address;
+  union {
+    struct cmsghdr header;
+    char room[CMSG_SPACE(sizeof(int))];
+  } control;
+  struct iovec part = {offer, sizeof *offer};
+  struct msghdr message = {.msg_name = &address, .msg_namelen = (socklen_t)handAddress(&address), .msg_iov = &part,
+                           .msg_iovlen = 1};
+  long to = QuietCall(SYS_socket, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), res;
+
+  if (to < 0)
+    return to;
+  if (fd >= 0) {
+    memset(&control, 0, sizeof control);
+    message.msg_control = &control;
+    message.msg_controllen = sizeof control;
+    control.header = (struct cmsghdr){CMSG_LEN(sizeof fd), SOL_SOCKET, SCM_RIGHTS};
+    memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
+  }
+  res = QuietCall(SYS_sendmsg, to, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+  (void)QuietCall(SYS_close, to);
+  return res < 0 ? res : 0;
+}
+
+static void handOfferFill(RegionOffer offer)
+{
+  memset(offer, 0, sizeof *offer);
+  memcpy(offer->magic, RegionMAGIC, BlockMagicSIZE);
+  offer->version = RegionOfferVERSION;
+  (void)strcpy(offer->token, ControlSettings.token);
+}
+
+Bool HandOffer(Process process, int fd)
+{
+  long moment[2] = {0, handNsPerMs}, res = -EAGAIN;
+  RegionOfferStruct offer;
+  unsigned i;
+
+  handOfferFill(&offer);
+  offer.pid = process->pid;
+  offer.identity = process->identity;
+  (void)strcpy(offer.path, process->shared.path);
+  __atomic_store_n(&process->shared.header->hand.collector, RegionCollectorOFFERED, __ATOMIC_RELEASE);
+  process->offered = EventClockMonotonic();
+  for (i = 0; i < handTries && (res = handTell(&offer, fd)) == -EAGAIN; ++i)
+    (void)QuietCall(SYS_nanosleep, moment, NULL);
+  process->collected = res == 0;
+  if (!process->collected)
+    __atomic_store_n(&process->shared.header->hand.collector, RegionCollectorNONE, __ATOMIC_RELEASE);
+  return process->collected;
+}
+
+/* handWake -- let the collector know, if it sleeps */
+static void handWake(RegionHeader region)
+{
+  RegionOfferStruct call;
+
+  if (LIKELY(__atomic_load_n(&region->hand.sleeping, __ATOMIC_SEQ_CST) == 0) ||
+      __atomic_exchange_n(&region->hand.sleeping, 0, __ATOMIC_ACQ_REL) == 0)
+    return;
+  handOfferFill(&call);
+  (void)handTell(&call, -1);
+}
+
+/* handFrequent -- may the stream's blocks be overwritten?  Not those of definitions, and of what is rare. */
+static Bool handFrequent(unsigned kind)
+{
+  return kind != EventStreamDEFINITION && (EventKindsFREQUENT >> kind & 1) != 0;
+}
+
+/* handRoom -- may one more block be full?  Then it is counted. */
+static Bool handRoom(RegionHeader region, unsigned kind)
+{
+  if (__atomic_fetch_add(&region->pool.full, 1, __ATOMIC_ACQ_REL) < region->limit)
+    return TRUE;
+  /* Where frequent kinds are overwritten they fill the pool, and the others are drained all the same. */
+  if (region->policy == RegionPolicyOVERWRITE && !handFrequent(kind))
+    return TRUE;
+  (void)__atomic_fetch_sub(&region->pool.full, 1, __ATOMIC_ACQ_REL);
+  return FALSE;
+}
+
+static Index handSlot(RegionHeader region, BlockHeader block)
+{
+  return ((Size)((char *)block + block->whole - (char *)region) - RegionFIRST) / RegionSlotSIZE - 1;
+}
+
+/* handGive -- the block, of which `used` bytes are reserved, is the collector's from here on.  It is counted. */
+static void handGive(RegionHeader region, BlockHeader block, Size used)
+{
+  Index slot = handSlot(region, block);
+  uint8_t log2 = (uint8_t)__builtin_ctz(block->whole);
+
+  block->used = (uint32_t)used;
+  if (region->policy == RegionPolicyOVERWRITE)
+    region->tickets[slot] = __atomic_add_fetch(&region->pool.ticket, 1, __ATOMIC_RELAXED);
+  __atomic_store_n(&region->state[slot], RegionFULL | log2, __ATOMIC_SEQ_CST);
+  handWake(region);
+}
+
+/* handStream -- which of its thread's streams a block is of (StreamNumber) */
+static unsigned handStream(BlockHeader block)
+{
+  return block->stream / 2 % 16;
+}
+
+/* handOldest -- the slot of the full block of a frequent kind that has waited longest; or `slots` */
+static Index handOldest(RegionHeader region)
+{
+  Index i, oldest = region->slots;
+  Size offset, size;
+
+  for (i = 0; i < region->slots; ++i)
+    if ((__atomic_load_n(&region->state[i], __ATOMIC_ACQUIRE) & RegionFULL) != 0 &&
+        RegionBlockAt(&offset, &size, region, i) &&
+        handFrequent(handStream((BlockHeader)(void *)((char *)region + offset))) &&
+        (oldest == region->slots || region->tickets[i] < region->tickets[oldest]))
+      oldest = i;
+  return oldest;
+}
+
+/* handOverwrite -- forget the oldest full block of a frequent kind, to make room for one */
+static Bool handOverwrite(RegionHeader region)
+{
+  Index oldest = handOldest(region);
+  uint8_t state;
+  Size offset, size;
+  BlockHeader block;
+
+  if (oldest == region->slots)
+    return FALSE;
+  state = __atomic_load_n(&region->state[oldest], __ATOMIC_ACQUIRE);
+  if ((state & RegionFULL) == 0 || !RegionBlockAt(&offset, &size, region, oldest) ||
+      !__atomic_compare_exchange_n(&region->state[oldest], &state, (uint8_t)(RegionOPEN | (state & RegionLog2MASK)), FALSE,
+                                   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+    return FALSE;
+  block = (BlockHeader)(void *)((char *)region + offset);
+  StreamErase(block, size - BlockHeaderSIZE);
+  (void)__atomic_fetch_add(&region->pool.overwritten, 1, __ATOMIC_RELAXED);
+  (void)__atomic_fetch_sub(&region->pool.full, 1, __ATOMIC_ACQ_REL);
+  __atomic_store_n(&region->state[oldest], RegionFREE, __ATOMIC_RELEASE);
+  return TRUE;
+}
+
+/* handBefore -- how many events the stream has had: only where blocks are overwritten, so that readers can tell how
+ * many those were; it costs a walk */
+static uint64_t handBefore(RegionHeader region, Stream stream, BlockHeader block)
+{
+  BlockTallyStruct tally;
+
+  if (region->policy != RegionPolicyOVERWRITE || (block != NULL && stream->before == BlockBeforeUNKNOWN))
+    return BlockBeforeUNKNOWN;
+  if (block == NULL)
+    return stream->before;
+  BlockWalk(&tally, (char *)block + BlockHeaderSIZE, block->whole - BlockHeaderSIZE, block->first, FALSE);
+  /* What a handler has interrupted is counted, too: it will be committed. */
+  return stream->before + tally.count + tally.pending;
+}
+
+Bool HandChange(Process process, Thread thread, unsigned kind)
+{
+  Stream stream = &thread->stream[kind][0];
+  RegionHeader region = process->shared.header;
+  BlockHeader old = stream->block;
+  Size size = StreamSize(process, stream, kind, 0);
+
+  __atomic_store_n(&thread->hot.cursor[kind][0].next, 0, __ATOMIC_RELEASE);
+  if (old != NULL && !handRoom(region, kind) &&
+      !(region->policy == RegionPolicyOVERWRITE && handOverwrite(region) && handRoom(region, kind)))
+    return FALSE;
+  if (!StreamTakeFrom(stream, &process->shared, size)) {
+    if (old != NULL)
+      (void)__atomic_fetch_sub(&region->pool.full, 1, __ATOMIC_ACQ_REL);
+    return FALSE;
+  }
+  stream->before = handBefore(region, stream, old);
+  if (old != NULL)
+    ++stream->sequence;
+  StreamStart(process, thread, kind, 0);
+  stream->told = stream->discarded;
+  if (old != NULL)
+    handGive(region, old, old->whole - BlockHeaderSIZE);
+  return TRUE;
+}
+
+Word HandReserve(Thread thread, unsigned kind, Size size, Word at)
+{
+  Process process = ProcessIfReady();
+  RegionHeader region = process != NULL && process->collected ? process->shared.header : NULL;
+  EventCursor cursor = &thread->hot.cursor[kind][0];
+  int error = errno;
+  uint32_t collector;
+  Word place;
+
+  if (region == NULL || thread->inside || thread->stream[kind][0].block == NULL || ProcessOpen())
+    return 0;
+  collector = __atomic_load_n(&region->hand.collector, __ATOMIC_ACQUIRE);
+  if ((collector & RegionCollectorDIED) != 0 || collector == RegionCollectorNONE || collector == RegionCollectorOFFERED)
+    return 0;
+  thread->inside = 1;
+  handFence();
+  StreamAbandon(at, size);
+  place = StreamTry(cursor, size);
+  if (place == 0 && HandChange(process, thread, kind))
+    place = StreamTry(cursor, size);
+  handFence();
+  thread->inside = 0;
+  errno = error;
+  return place;
+}
+
+void HandLast(Process process, Thread thread, unsigned kind)
+{
+  Stream stream = &thread->stream[kind][0];
+  RegionHeader region = process->shared.header;
+  BlockHeader block = stream->block;
+  Size reserved;
+
+  if (block == NULL)
+    return;
+  reserved = StreamReserved(thread, kind, 0);
+  __atomic_store_n(&thread->hot.cursor[kind][0].next, 0, __ATOMIC_RELEASE);
+  stream->before = reserved == 0 ? stream->before : handBefore(region, stream, block);
+  __atomic_store_n(&stream->block, NULL, __ATOMIC_RELEASE);
+  if (reserved == 0 && block->discarded == stream->told) {
+    StreamErase(block, 0);
+    StoreGive(&process->shared, block, stream->size);
+    return;
+  }
+  ++stream->sequence;
+  stream->told = stream->discarded;
+  (void)__atomic_fetch_add(&region->pool.full, 1, __ATOMIC_ACQ_REL);
+  handGive(region, block, reserved);
+}
+
+Bool HandDiscard(Process process, Thread thread, unsigned kind)
+{
+  RegionHeader region = process->shared.header;
+  Stream stream = &thread->stream[kind][0];
+  uint64_t none = 0;
+
+  if (region->policy == RegionPolicyBLOCK && stream->block != NULL && RegionCollected(region))
+    return TRUE;
+  if (stream->block != NULL)
+    stream->block->discarded = ++stream->discarded;
+  else
+    (void)__atomic_fetch_add(&region->lost, 1, __ATOMIC_RELAXED);
+  if (region->policy == RegionPolicySTOP &&
+      __atomic_compare_exchange_n(&region->stopped, &none, EventClock(EVENT_SLOW), FALSE, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+    ControlStop();
+  return FALSE;
+}
+
+void HandWait(Process process)
+{
+  RegionHeader region = process->shared.header;
+  long moment[2] = {0, handMoment};
+  uint32_t freed = __atomic_load_n(&region->pool.freed, __ATOMIC_ACQUIRE);
+
+  (void)__atomic_fetch_add(&region->pool.waiting, 1, __ATOMIC_SEQ_CST);
+  handWake(region);
+  if (__atomic_load_n(&region->pool.full, __ATOMIC_SEQ_CST) >= region->limit)
+    (void)QuietCall(SYS_futex, &region->pool.freed, FUTEX_WAIT, freed, moment, NULL, 0);
+  (void)__atomic_fetch_sub(&region->pool.waiting, 1, __ATOMIC_SEQ_CST);
+}
+
+Bool HandFlush(Process process)
+{
+  RegionHeader region = process->shared.header;
+  long moment[2] = {0, handMoment};
+  uint32_t asked;
+  unsigned i;
+
+  (void)__atomic_fetch_or(&region->hand.attention, RegionAskFLUSH, __ATOMIC_SEQ_CST);
+  __atomic_store_n(&region->hand.sleeping, 1, __ATOMIC_SEQ_CST);
+  handWake(region);
+  for (i = 0; i < handFlushTries && RegionCollected(region); ++i) {
+    asked = __atomic_load_n(&region->hand.attention, __ATOMIC_ACQUIRE);
+    if ((asked & RegionAskFLUSH) == 0)
+      return TRUE;
+    (void)QuietCall(SYS_futex, &region->hand.attention, FUTEX_WAIT, asked, moment, NULL, 0);
+  }
+  return FALSE;
+}
+
+/* handSnapshot -- send what is committed in a full block in which something is pending; it stays where it is */
+static void handSnapshot(Process process, BlockHeader block)
+{
+  Size size = block->whole;
+  char *copy = QuietMap(BlockMAX, BlockMIN);
+  BlockHeader header = (BlockHeader)(void *)copy;
+  BlockTallyStruct tally;
+
+  if (copy == NULL)
+    return;
+  memcpy(copy, block, size);
+  BlockWalk(&tally, copy + BlockHeaderSIZE, size - BlockHeaderSIZE, header->first, TRUE);
+  if (tally.used > 0)
+    (void)SendBlock(process, header, &tally, BlockFlagSNAPSHOT);
+  QuietUnmap(copy, BlockMAX);
+}
+
+/* handSend -- send a block that was handed over, and is ours again.  FALSE: it must stay. */
+static Bool handSend(Process process, RegionHeader region, BlockHeader block)
+{
+  BlockTallyStruct tally;
+
+  /* Without its magic it is in the log already. */
+  if (memcmp(block->magic, BlockMAGIC, BlockMagicSIZE) != 0)
+    return TRUE;
+  BlockWalk(&tally, (char *)block + BlockHeaderSIZE, block->whole - BlockHeaderSIZE, block->first, FALSE);
+  if (tally.pending > 0 || tally.used < block->used) {
+    handSnapshot(process, block);
+    return FALSE;
+  }
+  if (SendBlock(process, block, &tally, 0) != ResOK)
+    (void)__atomic_fetch_add(&region->lost, tally.count, __ATOMIC_RELAXED);
+  return TRUE;
+}
+
+/* handDrain -- send what was handed over and will be collected by nobody */
+static void handDrain(Process process)
+{
+  RegionHeader region = process->shared.header;
+  Size offset, size;
+  Index i;
+
+  for (i = 0; region != NULL && i < region->slots; ++i) {
+    uint8_t state = __atomic_load_n(&region->state[i], __ATOMIC_ACQUIRE);
+    BlockHeader block;
+    if ((state & RegionFULL) == 0 || !RegionBlockAt(&offset, &size, region, i) ||
+        !__atomic_compare_exchange_n(&region->state[i], &state, (uint8_t)(RegionOPEN | (state & RegionLog2MASK)), FALSE,
+                                     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+      continue;
+    block = (BlockHeader)(void *)((char *)region + offset);
+    if (!handSend(process, region, block)) {
+      __atomic_store_n(&region->state[i], state, __ATOMIC_RELEASE);
+      continue;
+    }
+    StreamErase(block, size - BlockHeaderSIZE);
+    (void)__atomic_fetch_sub(&region->pool.full, 1, __ATOMIC_ACQ_REL);
+    __atomic_store_n(&region->state[i], RegionFREE, __ATOMIC_RELEASE);
+  }
+}
+
+/* handTakeOver -- the process sends by itself from here on */
+static void handTakeOver(Process process)
+{
+  ProcessLock(process);
+  if (process->collected) {
+    ControlOpenLog();
+    (void)SendHeader(process);
+    /* Not before: others send as soon as they see this, and where there is no way out nothing is sent. */
+    __atomic_store_n(&process->collected, FALSE, __ATOMIC_RELEASE);
+  }
+  ProcessUnlock(process);
+}
+
+void HandCheck(Process process)
+{
+  RegionHeader region = process->shared.header;
+  uint32_t collector;
+
+  if (region == NULL)
+    return;
+  collector = __atomic_load_n(&region->hand.collector, __ATOMIC_ACQUIRE);
+  if (collector == RegionCollectorOFFERED && process->collected &&
+      EventClockMonotonic() - process->offered > (uint64_t)handOfferMAX * handNsPerMs &&
+      __atomic_compare_exchange_n(&region->hand.collector, &collector, RegionCollectorNONE, FALSE, __ATOMIC_ACQ_REL,
+                                  __ATOMIC_ACQUIRE))
+    collector = RegionCollectorNONE;
+  if (process->collected && (collector == RegionCollectorNONE || (collector & RegionCollectorDIED) != 0))
+    handTakeOver(process);
+  if (!process->collected && __atomic_load_n(&region->pool.full, __ATOMIC_RELAXED) != 0)
+    handDrain(process);
+}

@@ -1,0 +1,153 @@
+/* state.c -- what already is, told as events: the order of it
+ *
+ * Always true: one thread tells at a time (stateBusy); whoever comes meanwhile goes on, and asks again.  Between two
+ * calls stateLate says since when: 0, or the time from which nobody waits for threads to tell of themselves.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "emit/state.h"
+
+#include <sched.h>
+#include <string.h>
+
+#include "emit/buffer.h"
+#include "emit/event.h"
+#include "emit/process.h"
+#include "emit/statesystem.h"
+#include "emit/user.h"
+#include "plinth/clock.h"
+#include "plinth/quiet.h"
+
+enum {
+  statePatience = 20000000,    /* ns that threads are given to come by: who does not is idle, or blocked */
+  stateWaitMAX = 1000000000    /* ns that StateWait tries */
+};
+
+static StateHook stateHooks[StateHooksMAX];
+static unsigned stateBusy;
+static uint32_t statePid;     /* of the process that stateBusy and stateLate belong to */
+static uint64_t stateLate;    /* 0: nothing has begun */
+static Bool stateAsked;       /* somebody wants it told */
+static unsigned stateKinds;   /* that were sent when it began */
+
+void StateHookAdd(StateHook hook)
+{
+  Index i;
+
+  for (i = 0; i < StateHooksMAX; ++i) {
+    StateHook none = NULL;
+    if (__atomic_compare_exchange_n(&stateHooks[i], &none, hook, FALSE, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ||
+        none == hook)
+      return;
+  }
+}
+
+/* stateAsk -- ask the first `n` hooks, and stop at one that says FALSE; returns how many said TRUE */
+static Count stateAsk(StateStep step, Count n)
+{
+  Index i;
+
+  for (i = 0; i < n; ++i) {
+    StateHook hook = __atomic_load_n(&stateHooks[i], __ATOMIC_ACQUIRE);
+    if (hook != NULL && !hook(step))
+      break;
+  }
+  return i;
+}
+
+/* stateMark -- one of the two events around it all; a registry of somebody else's may have none */
+#if defined(EventStateBeginCODE)
+static void stateMark(uint16_t code)
+{
+  EventHeader header = BufferReserveSent(EventKindSystem, sizeof(EventUStruct));
+
+  if (header != NULL) {
+    ((EventUStruct *)(void *)header)->f0 = stateKinds;
+    EventCommit(header, code);
+  }
+}
+#else
+enum { EventStateBeginCODE, EventStateEndCODE };
+static void stateMark(uint16_t code)
+{
+  UNUSED(code);
+}
+#endif
+
+/* stateBegin -- all that can be told at one go; FALSE: not now, and nothing is told */
+static Bool stateBegin(void)
+{
+  Count claimed = stateAsk(StateCLAIM, StateHooksMAX);
+
+  if (claimed < StateHooksMAX) {
+    (void)stateAsk(StateGIVEUP, claimed);
+    return FALSE;
+  }
+  stateKinds = (unsigned)(__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) & ((1u << EventKindLIMIT) - 1));
+  stateMark(EventStateBeginCODE);
+  (void)stateAsk(StateTELL, StateHooksMAX);
+  StateModules();
+  StateThreads();
+  UserTell();
+  stateLate = EventClockMonotonic() + statePatience;
+  return TRUE;
+}
+
+/* stateGoOn -- what threads tell of themselves */
+static Bool stateGoOn(void)
+{
+  StateStep step = EventClockMonotonic() < stateLate ? StateLIVE : StateLATE;
+
+  if (stateAsk(step, StateHooksMAX) < StateHooksMAX)
+    return FALSE;
+  stateMark(EventStateEndCODE);
+  stateLate = 0;
+  __atomic_store_n(&stateAsked, FALSE, __ATOMIC_RELEASE);
+  return TRUE;
+}
+
+Bool StateTell(void)
+{
+  Process process = ProcessGet();
+  Bool told;
+
+  if (process == NULL)
+    return TRUE;
+  if (__atomic_exchange_n(&statePid, process->pid, __ATOMIC_RELAXED) != process->pid) {
+    /* A child of fork: whoever was telling is not here. */
+    stateLate = 0;
+    __atomic_store_n(&stateBusy, 0, __ATOMIC_RELAXED);
+  }
+  if (__atomic_exchange_n(&stateBusy, 1, __ATOMIC_ACQUIRE) != 0)
+    return FALSE;
+  told = (stateLate != 0 || stateBegin()) && stateGoOn();
+  __atomic_store_n(&stateBusy, 0, __ATOMIC_RELEASE);
+  return told;
+}
+
+void StateAsk(void)
+{
+  __atomic_store_n(&stateAsked, TRUE, __ATOMIC_RELEASE);
+  (void)__atomic_fetch_or(&EVENT_CONTROL[EventControlCLOCK], (Word)EventControlATTEND, __ATOMIC_SEQ_CST);
+}
+
+Bool StateAttend(void)
+{
+  return LIKELY(!__atomic_load_n(&stateAsked, __ATOMIC_ACQUIRE)) || StateTell();
+}
+
+void StateWait(void)
+{
+  uint64_t limit = EventClockMonotonic() + stateWaitMAX;
+  QuietMaskStruct mask;
+  Bool told;
+
+  StateAsk(); /* other threads, too */
+  do {
+    QuietBegin(&mask);
+    told = StateAttend();
+    QuietEnd(&mask);
+    if (!told)
+      (void)sched_yield();
+  } while (!told && EventClockMonotonic() < limit);
+}

@@ -1,0 +1,163 @@
+/* stream.c -- one stream: its cursor and the block that it points into
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "emit/stream.h"
+
+#include <sched.h>
+#include <string.h>
+
+enum {
+  streamSmallMAX = 16384,      /* bytes of the largest block of a kind that is rare, or not sent */
+  streamGrowTICKS = 100000000, /* a block that fills faster than this, about a tenth of a second, is too small */
+  streamEpochSIZE = 16
+};
+
+/* StreamAbandon -- mark room that was reserved and will not be filled; what of it lies behind the block's end is not
+ * there */
+void StreamAbandon(Word at, Size size)
+{
+  EventHeaderStruct pad = {EventPadCODE, 0, 0};
+  Word limit = at + WordAlignUp(size, EventALIGN);
+
+  if ((at & EventBlockBIT) == 0)
+    return;
+  if (((limit - 1) & EventBlockBIT) == 0)
+    limit = WordAlignDown(limit - 1, EventBlockBIT);
+  pad.length = (uint16_t)(limit - at);
+  memcpy((void *)at, &pad, sizeof pad);
+}
+
+/* StreamHeader -- the header of the stream's next block; no magic yet */
+BlockHeaderStruct StreamHeader(Process process, Thread thread, unsigned kind, unsigned unsent, Size size)
+{
+  Stream stream = &thread->stream[kind][unsent];
+  uint64_t now = EventClock(EVENT_SLOW);
+
+  return (BlockHeaderStruct){
+    .order = BlockORDER,
+    .major = BlockMAJOR,
+    .flags = (uint8_t)(unsent ? BlockFlagUNSENT : 0),
+    .kind = (uint8_t)StreamKind(kind),
+    .whole = (uint32_t)size,
+    .pid = process->pid,
+    .thread = thread->tid,
+    .cpuFirst = (uint16_t)sched_getcpu(),
+    .process = process->identity,
+    .stream = StreamNumber(thread, kind, unsent),
+    .sequence = stream->sequence + stream->parks,
+    .before = stream->before,
+    .discarded = stream->discarded,
+    .first = now,
+    .last = now,
+  };
+}
+
+/* StreamStart -- make the stream's memory an empty block.  Whoever reads it from outside at any moment of this finds
+ * either no block or a sound one: the magic goes first and comes last. */
+void StreamStart(Process process, Thread thread, unsigned kind, unsigned unsent)
+{
+  Stream stream = &thread->stream[kind][unsent];
+  EventCursor cursor = &thread->hot.cursor[kind][unsent];
+  BlockHeader block = stream->block;
+  BlockHeaderStruct header = StreamHeader(process, thread, kind, unsent, stream->size);
+
+  memcpy((char *)block + BlockMagicSIZE, (char *)&header + BlockMagicSIZE, sizeof header - BlockMagicSIZE);
+  BufferFence();
+  memcpy(block->magic, BlockMAGIC, BlockMagicSIZE);
+  cursor->epoch = (uint32_t)(header.first >> 32);
+  __atomic_store_n(&cursor->next, (Word)StreamEvents(block), __ATOMIC_RELEASE);
+}
+
+/* StreamErase -- no block is here any more, and no events */
+void StreamErase(BlockHeader block, Size used)
+{
+  __atomic_store_n((uint64_t *)(void *)block->magic, 0, __ATOMIC_RELEASE);
+  BufferFence();
+  memset((char *)block + BlockMagicSIZE, 0, BlockHeaderSIZE - BlockMagicSIZE + used);
+}
+
+/* StreamSize -- how large the next block should be */
+Size StreamSize(Process process, Stream stream, unsigned kind, unsigned unsent)
+{
+  Size max = (EventKindsFREQUENT >> kind & 1) != 0 && !unsent ? process->blockSize : streamSmallMAX;
+
+  if (stream->block == NULL)
+    return BlockMIN;
+  if (stream->size >= max || EventClock(EVENT_SLOW) - stream->block->first > streamGrowTICKS)
+    return stream->size;
+  return stream->size * 4 < max ? stream->size * 4 : max;
+}
+
+/* StreamTakeFrom -- a fresh block of `size` bytes, or smaller where that cannot be had */
+Bool StreamTakeFrom(Stream stream, Store store, Size size)
+{
+  for (; store->header != NULL && size >= BlockMIN; size /= 2) {
+    BlockHeader block = StoreTake(store, size);
+    if (block != NULL) {
+      stream->size = size;
+      stream->store = store;
+      /* Those who look at running threads believe what this points to. */
+      __atomic_store_n(&stream->block, block, __ATOMIC_RELEASE);
+      return TRUE;
+    }
+  }
+  return FALSE;
+}
+
+/* StreamReserved -- bytes of the block's events that have been reserved, filled or not; what goes beyond the end is
+ * not there */
+Size StreamReserved(Thread thread, unsigned kind, unsigned unsent)
+{
+  Stream stream = &thread->stream[kind][unsent];
+  Word next = thread->hot.cursor[kind][unsent].next, base = (Word)StreamEvents(stream->block);
+
+  return (next & EventBlockBIT) != 0 && next >= base ? next - base : stream->size - BlockHeaderSIZE;
+}
+
+/* StreamTally -- what a block holds; `settle` if nobody will fill what is pending.  Room that was reserved at the
+ * end is pending, too, though nothing that follows tells of it. */
+void StreamTally(BlockTally tally, BlockHeader block, Size size, Size reserved, Bool settle)
+{
+  BlockWalk(tally, StreamEvents(block), size - BlockHeaderSIZE, block->first, settle);
+  if (tally->used < reserved)
+    ++tally->pending;
+}
+
+/* streamEpoch -- tell in the block that the clock's high half has changed; FALSE: no room */
+static Bool streamEpoch(EventCursor cursor, uint64_t now)
+{
+  Word at = eventAdvance(&cursor->next, streamEpochSIZE);
+  EventHeader event = (EventHeader)at;
+
+  if (((at + streamEpochSIZE - 1) & EventBlockBIT) == 0) {
+    StreamAbandon(at, streamEpochSIZE);
+    return FALSE;
+  }
+  eventFill(at, streamEpochSIZE, now);
+  memcpy(event + 1, &now, sizeof now);
+  EventCommit(event, EventEpochCODE);
+  cursor->epoch = (uint32_t)(now >> 32);
+  return TRUE;
+}
+
+/* StreamTry -- reserve room as EventReserve does, with nobody to interrupt; 0: full */
+Word StreamTry(EventCursor cursor, Size size)
+{
+  uint64_t now = EventClock(EVENT_SLOW);
+  Word at;
+
+  if ((cursor->next & EventBlockBIT) == 0)
+    return 0;
+  if ((uint32_t)(now >> 32) != cursor->epoch && !streamEpoch(cursor, now))
+    return 0;
+  at = eventAdvance(&cursor->next, WordAlignUp(size, EventALIGN));
+  if (((at + size - 1) & EventBlockBIT) == 0) {
+    StreamAbandon(at, size);
+    return 0;
+  }
+  /* Between the two readings the epoch may have turned, once in some seconds: then the event is stamped with the
+   * first. */
+  eventFill(at, size, now);
+  return at;
+}

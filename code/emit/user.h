@@ -1,0 +1,15 @@
+/* user.h -- what programs have told that stays true
+ *
+ * Design: design/telemetry.md .state      Tests: test/statetest.c
+ */
+#ifndef EMIT_USER_H
+#define EMIT_USER_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+enum { UserLabelsMAX = 4096 }; /* addresses whose labels are kept: the first ones; of each, the newest label */
+
+/* UserTell -- tell again what strings are interned, and what is labelled.  Takes no lock. */
+extern void UserTell(void);
+
+#endif /* EMIT_USER_H */

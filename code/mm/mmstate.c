@@ -1,0 +1,101 @@
+/* mmstate.c -- what the memory manager has, told as events to a log that begins late
+ *
+ * We may be called inside any operation on an arena or a pool, by whoever holds its locks: nothing is waited for.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Design: design/mm.md .state      Tests: test/statetest.c, test/state.t
+ */
+#include "mm/mmstate.h"
+
+#include "emit/event.h"
+#include "mm/arena.h"
+#include "mm/pool.h"
+
+#define stateArena(node) RING_ELT(ArenaStruct, arenasRing, node)
+#define stateChunk(node) RING_ELT(ChunkStruct, ring, node)
+
+/* stateRelease -- the locks of the arenas before `end`, and the registry's */
+static void stateRelease(Ring end)
+{
+  Ring node;
+
+  for (node = ArenaRegistry.next; node != end; node = node->next)
+    LockRelease(&stateArena(node)->lock);
+  LockRelease(&ArenaRegistryLock);
+}
+
+static Bool stateClaim(void)
+{
+  Ring node, after;
+
+  if (!LockTry(&ArenaRegistryLock))
+    return FALSE;
+  RING_FOR(node, &ArenaRegistry, after)
+    if (!LockTry(&stateArena(node)->lock)) {
+      stateRelease(node);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+/* stateCommitted -- what of a plain chunk holds memory: its grains that are used or spare, but for the header */
+static void stateCommitted(Chunk chunk)
+{
+  Index i, from = ChunkHeaderGRAINS;
+
+  for (i = from; i <= ChunkGRAINS; ++i)
+    if (i == ChunkGRAINS || !BTGet(chunk->touched, i)) {
+      if (i > from)
+        EVENT_PAW(ArenaCommit, chunk->arena, ChunkGrainAddr(chunk, from), (i - from) << ArenaGrainSHIFT);
+      from = i + 1;
+    }
+}
+
+static void stateArenaTell(Arena arena)
+{
+  Ring node, after, inner, afterInner;
+
+  EVENT_PWW(ArenaCreate, arena, arena->reserved, ArenaGrainSIZE);
+  EVENT_PW(ArenaSpare, arena, arena->spareLimit);
+  RING_FOR(node, &arena->chunks, after) {
+    EVENT_PAW(ArenaReserve, arena, stateChunk(node)->base, ChunkSIZE);
+    stateCommitted(stateChunk(node));
+  }
+  RING_FOR(node, &arena->hugeChunks, after) {
+    Chunk chunk = stateChunk(node);
+    EVENT_PAW(ArenaReserve, arena, chunk->base, (Word)chunk->limit - (Word)chunk->base);
+  }
+  RING_FOR(node, &arena->poolRing, after) {
+    Pool pool = RING_ELT(PoolStruct, arenaRing, node);
+    PoolTell(pool);
+    RING_FOR(inner, &pool->segRing, afterInner) {
+      Seg seg = RING_ELT(SegStruct, poolRing, inner);
+      if (ChunkIsHuge(ChunkOfAddr(SegBase(seg))))
+        EVENT_PAW(ArenaCommit, arena, SegBase(seg), SegSize(seg));
+      EVENT_PPAW(SegAlloc, seg, pool, SegBase(seg), SegSize(seg));
+    }
+  }
+}
+
+Bool MMState(StateStep step)
+{
+  Ring node, after;
+
+  switch (step) {
+  case StateCLAIM:
+    return stateClaim();
+  case StateGIVEUP:
+    stateRelease(&ArenaRegistry);
+    return TRUE;
+  case StateTELL:
+    RING_FOR(node, &ArenaRegistry, after)
+      stateArenaTell(stateArena(node));
+    stateRelease(&ArenaRegistry);
+    return TRUE;
+  case StateLIVE:
+  case StateLATE:
+    return TRUE;
+  }
+  return TRUE;
+}

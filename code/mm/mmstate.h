@@ -1,0 +1,18 @@
+/* mmstate.h -- what the memory manager has, told as events to a log that begins late
+ *
+ * Arenas, their chunks and what of them is committed, pools with their parameters, segments; then live objects, as far
+ * as the pool's class knows them.
+ *
+ * Design: design/mm.md .state      Tests: test/statetest.c, test/state.t
+ */
+#ifndef MM_MMSTATE_H
+#define MM_MMSTATE_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "emit/state.h"
+
+/* MMState -- the hook; ArenaCreate adds it */
+extern Bool MMState(StateStep step);
+
+#endif /* MM_MMSTATE_H */

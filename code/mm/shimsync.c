@@ -1,0 +1,61 @@
+/* shimsync.c -- looking up the functions of POSIX threads
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "mm/shimsync.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* syncSymbol -- what would have been called; of the condition variables, the version that programs of this century
+ * mean. Their first version is an other thing by the same name. */
+static void syncSymbol(void *function, const char *name)
+{
+  int error = errno;
+  void *symbol = strncmp(name, "pthread_cond_", 13) == 0 ? dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2") : NULL;
+
+  if (symbol == NULL)
+    symbol = dlsym(RTLD_NEXT, name);
+  /* A libc that lacks it has no callers of it. */
+  if (symbol != NULL)
+    __atomic_store_n((void **)function, symbol, __ATOMIC_RELEASE);
+  errno = error;
+}
+
+#define X(returns, member, name, parameters, arguments) \
+  static returns syncFirst_##member parameters \
+  { \
+    syncSymbol(&SyncNext.member, name); \
+    return SyncNext.member arguments; \
+  }
+SYNC_FUNCTIONS(X)
+#undef X
+
+SyncNextStruct SyncNext = {
+#define X(returns, member, name, parameters, arguments) syncFirst_##member,
+  SYNC_FUNCTIONS(X)
+#undef X
+};
+
+void SyncStart(void)
+{
+#define X(returns, member, name, parameters, arguments) syncSymbol(&SyncNext.member, name);
+  SYNC_FUNCTIONS(X)
+#undef X
+}
+
+__thread unsigned SyncThreadNumber __attribute__((tls_model("initial-exec")));
+
+unsigned SyncThreadAsk(void)
+{
+  SyncThreadNumber = (unsigned)syscall(SYS_gettid);
+  return SyncThreadNumber;
+}
+
+void SyncForked(void)
+{
+  SyncThreadNumber = 0;
+}

@@ -1,0 +1,13 @@
+/* shimthread.h -- threads: their beginnings, names and ends
+ *
+ * Design: design/shim.md .thread      Tests: test/sync.t
+ */
+#ifndef MM_SHIMTHREAD_H
+#define MM_SHIMTHREAD_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+/* ShimThreadTell -- tell of the calling thread, which nobody has seen begin: the first one of the process */
+extern void ShimThreadTell(void);
+
+#endif /* MM_SHIMTHREAD_H */
