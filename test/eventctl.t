@@ -196,6 +196,34 @@ $program->{end}->();
     is @there + $discarded, 100000, 'and as are missing in the log';
 }
 
+# In a container: numbers of its own, and a /dev/shm of its own, or none that can be used.
+SKIP: {
+    skip 'no namespaces for us here', 8 if system('unshare -mpf --mount-proc true 2>/dev/null') != 0;
+    for my $how (['a /dev/shm of its own', 'mount -t tmpfs none /dev/shm'], ['no /dev/shm', 'mount -t tmpfs -o ro none /dev/shm']) {
+        my ($name, $mount) = @$how;
+        local $ENV{PAWPRINT_CONTROL} = 1;
+        local @ENV{qw(PAWPRINT_LOG PAWPRINT_KINDS)} = ('', 'all');
+        my ($out, $in);
+        my $outer = open2($out, $in, 'unshare', '-mpf', '--mount-proc', 'sh', '-c', "$mount && exec $B/prog/steady");
+        push @started, $outer;
+        print $in "20\n";
+        $in->flush;
+        my $said = <$out> // '';
+        my ($inner) = map { m{/(\d+)/} } grep { slurp($_) =~ /^PPid:\s+$outer$/m } glob '/proc/[0-9]*/status';
+        SKIP: {
+            skip 'it does not start', 4 unless $said eq "20\n" && $inner;
+            my $table = table($inner);
+            like $table->{rest} // $table->{said}, qr/^process $inner steady, by itself$/m, "$name: found by its number outside";
+            run($ctl, $inner, '+Ref');
+            is sent($inner), 'Ref', "$name: switched";
+            my ($status, $newest) = run($ctl, $inner, 'traceback', 3);
+            is_deeply [values_of($newest)], [18 .. 20], "$name: its newest events" or diag $newest;
+        }
+        close $in;
+        waitpid $outer, 0;
+    }
+}
+
 # Another user's.
 SKIP: {
     skip 'only root can be somebody else', 2 if $> != 0;
