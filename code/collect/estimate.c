@@ -26,9 +26,11 @@ typedef struct EntryStruct {
   uint64_t process;
 } EntryStruct, *Entry;
 
-/* A free; a later one may take its place before its time. */
+/* Frees: of the four whose keys are alike the oldest makes room.  One line of the cache. */
 typedef struct RecentStruct {
-  uint64_t key, time;
+  struct {
+    uint64_t key, time;
+  } free[4];
 } RecentStruct, *Recent;
 
 struct EstimateStruct {
@@ -37,7 +39,7 @@ struct EstimateStruct {
   Bool inexact;            /* something was left out since nothing lived */
   Count used;              /* places */
   EntryStruct entry[EstimateSIZE];
-  RecentStruct recent[EstimateRECENT];
+  RecentStruct recent[EstimateRECENT] __attribute__((aligned(64)));
 };
 
 /* One event on an object. */
@@ -65,16 +67,17 @@ Bool EstimateCheck(Estimate estimate)
       bytes += estimateWeight(&estimate->entry[i]);
     }
   return bytes == estimate->bytes && used == estimate->used && used <= EstimateMAX &&
-         estimate->threshold <= estimateThresholdMAX &&
-         (estimate->threshold == 0 || estimate->inexact);
+         estimate->threshold <= estimateThresholdMAX && (estimate->threshold == 0 || estimate->inexact);
 }
 
 Res EstimateCreate(Estimate *estimateReturn)
 {
-  Estimate estimate = calloc(1, sizeof *estimate);
+  const Size size = WordAlignUp(sizeof(struct EstimateStruct), 64);
+  Estimate estimate = aligned_alloc(64, size);
 
   if (estimate == NULL)
     return ResMEMORY;
+  memset(estimate, 0, size);
   *estimateReturn = estimate;
   return ResOK;
 }
@@ -100,9 +103,36 @@ static inline Index estimateHome(uint64_t key)
   return (Index)key & estimateMASK;
 }
 
-static inline Recent estimateRecent(Estimate estimate, uint64_t key)
+/* estimateRemember -- a free, for an allocation that comes late */
+static void estimateRemember(Estimate estimate, uint64_t key, uint64_t time)
 {
-  return &estimate->recent[key & (EstimateRECENT - 1)];
+  Recent recent = &estimate->recent[key & (EstimateRECENT - 1)];
+  Index i, place = 0;
+
+  for (i = 0; i < ARRAY_LENGTH(recent->free); ++i) {
+    if (recent->free[i].key == key) {
+      place = i;
+      break;
+    }
+    if (recent->free[i].time < recent->free[place].time)
+      place = i;
+  }
+  if (recent->free[place].time < time) {
+    recent->free[place].key = key;
+    recent->free[place].time = time;
+  }
+}
+
+/* estimateFreed -- has it been freed at `time` or later? */
+static inline Bool estimateFreed(Estimate estimate, uint64_t key, uint64_t time)
+{
+  Recent recent = &estimate->recent[key & (EstimateRECENT - 1)];
+  Index i;
+
+  for (i = 0; i < ARRAY_LENGTH(recent->free); ++i)
+    if (UNLIKELY(recent->free[i].key == key && recent->free[i].time >= time))
+      return TRUE;
+  return FALSE;
 }
 
 /* estimateFind -- where the key is, or the free place where it would be */
@@ -177,11 +207,9 @@ static void estimateRaise(Estimate estimate)
 static void estimateAlloc(Estimate estimate, Act act)
 {
   uint64_t key = estimateKey(act->process, act->addr), size = act->size < estimateSizeMAX ? act->size : 0;
-  Recent recent = estimateRecent(estimate, key);
   Entry entry = estimateFind(estimate, key);
 
-  if (act->addr == 0 || (recent->key == key && recent->time >= act->time) ||
-      (entry->key != 0 && entry->time > act->time))
+  if (act->addr == 0 || estimateFreed(estimate, key, act->time) || (entry->key != 0 && entry->time > act->time))
     return;
   /* Its free was not seen. */
   if (entry->key != 0)
@@ -199,11 +227,10 @@ static void estimateAlloc(Estimate estimate, Act act)
 static void estimateFree(Estimate estimate, Act act)
 {
   uint64_t key = estimateKey(act->process, act->addr);
-  Recent recent = estimateRecent(estimate, key);
   Entry entry = estimateFind(estimate, key);
 
-  if (recent->key != key || recent->time < act->time)
-    *recent = (RecentStruct){key, act->time};
+  /* Also if it is found: that may be an older object, and the one that this is the free of is still to come. */
+  estimateRemember(estimate, key, act->time);
   if (entry->key != 0 && entry->time <= act->time)
     estimateRemove(estimate, entry);
 }
@@ -287,7 +314,8 @@ static inline Size estimateLength(uint16_t code)
          code == EventPoolResizeEndCODE ? sizeof(EventPAAWStruct) : sizeof(EventPAWStruct);
 }
 
-void EstimateBlock(Estimate estimate, Registry registry, uint64_t process, const void *events, Size used, uint64_t first)
+void EstimateBlock(Estimate estimate, Registry registry, uint64_t process, const void *events, Size used,
+                   uint64_t first)
 {
   uint64_t epoch = first & ~(uint64_t)UINT32_MAX, begun = 0;
   ActStruct act = {.process = process};
