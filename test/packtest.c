@@ -360,7 +360,7 @@ static void testUnfilled(void)
   Count count;
 
   for (i = 0; i < 200; ++i) {
-    Size used = makeBlock(place, &registry8, 4096, 7, i % 3, FALSE), at = below((unsigned)used / 8) * 8, size;
+    Size used = makeBlock(place, &registry8, 4096, 7, i % 3, (unsigned)registry8.count), at = below((unsigned)used / 8) * 8, size;
     EventHeaderStruct header;
     /* The event that begins at or before there. */
     for (size = 0; size <= at; size += EventSizeOfLength(header.length))
@@ -371,7 +371,7 @@ static void testUnfilled(void)
   }
   TapIs(refused, 200, "a block with a piece that was never filled is refused");
   for (i = 0; i < 2000; ++i) {
-    Size used = makeBlock(place, &registry8, 2048, 7, i % 3, FALSE), n;
+    Size used = makeBlock(place, &registry8, 2048, 7, i % 3, (unsigned)registry8.count), n;
     for (n = below(20) + 1; n > 0; --n)
       place[below((unsigned)used)] = (uint8_t)random64();
     bounded += BlockPack(pack, &registry8, place, used, 7, packed, &count) <= used * 2 + 64;
