@@ -162,9 +162,18 @@ static Bool collectorWanted(Collector collector, Drain drain)
 static void collectorTake(Collector collector, OfferMessage message)
 {
   Drain drain;
+  Size used;
 
-  if (collector->drains == collectorDrainsMAX || DrainOpen(&drain, &collector->shop, message) != ResOK)
+  /* Room for a header, so that nothing need be written for it. */
+  if (BatchPlace(&collector->shop.batch, RegionTextSIZE) == NULL || collector->drains == collectorDrainsMAX || DrainOpen(&drain, &collector->shop, message) != ResOK)
     return;
+  /* Whose program it is its header says, which is not wanted of others. */
+  used = collector->shop.batch.used;
+  (void)DrainHeaderNew(drain);
+  if (!collectorWanted(collector, drain)) {
+    BatchUndo(&collector->shop.batch, used);
+    DrainMute(drain);
+  }
   collector->drain[collector->drains++] = drain;
   collectorLink(collector);
   if (DrainAttach(drain, (uint32_t)syscall(SYS_gettid)) != ResOK) {
@@ -173,8 +182,7 @@ static void collectorTake(Collector collector, OfferMessage message)
     DrainClose(drain);
     return;
   }
-  drain->muted = !collectorWanted(collector, drain);
-  if (drain->muted || collector->stopped)
+  if (collector->stopped)
     DrainShut(drain);
 }
 
