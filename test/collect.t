@@ -150,7 +150,8 @@ sub child {
     die 'it has started nothing';
 }
 
-sub running { my ($pid) = @_; return kill(0, $pid) && slurp("/proc/$pid/stat") !~ /\) Z / }
+# running($pid) -- also when only some of its threads have not come to their end
+sub running { my ($pid) = @_; return grep { slurp($_) =~ /\) [^ZX] / } glob("/proc/$pid/task/*/stat") }
 
 # until_($what) -- wait for it, for some seconds at most
 sub until_ {
