@@ -394,12 +394,19 @@ SKIP: {
 }
 SKIP: {
     open my $c, '>', "$dir/static.c" or die;
-    print $c "#include <unistd.h>\nint main(void) { usleep(300000); return 0; }\n";
+    print $c "#include <unistd.h>\nint main(int argc, char **argv) { usleep(argc > 1 ? 300000 : 0); return 0; }\n";
     close $c;
-    skip 'no static libc', 1 if system("$CC -w -static -o $dir/static $dir/static.c 2>/dev/null") != 0;
-    my ($status, $said) = record('static.paw', '--', 'sh', '-c', "$dir/static; $dir/static; true");
+    skip 'no static libc', 3 if system("$CC -w -static -o $dir/static $dir/static.c 2>/dev/null") != 0;
+    my ($status, $said) = record('static.paw', '--', 'sh', '-c', "cd $dir; ./static; $dir/static; true");
     my @named = $said =~ /^eventrec: not seen: \Q$dir\E\/static: static/mg;
     is scalar(@named), 1, 'a static program somewhere in the family is named, once';
+    ($status, $said) = record('static.paw', '--', 'perl', '-e', "system { '$dir/static' } 'static'; exec { '$dir/static' } 'static'");
+    @named = $said =~ /^eventrec: not seen: \Q$dir\E\/static: static/mg;
+    is scalar(@named), 1, 'also where another one replaces itself by it';
+    # Started by one that is not seen itself, but long enough there.
+    system("cp $dir/static $dir/other");
+    ($status, $said) = record('static.paw', '--', 'env', '-u', 'LD_PRELOAD', 'sh', '-c', "$dir/other long; true");
+    like $said, qr/^eventrec: not seen: \Q$dir\E\/other: static/m, 'or is started by one that does not tell';
 }
 
 # ---- Where the way is barred ---------------------------------------------------------------------------------------

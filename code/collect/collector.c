@@ -214,14 +214,19 @@ static void collectorTake(Collector collector, OfferMessage message)
  * folder */
 static void collectorNote(Collector collector, OfferMessage message)
 {
-  char path[RegionPathMAX + 32];
+  char path[2 * RegionPathMAX], link[32];
+  ssize_t length = 0;
 
   if (collector->settings.program == NULL)
     return;
-  if (message->offer.path[0] == '/')
-    (void)snprintf(path, sizeof path, "%s", message->offer.path);
-  else
-    (void)snprintf(path, sizeof path, "/proc/%ld/cwd/%s", (long)message->pid, message->offer.path);
+  if (message->offer.path[0] != '/' && strchr(message->offer.path, '/') != NULL) {
+    (void)snprintf(link, sizeof link, "/proc/%ld/cwd", (long)message->pid);
+    length = readlink(link, path, RegionPathMAX - 1);
+    if (length <= 0)
+      return;
+    path[length++] = '/';
+  }
+  (void)strcpy(path + length, message->offer.path);
   collector->settings.program(collector->settings.data, path);
 }
 

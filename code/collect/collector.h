@@ -28,7 +28,8 @@ typedef struct CollectorSettingsStruct {
   const uint8_t *events;  /* bits by code: only these types; NULL: all.  8192 bytes. */
   Bool raw;               /* blocks are not packed */
   void *data;             /* the hooks' first argument */
-  void (*program)(void *data, const char *path); /* a process of the family is about to run this program, or runs it */
+  void (*program)(void *data, const char *path); /* a process of the family is about to run this program: absolute, or a
+                                                    name to be looked for in PATH */
   void (*tell)(void *data, const char *line);    /* what the user should know */
 } CollectorSettingsStruct, *CollectorSettings;
 
