@@ -168,6 +168,23 @@ static void takingRest(Taking taking, BlockHeader header, unsigned char *rest)
   header->restCrc = Crc32c(0, rest, header->rest);
 }
 
+/* takingWatch -- what is new in it counts for the person who watches; a block may be written more than once */
+static void takingWatch(Taking taking, Size size)
+{
+  Drain drain = taking->drain;
+  DrainShop shop = drain->shop;
+  DrainSlot note = taking->note;
+  BlockHeader block = taking->block;
+
+  shop->counts.events += taking->tally.count > note->seenCount ? taking->tally.count - note->seenCount : 0;
+  shop->counts.bytes += size;
+  if (shop->watch != NULL && drain->head.types != NULL && taking->tally.used > note->seen)
+    WatchBlock(shop->watch, &drain->head.types->registry, drain->identity, block + 1, taking->tally.used, note->seen,
+               block->first);
+  note->seen = (uint32_t)taking->tally.used;
+  note->seenCount = (uint32_t)taking->tally.count;
+}
+
 /* takingSeal -- the block as a message, into the batch; FALSE: the log cannot be written at present */
 static Bool takingSeal(Taking taking, uint64_t before)
 {
@@ -197,6 +214,7 @@ static Bool takingSeal(Taking taking, uint64_t before)
   BlockHeaderSeal(&header);
   memcpy(place, &header, sizeof header);
   BatchCommit(batch, header.size);
+  takingWatch(taking, header.size);
   drain->unheaded += header.size;
   return TRUE;
 }
@@ -232,6 +250,8 @@ static Bool takingSend(Taking taking)
     stream->next = block->sequence + 1;
     stream->total = before == BlockBeforeUNKNOWN ? before : before + taking->tally.count;
   }
+  if (block->discarded > stream->discarded)
+    taking->drain->shop->counts.discarded += block->discarded - stream->discarded;
   stream->discarded = block->discarded;
   note->before = before;
   note->count = (uint32_t)taking->tally.count;
@@ -357,7 +377,7 @@ Bool DrainSlotList(DrainEntry entry, Drain drain, Index slot, uint8_t state, Dra
   if (taking.note->first != header.first || taking.note->mark == drainHELD) {
     taking.note->first = header.first;
     taking.note->mark = drainNONE;
-    taking.note->count = 0;
+    taking.note->count = taking.note->seen = taking.note->seenCount = 0;
   }
   if (what < DrainHELD && takingKeeps(&taking)) {
     taking.note->mark = drainHELD;
