@@ -129,6 +129,7 @@ static int ctlFlush(Ctl ctl)
 
   if (RegionCollected(live->region)) {
     LiveAsk(live, RegionAskFLUSH);
+    LiveWake(live);
     if (LiveWait(live, RegionAskFLUSH, ctlFlushMS))
       return 0;
     if (RegionCollected(live->region))

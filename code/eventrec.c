@@ -41,7 +41,7 @@
 enum { eventrecFAILED = 125, eventrecCANNOT = 126, eventrecMISSING = 127 };
 
 enum {
-  recordingBlocks = 1024,     /* that may wait, and their size: 32 MiB a process */
+  recordingBlocks = 1920,     /* that may wait, and their size: 60 MiB a process */
   recordingBlock = 32768,
   recordingBlocksMAX = 3072,
   recordingLook = 100,        /* ms between two looks at the family */
@@ -55,7 +55,7 @@ typedef struct RecordingStruct {
   const OptionToolStruct *tool;
   const char *output; /* NULL: named after the program and its process */
   const char *to;     /* NULL: a file */
-  const char *kinds, *events, *process;
+  const char *kinds, *events, *process, *stack;
   unsigned manage, policy;
   Size blockSize;
   Count blocks;
@@ -256,6 +256,7 @@ static Bool recordingEnvironment(Recording recording)
   return setenv("LD_PRELOAD", preload, 1) == 0 && setenv("PAWPRINT_LOG", recording->to != NULL ? recording->to : recording->log, 1) == 0 &&
          setenv("PAWPRINT_KINDS", recording->kinds, 1) == 0 &&
          setenv("PAWPRINT_MODE", recording->manage ? "manage" : "observe", 1) == 0 &&
+         setenv("PAWPRINT_STACK", recording->stack, 1) == 0 &&
          setenv("PAWPRINT_RAW", recording->raw ? "1" : "0", 1) == 0 &&
          setenv("PAWPRINT_PAUSED", recording->paused ? "1" : "0", 1) == 0 &&
          recordingNumber("PAWPRINT_ONLY", recording->alone ? (Count)getpid() : 0) && recordingHand(recording);
@@ -591,7 +592,7 @@ static int recordingClean(Recording recording)
 
 int main(int argc, char **argv)
 {
-  static RecordingStruct recording = {.kinds = "", .blockSize = recordingBlock, .blocks = recordingBlocks,
+  static RecordingStruct recording = {.kinds = "", .stack = "0", .blockSize = recordingBlock, .blocks = recordingBlocks,
                                       .sample = SampleINTERVAL};
   ListenStruct listen = {.senders = ListenSendersDEFAULT, .limit = ListenSizeDEFAULT};
   const OptionStruct options[] = {
@@ -602,7 +603,7 @@ int main(int argc, char **argv)
     OptionChoice('p', "policy", &recording.policy, "discard|block|overwrite|stop",
                  "when no block is free: count what is lost, wait, keep the newest, end the recording (discard)"),
     OptionSize('b', "block-size", &recording.blockSize, "SIZE", "bytes of a block: 4K to 64K (32K)"),
-    OptionNumber('n', "blocks", &recording.blocks, "N", "full blocks of a process that may wait (1024)"),
+    OptionNumber('n', "blocks", &recording.blocks, "N", "full blocks of a process that may wait (1920)"),
     OptionString(0, "process", &recording.process, "NAME|PID", "of the family, only these processes (all)"),
     OptionFlag(0, "paused", &recording.paused, "begin with everything off; `eventctl PID start' begins"),
     OptionDouble('t', "time", &recording.limit, "SECONDS", "end the recording then; the program goes on"),
@@ -610,6 +611,7 @@ int main(int argc, char **argv)
                  "sample processes and threads so often: times, memory, page faults; 0: never (100)"),
     OptionFlag(0, "no-follow", &recording.alone, "only this process, not its children"),
     OptionFlag(0, "clean", &recording.clean, "no program: list and remove what dead recordings left in memory"),
+    OptionString('s', "stack", &recording.stack, "DEPTH", "callers recorded with each allocation: 0, or 1 for the caller itself (0)"),
     OptionFlag(0, "force", &recording.force, "overwrite a log that is there"),
     OptionFlag(0, "raw", &recording.raw, "leave the log as it was recorded, not packed"),
     OptionString(0, "to", &recording.to, "WHERE", "send the log to tcp:HOST:PORT or unix:PATH instead of a file"),
@@ -623,8 +625,8 @@ int main(int argc, char **argv)
     .summary = "Runs a program and records what it does with its memory.",
     .options = options,
     .count = ARRAY_LENGTH(options),
-    .notes = "Buffers: 1024 blocks of 32 KiB, 32 MiB for each process that fills them; memory is used as it is\n"
-             "needed, at most N times SIZE and one block for each thread and kind.\n"
+    .notes = "Buffers: at most 1920 blocks of 32 KiB, 60 MiB, for a process that is faster than eventrec for a while,\n"
+             "and a block for each thread and kind; memory is used as it is needed.\n"
              "The status is the program's own, 128 + the number of the signal that ended it,\n"
              "125 if eventrec fails, 126 if the program cannot be run, 127 if there is none.\n",
     .usage = eventrecFAILED,
@@ -651,6 +653,8 @@ int main(int argc, char **argv)
     return OptionUsage(&tool, "no program is named");
   if (!recordingKinds(&recording) || !recordingTo(&recording) || !recordingBuffers(&recording))
     return eventrecFAILED;
+  if (strcmp(recording.stack, "0") != 0 && strcmp(recording.stack, "1") != 0)
+    return OptionUsage(&tool, "--stack %s: it is 0, or 1 for the caller; deeper stacks are not recorded yet", recording.stack);
   if (!recordingLibrary(&recording))
     return eventrecFAILED;
   res = ProgramFind(recording.program, sizeof recording.program, argv[1]);

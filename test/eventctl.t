@@ -155,6 +155,75 @@ is_deeply $table->{kinds}{User}, ['no', 'yes'], 'sends nothing';
 is_deeply [values_of($out)], [27 .. 30], 'its flight recorder is seen from outside' or diag $out;
 $program->{end}->();
 
+# Under a collector.
+{
+    my ($out, $in);
+    my $file = "$dir/collected.paw";
+    my $rec = open2($out, $in, 'sh', '-c', "exec $B/bin/eventrec --paused -n 3 -o $file -- $B/prog/steady 200 2>$dir/said");
+    push @started, $rec;
+    my $say = sub { print $in "$_[0]\n"; $in->flush; return <$out> + 0 };
+    is $say->(10), 10, 'a program under eventrec --paused';
+    ($pid) = map { m{/(\d+)/} } grep { slurp($_) =~ m{^[^\0]*prog/steady\0} && slurp(s/cmdline/status/r) =~ /^PPid:\s+$rec$/m } glob '/proc/[0-9]*/cmdline';
+    like table($pid)->{rest}, qr/^process $pid steady, collected, into \Q$file\E$/m, 'is collected';
+    is sent($pid), '', 'and nothing is sent';
+    ($status, my $newest, $err) = run($ctl, $pid, "traceback", 3);
+    is_deeply [values_of($newest)], [8 .. 10], 'what is kept can be seen' or diag $newest;
+    run($ctl, $pid, 'start');
+    ok sent($pid) =~ /Pool.*User/, 'started';
+    is $say->(20), 30, 'it goes on';
+    my $began = time;
+    ($status, undef, $err) = run($ctl, $pid, 'flush');
+    is "$status:$err", '0:', 'flush, by the collector';
+    note sprintf '%.1f ms for a flush', (time - $began) * 1000;
+    ($status, my $lines) = run($cnv, $file);
+    is_deeply [grep { $_ > 10 } values_of($lines)], [11 .. 30], 'everything is in the log when it returns';
+    like $lines, qr/ StateEnd /, 'where the process first told what already was';
+
+    # The collector stands still: what finds no room is counted, here and there.
+    kill 'STOP', $rec;
+    is $say->(100000), 100030, 'a collector that stands still holds nobody up';
+    my ($full, $limit, $lost) = table($pid)->{rest} =~ /^policy discard: (\d+) of (\d+) blocks full, (\d+) events? discarded$/m;
+    # A thread that ends hands over its last block in any case.
+    ok $full >= 3 && $limit == 3, 'the buffers are full';
+    cmp_ok $lost, '>', 50000, 'and events are discarded';
+    kill 'CONT', $rec;
+    close $in;
+    waitpid $rec, 0;
+    my ($n, $discarded) = slurp("$dir/said") =~ /^eventrec: (\d+) events \((\d+) discarded\)/m;
+    is $discarded, $lost, 'as many as eventrec says';
+    ($status, $lines) = run($cnv, $file);
+    my @there = grep { $_ > 30 } values_of($lines);
+    is @there + $discarded, 100000, 'and as are missing in the log';
+}
+
+# In a container: numbers of its own, and a /dev/shm of its own, or none that can be used.
+SKIP: {
+    skip 'no namespaces for us here', 8 if system('unshare -mpf --mount-proc true 2>/dev/null') != 0;
+    for my $how (['a /dev/shm of its own', 'mount -t tmpfs none /dev/shm'], ['no /dev/shm', 'mount -t tmpfs -o ro none /dev/shm']) {
+        my ($name, $mount) = @$how;
+        local $ENV{PAWPRINT_CONTROL} = 1;
+        local @ENV{qw(PAWPRINT_LOG PAWPRINT_KINDS)} = ('', 'all');
+        my ($out, $in);
+        my $outer = open2($out, $in, 'unshare', '-mpf', '--mount-proc', 'sh', '-c', "$mount && exec $B/prog/steady");
+        push @started, $outer;
+        print $in "20\n";
+        $in->flush;
+        my $said = <$out> // '';
+        my ($inner) = map { m{/(\d+)/} } grep { slurp($_) =~ /^PPid:\s+$outer$/m } glob '/proc/[0-9]*/status';
+        SKIP: {
+            skip 'it does not start', 4 unless $said eq "20\n" && $inner;
+            my $table = table($inner);
+            like $table->{rest} // $table->{said}, qr/^process $inner steady, by itself$/m, "$name: found by its number outside";
+            run($ctl, $inner, '+Ref');
+            is sent($inner), 'Ref', "$name: switched";
+            my ($status, $newest) = run($ctl, $inner, 'traceback', 3);
+            is_deeply [values_of($newest)], [18 .. 20], "$name: its newest events" or diag $newest;
+        }
+        close $in;
+        waitpid $outer, 0;
+    }
+}
+
 # Another user's.
 SKIP: {
     skip 'only root can be somebody else', 2 if $> != 0;

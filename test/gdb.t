@@ -1,5 +1,5 @@
 #!/usr/bin/env perl
-# gdb.t -- what a debugger can see and do in a live process
+# gdb.t -- what a debugger can see and do in a live process, and in a core
 #
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;
@@ -9,6 +9,7 @@ use File::Temp qw(tempdir);
 use Test::More;
 
 my $B = abs_path($ENV{B} // 'build/cool');
+my $tool = abs_path('tool/pawprint-gdb.py');
 my $dir = tempdir(CLEANUP => 1);
 
 plan skip_all => 'gdb is not here' unless `gdb --version 2>/dev/null` =~ /GNU gdb/;
@@ -54,5 +55,40 @@ SKIP: {
     like $text, qr/Breakpoint 1, .*ArenaCreate/, 'a breakpoint where the arena is created' or diag $text;
     my $lines = `$B/bin/eventcnv $dir/log 2>/dev/null`;
     ok $lines =~ / ArenaCreate / && $lines !~ / PoolAlloc /, 'what was switched off there stays off' or diag substr $lines, 0, 2000;
+}
+
+# Without calling anything: pawprint-gdb.py, on a process that is stopped, and on its core.
+sub events { return $_[0] =~ /^\d+\.\d{9} \d+\/(\d+ \w+.*)$/mg }
+sub kinds { return join ' ', $_[0] =~ /^(\w+) +yes +yes$/mg }
+SKIP: {
+    skip 'gdb has no python', 16 unless `gdb -nx -batch -ex 'python print(6*7)' 2>&1` =~ /^42$/m;
+    for my $where ('sent', 'kept') {
+        my $log = $where eq 'sent' ? $dir . '/log' : '';
+        my $core = "$dir/$where.core";
+        $text = gdb(["$B/prog/churn", 1, 100], "set environment PAWPRINT_LOG $log", "source $tool", 'set breakpoint pending on',
+            'break puts', 'break printf', 'break __printf_chk', 'run', 'pawprint-kinds', 'pawprint-kinds -Ref', 'pawprint-kinds',
+            'pawprint-events 7', 'call (void)EventTraceback(7)', "generate-core-file $core", 'pawprint-kinds -Nothing');
+        SKIP: {
+            skip 'gdb can run no program here', 8 if $text =~ /ptrace: Operation not permitted|Could not trace/;
+            my @events = events($text);
+            is scalar(@events), 7, "$where: pawprint-events 7 prints seven events" or diag $text;
+            is_deeply \@events, [$text =~ /^pawprint: -\d+\.\d{9} (\d+ \w+.*)$/mg], "$where: the program's own newest ones";
+            my ($before, $after) = split /^kind +sent.*\n(?:\w+ +(?:yes|no) +(?:yes|no)\n)+\K/m, $text, 2;
+            like $before, qr/^Ref +\w+ +yes$/m, "$where: pawprint-kinds prints a table";
+            like $after, qr/^Ref +no +yes$/m, "$where: and switches";
+            like $text, qr/pawprint-kinds: -Nothing is no \+NAME or -NAME; there are Arena, Pool, /, "$where: a misspelt kind is an error";
+            SKIP: {
+                skip 'gdb writes no core here', 3 unless -s $core;
+                my $dead = `gdb -nx -batch -ex 'source $tool' -ex pawprint-kinds -ex 'pawprint-events 7' $B/prog/churn $core 2>&1`;
+                is_deeply [events($dead)], \@events, "$where: the core has the same events" or diag $dead;
+                like $dead, qr/^Ref +no +yes$/m, "$where: and the same table";
+                my $lines = `$B/bin/eventcnv $core 2>/dev/null | tail -n 7`;
+                is_deeply [events($lines)], \@events, "$where: and so says eventcnv";
+                unlink $core;
+            }
+        }
+    }
+    $text = `gdb -nx -batch -ex 'source $tool' -ex 'pawprint-events' -ex 'help pawprint-events' $B/prog/steady 2>&1`;
+    like $text, qr/^pawprint: no memory for events in this program/m, 'a program that does not run has none';
 }
 done_testing;

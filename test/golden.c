@@ -225,7 +225,8 @@ static void goldenBad(Make make)
   MakeFree(&other);
 }
 
-/* goldenUncounted -- blocks that were handed over uncounted, and left in memory by both; in the bad one, one is missing */
+/* goldenUncounted -- blocks that were handed over uncounted, and left in memory by both; in the bad log one is
+ * missing */
 static void goldenUncounted(Make make, Bool missing)
 {
   MakeProcess process = MakeProcessForeign(17, 0xf8, 8, FALSE, goldenRegistry);

@@ -406,6 +406,19 @@ is(end($program), 0, 'and goes on after its death');
 is(values_('l.1.paw', 'm.1.paw'), '0-79999', 'has all of its events in the logs of both') or diag values_('l.1.paw') . ' ' . values_('m.1.paw');
 finish($unix);
 
+# ---- Killed ------------------------------------------------------------------------------------------------------------
+
+$unix = listener('unix:sock', '-o', 'k');
+$program = program('unix:sock');
+tell_($program, 3000, 'flush', 77);
+kill 'KILL', $program->{pid};
+end($program);
+finish($unix);
+is(values_('k.1.paw'), '0-3076', 'what a killed program had not sent is found in shared memory');
+my ($region) = `$B/bin/eventcnv --header k.1.paw` =~ m{^\s*region: "(/dev/shm/pawprint-\d+-\d+)"}m;
+unlink $region if defined $region;
+is(values_('k.1.paw'), '0-2999', 'on this machine; elsewhere there is what was sent');
+
 # ---- eventrec --to -------------------------------------------------------------------------------------------------------
 
 SKIP: {

@@ -245,7 +245,7 @@ static void receiverParse(Receiver receiver)
     uint32_t size, n;
     memcpy(&size, receiver->buffer + at, 4);
     memcpy(&n, receiver->buffer + at + 4, 4);
-    if (size > 200000 || size < 8) {
+    if (size > 200000 || size < 9) {
       ++receiver->wrong;
       break;
     }
@@ -380,7 +380,7 @@ static void testOrder(Bool local)
   sendOpen(&plinth, receiver.where, "");
   errno = 77;
   for (i = 0; i < 100; ++i)
-    (void)sendOne(&plinth, (uint32_t)(8 + TapRandom(&seed) % 5000));
+    (void)sendOne(&plinth, (uint32_t)(9 + TapRandom(&seed) % 5000));
   TapIs(errno, 77, "%s: errno is kept", way);
   TapOk(receiverUntil(&receiver, &plinth, 100) && receiver.headed && receiver.wrong == 0,
         "%s: the header block comes first, then all messages in order", way);

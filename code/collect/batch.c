@@ -82,6 +82,12 @@ void BatchRelease(Batch batch, BatchSlotStruct slot)
   batch->slot[batch->slots++] = slot;
 }
 
+void BatchUndo(Batch batch, Size used)
+{
+  AVER(batch->written <= used && used <= batch->used);
+  batch->used = used;
+}
+
 void BatchForget(Batch batch, RegionHeader header)
 {
   Index i, kept = 0;

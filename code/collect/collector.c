@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -31,6 +32,8 @@ enum {
   collectorPatience = 8,       /* rounds without work before it sleeps */
   collectorTend = 100000000,   /* ns between two looks at who lives; the longest sleep */
   collectorBusy = 128,         /* blocks of one round after which there is no nap */
+  collectorSlice = 500000,     /* ns of the processor at a time */
+  collectorNice = 10,
   collectorDying = 5           /* tries for the lock of a process whose parent's end we have seen, 2 ms apart */
 };
 
@@ -128,12 +131,30 @@ static void collectorAlone(Collector collector)
   collector->witness = NULL;
 }
 
+/* collectorPrompt -- have the processor soon after it was asked for, in short slices, and before the program, where that
+ * is permitted: what is not drained in time is lost.  It needs a fraction of one. */
+static void collectorPrompt(void)
+{
+  struct {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime, deadline, period;
+  } attributes = {.size = sizeof attributes, .runtime = collectorSlice};
+
+  (void)setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) - collectorNice);
+  attributes.nice = getpriority(PRIO_PROCESS, 0);
+  (void)syscall(SYS_sched_setattr, 0, &attributes, 0);
+}
+
 Res CollectorLog(Collector collector, const char *path)
 {
   AVER(collector->shop.batch.fd < 0);
   collector->shop.batch.fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
   if (collector->shop.batch.fd < 0)
     return ResIO;
+  collectorPrompt();
   collectorWitness(collector);
   collector->robust.list.next = &collector->robust.list;
   collector->robust.futex_offset = collectorFutexAT;
@@ -190,9 +211,18 @@ static Bool collectorWanted(Collector collector, Drain drain)
 static void collectorTake(Collector collector, OfferMessage message)
 {
   Drain drain;
+  Size used;
 
-  if (collector->drains == collectorDrainsMAX || DrainOpen(&drain, &collector->shop, message) != ResOK)
+  /* Room for a header, so that nothing need be written for it. */
+  if (BatchPlace(&collector->shop.batch, RegionTextSIZE) == NULL || collector->drains == collectorDrainsMAX || DrainOpen(&drain, &collector->shop, message) != ResOK)
     return;
+  /* Whose program it is its header says, which is not wanted of others. */
+  used = collector->shop.batch.used;
+  (void)DrainHeaderNew(drain);
+  if (!collectorWanted(collector, drain)) {
+    BatchUndo(&collector->shop.batch, used);
+    DrainMute(drain);
+  }
   collector->drain[collector->drains++] = drain;
   collectorLink(collector);
   if (DrainAttach(drain, (uint32_t)syscall(SYS_gettid)) != ResOK) {
@@ -203,8 +233,7 @@ static void collectorTake(Collector collector, OfferMessage message)
   }
   if (collector->witness != NULL)
     WitnessMeet(collector->witness, drain->pid, DrainProgram(drain));
-  drain->muted = !collectorWanted(collector, drain);
-  if (drain->muted || collector->stopped)
+  if (collector->stopped)
     DrainShut(drain);
 }
 
@@ -269,6 +298,8 @@ static Count collectorRound(Collector collector)
   Count taken = 0;
   Index i;
 
+  if (collector->told && collectorWrite(collector) != ResOK)
+    return 0;
   for (i = 0; i < collector->drains; ++i) {
     taken += DrainRound(collector->drain[i], DrainFULL);
     DrainRepeat(collector->drain[i]);
@@ -337,6 +368,9 @@ static Bool collectorSleep(Collector collector, int fd, uint64_t ns)
 {
   Bool readable;
 
+  /* Where the log cannot be written nothing can be done, whoever calls. */
+  if (collector->told)
+    return poll(&(struct pollfd){fd, POLLIN, 0}, fd >= 0, (int)(ns / 1000000)) > 0;
   collectorSleeping(collector, TRUE);
   /* Who handed over a block before it could see that. */
   readable = collectorRound(collector) > 0 ? FALSE : collectorWait(collector, fd, ns);
@@ -365,7 +399,7 @@ Bool CollectorRun(Collector collector, int fd, uint64_t until)
       (void)collectorBury(collector);
       collectorLink(collector);
     }
-    if (idle < collectorPatience && collector->drains > 0) {
+    if (idle < collectorPatience && collector->drains > 0 && !collector->told) {
       if (collectorWait(collector, fd, taken >= collectorBusy ? 0 : collectorNap))
         return TRUE;
     } else if (collectorSleep(collector, fd, until - now < due ? until - now : due)) {

@@ -4,10 +4,20 @@
  */
 #include "collect/control.h"
 
+#include <fcntl.h>
+#include <inttypes.h>
 #include <linux/futex.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
+
+enum { liveEnvironmentMAX = 1 << 20 };
 
 static Word *liveTable(Live live)
 {
@@ -58,6 +68,50 @@ void LiveAsk(Live live, uint32_t what)
 {
   (void)__atomic_fetch_or(&live->region->hand.attention, what, __ATOMIC_SEQ_CST);
   (void)__atomic_fetch_or(&liveTable(live)[RegionControlATTENTION], (Word)RegionControlATTEND, __ATOMIC_SEQ_CST);
+}
+
+/* liveCollector -- how the process was told to reach its collector: "NAME TOKEN", in `bytes`, or NULL */
+static const char *liveCollector(Live live, char *bytes, Size size)
+{
+  static const char name[] = "PAWPRINT_COLLECTOR=";
+  const char *at = bytes;
+  char path[32];
+  ssize_t length;
+  int fd;
+
+  (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/environ", live->pid);
+  fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return NULL;
+  length = read(fd, bytes, size - 1);
+  (void)close(fd);
+  bytes[length > 0 ? length : 0] = '\0';
+  for (; length > 0 && at < bytes + length; at += strlen(at) + 1)
+    if (strncmp(at, name, sizeof name - 1) == 0)
+      return at + sizeof name - 1;
+  return NULL;
+}
+
+void LiveWake(Live live)
+{
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  RegionOfferStruct call = {.version = RegionOfferVERSION};
+  char *room = malloc(liveEnvironmentMAX);
+  const char *collector = room != NULL ? liveCollector(live, room, liveEnvironmentMAX) : NULL;
+  const char *space = collector != NULL ? strchr(collector, ' ') : NULL;
+  int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+  if (fd >= 0 && space != NULL && (Size)(space - collector) < sizeof address.sun_path - 1 &&
+      strlen(space + 1) < sizeof call.token) {
+    memcpy(address.sun_path + 1, collector, (Size)(space - collector));
+    memcpy(call.magic, RegionMAGIC, BlockMagicSIZE);
+    (void)strcpy(call.token, space + 1);
+    (void)sendto(fd, &call, sizeof call, MSG_NOSIGNAL, (const struct sockaddr *)&address,
+                 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (Size)(space - collector)));
+  }
+  if (fd >= 0)
+    (void)close(fd);
+  free(room);
 }
 
 Bool LiveWait(Live live, uint32_t what, unsigned ms)

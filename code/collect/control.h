@@ -28,6 +28,10 @@ extern void LiveBuffer(Live live, uint32_t kinds);
 /* LiveAsk -- ask for RegionAskX; does not wait */
 extern void LiveAsk(Live live, uint32_t what);
 
+/* LiveWake -- call the process.s collector, which looks no more often than every tenth of a second if nobody does; without
+ * an answer, and without a word if it cannot be reached */
+extern void LiveWake(Live live);
+
 /* LiveWait -- until everything in `what` that was asked for is done, `ms` milliseconds at most; FALSE: it is not */
 extern Bool LiveWait(Live live, uint32_t what, unsigned ms);
 

@@ -94,6 +94,12 @@ typedef enum DrainWhat {
  */
 extern Res DrainOpen(Drain *drainReturn, DrainShop shop, OfferMessage message);
 
+/* DrainHeaderNew -- take what new header block there is into the batch; FALSE: there is none yet */
+extern Bool DrainHeaderNew(Drain drain);
+
+/* DrainMute -- nothing of the process is wanted: it is switched off, and what it hands over is freed unread */
+extern void DrainMute(Drain drain);
+
 /* DrainAttach -- take the offer, when its header block is in the log; ResFAIL: it was withdrawn */
 extern Res DrainAttach(Drain drain, uint32_t tid);
 

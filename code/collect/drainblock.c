@@ -33,6 +33,7 @@ typedef struct TakingStruct {
   BlockHeader block;   /* the copy: sound as far as BlockHeaderUnsealedRead can tell */
   DrainSlot note;
   BlockTallyStruct tally;
+  Size packed;         /* bytes that it is packed into already, where the next message goes; 0: it is not */
   Index stream;        /* its number */
   Bool pending;
 } TakingStruct, *Taking;
@@ -147,24 +148,55 @@ static unsigned takingFlags(Taking taking)
   return flags | (taking->what == DrainALL && (taking->state & RegionFULL) == 0 ? BlockFlagRECOVERED : BlockFlagSEALED);
 }
 
-/* takingRest -- the events at rest into `rest`, packed if that makes them less */
-static void takingRest(Taking taking, BlockHeader header, unsigned char *rest)
+/* takingMessage -- where the block's message goes; NULL: the log cannot be written at present */
+static unsigned char *takingMessage(Taking taking)
+{
+  return BatchPlace(&taking->drain->shop->batch, BlockHeaderSIZE + BlockRestMAX + PackSlackSIZE);
+}
+
+/* takingPack -- pack so many bytes of its events there; FALSE: they do not pack, or are not to be */
+static Bool takingPack(Taking taking, Size used)
 {
   DrainShop shop = taking->drain->shop;
   DrainTypes types = taking->drain->head.types;
-  Size used = taking->tally.used;
-  Count count;
+  unsigned char *message = takingMessage(taking);
 
-  header->rest = 0;
-  if (!shop->raw && types != NULL)
-    header->rest = (uint32_t)BlockPack(shop->pack, &types->registry, taking->block + 1, used, header->first, rest, &count);
-  if (header->rest > 0 && header->rest < used) {
+  taking->packed = 0;
+  if (!shop->raw && types != NULL && message != NULL)
+    taking->packed = BlockPack(shop->pack, &types->registry, taking->block + 1, used, taking->block->first,
+                               message + BlockHeaderSIZE, &taking->tally.count);
+  return taking->packed > 0;
+}
+
+/* takingQuick -- a full block that is plain from beginning to end, as nearly all are: packing it is all that is
+ * needed to know it */
+static Bool takingQuick(Taking taking)
+{
+  Size used = taking->block->used;
+
+  if ((taking->state & RegionFULL) == 0 || taking->drain->shop->events != NULL || used == 0 ||
+      used > taking->size - BlockHeaderSIZE || used % EventALIGN != 0 || !takingPack(taking, used))
+    return FALSE;
+  taking->tally.used = used;
+  taking->tally.pending = 0;
+  taking->tally.last = taking->block->first;
+  taking->pending = FALSE;
+  return TRUE;
+}
+
+/* takingRest -- the events at rest into `rest`, packed if that makes them less */
+static void takingRest(Taking taking, BlockHeader header, unsigned char *rest)
+{
+  Size used = taking->tally.used;
+
+  if ((taking->packed > 0 || takingPack(taking, used)) && taking->packed < used) {
     header->flags |= BlockFlagPACKED;
-    header->count = (uint32_t)count;
+    header->rest = (uint32_t)taking->packed;
   } else {
     header->rest = (uint32_t)used;
     memcpy(rest, taking->block + 1, used);
   }
+  header->count = (uint32_t)taking->tally.count;
   header->restCrc = Crc32c(0, rest, header->rest);
 }
 
@@ -191,7 +223,7 @@ static Bool takingSeal(Taking taking, uint64_t before)
   Drain drain = taking->drain;
   Batch batch = &drain->shop->batch;
   BlockHeaderStruct header = *taking->block;
-  unsigned char *place = BatchPlace(batch, BlockHeaderSIZE + BlockRestMAX + PackSlackSIZE);
+  unsigned char *place = takingMessage(taking);
   uint64_t now = EventClock(drain->head.slow);
 
   if (place == NULL)
@@ -201,7 +233,6 @@ static Bool takingSeal(Taking taking, uint64_t before)
   header.reserved1 = 0;
   header.reserved2 = 0;
   header.used = (uint32_t)taking->tally.used;
-  header.count = (uint32_t)taking->tally.count;
   header.before = before;
   header.last = taking->tally.last;
   header.mono = 0;
@@ -413,15 +444,14 @@ Bool DrainSlotTake(Drain drain, DrainEntry entry, DrainWhat what)
   }
   stream = takingStream(&taking);
   taking.note->stream = (uint32_t)taking.stream;
-  takingWalk(&taking);
-  if (what == DrainALL)
-    return takingLast(&taking);
-  if ((taking.state & RegionFULL) == 0)
-    return takingOpen(&taking);
-  if (stream->stall != 0 && stream->stall != entry->slot + 1) {
+  if (what != DrainALL && (taking.state & RegionFULL) != 0 && stream->stall != 0 && stream->stall != entry->slot + 1) {
     taking.note->mark = drainBEHIND;
     ++stream->behind;
     return FALSE;
   }
-  return takingFull(&taking);
+  if (!takingQuick(&taking))
+    takingWalk(&taking);
+  if (what == DrainALL)
+    return takingLast(&taking);
+  return (taking.state & RegionFULL) != 0 ? takingFull(&taking) : takingOpen(&taking);
 }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@
 enum {
   listenBacklog = 64,
   listenRoundMAX = 1000, /* ms of one poll */
+  listenNap = 20,        /* ms, where nobody can be let in */
   listenTail = 1000      /* ms at the end, to read what has come in */
 };
 
@@ -157,6 +159,9 @@ static void listenAccept(Receiver receiver, ListenSocket its)
   connection->fd = accept4(its->fd, &connection->peer.name.any, &connection->peer.length,
                            SOCK_NONBLOCK | SOCK_CLOEXEC);
   if (connection->fd < 0) {
+    /* Out of descriptors, perhaps: until one is free there is no hurry. */
+    if (errno != EAGAIN && errno != ECONNABORTED)
+      (void)poll(NULL, 0, listenNap);
     free(connection);
     return;
   }
@@ -273,6 +278,17 @@ static void listenFinish(Receiver receiver, ListenSocket its, struct pollfd *pol
   }
 }
 
+/* listenDescriptors -- each sender takes two, and is closed before it can write where there are too few */
+static void listenDescriptors(void)
+{
+  struct rlimit limit;
+
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+  }
+}
+
 /* listenLoop -- until a signal comes, which is let in only while we wait */
 static void listenLoop(Receiver receiver, ListenSocket its, struct pollfd *poll)
 {
@@ -317,6 +333,7 @@ int ListenRun(Listen listen)
     return OptionUsage(listen->tool, "the number of senders must be from 1 to %u", UINT16_MAX);
   if (!listenPrefix(&receiver))
     return OptionFail(listen->tool, "%s: its name is too long", listen->output);
+  listenDescriptors();
   receiver.sender = calloc(listen->senders, sizeof *receiver.sender);
   receiver.connection = calloc(receiver.places, sizeof *receiver.connection);
   poll = calloc(receiver.places + 1, sizeof *poll);

@@ -142,6 +142,11 @@ static Res controlOpen(const char *where, const char *family)
   return res;
 }
 
+void ControlComplain(const char *name, const char *value, const char *reason)
+{
+  QuietSay(name, value, reason);
+}
+
 const char *ControlVariable(const char *name, char *room, Size size)
 {
   return QuietEnvironment(name, room, size);

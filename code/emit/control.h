@@ -46,6 +46,9 @@ extern void ControlShare(int fd);
 /* ControlVariable -- an environment variable, or NULL; also before libc is ready (plinth/quiet.h) */
 extern const char *ControlVariable(const char *name, char *room, Size size);
 
+/* ControlComplain -- say on standard error what is wrong with an environment variable's value */
+extern void ControlComplain(const char *name, const char *value, const char *reason);
+
 /* ControlFamily -- let programs that this one starts append to the same log: sets PAWPRINT_FAMILY, and PAWPRINT_LOG
  * to the log's absolute path.  Not in malloc. */
 extern void ControlFamily(void);

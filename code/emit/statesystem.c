@@ -148,7 +148,8 @@ void StateModules(void)
   if (!EVENT_WANTED(EventKindSystem) || __atomic_exchange_n(&maps.busy, 1, __ATOMIC_ACQUIRE) != 0)
     return;
   fd = QuietCall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
-  while (fd >= 0 && had < sizeof maps.room && (n = QuietCall(SYS_read, fd, maps.room + had, sizeof maps.room - had)) > 0) {
+  while (fd >= 0 && had < sizeof maps.room &&
+         (n = QuietCall(SYS_read, fd, maps.room + had, sizeof maps.room - had)) > 0) {
     Size used = systemLines(&maps.module, maps.room, had + (Size)n);
     had += (Size)n - used;
     memmove(maps.room, maps.room + used, had);

@@ -4,7 +4,11 @@
  */
 #include "format/region.h"
 
+#include <stddef.h>
 #include <string.h>
+
+_Static_assert(offsetof(RegionHeaderStruct, text) == 1280 && offsetof(RegionHeaderStruct, state) == 1344,
+               "tool/pawprint-gdb.py knows where these are");
 
 Bool RegionHeaderSound(RegionHeader header, Size size)
 {

@@ -182,12 +182,28 @@ static void gapsRegionTell(Teller teller, const RegionStruct *region)
     TellerGap(teller, region->place, region->what, region->guess, region->guess > 0 ? LogLostABOUT : LogLostATLEAST);
 }
 
+void GapsBehind(Teller teller, Regions regions, Stream stream, uint64_t sequence)
+{
+  Tally tally = &stream->tally;
+  Index i = tally->runs;
+
+  while (i > 0 && tally->run[i - 1].from > sequence)
+    --i;
+  if (i > 0 && tally->run[i - 1].from == sequence)
+    gapsMissing(teller, regions, stream, i > 1 ? &tally->run[i - 2] : NULL, &tally->run[i - 1]);
+}
+
+void GapsRegions(Teller teller, Regions regions, Index first, Index limit)
+{
+  for (; first < limit && first < regions->count; ++first)
+    gapsRegionTell(teller, &regions->region[first]);
+}
+
 void GapsTell(Teller teller, Regions regions, Table table)
 {
   Index i;
 
   for (i = 0; i < table->streams; ++i)
     gapsStream(teller, regions, table->stream[i]);
-  for (i = 0; i < regions->count; ++i)
-    gapsRegionTell(teller, &regions->region[i]);
+  GapsRegions(teller, regions, 0, regions->count);
 }

@@ -58,4 +58,10 @@ extern void TellerNote(Teller teller, const char *format, ...) __attribute__((fo
 /* GapsTell -- all files are scanned: tell of everything that is missing */
 extern void GapsTell(Teller teller, Regions regions, Table table);
 
+/* GapsBehind -- a block with this number came: tell what of its stream is missing before it */
+extern void GapsBehind(Teller teller, Regions regions, Stream stream, uint64_t sequence);
+
+/* GapsRegions -- tell the regions from `first` to `limit`, exclusive */
+extern void GapsRegions(Teller teller, Regions regions, Index first, Index limit);
+
 #endif /* LOG_GAP_H */

@@ -67,6 +67,9 @@ extern void IndexCutLast(TheIndex index);
 /* IndexEnd -- no more blocks come, and the clocks are fitted */
 extern Res IndexEnd(TheIndex index);
 
+/* IndexCompare -- the order of two entries of one clock; of the copies of a block, first the one that serves best */
+extern int IndexCompare(const IndexEntryStruct *a, const IndexEntryStruct *b);
+
 /* A pass over the index. */
 typedef struct IndexCursorStruct *IndexCursor;
 

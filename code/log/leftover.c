@@ -201,7 +201,8 @@ static Res leftoverFolder(Leftover leftover, const char *folder, const char *pre
   while (dir != NULL && res == ResOK && (entry = readdir(dir)) != NULL) {
     int fd;
     if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0 ||
-        (Size)snprintf(name, sizeof name, "%s/%s", folder, entry->d_name) >= sizeof name || (fd = leftoverOpen(name)) < 0)
+        (Size)snprintf(name, sizeof name, "%s/%s", folder, entry->d_name) >= sizeof name ||
+        (fd = leftoverOpen(name)) < 0)
       continue;
     leftover->region.fd = fd;
     if (fstat(fd, &status) == 0 && LeftRegionRead(&leftover->region) &&
@@ -243,8 +244,8 @@ static void leftoverTell(Leftover leftover)
     TellerNote(leftover->teller, "%s: %zu processes are still running; their newest events are not in the log yet",
                paths[running->file], running->processes);
   if (ending->processes > 0)
-    TellerNote(leftover->teller, "%s: eventrec is about to write the newest events of process %u%s", paths[ending->file],
-               ending->pid, ending->processes > 1 ? " and others" : "");
+    TellerNote(leftover->teller, "%s: eventrec is about to write the newest events of process %u%s",
+               paths[ending->file], ending->pid, ending->processes > 1 ? " and others" : "");
   if (taken->processes == 1)
     TellerNote(leftover->teller, "%s: took %llu event%s of process %u from shared memory: %s", paths[taken->file],
                (unsigned long long)leftover->events, leftover->events == 1 ? "" : "s", taken->pid, taken->path);
@@ -305,4 +306,33 @@ Res LeftoverTake(File *fileReturn, Table table, File *files, Count count, Region
   if (to >= 0)
     (void)close(to);
   return res;
+}
+
+/* leftoverRuns -- is there somebody behind a region, who is this process or drains it? */
+static Bool leftoverRuns(LeftRegion region, Header header)
+{
+  Bool runs;
+
+  region->fd = leftoverOpen(header->region);
+  if (region->fd < 0)
+    return FALSE;
+  runs = LeftRegionRead(region) && region->header.identity == header->identity &&
+         (flock(region->fd, LOCK_SH | LOCK_NB) != 0 || LeftRegionCollected(region));
+  (void)close(region->fd);
+  return runs;
+}
+
+Bool LeftoverAlive(Table table)
+{
+  LeftRegion region = malloc(sizeof *region);
+  Bool alive = FALSE;
+  Index i;
+
+  for (i = 0; region != NULL && i < table->processes && !alive; ++i) {
+    Process process = table->process[i];
+    alive = process->headed && process->public.header.region[0] == '/' &&
+            leftoverRuns(region, &process->public.header);
+  }
+  free(region);
+  return alive;
 }

@@ -1,8 +1,8 @@
 /* leftover.h -- what processes that died have left in shared memory
  *
  * A process that sends keeps its blocks in a file (format/region.h) until they are in the log, and removes the file
- * when it ends. If the file is there and nobody holds its lock, the process was killed; if it has no collector that lives,
- * either, the blocks belong to whoever reads the log.
+ * when it ends. If the file is there and nobody holds its lock, the process was killed; if it has no collector that
+ * lives, either, the blocks belong to whoever reads the log.
  *
  * Design: design/log.md .leftover      Tests: test/lefttest.c, test/logwhotest.c
  */
@@ -27,5 +27,9 @@
  * who still runs, is told in a note each.  Nothing outside is changed.  ResMEMORY, ResIO (the temporary file).
  */
 extern Res LeftoverTake(File *fileReturn, Table table, File *files, Count count, Regions regions, Teller teller);
+
+/* LeftoverAlive -- does one of the processes still run, or is its collector about to take what it left?  As their
+ * headers name their regions. */
+extern Bool LeftoverAlive(Table table);
 
 #endif /* LOG_LEFTOVER_H */

@@ -43,8 +43,7 @@ static Res logFileAdd(Log log, const char *path, char *error, Size size)
   return ElfIs(file) ? CoreTake(file, &log->teller, error, size) : ResOK;
 }
 
-/* logRefuse -- a file in which nothing sound was found: say what it is */
-static Res logRefuse(Scan scan, File file, char *error, Size size)
+Res LogRefuse(Scan scan, File file, char *error, Size size)
 {
   const char *path = file->path;
   const unsigned *ours = scan->teller->hooks.version;
@@ -61,8 +60,7 @@ static Res logRefuse(Scan scan, File file, char *error, Size size)
   return scan->foreign[0] != 0 ? ResVERSION : ResFORMAT;
 }
 
-/* logLeftover -- take what processes that died have left in shared memory, as one more file */
-static Res logLeftover(Log log, Scan scan)
+Res LogLeftover(Log log, Scan scan)
 {
   File file;
   Res res = LeftoverTake(&file, &log->table, log->file, log->files, &log->regions, &log->teller);
@@ -110,34 +108,40 @@ static Res logScanAll(Log log, Scan scan, char *error, Size size)
   for (i = 0; i < files && res == ResOK; ++i) {
     res = logScanFile(log, scan, i, &foreign[i], error, size);
     if (res == ResOK && foreign[i] && scan->foreign[0] != 0)
-      res = logRefuse(scan, log->file[i], error, size);
+      res = LogRefuse(scan, log->file[i], error, size);
     memset(scan->foreign, 0, sizeof scan->foreign);
   }
   if (res == ResOK)
-    res = logLeftover(log, scan);
+    res = LogLeftover(log, scan);
   for (i = 0; i < files && res == ResOK; ++i)
     if (foreign[i] && !log->file[i]->left)
-      res = logRefuse(scan, log->file[i], error, size);
+      res = LogRefuse(scan, log->file[i], error, size);
   free(foreign);
   return res;
+}
+
+void LogScanned(Log log, Scan scan)
+{
+  const unsigned *ours = log->teller.hooks.version;
+
+  log->summary.blocks = scan->blocks;
+  log->summary.events = scan->events;
+  log->summary.newer = scan->newer[0] != 0;
+  if (log->summary.newer)
+    TellerNote(&log->teller, "the log's events are of version %u.%u.%u, newer than this build's %u.%u.%u",
+               scan->newer[0], scan->newer[1], scan->newer[2], ours[0], ours[1], ours[2]);
 }
 
 /* logScan -- find all that is there */
 static Res logScan(Log log, char *error, Size size)
 {
-  const unsigned *ours = log->teller.hooks.version;
   Scan scan = calloc(1, sizeof *scan);
   Res res = scan != NULL ? logScanAll(log, scan, error, size) : ResMEMORY;
 
-  if (scan != NULL) {
-    log->summary.blocks = scan->blocks;
-    log->summary.events = scan->events;
-    log->summary.newer = scan->newer[0] != 0;
-    if (res == ResOK && log->summary.newer)
-      TellerNote(&log->teller, "the log's events are of version %u.%u.%u, newer than this build's %u.%u.%u",
-                 scan->newer[0], scan->newer[1], scan->newer[2], ours[0], ours[1], ours[2]);
+  if (res == ResOK)
+    LogScanned(log, scan);
+  if (scan != NULL)
     free(scan->text);
-  }
   free(scan);
   return res;
 }
@@ -184,7 +188,20 @@ static void logFindLast(Log log)
     log->summary.last = log->summary.first;
 }
 
-static Res logOpen(Log log, const char *const *paths, Count n, char *error, Size size)
+Res LogSpan(Log log)
+{
+  Res res;
+
+  log->origin = TableFit(&log->table);
+  res = IndexEnd(&log->index);
+  if (res == ResOK)
+    res = logFindFirst(log);
+  if (res == ResOK)
+    logFindLast(log);
+  return res;
+}
+
+static Res logFiles(Log log, const char *const *paths, Count n, char *error, Size size)
 {
   Index i;
   Res res = ResOK;
@@ -196,20 +213,10 @@ static Res logOpen(Log log, const char *const *paths, Count n, char *error, Size
   log->teller.paths = (const char *const *)log->path;
   for (i = 0; i < n && res == ResOK; ++i)
     res = logFileAdd(log, paths[i], error, size);
-  if (res == ResOK)
-    res = logScan(log, error, size);
-  if (res == ResOK) {
-    log->origin = TableFit(&log->table);
-    res = IndexEnd(&log->index);
-  }
-  if (res == ResOK)
-    res = logFindFirst(log);
-  if (res == ResOK)
-    logFindLast(log);
   return res;
 }
 
-Res LogOpen(Log *logReturn, const char *const *paths, Count n, LogHooks hooks, char *error, Size size)
+Res LogMake(Log *logReturn, const char *const *paths, Count n, LogHooks hooks, char *error, Size size)
 {
   Log log;
   Res res;
@@ -229,15 +236,34 @@ Res LogOpen(Log *logReturn, const char *const *paths, Count n, LogHooks hooks, c
   if (hooks->version[0] == 0)
     log->teller.hooks.version[0] = BlockMAJOR;
   IndexInit(&log->index, &log->table);
-  res = logOpen(log, paths, n, error, size);
+  res = logFiles(log, paths, n, error, size);
+  return LogMade(logReturn, log, res, error, size);
+}
+
+Res LogMade(Log *logReturn, Log log, Res res, char *error, Size size)
+{
   if (res == ResOK) {
     *logReturn = log;
     return ResOK;
   }
   if (*error == '\0')
-    (void)snprintf(error, size, "%s: %s", paths[0], res == ResMEMORY ? "no memory" : strerror(errno));
+    (void)snprintf(error, size, "%s: %s", log->files > 0 ? log->path[0] : "the log",
+                   res == ResMEMORY ? "no memory" : strerror(errno));
   LogClose(log);
   return res;
+}
+
+Res LogOpen(Log *logReturn, const char *const *paths, Count n, LogHooks hooks, char *error, Size size)
+{
+  Log log;
+  Res res = LogMake(&log, paths, n, hooks, error, size);
+
+  if (res != ResOK)
+    return res;
+  res = logScan(log, error, size);
+  if (res == ResOK)
+    res = LogSpan(log);
+  return LogMade(logReturn, log, res, error, size);
 }
 
 void LogClose(Log log)
@@ -254,6 +280,8 @@ void LogClose(Log log)
   IndexFree(&log->index);
   RegionsFree(&log->regions);
   TableFree(&log->table);
+  if (log->follow != NULL)
+    FollowDestroy(log->follow);
   free(log);
 }
 

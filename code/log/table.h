@@ -41,6 +41,7 @@ typedef struct ProcessStruct {
   ProcessOmittedStruct unknown; /* or none that has their code */
   /* for the request that runs: by place in the registry, whether the type is wanted; or NULL */
   unsigned char *wanted;
+  RegistryStruct *chosen;  /* of which that was asked */
 } ProcessStruct, *Process;
 
 /* A block that did not load, kept until it is known whether a copy of it does. */
@@ -100,5 +101,8 @@ extern Res TableHeader(Table table, Header header, Index file, const char *body,
 
 /* TableFit -- all headers are known: lay the clocks' lines; returns the real time (ns) of fine time 0 */
 extern uint64_t TableFit(Table table);
+
+/* TableFitNew -- the same for clocks of which a header came after TableFit, which returned `origin` */
+extern void TableFitNew(Table table, uint64_t origin);
 
 #endif /* LOG_TABLE_H */

@@ -1,7 +1,8 @@
 /* shim.c -- the malloc family, wrapped: every call of the program passes here, and leaves an event
  *
  * An allocation's event is stamped after the memory is had, a free's before it is given up, a resize has both.  A call
- * that does nothing (free of NULL) is no event.  errno is what the served call leaves.
+ * that does nothing (free of NULL) is no event.  errno is what the served call leaves.  Where sites are wanted
+ * (ShimNext.sites) an allocation's event has the address that the call returns to, too.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -23,18 +24,30 @@ static __attribute__((cold, noinline)) void *shimFailed(size_t size)
   return NULL;
 }
 
+/* Where the caller of a wrapper goes on. */
+#define SITE __builtin_return_address(0)
+
+/* SHIM_TELL -- the event `name`, or, where sites are wanted, the one that has the site besides */
+#define SHIM_TELL(format, name, site, ...) \
+  do { \
+    if (LIKELY(!ShimNext.sites)) \
+      EVENT_##format(name, __VA_ARGS__); \
+    else \
+      EVENT_##format##A(name##Site, __VA_ARGS__, (Addr)(site)); \
+  } while (0)
+
 /* shimGot -- the event of an allocation, or of its failure */
-static inline void *shimGot(void *p, size_t size)
+static inline void *shimGot(void *p, size_t size, const void *site)
 {
   if (UNLIKELY(p == NULL))
     return shimFailed(size);
-  EVENT_PAW(PoolAlloc, ShimNext.pool, (Addr)p, size);
+  SHIM_TELL(PAW, PoolAlloc, site, ShimNext.pool, (Addr)p, size);
   return p;
 }
 
 SHIM void *malloc(size_t size)
 {
-  return shimGot(ShimNext.malloc(size), size);
+  return shimGot(ShimNext.malloc(size), size, SITE);
 }
 
 SHIM void free(void *p)
@@ -52,7 +65,7 @@ SHIM void *calloc(size_t count, size_t size)
 
   if (UNLIKELY(p == NULL))
     return shimFailed(__builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes);
-  EVENT_PAW(PoolAllocZero, ShimNext.pool, (Addr)p, count * size);
+  SHIM_TELL(PAW, PoolAllocZero, SITE, ShimNext.pool, (Addr)p, count * size);
   return p;
 }
 
@@ -68,28 +81,31 @@ static void *shimResizeEarly(void *old, size_t size)
   return p;
 }
 
-SHIM void *realloc(void *old, size_t size)
+static inline void *shimResize(void *old, size_t size, const void *site)
 {
   void *p;
 
   if (old == NULL)
-    return shimGot(ShimNext.realloc(NULL, size), size);
+    return shimGot(ShimNext.realloc(NULL, size), size, site);
   if (UNLIKELY(ShimIsEarly(old)))
     return shimResizeEarly(old, size);
   if (UNLIKELY(size == 0)) {
     /* Frees, here and in most others; what keeps the object has allocated it anew. */
     EVENT_PA(PoolFree, ShimNext.pool, (Addr)old);
     p = ShimNext.realloc(old, 0);
-    if (p != NULL)
-      EVENT_PAW(PoolAlloc, ShimNext.pool, (Addr)p, 0);
-    return p;
+    return p != NULL ? shimGot(p, 0, site) : NULL;
   }
   EVENT_PAW(PoolResizeBegin, ShimNext.pool, (Addr)old, size);
   p = ShimNext.realloc(old, size);
-  EVENT_PAAW(PoolResizeEnd, ShimNext.pool, (Addr)old, (Addr)p, size);
+  SHIM_TELL(PAAW, PoolResizeEnd, site, ShimNext.pool, (Addr)old, (Addr)p, size);
   if (UNLIKELY(p == NULL))
     errno = ENOMEM;
   return p;
+}
+
+SHIM void *realloc(void *old, size_t size)
+{
+  return shimResize(old, size, SITE);
 }
 
 SHIM void *reallocarray(void *old, size_t count, size_t size)
@@ -98,11 +114,11 @@ SHIM void *reallocarray(void *old, size_t count, size_t size)
 
   if (UNLIKELY(__builtin_mul_overflow(count, size, &bytes)))
     return shimFailed(SIZE_MAX);
-  return realloc(old, bytes);
+  return shimResize(old, bytes, SITE);
 }
 
 /* shimAligned -- what all aligned allocations come to; `align` as the caller gave it */
-static inline void *shimAligned(size_t align, size_t size)
+static inline void *shimAligned(size_t align, size_t size, const void *site)
 {
   void *p;
 
@@ -116,18 +132,18 @@ static inline void *shimAligned(size_t align, size_t size)
   p = ShimNext.memalign(align, size);
   if (UNLIKELY(p == NULL))
     return shimFailed(size);
-  EVENT_PAWW(PoolAllocAligned, ShimNext.pool, (Addr)p, size, align);
+  SHIM_TELL(PAWW, PoolAllocAligned, site, ShimNext.pool, (Addr)p, size, align);
   return p;
 }
 
 SHIM void *memalign(size_t align, size_t size)
 {
-  return shimAligned(align, size);
+  return shimAligned(align, size, SITE);
 }
 
 SHIM void *aligned_alloc(size_t align, size_t size)
 {
-  return shimAligned(align, size);
+  return shimAligned(align, size, SITE);
 }
 
 SHIM int posix_memalign(void **pReturn, size_t align, size_t size)
@@ -137,7 +153,7 @@ SHIM int posix_memalign(void **pReturn, size_t align, size_t size)
 
   if (!WordIsPowerOf2(align) || align % sizeof(void *) != 0)
     return EINVAL;
-  p = shimAligned(align, size);
+  p = shimAligned(align, size, SITE);
   errno = error;
   if (p == NULL)
     return ENOMEM;
@@ -147,14 +163,14 @@ SHIM int posix_memalign(void **pReturn, size_t align, size_t size)
 
 SHIM void *valloc(size_t size)
 {
-  return shimAligned((size_t)sysconf(_SC_PAGESIZE), size);
+  return shimAligned((size_t)sysconf(_SC_PAGESIZE), size, SITE);
 }
 
 SHIM void *pvalloc(size_t size)
 {
   size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
-  return shimAligned(page, size > SIZE_MAX - page ? size : WordAlignUp(size, page));
+  return shimAligned(page, size > SIZE_MAX - page ? size : WordAlignUp(size, page), SITE);
 }
 
 SHIM size_t malloc_usable_size(void *p)

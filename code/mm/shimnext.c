@@ -32,6 +32,7 @@ static char shimForeign;
 
 ShimNextStruct ShimNext = {
   shimFirstMalloc, shimFirstFree, shimFirstCalloc, shimFirstRealloc, shimFirstMemalign, shimFirstUsable, &shimForeign,
+  FALSE,
 };
 
 /* Looking up functions may itself allocate: a little memory for that, never given back. */
@@ -93,9 +94,22 @@ static void shimSymbol(void *function, const char *name)
   memcpy(function, &symbol, sizeof symbol);
 }
 
+/* shimSites -- does PAWPRINT_STACK ask for the caller of each allocation? */
+static Bool shimSites(void)
+{
+  char room[16];
+  const char *depth = ControlVariable("PAWPRINT_STACK", room, sizeof room);
+
+  if (depth == NULL || depth[0] == '\0' || strcmp(depth, "0") == 0)
+    return FALSE;
+  if (strcmp(depth, "1") != 0)
+    ControlComplain("PAWPRINT_STACK", depth, "it is 0, or 1 for the caller; deeper stacks are not recorded yet");
+  return strcmp(depth, "1") == 0;
+}
+
 static void shimObserve(void)
 {
-  ShimNextStruct next = {.pool = &shimForeign};
+  ShimNextStruct next = {.pool = &shimForeign, .sites = shimSites()};
 
   shimSymbol(&next.malloc, "malloc");
   shimSymbol(&next.free, "free");
@@ -109,7 +123,7 @@ static void shimObserve(void)
 static void shimManage(void)
 {
   ShimNextStruct next = {
-    MMAlloc, shimMMFree, shimMMCalloc, shimMMRealloc, shimMMMemalign, shimMMUsable, MMPool(),
+    MMAlloc, shimMMFree, shimMMCalloc, shimMMRealloc, shimMMMemalign, shimMMUsable, MMPool(), shimSites(),
   };
 
   if (next.pool != NULL)
@@ -123,6 +137,14 @@ static void shimTell(void)
 {
   if (ShimNext.pool == &shimForeign)
     EVENT_PPS(PoolCreate, ShimNext.pool, (void *)NULL, "malloc");
+}
+
+/* shimTellProcess -- the process's first thread; and the modules, where sites are nothing without them */
+static void shimTellProcess(void)
+{
+  ShimThreadTell();
+  if (ShimNext.sites)
+    StateModules();
 }
 
 /* shimState -- for a log that begins now */
@@ -140,7 +162,7 @@ static void shimForked(void)
     PoolTell(ShimNext.pool);
   shimTell();
   SyncForked();
-  ShimThreadTell();
+  shimTellProcess();
 }
 
 static void shimChoose(void)
@@ -229,7 +251,7 @@ __attribute__((constructor(102))) static void shimConstruct(void)
   ProcessStart();
   SyncStart();
   ShimStart();
-  ShimThreadTell();
+  shimTellProcess();
   if (ShimNext.pool != &shimForeign) {
     (void)pthread_atfork(MMForkPrepare, MMForkParent, MMForkChild);
     MMThreadsWatch();

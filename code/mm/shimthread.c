@@ -83,7 +83,8 @@ static void *threadRun(void *argument)
   return result;
 }
 
-SHIM int pthread_create(pthread_t *handleReturn, const pthread_attr_t *attributes, void *(*start)(void *), void *argument)
+SHIM int pthread_create(pthread_t *handleReturn, const pthread_attr_t *attributes, void *(*start)(void *),
+                        void *argument)
 {
   ThreadTask task = threadTaskTake();
   int result;

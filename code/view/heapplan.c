@@ -35,6 +35,21 @@ static Bool heapNamed(const char *name, Size length, const char *wanted)
   return length == strlen(wanted) && memcmp(name, wanted, length) == 0;
 }
 
+/* heapPlainLength -- of the type's name, without the Site of a type that says where besides, in its parameter site */
+static Size heapPlainLength(EventType type)
+{
+  static const char suffix[] = "Site", param[] = "site";
+  Size length = type->nameLength, more = sizeof suffix - 1;
+  Index i;
+
+  if (length < more || memcmp(type->name + length - more, suffix, more) != 0)
+    return length;
+  for (i = 0; i < type->params; ++i)
+    if (heapNamed(type->param[i], type->paramLength[i], param))
+      return length - more;
+  return length;
+}
+
 /* heapPlanNames -- find the parameters, and what the event does if it has all that are needed */
 static void heapPlanNames(HeapPlan plan, EventType type)
 {
@@ -55,7 +70,7 @@ static void heapPlanNames(HeapPlan plan, EventType type)
     }
   }
   for (i = 0; i < ARRAY_LENGTH(heapKnown); ++i) {
-    if (heapNamed(type->name, type->nameLength, heapKnown[i].name) && (heapKnown[i].needs & ~has) == 0)
+    if (heapNamed(type->name, heapPlainLength(type), heapKnown[i].name) && (heapKnown[i].needs & ~has) == 0)
       plan->does = (uint8_t)heapKnown[i].does;
   }
 }

@@ -89,9 +89,17 @@ Bool SourceOpen(Source source, const char *const *paths, Count n, int *statusRet
                           .registry = KnownRegistry};
   LogSummaryStruct summary;
   char error[1024];
+  Res res = source->follow.idle != NULL
+              ? LogFollowOpen(&source->log, paths[0], &hooks, &source->follow, error, sizeof error)
+              : LogOpen(&source->log, paths, n, &hooks, error, sizeof error);
 
-  if (LogOpen(&source->log, paths, n, &hooks, error, sizeof error) != ResOK) {
+  if (res != ResOK)
     source->log = NULL;
+  if (res == ResEND) {
+    *statusReturn = 0; /* whoever followed has enough */
+    return FALSE;
+  }
+  if (res != ResOK) {
     *statusReturn = OptionFail(source->tool, "%s", error);
     return FALSE;
   }

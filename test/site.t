@@ -1,0 +1,62 @@
+#!/usr/bin/perl
+# site.t -- where each allocation was asked for: the caller itself, and what the tools make of it
+#
+# SPDX-License-Identifier: BSD-2-Clause
+use strict;
+use warnings;
+no warnings 'portable'; # addresses have more than 32 bits
+use File::Temp qw(tempdir);
+use Test::More;
+
+my $B = $ENV{B} // 'build/cool';
+plan skip_all => 'no events per object in this variety' if ($ENV{VARIETY} // 'cool') ne 'cool';
+plan skip_all => 'nothing can be preloaded into a sanitized program' if $ENV{SAN};
+
+my $dir = tempdir(CLEANUP => 1);
+
+sub record {
+  my ($name, @options) = @_;
+  my $out = `$B/bin/eventrec -o $dir/$name.paw @options $B/prog/site 2>$dir/err`;
+
+  is $?, 0, "$name: recorded";
+  return ($out, [`$B/bin/eventcnv $dir/$name.paw`]);
+}
+
+sub numbers { my %of; $of{$1} = $2 while $_[0] =~ /"(\w+)":\s*([\d.]+)/g; return \%of }
+
+for my $mode ('observe', 'manage') {
+  my ($out, $lines) = record($mode, '-s', 1, '-m', $mode);
+  my @wrong;
+
+  for ($out =~ /^(.*)$/mg) {
+    my ($name, $low, $high, $size) = /^(\w+) (\S+) (\S+) (\d+)$/ or next;
+    my @at = map { / size=$size (?:align=\d+ )?site=(\S+)$/ ? hex $1 : () } @$lines;
+    push @wrong, "$name: " . join ' ', map { sprintf '%#x', $_ } @at
+      unless @at == 1 && $at[0] > hex $low && $at[0] < hex $high;
+  }
+  is_deeply \@wrong, [], "$mode: every way to allocate tells its caller, once";
+  is scalar(grep(/ Pool(?:Alloc|AllocZero|AllocAligned|ResizeEnd) /, @$lines)), 0, 'and none without it';
+  my ($base, $length) = map { / ModuleLoad base=(\S+) size=(\d+) path=".*\/prog\/site"/ ? (hex $1, $2) : () } @$lines;
+  my ($low) = $out =~ /^byMalloc (\S+)/m;
+  ok defined $base && hex $low >= $base && hex $low < $base + $length, 'the program is among the modules';
+}
+
+my ($out, $lines) = record('plain');
+is scalar(grep(/Site |ModuleLoad/, @$lines)), 0, 'nobody asks, nobody is told';
+
+# Meaning: counts and replay are as without sites.
+my %count;
+for my $log ('observe', 'plain') {
+  my $json = `$B/bin/eventview --json $dir/$log.paw`;
+  $count{$log} = join ' ', map { $json =~ /"$_":\s*(\d+)/ ? "$_=$1" : "no $_" } qw(allocations frees resizes);
+}
+is $count{observe}, $count{plain}, "the summary is the same ($count{plain})";
+my $replay = `$B/bin/replay -a libc,pawprint --verify $dir/observe.paw 2>&1`;
+is $?, 0, 'it can be replayed' or diag $replay;
+unlike $replay, qr/not exact/, 'exactly';
+
+like `$B/bin/eventrec -s 2 -o $dir/no.paw true 2>&1`, qr/deeper stacks are not recorded yet/, 'what cannot be had is refused';
+is $? >> 8, 125, 'as a fault of eventrec\'s';
+like `PAWPRINT_STACK=9 LD_PRELOAD=$B/lib/libpawprint.so /bin/true 2>&1`, qr/PAWPRINT_STACK: 9: .*deeper/, 'also in the environment';
+
+done_testing;
