@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -314,7 +315,7 @@ static void collectorFlush(Collector collector, Drain drain)
 {
   if ((__atomic_load_n(&drain->header->hand.attention, __ATOMIC_ACQUIRE) & RegionAskFLUSH) == 0)
     return;
-  (void)DrainRound(drain, DrainOPEN);
+  (void)DrainRound(drain, DrainFLUSH);
   if (collectorWrite(collector) != ResOK)
     return;
   (void)__atomic_fetch_and(&drain->header->hand.attention, ~(uint32_t)RegionAskFLUSH, __ATOMIC_SEQ_CST);
@@ -387,6 +388,21 @@ static Res collectorBury(Collector collector)
   return res;
 }
 
+/* collectorShow -- where somebody follows the log, who holds a lock on it, what fills slowly is shown as it is */
+static void collectorShow(Collector collector)
+{
+  int fd = collector->shop.batch.fd;
+  Index i;
+
+  if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0) {
+    (void)flock(fd, LOCK_UN);
+    return;
+  }
+  for (i = 0; i < collector->drains; ++i)
+    (void)DrainRound(collector->drain[i], DrainSHOWN);
+  (void)collectorWrite(collector);
+}
+
 /* collectorSleeping -- say to all whether we want to be woken */
 static void collectorSleeping(Collector collector, Bool sleeping)
 {
@@ -439,6 +455,7 @@ Bool CollectorRun(Collector collector, int fd, uint64_t until)
     if (now - collector->tended >= collectorTend) {
       collector->tended = now;
       (void)collectorBury(collector);
+      collectorShow(collector);
       collectorLink(collector);
     }
     if (idle < collectorPatience && collector->drains > 0 && !collector->told) {
@@ -470,7 +487,7 @@ void CollectorStop(Collector collector)
   collectorAlone(collector);
   for (i = 0; i < collector->drains; ++i) {
     DrainShut(collector->drain[i]);
-    (void)DrainRound(collector->drain[i], DrainOPEN);
+    (void)DrainRound(collector->drain[i], DrainSHOWN);
   }
   (void)collectorWrite(collector);
 }
