@@ -21,7 +21,8 @@ enum { batchWait = 500, batchPatience = 10 }; /* ms, where there is a connection
 static void batchFree(BatchSlotStruct *slot)
 {
   __atomic_store_n((uint64_t *)slot->block, 0, __ATOMIC_RELEASE);
-  __atomic_thread_fence(__ATOMIC_RELEASE);
+  /* Who dies does so between two instructions: that the compiler keeps them in order is enough. */
+  __asm__ volatile("" : : : "memory");
   memset(slot->block, 0, slot->size);
   __atomic_store_n(&slot->header->state[slot->slot], RegionFREE, __ATOMIC_RELEASE);
   (void)__atomic_fetch_sub(&slot->header->pool.full, 1, __ATOMIC_SEQ_CST);
@@ -141,6 +142,12 @@ void BatchRelease(Batch batch, BatchSlotStruct slot)
 {
   AVER(batch->slots < BatchSlotsMAX);
   batch->slot[batch->slots++] = slot;
+}
+
+void BatchUndo(Batch batch, Size used)
+{
+  AVER(batch->written <= used && used <= batch->used);
+  batch->used = used;
 }
 
 void BatchForget(Batch batch, RegionHeader header)

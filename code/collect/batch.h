@@ -53,6 +53,9 @@ extern void BatchRelease(Batch batch, BatchSlotStruct slot);
 /* BatchWrite -- write what is there, free the slots, and wake who waits for one.  ResIO: `reason` says why; all stays. */
 extern Res BatchWrite(Batch batch);
 
+/* BatchUndo -- take back what was committed since `used` was so much, and nothing was written */
+extern void BatchUndo(Batch batch, Size used);
+
 /* BatchForget -- these slots' memory is about to go */
 extern void BatchForget(Batch batch, RegionHeader header);
 

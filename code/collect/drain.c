@@ -112,8 +112,7 @@ void DrainClose(Drain drain)
   free(drain);
 }
 
-/* drainHeader -- take what new header block there is; FALSE: there is none yet, so blocks cannot be written */
-static Bool drainHeader(Drain drain)
+Bool DrainHeaderNew(Drain drain)
 {
   if (drain->muted)
     return TRUE;
@@ -126,7 +125,7 @@ Res DrainAttach(Drain drain, uint32_t tid)
   uint32_t offered = RegionCollectorOFFERED;
 
   /* First the header: who finds the log after we were killed finds the region by it. */
-  if (drainHeader(drain) && BatchWrite(&drain->shop->batch) != ResOK)
+  if (DrainHeaderNew(drain) && BatchWrite(&drain->shop->batch) != ResOK)
     return ResIO;
   return __atomic_compare_exchange_n(&drain->header->hand.collector, &offered, tid, FALSE, __ATOMIC_SEQ_CST,
                                      __ATOMIC_RELAXED) ? ResOK : ResFAIL;
@@ -172,7 +171,7 @@ Count DrainRound(Drain drain, DrainWhat what)
   Index i;
 
   if ((what <= DrainHELD && __atomic_load_n(&drain->header->pool.full, __ATOMIC_ACQUIRE) == 0) ||
-      (!drainHeader(drain) && what != DrainALL))
+      (!DrainHeaderNew(drain) && what != DrainALL))
     return 0;
   drain->now = EventClockMonotonic();
   count = drainList(drain, what);
@@ -208,6 +207,12 @@ void DrainShut(Drain drain)
   if (!drain->shut)
     (void)__atomic_fetch_and(drainControl(drain), ~(uint32_t)drainSENT, __ATOMIC_SEQ_CST);
   drain->shut = TRUE;
+}
+
+void DrainMute(Drain drain)
+{
+  drain->muted = TRUE;
+  DrainShut(drain);
 }
 
 Bool DrainIsDead(Drain drain)
