@@ -164,10 +164,12 @@ tell_($program, 100, 'flush');
 is(ask('kinds -User'), "1\n", 'a request is passed on to the senders');
 sleep 0.05;
 tell_($program, 'poll', 100);
-is(ask('kinds +User'), "1\n", 'by the same user');
+is(`$B/bin/eventctl unix:sock +User`, "passed on to 1 sender\n", 'by eventctl, too');
 sleep 0.05;
 tell_($program, 'poll', 100);
 end($program);
+like(`$B/bin/eventctl unix:nobody flush 2>&1`, qr/unix:nobody: No such file/, 'where nobody listens eventctl says so');
+like(`$B/bin/eventctl unix:sock 2>&1`, qr/can be asked to flush/, 'and what can be asked');
 my @values = `$B/bin/eventcnv -E UserWord u.8.paw` =~ / value=(\d+)/g;
 is("@values", join(' ', 0 .. 99, 200 .. 299), 'and obeyed');
 
@@ -437,7 +439,7 @@ SKIP: {
     my $work = program_("$B/bin/eventrec", '--to', 'unix:sock', 'perl', '-e',
                         '$| = 1; while (<STDIN>) { my @x = map { {$_ => 1} } 1 .. 20000; print }');
     tell_($work, 'work');
-    is(ask('kinds -Object'), "1\n", 'a request is passed on to what eventrec collects');
+    is(`$B/bin/eventctl unix:sock -Object`, "passed on to 1 sender\n", 'a request is passed on to what eventrec collects');
     sleep 0.3;
     tell_($work, map { "work $_" } 1 .. 10);
     end($work);

@@ -264,7 +264,7 @@ static void listenSummary(Listen listen, Sender sender)
   (void)fprintf(stderr, "%s: %llu events (%llu discarded), %llu bytes, %.3f s -> %s (%s, process %u)\n",
                 listen->tool->name, (unsigned long long)summary.events, (unsigned long long)summary.discarded,
                 (unsigned long long)summary.bytes, (double)(sender->end - sender->begin) / 1000, sender->path,
-                sender->program, sender->pid);
+                sender->program[0] != '\0' ? sender->program : "no program", sender->pid);
 }
 
 /* listenFinish -- everything that has come in is read; then it is over */
