@@ -129,11 +129,11 @@ static void takingChoose(Taking taking)
   taking->tally.used = to;
 }
 
-/* takingKeeps -- is the block of a kind of which the newest are kept, and the others overwritten? */
+/* takingKeeps -- is the block of a stream of which the newest are kept, and the others overwritten? */
 static Bool takingKeeps(Taking taking)
 {
-  return taking->drain->policy == RegionPolicyOVERWRITE && taking->block->kind < EventKindLIMIT &&
-         (EventKindsFREQUENT >> taking->block->kind & 1) != 0;
+  return taking->drain->policy == RegionPolicyOVERWRITE &&
+         (taking->drain->header->frequent >> taking->block->stream / 2 % 16 & 1) != 0;
 }
 
 /* takingFlags -- what is told of the block */
