@@ -96,10 +96,15 @@ static Res collectorSay(void *data, const void *message, Size size)
 {
   Collector collector = data;
   unsigned char *place = BatchPlace(&collector->shop.batch, size);
+  BlockHeaderStruct block;
 
   if (place == NULL)
     return ResIO;
   memcpy(place, message, size);
+  if (memcmp(message, BlockMAGIC, BlockMagicSIZE) == 0) {
+    memcpy(&block, message, sizeof block);
+    collector->shop.counts.events += block.count;
+  }
   BatchCommit(&collector->shop.batch, size);
   return ResOK;
 }
