@@ -309,7 +309,9 @@ static Bool takingOpen(Taking taking)
   takingSettle(taking);
   if (taking->drain->shop->events != NULL)
     takingChoose(taking);
-  return takingSeal(taking, before);
+  if (!takingSeal(taking, before))
+    return FALSE;
+  return TRUE;
 }
 
 /* takingLast -- of a dead process: a full block, or what an open one holds */

@@ -33,8 +33,10 @@ int main(int argc, char **argv)
 
   name = EventIntern("steady");
   while (scanf("%lu", &n) == 1) {
-    for (; n == 0; (void)usleep(pause))
+    while (n == 0) {
       (void)emitOne(NULL);
+      (void)usleep(pause);
+    }
     for (; n > 1; --n)
       (void)emitOne(NULL);
     if (pthread_create(&thread, NULL, emitOne, NULL) != 0 || pthread_join(thread, NULL) != 0)
