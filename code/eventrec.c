@@ -356,6 +356,7 @@ static void recordingCollector(Recording recording)
     .events = recording->events != NULL ? recording->codes : NULL,
     .raw = recording->raw,
     .witness = recording->system,
+    .paused = recording->paused,
     .sample = (unsigned)recording->sample,
     .alone = recording->alone,
     .watched = TRUE,

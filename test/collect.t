@@ -321,9 +321,11 @@ sub held {
 {
     my ($status) = record('process.paw', '--process', 'sort', '--', 'sh', '-c', 'echo b | sort | cat; perl -e 1');
     my %programs = map { $_ => 1 } `$cnv --header $dir/process.paw` =~ m{^program: "\S*?([^/"]+)"$}mg;
+    delete $programs{eventrec}; # it tells what it sees
     is_deeply [sort keys %programs], ['sort'], '--process: only that program';
     ($status) = record('alone.paw', '--no-follow', '--', 'perl', '-e', 'system "sort /dev/null"; 1');
     %programs = map { $_ => 1 } `$cnv --header $dir/alone.paw` =~ m{^program: "\S*?([^/"]+)"$}mg;
+    delete $programs{eventrec};
     ok !$programs{sort} && %programs == 1, '--no-follow: only the program itself';
 }
 {
