@@ -295,13 +295,19 @@ void TreeEnded(Tree tree, uint32_t pid, int status)
   treeTellEnd(tree, pid, &status);
 }
 
-unsigned TreePoll(Tree tree)
+void TreeRefresh(Tree tree)
 {
-  Bool more;
   Index i;
 
   for (i = 0; i < tree->members;)
     i += treeLook(tree, i);
+}
+
+unsigned TreePoll(Tree tree)
+{
+  Bool more;
+
+  TreeRefresh(tree);
   more = TreeScan(tree);
   AVER(TreeCheck(tree));
   return more ? TreePOLL / 20 : TreePOLL;
