@@ -54,7 +54,8 @@ typedef struct CollectorStruct {
   Bool stopped;
   Bool told;                   /* that the log cannot be written */
   PlinthStruct outlet;         /* where it goes, if that is no file */
-  Witness witness;             /* NULL before there is a log, and at the end */
+  Witness witness;             /* NULL before anything is to be told, and at the end */
+  pid_t program;               /* our child; 0: none yet */
   DrainShopStruct shop;
 } CollectorStruct;
 
@@ -130,6 +131,18 @@ static void collectorWitness(Collector collector)
     collector->shop.watch = WitnessWatches(collector->witness);
 }
 
+/* collectorPaused -- is there nothing to be told yet?  What was paused begins with somebody's first event. */
+static Bool collectorPaused(Collector collector)
+{
+  if (collector->settings.paused && collector->shop.counts.events > 0 && !collector->stopped) {
+    collector->settings.paused = FALSE;
+    collectorWitness(collector);
+    if (collector->witness != NULL && collector->program != 0)
+      WitnessProgram(collector->witness, collector->program);
+  }
+  return collector->witness == NULL;
+}
+
 /* collectorAlone -- nothing more is witnessed */
 static void collectorAlone(Collector collector)
 {
@@ -160,7 +173,8 @@ static void collectorPrompt(void)
 static Res collectorRobust(Collector collector)
 {
   collectorPrompt();
-  collectorWitness(collector);
+  if (!collector->settings.paused)
+    collectorWitness(collector);
   collector->robust.list.next = &collector->robust.list;
   collector->robust.futex_offset = collectorFutexAT;
   return syscall(SYS_set_robust_list, &collector->robust, sizeof collector->robust) == 0 ? ResOK : ResIO;
@@ -454,7 +468,7 @@ Bool CollectorRun(Collector collector, int fd, uint64_t until)
     now = EventClockMonotonic();
     if (now >= until)
       return FALSE;
-    if (collector->witness != NULL)
+    if (!collectorPaused(collector))
       due = WitnessPoll(collector->witness, now, &collector->shop.counts);
     due = due < collectorTend ? due : collectorTend;
     if (now - collector->tended >= collectorTend) {
@@ -474,6 +488,7 @@ Bool CollectorRun(Collector collector, int fd, uint64_t until)
 
 void CollectorProgram(Collector collector, pid_t pid)
 {
+  collector->program = pid;
   if (collector->witness != NULL)
     WitnessProgram(collector->witness, pid);
 }
