@@ -133,7 +133,9 @@ static Res liveMap(LiveSearch search, int fd, const char *path, Bool locked)
     return liveSay(search, "process %" PRIu32 ": %s: %s", live->pid, path, strerror(errno));
   live->region = base;
   live->size = (Size)status.st_size;
-  if (RegionHeaderSound(live->region, live->size) && liveIsPid(live, live->region->pid))
+  live->slots = live->region->slots;
+  if (live->slots <= RegionSlotsMAX && live->size >= RegionSize(live->slots) &&
+      RegionHeaderSound(live->region, live->size) && liveIsPid(live, live->region->pid))
     return ResOK;
   (void)munmap(base, live->size);
   live->region = NULL;
@@ -172,13 +174,14 @@ static Res liveTake(LiveSearch search, LivePlace place)
   if (res != ResEND)
     return res;
   /* Without a name: removed meanwhile, or never with one. */
-  (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, live->pid, place->from, place->to);
+  (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, live->pid, place->from,
+                 place->to);
   fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
   if (fd >= 0)
     return liveMap(search, fd, path, FALSE);
   if (errno == EPERM || errno == EACCES)
-    (void)liveSay(search, "process %" PRIu32 ": its memory for events has no name; only root reaches it, by %s", live->pid,
-                  path);
+    (void)liveSay(search, "process %" PRIu32 ": its memory for events has no name; only root reaches it, by %s",
+                  live->pid, path);
   return ResEND;
 }
 
@@ -190,8 +193,8 @@ static Bool liveLine(LivePlace place, char *line)
   int path = 0;
 
   line[strcspn(line, "\n")] = '\0';
-  if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %lx:%lx %" SCNu64 " %n", &place->from, &place->to, permissions,
-             &place->offset, &place->major, &place->minor, &place->inode, &path) < 7 ||
+  if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %lx:%lx %" SCNu64 " %n", &place->from, &place->to,
+             permissions, &place->offset, &place->major, &place->minor, &place->inode, &path) < 7 ||
       path == 0 || strchr(permissions, 's') == NULL || strlen(line + path) >= sizeof place->path)
     return FALSE;
   (void)strcpy(place->path, line + path);
@@ -262,7 +265,8 @@ static void liveWhyNot(LiveSearch search, Bool readable)
   else if (!readable && stat(path, &status) == 0 && status.st_uid != geteuid() && status.st_uid != 0)
     (void)liveSay(search, "process %" PRIu32 " is another user's", pid);
   else if (!readable)
-    (void)liveSay(search, "process %" PRIu32 " does not let us look into it: it is another user's, or has privileges", pid);
+    (void)liveSay(search, "process %" PRIu32 " does not let us look into it: it is another user's, or has privileges",
+                  pid);
   else if (search->seen)
     (void)liveSay(search, "process %" PRIu32 ": its memory for events cannot be opened", pid);
   else
@@ -290,8 +294,8 @@ Res LiveOpen(Live live, uint32_t pid, char *error, Size size)
   if (res == ResOK) {
     res = liveText(live);
     if (res == ResFORMAT)
-      (void)liveSay(&search, "process %" PRIu32 " has not yet said, or says in a way that this program cannot read, what its "
-                    "events are", pid);
+      (void)liveSay(&search, "process %" PRIu32 " has not yet said what its events are, or in a way that this program "
+                    "cannot read", pid);
     else if (res != ResOK)
       (void)liveSay(&search, "no memory");
   }
@@ -310,7 +314,7 @@ void LiveClose(Live live)
 Bool LiveCheck(Live live)
 {
   AVER(live->region != NULL && live->text != NULL);
-  AVER(RegionHeaderSound(live->region, live->size));
+  AVER(live->slots <= RegionSlotsMAX && live->size >= RegionSize(live->slots));
   AVER(live->header.identity == live->region->identity);
   AVER(live->length <= RegionTextSIZE);
   return TRUE;
