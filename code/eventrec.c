@@ -247,7 +247,11 @@ static Bool recordingEnvironment(Recording recording)
   if (snprintf(preload, sizeof preload, "%s%s%s", recording->library, others != NULL ? ":" : "",
                others != NULL ? others : "") >= (int)sizeof preload)
     return FALSE;
-  return setenv("LD_PRELOAD", preload, 1) == 0 && setenv("PAWPRINT_LOG", recording->to != NULL ? recording->to : recording->log, 1) == 0 &&
+  /* What another recording around this one has told its family is not for ours. */
+  if (recording->to != NULL && unsetenv("PAWPRINT_FAMILY") != 0)
+    return FALSE;
+  return setenv("LD_PRELOAD", preload, 1) == 0 &&
+         setenv("PAWPRINT_LOG", recording->to != NULL ? recording->to : recording->log, 1) == 0 &&
          setenv("PAWPRINT_KINDS", recording->kinds, 1) == 0 &&
          setenv("PAWPRINT_MODE", recording->manage ? "manage" : "observe", 1) == 0 &&
          setenv("PAWPRINT_STACK", recording->stack, 1) == 0 &&
@@ -350,12 +354,22 @@ static void recordingCollector(Recording recording)
     .tell = recordingLine,
   };
 
-  if (recording->to != NULL)
-    return; /* processes send by themselves */
   if (CollectorNew(&recording->collector, &settings) == ResOK)
     return;
   recording->collector = NULL;
   (void)OptionFail(recording->tool, "no collector: %s; processes write to the log themselves", strerror(errno));
+}
+
+/* recordingOutlet -- the log goes to another place: the collector sends it there */
+static void recordingOutlet(Recording recording)
+{
+  const char *reason;
+
+  if (CollectorSend(recording->collector, recording->to, &reason) == ResOK)
+    return;
+  (void)OptionFail(recording->tool, "%s: %s; processes send by themselves", recording->to, reason);
+  CollectorFree(recording->collector);
+  recording->collector = NULL;
 }
 
 /* recordingOpen -- the log is there: the collector may write to it.  More files than usual may be open. */
@@ -368,6 +382,10 @@ static void recordingOpen(Recording recording)
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
     limit.rlim_cur = limit.rlim_max;
     (void)setrlimit(RLIMIT_NOFILE, &limit);
+  }
+  if (recording->to != NULL) {
+    recordingOutlet(recording);
+    return;
   }
   if (CollectorLog(recording->collector, recording->log) == ResOK)
     return;
@@ -509,6 +527,27 @@ static Bool recordingSummary(Recording recording, Count running)
   return TRUE;
 }
 
+/* recordingSent -- the end of a recording that went to another place, and a line of what was sent */
+static void recordingSent(Recording recording)
+{
+  uint64_t events = 0, discarded = 0, bytes = 0;
+  Count running = 0;
+
+  recordingProgram(recording, recording->program);
+  if (recording->collector != NULL) {
+    if (CollectorEnd(recording->collector, &running) != ResOK)
+      (void)OptionFail(recording->tool, "%s: not all could be sent: %s; eventrec --clean removes what is left in memory",
+                       recording->to, strerror(errno));
+    CollectorCount(recording->collector, &events, &discarded, &bytes);
+    CollectorFree(recording->collector);
+  }
+  (void)fprintf(stderr, "eventrec: %llu events (%llu discarded), %llu bytes, %.3f s -> %s\n", (unsigned long long)events,
+                (unsigned long long)discarded, (unsigned long long)bytes, recording->seconds, recording->to);
+  recordingLines(recording);
+  if (running > 0)
+    (void)fprintf(stderr, "eventrec: %zu of its processes still run, and send by themselves\n", running);
+}
+
 /* recordingSignals -- from here on signals wait until they are read; the program gets the mask that we were given.  Who
  * ignores ended children, as we may have been told to, learns no status. */
 static Bool recordingSignals(Recording recording)
@@ -548,7 +587,7 @@ static int recordingRun(Recording recording, char **argv)
   status = recordingWait(recording);
   recording->seconds = (double)(recordingClock() - begin) * 1e-9;
   if (recording->to != NULL) {
-    (void)fprintf(stderr, "eventrec: sent, %.3f s -> %s\n", recording->seconds, recording->to);
+    recordingSent(recording);
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   }
   running = recordingFinish(recording);

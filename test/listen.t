@@ -422,12 +422,33 @@ is(values_('k.1.paw'), '0-2999', 'on this machine; elsewhere there is what was s
 # ---- eventrec --to -------------------------------------------------------------------------------------------------------
 
 SKIP: {
-    skip 'programs are recorded by the cool variety', 4 if ($ENV{VARIETY} // 'cool') ne 'cool';
+    skip 'programs are recorded by the cool variety', 14 if ($ENV{VARIETY} // 'cool') ne 'cool';
     $unix = listener('unix:sock', '-o', 'to');
-    is(system("$B/bin/eventrec --to unix:sock perl -e 'print STDERR qq(hello\\n); exit 3' 2>err"), 3 << 8, 'eventrec --to: the program runs as usual');
-    like(slurp('err'), qr/hello/, 'and says what it says');
+    my $end = qr/^eventrec: (\d+ events \(0 discarded\), \d+ bytes), \S+ s -> unix:sock$/m;
+    is(system("$B/bin/eventrec --to unix:sock sh -c 'perl -e 1; echo hello >&2; exit 3' 2>err"), 3 << 8, 'eventrec --to: the program runs as usual');
+    like(slurp('err'), qr/^hello$/m, 'and says what it says');
+    like(slurp('err'), $end, 'what was sent is told');
+    my ($sent) = slurp('err') =~ $end;
+    system("$B/bin/eventrec --to unix:sock perl -e 'kill 9, \$\$ for 1 .. 1000' 2>err");
+    my ($killed) = slurp('err') =~ $end;
+    my $perl = open2(my $out, my $in, "$B/bin/eventrec", '--to', 'unix:sock', 'perl', '-e',
+                     '$| = 1; while (<STDIN>) { my @x = map { {$_ => 1} } 1 .. 20000; print }');
+    my $work = {in => $in, out => $out, pid => $perl};
+    tell_($work, 'work');
+    is(ask('kinds -Object'), "1\n", 'a request is passed on to what eventrec collects');
+    sleep 0.3;
+    tell_($work, map { "work $_" } 1 .. 10);
+    end($work);
     ($status, $err) = finish($unix);
-    like($err, qr/^eventrec: [1-9]\d+ events \(0 discarded\), \d+ bytes, \S+ s -> to\.1\.paw \(\S*perl, process \d+\)$/m, 'its log is where it was sent');
+    like($err, qr/^eventrec: \Q$sent\E, \S+ s -> to\.1\.paw \(\S*sh, process \d+\)$/m, 'all of it has arrived, of the whole family in one log');
+    like($err, qr/^eventrec: \Q$killed\E, \S+ s -> to\.2\.paw \(\S*perl, process \d+\)$/m, 'of a program that is killed, too');
+    my $objects = () = `$B/bin/eventcnv -k Object to.3.paw` =~ /\n/g;
+    ok($objects > 20000 && $objects < 200000, "and obeyed: $objects allocations and frees, not eleven times as many");
+    like(summary('to.1.paw'), qr/^processes +[2-9]$/m, 'processes that it starts are in the same log');
+    is(join(' ', sort glob 'to.*'), 'to.1.paw to.2.paw to.3.paw', 'one for each eventrec');
+
+    system("$B/bin/eventrec --to unix:nobody,keep=256K perl -e '\$x{\$_} = 1 for 1 .. 200000' 2>err");
+    like(slurp('err'), qr/kept in memory.*No such file.*blocks have not been acknowledged; the log may be incomplete/s, 'that nobody has received it is told');
     is(system("$B/bin/eventrec --to pigeon:coop true 2>err") >> 8, 125, 'a way that is none is a usage error');
     is(system("$B/bin/eventrec --to tcp:no.such.host.invalid:1 true 2>err") >> 8, 125, 'so is a host that nobody knows');
     like(slurp('err'), qr/no\.such\.host\.invalid/, 'which is named');

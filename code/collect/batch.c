@@ -12,13 +12,17 @@
 #include <unistd.h>
 
 #include "base/aver.h"
+#include "format/header.h"
+
+enum { batchWait = 500, batchPatience = 10 }; /* ms, where there is a connection; and how often */
 
 /* batchFree -- one slot, zeroed, the magic first: without that it is nobody's, whatever dies meanwhile.  A thread may
  * take it at once. */
 static void batchFree(BatchSlotStruct *slot)
 {
   __atomic_store_n((uint64_t *)slot->block, 0, __ATOMIC_RELEASE);
-  __atomic_thread_fence(__ATOMIC_RELEASE);
+  /* Who dies does so between two instructions: that the compiler keeps them in order is enough. */
+  __asm__ volatile("" : : : "memory");
   memset(slot->block, 0, slot->size);
   __atomic_store_n(&slot->header->state[slot->slot], RegionFREE, __ATOMIC_RELEASE);
   (void)__atomic_fetch_sub(&slot->header->pool.full, 1, __ATOMIC_SEQ_CST);
@@ -34,10 +38,9 @@ static void batchWake(RegionHeader header)
   (void)syscall(SYS_futex, &header->pool.freed, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-Res BatchWrite(Batch batch)
+/* batchAppend -- all of it to the log */
+static Res batchAppend(Batch batch)
 {
-  Index i;
-
   while (batch->written < batch->used) {
     ssize_t n = write(batch->fd, batch->room + batch->written, batch->used - batch->written);
     if (n < 0 && errno == EINTR)
@@ -49,6 +52,65 @@ Res BatchWrite(Batch batch)
     batch->written += (Size)n;
     batch->bytes += (Size)n;
   }
+  return ResOK;
+}
+
+/* batchMessage -- the size of the first of the messages at `bytes`, which are our own */
+static Size batchMessage(const unsigned char *bytes, Size left, Bool *headerReturn)
+{
+  BlockHeaderStruct block;
+  unsigned version[3];
+  Size size = 0;
+
+  *headerReturn = memcmp(bytes, HeaderMAGIC, BlockMagicSIZE) == 0;
+  if (*headerReturn) {
+    AVER(HeaderLength(&size, version, bytes, left) == ResOK);
+  } else {
+    memcpy(&block, bytes, sizeof block);
+    size = block.size;
+  }
+  AVER(size > 0 && size <= left);
+  return size;
+}
+
+/* batchOffer -- one message to the outlet; at the end it is waited for, unless it takes nothing any more */
+static Res batchOffer(Batch batch, const void *message, Size size, Bool header)
+{
+  Res res = PlinthOffer(batch->outlet, message, size, header);
+  unsigned tries;
+
+  for (tries = 0; res != ResOK && batch->patient && tries < batchPatience; ++tries) {
+    (void)PlinthWait(batch->outlet, batchWait);
+    res = PlinthOffer(batch->outlet, message, size, header);
+  }
+  return res;
+}
+
+/* batchSend -- all of it to the outlet, message by message */
+static Res batchSend(Batch batch)
+{
+  while (batch->written < batch->used) {
+    const unsigned char *message = batch->room + batch->written;
+    Bool header;
+    Size size = batchMessage(message, batch->used - batch->written, &header);
+    if (batchOffer(batch, message, size, header) != ResOK) {
+      batch->patient = FALSE;
+      batch->reason = ENOBUFS;
+      return ResIO;
+    }
+    batch->written += size;
+    batch->bytes += size;
+  }
+  return ResOK;
+}
+
+Res BatchWrite(Batch batch)
+{
+  Res res = batch->outlet != NULL ? batchSend(batch) : batchAppend(batch);
+  Index i;
+
+  if (res != ResOK)
+    return res;
   batch->reason = 0;
   batch->used = batch->written = 0;
   for (i = 0; i < batch->slots; ++i) {

@@ -15,6 +15,7 @@
 
 #include "base/types.h"
 #include "format/region.h"
+#include "plinth/plinth.h"
 
 enum { BatchSIZE = 1 << 20, BatchSlotsMAX = 512 };
 
@@ -28,7 +29,9 @@ typedef struct BatchSlotStruct {
 } BatchSlotStruct;
 
 typedef struct BatchStruct {
-  int fd;              /* the log, for appending; -1: none yet */
+  int fd;              /* the log, for appending; -1: none yet, or */
+  Plinth outlet;       /* where it goes instead; NULL */
+  Bool patient;        /* wait for the outlet, as long as it goes on taking some */
   int reason;          /* errno of the last writing; 0: it went well */
   Size used, written;
   uint64_t bytes;      /* written so far */

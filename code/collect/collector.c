@@ -23,6 +23,7 @@
 #include "collect/drain.h"
 #include "collect/guard.h"
 #include "collect/offer.h"
+#include "collect/outlet.h"
 #include "plinth/clock.h"
 
 enum {
@@ -47,6 +48,7 @@ typedef struct CollectorStruct {
   uint64_t tended;             /* when it was last looked who lives */
   Bool stopped;
   Bool told;                   /* that the log cannot be written */
+  PlinthStruct outlet;         /* where it goes, if that is no file */
   DrainShopStruct shop;
 } CollectorStruct;
 
@@ -100,16 +102,38 @@ static void collectorPrompt(void)
   (void)syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
-Res CollectorLog(Collector collector, const char *path)
+/* collectorRobust -- from here on the kernel tells the processes of our death */
+static Res collectorRobust(Collector collector)
 {
-  AVER(collector->shop.batch.fd < 0);
-  collector->shop.batch.fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-  if (collector->shop.batch.fd < 0)
-    return ResIO;
   collectorPrompt();
   collector->robust.list.next = &collector->robust.list;
   collector->robust.futex_offset = collectorFutexAT;
   return syscall(SYS_set_robust_list, &collector->robust, sizeof collector->robust) == 0 ? ResOK : ResIO;
+}
+
+Res CollectorLog(Collector collector, const char *path)
+{
+  AVER(collector->shop.batch.fd < 0);
+  collector->shop.batch.fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+  return collector->shop.batch.fd < 0 ? ResIO : collectorRobust(collector);
+}
+
+Res CollectorSend(Collector collector, const char *where, const char **reasonReturn)
+{
+  Res res = PlinthOpen(&collector->outlet, where, NULL, reasonReturn);
+
+  if (res != ResOK)
+    return res;
+  collector->shop.batch.outlet = &collector->outlet;
+  *reasonReturn = "the kernel keeps no list of our locks";
+  return collectorRobust(collector);
+}
+
+void CollectorCount(Collector collector, uint64_t *eventsReturn, uint64_t *discardedReturn, uint64_t *bytesReturn)
+{
+  *eventsReturn = collector->shop.delivered;
+  *discardedReturn = collector->shop.discarded;
+  *bytesReturn = collector->shop.batch.bytes;
 }
 
 /* collectorLink -- the kernel's list anew.  As a whole: what is in the regions may have been changed. */
@@ -241,12 +265,24 @@ static void collectorFlush(Collector collector, Drain drain)
   (void)syscall(SYS_futex, &drain->header->hand.attention, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
+/* collectorHear -- what the way out brings back; that it is asked moves on what it keeps, too */
+static void collectorHear(Collector collector)
+{
+  char request[256];
+  Index i;
+
+  while (collector->shop.batch.outlet != NULL && OutletRequest(request, sizeof request, &collector->outlet))
+    for (i = 0; i < collector->drains; ++i)
+      OutletObey(collector->drain[i], request);
+}
+
 /* collectorRound -- once through all regions; how many blocks that was */
 static Count collectorRound(Collector collector)
 {
   Count taken = 0;
   Index i;
 
+  collectorHear(collector);
   if (collector->told && collectorWrite(collector) != ResOK)
     return 0;
   for (i = 0; i < collector->drains; ++i) {
@@ -271,6 +307,7 @@ static void collectorPart(Collector collector, Index i)
   if (overwritten != 0)
     collectorTell(collector, "%ld (%s): only the newest events were kept; %lu older blocks were overwritten",
                   (long)drain->pid, DrainProgram(drain), (unsigned long)overwritten);
+  collector->shop.discarded += __atomic_load_n(&drain->header->lost, __ATOMIC_RELAXED);
   collector->drain[i] = collector->drain[--collector->drains];
   collectorLink(collector);
   DrainClose(drain);
@@ -364,12 +401,23 @@ void CollectorStop(Collector collector)
   (void)collectorWrite(collector);
 }
 
+/* collectorFinish -- what the way out keeps is to arrive */
+static void collectorFinish(Collector collector)
+{
+  Count left = collector->shop.batch.outlet != NULL ? OutletFinish(&collector->outlet) : 0;
+
+  if (left > 0)
+    collectorTell(collector, "%s: %zu block%s not been acknowledged; the log may be incomplete", collector->outlet.place,
+                  left, left == 1 ? " has" : "s have");
+}
+
 Res CollectorEnd(Collector collector, Count *runningReturn)
 {
   static const struct timespec moment = {0, 2000000};
   unsigned tries;
   Res res = ResOK;
 
+  collector->shop.batch.patient = TRUE;
   /* A process that has just ended may hold its lock for a moment yet; and one that is being read, too. */
   for (tries = 0; tries < collectorDying; ++tries) {
     collectorReceive(collector);
@@ -388,8 +436,11 @@ Res CollectorEnd(Collector collector, Count *runningReturn)
     }
     collectorPart(collector, i);
   }
+  if (res == ResOK)
+    res = collectorWrite(collector);
+  collectorFinish(collector);
   errno = collector->shop.batch.reason;
-  return res == ResOK ? collectorWrite(collector) : res;
+  return res;
 }
 
 void CollectorFree(Collector collector)
@@ -398,10 +449,12 @@ void CollectorFree(Collector collector)
     DrainClose(collector->drain[--collector->drains]);
     collectorLink(collector);
   }
-  if (collector->shop.batch.fd >= 0) {
+  if (collector->shop.batch.fd >= 0 || collector->shop.batch.outlet != NULL)
     (void)syscall(SYS_set_robust_list, NULL, sizeof collector->robust);
+  if (collector->shop.batch.fd >= 0)
     (void)close(collector->shop.batch.fd);
-  }
+  if (collector->shop.batch.outlet != NULL)
+    PlinthClose(&collector->outlet);
   OfferClose(&collector->offer);
   free(collector->shop.pack);
   free(collector);

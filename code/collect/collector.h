@@ -41,6 +41,10 @@ extern const char *CollectorAddress(Collector collector);
 /* CollectorLog -- the log, which is there; ResIO.  Before CollectorRun, by the thread that calls that. */
 extern Res CollectorLog(Collector collector, const char *path);
 
+/* CollectorSend -- or another way out, as PlinthOpen has it; requests that it brings are passed on to all processes
+ * reasonReturn  why it failed, in words that live forever */
+extern Res CollectorSend(Collector collector, const char *where, const char **reasonReturn);
+
 /* CollectorRun -- drain until `fd` is readable (TRUE) or CLOCK_MONOTONIC has come to `until` ns (FALSE) */
 extern Bool CollectorRun(Collector collector, int fd, uint64_t until);
 
@@ -52,6 +56,9 @@ extern void CollectorStop(Collector collector);
  * runningReturn  how many that is
  * returns        ResIO: not all could be written (errno); it stays in memory */
 extern Res CollectorEnd(Collector collector, Count *runningReturn);
+
+/* CollectorCount -- what was collected so far: events that were written, or discarded by the processes; and bytes */
+extern void CollectorCount(Collector collector, uint64_t *eventsReturn, uint64_t *discardedReturn, uint64_t *bytesReturn);
 
 extern void CollectorFree(Collector collector);
 extern Bool CollectorCheck(Collector collector);

@@ -243,6 +243,13 @@ static uint64_t takingBefore(Taking taking)
   return block->sequence == stream->next ? stream->total : BlockBeforeUNKNOWN;
 }
 
+/* takingCount -- what was written of it, for the summary: of a block that is written again only what is new */
+static void takingCount(Taking taking)
+{
+  taking->drain->shop->delivered += taking->tally.count - taking->note->written;
+  taking->note->written = (uint32_t)taking->tally.count;
+}
+
 /* takingSend -- into the batch, and count.  FALSE: not now. */
 static Bool takingSend(Taking taking)
 {
@@ -263,7 +270,10 @@ static Bool takingSend(Taking taking)
     stream->next = block->sequence + 1;
     stream->total = before == BlockBeforeUNKNOWN ? before : before + taking->tally.count;
   }
+  if (block->discarded > stream->discarded)
+    taking->drain->shop->discarded += block->discarded - stream->discarded;
   stream->discarded = block->discarded;
+  takingCount(taking);
   note->before = before;
   note->count = (uint32_t)taking->tally.count;
   return TRUE;
@@ -289,7 +299,10 @@ static Bool takingOpen(Taking taking)
   takingSettle(taking);
   if (taking->drain->shop->events != NULL)
     takingChoose(taking);
-  return takingSeal(taking, before);
+  if (!takingSeal(taking, before))
+    return FALSE;
+  takingCount(taking);
+  return TRUE;
 }
 
 /* takingLast -- of a dead process: a full block, or what an open one holds */
@@ -388,7 +401,7 @@ Bool DrainSlotList(DrainEntry entry, Drain drain, Index slot, uint8_t state, Dra
   if (taking.note->first != header.first || taking.note->mark == drainHELD) {
     taking.note->first = header.first;
     taking.note->mark = drainNONE;
-    taking.note->count = 0;
+    taking.note->count = taking.note->written = 0;
   }
   if (what < DrainHELD && takingKeeps(&taking)) {
     taking.note->mark = drainHELD;

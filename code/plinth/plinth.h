@@ -29,7 +29,7 @@ typedef struct PlinthClassStruct {
   Res (*receive)(Plinth plinth, void *room, Size size, Size *sizeReturn);
   void (*close)(Plinth plinth);
   void (*header)(Plinth plinth, const void *message, Size size); /* NULL, or: keep a header block to begin with */
-  Res (*finish)(Plinth plinth);        /* NULL, or: wait for what is kept */
+  Count (*wait)(Plinth plinth, unsigned ms); /* NULL, or: wait for what is kept; how much is left */
 } PlinthClassStruct;
 
 enum { PlinthPlaceMAX = 1024 };
@@ -69,6 +69,15 @@ extern Res PlinthSendHeader(Plinth plinth, const void *message, Size size);
 /* PlinthReceive -- the oldest message that came in and has not been received; never waits.  ResEND: there is none.
  * A message longer than `size` is cut. */
 extern Res PlinthReceive(Plinth plinth, void *room, Size size, Size *sizeReturn);
+
+/* PlinthOffer -- the same, for those who keep what is refused and try again: a refusal is neither told nor counted
+ *
+ * header   whether it is a header block */
+extern Res PlinthOffer(Plinth plinth, const void *message, Size size, Bool header);
+
+/* PlinthWait -- wait until all that is kept has arrived, `ms` at most, a fifth of that where there is no connection;
+ * returns how many messages are left */
+extern Count PlinthWait(Plinth plinth, unsigned ms);
 
 /* PlinthFinish -- the end is near: wait, for a second at most, until all that is kept has arrived
  *

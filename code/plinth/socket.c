@@ -23,7 +23,8 @@ enum {
   socketYields = 100,   /* before a thread that waits for the lock sleeps, */
   socketNaps = 1000,    /* and how often it does before it gives up: a tenth of a second */
   socketNap = 100000,   /* ns */
-  socketPoll = 20       /* ms, the longest sleep while the end is waited for */
+  socketPoll = 20,      /* ms, the longest sleep while the end is waited for */
+  socketMissing = 5     /* who is not there is waited for so much shorter */
 };
 
 uint64_t SocketNow(void)
@@ -225,42 +226,25 @@ static void socketSleep(Plinth plinth, Bool writing, Bool connected)
   (void)QuietCall(SYS_ppoll, &wait, connected ? 1 : 0, &nap, NULL, 0);
 }
 
-static void socketComplain(Plinth plinth, uint64_t messages)
-{
-  char room[96];
-  TextStruct text;
-
-  TextInit(&text, room, sizeof room);
-  TextDecimal(&text, messages);
-  TextString(&text, messages == 1 ? " block was not acknowledged in time" : " blocks were not acknowledged in time");
-  QuietSay("the log may be incomplete", plinth->place, TextTerminate(&text));
-}
-
-/* socketFinish -- of the process, with all signals blocked; what is sent meanwhile by others is not waited for */
-static Res socketFinish(Plinth plinth)
+/* socketWait -- what is sent meanwhile by others is not waited for */
+static Count socketWait(Plinth plinth, unsigned ms)
 {
   Socket socket = socketTake(plinth);
-  uint64_t begin = SocketNow(), goal, left;
+  uint64_t begin = SocketNow(), goal = socket != NULL ? socket->keep.head.number : 0, left = 0;
   Bool writing, connected;
 
-  if (socket == NULL)
-    return ResLIMIT;
-  for (goal = socket->keep.head.number;;) {
+  while (socket != NULL) {
     SocketPump(plinth, socket);
     left = goal > socket->keep.acknowledged ? goal - socket->keep.acknowledged : 0;
     connected = socket->phase != SocketDOWN;
     writing = socket->phase == SocketDIALING || socket->keep.next.number < goal;
     socketGive(socket);
-    if (left == 0)
-      return ResOK;
-    if (SocketNow() - begin >= (connected ? SocketFINISH : SocketMISSING))
+    if (left == 0 || SocketNow() - begin >= (connected ? ms : ms / socketMissing))
       break;
     socketSleep(plinth, writing, connected);
-    if ((socket = socketTake(plinth)) == NULL)
-      break;
+    socket = socketTake(plinth);
   }
-  socketComplain(plinth, left);
-  return ResLIMIT;
+  return (Count)left;
 }
 
 static void socketClose(Plinth plinth)
@@ -271,6 +255,6 @@ static void socketClose(Plinth plinth)
 }
 
 const PlinthClassStruct PlinthClassTcp = {"tcp", tcpOpen, socketSend, socketReceive, socketClose, socketHeaderKeep,
-                                          socketFinish};
+                                          socketWait};
 const PlinthClassStruct PlinthClassUnix = {"unix", unixOpen, socketSend, socketReceive, socketClose, socketHeaderKeep,
-                                           socketFinish};
+                                           socketWait};

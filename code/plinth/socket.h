@@ -26,9 +26,7 @@ enum {
   SocketKeepMIN = 256 << 10,       /* bytes: one message of any size fits */
   SocketKeepDEFAULT = 4 << 20,
   SocketHeaderMAX = 1 << 20,       /* of a header block */
-  SocketRequestsMAX = 8,           /* that wait to be received; more are lost */
-  SocketFINISH = 1000,             /* ms that the end of a process waits for a receiver, */
-  SocketMISSING = 200              /* and for one that is not there */
+  SocketRequestsMAX = 8            /* that wait to be received; more are lost */
 };
 
 typedef enum SocketPhase { SocketDOWN, SocketDIALING, SocketUP } SocketPhase;
