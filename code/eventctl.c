@@ -71,7 +71,9 @@ static int ctlShow(Ctl ctl)
   printf("policy %s: %zu of %" PRIu32 " blocks full, %" PRIu64 " event%s discarded",
          policy < ARRAY_LENGTH(policies) ? policies[policy] : "unknown", counts.full, region->limit, counts.discarded,
          counts.discarded == 1 ? "" : "s");
-  printf(region->pool.overwritten > 0 ? ", %" PRIu32 " blocks overwritten\n" : "\n", region->pool.overwritten);
+  if (region->pool.overwritten > 0)
+    printf(", %" PRIu32 " blocks overwritten", region->pool.overwritten);
+  printf("%s\n", region->stopped != 0 ? ", stopped when there was no room" : "");
   return fflush(stdout) == 0 || errno == EPIPE ? 0 : OptionFail(ctl->tool, "standard output: %s", strerror(errno));
 }
 

@@ -38,6 +38,9 @@ sub start {
 
 END { kill 'KILL', grep { $_ } @started; unlink map { glob "/dev/shm/pawprint-$_-*" } @started }
 
+# What a file says that may be gone at any time.
+sub told { open my $in, '<:raw', $_[0] or return ''; local $/; return scalar(<$in>) // '' }
+
 # The table of kinds: name => [sent, buffered], and what else there is.
 sub table {
     my ($pid) = @_;
@@ -167,9 +170,10 @@ SKIP: {
     push @started, $rec;
     my $say = sub { print $in "$_[0]\n"; $in->flush; return <$out> + 0 };
     is $say->(10), 10, 'a program under eventrec --paused';
-    ($pid) = map { m{/(\d+)/} } grep { slurp($_) =~ m{^[^\0]*prog/steady\0} && slurp(s/cmdline/status/r) =~ /^PPid:\s+$rec$/m } glob '/proc/[0-9]*/cmdline';
+    ($pid) = map { m{/(\d+)/} } grep { told($_) =~ m{^[^\0]*prog/steady\0} && told(s/cmdline/status/r) =~ /^PPid:\s+$rec$/m } glob '/proc/[0-9]*/cmdline';
     like table($pid)->{rest}, qr/^process $pid steady, collected, into \Q$file\E$/m, 'is collected';
     is sent($pid), '', 'and nothing is sent';
+    like table($rec)->{said}, qr/^eventctl: process $rec is not recorded itself: it has the events of process $pid$/, 'eventrec is not taken for it';
     ($status, my $newest, $err) = run($ctl, $pid, "traceback", 3);
     is_deeply [values_of($newest)], [8 .. 10], 'what is kept can be seen' or diag $newest;
     run($ctl, $pid, 'start');
@@ -213,7 +217,7 @@ SKIP: {
         print $in "20\n";
         $in->flush;
         my $said = <$out> // '';
-        my ($inner) = map { m{/(\d+)/} } grep { slurp($_) =~ /^PPid:\s+$outer$/m } glob '/proc/[0-9]*/status';
+        my ($inner) = map { m{/(\d+)/} } grep { told($_) =~ /^PPid:\s+$outer$/m } glob '/proc/[0-9]*/status';
         SKIP: {
             skip 'it does not start', 4 unless $said eq "20\n" && $inner;
             my $table = table($inner);

@@ -33,6 +33,7 @@ typedef struct livePlaceStruct {
 typedef struct liveSearchStruct {
   Live live;
   Bool seen;                 /* something that was called as regions are */
+  uint32_t other;            /* and was one, of this process; 0 */
   char *error;
   Size size;
 } liveSearchStruct, *LiveSearch;
@@ -135,8 +136,11 @@ static Res liveMap(LiveSearch search, int fd, const char *path, Bool locked)
   live->size = (Size)status.st_size;
   live->slots = live->region->slots;
   if (live->slots <= RegionSlotsMAX && live->size >= RegionSize(live->slots) &&
-      RegionHeaderSound(live->region, live->size) && liveIsPid(live, live->region->pid))
-    return ResOK;
+      RegionHeaderSound(live->region, live->size)) {
+    if (liveIsPid(live, live->region->pid))
+      return ResOK;
+    search->other = live->region->pid;
+  }
   (void)munmap(base, live->size);
   live->region = NULL;
   return ResEND;
@@ -267,6 +271,9 @@ static void liveWhyNot(LiveSearch search, Bool readable)
   else if (!readable)
     (void)liveSay(search, "process %" PRIu32 " does not let us look into it: it is another user's, or has privileges",
                   pid);
+  else if (search->other != 0)
+    (void)liveSay(search, "process %" PRIu32 " is not recorded itself: it has the events of process %" PRIu32, pid,
+                  search->other);
   else if (search->seen)
     (void)liveSay(search, "process %" PRIu32 ": its memory for events cannot be opened", pid);
   else
