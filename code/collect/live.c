@@ -112,7 +112,8 @@ static Res liveText(Live live)
   return res;
 }
 
-/* liveMap -- map what `fd` is, if it is the process's region; takes the descriptor.  ResEND: it is something else. */
+/* liveMap -- map what `fd` is, if it is the process's region; takes the descriptor.  ResFORMAT: it is something
+ * else. */
 static Res liveMap(LiveSearch search, int fd, const char *path, Bool locked)
 {
   Live live = search->live;
@@ -122,7 +123,7 @@ static Res liveMap(LiveSearch search, int fd, const char *path, Bool locked)
   if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size < RegionFIRST ||
       (locked && flock(fd, LOCK_SH | LOCK_NB) == 0)) {
     (void)close(fd);
-    return ResEND;
+    return ResFORMAT;
   }
   if (status.st_uid != geteuid()) {
     (void)close(fd);
@@ -143,10 +144,10 @@ static Res liveMap(LiveSearch search, int fd, const char *path, Bool locked)
   }
   (void)munmap(base, live->size);
   live->region = NULL;
-  return ResEND;
+  return ResFORMAT;
 }
 
-/* liveTry -- the region at `path`, as we see it, if it is the file that the process has mapped */
+/* liveTry -- the region at `path`, as we see it, if it is the file that the process has mapped.  ResEND: it is not. */
 static Res liveTry(LiveSearch search, LivePlace place, const char *path)
 {
   int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -172,9 +173,8 @@ static Res liveTake(LiveSearch search, LivePlace place)
 
   (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/root%s", live->pid, place->path);
   res = liveTry(search, place, path);
-  if (res != ResEND)
-    return res;
-  res = liveTry(search, place, place->path);
+  if (res == ResEND)
+    res = liveTry(search, place, place->path);
   if (res != ResEND)
     return res;
   /* Without a name: removed meanwhile, or never with one. */
@@ -219,7 +219,7 @@ static Res liveFromMaps(LiveSearch search, FILE *maps)
   size_t room = 0;
   Res res = ResEND;
 
-  while (res == ResEND && getline(&line, &room, maps) >= 0)
+  while ((res == ResEND || res == ResFORMAT) && getline(&line, &room, maps) >= 0)
     if (liveLine(&place, line) && place.offset == 0) {
       search->seen = TRUE;
       res = liveTake(search, &place);
@@ -240,7 +240,7 @@ static Res liveFromNames(LiveSearch search)
   unsigned n;
   Res res = ResEND;
 
-  for (n = 0; n < liveNamesMAX && res == ResEND; ++n) {
+  for (n = 0; n < liveNamesMAX && (res == ResEND || res == ResFORMAT); ++n) {
     int fd;
     (void)snprintf(path, sizeof path, "/dev/shm/pawprint-%" PRIu32 "-%u", search->live->pid, n);
     fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -294,7 +294,7 @@ Res LiveOpen(Live live, uint32_t pid, char *error, Size size)
   (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/maps", pid);
   maps = fopen(path, "re");
   res = maps != NULL ? liveFromMaps(&search, maps) : liveFromNames(&search);
-  if (res == ResEND)
+  if (res == ResEND || res == ResFORMAT)
     liveWhyNot(&search, maps != NULL && !ferror(maps));
   if (maps != NULL)
     (void)fclose(maps);
