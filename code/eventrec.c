@@ -31,6 +31,7 @@
 #include "collect/collector.h"
 #include "collect/family.h"
 #include "collect/listen.h"
+#include "collect/sample.h"
 #include "format/block.h"
 #include "log/log.h"
 #include "log/recover.h"
@@ -58,6 +59,8 @@ typedef struct RecordingStruct {
   unsigned manage, policy;
   Size blockSize;
   Count blocks;
+  Count sample;       /* ms between two samples; 0: none */
+  Bool system;        /* what the collector sees of processes and threads is wanted */
   double limit;       /* seconds; 0: none */
   Bool force, raw, paused, alone, clean;
   uint8_t codes[ChooseSIZE]; /* that `events` names */
@@ -105,6 +108,7 @@ static Bool recordingEvents(Recording recording, uint32_t mask)
       TextString(&text, recordingKindNames[i]);
     }
   recording->kinds = TextLength(&text) > 0 ? TextTerminate(&text) : "none";
+  recording->system = (theirs & mask) >> EventKindSystem & 1;
   return TRUE;
 }
 
@@ -117,8 +121,10 @@ static Bool recordingKinds(Recording recording)
 
   TextInit(&error, room, sizeof room);
   if (NamesMask(&mask, recording->kinds, recordingKindNames, ARRAY_LENGTH(recordingKindNames), UINT32_MAX, "kind",
-                &error) == ResOK)
+                &error) == ResOK) {
+    recording->system = mask >> EventKindSystem & 1;
     return recording->events == NULL || recordingEvents(recording, mask);
+  }
   (void)OptionUsage(recording->tool, "%s", TextTerminate(&error));
   return FALSE;
 }
@@ -349,6 +355,10 @@ static void recordingCollector(Recording recording)
     .process = recording->process,
     .events = recording->events != NULL ? recording->codes : NULL,
     .raw = recording->raw,
+    .witness = recording->system,
+    .sample = (unsigned)recording->sample,
+    .alone = recording->alone,
+    .watched = TRUE,
     .data = recording,
     .program = recordingProgram,
     .tell = recordingLine,
@@ -387,8 +397,10 @@ static void recordingOpen(Recording recording)
     recordingOutlet(recording);
     return;
   }
-  if (CollectorLog(recording->collector, recording->log) == ResOK)
+  if (CollectorLog(recording->collector, recording->log) == ResOK) {
+    CollectorProgram(recording->collector, recording->pid);
     return;
+  }
   (void)OptionFail(recording->tool, "%s: %s; processes write to it themselves", recording->log, strerror(errno));
   CollectorFree(recording->collector);
   recording->collector = NULL;
@@ -440,6 +452,7 @@ static void recordingNap(Recording recording, uint64_t until)
 static int recordingWait(Recording recording)
 {
   uint64_t look = 0;
+  siginfo_t child = {0};
   int status = 0;
 
   while (!recordingSignal(recording)) {
@@ -457,6 +470,10 @@ static int recordingWait(Recording recording)
     }
     recordingNap(recording, look < recording->end ? look : recording->end);
   }
+  if (recording->collector != NULL &&
+      waitid(P_PID, (id_t)recording->pid, &child, WEXITED | WNOWAIT) == 0)
+    CollectorEnded(recording->collector, recording->pid,
+                   child.si_code == CLD_EXITED ? W_EXITCODE(child.si_status, 0) : child.si_status);
   (void)waitpid(recording->pid, &status, 0);
   return status;
 }
@@ -614,7 +631,8 @@ static int recordingClean(Recording recording)
 
 int main(int argc, char **argv)
 {
-  static RecordingStruct recording = {.kinds = "", .stack = "0", .blockSize = recordingBlock, .blocks = recordingBlocks};
+  static RecordingStruct recording = {.kinds = "", .stack = "0", .blockSize = recordingBlock, .blocks = recordingBlocks,
+                                      .sample = SampleINTERVAL};
   ListenStruct listen = {.senders = ListenSendersDEFAULT, .limit = ListenSizeDEFAULT};
   const OptionStruct options[] = {
     OptionString('o', "output", &recording.output, "FILE", "the log (PROGRAM.PID.paw)"),
@@ -628,6 +646,8 @@ int main(int argc, char **argv)
     OptionString(0, "process", &recording.process, "NAME|PID", "of the family, only these processes (all)"),
     OptionFlag(0, "paused", &recording.paused, "begin with everything off; `eventctl PID start' begins"),
     OptionDouble('t', "time", &recording.limit, "SECONDS", "end the recording then; the program goes on"),
+    OptionNumber(0, "sample", &recording.sample, "MS",
+                 "sample processes and threads so often: times, memory, page faults; 0: never (100)"),
     OptionFlag(0, "no-follow", &recording.alone, "only this process, not its children"),
     OptionFlag(0, "clean", &recording.clean, "no program: list and remove what dead recordings left in memory"),
     OptionString('s', "stack", &recording.stack, "DEPTH", "callers recorded with each allocation: 0, or 1 for the caller itself (0)"),

@@ -77,6 +77,7 @@ static void writerOpen(Writer writer, uint32_t policy, const char *types)
   header->slots = testSlots;
   header->identity = writer->process->header.identity;
   header->policy = policy;
+  header->frequent = EventKindsFREQUENT;
   header->limit = testSlots;
   header->hand.collector = RegionCollectorOFFERED;
   (void)snprintf(header->log, sizeof header->log, "%s", path);
@@ -325,7 +326,7 @@ static void overwrite(void)
 
   writerOpen(&writer, RegionPolicyOVERWRITE, EventRegistryTEXT);
   (void)writerSend(&writer, CollectorAddress(collector), NULL, TRUE);
-  MakeBlockBegin(&blocks[0], writer.process, 10, EventKindPool, 0, time);
+  MakeBlockBegin(&blocks[0], writer.process, 2, EventKindPool, 0, time);
   writerFill(&blocks[0], 5, &time);
   writerPut(&writer, 0, &blocks[0], RegionFULL, blocks[0].header.used);
   for (i = 0; i < 4; ++i) {

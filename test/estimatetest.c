@@ -27,7 +27,7 @@ static uint64_t now = 0xfffff000; /* soon another epoch */
 
 static void drain(Block *b, uint64_t process)
 {
-  EstimateBlock(estimate, &registry, process, b->room, b->used, b->first);
+  EstimateBlock(estimate, &registry, process, b->room, b->used, 0, b->first);
   b->used = 0;
 }
 
@@ -235,7 +235,7 @@ static void testHostile(void)
   for (i = 0; i < 3000; ++i) {
     for (j = 0; j < ARRAY_LENGTH(bytes); ++j)
       bytes[j] = TapRandom(&seed) & (j % 3 == 0 ? 0xff7f060fu : UINT64_MAX);
-    EstimateBlock(estimate, &registry, 1, bytes, TapRandom(&seed) % (sizeof bytes + 1), TapRandom(&seed));
+    EstimateBlock(estimate, &registry, 1, bytes, TapRandom(&seed) % (sizeof bytes + 1), 0, TapRandom(&seed));
   }
   TapOk(EstimateCheck(estimate), "whatever stands in a block, the table is sound");
   EstimateDestroy(estimate);
@@ -244,7 +244,7 @@ static void testHostile(void)
   TapIs(RegistryLine(other, "kind: 5 Object", 14), ResOK, "somebody else's registry");
   (void)RegistryLine(other, "event: 0x0601 PoolAlloc Object 0 PA pool addr", 45);
   alloc(&block[0], 1, 0x1000, 100);
-  EstimateBlock(estimate, other, 1, block[0].room, block[0].used, block[0].first);
+  EstimateBlock(estimate, other, 1, block[0].room, block[0].used, 0, block[0].first);
   TapIs(EstimateBytes(&exact, estimate), 0, "in which events mean something else is not counted");
   block[0].used = 0;
   free(other);

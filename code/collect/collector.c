@@ -24,6 +24,7 @@
 #include "collect/guard.h"
 #include "collect/offer.h"
 #include "collect/outlet.h"
+#include "collect/witness.h"
 #include "plinth/clock.h"
 
 enum {
@@ -37,18 +38,22 @@ enum {
   collectorDying = 5           /* tries for the lock of a process whose parent's end we have seen, 2 ms apart */
 };
 
+/* What stands in the environment of each process of the family, before our address. */
+#define collectorVARIABLE "PAWPRINT_COLLECTOR="
+
 /* The head of the kernel's list; the nodes are in the regions, hand.next. */
 typedef struct CollectorStruct {
   struct robust_list_head robust; /* first: the kernel has its address */
   CollectorSettingsStruct settings;
   OfferSocketStruct offer;
-  char address[OfferNameMAX + 1 + RegionTokenMAX];
+  char mark[sizeof collectorVARIABLE + OfferNameMAX + 1 + RegionTokenMAX]; /* collectorVARIABLE and our address */
   Count drains;
   Drain drain[collectorDrainsMAX];
   uint64_t tended;             /* when it was last looked who lives */
   Bool stopped;
   Bool told;                   /* that the log cannot be written */
   PlinthStruct outlet;         /* where it goes, if that is no file */
+  Witness witness;             /* NULL before there is a log, and at the end */
   DrainShopStruct shop;
 } CollectorStruct;
 
@@ -74,7 +79,7 @@ Res CollectorNew(Collector *collectorReturn, const CollectorSettingsStruct *sett
     CollectorFree(collector);
     return res;
   }
-  (void)snprintf(collector->address, sizeof collector->address, "%s %s", collector->offer.name,
+  (void)snprintf(collector->mark, sizeof collector->mark, collectorVARIABLE "%s %s", collector->offer.name,
                  collector->offer.token);
   *collectorReturn = collector;
   return ResOK;
@@ -82,7 +87,50 @@ Res CollectorNew(Collector *collectorReturn, const CollectorSettingsStruct *sett
 
 const char *CollectorAddress(Collector collector)
 {
-  return collector->address;
+  return collector->mark + sizeof collectorVARIABLE - 1;
+}
+
+/* collectorSay -- a TellerWrite: into the batch, with the programs' blocks */
+static Res collectorSay(void *data, const void *message, Size size)
+{
+  Collector collector = data;
+  unsigned char *place = BatchPlace(&collector->shop.batch, size);
+
+  if (place == NULL)
+    return ResIO;
+  memcpy(place, message, size);
+  BatchCommit(&collector->shop.batch, size);
+  return ResOK;
+}
+
+/* collectorWitness -- without a witness there is a recording all the same */
+static void collectorWitness(Collector collector)
+{
+  WitnessSettingsStruct settings = {
+    .tells = collector->settings.witness,
+    .events = collector->settings.events,
+    .interval = collector->settings.sample,
+    .follow = !collector->settings.alone,
+    .mark = collector->mark,
+    .terminal = collector->settings.watched ? STDERR_FILENO : -1,
+    .raw = collector->settings.raw,
+    .write = collectorSay,
+    .data = collector,
+  };
+
+  if (WitnessCreate(&collector->witness, &settings) != ResOK)
+    collector->witness = NULL;
+  else
+    collector->shop.watch = WitnessWatches(collector->witness);
+}
+
+/* collectorAlone -- nothing more is witnessed */
+static void collectorAlone(Collector collector)
+{
+  collector->shop.watch = NULL;
+  if (collector->witness != NULL)
+    WitnessDestroy(collector->witness);
+  collector->witness = NULL;
 }
 
 /* collectorPrompt -- have the processor soon after it was asked for, in short slices, and before the program, where that
@@ -106,6 +154,7 @@ static void collectorPrompt(void)
 static Res collectorRobust(Collector collector)
 {
   collectorPrompt();
+  collectorWitness(collector);
   collector->robust.list.next = &collector->robust.list;
   collector->robust.futex_offset = collectorFutexAT;
   return syscall(SYS_set_robust_list, &collector->robust, sizeof collector->robust) == 0 ? ResOK : ResIO;
@@ -131,8 +180,8 @@ Res CollectorSend(Collector collector, const char *where, const char **reasonRet
 
 void CollectorCount(Collector collector, uint64_t *eventsReturn, uint64_t *discardedReturn, uint64_t *bytesReturn)
 {
-  *eventsReturn = collector->shop.delivered;
-  *discardedReturn = collector->shop.discarded;
+  *eventsReturn = collector->shop.counts.events;
+  *discardedReturn = collector->shop.counts.discarded;
   *bytesReturn = collector->shop.batch.bytes;
 }
 
@@ -206,6 +255,8 @@ static void collectorTake(Collector collector, OfferMessage message)
     DrainClose(drain);
     return;
   }
+  if (collector->witness != NULL)
+    WitnessMeet(collector->witness, drain->pid, DrainProgram(drain));
   if (collector->stopped)
     DrainShut(drain);
 }
@@ -307,7 +358,9 @@ static void collectorPart(Collector collector, Index i)
   if (overwritten != 0)
     collectorTell(collector, "%ld (%s): only the newest events were kept; %lu older blocks were overwritten",
                   (long)drain->pid, DrainProgram(drain), (unsigned long)overwritten);
-  collector->shop.discarded += __atomic_load_n(&drain->header->lost, __ATOMIC_RELAXED);
+  collector->shop.counts.discarded += __atomic_load_n(&drain->header->lost, __ATOMIC_RELAXED);
+  if (collector->witness != NULL)
+    WitnessPart(collector->witness, drain->identity);
   collector->drain[i] = collector->drain[--collector->drains];
   collectorLink(collector);
   DrainClose(drain);
@@ -367,7 +420,7 @@ Bool CollectorRun(Collector collector, int fd, uint64_t until)
   Count idle = 0;
 
   for (;;) {
-    uint64_t now;
+    uint64_t now, due = collectorTend;
     Count taken;
     collectorReceive(collector);
     taken = collectorRound(collector);
@@ -375,6 +428,9 @@ Bool CollectorRun(Collector collector, int fd, uint64_t until)
     now = EventClockMonotonic();
     if (now >= until)
       return FALSE;
+    if (collector->witness != NULL)
+      due = WitnessPoll(collector->witness, now, &collector->shop.counts);
+    due = due < collectorTend ? due : collectorTend;
     if (now - collector->tended >= collectorTend) {
       collector->tended = now;
       (void)collectorBury(collector);
@@ -383,10 +439,22 @@ Bool CollectorRun(Collector collector, int fd, uint64_t until)
     if (idle < collectorPatience && collector->drains > 0 && !collector->told) {
       if (collectorWait(collector, fd, taken >= collectorBusy ? 0 : collectorNap))
         return TRUE;
-    } else if (collectorSleep(collector, fd, until - now < collectorTend ? until - now : collectorTend)) {
+    } else if (collectorSleep(collector, fd, until - now < due ? until - now : due)) {
       return TRUE;
     }
   }
+}
+
+void CollectorProgram(Collector collector, pid_t pid)
+{
+  if (collector->witness != NULL)
+    WitnessProgram(collector->witness, pid);
+}
+
+void CollectorEnded(Collector collector, pid_t pid, int status)
+{
+  if (collector->witness != NULL)
+    WitnessEnded(collector->witness, pid, status);
 }
 
 void CollectorStop(Collector collector)
@@ -394,6 +462,7 @@ void CollectorStop(Collector collector)
   Index i;
 
   collector->stopped = TRUE;
+  collectorAlone(collector);
   for (i = 0; i < collector->drains; ++i) {
     DrainShut(collector->drain[i]);
     (void)DrainRound(collector->drain[i], DrainOPEN);
@@ -427,6 +496,7 @@ Res CollectorEnd(Collector collector, Count *runningReturn)
       break;
     (void)nanosleep(&moment, NULL);
   }
+  collectorAlone(collector);
   *runningReturn = 0;
   while (collector->drains > 0) {
     Index i = collector->drains - 1;
@@ -445,6 +515,7 @@ Res CollectorEnd(Collector collector, Count *runningReturn)
 
 void CollectorFree(Collector collector)
 {
+  collectorAlone(collector);
   while (collector->drains > 0) {
     DrainClose(collector->drain[--collector->drains]);
     collectorLink(collector);

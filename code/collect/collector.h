@@ -18,6 +18,8 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
+#include <sys/types.h>
+
 #include "base/types.h"
 
 typedef struct CollectorStruct *Collector;
@@ -27,6 +29,10 @@ typedef struct CollectorSettingsStruct {
   const char *process;    /* only processes of this program (the last part of its path), or with this number; NULL: all */
   const uint8_t *events;  /* bits by code: only these types; NULL: all.  8192 bytes. */
   Bool raw;               /* blocks are not packed */
+  Bool witness;           /* the collector tells in the log what it sees of processes and threads from outside; */
+  unsigned sample;        /* ms between two samples of them; 0: none */
+  Bool alone;             /* there is no family, but one process */
+  Bool watched;           /* standard error may be a person's terminal */
   void *data;             /* the hooks' first argument */
   void (*program)(void *data, const char *path); /* a process of the family is about to run this program, or runs it */
   void (*tell)(void *data, const char *line);    /* what the user should know */
@@ -47,6 +53,11 @@ extern Res CollectorSend(Collector collector, const char *where, const char **re
 
 /* CollectorRun -- drain until `fd` is readable (TRUE) or CLOCK_MONOTONIC has come to `until` ns (FALSE) */
 extern Bool CollectorRun(Collector collector, int fd, uint64_t until);
+
+/* CollectorProgram -- our child `pid` runs the program.  CollectorEnded -- it has ended, with this status (wait); best
+ * told before it is reaped. */
+extern void CollectorProgram(Collector collector, pid_t pid);
+extern void CollectorEnded(Collector collector, pid_t pid, int status);
 
 /* CollectorStop -- end the recording: what processes send is switched off, now and in those to come; what is there is
  * written */

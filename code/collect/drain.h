@@ -22,6 +22,7 @@
 #include "collect/drainheader.h"
 #include "collect/drainstream.h"
 #include "collect/offer.h"
+#include "collect/watch.h"
 #include "format/pack.h"
 #include "format/region.h"
 
@@ -38,10 +39,10 @@ typedef struct DrainShopStruct {
   Bool raw;                 /* blocks are not packed */
   DrainTypes types;         /* in use */
   Pack pack;
-  uint64_t delivered;       /* events that were written, and */
-  uint64_t discarded;       /* that the processes say they have discarded */
   Count odd;                /* blocks that were none */
   Count snapshots;          /* blocks written before they were full */
+  WatchCountsStruct counts; /* of all that went into the batch */
+  Watch watch;              /* NULL: nobody watches */
   BatchStruct batch;
   DrainEntryStruct list[RegionSlotsMAX];
   uint64_t copy[(BlockMAX + PackSlackSIZE) / sizeof(uint64_t)];
@@ -51,8 +52,8 @@ typedef struct DrainShopStruct {
 typedef struct DrainSlotStruct {
   uint8_t mark;
   uint32_t stream;          /* its number among the streams */
-  uint32_t count;           /* events of it that are in the log, */
-  uint32_t written;         /* without those that are not wanted */
+  uint32_t count;           /* events of it that are in the log */
+  uint32_t seen, seenCount; /* bytes and events of it that were counted for who watches */
   uint64_t first;           /* when it was opened: by that it is known to be the same */
   uint64_t ticket;          /* of a block that is held: the same, known without a look at it */
   uint64_t before, looked;  /* as it was sent; when it was looked at last, ns */

@@ -129,11 +129,11 @@ static void takingChoose(Taking taking)
   taking->tally.used = to;
 }
 
-/* takingKeeps -- is the block of a kind of which the newest are kept, and the others overwritten? */
+/* takingKeeps -- is the block of a stream of which the newest are kept, and the others overwritten? */
 static Bool takingKeeps(Taking taking)
 {
-  return taking->drain->policy == RegionPolicyOVERWRITE && taking->block->kind < EventKindLIMIT &&
-         (EventKindsFREQUENT >> taking->block->kind & 1) != 0;
+  return taking->drain->policy == RegionPolicyOVERWRITE &&
+         (taking->drain->header->frequent >> taking->block->stream / 2 % 16 & 1) != 0;
 }
 
 /* takingFlags -- what is told of the block */
@@ -200,6 +200,23 @@ static void takingRest(Taking taking, BlockHeader header, unsigned char *rest)
   header->restCrc = Crc32c(0, rest, header->rest);
 }
 
+/* takingWatch -- what is new in it counts for the person who watches; a block may be written more than once */
+static void takingWatch(Taking taking, Size size)
+{
+  Drain drain = taking->drain;
+  DrainShop shop = drain->shop;
+  DrainSlot note = taking->note;
+  BlockHeader block = taking->block;
+
+  shop->counts.events += taking->tally.count > note->seenCount ? taking->tally.count - note->seenCount : 0;
+  shop->counts.bytes += size;
+  if (shop->watch != NULL && drain->head.types != NULL && taking->tally.used > note->seen)
+    WatchBlock(shop->watch, &drain->head.types->registry, drain->identity, block + 1, taking->tally.used, note->seen,
+               block->first);
+  note->seen = (uint32_t)taking->tally.used;
+  note->seenCount = (uint32_t)taking->tally.count;
+}
+
 /* takingSeal -- the block as a message, into the batch; FALSE: the log cannot be written at present */
 static Bool takingSeal(Taking taking, uint64_t before)
 {
@@ -228,6 +245,7 @@ static Bool takingSeal(Taking taking, uint64_t before)
   BlockHeaderSeal(&header);
   memcpy(place, &header, sizeof header);
   BatchCommit(batch, header.size);
+  takingWatch(taking, header.size);
   drain->unheaded += header.size;
   return TRUE;
 }
@@ -241,13 +259,6 @@ static uint64_t takingBefore(Taking taking)
   if (block->before != BlockBeforeUNKNOWN)
     return block->before; /* the process knows: it sent what came before by itself */
   return block->sequence == stream->next ? stream->total : BlockBeforeUNKNOWN;
-}
-
-/* takingCount -- what was written of it, for the summary: of a block that is written again only what is new */
-static void takingCount(Taking taking)
-{
-  taking->drain->shop->delivered += taking->tally.count - taking->note->written;
-  taking->note->written = (uint32_t)taking->tally.count;
 }
 
 /* takingSend -- into the batch, and count.  FALSE: not now. */
@@ -271,9 +282,8 @@ static Bool takingSend(Taking taking)
     stream->total = before == BlockBeforeUNKNOWN ? before : before + taking->tally.count;
   }
   if (block->discarded > stream->discarded)
-    taking->drain->shop->discarded += block->discarded - stream->discarded;
+    taking->drain->shop->counts.discarded += block->discarded - stream->discarded;
   stream->discarded = block->discarded;
-  takingCount(taking);
   note->before = before;
   note->count = (uint32_t)taking->tally.count;
   return TRUE;
@@ -301,7 +311,6 @@ static Bool takingOpen(Taking taking)
     takingChoose(taking);
   if (!takingSeal(taking, before))
     return FALSE;
-  takingCount(taking);
   return TRUE;
 }
 
@@ -401,7 +410,7 @@ Bool DrainSlotList(DrainEntry entry, Drain drain, Index slot, uint8_t state, Dra
   if (taking.note->first != header.first || taking.note->mark == drainHELD) {
     taking.note->first = header.first;
     taking.note->mark = drainNONE;
-    taking.note->count = taking.note->written = 0;
+    taking.note->count = taking.note->seen = taking.note->seenCount = 0;
   }
   if (what < DrainHELD && takingKeeps(&taking)) {
     taking.note->mark = drainHELD;

@@ -315,7 +315,7 @@ static inline Size estimateLength(uint16_t code)
 }
 
 void EstimateBlock(Estimate estimate, Registry registry, uint64_t process, const void *events, Size used,
-                   uint64_t first)
+                   Size seen, uint64_t first)
 {
   uint64_t epoch = first & ~(uint64_t)UINT32_MAX, begun = 0;
   ActStruct act = {.process = process};
@@ -333,7 +333,7 @@ void EstimateBlock(Estimate estimate, Registry registry, uint64_t process, const
     if (header->code == EventEpochCODE && size >= sizeof *header + sizeof epoch) {
       memcpy(&epoch, header + 1, sizeof epoch);
       epoch &= ~(uint64_t)UINT32_MAX;
-    } else if (header->code >> 8 == EventPoolAllocCODE >> 8 && size >= estimateLength(header->code)) {
+    } else if (at >= seen && header->code >> 8 == EventPoolAllocCODE >> 8 && size >= estimateLength(header->code)) {
       act.time = epoch | header->time;
       estimateEvent(estimate, &act, &begun, header, header->code);
     }

@@ -36,9 +36,10 @@ extern Bool EstimateCheck(Estimate estimate);
  * registry  its types: if PoolAlloc and its kin are not ours, or the widths, it is left alone
  * process   its identity
  * events    `used` bytes, aligned, beginning at `first` ticks, unpacked; anything may stand there
+ * seen      so many of them were taken into account before, when the block was not full yet
  * cost      some 10 ns an event on an object */
 extern void EstimateBlock(Estimate estimate, Registry registry, uint64_t process, const void *events, Size used,
-                          uint64_t first);
+                          Size seen, uint64_t first);
 
 /* EstimateGone -- a process has ended, and its memory with it */
 extern void EstimateGone(Estimate estimate, uint64_t process);

@@ -27,6 +27,7 @@ enum {
 struct TellerStruct {
   TellerWrite write;
   void *data;
+  const uint8_t *wanted;              /* bits by code; NULL: all */
   Bool raw, slow;                     /* slow: the processor's counter is no clock */
   SyncStruct sync;                    /* at the beginning */
   uint64_t identity;
@@ -167,6 +168,30 @@ static void tellerFill(Teller teller, BlockHeader header)
   };
 }
 
+void TellerChoose(Teller teller, const uint8_t *events)
+{
+  teller->wanted = events;
+}
+
+/* tellerFilter -- of the events keep only those that are wanted */
+static void tellerFilter(Teller teller)
+{
+  Size at, to = 0, size;
+
+  for (at = 0; at < teller->used; at += size) {
+    EventHeaderStruct event;
+    memcpy(&event, teller->events + at, sizeof event);
+    size = EventSizeOfLength(event.length);
+    if (event.code >= EventCodeFIRST && (teller->wanted[event.code / 8] >> event.code % 8 & 1) == 0) {
+      --teller->count;
+      continue;
+    }
+    memmove(teller->events + to, teller->events + at, size);
+    to += size;
+  }
+  teller->used = to;
+}
+
 /* tellerSeal -- the block as a message in `out`; its size */
 static Size tellerSeal(Teller teller)
 {
@@ -196,8 +221,13 @@ Res TellerFlush(Teller teller)
   Res res = ResOK;
 
   AVER(TellerCheck(teller));
-  if (teller->used == 0)
+  if (teller->wanted != NULL)
+    tellerFilter(teller);
+  if (teller->count == 0) {
+    teller->used = 0;
+    teller->first = 0;
     return ResOK;
+  }
   if (teller->unheaded >= tellerHeaderEvery)
     res = TellerHeader(teller);
   size = tellerSeal(teller);

@@ -13,7 +13,7 @@
 #include "base/aver.h"
 #include "collect/treedata.h"
 
-enum { treeReadSIZE = 1024, treeProgramSIZE = 1024 };
+enum { treeReadSIZE = 1024, treeProgramSIZE = 1024, treeLITTLE = 256 << 10 };
 
 Bool TreeCheck(Tree tree)
 {
@@ -202,6 +202,15 @@ static void treeEnd(Tree tree, Index i, ProcStat stat)
   treeTellEnd(tree, pid, known ? &status : NULL);
 }
 
+/* treeExecuted -- has the process got another image?  Its stack lies elsewhere then.  While that is being built it moves a
+ * little; and where addresses are not random, only a little. */
+static Bool treeExecuted(ProcStat was, ProcStat is)
+{
+  uint64_t moved = is->stack > was->stack ? is->stack - was->stack : was->stack - is->stack;
+
+  return is->stack != 0 && was->stack != 0 && moved != 0 && (moved > treeLITTLE || strcmp(is->name, was->name) != 0);
+}
+
 /* treeLook -- what has become of a member?  FALSE: it is one no longer. */
 static Bool treeLook(Tree tree, Index i)
 {
@@ -222,7 +231,7 @@ static Bool treeLook(Tree tree, Index i)
     treeEnd(tree, i, &stat);
     return FALSE;
   }
-  if (stat.stack != 0 && member->stat.stack != 0 && stat.stack != member->stat.stack)
+  if (treeExecuted(&member->stat, &stat))
     treeTellExec(tree, &stat);
   if (stat.stack == 0)
     stat.stack = member->stat.stack;

@@ -82,9 +82,10 @@ void WatchDestroy(Watch watch)
   free(watch);
 }
 
-void WatchBlock(Watch watch, Registry registry, uint64_t process, const void *events, Size used, uint64_t first)
+void WatchBlock(Watch watch, Registry registry, uint64_t process, const void *events, Size used,
+                Size seen, uint64_t first)
 {
-  EstimateBlock(watch->estimate, registry, process, events, used, first);
+  EstimateBlock(watch->estimate, registry, process, events, used, seen, first);
 }
 
 void WatchGone(Watch watch, uint64_t process)

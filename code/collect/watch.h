@@ -44,7 +44,8 @@ extern Bool WatchCheck(Watch watch);
 
 /* WatchBlock, WatchGone -- as EstimateBlock and EstimateGone (estimate.h): for each block that is drained, each process that
  * ends */
-extern void WatchBlock(Watch watch, Registry registry, uint64_t process, const void *events, Size used, uint64_t first);
+extern void WatchBlock(Watch watch, Registry registry, uint64_t process, const void *events, Size used,
+                       Size seen, uint64_t first);
 extern void WatchGone(Watch watch, uint64_t process);
 
 /* WatchPoll -- rewrite the line if it is time; returns ns after which it is again */
