@@ -19,7 +19,9 @@
 
 #include "base/aver.h"
 
-enum { liveNamesMAX = 64, liveTriesMAX = 4 };
+enum { liveNamesMAX = 64, liveTriesMAX = 4, liveTablesMAX = 16 };
+
+_Static_assert(RegionCONTROL == 0x10000, "as maps has it: liveLine");
 
 /* A region's mapping in /proc/PID/maps. */
 typedef struct livePlaceStruct {
@@ -189,13 +191,16 @@ static Res liveTake(LiveSearch search, LivePlace place)
   return ResEND;
 }
 
-/* liveLine -- a line of maps, if it is a shared mapping of a file that is called as regions are */
+/* liveLine -- a line of maps, if it is where a region, or the control table in one, begins to be mapped.  A region is
+ * mapped in as many pieces as it has blocks: so first a quick look at the offset. */
 static Bool liveLine(LivePlace place, char *line)
 {
   char permissions[8];
   char *at;
   int path = 0;
 
+  if (strstr(line, " 00000000 ") == NULL && strstr(line, " 00010000 ") == NULL)
+    return FALSE;
   line[strcspn(line, "\n")] = '\0';
   if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %lx:%lx %" SCNu64 " %n", &place->from, &place->to,
              permissions, &place->offset, &place->major, &place->minor, &place->inode, &path) < 7 ||
@@ -212,24 +217,32 @@ static Bool liveLine(LivePlace place, char *line)
 /* liveFromMaps -- look through what the process has mapped */
 static Res liveFromMaps(LiveSearch search, FILE *maps)
 {
-  Live live = search->live;
+  struct {
+    uint64_t from, inode;
+  } table[liveTablesMAX];
+  uint64_t base = 0, inode = 0;
   livePlaceStruct place;
-  uint64_t inode = 0;
   char *line = NULL;
   size_t room = 0;
+  Count tables = 0;
   Res res = ResEND;
 
-  while ((res == ResEND || res == ResFORMAT) && getline(&line, &room, maps) >= 0)
-    if (liveLine(&place, line) && place.offset == 0) {
+  while (res != ResFAIL && getline(&line, &room, maps) >= 0)
+    if (!liveLine(&place, line)) {
+      continue;
+    } else if (place.offset == RegionCONTROL && tables < liveTablesMAX) {
+      table[tables].from = place.from;
+      table[tables++].inode = place.inode;
+    } else if (place.offset == 0 && res != ResOK) {
       search->seen = TRUE;
-      res = liveTake(search, &place);
+      base = place.from;
       inode = place.inode;
+      res = liveTake(search, &place);
     }
-  /* The table is mapped once more, over the variable; perhaps before the region. */
-  rewind(maps);
-  while (res == ResOK && !live->controlled && getline(&line, &room, maps) >= 0)
-    live->controlled = liveLine(&place, line) && place.offset == RegionCONTROL && place.inode == inode;
   free(line);
+  /* Mapped over the variable, besides where the region itself is. */
+  while (res == ResOK && tables-- > 0)
+    search->live->controlled |= table[tables].inode == inode && table[tables].from != base + RegionCONTROL;
   return res;
 }
 
