@@ -105,7 +105,8 @@ static Bool stateObjects(Bool late)
   Ring node, after, inner, afterInner;
   Bool told = TRUE;
 
-  if (!EVENT_WANTED(EventKindObject))
+  /* The flight recorder is for what happens. */
+  if ((__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) >> EventKindObject & 1) == 0)
     return TRUE;
   if (!stateClaim())
     return FALSE;
