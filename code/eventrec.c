@@ -328,13 +328,15 @@ static void recordingLine(void *data, const char *line)
 }
 
 /* recordingProgram -- a program of the family: is there anything against its being observed? */
-static void recordingProgram(void *data, const char *path)
+static void recordingProgram(void *data, const char *name)
 {
   Recording recording = data;
-  char line[PATH_MAX + 256];
+  char line[PATH_MAX + 256], found[PATH_MAX], path[PATH_MAX];
   const char *reason;
   Index i;
 
+  if (ProgramFind(found, sizeof found, name) != ResOK || realpath(found, path) == NULL)
+    return;
   for (i = 0; i < recording->known; ++i)
     if (strcmp(recording->path[i], path) == 0)
       return;

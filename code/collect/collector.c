@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -96,10 +97,15 @@ static Res collectorSay(void *data, const void *message, Size size)
 {
   Collector collector = data;
   unsigned char *place = BatchPlace(&collector->shop.batch, size);
+  BlockHeaderStruct block;
 
   if (place == NULL)
     return ResIO;
   memcpy(place, message, size);
+  if (memcmp(message, BlockMAGIC, BlockMagicSIZE) == 0) {
+    memcpy(&block, message, sizeof block);
+    collector->shop.counts.events += block.count;
+  }
   BatchCommit(&collector->shop.batch, size);
   return ResOK;
 }
@@ -279,14 +285,19 @@ static void collectorTake(Collector collector, OfferMessage message)
  * folder */
 static void collectorNote(Collector collector, OfferMessage message)
 {
-  char path[RegionPathMAX + 32];
+  char path[2 * RegionPathMAX], link[32];
+  ssize_t length = 0;
 
   if (collector->settings.program == NULL)
     return;
-  if (message->offer.path[0] == '/')
-    (void)snprintf(path, sizeof path, "%s", message->offer.path);
-  else
-    (void)snprintf(path, sizeof path, "/proc/%ld/cwd/%s", (long)message->pid, message->offer.path);
+  if (message->offer.path[0] != '/' && strchr(message->offer.path, '/') != NULL) {
+    (void)snprintf(link, sizeof link, "/proc/%ld/cwd", (long)message->pid);
+    length = readlink(link, path, RegionPathMAX - 1);
+    if (length <= 0)
+      return;
+    path[length++] = '/';
+  }
+  (void)strcpy(path + length, message->offer.path);
   collector->settings.program(collector->settings.data, path);
 }
 
@@ -323,7 +334,7 @@ static void collectorFlush(Collector collector, Drain drain)
 {
   if ((__atomic_load_n(&drain->header->hand.attention, __ATOMIC_ACQUIRE) & RegionAskFLUSH) == 0)
     return;
-  (void)DrainRound(drain, DrainOPEN);
+  (void)DrainRound(drain, DrainFLUSH);
   if (collectorWrite(collector) != ResOK)
     return;
   (void)__atomic_fetch_and(&drain->header->hand.attention, ~(uint32_t)RegionAskFLUSH, __ATOMIC_SEQ_CST);
@@ -396,6 +407,21 @@ static Res collectorBury(Collector collector)
   return res;
 }
 
+/* collectorShow -- where somebody follows the log, who holds a lock on it, what fills slowly is shown as it is */
+static void collectorShow(Collector collector)
+{
+  int fd = collector->shop.batch.fd;
+  Index i;
+
+  if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0) {
+    (void)flock(fd, LOCK_UN);
+    return;
+  }
+  for (i = 0; i < collector->drains; ++i)
+    (void)DrainRound(collector->drain[i], DrainSHOWN);
+  (void)collectorWrite(collector);
+}
+
 /* collectorSleeping -- say to all whether we want to be woken */
 static void collectorSleeping(Collector collector, Bool sleeping)
 {
@@ -448,6 +474,7 @@ Bool CollectorRun(Collector collector, int fd, uint64_t until)
     if (now - collector->tended >= collectorTend) {
       collector->tended = now;
       (void)collectorBury(collector);
+      collectorShow(collector);
       collectorLink(collector);
     }
     if (idle < collectorPatience && collector->drains > 0 && !collector->told) {
@@ -480,7 +507,7 @@ void CollectorStop(Collector collector)
   collectorAlone(collector);
   for (i = 0; i < collector->drains; ++i) {
     DrainShut(collector->drain[i]);
-    (void)DrainRound(collector->drain[i], DrainOPEN);
+    (void)DrainRound(collector->drain[i], DrainSHOWN);
   }
   (void)collectorWrite(collector);
 }

@@ -35,7 +35,8 @@ typedef struct CollectorSettingsStruct {
   Bool alone;             /* there is no family, but one process */
   Bool watched;           /* standard error may be a person's terminal */
   void *data;             /* the hooks' first argument */
-  void (*program)(void *data, const char *path); /* a process of the family is about to run this program, or runs it */
+  void (*program)(void *data, const char *path); /* a process of the family is about to run this program: absolute, or a
+                                                    name to be looked for in PATH */
   void (*tell)(void *data, const char *line);    /* what the user should know */
 } CollectorSettingsStruct, *CollectorSettings;
 

@@ -61,7 +61,7 @@ static Bool takingSized(Taking taking)
   taking->size = (Size)1 << (taking->state & RegionLog2MASK);
   if (taking->size < BlockMIN || taking->size > BlockMAX)
     return FALSE;
-  return (taking->state & RegionFULL) != 0 || ((taking->state & RegionOPEN) != 0 && taking->what >= DrainOPEN);
+  return (taking->state & RegionFULL) != 0 || ((taking->state & RegionOPEN) != 0 && DrainTakesOpen(taking->what));
 }
 
 /* takingJudge -- is the copy a block of this process, of the size that the slot says? */
@@ -129,11 +129,11 @@ static void takingChoose(Taking taking)
   taking->tally.used = to;
 }
 
-/* takingKeeps -- is the block of a kind of which the newest are kept, and the others overwritten? */
+/* takingKeeps -- is the block of a stream of which the newest are kept, and the others overwritten? */
 static Bool takingKeeps(Taking taking)
 {
-  return taking->drain->policy == RegionPolicyOVERWRITE && taking->block->kind < EventKindLIMIT &&
-         (EventKindsFREQUENT >> taking->block->kind & 1) != 0;
+  return taking->drain->policy == RegionPolicyOVERWRITE &&
+         (taking->drain->header->frequent >> taking->block->stream / 2 % 16 & 1) != 0;
 }
 
 /* takingFlags -- what is told of the block */
@@ -303,7 +303,7 @@ static Bool takingOpen(Taking taking)
       after.sequence != taking->block->sequence || after.first != taking->block->first)
     return FALSE;
   if (taking->tally.used == 0 || before == BlockBeforeUNKNOWN ||
-      note->count >= taking->tally.count)
+      (taking->what == DrainSHOWN && (taking->block->flags & BlockFlagUNSENT) != 0) || note->count >= taking->tally.count)
     return FALSE;
   note->count = (uint32_t)taking->tally.count;
   takingSettle(taking);

@@ -172,6 +172,7 @@ static void processRegion(Process process, int fd)
   region->blockSize = (uint32_t)process->blockSize;
   region->raw = ControlSettings.raw;
   region->chosen = ControlSettings.chosen;
+  region->frequent = EventKindsFREQUENT;
   for (i = 0; i < ProcessPlinthsMAX; ++i)
     if (ProcessPlinths[i].class == &PlinthClassFile) {
       region->device = ProcessPlinths[i].device;

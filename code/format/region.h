@@ -93,7 +93,7 @@ typedef struct RegionHeaderStruct {
   uint64_t lost;                  /* events of threads that could have no stream, or of streams that could have no block */
   uint64_t stopped;               /* ticks when RegionPolicySTOP ended the recording; 0 */
   uint32_t chosen;                /* kinds that are sent as soon as recording starts: a mask */
-  uint32_t unused;
+  uint32_t frequent;              /* which of a thread's streams (number / 2 % 16) RegionPolicyOVERWRITE overwrites: a mask */
   char log[RegionPathMAX];        /* the log that the blocks belong to, an absolute path; "" for another way out */
 
   /* The writer and the collector together; each line of the cache for one purpose. */
@@ -149,7 +149,8 @@ static inline Bool RegionCollected(RegionHeader header)
 enum { RegionTokenMAX = 64, RegionOfferVERSION = 1 };
 
 typedef struct RegionOfferStruct {
-  char magic[BlockMagicSIZE];     /* RegionMAGIC; with pid 0: no offer, only a call to wake up */
+  char magic[BlockMagicSIZE];     /* RegionMAGIC; with pid 0: no offer, only a call to wake up; or, with a path, a note
+                                     that the sender is about to run that program, or to start it */
   uint32_t version;               /* RegionOfferVERSION */
   uint32_t pid;
   uint64_t identity;
