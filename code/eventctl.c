@@ -69,9 +69,12 @@ static int ctlShow(Ctl ctl)
     if (ctl->live.kind[k][0] != '\0')
       printf("%-10s %-5s %s\n", ctl->live.kind[k], (sent >> k & 1) != 0 ? "yes" : "no",
              (buffered >> k & 1) != 0 ? "yes" : "no");
-  printf("policy %s: %zu of %" PRIu32 " blocks full, %" PRIu64 " event%s discarded", policy < ARRAY_LENGTH(policies)
-         ? policies[policy] : "unknown", counts.full, region->limit, counts.discarded, counts.discarded == 1 ? "" : "s");
-  printf(region->pool.overwritten > 0 ? ", %" PRIu32 " blocks overwritten\n" : "\n", region->pool.overwritten);
+  printf("policy %s: %zu of %" PRIu32 " blocks full, %" PRIu64 " event%s discarded",
+         policy < ARRAY_LENGTH(policies) ? policies[policy] : "unknown", counts.full, region->limit, counts.discarded,
+         counts.discarded == 1 ? "" : "s");
+  if (region->pool.overwritten > 0)
+    printf(", %" PRIu32 " blocks overwritten", region->pool.overwritten);
+  printf("%s\n", region->stopped != 0 ? ", stopped when there was no room" : "");
   return fflush(stdout) == 0 || errno == EPIPE ? 0 : OptionFail(ctl->tool, "standard output: %s", strerror(errno));
 }
 
@@ -134,14 +137,14 @@ static int ctlFlush(Ctl ctl)
     if (LiveWait(live, RegionAskFLUSH, ctlFlushMS))
       return 0;
     if (RegionCollected(live->region))
-      return OptionFail(ctl->tool, "process %" PRIu32 ": its collector has not answered for a second; it was asked, and may yet",
-                        live->pid);
+      return OptionFail(ctl->tool, "process %" PRIu32 ": its collector has not answered for a second; it was "
+                        "asked, and may yet", live->pid);
   }
   LiveAsk(live, RegionAskFLUSH);
   fd = PeekLog(live, &reason);
   if (fd < 0) {
-    fprintf(stderr, "%s: process %" PRIu32 ": %s%s%s; the program was asked, and will flush with its next event\n", ctl->tool->name,
-            live->pid, live->region->log[0] == '/' ? live->region->log : "", live->region->log[0] == '/' ? ": " : "", reason);
+    fprintf(stderr, "%s: process %" PRIu32 ": %s; the program was asked, and will flush with its next event\n",
+            ctl->tool->name, live->pid, reason);
     return 0;
   }
   res = PeekAppend(live, fd, FALSE);

@@ -19,7 +19,10 @@ my $dir = tempdir(CLEANUP => 1);
 my @Kinds = map { /^KIND\((\w+)/ ? $1 : () } split /\n/, slurp('code/eventdef.h');
 my @started;
 
+my $seed = $ENV{SEED} // time;
 plan skip_all => 'no telemetry in this variety' if ($ENV{VARIETY} // '') eq 'rash';
+srand $seed;
+note "SEED=$seed";
 
 # start(%environment) -- a program that emits what it is asked for: {pid, say($n)}
 sub start {
@@ -34,6 +37,9 @@ sub start {
 }
 
 END { kill 'KILL', grep { $_ } @started; unlink map { glob "/dev/shm/pawprint-$_-*" } @started }
+
+# What a file says that may be gone at any time.
+sub told { open my $in, '<:raw', $_[0] or return ''; local $/; return scalar(<$in>) // '' }
 
 # The table of kinds: name => [sent, buffered], and what else there is.
 sub table {
@@ -164,9 +170,10 @@ SKIP: {
     push @started, $rec;
     my $say = sub { print $in "$_[0]\n"; $in->flush; return <$out> + 0 };
     is $say->(10), 10, 'a program under eventrec --paused';
-    ($pid) = map { m{/(\d+)/} } grep { slurp($_) =~ m{^[^\0]*prog/steady\0} && slurp(s/cmdline/status/r) =~ /^PPid:\s+$rec$/m } glob '/proc/[0-9]*/cmdline';
+    ($pid) = map { m{/(\d+)/} } grep { told($_) =~ m{^[^\0]*prog/steady\0} && told(s/cmdline/status/r) =~ /^PPid:\s+$rec$/m } glob '/proc/[0-9]*/cmdline';
     like table($pid)->{rest}, qr/^process $pid steady, collected, into \Q$file\E$/m, 'is collected';
     is sent($pid), '', 'and nothing is sent';
+    like table($rec)->{said}, qr/^eventctl: process $rec is not recorded itself: it has the events of process $pid$/, 'eventrec is not taken for it';
     ($status, my $newest, $err) = run($ctl, $pid, "traceback", 3);
     is_deeply [values_of($newest)], [8 .. 10], 'what is kept can be seen' or diag $newest;
     run($ctl, $pid, 'start');
@@ -210,7 +217,7 @@ SKIP: {
         print $in "20\n";
         $in->flush;
         my $said = <$out> // '';
-        my ($inner) = map { m{/(\d+)/} } grep { slurp($_) =~ /^PPid:\s+$outer$/m } glob '/proc/[0-9]*/status';
+        my ($inner) = map { m{/(\d+)/} } grep { told($_) =~ /^PPid:\s+$outer$/m } glob '/proc/[0-9]*/status';
         SKIP: {
             skip 'it does not start', 4 unless $said eq "20\n" && $inner;
             my $table = table($inner);
@@ -263,6 +270,43 @@ SKIP: {
     ($status, undef, $err) = run($ctl, $pid);
     is $status, 1, 'a region that is none';
     like $err, qr/^eventctl: process $pid: its memory for events cannot be opened/, 'is not believed';
+    kill 'KILL', $pid;
+    unlink $region;
+}
+# Whatever stands in a region: an answer, and no harm.  The process stands still, so that what is spoilt stays so.
+SKIP: {
+    $program = start(PAWPRINT_LOG => "$dir/spoilt.paw");
+    $pid = $program->{pid};
+    $program->{say}->(100);
+    my ($region) = glob "/dev/shm/pawprint-$pid-*";
+    skip 'the region is not in /dev/shm', 1 unless $region && -e $region;
+    kill 'STOP', $pid;
+    open my $file, '+<:raw', $region or die;
+    my ($bad, @kept) = (0);
+    my $round = 0;
+    for (1 .. 40) {
+        ++$round;
+        for (1 .. 30) {
+            my $at = int((rand 3) < 1 ? rand 1400 : (rand 2) < 1 ? 131072 + rand 2 * 262144 : (1 << 20) + 131072 * (1 + int rand 4) - rand 32768);
+            seek $file, $at, 0;
+            read $file, my $byte, 1;
+            push @kept, [$at, $byte];
+            seek $file, $at, 0;
+            print $file chr rand 256;
+        }
+        $file->flush;
+        for my $words ([], ['traceback', 1000]) {
+            my ($status, undef, $err) = run('timeout', 20, $ctl, $pid, @$words);
+            ++$bad, diag "round $round @$words: status $status, $err" if $status != 0 && $status != 1;
+        }
+        for (reverse splice @kept) {
+            seek $file, $_->[0], 0;
+            print $file $_->[1];
+        }
+        $file->flush;
+    }
+    is $bad, 0, 'forty spoilt regions';
+    is table($pid)->{status}, undef, 'and it is as before';
     kill 'KILL', $pid;
     unlink $region;
 }

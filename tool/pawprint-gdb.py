@@ -87,7 +87,8 @@ def regions():
         if head[:8] == REGION_MAGIC:
             found.append(Region(address, head))
     if not found:
-        raise gdb.GdbError('pawprint: no memory for events in this program: it runs without the library, or has emitted none')
+        raise gdb.GdbError('pawprint: no memory for events in this program: '
+                           'it runs without the library, or has emitted none')
     return found
 
 

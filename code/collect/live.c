@@ -19,7 +19,9 @@
 
 #include "base/aver.h"
 
-enum { liveNamesMAX = 64, liveTriesMAX = 4 };
+enum { liveNamesMAX = 64, liveTriesMAX = 4, liveTablesMAX = 16 };
+
+_Static_assert(RegionCONTROL == 0x10000, "as maps has it: liveLine");
 
 /* A region's mapping in /proc/PID/maps. */
 typedef struct livePlaceStruct {
@@ -33,6 +35,7 @@ typedef struct livePlaceStruct {
 typedef struct liveSearchStruct {
   Live live;
   Bool seen;                 /* something that was called as regions are */
+  uint32_t other;            /* and was one, of this process; 0 */
   char *error;
   Size size;
 } liveSearchStruct, *LiveSearch;
@@ -111,7 +114,8 @@ static Res liveText(Live live)
   return res;
 }
 
-/* liveMap -- map what `fd` is, if it is the process's region; takes the descriptor.  ResEND: it is something else. */
+/* liveMap -- map what `fd` is, if it is the process's region; takes the descriptor.  ResFORMAT: it is something
+ * else. */
 static Res liveMap(LiveSearch search, int fd, const char *path, Bool locked)
 {
   Live live = search->live;
@@ -121,7 +125,7 @@ static Res liveMap(LiveSearch search, int fd, const char *path, Bool locked)
   if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size < RegionFIRST ||
       (locked && flock(fd, LOCK_SH | LOCK_NB) == 0)) {
     (void)close(fd);
-    return ResEND;
+    return ResFORMAT;
   }
   if (status.st_uid != geteuid()) {
     (void)close(fd);
@@ -133,14 +137,19 @@ static Res liveMap(LiveSearch search, int fd, const char *path, Bool locked)
     return liveSay(search, "process %" PRIu32 ": %s: %s", live->pid, path, strerror(errno));
   live->region = base;
   live->size = (Size)status.st_size;
-  if (RegionHeaderSound(live->region, live->size) && liveIsPid(live, live->region->pid))
-    return ResOK;
+  live->slots = live->region->slots;
+  if (live->slots <= RegionSlotsMAX && live->size >= RegionSize(live->slots) &&
+      RegionHeaderSound(live->region, live->size)) {
+    if (liveIsPid(live, live->region->pid))
+      return ResOK;
+    search->other = live->region->pid;
+  }
   (void)munmap(base, live->size);
   live->region = NULL;
-  return ResEND;
+  return ResFORMAT;
 }
 
-/* liveTry -- the region at `path`, as we see it, if it is the file that the process has mapped */
+/* liveTry -- the region at `path`, as we see it, if it is the file that the process has mapped.  ResEND: it is not. */
 static Res liveTry(LiveSearch search, LivePlace place, const char *path)
 {
   int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -166,32 +175,35 @@ static Res liveTake(LiveSearch search, LivePlace place)
 
   (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/root%s", live->pid, place->path);
   res = liveTry(search, place, path);
-  if (res != ResEND)
-    return res;
-  res = liveTry(search, place, place->path);
+  if (res == ResEND)
+    res = liveTry(search, place, place->path);
   if (res != ResEND)
     return res;
   /* Without a name: removed meanwhile, or never with one. */
-  (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, live->pid, place->from, place->to);
+  (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, live->pid, place->from,
+                 place->to);
   fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
   if (fd >= 0)
     return liveMap(search, fd, path, FALSE);
   if (errno == EPERM || errno == EACCES)
-    (void)liveSay(search, "process %" PRIu32 ": its memory for events has no name; only root reaches it, by %s", live->pid,
-                  path);
+    (void)liveSay(search, "process %" PRIu32 ": its memory for events has no name; only root reaches it, by %s",
+                  live->pid, path);
   return ResEND;
 }
 
-/* liveLine -- a line of maps, if it is a shared mapping of a file that is called as regions are */
+/* liveLine -- a line of maps, if it is where a region, or the control table in one, begins to be mapped.  A region is
+ * mapped in as many pieces as it has blocks: so first a quick look at the offset. */
 static Bool liveLine(LivePlace place, char *line)
 {
   char permissions[8];
   char *at;
   int path = 0;
 
+  if (strstr(line, " 00000000 ") == NULL && strstr(line, " 00010000 ") == NULL)
+    return FALSE;
   line[strcspn(line, "\n")] = '\0';
-  if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %lx:%lx %" SCNu64 " %n", &place->from, &place->to, permissions,
-             &place->offset, &place->major, &place->minor, &place->inode, &path) < 7 ||
+  if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %lx:%lx %" SCNu64 " %n", &place->from, &place->to,
+             permissions, &place->offset, &place->major, &place->minor, &place->inode, &path) < 7 ||
       path == 0 || strchr(permissions, 's') == NULL || strlen(line + path) >= sizeof place->path)
     return FALSE;
   (void)strcpy(place->path, line + path);
@@ -205,24 +217,32 @@ static Bool liveLine(LivePlace place, char *line)
 /* liveFromMaps -- look through what the process has mapped */
 static Res liveFromMaps(LiveSearch search, FILE *maps)
 {
-  Live live = search->live;
+  struct {
+    uint64_t from, inode;
+  } table[liveTablesMAX];
+  uint64_t base = 0, inode = 0;
   livePlaceStruct place;
-  uint64_t inode = 0;
   char *line = NULL;
   size_t room = 0;
+  Count tables = 0;
   Res res = ResEND;
 
-  while (res == ResEND && getline(&line, &room, maps) >= 0)
-    if (liveLine(&place, line) && place.offset == 0) {
+  while (res != ResFAIL && getline(&line, &room, maps) >= 0)
+    if (!liveLine(&place, line)) {
+      continue;
+    } else if (place.offset == RegionCONTROL && tables < liveTablesMAX) {
+      table[tables].from = place.from;
+      table[tables++].inode = place.inode;
+    } else if (place.offset == 0 && res != ResOK) {
       search->seen = TRUE;
-      res = liveTake(search, &place);
+      base = place.from;
       inode = place.inode;
+      res = liveTake(search, &place);
     }
-  /* The table is mapped once more, over the variable; perhaps before the region. */
-  rewind(maps);
-  while (res == ResOK && !live->controlled && getline(&line, &room, maps) >= 0)
-    live->controlled = liveLine(&place, line) && place.offset == RegionCONTROL && place.inode == inode;
   free(line);
+  /* Mapped over the variable, besides where the region itself is. */
+  while (res == ResOK && tables-- > 0)
+    search->live->controlled |= table[tables].inode == inode && table[tables].from != base + RegionCONTROL;
   return res;
 }
 
@@ -233,7 +253,7 @@ static Res liveFromNames(LiveSearch search)
   unsigned n;
   Res res = ResEND;
 
-  for (n = 0; n < liveNamesMAX && res == ResEND; ++n) {
+  for (n = 0; n < liveNamesMAX && (res == ResEND || res == ResFORMAT); ++n) {
     int fd;
     (void)snprintf(path, sizeof path, "/dev/shm/pawprint-%" PRIu32 "-%u", search->live->pid, n);
     fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -262,7 +282,11 @@ static void liveWhyNot(LiveSearch search, Bool readable)
   else if (!readable && stat(path, &status) == 0 && status.st_uid != geteuid() && status.st_uid != 0)
     (void)liveSay(search, "process %" PRIu32 " is another user's", pid);
   else if (!readable)
-    (void)liveSay(search, "process %" PRIu32 " does not let us look into it: it is another user's, or has privileges", pid);
+    (void)liveSay(search, "process %" PRIu32 " does not let us look into it: it is another user's, or has privileges",
+                  pid);
+  else if (search->other != 0)
+    (void)liveSay(search, "process %" PRIu32 " is not recorded itself: it has the events of process %" PRIu32, pid,
+                  search->other);
   else if (search->seen)
     (void)liveSay(search, "process %" PRIu32 ": its memory for events cannot be opened", pid);
   else
@@ -283,15 +307,15 @@ Res LiveOpen(Live live, uint32_t pid, char *error, Size size)
   (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/maps", pid);
   maps = fopen(path, "re");
   res = maps != NULL ? liveFromMaps(&search, maps) : liveFromNames(&search);
-  if (res == ResEND)
+  if (res == ResEND || res == ResFORMAT)
     liveWhyNot(&search, maps != NULL && !ferror(maps));
   if (maps != NULL)
     (void)fclose(maps);
   if (res == ResOK) {
     res = liveText(live);
     if (res == ResFORMAT)
-      (void)liveSay(&search, "process %" PRIu32 " has not yet said, or says in a way that this program cannot read, what its "
-                    "events are", pid);
+      (void)liveSay(&search, "process %" PRIu32 " has not yet said what its events are, or in a way that this program "
+                    "cannot read", pid);
     else if (res != ResOK)
       (void)liveSay(&search, "no memory");
   }
@@ -310,7 +334,7 @@ void LiveClose(Live live)
 Bool LiveCheck(Live live)
 {
   AVER(live->region != NULL && live->text != NULL);
-  AVER(RegionHeaderSound(live->region, live->size));
+  AVER(live->slots <= RegionSlotsMAX && live->size >= RegionSize(live->slots));
   AVER(live->header.identity == live->region->identity);
   AVER(live->length <= RegionTextSIZE);
   return TRUE;

@@ -23,6 +23,7 @@ typedef struct LiveStruct {
   uint32_t pid;          /* as the caller sees it */
   Size size;             /* of the mapping, */
   RegionHeader region;   /* which begins here */
+  Count slots;           /* of it, when it was opened: it may say anything later */
   Bool controlled;       /* the process has mapped the region's control table */
   char *text;            /* its newest header block, a copy, */
   Size length;           /* of so many bytes; */

@@ -93,13 +93,13 @@ static int peekCompare(const void *a, const void *b)
 
 void PeekCount(PeekCounts counts, Live live)
 {
-  peekStreamStruct *streams = calloc(live->region->slots + 1, sizeof *streams);
+  peekStreamStruct *streams = calloc(live->slots + 1, sizeof *streams);
   Count n = 0;
   Index i;
 
   memset(counts, 0, sizeof *counts);
   counts->discarded = live->region->lost;
-  for (i = 0; i < live->region->slots && i < RegionSlotsMAX; ++i) {
+  for (i = 0; i < live->slots; ++i) {
     uint8_t state = __atomic_load_n(&live->region->state[i], __ATOMIC_ACQUIRE);
     BlockHeader block;
     Size offset, size;
@@ -129,7 +129,7 @@ Res PeekAppend(Live live, int fd, Bool header)
 
   if (res == ResOK && header)
     res = FileWriteAll(fd, live->text, live->length);
-  for (i = 0; res == ResOK && i < live->region->slots && i < RegionSlotsMAX; ++i)
+  for (i = 0; res == ResOK && i < live->slots; ++i)
     if (PeekBlock(room, live, i))
       res = FileWriteAll(fd, room, ((BlockHeader)room)->size);
   free(room);
@@ -139,17 +139,18 @@ Res PeekAppend(Live live, int fd, Bool header)
 int PeekLog(Live live, const char **reasonReturn)
 {
   RegionHeader region = live->region;
-  char path[RegionPathMAX + 64];
+  char log[RegionPathMAX], path[RegionPathMAX + 64];
   struct stat status;
   int fd;
 
+  memcpy(log, region->log, sizeof log);
   *reasonReturn = "its log is no file";
-  if (region->log[0] != '/' || memchr(region->log, '\0', sizeof region->log) == NULL)
+  if (log[0] != '/' || memchr(log, '\0', sizeof log) == NULL)
     return -1;
-  (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/root%.*s", live->pid, (int)sizeof region->log, region->log);
+  (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/root%s", live->pid, log);
   fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0 && errno != ENOENT)
-    fd = open(path + strlen(path) - strlen(region->log), O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK);
+    fd = open(log, O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) {
     *reasonReturn = strerror(errno);
     return -1;

@@ -35,8 +35,8 @@ extern void PeekCount(PeekCounts countsReturn, Live live);
  */
 extern Res PeekAppend(Live live, int fd, Bool header);
 
-/* PeekLog -- the process's log, open for appending; -1 if it has none that is a file, or that cannot be opened: `reason`
- * says why */
+/* PeekLog -- the process's log, open for appending; -1 if it has none that is a file, or that cannot be opened: the
+ * reason says why, and is a constant or strerror's */
 extern int PeekLog(Live live, const char **reasonReturn);
 
 #endif /* COLLECT_PEEK_H */
