@@ -5,7 +5,7 @@
 #include "logmake.h"
 
 static RegistryStruct registry;
-static EventTypeStruct types[64];
+static EventTypeStruct types[256];
 static MakeBlockStruct block;
 
 static Registry freshRegistry(uint8_t word)
