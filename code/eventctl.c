@@ -19,6 +19,7 @@
 #include "base/option.h"
 #include "base/text.h"
 #include "collect/control.h"
+#include "collect/listen.h"
 #include "collect/live.h"
 #include "collect/peek.h"
 #include "log/file.h"
@@ -273,6 +274,30 @@ static int ctlRun(Ctl ctl, uint32_t pid)
   return status;
 }
 
+/* ctlListener -- the command in `words` for all who send to a listening eventrec; whether they obey is theirs to say */
+static int ctlListener(Ctl ctl, const char *where)
+{
+  char request[256];
+  const char *reason = "so many kinds there are not";
+  Bool flush = ctl->count == 1 && strcmp(ctl->words[0], "flush") == 0;
+  Count senders;
+  TextStruct text;
+  Index i;
+
+  if (ctl->count == 0 || ctl->buffered)
+    return OptionUsage(ctl->tool, "%s: the senders there can be asked to flush, or to send other kinds", where);
+  TextInit(&text, request, sizeof request);
+  TextString(&text, flush ? "flush" : "kinds ");
+  for (i = 0; i < ctl->count && !flush; ++i) {
+    TextString(&text, i > 0 ? "," : "");
+    TextString(&text, ctl->words[i]);
+  }
+  if (text.overflow || ListenAsk(where, TextTerminate(&text), &senders, &reason) != ResOK)
+    return OptionFail(ctl->tool, "%s: %s", where, reason);
+  printf("passed on to %zu sender%s\n", senders, senders == 1 ? "" : "s");
+  return fflush(stdout) == 0 || errno == EPIPE ? 0 : OptionFail(ctl->tool, "standard output: %s", strerror(errno));
+}
+
 int main(int argc, char **argv)
 {
   static CtlStruct ctl = {.newest = ctlTracebackEVENTS};
@@ -280,7 +305,7 @@ int main(int argc, char **argv)
     OptionFlag('b', "buffered", &ctl.buffered, "a list changes what the flight recorder keeps, not what is sent"),
   };
   const OptionToolStruct tool = {
-    .name = "eventctl", .synopsis = "[options] PID [command]",
+    .name = "eventctl", .synopsis = "[options] PID|unix:PATH [command]",
     .summary = "Looks into a running program that Pawprint records, and changes what it records.",
     .options = options, .count = ARRAY_LENGTH(options), .usage = 2, .failure = 1, .stopAtOperand = TRUE,
     .notes = "Commands:\n"
@@ -288,7 +313,8 @@ int main(int argc, char **argv)
              "  +Object -Ref, Arena,Pool  change the kinds that are sent; all and none are kinds, too\n"
              "  start, stop               begin or end the recording; the program goes on\n"
              "  flush                     have what the buffers hold sent\n"
-             "  traceback [N]             print the newest N events of each kind, 10 if not given\n",
+             "  traceback [N]             print the newest N events of each kind, 10 if not given\n"
+             "unix:PATH is an eventrec --listen: lists and flush are passed on to all who send there.\n",
   };
   Count operands, pid;
   int status;
@@ -297,12 +323,14 @@ int main(int argc, char **argv)
     return status;
   if (operands == 0)
     return OptionUsage(&tool, "no process is given");
-  if (OptionParseNumber(argv[1], &pid) != ResOK || pid == 0 || pid > INT32_MAX)
-    return OptionUsage(&tool, "'%s' is no number of a process", argv[1]);
   (void)signal(SIGPIPE, SIG_IGN);
   ctl.tool = &tool;
   ctl.words = (const char *const *)argv + 2;
   ctl.count = operands - 1;
+  if (strncmp(argv[1], "unix:", 5) == 0)
+    return ctlListener(&ctl, argv[1]);
+  if (OptionParseNumber(argv[1], &pid) != ResOK || pid == 0 || pid > INT32_MAX)
+    return OptionUsage(&tool, "'%s' is no number of a process", argv[1]);
   if (ctl.buffered && ctl.count == 0)
     return OptionUsage(&tool, "--buffered is for a list of kinds");
   return ctlRun(&ctl, (uint32_t)pid);

@@ -328,13 +328,15 @@ static void recordingLine(void *data, const char *line)
 }
 
 /* recordingProgram -- a program of the family: is there anything against its being observed? */
-static void recordingProgram(void *data, const char *path)
+static void recordingProgram(void *data, const char *name)
 {
   Recording recording = data;
-  char line[PATH_MAX + 256];
+  char line[PATH_MAX + 256], found[PATH_MAX], path[PATH_MAX];
   const char *reason;
   Index i;
 
+  if (ProgramFind(found, sizeof found, name) != ResOK || realpath(found, path) == NULL)
+    return;
   for (i = 0; i < recording->known; ++i)
     if (strcmp(recording->path[i], path) == 0)
       return;
@@ -356,6 +358,7 @@ static void recordingCollector(Recording recording)
     .events = recording->events != NULL ? recording->codes : NULL,
     .raw = recording->raw,
     .witness = recording->system,
+    .paused = recording->paused,
     .sample = (unsigned)recording->sample,
     .alone = recording->alone,
     .watched = TRUE,
@@ -514,13 +517,24 @@ static void recordingLines(Recording recording)
     (void)fprintf(stderr, "eventrec: %s\n", recording->line[i]);
 }
 
+/* recordingSeen -- is there a recorded program in the log, not only what the collector saw? */
+static Bool recordingSeen(Log log, Count processes)
+{
+  Index i;
+
+  for (i = 0; i < processes; ++i)
+    if (LogProcessAt(log, i)->header.role[0] == '\0')
+      return TRUE;
+  return FALSE;
+}
+
 /* recordingSummary -- one line of what is in the log, and one for what is not.  FALSE: there is no log to speak of. */
 static Bool recordingSummary(Recording recording, Count running)
 {
   LogHooksStruct hooks = {.data = recording, .gap = recordingNote, .note = recordingSilent};
   const char *path = recording->log;
   LogSummaryStruct summary;
-  char error[512];
+  char error[512], line[PATH_MAX + 64];
   Log log;
 
   recordingProgram(recording, recording->program);
@@ -533,6 +547,10 @@ static Bool recordingSummary(Recording recording, Count running)
     return FALSE;
   }
   LogSummarize(&summary, log);
+  if (!recordingSeen(log, summary.processes) && recording->lines == 0) {
+    (void)snprintf(line, sizeof line, "not seen: %s: it did not load the library", recording->program);
+    recordingLine(recording, line);
+  }
   LogClose(log);
   (void)fprintf(stderr, "eventrec: %llu events (%llu discarded), %llu bytes, %.3f s -> %s\n",
                 (unsigned long long)summary.events, (unsigned long long)summary.discarded,

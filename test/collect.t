@@ -321,9 +321,11 @@ sub held {
 {
     my ($status) = record('process.paw', '--process', 'sort', '--', 'sh', '-c', 'echo b | sort | cat; perl -e 1');
     my %programs = map { $_ => 1 } `$cnv --header $dir/process.paw` =~ m{^program: "\S*?([^/"]+)"$}mg;
+    delete $programs{eventrec}; # what it sees of processes it tells itself
     is_deeply [sort keys %programs], ['sort'], '--process: only that program';
     ($status) = record('alone.paw', '--no-follow', '--', 'perl', '-e', 'system "sort /dev/null"; 1');
     %programs = map { $_ => 1 } `$cnv --header $dir/alone.paw` =~ m{^program: "\S*?([^/"]+)"$}mg;
+    delete $programs{eventrec};
     ok !$programs{sort} && %programs == 1, '--no-follow: only the program itself';
 }
 {
@@ -333,7 +335,7 @@ sub held {
     ok @values > 0 && @values < 200000 && $values[-1] == $#values, '-t: the recording ends, and the program goes on';
     is((counts())[0], 200000, 'to its end');
     ($status) = record('paused.paw', '--paused', '--', $tell, "$dir/counts", 'join', 1, 1000);
-    is_deeply [summary()], [0, 0], '--paused: nothing is sent';
+    is_deeply [(seen('paused.paw'))[1]], [[]], '--paused: nothing is sent';
 }
 
 # ---- Signals -------------------------------------------------------------------------------------------------------
@@ -374,7 +376,13 @@ SKIP: {
     print $make "all: " . join(' ', map { "f$_.o" } 1 .. 6) . "\n%.o: %.c\n\t\@$CC -c -o \$\@ \$<\n";
     close $make;
     delete local @ENV{qw(MAKEFLAGS MAKELEVEL MFLAGS)};
-    my ($status, $said) = record('make.paw', '--', 'make', '-s', '-j2', '-C', "$dir/project");
+    my $counter = "$B/prog/counter.so";
+    unlink "$dir/counted";
+    my $counts = -e $counter && !$ENV{SAN};
+    local $ENV{LD_PRELOAD} = $counter if $counts;
+    # What make is told it tells to those that it starts; so these are counted, and neither make nor eventrec is.
+    my ($status, $said) = record('make.paw', '--', 'make', '-s', '-j2', '-C', "$dir/project", $counts ? "COUNTER=$dir/counted" : ());
+    delete local $ENV{LD_PRELOAD};
     is $status, 0, 'make -j2 runs';
     like $said, qr/\Aeventrec: \d+ events \(0 discarded\)[^\n]*\n\z/, 'and all of it is seen';
     my %pids;
@@ -384,6 +392,15 @@ SKIP: {
     is scalar(keys %pids), 6, 'six compilations are six processes' if $compiler;
     is `$cnv --check $dir/make.paw 2>&1`, '', 'the log is whole';
     is_deeply [regions()], [], 'nothing is left in memory';
+    skip 'no independent count', 1 if !-e "$dir/counted";
+    my (%seen, $maker);
+    for (split /\n/, `$cnv -k Object $dir/make.paw`) {
+        my ($pid, $name) = m{^\S+ (\d+)/\d+ (\w+)};
+        $maker //= $pid;
+        ++$seen{$name} if $pid != $maker;
+    }
+    my @counted = qw(PoolAlloc PoolFree PoolAllocZero PoolResizeBegin PoolAllocAligned);
+    is_deeply [map { $seen{$_} // 0 } @counted], [(unpack 'Q5', slurp("$dir/counted"))], 'and an independent count agrees';
 }
 {
     my ($status, $said) = record('daemon.paw', '--', 'sh', '-c', "$tell $dir/counts slow 1 400000 & sleep 0.2; exit 4");
@@ -394,12 +411,19 @@ SKIP: {
 }
 SKIP: {
     open my $c, '>', "$dir/static.c" or die;
-    print $c "#include <unistd.h>\nint main(void) { usleep(300000); return 0; }\n";
+    print $c "#include <unistd.h>\nint main(int argc, char **argv) { usleep(argc > 1 ? 300000 : 0); return 0; }\n";
     close $c;
-    skip 'no static libc', 1 if system("$CC -w -static -o $dir/static $dir/static.c 2>/dev/null") != 0;
-    my ($status, $said) = record('static.paw', '--', 'sh', '-c', "$dir/static; $dir/static; true");
+    skip 'no static libc', 3 if system("$CC -w -static -o $dir/static $dir/static.c 2>/dev/null") != 0;
+    my ($status, $said) = record('static.paw', '--', 'sh', '-c', "cd $dir; ./static; $dir/static; true");
     my @named = $said =~ /^eventrec: not seen: \Q$dir\E\/static: static/mg;
     is scalar(@named), 1, 'a static program somewhere in the family is named, once';
+    ($status, $said) = record('static.paw', '--', 'perl', '-e', "system { '$dir/static' } 'static'; exec { '$dir/static' } 'static'");
+    @named = $said =~ /^eventrec: not seen: \Q$dir\E\/static: static/mg;
+    is scalar(@named), 1, 'also where another one replaces itself by it';
+    # Started by one that is not seen itself, but long enough there.
+    system("cp $dir/static $dir/other");
+    ($status, $said) = record('static.paw', '--', 'env', '-u', 'LD_PRELOAD', 'sh', '-c', "$dir/other long; true");
+    like $said, qr/^eventrec: not seen: \Q$dir\E\/other: static/m, 'or is started by one that does not tell';
 }
 
 # ---- Where the way is barred ---------------------------------------------------------------------------------------

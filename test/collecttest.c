@@ -500,6 +500,33 @@ static void hostile(uint64_t *seed)
   TapOk(testReadAll(), "and the log is one");
 }
 
+/* followed -- while somebody holds a lock on the log, open blocks are shown as they are */
+static void followed(void)
+{
+  Collector collector = collectorNew(NULL);
+  WriterStruct writer;
+  uint64_t time = 1000;
+  int follower = open(path, O_RDONLY);
+
+  writerOpen(&writer, RegionPolicyDISCARD, EventRegistryTEXT);
+  (void)writerSend(&writer, CollectorAddress(collector), NULL, TRUE);
+  MakeBlockBegin(&blocks[0], writer.process, 10, EventKindUser, 0, time);
+  writerFill(&blocks[0], 5, &time);
+  writerPut(&writer, 3, &blocks[0], RegionOPEN, 0);
+  (void)CollectorRun(collector, -1, EventClockMonotonic() + 130 * testMs);
+  TapOk(testReadAll() && got.count == 0, "what fills slowly is not written while nobody follows");
+  TapOk(flock(follower, LOCK_SH) == 0, "somebody follows");
+  (void)CollectorRun(collector, -1, EventClockMonotonic() + 130 * testMs);
+  TapOk(testReadAll() && got.count == 5, "and it is, as it is now");
+  writerFill(&blocks[0], 3, &time);
+  writerPut(&writer, 3, &blocks[0], RegionFULL, blocks[0].header.used);
+  (void)close(follower);
+  run(collector);
+  writerClose(&writer);
+  collectorEnd(collector, 0);
+  same("followed");
+}
+
 int main(void)
 {
   uint64_t seed = TapSeed() * 2 + 1;
@@ -516,6 +543,7 @@ int main(void)
   types();
   full();
   killed();
+  followed();
   hostile(&seed);
   (void)unlink(path);
   return TapDone();

@@ -68,12 +68,13 @@ sub finish {
 }
 
 # A program that sends: tell() it what to do, and it has done it.
-sub program {
-    my (@places) = @_;
+sub program { return program_("$B/prog/ways", @_) }
+
+sub program_ {
     my $its = {};
     open my $saved, '>&', \*STDERR;
     open STDERR, '>', 'program.err';
-    $its->{pid} = open2($its->{out}, $its->{in}, "$B/prog/ways", @places);
+    $its->{pid} = open2($its->{out}, $its->{in}, @_);
     open STDERR, '>&', $saved;
     return $its;
 }
@@ -163,10 +164,12 @@ tell_($program, 100, 'flush');
 is(ask('kinds -User'), "1\n", 'a request is passed on to the senders');
 sleep 0.05;
 tell_($program, 'poll', 100);
-is(ask('kinds +User'), "1\n", 'by the same user');
+is(`$B/bin/eventctl unix:sock +User`, "passed on to 1 sender\n", 'by eventctl, too');
 sleep 0.05;
 tell_($program, 'poll', 100);
 end($program);
+like(`$B/bin/eventctl unix:nobody flush 2>&1`, qr/unix:nobody: No such file/, 'where nobody listens eventctl says so');
+like(`$B/bin/eventctl unix:sock 2>&1`, qr/can be asked to flush/, 'and what can be asked');
 my @values = `$B/bin/eventcnv -E UserWord u.8.paw` =~ / value=(\d+)/g;
 is("@values", join(' ', 0 .. 99, 200 .. 299), 'and obeyed');
 
@@ -194,6 +197,7 @@ is(slurp('plain'), 'mine', 'a file that is no socket is left alone');
 refused(125, qr/neither tcp/, 'pigeon:coop');
 refused(125, qr/No such file/, 'unix:no/such/folder');
 refused(125, qr/number of senders/, 'tcp:0', '--senders', '0');
+refused(125, qr/logs\/: No such file/, 'tcp:0', '-o', 'logs/');
 refused(125, qr/runs no program/, 'tcp:0', 'true');
 my $left = IO::Socket::UNIX->new(Local => 'sock', Listen => 1);
 refused(125, qr/Address already in use/, 'unix:sock');
@@ -408,16 +412,17 @@ finish($unix);
 
 # ---- Killed ------------------------------------------------------------------------------------------------------------
 
-$unix = listener('unix:sock', '-o', 'k');
+mkdir 'logs';
+$unix = listener('unix:sock', '-o', 'logs/');
 $program = program('unix:sock');
 tell_($program, 3000, 'flush', 77);
 kill 'KILL', $program->{pid};
 end($program);
 finish($unix);
-is(values_('k.1.paw'), '0-3076', 'what a killed program had not sent is found in shared memory');
-my ($region) = `$B/bin/eventcnv --header k.1.paw` =~ m{^\s*region: "(/dev/shm/pawprint-\d+-\d+)"}m;
+is(values_('logs/pawprint.1.paw'), '0-3076', 'what a killed program had not sent is found in shared memory');
+my ($region) = `$B/bin/eventcnv --header logs/pawprint.1.paw` =~ m{^\s*region: "(/dev/shm/pawprint-\d+-\d+)"}m;
 unlink $region if defined $region;
-is(values_('k.1.paw'), '0-2999', 'on this machine; elsewhere there is what was sent');
+is(values_('logs/pawprint.1.paw'), '0-2999', 'on this machine; elsewhere there is what was sent');
 
 # ---- eventrec --to -------------------------------------------------------------------------------------------------------
 
@@ -431,11 +436,10 @@ SKIP: {
     my ($sent) = slurp('err') =~ $end;
     system("$B/bin/eventrec --to unix:sock perl -e 'kill 9, \$\$ for 1 .. 1000' 2>err");
     my ($killed) = slurp('err') =~ $end;
-    my $perl = open2(my $out, my $in, "$B/bin/eventrec", '--to', 'unix:sock', 'perl', '-e',
-                     '$| = 1; while (<STDIN>) { my @x = map { {$_ => 1} } 1 .. 20000; print }');
-    my $work = {in => $in, out => $out, pid => $perl};
+    my $work = program_("$B/bin/eventrec", '--to', 'unix:sock', 'perl', '-e',
+                        '$| = 1; while (<STDIN>) { my @x = map { {$_ => 1} } 1 .. 20000; print }');
     tell_($work, 'work');
-    is(ask('kinds -Object'), "1\n", 'a request is passed on to what eventrec collects');
+    is(`$B/bin/eventctl unix:sock -Object`, "passed on to 1 sender\n", 'a request is passed on to what eventrec collects');
     sleep 0.3;
     tell_($work, map { "work $_" } 1 .. 10);
     end($work);

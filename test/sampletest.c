@@ -14,6 +14,7 @@
 #include "tellersee.h"
 
 #define MS 1000000ull
+#define STEP (10000 * MS)
 
 static Teller teller;
 static ProcStruct proc;
@@ -70,7 +71,7 @@ static void end(void)
 /* poll -- the next round's lines */
 static const char *poll(void)
 {
-  now += 100 * MS;
+  now += STEP; /* far enough, however slow the machine was */
   (void)SamplePoll(sample, now);
   return See(teller);
 }
@@ -104,17 +105,17 @@ static void testThread(void)
   FakeStat(100, 100, &runs);
   FakeStat(100, 0, &runs);
   schedstat(100, 100, "40005000 10002000 4\n");
-  TapHas(poll(), "TaskSample pid=100 task=100 running=40005 user=30000 system=10000 waiting=10002 blocked=150000 "
+  TapHas(poll(), "TaskSample pid=100 task=100 running=40005 user=30000 system=10000 waiting=10002 blocked=19950000 "
                  "disk=unknown minor=7 major=2 state=R\n", "one that has run is, and the rest of the time it was blocked");
   runs.name = "other) S 1";
   runs.disk = 2;
   FakeStat(100, 100, &runs);
   schedstat(100, 100, "40005000 10002000 5\n");
   TapHas(poll(), "TaskName pid=100 task=100 name=other) S 1\nTaskSample pid=100 task=100 running=40005 user=30000 "
-                 "system=10000 waiting=10002 blocked=250000 disk=20000 minor=7 major=2 state=R\n",
+                 "system=10000 waiting=10002 blocked=29950000 disk=20000 minor=7 major=2 state=R\n",
          "so is a new name, and a disk that somebody measures");
   TreeEnded(tree, 100, 0);
-  TapHas(See(teller), "waiting=10002 blocked=250000 disk=20000 minor=7 major=2 state=X\nProcessSample pid=100",
+  TapHas(See(teller), "waiting=10002 blocked=29950000 disk=20000 minor=7 major=2 state=X\nProcessSample pid=100",
          "with the end comes the last sample");
   end();
 }
@@ -140,7 +141,7 @@ static void testThreads(Count keep)
   main.threads = 19;
   FakeRemove("100/task/110");
   FakeStat(100, 0, &main);
-  TapHas(poll(), "TaskSample pid=100 task=110 running=1000 user=0 system=0 waiting=0 blocked=199000 disk=unknown minor=0 "
+  TapHas(poll(), "TaskSample pid=100 task=110 running=1000 user=0 system=0 waiting=0 blocked=19999000 disk=unknown minor=0 "
                  "major=0 state=X\n", "one has ended: its last sample");
   TapHasNot(poll(), "task=110", "and that was the last");
   SampleDestroy(sample);
@@ -187,7 +188,7 @@ static void testPace(void)
   (void)See(teller);
   (void)SamplePoll(sample, now + 10 * MS);
   TapHasNot(See(teller), "MachineSample", "not before");
-  (void)SamplePoll(sample, now + 1000 * MS);
+  (void)SamplePoll(sample, now + STEP);
   TapHas(See(teller), "MachineSample", "but then");
   end();
   begin(10, 0);

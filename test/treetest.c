@@ -147,6 +147,8 @@ static void testMeet(void)
   TreeMeet(tree, 44, 30, "/usr/bin/true");
   TapLines(See(teller), "ProcessStart pid=44 parent=30 name=true\nProcessExit pid=44 status=0 how=unknown\n",
            "one that is gone already was there all the same");
+  TreeMeet(tree, 44, 30, "/usr/bin/true");
+  TapLines(See(teller), "", "once");
   FakeRemove("31");
   process(31, 1, "reused", 9);
   FakeFile("31/stat", "31 (reused) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 9999 0 0 0 0 0 9\n");

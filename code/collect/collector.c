@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -53,7 +54,8 @@ typedef struct CollectorStruct {
   Bool stopped;
   Bool told;                   /* that the log cannot be written */
   PlinthStruct outlet;         /* where it goes, if that is no file */
-  Witness witness;             /* NULL before there is a log, and at the end */
+  Witness witness;             /* NULL before anything is to be told, and at the end */
+  pid_t program;               /* our child; 0: none yet */
   DrainShopStruct shop;
 } CollectorStruct;
 
@@ -95,10 +97,15 @@ static Res collectorSay(void *data, const void *message, Size size)
 {
   Collector collector = data;
   unsigned char *place = BatchPlace(&collector->shop.batch, size);
+  BlockHeaderStruct block;
 
   if (place == NULL)
     return ResIO;
   memcpy(place, message, size);
+  if (memcmp(message, BlockMAGIC, BlockMagicSIZE) == 0) {
+    memcpy(&block, message, sizeof block);
+    collector->shop.counts.events += block.count;
+  }
   BatchCommit(&collector->shop.batch, size);
   return ResOK;
 }
@@ -122,6 +129,18 @@ static void collectorWitness(Collector collector)
     collector->witness = NULL;
   else
     collector->shop.watch = WitnessWatches(collector->witness);
+}
+
+/* collectorPaused -- is there nothing to be told yet?  What was paused begins with somebody's first event. */
+static Bool collectorPaused(Collector collector)
+{
+  if (collector->settings.paused && collector->shop.counts.events > 0 && !collector->stopped) {
+    collector->settings.paused = FALSE;
+    collectorWitness(collector);
+    if (collector->witness != NULL && collector->program != 0)
+      WitnessProgram(collector->witness, collector->program);
+  }
+  return collector->witness == NULL;
 }
 
 /* collectorAlone -- nothing more is witnessed */
@@ -154,7 +173,8 @@ static void collectorPrompt(void)
 static Res collectorRobust(Collector collector)
 {
   collectorPrompt();
-  collectorWitness(collector);
+  if (!collector->settings.paused)
+    collectorWitness(collector);
   collector->robust.list.next = &collector->robust.list;
   collector->robust.futex_offset = collectorFutexAT;
   return syscall(SYS_set_robust_list, &collector->robust, sizeof collector->robust) == 0 ? ResOK : ResIO;
@@ -265,14 +285,19 @@ static void collectorTake(Collector collector, OfferMessage message)
  * folder */
 static void collectorNote(Collector collector, OfferMessage message)
 {
-  char path[RegionPathMAX + 32];
+  char path[2 * RegionPathMAX], link[32];
+  ssize_t length = 0;
 
   if (collector->settings.program == NULL)
     return;
-  if (message->offer.path[0] == '/')
-    (void)snprintf(path, sizeof path, "%s", message->offer.path);
-  else
-    (void)snprintf(path, sizeof path, "/proc/%ld/cwd/%s", (long)message->pid, message->offer.path);
+  if (message->offer.path[0] != '/' && strchr(message->offer.path, '/') != NULL) {
+    (void)snprintf(link, sizeof link, "/proc/%ld/cwd", (long)message->pid);
+    length = readlink(link, path, RegionPathMAX - 1);
+    if (length <= 0)
+      return;
+    path[length++] = '/';
+  }
+  (void)strcpy(path + length, message->offer.path);
   collector->settings.program(collector->settings.data, path);
 }
 
@@ -309,7 +334,7 @@ static void collectorFlush(Collector collector, Drain drain)
 {
   if ((__atomic_load_n(&drain->header->hand.attention, __ATOMIC_ACQUIRE) & RegionAskFLUSH) == 0)
     return;
-  (void)DrainRound(drain, DrainOPEN);
+  (void)DrainRound(drain, DrainFLUSH);
   if (collectorWrite(collector) != ResOK)
     return;
   (void)__atomic_fetch_and(&drain->header->hand.attention, ~(uint32_t)RegionAskFLUSH, __ATOMIC_SEQ_CST);
@@ -382,6 +407,21 @@ static Res collectorBury(Collector collector)
   return res;
 }
 
+/* collectorShow -- where somebody follows the log, who holds a lock on it, what fills slowly is shown as it is */
+static void collectorShow(Collector collector)
+{
+  int fd = collector->shop.batch.fd;
+  Index i;
+
+  if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0) {
+    (void)flock(fd, LOCK_UN);
+    return;
+  }
+  for (i = 0; i < collector->drains; ++i)
+    (void)DrainRound(collector->drain[i], DrainSHOWN);
+  (void)collectorWrite(collector);
+}
+
 /* collectorSleeping -- say to all whether we want to be woken */
 static void collectorSleeping(Collector collector, Bool sleeping)
 {
@@ -428,12 +468,13 @@ Bool CollectorRun(Collector collector, int fd, uint64_t until)
     now = EventClockMonotonic();
     if (now >= until)
       return FALSE;
-    if (collector->witness != NULL)
+    if (!collectorPaused(collector))
       due = WitnessPoll(collector->witness, now, &collector->shop.counts);
     due = due < collectorTend ? due : collectorTend;
     if (now - collector->tended >= collectorTend) {
       collector->tended = now;
       (void)collectorBury(collector);
+      collectorShow(collector);
       collectorLink(collector);
     }
     if (idle < collectorPatience && collector->drains > 0 && !collector->told) {
@@ -447,6 +488,7 @@ Bool CollectorRun(Collector collector, int fd, uint64_t until)
 
 void CollectorProgram(Collector collector, pid_t pid)
 {
+  collector->program = pid;
   if (collector->witness != NULL)
     WitnessProgram(collector->witness, pid);
 }
@@ -465,7 +507,7 @@ void CollectorStop(Collector collector)
   collectorAlone(collector);
   for (i = 0; i < collector->drains; ++i) {
     DrainShut(collector->drain[i]);
-    (void)DrainRound(collector->drain[i], DrainOPEN);
+    (void)DrainRound(collector->drain[i], DrainSHOWN);
   }
   (void)collectorWrite(collector);
 }

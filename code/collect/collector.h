@@ -30,11 +30,13 @@ typedef struct CollectorSettingsStruct {
   const uint8_t *events;  /* bits by code: only these types; NULL: all.  8192 bytes. */
   Bool raw;               /* blocks are not packed */
   Bool witness;           /* the collector tells in the log what it sees of processes and threads from outside; */
+  Bool paused;            /* not before somebody else tells something, */
   unsigned sample;        /* ms between two samples of them; 0: none */
   Bool alone;             /* there is no family, but one process */
   Bool watched;           /* standard error may be a person's terminal */
   void *data;             /* the hooks' first argument */
-  void (*program)(void *data, const char *path); /* a process of the family is about to run this program, or runs it */
+  void (*program)(void *data, const char *path); /* a process of the family is about to run this program: absolute, or a
+                                                    name to be looked for in PATH */
   void (*tell)(void *data, const char *line);    /* what the user should know */
 } CollectorSettingsStruct, *CollectorSettings;
 

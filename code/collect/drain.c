@@ -147,7 +147,7 @@ static int drainCompare(const void *a, const void *b)
 /* drainList -- the slots that may have something for us, in the order in which they are to be taken */
 static Count drainList(Drain drain, DrainWhat what)
 {
-  uint64_t interesting = (what >= DrainOPEN ? RegionFULL | RegionOPEN : RegionFULL) * (uint64_t)0x0101010101010101u;
+  uint64_t interesting = (DrainTakesOpen(what) ? RegionFULL | RegionOPEN : RegionFULL) * (uint64_t)0x0101010101010101u;
   DrainEntry list = drain->shop->list;
   RegionHeader header = drain->header;
   Count count = 0;
@@ -170,7 +170,7 @@ Count DrainRound(Drain drain, DrainWhat what)
   Count count, taken = 0;
   Index i;
 
-  if ((what <= DrainHELD && __atomic_load_n(&drain->header->pool.full, __ATOMIC_ACQUIRE) == 0) ||
+  if ((!DrainTakesOpen(what) && __atomic_load_n(&drain->header->pool.full, __ATOMIC_ACQUIRE) == 0) ||
       (!DrainHeaderNew(drain) && what != DrainALL))
     return 0;
   drain->now = EventClockMonotonic();

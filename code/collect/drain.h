@@ -82,10 +82,16 @@ typedef struct DrainStruct {
 
 typedef enum DrainWhat {
   DrainFULL,  /* blocks that are full, as the policy has it */
-  DrainHELD,  /* those that RegionPolicyOVERWRITE keeps, too */
-  DrainOPEN,  /* and what the open ones hold, which stay open */
-  DrainALL    /* everything: the process is dead */
+  DrainSHOWN, /* and what open ones of streams that are sent hold: they stay open, and come again */
+  DrainHELD,  /* all that are full, those that RegionPolicyOVERWRITE keeps, too */
+  DrainFLUSH, /* and what all open ones hold, the flight recorder's, too */
+  DrainALL    /* everything that was sent: the process is dead */
 } DrainWhat;
+
+static inline Bool DrainTakesOpen(DrainWhat what)
+{
+  return what == DrainSHOWN || what >= DrainFLUSH;
+}
 
 /* DrainOpen -- map the region that was offered
  *

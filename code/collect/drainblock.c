@@ -61,7 +61,7 @@ static Bool takingSized(Taking taking)
   taking->size = (Size)1 << (taking->state & RegionLog2MASK);
   if (taking->size < BlockMIN || taking->size > BlockMAX)
     return FALSE;
-  return (taking->state & RegionFULL) != 0 || ((taking->state & RegionOPEN) != 0 && taking->what >= DrainOPEN);
+  return (taking->state & RegionFULL) != 0 || ((taking->state & RegionOPEN) != 0 && DrainTakesOpen(taking->what));
 }
 
 /* takingJudge -- is the copy a block of this process, of the size that the slot says? */
@@ -303,7 +303,7 @@ static Bool takingOpen(Taking taking)
       after.sequence != taking->block->sequence || after.first != taking->block->first)
     return FALSE;
   if (taking->tally.used == 0 || before == BlockBeforeUNKNOWN ||
-      note->count >= taking->tally.count)
+      (taking->what == DrainSHOWN && (taking->block->flags & BlockFlagUNSENT) != 0) || note->count >= taking->tally.count)
     return FALSE;
   note->count = (uint32_t)taking->tally.count;
   takingSettle(taking);

@@ -100,20 +100,27 @@ static void listenUnbind(ListenSocket its)
     (void)unlink(its->address.name.local.sun_path);
 }
 
-/* listenPrefix -- how the files' names begin */
+/* listenPrefix -- how the files' names begin; errno says why it failed */
 static Bool listenPrefix(Receiver receiver)
 {
-  const char *output = receiver->listen->output != NULL ? receiver->listen->output : "pawprint";
-  Size length = strlen(output);
+  const char *output = receiver->listen->output != NULL ? receiver->listen->output : "pawprint", *slash;
+  Size length = strlen(output), size = sizeof receiver->prefix;
   struct stat status;
+  int written;
 
-  if (stat(output, &status) == 0 && S_ISDIR(status.st_mode))
-    return snprintf(receiver->prefix, sizeof receiver->prefix, "%s%spawprint", output,
-                    output[length - 1] == '/' ? "" : "/") < (int)sizeof receiver->prefix;
-  if (length > 4 && strcmp(output + length - 4, ".paw") == 0)
-    length -= 4;
-  return snprintf(receiver->prefix, sizeof receiver->prefix, "%.*s", (int)length, output) <
-         (int)sizeof receiver->prefix;
+  if (stat(output, &status) == 0 && S_ISDIR(status.st_mode)) {
+    slash = output[length - 1] == '/' ? "" : "/";
+    written = snprintf(receiver->prefix, size, "%s%spawprint", output, slash);
+  } else if (length == 0 || output[length - 1] == '/') {
+    errno = ENOENT;
+    return FALSE;
+  } else {
+    if (length > 4 && strcmp(output + length - 4, ".paw") == 0)
+      length -= 4;
+    written = snprintf(receiver->prefix, size, "%.*s", (int)length, output);
+  }
+  errno = ENAMETOOLONG;
+  return written < (int)size;
 }
 
 /* listenWelcome -- may this peer come in? */
@@ -257,7 +264,7 @@ static void listenSummary(Listen listen, Sender sender)
   (void)fprintf(stderr, "%s: %llu events (%llu discarded), %llu bytes, %.3f s -> %s (%s, process %u)\n",
                 listen->tool->name, (unsigned long long)summary.events, (unsigned long long)summary.discarded,
                 (unsigned long long)summary.bytes, (double)(sender->end - sender->begin) / 1000, sender->path,
-                sender->program, sender->pid);
+                sender->program[0] != '\0' ? sender->program : "no program", sender->pid);
 }
 
 /* listenFinish -- everything that has come in is read; then it is over */
@@ -332,7 +339,7 @@ int ListenRun(Listen listen)
   if (listen->senders == 0 || listen->senders > UINT16_MAX)
     return OptionUsage(listen->tool, "the number of senders must be from 1 to %u", UINT16_MAX);
   if (!listenPrefix(&receiver))
-    return OptionFail(listen->tool, "%s: its name is too long", listen->output);
+    return OptionFail(listen->tool, "%s: %s", listen->output, strerror(errno));
   listenDescriptors();
   receiver.sender = calloc(listen->senders, sizeof *receiver.sender);
   receiver.connection = calloc(receiver.places, sizeof *receiver.connection);

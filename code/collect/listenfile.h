@@ -17,7 +17,7 @@
 typedef struct SenderStruct {
   uint64_t link;
   AddressStruct peer;              /* where it first came from; only the same machine may go on with it */
-  char program[HeaderTextMAX];     /* of its first header block, fit to be printed */
+  char program[HeaderTextMAX];     /* the first that is recorded, fit to be printed; "" as long as none is known */
   uint32_t pid;
   char path[PATH_MAX];
   int fd;                          /* -1: not connected, or it cannot be written */

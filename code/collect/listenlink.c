@@ -130,8 +130,18 @@ static Res linkKnown(Receiver receiver, Connection connection, Sender sender)
   return linkRefuse(connection);
 }
 
-/* linkNew -- a sender that is new here, with its first header block */
-static Res linkNew(Receiver receiver, Connection connection, Header header)
+/* linkName -- what the sender is called: the first program that is recorded, not who records it */
+static void linkName(Sender sender, Header header)
+{
+  if (sender->program[0] != '\0' || header->role[0] != '\0')
+    return;
+  sender->pid = header->pid;
+  memcpy(sender->program, header->program, sizeof sender->program);
+  linkPrintable(sender->program);
+}
+
+/* linkNew -- a sender that is new here */
+static Res linkNew(Receiver receiver, Connection connection)
 {
   Sender sender;
   Res res;
@@ -149,10 +159,7 @@ static Res linkNew(Receiver receiver, Connection connection, Header header)
   sender->link = connection->link;
   sender->peer = connection->peer;
   sender->have = connection->next;
-  sender->pid = header->pid;
   sender->begin = sender->end = SocketNow();
-  memcpy(sender->program, header->program, sizeof sender->program);
-  linkPrintable(sender->program);
   res = SenderCreate(sender, receiver->prefix, &receiver->number);
   if (res != ResOK) {
     ReceiverSay(receiver, connection, "%s: %s", sender->path, strerror(errno));
@@ -186,12 +193,13 @@ static Res linkStore(Receiver receiver, Connection connection, const char *messa
 }
 
 /* linkHeader -- a header block, which the newest one written may be already */
-static Res linkHeader(Receiver receiver, Connection connection, const char *message, Size size)
+static Res linkHeader(Receiver receiver, Connection connection, const char *message, Size size, Header header)
 {
   Sender sender = connection->sender;
   uint32_t crc = Crc32c(0, message, size);
   Res res;
 
+  linkName(sender, header);
   if (sender->headerLength == size && sender->headerCrc == crc)
     return ResOK;
   res = linkStore(receiver, connection, message, size);
@@ -211,14 +219,14 @@ static Res linkGreeting(Receiver receiver, Connection connection, const char *me
   if (sender != NULL)
     res = linkKnown(receiver, connection, sender);
   else
-    res = linkNew(receiver, connection, header);
+    res = linkNew(receiver, connection);
   if (res != ResOK)
     return res;
   /* What this sender gave up sending, because another receiver had it. */
   if (connection->sender->have < connection->next)
     connection->sender->have = connection->next;
   connection->acknowledge = TRUE;
-  return sender == NULL ? linkHeader(receiver, connection, message, size) : ResOK;
+  return sender == NULL ? linkHeader(receiver, connection, message, size, header) : ResOK;
 }
 
 /* linkMessage -- one whole message, sound or not */
@@ -243,7 +251,8 @@ static Res linkMessage(Receiver receiver, Connection connection, const char *mes
     return isHeader ? linkGreeting(receiver, connection, message, size, &header) : ResFORMAT;
   if (connection->next++ < connection->sender->have)
     return ResOK;
-  res = isHeader ? linkHeader(receiver, connection, message, size) : linkStore(receiver, connection, message, size);
+  res = isHeader ? linkHeader(receiver, connection, message, size, &header)
+                 : linkStore(receiver, connection, message, size);
   if (res == ResOK) {
     ++connection->sender->have;
     connection->acknowledge = TRUE;

@@ -261,7 +261,7 @@ void SampleDestroy(Sample sample)
 
   AVER(SampleCheck(sample));
   if (sample->interval > 0) {
-    (void)TreePoll(sample->tree);
+    TreeRefresh(sample->tree);
     sampleAll(sample, EventClockMonotonic());
   }
   for (i = 0; i < TreeMembers(sample->tree); ++i)

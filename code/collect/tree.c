@@ -148,11 +148,22 @@ static void treeTellExec(Tree tree, ProcStat stat)
   EVENT_US(ProcessExec, stat->pid, length > 0 ? program : stat->name);
 }
 
+/* treeKnew -- was it a member not long ago?  Its offer may be read after its end was seen. */
+static Bool treeKnew(Tree tree, uint32_t pid)
+{
+  Index i;
+
+  for (i = 0; i < TreeENDED && tree->ended[i] != pid; ++i)
+    ;
+  return i < TreeENDED;
+}
+
 /* treeTellEnd -- status as wait has it; NULL if nobody knows */
 static void treeTellEnd(Tree tree, uint32_t pid, const int *status)
 {
   Teller teller = tree->teller;
 
+  tree->ended[tree->ends++ % TreeENDED] = pid;
   if (status == NULL)
     EVENT_UUS(ProcessExit, pid, 0, "unknown");
   else if (WIFSIGNALED(*status))
@@ -166,8 +177,10 @@ TreeMember TreeJoin(Tree tree, ProcStat stat, Bool direct)
   Teller teller = tree->teller;
   TreeMember member;
   Index i, parent;
+  Bool there = TreeFind(&i, tree, stat->pid);
 
-  AVER(!TreeFind(&i, tree, stat->pid));
+  AVER(!there);
+  UNUSED(there); /* where nothing is checked */
   if (!treeRoom(tree) || (member = calloc(1, sizeof *member)) == NULL)
     return NULL;
   memmove(&tree->member[i + 1], &tree->member[i], (tree->members - i) * sizeof *tree->member);
@@ -265,6 +278,8 @@ void TreeMeet(Tree tree, uint32_t pid, uint32_t parent, const char *program)
     (void)TreeJoin(tree, &stat, FALSE);
     return;
   }
+  if (treeKnew(tree, pid))
+    return;
   EVENT_UUS(ProcessStart, pid, parent, name);
   treeTellEnd(tree, pid, NULL);
 }
@@ -282,13 +297,19 @@ void TreeEnded(Tree tree, uint32_t pid, int status)
   treeTellEnd(tree, pid, &status);
 }
 
-unsigned TreePoll(Tree tree)
+void TreeRefresh(Tree tree)
 {
-  Bool more;
   Index i;
 
   for (i = 0; i < tree->members;)
     i += treeLook(tree, i);
+}
+
+unsigned TreePoll(Tree tree)
+{
+  Bool more;
+
+  TreeRefresh(tree);
   more = TreeScan(tree);
   AVER(TreeCheck(tree));
   return more ? TreePOLL / 20 : TreePOLL;

@@ -64,6 +64,9 @@ extern void TreeEnded(Tree tree, uint32_t pid, int status);
  *          and 10 us for each new one. */
 extern unsigned TreePoll(Tree tree);
 
+/* TreeRefresh -- the first half of that: look at every member */
+extern void TreeRefresh(Tree tree);
+
 /* TreeMembers, TreeMemberAt -- the family as it is now */
 extern Count TreeMembers(Tree tree);
 extern TreeMember TreeMemberAt(Tree tree, Index i);

@@ -20,6 +20,8 @@ typedef struct TreeStrangerStruct {
   uint32_t pid, parent;
 } TreeStrangerStruct;
 
+enum { TreeENDED = 64 /* members that have ended are remembered */ };
+
 struct TreeStruct {
   Teller teller;
   Proc proc;
@@ -29,6 +31,8 @@ struct TreeStruct {
   void *data;
   TreeMember *member;      /* each owned; by rising pid */
   Count members, capacity;
+  uint32_t ended[TreeENDED]; /* the newest members that have; by turns */
+  Count ends;
 
   /* The scan (treescan.c). */
   int newestFd;            /* for ProcNewest */

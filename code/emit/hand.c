@@ -98,6 +98,18 @@ Bool HandOffer(Process process, int fd)
   return process->collected;
 }
 
+void HandNote(const char *path)
+{
+  RegionOfferStruct note;
+  Size length = strlen(path);
+
+  if (ControlSettings.collector[0] == '\0' || length >= sizeof note.path)
+    return;
+  handOfferFill(&note);
+  memcpy(note.path, path, length);
+  (void)handTell(&note, -1);
+}
+
 /* handWake -- let the collector know, if it sleeps */
 static void handWake(RegionHeader region)
 {

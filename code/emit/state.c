@@ -7,8 +7,9 @@
  */
 #include "emit/state.h"
 
+#include <linux/membarrier.h>
 #include <sched.h>
-#include <string.h>
+#include <sys/syscall.h>
 
 #include "emit/buffer.h"
 #include "emit/event.h"
@@ -84,6 +85,10 @@ static Bool stateBegin(void)
     return FALSE;
   }
   stateKinds = (unsigned)(__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) & ((1u << EventKindLIMIT) - 1));
+  /* What a thread does from here on it tells, and what it did before is seen. */
+  if (QuietCall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0) != 0 &&
+      QuietCall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0) == 0)
+    (void)QuietCall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0);
   stateMark(EventStateBeginCODE);
   (void)stateAsk(StateTELL, StateHooksMAX);
   StateModules();

@@ -149,7 +149,8 @@ static inline Bool RegionCollected(RegionHeader header)
 enum { RegionTokenMAX = 64, RegionOfferVERSION = 1 };
 
 typedef struct RegionOfferStruct {
-  char magic[BlockMagicSIZE];     /* RegionMAGIC; with pid 0: no offer, only a call to wake up */
+  char magic[BlockMagicSIZE];     /* RegionMAGIC; with pid 0: no offer, only a call to wake up; or, with a path, a note
+                                     that the sender is about to run that program, or to start it */
   uint32_t version;               /* RegionOfferVERSION */
   uint32_t pid;
   uint64_t identity;

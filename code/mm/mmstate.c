@@ -12,6 +12,8 @@
 #include "mm/arena.h"
 #include "mm/pool.h"
 
+uint32_t MMStateRound;
+
 #define stateArena(node) RING_ELT(ArenaStruct, arenasRing, node)
 #define stateChunk(node) RING_ELT(ChunkStruct, ring, node)
 
@@ -78,6 +80,43 @@ static void stateArenaTell(Arena arena)
   }
 }
 
+/* stateLive -- what can be told of a pool's objects; FALSE: some are left */
+static Bool stateLive(Pool pool, Bool late)
+{
+  Bool told;
+
+  if (pool->class->live == NULL || pool->liveRound == MMStateRound)
+    return TRUE;
+  if (!LockTry(&pool->lock))
+    return FALSE;
+  told = pool->class->live(pool, late);
+  LockRelease(&pool->lock);
+  if (told) {
+    EVENT_PW(PoolLiveEnd, pool, pool->liveCount);
+    pool->liveRound = MMStateRound;
+    pool->liveCount = 0;
+  }
+  return told;
+}
+
+/* stateObjects -- the same of all pools */
+static Bool stateObjects(Bool late)
+{
+  Ring node, after, inner, afterInner;
+  Bool told = TRUE;
+
+  /* The flight recorder is for what happens. */
+  if ((__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) >> EventKindObject & 1) == 0)
+    return TRUE;
+  if (!stateClaim())
+    return FALSE;
+  RING_FOR(node, &ArenaRegistry, after)
+    RING_FOR(inner, &stateArena(node)->poolRing, afterInner)
+      told &= stateLive(RING_ELT(PoolStruct, arenaRing, inner), late);
+  stateRelease(&ArenaRegistry);
+  return told;
+}
+
 Bool MMState(StateStep step)
 {
   Ring node, after;
@@ -89,13 +128,14 @@ Bool MMState(StateStep step)
     stateRelease(&ArenaRegistry);
     return TRUE;
   case StateTELL:
+    (void)__atomic_add_fetch(&MMStateRound, 1, __ATOMIC_RELEASE);
     RING_FOR(node, &ArenaRegistry, after)
       stateArenaTell(stateArena(node));
     stateRelease(&ArenaRegistry);
     return TRUE;
   case StateLIVE:
   case StateLATE:
-    return TRUE;
+    return stateObjects(step == StateLATE);
   }
   return TRUE;
 }

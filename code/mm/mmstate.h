@@ -10,9 +10,13 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
+#include "base/types.h"
 #include "emit/state.h"
 
 /* MMState -- the hook; ArenaCreate adds it */
 extern Bool MMState(StateStep step);
+
+/* MMStateRound -- counts the times that it was told; a change begins a new round.  Under the registry's lock. */
+extern uint32_t MMStateRound;
 
 #endif /* MM_MMSTATE_H */

@@ -39,6 +39,8 @@ typedef struct PoolStruct {
   RingStruct segRing;        /* under the arena's lock */
   Size segSize;              /* bytes of all segments; under the arena's lock */
   LockStruct lock;           /* what the class guards with it */
+  uint32_t liveRound;        /* MMState: in which all objects have been told */
+  Count liveCount;           /* PoolLive events so far, of this round */
   Word value[PoolParamMAX];  /* the parameters in force, in the order of the class's list */
 } PoolStruct;
 
@@ -62,6 +64,10 @@ typedef struct PoolClassStruct {
   Res (*resize)(Addr *addrReturn, Pool pool, Addr old, Size oldSize, Size size);
   Bool (*check)(Pool pool);
   Size (*freeSize)(Pool pool);   /* bytes of its segments that no object has, as far as is known cheaply */
+  /* live -- emit PoolLive for objects that live, and count them in pool->liveCount.  The locks of arena and pool are
+   * held, whatever the calling thread was about.  `late`: other threads will not come to tell of theirs.  FALSE: some are
+   * left.  NULL: the class does not know its objects. */
+  Bool (*live)(Pool pool, Bool late);
 } PoolClassStruct;
 
 /* PoolCreate -- a new pool

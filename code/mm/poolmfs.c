@@ -14,6 +14,8 @@
 #include <string.h>
 
 #include "base/aver.h"
+#include "emit/event.h"
+#include "mm/pages.h"
 
 typedef struct MFSStruct {
   PoolStruct poolStruct;
@@ -124,6 +126,57 @@ static Size mfsFreeSize(Pool pool)
   return size;
 }
 
+/* A segment, and where the marks of its units begin. */
+typedef struct MFSSegStruct {
+  SegStruct seg;
+  Count first;
+} MFSSegStruct, *MFSSeg;
+
+/* mfsUnits -- how many units of a segment were ever taken */
+static Count mfsUnits(MFS mfs, Seg seg)
+{
+  Word limit = (Word)SegLimit(seg);
+
+  if (mfs->limit == limit)
+    limit = mfs->next;
+  return (limit - (Word)SegBase(seg)) / mfs->unitSize;
+}
+
+/* mfsLive -- all units that are not on the free list.  Without memory for the marks nothing is told. */
+static Bool mfsLive(Pool pool, Bool late)
+{
+  MFS mfs = PoolMFS(pool);
+  Size size = pool->segSize / mfs->unitSize + 1;
+  Ring node, after;
+  Count count = 0;
+  void *marks;
+  Addr addr;
+  Index i;
+
+  UNUSED(late);
+  if (PagesMap(&marks, size) != ResOK)
+    return TRUE;
+  RING_FOR(node, &pool->segRing, after) {
+    MFSSeg seg = (MFSSeg)RING_ELT(SegStruct, poolRing, node);
+    seg->first = count;
+    count += mfsUnits(mfs, &seg->seg);
+  }
+  for (addr = mfs->free; addr != NULL; addr = *(Addr *)(void *)addr) {
+    MFSSeg seg = (MFSSeg)SegOfAddr(addr);
+    ((char *)marks)[seg->first + ((Word)addr - (Word)SegBase(&seg->seg)) / mfs->unitSize] = TRUE;
+  }
+  RING_FOR(node, &pool->segRing, after) {
+    MFSSeg seg = (MFSSeg)RING_ELT(SegStruct, poolRing, node);
+    for (i = 0; i < mfsUnits(mfs, &seg->seg); ++i)
+      if (!((char *)marks)[seg->first + i]) {
+        EVENT_PAW(PoolLive, pool, (Addr)((Word)SegBase(&seg->seg) + i * mfs->unitSize), mfs->unitSize);
+        ++pool->liveCount;
+      }
+  }
+  PagesRelease(marks, size);
+  return TRUE;
+}
+
 static Bool mfsCheck(Pool pool)
 {
   MFS mfs = PoolMFS(pool);
@@ -156,4 +209,5 @@ const PoolClassStruct PoolClassMFS = {
   .resize = mfsResize,
   .check = mfsCheck,
   .freeSize = mfsFreeSize,
+  .live = mfsLive,
 };

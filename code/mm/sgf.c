@@ -40,6 +40,7 @@ static void *sgfLarge(Bool *zeroReturn, SGF sgf, Size size, Size align)
 
   if (SegAlloc(&seg, zeroReturn, &sgf->poolStruct, size, align) != ResOK)
     return NULL;
+  SGFLargeInit((Slab)seg);
   return SegBase(seg);
 }
 
@@ -60,14 +61,16 @@ static void *sgfBlock(SGFCache cache, Index class)
 static void *sgfOfClass(SGF sgf, Index class)
 {
   Bool gone = SGFThreadCache == &SGFCacheGone;
-  SGFCache cache = gone ? SGFCacheClaim(sgf) : SGFCacheOfThread(sgf);
-  void *block;
+  SGFCache cache;
+  void *block = NULL;
 
-  if (cache == NULL)
-    return NULL;
-  block = sgfBlock(cache, class);
-  if (gone)
+  SGFBusyBegin();
+  cache = gone ? SGFCacheClaim(sgf) : SGFCacheOfThread(sgf);
+  if (cache != NULL)
+    block = sgfBlock(cache, class);
+  if (cache != NULL && gone)
     SGFCacheDisown(cache);
+  SGFBusyEnd();
   return block;
 }
 
@@ -129,10 +132,12 @@ static __attribute__((noinline)) Bool sgfFreeSlow(void *p)
     return TRUE;
   }
   AVER_CRITICAL(((Word)p - (Word)SegBase(&slab->seg)) % slab->blockSize == 0);
+  SGFBusyBegin();
   if (SGFCacheIsOwn(owner))
     SlabPut(owner, slab, p);
   else
     SGFRemoteFree(slab, p);
+  SGFBusyEnd();
   return TRUE;
 }
 
@@ -157,8 +162,10 @@ static void *sgfMove(SGF sgf, void *old, Size had, Size size)
   void *p = NULL;
   Seg seg;
 
-  if (size > had && size >= sgfGROWING && SegAllocToGrow(&seg, &sgf->poolStruct, size) == ResOK)
+  if (size > had && size >= sgfGROWING && SegAllocToGrow(&seg, &sgf->poolStruct, size) == ResOK) {
+    SGFLargeInit((Slab)seg);
     p = SegBase(seg);
+  }
   if (p == NULL)
     p = SGFAlloc(sgf, size);
   if (p != NULL)
@@ -286,4 +293,5 @@ const PoolClassStruct PoolClassSGF = {
   .resize = sgfResize,
   .check = sgfCheck,
   .freeSize = sgfFreeSize,
+  .live = SGFLive,
 };

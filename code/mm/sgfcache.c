@@ -87,6 +87,7 @@ static void slabInit(Slab slab, SGFCache cache, Index class)
   slab->class = (uint32_t)class;
   slab->blockSize = (uint32_t)blockSize;
   slab->capacity = (uint32_t)(SegSize(&slab->seg) / blockSize);
+  SlabFresh(slab);
   __atomic_store_n(&slab->owner, cache, __ATOMIC_RELAXED);
 }
 

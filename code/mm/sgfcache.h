@@ -21,6 +21,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 #include "base/aver.h"
+#include "mm/mmstate.h"
 #include "mm/seg.h"
 #include "mm/sgf.h"
 #include "mm/sgfsize.h"
@@ -41,6 +42,8 @@ typedef struct SlabStruct {
   uint32_t capacity;        /* blocks */
   uint32_t blockSize;       /* bytes */
   uint32_t class;           /* index of the size class */
+  uint32_t told;            /* MMStateRound in which its objects were told; under the arena's lock */
+  uint32_t large;           /* an object of its own, no slab */
 } SlabStruct, *Slab;
 
 _Static_assert(sizeof(SlabStruct) <= ChunkSegSTRIDE, "a slab does not fit into a segment's descriptor");
@@ -79,6 +82,26 @@ extern SGFStruct SGFDead;            /* the pool of caches whose pool was destro
 
 /* SGFThreadCache -- the thread's cache that was used last; the others follow by `next` */
 extern __thread SGFCache SGFThreadCache __attribute__((tls_model("initial-exec")));
+
+/* SGFThreadBusy -- the calling thread is in one of the slow paths; a signal handler must not look at its slabs */
+extern __thread unsigned SGFThreadBusy __attribute__((tls_model("initial-exec")));
+
+static inline void SGFBusyBegin(void) { __atomic_store_n(&SGFThreadBusy, SGFThreadBusy + 1, __ATOMIC_RELAXED); }
+static inline void SGFBusyEnd(void) { __atomic_store_n(&SGFThreadBusy, SGFThreadBusy - 1, __ATOMIC_RELAXED); }
+
+/* SlabFresh -- nothing in the slab is older than the round of MMState that goes on, if one does: no need to tell of it
+ * SGFLargeInit -- the segment is an object of its own */
+static inline void SlabFresh(Slab slab)
+{
+  /* Who sees the round also sees the kinds of events that were wanted when it began. */
+  slab->told = __atomic_load_n(&MMStateRound, __ATOMIC_ACQUIRE);
+}
+
+static inline void SGFLargeInit(Slab slab)
+{
+  SlabFresh(slab);
+  __atomic_store_n(&slab->large, TRUE, __ATOMIC_RELEASE);
+}
 
 /* SGFCacheOfThread -- the calling thread's cache in `sgf`, made or inherited if it has none; NULL: no memory.
  * Not after SGFThreadExit: that is SGFCacheClaim. */

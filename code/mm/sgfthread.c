@@ -19,6 +19,8 @@ SGFStruct SGFDead;
 
 __thread SGFCache SGFThreadCache __attribute__((tls_model("initial-exec"))) = &SGFCacheNone;
 
+__thread unsigned SGFThreadBusy __attribute__((tls_model("initial-exec")));
+
 LockStruct SGFCacheStoreLock = LockINITIALIZER;
 static SGFCache cacheStore; /* linked by next; under SGFCacheStoreLock */
 
@@ -154,6 +156,7 @@ void SGFThreadExit(void)
 {
   SGFCache cache = SGFThreadCache, next;
 
+  SGFBusyBegin();
   SGFThreadCache = &SGFCacheGone;
   for (; cache != &SGFCacheNone && cache != &SGFCacheGone; cache = next) {
     next = cache->next;
@@ -162,6 +165,7 @@ void SGFThreadExit(void)
     else
       SGFCacheDisown(cache);
   }
+  SGFBusyEnd();
 }
 
 void SGFCachesFinish(SGF sgf)

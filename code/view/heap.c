@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "view/heapplan.h"
+#include "view/heapstate.h"
 
 enum {
   heapBUCKETS = 1024,
@@ -24,6 +25,7 @@ typedef struct heapProcessStruct {
   HeapPool lastPool;                  /* the one looked up last */
   HeapPool pool[heapBUCKETS];         /* those alive, by address */
   HeapPool dead;                      /* those destroyed: their numbers stay good */
+  HeapTableStruct arenas;             /* those alive: addresses */
   HeapThread thread[heapBUCKETS];
   struct {
     uint32_t stream;
@@ -76,6 +78,8 @@ static void heapProcessFree(heapProcess process)
     }
   }
   heapPoolsFree(process->dead);
+  HeapTableFinish(&process->arenas);
+  HeapOrderFinish(&process->order);
   free(process->counts);
   free(process);
 }
@@ -119,7 +123,8 @@ static heapProcess heapProcessOf(Heap heap, LogProcess log)
     if (process == NULL)
       return NULL;
     process->counts = calloc(RegistryTypesMAX, sizeof *process->counts);
-    if (process->counts == NULL) {
+    if (process->counts == NULL || HeapTableInit(&process->arenas) != ResOK) {
+      free(process->counts);
       free(process);
       return NULL;
     }
@@ -215,6 +220,66 @@ static void heapDrain(heapProcess process)
     HeapOrderEvent(&process->order, &process->queue[process->out++ % HeapQUEUE]);
 }
 
+/* heapState -- an event of a process that tells what it already has */
+static void heapState(Heap heap, heapProcess process, HeapThread thread, HeapPlan plan, LogEvent event)
+{
+  HeapPool pool;
+  Index i;
+
+  heapDrain(process);
+  if (plan->does == HeapDoesLIVEEND) {
+    pool = heapPoolOf(process, LogEventWord(event, (Index)plan->param[HeapParamPOOL]));
+    if (pool == NULL)
+      heap->res = ResMEMORY;
+    else
+      HeapStatePurge(&process->order, pool, thread, event->time);
+    return;
+  }
+  if (plan->does == HeapDoesSTATEEND) {
+    HeapStateEnd(&process->order, event->time);
+    return;
+  }
+  HeapStateBegin(&process->order, event->time);
+  for (i = 0; i < heapBUCKETS; ++i) {
+    for (pool = process->pool[i]; pool != NULL; pool = pool->next)
+      HeapStatePool(pool);
+    for (thread = process->thread[i]; thread != NULL; thread = thread->next)
+      HeapStateThread(&process->order, thread);
+  }
+}
+
+/* heapRepeated -- is this the creation of an arena or a pool that is there, told once more, or a parameter of one? */
+static Bool heapRepeated(heapProcess process, HeapPlan plan, LogEvent event)
+{
+  HeapPool pool;
+  Size length;
+
+  if (plan->does == HeapDoesARENACREATE)
+    return HeapTableSeek(&process->arenas, LogEventWord(event, (Index)plan->param[HeapParamARENA]))->addr != 0;
+  if (plan->does != HeapDoesPOOLCREATE && plan->does != HeapDoesPOOLPARAM)
+    return FALSE;
+  pool = heapPoolFind(process, LogEventWord(event, (Index)plan->param[HeapParamPOOL]));
+  if (pool == NULL)
+    return FALSE;
+  if (plan->does == HeapDoesPOOLCREATE) {
+    const char *class = LogEventString(event, (Index)plan->param[HeapParamCLASS], &length);
+    pool->repeated = length > 0 && strlen(pool->class) == length && memcmp(pool->class, class, length) == 0 &&
+                     pool->arena == LogEventWord(event, (Index)plan->param[HeapParamARENA]);
+  }
+  return pool->repeated;
+}
+
+/* heapArena -- an arena comes or goes */
+static void heapArena(Heap heap, heapProcess process, uint64_t addr, Bool comes)
+{
+  HeapObject place = HeapTableSeek(&process->arenas, addr);
+
+  if (place->addr != 0 && !comes)
+    HeapTableDelete(&process->arenas, place);
+  else if (addr != 0 && comes && HeapTableInsert(&process->arenas, place, addr) == NULL)
+    heap->res = ResMEMORY;
+}
+
 /* heapRare -- an event on a pool or an arena: these wait for what is queued, and are told at once */
 static void heapRare(Heap heap, heapProcess process, HeapThread thread, HeapPlan plan, LogEvent event)
 {
@@ -226,6 +291,8 @@ static void heapRare(Heap heap, heapProcess process, HeapThread thread, HeapPlan
     if (plan->param[i] >= 0 && i != HeapParamCLASS && i != HeapParamNAME)
       word[i] = LogEventWord(event, (Index)plan->param[i]);
   }
+  if (heapRepeated(process, plan, event))
+    return;
   heapDrain(process);
   HeapOrderSettle(&process->order);
   if (event->time > process->order.now)
@@ -236,6 +303,7 @@ static void heapRare(Heap heap, heapProcess process, HeapThread thread, HeapPlan
     operation.addr = word[HeapParamARENA];
     operation.size = word[HeapParamSIZE];
     operation.grain = word[HeapParamGRAIN];
+    heapArena(heap, process, operation.addr, plan->does == HeapDoesARENACREATE);
   } else {
     HeapPool pool = heapPoolOf(process, word[HeapParamPOOL]);
     if (pool == NULL) {
@@ -351,6 +419,8 @@ void HeapEvent(Heap heap, LogEvent event)
   }
   if (UNLIKELY(plan->does >= HeapDoesPOOLCREATE))
     heapRare(heap, process, thread, plan, event);
+  else if (UNLIKELY(plan->does >= HeapDoesSTATEBEGIN))
+    heapState(heap, process, thread, plan, event);
   else if (LIKELY(plan->does != HeapDoesNOTHING))
     heapObject(heap, process, thread, plan, event);
 }
@@ -396,6 +466,7 @@ void HeapTallySum(HeapTally tallyReturn, Heap heap)
       tallyReturn->repairs += tally->repairs;
       tallyReturn->overlaps += tally->overlaps;
       tallyReturn->unmatched += tally->unmatched;
+      tallyReturn->early += tally->early;
       tallyReturn->unfinished += tally->unfinished;
       tallyReturn->failed += tally->failed;
     }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/aver.h"
+#include "view/heapstate.h"
 
 /* actTell -- tell the client; what it is told beyond this has been set, and is taken back by the caller */
 static inline void actTell(HeapOrder order, HeapHook hook, HeapOperationKind kind, HeapInput input, HeapObject object)
@@ -151,8 +152,11 @@ static inline void actAlloc(HeapOrder order, HeapInput input, HeapObject place)
   object->time = order->now;
   object->thread = (uint32_t)input->thread->number;
   object->client = 0;
+  object->told = order->operation.told = input->kind == HeapInLIVE;
+  object->stale = 0;
   order->operation.zero = input->zero;
   actTell(order, order->client.alloc, HeapALLOC, input, object);
+  order->operation.told = FALSE;
 }
 
 /* actCross -- remember that a thread took away what another had allocated; it may have been something else
@@ -219,7 +223,7 @@ static void actEnd(HeapOrder order, HeapInput input, HeapResize resize, HeapObje
   order->operation.oldAddr = resize->object.addr;
   order->operation.oldSize = resize->object.size;
   *object = resize->object;
-  object->away = 0;
+  object->away = object->told = object->stale = 0;
   if (input->addr == 0) {
     ++order->tally.failed;
     actTell(order, order->client.other, HeapRESIZEFAIL, input, object);
@@ -232,16 +236,35 @@ static void actEnd(HeapOrder order, HeapInput input, HeapResize resize, HeapObje
   }
 }
 
+/* actRetold -- what was told of lives: it is what the event brings, of which another thread told first */
+static HeapObject actRetold(HeapOrder order, HeapInput input, HeapObject place)
+{
+  order->operation.told = TRUE;
+  HeapActPresume(order, input, place);
+  order->operation.told = FALSE;
+  HeapTableDelete(&input->pool->table, place);
+  return HeapTableSeek(&input->pool->table, HeapActPlace(input));
+}
+
 /* HeapActTry -- do what the event says if it can be true now */
 Bool HeapActTry(HeapOrder order, HeapInput input)
 {
   HeapObject place = HeapTableSeek(&input->pool->table, HeapActPlace(input));
   Bool live = HeapObjectLives(place);
 
-  if (input->kind == HeapInALLOC) {
+  if (UNLIKELY(live && order->stating && place->told && (input->kind == HeapInALLOC || input->kind == HeapInEND))) {
+    place = actRetold(order, input, place);
+    live = FALSE;
+  }
+  if (input->kind == HeapInALLOC || input->kind == HeapInLIVE) {
     if (UNLIKELY(live))
       return FALSE;
     actAlloc(order, input, place);
+  } else if (UNLIKELY(!live && order->stating && !HeapActBrings(input))) {
+    /* Most probably of what has not been told of yet: no use in waiting for its allocation. */
+    HeapStateUnmatched(order, input);
+    if (input->kind == HeapInBEGIN)
+      HeapActUnknown(input);
   } else if (input->kind == HeapInFREE) {
     if (UNLIKELY(!live))
       return FALSE;
@@ -315,7 +338,7 @@ void HeapActMatch(HeapOrder order, HeapInput input)
     HeapInputStruct begin = *input;
     HeapObject object = HeapTableSeek(&input->pool->table, input->old);
     if (!HeapObjectLives(object)) {
-      ++order->tally.unmatched;
+      HeapStateUnmatched(order, input);
       return;
     }
     begin.addr = input->old;

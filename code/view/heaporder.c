@@ -12,6 +12,7 @@
 
 #include "base/aver.h"
 #include "view/heapact.h"
+#include "view/heapstate.h"
 
 void HeapOrderInit(HeapOrder order, Index process, HeapClient client)
 {
@@ -117,7 +118,8 @@ static void orderBeside(HeapOrder order, Index come, Index go)
 static void orderPresumeBring(HeapOrder order, HeapInput input, HeapObject place)
 {
   if (HeapObjectLives(place)) {
-    ++order->tally.overlaps;
+    if (!place->told && !place->stale)
+      ++order->tally.overlaps;
     HeapActPresume(order, input, place);
     HeapTableDelete(&input->pool->table, place);
   }
@@ -147,7 +149,7 @@ static void orderExpire(HeapOrder order)
     orderBeside(order, next, 0);
   } else {
     orderUnhold(order, 0);
-    ++order->tally.unmatched;
+    HeapStateUnmatched(order, &input);
     if (input.kind == HeapInBEGIN)
       HeapActUnknown(&input);
   }
@@ -172,6 +174,24 @@ void HeapOrderSettle(HeapOrder order)
   }
 }
 
+void HeapOrderFinish(HeapOrder order)
+{
+  if (order->stating)
+    HeapTableFinish(&order->gone);
+  order->stating = FALSE;
+}
+
+/* orderTold -- the process tells of an object that it already has */
+static void orderTold(HeapOrder order, HeapInput input)
+{
+  if (!HeapStateLive(order, input))
+    return;
+  if (!HeapActTry(order, input))
+    NOTREACHED;
+  if (*orderFilter(order, input->addr) != 0)
+    orderRetry(order, FALSE);
+}
+
 void HeapOrderEvent(HeapOrder order, HeapInput input)
 {
   if (input->time > order->now)
@@ -179,6 +199,17 @@ void HeapOrderEvent(HeapOrder order, HeapInput input)
   while (UNLIKELY(order->held > 0) && order->now - order->hold[0].time > HeapBoundTIME) {
     orderExpire(order);
     orderRetry(order, FALSE);
+  }
+  if (UNLIKELY(input->kind == HeapInLIVE)) {
+    orderTold(order, input);
+    return;
+  }
+  if (input->kind == HeapInFREE || input->kind == HeapInBEGIN) {
+    input->thread->gone = input->addr;
+    input->thread->gonePool = input->pool;
+    input->thread->goneTime = input->time;
+    if (UNLIKELY(order->stating))
+      HeapStateGone(order, input->pool, input->addr);
   }
   if (input->kind >= HeapInBEGIN) {
     if (input->kind == HeapInBEGIN)

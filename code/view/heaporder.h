@@ -34,6 +34,7 @@ typedef struct HeapPoolStruct {
   uint64_t addr;           /* the pool, as the log names it */
   uint64_t arena;          /* the arena it is in; 0 for none */
   char class[HeapClassMAX]; /* "" where its creation was not recorded */
+  Bool repeated;           /* its creation has been told once more, and so its parameters are */
   HeapTableStruct table;   /* what lives in it */
   struct HeapPoolStruct *next; /* heap.c */
 } HeapPoolStruct, *HeapPool;
@@ -52,13 +53,15 @@ typedef struct HeapThreadStruct {
   Index number;  /* 0, 1, ... in its process, in order of appearance */
   uint32_t id;   /* the system's number */
   uint32_t serial; /* the writer's number of it */
+  uint64_t gone, goneTime; /* the last object that it took away; heapstate.h */
+  HeapPool gonePool;
   unsigned busy; /* a bit for each place in `resize` that is in use */
   HeapResizeStruct resize[HeapResizesMAX];
   struct HeapThreadStruct *next; /* heap.c */
 } HeapThreadStruct, *HeapThread;
 
 /* An event on objects, as it was recorded. */
-typedef enum HeapInputKind { HeapInALLOC, HeapInFREE, HeapInBEGIN, HeapInEND } HeapInputKind;
+typedef enum HeapInputKind { HeapInALLOC, HeapInFREE, HeapInBEGIN, HeapInEND, HeapInLIVE } HeapInputKind;
 
 typedef struct HeapInputStruct {
   uint64_t time;     /* ns */
@@ -90,6 +93,7 @@ typedef enum HeapOperationKind {
 typedef struct HeapOperationStruct {
   HeapOperationKind kind;
   Bool zero;         /* ALLOC: zeroed memory was asked for */
+  Bool told;         /* ALLOC: it was there before; FREE: no, it was not, its allocation follows */
   Bool presumed;     /* FREE: no event says so: the address was given out again */
   Bool destroyed;    /* FREE: no event says so: its pool is being destroyed */
   Bool beside;       /* the object was at its address before another that has been told of */
@@ -121,6 +125,7 @@ typedef struct HeapTallyStruct {
   uint64_t repairs;   /* events that were put behind a later one */
   uint64_t overlaps;  /* allocations of a live address for which no free came: the old object is presumed freed */
   uint64_t unmatched; /* frees and resizes of what was never seen allocated */
+  uint64_t early;     /* the same before the process had told what it already had */
   uint64_t unfinished; /* resizes whose end was not seen */
   uint64_t failed;    /* resizes that failed */
 } HeapTallyStruct, *HeapTally;
@@ -132,6 +137,9 @@ typedef struct HeapOrderStruct {
   uint64_t key;       /* of the newest resize */
   Res res;            /* ResOK until memory ran out */
   HeapTallyStruct tally;
+  Bool stating;       /* the process tells what already is: heapstate.h */
+  uint64_t stateFrom, stateTo; /* the last time that it did */
+  HeapTableStruct gone; /* while it does: addresses of what has gone meanwhile */
   uint64_t crossings; /* objects taken away by another thread than the one that allocated them */
   struct {
     uint64_t addr, time;
@@ -151,6 +159,9 @@ extern void HeapOrderEvent(HeapOrder order, HeapInput input);
 
 /* HeapOrderSettle -- hold nothing back any longer: at the end, and before a pool is destroyed */
 extern void HeapOrderSettle(HeapOrder order);
+
+/* HeapOrderFinish -- give back what memory it has */
+extern void HeapOrderFinish(HeapOrder order);
 
 /* HeapOrderDestroy -- free all objects of `pool`, which is being destroyed (presumed), oldest first */
 extern void HeapOrderDestroy(HeapOrder order, HeapPool pool, HeapThread thread, uint64_t time);

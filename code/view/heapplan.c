@@ -22,6 +22,10 @@ static const struct {
   {"PoolAllocAligned", HeapDoesALIGNED, N(POOL) | N(ADDR) | N(SIZE) | N(ALIGN)},
   {"PoolResizeBegin", HeapDoesBEGIN, N(POOL) | N(OLD)},
   {"PoolResizeEnd", HeapDoesEND, N(POOL) | N(OLD) | N(ADDR) | N(SIZE)},
+  {"PoolLive", HeapDoesLIVE, N(POOL) | N(ADDR) | N(SIZE)},
+  {"PoolLiveEnd", HeapDoesLIVEEND, N(POOL)},
+  {"StateBegin", HeapDoesSTATEBEGIN, 0},
+  {"StateEnd", HeapDoesSTATEEND, 0},
   {"PoolCreate", HeapDoesPOOLCREATE, N(POOL) | N(ARENA) | N(CLASS)},
   {"PoolParam", HeapDoesPOOLPARAM, N(POOL) | N(VALUE) | N(NAME)},
   {"PoolDestroy", HeapDoesPOOLDESTROY, N(POOL)},
@@ -91,7 +95,7 @@ static void heapPlanPlain(HeapPlan plan, EventType type, Bool swapped)
       plan->plain = FALSE;
   }
   plan->kind = plan->does == HeapDoesFREE ? HeapInFREE : plan->does == HeapDoesBEGIN ? HeapInBEGIN :
-               plan->does == HeapDoesEND ? HeapInEND : HeapInALLOC;
+               plan->does == HeapDoesEND ? HeapInEND : plan->does == HeapDoesLIVE ? HeapInLIVE : HeapInALLOC;
   plan->pool = heapOffset(plan, type, HeapParamPOOL);
   plan->addr = heapOffset(plan, type, plan->does == HeapDoesBEGIN ? HeapParamOLD : HeapParamADDR);
   plan->old = heapOffset(plan, type, HeapParamOLD);

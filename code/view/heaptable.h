@@ -17,15 +17,17 @@
 
 typedef struct HeapObjectStruct {
   uint64_t addr;       /* where it is; never 0 */
-  uint64_t size : 57;  /* bytes asked for; what is more is cut to HeapSizeMAX */
+  uint64_t size : 55;  /* bytes asked for; what is more is cut to HeapSizeMAX */
   uint64_t align : 6;  /* log2 of the alignment asked for; 0 if none was */
   uint64_t away : 1;   /* nothing lives there for the moment: it is being resized */
+  uint64_t told : 1;   /* heapstate.h */
+  uint64_t stale : 1;  /* the same */
   uint64_t time;       /* ns; when it was had (not changed by a resize) */
   uint32_t thread;     /* number of the thread that allocated it */
   uint32_t client;     /* whatever the hook's owner keeps with it; 0 at first */
 } HeapObjectStruct, *HeapObject;
 
-#define HeapSizeMAX (((uint64_t)1 << 57) - 1)
+#define HeapSizeMAX (((uint64_t)1 << 55) - 1)
 
 _Static_assert(sizeof(HeapObjectStruct) == 32, "two objects to a cache line");
 

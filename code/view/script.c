@@ -276,11 +276,27 @@ static void scriptParam(Script script, uint32_t pool, HeapOperation operation)
     owner->param = script->params.count - 1;
 }
 
+/* scriptArenaOperation -- no thread's */
+static void scriptArenaOperation(Script script, HeapOperation operation)
+{
+  uint64_t arena;
+
+  if (operation->kind == HeapARENACREATE) {
+    scriptArenaAdd(script, operation->addr, operation->size);
+    return;
+  }
+  AVER(operation->kind == HeapARENADESTROY);
+  arena = scriptArena(script, operation->addr);
+  if (arena != 0)
+    *ScriptTableAt(script->arenaAddrs, uint64_t, arena - 1) = 0;
+}
+
 static void scriptRare(Script script, HeapOperation operation, uint32_t number)
 {
   ScriptList thread = *ScriptTableAt(script->threads, ScriptList, number);
-  uint64_t arena;
 
+  /* Threads are started in the order of their lists: each begins in an epoch no earlier than the one before it. */
+  scriptEnter(script, thread, number);
   switch (operation->kind) {
   case HeapPOOLCREATE:
     scriptPoolDescribe(script, operation->pool, scriptPool(script, thread, number, operation->pool));
@@ -288,17 +304,9 @@ static void scriptRare(Script script, HeapOperation operation, uint32_t number)
   case HeapPOOLPARAM:
     scriptParam(script, scriptPool(script, thread, number, operation->pool), operation);
     break;
-  case HeapPOOLDESTROY:
-    scriptAlone(script, thread, number, ScriptPOOLDESTROY, scriptPool(script, thread, number, operation->pool));
-    break;
-  case HeapARENACREATE:
-    scriptArenaAdd(script, operation->addr, operation->size);
-    break;
   default:
-    AVER(operation->kind == HeapARENADESTROY);
-    arena = scriptArena(script, operation->addr);
-    if (arena != 0)
-      *ScriptTableAt(script->arenaAddrs, uint64_t, arena - 1) = 0;
+    AVER(operation->kind == HeapPOOLDESTROY);
+    scriptAlone(script, thread, number, ScriptPOOLDESTROY, scriptPool(script, thread, number, operation->pool));
     break;
   }
 }
@@ -378,6 +386,10 @@ void ScriptAdd(Script script, HeapOperation operation)
 
   if (script->res != ResOK || operation->kind == HeapRESIZEBEGIN || operation->kind == HeapRESIZEFAIL)
     return;
+  if (operation->kind >= HeapARENACREATE) {
+    scriptArenaOperation(script, operation);
+    return;
+  }
   number = scriptThread(script, operation->thread);
   if (number == ScriptNONE)
     return;

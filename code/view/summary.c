@@ -51,10 +51,14 @@ static void summaryAlloc(void *data, HeapOperation operation)
   Summary summary = data;
   uint64_t size = operation->object->size;
 
-  ++summary->allocs;
   ++summary->liveObjects;
-  summary->totalBytes += size;
-  summarySize(summary, size);
+  if (UNLIKELY(operation->told)) {
+    ++summary->told;
+  } else {
+    ++summary->allocs;
+    summary->totalBytes += size;
+    summarySize(summary, size);
+  }
   summaryGrow(summary, size, operation->time);
 }
 
@@ -62,7 +66,9 @@ static void summaryFree(void *data, HeapOperation operation)
 {
   Summary summary = data;
 
-  if (UNLIKELY(operation->destroyed || operation->presumed))
+  if (UNLIKELY(operation->told))
+    --summary->told; /* which has not lived at all */
+  else if (UNLIKELY(operation->destroyed || operation->presumed))
     ++summary->presumed;
   else
     ++summary->frees;

@@ -25,6 +25,7 @@ struct SummaryStruct {
   uint64_t events;
   uint64_t first, last;         /* ns of wall time */
   uint64_t allocs, frees, resizes;
+  uint64_t told;                /* objects that were there before the recording */
   uint64_t presumed;            /* objects that went without a free: with their pool, or overlapped */
   uint64_t pools, arenas;       /* created */
   uint64_t liveBytes, liveObjects;

@@ -259,6 +259,9 @@ static void textHeap(FILE *out, Print print, Summary summary)
 {
   Index i;
 
+  if (summary->told > 0)
+    fprintf(out, "at first       %llu objects that were allocated before the recording\n",
+            (unsigned long long)summary->told);
   fprintf(out, "allocations    %llu, ", (unsigned long long)summary->allocs);
   printBytes(out, summary->totalBytes);
   fprintf(out, " in all\nfrees          %llu", (unsigned long long)summary->frees);
@@ -296,6 +299,9 @@ static void textTrouble(FILE *out, Print print, Summary summary)
   }
   fprintf(out, "unmatched      %llu frees and resizes of what was never seen allocated\n",
           (unsigned long long)tally->unmatched);
+  if (tally->early > 0)
+    fprintf(out, "early          %llu more, before the process had told what was there\n",
+            (unsigned long long)tally->early);
   fprintf(out, "repairs        %llu events put behind a later one\n", (unsigned long long)tally->repairs);
   if (tally->overlaps > 0)
     fprintf(out, "overlaps       %llu allocations where an object lived\n", (unsigned long long)tally->overlaps);
@@ -377,6 +383,8 @@ static void jsonHeap(FILE *out, Print print, Summary summary)
   HeapTally tally = &print->tally;
   Index i;
 
+  fprintf(out, " \"objects_at_first\": %llu, \"early\": %llu,\n", (unsigned long long)summary->told,
+          (unsigned long long)tally->early);
   fprintf(out, " \"allocations\": %llu, \"frees\": %llu, \"without_free\": %llu, \"resizes\": %llu, "
           "\"failed_resizes\": %llu, \"total_bytes\": %llu,\n",
           (unsigned long long)summary->allocs, (unsigned long long)summary->frees,

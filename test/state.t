@@ -1,0 +1,74 @@
+#!/usr/bin/perl
+# state.t -- a program that is recorded from its middle on: the log begins with what already is
+#
+# SPDX-License-Identifier: BSD-2-Clause
+use strict;
+use warnings;
+use File::Temp qw(tempdir);
+use Test::More;
+
+my $B = $ENV{B} // 'build/cool';
+plan skip_all => 'no events per object in this variety' if ($ENV{VARIETY} // 'cool') ne 'cool';
+plan skip_all => 'nothing can be preloaded into a sanitized program' if $ENV{SAN};
+
+my $dir = tempdir(CLEANUP => 1);
+
+# Run the program so that it opens its log in the middle; returns what it printed.
+sub late {
+  my ($log, $mode, @arguments) = @_;
+  local $ENV{PAWPRINT_MODE} = $mode;
+  my $out = `LD_PRELOAD=\$PWD/$B/lib/libpawprint.so $B/prog/late @arguments $log`;
+
+  is $?, 0, "$mode: the program ends as it should";
+  return $out;
+}
+
+sub summary {
+  my ($log) = @_;
+  my $json = `$B/bin/eventview --json $log`;
+  my %of;
+  $of{$1} = $2 while $json =~ /"(\w+)": ?([\d.]+)/g;
+  return \%of;
+}
+
+my @runs = $ENV{SOAK} ? 1 .. 100 : 1 .. 5;
+for my $run (@runs) {
+  my $log = "$dir/manage.$run.paw";
+  my $out = late($log, 'manage', 1 + $run % 4, 2);
+  my $sum = summary($log);
+
+  is $sum->{$_}, 0, "run $run: $_: none" for qw(unmatched overlaps unfinished gaps discarded);
+  my %live = map { / PoolLive pool=\S+ addr=(\S+) size=(\d+)/ ? ($1 => $2) : () } `$B/bin/eventcnv -E PoolLive $log`;
+  my @missing = grep { my ($addr, $size) = split; ($live{$addr} // 0) < $size } split /\n/, $out;
+  is_deeply \@missing, [], "run $run: what nobody touched is told of";
+  cmp_ok $sum->{objects_at_first}, '>', 0, "run $run: objects were there at first ($sum->{objects_at_first})";
+  cmp_ok $sum->{live_objects}, '<', (1 + $run % 4) + 40, "run $run: and those that were freed are gone ($sum->{live_objects} left)";
+}
+
+my $log = "$dir/manage.1.paw";
+my @lines = `$B/bin/eventcnv $log`;
+my ($begin) = grep { $lines[$_] =~ / StateBegin / } 0 .. $#lines;
+my ($end) = grep { $lines[$_] =~ / StateEnd / } 0 .. $#lines;
+ok defined $begin && defined $end && $begin < $end, 'the state has a beginning and an end';
+is scalar(grep { !/ (?:StateBegin|Pool|Seg|Arena)/ } @lines[0 .. $begin]), 0, 'what comes before it are only other threads\' events';
+is scalar(grep(/ PoolCreate .*class="SGF"/, @lines)), 1, 'the pool is named';
+is scalar(grep(/ ArenaCreate /, @lines)), 1, 'and its arena';
+cmp_ok scalar(grep(/ ThreadStart /, @lines)), '>=', 3, 'threads are';
+ok scalar(grep(/ ModuleLoad .*\/prog\/late"/, @lines)), 'and modules';
+my $words = `$B/bin/eventcnv --describe -k System $log`;
+like $words, qr/the process tells what already is/, 'in words';
+
+my $replay = `$B/bin/replay -j merged -a libc $log 2>&1`;
+is $?, 0, 'it can be replayed' or diag $replay;
+unlike $replay, qr/not exact/, 'exactly';
+$replay = `$B/bin/replay -a pawprint $log 2>&1`;
+is $?, 0, 'also in threads, on our own pools' or diag $replay;
+unlike $replay, qr/not exact/, 'exactly';
+
+my $observed = "$dir/observe.paw";
+late($observed, 'observe', 2, 1);
+@lines = `$B/bin/eventcnv -k Pool,System $observed`;
+is scalar(grep(/ PoolCreate .*class="malloc"/, @lines)), 1, 'a foreign malloc is named';
+cmp_ok summary($observed)->{unmatched} + summary($observed)->{early}, '>', 0, 'of its objects nobody knows';
+
+done_testing;

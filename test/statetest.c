@@ -1,0 +1,316 @@
+/* statetest.c -- a log that begins late begins with what already is
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include <pthread.h>
+#include <sched.h>
+
+#include "emit/state.h"
+#include "emit/user.h"
+#include "emitting.h"
+#include "mm/arena.h"
+#include "mm/mmalloc.h"
+#include "mm/pool.h"
+
+#if defined(VARIETY_RASH) || defined(VARIETY_HOT)
+
+int main(void)
+{
+  TapSkip("no events per object in this variety");
+  return TapDone();
+}
+
+#else
+
+static void must(Bool done)
+{
+  if (done)
+    return;
+  printf("Bail out! no memory, or no thread\n");
+  exit(1);
+}
+
+/* count -- how many events of this type */
+static Count count(Decode decode, uint16_t code)
+{
+  Count n = 0;
+  Index i;
+
+  for (i = 0; i < decode->events; ++i)
+    n += decode->event[i].code == code;
+  return n;
+}
+
+/* find -- the first event of this type whose first word is `word`; NULL: none */
+static DecodedEvent find(Decode decode, uint16_t code, Word word)
+{
+  Index i;
+
+  for (i = 0; i < decode->events; ++i)
+    if (decode->event[i].code == code && DecodeWord(&decode->event[i], 0) == word)
+      return &decode->event[i];
+  return NULL;
+}
+
+/* within -- do all events stand between the first StateBegin and the last StateEnd? */
+static Bool within(Decode decode)
+{
+  uint64_t begin = UINT64_MAX, end = 0;
+  Index i;
+
+  for (i = 0; i < decode->events; ++i) {
+    if (decode->event[i].code == EventStateBeginCODE && decode->event[i].time < begin)
+      begin = decode->event[i].time;
+    if (decode->event[i].code == EventStateEndCODE && decode->event[i].time > end)
+      end = decode->event[i].time;
+  }
+  for (i = 0; i < decode->events; ++i)
+    if (decode->event[i].time < begin || decode->event[i].time > end)
+      return FALSE;
+  return TRUE;
+}
+
+/* lives -- how often is it told that pool has this object, of at least `size` bytes? */
+static Count lives(Decode decode, Pool pool, Addr addr, Size size)
+{
+  Count n = 0;
+  Index i;
+
+  for (i = 0; i < decode->events; ++i) {
+    DecodedEvent event = &decode->event[i];
+    n += event->code == EventPoolLiveCODE && DecodeWord(event, 0) == (Word)pool && DecodeWord(event, 1) == (Word)addr &&
+         DecodeWord(event, 2) >= size;
+  }
+  return n;
+}
+
+/* told -- have all told, as a log that begins late has it */
+static void told(Decode decode)
+{
+  EmitFresh();
+  StateWait();
+  EmitGet(decode);
+  DecodeSound(decode, "the state");
+}
+
+static void testUser(void)
+{
+  EventWord red = EventIntern("red");
+  DecodeStruct d;
+  DecodedEvent event;
+  char many[2 * UserLabelsMAX];
+  Index i;
+
+  EventLabel(&d, red);
+  EventLabel(&d, EventIntern("blue"));
+  told(&d);
+  TapOk(d.events > 2 && within(&d), "it stands between two events");
+  event = find(&d, EventInternCODE, red);
+  TapOk(event != NULL && strcmp(event->bytes + 8 + sizeof(Word), "red") == 0, "a string");
+  event = find(&d, EventLabelCODE, (Word)&d);
+  TapOk(event != NULL && DecodeWord(event, 1) == EventIntern("blue") && count(&d, EventLabelCODE) == 1,
+        "a label, the newest of its address");
+  TapOk(count(&d, EventThreadStartCODE) == 1, "the thread");
+  TapOk(count(&d, EventModuleLoadCODE) >= 2, "the program and a library");
+  DecodeFree(&d);
+  for (i = 0; i < sizeof many; ++i)
+    EventLabel(&many[i], red);
+  told(&d);
+  TapOk(count(&d, EventLabelCODE) > UserLabelsMAX * 3 / 4 && count(&d, EventLabelCODE) <= UserLabelsMAX,
+        "there is a bound to labels");
+  DecodeFree(&d);
+}
+
+static void testKinds(void)
+{
+  DecodeStruct d;
+
+  EventFlush();
+  TapOk(EventBufferKinds("none") == 0 && EventControlKinds("none") == 0, "nothing is sent");
+  told(&d);
+  TapIs(d.events, 2, "but that it begins and ends");
+  DecodeFree(&d);
+  TapOk(EventControlKinds("Pool") == 0, "pools");
+  told(&d);
+  TapIs(count(&d, EventArenaCreateCODE) + count(&d, EventThreadStartCODE) + count(&d, EventInternCODE), 0,
+        "what is not sent is not told");
+  DecodeFree(&d);
+  TapOk(EventControlKinds("all") == 0, "everything");
+}
+
+static void testPools(void)
+{
+  PoolParamStruct unit = {"unitSize", 48};
+  Addr object[3000];
+  DecodeStruct d;
+  Arena arena;
+  Pool mfs, mvff;
+  Count n = 0, wrong = 0;
+  Index i;
+
+  TapOk(ArenaCreate(&arena, 1) == ResOK && PoolCreate(&mfs, arena, "MFS", &unit, 1) == ResOK &&
+        PoolCreate(&mvff, arena, "MVFF", NULL, 0) == ResOK, "an arena and two pools");
+  for (i = 0; i < 3000; ++i)
+    must(PoolAlloc(&object[i], mfs, 48) == ResOK);
+  for (i = 0; i < 3000; i += 3)
+    PoolFree(mfs, object[i], 48);
+  told(&d);
+  TapOk(find(&d, EventArenaCreateCODE, (Word)arena) != NULL, "the arena");
+  TapOk(find(&d, EventPoolCreateCODE, (Word)mfs) != NULL && find(&d, EventPoolCreateCODE, (Word)mvff) != NULL, "its pools");
+  TapOk(find(&d, EventPoolParamCODE, (Word)mfs) != NULL, "with parameters");
+  for (i = 0; i < d.events; ++i)
+    n += d.event[i].code == EventSegAllocCODE && DecodeWord(&d.event[i], 1) == (Word)mfs;
+  TapIs(n, (3000 * 48 + ArenaGrainSIZE - 1) / ArenaGrainSIZE, "its segments");
+  for (i = 0; i < 3000; ++i)
+    wrong += lives(&d, mfs, object[i], 48) != (i % 3 != 0);
+  TapIs(wrong, 0, "of the objects those that live, each once");
+  TapIs(DecodeWord(find(&d, EventPoolLiveEndCODE, (Word)mfs), 1), 2000, "and how many");
+  TapOk(find(&d, EventPoolLiveEndCODE, (Word)mvff) == NULL, "a pool that does not know its objects tells none");
+  DecodeFree(&d);
+  PoolDestroy(mfs);
+  PoolDestroy(mvff);
+  ArenaDestroy(arena);
+}
+
+static void testLocked(void)
+{
+  DecodeStruct d;
+  Arena arena;
+  Pool pool;
+
+  TapOk(ArenaCreate(&arena, 1) == ResOK && PoolCreate(&pool, arena, "SGF", NULL, 0) == ResOK, "an arena");
+  EmitFresh();
+  LockClaim(&ArenaRegistryLock);
+  TapOk(!StateTell(), "who holds the lock of the arenas is not waited for");
+  LockRelease(&ArenaRegistryLock);
+  LockClaim(&arena->lock);
+  TapOk(!StateTell(), "nor who holds an arena's");
+  TapOk(LockTry(&ArenaRegistryLock), "and what was taken is given back");
+  LockRelease(&ArenaRegistryLock);
+  LockRelease(&arena->lock);
+  EmitGet(&d);
+  TapIs(d.events, 0, "and nothing is told");
+  DecodeFree(&d);
+  TapOk(StateTell(), "then it is");
+  PoolDestroy(pool);
+  ArenaDestroy(arena);
+}
+
+/* An allocator's threads: some have ended, some sleep, some work. */
+enum { sgfTHREADS = 4, sgfOBJECTS = 500 };
+
+typedef struct WorkerStruct {
+  pthread_t thread;
+  Pool pool;
+  unsigned seed;
+  Bool works, ends;
+  Addr object[sgfOBJECTS];
+  Size size[sgfOBJECTS];
+} WorkerStruct, *Worker;
+
+static Bool sgfStop;
+static unsigned sgfReady;
+
+static unsigned next(unsigned *seed)
+{
+  *seed = *seed * 1103515245u + 12345u;
+  return *seed >> 16;
+}
+
+static void *work(void *argument)
+{
+  Worker worker = argument;
+  Addr addr;
+  Index i;
+
+  for (i = 0; i < sgfOBJECTS; ++i) {
+    worker->size[i] = i % 100 == 0 ? 100000 : next(&worker->seed) % 2000 + 1;
+    must(PoolAlloc(&worker->object[i], worker->pool, worker->size[i]) == ResOK);
+  }
+  (void)__atomic_add_fetch(&sgfReady, 1, __ATOMIC_ACQ_REL);
+  while (!worker->ends && !__atomic_load_n(&sgfStop, __ATOMIC_ACQUIRE))
+    if (worker->works && PoolAlloc(&addr, worker->pool, 48) == ResOK)
+      PoolFree(worker->pool, addr, 48);
+    else
+      (void)sched_yield();
+  if (worker->ends)
+    MMThreadExit();
+  return NULL;
+}
+
+static void testThreads(void)
+{
+  static WorkerStruct worker[sgfTHREADS];
+  DecodeStruct d;
+  Arena arena;
+  Pool pool;
+  Count wrong = 0, late = 0;
+  Index i, j;
+
+  TapOk(ArenaCreate(&arena, 1) == ResOK && PoolCreate(&pool, arena, "SGF", NULL, 0) == ResOK, "a pool for threads");
+  for (i = 0; i < sgfTHREADS; ++i) {
+    worker[i].pool = pool;
+    worker[i].seed = (unsigned)i;
+    worker[i].works = i == 0;
+    worker[i].ends = i == 1;
+    must(pthread_create(&worker[i].thread, NULL, work, &worker[i]) == 0);
+  }
+  while (__atomic_load_n(&sgfReady, __ATOMIC_ACQUIRE) < sgfTHREADS)
+    (void)sched_yield();
+  (void)pthread_join(worker[1].thread, NULL);
+  /* Some of each thread's are freed by another one. */
+  for (i = 0; i < sgfTHREADS; ++i)
+    for (j = i; j < sgfOBJECTS; j += 5)
+      PoolFree(pool, worker[i].object[j], worker[i].size[j]);
+  told(&d);
+  for (i = 0; i < sgfTHREADS; ++i)
+    for (j = 0; j < sgfOBJECTS; ++j) {
+      Count n = lives(&d, pool, worker[i].object[j], worker[i].size[j]);
+      /* The freed ones of the thread that works may be had again. */
+      if (worker[i].works && j >= i && (j - i) % 5 == 0)
+        late += n;
+      else
+        wrong += n != (j < i || (j - i) % 5 != 0);
+    }
+  TapIs(wrong, 0, "of all threads' objects those that live, each once");
+  TapOk(late <= 1, "of a thread that works one may be on its way");
+  TapIs(count(&d, EventThreadStartCODE), sgfTHREADS, "the threads, but for the one that has ended");
+  DecodeFree(&d);
+  __atomic_store_n(&sgfStop, TRUE, __ATOMIC_RELEASE);
+  for (i = 0; i < sgfTHREADS; ++i)
+    if (i != 1)
+      (void)pthread_join(worker[i].thread, NULL);
+  PoolDestroy(pool);
+  ArenaDestroy(arena);
+}
+
+static void testAsked(void)
+{
+  RegionHeader region = ProcessGet()->shared.header;
+  DecodeStruct d;
+
+  EmitFresh();
+  (void)__atomic_fetch_or(&region->hand.attention, RegionAskSTATE, __ATOMIC_SEQ_CST);
+  (void)__atomic_fetch_or(&EventKindControl[EventControlCLOCK], (Word)EventControlATTEND, __ATOMIC_SEQ_CST);
+  EventUserWord(1, 2);
+  EmitGet(&d);
+  TapOk(d.events > 3 && count(&d, EventStateBeginCODE) == 1 && count(&d, EventStateEndCODE) == 1,
+        "who asks through the region has it told by the next event");
+  TapOk(find(&d, EventUserWordCODE, 1) != NULL && !within(&d), "which stands behind it");
+  TapIs(region->hand.attention & RegionAskSTATE, 0, "once");
+  DecodeFree(&d);
+}
+
+int main(void)
+{
+  EmitOpen();
+  testUser();
+  testKinds();
+  testPools();
+  testLocked();
+  testThreads();
+  testAsked();
+  return TapDone();
+}
+
+#endif
