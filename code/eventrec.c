@@ -65,6 +65,7 @@ typedef struct RecordingStruct {
   Bool force, raw, paused, alone, clean;
   uint8_t codes[ChooseSIZE]; /* that `events` names */
   Collector collector; /* NULL: there is none, processes write to the log themselves */
+  char **logs;         /* that `clean` is for, NULL at their end */
   int signals;         /* a descriptor that tells of signals */
   pid_t pid;
   uint64_t end;        /* when the recording ends, monotonic ns */
@@ -636,12 +637,28 @@ static void recordingSay(void *data, const char *line)
   (void)printf("%s\n", line);
 }
 
-/* recordingClean -- no program: remove what dead recordings have left */
-static int recordingClean(Recording recording)
+/* recordingCleans -- is that one of the logs that were named, or was none? */
+static Bool recordingCleans(void *data, const char *log)
+{
+  Recording recording = data;
+  char named[PATH_MAX], its[PATH_MAX];
+  char **name;
+
+  for (name = recording->logs; *name != NULL; ++name)
+    if (strcmp(*name, log) == 0 ||
+        (realpath(*name, named) != NULL && realpath(log, its) != NULL && strcmp(named, its) == 0))
+      return TRUE;
+  return recording->logs[0] == NULL;
+}
+
+/* recordingClean -- no program: remove what dead recordings of these logs have left, or all of them */
+static int recordingClean(Recording recording, char **logs)
 {
   Count removed;
-  Res res = CleanRegions(recordingSay, recording, &removed);
+  Res res;
 
+  recording->logs = logs;
+  res = CleanRegions(recordingCleans, recordingSay, recording, &removed);
   if (fflush(stdout) != 0)
     return OptionFail(recording->tool, "standard output: %s", strerror(errno));
   return res == ResOK ? 0 : eventrecFAILED;
@@ -667,7 +684,7 @@ int main(int argc, char **argv)
     OptionNumber(0, "sample", &recording.sample, "MS",
                  "sample processes and threads so often: times, memory, page faults; 0: never (100)"),
     OptionFlag(0, "no-follow", &recording.alone, "only this process, not its children"),
-    OptionFlag(0, "clean", &recording.clean, "no program: list and remove what dead recordings left in memory"),
+    OptionFlag(0, "clean", &recording.clean, "no program: add what dead recordings (of these logs) left in memory to their logs, and list it"),
     OptionString('s', "stack", &recording.stack, "DEPTH", "callers recorded with each allocation: 0, or 1 for the caller itself (0)"),
     OptionFlag(0, "force", &recording.force, "overwrite a log that is there"),
     OptionFlag(0, "raw", &recording.raw, "leave the log as it was recorded, not packed"),
@@ -698,7 +715,7 @@ int main(int argc, char **argv)
   if (!OptionParse(&tool, argc, argv, &operands, &status))
     return status;
   if (recording.clean)
-    return operands == 0 ? recordingClean(&recording) : OptionUsage(&tool, "--clean runs no program");
+    return recordingClean(&recording, argv + 1);
   if (listen.where != NULL && operands > 0)
     return OptionUsage(&tool, "--listen runs no program");
   if (listen.where != NULL) {
