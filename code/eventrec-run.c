@@ -25,6 +25,7 @@ static void recordingCollector(Recording recording)
     .process = recording->process,
     .events = recording->events != NULL ? recording->codes : NULL,
     .raw = recording->raw,
+    .keep = recording->keep,
     .witness = recording->system,
     .paused = recording->paused,
     .sample = (unsigned)recording->sample,

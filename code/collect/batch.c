@@ -119,6 +119,8 @@ Res BatchWrite(Batch batch)
       batchWake(batch->slot[i].header);
   }
   batch->slots = 0;
+  if (batch->prune != NULL && PruneNewest(batch->prune) != ResOK)
+    batch->unpruned = errno;
   return ResOK;
 }
 

@@ -104,7 +104,8 @@ static Res pruneSeeHeader(Prune prune, uint64_t place, Size length)
 /* pruneStays -- is a block one of those that stay as long as they fit? */
 static Bool pruneStays(Prune prune, BlockHeader block)
 {
-  return block->kind < 32 && (prune->stay >> block->kind & 1) != 0;
+  /* A thread's stream that is not its kind's holds what defines something (design/telemetry.md .buffer.define). */
+  return block->stream / 2 % 16 != block->kind || (block->kind < 32 && (prune->stay >> block->kind & 1) != 0);
 }
 
 static void pruneSeeBlock(Prune prune, uint64_t place, BlockHeader block)
