@@ -171,6 +171,8 @@ SKIP: {
     my @note = [4, 0, files('/etc/passwd', "$dir/nothing.region-2-0", "$dir/x.region-1-0", "$dir/x.region-1-0")];
     events('a region that is a file', spew("$dir/hand", elf(1, @note, [1, $base, "\0" x 4096])), \@all,
            qr/the memory that it shared is not in the core; took it from \Q$dir\E\/x\.region-1-0$/m);
+    events('shared memory that is gone', spew("$dir/hand", elf(1, [4, 0, files("$dir/gone.region-1-0") x 2], @told)), \@all,
+           qr/shared is not in the core, and the file that it was, \Q$dir\E\/gone\.region-1-0, cannot be read/);
     events('a region that is there twice', spew("$dir/hand", elf(1, @note, @wide)), \@all);
 
     # What is no core of ours.

@@ -62,6 +62,11 @@ refuses('a kind used twice', "KIND(Pool, 7, \"again\")\n", 1, 'kind Pool is regi
 refuses('a kind with a long name', "KIND(KindOfSixteenLet, 7, \"long\")\n", 1, 'has a name of 16 letters or more');
 refuses('a kind out of order', "KIND(More, 9, \"gap\")\n", 1, 'kind More has value 9 where 7 comes next');
 
+refuses('a kind that is off but none', "OFF(Nobody)\n", 1, 'OFF: no kind is called Nobody');
+refuses('a kind that is off twice', "OFF(Pool)\nOFF(Pool)\n", 2, 'kind Pool is off twice');
+like +(generate(version() . "OFF(Pool)\n" . event('Foo', '0x0101', 'P')))[1], qr/^#define EventKindsDEFAULT 0x007d/m,
+  'a kind that is off is not in the default';
+
 my $relation = "RELATION(Foo, 0x0101, TRUE, Arena, PW)\n";
 my $doc = "DOC(Foo, \"%a and %b\")\n";
 my $a = "PARAM(Foo, 0, P, a, \"one\")\n";

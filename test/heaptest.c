@@ -10,6 +10,7 @@
 #include "logmake.h"
 #include "view/heap.h"
 #include "view/heaporder.h"
+#include "view/heapstate.h"
 #include "view/heaptable.h"
 
 /* The table */
@@ -264,6 +265,52 @@ static void testMissing(void)
   end();
   TapIs(order.tally.unmatched, 1, "a free of what was never seen is counted");
   TapIs(seen.live, 1, "and changes nothing");
+  HeapTableFinish(&pool.table);
+}
+
+/* A process tells what it has while two threads go on. */
+static void testState(void)
+{
+  enum { MS = 1000000 };
+  Index i;
+
+  begin();
+  event(1 * MS, 0, HeapInALLOC, 16, 0, 10);   /* lives on */
+  event(1 * MS, 0, HeapInALLOC, 32, 0, 20);   /* goes while nobody listens */
+  event(1 * MS, 0, HeapInALLOC, 48, 0, 30);   /* and so does this, and another comes */
+  event(1 * MS, 1, HeapInFREE, 512, 0, 0);    /* nobody knows */
+  event(95 * MS, 1, HeapInFREE, 64, 0, 0);    /* not done yet when objects are looked at */
+  event(96 * MS, 0, HeapInFREE, 528, 0, 0);
+  HeapOrderSettle(&order);
+  TapIs(order.tally.unmatched, 3, "what is freed before is unmatched,");
+  HeapStateBegin(&order, 100 * MS);
+  for (i = 0; i < simTHREADS; ++i)
+    HeapStateThread(&order, &threads[i]);
+  HeapStatePool(&pool);
+  TapOk(order.tally.unmatched == 0 && order.tally.early == 3, "until the process tells: then it is early");
+  event(101 * MS, 0, HeapInFREE, 80, 0, 0);
+  event(101 * MS, 1, HeapInBEGIN, 96, 0, 50);
+  event(101 * MS + 10, 1, HeapInEND, 112, 96, 50);
+  for (i = 16; i <= 112; i += 16)
+    if (i != 32)
+      event(102 * MS, 0, HeapInLIVE, i, 0, i == 48 ? 16 : 160);
+  TapIs(seen.count[HeapALLOC], 3 + 1 + 1, "told are one that is new, and one in the place of what was larger");
+  TapOk(seen.at[1] == 1 && seen.size[1] == 10, "what was known stays as it is");
+  TapOk(seen.at[4] == 0, "a thread's last free may not have been done yet");
+  TapOk(seen.at[5] == 0 && seen.at[6] == 0, "what has gone meanwhile is gone");
+  TapOk(seen.at[7] != 0 && seen.size[7] == 50, "what has come is there");
+  event(103 * MS, 0, HeapInLIVE, 128, 0, 160);
+  event(103 * MS + 10, 0, HeapInALLOC, 128, 0, 150);
+  TapOk(seen.at[8] != 0 && seen.size[8] == 150, "who was in the middle of an allocation tells it again");
+  HeapStatePurge(&order, &pool, &threads[0], 104 * MS);
+  TapOk(seen.at[2] == 0 && seen.at[1] != 0, "what is not told any more is presumed gone");
+  HeapStateEnd(&order, 105 * MS);
+  event(106 * MS, 0, HeapInFREE, 144, 0, 0);
+  event(106 * MS, 0, HeapInFREE, 16, 0, 0);
+  end();
+  TapOk(order.tally.unmatched == 1 && order.tally.overlaps == 0 && order.tally.unfinished == 0, "afterwards all is as ever");
+  TapIs(seen.twice + seen.absent + seen.backwards, 0, "and only what can be was told to the client");
+  HeapOrderFinish(&order);
   HeapTableFinish(&pool.table);
 }
 
@@ -543,6 +590,7 @@ int main(int argc, char **argv)
   testTable(seed);
   testRepairs();
   testMissing();
+  testState();
   testManyHeld();
   testResizes();
   testManyResizes();

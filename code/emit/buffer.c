@@ -289,8 +289,7 @@ void *EventReserveSlow(unsigned kind, Size size, Word at)
   Word place = 0;
 
   AVER(size <= EventSizeMAX);
-  if (LIKELY(self != NULL && self->self == self && (EVENT_CONTROL[EventControlCLOCK] & EventControlATTEND) == 0 &&
-             (EVENT_CONTROL[0] >> StreamKind(kind) & 1) != 0))
+  if (LIKELY(self != NULL && self->self == self && !EVENT_ATTEND && (EVENT_CONTROL[0] >> StreamKind(kind) & 1) != 0))
     place = HandReserve((Thread)(void *)self, kind, size, at);
   if (place != 0)
     return (void *)place;

@@ -481,7 +481,7 @@ EVENT_API void EventMessagePoll(void)
 
 EVENT_API uint64_t EventClockElse(void)
 {
-  return (EVENT_CONTROL[EventControlCLOCK] & EventControlATTEND) != 0 ? UINT64_MAX : EventClock(TRUE);
+  return EVENT_ATTEND ? UINT64_MAX : EventClock(TRUE);
 }
 
 void ControlAttend(void)
@@ -490,7 +490,7 @@ void ControlAttend(void)
   RegionHeader region;
   uint32_t asked;
 
-  if (LIKELY((EVENT_CONTROL[EventControlCLOCK] & EventControlATTEND) == 0))
+  if (LIKELY(!EVENT_ATTEND))
     return;
   (void)__atomic_fetch_and(&EVENT_CONTROL[EventControlCLOCK], ~(Word)EventControlATTEND, __ATOMIC_SEQ_CST);
   process = ProcessGet();

@@ -62,7 +62,9 @@ extern Word EventKindControlHere[EventControlSIZE / sizeof(Word)] __attribute__(
 #define EVENT_CONTROL EventKindControl
 #endif
 
-/* EVENT_SLOW -- does the system's clock serve, and not the processor's counter? */
+/* EVENT_ATTEND -- does somebody ask for something?
+ * EVENT_SLOW -- does the system's clock serve, and not the processor's counter? */
+#define EVENT_ATTEND ((__atomic_load_n(&EVENT_CONTROL[EventControlCLOCK], __ATOMIC_RELAXED) & EventControlATTEND) != 0)
 #define EVENT_SLOW ((__atomic_load_n(&EVENT_CONTROL[EventControlCLOCK], __ATOMIC_RELAXED) & EventControlSLOW) != 0)
 
 /* EVENT_WANTED -- is an event of this kind to be recorded? */

@@ -60,7 +60,7 @@ static Count stateAsk(StateStep step, Count n)
 #if defined(EventStateBeginCODE)
 static void stateMark(uint16_t code)
 {
-  EventHeader header = BufferReserveSent(EventKindSystem, sizeof(EventUStruct));
+  EventHeader header = EVENT_PRESENT(StateBegin) ? BufferReserveSent(EventKindSystem, sizeof(EventUStruct)) : NULL;
 
   if (header != NULL) {
     ((EventUStruct *)(void *)header)->f0 = stateKinds;

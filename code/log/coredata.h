@@ -44,6 +44,7 @@ typedef struct CoreStruct {
   Teller teller;
   int to;                /* the temporary file */
   Bool cut;              /* the core is not whole */
+  Bool gone;             /* it was told that shared memory is in neither the core nor a file */
   uint64_t read;         /* bytes of memory that were looked at: not more than the core has */
   uint64_t wasted;
   Res failed;            /* ResOK, or what became of writing blocks of a file */

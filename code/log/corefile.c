@@ -2,7 +2,9 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,36 +28,56 @@ static Bool coreFileIsIts(Core core, int fd)
 }
 
 /* coreFileText -- the header block in a region's file */
-static Res coreFileText(Core core, int fd)
+static Res coreFileText(Core core, CoreProcess process, int fd)
 {
   uint32_t newest = core->region.text.generation & 1;
   Size length = core->region.text.length[newest];
-  CoreProcess process = CoreProcessFind(core, core->region.identity);
   const char *body;
 
-  if (process == NULL || core->region.text.generation == 0 || length > RegionTextSIZE ||
+  if (core->region.text.generation == 0 || length > RegionTextSIZE ||
       FileReadAt(fd, RegionTEXT + newest * RegionTextSIZE, core->text, length) != ResOK ||
       HeaderRead(&core->parsed, &body, core->text, length) != ResOK || core->parsed.identity != process->identity)
     return ResOK;
-  process->headed = process->region = TRUE;
+  process->headed = TRUE;
   return FileWriteAll(core->to, core->text, length);
+}
+
+/* coreFileGone -- there is none: tell, once, if the core lacks what was in it */
+static void coreFileGone(Core core, const char *path)
+{
+  Index i;
+
+  for (i = 0; i < core->processes; ++i)
+    if (core->process[i].region)
+      return;
+  if (!core->gone)
+    TellerNote(core->teller, "%s: the memory that the process shared is not in the core, and the file that it was, %s, "
+               "cannot be read: %s", core->elf.file->path, path, strerror(errno));
+  core->gone = TRUE;
 }
 
 Bool CoreFile(void *data, const char *path)
 {
   Core core = data;
+  CoreProcess process;
   Size at, size;
   Res res;
   Index i;
   int fd;
 
-  if (!RegionNamed(path) || (fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)) < 0)
+  if (!RegionNamed(path))
     return FALSE;
-  if (!coreFileIsIts(core, fd)) {
+  fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0) {
+    coreFileGone(core, path);
+    return FALSE;
+  }
+  if (!coreFileIsIts(core, fd) || (process = CoreProcessFind(core, core->region.identity)) == NULL) {
     (void)close(fd);
     return FALSE;
   }
-  res = coreFileText(core, fd);
+  process->region = TRUE;
+  res = coreFileText(core, process, fd);
   for (i = 0; res == ResOK && i < core->region.slots; ++i)
     if (RegionBlockAt(&at, &size, &core->region, i) && FileReadAt(fd, at, &core->block, size) == ResOK)
       res = CoreBlock(core, size);

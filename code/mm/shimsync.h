@@ -87,7 +87,7 @@ extern SyncNextStruct SyncNext;
 extern void SyncStart(void);
 
 /* SYNC_WANTED -- does anybody want to hear of it? */
-#define SYNC_WANTED EVENT_WANTED(EventKindSync)
+#define SYNC_WANTED (EVENT_PRESENT(ThreadCreate) && EVENT_WANTED(EventKindSync))
 
 /* SyncThread -- the system's number of the calling thread; a system call the first time
  * SyncForked -- in the child of a fork the number is another */

@@ -13,7 +13,7 @@
 #define SYNC_LOCK(try, wait, request, acquire) \
   do { \
     int result_; \
-    if (!SYNC_WANTED) \
+    if (!EVENT_PRESENT(MutexAcquire) || !SYNC_WANTED) \
       return wait; \
     result_ = try; \
     if (result_ == EBUSY) { \
