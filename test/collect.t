@@ -260,7 +260,7 @@ is $bad{clean} // 0, 0, 'and eventrec --clean names it, and adds it to the log';
 # held($policy, $events) -- record while the collector is stopped for a moment, so that no block is free
 sub held {
     my ($policy, $events) = @_;
-    my $pid = start("$policy.paw", '-k', 'User', '-p', $policy, '-b', '4K', '-n', 4, '--', $tell, "$dir/counts", 'join', 3, $events);
+    my $pid = start("$policy.paw", '-k', 'User', '-p', $policy, '-b', '4K', '-n', 4, '--', $tell, "$dir/counts", 'slow', 3, $events);
     my $program = child($pid);
     until_(sub { (counts())[0] });
     kill STOP => $pid;
@@ -283,10 +283,10 @@ sub held {
     is "@odd", '', 'discard: what is there is in order';
 }
 {
-    my @held = held('block', 20000);
-    is_deeply [summary()], [60000, 0], 'block: nothing is discarded';
+    my @held = held('block', 60000);
+    is_deeply [summary()], [180000, 0], 'block: nothing is discarded';
     is_deeply [faults('block.paw', 0)], [], 'block: and all is there';
-    cmp_ok $held[0], '<', 20000, 'block: the threads waited' if @held;
+    cmp_ok $held[0], '<', 60000, 'block: the threads waited' if @held;
 }
 {
     held('stop', 100000);
