@@ -69,10 +69,8 @@ static void recordingOpen(Recording recording)
     recordingOutlet(recording);
     return;
   }
-  if (CollectorLog(recording->collector, recording->log) == ResOK) {
-    CollectorProgram(recording->collector, recording->pid);
+  if (CollectorLog(recording->collector, recording->log) == ResOK)
     return;
-  }
   (void)OptionFail(recording->tool, "%s: %s; processes write to it themselves", recording->log, strerror(errno));
   CollectorFree(recording->collector);
   recording->collector = NULL;
@@ -202,6 +200,8 @@ int RecordingRun(Recording recording, char **argv)
     return status;
   (void)RecordingLog(recording, recording->pid);
   recordingOpen(recording);
+  if (recording->collector != NULL)
+    CollectorProgram(recording->collector, recording->pid);
   status = recordingWait(recording);
   recording->seconds = (double)(recordingClock() - begin) * 1e-9;
   if (recording->to != NULL) {

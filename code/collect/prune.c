@@ -97,7 +97,8 @@ static Res pruneSeeHeader(Prune prune, uint64_t place, Size length)
   }
   header->place = place;
   header->length = length;
-  header->ended = prune->header.region[0] == '\0';
+  /* The collector has no region, and lives. */
+  header->ended = prune->header.region[0] == '\0' && prune->header.role[0] == '\0';
   return ResOK;
 }
 
