@@ -18,7 +18,7 @@
 #include "base/option.h"
 #include "collect/clean.h"
 #include "collect/listen.h"
-#include "collect/prune.h"
+#include "collect/trim.h"
 #include "collect/sample.h"
 #include "eventrec-recording.h"
 #include "format/block.h"
@@ -183,8 +183,8 @@ int main(int argc, char **argv)
   }
   if (operands == 0)
     return OptionUsage(&tool, "no program is named");
-  if (recording.keep != 0 && recording.keep < PruneLimitMIN)
-    return OptionUsage(&tool, "--max-size is less than %d MiB, which would hold little but headers", PruneLimitMIN >> 20);
+  if (recording.keep != 0 && recording.keep < TrimLimitMIN)
+    return OptionUsage(&tool, "--max-size is less than %d MiB, which would hold little but headers", TrimLimitMIN >> 20);
   if (!recordingKinds(&recording) || !RecordingTo(&recording) || !recordingBuffers(&recording))
     return eventrecFAILED;
   if (strcmp(recording.stack, "0") != 0 && strcmp(recording.stack, "1") != 0)

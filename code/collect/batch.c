@@ -119,8 +119,8 @@ Res BatchWrite(Batch batch)
       batchWake(batch->slot[i].header);
   }
   batch->slots = 0;
-  if (batch->prune != NULL && PruneNewest(batch->prune) != ResOK)
-    batch->unpruned = errno;
+  if (batch->trim != NULL && TrimNewest(batch->trim) != ResOK)
+    batch->untrimmed = errno;
   return ResOK;
 }
 

@@ -158,9 +158,9 @@ static void collectorKeep(Collector collector)
 {
   Batch batch = &collector->shop.batch;
 
-  if (PruneCreate(&batch->prune, batch->fd, collector->settings.keep, ~(uint32_t)EventKindsFREQUENT) == ResOK)
+  if (TrimCreate(&batch->trim, batch->fd, collector->settings.keep, ~(uint32_t)EventKindsFREQUENT) == ResOK)
     return;
-  batch->prune = NULL;
+  batch->trim = NULL;
   CollectorTell(collector, "the log cannot be kept small: %s", errno == EOPNOTSUPP
                 ? "its file system cannot give back parts of a file; choose another folder" : strerror(errno));
 }
@@ -203,10 +203,10 @@ static Res collectorWrite(Collector collector)
     CollectorTell(collector, "the log cannot be written: %s; events wait in memory, and those that find no room are discarded",
                   strerror(collector->shop.batch.reason));
   collector->told = res != ResOK;
-  if (collector->shop.batch.unpruned != 0 && !collector->crowded)
-    CollectorTell(collector, "the log grows: parts of it cannot be given back: %s", strerror(collector->shop.batch.unpruned));
-  collector->crowded = collector->shop.batch.unpruned != 0;
-  collector->shop.batch.unpruned = 0;
+  if (collector->shop.batch.untrimmed != 0 && !collector->crowded)
+    CollectorTell(collector, "the log grows: parts of it cannot be given back: %s", strerror(collector->shop.batch.untrimmed));
+  collector->crowded = collector->shop.batch.untrimmed != 0;
+  collector->shop.batch.untrimmed = 0;
   return res;
 }
 
@@ -445,8 +445,8 @@ void CollectorFree(Collector collector)
   }
   if (collector->shop.batch.fd >= 0 || collector->shop.batch.outlet != NULL)
     (void)syscall(SYS_set_robust_list, NULL, sizeof collector->robust);
-  if (collector->shop.batch.prune != NULL)
-    PruneDestroy(collector->shop.batch.prune);
+  if (collector->shop.batch.trim != NULL)
+    TrimDestroy(collector->shop.batch.trim);
   if (collector->shop.batch.fd >= 0)
     (void)close(collector->shop.batch.fd);
   if (collector->shop.batch.outlet != NULL)
