@@ -165,7 +165,7 @@ check: all tests
 
 # The tests of random deaths, longer.
 soak: all tests
-	$(RUN_ENV) SOAK=1 prove -v test/death.t
+	$(RUN_ENV) SOAK=1 prove -v test/death.t test/collect.t
 
 demo: all
 	@$(RUN_ENV) tool/demo

@@ -33,7 +33,7 @@ typedef struct CnvStruct {
   SourceStruct source; /* first: it is the data of the hooks */
   const char *output;
   unsigned format;
-  Bool check, header, verbose, describe, raw, packed, force;
+  Bool check, header, verbose, describe, raw, packed, force, follow;
   Bool progress;      /* a line of it stands on the terminal, */
   time_t shown;       /* since this second */
   OutputStruct out;
@@ -72,6 +72,32 @@ static void cnvAside(void *data)
 
   cnvProgressEnd(cnv);
   (void)OutputFlush(&cnv->out);
+}
+
+static volatile sig_atomic_t cnvInterrupted;
+
+static void cnvInterrupt(int signal)
+{
+  UNUSED(signal);
+  cnvInterrupted = TRUE;
+}
+
+/* cnvIdle -- nothing comes for a moment: what there is goes out; TRUE when nobody wants more */
+static Bool cnvIdle(void *data)
+{
+  Cnv cnv = data;
+
+  return !OutputFlush(&cnv->out) || cnvInterrupted;
+}
+
+/* cnvFollow -- Ctrl-C ends the following, not the program in the middle of a line */
+static void cnvFollow(Cnv cnv)
+{
+  struct sigaction action = {.sa_handler = cnvInterrupt};
+
+  cnv->source.follow = (LogIdleStruct){cnvIdle, cnv};
+  (void)sigaction(SIGINT, &action, NULL);
+  (void)sigaction(SIGTERM, &action, NULL);
 }
 
 static Bool cnvNothing(void *data, LogEvent event)
@@ -117,7 +143,8 @@ static int cnvLines(Cnv cnv)
     return OptionFail(cnv->source.tool, "no memory");
   cnv->source.request.event = LineEvent;
   cnv->source.request.data = line;
-  res = LogRead(cnv->source.log, &cnv->source.request);
+  res = cnv->follow ? LogFollow(cnv->source.log, &cnv->source.request)
+                    : LogRead(cnv->source.log, &cnv->source.request);
   LineDestroy(line);
   return cnvStatus(cnv, res);
 }
@@ -220,7 +247,9 @@ static int cnvRun(Cnv cnv, const char *const *paths, Count n)
   OutputInit(&cnv->out, STDOUT_FILENO);
   cnv->source.force = TRUE; /* text says what was recorded, whatever it means; a newer version is noted */
   cnv->source.aside = cnvAside;
-  if (isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO))
+  if (cnv->follow)
+    cnvFollow(cnv);
+  else if (isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO))
     cnv->source.progress = cnvProgress;
   if (!SourceOpen(&cnv->source, paths, n, &status) || !cnvOpenOutput(cnv, paths, n, &status))
     ;
@@ -244,6 +273,7 @@ int main(int argc, char **argv)
                  "what to write; text if not given; paw is a log again"),
     OptionString('o', "output", &cnv.output, "PATH", "write there; standard output if not given"),
     SourceOPTIONS(&cnv.source),
+    OptionFlag(0, "follow", &cnv.follow, "keep reading a log that is still being written, and print what comes"),
     OptionFlag(0, "check", &cnv.check, "read all and print nothing but what is damaged or missing"),
     OptionFlag(0, "header", &cnv.header, "print the header blocks as text"),
     OptionFlag('v', "verbose", &cnv.verbose, "text: kind and code, too"),
@@ -269,6 +299,8 @@ int main(int argc, char **argv)
     return OptionUsage(&tool, "--raw or --packed, not both");
   if ((cnv.verbose || cnv.describe) && cnv.format != cnvTEXT)
     return OptionUsage(&tool, "--verbose and --describe are for --format=text");
+  if (cnv.follow && (operands > 1 || cnv.check || cnv.header || cnv.format == cnvPAW))
+    return OptionUsage(&tool, operands > 1 ? "--follow is for one log" : "--follow writes text, csv or json");
   (void)signal(SIGPIPE, SIG_IGN);
   cnv.source.tool = &tool;
   return cnvRun(&cnv, (const char *const *)argv + 1, operands);

@@ -502,6 +502,72 @@ RELATION(StateEnd, 0x0906, TRUE, System, U)
   DOC(StateEnd, "the process has told what already was, of kinds %kinds")
   PARAM(StateEnd, 0, U, kinds, "as StateBegin had them")
 
+/* System: what the collector sees from outside.  Times are in microseconds, and wrap where words have 32 bits; all bits
+ * set where the system does not say. */
+
+RELATION(ProcessSeen, 0x0920, TRUE, System, UUS)
+  DOC(ProcessSeen, "process %pid (%name), a child of %parent, is there already")
+  PARAM(ProcessSeen, 0, U, pid, "the process")
+  PARAM(ProcessSeen, 1, U, parent, "its parent; 0 for none")
+  PARAM(ProcessSeen, 2, S, name, "as the system has it, 15 characters at most")
+
+RELATION(ProcessStart, 0x0921, TRUE, System, UUS)
+  DOC(ProcessStart, "process %parent starts process %pid (%name)")
+  PARAM(ProcessStart, 0, U, pid, "the process, which belongs to the recording")
+  PARAM(ProcessStart, 1, U, parent, "its parent when it was noticed")
+  PARAM(ProcessStart, 2, S, name, "as the system has it; empty if it had ended when it was noticed")
+
+RELATION(ProcessExec, 0x0922, TRUE, System, US)
+  DOC(ProcessExec, "process %pid becomes %program")
+  PARAM(ProcessExec, 0, U, pid, "the process")
+  PARAM(ProcessExec, 1, S, program, "the path of what it executes; its name where the path cannot be read")
+
+RELATION(ProcessExit, 0x0923, TRUE, System, UUS)
+  DOC(ProcessExit, "process %pid ends: %how %status")
+  PARAM(ProcessExit, 0, U, pid, "the process")
+  PARAM(ProcessExit, 1, U, status, "what it gave to exit, or the number of the signal; 0 where that is not known")
+  PARAM(ProcessExit, 2, S, how, "exit, signal, or unknown")
+
+RELATION(ProcessSample, 0x0924, TRUE, System, UUWWWWWW)
+  DOC(ProcessSample, "process %pid has %threads threads and %resident of %virtual bytes in memory")
+  PARAM(ProcessSample, 0, U, pid, "the process")
+  PARAM(ProcessSample, 1, U, threads, "that it has now")
+  PARAM(ProcessSample, 2, W, resident, "bytes in memory")
+  PARAM(ProcessSample, 3, W, virtual, "bytes of address space")
+  PARAM(ProcessSample, 4, W, user, "us that its threads, those that ended too, have run in user mode")
+  PARAM(ProcessSample, 5, W, system, "us in system mode")
+  PARAM(ProcessSample, 6, W, minor, "page faults that needed no reading")
+  PARAM(ProcessSample, 7, W, major, "page faults that needed reading")
+
+RELATION(TaskName, 0x0928, TRUE, System, UUS)
+  DOC(TaskName, "thread %task of process %pid is called %name")
+  PARAM(TaskName, 0, U, pid, "the process")
+  PARAM(TaskName, 1, U, task, "the thread")
+  PARAM(TaskName, 2, S, name, "as the system has it, 15 characters at most")
+
+RELATION(TaskSample, 0x0929, TRUE, System, UUWWWWWWWWS)
+  DOC(TaskSample, "thread %task of process %pid has run for %running us, been ready for %waiting, and blocked for %blocked")
+  PARAM(TaskSample, 0, U, pid, "the process")
+  PARAM(TaskSample, 1, U, task, "the thread")
+  PARAM(TaskSample, 2, W, running, "us that it has run")
+  PARAM(TaskSample, 3, W, user, "of these in user mode, as the system divides them, in ticks of its clock")
+  PARAM(TaskSample, 4, W, system, "in system mode")
+  PARAM(TaskSample, 5, W, waiting, "us that it was ready and had no processor")
+  PARAM(TaskSample, 6, W, blocked, "us that it neither ran nor could have")
+  PARAM(TaskSample, 7, W, disk, "of these waiting for a disk")
+  PARAM(TaskSample, 8, W, minor, "page faults that needed no reading")
+  PARAM(TaskSample, 9, W, major, "page faults that needed reading")
+  PARAM(TaskSample, 10, S, state, "as the system has it: R S D T ...; X: it has ended since")
+
+RELATION(MachineSample, 0x092a, TRUE, System, UWWWWW)
+  DOC(MachineSample, "the machine has idled for %idle us, and run for %user and %system")
+  PARAM(MachineSample, 0, U, processors, "that it has; the times are sums over them")
+  PARAM(MachineSample, 1, W, user, "us in user mode, of all processes")
+  PARAM(MachineSample, 2, W, system, "us in system mode, interrupts included")
+  PARAM(MachineSample, 3, W, idle, "us with nothing to do")
+  PARAM(MachineSample, 4, W, disk, "us with nothing to do while somebody waited for a disk")
+  PARAM(MachineSample, 5, W, stolen, "us that another machine on the same hardware had")
+
 #undef KIND
 #undef OFF
 #undef RELATION

@@ -1,10 +1,7 @@
-/* logwhotest.c -- reading logs: who recorded, by which clock, on what machine, and what the dead have left
+/* logwhotest.c -- reading logs: who recorded, by which clock, and on what machine
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include <sys/file.h>
-
-#include "format/region.h"
 #include "log/names.h"
 #include "log/rewrite.h"
 #include "log/when.h"
@@ -270,65 +267,6 @@ static void testWhen(void)
           LogWhen(&t, &summary, "99999999999999999999") == ResPARAM, "anything else is refused");
 }
 
-/* ---- Shared memory of the dead ---- */
-
-static void testLeftover(Bool alive)
-{
-  static unsigned char region[RegionSize(3)];
-  RegionHeader header = (RegionHeader)(void *)region;
-  MakeStruct make = {0}, open = {0};
-  MakeProcess process = MakeProcessNew(10, 1);
-  char regionPath[] = "/tmp/logregionXXXXXX";
-  int fd = mkstemp(regionPath);
-  Index i;
-
-  made.count = 0;
-  strcpy(process->header.region, regionPath);
-  MakeHeader(&make, process);
-  MakeBlockBegin(&blocks[0], process, 11, EventKindObject, 0, 100);
-  for (i = 0; i < 60; ++i) {
-    (void)MakeEvent(&blocks[0], EventPoolFreeCODE, 100 + i, (uint64_t[]){7, i}, NULL);
-    listAdd(&made, 100 + i, &blocks[0], (uint32_t)i, i, EventPoolFreeCODE);
-    if (i == 29) {
-      MakeBlockEnd(&make, &blocks[0], BlockFlagSEALED);
-      MakeBlockNext(&blocks[0], 130);
-    }
-  }
-  MakeBlockEnd(&make, &blocks[0], BlockFlagSEALED);
-  make.size -= 100; /* the process was killed while it wrote this */
-  MakeWrite(&make, path);
-  memset(region, 0, sizeof region);
-  memcpy(header->magic, RegionMAGIC, BlockMagicSIZE);
-  header->order = BlockORDER;
-  header->major = EventVersionMAJOR;
-  header->slots = 3;
-  header->identity = 1;
-  header->state[1] = RegionOPEN | 12;
-  blocks[0].header.whole = 4096;
-  blocks[0].header.used = blocks[0].header.count = 0;
-  memcpy(region + RegionFIRST + 2 * RegionSlotSIZE - 4096, &blocks[0].header, BlockHeaderSIZE);
-  memcpy(region + RegionFIRST + 2 * RegionSlotSIZE - 4096 + BlockHeaderSIZE, blocks[0].events, 4096 - BlockHeaderSIZE);
-  if (write(fd, region, sizeof region) != (ssize_t)sizeof region || flock(fd, LOCK_EX) != 0)
-    makeFail(regionPath);
-  if (!alive)
-    close(fd);
-  TapOk(testReadAll(), "the log of a process that %s is read", alive ? "runs" : "was killed");
-  if (alive) {
-    TapIs(got.gaps, 1, "its unfinished block is told");
-    TapIs(got.count, 30, "and nobody looks into its memory,");
-    TapOk(strstr(got.note, "process 10 is still running") != NULL, "which is told: %s", got.note);
-    close(fd);
-  } else {
-    TapIs(got.gaps, 0, "and the block that it was writing is no loss,");
-    TapIs(listSame(&got, &made), -1, "because its memory has it");
-    TapOk(strstr(got.note, "took 30 events from /tmp/logregion") != NULL, "which is told: %s", got.note);
-  }
-  (void)unlink(regionPath);
-  MakeProcessFree(process);
-  MakeFree(&make);
-  MakeFree(&open);
-}
-
 int main(void)
 {
   uint64_t seed = TapSeed() | 1;
@@ -346,8 +284,6 @@ int main(void)
   testTypes();
   testChoices();
   testWhen();
-  testLeftover(FALSE);
-  testLeftover(TRUE);
   (void)unlink(path);
   return TapDone();
 }

@@ -11,7 +11,7 @@ use Test::More;
 plan skip_all => 'the same with and without sanitizers' if $ENV{SAN};
 
 my $B = $ENV{B} || 'build/cool';
-my @tools = grep { -x "$B/bin/$_" } qw(eventrec eventcnv eventview replay);
+my @tools = grep { -x "$B/bin/$_" } qw(eventrec eventcnv eventview eventctl replay);
 
 # All options of a text, long and short, without their arguments; roff's escaped hyphens are hyphens.
 sub options {

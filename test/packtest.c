@@ -351,6 +351,34 @@ static void testHostile(void)
   TapOk(TRUE, "thousands of damaged and invented blocks do no harm");
 }
 
+/* testUnfilled -- room that was reserved and not filled, and bytes that are no events: nothing is packed, and nothing
+ * else happens */
+static void testUnfilled(void)
+{
+  uint8_t *place = events + dataMAX - BlockMAX;
+  unsigned i, refused = 0, bounded = 0;
+  Count count;
+
+  for (i = 0; i < 200; ++i) {
+    Size used = makeBlock(place, &registry8, 4096, 7, i % 3, (unsigned)registry8.count), at = below((unsigned)used / 8) * 8, size;
+    EventHeaderStruct header;
+    /* The event that begins at or before there. */
+    for (size = 0; size <= at; size += EventSizeOfLength(header.length))
+      memcpy(&header, place + size, sizeof header);
+    size -= EventSizeOfLength(header.length);
+    memset(place + size, 0, EventSizeOfLength(header.length));
+    refused += BlockPack(pack, &registry8, place, used, 7, packed, &count) == 0;
+  }
+  TapIs(refused, 200, "a block with a piece that was never filled is refused");
+  for (i = 0; i < 2000; ++i) {
+    Size used = makeBlock(place, &registry8, 2048, 7, i % 3, (unsigned)registry8.count), n;
+    for (n = below(20) + 1; n > 0; --n)
+      place[below((unsigned)used)] = (uint8_t)random64();
+    bounded += BlockPack(pack, &registry8, place, used, 7, packed, &count) <= used * 2 + 64;
+  }
+  TapIs(bounded, 2000, "whatever stands there, packing ends");
+}
+
 static void registryMake(unsigned which, Registry registry, uint8_t word, Bool swapped)
 {
   RegistryInit(registry, types[which], typesMAX, (WidthsStruct){word, swapped});
@@ -378,6 +406,7 @@ int main(void)
   testForeign(&registry8, &registry8s, "words of 8 bytes");
   testForeign(&registry4, &registry4s, "words of 4 bytes");
   testHostile();
+  testUnfilled();
   free(events);
   free(back);
   free(packed);

@@ -249,6 +249,17 @@ static Word threadReserve(Process process, Thread thread, unsigned kind, unsigne
   return at;
 }
 
+/* threadOutside -- the thread is inside a change, which we have interrupted, and its cursor may stand still in no block:
+ * then what we reserve there again and again must not carry it to where a block seems to be */
+static void threadOutside(Thread thread, unsigned kind)
+{
+  EventCursor cursor = thread->hot.cursor[kind];
+
+  for (; cursor < thread->hot.cursor[kind] + 2; ++cursor)
+    if ((cursor->next & EventBlockBIT) == 0)
+      __atomic_store_n(&cursor->next, 0, __ATOMIC_RELAXED);
+}
+
 /* threadPlace -- the same in the calling thread's state; or in its second one, if we have interrupted the first */
 static Word threadPlace(unsigned kind, unsigned unsent, Size size, Bool *waitReturn)
 {
@@ -256,15 +267,17 @@ static Word threadPlace(unsigned kind, unsigned unsent, Size size, Bool *waitRet
   Process process = ProcessGet();
 
   *waitReturn = FALSE;
-  if (thread != NULL && thread->inside)
+  if (thread != NULL && thread->inside) {
+    threadOutside(thread, kind);
     thread = ProcessThreadNested(thread);
+  }
   return thread == NULL || process == NULL ? 0 : threadReserve(process, thread, kind, unsent, size, waitReturn);
 }
 
 /* bufferUnsent -- are events of this kind not sent? */
 static unsigned bufferUnsent(unsigned kind)
 {
-  return ~(__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) >> kind) & 1;
+  return ~(__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) >> StreamKind(kind)) & 1;
 }
 
 void *EventReserveSlow(unsigned kind, Size size, Word at)
@@ -277,7 +290,7 @@ void *EventReserveSlow(unsigned kind, Size size, Word at)
 
   AVER(size <= EventSizeMAX);
   if (LIKELY(self != NULL && self->self == self && !EVENT_ATTEND &&
-             (EVENT_CONTROL[0] >> kind & 1) != 0))
+             (__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) >> StreamKind(kind) & 1) != 0))
     place = HandReserve((Thread)(void *)self, kind, size, at);
   if (place != 0)
     return (void *)place;
@@ -364,7 +377,7 @@ void ThreadFlush(Thread thread, Bool unsent, Bool final)
   Bool whole = TRUE;
   unsigned kind;
 
-  for (kind = 0; process != NULL && kind < EventKindLIMIT; ++kind) {
+  for (kind = 0; process != NULL && kind < EventStreamsLIMIT; ++kind) {
     whole &= threadEnd(process, thread, kind, 0, final);
     if (unsent)
       whole &= threadEnd(process, thread, kind, 1, final);
@@ -390,7 +403,7 @@ void ThreadRelease(Thread thread)
   unsigned kind, unsent;
   Index i;
 
-  for (kind = 0; kind < EventKindLIMIT; ++kind)
+  for (kind = 0; kind < EventStreamsLIMIT; ++kind)
     for (unsent = 0; unsent < 2; ++unsent) {
       Stream stream = &thread->stream[kind][unsent];
       for (i = 0; i < StreamParkedMAX; ++i)
@@ -403,7 +416,7 @@ void ThreadForget(Thread thread, Store store)
 {
   unsigned kind;
 
-  for (kind = 0; kind < EventKindLIMIT; ++kind) {
+  for (kind = 0; kind < EventStreamsLIMIT; ++kind) {
     Stream stream = &thread->stream[kind][1];
     if (stream->store == store && stream->block != NULL) {
       __atomic_store_n(&thread->hot.cursor[kind][1].next, 0, __ATOMIC_RELEASE);
@@ -419,7 +432,7 @@ Bool ThreadCheck(Thread thread)
 
   AVER(thread->state <= ThreadRETIRED);
   AVER(thread->state != ThreadLIVE || thread->hot.self == &thread->hot);
-  for (kind = 0; kind < EventKindLIMIT; ++kind)
+  for (kind = 0; kind < EventStreamsLIMIT; ++kind)
     for (unsent = 0; unsent < 2; ++unsent) {
       Stream stream = &thread->stream[kind][unsent];
       Word next = thread->hot.cursor[kind][unsent].next;

@@ -56,7 +56,7 @@ typedef struct ThreadStruct {
   uint32_t retired;    /* order in which threads ended */
   uint32_t inside;     /* it is changing a block with signals let through: handlers leave its streams alone (hand.h) */
   struct ThreadStruct *nested; /* where such handlers' events go; NULL until one needs it */
-  StreamStruct stream[EventKindLIMIT][2];
+  StreamStruct stream[EventStreamsLIMIT][2];
 } __attribute__((aligned(64))) ThreadStruct, *Thread;
 
 _Static_assert(sizeof(ThreadStruct) <= ThreadSIZE, "threads lie ThreadSIZE apart");

@@ -22,6 +22,10 @@
 
 enum { controlLimit = 1024, controlBlock = 32768, controlBlocksMAX = 3072 };
 
+_Static_assert((unsigned)RegionControlBUFFER == EventKindBUFFER && (unsigned)RegionControlATTENTION == EventControlCLOCK &&
+                 (unsigned)RegionControlATTEND == EventControlATTEND,
+               "the table is what others take it for");
+
 #define controlKINDS (((Word)1 << EventKindLIMIT) - 1)
 
 /* Every kind that is not off goes to the flight recorder, nothing is sent, until somebody says otherwise. */
@@ -309,6 +313,9 @@ void ControlFamily(void)
   char room[48];
   TextStruct text;
 
+  /* Absolute: the same place, also for those who start in another folder. */
+  if (ProcessPlinths[0].class == &PlinthClassUnix)
+    (void)setenv("PAWPRINT_LOG", ProcessPlinths[0].place, 1);
   if (ProcessPlinths[0].class != &PlinthClassFile)
     return;
   TextInit(&text, room, sizeof room);
@@ -316,7 +323,6 @@ void ControlFamily(void)
   TextChar(&text, ':');
   TextDecimal(&text, ProcessPlinths[0].inode);
   (void)setenv("PAWPRINT_FAMILY", TextTerminate(&text), 1);
-  /* Absolute: the same log, also for those who start in another folder. */
   (void)setenv("PAWPRINT_LOG", ProcessPlinths[0].place, 1);
 }
 

@@ -23,8 +23,8 @@
 
 #include "base/bt.h"
 #include "base/types.h"
-#include "emit/eventcheck.h"
 #include "format/block.h"
+#include "format/eventcheck.h"
 #include "plinth/clock.h"
 
 /* Symbols that annotated code reaches; everything else stays inside the library. */
@@ -73,6 +73,10 @@ extern Word EventKindControlHere[EventControlSIZE / sizeof(Word)] __attribute__(
 
 enum { EventBlockBIT = BlockMAX }; /* blocks lie in the upper halves of places of 2 * BlockMAX bytes, at their end */
 
+/* A thread's streams: one for each kind, and one for events that define what others refer to (interned strings), which no
+ * policy overwrites.  Those are of the kind User. */
+enum { EventStreamDEFINITION = EventKindLIMIT, EventStreamsLIMIT };
+
 /* One thread's place in one of its blocks. */
 typedef struct EventCursorStruct {
   Word next;      /* where the next event goes; 0 where there is no block */
@@ -82,7 +86,7 @@ typedef struct EventCursorStruct {
 
 /* What a thread touches for each event; the rest of its state is behind it (buffer.h). */
 typedef struct EventThreadStruct {
-  EventCursorStruct cursor[EventKindLIMIT][2]; /* by kind, and 0: sent, 1: flight recorder */
+  EventCursorStruct cursor[EventStreamsLIMIT][2]; /* by kind, and 0: sent, 1: flight recorder */
   struct EventThreadStruct *self;              /* this, while it is a thread's; NULL in the child of a fork */
 } EventThreadStruct, *EventThread;
 
@@ -92,7 +96,8 @@ extern __thread EventThread EventThreadSelf __attribute__((tls_model("initial-ex
 /* EventReserveSlow -- what EventReserve does when the simple way did not serve: no block yet, a full one, a new epoch,
  * a new process
  *
- * at  what the simple way reserved, or 0: given up and marked so
+ * kind  EventKindX, or EventStreamDEFINITION
+ * at    what the simple way reserved, or 0: given up and marked so
  */
 extern void *EventReserveSlow(unsigned kind, Size size, Word at) EVENT_API __attribute__((cold, noinline));
 
@@ -153,29 +158,6 @@ static inline void *EventReserve(unsigned kind, Size size)
     return EventReserveSlow(kind, size, at);
   eventFill(at, size, now);
   return (void *)at;
-}
-
-/* EventCommit -- the event is whole */
-static inline void EventCommit(EventHeader header, uint16_t code)
-{
-  __atomic_store_n(&header->code, code, __ATOMIC_RELEASE);
-}
-
-/* EventStringLength -- the characters of `string` that an event takes */
-static inline Size EventStringLength(const char *string)
-{
-  /* Compilers that see a shorter array behind it warn of the bound; it ends in it all the same. */
-  __asm__("" : "+r"(string));
-  return strnlen(string, EventMaxStringLength);
-}
-
-/* EventStringCopy -- put `length` characters and a NUL in an event; mark it if the string goes on */
-static inline void EventStringCopy(char *place, const char *string, Size length, EventHeader header)
-{
-  memcpy(place, string, length);
-  place[length] = '\0';
-  if (string[length] != '\0')
-    __atomic_fetch_or(&header->length, EventLengthCUT, __ATOMIC_RELAXED);
 }
 
 #endif /* EMIT_EVENT_H */

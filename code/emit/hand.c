@@ -98,6 +98,18 @@ Bool HandOffer(Process process, int fd)
   return process->collected;
 }
 
+void HandNote(const char *path)
+{
+  RegionOfferStruct note;
+  Size length = strlen(path);
+
+  if (ControlSettings.collector[0] == '\0' || length >= sizeof note.path)
+    return;
+  handOfferFill(&note);
+  memcpy(note.path, path, length);
+  (void)handTell(&note, -1);
+}
+
 /* handWake -- let the collector know, if it sleeps */
 static void handWake(RegionHeader region)
 {
@@ -110,9 +122,10 @@ static void handWake(RegionHeader region)
   (void)handTell(&call, -1);
 }
 
+/* handFrequent -- may the stream's blocks be overwritten?  Not those of definitions, and of what is rare. */
 static Bool handFrequent(unsigned kind)
 {
-  return (EventKindsFREQUENT >> kind & 1) != 0;
+  return kind != EventStreamDEFINITION && (EventKindsFREQUENT >> kind & 1) != 0;
 }
 
 /* handRoom -- may one more block be full?  Then it is counted. */
@@ -145,6 +158,12 @@ static void handGive(RegionHeader region, BlockHeader block, Size used)
   handWake(region);
 }
 
+/* handStream -- which of its thread's streams a block is of (StreamNumber) */
+static unsigned handStream(BlockHeader block)
+{
+  return block->stream / 2 % 16;
+}
+
 /* handOldest -- the slot of the full block of a frequent kind that has waited longest; or `slots` */
 static Index handOldest(RegionHeader region)
 {
@@ -154,7 +173,7 @@ static Index handOldest(RegionHeader region)
   for (i = 0; i < region->slots; ++i)
     if ((__atomic_load_n(&region->state[i], __ATOMIC_ACQUIRE) & RegionFULL) != 0 &&
         RegionBlockAt(&offset, &size, region, i) &&
-        handFrequent(((BlockHeader)(void *)((char *)region + offset))->kind) &&
+        handFrequent(handStream((BlockHeader)(void *)((char *)region + offset))) &&
         (oldest == region->slots || region->tickets[i] < region->tickets[oldest]))
       oldest = i;
   return oldest;
@@ -389,9 +408,10 @@ static void handTakeOver(Process process)
 {
   ProcessLock(process);
   if (process->collected) {
-    process->collected = FALSE;
     ControlOpenLog();
     (void)SendHeader(process);
+    /* Not before: others send as soon as they see this, and where there is no way out nothing is sent. */
+    __atomic_store_n(&process->collected, FALSE, __ATOMIC_RELEASE);
   }
   ProcessUnlock(process);
 }

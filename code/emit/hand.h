@@ -25,6 +25,11 @@
  */
 extern Bool HandOffer(Process process, int fd);
 
+/* HandNote -- tell the collector, if there is one, that the calling process is about to run a program, or starts one
+ * path  as exec has it; a name without a slash is looked for in PATH
+ * Also in a child of vfork.  A few us; errno is kept. */
+extern void HandNote(const char *path);
+
 /* HandReserve -- room for an event in a block of a stream that is sent, changing blocks if need be, with signals let
  * through; 0: it takes the slow way
  *

@@ -53,9 +53,9 @@ extern int EventControlKinds(const char *list);
 /* EventBufferKinds -- the same for the kinds that the flight recorder keeps when they are not sent; all but Sync at first */
 extern int EventBufferKinds(const char *list);
 
-/* EventLogOpen -- send what is recorded from here on to one more place: a file's path, "file:PATH", "memory:SIZE",
- * "none:" returns 0, or -1: told on standard error.  A file that is there already is refused.  Not in signal
- * handlers. */
+/* EventLogOpen -- send what is recorded from here on to one more place: a file's path, "file:PATH", "tcp:HOST:PORT"
+ * (a numeric HOST), "unix:PATH", "memory:SIZE", "none:".  Returns 0, or -1: told on standard error.  A file that is there
+ * already is refused; a receiver that is not there yet is waited for without holding anybody up.  Not in signal handlers. */
 extern int EventLogOpen(const char *where);
 
 /* EventFlush -- send what the buffers of all threads hold, the flight recorder's too, without waiting for full blocks.

@@ -5,6 +5,7 @@
 #include "emit/process.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/aver.h"
+#include "base/text.h"
 #include "emit/control.h"
 #include "emit/hand.h"
 #include "emit/send.h"
@@ -131,17 +133,46 @@ Bool ProcessSends(void)
   return ControlSettings.log[0] != '\0' || ProcessOpen();
 }
 
+/* processDumped -- cores of this process are to have its region, which the system leaves out of them unless asked: bits
+ * of coredump_filter.  Nothing is taken out. */
+static void processDumped(Store store)
+{
+  enum { nameless = 2, named = 8, hex = 16 };
+  static const char path[] = "/proc/self/coredump_filter";
+  char room[32];
+  Word filter = 0, wanted = store->path[0] != '\0' ? named : nameless;
+  Size length = QuietReadFile(path, room, sizeof room - 1);
+  TextStruct text;
+  const char *at;
+  long fd;
+
+  room[length] = '\0';
+  for (at = room; (*at >= '0' && *at <= '9') || (*at >= 'a' && *at <= 'f'); ++at)
+    filter = filter * hex + (Word)(*at <= '9' ? *at - '0' : *at - 'a' + 10);
+  if (at == room || (filter & wanted) != 0)
+    return;
+  TextInit(&text, room, sizeof room);
+  TextHex(&text, filter | wanted);
+  fd = QuietCall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CLOEXEC);
+  if (fd < 0)
+    return;
+  (void)QuietCall(SYS_write, fd, room, TextLength(&text));
+  (void)QuietCall(SYS_close, fd);
+}
+
 /* processRegion -- tell in the region how blocks are to be handed over, and let others reach the control table in it */
 static void processRegion(Process process, int fd)
 {
   RegionHeader region = process->shared.header;
   Index i;
 
+  processDumped(&process->shared);
   region->policy = ControlSettings.policy;
   region->limit = ControlSettings.limit;
   region->blockSize = (uint32_t)process->blockSize;
   region->raw = ControlSettings.raw;
   region->chosen = ControlSettings.chosen;
+  region->frequent = EventKindsFREQUENT;
   for (i = 0; i < ProcessPlinthsMAX; ++i)
     if (ProcessPlinths[i].class == &PlinthClassFile) {
       region->device = ProcessPlinths[i].device;
@@ -211,6 +242,9 @@ static void processSetUp(Process process)
   process->blockSize = ControlSettings.blockSize;
   (void)StoreOpen(&process->own, "", process->identity, NULL);
   processShare(process);
+  /* Where nothing is sent, whoever reads a core needs it all the same. */
+  if (process->shared.header == NULL)
+    (void)SendHeader(process);
 }
 
 void ProcessShare(Process process)
@@ -393,6 +427,16 @@ static Bool processOthers(Process process)
   return FALSE;
 }
 
+/* processFinish -- what the ways out still keep is to arrive; each may take a second */
+static void processFinish(void)
+{
+  Index i;
+
+  for (i = 0; i < ProcessPlinthsMAX; ++i)
+    if (__atomic_load_n(&ProcessPlinths[i].class, __ATOMIC_ACQUIRE) != NULL)
+      (void)PlinthFinish(&ProcessPlinths[i]);
+}
+
 void ProcessEnd(void)
 {
   Process process = ProcessIfReady();
@@ -423,6 +467,7 @@ void ProcessEnd(void)
   if (!process->collected)
     (void)SendHeader(process);
   ProcessUnlock(process);
+  processFinish();
   QuietEnd(&mask);
   errno = error;
 }

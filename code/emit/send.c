@@ -116,7 +116,7 @@ Res SendDefine(const char *line, Size length)
 static Res sendOne(Plinth plinth, const void *message, Size size, Bool *headlessReturn)
 {
   Bool header = memcmp(message, HeaderMAGIC, BlockMagicSIZE) == 0;
-  Res res = PlinthSend(plinth, message, size);
+  Res res = header ? PlinthSendHeader(plinth, message, size) : PlinthSend(plinth, message, size);
 
   if (header)
     __atomic_store_n(&plinth->headless, res != ResOK, __ATOMIC_RELAXED);
@@ -163,10 +163,18 @@ static void sendArguments(Header header, char *room, Size size)
   }
 }
 
+/* sendRate -- ticks a second, from two moments; rough if they are close */
+static uint64_t sendRate(const SyncStruct *begin, const SyncStruct *end)
+{
+  return end->mono <= begin->mono ? 1000000000
+                                  : (uint64_t)((double)(end->ticks - begin->ticks) * 1e9 / (double)(end->mono - begin->mono));
+}
+
 static void sendHeaderFill(Process process, Scratch scratch)
 {
   Header header = &scratch->header;
   Bool slow = EVENT_SLOW;
+  Bool sent = ProcessSends(); /* what only a core will have need not cost a measurement */
   Size length = strlen(process->shared.path);
 
   memset(header, 0, sizeof *header);
@@ -178,10 +186,12 @@ static void sendHeaderFill(Process process, Scratch scratch)
   header->identity = process->identity;
   header->widths.word = sizeof(Word);
   sendArguments(header, scratch->text, sizeof scratch->text);
-  EventClockDescribe(header->clock, &header->frequency, header->boot, slow);
+  EventClockDescribe(header->clock, sent ? &header->frequency : NULL, header->boot, slow);
   header->syncs = HeaderSyncsMAX;
   header->sync[0] = process->sync;
   EventClockSync(&header->sync[1], slow);
+  if (!sent)
+    header->frequency = sendRate(&header->sync[0], &header->sync[1]);
   header->lost = __atomic_load_n(&process->lost, __ATOMIC_RELAXED);
   if (process->shared.header != NULL)
     header->lost += __atomic_load_n(&process->shared.header->lost, __ATOMIC_RELAXED);
@@ -190,21 +200,22 @@ static void sendHeaderFill(Process process, Scratch scratch)
 }
 
 /* sendKeep -- put the header block where whoever has the region finds it: the place that is not the newest's, then make
- * that the newest */
+ * that the newest; in private memory a core has it */
 static Res sendKeep(Process process, const char *header, Size length)
 {
-  RegionHeader region = process->shared.header;
+  Store store = process->shared.header != NULL ? &process->shared : &process->own;
+  RegionHeader region = store->header;
   uint32_t generation;
   Size at;
   Res res = ResOK;
 
-  if (region == NULL || !process->shared.shared)
+  if (region == NULL)
     return ResOK;
   while (__atomic_exchange_n(&region->text.lock, 1, __ATOMIC_ACQUIRE) != 0)
     (void)sched_yield();
   generation = region->text.generation + 1;
   at = RegionTEXT + (generation & 1) * RegionTextSIZE;
-  if (length > RegionTextSIZE || !StoreProvide(&process->shared, at, length)) {
+  if (length > RegionTextSIZE || !StoreProvide(store, at, length)) {
     res = ResLIMIT;
   } else {
     memcpy((char *)region + at, header, length);

@@ -76,7 +76,7 @@ void ThreadSnapshot(Thread thread, Bool unsent)
 
   if (copy == NULL)
     return;
-  for (kind = 0; process != NULL && kind < EventKindLIMIT; ++kind)
+  for (kind = 0; process != NULL && kind < EventStreamsLIMIT; ++kind)
     for (which = 0; which <= (unsent != FALSE); ++which) {
       Stream stream = &thread->stream[kind][which];
       unsigned flags = which ? BlockFlagUNSENT : 0;

@@ -98,6 +98,9 @@ static RegionHeader storeMap(int fd, Size size)
     (void)QuietCall(SYS_munmap, base, reserved);
     return NULL;
   }
+  /* A core has what was used.  A dump of the rest would be half a gigabyte of zeros, and fill the file system with it. */
+  (void)QuietCall(SYS_madvise, place, size, MADV_DONTDUMP);
+  (void)QuietCall(SYS_madvise, place, WordAlignUp(sizeof(RegionHeaderStruct), BlockMIN), MADV_DODUMP);
   /* A child of fork must not write where its parent does: it has no such memory, and starts its own. */
   (void)QuietCall(SYS_madvise, place, size, fd >= 0 ? MADV_DONTFORK : MADV_WIPEONFORK);
   storeRemember((StoreMappingStruct){base, place, reserved, size, fd >= 0});
@@ -245,6 +248,7 @@ Bool StoreProvide(Store store, Size offset, Size size)
 {
   long fd, res;
 
+  (void)QuietCall(SYS_madvise, (char *)store->header + offset, WordAlignUp(size, BlockMIN), MADV_DODUMP);
   if (store->path[0] == '\0')
     return TRUE;
   /* By path, not by a descriptor kept open: programs close descriptors that they do not know. */

@@ -38,7 +38,7 @@ BlockHeaderStruct StreamHeader(Process process, Thread thread, unsigned kind, un
     .order = BlockORDER,
     .major = BlockMAJOR,
     .flags = (uint8_t)(unsent ? BlockFlagUNSENT : 0),
-    .kind = (uint8_t)kind,
+    .kind = (uint8_t)StreamKind(kind),
     .whole = (uint32_t)size,
     .pid = process->pid,
     .thread = thread->tid,

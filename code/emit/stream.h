@@ -14,6 +14,16 @@
 #include "emit/buffer.h"
 #include "emit/process.h"
 
+/* StreamKind -- the kind of the events in a stream */
+static inline unsigned StreamKind(unsigned stream)
+{
+#if defined(EventInternKIND)
+  return stream == EventStreamDEFINITION ? EventInternKIND : stream;
+#else
+  return stream;
+#endif
+}
+
 /* StreamAbandon -- mark room that was reserved and will not be filled; what of it lies behind the block's end is not
  * there */
 extern void StreamAbandon(Word at, Size size);

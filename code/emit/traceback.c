@@ -100,7 +100,7 @@ __attribute__((no_sanitize("thread"))) static void tracebackThread(Traceback tra
   unsigned kind, unsent;
   Index i;
 
-  for (kind = 0; kind < EventKindLIMIT; ++kind)
+  for (kind = 0; kind < EventStreamsLIMIT; ++kind)
     for (unsent = 0; unsent < 2; ++unsent) {
       Stream stream = &thread->stream[kind][unsent];
       if (stream->block != NULL)

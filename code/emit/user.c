@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/aver.h"
@@ -76,6 +77,22 @@ static UserString userFind(const char *string, Bool *newReturn)
 }
 
 
+/* userTell -- what the string's number is, in the stream that no policy overwrites */
+static void userTell(UserString entry)
+{
+  Size length = EventStringLength(entry->string);
+  void *room;
+
+  if (!EVENT_PRESENT(Intern) || !EVENT_WANTED(EventInternKIND))
+    return;
+  room = EventReserveSlow(EventStreamDEFINITION, offsetof(EventWSStruct, f1) + length + 1, 0);
+  if (room == NULL)
+    return;
+  ((EventWSStruct *)room)->f0 = entry->id;
+  EventStringCopy(((EventWSStruct *)room)->f1, entry->string, length, room);
+  EventCommit(room, EventInternCODE);
+}
+
 EVENT_API EventWord EventIntern(const char *string)
 {
   QuietMaskStruct mask;
@@ -92,7 +109,7 @@ EVENT_API EventWord EventIntern(const char *string)
   }
   QuietEnd(&mask);
   if (new)
-    EVENT_WS(Intern, entry->id, entry->string);
+    userTell(entry);
   return entry != NULL ? entry->id : 0;
 }
 

@@ -19,6 +19,8 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
+#include <string.h>
+
 #include "base/types.h"
 
 #define BlockMAGIC  "\x8fPAWblk\n" /* 8 bytes: an event block */
@@ -55,6 +57,29 @@ typedef struct EventHeaderStruct {
 } EventHeaderStruct, *EventHeader;
 
 #define EventSizeOfLength(length) ((((Size)(length) & 0x7fffu) + (EventALIGN - 1)) & ~(Size)(EventALIGN - 1))
+
+/* EventCommit -- the event is whole */
+static inline void EventCommit(EventHeader header, uint16_t code)
+{
+  __atomic_store_n(&header->code, code, __ATOMIC_RELEASE);
+}
+
+/* EventStringLength -- the characters of `string` that an event takes */
+static inline Size EventStringLength(const char *string)
+{
+  /* Compilers that see a shorter array behind it warn of the bound; it ends in it all the same. */
+  __asm__("" : "+r"(string));
+  return strnlen(string, EventMaxStringLength);
+}
+
+/* EventStringCopy -- put `length` characters and a NUL in an event; mark it if the string goes on */
+static inline void EventStringCopy(char *place, const char *string, Size length, EventHeader header)
+{
+  memcpy(place, string, length);
+  place[length] = '\0';
+  if (string[length] != '\0')
+    __atomic_fetch_or(&header->length, EventLengthCUT, __ATOMIC_RELAXED);
+}
 
 /* What `flags` may say. */
 enum {

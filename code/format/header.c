@@ -96,6 +96,8 @@ void HeaderBegin(Text text, Header header)
   TextString(text, "double: binary64\n");
   headerNumber(text, "pid: ", header->pid);
   headerNumber(text, "parent: ", header->parent);
+  if (header->role[0] != '\0')
+    headerString(text, "role: ", header->role);
   headerString(text, "program: ", header->program);
   headerNumber(text, "arguments: ", header->arguments);
   for (i = 0; i < kept; ++i)
@@ -223,6 +225,7 @@ static const struct {
   {"word:", formWORD, 0, 0},
   {"pid:", formUINT32, AT(pid)},
   {"parent:", formUINT32, AT(parent)},
+  {"role:", formSTRING, AT(role)},
   {"program:", formSTRING, AT(program)},
   {"argument:", formARGUMENT, 0, 0},
   {"region:", formSTRING, AT(region)},

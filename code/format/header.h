@@ -20,8 +20,12 @@ enum {
   HeaderLineSIZE = 52,     /* bytes of the first line, behind the magic, newline included */
   HeaderSyncsMAX = 2,      /* the first and the newest relation of ticks to time */
   HeaderArgumentsMAX = 64, /* that are kept; more are counted */
-  HeaderTextMAX = 256      /* bytes of a path, program or argument that are kept */
+  HeaderTextMAX = 256,     /* bytes of a path, program or argument that are kept */
+  HeaderRoleSIZE = 16
 };
+
+/* The role of a process that is no recorded program: it tells what it sees of them from outside. */
+#define HeaderRoleCOLLECTOR "collector"
 
 typedef struct HeaderStruct {
   unsigned major, median, minor;
@@ -34,6 +38,7 @@ typedef struct HeaderStruct {
   Count syncs;
   SyncStruct sync[HeaderSyncsMAX];
   uint64_t lost;                   /* events that no block could count: no room for a stream */
+  char role[HeaderRoleSIZE];       /* "" for a recorded program */
   char program[HeaderTextMAX];     /* path; "" if unknown */
   Count arguments;                 /* how many it was given */
   char argument[HeaderArgumentsMAX][HeaderTextMAX]; /* the first, terminated, each cut to its room */

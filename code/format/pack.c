@@ -104,6 +104,7 @@ static unsigned packHeadNew(Pack pack, Packing g, EventType type, const uint64_t
   pack->headNext = number < packHeadsMAX ? number + 1 : packHeads + 1;
   packForget(pack, number);
   memset(head, 0, sizeof *head);
+  head->mark = packMarkNONE;
   head->code = type->code;
   head->first = (uint8_t)((number - 1) % packHeads * packTimes * packWays);
   head->valued = packMask(packValued(type));
@@ -222,8 +223,9 @@ static const uint8_t *packRaw(Packing g, const uint8_t *event, EventHeaderStruct
 }
 
 /* packSlow -- one event of any kind; or only what packRun needs to take it.  Returns the place of the next; NULL:
- * not committed. */
-static __attribute__((noinline)) const uint8_t *packSlow(Pack pack, Registry registry, Packing g, const uint8_t *event)
+ * not committed, or of a length that cannot be. */
+static __attribute__((noinline)) const uint8_t *packSlow(Pack pack, Registry registry, Packing g, const uint8_t *event,
+                                                         const uint8_t *limit)
 {
   EventHeaderStruct header;
   EventType type;
@@ -231,7 +233,8 @@ static __attribute__((noinline)) const uint8_t *packSlow(Pack pack, Registry reg
   uint32_t elapsed;
 
   memcpy(&header, event, sizeof header);
-  if (header.code == 0)
+  if (header.code == 0 || (header.length & 0x7fffu) < sizeof header || (header.length & 0x7fffu) > EventSizeMAX ||
+      EventSizeOfLength(header.length) > (Size)(limit - event))
     return NULL;
   type = RegistryFind(registry, header.code);
   if (type == NULL || !packCodes(type) || !packPlain(type, event, header.length)) {
@@ -239,7 +242,7 @@ static __attribute__((noinline)) const uint8_t *packSlow(Pack pack, Registry reg
     return packRaw(g, event, header);
   }
   head = packHead(pack, g, type, event);
-  if (head->mark != 0)
+  if (head->mark != packMarkNONE)
     return event;
   ++g->count;
   if (!packValues(&pack->model, g, type, event))
@@ -279,6 +282,7 @@ static void packStart(Pack pack, const uint8_t *events, Size used)
   memset(pack->when, 0, sizeof pack->when);
   memset(pack->newest, 0, sizeof pack->newest);
   memset(pack->headOf, 0, sizeof pack->headOf);
+  pack->head[0].mark = packMarkNONE;
   pack->headNext = 1;
   pack->bank = 0;
   pack->unit = (uint8_t)packUnit(events, events + used);
@@ -308,12 +312,14 @@ Size BlockPack(Pack pack, Registry registry, const void *events, Size used, uint
   while (event < limit) {
     event = pack->run(pack, &g, event, limit);
     if (event < limit) {
-      const uint8_t *next = packSlow(pack, registry, &g, event);
+      const uint8_t *next = packSlow(pack, registry, &g, event, limit);
       if (next == NULL)
         return 0;
       event = next;
     }
   }
+  if (event != limit)
+    return 0;
   controls = (Size)(g.control - pack->control);
   payload = (Size)((g.at + 7) >> 3);
   base[0] = (uint8_t)controls;

@@ -30,10 +30,11 @@ enum {
  *
  * pack      working memory of this thread alone
  * registry  the types of the events; unknown codes are copied whole.  Its byte order is ours.
- * events    as they stand in memory, beginning at `first` ticks; all committed (or settled by BlockWalk)
+ * events    as they stand in memory, beginning at `first` ticks; what is not committed (nor settled by BlockWalk), or is
+ *           no event, is found.  PackSlackSIZE bytes behind them are readable where anything may stand there.
  * out       BlockRestMAX bytes
  * countReturn  events, those of the format not counted
- * returns   bytes written, at most used * 2 + 64; 0 for no events, or if there is one that is not committed
+ * returns   bytes written, at most used * 2 + 64; 0 for no events, or if there is one that is not committed, or none
  * cost      8 to 10 ns an event, some 20 KiB of `pack`; no allocation, no lock, no call to libc but memcpy and
  *           the like: async-signal safe
  */

@@ -26,9 +26,13 @@ enum {
   packSAMPLE = 32     /* events looked at to choose the unit of times */
 };
 
+/* The mark of a head that packRun is not to take: longer than any event, so that nothing that stands in a block is it;
+ * zeros, above all, are not. */
+#define packMarkNONE 0xffff0000u
+
 /* A head as packRun wants it: one cache line. */
 typedef struct PackHeadStruct {
-  uint32_t mark;     /* code, and length << 16; 0 if packRun is not to take it */
+  uint32_t mark;     /* code, and length << 16; or packMarkNONE */
   uint8_t value;     /* offset of the W; 0 if there is none */
   uint8_t addr;      /* of the A */
   uint8_t addr2;     /* of the second; 0 if there is none */

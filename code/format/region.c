@@ -4,7 +4,11 @@
  */
 #include "format/region.h"
 
+#include <stddef.h>
 #include <string.h>
+
+_Static_assert(offsetof(RegionHeaderStruct, text) == 1280 && offsetof(RegionHeaderStruct, state) == 1344,
+               "tool/pawprint-gdb.py knows where these are");
 
 Bool RegionHeaderSound(RegionHeader header, Size size)
 {
@@ -23,4 +27,12 @@ Bool RegionBlockAt(Size *offsetReturn, Size *sizeReturn, RegionHeader header, In
   *sizeReturn = (Size)1 << log2;
   *offsetReturn = RegionFIRST + (i + 1) * RegionSlotSIZE - *sizeReturn;
   return TRUE;
+}
+
+Bool RegionNamed(const char *path)
+{
+  const char *name = strrchr(path, '/');
+
+  return name != NULL && (strncmp(name, "/pawprint-", 10) == 0 || strstr(name, ".region-") != NULL ||
+                          strncmp(path, "/memfd:pawprint-", 16) == 0);
 }

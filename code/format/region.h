@@ -69,6 +69,15 @@ enum {
   RegionAskSTATE = 2              /* tell first what already is */
 };
 
+/* The control table at RegionCONTROL: words as wide as the writer's.  In word 0 a bit for each kind says that it is sent,
+ * and one RegionControlBUFFER higher that it is buffered; in word RegionControlATTENTION a bit has the next event look
+ * at `attention`. */
+enum {
+  RegionControlBUFFER = 16,
+  RegionControlATTENTION = 1,
+  RegionControlATTEND = 2
+};
+
 typedef struct RegionHeaderStruct {
   char magic[BlockMagicSIZE];
   uint32_t order;                 /* BlockORDER */
@@ -84,7 +93,7 @@ typedef struct RegionHeaderStruct {
   uint64_t lost;                  /* events of threads that could have no stream, or of streams that could have no block */
   uint64_t stopped;               /* ticks when RegionPolicySTOP ended the recording; 0 */
   uint32_t chosen;                /* kinds that are sent as soon as recording starts: a mask */
-  uint32_t unused;
+  uint32_t frequent;              /* which of a thread's streams (number / 2 % 16) RegionPolicyOVERWRITE overwrites: a mask */
   char log[RegionPathMAX];        /* the log that the blocks belong to, an absolute path; "" for another way out */
 
   /* The writer and the collector together; each line of the cache for one purpose. */
@@ -121,6 +130,9 @@ _Static_assert(RegionTEXT + 2 * RegionTextSIZE <= RegionFIRST, "the slots are be
 /* RegionHeaderSound -- is this the beginning of a region of our own byte order and version, `size` bytes long? */
 extern Bool RegionHeaderSound(RegionHeader header, Size size);
 
+/* RegionNamed -- is a file with this path called as regions are?  It may be something else all the same. */
+extern Bool RegionNamed(const char *path);
+
 /* RegionBlockAt -- where slot `i`'s block begins in the file, and its size; FALSE if there is none */
 extern Bool RegionBlockAt(Size *offsetReturn, Size *sizeReturn, RegionHeader header, Index i);
 
@@ -137,7 +149,8 @@ static inline Bool RegionCollected(RegionHeader header)
 enum { RegionTokenMAX = 64, RegionOfferVERSION = 1 };
 
 typedef struct RegionOfferStruct {
-  char magic[BlockMagicSIZE];     /* RegionMAGIC; with pid 0: no offer, only a call to wake up */
+  char magic[BlockMagicSIZE];     /* RegionMAGIC; with pid 0: no offer, only a call to wake up; or, with a path, a note
+                                     that the sender is about to run that program, or to start it */
   uint32_t version;               /* RegionOfferVERSION */
   uint32_t pid;
   uint64_t identity;

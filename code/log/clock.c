@@ -164,4 +164,5 @@ void ClockFit(Clock clock)
   clock->base = clock->real = clock->fine = clock->low = 0;
   if (clock->synced)
     clockAnchor(clock);
+  clock->fitted = TRUE;
 }

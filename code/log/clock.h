@@ -29,7 +29,7 @@ typedef struct ClockStruct {
   Bool synced, paired;      /* the next two, the two after that, are set */
   SyncStruct early, late;   /* of the headers' syncs */
   SyncStruct sealFirst, sealLast; /* of sealed blocks: ticks and mono only */
-  /* fitted */
+  Bool fitted;              /* the line is laid, and stays: */
   uint64_t real;            /* ns since 1970 at `min`, rounded down; */
   uint64_t fine;            /* what that cut off, in fine units; */
   uint64_t low;             /* and what that cut off, in 2^64ths: so the line does not depend on which block is earliest */
@@ -45,7 +45,7 @@ extern void ClockSync(Clock clock, Header header);
 extern void ClockSeal(Clock clock, uint64_t ticks, uint64_t mono);
 static inline void ClockSee(Clock clock, uint64_t first, uint64_t last)
 {
-  if (first < clock->min)
+  if (first < clock->min && !clock->fitted)
     clock->min = first;
   if (last > clock->max)
     clock->max = last;

@@ -100,6 +100,7 @@ Res FileOpen(File file, const char *path)
   file->path = path;
   file->fd = fd;
   file->size = (uint64_t)status.st_size;
+  file->live = file->left = file->core = FALSE;
   file->windowAt = 0;
   file->windowSize = 0;
   return ResOK;

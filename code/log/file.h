@@ -20,6 +20,9 @@ typedef struct FileStruct {
   const char *path;  /* as it was asked for; owned by the caller */
   int fd;
   uint64_t size;     /* when it was opened */
+  Bool live;         /* a process still records into it: its end may be half of a block */
+  Bool left;         /* what was recorded into it was found in shared memory */
+  Bool core;         /* it was a core file; these are the blocks that were in it (core.h) */
   uint64_t windowAt;
   Size windowSize;
   unsigned char window[FileWindowSIZE];

@@ -93,11 +93,21 @@ static Index gapsRegion(Regions regions, uint64_t place)
   return low;
 }
 
+/* gapsShare -- `lost` events to a region; how well that is known is as bad as the worst that is said of it */
+static void gapsShare(Region region, uint64_t lost, int exact)
+{
+  region->matched = TRUE;
+  region->lost += lost;
+  if (exact > region->exact)
+    region->exact = exact;
+}
+
 /* gapsMatch -- lay `lost` events between two places to the regions there; FALSE if there are none
  *
- * Where there are several, each but the last gets what its damaged header claims.
+ * Where there are several, each but the last gets what its damaged header claims.  So does each where `lost` is only
+ * the least that it can be.
  */
-static Bool gapsMatch(Regions regions, uint64_t from, uint64_t to, uint64_t lost)
+static Bool gapsMatch(Regions regions, uint64_t from, uint64_t to, uint64_t lost, Bool exact)
 {
   Index i, last = regions->count, begin = gapsRegion(regions, from);
   Count count = 0;
@@ -112,9 +122,10 @@ static Bool gapsMatch(Regions regions, uint64_t from, uint64_t to, uint64_t lost
     uint64_t share = i == last || region->guess > lost ? lost : region->guess;
     if (region->harmless)
       continue;
-    region->matched = TRUE;
-    region->shared |= count > 1;
-    region->lost += share;
+    if (!exact && region->guess >= share)
+      gapsShare(region, region->guess, LogLostABOUT);
+    else
+      gapsShare(region, share, !exact ? LogLostATLEAST : count > 1 ? LogLostABOUT : LogLostEXACTLY);
     lost -= share;
   }
   return count > 0;
@@ -124,16 +135,16 @@ static Bool gapsMatch(Regions regions, uint64_t from, uint64_t to, uint64_t lost
 static void gapsMissing(Teller teller, Regions regions, Stream stream, const TallyRunStruct *run,
                         const TallyRunStruct *next)
 {
-  static const TallyRunStruct none;
-  Bool sameFile = run != NULL && IndexPlaceFile(run->lastPlace) == IndexPlaceFile(next->place);
+  Bool sameFile = run != NULL && IndexPlaceFile(run->lastPlace) == IndexPlaceFile(next->place), exact;
   uint64_t from = sameFile ? run->lastPlace : IndexPlace(IndexPlaceFile(next->place), 0), blocks, lost;
   char what[128];
 
-  if (run == NULL)
-    run = &none;
-  blocks = next->from - run->to;
-  lost = next->before > run->after ? next->before - run->after : 0;
-  if ((blocks == 0 && (lost == 0 || stream->unsent)) || gapsMatch(regions, from, next->place, lost))
+  blocks = next->from - (run != NULL ? run->to : 0);
+  exact = TallyLost(&lost, run, next);
+  if ((blocks == 0 && (lost == 0 || stream->unsent)) || gapsMatch(regions, from, next->place, lost, exact))
+    return;
+  /* Of a flight recorder, blocks that are not there were overwritten. */
+  if (stream->unsent)
     return;
   if (blocks == 0)
     (void)snprintf(what, sizeof what, "the end of the block of thread %u/%u before this one is missing", stream->pid,
@@ -141,8 +152,7 @@ static void gapsMissing(Teller teller, Regions regions, Stream stream, const Tal
   else
     (void)snprintf(what, sizeof what, "%llu block%s of thread %u/%u missing before this one",
                    (unsigned long long)blocks, blocks == 1 ? "" : "s", stream->pid, stream->thread);
-  /* What the flight recorder overwrote is counted with what is lost. */
-  TellerGap(teller, next->place, what, lost, stream->unsent ? LogLostABOUT : LogLostEXACTLY);
+  TellerGap(teller, next->place, what, lost, exact ? LogLostEXACTLY : LogLostATLEAST);
 }
 
 static void gapsStream(Teller teller, Regions regions, Stream stream)
@@ -151,6 +161,8 @@ static void gapsStream(Teller teller, Regions regions, Stream stream)
   char what[128];
   Index i;
 
+  if (!stream->logged)
+    return;
   for (i = 0; i < tally->runs; ++i)
     gapsMissing(teller, regions, stream, i > 0 ? &tally->run[i - 1] : NULL, &tally->run[i]);
   if (tally->moreBlocks > 0) {
@@ -163,11 +175,28 @@ static void gapsStream(Teller teller, Regions regions, Stream stream)
 static void gapsRegionTell(Teller teller, const RegionStruct *region)
 {
   if (region->matched)
-    TellerGap(teller, region->place, region->what, region->lost, region->shared ? LogLostABOUT : LogLostEXACTLY);
+    TellerGap(teller, region->place, region->what, region->lost, region->exact);
   else if (region->harmless)
     TellerGap(teller, region->place, region->what, 0, LogLostEXACTLY);
   else
     TellerGap(teller, region->place, region->what, region->guess, region->guess > 0 ? LogLostABOUT : LogLostATLEAST);
+}
+
+void GapsBehind(Teller teller, Regions regions, Stream stream, uint64_t sequence)
+{
+  Tally tally = &stream->tally;
+  Index i = tally->runs;
+
+  while (i > 0 && tally->run[i - 1].from > sequence)
+    --i;
+  if (i > 0 && tally->run[i - 1].from == sequence)
+    gapsMissing(teller, regions, stream, i > 1 ? &tally->run[i - 2] : NULL, &tally->run[i - 1]);
+}
+
+void GapsRegions(Teller teller, Regions regions, Index first, Index limit)
+{
+  for (; first < limit && first < regions->count; ++first)
+    gapsRegionTell(teller, &regions->region[first]);
 }
 
 void GapsTell(Teller teller, Regions regions, Table table)
@@ -176,6 +205,5 @@ void GapsTell(Teller teller, Regions regions, Table table)
 
   for (i = 0; i < table->streams; ++i)
     gapsStream(teller, regions, table->stream[i]);
-  for (i = 0; i < regions->count; ++i)
-    gapsRegionTell(teller, &regions->region[i]);
+  GapsRegions(teller, regions, 0, regions->count);
 }

@@ -25,7 +25,7 @@ typedef struct RegionStruct {
   Bool cut;            /* and it ends within something */
   uint32_t guess;      /* events that the damaged header claims; 0 if it cannot be read */
   Bool matched;        /* a gap in some stream's numbering lies here */
-  Bool shared;         /* and in another region as well, so that the split between them is a guess */
+  int exact;           /* LogLost...: how well `lost` is known; lying in two regions, the split is a guess */
   uint64_t lost;       /* events of those gaps */
 } RegionStruct, *Region;
 
@@ -57,5 +57,11 @@ extern void TellerNote(Teller teller, const char *format, ...) __attribute__((fo
 
 /* GapsTell -- all files are scanned: tell of everything that is missing */
 extern void GapsTell(Teller teller, Regions regions, Table table);
+
+/* GapsBehind -- a block with this number came: tell what of its stream is missing before it */
+extern void GapsBehind(Teller teller, Regions regions, Stream stream, uint64_t sequence);
+
+/* GapsRegions -- tell the regions from `first` to `limit`, exclusive */
+extern void GapsRegions(Teller teller, Regions regions, Index first, Index limit);
 
 #endif /* LOG_GAP_H */

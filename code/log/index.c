@@ -12,7 +12,10 @@
 #include "format/block.h"
 #include "log/file.h"
 
-enum { indexBufferMAX = 64 }; /* entries of a spilled piece that are in memory during a pass */
+enum {
+  indexBufferMAX = 64, /* entries of a spilled piece that are in memory during a pass */
+  indexWORSE = BlockFlagRECOVERED | BlockFlagSNAPSHOT /* of two copies as long, the other one serves better */
+};
 
 struct IndexCursorStruct {
   Clock clock;
@@ -44,15 +47,14 @@ void IndexFree(TheIndex index)
       return (a) < (b) ? -1 : 1; \
   } while (0)
 
-/* indexCompareBlocks -- order of entries of one clock; of the copies of a block, first the one that serves best */
-static int indexCompareBlocks(const IndexEntryStruct *a, const IndexEntryStruct *b)
+int IndexCompare(const IndexEntryStruct *a, const IndexEntryStruct *b)
 {
   indexCompareField(a->first, b->first);
   indexCompareField(a->stream, b->stream);
   indexCompareField(a->sequence, b->sequence);
   indexCompareField(a->flags & IndexEntryCUT, b->flags & IndexEntryCUT);
   indexCompareField(b->count, a->count);
-  indexCompareField(a->flags & BlockFlagRECOVERED, b->flags & BlockFlagRECOVERED);
+  indexCompareField(a->flags & indexWORSE, b->flags & indexWORSE);
   indexCompareField(a->place, b->place);
   return 0;
 }
@@ -65,7 +67,7 @@ static Clock indexClock(Table table, const IndexEntryStruct *entry)
 static int indexCompare(const void *a, const void *b, void *table)
 {
   indexCompareField(indexClock(table, a)->number, indexClock(table, b)->number);
-  return indexCompareBlocks(a, b);
+  return IndexCompare(a, b);
 }
 
 /* indexRun -- sort what is in memory, and note its pieces */
@@ -128,6 +130,12 @@ Res IndexAdd(TheIndex index, const IndexEntryStruct *entry)
   return ResOK;
 }
 
+void IndexCutLast(TheIndex index)
+{
+  AVER(index->entries > 0);
+  index->entry[index->entries - 1].flags |= IndexEntryCUT;
+}
+
 Res IndexEnd(TheIndex index)
 {
   return indexRun(index);
@@ -143,7 +151,7 @@ Bool IndexCheck(TheIndex index)
   for (p = index->spilledPieces; p < index->pieces; ++p) {
     const IndexEntryStruct *entry = index->entry + (index->piece[p].at - index->spilled);
     for (i = 1; i < index->piece[p].count; ++i)
-      AVER(indexCompareBlocks(&entry[i - 1], &entry[i]) <= 0);
+      AVER(IndexCompare(&entry[i - 1], &entry[i]) <= 0);
   }
   return TRUE;
 }
@@ -187,7 +195,7 @@ static Res indexCursorBegin(IndexPass pass, IndexCursor cursor, Index i)
 
 static Bool indexCursorBefore(IndexCursor a, IndexCursor b)
 {
-  return a->fine != b->fine ? a->fine < b->fine : indexCompareBlocks(a->next, b->next) < 0;
+  return a->fine != b->fine ? a->fine < b->fine : IndexCompare(a->next, b->next) < 0;
 }
 
 /* indexChoose -- bring the cursor that is next to the front */

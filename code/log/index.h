@@ -19,7 +19,7 @@
 
 enum {
   IndexRunMAX = 32768,    /* entries */
-  IndexEntryCUT = 0x80    /* in flags: the file ends before the block does */
+  IndexEntryCUT = 0x80    /* in flags: the file ends before the block does, or the next thing begins within it */
 };
 
 typedef struct IndexEntryStruct {
@@ -61,8 +61,14 @@ extern Bool IndexCheck(TheIndex index);
 /* IndexAdd -- one more block; ResMEMORY, ResIO */
 extern Res IndexAdd(TheIndex index, const IndexEntryStruct *entry);
 
+/* IndexCutLast -- the block that was added last turns out to be cut off */
+extern void IndexCutLast(TheIndex index);
+
 /* IndexEnd -- no more blocks come, and the clocks are fitted */
 extern Res IndexEnd(TheIndex index);
+
+/* IndexCompare -- the order of two entries of one clock; of the copies of a block, first the one that serves best */
+extern int IndexCompare(const IndexEntryStruct *a, const IndexEntryStruct *b);
 
 /* A pass over the index. */
 typedef struct IndexCursorStruct *IndexCursor;

@@ -4,94 +4,73 @@
  */
 #include "log/leftover.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "format/block.h"
-#include "format/region.h"
+#include "log/leftregion.h"
+
+enum { leftoverNAME = 300 /* bytes of a name in a folder */, leftoverTICK = 20000000 /* ns */ };
+
+/* Processes of which the same is to be told. */
+typedef struct leftoverTellStruct {
+  Count processes;
+  Index file;                      /* of the first, */
+  uint32_t pid;                    /* and its number */
+  char path[RegionPathMAX + leftoverNAME];
+} leftoverTellStruct, *LeftoverTell;
 
 typedef struct leftoverStruct {
   Table table;
-  Process process;
-  int to;              /* the temporary file; -1 as long as there is none */
-  int from;            /* the region */
-  uint64_t events;     /* taken from it that the log has not */
-  RegionHeaderStruct region;
-  union {
-    BlockHeaderStruct header;
-    uint64_t align;
-    unsigned char bytes[BlockMAX];
-  } block;             /* the one in hand */
+  File *file;
+  Count files;
+  Regions regions;
+  Teller teller;
+  Count seen, capacity;
+  struct { dev_t device; ino_t inode; } *known; /* regions that were looked at; owned */
+  leftoverTellStruct running, ending, taken;
+  uint64_t events;                 /* taken */
+  LeftRegionStruct region;
 } leftoverStruct, *Leftover;
 
-/* leftoverOpen -- the region of a process that is dead; -1 if there is none */
-static int leftoverOpen(Leftover leftover, Teller teller)
+static void leftoverCount(Leftover leftover, LeftoverTell tell, Index file, const char *path)
 {
-  Header header = &leftover->process->public.header;
-  const char *log = teller->paths[leftover->process->file];
-  struct stat status;
-  int fd;
-
-  if (header->region[0] != '/')
-    return -1;
-  fd = open(header->region, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (fd < 0) {
-    if ((errno == ENOENT || errno == ENOTDIR) && !leftover->process->recovered)
-      TellerNote(teller, "%s: process %u did not end normally, and its newest events are missing: they were in %s, which is gone",
-                 log, header->pid, header->region);
-    else if (errno != ENOENT && errno != ENOTDIR)
-      TellerNote(teller, "%s: the newest events of process %u may be in %s, which cannot be read: %s", log, header->pid,
-                 header->region, strerror(errno));
-    return -1;
+  if (tell->processes++ == 0) {
+    tell->file = file;
+    tell->pid = leftover->region.header.pid;
+    (void)snprintf(tell->path, sizeof tell->path, "%s", path);
   }
-  if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-      FileReadAt(fd, 0, &leftover->region, sizeof leftover->region) == ResOK &&
-      RegionHeaderSound(&leftover->region, (Size)status.st_size) && leftover->region.identity == header->identity) {
-    if (flock(fd, LOCK_SH | LOCK_NB) == 0)
-      return fd;
-    TellerNote(teller, "%s: process %u is still running; its newest events are not in the log yet", log, header->pid);
-  }
-  (void)close(fd);
-  return -1;
 }
 
-/* leftoverBlock -- copy the open block at `at`, unless the log has all of it */
-static Res leftoverBlock(Leftover leftover, Size at, Size size)
+/* leftoverIsNew -- a file that was not looked at yet; from now on it was */
+static Bool leftoverIsNew(Leftover leftover, const struct stat *status)
 {
-  BlockHeader header = &leftover->block.header;
-  BlockHeaderStruct sound;
-  BlockTallyStruct tally;
-  Stream stream;
-  Bool swapped;
+  Index i;
 
-  if (FileReadAt(leftover->from, at, header, size) != ResOK ||
-      BlockHeaderUnsealedRead(&sound, &swapped, header) != ResOK || swapped || sound.whole != size ||
-      sound.process != leftover->process->public.header.identity || (sound.flags & BlockFlagUNSENT) != 0)
-    return ResOK;
-  BlockWalk(&tally, header + 1, size - BlockHeaderSIZE, sound.first, TRUE);
-  stream = TableStreamFind(leftover->table, sound.process, sound.stream);
-  leftover->events += tally.count;
-  if (stream != NULL && stream->newest == sound.first && stream->newestSequence == sound.sequence) {
-    if (tally.count <= stream->newestCount) {
-      leftover->events -= tally.count; /* it was sent, and the process killed before it could forget that block */
-      return ResOK;
-    }
-    leftover->events -= stream->newestCount;
+  for (i = 0; i < leftover->seen; ++i)
+    if (leftover->known[i].device == status->st_dev && leftover->known[i].inode == status->st_ino)
+      return FALSE;
+  if (leftover->seen == leftover->capacity) {
+    Count capacity = leftover->capacity == 0 ? 16 : leftover->capacity * 2;
+    void *more = realloc(leftover->known, capacity * sizeof *leftover->known);
+    if (more == NULL)
+      return FALSE;
+    leftover->known = more;
+    leftover->capacity = capacity;
   }
-  if (tally.used == 0)
-    return ResOK;
-  BlockHeaderSealOpen(header, &tally);
-  if (leftover->to < 0 && (leftover->to = FileOpenTemporary()) < 0)
-    return ResIO;
-  return FileWriteAll(leftover->to, header, header->size);
+  leftover->known[leftover->seen].device = status->st_dev;
+  leftover->known[leftover->seen++].inode = status->st_ino;
+  return TRUE;
 }
 
-/* leftoverTail -- the log's last, incomplete block is in the region, whole: it is no loss */
+/* leftoverTail -- the log's last, incomplete block is being written, or in a region, whole: it is no loss */
 static void leftoverTail(Regions regions, Index file)
 {
   Index i;
@@ -104,27 +83,175 @@ static void leftoverTail(Regions regions, Index file)
     }
 }
 
-/* leftoverProcess -- take what one process left */
-static Res leftoverProcess(Leftover leftover, Regions regions, Teller teller)
+/* leftoverTake -- the region in hand belongs to a log: take what a dead process left there */
+static Res leftoverTake(Leftover leftover, Index file, const char *path)
 {
-  Index i, file = leftover->process->file;
-  Size at, size;
+  LeftRegion region = &leftover->region;
+  File log = leftover->file[file];
+  Res res;
+
+  if (flock(region->fd, LOCK_SH | LOCK_NB) != 0) {
+    log->live = TRUE;
+    leftoverCount(leftover, &leftover->running, file, path);
+    return ResOK;
+  }
+  if (LeftRegionCollected(region)) {
+    log->live = TRUE;
+    leftoverCount(leftover, &leftover->ending, file, path);
+    return ResOK;
+  }
+  res = LeftRegionTake(region);
+  if (res != ResOK)
+    return res;
+  leftoverTail(leftover->regions, file);
+  log->left |= region->taken;
+  leftover->events += region->events;
+  if (region->events > 0)
+    leftoverCount(leftover, &leftover->taken, file, path);
+  return ResOK;
+}
+
+/* leftoverMissing -- a region that a header names is not to be had: `reason` says why */
+static void leftoverMissing(Leftover leftover, Process process, int reason)
+{
+  Header header = &process->public.header;
+  const char *log = leftover->teller->paths[process->file];
+
+  if (reason != ENOENT && reason != ENOTDIR)
+    TellerNote(leftover->teller, "%s: the newest events of process %u may be in %s, which cannot be read: %s", log,
+               header->pid, header->region, strerror(reason));
+  else if (!process->recovered)
+    TellerNote(leftover->teller,
+               "%s: process %u did not end normally, and its newest events are missing: they were in %s, which is gone",
+               log, header->pid, header->region);
+}
+
+/* leftoverOpen -- a file that may be a region; -1 with errno set */
+static int leftoverOpen(const char *path)
+{
+  return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+}
+
+/* leftoverNamed -- the region that a process's header names */
+static Res leftoverNamed(Leftover leftover, Process process)
+{
+  Header header = &process->public.header;
+  struct stat status;
+  Res res = ResOK;
+  int fd;
+
+  /* What a process had whose header is in a core file was taken with that. */
+  if (!process->headed || header->region[0] != '/' || leftover->file[process->file]->core)
+    return ResOK;
+  fd = leftoverOpen(header->region);
+  if (fd < 0) {
+    leftoverMissing(leftover, process, errno);
+    return ResOK;
+  }
+  leftover->region.fd = fd;
+  if (fstat(fd, &status) == 0 && LeftRegionRead(&leftover->region) &&
+      leftover->region.header.identity == header->identity && leftoverIsNew(leftover, &status))
+    res = leftoverTake(leftover, process->file, header->region);
+  (void)close(fd);
+  return res;
+}
+
+/* leftoverBirth -- when a file was made, in ns; 0: its file system does not say */
+static int64_t leftoverBirth(int fd)
+{
+  struct statx status;
+
+  if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &status) != 0 || (status.stx_mask & STATX_BTIME) == 0)
+    return 0;
+  return (int64_t)status.stx_btime.tv_sec * 1000000000 + status.stx_btime.tv_nsec;
+}
+
+/* leftoverOlder -- is a region older than the log?  Then it names another one, that had its inode or path before. */
+static Bool leftoverOlder(int region, int log)
+{
+  int64_t its = leftoverBirth(region), the = leftoverBirth(log);
+
+  /* Files' times go by the system's ticks. */
+  return its != 0 && the != 0 && its + leftoverTICK < the;
+}
+
+/* leftoverBelongs -- does the region in hand name this log? */
+static Bool leftoverBelongs(Leftover leftover, Index file, const char *path, const struct stat *status)
+{
+  RegionHeader header = &leftover->region.header;
+  struct stat log;
+
+  if (fstat(leftover->file[file]->fd, &log) != 0 || (status->st_uid != log.st_uid && status->st_uid != 0) ||
+      leftoverOlder(leftover->region.fd, leftover->file[file]->fd))
+    return FALSE;
+  if (header->device != 0 || header->inode != 0)
+    return header->device == log.st_dev && header->inode == log.st_ino;
+  return path != NULL && strcmp(header->log, path) == 0;
+}
+
+/* leftoverFolder -- the regions in a folder whose names begin so, and that name this log (`path`; NULL: it has none) */
+static Res leftoverFolder(Leftover leftover, const char *folder, const char *prefix, Index file, const char *path)
+{
+  DIR *dir = opendir(folder);
+  struct dirent *entry;
+  char name[RegionPathMAX + leftoverNAME];
+  struct stat status;
   Res res = ResOK;
 
-  leftover->events = 0;
-  leftover->from = leftoverOpen(leftover, teller);
-  if (leftover->from < 0)
-    return ResOK;
-  for (i = 0; i < leftover->region.slots && res == ResOK; ++i)
-    if (RegionBlockAt(&at, &size, &leftover->region, i))
-      res = leftoverBlock(leftover, at, size);
-  (void)close(leftover->from);
-  if (res == ResOK)
-    leftoverTail(regions, file);
-  if (res == ResOK && leftover->events > 0)
-    TellerNote(teller, "%s: took %llu event%s from %s", teller->paths[file], (unsigned long long)leftover->events,
-               leftover->events == 1 ? "" : "s", leftover->process->public.header.region);
+  while (dir != NULL && res == ResOK && (entry = readdir(dir)) != NULL) {
+    int fd;
+    if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0 ||
+        (Size)snprintf(name, sizeof name, "%s/%s", folder, entry->d_name) >= sizeof name ||
+        (fd = leftoverOpen(name)) < 0)
+      continue;
+    leftover->region.fd = fd;
+    if (fstat(fd, &status) == 0 && LeftRegionRead(&leftover->region) &&
+        leftoverBelongs(leftover, file, path, &status) && leftoverIsNew(leftover, &status))
+      res = leftoverTake(leftover, file, name);
+    (void)close(fd);
+  }
+  if (dir != NULL)
+    (void)closedir(dir);
   return res;
+}
+
+/* leftoverSearch -- the regions that name a log, although none of its headers may name them */
+static Res leftoverSearch(Leftover leftover, Index file)
+{
+  char *path = realpath(leftover->file[file]->path, NULL), *slash = path != NULL ? strrchr(path, '/') : NULL;
+  char folder[RegionPathMAX], prefix[RegionPathMAX];
+  Res res = leftoverFolder(leftover, "/dev/shm", "pawprint-", file, path);
+
+  if (res == ResOK && slash != NULL && strlen(path) + sizeof ".region-" < sizeof folder) {
+    (void)snprintf(folder, sizeof folder, "%.*s", (int)(slash - path + (slash == path)), path);
+    (void)snprintf(prefix, sizeof prefix, "%s.region-", slash + 1);
+    res = leftoverFolder(leftover, folder, prefix, file, path);
+  }
+  free(path);
+  return res;
+}
+
+/* leftoverTell -- one line for those who run, one for those who were killed */
+static void leftoverTell(Leftover leftover)
+{
+  LeftoverTell running = &leftover->running, ending = &leftover->ending, taken = &leftover->taken;
+  const char *const *paths = leftover->teller->paths;
+
+  if (running->processes == 1)
+    TellerNote(leftover->teller, "%s: process %u is still running; its newest events are not in the log yet",
+               paths[running->file], running->pid);
+  else if (running->processes > 1)
+    TellerNote(leftover->teller, "%s: %zu processes are still running; their newest events are not in the log yet",
+               paths[running->file], running->processes);
+  if (ending->processes > 0)
+    TellerNote(leftover->teller, "%s: eventrec is about to write the newest events of process %u%s",
+               paths[ending->file], ending->pid, ending->processes > 1 ? " and others" : "");
+  if (taken->processes == 1)
+    TellerNote(leftover->teller, "%s: took %llu event%s of process %u from shared memory: %s", paths[taken->file],
+               (unsigned long long)leftover->events, leftover->events == 1 ? "" : "s", taken->pid, taken->path);
+  else if (taken->processes > 1)
+    TellerNote(leftover->teller, "%s: took %llu events of %zu processes from shared memory: %s and others",
+               paths[taken->file], (unsigned long long)leftover->events, taken->processes, taken->path);
 }
 
 /* leftoverFile -- the temporary file, to be scanned */
@@ -145,34 +272,67 @@ static Res leftoverFile(File *fileReturn, int fd)
   return ResOK;
 }
 
-Res LeftoverTake(File *fileReturn, Table table, Regions regions, Teller teller)
+Res LeftoverTake(File *fileReturn, Table table, File *files, Count count, Regions regions, Teller teller)
 {
-  Leftover leftover = NULL;
+  Leftover leftover = calloc(1, sizeof *leftover);
   Index i;
-  int fd = -1;
+  int to;
   Res res = ResOK;
 
   *fileReturn = NULL;
-  for (i = 0; i < table->processes && res == ResOK; ++i) {
-    Process process = table->process[i];
-    if (!process->headed || process->public.header.region[0] == '\0')
-      continue;
-    if (leftover == NULL) {
-      leftover = malloc(sizeof *leftover);
-      if (leftover == NULL)
-        return ResMEMORY;
-      leftover->table = table;
-      leftover->to = -1;
-    }
-    leftover->process = process;
-    res = leftoverProcess(leftover, regions, teller);
-  }
-  if (leftover != NULL)
-    fd = leftover->to;
+  if (leftover == NULL)
+    return ResMEMORY;
+  leftover->table = leftover->region.table = table;
+  leftover->file = files;
+  leftover->files = count;
+  leftover->regions = regions;
+  leftover->teller = teller;
+  leftover->region.to = -1;
+  for (i = 0; i < table->processes && res == ResOK; ++i)
+    res = leftoverNamed(leftover, table->process[i]);
+  for (i = 0; i < count && res == ResOK; ++i)
+    if (!files[i]->core)
+      res = leftoverSearch(leftover, i);
+  for (i = 0; i < count; ++i)
+    if (files[i]->live)
+      leftoverTail(regions, i);
+  if (res == ResOK)
+    leftoverTell(leftover);
+  to = leftover->region.to;
+  free(leftover->known);
   free(leftover);
-  if (res == ResOK && fd >= 0)
-    return leftoverFile(fileReturn, fd);
-  if (fd >= 0)
-    (void)close(fd);
+  if (res == ResOK && to >= 0)
+    return leftoverFile(fileReturn, to);
+  if (to >= 0)
+    (void)close(to);
   return res;
+}
+
+/* leftoverRuns -- is there somebody behind a region, who is this process or drains it? */
+static Bool leftoverRuns(LeftRegion region, Header header)
+{
+  Bool runs;
+
+  region->fd = leftoverOpen(header->region);
+  if (region->fd < 0)
+    return FALSE;
+  runs = LeftRegionRead(region) && region->header.identity == header->identity &&
+         (flock(region->fd, LOCK_SH | LOCK_NB) != 0 || LeftRegionCollected(region));
+  (void)close(region->fd);
+  return runs;
+}
+
+Bool LeftoverAlive(Table table)
+{
+  LeftRegion region = malloc(sizeof *region);
+  Bool alive = FALSE;
+  Index i;
+
+  for (i = 0; region != NULL && i < table->processes && !alive; ++i) {
+    Process process = table->process[i];
+    alive = process->headed && process->public.header.region[0] == '/' &&
+            leftoverRuns(region, &process->public.header);
+  }
+  free(region);
+  return alive;
 }

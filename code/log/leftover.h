@@ -1,10 +1,10 @@
 /* leftover.h -- what processes that died have left in shared memory
  *
- * A process that sends keeps its open blocks in a file that its header names (format/region.h), and removes the file
- * when it ends. If the file is there and nobody holds its lock, the process was killed, and the blocks belong to the
- * log.
+ * A process that sends keeps its blocks in a file (format/region.h) until they are in the log, and removes the file
+ * when it ends. If the file is there and nobody holds its lock, the process was killed; if it has no collector that
+ * lives, either, the blocks belong to whoever reads the log.
  *
- * Design: design/log.md .leftover      Tests: test/logwhotest.c
+ * Design: design/log.md .leftover      Tests: test/lefttest.c, test/logwhotest.c
  */
 #ifndef LOG_LEFTOVER_H
 #define LOG_LEFTOVER_H
@@ -16,15 +16,20 @@
 #include "log/gap.h"
 #include "log/table.h"
 
-/* LeftoverTake -- look for the regions of all processes, and copy what the logs do not have
+/* LeftoverTake -- find the regions of all processes, and copy what the logs do not have
  *
  * fileReturn  a temporary file of sound, unpacked blocks, to be scanned; the caller's; NULL if nothing was found
- * regions     of these, the tail of a log whose process was recovered goes: a block was being written, and is in the
- *             region whole
+ * files       the logs; of each, `live` and `left` are set
+ * regions     of these, the tail of a log goes where a block was being written: by somebody who lives, or it is in
+ *             a region, whole
  *
- * Each process that something was taken of is told by a note.  Nothing outside is changed.  ResMEMORY, ResIO (the
- * temporary file).
+ * Regions are those that headers name, and those of which their own header names one of the logs.  What was taken, and
+ * who still runs, is told in a note each.  Nothing outside is changed.  ResMEMORY, ResIO (the temporary file).
  */
-extern Res LeftoverTake(File *fileReturn, Table table, Regions regions, Teller teller);
+extern Res LeftoverTake(File *fileReturn, Table table, File *files, Count count, Regions regions, Teller teller);
+
+/* LeftoverAlive -- does one of the processes still run, or is its collector about to take what it left?  As their
+ * headers name their regions. */
+extern Bool LeftoverAlive(Table table);
 
 #endif /* LOG_LEFTOVER_H */

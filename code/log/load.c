@@ -97,7 +97,8 @@ static Res loaderRead(Loader loader, BlockHeader header, LoadReport report, cons
   report->what = "block cut off";
   if (res != ResOK)
     return res == ResIO ? ResIO : ResFORMAT;
-  report->what = "block checksum mismatch";
+  if ((entry->flags & IndexEntryCUT) == 0)
+    report->what = "block checksum mismatch";
   if (Crc32c(0, loader->rest, header->rest) != header->restCrc)
     return ResFORMAT;
   report->what = NULL;

@@ -11,6 +11,8 @@
 
 #include "base/aver.h"
 #include "format/block.h"
+#include "log/core.h"
+#include "log/elf.h"
 #include "log/logset.h"
 #include "log/leftover.h"
 
@@ -38,16 +40,17 @@ static Res logFileAdd(Log log, const char *path, char *error, Size size)
   file->path = copy;
   log->path[log->files] = copy;
   log->file[log->files++] = file;
-  return ResOK;
+  return ElfIs(file) ? CoreTake(file, &log->teller, error, size) : ResOK;
 }
 
-/* logRefuse -- a file in which nothing sound was found: say what it is */
-static Res logRefuse(Scan scan, File file, char *error, Size size)
+Res LogRefuse(Scan scan, File file, char *error, Size size)
 {
   const char *path = file->path;
   const unsigned *ours = scan->teller->hooks.version;
 
-  if (file->size == 0)
+  if (file->live)
+    (void)snprintf(error, size, "%s: nothing is recorded yet", path);
+  else if (file->size == 0)
     (void)snprintf(error, size, "%s: the file is empty", path);
   else if (scan->foreign[0] != 0)
     (void)snprintf(error, size, "%s: format version %u.%u.%u; this build reads version %u (%u.%u.%u)", path,
@@ -57,11 +60,10 @@ static Res logRefuse(Scan scan, File file, char *error, Size size)
   return scan->foreign[0] != 0 ? ResVERSION : ResFORMAT;
 }
 
-/* logLeftover -- take what processes that died have left in shared memory, as one more file */
-static Res logLeftover(Log log, Scan scan)
+Res LogLeftover(Log log, Scan scan)
 {
   File file;
-  Res res = LeftoverTake(&file, &log->table, &log->regions, &log->teller);
+  Res res = LeftoverTake(&file, &log->table, log->file, log->files, &log->regions, &log->teller);
 
   if (res != ResOK || file == NULL)
     return res;
@@ -76,39 +78,70 @@ static Res logLeftover(Log log, Scan scan)
   return ScanFile(scan, file, log->files++);
 }
 
-/* logScan -- scan all files */
-static Res logScan(Log log, char *error, Size size)
+/* logScanFile -- scan one file; *foreignReturn is whether nothing sound was found in it */
+static Res logScanFile(Log log, Scan scan, Index i, Bool *foreignReturn, char *error, Size size)
 {
-  const unsigned *ours = log->teller.hooks.version;
-  Scan scan = calloc(1, sizeof *scan);
-  Index i;
-  Res res = scan != NULL ? ResOK : ResMEMORY;
+  uint64_t before = scan->blocks + scan->headers;
+  Res res;
 
-  for (i = 0; i < log->files && res == ResOK; ++i) {
-    uint64_t before = scan->blocks + scan->headers;
-    scan->table = &log->table;
-    scan->index = &log->index;
-    scan->regions = &log->regions;
-    scan->teller = &log->teller;
+  scan->table = &log->table;
+  scan->index = &log->index;
+  scan->regions = &log->regions;
+  scan->teller = &log->teller;
+  res = ScanFile(scan, log->file[i], i);
+  if (res == ResIO)
+    (void)snprintf(error, size, "%s: %s", log->path[i], strerror(errno));
+  *foreignReturn = scan->blocks + scan->headers == before;
+  log->summary.bytes += log->file[i]->size;
+  return res;
+}
+
+/* logScanAll -- scan all files, and what was left in memory; a file in which nothing sound is refused, unless a
+ * process that died before it could write anything has left its part there */
+static Res logScanAll(Log log, Scan scan, char *error, Size size)
+{
+  Count files = log->files;
+  Bool *foreign = calloc(files, sizeof *foreign);
+  Index i;
+  Res res = foreign != NULL ? ResOK : ResMEMORY;
+
+  for (i = 0; i < files && res == ResOK; ++i) {
+    res = logScanFile(log, scan, i, &foreign[i], error, size);
+    if (res == ResOK && foreign[i] && scan->foreign[0] != 0)
+      res = LogRefuse(scan, log->file[i], error, size);
     memset(scan->foreign, 0, sizeof scan->foreign);
-    res = ScanFile(scan, log->file[i], i);
-    if (res == ResIO)
-      (void)snprintf(error, size, "%s: %s", log->path[i], strerror(errno));
-    if (res == ResOK && scan->blocks + scan->headers == before)
-      res = logRefuse(scan, log->file[i], error, size);
-    log->summary.bytes += log->file[i]->size;
   }
   if (res == ResOK)
-    res = logLeftover(log, scan);
-  if (scan != NULL) {
-    log->summary.blocks = scan->blocks;
-    log->summary.events = scan->events;
-    log->summary.newer = scan->newer[0] != 0;
-    if (res == ResOK && log->summary.newer)
-      TellerNote(&log->teller, "the log's events are of version %u.%u.%u, newer than this build's %u.%u.%u",
-                 scan->newer[0], scan->newer[1], scan->newer[2], ours[0], ours[1], ours[2]);
+    res = LogLeftover(log, scan);
+  for (i = 0; i < files && res == ResOK; ++i)
+    if (foreign[i] && !log->file[i]->left)
+      res = LogRefuse(scan, log->file[i], error, size);
+  free(foreign);
+  return res;
+}
+
+void LogScanned(Log log, Scan scan)
+{
+  const unsigned *ours = log->teller.hooks.version;
+
+  log->summary.blocks = scan->blocks;
+  log->summary.events = scan->events;
+  log->summary.newer = scan->newer[0] != 0;
+  if (log->summary.newer)
+    TellerNote(&log->teller, "the log's events are of version %u.%u.%u, newer than this build's %u.%u.%u",
+               scan->newer[0], scan->newer[1], scan->newer[2], ours[0], ours[1], ours[2]);
+}
+
+/* logScan -- find all that is there */
+static Res logScan(Log log, char *error, Size size)
+{
+  Scan scan = calloc(1, sizeof *scan);
+  Res res = scan != NULL ? logScanAll(log, scan, error, size) : ResMEMORY;
+
+  if (res == ResOK)
+    LogScanned(log, scan);
+  if (scan != NULL)
     free(scan->text);
-  }
   free(scan);
   return res;
 }
@@ -155,7 +188,20 @@ static void logFindLast(Log log)
     log->summary.last = log->summary.first;
 }
 
-static Res logOpen(Log log, const char *const *paths, Count n, char *error, Size size)
+Res LogSpan(Log log)
+{
+  Res res;
+
+  log->origin = TableFit(&log->table);
+  res = IndexEnd(&log->index);
+  if (res == ResOK)
+    res = logFindFirst(log);
+  if (res == ResOK)
+    logFindLast(log);
+  return res;
+}
+
+static Res logFiles(Log log, const char *const *paths, Count n, char *error, Size size)
 {
   Index i;
   Res res = ResOK;
@@ -167,20 +213,10 @@ static Res logOpen(Log log, const char *const *paths, Count n, char *error, Size
   log->teller.paths = (const char *const *)log->path;
   for (i = 0; i < n && res == ResOK; ++i)
     res = logFileAdd(log, paths[i], error, size);
-  if (res == ResOK)
-    res = logScan(log, error, size);
-  if (res == ResOK) {
-    log->origin = TableFit(&log->table);
-    res = IndexEnd(&log->index);
-  }
-  if (res == ResOK)
-    res = logFindFirst(log);
-  if (res == ResOK)
-    logFindLast(log);
   return res;
 }
 
-Res LogOpen(Log *logReturn, const char *const *paths, Count n, LogHooks hooks, char *error, Size size)
+Res LogMake(Log *logReturn, const char *const *paths, Count n, LogHooks hooks, char *error, Size size)
 {
   Log log;
   Res res;
@@ -200,15 +236,34 @@ Res LogOpen(Log *logReturn, const char *const *paths, Count n, LogHooks hooks, c
   if (hooks->version[0] == 0)
     log->teller.hooks.version[0] = BlockMAJOR;
   IndexInit(&log->index, &log->table);
-  res = logOpen(log, paths, n, error, size);
+  res = logFiles(log, paths, n, error, size);
+  return LogMade(logReturn, log, res, error, size);
+}
+
+Res LogMade(Log *logReturn, Log log, Res res, char *error, Size size)
+{
   if (res == ResOK) {
     *logReturn = log;
     return ResOK;
   }
   if (*error == '\0')
-    (void)snprintf(error, size, "%s: %s", paths[0], res == ResMEMORY ? "no memory" : strerror(errno));
+    (void)snprintf(error, size, "%s: %s", log->files > 0 ? log->path[0] : "the log",
+                   res == ResMEMORY ? "no memory" : strerror(errno));
   LogClose(log);
   return res;
+}
+
+Res LogOpen(Log *logReturn, const char *const *paths, Count n, LogHooks hooks, char *error, Size size)
+{
+  Log log;
+  Res res = LogMake(&log, paths, n, hooks, error, size);
+
+  if (res != ResOK)
+    return res;
+  res = logScan(log, error, size);
+  if (res == ResOK)
+    res = LogSpan(log);
+  return LogMade(logReturn, log, res, error, size);
 }
 
 void LogClose(Log log)
@@ -225,6 +280,8 @@ void LogClose(Log log)
   IndexFree(&log->index);
   RegionsFree(&log->regions);
   TableFree(&log->table);
+  if (log->follow != NULL)
+    FollowDestroy(log->follow);
   free(log);
 }
 
@@ -238,8 +295,10 @@ void LogSummarize(LogSummary summary, Log log)
   summary->gaps = log->teller.gaps;
   for (i = 0; i < log->table.streams; ++i)
     summary->discarded += log->table.stream[i]->discarded;
-  for (i = 0; i < log->table.processes; ++i)
-    summary->discarded += log->table.process[i]->public.header.lost;
+  for (i = 0; i < log->table.processes; ++i) {
+    Process process = log->table.process[i];
+    summary->discarded += process->public.header.lost > process->lost ? process->public.header.lost : process->lost;
+  }
 }
 
 LogProcess LogProcessAt(Log log, Index i)

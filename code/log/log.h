@@ -93,11 +93,13 @@ typedef struct LogHooksStruct {
   void (*progress)(void *data, uint64_t done, uint64_t total); /* blocks; after each block that a pass has come to */
   /* of the registry that the caller knows: what is newer is noted; 0s: 1.0.0 */
   unsigned version[3];
+  /* of core files whose own description of their events is not in them: the lines of a registry; NULL if unknown */
+  const char *registry;
 } LogHooksStruct, *LogHooks;
 
 /* LogOpen -- open `n` logs as one
  *
- * paths   files, or "-" for standard input (which is copied to a temporary file where it cannot seek)
+ * paths   files, or "-" for standard input (which is copied to a temporary file where it cannot seek); core files, too
  * hooks   as above; copied
  * error   room of `size` bytes for a message when it fails: "FILE: reason"
  * returns ResIO: cannot be read; ResFORMAT: no log at all (empty, text, not one sound block); ResVERSION: another major

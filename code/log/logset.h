@@ -19,6 +19,8 @@
 #include "log/scan.h"
 #include "log/table.h"
 
+typedef struct FollowStruct *Follow;
+
 struct LogStruct {
   Count files;
   File *file;         /* owned */
@@ -30,6 +32,27 @@ struct LogStruct {
   LogSummaryStruct summary; /* but for what the table and the teller know */
   uint64_t origin;    /* ns since 1970 of fine time 0 */
   Bool told;          /* a pass has told the gaps */
+  Follow follow;      /* where it is followed while it grows (follow.h); else NULL */
 };
+
+/* LogMake -- a Log with its files open, not scanned yet; errors as LogOpen has them
+ * LogMade -- hand it out if `res` is ResOK; else close it, and see that there is a message */
+extern Res LogMake(Log *logReturn, const char *const *paths, Count n, LogHooks hooks, char *error, Size size);
+extern Res LogMade(Log *logReturn, Log log, Res res, char *error, Size size);
+
+/* LogRefuse -- a file in which nothing sound was found: say what it is */
+extern Res LogRefuse(Scan scan, File file, char *error, Size size);
+
+/* LogScanned -- take from the scan what the summary says */
+extern void LogScanned(Log log, Scan scan);
+
+/* LogSpan -- all files are scanned: lay the clocks, and find the first and the last time */
+extern Res LogSpan(Log log);
+
+/* LogLeftover -- take what processes that died have left in shared memory, as one more file, and scan it */
+extern Res LogLeftover(Log log, Scan scan);
+
+/* FollowDestroy -- for LogClose */
+extern void FollowDestroy(Follow follow);
 
 #endif /* LOG_LOGSET_H */

@@ -1,44 +1,18 @@
 /* read.c -- one pass over a traceset: the streams' events merged by time
  *
- * A heap holds the blocks that are open, by the time of their next event.  A block is loaded when the merge comes to
- * the time at which it was opened, and given back with its last event.  While the block at the front is alone in time
- * its events go out in a tight loop.
+ * While the block at the front is alone in time its events go out in a tight loop.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include <stdio.h>
+#include "log/reading.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/aver.h"
 #include "format/block.h"
-#include "log/load.h"
-#include "log/logset.h"
-#include "log/park.h"
 
 enum { readMemoryMAX = 4 << 20 }; /* bytes of open blocks; beyond that some are parked */
-
-/* An open block in the heap; the time of its next event stands here, where comparing finds it without a detour. */
-typedef struct readOpenStruct {
-  uint64_t fine;
-  Loaded loaded;
-} readOpenStruct;
-
-typedef struct readingStruct {
-  Log log;
-  LogRequest request;
-  LoaderStruct loader;
-  ParkStruct park;
-  IndexPassStruct pass;
-  readOpenStruct *heap; /* heap[0] is next; no parent comes behind its children */
-  Count open, capacity;
-  const IndexEntryStruct *entry; /* the block that is to be opened next, or NULL, */
-  uint64_t next;       /* and when, fine; UINT64_MAX if there is none or it is beyond the request */
-  uint64_t left;       /* events that may still be delivered */
-  uint64_t blocks;     /* that the pass has come to */
-  Bool ended;          /* by the hook or the count */
-  Teller teller;
-} readingStruct, *Reading;
 
 /* readTie -- of two blocks whose next events have the same time, does `a` come first? */
 static __attribute__((noinline)) Bool readTie(Loaded a, Loaded b)
@@ -51,7 +25,7 @@ static __attribute__((noinline)) Bool readTie(Loaded a, Loaded b)
 }
 
 /* readBefore -- the one order of all events */
-static inline Bool readBefore(const readOpenStruct *a, const readOpenStruct *b)
+static inline Bool readBefore(const ReadingOpenStruct *a, const ReadingOpenStruct *b)
 {
   return LIKELY(a->fine != b->fine) ? a->fine < b->fine : readTie(a->loaded, b->loaded);
 }
@@ -59,7 +33,7 @@ static inline Bool readBefore(const readOpenStruct *a, const readOpenStruct *b)
 /* readSink -- the block at the top goes down to where it belongs */
 static inline void readSink(Reading reading)
 {
-  readOpenStruct *heap = reading->heap, moving = heap[0];
+  ReadingOpenStruct *heap = reading->heap, moving = heap[0];
   Index i = 0, child;
 
   while ((child = 2 * i + 1) < reading->open) {
@@ -75,12 +49,12 @@ static inline void readSink(Reading reading)
 
 static Res readPush(Reading reading, Loaded loaded)
 {
-  readOpenStruct open = {loaded->item[loaded->next].fine, loaded};
+  ReadingOpenStruct open = {loaded->item[loaded->next].fine, loaded};
   Index i = reading->open, parent;
 
   if (reading->open == reading->capacity) {
     Count capacity = reading->capacity == 0 ? 16 : reading->capacity * 2;
-    readOpenStruct *more = realloc(reading->heap, capacity * sizeof *more);
+    ReadingOpenStruct *more = realloc(reading->heap, capacity * sizeof *more);
     if (more == NULL)
       return ResMEMORY;
     reading->heap = more;
@@ -135,57 +109,6 @@ static void readPop(Reading reading)
     readSink(reading);
 }
 
-/* readFailureTell -- the block that failed last has no sound copy; `had` of its events were had from a worse one */
-static void readFailureTell(Reading reading, Stream stream, uint32_t had)
-{
-  StreamFailureStruct *failure = &stream->failure;
-
-  if (failure->what != NULL) {
-    TellerGap(reading->teller, failure->place, failure->what, failure->count > had ? failure->count - had : 0,
-              LogLostEXACTLY);
-    failure->what = NULL;
-  }
-}
-
-static void readFailureSet(Stream stream, const IndexEntryStruct *entry, const char *what, uint32_t count)
-{
-  StreamFailureStruct *failure = &stream->failure;
-
-  if (failure->what != NULL && failure->count >= count)
-    return; /* of copies that all fail, the first and longest is told */
-  failure->place = entry->place;
-  failure->first = entry->first;
-  failure->sequence = entry->sequence;
-  failure->what = what;
-  failure->count = count;
-}
-
-static void readOmit(ProcessOmitted omitted, const IndexEntryStruct *entry, uint64_t events, uint16_t code)
-{
-  if (omitted->events == 0) {
-    omitted->place = entry->place;
-    omitted->code = code;
-  }
-  omitted->events += events;
-}
-
-/* readOmittedTell -- tell what of a process was left out */
-static void readOmittedTell(Reading reading, Process process)
-{
-  char what[120];
-
-  if (process->orphans.events > 0) {
-    (void)snprintf(what, sizeof what, "from here on: no header block of process %u was found", process->pid);
-    TellerGap(reading->teller, process->orphans.place, what, process->orphans.events, LogLostEXACTLY);
-  }
-  if (process->unknown.events > 0) {
-    (void)snprintf(what, sizeof what, "from here on: no header block of process %u has event code 0x%04x%s",
-                   process->pid, process->unknown.code, process->unknown.events > 1 ? " or such" : "");
-    TellerGap(reading->teller, process->unknown.place, what, process->unknown.events, LogLostEXACTLY);
-  }
-  process->orphans.events = process->unknown.events = 0;
-}
-
 /* readSkips -- is the block of no interest to this request?  Its header alone tells. */
 static Bool readSkips(Reading reading, Stream stream, const IndexEntryStruct *entry)
 {
@@ -193,6 +116,44 @@ static Bool readSkips(Reading reading, Stream stream, const IndexEntryStruct *en
     return TRUE;
   return (entry->flags & BlockFlagSEALED) != 0 && reading->loader.from > 0 &&
          ClockFine(ClockResolve(stream->process->clock), entry->last) < reading->loader.from;
+}
+
+/* readLoaded -- a block is in memory: tell what of it is not, and let it take part */
+static Res readLoaded(Reading reading, const IndexEntryStruct *entry, Loaded loaded, LoadReport report)
+{
+  Stream stream = loaded->stream;
+  Res res;
+
+  stream->read = TRUE;
+  stream->readFirst = entry->first;
+  stream->readSequence = entry->sequence;
+  stream->readCount = entry->count;
+  if (stream->failure.what != NULL && strcmp(stream->failure.what, "block cut off") == 0 &&
+      stream->failure.count <= entry->count)
+    stream->failure.what = NULL; /* nothing is damaged, and nothing lost: it was begun twice */
+  ReadingFailureTell(reading, stream, entry->count);
+  if (report->what != NULL)
+    TellerGap(reading->teller, entry->place, report->what, report->lost, LogLostEXACTLY);
+  if (report->unknown > 0)
+    ReadingOmit(&stream->process->unknown, entry, report->unknown, report->unknownCode);
+  if (reading->partials != NULL)
+    PartialsTake(reading->partials, loaded, entry);
+  if (loaded->count == 0) {
+    LoaderFree(&reading->loader, loaded);
+    return ResOK;
+  }
+  res = readPush(reading, loaded);
+  if (res == ResOK && UNLIKELY(reading->loader.memory > readMemoryMAX))
+    res = readPark(reading);
+  return res;
+}
+
+/* readWas -- was the block of an entry had already, as long?  Copies come one behind the other, the longest first,
+ * but for what comes while the pass runs. */
+static Bool readWas(Reading reading, Stream stream, const IndexEntryStruct *entry)
+{
+  return stream->read && stream->readFirst == entry->first && stream->readSequence == entry->sequence &&
+         (reading->partials == NULL || stream->readCount >= entry->count);
 }
 
 /* readOpen -- load the block of an entry, unless it is a copy of one that was had */
@@ -205,41 +166,25 @@ static Res readOpen(Reading reading, const IndexEntryStruct *entry)
 
   if (stream->failure.what != NULL &&
       (stream->failure.first != entry->first || stream->failure.sequence != entry->sequence))
-    readFailureTell(reading, stream, 0);
+    ReadingFailureTell(reading, stream, 0);
   if (!stream->process->headed) {
-    readOmit(&stream->process->orphans, entry, entry->count, 0);
+    ReadingOmit(&stream->process->orphans, entry, entry->count, 0);
     return ResOK;
   }
-  if (readSkips(reading, stream, entry) ||
-      (stream->read && stream->readFirst == entry->first && stream->readSequence == entry->sequence))
-    return ResOK; /* copies of a block come one behind the other, the longest first */
+  if (readSkips(reading, stream, entry) || readWas(reading, stream, entry)) {
+    if (reading->partials != NULL && (entry->flags & BlockFlagSNAPSHOT) == 0)
+      PartialsForget(reading->partials, entry);
+    return ResOK;
+  }
   res = LoaderLoad(&loaded, &report, &reading->loader, entry);
-  if (res == ResFORMAT) {
-    readFailureSet(stream, entry, report.what, report.lost);
-    return ResOK;
-  }
-  if (res != ResOK)
+  if (res == ResOK)
+    return readLoaded(reading, entry, loaded, &report);
+  if (res != ResFORMAT)
     return res;
-  stream->read = TRUE;
-  stream->readFirst = entry->first;
-  stream->readSequence = entry->sequence;
-  stream->readCount = entry->count;
-  if (stream->failure.what != NULL && strcmp(stream->failure.what, "block cut off") == 0 &&
-      stream->failure.count <= entry->count)
-    stream->failure.what = NULL; /* nothing is damaged, and nothing lost: it was begun twice */
-  readFailureTell(reading, stream, entry->count);
-  if (report.what != NULL)
-    TellerGap(reading->teller, entry->place, report.what, report.lost, LogLostEXACTLY);
-  if (report.unknown > 0)
-    readOmit(&stream->process->unknown, entry, report.unknown, report.unknownCode);
-  if (loaded->count == 0) {
-    LoaderFree(&reading->loader, loaded);
-    return ResOK;
-  }
-  res = readPush(reading, loaded);
-  if (res == ResOK && UNLIKELY(reading->loader.memory > readMemoryMAX))
-    res = readPark(reading);
-  return res;
+  /* Where somebody still writes, the last block may be half of one. */
+  if ((entry->flags & IndexEntryCUT) == 0 || !reading->log->file[IndexPlaceFile(entry->place)]->live)
+    ReadingFailureSet(stream, entry, report.what, report.lost);
+  return ResOK;
 }
 
 /* readRun -- deliver the front block's events up to `limit` (fine time, exclusive), at least one */
@@ -278,7 +223,7 @@ static void readRun(Reading reading, uint64_t limit)
 /* readLimit -- up to which time the front block's events are alone */
 static inline uint64_t readLimit(Reading reading)
 {
-  uint64_t limit = reading->next;
+  uint64_t limit = reading->next < reading->until ? reading->next : reading->until;
 
   if (reading->open > 1 && reading->heap[1].fine < limit)
     limit = reading->heap[1].fine;
@@ -290,9 +235,44 @@ static inline uint64_t readLimit(Reading reading)
 /* readNext -- look which block is to be opened next */
 static void readNext(Reading reading)
 {
+  QueueEntry queued = reading->queue.heap;
+
   reading->entry = IndexNow(&reading->pass, &reading->next);
+  reading->queued = reading->queue.count > 0 && (reading->entry == NULL || queued->fine < reading->next);
+  if (reading->queued) {
+    reading->entry = &queued->entry;
+    reading->next = queued->fine;
+  }
   if (reading->entry == NULL || reading->next >= reading->loader.to)
     reading->next = UINT64_MAX;
+}
+
+/* readAdvance -- the block that was next is open */
+static Res readAdvance(Reading reading)
+{
+  Res res = ResOK;
+
+  if (reading->teller->telling && reading->teller->hooks.progress != NULL)
+    reading->teller->hooks.progress(reading->teller->hooks.data, ++reading->blocks, reading->log->summary.blocks);
+  if (reading->queued)
+    QueueTake(&reading->queue);
+  else
+    res = IndexAdvance(&reading->pass);
+  readNext(reading);
+  return res;
+}
+
+/* readRunLate -- the same as readRun, where events may come too late: count them */
+static void readRunLate(Reading reading)
+{
+  Loaded front = reading->heap[0].loaded;
+  Index i = front->next;
+
+  readRun(reading, readLimit(reading));
+  for (; i < front->next && front->item[i].fine < reading->latest; ++i)
+    ++reading->late;
+  if (i < front->next)
+    reading->latest = front->item[front->next - 1].fine;
 }
 
 /* readOn -- the front block has got on, perhaps to its end */
@@ -317,109 +297,32 @@ static inline Res readOn(Reading reading)
   return ResOK;
 }
 
-static Res readMerge(Reading reading)
+Res ReadingMerge(Reading reading)
 {
-  Res res;
+  Res res = ResOK;
 
   readNext(reading);
-  while (!reading->ended) {
-    if (UNLIKELY(reading->next != UINT64_MAX && (reading->open == 0 || reading->next <= reading->heap[0].fine))) {
+  while (!reading->ended && res == ResOK) {
+    if (UNLIKELY(reading->next < reading->until && (reading->open == 0 || reading->next <= reading->heap[0].fine))) {
       res = readOpen(reading, reading->entry);
-      if (reading->teller->telling && reading->teller->hooks.progress != NULL)
-        reading->teller->hooks.progress(reading->teller->hooks.data, ++reading->blocks, reading->log->summary.blocks);
       if (res == ResOK)
-        res = IndexAdvance(&reading->pass);
-      if (res != ResOK)
-        return res;
-      readNext(reading);
+        res = readAdvance(reading);
       continue;
     }
-    if (reading->open == 0)
+    if (reading->open == 0 || reading->heap[0].fine >= reading->until)
       break;
-    readRun(reading, readLimit(reading));
+    if (LIKELY(reading->partials == NULL))
+      readRun(reading, readLimit(reading));
+    else
+      readRunLate(reading);
     res = readOn(reading);
-    if (res != ResOK)
-      return res;
   }
-  return ResOK;
+  return res;
 }
 
-/* readFine -- wall time as fine time, rounded up */
-static uint64_t readFine(Log log, uint64_t time)
+void ReadingGive(Reading reading)
 {
-  if (time <= log->origin)
-    return 0;
-  return time - log->origin > UINT64_MAX >> ClockFineSHIFT ? UINT64_MAX : (time - log->origin) << ClockFineSHIFT;
-}
-
-/* readChoose -- ask once for each type of each process whether it is wanted */
-static Res readChoose(Reading reading)
-{
-  Table table = &reading->log->table;
-  LogRequest request = reading->request;
-  void *data = request->chooseData != NULL ? request->chooseData : request->data;
-  Index i, t;
-
-  for (i = 0; i < table->processes; ++i) {
-    Process process = table->process[i];
-    Registry registry = process->public.registry;
-    free(process->wanted);
-    process->wanted = NULL;
-    if (request->choose == NULL || registry->count == 0)
-      continue;
-    process->wanted = malloc(registry->count);
-    if (process->wanted == NULL)
-      return ResMEMORY;
-    for (t = 0; t < registry->count; ++t)
-      process->wanted[t] = request->choose(data, &process->public, &registry->types[t]) != FALSE;
-  }
-  return ResOK;
-}
-
-static void readFinish(Reading reading)
-{
-  Index i;
-
-  for (i = 0; i < reading->log->table.streams; ++i)
-    readFailureTell(reading, reading->log->table.stream[i], 0);
-  for (i = 0; i < reading->log->table.processes; ++i)
-    readOmittedTell(reading, reading->log->table.process[i]);
   while (reading->open > 0)
     readGive(reading, reading->heap[--reading->open].loaded);
-  IndexPassEnd(&reading->pass);
-  ParkFinish(&reading->park);
-  LoaderFinish(&reading->loader);
   free(reading->heap);
-}
-
-Res LogRead(Log log, LogRequest request)
-{
-  readingStruct reading = {.log = log, .request = request, .left = request->count, .ended = request->count == 0,
-                           .teller = &log->teller};
-  Index i;
-  Res res;
-
-  AVER(TableCheck(&log->table));
-  AVER(RegionsCheck(&log->regions));
-  AVER(IndexCheck(&log->index));
-  for (i = 0; i < log->table.streams; ++i) {
-    log->table.stream[i]->read = FALSE;
-    log->table.stream[i]->failure.what = NULL;
-  }
-  log->teller.telling = !log->told;
-  ParkInit(&reading.park);
-  res = LoaderInit(&reading.loader, &log->table, log->file);
-  if (res == ResOK)
-    res = readChoose(&reading);
-  reading.loader.from = readFine(log, request->from);
-  reading.loader.to = readFine(log, request->to);
-  if (res == ResOK && log->teller.telling)
-    GapsTell(&log->teller, &log->regions, &log->table);
-  if (res == ResOK)
-    res = IndexPassBegin(&reading.pass, &log->index);
-  if (res == ResOK)
-    res = readMerge(&reading);
-  readFinish(&reading);
-  log->told = TRUE;
-  return res;
 }

@@ -42,7 +42,9 @@ static Res recoverBlock(int log, char *block, Size size, Count *blocks)
   Bool swapped;
   Res res;
 
-  if (BlockHeaderUnsealedRead(&header, &swapped, block) != ResOK || swapped || header.whole != size)
+  /* What the flight recorder holds is not sent. */
+  if (BlockHeaderUnsealedRead(&header, &swapped, block) != ResOK || swapped || header.whole != size ||
+      (header.flags & BlockFlagUNSENT) != 0)
     return ResOK;
   BlockWalk(&tally, block + BlockHeaderSIZE, size - BlockHeaderSIZE, header.first, TRUE);
   BlockHeaderSealOpen((BlockHeader)(void *)block, &tally);

@@ -84,11 +84,15 @@ static Res scanThing(Scan scan, ScanThing thing, uint64_t offset)
   return ResFORMAT;
 }
 
-/* scanFind -- the next place from `offset` on with something sound; the file's size if there is none */
-static Res scanFind(Scan scan, uint64_t *offsetReturn, uint64_t offset)
+/* scanFind -- the next place from `offset` on with something sound; the file's size if there is none
+ *
+ * In a file that grows, *waitReturn is the first place where something may begin that the file's end cuts off; or the
+ * file's size. */
+static Res scanFind(Scan scan, uint64_t *offsetReturn, uint64_t *waitReturn, uint64_t offset)
 {
   scanThingStruct thing;
 
+  *waitReturn = UINT64_MAX;
   for (;;) {
     Size there;
     const unsigned char *bytes = FileAvailable(scan->file, offset, &there), *at;
@@ -96,6 +100,8 @@ static Res scanFind(Scan scan, uint64_t *offsetReturn, uint64_t offset)
 
     if (there == 0) {
       *offsetReturn = scan->file->size;
+      if (*waitReturn == UINT64_MAX)
+        *waitReturn = scan->file->size;
       return ResOK;
     }
     at = memchr(bytes, BlockMAGIC[0], there);
@@ -107,6 +113,8 @@ static Res scanFind(Scan scan, uint64_t *offsetReturn, uint64_t offset)
     res = scanThing(scan, &thing, offset);
     if (res == ResMEMORY)
       return res;
+    if (res == ResEND && *waitReturn == UINT64_MAX)
+      *waitReturn = offset;
     if (res == ResOK) {
       *offsetReturn = offset;
       return ResOK;
@@ -143,14 +151,17 @@ static Res scanTakeBlock(Scan scan, BlockHeader header, uint64_t offset, Bool cu
                             .place = IndexPlace(scan->number, offset)};
   Stream stream;
   Clock clock;
+  Bool seen;
   Res res = TableStream(&stream, scan->table, header);
 
   if (res != ResOK)
     return res;
+  seen = TallyHas(&stream->tally, header->sequence);
   res = TallyAdd(&stream->tally, header->sequence, header->before, header->count, entry.place,
                  (header->flags & BlockFlagUNSENT) != 0);
   if (res != ResOK)
     return res;
+  stream->logged |= !scan->file->core;
   stream->newest = header->first;
   stream->newestSequence = header->sequence;
   stream->newestCount = cut ? 0 : header->count;
@@ -167,7 +178,7 @@ static Res scanTakeBlock(Scan scan, BlockHeader header, uint64_t offset, Bool cu
     ClockSeal(clock, header->last, header->mono);
   ++scan->blocks;
   scan->events += header->count;
-  return IndexAdd(scan->index, &entry);
+  return scan->block != NULL ? scan->block(scan->data, stream, &entry, seen) : IndexAdd(scan->index, &entry);
 }
 
 static Bool scanNewer(const unsigned a[3], const unsigned b[3])
@@ -222,66 +233,104 @@ static void scanRegion(Scan scan, Region region, uint64_t offset, Res res)
                                    : "no block here";
 }
 
-/* scanDamage -- nothing sound stands at *offset: note the region, and go on behind it
- *
- * previous  the block before, whose size led here; NULL if there is none.  If its own bytes are not sound it was cut
- * short, and
- *           what came behind it stands somewhere within.
- */
-static Res scanDamage(Scan scan, uint64_t *offset, BlockHeader previous, Res why)
+/* scanCut -- was the block that led to place->offset cut short?  What came behind it stands somewhere within, then, and
+ * the place is there. */
+static Res scanCut(Scan scan, ScanPlace place, Bool *cutReturn)
 {
-  RegionStruct region = {.place = IndexPlace(scan->number, *offset)};
-  uint64_t next;
+  uint64_t begin, next, wait;
   Res res;
 
-  if (previous != NULL && !scanPayloadSound(scan, previous, *offset - previous->size)) {
-    uint64_t begin = *offset - previous->size + 1;
-    res = scanFind(scan, &next, begin);
-    if (res != ResOK || next < *offset) {
-      *offset = next;
-      return res;
-    }
+  *cutReturn = FALSE;
+  if (!place->follows)
+    return ResOK;
+  place->follows = FALSE;
+  begin = place->offset - place->previous.size;
+  if (scanPayloadSound(scan, &place->previous, begin))
+    return ResOK;
+  res = scanFind(scan, &next, &wait, begin + 1);
+  if (res != ResOK || next >= place->offset)
+    return res;
+  if (scan->block == NULL)
+    IndexCutLast(scan->index); /* whoever wrote it was killed in between */
+  *cutReturn = TRUE;
+  place->offset = next;
+  return ResOK;
+}
+
+/* scanDamage -- nothing sound stands at the place, for this reason: note the region, and go on behind it */
+static Res scanDamage(Scan scan, ScanPlace place, Res why)
+{
+  RegionStruct region = {.place = IndexPlace(scan->number, place->offset)};
+  uint64_t next, wait;
+  Bool cut;
+  Res res = scanCut(scan, place, &cut);
+
+  if (res != ResOK || cut)
+    return res;
+  scanRegion(scan, &region, place->offset, why);
+  res = scanFind(scan, &next, &wait, place->searched != 0 ? place->searched : place->offset + 1);
+  if (res == ResOK && next == scan->file->size && scan->growing) {
+    place->searched = wait; /* nothing yet */
+    return ResOK;
   }
-  scanRegion(scan, &region, *offset, why);
-  res = scanFind(scan, &next, *offset + 1);
+  place->searched = 0;
   region.end = IndexPlace(scan->number, next);
   region.tail = next == scan->file->size;
-  *offset = next;
+  place->offset = next;
   return res == ResOK ? RegionsAdd(scan->regions, &region) : res;
 }
 
-Res ScanFile(Scan scan, File file, Index number)
+/* scanBehind -- a sound block's header: take it, and go behind the block */
+static Res scanBehind(Scan scan, ScanThing thing, ScanPlace place)
+{
+  uint64_t wait;
+  Bool cut = thing->size > scan->file->size - place->offset;
+  Res res;
+
+  place->follows = TRUE;
+  place->previous = thing->header;
+  res = scanTakeBlock(scan, &thing->header, place->offset, cut);
+  if (!cut)
+    place->offset += thing->size;
+  else if (res == ResOK)
+    res = scanFind(scan, &place->offset, &wait, place->offset + 1);
+  return res;
+}
+
+Res ScanOn(Scan scan, File file, Index number, ScanPlace place, uint64_t blocks)
 {
   scanThingStruct thing;
-  BlockHeaderStruct previous;
-  Bool hasPrevious = FALSE;
-  uint64_t offset = 0;
+  uint64_t limit = blocks < UINT64_MAX - scan->blocks ? scan->blocks + blocks : UINT64_MAX;
   Res res = ResOK;
 
   scan->file = file;
   scan->number = number;
-  scan->wasted = 0;
-  while (res == ResOK && offset < file->size) {
-    Res found = scanThing(scan, &thing, offset);
-    if (found == ResMEMORY) {
-      res = found;
-    } else if (found != ResOK) {
-      res = scanDamage(scan, &offset, hasPrevious ? &previous : NULL, found);
-      hasPrevious = FALSE;
-    } else if (!thing.isBlock) {
-      res = scanTakeHeader(scan, &thing);
-      offset += thing.size;
-      hasPrevious = FALSE;
+  while (res == ResOK && place->offset < file->size && place->searched < file->size && scan->blocks < limit) {
+    Res found = place->searched != 0 ? ResFORMAT : scanThing(scan, &thing, place->offset);
+    Bool cut = found == ResEND || (found == ResOK && thing.size > file->size - place->offset);
+    if (found == ResMEMORY)
+      return found;
+    if (cut && scan->growing)
+      break;
+    if (found != ResOK) {
+      res = scanDamage(scan, place, found);
+      if (place->searched != 0)
+        break;
+    } else if (thing.isBlock) {
+      res = scanBehind(scan, &thing, place);
     } else {
-      Bool cut = thing.size > file->size - offset;
-      res = scanTakeBlock(scan, &thing.header, offset, cut);
-      previous = thing.header;
-      hasPrevious = TRUE;
-      if (!cut)
-        offset += thing.size;
-      else if (res == ResOK)
-        res = scanFind(scan, &offset, offset + 1);
+      res = scanTakeHeader(scan, &thing);
+      place->offset += thing.size;
+      place->follows = FALSE;
     }
   }
   return res;
+}
+
+Res ScanFile(Scan scan, File file, Index number)
+{
+  ScanPlaceStruct place = {0};
+
+  scan->wasted = 0;
+  return ScanOn(scan, file, number, &place, UINT64_MAX);
 }

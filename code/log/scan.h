@@ -18,11 +18,23 @@
 #include "log/index.h"
 #include "log/table.h"
 
+/* What a file's scanning has come to. */
+typedef struct ScanPlaceStruct {
+  uint64_t offset;     /* everything before is scanned; */
+  uint64_t searched;   /* where nothing sound stands at `offset`: the search has come so far; else 0 */
+  Bool follows;        /* the next is the block that led to `offset` */
+  BlockHeaderStruct previous;
+} ScanPlaceStruct, *ScanPlace;
+
 typedef struct ScanStruct {
   Table table;
   TheIndex index;
   Regions regions;
   Teller teller;
+  /* where blocks go, if not into the index; `seen`: one with the same number was found before; or NULL */
+  Res (*block)(void *data, Stream stream, const IndexEntryStruct *entry, Bool seen);
+  void *data;          /* for it */
+  Bool growing;        /* the file's end may come later: what is cut off there is left for the next time */
   File file;           /* the one being scanned, */
   Index number;        /* and its number */
   uint64_t blocks;     /* sound ones found, */
@@ -37,5 +49,8 @@ typedef struct ScanStruct {
 
 /* ScanFile -- scan `file`, which has `number`; ResMEMORY, ResIO.  Whatever stands in the file is no failure. */
 extern Res ScanFile(Scan scan, File file, Index number);
+
+/* ScanOn -- scan on from a place, all zeros at first, to the file's end or for so many blocks */
+extern Res ScanOn(Scan scan, File file, Index number, ScanPlace place, uint64_t blocks);
 
 #endif /* LOG_SCAN_H */

@@ -250,6 +250,15 @@ Res TableHeader(Table table, Header header, Index file, const char *body, Size l
   return ResOK;
 }
 
+/* tableBase -- where a fitted clock's line begins, as fine time */
+static void tableBase(Clock clock, uint64_t origin)
+{
+  uint64_t ahead = clock->real > origin ? clock->real - origin : 0;
+
+  clock->base = ahead < UINT64_MAX >> (ClockFineSHIFT + 2) ? ahead << ClockFineSHIFT : UINT64_MAX >> 2;
+  clock->base += clock->fine;
+}
+
 uint64_t TableFit(Table table)
 {
   uint64_t origin = UINT64_MAX;
@@ -265,13 +274,22 @@ uint64_t TableFit(Table table)
   if (origin == UINT64_MAX)
     origin = 0;
   for (i = 0; i < table->clocks; ++i)
-    if (table->clock[i]->alias == NULL) {
-      Clock clock = table->clock[i];
-      uint64_t ahead = clock->real > origin ? clock->real - origin : 0;
-      clock->base = ahead < UINT64_MAX >> (ClockFineSHIFT + 2) ? ahead << ClockFineSHIFT : UINT64_MAX >> 2;
-      clock->base += clock->fine;
-    }
+    if (table->clock[i]->alias == NULL)
+      tableBase(table->clock[i], origin);
   return origin;
+}
+
+void TableFitNew(Table table, uint64_t origin)
+{
+  Index i;
+
+  for (i = 0; i < table->clocks; ++i) {
+    Clock clock = table->clock[i];
+    if (clock->alias == NULL && !clock->fitted && clock->name[0] != '\0') {
+      ClockFit(clock);
+      tableBase(clock, origin);
+    }
+  }
 }
 
 Bool TableCheck(Table table)

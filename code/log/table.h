@@ -33,6 +33,7 @@ typedef struct ProcessStruct {
   Bool headed;             /* a header of it was found */
   Bool recovered;          /* blocks that it left in memory are in the log */
   Bool ambiguous;          /* one of its headers had lines of the registry that cannot be taken */
+  uint64_t lost;           /* events that no block could count, as its memory says */
   Index file;              /* that its newest header is in */
   Clock clock;             /* by ClockResolve */
   Types types;             /* NULL until headed */
@@ -40,6 +41,7 @@ typedef struct ProcessStruct {
   ProcessOmittedStruct unknown; /* or none that has their code */
   /* for the request that runs: by place in the registry, whether the type is wanted; or NULL */
   unsigned char *wanted;
+  RegistryStruct *chosen;  /* of which that was asked */
 } ProcessStruct, *Process;
 
 /* A block that did not load, kept until it is known whether a copy of it does. */
@@ -58,6 +60,7 @@ typedef struct StreamStruct {
   uint32_t pid;        /* as its blocks say */
   uint8_t kind;
   Bool unsent;         /* of the flight recorder */
+  Bool logged;         /* it has blocks that are not out of a core, where nobody expects all */
   uint64_t discarded;  /* as its latest block says */
   TallyStruct tally;
   uint64_t newest, newestSequence; /* `first` and number of the block that came last in the files, */
@@ -98,5 +101,8 @@ extern Res TableHeader(Table table, Header header, Index file, const char *body,
 
 /* TableFit -- all headers are known: lay the clocks' lines; returns the real time (ns) of fine time 0 */
 extern uint64_t TableFit(Table table);
+
+/* TableFitNew -- the same for clocks of which a header came after TableFit, which returned `origin` */
+extern void TableFitNew(Table table, uint64_t origin);
 
 #endif /* LOG_TABLE_H */

@@ -9,10 +9,11 @@
 
 #include "base/aver.h"
 
-/* tallyJoins -- does `b` follow `a` with nothing missing? */
+/* tallyJoins -- does `b` follow `a` with nothing missing, as far as is known? */
 static Bool tallyJoins(const TallyRunStruct *a, const TallyRunStruct *b, Bool loose)
 {
-  return a->to == b->from && (loose || a->after >= b->before);
+  return a->to == b->from &&
+         (loose || a->after == TallyUNKNOWN || b->before == TallyUNKNOWN || a->after >= b->before);
 }
 
 /* tallyJoin -- make run `i` and the one behind it one */
@@ -22,6 +23,7 @@ static void tallyJoin(Tally tally, Index i)
 
   run->to = run[1].to;
   run->after = run[1].after;
+  run->last = run[1].last;
   run->lastPlace = run[1].lastPlace;
   memmove(run + 1, run + 2, (tally->runs - i - 2) * sizeof *run);
   --tally->runs;
@@ -32,8 +34,10 @@ static Res tallyRoom(Tally tally, Index *at)
 {
   if (tally->runs == TallyRunsMAX) {
     TallyRun run = tally->run;
+    uint64_t lost;
+    (void)TallyLost(&lost, &run[0], &run[1]);
     tally->moreBlocks += run[1].from - run[0].to;
-    tally->moreEvents += run[1].before > run[0].after ? run[1].before - run[0].after : 0;
+    tally->moreEvents += lost;
     tallyJoin(tally, 0);
     *at -= *at > 0;
   }
@@ -48,23 +52,55 @@ static Res tallyRoom(Tally tally, Index *at)
   return ResOK;
 }
 
+/* tallyAfter -- events of the stream up to the end of a block */
+static uint64_t tallyAfter(uint64_t before, Count count)
+{
+  if (before == TallyUNKNOWN)
+    return TallyUNKNOWN;
+  return before < TallyUNKNOWN - 1 - count ? before + count : TallyUNKNOWN - 1;
+}
+
+/* tallyCopy -- a copy of a block in `run` says what the first one did not know, or did not have: if it is longer than
+ * what stood at the end of the run, it may close the gap behind it */
+static void tallyCopy(TallyRun run, const TallyRunStruct *block)
+{
+  if (run->from == block->from && run->before == TallyUNKNOWN)
+    run->before = block->before;
+  if (run->to != block->to)
+    return;
+  if (run->after == TallyUNKNOWN)
+    run->after = tallyAfter(block->before, block->last > run->last ? block->last : run->last);
+  else if (block->last > run->last)
+    run->after = tallyAfter(run->after, block->last - run->last);
+  if (block->last > run->last)
+    run->last = block->last;
+}
+
+/* tallyBehind -- the run behind all that begin at or before `sequence` */
+static Index tallyBehind(Tally tally, uint64_t sequence)
+{
+  Index i = tally->runs;
+
+  while (i > 0 && tally->run[i - 1].from > sequence)
+    --i;
+  return i;
+}
+
 Res TallyAdd(Tally tally, uint64_t sequence, uint64_t before, Count count, uint64_t place, Bool loose)
 {
-  TallyRunStruct block = {sequence, sequence + 1, before, before + count, place, place};
-  Index i = tally->runs; /* where the block's run would be */
+  TallyRunStruct block = {sequence, sequence + 1, before, tallyAfter(before, count), count, place, place};
+  Index i;
   Res res;
 
   if (sequence == UINT64_MAX)
     return ResOK; /* no writer counts that far, and neither can we */
-  while (i > 0 && tally->run[i - 1].from > sequence)
-    --i;
+  i = tallyBehind(tally, sequence); /* where the block's run would be */
   if (i > 0 && tally->run[i - 1].to > sequence) {
-    /* A copy.  One that is longer than what stood at the end of the run may close the gap behind it. */
-    if (tally->run[i - 1].to == sequence + 1 && block.after > tally->run[i - 1].after)
-      tally->run[i - 1].after = block.after;
+    tallyCopy(&tally->run[i - 1], &block);
   } else if (i > 0 && tallyJoins(&tally->run[i - 1], &block, loose)) {
     tally->run[i - 1].to = block.to;
     tally->run[i - 1].after = block.after;
+    tally->run[i - 1].last = count;
     tally->run[i - 1].lastPlace = place;
   } else {
     res = tallyRoom(tally, &i);
@@ -77,6 +113,25 @@ Res TallyAdd(Tally tally, uint64_t sequence, uint64_t before, Count count, uint6
   if (i < tally->runs && tallyJoins(&tally->run[i - 1], &tally->run[i], loose))
     tallyJoin(tally, i - 1);
   return ResOK;
+}
+
+Bool TallyHas(Tally tally, uint64_t sequence)
+{
+  Index i = tallyBehind(tally, sequence);
+
+  return i > 0 && tally->run[i - 1].to > sequence;
+}
+
+Bool TallyLost(uint64_t *lostReturn, const TallyRunStruct *previous, const TallyRunStruct *next)
+{
+  uint64_t after = previous != NULL ? previous->after : 0, to = previous != NULL ? previous->to : 0;
+
+  if (after == TallyUNKNOWN || next->before == TallyUNKNOWN) {
+    *lostReturn = next->from - to;
+    return FALSE;
+  }
+  *lostReturn = next->before > after ? next->before - after : 0;
+  return TRUE;
 }
 
 Bool TallyCheck(Tally tally)

@@ -2,10 +2,11 @@
  *
  * Blocks may come in any order, and more than once.  What was seen is kept as runs of consecutive numbers, one for a
  * stream of which nothing is missing; so every gap, and by the counts beside it exactly what was in it, is known when
- * all files are scanned.
+ * all files are scanned.  A block that was handed over uncounted (BlockBeforeUNKNOWN) follows the one with the number
+ * before it, and what is missing beside it is known by numbers only.
  *
  * Always true (TallyCheck): from < to in each run; runs rise and do not overlap; runs that touch are joined if no
- * event is missing between them.
+ * event is missing between them, or if that cannot be known.
  *
  * Design: design/log.md .gap      Tests: test/logtest.c
  */
@@ -15,12 +16,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 #include "base/types.h"
+#include "format/block.h"
 
 enum { TallyRunsMAX = 4096 }; /* gaps of one stream that are told one by one; beyond that they are summed up */
 
+#define TallyUNKNOWN BlockBeforeUNKNOWN
+
 typedef struct TallyRunStruct {
   uint64_t from, to;         /* numbers of the blocks: from the first to one behind the last */
-  uint64_t before, after;    /* events of the stream before the first, and up to the end of the last */
+  uint64_t before, after;    /* events of the stream before the first, and up to the end of the last; or TallyUNKNOWN */
+  uint64_t last;             /* events of the last block */
   uint64_t place, lastPlace; /* of the first and the last block, as the index has them */
 } TallyRunStruct, *TallyRun;
 
@@ -35,6 +40,13 @@ typedef struct TallyStruct {
  * returns  ResMEMORY
  * cost     none that grows with the stream, where blocks come in order */
 extern Res TallyAdd(Tally tally, uint64_t sequence, uint64_t before, Count count, uint64_t place, Bool loose);
+
+/* TallyHas -- was a block with this number seen? */
+extern Bool TallyHas(Tally tally, uint64_t sequence);
+
+/* TallyLost -- how many events are missing between two runs, `previous` NULL at the beginning
+ * returns  whether that is exact; else so many at least: each block that is missing has one */
+extern Bool TallyLost(uint64_t *lostReturn, const TallyRunStruct *previous, const TallyRunStruct *next);
 
 extern void TallyFree(Tally tally);
 extern Bool TallyCheck(Tally tally);

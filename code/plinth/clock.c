@@ -102,12 +102,15 @@ void EventClockDescribe(char clockReturn[EventClockNameSIZE], uint64_t *frequenc
   bootReturn[size] = '\0';
   if (slow) {
     (void)strcpy(clockReturn, "monotonic");
-    *frequencyReturn = 1000000000;
+    if (frequencyReturn != NULL)
+      *frequencyReturn = 1000000000;
     return;
   }
+  (void)strcpy(clockReturn, "counter");
+  if (frequencyReturn == NULL)
+    return;
   /* Once a process, and its children after fork; two threads at once would only measure twice. */
   if (__atomic_load_n(&frequency, __ATOMIC_RELAXED) == 0)
     __atomic_store_n(&frequency, clockFrequency(), __ATOMIC_RELAXED);
-  (void)strcpy(clockReturn, "counter");
   *frequencyReturn = __atomic_load_n(&frequency, __ATOMIC_RELAXED);
 }

@@ -46,7 +46,7 @@ extern Bool EventClockChoose(void);
 extern void EventClockSync(Sync syncReturn, Bool slow);
 
 /* EventClockDescribe -- what a header says of the clock: its name, ticks a second, and the identity of the system's run
- * (or "") */
+ * (or "").  Where a frequency is asked for it may have to be measured, once, which takes a fifth of a millisecond. */
 extern void EventClockDescribe(char clockReturn[EventClockNameSIZE], uint64_t *frequencyReturn,
                                char bootReturn[EventClockBootSIZE], Bool slow);
 

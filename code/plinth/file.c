@@ -1,8 +1,7 @@
 /* file.c -- a plinth that appends to a file
  *
- * Several processes append to one log: each message is one write with O_APPEND.  Programs close descriptors that they
- * do not know, and open their own in the same place; so before each write the descriptor is looked at, and the file
- * opened again by its name if it is not ours any more.
+ * Several processes append to one log: each message is one write with O_APPEND.  Where the descriptor
+ * is not ours any more, the file is opened again by its name.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -17,52 +16,16 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "plinth/descriptor.h"
 #include "plinth/quiet.h"
 
-/* Descriptors below this are what shells and programs count on. */
-enum { fileDescriptorMIN = 200 };
-
-/* fileAbsolute -- `path` in front of which stands the current folder, so that it means the same after a chdir */
+/* fileAbsolute -- the place means the same after a chdir */
 static Res fileAbsolute(Plinth plinth, const char *path)
 {
   TextStruct text;
-  long length = 0;
 
   TextInit(&text, plinth->place, sizeof plinth->place);
-  if (path[0] != '/') {
-    length = QuietCall(SYS_getcwd, plinth->place, sizeof plinth->place);
-    if (length <= 1)
-      return ResIO;
-    text.next += length - 1;
-    if (length > 2)
-      TextChar(&text, '/');
-  }
-  TextString(&text, path);
-  (void)TextTerminate(&text);
-  return text.overflow ? ResLIMIT : ResOK;
-}
-
-/* fileHigh -- the descriptor, moved out of the program's way where that is allowed */
-static int fileHigh(int fd)
-{
-  long high = QuietCall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, fileDescriptorMIN);
-
-  if (high < 0)
-    return fd;
-  (void)QuietCall(SYS_close, fd);
-  return (int)high;
-}
-
-static Res fileTake(Plinth plinth, int fd)
-{
-  struct stat status;
-
-  if (fstat(fd, &status) != 0)
-    return ResIO;
-  plinth->fd = fileHigh(fd);
-  plinth->device = status.st_dev;
-  plinth->inode = status.st_ino;
-  return ResOK;
+  return QuietAbsolute(&text, path);
 }
 
 /* fileIsFamily -- is the file the one that `family` names? */
@@ -108,18 +71,7 @@ static Res fileOpen(Plinth plinth, const char *place, const char *family, const 
     *reasonReturn = QuietErrno((int)-fd);
     return ResIO;
   }
-  return fileTake(plinth, (int)fd);
-}
-
-/* fileOurs -- the descriptor still is the file that was opened */
-static Bool fileOurs(Plinth plinth, struct stat *status)
-{
-  int error = errno;
-  Bool ours = plinth->fd >= 0 && fstat(plinth->fd, status) == 0 && status->st_dev == plinth->device &&
-              status->st_ino == plinth->inode;
-
-  errno = error;
-  return ours;
+  return DescriptorTake(plinth, (int)fd);
 }
 
 static Res fileReopen(Plinth plinth, struct stat *status, const char **reasonReturn)
@@ -135,8 +87,7 @@ static Res fileReopen(Plinth plinth, struct stat *status, const char **reasonRet
     *reasonReturn = "it is another file now";
     return ResIO;
   }
-  plinth->fd = fileHigh((int)fd);
-  return ResOK;
+  return DescriptorTake(plinth, (int)fd);
 }
 
 /* fileWithinLimit -- a write past the limit on file sizes would bring the program a signal that kills */
@@ -153,7 +104,7 @@ static Res fileSend(Plinth plinth, const void *message, Size size, const char **
   struct stat status;
   Size done = 0;
 
-  if (UNLIKELY(!fileOurs(plinth, &status))) {
+  if (UNLIKELY(!DescriptorOurs(plinth, &status))) {
     Res res = fileReopen(plinth, &status, reasonReturn);
     if (res != ResOK)
       return res;
@@ -183,13 +134,4 @@ static Res fileReceive(Plinth plinth, void *room, Size size, Size *sizeReturn)
   return ResEND;
 }
 
-static void fileClose(Plinth plinth)
-{
-  struct stat status;
-
-  if (fileOurs(plinth, &status))
-    (void)QuietCall(SYS_close, plinth->fd);
-  plinth->fd = -1;
-}
-
-const PlinthClassStruct PlinthClassFile = {"file", fileOpen, fileSend, fileReceive, fileClose};
+const PlinthClassStruct PlinthClassFile = {"file", fileOpen, fileSend, fileReceive, DescriptorClose, NULL, NULL};

@@ -135,4 +135,4 @@ static void memoryClose(Plinth plinth)
   plinth->state = NULL;
 }
 
-const PlinthClassStruct PlinthClassMemory = {"memory", memoryOpen, memorySend, memoryReceive, memoryClose};
+const PlinthClassStruct PlinthClassMemory = {"memory", memoryOpen, memorySend, memoryReceive, memoryClose, NULL, NULL};

@@ -7,9 +7,13 @@
 #include <string.h>
 
 #include "base/aver.h"
+#include "base/text.h"
 #include "plinth/quiet.h"
 
-static const PlinthClassStruct *const plinthClasses[] = {&PlinthClassFile, &PlinthClassMemory, &PlinthClassNone};
+enum { plinthFINISH = 1000 }; /* ms that the end of a process may take */
+
+static const PlinthClassStruct *const plinthClasses[] = {&PlinthClassFile, &PlinthClassMemory, &PlinthClassNone,
+                                                    &PlinthClassTcp, &PlinthClassUnix};
 
 /* plinthFind -- the class that `where` names, and what stands behind the colon; a file if there is none */
 static const PlinthClassStruct *plinthFind(const char *where, const char **placeReturn)
@@ -37,7 +41,7 @@ Res PlinthOpen(Plinth plinth, const char *where, const char *family, const char 
   memset(plinth, 0, sizeof *plinth);
   plinth->fd = -1;
   if (class == NULL) {
-    *reasonReturn = "no such way out: file:PATH, memory:SIZE and none: are known";
+    *reasonReturn = "no such way out: file:PATH, tcp:HOST:PORT, unix:PATH, memory:SIZE and none: are known";
     return ResPARAM;
   }
   if (strlen(place) >= sizeof plinth->place) {
@@ -50,22 +54,75 @@ Res PlinthOpen(Plinth plinth, const char *where, const char *family, const char 
   return res;
 }
 
-Res PlinthSend(Plinth plinth, const void *message, Size size)
+/* plinthTry -- one message; what goes out is counted */
+static Res plinthTry(Plinth plinth, const void *message, Size size, const char **reasonReturn)
 {
-  const char *reason = "";
   Res res;
 
   AVER(PlinthCheck(plinth));
-  res = plinth->class->send(plinth, message, size, &reason);
+  res = plinth->class->send(plinth, message, size, reasonReturn);
   if (res == ResOK) {
     (void)__atomic_fetch_add(&plinth->sent, 1, __ATOMIC_RELAXED);
     (void)__atomic_fetch_add(&plinth->bytes, size, __ATOMIC_RELAXED);
-    return ResOK;
   }
+  return res;
+}
+
+/* plinthHeader -- a header block, with which to begin anew */
+static void plinthHeader(Plinth plinth, const void *message, Size size)
+{
+  AVER(PlinthCheck(plinth));
+  if (plinth->class->header != NULL)
+    plinth->class->header(plinth, message, size);
+}
+
+Res PlinthSend(Plinth plinth, const void *message, Size size)
+{
+  const char *reason = "";
+  Res res = plinthTry(plinth, message, size, &reason);
+
+  if (res == ResOK)
+    return ResOK;
   (void)__atomic_fetch_add(&plinth->failed, 1, __ATOMIC_RELAXED);
   if (!__atomic_exchange_n(&plinth->told, TRUE, __ATOMIC_RELAXED))
     QuietSay("cannot write the log", plinth->place, reason);
   return res;
+}
+
+Res PlinthSendHeader(Plinth plinth, const void *message, Size size)
+{
+  plinthHeader(plinth, message, size);
+  return PlinthSend(plinth, message, size);
+}
+
+Res PlinthOffer(Plinth plinth, const void *message, Size size, Bool header)
+{
+  const char *reason;
+
+  if (header)
+    plinthHeader(plinth, message, size);
+  return plinthTry(plinth, message, size, &reason);
+}
+
+Count PlinthWait(Plinth plinth, unsigned ms)
+{
+  AVER(PlinthCheck(plinth));
+  return plinth->class->wait != NULL ? plinth->class->wait(plinth, ms) : 0;
+}
+
+Res PlinthFinish(Plinth plinth)
+{
+  Count left = PlinthWait(plinth, plinthFINISH);
+  char room[96];
+  TextStruct text;
+
+  if (left == 0)
+    return ResOK;
+  TextInit(&text, room, sizeof room);
+  TextDecimal(&text, left);
+  TextString(&text, left == 1 ? " block was not acknowledged in time" : " blocks were not acknowledged in time");
+  QuietSay("the log may be incomplete", plinth->place, TextTerminate(&text));
+  return ResLIMIT;
 }
 
 Res PlinthReceive(Plinth plinth, void *room, Size size, Size *sizeReturn)

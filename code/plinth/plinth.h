@@ -9,8 +9,7 @@
  *   a failure is told once on standard error, with its reason, and counted; sending goes on to fail quietly,
  *   and to succeed again when the reason is gone
  *
- * Any number of plinths may be open at once; the emitter sends to each.  A back-end is one PlinthClassStruct: open,
- * send, receive, close.
+ * Any number of plinths may be open at once; the emitter sends to each.  A back-end is one PlinthClassStruct.
  *
  * Design: design/telemetry.md .sol.msg      Tests: test/plinthtest.c
  */
@@ -29,13 +28,15 @@ typedef struct PlinthClassStruct {
   Res (*send)(Plinth plinth, const void *message, Size size, const char **reasonReturn);
   Res (*receive)(Plinth plinth, void *room, Size size, Size *sizeReturn);
   void (*close)(Plinth plinth);
+  void (*header)(Plinth plinth, const void *message, Size size); /* NULL, or: keep a header block to begin with */
+  Count (*wait)(Plinth plinth, unsigned ms); /* NULL, or: wait for what is kept; how much is left */
 } PlinthClassStruct;
 
 enum { PlinthPlaceMAX = 1024 };
 
 typedef struct PlinthStruct {
   const PlinthClassStruct *class;      /* NULL: closed */
-  char place[PlinthPlaceMAX];          /* an absolute path, for a file */
+  char place[PlinthPlaceMAX];          /* an absolute path, for a file; for a socket, what may be opened again */
   uint64_t sent, bytes;                /* messages that went out, and their bytes */
   uint64_t failed;                     /* messages that did not */
   Bool told;                           /* a failure has been told */
@@ -43,29 +44,51 @@ typedef struct PlinthStruct {
   int fd;                              /* the back-end's own, like what follows */
   uint64_t device, inode;
   void *state;
+  Size size;                           /* of the memory at `state` */
+  Bool warned;                         /* it has been told that the place cannot be reached */
 } PlinthStruct;
 
 /* PlinthOpen -- open a way out
  *
  * plinthReturn  zeroed memory of the caller's
- * where         "file:PATH", or just a PATH; "memory:SIZE" (plinth/memory.h); "none:"
+ * where         "file:PATH", or just a PATH; "tcp:HOST:PORT", "unix:PATH" (plinth/socket.h); "memory:SIZE"
+ *               (plinth/memory.h); "none:"
  * family        for a file: "DEVICE:INODE" of a log that may be appended to although it exists, or NULL
  * reasonReturn  why it failed, in words that live forever
  * returns       ResIO; ResPARAM: no such way; ResLIMIT: the place's name is too long
  */
 extern Res PlinthOpen(Plinth plinthReturn, const char *where, const char *family, const char **reasonReturn);
 
-/* PlinthSend -- one message.  ResIO, ResLIMIT ...: it did not go out; told once, and counted. */
+/* PlinthSend -- one message: it goes out now, or is kept by the way out and goes out later (sockets).  ResIO, ResLIMIT ...:
+ * it does not; told once, and counted. */
 extern Res PlinthSend(Plinth plinth, const void *message, Size size);
+
+/* PlinthSendHeader -- the same for a header block, with which a way out that has to begin anew begins by itself */
+extern Res PlinthSendHeader(Plinth plinth, const void *message, Size size);
 
 /* PlinthReceive -- the oldest message that came in and has not been received; never waits.  ResEND: there is none.
  * A message longer than `size` is cut. */
 extern Res PlinthReceive(Plinth plinth, void *room, Size size, Size *sizeReturn);
 
+/* PlinthOffer -- the same, for those who keep what is refused and try again: a refusal is neither told nor counted
+ *
+ * header   whether it is a header block */
+extern Res PlinthOffer(Plinth plinth, const void *message, Size size, Bool header);
+
+/* PlinthWait -- wait until all that is kept has arrived, `ms` at most, a fifth of that where there is no connection;
+ * returns how many messages are left */
+extern Count PlinthWait(Plinth plinth, unsigned ms);
+
+/* PlinthFinish -- the end is near: wait, for a second at most, until all that is kept has arrived
+ *
+ * returns  ResOK: it has; ResLIMIT: not all of it, told.  May be called more than once, and sending go on.
+ */
+extern Res PlinthFinish(Plinth plinth);
+
 extern void PlinthClose(Plinth plinth);
 extern Bool PlinthCheck(Plinth plinth);
 
 /* The back-ends. */
-extern const PlinthClassStruct PlinthClassFile, PlinthClassMemory, PlinthClassNone;
+extern const PlinthClassStruct PlinthClassFile, PlinthClassMemory, PlinthClassNone, PlinthClassTcp, PlinthClassUnix;
 
 #endif /* PLINTH_PLINTH_H */

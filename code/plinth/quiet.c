@@ -122,6 +122,23 @@ const char *QuietEnvironment(const char *name, char *room, Size size)
   return strcpy(room, value);
 }
 
+Res QuietAbsolute(Text text, const char *path)
+{
+  long length;
+
+  if (path[0] != '/') {
+    length = QuietCall(SYS_getcwd, text->next, TextRoom(text));
+    if (length <= 1)
+      return length == -ERANGE ? ResLIMIT : ResIO;
+    text->next += length - 1;
+    if (length > 2)
+      TextChar(text, '/');
+  }
+  TextString(text, path);
+  (void)TextTerminate(text);
+  return text->overflow ? ResLIMIT : ResOK;
+}
+
 const char *QuietErrno(int error)
 {
   const char *words = strerrordesc_np(error);

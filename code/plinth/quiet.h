@@ -10,6 +10,7 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
+#include "base/text.h"
 #include "base/types.h"
 
 /* The signals that a thread lets through, as the kernel keeps them. */
@@ -50,6 +51,10 @@ extern Size QuietReadFile(const char *path, char *room, Size size);
 /* QuietEnvironment -- the value of an environment variable, or NULL; works before libc has set itself up.
  * room, size  where it may be put if libc does not have it yet.  NULL in set-user-id programs. */
 extern const char *QuietEnvironment(const char *name, char *room, Size size);
+
+/* QuietAbsolute -- append `path`, in front of it the current folder if it begins in none, and terminate the text.
+ * ResLIMIT: it does not fit; ResIO: the folder cannot be named. */
+extern Res QuietAbsolute(Text text, const char *path);
 
 /* QuietSay -- one line to standard error, "pawprint: " in front */
 extern void QuietSay(const char *thing, const char *place, const char *reason);

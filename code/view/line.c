@@ -237,18 +237,26 @@ static __attribute__((noinline)) char *linePutSlow(char *p, const FormPieceStruc
 
 /* ---- The parts of a line ---- */
 
-/* lineSeconds -- the time changed by more than its fraction */
-static __attribute__((noinline)) void lineSeconds(Line line, uint64_t second)
+/* lineSeconds -- the time changed by more than its fraction; returns it, or how long before the start it is
+ *
+ * What is followed may bring events that are earlier than the first that was seen. */
+static __attribute__((noinline)) uint64_t lineSeconds(Line line, uint64_t time)
 {
+  Bool before = time >> 63 != 0;
   TextStruct text;
 
+  if (before)
+    time = 0 - time;
   TextInit(&text, line->seconds, sizeof line->seconds);
   if (line->style == LineJSON)
     TextString(&text, "{\"time\":");
-  TextDecimal(&text, second);
+  if (before)
+    TextChar(&text, '-');
+  TextDecimal(&text, time / lineNANOS);
   TextChar(&text, '.');
   line->secondsLength = TextLength(&text);
-  line->second = second;
+  line->second = before ? UINT64_MAX : time / lineNANOS;
+  return time;
 }
 
 static __attribute__((noinline)) void lineWho(lineWhoStruct *who, LineStyle style, LogEvent event)
@@ -317,8 +325,10 @@ Bool LineEvent(void *data, LogEvent event)
 
   if (UNLIKELY(form == NULL) || UNLIKELY(line->output->failed != 0))
     return TRUE;
-  if (UNLIKELY(second != line->second))
-    lineSeconds(line, second);
+  if (UNLIKELY(second != line->second)) {
+    time = lineSeconds(line, time);
+    second = time / lineNANOS;
+  }
   if (UNLIKELY(event->thread != who->thread || event->process != who->process))
     lineWho(who, line->style, event);
   memcpy(p, line->seconds, sizeof line->seconds);

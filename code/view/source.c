@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "log/when.h"
+#include "view/known.h"
 
 #include "eventdef.h"
 
@@ -84,12 +85,21 @@ static Bool sourceRequest(Source source)
 Bool SourceOpen(Source source, const char *const *paths, Count n, int *statusReturn)
 {
   LogHooksStruct hooks = {.data = source, .gap = sourceGap, .note = sourceNote, .progress = source->progress,
-                          .version = {EventVersionMAJOR, EventVersionMEDIAN, EventVersionMINOR}};
+                          .version = {EventVersionMAJOR, EventVersionMEDIAN, EventVersionMINOR},
+                          .registry = KnownRegistry};
   LogSummaryStruct summary;
   char error[1024];
+  Res res = source->follow.idle != NULL
+              ? LogFollowOpen(&source->log, paths[0], &hooks, &source->follow, error, sizeof error)
+              : LogOpen(&source->log, paths, n, &hooks, error, sizeof error);
 
-  if (LogOpen(&source->log, paths, n, &hooks, error, sizeof error) != ResOK) {
+  if (res != ResOK)
     source->log = NULL;
+  if (res == ResEND) {
+    *statusReturn = 0; /* whoever followed has enough */
+    return FALSE;
+  }
+  if (res != ResOK) {
     *statusReturn = OptionFail(source->tool, "%s", error);
     return FALSE;
   }

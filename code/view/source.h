@@ -12,6 +12,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 #include "base/option.h"
+#include "log/follow.h"
 #include "log/log.h"
 #include "log/names.h"
 
@@ -22,6 +23,7 @@ typedef struct SourceStruct {
   Bool force;                             /* a newer median is no reason to refuse */
   void (*aside)(void *source);            /* called before a line is told, while the tool writes something else; or NULL */
   void (*progress)(void *source, uint64_t done, uint64_t total); /* as LogHooksStruct has it; or NULL */
+  LogIdleStruct follow;                   /* follow the log, which is one, and call this meanwhile; idle NULL: do not */
   Log log;
   LogNames names;                         /* the types chosen, or NULL */
   LogRequestStruct request;               /* what was asked for; `event` is the tool's to set */

@@ -32,6 +32,7 @@ typedef struct printStruct {
   Bool objects;               /* there are events on objects */
   double seconds;
   Count processes, threads, types;
+  Count collectors;           /* no recorded programs; behind the others in `process` */
   Process process;
   TypeCount type;
   SummarySizeStruct size[SummarySizesSHOWN];
@@ -63,27 +64,36 @@ static void printAddType(Print print, const char *kind, EventType type, uint64_t
   print->type[print->types++] = (typeCountStruct){kind, type->name, type->nameLength, count};
 }
 
-/* printProcesses -- gather those of which there are events; FALSE without memory */
-static Bool printProcesses(Print print, Summary summary)
+/* printAddProcesses -- those of which there are events: recorded programs, or who watched them */
+static void printAddProcesses(Print print, Summary summary, Bool recorded)
 {
   Index i, j;
 
-  print->process = malloc((print->log.processes + 1) * sizeof *print->process);
-  if (print->process == NULL)
-    return FALSE;
   for (i = 0; i < print->log.processes; ++i) {
     LogProcess log = LogProcessAt(summary->log, i);
-    Process process = &print->process[print->processes];
-    if (!HeapSeen(&process->threads, &process->counts, summary->heap, i))
+    Process process = &print->process[print->processes + print->collectors];
+    if ((log->header.role[0] == '\0') != recorded ||
+        !HeapSeen(&process->threads, &process->counts, summary->heap, i))
       continue;
     process->header = &log->header;
     process->registry = log->registry;
     process->events = 0;
     for (j = 0; j < log->registry->count; ++j)
       process->events += process->counts[j];
-    print->threads += process->threads;
-    ++print->processes;
+    if (recorded)
+      print->threads += process->threads;
+    ++*(recorded ? &print->processes : &print->collectors);
   }
+}
+
+/* printProcesses -- FALSE without memory */
+static Bool printProcesses(Print print, Summary summary)
+{
+  print->process = malloc((print->log.processes + 1) * sizeof *print->process);
+  if (print->process == NULL)
+    return FALSE;
+  printAddProcesses(print, summary, TRUE);
+  printAddProcesses(print, summary, FALSE);
   return TRUE;
 }
 
@@ -92,12 +102,12 @@ static Bool printTypes(Print print)
   Count most = 0;
   Index i, j;
 
-  for (i = 0; i < print->processes; ++i)
+  for (i = 0; i < print->processes + print->collectors; ++i)
     most += print->process[i].registry->count;
   print->type = malloc((most + 1) * sizeof *print->type);
   if (print->type == NULL)
     return FALSE;
-  for (i = 0; i < print->processes; ++i) {
+  for (i = 0; i < print->processes + print->collectors; ++i) {
     Registry registry = print->process[i].registry;
     for (j = 0; j < registry->count; ++j) {
       if (print->process[i].counts[j] > 0)
@@ -183,28 +193,40 @@ static void printBytes(FILE *out, uint64_t bytes)
   fprintf(out, " (%.1f %s)", scaled, units[i]);
 }
 
+static void textProcess(FILE *out, Process process)
+{
+  Header header = process->header;
+  Index j;
+
+  fprintf(out, "  %-12u %llu events, %zu thread%s: ", header->pid, (unsigned long long)process->events,
+          process->threads, process->threads == 1 ? "" : "s");
+  printPlain(out, header->program, strlen(header->program));
+  for (j = 1; j < header->arguments && j < 6 && j < HeaderArgumentsMAX; ++j) {
+    Size length = strlen(header->argument[j]);
+    putc(' ', out);
+    printPlain(out, header->argument[j], length > 40 ? 40 : length);
+    fputs(length > 40 ? "..." : "", out);
+  }
+  fputs(header->arguments > 6 ? " ...\n" : "\n", out);
+}
+
 static void textProcesses(FILE *out, Print print)
 {
-  Index i, j;
+  Index i;
 
   fprintf(out, "processes      %zu\n", print->processes);
-  for (i = 0; i < print->processes && i < printSHOWN; ++i) {
-    Process process = &print->process[i];
-    Header header = process->header;
-    fprintf(out, "  %-12u %llu events, %zu thread%s: ", header->pid, (unsigned long long)process->events,
-            process->threads, process->threads == 1 ? "" : "s");
-    printPlain(out, header->program, strlen(header->program));
-    for (j = 1; j < header->arguments && j < 6 && j < HeaderArgumentsMAX; ++j) {
-      Size length = strlen(header->argument[j]);
-      putc(' ', out);
-      printPlain(out, header->argument[j], length > 40 ? 40 : length);
-      fputs(length > 40 ? "..." : "", out);
-    }
-    fputs(header->arguments > 6 ? " ...\n" : "\n", out);
-  }
+  for (i = 0; i < print->processes && i < printSHOWN; ++i)
+    textProcess(out, &print->process[i]);
   if (print->processes > printSHOWN)
     fprintf(out, "  and %zu more\n", print->processes - printSHOWN);
   fprintf(out, "threads        %zu\n", print->threads);
+  for (i = 0; i < print->collectors; ++i) {
+    Process process = &print->process[print->processes + i];
+    fprintf(out, "%s %llu events: ", i == 0 ? "collector     " : "              ",
+            (unsigned long long)process->events);
+    printPlain(out, process->header->program, strlen(process->header->program));
+    putc('\n', out);
+  }
 }
 
 static void textEvents(FILE *out, Print print, Summary summary)
@@ -320,16 +342,16 @@ static void jsonBytes(FILE *out, const char *string, Size length)
   JsonString(out, text);
 }
 
-static void jsonProcesses(FILE *out, Print print)
+/* jsonProcesses -- `count` of them, in a list of this name */
+static void jsonProcesses(FILE *out, const char *name, Process process, Count count)
 {
   Index i, j;
 
-  fputs("\"processes\": [", out);
-  for (i = 0; i < print->processes; ++i) {
-    Process process = &print->process[i];
-    Header header = process->header;
+  fprintf(out, "\"%s\": [", name);
+  for (i = 0; i < count; ++i) {
+    Header header = process[i].header;
     fprintf(out, "%s\n  {\"pid\": %u, \"parent\": %u, \"events\": %llu, \"threads\": %zu, \"program\": ", i == 0 ? "" : ",",
-            header->pid, header->parent, (unsigned long long)process->events, process->threads);
+            header->pid, header->parent, (unsigned long long)process[i].events, process[i].threads);
     JsonString(out, header->program);
     fputs(", \"arguments\": [", out);
     for (j = 0; j < header->arguments && j < HeaderArgumentsMAX; ++j) {
@@ -391,7 +413,9 @@ Bool SummaryJson(FILE *out, Summary summary)
     return FALSE;
   }
   putc('{', out);
-  jsonProcesses(out, &print);
+  jsonProcesses(out, "processes", print.process, print.processes);
+  putc(' ', out);
+  jsonProcesses(out, "collectors", print.process + print.processes, print.collectors);
   fprintf(out, " \"threads\": %zu, \"events\": %llu, \"first\": %.9f, \"last\": %.9f, \"duration\": %.9f,\n",
           print.threads, (unsigned long long)summary->events, printSince(&print, summary->first),
           printSince(&print, summary->last), print.seconds);

@@ -78,7 +78,7 @@ sub stubs {
 #include <stdio.h>
 #include <string.h>
 #include "base/types.h"
-#include "emit/eventcheck.h"
+#include "format/eventcheck.h"
 typedef struct EventHeaderStruct { uint16_t code, length; uint32_t time; } EventHeaderStruct;
 static uint32_t stubBuffer[4096];
 static int stubWanted = 1, stubRoom = 1;

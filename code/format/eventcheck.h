@@ -9,8 +9,8 @@
  *
  * Design: design/telemetry.md .annot.check      Tests: test/compile.t
  */
-#ifndef EMIT_EVENTCHECK_H
-#define EMIT_EVENTCHECK_H
+#ifndef FORMAT_EVENTCHECK_H
+#define FORMAT_EVENTCHECK_H
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
@@ -28,4 +28,4 @@
 #define EVENT_CHECK_S(p) _Static_assert(_Generic((p), char *: 1, const char *: 1, default: 0), \
                                         "event: S takes a char *")
 
-#endif /* EMIT_EVENTCHECK_H */
+#endif /* FORMAT_EVENTCHECK_H */

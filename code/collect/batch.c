@@ -1,0 +1,168 @@
+/* batch.c -- messages on their way into the log
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "collect/batch.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/aver.h"
+#include "format/header.h"
+
+enum { batchWait = 500, batchPatience = 10 }; /* ms, where there is a connection; and how often */
+
+/* batchFree -- one slot, zeroed, the magic first: without that it is nobody's, whatever dies meanwhile.  A thread may
+ * take it at once. */
+static void batchFree(BatchSlotStruct *slot)
+{
+  __atomic_store_n((uint64_t *)slot->block, 0, __ATOMIC_RELEASE);
+  /* Who dies does so between two instructions: that the compiler keeps them in order is enough. */
+  __asm__ volatile("" : : : "memory");
+  memset(slot->block, 0, slot->size);
+  __atomic_store_n(&slot->header->state[slot->slot], RegionFREE, __ATOMIC_RELEASE);
+  (void)__atomic_fetch_sub(&slot->header->pool.full, 1, __ATOMIC_SEQ_CST);
+  *slot->mark = 0;
+}
+
+/* batchWake -- threads of the process may be waiting for what was freed */
+static void batchWake(RegionHeader header)
+{
+  if (__atomic_load_n(&header->pool.waiting, __ATOMIC_SEQ_CST) == 0)
+    return;
+  (void)__atomic_fetch_add(&header->pool.freed, 1, __ATOMIC_SEQ_CST);
+  (void)syscall(SYS_futex, &header->pool.freed, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/* batchAppend -- all of it to the log */
+static Res batchAppend(Batch batch)
+{
+  while (batch->written < batch->used) {
+    ssize_t n = write(batch->fd, batch->room + batch->written, batch->used - batch->written);
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n <= 0) {
+      batch->reason = n < 0 ? errno : ENOSPC;
+      return ResIO;
+    }
+    batch->written += (Size)n;
+    batch->bytes += (Size)n;
+  }
+  return ResOK;
+}
+
+/* batchMessage -- the size of the first of the messages at `bytes`, which are our own */
+static Size batchMessage(const unsigned char *bytes, Size left, Bool *headerReturn)
+{
+  BlockHeaderStruct block;
+  unsigned version[3];
+  Size size = 0;
+
+  *headerReturn = memcmp(bytes, HeaderMAGIC, BlockMagicSIZE) == 0;
+  if (*headerReturn) {
+    AVER(HeaderLength(&size, version, bytes, left) == ResOK);
+  } else {
+    memcpy(&block, bytes, sizeof block);
+    size = block.size;
+  }
+  AVER(size > 0 && size <= left);
+  return size;
+}
+
+/* batchOffer -- one message to the outlet; at the end it is waited for, unless it takes nothing any more */
+static Res batchOffer(Batch batch, const void *message, Size size, Bool header)
+{
+  Res res = PlinthOffer(batch->outlet, message, size, header);
+  unsigned tries;
+
+  for (tries = 0; res != ResOK && batch->patient && tries < batchPatience; ++tries) {
+    (void)PlinthWait(batch->outlet, batchWait);
+    res = PlinthOffer(batch->outlet, message, size, header);
+  }
+  return res;
+}
+
+/* batchSend -- all of it to the outlet, message by message */
+static Res batchSend(Batch batch)
+{
+  while (batch->written < batch->used) {
+    const unsigned char *message = batch->room + batch->written;
+    Bool header;
+    Size size = batchMessage(message, batch->used - batch->written, &header);
+    if (batchOffer(batch, message, size, header) != ResOK) {
+      batch->patient = FALSE;
+      batch->reason = ENOBUFS;
+      return ResIO;
+    }
+    batch->written += size;
+    batch->bytes += size;
+  }
+  return ResOK;
+}
+
+Res BatchWrite(Batch batch)
+{
+  Res res = batch->outlet != NULL ? batchSend(batch) : batchAppend(batch);
+  Index i;
+
+  if (res != ResOK)
+    return res;
+  batch->reason = 0;
+  batch->used = batch->written = 0;
+  for (i = 0; i < batch->slots; ++i) {
+    batchFree(&batch->slot[i]);
+    if (i + 1 == batch->slots || batch->slot[i + 1].header != batch->slot[i].header)
+      batchWake(batch->slot[i].header);
+  }
+  batch->slots = 0;
+  return ResOK;
+}
+
+unsigned char *BatchPlace(Batch batch, Size size)
+{
+  AVER(size <= BatchSIZE);
+  if ((size > BatchSIZE - batch->used || batch->slots == BatchSlotsMAX) && BatchWrite(batch) != ResOK) {
+    ++batch->refused;
+    return NULL;
+  }
+  return batch->room + batch->used;
+}
+
+void BatchCommit(Batch batch, Size size)
+{
+  AVER(size <= BatchSIZE - batch->used);
+  batch->used += size;
+}
+
+void BatchRelease(Batch batch, BatchSlotStruct slot)
+{
+  AVER(batch->slots < BatchSlotsMAX);
+  batch->slot[batch->slots++] = slot;
+}
+
+void BatchUndo(Batch batch, Size used)
+{
+  AVER(batch->written <= used && used <= batch->used);
+  batch->used = used;
+}
+
+void BatchForget(Batch batch, RegionHeader header)
+{
+  Index i, kept = 0;
+
+  for (i = 0; i < batch->slots; ++i)
+    if (batch->slot[i].header != header)
+      batch->slot[kept++] = batch->slot[i];
+  batch->slots = kept;
+}
+
+Bool BatchCheck(Batch batch)
+{
+  AVER(batch->written <= batch->used && batch->used <= BatchSIZE);
+  AVER(batch->slots <= BatchSlotsMAX);
+  return TRUE;
+}

@@ -1,0 +1,64 @@
+/* batch.h -- messages on their way into the log, and the slots that are free once they are there
+ *
+ * Header blocks and event blocks are put one behind the other and written in one go; only then are the slots freed
+ * that the blocks came from.  What cannot be written (a full disk) stays, and is tried again: nothing is lost, and the
+ * program's buffers fill up.
+ *
+ * Always true: written <= used <= BatchSIZE.
+ *
+ * Design: design/collector.md .hand.order      Tests: test/collecttest.c
+ */
+#ifndef COLLECT_BATCH_H
+#define COLLECT_BATCH_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "base/types.h"
+#include "format/region.h"
+#include "plinth/plinth.h"
+
+enum { BatchSIZE = 1 << 20, BatchSlotsMAX = 512 };
+
+/* A slot that is to be free: its block in memory, and what is set to 0 when it is. */
+typedef struct BatchSlotStruct {
+  RegionHeader header;
+  Index slot;
+  void *block;
+  Size size;
+  uint8_t *mark;
+} BatchSlotStruct;
+
+typedef struct BatchStruct {
+  int fd;              /* the log, for appending; -1: none yet, or */
+  Plinth outlet;       /* where it goes instead; NULL */
+  Bool patient;        /* wait for the outlet, as long as it goes on taking some */
+  int reason;          /* errno of the last writing; 0: it went well */
+  Size used, written;
+  uint64_t bytes;      /* written so far */
+  Count refused;       /* times that there was no room for a message */
+  Count slots;
+  BatchSlotStruct slot[BatchSlotsMAX];
+  unsigned char room[BatchSIZE];
+} BatchStruct, *Batch;
+
+/* BatchPlace -- room for a message of at most `size` bytes; NULL: what is there cannot be written at present */
+extern unsigned char *BatchPlace(Batch batch, Size size);
+
+/* BatchCommit -- the message that was put there is `size` bytes long */
+extern void BatchCommit(Batch batch, Size size);
+
+/* BatchRelease -- free a slot when all that was committed is written */
+extern void BatchRelease(Batch batch, BatchSlotStruct slot);
+
+/* BatchWrite -- write what is there, free the slots, and wake who waits for one.  ResIO: `reason` says why; all stays. */
+extern Res BatchWrite(Batch batch);
+
+/* BatchUndo -- take back what was committed since `used` was so much, and nothing was written */
+extern void BatchUndo(Batch batch, Size used);
+
+/* BatchForget -- these slots' memory is about to go */
+extern void BatchForget(Batch batch, RegionHeader header);
+
+extern Bool BatchCheck(Batch batch);
+
+#endif /* COLLECT_BATCH_H */

@@ -1,0 +1,106 @@
+/* choose.c -- single event types, chosen by their names
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "collect/choose.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum { chooseNameMAX = 64, chooseNearMAX = 6 };
+
+enum {
+#define KIND(name, value, doc) chooseKind##name = value,
+#include "eventdef.h"
+};
+#undef KIND
+
+static const struct {
+  const char *name;
+  uint16_t code;
+  uint8_t kind;
+} chooseTypes[] = {
+#define RELATION(name, code, always, kind, format) {#name, code, chooseKind##kind},
+#include "eventdef.h"
+};
+
+/* chooseDistance -- how many letters must be put in, left out or replaced to make one name the other; case does not
+ * count */
+static unsigned chooseDistance(const char *a, Size length, const char *b)
+{
+  unsigned row[chooseNameMAX + 1], diagonal, above;
+  Size n = strlen(b), i, k;
+
+  if (length > chooseNameMAX || n > chooseNameMAX)
+    return chooseNameMAX;
+  for (k = 0; k <= n; ++k)
+    row[k] = (unsigned)k;
+  for (i = 0; i < length; ++i) {
+    diagonal = row[0];
+    row[0] = (unsigned)i + 1;
+    for (k = 0; k < n; ++k) {
+      unsigned best = diagonal + (tolower((unsigned char)a[i]) != tolower((unsigned char)b[k]));
+      above = row[k + 1];
+      if (above + 1 < best)
+        best = above + 1;
+      if (row[k] + 1 < best)
+        best = row[k] + 1;
+      diagonal = above;
+      row[k + 1] = best;
+    }
+  }
+  return row[n];
+}
+
+/* chooseNear -- the names that are most like a word, the best first */
+static void chooseNear(Text error, const char *word, Size length)
+{
+  unsigned distance, told = 0;
+  Index i;
+
+  for (distance = 0; distance < chooseNameMAX && told < chooseNearMAX; ++distance)
+    for (i = 0; i < ARRAY_LENGTH(chooseTypes) && told < chooseNearMAX; ++i)
+      if (chooseDistance(word, length, chooseTypes[i].name) == distance) {
+        TextString(error, told++ == 0 ? "; near it are " : ", ");
+        TextString(error, chooseTypes[i].name);
+      }
+}
+
+/* chooseOne -- the type of this name */
+static Res chooseOne(uint8_t *codes, uint32_t *kinds, const char *word, Size length, Text error)
+{
+  Index i;
+
+  for (i = 0; i < ARRAY_LENGTH(chooseTypes); ++i)
+    if (strlen(chooseTypes[i].name) == length && memcmp(chooseTypes[i].name, word, length) == 0) {
+      codes[chooseTypes[i].code / 8] |= (uint8_t)(1u << chooseTypes[i].code % 8);
+      *kinds |= (uint32_t)1 << chooseTypes[i].kind;
+      return ResOK;
+    }
+  TextString(error, "no event is called '");
+  TextBytes(error, word, length);
+  TextChar(error, '\'');
+  chooseNear(error, word, length);
+  return ResPARAM;
+}
+
+Res ChooseEvents(uint8_t *codes, uint32_t *kinds, const char *list, Text error)
+{
+  Res res = ResOK;
+
+  memset(codes, 0, ChooseSIZE);
+  *kinds = 0;
+  while (res == ResOK && *list != '\0') {
+    Size length;
+    list += strspn(list, " ,");
+    length = strcspn(list, " ,");
+    if (length > 0)
+      res = chooseOne(codes, kinds, list, length, error);
+    list += length;
+  }
+  if (res == ResOK && *kinds == 0) {
+    TextString(error, "no event is named");
+    res = ResPARAM;
+  }
+  return res;
+}

@@ -1,0 +1,585 @@
+/* collector.c -- the regions of a family of processes, drained into one log
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "collect/collector.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/aver.h"
+#include "collect/drain.h"
+#include "collect/guard.h"
+#include "collect/offer.h"
+#include "collect/outlet.h"
+#include "collect/witness.h"
+#include "plinth/clock.h"
+
+enum {
+  collectorDrainsMAX = GuardsMAX, /* the kernel walks 2048 of a robust list */
+  collectorNap = 300000,       /* ns between two rounds, while there is work */
+  collectorPatience = 8,       /* rounds without work before it sleeps */
+  collectorTend = 100000000,   /* ns between two looks at who lives; the longest sleep */
+  collectorBusy = 128,         /* blocks of one round after which there is no nap */
+  collectorSlice = 500000,     /* ns of the processor at a time */
+  collectorNice = 10,
+  collectorDying = 5           /* tries for the lock of a process whose parent's end we have seen, 2 ms apart */
+};
+
+/* What stands in the environment of each process of the family, before our address. */
+#define collectorVARIABLE "PAWPRINT_COLLECTOR="
+
+/* The head of the kernel's list; the nodes are in the regions, hand.next. */
+typedef struct CollectorStruct {
+  struct robust_list_head robust; /* first: the kernel has its address */
+  CollectorSettingsStruct settings;
+  OfferSocketStruct offer;
+  char mark[sizeof collectorVARIABLE + OfferNameMAX + 1 + RegionTokenMAX]; /* collectorVARIABLE and our address */
+  Count drains;
+  Drain drain[collectorDrainsMAX];
+  uint64_t tended;             /* when it was last looked who lives */
+  Bool stopped;
+  Bool told;                   /* that the log cannot be written */
+  PlinthStruct outlet;         /* where it goes, if that is no file */
+  Witness witness;             /* NULL before anything is to be told, and at the end */
+  pid_t program;               /* our child; 0: none yet */
+  DrainShopStruct shop;
+} CollectorStruct;
+
+/* What of a node the kernel changes when we die lies so far before it. */
+static const long collectorFutexAT =
+  (long)offsetof(RegionHeaderStruct, hand.collector) - (long)offsetof(RegionHeaderStruct, hand.next);
+
+Res CollectorNew(Collector *collectorReturn, const CollectorSettingsStruct *settings)
+{
+  Collector collector = calloc(1, sizeof *collector);
+  Res res;
+
+  if (collector == NULL)
+    return ResMEMORY;
+  collector->settings = *settings;
+  collector->shop.events = settings->events;
+  collector->shop.raw = settings->raw;
+  collector->shop.batch.fd = -1;
+  collector->offer.fd = -1;
+  collector->shop.pack = calloc(1, PackSIZE);
+  res = collector->shop.pack == NULL ? ResMEMORY : OfferOpen(&collector->offer);
+  if (res != ResOK) {
+    CollectorFree(collector);
+    return res;
+  }
+  (void)snprintf(collector->mark, sizeof collector->mark, collectorVARIABLE "%s %s", collector->offer.name,
+                 collector->offer.token);
+  *collectorReturn = collector;
+  return ResOK;
+}
+
+const char *CollectorAddress(Collector collector)
+{
+  return collector->mark + sizeof collectorVARIABLE - 1;
+}
+
+/* collectorSay -- a TellerWrite: into the batch, with the programs' blocks */
+static Res collectorSay(void *data, const void *message, Size size)
+{
+  Collector collector = data;
+  unsigned char *place = BatchPlace(&collector->shop.batch, size);
+  BlockHeaderStruct block;
+
+  if (place == NULL)
+    return ResIO;
+  memcpy(place, message, size);
+  if (memcmp(message, BlockMAGIC, BlockMagicSIZE) == 0) {
+    memcpy(&block, message, sizeof block);
+    collector->shop.counts.events += block.count;
+  }
+  BatchCommit(&collector->shop.batch, size);
+  return ResOK;
+}
+
+/* collectorWitness -- without a witness there is a recording all the same */
+static void collectorWitness(Collector collector)
+{
+  WitnessSettingsStruct settings = {
+    .tells = collector->settings.witness,
+    .events = collector->settings.events,
+    .interval = collector->settings.sample,
+    .follow = !collector->settings.alone,
+    .mark = collector->mark,
+    .terminal = collector->settings.watched ? STDERR_FILENO : -1,
+    .raw = collector->settings.raw,
+    .write = collectorSay,
+    .data = collector,
+  };
+
+  if (WitnessCreate(&collector->witness, &settings) != ResOK)
+    collector->witness = NULL;
+  else
+    collector->shop.watch = WitnessWatches(collector->witness);
+}
+
+/* collectorPaused -- is there nothing to be told yet?  What was paused begins with somebody's first event. */
+static Bool collectorPaused(Collector collector)
+{
+  if (collector->settings.paused && collector->shop.counts.events > 0 && !collector->stopped) {
+    collector->settings.paused = FALSE;
+    collectorWitness(collector);
+    if (collector->witness != NULL && collector->program != 0)
+      WitnessProgram(collector->witness, collector->program);
+  }
+  return collector->witness == NULL;
+}
+
+/* collectorAlone -- nothing more is witnessed */
+static void collectorAlone(Collector collector)
+{
+  collector->shop.watch = NULL;
+  if (collector->witness != NULL)
+    WitnessDestroy(collector->witness);
+  collector->witness = NULL;
+}
+
+/* collectorPrompt -- have the processor soon after it was asked for, in short slices, and before the program, where that
+ * is permitted: what is not drained in time is lost.  It needs a fraction of one. */
+static void collectorPrompt(void)
+{
+  struct {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime, deadline, period;
+  } attributes = {.size = sizeof attributes, .runtime = collectorSlice};
+
+  (void)setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) - collectorNice);
+  attributes.nice = getpriority(PRIO_PROCESS, 0);
+  (void)syscall(SYS_sched_setattr, 0, &attributes, 0);
+}
+
+/* collectorRobust -- from here on the kernel tells the processes of our death */
+static Res collectorRobust(Collector collector)
+{
+  collectorPrompt();
+  if (!collector->settings.paused)
+    collectorWitness(collector);
+  collector->robust.list.next = &collector->robust.list;
+  collector->robust.futex_offset = collectorFutexAT;
+  return syscall(SYS_set_robust_list, &collector->robust, sizeof collector->robust) == 0 ? ResOK : ResIO;
+}
+
+Res CollectorLog(Collector collector, const char *path)
+{
+  AVER(collector->shop.batch.fd < 0);
+  collector->shop.batch.fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+  return collector->shop.batch.fd < 0 ? ResIO : collectorRobust(collector);
+}
+
+Res CollectorSend(Collector collector, const char *where, const char **reasonReturn)
+{
+  Res res = PlinthOpen(&collector->outlet, where, NULL, reasonReturn);
+
+  if (res != ResOK)
+    return res;
+  collector->shop.batch.outlet = &collector->outlet;
+  *reasonReturn = "the kernel keeps no list of our locks";
+  return collectorRobust(collector);
+}
+
+void CollectorCount(Collector collector, uint64_t *eventsReturn, uint64_t *discardedReturn, uint64_t *bytesReturn)
+{
+  *eventsReturn = collector->shop.counts.events;
+  *discardedReturn = collector->shop.counts.discarded;
+  *bytesReturn = collector->shop.batch.bytes;
+}
+
+/* collectorLink -- the kernel's list anew.  As a whole: what is in the regions may have been changed. */
+static void collectorLink(Collector collector)
+{
+  struct robust_list *next = &collector->robust.list;
+  Index i;
+
+  for (i = collector->drains; i-- > 0; ) {
+    struct robust_list *node = (struct robust_list *)(void *)&collector->drain[i]->header->hand.next;
+    node->next = next;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    next = node;
+  }
+  collector->robust.list.next = next;
+}
+
+static void collectorTell(Collector collector, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void collectorTell(Collector collector, const char *format, ...)
+{
+  char line[RegionPathMAX + 256];
+  va_list args;
+
+  if (collector->settings.tell == NULL)
+    return;
+  va_start(args, format);
+  (void)vsnprintf(line, sizeof line, format, args);
+  va_end(args);
+  collector->settings.tell(collector->settings.data, line);
+}
+
+/* collectorWanted -- does the user want to know of this process? */
+static Bool collectorWanted(Collector collector, Drain drain)
+{
+  const char *wanted = collector->settings.process, *program, *slash;
+  char number[24];
+
+  if (wanted == NULL)
+    return TRUE;
+  (void)snprintf(number, sizeof number, "%ld", (long)drain->pid);
+  if (strcmp(wanted, number) == 0)
+    return TRUE;
+  (void)snprintf(number, sizeof number, "%lu", (unsigned long)drain->header->pid);
+  program = DrainProgram(drain);
+  slash = strrchr(program, '/');
+  return strcmp(wanted, number) == 0 || strcmp(wanted, slash != NULL ? slash + 1 : program) == 0;
+}
+
+/* collectorTake -- somebody offers a region */
+static void collectorTake(Collector collector, OfferMessage message)
+{
+  Drain drain;
+  Size used;
+
+  /* Room for a header, so that nothing need be written for it. */
+  if (BatchPlace(&collector->shop.batch, RegionTextSIZE) == NULL || collector->drains == collectorDrainsMAX || DrainOpen(&drain, &collector->shop, message) != ResOK)
+    return;
+  /* Whose program it is its header says, which is not wanted of others. */
+  used = collector->shop.batch.used;
+  (void)DrainHeaderNew(drain);
+  if (!collectorWanted(collector, drain)) {
+    BatchUndo(&collector->shop.batch, used);
+    DrainMute(drain);
+  }
+  collector->drain[collector->drains++] = drain;
+  collectorLink(collector);
+  if (DrainAttach(drain, (uint32_t)syscall(SYS_gettid)) != ResOK) {
+    --collector->drains;
+    collectorLink(collector);
+    DrainClose(drain);
+    return;
+  }
+  if (collector->witness != NULL)
+    WitnessMeet(collector->witness, drain->pid, DrainProgram(drain));
+  if (collector->stopped)
+    DrainShut(drain);
+}
+
+/* collectorNote -- somebody says which program it is going to run; a path that is not absolute is meant as from its
+ * folder */
+static void collectorNote(Collector collector, OfferMessage message)
+{
+  char path[2 * RegionPathMAX], link[32];
+  ssize_t length = 0;
+
+  if (collector->settings.program == NULL)
+    return;
+  if (message->offer.path[0] != '/' && strchr(message->offer.path, '/') != NULL) {
+    (void)snprintf(link, sizeof link, "/proc/%ld/cwd", (long)message->pid);
+    length = readlink(link, path, RegionPathMAX - 1);
+    if (length <= 0)
+      return;
+    path[length++] = '/';
+  }
+  (void)strcpy(path + length, message->offer.path);
+  collector->settings.program(collector->settings.data, path);
+}
+
+/* collectorReceive -- all datagrams that are there */
+static void collectorReceive(Collector collector)
+{
+  OfferMessageStruct message;
+  OfferKind kind;
+
+  while ((kind = OfferReceive(&message, &collector->offer)) != OfferNOTHING) {
+    if (kind == OfferREGION) {
+      collectorTake(collector, &message);
+      (void)close(message.fd);
+    } else if (kind == OfferNOTE) {
+      collectorNote(collector, &message);
+    }
+  }
+}
+
+/* collectorWrite -- what is in the batch; that it cannot be written is told once, until it can */
+static Res collectorWrite(Collector collector)
+{
+  Res res = BatchWrite(&collector->shop.batch);
+
+  if (res != ResOK && !collector->told)
+    collectorTell(collector, "the log cannot be written: %s; events wait in memory, and those that find no room are discarded",
+                  strerror(collector->shop.batch.reason));
+  collector->told = res != ResOK;
+  return res;
+}
+
+/* collectorFlush -- a process, or somebody for it, wants all that its blocks hold in the log */
+static void collectorFlush(Collector collector, Drain drain)
+{
+  if ((__atomic_load_n(&drain->header->hand.attention, __ATOMIC_ACQUIRE) & RegionAskFLUSH) == 0)
+    return;
+  (void)DrainRound(drain, DrainFLUSH);
+  if (collectorWrite(collector) != ResOK)
+    return;
+  (void)__atomic_fetch_and(&drain->header->hand.attention, ~(uint32_t)RegionAskFLUSH, __ATOMIC_SEQ_CST);
+  (void)syscall(SYS_futex, &drain->header->hand.attention, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/* collectorHear -- what the way out brings back; that it is asked moves on what it keeps, too */
+static void collectorHear(Collector collector)
+{
+  char request[256];
+  Index i;
+
+  while (collector->shop.batch.outlet != NULL && OutletRequest(request, sizeof request, &collector->outlet))
+    for (i = 0; i < collector->drains; ++i)
+      OutletObey(collector->drain[i], request);
+}
+
+/* collectorRound -- once through all regions; how many blocks that was */
+static Count collectorRound(Collector collector)
+{
+  Count taken = 0;
+  Index i;
+
+  collectorHear(collector);
+  if (collector->told && collectorWrite(collector) != ResOK)
+    return 0;
+  for (i = 0; i < collector->drains; ++i) {
+    taken += DrainRound(collector->drain[i], DrainFULL);
+    DrainRepeat(collector->drain[i]);
+    collectorFlush(collector, collector->drain[i]);
+  }
+  (void)collectorWrite(collector);
+  return taken;
+}
+
+/* collectorPart -- say what became of a process, and forget it */
+static void collectorPart(Collector collector, Index i)
+{
+  Drain drain = collector->drain[i];
+  uint64_t stopped = DrainStopped(drain);
+  uint32_t overwritten = __atomic_load_n(&drain->header->pool.overwritten, __ATOMIC_RELAXED);
+
+  if (stopped != 0)
+    collectorTell(collector, "%ld (%s): recording stopped after %.3f s, because no block was free", (long)drain->pid,
+                  DrainProgram(drain), (double)stopped * 1e-9);
+  if (overwritten != 0)
+    collectorTell(collector, "%ld (%s): only the newest events were kept; %lu older blocks were overwritten",
+                  (long)drain->pid, DrainProgram(drain), (unsigned long)overwritten);
+  collector->shop.counts.discarded += __atomic_load_n(&drain->header->lost, __ATOMIC_RELAXED);
+  if (collector->witness != NULL)
+    WitnessPart(collector->witness, drain->identity);
+  collector->drain[i] = collector->drain[--collector->drains];
+  collectorLink(collector);
+  DrainClose(drain);
+}
+
+/* collectorBury -- finish those that have ended; ResIO: one of them cannot be written */
+static Res collectorBury(Collector collector)
+{
+  Res res = ResOK;
+  Index i;
+
+  for (i = collector->drains; i-- > 0; )
+    if (DrainIsDead(collector->drain[i])) {
+      if (DrainFinish(collector->drain[i]) == ResOK)
+        collectorPart(collector, i);
+      else
+        res = ResIO;
+    }
+  return res;
+}
+
+/* collectorShow -- where somebody follows the log, who holds a lock on it, what fills slowly is shown as it is */
+static void collectorShow(Collector collector)
+{
+  int fd = collector->shop.batch.fd;
+  Index i;
+
+  if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0) {
+    (void)flock(fd, LOCK_UN);
+    return;
+  }
+  for (i = 0; i < collector->drains; ++i)
+    (void)DrainRound(collector->drain[i], DrainSHOWN);
+  (void)collectorWrite(collector);
+}
+
+/* collectorSleeping -- say to all whether we want to be woken */
+static void collectorSleeping(Collector collector, Bool sleeping)
+{
+  Index i;
+
+  for (i = 0; i < collector->drains; ++i)
+    __atomic_store_n(&collector->drain[i]->header->hand.sleeping, sleeping, __ATOMIC_SEQ_CST);
+}
+
+/* collectorWait -- until a datagram is there, or `fd` is readable: TRUE; or so long */
+static Bool collectorWait(Collector collector, int fd, uint64_t ns)
+{
+  struct pollfd polls[2] = {{collector->offer.fd, POLLIN, 0}, {fd, POLLIN, 0}};
+  struct timespec time = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+
+  return ppoll(polls, fd >= 0 ? 2 : 1, &time, NULL) > 0 && fd >= 0 && polls[1].revents != 0;
+}
+
+/* collectorSleep -- nothing is to be done: until somebody wakes us; TRUE: `fd` did */
+static Bool collectorSleep(Collector collector, int fd, uint64_t ns)
+{
+  Bool readable;
+
+  /* Where the log cannot be written nothing can be done, whoever calls. */
+  if (collector->told)
+    return poll(&(struct pollfd){fd, POLLIN, 0}, fd >= 0, (int)(ns / 1000000)) > 0;
+  collectorSleeping(collector, TRUE);
+  /* Who handed over a block before it could see that. */
+  readable = collectorRound(collector) > 0 ? FALSE : collectorWait(collector, fd, ns);
+  collectorSleeping(collector, FALSE);
+  return readable;
+}
+
+Bool CollectorRun(Collector collector, int fd, uint64_t until)
+{
+  Count idle = 0;
+
+  for (;;) {
+    uint64_t now, due = collectorTend;
+    Count taken;
+    collectorReceive(collector);
+    taken = collectorRound(collector);
+    idle = taken > 0 ? 0 : idle + 1;
+    now = EventClockMonotonic();
+    if (now >= until)
+      return FALSE;
+    if (!collectorPaused(collector))
+      due = WitnessPoll(collector->witness, now, &collector->shop.counts);
+    due = due < collectorTend ? due : collectorTend;
+    if (now - collector->tended >= collectorTend) {
+      collector->tended = now;
+      (void)collectorBury(collector);
+      collectorShow(collector);
+      collectorLink(collector);
+    }
+    if (idle < collectorPatience && collector->drains > 0 && !collector->told) {
+      if (collectorWait(collector, fd, taken >= collectorBusy ? 0 : collectorNap))
+        return TRUE;
+    } else if (collectorSleep(collector, fd, until - now < due ? until - now : due)) {
+      return TRUE;
+    }
+  }
+}
+
+void CollectorProgram(Collector collector, pid_t pid)
+{
+  collector->program = pid;
+  if (collector->witness != NULL)
+    WitnessProgram(collector->witness, pid);
+}
+
+void CollectorEnded(Collector collector, pid_t pid, int status)
+{
+  if (collector->witness != NULL)
+    WitnessEnded(collector->witness, pid, status);
+}
+
+void CollectorStop(Collector collector)
+{
+  Index i;
+
+  collector->stopped = TRUE;
+  collectorAlone(collector);
+  for (i = 0; i < collector->drains; ++i) {
+    DrainShut(collector->drain[i]);
+    (void)DrainRound(collector->drain[i], DrainSHOWN);
+  }
+  (void)collectorWrite(collector);
+}
+
+/* collectorFinish -- what the way out keeps is to arrive */
+static void collectorFinish(Collector collector)
+{
+  Count left = collector->shop.batch.outlet != NULL ? OutletFinish(&collector->outlet) : 0;
+
+  if (left > 0)
+    collectorTell(collector, "%s: %zu block%s not been acknowledged; the log may be incomplete", collector->outlet.place,
+                  left, left == 1 ? " has" : "s have");
+}
+
+Res CollectorEnd(Collector collector, Count *runningReturn)
+{
+  static const struct timespec moment = {0, 2000000};
+  unsigned tries;
+  Res res = ResOK;
+
+  collector->shop.batch.patient = TRUE;
+  /* A process that has just ended may hold its lock for a moment yet; and one that is being read, too. */
+  for (tries = 0; tries < collectorDying; ++tries) {
+    collectorReceive(collector);
+    (void)collectorRound(collector);
+    res = collectorBury(collector);
+    if (collector->drains == 0)
+      break;
+    (void)nanosleep(&moment, NULL);
+  }
+  collectorAlone(collector);
+  *runningReturn = 0;
+  while (collector->drains > 0) {
+    Index i = collector->drains - 1;
+    if (!DrainIsDead(collector->drain[i])) {
+      DrainLetGo(collector->drain[i]);
+      ++*runningReturn;
+    }
+    collectorPart(collector, i);
+  }
+  if (res == ResOK)
+    res = collectorWrite(collector);
+  collectorFinish(collector);
+  errno = collector->shop.batch.reason;
+  return res;
+}
+
+void CollectorFree(Collector collector)
+{
+  collectorAlone(collector);
+  while (collector->drains > 0) {
+    DrainClose(collector->drain[--collector->drains]);
+    collectorLink(collector);
+  }
+  if (collector->shop.batch.fd >= 0 || collector->shop.batch.outlet != NULL)
+    (void)syscall(SYS_set_robust_list, NULL, sizeof collector->robust);
+  if (collector->shop.batch.fd >= 0)
+    (void)close(collector->shop.batch.fd);
+  if (collector->shop.batch.outlet != NULL)
+    PlinthClose(&collector->outlet);
+  OfferClose(&collector->offer);
+  free(collector->shop.pack);
+  free(collector);
+}
+
+Bool CollectorCheck(Collector collector)
+{
+  Index i;
+
+  AVER(collector->drains <= collectorDrainsMAX);
+  AVER(BatchCheck(&collector->shop.batch));
+  for (i = 0; i < collector->drains; ++i)
+    AVER(DrainCheck(collector->drain[i]));
+  return TRUE;
+}

@@ -1,0 +1,79 @@
+/* collector.h -- the regions of a family of processes, drained into one log
+ *
+ * One thread, which its owner lends it: CollectorRun drains, naps while there is work, and sleeps while there is none.
+ *
+ *   CollectorNew(&collector, &settings)
+ *   setenv("PAWPRINT_COLLECTOR", CollectorAddress(collector), 1), start the program
+ *   CollectorLog(collector, path)
+ *   while (!ended) CollectorRun(collector, fd, until)
+ *   CollectorEnd(collector), CollectorFree(collector)
+ *
+ * Always true (CollectorCheck): the kernel's robust list of this thread has every region that names this thread as its
+ * collector; so each process learns of our death, whatever we die of.
+ *
+ * Design: design/collector.md      Tests: test/collecttest.c, test/collect.t
+ */
+#ifndef COLLECT_COLLECTOR_H
+#define COLLECT_COLLECTOR_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include <sys/types.h>
+
+#include "base/types.h"
+
+typedef struct CollectorStruct *Collector;
+
+/* What is wanted.  The hooks may be NULL. */
+typedef struct CollectorSettingsStruct {
+  const char *process;    /* only processes of this program (the last part of its path), or with this number; NULL: all */
+  const uint8_t *events;  /* bits by code: only these types; NULL: all.  8192 bytes. */
+  Bool raw;               /* blocks are not packed */
+  Bool witness;           /* the collector tells in the log what it sees of processes and threads from outside; */
+  Bool paused;            /* not before somebody else tells something, */
+  unsigned sample;        /* ms between two samples of them; 0: none */
+  Bool alone;             /* there is no family, but one process */
+  Bool watched;           /* standard error may be a person's terminal */
+  void *data;             /* the hooks' first argument */
+  void (*program)(void *data, const char *path); /* a process of the family is about to run this program: absolute, or a
+                                                    name to be looked for in PATH */
+  void (*tell)(void *data, const char *line);    /* what the user should know */
+} CollectorSettingsStruct, *CollectorSettings;
+
+/* CollectorNew -- with its socket; ResIO (errno), ResMEMORY.  `settings` is copied. */
+extern Res CollectorNew(Collector *collectorReturn, const CollectorSettingsStruct *settings);
+
+/* CollectorAddress -- what PAWPRINT_COLLECTOR must say */
+extern const char *CollectorAddress(Collector collector);
+
+/* CollectorLog -- the log, which is there; ResIO.  Before CollectorRun, by the thread that calls that. */
+extern Res CollectorLog(Collector collector, const char *path);
+
+/* CollectorSend -- or another way out, as PlinthOpen has it; requests that it brings are passed on to all processes
+ * reasonReturn  why it failed, in words that live forever */
+extern Res CollectorSend(Collector collector, const char *where, const char **reasonReturn);
+
+/* CollectorRun -- drain until `fd` is readable (TRUE) or CLOCK_MONOTONIC has come to `until` ns (FALSE) */
+extern Bool CollectorRun(Collector collector, int fd, uint64_t until);
+
+/* CollectorProgram -- our child `pid` runs the program.  CollectorEnded -- it has ended, with this status (wait); best
+ * told before it is reaped. */
+extern void CollectorProgram(Collector collector, pid_t pid);
+extern void CollectorEnded(Collector collector, pid_t pid, int status);
+
+/* CollectorStop -- end the recording: what processes send is switched off, now and in those to come; what is there is
+ * written */
+extern void CollectorStop(Collector collector);
+
+/* CollectorEnd -- take what all hold: from those that have ended everything; the others go on by themselves
+ * runningReturn  how many that is
+ * returns        ResIO: not all could be written (errno); it stays in memory */
+extern Res CollectorEnd(Collector collector, Count *runningReturn);
+
+/* CollectorCount -- what was collected so far: events that were written, or discarded by the processes; and bytes */
+extern void CollectorCount(Collector collector, uint64_t *eventsReturn, uint64_t *discardedReturn, uint64_t *bytesReturn);
+
+extern void CollectorFree(Collector collector);
+extern Bool CollectorCheck(Collector collector);
+
+#endif /* COLLECT_COLLECTOR_H */

@@ -1,0 +1,147 @@
+/* drain.h -- one process's region, drained
+ *
+ * A Drain takes the full blocks out of a region, which the process goes on filling, and puts them packed into the
+ * batch.  Whatever stands in the region is judged in a copy: the process may write anything there at any time.
+ *
+ * Always true (DrainCheck): header is a mapping of `size` bytes, and all slots lie in it; a slot's mark is drainNONE
+ * unless its block was looked at and is still there.
+ *
+ * One thread.
+ *
+ * Design: design/collector.md .hand, .hostile      Tests: test/collecttest.c
+ */
+#ifndef COLLECT_DRAIN_H
+#define COLLECT_DRAIN_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include <sys/types.h>
+
+#include "base/types.h"
+#include "collect/batch.h"
+#include "collect/drainheader.h"
+#include "collect/drainstream.h"
+#include "collect/offer.h"
+#include "collect/watch.h"
+#include "format/pack.h"
+#include "format/region.h"
+
+/* A slot that may have something to take. */
+typedef struct DrainEntryStruct {
+  uint64_t first, sequence; /* of its block, as its header says */
+  uint32_t slot;
+  Bool open;
+} DrainEntryStruct, *DrainEntry;
+
+/* What all Drains of a collector share: what is wanted, and working memory. */
+typedef struct DrainShopStruct {
+  const uint8_t *events;    /* bits by code: the types that are wanted; NULL: all */
+  Bool raw;                 /* blocks are not packed */
+  DrainTypes types;         /* in use */
+  Pack pack;
+  Count odd;                /* blocks that were none */
+  Count snapshots;          /* blocks written before they were full */
+  WatchCountsStruct counts; /* of all that went into the batch */
+  Watch watch;              /* NULL: nobody watches */
+  BatchStruct batch;
+  DrainEntryStruct list[RegionSlotsMAX];
+  uint64_t copy[(BlockMAX + PackSlackSIZE) / sizeof(uint64_t)];
+} DrainShopStruct, *DrainShop;
+
+/* What is known of the block in a slot. */
+typedef struct DrainSlotStruct {
+  uint8_t mark;
+  uint32_t stream;          /* its number among the streams */
+  uint32_t count;           /* events of it that are in the log */
+  uint32_t seen, seenCount; /* bytes and events of it that were counted for who watches */
+  uint64_t first;           /* when it was opened: by that it is known to be the same */
+  uint64_t ticket;          /* of a block that is held: the same, known without a look at it */
+  uint64_t before, looked;  /* as it was sent; when it was looked at last, ns */
+} DrainSlotStruct, *DrainSlot;
+
+typedef struct DrainStruct {
+  DrainShop shop;
+  RegionHeader header;
+  int fd, root;             /* of the region; of the root folder that the process sees, -1 if it sees ours */
+  dev_t device;
+  ino_t inode;
+  Size size;
+  Count slots;
+  pid_t pid;                /* as we number it */
+  uint64_t identity;
+  uint32_t policy;          /* RegionPolicy... */
+  uint64_t now;             /* when the round began: monotonic, ns */
+  uint64_t unheaded;        /* bytes since its last header block */
+  Bool muted;               /* nothing of it is wanted: blocks are freed and not written */
+  Bool shut;                /* sends nothing any more, by our will */
+  DrainHeaderStruct head;
+  DrainStreamsStruct streams;
+  char path[RegionPathMAX]; /* of the region, as the process sees it */
+  DrainSlotStruct slot[RegionSlotsMAX];
+} DrainStruct, *Drain;
+
+typedef enum DrainWhat {
+  DrainFULL,  /* blocks that are full, as the policy has it */
+  DrainSHOWN, /* and what open ones of streams that are sent hold: they stay open, and come again */
+  DrainHELD,  /* all that are full, those that RegionPolicyOVERWRITE keeps, too */
+  DrainFLUSH, /* and what all open ones hold, the flight recorder's, too */
+  DrainALL    /* everything that was sent: the process is dead */
+} DrainWhat;
+
+static inline Bool DrainTakesOpen(DrainWhat what)
+{
+  return what == DrainSHOWN || what >= DrainFLUSH;
+}
+
+/* DrainOpen -- map the region that was offered
+ *
+ * message    its descriptor stays the caller's
+ * returns    ResFORMAT: it is no region, or not the sender's; ResMEMORY, ResIO
+ */
+extern Res DrainOpen(Drain *drainReturn, DrainShop shop, OfferMessage message);
+
+/* DrainHeaderNew -- take what new header block there is into the batch; FALSE: there is none yet */
+extern Bool DrainHeaderNew(Drain drain);
+
+/* DrainMute -- nothing of the process is wanted: it is switched off, and what it hands over is freed unread */
+extern void DrainMute(Drain drain);
+
+/* DrainAttach -- take the offer, when its header block is in the log; ResFAIL: it was withdrawn */
+extern Res DrainAttach(Drain drain, uint32_t tid);
+
+/* DrainRound -- take what is there into the batch; how many blocks that was */
+extern Count DrainRound(Drain drain, DrainWhat what);
+
+/* DrainRepeat -- put the header block into the batch again if that is due */
+extern void DrainRepeat(Drain drain);
+
+/* DrainShut -- switch off what the process sends */
+extern void DrainShut(Drain drain);
+
+/* DrainIsDead -- has the process ended?  The lock on its region is ours then. */
+extern Bool DrainIsDead(Drain drain);
+
+/* DrainFinish -- the process has ended: take all that it left, and remove the region.  ResIO: the log could not be
+ * written; the region stays. */
+extern Res DrainFinish(Drain drain);
+
+/* DrainLetGo -- the process goes on by itself */
+extern void DrainLetGo(Drain drain);
+
+/* DrainClose -- unmap; what is in the batch must have been written */
+extern void DrainClose(Drain drain);
+
+/* DrainProgram -- the program that the process runs, as its header says; "" if unknown */
+extern const char *DrainProgram(Drain drain);
+
+/* DrainStopped -- how long after its beginning RegionPolicySTOP ended the process's recording, in ns; 0: it did not */
+extern uint64_t DrainStopped(Drain drain);
+
+extern Bool DrainCheck(Drain drain);
+
+/* drainblock.c: DrainSlotList -- is there something to take in a slot of this state, and what?  DrainSlotTake -- take
+ * it; TRUE if something of it went into the batch. */
+extern Bool DrainSlotList(DrainEntry entryReturn, Drain drain, Index slot, uint8_t state, DrainWhat what);
+extern Bool DrainSlotTake(Drain drain, DrainEntry entry, DrainWhat what);
+
+#endif /* COLLECT_DRAIN_H */

@@ -1,0 +1,459 @@
+/* drainblock.c -- one block out of a region into the batch
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include <string.h>
+
+#include "base/aver.h"
+#include "base/crc.h"
+#include "collect/drain.h"
+#include "plinth/clock.h"
+/* Its structs need format/block.h. */
+#include "eventgen.h"
+
+enum {
+  drainNONE,               /* what a slot's mark says: nothing is known of what is in it */
+  drainBEHIND,             /* a block that waits behind another of its stream */
+  drainSTALLED,            /* something in it is pending */
+  drainSNAPPED,            /* it was written as it is; more may come */
+  drainHELD,               /* RegionPolicyOVERWRITE keeps it until it is asked for */
+  drainBATCHED,            /* it is free when the batch is written */
+
+  drainBehindMAX = 8,      /* blocks that wait behind one of which something is pending */
+  drainLookEvery = 5000000 /* ns between two looks at a block of which something is pending */
+};
+
+/* What is being done with one slot. */
+typedef struct TakingStruct {
+  Drain drain;
+  Index slot;
+  Size size;           /* of the block, by the slot's state */
+  uint8_t state;
+  DrainWhat what;
+  BlockHeader block;   /* the copy: sound as far as BlockHeaderUnsealedRead can tell */
+  DrainSlot note;
+  BlockTallyStruct tally;
+  Size packed;         /* bytes that it is packed into already, where the next message goes; 0: it is not */
+  Index stream;        /* its number */
+  Bool pending;
+} TakingStruct, *Taking;
+
+static DrainStream takingStream(Taking taking)
+{
+  return &taking->drain->streams.stream[taking->stream];
+}
+
+/* takingPlace -- where the slot's block is in memory; its owner may write there */
+static char *takingPlace(Taking taking)
+{
+  return (char *)taking->drain->header + RegionFIRST + (taking->slot + 1) * RegionSlotSIZE - taking->size;
+}
+
+/* takingRead -- copy of the slot's block so much */
+__attribute__((no_sanitize("thread"))) static void takingRead(Taking taking, void *to, Size size)
+{
+  memcpy(to, takingPlace(taking), size);
+}
+
+/* takingSized -- is there something to take, by the slot's state, and how large is it? */
+static Bool takingSized(Taking taking)
+{
+  taking->size = (Size)1 << (taking->state & RegionLog2MASK);
+  if (taking->size < BlockMIN || taking->size > BlockMAX)
+    return FALSE;
+  return (taking->state & RegionFULL) != 0 || ((taking->state & RegionOPEN) != 0 && DrainTakesOpen(taking->what));
+}
+
+/* takingJudge -- is the copy a block of this process, of the size that the slot says? */
+static Bool takingJudge(Taking taking)
+{
+  BlockHeaderStruct header;
+  Bool swapped;
+
+  return BlockHeaderUnsealedRead(&header, &swapped, taking->block) == ResOK && !swapped &&
+         header.whole == taking->size && header.process == taking->drain->identity && header.sequence < UINT64_MAX;
+}
+
+/* takingGive -- the slot is done with: free when the batch is written */
+static void takingGive(Taking taking)
+{
+  if ((taking->state & RegionFULL) == 0)
+    return;
+  taking->note->mark = drainBATCHED;
+  BatchRelease(&taking->drain->shop->batch, (BatchSlotStruct){taking->drain->header, taking->slot, takingPlace(taking),
+                                                              taking->size, &taking->note->mark});
+}
+
+/* takingWalk -- what is committed; room that was reserved at a full block's end is pending, too, though nothing that
+ * follows tells of it */
+static void takingWalk(Taking taking)
+{
+  BlockHeader block = taking->block;
+  Size limit = taking->size - BlockHeaderSIZE;
+  Bool full = (taking->state & RegionFULL) != 0;
+
+  if (full && block->used > 0 && block->used <= limit && block->used % EventALIGN == 0)
+    limit = block->used;
+  BlockWalk(&taking->tally, block + 1, limit, block->first, FALSE);
+  taking->pending = taking->tally.pending > 0 || (full && limit == block->used && taking->tally.used < limit);
+  if (taking->tally.pending > 0 && (taking->what == DrainALL || !full))
+    BlockWalk(&taking->tally, block + 1, limit, block->first, TRUE);
+}
+
+/* takingSettle -- what is pending is not waited for */
+static void takingSettle(Taking taking)
+{
+  if (taking->tally.pending > 0)
+    BlockWalk(&taking->tally, taking->block + 1, taking->tally.used, taking->block->first, TRUE);
+}
+
+/* takingChoose -- of the copy, keep only the types that are wanted */
+static void takingChoose(Taking taking)
+{
+  const uint8_t *wanted = taking->drain->shop->events;
+  char *events = (char *)(taking->block + 1);
+  Size at, to = 0, size;
+
+  for (at = 0; at < taking->tally.used; at += size) {
+    EventHeaderStruct event;
+    memcpy(&event, events + at, sizeof event);
+    size = EventSizeOfLength(event.length);
+    if (event.code == EventPadCODE ||
+        (event.code >= EventCodeFIRST && (wanted[event.code / 8] >> event.code % 8 & 1) == 0)) {
+      taking->tally.count -= event.code >= EventCodeFIRST;
+      continue;
+    }
+    memmove(events + to, events + at, size);
+    to += size;
+  }
+  taking->tally.used = to;
+}
+
+/* takingKeeps -- is the block of a stream of which the newest are kept, and the others overwritten? */
+static Bool takingKeeps(Taking taking)
+{
+  return taking->drain->policy == RegionPolicyOVERWRITE &&
+         (taking->drain->header->frequent >> taking->block->stream / 2 % 16 & 1) != 0;
+}
+
+/* takingFlags -- what is told of the block */
+static unsigned takingFlags(Taking taking)
+{
+  unsigned flags = taking->block->flags & BlockFlagUNSENT;
+
+  if (takingKeeps(taking))
+    flags |= BlockFlagUNSENT; /* earlier ones may have been overwritten, as was asked for */
+  if (taking->what != DrainALL && (taking->pending || (taking->state & RegionFULL) == 0))
+    return flags | BlockFlagSEALED | BlockFlagSNAPSHOT;
+  return flags | (taking->what == DrainALL && (taking->state & RegionFULL) == 0 ? BlockFlagRECOVERED : BlockFlagSEALED);
+}
+
+/* takingMessage -- where the block's message goes; NULL: the log cannot be written at present */
+static unsigned char *takingMessage(Taking taking)
+{
+  return BatchPlace(&taking->drain->shop->batch, BlockHeaderSIZE + BlockRestMAX + PackSlackSIZE);
+}
+
+/* takingPack -- pack so many bytes of its events there; FALSE: they do not pack, or are not to be */
+static Bool takingPack(Taking taking, Size used)
+{
+  DrainShop shop = taking->drain->shop;
+  DrainTypes types = taking->drain->head.types;
+  unsigned char *message = takingMessage(taking);
+
+  taking->packed = 0;
+  if (!shop->raw && types != NULL && message != NULL)
+    taking->packed = BlockPack(shop->pack, &types->registry, taking->block + 1, used, taking->block->first,
+                               message + BlockHeaderSIZE, &taking->tally.count);
+  return taking->packed > 0;
+}
+
+/* takingQuick -- a full block that is plain from beginning to end, as nearly all are: packing it is all that is
+ * needed to know it */
+static Bool takingQuick(Taking taking)
+{
+  Size used = taking->block->used;
+
+  if ((taking->state & RegionFULL) == 0 || taking->drain->shop->events != NULL || used == 0 ||
+      used > taking->size - BlockHeaderSIZE || used % EventALIGN != 0 || !takingPack(taking, used))
+    return FALSE;
+  taking->tally.used = used;
+  taking->tally.pending = 0;
+  taking->tally.last = taking->block->first;
+  taking->pending = FALSE;
+  return TRUE;
+}
+
+/* takingRest -- the events at rest into `rest`, packed if that makes them less */
+static void takingRest(Taking taking, BlockHeader header, unsigned char *rest)
+{
+  Size used = taking->tally.used;
+
+  if ((taking->packed > 0 || takingPack(taking, used)) && taking->packed < used) {
+    header->flags |= BlockFlagPACKED;
+    header->rest = (uint32_t)taking->packed;
+  } else {
+    header->rest = (uint32_t)used;
+    memcpy(rest, taking->block + 1, used);
+  }
+  header->count = (uint32_t)taking->tally.count;
+  header->restCrc = Crc32c(0, rest, header->rest);
+}
+
+/* takingWatch -- what is new in it counts for the person who watches; a block may be written more than once */
+static void takingWatch(Taking taking, Size size)
+{
+  Drain drain = taking->drain;
+  DrainShop shop = drain->shop;
+  DrainSlot note = taking->note;
+  BlockHeader block = taking->block;
+
+  shop->counts.events += taking->tally.count > note->seenCount ? taking->tally.count - note->seenCount : 0;
+  shop->counts.bytes += size;
+  if (shop->watch != NULL && drain->head.types != NULL && taking->tally.used > note->seen)
+    WatchBlock(shop->watch, &drain->head.types->registry, drain->identity, block + 1, taking->tally.used, note->seen,
+               block->first);
+  note->seen = (uint32_t)taking->tally.used;
+  note->seenCount = (uint32_t)taking->tally.count;
+}
+
+/* takingSeal -- the block as a message, into the batch; FALSE: the log cannot be written at present */
+static Bool takingSeal(Taking taking, uint64_t before)
+{
+  Drain drain = taking->drain;
+  Batch batch = &drain->shop->batch;
+  BlockHeaderStruct header = *taking->block;
+  unsigned char *place = takingMessage(taking);
+  uint64_t now = EventClock(drain->head.slow);
+
+  if (place == NULL)
+    return FALSE;
+  header.flags = (uint8_t)takingFlags(taking);
+  header.reserved0 = 0;
+  header.reserved1 = 0;
+  header.reserved2 = 0;
+  header.used = (uint32_t)taking->tally.used;
+  header.before = before;
+  header.last = taking->tally.last;
+  header.mono = 0;
+  if ((header.flags & BlockFlagSEALED) != 0) {
+    header.mono = EventClockMonotonic();
+    header.last = now > header.last ? now : header.last;
+  }
+  takingRest(taking, &header, place + BlockHeaderSIZE);
+  header.size = BlockHeaderSIZE + header.rest;
+  BlockHeaderSeal(&header);
+  memcpy(place, &header, sizeof header);
+  BatchCommit(batch, header.size);
+  takingWatch(taking, header.size);
+  drain->unheaded += header.size;
+  return TRUE;
+}
+
+/* takingBefore -- how many events the stream had before this block; BlockBeforeUNKNOWN */
+static uint64_t takingBefore(Taking taking)
+{
+  DrainStream stream = takingStream(taking);
+  BlockHeader block = taking->block;
+
+  if (block->before != BlockBeforeUNKNOWN)
+    return block->before; /* the process knows: it sent what came before by itself */
+  return block->sequence == stream->next ? stream->total : BlockBeforeUNKNOWN;
+}
+
+/* takingSend -- into the batch, and count.  FALSE: not now. */
+static Bool takingSend(Taking taking)
+{
+  DrainStream stream = takingStream(taking);
+  DrainSlot note = taking->note;
+  BlockHeader block = taking->block;
+  Bool again = note->mark == drainSNAPPED;
+  uint64_t before = again ? note->before : takingBefore(taking);
+
+  takingSettle(taking);
+  if (taking->drain->shop->events != NULL)
+    takingChoose(taking);
+  if (!takingSeal(taking, before))
+    return FALSE;
+  if (again && stream->total != BlockBeforeUNKNOWN) {
+    stream->total += taking->tally.count - note->count;
+  } else if (!again) {
+    stream->next = block->sequence + 1;
+    stream->total = before == BlockBeforeUNKNOWN ? before : before + taking->tally.count;
+  }
+  if (block->discarded > stream->discarded)
+    taking->drain->shop->counts.discarded += block->discarded - stream->discarded;
+  stream->discarded = block->discarded;
+  note->before = before;
+  note->count = (uint32_t)taking->tally.count;
+  return TRUE;
+}
+
+/* takingOpen -- of an open block, what it holds now, if that is more than before */
+static Bool takingOpen(Taking taking)
+{
+  BlockHeaderStruct after;
+  DrainSlot note = taking->note;
+  uint64_t before = takingBefore(taking);
+
+  /* Its owner may have handed it over, and taken it again, while we copied. */
+  takingRead(taking, &after, sizeof after);
+  if (__atomic_load_n(&taking->drain->header->state[taking->slot], __ATOMIC_ACQUIRE) != taking->state ||
+      memcmp(after.magic, BlockMAGIC, BlockMagicSIZE) != 0 || after.stream != taking->block->stream ||
+      after.sequence != taking->block->sequence || after.first != taking->block->first)
+    return FALSE;
+  if (taking->tally.used == 0 || before == BlockBeforeUNKNOWN ||
+      (taking->what == DrainSHOWN && (taking->block->flags & BlockFlagUNSENT) != 0) || note->count >= taking->tally.count)
+    return FALSE;
+  note->count = (uint32_t)taking->tally.count;
+  takingSettle(taking);
+  if (taking->drain->shop->events != NULL)
+    takingChoose(taking);
+  if (!takingSeal(taking, before))
+    return FALSE;
+  return TRUE;
+}
+
+/* takingLast -- of a dead process: a full block, or what an open one holds */
+static Bool takingLast(Taking taking)
+{
+  DrainStream stream = takingStream(taking);
+  Bool open = (taking->state & RegionFULL) == 0;
+
+  /* The flight recorder is not sent; what has a number that was had is in the log; and of an empty block there is
+   * nothing to say, unless it counts what was discarded. */
+  if (open && ((taking->block->flags & BlockFlagUNSENT) != 0 || taking->block->sequence < stream->next ||
+               (taking->tally.used == 0 && taking->block->discarded == stream->discarded)))
+    return FALSE;
+  if (!takingSend(taking))
+    return FALSE;
+  takingGive(taking);
+  return TRUE;
+}
+
+/* takingStall -- something in it is pending: wait, unless too much waits behind it; then write it as it is */
+static Bool takingStall(Taking taking)
+{
+  DrainStream stream = takingStream(taking);
+  DrainSlot note = taking->note;
+
+  note->looked = taking->drain->now;
+  if (note->mark == drainSNAPPED)
+    return FALSE;
+  note->mark = drainSTALLED;
+  stream->stall = (uint32_t)taking->slot + 1;
+  if (stream->behind < drainBehindMAX)
+    return FALSE;
+  if (!takingSend(taking))
+    return FALSE;
+  note->mark = drainSNAPPED;
+  stream->stall = 0;
+  stream->behind = 0;
+  ++taking->drain->shop->snapshots;
+  return TRUE;
+}
+
+/* takingFull -- a full block of a living process */
+static Bool takingFull(Taking taking)
+{
+  DrainStream stream = takingStream(taking);
+
+  if (taking->pending)
+    return takingStall(taking);
+  if (!takingSend(taking))
+    return FALSE;
+  if (stream->stall == taking->slot + 1)
+    stream->stall = 0;
+  takingGive(taking);
+  return TRUE;
+}
+
+/* takingWaits -- is it known that there is nothing to do for the slot now, without a look at its block? */
+static Bool takingWaits(Taking taking)
+{
+  Drain drain = taking->drain;
+  DrainSlot note = taking->note;
+  DrainStream stream;
+
+  if (note->mark == drainNONE || taking->what == DrainALL || (taking->state & RegionFULL) == 0)
+    return FALSE;
+  stream = &drain->streams.stream[note->stream];
+  if (note->mark == drainBEHIND) {
+    stream->behind += stream->stall != 0;
+    return stream->stall != 0;
+  }
+  if (note->mark == drainSTALLED) {
+    if (stream->behind >= drainBehindMAX)
+      return FALSE;
+    stream->behind = 0; /* they are counted anew in each round */
+  }
+  return drain->now - note->looked < drainLookEvery;
+}
+
+/* slotHeld -- is the block to be left where it is, until it is asked for?  Known by its ticket without a look. */
+static Bool slotHeld(Drain drain, DrainSlot note, Index slot, DrainWhat what)
+{
+  return drain->policy == RegionPolicyOVERWRITE && what < DrainHELD && note->mark == drainHELD &&
+         note->ticket == __atomic_load_n(&drain->header->tickets[slot], __ATOMIC_RELAXED);
+}
+
+Bool DrainSlotList(DrainEntry entry, Drain drain, Index slot, uint8_t state, DrainWhat what)
+{
+  TakingStruct taking = {.drain = drain, .slot = slot, .what = what, .note = &drain->slot[slot], .state = state};
+  BlockHeaderStruct header;
+
+  if (!takingSized(&taking) || taking.note->mark == drainBATCHED || slotHeld(drain, taking.note, slot, what))
+    return FALSE;
+  takingRead(&taking, &header, sizeof header);
+  taking.block = &header;
+  taking.note->ticket = __atomic_load_n(&drain->header->tickets[slot], __ATOMIC_RELAXED);
+  if (taking.note->first != header.first || taking.note->mark == drainHELD) {
+    taking.note->first = header.first;
+    taking.note->mark = drainNONE;
+    taking.note->count = taking.note->seen = taking.note->seenCount = 0;
+  }
+  if (what < DrainHELD && takingKeeps(&taking)) {
+    taking.note->mark = drainHELD;
+    return FALSE;
+  }
+  entry->first = header.first;
+  entry->sequence = header.sequence;
+  entry->slot = (uint32_t)slot;
+  entry->open = (state & RegionFULL) == 0;
+  return TRUE;
+}
+
+Bool DrainSlotTake(Drain drain, DrainEntry entry, DrainWhat what)
+{
+  TakingStruct taking = {.drain = drain, .slot = entry->slot, .what = what, .note = &drain->slot[entry->slot],
+                         .block = (BlockHeader)(void *)drain->shop->copy};
+  DrainStream stream;
+
+  taking.state = __atomic_load_n(&drain->header->state[taking.slot], __ATOMIC_ACQUIRE);
+  if (!takingSized(&taking) || takingWaits(&taking) || BatchPlace(&drain->shop->batch, 0) == NULL)
+    return FALSE;
+  if (drain->muted) {
+    takingGive(&taking);
+    return TRUE;
+  }
+  takingRead(&taking, taking.block, taking.size);
+  /* Types that it needs were published before the block was handed over. */
+  (void)DrainHeaderTake(&drain->head, drain->header, drain->identity, &drain->shop->types, &drain->shop->batch);
+  if (!takingJudge(&taking) || DrainStreamGet(&taking.stream, &drain->streams, taking.block->stream) != ResOK) {
+    drain->shop->odd += (taking.state & RegionFULL) != 0;
+    takingGive(&taking);
+    return FALSE;
+  }
+  stream = takingStream(&taking);
+  taking.note->stream = (uint32_t)taking.stream;
+  if (what != DrainALL && (taking.state & RegionFULL) != 0 && stream->stall != 0 && stream->stall != entry->slot + 1) {
+    taking.note->mark = drainBEHIND;
+    ++stream->behind;
+    return FALSE;
+  }
+  if (!takingQuick(&taking))
+    takingWalk(&taking);
+  if (what == DrainALL)
+    return takingLast(&taking);
+  return (taking.state & RegionFULL) != 0 ? takingFull(&taking) : takingOpen(&taking);
+}

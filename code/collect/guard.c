@@ -1,0 +1,60 @@
+/* guard.c -- memory of another process's file
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "collect/guard.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+
+/* What is mapped: changed by one thread, read by the handler that interrupts it. */
+static struct {
+  char *base; /* NULL: free */
+  Size size;
+} guards[GuardsMAX];
+static Bool guardInstalled;
+
+static void guardHandle(int signal, siginfo_t *info, void *context)
+{
+  char *at = info->si_addr;
+  Index i;
+
+  UNUSED(context);
+  for (i = 0; i < GuardsMAX; ++i) {
+    char *base = __atomic_load_n(&guards[i].base, __ATOMIC_ACQUIRE);
+    if (base != NULL && at >= base && at < base + guards[i].size &&
+        mmap(base, guards[i].size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == base)
+      return;
+  }
+  /* Not ours: it comes again when we return, and does what it does by default. */
+  (void)sigaction(signal, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+}
+
+void *GuardMap(int fd, Size size)
+{
+  struct sigaction action = {.sa_sigaction = guardHandle, .sa_flags = SA_SIGINFO};
+  Index i = 0;
+  char *base;
+
+  while (i < GuardsMAX && guards[i].base != NULL)
+    ++i;
+  if (i == GuardsMAX || (!guardInstalled && sigaction(SIGBUS, &action, NULL) != 0))
+    return NULL;
+  guardInstalled = TRUE;
+  base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+  if (base == MAP_FAILED)
+    return NULL;
+  guards[i].size = size;
+  __atomic_store_n(&guards[i].base, base, __ATOMIC_RELEASE);
+  return base;
+}
+
+void GuardUnmap(void *base, Size size)
+{
+  Index i;
+
+  for (i = 0; i < GuardsMAX; ++i)
+    if (guards[i].base == base)
+      __atomic_store_n(&guards[i].base, NULL, __ATOMIC_RELEASE);
+  (void)munmap(base, size);
+}

@@ -1,0 +1,22 @@
+/* guard.h -- memory of another process's file, which that process may cut short
+ *
+ * Touching a page of a mapping that its file no longer has is a SIGBUS.  For mappings made here a handler puts zeros
+ * there instead; any other SIGBUS does what it always does.
+ *
+ * Design: design/collector.md .hostile      Tests: test/collecttest.c
+ */
+#ifndef COLLECT_GUARD_H
+#define COLLECT_GUARD_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "base/types.h"
+
+enum { GuardsMAX = 1024 };
+
+/* GuardMap -- the first `size` bytes of a file, shared, for reading and writing; NULL: no memory, or too many */
+extern void *GuardMap(int fd, Size size);
+
+extern void GuardUnmap(void *base, Size size);
+
+#endif /* COLLECT_GUARD_H */

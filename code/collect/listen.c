@@ -1,0 +1,359 @@
+/* listen.c -- receiving logs over a socket: who may come in, for how long, and the end
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "collect/listen.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collect/listenlink.h"
+#include "log/log.h"
+#include "plinth/socket.h"
+
+enum {
+  listenBacklog = 64,
+  listenRoundMAX = 1000, /* ms of one poll */
+  listenNap = 20,        /* ms, where nobody can be let in */
+  listenTail = 1000      /* ms at the end, to read what has come in */
+};
+
+/* What only the listening socket itself needs. */
+typedef struct listenSocketStruct {
+  int fd;
+  AddressStruct address;
+  Bool named;            /* there is a file to be removed, which was this: */
+  uint64_t device, inode;
+} *ListenSocket, listenSocketStruct;
+
+static volatile sig_atomic_t listenEnded; /* for the signal handler alone */
+
+static void listenEnd(int signal)
+{
+  UNUSED(signal);
+  listenEnded = 1;
+}
+
+/* listenStale -- remove a socket's file that nobody listens at any more; FALSE: somebody does, or it is no socket */
+static Bool listenStale(Address address)
+{
+  struct stat status;
+  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), result, error;
+
+  if (fd < 0 || lstat(address->name.local.sun_path, &status) != 0 || !S_ISSOCK(status.st_mode)) {
+    if (fd >= 0)
+      (void)close(fd);
+    return FALSE;
+  }
+  result = connect(fd, &address->name.any, address->length);
+  error = errno;
+  (void)close(fd);
+  return result != 0 && error == ECONNREFUSED && unlink(address->name.local.sun_path) == 0;
+}
+
+/* listenBind -- errno says why it failed */
+static Bool listenBind(ListenSocket its)
+{
+  Address address = &its->address;
+  struct stat status;
+  mode_t mask;
+  int one = 1, result;
+
+  its->fd = socket(address->name.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (its->fd < 0)
+    return FALSE;
+  if (!AddressIsLocal(address))
+    (void)setsockopt(its->fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+  mask = umask(0177); /* only its owner may connect, from the first moment on */
+  result = bind(its->fd, &address->name.any, address->length);
+  if (result != 0 && errno == EADDRINUSE && AddressIsLocal(address)) {
+    result = listenStale(address) ? bind(its->fd, &address->name.any, address->length) : -1;
+    errno = EADDRINUSE;
+  }
+  (void)umask(mask);
+  if (result != 0 || listen(its->fd, listenBacklog) != 0)
+    return FALSE;
+  if (AddressIsLocal(address) && stat(address->name.local.sun_path, &status) == 0) {
+    its->named = TRUE;
+    its->device = status.st_dev;
+    its->inode = status.st_ino;
+  }
+  address->length = sizeof address->name;
+  return AddressIsLocal(address) || getsockname(its->fd, &address->name.any, &address->length) == 0;
+}
+
+static void listenUnbind(ListenSocket its)
+{
+  struct stat status;
+
+  if (its->fd >= 0)
+    (void)close(its->fd);
+  if (its->named && stat(its->address.name.local.sun_path, &status) == 0 && (uint64_t)status.st_dev == its->device &&
+      (uint64_t)status.st_ino == its->inode)
+    (void)unlink(its->address.name.local.sun_path);
+}
+
+/* listenPrefix -- how the files' names begin; errno says why it failed */
+static Bool listenPrefix(Receiver receiver)
+{
+  const char *output = receiver->listen->output != NULL ? receiver->listen->output : "pawprint", *slash;
+  Size length = strlen(output), size = sizeof receiver->prefix;
+  struct stat status;
+  int written;
+
+  if (stat(output, &status) == 0 && S_ISDIR(status.st_mode)) {
+    slash = output[length - 1] == '/' ? "" : "/";
+    written = snprintf(receiver->prefix, size, "%s%spawprint", output, slash);
+  } else if (length == 0 || output[length - 1] == '/') {
+    errno = ENOENT;
+    return FALSE;
+  } else {
+    if (length > 4 && strcmp(output + length - 4, ".paw") == 0)
+      length -= 4;
+    written = snprintf(receiver->prefix, size, "%.*s", (int)length, output);
+  }
+  errno = ENAMETOOLONG;
+  return written < (int)size;
+}
+
+/* listenWelcome -- may this peer come in? */
+static Bool listenWelcome(Receiver receiver, Connection connection)
+{
+  struct ucred peer = {0, (uid_t)-1, (gid_t)-1};
+  socklen_t length = sizeof peer;
+
+  if (!AddressIsLocal(&connection->peer))
+    return TRUE;
+  if (getsockopt(connection->fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == geteuid())
+    return TRUE;
+  ReceiverSay(receiver, connection, "user %ld is turned away", (long)peer.uid);
+  return FALSE;
+}
+
+/* listenCrowd -- where too many have not said who they are: the one that is silent longest goes */
+static void listenCrowd(Receiver receiver)
+{
+  Connection oldest = NULL;
+  Count strangers = 0;
+  Index i;
+
+  for (i = 0; i < receiver->connections; ++i)
+    if (receiver->connection[i]->sender == NULL && receiver->connection[i]->fd >= 0) {
+      ++strangers;
+      if (oldest == NULL || receiver->connection[i]->since < oldest->since)
+        oldest = receiver->connection[i];
+    }
+  if (strangers > ListenStrangersMAX)
+    ConnectionClose(oldest);
+}
+
+/* listenAccept -- one more connection, if there is room for it */
+static void listenAccept(Receiver receiver, ListenSocket its)
+{
+  Connection connection = receiver->connections < receiver->places ? calloc(1, sizeof *connection) : NULL;
+
+  if (connection == NULL)
+    return;
+  connection->peer.length = sizeof connection->peer.name;
+  connection->since = SocketNow();
+  connection->fd = accept4(its->fd, &connection->peer.name.any, &connection->peer.length,
+                           SOCK_NONBLOCK | SOCK_CLOEXEC);
+  if (connection->fd < 0) {
+    /* Out of descriptors, perhaps: until one is free there is no hurry. */
+    if (errno != EAGAIN && errno != ECONNABORTED)
+      (void)poll(NULL, 0, listenNap);
+    free(connection);
+    return;
+  }
+  if (AddressIsLocal(&its->address))
+    connection->peer = its->address;
+  receiver->connection[receiver->connections++] = connection;
+  if (!listenWelcome(receiver, connection))
+    ConnectionClose(connection);
+  listenCrowd(receiver);
+}
+
+/* listenForget -- connections that are closed, and those that have been strangers for too long */
+static void listenForget(Receiver receiver)
+{
+  uint64_t now = SocketNow();
+  Index i, kept = 0;
+
+  for (i = 0; i < receiver->connections; ++i) {
+    Connection connection = receiver->connection[i];
+    if (connection->fd >= 0 && connection->sender == NULL && now - connection->since >= ListenPATIENCE) {
+      ReceiverSay(receiver, connection, "it sent no header block in %d s; the connection is closed",
+                  ListenPATIENCE / 1000);
+      ConnectionClose(connection);
+    }
+    if (connection->fd >= 0) {
+      receiver->connection[kept++] = connection;
+    } else {
+      free(connection->buffer);
+      free(connection);
+    }
+  }
+  receiver->connections = kept;
+}
+
+/* listenRound -- wait, for so many ms at most, and do what is to be done; FALSE: nothing was */
+static Bool listenRound(Receiver receiver, ListenSocket its, struct pollfd *poll, int patience, sigset_t *mask)
+{
+  struct timespec time = {patience / 1000, patience % 1000 * 1000000L};
+  Count connections = receiver->connections;
+  Index i;
+
+  poll[0] = (struct pollfd){connections < receiver->places ? its->fd : -1, POLLIN, 0};
+  for (i = 0; i < connections; ++i) {
+    Connection connection = receiver->connection[i];
+    Bool says = connection->acknowledge || connection->outUsed > 0;
+    poll[i + 1] = (struct pollfd){connection->fd, (short)(POLLIN | (says ? POLLOUT : 0)), 0};
+  }
+  if (ppoll(poll, connections + 1, &time, mask) <= 0) {
+    listenForget(receiver);
+    return FALSE;
+  }
+  for (i = 0; i < connections; ++i) {
+    Connection connection = receiver->connection[i];
+    /* One may have closed another. */
+    if (connection->fd >= 0 && (poll[i + 1].revents & POLLOUT) != 0)
+      ConnectionWrite(connection);
+    if (connection->fd >= 0 && (poll[i + 1].revents & ~POLLOUT) != 0)
+      ConnectionRead(receiver, connection);
+  }
+  if (poll[0].revents != 0)
+    listenAccept(receiver, its);
+  listenForget(receiver);
+  return TRUE;
+}
+
+static void listenSilent(void *data, const char *line)
+{
+  UNUSED(data), UNUSED(line);
+}
+
+static void listenGap(void *data, LogGap gap)
+{
+  Listen listen = data;
+
+  (void)OptionFail(listen->tool, "%s: offset %llu: %s", gap->path, (unsigned long long)gap->offset, gap->what);
+}
+
+/* listenSummary -- one line about a sender, as for a recording */
+static void listenSummary(Listen listen, Sender sender)
+{
+  LogHooksStruct hooks = {.data = listen, .gap = listenGap, .note = listenSilent};
+  LogSummaryStruct summary = {0};
+  const char *path = sender->path;
+  char error[512];
+  Log log;
+
+  if (LogOpen(&log, &path, 1, &hooks, error, sizeof error) != ResOK) {
+    (void)OptionFail(listen->tool, "%s", error);
+    return;
+  }
+  LogSummarize(&summary, log);
+  LogClose(log);
+  (void)fprintf(stderr, "%s: %llu events (%llu discarded), %llu bytes, %.3f s -> %s (%s, process %u)\n",
+                listen->tool->name, (unsigned long long)summary.events, (unsigned long long)summary.discarded,
+                (unsigned long long)summary.bytes, (double)(sender->end - sender->begin) / 1000, sender->path,
+                sender->program[0] != '\0' ? sender->program : "no program", sender->pid);
+}
+
+/* listenFinish -- everything that has come in is read; then it is over */
+static void listenFinish(Receiver receiver, ListenSocket its, struct pollfd *poll, sigset_t *mask)
+{
+  uint64_t begin = SocketNow();
+  Index i;
+
+  while (SocketNow() - begin < listenTail && listenRound(receiver, its, poll, 0, mask))
+    ;
+  listenUnbind(its);
+  for (i = 0; i < receiver->connections; ++i)
+    ConnectionClose(receiver->connection[i]);
+  listenForget(receiver);
+  for (i = 0; i < receiver->senders; ++i) {
+    listenSummary(receiver->listen, receiver->sender[i]);
+    free(receiver->sender[i]);
+  }
+}
+
+/* listenDescriptors -- each sender takes two, and is closed before it can write where there are too few */
+static void listenDescriptors(void)
+{
+  struct rlimit limit;
+
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+  }
+}
+
+/* listenLoop -- until a signal comes, which is let in only while we wait */
+static void listenLoop(Receiver receiver, ListenSocket its, struct pollfd *poll)
+{
+  static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+  struct sigaction action = {.sa_handler = listenEnd}, before[ARRAY_LENGTH(ends)];
+  sigset_t blocked, mask;
+  char room[sizeof its->address.name + 16];
+  TextStruct text;
+  Index i;
+
+  (void)sigemptyset(&blocked);
+  for (i = 0; i < ARRAY_LENGTH(ends); ++i)
+    (void)sigaddset(&blocked, ends[i]);
+  (void)sigprocmask(SIG_BLOCK, &blocked, &mask);
+  listenEnded = 0;
+  for (i = 0; i < ARRAY_LENGTH(ends); ++i)
+    (void)sigaction(ends[i], &action, &before[i]);
+  TextInit(&text, room, sizeof room);
+  AddressWrite(&text, &its->address);
+  (void)fprintf(stderr, "%s: listens on %s\n", receiver->listen->tool->name, TextTerminate(&text));
+  while (listenEnded == 0)
+    (void)listenRound(receiver, its, poll, listenRoundMAX, &mask);
+  listenFinish(receiver, its, poll, &blocked);
+  for (i = 0; i < ARRAY_LENGTH(ends); ++i)
+    (void)sigaction(ends[i], &before[i], NULL);
+  (void)sigprocmask(SIG_SETMASK, &mask, NULL);
+}
+
+int ListenRun(Listen listen)
+{
+  ReceiverStruct receiver = {.listen = listen, .number = 1, .places = listen->senders + ListenStrangersMAX + 1};
+  listenSocketStruct its = {.fd = -1};
+  struct pollfd *poll = NULL;
+  char where[PlinthPlaceMAX];
+  const char *reason;
+  int status = 0;
+
+  if (ListenResolve(where, sizeof where, listen->where, &reason) != ResOK ||
+      AddressRead(&its.address, where, &reason) != ResOK)
+    return OptionUsage(listen->tool, "%s: %s", listen->where, reason);
+  if (listen->senders == 0 || listen->senders > UINT16_MAX)
+    return OptionUsage(listen->tool, "the number of senders must be from 1 to %u", UINT16_MAX);
+  if (!listenPrefix(&receiver))
+    return OptionFail(listen->tool, "%s: %s", listen->output, strerror(errno));
+  listenDescriptors();
+  receiver.sender = calloc(listen->senders, sizeof *receiver.sender);
+  receiver.connection = calloc(receiver.places, sizeof *receiver.connection);
+  poll = calloc(receiver.places + 1, sizeof *poll);
+  if (receiver.sender == NULL || receiver.connection == NULL || poll == NULL) {
+    status = OptionFail(listen->tool, "no memory for %zu senders", listen->senders);
+  } else if (!listenBind(&its)) {
+    status = OptionFail(listen->tool, "%s: %s", listen->where, strerror(errno));
+    listenUnbind(&its);
+  } else {
+    listenLoop(&receiver, &its, poll);
+  }
+  free(receiver.sender);
+  free(receiver.connection);
+  free(poll);
+  return status;
+}

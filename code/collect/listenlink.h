@@ -1,0 +1,58 @@
+/* listenlink.h -- one connection of a listener: from bytes that nobody vouches for to messages in a file
+ *
+ * Always true: used <= room; while `sender` is NULL it is a stranger, who is closed after ListenPATIENCE.
+ *
+ * Design: design/collector.md .out      Tests: test/listen.t
+ */
+#ifndef COLLECT_LISTENLINK_H
+#define COLLECT_LISTENLINK_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "collect/listen.h"
+#include "collect/listenfile.h"
+#include "plinth/link.h"
+
+typedef struct ConnectionStruct {
+  int fd;                     /* -1: closed, to be forgotten */
+  AddressStruct peer;
+  uint64_t since;             /* ms */
+  Sender sender;              /* NULL as long as no sound header block has come */
+  uint64_t link, next;        /* of the hello; the number of the message that comes next */
+  Bool greeted;               /* the hello has come */
+  char *buffer;
+  Size used, room;
+  char out[4 * LinkLineMAX];  /* what could not be said at once */
+  Size outUsed;
+  Bool acknowledge;           /* what we have is to be said */
+} ConnectionStruct, *Connection;
+
+/* All that a listener has in hand. */
+typedef struct ReceiverStruct {
+  Listen listen;
+  char prefix[PATH_MAX];
+  Count number;               /* of the next file */
+  Sender *sender;             /* listen->senders places, `senders` in use */
+  Count senders;
+  Connection *connection;
+  Count connections, places;
+  Count told;                 /* lines about senders */
+  Bool crowded;               /* it was told that there are enough senders */
+} ReceiverStruct, *Receiver;
+
+/* ReceiverSay -- one line about a connection; after many, no more */
+extern void ReceiverSay(Receiver receiver, Connection connection, const char *format, ...)
+  __attribute__((format(printf, 3, 4)));
+
+/* ConnectionRead -- take what has come in, as far as it is quickly done; closes the connection at its end, or if
+ * something is wrong with it */
+extern void ConnectionRead(Receiver receiver, Connection connection);
+
+/* ConnectionSay -- a line to the other end, or nothing where it does not listen
+ * ConnectionWrite -- say what could not be said before, and what we have */
+extern void ConnectionSay(Connection connection, const char *line);
+extern void ConnectionWrite(Connection connection);
+
+extern void ConnectionClose(Connection connection);
+
+#endif /* COLLECT_LISTENLINK_H */

@@ -1,0 +1,341 @@
+/* live.c -- the region of a process that runs, found and mapped from outside
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "collect/live.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/aver.h"
+
+enum { liveNamesMAX = 64, liveTriesMAX = 4, liveTablesMAX = 16 };
+
+_Static_assert(RegionCONTROL == 0x10000, "as maps has it: liveLine");
+
+/* A region's mapping in /proc/PID/maps. */
+typedef struct livePlaceStruct {
+  uint64_t from, to, offset; /* addresses in the process; and where in the file */
+  unsigned long major, minor;
+  uint64_t inode;
+  char path[2 * RegionPathMAX];
+} livePlaceStruct, *LivePlace;
+
+/* What a search carries along. */
+typedef struct liveSearchStruct {
+  Live live;
+  Bool seen;                 /* something that was called as regions are */
+  uint32_t other;            /* and was one, of this process; 0 */
+  char *error;
+  Size size;
+} liveSearchStruct, *LiveSearch;
+
+static Res __attribute__((format(printf, 2, 3))) liveSay(LiveSearch search, const char *format, ...)
+{
+  va_list arguments;
+
+  va_start(arguments, format);
+  (void)vsnprintf(search->error, search->size, format, arguments);
+  va_end(arguments);
+  return ResFAIL;
+}
+
+/* liveIsPid -- is `pid` one of the numbers that the process has, in its own namespace or one around it? */
+static Bool liveIsPid(Live live, uint32_t pid)
+{
+  char path[64], line[512];
+  const char *numbers = NULL;
+  Bool is = pid == live->pid;
+  FILE *status;
+
+  (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/status", live->pid);
+  status = fopen(path, "re");
+  while (status != NULL && numbers == NULL && fgets(line, sizeof line, status) != NULL)
+    if (strncmp(line, "NSpid:", 6) == 0)
+      numbers = line + 6;
+  if (numbers != NULL) {
+    char *end;
+    is = FALSE;
+    for (;; numbers = end) {
+      unsigned long number = strtoul(numbers, &end, 10);
+      if (end == numbers)
+        break;
+      is |= number == pid;
+    }
+  }
+  if (status != NULL)
+    (void)fclose(status);
+  return is;
+}
+
+/* liveText -- a sound copy of the newest header block; a writer may be replacing it */
+static Res liveText(Live live)
+{
+  RegionHeader region = live->region;
+  const char *body, *limit, *line, *end;
+  RegistryStruct *registry;
+  unsigned tries;
+  Res res = ResFORMAT;
+
+  live->text = malloc(RegionTextSIZE);
+  registry = calloc(1, sizeof *registry);
+  if (live->text == NULL || registry == NULL) {
+    free(registry);
+    return ResMEMORY;
+  }
+  for (tries = 0; tries < liveTriesMAX && res != ResOK; ++tries) {
+    uint32_t generation = __atomic_load_n(&region->text.generation, __ATOMIC_ACQUIRE);
+    live->length = __atomic_load_n(&region->text.length[generation & 1], __ATOMIC_RELAXED);
+    if (generation == 0 || live->length > RegionTextSIZE)
+      break;
+    memcpy(live->text, (char *)region + RegionTEXT + (generation & 1) * RegionTextSIZE, live->length);
+    res = HeaderRead(&live->header, &body, live->text, live->length);
+  }
+  if (res == ResOK) {
+    RegistryInit(registry, NULL, 0, live->header.widths);
+    limit = live->text + live->length;
+    for (line = body; line < limit && (end = memchr(line, '\n', (Size)(limit - line))) != NULL; line = end + 1)
+      if (strncmp(line, "kind: ", 6) == 0)
+        (void)RegistryLine(registry, line, (Size)(end - line));
+    memcpy(live->kind, registry->kind, sizeof live->kind);
+    res = live->header.identity == region->identity && live->header.widths.word == sizeof(Word) ? ResOK : ResFORMAT;
+  }
+  free(registry);
+  return res;
+}
+
+/* liveMap -- map what `fd` is, if it is the process's region; takes the descriptor.  ResFORMAT: it is something
+ * else. */
+static Res liveMap(LiveSearch search, int fd, const char *path, Bool locked)
+{
+  Live live = search->live;
+  struct stat status;
+  void *base = MAP_FAILED;
+
+  if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size < RegionFIRST ||
+      (locked && flock(fd, LOCK_SH | LOCK_NB) == 0)) {
+    (void)close(fd);
+    return ResFORMAT;
+  }
+  if (status.st_uid != geteuid()) {
+    (void)close(fd);
+    return liveSay(search, "process %" PRIu32 " is another user's", live->pid);
+  }
+  base = mmap(NULL, (Size)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+  (void)close(fd);
+  if (base == MAP_FAILED)
+    return liveSay(search, "process %" PRIu32 ": %s: %s", live->pid, path, strerror(errno));
+  live->region = base;
+  live->size = (Size)status.st_size;
+  live->slots = live->region->slots;
+  if (live->slots <= RegionSlotsMAX && live->size >= RegionSize(live->slots) &&
+      RegionHeaderSound(live->region, live->size)) {
+    if (liveIsPid(live, live->region->pid))
+      return ResOK;
+    search->other = live->region->pid;
+  }
+  (void)munmap(base, live->size);
+  live->region = NULL;
+  return ResFORMAT;
+}
+
+/* liveTry -- the region at `path`, as we see it, if it is the file that the process has mapped.  ResEND: it is not. */
+static Res liveTry(LiveSearch search, LivePlace place, const char *path)
+{
+  int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  struct stat status;
+
+  if (fd < 0)
+    return ResEND;
+  /* The device is not compared: filesystems in layers show another one in maps.  Pid and soundness are, later. */
+  if (fstat(fd, &status) != 0 || (uint64_t)status.st_ino != place->inode) {
+    (void)close(fd);
+    return ResEND;
+  }
+  return liveMap(search, fd, path, FALSE);
+}
+
+/* liveTake -- the region that a line of maps names */
+static Res liveTake(LiveSearch search, LivePlace place)
+{
+  Live live = search->live;
+  char path[sizeof place->path + 64];
+  Res res;
+  int fd;
+
+  (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/root%s", live->pid, place->path);
+  res = liveTry(search, place, path);
+  if (res == ResEND)
+    res = liveTry(search, place, place->path);
+  if (res != ResEND)
+    return res;
+  /* Without a name: removed meanwhile, or never with one. */
+  (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, live->pid, place->from,
+                 place->to);
+  fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+  if (fd >= 0)
+    return liveMap(search, fd, path, FALSE);
+  if (errno == EPERM || errno == EACCES)
+    (void)liveSay(search, "process %" PRIu32 ": its memory for events has no name; only root reaches it, by %s",
+                  live->pid, path);
+  return ResEND;
+}
+
+/* liveLine -- a line of maps, if it is where a region, or the control table in one, begins to be mapped.  A region is
+ * mapped in as many pieces as it has blocks: so first a quick look at the offset. */
+static Bool liveLine(LivePlace place, char *line)
+{
+  char permissions[8];
+  char *at;
+  int path = 0;
+
+  if (strstr(line, " 00000000 ") == NULL && strstr(line, " 00010000 ") == NULL)
+    return FALSE;
+  line[strcspn(line, "\n")] = '\0';
+  if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %lx:%lx %" SCNu64 " %n", &place->from, &place->to,
+             permissions, &place->offset, &place->major, &place->minor, &place->inode, &path) < 7 ||
+      path == 0 || strchr(permissions, 's') == NULL || strlen(line + path) >= sizeof place->path)
+    return FALSE;
+  (void)strcpy(place->path, line + path);
+  while ((at = strstr(place->path, "\\012")) != NULL) { /* how maps has a newline */
+    *at = '\n';
+    memmove(at + 1, at + 4, strlen(at + 4) + 1);
+  }
+  return RegionNamed(place->path);
+}
+
+/* liveFromMaps -- look through what the process has mapped */
+static Res liveFromMaps(LiveSearch search, FILE *maps)
+{
+  struct {
+    uint64_t from, inode;
+  } table[liveTablesMAX];
+  uint64_t base = 0, inode = 0;
+  livePlaceStruct place;
+  char *line = NULL;
+  size_t room = 0;
+  Count tables = 0;
+  Res res = ResEND;
+
+  while (res != ResFAIL && getline(&line, &room, maps) >= 0)
+    if (!liveLine(&place, line)) {
+      continue;
+    } else if (place.offset == RegionCONTROL && tables < liveTablesMAX) {
+      table[tables].from = place.from;
+      table[tables++].inode = place.inode;
+    } else if (place.offset == 0 && res != ResOK) {
+      search->seen = TRUE;
+      base = place.from;
+      inode = place.inode;
+      res = liveTake(search, &place);
+    }
+  free(line);
+  /* Mapped over the variable, besides where the region itself is. */
+  while (res == ResOK && tables-- > 0)
+    search->live->controlled |= table[tables].inode == inode && table[tables].from != base + RegionCONTROL;
+  return res;
+}
+
+/* liveFromNames -- where maps may not be read: by the name that a region has where nothing is unusual */
+static Res liveFromNames(LiveSearch search)
+{
+  char path[64];
+  unsigned n;
+  Res res = ResEND;
+
+  for (n = 0; n < liveNamesMAX && (res == ResEND || res == ResFORMAT); ++n) {
+    int fd;
+    (void)snprintf(path, sizeof path, "/dev/shm/pawprint-%" PRIu32 "-%u", search->live->pid, n);
+    fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0 && errno == ENOENT)
+      break;
+    if (fd >= 0)
+      res = liveMap(search, fd, path, TRUE);
+  }
+  /* Whether the table is mapped cannot be seen; a process that lets others control it has written there. */
+  search->live->controlled = res == ResOK;
+  return res;
+}
+
+/* liveWhyNot -- why maps could not be read, or show no region */
+static void liveWhyNot(LiveSearch search, Bool readable)
+{
+  uint32_t pid = search->live->pid;
+  char path[32];
+  struct stat status;
+
+  if (search->error[0] != '\0')
+    return;
+  (void)snprintf(path, sizeof path, "/proc/%" PRIu32, pid);
+  if (kill((pid_t)pid, 0) != 0 && errno == ESRCH)
+    (void)liveSay(search, "there is no process %" PRIu32, pid);
+  else if (!readable && stat(path, &status) == 0 && status.st_uid != geteuid() && status.st_uid != 0)
+    (void)liveSay(search, "process %" PRIu32 " is another user's", pid);
+  else if (!readable)
+    (void)liveSay(search, "process %" PRIu32 " does not let us look into it: it is another user's, or has privileges",
+                  pid);
+  else if (search->other != 0)
+    (void)liveSay(search, "process %" PRIu32 " is not recorded itself: it has the events of process %" PRIu32, pid,
+                  search->other);
+  else if (search->seen)
+    (void)liveSay(search, "process %" PRIu32 ": its memory for events cannot be opened", pid);
+  else
+    (void)liveSay(search, "process %" PRIu32 " is not recorded, and has not allowed control (PAWPRINT_CONTROL=1)", pid);
+}
+
+Res LiveOpen(Live live, uint32_t pid, char *error, Size size)
+{
+  liveSearchStruct search = {.live = live, .error = error, .size = size};
+  char path[32];
+  FILE *maps;
+  Res res;
+
+  AVER(size > 0);
+  *error = '\0';
+  memset(live, 0, sizeof *live);
+  live->pid = pid;
+  (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/maps", pid);
+  maps = fopen(path, "re");
+  res = maps != NULL ? liveFromMaps(&search, maps) : liveFromNames(&search);
+  if (res == ResEND || res == ResFORMAT)
+    liveWhyNot(&search, maps != NULL && !ferror(maps));
+  if (maps != NULL)
+    (void)fclose(maps);
+  if (res == ResOK) {
+    res = liveText(live);
+    if (res == ResFORMAT)
+      (void)liveSay(&search, "process %" PRIu32 " has not yet said what its events are, or in a way that this program "
+                    "cannot read", pid);
+    else if (res != ResOK)
+      (void)liveSay(&search, "no memory");
+  }
+  return res == ResOK ? ResOK : ResFAIL;
+}
+
+void LiveClose(Live live)
+{
+  if (live->region != NULL)
+    (void)munmap(live->region, live->size);
+  free(live->text);
+  live->region = NULL;
+  live->text = NULL;
+}
+
+Bool LiveCheck(Live live)
+{
+  AVER(live->region != NULL && live->text != NULL);
+  AVER(live->slots <= RegionSlotsMAX && live->size >= RegionSize(live->slots));
+  AVER(live->header.identity == live->region->identity);
+  AVER(live->length <= RegionTextSIZE);
+  return TRUE;
+}

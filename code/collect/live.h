@@ -1,0 +1,47 @@
+/* live.h -- the region of a process that runs, found and mapped from outside
+ *
+ * Whoever may look at a process finds its region among the files that it has mapped, opens it as the process itself
+ * sees it (so in containers and chroots, too), and shares it from then on.  Nothing is written to by finding it.
+ *
+ * Always true of an open one (LiveCheck): the region is sound, belongs to the caller's user, and says that it is
+ * the process's; its newest header block was sound.
+ *
+ * The process may cut its file short at any time, which kills whoever reads there with SIGBUS; tools catch that.
+ *
+ * Design: design/collector.md .control      Tests: test/eventctl.t
+ */
+#ifndef COLLECT_LIVE_H
+#define COLLECT_LIVE_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "base/types.h"
+#include "format/header.h"
+#include "format/region.h"
+
+typedef struct LiveStruct {
+  uint32_t pid;          /* as the caller sees it */
+  Size size;             /* of the mapping, */
+  RegionHeader region;   /* which begins here */
+  Count slots;           /* of it, when it was opened: it may say anything later */
+  Bool controlled;       /* the process has mapped the region's control table */
+  char *text;            /* its newest header block, a copy, */
+  Size length;           /* of so many bytes; */
+  HeaderStruct header;   /* and what that says */
+  char kind[EventKindMAX][16]; /* names of the kinds, "" where a number has none */
+} LiveStruct, *Live;
+
+/* LiveOpen -- find and map the region of process `pid`
+ *
+ * error    room of `size` bytes for a message that names the process when it fails
+ * returns  ResFAIL: no such process, not ours, not recorded, or not to be had; ResMEMORY
+ * cost     reads /proc/PID/maps once; no walk over the region
+ */
+extern Res LiveOpen(Live live, uint32_t pid, char *error, Size size);
+
+/* LiveClose -- give it back; also after a failed LiveOpen */
+extern void LiveClose(Live live);
+
+extern Bool LiveCheck(Live live);
+
+#endif /* COLLECT_LIVE_H */

@@ -1,0 +1,87 @@
+/* procfs.h -- what the system says of processes and threads
+ *
+ * Files of /proc are read as they come: input from outside, in which a name may hold spaces, parentheses and newlines,
+ * and which may vanish at any moment.  Files that are read again and again stay open, up to a bound.
+ *
+ * Always true (ProcCheck): kept <= keepMAX; each descriptor that a caller has from ProcRead is counted in kept.
+ *
+ * Design: design/collector.md .sample.read      Tests: test/procfstest.c
+ */
+#ifndef COLLECT_PROCFS_H
+#define COLLECT_PROCFS_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "base/types.h"
+
+enum {
+  ProcNameSIZE = 64,      /* of a thread, with its NUL: 16 for programs', the kernel's own have more */
+  ProcPathSIZE = 64,      /* of a file of a thread, below the root */
+  ProcReadMAX = 4096      /* bytes that ProcRead is asked for, by us */
+};
+
+typedef struct ProcStruct {
+  int root;               /* descriptor of the folder */
+  Count kept, keepMAX;    /* descriptors that stay open, besides */
+  uint64_t tick;          /* us of one clock tick */
+  uint64_t page;          /* bytes */
+} ProcStruct, *Proc;
+
+/* What a `stat` file says of a process or thread.  Times in us. */
+typedef struct ProcStatStruct {
+  uint32_t pid, parent;
+  char state;             /* R S D T t Z X I ... */
+  char name[ProcNameSIZE];
+  uint64_t minor, major;  /* page faults */
+  uint64_t user, system;
+  uint64_t threads;
+  uint64_t start;         /* clock ticks since the machine's start, or what stands for it */
+  uint64_t virtual, resident; /* bytes */
+  uint64_t stack;         /* where the stack of its image begins: another one after exec; 0: not for us to know */
+  uint64_t disk;          /* waiting for a disk; 0 also where the system does not measure that */
+  uint32_t exit;          /* wait status, where the state is Z; 0 also where it is not for us to know */
+} ProcStatStruct, *ProcStat;
+
+/* The machine's times, in us, and how many processors it has. */
+typedef struct ProcMachineStruct {
+  uint64_t user, system, idle, disk, stolen;
+  uint32_t processors;
+} ProcMachineStruct, *ProcMachine;
+
+/* ProcInit -- `root` is /proc, or stands for it; keepMAX descriptors may stay open.  ResIO, with errno. */
+extern Res ProcInit(Proc proc, const char *root, Count keepMAX);
+extern void ProcFinish(Proc proc);
+extern Bool ProcCheck(Proc proc);
+
+/* ProcRead -- the beginning of a file
+ *
+ * fd       -1, or what an earlier ProcRead of the same file left there; the caller's, until ProcDrop
+ * path     below the root
+ * returns  bytes; 0 if it is not there, or no longer, or empty
+ * cost     1 us for most files if it is open, else 3 to 5 */
+extern Size ProcRead(Proc proc, int *fd, const char *path, char *room, Size size);
+extern void ProcDrop(Proc proc, int *fd);
+
+/* ProcPath -- "PID/file", or "PID/task/TID/file" if tid is not 0; returns room */
+extern const char *ProcPath(char room[ProcPathSIZE], uint32_t pid, uint32_t tid, const char *file);
+
+/* ProcNumbers -- the names in a folder that are numbers, rising
+ * *numbers, *capacity  grown as need be (realloc)
+ * ResMEMORY; ResIO: there is no such folder */
+extern Res ProcNumbers(uint32_t **numbers, Count *capacity, Count *countReturn, Proc proc, const char *path);
+
+/* ProcStatParse -- the text of a `stat` file; FALSE: it is none */
+extern Bool ProcStatParse(ProcStat statReturn, Proc proc, const char *text, Size size);
+
+/* ProcSchedParse -- the text of a `schedstat` file: ns that it ran, ns that it waited for a processor, and how often it
+ * ran */
+extern Bool ProcSchedParse(uint64_t numbersReturn[3], const char *text, Size size);
+
+/* ProcMachineParse -- the beginning of /proc/stat */
+extern Bool ProcMachineParse(ProcMachine machineReturn, Proc proc, const char *text, Size size);
+
+/* ProcNewest -- the newest process number of the system: as long as it stays the same, no process or thread has
+ * started; 0: unknown.  fd as for ProcRead. */
+extern uint32_t ProcNewest(Proc proc, int *fd);
+
+#endif /* COLLECT_PROCFS_H */

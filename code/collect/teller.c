@@ -1,0 +1,324 @@
+/* teller.c -- the collector's own events
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "collect/teller.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/aver.h"
+#include "base/crc.h"
+#include "base/text.h"
+#include "format/header.h"
+#include "format/pack.h"
+#include "format/registry.h"
+#include "plinth/clock.h"
+
+enum {
+  tellerTypesMAX = 512,
+  tellerHeaderEvery = 4 << 20,        /* bytes between two header blocks */
+  tellerOutSIZE = BlockHeaderSIZE + BlockRestMAX
+};
+
+struct TellerStruct {
+  TellerWrite write;
+  void *data;
+  const uint8_t *wanted;              /* bits by code; NULL: all */
+  Bool raw, slow;                     /* slow: the processor's counter is no clock */
+  SyncStruct sync;                    /* at the beginning */
+  uint64_t identity;
+  uint64_t told, discarded;           /* events */
+  uint64_t bytes, unheaded;           /* at rest: in all; since the last header, tellerHeaderEvery if there is none */
+  uint64_t sequence;                  /* of the block that is being filled */
+  uint64_t first;                     /* ticks of its first event; 0 while it has none */
+  uint64_t since;                     /* the same, CLOCK_MONOTONIC in ns */
+  uint32_t epoch;
+  uint16_t cpu;                       /* processor at that time */
+  Size used;                          /* bytes of events in the block */
+  Count count;                        /* events in it */
+  RegistryStruct registry;
+  EventTypeStruct types[tellerTypesMAX];
+  uint8_t events[BlockMAX - BlockHeaderSIZE] __attribute__((aligned(EventALIGN)));
+  uint8_t out[tellerOutSIZE] __attribute__((aligned(EventALIGN)));
+  uint64_t pack[];                    /* PackSIZE bytes */
+};
+
+static const char tellerRegistry[] = EventRegistryTEXT;
+
+Bool TellerCheck(Teller teller)
+{
+  return teller->write != NULL && teller->used <= sizeof teller->events && teller->used % EventALIGN == 0 &&
+         (teller->used > 0) == (teller->first != 0) && teller->count * EventALIGN <= teller->used &&
+         (teller->first == 0 || teller->epoch >= (uint32_t)(teller->first >> 32));
+}
+
+Res TellerCreate(Teller *tellerReturn, TellerWrite write, void *data, Bool raw)
+{
+  WidthsStruct widths = {sizeof(Word), FALSE};
+  Teller teller = calloc(1, sizeof *teller + PackSIZE);
+
+  if (teller == NULL)
+    return ResMEMORY;
+  teller->write = write;
+  teller->data = data;
+  teller->raw = raw;
+  teller->slow = EventClockChoose();
+  teller->unheaded = tellerHeaderEvery;
+  EventClockSync(&teller->sync, teller->slow);
+  if (getrandom(&teller->identity, sizeof teller->identity, GRND_NONBLOCK) != sizeof teller->identity)
+    teller->identity = teller->sync.ticks ^ (uint64_t)getpid() << 40;
+  teller->identity |= teller->identity == 0;
+  RegistryInit(&teller->registry, teller->types, tellerTypesMAX, widths);
+  AVER(RegistryText(&teller->registry, tellerRegistry, sizeof tellerRegistry - 1) == ResOK);
+  AVER(TellerCheck(teller));
+  *tellerReturn = teller;
+  return ResOK;
+}
+
+void TellerDestroy(Teller teller)
+{
+  (void)TellerFlush(teller);
+  if (teller->bytes > 0)
+    (void)TellerHeader(teller);
+  free(teller);
+}
+
+static Res tellerSend(Teller teller, Size size)
+{
+  Res res = teller->write(teller->data, teller->out, size);
+
+  if (res == ResOK)
+    teller->bytes += size;
+  return res;
+}
+
+/* The header's text is made where blocks are. */
+_Static_assert(sizeof tellerRegistry + 8192 < tellerOutSIZE, "a header without arguments fits");
+
+static void tellerDescribe(Teller teller, Header header)
+{
+  ssize_t length;
+
+  memset(header, 0, sizeof *header);
+  header->major = BlockMAJOR;
+  header->median = EventVersionMEDIAN;
+  header->minor = EventVersionMINOR;
+  header->pid = (uint32_t)getpid();
+  header->parent = (uint32_t)getppid();
+  header->identity = teller->identity;
+  header->widths = teller->registry.widths;
+  (void)strcpy(header->role, HeaderRoleCOLLECTOR);
+  length = readlink("/proc/self/exe", header->program, sizeof header->program - 1);
+  header->program[length > 0 ? length : 0] = '\0';
+  EventClockDescribe(header->clock, &header->frequency, header->boot, teller->slow);
+  header->syncs = HeaderSyncsMAX;
+  header->sync[0] = teller->sync;
+  EventClockSync(&header->sync[1], teller->slow);
+}
+
+Res TellerHeader(Teller teller)
+{
+  HeaderStruct header;
+  TextStruct text;
+  Res res;
+
+  tellerDescribe(teller, &header);
+  TextInit(&text, (char *)teller->out, sizeof teller->out);
+  HeaderBegin(&text, &header);
+  TextBytes(&text, tellerRegistry, sizeof tellerRegistry - 1);
+  AVER(HeaderEnd(&text) == ResOK);
+  res = tellerSend(teller, TextLength(&text));
+  /* Where it could not be written, the next block tries again. */
+  teller->unheaded = res == ResOK ? 0 : tellerHeaderEvery;
+  return res;
+}
+
+/* tellerFill -- the header of the block, but for what its events are at rest */
+static void tellerFill(Teller teller, BlockHeader header)
+{
+  Size whole = BlockMIN;
+
+  while (whole - BlockHeaderSIZE < teller->used)
+    whole *= 2;
+  *header = (BlockHeaderStruct){
+    .magic = BlockMAGIC,
+    .order = BlockORDER,
+    .major = BlockMAJOR,
+    .flags = BlockFlagSEALED,
+    .kind = EventKindSystem,
+    .whole = (uint32_t)whole,
+    .used = (uint32_t)teller->used,
+    .count = (uint32_t)teller->count,
+    .pid = (uint32_t)getpid(),
+    .thread = (uint32_t)gettid(),
+    .cpuFirst = teller->cpu,
+    .cpuLast = (uint16_t)sched_getcpu(),
+    .process = teller->identity,
+    .stream = EventKindSystem * 2,
+    .sequence = teller->sequence,
+    .before = teller->told,
+    .discarded = teller->discarded,
+    .first = teller->first,
+    .last = EventClock(teller->slow),
+    .mono = EventClockMonotonic(),
+  };
+}
+
+void TellerChoose(Teller teller, const uint8_t *events)
+{
+  teller->wanted = events;
+}
+
+/* tellerFilter -- of the events keep only those that are wanted */
+static void tellerFilter(Teller teller)
+{
+  Size at, to = 0, size;
+
+  for (at = 0; at < teller->used; at += size) {
+    EventHeaderStruct event;
+    memcpy(&event, teller->events + at, sizeof event);
+    size = EventSizeOfLength(event.length);
+    if (event.code >= EventCodeFIRST && (teller->wanted[event.code / 8] >> event.code % 8 & 1) == 0) {
+      --teller->count;
+      continue;
+    }
+    memmove(teller->events + to, teller->events + at, size);
+    to += size;
+  }
+  teller->used = to;
+}
+
+/* tellerSeal -- the block as a message in `out`; its size */
+static Size tellerSeal(Teller teller)
+{
+  BlockHeader header = (BlockHeader)(void *)teller->out;
+  uint8_t *rest = teller->out + BlockHeaderSIZE;
+  Count count;
+
+  tellerFill(teller, header);
+  if (!teller->raw)
+    header->rest = (uint32_t)BlockPack((Pack)(void *)teller->pack, &teller->registry, teller->events, teller->used,
+                                       teller->first, rest, &count);
+  if (header->rest > 0 && header->rest < teller->used) {
+    header->flags |= BlockFlagPACKED;
+  } else {
+    header->rest = (uint32_t)teller->used;
+    memcpy(rest, teller->events, teller->used);
+  }
+  header->size = BlockHeaderSIZE + header->rest;
+  header->restCrc = Crc32c(0, rest, header->rest);
+  BlockHeaderSeal(header);
+  return header->size;
+}
+
+Res TellerFlush(Teller teller)
+{
+  Size size;
+  Res res = ResOK;
+
+  AVER(TellerCheck(teller));
+  if (teller->wanted != NULL)
+    tellerFilter(teller);
+  if (teller->count == 0) {
+    teller->used = 0;
+    teller->first = 0;
+    return ResOK;
+  }
+  if (teller->unheaded >= tellerHeaderEvery)
+    res = TellerHeader(teller);
+  size = tellerSeal(teller);
+  if (res == ResOK)
+    res = tellerSend(teller, size);
+  if (res == ResOK) {
+    teller->told += teller->count;
+    teller->unheaded += size;
+    ++teller->sequence;
+  } else {
+    teller->discarded += teller->count;
+  }
+  teller->used = teller->count = 0;
+  teller->first = 0;
+  return res;
+}
+
+uint64_t TellerPoll(Teller teller, uint64_t now)
+{
+  const uint64_t delay = TellerDELAY * 1000000ull;
+
+  if (teller->used == 0)
+    return UINT64_MAX;
+  if (now - teller->since >= delay) {
+    (void)TellerFlush(teller);
+    return UINT64_MAX;
+  }
+  return delay - (now - teller->since);
+}
+
+uint64_t TellerEvents(Teller teller)
+{
+  return teller->told;
+}
+
+uint64_t TellerDiscarded(Teller teller)
+{
+  return teller->discarded;
+}
+
+uint64_t TellerBytes(Teller teller)
+{
+  return teller->bytes;
+}
+
+Bool TellerWants(Teller teller, unsigned kind)
+{
+  UNUSED(teller);
+  AVER(kind == EventKindSystem);
+  return TRUE;
+}
+
+/* tellerPlace -- the next event's place, with its header filled in but for the code */
+static void *tellerPlace(Teller teller, Size length, uint64_t now)
+{
+  EventHeaderStruct header = {0, (uint16_t)length, (uint32_t)now};
+  void *place = teller->events + teller->used;
+
+  memset(place, 0, WordAlignUp(length, EventALIGN));
+  memcpy(place, &header, sizeof header);
+  teller->used += WordAlignUp(length, EventALIGN);
+  return place;
+}
+
+/* tellerEpoch -- the events that follow are of another epoch */
+static void tellerEpoch(Teller teller, uint64_t now)
+{
+  char *place = tellerPlace(teller, sizeof(EventHeaderStruct) + sizeof now, now);
+
+  memcpy(place + sizeof(EventHeaderStruct), &now, sizeof now);
+  EventCommit((EventHeader)(void *)place, EventEpochCODE);
+  teller->epoch = (uint32_t)(now >> 32);
+}
+
+void *TellerReserve(Teller teller, Size length)
+{
+  const Size epoch = sizeof(EventHeaderStruct) + sizeof(uint64_t);
+  uint64_t now;
+
+  AVER(length >= sizeof(EventHeaderStruct) && length <= EventSizeMAX);
+  if (WordAlignUp(length, EventALIGN) + epoch > sizeof teller->events - teller->used)
+    (void)TellerFlush(teller);
+  now = EventClock(teller->slow);
+  if (teller->used == 0) {
+    teller->first = now | (now == 0);
+    teller->since = EventClockMonotonic();
+    teller->epoch = (uint32_t)(now >> 32);
+    teller->cpu = (uint16_t)sched_getcpu();
+  } else if (teller->epoch != (uint32_t)(now >> 32)) {
+    tellerEpoch(teller, now);
+  }
+  ++teller->count;
+  return tellerPlace(teller, length, now);
+}

@@ -1,0 +1,73 @@
+/* teller.h -- the collector's own events
+ *
+ * What the collector sees of processes and threads from outside is told by events like the programs' own: annotations,
+ * a stream of blocks, a header block before it.  In the log the collector is a process whose header says `role:
+ * collector`.  A function with a `teller` in scope says EVENT_UUS(ProcessSeen, pid, parent, name).
+ *
+ * Always true (TellerCheck):
+ *   the events in the block are whole, in order of time, and their epoch is that of the newest
+ *   told = events in blocks that were written;  told + discarded + those in the block = all that were said
+ *
+ * Design: design/collector.md .own      Tests: test/tellertest.c
+ */
+#ifndef COLLECT_TELLER_H
+#define COLLECT_TELLER_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "base/types.h"
+#include "format/block.h"
+#include "format/eventcheck.h"
+
+/* What the generated annotations are made of, here. */
+#define EVENT_WANTED(kind)         TellerWants(teller, kind)
+#define EventReserve(kind, length) TellerReserve(teller, length)
+
+#include "eventgen.h"
+
+typedef struct TellerStruct *Teller;
+
+/* Where blocks go: one message is one header block or one event block, whole.  Anything but ResOK: it is lost. */
+typedef Res (*TellerWrite)(void *data, const void *message, Size size);
+
+enum { TellerDELAY = 100 /* ms that an event waits to be written, at most */ };
+
+/* TellerCreate -- a new process, in the log
+ *
+ * write, data   where it goes; nothing is written before the first event
+ * raw           blocks are not packed
+ * ResMEMORY.  One thread at a time.
+ */
+extern Res TellerCreate(Teller *tellerReturn, TellerWrite write, void *data, Bool raw);
+
+/* TellerDestroy -- write what is left, and the header once more if anything was ever written */
+extern void TellerDestroy(Teller teller);
+
+extern Bool TellerCheck(Teller teller);
+
+/* TellerChoose -- only types whose bits are set in `events`, by code, are written; NULL: all, as at first.  The caller's,
+ * and stays. */
+extern void TellerChoose(Teller teller, const uint8_t *events);
+
+/* TellerHeader -- write the header block, now: at the beginning of another file */
+extern Res TellerHeader(Teller teller);
+
+/* TellerFlush -- write the events that are there.  What the failure of `write` loses is counted, and told by the next
+ * block. */
+extern Res TellerFlush(Teller teller);
+
+/* TellerPoll -- TellerFlush if the oldest event has waited long enough
+ * now      CLOCK_MONOTONIC, ns
+ * returns  ns until it is due again; UINT64_MAX if nothing waits */
+extern uint64_t TellerPoll(Teller teller, uint64_t now);
+
+/* TellerEvents, TellerDiscarded, TellerBytes -- what was written, lost, and the size of it at rest */
+extern uint64_t TellerEvents(Teller teller);
+extern uint64_t TellerDiscarded(Teller teller);
+extern uint64_t TellerBytes(Teller teller);
+
+/* For the annotations alone. */
+extern Bool TellerWants(Teller teller, unsigned kind);
+extern void *TellerReserve(Teller teller, Size length);
+
+#endif /* COLLECT_TELLER_H */

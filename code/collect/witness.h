@@ -1,0 +1,57 @@
+/* witness.h -- what the collector itself sees: its stream of events, the tree of processes, samples, and the line
+ *
+ * One thing for the collector's loop to create, poll and end.
+ *
+ * Always true (WitnessCheck): there is a tree and a sampler exactly where there is a stream to tell them in.
+ *
+ * Design: design/collector.md .own, .tree, .sample, .watch      Tests: test/witness.t
+ */
+#ifndef COLLECT_WITNESS_H
+#define COLLECT_WITNESS_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include <sys/types.h>
+
+#include "base/types.h"
+#include "collect/teller.h"
+#include "collect/watch.h"
+
+typedef struct WitnessStruct *Witness;
+
+typedef struct WitnessSettingsStruct {
+  Bool tells;              /* it has a stream of its own, in which it tells of processes and threads, */
+  const uint8_t *events;   /* of these types: bits by code; NULL: all */
+  unsigned interval;       /* ms between two samples; 0: none */
+  Bool follow;             /* the family is more than one process */
+  const char *mark;        /* what stands in the environment of each (tree.h); stays the caller's */
+  int terminal;            /* where a person may watch; -1: nowhere */
+  Bool raw;
+  TellerWrite write;
+  void *data;              /* for it */
+} WitnessSettingsStruct, *WitnessSettings;
+
+/* WitnessCreate -- ResMEMORY; where there is no /proc nothing is told of it, and that is no failure */
+extern Res WitnessCreate(Witness *witnessReturn, const WitnessSettingsStruct *settings);
+
+/* WitnessFinish -- the last samples, the end of the stream, and no line any longer.  What follows is no longer told. */
+extern void WitnessFinish(Witness witness);
+
+extern void WitnessDestroy(Witness witness);
+extern Bool WitnessCheck(Witness witness);
+
+/* WitnessProgram -- our child runs the program.  WitnessEnded -- it has ended; best before it is reaped. */
+extern void WitnessProgram(Witness witness, pid_t pid);
+extern void WitnessEnded(Witness witness, pid_t pid, int status);
+
+/* WitnessMeet -- a process offers its memory.  WitnessPart -- it does so no longer. */
+extern void WitnessMeet(Witness witness, pid_t pid, const char *program);
+extern void WitnessPart(Witness witness, uint64_t identity);
+
+/* WitnessWatches -- does somebody watch, so that WatchBlock is to be called? */
+extern Watch WitnessWatches(Witness witness);
+
+/* WitnessPoll -- whatever is due; returns ns until the next */
+extern uint64_t WitnessPoll(Witness witness, uint64_t now, WatchCounts counts);
+
+#endif /* COLLECT_WITNESS_H */

@@ -1,0 +1,40 @@
+/* follow.h -- a log that is read while it is written
+ *
+ * What stands in the log is read as ever; then its end is looked at again and again, and what comes is merged into the
+ * same pass: an event is delivered a quarter of a second after its block came, or sooner if later events have waited
+ * that long; so streams have time to catch up with each other.  What comes later still is delivered at once, behind
+ * later events, and counted.  A lock (flock, shared) on the log tells its writer that somebody follows, so that blocks
+ * which fill slowly come in part, as snapshots; each event of these is delivered once.
+ *
+ * Design: design/log.md .follow      Tests: test/followtest.c, test/follow.t
+ */
+#ifndef LOG_FOLLOW_H
+#define LOG_FOLLOW_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "log/log.h"
+
+/* Called whenever there is nothing to be delivered for a moment: time to flush output.  TRUE ends the following. */
+typedef struct LogIdleStruct {
+  Bool (*idle)(void *data);
+  void *data;
+} LogIdleStruct, *LogIdle;
+
+/* LogFollowOpen -- open a log in order to follow it, as LogOpen does
+ *
+ * Waits, calling idle, until the log has an event and those written at the same time are there, or until nobody
+ * writes to it.  ResPARAM: it is no file that could grow.  ResEND: idle ended it before anything came.
+ */
+extern Res LogFollowOpen(Log *logReturn, const char *path, LogHooks hooks, const LogIdleStruct *idle, char *error,
+                         Size size);
+
+/* LogFollow -- one pass, which goes on until all processes of the log have ended and nothing more comes, until the
+ * request has all it asked for, or until idle or its hook ends it
+ *
+ * A log of LogFollowOpen; once.  That the file was cut short or replaced is told as a gap, and ends it; so is damage,
+ * where it lies.  Errors as LogRead has them.  Times are by the relation of clocks that was known when it was opened.
+ */
+extern Res LogFollow(Log log, LogRequest request);
+
+#endif /* LOG_FOLLOW_H */

@@ -1,0 +1,470 @@
+#!/usr/bin/env perl
+# collect.t -- eventrec collects: however program and collector end, what was emitted is in the log, each event once
+#
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# SOAK=1 kills 200 times instead of 12.
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use File::Temp qw(tempdir);
+use POSIX qw(:sys_wait_h :signal_h);
+use Test::More;
+use Time::HiRes qw(sleep time);
+
+my $B = abs_path($ENV{B} // 'build/cool');
+my $CC = $ENV{CC} // 'gcc';
+my $rec = "$B/bin/eventrec";
+my $cnv = "$B/bin/eventcnv";
+my $root = abs_path('.');
+my $dir = tempdir('pawprint-XXXXXX', TMPDIR => 1, CLEANUP => 1);
+my $seed = $ENV{SEED} // int(time);
+
+plan skip_all => 'programs are recorded by the cool variety' if ($ENV{VARIETY} // 'cool') ne 'cool';
+plan skip_all => "eventrec is not built in $B" unless -x $rec;
+srand $seed;
+note "SEED=$seed";
+chmod 0755, $dir;
+
+# ---- A program that says by its own means what it has emitted ------------------------------------------------------
+
+open my $source, '>', "$dir/tell.c" or die;
+print $source <<'END';
+/* tell COUNTS MODE THREADS EVENTS -- each thread t emits UserWord (t + 1, 0), (t + 1, 1) ... and counts them in a file */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+#include "pawprint.h"
+static uint64_t *counts;
+static uint64_t events;
+static int slow;
+static void *run(void *number)
+{
+  uintptr_t t = (uintptr_t)number;
+  uint64_t i;
+  struct timespec nap = {0, 50000};
+  for (i = 0; events == 0 || i < events; ++i) {
+    EventUserWord(t + 1, i);
+    __atomic_store_n(&counts[t], i + 1, __ATOMIC_RELEASE);
+    if (slow && i % 64 == 0)
+      nanosleep(&nap, NULL);
+  }
+  return NULL;
+}
+int main(int argc, char **argv)
+{
+  pthread_t thread[64];
+  uintptr_t t, threads = (uintptr_t)atoi(argv[3]);
+  const char *mode = argv[2];
+  int fd = open(argv[1], O_RDWR | O_CREAT, 0600);
+  events = strtoull(argv[4], NULL, 10);
+  slow = strncmp(mode, "slow", 4) == 0;
+  if (fd < 0 || ftruncate(fd, 4096) != 0)
+    return 2;
+  counts = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  for (t = 0; t < threads; ++t)
+    pthread_create(&thread[t], NULL, run, (void *)t);
+  if (strcmp(mode, "join") == 0 || slow)
+    for (t = 0; t < threads; ++t)
+      pthread_join(thread[t], NULL);
+  else
+    while (__atomic_load_n(&counts[0], __ATOMIC_ACQUIRE) < 20000)
+      usleep(100);
+  if (strcmp(mode, "_exit") == 0)
+    _exit(0);
+  if (strcmp(mode, "abort") == 0)
+    abort();
+  if (strcmp(mode, "segv") == 0)
+    *(volatile int *)(uintptr_t)argc = 1;
+  exit(0);
+}
+END
+close $source;
+my $tell = "$dir/tell";
+system("$CC -O2 -w -pthread -I$root/code/emit -I$root/code -I$B/gen -o $tell $dir/tell.c -L$B/lib -lpawprint -Wl,-rpath,$B/lib") == 0
+    or BAIL_OUT('the program that tells cannot be built');
+
+# ---- What there is, and what should be -----------------------------------------------------------------------------
+
+# What processes of these logs left in memory: the file's first page names the log.
+sub regions {
+    my @found;
+
+    for my $file (glob("/dev/shm/pawprint-[0-9]* $dir/*.region-*")) {
+        open my $in, '<:raw', $file or next;
+        read $in, my $bytes, 4096;
+        push @found, $file if $bytes =~ /\Q$dir\E/;
+    }
+    return @found;
+}
+
+END { unlink regions() if $dir }
+
+sub slurp { open my $in, '<', $_[0] or return ''; local $/; return scalar <$in> // '' }
+
+sub counts {
+    open my $in, '<:raw', "$dir/counts" or return ();
+    local $/;
+    my @counts = unpack 'Q*', <$in> // '';
+    pop @counts while @counts && $counts[-1] == 0;
+    return @counts;
+}
+
+# start($log, @words) -- eventrec, in the background; its standard error goes to $dir/err
+sub start {
+    my ($log, @words) = @_;
+
+    unlink "$dir/$log", "$dir/counts", regions();
+    my $pid = fork // die "fork: $!";
+    if ($pid == 0) {
+        open STDERR, '>', "$dir/err";
+        open STDOUT, '>', "$dir/out";
+        open STDIN, '<', '/dev/null';
+        { no warnings; exec $rec, '-o', "$dir/$log", @words }
+        POSIX::_exit(99);
+    }
+    return $pid;
+}
+
+# record($log, @words) -- the same, to its end; the status as a shell has it, and what it said
+sub record {
+    my $pid = start(@_);
+    waitpid $pid, 0;
+    return (WIFSIGNALED($?) ? 1000 + WTERMSIG($?) : WEXITSTATUS($?), slurp("$dir/err"));
+}
+
+# child($pid) -- its only child, as soon as there is one that runs a program of its own
+sub child {
+    my ($pid) = @_;
+
+    for (1 .. 2000) {
+        my ($child) = split ' ', slurp("/proc/$pid/task/$pid/children");
+        return $child if defined $child && (readlink "/proc/$child/exe" // '') ne (readlink "/proc/$pid/exe" // '');
+        sleep 0.002;
+    }
+    die 'it has started nothing';
+}
+
+# running($pid) -- also when only some of its threads have not come to their end
+sub running { my ($pid) = @_; return grep { slurp($_) =~ /\) [^ZX] / } glob("/proc/$pid/task/*/stat") }
+
+# until_($what) -- wait for it, for some seconds at most
+sub until_ {
+    my ($what) = @_;
+
+    for (1 .. 5000) {
+        return 1 if $what->();
+        sleep 0.002;
+    }
+    return 0;
+}
+
+# seen($log) -- for each thread the values of its events, as the log has them; and what eventcnv said
+sub seen {
+    my ($log) = @_;
+    my @seen;
+
+    open my $in, '-|', "$cnv -E UserWord $dir/$log 2>$dir/said" or die "$cnv: $!";
+    while (<$in>) {
+        push @{$seen[$1 - 1]}, $2 if / UserWord id=(\d+) value=(\d+)$/;
+    }
+    close $in;
+    return ($?, \@seen, slurp("$dir/said"));
+}
+
+# faults($log, $more) -- what of it is not as the program says; $more: events that each thread may have been about to count
+sub faults {
+    my ($log, $more) = @_;
+    my @counts = counts();
+    return () if !@counts || !-s "$dir/$log";
+    my ($status, $seen, $said) = seen($log);
+    my @faults = $status != 0 ? ("eventcnv: $said") : ();
+
+    for my $t (0 .. $#counts) {
+        my @values = @{$seen->[$t] // []};
+        my ($n, $odd) = (scalar @values, 0);
+        push @faults, "thread $t: $n events of $counts[$t]" if $n < $counts[$t] || $n > $counts[$t] + $more;
+        ++$odd while $odd < $n && $values[$odd] == $odd;
+        push @faults, "thread $t: event $odd is not where it should be" if $odd < $n;
+    }
+    return @faults;
+}
+
+sub summary { return slurp("$dir/err") =~ /^eventrec: (\d+) events \((\d+) discarded\)/m }
+
+# ---- Ends ----------------------------------------------------------------------------------------------------------
+
+for (['join', 0, 3000], ['exit', 0, 0], ['_exit', 0, 0], ['abort', 134, 0], ['segv', 139, 0]) {
+    my ($mode, $expected, $events) = @$_;
+    my ($status, $said) = record("$mode.paw", '--', $tell, "$dir/counts", $mode, 3, $events);
+    is $status, $expected, "$mode: it ended so";
+    like $said, qr/\Aeventrec: \d+ events \(0 discarded\), \d+ bytes, \d+\.\d+ s -> \S+\n\z/, "$mode: nothing to tell but one line";
+    is_deeply [faults("$mode.paw", 1)], [], "$mode: every event is in the log, once";
+    is `$cnv --check $dir/$mode.paw 2>&1`, '', "$mode: which knows that it is whole";
+    is_deeply [regions()], [], "$mode: nothing is left in memory";
+}
+
+my $kills = $ENV{SOAK} ? 200 : 4;
+my (%bad, %left);
+my $events = 0;
+for my $i (1 .. $kills) {
+    for my $who ('program', 'collector', 'both') {
+        my $pid = start('kill.paw', '--', $tell, "$dir/counts", 'slow', 2 + $i % 3, 0);
+        my $program = child($pid);
+        sleep rand($i % 4 == 0 ? 0.004 : 0.05);
+        if ($who eq 'collector') {
+            kill KILL => $pid;
+            waitpid $pid, 0;
+            my ($before) = (@{[counts()]}, 0);
+            until_(sub { my ($now) = counts(); ($now // 0) > $before + 1000 }) or diag 'the program stands still';
+            diag 'the program has ended' if !running($program);
+            sleep rand(0.02);
+            kill KILL => $program;
+            until_(sub { !running($program) });
+        } else {
+            kill KILL => $program;
+            kill KILL => $pid if $who eq 'both';
+            waitpid $pid, 0;
+            until_(sub { !running($program) });
+        }
+        my @faults = faults('kill.paw', 1);
+        $events += $_ for counts();
+        diag "$who $i: $_" for @faults;
+        $bad{$who} += @faults > 0;
+        $left{$who} += regions() > 0;
+        if ($who eq 'both' && -s "$dir/kill.paw" && regions()) {
+            my @left = regions();
+            my $clean = `$rec --clean 2>&1`;
+            for my $region (@left) {
+                $bad{clean} += $clean !~ /^\Q$region\E: of process \d+, .* log \Q$dir\E\/kill\.paw: added to the log; removed$/m;
+            }
+            @faults = faults('kill.paw', 1);
+            diag "clean $i: $_" for @faults;
+            $bad{clean} += @faults > 0 || regions() > 0;
+        }
+    }
+}
+is $bad{program}, 0, "$kills times the program killed at random: no event of $events is lost, none twice, none invented";
+is $left{program}, 0, 'and nothing is left in memory';
+is $bad{collector}, 0, "$kills times the collector: the program goes on, and its log is whole";
+is $bad{both}, 0, "$kills times both at once: one command delivers what they had";
+is $bad{clean} // 0, 0, 'and eventrec --clean names it, and adds it to the log';
+
+# ---- Policies ------------------------------------------------------------------------------------------------------
+
+# held($policy, $events) -- record while the collector is stopped for a moment, so that no block is free
+sub held {
+    my ($policy, $events) = @_;
+    my $pid = start("$policy.paw", '-k', 'User', '-p', $policy, '-b', '4K', '-n', 4, '--', $tell, "$dir/counts", 'join', 3, $events);
+    my $program = child($pid);
+    until_(sub { (counts())[0] });
+    kill STOP => $pid;
+    sleep 0.1;
+    my @held = counts();
+    kill CONT => $pid;
+    waitpid $pid, 0;
+    return @held;
+}
+
+{
+    held('discard', 100000);
+    my ($delivered, $discarded) = summary();
+    my $sent = 0;
+    $sent += $_ for counts();
+    is $delivered + $discarded, $sent, 'discard: what was sent is what was delivered and what was discarded';
+    cmp_ok $discarded, '>', 0, 'discard: and something was';
+    my (undef, $seen) = seen('discard.paw');
+    my @odd = grep { my $v = $seen->[$_]; grep { $v->[$_] <= $v->[$_ - 1] } 1 .. $#$v } 0 .. 2;
+    is "@odd", '', 'discard: what is there is in order';
+}
+{
+    my @held = held('block', 20000);
+    is_deeply [summary()], [60000, 0], 'block: nothing is discarded';
+    is_deeply [faults('block.paw', 0)], [], 'block: and all is there';
+    cmp_ok $held[0], '<', 20000, 'block: the threads waited' if @held;
+}
+{
+    held('stop', 100000);
+    like slurp("$dir/err"), qr/^eventrec: \d+ \(\S+tell\): recording stopped after \d+\.\d{3} s/m, 'stop: the summary says when';
+    my (undef, $seen) = seen('stop.paw');
+    my @odd = grep { my $v = $seen->[$_]; $v && $v->[-1] != $#$v } 0 .. 2;
+    cmp_ok scalar(@odd), '<', 3, 'stop: what came before is whole';
+}
+{
+    held('overwrite', 100000);
+    like slurp("$dir/err"), qr/^eventrec: \d+ \(\S+tell\): only the newest events were kept; \d+ older blocks were overwritten$/m,
+        'overwrite: the summary says how much was';
+    my (undef, $seen) = seen('overwrite.paw');
+    my @odd = grep { my $v = $seen->[$_] // []; grep { $v->[$_] != $v->[$_ - 1] + 1 } 1 .. $#$v } 0 .. 2;
+    is "@odd", '', 'overwrite: what is there of each thread is without a gap';
+    cmp_ok scalar(grep { $_ && $_->[-1] == 99999 } @$seen), '>=', 1, 'overwrite: and the newest events are';
+    like `$cnv --check $dir/overwrite.paw 2>&1`, qr/\A(?:eventcnv: \d+ events? \w+ discarded while recording[^\n]*\n)?\z/,
+        'overwrite: and nothing is missing that was not counted';
+}
+
+# ---- What is wanted ------------------------------------------------------------------------------------------------
+
+{
+    my ($status, $said) = record('near.paw', '-E', 'PoolAlloc,PoolFre', '--', 'true');
+    is $status, 125, 'an event that there is not is an error';
+    like $said, qr/no event is called 'PoolFre'; near it are PoolFree,/, 'which names those that are like it';
+    record('events.paw', '-E', 'PoolAlloc,PoolFree', '--', 'perl', '-e', 'my @a = map { "x$_" } 1 .. 1000');
+    my %names = map { $_ => 1 } `$cnv $dir/events.paw` =~ /^\S+ \S+ (\w+)/mg;
+    is_deeply [sort keys %names], ['PoolAlloc', 'PoolFree'], '-E: only these';
+    is `$cnv --check $dir/events.paw 2>&1`, '', 'and the log is whole';
+}
+{
+    my ($status) = record('process.paw', '--process', 'sort', '--', 'sh', '-c', 'echo b | sort | cat; perl -e 1');
+    my %programs = map { $_ => 1 } `$cnv --header $dir/process.paw` =~ m{^program: "\S*?([^/"]+)"$}mg;
+    delete $programs{eventrec}; # what it sees of processes it tells itself
+    is_deeply [sort keys %programs], ['sort'], '--process: only that program';
+    ($status) = record('alone.paw', '--no-follow', '--', 'perl', '-e', 'system "sort /dev/null"; 1');
+    %programs = map { $_ => 1 } `$cnv --header $dir/alone.paw` =~ m{^program: "\S*?([^/"]+)"$}mg;
+    delete $programs{eventrec};
+    ok !$programs{sort} && %programs == 1, '--no-follow: only the program itself';
+}
+{
+    my ($status) = record('time.paw', '-t', '0.15', '--', $tell, "$dir/counts", 'slow', 1, 200000);
+    my (undef, $seen) = seen('time.paw');
+    my @values = @{$seen->[0] // []};
+    ok @values > 0 && @values < 200000 && $values[-1] == $#values, '-t: the recording ends, and the program goes on';
+    is((counts())[0], 200000, 'to its end');
+    ($status) = record('paused.paw', '--paused', '--', $tell, "$dir/counts", 'join', 1, 1000);
+    is_deeply [(seen('paused.paw'))[1]], [[]], '--paused: nothing is sent';
+}
+
+# ---- Signals -------------------------------------------------------------------------------------------------------
+
+for my $signal ('INT', 'TERM') {
+    my $pid = start('signal.paw', '--', $tell, "$dir/counts", 'slow', 2, 0);
+    child($pid);
+    until_(sub { ((counts())[0] // 0) > 1000 });
+    kill $signal => $pid;
+    waitpid $pid, 0;
+    is $? >> 8, 128 + ($signal eq 'INT' ? 2 : 15), "SIG$signal is passed on, and eventrec ends as the program did";
+    is_deeply [faults('signal.paw', 1)], [], 'with a whole log';
+}
+{
+    my $pid = start('idle.paw', '--', 'sleep', '1.2');
+    child($pid);
+    sleep 0.4;
+    my @before = (split ' ', slurp("/proc/$pid/stat"))[13, 14];
+    my ($switches) = slurp("/proc/$pid/status") =~ /^voluntary_ctxt_switches:\s+(\d+)/m;
+    sleep 0.6;
+    my @after = (split ' ', slurp("/proc/$pid/stat"))[13, 14];
+    my ($later) = slurp("/proc/$pid/status") =~ /^voluntary_ctxt_switches:\s+(\d+)/m;
+    waitpid $pid, 0;
+    cmp_ok $after[0] + $after[1] - $before[0] - $before[1], '<=', 2, 'while nothing happens the collector uses no processor';
+    cmp_ok $later - $switches, '<=', 60, 'and hardly wakes';
+}
+
+# ---- The family ----------------------------------------------------------------------------------------------------
+
+SKIP: {
+    skip 'no make', 3 if system('command -v make >/dev/null 2>&1') != 0;
+    mkdir "$dir/project";
+    for my $n (1 .. 6) {
+        open my $c, '>', "$dir/project/f$n.c" or die;
+        print $c "#include <stdio.h>\nint f$n(int x) { printf(\"%d\\n\", x); return x + $n; }\n";
+    }
+    open my $make, '>', "$dir/project/Makefile" or die;
+    print $make "all: " . join(' ', map { "f$_.o" } 1 .. 6) . "\n%.o: %.c\n\t\@$CC -c -o \$\@ \$<\n";
+    close $make;
+    delete local @ENV{qw(MAKEFLAGS MAKELEVEL MFLAGS)};
+    my $counter = "$B/prog/counter.so";
+    unlink "$dir/counted";
+    my $counts = -e $counter && !$ENV{SAN};
+    local $ENV{LD_PRELOAD} = $counter if $counts;
+    # What make is told it tells to those that it starts; so these are counted, and neither make nor eventrec is.
+    my ($status, $said) = record('make.paw', '--', 'make', '-s', '-j2', '-C', "$dir/project", $counts ? "COUNTER=$dir/counted" : ());
+    delete local $ENV{LD_PRELOAD};
+    is $status, 0, 'make -j2 runs';
+    like $said, qr/\Aeventrec: \d+ events \(0 discarded\)[^\n]*\n\z/, 'and all of it is seen';
+    my %pids;
+    my $headers = `$cnv --header $dir/make.paw`;
+    my $compiler = $headers =~ m{/cc1"$}m ? 'cc1' : '';
+    $pids{$1} = 1 while $headers =~ m{^pid: (\d+)\n(?:.*\n)??program: "[^"\n]*/cc1"$}mg;
+    is scalar(keys %pids), 6, 'six compilations are six processes' if $compiler;
+    is `$cnv --check $dir/make.paw 2>&1`, '', 'the log is whole';
+    is_deeply [regions()], [], 'nothing is left in memory';
+    skip 'no independent count', 1 if !-e "$dir/counted";
+    my (%seen, $maker);
+    for (split /\n/, `$cnv -k Object $dir/make.paw`) {
+        my ($pid, $name) = m{^\S+ (\d+)/\d+ (\w+)};
+        $maker //= $pid;
+        ++$seen{$name} if $pid != $maker;
+    }
+    my @counted = qw(PoolAlloc PoolFree PoolAllocZero PoolResizeBegin PoolAllocAligned);
+    is_deeply [map { $seen{$_} // 0 } @counted], [(unpack 'Q5', slurp("$dir/counted"))], 'and an independent count agrees';
+}
+{
+    my ($status, $said) = record('daemon.paw', '--', 'sh', '-c', "$tell $dir/counts slow 1 400000 & sleep 0.2; exit 4");
+    is $status, 4, 'a program that leaves somebody behind';
+    like $said, qr/^eventrec: 1 of its processes still run, and write to the log$/m, 'which is told';
+    until_(sub { ((counts())[0] // 0) >= 400000 && !regions() });
+    is_deeply [faults('daemon.paw', 0)], [], 'and who goes on, to the last event';
+}
+SKIP: {
+    open my $c, '>', "$dir/static.c" or die;
+    print $c "#include <unistd.h>\nint main(int argc, char **argv) { usleep(argc > 1 ? 300000 : 0); return 0; }\n";
+    close $c;
+    skip 'no static libc', 3 if system("$CC -w -static -o $dir/static $dir/static.c 2>/dev/null") != 0;
+    my ($status, $said) = record('static.paw', '--', 'sh', '-c', "cd $dir; ./static; $dir/static; true");
+    my @named = $said =~ /^eventrec: not seen: \Q$dir\E\/static: static/mg;
+    is scalar(@named), 1, 'a static program somewhere in the family is named, once';
+    ($status, $said) = record('static.paw', '--', 'perl', '-e', "system { '$dir/static' } 'static'; exec { '$dir/static' } 'static'");
+    @named = $said =~ /^eventrec: not seen: \Q$dir\E\/static: static/mg;
+    is scalar(@named), 1, 'also where another one replaces itself by it';
+    # Started by one that is not seen itself, but long enough there.
+    system("cp $dir/static $dir/other");
+    ($status, $said) = record('static.paw', '--', 'env', '-u', 'LD_PRELOAD', 'sh', '-c', "$dir/other long; true");
+    like $said, qr/^eventrec: not seen: \Q$dir\E\/other: static/m, 'or is started by one that does not tell';
+}
+
+# ---- Where the way is barred ---------------------------------------------------------------------------------------
+
+# enclosed($what, $log, $setup) -- record a program within namespaces of its own
+sub enclosed {
+    my ($what, $flags, $setup) = @_;
+  SKIP: {
+        skip "unshare $flags is not permitted here", 2 if system("unshare $flags sh -c '$setup true' >/dev/null 2>&1") != 0;
+        my ($status) = record('enclosed.paw', '-p', 'block', '--', 'unshare', split(' ', $flags), 'sh', '-c',
+                              "$setup $tell $dir/counts join 2 20000");
+        is $status, 0, "$what: the program runs";
+        is_deeply [faults('enclosed.paw', 0)], [], "$what: and its log is whole";
+        diag slurp("$dir/err") if !Test::More->builder->is_passing;
+    }
+    return;
+}
+
+enclosed('another network, where the collector cannot be reached', '-rn', '');
+enclosed('other process numbers', '-rpf', '');
+enclosed('a small /dev/shm', '-rm', 'mount -t tmpfs -o size=600k none /dev/shm;');
+enclosed('no /dev/shm to write to', '-rm', 'mount -t tmpfs -o ro none /dev/shm;');
+is_deeply [regions()], [], 'nothing is left in memory';
+
+SKIP: {
+    skip 'not root: no chroot', 2 if $> != 0;
+    my $inside = "$dir/root";
+    mkdir $inside;
+    my @libs = map { /(\/\S+\.so[^\s:]*) \(/ ? $1 : () } `ldd $tell $B/lib/libpawprint.so`;
+    for my $file ($tell, "$B/lib/libpawprint.so", @libs) {
+        my ($folder) = $file =~ m{^(.*)/};
+        system('mkdir', '-p', "$inside$folder");
+        system('cp', '-L', $file, "$inside$file");
+    }
+    my $chroot = `sh -c 'command -v chroot'`;
+    chomp $chroot;
+    skip 'no chroot', 2 if !$chroot || system("$chroot $inside $tell /counts join 1 1 2>/dev/null") != 0;
+    my ($status) = record('chroot.paw', '--', $chroot, $inside, $tell, '/counts', 'join', 2, 20000);
+    is $status, 0, 'in a chroot, without /proc and /dev: the program runs';
+    my (undef, $seen) = seen('chroot.paw');
+    is_deeply [map { scalar @$_ } @$seen], [20000, 20000], 'and its log is whole';
+}
+
+done_testing;

@@ -1,0 +1,550 @@
+/* collecttest.c -- the collector, and a writer that this test plays: what is handed over comes into the log, once and in
+ * order, whatever the writer does
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collect/collector.h"
+#include "format/region.h"
+#include "loglist.h"
+#include "plinth/clock.h"
+
+enum { testSlots = 64, testHostile = 300 };
+
+static const uint64_t testMs = 1000000;
+
+/* Somebody who has a region. */
+typedef struct WriterStruct {
+  MakeProcess process;
+  char path[128];
+  int fd;
+  RegionHeader header;
+  Index nextSlot;
+} WriterStruct, *Writer;
+
+static char told[1024];
+static uint32_t testPid = 1000;
+
+static void testTell(void *data, const char *line)
+{
+  UNUSED(data);
+  (void)snprintf(told, sizeof told, "%s", line);
+}
+
+/* writerText -- publish the process's header block, as it is now */
+static void writerText(Writer writer)
+{
+  uint32_t generation = writer->header->text.generation + 1;
+  MakeStruct make = {0};
+
+  (void)snprintf(writer->process->header.region, HeaderTextMAX, "%s", writer->path);
+  MakeHeader(&make, writer->process);
+  memcpy((char *)writer->header + RegionTEXT + (generation & 1) * (Size)RegionTextSIZE, make.bytes, make.size);
+  writer->header->text.length[generation & 1] = (uint32_t)make.size;
+  __atomic_store_n(&writer->header->text.generation, generation, __ATOMIC_RELEASE);
+  MakeFree(&make);
+}
+
+static void writerOpen(Writer writer, uint32_t policy, const char *types)
+{
+  RegionHeader header;
+
+  memset(writer, 0, sizeof *writer);
+  ++testPid;
+  writer->process = MakeProcessForeign(testPid, testPid * 77u, sizeof(Word), FALSE, types);
+  (void)snprintf(writer->path, sizeof writer->path, "%s-region-%u", path, testPid);
+  writer->fd = open(writer->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (writer->fd < 0 || flock(writer->fd, LOCK_EX) != 0 || ftruncate(writer->fd, (off_t)RegionSize(testSlots)) != 0)
+    makeFail(writer->path);
+  header = mmap(NULL, RegionSize(testSlots), PROT_READ | PROT_WRITE, MAP_SHARED, writer->fd, 0);
+  if (header == MAP_FAILED)
+    makeFail(writer->path);
+  memcpy(header->magic, RegionMAGIC, BlockMagicSIZE);
+  header->order = BlockORDER;
+  header->major = BlockMAJOR;
+  header->pid = testPid;
+  header->slots = testSlots;
+  header->identity = writer->process->header.identity;
+  header->policy = policy;
+  header->frequent = EventKindsFREQUENT;
+  header->limit = testSlots;
+  header->hand.collector = RegionCollectorOFFERED;
+  (void)snprintf(header->log, sizeof header->log, "%s", path);
+  writer->header = header;
+  writerText(writer);
+}
+
+static void writerClose(Writer writer)
+{
+  (void)munmap(writer->header, RegionSize(testSlots));
+  (void)close(writer->fd);
+  MakeProcessFree(writer->process);
+}
+
+/* writerSend -- a datagram to the collector's socket, with the region's descriptor if `with` */
+static Bool writerSend(Writer writer, const char *address, const char *token, Bool with)
+{
+  struct sockaddr_un to = {.sun_family = AF_UNIX};
+  Size length = strcspn(address, " ");
+  RegionOfferStruct offer = {.version = RegionOfferVERSION, .pid = with ? writer->header->pid : 0};
+  struct iovec part = {&offer, sizeof offer};
+  union {
+    struct cmsghdr header;
+    char room[CMSG_SPACE(sizeof(int))];
+  } control = {0};
+  struct msghdr message = {.msg_name = &to, .msg_iov = &part, .msg_iovlen = 1};
+  int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  Bool sent;
+
+  memcpy(offer.magic, RegionMAGIC, BlockMagicSIZE);
+  memcpy(to.sun_path + 1, address, length);
+  message.msg_namelen = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
+  (void)snprintf(offer.token, sizeof offer.token, "%s", token != NULL ? token : address + length + 1);
+  if (with) {
+    offer.identity = writer->header->identity;
+    (void)strcpy(offer.path, writer->path);
+    message.msg_control = &control;
+    message.msg_controllen = sizeof control;
+    control.header = (struct cmsghdr){CMSG_LEN(sizeof fd), SOL_SOCKET, SCM_RIGHTS};
+    memcpy(CMSG_DATA(&control.header), &writer->fd, sizeof fd);
+  }
+  sent = sendmsg(fd, &message, MSG_DONTWAIT) == (ssize_t)sizeof offer;
+  (void)close(fd);
+  return sent;
+}
+
+/* writerPut -- a block into a slot, of which so many bytes are reserved */
+static void writerPut(Writer writer, Index slot, MakeBlock block, uint8_t state, Size reserved)
+{
+  RegionHeader header = writer->header;
+  Size size = block->header.whole;
+  char *place = (char *)header + RegionFIRST + (slot + 1) * RegionSlotSIZE - size;
+
+  memset(place, 0, size);
+  memcpy(place, &block->header, sizeof block->header);
+  memcpy(place + BlockHeaderSIZE, block->events, block->header.used);
+  ((BlockHeader)(void *)place)->used = (uint32_t)reserved;
+  ((BlockHeader)(void *)place)->count = 0;
+  ((BlockHeader)(void *)place)->before = BlockBeforeUNKNOWN;
+  header->tickets[slot] = header->pool.ticket++;
+  if (state == RegionFULL)
+    (void)__atomic_fetch_add(&header->pool.full, 1, __ATOMIC_SEQ_CST);
+  __atomic_store_n(&header->state[slot], state | (uint8_t)__builtin_ctzl(size), __ATOMIC_SEQ_CST);
+}
+
+/* writerFill -- `n` events of a stream into its block, and into the list of what must come out */
+static void writerFill(MakeBlock block, unsigned n, uint64_t *time)
+{
+  Index i;
+
+  for (i = 0; i < n; ++i) {
+    *time += 10;
+    if (!MakeEvent(block, EventUserWordCODE, *time, (uint64_t[]){block->header.thread, *time * 3}, NULL))
+      break;
+    listAdd(&made, *time, block, (uint32_t)(block->header.sequence * 10000 + i), *time * 3, EventUserWordCODE);
+  }
+}
+
+static void run(Collector collector)
+{
+  (void)CollectorRun(collector, -1, EventClockMonotonic() + 12 * testMs);
+  TapOk(CollectorCheck(collector), "the collector is sound");
+}
+
+static Collector collectorNew(const uint8_t *events)
+{
+  CollectorSettingsStruct settings = {.events = events, .tell = testTell};
+  Collector collector = NULL;
+  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+  told[0] = '\0';
+  made.count = 0;
+  if (fd < 0 || close(fd) != 0 || CollectorNew(&collector, &settings) != ResOK || CollectorLog(collector, path) != ResOK)
+    makeFail(path);
+  return collector;
+}
+
+static void collectorEnd(Collector collector, Count running)
+{
+  Count its;
+
+  TapIs(CollectorEnd(collector, &its), ResOK, "it comes to its end");
+  TapIs(its, running, "%llu go on by themselves", (unsigned long long)running);
+  CollectorFree(collector);
+}
+
+/* same -- does the log have what was made? */
+static void same(const char *what)
+{
+  Index i;
+  long at;
+
+  qsort(made.event, made.count, sizeof made.event[0], listCompare);
+  TapOk(testReadAll(), "%s: the log can be read", what);
+  TapIs(got.count, made.count, "%s: all events are there", what);
+  /* Ticks are ns, but the line through two relations of theirs, as they are measured, is a little off that. */
+  for (i = 0; i < got.count && i < made.count; ++i)
+    if (got.event[i].time + 1 >= made.event[i].time && got.event[i].time <= made.event[i].time + 1)
+      got.event[i].time = made.event[i].time;
+  at = listSame(&made, &got);
+  TapOk(at < 0, "%s: and nothing else (%ld)", what, at);
+  TapIs(got.gaps, 0, "%s: nothing is missing (%s)", what, got.gap);
+}
+
+static void offers(void)
+{
+  Collector collector = collectorNew(NULL);
+  WriterStruct writer, late;
+  int third;
+
+  writerOpen(&writer, RegionPolicyDISCARD, EventRegistryTEXT);
+  writerOpen(&late, RegionPolicyDISCARD, EventRegistryTEXT);
+  TapOk(writerSend(&writer, CollectorAddress(collector), "guessed", TRUE), "an offer with another token");
+  run(collector);
+  TapIs(writer.header->hand.collector, RegionCollectorOFFERED, "is not taken");
+  late.header->hand.collector = RegionCollectorNONE;
+  TapOk(writerSend(&late, CollectorAddress(collector), NULL, TRUE), "an offer that was withdrawn");
+  run(collector);
+  TapIs(late.header->hand.collector, RegionCollectorNONE, "is not taken either");
+  TapOk(writerSend(&writer, CollectorAddress(collector), NULL, TRUE), "one with the right token");
+  run(collector);
+  TapIs(writer.header->hand.collector, (uint32_t)gettid(), "is");
+  third = open(writer.path, O_RDWR);
+  TapOk(flock(third, LOCK_EX | LOCK_NB) != 0, "the lock is still the writer's");
+  (void)close(third);
+  TapOk(testReadAll() && got.count == 0, "the header is in the log");
+  collectorEnd(collector, 1);
+  TapIs(writer.header->hand.collector, RegionCollectorNONE, "at the end the writer is let go");
+  TapOk(access(writer.path, F_OK) == 0, "with its region");
+  writerClose(&writer), writerClose(&late);
+  (void)unlink(writer.path), (void)unlink(late.path);
+}
+
+/* many -- blocks of three streams, in slots in any order; some rounds of them */
+static void many(uint64_t *seed)
+{
+  Collector collector = collectorNew(NULL);
+  WriterStruct writer;
+  uint64_t time = 1000;
+  Index round, i;
+  unsigned left = 0;
+
+  writerOpen(&writer, RegionPolicyDISCARD, EventRegistryTEXT);
+  (void)writerSend(&writer, CollectorAddress(collector), NULL, TRUE);
+  for (i = 0; i < 3; ++i) {
+    MakeBlockBegin(&blocks[i], writer.process, (uint32_t)(10 + i), EventKindUser, 0, time += 5);
+    blocks[i].header.whole = 16384;
+  }
+  for (round = 0; round < 8; ++round) {
+    Index slot = TapRandom(seed) % testSlots, n;
+    for (n = 0; n < 24; ++n) {
+      MakeBlock block = &blocks[TapRandom(seed) % 3];
+      Bool odd = TapRandom(seed) % 4 == 0;
+      writerFill(block, odd ? 3 : 10000, &time);
+      slot = (slot + 37) % testSlots;
+      writerPut(&writer, slot, block, RegionFULL, odd ? block->header.used : block->header.whole - BlockHeaderSIZE);
+      if (!odd) /* its end is given up, as its owner did when the next event found no room */
+        ((BlockHeader)(void *)((char *)writer.header + RegionFIRST + (slot + 1) * RegionSlotSIZE - 16384))->used =
+          block->header.used;
+      MakeBlockNext(block, time += 1);
+    }
+    run(collector);
+    for (i = 0; i < testSlots; ++i)
+      left += writer.header->state[i] != RegionFREE;
+  }
+  TapIs(left, 0, "all slots are free again");
+  TapIs(writer.header->pool.full, 0, "and counted so");
+  /* The process dies; some of its blocks are open. */
+  writerFill(&blocks[0], 7, &time);
+  writerPut(&writer, 5, &blocks[0], RegionOPEN, 0);
+  writerFill(&blocks[1], 9, &time);
+  writerPut(&writer, 6, &blocks[1], RegionFULL, blocks[1].header.used);
+  writerClose(&writer);
+  (void)CollectorRun(collector, -1, EventClockMonotonic() + 150 * testMs);
+  TapOk(access(writer.path, F_OK) != 0, "of a dead process nothing is left");
+  collectorEnd(collector, 0);
+  same("many blocks");
+  TapIs(got.notes, 0, "and the log knows that it is whole (%s)", got.note);
+}
+
+/* pending -- a block that has room which was reserved and not filled */
+static void pending(Bool never)
+{
+  Collector collector = collectorNew(NULL);
+  WriterStruct writer;
+  uint64_t time = 1000;
+  Size reserved;
+  Index i;
+
+  writerOpen(&writer, RegionPolicyDISCARD, EventRegistryTEXT);
+  (void)writerSend(&writer, CollectorAddress(collector), NULL, TRUE);
+  MakeBlockBegin(&blocks[0], writer.process, 10, EventKindUser, 0, time);
+  writerFill(&blocks[0], 100, &time);
+  reserved = blocks[0].header.used + 24; /* one more event */
+  writerPut(&writer, 9, &blocks[0], RegionFULL, reserved);
+  if (!never)
+    writerFill(&blocks[0], 1, &time);
+  blocks[1] = blocks[0];
+  for (i = 0; i < (never ? 20 : 3); ++i) {
+    MakeBlockNext(&blocks[1], time += 1);
+    writerFill(&blocks[1], 50, &time);
+    writerPut(&writer, 8 - i % 8 + i / 8 * 10, &blocks[1], RegionFULL, blocks[1].header.used);
+  }
+  run(collector);
+  TapIs(writer.header->state[9] & RegionFULL, RegionFULL, "a block in which something is pending stays");
+  TapIs((writer.header->state[8] & RegionFULL) != 0, !never, never ? "many blocks do not wait behind it"
+                                                                  : "and those behind it wait");
+  if (!never) {
+    char *place = (char *)writer.header + RegionFIRST + 10 * RegionSlotSIZE - BlockMAX + BlockHeaderSIZE;
+    memcpy(place, blocks[0].events, blocks[0].header.used);
+    run(collector);
+    TapIs(writer.header->state[9] | writer.header->state[8], 0, "when it is filled all are taken");
+  }
+  writerClose(&writer);
+  collectorEnd(collector, 0);
+  same(never ? "pending for ever" : "pending");
+}
+
+/* overwrite -- frequent kinds stay where they are until they are asked for */
+static void overwrite(void)
+{
+  Collector collector = collectorNew(NULL);
+  WriterStruct writer;
+  uint64_t time = 1000;
+  Index i;
+
+  writerOpen(&writer, RegionPolicyOVERWRITE, EventRegistryTEXT);
+  (void)writerSend(&writer, CollectorAddress(collector), NULL, TRUE);
+  MakeBlockBegin(&blocks[0], writer.process, 2, EventKindPool, 0, time);
+  writerFill(&blocks[0], 5, &time);
+  writerPut(&writer, 0, &blocks[0], RegionFULL, blocks[0].header.used);
+  for (i = 0; i < 4; ++i) {
+    MakeBlockBegin(&blocks[1], writer.process, 10, EventKindObject, 3 + i, time += 1);
+    writerFill(&blocks[1], 50, &time);
+    writerPut(&writer, 10 - i, &blocks[1], RegionFULL, blocks[1].header.used);
+  }
+  run(collector);
+  TapIs(writer.header->state[0], RegionFREE, "a block of a rare kind is taken");
+  TapIs(writer.header->pool.full, 4, "those of frequent kinds stay");
+  MakeBlockBegin(&blocks[2], writer.process, 11, EventKindObject, 0, time += 1);
+  writerFill(&blocks[2], 8, &time);
+  writerPut(&writer, 20, &blocks[2], RegionOPEN, 0);
+  (void)__atomic_fetch_or(&writer.header->hand.attention, RegionAskFLUSH, __ATOMIC_SEQ_CST);
+  run(collector);
+  TapIs(writer.header->hand.attention, 0, "a flush is done");
+  TapIs(writer.header->pool.full, 0, "all full blocks are taken");
+  TapIs(writer.header->state[20] & RegionOPEN, RegionOPEN, "and open ones stay");
+  writerClose(&writer);
+  collectorEnd(collector, 0);
+  same("overwrite");
+}
+
+/* types -- a type that is defined while it runs, and only some types */
+static void types(void)
+{
+  static uint8_t wanted[8192];
+  static const char more[] = EventRegistryTEXT "event: 0x8001 Late User 1 WW id value\n";
+  Collector collector = collectorNew(wanted);
+  WriterStruct writer;
+  uint64_t time = 1000;
+  MakeProcess process;
+  Index i;
+
+  wanted[0x8001 / 8] |= 1u << 0x8001 % 8;
+  writerOpen(&writer, RegionPolicyDISCARD, EventRegistryTEXT);
+  (void)writerSend(&writer, CollectorAddress(collector), NULL, TRUE);
+  run(collector);
+  process = MakeProcessForeign(writer.process->header.pid, writer.process->header.identity, sizeof(Word), FALSE, more);
+  MakeProcessFree(writer.process);
+  writer.process = process;
+  writerText(&writer);
+  MakeBlockBegin(&blocks[0], writer.process, 10, EventKindUser, 0, time);
+  for (i = 0; i < 20; ++i) {
+    (void)MakeEvent(&blocks[0], EventUserWordCODE, time += 3, (uint64_t[]){1, 2}, NULL);
+    (void)MakeEvent(&blocks[0], 0x8001, time += 3, (uint64_t[]){1, i}, NULL);
+    listAdd(&made, time, &blocks[0], (uint32_t)i, i, 0x8001);
+  }
+  writerPut(&writer, 1, &blocks[0], RegionFULL, blocks[0].header.used);
+  run(collector);
+  writerClose(&writer);
+  collectorEnd(collector, 0);
+  same("a late type, and only that");
+}
+
+/* full -- a log that cannot be written: nothing is freed */
+static void full(void)
+{
+  CollectorSettingsStruct settings = {.tell = testTell};
+  Collector collector;
+  WriterStruct writer;
+  uint64_t time = 1000;
+  Count running;
+
+  told[0] = '\0';
+  if (CollectorNew(&collector, &settings) != ResOK || CollectorLog(collector, "/dev/full") != ResOK) {
+    TapSkip("no /dev/full");
+    return;
+  }
+  writerOpen(&writer, RegionPolicyDISCARD, EventRegistryTEXT);
+  writer.header->text.generation = 0; /* or the offer would not be taken */
+  (void)writerSend(&writer, CollectorAddress(collector), NULL, TRUE);
+  run(collector);
+  writer.header->text.generation = 1;
+  MakeBlockBegin(&blocks[0], writer.process, 10, EventKindUser, 0, time);
+  writerFill(&blocks[0], 5, &time);
+  writerPut(&writer, 0, &blocks[0], RegionFULL, blocks[0].header.used);
+  run(collector);
+  TapOk(writer.header->state[0] != RegionFREE, "what cannot be written stays");
+  TapOk(strstr(told, "cannot be written") != NULL, "and the user is told");
+  TapIs(CollectorEnd(collector, &running), ResIO, "also at the end");
+  CollectorFree(collector);
+  TapOk(access(writer.path, F_OK) == 0, "the region is not removed");
+  writerClose(&writer);
+  (void)unlink(writer.path);
+}
+
+/* killed -- the collector dies: each process learns of it */
+static void killed(void)
+{
+  int ends[2];
+  pid_t child;
+  WriterStruct writer[3];
+  char address[128] = "";
+  Index i;
+
+  (void)!pipe(ends);
+  child = fork();
+  if (child == 0) {
+    Collector collector = collectorNew(NULL);
+    (void)!write(ends[1], CollectorAddress(collector), strlen(CollectorAddress(collector)) + 1);
+    for (;;)
+      (void)CollectorRun(collector, -1, EventClockMonotonic() + 1000 * testMs);
+  }
+  (void)!read(ends[0], address, sizeof address);
+  for (i = 0; i < ARRAY_LENGTH(writer); ++i) {
+    writerOpen(&writer[i], RegionPolicyDISCARD, EventRegistryTEXT);
+    (void)writerSend(&writer[i], address, NULL, TRUE);
+    while (__atomic_load_n(&writer[i].header->hand.collector, __ATOMIC_ACQUIRE) == RegionCollectorOFFERED)
+      (void)usleep(1000);
+    TapIs(writer[i].header->hand.collector, child, "a collector elsewhere takes the offer");
+  }
+  (void)kill(child, SIGKILL);
+  (void)waitpid(child, NULL, 0);
+  for (i = 0; i < ARRAY_LENGTH(writer); ++i) {
+    TapOk((writer[i].header->hand.collector & RegionCollectorDIED) != 0, "when it is killed, process %llu sees that",
+          (unsigned long long)i);
+    writerClose(&writer[i]);
+    (void)unlink(writer[i].path);
+  }
+  (void)close(ends[0]), (void)close(ends[1]);
+}
+
+/* hostile -- a process that writes anything anywhere; the sanitizers see what is wrong then */
+static void hostile(uint64_t *seed)
+{
+  Collector collector = collectorNew(NULL);
+  WriterStruct writer, sound;
+  uint64_t time = 1000;
+  Index i, k;
+
+  writerOpen(&writer, RegionPolicyDISCARD, EventRegistryTEXT);
+  writerOpen(&sound, RegionPolicyDISCARD, EventRegistryTEXT);
+  (void)writerSend(&writer, CollectorAddress(collector), NULL, TRUE);
+  (void)writerSend(&sound, CollectorAddress(collector), NULL, TRUE);
+  run(collector);
+  for (i = 0; i < testHostile; ++i) {
+    for (k = 0; k < 4; ++k) {
+      Index slot = TapRandom(seed) % testSlots, n;
+      char *place = (char *)writer.header + RegionFIRST + (slot + 1) * RegionSlotSIZE - BlockMAX;
+      MakeBlockBegin(&blocks[0], writer.process, (uint32_t)(TapRandom(seed) % 3), TapRandom(seed) % 16, i, time += 1);
+      for (n = 0; n < 200; ++n)
+        (void)MakeEvent(&blocks[0], EventUserWordCODE, time += 1, (uint64_t[]){1, 2}, NULL);
+      writerPut(&writer, slot, &blocks[0], TapRandom(seed) % 2 ? RegionFULL : RegionOPEN, TapRandom(seed) % 70000);
+      for (n = 0; n < 20; ++n)
+        place[TapRandom(seed) % (n < 5 ? BlockHeaderSIZE : 4096)] = (char)TapRandom(seed);
+      if (TapRandom(seed) % 4 == 0)
+        writer.header->state[TapRandom(seed) % testSlots] = (uint8_t)TapRandom(seed);
+    }
+    if (i % 16 == 0)
+      writer.header->hand.attention = RegionAskFLUSH;
+    if (i % 32 == 0)
+      ++writer.header->text.generation, writer.header->text.length[i & 1] = (uint32_t)TapRandom(seed);
+    if (i % 50 == 0)
+      writer.header->hand.next = (void *)(Word)TapRandom(seed), writer.header->slots = (uint32_t)TapRandom(seed);
+    (void)CollectorRun(collector, -1, EventClockMonotonic() + testMs);
+  }
+  TapOk(CollectorCheck(collector), "whatever stands in a region, the collector is sound");
+  TapOk(ftruncate(writer.fd, 4096) == 0, "a region that is cut short");
+  run(collector);
+  TapOk(ftruncate(writer.fd, 0) == 0, "to nothing");
+  run(collector);
+  MakeBlockBegin(&blocks[1], sound.process, 10, EventKindUser, 0, time);
+  writerFill(&blocks[1], 5, &time);
+  writerPut(&sound, 0, &blocks[1], RegionFULL, blocks[1].header.used);
+  run(collector);
+  TapIs(sound.header->state[0], RegionFREE, "keeps nobody else waiting");
+  writerClose(&writer), writerClose(&sound);
+  collectorEnd(collector, 0);
+  (void)unlink(writer.path);
+  TapOk(testReadAll(), "and the log is one");
+}
+
+/* followed -- while somebody holds a lock on the log, open blocks are shown as they are */
+static void followed(void)
+{
+  Collector collector = collectorNew(NULL);
+  WriterStruct writer;
+  uint64_t time = 1000;
+  int follower = open(path, O_RDONLY);
+
+  writerOpen(&writer, RegionPolicyDISCARD, EventRegistryTEXT);
+  (void)writerSend(&writer, CollectorAddress(collector), NULL, TRUE);
+  MakeBlockBegin(&blocks[0], writer.process, 10, EventKindUser, 0, time);
+  writerFill(&blocks[0], 5, &time);
+  writerPut(&writer, 3, &blocks[0], RegionOPEN, 0);
+  (void)CollectorRun(collector, -1, EventClockMonotonic() + 130 * testMs);
+  TapOk(testReadAll() && got.count == 0, "what fills slowly is not written while nobody follows");
+  TapOk(flock(follower, LOCK_SH) == 0, "somebody follows");
+  (void)CollectorRun(collector, -1, EventClockMonotonic() + 130 * testMs);
+  TapOk(testReadAll() && got.count == 5, "and it is, as it is now");
+  writerFill(&blocks[0], 3, &time);
+  writerPut(&writer, 3, &blocks[0], RegionFULL, blocks[0].header.used);
+  (void)close(follower);
+  run(collector);
+  writerClose(&writer);
+  collectorEnd(collector, 0);
+  same("followed");
+}
+
+int main(void)
+{
+  uint64_t seed = TapSeed() * 2 + 1;
+  int fd = mkstemp(path);
+
+  if (fd < 0 || close(fd) != 0)
+    return 1;
+  (void)MakeBlockEnd; /* unused here */
+  offers();
+  many(&seed);
+  pending(FALSE);
+  pending(TRUE);
+  overwrite();
+  types();
+  full();
+  killed();
+  followed();
+  hostile(&seed);
+  (void)unlink(path);
+  return TapDone();
+}

@@ -1,0 +1,313 @@
+#!/usr/bin/env perl
+# eventctl.t -- a running program, looked into and switched from outside
+#
+# SPDX-License-Identifier: BSD-2-Clause
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use lib 'test/lib';
+use File::Temp qw(tempdir);
+use IPC::Open2;
+use POSIX ();
+use Registry qw(run slurp spew);
+use Test::More;
+use Time::HiRes qw(sleep time);
+
+my $B = abs_path($ENV{B} // 'build/cool');
+my ($ctl, $cnv) = ("$B/bin/eventctl", "$B/bin/eventcnv");
+my $dir = tempdir(CLEANUP => 1);
+my @Kinds = map { /^KIND\((\w+)/ ? $1 : () } split /\n/, slurp('code/eventdef.h');
+my @started;
+
+my $seed = $ENV{SEED} // time;
+plan skip_all => 'no telemetry in this variety' if ($ENV{VARIETY} // '') eq 'rash';
+srand $seed;
+note "SEED=$seed";
+
+# start(%environment) -- a program that emits what it is asked for: {pid, say($n)}
+sub start {
+    my (%environment) = @_;
+    my ($out, $in);
+
+    delete local @ENV{grep { /^PAWPRINT/ } keys %ENV};
+    local @ENV{keys %environment} = values %environment;
+    my $pid = open2($out, $in, "$B/prog/steady", 200);
+    push @started, $pid;
+    return {pid => $pid, say => sub { print $in "$_[0]\n"; $in->flush; return $_[0] ? <$out> + 0 : 0 }, end => sub { close $in; waitpid $pid, 0 }};
+}
+
+END { kill 'KILL', grep { $_ } @started; unlink map { glob "/dev/shm/pawprint-$_-*" } @started }
+
+# What a file says that may be gone at any time.
+sub told { open my $in, '<:raw', $_[0] or return ''; local $/; return scalar(<$in>) // '' }
+
+# The table of kinds: name => [sent, buffered], and what else there is.
+sub table {
+    my ($pid) = @_;
+    my ($status, $out, $err) = run($ctl, $pid);
+    my %kinds;
+
+    $out =~ s/^(\w+) +(yes|no) +(yes|no)$/$kinds{$1} = [$2, $3]; ''/emg;
+    return $status ? {status => $status, said => $err} : {kinds => \%kinds, rest => $out};
+}
+sub sent { my $table = table($_[0]); return join ' ', grep { ($table->{kinds}{$_} // ['?'])->[0] eq 'yes' } @Kinds }
+sub logged { return () unless -s $_[0]; return run($cnv, '-E', 'UserWord', $_[0]) }
+sub values_of { return map { / UserWord id=\d+ value=(\d+)$/ ? $1 : () } split /\n/, $_[0] }
+
+# The command line.
+for (['no process', [], qr/^eventctl: no process is given\n/, 2], ['no number', ['x'], qr/'x' is no number of a process/, 2],
+     ['nobody', [4194304 - 1], qr/^eventctl: there is no process 4194303$/m, 1],
+     ['--buffered alone', ['-b', $$], qr/--buffered is for a list/, 2],
+     ['too much', [$$, 'start', 'now'], qr/'now' is one word too many/, 2],
+     ['not recorded', [$$], qr/^eventctl: process $$ is not recorded, and has not allowed control/, 1]) {
+    my ($name, $words, $message, $wanted) = @$_;
+    my ($status, undef, $err) = run($ctl, @$words);
+    is $status, $wanted, "$name: status $wanted";
+    like $err, $message, "$name: and says so";
+}
+
+# A program that records.
+my $log = "$dir/run.paw";
+my $program = start(PAWPRINT_LOG => $log, PAWPRINT_KINDS => 'User,Pool,Arena');
+my $pid = $program->{pid};
+is $program->{say}->(100), 100, 'a program runs';
+my $table = table($pid);
+is_deeply [sort keys %{$table->{kinds}}], [sort @Kinds], 'all kinds are there';
+is_deeply [@{$table->{kinds}}{qw(User Object)}], [['yes', 'yes'], ['no', 'no']], 'and whether each is sent and buffered';
+like $table->{rest}, qr/^process $pid steady, by itself, into \Q$log\E$/m, 'who, and where to';
+like $table->{rest}, qr/^policy discard: 0 of \d+ blocks full, 0 events discarded$/m, 'policy, blocks, discarded';
+
+# Nothing is in the log yet but what fills a block; a flush puts it there, though the program sleeps.
+my ($status, $out, $err) = run($ctl, $pid, 'flush');
+is "$status:$err", '0:', 'flush';
+($status, $out) = logged($log);
+is_deeply [values_of($out)], [1 .. 100], 'a program that sleeps is flushed';
+run($ctl, $pid, 'flush') for 1 .. 3;
+is $program->{say}->(50), 150, 'it goes on';
+($status, $out) = logged($log);
+my @values = values_of($out);
+is_deeply [@values[0 .. 99]], [1 .. 100], 'what was flushed several times is there once';
+run($ctl, $pid, 'flush');
+($status, $out) = logged($log);
+is_deeply [values_of($out)], [1 .. 150], 'and what came later';
+
+# Switching.
+is join(' ', (run($ctl, $pid, '-User'))[0, 2]), '0 ', '-User';
+is sent($pid), 'Arena Pool', 'is not sent any more';
+$program->{say}->(10);
+run($ctl, $pid, '+User', '-Arena');
+is sent($pid), 'Pool User', '+User -Arena';
+$program->{say}->(10);
+run($ctl, $pid, 'flush');
+$program->{say}->(1);
+($status, $out) = logged($log);
+my %seen = map { $_ => 1 } values_of($out);
+is_deeply [grep { !$seen{$_} } 161 .. 170], [], 'what was emitted afterwards is sent';
+is_deeply [grep { !$seen{$_} } 1 .. 170], [], 'and the flight recorder is, too, with the next event';
+run($ctl, $pid, 'Seg,Trace');
+is sent($pid), 'Trace Seg', 'a list without signs: only these';
+run($ctl, $pid, 'stop');
+is sent($pid), '', 'stop';
+run($ctl, $pid, 'start');
+is sent($pid), 'Arena Pool User', 'start: the kinds that were chosen at first';
+run($ctl, '-b', $pid, '+Ref');
+is_deeply table($pid)->{kinds}{Ref}, ['no', 'yes'], '-b changes what is buffered';
+($status, undef, $err) = run($ctl, $pid, '+Objects');
+is $status, 2, 'a misspelt kind';
+like $err, qr/Objects.*\bArena\b.*\bObject\b/, 'is an error that lists the kinds';
+is sent($pid), 'Arena Pool User', 'and changes nothing';
+
+# The newest events.
+$program->{say}->(20);
+($status, $out, $err) = run($ctl, $pid, 'traceback', 5);
+is "$status:$err", '0:', 'traceback';
+# The last was a thread's that has ended: it is in the log.
+is_deeply [values_of($out)], [186 .. 190], 'the newest five of a kind' or diag $out;
+like $out, qr/^\d+\.\d{9} $pid\/\d+ \w+( \w+=\S+)+$/m, 'as eventcnv prints them';
+is scalar(grep { !/^\d+\.\d{9} $pid\/\d+ / } split /\n/, $out), 0, 'and nothing else';
+($status, undef, $err) = run($ctl, $pid, 'traceback', 'x');
+is $status, 2, 'traceback x';
+
+# While it is busy: what is switched off ends within a moment, and is not there afterwards.
+$program->{say}->(0);
+my $began = time;
+run($ctl, $pid, 'stop') , run($ctl, $pid, 'start') for 1 .. 20;
+note sprintf '%.1f ms for each eventctl, start of the process included', (time - $began) * 1000 / 40;
+is sent($pid), 'Arena Pool User', 'switched twenty times while it emits';
+run($ctl, $pid, 'traceback', 100) for 1 .. 5;
+($status, $out, $err) = run($ctl, $pid, 'traceback', 50);
+@values = values_of($out);
+ok @values > 0 && @values <= 50, 'traceback of a program that emits meanwhile';
+is_deeply [@values], [$values[0] .. $values[0] + $#values], 'with nothing torn or left out';
+run($ctl, $pid, 'flush');
+kill 'KILL', $pid;
+waitpid $pid, 0;
+($status, $out, $err) = run($cnv, '--check', $log);
+is $status, 0, 'after all that, and its death, the log is whole' or diag $err;
+($status, $out) = logged($log);
+my %times;
+++$times{$_} for values_of($out);
+is_deeply [grep { $times{$_} > 1 } keys %times], [], 'and has no event twice';
+is table($pid)->{said}, "eventctl: there is no process $pid\n", 'it is gone';
+
+# A program that only allows it: nothing is written anywhere, and the flight recorder can be seen.
+$program = start(PAWPRINT_CONTROL => 1);
+$pid = $program->{pid};
+$program->{say}->(30);
+$table = table($pid);
+like $table->{rest} // $table->{said}, qr/^process $pid steady, by itself$/m, 'a program without a log, that allows it';
+is_deeply $table->{kinds}{User}, ['no', 'yes'], 'sends nothing';
+($status, $out) = run($ctl, $pid, 'traceback', 4);
+is_deeply [values_of($out)], [27 .. 30], 'its flight recorder is seen from outside' or diag $out;
+$program->{end}->();
+
+# Under a collector.
+SKIP: {
+    skip 'a sanitizer has its own malloc', 14 if $ENV{SAN};
+    my ($out, $in);
+    my $file = "$dir/collected.paw";
+    my $rec = open2($out, $in, 'sh', '-c', "exec $B/bin/eventrec --paused -n 3 -o $file -- $B/prog/steady 200 2>$dir/said");
+    push @started, $rec;
+    my $say = sub { print $in "$_[0]\n"; $in->flush; return <$out> + 0 };
+    is $say->(10), 10, 'a program under eventrec --paused';
+    ($pid) = map { m{/(\d+)/} } grep { told($_) =~ m{^[^\0]*prog/steady\0} && told(s/cmdline/status/r) =~ /^PPid:\s+$rec$/m } glob '/proc/[0-9]*/cmdline';
+    like table($pid)->{rest}, qr/^process $pid steady, collected, into \Q$file\E$/m, 'is collected';
+    is sent($pid), '', 'and nothing is sent';
+    like table($rec)->{said}, qr/^eventctl: process $rec is not recorded itself: it has the events of process $pid$/, 'eventrec is not taken for it';
+    ($status, my $newest, $err) = run($ctl, $pid, "traceback", 3);
+    is_deeply [values_of($newest)], [8 .. 10], 'what is kept can be seen' or diag $newest;
+    run($ctl, $pid, 'start');
+    ok sent($pid) =~ /Pool.*User/, 'started';
+    is $say->(20), 30, 'it goes on';
+    my $began = time;
+    ($status, undef, $err) = run($ctl, $pid, 'flush');
+    is "$status:$err", '0:', 'flush, by the collector';
+    note sprintf '%.1f ms for a flush', (time - $began) * 1000;
+    ($status, my $lines) = run($cnv, $file);
+    is_deeply [grep { $_ > 10 } values_of($lines)], [11 .. 30], 'everything is in the log when it returns';
+    like $lines, qr/ StateEnd /, 'where the process first told what already was';
+
+    # The collector stands still: what finds no room is counted, here and there.
+    kill 'STOP', $rec;
+    is $say->(100000), 100030, 'a collector that stands still holds nobody up';
+    my ($full, $limit, $lost) = table($pid)->{rest} =~ /^policy discard: (\d+) of (\d+) blocks full, (\d+) events? discarded$/m;
+    # A thread that ends hands over its last block in any case.
+    ok $full >= 3 && $limit == 3, 'the buffers are full';
+    cmp_ok $lost, '>', 50000, 'and events are discarded';
+    kill 'CONT', $rec;
+    close $in;
+    waitpid $rec, 0;
+    my ($n, $discarded) = slurp("$dir/said") =~ /^eventrec: (\d+) events \((\d+) discarded\)/m;
+    is $discarded, $lost, 'as many as eventrec says';
+    ($status, $lines) = run($cnv, $file);
+    my @there = grep { $_ > 30 } values_of($lines);
+    is @there + $discarded, 100000, 'and as are missing in the log';
+}
+
+# In a container: numbers of its own, and a /dev/shm of its own, or none that can be used.
+SKIP: {
+    skip 'no namespaces for us here', 8 if system('unshare -mpf --mount-proc true 2>/dev/null') != 0;
+    for my $how (['a /dev/shm of its own', 'mount -t tmpfs none /dev/shm'], ['no /dev/shm', 'mount -t tmpfs -o ro none /dev/shm']) {
+        my ($name, $mount) = @$how;
+        local $ENV{PAWPRINT_CONTROL} = 1;
+        local @ENV{qw(PAWPRINT_LOG PAWPRINT_KINDS)} = ('', 'all');
+        my ($out, $in);
+        my $outer = open2($out, $in, 'unshare', '-mpf', '--mount-proc', 'sh', '-c', "$mount && exec $B/prog/steady");
+        push @started, $outer;
+        print $in "20\n";
+        $in->flush;
+        my $said = <$out> // '';
+        my ($inner) = map { m{/(\d+)/} } grep { told($_) =~ /^PPid:\s+$outer$/m } glob '/proc/[0-9]*/status';
+        SKIP: {
+            skip 'it does not start', 4 unless $said eq "20\n" && $inner;
+            my $table = table($inner);
+            like $table->{rest} // $table->{said}, qr/^process $inner steady, by itself$/m, "$name: found by its number outside";
+            run($ctl, $inner, '+Ref');
+            is sent($inner), 'Ref', "$name: switched";
+            my ($status, $newest) = run($ctl, $inner, 'traceback', 3);
+            is_deeply [values_of($newest)], [18 .. 20], "$name: its newest events" or diag $newest;
+        }
+        close $in;
+        waitpid $outer, 0;
+    }
+}
+
+# Another user's.
+SKIP: {
+    skip 'only root can be somebody else', 2 if $> != 0;
+    my $nobody = getpwnam 'nobody';
+    skip 'there is no user nobody', 2 unless $nobody;
+    $program = start(PAWPRINT_LOG => "$dir/other.paw");
+    chmod 0755, $dir;
+    my $reader = open my $from, '-|';
+    if (!$reader) {
+        open STDERR, '>&', \*STDOUT;
+        POSIX::setuid($nobody);
+        exec $ctl, $program->{pid}, 'stop' or POSIX::_exit(127);
+    }
+    my $said = do { local $/; <$from> };
+    close $from;
+    SKIP: {
+        skip 'nobody cannot run what is built here', 2 if ($? >> 8) == 127;
+        is $? >> 8, 1, 'another user is refused';
+        like $said, qr/^eventctl: process $program->{pid} .*another user's/, 'and told why';
+    }
+    $program->{end}->();
+}
+
+# A region that is none.
+SKIP: {
+    $program = start(PAWPRINT_LOG => "$dir/cut.paw");
+    $pid = $program->{pid};
+    $program->{say}->(10);
+    my ($region) = glob "/dev/shm/pawprint-$pid-*";
+    skip 'the region is not in /dev/shm', 2 unless $region && -e $region;
+    kill 'STOP', $pid;
+    open my $file, '+<:raw', $region or die;
+    seek $file, 0, 0;
+    print $file 'x' x 8;
+    close $file;
+    ($status, undef, $err) = run($ctl, $pid);
+    is $status, 1, 'a region that is none';
+    like $err, qr/^eventctl: process $pid: its memory for events cannot be opened/, 'is not believed';
+    kill 'KILL', $pid;
+    unlink $region;
+}
+# Whatever stands in a region: an answer, and no harm.  The process stands still, so that what is spoilt stays so.
+SKIP: {
+    $program = start(PAWPRINT_LOG => "$dir/spoilt.paw");
+    $pid = $program->{pid};
+    $program->{say}->(100);
+    my ($region) = glob "/dev/shm/pawprint-$pid-*";
+    skip 'the region is not in /dev/shm', 1 unless $region && -e $region;
+    kill 'STOP', $pid;
+    open my $file, '+<:raw', $region or die;
+    my ($bad, @kept) = (0);
+    my $round = 0;
+    for (1 .. 40) {
+        ++$round;
+        for (1 .. 30) {
+            my $at = int((rand 3) < 1 ? rand 1400 : (rand 2) < 1 ? 131072 + rand 2 * 262144 : (1 << 20) + 131072 * (1 + int rand 4) - rand 32768);
+            seek $file, $at, 0;
+            read $file, my $byte, 1;
+            push @kept, [$at, $byte];
+            seek $file, $at, 0;
+            print $file chr rand 256;
+        }
+        $file->flush;
+        for my $words ([], ['traceback', 1000]) {
+            my ($status, undef, $err) = run('timeout', 20, $ctl, $pid, @$words);
+            ++$bad, diag "round $round @$words: status $status, $err" if $status != 0 && $status != 1;
+        }
+        for (reverse splice @kept) {
+            seek $file, $_->[0], 0;
+            print $file $_->[1];
+        }
+        $file->flush;
+    }
+    is $bad, 0, 'forty spoilt regions';
+    is table($pid)->{status}, undef, 'and it is as before';
+    kill 'KILL', $pid;
+    unlink $region;
+}
+done_testing;

@@ -1,0 +1,144 @@
+#!/usr/bin/env perl
+# follow.t -- eventcnv --follow: prints what comes, like tail -f, and ends when nobody writes any more
+#
+# SPDX-License-Identifier: BSD-2-Clause
+use strict;
+use warnings;
+use File::Copy qw(copy);
+use File::Temp qw(tempdir);
+use POSIX ();
+use Test::More;
+use Time::HiRes qw(sleep time);
+
+my $B = $ENV{B} // 'build/cool';
+my $cnv = "$B/bin/eventcnv";
+my $dir = tempdir(CLEANUP => 1);
+my $log = "$dir/log.paw";
+
+sub slurp { open my $in, '<:raw', $_[0] or return ''; local $/; return scalar(<$in>) // '' }
+sub append { my ($bytes) = @_; open my $out, '>>:raw', $log or die "$log: $!"; print $out $bytes; close $out or die; return }
+sub create { my ($bytes) = @_; unlink $log; append($bytes); return }
+
+# follow(@options) -- eventcnv in the background: its process
+sub follow {
+    my (@options) = @_;
+    unlink "$dir/out", "$dir/err";
+    my $pid = fork // die "fork: $!";
+
+    if ($pid == 0) {
+        open STDOUT, '>', "$dir/out" or POSIX::_exit(127);
+        open STDERR, '>', "$dir/err" or POSIX::_exit(127);
+        { no warnings; exec $cnv, '--follow', @options, $log }
+        POSIX::_exit(127);
+    }
+    return $pid;
+}
+
+sub ended { my ($pid) = @_; waitpid $pid, 0; return $? & 127 ? 128 + ($? & 127) : $? >> 8 }
+
+# until_out($lines) -- wait until so many lines came, ten seconds at most
+sub until_out {
+    my ($lines) = @_;
+    my $end = time + 10;
+
+    sleep 0.01 while (() = slurp("$dir/out") =~ /\n/g) < $lines && time < $end;
+    return slurp("$dir/out");
+}
+
+my $whole = slurp('test/good/uncounted.paw');
+my $text = slurp('test/good/uncounted.txt');
+my @at;
+push @at, pos($whole) - 8 while $whole =~ /\x8fPAWblk\n/g;
+my @lines = split /^/, $text;
+
+create(substr $whole, 0, $at[1]);
+my $pid = follow();
+is until_out(4), join('', @lines[0 .. 3]), 'what is there is printed';
+for my $block (1 .. $#at) {
+    append(substr $whole, $at[$block], ($at[$block + 1] // length $whole) - $at[$block]);
+    sleep 0.1;
+}
+is ended($pid), 0, 'it ends when nobody writes any more';
+is slurp("$dir/out"), $text, 'and has printed what came';
+is slurp("$dir/err"), '', 'without a word';
+
+for my $format (qw(csv json)) {
+    create($whole);
+    is ended(follow('-f', $format, '-E', 'PoolFree', '--from', '0.000001')), 0, "$format, and filters";
+    is slurp("$dir/out"), `$cnv -f $format -E PoolFree --from 0.000001 $log`, 'as without --follow';
+}
+
+create(substr $whole, 0, $at[1]);
+$pid = follow();
+until_out(4);
+append(substr($whole, $at[1], 50) . 'x' x 30 . substr $whole, $at[2]);
+is ended($pid), 1, 'damage in the middle: status 1';
+is slurp("$dir/out"), join('', @lines[0 .. 3, 8 .. $#lines]), 'what is behind it is printed';
+like slurp("$dir/err"), qr/^eventcnv: \Q$log\E: offset $at[1]: .*; .*\d+ events? lost\n\z/, 'it is told once';
+
+create($whole);
+$pid = follow();
+until_out(20);
+truncate $log, $at[1];
+is ended($pid), 1, 'a log that is cut short';
+like slurp("$dir/err"), qr/offset $at[1]: the file was cut short while it was followed; at least 0 events lost/, 'says so';
+
+create($whole);
+$pid = follow();
+until_out(20);
+copy($log, "$dir/other");
+rename "$dir/other", $log;
+is ended($pid), 1, 'a log that is replaced';
+like slurp("$dir/err"), qr/another file has this name now/, 'says so';
+
+# As long as somebody lives who holds the lock on the region that a header names, it goes on.
+SKIP: {
+    skip 'no telemetry in this variety', 6 if ($ENV{VARIETY} // '') eq 'rash';
+    unlink $log;
+    my $writer = fork // die "fork: $!";
+    if ($writer == 0) {
+        open STDOUT, '>', '/dev/null' or POSIX::_exit(127);
+        open STDERR, '>', '/dev/null' or POSIX::_exit(127);
+        $ENV{PAWPRINT_LOG} = $log;
+        { no warnings; exec "$B/prog/death", "$dir/counts", 'kill', 2 }
+        POSIX::_exit(127);
+    }
+    sleep 0.01 until -s $log;
+    $pid = follow('-E', 'UserWord');
+    until_out(100);
+    kill KILL => $writer;
+    waitpid $writer, 0;
+    is ended($pid), 0, 'a program that is killed while it is followed';
+    my $status = system "$cnv -E UserWord $log >$dir/all 2>$dir/said";
+    is $status, 0, 'its log is sound';
+    is join('', sort split /^/, slurp("$dir/out") =~ s/^\S+//gmr), join('', sort split /^/, slurp("$dir/all") =~ s/^\S+//gmr),
+        'following has printed all of it, too';
+    like slurp("$dir/err"), qr/from shared memory/, 'with what it left in memory';
+    unlink glob "/dev/shm/pawprint-$writer-*";
+}
+
+create($whole);
+$pid = follow();
+until_out(20);
+kill INT => $pid;
+is ended($pid), 0, 'Ctrl-C ends it';
+is slurp("$dir/err"), '', 'quietly';
+
+create($whole);
+is ended(follow('-n', 3)), 0, 'a count ends it';
+is slurp("$dir/out"), join('', @lines[0 .. 2]), 'after so many';
+is system("$cnv --follow $log | head -1 >$dir/out"), 0, 'so does a closed pipe';
+
+create('');
+$pid = follow();
+sleep 0.05;
+append($whole);
+is ended($pid), 0, 'an empty log is waited for';
+is slurp("$dir/out"), $text, 'until something comes';
+
+unlink $log;
+is ended(follow()), 1, 'a log that is not there is an error';
+like slurp("$dir/err"), qr/No such file/, 'that says so';
+is system("$cnv --follow - </dev/null 2>/dev/null") >> 8, 1, 'standard input cannot be followed';
+is system("$cnv --follow -f paw $log 2>/dev/null") >> 8, 2, 'nor can a log be written meanwhile';
+done_testing;

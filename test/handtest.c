@@ -1,0 +1,494 @@
+/* handtest.c -- blocks handed over to a collector: a toy of one, which keeps no log, counts what it is given
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The test starts itself as the program that emits, with the environment that eventrec would give it, and plays the
+ * collector.  Each event has the number of its series and its own; in the end each must have arrived once.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include "decode.h"
+#include "emit/event.h"
+#include "emit/process.h"
+#include "emit/public.h"
+#include "format/region.h"
+#include "tap.h"
+
+enum { seriesMAX = 16, numbersMAX = 1 << 18, threadsMAX = 3 };
+
+static char logPath[128];
+
+#if defined(VARIETY_RASH)
+
+int main(void)
+{
+  TapSkip("no telemetry in this variety");
+  return TapDone();
+}
+
+#else
+
+/* The program. */
+
+static volatile Count handled;
+
+static void emitSeries(Word series, Count count)
+{
+  Index i;
+
+  for (i = 0; i < count; ++i)
+    EVENT_WW(UserWord, series, i);
+}
+
+static void onSignal(int signal)
+{
+  int error = errno;
+  Count some = handled % 8 == 0 ? 200 : 1; /* sometimes more than a small block holds */
+
+  UNUSED(signal);
+  for (; some > 0 && handled < numbersMAX; --some) {
+    EVENT_WW(UserWord, 8, handled);
+    ++handled;
+  }
+  errno = error;
+}
+
+static void *threadRun(void *number)
+{
+  emitSeries((Word)number, numbersMAX / 4);
+  return NULL;
+}
+
+/* emitObjects -- events of a frequent kind */
+static void emitObjects(Word series, Count count)
+{
+  Index i;
+
+  for (i = 0; i < count; ++i)
+    EVENT_PAW(PoolAlloc, (void *)series, (Addr)(Word)i, 32);
+}
+
+static volatile Bool storming;
+
+static void *stormRun(void *target)
+{
+  while (storming) {
+    (void)pthread_kill(*(pthread_t *)target, SIGUSR1);
+    (void)usleep(5);
+  }
+  return NULL;
+}
+
+/* programRun -- what the environment says; the numbers of the events go to `told`, in shared memory */
+static int programRun(const char *mode, Count *told)
+{
+  pthread_t thread[threadsMAX], storm, self = pthread_self();
+  struct sigaction action = {.sa_handler = onSignal};
+  Word i;
+
+  if (strcmp(mode, "objects") == 0) {
+    for (i = 0; i < 2000; ++i) {
+      char name[32];
+      (void)snprintf(name, sizeof name, "string %d", (int)i);
+      (void)EventIntern(name);
+    }
+    emitObjects(0, numbersMAX);
+    told[0] = numbersMAX;
+    return 0;
+  }
+  if (strcmp(mode, "storm") == 0) {
+    (void)sigaction(SIGUSR1, &action, NULL);
+    storming = TRUE;
+    (void)pthread_create(&storm, NULL, stormRun, &self);
+    emitSeries(0, numbersMAX);
+    storming = FALSE;
+    (void)pthread_join(storm, NULL);
+    told[8] = handled;
+    told[0] = numbersMAX;
+    return 0;
+  }
+  for (i = 1; i <= threadsMAX; ++i)
+    (void)pthread_create(&thread[i - 1], NULL, threadRun, (void *)i);
+  emitSeries(0, numbersMAX);
+  told[0] = numbersMAX;
+  for (i = 1; i <= threadsMAX; ++i) {
+    (void)pthread_join(thread[i - 1], NULL);
+    told[i] = numbersMAX / 4;
+  }
+  if (strcmp(mode, "fork") == 0) {
+    pid_t child = fork();
+    if (child == 0) {
+      emitSeries(4, 1000);
+      exit(0);
+    }
+    (void)waitpid(child, NULL, 0);
+    told[4] = 1000;
+  }
+  if (strcmp(mode, "kill") == 0)
+    (void)raise(SIGKILL);
+  return 0;
+}
+
+/* The toy. */
+
+typedef struct toyRegionStruct {
+  RegionHeader header;
+  Size size;
+  int fd;
+  char path[RegionPathMAX];
+} toyRegionStruct, *ToyRegion;
+
+typedef struct toyStruct {
+  int socket;
+  Count regions;
+  toyRegionStruct region[8];
+  uint8_t *seen[seriesMAX];
+  Count events, doubles, others, discarded[64], blocks, slow, pendings;
+  uint64_t lost;
+  Bool dies;      /* after some blocks it is dead */
+  Bool died;
+  Bool keeps;     /* blocks of frequent kinds are overwritten, and not drained before the end */
+  Count interned;
+  Count misplaced; /* blocks whose `before` is not the number of their first event */
+} toyStruct, *Toy;
+
+static void toyOpen(Toy toy, char *name, Size size)
+{
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  Index i;
+
+  (void)snprintf(name, size, "pawprint-handtest-%d", (int)getpid());
+  (void)strcpy(address.sun_path + 1, name);
+  toy->socket = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (bind(toy->socket, (struct sockaddr *)&address,
+           (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name))) != 0)
+    printf("Bail out! bind\n");
+  for (i = 0; i < seriesMAX; ++i)
+    toy->seen[i] = calloc(1, numbersMAX);
+}
+
+/* toyOffer -- take what is offered, if anything is */
+static void toyOffer(Toy toy)
+{
+  RegionOfferStruct offer;
+  char control[CMSG_SPACE(sizeof(int))];
+  struct iovec part = {&offer, sizeof offer};
+  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+  uint32_t offered = RegionCollectorOFFERED;
+  ToyRegion region = &toy->region[toy->regions];
+  struct stat status;
+  char path[64];
+  int fd;
+
+  if (recvmsg(toy->socket, &message, MSG_CMSG_CLOEXEC) != sizeof offer || offer.pid == 0)
+    return;
+  memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof fd);
+  (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  region->fd = open(path, O_RDWR | O_CLOEXEC);
+  (void)close(fd);
+  (void)fstat(region->fd, &status);
+  region->size = (Size)status.st_size;
+  region->header = mmap(NULL, region->size, PROT_READ | PROT_WRITE, MAP_SHARED, region->fd, 0);
+  (void)strcpy(region->path, offer.path);
+  if (RegionHeaderSound(region->header, region->size) && region->header->text.generation > 0 &&
+      __atomic_compare_exchange_n(&region->header->hand.collector, &offered, 4711, FALSE, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+    ++toy->regions;
+}
+
+/* toyEvents -- tick off what a block holds */
+static void toyEvents(Toy toy, const char *events, Size size)
+{
+  Size at = 0;
+
+  while (at + sizeof(EventHeaderStruct) <= size) {
+    EventHeaderStruct event;
+    Word word[2];
+    memcpy(&event, events + at, sizeof event);
+    if (event.code == EventUserWordCODE || event.code == EventPoolAllocCODE) {
+      memcpy(word, events + at + sizeof event, sizeof word);
+      if (word[0] >= seriesMAX || word[1] >= numbersMAX)
+        ++toy->others;
+      else if (toy->seen[word[0]][word[1]]++ != 0)
+        ++toy->doubles;
+      ++toy->events;
+    }
+    toy->interned += event.code == EventInternCODE;
+    at += event.length == 0 ? EventALIGN : EventSizeOfLength(event.length);
+  }
+}
+
+static Bool toyFrequent(BlockHeader header)
+{
+  return (EventKindsFREQUENT >> header->kind & 1) != 0 && header->stream / 2 % 16 != EventStreamDEFINITION;
+}
+
+/* toyBlock -- one slot; TRUE: it is done with */
+static Bool toyBlock(Toy toy, ToyRegion region, Index i, Bool dead)
+{
+  static char copy[BlockMAX];
+  BlockHeader header = (BlockHeader)(void *)copy;
+  BlockTallyStruct tally;
+  Size offset, size;
+  char *block;
+
+  if (!RegionBlockAt(&offset, &size, region->header, i))
+    return FALSE;
+  block = (char *)region->header + offset;
+  memcpy(copy, block, size);
+  if (memcmp(header->magic, BlockMAGIC, BlockMagicSIZE) != 0)
+    return dead;
+  if ((header->flags & BlockFlagUNSENT) != 0 || (toy->keeps && !dead && toyFrequent(header)))
+    return FALSE;
+  BlockWalk(&tally, copy + BlockHeaderSIZE, size - BlockHeaderSIZE, header->first, FALSE);
+  if (!dead && (tally.pending > 0 || tally.used < header->used)) {
+    ++toy->pendings;
+    return FALSE;
+  }
+  toyEvents(toy, copy + BlockHeaderSIZE, tally.used);
+  if (toy->keeps && header->kind == EventKindObject &&
+      header->before != ((Word *)(void *)(copy + BlockHeaderSIZE))[2])
+    ++toy->misplaced;
+  if (header->stream < ARRAY_LENGTH(toy->discarded) * 32 && header->discarded > toy->discarded[header->stream / 32])
+    toy->discarded[header->stream / 32] = header->discarded;
+  ++toy->blocks;
+  memset(block, 0, size);
+  return TRUE;
+}
+
+static void toyRound(Toy toy, Bool dead)
+{
+  Index r, i;
+
+  toyOffer(toy);
+  for (r = 0; r < toy->regions; ++r) {
+    ToyRegion region = &toy->region[r];
+    for (i = 0; i < region->header->slots; ++i) {
+      uint8_t state = __atomic_load_n(&region->header->state[i], __ATOMIC_ACQUIRE);
+      if (state == RegionFREE || (!dead && (state & RegionFULL) == 0) || !toyBlock(toy, region, i, dead))
+        continue;
+      if ((state & RegionFULL) != 0)
+        (void)__atomic_fetch_sub(&region->header->pool.full, 1, __ATOMIC_SEQ_CST);
+      __atomic_store_n(&region->header->state[i], RegionFREE, __ATOMIC_RELEASE);
+      if (region->header->pool.waiting != 0)
+        (void)__atomic_fetch_add(&region->header->pool.freed, 1, __ATOMIC_SEQ_CST);
+      if (toy->dies && !toy->died && toy->blocks > 100) {
+        (void)__atomic_fetch_or(&region->header->hand.collector, RegionCollectorDIED, __ATOMIC_SEQ_CST);
+        toy->died = TRUE;
+        return;
+      }
+    }
+  }
+  if (toy->slow != 0)
+    (void)usleep((useconds_t)toy->slow);
+}
+
+static void toyClose(Toy toy)
+{
+  Index i;
+
+  for (i = 0; i < toy->regions; ++i) {
+    ToyRegion region = &toy->region[i];
+    TapOk(flock(region->fd, LOCK_EX | LOCK_NB) == 0, "the region's lock is free after its process's end");
+    toy->lost += region->header->lost;
+    (void)munmap(region->header, region->size);
+    (void)close(region->fd);
+    (void)unlink(region->path);
+  }
+  (void)close(toy->socket);
+  for (i = 0; i < seriesMAX; ++i)
+    free(toy->seen[i]);
+}
+
+/* toyLog -- what the program wrote by itself */
+static void toyLog(Toy toy)
+{
+  DecodeStruct decode;
+  struct stat status;
+  int fd = open(logPath, O_RDONLY);
+  char *bytes;
+  Index i;
+
+  if (fd < 0 || fstat(fd, &status) != 0)
+    return;
+  bytes = malloc((Size)status.st_size + 1);
+  (void)!read(fd, bytes, (Size)status.st_size);
+  (void)close(fd);
+  DecodeBytes(&decode, bytes, (Size)status.st_size);
+  for (i = 0; i < decode.events; ++i)
+    if (decode.event[i].code == EventUserWordCODE)
+      toyEvents(toy, decode.event[i].bytes, EventSizeOfLength(decode.event[i].length));
+  DecodeFree(&decode);
+  free(bytes);
+}
+
+/* toyRun -- run this test as a program under the toy; what it told is in `told` */
+static int toyRun(Toy toy, const char *mode, const char *const *environment, Count *told)
+{
+  char name[64], both[128], family[64];
+  struct stat made;
+  int status, fd;
+  pid_t pid;
+
+  toyOpen(toy, name, sizeof name);
+  (void)snprintf(both, sizeof both, "%s token", name);
+  fd = open(logPath, O_CREAT | O_TRUNC | O_WRONLY, 0600);
+  (void)fstat(fd, &made);
+  (void)close(fd);
+  (void)snprintf(family, sizeof family, "%llu:%llu", (unsigned long long)made.st_dev, (unsigned long long)made.st_ino);
+  memset(told, 0, seriesMAX * sizeof *told);
+  pid = fork();
+  if (pid == 0) {
+    (void)setenv("PAWPRINT_COLLECTOR", both, 1);
+    (void)setenv("PAWPRINT_LOG", logPath, 1);
+    (void)setenv("PAWPRINT_FAMILY", family, 1);
+    (void)setenv("HANDTEST", mode, 1);
+    for (; environment != NULL && *environment != NULL; environment += 2)
+      (void)setenv(environment[0], environment[1], 1);
+    (void)execl("/proc/self/exe", "handtest", (char *)NULL);
+    _exit(99);
+  }
+  while (waitpid(pid, &status, WNOHANG) == 0 && !toy->died)
+    toyRound(toy, FALSE);
+  if (toy->died)
+    (void)waitpid(pid, &status, 0);
+  toyRound(toy, FALSE);
+  toyRound(toy, TRUE);
+  toyLog(toy);
+  return status;
+}
+
+static Count sum(const Count *told)
+{
+  Count total = 0;
+  Index i;
+
+  for (i = 0; i < seriesMAX; ++i)
+    total += told[i];
+  return total;
+}
+
+static Count discards(Toy toy)
+{
+  Count total = toy->lost;
+  Index i;
+
+  for (i = 0; i < ARRAY_LENGTH(toy->discarded); ++i)
+    total += toy->discarded[i];
+  return total;
+}
+
+static Count *shared;
+
+static void testAll(const char *mode, const char *what, const char *const *environment, Bool dies)
+{
+  static toyStruct toy;
+  int status;
+
+  memset(&toy, 0, sizeof toy);
+  toy.dies = dies;
+  status = toyRun(&toy, mode, environment, shared);
+  toyClose(&toy);
+  TapOk(strcmp(mode, "kill") == 0 ? WIFSIGNALED(status) : status == 0, "%s: the program ends as it should (%d)", what, status);
+  TapIs(toy.doubles + toy.others, 0, "%s: nothing twice, nothing strange", what);
+  TapIs(toy.events + discards(&toy), sum(shared), "%s: every event, or its count (%zu discarded, %zu blocks, %zu waits for handlers)",
+        what, discards(&toy), toy.blocks, toy.pendings);
+  if (environment == NULL)
+    TapIs(discards(&toy), 0, "%s: nothing discarded", what);
+}
+
+static void testSmall(void)
+{
+  static const char *const small[] = {"PAWPRINT_BLOCK", "4096", NULL};
+
+  testAll("storm", "a storm of signals on small blocks", small, FALSE);
+  testAll("storm", "the collector dies in a storm on small blocks", small, TRUE);
+}
+
+static void testSlow(void)
+{
+  static const char *const few[] = {"PAWPRINT_BLOCKS", "4", NULL};
+  static const char *const block[] = {"PAWPRINT_BLOCKS", "2", "PAWPRINT_POLICY", "block", NULL};
+  static const char *const stop[] = {"PAWPRINT_BLOCKS", "8", "PAWPRINT_POLICY", "stop", NULL};
+  static toyStruct toy;
+
+  memset(&toy, 0, sizeof toy);
+  toy.slow = 3000;
+  (void)toyRun(&toy, "threads", few, shared);
+  toyClose(&toy);
+  TapOk(discards(&toy) > 0, "discard: a slow collector loses events");
+  TapIs(toy.events + discards(&toy), sum(shared), "discard: and all of them are counted");
+
+  memset(&toy, 0, sizeof toy);
+  toy.slow = 100;
+  (void)toyRun(&toy, "threads", block, shared);
+  toyClose(&toy);
+  TapIs(toy.events, sum(shared), "block: the program waits, and nothing is lost");
+  TapIs(discards(&toy), 0, "block: nor discarded");
+
+  memset(&toy, 0, sizeof toy);
+  toy.slow = 20000;
+  (void)toyRun(&toy, "threads", stop, shared);
+  TapOk(toy.region[0].header->stopped != 0, "stop: it says when");
+  toyClose(&toy);
+  TapOk(discards(&toy) > 0 && discards(&toy) < 10 && toy.events < sum(shared), "stop: the recording ends where there is no room");
+}
+
+static void testOverwrite(void)
+{
+  static const char *const few[] = {"PAWPRINT_BLOCKS", "8", "PAWPRINT_POLICY", "overwrite", NULL};
+  static toyStruct toy;
+  Index first;
+
+  memset(&toy, 0, sizeof toy);
+  toy.keeps = TRUE;
+  (void)toyRun(&toy, "objects", few, shared);
+  for (first = numbersMAX; first > 0 && toy.seen[0][first - 1] == 1; --first)
+    ;
+  TapIs(toy.events, numbersMAX - first, "overwrite: what is left is the newest");
+  TapIs(toy.interned, 2000, "overwrite: and all definitions");
+  TapOk(numbersMAX - first >= 8 * 1000, "overwrite: as much as the blocks hold");
+  TapIs(toy.misplaced + toy.doubles, 0, "overwrite: blocks tell how many events were before them");
+  TapOk(toy.region[0].header->pool.overwritten > 0, "overwrite: and it is counted");
+  toyClose(&toy);
+}
+
+int main(int argc, char **argv)
+{
+  const char *mode = getenv("HANDTEST");
+  char path[64];
+  int fd;
+
+  UNUSED(argc), UNUSED(argv);
+  (void)snprintf(path, sizeof path, "/tmp/pawprint-handtest-%d", (int)(mode != NULL ? getppid() : getpid()));
+  fd = open(path, O_RDWR | O_CREAT, 0600);
+  (void)ftruncate(fd, 4096);
+  shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  (void)close(fd);
+  if (mode != NULL)
+    return programRun(mode, shared);
+  (void)snprintf(logPath, sizeof logPath, "%s.paw", path);
+  testAll("threads", "threads", NULL, FALSE);
+  testAll("storm", "a storm of signals", NULL, FALSE);
+  testAll("fork", "fork", NULL, FALSE);
+  testAll("kill", "SIGKILL", NULL, FALSE);
+  testAll("threads", "the collector dies", NULL, TRUE);
+  testAll("storm", "the collector dies in a storm", NULL, TRUE);
+  testSmall();
+  testSlow();
+  testOverwrite();
+  (void)unlink(path);
+  (void)unlink(logPath);
+  return TapDone();
+}
+
+#endif

@@ -1,0 +1,268 @@
+/* sampletest.c -- samples of threads, over a folder that looks like /proc, and over the real one
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "collect/sample.h"
+
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "fakeproc.h"
+#include "plinth/clock.h"
+#include "tap.h"
+#include "tellersee.h"
+
+#define MS 1000000ull
+#define STEP (10000 * MS)
+
+static Teller teller;
+static ProcStruct proc;
+static Tree tree;
+static Sample sample;
+static uint64_t now;
+
+/* A thread that starts now, or later: machines are younger than that. */
+#define LATE 1000000000000ull
+
+static FakeStruct sleeper = {.name = "prog", .state = 'S', .parent = 1, .threads = 1, .start = LATE, .stack = 5,
+                             .virtual = 8192, .resident = 1};
+
+static void schedstat(unsigned pid, unsigned tid, const char *text)
+{
+  char path[64];
+
+  (void)snprintf(path, sizeof path, "%u/task/%u/schedstat", pid, tid);
+  FakeFile(path, "%s", text);
+}
+
+static void machine(unsigned idle)
+{
+  FakeFile("stat", "cpu  10 1 20 %u 3 4 5 6 0 0\ncpu0 5 0 10 20 0 0 0 0 0 0\ncpu1 5 1 10 20 3 4 5 6 0 0\nintr 7 0 0\n", idle);
+}
+
+static void begin(Count keep, unsigned interval)
+{
+  FakeBegin();
+  machine(40);
+  FakeStat(100, 0, &sleeper);
+  FakeStat(100, 100, &sleeper);
+  schedstat(100, 100, "5000 2000 3\n");
+  FakeLink(100, "/bin/prog");
+  FakeNewest(100);
+  now = EventClockMonotonic();
+  TapIs(ProcInit(&proc, fakeRoot, keep), ResOK, "a folder is /proc");
+  (void)TreeCreate(&tree, teller, &proc, NULL, TRUE);
+  TapIs(SampleCreate(&sample, teller, &proc, tree, interval), ResOK, "a sampler");
+  TreeAdd(tree, 100, FALSE);
+}
+
+static void end(void)
+{
+  SampleDestroy(sample);
+  TreeDestroy(tree);
+  TapIs(proc.kept, 0, "no descriptor is left open");
+  ProcFinish(&proc);
+  FakeEnd();
+  (void)strcpy(fakeRoot + sizeof fakeRoot - 7, "XXXXXX");
+  (void)See(teller);
+}
+
+/* poll -- the next round's lines */
+static const char *poll(void)
+{
+  now += STEP; /* far enough, however slow the machine was */
+  (void)SamplePoll(sample, now);
+  return See(teller);
+}
+
+#define TapHas(got, line, ...) \
+  do { \
+    const char *got_ = (got); \
+    if (!TapOk(strstr(got_, (line)) != NULL, __VA_ARGS__)) \
+      printf("# got:\n%s# expected in it:\n%s\n", got_, (line)); \
+  } while (0)
+#define TapHasNot(got, line, ...) \
+  do { \
+    const char *got_ = (got); \
+    if (!TapOk(strstr(got_, (line)) == NULL, __VA_ARGS__)) \
+      printf("# got:\n%s", got_); \
+  } while (0)
+
+static void testThread(void)
+{
+  FakeStruct runs = sleeper;
+
+  begin(10, 100);
+  TapHas(poll(), "TaskName pid=100 task=100 name=prog\n"
+                 "TaskSample pid=100 task=100 running=5 user=0 system=0 waiting=2 blocked=0 disk=unknown minor=0 major=0 "
+                 "state=S\n"
+                 "ProcessSample pid=100 threads=1 resident=4096 virtual=8192 user=0 system=0 minor=0 major=0\n"
+                 "MachineSample processors=2 user=110000 system=290000 idle=400000 disk=30000 stolen=60000\n",
+         "the first sample has all, and a name");
+  TapHasNot(poll(), "TaskSample", "a thread that sleeps on is not told again");
+  runs.state = 'R', runs.user = 3, runs.system = 1, runs.minor = 7, runs.major = 2;
+  FakeStat(100, 100, &runs);
+  FakeStat(100, 0, &runs);
+  schedstat(100, 100, "40005000 10002000 4\n");
+  TapHas(poll(), "TaskSample pid=100 task=100 running=40005 user=30000 system=10000 waiting=10002 blocked=19950000 "
+                 "disk=unknown minor=7 major=2 state=R\n", "one that has run is, and the rest of the time it was blocked");
+  runs.name = "other) S 1";
+  runs.disk = 2;
+  FakeStat(100, 100, &runs);
+  schedstat(100, 100, "40005000 10002000 5\n");
+  TapHas(poll(), "TaskName pid=100 task=100 name=other) S 1\nTaskSample pid=100 task=100 running=40005 user=30000 "
+                 "system=10000 waiting=10002 blocked=29950000 disk=20000 minor=7 major=2 state=R\n",
+         "so is a new name, and a disk that somebody measures");
+  TreeEnded(tree, 100, 0);
+  TapHas(See(teller), "waiting=10002 blocked=29950000 disk=20000 minor=7 major=2 state=X\nProcessSample pid=100",
+         "with the end comes the last sample");
+  end();
+}
+
+static void testThreads(Count keep)
+{
+  FakeStruct main = sleeper;
+  Index i;
+
+  begin(keep, 100);
+  (void)poll();
+  main.threads = 20;
+  FakeStat(100, 0, &main);
+  for (i = 1; i < 20; ++i) {
+    FakeStat(100, 100 + (unsigned)i, &main);
+    schedstat(100, 100 + (unsigned)i, "0 0 1\n");
+  }
+  TapHas(poll(), "TaskName pid=100 task=119 name=prog\n", "%zu descriptors: new threads are found", keep);
+  TapOk(proc.kept <= keep, "and no more files are open than may be");
+  schedstat(100, 110, "1000000 0 2\n");
+  TapHas(poll(), "TaskSample pid=100 task=110 running=1000 ", "one of many has run");
+  TapHasNot(poll(), "TaskSample", "and now none");
+  main.threads = 19;
+  FakeRemove("100/task/110");
+  FakeStat(100, 0, &main);
+  TapHas(poll(), "TaskSample pid=100 task=110 running=1000 user=0 system=0 waiting=0 blocked=19999000 disk=unknown minor=0 "
+                 "major=0 state=X\n", "one has ended: its last sample");
+  TapHasNot(poll(), "task=110", "and that was the last");
+  SampleDestroy(sample);
+  TapHas(See(teller), "task=119 running=0 user=0 system=0 waiting=0 blocked=", "at the end of the recording all are told");
+  (void)SampleCreate(&sample, teller, &proc, tree, 100);
+  end();
+}
+
+static void testUnmeasured(void)
+{
+  FakeStruct runs = sleeper;
+
+  begin(10, 100);
+  schedstat(100, 100, "0 0 0\n");
+  TapHas(poll(), "running=unknown user=0 system=0 waiting=unknown blocked=unknown disk=unknown ",
+         "what the system does not measure is unknown");
+  runs.user = 5;
+  FakeStat(100, 100, &runs);
+  TapHas(poll(), "running=unknown user=50000 system=0 waiting=unknown ", "and the rest is told as ever");
+  FakeRemove("100/task/100/schedstat");
+  TapHasNot(poll(), "TaskSample", "nor does it matter if the file is not there");
+  end();
+  FakeBegin();
+  FakeFolder("sys");
+  FakeFolder("sys/kernel");
+  FakeFile("sys/kernel/task_delayacct", "1\n");
+  FakeStat(100, 0, &sleeper);
+  FakeStat(100, 100, &sleeper);
+  (void)ProcInit(&proc, fakeRoot, 10);
+  (void)TreeCreate(&tree, teller, &proc, NULL, TRUE);
+  (void)SampleCreate(&sample, teller, &proc, tree, 100);
+  TreeAdd(tree, 100, FALSE);
+  TapHas(poll(), " disk=0 ", "where waiting for disks is measured, none is none");
+  end();
+}
+
+static void testPace(void)
+{
+  uint64_t due;
+
+  begin(10, 50);
+  due = SamplePoll(sample, now);
+  TapOk(due > 0 && due <= 50 * MS, "the next sample is due when it is due, or the tree before");
+  (void)See(teller);
+  (void)SamplePoll(sample, now + 10 * MS);
+  TapHasNot(See(teller), "MachineSample", "not before");
+  (void)SamplePoll(sample, now + STEP);
+  TapHas(See(teller), "MachineSample", "but then");
+  end();
+  begin(10, 0);
+  TapHasNot(poll(), "Sample", "without an interval there are no samples,");
+  FakeStat(101, 0, &(FakeStruct){.name = "child", .state = 'S', .parent = 100, .threads = 1, .start = 5, .stack = 5});
+  FakeNewest(101);
+  TapHas(poll(), "ProcessStart pid=101 parent=100 name=child\n", "but the tree is looked after");
+  end();
+}
+
+static void *spin(void *stop)
+{
+  (void)prctl(PR_SET_NAME, "spinner");
+  while (!__atomic_load_n((int *)stop, __ATOMIC_RELAXED))
+    ;
+  return NULL;
+}
+
+/* number -- the value of "key=" behind the last occurrence of `line` */
+static uint64_t number(const char *text, const char *line, const char *key)
+{
+  const char *at = strstr(text, line), *next;
+
+  while (at != NULL && (next = strstr(at + 1, line)) != NULL)
+    at = next;
+  at = at != NULL ? strstr(at, key) : NULL;
+  return at != NULL ? strtoull(at + strlen(key), NULL, 10) : 0;
+}
+
+static void testReal(void)
+{
+  struct timespec nap = {0, 50 * MS};
+  const char *lines;
+  pthread_t thread;
+  int stop = 0;
+  unsigned i;
+
+  (void)ProcInit(&proc, "/proc", SampleKEEP);
+  (void)TreeCreate(&tree, teller, &proc, NULL, TRUE);
+  (void)SampleCreate(&sample, teller, &proc, tree, 10);
+  TreeAdd(tree, (uint32_t)getpid(), FALSE);
+  (void)pthread_create(&thread, NULL, spin, &stop);
+  for (i = 0; i < 6; ++i) {
+    (void)SamplePoll(sample, EventClockMonotonic());
+    (void)nanosleep(&nap, NULL);
+  }
+  lines = See(teller);
+  TapHas(lines, "name=spinner\n", "really, a thread has its name");
+  TapOk(number(lines, "ProcessSample ", "threads=") >= 2, "there are two of them");
+  TapOk(number(lines, "ProcessSample ", "resident=") > 100000, "which use memory");
+  TapOk(number(lines, "MachineSample ", "idle=") > 0, "the machine has idled");
+  __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+  (void)pthread_join(thread, NULL);
+  (void)nanosleep(&nap, NULL);
+  (void)SamplePoll(sample, EventClockMonotonic());
+  lines = See(teller);
+  TapHas(lines, "state=X\n", "a thread that has ended is told last");
+  SampleDestroy(sample);
+  TapHas(See(teller), "TaskSample", "and who lives on, at the end");
+  TreeDestroy(tree);
+  TapIs(proc.kept, 0, "no descriptor is left open");
+  ProcFinish(&proc);
+}
+
+int main(void)
+{
+  teller = SeeTeller();
+  testThread();
+  testThreads(10);
+  testThreads(0);
+  testThreads(1000);
+  testUnmeasured();
+  testPace();
+  testReal();
+  SeeFinish(teller);
+  return TapDone();
+}
