@@ -21,7 +21,8 @@
 
 enum {
   statePatience = 20000000,    /* ns that threads are given to come by: who does not is idle, or blocked */
-  stateWaitMAX = 1000000000    /* ns that StateWait tries */
+  stateGiveUp = 1000000000,    /* ns after which what is left is left out */
+  stateWaitMAX = 2000000000    /* ns that StateWait tries */
 };
 
 static StateHook stateHooks[StateHooksMAX];
@@ -101,9 +102,10 @@ static Bool stateBegin(void)
 /* stateGoOn -- what threads tell of themselves */
 static Bool stateGoOn(void)
 {
-  StateStep step = EventClockMonotonic() < stateLate ? StateLIVE : StateLATE;
+  uint64_t now = EventClockMonotonic();
+  StateStep step = now < stateLate ? StateLIVE : StateLATE;
 
-  if (stateAsk(step, StateHooksMAX) < StateHooksMAX)
+  if (stateAsk(step, StateHooksMAX) < StateHooksMAX && now < stateLate + stateGiveUp)
     return FALSE;
   stateMark(EventStateEndCODE);
   stateLate = 0;

@@ -249,7 +249,6 @@ void ShimStart(void)
 __attribute__((constructor(102))) static void shimConstruct(void)
 {
   ProcessStart();
-  SyncStart();
   ShimStart();
   shimTellProcess();
   if (ShimNext.pool != &shimForeign) {
