@@ -16,14 +16,14 @@
     return p; \
   }
 
-CALLER(byMalloc, 101, malloc(101))
-CALLER(byCalloc, 102, calloc(1, 102))
-CALLER(byRealloc, 103, realloc(NULL, 103))
-CALLER(byResize, 104, realloc(old, 104))
-CALLER(byArray, 105, reallocarray(old, 1, 105))
-CALLER(byAligned, 106, aligned_alloc(64, 106))
-CALLER(byMemalign, 107, memalign(64, 107))
-CALLER(byPages, 108, valloc(108))
+CALLER(byMalloc, 30101, malloc(30101))
+CALLER(byCalloc, 30102, calloc(1, 30102))
+CALLER(byRealloc, 30103, realloc(NULL, 30103))
+CALLER(byResize, 30104, realloc(old, 30104))
+CALLER(byArray, 30105, reallocarray(old, 1, 30105))
+CALLER(byAligned, 30106, aligned_alloc(64, 30106))
+CALLER(byMemalign, 30107, memalign(64, 30107))
+CALLER(byPages, 30108, valloc(30108))
 
 /* Aligned as the others are asked for by the compiler's own options; the next function need not follow. */
 enum { siteFUNCTION = 64 };
@@ -38,14 +38,14 @@ int main(void)
   void *p;
 
   (void)setvbuf(stdout, NULL, _IONBF, 0);
-  told("byMalloc", byMalloc, 101);
-  told("byCalloc", byCalloc, 102);
-  told("byRealloc", byRealloc, 103);
-  told("byResize", byResize, 104);
-  told("byArray", byArray, 105);
-  told("byAligned", byAligned, 106);
-  told("byMemalign", byMemalign, 107);
-  told("byPages", byPages, 108);
+  told("byMalloc", byMalloc, 30101);
+  told("byCalloc", byCalloc, 30102);
+  told("byRealloc", byRealloc, 30103);
+  told("byResize", byResize, 30104);
+  told("byArray", byArray, 30105);
+  told("byAligned", byAligned, 30106);
+  told("byMemalign", byMemalign, 30107);
+  told("byPages", byPages, 30108);
   free(byMalloc(NULL));
   free(byCalloc(NULL));
   p = byArray(byResize(byRealloc(NULL)));
