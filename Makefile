@@ -126,6 +126,7 @@ $(B)/lib/libpawprint.a: $(filter-out $(TOOLS_ONLY:$(B)/pic/%=$(B)/obj/%),$(forea
 
 # A tool that is more than one file has the others beside it, as replay-child.c.
 $(B)/bin/replay: $(patsubst code/%.c,$(B)/obj/%.o,$(wildcard code/replay-*.c))
+$(B)/bin/eventrec: $(patsubst code/%.c,$(B)/obj/%.o,$(wildcard code/eventrec-*.c))
 
 $(B)/bin/%: $(B)/obj/%.o $(LIBS)
 	$(call say,LD     ,$@)

@@ -546,7 +546,7 @@ RELATION(TaskName, 0x0928, TRUE, System, UUS)
   PARAM(TaskName, 2, S, name, "as the system has it, 15 characters at most")
 
 RELATION(TaskSample, 0x0929, TRUE, System, UUWWWWWWWWS)
-  DOC(TaskSample, "thread %task of process %pid has run for %running us, been ready for %waiting, and blocked for %blocked")
+  DOC(TaskSample, "thread %task of process %pid has run %running us, waited %waiting, been blocked %blocked")
   PARAM(TaskSample, 0, U, pid, "the process")
   PARAM(TaskSample, 1, U, task, "the thread")
   PARAM(TaskSample, 2, W, running, "us that it has run")

@@ -239,7 +239,7 @@ for my $i (1 .. $kills) {
         $left{$who} += regions() > 0;
         if ($who eq 'both' && -s "$dir/kill.paw" && regions()) {
             my @left = regions();
-            my $clean = `$rec --clean 2>&1`;
+            my $clean = `$rec --clean $dir/kill.paw 2>&1`;
             for my $region (@left) {
                 $bad{clean} += $clean !~ /^\Q$region\E: of process \d+, .* log \Q$dir\E\/kill\.paw: added to the log; removed$/m;
             }
@@ -260,7 +260,7 @@ is $bad{clean} // 0, 0, 'and eventrec --clean names it, and adds it to the log';
 # held($policy, $events) -- record while the collector is stopped for a moment, so that no block is free
 sub held {
     my ($policy, $events) = @_;
-    my $pid = start("$policy.paw", '-k', 'User', '-p', $policy, '-b', '4K', '-n', 4, '--', $tell, "$dir/counts", 'join', 3, $events);
+    my $pid = start("$policy.paw", '-k', 'User', '-p', $policy, '-b', '4K', '-n', 4, '--', $tell, "$dir/counts", 'slow', 3, $events);
     my $program = child($pid);
     until_(sub { (counts())[0] });
     kill STOP => $pid;
@@ -283,10 +283,10 @@ sub held {
     is "@odd", '', 'discard: what is there is in order';
 }
 {
-    my @held = held('block', 20000);
-    is_deeply [summary()], [60000, 0], 'block: nothing is discarded';
+    my @held = held('block', 60000);
+    is_deeply [summary()], [180000, 0], 'block: nothing is discarded';
     is_deeply [faults('block.paw', 0)], [], 'block: and all is there';
-    cmp_ok $held[0], '<', 20000, 'block: the threads waited' if @held;
+    cmp_ok $held[0], '<', 60000, 'block: the threads waited' if @held;
 }
 {
     held('stop', 100000);
@@ -305,6 +305,24 @@ sub held {
     cmp_ok scalar(grep { $_ && $_->[-1] == 99999 } @$seen), '>=', 1, 'overwrite: and the newest events are';
     like `$cnv --check $dir/overwrite.paw 2>&1`, qr/\A(?:eventcnv: \d+ events? \w+ discarded while recording[^\n]*\n)?\z/,
         'overwrite: and nothing is missing that was not counted';
+}
+
+{
+    # Both killed: what was kept is in memory, and what was overwritten no loss.
+    my $pid = start('flight.paw', '-k', 'User', '-p', 'overwrite', '-b', '4K', '-n', 6, '--', $tell, "$dir/counts", 'kill', 1, 0);
+    my $program = child($pid);
+    until_(sub { ((counts())[0] // 0) > 30000 });
+    kill KILL => $pid, $program;
+    waitpid $pid, 0;
+    until_(sub { !running($program) });
+    my ($count) = counts();
+    my (undef, $seen, $said) = seen('flight.paw');
+    my @values = @{$seen->[0] // []};
+    my @odd = grep { $values[$_] != $values[$_ - 1] + 1 } 1 .. $#values;
+    ok @values > 100 && !@odd && $values[-1] >= $count - 1, 'overwrite, and all are killed: the newest are there';
+    unlike $said, qr/missing/, 'and nothing else is missed';
+    system("$rec --clean $dir/flight.paw >/dev/null 2>&1");
+    unlike `$cnv --check $dir/flight.paw 2>&1`, qr/missing/, 'also when the log has them';
 }
 
 # ---- What is wanted ------------------------------------------------------------------------------------------------

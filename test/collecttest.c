@@ -231,6 +231,47 @@ static void offers(void)
   (void)unlink(writer.path), (void)unlink(late.path);
 }
 
+/* strange -- descriptors of all sorts, and datagrams that are cut off or say anything */
+static void strange(uint64_t *seed)
+{
+  Collector collector = collectorNew(NULL);
+  const char *address = CollectorAddress(collector);
+  struct sockaddr_un to = {.sun_family = AF_UNIX};
+  Size length = strcspn(address, " ");
+  int ends[2], fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  WriterStruct writer;
+  Index i, k;
+
+  writerOpen(&writer, RegionPolicyDISCARD, EventRegistryTEXT);
+  (void)!pipe(ends);
+  for (i = 0; i < 4; ++i) {
+    WriterStruct other = writer;
+    other.fd = i == 0 ? ends[0] : i == 1 ? open("/dev/null", O_RDWR) : i == 2 ? open("/tmp", O_RDONLY) : open(path, O_RDWR);
+    (void)writerSend(&other, address, NULL, TRUE);
+    (void)close(other.fd);
+  }
+  memcpy(to.sun_path + 1, address, length);
+  for (i = 0; i < 400; ++i) {
+    RegionOfferStruct offer;
+    memcpy(offer.magic, RegionMAGIC, BlockMagicSIZE);
+    offer.version = RegionOfferVERSION;
+    for (k = 12; k < sizeof offer; ++k)
+      ((char *)&offer)[k] = (char)TapRandom(seed);
+    if (i % 2 == 0)
+      (void)strcpy(offer.token, address + length + 1);
+    (void)sendto(fd, &offer, i % 3 == 0 ? TapRandom(seed) % sizeof offer : sizeof offer, MSG_DONTWAIT, (struct sockaddr *)&to,
+                 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length));
+    if (i % 8 == 7)
+      (void)CollectorRun(collector, -1, EventClockMonotonic() + testMs / 10);
+  }
+  (void)writerSend(&writer, address, NULL, TRUE);
+  run(collector);
+  TapIs(writer.header->hand.collector, (uint32_t)gettid(), "whatever was sent before, an offer is taken");
+  (void)close(fd), (void)close(ends[0]), (void)close(ends[1]);
+  writerClose(&writer);
+  collectorEnd(collector, 0);
+}
+
 /* many -- blocks of three streams, in slots in any order; some rounds of them */
 static void many(uint64_t *seed)
 {
@@ -536,6 +577,7 @@ int main(void)
     return 1;
   (void)MakeBlockEnd; /* unused here */
   offers();
+  strange(&seed);
   many(&seed);
   pending(FALSE);
   pending(TRUE);

@@ -74,8 +74,8 @@ __attribute__((unused)) static void FakeStat(unsigned pid, unsigned tid, const F
   } else {
     (void)snprintf(path, sizeof path, "%u/stat", pid);
   }
-  FakeFile(path, "%u (%s) %c %u 1 1 0 -1 4194560 %llu 9 %llu 9 %llu %llu 0 0 20 0 %u 0 %llu %llu %llu 18446744073709551615 "
-                 "1 1 %llu 0 0 0 0 4096 81920 0 0 0 17 3 0 0 %llu 0 0 0 0 0 0 0 0 0 %llu\n",
+  FakeFile(path, "%u (%s) %c %u 1 1 0 -1 4194560 %llu 9 %llu 9 %llu %llu 0 0 20 0 %u 0 %llu %llu %llu "
+                 "18446744073709551615 1 1 %llu 0 0 0 0 4096 81920 0 0 0 17 3 0 0 %llu 0 0 0 0 0 0 0 0 0 %llu\n",
            tid != 0 ? tid : pid, fake->name, fake->state, fake->parent, fake->minor, fake->major, fake->user,
            fake->system, fake->threads, fake->start, fake->virtual, fake->resident, fake->stack, fake->disk,
            fake->exit);

@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A whole log is made first, with snapshots of blocks that fill slowly; then a child writes it piece by piece while it is
- * followed.
+ * A whole log is made first, with snapshots of blocks that fill slowly; then a child writes it piece by piece while it
+ * is followed.
  */
 #include <sys/wait.h>
 #include <time.h>

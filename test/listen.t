@@ -226,8 +226,8 @@ like($err, qr/102400 bytes are as many as may be.*2 senders are as many as may b
 
 # ---- Hostile senders --------------------------------------------------------------------------------------------------
 
-my ($header) = slurp('file.paw') =~ /\A(\x8fPAWhdr\n.*?)\x8fPAWblk\n/s;
-my $block = substr slurp('file.paw'), length $header;
+my $header = substr slurp('file.paw'), 0, slurp('file.paw') =~ /length (\d+)/ && $1;
+my ($block) = slurp('file.paw') =~ /(\x8fPAWblk\n.*)/s;
 my $length = 128 + unpack 'V', substr $block, 20, 4;
 $block = substr $block, 0, $length;
 my $link = 0;
@@ -306,6 +306,35 @@ is(values_('h.5.paw'), '0-999', 'meanwhile others are served');
 ($status, $err) = finish($tcp);
 is($status, 0, 'and the listener has survived it all') or diag $err;
 is(join(' ', sort glob 'h.*'), 'h.1.paw h.2.paw h.3.paw h.4.paw h.5.paw', 'with no other files');
+
+# Whole streams with something wrong somewhere, in pieces of any size.
+my $seed = $ENV{SEED} // time | 0;
+diag "SEED=$seed" if $ENV{SEED};
+srand $seed;
+$tcp = listener('tcp:0', '-o', 'z');
+for my $round (1 .. 150) {
+    my $stream = hello() . $header . $block x (1 + rand 4);
+    my $from = $round % 4 ? 52 + length $header : 0;
+    for (0 .. rand 3) {
+        my $at = $from + int rand(length($stream) - $from);
+        next if $at >= length $stream;
+        my $what = int rand 4;
+        substr($stream, $at, 1) = chr int rand 256 if $what == 0;
+        substr($stream, $at, rand 50) = '' if $what == 1;
+        substr($stream, $at, 0) = join '', map { chr int rand 256 } 0 .. rand 50 if $what == 2;
+        substr($stream, $at) = '' if $what == 3;
+    }
+    my $socket = stranger();
+    while ($stream ne '') {
+        syswrite $socket, substr $stream, 0, 1 + rand(rand() < 0.5 ? 20 : 100000), '' or last;
+    }
+}
+($status, $err) = finish($tcp);
+is($status, 0, 'whatever is wrong with a stream, the listener goes on') or diag "SEED=$seed\n$err";
+my @fuzzed = glob 'z.*';
+my %sound = map { $header . $block x $_ => 1 } 0 .. 4;
+my @unsound = grep { !$sound{slurp($_)} } @fuzzed;
+ok(@fuzzed > 10 && !@unsound, 'and what is written is sound: ' . @fuzzed . ' files') or diag "SEED=$seed: @unsound";
 
 # ---- Another user ------------------------------------------------------------------------------------------------------
 
@@ -429,7 +458,7 @@ is(values_('logs/pawprint.1.paw'), '0-2999', 'on this machine; elsewhere there i
 SKIP: {
     skip 'programs are recorded by the cool variety', 14 if ($ENV{VARIETY} // 'cool') ne 'cool';
     $unix = listener('unix:sock', '-o', 'to');
-    my $end = qr/^eventrec: (\d+ events \(0 discarded\), \d+ bytes), \S+ s -> unix:sock$/m;
+    my $end = qr/^eventrec: (\d+ events \(0 discarded\), \d+ bytes), \S+ s -> unix:\S+\/sock$/m;
     is(system("$B/bin/eventrec --to unix:sock sh -c 'perl -e 1; echo hello >&2; exit 3' 2>err"), 3 << 8, 'eventrec --to: the program runs as usual');
     like(slurp('err'), qr/^hello$/m, 'and says what it says');
     like(slurp('err'), $end, 'what was sent is told');

@@ -38,7 +38,8 @@ static void schedstat(unsigned pid, unsigned tid, const char *text)
 
 static void machine(unsigned idle)
 {
-  FakeFile("stat", "cpu  10 1 20 %u 3 4 5 6 0 0\ncpu0 5 0 10 20 0 0 0 0 0 0\ncpu1 5 1 10 20 3 4 5 6 0 0\nintr 7 0 0\n", idle);
+  FakeFile("stat", "cpu  10 1 20 %u 3 4 5 6 0 0\ncpu0 5 0 10 20 0 0 0 0 0 0\ncpu1 5 1 10 20 3 4 5 6 0 0\nintr 7 0\n",
+           idle);
 }
 
 static void begin(Count keep, unsigned interval)
@@ -95,8 +96,8 @@ static void testThread(void)
 
   begin(10, 100);
   TapHas(poll(), "TaskName pid=100 task=100 name=prog\n"
-                 "TaskSample pid=100 task=100 running=5 user=0 system=0 waiting=2 blocked=0 disk=unknown minor=0 major=0 "
-                 "state=S\n"
+                 "TaskSample pid=100 task=100 running=5 user=0 system=0 waiting=2 blocked=0 disk=unknown minor=0 "
+                 "major=0 state=S\n"
                  "ProcessSample pid=100 threads=1 resident=4096 virtual=8192 user=0 system=0 minor=0 major=0\n"
                  "MachineSample processors=2 user=110000 system=290000 idle=400000 disk=30000 stolen=60000\n",
          "the first sample has all, and a name");
@@ -106,7 +107,8 @@ static void testThread(void)
   FakeStat(100, 0, &runs);
   schedstat(100, 100, "40005000 10002000 4\n");
   TapHas(poll(), "TaskSample pid=100 task=100 running=40005 user=30000 system=10000 waiting=10002 blocked=19950000 "
-                 "disk=unknown minor=7 major=2 state=R\n", "one that has run is, and the rest of the time it was blocked");
+                 "disk=unknown minor=7 major=2 state=R\n",
+         "one that has run is, and the rest of the time it was blocked");
   runs.name = "other) S 1";
   runs.disk = 2;
   FakeStat(100, 100, &runs);
@@ -141,11 +143,12 @@ static void testThreads(Count keep)
   main.threads = 19;
   FakeRemove("100/task/110");
   FakeStat(100, 0, &main);
-  TapHas(poll(), "TaskSample pid=100 task=110 running=1000 user=0 system=0 waiting=0 blocked=19999000 disk=unknown minor=0 "
-                 "major=0 state=X\n", "one has ended: its last sample");
+  TapHas(poll(), "TaskSample pid=100 task=110 running=1000 user=0 system=0 waiting=0 blocked=19999000 disk=unknown "
+                 "minor=0 major=0 state=X\n", "one has ended: its last sample");
   TapHasNot(poll(), "task=110", "and that was the last");
   SampleDestroy(sample);
-  TapHas(See(teller), "task=119 running=0 user=0 system=0 waiting=0 blocked=", "at the end of the recording all are told");
+  TapHas(See(teller), "task=119 running=0 user=0 system=0 waiting=0 blocked=",
+         "at the end of the recording all are told");
   (void)SampleCreate(&sample, teller, &proc, tree, 100);
   end();
 }

@@ -66,7 +66,8 @@ static void testInitial(void)
   process(1, 0, "init", 1);
   process(7, 1, "a (b) c\n) R 1 1", 2);
   TapLines(poll(), "ProcessSeen pid=1 parent=0 name=init\n"
-                   "ProcessSeen pid=7 parent=1 name=a (b) c\n) R 1 1\n", "first all processes are told, whatever their names");
+                   "ProcessSeen pid=7 parent=1 name=a (b) c\n) R 1 1\n",
+           "first all processes are told, whatever their names");
   TapLines(poll(), "", "and only once");
   process(8, 7, "later", 3);
   TapLines(poll(), "", "strangers that come later are nobody's business");
@@ -172,7 +173,8 @@ static void testAlone(void)
 static void testHostile(void)
 {
   static const char *const texts[] = {"", "50", "50 (", "50 (a", "50 (a)", "50 (a) S", "50 (a) S 1", "50 a) S 1 1 1 1",
-                                      "x (a) S 1 1 1 1", "999 (a) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 9 0 0 0 0 0 9"};
+                                      "x (a) S 1 1 1 1",
+                                      "999 (a) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 9 0 0 0 0 0 9"};
   Index i;
 
   begin(10, TRUE);

@@ -64,7 +64,7 @@ open STDERR, '>', "$dir/stderr" or die;
 }
 {
     my ($status, @lines) = record('busy', ['--sample', '10'], $perl,
-        '-e', 'my $x = "x" x 30e6; my $end = times + 0.3; 1 while times < $end; select undef, undef, undef, 0.1');
+        '-e', 'my $x = "x" x 30e6; my $end = times + 0.3; 1 while times < $end; select undef, undef, undef, 0.6');
     my @samples = grep { /TaskSample/ } @lines;
     my ($running, $blocked) = $samples[-1] =~ /running=(\d+) .* blocked=(\d+)/;
     my ($resident) = sort { $b <=> $a } map { /ProcessSample.* resident=(\d+)/ } @lines;

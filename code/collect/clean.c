@@ -39,6 +39,11 @@ static Bool cleanRead(Clean clean, int fd)
       pread(fd, &header, sizeof header, 0) != (ssize_t)sizeof header ||
       !RegionHeaderSound(&header, (Size)status.st_size) || flock(fd, LOCK_EX | LOCK_NB) != 0)
     return FALSE;
+  /* A collector that lives will come to it in a moment. */
+  if (RegionCollected(&header) && header.hand.collector != RegionCollectorOFFERED) {
+    (void)flock(fd, LOCK_UN);
+    return FALSE;
+  }
   clean->pid = header.pid;
   clean->hours = difftime(time(NULL), status.st_mtime) / 3600;
   clean->mebibytes = (double)status.st_blocks * 512 / (1 << 20);
@@ -100,7 +105,7 @@ static Res cleanList(Clean *listReturn, Count *countReturn)
   return ResOK;
 }
 
-Res CleanRegions(void (*tell)(void *data, const char *line), void *data, Count *removedReturn)
+Res CleanRegions(CleanChoose choose, void (*tell)(void *data, const char *line), void *data, Count *removedReturn)
 {
   char line[2 * RegionPathMAX], how[256];
   Clean list;
@@ -113,7 +118,10 @@ Res CleanRegions(void (*tell)(void *data, const char *line), void *data, Count *
     return res;
   for (i = 0; i < count; ++i) {
     Clean clean = &list[i];
-    Res its = cleanOne(clean, how, sizeof how);
+    Res its;
+    if (choose != NULL && !choose(data, clean->log))
+      continue;
+    its = cleanOne(clean, how, sizeof how);
     (void)snprintf(line, sizeof line, "%s: of process %lu, %.1f MiB, %.1f h old, log %s: %s", clean->path,
                    (unsigned long)clean->pid, clean->mebibytes, clean->hours, clean->log[0] != '\0' ? clean->log : "none",
                    how);

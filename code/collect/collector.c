@@ -2,14 +2,12 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "collect/collector.h"
+#include "collect/collectordata.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/futex.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,15 +19,9 @@
 #include <unistd.h>
 
 #include "base/aver.h"
-#include "collect/drain.h"
-#include "collect/guard.h"
-#include "collect/offer.h"
-#include "collect/outlet.h"
-#include "collect/witness.h"
 #include "plinth/clock.h"
 
 enum {
-  collectorDrainsMAX = GuardsMAX, /* the kernel walks 2048 of a robust list */
   collectorNap = 300000,       /* ns between two rounds, while there is work */
   collectorPatience = 8,       /* rounds without work before it sleeps */
   collectorTend = 100000000,   /* ns between two looks at who lives; the longest sleep */
@@ -38,26 +30,6 @@ enum {
   collectorNice = 10,
   collectorDying = 5           /* tries for the lock of a process whose parent's end we have seen, 2 ms apart */
 };
-
-/* What stands in the environment of each process of the family, before our address. */
-#define collectorVARIABLE "PAWPRINT_COLLECTOR="
-
-/* The head of the kernel's list; the nodes are in the regions, hand.next. */
-typedef struct CollectorStruct {
-  struct robust_list_head robust; /* first: the kernel has its address */
-  CollectorSettingsStruct settings;
-  OfferSocketStruct offer;
-  char mark[sizeof collectorVARIABLE + OfferNameMAX + 1 + RegionTokenMAX]; /* collectorVARIABLE and our address */
-  Count drains;
-  Drain drain[collectorDrainsMAX];
-  uint64_t tended;             /* when it was last looked who lives */
-  Bool stopped;
-  Bool told;                   /* that the log cannot be written */
-  PlinthStruct outlet;         /* where it goes, if that is no file */
-  Witness witness;             /* NULL before anything is to be told, and at the end */
-  pid_t program;               /* our child; 0: none yet */
-  DrainShopStruct shop;
-} CollectorStruct;
 
 /* What of a node the kernel changes when we die lies so far before it. */
 static const long collectorFutexAT =
@@ -205,125 +177,13 @@ void CollectorCount(Collector collector, uint64_t *eventsReturn, uint64_t *disca
   *bytesReturn = collector->shop.batch.bytes;
 }
 
-/* collectorLink -- the kernel's list anew.  As a whole: what is in the regions may have been changed. */
-static void collectorLink(Collector collector)
-{
-  struct robust_list *next = &collector->robust.list;
-  Index i;
-
-  for (i = collector->drains; i-- > 0; ) {
-    struct robust_list *node = (struct robust_list *)(void *)&collector->drain[i]->header->hand.next;
-    node->next = next;
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    next = node;
-  }
-  collector->robust.list.next = next;
-}
-
-static void collectorTell(Collector collector, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void collectorTell(Collector collector, const char *format, ...)
-{
-  char line[RegionPathMAX + 256];
-  va_list args;
-
-  if (collector->settings.tell == NULL)
-    return;
-  va_start(args, format);
-  (void)vsnprintf(line, sizeof line, format, args);
-  va_end(args);
-  collector->settings.tell(collector->settings.data, line);
-}
-
-/* collectorWanted -- does the user want to know of this process? */
-static Bool collectorWanted(Collector collector, Drain drain)
-{
-  const char *wanted = collector->settings.process, *program, *slash;
-  char number[24];
-
-  if (wanted == NULL)
-    return TRUE;
-  (void)snprintf(number, sizeof number, "%ld", (long)drain->pid);
-  if (strcmp(wanted, number) == 0)
-    return TRUE;
-  (void)snprintf(number, sizeof number, "%lu", (unsigned long)drain->header->pid);
-  program = DrainProgram(drain);
-  slash = strrchr(program, '/');
-  return strcmp(wanted, number) == 0 || strcmp(wanted, slash != NULL ? slash + 1 : program) == 0;
-}
-
-/* collectorTake -- somebody offers a region */
-static void collectorTake(Collector collector, OfferMessage message)
-{
-  Drain drain;
-  Size used;
-
-  /* Room for a header, so that nothing need be written for it. */
-  if (BatchPlace(&collector->shop.batch, RegionTextSIZE) == NULL || collector->drains == collectorDrainsMAX || DrainOpen(&drain, &collector->shop, message) != ResOK)
-    return;
-  /* Whose program it is its header says, which is not wanted of others. */
-  used = collector->shop.batch.used;
-  (void)DrainHeaderNew(drain);
-  if (!collectorWanted(collector, drain)) {
-    BatchUndo(&collector->shop.batch, used);
-    DrainMute(drain);
-  }
-  collector->drain[collector->drains++] = drain;
-  collectorLink(collector);
-  if (DrainAttach(drain, (uint32_t)syscall(SYS_gettid)) != ResOK) {
-    --collector->drains;
-    collectorLink(collector);
-    DrainClose(drain);
-    return;
-  }
-  if (collector->witness != NULL)
-    WitnessMeet(collector->witness, drain->pid, DrainProgram(drain));
-  if (collector->stopped)
-    DrainShut(drain);
-}
-
-/* collectorNote -- somebody says which program it is going to run; a path that is not absolute is meant as from its
- * folder */
-static void collectorNote(Collector collector, OfferMessage message)
-{
-  char path[2 * RegionPathMAX], link[32];
-  ssize_t length = 0;
-
-  if (collector->settings.program == NULL)
-    return;
-  if (message->offer.path[0] != '/' && strchr(message->offer.path, '/') != NULL) {
-    (void)snprintf(link, sizeof link, "/proc/%ld/cwd", (long)message->pid);
-    length = readlink(link, path, RegionPathMAX - 1);
-    if (length <= 0)
-      return;
-    path[length++] = '/';
-  }
-  (void)strcpy(path + length, message->offer.path);
-  collector->settings.program(collector->settings.data, path);
-}
-
-/* collectorReceive -- all datagrams that are there */
-static void collectorReceive(Collector collector)
-{
-  OfferMessageStruct message;
-  OfferKind kind;
-
-  while ((kind = OfferReceive(&message, &collector->offer)) != OfferNOTHING) {
-    if (kind == OfferREGION) {
-      collectorTake(collector, &message);
-      (void)close(message.fd);
-    } else if (kind == OfferNOTE) {
-      collectorNote(collector, &message);
-    }
-  }
-}
-
 /* collectorWrite -- what is in the batch; that it cannot be written is told once, until it can */
 static Res collectorWrite(Collector collector)
 {
   Res res = BatchWrite(&collector->shop.batch);
 
   if (res != ResOK && !collector->told)
-    collectorTell(collector, "the log cannot be written: %s; events wait in memory, and those that find no room are discarded",
+    CollectorTell(collector, "the log cannot be written: %s; events wait in memory, and those that find no room are discarded",
                   strerror(collector->shop.batch.reason));
   collector->told = res != ResOK;
   return res;
@@ -378,16 +238,16 @@ static void collectorPart(Collector collector, Index i)
   uint32_t overwritten = __atomic_load_n(&drain->header->pool.overwritten, __ATOMIC_RELAXED);
 
   if (stopped != 0)
-    collectorTell(collector, "%ld (%s): recording stopped after %.3f s, because no block was free", (long)drain->pid,
+    CollectorTell(collector, "%ld (%s): recording stopped after %.3f s, because no block was free", (long)drain->pid,
                   DrainProgram(drain), (double)stopped * 1e-9);
   if (overwritten != 0)
-    collectorTell(collector, "%ld (%s): only the newest events were kept; %lu older blocks were overwritten",
+    CollectorTell(collector, "%ld (%s): only the newest events were kept; %lu older blocks were overwritten",
                   (long)drain->pid, DrainProgram(drain), (unsigned long)overwritten);
   collector->shop.counts.discarded += __atomic_load_n(&drain->header->lost, __ATOMIC_RELAXED);
   if (collector->witness != NULL)
     WitnessPart(collector->witness, drain->identity);
   collector->drain[i] = collector->drain[--collector->drains];
-  collectorLink(collector);
+  CollectorLink(collector);
   DrainClose(drain);
 }
 
@@ -462,7 +322,7 @@ Bool CollectorRun(Collector collector, int fd, uint64_t until)
   for (;;) {
     uint64_t now, due = collectorTend;
     Count taken;
-    collectorReceive(collector);
+    CollectorReceive(collector);
     taken = collectorRound(collector);
     idle = taken > 0 ? 0 : idle + 1;
     now = EventClockMonotonic();
@@ -475,7 +335,7 @@ Bool CollectorRun(Collector collector, int fd, uint64_t until)
       collector->tended = now;
       (void)collectorBury(collector);
       collectorShow(collector);
-      collectorLink(collector);
+      CollectorLink(collector);
     }
     if (idle < collectorPatience && collector->drains > 0 && !collector->told) {
       if (collectorWait(collector, fd, taken >= collectorBusy ? 0 : collectorNap))
@@ -518,7 +378,7 @@ static void collectorFinish(Collector collector)
   Count left = collector->shop.batch.outlet != NULL ? OutletFinish(&collector->outlet) : 0;
 
   if (left > 0)
-    collectorTell(collector, "%s: %zu block%s not been acknowledged; the log may be incomplete", collector->outlet.place,
+    CollectorTell(collector, "%s: %zu block%s not been acknowledged; the log may be incomplete", collector->outlet.place,
                   left, left == 1 ? " has" : "s have");
 }
 
@@ -531,7 +391,7 @@ Res CollectorEnd(Collector collector, Count *runningReturn)
   collector->shop.batch.patient = TRUE;
   /* A process that has just ended may hold its lock for a moment yet; and one that is being read, too. */
   for (tries = 0; tries < collectorDying; ++tries) {
-    collectorReceive(collector);
+    CollectorReceive(collector);
     (void)collectorRound(collector);
     res = collectorBury(collector);
     if (collector->drains == 0)
@@ -560,7 +420,7 @@ void CollectorFree(Collector collector)
   collectorAlone(collector);
   while (collector->drains > 0) {
     DrainClose(collector->drain[--collector->drains]);
-    collectorLink(collector);
+    CollectorLink(collector);
   }
   if (collector->shop.batch.fd >= 0 || collector->shop.batch.outlet != NULL)
     (void)syscall(SYS_set_robust_list, NULL, sizeof collector->robust);

@@ -129,19 +129,12 @@ static void takingChoose(Taking taking)
   taking->tally.used = to;
 }
 
-/* takingKeeps -- is the block of a stream of which the newest are kept, and the others overwritten? */
-static Bool takingKeeps(Taking taking)
-{
-  return taking->drain->policy == RegionPolicyOVERWRITE &&
-         (taking->drain->header->frequent >> taking->block->stream / 2 % 16 & 1) != 0;
-}
-
 /* takingFlags -- what is told of the block */
 static unsigned takingFlags(Taking taking)
 {
   unsigned flags = taking->block->flags & BlockFlagUNSENT;
 
-  if (takingKeeps(taking))
+  if (RegionOverwrites(taking->drain->header, taking->block))
     flags |= BlockFlagUNSENT; /* earlier ones may have been overwritten, as was asked for */
   if (taking->what != DrainALL && (taking->pending || (taking->state & RegionFULL) == 0))
     return flags | BlockFlagSEALED | BlockFlagSNAPSHOT;
@@ -412,7 +405,7 @@ Bool DrainSlotList(DrainEntry entry, Drain drain, Index slot, uint8_t state, Dra
     taking.note->mark = drainNONE;
     taking.note->count = taking.note->seen = taking.note->seenCount = 0;
   }
-  if (what < DrainHELD && takingKeeps(&taking)) {
+  if (what < DrainHELD && RegionOverwrites(drain->header, &header)) {
     taking.note->mark = drainHELD;
     return FALSE;
   }

@@ -9,11 +9,17 @@
 
 #include "base/aver.h"
 #include "collect/teller.h"
+#include "plinth/clock.h"
 
 enum {
   estimateMASK = EstimateSIZE - 1,
   estimateThresholdFIRST = 4,  /* log2 of the lowest there is: below, all objects would be kept */
-  estimateThresholdMAX = 40
+  estimateThresholdMAX = 40,
+  estimateThresholdBUSY = 10,  /* the lowest that saves time, */
+  estimateLeastMAX = 20,       /* and the highest that is chosen for that */
+  estimateOUTLIER = 256,       /* bytes: few objects that are kept are larger than this without being likely to be */
+  estimateBITS = 1 << 16,
+  estimateWINDOW = 50000000    /* ns that the share of time is measured over */
 };
 
 #define estimateSizeMAX ((uint64_t)1 << 55) /* more is no object's size */
@@ -36,6 +42,10 @@ typedef struct RecentStruct {
 struct EstimateStruct {
   uint64_t bytes;
   unsigned threshold;      /* log2; 0: all objects are kept */
+  unsigned share, least;   /* one part of the time; threshold that this asks for */
+  uint64_t began, busy;    /* of the window, ns */
+  Count marks;             /* in `outlier`, since it was made anew */
+  uint64_t outlier[estimateBITS / 64]; /* keys that a glance would not take for kept, and are */
   Bool inexact;            /* something was left out since nothing lived */
   Count used;              /* places */
   EntryStruct entry[EstimateSIZE];
@@ -47,6 +57,43 @@ typedef struct ActStruct {
   uint64_t process, time;
   Word addr, size;
 } ActStruct, *Act;
+
+/* estimateOdds -- an object is kept if it is larger than this */
+static inline uint64_t estimateOdds(uint64_t key, unsigned threshold)
+{
+  return threshold == 0 ? 0 : key >> (64 - threshold);
+}
+
+/* estimateGlance -- may an object of `size` or, 0, unknown size be one that is kept?  Most that are not are seen to be
+ * so here. */
+static inline Bool estimateGlance(Estimate estimate, uint64_t key, uint64_t size)
+{
+  Index bit = key % estimateBITS;
+
+  return estimateOdds(key, estimate->threshold) < (size == 0 ? estimateOUTLIER : size) ||
+         (estimate->outlier[bit / 64] >> bit % 64 & 1) != 0;
+}
+
+static void estimateMark(Estimate estimate, uint64_t key)
+{
+  Index bit = key % estimateBITS;
+
+  if (estimateOdds(key, estimate->threshold) < estimateOUTLIER)
+    return;
+  estimate->outlier[bit / 64] |= (uint64_t)1 << bit % 64;
+  ++estimate->marks;
+}
+
+static void estimateMarkAll(Estimate estimate)
+{
+  Index i;
+
+  memset(estimate->outlier, 0, sizeof estimate->outlier);
+  estimate->marks = 0;
+  for (i = 0; i < EstimateSIZE; ++i)
+    if (estimate->entry[i].key != 0)
+      estimateMark(estimate, estimate->entry[i].key);
+}
 
 static uint64_t estimateWeight(Entry entry)
 {
@@ -70,7 +117,7 @@ Bool EstimateCheck(Estimate estimate)
          estimate->threshold <= estimateThresholdMAX && (estimate->threshold == 0 || estimate->inexact);
 }
 
-Res EstimateCreate(Estimate *estimateReturn)
+Res EstimateCreate(Estimate *estimateReturn, unsigned share)
 {
   const Size size = WordAlignUp(sizeof(struct EstimateStruct), 64);
   Estimate estimate = aligned_alloc(64, size);
@@ -78,6 +125,8 @@ Res EstimateCreate(Estimate *estimateReturn)
   if (estimate == NULL)
     return ResMEMORY;
   memset(estimate, 0, size);
+  estimate->share = share;
+  estimate->began = EventClockMonotonic();
   *estimateReturn = estimate;
   return ResOK;
 }
@@ -148,7 +197,7 @@ static inline Entry estimateFind(Estimate estimate, uint64_t key)
 /* estimateKept -- is an object of this size kept at this threshold?  Who is not is not at a higher one, either. */
 static inline Bool estimateKept(uint64_t key, uint64_t size, unsigned threshold)
 {
-  return threshold == 0 || key >> (64 - threshold) < size;
+  return threshold == 0 || estimateOdds(key, threshold) < size;
 }
 
 /* estimateDelete -- an entry goes, and those that were pushed away from its place move up */
@@ -176,10 +225,10 @@ static inline void estimateRemove(Estimate estimate, Entry entry)
   estimateDelete(estimate, entry);
   if (LIKELY(!estimate->inexact))
     return;
-  if (estimate->used == 0)
-    estimate->threshold = estimate->inexact = 0;
-  else if (estimate->threshold > 0 && estimate->used < EstimateMAX / 16)
+  if (estimate->threshold > estimate->least && estimate->used < EstimateMAX / 16)
     estimate->threshold = estimate->threshold > estimateThresholdFIRST ? estimate->threshold - 1 : 0;
+  if (estimate->used == 0 && estimate->threshold == 0)
+    estimate->inexact = FALSE;
 }
 
 /* estimateRaise -- a higher threshold: some entries go, the others weigh more */
@@ -202,13 +251,17 @@ static void estimateRaise(Estimate estimate)
       estimate->bytes += estimateWeight(entry);
     }
   }
+  estimateMarkAll(estimate);
 }
 
 static void estimateAlloc(Estimate estimate, Act act)
 {
   uint64_t key = estimateKey(act->process, act->addr), size = act->size < estimateSizeMAX ? act->size : 0;
-  Entry entry = estimateFind(estimate, key);
+  Entry entry;
 
+  if (!estimateGlance(estimate, key, size | (size == 0)))
+    return;
+  entry = estimateFind(estimate, key);
   if (act->addr == 0 || estimateFreed(estimate, key, act->time) || (entry->key != 0 && entry->time > act->time))
     return;
   /* Its free was not seen. */
@@ -222,13 +275,19 @@ static void estimateAlloc(Estimate estimate, Act act)
   *entry = (EntryStruct){key, act->time, size & (estimateSizeMAX - 1), estimate->threshold & 0xff, act->process};
   ++estimate->used;
   estimate->bytes += estimateWeight(entry);
+  estimateMark(estimate, key);
+  if (UNLIKELY(estimate->marks > estimateBITS / 4))
+    estimateMarkAll(estimate);
 }
 
 static void estimateFree(Estimate estimate, Act act)
 {
   uint64_t key = estimateKey(act->process, act->addr);
-  Entry entry = estimateFind(estimate, key);
+  Entry entry;
 
+  if (!estimateGlance(estimate, key, 0))
+    return;
+  entry = estimateFind(estimate, key);
   /* Also if it is found: that may be an older object, and the one that this is the free of is still to come. */
   estimateRemember(estimate, key, act->time);
   if (entry->key != 0 && entry->time <= act->time)
@@ -314,15 +373,14 @@ static inline Size estimateLength(uint16_t code)
          code == EventPoolResizeEndCODE ? sizeof(EventPAAWStruct) : sizeof(EventPAWStruct);
 }
 
-void EstimateBlock(Estimate estimate, Registry registry, uint64_t process, const void *events, Size used,
-                   Size seen, uint64_t first)
+/* estimateEvents -- the block's, from `seen` on */
+static void estimateEvents(Estimate estimate, uint64_t process, const void *events, Size used, Size seen,
+                           uint64_t first)
 {
   uint64_t epoch = first & ~(uint64_t)UINT32_MAX, begun = 0;
   ActStruct act = {.process = process};
   Size at, size;
 
-  if (!estimateOurs(registry))
-    return;
   for (at = 0; at + sizeof(EventHeaderStruct) <= used; at += size) {
     const EventHeaderStruct *header = (const void *)((const char *)events + at);
     size = EventSizeOfLength(header->length);
@@ -340,6 +398,40 @@ void EstimateBlock(Estimate estimate, Registry registry, uint64_t process, const
   }
 }
 
+/* estimatePace -- at the end of a window: was that too much of the time, or could more be spent? */
+static void estimatePace(Estimate estimate, uint64_t now)
+{
+  uint64_t all = now - estimate->began, allowed = all / estimate->share;
+  unsigned least = estimate->threshold > estimateThresholdBUSY ? estimate->threshold + 1 : estimateThresholdBUSY;
+
+  if (estimate->busy > allowed)
+    estimate->least = least < estimateLeastMAX ? least : estimateLeastMAX;
+  else if (estimate->busy < allowed / 4)
+    estimate->least = estimate->least > estimateThresholdBUSY ? estimate->least - 1 : 0;
+  while (estimate->threshold < estimate->least)
+    estimateRaise(estimate);
+  estimate->began = now;
+  estimate->busy = 0;
+}
+
+void EstimateBlock(Estimate estimate, Registry registry, uint64_t process, const void *events, Size used, Size seen,
+                   uint64_t first)
+{
+  uint64_t begin;
+
+  if (!estimateOurs(registry))
+    return;
+  if (estimate->share == 0) {
+    estimateEvents(estimate, process, events, used, seen, first);
+    return;
+  }
+  begin = EventClockMonotonic();
+  estimateEvents(estimate, process, events, used, seen, first);
+  estimate->busy += EventClockMonotonic() - begin;
+  if (begin - estimate->began >= estimateWINDOW)
+    estimatePace(estimate, begin);
+}
+
 void EstimateGone(Estimate estimate, uint64_t process)
 {
   Index i;
@@ -348,7 +440,7 @@ void EstimateGone(Estimate estimate, uint64_t process)
     while (estimate->entry[i].key != 0 && estimate->entry[i].process == process)
       estimateDelete(estimate, &estimate->entry[i]);
   if (estimate->used == 0)
-    estimate->threshold = estimate->inexact = 0;
+    estimate->threshold = estimate->least = estimate->inexact = 0;
 }
 
 uint64_t EstimateBytes(Bool *exactReturn, Estimate estimate)

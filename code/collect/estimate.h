@@ -23,11 +23,15 @@ typedef struct EstimateStruct *Estimate;
 enum {
   EstimateSIZE = 1 << 16,      /* places of the table, 32 bytes each */
   EstimateMAX = EstimateSIZE / 4 * 3, /* that are used */
+  EstimateSHARE = 16,          /* a good one for EstimateCreate */
   EstimateRECENT = 1 << 13     /* times four frees are remembered, for allocations that come late */
 };
 
-/* EstimateCreate -- nothing lives yet; ResMEMORY */
-extern Res EstimateCreate(Estimate *estimateReturn);
+/* EstimateCreate -- nothing lives yet
+ * share  at most about one part of so many of the time goes into it: where that is not enough fewer objects are kept;
+ *        0: all that there is room for
+ * ResMEMORY */
+extern Res EstimateCreate(Estimate *estimateReturn, unsigned share);
 extern void EstimateDestroy(Estimate estimate);
 extern Bool EstimateCheck(Estimate estimate);
 
@@ -37,7 +41,7 @@ extern Bool EstimateCheck(Estimate estimate);
  * process   its identity
  * events    `used` bytes, aligned, beginning at `first` ticks, unpacked; anything may stand there
  * seen      so many of them were taken into account before, when the block was not full yet
- * cost      some 10 ns an event on an object */
+ * cost      15 to 60 ns an event on an object, by how many live; 4 where few of them are kept */
 extern void EstimateBlock(Estimate estimate, Registry registry, uint64_t process, const void *events, Size used,
                           Size seen, uint64_t first);
 

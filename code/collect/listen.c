@@ -15,23 +15,15 @@
 #include <unistd.h>
 
 #include "collect/listenlink.h"
+#include "collect/listensocket.h"
 #include "log/log.h"
 #include "plinth/socket.h"
 
 enum {
-  listenBacklog = 64,
   listenRoundMAX = 1000, /* ms of one poll */
   listenNap = 20,        /* ms, where nobody can be let in */
   listenTail = 1000      /* ms at the end, to read what has come in */
 };
-
-/* What only the listening socket itself needs. */
-typedef struct listenSocketStruct {
-  int fd;
-  AddressStruct address;
-  Bool named;            /* there is a file to be removed, which was this: */
-  uint64_t device, inode;
-} *ListenSocket, listenSocketStruct;
 
 static volatile sig_atomic_t listenEnded; /* for the signal handler alone */
 
@@ -39,65 +31,6 @@ static void listenEnd(int signal)
 {
   UNUSED(signal);
   listenEnded = 1;
-}
-
-/* listenStale -- remove a socket's file that nobody listens at any more; FALSE: somebody does, or it is no socket */
-static Bool listenStale(Address address)
-{
-  struct stat status;
-  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), result, error;
-
-  if (fd < 0 || lstat(address->name.local.sun_path, &status) != 0 || !S_ISSOCK(status.st_mode)) {
-    if (fd >= 0)
-      (void)close(fd);
-    return FALSE;
-  }
-  result = connect(fd, &address->name.any, address->length);
-  error = errno;
-  (void)close(fd);
-  return result != 0 && error == ECONNREFUSED && unlink(address->name.local.sun_path) == 0;
-}
-
-/* listenBind -- errno says why it failed */
-static Bool listenBind(ListenSocket its)
-{
-  Address address = &its->address;
-  struct stat status;
-  mode_t mask;
-  int one = 1, result;
-
-  its->fd = socket(address->name.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (its->fd < 0)
-    return FALSE;
-  if (!AddressIsLocal(address))
-    (void)setsockopt(its->fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-  mask = umask(0177); /* only its owner may connect, from the first moment on */
-  result = bind(its->fd, &address->name.any, address->length);
-  if (result != 0 && errno == EADDRINUSE && AddressIsLocal(address)) {
-    result = listenStale(address) ? bind(its->fd, &address->name.any, address->length) : -1;
-    errno = EADDRINUSE;
-  }
-  (void)umask(mask);
-  if (result != 0 || listen(its->fd, listenBacklog) != 0)
-    return FALSE;
-  if (AddressIsLocal(address) && stat(address->name.local.sun_path, &status) == 0) {
-    its->named = TRUE;
-    its->device = status.st_dev;
-    its->inode = status.st_ino;
-  }
-  address->length = sizeof address->name;
-  return AddressIsLocal(address) || getsockname(its->fd, &address->name.any, &address->length) == 0;
-}
-
-static void listenUnbind(ListenSocket its)
-{
-  struct stat status;
-
-  if (its->fd >= 0)
-    (void)close(its->fd);
-  if (its->named && stat(its->address.name.local.sun_path, &status) == 0 && (uint64_t)status.st_dev == its->device &&
-      (uint64_t)status.st_ino == its->inode)
-    (void)unlink(its->address.name.local.sun_path);
 }
 
 /* listenPrefix -- how the files' names begin; errno says why it failed */
@@ -275,7 +208,7 @@ static void listenFinish(Receiver receiver, ListenSocket its, struct pollfd *pol
 
   while (SocketNow() - begin < listenTail && listenRound(receiver, its, poll, 0, mask))
     ;
-  listenUnbind(its);
+  ListenSocketClose(its);
   for (i = 0; i < receiver->connections; ++i)
     ConnectionClose(receiver->connection[i]);
   listenForget(receiver);
@@ -327,7 +260,7 @@ static void listenLoop(Receiver receiver, ListenSocket its, struct pollfd *poll)
 int ListenRun(Listen listen)
 {
   ReceiverStruct receiver = {.listen = listen, .number = 1, .places = listen->senders + ListenStrangersMAX + 1};
-  listenSocketStruct its = {.fd = -1};
+  ListenSocketStruct its = {.fd = -1};
   struct pollfd *poll = NULL;
   char where[PlinthPlaceMAX];
   const char *reason;
@@ -346,9 +279,9 @@ int ListenRun(Listen listen)
   poll = calloc(receiver.places + 1, sizeof *poll);
   if (receiver.sender == NULL || receiver.connection == NULL || poll == NULL) {
     status = OptionFail(listen->tool, "no memory for %zu senders", listen->senders);
-  } else if (!listenBind(&its)) {
+  } else if (!ListenSocketOpen(&its)) {
     status = OptionFail(listen->tool, "%s: %s", listen->where, strerror(errno));
-    listenUnbind(&its);
+    ListenSocketClose(&its);
   } else {
     listenLoop(&receiver, &its, poll);
   }

@@ -44,7 +44,8 @@ Res ListenAsk(const char *where, const char *request, Count *sendersReturn, cons
   if (res != ResOK)
     return res;
   if (!AddressIsLocal(&address) || length >= (int)sizeof line) {
-    *reasonReturn = AddressIsLocal(&address) ? "the request is too long" : "only a listener on a UNIX socket can be asked";
+    *reasonReturn = AddressIsLocal(&address) ? "the request is too long"
+                                             : "only a listener on a UNIX socket can be asked";
     return ResPARAM;
   }
   fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -25,7 +25,7 @@ enum {
 
 void ReceiverSay(Receiver receiver, Connection connection, const char *format, ...)
 {
-  char room[PATH_MAX + 512], name[160] = "";
+  char room[512], name[PATH_MAX];
   TextStruct text;
   va_list args;
 
@@ -37,8 +37,10 @@ void ReceiverSay(Receiver receiver, Connection connection, const char *format, .
   TextInit(&text, name, sizeof name);
   if (connection->sender == NULL)
     AddressWrite(&text, &connection->peer);
-  (void)OptionFail(receiver->listen->tool, "%s: %s%s", connection->sender != NULL ? connection->sender->path : TextTerminate(&text),
-                   room, receiver->told == linkSaid ? "; no more of this is told" : "");
+  else
+    TextString(&text, connection->sender->path);
+  (void)OptionFail(receiver->listen->tool, "%s: %s%s", TextTerminate(&text), room,
+                   receiver->told == linkSaid ? "; no more of this is told" : "");
 }
 
 void ConnectionClose(Connection connection)

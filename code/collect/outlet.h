@@ -11,7 +11,8 @@
 #include "collect/drain.h"
 #include "plinth/plinth.h"
 
-/* OutletRequest -- the oldest request that has come in, as a string; FALSE: there is none.  Also moves on what is kept. */
+/* OutletRequest -- the oldest request that has come in, as a string; FALSE: there is none.  Also moves on what is
+ * kept. */
 extern Bool OutletRequest(char *room, Size size, Plinth outlet);
 
 /* OutletObey -- have a process do what a request says: "kinds LIST", "flush"; what is not understood is not done */

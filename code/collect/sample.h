@@ -2,8 +2,8 @@
  *
  * For each thread: time in user and system mode, time waiting for a processor, time blocked, of that for the disk, page
  * faults, state, and its name when it is new or changed; for each process its memory; for the machine its times.  A
- * thread or process that has done nothing since it was told last is not told again; the first and the last sample always
- * are.
+ * thread or process that has done nothing since it was told last is not told again; the first and the last sample of a
+ * thread always are.
  *
  * Always true (SampleCheck): the threads of a process are in order of their numbers;  what was told of one is at most
  * what was read.
@@ -24,7 +24,7 @@ typedef struct SampleStruct *Sample;
 
 enum {
   SampleINTERVAL = 100,    /* ms, where nobody says otherwise */
-  SampleSHARE = 50,        /* at most one part of so many of the time goes into sampling: the interval grows if need be */
+  SampleSHARE = 50,        /* at most one part of so many of the time goes into it: the interval grows if need be */
   SampleRELIST = 5,        /* rounds between two listings of a process's threads while their number is the same */
   SampleMANY = 64,         /* of more threads than this in a process, */
   SampleASLEEP = 10,       /* those that slept through so many rounds */

@@ -45,8 +45,8 @@ extern void TellerDestroy(Teller teller);
 
 extern Bool TellerCheck(Teller teller);
 
-/* TellerChoose -- only types whose bits are set in `events`, by code, are written; NULL: all, as at first.  The caller's,
- * and stays. */
+/* TellerChoose -- only types whose bits are set in `events`, by code, are written; NULL: all, as at first.  The
+ * caller's, and stays. */
 extern void TellerChoose(Teller teller, const uint8_t *events);
 
 /* TellerHeader -- write the header block, now: at the beginning of another file */

@@ -215,8 +215,8 @@ static void treeEnd(Tree tree, Index i, ProcStat stat)
   treeTellEnd(tree, pid, known ? &status : NULL);
 }
 
-/* treeExecuted -- has the process got another image?  Its stack lies elsewhere then.  While that is being built it moves a
- * little; and where addresses are not random, only a little. */
+/* treeExecuted -- has the process got another image?  Its stack lies elsewhere then.  While that is being built it
+ * moves a little; and where addresses are not random, only a little. */
 static Bool treeExecuted(ProcStat was, ProcStat is)
 {
   uint64_t moved = is->stack > was->stack ? is->stack - was->stack : was->stack - is->stack;

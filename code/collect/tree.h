@@ -2,8 +2,9 @@
  *
  * The family is the program that was started and all that descend from it.  Its members are told of by whoever starts
  * or meets one; the others, which no library speaks for, are found in /proc, by their parent or by a mark in their
- * environment, a tenth of a second late at the worst; what comes and goes in between is not seen.  Each step is an event
- * of the collector's own: ProcessSeen (once, of every process of the system), ProcessStart, ProcessExec, ProcessExit.
+ * environment, a tenth of a second late at the worst; what comes and goes in between is not seen.  Each step is an
+ * event of the collector's own: ProcessSeen (once, of every process of the system), ProcessStart, ProcessExec,
+ * ProcessExit.
  *
  * Always true (TreeCheck): members are in order of their pids;  a member's process had not ended when it was looked at.
  *

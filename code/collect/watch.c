@@ -17,8 +17,8 @@
 
 enum { watchRATES = 4, watchWIDTH = 80, watchTextSIZE = 256, watchMILLION = 1000000 };
 
-/* See that there is a row below the cursor (which scrolls at the bottom), remember the cursor, and go there.  Index and the
- * cursor's movements keep the column. */
+/* See that there is a row below the cursor (which scrolls at the bottom), remember the cursor, and go there.  Index and
+ * the cursor's movements keep the column. */
 #define watchDOWN "\033D\033[A\0337\033[B\r"
 #define watchBACK "\033[K\0338"
 
@@ -60,7 +60,7 @@ Res WatchCreate(Watch *watchReturn, int fd, uint64_t now)
   if (mine < 0)
     return ResFAIL;
   watch = calloc(1, sizeof *watch);
-  if (watch == NULL || EstimateCreate(&watch->estimate) != ResOK) {
+  if (watch == NULL || EstimateCreate(&watch->estimate, EstimateSHARE) != ResOK) {
     (void)close(mine);
     free(watch);
     return ResMEMORY;

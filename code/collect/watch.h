@@ -1,9 +1,9 @@
 /* watch.h -- the line that moves: how a recording goes, for a person at a terminal
  *
- * One line, in the row below the terminal's cursor, rewritten a few times a second, and erased at the end: events a second,
- * events, bytes, discarded, live bytes.  The program's own output goes on where it was.  Nothing is written while the program
- * has the terminal for itself (no line editing: editors, shells, passwords) or we are in the background, and nobody ever
- * waits for the terminal.
+ * One line, in the row below the terminal's cursor, rewritten a few times a second, and erased at the end: events a
+ * second, events, bytes, discarded, live bytes.  The program's own output goes on where it was.  Nothing is written
+ * while the program has the terminal for itself (no line editing: editors, shells, passwords) or we are in the
+ * background, and nobody ever waits for the terminal.
  *
  * Always true (WatchCheck): what is on the screen is one line, shorter than it is wide.
  *
@@ -42,8 +42,8 @@ extern Res WatchCreate(Watch *watchReturn, int fd, uint64_t now);
 extern void WatchDestroy(Watch watch);
 extern Bool WatchCheck(Watch watch);
 
-/* WatchBlock, WatchGone -- as EstimateBlock and EstimateGone (estimate.h): for each block that is drained, each process that
- * ends */
+/* WatchBlock, WatchGone -- as EstimateBlock and EstimateGone (estimate.h): for each block that is drained, each process
+ * that ends */
 extern void WatchBlock(Watch watch, Registry registry, uint64_t process, const void *events, Size used,
                        Size seen, uint64_t first);
 extern void WatchGone(Watch watch, uint64_t process);

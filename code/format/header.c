@@ -108,6 +108,14 @@ void HeaderBegin(Text text, Header header)
   headerNumber(text, "frequency: ", header->frequency);
   headerSyncs(text, header);
   headerNumber(text, "lost: ", header->lost);
+  if (header->dropped.blocks > 0) {
+    TextString(text, HeaderDROPPED);
+    TextDecimal(text, header->dropped.blocks);
+    TextChar(text, ' ');
+    TextDecimal(text, header->dropped.events);
+    TextChar(text, ' ');
+    headerNumber(text, "", header->dropped.ticks);
+  }
 }
 
 Res HeaderEnd(Text text)
@@ -211,8 +219,16 @@ static Bool headerSync(Header header, const char *next, const char *limit)
   return TRUE;
 }
 
+static Bool headerDropped(Header header, const char *next, const char *limit)
+{
+  Dropped dropped = &header->dropped;
+
+  return headerDecimal(&dropped->blocks, &next, limit) && headerDecimal(&dropped->events, &next, limit) &&
+         headerDecimal(&dropped->ticks, &next, limit);
+}
+
 /* What each key's value is, and where it goes. */
-typedef enum headerForm { formUINT32, formUINT64, formSTRING, formARGUMENT, formSYNC, formORDER, formWORD } headerForm;
+typedef enum headerForm { formUINT32, formUINT64, formSTRING, formARGUMENT, formSYNC, formDROPPED, formORDER, formWORD } headerForm;
 
 static const struct {
   const char *key;
@@ -234,6 +250,7 @@ static const struct {
   {"frequency:", formUINT64, AT(frequency)},
   {"sync:", formSYNC, 0, 0},
   {"lost:", formUINT64, AT(lost)},
+  {"dropped:", formDROPPED, 0, 0},
 #undef AT
 };
 
@@ -269,6 +286,8 @@ static Bool headerTake(Header header, Index k, const char *value, const char *li
     return headerArgument(header, value, limit);
   case formSYNC:
     return headerSync(header, value, limit);
+  case formDROPPED:
+    return headerDropped(header, value, limit);
   case formORDER:
     return headerOrder(header, value, limit);
   default:

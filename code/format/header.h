@@ -24,8 +24,16 @@ enum {
   HeaderRoleSIZE = 16
 };
 
+#define HeaderDROPPED "dropped: " /* the key of a line that is added to a header block when the log is cut down */
+
 /* The role of a process that is no recorded program: it tells what it sees of them from outside. */
 #define HeaderRoleCOLLECTOR "collector"
+
+/* What was cut away from a log on purpose, so that it stays small: whole blocks, the oldest. */
+typedef struct DroppedStruct {
+  uint64_t blocks, events;
+  uint64_t ticks;                  /* no event of those blocks is later */
+} DroppedStruct, *Dropped;
 
 typedef struct HeaderStruct {
   unsigned major, median, minor;
@@ -38,6 +46,7 @@ typedef struct HeaderStruct {
   Count syncs;
   SyncStruct sync[HeaderSyncsMAX];
   uint64_t lost;                   /* events that no block could count: no room for a stream */
+  DroppedStruct dropped;           /* cut away from the log on purpose */
   char role[HeaderRoleSIZE];       /* "" for a recorded program */
   char program[HeaderTextMAX];     /* path; "" if unknown */
   Count arguments;                 /* how many it was given */

@@ -136,6 +136,13 @@ extern Bool RegionNamed(const char *path);
 /* RegionBlockAt -- where slot `i`'s block begins in the file, and its size; FALSE if there is none */
 extern Bool RegionBlockAt(Size *offsetReturn, Size *sizeReturn, RegionHeader header, Index i);
 
+/* RegionOverwrites -- is the block of a stream of which RegionPolicyOVERWRITE keeps the newest?  Then what is missing
+ * before it is no loss, which BlockFlagUNSENT tells. */
+static inline Bool RegionOverwrites(RegionHeader header, BlockHeader block)
+{
+  return header->policy == RegionPolicyOVERWRITE && (header->frequent >> block->stream / 2 % 16 & 1) != 0;
+}
+
 /* RegionCollected -- is a collector there, or offered the region, as far as is known?  One load. */
 static inline Bool RegionCollected(RegionHeader header)
 {

@@ -145,6 +145,18 @@ Res FileRead(File file, uint64_t offset, void *bytes, Size size)
   return FileReadAt(file->fd, offset, bytes, size);
 }
 
+uint64_t FileData(File file, uint64_t offset)
+{
+  off_t data;
+
+  if (offset >= file->size || offset > INT64_MAX)
+    return offset;
+  data = lseek(file->fd, (off_t)offset, SEEK_DATA);
+  if (data < 0)
+    return errno == ENXIO ? file->size : offset;
+  return (uint64_t)data < file->size ? (uint64_t)data : file->size;
+}
+
 const unsigned char *FileAvailable(File file, uint64_t offset, Size *sizeReturn)
 {
   uint64_t left = offset < file->size ? file->size - offset : 0;

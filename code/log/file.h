@@ -42,6 +42,9 @@ extern void FileClose(File file);
 extern const unsigned char *FileBytes(File file, uint64_t offset, Size size);
 extern const unsigned char *FileAvailable(File file, uint64_t offset, Size *sizeReturn);
 
+/* FileData -- the first place from `offset` on that is in no hole: where there are holes, they are not worth reading */
+extern uint64_t FileData(File file, uint64_t offset);
+
 /* FileRead -- `size` bytes at `offset` into `bytes`; ResEND if the file ends before, ResIO */
 extern Res FileRead(File file, uint64_t offset, void *bytes, Size size);
 

@@ -11,15 +11,28 @@
 
 #include "base/aver.h"
 
+/* regionsExtend -- make the last region reach to the end of one behind it */
+static void regionsExtend(Region last, const RegionStruct *region)
+{
+  last->end = region->end;
+  last->zeros &= region->zeros;
+  last->harmless &= region->harmless;
+  last->tail = region->tail;
+}
+
 Res RegionsAdd(Regions regions, const RegionStruct *region)
 {
+  Region before = regions->count > 0 ? &regions->region[regions->count - 1] : NULL;
+
+  /* Of zeros there may be any number, between blocks that stay; which of them is of no interest. */
+  if (before != NULL && before->zeros && region->zeros &&
+      IndexPlaceFile(before->place) == IndexPlaceFile(region->place)) {
+    regionsExtend(before, region);
+    return ResOK;
+  }
   if (regions->count == RegionsMAX) {
-    Region last = &regions->region[RegionsMAX - 1];
-    if (IndexPlaceFile(last->place) == IndexPlaceFile(region->place)) {
-      last->end = region->end;
-      last->harmless &= region->harmless;
-      last->tail = region->tail;
-    }
+    if (IndexPlaceFile(before->place) == IndexPlaceFile(region->place))
+      regionsExtend(before, region);
     return ResOK;
   }
   if (regions->count == regions->capacity) {
@@ -102,6 +115,36 @@ static void gapsShare(Region region, uint64_t lost, int exact)
     region->exact = exact;
 }
 
+/* gapsZeros -- are there nothing but zeros somewhere between two places? */
+static Bool gapsZeros(Regions regions, uint64_t from, uint64_t to)
+{
+  Index i;
+
+  for (i = gapsRegion(regions, from); i < regions->count && regions->region[i].place < to; ++i)
+    if (regions->region[i].zeros)
+      return TRUE;
+  return FALSE;
+}
+
+Bool GapsDropped(Dropped dropped, Process *processReturn, Table table)
+{
+  Index i;
+
+  memset(dropped, 0, sizeof *dropped);
+  for (i = 0; i < table->processes; ++i) {
+    Dropped its = &table->process[i]->public.header.dropped;
+    if (its->blocks == 0)
+      continue;
+    if (dropped->blocks == 0 || its->blocks > dropped->blocks / 2) {
+      *processReturn = table->process[i];
+      dropped->ticks = its->ticks;
+    }
+    dropped->blocks += its->blocks;
+    dropped->events += its->events;
+  }
+  return dropped->blocks > 0;
+}
+
 /* gapsMatch -- lay `lost` events between two places to the regions there; FALSE if there are none
  *
  * Where there are several, each but the last gets what its damaged header claims.  So does each where `lost` is only
@@ -139,6 +182,9 @@ static void gapsMissing(Teller teller, Regions regions, Stream stream, const Tal
   uint64_t from = sameFile ? run->lastPlace : IndexPlace(IndexPlaceFile(next->place), 0), blocks, lost;
   char what[128];
 
+  /* A stream loses its oldest blocks first. */
+  if (teller->dropped && run == NULL && gapsZeros(regions, from, next->place))
+    return;
   blocks = next->from - (run != NULL ? run->to : 0);
   exact = TallyLost(&lost, run, next);
   if ((blocks == 0 && (lost == 0 || stream->unsent)) || gapsMatch(regions, from, next->place, lost, exact))
@@ -174,6 +220,8 @@ static void gapsStream(Teller teller, Regions regions, Stream stream)
 
 static void gapsRegionTell(Teller teller, const RegionStruct *region)
 {
+  if (teller->dropped && region->zeros)
+    return;
   if (region->matched)
     TellerGap(teller, region->place, region->what, region->lost, region->exact);
   else if (region->harmless)
@@ -201,8 +249,11 @@ void GapsRegions(Teller teller, Regions regions, Index first, Index limit)
 
 void GapsTell(Teller teller, Regions regions, Table table)
 {
+  DroppedStruct dropped;
+  Process process;
   Index i;
 
+  teller->dropped = GapsDropped(&dropped, &process, table);
   for (i = 0; i < table->streams; ++i)
     gapsStream(teller, regions, table->stream[i]);
   GapsRegions(teller, regions, 0, regions->count);

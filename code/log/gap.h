@@ -20,6 +20,7 @@
 typedef struct RegionStruct {
   uint64_t place, end; /* as the index has them; end is in the same file */
   const char *what;    /* a constant */
+  Bool zeros;          /* nothing else stands here: the file may have been cut down to its newest blocks */
   Bool harmless;       /* what stood here held no events: a header block */
   Bool tail;           /* nothing sound follows in the file, */
   Bool cut;            /* and it ends within something */
@@ -41,12 +42,17 @@ extern Res RegionsAdd(Regions regions, const RegionStruct *region);
 extern void RegionsFree(Regions regions);
 extern Bool RegionsCheck(Regions regions);
 
+/* GapsDropped -- what was cut away from the logs on purpose, all in all; FALSE if nothing was.  *processReturn is the
+ * one whose clock tells until when. */
+extern Bool GapsDropped(Dropped droppedReturn, Process *processReturn, Table table);
+
 /* Whom to tell.  Gaps are counted, and told while `telling`. */
 typedef struct TellerStruct {
   LogHooksStruct hooks;
   const char *const *paths; /* by file */
   uint64_t gaps, lost;
   Bool telling;
+  Bool dropped;             /* blocks were cut away on purpose: zeros, and gaps that they explain, are no damage */
 } TellerStruct, *Teller;
 
 /* TellerGap -- one line: at `place`, `what` happened and `lost` events are gone; exact as LogGapStruct has it */

@@ -108,6 +108,8 @@ static Res leftBlock(LeftRegion region, Size at, Size size)
   if (tally.used == 0 || (known == tally.count && stream->newest == sound.first))
     return ResOK;
   region->events += tally.count - known;
+  if (RegionOverwrites(&region->header, &sound))
+    header->flags |= BlockFlagUNSENT;
   BlockHeaderSealOpen(header, &tally);
   return leftWrite(region, header, header->size);
 }

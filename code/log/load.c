@@ -73,6 +73,14 @@ void LoaderFree(Loader loader, Loaded loaded)
   ++loader->spares;
 }
 
+/* loaderDropped -- where a block's header was are zeros: it was cut away on purpose while we read */
+static Bool loaderDropped(const unsigned char *bytes)
+{
+  static const unsigned char zeros[BlockHeaderSIZE];
+
+  return memcmp(bytes, zeros, sizeof zeros) == 0;
+}
+
 /* loaderRead -- the block's header and bytes at rest, verified; otherwise says why not */
 static Res loaderRead(Loader loader, BlockHeader header, LoadReport report, const IndexEntryStruct *entry)
 {
@@ -85,6 +93,7 @@ static Res loaderRead(Loader loader, BlockHeader header, LoadReport report, cons
 
   report->lost = entry->count;
   report->what = "file changed while it was read";
+  report->dropped = res == ResOK && loaderDropped(bytes);
   if (res == ResOK)
     res = BlockHeaderRead(header, &swapped, bytes);
   if (res != ResOK)
@@ -99,8 +108,10 @@ static Res loaderRead(Loader loader, BlockHeader header, LoadReport report, cons
     return res == ResIO ? ResIO : ResFORMAT;
   if ((entry->flags & IndexEntryCUT) == 0)
     report->what = "block checksum mismatch";
-  if (Crc32c(0, loader->rest, header->rest) != header->restCrc)
+  if (Crc32c(0, loader->rest, header->rest) != header->restCrc) {
+    report->dropped = FileRead(file, offset, bytes, sizeof bytes) == ResOK && loaderDropped(bytes);
     return ResFORMAT;
+  }
   report->what = NULL;
   report->lost = 0;
   return ResOK;

@@ -54,6 +54,7 @@ typedef struct LoaderStruct {
 typedef struct LoadReportStruct {
   const char *what;      /* if the block could not be had, or not all of it; a constant */
   uint32_t lost;         /* events */
+  Bool dropped;          /* because it was cut away on purpose meanwhile */
   uint32_t unknown;      /* events whose code no header names, */
   uint16_t unknownCode;  /* and the first such code */
 } LoadReportStruct, *LoadReport;

@@ -287,16 +287,20 @@ void LogClose(Log log)
 
 void LogSummarize(LogSummary summary, Log log)
 {
+  DroppedStruct dropped;
+  Process process;
   Index i;
 
   *summary = log->summary;
   summary->processes = log->table.processes;
   summary->lost = log->teller.lost;
   summary->gaps = log->teller.gaps;
+  if (GapsDropped(&dropped, &process, &log->table))
+    summary->dropped = dropped.events;
   for (i = 0; i < log->table.streams; ++i)
     summary->discarded += log->table.stream[i]->discarded;
   for (i = 0; i < log->table.processes; ++i) {
-    Process process = log->table.process[i];
+    process = log->table.process[i];
     summary->discarded += process->public.header.lost > process->lost ? process->public.header.lost : process->lost;
   }
 }

@@ -181,6 +181,10 @@ static Res readOpen(Reading reading, const IndexEntryStruct *entry)
     return readLoaded(reading, entry, loaded, &report);
   if (res != ResFORMAT)
     return res;
+  if (report.dropped) {
+    reading->dropped += entry->count;
+    return ResOK;
+  }
   /* Where somebody still writes, the last block may be half of one. */
   if ((entry->flags & IndexEntryCUT) == 0 || !reading->log->file[IndexPlaceFile(entry->place)]->live)
     ReadingFailureSet(stream, entry, report.what, report.lost);

@@ -102,6 +102,23 @@ Res ReadingChoose(Reading reading)
   return res;
 }
 
+/* readingDropped -- tell of what was cut away from the logs on purpose */
+static void readingDropped(Reading reading)
+{
+  Log log = reading->log;
+  DroppedStruct dropped;
+  Process process;
+  uint64_t time, since;
+
+  if (!GapsDropped(&dropped, &process, &log->table))
+    return;
+  time = log->origin + (ClockFine(ClockResolve(process->clock), dropped.ticks) >> ClockFineSHIFT);
+  since = time > log->summary.first ? time - log->summary.first : 0;
+  TellerNote(reading->teller, "%s: %llu blocks with %llu events from before %llu.%03llu s were dropped on purpose",
+             log->path[process->file], (unsigned long long)dropped.blocks, (unsigned long long)dropped.events,
+             (unsigned long long)(since / 1000000000), (unsigned long long)(since / 1000000 % 1000));
+}
+
 Res ReadingBegin(Reading reading, Log log, LogRequest request)
 {
   Table table = &log->table;
@@ -131,8 +148,10 @@ Res ReadingBegin(Reading reading, Log log, LogRequest request)
     res = ReadingChoose(reading);
   reading->loader.from = readingFine(log, request->from);
   reading->loader.to = readingFine(log, request->to);
-  if (res == ResOK && log->teller.telling)
+  if (res == ResOK && log->teller.telling) {
+    readingDropped(reading);
     GapsTell(&log->teller, &log->regions, table);
+  }
   return res == ResOK ? IndexPassBegin(&reading->pass, &log->index) : res;
 }
 
@@ -145,6 +164,9 @@ void ReadingEnd(Reading reading)
     ReadingFailureTell(reading, log->table.stream[i], 0);
   for (i = 0; i < log->table.processes; ++i)
     readingOmittedTell(reading, log->table.process[i]);
+  if (reading->dropped > 0 && log->teller.telling)
+    TellerNote(reading->teller, "%llu event%s dropped on purpose while the log was read",
+               (unsigned long long)reading->dropped, reading->dropped == 1 ? " was" : "s were");
   ReadingGive(reading);
   QueueFree(&reading->queue);
   IndexPassEnd(&reading->pass);

@@ -41,6 +41,7 @@ typedef struct ReadingStruct {
   uint64_t until;      /* fine: events from there on wait */
   uint64_t latest;     /* fine: of the events delivered */
   uint64_t late;       /* events delivered behind later ones */
+  uint64_t dropped;    /* events that were cut away from the log while it was read */
   uint64_t left;       /* events that may still be delivered */
   uint64_t blocks;     /* that the pass has come to */
   Bool ended;          /* by the hook or the count */

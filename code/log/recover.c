@@ -35,7 +35,7 @@ static Res recoverWrite(int fd, const char *bytes, Size size)
 
 /* recoverBlock -- one open block, sealed as it stands; also if there is nothing in it: that it was found tells that
  * nothing is missing */
-static Res recoverBlock(int log, char *block, Size size, Count *blocks)
+static Res recoverBlock(int log, RegionHeader region, char *block, Size size, Count *blocks)
 {
   BlockHeaderStruct header;
   BlockTallyStruct tally;
@@ -47,6 +47,8 @@ static Res recoverBlock(int log, char *block, Size size, Count *blocks)
       (header.flags & BlockFlagUNSENT) != 0)
     return ResOK;
   BlockWalk(&tally, block + BlockHeaderSIZE, size - BlockHeaderSIZE, header.first, TRUE);
+  if (RegionOverwrites(region, &header))
+    ((BlockHeader)(void *)block)->flags |= BlockFlagUNSENT;
   BlockHeaderSealOpen((BlockHeader)(void *)block, &tally);
   memcpy(&header, block, sizeof header);
   res = recoverWrite(log, block, header.size);
@@ -65,7 +67,7 @@ static Res recoverMapped(char *base, int log, Count *blocks)
 
   for (i = 0; res == ResOK && i < header->slots; ++i)
     if (RegionBlockAt(&offset, &its, header, i))
-      res = recoverBlock(log, base + offset, its, blocks);
+      res = recoverBlock(log, header, base + offset, its, blocks);
   return res;
 }
 

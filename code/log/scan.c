@@ -106,7 +106,7 @@ static Res scanFind(Scan scan, uint64_t *offsetReturn, uint64_t *waitReturn, uin
     }
     at = memchr(bytes, BlockMAGIC[0], there);
     if (at == NULL) {
-      offset += there;
+      offset = FileData(scan->file, offset + there);
       continue;
     }
     offset += (uint64_t)(at - bytes);
@@ -144,6 +144,19 @@ static Bool scanPayloadSound(Scan scan, BlockHeader header, uint64_t offset)
   return crc == header->restCrc;
 }
 
+/* scanNewest -- a block is its stream's newest; its events count once, however many copies of it there are */
+static void scanNewest(Scan scan, Stream stream, BlockHeader header, Bool cut, Bool seen)
+{
+  Bool again = seen && stream->newest == header->first && stream->newestSequence == header->sequence;
+  uint32_t had = again ? stream->newestCount : 0;
+
+  if (!cut && (!seen || (again && header->count > had)))
+    scan->events += header->count - had;
+  stream->newest = header->first;
+  stream->newestSequence = header->sequence;
+  stream->newestCount = cut || header->count < had ? had : header->count;
+}
+
 static Res scanTakeBlock(Scan scan, BlockHeader header, uint64_t offset, Bool cut)
 {
   IndexEntryStruct entry = {.first = header->first, .last = header->last, .sequence = header->sequence,
@@ -162,9 +175,7 @@ static Res scanTakeBlock(Scan scan, BlockHeader header, uint64_t offset, Bool cu
   if (res != ResOK)
     return res;
   stream->logged |= !scan->file->core;
-  stream->newest = header->first;
-  stream->newestSequence = header->sequence;
-  stream->newestCount = cut ? 0 : header->count;
+  scanNewest(scan, stream, header, cut, seen);
   entry.stream = (uint32_t)stream->number;
   if (cut)
     entry.flags |= IndexEntryCUT;
@@ -177,7 +188,6 @@ static Res scanTakeBlock(Scan scan, BlockHeader header, uint64_t offset, Bool cu
   if ((header->flags & BlockFlagSEALED) != 0 && header->mono != 0)
     ClockSeal(clock, header->last, header->mono);
   ++scan->blocks;
-  scan->events += header->count;
   return scan->block != NULL ? scan->block(scan->data, stream, &entry, seen) : IndexAdd(scan->index, &entry);
 }
 
@@ -224,13 +234,32 @@ static void scanRegion(Scan scan, Region region, uint64_t offset, Res res)
       region->guess = h.count;
   }
   block |= there >= BlockMagicSIZE && memcmp(bytes, BlockMAGIC, BlockMagicSIZE) == 0;
-  region->harmless = header;
+  region->harmless = header || region->zeros;
   region->cut = res == ResEND;
   region->what = res == ResVERSION ? "of another version"
                : res == ResEND     ? (header ? "header block cut off" : "cut off within a block header")
                : header            ? "header block damaged"
                : block             ? "block header damaged"
+               : region->zeros     ? "zeros, and no block"
                                    : "no block here";
+}
+
+/* scanZeros -- are there nothing but zeros between two places?  Holes are not read. */
+static Bool scanZeros(Scan scan, uint64_t offset, uint64_t end)
+{
+  while (offset < end) {
+    Size there, i;
+    const unsigned char *bytes = FileAvailable(scan->file, offset, &there);
+    if (there == 0)
+      return FALSE;
+    if (there > end - offset)
+      there = (Size)(end - offset);
+    for (i = 0; i < there; ++i)
+      if (bytes[i] != 0)
+        return FALSE;
+    offset = FileData(scan->file, offset + there);
+  }
+  return TRUE;
 }
 
 /* scanCut -- was the block that led to place->offset cut short?  What came behind it stands somewhere within, then, and
@@ -267,13 +296,15 @@ static Res scanDamage(Scan scan, ScanPlace place, Res why)
 
   if (res != ResOK || cut)
     return res;
-  scanRegion(scan, &region, place->offset, why);
   res = scanFind(scan, &next, &wait, place->searched != 0 ? place->searched : place->offset + 1);
   if (res == ResOK && next == scan->file->size && scan->growing) {
     place->searched = wait; /* nothing yet */
     return ResOK;
   }
   place->searched = 0;
+  if (res == ResOK)
+    region.zeros = scanZeros(scan, place->offset, next);
+  scanRegion(scan, &region, place->offset, why);
   region.end = IndexPlace(scan->number, next);
   region.tail = next == scan->file->size;
   place->offset = next;

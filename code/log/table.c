@@ -178,11 +178,14 @@ Res TableStream(Stream *streamReturn, Table table, BlockHeader header)
 static void tableHeaderCopy(Header to, Header from)
 {
   Count i, kept = from->arguments < HeaderArgumentsMAX ? from->arguments : HeaderArgumentsMAX;
+  DroppedStruct dropped = to->dropped; /* whoever wrote the newest header may not know what was cut away */
 
   memcpy(to, from, offsetof(HeaderStruct, argument));
   for (i = 0; i < kept; ++i)
     strcpy(to->argument[i], from->argument[i]);
   strcpy(to->region, from->region);
+  if (dropped.blocks > to->dropped.blocks)
+    to->dropped = dropped;
 }
 
 /* tableClockFor -- the clock that a header names, if another process has it already; else the process's own gets

@@ -59,8 +59,8 @@ typedef struct PlinthStruct {
  */
 extern Res PlinthOpen(Plinth plinthReturn, const char *where, const char *family, const char **reasonReturn);
 
-/* PlinthSend -- one message: it goes out now, or is kept by the way out and goes out later (sockets).  ResIO, ResLIMIT ...:
- * it does not; told once, and counted. */
+/* PlinthSend -- one message: it goes out now, or is kept by the way out and goes out later (sockets).  ResIO,
+ * ResLIMIT ...: it does not; told once, and counted. */
 extern Res PlinthSend(Plinth plinth, const void *message, Size size);
 
 /* PlinthSendHeader -- the same for a header block, with which a way out that has to begin anew begins by itself */

@@ -350,8 +350,8 @@ static void jsonProcesses(FILE *out, const char *name, Process process, Count co
   fprintf(out, "\"%s\": [", name);
   for (i = 0; i < count; ++i) {
     Header header = process[i].header;
-    fprintf(out, "%s\n  {\"pid\": %u, \"parent\": %u, \"events\": %llu, \"threads\": %zu, \"program\": ", i == 0 ? "" : ",",
-            header->pid, header->parent, (unsigned long long)process[i].events, process[i].threads);
+    fprintf(out, "%s\n  {\"pid\": %u, \"parent\": %u, \"events\": %llu, \"threads\": %zu, \"program\": ",
+            i == 0 ? "" : ",", header->pid, header->parent, (unsigned long long)process[i].events, process[i].threads);
     JsonString(out, header->program);
     fputs(", \"arguments\": [", out);
     for (j = 0; j < header->arguments && j < HeaderArgumentsMAX; ++j) {

@@ -1,0 +1,53 @@
+/* collectordata.h -- what a collector is made of, for the files that it is made of
+ *
+ * Design: design/collector.md      Tests: test/collecttest.c
+ */
+#ifndef COLLECT_COLLECTORDATA_H
+#define COLLECT_COLLECTORDATA_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include <linux/futex.h>
+#include <sys/types.h>
+
+#include "base/types.h"
+#include "collect/collector.h"
+#include "collect/drain.h"
+#include "collect/guard.h"
+#include "collect/offer.h"
+#include "collect/outlet.h"
+#include "collect/witness.h"
+#include "plinth/plinth.h"
+
+/* What stands in the environment of each process of the family, before our address. */
+#define collectorVARIABLE "PAWPRINT_COLLECTOR="
+
+enum { collectorDrainsMAX = GuardsMAX }; /* the kernel walks 2048 of a robust list */
+
+/* The head of the kernel's list; the nodes are in the regions, hand.next. */
+typedef struct CollectorStruct {
+  struct robust_list_head robust; /* first: the kernel has its address */
+  CollectorSettingsStruct settings;
+  OfferSocketStruct offer;
+  char mark[sizeof collectorVARIABLE + OfferNameMAX + 1 + RegionTokenMAX]; /* collectorVARIABLE and our address */
+  Count drains;
+  Drain drain[collectorDrainsMAX];
+  uint64_t tended;             /* when it was last looked who lives */
+  Bool stopped;
+  Bool told;                   /* that the log cannot be written */
+  PlinthStruct outlet;         /* where it goes, if that is no file */
+  Witness witness;             /* NULL before anything is to be told, and at the end */
+  pid_t program;               /* our child; 0: none yet */
+  DrainShopStruct shop;
+} CollectorStruct;
+
+/* CollectorLink -- the kernel's list anew.  As a whole: what is in the regions may have been changed. */
+extern void CollectorLink(Collector collector);
+
+/* CollectorReceive -- all datagrams that are there: regions that are offered are attached */
+extern void CollectorReceive(Collector collector);
+
+/* CollectorTell -- a line for the user */
+extern void CollectorTell(Collector collector, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif /* COLLECT_COLLECTORDATA_H */

@@ -1,0 +1,123 @@
+/* collectormeet.c -- processes come and offer their regions
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "collect/collectordata.h"
+
+/* CollectorLink -- the kernel's list anew.  As a whole: what is in the regions may have been changed. */
+void CollectorLink(Collector collector)
+{
+  struct robust_list *next = &collector->robust.list;
+  Index i;
+
+  for (i = collector->drains; i-- > 0; ) {
+    struct robust_list *node = (struct robust_list *)(void *)&collector->drain[i]->header->hand.next;
+    node->next = next;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    next = node;
+  }
+  collector->robust.list.next = next;
+}
+
+void CollectorTell(Collector collector, const char *format, ...)
+{
+  char line[RegionPathMAX + 256];
+  va_list args;
+
+  if (collector->settings.tell == NULL)
+    return;
+  va_start(args, format);
+  (void)vsnprintf(line, sizeof line, format, args);
+  va_end(args);
+  collector->settings.tell(collector->settings.data, line);
+}
+
+/* collectorWanted -- does the user want to know of this process? */
+static Bool collectorWanted(Collector collector, Drain drain)
+{
+  const char *wanted = collector->settings.process, *program, *slash;
+  char number[24];
+
+  if (wanted == NULL)
+    return TRUE;
+  (void)snprintf(number, sizeof number, "%ld", (long)drain->pid);
+  if (strcmp(wanted, number) == 0)
+    return TRUE;
+  (void)snprintf(number, sizeof number, "%lu", (unsigned long)drain->header->pid);
+  program = DrainProgram(drain);
+  slash = strrchr(program, '/');
+  return strcmp(wanted, number) == 0 || strcmp(wanted, slash != NULL ? slash + 1 : program) == 0;
+}
+
+/* collectorTake -- somebody offers a region */
+static void collectorTake(Collector collector, OfferMessage message)
+{
+  Drain drain;
+  Size used;
+
+  /* Room for a header, so that nothing need be written for it. */
+  if (BatchPlace(&collector->shop.batch, RegionTextSIZE) == NULL || collector->drains == collectorDrainsMAX ||
+      DrainOpen(&drain, &collector->shop, message) != ResOK)
+    return;
+  /* Whose program it is its header says, which is not wanted of others. */
+  used = collector->shop.batch.used;
+  (void)DrainHeaderNew(drain);
+  if (!collectorWanted(collector, drain)) {
+    BatchUndo(&collector->shop.batch, used);
+    DrainMute(drain);
+  }
+  collector->drain[collector->drains++] = drain;
+  CollectorLink(collector);
+  if (DrainAttach(drain, (uint32_t)syscall(SYS_gettid)) != ResOK) {
+    --collector->drains;
+    CollectorLink(collector);
+    DrainClose(drain);
+    return;
+  }
+  if (collector->witness != NULL)
+    WitnessMeet(collector->witness, drain->pid, DrainProgram(drain));
+  if (collector->stopped)
+    DrainShut(drain);
+}
+
+/* collectorNote -- somebody says which program it is going to run; a path that is not absolute is meant as from its
+ * folder */
+static void collectorNote(Collector collector, OfferMessage message)
+{
+  char path[2 * RegionPathMAX], link[32];
+  ssize_t length = 0;
+
+  if (collector->settings.program == NULL)
+    return;
+  if (message->offer.path[0] != '/' && strchr(message->offer.path, '/') != NULL) {
+    (void)snprintf(link, sizeof link, "/proc/%ld/cwd", (long)message->pid);
+    length = readlink(link, path, RegionPathMAX - 1);
+    if (length <= 0)
+      return;
+    path[length++] = '/';
+  }
+  (void)strcpy(path + length, message->offer.path);
+  collector->settings.program(collector->settings.data, path);
+}
+
+/* CollectorReceive -- all datagrams that are there */
+void CollectorReceive(Collector collector)
+{
+  OfferMessageStruct message;
+  OfferKind kind;
+
+  while ((kind = OfferReceive(&message, &collector->offer)) != OfferNOTHING) {
+    if (kind == OfferREGION) {
+      collectorTake(collector, &message);
+      (void)close(message.fd);
+    } else if (kind == OfferNOTE) {
+      collectorNote(collector, &message);
+    }
+  }
+}

@@ -1,0 +1,86 @@
+/* eventrec-recording.h -- one recording: what was asked for, and what becomes of it
+ *
+ * Design: design/collector.md      Tests: test/eventrec.t, test/collect.t
+ */
+#ifndef EVENTREC_RECORDING_H
+#define EVENTREC_RECORDING_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include <limits.h>
+#include <signal.h>
+#include <sys/types.h>
+
+#include "base/option.h"
+#include "collect/choose.h"
+#include "collect/collector.h"
+
+enum { eventrecFAILED = 125, eventrecCANNOT = 126, eventrecMISSING = 127 };
+
+enum {
+  recordingBlocks = 1920,     /* that may wait, and their size: 60 MiB a process */
+  recordingBlock = 32768,
+  recordingBlocksMAX = 3072,
+  recordingLook = 100,        /* ms between two looks at the family */
+  recordingGrace = 1000,      /* ms that a program has to end when it was told to; then the recording does */
+  recordingLinesMAX = 256,    /* to be told at the end */
+  recordingKnownMAX = 1024    /* programs of the family */
+};
+
+/* What the command line asks for, and what becomes of it. */
+typedef struct RecordingStruct {
+  const OptionToolStruct *tool;
+  const char *output; /* NULL: named after the program and its process */
+  const char *to;     /* NULL: a file */
+  const char *kinds, *events, *process, *stack;
+  unsigned manage, policy;
+  Size blockSize;
+  Count blocks;
+  Count sample;       /* ms between two samples; 0: none */
+  Bool system;        /* what the collector sees of processes and threads is wanted */
+  double limit;       /* seconds; 0: none */
+  Bool force, raw, paused, alone, clean;
+  uint8_t codes[ChooseSIZE]; /* that `events` names */
+  Collector collector; /* NULL: there is none, processes write to the log themselves */
+  char **logs;         /* that `clean` is for, NULL at their end */
+  int signals;         /* a descriptor that tells of signals */
+  pid_t pid;
+  uint64_t end;        /* when the recording ends, monotonic ns */
+  Count lines;         /* for the summary, owned */
+  char *line[recordingLinesMAX];
+  Count known;         /* paths of programs that were looked at, owned */
+  char *path[recordingKnownMAX];
+  char program[PATH_MAX];
+  char library[PATH_MAX];
+  char log[PATH_MAX]; /* absolute */
+  double seconds;
+  sigset_t watched;          /* the signals that `signals` tells of */
+  sigset_t mask;             /* as we were given them, for the program */
+  struct sigaction children; /* and what to do when children end */
+} RecordingStruct, *Recording;
+
+/* eventrec-start.c: RecordingLibrary -- where libpawprint.so is: beside us, as built or as installed.  RecordingTo -- can
+ * logs be sent to where `to` says?  FALSE: told. */
+extern Bool RecordingLibrary(Recording recording);
+extern Bool RecordingTo(Recording recording);
+
+/* RecordingLog -- the log's name for a process, absolute; FALSE: it is too long */
+extern Bool RecordingLog(Recording recording, pid_t pid);
+
+/* RecordingStart -- start the program; -1 if it did not come to that, *statusReturn is ours then */
+extern pid_t RecordingStart(Recording recording, char **argv, int *statusReturn);
+
+/* eventrec-run.c: RecordingRun -- the whole of it; our status */
+extern int RecordingRun(Recording recording, char **argv);
+
+/* eventrec-say.c: RecordingLine -- a line to be told at the end, once; a hook, `data` is the Recording.  RecordingProgram --
+ * the same where something speaks against observing a program of the family: a path, or a name to be looked for. */
+extern void RecordingLine(void *data, const char *line);
+extern void RecordingProgram(void *data, const char *name);
+
+/* RecordingSummary -- one line of what is in the log, and one for what is not.  FALSE: there is no log to speak of.
+ * RecordingSent -- the same of what was sent elsewhere. */
+extern Bool RecordingSummary(Recording recording, Count running);
+extern void RecordingSent(Recording recording);
+
+#endif /* EVENTREC_RECORDING_H */

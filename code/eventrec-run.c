@@ -1,0 +1,213 @@
+/* eventrec-run.c -- from the beginning of a program to its end
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "eventrec-recording.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collect/family.h"
+#include "log/recover.h"
+#include "plinth/plinth.h"
+
+/* recordingCollector -- have a collector, if that can be */
+static void recordingCollector(Recording recording)
+{
+  CollectorSettingsStruct settings = {
+    .process = recording->process,
+    .events = recording->events != NULL ? recording->codes : NULL,
+    .raw = recording->raw,
+    .witness = recording->system,
+    .paused = recording->paused,
+    .sample = (unsigned)recording->sample,
+    .alone = recording->alone,
+    .watched = TRUE,
+    .data = recording,
+    .program = RecordingProgram,
+    .tell = RecordingLine,
+  };
+
+  if (CollectorNew(&recording->collector, &settings) == ResOK)
+    return;
+  recording->collector = NULL;
+  (void)OptionFail(recording->tool, "no collector: %s; processes write to the log themselves", strerror(errno));
+}
+
+/* recordingOutlet -- the log goes to another place: the collector sends it there */
+static void recordingOutlet(Recording recording)
+{
+  const char *reason;
+
+  if (CollectorSend(recording->collector, recording->to, &reason) == ResOK)
+    return;
+  (void)OptionFail(recording->tool, "%s: %s; processes send by themselves", recording->to, reason);
+  CollectorFree(recording->collector);
+  recording->collector = NULL;
+}
+
+/* recordingOpen -- the log is there: the collector may write to it.  More files than usual may be open. */
+static void recordingOpen(Recording recording)
+{
+  struct rlimit limit;
+
+  if (recording->collector == NULL)
+    return;
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+  }
+  if (recording->to != NULL) {
+    recordingOutlet(recording);
+    return;
+  }
+  if (CollectorLog(recording->collector, recording->log) == ResOK) {
+    CollectorProgram(recording->collector, recording->pid);
+    return;
+  }
+  (void)OptionFail(recording->tool, "%s: %s; processes write to it themselves", recording->log, strerror(errno));
+  CollectorFree(recording->collector);
+  recording->collector = NULL;
+}
+
+static uint64_t recordingClock(void)
+{
+  struct timespec t;
+
+  (void)clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* recordingSignal -- take those that are there; TRUE: the program has ended.  What is meant to end us ends the program
+ * and the recording; we end when it has. */
+static Bool recordingSignal(Recording recording)
+{
+  struct signalfd_siginfo info;
+  siginfo_t child = {0};
+
+  while (read(recording->signals, &info, sizeof info) == (ssize_t)sizeof info) {
+    if (info.ssi_signo == SIGCHLD)
+      continue;
+    /* The terminal sends its own to the program, too. */
+    if (info.ssi_code != SI_KERNEL)
+      (void)kill(recording->pid, (int)info.ssi_signo);
+    if (recordingClock() + recordingGrace * 1000000u < recording->end)
+      recording->end = recordingClock() + recordingGrace * 1000000u;
+  }
+  /* As long as it is not reaped nobody else has its number. */
+  return waitid(P_PID, (id_t)recording->pid, &child, WEXITED | WNOHANG | WNOWAIT) != 0 ? errno == ECHILD
+                                                                                       : child.si_pid != 0;
+}
+
+/* recordingNap -- until a signal comes, or `until`; the collector works meanwhile, if there is one */
+static void recordingNap(Recording recording, uint64_t until)
+{
+  uint64_t now = recordingClock(), ns = until > now ? until - now : 0;
+  struct timespec time = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+  struct pollfd poll = {recording->signals, POLLIN, 0};
+
+  if (recording->collector != NULL)
+    (void)CollectorRun(recording->collector, recording->signals, until);
+  else
+    (void)ppoll(&poll, 1, &time, NULL);
+}
+
+/* recordingWait -- until the program has ended; its wait status */
+static int recordingWait(Recording recording)
+{
+  uint64_t look = 0;
+  siginfo_t child = {0};
+  int status = 0;
+
+  while (!recordingSignal(recording)) {
+    uint64_t now = recordingClock();
+    if (now >= recording->end) {
+      if (recording->collector != NULL)
+        CollectorStop(recording->collector);
+      recording->end = UINT64_MAX;
+    }
+    if (now >= look) {
+      FamilyPrograms(recording->pid, RecordingProgram, recording);
+      /* A large family is looked at less often: it is to cost a hundredth at most. */
+      look = recordingClock();
+      look += (look - now) * 100 > recordingLook * 1000000u ? (look - now) * 100 : recordingLook * 1000000u;
+    }
+    recordingNap(recording, look < recording->end ? look : recording->end);
+  }
+  if (recording->collector != NULL &&
+      waitid(P_PID, (id_t)recording->pid, &child, WEXITED | WNOWAIT) == 0)
+    CollectorEnded(recording->collector, recording->pid,
+                   child.si_code == CLD_EXITED ? W_EXITCODE(child.si_status, 0) : child.si_status);
+  (void)waitpid(recording->pid, &status, 0);
+  return status;
+}
+
+/* recordingFinish -- what is still in memory goes into the log; how many processes still run */
+static Count recordingFinish(Recording recording)
+{
+  Count blocks, others = 0, running = 0;
+
+  if (recording->collector != NULL && CollectorEnd(recording->collector, &running) != ResOK)
+    (void)OptionFail(recording->tool, "%s: what processes left in memory could not be added: %s; eventrec --clean adds it",
+                     recording->log, strerror(errno));
+  if (recording->collector != NULL)
+    CollectorFree(recording->collector);
+  if (LogRecover(recording->log, &blocks, &others) != ResOK)
+    (void)OptionFail(recording->tool, "%s: what the program left in memory could not be added: %s; it stays in /dev/shm",
+                     recording->log, strerror(errno));
+  return others > running ? others : running;
+}
+
+/* recordingSignals -- from here on signals wait until they are read; the program gets the mask that we were given.  Who
+ * ignores ended children, as we may have been told to, learns no status. */
+static Bool recordingSignals(Recording recording)
+{
+  static const int signals[] = {SIGCHLD, SIGTERM, SIGHUP, SIGINT, SIGQUIT};
+  struct sigaction children = {.sa_handler = SIG_DFL};
+  Index i;
+
+  (void)sigemptyset(&recording->watched);
+  for (i = 0; i < ARRAY_LENGTH(signals); ++i)
+    (void)sigaddset(&recording->watched, signals[i]);
+  (void)sigprocmask(SIG_BLOCK, &recording->watched, &recording->mask);
+  (void)sigaction(SIGCHLD, &children, &recording->children);
+  recording->signals = signalfd(-1, &recording->watched, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (recording->signals >= 0)
+    return TRUE;
+  (void)OptionFail(recording->tool, "signals cannot be waited for: %s", strerror(errno));
+  return FALSE;
+}
+
+/* RecordingRun -- the whole of it; our status */
+int RecordingRun(Recording recording, char **argv)
+{
+  uint64_t begin = recordingClock();
+  Count running;
+  int status;
+
+  if (!recordingSignals(recording))
+    return eventrecFAILED;
+  recordingCollector(recording);
+  recording->end = recording->limit > 0 && recording->limit < 1e9 ? begin + (uint64_t)(recording->limit * 1e9) : UINT64_MAX;
+  recording->pid = RecordingStart(recording, argv, &status);
+  if (recording->pid < 0)
+    return status;
+  (void)RecordingLog(recording, recording->pid);
+  recordingOpen(recording);
+  status = recordingWait(recording);
+  recording->seconds = (double)(recordingClock() - begin) * 1e-9;
+  if (recording->to != NULL) {
+    RecordingSent(recording);
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  }
+  running = recordingFinish(recording);
+  (void)RecordingSummary(recording, running);
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}

@@ -1,0 +1,139 @@
+/* eventrec-say.c -- what is told at the end of a recording
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "eventrec-recording.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "log/log.h"
+#include "view/program.h"
+
+/* RecordingLine -- to be told at the end, once */
+void RecordingLine(void *data, const char *line)
+{
+  Recording recording = data;
+  Index i;
+
+  for (i = 0; i < recording->lines; ++i)
+    if (strcmp(recording->line[i], line) == 0)
+      return;
+  if (recording->lines < recordingLinesMAX && (recording->line[recording->lines] = strdup(line)) != NULL)
+    ++recording->lines;
+}
+
+/* RecordingProgram -- a program of the family: is there anything against its being observed? */
+void RecordingProgram(void *data, const char *name)
+{
+  Recording recording = data;
+  char line[PATH_MAX + 256], found[PATH_MAX], path[PATH_MAX];
+  const char *reason;
+  Index i;
+
+  if (ProgramFind(found, sizeof found, name) != ResOK || realpath(found, path) == NULL)
+    return;
+  for (i = 0; i < recording->known; ++i)
+    if (strcmp(recording->path[i], path) == 0)
+      return;
+  if (recording->known == recordingKnownMAX || (recording->path[recording->known] = strdup(path)) == NULL)
+    return;
+  ++recording->known;
+  reason = ProgramUnseen(path);
+  if (reason == NULL)
+    return;
+  (void)snprintf(line, sizeof line, "not seen: %s: %s", path, reason);
+  RecordingLine(recording, line);
+}
+
+static void recordingNote(void *data, LogGap gap)
+{
+  Recording recording = data;
+
+  (void)OptionFail(recording->tool, "%s: offset %llu: %s", gap->path, (unsigned long long)gap->offset, gap->what);
+}
+
+static void recordingSilent(void *data, const char *line)
+{
+  UNUSED(data), UNUSED(line);
+}
+
+static void recordingLines(Recording recording)
+{
+  Index i;
+
+  for (i = 0; i < recording->lines; ++i)
+    (void)fprintf(stderr, "eventrec: %s\n", recording->line[i]);
+}
+
+/* recordingSeen -- is there a recorded program in the log, not only what the collector saw? */
+static Bool recordingSeen(Log log, Count processes)
+{
+  Index i;
+
+  for (i = 0; i < processes; ++i)
+    if (LogProcessAt(log, i)->header.role[0] == '\0')
+      return TRUE;
+  return FALSE;
+}
+
+/* RecordingSummary -- one line of what is in the log, and one for what is not.  FALSE: there is no log to speak of. */
+Bool RecordingSummary(Recording recording, Count running)
+{
+  LogHooksStruct hooks = {.data = recording, .gap = recordingNote, .note = recordingSilent};
+  const char *path = recording->log;
+  LogSummaryStruct summary;
+  char error[512], line[PATH_MAX + 64];
+  Log log;
+
+  RecordingProgram(recording, recording->program);
+
+  if (LogOpen(&log, &path, 1, &hooks, error, sizeof error) != ResOK) {
+    (void)fprintf(stderr, "eventrec: 0 events (0 discarded), 0 bytes, %.3f s -> %s\n", recording->seconds, path);
+    if (recording->lines == 0)
+      (void)fprintf(stderr, "eventrec: not seen: %s: it did not load the library\n", recording->program);
+    recordingLines(recording);
+    return FALSE;
+  }
+  LogSummarize(&summary, log);
+  if (!recordingSeen(log, summary.processes) && recording->lines == 0) {
+    (void)snprintf(line, sizeof line, "not seen: %s: it did not load the library", recording->program);
+    RecordingLine(recording, line);
+  }
+  LogClose(log);
+  (void)fprintf(stderr, "eventrec: %llu events (%llu discarded), %llu bytes, %.3f s -> %s\n",
+                (unsigned long long)summary.events, (unsigned long long)summary.discarded,
+                (unsigned long long)summary.bytes, recording->seconds,
+                recording->output != NULL ? recording->output : strrchr(path, '/') + 1);
+  recordingLines(recording);
+  if (running > 0)
+    (void)fprintf(stderr, "eventrec: %zu of its processes still run, and write to the log\n", running);
+  return TRUE;
+}
+
+/* RecordingSent -- the end of a recording that went to another place, and a line of what was sent */
+void RecordingSent(Recording recording)
+{
+  uint64_t events = 0, discarded = 0, bytes = 0;
+  Count running = 0;
+
+  RecordingProgram(recording, recording->program);
+  if (recording->collector != NULL) {
+    if (CollectorEnd(recording->collector, &running) != ResOK)
+      (void)OptionFail(recording->tool, "%s: not all could be sent: %s; eventrec --clean removes what is left in memory",
+                       recording->to, strerror(errno));
+    CollectorCount(recording->collector, &events, &discarded, &bytes);
+    CollectorFree(recording->collector);
+  }
+  (void)fprintf(stderr, "eventrec: %llu events (%llu discarded), %llu bytes, %.3f s -> %s\n", (unsigned long long)events,
+                (unsigned long long)discarded, (unsigned long long)bytes, recording->seconds, recording->to);
+  recordingLines(recording);
+  if (running > 0)
+    (void)fprintf(stderr, "eventrec: %zu of its processes still run, and send by themselves\n", running);
+}

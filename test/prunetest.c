@@ -1,0 +1,247 @@
+/* prunetest.c -- a log that stays small: its newest part and what defines things are there, and what has gone is told
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Events of frequent and of rare kinds are written without end; the log is read again and again meanwhile, and what is
+ * delivered and what is told to have gone must come to what was written.  SOAK=1 writes a hundred times as much.
+ */
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "collect/prune.h"
+#include "log/log.h"
+#include "logmake.h"
+
+enum { pruneStreams = 4, pruneLIMIT = 2 << 20, pruneStay = 1 << EventKindUser | 1 << EventKindPool };
+
+static char path[] = "/tmp/pruneXXXXXX";
+static MakeBlockStruct blocks[pruneStreams];
+static uint64_t written, definitions;
+
+typedef struct PruneSeenStruct {
+  uint64_t events, definitions, gaps, notes, newest;
+  Bool disorder; /* an event is missing behind one that is there */
+  uint64_t next[pruneStreams];
+  char note[256], gap[256];
+} PruneSeenStruct;
+
+static void seenGap(void *data, LogGap gap)
+{
+  PruneSeenStruct *seen = data;
+
+  ++seen->gaps;
+  (void)snprintf(seen->gap, sizeof seen->gap, "%llu: %s, %llu", (unsigned long long)gap->offset, gap->what,
+                 (unsigned long long)gap->lost);
+}
+
+static void seenNote(void *data, const char *line)
+{
+  PruneSeenStruct *seen = data;
+
+  ++seen->notes;
+  (void)snprintf(seen->note, sizeof seen->note, "%s", line);
+}
+
+static Bool seenEvent(void *data, LogEvent event)
+{
+  PruneSeenStruct *seen = data;
+  uint64_t id = LogEventWord(event, 1);
+  unsigned stream = event->thread % 10;
+
+  ++seen->events;
+  if (event->type->code == EventPoolFreeCODE) {
+    seen->disorder |= seen->next[stream] != 0 && id != seen->next[stream];
+    seen->next[stream] = id + 1;
+  } else {
+    ++seen->definitions;
+  }
+  return FALSE;
+}
+
+/* pruneRead -- read the log; FALSE if that failed */
+static Bool pruneRead(PruneSeenStruct *seen, LogSummary summary)
+{
+  LogHooksStruct hooks = {.data = seen, .gap = seenGap, .note = seenNote};
+  LogRequestStruct request = LogRequestALL;
+  const char *paths[1] = {path};
+  char error[256];
+  Log log;
+  Res res;
+
+  memset(seen, 0, sizeof *seen);
+  if (LogOpen(&log, paths, 1, &hooks, error, sizeof error) != ResOK) {
+    printf("# %s\n", error);
+    return FALSE;
+  }
+  request.event = seenEvent;
+  request.data = seen;
+  res = LogRead(log, &request);
+  LogSummarize(summary, log);
+  LogClose(log);
+  return res == ResOK;
+}
+
+/* pruneWrite -- some blocks of each stream: three frequent ones, and a rare one; now and then a header */
+static void pruneWrite(int fd, MakeProcess process, uint64_t *seed, uint64_t *tick)
+{
+  MakeStruct make = {0};
+  Index s, i;
+
+  for (s = 0; s < pruneStreams; ++s) {
+    Bool rare = s == pruneStreams - 1;
+    Count n = rare ? 3 : 200 + TapRandom(seed) % 500;
+    if (rare && TapRandom(seed) % 16 != 0)
+      continue;
+    for (i = 0; i < n; ++i, ++written, ++*tick) {
+      uint64_t id = blocks[s].header.before + blocks[s].header.count;
+      if (rare)
+        (void)MakeEvent(&blocks[s], EventInternCODE, *tick, (uint64_t[]){id, id}, "a name");
+      else
+        (void)MakeEvent(&blocks[s], EventPoolFreeCODE, *tick, (uint64_t[]){7, id}, NULL);
+      definitions += rare;
+    }
+    MakeBlockEnd(&make, &blocks[s], BlockFlagSEALED | (TapRandom(seed) % 2 == 0 ? BlockFlagPACKED : 0));
+    MakeBlockNext(&blocks[s], *tick);
+  }
+  if (TapRandom(seed) % 16 == 0)
+    MakeHeader(&make, process);
+  if (write(fd, make.bytes, make.size) != (ssize_t)make.size)
+    makeFail(path);
+  MakeFree(&make);
+}
+
+/* pruneBegin -- an empty log with a header, and the streams at their beginnings */
+static int pruneBegin(MakeProcess process)
+{
+  int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_APPEND, 0600);
+  MakeStruct make = {0};
+  Index s;
+
+  written = definitions = 0;
+  MakeHeader(&make, process);
+  if (fd < 0 || write(fd, make.bytes, make.size) != (ssize_t)make.size)
+    makeFail(path);
+  for (s = 0; s < pruneStreams; ++s)
+    MakeBlockBegin(&blocks[s], process, (uint32_t)(10 + s), s == pruneStreams - 1 ? EventKindUser : EventKindObject, 0,
+                   1);
+  MakeFree(&make);
+  return fd;
+}
+
+/* testKeep -- write `rounds` times; it stays small, and is sound whenever it is read */
+static void testKeep(uint64_t *seed, Count rounds)
+{
+  MakeProcess process = MakeProcessNew(10, 1);
+  int fd = pruneBegin(process);
+  uint64_t tick = 1, largest = 0, faults = 0;
+  LogSummaryStruct summary;
+  DroppedStruct dropped;
+  PruneSeenStruct seen;
+  struct stat status;
+  Prune prune;
+  Index i;
+  Res res = PruneCreate(&prune, fd, pruneLIMIT, pruneStay);
+
+  if (res != ResOK) {
+    TapOk(errno == EOPNOTSUPP, "this file system has no holes: %s", strerror(errno));
+    return;
+  }
+  for (i = 0; i < rounds && res == ResOK; ++i) {
+    pruneWrite(fd, process, seed, &tick);
+    res = PruneNewest(prune);
+    if (fstat(fd, &status) == 0 && (uint64_t)status.st_blocks * 512 > largest)
+      largest = (uint64_t)status.st_blocks * 512;
+    if (i % (rounds / 40) != 0)
+      continue;
+    PruneDropped(&dropped, prune);
+    if (!pruneRead(&seen, &summary) || seen.gaps > 0 || seen.disorder || seen.definitions != definitions ||
+        seen.events + summary.dropped != written || summary.dropped != dropped.events ||
+        seen.notes != (dropped.blocks > 0)) {
+      ++faults;
+      printf("# round %zu: %llu gaps (%s), %llu of %llu definitions, %llu and %llu of %llu events; %s\n", (size_t)i,
+             (unsigned long long)seen.gaps, seen.gap, (unsigned long long)seen.definitions,
+             (unsigned long long)definitions, (unsigned long long)seen.events, (unsigned long long)summary.dropped,
+             (unsigned long long)written, seen.note);
+    }
+  }
+  TapIs(res, ResOK, "a log of %llu bytes is kept to its newest part", (unsigned long long)status.st_size);
+  TapOk(PruneCheck(prune), "in order");
+  TapIs(faults, 0, "whenever it is read it is sound, all definitions are there, and the counts agree");
+  TapOk(largest < pruneLIMIT + pruneLIMIT / 8, "it never takes much more than its limit: %llu",
+        (unsigned long long)largest);
+  TapOk(strstr(seen.note, "dropped on purpose") != NULL, "it says so: %s", seen.note);
+  PruneDestroy(prune);
+  (void)close(fd);
+  MakeProcessFree(process);
+}
+
+/* testMany -- processes that come and go: neither their headers nor their definitions stay for ever */
+static void testMany(uint64_t *seed, Count processes)
+{
+  MakeProcess process = MakeProcessNew(10, 1);
+  int fd = pruneBegin(process);
+  uint64_t tick = 1, largest = 0;
+  LogSummaryStruct summary;
+  PruneSeenStruct seen;
+  struct stat status;
+  Prune prune;
+  Index i, s;
+
+  if (PruneCreate(&prune, fd, pruneLIMIT, pruneStay) != ResOK) {
+    TapOk(errno == EOPNOTSUPP, "this file system has no holes: %s", strerror(errno));
+    return;
+  }
+  for (i = 0; i < processes; ++i) {
+    MakeStruct make = {0};
+    process->header.identity = i + 1;
+    for (s = 0; s < pruneStreams; ++s) {
+      blocks[s].header.process = i + 1;
+      blocks[s].header.sequence = blocks[s].header.before = 0;
+    }
+    MakeHeader(&make, process);
+    if (write(fd, make.bytes, make.size) != (ssize_t)make.size)
+      makeFail(path);
+    MakeFree(&make);
+    pruneWrite(fd, process, seed, &tick);
+    if (PruneNewest(prune) != ResOK)
+      makeFail("PruneNewest");
+    if (fstat(fd, &status) == 0 && (uint64_t)status.st_blocks * 512 > largest)
+      largest = (uint64_t)status.st_blocks * 512;
+  }
+  TapOk(pruneRead(&seen, &summary) && seen.gaps == 0, "the log of %zu processes is sound: %s", (size_t)processes,
+        seen.gap);
+  TapIs(seen.events + summary.dropped, written, "and the counts agree");
+  TapOk(largest < pruneLIMIT + pruneLIMIT / 8, "it never takes much more than its limit: %llu",
+        (unsigned long long)largest);
+  PruneDestroy(prune);
+  (void)close(fd);
+  MakeProcessFree(process);
+}
+
+static void testRefused(void)
+{
+  Prune prune;
+  int fds[2];
+
+  if (pipe(fds) != 0)
+    makeFail("pipe");
+  TapIs(PruneCreate(&prune, fds[1], 1, pruneStay), ResPARAM, "a limit that is too small is refused");
+  TapOk(PruneCreate(&prune, fds[1], pruneLIMIT, pruneStay) == ResIO && errno == EOPNOTSUPP, "so is what is no file");
+  (void)close(fds[0]);
+  (void)close(fds[1]);
+}
+
+int main(void)
+{
+  uint64_t seed = TapSeed() | 1;
+  const char *soak = getenv("SOAK");
+  Bool much = soak != NULL && *soak != '\0';
+  int fd = mkstemp(path);
+
+  (void)close(fd);
+  testRefused();
+  testKeep(&seed, much ? 80000 : 800);
+  testMany(&seed, much ? 20000 : 500);
+  (void)unlink(path);
+  return TapDone();
+}
