@@ -147,6 +147,7 @@ static Res collectorRobust(Collector collector)
   collectorPrompt();
   if (!collector->settings.paused)
     collectorWitness(collector);
+  collector->tended = EventClockMonotonic();
   collector->robust.list.next = &collector->robust.list;
   collector->robust.futex_offset = collectorFutexAT;
   return syscall(SYS_set_robust_list, &collector->robust, sizeof collector->robust) == 0 ? ResOK : ResIO;
@@ -251,7 +252,8 @@ static void collectorPart(Collector collector, Index i)
   DrainClose(drain);
 }
 
-/* collectorBury -- finish those that have ended; ResIO: one of them cannot be written */
+/* collectorBury -- finish those that have ended, and let the log know of the others; ResIO: one of them cannot be
+ * written */
 static Res collectorBury(Collector collector)
 {
   Res res = ResOK;
@@ -263,6 +265,8 @@ static Res collectorBury(Collector collector)
         collectorPart(collector, i);
       else
         res = ResIO;
+    } else {
+      (void)DrainGreet(collector->drain[i]);
     }
   return res;
 }

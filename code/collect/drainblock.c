@@ -431,7 +431,7 @@ Bool DrainSlotTake(Drain drain, DrainEntry entry, DrainWhat what)
   }
   takingRead(&taking, taking.block, taking.size);
   /* Types that it needs were published before the block was handed over. */
-  (void)DrainHeaderTake(&drain->head, drain->header, drain->identity, &drain->shop->types, &drain->shop->batch);
+  (void)DrainHeaderNew(drain);
   if (!takingJudge(&taking) || DrainStreamGet(&taking.stream, &drain->streams, taking.block->stream) != ResOK) {
     drain->shop->odd += (taking.state & RegionFULL) != 0;
     takingGive(&taking);

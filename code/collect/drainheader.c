@@ -151,7 +151,7 @@ Res DrainHeaderTake(DrainHeader header, RegionHeader region, uint64_t identity, 
   Res res;
 
   if (generation == header->generation)
-    return ResOK;
+    return ResEND;
   place = BatchPlace(batch, RegionTextSIZE);
   if (place == NULL)
     return ResIO;
