@@ -15,6 +15,7 @@
 
 #include "collect/listen.h"
 #include "plinth/plinth.h"
+#include "plinth/quiet.h"
 
 /* RecordingLibrary -- where libpawprint.so is: beside us, as built or as installed */
 Bool RecordingLibrary(Recording recording)
@@ -36,15 +37,30 @@ Bool RecordingLibrary(Recording recording)
   return FALSE;
 }
 
-/* RecordingTo -- --to, with its host looked up: the program itself asks no network */
+/* RecordingTo -- --to, with its host looked up: the program itself asks no network; and its path absolute: the program
+ * may go to another folder */
 Bool RecordingTo(Recording recording)
 {
   static char room[PlinthPlaceMAX];
+  char where[PlinthPlaceMAX];
   const char *reason;
+  TextStruct text;
+  Res res;
 
   if (recording->to == NULL)
     return TRUE;
-  if (ListenResolve(room, sizeof room, recording->to, &reason) != ResOK) {
+  res = ListenResolve(where, sizeof where, recording->to, &reason);
+  if (res == ResOK && strncmp(where, "unix:", 5) == 0) {
+    TextInit(&text, room, sizeof room);
+    TextString(&text, "unix:");
+    reason = "its path is too long";
+    res = QuietAbsolute(&text, where + 5);
+    if (res == ResOK)
+      res = ListenResolve(where, sizeof where, room, &reason);
+  } else if (res == ResOK) {
+    (void)strcpy(room, where);
+  }
+  if (res != ResOK) {
     (void)OptionUsage(recording->tool, "--to %s: %s", recording->to, reason);
     return FALSE;
   }

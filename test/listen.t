@@ -458,7 +458,7 @@ is(values_('logs/pawprint.1.paw'), '0-2999', 'on this machine; elsewhere there i
 SKIP: {
     skip 'programs are recorded by the cool variety', 14 if ($ENV{VARIETY} // 'cool') ne 'cool';
     $unix = listener('unix:sock', '-o', 'to');
-    my $end = qr/^eventrec: (\d+ events \(0 discarded\), \d+ bytes), \S+ s -> unix:sock$/m;
+    my $end = qr/^eventrec: (\d+ events \(0 discarded\), \d+ bytes), \S+ s -> unix:\S+\/sock$/m;
     is(system("$B/bin/eventrec --to unix:sock sh -c 'perl -e 1; echo hello >&2; exit 3' 2>err"), 3 << 8, 'eventrec --to: the program runs as usual');
     like(slurp('err'), qr/^hello$/m, 'and says what it says');
     like(slurp('err'), $end, 'what was sent is told');

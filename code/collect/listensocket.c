@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { listenBACKLOG = 64 };
+enum { listenBACKLOG = 1024 };
 
 /* listenStale -- remove a socket's file that nobody listens at any more; FALSE: somebody does, or it is no socket */
 static Bool listenStale(Address address)

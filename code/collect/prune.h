@@ -1,46 +1,46 @@
-/* keep.h -- a log that stays small: what is oldest is given back to the file system
+/* prune.h -- a log that stays small: what is oldest is given back to the file system
  *
  * A recording that stays on keeps the newest part of its log.  Whole old blocks become holes in the file: places stay
  * what they are, so others may append and read meanwhile, and the log is sound at every moment.  Blocks of kinds that
  * define things stay as long as they and the newest half of the rest fit; of header blocks those stay that something
  * needs.  A line in a header block that is appended first tells how much has gone.
  *
- * Always true (KeepCheck): all <= frequent <= seen <= the file's size; before `all` stands nothing but headers.
+ * Always true (PruneCheck): all <= frequent <= seen <= the file's size; before `all` stands nothing but headers.
  *
- * Design: design/log.md .dropped, design/format.md .dropped      Tests: test/keeptest.c
+ * Design: design/log.md .dropped, design/format.md .dropped      Tests: test/prunetest.c
  */
-#ifndef COLLECT_KEEP_H
-#define COLLECT_KEEP_H
+#ifndef COLLECT_PRUNE_H
+#define COLLECT_PRUNE_H
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 #include "base/types.h"
 #include "format/header.h"
 
-typedef struct KeepStruct *Keep;
+typedef struct PruneStruct *Prune;
 
-enum { KeepLimitMIN = 1 << 20 }; /* bytes: less would hold little but headers */
+enum { PruneLimitMIN = 1 << 20 }; /* bytes: less would hold little but headers */
 
-/* KeepCreate -- keep a log to about `limit` bytes on the disk
+/* PruneCreate -- keep a log to about `limit` bytes on the disk
  *
  * log      open for reading and for appending; the caller's
- * limit    at least KeepLimitMIN
+ * limit    at least PruneLimitMIN
  * stay     a bit for each kind whose blocks stay as long as they fit
  * returns  ResIO, errno EOPNOTSUPP: the file system cannot give back a part of a file; ResMEMORY, ResPARAM
  */
-extern Res KeepCreate(Keep *keepReturn, int log, uint64_t limit, uint32_t stay);
+extern Res PruneCreate(Prune *pruneReturn, int log, uint64_t limit, uint32_t stay);
 
-/* KeepNewest -- something was appended: if the log is too large, let an eighth of the limit go
+/* PruneNewest -- something was appended: if the log is too large, let an eighth of the limit go
  *
  * returns  ResIO (errno): nothing has gone that is not marked; may be called again
  * cost     reads 128 bytes of each block that came; when something goes, twice those again
  */
-extern Res KeepNewest(Keep keep);
+extern Res PruneNewest(Prune prune);
 
-/* KeepDropped -- what has gone so far */
-extern void KeepDropped(Dropped droppedReturn, Keep keep);
+/* PruneDropped -- what has gone so far */
+extern void PruneDropped(Dropped droppedReturn, Prune prune);
 
-extern void KeepDestroy(Keep keep);
-extern Bool KeepCheck(Keep keep);
+extern void PruneDestroy(Prune prune);
+extern Bool PruneCheck(Prune prune);
 
-#endif /* COLLECT_KEEP_H */
+#endif /* COLLECT_PRUNE_H */

@@ -1,4 +1,4 @@
-/* keeptest.c -- a log that stays small: its newest part and what defines things are there, and what has gone is told
+/* prunetest.c -- a log that stays small: its newest part and what defines things are there, and what has gone is told
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
@@ -8,26 +8,26 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "collect/keep.h"
+#include "collect/prune.h"
 #include "log/log.h"
 #include "logmake.h"
 
-enum { keepStreams = 4, keepLIMIT = 2 << 20, keepStay = 1 << EventKindUser | 1 << EventKindPool };
+enum { pruneStreams = 4, pruneLIMIT = 2 << 20, pruneStay = 1 << EventKindUser | 1 << EventKindPool };
 
-static char path[] = "/tmp/keepXXXXXX";
-static MakeBlockStruct blocks[keepStreams];
+static char path[] = "/tmp/pruneXXXXXX";
+static MakeBlockStruct blocks[pruneStreams];
 static uint64_t written, definitions;
 
-typedef struct KeepSeenStruct {
+typedef struct PruneSeenStruct {
   uint64_t events, definitions, gaps, notes, newest;
   Bool disorder; /* an event is missing behind one that is there */
-  uint64_t next[keepStreams];
+  uint64_t next[pruneStreams];
   char note[256], gap[256];
-} KeepSeenStruct;
+} PruneSeenStruct;
 
 static void seenGap(void *data, LogGap gap)
 {
-  KeepSeenStruct *seen = data;
+  PruneSeenStruct *seen = data;
 
   ++seen->gaps;
   (void)snprintf(seen->gap, sizeof seen->gap, "%llu: %s, %llu", (unsigned long long)gap->offset, gap->what,
@@ -36,7 +36,7 @@ static void seenGap(void *data, LogGap gap)
 
 static void seenNote(void *data, const char *line)
 {
-  KeepSeenStruct *seen = data;
+  PruneSeenStruct *seen = data;
 
   ++seen->notes;
   (void)snprintf(seen->note, sizeof seen->note, "%s", line);
@@ -44,7 +44,7 @@ static void seenNote(void *data, const char *line)
 
 static Bool seenEvent(void *data, LogEvent event)
 {
-  KeepSeenStruct *seen = data;
+  PruneSeenStruct *seen = data;
   uint64_t id = LogEventWord(event, 1);
   unsigned stream = event->thread % 10;
 
@@ -58,8 +58,8 @@ static Bool seenEvent(void *data, LogEvent event)
   return FALSE;
 }
 
-/* keepRead -- read the log; FALSE if that failed */
-static Bool keepRead(KeepSeenStruct *seen, LogSummary summary)
+/* pruneRead -- read the log; FALSE if that failed */
+static Bool pruneRead(PruneSeenStruct *seen, LogSummary summary)
 {
   LogHooksStruct hooks = {.data = seen, .gap = seenGap, .note = seenNote};
   LogRequestStruct request = LogRequestALL;
@@ -81,14 +81,14 @@ static Bool keepRead(KeepSeenStruct *seen, LogSummary summary)
   return res == ResOK;
 }
 
-/* keepWrite -- some blocks of each stream: three frequent ones, and a rare one; now and then a header */
-static void keepWrite(int fd, MakeProcess process, uint64_t *seed, uint64_t *tick)
+/* pruneWrite -- some blocks of each stream: three frequent ones, and a rare one; now and then a header */
+static void pruneWrite(int fd, MakeProcess process, uint64_t *seed, uint64_t *tick)
 {
   MakeStruct make = {0};
   Index s, i;
 
-  for (s = 0; s < keepStreams; ++s) {
-    Bool rare = s == keepStreams - 1;
+  for (s = 0; s < pruneStreams; ++s) {
+    Bool rare = s == pruneStreams - 1;
     Count n = rare ? 3 : 200 + TapRandom(seed) % 500;
     if (rare && TapRandom(seed) % 16 != 0)
       continue;
@@ -110,8 +110,8 @@ static void keepWrite(int fd, MakeProcess process, uint64_t *seed, uint64_t *tic
   MakeFree(&make);
 }
 
-/* keepBegin -- an empty log with a header, and the streams at their beginnings */
-static int keepBegin(MakeProcess process)
+/* pruneBegin -- an empty log with a header, and the streams at their beginnings */
+static int pruneBegin(MakeProcess process)
 {
   int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_APPEND, 0600);
   MakeStruct make = {0};
@@ -121,8 +121,8 @@ static int keepBegin(MakeProcess process)
   MakeHeader(&make, process);
   if (fd < 0 || write(fd, make.bytes, make.size) != (ssize_t)make.size)
     makeFail(path);
-  for (s = 0; s < keepStreams; ++s)
-    MakeBlockBegin(&blocks[s], process, (uint32_t)(10 + s), s == keepStreams - 1 ? EventKindUser : EventKindObject, 0,
+  for (s = 0; s < pruneStreams; ++s)
+    MakeBlockBegin(&blocks[s], process, (uint32_t)(10 + s), s == pruneStreams - 1 ? EventKindUser : EventKindObject, 0,
                    1);
   MakeFree(&make);
   return fd;
@@ -132,29 +132,29 @@ static int keepBegin(MakeProcess process)
 static void testKeep(uint64_t *seed, Count rounds)
 {
   MakeProcess process = MakeProcessNew(10, 1);
-  int fd = keepBegin(process);
+  int fd = pruneBegin(process);
   uint64_t tick = 1, largest = 0, faults = 0;
   LogSummaryStruct summary;
   DroppedStruct dropped;
-  KeepSeenStruct seen;
+  PruneSeenStruct seen;
   struct stat status;
-  Keep keep;
+  Prune prune;
   Index i;
-  Res res = KeepCreate(&keep, fd, keepLIMIT, keepStay);
+  Res res = PruneCreate(&prune, fd, pruneLIMIT, pruneStay);
 
   if (res != ResOK) {
     TapOk(errno == EOPNOTSUPP, "this file system has no holes: %s", strerror(errno));
     return;
   }
   for (i = 0; i < rounds && res == ResOK; ++i) {
-    keepWrite(fd, process, seed, &tick);
-    res = KeepNewest(keep);
+    pruneWrite(fd, process, seed, &tick);
+    res = PruneNewest(prune);
     if (fstat(fd, &status) == 0 && (uint64_t)status.st_blocks * 512 > largest)
       largest = (uint64_t)status.st_blocks * 512;
     if (i % (rounds / 40) != 0)
       continue;
-    KeepDropped(&dropped, keep);
-    if (!keepRead(&seen, &summary) || seen.gaps > 0 || seen.disorder || seen.definitions != definitions ||
+    PruneDropped(&dropped, prune);
+    if (!pruneRead(&seen, &summary) || seen.gaps > 0 || seen.disorder || seen.definitions != definitions ||
         seen.events + summary.dropped != written || summary.dropped != dropped.events ||
         seen.notes != (dropped.blocks > 0)) {
       ++faults;
@@ -165,12 +165,12 @@ static void testKeep(uint64_t *seed, Count rounds)
     }
   }
   TapIs(res, ResOK, "a log of %llu bytes is kept to its newest part", (unsigned long long)status.st_size);
-  TapOk(KeepCheck(keep), "in order");
+  TapOk(PruneCheck(prune), "in order");
   TapIs(faults, 0, "whenever it is read it is sound, all definitions are there, and the counts agree");
-  TapOk(largest < keepLIMIT + keepLIMIT / 8, "it never takes much more than its limit: %llu",
+  TapOk(largest < pruneLIMIT + pruneLIMIT / 8, "it never takes much more than its limit: %llu",
         (unsigned long long)largest);
   TapOk(strstr(seen.note, "dropped on purpose") != NULL, "it says so: %s", seen.note);
-  KeepDestroy(keep);
+  PruneDestroy(prune);
   (void)close(fd);
   MakeProcessFree(process);
 }
@@ -179,22 +179,22 @@ static void testKeep(uint64_t *seed, Count rounds)
 static void testMany(uint64_t *seed, Count processes)
 {
   MakeProcess process = MakeProcessNew(10, 1);
-  int fd = keepBegin(process);
+  int fd = pruneBegin(process);
   uint64_t tick = 1, largest = 0;
   LogSummaryStruct summary;
-  KeepSeenStruct seen;
+  PruneSeenStruct seen;
   struct stat status;
-  Keep keep;
+  Prune prune;
   Index i, s;
 
-  if (KeepCreate(&keep, fd, keepLIMIT, keepStay) != ResOK) {
+  if (PruneCreate(&prune, fd, pruneLIMIT, pruneStay) != ResOK) {
     TapOk(errno == EOPNOTSUPP, "this file system has no holes: %s", strerror(errno));
     return;
   }
   for (i = 0; i < processes; ++i) {
     MakeStruct make = {0};
     process->header.identity = i + 1;
-    for (s = 0; s < keepStreams; ++s) {
+    for (s = 0; s < pruneStreams; ++s) {
       blocks[s].header.process = i + 1;
       blocks[s].header.sequence = blocks[s].header.before = 0;
     }
@@ -202,31 +202,31 @@ static void testMany(uint64_t *seed, Count processes)
     if (write(fd, make.bytes, make.size) != (ssize_t)make.size)
       makeFail(path);
     MakeFree(&make);
-    keepWrite(fd, process, seed, &tick);
-    if (KeepNewest(keep) != ResOK)
-      makeFail("KeepNewest");
+    pruneWrite(fd, process, seed, &tick);
+    if (PruneNewest(prune) != ResOK)
+      makeFail("PruneNewest");
     if (fstat(fd, &status) == 0 && (uint64_t)status.st_blocks * 512 > largest)
       largest = (uint64_t)status.st_blocks * 512;
   }
-  TapOk(keepRead(&seen, &summary) && seen.gaps == 0, "the log of %zu processes is sound: %s", (size_t)processes,
+  TapOk(pruneRead(&seen, &summary) && seen.gaps == 0, "the log of %zu processes is sound: %s", (size_t)processes,
         seen.gap);
   TapIs(seen.events + summary.dropped, written, "and the counts agree");
-  TapOk(largest < keepLIMIT + keepLIMIT / 8, "it never takes much more than its limit: %llu",
+  TapOk(largest < pruneLIMIT + pruneLIMIT / 8, "it never takes much more than its limit: %llu",
         (unsigned long long)largest);
-  KeepDestroy(keep);
+  PruneDestroy(prune);
   (void)close(fd);
   MakeProcessFree(process);
 }
 
 static void testRefused(void)
 {
-  Keep keep;
+  Prune prune;
   int fds[2];
 
   if (pipe(fds) != 0)
     makeFail("pipe");
-  TapIs(KeepCreate(&keep, fds[1], 1, keepStay), ResPARAM, "a limit that is too small is refused");
-  TapOk(KeepCreate(&keep, fds[1], keepLIMIT, keepStay) == ResIO && errno == EOPNOTSUPP, "so is what is no file");
+  TapIs(PruneCreate(&prune, fds[1], 1, pruneStay), ResPARAM, "a limit that is too small is refused");
+  TapOk(PruneCreate(&prune, fds[1], pruneLIMIT, pruneStay) == ResIO && errno == EOPNOTSUPP, "so is what is no file");
   (void)close(fds[0]);
   (void)close(fds[1]);
 }

@@ -1,8 +1,8 @@
-/* keepfile.c -- a log, thing by thing, and holes in it
+/* prunefile.c -- a log, thing by thing, and holes in it
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "collect/keepfile.h"
+#include "collect/prunefile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include "base/aver.h"
 #include "format/header.h"
 
-Res KeepFileOpen(KeepFile file, int fd)
+Res PruneFileOpen(PruneFile file, int fd)
 {
   struct stat status;
 
@@ -34,7 +34,7 @@ Res KeepFileOpen(KeepFile file, int fd)
                    (off_t)file->page) == 0 ? ResOK : ResIO;
 }
 
-Res KeepFileSize(KeepFile file)
+Res PruneFileSize(PruneFile file)
 {
   struct stat status;
 
@@ -45,7 +45,7 @@ Res KeepFileSize(KeepFile file)
   return ResOK;
 }
 
-Res KeepFileRead(KeepFile file, uint64_t offset, void *bytes, Size size)
+Res PruneFileRead(PruneFile file, uint64_t offset, void *bytes, Size size)
 {
   char *next = bytes;
 
@@ -62,7 +62,7 @@ Res KeepFileRead(KeepFile file, uint64_t offset, void *bytes, Size size)
   return ResOK;
 }
 
-Res KeepFileAppend(KeepFile file, const void *bytes, Size size)
+Res PruneFileAppend(PruneFile file, const void *bytes, Size size)
 {
   const char *next = bytes;
 
@@ -78,8 +78,8 @@ Res KeepFileAppend(KeepFile file, const void *bytes, Size size)
   return ResOK;
 }
 
-/* keepBytes -- what is there at `offset` of `size` bytes, or of a window if that is more */
-static const unsigned char *keepBytes(KeepFile file, uint64_t offset, Size size, Size *thereReturn)
+/* pruneBytes -- what is there at `offset` of `size` bytes, or of a window if that is more */
+static const unsigned char *pruneBytes(PruneFile file, uint64_t offset, Size size, Size *thereReturn)
 {
   uint64_t left = offset < file->size ? file->size - offset : 0;
   uint64_t end = file->windowAt + file->windowSize;
@@ -88,16 +88,16 @@ static const unsigned char *keepBytes(KeepFile file, uint64_t offset, Size size,
     size = (Size)left;
   if (file->windowSize == 0 || offset < file->windowAt || offset >= end || end - offset < size) {
     file->windowAt = offset;
-    file->windowSize = left < KeepWindowSIZE ? (Size)left : KeepWindowSIZE;
-    if (KeepFileRead(file, offset, file->window, file->windowSize) != ResOK)
+    file->windowSize = left < PruneWindowSIZE ? (Size)left : PruneWindowSIZE;
+    if (PruneFileRead(file, offset, file->window, file->windowSize) != ResOK)
       file->windowSize = 0;
   }
   *thereReturn = file->windowSize > 0 ? (Size)(file->windowAt + file->windowSize - offset) : 0;
   return file->window + (offset - file->windowAt);
 }
 
-/* keepZeros -- zeros from here on: how many; what is in holes is not read */
-static uint64_t keepZeros(KeepFile file, uint64_t offset, const unsigned char *bytes, Size there)
+/* pruneZeros -- zeros from here on: how many; what is in holes is not read */
+static uint64_t pruneZeros(PruneFile file, uint64_t offset, const unsigned char *bytes, Size there)
 {
   Size n = 0;
   off_t data;
@@ -112,44 +112,44 @@ static uint64_t keepZeros(KeepFile file, uint64_t offset, const unsigned char *b
   return data > 0 && (uint64_t)data > offset + n ? (uint64_t)data - offset : n;
 }
 
-void KeepFileThing(KeepThing thing, KeepFile file, uint64_t offset)
+void PruneFileThing(PruneThing thing, PruneFile file, uint64_t offset)
 {
   Size there, length;
-  const unsigned char *bytes = keepBytes(file, offset, BlockHeaderSIZE, &there), *next;
+  const unsigned char *bytes = pruneBytes(file, offset, BlockHeaderSIZE, &there), *next;
   unsigned version[3];
   Bool swapped;
 
-  thing->what = KeepEND;
+  thing->what = PruneEND;
   thing->size = 0;
   if (there < BlockMagicSIZE + HeaderLineSIZE)
     return;
   if (bytes[0] == 0) {
-    thing->what = KeepZEROS;
-    thing->size = keepZeros(file, offset, bytes, there);
+    thing->what = PruneZEROS;
+    thing->size = pruneZeros(file, offset, bytes, there);
     return;
   }
   if (there >= BlockHeaderSIZE && BlockHeaderRead(&thing->header, &swapped, bytes) == ResOK) {
-    thing->what = KeepBLOCK;
+    thing->what = PruneBLOCK;
     thing->size = thing->header.size;
   } else if (HeaderLength(&length, version, bytes, there) == ResOK) {
-    thing->what = KeepHEADER;
+    thing->what = PruneHEADER;
     thing->size = length;
   } else if (there < BlockHeaderSIZE) {
     return;
   } else {
-    thing->what = KeepJUNK;
+    thing->what = PruneJUNK;
     next = memchr(bytes + 1, BlockMAGIC[0], there - 1);
     thing->size = next != NULL ? (Size)(next - bytes) : there;
   }
   if (thing->size > file->size - offset)
-    thing->what = KeepEND;
+    thing->what = PruneEND;
 }
 
-Bool KeepFileZeros(KeepFile file, uint64_t from, uint64_t to)
+Bool PruneFileZeros(PruneFile file, uint64_t from, uint64_t to)
 {
   while (from < to) {
     Size there, i;
-    const unsigned char *bytes = keepBytes(file, from, 1, &there);
+    const unsigned char *bytes = pruneBytes(file, from, 1, &there);
     for (i = 0; i < there && from + i < to; ++i)
       if (bytes[i] != 0)
         return FALSE;
@@ -160,7 +160,7 @@ Bool KeepFileZeros(KeepFile file, uint64_t from, uint64_t to)
   return TRUE;
 }
 
-Res KeepFilePunch(KeepFile file, uint64_t from, uint64_t to)
+Res PruneFilePunch(PruneFile file, uint64_t from, uint64_t to)
 {
   struct stat before, after;
 
