@@ -551,6 +551,37 @@ static void hostile(uint64_t *seed)
   TapOk(testReadAll(), "and the log is one");
 }
 
+/* streams -- more of them than are kept in mind */
+static void streams(void)
+{
+  Collector collector = collectorNew(NULL);
+  WriterStruct writer;
+  uint64_t time = 1000;
+  Index i;
+
+  writerOpen(&writer, RegionPolicyDISCARD, EventRegistryTEXT);
+  (void)writerSend(&writer, CollectorAddress(collector), NULL, TRUE);
+  greet(collector);
+  MakeBlockBegin(&blocks[1], writer.process, 10, EventKindUser, 0, time += 1);
+  for (i = 0; i < 70000; ++i) {
+    Bool old = i % 35000 == 34999;
+    if (old)
+      MakeBlockNext(&blocks[1], time += 1);
+    else
+      MakeBlockBegin(&blocks[0], writer.process, 10, EventKindUser, 0, time += 1);
+    blocks[0].header.stream = (uint32_t)(100000 + i * 2);
+    blocks[old].header.whole = BlockMIN;
+    writerFill(&blocks[old], 1, &time);
+    writerPut(&writer, i % testSlots, &blocks[old], RegionFULL, blocks[old].header.used);
+    if (i % testSlots == testSlots - 1)
+      (void)CollectorRun(collector, -1, EventClockMonotonic() + 1);
+  }
+  writerClose(&writer);
+  collectorEnd(collector, 0);
+  TapOk(testReadAll(), "very many streams: the log can be read");
+  TapIs(got.count, made.count, "very many streams: all events are there");
+}
+
 /* followed -- while somebody holds a lock on the log, open blocks are shown as they are */
 static void followed(void)
 {
@@ -596,6 +627,7 @@ int main(void)
   full();
   killed();
   followed();
+  streams();
   hostile(&seed);
   (void)unlink(path);
   return TapDone();

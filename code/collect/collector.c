@@ -406,7 +406,10 @@ Res CollectorEnd(Collector collector, Count *runningReturn)
   *runningReturn = 0;
   while (collector->drains > 0) {
     Index i = collector->drains - 1;
-    if (!DrainIsDead(collector->drain[i])) {
+    if (DrainIsDead(collector->drain[i])) {
+      if (DrainFinish(collector->drain[i]) != ResOK)
+        res = ResIO;
+    } else {
       DrainLetGo(collector->drain[i]);
       ++*runningReturn;
     }
@@ -415,6 +418,9 @@ Res CollectorEnd(Collector collector, Count *runningReturn)
   if (res == ResOK)
     res = collectorWrite(collector);
   collectorFinish(collector);
+  if (collector->shop.odd > 0)
+    CollectorTell(collector, "%zu pieces of shared memory that should have been blocks were none; their events are lost",
+                  collector->shop.odd);
   errno = collector->shop.batch.reason;
   return res;
 }

@@ -40,7 +40,6 @@ typedef struct DrainShopStruct {
   DrainTypes types;         /* in use */
   Pack pack;
   Count odd;                /* blocks that were none */
-  Count snapshots;          /* blocks written before they were full */
   WatchCountsStruct counts; /* of all that went into the batch */
   Watch watch;              /* NULL: nobody watches */
   BatchStruct batch;
