@@ -330,17 +330,17 @@ Bool CollectorRun(Collector collector, int fd, uint64_t until)
     taken = collectorRound(collector);
     idle = taken > 0 ? 0 : idle + 1;
     now = EventClockMonotonic();
-    if (now >= until)
-      return FALSE;
-    if (!collectorPaused(collector))
-      due = WitnessPoll(collector->witness, now, &collector->shop.counts);
-    due = due < collectorTend ? due : collectorTend;
     if (now - collector->tended >= collectorTend) {
       collector->tended = now;
       (void)collectorBury(collector);
       collectorShow(collector);
       CollectorLink(collector);
     }
+    if (now >= until)
+      return FALSE;
+    if (!collectorPaused(collector))
+      due = WitnessPoll(collector->witness, now, &collector->shop.counts);
+    due = due < collectorTend ? due : collectorTend;
     if (idle < collectorPatience && collector->drains > 0 && !collector->told) {
       if (collectorWait(collector, fd, taken >= collectorBusy ? 0 : collectorNap))
         return TRUE;
