@@ -34,6 +34,7 @@ typedef struct CollectorStruct {
   Drain drain[collectorDrainsMAX];
   uint64_t tended;             /* when it was last looked who lives */
   Bool stopped;
+  Bool met;                    /* a process has come */
   Bool told;                   /* that the log cannot be written */
   PlinthStruct outlet;         /* where it goes, if that is no file */
   Witness witness;             /* NULL before anything is to be told, and at the end */

@@ -147,7 +147,8 @@ Res DrainAttach(Drain drain, uint32_t tid)
 {
   uint32_t offered = RegionCollectorOFFERED;
 
-  drain->owed = drain->head.types != NULL;
+  if (drain->head.types == NULL)
+    drain->owed = FALSE;
   return __atomic_compare_exchange_n(&drain->header->hand.collector, &offered, tid, FALSE, __ATOMIC_SEQ_CST,
                                      __ATOMIC_RELAXED) ? ResOK : ResFAIL;
 }
