@@ -342,7 +342,6 @@ static Bool takingStall(Taking taking)
   note->mark = drainSNAPPED;
   stream->stall = 0;
   stream->behind = 0;
-  ++taking->drain->shop->snapshots;
   return TRUE;
 }
 
@@ -416,6 +415,25 @@ Bool DrainSlotList(DrainEntry entry, Drain drain, Index slot, uint8_t state, Dra
   return TRUE;
 }
 
+/* takingKnow -- find the block's stream.  Where there are too many, of a program that has started very many threads, all
+ * are forgotten: what then comes of the old ones does not say how many events were before.  FALSE: no memory. */
+static Bool takingKnow(Taking taking)
+{
+  Drain drain = taking->drain;
+  Res res = DrainStreamGet(&taking->stream, &drain->streams, taking->block->stream);
+  Index i;
+
+  if (res == ResLIMIT) {
+    DrainStreamsFree(&drain->streams);
+    for (i = 0; i < drain->slots; ++i)
+      if (drain->slot[i].mark != drainBATCHED)
+        drain->slot[i].mark = drainNONE;
+    res = DrainStreamGet(&taking->stream, &drain->streams, taking->block->stream);
+  }
+  taking->note->stream = (uint32_t)taking->stream;
+  return res == ResOK;
+}
+
 Bool DrainSlotTake(Drain drain, DrainEntry entry, DrainWhat what)
 {
   TakingStruct taking = {.drain = drain, .slot = entry->slot, .what = what, .note = &drain->slot[entry->slot],
@@ -431,14 +449,15 @@ Bool DrainSlotTake(Drain drain, DrainEntry entry, DrainWhat what)
   }
   takingRead(&taking, taking.block, taking.size);
   /* Types that it needs were published before the block was handed over. */
-  (void)DrainHeaderTake(&drain->head, drain->header, drain->identity, &drain->shop->types, &drain->shop->batch);
-  if (!takingJudge(&taking) || DrainStreamGet(&taking.stream, &drain->streams, taking.block->stream) != ResOK) {
+  (void)DrainHeaderNew(drain);
+  if (!takingJudge(&taking)) {
     drain->shop->odd += (taking.state & RegionFULL) != 0;
     takingGive(&taking);
     return FALSE;
   }
+  if (!takingKnow(&taking))
+    return FALSE;
   stream = takingStream(&taking);
-  taking.note->stream = (uint32_t)taking.stream;
   if (what != DrainALL && (taking.state & RegionFULL) != 0 && stream->stall != 0 && stream->stall != entry->slot + 1) {
     taking.note->mark = drainBEHIND;
     ++stream->behind;
