@@ -26,7 +26,7 @@ typedef struct CollectorStruct *Collector;
 
 /* What is wanted.  The hooks may be NULL. */
 typedef struct CollectorSettingsStruct {
-  const char *process;    /* only processes of this program (the last part of its path), or with this number; NULL: all */
+  const char *process;    /* only processes of this program (the last part of its path, or its name in ps), or with this number; NULL: all */
   const uint8_t *events;  /* bits by code: only these types; NULL: all.  8192 bytes. */
   Bool raw;               /* blocks are not packed */
   Bool witness;           /* the collector tells in the log what it sees of processes and threads from outside, */
