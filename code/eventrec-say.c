@@ -83,29 +83,40 @@ static Bool recordingSeen(Log log, Count processes)
   return FALSE;
 }
 
+/* recordingUnseen -- nothing was recorded: why? */
+static void recordingUnseen(Recording recording)
+{
+  char line[PATH_MAX + 128];
+
+  if (recording->lines > 0)
+    return;
+  if (recording->process != NULL)
+    (void)snprintf(line, sizeof line, "--process: no process of the family was called '%s'", recording->process);
+  else
+    (void)snprintf(line, sizeof line, "not seen: %s: it did not load the library", recording->program);
+  RecordingLine(recording, line);
+}
+
 /* RecordingSummary -- one line of what is in the log, and one for what is not.  FALSE: there is no log to speak of. */
 Bool RecordingSummary(Recording recording, Count running)
 {
   LogHooksStruct hooks = {.data = recording, .gap = recordingNote, .note = recordingSilent};
   const char *path = recording->log;
   LogSummaryStruct summary;
-  char error[512], line[PATH_MAX + 64];
+  char error[512];
   Log log;
 
   RecordingProgram(recording, recording->program);
 
   if (LogOpen(&log, &path, 1, &hooks, error, sizeof error) != ResOK) {
     (void)fprintf(stderr, "eventrec: 0 events (0 discarded), 0 bytes, %.3f s -> %s\n", recording->seconds, path);
-    if (recording->lines == 0)
-      (void)fprintf(stderr, "eventrec: not seen: %s: it did not load the library\n", recording->program);
+    recordingUnseen(recording);
     recordingLines(recording);
     return FALSE;
   }
   LogSummarize(&summary, log);
-  if (!recordingSeen(log, summary.processes) && recording->lines == 0) {
-    (void)snprintf(line, sizeof line, "not seen: %s: it did not load the library", recording->program);
-    RecordingLine(recording, line);
-  }
+  if (!recordingSeen(log, summary.processes))
+    recordingUnseen(recording);
   LogClose(log);
   (void)fprintf(stderr, "eventrec: %llu events (%llu discarded), %llu bytes, %.3f s -> %s\n",
                 (unsigned long long)summary.events, (unsigned long long)summary.discarded,

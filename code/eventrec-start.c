@@ -85,6 +85,23 @@ Bool RecordingLog(Recording recording, pid_t pid)
          snprintf(recording->log, sizeof recording->log, "%s%s%s", folder, name[0] != '/' ? "/" : "", name) < PATH_MAX;
 }
 
+/* recordingRefused -- the log cannot be made, with errno: why, and what to do */
+static Bool recordingRefused(Recording recording)
+{
+  const char *path = recording->log, *slash = strrchr(path, '/');
+  int error = errno;
+
+  if (error == EEXIST)
+    (void)OptionFail(recording->tool, "%s: File exists; --force overwrites it", path);
+  else if (error == ENOENT || error == ENOTDIR)
+    (void)OptionFail(recording->tool, "%s: there is no folder %.*s; make it, or choose another one with -o", path,
+                     slash > path ? (int)(slash - path) : 1, path);
+  else
+    (void)OptionFail(recording->tool, "%s: the log cannot be made: %s; choose another place with -o", path,
+                     strerror(error));
+  return FALSE;
+}
+
 /* recordingCreate -- make the log, and let the program's whole family append to it */
 static Bool recordingCreate(Recording recording)
 {
@@ -92,20 +109,18 @@ static Bool recordingCreate(Recording recording)
   char family[64];
   int fd;
 
-  if (recording->force && lstat(recording->log, &status) == 0) {
+  if (lstat(recording->log, &status) == 0) {
     /* A device, a FIFO: nothing that a log was, and gone for everybody if it were removed. */
     if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode)) {
       (void)OptionFail(recording->tool, "%s: it is no file; choose another name", recording->log);
       return FALSE;
     }
-    (void)unlink(recording->log);
+    if (recording->force)
+      (void)unlink(recording->log);
   }
   fd = open(recording->log, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (fd < 0 || fstat(fd, &status) != 0) {
-    (void)OptionFail(recording->tool, "%s: %s%s", recording->log, strerror(errno),
-                     errno == EEXIST ? "; --force overwrites it" : "");
-    return FALSE;
-  }
+  if (fd < 0 || fstat(fd, &status) != 0)
+    return recordingRefused(recording);
   (void)close(fd);
   (void)snprintf(family, sizeof family, "%llu:%llu", (unsigned long long)status.st_dev,
                  (unsigned long long)status.st_ino);

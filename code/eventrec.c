@@ -87,6 +87,21 @@ static Bool recordingBuffers(Recording recording)
   return FALSE;
 }
 
+/* recordingAgree -- are there options that mean nothing beside each other? */
+static Bool recordingAgree(Recording recording, Bool listens)
+{
+  if (listens && (recording->to != NULL || recording->kinds[0] != '\0' || recording->events != NULL ||
+                  recording->process != NULL || recording->paused || recording->alone || recording->limit > 0))
+    (void)OptionUsage(recording->tool, "--listen runs no program: what is recorded the senders say");
+  else if (recording->to != NULL && recording->output != NULL)
+    (void)OptionUsage(recording->tool, "--to and --output: a recording goes to one place");
+  else if (recording->output != NULL && strcmp(recording->output, "-") == 0)
+    (void)OptionUsage(recording->tool, "--output -: standard output is the program's own; name a file (./- is one)");
+  else
+    return TRUE;
+  return FALSE;
+}
+
 static void recordingSay(void *data, const char *line)
 {
   UNUSED(data);
@@ -174,6 +189,8 @@ int main(int argc, char **argv)
     return recordingClean(&recording, argv + 1);
   if (listen.where != NULL && operands > 0)
     return OptionUsage(&tool, "--listen runs no program");
+  if (!recordingAgree(&recording, listen.where != NULL))
+    return eventrecFAILED;
   if (listen.where != NULL) {
     listen.tool = &tool;
     if (recording.keep != 0)
@@ -193,7 +210,9 @@ int main(int argc, char **argv)
     return eventrecFAILED;
   res = ProgramFind(recording.program, sizeof recording.program, argv[1]);
   if (res != ResOK) {
-    (void)OptionFail(&tool, "%s: %s", argv[1], res == ResIO ? "it may not be run" : "there is no such program");
+    (void)OptionFail(&tool, "%s: %s%s", argv[1],
+                     res == ResIO ? "it may not be run: it is a folder, or lacks the permission (chmod +x)" : "there is no such program",
+                     res == ResIO || strchr(argv[1], '/') != NULL ? "" : " in PATH");
     return res == ResIO ? eventrecCANNOT : eventrecMISSING;
   }
   return RecordingRun(&recording, argv + 1);

@@ -341,6 +341,11 @@ sub held {
     my %programs = map { $_ => 1 } `$cnv --header $dir/process.paw` =~ m{^program: "\S*?([^/"]+)"$}mg;
     delete $programs{eventrec}; # what it sees of processes it tells itself
     is_deeply [sort keys %programs], ['sort'], '--process: only that program';
+    (undef, my $said) = record('sh.paw', '--process', 'sh', '--', 'sh', '-c', 'perl -e 1; :');
+    unlike $said, qr/not seen/, '--process: by the name that was used, which may be a link';
+    (undef, $said) = record('nobody.paw', '--process', 'nobody', '--', 'true');
+    like $said, qr/^eventrec: --process: no process of the family was called 'nobody'$/m, 'a process that there was not is told';
+    unlike $said, qr/not seen/, 'and nothing else';
     ($status) = record('alone.paw', '--no-follow', '--', 'perl', '-e', 'system "sort /dev/null"; 1');
     %programs = map { $_ => 1 } `$cnv --header $dir/alone.paw` =~ m{^program: "\S*?([^/"]+)"$}mg;
     delete $programs{eventrec};

@@ -58,6 +58,17 @@ my ($events) = $err =~ /(\d+) events/;
 my $lines = () = text('a.paw') =~ /\n/g;
 is($lines, $events, 'the summary counts the events of the log');
 
+for ([['-o', 'no/such/a.paw'], qr{/no/such/a\.paw: there is no folder .*/no/such; }, 'a folder that there is not'],
+    [['-o', '-'], qr/--output -: standard output is the program's own/, 'standard output'],
+    [['-o', '/dev/full'], qr/full: it is no file; choose another/, 'a device'],
+    [['-o', 'b.paw', '--to', 'tcp:127.0.0.1:9'], qr/--to and --output/, 'two places'],
+    [['--listen', 'unix:s', '-k', 'Pool'], qr/--listen runs no program/, 'a listener and a program']) {
+    my ($words, $said, $name) = @$_;
+    ($status, $out, $err) = record(@$words, 'true');
+    ok($status == 125 && $err =~ /\Aeventrec: [^\n]*$said/, "$name, refused in words") or diag $err;
+}
+ok(!-e '-' && !-e 'b.paw', 'and nothing is made');
+
 ($status, $out, $err) = record('-o', 'a.paw', 'true');
 is($status, 125, 'a log that is there is not overwritten');
 like($err, qr/\A[^\n]*a\.paw: File exists; --force[^\n]*\n\z/, 'the way out is named, and nothing told of what is in it');
@@ -203,11 +214,6 @@ SKIP: {
     my $strings = () = $events =~ /PoolAlloc \S+ \S+ size=778$/mg;
     is($strings, 1234, 'new and delete of C++ are seen');
 }
-
-# A log that cannot be written.
-($status, $out, $err) = record('-o', 'no/such/folder/a.paw', 'true');
-is($status, 125, 'a log in a folder that is not there: 125');
-like($err, qr{no/such/folder/a\.paw: No such file}, 'with the reason');
 
 # left($path) -- is this the memory of a log of ours?
 sub left {

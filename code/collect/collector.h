@@ -26,7 +26,7 @@ typedef struct CollectorStruct *Collector;
 
 /* What is wanted.  The hooks may be NULL. */
 typedef struct CollectorSettingsStruct {
-  const char *process;    /* only processes of this program (the last part of its path), or with this number; NULL: all */
+  const char *process;    /* only processes of this program (the last part of its path, or its name in ps), or with this number; NULL: all */
   const uint8_t *events;  /* bits by code: only these types; NULL: all.  8192 bytes. */
   Bool raw;               /* blocks are not packed */
   uint64_t keep;          /* bytes of the log that are kept on the disk, the newest; 0: all */

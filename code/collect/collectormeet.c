@@ -9,6 +9,9 @@
 #include <unistd.h>
 
 #include "collect/collectordata.h"
+#include "collect/procfs.h"
+
+enum { collectorCommMAX = 15 }; /* bytes of a process's name that the system keeps */
 
 /* CollectorLink -- the kernel's list anew.  As a whole: what is in the regions may have been changed. */
 void CollectorLink(Collector collector)
@@ -38,6 +41,25 @@ void CollectorTell(Collector collector, const char *format, ...)
   collector->settings.tell(collector->settings.data, line);
 }
 
+/* collectorCalled -- is that its name, as the system has it?  A link's name (sh), or a script's, is in no path. */
+static Bool collectorCalled(Drain drain, const char *wanted)
+{
+  char path[ProcPathSIZE], name[ProcNameSIZE];
+  ProcStruct proc;
+  Size length = 0;
+  int fd = -1;
+
+  if (ProcInit(&proc, "/proc", 0) == ResOK) {
+    length = ProcRead(&proc, &fd, ProcPath(path, (uint32_t)drain->pid, 0, "comm"), name, sizeof name);
+    ProcDrop(&proc, &fd);
+    ProcFinish(&proc);
+  }
+  if (length < 2) /* a newline comes after it */
+    return FALSE;
+  --length;
+  return strncmp(wanted, name, length) == 0 && (wanted[length] == '\0' || length == collectorCommMAX);
+}
+
 /* collectorWanted -- does the user want to know of this process? */
 static Bool collectorWanted(Collector collector, Drain drain)
 {
@@ -52,7 +74,8 @@ static Bool collectorWanted(Collector collector, Drain drain)
   (void)snprintf(number, sizeof number, "%lu", (unsigned long)drain->header->pid);
   program = DrainProgram(drain);
   slash = strrchr(program, '/');
-  return strcmp(wanted, number) == 0 || strcmp(wanted, slash != NULL ? slash + 1 : program) == 0;
+  return strcmp(wanted, number) == 0 || strcmp(wanted, slash != NULL ? slash + 1 : program) == 0 ||
+         collectorCalled(drain, wanted);
 }
 
 /* collectorTake -- somebody offers a region */

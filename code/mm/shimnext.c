@@ -179,6 +179,8 @@ static void shimChoose(void)
       ProcessStart();
       shimManage();
     } else {
+      if (mode != NULL && strcmp(mode, "observe") != 0)
+        ControlComplain("PAWPRINT_MODE", mode, "it is neither observe nor manage; what is done is observe");
       shimObserve();
     }
     shimChoosing = FALSE;
