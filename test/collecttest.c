@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "collect/collector.h"
+#include "collect/drain.h"
 #include "format/region.h"
 #include "loglist.h"
 #include "plinth/clock.h"
@@ -367,6 +368,57 @@ static void pending(Bool never)
   same(never ? "pending for ever" : "pending");
 }
 
+static Drain drainNew(Writer writer, uint32_t policy, DrainShop shop)
+{
+  OfferMessageStruct message = {.uid = geteuid()};
+  Drain drain;
+
+  memset(shop, 0, sizeof *shop);
+  shop->pack = calloc(1, PackSIZE);
+  shop->batch.fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  writerOpen(writer, policy, EventRegistryTEXT);
+  message.fd = writer->fd;
+  message.offer.identity = writer->header->identity;
+  if (shop->pack == NULL || shop->batch.fd < 0 || DrainOpen(&drain, shop, &message) != ResOK)
+    makeFail(writer->path);
+  return drain;
+}
+
+static void drainEnd(Drain drain, Writer writer, DrainShop shop)
+{
+  TapOk(DrainCheck(drain), "the drain is sound");
+  DrainClose(drain);
+  (void)close(shop->batch.fd);
+  free(shop->pack);
+  writerClose(writer);
+  (void)unlink(writer->path);
+}
+
+/* claimed -- a block that is asked for is not used again before it is in the log */
+static void claimed(void)
+{
+  static DrainShopStruct shop;
+  WriterStruct writer;
+  Drain drain = drainNew(&writer, RegionPolicyOVERWRITE, &shop);
+  uint8_t full = RegionFULL | 14, *state = writer.header->state;
+  uint64_t time = 1000;
+
+  MakeBlockBegin(&blocks[0], writer.process, 10, EventKindObject, 0, time);
+  blocks[0].header.whole = 1 << 14;
+  writerFill(&blocks[0], 50, &time);
+  writerPut(&writer, 3, &blocks[0], RegionFULL, blocks[0].header.used);
+  blocks[0].header.sequence = 1;
+  writerPut(&writer, 4, &blocks[0], RegionFULL, blocks[0].header.used + 24); /* an event is pending */
+  TapIs(DrainRound(drain, DrainFULL), 0, "nothing is taken before it is asked for");
+  TapOk(state[3] == full && state[4] == full, "and all may be overwritten");
+  TapIs(DrainRound(drain, DrainFLUSH), 1, "what is whole is taken when it is");
+  TapIs(state[3], full | RegionTAKEN, "and is not overwritten meanwhile");
+  TapIs(state[4], full, "what is not may be");
+  TapIs(BatchWrite(&shop.batch), ResOK, "it is written");
+  TapIs(state[3], RegionFREE, "and free");
+  drainEnd(drain, &writer, &shop);
+}
+
 /* overwrite -- frequent kinds stay where they are until they are asked for */
 static void overwrite(void)
 {
@@ -625,6 +677,7 @@ int main(void)
   pending(FALSE);
   pending(TRUE);
   overwrite();
+  claimed();
   types();
   full();
   killed();

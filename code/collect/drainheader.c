@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fence.h"
 #include "plinth/clock.h"
 
 enum { drainTries = 8 }; /* to read a text that is being replaced */
