@@ -25,6 +25,7 @@ static void recordingCollector(Recording recording)
     .process = recording->process,
     .events = recording->events != NULL ? recording->codes : NULL,
     .raw = recording->raw,
+    .keep = recording->keep,
     .witness = recording->system,
     .paused = recording->paused,
     .sample = (unsigned)recording->sample,
@@ -68,10 +69,8 @@ static void recordingOpen(Recording recording)
     recordingOutlet(recording);
     return;
   }
-  if (CollectorLog(recording->collector, recording->log) == ResOK) {
-    CollectorProgram(recording->collector, recording->pid);
+  if (CollectorLog(recording->collector, recording->log) == ResOK)
     return;
-  }
   (void)OptionFail(recording->tool, "%s: %s; processes write to it themselves", recording->log, strerror(errno));
   CollectorFree(recording->collector);
   recording->collector = NULL;
@@ -201,6 +200,8 @@ int RecordingRun(Recording recording, char **argv)
     return status;
   (void)RecordingLog(recording, recording->pid);
   recordingOpen(recording);
+  if (recording->collector != NULL)
+    CollectorProgram(recording->collector, recording->pid);
   status = recordingWait(recording);
   recording->seconds = (double)(recordingClock() - begin) * 1e-9;
   if (recording->to != NULL) {

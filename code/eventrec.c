@@ -18,6 +18,7 @@
 #include "base/option.h"
 #include "collect/clean.h"
 #include "collect/listen.h"
+#include "collect/trim.h"
 #include "collect/sample.h"
 #include "eventrec-recording.h"
 #include "format/block.h"
@@ -146,7 +147,7 @@ int main(int argc, char **argv)
     OptionString(0, "to", &recording.to, "WHERE", "send the log to tcp:HOST:PORT or unix:PATH instead of a file"),
     OptionString(0, "listen", &listen.where, "WHERE", "no program: receive logs there, one file for each sender"),
     OptionNumber(0, "senders", &listen.senders, "N", "with --listen: at most so many senders (256)"),
-    OptionSize(0, "max-size", &listen.limit, "SIZE", "with --listen: at most so much for each sender (4G)"),
+    OptionSize(0, "max-size", &recording.keep, "SIZE", "keep the newest SIZE of the log, and what is needed to read it; with --listen: take at most so much from each sender (4G)"),
   };
   const OptionToolStruct tool = {
     .name = "eventrec",
@@ -175,11 +176,15 @@ int main(int argc, char **argv)
     return OptionUsage(&tool, "--listen runs no program");
   if (listen.where != NULL) {
     listen.tool = &tool;
+    if (recording.keep != 0)
+      listen.limit = recording.keep;
     listen.output = recording.output;
     return ListenRun(&listen);
   }
   if (operands == 0)
     return OptionUsage(&tool, "no program is named");
+  if (recording.keep != 0 && recording.keep < TrimLimitMIN)
+    return OptionUsage(&tool, "--max-size is less than %d MiB, which would hold little but headers", TrimLimitMIN >> 20);
   if (!recordingKinds(&recording) || !RecordingTo(&recording) || !recordingBuffers(&recording))
     return eventrecFAILED;
   if (strcmp(recording.stack, "0") != 0 && strcmp(recording.stack, "1") != 0)

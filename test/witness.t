@@ -94,6 +94,23 @@ open STDERR, '>', "$dir/stderr" or die;
     ok !(grep { /ProcessExit/ } @lines), 'when the recording is over, nothing is told any more';
 }
 
+{
+    my $socket = "$dir/socket";
+    my $listener = fork // die;
+    if ($listener == 0) {
+        open STDOUT, '>', '/dev/null';
+        exec "$B/bin/eventrec", '--listen', "unix:$socket", '-o', "$dir/heard";
+        exit 1;
+    }
+    my $heard = sub { grep { /ProcessExit pid=\d+ status=7 how="exit"/ } map { lines($_) } glob "$dir/heard*.paw" };
+    for (1 .. 200) { last if -S $socket; select undef, undef, undef, 0.05 }
+    system("$B/bin/eventrec", '--to', "unix:$socket", 'sh', '-c', 'exit 7');
+    is $? >> 8, 7, 'what goes over a socket';
+    for (1 .. 200) { last if $heard->(); select undef, undef, undef, 0.05 }
+    ok $heard->(), 'has it, too';
+    kill 'TERM', $listener;
+    waitpid $listener, 0;
+}
 open STDERR, '>&', $stderr or die;
 {
     local $ENV{TERM} = 'xterm';

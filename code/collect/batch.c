@@ -119,6 +119,8 @@ Res BatchWrite(Batch batch)
       batchWake(batch->slot[i].header);
   }
   batch->slots = 0;
+  if (batch->trim != NULL && TrimNewest(batch->trim) != ResOK)
+    batch->untrimmed = errno;
   return ResOK;
 }
 

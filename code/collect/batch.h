@@ -14,6 +14,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 #include "base/types.h"
+#include "collect/trim.h"
 #include "format/region.h"
 #include "plinth/plinth.h"
 
@@ -35,6 +36,8 @@ typedef struct BatchStruct {
   int reason;          /* errno of the last writing; 0: it went well */
   Size used, written;
   uint64_t bytes;      /* written so far */
+  Trim trim;           /* keeps the log small; NULL: all of it stays */
+  int untrimmed;        /* errno of the last time that this could not be done */
   Count refused;       /* times that there was no room for a message */
   Count slots;
   BatchSlotStruct slot[BatchSlotsMAX];

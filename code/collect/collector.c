@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/aver.h"
+#include "eventgen.h"
 #include "plinth/clock.h"
 
 enum {
@@ -153,11 +154,27 @@ static Res collectorRobust(Collector collector)
   return syscall(SYS_set_robust_list, &collector->robust, sizeof collector->robust) == 0 ? ResOK : ResIO;
 }
 
+/* collectorKeep -- only the newest part of the log stays, and what defines things */
+static void collectorKeep(Collector collector)
+{
+  Batch batch = &collector->shop.batch;
+
+  if (TrimCreate(&batch->trim, batch->fd, collector->settings.keep, ~(uint32_t)EventKindsFREQUENT) == ResOK)
+    return;
+  batch->trim = NULL;
+  CollectorTell(collector, "the log cannot be kept small: %s", errno == EOPNOTSUPP
+                ? "its file system cannot give back parts of a file; choose another folder" : strerror(errno));
+}
+
 Res CollectorLog(Collector collector, const char *path)
 {
   AVER(collector->shop.batch.fd < 0);
-  collector->shop.batch.fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-  return collector->shop.batch.fd < 0 ? ResIO : collectorRobust(collector);
+  collector->shop.batch.fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC);
+  if (collector->shop.batch.fd < 0)
+    return ResIO;
+  if (collector->settings.keep != 0)
+    collectorKeep(collector);
+  return collectorRobust(collector);
 }
 
 Res CollectorSend(Collector collector, const char *where, const char **reasonReturn)
@@ -187,6 +204,10 @@ static Res collectorWrite(Collector collector)
     CollectorTell(collector, "the log cannot be written: %s; events wait in memory, and those that find no room are discarded",
                   strerror(collector->shop.batch.reason));
   collector->told = res != ResOK;
+  if (collector->shop.batch.untrimmed != 0 && !collector->crowded)
+    CollectorTell(collector, "the log grows: parts of it cannot be given back: %s", strerror(collector->shop.batch.untrimmed));
+  collector->crowded = collector->shop.batch.untrimmed != 0;
+  collector->shop.batch.untrimmed = 0;
   return res;
 }
 
@@ -434,6 +455,8 @@ void CollectorFree(Collector collector)
   }
   if (collector->shop.batch.fd >= 0 || collector->shop.batch.outlet != NULL)
     (void)syscall(SYS_set_robust_list, NULL, sizeof collector->robust);
+  if (collector->shop.batch.trim != NULL)
+    TrimDestroy(collector->shop.batch.trim);
   if (collector->shop.batch.fd >= 0)
     (void)close(collector->shop.batch.fd);
   if (collector->shop.batch.outlet != NULL)

@@ -35,7 +35,8 @@ typedef struct CollectorStruct {
   uint64_t tended;             /* when it was last looked who lives */
   Bool stopped;
   Bool met;                    /* a process has come */
-  Bool told;                   /* that the log cannot be written */
+  Bool told;                   /* that the log cannot be written, */
+  Bool crowded;                /* that it cannot be kept small */
   PlinthStruct outlet;         /* where it goes, if that is no file */
   Witness witness;             /* NULL before anything is to be told, and at the end */
   pid_t program;               /* our child; 0: none yet */

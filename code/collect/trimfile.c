@@ -1,8 +1,8 @@
-/* prunefile.c -- a log, thing by thing, and holes in it
+/* trimfile.c -- a log, thing by thing, and holes in it
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "collect/prunefile.h"
+#include "collect/trimfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include "base/aver.h"
 #include "format/header.h"
 
-Res PruneFileOpen(PruneFile file, int fd)
+Res TrimFileOpen(TrimFile file, int fd)
 {
   struct stat status;
 
@@ -34,7 +34,7 @@ Res PruneFileOpen(PruneFile file, int fd)
                    (off_t)file->page) == 0 ? ResOK : ResIO;
 }
 
-Res PruneFileSize(PruneFile file)
+Res TrimFileSize(TrimFile file)
 {
   struct stat status;
 
@@ -45,7 +45,7 @@ Res PruneFileSize(PruneFile file)
   return ResOK;
 }
 
-Res PruneFileRead(PruneFile file, uint64_t offset, void *bytes, Size size)
+Res TrimFileRead(TrimFile file, uint64_t offset, void *bytes, Size size)
 {
   char *next = bytes;
 
@@ -62,7 +62,7 @@ Res PruneFileRead(PruneFile file, uint64_t offset, void *bytes, Size size)
   return ResOK;
 }
 
-Res PruneFileAppend(PruneFile file, const void *bytes, Size size)
+Res TrimFileAppend(TrimFile file, const void *bytes, Size size)
 {
   const char *next = bytes;
 
@@ -78,8 +78,8 @@ Res PruneFileAppend(PruneFile file, const void *bytes, Size size)
   return ResOK;
 }
 
-/* pruneBytes -- what is there at `offset` of `size` bytes, or of a window if that is more */
-static const unsigned char *pruneBytes(PruneFile file, uint64_t offset, Size size, Size *thereReturn)
+/* trimBytes -- what is there at `offset` of `size` bytes, or of a window if that is more */
+static const unsigned char *trimBytes(TrimFile file, uint64_t offset, Size size, Size *thereReturn)
 {
   uint64_t left = offset < file->size ? file->size - offset : 0;
   uint64_t end = file->windowAt + file->windowSize;
@@ -88,16 +88,16 @@ static const unsigned char *pruneBytes(PruneFile file, uint64_t offset, Size siz
     size = (Size)left;
   if (file->windowSize == 0 || offset < file->windowAt || offset >= end || end - offset < size) {
     file->windowAt = offset;
-    file->windowSize = left < PruneWindowSIZE ? (Size)left : PruneWindowSIZE;
-    if (PruneFileRead(file, offset, file->window, file->windowSize) != ResOK)
+    file->windowSize = left < TrimWindowSIZE ? (Size)left : TrimWindowSIZE;
+    if (TrimFileRead(file, offset, file->window, file->windowSize) != ResOK)
       file->windowSize = 0;
   }
   *thereReturn = file->windowSize > 0 ? (Size)(file->windowAt + file->windowSize - offset) : 0;
   return file->window + (offset - file->windowAt);
 }
 
-/* pruneZeros -- zeros from here on: how many; what is in holes is not read */
-static uint64_t pruneZeros(PruneFile file, uint64_t offset, const unsigned char *bytes, Size there)
+/* trimZeros -- zeros from here on: how many; what is in holes is not read */
+static uint64_t trimZeros(TrimFile file, uint64_t offset, const unsigned char *bytes, Size there)
 {
   Size n = 0;
   off_t data;
@@ -112,44 +112,44 @@ static uint64_t pruneZeros(PruneFile file, uint64_t offset, const unsigned char 
   return data > 0 && (uint64_t)data > offset + n ? (uint64_t)data - offset : n;
 }
 
-void PruneFileThing(PruneThing thing, PruneFile file, uint64_t offset)
+void TrimFileThing(TrimThing thing, TrimFile file, uint64_t offset)
 {
   Size there, length;
-  const unsigned char *bytes = pruneBytes(file, offset, BlockHeaderSIZE, &there), *next;
+  const unsigned char *bytes = trimBytes(file, offset, BlockHeaderSIZE, &there), *next;
   unsigned version[3];
   Bool swapped;
 
-  thing->what = PruneEND;
+  thing->what = TrimEND;
   thing->size = 0;
   if (there < BlockMagicSIZE + HeaderLineSIZE)
     return;
   if (bytes[0] == 0) {
-    thing->what = PruneZEROS;
-    thing->size = pruneZeros(file, offset, bytes, there);
+    thing->what = TrimZEROS;
+    thing->size = trimZeros(file, offset, bytes, there);
     return;
   }
   if (there >= BlockHeaderSIZE && BlockHeaderRead(&thing->header, &swapped, bytes) == ResOK) {
-    thing->what = PruneBLOCK;
+    thing->what = TrimBLOCK;
     thing->size = thing->header.size;
   } else if (HeaderLength(&length, version, bytes, there) == ResOK) {
-    thing->what = PruneHEADER;
+    thing->what = TrimHEADER;
     thing->size = length;
   } else if (there < BlockHeaderSIZE) {
     return;
   } else {
-    thing->what = PruneJUNK;
+    thing->what = TrimJUNK;
     next = memchr(bytes + 1, BlockMAGIC[0], there - 1);
     thing->size = next != NULL ? (Size)(next - bytes) : there;
   }
   if (thing->size > file->size - offset)
-    thing->what = PruneEND;
+    thing->what = TrimEND;
 }
 
-Bool PruneFileZeros(PruneFile file, uint64_t from, uint64_t to)
+Bool TrimFileZeros(TrimFile file, uint64_t from, uint64_t to)
 {
   while (from < to) {
     Size there, i;
-    const unsigned char *bytes = pruneBytes(file, from, 1, &there);
+    const unsigned char *bytes = trimBytes(file, from, 1, &there);
     for (i = 0; i < there && from + i < to; ++i)
       if (bytes[i] != 0)
         return FALSE;
@@ -160,11 +160,17 @@ Bool PruneFileZeros(PruneFile file, uint64_t from, uint64_t to)
   return TRUE;
 }
 
-Res PruneFilePunch(PruneFile file, uint64_t from, uint64_t to)
+Res TrimFilePunch(TrimFile file, uint64_t from, uint64_t to)
 {
+  uint64_t begin = from - from % file->page, end = WordAlignUp(to, file->page);
   struct stat before, after;
 
   AVER(from < to);
+  /* The pages in which it begins and ends go if the rest of them is zeros by now. */
+  if (TrimFileZeros(file, begin, from))
+    from = begin;
+  if (end <= file->size && TrimFileZeros(file, to, end))
+    to = end;
   if (fstat(file->fd, &before) != 0 ||
       fallocate(file->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)from, (off_t)(to - from)) != 0 ||
       fstat(file->fd, &after) != 0)

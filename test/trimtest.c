@@ -1,33 +1,34 @@
-/* prunetest.c -- a log that stays small: its newest part and what defines things are there, and what has gone is told
+/* trimtest.c -- a log that stays small: its newest part and what defines things are there, and what has gone is told
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Events of frequent and of rare kinds are written without end; the log is read again and again meanwhile, and what is
- * delivered and what is told to have gone must come to what was written.  SOAK=1 writes a hundred times as much.
+ * delivered and what is told to have gone must come to what was written.  SOAK=1 writes a hundred times as much, on a disk that
+ * stays as full.
  */
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "collect/prune.h"
+#include "collect/trim.h"
 #include "log/log.h"
 #include "logmake.h"
 
-enum { pruneStreams = 4, pruneLIMIT = 2 << 20, pruneStay = 1 << EventKindUser | 1 << EventKindPool };
+enum { trimStreams = 4, trimDefining = 800, trimLIMIT = 2 << 20, trimStay = 1 << EventKindUser | 1 << EventKindPool };
 
-static char path[] = "/tmp/pruneXXXXXX";
-static MakeBlockStruct blocks[pruneStreams];
+static char path[] = "/tmp/trimXXXXXX";
+static MakeBlockStruct blocks[trimStreams];
 static uint64_t written, definitions;
 
-typedef struct PruneSeenStruct {
+typedef struct TrimSeenStruct {
   uint64_t events, definitions, gaps, notes, newest;
   Bool disorder; /* an event is missing behind one that is there */
-  uint64_t next[pruneStreams];
+  uint64_t next[trimStreams];
   char note[256], gap[256];
-} PruneSeenStruct;
+} TrimSeenStruct;
 
 static void seenGap(void *data, LogGap gap)
 {
-  PruneSeenStruct *seen = data;
+  TrimSeenStruct *seen = data;
 
   ++seen->gaps;
   (void)snprintf(seen->gap, sizeof seen->gap, "%llu: %s, %llu", (unsigned long long)gap->offset, gap->what,
@@ -36,7 +37,7 @@ static void seenGap(void *data, LogGap gap)
 
 static void seenNote(void *data, const char *line)
 {
-  PruneSeenStruct *seen = data;
+  TrimSeenStruct *seen = data;
 
   ++seen->notes;
   (void)snprintf(seen->note, sizeof seen->note, "%s", line);
@@ -44,7 +45,7 @@ static void seenNote(void *data, const char *line)
 
 static Bool seenEvent(void *data, LogEvent event)
 {
-  PruneSeenStruct *seen = data;
+  TrimSeenStruct *seen = data;
   uint64_t id = LogEventWord(event, 1);
   unsigned stream = event->thread % 10;
 
@@ -58,8 +59,8 @@ static Bool seenEvent(void *data, LogEvent event)
   return FALSE;
 }
 
-/* pruneRead -- read the log; FALSE if that failed */
-static Bool pruneRead(PruneSeenStruct *seen, LogSummary summary)
+/* trimRead -- read the log; FALSE if that failed */
+static Bool trimRead(TrimSeenStruct *seen, LogSummary summary)
 {
   LogHooksStruct hooks = {.data = seen, .gap = seenGap, .note = seenNote};
   LogRequestStruct request = LogRequestALL;
@@ -81,16 +82,16 @@ static Bool pruneRead(PruneSeenStruct *seen, LogSummary summary)
   return res == ResOK;
 }
 
-/* pruneWrite -- some blocks of each stream: three frequent ones, and a rare one; now and then a header */
-static void pruneWrite(int fd, MakeProcess process, uint64_t *seed, uint64_t *tick)
+/* trimWrite -- some blocks of each stream: three frequent ones, and now and then a rare one, and a header */
+static void trimWrite(int fd, MakeProcess process, uint64_t *seed, uint64_t *tick, Bool define)
 {
   MakeStruct make = {0};
   Index s, i;
 
-  for (s = 0; s < pruneStreams; ++s) {
-    Bool rare = s == pruneStreams - 1;
+  for (s = 0; s < trimStreams; ++s) {
+    Bool rare = s == trimStreams - 1;
     Count n = rare ? 3 : 200 + TapRandom(seed) % 500;
-    if (rare && TapRandom(seed) % 16 != 0)
+    if (rare && (!define || TapRandom(seed) % 16 != 0))
       continue;
     for (i = 0; i < n; ++i, ++written, ++*tick) {
       uint64_t id = blocks[s].header.before + blocks[s].header.count;
@@ -110,8 +111,8 @@ static void pruneWrite(int fd, MakeProcess process, uint64_t *seed, uint64_t *ti
   MakeFree(&make);
 }
 
-/* pruneBegin -- an empty log with a header, and the streams at their beginnings */
-static int pruneBegin(MakeProcess process)
+/* trimBegin -- an empty log with a header, and the streams at their beginnings */
+static int trimBegin(MakeProcess process)
 {
   int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_APPEND, 0600);
   MakeStruct make = {0};
@@ -121,8 +122,8 @@ static int pruneBegin(MakeProcess process)
   MakeHeader(&make, process);
   if (fd < 0 || write(fd, make.bytes, make.size) != (ssize_t)make.size)
     makeFail(path);
-  for (s = 0; s < pruneStreams; ++s)
-    MakeBlockBegin(&blocks[s], process, (uint32_t)(10 + s), s == pruneStreams - 1 ? EventKindUser : EventKindObject, 0,
+  for (s = 0; s < trimStreams; ++s)
+    MakeBlockBegin(&blocks[s], process, (uint32_t)(10 + s), s == trimStreams - 1 ? EventKindUser : EventKindObject, 0,
                    1);
   MakeFree(&make);
   return fd;
@@ -132,29 +133,29 @@ static int pruneBegin(MakeProcess process)
 static void testKeep(uint64_t *seed, Count rounds)
 {
   MakeProcess process = MakeProcessNew(10, 1);
-  int fd = pruneBegin(process);
+  int fd = trimBegin(process);
   uint64_t tick = 1, largest = 0, faults = 0;
   LogSummaryStruct summary;
   DroppedStruct dropped;
-  PruneSeenStruct seen;
+  TrimSeenStruct seen;
   struct stat status;
-  Prune prune;
+  Trim trim;
   Index i;
-  Res res = PruneCreate(&prune, fd, pruneLIMIT, pruneStay);
+  Res res = TrimCreate(&trim, fd, trimLIMIT, trimStay);
 
   if (res != ResOK) {
     TapOk(errno == EOPNOTSUPP, "this file system has no holes: %s", strerror(errno));
     return;
   }
   for (i = 0; i < rounds && res == ResOK; ++i) {
-    pruneWrite(fd, process, seed, &tick);
-    res = PruneNewest(prune);
+    trimWrite(fd, process, seed, &tick, i < trimDefining); /* more definitions would not fit for ever */
+    res = TrimNewest(trim);
     if (fstat(fd, &status) == 0 && (uint64_t)status.st_blocks * 512 > largest)
       largest = (uint64_t)status.st_blocks * 512;
     if (i % (rounds / 40) != 0)
       continue;
-    PruneDropped(&dropped, prune);
-    if (!pruneRead(&seen, &summary) || seen.gaps > 0 || seen.disorder || seen.definitions != definitions ||
+    TrimDropped(&dropped, trim);
+    if (!trimRead(&seen, &summary) || seen.gaps > 0 || seen.disorder || seen.definitions != definitions ||
         seen.events + summary.dropped != written || summary.dropped != dropped.events ||
         seen.notes != (dropped.blocks > 0)) {
       ++faults;
@@ -165,12 +166,12 @@ static void testKeep(uint64_t *seed, Count rounds)
     }
   }
   TapIs(res, ResOK, "a log of %llu bytes is kept to its newest part", (unsigned long long)status.st_size);
-  TapOk(PruneCheck(prune), "in order");
+  TapOk(TrimCheck(trim), "in order");
   TapIs(faults, 0, "whenever it is read it is sound, all definitions are there, and the counts agree");
-  TapOk(largest < pruneLIMIT + pruneLIMIT / 8, "it never takes much more than its limit: %llu",
+  TapOk(largest < trimLIMIT + trimLIMIT / 8, "it never takes much more than its limit: %llu",
         (unsigned long long)largest);
   TapOk(strstr(seen.note, "dropped on purpose") != NULL, "it says so: %s", seen.note);
-  PruneDestroy(prune);
+  TrimDestroy(trim);
   (void)close(fd);
   MakeProcessFree(process);
 }
@@ -179,22 +180,22 @@ static void testKeep(uint64_t *seed, Count rounds)
 static void testMany(uint64_t *seed, Count processes)
 {
   MakeProcess process = MakeProcessNew(10, 1);
-  int fd = pruneBegin(process);
+  int fd = trimBegin(process);
   uint64_t tick = 1, largest = 0;
   LogSummaryStruct summary;
-  PruneSeenStruct seen;
+  TrimSeenStruct seen;
   struct stat status;
-  Prune prune;
+  Trim trim;
   Index i, s;
 
-  if (PruneCreate(&prune, fd, pruneLIMIT, pruneStay) != ResOK) {
+  if (TrimCreate(&trim, fd, trimLIMIT, trimStay) != ResOK) {
     TapOk(errno == EOPNOTSUPP, "this file system has no holes: %s", strerror(errno));
     return;
   }
   for (i = 0; i < processes; ++i) {
     MakeStruct make = {0};
     process->header.identity = i + 1;
-    for (s = 0; s < pruneStreams; ++s) {
+    for (s = 0; s < trimStreams; ++s) {
       blocks[s].header.process = i + 1;
       blocks[s].header.sequence = blocks[s].header.before = 0;
     }
@@ -202,31 +203,31 @@ static void testMany(uint64_t *seed, Count processes)
     if (write(fd, make.bytes, make.size) != (ssize_t)make.size)
       makeFail(path);
     MakeFree(&make);
-    pruneWrite(fd, process, seed, &tick);
-    if (PruneNewest(prune) != ResOK)
-      makeFail("PruneNewest");
+    trimWrite(fd, process, seed, &tick, TRUE);
+    if (TrimNewest(trim) != ResOK)
+      makeFail("TrimNewest");
     if (fstat(fd, &status) == 0 && (uint64_t)status.st_blocks * 512 > largest)
       largest = (uint64_t)status.st_blocks * 512;
   }
-  TapOk(pruneRead(&seen, &summary) && seen.gaps == 0, "the log of %zu processes is sound: %s", (size_t)processes,
+  TapOk(trimRead(&seen, &summary) && seen.gaps == 0, "the log of %zu processes is sound: %s", (size_t)processes,
         seen.gap);
   TapIs(seen.events + summary.dropped, written, "and the counts agree");
-  TapOk(largest < pruneLIMIT + pruneLIMIT / 8, "it never takes much more than its limit: %llu",
+  TapOk(largest < trimLIMIT + trimLIMIT / 8, "it never takes much more than its limit: %llu",
         (unsigned long long)largest);
-  PruneDestroy(prune);
+  TrimDestroy(trim);
   (void)close(fd);
   MakeProcessFree(process);
 }
 
 static void testRefused(void)
 {
-  Prune prune;
+  Trim trim;
   int fds[2];
 
   if (pipe(fds) != 0)
     makeFail("pipe");
-  TapIs(PruneCreate(&prune, fds[1], 1, pruneStay), ResPARAM, "a limit that is too small is refused");
-  TapOk(PruneCreate(&prune, fds[1], pruneLIMIT, pruneStay) == ResIO && errno == EOPNOTSUPP, "so is what is no file");
+  TapIs(TrimCreate(&trim, fds[1], 1, trimStay), ResPARAM, "a limit that is too small is refused");
+  TapOk(TrimCreate(&trim, fds[1], trimLIMIT, trimStay) == ResIO && errno == EOPNOTSUPP, "so is what is no file");
   (void)close(fds[0]);
   (void)close(fds[1]);
 }
