@@ -325,6 +325,22 @@ sub held {
     unlike `$cnv --check $dir/flight.paw 2>&1`, qr/missing/, 'also when the log has them';
 }
 
+{
+    # Blocks are asked for while the program uses them again and again.
+    my $pid = start('asked.paw', '-k', 'User', '-p', 'overwrite', '-n', 1000, '--', $tell, "$dir/counts", 'join', 3, 1500000);
+    my $program = child($pid);
+    until_(sub { (counts())[0] });
+    my $asked = 0;
+    $asked += system("$B/bin/eventctl $program flush >/dev/null 2>&1") == 0 while kill(0 => $program) && running($program);
+    waitpid $pid, 0;
+    my (undef, $discarded) = summary();
+    cmp_ok $asked, '>', 0, 'overwrite: what the buffers hold can be asked for';
+    is $discarded, 0, 'overwrite: and nothing is discarded for that';
+    my (undef, $seen) = seen('asked.paw');
+    my @odd = grep { my $v = $seen->[$_] // []; grep { $v->[$_] <= $v->[$_ - 1] } 1 .. $#$v } 0 .. 2;
+    is "@odd", '', 'overwrite: nothing is there twice';
+}
+
 # ---- What is wanted ------------------------------------------------------------------------------------------------
 
 {

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -117,6 +118,8 @@ static int programRun(const char *mode, Count *told)
     told[0] = numbersMAX;
     return 0;
   }
+  if (strcmp(mode, "poor") == 0)
+    (void)setrlimit(RLIMIT_NOFILE, &(struct rlimit){0, 0});
   for (i = 1; i <= threadsMAX; ++i)
     (void)pthread_create(&thread[i - 1], NULL, threadRun, (void *)i);
   emitSeries(0, numbersMAX);
@@ -481,6 +484,7 @@ int main(int argc, char **argv)
   testAll("storm", "a storm of signals", NULL, FALSE);
   testAll("fork", "fork", NULL, FALSE);
   testAll("kill", "SIGKILL", NULL, FALSE);
+  testAll("poor", "a program that may open no files any more", NULL, FALSE);
   testAll("threads", "the collector dies", NULL, TRUE);
   testAll("storm", "the collector dies in a storm", NULL, TRUE);
   testSmall();

@@ -65,6 +65,27 @@ $replay = `$B/bin/replay -a pawprint $log 2>&1`;
 is $?, 0, 'also in threads, on our own pools' or diag $replay;
 unlike $replay, qr/not exact/, 'exactly';
 
+# The same by command, and twice: the program opens one more way out later.
+SKIP: {
+  skip 'no eventctl', 3 unless -x "$B/bin/eventctl";
+  my $switched = "$dir/switched.paw";
+  my $pid = fork // die "fork: $!";
+  if ($pid == 0) {
+    open STDOUT, '>', '/dev/null';
+    @ENV{qw(PAWPRINT_PAUSED PAWPRINT_LOG PAWPRINT_MODE LD_PRELOAD)} = (1, $switched, 'manage', "$ENV{PWD}/$B/lib/libpawprint.so");
+    exec "$B/prog/late", 3, 30, 'none:' or die "late: $!";
+  }
+  select undef, undef, undef, 0.2;
+  my $switch = `$B/bin/eventctl $pid start 2>&1`;
+  my $status = $?;
+  waitpid $pid, 0;
+  is $status, 0, 'recording is switched on from outside' or diag $switch;
+  my $begins = () = `$B/bin/eventcnv -E StateBegin $switched`;
+  cmp_ok $begins, '>=', 1, 'the program tells what is';
+  my $sum = summary($switched);
+  is $sum->{unmatched} + $sum->{overlaps} + $sum->{unfinished}, 0, 'everything fits together';
+}
+
 my $observed = "$dir/observe.paw";
 late($observed, 'observe', 2, 1);
 @lines = `$B/bin/eventcnv -k Pool,System $observed`;

@@ -148,8 +148,9 @@ static void testPools(void)
   Count n = 0, wrong = 0;
   Index i;
 
-  TapOk(ArenaCreate(&arena, 1) == ResOK && PoolCreate(&mfs, arena, "MFS", &unit, 1) == ResOK &&
-        PoolCreate(&mvff, arena, "MVFF", NULL, 0) == ResOK, "an arena and two pools");
+  must(ArenaCreate(&arena, 1) == ResOK);
+  must(PoolCreate(&mfs, arena, "MFS", &unit, 1) == ResOK);
+  must(PoolCreate(&mvff, arena, "MVFF", NULL, 0) == ResOK);
   for (i = 0; i < 3000; ++i)
     must(PoolAlloc(&object[i], mfs, 48) == ResOK);
   for (i = 0; i < 3000; i += 3)
@@ -178,7 +179,8 @@ static void testLocked(void)
   Arena arena;
   Pool pool;
 
-  TapOk(ArenaCreate(&arena, 1) == ResOK && PoolCreate(&pool, arena, "SGF", NULL, 0) == ResOK, "an arena");
+  must(ArenaCreate(&arena, 1) == ResOK);
+  must(PoolCreate(&pool, arena, "SGF", NULL, 0) == ResOK);
   EmitFresh();
   LockClaim(&ArenaRegistryLock);
   TapOk(!StateTell(), "who holds the lock of the arenas is not waited for");
@@ -247,7 +249,8 @@ static void testThreads(void)
   Count wrong = 0, late = 0;
   Index i, j;
 
-  TapOk(ArenaCreate(&arena, 1) == ResOK && PoolCreate(&pool, arena, "SGF", NULL, 0) == ResOK, "a pool for threads");
+  must(ArenaCreate(&arena, 1) == ResOK);
+  must(PoolCreate(&pool, arena, "SGF", NULL, 0) == ResOK);
   EmitFresh();
   for (i = 0; i < sgfTHREADS; ++i) {
     worker[i].pool = pool;

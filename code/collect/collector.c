@@ -148,6 +148,7 @@ static Res collectorRobust(Collector collector)
   collectorPrompt();
   if (!collector->settings.paused)
     collectorWitness(collector);
+  collector->tended = EventClockMonotonic();
   collector->robust.list.next = &collector->robust.list;
   collector->robust.futex_offset = collectorFutexAT;
   return syscall(SYS_set_robust_list, &collector->robust, sizeof collector->robust) == 0 ? ResOK : ResIO;
@@ -272,7 +273,8 @@ static void collectorPart(Collector collector, Index i)
   DrainClose(drain);
 }
 
-/* collectorBury -- finish those that have ended; ResIO: one of them cannot be written */
+/* collectorBury -- finish those that have ended, and let the log know of the others; ResIO: one of them cannot be
+ * written */
 static Res collectorBury(Collector collector)
 {
   Res res = ResOK;
@@ -284,6 +286,8 @@ static Res collectorBury(Collector collector)
         collectorPart(collector, i);
       else
         res = ResIO;
+    } else {
+      (void)DrainGreet(collector->drain[i]);
     }
   return res;
 }
@@ -347,17 +351,17 @@ Bool CollectorRun(Collector collector, int fd, uint64_t until)
     taken = collectorRound(collector);
     idle = taken > 0 ? 0 : idle + 1;
     now = EventClockMonotonic();
-    if (now >= until)
-      return FALSE;
-    if (!collectorPaused(collector))
-      due = WitnessPoll(collector->witness, now, &collector->shop.counts);
-    due = due < collectorTend ? due : collectorTend;
     if (now - collector->tended >= collectorTend) {
       collector->tended = now;
       (void)collectorBury(collector);
       collectorShow(collector);
       CollectorLink(collector);
     }
+    if (now >= until)
+      return FALSE;
+    if (!collectorPaused(collector))
+      due = WitnessPoll(collector->witness, now, &collector->shop.counts);
+    due = due < collectorTend ? due : collectorTend;
     if (idle < collectorPatience && collector->drains > 0 && !collector->told) {
       if (collectorWait(collector, fd, taken >= collectorBusy ? 0 : collectorNap))
         return TRUE;
@@ -423,7 +427,10 @@ Res CollectorEnd(Collector collector, Count *runningReturn)
   *runningReturn = 0;
   while (collector->drains > 0) {
     Index i = collector->drains - 1;
-    if (!DrainIsDead(collector->drain[i])) {
+    if (DrainIsDead(collector->drain[i])) {
+      if (DrainFinish(collector->drain[i]) != ResOK)
+        res = ResIO;
+    } else {
       DrainLetGo(collector->drain[i]);
       ++*runningReturn;
     }
@@ -432,6 +439,9 @@ Res CollectorEnd(Collector collector, Count *runningReturn)
   if (res == ResOK)
     res = collectorWrite(collector);
   collectorFinish(collector);
+  if (collector->shop.odd > 0)
+    CollectorTell(collector, "%zu pieces of shared memory that should have been blocks were none; their events are lost",
+                  collector->shop.odd);
   errno = collector->shop.batch.reason;
   return res;
 }

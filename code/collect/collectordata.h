@@ -34,6 +34,7 @@ typedef struct CollectorStruct {
   Drain drain[collectorDrainsMAX];
   uint64_t tended;             /* when it was last looked who lives */
   Bool stopped;
+  Bool met;                    /* a process has come */
   Bool told;                   /* that the log cannot be written, */
   Bool crowded;                /* that it cannot be kept small */
   PlinthStruct outlet;         /* where it goes, if that is no file */

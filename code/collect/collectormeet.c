@@ -88,13 +88,16 @@ static void collectorTake(Collector collector, OfferMessage message)
   if (BatchPlace(&collector->shop.batch, RegionTextSIZE) == NULL || collector->drains == collectorDrainsMAX ||
       DrainOpen(&drain, &collector->shop, message) != ResOK)
     return;
-  /* Whose program it is its header says, which is not wanted of others. */
+  /* Whose program it is its header says.  That is written when there is more to write, or in a while: most processes
+   * that are there for a moment only need no more than one.  But the log begins with that of its first process. */
   used = collector->shop.batch.used;
   (void)DrainHeaderNew(drain);
-  if (!collectorWanted(collector, drain)) {
-    BatchUndo(&collector->shop.batch, used);
+  if (!collectorWanted(collector, drain))
     DrainMute(drain);
-  }
+  if (drain->muted || collector->met)
+    BatchUndo(&collector->shop.batch, used);
+  drain->owed = collector->met;
+  collector->met |= !drain->muted;
   collector->drain[collector->drains++] = drain;
   CollectorLink(collector);
   if (DrainAttach(drain, (uint32_t)syscall(SYS_gettid)) != ResOK) {

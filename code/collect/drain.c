@@ -22,6 +22,7 @@
 
 enum {
   drainHeaderEvery = 4 << 20, /* bytes between two header blocks */
+  drainFew = 16,              /* blocks that wait until the process's header block is due */
   drainLettingGo = 16,        /* rounds before a process that fills blocks all the time goes on by itself */
   drainSENT = 0xffff          /* of the control table's first 32 bits: the kinds that are sent */
 };
@@ -112,21 +113,42 @@ void DrainClose(Drain drain)
   free(drain);
 }
 
+static uint64_t drainLost(Drain drain)
+{
+  return __atomic_load_n(&drain->header->lost, __ATOMIC_RELAXED);
+}
+
 Bool DrainHeaderNew(Drain drain)
 {
   if (drain->muted)
     return TRUE;
-  (void)DrainHeaderTake(&drain->head, drain->header, drain->identity, &drain->shop->types, &drain->shop->batch);
+  if (DrainHeaderTake(&drain->head, drain->header, drain->identity, &drain->shop->types, &drain->shop->batch) == ResOK)
+    drain->owed = FALSE;
   return drain->head.types != NULL;
+}
+
+Bool DrainGreet(Drain drain)
+{
+  Res res = ResOK;
+
+  if (drain->owed && !drain->muted)
+    res = DrainHeaderAgain(&drain->head, drainLost(drain), FALSE, &drain->shop->batch);
+  if (res == ResLIMIT) {
+    /* It has become too long by what we add: as the process wrote it, then. */
+    drain->head.generation = 0;
+    return DrainHeaderNew(drain) && !drain->owed;
+  }
+  if (res == ResOK)
+    drain->owed = FALSE;
+  return res == ResOK;
 }
 
 Res DrainAttach(Drain drain, uint32_t tid)
 {
   uint32_t offered = RegionCollectorOFFERED;
 
-  /* First the header: who finds the log after we were killed finds the region by it. */
-  if (DrainHeaderNew(drain) && BatchWrite(&drain->shop->batch) != ResOK)
-    return ResIO;
+  if (drain->head.types == NULL)
+    drain->owed = FALSE;
   return __atomic_compare_exchange_n(&drain->header->hand.collector, &offered, tid, FALSE, __ATOMIC_SEQ_CST,
                                      __ATOMIC_RELAXED) ? ResOK : ResFAIL;
 }
@@ -165,24 +187,29 @@ static Count drainList(Drain drain, DrainWhat what)
   return count;
 }
 
+/* drainEmpty -- is there nothing full, or so little of a process that has just begun that it can wait? */
+static Bool drainEmpty(Drain drain)
+{
+  uint32_t full = __atomic_load_n(&drain->header->pool.full, __ATOMIC_ACQUIRE);
+
+  return full == 0 || (drain->owed && full < drainFew && full < drain->header->limit / 4);
+}
+
 Count DrainRound(Drain drain, DrainWhat what)
 {
   Count count, taken = 0;
   Index i;
 
-  if ((!DrainTakesOpen(what) && __atomic_load_n(&drain->header->pool.full, __ATOMIC_ACQUIRE) == 0) ||
+  if ((what == DrainFULL && drainEmpty(drain)) ||
       (!DrainHeaderNew(drain) && what != DrainALL))
     return 0;
   drain->now = EventClockMonotonic();
   count = drainList(drain, what);
+  if (count > 0 && what != DrainALL && !DrainGreet(drain))
+    return 0;
   for (i = 0; i < count; ++i)
     taken += DrainSlotTake(drain, &drain->shop->list[i], what);
   return taken;
-}
-
-static uint64_t drainLost(Drain drain)
-{
-  return __atomic_load_n(&drain->header->lost, __ATOMIC_RELAXED);
 }
 
 void DrainRepeat(Drain drain)
@@ -232,18 +259,30 @@ static void drainRemove(Drain drain)
     (void)unlinkat(folder, path, 0);
 }
 
+/* drainFarewell -- the header block that names no region */
+static Res drainFarewell(Drain drain)
+{
+  return drain->muted ? ResOK : DrainHeaderAgain(&drain->head, drainLost(drain), TRUE, &drain->shop->batch);
+}
+
 Res DrainFinish(Drain drain)
 {
   Batch batch = &drain->shop->batch;
   Count refused = batch->refused;
-  Res res;
+  uint32_t generation = drain->head.generation;
+  Bool brief = drain->owed;
+  Res res = ResOK;
 
+  /* Of one that was there for a moment only, one header block is enough; it is written along with the blocks. */
+  if (brief)
+    res = drainFarewell(drain);
+  if (res == ResOK)
+    drain->owed = FALSE;
   (void)DrainRound(drain, DrainALL);
-  res = BatchWrite(batch);
-  if (batch->refused != refused)
-    res = ResIO; /* not all was taken */
-  if (res == ResOK && !drain->muted)
-    res = DrainHeaderAgain(&drain->head, drainLost(drain), TRUE, batch);
+  if (BatchWrite(batch) != ResOK || batch->refused != refused)
+    return ResIO; /* not all was taken */
+  if (!brief || drain->head.generation != generation)
+    res = drainFarewell(drain);
   if (res == ResOK)
     res = BatchWrite(batch);
   if (res == ResOK)
@@ -260,6 +299,7 @@ void DrainLetGo(Drain drain)
       break;
   if (!drain->muted)
     (void)DrainHeaderAgain(&drain->head, drainLost(drain), FALSE, &drain->shop->batch);
+  drain->owed = FALSE;
   (void)BatchWrite(&drain->shop->batch);
   __atomic_store_n(&drain->header->hand.collector, RegionCollectorNONE, __ATOMIC_SEQ_CST);
   (void)__atomic_fetch_add(&drain->header->pool.freed, 1, __ATOMIC_SEQ_CST);

@@ -40,7 +40,6 @@ typedef struct DrainShopStruct {
   DrainTypes types;         /* in use */
   Pack pack;
   Count odd;                /* blocks that were none */
-  Count snapshots;          /* blocks written before they were full */
   WatchCountsStruct counts; /* of all that went into the batch */
   Watch watch;              /* NULL: nobody watches */
   BatchStruct batch;
@@ -73,6 +72,7 @@ typedef struct DrainStruct {
   uint64_t now;             /* when the round began: monotonic, ns */
   uint64_t unheaded;        /* bytes since its last header block */
   Bool muted;               /* nothing of it is wanted: blocks are freed and not written */
+  Bool owed;                /* its header block is known, and not in the log */
   Bool shut;                /* sends nothing any more, by our will */
   DrainHeaderStruct head;
   DrainStreamsStruct streams;
@@ -103,10 +103,13 @@ extern Res DrainOpen(Drain *drainReturn, DrainShop shop, OfferMessage message);
 /* DrainHeaderNew -- take what new header block there is into the batch; FALSE: there is none yet */
 extern Bool DrainHeaderNew(Drain drain);
 
+/* DrainGreet -- put the header block that is owed into the batch; FALSE: not now */
+extern Bool DrainGreet(Drain drain);
+
 /* DrainMute -- nothing of the process is wanted: it is switched off, and what it hands over is freed unread */
 extern void DrainMute(Drain drain);
 
-/* DrainAttach -- take the offer, when its header block is in the log; ResFAIL: it was withdrawn */
+/* DrainAttach -- take the offer; its header block is owed.  ResFAIL: it was withdrawn. */
 extern Res DrainAttach(Drain drain, uint32_t tid);
 
 /* DrainRound -- take what is there into the batch; how many blocks that was */

@@ -342,7 +342,6 @@ static Bool takingStall(Taking taking)
   note->mark = drainSNAPPED;
   stream->stall = 0;
   stream->behind = 0;
-  ++taking->drain->shop->snapshots;
   return TRUE;
 }
 
@@ -399,7 +398,8 @@ Bool DrainSlotList(DrainEntry entry, Drain drain, Index slot, uint8_t state, Dra
     return FALSE;
   takingRead(&taking, &header, sizeof header);
   taking.block = &header;
-  taking.note->ticket = __atomic_load_n(&drain->header->tickets[slot], __ATOMIC_RELAXED);
+  if (drain->policy == RegionPolicyOVERWRITE) /* else that memory is not there, and need not be to be had */
+    taking.note->ticket = __atomic_load_n(&drain->header->tickets[slot], __ATOMIC_RELAXED);
   if (taking.note->first != header.first || taking.note->mark == drainHELD) {
     taking.note->first = header.first;
     taking.note->mark = drainNONE;
@@ -416,37 +416,88 @@ Bool DrainSlotList(DrainEntry entry, Drain drain, Index slot, uint8_t state, Dra
   return TRUE;
 }
 
+/* takingKnow -- find the block's stream.  Where there are too many, of a program that has started very many threads, all
+ * are forgotten: what then comes of the old ones does not say how many events were before.  FALSE: no memory. */
+static Bool takingKnow(Taking taking)
+{
+  Drain drain = taking->drain;
+  Res res = DrainStreamGet(&taking->stream, &drain->streams, taking->block->stream);
+  Index i;
+
+  if (res == ResLIMIT) {
+    DrainStreamsFree(&drain->streams);
+    for (i = 0; i < drain->slots; ++i)
+      if (drain->slot[i].mark != drainBATCHED)
+        drain->slot[i].mark = drainNONE;
+    res = DrainStreamGet(&taking->stream, &drain->streams, taking->block->stream);
+  }
+  taking->note->stream = (uint32_t)taking->stream;
+  return res == ResOK;
+}
+
+/* takingBlock -- what is in the slot; TRUE if something of it went into the batch */
+static Bool takingBlock(Taking taking)
+{
+  Drain drain = taking->drain;
+  Bool full = (taking->state & RegionFULL) != 0;
+  DrainStream stream;
+
+  takingRead(taking, taking->block, taking->size);
+  /* Types that it needs were published before the block was handed over. */
+  (void)DrainHeaderNew(drain);
+  if (!takingJudge(taking)) {
+    drain->shop->odd += full;
+    takingGive(taking);
+    return FALSE;
+  }
+  if (!takingKnow(taking))
+    return FALSE;
+  stream = takingStream(taking);
+  if (taking->what != DrainALL && full && stream->stall != 0 && stream->stall != taking->slot + 1) {
+    taking->note->mark = drainBEHIND;
+    ++stream->behind;
+    return FALSE;
+  }
+  if (!takingQuick(taking))
+    takingWalk(taking);
+  if (taking->what == DrainALL)
+    return takingLast(taking);
+  return full ? takingFull(taking) : takingOpen(taking);
+}
+
+/* takingClaim -- keep a full block from being overwritten while it is read, and until it is free; FALSE: it was */
+static Bool takingClaim(Taking taking)
+{
+  uint8_t state = taking->state;
+
+  return taking->drain->policy != RegionPolicyOVERWRITE || (state & RegionFULL) == 0 ||
+         __atomic_compare_exchange_n(&taking->drain->header->state[taking->slot], &state, (uint8_t)(state | RegionTAKEN), FALSE,
+                                     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+/* takingLeave -- the block stays where it is: it may be overwritten again */
+static void takingLeave(Taking taking)
+{
+  if (taking->drain->policy == RegionPolicyOVERWRITE && (taking->state & RegionFULL) != 0 &&
+      taking->note->mark != drainBATCHED)
+    __atomic_store_n(&taking->drain->header->state[taking->slot], taking->state & (uint8_t)~RegionTAKEN, __ATOMIC_RELEASE);
+}
+
 Bool DrainSlotTake(Drain drain, DrainEntry entry, DrainWhat what)
 {
   TakingStruct taking = {.drain = drain, .slot = entry->slot, .what = what, .note = &drain->slot[entry->slot],
                          .block = (BlockHeader)(void *)drain->shop->copy};
-  DrainStream stream;
+  Bool taken;
 
   taking.state = __atomic_load_n(&drain->header->state[taking.slot], __ATOMIC_ACQUIRE);
-  if (!takingSized(&taking) || takingWaits(&taking) || BatchPlace(&drain->shop->batch, 0) == NULL)
+  if (!takingSized(&taking) || takingWaits(&taking) || BatchPlace(&drain->shop->batch, 0) == NULL ||
+      !takingClaim(&taking))
     return FALSE;
   if (drain->muted) {
     takingGive(&taking);
     return TRUE;
   }
-  takingRead(&taking, taking.block, taking.size);
-  /* Types that it needs were published before the block was handed over. */
-  (void)DrainHeaderTake(&drain->head, drain->header, drain->identity, &drain->shop->types, &drain->shop->batch);
-  if (!takingJudge(&taking) || DrainStreamGet(&taking.stream, &drain->streams, taking.block->stream) != ResOK) {
-    drain->shop->odd += (taking.state & RegionFULL) != 0;
-    takingGive(&taking);
-    return FALSE;
-  }
-  stream = takingStream(&taking);
-  taking.note->stream = (uint32_t)taking.stream;
-  if (what != DrainALL && (taking.state & RegionFULL) != 0 && stream->stall != 0 && stream->stall != entry->slot + 1) {
-    taking.note->mark = drainBEHIND;
-    ++stream->behind;
-    return FALSE;
-  }
-  if (!takingQuick(&taking))
-    takingWalk(&taking);
-  if (what == DrainALL)
-    return takingLast(&taking);
-  return (taking.state & RegionFULL) != 0 ? takingFull(&taking) : takingOpen(&taking);
+  taken = takingBlock(&taking);
+  takingLeave(&taking);
+  return taken;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fence.h"
 #include "plinth/clock.h"
 
 enum { drainTries = 8 }; /* to read a text that is being replaced */
@@ -94,14 +95,6 @@ void DrainHeaderForget(DrainHeader header, DrainTypes *list)
   typesFree(types);
 }
 
-/* headerFence -- what was read before was read before; the thread sanitizer knows no such thing, and gcc says so */
-static inline void headerFence(void)
-{
-#if !defined(__SANITIZE_THREAD__)
-  __atomic_thread_fence(__ATOMIC_ACQUIRE);
-#endif
-}
-
 /* headerCopy -- the newest text, as it was at one moment; 0: there is none, or never the same twice */
 static Size headerCopy(uint32_t *generationReturn, void *place, RegionHeader region)
 {
@@ -114,7 +107,7 @@ static Size headerCopy(uint32_t *generationReturn, void *place, RegionHeader reg
     if (length > RegionTextSIZE)
       return 0;
     memcpy(place, (char *)region + RegionTEXT + (generation & 1) * (Size)RegionTextSIZE, length);
-    headerFence();
+    Fence();
     /* One that is written now goes to the other place; only the next but one would stand where we read. */
     if (__atomic_load_n(&region->text.generation, __ATOMIC_RELAXED) == generation)
       return length;
@@ -151,7 +144,7 @@ Res DrainHeaderTake(DrainHeader header, RegionHeader region, uint64_t identity, 
   Res res;
 
   if (generation == header->generation)
-    return ResOK;
+    return ResEND;
   place = BatchPlace(batch, RegionTextSIZE);
   if (place == NULL)
     return ResIO;

@@ -36,7 +36,7 @@ typedef struct DrainHeaderStruct {
  *
  * identity  that it must have
  * list      of all types that are in use
- * returns   ResOK, also where there is none; ResFORMAT: it is not sound, and not looked at again; ResIO, ResMEMORY: not
+ * returns   ResEND: there is none; ResFORMAT: it is not sound, and not looked at again; ResIO, ResMEMORY: not
  *           now
  */
 extern Res DrainHeaderTake(DrainHeader header, RegionHeader region, uint64_t identity, DrainTypes *list, Batch batch);

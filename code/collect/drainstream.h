@@ -11,7 +11,7 @@
 
 #include "base/types.h"
 
-enum { DrainStreamsMAX = 1 << 20 };
+enum { DrainStreamsMAX = 1 << 16 }; /* that are known at a time: some MiB */
 
 typedef struct DrainStreamStruct {
   uint32_t id;

@@ -14,6 +14,14 @@ static struct {
 } guards[GuardsMAX];
 static Bool guardInstalled;
 
+enum { guardPIECE = 65536 }; /* the largest page there is */
+
+/* guardZero -- zeros of our own there */
+static Bool guardZero(char *at, Size size)
+{
+  return mmap(at, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == at;
+}
+
 static void guardHandle(int signal, siginfo_t *info, void *context)
 {
   char *at = info->si_addr;
@@ -22,8 +30,13 @@ static void guardHandle(int signal, siginfo_t *info, void *context)
   UNUSED(context);
   for (i = 0; i < GuardsMAX; ++i) {
     char *base = __atomic_load_n(&guards[i].base, __ATOMIC_ACQUIRE);
-    if (base != NULL && at >= base && at < base + guards[i].size &&
-        mmap(base, guards[i].size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == base)
+    Size size = guards[i].size, from;
+    if (base == NULL || at < base || at >= base + size)
+      continue;
+    /* What is there stays: it may be one page that a full file system could not give.  Who cuts away so much that the
+     * system gives us no more mappings gets zeros for all of it. */
+    from = WordAlignDown((Size)(at - base), guardPIECE);
+    if (guardZero(base + from, size - from < guardPIECE ? size - from : guardPIECE) || guardZero(base, size))
       return;
   }
   /* Not ours: it comes again when we return, and does what it does by default. */

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fence.h"
 #include "base/aver.h"
 #include "log/file.h"
 
@@ -38,7 +39,7 @@ static Bool peekCopy(void *room, Live live, Size offset, Size size)
 
   for (i = 0; i < size / sizeof *to; ++i)
     to[i] = from[i];
-  __atomic_thread_fence(__ATOMIC_ACQ_REL);
+  Fence();
   return peekSame((const volatile BlockHeaderStruct *)(const volatile void *)from, room);
 }
 

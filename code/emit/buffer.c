@@ -289,7 +289,8 @@ void *EventReserveSlow(unsigned kind, Size size, Word at)
   Word place = 0;
 
   AVER(size <= EventSizeMAX);
-  if (LIKELY(self != NULL && self->self == self && !EVENT_ATTEND && (EVENT_CONTROL[0] >> StreamKind(kind) & 1) != 0))
+  if (LIKELY(self != NULL && self->self == self && !EVENT_ATTEND &&
+             (__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) >> StreamKind(kind) & 1) != 0))
     place = HandReserve((Thread)(void *)self, kind, size, at);
   if (place != 0)
     return (void *)place;

@@ -16,6 +16,7 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
+#include "base/fence.h"
 #include "base/types.h"
 #include "emit/event.h"
 #include "emit/store.h"
@@ -65,15 +66,6 @@ _Static_assert(sizeof(ThreadStruct) <= ThreadSIZE, "threads lie ThreadSIZE apart
 static inline char *StreamEvents(BlockHeader block)
 {
   return (char *)block + BlockHeaderSIZE;
-}
-
-/* BufferFence -- what stands before is seen before what stands behind; the thread sanitizer knows no such thing, and
- * gcc says so */
-static inline void BufferFence(void)
-{
-#if !defined(__SANITIZE_THREAD__)
-  __atomic_thread_fence(__ATOMIC_ACQ_REL);
-#endif
 }
 
 /* StreamNumber -- of a thread's stream in its process, as blocks have it */

@@ -22,6 +22,7 @@ enum {
   handOfferMAX = 1000,        /* ms until an offer that nobody takes is withdrawn */
   handTries = 20,             /* to send an offer while the collector's queue is full, a millisecond apart */
   handMoment = 20000000,      /* ns that a thread waits before it looks who lives */
+  handOverwrites = 64,        /* tries to have an old block, which other threads want, too */
   handFlushTries = 50,        /* moments that a flush is waited for */
   handNsPerMs = 1000000
 };
@@ -164,6 +165,12 @@ static unsigned handStream(BlockHeader block)
   return block->stream / 2 % 16;
 }
 
+/* handOld -- is a slot full, and not being read? */
+static Bool handOld(uint8_t state)
+{
+  return (state & (RegionFULL | RegionTAKEN)) == RegionFULL;
+}
+
 /* handOldest -- the slot of the full block of a frequent kind that has waited longest; or `slots` */
 static Index handOldest(RegionHeader region)
 {
@@ -171,7 +178,7 @@ static Index handOldest(RegionHeader region)
   Size offset, size;
 
   for (i = 0; i < region->slots; ++i)
-    if ((__atomic_load_n(&region->state[i], __ATOMIC_ACQUIRE) & RegionFULL) != 0 &&
+    if (handOld(__atomic_load_n(&region->state[i], __ATOMIC_ACQUIRE)) &&
         RegionBlockAt(&offset, &size, region, i) &&
         handFrequent(handStream((BlockHeader)(void *)((char *)region + offset))) &&
         (oldest == region->slots || region->tickets[i] < region->tickets[oldest]))
@@ -179,7 +186,8 @@ static Index handOldest(RegionHeader region)
   return oldest;
 }
 
-/* handOverwrite -- forget the oldest full block of a frequent kind, to make room for one */
+/* handOverwrite -- forget the oldest full block of a frequent kind, to make room for one.  FALSE: there is none; TRUE
+ * also if another thread was quicker. */
 static Bool handOverwrite(RegionHeader region)
 {
   Index oldest = handOldest(region);
@@ -190,15 +198,26 @@ static Bool handOverwrite(RegionHeader region)
   if (oldest == region->slots)
     return FALSE;
   state = __atomic_load_n(&region->state[oldest], __ATOMIC_ACQUIRE);
-  if ((state & RegionFULL) == 0 || !RegionBlockAt(&offset, &size, region, oldest) ||
+  if (!handOld(state) || !RegionBlockAt(&offset, &size, region, oldest) ||
       !__atomic_compare_exchange_n(&region->state[oldest], &state, (uint8_t)(RegionOPEN | (state & RegionLog2MASK)), FALSE,
                                    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-    return FALSE;
+    return TRUE;
   block = (BlockHeader)(void *)((char *)region + offset);
   StreamErase(block, size - BlockHeaderSIZE);
   (void)__atomic_fetch_add(&region->pool.overwritten, 1, __ATOMIC_RELAXED);
   (void)__atomic_fetch_sub(&region->pool.full, 1, __ATOMIC_ACQ_REL);
   __atomic_store_n(&region->state[oldest], RegionFREE, __ATOMIC_RELEASE);
+  return TRUE;
+}
+
+/* handMake -- the same, if need be by forgetting what is oldest */
+static Bool handMake(RegionHeader region, unsigned kind)
+{
+  unsigned tries;
+
+  for (tries = 0; !handRoom(region, kind); ++tries)
+    if (region->policy != RegionPolicyOVERWRITE || tries == handOverwrites || !handOverwrite(region))
+      return FALSE;
   return TRUE;
 }
 
@@ -225,8 +244,7 @@ Bool HandChange(Process process, Thread thread, unsigned kind)
   Size size = StreamSize(process, stream, kind, 0);
 
   __atomic_store_n(&thread->hot.cursor[kind][0].next, 0, __ATOMIC_RELEASE);
-  if (old != NULL && !handRoom(region, kind) &&
-      !(region->policy == RegionPolicyOVERWRITE && handOverwrite(region) && handRoom(region, kind)))
+  if (old != NULL && !handMake(region, kind))
     return FALSE;
   if (!StreamTakeFrom(stream, &process->shared, size)) {
     if (old != NULL)

@@ -35,7 +35,7 @@ __attribute__((no_sanitize("thread"))) static Bool snapshotCopy(char *copy, Bloc
 
   for (i = 0; i < size / sizeof *to; ++i)
     to[i] = from[i];
-  BufferFence();
+  Fence();
   return memcmp(copy, BlockMAGIC, BlockMagicSIZE) == 0 && header->whole == size && snapshotSame(block, header);
 }
 

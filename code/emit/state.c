@@ -21,14 +21,17 @@
 
 enum {
   statePatience = 20000000,    /* ns that threads are given to come by: who does not is idle, or blocked */
-  stateWaitMAX = 1000000000    /* ns that StateWait tries */
+  stateGiveUp = 1000000000,    /* ns after which what is left is left out */
+  stateWaitMAX = 2000000000    /* ns that StateWait tries */
 };
 
 static StateHook stateHooks[StateHooksMAX];
 static unsigned stateBusy;
 static uint32_t statePid;     /* of the process that stateBusy and stateLate belong to */
 static uint64_t stateLate;    /* 0: nothing has begun */
-static Bool stateAsked;       /* somebody wants it told */
+static unsigned stateAsked;   /* how often somebody wanted it told, */
+static unsigned stateSeen;    /* how often when it was last begun, */
+static unsigned stateDone;    /* and when that was begun which was last ended */
 static unsigned stateKinds;   /* that were sent when it began */
 
 void StateHookAdd(StateHook hook)
@@ -85,6 +88,7 @@ static Bool stateBegin(void)
     return FALSE;
   }
   stateKinds = (unsigned)(__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) & ((1u << EventKindLIMIT) - 1));
+  stateSeen = __atomic_load_n(&stateAsked, __ATOMIC_ACQUIRE);
   /* What a thread does from here on it tells, and what it did before is seen. */
   if (QuietCall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0) != 0 &&
       QuietCall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0) == 0)
@@ -101,13 +105,14 @@ static Bool stateBegin(void)
 /* stateGoOn -- what threads tell of themselves */
 static Bool stateGoOn(void)
 {
-  StateStep step = EventClockMonotonic() < stateLate ? StateLIVE : StateLATE;
+  uint64_t now = EventClockMonotonic();
+  StateStep step = now < stateLate ? StateLIVE : StateLATE;
 
-  if (stateAsk(step, StateHooksMAX) < StateHooksMAX)
+  if (stateAsk(step, StateHooksMAX) < StateHooksMAX && now < stateLate + stateGiveUp)
     return FALSE;
   stateMark(EventStateEndCODE);
   stateLate = 0;
-  __atomic_store_n(&stateAsked, FALSE, __ATOMIC_RELEASE);
+  __atomic_store_n(&stateDone, stateSeen, __ATOMIC_RELEASE);
   return TRUE;
 }
 
@@ -132,13 +137,20 @@ Bool StateTell(void)
 
 void StateAsk(void)
 {
-  __atomic_store_n(&stateAsked, TRUE, __ATOMIC_RELEASE);
+  (void)__atomic_add_fetch(&stateAsked, 1, __ATOMIC_RELEASE);
   (void)__atomic_fetch_or(&EVENT_CONTROL[EventControlCLOCK], (Word)EventControlATTEND, __ATOMIC_SEQ_CST);
+}
+
+/* stateIdle -- has all been told that was asked for? */
+static Bool stateIdle(void)
+{
+  return __atomic_load_n(&stateAsked, __ATOMIC_ACQUIRE) == __atomic_load_n(&stateDone, __ATOMIC_ACQUIRE);
 }
 
 Bool StateAttend(void)
 {
-  return LIKELY(!__atomic_load_n(&stateAsked, __ATOMIC_ACQUIRE)) || StateTell();
+  /* Who asks while it is told may have switched on what is not told: then it is told again. */
+  return LIKELY(stateIdle()) || (StateTell() && stateIdle());
 }
 
 void StateWait(void)

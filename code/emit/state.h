@@ -44,7 +44,7 @@ extern Bool StateTell(void);
 extern void StateAsk(void);
 extern Bool StateAttend(void);
 
-/* StateWait -- the same until it is told, or a second has gone by.  Not in malloc, nor with signals blocked. */
+/* StateWait -- the same until it is told, or two seconds have gone by.  Not in malloc, nor with signals blocked. */
 extern void StateWait(void);
 
 /* StateModules -- tell what files are mapped to be run, if the kind System is wanted */

@@ -19,6 +19,10 @@
 #include "base/text.h"
 #include "plinth/quiet.h"
 
+#if !defined(MADV_POPULATE_WRITE)
+#define MADV_POPULATE_WRITE 23
+#endif
+
 /* A process may leave regions behind by exec; more than this many stay for the collector. */
 enum { storeTriesMAX = 64, storeSlotsMIN = 64, storeHeadSIZE = offsetof(RegionHeaderStruct, tickets) };
 
@@ -251,7 +255,12 @@ Bool StoreProvide(Store store, Size offset, Size size)
   (void)QuietCall(SYS_madvise, (char *)store->header + offset, WordAlignUp(size, BlockMIN), MADV_DODUMP);
   if (store->path[0] == '\0')
     return TRUE;
-  /* By path, not by a descriptor kept open: programs close descriptors that they do not know. */
+  /* By the mapping: a program that has given up its rights, its root folder or its descriptors still has that. */
+  res = QuietCall(SYS_madvise, (char *)store->header + offset, WordAlignUp(size, BlockMIN), MADV_POPULATE_WRITE);
+  if (res != -EINVAL)
+    return res == 0;
+  /* Systems before 5.14 have no such thing.  By path, not by a descriptor kept open: programs close descriptors that they
+   * do not know. */
   fd = QuietCall(SYS_openat, AT_FDCWD, store->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0)
     return FALSE;
@@ -277,19 +286,20 @@ void *StoreTake(Store store, Size size)
 {
   RegionHeader header = store->header;
   unsigned log2 = (unsigned)__builtin_ctzl(size);
+  Bool full = FALSE; /* the file system: what was had before still serves */
   Index i;
 
   AVER(WordIsPowerOf2(size) && size >= BlockMIN && size <= BlockMAX);
   for (i = 0; header != NULL && i < header->slots; ++i) {
     uint8_t none = RegionFREE;
-    if (__atomic_load_n(&header->state[i], __ATOMIC_RELAXED) != RegionFREE ||
+    if (__atomic_load_n(&header->state[i], __ATOMIC_RELAXED) != RegionFREE || (full && store->provided[i] < log2) ||
         !__atomic_compare_exchange_n(&header->state[i], &none, (uint8_t)(RegionOPEN | log2), FALSE, __ATOMIC_ACQ_REL,
                                      __ATOMIC_RELAXED))
       continue;
     if (storeSlotProvide(store, i, log2))
       return (char *)header + RegionFIRST + (i + 1) * RegionSlotSIZE - size;
     __atomic_store_n(&header->state[i], RegionFREE, __ATOMIC_RELEASE);
-    break;
+    full = TRUE;
   }
   return NULL;
 }

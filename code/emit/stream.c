@@ -63,7 +63,7 @@ void StreamStart(Process process, Thread thread, unsigned kind, unsigned unsent)
   BlockHeaderStruct header = StreamHeader(process, thread, kind, unsent, stream->size);
 
   memcpy((char *)block + BlockMagicSIZE, (char *)&header + BlockMagicSIZE, sizeof header - BlockMagicSIZE);
-  BufferFence();
+  Fence();
   memcpy(block->magic, BlockMAGIC, BlockMagicSIZE);
   cursor->epoch = (uint32_t)(header.first >> 32);
   __atomic_store_n(&cursor->next, (Word)StreamEvents(block), __ATOMIC_RELEASE);
@@ -73,7 +73,7 @@ void StreamStart(Process process, Thread thread, unsigned kind, unsigned unsent)
 void StreamErase(BlockHeader block, Size used)
 {
   __atomic_store_n((uint64_t *)(void *)block->magic, 0, __ATOMIC_RELEASE);
-  BufferFence();
+  Fence();
   memset((char *)block + BlockMagicSIZE, 0, BlockHeaderSIZE - BlockMagicSIZE + used);
 }
 

@@ -148,7 +148,7 @@ void UserTell(void)
 
   for (i = 0; i < userBuckets; ++i)
     for (entry = __atomic_load_n(&userBucket[i], __ATOMIC_ACQUIRE); entry != NULL; entry = entry->next)
-      EVENT_WS(Intern, entry->id, entry->string);
+      userTell(entry);
   for (i = 0; i < UserLabelsMAX; ++i) {
     Word addr = __atomic_load_n(&userLabel[i].addr, __ATOMIC_ACQUIRE);
     Word id = __atomic_load_n(&userLabel[i].id, __ATOMIC_ACQUIRE);

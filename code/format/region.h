@@ -12,6 +12,8 @@
  *   RegionFULL    `used` in the block's header says how much of it was reserved for events, which may still be pending,
  *                 also at its end: where a signal handler interrupted one.  The collector reads it, and when it is in the
  *                 log zeroes it, the magic first (without that it is nobody's), and frees it.
+ *                 Under RegionPolicyOVERWRITE it says so first (RegionTAKEN): else the writer might use the block again
+ *                 meanwhile.
  * Where there is no collector, or it has died, the writer's threads send what is full, too.
  *
  * Design: design/format.md .region, design/collector.md .hand      Tests: test/deathtest.t, test/collect.t
@@ -42,6 +44,7 @@ enum {
   RegionFREE = 0,
   RegionOPEN = 0x20,
   RegionFULL = 0x40,
+  RegionTAKEN = 0x80,             /* beside RegionFULL: by the collector, which reads it */
   RegionLog2MASK = 0x1f
 };
 

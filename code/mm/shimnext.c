@@ -30,7 +30,7 @@ static size_t shimFirstUsable(void *p);
 /* The pool that stands for a foreign malloc: an address that nothing else has. */
 static char shimForeign;
 
-ShimNextStruct ShimNext = {
+ShimNextStruct ShimNext __attribute__((aligned(64))) = { /* one line of the cache */
   shimFirstMalloc, shimFirstFree, shimFirstCalloc, shimFirstRealloc, shimFirstMemalign, shimFirstUsable, &shimForeign,
   FALSE,
 };
@@ -251,7 +251,6 @@ void ShimStart(void)
 __attribute__((constructor(102))) static void shimConstruct(void)
 {
   ProcessStart();
-  SyncStart();
   ShimStart();
   shimTellProcess();
   if (ShimNext.pool != &shimForeign) {

@@ -42,9 +42,14 @@ SyncNextStruct SyncNext = {
 
 void SyncStart(void)
 {
+  static Bool started;
+
+  if (LIKELY(__atomic_load_n(&started, __ATOMIC_ACQUIRE)))
+    return;
 #define X(returns, member, name, parameters, arguments) syncSymbol(&SyncNext.member, name);
   SYNC_FUNCTIONS(X)
 #undef X
+  __atomic_store_n(&started, TRUE, __ATOMIC_RELEASE);
 }
 
 __thread unsigned SyncThreadNumber __attribute__((tls_model("initial-exec")));

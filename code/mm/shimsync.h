@@ -1,8 +1,8 @@
 /* shimsync.h -- the functions of POSIX threads behind their wrappers
  *
  * A wrapper looks at the control table, and calls on; only where events of the kind Sync are wanted does it more.  The
- * table begins as functions that look up what they stand for, so that the wrappers ask nothing; a constructor looks all
- * of them up before there are threads, because the lookup takes a lock of the dynamic loader's.
+ * table begins as functions that look up what they stand for, so that the wrappers ask nothing; the first pthread_create
+ * looks all of them up, because the lookup takes a lock of the dynamic loader's.
  *
  * Always true: what a wrapper returns, errno, cancellation and what is locked are as without it.
  *
@@ -83,7 +83,7 @@ typedef struct SyncNextStruct {
 
 extern SyncNextStruct SyncNext;
 
-/* SyncStart -- look them all up */
+/* SyncStart -- there are going to be threads: look them all up; once */
 extern void SyncStart(void);
 
 /* SYNC_WANTED -- does anybody want to hear of it? */

@@ -125,7 +125,7 @@ typedef struct HeapTallyStruct {
   uint64_t repairs;   /* events that were put behind a later one */
   uint64_t overlaps;  /* allocations of a live address for which no free came: the old object is presumed freed */
   uint64_t unmatched; /* frees and resizes of what was never seen allocated */
-  uint64_t early;     /* the same before the process had told what it already had */
+  uint64_t early;     /* all of these before the process had told what it already had */
   uint64_t unfinished; /* resizes whose end was not seen */
   uint64_t failed;    /* resizes that failed */
 } HeapTallyStruct, *HeapTally;

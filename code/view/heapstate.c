@@ -39,8 +39,9 @@ void HeapStateBegin(HeapOrder order, uint64_t time)
   order->stating = TRUE;
   order->stateFrom = time;
   /* What was missed until now is explained. */
-  order->tally.early += order->tally.unmatched;
-  order->tally.unmatched = 0;
+  HeapOrderSettle(order);
+  order->tally.early += order->tally.unmatched + order->tally.overlaps + order->tally.unfinished;
+  order->tally.unmatched = order->tally.overlaps = order->tally.unfinished = 0;
 }
 
 void HeapStateThread(HeapOrder order, HeapThread thread)

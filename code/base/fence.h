@@ -1,0 +1,19 @@
+/* fence.h -- an order for those who look from outside
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Used where one side writes plainly and another thread, or process, reads at any moment and judges what it got.
+ */
+#ifndef BASE_FENCE_H
+#define BASE_FENCE_H
+
+/* Fence -- what stands before is seen before what stands behind, by readers and of readers.  The thread sanitizer knows
+ * no such thing, and gcc says so. */
+static inline void Fence(void)
+{
+#if !defined(__SANITIZE_THREAD__)
+  __atomic_thread_fence(__ATOMIC_ACQ_REL);
+#endif
+}
+
+#endif /* BASE_FENCE_H */
