@@ -55,7 +55,10 @@ open STDERR, '>', "$dir/stderr" or die;
     like $json, qr/"collectors": \[\s*\{"pid": $collector,/, 'but named beside them';
     like `$B/bin/eventcnv --header $dir/family.paw`, qr/^role: "collector"$/m, 'the log says which it is';
     is system("$B/bin/eventcnv --check $dir/family.paw"), 0, 'and is sound';
-    is system("$B/bin/replay -a libc $dir/family.paw > $dir/replay.txt"), 0, 'and can be replayed';
+    SKIP: {
+        skip 'no events of objects in this variety', 1 if ($ENV{VARIETY} // 'cool') ne 'cool';
+        is system("$B/bin/replay -a libc $dir/family.paw > $dir/replay.txt"), 0, 'and can be replayed';
+    }
 }
 {
     my ($status, @lines) = record('killed', [], $perl, '-e', 'kill 9, $$');
@@ -121,7 +124,10 @@ open STDERR, '>&', $stderr or die;
         is $?, 0, 'a program runs on a terminal';
         my @shown = $screen =~ m{\eD\e\[A\e7\e\[B\r(eventrec: .*? events/s, .*? events, .*?, \d+ discarded, live .*?)\e\[K\e8}g;
         cmp_ok scalar @shown, '>=', 2, 'a line moves';
-        like $shown[-1], qr/live (?:about )?\d[\d.]* MiB/, 'which says how much lives';
+        SKIP: {
+            skip 'no events of objects in this variety', 1 if ($ENV{VARIETY} // 'cool') ne 'cool';
+            like $shown[-1], qr/live (?:about )?\d[\d.]* MiB/, 'which says how much lives';
+        }
         like $screen, qr/\eD\e\[A\e7\e\[B\r\e\[K\e8eventrec: \d+ events/, 'and is gone before the summary comes';
     }
     $screen = `TERM=dumb $B/prog/terminal 100 $B/bin/eventrec -o $dir/dumb.paw sleep 0.8`;
