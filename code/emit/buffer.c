@@ -293,7 +293,7 @@ void *EventReserveSlow(unsigned kind, Size size, Word at)
              (__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) >> StreamKind(kind) & 1) != 0))
     place = HandReserve((Thread)(void *)self, kind, size, at);
   if (place != 0)
-    return (void *)place;
+    return place == HandNOROOM ? NULL : (void *)place;
   QuietBegin(&mask);
   StreamAbandon(at, size);
   ControlAttend();

@@ -22,6 +22,7 @@ enum {
   handOfferMAX = 1000,        /* ms until an offer that nobody takes is withdrawn */
   handTries = 20,             /* to send an offer while the collector's queue is full, a millisecond apart */
   handMoment = 20000000,      /* ns that a thread waits before it looks who lives */
+  handPoor = 100000,          /* ticks that a thread that found no free slot does not look for one */
   handOverwrites = 64,        /* tries to have an old block, which other threads want, too */
   handFlushTries = 50,        /* moments that a flush is waited for */
   handNsPerMs = 1000000
@@ -236,6 +237,16 @@ static uint64_t handBefore(RegionHeader region, Stream stream, BlockHeader block
   return stream->before + tally.count + tally.pending;
 }
 
+/* handRefuses -- is it known that there is no room for one more block?  Then an event is discarded at once: what looks
+ * for room costs a hundred times as much, and there may be many. */
+static Bool handRefuses(RegionHeader region, Thread thread, BlockHeader block)
+{
+  if (region->policy != RegionPolicyDISCARD)
+    return FALSE;
+  return (block != NULL && __atomic_load_n(&region->pool.full, __ATOMIC_ACQUIRE) >= region->limit) ||
+         (thread->poor != 0 && EventClock(EVENT_SLOW) - thread->poor < handPoor);
+}
+
 Bool HandChange(Process process, Thread thread, unsigned kind)
 {
   Stream stream = &thread->stream[kind][0];
@@ -249,6 +260,7 @@ Bool HandChange(Process process, Thread thread, unsigned kind)
   if (!StreamTakeFrom(stream, &process->shared, size)) {
     if (old != NULL)
       (void)__atomic_fetch_sub(&region->pool.full, 1, __ATOMIC_ACQ_REL);
+    thread->poor = EventClock(EVENT_SLOW);
     return FALSE;
   }
   stream->before = handBefore(region, stream, old);
@@ -261,16 +273,29 @@ Bool HandChange(Process process, Thread thread, unsigned kind)
   return TRUE;
 }
 
+/* handElse -- where the stream's block is full, or there is none; 0: it takes the slow way */
+static Word handElse(Process process, Thread thread, unsigned kind, Size size)
+{
+  EventCursor cursor = &thread->hot.cursor[kind][0];
+
+  if (handRefuses(process->shared.header, thread, thread->stream[kind][0].block)) {
+    __atomic_store_n(&cursor->next, 0, __ATOMIC_RELEASE);
+    (void)HandDiscard(process, thread, kind);
+    return HandNOROOM;
+  }
+  return HandChange(process, thread, kind) ? StreamTry(cursor, size) : 0;
+}
+
 Word HandReserve(Thread thread, unsigned kind, Size size, Word at)
 {
   Process process = ProcessIfReady();
   RegionHeader region = process != NULL && process->collected ? process->shared.header : NULL;
-  EventCursor cursor = &thread->hot.cursor[kind][0];
+  BlockHeader block = thread->stream[kind][0].block;
   int error = errno;
   uint32_t collector;
   Word place;
 
-  if (region == NULL || thread->inside || thread->stream[kind][0].block == NULL || ProcessOpen())
+  if (region == NULL || thread->inside || (block == NULL && !handRefuses(region, thread, block)) || ProcessOpen())
     return 0;
   collector = __atomic_load_n(&region->hand.collector, __ATOMIC_ACQUIRE);
   if ((collector & RegionCollectorDIED) != 0 || collector == RegionCollectorNONE || collector == RegionCollectorOFFERED)
@@ -278,9 +303,9 @@ Word HandReserve(Thread thread, unsigned kind, Size size, Word at)
   thread->inside = 1;
   handFence();
   StreamAbandon(at, size);
-  place = StreamTry(cursor, size);
-  if (place == 0 && HandChange(process, thread, kind))
-    place = StreamTry(cursor, size);
+  place = StreamTry(&thread->hot.cursor[kind][0], size);
+  if (place == 0)
+    place = handElse(process, thread, kind, size);
   handFence();
   thread->inside = 0;
   errno = error;

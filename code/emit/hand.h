@@ -30,8 +30,10 @@ extern Bool HandOffer(Process process, int fd);
  * Also in a child of vfork.  A few us; errno is kept. */
 extern void HandNote(const char *path);
 
+enum { HandNOROOM = 1 }; /* no address of an event */
+
 /* HandReserve -- room for an event in a block of a stream that is sent, changing blocks if need be, with signals let
- * through; 0: it takes the slow way
+ * through; 0: it takes the slow way; HandNOROOM: it is discarded, and counted
  *
  * at, size  room at the cursor that was reserved, and was not enough, or 0; given up
  * cost      of a change: some hundred ns; no system call unless the collector sleeps

@@ -105,7 +105,7 @@ static Res leftBlock(LeftRegion region, Size at, Size size)
   if (stream != NULL && sound.discarded > stream->discarded)
     stream->discarded = sound.discarded;
   /* What the log has whole as its newest block was sent, and the process killed before it could forget it. */
-  if (tally.used == 0 || (known == tally.count && stream->newest == sound.first))
+  if (tally.used == 0 || (stream != NULL && known == tally.count && stream->newest == sound.first))
     return ResOK;
   region->events += tally.count - known;
   if (RegionOverwrites(&region->header, &sound))
