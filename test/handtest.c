@@ -27,8 +27,6 @@
 
 enum { seriesMAX = 16, numbersMAX = 1 << 18, threadsMAX = 3 };
 
-static char logPath[128];
-
 #if defined(VARIETY_RASH)
 
 int main(void)
@@ -38,6 +36,8 @@ int main(void)
 }
 
 #else
+
+static char logPath[128];
 
 /* The program. */
 
