@@ -371,7 +371,7 @@ static void pending(Bool never)
 static Drain drainNew(Writer writer, uint32_t policy, DrainShop shop)
 {
   OfferMessageStruct message = {.uid = geteuid()};
-  Drain drain;
+  Drain drain = NULL;
 
   memset(shop, 0, sizeof *shop);
   shop->pack = calloc(1, PackSIZE);

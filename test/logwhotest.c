@@ -245,7 +245,12 @@ static void testChoices(void)
           !LogNamesHas(names, RegistryFind(process->registry, EventLabelCODE)), "only those");
   LogNamesFree(names);
   TapOk(LogNamesMake(&names, log, "PoolAllok", error, sizeof error) == ResPARAM && strstr(error, "PoolAllok") != NULL &&
-          strstr(error, "PoolAllocFail") != NULL, "a misspelt event is named, and the others listed");
+          strstr(error, "near it are PoolAlloc, ") != NULL && strstr(error, "Intern") == NULL,
+        "a misspelt event is named, and those that are like it");
+  TapOk(LogNamesMake(&names, log, " PoolAlloc, Intern ", error, sizeof error) == ResOK &&
+          LogNamesHas(names, RegistryFind(process->registry, EventInternCODE)), "spaces do not count");
+  LogNamesFree(names);
+  TapOk(LogNamesMake(&names, log, " ,", error, sizeof error) == ResPARAM, "a list without a name is none");
   LogClose(log);
   MakeProcessFree(process);
   MakeFree(&make);

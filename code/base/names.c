@@ -4,6 +4,7 @@
  */
 #include "base/names.h"
 
+#include <ctype.h>
 #include <string.h>
 
 static Bool namesIs(const char *name, const char *word, Size length)
@@ -73,4 +74,30 @@ Res NamesMask(uint32_t *maskReturn, const char *list, const char *const *names, 
   }
   *maskReturn = first ? standard : mask;
   return ResOK;
+}
+
+unsigned NamesDistance(const char *word, Size length, const char *name)
+{
+  unsigned row[NamesLengthMAX + 1], diagonal, above;
+  Size n = strlen(name), i, k;
+
+  if (length > NamesLengthMAX || n > NamesLengthMAX)
+    return NamesLengthMAX;
+  for (k = 0; k <= n; ++k)
+    row[k] = (unsigned)k;
+  for (i = 0; i < length; ++i) {
+    diagonal = row[0];
+    row[0] = (unsigned)i + 1;
+    for (k = 0; k < n; ++k) {
+      unsigned best = diagonal + (tolower((unsigned char)word[i]) != tolower((unsigned char)name[k]));
+      above = row[k + 1];
+      if (above + 1 < best)
+        best = above + 1;
+      if (row[k] + 1 < best)
+        best = row[k] + 1;
+      diagonal = above;
+      row[k + 1] = best;
+    }
+  }
+  return row[n];
 }

@@ -4,10 +4,9 @@
  */
 #include "collect/choose.h"
 
-#include <ctype.h>
 #include <string.h>
 
-enum { chooseNameMAX = 64, chooseNearMAX = 6 };
+#include "base/names.h"
 
 enum {
 #define KIND(name, value, doc) chooseKind##name = value,
@@ -24,43 +23,15 @@ static const struct {
 #include "eventdef.h"
 };
 
-/* chooseDistance -- how many letters must be put in, left out or replaced to make one name the other; case does not
- * count */
-static unsigned chooseDistance(const char *a, Size length, const char *b)
-{
-  unsigned row[chooseNameMAX + 1], diagonal, above;
-  Size n = strlen(b), i, k;
-
-  if (length > chooseNameMAX || n > chooseNameMAX)
-    return chooseNameMAX;
-  for (k = 0; k <= n; ++k)
-    row[k] = (unsigned)k;
-  for (i = 0; i < length; ++i) {
-    diagonal = row[0];
-    row[0] = (unsigned)i + 1;
-    for (k = 0; k < n; ++k) {
-      unsigned best = diagonal + (tolower((unsigned char)a[i]) != tolower((unsigned char)b[k]));
-      above = row[k + 1];
-      if (above + 1 < best)
-        best = above + 1;
-      if (row[k] + 1 < best)
-        best = row[k] + 1;
-      diagonal = above;
-      row[k + 1] = best;
-    }
-  }
-  return row[n];
-}
-
 /* chooseNear -- the names that are most like a word, the best first */
 static void chooseNear(Text error, const char *word, Size length)
 {
   unsigned distance, told = 0;
   Index i;
 
-  for (distance = 0; distance < chooseNameMAX && told < chooseNearMAX; ++distance)
-    for (i = 0; i < ARRAY_LENGTH(chooseTypes) && told < chooseNearMAX; ++i)
-      if (chooseDistance(word, length, chooseTypes[i].name) == distance) {
+  for (distance = 0; distance < NamesLengthMAX && told < NamesNearMAX; ++distance)
+    for (i = 0; i < ARRAY_LENGTH(chooseTypes) && told < NamesNearMAX; ++i)
+      if (NamesDistance(word, length, chooseTypes[i].name) == distance) {
         TextString(error, told++ == 0 ? "; near it are " : ", ");
         TextString(error, chooseTypes[i].name);
       }

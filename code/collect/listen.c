@@ -257,6 +257,15 @@ static void listenLoop(Receiver receiver, ListenSocket its, struct pollfd *poll)
   (void)sigprocmask(SIG_SETMASK, &mask, NULL);
 }
 
+/* listenRemedy -- what can be done against it */
+static const char *listenRemedy(ListenSocket its, int error)
+{
+  if (error != EADDRINUSE)
+    return "";
+  return AddressIsLocal(&its->address) ? ": somebody listens there, or it is no socket; choose another path"
+                                       : ": another program listens there; choose another port, or 0 for any";
+}
+
 int ListenRun(Listen listen)
 {
   ReceiverStruct receiver = {.listen = listen, .number = 1, .places = listen->senders + ListenStrangersMAX + 1};
@@ -280,7 +289,7 @@ int ListenRun(Listen listen)
   if (receiver.sender == NULL || receiver.connection == NULL || poll == NULL) {
     status = OptionFail(listen->tool, "no memory for %zu senders", listen->senders);
   } else if (!ListenSocketOpen(&its)) {
-    status = OptionFail(listen->tool, "%s: %s", listen->where, strerror(errno));
+    status = OptionFail(listen->tool, "%s: %s%s", listen->where, strerror(errno), listenRemedy(&its, errno));
     ListenSocketClose(&its);
   } else {
     listenLoop(&receiver, &its, poll);

@@ -265,13 +265,18 @@ Res LogFollowOpen(Log *logReturn, const char *path, LogHooks hooks, const LogIdl
   Res res;
 
   if (strcmp(path, "-") == 0 || (stat(path, &status) == 0 && !S_ISREG(status.st_mode))) {
-    (void)snprintf(error, size, "%s: only a file can be followed", path);
+    (void)snprintf(error, size, "%s: only a file can be followed; leave out --follow", path);
     return ResPARAM;
   }
   res = LogMake(&log, &path, 1, hooks, error, size);
   if (res != ResOK)
     return res;
-  res = followOpen(log, idle, error, size);
+  if (log->file[0]->core) {
+    (void)snprintf(error, size, "%s: a core does not grow; leave out --follow", path);
+    res = ResPARAM;
+  } else {
+    res = followOpen(log, idle, error, size);
+  }
   return LogMade(logReturn, log, res, error, size);
 }
 

@@ -4,24 +4,29 @@
  */
 #include "log/names.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "base/text.h"
 
+#define namesSEPARATORS " ,"
+#define namesNEAR "; near it are "
+
 struct LogNamesStruct {
-  char *list; /* owned; names and commas */
+  char *list; /* owned; names and separators */
 };
 
 /* namesListHas -- is the name one of a list's? */
 static Bool namesListHas(const char *list, const char *name, Size length)
 {
   while (*list != '\0') {
-    Size here = strcspn(list, ",");
+    Size here = strcspn(list, namesSEPARATORS);
     if (here == length && memcmp(list, name, length) == 0)
       return TRUE;
     list += here;
-    list += *list == ',';
+    list += strspn(list, namesSEPARATORS);
   }
   return FALSE;
 }
@@ -56,41 +61,64 @@ static Bool namesIs(void *data, EventType type)
   return type->nameLength == word->length && memcmp(type->name, word->name, word->length) == 0;
 }
 
-/* namesTell -- append a type's name, if it is not there yet */
+/* What is told of names that are near a word: those that are at this distance, each once. */
+typedef struct namesNearStruct {
+  namesWordStruct word;
+  unsigned distance, told;
+  Size begin; /* of what is told, in the text */
+  Text text;
+} namesNearStruct;
+
 static Bool namesTell(void *data, EventType type)
 {
-  Text text = data;
-  const char *begin;
+  namesNearStruct *near = data;
+  char name[NamesLengthMAX + 1];
 
-  (void)TextTerminate(text);
-  begin = strchr(text->base, ';');
-  if (begin != NULL && namesListHas(begin + strlen("; there are "), type->name, type->nameLength))
+  if (type->nameLength > NamesLengthMAX)
     return FALSE;
-  if (text->next[-1] != ' ')
-    TextChar(text, ',');
-  TextBytes(text, type->name, type->nameLength);
-  return text->overflow;
+  memcpy(name, type->name, type->nameLength);
+  name[type->nameLength] = '\0';
+  (void)TextTerminate(near->text);
+  if (NamesDistance(near->word.name, near->word.length, name) != near->distance ||
+      (near->told > 0 && namesListHas(near->text->base + near->begin, type->name, type->nameLength)))
+    return FALSE;
+  TextString(near->text, near->told == 0 ? namesNEAR : ", ");
+  TextString(near->text, name);
+  return ++near->told == NamesNearMAX;
+}
+
+/* namesNear -- append those that are most like the word, the best first */
+static void namesNear(Log log, namesWordStruct word, Text text)
+{
+  namesNearStruct near = {.word = word, .begin = TextLength(text) + strlen(namesNEAR), .text = text};
+
+  while (near.distance < NamesLengthMAX && !namesEach(log, namesTell, &near))
+    ++near.distance;
 }
 
 Res LogNamesMake(LogNames *namesReturn, Log log, const char *list, char *error, Size size)
 {
-  const char *next = list;
+  const char *next = list + strspn(list, namesSEPARATORS);
   LogNames names;
   TextStruct text;
 
+  if (*next == '\0') {
+    (void)snprintf(error, size, "no event is named");
+    return ResPARAM;
+  }
   while (*next != '\0') {
-    namesWordStruct word = {next, strcspn(next, ",")};
+    namesWordStruct word = {next, strcspn(next, namesSEPARATORS)};
     if (!namesEach(log, namesIs, &word)) {
       TextInit(&text, error, size);
       TextString(&text, "no event is called '");
       TextBytes(&text, word.name, word.length);
-      TextString(&text, "'; there are ");
-      (void)namesEach(log, namesTell, &text);
+      TextChar(&text, '\'');
+      namesNear(log, word, &text);
       (void)TextTerminate(&text);
       return ResPARAM;
     }
     next += word.length;
-    next += *next == ',';
+    next += strspn(next, namesSEPARATORS);
   }
   names = malloc(sizeof *names);
   if (names == NULL || (names->list = strdup(list)) == NULL) {

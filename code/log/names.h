@@ -11,8 +11,9 @@
 
 typedef struct LogNamesStruct *LogNames;
 
-/* LogNamesMake -- the types that `list` names, separated by commas
- * ResPARAM: a name that no process's registry has; `error` says which, and lists those there are.  ResMEMORY. */
+/* LogNamesMake -- the types that `list` names, separated by commas or spaces
+ * ResPARAM: a name that no process's registry has; `error` says which, and lists those that are like it; or no name at
+ * all.  ResMEMORY. */
 extern Res LogNamesMake(LogNames *namesReturn, Log log, const char *list, char *error, Size size);
 
 /* LogNamesFree -- NULL does nothing */
