@@ -53,12 +53,17 @@ static void controlMap(int fd, long offset)
 {
   int flags = MAP_FIXED | MAP_SHARED | (fd < 0 ? MAP_ANONYMOUS : 0);
   Word *here = EVENT_CONTROL, *volatile theirs = EventKindControl;
-  Word first = here[0], clock = here[EventControlCLOCK];
+  Word words[EventControlCLOCK + 1] = {__atomic_load_n(&here[0], __ATOMIC_RELAXED),
+                                       __atomic_load_n(&here[EventControlCLOCK], __ATOMIC_RELAXED)};
+  Bool there = fd >= 0 && QuietCall(SYS_pwrite64, fd, words, sizeof words, offset) == (long)sizeof words;
 
   if (QuietMapFrom(here, EventControlSIZE, PROT_READ | PROT_WRITE, flags, fd, offset) == NULL)
     return;
-  here[0] = first;
-  here[EventControlCLOCK] = clock;
+  /* A file says it before it is mapped: to other threads no kind is off for a moment. */
+  if (!there) {
+    here[0] = words[0];
+    here[EventControlCLOCK] = words[EventControlCLOCK];
+  }
   /* No more of the same pages by mremap: that fails where the file's lock is to stay with one mapping alone. */
   if (theirs == here)
     return;
@@ -350,7 +355,7 @@ EVENT_API int EventBufferKinds(const char *list)
 /* controlRegionLog -- a region that was there before its log learns of it */
 static void controlRegionLog(Process process)
 {
-  RegionHeader region = process->shared.header;
+  RegionHeader region = StoreHeader(&process->shared);
 
   if (region != NULL && region->log[0] == '\0' && strlen(ProcessLog()) < sizeof region->log)
     (void)strcpy(region->log, ProcessLog());
@@ -406,7 +411,7 @@ static void controlFlush(Process process)
   Index i;
 
   /* The collector sees all blocks, ours too. */
-  if (process->collected && HandFlush(process) && !ProcessOpen())
+  if (ProcessCollected(process) && HandFlush(process) && !ProcessOpen())
     return;
   for (i = 0; i < process->threads; ++i) {
     Thread thread = ProcessThread(process, i);
@@ -494,7 +499,7 @@ void ControlAttend(void)
     return;
   (void)__atomic_fetch_and(&EVENT_CONTROL[EventControlCLOCK], ~(Word)EventControlATTEND, __ATOMIC_SEQ_CST);
   process = ProcessGet();
-  region = process != NULL ? process->shared.header : NULL;
+  region = process != NULL ? StoreHeader(&process->shared) : NULL;
   asked = region != NULL ? __atomic_load_n(&region->hand.attention, __ATOMIC_ACQUIRE) : 0;
   if ((asked & RegionAskSTATE) != 0) {
     (void)__atomic_fetch_and(&region->hand.attention, ~(uint32_t)RegionAskSTATE, __ATOMIC_SEQ_CST);

@@ -216,7 +216,7 @@ static void processShare(Process process)
     QuietSay("no shared memory for blocks", ProcessLog(), "events that are not yet written are lost if the process is killed");
   if (ControlSettings.log[0] != '\0' && (fd < 0 || SendHeader(process) != ResOK || !HandOffer(process, fd)))
     processAlone(process);
-  if (!process->collected)
+  if (!ProcessCollected(process))
     (void)SendHeader(process);
   if (fd >= 0)
     (void)QuietCall(SYS_close, fd);
@@ -458,13 +458,13 @@ void ProcessEnd(void)
   processSweep(process);
   /* If this thread emits again, its events go to a new region.  The last header names none: so readers know that
    * nothing is missing. */
-  if (!process->collected && !processOthers(process)) {
+  if (!ProcessCollected(process) && !processOthers(process)) {
     for (i = 0; i < process->threads; ++i)
       ThreadForget(ProcessThread(process, i), &process->shared);
     StoreUnlink(&process->shared);
     process->shared.header = NULL;
   }
-  if (!process->collected)
+  if (!ProcessCollected(process))
     (void)SendHeader(process);
   ProcessUnlock(process);
   processFinish();

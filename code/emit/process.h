@@ -38,6 +38,12 @@ typedef struct ProcessStruct {
   struct ScratchStruct *scratch[ProcessScratches]; /* free working memory of send.c */
 } ProcessStruct, *Process;
 
+/* ProcessCollected -- are blocks handed over to a collector? */
+static inline Bool ProcessCollected(Process process)
+{
+  return __atomic_load_n(&process->collected, __ATOMIC_ACQUIRE);
+}
+
 /* ProcessGet -- this process, ready; NULL if there is no memory.  Signals are blocked. */
 extern Process ProcessGet(void);
 
