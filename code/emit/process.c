@@ -113,7 +113,7 @@ const char *ProcessLog(void)
   if (ControlSettings.log[0] == '/')
     return ControlSettings.log;
   for (i = 0; i < ProcessPlinthsMAX; ++i)
-    if (ProcessPlinths[i].class == &PlinthClassFile)
+    if (__atomic_load_n(&ProcessPlinths[i].class, __ATOMIC_ACQUIRE) == &PlinthClassFile)
       return ProcessPlinths[i].place;
   return "";
 }
@@ -174,7 +174,7 @@ static void processRegion(Process process, int fd)
   region->chosen = ControlSettings.chosen;
   region->frequent = EventKindsFREQUENT;
   for (i = 0; i < ProcessPlinthsMAX; ++i)
-    if (ProcessPlinths[i].class == &PlinthClassFile) {
+    if (__atomic_load_n(&ProcessPlinths[i].class, __ATOMIC_ACQUIRE) == &PlinthClassFile) {
       region->device = ProcessPlinths[i].device;
       region->inode = ProcessPlinths[i].inode;
     }
