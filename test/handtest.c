@@ -79,11 +79,11 @@ static void emitObjects(Word series, Count count)
     EVENT_PAW(PoolAlloc, (void *)series, (Addr)(Word)i, 32);
 }
 
-static volatile Bool storming;
+static Bool storming;
 
 static void *stormRun(void *target)
 {
-  while (storming) {
+  while (__atomic_load_n(&storming, __ATOMIC_RELAXED)) {
     (void)pthread_kill(*(pthread_t *)target, SIGUSR1);
     (void)usleep(5);
   }
@@ -109,10 +109,10 @@ static int programRun(const char *mode, Count *told)
   }
   if (strcmp(mode, "storm") == 0) {
     (void)sigaction(SIGUSR1, &action, NULL);
-    storming = TRUE;
+    __atomic_store_n(&storming, TRUE, __ATOMIC_RELAXED);
     (void)pthread_create(&storm, NULL, stormRun, &self);
     emitSeries(0, numbersMAX);
-    storming = FALSE;
+    __atomic_store_n(&storming, FALSE, __ATOMIC_RELAXED);
     (void)pthread_join(storm, NULL);
     told[8] = handled;
     told[0] = numbersMAX;

@@ -22,10 +22,10 @@ __thread EventThread EventThreadSelf;
 /* streamTake -- a fresh block from where the stream's blocks should lie, or else from where they may */
 static Bool streamTake(Process process, Stream stream, unsigned unsent, Size size)
 {
-  if (!unsent && process->shared.header == NULL && ProcessSends())
+  if (!unsent && ProcessRegion(process) == NULL && ProcessSends())
     ProcessShare(process);
   /* The flight recorder's, too, where others may look at it. */
-  if (process->shared.header != NULL && (!unsent || process->collected || ControlSettings.allowed)) {
+  if (ProcessRegion(process) != NULL && (!unsent || ProcessCollected(process) || ControlSettings.allowed)) {
     if (StreamTakeFrom(stream, &process->shared, size))
       return TRUE;
     if (!unsent && !__atomic_exchange_n(&process->crowded, TRUE, __ATOMIC_RELAXED))
@@ -204,7 +204,7 @@ static Bool streamChange(Process process, Thread thread, unsigned kind, unsigned
       streamPark(process, stream, reserved, !unsent);
     } else {
       StreamErase(block, reserved);
-      if (size != stream->size || (stream->store == &process->own && !unsent && process->shared.header != NULL)) {
+      if (size != stream->size || (stream->store == &process->own && !unsent && ProcessRegion(process) != NULL)) {
         __atomic_store_n(&stream->block, NULL, __ATOMIC_RELEASE);
         StoreGive(stream->store, block, stream->size);
       }
@@ -224,10 +224,10 @@ static Bool threadChange(Process process, Thread thread, unsigned kind, unsigned
 {
   if (unsent)
     return streamChange(process, thread, kind, unsent);
-  if (process->shared.header == NULL && ProcessSends())
+  if (ProcessRegion(process) == NULL && ProcessSends())
     ProcessShare(process);
   HandCheck(process);
-  return process->collected ? HandChange(process, thread, kind) : streamChange(process, thread, kind, unsent);
+  return ProcessCollected(process) ? HandChange(process, thread, kind) : streamChange(process, thread, kind, unsent);
 }
 
 /* threadReserve -- room for an event; 0: there is none, and it is counted, or *waitReturn: try again when there is */
@@ -242,7 +242,7 @@ static Word threadReserve(Process process, Thread thread, unsigned kind, unsigne
   ControlReceive();
   if (threadChange(process, thread, kind, unsent))
     at = StreamTry(cursor, size);
-  if (at == 0 && process->collected && !unsent)
+  if (at == 0 && ProcessCollected(process) && !unsent)
     *waitReturn = HandDiscard(process, thread, kind);
   else if (at == 0)
     ++thread->stream[kind][unsent].discarded;
@@ -345,7 +345,7 @@ static Bool threadEnd(Process process, Thread thread, unsigned kind, unsigned un
   BlockTallyStruct tally;
   Size reserved;
 
-  if (process->collected && !unsent) {
+  if (ProcessCollected(process) && !unsent) {
     threadHandLast(process, thread, kind, final);
     return TRUE;
   }

@@ -58,6 +58,18 @@ extern void ProcessUnlock(Process process);
 /* The ways out, in a row; those with no class are closed.  They survive fork. */
 extern PlinthStruct ProcessPlinths[ProcessPlinthsMAX];
 
+/* ProcessRegion -- where blocks lie that outlive the process; NULL: nowhere yet */
+static inline RegionHeader ProcessRegion(Process process)
+{
+  return __atomic_load_n(&process->shared.header, __ATOMIC_ACQUIRE);
+}
+
+/* ProcessCollected -- are blocks handed over to a collector (hand.h), as far as is known? */
+static inline Bool ProcessCollected(Process process)
+{
+  return __atomic_load_n(&process->collected, __ATOMIC_ACQUIRE);
+}
+
 /* ProcessSends -- is there a collector, or is any way out open?  ProcessOpen -- is any open of the process's own? */
 extern Bool ProcessSends(void);
 extern Bool ProcessOpen(void);

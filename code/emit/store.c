@@ -227,7 +227,7 @@ Res StoreOpen(Store store, const char *log, uint64_t identity, int *fdReturn)
   memset(store->provided, 0, sizeof store->provided);
   if (fdReturn != NULL)
     *fdReturn = -1;
-  header = store->header = storeMemory(store, log, &slots, fdReturn);
+  header = storeMemory(store, log, &slots, fdReturn);
   if (header == NULL)
     return ResMEMORY;
   memcpy(header->magic, RegionMAGIC, BlockMagicSIZE);
@@ -238,6 +238,8 @@ Res StoreOpen(Store store, const char *log, uint64_t identity, int *fdReturn)
   header->identity = identity;
   if (strlen(log) < sizeof header->log)
     (void)strcpy(header->log, log);
+  /* Last: other threads take from it as soon as they see it. */
+  __atomic_store_n(&store->header, header, __ATOMIC_RELEASE);
   return ResOK;
 }
 
@@ -284,7 +286,7 @@ static Bool storeSlotProvide(Store store, Index i, unsigned log2)
 
 void *StoreTake(Store store, Size size)
 {
-  RegionHeader header = store->header;
+  RegionHeader header = __atomic_load_n(&store->header, __ATOMIC_ACQUIRE);
   unsigned log2 = (unsigned)__builtin_ctzl(size);
   Bool full = FALSE; /* the file system: what was had before still serves */
   Index i;
