@@ -22,10 +22,10 @@ __thread EventThread EventThreadSelf;
 /* streamTake -- a fresh block from where the stream's blocks should lie, or else from where they may */
 static Bool streamTake(Process process, Stream stream, unsigned unsent, Size size)
 {
-  if (!unsent && StoreHeader(&process->shared) == NULL && ProcessSends())
+  if (!unsent && ProcessRegion(process) == NULL && ProcessSends())
     ProcessShare(process);
   /* The flight recorder's, too, where others may look at it. */
-  if (StoreHeader(&process->shared) != NULL && (!unsent || ProcessCollected(process) || ControlSettings.allowed)) {
+  if (ProcessRegion(process) != NULL && (!unsent || ProcessCollected(process) || ControlSettings.allowed)) {
     if (StreamTakeFrom(stream, &process->shared, size))
       return TRUE;
     if (!unsent && !__atomic_exchange_n(&process->crowded, TRUE, __ATOMIC_RELAXED))
@@ -204,7 +204,7 @@ static Bool streamChange(Process process, Thread thread, unsigned kind, unsigned
       streamPark(process, stream, reserved, !unsent);
     } else {
       StreamErase(block, reserved);
-      if (size != stream->size || (stream->store == &process->own && !unsent && StoreHeader(&process->shared) != NULL)) {
+      if (size != stream->size || (stream->store == &process->own && !unsent && ProcessRegion(process) != NULL)) {
         __atomic_store_n(&stream->block, NULL, __ATOMIC_RELEASE);
         StoreGive(stream->store, block, stream->size);
       }
@@ -224,7 +224,7 @@ static Bool threadChange(Process process, Thread thread, unsigned kind, unsigned
 {
   if (unsent)
     return streamChange(process, thread, kind, unsent);
-  if (StoreHeader(&process->shared) == NULL && ProcessSends())
+  if (ProcessRegion(process) == NULL && ProcessSends())
     ProcessShare(process);
   HandCheck(process);
   return ProcessCollected(process) ? HandChange(process, thread, kind) : streamChange(process, thread, kind, unsent);

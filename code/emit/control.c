@@ -47,22 +47,27 @@ ControlStruct ControlSettings = {
   .chosen = EventKindsDEFAULT,
 };
 
-/* controlMap -- map `fd`, or memory of our own, over the table: in both places, where the program has a copy of it.
- * What it says stays. */
+/* controlFill -- let a page say what the table says */
+static void controlFill(Word *page)
+{
+  __atomic_store_n(&page[0], __atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+  __atomic_store_n(&page[EventControlCLOCK], __atomic_load_n(&EVENT_CONTROL[EventControlCLOCK], __ATOMIC_RELAXED),
+                   __ATOMIC_RELAXED);
+}
+
+/* controlMap -- map `fd`, whose page says what the table says, or memory of our own, over the table: in both places,
+ * where the program has a copy of it */
 static void controlMap(int fd, long offset)
 {
   int flags = MAP_FIXED | MAP_SHARED | (fd < 0 ? MAP_ANONYMOUS : 0);
   Word *here = EVENT_CONTROL, *volatile theirs = EventKindControl;
-  Word words[EventControlCLOCK + 1] = {__atomic_load_n(&here[0], __ATOMIC_RELAXED),
-                                       __atomic_load_n(&here[EventControlCLOCK], __ATOMIC_RELAXED)};
-  Bool there = fd >= 0 && QuietCall(SYS_pwrite64, fd, words, sizeof words, offset) == (long)sizeof words;
+  Word first = __atomic_load_n(&here[0], __ATOMIC_RELAXED), clock = __atomic_load_n(&here[EventControlCLOCK], __ATOMIC_RELAXED);
 
   if (QuietMapFrom(here, EventControlSIZE, PROT_READ | PROT_WRITE, flags, fd, offset) == NULL)
     return;
-  /* A file says it before it is mapped: to other threads no kind is off for a moment. */
-  if (!there) {
-    here[0] = words[0];
-    here[EventControlCLOCK] = words[EventControlCLOCK];
+  if (fd < 0) {
+    __atomic_store_n(&here[0], first, __ATOMIC_RELAXED);
+    __atomic_store_n(&here[EventControlCLOCK], clock, __ATOMIC_RELAXED);
   }
   /* No more of the same pages by mremap: that fails where the file's lock is to stay with one mapping alone. */
   if (theirs == here)
@@ -83,12 +88,14 @@ void ControlJoin(void)
   controlShared = theirs != EVENT_CONTROL;
 }
 
-void ControlShare(int fd)
+void ControlShare(int fd, RegionHeader region)
 {
   char path[32];
   TextStruct text;
   long own;
 
+  /* First: other threads read the table all the time. */
+  controlFill((Word *)(void *)((char *)region + RegionCONTROL));
   TextInit(&text, path, sizeof path);
   TextString(&text, "/proc/self/fd/");
   TextDecimal(&text, (uint64_t)fd);
@@ -355,7 +362,7 @@ EVENT_API int EventBufferKinds(const char *list)
 /* controlRegionLog -- a region that was there before its log learns of it */
 static void controlRegionLog(Process process)
 {
-  RegionHeader region = StoreHeader(&process->shared);
+  RegionHeader region = ProcessRegion(process);
 
   if (region != NULL && region->log[0] == '\0' && strlen(ProcessLog()) < sizeof region->log)
     (void)strcpy(region->log, ProcessLog());
@@ -374,7 +381,7 @@ EVENT_API int EventLogOpen(const char *where)
   if (process != NULL) {
     ProcessLock(process);
     first = !ProcessSends();
-    had = process->shared.header != NULL;
+    had = ProcessRegion(process) != NULL;
     res = controlOpen(where, NULL);
     ProcessUnlock(process);
     if (res == ResOK) {
@@ -499,7 +506,7 @@ void ControlAttend(void)
     return;
   (void)__atomic_fetch_and(&EVENT_CONTROL[EventControlCLOCK], ~(Word)EventControlATTEND, __ATOMIC_SEQ_CST);
   process = ProcessGet();
-  region = process != NULL ? StoreHeader(&process->shared) : NULL;
+  region = process != NULL ? ProcessRegion(process) : NULL;
   asked = region != NULL ? __atomic_load_n(&region->hand.attention, __ATOMIC_ACQUIRE) : 0;
   if ((asked & RegionAskSTATE) != 0) {
     (void)__atomic_fetch_and(&region->hand.attention, ~(uint32_t)RegionAskSTATE, __ATOMIC_SEQ_CST);

@@ -40,8 +40,8 @@ extern void ControlStop(void);
 extern void ControlJoin(void);
 
 /* ControlShare -- the table lies in the region's file from here on, where others can change it
- * fd  an open file of its own, not the one whose lock is held: children of fork keep it mapped for a moment */
-extern void ControlShare(int fd);
+ * fd, region  the file, and where it is mapped */
+extern void ControlShare(int fd, RegionHeader region);
 
 /* ControlVariable -- an environment variable, or NULL; also before libc is ready (plinth/quiet.h) */
 extern const char *ControlVariable(const char *name, char *room, Size size);

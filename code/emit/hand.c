@@ -90,14 +90,14 @@ Bool HandOffer(Process process, int fd)
   offer.pid = process->pid;
   offer.identity = process->identity;
   (void)strcpy(offer.path, process->shared.path);
-  __atomic_store_n(&process->shared.header->hand.collector, RegionCollectorOFFERED, __ATOMIC_RELEASE);
+  __atomic_store_n(&ProcessRegion(process)->hand.collector, RegionCollectorOFFERED, __ATOMIC_RELEASE);
   process->offered = EventClockMonotonic();
   for (i = 0; i < handTries && (res = handTell(&offer, fd)) == -EAGAIN; ++i)
     (void)QuietCall(SYS_nanosleep, moment, NULL);
   __atomic_store_n(&process->collected, res == 0, __ATOMIC_RELEASE);
-  if (res != 0)
-    __atomic_store_n(&process->shared.header->hand.collector, RegionCollectorNONE, __ATOMIC_RELEASE);
-  return res == 0;
+  if (!ProcessCollected(process))
+    __atomic_store_n(&ProcessRegion(process)->hand.collector, RegionCollectorNONE, __ATOMIC_RELEASE);
+  return ProcessCollected(process);
 }
 
 void HandNote(const char *path)
@@ -250,7 +250,7 @@ static Bool handRefuses(RegionHeader region, Thread thread, BlockHeader block)
 Bool HandChange(Process process, Thread thread, unsigned kind)
 {
   Stream stream = &thread->stream[kind][0];
-  RegionHeader region = StoreHeader(&process->shared);
+  RegionHeader region = ProcessRegion(process);
   BlockHeader old = stream->block;
   Size size = StreamSize(process, stream, kind, 0);
 
@@ -278,7 +278,7 @@ static Word handElse(Process process, Thread thread, unsigned kind, Size size)
 {
   EventCursor cursor = &thread->hot.cursor[kind][0];
 
-  if (handRefuses(process->shared.header, thread, thread->stream[kind][0].block)) {
+  if (handRefuses(ProcessRegion(process), thread, thread->stream[kind][0].block)) {
     __atomic_store_n(&cursor->next, 0, __ATOMIC_RELEASE);
     (void)HandDiscard(process, thread, kind);
     return HandNOROOM;
@@ -289,7 +289,7 @@ static Word handElse(Process process, Thread thread, unsigned kind, Size size)
 Word HandReserve(Thread thread, unsigned kind, Size size, Word at)
 {
   Process process = ProcessIfReady();
-  RegionHeader region = process != NULL && ProcessCollected(process) ? StoreHeader(&process->shared) : NULL;
+  RegionHeader region = process != NULL && ProcessCollected(process) ? ProcessRegion(process) : NULL;
   BlockHeader block = thread->stream[kind][0].block;
   int error = errno;
   uint32_t collector;
@@ -315,7 +315,7 @@ Word HandReserve(Thread thread, unsigned kind, Size size, Word at)
 void HandLast(Process process, Thread thread, unsigned kind)
 {
   Stream stream = &thread->stream[kind][0];
-  RegionHeader region = StoreHeader(&process->shared);
+  RegionHeader region = ProcessRegion(process);
   BlockHeader block = stream->block;
   Size reserved;
 
@@ -338,7 +338,7 @@ void HandLast(Process process, Thread thread, unsigned kind)
 
 Bool HandDiscard(Process process, Thread thread, unsigned kind)
 {
-  RegionHeader region = StoreHeader(&process->shared);
+  RegionHeader region = ProcessRegion(process);
   Stream stream = &thread->stream[kind][0];
   uint64_t none = 0;
 
@@ -356,7 +356,7 @@ Bool HandDiscard(Process process, Thread thread, unsigned kind)
 
 void HandWait(Process process)
 {
-  RegionHeader region = StoreHeader(&process->shared);
+  RegionHeader region = ProcessRegion(process);
   long moment[2] = {0, handMoment};
   uint32_t freed = __atomic_load_n(&region->pool.freed, __ATOMIC_ACQUIRE);
 
@@ -369,7 +369,7 @@ void HandWait(Process process)
 
 Bool HandFlush(Process process)
 {
-  RegionHeader region = StoreHeader(&process->shared);
+  RegionHeader region = ProcessRegion(process);
   long moment[2] = {0, handMoment};
   uint32_t asked;
   unsigned i;
@@ -424,7 +424,7 @@ static Bool handSend(Process process, RegionHeader region, BlockHeader block)
 /* handDrain -- send what was handed over and will be collected by nobody */
 static void handDrain(Process process)
 {
-  RegionHeader region = StoreHeader(&process->shared);
+  RegionHeader region = ProcessRegion(process);
   Size offset, size;
   Index i;
 
@@ -461,7 +461,7 @@ static void handTakeOver(Process process)
 
 void HandCheck(Process process)
 {
-  RegionHeader region = StoreHeader(&process->shared);
+  RegionHeader region = ProcessRegion(process);
   uint32_t collector;
 
   if (region == NULL)

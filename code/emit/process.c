@@ -163,7 +163,7 @@ static void processDumped(Store store)
 /* processRegion -- tell in the region how blocks are to be handed over, and let others reach the control table in it */
 static void processRegion(Process process, int fd)
 {
-  RegionHeader region = process->shared.header;
+  RegionHeader region = ProcessRegion(process);
   Index i;
 
   processDumped(&process->shared);
@@ -183,7 +183,7 @@ static void processRegion(Process process, int fd)
   if (region->policy == RegionPolicyOVERWRITE)
     (void)StoreProvide(&process->shared, 0, sizeof *region);
   if (StoreProvide(&process->shared, RegionCONTROL, processPage))
-    ControlShare(fd);
+    ControlShare(fd, region);
 }
 
 /* processAlone -- there is no collector to be had: open the log, and begin with what an earlier program of this process
@@ -203,7 +203,7 @@ static void processShare(Process process)
 {
   int fd;
 
-  if (process->shared.header != NULL || !(ProcessSends() || ControlSettings.allowed))
+  if (ProcessRegion(process) != NULL || !(ProcessSends() || ControlSettings.allowed))
     return;
   /* The blocks of what this process was before exec refer to a header of theirs, which is in the log. */
   if (ControlSettings.log[0] == '\0')
@@ -243,7 +243,7 @@ static void processSetUp(Process process)
   (void)StoreOpen(&process->own, "", process->identity, NULL);
   processShare(process);
   /* Where nothing is sent, whoever reads a core needs it all the same. */
-  if (process->shared.header == NULL)
+  if (ProcessRegion(process) == NULL)
     (void)SendHeader(process);
 }
 
@@ -445,7 +445,7 @@ void ProcessEnd(void)
   Index i;
   int error = errno;
 
-  if (process == NULL || process->pid != (uint32_t)getpid() || process->shared.header == NULL)
+  if (process == NULL || process->pid != (uint32_t)getpid() || ProcessRegion(process) == NULL)
     return;
   QuietBegin(&mask);
   HandCheck(process);
@@ -462,7 +462,7 @@ void ProcessEnd(void)
     for (i = 0; i < process->threads; ++i)
       ThreadForget(ProcessThread(process, i), &process->shared);
     StoreUnlink(&process->shared);
-    process->shared.header = NULL;
+    __atomic_store_n(&process->shared.header, NULL, __ATOMIC_RELEASE);
   }
   if (!ProcessCollected(process))
     (void)SendHeader(process);

@@ -38,12 +38,6 @@ typedef struct ProcessStruct {
   struct ScratchStruct *scratch[ProcessScratches]; /* free working memory of send.c */
 } ProcessStruct, *Process;
 
-/* ProcessCollected -- are blocks handed over to a collector? */
-static inline Bool ProcessCollected(Process process)
-{
-  return __atomic_load_n(&process->collected, __ATOMIC_ACQUIRE);
-}
-
 /* ProcessGet -- this process, ready; NULL if there is no memory.  Signals are blocked. */
 extern Process ProcessGet(void);
 
@@ -63,6 +57,18 @@ extern void ProcessUnlock(Process process);
 
 /* The ways out, in a row; those with no class are closed.  They survive fork. */
 extern PlinthStruct ProcessPlinths[ProcessPlinthsMAX];
+
+/* ProcessRegion -- where blocks lie that outlive the process; NULL: nowhere yet */
+static inline RegionHeader ProcessRegion(Process process)
+{
+  return __atomic_load_n(&process->shared.header, __ATOMIC_ACQUIRE);
+}
+
+/* ProcessCollected -- are blocks handed over to a collector (hand.h), as far as is known? */
+static inline Bool ProcessCollected(Process process)
+{
+  return __atomic_load_n(&process->collected, __ATOMIC_ACQUIRE);
+}
 
 /* ProcessSends -- is there a collector, or is any way out open?  ProcessOpen -- is any open of the process's own? */
 extern Bool ProcessSends(void);

@@ -193,8 +193,8 @@ static void sendHeaderFill(Process process, Scratch scratch)
   if (!sent)
     header->frequency = sendRate(&header->sync[0], &header->sync[1]);
   header->lost = __atomic_load_n(&process->lost, __ATOMIC_RELAXED);
-  if (process->shared.header != NULL)
-    header->lost += __atomic_load_n(&process->shared.header->lost, __ATOMIC_RELAXED);
+  if (ProcessRegion(process) != NULL)
+    header->lost += __atomic_load_n(&ProcessRegion(process)->lost, __ATOMIC_RELAXED);
   if (length < sizeof header->region)
     memcpy(header->region, process->shared.path, length);
 }
@@ -203,7 +203,7 @@ static void sendHeaderFill(Process process, Scratch scratch)
  * that the newest; in private memory a core has it */
 static Res sendKeep(Process process, const char *header, Size length)
 {
-  Store store = process->shared.header != NULL ? &process->shared : &process->own;
+  Store store = ProcessRegion(process) != NULL ? &process->shared : &process->own;
   RegionHeader region = store->header;
   uint32_t generation;
   Size at;

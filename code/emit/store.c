@@ -227,7 +227,6 @@ Res StoreOpen(Store store, const char *log, uint64_t identity, int *fdReturn)
   memset(store->provided, 0, sizeof store->provided);
   if (fdReturn != NULL)
     *fdReturn = -1;
-  __atomic_store_n(&store->header, NULL, __ATOMIC_RELAXED);
   header = storeMemory(store, log, &slots, fdReturn);
   if (header == NULL)
     return ResMEMORY;
@@ -239,7 +238,7 @@ Res StoreOpen(Store store, const char *log, uint64_t identity, int *fdReturn)
   header->identity = identity;
   if (strlen(log) < sizeof header->log)
     (void)strcpy(header->log, log);
-  /* Last: others, who do not have the lock, take slots from here on. */
+  /* Last: other threads take from it as soon as they see it. */
   __atomic_store_n(&store->header, header, __ATOMIC_RELEASE);
   return ResOK;
 }
@@ -287,7 +286,7 @@ static Bool storeSlotProvide(Store store, Index i, unsigned log2)
 
 void *StoreTake(Store store, Size size)
 {
-  RegionHeader header = StoreHeader(store);
+  RegionHeader header = __atomic_load_n(&store->header, __ATOMIC_ACQUIRE);
   unsigned log2 = (unsigned)__builtin_ctzl(size);
   Bool full = FALSE; /* the file system: what was had before still serves */
   Index i;

@@ -32,12 +32,6 @@ typedef struct StoreStruct {
  */
 extern Res StoreOpen(Store storeReturn, const char *log, uint64_t identity, int *fdReturn);
 
-/* StoreHeader -- its header, or NULL as long as there is none: for whoever does not have the process's lock */
-static inline RegionHeader StoreHeader(Store store)
-{
-  return __atomic_load_n(&store->header, __ATOMIC_ACQUIRE);
-}
-
 /* StoreProvide -- make sure that touching so much of the file cannot fail: a full tmpfs would kill the program with
  * SIGBUS.  FALSE: there is no room. */
 extern Bool StoreProvide(Store store, Size offset, Size size);
