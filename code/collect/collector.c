@@ -34,6 +34,7 @@ enum {
   collectorPatience = 8,       /* rounds without work before it sleeps */
   collectorTend = 100000000,   /* ns between two looks at who lives; the longest sleep */
   collectorBusy = 128,         /* blocks of one round after which there is no nap */
+  collectorDatagrams = 64,     /* received at one go */
   collectorSlice = 500000,     /* ns of the processor at a time */
   collectorNice = 10,
   collectorDying = 5           /* tries for the lock of a process whose parent's end we have seen, 2 ms apart */
@@ -301,13 +302,15 @@ static void collectorNote(Collector collector, OfferMessage message)
   collector->settings.program(collector->settings.data, path);
 }
 
-/* collectorReceive -- all datagrams that are there */
+/* collectorReceive -- the datagrams that are there; not more than can have been there at one time, for anybody may send
+ * more without an end */
 static void collectorReceive(Collector collector)
 {
   OfferMessageStruct message;
   OfferKind kind;
+  unsigned i;
 
-  while ((kind = OfferReceive(&message, &collector->offer)) != OfferNOTHING) {
+  for (i = 0; i < collectorDatagrams && (kind = OfferReceive(&message, &collector->offer)) != OfferNOTHING; ++i) {
     if (kind == OfferREGION) {
       collectorTake(collector, &message);
       (void)close(message.fd);

@@ -386,20 +386,25 @@ Bool HandFlush(Process process)
   return FALSE;
 }
 
-/* handSnapshot -- send what is committed in a full block in which something is pending; it stays where it is */
+/* handSnapshot -- send what is committed in a full block in which something is pending, once; it stays where it is, and
+ * may stay for ever: the handler that was to fill it may have jumped away */
 static void handSnapshot(Process process, BlockHeader block)
 {
   Size size = block->whole;
-  char *copy = QuietMap(BlockMAX, BlockMIN);
-  BlockHeader header = (BlockHeader)(void *)copy;
   BlockTallyStruct tally;
+  BlockHeader header;
+  char *copy;
 
+  if ((block->flags & BlockFlagSNAPSHOT) != 0)
+    return;
+  copy = QuietMap(BlockMAX, BlockMIN);
   if (copy == NULL)
     return;
+  header = (BlockHeader)(void *)copy;
   memcpy(copy, block, size);
   BlockWalk(&tally, copy + BlockHeaderSIZE, size - BlockHeaderSIZE, header->first, TRUE);
-  if (tally.used > 0)
-    (void)SendBlock(process, header, &tally, BlockFlagSNAPSHOT);
+  if (tally.used == 0 || SendBlock(process, header, &tally, BlockFlagSNAPSHOT) == ResOK)
+    block->flags |= BlockFlagSNAPSHOT;
   QuietUnmap(copy, BlockMAX);
 }
 
