@@ -419,6 +419,33 @@ static void claimed(void)
   drainEnd(drain, &writer, &shop);
 }
 
+/* streams -- more of them than there can be: those that are used keep their numbers, and none is refused */
+static void streams(void)
+{
+  DrainStreamsStruct all = {0};
+  Index number = 0, first, lost = 0, waits = 0;
+  uint32_t i;
+
+  (void)DrainStreamGet(&first, &all, 5);
+  all.stream[first].next = 7;
+  (void)DrainStreamGet(&number, &all, 6);
+  all.stream[number].stall = 3;
+  for (i = 100; i < 5 * DrainStreamsMAX; i += 3) {
+    lost += DrainStreamGet(&number, &all, i) != ResOK || all.stream[number].id != i || all.stream[number].next != 0;
+    all.stream[number].next = i;
+    if (i % 1000 == 100)
+      (void)DrainStreamGet(&number, &all, 5);
+  }
+  TapIs(lost, 0, "any number of streams come and go");
+  TapIs(all.count, DrainStreamsMAX, "in so much memory");
+  TapOk(DrainStreamGet(&number, &all, 5) == ResOK && number == first && all.stream[number].next == 7, "one that is used stays");
+  TapOk(DrainStreamGet(&number, &all, 6) == ResOK && all.stream[number].stall == 3, "and one whose blocks wait");
+  for (i = 0; i < all.count; ++i)
+    waits += DrainStreamGet(&number, &all, all.stream[i].id) != ResOK || number != i;
+  TapIs(waits, 0, "and each is found");
+  DrainStreamsFree(&all);
+}
+
 /* overwrite -- frequent kinds stay where they are until they are asked for */
 static void overwrite(void)
 {
@@ -678,6 +705,7 @@ int main(void)
   pending(TRUE);
   overwrite();
   claimed();
+  streams();
   types();
   full();
   killed();

@@ -11,7 +11,10 @@
 #include "collect/collectordata.h"
 #include "collect/procfs.h"
 
-enum { collectorCommMAX = 15 }; /* bytes of a process's name that the system keeps */
+enum {
+  collectorCommMAX = 15,  /* bytes of a process's name that the system keeps */
+  meetDatagrams = 64      /* received at one go */
+};
 
 /* CollectorLink -- the kernel's list anew.  As a whole: what is in the regions may have been changed. */
 void CollectorLink(Collector collector)
@@ -132,13 +135,13 @@ static void collectorNote(Collector collector, OfferMessage message)
   collector->settings.program(collector->settings.data, path);
 }
 
-/* CollectorReceive -- all datagrams that are there */
 void CollectorReceive(Collector collector)
 {
   OfferMessageStruct message;
   OfferKind kind;
+  unsigned i;
 
-  while ((kind = OfferReceive(&message, &collector->offer)) != OfferNOTHING) {
+  for (i = 0; i < meetDatagrams && (kind = OfferReceive(&message, &collector->offer)) != OfferNOTHING; ++i) {
     if (kind == OfferREGION) {
       collectorTake(collector, &message);
       (void)close(message.fd);

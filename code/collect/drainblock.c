@@ -416,21 +416,11 @@ Bool DrainSlotList(DrainEntry entry, Drain drain, Index slot, uint8_t state, Dra
   return TRUE;
 }
 
-/* takingKnow -- find the block's stream.  Where there are too many, of a program that has started very many threads, all
- * are forgotten: what then comes of the old ones does not say how many events were before.  FALSE: no memory. */
+/* takingKnow -- find the block's stream; FALSE: no memory */
 static Bool takingKnow(Taking taking)
 {
-  Drain drain = taking->drain;
-  Res res = DrainStreamGet(&taking->stream, &drain->streams, taking->block->stream);
-  Index i;
+  Res res = DrainStreamGet(&taking->stream, &taking->drain->streams, taking->block->stream);
 
-  if (res == ResLIMIT) {
-    DrainStreamsFree(&drain->streams);
-    for (i = 0; i < drain->slots; ++i)
-      if (drain->slot[i].mark != drainBATCHED)
-        drain->slot[i].mark = drainNONE;
-    res = DrainStreamGet(&taking->stream, &drain->streams, taking->block->stream);
-  }
   taking->note->stream = (uint32_t)taking->stream;
   return res == ResOK;
 }

@@ -29,8 +29,6 @@ static Res streamsGrow(DrainStreams streams)
 
   if (streams->count < streams->capacity)
     return ResOK;
-  if (capacity > DrainStreamsMAX)
-    return ResLIMIT;
   stream = realloc(streams->stream, capacity * sizeof *stream);
   if (stream == NULL)
     return ResMEMORY;
@@ -47,6 +45,53 @@ static Res streamsGrow(DrainStreams streams)
   return ResOK;
 }
 
+/* streamsForget -- take the stream out of the table; what may have had to make way for it moves up */
+static void streamsForget(DrainStreams streams, uint32_t id)
+{
+  Index mask = streams->places - 1, hole = streamsPlace(streams, id), at;
+
+  for (at = (hole + 1) & mask; streams->place[at] != 0; at = (at + 1) & mask) {
+    Index home = (streams->stream[streams->place[at] - 1].id * 0x9e3779b1u) & mask;
+    if (((at - home) & mask) < ((at - hole) & mask))
+      continue;
+    streams->place[hole] = streams->place[at];
+    hole = at;
+  }
+  streams->place[hole] = 0;
+}
+
+/* streamsOld -- a number for one more, which was that of another */
+static Res streamsOld(Index *numberReturn, DrainStreams streams)
+{
+  Index left;
+
+  for (left = 2 * streams->count; left > 0; --left) {
+    DrainStream stream = &streams->stream[streams->hand];
+    Index number = streams->hand;
+    streams->hand = (number + 1) % streams->count;
+    if (stream->stall == 0 && !stream->used) {
+      streamsForget(streams, stream->id);
+      *numberReturn = number;
+      return ResOK;
+    }
+    stream->used = FALSE;
+  }
+  return ResLIMIT;
+}
+
+/* streamsNew -- a number for one more */
+static Res streamsNew(Index *numberReturn, DrainStreams streams)
+{
+  Res res;
+
+  if (streams->count == DrainStreamsMAX)
+    return streamsOld(numberReturn, streams);
+  res = streamsGrow(streams);
+  if (res == ResOK)
+    *numberReturn = streams->count++;
+  return res;
+}
+
 Res DrainStreamGet(Index *numberReturn, DrainStreams streams, uint32_t id)
 {
   Index at;
@@ -56,15 +101,15 @@ Res DrainStreamGet(Index *numberReturn, DrainStreams streams, uint32_t id)
     at = streamsPlace(streams, id);
     if (streams->place[at] != 0) {
       *numberReturn = streams->place[at] - 1;
+      streams->stream[*numberReturn].used = TRUE;
       return ResOK;
     }
   }
-  res = streamsGrow(streams);
+  res = streamsNew(numberReturn, streams);
   if (res != ResOK)
     return res;
-  streams->stream[streams->count] = (DrainStreamStruct){.id = id};
-  *numberReturn = streams->count++;
-  streams->place[streamsPlace(streams, id)] = (uint32_t)streams->count;
+  streams->stream[*numberReturn] = (DrainStreamStruct){.id = id};
+  streams->place[streamsPlace(streams, id)] = (uint32_t)*numberReturn + 1;
   return ResOK;
 }
 

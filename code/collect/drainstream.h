@@ -11,12 +11,13 @@
 
 #include "base/types.h"
 
-enum { DrainStreamsMAX = 1 << 16 }; /* that are known at a time: some MiB */
+enum { DrainStreamsMAX = 1 << 15 };
 
 typedef struct DrainStreamStruct {
   uint32_t id;
   uint32_t stall;     /* a slot + 1 */
   uint32_t behind;    /* blocks that were seen to wait behind it */
+  Bool used;          /* since it was last looked for one that is not */
   uint64_t next;      /* number of the block that is to come */
   uint64_t total;     /* events in those before; BlockBeforeUNKNOWN */
   uint64_t discarded; /* as the latest block says */
@@ -27,9 +28,15 @@ typedef struct DrainStreamsStruct {
   DrainStream stream;    /* owned; by number */
   Count places;          /* a power of two, more than half of them empty, or 0 */
   uint32_t *place;       /* owned; by id: a number + 1, or 0 */
+  Index hand;            /* the number at which it goes on to look for a stream that is not used */
 } DrainStreamsStruct, *DrainStreams;
 
-/* DrainStreamGet -- the number of the stream with this id, made if it is new.  ResMEMORY; ResLIMIT: too many. */
+/* DrainStreamGet -- the number of the stream with this id, made if it is new
+ *
+ * Where there are as many as can be the place of one that was not used for long is given to it, for threads come and go:
+ * if that comes again all the same, nobody knows how many events it has had.
+ *
+ * returns  ResMEMORY; ResLIMIT: blocks wait in all of them */
 extern Res DrainStreamGet(Index *numberReturn, DrainStreams streams, uint32_t id);
 
 extern void DrainStreamsFree(DrainStreams streams);

@@ -56,7 +56,7 @@ typedef struct ThreadStruct {
   uint32_t serial;     /* counts the threads of the process */
   uint32_t retired;    /* order in which threads ended */
   uint32_t inside;     /* it is changing a block with signals let through: handlers leave its streams alone (hand.h) */
-  uint64_t poor;       /* when it last found no free slot, in ticks; 0: never */
+  uint64_t refused, looked; /* since when it has found no room, 0: it did; and when it looked for some last; ticks */
   struct ThreadStruct *nested; /* where such handlers' events go; NULL until one needs it */
   StreamStruct stream[EventStreamsLIMIT][2];
 } __attribute__((aligned(64))) ThreadStruct, *Thread;

@@ -22,7 +22,8 @@ enum {
   handOfferMAX = 1000,        /* ms until an offer that nobody takes is withdrawn */
   handTries = 20,             /* to send an offer while the collector's queue is full, a millisecond apart */
   handMoment = 20000000,      /* ns that a thread waits before it looks who lives */
-  handPoor = 100000,          /* ticks that a thread that found no free slot does not look for one */
+  handPatience = 30000000,    /* ticks without room, some 10 ms, after which events are discarded at once */
+  handPoor = 100000,          /* ticks between two looks for a free slot then */
   handOverwrites = 64,        /* tries to have an old block, which other threads want, too */
   handFlushTries = 50,        /* moments that a flush is waited for */
   handNsPerMs = 1000000
@@ -187,8 +188,7 @@ static Index handOldest(RegionHeader region)
   return oldest;
 }
 
-/* handOverwrite -- forget the oldest full block of a frequent kind, to make room for one.  FALSE: there is none; TRUE
- * also if another thread was quicker. */
+/* handOverwrite -- forget the oldest full block of a frequent kind.  FALSE: none; TRUE also if another thread was quicker */
 static Bool handOverwrite(RegionHeader region)
 {
   Index oldest = handOldest(region);
@@ -237,14 +237,31 @@ static uint64_t handBefore(RegionHeader region, Stream stream, BlockHeader block
   return stream->before + tally.count + tally.pending;
 }
 
-/* handRefuses -- is it known that there is no room for one more block?  Then an event is discarded at once: what looks
- * for room costs a hundred times as much, and there may be many. */
+/* handRefuses -- has there been no room for long, and is there none now?  Then an event is discarded at once: to look for
+ * room costs a hundred times as much.  Not before: a collector that is only behind comes up meanwhile. */
 static Bool handRefuses(RegionHeader region, Thread thread, BlockHeader block)
 {
-  if (region->policy != RegionPolicyDISCARD)
+  uint64_t now;
+
+  if (LIKELY(thread->refused == 0) || region->policy != RegionPolicyDISCARD)
     return FALSE;
-  return (block != NULL && __atomic_load_n(&region->pool.full, __ATOMIC_ACQUIRE) >= region->limit) ||
-         (thread->poor != 0 && EventClock(EVENT_SLOW) - thread->poor < handPoor);
+  now = EventClock(EVENT_SLOW);
+  return now - thread->refused > handPatience &&
+         (now - thread->looked < handPoor ||
+          (block != NULL && __atomic_load_n(&region->pool.full, __ATOMIC_ACQUIRE) >= region->limit));
+}
+
+/* handChanged -- remember since when there has been no room; returns whether there was */
+static Bool handChanged(Thread thread, Bool changed)
+{
+  if (changed) {
+    thread->refused = 0;
+    return TRUE;
+  }
+  thread->looked = EventClock(EVENT_SLOW);
+  if (thread->refused == 0)
+    thread->refused = thread->looked;
+  return FALSE;
 }
 
 Bool HandChange(Process process, Thread thread, unsigned kind)
@@ -256,12 +273,11 @@ Bool HandChange(Process process, Thread thread, unsigned kind)
 
   __atomic_store_n(&thread->hot.cursor[kind][0].next, 0, __ATOMIC_RELEASE);
   if (old != NULL && !handMake(region, kind))
-    return FALSE;
+    return handChanged(thread, FALSE);
   if (!StreamTakeFrom(stream, &process->shared, size)) {
     if (old != NULL)
       (void)__atomic_fetch_sub(&region->pool.full, 1, __ATOMIC_ACQ_REL);
-    thread->poor = EventClock(EVENT_SLOW);
-    return FALSE;
+    return handChanged(thread, FALSE);
   }
   stream->before = handBefore(region, stream, old);
   if (old != NULL)
@@ -270,7 +286,7 @@ Bool HandChange(Process process, Thread thread, unsigned kind)
   stream->told = stream->discarded;
   if (old != NULL)
     handGive(region, old, old->whole - BlockHeaderSIZE);
-  return TRUE;
+  return handChanged(thread, TRUE);
 }
 
 /* handElse -- where the stream's block is full, or there is none; 0: it takes the slow way */
@@ -386,20 +402,25 @@ Bool HandFlush(Process process)
   return FALSE;
 }
 
-/* handSnapshot -- send what is committed in a full block in which something is pending; it stays where it is */
+/* handSnapshot -- send what is committed in a full block in which something is pending, once; it stays where it is, and
+ * may stay for ever: the handler that was to fill it may have jumped away */
 static void handSnapshot(Process process, BlockHeader block)
 {
   Size size = block->whole;
-  char *copy = QuietMap(BlockMAX, BlockMIN);
-  BlockHeader header = (BlockHeader)(void *)copy;
   BlockTallyStruct tally;
+  BlockHeader header;
+  char *copy;
 
+  if ((block->flags & BlockFlagSNAPSHOT) != 0)
+    return;
+  copy = QuietMap(BlockMAX, BlockMIN);
   if (copy == NULL)
     return;
+  header = (BlockHeader)(void *)copy;
   memcpy(copy, block, size);
   BlockWalk(&tally, copy + BlockHeaderSIZE, size - BlockHeaderSIZE, header->first, TRUE);
-  if (tally.used > 0)
-    (void)SendBlock(process, header, &tally, BlockFlagSNAPSHOT);
+  if (tally.used == 0 || SendBlock(process, header, &tally, BlockFlagSNAPSHOT) == ResOK)
+    block->flags |= BlockFlagSNAPSHOT;
   QuietUnmap(copy, BlockMAX);
 }
 

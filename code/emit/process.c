@@ -346,6 +346,14 @@ static Thread processThreadNew(Process process)
   return thread;
 }
 
+/* processLose -- an event finds no state: count it where it survives us, if there is such a place */
+static void processLose(Process process)
+{
+  RegionHeader region = process->shared.header;
+
+  (void)__atomic_fetch_add(region != NULL ? &region->lost : &process->lost, 1, __ATOMIC_RELAXED);
+}
+
 Thread ProcessThreadSelf(void)
 {
   EventThread self = EventThreadSelf;
@@ -359,7 +367,8 @@ Thread ProcessThreadSelf(void)
     return NULL;
   thread = processThreadNew(process);
   if (thread == NULL) {
-    if (__atomic_fetch_add(&process->lost, 1, __ATOMIC_RELAXED) == 0)
+    processLose(process);
+    if (!__atomic_exchange_n(&process->thronged, TRUE, __ATOMIC_RELAXED))
       QuietSay("too many threads", "", "events of some are lost, and counted");
     EventThreadSelf = NULL;
     return NULL;
@@ -377,7 +386,7 @@ Thread ProcessThreadNested(Thread thread)
   if (thread->nested == NULL && process != NULL)
     thread->nested = processThreadNew(process);
   if (thread->nested == NULL && process != NULL)
-    (void)__atomic_fetch_add(&process->lost, 1, __ATOMIC_RELAXED);
+    processLose(process);
   return thread->nested;
 }
 
@@ -462,6 +471,7 @@ void ProcessEnd(void)
     for (i = 0; i < process->threads; ++i)
       ThreadForget(ProcessThread(process, i), &process->shared);
     StoreUnlink(&process->shared);
+    process->lost += __atomic_load_n(&ProcessRegion(process)->lost, __ATOMIC_RELAXED);
     __atomic_store_n(&process->shared.header, NULL, __ATOMIC_RELEASE);
   }
   if (!ProcessCollected(process))

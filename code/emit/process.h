@@ -26,8 +26,9 @@ typedef struct ProcessStruct {
   unsigned serials;         /* threads so far */
   unsigned retirements;
   uint64_t identity;
-  uint64_t lost;            /* events of threads that could have no state */
+  uint64_t lost;            /* events of threads that could have no state, before there was a region to count them in */
   uint64_t unheaded;        /* bytes sent since the last header block */
+  Bool thronged;            /* it has been told that there are too many threads */
   Bool crowded;             /* it has been told that the shared region is full */
   Bool collected;           /* blocks are handed over to a collector (hand.h), as far as is known */
   uint64_t offered;         /* when the region was offered to it: CLOCK_MONOTONIC, ns */
