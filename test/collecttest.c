@@ -632,8 +632,8 @@ static void hostile(uint64_t *seed)
   TapOk(testReadAll(), "and the log is one");
 }
 
-/* streams -- more of them than are kept in mind */
-static void streams(void)
+/* manyStreams -- more of them than are kept in mind */
+static void manyStreams(void)
 {
   Collector collector = collectorNew(NULL);
   WriterStruct writer;
@@ -710,7 +710,7 @@ int main(void)
   full();
   killed();
   followed();
-  streams();
+  manyStreams();
   hostile(&seed);
   (void)unlink(path);
   return TapDone();
