@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,29 +45,39 @@ void CollectorTell(Collector collector, const char *format, ...)
   collector->settings.tell(collector->settings.data, line);
 }
 
-/* collectorCalled -- is that its name, as the system has it?  A link's name (sh), or a script's, is in no path. */
+/* collectorLast -- the last part of a path */
+static const char *collectorLast(const char *path)
+{
+  const char *slash = strrchr(path, '/');
+
+  return slash != NULL ? slash + 1 : path;
+}
+
+/* collectorCalled -- is that its name, as the system has it?  A link's name (sh), or a script's, is in no path.  Looked
+ * at before its program: if that is another one by now, so was the name. */
 static Bool collectorCalled(Drain drain, const char *wanted)
 {
-  char path[ProcPathSIZE], name[ProcNameSIZE];
+  char path[ProcPathSIZE], name[ProcNameSIZE], program[PATH_MAX] = "";
   ProcStruct proc;
   Size length = 0;
   int fd = -1;
 
   if (ProcInit(&proc, "/proc", 0) == ResOK) {
     length = ProcRead(&proc, &fd, ProcPath(path, (uint32_t)drain->pid, 0, "comm"), name, sizeof name);
+    (void)!readlinkat(proc.root, ProcPath(path, (uint32_t)drain->pid, 0, "exe"), program, sizeof program - 1);
     ProcDrop(&proc, &fd);
     ProcFinish(&proc);
   }
-  if (length < 2) /* a newline comes after it */
+  if (length < 2 || strcmp(collectorLast(program), collectorLast(DrainProgram(drain))) != 0)
     return FALSE;
-  --length;
+  --length; /* a newline comes after it */
   return strncmp(wanted, name, length) == 0 && (wanted[length] == '\0' || length == collectorCommMAX);
 }
 
 /* collectorWanted -- does the user want to know of this process? */
 static Bool collectorWanted(Collector collector, Drain drain)
 {
-  const char *wanted = collector->settings.process, *program, *slash;
+  const char *wanted = collector->settings.process;
   char number[24];
 
   if (wanted == NULL)
@@ -75,9 +86,7 @@ static Bool collectorWanted(Collector collector, Drain drain)
   if (strcmp(wanted, number) == 0)
     return TRUE;
   (void)snprintf(number, sizeof number, "%lu", (unsigned long)drain->header->pid);
-  program = DrainProgram(drain);
-  slash = strrchr(program, '/');
-  return strcmp(wanted, number) == 0 || strcmp(wanted, slash != NULL ? slash + 1 : program) == 0 ||
+  return strcmp(wanted, number) == 0 || strcmp(wanted, collectorLast(DrainProgram(drain))) == 0 ||
          collectorCalled(drain, wanted);
 }
 
