@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,8 @@
 #define cleanPREFIX "pawprint-"
 
 /* A region that nobody has. */
+enum { cleanYOUNG = 60 }; /* seconds: who begins may yet make a region of it */
+
 typedef struct CleanStruct {
   char path[sizeof cleanFOLDER + 256];
   uint32_t pid;
@@ -29,18 +32,36 @@ typedef struct CleanStruct {
   char log[RegionPathMAX];
 } CleanStruct, *Clean;
 
+/* cleanCollected -- is there a collector that lives?  It will come to it in a moment. */
+static Bool cleanCollected(RegionHeader header)
+{
+  pid_t tid = (pid_t)(header->hand.collector & RegionCollectorTID);
+
+  return RegionCollected(header) && header->hand.collector != RegionCollectorOFFERED &&
+         (kill(tid, 0) == 0 || errno != ESRCH);
+}
+
+/* cleanSound -- is it a region, or what was to become one when its process was killed? */
+static Bool cleanSound(RegionHeader header, const struct stat *status)
+{
+  static const char none[BlockMagicSIZE];
+
+  return RegionHeaderSound(header, (Size)status->st_size) ||
+         (memcmp(header->magic, none, sizeof none) == 0 && header->log[0] == '\0' &&
+          difftime(time(NULL), status->st_mtime) > cleanYOUNG);
+}
+
 /* cleanRead -- is it a region of ours, and nobody's who lives? */
 static Bool cleanRead(Clean clean, int fd)
 {
   static RegionHeaderStruct header;
   struct stat status;
 
+  memset(&header, 0, sizeof header);
   if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
-      pread(fd, &header, sizeof header, 0) != (ssize_t)sizeof header ||
-      !RegionHeaderSound(&header, (Size)status.st_size) || flock(fd, LOCK_EX | LOCK_NB) != 0)
+      pread(fd, &header, sizeof header, 0) < 0 || !cleanSound(&header, &status) || flock(fd, LOCK_EX | LOCK_NB) != 0)
     return FALSE;
-  /* A collector that lives will come to it in a moment. */
-  if (RegionCollected(&header) && header.hand.collector != RegionCollectorOFFERED) {
+  if (cleanCollected(&header)) {
     (void)flock(fd, LOCK_UN);
     return FALSE;
   }
