@@ -313,6 +313,15 @@ static Bool sendCount(BlockHeader block, BlockTally tally)
   return tally->pending == 0 && tally->used == reserved;
 }
 
+/* sendOverwrites -- the flag of a stream of which earlier blocks may have been overwritten, as was asked for */
+static unsigned sendOverwrites(Process process, BlockHeader block)
+{
+  RegionHeader region = ProcessRegion(process);
+
+  return region != NULL && region->policy == RegionPolicyOVERWRITE && (region->frequent >> block->stream / 2 % 16 & 1) != 0
+           ? BlockFlagUNSENT : 0;
+}
+
 Res SendBlock(Process process, BlockHeader block, BlockTally tally, unsigned flags)
 {
   Bool sends = ProcessOpen(), headless = FALSE;
@@ -329,7 +338,7 @@ Res SendBlock(Process process, BlockHeader block, BlockTally tally, unsigned fla
   scratch = scratchTake(process);
   if (scratch == NULL)
     return sendCount(block, tally) ? ResMEMORY : ResFAIL;
-  size = sendSeal(scratch, block, tally, flags);
+  size = sendSeal(scratch, block, tally, flags | sendOverwrites(process, block));
   res = size == 0 ? ResFAIL : sendAll(scratch->out, size, &headless);
   (void)__atomic_fetch_add(&process->unheaded, size, __ATOMIC_RELAXED);
   scratchGive(process, scratch);
