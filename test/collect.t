@@ -234,6 +234,8 @@ for my $i (1 .. $kills) {
         }
         my @faults = faults('kill.paw', 1);
         $events += $_ for counts();
+        # Who is killed while he writes a header block leaves half of it, and a whole one follows.
+        @faults = grep { !(/header block damaged; 0 events lost/ && !/; (?:about |at least )?[1-9]\d* events? lost/) } @faults;
         diag "$who $i: $_" for @faults;
         $bad{$who} += @faults > 0;
         $left{$who} += regions() > 0;
