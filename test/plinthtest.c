@@ -34,7 +34,7 @@ static Size fileRead(const char *path, char *room, Size size)
 /* refused -- opening fails, with a reason that says so */
 static void refused(const char *where, const char *family, Res expected, const char *words)
 {
-  PlinthStruct plinth;
+  PlinthStruct plinth = {0};
   const char *reason = "";
 
   TapIs(PlinthOpen(&plinth, where, family, &reason), expected, "%.40s is refused", where);
@@ -63,7 +63,7 @@ static void testRefusals(void)
 
 static void testFile(void)
 {
-  PlinthStruct plinth, second;
+  PlinthStruct plinth = {0}, second = {0};
   const char *reason, *path = inFolder("log");
   char room[4096], family[64];
   struct stat status;
@@ -105,7 +105,7 @@ static void testFile(void)
 
 static void testFull(void)
 {
-  PlinthStruct plinth;
+  PlinthStruct plinth = {0};
   const char *reason;
   char room[4096];
   Size size;
@@ -121,7 +121,7 @@ static void testFull(void)
 
 static void testMemory(void)
 {
-  PlinthStruct plinth;
+  PlinthStruct plinth = {0};
   PlinthMemory memory;
   const char *reason;
   char room[8];

@@ -222,7 +222,7 @@ static void testRefusals(void)
   static const char *const places[] = {"tcp:host.example.org:1", "tcp:127.0.0.1:x", "unix:", "tcp:1,keep=1",
                                        "tcp:1,keep=2G", "tcp:1,keep=", "tcp:1,keep=99999999999999999999",
                                        "tcp:1,kept=1M"};
-  PlinthStruct plinth;
+  PlinthStruct plinth = {0};
   const char *reason = "";
   Index i;
 
@@ -233,7 +233,7 @@ static void testRefusals(void)
 static void testOrder(Bool local)
 {
   const char *way = local ? "UNIX" : "TCP";
-  PlinthStruct plinth;
+  PlinthStruct plinth = {0};
   uint64_t link;
   Index i;
 
@@ -268,7 +268,7 @@ static void testOrder(Bool local)
 
 static void testLate(void)
 {
-  PlinthStruct plinth;
+  PlinthStruct plinth = {0};
   unsigned port, i;
 
   receiverOpen(&receiver, FALSE, 0);
@@ -291,7 +291,7 @@ static void testLate(void)
 
 static void testFull(void)
 {
-  PlinthStruct plinth;
+  PlinthStruct plinth = {0};
   Count refused = 0, i;
 
   receiverOpen(&receiver, TRUE, 0);
@@ -316,7 +316,7 @@ static void testFull(void)
 /* hostile -- the receiver says something that cannot be: the connection is given up, and the next one goes on */
 static void hostile(const char *what, const char *line, Size size)
 {
-  PlinthStruct plinth;
+  PlinthStruct plinth = {0};
   Index i;
 
   receiverOpen(&receiver, TRUE, 0);
@@ -368,7 +368,7 @@ static Count requested(Plinth plinth, const char *last)
 
 static void testRequests(void)
 {
-  PlinthStruct plinth;
+  PlinthStruct plinth = {0};
   Index i;
 
   for (i = 0; i < 3; ++i) {
@@ -404,7 +404,7 @@ static void closeAll(int keep, int other)
 
 static void testClosed(void)
 {
-  PlinthStruct plinth;
+  PlinthStruct plinth = {0};
   char path[128], byte;
   int file, i;
 
@@ -446,7 +446,7 @@ static void forkChild(Plinth plinth)
 static void testFork(void)
 {
   static ReceiverStruct child;
-  PlinthStruct plinth;
+  PlinthStruct plinth = {0};
   uint64_t link;
   int status = -1;
   pid_t pid;
@@ -538,7 +538,7 @@ static void strangerRun(int ready)
 
 static void testStranger(void)
 {
-  PlinthStruct plinth;
+  PlinthStruct plinth = {0};
   char room[160];
   int ends[2], status = -1, i;
   pid_t pid;
@@ -573,7 +573,7 @@ static void testTold(void)
 {
   char path[128], room[2048] = "";
   int saved = dup(2), i;
-  PlinthStruct plinth;
+  PlinthStruct plinth = {0};
   FILE *file;
 
   (void)snprintf(path, sizeof path, "%s/err", folder);

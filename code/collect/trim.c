@@ -106,7 +106,7 @@ static Res trimSeeHeader(Trim trim, uint64_t place, Size length)
 static Bool trimStays(Trim trim, BlockHeader block)
 {
   /* A thread's stream that is not its kind's holds what defines something (design/telemetry.md .buffer.define). */
-  return block->stream / 2 % 16 != block->kind || (block->kind < 32 && (trim->stay >> block->kind & 1) != 0);
+  return BlockStreamPlace(block) != block->kind || (block->kind < 32 && (trim->stay >> block->kind & 1) != 0);
 }
 
 static void trimSeeBlock(Trim trim, uint64_t place, BlockHeader block)

@@ -145,7 +145,7 @@ static Res controlOpen(const char *where, const char *family)
   Index i;
 
   for (i = 0; i < ProcessPlinthsMAX && reason == full; ++i)
-    if (ProcessPlinths[i].class == NULL) {
+    if (PlinthClassOf(&ProcessPlinths[i]) == NULL) {
       reason = NULL;
       res = PlinthOpen(&ProcessPlinths[i], where, family, &reason);
     }
@@ -326,9 +326,9 @@ void ControlFamily(void)
   TextStruct text;
 
   /* Absolute: the same place, also for those who start in another folder. */
-  if (ProcessPlinths[0].class == &PlinthClassUnix)
+  if (PlinthClassOf(&ProcessPlinths[0]) == &PlinthClassUnix)
     (void)setenv("PAWPRINT_LOG", ProcessPlinths[0].place, 1);
-  if (ProcessPlinths[0].class != &PlinthClassFile)
+  if (PlinthClassOf(&ProcessPlinths[0]) != &PlinthClassFile)
     return;
   TextInit(&text, room, sizeof room);
   TextDecimal(&text, ProcessPlinths[0].device);
@@ -470,7 +470,7 @@ void ControlReceive(void)
   Index i;
 
   for (i = 0; i < ProcessPlinthsMAX; ++i)
-    while (ProcessPlinths[i].class != NULL &&
+    while (PlinthClassOf(&ProcessPlinths[i]) != NULL &&
            PlinthReceive(&ProcessPlinths[i], message, sizeof message - 1, &size) == ResOK)
       controlObey(message, size);
 }

@@ -161,12 +161,6 @@ static void handGive(RegionHeader region, BlockHeader block, Size used)
   handWake(region);
 }
 
-/* handStream -- which of its thread's streams a block is of (StreamNumber) */
-static unsigned handStream(BlockHeader block)
-{
-  return block->stream / 2 % 16;
-}
-
 /* handOld -- is a slot full, and not being read? */
 static Bool handOld(uint8_t state)
 {
@@ -182,7 +176,7 @@ static Index handOldest(RegionHeader region)
   for (i = 0; i < region->slots; ++i)
     if (handOld(__atomic_load_n(&region->state[i], __ATOMIC_ACQUIRE)) &&
         RegionBlockAt(&offset, &size, region, i) &&
-        handFrequent(handStream((BlockHeader)(void *)((char *)region + offset))) &&
+        RegionOverwrites(region, (BlockHeader)(void *)((char *)region + offset)) &&
         (oldest == region->slots || region->tickets[i] < region->tickets[oldest]))
       oldest = i;
   return oldest;

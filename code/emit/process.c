@@ -113,7 +113,7 @@ const char *ProcessLog(void)
   if (ControlSettings.log[0] == '/')
     return ControlSettings.log;
   for (i = 0; i < ProcessPlinthsMAX; ++i)
-    if (__atomic_load_n(&ProcessPlinths[i].class, __ATOMIC_ACQUIRE) == &PlinthClassFile)
+    if (PlinthClassOf(&ProcessPlinths[i]) == &PlinthClassFile)
       return ProcessPlinths[i].place;
   return "";
 }
@@ -123,7 +123,7 @@ Bool ProcessOpen(void)
   Index i;
 
   for (i = 0; i < ProcessPlinthsMAX; ++i)
-    if (__atomic_load_n(&ProcessPlinths[i].class, __ATOMIC_ACQUIRE) != NULL)
+    if (PlinthClassOf(&ProcessPlinths[i]) != NULL)
       return TRUE;
   return FALSE;
 }
@@ -174,7 +174,7 @@ static void processRegion(Process process, int fd)
   region->chosen = ControlSettings.chosen;
   region->frequent = EventKindsFREQUENT;
   for (i = 0; i < ProcessPlinthsMAX; ++i)
-    if (__atomic_load_n(&ProcessPlinths[i].class, __ATOMIC_ACQUIRE) == &PlinthClassFile) {
+    if (PlinthClassOf(&ProcessPlinths[i]) == &PlinthClassFile) {
       region->device = ProcessPlinths[i].device;
       region->inode = ProcessPlinths[i].inode;
     }
@@ -188,13 +188,12 @@ static void processRegion(Process process, int fd)
 
 /* processAlone -- there is no collector to be had: open the log, and begin with what an earlier program of this process
  * left */
-static void processAlone(Process process)
+static void processAlone(void)
 {
   if (ControlSettings.log[0] != '\0')
     ControlOpenLog();
   if (ProcessLog()[0] != '\0')
     StoreAdopt(ProcessLog(), processAdopt);
-  UNUSED(process);
 }
 
 /* processShare -- the region, and the first header, as soon as there is a way out.  The process is locked or being
@@ -207,7 +206,7 @@ static void processShare(Process process)
     return;
   /* The blocks of what this process was before exec refer to a header of theirs, which is in the log. */
   if (ControlSettings.log[0] == '\0')
-    processAlone(process);
+    processAlone();
   if (StoreOpen(&process->shared, ProcessLog(), process->identity, &fd) != ResOK)
     QuietSay("no memory for blocks", "", "events go through private memory");
   else if (fd >= 0)
@@ -215,7 +214,7 @@ static void processShare(Process process)
   else if (ProcessLog()[0] != '\0')
     QuietSay("no shared memory for blocks", ProcessLog(), "events that are not yet written are lost if the process is killed");
   if (ControlSettings.log[0] != '\0' && (fd < 0 || SendHeader(process) != ResOK || !HandOffer(process, fd)))
-    processAlone(process);
+    processAlone();
   if (!ProcessCollected(process))
     (void)SendHeader(process);
   if (fd >= 0)
@@ -442,7 +441,7 @@ static void processFinish(void)
   Index i;
 
   for (i = 0; i < ProcessPlinthsMAX; ++i)
-    if (__atomic_load_n(&ProcessPlinths[i].class, __ATOMIC_ACQUIRE) != NULL)
+    if (PlinthClassOf(&ProcessPlinths[i]) != NULL)
       (void)PlinthFinish(&ProcessPlinths[i]);
 }
 

@@ -133,7 +133,7 @@ static Res sendAll(const void *message, Size size, Bool *headlessReturn)
   Index i;
 
   for (i = 0; i < ProcessPlinthsMAX; ++i)
-    if (__atomic_load_n(&ProcessPlinths[i].class, __ATOMIC_ACQUIRE) != NULL) {
+    if (PlinthClassOf(&ProcessPlinths[i]) != NULL) {
       Res its = sendOne(&ProcessPlinths[i], message, size, headlessReturn);
       if (its == ResOK)
         arrived = TRUE;
@@ -318,8 +318,7 @@ static unsigned sendOverwrites(Process process, BlockHeader block)
 {
   RegionHeader region = ProcessRegion(process);
 
-  return region != NULL && region->policy == RegionPolicyOVERWRITE && (region->frequent >> block->stream / 2 % 16 & 1) != 0
-           ? BlockFlagUNSENT : 0;
+  return region != NULL && RegionOverwrites(region, block) ? BlockFlagUNSENT : 0;
 }
 
 Res SendBlock(Process process, BlockHeader block, BlockTally tally, unsigned flags)

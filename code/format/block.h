@@ -123,6 +123,12 @@ typedef struct BlockHeaderStruct {
 _Static_assert(sizeof(BlockHeaderStruct) == BlockHeaderSIZE, "the header block's layout is the format");
 _Static_assert(sizeof(EventHeaderStruct) == EventALIGN, "an event's header is one word");
 
+/* BlockStreamPlace -- which of its thread's streams a block is of: its kind, or one behind all kinds */
+static inline unsigned BlockStreamPlace(BlockHeader header)
+{
+  return header->stream / 2 % 16;
+}
+
 /* BlockHeaderSeal -- compute headerCrc; every other field is the caller's */
 extern void BlockHeaderSeal(BlockHeader header);
 

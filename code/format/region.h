@@ -96,7 +96,7 @@ typedef struct RegionHeaderStruct {
   uint64_t lost;                  /* events of threads that could have no stream, or of streams that could have no block */
   uint64_t stopped;               /* ticks when RegionPolicySTOP ended the recording; 0 */
   uint32_t chosen;                /* kinds that are sent as soon as recording starts: a mask */
-  uint32_t frequent;              /* which of a thread's streams (number / 2 % 16) RegionPolicyOVERWRITE overwrites: a mask */
+  uint32_t frequent;              /* which of a thread's streams (BlockStreamPlace) RegionPolicyOVERWRITE overwrites: a mask */
   char log[RegionPathMAX];        /* the log that the blocks belong to, an absolute path; "" for another way out */
 
   /* The writer and the collector together; each line of the cache for one purpose. */
@@ -143,7 +143,7 @@ extern Bool RegionBlockAt(Size *offsetReturn, Size *sizeReturn, RegionHeader hea
  * before it is no loss, which BlockFlagUNSENT tells. */
 static inline Bool RegionOverwrites(RegionHeader header, BlockHeader block)
 {
-  return header->policy == RegionPolicyOVERWRITE && (header->frequent >> block->stream / 2 % 16 & 1) != 0;
+  return header->policy == RegionPolicyOVERWRITE && (header->frequent >> BlockStreamPlace(block) & 1) != 0;
 }
 
 /* RegionCollected -- is a collector there, or offered the region, as far as is known?  One load. */

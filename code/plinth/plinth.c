@@ -4,6 +4,7 @@
  */
 #include "plinth/plinth.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/aver.h"
@@ -38,7 +39,8 @@ Res PlinthOpen(Plinth plinth, const char *where, const char *family, const char 
   const PlinthClassStruct *class = plinthFind(where, &place);
   Res res;
 
-  memset(plinth, 0, sizeof *plinth);
+  memset((char *)plinth + offsetof(PlinthStruct, place), 0,
+         sizeof *plinth - offsetof(PlinthStruct, place)); /* others look at the class */
   plinth->fd = -1;
   if (class == NULL) {
     *reasonReturn = "no such way out: file:PATH, tcp:HOST:PORT, unix:PATH, memory:SIZE and none: are known";

@@ -48,9 +48,15 @@ typedef struct PlinthStruct {
   Bool warned;                         /* it has been told that the place cannot be reached */
 } PlinthStruct;
 
+/* PlinthClassOf -- what kind of way out it is; NULL: closed.  Any thread may ask, while another opens it. */
+static inline const PlinthClassStruct *PlinthClassOf(Plinth plinth)
+{
+  return __atomic_load_n(&plinth->class, __ATOMIC_ACQUIRE);
+}
+
 /* PlinthOpen -- open a way out
  *
- * plinthReturn  zeroed memory of the caller's
+ * plinthReturn  zeroed memory of the caller's, or one that could not be opened
  * where         "file:PATH", or just a PATH; "tcp:HOST:PORT", "unix:PATH" (plinth/socket.h); "memory:SIZE"
  *               (plinth/memory.h); "none:"
  * family        for a file: "DEVICE:INODE" of a log that may be appended to although it exists, or NULL
