@@ -20,7 +20,7 @@
 #include "base/option.h"
 #include "base/text.h"
 #include "log/headertext.h"
-#include "log/log.h"
+#include "log/request.h"
 #include "log/rewrite.h"
 #include "view/line.h"
 #include "view/output.h"
@@ -100,9 +100,9 @@ static void cnvFollow(Cnv cnv)
   (void)sigaction(SIGTERM, &action, NULL);
 }
 
-static Bool cnvNothing(void *data, LogEvent event)
+static Bool cnvNothing(LogRequest request, LogEvent event)
 {
-  UNUSED(data);
+  UNUSED(request);
   UNUSED(event);
   return FALSE;
 }

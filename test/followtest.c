@@ -24,12 +24,12 @@ static Bool followIdle(void *data)
   return FALSE;
 }
 
-static Bool followEvent(void *data, LogEvent event)
+static Bool followEvent(LogRequest request, LogEvent event)
 {
-  TestList list = data;
+  TestList list = request->data;
   Count n = list->count;
 
-  (void)listEvent(data, event);
+  (void)listEvent(request->data, event);
   if (n > 0 && list->event[n].time < list->event[n - 1].time)
     ++inversions;
   return FALSE;

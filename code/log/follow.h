@@ -13,7 +13,7 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-#include "log/log.h"
+#include "log/request.h"
 
 /* Called whenever there is nothing to be delivered for a moment: time to flush output.  TRUE ends the following. */
 typedef struct LogIdleStruct {

@@ -260,6 +260,7 @@ Res LoaderLoad(Loaded *loadedReturn, LoadReport report, Loader loader, const Ind
   loaded->next = 0;
   loaded->parked = FALSE;
   loaded->item = (LoadedItem)(loaded + 1);
+  loaded->original = NULL;
   bytes = (unsigned char *)(loaded->item + header.count);
   loaded->bytes = bytes;
   if ((header.flags & BlockFlagPACKED) == 0) {

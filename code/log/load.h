@@ -32,6 +32,7 @@ typedef struct LoadedStruct {
   Count count, next;         /* items, and the one that is next */
   LoadedItem item;           /* behind this */
   const unsigned char *bytes; /* behind those */
+  const uint32_t *original;  /* of a window: where each item's event was in the block; NULL: where `at` says */
   Size size;                 /* bytes of memory, this included; 0 for one that was parked */
   struct LoadedStruct *spare; /* in the loader's list */
   Bool parked;               /* park.h: items and bytes are a window of what stands in a file */

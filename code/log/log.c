@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "log/log.h"
+#include "log/request.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,8 +13,9 @@
 #include "format/block.h"
 #include "log/core.h"
 #include "log/elf.h"
-#include "log/logset.h"
 #include "log/leftover.h"
+#include "log/logset.h"
+#include "log/request.h"
 
 enum { logFilesMAX = 4096 }; /* a place has 16 bits for the file, and the system as many descriptors */
 
@@ -147,9 +148,9 @@ static Res logScan(Log log, char *error, Size size)
 }
 
 /* logFirstEvent -- of the pass that finds when the traceset begins */
-static Bool logFirstEvent(void *data, LogEvent event)
+static Bool logFirstEvent(LogRequest request, LogEvent event)
 {
-  Log log = data;
+  Log log = request->data;
 
   log->summary.first = event->time;
   return TRUE;

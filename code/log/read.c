@@ -200,19 +200,21 @@ static void readRun(Reading reading, uint64_t limit)
   LoadedItem item = front->item + front->next, end = front->item + front->count;
   uint64_t origin = reading->log->origin;
   LogEventStruct event = {.process = &front->stream->process->public, .thread = front->stream->thread,
-                          .stream = front->stream->id};
+                          .stream = front->stream->id, .sequence = front->sequence};
 
   if ((uint64_t)(end - item) > reading->left)
     end = item + reading->left;
   reading->left -= (uint64_t)(end - item);
   do {
     event.time = origin + (item->fine >> ClockFineSHIFT);
+    event.fine = item->fine;
+    event.at = LIKELY(front->original == NULL) ? item->at : front->original[item - front->item];
     event.type = &types[item->type];
     event.length = item->length & (EventLengthCUT - 1);
     event.cut = (item->length & EventLengthCUT) != 0;
     event.bytes = front->bytes + item->at;
     ++item;
-    if (UNLIKELY(request->event(request->data, &event))) {
+    if (UNLIKELY(request->event(request, &event))) {
       reading->ended = TRUE;
       return;
     }

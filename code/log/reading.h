@@ -18,6 +18,7 @@
 #include "log/park.h"
 #include "log/partial.h"
 #include "log/queue.h"
+#include "log/request.h"
 
 /* An open block in the heap; the time of its next event stands here, where comparing finds it without a detour. */
 typedef struct ReadingOpenStruct {
