@@ -9,7 +9,7 @@
 
 /* A format is added by its file, its name in writer.h, and its line here. */
 const WriterClassStruct *const WriterClasses[] = {
-  &WriterClassText, &WriterClassCsv, &WriterClassJson, &WriterClassPaw,
+  &WriterClassText, &WriterClassCsv, &WriterClassJson, &WriterClassCtf, &WriterClassPaw,
 };
 const Count WriterClassCount = ARRAY_LENGTH(WriterClasses);
 
@@ -18,13 +18,12 @@ const char *WriterChoices(char *names, Size size)
   TextStruct text;
   Index i;
 
-  TextInit(&text, names, size - 1);
+  TextInit(&text, names, size);
   for (i = 0; i < WriterClassCount; ++i) {
     if (i > 0)
       TextChar(&text, '|');
     TextString(&text, WriterClasses[i]->name);
   }
-  AVER(TextLength(&text) < size - 1); /* nothing was cut */
-  *text.next = '\0';
-  return names;
+  AVER(!text.overflow);
+  return TextTerminate(&text);
 }

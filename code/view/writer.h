@@ -54,9 +54,9 @@ typedef struct WriterClassStruct {
 extern const WriterClassStruct *const WriterClasses[];
 extern const Count WriterClassCount;
 
-/* Those of them that stand in no header of their own. */
 extern const WriterClassStruct WriterClassText, WriterClassCsv, WriterClassJson; /* linewriter.c */
-extern const WriterClassStruct WriterClassPaw;                                  /* pawwriter.c */
+extern const WriterClassStruct WriterClassCtf;                                   /* ctf.c */
+extern const WriterClassStruct WriterClassPaw;                                   /* pawwriter.c */
 
 /* WriterChoices -- their names with bars between, as OptionChoice takes them; of `size` bytes, NUL-terminated */
 extern const char *WriterChoices(char *names, Size size);
