@@ -174,18 +174,19 @@ static Res serveRead(LogService service, const LogPositionStruct *end)
 {
   Reading reading = service->pass.reading;
   Filed alone = serveAlone(service);
-  uint64_t before = reading->delivered, count = service->chunk;
+  uint64_t count = service->chunk;
   Res res;
 
-  reading->halt = FALSE;
+  reading->halt = service->enough = FALSE;
   if (alone == NULL)
     return ReadingRun(reading, &service->all, end, count);
   if (alone->left < count)
     count = alone->left;
   res = ReadingRun(reading, alone->request, end, count);
-  service->counts.delivered += reading->delivered - before;
+  service->counts.delivered += count - reading->left;
   if (alone->left != UINT64_MAX)
-    alone->left -= reading->delivered - before;
+    alone->left -= count - reading->left;
+  service->enough = reading->ended && reading->left > 0 && !alone->request->stop;
   return res;
 }
 

@@ -216,3 +216,26 @@ Res LogServiceRun(LogService service, Bool (*pending)(void *data), void *data)
   service->running = FALSE;
   return res;
 }
+
+/* serviceEnough -- where nobody else waits, a hook that wants no more now wants no more */
+static Bool serviceEnough(void *data)
+{
+  LogService service = data;
+
+  return service->enough;
+}
+
+Res LogRead(Log log, LogRequest request)
+{
+  LogService service;
+  Res res = LogServiceCreate(&service, log, 0);
+
+  if (res != ResOK)
+    return res;
+  request->stop = FALSE;
+  res = LogServiceFile(service, request);
+  if (res == ResOK)
+    res = LogServiceRun(service, serviceEnough, service);
+  LogServiceDestroy(service);
+  return res == ResLIMIT ? ResOK : res;
+}

@@ -16,7 +16,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 #include "log/logset.h"
-#include "log/standin.h"
+#include "log/reading.h"
 #include "log/request.h"
 
 enum { ServiceSlotMAX = 64 }; /* requests that may share passes at a time: bits of a word */
@@ -62,6 +62,7 @@ typedef struct RouteStruct {
   uint64_t generation;     /* of the service when it was made; another one: out of date */
   Index at;                /* in the service's entries: first those that count, then the hooks */
   Count tallies, hooks;
+  uint8_t kind;            /* of the blocks for which it holds */
 } RouteStruct, *Route;
 
 /* Who wants what of a process. */
@@ -95,6 +96,7 @@ struct LogServiceStruct {
   uint64_t entryGeneration;
   uint64_t generation;     /* changes with who is served */
   Bool running, closing;
+  Bool enough;             /* a hook returned TRUE in the run that was last */
   Bool dry;                /* nothing is left in the traceset */
   Res res;                 /* of what failed where nothing can be returned */
   LogServiceCountsStruct counts; /* but for the passes that there are */

@@ -220,6 +220,8 @@ static Bool routesMake(LogService service, Routes routes, Index type, unsigned k
   route->tallies = hooks - route->at;
   route->hooks = end - hooks;
   /* An event in a block of a kind that is not its own is looked up each time: such blocks are not what writers make. */
+  route->kind = (uint8_t)kind;
+  route->generation = 0;
   if (kind == routes->registry->types[type].kind) {
     service->entries = end;
     route->generation = service->generation;
@@ -231,21 +233,22 @@ static Bool routesMake(LogService service, Routes routes, Index type, unsigned k
 static Route routesFind(LogService service, LogEvent event)
 {
   Routes routes;
+  Route route;
   Index type, i;
-  unsigned kind;
   uint64_t bits = 0;
 
   AVER_CRITICAL(event->process->number < service->processes);
   routes = service->routes[event->process->number];
   type = (Index)(event->type - event->process->registry->types);
-  kind = event->type->kind;
-  if (LIKELY(routes->registry == event->process->registry && routes->route[type].generation == service->generation))
-    return &routes->route[type];
+  route = &routes->route[type];
+  if (LIKELY(routes->registry == event->process->registry && route->generation == service->generation &&
+             route->kind == event->kind))
+    return route;
   for (i = 0; i < service->count; ++i)
     if (service->filed[i]->state == FiledSERVED)
       bits |= service->filed[i]->bit;
   routes = routesKnow(service, (Process)event->process, bits);
-  if (routes == NULL || !routesMake(service, routes, type, kind)) {
+  if (routes == NULL || !routesMake(service, routes, type, event->kind)) {
     service->res = ResMEMORY;
     return NULL;
   }
@@ -258,7 +261,7 @@ static void routesCareful(LogService service, RouteEntry entry, RouteEntry end, 
   for (; entry < end; ++entry)
     if (entry->filed->state == FiledSERVED && !entry->request->stop) {
       ++service->counts.delivered;
-      (void)entry->call(entry->request, event);
+      service->enough |= entry->call(entry->request, event);
     }
 }
 
@@ -268,22 +271,24 @@ static Bool routesEvent(LogRequest request, LogEvent event)
   LogService service = request->data;
   Route route = routesFind(service, event);
   RouteEntry entry, end;
-  Bool enough = FALSE;
+  Bool enough = FALSE, counted = FALSE;
 
   if (UNLIKELY(route == NULL))
     return TRUE;
   entry = service->entry + route->at;
   for (end = entry + route->tallies; entry < end; ++entry)
-    enough |= BoundCounted(--entry->filed->left);
+    counted |= BoundCounted(--entry->filed->left);
   for (end = entry + route->hooks; entry < end; ++entry) {
     ++service->counts.delivered;
     enough |= entry->call(entry->request, event);
     if (UNLIKELY(entry->request->stop | service->pass.reading->halt)) {
+      service->enough |= enough;
       routesCareful(service, entry + 1, end, event);
       return TRUE;
     }
   }
-  return enough;
+  service->enough |= enough;
+  return enough | counted;
 }
 
 /* routesGap -- the reading's other hook: events are lost */
