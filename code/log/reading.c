@@ -152,7 +152,7 @@ Res ReadingBegin(Reading reading, Log log, LogRequest request)
     readingDropped(reading);
     GapsTell(&log->teller, &log->regions, table);
   }
-  return res == ResOK ? IndexPassBegin(&reading->pass, &log->index) : res;
+  return res == ResOK ? IndexPassBegin(&reading->pass, &log->index, reading->loader.from) : res;
 }
 
 void ReadingEnd(Reading reading)
