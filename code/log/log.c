@@ -78,21 +78,30 @@ Res LogLeftover(Log log, Scan scan)
   return ScanFile(scan, file, log->files++);
 }
 
+void LogScanBegin(Log log, Scan scan)
+{
+  Index i;
+
+  scan->table = &log->table;
+  scan->index = &log->index;
+  scan->regions = &log->regions;
+  scan->teller = &log->teller;
+  for (i = 0; i < log->files; ++i)
+    scan->total += log->file[i]->size;
+}
+
 /* logScanFile -- scan one file; *foreignReturn is whether nothing sound was found in it */
 static Res logScanFile(Log log, Scan scan, Index i, Bool *foreignReturn, char *error, Size size)
 {
   uint64_t before = scan->blocks + scan->headers;
   Res res;
 
-  scan->table = &log->table;
-  scan->index = &log->index;
-  scan->regions = &log->regions;
-  scan->teller = &log->teller;
   res = ScanFile(scan, log->file[i], i);
   if (res == ResIO)
     (void)snprintf(error, size, "%s: %s", log->path[i], strerror(errno));
   *foreignReturn = scan->blocks + scan->headers == before;
   log->summary.bytes += log->file[i]->size;
+  scan->bytes = log->summary.bytes;
   return res;
 }
 
@@ -105,6 +114,7 @@ static Res logScanAll(Log log, Scan scan, char *error, Size size)
   Index i;
   Res res = foreign != NULL ? ResOK : ResMEMORY;
 
+  LogScanBegin(log, scan);
   for (i = 0; i < files && res == ResOK; ++i) {
     res = logScanFile(log, scan, i, &foreign[i], error, size);
     if (res == ResOK && foreign[i] && scan->foreign[0] != 0)

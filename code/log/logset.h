@@ -40,6 +40,9 @@ struct LogStruct {
 extern Res LogMake(Log *logReturn, const char *const *paths, Count n, LogHooks hooks, char *error, Size size);
 extern Res LogMade(Log *logReturn, Log log, Res res, char *error, Size size);
 
+/* LogScanBegin -- where the scan of a Log puts what it finds */
+extern void LogScanBegin(Log log, Scan scan);
+
 /* LogRefuse -- a file in which nothing sound was found: say what it is */
 extern Res LogRefuse(Scan scan, File file, char *error, Size size);
 
