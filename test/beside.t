@@ -47,7 +47,7 @@ sub said {
 # same($run, $expected, $notes, $what) -- the same was read, and at most so many notes on the index are added
 sub same {
     my ($run, $expected, $notes, $what) = @_;
-    my ($noted, $rest) = said($run, qr/\.idx (?:is|cannot|belongs) /);
+    my ($noted, $rest) = said($run, qr/\.idx (?:is|cannot|belongs|does) /);
     my $same = $run->{out} eq $expected->{out} && $rest eq $expected->{err} && $run->{status} == $expected->{status} &&
         $noted <= $notes;
     diag "$what:\n$run->{status} $run->{err}instead of\n$expected->{status} $expected->{err}" if !$same;
@@ -72,6 +72,34 @@ for my $path (sort keys %logs) {
         is $made->{err}, $before[0]{err}, 'a log that cannot be read has none, and the reason is the same';
         ok !-e "$log.idx", 'and nothing is left of it';
     }
+}
+
+# ---- What a block claims to reach to is where the log ended, when the index was made ----
+
+# A block that was cut short is followed by the next one, within the size that it claims.
+my @places;
+push @places, $-[0] while $logs{'test/bad/payload.paw'} =~ /\x8fPAWblk\n/g;
+my %cut = (
+    'payload.paw' => $logs{'test/bad/payload.paw'},
+    'overwritten.paw' => $logs{'test/bad/overwritten.paw'},
+    'a block within another' => substr($logs{'test/bad/payload.paw'}, 0, $places[1] + 148) .
+        substr($logs{'test/bad/payload.paw'}, $places[2]) x 2,
+);
+for my $path (sort keys %cut) {
+    my $bytes = $cut{$path};
+    unlink "$log.idx";
+    spew($log, $bytes);
+    my $expected = cnv($log);
+    my $same = 1;
+    while ($bytes =~ /\x8fPAWblk\n/g) {
+        my $end = $-[0] + unpack 'x16 V', substr $bytes, $-[0], 20;
+        next if $end >= length $bytes;
+        spew($log, substr $bytes, 0, $end);
+        cnv('--index', $log);
+        spew($log, substr($bytes, $end), '>>');
+        $same &&= same(cnv($log), $expected, 0, "$path, grown from $end");
+    }
+    ok $same, "$path, grown behind each block: the same";
 }
 
 # ---- Logs made of their parts ----

@@ -351,7 +351,7 @@ Res BesideGet(Beside beside, Finding finding)
   next = beside->next;
   res = FindingsGet(&beside->findings, &next, beside->limit, finding);
   beside->next += next - beside->next;
-  if (res == ResOK && finding->offset + finding->size > beside->head.covered)
+  if (res == ResOK && beside->findings.offset > beside->head.covered)
     res = ResFORMAT;
-  return res;
+  return res == ResFORMAT ? ResFAIL : res;
 }

@@ -77,7 +77,8 @@ extern Res BesideFinish(Beside beside);
 extern void BesideClose(Beside beside);
 
 /* BesideOpen -- the index file of `log`; ResEND: it has none; else why it is not used: *whyReturn is a constant
- * BesideGet -- the next finding; ResEND: there are no more; ResFORMAT: from here on it is damaged; ResMEMORY */
+ * BesideGet -- the next finding; ResEND: there are no more; ResFORMAT: from here on it is damaged; ResFAIL: nothing is
+ * damaged, and it cannot be; ResMEMORY */
 extern Res BesideOpen(Beside *besideReturn, File log, const char **whyReturn);
 extern Res BesideGet(Beside beside, Finding findingReturn);
 

@@ -9,11 +9,6 @@
 
 #include "base/aver.h"
 
-enum {
-  findingsZEROS = 1,   /* in the byte that describes damage */
-  findingsHARMLESS = 2
-};
-
 void FindingsFree(Findings findings)
 {
   free(findings->stream);
@@ -106,7 +101,7 @@ static void findingsGo(Findings findings, const FindingStruct *finding, Findings
 {
   const BlockHeaderStruct *header = &finding->header;
 
-  findings->offset = finding->offset + finding->size;
+  findings->offset = finding->what == FindingDAMAGE ? finding->next : finding->offset + finding->size;
   findings->size = stream != NULL ? finding->size : 0;
   if (stream == NULL)
     return;
@@ -142,19 +137,14 @@ static Res findingsPutBlock(Findings findings, unsigned char **next, const Findi
 
 Res FindingsPut(Findings findings, unsigned char **next, const FindingStruct *finding)
 {
-  AVER(finding->what == FindingCUT || finding->offset == findings->offset);
+  AVER(finding->offset == findings->offset);
   if (finding->what == FindingBLOCK)
     return findingsPutBlock(findings, next, finding);
   *(*next)++ = (unsigned char)finding->what;
-  if (finding->what == FindingCUT)
-    findingsPutNumber(next, findings->offset - finding->offset);
+  if (finding->what == FindingDAMAGE)
+    findingsPutDifference(next, finding->offset, finding->next);
   else
     findingsPutNumber(next, finding->size);
-  if (finding->what == FindingDAMAGE) {
-    *(*next)++ = (unsigned char)finding->damage;
-    *(*next)++ = (unsigned char)((finding->zeros ? findingsZEROS : 0) | (finding->harmless ? findingsHARMLESS : 0));
-    findingsPutNumber(next, finding->guess);
-  }
   findingsGo(findings, finding, NULL);
   return ResOK;
 }
@@ -191,25 +181,25 @@ static Res findingsGetBlock(Findings findings, FindingsText text, Finding findin
   return ResOK;
 }
 
+/* findingsGetDamage -- it leads on, or back to within the block before */
+static Bool findingsGetDamage(Findings findings, FindingsText text, Finding finding)
+{
+  finding->next = findingsDifference(text, finding->offset);
+  return finding->next > finding->offset ||
+         (finding->next < finding->offset && finding->offset - finding->next < findings->size);
+}
+
 static Res findingsGetOther(Findings findings, FindingsText text, Finding finding)
 {
-  uint64_t size = findingsNumber(text, UINT32_MAX * (uint64_t)BlockMAX);
+  Bool can;
 
-  if (size == 0 || (finding->what == FindingCUT && size >= findings->size))
-    return ResFORMAT;
-  if (finding->what == FindingCUT)
-    finding->offset -= size;
-  else
-    finding->size = size;
   if (finding->what == FindingDAMAGE) {
-    unsigned bits;
-    finding->damage = findingsByte(text);
-    bits = findingsByte(text);
-    finding->zeros = (bits & findingsZEROS) != 0;
-    finding->harmless = (bits & findingsHARMLESS) != 0;
-    finding->guess = (uint32_t)findingsNumber(text, BlockMAX / EventALIGN);
+    can = findingsGetDamage(findings, text, finding);
+  } else {
+    finding->size = findingsNumber(text, HeaderMAX);
+    can = finding->what == FindingHEADER && finding->size > 0;
   }
-  if (text->wrong)
+  if (!can || text->wrong)
     return ResFORMAT;
   findingsGo(findings, finding, NULL);
   return ResOK;
@@ -225,7 +215,7 @@ Res FindingsGet(Findings findings, const unsigned char **next, const unsigned ch
   finding->offset = findings->offset;
   if (finding->what == FindingBLOCK || finding->what == FindingSTREAM)
     res = findingsGetBlock(findings, &text, finding, finding->what == FindingSTREAM);
-  else if (finding->what > FindingSTREAM && finding->what < FindingLIMIT)
+  else
     res = findingsGetOther(findings, &text, finding);
   *next = text.next;
   return res;

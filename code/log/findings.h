@@ -1,6 +1,6 @@
 /* findings.h -- what scanning a log finds, in few bytes
  *
- * A finding is a block's header, a header block, the end of a block that was cut short, or a damaged region; each
+ * A finding is a block's header, a header block, or that something is damaged, and where the next thing is then; each
  * begins where the one before it ends.  A Findings is what both sides of the encoding remember of those before, so that
  * a block takes about twenty bytes: numbers are told as differences, and a stream by its number.
  *
@@ -19,16 +19,14 @@
 
 enum { FindingMAX = 256 }; /* bytes of a finding at most */
 
-enum { FindingBLOCK = 1, FindingSTREAM, FindingHEADER, FindingCUT, FindingDAMAGE, FindingLIMIT };
+enum { FindingBLOCK = 1, FindingSTREAM, FindingHEADER, FindingDAMAGE };
 
 typedef struct FindingStruct {
-  unsigned what;
-  uint64_t offset, size;    /* in the log; of a cut, the place that the block before it reaches to, and 0 */
+  unsigned what;            /* FindingSTREAM is for the encoding only: a block that says more of its stream */
+  uint64_t offset, size;    /* in the log; damage has no size: */
+  uint64_t next;            /* of damage: where the next thing is, which may be before, in the block that led here */
   BlockHeaderStruct header; /* of a block: what the reader needs of it; all else is 0 */
   uint32_t stream;          /* of a block: a number of the writer's, from 0 without holes */
-  unsigned damage;          /* of a region: why, as a number of the writer's */
-  Bool zeros, harmless;     /* and the rest of what is known of it */
-  uint32_t guess;
 } FindingStruct, *Finding;
 
 /* Of a stream: what its latest block said. */
@@ -41,7 +39,7 @@ typedef struct FindingsStreamStruct {
 
 typedef struct FindingsStruct {
   uint64_t offset;
-  uint64_t size;            /* of the block before, which may yet be cut; or 0 */
+  uint64_t size;            /* of the block before, which may have been cut short; or 0 */
   uint64_t first, mono;     /* of the block before */
   Count streams, capacity;
   FindingsStream stream;    /* owned */

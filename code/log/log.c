@@ -86,6 +86,7 @@ void LogScanBegin(Log log, Scan scan)
   scan->index = &log->index;
   scan->regions = &log->regions;
   scan->teller = &log->teller;
+  scan->plain = log->plain;
   for (i = 0; i < log->files; ++i)
     scan->total += log->file[i]->size;
 }
@@ -211,6 +212,18 @@ Res LogSpan(Log log)
   return res;
 }
 
+/* logForget -- whatever was found: to begin anew */
+static void logForget(Log log)
+{
+  IndexFree(&log->index);
+  RegionsFree(&log->regions);
+  TableFree(&log->table);
+  memset(&log->table, 0, sizeof log->table);
+  memset(&log->regions, 0, sizeof log->regions);
+  memset(&log->summary, 0, sizeof log->summary);
+  IndexInit(&log->index, &log->table);
+}
+
 static Res logFiles(Log log, const char *const *paths, Count n, char *error, Size size)
 {
   Index i;
@@ -271,6 +284,11 @@ Res LogOpen(Log *logReturn, const char *const *paths, Count n, LogHooks hooks, c
   if (res != ResOK)
     return res;
   res = logScan(log, error, size);
+  if (res == ResFAIL) { /* an index file does not tell the truth */
+    logForget(log);
+    log->plain = TRUE;
+    res = logScan(log, error, size);
+  }
   if (res == ResOK)
     res = LogSpan(log);
   return LogMade(logReturn, log, res, error, size);
@@ -287,9 +305,7 @@ void LogClose(Log log)
   }
   free(log->file);
   free(log->path);
-  IndexFree(&log->index);
-  RegionsFree(&log->regions);
-  TableFree(&log->table);
+  logForget(log);
   if (log->follow != NULL)
     FollowDestroy(log->follow);
   free(log);

@@ -31,6 +31,7 @@ struct LogStruct {
   TellerStruct teller;
   LogSummaryStruct summary; /* but for what the table and the teller know */
   uint64_t origin;    /* ns since 1970 of fine time 0 */
+  Bool plain;         /* it is opened without index files */
   Bool told;          /* a pass has told the gaps */
   Follow follow;      /* where it is followed while it grows (follow.h); else NULL */
 };

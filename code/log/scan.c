@@ -18,16 +18,6 @@ enum {
   scanProgressSTEPS = 256  /* blocks, or windows searched, for which progress is told once */
 };
 
-const char *const ScanWhat[ScanWhatLIMIT] = {
-  [ScanVERSION] = "of another version",
-  [ScanHeaderCUT] = "header block cut off",
-  [ScanCUT] = "cut off within a block header",
-  [ScanHeaderDAMAGED] = "header block damaged",
-  [ScanBlockDAMAGED] = "block header damaged",
-  [ScanZEROS] = "zeros, and no block",
-  [ScanNOTHING] = "no block here"
-};
-
 /* scanBlock, scanHeader -- what stands at `offset`: ResOK and *thing, ResFORMAT, ResVERSION, ResEND if the file
  * ends within */
 static Res scanBlock(Scan scan, ScanThing thing, uint64_t offset)
@@ -176,8 +166,8 @@ static Bool scanClaims(uint32_t *countReturn, const unsigned char *bytes)
   return TRUE;
 }
 
-/* scanRegion -- describe the damage at `offset`, where `res` was found instead of something sound; ScanWhat... */
-static unsigned scanRegion(Scan scan, Region region, uint64_t offset, Res res)
+/* scanRegion -- describe the damage at `offset`, where `res` was found instead of something sound */
+static void scanRegion(Scan scan, Region region, uint64_t offset, Res res)
 {
   uint64_t left = scan->file->size - offset;
   Size there = left < BlockHeaderSIZE ? (Size)left : BlockHeaderSIZE;
@@ -192,12 +182,12 @@ static unsigned scanRegion(Scan scan, Region region, uint64_t offset, Res res)
   block |= there >= BlockMagicSIZE && memcmp(bytes, BlockMAGIC, BlockMagicSIZE) == 0;
   region->harmless = header || region->zeros;
   region->cut = res == ResEND;
-  return res == ResVERSION ? ScanVERSION
-         : res == ResEND   ? (header ? ScanHeaderCUT : ScanCUT)
-         : header          ? ScanHeaderDAMAGED
-         : block           ? ScanBlockDAMAGED
-         : region->zeros   ? ScanZEROS
-                           : ScanNOTHING;
+  region->what = res == ResVERSION ? "of another version"
+               : res == ResEND     ? (header ? "header block cut off" : "cut off within a block header")
+               : header            ? "header block damaged"
+               : block             ? "block header damaged"
+               : region->zeros     ? "zeros, and no block"
+                                   : "no block here";
 }
 
 /* scanZeros -- are there nothing but zeros between two places?  Holes are not read. */
@@ -237,18 +227,16 @@ static Res scanCut(Scan scan, ScanPlace place, Bool *cutReturn)
     TakeEnds(scan);
   if (res != ResOK || next >= place->offset)
     return res;
-  TakeCut(scan, next);
+  TakeCut(scan, place->offset, next);
   *cutReturn = TRUE;
   place->offset = next;
   return ResOK;
 }
 
-/* scanDamage -- nothing sound stands at the place, for this reason: note the region, and go on behind it */
-static Res scanDamage(Scan scan, ScanPlace place, Res why)
+Res ScanDamage(Scan scan, ScanPlace place, Res why)
 {
   RegionStruct region = {.zeros = FALSE};
   uint64_t begin = place->offset, next, wait;
-  unsigned what;
   Bool cut;
   Res res = scanCut(scan, place, &cut);
 
@@ -267,8 +255,8 @@ static Res scanDamage(Scan scan, ScanPlace place, Res why)
   region.zeros = scanZeros(scan, begin, next);
   region.tail = next == scan->file->size;
   place->offset = next;
-  what = scanRegion(scan, &region, begin, why);
-  return TakeRegion(scan, &region, what, begin, next - begin);
+  scanRegion(scan, &region, begin, why);
+  return TakeRegion(scan, &region, begin, next);
 }
 
 /* scanBehind -- a sound block's header: take it, and go behind the block */
@@ -307,7 +295,7 @@ Res ScanOn(Scan scan, File file, Index number, ScanPlace place, uint64_t blocks)
       break;
     ScanProgress(scan, place->offset);
     if (found != ResOK) {
-      res = scanDamage(scan, place, found);
+      res = ScanDamage(scan, place, found);
       if (place->searched != 0)
         break;
     } else if (thing.isBlock) {
@@ -329,7 +317,7 @@ Res ScanFile(Scan scan, File file, Index number)
   scan->wasted = 0;
   scan->file = file;
   scan->number = number;
-  if (scan->beside == NULL)
+  if (scan->beside == NULL && !scan->plain)
     res = KnownTake(scan, &place);
   if (res != ResOK)
     return res;

@@ -22,10 +22,6 @@
 #include "log/index.h"
 #include "log/table.h"
 
-/* What damage is called, by number. */
-enum { ScanVERSION, ScanHeaderCUT, ScanCUT, ScanHeaderDAMAGED, ScanBlockDAMAGED, ScanZEROS, ScanNOTHING, ScanWhatLIMIT };
-extern const char *const ScanWhat[ScanWhatLIMIT];
-
 /* What a file's scanning has come to. */
 typedef struct ScanPlaceStruct {
   uint64_t offset;     /* everything before is scanned; */
@@ -43,6 +39,7 @@ typedef struct ScanStruct {
   Res (*block)(void *data, Stream stream, const IndexEntryStruct *entry, Bool seen);
   void *data;          /* for it */
   Bool growing;        /* the file's end may come later: what is cut off there is left for the next time */
+  Bool plain;          /* no index file is used */
   Beside beside;       /* what is found is written down there, too; or NULL */
   File file;           /* the one being scanned, */
   Index number;        /* and its number */
@@ -71,11 +68,16 @@ typedef struct ScanThingStruct {
  * within; ResMEMORY, ResIO */
 extern Res ScanThingAt(Scan scan, ScanThing thing, uint64_t offset);
 
+/* ScanDamage -- nothing sound stands at the place, for this reason: note the region, and go on behind it, or back into
+ * the block before, if that was cut short; ResMEMORY, ResIO */
+extern Res ScanDamage(Scan scan, ScanPlace place, Res why);
+
 /* ScanProgress -- tell now and then how far the file is scanned */
 extern void ScanProgress(Scan scan, uint64_t offset);
 
-/* ScanFile -- scan `file`, which has `number`, with the help of its index file, unless that is being written; ResMEMORY,
- * ResIO.  Whatever stands in either file is no failure. */
+/* ScanFile -- scan `file`, which has `number`, with the help of its index file, unless that is being written
+ * returns  ResMEMORY, ResIO; ResFAIL: the index file does not tell the truth, and is not to be used (`plain`).  Whatever
+ *          stands in the file is no failure. */
 extern Res ScanFile(Scan scan, File file, Index number);
 
 /* ScanOn -- scan on from a place, all zeros at first, to the file's end or for so many blocks */

@@ -93,20 +93,17 @@ Res TakeHeader(Scan scan, ScanThing thing, uint64_t offset)
   return ResOK;
 }
 
-void TakeCut(Scan scan, uint64_t next)
+void TakeCut(Scan scan, uint64_t offset, uint64_t next)
 {
   if (scan->block == NULL)
     IndexCutLast(scan->index); /* whoever wrote it was killed in between */
-  takeDown(scan, &(FindingStruct){.what = FindingCUT, .offset = next});
+  takeDown(scan, &(FindingStruct){.what = FindingDAMAGE, .offset = offset, .next = next});
 }
 
-Res TakeRegion(Scan scan, Region region, unsigned what, uint64_t offset, uint64_t size)
+Res TakeRegion(Scan scan, Region region, uint64_t offset, uint64_t next)
 {
   region->place = IndexPlace(scan->number, offset);
-  region->end = IndexPlace(scan->number, offset + size);
-  region->what = ScanWhat[what];
-  takeDown(scan, &(FindingStruct){.what = FindingDAMAGE, .offset = offset, .size = size, .damage = what,
-                                  .zeros = region->zeros, .harmless = region->harmless, .guess = region->guess});
+  region->end = IndexPlace(scan->number, next);
+  takeDown(scan, &(FindingStruct){.what = FindingDAMAGE, .offset = offset, .next = next});
   return RegionsAdd(scan->regions, region);
 }
-
