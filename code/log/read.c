@@ -202,9 +202,6 @@ static void readRun(Reading reading, uint64_t limit)
   LogEventStruct event = {.process = &front->stream->process->public, .thread = front->stream->thread,
                           .stream = front->stream->id, .sequence = front->sequence};
 
-  if ((uint64_t)(end - item) > reading->left)
-    end = item + reading->left;
-  reading->left -= (uint64_t)(end - item);
   do {
     event.time = origin + (item->fine >> ClockFineSHIFT);
     event.fine = item->fine;
@@ -214,13 +211,13 @@ static void readRun(Reading reading, uint64_t limit)
     event.cut = (item->length & EventLengthCUT) != 0;
     event.bytes = front->bytes + item->at;
     ++item;
-    if (UNLIKELY(request->event(request, &event))) {
+    if (request->accept != NULL && !request->accept(request->acceptData, &event))
+      continue;
+    if (UNLIKELY(request->event(request, &event)) || UNLIKELY(--reading->left == 0)) {
       reading->ended = TRUE;
       return;
     }
   } while (item < end && item->fine < limit);
-  reading->left += (uint64_t)(end - item);
-  reading->ended = reading->left == 0;
   front->next = (Index)(item - front->item);
   if (front->next < front->count)
     reading->heap[0].fine = item->fine;
