@@ -164,7 +164,7 @@ extern const char *FilterProgram(FilterTest test, LogProcess process);
 /* FilterStringHolds -- is a string in the test's relation to its constant? */
 extern Bool FilterStringHolds(FilterTest test, const char *string, Size length);
 
-/* FilterPairHolds -- are two fields in the test's relation?  `event` may lack time, thread and bytes if none is asked for */
+/* FilterPairHolds -- are two fields in the test's relation? */
 extern Bool FilterPairHolds(FilterTest test, LogEvent event);
 
 #endif /* LOG_FILTERDATA_H */

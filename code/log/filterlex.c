@@ -1,7 +1,7 @@
 /* filterlex.c -- the words of a filter's expression
  *
- * A token that nothing can be made of is told here, at its place.  A number must end where its letters end: 12abc is not
- * 12 and a name.
+ * A token that nothing can be made of is told here, at its place.  A number must end where its letters end: 12abc is
+ * not 12 and a name.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

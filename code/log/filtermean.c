@@ -1,10 +1,11 @@
 /* filtermean.c -- what each comparison of a filter means, for the event types that the log knows
  *
- * Fields are found, types are held against each other, constants become ranges, patterns are compiled.  What can only be
- * a mistake is an error: a name, kind or program that the log does not have, an interval that holds nothing.
+ * Fields are found, types are held against each other, constants become ranges, patterns are compiled.  What can only
+ * be a mistake is an error: a name, kind or program that the log does not have, an interval that holds nothing.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,7 +148,7 @@ static Res meanMoment(Filter filter, FilterToken token, FilterNumber numberRetur
   char room[64];
   const char *text = token->mark == FilterMarkSTRING ? token->string : filter->text + token->at;
   Size length = token->mark == FilterMarkSTRING ? token->stringLength : token->length;
-  double seconds = token->number.real, ns;
+  double ns;
 
   *numberReturn = (FilterNumberStruct){.whole = TRUE};
   (void)snprintf(room, sizeof room, "%.*s", (int)length, text);
@@ -157,7 +158,7 @@ static Res meanMoment(Filter filter, FilterToken token, FilterNumber numberRetur
   }
   if (token->mark == FilterMarkSTRING)
     return FilterFail(filter, token->at, "this is no time: HH:MM:SS, or seconds since the start");
-  ns = seconds * 1e9;
+  ns = rint(token->number.real * 1e9);
   numberReturn->real = (double)filter->summary.first + ns;
   numberReturn->whole = ns > -9e18 && ns < 9e18 && numberReturn->real >= 0 && numberReturn->real < 1.8e19;
   numberReturn->integer = filter->summary.first + (uint64_t)(int64_t)(numberReturn->whole ? ns : 0);

@@ -36,7 +36,8 @@ typedef struct SourceStruct {
 #define SourceOPTIONS(source) \
   OptionString('k', "kinds", &(source)->kinds, "LIST", "only these kinds: names, all, none, or +Name and -Name"), \
   OptionString('E', "events", &(source)->events, "LIST", "only events of these types"), \
-  OptionString('e', "filter", &(source)->expression, "EXPR", "only events for which it holds: size >= 4K && tid != 17"), \
+  OptionString('e', "filter", &(source)->expression, "EXPR", \
+               "only events for which it holds: size >= 4K && tid != 17"), \
   OptionString(0, "from", &(source)->from, "T", "only from there on: seconds since the start, or HH:MM:SS.frac"), \
   OptionString(0, "to", &(source)->to, "T", "only what is earlier than this"), \
   OptionNumber('n', "count", &(source)->count, "N", "at most N events")
