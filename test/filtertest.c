@@ -32,7 +32,8 @@ static const char registryTwo[] =
   "event: 0x0301 All User 1 DUWPAS d u w p a s\n"
   "event: 0x0302 Mixed User 1 UDS value size name\n";
 
-static const char *const strings[] = {"", "a", "ab", "b", "malloc", "PoolAlloc", "Object", "a\"b\n\\", "\xc3\xa4 z", "~"};
+static const char *const strings[] = {"", "a", "ab", "b", "malloc", "PoolAlloc", "Object", "a\"b\n\\", "\xc3\xa4 z",
+                                      "~"};
 static char path[64] = "/tmp/filtertestXXXXXX";
 static MakeBlockStruct block;
 static uint64_t seed;
@@ -102,7 +103,8 @@ static void makeLog(void)
   MakeProcess process[] = {MakeProcessForeign(7, 1, 8, FALSE, registryOne),
                            MakeProcessForeign(1, 2, 4, TRUE, registryTwo),
                            MakeProcessForeign(100, 3, 8, TRUE, registryOne),
-                           MakeProcessForeign(100, 4, 4, FALSE, registryOne)};
+                           MakeProcessForeign(100, 4, 4, FALSE, registryOne),
+                           MakeProcessForeign(8, 5, 8, FALSE, registryOne)}; /* with the first's types */
   Index i, k;
 
   strcpy(process[1]->header.program, "/usr/lib/cc1");
@@ -912,6 +914,22 @@ static void testPush(Log log)
   }
 }
 
+/* testEnds -- a comparison that holds for all times that are read is not asked; one that holds for all but one is */
+static void testEnds(Log log)
+{
+  unsigned beyond;
+
+  for (beyond = 1; beyond <= 2; ++beyond) {
+    uint64_t from = 0, to = first + 500 + beyond;
+    char error[256];
+    Filter filter = NULL;
+    TapOk(FilterMake(&filter, log, "time <= 0.0000005 || name == \"None\"", error, sizeof error) == ResOK, "a filter");
+    FilterTimes(filter, &from, &to);
+    TapOk(FilterExhausted(filter) == (beyond == 1), "%s", beyond == 1 ? "nothing left to ask" : "one nanosecond left");
+    FilterFree(filter);
+  }
+}
+
 int main(void)
 {
   Log log;
@@ -929,6 +947,7 @@ int main(void)
   testLimits(log);
   testLate(log);
   testPush(log);
+  testEnds(log);
   LogClose(log);
   (void)close(fd);
   (void)unlink(path);
