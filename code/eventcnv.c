@@ -145,8 +145,7 @@ static int cnvLines(Cnv cnv)
     return OptionFail(cnv->source.tool, "no memory");
   cnv->source.request.event = LineEvent;
   cnv->source.request.data = line;
-  res = cnv->follow ? LogFollow(cnv->source.log, &cnv->source.request)
-                    : LogRead(cnv->source.log, &cnv->source.request);
+  res = LogRead(cnv->source.log, &cnv->source.request);
   LineDestroy(line);
   return cnvStatus(cnv, res);
 }
