@@ -130,6 +130,8 @@ static int cnvStatus(Cnv cnv, Res res)
     return OptionFail(cnv->source.tool, "%s: %s", cnv->output != NULL ? cnv->output : "standard output",
                       strerror(cnv->out.failed));
   }
+  if (res == ResOK)
+    res = FilterRes(cnv->source.filter);
   if (res != ResOK)
     return OptionFail(cnv->source.tool, "reading stopped: %s", res == ResIO ? strerror(errno) : ResName(res));
   LogSummarize(&summary, cnv->source.log);
