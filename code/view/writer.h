@@ -18,13 +18,20 @@
 
 typedef struct WriterStruct *Writer;
 
+#define WriterThinAUTO UINT64_MAX
+
+/* What folded stacks count: bytes allocated, allocations, or bytes that live at the end. */
+typedef enum WriterValue { WriterBYTES, WriterCOUNT, WriterLIVE } WriterValue;
+#define WriterVALUES "bytes|count|live"
+
 /* What all writers may be told; each looks at what concerns it. */
 typedef struct WriterOptionsStruct {
   const char *tool;    /* for messages */
   const char *path;    /* --output, or NULL */
   Bool force;          /* what is there may be written over */
   uint64_t start;      /* ns of wall time from which times are counted */
-  uint64_t thin;       /* ns: of values that change more often, one in so long; 0: all */
+  uint64_t thin;       /* ns: of values that change more often, one in so long; 0: all; WriterThinAUTO: what suits */
+  unsigned value;      /* of what is summed up: WriterValue */
 } WriterOptionsStruct, *WriterOptions;
 
 typedef struct WriterClassStruct {
