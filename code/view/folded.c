@@ -23,8 +23,6 @@
 #include "view/who.h"
 #include "view/writer.h"
 
-extern const WriterClassStruct WriterClassFolded;
-
 enum { foldedRowsMIN = 1024 };
 
 /* What an event says of where it happened.  As a mark, `from` is the place of one in `from`, and 0 is none. */
@@ -458,5 +456,5 @@ static Res foldedCreate(Writer *writerReturn, const WriterOptionsStruct *options
 }
 
 const WriterClassStruct WriterClassFolded = {
-  .name = "folded", .create = foldedCreate, .event = foldedEvent, .finish = foldedFinish, .destroy = foldedDestroy,
+  .name = "folded", .takes = WriterTakesVALUE, .create = foldedCreate, .event = foldedEvent, .finish = foldedFinish, .destroy = foldedDestroy,
 };

@@ -32,11 +32,24 @@ typedef struct WriterOptionsStruct {
   uint64_t start;      /* ns of wall time from which times are counted */
   uint64_t thin;       /* ns: of values that change more often, one in so long; 0: all; WriterThinAUTO: what suits */
   unsigned value;      /* of what is summed up: WriterValue */
+  Bool verbose;        /* text: kind and code, too */
+  Bool describe;       /* text: in words */
+  Bool raw;            /* paw: blocks as they are in memory */
 } WriterOptionsStruct, *WriterOptions;
+
+/* Options that not every format has a use for: bits of a class's `takes`. */
+enum {
+  WriterTakesWORDS = 1,  /* verbose, describe */
+  WriterTakesBLOCKS = 2, /* raw, packed */
+  WriterTakesTHIN = 4,
+  WriterTakesVALUE = 8
+};
 
 typedef struct WriterClassStruct {
   const char *name; /* as --format has it */
   Bool folder;      /* it writes into a folder, options->path, which it makes, and not to the output */
+  Bool follow;      /* it takes events that come late, out of order, as --follow has them */
+  unsigned takes;   /* the options of its own */
 
   /* A writer for the events of `log`; `error` gets the reason when it fails.  ResMEMORY, ResIO, ResPARAM. */
   Res (*create)(Writer *writerReturn, const WriterOptionsStruct *options, Log log, Output output, char *error, Size size);
@@ -48,5 +61,20 @@ typedef struct WriterClassStruct {
   Res (*finish)(Writer writer);
   void (*destroy)(Writer writer);
 } WriterClassStruct;
+
+/* The formats that eventcnv has, in the order of its --help. */
+extern const WriterClassStruct *const WriterClasses[];
+extern const Count WriterClassCount;
+
+/* Those of them that stand in no header of their own. */
+extern const WriterClassStruct WriterClassText, WriterClassCsv, WriterClassJson; /* linewriter.c */
+extern const WriterClassStruct WriterClassPaw;                                  /* pawwriter.c */
+extern const WriterClassStruct WriterClassFolded;                               /* folded.c */
+
+/* WriterChoices -- their names with bars between, as OptionChoice takes them; of `size` bytes, NUL-terminated */
+extern const char *WriterChoices(char *names, Size size);
+
+/* WriterThin -- a time as --thin has it: seconds, or with ms, us or ns behind; NULL is WriterThinAUTO.  ResPARAM. */
+extern Res WriterThin(uint64_t *thinReturn, const char *string);
 
 #endif /* VIEW_WRITER_H */
