@@ -75,7 +75,7 @@ static WhoProcess whoProcess(Who who, LogProcess log, uint32_t pid)
   for (other = who->first; other != NULL; other = other->next) {
     if (other->id == process->id)
       process->id = WhoOTHER + who->others++;
-    if (other->name == process->name)
+    if (log != NULL && other->log != NULL && other->name == process->name)
       other->shared = process->shared = TRUE;
   }
   *who->last = process;

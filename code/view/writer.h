@@ -69,6 +69,8 @@ extern const Count WriterClassCount;
 /* Those of them that stand in no header of their own. */
 extern const WriterClassStruct WriterClassText, WriterClassCsv, WriterClassJson; /* linewriter.c */
 extern const WriterClassStruct WriterClassPaw;                                  /* pawwriter.c */
+extern const WriterClassStruct WriterClassChrome;                               /* chrome.c */
+extern const WriterClassStruct WriterClassPaje;                                 /* paje.c */
 extern const WriterClassStruct WriterClassFolded;                               /* folded.c */
 
 /* WriterChoices -- their names with bars between, as OptionChoice takes them; of `size` bytes, NUL-terminated */
