@@ -94,15 +94,14 @@ static void chromeProcess(void *data, WhoProcess process, uint64_t time)
 static void chromeThread(void *data, WhoThread thread, Bool again, uint64_t time)
 {
   Chrome chrome = data;
+  Size length;
+  const char *name = WhoThreadName(DrawWho(chrome->draw), thread, &length);
 
   UNUSED(again);
   UNUSED(time);
   chromeOpen(chrome, "M", thread->process, thread);
   chromeString(chrome, ",\"name\":\"thread_name\",\"args\":{\"name\":");
-  if (thread->name != 0)
-    chromeInterned(chrome, thread->name);
-  else
-    chromeString(chrome, thread->tid == thread->process->pid ? "\"main\"" : "\"thread\"");
+  CleanJson(chrome->output, name, length);
   chromeString(chrome, "}}");
 }
 

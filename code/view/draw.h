@@ -30,6 +30,7 @@ typedef struct DrawGaugeStruct {
   uint32_t name;       /* in who.strings */
   uint32_t number;     /* 1, 2, ... in order of appearance */
   Bool real;           /* it is a double, whose bits `value` has */
+  Bool pool;           /* it has the live bytes of one pool, whose name it has */
   uint64_t value;      /* now */
   uint64_t written;    /* the value written last */
   uint64_t peak, peakTime; /* the highest since then */

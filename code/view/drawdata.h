@@ -103,7 +103,7 @@ extern void DrawEndAll(Draw draw); /* of all slices */
 
 /* DrawGaugeOf -- the gauge of this name, made if there is none; NULL: no memory
  * DrawSet -- it has this value now */
-extern DrawGauge DrawGaugeOf(Draw draw, WhoProcess process, uint32_t name, Bool real);
+extern DrawGauge DrawGaugeOf(Draw draw, WhoProcess process, uint32_t name, Bool real, Bool pool);
 extern void DrawSet(Draw draw, DrawGauge gauge, uint64_t value);
 
 /* DrawGaugeDue, DrawLaneDue -- the first that waits is due, or nothing more comes (`last`) */

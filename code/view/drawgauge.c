@@ -15,12 +15,12 @@ static DrawGauge *drawBucket(Draw draw, WhoProcess process, uint32_t name)
   return &draw->gauge[(((uint64_t)process->id << 32 | name) * 0x9e3779b97f4a7c15u >> 32) % DrawGAUGES];
 }
 
-DrawGauge DrawGaugeOf(Draw draw, WhoProcess process, uint32_t name, Bool real)
+DrawGauge DrawGaugeOf(Draw draw, WhoProcess process, uint32_t name, Bool real, Bool pool)
 {
   DrawGauge *bucket = drawBucket(draw, process, name), gauge;
 
   for (gauge = *bucket; gauge != NULL; gauge = gauge->bucket) {
-    if (gauge->process == process && gauge->name == name && gauge->real == real)
+    if (gauge->process == process && gauge->name == name && gauge->real == real && gauge->pool == pool)
       return gauge;
   }
   if (DrawProcessOf(draw, process) == NULL)
@@ -33,6 +33,7 @@ DrawGauge DrawGaugeOf(Draw draw, WhoProcess process, uint32_t name, Bool real)
   gauge->process = process;
   gauge->name = name;
   gauge->real = real;
+  gauge->pool = pool;
   gauge->number = (uint32_t)++draw->gaugeCount;
   gauge->next = draw->gauges;
   draw->gauges = gauge;

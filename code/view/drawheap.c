@@ -10,9 +10,9 @@
 
 /* ---- The live heap ---- */
 
-static DrawGauge drawNamed(Draw draw, WhoProcess process, const char *name)
+static DrawGauge drawNamed(Draw draw, WhoProcess process, const char *name, Bool pool)
 {
-  return DrawGaugeOf(draw, process, StringsAdd(&draw->who.strings, name, strlen(name)), FALSE);
+  return DrawGaugeOf(draw, process, StringsAdd(&draw->who.strings, name, strlen(name)), FALSE, pool);
 }
 
 /* drawPoolGauge -- a gauge for a pool, which has one where there is more than one pool */
@@ -31,7 +31,7 @@ static DrawGauge drawPoolGauge(Draw draw, WhoProcess process, Index i)
   if (length > 0)
     TextChar(&text, ' ');
   TextBytes(&text, class, length);
-  return drawNamed(draw, process, TextTerminate(&text));
+  return drawNamed(draw, process, TextTerminate(&text), TRUE);
 }
 
 /* drawPoolMet -- one more pool: when it is the second, all have gauges */
@@ -77,8 +77,8 @@ static void drawLive(Draw draw, HeapOperation operation, uint64_t objects, uint6
   if (UNLIKELY(drawn == NULL))
     return;
   if (UNLIKELY(drawn->bytes == NULL)) {
-    drawn->bytes = drawNamed(draw, process, "live bytes");
-    drawn->objects = drawNamed(draw, process, "live objects");
+    drawn->bytes = drawNamed(draw, process, "live bytes", FALSE);
+    drawn->objects = drawNamed(draw, process, "live objects", FALSE);
     if (draw->failed)
       return;
   }
@@ -125,6 +125,12 @@ Res DrawHeapMake(Draw draw)
 
 /* ---- Values that events say ---- */
 
+/* drawUnknown -- all bits of a number are set: what it counts is not known */
+static Bool drawUnknown(LogEvent event, Index i)
+{
+  return LogEventWord(event, i) == (event->type->width[i] == 8 ? UINT64_MAX : UINT32_MAX);
+}
+
 /* DrawSample -- each number is a gauge: of the process that it is about, or else of the one that tells */
 void DrawSample(Draw draw, DrawPlan plan, LogEvent event)
 {
@@ -138,7 +144,8 @@ void DrawSample(Draw draw, DrawPlan plan, LogEvent event)
     DrawGauge gauge;
     Size length;
     const char *stem = StringsAt(&draw->who.strings, plan->name, &length);
-    if ((int)i == plan->param || (int)i == plan->other || strchr("UW", event->type->letter[i]) == NULL)
+    if ((int)i == plan->param || (int)i == plan->other || strchr("UW", event->type->letter[i]) == NULL ||
+        drawUnknown(event, i))
       continue;
     TextInit(&text, name, sizeof name);
     TextBytes(&text, stem, length < 128 ? length : 128);
@@ -148,7 +155,7 @@ void DrawSample(Draw draw, DrawPlan plan, LogEvent event)
       TextChar(&text, ' ');
     }
     TextBytes(&text, event->type->param[i], event->type->paramLength[i]);
-    gauge = drawNamed(draw, process, TextTerminate(&text));
+    gauge = drawNamed(draw, process, TextTerminate(&text), FALSE);
     if (gauge != NULL)
       DrawSet(draw, gauge, LogEventWord(event, i));
   }
@@ -202,7 +209,7 @@ void DrawUser(Draw draw, DrawPlan plan, LogEvent event)
   }
   if (real && !isfinite(LogEventDouble(event, (Index)plan->other)))
     return; /* which cannot be drawn */
-  gauge = DrawGaugeOf(draw, thread->process, name, real);
+  gauge = DrawGaugeOf(draw, thread->process, name, real, FALSE);
   if (gauge != NULL)
     DrawSet(draw, gauge, LogEventWord(event, (Index)plan->other));
 }

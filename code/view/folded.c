@@ -314,10 +314,9 @@ static void foldedThread(Folding folding, WhoThread thread)
   if (thread->tid == thread->process->pid) {
     TextString(&text, "main");
   } else {
-    if (thread->name == 0)
-      TextString(&text, "thread");
-    else
-      foldedString(folding, thread->name);
+    Size length;
+    const char *name = WhoThreadName(&folding->who, thread, &length);
+    CleanPlain(folding->output, name, length, ";");
     TextChar(&text, ' ');
     TextDecimal(&text, thread->ordinal);
   }

@@ -170,6 +170,16 @@ static WhoThread whoThread(Who who, WhoProcess process, uint32_t tid, uint32_t s
   return thread;
 }
 
+const char *WhoThreadName(Who who, WhoThread thread, Size *lengthReturn)
+{
+  const char *name = thread->tid == thread->process->pid ? "main" : "thread";
+
+  if (thread->name != 0)
+    return StringsAt(&who->strings, thread->name, lengthReturn);
+  *lengthReturn = strlen(name);
+  return name;
+}
+
 WhoThread WhoNew(Who who, LogEvent event)
 {
   WhoProcess process = event->process->number < who->count ? who->process[event->process->number] : NULL;

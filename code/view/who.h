@@ -74,6 +74,9 @@ extern WhoProcess WhoPid(Who who, uint32_t pid);
 /* WhoLook -- the thread with this number in a process, or NULL: the newest */
 extern WhoThread WhoLook(Who who, WhoProcess process, uint32_t tid);
 
+/* WhoThreadName -- what a thread is called; "main" or "thread" if nothing says it */
+extern const char *WhoThreadName(Who who, WhoThread thread, Size *lengthReturn);
+
 /* WhoNew -- WhoOf's slow part */
 extern WhoThread WhoNew(Who who, LogEvent event);
 

@@ -12,7 +12,8 @@
 
 /* A format is added by its file, its name in writer.h, and its line here. */
 const WriterClassStruct *const WriterClasses[] = {
-  &WriterClassText, &WriterClassCsv, &WriterClassJson, &WriterClassChrome, &WriterClassFolded,
+  &WriterClassText, &WriterClassCsv, &WriterClassJson, &WriterClassChrome, &WriterClassPaje,
+  &WriterClassFolded,
   &WriterClassPaw,
 };
 const Count WriterClassCount = ARRAY_LENGTH(WriterClasses);
