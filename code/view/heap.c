@@ -40,6 +40,8 @@ struct HeapStruct {
   Count count;           /* places in `process` */
   heapProcess *process;  /* by the log's number; NULL where no event has come */
   Count objectTypes;
+  uint32_t mark;
+  Bool prompt;           /* nothing stays in the queues */
   Res res;
 };
 
@@ -387,6 +389,7 @@ static inline void heapObject(Heap heap, heapProcess process, HeapThread thread,
   input->align = LIKELY(align == 0) ? 0 : (uint8_t)(63 - __builtin_clzll(align));
   input->pool = heapPoolOf(process, pool);
   input->thread = thread;
+  input->mark = heap->mark;
   if (UNLIKELY(input->pool == NULL)) {
     heap->res = ResMEMORY;
     return;
@@ -396,6 +399,8 @@ static inline void heapObject(Heap heap, heapProcess process, HeapThread thread,
     return;
   HeapTableTouch(&input->pool->table, input->addr);
   ++process->in;
+  if (heap->prompt)
+    heapDrain(process);
 }
 
 void HeapEvent(Heap heap, LogEvent event)
@@ -423,6 +428,16 @@ void HeapEvent(Heap heap, LogEvent event)
     heapState(heap, process, thread, plan, event);
   else if (LIKELY(plan->does != HeapDoesNOTHING))
     heapObject(heap, process, thread, plan, event);
+}
+
+void HeapMark(Heap heap, uint32_t mark)
+{
+  heap->mark = mark;
+}
+
+void HeapPrompt(Heap heap)
+{
+  heap->prompt = TRUE;
 }
 
 Res HeapSettle(Heap heap)
