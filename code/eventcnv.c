@@ -145,8 +145,7 @@ static int cnvWrite(Cnv cnv)
     return OptionFail(cnv->source.tool, "%s", res == ResMEMORY ? "no memory" : error);
   cnv->source.request.event = class->event;
   cnv->source.request.data = writer;
-  res = cnv->follow ? LogFollow(cnv->source.log, &cnv->source.request)
-                    : LogRead(cnv->source.log, &cnv->source.request);
+  res = LogRead(cnv->source.log, &cnv->source.request);
   if (class->finish(writer) != ResOK && cnv->out.failed == 0)
     cnv->out.failed = errno;
   class->destroy(writer);
