@@ -44,7 +44,8 @@ struct WriterStruct {
   Log log;
   uint64_t start;        /* ns of wall time: the clock's 0 */
   uint64_t last;         /* ns: of the newest event, or of the packet's begin */
-  CtfIdsStruct ids;
+  TypeIdsStruct ids;
+  Size idWidth;
   ctfWhoStruct who[ctfWhosMAX]; /* by thread, modulo; whoever came last has the place */
   int failed;            /* errno of the first failure, or 0 */
   int fd;                /* of `events` */
@@ -261,7 +262,7 @@ static Bool ctfEvent(LogRequest request, LogEvent event)
   Writer ctf = request->data;
   uint64_t time = event->time - ctf->start;
   CtfWho who = &ctf->who[event->thread % ctfWhosMAX];
-  uint32_t id = ctf->ids.first[event->process->number] + (uint32_t)(event->type - event->process->registry->types);
+  uint32_t id = TypeIdsOf(&ctf->ids, event);
   uint16_t shortId = (uint16_t)id;
   uint32_t low = (uint32_t)time;
   char *p = ctf->next;
@@ -276,11 +277,11 @@ static Bool ctfEvent(LogRequest request, LogEvent event)
   }
   if (UNLIKELY(event->thread != who->thread || event->process != who->process))
     ctfWho(who, event);
-  if (ctf->ids.width == sizeof shortId)
+  if (ctf->idWidth == sizeof shortId)
     memcpy(p, &shortId, sizeof shortId);
   else
     memcpy(p, &id, sizeof id);
-  p += ctf->ids.width;
+  p += ctf->idWidth;
   memcpy(p, &low, sizeof low);
   memcpy(p + sizeof low, who->bytes, sizeof who->bytes);
   p = ctfParams(p + sizeof low + who->length, event);
@@ -295,7 +296,7 @@ static void ctfDestroy(Writer ctf)
 {
   if (ctf->fd >= 0)
     (void)close(ctf->fd);
-  CtfIdsFree(&ctf->ids);
+  TypeIdsFree(&ctf->ids);
   free(ctf);
 }
 
@@ -318,7 +319,8 @@ static Res ctfCreate(Writer *writerReturn, const WriterOptionsStruct *options, L
   ctf->header.uuid[6] = (ctf->header.uuid[6] & 0x0f) | 0x40;
   ctf->header.uuid[8] = (ctf->header.uuid[8] & 0x3f) | 0x80;
   ctfBegin(ctf, 0);
-  res = CtfIdsMake(&ctf->ids, log);
+  res = TypeIdsMake(&ctf->ids, log);
+  ctf->idWidth = CtfIdWidth(&ctf->ids);
   if (res == ResOK)
     res = ctfOpen(ctf, options, error, size);
   if (res != ResOK) {

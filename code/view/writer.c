@@ -9,7 +9,7 @@
 
 /* A format is added by its file, its name in writer.h, and its line here. */
 const WriterClassStruct *const WriterClasses[] = {
-  &WriterClassText, &WriterClassCsv, &WriterClassJson, &WriterClassCtf, &WriterClassPaw,
+  &WriterClassText, &WriterClassCsv, &WriterClassJson, &WriterClassSql, &WriterClassCtf, &WriterClassPaw,
 };
 const Count WriterClassCount = ARRAY_LENGTH(WriterClasses);
 
