@@ -51,7 +51,7 @@ struct WriterStruct {
   int fd;                /* of `events` */
   uint64_t offset;       /* of the open packet in `events` */
   CtfPacketStruct header;
-  char *next;            /* in `packet`; == packet + sizeof header: no event yet */
+  char *next;            /* in `packet` */
   char packet[ctfPacketSIZE];
 };
 
@@ -179,7 +179,7 @@ static uint64_t ctfDiscarded(Writer ctf)
   LogSummaryStruct summary;
 
   LogSummarize(&summary, ctf->log);
-  return summary.lost + summary.discarded;
+  return summary.lost + summary.passed;
 }
 
 /* ctfEnd -- write the open packet; after a failure, cut off what of it was written */
@@ -191,7 +191,8 @@ static void ctfEnd(Writer ctf)
     return;
   ctf->header.end = ctf->last;
   ctf->header.content = ctf->header.size = size * 8;
-  ctf->header.discarded = ctfDiscarded(ctf);
+  /* Readers count what is missing from one packet to the next: in the first is nothing, and nothing is missing. */
+  ctf->header.discarded = ctf->header.number == 0 ? 0 : ctfDiscarded(ctf);
   memcpy(ctf->packet, &ctf->header, sizeof ctf->header);
   while (done < size) {
     ssize_t n = write(ctf->fd, ctf->packet + done, size - done);
@@ -268,8 +269,7 @@ static Bool ctfEvent(LogRequest request, LogEvent event)
   char *p = ctf->next;
 
   if (UNLIKELY(p > ctf->packet + (ctfPacketSIZE - ctfEventMAX)) || UNLIKELY(time - ctf->last > UINT32_MAX)) {
-    if (p != ctf->packet + sizeof ctf->header)
-      ctfEnd(ctf);
+    ctfEnd(ctf);
     if (ctf->failed != 0)
       return TRUE;
     ctfBegin(ctf, time);
@@ -327,14 +327,15 @@ static Res ctfCreate(Writer *writerReturn, const WriterOptionsStruct *options, L
     ctfDestroy(ctf);
     return res;
   }
+  ctfEnd(ctf);
+  ctfBegin(ctf, 0);
   *writerReturn = ctf;
   return ResOK;
 }
 
 static Res ctfFinish(Writer ctf)
 {
-  if (ctf->failed == 0)
-    ctfEnd(ctf);
+  ctfEnd(ctf);
   if (close(ctf->fd) != 0 && ctf->failed == 0)
     ctf->failed = errno;
   ctf->fd = -1;
