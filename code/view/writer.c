@@ -12,8 +12,8 @@
 
 /* A format is added by its file, its name in writer.h, and its line here. */
 const WriterClassStruct *const WriterClasses[] = {
-  &WriterClassText, &WriterClassCsv, &WriterClassJson, &WriterClassCtf, &WriterClassChrome, &WriterClassPaje,
-  &WriterClassFolded, &WriterClassPaw,
+  &WriterClassText, &WriterClassCsv, &WriterClassJson, &WriterClassSql, &WriterClassCtf, &WriterClassChrome,
+  &WriterClassPaje, &WriterClassFolded, &WriterClassPaw,
 };
 const Count WriterClassCount = ARRAY_LENGTH(WriterClasses);
 

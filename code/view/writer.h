@@ -67,6 +67,7 @@ extern const WriterClassStruct *const WriterClasses[];
 extern const Count WriterClassCount;
 
 extern const WriterClassStruct WriterClassText, WriterClassCsv, WriterClassJson; /* linewriter.c */
+extern const WriterClassStruct WriterClassSql;                                   /* sql.c */
 extern const WriterClassStruct WriterClassCtf;                                   /* ctf.c */
 extern const WriterClassStruct WriterClassPaw;                                   /* pawwriter.c */
 extern const WriterClassStruct WriterClassChrome;                                /* chrome.c */
