@@ -27,6 +27,16 @@ extern Res LogRewriteCreate(LogRewrite *rewriteReturn, Log log, int fd, Bool pac
 /* LogRewriteEvent -- take one event; a LogRequest's hook.  TRUE when writing has failed. */
 extern Bool LogRewriteEvent(LogRequest request, LogEvent event);
 
+/* LogRewritePut -- the same, for an event that comes another way, or is made up: in a stream that need not be in the
+ * log (its kind is then the type's), its bytes in the process's byte order and widths, its time's low half in them and
+ * `fine` within a second of it.  Events of a stream come by time; one that does not begins a new block. */
+extern Bool LogRewritePut(LogRewrite rewrite, LogEvent event);
+
+/* LogRewriteTicks -- the latest moment of a process's clock that is no later than a time (ns); at least 16
+ * LogRewriteFine -- and its `fine` */
+extern uint64_t LogRewriteTicks(LogRewrite rewrite, LogProcess process, uint64_t time);
+extern uint64_t LogRewriteFine(LogRewrite rewrite, LogProcess process, uint64_t ticks);
+
 /* LogRewriteEnd -- write what is left, and headers; ResOK, or ResIO or ResMEMORY with errno set */
 extern Res LogRewriteEnd(LogRewrite rewrite);
 extern void LogRewriteDestroy(LogRewrite rewrite);
