@@ -22,6 +22,7 @@
 #include "log/headertext.h"
 #include "log/request.h"
 #include "log/rewrite.h"
+#include "view/cut.h"
 #include "view/line.h"
 #include "view/output.h"
 #include "view/source.h"
@@ -33,7 +34,7 @@ typedef struct CnvStruct {
   SourceStruct source; /* first: it is the data of the hooks */
   const char *output;
   unsigned format;
-  Bool check, header, verbose, describe, raw, packed, force, follow;
+  Bool check, header, verbose, describe, raw, packed, bare, force, follow;
   Bool progress;      /* a line of it stands on the terminal, */
   time_t shown;       /* since this second */
   OutputStruct out;
@@ -159,15 +160,22 @@ static int cnvCheck(Cnv cnv)
 static int cnvLog(Cnv cnv)
 {
   LogRewrite rewrite;
+  Count lacking = 0;
+  Cut cut;
   Res res, written;
 
   if (isatty(cnv->out.fd))
     return OptionFail(cnv->source.tool, "a log is not for a terminal; -o names a file for it");
   if (LogRewriteCreate(&rewrite, cnv->source.log, cnv->out.fd, !cnv->raw) != ResOK)
     return OptionFail(cnv->source.tool, "no memory");
-  cnv->source.request.event = LogRewriteEvent;
-  cnv->source.request.data = rewrite;
-  res = LogRead(cnv->source.log, &cnv->source.request);
+  res = CutCreate(&cut, cnv->source.log, rewrite, &cnv->source.request, NULL, NULL);
+  if (res == ResOK) {
+    res = CutWrite(&lacking, cut, cnv->bare);
+    CutDestroy(cut);
+  }
+  if (lacking > 0)
+    fprintf(stderr, "%s: %zu process%s no events to tell what lived at the cut; that is left out\n",
+            cnv->source.tool->name, lacking, lacking == 1 ? " has" : "es have");
   written = LogRewriteEnd(rewrite);
   if (written != ResOK)
     cnv->out.failed = errno;
@@ -280,6 +288,7 @@ int main(int argc, char **argv)
     OptionFlag(0, "describe", &cnv.describe, "text: each event in words, as its registry has them"),
     OptionFlag(0, "raw", &cnv.raw, "paw: blocks as they are in memory"),
     OptionFlag(0, "packed", &cnv.packed, "paw: blocks packed, as is done anyway"),
+    OptionFlag(0, "no-state", &cnv.bare, "paw: only what is chosen, not what is needed to read it alone"),
     OptionFlag(0, "force", &cnv.force, "overwrite the output"),
   };
   const OptionToolStruct tool = {
@@ -297,6 +306,8 @@ int main(int argc, char **argv)
     return OptionUsage(&tool, "--raw and --packed are for --format=paw");
   if (cnv.raw && cnv.packed)
     return OptionUsage(&tool, "--raw or --packed, not both");
+  if (cnv.bare && cnv.format != cnvPAW)
+    return OptionUsage(&tool, "--no-state is for --format=paw");
   if ((cnv.verbose || cnv.describe) && cnv.format != cnvTEXT)
     return OptionUsage(&tool, "--verbose and --describe are for --format=text");
   if (cnv.follow && (operands > 1 || cnv.check || cnv.header || cnv.format == cnvPAW))

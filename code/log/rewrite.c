@@ -38,7 +38,7 @@ typedef struct rewriteProcessStruct {
   Process process;
   const ClockStruct *clock;
   uint64_t nearFine;          /* rewriteNEAR as fine time */
-  Bool headed;
+  Bool wanted, headed;
   uint64_t since;             /* `written` when its last header was */
 } rewriteProcessStruct, *RewriteProcess;
 
@@ -379,10 +379,10 @@ uint64_t LogRewriteTicks(LogRewrite rewrite, LogProcess process, uint64_t time)
   uint64_t fine = time > origin ? (time - origin) << ClockFineSHIFT : 0;
   uint64_t ticks = ClockTicks(clock, fine);
 
-  while (ticks > clock->min && ClockFine(clock, ticks) > fine)
-    --ticks;
-  while (ClockFine(clock, ticks + 1) <= fine && ticks < clock->max)
+  while (ticks < clock->max && ClockFine(clock, ticks) < fine)
     ++ticks;
+  while (ticks > clock->min && ClockFine(clock, ticks - 1) >= fine)
+    --ticks;
   return ticks < 16 ? 16 : ticks;
 }
 
@@ -394,6 +394,19 @@ uint64_t LogRewriteFine(LogRewrite rewrite, LogProcess process, uint64_t ticks)
 Bool LogRewriteEvent(LogRequest request, LogEvent event)
 {
   return LogRewritePut(request->data, event);
+}
+
+void LogRewriteBegin(LogRewrite rewrite, uint32_t kinds)
+{
+  Table table = &rewrite->log->table;
+  Index i;
+
+  for (i = 0; i < table->streams; ++i)
+    if (table->stream[i]->kind >= 32 || (kinds >> table->stream[i]->kind & 1) != 0)
+      rewrite->process[table->stream[i]->process->public.number].wanted = TRUE;
+  for (i = 0; i < table->processes; ++i)
+    if (rewrite->process[i].wanted && table->process[i]->headed)
+      rewriteHeader(rewrite, table->process[i]);
 }
 
 Res LogRewriteEnd(LogRewrite rewrite)

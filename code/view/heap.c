@@ -383,7 +383,7 @@ void HeapEvent(Heap heap, LogEvent event)
   plan = &process->plans[type];
   if (UNLIKELY(!plan->made)) {
     HeapPlanMake(plan, event->type, event->process->header.widths.swapped);
-    if (plan->does >= HeapDoesALLOC && plan->does <= HeapDoesEND)
+    if (plan->does >= HeapDoesALLOC && plan->does <= HeapDoesLIVE)
       ++heap->objectTypes;
   }
   if (UNLIKELY(plan->does >= HeapDoesPOOLCREATE))
