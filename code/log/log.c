@@ -15,7 +15,7 @@
 #include "log/elf.h"
 #include "log/leftover.h"
 #include "log/logset.h"
-#include "log/request.h"
+#include "log/reading.h"
 
 enum { logFilesMAX = 4096 }; /* a place has 16 bits for the file, and the system as many descriptors */
 
@@ -159,16 +159,18 @@ static Bool logFirstEvent(LogRequest request, LogEvent event)
 /* logFindFirst -- the time of the earliest event; of the earliest block if there is none */
 static Res logFindFirst(Log log)
 {
-  LogRequestStruct request = LogRequestALL;
-  Res res;
+  static const LogPositionStruct first = LogPositionFIRST, last = LogPositionLAST;
+  const ReadingClientStruct client = {.quiet = TRUE};
+  LogRequestStruct request = {.data = log, .event = logFirstEvent};
+  Reading reading;
+  Res res = ReadingCreate(&reading, log, &client, &first);
 
   log->summary.first = log->origin;
-  request.event = logFirstEvent;
-  request.data = log;
-  log->told = TRUE;
-  res = LogRead(log, &request);
-  log->told = FALSE;
-  return res;
+  if (res != ResOK)
+    return res;
+  res = ReadingRun(reading, &request, &last, 1);
+  ReadingDestroy(reading);
+  return res == ResEND ? ResOK : res;
 }
 
 static void logFindLast(Log log)
@@ -281,6 +283,7 @@ void LogClose(Log log)
   IndexFree(&log->index);
   RegionsFree(&log->regions);
   TableFree(&log->table);
+  ToldFree(&log->told);
   if (log->follow != NULL)
     FollowDestroy(log->follow);
   free(log);

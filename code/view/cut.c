@@ -26,19 +26,16 @@ typedef struct cutProcessStruct {
   unsigned char *is; /* by the type's place in the registry; NULL: not asked yet */
 } cutProcessStruct;
 
-struct CutStruct {
+typedef struct CutStruct {
   Log log;
   LogRewrite rewrite;
   LogRequest request;
-  Bool (*keeps)(void *data, LogEvent event);
-  void *data;
   Count processes;
   cutProcessStruct *process; /* by number */
   uint64_t left;             /* chosen events that may still be written */
   Heap heap;                 /* of what comes before; or NULL */
   Bool objects;              /* something is chosen that changes the heap */
-  Res res;
-};
+} CutStruct, *Cut;
 
 /* What later events refer to, by name; whatever the registry. */
 static const char *const cutDefinitions[] = {
@@ -112,33 +109,24 @@ static Res cutTypes(Cut cut, Index number)
   return ResOK;
 }
 
-Res CutCreate(Cut *cutReturn, Log log, LogRewrite rewrite, LogRequest request,
-              Bool (*keeps)(void *data, LogEvent event), void *data)
+static Res cutInit(Cut cut, Log log, LogRewrite rewrite, LogRequest request)
 {
   LogSummaryStruct summary;
-  Cut cut = calloc(1, sizeof *cut);
   Index i;
   Res res = ResOK;
 
-  if (cut == NULL)
-    return ResMEMORY;
   LogSummarize(&summary, log);
-  *cut = (struct CutStruct){.log = log, .rewrite = rewrite, .request = request, .keeps = keeps, .data = data,
-                            .left = request->count, .processes = summary.processes};
+  *cut = (CutStruct){.log = log, .rewrite = rewrite, .request = request, .left = request->count,
+                     .processes = summary.processes};
   cut->process = calloc(cut->processes + 1, sizeof *cut->process);
   if (cut->process == NULL)
-    res = ResMEMORY;
+    return ResMEMORY;
   for (i = 0; i < cut->processes && res == ResOK; ++i)
     res = cutTypes(cut, i);
-  if (res != ResOK) {
-    CutDestroy(cut);
-    return res;
-  }
-  *cutReturn = cut;
-  return ResOK;
+  return res;
 }
 
-void CutDestroy(Cut cut)
+static void cutFinish(Cut cut)
 {
   Index i;
 
@@ -147,7 +135,6 @@ void CutDestroy(Cut cut)
   free(cut->process);
   if (cut->heap != NULL)
     HeapDestroy(cut->heap);
-  free(cut);
 }
 
 /* cutDefines -- does the event define something?  A thread's stream that is not its kind's holds what does. */
@@ -158,7 +145,9 @@ static inline Bool cutDefines(unsigned is, LogEvent event)
 
 static inline Bool cutKeeps(Cut cut, unsigned is, LogEvent event)
 {
-  return (is & cutCHOSEN) != 0 && (cut->keeps == NULL || cut->keeps(cut->data, event));
+  LogRequest request = cut->request;
+
+  return (is & cutCHOSEN) != 0 && (request->accept == NULL || request->accept(request->acceptData, event));
 }
 
 /* Before the cut */
@@ -244,45 +233,59 @@ static Bool cutEvent(LogRequest request, LogEvent event)
   return cutDefines(is, event) && LogRewritePut(cut->rewrite, event);
 }
 
-static Bool cutBare(LogRequest request, LogEvent event)
+/* cutSecond -- the pass over what is wanted */
+static Res cutSecond(Cut cut)
 {
-  Cut cut = request->data;
+  LogRequest chosen = cut->request;
+  LogRequestStruct request = *chosen;
 
-  if (cut->keeps != NULL && !cut->keeps(cut->data, event))
-    return FALSE;
-  return LogRewritePut(cut->rewrite, event) || --cut->left == 0;
-}
-
-Res CutWrite(Count *lackingReturn, Cut cut, Bool bare)
-{
-  LogRequestStruct request = *cut->request;
-  LogSummaryStruct summary;
-  Res res = ResOK;
-
-  *lackingReturn = 0;
-  if (cut->left == 0)
-    return ResOK;
-  if (cut->keeps == NULL)
-    LogRewriteBegin(cut->rewrite, bare ? request.kinds : request.kinds | cutKinds(cut, cutBeforeWants));
-  request.event = cutBare;
   request.data = cut;
-  if (request.chooseData == NULL)
-    request.chooseData = cut->request->data;
+  request.choose = cutWants;
+  request.chooseData = cut;
+  request.accept = NULL;
   request.count = UINT64_MAX;
-  if (!bare) {
-    LogSummarize(&summary, cut->log);
-    if (request.from > summary.first)
-      res = cutFirst(lackingReturn, cut);
-    request.choose = cutWants;
-    request.chooseData = cut;
-    request.kinds = cutKinds(cut, cutWants);
-    request.event = cutEvent;
-  }
-  if (cut->keeps == NULL && cut->request->choose == NULL && cut->left == UINT64_MAX &&
-      cut->request->kinds == UINT32_MAX) {
+  request.kinds = cutKinds(cut, cutWants);
+  request.event = cutEvent;
+  if (chosen->accept == NULL && chosen->choose == NULL && chosen->count == UINT64_MAX && chosen->kinds == UINT32_MAX) {
     request.choose = NULL; /* all of it: nothing is to be asked */
+    request.kinds = chosen->kinds;
     request.event = LogRewriteEvent;
     request.data = cut->rewrite;
   }
-  return res == ResOK ? LogRead(cut->log, &request) : res;
+  return LogRead(cut->log, &request);
+}
+
+/* cutBare -- what is chosen, and nothing besides */
+static Res cutBare(Log log, LogRewrite rewrite, LogRequest chosen)
+{
+  LogRequestStruct request = *chosen;
+
+  if (request.chooseData == NULL)
+    request.chooseData = chosen->data;
+  request.event = LogRewriteEvent;
+  request.data = rewrite;
+  if (chosen->accept == NULL)
+    LogRewriteBegin(rewrite, chosen->kinds);
+  return LogRead(log, &request);
+}
+
+Res CutWrite(Count *lackingReturn, Log log, LogRewrite rewrite, LogRequest request, Bool bare)
+{
+  LogSummaryStruct summary;
+  CutStruct cut;
+  Res res;
+
+  *lackingReturn = 0;
+  if (bare || request->count == 0)
+    return cutBare(log, rewrite, request);
+  LogSummarize(&summary, log);
+  res = cutInit(&cut, log, rewrite, request);
+  if (res == ResOK && request->accept == NULL)
+    LogRewriteBegin(rewrite, request->kinds | cutKinds(&cut, cutBeforeWants));
+  if (res == ResOK && request->from > summary.first)
+    res = cutFirst(lackingReturn, &cut);
+  if (res == ResOK)
+    res = cutSecond(&cut);
+  cutFinish(&cut);
+  return res;
 }

@@ -14,20 +14,14 @@
 
 #include "log/rewrite.h"
 
-typedef struct CutStruct *Cut;
-
-/* CutCreate -- a part of `log`, to be written with `rewrite`, which stays the caller's, as the log and the request do
- * request   what is chosen: bounds, kinds, types, count; its hooks are not called
- * keeps     called for each event that is chosen otherwise, may say FALSE; or NULL.  `data` is handed to it.
- * ResMEMORY. */
-extern Res CutCreate(Cut *cutReturn, Log log, LogRewrite rewrite, LogRequest request,
-                     Bool (*keeps)(void *data, LogEvent event), void *data);
-extern void CutDestroy(Cut cut);
-
-/* CutWrite -- read, and write; LogRewriteEnd is left to the caller
- * bare      nothing but what was chosen
+/* CutWrite -- read a part of `log`, and write it with `rewrite`, whose end is left to the caller
+ *
+ * request  what is chosen; its hooks are not called
+ * bare     nothing but what was chosen
  * lackingReturn  processes whose live objects cannot be told, because they have no events for it
- * ResMEMORY, ResIO: reading stopped. */
-extern Res CutWrite(Count *lackingReturn, Cut cut, Bool bare);
+ * returns  ResMEMORY, ResIO: reading stopped; a failure to write is LogRewriteEnd's to tell
+ * cost     what comes before the part is read, too, as far as the heap and definitions need it
+ */
+extern Res CutWrite(Count *lackingReturn, Log log, LogRewrite rewrite, LogRequest request, Bool bare);
 
 #endif /* VIEW_CUT_H */

@@ -25,11 +25,20 @@ typedef struct WriterOptionsStruct {
   Bool force;          /* what is there may be written over */
   uint64_t start;      /* ns of wall time from which times are counted */
   uint64_t thin;       /* ns: of values that change more often, one in so long; 0: all */
+  Bool verbose;        /* text: kind and code, too */
+  Bool describe;       /* text: in words */
+  Bool raw;            /* paw: blocks as they are in memory */
+  Bool bare;           /* paw: nothing but what is chosen */
 } WriterOptionsStruct, *WriterOptions;
+
+/* Options that not every format has a use for: bits of a class's `takes`. */
+enum { WriterTakesWORDS = 1 /* verbose, describe */, WriterTakesBLOCKS = 2 /* raw, packed, bare */ };
 
 typedef struct WriterClassStruct {
   const char *name; /* as --format has it */
   Bool folder;      /* it writes into a folder, options->path, which it makes, and not to the output */
+  Bool follow;      /* it takes events that come late, out of order, as --follow has them */
+  unsigned takes;   /* the options of its own */
 
   /* A writer for the events of `log`; `error` gets the reason when it fails.  ResMEMORY, ResIO, ResPARAM. */
   Res (*create)(Writer *writerReturn, const WriterOptionsStruct *options, Log log, Output output, char *error, Size size);
@@ -37,9 +46,23 @@ typedef struct WriterClassStruct {
   /* Takes one event; TRUE when writing has failed.  The request's `data` is the Writer, so that it is a hook. */
   LogEventHook event;
 
+  /* Reads by itself what the request chooses, and what it needs besides; NULL: it only takes events.  As LogRead. */
+  Res (*read)(Writer writer, LogRequest request);
+
   /* What comes behind all events.  ResIO: writing has failed, here or before: errno says why. */
   Res (*finish)(Writer writer);
   void (*destroy)(Writer writer);
 } WriterClassStruct;
+
+/* The formats that eventcnv has, in the order of its --help. */
+extern const WriterClassStruct *const WriterClasses[];
+extern const Count WriterClassCount;
+
+extern const WriterClassStruct WriterClassText, WriterClassCsv, WriterClassJson; /* linewriter.c */
+extern const WriterClassStruct WriterClassCtf;                                   /* ctf.c */
+extern const WriterClassStruct WriterClassPaw;                                   /* pawwriter.c */
+
+/* WriterChoices -- their names with bars between, as OptionChoice takes them; of `size` bytes, NUL-terminated */
+extern const char *WriterChoices(char *names, Size size);
 
 #endif /* VIEW_WRITER_H */
