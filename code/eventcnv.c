@@ -158,7 +158,8 @@ static int cnvWrite(Cnv cnv)
     return OptionFail(cnv->source.tool, "%s", res == ResMEMORY ? "no memory" : error);
   cnv->source.request.event = class->event;
   cnv->source.request.data = writer;
-  res = LogRead(cnv->source.log, &cnv->source.request);
+  res = class->read != NULL ? class->read(writer, &cnv->source.request)
+                            : LogRead(cnv->source.log, &cnv->source.request);
   if (class->finish(writer) != ResOK && cnv->out.failed == 0)
     cnv->out.failed = errno;
   class->destroy(writer);
@@ -290,8 +291,8 @@ static const char *cnvContradiction(Cnv cnv, Count operands)
 
   if (operands == 0)
     return "no log is given";
-  if ((cnv->options.raw || cnv->packed) && !(class->takes & WriterTakesBLOCKS))
-    return "--raw and --packed are for --format=paw";
+  if ((cnv->options.raw || cnv->packed || cnv->options.bare) && !(class->takes & WriterTakesBLOCKS))
+    return "--raw, --packed and --no-state are for --format=paw";
   if (cnv->options.raw && cnv->packed)
     return "--raw or --packed, not both";
   if ((cnv->options.verbose || cnv->options.describe) && !(class->takes & WriterTakesWORDS))
@@ -330,6 +331,7 @@ int main(int argc, char **argv)
     OptionFlag(0, "packed", &cnv.packed, "paw: blocks packed, as is done anyway"),
     OptionString(0, "thin", &cnv.thin, "TIME", "chrome, paje: of what changes often, one value in TIME: 0.01, 5ms, 20us; 0: all"),
     OptionChoice(0, "value", &cnv.options.value, WriterVALUES, "folded: what is counted; bytes allocated if not given"),
+    OptionFlag(0, "no-state", &cnv.options.bare, "paw: only what is chosen, not what is needed to read it alone"),
     OptionFlag(0, "force", &cnv.options.force, "overwrite the output"),
   };
   const OptionToolStruct tool = {
