@@ -127,8 +127,9 @@ static int cnvStatus(Cnv cnv, Res res)
   if (cnv->out.failed != 0) {
     if (cnv->out.failed == EPIPE)
       return 0; /* whoever read has enough */
-    return OptionFail(cnv->source.tool, "%s: %s", cnv->output != NULL ? cnv->output : "standard output",
-                      strerror(cnv->out.failed));
+    return cnv->output == NULL
+             ? OptionFail(cnv->source.tool, "standard output: %s", strerror(cnv->out.failed))
+             : OptionFail(cnv->source.tool, "%s: %s; what is there is incomplete", cnv->output, strerror(cnv->out.failed));
   }
   if (res == ResOK)
     res = FilterRes(cnv->source.filter);
@@ -149,6 +150,7 @@ static int cnvWrite(Cnv cnv)
   char error[1024];
   Writer writer;
   Res res;
+  int reason;
 
   LogSummarize(&summary, cnv->source.log);
   cnv->options.start = summary.first;
@@ -158,9 +160,11 @@ static int cnvWrite(Cnv cnv)
   cnv->source.request.event = class->event;
   cnv->source.request.data = writer;
   res = LogRead(cnv->source.log, &cnv->source.request);
+  reason = errno;
   if (class->finish(writer) != ResOK && cnv->out.failed == 0)
     cnv->out.failed = errno;
   class->destroy(writer);
+  errno = reason;
   return cnvStatus(cnv, res);
 }
 
