@@ -100,16 +100,16 @@ static Res ctfOverwrite(const char *path, char *error, Size size)
 static Res ctfFolder(int *folderReturn, const WriterOptionsStruct *options, char *error, Size size)
 {
   if (mkdir(options->path, 0700) != 0) {
-    if (errno == EEXIST && !options->force) {
-      (void)snprintf(error, size, "%s: the folder exists; --force overwrites it", options->path);
-      return ResPARAM;
-    }
-    if (errno == EEXIST && ctfOverwrite(options->path, error, size) != ResOK)
-      return ResPARAM;
     if (errno != EEXIST) {
       (void)snprintf(error, size, "%s: %s", options->path, strerror(errno));
       return ResPARAM;
     }
+    if (!options->force) {
+      (void)snprintf(error, size, "%s: the folder exists; --force overwrites it", options->path);
+      return ResPARAM;
+    }
+    if (ctfOverwrite(options->path, error, size) != ResOK)
+      return ResPARAM;
   }
   *folderReturn = open(options->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (*folderReturn >= 0)
