@@ -236,8 +236,11 @@ static void readRun(Reading reading, LogRequest request, uint64_t limit)
   LoadedItem item = front->item + front->next, end = front->item + front->count;
   uint64_t origin = reading->log->origin;
   LogEventStruct event = {.process = &front->stream->process->public, .thread = front->stream->thread,
-                          .stream = front->stream->id, .sequence = front->sequence};
+                          .stream = front->stream->id, .kind = front->stream->kind, .sequence = front->sequence};
 
+  if ((uint64_t)(end - item) > reading->left)
+    end = item + reading->left;
+  reading->left -= (uint64_t)(end - item);
   do {
     event.time = origin + (item->fine >> ClockFineSHIFT);
     event.fine = item->fine;
@@ -247,14 +250,13 @@ static void readRun(Reading reading, LogRequest request, uint64_t limit)
     event.cut = (item->length & EventLengthCUT) != 0;
     event.bytes = front->bytes + item->at;
     ++item;
-    if (request->accept != NULL && !request->accept(request->acceptData, &event))
-      continue;
-    --reading->left;
-    if (UNLIKELY(request->event(request, &event)) || UNLIKELY(request->stop) || UNLIKELY(reading->left == 0)) {
+    if (UNLIKELY(request->event(request, &event)) || UNLIKELY(request->stop) || UNLIKELY(reading->halt)) {
       reading->ended = TRUE;
       break;
     }
   } while (item < end && item->fine < limit);
+  reading->left += (uint64_t)(end - item);
+  reading->ended |= reading->left == 0;
   LogEventPosition(&reading->position, &event);
   ++reading->position.at;
   front->next = (Index)(item - front->item);

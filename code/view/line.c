@@ -4,6 +4,7 @@
  */
 #include "view/line.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -385,6 +386,14 @@ Res LineCreate(Line *lineReturn, LineStyle style, Log log, Output output)
   }
   *lineReturn = line;
   return ResOK;
+}
+
+Res LineEnd(Line line)
+{
+  if (OutputFlush(line->output))
+    return ResOK;
+  errno = line->output->failed;
+  return ResIO;
 }
 
 void LineDestroy(Line line)

@@ -120,17 +120,25 @@ static Bool sourceRequest(Source source)
          sourceFilter(source);
 }
 
+void SourceHooks(Source source, LogHooks hooks)
+{
+  *hooks = (LogHooksStruct){.data = source, .gap = sourceGap, .note = sourceNote, .progress = source->progress,
+                            .scanning = source->scanning,
+                            .version = {EventVersionMAJOR, EventVersionMEDIAN, EventVersionMINOR},
+                            .registry = KnownRegistry};
+}
+
 Bool SourceOpen(Source source, const char *const *paths, Count n, int *statusReturn)
 {
-  LogHooksStruct hooks = {.data = source, .gap = sourceGap, .note = sourceNote, .progress = source->progress,
-                          .version = {EventVersionMAJOR, EventVersionMEDIAN, EventVersionMINOR},
-                          .registry = KnownRegistry};
+  LogHooksStruct hooks;
   LogSummaryStruct summary;
   char error[1024];
-  Res res = source->follow.idle != NULL
-              ? LogFollowOpen(&source->log, paths[0], &hooks, &source->follow, error, sizeof error)
-              : LogOpen(&source->log, paths, n, &hooks, error, sizeof error);
+  Res res;
 
+  SourceHooks(source, &hooks);
+  res = source->follow.idle != NULL
+          ? LogFollowOpen(&source->log, paths[0], &hooks, &source->follow, error, sizeof error)
+          : LogOpen(&source->log, paths, n, &hooks, error, sizeof error);
   if (res != ResOK)
     source->log = NULL;
   if (res == ResEND) {

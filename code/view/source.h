@@ -25,6 +25,7 @@ typedef struct SourceStruct {
   Bool force;                             /* a newer median is no reason to refuse */
   void (*aside)(void *source);            /* called before a line is told, while the tool writes something else; or NULL */
   void (*progress)(void *source, uint64_t done, uint64_t total); /* as LogHooksStruct has it; or NULL */
+  void (*scanning)(void *source, uint64_t done, uint64_t total); /* the same */
   LogIdleStruct follow;                   /* follow the log, which is one, and call this meanwhile; idle NULL: do not */
   Log log;
   LogNames names;                         /* the types chosen, or NULL */
@@ -44,6 +45,9 @@ typedef struct SourceStruct {
 
 #define SourceFORCE(source) \
   OptionFlag(0, "force", &(source)->force, "read logs whose events are newer than this program, too")
+
+/* SourceHooks -- the hooks with which a tool's logs are opened */
+extern void SourceHooks(Source source, LogHooks hooksReturn);
 
 /* SourceOpen -- open `n` logs and make the request; FALSE: reported, with the status
  * SourceClose -- may follow in either case */

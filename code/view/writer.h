@@ -25,11 +25,19 @@ typedef struct WriterOptionsStruct {
   Bool force;          /* what is there may be written over */
   uint64_t start;      /* ns of wall time from which times are counted */
   uint64_t thin;       /* ns: of values that change more often, one in so long; 0: all */
+  Bool verbose;        /* text: kind and code, too */
+  Bool describe;       /* text: in words */
+  Bool raw;            /* paw: blocks as they are in memory */
 } WriterOptionsStruct, *WriterOptions;
+
+/* Options that not every format has a use for: bits of a class's `takes`. */
+enum { WriterTakesWORDS = 1 /* verbose, describe */, WriterTakesBLOCKS = 2 /* raw, packed */ };
 
 typedef struct WriterClassStruct {
   const char *name; /* as --format has it */
   Bool folder;      /* it writes into a folder, options->path, which it makes, and not to the output */
+  Bool follow;      /* it takes events that come late, out of order, as --follow has them */
+  unsigned takes;   /* the options of its own */
 
   /* A writer for the events of `log`; `error` gets the reason when it fails.  ResMEMORY, ResIO, ResPARAM. */
   Res (*create)(Writer *writerReturn, const WriterOptionsStruct *options, Log log, Output output, char *error, Size size);
@@ -41,5 +49,16 @@ typedef struct WriterClassStruct {
   Res (*finish)(Writer writer);
   void (*destroy)(Writer writer);
 } WriterClassStruct;
+
+/* The formats that eventcnv has, in the order of its --help. */
+extern const WriterClassStruct *const WriterClasses[];
+extern const Count WriterClassCount;
+
+extern const WriterClassStruct WriterClassText, WriterClassCsv, WriterClassJson; /* linewriter.c */
+extern const WriterClassStruct WriterClassCtf;                                   /* ctf.c */
+extern const WriterClassStruct WriterClassPaw;                                   /* pawwriter.c */
+
+/* WriterChoices -- their names with bars between, as OptionChoice takes them; of `size` bytes, NUL-terminated */
+extern const char *WriterChoices(char *names, Size size);
 
 #endif /* VIEW_WRITER_H */
