@@ -10,13 +10,14 @@
 #include "fuzz.h"
 #include "log/filter.h"
 #include "log/request.h"
-#include "log/rewrite.h"
-#include "view/line.h"
 #include "view/output.h"
+#include "view/summary.h"
+#include "view/writer.h"
 
-enum { fuzzLogMAX = 1 << 18 };
+enum { fuzzLogMAX = 1 << 18, fuzzREQUESTS = 4, fuzzStepsMAX = 1 << 16 };
 
 static int sink = -1;
+static FILE *nowhere;
 static OutputStruct output;
 
 static void fuzzGap(void *data, LogGap gap)
@@ -92,33 +93,123 @@ static void fuzzPasses(Log log, uint32_t how)
     FuzzFail("more events than there are");
 }
 
-static void fuzzLines(Log log, uint32_t how)
+/* fuzzPlaces -- positions stepped, and as text */
+static void fuzzPlaces(Log log, uint32_t how)
 {
-  static const LineStyle styles[] = {LineTEXT, LineVERBOSE, LineDESCRIBE, LineCSV, LineJSON};
   LogRequestStruct request = LogRequestALL;
-  Line line;
+  FuzzPassStruct all = fuzzPass(log, &request);
+  LogPositionStruct place = all.middle, again;
+  char text[LogPositionTextMAX];
+  int64_t steps = (int64_t)(how % 64) - 32;
+  uint64_t n;
 
-  OutputInit(&output, sink);
-  if (LineCreate(&line, styles[how % ARRAY_LENGTH(styles)], log, &output) != ResOK)
+  if (all.events < 9)
     return;
-  request.event = LineEvent;
-  request.data = line;
-  (void)LogRead(log, &request);
-  LineDestroy(line);
+  LogPositionText(text, log, &place);
+  if (LogPositionRead(&again, log, text) == ResOK && LogPositionCompare(&place, &again) != 0)
+    FuzzFail("a position is another one as text");
+  if (LogPositionStep(&again, &n, log, &request, &place, steps) == ResOK && n > (uint64_t)llabs(steps))
+    FuzzFail("more steps than were asked for");
 }
 
-static void fuzzRewrite(Log log, uint32_t how)
+/* Several requests over shared passes */
+static uint64_t fuzzAsked;
+
+static Bool fuzzPending(void *data)
+{
+  return ++fuzzAsked % *(uint32_t *)data == 0;
+}
+
+static void fuzzServe(LogService service, uint32_t how)
+{
+  uint32_t every = 2 + how % 3;
+  Count n = 0;
+
+  while (LogServiceRun(service, fuzzPending, &every) == ResLIMIT)
+    if (++n == fuzzStepsMAX)
+      FuzzFail("a service that does not end");
+}
+
+static void fuzzService(Log log, uint32_t how)
+{
+  LogRequestStruct request[fuzzREQUESTS];
+  FuzzPassStruct pass[fuzzREQUESTS] = {{0}}, all;
+  LogSummaryStruct summary;
+  LogService service;
+  Index i;
+
+  LogSummarize(&summary, log);
+  request[0] = (LogRequestStruct)LogRequestALL;
+  all = fuzzPass(log, &request[0]);
+  if (LogServiceCreate(&service, log, 1 + how % 50) != ResOK)
+    return;
+  for (i = 0; i < fuzzREQUESTS; ++i) {
+    request[i] = (LogRequestStruct)LogRequestALL;
+    request[i].event = fuzzEvent;
+    request[i].data = &pass[i];
+    request[i].priority = how >> i & 1;
+  }
+  request[1].from = summary.first + how % 4096;
+  request[2].start = &all.middle;
+  request[2].count = how % 30;
+  request[3].kinds = how >> 3;
+  for (i = 0; i < fuzzREQUESTS; ++i)
+    if (LogServiceFile(service, &request[(i + how) % fuzzREQUESTS]) != ResOK)
+      FuzzFail("a request is not filed");
+  fuzzServe(service, how >> 9);
+  if (pass[0].events != all.events || pass[0].sum != all.sum || pass[2].events > request[2].count)
+    FuzzFail("a request sees something else where it shares the pass");
+  LogServiceDestroy(service);
+}
+
+/* fuzzWrite -- in a format */
+static void fuzzWrite(Log log, uint32_t how)
+{
+  const WriterClassStruct *class = WriterClasses[how % WriterClassCount];
+  LogRequestStruct request = LogRequestALL;
+  WriterOptionsStruct options = {.tool = "fuzz", .thin = how >> 3 & 0xff};
+  LogSummaryStruct summary;
+  char error[512];
+  Writer writer;
+
+  if (class->folder)
+    return;
+  LogSummarize(&summary, log);
+  options.start = summary.first;
+  options.verbose = (class->takes & WriterTakesWORDS) != 0 && how >> 8 & 1;
+  options.describe = (class->takes & WriterTakesWORDS) != 0 && how >> 9 & 1;
+  options.raw = (class->takes & WriterTakesBLOCKS) != 0 && how >> 8 & 1;
+  OutputInit(&output, sink);
+  if (class->create(&writer, &options, log, &output, error, sizeof error) != ResOK)
+    return;
+  request.event = class->event;
+  request.data = writer;
+  (void)LogRead(log, &request);
+  (void)class->finish(writer);
+  class->destroy(writer);
+}
+
+static Bool fuzzSum(LogRequest request, LogEvent event)
+{
+  SummaryEvent(request->data, event);
+  return FALSE;
+}
+
+/* fuzzSummary -- what it comes to */
+static void fuzzSummary(Log log)
 {
   LogRequestStruct request = LogRequestALL;
-  LogRewrite rewrite;
+  Summary summary;
 
-  if (LogRewriteCreate(&rewrite, log, sink, how % 2 == 0) != ResOK)
+  if (SummaryCreate(&summary, log) != ResOK)
     return;
-  request.event = LogRewriteEvent;
-  request.data = rewrite;
+  request.event = fuzzSum;
+  request.data = summary;
   (void)LogRead(log, &request);
-  (void)LogRewriteEnd(rewrite);
-  LogRewriteDestroy(rewrite);
+  (void)SummaryFinish(summary);
+  (void)SummaryText(nowhere, summary);
+  (void)SummaryJson(nowhere, summary);
+  SummaryDestroy(summary);
 }
 
 static Bool fuzzChoose(void *data, LogProcess process, EventType type)
@@ -175,8 +266,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
   if (size > sizeof bytes)
     return 0;
-  if (sink < 0)
+  if (sink < 0) {
     sink = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    nowhere = fopen("/dev/null", "w");
+  }
   memcpy(bytes, data, size);
   if (how % 8 != 0)
     FuzzSeal(bytes, size);
@@ -186,8 +279,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   if (LogOpen(&log, paths, 1 + (how >> 3) % 2, &hooks, error, sizeof error) == ResOK) {
     fuzzPasses(log, how >> 4);
     fuzzFilter(log, how >> 8);
-    fuzzLines(log, how >> 12);
-    fuzzRewrite(log, how >> 16);
+    fuzzPlaces(log, how >> 10);
+    fuzzService(log, how >> 12);
+    fuzzWrite(log, how >> 14);
+    fuzzSummary(log);
     LogClose(log);
   }
   (void)close(fd);
