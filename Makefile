@@ -11,6 +11,7 @@ CC      := $(if $(filter default undefined,$(origin CC)),$(if $(shell command -v
 PERL    ?= perl
 PREFIX  ?= /usr/local
 JOBS    ?= 2
+FUZZ_SECONDS ?= 60
 
 comma := ,
 B     := build/$(VARIETY)$(if $(SAN),-$(subst $(comma),-,$(SAN)))$(if $(filter-out gcc,$(CC)),-$(notdir $(firstword $(CC))))
@@ -50,7 +51,7 @@ BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
 Q   := $(if $(V),,@)
 say = $(if $(V),,@echo '  $(1)$(2)')
 
-.PHONY: all check soak demo bench install help layers registry clean tests FORCE
+.PHONY: all check soak fuzz fuzzdir demo bench install help layers registry clean tests FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: $(BINS) $(B)/lib/libpawprint.so $(B)/lib/libpawprint.a
@@ -60,6 +61,7 @@ help:
 	@echo 'make demo       record a real program, dump, summarise and replay it (under 30 s)'
 	@echo 'make check      every test'
 	@echo 'make soak       200 random deaths of a program, and nothing lost'
+	@echo 'make fuzz       the reader and the filters, given what nobody thought of, for $(FUZZ_SECONDS) s'
 	@echo 'make bench      the benchmarks, beside what peers are installed'
 	@echo 'make install    bin, lib, headers, manual pages, pkg-config file'
 	@echo 'make layers     every #include against the table in design/house.md'
@@ -73,6 +75,7 @@ help:
 	@echo 'CFLAGS=...      for the compiler ($(CFLAGS))'
 	@echo 'SAN=LIST        sanitizers: address,undefined or thread, for tools and unit tests'
 	@echo 'PREFIX=DIR      where to install ($(PREFIX)); DESTDIR=DIR goes before it'
+	@echo 'FUZZ_SECONDS=N  for how long make fuzz runs, all targets together'
 	@echo 'JOBS=N          tests that run at a time ($(JOBS))'
 	@echo 'SEED=N          the seed of random tests, as a failed run printed it'
 	@echo 'V=1             show the commands'
@@ -156,6 +159,14 @@ $(B)/prog/%: test/prog/%.c $(LIBS) $(B)/flags | $(GEN)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -fno-builtin $(DEPFLAGS) $(SANFLAGS) -o $@ $< $(LIBS) $(LINKLIBS)
 
+# Fuzzing targets: with libFuzzer's main where the objects are made for it, else with our own.
+FUZZ_MAIN := $(if $(findstring fuzzer-no-link,$(SAN)),-fsanitize=fuzzer,test/fuzz/mutator.c)
+FUZZ_LIBS := $(foreach r,view log format base,$(B)/lib/room-$(r).a)
+$(B)/fuzz/%: test/fuzz/fuzz%.c test/fuzz/fuzz.h test/fuzz/mutator.c $(FUZZ_LIBS) $(B)/flags | $(GEN)
+	$(call say,FUZZ   ,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) $(SANFLAGS) -Itest/fuzz -o $@ $< $(FUZZ_MAIN) $(FUZZ_LIBS) $(LINKLIBS)
+
 tests: $(TESTS) $(PROGS)
 
 # What tests and scripts find in their environment.
@@ -167,6 +178,12 @@ check: all tests
 # The tests of random deaths, longer.
 soak: all tests
 	$(RUN_ENV) SOAK=1 prove -v test/death.t test/collect.t
+
+# FUZZ_SECONDS: all targets together.
+fuzz:
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) JOBS=$(JOBS) CC="$(CC)" tool/fuzz
+fuzzdir:
+	@echo $(B)
 
 demo: all
 	@$(RUN_ENV) tool/demo
