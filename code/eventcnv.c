@@ -20,7 +20,7 @@
 #include "base/option.h"
 #include "base/text.h"
 #include "log/headertext.h"
-#include "log/log.h"
+#include "log/request.h"
 #include "log/rewrite.h"
 #include "view/line.h"
 #include "view/output.h"
@@ -110,9 +110,9 @@ static void cnvFollow(Cnv cnv)
   (void)sigaction(SIGTERM, &action, NULL);
 }
 
-static Bool cnvNothing(void *data, LogEvent event)
+static Bool cnvNothing(LogRequest request, LogEvent event)
 {
-  UNUSED(data);
+  UNUSED(request);
   UNUSED(event);
   return FALSE;
 }
@@ -153,8 +153,7 @@ static int cnvLines(Cnv cnv)
     return OptionFail(cnv->source.tool, "no memory");
   cnv->source.request.event = LineEvent;
   cnv->source.request.data = line;
-  res = cnv->follow ? LogFollow(cnv->source.log, &cnv->source.request)
-                    : LogRead(cnv->source.log, &cnv->source.request);
+  res = LogRead(cnv->source.log, &cnv->source.request);
   LineDestroy(line);
   return cnvStatus(cnv, res);
 }

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "log/beside.h"
-#include "log/log.h"
+#include "log/request.h"
 #include "logmake.h"
 
 /* Blocks few enough for each to be compared with what the index says. */
@@ -90,9 +90,9 @@ static char path[] = "/tmp/besideXXXXXX", indexPath[sizeof path + 4];
 static MakeBlockStruct block[besideSTREAMS];
 static uint64_t delivered, events, notes;
 
-static Bool countEvent(void *data, LogEvent event)
+static Bool countEvent(LogRequest request, LogEvent event)
 {
-  UNUSED(data);
+  UNUSED(request);
   delivered += event->type->code == EventPoolAllocCODE && LogEventWord(event, 0) == 7;
   return delivered > 100 * events;
 }

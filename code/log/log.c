@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "log/log.h"
+#include "log/request.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,8 +13,9 @@
 #include "format/block.h"
 #include "log/core.h"
 #include "log/elf.h"
-#include "log/logset.h"
 #include "log/leftover.h"
+#include "log/logset.h"
+#include "log/reading.h"
 
 enum { logFilesMAX = 4096 }; /* a place has 16 bits for the file, and the system as many descriptors */
 
@@ -158,9 +159,9 @@ static Res logScan(Log log, char *error, Size size)
 }
 
 /* logFirstEvent -- of the pass that finds when the traceset begins */
-static Bool logFirstEvent(void *data, LogEvent event)
+static Bool logFirstEvent(LogRequest request, LogEvent event)
 {
-  Log log = data;
+  Log log = request->data;
 
   log->summary.first = event->time;
   return TRUE;
@@ -169,16 +170,18 @@ static Bool logFirstEvent(void *data, LogEvent event)
 /* logFindFirst -- the time of the earliest event; of the earliest block if there is none */
 static Res logFindFirst(Log log)
 {
-  LogRequestStruct request = LogRequestALL;
-  Res res;
+  static const LogPositionStruct first = LogPositionFIRST, last = LogPositionLAST;
+  const ReadingClientStruct client = {.quiet = TRUE};
+  LogRequestStruct request = {.data = log, .event = logFirstEvent};
+  Reading reading;
+  Res res = ReadingCreate(&reading, log, &client, &first);
 
   log->summary.first = log->origin;
-  request.event = logFirstEvent;
-  request.data = log;
-  log->told = TRUE;
-  res = LogRead(log, &request);
-  log->told = FALSE;
-  return res;
+  if (res != ResOK)
+    return res;
+  res = ReadingRun(reading, &request, &last, 1);
+  ReadingDestroy(reading);
+  return res == ResEND ? ResOK : res;
 }
 
 static void logFindLast(Log log)
@@ -306,6 +309,7 @@ void LogClose(Log log)
   free(log->file);
   free(log->path);
   logForget(log);
+  ToldFree(&log->told);
   if (log->follow != NULL)
     FollowDestroy(log->follow);
   free(log);

@@ -1,8 +1,8 @@
 /* log.h -- the reader: any number of logs, merged by time, delivered to whoever asks
  *
  * A Log is one or more files opened together (the seeds' traceset): of each process (trace) the header, of each
- * thread and kind a stream of blocks.  Who wants events files a request: bounds, a choice of kinds and types, and a
- * hook that is called for each event in one fixed order: by time, then stream, then place in the stream.
+ * thread and kind a stream of blocks.  Who wants events files a request (request.h), and its hooks are called for each
+ * event in one fixed order: by time, then process, stream, block, and place in the block.
  *
  * What is damaged or missing is told to the message hook, one line for each gap, and the rest is delivered.  Memory is
  * constant for each stream that is open at a time, whatever the size of the files.
@@ -19,6 +19,7 @@
 #include "base/types.h"
 #include "format/header.h"
 #include "format/registry.h"
+#include "log/position.h"
 
 typedef struct LogStruct *Log;
 
@@ -32,6 +33,9 @@ typedef struct LogProcessStruct {
 /* One event; valid while the hook runs. */
 typedef struct LogEventStruct {
   uint64_t time;           /* ns of wall time since 1970 */
+  uint64_t fine;           /* position.h; the next three complete the event's position */
+  uint64_t sequence;       /* of its block in the stream */
+  uint32_t at;             /* place in the block's bytes */
   LogProcess process;
   uint32_t thread;         /* the system's number */
   uint32_t stream;         /* number of its stream in the process */
@@ -74,6 +78,12 @@ static inline const char *LogEventString(LogEvent event, Index i, Size *lengthRe
 
   *lengthReturn = event->length > offset ? event->length - offset - 1 : 0;
   return (const char *)event->bytes + offset;
+}
+
+/* LogEventPosition -- the position before an event */
+static inline void LogEventPosition(LogPosition positionReturn, LogEvent event)
+{
+  *positionReturn = (LogPositionStruct){event->fine, event->process->number, event->stream, event->sequence, event->at};
 }
 
 /* What is wrong with a log, for the message hook. */
@@ -147,23 +157,5 @@ extern LogProcess LogProcessAt(Log log, Index i);
  * "none", "Arena,Pool",
  * "+Object,-Ref" (against all).  ResPARAM: `error` says which name is unknown, and lists those there are. */
 extern Res LogKindMask(uint32_t *maskReturn, Log log, const char *list, char *error, Size size);
-
-typedef struct LogRequestStruct {
-  uint64_t from, to;       /* ns of wall time: from inclusive, to exclusive; 0 and UINT64_MAX for all */
-  uint64_t count;          /* at most so many events; UINT64_MAX for all */
-  uint32_t kinds;          /* a bit for each kind; blocks of others are skipped unread */
-  Bool (*choose)(void *data, LogProcess process, EventType type); /* asked once for each type; NULL for all types */
-  Bool (*event)(void *data, LogEvent event); /* TRUE ends the pass */
-  void *data;              /* handed to the hooks */
-  void *chooseData;        /* handed to `choose` instead, unless NULL */
-} LogRequestStruct, *LogRequest;
-
-#define LogRequestALL {.from = 0, .to = UINT64_MAX, .count = UINT64_MAX, .kinds = UINT32_MAX}
-
-/* LogRead -- one pass: calls request->event for each event asked for, in order
- * returns  ResOK also where gaps were told; ResIO, ResMEMORY when it cannot go on.  May be called again for another
- * pass;
- *          gaps are told in the first only. */
-extern Res LogRead(Log log, LogRequest request);
 
 #endif /* LOG_LOG_H */

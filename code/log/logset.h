@@ -18,6 +18,7 @@
 #include "log/log.h"
 #include "log/scan.h"
 #include "log/table.h"
+#include "log/told.h"
 
 typedef struct FollowStruct *Follow;
 
@@ -32,7 +33,8 @@ struct LogStruct {
   LogSummaryStruct summary; /* but for what the table and the teller know */
   uint64_t origin;    /* ns since 1970 of fine time 0 */
   Bool plain;         /* it is opened without index files */
-  Bool told;          /* a pass has told the gaps */
+  Bool gapsTold;      /* a pass has told what scanning found, */
+  ToldStruct told;    /* and the damage of these blocks: by place, with what it is in the highest bits */
   Follow follow;      /* where it is followed while it grows (follow.h); else NULL */
 };
 

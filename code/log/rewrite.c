@@ -271,9 +271,9 @@ static RewriteStream rewriteStream(LogRewrite rewrite, LogEvent event)
   return rewrite->lastStream;
 }
 
-Bool LogRewriteEvent(void *data, LogEvent event)
+Bool LogRewriteEvent(LogRequest request, LogEvent event)
 {
-  LogRewrite rewrite = data;
+  LogRewrite rewrite = request->data;
   RewriteStream state = rewriteStream(rewrite, event);
   Stream stream = rewrite->log->table.stream[state - rewrite->stream];
   uint64_t ticks = rewriteTicks(rewrite, ClockResolve(stream->process->clock), event);

@@ -14,7 +14,7 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-#include "log/log.h"
+#include "log/request.h"
 
 enum { RewriteOpenMAX = 32, RewriteHeaderEACH = 4 << 20 /* bytes between two headers of a process */ };
 
@@ -25,7 +25,7 @@ typedef struct LogRewriteStruct *LogRewrite;
 extern Res LogRewriteCreate(LogRewrite *rewriteReturn, Log log, int fd, Bool packed);
 
 /* LogRewriteEvent -- take one event; a LogRequest's hook.  TRUE when writing has failed. */
-extern Bool LogRewriteEvent(void *rewrite, LogEvent event);
+extern Bool LogRewriteEvent(LogRequest request, LogEvent event);
 
 /* LogRewriteEnd -- write what is left, and headers; ResOK, or ResIO or ResMEMORY with errno set */
 extern Res LogRewriteEnd(LogRewrite rewrite);

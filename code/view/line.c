@@ -314,9 +314,9 @@ static inline Form lineForm(Line line, LogEvent event)
   return form;
 }
 
-Bool LineEvent(void *data, LogEvent event)
+Bool LineEvent(LogRequest request, LogEvent event)
 {
-  Line line = data;
+  Line line = request->data;
   char *p = OutputRoom(line->output);
   uint64_t time = event->time - line->start, second = time / lineNANOS;
   lineWhoStruct *who = &line->who[event->thread % lineWhosMAX];

@@ -13,8 +13,8 @@
 
 #include "base/option.h"
 #include "log/follow.h"
-#include "log/log.h"
 #include "log/names.h"
+#include "log/request.h"
 
 typedef struct SourceStruct {
   const OptionToolStruct *tool;
