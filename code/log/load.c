@@ -283,6 +283,10 @@ Res LoaderLoad(Loaded *loadedReturn, LoadReport report, Loader loader, const Ind
     return ResFORMAT;
   }
   report->lost = 0;
+  if (UNLIKELY(header.discarded > stream->passed)) {
+    loader->table->passed += header.discarded - stream->passed;
+    stream->passed = header.discarded;
+  }
   loaderList(loader, report, loaded, &header, bytes, wanted);
   *loadedReturn = loaded;
   return ResOK;

@@ -324,6 +324,7 @@ void LogSummarize(LogSummary summary, Log log)
   *summary = log->summary;
   summary->processes = log->table.processes;
   summary->lost = log->teller.lost;
+  summary->passed = log->table.passed;
   summary->gaps = log->teller.gaps;
   if (GapsDropped(&dropped, &process, &log->table))
     summary->dropped = dropped.events;

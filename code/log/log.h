@@ -39,6 +39,7 @@ typedef struct LogEventStruct {
   LogProcess process;
   uint32_t thread;         /* the system's number */
   uint32_t stream;         /* number of its stream in the process */
+  uint8_t kind;            /* of its block: its type's, unless somebody wrote nonsense */
   EventType type;
   uint16_t length;         /* of the event, without the mark for a cut string */
   Bool cut;                /* the string was cut */
@@ -143,6 +144,7 @@ typedef struct LogSummaryStruct {
   uint64_t blocks, bytes;  /* in the files */
   uint64_t events;         /* that sound block headers announce */
   uint64_t discarded;      /* by the writers, for want of room */
+  uint64_t passed;         /* of those, before blocks that have been read so far */
   uint64_t dropped;        /* events that were cut away on purpose, so that the log stays small */
   uint64_t lost;           /* by damage, as far as known, so far */
   uint64_t gaps;           /* lines told so far */

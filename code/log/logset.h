@@ -32,9 +32,9 @@ struct LogStruct {
   TellerStruct teller;
   LogSummaryStruct summary; /* but for what the table and the teller know */
   uint64_t origin;    /* ns since 1970 of fine time 0 */
-  Bool plain;         /* it is opened without index files */
   Bool gapsTold;      /* a pass has told what scanning found, */
   ToldStruct told;    /* and the damage of these blocks: by place, with what it is in the highest bits */
+  Bool plain;         /* it is opened without index files */
   Follow follow;      /* where it is followed while it grows (follow.h); else NULL */
 };
 

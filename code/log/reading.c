@@ -176,7 +176,7 @@ static Res readingBegin(Reading reading)
   reading->loader.from = reading->from.fine;
   readingTellScanned(reading);
   if (res == ResOK)
-    res = IndexPassBegin(&reading->pass, &reading->log->index, reading->loader.from);
+    res = IndexPassBegin(&reading->pass, &reading->log->index, reading->from.fine);
   if (res == ResOK && reading->log->follow != NULL)
     FollowBegin(reading->log->follow, reading);
   return res;
@@ -250,63 +250,4 @@ Res ReadingRun(Reading reading, LogRequest request, const LogPositionStruct *end
     readingFailures(reading);
   }
   return res == ResLIMIT ? ResOK : res;
-}
-
-/* ---- The short way ---- */
-
-void LogPositionOfTime(LogPosition positionReturn, Log log, uint64_t time)
-{
-  memset(positionReturn, 0, sizeof *positionReturn);
-  if (time > log->origin)
-    positionReturn->fine = time - log->origin > UINT64_MAX >> ClockFineSHIFT ? UINT64_MAX
-                                                                            : (time - log->origin) << ClockFineSHIFT;
-}
-
-typedef struct readingShortStruct {
-  LogRequest request;
-  Process process;
-  Registry registry;
-  unsigned char types[4096];
-} readingShortStruct;
-
-static const unsigned char *readingWanted(void *data, Process process, unsigned kind, uint64_t first, uint64_t last)
-{
-  readingShortStruct *its = data;
-  LogRequest request = its->request;
-  Registry registry = process->public.registry;
-  Index t;
-
-  UNUSED(first);
-  UNUSED(last);
-  if (kind < 32 && (request->kinds >> kind & 1) == 0)
-    return NULL;
-  if (its->process != process || its->registry != registry) {
-    its->process = process;
-    its->registry = registry;
-    for (t = 0; t < registry->count && t < sizeof its->types; ++t)
-      its->types[t] = request->choose == NULL ||
-                      request->choose(request->chooseData != NULL ? request->chooseData : request->data,
-                                      &process->public, &registry->types[t]);
-  }
-  return its->types;
-}
-
-Res LogRead(Log log, LogRequest request)
-{
-  readingShortStruct its = {.request = request};
-  ReadingClientStruct client = {.data = &its, .wanted = readingWanted};
-  LogPositionStruct from, to = LogPositionLAST;
-  Reading reading;
-  Res res;
-
-  LogPositionOfTime(&from, log, request->from);
-  if (request->to != UINT64_MAX)
-    LogPositionOfTime(&to, log, request->to);
-  request->stop = FALSE;
-  res = ReadingCreate(&reading, log, &client, &from);
-  while (res == ResOK && !reading->ended && LogPositionCompare(&reading->position, &to) < 0)
-    res = ReadingRun(reading, request, &to, request->count);
-  if (res == ResOK || res == ResEND)
-    ReadingDestroy(reading);
-  return res == ResEND ? ResOK : res;
 }
