@@ -44,13 +44,14 @@ struct WriterStruct {
   Log log;
   uint64_t start;        /* ns of wall time: the clock's 0 */
   uint64_t last;         /* ns: of the newest event, or of the packet's begin */
-  CtfIdsStruct ids;
+  TypeIdsStruct ids;
+  Size idWidth;
   ctfWhoStruct who[ctfWhosMAX]; /* by thread, modulo; whoever came last has the place */
   int failed;            /* errno of the first failure, or 0 */
   int fd;                /* of `events` */
   uint64_t offset;       /* of the open packet in `events` */
   CtfPacketStruct header;
-  char *next;            /* in `packet`; == packet + sizeof header: no event yet */
+  char *next;            /* in `packet` */
   char packet[ctfPacketSIZE];
 };
 
@@ -178,7 +179,7 @@ static uint64_t ctfDiscarded(Writer ctf)
   LogSummaryStruct summary;
 
   LogSummarize(&summary, ctf->log);
-  return summary.lost + summary.discarded;
+  return summary.lost + summary.passed;
 }
 
 /* ctfEnd -- write the open packet; after a failure, cut off what of it was written */
@@ -190,7 +191,8 @@ static void ctfEnd(Writer ctf)
     return;
   ctf->header.end = ctf->last;
   ctf->header.content = ctf->header.size = size * 8;
-  ctf->header.discarded = ctfDiscarded(ctf);
+  /* Readers count what is missing from one packet to the next: in the first is nothing, and nothing is missing. */
+  ctf->header.discarded = ctf->header.number == 0 ? 0 : ctfDiscarded(ctf);
   memcpy(ctf->packet, &ctf->header, sizeof ctf->header);
   while (done < size) {
     ssize_t n = write(ctf->fd, ctf->packet + done, size - done);
@@ -261,14 +263,13 @@ static Bool ctfEvent(LogRequest request, LogEvent event)
   Writer ctf = request->data;
   uint64_t time = event->time - ctf->start;
   CtfWho who = &ctf->who[event->thread % ctfWhosMAX];
-  uint32_t id = ctf->ids.first[event->process->number] + (uint32_t)(event->type - event->process->registry->types);
+  uint32_t id = TypeIdsOf(&ctf->ids, event);
   uint16_t shortId = (uint16_t)id;
   uint32_t low = (uint32_t)time;
   char *p = ctf->next;
 
   if (UNLIKELY(p > ctf->packet + (ctfPacketSIZE - ctfEventMAX)) || UNLIKELY(time - ctf->last > UINT32_MAX)) {
-    if (p != ctf->packet + sizeof ctf->header)
-      ctfEnd(ctf);
+    ctfEnd(ctf);
     if (ctf->failed != 0)
       return TRUE;
     ctfBegin(ctf, time);
@@ -276,11 +277,11 @@ static Bool ctfEvent(LogRequest request, LogEvent event)
   }
   if (UNLIKELY(event->thread != who->thread || event->process != who->process))
     ctfWho(who, event);
-  if (ctf->ids.width == sizeof shortId)
+  if (ctf->idWidth == sizeof shortId)
     memcpy(p, &shortId, sizeof shortId);
   else
     memcpy(p, &id, sizeof id);
-  p += ctf->ids.width;
+  p += ctf->idWidth;
   memcpy(p, &low, sizeof low);
   memcpy(p + sizeof low, who->bytes, sizeof who->bytes);
   p = ctfParams(p + sizeof low + who->length, event);
@@ -295,7 +296,7 @@ static void ctfDestroy(Writer ctf)
 {
   if (ctf->fd >= 0)
     (void)close(ctf->fd);
-  CtfIdsFree(&ctf->ids);
+  TypeIdsFree(&ctf->ids);
   free(ctf);
 }
 
@@ -318,21 +319,23 @@ static Res ctfCreate(Writer *writerReturn, const WriterOptionsStruct *options, L
   ctf->header.uuid[6] = (ctf->header.uuid[6] & 0x0f) | 0x40;
   ctf->header.uuid[8] = (ctf->header.uuid[8] & 0x3f) | 0x80;
   ctfBegin(ctf, 0);
-  res = CtfIdsMake(&ctf->ids, log);
+  res = TypeIdsMake(&ctf->ids, log);
+  ctf->idWidth = CtfIdWidth(&ctf->ids);
   if (res == ResOK)
     res = ctfOpen(ctf, options, error, size);
   if (res != ResOK) {
     ctfDestroy(ctf);
     return res;
   }
+  ctfEnd(ctf);
+  ctfBegin(ctf, 0);
   *writerReturn = ctf;
   return ResOK;
 }
 
 static Res ctfFinish(Writer ctf)
 {
-  if (ctf->failed == 0)
-    ctfEnd(ctf);
+  ctfEnd(ctf);
   if (close(ctf->fd) != 0 && ctf->failed == 0)
     ctf->failed = errno;
   ctf->fd = -1;

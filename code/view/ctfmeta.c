@@ -4,7 +4,6 @@
  */
 #include "view/ctfmeta.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/aver.h"
@@ -16,48 +15,6 @@ static const char ctfOurs[] = "be", ctfTheirs[] = "le";
 #else
 static const char ctfOurs[] = "le", ctfTheirs[] = "be";
 #endif
-
-/* ---- Numbers ---- */
-
-/* ctfIdsShared -- an earlier process with the same registry, or `i` itself */
-static Index ctfIdsShared(Log log, Index i)
-{
-  Registry registry = LogProcessAt(log, i)->registry;
-  Index j;
-
-  /* Families of one program stand together: the neighbour first. */
-  for (j = i; j > 0; --j)
-    if (LogProcessAt(log, j - 1)->registry == registry)
-      return j - 1;
-  return i;
-}
-
-Res CtfIdsMake(CtfIds ids, Log log)
-{
-  LogSummaryStruct summary;
-  Index i, shared;
-
-  LogSummarize(&summary, log);
-  ids->count = 0;
-  ids->first = calloc(summary.processes + 1, sizeof *ids->first);
-  if (ids->first == NULL)
-    return ResMEMORY;
-  for (i = 0; i < summary.processes; ++i) {
-    shared = ctfIdsShared(log, i);
-    ids->first[i] = shared < i ? ids->first[shared] : (uint32_t)ids->count;
-    if (shared == i)
-      ids->count += LogProcessAt(log, i)->registry->count;
-  }
-  ids->width = ids->count <= 0x10000 ? 2 : 4;
-  return ids->count <= UINT32_MAX ? ResOK : ResMEMORY;
-}
-
-void CtfIdsFree(CtfIds ids)
-{
-  free(ids->first);
-}
-
-/* ---- Text ---- */
 
 static void ctfString(Output output, const char *string)
 {
@@ -215,7 +172,7 @@ static void ctfStream(Output output, Size width)
             "    string { encoding = UTF8; } _procname;\n  };\n};\n\n");
 }
 
-void CtfMetaWrite(Output output, CtfIds ids, Log log, const uint8_t uuid[CtfUuidSIZE], uint64_t start)
+void CtfMetaWrite(Output output, TypeIds ids, Log log, const uint8_t uuid[CtfUuidSIZE], uint64_t start)
 {
   LogSummaryStruct summary;
   uint64_t next = 0;
@@ -223,7 +180,7 @@ void CtfMetaWrite(Output output, CtfIds ids, Log log, const uint8_t uuid[CtfUuid
 
   LogSummarize(&summary, log);
   ctfTrace(output, uuid, start);
-  ctfStream(output, ids->width);
+  ctfStream(output, CtfIdWidth(ids));
   for (i = 0; i < summary.processes; ++i) {
     Registry registry = LogProcessAt(log, i)->registry;
     if (ids->first[i] != next)

@@ -13,6 +13,7 @@
 #include "base/types.h"
 #include "log/log.h"
 #include "view/output.h"
+#include "view/typeids.h"
 
 #define CtfMAGIC 0xC1FC1FC1u
 
@@ -29,18 +30,13 @@ typedef struct CtfPacketStruct {
   uint64_t discarded;    /* events, from the beginning to this packet's end */
 } __attribute__((packed)) CtfPacketStruct, *CtfPacket;
 
-/* The numbers of event classes. */
-typedef struct CtfIdsStruct {
-  uint32_t *first;       /* by process number: the class of the process's first type; the others follow */
-  uint64_t count;
-  Size width;            /* bytes of a number in an event: 2 or 4 */
-} CtfIdsStruct, *CtfIds;
-
-/* CtfIdsMake -- number the types of all processes; equal registries share their numbers.  ResMEMORY. */
-extern Res CtfIdsMake(CtfIds ids, Log log);
-extern void CtfIdsFree(CtfIds ids);
+/* CtfIdWidth -- bytes of the number of its class in an event */
+static inline Size CtfIdWidth(const TypeIdsStruct *ids)
+{
+  return ids->count <= 0x10000 ? sizeof(uint16_t) : sizeof(uint32_t);
+}
 
 /* CtfMetaWrite -- the metadata; `start` is the wall time (ns since 1970) of the trace's time 0 */
-extern void CtfMetaWrite(Output output, CtfIds ids, Log log, const uint8_t uuid[CtfUuidSIZE], uint64_t start);
+extern void CtfMetaWrite(Output output, TypeIds ids, Log log, const uint8_t uuid[CtfUuidSIZE], uint64_t start);
 
 #endif /* VIEW_CTFMETA_H */

@@ -356,6 +356,7 @@ static inline void heapObject(Heap heap, HeapProcess process, HeapThread thread,
   input->align = LIKELY(align == 0) ? 0 : (uint8_t)(63 - __builtin_clzll(align));
   input->pool = heapPoolOf(process, pool);
   input->thread = thread;
+  input->mark = heap->mark;
   if (UNLIKELY(input->pool == NULL)) {
     heap->res = ResMEMORY;
     return;
@@ -365,6 +366,8 @@ static inline void heapObject(Heap heap, HeapProcess process, HeapThread thread,
     return;
   HeapTableTouch(&input->pool->table, input->addr);
   ++process->in;
+  if (heap->prompt)
+    HeapDrain(process);
 }
 
 void HeapEvent(Heap heap, LogEvent event)
@@ -392,6 +395,16 @@ void HeapEvent(Heap heap, LogEvent event)
     heapState(heap, process, thread, plan, event);
   else if (LIKELY(plan->does != HeapDoesNOTHING))
     heapObject(heap, process, thread, plan, event);
+}
+
+void HeapMark(Heap heap, uint32_t mark)
+{
+  heap->mark = mark;
+}
+
+void HeapPrompt(Heap heap)
+{
+  heap->prompt = TRUE;
 }
 
 Res HeapSettle(Heap heap)

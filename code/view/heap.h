@@ -32,6 +32,12 @@ extern Bool HeapWants(EventType type);
  * cost: about 20 ns for one on an object, hook not counted */
 extern void HeapEvent(Heap heap, LogEvent event);
 
+/* HeapMark -- `mark` goes with each event from here on, and the operation that it becomes is told with it; 0 at first
+ * HeapPrompt -- from now on each event is told of at once, unless it is held back, and does not wait in the queue: for
+ * whoever needs operations and events in one order.  Slower where the heap is large. */
+extern void HeapMark(Heap heap, uint32_t mark);
+extern void HeapPrompt(Heap heap);
+
 /* HeapSettle -- all events have come: tell the hook of what is still queued or held back
  * ResMEMORY: memory ran out at some time, and what was told is not the whole. */
 extern Res HeapSettle(Heap heap);

@@ -19,6 +19,7 @@ static inline void actTell(HeapOrder order, HeapHook hook, HeapOperationKind kin
   operation->pool = input->pool;
   operation->thread = input->thread;
   operation->object = object;
+  operation->mark = input->mark;
   hook(order->client.data, operation);
 }
 
