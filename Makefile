@@ -9,6 +9,7 @@ VARIETY ?= cool
 SAN     ?=
 CC      := $(if $(filter default undefined,$(origin CC)),$(if $(shell command -v gcc),gcc,clang),$(CC))
 PERL    ?= perl
+OBJCOPY ?= objcopy
 PREFIX  ?= /usr/local
 JOBS    ?= 2
 FUZZ_SECONDS ?= 60
@@ -34,7 +35,7 @@ $(error VARIETY is cool, hot or rash, not `$(VARIETY)')
 endif
 
 # Rooms, from the roof down: the order in which archives are linked.  One that has no files yet is an empty archive.
-ROOMS  := view collect log mm emit plinth format base
+ROOMS  := library view collect log mm emit plinth format base
 TOOLS  := eventrec eventcnv eventview eventctl replay
 SHIM   := $(wildcard code/mm/shim*.c)
 GEN    := $(B)/gen/eventgen.h
@@ -54,7 +55,7 @@ say = $(if $(V),,@echo '  $(1)$(2)')
 .PHONY: all check soak fuzz fuzzdir demo bench install help layers registry clean tests FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
-all: $(BINS) $(B)/lib/libpawprint.so $(B)/lib/libpawprint.a
+all: $(BINS) $(B)/lib/libpawprint.so $(B)/lib/libpawprint.a $(B)/lib/libpawlog.so $(B)/lib/libpawlog.a
 
 help:
 	@echo 'make            build everything into $(B)/: bin/ and lib/'
@@ -126,6 +127,24 @@ $(B)/lib/libpawprint.a: $(filter-out $(TOOLS_ONLY:$(B)/pic/%=$(B)/obj/%),$(forea
 	@mkdir -p $(@D)
 	@rm -f $@
 	$(Q)ar rcs $@ $^
+
+# The reader as a library for other programs, which see what pawlog.h declares and nothing else of it.
+READER := library log format base
+reader_pic := $(filter-out $(TOOLS_ONLY) $(B)/pic/base/bt.o,$(foreach r,$(READER),$(patsubst code/%.c,$(B)/pic/%.o,$(call room_src,$(r))))) \
+  $(B)/pic/view/known.o
+$(B)/lib/libpawlog.so: $(reader_pic)
+	$(call say,LD     ,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -shared -Wl,-soname,libpawlog.so -Wl,-z,now -Wl,-z,defs -o $@ $^
+
+# One object, in which names that are hidden are nobody else's: a program may have a LogOpen of its own.
+$(B)/lib/libpawlog.a: $(reader_pic)
+	$(call say,AR     ,$@)
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(Q)$(LD) -r -o $(@:.a=.o) $^
+	$(Q)$(OBJCOPY) --localize-hidden $(@:.a=.o)
+	$(Q)ar rcs $@ $(@:.a=.o)
 
 # A tool that is more than one file has the others beside it, as replay-child.c.
 $(B)/bin/replay: $(patsubst code/%.c,$(B)/obj/%.o,$(wildcard code/replay-*.c))
@@ -206,7 +225,9 @@ install: all | $(GEN)
 	install -d $(dest)/bin $(dest)/lib/pkgconfig $(dest)/include/pawprint
 	$(if $(BINS),install $(BINS) $(dest)/bin)
 	install $(B)/lib/libpawprint.so $(dest)/lib
-	install -m 644 $(B)/lib/libpawprint.a $(dest)/lib
+	install $(B)/lib/libpawlog.so $(dest)/lib
+	install -m 644 $(B)/lib/libpawprint.a $(B)/lib/libpawlog.a $(dest)/lib
+	install -m 644 code/library/pawlog.h $(dest)/include/pawlog.h
 	$(if $(PUBLIC),install -m 644 $(PUBLIC) $(dest)/include/pawprint.h)
 	$(if $(PUBLIC),for h in $$($(CC) $(ALL_CFLAGS) -MM $(PUBLIC) | tr -d '\\' | tr ' ' '\n' | grep '\.h$$'); do \
 	  to=$${h#code/}; to=$${to#$(B)/gen/}; install -D -m 644 $$h $(dest)/include/pawprint/$$to || exit 1; done)
@@ -217,6 +238,9 @@ install: all | $(GEN)
 	  'Version: '$$(sed -n 's/^#define PawprintVERSION "\(.*\)"$$/\1/p' code/base/version.h) \
 	  'Libs: -L$${prefix}/lib -lpawprint' 'Libs.private: -ldl -lpthread' \
 	  'Cflags: -I$${prefix}/include -I$${prefix}/include/pawprint' > $(dest)/lib/pkgconfig/pawprint.pc
+	printf '%s\n' 'prefix=$(PREFIX)' 'Name: pawlog' 'Description: reading the logs of Pawprint' \
+	  'Version: '$$(sed -n 's/^#define PawprintVERSION "\(.*\)"$$/\1/p' code/base/version.h) \
+	  'Libs: -L$${prefix}/lib -lpawlog' 'Cflags: -I$${prefix}/include' > $(dest)/lib/pkgconfig/pawlog.pc
 
 clean:
 	rm -rf build
