@@ -32,29 +32,39 @@ typedef struct CnvStruct {
   const char *output;
   unsigned format;
   const char *thin;   /* as the option gives it, or NULL */
-  Bool check, header, packed, follow;
+  Bool check, header, packed, follow, index;
   WriterOptionsStruct options;
   Bool progress;      /* a line of it stands on the terminal, */
   time_t shown;       /* since this second */
   OutputStruct out;
 } CnvStruct, *Cnv;
 
-/* cnvProgress -- now and then, how far it has come; only where somebody is looking */
-static void cnvProgress(void *data, uint64_t done, uint64_t total)
+/* cnvSay -- once a second, how far it has come, and with what */
+static void cnvSay(Cnv cnv, const char *what, double part)
 {
-  Cnv cnv = data;
   struct timespec now;
 
-  if (done % cnvProgressBLOCKS != 0)
-    return;
   (void)clock_gettime(CLOCK_MONOTONIC, &now);
   if (now.tv_sec == cnv->shown)
     return;
   if (cnv->shown != 0) {
-    fprintf(stderr, "\r%s: %llu%%", cnv->source.tool->name, (unsigned long long)(done * 100 / total));
+    fprintf(stderr, "\r\033[K%s: %s%.0f%%", cnv->source.tool->name, what, part * 100);
     cnv->progress = TRUE;
   }
   cnv->shown = now.tv_sec;
+}
+
+/* cnvProgress, cnvScanning -- how far reading, and before it looking through the logs, has come; only where somebody is
+ * looking */
+static void cnvProgress(void *data, uint64_t done, uint64_t total)
+{
+  if (done % cnvProgressBLOCKS == 0)
+    cnvSay(data, "", (double)done / (double)total);
+}
+
+static void cnvScanning(void *data, uint64_t done, uint64_t total)
+{
+  cnvSay(data, "looking for blocks: ", (double)done / (double)total);
 }
 
 /* cnvProgressEnd -- away with the line that says how far it has come */
@@ -121,6 +131,8 @@ static int cnvStatus(Cnv cnv, Res res)
     return OptionFail(cnv->source.tool, "%s: %s", cnv->output != NULL ? cnv->output : "standard output",
                       strerror(cnv->out.failed));
   }
+  if (res == ResOK)
+    res = FilterRes(cnv->source.filter);
   if (res != ResOK)
     return OptionFail(cnv->source.tool, "reading stopped: %s", res == ResIO ? strerror(errno) : ResName(res));
   LogSummarize(&summary, cnv->source.log);
@@ -146,8 +158,8 @@ static int cnvWrite(Cnv cnv)
     return OptionFail(cnv->source.tool, "%s", res == ResMEMORY ? "no memory" : error);
   cnv->source.request.event = class->event;
   cnv->source.request.data = writer;
-  res = cnv->follow ? LogFollow(cnv->source.log, &cnv->source.request)
-                    : LogRead(cnv->source.log, &cnv->source.request);
+  res = class->read != NULL ? class->read(writer, &cnv->source.request)
+                            : LogRead(cnv->source.log, &cnv->source.request);
   if (class->finish(writer) != ResOK && cnv->out.failed == 0)
     cnv->out.failed = errno;
   class->destroy(writer);
@@ -225,6 +237,26 @@ static Bool cnvOpenOutput(Cnv cnv, const char *const *paths, Count n, int *statu
   return TRUE;
 }
 
+/* cnvIndex -- write the index files of logs, and say so */
+static int cnvIndex(Cnv cnv, const char *const *paths, Count n)
+{
+  LogHooksStruct hooks;
+  LogIndexedStruct indexed;
+  char error[1024];
+  Index i;
+
+  SourceHooks(&cnv->source, &hooks);
+  for (i = 0; i < n; ++i) {
+    Res res = LogIndexWrite(&indexed, paths[i], &hooks, error, sizeof error);
+    cnvProgressEnd(cnv);
+    if (res != ResOK)
+      return OptionFail(cnv->source.tool, "%s", error);
+    printf("%s.idx: %llu blocks of %llu bytes, in %llu bytes\n", paths[i], (unsigned long long)indexed.blocks,
+           (unsigned long long)indexed.covered, (unsigned long long)indexed.bytes);
+  }
+  return 0;
+}
+
 static int cnvRun(Cnv cnv, const char *const *paths, Count n)
 {
   int status;
@@ -236,6 +268,10 @@ static int cnvRun(Cnv cnv, const char *const *paths, Count n)
     cnvFollow(cnv);
   else if (isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO))
     cnv->source.progress = cnvProgress;
+  if (!cnv->follow && isatty(STDERR_FILENO) && (cnv->index || !isatty(STDOUT_FILENO)))
+    cnv->source.scanning = cnvScanning;
+  if (cnv->index)
+    return cnvIndex(cnv, paths, n);
   if (!SourceOpen(&cnv->source, paths, n, &status) || !cnvOpenOutput(cnv, paths, n, &status))
     ;
   else if (cnv->check)
@@ -255,8 +291,8 @@ static const char *cnvContradiction(Cnv cnv, Count operands)
 
   if (operands == 0)
     return "no log is given";
-  if ((cnv->options.raw || cnv->packed) && !(class->takes & WriterTakesBLOCKS))
-    return "--raw and --packed are for --format=paw";
+  if ((cnv->options.raw || cnv->packed || cnv->options.bare) && !(class->takes & WriterTakesBLOCKS))
+    return "--raw, --packed and --no-state are for --format=paw";
   if (cnv->options.raw && cnv->packed)
     return "--raw or --packed, not both";
   if ((cnv->options.verbose || cnv->options.describe) && !(class->takes & WriterTakesWORDS))
@@ -271,6 +307,8 @@ static const char *cnvContradiction(Cnv cnv, Count operands)
     return "--follow is for one log";
   if (cnv->follow && (cnv->check || cnv->header || !class->follow))
     return "--follow writes text, csv or json";
+  if (cnv->index && (cnv->follow || cnv->check || cnv->header || cnv->format != 0 || cnv->output != NULL))
+    return "--index writes the logs' indexes, and nothing else";
   return NULL;
 }
 
@@ -286,12 +324,14 @@ int main(int argc, char **argv)
     OptionFlag(0, "follow", &cnv.follow, "keep reading a log that is still being written, and print what comes"),
     OptionFlag(0, "check", &cnv.check, "read all and print nothing but what is damaged or missing"),
     OptionFlag(0, "header", &cnv.header, "print the header blocks as text"),
+    OptionFlag(0, "index", &cnv.index, "write LOG.idx beside each log, so that opening it is fast"),
     OptionFlag('v', "verbose", &cnv.options.verbose, "text: kind and code, too"),
     OptionFlag(0, "describe", &cnv.options.describe, "text: each event in words, as its registry has them"),
     OptionFlag(0, "raw", &cnv.options.raw, "paw: blocks as they are in memory"),
     OptionFlag(0, "packed", &cnv.packed, "paw: blocks packed, as is done anyway"),
     OptionString(0, "thin", &cnv.thin, "TIME", "chrome, paje: of what changes often, one value in TIME: 0.01, 5ms, 20us; 0: all"),
     OptionChoice(0, "value", &cnv.options.value, WriterVALUES, "folded: what is counted; bytes allocated if not given"),
+    OptionFlag(0, "no-state", &cnv.options.bare, "paw: only what is chosen, not what is needed to read it alone"),
     OptionFlag(0, "force", &cnv.options.force, "overwrite the output"),
   };
   const OptionToolStruct tool = {

@@ -29,7 +29,7 @@ static Bool followEvent(LogRequest request, LogEvent event)
   TestList list = request->data;
   Count n = list->count;
 
-  (void)listEvent(request->data, event);
+  (void)listEvent(request, event);
   if (n > 0 && list->event[n].time < list->event[n - 1].time)
     ++inversions;
   return FALSE;
@@ -131,7 +131,7 @@ static Res followRead(LogRequest request)
   }
   request->event = followEvent;
   request->data = &got;
-  res = LogFollow(log, request);
+  res = LogRead(log, request);
   LogClose(log);
   return res;
 }

@@ -320,7 +320,6 @@ void TableFree(Table table)
   Index i;
 
   for (i = 0; i < table->processes; ++i) {
-    free(table->process[i]->wanted);
     free(table->process[i]);
   }
   for (i = 0; i < table->streams; ++i) {

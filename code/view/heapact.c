@@ -129,6 +129,8 @@ void HeapActOpen(HeapOrder order, HeapInput input)
   resize->ended = FALSE;
   resize->pool = input->pool;
   resize->old = input->addr;
+  resize->size = input->size;
+  resize->time = input->time;
   resize->key = input->key = ++order->key;
 }
 

@@ -46,6 +46,7 @@ typedef struct HeapResizeStruct {
   Bool ended;              /* its end has come in, though it may be held back */
   uint64_t key;            /* which one it is */
   uint64_t old;            /* the address that the begin named */
+  uint64_t size, time;     /* as the begin had them */
   HeapObjectStruct object; /* if it is known */
 } HeapResizeStruct, *HeapResize;
 

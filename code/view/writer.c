@@ -12,9 +12,8 @@
 
 /* A format is added by its file, its name in writer.h, and its line here. */
 const WriterClassStruct *const WriterClasses[] = {
-  &WriterClassText, &WriterClassCsv, &WriterClassJson, &WriterClassChrome, &WriterClassPaje,
-  &WriterClassFolded,
-  &WriterClassPaw,
+  &WriterClassText, &WriterClassCsv, &WriterClassJson, &WriterClassSql, &WriterClassCtf, &WriterClassChrome,
+  &WriterClassPaje, &WriterClassFolded, &WriterClassPaw,
 };
 const Count WriterClassCount = ARRAY_LENGTH(WriterClasses);
 
@@ -23,15 +22,14 @@ const char *WriterChoices(char *names, Size size)
   TextStruct text;
   Index i;
 
-  TextInit(&text, names, size - 1);
+  TextInit(&text, names, size);
   for (i = 0; i < WriterClassCount; ++i) {
     if (i > 0)
       TextChar(&text, '|');
     TextString(&text, WriterClasses[i]->name);
   }
-  AVER(TextLength(&text) < size - 1); /* nothing was cut */
-  *text.next = '\0';
-  return names;
+  AVER(!text.overflow);
+  return TextTerminate(&text);
 }
 
 Res WriterThin(uint64_t *thinReturn, const char *string)

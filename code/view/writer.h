@@ -35,12 +35,13 @@ typedef struct WriterOptionsStruct {
   Bool verbose;        /* text: kind and code, too */
   Bool describe;       /* text: in words */
   Bool raw;            /* paw: blocks as they are in memory */
+  Bool bare;           /* paw: nothing but what is chosen */
 } WriterOptionsStruct, *WriterOptions;
 
 /* Options that not every format has a use for: bits of a class's `takes`. */
 enum {
   WriterTakesWORDS = 1,  /* verbose, describe */
-  WriterTakesBLOCKS = 2, /* raw, packed */
+  WriterTakesBLOCKS = 2, /* raw, packed, bare */
   WriterTakesTHIN = 4,
   WriterTakesVALUE = 8
 };
@@ -57,6 +58,9 @@ typedef struct WriterClassStruct {
   /* Takes one event; TRUE when writing has failed.  The request's `data` is the Writer, so that it is a hook. */
   LogEventHook event;
 
+  /* Reads by itself what the request chooses, and what it needs besides; NULL: it only takes events.  As LogRead. */
+  Res (*read)(Writer writer, LogRequest request);
+
   /* What comes behind all events.  ResIO: writing has failed, here or before: errno says why. */
   Res (*finish)(Writer writer);
   void (*destroy)(Writer writer);
@@ -66,12 +70,13 @@ typedef struct WriterClassStruct {
 extern const WriterClassStruct *const WriterClasses[];
 extern const Count WriterClassCount;
 
-/* Those of them that stand in no header of their own. */
 extern const WriterClassStruct WriterClassText, WriterClassCsv, WriterClassJson; /* linewriter.c */
-extern const WriterClassStruct WriterClassPaw;                                  /* pawwriter.c */
-extern const WriterClassStruct WriterClassChrome;                               /* chrome.c */
-extern const WriterClassStruct WriterClassPaje;                                 /* paje.c */
-extern const WriterClassStruct WriterClassFolded;                               /* folded.c */
+extern const WriterClassStruct WriterClassSql;                                   /* sql.c */
+extern const WriterClassStruct WriterClassCtf;                                   /* ctf.c */
+extern const WriterClassStruct WriterClassPaw;                                   /* pawwriter.c */
+extern const WriterClassStruct WriterClassChrome;                                /* chrome.c */
+extern const WriterClassStruct WriterClassPaje;                                  /* paje.c */
+extern const WriterClassStruct WriterClassFolded;                                /* folded.c */
 
 /* WriterChoices -- their names with bars between, as OptionChoice takes them; of `size` bytes, NUL-terminated */
 extern const char *WriterChoices(char *names, Size size);
