@@ -25,6 +25,9 @@ typedef struct HeapStruct *Heap;
 extern Res HeapCreate(Heap *heapReturn, HeapClient client);
 extern void HeapDestroy(Heap heap);
 
+/* HeapClear -- as HeapCreate made it; its client is told nothing */
+extern void HeapClear(Heap heap);
+
 /* HeapWants -- is the type one of those that HeapEvent understands?  For a request's `choose`. */
 extern Bool HeapWants(EventType type);
 

@@ -155,6 +155,7 @@ static inline void actAlloc(HeapOrder order, HeapInput input, HeapObject place)
   object->told = order->operation.told = input->kind == HeapInLIVE;
   object->stale = 0;
   order->operation.zero = input->zero;
+  order->operation.site = input->kind == HeapInALLOC ? input->old : 0;
   actTell(order, order->client.alloc, HeapALLOC, input, object);
   order->operation.told = FALSE;
 }
@@ -304,6 +305,7 @@ void HeapActCome(HeapOrder order, HeapInput input, HeapObject object)
   if (input->addr != 0)
     object->size = actSize(input);
   order->operation.zero = input->zero;
+  order->operation.site = input->kind == HeapInALLOC ? input->old : 0;
   if (resize == NULL || resize->state != HeapResizeKNOWN)
     actTell(order, order->client.alloc, HeapALLOC, input, object);
   else if (input->addr != 0)
