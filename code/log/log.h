@@ -39,6 +39,7 @@ typedef struct LogEventStruct {
   LogProcess process;
   uint32_t thread;         /* the system's number */
   uint32_t stream;         /* number of its stream in the process */
+  uint8_t kind;            /* of its block: its type's, unless somebody wrote nonsense */
   EventType type;
   uint16_t length;         /* of the event, without the mark for a cut string */
   Bool cut;                /* the string was cut */

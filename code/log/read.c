@@ -236,7 +236,7 @@ static void readRun(Reading reading, LogRequest request, uint64_t limit)
   LoadedItem item = front->item + front->next, end = front->item + front->count;
   uint64_t origin = reading->log->origin;
   LogEventStruct event = {.process = &front->stream->process->public, .thread = front->stream->thread,
-                          .stream = front->stream->id, .sequence = front->sequence};
+                          .stream = front->stream->id, .kind = front->stream->kind, .sequence = front->sequence};
 
   if ((uint64_t)(end - item) > reading->left)
     end = item + reading->left;
@@ -250,7 +250,7 @@ static void readRun(Reading reading, LogRequest request, uint64_t limit)
     event.cut = (item->length & EventLengthCUT) != 0;
     event.bytes = front->bytes + item->at;
     ++item;
-    if (UNLIKELY(request->event(request, &event)) || UNLIKELY(request->stop)) {
+    if (UNLIKELY(request->event(request, &event)) || UNLIKELY(request->stop) || UNLIKELY(reading->halt)) {
       reading->ended = TRUE;
       break;
     }

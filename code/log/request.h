@@ -104,7 +104,8 @@ typedef struct LogServiceCountsStruct {
 
 extern void LogServiceCount(LogServiceCounts countsReturn, LogService service);
 
-/* LogRead -- file one request and serve it: the short way.  Errors as LogServiceRun. */
+/* LogRead -- file one request and serve it: the short way.  `stop` is reset before; TRUE from a hook ends it, too, since
+ * nothing else waits.  Errors as LogServiceRun. */
 extern Res LogRead(Log log, LogRequest request);
 
 /* LogPositionStep -- the position `n` events of the choice of `request` before (n < 0) or behind another; what else the
