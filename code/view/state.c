@@ -108,15 +108,7 @@ static void stateCheckPoint(State state, LogEvent event)
 static Bool stateEvent(LogRequest request, LogEvent event)
 {
   State state = request->data;
-  LogPositionStruct here;
 
-  LogEventPosition(&here, event);
-  if (LogPositionCompare(&here, &state->from) < 0)
-    return FALSE;
-  if (LogPositionCompare(&here, &state->to) >= 0) {
-    request->stop = TRUE;
-    return TRUE;
-  }
   if (UNLIKELY(state->events >= state->nextCheck))
     stateCheckPoint(state, event);
   HeapEvent(state->heap, event);
