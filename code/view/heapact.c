@@ -338,14 +338,13 @@ void HeapActMatch(HeapOrder order, HeapInput input)
   input->key = 0;
   if (UNLIKELY(resize == NULL)) {
     HeapInputStruct begin = *input;
-    HeapObject object = HeapTableSeek(&input->pool->table, input->old);
-    if (!HeapObjectLives(object)) {
+    if (!HeapObjectLives(HeapTableSeek(&input->pool->table, input->old))) {
       HeapStateUnmatched(order, input);
       return;
     }
     begin.addr = input->old;
-    HeapActOpen(order, &begin);
-    actBegin(order, &begin, object);
+    HeapActOpen(order, &begin); /* which may bring another object back, and so move this one */
+    actBegin(order, &begin, HeapTableSeek(&input->pool->table, input->old));
     resize = actResize(input->thread, begin.key);
   }
   resize->ended = TRUE;
