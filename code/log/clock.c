@@ -166,3 +166,17 @@ void ClockFit(Clock clock)
     clockAnchor(clock);
   clock->fitted = TRUE;
 }
+
+uint64_t ClockReach(const ClockStruct *clock, uint64_t fine)
+{
+  uint64_t low = 0, high = UINT64_MAX;
+
+  while (low < high) {
+    uint64_t middle = low + (high - low) / 2;
+    if (ClockFine(clock, middle) < fine)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}

@@ -99,4 +99,7 @@ static inline uint64_t ClockTicks(const ClockStruct *clock, uint64_t fine)
                                  (double)((uint64_t)1 << clock->shift));
 }
 
+/* ClockReach -- the first ticks whose fine time is `fine` or later; UINT64_MAX if none are */
+extern uint64_t ClockReach(const ClockStruct *clock, uint64_t fine);
+
 #endif /* LOG_CLOCK_H */

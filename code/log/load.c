@@ -80,6 +80,14 @@ static Bool loaderDropped(const unsigned char *bytes)
   return memcmp(bytes, zeros, sizeof zeros) == 0;
 }
 
+/* loaderIs -- is it the block that was found here, or that an index file promised? */
+static Bool loaderIs(const StreamStruct *stream, const IndexEntryStruct *entry, const BlockHeaderStruct *header)
+{
+  return header->process == stream->process->public.header.identity && header->stream == stream->id &&
+         header->sequence == entry->sequence && header->first == entry->first && header->last == entry->last &&
+         header->count == entry->count;
+}
+
 /* loaderRead -- the block's header and bytes at rest, verified; otherwise says why not */
 static Res loaderRead(Loader loader, BlockHeader header, LoadReport report, const IndexEntryStruct *entry)
 {
@@ -97,6 +105,9 @@ static Res loaderRead(Loader loader, BlockHeader header, LoadReport report, cons
     res = BlockHeaderRead(header, &swapped, bytes);
   if (res != ResOK)
     return res == ResIO ? ResIO : ResFORMAT;
+  report->what = "another block stands here than was found before";
+  if (!loaderIs(loader->table->stream[entry->stream], entry, header))
+    return ResFORMAT;
   report->what = "byte order is not that of its process";
   process = loader->table->stream[entry->stream]->process;
   if (swapped != process->public.header.widths.swapped)
@@ -272,6 +283,10 @@ Res LoaderLoad(Loaded *loadedReturn, LoadReport report, Loader loader, const Ind
     return ResFORMAT;
   }
   report->lost = 0;
+  if (UNLIKELY(header.discarded > stream->passed)) {
+    loader->table->passed += header.discarded - stream->passed;
+    stream->passed = header.discarded;
+  }
   loaderList(loader, report, loaded, &header, bytes, wanted);
   *loadedReturn = loaded;
   return ResOK;

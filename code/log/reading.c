@@ -176,7 +176,7 @@ static Res readingBegin(Reading reading)
   reading->loader.from = reading->from.fine;
   readingTellScanned(reading);
   if (res == ResOK)
-    res = IndexPassBegin(&reading->pass, &reading->log->index);
+    res = IndexPassBegin(&reading->pass, &reading->log->index, reading->from.fine);
   if (res == ResOK && reading->log->follow != NULL)
     FollowBegin(reading->log->follow, reading);
   return res;

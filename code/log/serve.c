@@ -155,7 +155,7 @@ static Filed serveAlone(LogService service)
   Filed filed = service->filed[0];
 
   return service->count == 1 && service->served == 1 && filed->request->event != NULL &&
-         filed->request->hookCount == 0 && !service->pass.shared ? filed : NULL;
+         filed->request->accept == NULL && filed->request->hookCount == 0 && !service->pass.shared ? filed : NULL;
 }
 
 /* serveOver -- the next of those served that has had all, or NULL */

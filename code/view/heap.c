@@ -403,6 +403,7 @@ static inline void heapObject(Heap heap, HeapProcess process, HeapThread thread,
   input->align = LIKELY(align == 0) ? 0 : (uint8_t)(63 - __builtin_clzll(align));
   input->pool = heapPoolOf(process, pool);
   input->thread = thread;
+  input->mark = heap->mark;
   if (UNLIKELY(input->pool == NULL)) {
     heap->res = ResMEMORY;
     return;
@@ -412,6 +413,8 @@ static inline void heapObject(Heap heap, HeapProcess process, HeapThread thread,
     return;
   HeapTableTouch(&input->pool->table, input->addr);
   ++process->in;
+  if (heap->prompt)
+    HeapDrain(process);
 }
 
 void HeapEvent(Heap heap, LogEvent event)
@@ -429,7 +432,7 @@ void HeapEvent(Heap heap, LogEvent event)
   plan = &process->plans[type];
   if (UNLIKELY(process->counts[type]++ == 0 || !plan->made)) {
     HeapPlanMake(plan, event->type, event->process->header.widths.swapped);
-    if (process->counts[type] == 1 && plan->does >= HeapDoesALLOC && plan->does <= HeapDoesEND)
+    if (process->counts[type] == 1 && plan->does >= HeapDoesALLOC && plan->does <= HeapDoesLIVE)
       ++heap->objectTypes;
   }
   if (UNLIKELY(plan->does >= HeapDoesPOOLCREATE))
@@ -438,6 +441,16 @@ void HeapEvent(Heap heap, LogEvent event)
     heapState(heap, process, thread, plan, event);
   else if (LIKELY(plan->does != HeapDoesNOTHING))
     heapObject(heap, process, thread, plan, event);
+}
+
+void HeapMark(Heap heap, uint32_t mark)
+{
+  heap->mark = mark;
+}
+
+void HeapPrompt(Heap heap)
+{
+  heap->prompt = TRUE;
 }
 
 Res HeapSettle(Heap heap)
@@ -459,36 +472,4 @@ Res HeapSettle(Heap heap)
       heap->res = process->order.res;
   }
   return heap->res;
-}
-
-Bool HeapSeen(Count *threadsReturn, const uint64_t **countsReturn, Heap heap, Index number)
-{
-  if (number >= heap->count || heap->process[number] == NULL)
-    return FALSE;
-  *threadsReturn = heap->process[number]->threads;
-  *countsReturn = heap->process[number]->counts;
-  return TRUE;
-}
-
-void HeapTallySum(HeapTally tallyReturn, Heap heap)
-{
-  Index i;
-
-  memset(tallyReturn, 0, sizeof *tallyReturn);
-  for (i = 0; i < heap->count; ++i) {
-    if (heap->process[i] != NULL) {
-      HeapTally tally = &heap->process[i]->order.tally;
-      tallyReturn->repairs += tally->repairs;
-      tallyReturn->overlaps += tally->overlaps;
-      tallyReturn->unmatched += tally->unmatched;
-      tallyReturn->early += tally->early;
-      tallyReturn->unfinished += tally->unfinished;
-      tallyReturn->failed += tally->failed;
-    }
-  }
-}
-
-Count HeapObjectTypes(Heap heap)
-{
-  return heap->objectTypes;
 }

@@ -42,6 +42,8 @@ struct HeapStruct {
   Count count;           /* places in `process` */
   HeapProcess *process;  /* by the log's number; NULL where no event has come */
   Count objectTypes;
+  uint32_t mark;
+  Bool prompt;           /* nothing stays in the queues */
   Res res;
 };
 

@@ -87,3 +87,35 @@ void HeapLookTally(HeapTally tallyReturn, Heap heap, Index number)
   else
     *tallyReturn = process->order.tally;
 }
+
+Bool HeapSeen(Count *threadsReturn, const uint64_t **countsReturn, Heap heap, Index number)
+{
+  if (number >= heap->count || heap->process[number] == NULL)
+    return FALSE;
+  *threadsReturn = heap->process[number]->threads;
+  *countsReturn = heap->process[number]->counts;
+  return TRUE;
+}
+
+void HeapTallySum(HeapTally tallyReturn, Heap heap)
+{
+  Index i;
+
+  memset(tallyReturn, 0, sizeof *tallyReturn);
+  for (i = 0; i < heap->count; ++i) {
+    if (heap->process[i] != NULL) {
+      HeapTally tally = &heap->process[i]->order.tally;
+      tallyReturn->repairs += tally->repairs;
+      tallyReturn->overlaps += tally->overlaps;
+      tallyReturn->unmatched += tally->unmatched;
+      tallyReturn->early += tally->early;
+      tallyReturn->unfinished += tally->unfinished;
+      tallyReturn->failed += tally->failed;
+    }
+  }
+}
+
+Count HeapObjectTypes(Heap heap)
+{
+  return heap->objectTypes;
+}

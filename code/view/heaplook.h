@@ -22,4 +22,12 @@ extern Res HeapLookArenas(HeapObject *arenasReturn, Count *countReturn, Heap hea
 /* HeapLookTally -- how well the events of a process fitted together; no event of it: all 0 */
 extern void HeapLookTally(HeapTally tallyReturn, Heap heap, Index process);
 
+/* HeapSeen -- what has been seen of the log's process `number`; FALSE: no event of it
+ * countsReturn  events by the type's place in the registry; good until HeapDestroy */
+extern Bool HeapSeen(Count *threadsReturn, const uint64_t **countsReturn, Heap heap, Index number);
+
+/* HeapTallySum -- of all processes; HeapObjectTypes -- how many types were met that allocate, free, or tell what lives */
+extern void HeapTallySum(HeapTally tallyReturn, Heap heap);
+extern Count HeapObjectTypes(Heap heap);
+
 #endif /* VIEW_HEAPLOOK_H */

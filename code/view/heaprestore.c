@@ -172,6 +172,8 @@ static void restoreResize(Restore restore, HeapResize resize)
   resize->ended = HeapBytesGet(from) != 0;
   resize->key = HeapBytesGet(from);
   resize->old = HeapBytesGet(from);
+  resize->size = HeapBytesGet(from);
+  resize->time = HeapBytesGet(from);
   resize->pool = restorePoolRef(restore);
   if (resize->pool == NULL)
     from->failed = TRUE;
@@ -237,6 +239,7 @@ static void restoreHeld(Restore restore, HeapOrder order, HeapInput input)
   input->key = HeapBytesGet(from);
   input->align = (uint8_t)HeapBytesGet(from);
   input->zero = (uint8_t)HeapBytesGet(from);
+  input->mark = (uint32_t)HeapBytesGet(from);
   input->pool = restorePoolRef(restore);
   thread = HeapBytesGet(from);
   if (input->kind > HeapInLIVE || input->pool == NULL || input->pool->table.objects == NULL || thread >= restore->threads) {

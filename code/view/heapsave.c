@@ -121,6 +121,8 @@ static void saveResize(Save save, HeapResize resize)
   HeapBytesPut(&save->bytes, resize->ended);
   HeapBytesPut(&save->bytes, resize->key);
   HeapBytesPut(&save->bytes, resize->old);
+  HeapBytesPut(&save->bytes, resize->size);
+  HeapBytesPut(&save->bytes, resize->time);
   savePoolRef(save, resize->pool);
   if (resize->state == HeapResizeKNOWN && HeapBytesRoom(&save->bytes, 6 * HeapBytesNumberMAX))
     saveObject(&save->bytes, &resize->object, &addr, save->now);
@@ -169,6 +171,7 @@ static void saveHeld(Save save, HeapInput input)
   HeapBytesPut(to, input->key);
   HeapBytesPut(to, input->align);
   HeapBytesPut(to, input->zero);
+  HeapBytesPut(to, input->mark);
   savePoolRef(save, input->pool);
   HeapBytesPut(to, input->thread->mark);
 }
