@@ -408,43 +408,6 @@ for my $signal ('INT', 'TERM') {
 
 # ---- The family ----------------------------------------------------------------------------------------------------
 
-SKIP: {
-    skip 'no make', 3 if system('command -v make >/dev/null 2>&1') != 0;
-    mkdir "$dir/project";
-    for my $n (1 .. 6) {
-        open my $c, '>', "$dir/project/f$n.c" or die;
-        print $c "#include <stdio.h>\nint f$n(int x) { printf(\"%d\\n\", x); return x + $n; }\n";
-    }
-    open my $make, '>', "$dir/project/Makefile" or die;
-    print $make "all: " . join(' ', map { "f$_.o" } 1 .. 6) . "\n%.o: %.c\n\t\@$CC -c -o \$\@ \$<\n";
-    close $make;
-    delete local @ENV{qw(MAKEFLAGS MAKELEVEL MFLAGS)};
-    my $counter = "$B/prog/counter.so";
-    unlink "$dir/counted";
-    my $counts = -e $counter && !$ENV{SAN};
-    local $ENV{LD_PRELOAD} = $counter if $counts;
-    # What make is told it tells to those that it starts; so these are counted, and neither make nor eventrec is.
-    my ($status, $said) = record('make.paw', '--', 'make', '-s', '-j2', '-C', "$dir/project", $counts ? "COUNTER=$dir/counted" : ());
-    delete local $ENV{LD_PRELOAD};
-    is $status, 0, 'make -j2 runs';
-    like $said, qr/\Aeventrec: \d+ events \(0 discarded\)[^\n]*\n\z/, 'and all of it is seen';
-    my %pids;
-    my $headers = `$cnv --header $dir/make.paw`;
-    my $compiler = $headers =~ m{/cc1"$}m ? 'cc1' : '';
-    $pids{$1} = 1 while $headers =~ m{^pid: (\d+)\n(?:.*\n)??program: "[^"\n]*/cc1"$}mg;
-    is scalar(keys %pids), 6, 'six compilations are six processes' if $compiler;
-    is `$cnv --check $dir/make.paw 2>&1`, '', 'the log is whole';
-    is_deeply [regions()], [], 'nothing is left in memory';
-    skip 'no independent count', 1 if !-e "$dir/counted";
-    my (%seen, $maker);
-    for (split /\n/, `$cnv -k Object $dir/make.paw`) {
-        my ($pid, $name) = m{^\S+ (\d+)/\d+ (\w+)};
-        $maker //= $pid;
-        ++$seen{$name} if $pid != $maker;
-    }
-    my @counted = qw(PoolAlloc PoolFree PoolAllocZero PoolResizeBegin PoolAllocAligned);
-    is_deeply [map { $seen{$_} // 0 } @counted], [(unpack 'Q5', slurp("$dir/counted"))], 'and an independent count agrees';
-}
 {
     my ($status, $said) = record('daemon.paw', '--', 'sh', '-c', "$tell $dir/counts slow 1 400000 & sleep 0.2; exit 4");
     is $status, 4, 'a program that leaves somebody behind';
