@@ -162,7 +162,7 @@ tests: $(TESTS) $(PROGS)
 RUN_ENV = B=$(B) CC="$(CC)" SAN="$(SAN)" VARIETY=$(VARIETY) PERL="$(PERL)"
 
 check: all tests
-	$(RUN_ENV) prove -j$(JOBS) $(TESTS) $(sort $(wildcard test/*.t))
+	$(RUN_ENV) $(PERL) tool/check $(JOBS) $(TESTS) $(sort $(wildcard test/*.t))
 
 # The tests of random deaths, and of an independent count, longer.
 soak: all tests

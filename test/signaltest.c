@@ -287,6 +287,7 @@ static void stepChild(StepStruct *step)
   step->good[3] = torn(&d, &strings) == 0;
   step->good[4] = strings == stringsOf(i) + stringsOf(handled[0]) + stringsOf(handled[1]);
   step->changes = d.blocks;
+  EventEnd(); /* no memory is left */
   _exit(0);
 }
 
