@@ -125,6 +125,7 @@ sub start {
         open STDERR, '>', "$dir/err";
         open STDOUT, '>', "$dir/out";
         open STDIN, '<', '/dev/null';
+        $SIG{INT} = 'DEFAULT'; # what a shell starts in the background ignores it
         { no warnings; exec $rec, '-o', "$dir/$log", @words }
         POSIX::_exit(99);
     }
