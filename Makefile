@@ -61,7 +61,7 @@ help:
 	@echo 'make            build everything into $(B)/: bin/ and lib/'
 	@echo 'make demo       record a real program, dump, summarise and replay it (under 30 s)'
 	@echo 'make check      every test'
-	@echo 'make soak       200 random deaths of a program, and nothing lost'
+	@echo 'make soak       200 random deaths, and nothing lost; this build recorded, and counted independently'
 	@echo 'make fuzz       the reader and the filters, given what nobody thought of, for $(FUZZ_SECONDS) s'
 	@echo 'make bench      the benchmarks, beside what peers are installed'
 	@echo 'make install    bin, lib, headers, manual pages, pkg-config file'
@@ -192,11 +192,11 @@ tests: $(TESTS) $(PROGS)
 RUN_ENV = B=$(B) CC="$(CC)" SAN="$(SAN)" VARIETY=$(VARIETY) PERL="$(PERL)"
 
 check: all tests
-	$(RUN_ENV) prove -j$(JOBS) $(TESTS) $(sort $(wildcard test/*.t))
+	$(RUN_ENV) $(PERL) tool/check $(JOBS) $(TESTS) $(sort $(wildcard test/*.t))
 
-# The tests of random deaths, longer.
+# The tests of random deaths, and of an independent count, longer.
 soak: all tests
-	$(RUN_ENV) SOAK=1 prove -v test/death.t test/collect.t
+	$(RUN_ENV) SOAK=1 prove -v test/death.t test/collect.t test/count.t
 
 # FUZZ_SECONDS: all targets together.
 fuzz:
