@@ -31,6 +31,7 @@ typedef struct CnvStruct {
   SourceStruct source; /* first: it is the data of the hooks */
   const char *output;
   unsigned format;
+  const char *thin;   /* as the option gives it, or NULL */
   Bool check, header, packed, follow, index;
   WriterOptionsStruct options;
   Bool progress;      /* a line of it stands on the terminal, */
@@ -159,7 +160,8 @@ static int cnvWrite(Cnv cnv)
     return OptionFail(cnv->source.tool, "%s", res == ResMEMORY ? "no memory" : error);
   cnv->source.request.event = class->event;
   cnv->source.request.data = writer;
-  res = LogRead(cnv->source.log, &cnv->source.request);
+  res = class->read != NULL ? class->read(writer, &cnv->source.request)
+                            : LogRead(cnv->source.log, &cnv->source.request);
   reason = errno;
   if (class->finish(writer) != ResOK && cnv->out.failed == 0)
     cnv->out.failed = errno;
@@ -293,12 +295,16 @@ static const char *cnvContradiction(Cnv cnv, Count operands)
 
   if (operands == 0)
     return "no log is given";
-  if ((cnv->options.raw || cnv->packed) && !(class->takes & WriterTakesBLOCKS))
-    return "--raw and --packed are for --format=paw";
+  if ((cnv->options.raw || cnv->packed || cnv->options.bare) && !(class->takes & WriterTakesBLOCKS))
+    return "--raw, --packed and --no-state are for --format=paw";
   if (cnv->options.raw && cnv->packed)
     return "--raw or --packed, not both";
   if ((cnv->options.verbose || cnv->options.describe) && !(class->takes & WriterTakesWORDS))
     return "--verbose and --describe are for --format=text";
+  if (cnv->thin != NULL && !(class->takes & WriterTakesTHIN))
+    return "--thin is for --format=chrome and --format=paje";
+  if (cnv->options.value != WriterBYTES && !(class->takes & WriterTakesVALUE))
+    return "--value is for --format=folded";
   if (class->folder && cnv->output == NULL && !cnv->check && !cnv->header)
     return "this format is a folder: --output says which";
   if (cnv->follow && operands > 1)
@@ -327,6 +333,9 @@ int main(int argc, char **argv)
     OptionFlag(0, "describe", &cnv.options.describe, "text: each event in words, as its registry has them"),
     OptionFlag(0, "raw", &cnv.options.raw, "paw: blocks as they are in memory"),
     OptionFlag(0, "packed", &cnv.packed, "paw: blocks packed, as is done anyway"),
+    OptionString(0, "thin", &cnv.thin, "TIME", "chrome, paje: of what changes often, one value in TIME: 0.01, 5ms, 20us; 0: all"),
+    OptionChoice(0, "value", &cnv.options.value, WriterVALUES, "folded: what is counted; bytes allocated if not given"),
+    OptionFlag(0, "no-state", &cnv.options.bare, "paw: only what is chosen, not what is needed to read it alone"),
     OptionFlag(0, "force", &cnv.options.force, "overwrite the output"),
   };
   const OptionToolStruct tool = {
@@ -342,6 +351,8 @@ int main(int argc, char **argv)
   contradiction = cnvContradiction(&cnv, operands);
   if (contradiction != NULL)
     return OptionUsage(&tool, "%s", contradiction);
+  if (WriterThin(&cnv.options.thin, cnv.thin) != ResOK)
+    return OptionUsage(&tool, "--thin: '%s' is no time, as 0.01, 5ms or 20us", cnv.thin);
   (void)signal(SIGPIPE, SIG_IGN);
   cnv.source.tool = &tool;
   cnv.options.tool = tool.name;

@@ -9,39 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "view/heapplan.h"
+#include "view/heapdata.h"
 #include "view/heapstate.h"
-
-enum {
-  heapBUCKETS = 1024,
-  heapRECENT = 64
-};
-
-typedef struct heapProcessStruct {
-  HeapOrderStruct order;
-  uint64_t *counts;                   /* events by the type's place in the registry, RegistryTypesMAX of them */
-  HeapPlanStruct plans[RegistryTypesMAX]; /* the same way */
-  Count pools, threads;
-  HeapPool lastPool;                  /* the one looked up last */
-  HeapPool pool[heapBUCKETS];         /* those alive, by address */
-  HeapPool dead;                      /* those destroyed: their numbers stay good */
-  HeapTableStruct arenas;             /* those alive: addresses */
-  HeapThread thread[heapBUCKETS];
-  struct {
-    uint32_t stream;
-    HeapThread thread;
-  } recent[heapRECENT];
-  Index in, out;                      /* in - out <= HeapQUEUE */
-  HeapInputStruct queue[HeapQUEUE];   /* place i % HeapQUEUE for out <= i < in */
-} heapProcessStruct, *heapProcess;
-
-struct HeapStruct {
-  HeapClientStruct client;
-  Count count;           /* places in `process` */
-  heapProcess *process;  /* by the log's number; NULL where no event has come */
-  Count objectTypes;
-  Res res;
-};
 
 Res HeapCreate(Heap *heapReturn, HeapClient client)
 {
@@ -64,11 +33,11 @@ static void heapPoolsFree(HeapPool pool)
   }
 }
 
-static void heapProcessFree(heapProcess process)
+static void heapProcessFree(HeapProcess process)
 {
   Index i;
 
-  for (i = 0; i < heapBUCKETS; ++i) {
+  for (i = 0; i < HeapBUCKETS; ++i) {
     HeapThread thread = process->thread[i];
     heapPoolsFree(process->pool[i]);
     while (thread != NULL) {
@@ -104,13 +73,13 @@ Bool HeapWants(EventType type)
 }
 
 /* heapProcessOf -- the state for the event's process, made at its first event; NULL if there is no memory */
-static heapProcess heapProcessOf(Heap heap, LogProcess log)
+static HeapProcess heapProcessOf(Heap heap, LogProcess log)
 {
-  heapProcess process;
+  HeapProcess process;
 
   if (UNLIKELY(log->number >= heap->count)) {
     Count count = log->number + 8;
-    heapProcess *grown = realloc(heap->process, count * sizeof *grown);
+    HeapProcess *grown = realloc(heap->process, count * sizeof *grown);
     if (grown == NULL)
       return NULL;
     memset(grown + heap->count, 0, (count - heap->count) * sizeof *grown);
@@ -138,10 +107,10 @@ static heapProcess heapProcessOf(Heap heap, LogProcess log)
 
 /* heapThreadNew -- the thread that the event's stream belongs to.  The writer numbers its threads, and a stream's
  * number begins with the thread's, so that a number that the system gave out again is another thread. */
-static HeapThread heapThreadNew(heapProcess process, LogEvent event)
+static HeapThread heapThreadNew(HeapProcess process, LogEvent event)
 {
   uint32_t serial = event->stream >> 5;
-  HeapThread *bucket = &process->thread[(serial ^ event->thread) % heapBUCKETS], thread;
+  HeapThread *bucket = &process->thread[(serial ^ event->thread) % HeapBUCKETS], thread;
 
   for (thread = *bucket; thread != NULL; thread = thread->next) {
     if (thread->serial == serial && thread->id == event->thread)
@@ -158,9 +127,9 @@ static HeapThread heapThreadNew(heapProcess process, LogEvent event)
   return thread;
 }
 
-static inline HeapThread heapThreadOf(heapProcess process, LogEvent event)
+static inline HeapThread heapThreadOf(HeapProcess process, LogEvent event)
 {
-  Index i = (event->stream >> 5) % heapRECENT;
+  Index i = (event->stream >> 5) % HeapRECENT;
 
   if (UNLIKELY(process->recent[i].thread == NULL || process->recent[i].stream != event->stream ||
                process->recent[i].thread->id != event->thread)) {
@@ -170,12 +139,12 @@ static inline HeapThread heapThreadOf(heapProcess process, LogEvent event)
   return process->recent[i].thread;
 }
 
-static HeapPool *heapBucket(heapProcess process, uint64_t addr)
+static HeapPool *heapBucket(HeapProcess process, uint64_t addr)
 {
-  return &process->pool[((addr * 0x9e3779b97f4a7c15ull) >> 32) % heapBUCKETS];
+  return &process->pool[((addr * 0x9e3779b97f4a7c15ull) >> 32) % HeapBUCKETS];
 }
 
-static HeapPool heapPoolNew(heapProcess process, uint64_t addr)
+static HeapPool heapPoolNew(HeapProcess process, uint64_t addr)
 {
   HeapPool *bucket = heapBucket(process, addr), pool = calloc(1, sizeof *pool);
 
@@ -190,7 +159,7 @@ static HeapPool heapPoolNew(heapProcess process, uint64_t addr)
   return pool;
 }
 
-static HeapPool heapPoolFind(heapProcess process, uint64_t addr)
+static HeapPool heapPoolFind(HeapProcess process, uint64_t addr)
 {
   HeapPool pool = *heapBucket(process, addr);
 
@@ -199,7 +168,7 @@ static HeapPool heapPoolFind(heapProcess process, uint64_t addr)
   return pool;
 }
 
-static inline HeapPool heapPoolOf(heapProcess process, uint64_t addr)
+static inline HeapPool heapPoolOf(HeapProcess process, uint64_t addr)
 {
   HeapPool pool = process->lastPool;
 
@@ -214,19 +183,19 @@ static inline HeapPool heapPoolOf(heapProcess process, uint64_t addr)
 
 /* The queue */
 
-static void heapDrain(heapProcess process)
+void HeapDrain(HeapProcess process)
 {
   while (process->out != process->in)
     HeapOrderEvent(&process->order, &process->queue[process->out++ % HeapQUEUE]);
 }
 
 /* heapState -- an event of a process that tells what it already has */
-static void heapState(Heap heap, heapProcess process, HeapThread thread, HeapPlan plan, LogEvent event)
+static void heapState(Heap heap, HeapProcess process, HeapThread thread, HeapPlan plan, LogEvent event)
 {
   HeapPool pool;
   Index i;
 
-  heapDrain(process);
+  HeapDrain(process);
   if (plan->does == HeapDoesLIVEEND) {
     pool = heapPoolOf(process, LogEventWord(event, (Index)plan->param[HeapParamPOOL]));
     if (pool == NULL)
@@ -240,7 +209,7 @@ static void heapState(Heap heap, heapProcess process, HeapThread thread, HeapPla
     return;
   }
   HeapStateBegin(&process->order, event->time);
-  for (i = 0; i < heapBUCKETS; ++i) {
+  for (i = 0; i < HeapBUCKETS; ++i) {
     for (pool = process->pool[i]; pool != NULL; pool = pool->next)
       HeapStatePool(pool);
     for (thread = process->thread[i]; thread != NULL; thread = thread->next)
@@ -249,7 +218,7 @@ static void heapState(Heap heap, heapProcess process, HeapThread thread, HeapPla
 }
 
 /* heapRepeated -- is this the creation of an arena or a pool that is there, told once more, or a parameter of one? */
-static Bool heapRepeated(heapProcess process, HeapPlan plan, LogEvent event)
+static Bool heapRepeated(HeapProcess process, HeapPlan plan, LogEvent event)
 {
   HeapPool pool;
   Size length;
@@ -270,7 +239,7 @@ static Bool heapRepeated(heapProcess process, HeapPlan plan, LogEvent event)
 }
 
 /* heapArena -- an arena comes or goes */
-static void heapArena(Heap heap, heapProcess process, uint64_t addr, Bool comes)
+static void heapArena(Heap heap, HeapProcess process, uint64_t addr, Bool comes)
 {
   HeapObject place = HeapTableSeek(&process->arenas, addr);
 
@@ -281,7 +250,7 @@ static void heapArena(Heap heap, heapProcess process, uint64_t addr, Bool comes)
 }
 
 /* heapRare -- an event on a pool or an arena: these wait for what is queued, and are told at once */
-static void heapRare(Heap heap, heapProcess process, HeapThread thread, HeapPlan plan, LogEvent event)
+static void heapRare(Heap heap, HeapProcess process, HeapThread thread, HeapPlan plan, LogEvent event)
 {
   HeapOperationStruct operation = {.process = event->process->number, .thread = thread};
   uint64_t word[HeapParamLIMIT] = {0};
@@ -293,7 +262,7 @@ static void heapRare(Heap heap, heapProcess process, HeapThread thread, HeapPlan
   }
   if (heapRepeated(process, plan, event))
     return;
-  heapDrain(process);
+  HeapDrain(process);
   HeapOrderSettle(&process->order);
   if (event->time > process->order.now)
     process->order.now = event->time;
@@ -370,7 +339,7 @@ static void heapDecodeAny(HeapInput input, uint64_t *pool, uint64_t *align, Heap
 }
 
 /* heapObject -- an event on an object: into the queue, while the processor fetches what it will need */
-static inline void heapObject(Heap heap, heapProcess process, HeapThread thread, HeapPlan plan, LogEvent event)
+static inline void heapObject(Heap heap, HeapProcess process, HeapThread thread, HeapPlan plan, LogEvent event)
 {
   HeapInput input = &process->queue[process->in % HeapQUEUE];
   uint64_t pool, align;
@@ -387,6 +356,7 @@ static inline void heapObject(Heap heap, heapProcess process, HeapThread thread,
   input->align = LIKELY(align == 0) ? 0 : (uint8_t)(63 - __builtin_clzll(align));
   input->pool = heapPoolOf(process, pool);
   input->thread = thread;
+  input->mark = heap->mark;
   if (UNLIKELY(input->pool == NULL)) {
     heap->res = ResMEMORY;
     return;
@@ -396,11 +366,13 @@ static inline void heapObject(Heap heap, heapProcess process, HeapThread thread,
     return;
   HeapTableTouch(&input->pool->table, input->addr);
   ++process->in;
+  if (heap->prompt)
+    HeapDrain(process);
 }
 
 void HeapEvent(Heap heap, LogEvent event)
 {
-  heapProcess process = heapProcessOf(heap, event->process);
+  HeapProcess process = heapProcessOf(heap, event->process);
   HeapThread thread;
   Index type;
   HeapPlan plan;
@@ -414,7 +386,7 @@ void HeapEvent(Heap heap, LogEvent event)
   plan = &process->plans[type];
   if (UNLIKELY(!plan->made)) {
     HeapPlanMake(plan, event->type, event->process->header.widths.swapped);
-    if (plan->does >= HeapDoesALLOC && plan->does <= HeapDoesEND)
+    if (plan->does >= HeapDoesALLOC && plan->does <= HeapDoesLIVE)
       ++heap->objectTypes;
   }
   if (UNLIKELY(plan->does >= HeapDoesPOOLCREATE))
@@ -425,17 +397,27 @@ void HeapEvent(Heap heap, LogEvent event)
     heapObject(heap, process, thread, plan, event);
 }
 
+void HeapMark(Heap heap, uint32_t mark)
+{
+  heap->mark = mark;
+}
+
+void HeapPrompt(Heap heap)
+{
+  heap->prompt = TRUE;
+}
+
 Res HeapSettle(Heap heap)
 {
   Index i, j;
 
   for (i = 0; i < heap->count; ++i) {
-    heapProcess process = heap->process[i];
+    HeapProcess process = heap->process[i];
     if (process == NULL)
       continue;
-    heapDrain(process);
+    HeapDrain(process);
     HeapOrderSettle(&process->order);
-    for (j = 0; j < heapBUCKETS; ++j) {
+    for (j = 0; j < HeapBUCKETS; ++j) {
       HeapThread thread;
       for (thread = process->thread[j]; thread != NULL; thread = thread->next)
         HeapOrderAbandon(&process->order, thread);

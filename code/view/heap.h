@@ -32,6 +32,12 @@ extern Bool HeapWants(EventType type);
  * cost: about 20 ns for one on an object, hook not counted */
 extern void HeapEvent(Heap heap, LogEvent event);
 
+/* HeapMark -- `mark` goes with each event from here on, and the operation that it becomes is told with it; 0 at first
+ * HeapPrompt -- from now on each event is told of at once, unless it is held back, and does not wait in the queue: for
+ * whoever needs operations and events in one order.  Slower where the heap is large. */
+extern void HeapMark(Heap heap, uint32_t mark);
+extern void HeapPrompt(Heap heap);
+
 /* HeapSettle -- all events have come: tell the hook of what is still queued or held back
  * ResMEMORY: memory ran out at some time, and what was told is not the whole. */
 extern Res HeapSettle(Heap heap);
@@ -40,7 +46,7 @@ extern Res HeapSettle(Heap heap);
  * countsReturn  events by the type's place in the registry; good until HeapDestroy */
 extern Bool HeapSeen(Count *threadsReturn, const uint64_t **countsReturn, Heap heap, Index number);
 
-/* HeapTallySum -- of all processes; HeapObjectTypes -- how many types were met that allocate or free */
+/* HeapTallySum -- of all processes; HeapObjectTypes -- how many types were met that allocate, free, or tell what lives */
 extern void HeapTallySum(HeapTally tallyReturn, Heap heap);
 extern Count HeapObjectTypes(Heap heap);
 

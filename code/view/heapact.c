@@ -19,6 +19,7 @@ static inline void actTell(HeapOrder order, HeapHook hook, HeapOperationKind kin
   operation->pool = input->pool;
   operation->thread = input->thread;
   operation->object = object;
+  operation->mark = input->mark;
   hook(order->client.data, operation);
 }
 
@@ -128,6 +129,8 @@ void HeapActOpen(HeapOrder order, HeapInput input)
   resize->ended = FALSE;
   resize->pool = input->pool;
   resize->old = input->addr;
+  resize->size = input->size;
+  resize->time = input->time;
   resize->key = input->key = ++order->key;
 }
 

@@ -46,6 +46,7 @@ typedef struct HeapResizeStruct {
   Bool ended;              /* its end has come in, though it may be held back */
   uint64_t key;            /* which one it is */
   uint64_t old;            /* the address that the begin named */
+  uint64_t size, time;     /* as the begin had them */
   HeapObjectStruct object; /* if it is known */
 } HeapResizeStruct, *HeapResize;
 
@@ -74,6 +75,7 @@ typedef struct HeapInputStruct {
   uint8_t kind;      /* HeapInputKind */
   uint8_t align;     /* ALLOC: log2 of the alignment asked for, 0 for none */
   uint8_t zero;      /* ALLOC: zeroed memory was asked for */
+  uint32_t mark;     /* the owner's (heap.h) */
 } HeapInputStruct, *HeapInput;
 
 /* What the client is told. */
@@ -97,6 +99,7 @@ typedef struct HeapOperationStruct {
   Bool presumed;     /* FREE: no event says so: the address was given out again */
   Bool destroyed;    /* FREE: no event says so: its pool is being destroyed */
   Bool beside;       /* the object was at its address before another that has been told of */
+  uint32_t mark;     /* ALLOC, RESIZE: of the event that brought the object (heap.h) */
   Index process;     /* number of the process in the log */
   uint64_t time;     /* ns, never falling within a process */
   HeapPool pool;     /* NULL for an arena's operations */
