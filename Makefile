@@ -12,6 +12,7 @@ PERL    ?= perl
 OBJCOPY ?= objcopy
 PREFIX  ?= /usr/local
 JOBS    ?= 2
+FUZZ_SECONDS ?= 60
 
 comma := ,
 B     := build/$(VARIETY)$(if $(SAN),-$(subst $(comma),-,$(SAN)))$(if $(filter-out gcc,$(CC)),-$(notdir $(firstword $(CC))))
@@ -51,7 +52,7 @@ BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
 Q   := $(if $(V),,@)
 say = $(if $(V),,@echo '  $(1)$(2)')
 
-.PHONY: all check soak demo bench install help layers registry clean tests FORCE
+.PHONY: all check soak fuzz fuzzdir demo bench install help layers registry clean tests FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: $(BINS) $(B)/lib/libpawprint.so $(B)/lib/libpawprint.a $(B)/lib/libpawlog.so $(B)/lib/libpawlog.a
@@ -60,7 +61,8 @@ help:
 	@echo 'make            build everything into $(B)/: bin/ and lib/'
 	@echo 'make demo       record a real program, dump, summarise and replay it (under 30 s)'
 	@echo 'make check      every test'
-	@echo 'make soak       200 random deaths of a program, and nothing lost'
+	@echo 'make soak       200 random deaths, and nothing lost; this build recorded, and counted independently'
+	@echo 'make fuzz       the reader and the filters, given what nobody thought of, for $(FUZZ_SECONDS) s'
 	@echo 'make bench      the benchmarks, beside what peers are installed'
 	@echo 'make install    bin, lib, headers, manual pages, pkg-config file'
 	@echo 'make layers     every #include against the table in design/house.md'
@@ -74,6 +76,7 @@ help:
 	@echo 'CFLAGS=...      for the compiler ($(CFLAGS))'
 	@echo 'SAN=LIST        sanitizers: address,undefined or thread, for tools and unit tests'
 	@echo 'PREFIX=DIR      where to install ($(PREFIX)); DESTDIR=DIR goes before it'
+	@echo 'FUZZ_SECONDS=N  for how long make fuzz runs, all targets together'
 	@echo 'JOBS=N          tests that run at a time ($(JOBS))'
 	@echo 'SEED=N          the seed of random tests, as a failed run printed it'
 	@echo 'V=1             show the commands'
@@ -175,17 +178,31 @@ $(B)/prog/%: test/prog/%.c $(LIBS) $(B)/flags | $(GEN)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -fno-builtin $(DEPFLAGS) $(SANFLAGS) -o $@ $< $(LIBS) $(LINKLIBS)
 
+# Fuzzing targets: with libFuzzer's main where the objects are made for it, else with our own.
+FUZZ_MAIN := $(if $(findstring fuzzer-no-link,$(SAN)),-fsanitize=fuzzer,test/fuzz/mutator.c)
+FUZZ_LIBS := $(foreach r,view log format base,$(B)/lib/room-$(r).a)
+$(B)/fuzz/%: test/fuzz/fuzz%.c test/fuzz/fuzz.h test/fuzz/mutator.c $(FUZZ_LIBS) $(B)/flags | $(GEN)
+	$(call say,FUZZ   ,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) $(SANFLAGS) -Itest/fuzz -o $@ $< $(FUZZ_MAIN) $(FUZZ_LIBS) $(LINKLIBS)
+
 tests: $(TESTS) $(PROGS)
 
 # What tests and scripts find in their environment.
 RUN_ENV = B=$(B) CC="$(CC)" SAN="$(SAN)" VARIETY=$(VARIETY) PERL="$(PERL)"
 
 check: all tests
-	$(RUN_ENV) prove -j$(JOBS) $(TESTS) $(sort $(wildcard test/*.t))
+	$(RUN_ENV) $(PERL) tool/check $(JOBS) $(TESTS) $(sort $(wildcard test/*.t))
 
-# The tests of random deaths, longer.
+# The tests of random deaths, and of an independent count, longer.
 soak: all tests
-	$(RUN_ENV) SOAK=1 prove -v test/death.t test/collect.t
+	$(RUN_ENV) SOAK=1 prove -v test/death.t test/collect.t test/count.t
+
+# FUZZ_SECONDS: all targets together.
+fuzz:
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) JOBS=$(JOBS) CC="$(CC)" tool/fuzz
+fuzzdir:
+	@echo $(B)
 
 demo: all
 	@$(RUN_ENV) tool/demo

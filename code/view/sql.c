@@ -14,14 +14,13 @@
 
 #include "base/aver.h"
 #include "base/text.h"
-#include "format/block.h"
 #include "view/put.h"
 #include "view/sqltable.h"
 #include "view/writer.h"
 
 enum {
   sqlHeapsMAX = 64, sqlHeapSIZE = 16 * 1024,
-  sqlRowMAX = 96 + EventParamMAX * 24 + 2 * EventSizeMAX + 32, /* bytes that a row may take */
+  sqlRowMAX = 96 + EventParamMAX * 24 + 2 * LogEventMAX + 32, /* bytes that a row may take */
   sqlWhoSIZE = 32, sqlWhosMAX = 64, sqlNANOS = 1000000000
 };
 
