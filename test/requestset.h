@@ -278,6 +278,17 @@ static Bool oneChoose(void *data, LogProcess process, EventType type)
   return oneChooses(data, process, type);
 }
 
+/* oneAccepts -- what it may refuse besides, event by event */
+static Bool oneAccepts(One it, uint64_t id)
+{
+  return ((id ^ it->salt) * 0x9e3779b97f4a7c15u) >> 56 < 150;
+}
+
+static Bool oneAccept(void *data, LogEvent event)
+{
+  return oneAccepts(data, LogEventWord(event, 1));
+}
+
 static Bool oneKind(One it, unsigned kind)
 {
   return it->request.kinds >> kind & 1;
@@ -340,7 +351,8 @@ static void oneExpect(One it)
 
   it->expecteds = it->cursor = it->turn = 0;
   for (i = 0; i < knowns && left > 0; ++i)
-    if (oneWithin(it, &known[i]) && oneWants(it, &known[i])) {
+    if (oneWithin(it, &known[i]) && oneWants(it, &known[i]) &&
+        (it->request.accept == NULL || oneAccepts(it, known[i].id))) {
       --left;
       if (oneHooks(it, known[i].code, hooks) > 0)
         it->expected[it->expecteds++] = (uint16_t)i;
@@ -668,6 +680,10 @@ static void oneRandom(One it)
   it->salt = (uint32_t)below(1 << 20);
   if (below(3) == 0)
     r->choose = oneChoose;
+  if (below(4) == 0) {
+    r->accept = oneAccept;
+    r->acceptData = it;
+  }
   if (below(3) == 0) {
     r->chooseData = it;
     r->data = &tally;

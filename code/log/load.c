@@ -80,6 +80,14 @@ static Bool loaderDropped(const unsigned char *bytes)
   return memcmp(bytes, zeros, sizeof zeros) == 0;
 }
 
+/* loaderIs -- is it the block that was found here, or that an index file promised? */
+static Bool loaderIs(const StreamStruct *stream, const IndexEntryStruct *entry, const BlockHeaderStruct *header)
+{
+  return header->process == stream->process->public.header.identity && header->stream == stream->id &&
+         header->sequence == entry->sequence && header->first == entry->first && header->last == entry->last &&
+         header->count == entry->count;
+}
+
 /* loaderRead -- the block's header and bytes at rest, verified; otherwise says why not */
 static Res loaderRead(Loader loader, BlockHeader header, LoadReport report, const IndexEntryStruct *entry)
 {
@@ -97,6 +105,9 @@ static Res loaderRead(Loader loader, BlockHeader header, LoadReport report, cons
     res = BlockHeaderRead(header, &swapped, bytes);
   if (res != ResOK)
     return res == ResIO ? ResIO : ResFORMAT;
+  report->what = "another block stands here than was found before";
+  if (!loaderIs(loader->table->stream[entry->stream], entry, header))
+    return ResFORMAT;
   report->what = "byte order is not that of its process";
   process = loader->table->stream[entry->stream]->process;
   if (swapped != process->public.header.widths.swapped)
@@ -124,6 +135,8 @@ static int loadedCompare(const void *a, const void *b)
     return x->fine < y->fine ? -1 : 1;
   return x->at < y->at ? -1 : x->at > y->at;
 }
+
+_Static_assert((int)LogEventMAX == (int)EventSizeMAX && LogEventHEADER == sizeof(EventHeaderStruct), "as log.h has it");
 
 /* What a walk through a block carries along. */
 typedef struct loadWalkStruct {
@@ -163,7 +176,7 @@ static inline __attribute__((always_inline)) Size loadWalk(LoadWalk walk, LoadRe
       event.time = __builtin_bswap32(event.time);
     }
     size = EventSizeOfLength(event.length);
-    if (UNLIKELY(size < sizeof event || size > used - at)) {
+    if (UNLIKELY(size < sizeof event || size > EventSizeMAX || size > used - at)) {
       if (event.code != 0 || event.length != 0)
         break;
       size = EventALIGN; /* reserved, never filled */
@@ -272,6 +285,10 @@ Res LoaderLoad(Loaded *loadedReturn, LoadReport report, Loader loader, const Ind
     return ResFORMAT;
   }
   report->lost = 0;
+  if (UNLIKELY(header.discarded > stream->passed)) {
+    loader->table->passed += header.discarded - stream->passed;
+    stream->passed = header.discarded;
+  }
   loaderList(loader, report, loaded, &header, bytes, wanted);
   *loadedReturn = loaded;
   return ResOK;

@@ -79,21 +79,31 @@ Res LogLeftover(Log log, Scan scan)
   return ScanFile(scan, file, log->files++);
 }
 
+void LogScanBegin(Log log, Scan scan)
+{
+  Index i;
+
+  scan->table = &log->table;
+  scan->index = &log->index;
+  scan->regions = &log->regions;
+  scan->teller = &log->teller;
+  scan->plain = log->plain;
+  for (i = 0; i < log->files; ++i)
+    scan->total += log->file[i]->size;
+}
+
 /* logScanFile -- scan one file; *foreignReturn is whether nothing sound was found in it */
 static Res logScanFile(Log log, Scan scan, Index i, Bool *foreignReturn, char *error, Size size)
 {
   uint64_t before = scan->blocks + scan->headers;
   Res res;
 
-  scan->table = &log->table;
-  scan->index = &log->index;
-  scan->regions = &log->regions;
-  scan->teller = &log->teller;
   res = ScanFile(scan, log->file[i], i);
   if (res == ResIO)
     (void)snprintf(error, size, "%s: %s", log->path[i], strerror(errno));
   *foreignReturn = scan->blocks + scan->headers == before;
   log->summary.bytes += log->file[i]->size;
+  scan->bytes = log->summary.bytes;
   return res;
 }
 
@@ -106,6 +116,7 @@ static Res logScanAll(Log log, Scan scan, char *error, Size size)
   Index i;
   Res res = foreign != NULL ? ResOK : ResMEMORY;
 
+  LogScanBegin(log, scan);
   for (i = 0; i < files && res == ResOK; ++i) {
     res = logScanFile(log, scan, i, &foreign[i], error, size);
     if (res == ResOK && foreign[i] && scan->foreign[0] != 0)
@@ -191,17 +202,45 @@ static void logFindLast(Log log)
     log->summary.last = log->summary.first;
 }
 
+/* logBeyond -- tell of a clock that is so far ahead of another that its times cannot be told */
+static void logBeyond(Log log)
+{
+  Index i;
+
+  for (i = 0; i < log->table.processes; ++i) {
+    Process process = log->table.process[i];
+    if (process->headed && ClockResolve(process->clock)->beyond) {
+      TellerNote(&log->teller, "%s: the clock of process %u is more than nine years ahead of others; its times are put "
+                 "there, and are not right; --offset aligns logs", log->path[process->file], process->pid);
+      return;
+    }
+  }
+}
+
 Res LogSpan(Log log)
 {
   Res res;
 
   log->origin = TableFit(&log->table);
+  logBeyond(log);
   res = IndexEnd(&log->index);
   if (res == ResOK)
     res = logFindFirst(log);
   if (res == ResOK)
     logFindLast(log);
   return res;
+}
+
+/* logForget -- whatever was found: to begin anew */
+static void logForget(Log log)
+{
+  IndexFree(&log->index);
+  RegionsFree(&log->regions);
+  TableFree(&log->table);
+  log->table = (TableStruct){.offset = log->table.offset, .offsets = log->table.offsets};
+  memset(&log->regions, 0, sizeof log->regions);
+  memset(&log->summary, 0, sizeof log->summary);
+  IndexInit(&log->index, &log->table);
 }
 
 static Res logFiles(Log log, const char *const *paths, Count n, char *error, Size size)
@@ -238,6 +277,8 @@ Res LogMake(Log *logReturn, const char *const *paths, Count n, LogHooks hooks, c
   log->teller.hooks = *hooks;
   if (hooks->version[0] == 0)
     log->teller.hooks.version[0] = BlockMAJOR;
+  log->table.offset = hooks->offset;
+  log->table.offsets = n;
   IndexInit(&log->index, &log->table);
   res = logFiles(log, paths, n, error, size);
   return LogMade(logReturn, log, res, error, size);
@@ -264,6 +305,11 @@ Res LogOpen(Log *logReturn, const char *const *paths, Count n, LogHooks hooks, c
   if (res != ResOK)
     return res;
   res = logScan(log, error, size);
+  if (res == ResFAIL) { /* an index file does not tell the truth */
+    logForget(log);
+    log->plain = TRUE;
+    res = logScan(log, error, size);
+  }
   if (res == ResOK)
     res = LogSpan(log);
   return LogMade(logReturn, log, res, error, size);
@@ -280,9 +326,7 @@ void LogClose(Log log)
   }
   free(log->file);
   free(log->path);
-  IndexFree(&log->index);
-  RegionsFree(&log->regions);
-  TableFree(&log->table);
+  logForget(log);
   ToldFree(&log->told);
   if (log->follow != NULL)
     FollowDestroy(log->follow);
@@ -298,6 +342,7 @@ void LogSummarize(LogSummary summary, Log log)
   *summary = log->summary;
   summary->processes = log->table.processes;
   summary->lost = log->teller.lost;
+  summary->passed = log->table.passed;
   summary->gaps = log->teller.gaps;
   if (GapsDropped(&dropped, &process, &log->table))
     summary->dropped = dropped.events;

@@ -30,6 +30,11 @@ typedef struct LogProcessStruct {
   RegistryStruct *registry;
 } LogProcessStruct, *LogProcess;
 
+enum {
+  LogEventHEADER = 8,   /* bytes of an event before its parameters */
+  LogEventMAX = 2048    /* bytes of an event; no longer one is delivered */
+};
+
 /* One event; valid while the hook runs. */
 typedef struct LogEventStruct {
   uint64_t time;           /* ns of wall time since 1970 */
@@ -102,6 +107,8 @@ typedef struct LogHooksStruct {
   /* worth telling, nothing lost: taken from shared memory, newer registry, ... */
   void (*note)(void *data, const char *line);
   void (*progress)(void *data, uint64_t done, uint64_t total); /* blocks; after each block that a pass has come to */
+  void (*scanning)(void *data, uint64_t done, uint64_t total); /* bytes; now and then while logs are opened */
+  const int64_t *offset; /* ns by which the times of each path's processes are shifted, for clocks that disagree; or NULL */
   /* of the registry that the caller knows: what is newer is noted; 0s: 1.0.0 */
   unsigned version[3];
   /* of core files whose own description of their events is not in them: the lines of a registry; NULL if unknown */
@@ -111,7 +118,7 @@ typedef struct LogHooksStruct {
 /* LogOpen -- open `n` logs as one
  *
  * paths   files, or "-" for standard input (which is copied to a temporary file where it cannot seek); core files, too
- * hooks   as above; copied
+ * hooks   as above; copied, but for `offset`, which stays the caller's until the log is closed
  * error   room of `size` bytes for a message when it fails: "FILE: reason"
  * returns ResIO: cannot be read; ResFORMAT: no log at all (empty, text, not one sound block); ResVERSION: another major
  *
@@ -121,12 +128,29 @@ typedef struct LogHooksStruct {
 extern Res LogOpen(Log *logReturn, const char *const *paths, Count n, LogHooks hooks, char *error, Size size);
 extern void LogClose(Log log);
 
+/* LogIndexWrite -- write an index file for a log, PATH.idx, so that opening it need not look through it
+ *
+ * Every LogOpen uses such a file where it is there and fits the log: what is read is the same.  One that was there is
+ * replaced in one step; what has its name and is no index stays.  The log is looked through from its beginning.
+ *
+ * hooks        as LogOpen has them
+ * error        room of `size` bytes for a message when it fails
+ * returns      as LogOpen has it, and ResIO: cannot be written; ResPARAM: there is something else of that name
+ */
+typedef struct LogIndexedStruct {
+  uint64_t blocks, covered; /* in the index: blocks of so many bytes of the log, */
+  uint64_t bytes;           /* and how many it has itself */
+} LogIndexedStruct, *LogIndexed;
+
+extern Res LogIndexWrite(LogIndexed indexedReturn, const char *path, LogHooks hooks, char *error, Size size);
+
 /* What is known without reading events. */
 typedef struct LogSummaryStruct {
   uint64_t first, last;    /* ns of wall time; first is the time that `--from 0` means */
   uint64_t blocks, bytes;  /* in the files */
   uint64_t events;         /* that sound block headers announce */
   uint64_t discarded;      /* by the writers, for want of room */
+  uint64_t passed;         /* of those, before blocks that have been read so far */
   uint64_t dropped;        /* events that were cut away on purpose, so that the log stays small */
   uint64_t lost;           /* by damage, as far as known, so far */
   uint64_t gaps;           /* lines told so far */

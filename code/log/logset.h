@@ -34,6 +34,7 @@ struct LogStruct {
   uint64_t origin;    /* ns since 1970 of fine time 0 */
   Bool gapsTold;      /* a pass has told what scanning found, */
   ToldStruct told;    /* and the damage of these blocks: by place, with what it is in the highest bits */
+  Bool plain;         /* it is opened without index files */
   Follow follow;      /* where it is followed while it grows (follow.h); else NULL */
 };
 
@@ -41,6 +42,9 @@ struct LogStruct {
  * LogMade -- hand it out if `res` is ResOK; else close it, and see that there is a message */
 extern Res LogMake(Log *logReturn, const char *const *paths, Count n, LogHooks hooks, char *error, Size size);
 extern Res LogMade(Log *logReturn, Log log, Res res, char *error, Size size);
+
+/* LogScanBegin -- where the scan of a Log puts what it finds */
+extern void LogScanBegin(Log log, Scan scan);
 
 /* LogRefuse -- a file in which nothing sound was found: say what it is */
 extern Res LogRefuse(Scan scan, File file, char *error, Size size);

@@ -176,7 +176,7 @@ static Res readingBegin(Reading reading)
   reading->loader.from = reading->from.fine;
   readingTellScanned(reading);
   if (res == ResOK)
-    res = IndexPassBegin(&reading->pass, &reading->log->index);
+    res = IndexPassBegin(&reading->pass, &reading->log->index, reading->from.fine);
   if (res == ResOK && reading->log->follow != NULL)
     FollowBegin(reading->log->follow, reading);
   return res;
@@ -238,6 +238,7 @@ Res ReadingRun(Reading reading, LogRequest request, const LogPositionStruct *end
 
   reading->log->teller.telling = !reading->client.quiet;
   reading->left = count;
+  reading->refused = 0;
   reading->ended = count == 0;
   res = ReadingMerge(reading, request, end);
   if (res == ResOK && !reading->ended) {

@@ -47,10 +47,14 @@ struct LogRequestStruct {
   void *data;              /* the client's own */
   uint64_t from, to;       /* ns of wall time: from inclusive, to exclusive; 0 and UINT64_MAX for all */
   const LogPositionStruct *start, *end; /* the same by position, or NULL; of two bounds the narrower holds */
-  uint64_t count;          /* at most so many events; UINT64_MAX for all.  Counts events of the choice, hooks or not. */
+  uint64_t count;          /* at most so many events; UINT64_MAX for all.  Counts events of the choice, hooks or not,
+                              that are accepted */
   uint32_t kinds;          /* a bit for each kind; blocks of others are skipped unread */
   Bool (*choose)(void *data, LogProcess process, EventType type); /* asked once for each type; NULL for all types */
   void *chooseData;        /* handed to `choose` instead of `data`, unless NULL */
+  Bool (*accept)(void *data, LogEvent event); /* asked for each event of the choice; what it refuses is not the
+                              request's, and not counted.  NULL: all are */
+  void *acceptData;        /* handed to `accept` */
   LogPriority priority;
   Bool stop;               /* set by a hook: the request ends when the hook returns */
 

@@ -31,6 +31,7 @@ typedef struct FiledStruct {
   FiledState state;
   Bool begun;              /* its before-hooks were called, */
   Index places;            /* of the service's places those before this one */
+  Bool refused;            /* it does not accept the event that is being handed out */
   Bool chunk;              /* between beforeChunk and afterChunk */
   uint64_t bit;            /* of its slot; 0: it waits for one */
   struct FiledStruct *grave; /* ended, and not freed yet: somebody up the stack may hold it */
@@ -59,8 +60,8 @@ typedef struct RouteEntryStruct {
 /* Where events of one type of one process go. */
 typedef struct RouteStruct {
   uint64_t generation;     /* of the service when it was made; another one: out of date */
-  Index at;                /* in the service's entries: first those that count, then the hooks */
-  Count tallies, hooks;
+  Index at;                /* in the service's entries: first those that are asked, then those that count, then hooks */
+  Count asked, tallies, hooks;
   uint8_t kind;            /* of the blocks for which it holds */
 } RouteStruct, *Route;
 

@@ -198,13 +198,20 @@ static Bool routesMake(LogService service, Routes routes, Index type, unsigned k
 {
   Route route = &routes->route[type];
   uint16_t code = routes->registry->types[type].code;
-  Index i, hooks, end;
+  Index i, tallies, hooks, end;
 
   if (service->entryGeneration != service->generation) {
     service->entries = 0;
     service->entryGeneration = service->generation;
   }
   route->at = end = service->entries;
+  for (i = 0; i < service->count; ++i) {
+    RouteEntryStruct entry = {.filed = service->filed[i]};
+    if (entry.filed->request->accept != NULL && routesTakes(routes, entry.filed, type, kind) &&
+        !routesPut(service, &end, &entry))
+      return FALSE;
+  }
+  tallies = end;
   for (i = 0; i < service->count; ++i) {
     RouteEntryStruct entry = {.filed = service->filed[i]};
     if (entry.filed->left != UINT64_MAX && routesTakes(routes, entry.filed, type, kind) &&
@@ -216,7 +223,8 @@ static Bool routesMake(LogService service, Routes routes, Index type, unsigned k
     if (routesTakes(routes, service->filed[i], type, kind) &&
         !routesHooks(service, hooks, &end, service->filed[i], code))
       return FALSE;
-  route->tallies = hooks - route->at;
+  route->asked = tallies - route->at;
+  route->tallies = hooks - tallies;
   route->hooks = end - hooks;
   /* An event in a block of a kind that is not its own is looked up each time: such blocks are not what writers make. */
   route->kind = (uint8_t)kind;
@@ -254,14 +262,33 @@ static Route routesFind(LogService service, LogEvent event)
   return &routes->route[type];
 }
 
-/* routesCareful -- call the rest of the hooks, while who is served changes */
-static void routesCareful(LogService service, RouteEntry entry, RouteEntry end, LogEvent event)
+/* routesCareful -- call hooks, while who is served may change; TRUE: the run ends behind this event */
+static Bool routesCareful(LogService service, RouteEntry entry, RouteEntry end, LogEvent event)
 {
+  Bool ends = FALSE;
+
   for (; entry < end; ++entry)
-    if (entry->filed->state == FiledSERVED && !entry->request->stop) {
+    if (entry->filed->state == FiledSERVED && !entry->filed->refused && !entry->request->stop) {
       ++service->counts.delivered;
       service->enough |= entry->call(entry->request, event);
+      ends |= entry->request->stop;
     }
+  return ends | service->enough | service->pass.reading->halt;
+}
+
+/* routesAsked -- hand an event to those who chose it and accept it */
+static Bool routesAsked(LogService service, Route route, LogEvent event)
+{
+  RouteEntry entry = service->entry + route->at, end;
+  Bool counted = FALSE, enough;
+
+  for (end = entry + route->asked; entry < end; ++entry)
+    entry->filed->refused = !entry->filed->request->accept(entry->filed->request->acceptData, event);
+  for (end = entry + route->tallies; entry < end; ++entry)
+    if (!entry->filed->refused)
+      counted |= BoundCounted(--entry->filed->left);
+  enough = routesCareful(service, entry, entry + route->hooks, event);
+  return enough | counted;
 }
 
 /* routesEvent -- the reading's hook: hand an event to all who chose it */
@@ -274,6 +301,8 @@ static Bool routesEvent(LogRequest request, LogEvent event)
 
   if (UNLIKELY(route == NULL))
     return TRUE;
+  if (UNLIKELY(route->asked > 0))
+    return routesAsked(service, route, event);
   entry = service->entry + route->at;
   for (end = entry + route->tallies; entry < end; ++entry)
     counted |= BoundCounted(--entry->filed->left);
@@ -282,7 +311,7 @@ static Bool routesEvent(LogRequest request, LogEvent event)
     enough |= entry->call(entry->request, event);
     if (UNLIKELY(entry->request->stop | service->pass.reading->halt)) {
       service->enough |= enough;
-      routesCareful(service, entry + 1, end, event);
+      (void)routesCareful(service, entry + 1, end, event);
       return TRUE;
     }
   }

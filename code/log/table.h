@@ -51,6 +51,7 @@ typedef struct StreamStruct {
   Bool unsent;         /* of the flight recorder */
   Bool logged;         /* it has blocks that are not out of a core, where nobody expects all */
   uint64_t discarded;  /* as its latest block says */
+  uint64_t passed;     /* the same, as the latest block says that was loaded */
   TallyStruct tally;
   uint64_t newest, newestSequence; /* `first` and number of the block that came last in the files, */
   uint32_t newestCount; /* and its events; 0 if it is cut off */
@@ -61,12 +62,18 @@ typedef struct TableStruct {
   Process *process;  /* owned, as are the things pointed at */
   Stream *stream;
   Clock *clock;
+  uint64_t passed;   /* the streams' `passed`, together */
   Count streamSlots; /* a power of two, over half of them empty; by process and id, number + 1 */
   uint32_t *streamSlot;
   Count processSlots;
   uint32_t *processSlot;
   Types roots;
+  const int64_t *offset; /* ns to add to the wall times of each file's processes, for so many files; or NULL */
+  Count offsets;
 } TableStruct, *Table;
+
+/* ns from the earliest clock's beginning to another's that can be told apart: nine years */
+#define TableSpanMAX (UINT64_MAX >> (ClockFineSHIFT + 2))
 
 extern void TableFree(Table table);
 extern Bool TableCheck(Table table);

@@ -31,4 +31,7 @@ extern void LineDestroy(Line line);
 /* LineEvent -- write one event; a LogRequest's hook, with the Line as its data.  TRUE when writing has failed. */
 extern Bool LineEvent(LogRequest request, LogEvent event);
 
+/* LineEnd -- what comes behind all lines.  ResIO: writing has failed; errno says why. */
+extern Res LineEnd(Line line);
+
 #endif /* VIEW_LINE_H */
