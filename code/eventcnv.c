@@ -1,9 +1,9 @@
 /* eventcnv.c -- dump and convert logs
  *
- * Reads any number of logs as one, in order of time, and writes the events that are wanted as text, CSV, JSON, or a
- * log again. What is damaged or missing is told on standard error, one line for each gap, and makes the status 1.
+ * Reads any number of logs as one, in order of time, and writes the events that are wanted in one of the formats that
+ * view/writer.h has. What is damaged or missing is told on standard error, one line for each gap, and makes the status 1.
  *
- * Design: design/log.md, design/format.md      Tests: test/eventcnv.t, test/badlog.t
+ * Design: design/log.md, design/format.md      Tests: test/eventcnv.t, test/formats.t, test/badlog.t
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -20,41 +20,51 @@
 #include "base/option.h"
 #include "base/text.h"
 #include "log/headertext.h"
-#include "log/log.h"
-#include "log/rewrite.h"
-#include "view/line.h"
+#include "log/request.h"
 #include "view/output.h"
 #include "view/source.h"
+#include "view/writer.h"
 
-enum { cnvTEXT, cnvCSV, cnvJSON, cnvPAW };
-enum { cnvProgressBLOCKS = 256 };
+enum { cnvProgressBLOCKS = 256, cnvChoicesSIZE = 256 };
 
 typedef struct CnvStruct {
   SourceStruct source; /* first: it is the data of the hooks */
   const char *output;
   unsigned format;
-  Bool check, header, verbose, describe, raw, packed, force, follow;
+  const char *thin;   /* as the option gives it, or NULL */
+  Bool check, header, packed, follow, index;
+  WriterOptionsStruct options;
   Bool progress;      /* a line of it stands on the terminal, */
   time_t shown;       /* since this second */
   OutputStruct out;
 } CnvStruct, *Cnv;
 
-/* cnvProgress -- now and then, how far it has come; only where somebody is looking */
-static void cnvProgress(void *data, uint64_t done, uint64_t total)
+/* cnvSay -- once a second, how far it has come, and with what */
+static void cnvSay(Cnv cnv, const char *what, double part)
 {
-  Cnv cnv = data;
   struct timespec now;
 
-  if (done % cnvProgressBLOCKS != 0)
-    return;
   (void)clock_gettime(CLOCK_MONOTONIC, &now);
   if (now.tv_sec == cnv->shown)
     return;
   if (cnv->shown != 0) {
-    fprintf(stderr, "\r%s: %llu%%", cnv->source.tool->name, (unsigned long long)(done * 100 / total));
+    fprintf(stderr, "\r\033[K%s: %s%.0f%%", cnv->source.tool->name, what, part * 100);
     cnv->progress = TRUE;
   }
   cnv->shown = now.tv_sec;
+}
+
+/* cnvProgress, cnvScanning -- how far reading, and before it looking through the logs, has come; only where somebody is
+ * looking */
+static void cnvProgress(void *data, uint64_t done, uint64_t total)
+{
+  if (done % cnvProgressBLOCKS == 0)
+    cnvSay(data, "", (double)done / (double)total);
+}
+
+static void cnvScanning(void *data, uint64_t done, uint64_t total)
+{
+  cnvSay(data, "looking for blocks: ", (double)done / (double)total);
 }
 
 /* cnvProgressEnd -- away with the line that says how far it has come */
@@ -100,9 +110,9 @@ static void cnvFollow(Cnv cnv)
   (void)sigaction(SIGTERM, &action, NULL);
 }
 
-static Bool cnvNothing(void *data, LogEvent event)
+static Bool cnvNothing(LogRequest request, LogEvent event)
 {
-  UNUSED(data);
+  UNUSED(request);
   UNUSED(event);
   return FALSE;
 }
@@ -118,9 +128,12 @@ static int cnvStatus(Cnv cnv, Res res)
   if (cnv->out.failed != 0) {
     if (cnv->out.failed == EPIPE)
       return 0; /* whoever read has enough */
-    return OptionFail(cnv->source.tool, "%s: %s", cnv->output != NULL ? cnv->output : "standard output",
-                      strerror(cnv->out.failed));
+    return cnv->output == NULL
+             ? OptionFail(cnv->source.tool, "standard output: %s", strerror(cnv->out.failed))
+             : OptionFail(cnv->source.tool, "%s: %s; what is there is incomplete", cnv->output, strerror(cnv->out.failed));
   }
+  if (res == ResOK)
+    res = FilterRes(cnv->source.filter);
   if (res != ResOK)
     return OptionFail(cnv->source.tool, "reading stopped: %s", res == ResIO ? strerror(errno) : ResName(res));
   LogSummarize(&summary, cnv->source.log);
@@ -130,22 +143,30 @@ static int cnvStatus(Cnv cnv, Res res)
   return summary.gaps > 0 || (cnv->check && summary.discarded > 0);
 }
 
-static int cnvLines(Cnv cnv)
+/* cnvWrite -- the events that are wanted, by a writer of the format */
+static int cnvWrite(Cnv cnv)
 {
-  static const LineStyle styles[] = {[cnvTEXT] = LineTEXT, [cnvCSV] = LineCSV, [cnvJSON] = LineJSON};
-  LineStyle style = styles[cnv->format];
-  Line line;
+  const WriterClassStruct *class = WriterClasses[cnv->format];
+  LogSummaryStruct summary;
+  char error[1024];
+  Writer writer;
   Res res;
+  int reason;
 
-  if (style == LineTEXT && (cnv->describe || cnv->verbose))
-    style = cnv->describe ? LineDESCRIBE : LineVERBOSE;
-  if (LineCreate(&line, style, cnv->source.log, &cnv->out) != ResOK)
-    return OptionFail(cnv->source.tool, "no memory");
-  cnv->source.request.event = LineEvent;
-  cnv->source.request.data = line;
-  res = cnv->follow ? LogFollow(cnv->source.log, &cnv->source.request)
-                    : LogRead(cnv->source.log, &cnv->source.request);
-  LineDestroy(line);
+  LogSummarize(&summary, cnv->source.log);
+  cnv->options.start = summary.first;
+  res = class->create(&writer, &cnv->options, cnv->source.log, &cnv->out, error, sizeof error);
+  if (res != ResOK)
+    return OptionFail(cnv->source.tool, "%s", res == ResMEMORY ? "no memory" : error);
+  cnv->source.request.event = class->event;
+  cnv->source.request.data = writer;
+  res = class->read != NULL ? class->read(writer, &cnv->source.request)
+                            : LogRead(cnv->source.log, &cnv->source.request);
+  reason = errno;
+  if (class->finish(writer) != ResOK && cnv->out.failed == 0)
+    cnv->out.failed = errno;
+  class->destroy(writer);
+  errno = reason;
   return cnvStatus(cnv, res);
 }
 
@@ -153,26 +174,6 @@ static int cnvCheck(Cnv cnv)
 {
   cnv->source.request.event = cnvNothing;
   return cnvStatus(cnv, LogRead(cnv->source.log, &cnv->source.request));
-}
-
-/* cnvLog -- write a log again */
-static int cnvLog(Cnv cnv)
-{
-  LogRewrite rewrite;
-  Res res, written;
-
-  if (isatty(cnv->out.fd))
-    return OptionFail(cnv->source.tool, "a log is not for a terminal; -o names a file for it");
-  if (LogRewriteCreate(&rewrite, cnv->source.log, cnv->out.fd, !cnv->raw) != ResOK)
-    return OptionFail(cnv->source.tool, "no memory");
-  cnv->source.request.event = LogRewriteEvent;
-  cnv->source.request.data = rewrite;
-  res = LogRead(cnv->source.log, &cnv->source.request);
-  written = LogRewriteEnd(rewrite);
-  if (written != ResOK)
-    cnv->out.failed = errno;
-  LogRewriteDestroy(rewrite);
-  return cnvStatus(cnv, res);
 }
 
 /* cnvHeaders -- print what the header blocks say, each process's once */
@@ -224,13 +225,13 @@ static Bool cnvOpenOutput(Cnv cnv, const char *const *paths, Count n, int *statu
 {
   int fd;
 
-  if (cnv->output == NULL || strcmp(cnv->output, "-") == 0)
+  if (cnv->output == NULL || strcmp(cnv->output, "-") == 0 || WriterClasses[cnv->format]->folder)
     return TRUE;
   if (cnvIsInput(cnv, paths, n)) {
     *status = OptionFail(cnv->source.tool, "%s: a log is not written over itself", cnv->output);
     return FALSE;
   }
-  fd = open(cnv->output, O_WRONLY | O_CREAT | O_CLOEXEC | (cnv->force ? O_TRUNC : O_EXCL), 0600);
+  fd = open(cnv->output, O_WRONLY | O_CREAT | O_CLOEXEC | (cnv->options.force ? O_TRUNC : O_EXCL), 0600);
   if (fd < 0) {
     *status = errno == EEXIST ? OptionFail(cnv->source.tool, "%s: the file exists; --force overwrites it", cnv->output)
                               : OptionFail(cnv->source.tool, "%s: %s", cnv->output, strerror(errno));
@@ -238,6 +239,26 @@ static Bool cnvOpenOutput(Cnv cnv, const char *const *paths, Count n, int *statu
   }
   cnv->out.fd = fd;
   return TRUE;
+}
+
+/* cnvIndex -- write the index files of logs, and say so */
+static int cnvIndex(Cnv cnv, const char *const *paths, Count n)
+{
+  LogHooksStruct hooks;
+  LogIndexedStruct indexed;
+  char error[1024];
+  Index i;
+
+  SourceHooks(&cnv->source, &hooks);
+  for (i = 0; i < n; ++i) {
+    Res res = LogIndexWrite(&indexed, paths[i], &hooks, error, sizeof error);
+    cnvProgressEnd(cnv);
+    if (res != ResOK)
+      return OptionFail(cnv->source.tool, "%s", error);
+    printf("%s.idx: %llu blocks of %llu bytes, in %llu bytes\n", paths[i], (unsigned long long)indexed.blocks,
+           (unsigned long long)indexed.covered, (unsigned long long)indexed.bytes);
+  }
+  return 0;
 }
 
 static int cnvRun(Cnv cnv, const char *const *paths, Count n)
@@ -251,57 +272,90 @@ static int cnvRun(Cnv cnv, const char *const *paths, Count n)
     cnvFollow(cnv);
   else if (isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO))
     cnv->source.progress = cnvProgress;
+  if (!cnv->follow && isatty(STDERR_FILENO) && (cnv->index || !isatty(STDOUT_FILENO)))
+    cnv->source.scanning = cnvScanning;
+  if (cnv->index)
+    return cnvIndex(cnv, paths, n);
   if (!SourceOpen(&cnv->source, paths, n, &status) || !cnvOpenOutput(cnv, paths, n, &status))
     ;
   else if (cnv->check)
     status = cnvCheck(cnv);
   else if (cnv->header)
     status = cnvHeaders(cnv);
-  else if (cnv->format == cnvPAW)
-    status = cnvLog(cnv);
   else
-    status = cnvLines(cnv);
+    status = cnvWrite(cnv);
   SourceClose(&cnv->source);
   return status;
+}
+
+/* cnvContradiction -- what of the command line cannot be meant, or NULL */
+static const char *cnvContradiction(Cnv cnv, Count operands)
+{
+  const WriterClassStruct *class = WriterClasses[cnv->format];
+
+  if (operands == 0)
+    return "no log is given";
+  if ((cnv->options.raw || cnv->packed || cnv->options.bare) && !(class->takes & WriterTakesBLOCKS))
+    return "--raw, --packed and --no-state are for --format=paw";
+  if (cnv->options.raw && cnv->packed)
+    return "--raw or --packed, not both";
+  if ((cnv->options.verbose || cnv->options.describe) && !(class->takes & WriterTakesWORDS))
+    return "--verbose and --describe are for --format=text";
+  if (cnv->thin != NULL && !(class->takes & WriterTakesTHIN))
+    return "--thin is for --format=chrome and --format=paje";
+  if (cnv->options.value != WriterBYTES && !(class->takes & WriterTakesVALUE))
+    return "--value is for --format=folded";
+  if (class->folder && cnv->output == NULL && !cnv->check && !cnv->header)
+    return "this format is a folder: --output says which";
+  if (cnv->follow && operands > 1)
+    return "--follow is for one log";
+  if (cnv->follow && (cnv->check || cnv->header || !class->follow))
+    return "--follow writes text, csv or json";
+  if (cnv->index && (cnv->follow || cnv->check || cnv->header || cnv->format != 0 || cnv->output != NULL))
+    return "--index writes the logs' indexes, and nothing else";
+  return NULL;
 }
 
 int main(int argc, char **argv)
 {
   static CnvStruct cnv = {.source.count = SIZE_MAX};
+  char choices[cnvChoicesSIZE];
   const OptionStruct options[] = {
-    OptionChoice('f', "format", &cnv.format, "text|csv|json|paw",
+    OptionChoice('f', "format", &cnv.format, WriterChoices(choices, sizeof choices),
                  "what to write; text if not given; paw is a log again"),
     OptionString('o', "output", &cnv.output, "PATH", "write there; standard output if not given"),
     SourceOPTIONS(&cnv.source),
     OptionFlag(0, "follow", &cnv.follow, "keep reading a log that is still being written, and print what comes"),
     OptionFlag(0, "check", &cnv.check, "read all and print nothing but what is damaged or missing"),
     OptionFlag(0, "header", &cnv.header, "print the header blocks as text"),
-    OptionFlag('v', "verbose", &cnv.verbose, "text: kind and code, too"),
-    OptionFlag(0, "describe", &cnv.describe, "text: each event in words, as its registry has them"),
-    OptionFlag(0, "raw", &cnv.raw, "paw: blocks as they are in memory"),
+    OptionFlag(0, "index", &cnv.index, "write LOG.idx beside each log, so that opening it is fast"),
+    OptionFlag('v', "verbose", &cnv.options.verbose, "text: kind and code, too"),
+    OptionFlag(0, "describe", &cnv.options.describe, "text: each event in words, as its registry has them"),
+    OptionFlag(0, "raw", &cnv.options.raw, "paw: blocks as they are in memory"),
     OptionFlag(0, "packed", &cnv.packed, "paw: blocks packed, as is done anyway"),
-    OptionFlag(0, "force", &cnv.force, "overwrite the output"),
+    OptionString(0, "thin", &cnv.thin, "TIME", "chrome, paje: of what changes often, one value in TIME: 0.01, 5ms, 20us; 0: all"),
+    OptionChoice(0, "value", &cnv.options.value, WriterVALUES, "folded: what is counted; bytes allocated if not given"),
+    OptionFlag(0, "no-state", &cnv.options.bare, "paw: only what is chosen, not what is needed to read it alone"),
+    OptionFlag(0, "force", &cnv.options.force, "overwrite the output"),
   };
   const OptionToolStruct tool = {
     .name = "eventcnv", .synopsis = "[options] log...", .summary = "Dumps and converts logs.",
     .options = options, .count = ARRAY_LENGTH(options), .usage = 2, .failure = 1,
   };
+  const char *contradiction;
   Count operands;
   int status;
 
   if (!OptionParse(&tool, argc, argv, &operands, &status))
     return status;
-  if (operands == 0)
-    return OptionUsage(&tool, "no log is given");
-  if ((cnv.raw || cnv.packed) && cnv.format != cnvPAW)
-    return OptionUsage(&tool, "--raw and --packed are for --format=paw");
-  if (cnv.raw && cnv.packed)
-    return OptionUsage(&tool, "--raw or --packed, not both");
-  if ((cnv.verbose || cnv.describe) && cnv.format != cnvTEXT)
-    return OptionUsage(&tool, "--verbose and --describe are for --format=text");
-  if (cnv.follow && (operands > 1 || cnv.check || cnv.header || cnv.format == cnvPAW))
-    return OptionUsage(&tool, operands > 1 ? "--follow is for one log" : "--follow writes text, csv or json");
+  contradiction = cnvContradiction(&cnv, operands);
+  if (contradiction != NULL)
+    return OptionUsage(&tool, "%s", contradiction);
+  if (WriterThin(&cnv.options.thin, cnv.thin) != ResOK)
+    return OptionUsage(&tool, "--thin: '%s' is no time, as 0.01, 5ms or 20us", cnv.thin);
   (void)signal(SIGPIPE, SIG_IGN);
   cnv.source.tool = &tool;
+  cnv.options.tool = tool.name;
+  cnv.options.path = cnv.output;
   return cnvRun(&cnv, (const char *const *)argv + 1, operands);
 }

@@ -23,7 +23,7 @@
 #include "collect/live.h"
 #include "collect/peek.h"
 #include "log/file.h"
-#include "log/log.h"
+#include "log/request.h"
 #include "view/line.h"
 #include "view/output.h"
 
@@ -166,19 +166,20 @@ static void ctlNote(void *data, const char *note)
   UNUSED(note);
 }
 
-static Bool ctlCount(void *data, LogEvent event)
+static Bool ctlCount(LogRequest request, LogEvent event)
 {
-  Ctl ctl = data;
+  Ctl ctl = request->data;
 
   ++ctl->events[event->type->kind];
   return FALSE;
 }
 
-static Bool ctlPrint(void *data, LogEvent event)
+static Bool ctlPrint(LogRequest request, LogEvent event)
 {
-  Ctl ctl = data;
+  Ctl ctl = request->data;
+  LogRequestStruct line = {.data = ctl->line};
 
-  return ctl->events[event->type->kind]-- <= ctl->newest && LineEvent(ctl->line, event);
+  return ctl->events[event->type->kind]-- <= ctl->newest && LineEvent(&line, event);
 }
 
 /* ctlPrintAll -- two passes over the copied blocks: which events are the newest, and those */

@@ -19,9 +19,9 @@ typedef struct ViewStruct {
   Summary summary;
 } ViewStruct, *View;
 
-static Bool viewEvent(void *data, LogEvent event)
+static Bool viewEvent(LogRequest request, LogEvent event)
 {
-  View view = data;
+  View view = request->data;
 
   SummaryEvent(view->summary, event);
   return FALSE;

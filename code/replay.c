@@ -117,9 +117,9 @@ static Bool replayChoose(void *data, LogProcess process, EventType type)
   return HeapWants(type) && (replay->process == NULL || replay->process == process);
 }
 
-static Bool replayCountEvent(void *data, LogEvent event)
+static Bool replayCountEvent(LogRequest request, LogEvent event)
 {
-  Replay replay = data;
+  Replay replay = request->data;
 
   ++replay->counts[event->process->number];
   return FALSE;
@@ -178,9 +178,9 @@ static void replayOperation(void *data, HeapOperation operation)
   ScriptAdd(replay->script, operation);
 }
 
-static Bool replayEvent(void *data, LogEvent event)
+static Bool replayEvent(LogRequest request, LogEvent event)
 {
-  Replay replay = data;
+  Replay replay = request->data;
 
   HeapEvent(replay->heap, event);
   return FALSE;

@@ -24,12 +24,12 @@ static Bool followIdle(void *data)
   return FALSE;
 }
 
-static Bool followEvent(void *data, LogEvent event)
+static Bool followEvent(LogRequest request, LogEvent event)
 {
-  TestList list = data;
+  TestList list = request->data;
   Count n = list->count;
 
-  (void)listEvent(data, event);
+  (void)listEvent(request, event);
   if (n > 0 && list->event[n].time < list->event[n - 1].time)
     ++inversions;
   return FALSE;
@@ -131,7 +131,7 @@ static Res followRead(LogRequest request)
   }
   request->event = followEvent;
   request->data = &got;
-  res = LogFollow(log, request);
+  res = LogRead(log, request);
   LogClose(log);
   return res;
 }

@@ -486,7 +486,8 @@ static void testOverwrite(void)
     ;
   TapIs(toy.events, numbersMAX - first, "overwrite: what is left is the newest");
   TapIs(toy.interned, 2000, "overwrite: and all definitions");
-  TapOk(numbersMAX - first >= 8 * 1000, "overwrite: as much as the blocks hold");
+  /* Some are the toy's when it comes late, and one for each kind is being filled. */
+  TapOk(numbersMAX - first >= 4 * 1000, "overwrite: as much as the blocks hold");
   TapIs(toy.misplaced + toy.doubles, 0, "overwrite: blocks tell how many events were before them");
   TapOk(toy.region[0].header->pool.overwritten > 0, "overwrite: and it is counted");
   toyClose(&toy);

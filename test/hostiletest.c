@@ -8,7 +8,7 @@
  */
 #include <stddef.h>
 
-#include "log/log.h"
+#include "log/request.h"
 #include "log/rewrite.h"
 #include "logmake.h"
 #include "view/line.h"

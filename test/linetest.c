@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 
-#include "log/log.h"
+#include "log/request.h"
 #include "logmake.h"
 #include "view/line.h"
 

@@ -7,7 +7,7 @@
  */
 #include <errno.h>
 
-#include "log/log.h"
+#include "log/request.h"
 #include "logmake.h"
 
 enum { badBlocks = 9, badStreams = 3, badEach = 7, badEVENTS = badBlocks * badEach, badThings = badBlocks + 2 };
@@ -77,9 +77,9 @@ static void badGap(void *data, LogGap gap)
   (void)snprintf(result->what, sizeof result->what, "%s", gap->what);
 }
 
-static Bool badEvent(void *data, LogEvent event)
+static Bool badEvent(LogRequest request, LogEvent event)
 {
-  BadResult result = data;
+  BadResult result = request->data;
   uint64_t id = LogEventWord(event, 1);
 
   if (id >= badEVENTS || event->type->code != 0x0602 || LogEventWord(event, 0) != 0x5555 ||

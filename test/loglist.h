@@ -5,7 +5,7 @@
 #ifndef TEST_LOGLIST_H
 #define TEST_LOGLIST_H
 
-#include "log/log.h"
+#include "log/request.h"
 #include "logmake.h"
 
 enum { testEVENTS = 200000, testRealBASE = 86400 };
@@ -49,9 +49,9 @@ static void listNote(void *data, const char *line)
   (void)snprintf(list->note, sizeof list->note, "%s", line);
 }
 
-static Bool listEvent(void *data, LogEvent event)
+static Bool listEvent(LogRequest request, LogEvent event)
 {
-  TestList list = data;
+  TestList list = request->data;
   TestEventStruct *e = &list->event[list->count++];
 
   e->time = event->time - testReal;

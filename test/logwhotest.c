@@ -123,9 +123,9 @@ typedef struct ForeignStruct {
   Bool cut;
 } ForeignStruct;
 
-static Bool foreignEvent(void *data, LogEvent event)
+static Bool foreignEvent(LogRequest request, LogEvent event)
 {
-  ForeignStruct *f = data;
+  ForeignStruct *f = request->data;
   Size length = 0;
 
   if (event->type->code == EventPoolAllocCODE) {

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "collect/trim.h"
-#include "log/log.h"
+#include "log/request.h"
 #include "logmake.h"
 
 enum { trimStreams = 4, trimDefining = 800, trimLIMIT = 2 << 20, trimStay = 1 << EventKindUser | 1 << EventKindPool };
@@ -43,9 +43,9 @@ static void seenNote(void *data, const char *line)
   (void)snprintf(seen->note, sizeof seen->note, "%s", line);
 }
 
-static Bool seenEvent(void *data, LogEvent event)
+static Bool seenEvent(LogRequest request, LogEvent event)
 {
-  TrimSeenStruct *seen = data;
+  TrimSeenStruct *seen = request->data;
   uint64_t id = LogEventWord(event, 1);
   unsigned stream = event->thread % 10;
 

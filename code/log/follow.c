@@ -38,11 +38,14 @@ struct FollowStruct {
   ScanPlaceStruct place;
   PartialsStruct partials;
   Bool indexed;          /* the index is complete: what comes goes into the queue */
-  ReadingStruct reading;
+  Bool ready;            /* the next pass follows, */
+  Reading reading;       /* and is this one; NULL before and behind it */
+  Bool waiting;          /* what had come has been delivered */
+  Bool last;             /* nobody writes any more: the rest of the file is taken, */
+  Bool over;             /* and all has been taken, or nobody waits for more */
   uint64_t furthest;     /* fine: of the latest event that came */
   uint64_t grown;        /* ms when the log last grew */
   uint64_t looked;       /* ms when it was last found that somebody runs */
-  uint64_t headers;      /* that are known to the reading */
   Index told;            /* regions that were told */
   Bool gone;             /* the file was cut short, or another has its name */
   Count first, moments;  /* a ring */
@@ -84,7 +87,7 @@ static Res followBlock(void *data, Stream stream, const IndexEntryStruct *entry,
   TableFitNew(&follow->log->table, follow->log->origin);
   if (clock->fitted && ClockFine(clock, entry->last) > follow->furthest)
     follow->furthest = ClockFine(clock, entry->last);
-  return wanted ? QueuePut(&follow->reading.queue, clock->fitted ? ClockFine(clock, entry->first) : 0, entry) : ResOK;
+  return wanted ? QueuePut(&follow->reading->queue, clock->fitted ? ClockFine(clock, entry->first) : 0, entry) : ResOK;
 }
 
 /* followGone -- tell that the file is not what it was */
@@ -119,7 +122,7 @@ static Res followSize(Follow follow)
 static Res followScan(Follow follow, Bool *moreReturn)
 {
   uint64_t had = follow->scan.blocks + follow->scan.headers;
-  uint64_t room = follow->indexed ? QueueMAX - follow->reading.queue.count : UINT64_MAX;
+  uint64_t room = follow->indexed ? QueueMAX - follow->reading->queue.count : UINT64_MAX;
   Index regions = follow->log->regions.count;
   Res res = followSize(follow);
 
@@ -169,8 +172,8 @@ static void followRelease(Follow follow)
 
   while (follow->moments > 0 && follow->moment[follow->first].when + followDELAY <= now) {
     uint64_t until = follow->moment[follow->first].fine + 1;
-    if (until > follow->reading.until)
-      follow->reading.until = until;
+    if (until > follow->reading->until)
+      follow->reading->until = until;
     follow->first = (follow->first + 1) % followMOMENTS;
     --follow->moments;
   }
@@ -255,7 +258,9 @@ static Res followOpen(Log log, const LogIdleStruct *idle, char *error, Size size
     if (log->table.clock[i]->synced)
       ClockSee(log->table.clock[i], log->table.clock[i]->early.ticks, log->table.clock[i]->early.ticks);
   LogScanned(log, &follow->scan);
-  return LogSpan(log);
+  res = LogSpan(log);
+  follow->ready = TRUE;
+  return res;
 }
 
 Res LogFollowOpen(Log *logReturn, const char *path, LogHooks hooks, const LogIdleStruct *idle, char *error, Size size)
@@ -289,31 +294,19 @@ void FollowDestroy(Follow follow)
 
 /* ---- Following ---- */
 
-/* followHeaders -- new headers may name new types */
-static Res followHeaders(Follow follow)
+void FollowBegin(Follow follow, Reading reading)
 {
-  if (follow->headers == follow->scan.headers)
-    return ResOK;
-  follow->headers = follow->scan.headers;
-  return ReadingChoose(&follow->reading);
-}
+  Log log = follow->log;
 
-/* followRound -- take what came, and deliver what has waited long enough; *endedReturn is whether that was all */
-static Res followRound(Follow follow, Bool *endedReturn)
-{
-  Reading reading = &follow->reading;
-  Bool more;
-  Res res = followScan(follow, &more);
-
-  if (res == ResOK)
-    res = followHeaders(follow);
-  if (more)
-    followNote(follow, followNow());
-  followRelease(follow);
-  if (res == ResOK)
-    res = ReadingMerge(reading);
-  *endedReturn = follow->gone || (!more && follow->moments == 0 && followEnded(follow));
-  return res;
+  if (!follow->ready || follow->indexed)
+    return;
+  follow->reading = reading;
+  follow->indexed = TRUE;
+  follow->told = log->regions.count;
+  follow->furthest = (log->summary.last - log->origin + 1) << ClockFineSHIFT;
+  reading->partials = &follow->partials;
+  reading->until = 0;
+  followNote(follow, follow->grown);
 }
 
 /* followLast -- nobody writes any more: what is half stays half, and what the dead have left is taken */
@@ -323,50 +316,56 @@ static Res followLast(Follow follow)
   Res res = ResOK;
 
   follow->scan.growing = FALSE;
-  follow->place.searched = 0;
-  while (res == ResOK && follow->place.offset < log->file[0]->size && !follow->reading.ended) {
-    res = ScanOn(&follow->scan, log->file[0], 0, &follow->place, QueueMAX - follow->reading.queue.count);
-    if (res == ResOK)
-      res = followHeaders(follow);
-    follow->reading.until = follow->furthest + 1;
-    if (res == ResOK)
-      res = ReadingMerge(&follow->reading);
+  if (follow->place.offset < log->file[0]->size) {
+    res = ScanOn(&follow->scan, log->file[0], 0, &follow->place, QueueMAX - follow->reading->queue.count);
+    follow->reading->until = follow->furthest + 1;
+    if (res != ResOK || follow->place.offset < log->file[0]->size)
+      return res;
   }
-  if (res == ResOK && !follow->gone)
+  if (!follow->gone)
     res = LogLeftover(log, &follow->scan);
-  if (res == ResOK)
-    res = followHeaders(follow);
   GapsRegions(&log->teller, &log->regions, follow->told, log->regions.count);
-  follow->reading.until = UINT64_MAX;
-  return res == ResOK ? ReadingMerge(&follow->reading) : res;
+  follow->reading->until = UINT64_MAX;
+  follow->over = TRUE;
+  return res;
 }
 
-Res LogFollow(Log log, LogRequest request)
+Res FollowRound(Follow follow)
 {
-  Follow follow = log->follow;
-  Reading reading = &follow->reading;
-  Bool stopped = FALSE, ended = FALSE;
-  Res res = ReadingBegin(reading, log, request);
+  Bool more;
+  Res res;
 
-  AVER(!follow->indexed);
-  follow->indexed = TRUE;
-  follow->told = log->regions.count;
-  follow->furthest = (log->summary.last - log->origin + 1) << ClockFineSHIFT;
-  reading->partials = &follow->partials;
-  reading->until = 0;
-  followNote(follow, follow->grown);
-  while (res == ResOK && !reading->ended && !stopped && !ended && reading->until < reading->loader.to) {
-    res = followRound(follow, &ended);
-    stopped = follow->idle.idle(follow->idle.data);
-    if (res == ResOK && !reading->ended && !stopped && !ended)
-      followNap();
+  if (follow->over)
+    return ResEND;
+  if (follow->last)
+    return followLast(follow);
+  if (follow->waiting) {
+    if (follow->idle.idle(follow->idle.data)) {
+      follow->over = TRUE;
+      return ResEND;
+    }
+    followNap();
   }
-  if (res == ResOK && ended && !stopped && !reading->ended)
-    res = followLast(follow);
-  if (res == ResOK && reading->late > 0)
+  follow->waiting = TRUE;
+  res = followScan(follow, &more);
+  if (more)
+    followNote(follow, followNow());
+  followRelease(follow);
+  follow->last = follow->gone || (!more && follow->moments == 0 && followEnded(follow));
+  if (follow->last)
+    follow->place.searched = 0;
+  return res;
+}
+
+void FollowEnd(Follow follow, Reading reading)
+{
+  Log log = follow->log;
+
+  if (follow->reading != reading)
+    return;
+  if (reading->late > 0)
     TellerNote(&log->teller, "%s: %llu event%s came late, and stand%s behind later ones", log->path[0],
                (unsigned long long)reading->late, reading->late == 1 ? "" : "s", reading->late == 1 ? "s" : "");
   log->summary.last = log->origin + (reading->latest >> ClockFineSHIFT);
-  ReadingEnd(reading);
-  return res;
+  follow->reading = NULL;
 }

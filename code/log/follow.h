@@ -13,7 +13,7 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-#include "log/log.h"
+#include "log/request.h"
 
 /* Called whenever there is nothing to be delivered for a moment: time to flush output.  TRUE ends the following. */
 typedef struct LogIdleStruct {
@@ -24,17 +24,12 @@ typedef struct LogIdleStruct {
 /* LogFollowOpen -- open a log in order to follow it, as LogOpen does
  *
  * Waits, calling idle, until the log has an event and those written at the same time are there, or until nobody
- * writes to it.  ResPARAM: it is no file that could grow.  ResEND: idle ended it before anything came.
+ * writes to it.  The first pass over it then goes on until all processes of the log have ended and nothing more comes,
+ * until its requests have all they asked for, or until idle or a hook ends it.  That the file was cut short or replaced
+ * is told as a gap, and ends it; so is damage, where it lies.  Times are by the relation of clocks that is known now.
+ * ResPARAM: it is no file that could grow.  ResEND: idle ended it before anything came.
  */
 extern Res LogFollowOpen(Log *logReturn, const char *path, LogHooks hooks, const LogIdleStruct *idle, char *error,
                          Size size);
-
-/* LogFollow -- one pass, which goes on until all processes of the log have ended and nothing more comes, until the
- * request has all it asked for, or until idle or its hook ends it
- *
- * A log of LogFollowOpen; once.  That the file was cut short or replaced is told as a gap, and ends it; so is damage,
- * where it lies.  Errors as LogRead has them.  Times are by the relation of clocks that was known when it was opened.
- */
-extern Res LogFollow(Log log, LogRequest request);
 
 #endif /* LOG_FOLLOW_H */

@@ -13,17 +13,19 @@
 #include "log/file.h"
 
 enum {
-  indexBufferMAX = 64, /* entries of a spilled piece that are in memory during a pass */
+  indexBufferMAX = IndexGROUP, /* entries of a spilled piece that are in memory during a pass */
   indexWORSE = BlockFlagRECOVERED | BlockFlagSNAPSHOT /* of two copies as long, the other one serves better */
 };
 
 struct IndexCursorStruct {
+  IndexPiece piece;
   Clock clock;
-  uint64_t fine;        /* of the entry at `next` */
-  IndexEntry next;      /* next <= limit; next == limit only while the cursor is filled */
-  IndexEntry limit;
-  uint64_t at, left;    /* in the spilled file: what comes behind limit */
-  IndexEntry buffer;    /* NULL for the run in memory */
+  uint64_t ticks;       /* sealed blocks that end before are left out */
+  uint64_t fine;        /* of the entry that is next, */
+  uint64_t next;        /* which has this number in its piece */
+  IndexEntry entry;     /* entries from this number up to that one: */
+  uint64_t at, limit;
+  IndexEntry buffer;    /* the memory for them; NULL for the run in memory */
 };
 
 void IndexInit(TheIndex index, Table table)
@@ -35,6 +37,10 @@ void IndexInit(TheIndex index, Table table)
 
 void IndexFree(TheIndex index)
 {
+  Index i;
+
+  for (i = 0; i < index->pieces; ++i)
+    free(index->piece[i].reach);
   free(index->entry);
   free(index->piece);
   if (index->fd >= 0)
@@ -70,15 +76,51 @@ static int indexCompare(const void *a, const void *b, void *table)
   return IndexCompare(a, b);
 }
 
+/* indexGroups -- places for so many things, one for each group of them */
+static uint64_t indexGroups(uint64_t count)
+{
+  return (count + IndexGROUP - 1) / IndexGROUP;
+}
+
+/* indexEnd -- ticks up to which an entry's block may have events */
+static uint64_t indexEnd(const IndexEntryStruct *entry)
+{
+  return (entry->flags & BlockFlagSEALED) != 0 ? entry->last : UINT64_MAX;
+}
+
+static void indexRaise(uint64_t *reach, uint64_t end)
+{
+  if (end > *reach)
+    *reach = end;
+}
+
+/* indexReach -- what the groups of a piece reach */
+static Res indexReach(IndexPiece piece, const IndexEntryStruct *entry)
+{
+  uint64_t groups = indexGroups(piece->count), i;
+  uint64_t *tops;
+
+  piece->reach = calloc(groups + indexGroups(groups), sizeof *piece->reach);
+  if (piece->reach == NULL)
+    return ResMEMORY;
+  tops = piece->reach + groups;
+  for (i = 0; i < piece->count; ++i)
+    indexRaise(&piece->reach[i / IndexGROUP], indexEnd(&entry[i]));
+  for (i = 0; i < groups; ++i)
+    indexRaise(&tops[i / IndexGROUP], piece->reach[i]);
+  return ResOK;
+}
+
 /* indexRun -- sort what is in memory, and note its pieces */
 static Res indexRun(TheIndex index)
 {
   Index i, begin;
+  Res res = ResOK;
 
   if (index->entries == 0)
     return ResOK;
   qsort_r(index->entry, index->entries, sizeof *index->entry, indexCompare, index->table);
-  for (begin = 0; begin < index->entries; begin = i) {
+  for (begin = 0; begin < index->entries && res == ResOK; begin = i) {
     Clock clock = indexClock(index->table, &index->entry[begin]);
     IndexPiece more = realloc(index->piece, (index->pieces + 1) * sizeof *more);
     if (more == NULL)
@@ -86,12 +128,13 @@ static Res indexRun(TheIndex index)
     index->piece = more;
     for (i = begin + 1; i < index->entries && indexClock(index->table, &index->entry[i]) == clock; ++i)
       ;
-    more[index->pieces].clock = clock;
-    more[index->pieces].at = index->spilled + begin;
-    more[index->pieces].count = i - begin;
-    ++index->pieces;
+    more += index->pieces++;
+    more->clock = clock;
+    more->at = index->spilled + begin;
+    more->count = i - begin;
+    res = indexReach(more, &index->entry[begin]);
   }
-  return ResOK;
+  return res;
 }
 
 static Res indexSpill(TheIndex index)
@@ -150,52 +193,89 @@ Bool IndexCheck(TheIndex index)
   AVER((index->fd >= 0) == (index->spilled > 0));
   for (p = index->spilledPieces; p < index->pieces; ++p) {
     const IndexEntryStruct *entry = index->entry + (index->piece[p].at - index->spilled);
-    for (i = 1; i < index->piece[p].count; ++i)
-      AVER(IndexCompare(&entry[i - 1], &entry[i]) <= 0);
+    for (i = 0; i < index->piece[p].count; ++i) {
+      AVER(i == 0 || IndexCompare(&entry[i - 1], &entry[i]) <= 0);
+      AVER(indexEnd(&entry[i]) <= index->piece[p].reach[i / IndexGROUP]);
+    }
   }
   return TRUE;
 }
 
-/* indexCursorFill -- bring the next entries of a spilled piece into memory */
+/* indexCursorFill -- bring the entries of a spilled piece from `next` on into memory */
 static Res indexCursorFill(TheIndex index, IndexCursor cursor)
 {
-  uint64_t count = cursor->left < indexBufferMAX ? cursor->left : indexBufferMAX;
-  Res res = FileReadAt(index->fd, cursor->at * sizeof(IndexEntryStruct), cursor->buffer,
-                       (Size)count * sizeof(IndexEntryStruct));
+  uint64_t left = cursor->piece->count - cursor->next, count = left < indexBufferMAX ? left : indexBufferMAX;
 
-  cursor->next = cursor->buffer;
-  cursor->limit = cursor->buffer + count;
-  cursor->at += count;
-  cursor->left -= count;
+  cursor->at = cursor->next;
+  cursor->limit = cursor->next + count;
+  return FileReadAt(index->fd, (cursor->piece->at + cursor->next) * sizeof(IndexEntryStruct), cursor->buffer,
+                    (Size)count * sizeof(IndexEntryStruct));
+}
+
+/* indexLeaps -- how many entries from `next` on, which begins a group, reach nowhere for certain; 0 if one may */
+static uint64_t indexLeaps(IndexCursor cursor)
+{
+  uint64_t groups = indexGroups(cursor->piece->count), group = cursor->next / IndexGROUP;
+
+  if (group % IndexGROUP == 0 && cursor->piece->reach[groups + group / IndexGROUP] < cursor->ticks)
+    return (uint64_t)IndexGROUP * IndexGROUP;
+  return cursor->piece->reach[group] < cursor->ticks ? IndexGROUP : 0;
+}
+
+/* indexCursorSeek -- go on to the first entry, from `next` on, that takes part */
+static Res indexCursorSeek(TheIndex index, IndexCursor cursor)
+{
+  Res res = ResOK;
+
+  while (cursor->next < cursor->piece->count) {
+    uint64_t leaps = cursor->next % IndexGROUP == 0 ? indexLeaps(cursor) : 0;
+    const IndexEntryStruct *entry;
+    if (leaps > 0) {
+      cursor->next += leaps;
+      continue;
+    }
+    if (cursor->next >= cursor->limit)
+      res = indexCursorFill(index, cursor);
+    if (res != ResOK)
+      break;
+    entry = &cursor->entry[cursor->next - cursor->at];
+    if (indexEnd(entry) >= cursor->ticks) {
+      cursor->fine = ClockFine(cursor->clock, entry->first);
+      break;
+    }
+    ++cursor->next;
+  }
   return res;
 }
 
 /* indexCursorBegin -- a cursor for piece `i` */
-static Res indexCursorBegin(IndexPass pass, IndexCursor cursor, Index i)
+static Res indexCursorBegin(TheIndex index, IndexCursor cursor, Index i, uint64_t from)
 {
-  TheIndex index = pass->index;
   IndexPiece piece = &index->piece[i];
-  Res res = ResOK;
 
   memset(cursor, 0, sizeof *cursor);
+  cursor->piece = piece;
   cursor->clock = ClockResolve(piece->clock);
+  cursor->ticks = from > 0 ? ClockReach(cursor->clock, from) : 0;
   if (i >= index->spilledPieces) {
-    cursor->next = index->entry + (piece->at - index->spilled);
-    cursor->limit = cursor->next + piece->count;
+    cursor->entry = index->entry + (piece->at - index->spilled);
+    cursor->limit = piece->count;
   } else {
-    cursor->at = piece->at;
-    cursor->left = piece->count;
-    cursor->buffer = malloc(indexBufferMAX * sizeof *cursor->buffer);
-    res = cursor->buffer == NULL ? ResMEMORY : indexCursorFill(index, cursor);
+    cursor->entry = cursor->buffer = malloc(indexBufferMAX * sizeof *cursor->buffer);
+    if (cursor->buffer == NULL)
+      return ResMEMORY;
   }
-  if (res == ResOK)
-    cursor->fine = ClockFine(cursor->clock, cursor->next->first);
-  return res;
+  return indexCursorSeek(index, cursor);
+}
+
+static const IndexEntryStruct *indexCursorEntry(const struct IndexCursorStruct *cursor)
+{
+  return &cursor->entry[cursor->next - cursor->at];
 }
 
 static Bool indexCursorBefore(IndexCursor a, IndexCursor b)
 {
-  return a->fine != b->fine ? a->fine < b->fine : IndexCompare(a->next, b->next) < 0;
+  return a->fine != b->fine ? a->fine < b->fine : IndexCompare(indexCursorEntry(a), indexCursorEntry(b)) < 0;
 }
 
 /* indexChoose -- bring the cursor that is next to the front */
@@ -214,7 +294,14 @@ static void indexChoose(IndexPass pass)
   }
 }
 
-Res IndexPassBegin(IndexPass pass, TheIndex index)
+/* indexDrop -- a cursor that is used up goes, and the last one takes its place */
+static void indexDrop(IndexPass pass, IndexCursor cursor)
+{
+  free(cursor->buffer);
+  *cursor = pass->cursor[--pass->cursors];
+}
+
+Res IndexPassBegin(IndexPass pass, TheIndex index, uint64_t from)
 {
   Index i;
   Res res = ResOK;
@@ -224,8 +311,12 @@ Res IndexPassBegin(IndexPass pass, TheIndex index)
   pass->cursor = calloc(index->pieces + 1, sizeof *pass->cursor);
   if (pass->cursor == NULL)
     return ResMEMORY;
-  for (i = 0; i < index->pieces && res == ResOK; ++i)
-    res = indexCursorBegin(pass, &pass->cursor[pass->cursors++], i);
+  for (i = 0; i < index->pieces && res == ResOK; ++i) {
+    IndexCursor cursor = &pass->cursor[pass->cursors++];
+    res = indexCursorBegin(index, cursor, i, from);
+    if (res == ResOK && cursor->next >= cursor->piece->count)
+      indexDrop(pass, cursor);
+  }
   if (res == ResOK)
     indexChoose(pass);
   return res;
@@ -247,23 +338,19 @@ const IndexEntryStruct *IndexNow(IndexPass pass, uint64_t *fineReturn)
   if (pass->cursors == 0)
     return NULL;
   *fineReturn = pass->cursor[0].fine;
-  return pass->cursor[0].next;
+  return indexCursorEntry(&pass->cursor[0]);
 }
 
 Res IndexAdvance(IndexPass pass)
 {
   IndexCursor cursor = &pass->cursor[0];
-  Res res = ResOK;
+  Res res;
 
   AVER(pass->cursors > 0);
-  if (++cursor->next == cursor->limit && cursor->left > 0)
-    res = indexCursorFill(pass->index, cursor);
-  if (cursor->next == cursor->limit) {
-    free(cursor->buffer);
-    *cursor = pass->cursor[--pass->cursors];
-  } else {
-    cursor->fine = ClockFine(cursor->clock, cursor->next->first);
-  }
+  ++cursor->next;
+  res = indexCursorSeek(pass->index, cursor);
+  if (cursor->next >= cursor->piece->count)
+    indexDrop(pass, cursor);
   indexChoose(pass);
   return res;
 }

@@ -4,10 +4,13 @@
  * blocks were opened.  Up to IndexRunMAX entries are kept in memory; beyond that sorted runs go to a temporary file
  * without a name, and reading merges them.
  *
- * Always true (IndexCheck): a run is sorted by clock, first, stream, sequence, and then the better copy of a block
- * first.
+ * A pass may begin at a time: entries that end before it are left out, whole groups of them by what is known of the
+ * group, without a look at its entries.
  *
- * Design: design/log.md .index      Tests: test/logtest.c
+ * Always true (IndexCheck): a run is sorted by clock, first, stream, sequence, and then the better copy of a block
+ * first; no entry of a group reaches beyond what stands in `reach` for it.
+ *
+ * Design: design/log.md .index      Tests: test/logtest.c, test/indextest.c
  */
 #ifndef LOG_INDEX_H
 #define LOG_INDEX_H
@@ -19,6 +22,7 @@
 
 enum {
   IndexRunMAX = 32768,    /* entries */
+  IndexGROUP = 64,        /* entries that have one place in `reach`, and places that have one above them */
   IndexEntryCUT = 0x80    /* in flags: the file ends before the block does, or the next thing begins within it */
 };
 
@@ -41,6 +45,7 @@ typedef struct IndexPieceStruct {
   Clock clock;
   uint64_t at;   /* number of its first entry in the spilled file; in memory if it is the last run */
   uint64_t count;
+  uint64_t *reach; /* owned: the latest `last` of each group, then of each group of groups; endless is UINT64_MAX */
 } IndexPieceStruct, *IndexPiece;
 
 typedef struct IndexStruct {
@@ -79,8 +84,13 @@ typedef struct IndexPassStruct {
   IndexCursor cursor; /* one for each piece that is not used up; cursor[0] is the next, the others in no order */
 } IndexPassStruct, *IndexPass;
 
-/* IndexPassBegin, IndexPassEnd -- begin and end one; ResMEMORY, ResIO.  End also after a failed Begin. */
-extern Res IndexPassBegin(IndexPass pass, TheIndex index);
+/* IndexPassBegin, IndexPassEnd -- begin and end one; ResMEMORY, ResIO.  End also after a failed Begin.
+ *
+ * from   fine: blocks that were sealed before have no part in the pass; one that nobody sealed may reach anywhere
+ * cost   for each run, a look at its groups of groups, and for each block that has a part though it was opened before
+ *        `from`, at its group: nothing that grows with the blocks between
+ */
+extern Res IndexPassBegin(IndexPass pass, TheIndex index, uint64_t from);
 extern void IndexPassEnd(IndexPass pass);
 
 /* IndexNow -- the entry that is next, or NULL; *fineReturn is its `first` as fine time */

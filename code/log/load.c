@@ -21,7 +21,6 @@ Res LoaderInit(Loader loader, Table table, File *files)
   memset(loader, 0, sizeof *loader);
   loader->table = table;
   loader->file = files;
-  loader->to = UINT64_MAX;
   loader->rest = malloc(BlockRestMAX + PackSlackSIZE);
   loader->unpack = calloc(1, UnpackSIZE);
   return loader->rest != NULL && loader->unpack != NULL ? ResOK : ResMEMORY;
@@ -81,6 +80,14 @@ static Bool loaderDropped(const unsigned char *bytes)
   return memcmp(bytes, zeros, sizeof zeros) == 0;
 }
 
+/* loaderIs -- is it the block that was found here, or that an index file promised? */
+static Bool loaderIs(const StreamStruct *stream, const IndexEntryStruct *entry, const BlockHeaderStruct *header)
+{
+  return header->process == stream->process->public.header.identity && header->stream == stream->id &&
+         header->sequence == entry->sequence && header->first == entry->first && header->last == entry->last &&
+         header->count == entry->count;
+}
+
 /* loaderRead -- the block's header and bytes at rest, verified; otherwise says why not */
 static Res loaderRead(Loader loader, BlockHeader header, LoadReport report, const IndexEntryStruct *entry)
 {
@@ -98,6 +105,9 @@ static Res loaderRead(Loader loader, BlockHeader header, LoadReport report, cons
     res = BlockHeaderRead(header, &swapped, bytes);
   if (res != ResOK)
     return res == ResIO ? ResIO : ResFORMAT;
+  report->what = "another block stands here than was found before";
+  if (!loaderIs(loader->table->stream[entry->stream], entry, header))
+    return ResFORMAT;
   report->what = "byte order is not that of its process";
   process = loader->table->stream[entry->stream]->process;
   if (swapped != process->public.header.widths.swapped)
@@ -126,12 +136,14 @@ static int loadedCompare(const void *a, const void *b)
   return x->at < y->at ? -1 : x->at > y->at;
 }
 
+_Static_assert((int)LogEventMAX == (int)EventSizeMAX && LogEventHEADER == sizeof(EventHeaderStruct), "as log.h has it");
+
 /* What a walk through a block carries along. */
 typedef struct loadWalkStruct {
   Registry registry;
   const ClockStruct *clock;
   const unsigned char *wanted;
-  uint64_t from, to;
+  uint64_t from;
   uint64_t first;
   Count events; /* met, wanted or not */
   Bool sorted;
@@ -164,7 +176,7 @@ static inline __attribute__((always_inline)) Size loadWalk(LoadWalk walk, LoadRe
       event.time = __builtin_bswap32(event.time);
     }
     size = EventSizeOfLength(event.length);
-    if (UNLIKELY(size < sizeof event || size > used - at)) {
+    if (UNLIKELY(size < sizeof event || size > EventSizeMAX || size > used - at)) {
       if (event.code != 0 || event.length != 0)
         break;
       size = EventALIGN; /* reserved, never filled */
@@ -191,7 +203,7 @@ static inline __attribute__((always_inline)) Size loadWalk(LoadWalk walk, LoadRe
     ++events;
     ticks = epoch | event.time;
     fine = ClockFine(&clock, ticks > walk->first ? ticks : walk->first);
-    if ((walk->wanted != NULL && !walk->wanted[index - 1]) || UNLIKELY(fine < walk->from) || UNLIKELY(fine >= walk->to))
+    if ((walk->wanted != NULL && !walk->wanted[index - 1]) || UNLIKELY(fine < walk->from))
       continue;
     if (UNLIKELY(fine < latest))
       walk->sorted = FALSE;
@@ -220,12 +232,12 @@ static __attribute__((noinline)) Size loadWalkSwapped(LoadWalk walk, LoadReport 
 }
 
 /* loaderList -- list a block's events; what cannot be an event ends it, and is told */
-static void loaderList(Loader loader, LoadReport report, Loaded loaded, BlockHeader header, const unsigned char *bytes)
+static void loaderList(Loader loader, LoadReport report, Loaded loaded, BlockHeader header, const unsigned char *bytes,
+                       const unsigned char *wanted)
 {
   Process process = loaded->stream->process;
   loadWalkStruct walk = {.registry = process->public.registry, .clock = ClockResolve(process->clock),
-                         .wanted = process->wanted, .from = loader->from, .to = loader->to, .first = header->first,
-                         .sorted = TRUE};
+                         .wanted = wanted, .from = loader->from, .first = header->first, .sorted = TRUE};
   Size end = process->public.header.widths.swapped
                ? loadWalkSwapped(&walk, report, loaded, bytes, header->used, header->count)
                : loadWalkOurs(&walk, report, loaded, bytes, header->used, header->count);
@@ -238,7 +250,8 @@ static void loaderList(Loader loader, LoadReport report, Loaded loaded, BlockHea
     qsort(loaded->item, loaded->count, sizeof *loaded->item, loadedCompare);
 }
 
-Res LoaderLoad(Loaded *loadedReturn, LoadReport report, Loader loader, const IndexEntryStruct *entry)
+Res LoaderLoad(Loaded *loadedReturn, LoadReport report, Loader loader, const IndexEntryStruct *entry,
+               const unsigned char *wanted)
 {
   Stream stream = loader->table->stream[entry->stream];
   BlockHeaderStruct header;
@@ -260,6 +273,7 @@ Res LoaderLoad(Loaded *loadedReturn, LoadReport report, Loader loader, const Ind
   loaded->next = 0;
   loaded->parked = FALSE;
   loaded->item = (LoadedItem)(loaded + 1);
+  loaded->original = NULL;
   bytes = (unsigned char *)(loaded->item + header.count);
   loaded->bytes = bytes;
   if ((header.flags & BlockFlagPACKED) == 0) {
@@ -271,7 +285,11 @@ Res LoaderLoad(Loaded *loadedReturn, LoadReport report, Loader loader, const Ind
     return ResFORMAT;
   }
   report->lost = 0;
-  loaderList(loader, report, loaded, &header, bytes);
+  if (UNLIKELY(header.discarded > stream->passed)) {
+    loader->table->passed += header.discarded - stream->passed;
+    stream->passed = header.discarded;
+  }
+  loaderList(loader, report, loaded, &header, bytes, wanted);
   *loadedReturn = loaded;
   return ResOK;
 }

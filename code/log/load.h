@@ -32,6 +32,7 @@ typedef struct LoadedStruct {
   Count count, next;         /* items, and the one that is next */
   LoadedItem item;           /* behind this */
   const unsigned char *bytes; /* behind those */
+  const uint32_t *original;  /* of a window: where each item's event was in the block; NULL: where `at` says */
   Size size;                 /* bytes of memory, this included; 0 for one that was parked */
   struct LoadedStruct *spare; /* in the loader's list */
   Bool parked;               /* park.h: items and bytes are a window of what stands in a file */
@@ -42,7 +43,7 @@ typedef struct LoadedStruct {
 typedef struct LoaderStruct {
   Table table;
   File *file;            /* by number */
-  uint64_t from, to;     /* fine: events before and from there on are not wanted */
+  uint64_t from;         /* fine: events before are not wanted */
   unsigned char *rest;   /* room for a block at rest */
   Unpack unpack;
   Loaded spare;          /* memory of blocks that are used up */
@@ -64,11 +65,14 @@ extern void LoaderFinish(Loader loader);
 
 /* LoaderLoad -- the block of an entry, whose process has a header
  *
+ * wanted   by place in the process's registry, whether a type is; NULL: all are
+ *
  * Events that are not wanted (time, type) are left out.
  * ResFORMAT: it cannot be had: report->what says why, and report->lost what is gone.  ResMEMORY, ResIO.
  * The caller gives *loadedReturn back with LoaderFree.
  */
-extern Res LoaderLoad(Loaded *loadedReturn, LoadReport report, Loader loader, const IndexEntryStruct *entry);
+extern Res LoaderLoad(Loaded *loadedReturn, LoadReport report, Loader loader, const IndexEntryStruct *entry,
+                      const unsigned char *wanted);
 extern void LoaderFree(Loader loader, Loaded loaded);
 
 #endif /* LOG_LOAD_H */

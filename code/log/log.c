@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "log/log.h"
+#include "log/request.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,8 +13,9 @@
 #include "format/block.h"
 #include "log/core.h"
 #include "log/elf.h"
-#include "log/logset.h"
 #include "log/leftover.h"
+#include "log/logset.h"
+#include "log/reading.h"
 
 enum { logFilesMAX = 4096 }; /* a place has 16 bits for the file, and the system as many descriptors */
 
@@ -78,21 +79,31 @@ Res LogLeftover(Log log, Scan scan)
   return ScanFile(scan, file, log->files++);
 }
 
+void LogScanBegin(Log log, Scan scan)
+{
+  Index i;
+
+  scan->table = &log->table;
+  scan->index = &log->index;
+  scan->regions = &log->regions;
+  scan->teller = &log->teller;
+  scan->plain = log->plain;
+  for (i = 0; i < log->files; ++i)
+    scan->total += log->file[i]->size;
+}
+
 /* logScanFile -- scan one file; *foreignReturn is whether nothing sound was found in it */
 static Res logScanFile(Log log, Scan scan, Index i, Bool *foreignReturn, char *error, Size size)
 {
   uint64_t before = scan->blocks + scan->headers;
   Res res;
 
-  scan->table = &log->table;
-  scan->index = &log->index;
-  scan->regions = &log->regions;
-  scan->teller = &log->teller;
   res = ScanFile(scan, log->file[i], i);
   if (res == ResIO)
     (void)snprintf(error, size, "%s: %s", log->path[i], strerror(errno));
   *foreignReturn = scan->blocks + scan->headers == before;
   log->summary.bytes += log->file[i]->size;
+  scan->bytes = log->summary.bytes;
   return res;
 }
 
@@ -105,6 +116,7 @@ static Res logScanAll(Log log, Scan scan, char *error, Size size)
   Index i;
   Res res = foreign != NULL ? ResOK : ResMEMORY;
 
+  LogScanBegin(log, scan);
   for (i = 0; i < files && res == ResOK; ++i) {
     res = logScanFile(log, scan, i, &foreign[i], error, size);
     if (res == ResOK && foreign[i] && scan->foreign[0] != 0)
@@ -147,9 +159,9 @@ static Res logScan(Log log, char *error, Size size)
 }
 
 /* logFirstEvent -- of the pass that finds when the traceset begins */
-static Bool logFirstEvent(void *data, LogEvent event)
+static Bool logFirstEvent(LogRequest request, LogEvent event)
 {
-  Log log = data;
+  Log log = request->data;
 
   log->summary.first = event->time;
   return TRUE;
@@ -158,16 +170,18 @@ static Bool logFirstEvent(void *data, LogEvent event)
 /* logFindFirst -- the time of the earliest event; of the earliest block if there is none */
 static Res logFindFirst(Log log)
 {
-  LogRequestStruct request = LogRequestALL;
-  Res res;
+  static const LogPositionStruct first = LogPositionFIRST, last = LogPositionLAST;
+  const ReadingClientStruct client = {.quiet = TRUE};
+  LogRequestStruct request = {.data = log, .event = logFirstEvent};
+  Reading reading;
+  Res res = ReadingCreate(&reading, log, &client, &first);
 
   log->summary.first = log->origin;
-  request.event = logFirstEvent;
-  request.data = log;
-  log->told = TRUE;
-  res = LogRead(log, &request);
-  log->told = FALSE;
-  return res;
+  if (res != ResOK)
+    return res;
+  res = ReadingRun(reading, &request, &last, 1);
+  ReadingDestroy(reading);
+  return res == ResEND ? ResOK : res;
 }
 
 static void logFindLast(Log log)
@@ -188,17 +202,45 @@ static void logFindLast(Log log)
     log->summary.last = log->summary.first;
 }
 
+/* logBeyond -- tell of a clock that is so far ahead of another that its times cannot be told */
+static void logBeyond(Log log)
+{
+  Index i;
+
+  for (i = 0; i < log->table.processes; ++i) {
+    Process process = log->table.process[i];
+    if (process->headed && ClockResolve(process->clock)->beyond) {
+      TellerNote(&log->teller, "%s: the clock of process %u is more than nine years ahead of others; its times are put "
+                 "there, and are not right; --offset aligns logs", log->path[process->file], process->pid);
+      return;
+    }
+  }
+}
+
 Res LogSpan(Log log)
 {
   Res res;
 
   log->origin = TableFit(&log->table);
+  logBeyond(log);
   res = IndexEnd(&log->index);
   if (res == ResOK)
     res = logFindFirst(log);
   if (res == ResOK)
     logFindLast(log);
   return res;
+}
+
+/* logForget -- whatever was found: to begin anew */
+static void logForget(Log log)
+{
+  IndexFree(&log->index);
+  RegionsFree(&log->regions);
+  TableFree(&log->table);
+  log->table = (TableStruct){.offset = log->table.offset, .offsets = log->table.offsets};
+  memset(&log->regions, 0, sizeof log->regions);
+  memset(&log->summary, 0, sizeof log->summary);
+  IndexInit(&log->index, &log->table);
 }
 
 static Res logFiles(Log log, const char *const *paths, Count n, char *error, Size size)
@@ -235,6 +277,8 @@ Res LogMake(Log *logReturn, const char *const *paths, Count n, LogHooks hooks, c
   log->teller.hooks = *hooks;
   if (hooks->version[0] == 0)
     log->teller.hooks.version[0] = BlockMAJOR;
+  log->table.offset = hooks->offset;
+  log->table.offsets = n;
   IndexInit(&log->index, &log->table);
   res = logFiles(log, paths, n, error, size);
   return LogMade(logReturn, log, res, error, size);
@@ -261,6 +305,11 @@ Res LogOpen(Log *logReturn, const char *const *paths, Count n, LogHooks hooks, c
   if (res != ResOK)
     return res;
   res = logScan(log, error, size);
+  if (res == ResFAIL) { /* an index file does not tell the truth */
+    logForget(log);
+    log->plain = TRUE;
+    res = logScan(log, error, size);
+  }
   if (res == ResOK)
     res = LogSpan(log);
   return LogMade(logReturn, log, res, error, size);
@@ -277,9 +326,8 @@ void LogClose(Log log)
   }
   free(log->file);
   free(log->path);
-  IndexFree(&log->index);
-  RegionsFree(&log->regions);
-  TableFree(&log->table);
+  logForget(log);
+  ToldFree(&log->told);
   if (log->follow != NULL)
     FollowDestroy(log->follow);
   free(log);
@@ -294,6 +342,7 @@ void LogSummarize(LogSummary summary, Log log)
   *summary = log->summary;
   summary->processes = log->table.processes;
   summary->lost = log->teller.lost;
+  summary->passed = log->table.passed;
   summary->gaps = log->teller.gaps;
   if (GapsDropped(&dropped, &process, &log->table))
     summary->dropped = dropped.events;

@@ -1,8 +1,8 @@
 /* log.h -- the reader: any number of logs, merged by time, delivered to whoever asks
  *
  * A Log is one or more files opened together (the seeds' traceset): of each process (trace) the header, of each
- * thread and kind a stream of blocks.  Who wants events files a request: bounds, a choice of kinds and types, and a
- * hook that is called for each event in one fixed order: by time, then stream, then place in the stream.
+ * thread and kind a stream of blocks.  Who wants events files a request (request.h), and its hooks are called for each
+ * event in one fixed order: by time, then process, stream, block, and place in the block.
  *
  * What is damaged or missing is told to the message hook, one line for each gap, and the rest is delivered.  Memory is
  * constant for each stream that is open at a time, whatever the size of the files.
@@ -19,6 +19,7 @@
 #include "base/types.h"
 #include "format/header.h"
 #include "format/registry.h"
+#include "log/position.h"
 
 typedef struct LogStruct *Log;
 
@@ -29,12 +30,21 @@ typedef struct LogProcessStruct {
   RegistryStruct *registry;
 } LogProcessStruct, *LogProcess;
 
+enum {
+  LogEventHEADER = 8,   /* bytes of an event before its parameters */
+  LogEventMAX = 2048    /* bytes of an event; no longer one is delivered */
+};
+
 /* One event; valid while the hook runs. */
 typedef struct LogEventStruct {
   uint64_t time;           /* ns of wall time since 1970 */
+  uint64_t fine;           /* position.h; the next three complete the event's position */
+  uint64_t sequence;       /* of its block in the stream */
+  uint32_t at;             /* place in the block's bytes */
   LogProcess process;
   uint32_t thread;         /* the system's number */
   uint32_t stream;         /* number of its stream in the process */
+  uint8_t kind;            /* of its block: its type's, unless somebody wrote nonsense */
   EventType type;
   uint16_t length;         /* of the event, without the mark for a cut string */
   Bool cut;                /* the string was cut */
@@ -76,6 +86,12 @@ static inline const char *LogEventString(LogEvent event, Index i, Size *lengthRe
   return (const char *)event->bytes + offset;
 }
 
+/* LogEventPosition -- the position before an event */
+static inline void LogEventPosition(LogPosition positionReturn, LogEvent event)
+{
+  *positionReturn = (LogPositionStruct){event->fine, event->process->number, event->stream, event->sequence, event->at};
+}
+
 /* What is wrong with a log, for the message hook. */
 typedef struct LogGapStruct {
   const char *path;
@@ -91,6 +107,8 @@ typedef struct LogHooksStruct {
   /* worth telling, nothing lost: taken from shared memory, newer registry, ... */
   void (*note)(void *data, const char *line);
   void (*progress)(void *data, uint64_t done, uint64_t total); /* blocks; after each block that a pass has come to */
+  void (*scanning)(void *data, uint64_t done, uint64_t total); /* bytes; now and then while logs are opened */
+  const int64_t *offset; /* ns by which the times of each path's processes are shifted, for clocks that disagree; or NULL */
   /* of the registry that the caller knows: what is newer is noted; 0s: 1.0.0 */
   unsigned version[3];
   /* of core files whose own description of their events is not in them: the lines of a registry; NULL if unknown */
@@ -100,7 +118,7 @@ typedef struct LogHooksStruct {
 /* LogOpen -- open `n` logs as one
  *
  * paths   files, or "-" for standard input (which is copied to a temporary file where it cannot seek); core files, too
- * hooks   as above; copied
+ * hooks   as above; copied, but for `offset`, which stays the caller's until the log is closed
  * error   room of `size` bytes for a message when it fails: "FILE: reason"
  * returns ResIO: cannot be read; ResFORMAT: no log at all (empty, text, not one sound block); ResVERSION: another major
  *
@@ -110,12 +128,29 @@ typedef struct LogHooksStruct {
 extern Res LogOpen(Log *logReturn, const char *const *paths, Count n, LogHooks hooks, char *error, Size size);
 extern void LogClose(Log log);
 
+/* LogIndexWrite -- write an index file for a log, PATH.idx, so that opening it need not look through it
+ *
+ * Every LogOpen uses such a file where it is there and fits the log: what is read is the same.  One that was there is
+ * replaced in one step; what has its name and is no index stays.  The log is looked through from its beginning.
+ *
+ * hooks        as LogOpen has them
+ * error        room of `size` bytes for a message when it fails
+ * returns      as LogOpen has it, and ResIO: cannot be written; ResPARAM: there is something else of that name
+ */
+typedef struct LogIndexedStruct {
+  uint64_t blocks, covered; /* in the index: blocks of so many bytes of the log, */
+  uint64_t bytes;           /* and how many it has itself */
+} LogIndexedStruct, *LogIndexed;
+
+extern Res LogIndexWrite(LogIndexed indexedReturn, const char *path, LogHooks hooks, char *error, Size size);
+
 /* What is known without reading events. */
 typedef struct LogSummaryStruct {
   uint64_t first, last;    /* ns of wall time; first is the time that `--from 0` means */
   uint64_t blocks, bytes;  /* in the files */
   uint64_t events;         /* that sound block headers announce */
   uint64_t discarded;      /* by the writers, for want of room */
+  uint64_t passed;         /* of those, before blocks that have been read so far */
   uint64_t dropped;        /* events that were cut away on purpose, so that the log stays small */
   uint64_t lost;           /* by damage, as far as known, so far */
   uint64_t gaps;           /* lines told so far */
@@ -130,23 +165,5 @@ extern LogProcess LogProcessAt(Log log, Index i);
  * "none", "Arena,Pool",
  * "+Object,-Ref" (against all).  ResPARAM: `error` says which name is unknown, and lists those there are. */
 extern Res LogKindMask(uint32_t *maskReturn, Log log, const char *list, char *error, Size size);
-
-typedef struct LogRequestStruct {
-  uint64_t from, to;       /* ns of wall time: from inclusive, to exclusive; 0 and UINT64_MAX for all */
-  uint64_t count;          /* at most so many events; UINT64_MAX for all */
-  uint32_t kinds;          /* a bit for each kind; blocks of others are skipped unread */
-  Bool (*choose)(void *data, LogProcess process, EventType type); /* asked once for each type; NULL for all types */
-  Bool (*event)(void *data, LogEvent event); /* TRUE ends the pass */
-  void *data;              /* handed to the hooks */
-  void *chooseData;        /* handed to `choose` instead, unless NULL */
-} LogRequestStruct, *LogRequest;
-
-#define LogRequestALL {.from = 0, .to = UINT64_MAX, .count = UINT64_MAX, .kinds = UINT32_MAX}
-
-/* LogRead -- one pass: calls request->event for each event asked for, in order
- * returns  ResOK also where gaps were told; ResIO, ResMEMORY when it cannot go on.  May be called again for another
- * pass;
- *          gaps are told in the first only. */
-extern Res LogRead(Log log, LogRequest request);
 
 #endif /* LOG_LOG_H */

@@ -18,6 +18,7 @@
 #include "log/log.h"
 #include "log/scan.h"
 #include "log/table.h"
+#include "log/told.h"
 
 typedef struct FollowStruct *Follow;
 
@@ -31,7 +32,9 @@ struct LogStruct {
   TellerStruct teller;
   LogSummaryStruct summary; /* but for what the table and the teller know */
   uint64_t origin;    /* ns since 1970 of fine time 0 */
-  Bool told;          /* a pass has told the gaps */
+  Bool gapsTold;      /* a pass has told what scanning found, */
+  ToldStruct told;    /* and the damage of these blocks: by place, with what it is in the highest bits */
+  Bool plain;         /* it is opened without index files */
   Follow follow;      /* where it is followed while it grows (follow.h); else NULL */
 };
 
@@ -39,6 +42,9 @@ struct LogStruct {
  * LogMade -- hand it out if `res` is ResOK; else close it, and see that there is a message */
 extern Res LogMake(Log *logReturn, const char *const *paths, Count n, LogHooks hooks, char *error, Size size);
 extern Res LogMade(Log *logReturn, Log log, Res res, char *error, Size size);
+
+/* LogScanBegin -- where the scan of a Log puts what it finds */
+extern void LogScanBegin(Log log, Scan scan);
 
 /* LogRefuse -- a file in which nothing sound was found: say what it is */
 extern Res LogRefuse(Scan scan, File file, char *error, Size size);

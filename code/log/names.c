@@ -8,11 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/names.h"
 #include "base/text.h"
+#include "log/near.h"
 
 #define namesSEPARATORS " ,"
-#define namesNEAR "; near it are "
 
 struct LogNamesStruct {
   char *list; /* owned; names and separators */
@@ -61,39 +60,10 @@ static Bool namesIs(void *data, EventType type)
   return type->nameLength == word->length && memcmp(type->name, word->name, word->length) == 0;
 }
 
-/* What is told of names that are near a word: those that are at this distance, each once. */
-typedef struct namesNearStruct {
-  namesWordStruct word;
-  unsigned distance, told;
-  Size begin; /* of what is told, in the text */
-  Text text;
-} namesNearStruct;
-
-static Bool namesTell(void *data, EventType type)
+static Bool namesOffer(void *near, EventType type)
 {
-  namesNearStruct *near = data;
-  char name[NamesLengthMAX + 1];
-
-  if (type->nameLength > NamesLengthMAX)
-    return FALSE;
-  memcpy(name, type->name, type->nameLength);
-  name[type->nameLength] = '\0';
-  (void)TextTerminate(near->text);
-  if (NamesDistance(near->word.name, near->word.length, name) != near->distance ||
-      (near->told > 0 && namesListHas(near->text->base + near->begin, type->name, type->nameLength)))
-    return FALSE;
-  TextString(near->text, near->told == 0 ? namesNEAR : ", ");
-  TextString(near->text, name);
-  return ++near->told == NamesNearMAX;
-}
-
-/* namesNear -- append those that are most like the word, the best first */
-static void namesNear(Log log, namesWordStruct word, Text text)
-{
-  namesNearStruct near = {.word = word, .begin = TextLength(text) + strlen(namesNEAR), .text = text};
-
-  while (near.distance < NamesLengthMAX && !namesEach(log, namesTell, &near))
-    ++near.distance;
+  NearOffer(near, type->name, type->nameLength);
+  return FALSE;
 }
 
 Res LogNamesMake(LogNames *namesReturn, Log log, const char *list, char *error, Size size)
@@ -101,6 +71,7 @@ Res LogNamesMake(LogNames *namesReturn, Log log, const char *list, char *error, 
   const char *next = list + strspn(list, namesSEPARATORS);
   LogNames names;
   TextStruct text;
+  NearStruct near;
 
   if (*next == '\0') {
     (void)snprintf(error, size, "no event is named");
@@ -113,7 +84,9 @@ Res LogNamesMake(LogNames *namesReturn, Log log, const char *list, char *error, 
       TextString(&text, "no event is called '");
       TextBytes(&text, word.name, word.length);
       TextChar(&text, '\'');
-      namesNear(log, word, &text);
+      NearInit(&near, word.name, word.length);
+      (void)namesEach(log, namesOffer, &near);
+      NearTell(&near, &text);
       (void)TextTerminate(&text);
       return ResPARAM;
     }

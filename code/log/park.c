@@ -115,7 +115,7 @@ Res ParkPut(Park park, Loader loader, Loaded *loaded)
     park->failed = TRUE;
     return ResFAIL;
   }
-  small = malloc(sizeof *small + parkItemsMAX * sizeof(LoadedItemStruct) + parkWindowSIZE);
+  small = malloc(sizeof *small + parkItemsMAX * (sizeof(LoadedItemStruct) + sizeof(uint32_t)) + parkWindowSIZE);
   if (small == NULL || !parkEvents(park, big, (uint64_t)place * parkPlaceSIZE, &small->end)) {
     free(small);
     park->freed[park->free++] = place;
@@ -125,7 +125,8 @@ Res ParkPut(Park park, Loader loader, Loaded *loaded)
   small->stream = big->stream;
   small->sequence = big->sequence;
   small->item = (LoadedItem)(small + 1);
-  small->bytes = (unsigned char *)(small->item + parkItemsMAX);
+  small->original = (uint32_t *)(small->item + parkItemsMAX);
+  small->bytes = (unsigned char *)(small->original + parkItemsMAX);
   small->size = 0;
   small->count = small->next = 0;
   small->parked = TRUE;
@@ -138,7 +139,8 @@ Res ParkPut(Park park, Loader loader, Loaded *loaded)
 
 Res ParkRefill(Park park, Loaded loaded)
 {
-  unsigned char *window = (unsigned char *)(loaded->item + parkItemsMAX);
+  uint32_t *original = (uint32_t *)(loaded->item + parkItemsMAX);
+  unsigned char *window = (unsigned char *)(original + parkItemsMAX);
   Size size, at = 0;
   Count n = 0;
   Res res;
@@ -159,6 +161,7 @@ Res ParkRefill(Park park, Loaded loaded)
     if (at + sizeof *item + length > size)
       break;
     at += sizeof *item;
+    original[n] = item->at;
     item->at = (uint32_t)at;
     at += length;
     ++n;

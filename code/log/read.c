@@ -109,36 +109,69 @@ static void readPop(Reading reading)
     readSink(reading);
 }
 
-/* readSkips -- is the block of no interest to this request?  Its header alone tells. */
-static Bool readSkips(Reading reading, Stream stream, const IndexEntryStruct *entry)
+/* readSkips -- is nothing of the block wanted?  Its header alone tells; otherwise *typesReturn is what is. */
+static Bool readSkips(Reading reading, Stream stream, const IndexEntryStruct *entry, const unsigned char **typesReturn)
 {
-  if (entry->kind < 32 && (reading->request->kinds >> entry->kind & 1) == 0)
+  const ClockStruct *clock = ClockResolve(stream->process->clock);
+  uint64_t last = (entry->flags & BlockFlagSEALED) != 0 ? ClockFine(clock, entry->last) : UINT64_MAX;
+
+  *typesReturn = NULL;
+  if (last < reading->loader.from)
     return TRUE;
-  return (entry->flags & BlockFlagSEALED) != 0 && reading->loader.from > 0 &&
-         ClockFine(ClockResolve(stream->process->clock), entry->last) < reading->loader.from;
+  if (reading->client.wanted == NULL)
+    return FALSE;
+  *typesReturn = reading->client.wanted(reading->client.data, stream->process, entry->kind,
+                                        ClockFine(clock, entry->first), last);
+  return *typesReturn == NULL;
+}
+
+/* readPosition -- the position before the next event of an open block */
+static inline LogPositionStruct readPosition(Loaded loaded)
+{
+  const LoadedItemStruct *item = &loaded->item[loaded->next];
+
+  return (LogPositionStruct){item->fine, loaded->stream->process->public.number, loaded->stream->id, loaded->sequence,
+                             loaded->original == NULL ? item->at : loaded->original[loaded->next]};
+}
+
+/* readBegin -- leave out the events of a block that stand before the position at which the pass began */
+static void readBegin(Reading reading, Loaded loaded)
+{
+  const LogPositionStruct *from = &reading->from;
+
+  while (loaded->next < loaded->count && UNLIKELY(loaded->item[loaded->next].fine <= from->fine)) {
+    LogPositionStruct position = readPosition(loaded);
+    if (LogPositionCompare(&position, from) >= 0)
+      break;
+    ++loaded->next;
+  }
 }
 
 /* readLoaded -- a block is in memory: tell what of it is not, and let it take part */
 static Res readLoaded(Reading reading, const IndexEntryStruct *entry, Loaded loaded, LoadReport report)
 {
   Stream stream = loaded->stream;
+  ReadingStream its = ReadingStreamOf(reading, stream);
   Res res;
 
-  stream->read = TRUE;
-  stream->readFirst = entry->first;
-  stream->readSequence = entry->sequence;
-  stream->readCount = entry->count;
-  if (stream->failure.what != NULL && strcmp(stream->failure.what, "block cut off") == 0 &&
-      stream->failure.count <= entry->count)
-    stream->failure.what = NULL; /* nothing is damaged, and nothing lost: it was begun twice */
-  ReadingFailureTell(reading, stream, entry->count);
+  ++reading->blocks;
+  reading->decoded += loaded->count;
+  its->read = TRUE;
+  its->readFirst = entry->first;
+  its->readSequence = entry->sequence;
+  its->readCount = entry->count;
+  if (its->failure.what != NULL && strcmp(its->failure.what, "block cut off") == 0 &&
+      its->failure.count <= entry->count)
+    ReadingFailureForget(reading, its); /* nothing is damaged, and nothing lost: it was begun twice */
+  ReadingFailureTell(reading, its, entry->count);
   if (report->what != NULL)
-    TellerGap(reading->teller, entry->place, report->what, report->lost, LogLostEXACTLY);
+    ReadingTell(reading, entry->place, report->what, report->lost, LogLostEXACTLY);
   if (report->unknown > 0)
-    ReadingOmit(&stream->process->unknown, entry, report->unknown, report->unknownCode);
+    ReadingOmit(reading, &stream->process->unknown, entry, report->unknown, report->unknownCode);
   if (reading->partials != NULL)
     PartialsTake(reading->partials, loaded, entry);
-  if (loaded->count == 0) {
+  readBegin(reading, loaded);
+  if (loaded->next == loaded->count) {
     LoaderFree(&reading->loader, loaded);
     return ResOK;
   }
@@ -150,33 +183,37 @@ static Res readLoaded(Reading reading, const IndexEntryStruct *entry, Loaded loa
 
 /* readWas -- was the block of an entry had already, as long?  Copies come one behind the other, the longest first,
  * but for what comes while the pass runs. */
-static Bool readWas(Reading reading, Stream stream, const IndexEntryStruct *entry)
+static Bool readWas(Reading reading, ReadingStream its, const IndexEntryStruct *entry)
 {
-  return stream->read && stream->readFirst == entry->first && stream->readSequence == entry->sequence &&
-         (reading->partials == NULL || stream->readCount >= entry->count);
+  return its->read && its->readFirst == entry->first && its->readSequence == entry->sequence &&
+         (reading->partials == NULL || its->readCount >= entry->count);
 }
 
 /* readOpen -- load the block of an entry, unless it is a copy of one that was had */
 static Res readOpen(Reading reading, const IndexEntryStruct *entry)
 {
   Stream stream = reading->log->table.stream[entry->stream];
+  ReadingStream its = ReadingStreamOf(reading, stream);
+  const unsigned char *types;
   LoadReportStruct report;
   Loaded loaded;
   Res res;
 
-  if (stream->failure.what != NULL &&
-      (stream->failure.first != entry->first || stream->failure.sequence != entry->sequence))
-    ReadingFailureTell(reading, stream, 0);
+  if (its == NULL)
+    return ResMEMORY;
+  if (its->failure.what != NULL && (its->failure.first != entry->first || its->failure.sequence != entry->sequence))
+    ReadingFailureTell(reading, its, 0);
   if (!stream->process->headed) {
-    ReadingOmit(&stream->process->orphans, entry, entry->count, 0);
+    ReadingOmit(reading, &stream->process->orphans, entry, entry->count, 0);
     return ResOK;
   }
-  if (readSkips(reading, stream, entry) || readWas(reading, stream, entry)) {
+  ReadingMissing(reading, stream, entry);
+  if (readSkips(reading, stream, entry, &types) || readWas(reading, its, entry)) {
     if (reading->partials != NULL && (entry->flags & BlockFlagSNAPSHOT) == 0)
       PartialsForget(reading->partials, entry);
     return ResOK;
   }
-  res = LoaderLoad(&loaded, &report, &reading->loader, entry);
+  res = LoaderLoad(&loaded, &report, &reading->loader, entry, types);
   if (res == ResOK)
     return readLoaded(reading, entry, loaded, &report);
   if (res != ResFORMAT)
@@ -187,48 +224,57 @@ static Res readOpen(Reading reading, const IndexEntryStruct *entry)
   }
   /* Where somebody still writes, the last block may be half of one. */
   if ((entry->flags & IndexEntryCUT) == 0 || !reading->log->file[IndexPlaceFile(entry->place)]->live)
-    ReadingFailureSet(stream, entry, report.what, report.lost);
+    ReadingFailureSet(reading, its, entry, report.what, report.lost);
   return ResOK;
 }
 
 /* readRun -- deliver the front block's events up to `limit` (fine time, exclusive), at least one */
-static void readRun(Reading reading, uint64_t limit)
+static void readRun(Reading reading, LogRequest request, uint64_t limit)
 {
   Loaded front = reading->heap[0].loaded;
-  LogRequest request = reading->request;
   EventType types = front->stream->process->public.registry->types;
   LoadedItem item = front->item + front->next, end = front->item + front->count;
   uint64_t origin = reading->log->origin;
   LogEventStruct event = {.process = &front->stream->process->public, .thread = front->stream->thread,
-                          .stream = front->stream->id};
+                          .stream = front->stream->id, .kind = front->stream->kind, .sequence = front->sequence};
 
   if ((uint64_t)(end - item) > reading->left)
     end = item + reading->left;
   reading->left -= (uint64_t)(end - item);
   do {
     event.time = origin + (item->fine >> ClockFineSHIFT);
+    event.fine = item->fine;
+    event.at = LIKELY(front->original == NULL) ? item->at : front->original[item - front->item];
     event.type = &types[item->type];
     event.length = item->length & (EventLengthCUT - 1);
     event.cut = (item->length & EventLengthCUT) != 0;
     event.bytes = front->bytes + item->at;
     ++item;
-    if (UNLIKELY(request->event(request->data, &event))) {
+    if (request->accept != NULL && !request->accept(request->acceptData, &event)) {
+      ++reading->refused;
+      continue;
+    }
+    if (UNLIKELY(request->event(request, &event)) || UNLIKELY(request->stop) || UNLIKELY(reading->halt)) {
       reading->ended = TRUE;
-      return;
+      break;
     }
   } while (item < end && item->fine < limit);
   reading->left += (uint64_t)(end - item);
-  reading->ended = reading->left == 0;
+  reading->ended |= reading->left == 0;
+  LogEventPosition(&reading->position, &event);
+  ++reading->position.at;
   front->next = (Index)(item - front->item);
   if (front->next < front->count)
     reading->heap[0].fine = item->fine;
 }
 
-/* readLimit -- up to which time the front block's events are alone */
-static inline uint64_t readLimit(Reading reading)
+/* readLimit -- up to which time the front block's events are alone, and before `end` (fine) */
+static inline uint64_t readLimit(Reading reading, uint64_t end)
 {
   uint64_t limit = reading->next < reading->until ? reading->next : reading->until;
 
+  if (end < limit)
+    limit = end;
   if (reading->open > 1 && reading->heap[1].fine < limit)
     limit = reading->heap[1].fine;
   if (reading->open > 2 && reading->heap[2].fine < limit)
@@ -247,7 +293,7 @@ static void readNext(Reading reading)
     reading->entry = &queued->entry;
     reading->next = queued->fine;
   }
-  if (reading->entry == NULL || reading->next >= reading->loader.to)
+  if (reading->entry == NULL)
     reading->next = UINT64_MAX;
 }
 
@@ -257,7 +303,7 @@ static Res readAdvance(Reading reading)
   Res res = ResOK;
 
   if (reading->teller->telling && reading->teller->hooks.progress != NULL)
-    reading->teller->hooks.progress(reading->teller->hooks.data, ++reading->blocks, reading->log->summary.blocks);
+    reading->teller->hooks.progress(reading->teller->hooks.data, ++reading->passed, reading->log->summary.blocks);
   if (reading->queued)
     QueueTake(&reading->queue);
   else
@@ -267,12 +313,12 @@ static Res readAdvance(Reading reading)
 }
 
 /* readRunLate -- the same as readRun, where events may come too late: count them */
-static void readRunLate(Reading reading)
+static void readRunLate(Reading reading, LogRequest request, uint64_t limit)
 {
   Loaded front = reading->heap[0].loaded;
   Index i = front->next;
 
-  readRun(reading, readLimit(reading));
+  readRun(reading, request, limit);
   for (; i < front->next && front->item[i].fine < reading->latest; ++i)
     ++reading->late;
   if (i < front->next)
@@ -301,12 +347,30 @@ static inline Res readOn(Reading reading)
   return ResOK;
 }
 
-Res ReadingMerge(Reading reading)
+/* readReached -- is whatever comes next at `end` or behind it? */
+static inline Bool readReached(Reading reading, const LogPositionStruct *end)
+{
+  uint64_t next = reading->open > 0 && reading->heap[0].fine < reading->next ? reading->heap[0].fine : reading->next;
+  LogPositionStruct position;
+
+  if (LIKELY(next != end->fine))
+    return next > end->fine;
+  if (reading->open == 0 || reading->next <= reading->heap[0].fine)
+    return (end->process | end->stream | end->sequence | end->at) == 0; /* else it has to be opened first */
+  position = readPosition(reading->heap[0].loaded);
+  return LogPositionCompare(&position, end) >= 0;
+}
+
+Res ReadingMerge(Reading reading, LogRequest request, const LogPositionStruct *end)
 {
   Res res = ResOK;
 
   readNext(reading);
   while (!reading->ended && res == ResOK) {
+    if (UNLIKELY(reading->open == 0 && reading->entry == NULL))
+      return reading->until == UINT64_MAX ? ResEND : ResOK;
+    if (UNLIKELY(readReached(reading, end)))
+      return ResLIMIT;
     if (UNLIKELY(reading->next < reading->until && (reading->open == 0 || reading->next <= reading->heap[0].fine))) {
       res = readOpen(reading, reading->entry);
       if (res == ResOK)
@@ -316,9 +380,9 @@ Res ReadingMerge(Reading reading)
     if (reading->open == 0 || reading->heap[0].fine >= reading->until)
       break;
     if (LIKELY(reading->partials == NULL))
-      readRun(reading, readLimit(reading));
+      readRun(reading, request, readLimit(reading, end->fine));
     else
-      readRunLate(reading);
+      readRunLate(reading, request, readLimit(reading, end->fine));
     res = readOn(reading);
   }
   return res;

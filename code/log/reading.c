@@ -10,24 +10,61 @@
 
 #include "base/aver.h"
 
-/* ReadingFailureTell -- the block that failed last has no sound copy; `had` of its events were had from a worse one */
-void ReadingFailureTell(Reading reading, Stream stream, uint32_t had)
+enum { readingToldUNKNOWN = 1, readingToldORPHAN }; /* in the highest bits of a place, of which a file's number leaves four */
+
+/* readingNew -- has nobody told this of the block at `place` yet? */
+static Bool readingNew(Reading reading, uint64_t place, uint64_t what)
 {
-  StreamFailureStruct *failure = &stream->failure;
+  return reading->teller->telling && ToldAdd(&reading->log->told, place | what << 60);
+}
+
+void ReadingTell(Reading reading, uint64_t place, const char *what, uint64_t lost, int exact)
+{
+  LogGapStruct gap = {.path = reading->log->path[IndexPlaceFile(place)], .offset = IndexPlaceOffset(place),
+                      .what = what, .lost = lost};
+
+  gap.exact = exact;
+  if (reading->client.gap != NULL)
+    reading->client.gap(reading->client.data, &gap);
+  if (readingNew(reading, place, 0))
+    TellerGap(reading->teller, place, what, lost, exact);
+}
+
+void ReadingFailureForget(Reading reading, ReadingStream its)
+{
+  its->failure.what = NULL;
+  --reading->failures;
+}
+
+/* ReadingFailureTell -- the block that failed last has no sound copy; `had` of its events were had from a worse one */
+void ReadingFailureTell(Reading reading, ReadingStream its, uint32_t had)
+{
+  ReadingFailure failure = &its->failure;
 
   if (failure->what != NULL) {
-    TellerGap(reading->teller, failure->place, failure->what, failure->count > had ? failure->count - had : 0,
-              LogLostEXACTLY);
-    failure->what = NULL;
+    ReadingTell(reading, failure->place, failure->what, failure->count > had ? failure->count - had : 0,
+                LogLostEXACTLY);
+    ReadingFailureForget(reading, its);
   }
 }
 
-void ReadingFailureSet(Stream stream, const IndexEntryStruct *entry, const char *what, uint32_t count)
+/* readingFailures -- the copies of all blocks that the run came to have been tried */
+static void readingFailures(Reading reading)
 {
-  StreamFailureStruct *failure = &stream->failure;
+  Index i;
+
+  for (i = 0; i < reading->streams && reading->failures > 0 && reading->partials == NULL; ++i)
+    ReadingFailureTell(reading, &reading->stream[i], 0);
+}
+
+void ReadingFailureSet(Reading reading, ReadingStream its, const IndexEntryStruct *entry, const char *what,
+                       uint32_t count)
+{
+  ReadingFailure failure = &its->failure;
 
   if (failure->what != NULL && failure->count >= count)
     return; /* of copies that all fail, the first and longest is told */
+  reading->failures += failure->what == NULL;
   failure->place = entry->place;
   failure->first = entry->first;
   failure->sequence = entry->sequence;
@@ -35,13 +72,38 @@ void ReadingFailureSet(Stream stream, const IndexEntryStruct *entry, const char 
   failure->count = count;
 }
 
-void ReadingOmit(ProcessOmitted omitted, const IndexEntryStruct *entry, uint64_t events, uint16_t code)
+void ReadingOmit(Reading reading, ProcessOmitted omitted, const IndexEntryStruct *entry, uint64_t events, uint16_t code)
 {
+  LogGapStruct gap = {.path = reading->log->path[IndexPlaceFile(entry->place)],
+                      .offset = IndexPlaceOffset(entry->place), .lost = events, .exact = LogLostEXACTLY};
+
+  gap.what = code != 0 ? "events that no header block of the process has" : "no header block of the process was found";
+  if (reading->client.gap != NULL)
+    reading->client.gap(reading->client.data, &gap);
+  if (!readingNew(reading, entry->place, code != 0 ? readingToldUNKNOWN : readingToldORPHAN))
+    return;
   if (omitted->events == 0) {
     omitted->place = entry->place;
     omitted->code = code;
   }
   omitted->events += events;
+}
+
+void ReadingMissing(Reading reading, Stream stream, const IndexEntryStruct *entry)
+{
+  ReadingStream its = ReadingStreamOf(reading, stream);
+  Bool behind = its->met && entry->sequence > its->sequence + 1, exact;
+  LogGapStruct gap = {.path = reading->log->path[IndexPlaceFile(entry->place)],
+                      .offset = IndexPlaceOffset(entry->place), .what = "blocks before this one are missing"};
+
+  if (!its->met || entry->sequence > its->sequence)
+    its->sequence = entry->sequence;
+  its->met = TRUE;
+  if (!behind || stream->unsent || reading->client.gap == NULL ||
+      !TallyBehind(&gap.lost, &exact, &stream->tally, entry->sequence))
+    return;
+  gap.exact = exact ? LogLostEXACTLY : LogLostATLEAST;
+  reading->client.gap(reading->client.data, &gap);
 }
 
 /* readingOmittedTell -- tell what of a process was left out */
@@ -61,47 +123,6 @@ static void readingOmittedTell(Reading reading, Process process)
   process->orphans.events = process->unknown.events = 0;
 }
 
-/* readingFine -- wall time as fine time, rounded up */
-static uint64_t readingFine(Log log, uint64_t time)
-{
-  if (time <= log->origin)
-    return 0;
-  return time - log->origin > UINT64_MAX >> ClockFineSHIFT ? UINT64_MAX : (time - log->origin) << ClockFineSHIFT;
-}
-
-/* readingChoose -- ask once for each type of a process whether it is wanted */
-static Res readingChoose(Reading reading, Process process)
-{
-  LogRequest request = reading->request;
-  void *data = request->chooseData != NULL ? request->chooseData : request->data;
-  Registry registry = process->public.registry;
-  Index t;
-
-  free(process->wanted);
-  process->wanted = NULL;
-  process->chosen = registry;
-  if (request->choose == NULL || registry->count == 0)
-    return ResOK;
-  process->wanted = malloc(registry->count);
-  if (process->wanted == NULL)
-    return ResMEMORY;
-  for (t = 0; t < registry->count; ++t)
-    process->wanted[t] = request->choose(data, &process->public, &registry->types[t]) != FALSE;
-  return ResOK;
-}
-
-Res ReadingChoose(Reading reading)
-{
-  Table table = &reading->log->table;
-  Index i;
-  Res res = ResOK;
-
-  for (i = 0; i < table->processes && res == ResOK; ++i)
-    if (table->process[i]->chosen != table->process[i]->public.registry)
-      res = readingChoose(reading, table->process[i]);
-  return res;
-}
-
 /* readingDropped -- tell of what was cut away from the logs on purpose */
 static void readingDropped(Reading reading)
 {
@@ -119,69 +140,115 @@ static void readingDropped(Reading reading)
              (unsigned long long)(since / 1000000000), (unsigned long long)(since / 1000000 % 1000));
 }
 
-Res ReadingBegin(Reading reading, Log log, LogRequest request)
+ReadingStream ReadingStreamOf(Reading reading, Stream stream)
 {
-  Table table = &log->table;
-  Index i;
-  Res res;
+  Count streams = reading->log->table.streams;
+  ReadingStream more;
 
-  memset(reading, 0, sizeof *reading);
-  reading->log = log;
-  reading->request = request;
-  reading->left = request->count;
-  reading->ended = request->count == 0;
-  reading->until = UINT64_MAX;
-  reading->teller = &log->teller;
-  AVER(TableCheck(table));
-  AVER(RegionsCheck(&log->regions));
-  AVER(IndexCheck(&log->index));
-  for (i = 0; i < table->streams; ++i) {
-    table->stream[i]->read = FALSE;
-    table->stream[i]->failure.what = NULL;
-  }
-  for (i = 0; i < table->processes; ++i)
-    table->process[i]->chosen = NULL;
-  log->teller.telling = !log->told;
-  ParkInit(&reading->park);
-  res = LoaderInit(&reading->loader, table, log->file);
-  if (res == ResOK)
-    res = ReadingChoose(reading);
-  reading->loader.from = readingFine(log, request->from);
-  reading->loader.to = readingFine(log, request->to);
-  if (res == ResOK && log->teller.telling) {
-    readingDropped(reading);
-    GapsTell(&log->teller, &log->regions, table);
-  }
-  return res == ResOK ? IndexPassBegin(&reading->pass, &log->index) : res;
+  if (LIKELY(stream->number < reading->streams))
+    return &reading->stream[stream->number];
+  more = realloc(reading->stream, streams * sizeof *more);
+  if (more == NULL)
+    return NULL;
+  memset(more + reading->streams, 0, (streams - reading->streams) * sizeof *more);
+  reading->stream = more;
+  reading->streams = streams;
+  return &more[stream->number];
 }
 
-void ReadingEnd(Reading reading)
+/* readingTellScanned -- once: what scanning found to be missing */
+static void readingTellScanned(Reading reading)
+{
+  Log log = reading->log;
+
+  if (reading->client.quiet || log->gapsTold)
+    return;
+  log->gapsTold = TRUE;
+  log->teller.telling = TRUE;
+  readingDropped(reading);
+  GapsTell(&log->teller, &log->regions, &log->table);
+}
+
+static Res readingBegin(Reading reading)
+{
+  Res res = LoaderInit(&reading->loader, &reading->log->table, reading->log->file);
+
+  reading->loader.from = reading->from.fine;
+  readingTellScanned(reading);
+  if (res == ResOK)
+    res = IndexPassBegin(&reading->pass, &reading->log->index, reading->from.fine);
+  if (res == ResOK && reading->log->follow != NULL)
+    FollowBegin(reading->log->follow, reading);
+  return res;
+}
+
+Res ReadingCreate(Reading *readingReturn, Log log, const ReadingClientStruct *client,
+                  const LogPositionStruct *position)
+{
+  Reading reading = calloc(1, sizeof *reading);
+  Res res;
+
+  if (reading == NULL)
+    return ResMEMORY;
+  AVER(TableCheck(&log->table));
+  AVER(RegionsCheck(&log->regions));
+  AVER(IndexCheck(&log->index));
+  reading->log = log;
+  reading->client = *client;
+  reading->from = reading->position = *position;
+  reading->until = UINT64_MAX;
+  reading->teller = &log->teller;
+  ParkInit(&reading->park);
+  res = readingBegin(reading);
+  if (res == ResOK)
+    *readingReturn = reading;
+  else
+    ReadingDestroy(reading);
+  return res;
+}
+
+void ReadingDestroy(Reading reading)
 {
   Log log = reading->log;
   Index i;
 
-  for (i = 0; i < log->table.streams; ++i)
-    ReadingFailureTell(reading, log->table.stream[i], 0);
+  log->teller.telling = !reading->client.quiet;
+  reading->client.gap = NULL; /* nobody is served any more */
+  for (i = 0; i < reading->streams; ++i)
+    ReadingFailureTell(reading, &reading->stream[i], 0);
   for (i = 0; i < log->table.processes; ++i)
     readingOmittedTell(reading, log->table.process[i]);
   if (reading->dropped > 0 && log->teller.telling)
     TellerNote(reading->teller, "%llu event%s dropped on purpose while the log was read",
                (unsigned long long)reading->dropped, reading->dropped == 1 ? " was" : "s were");
+  if (log->follow != NULL)
+    FollowEnd(log->follow, reading);
   ReadingGive(reading);
   QueueFree(&reading->queue);
   IndexPassEnd(&reading->pass);
   ParkFinish(&reading->park);
   LoaderFinish(&reading->loader);
-  log->told = TRUE;
+  free(reading->stream);
+  free(reading);
 }
 
-Res LogRead(Log log, LogRequest request)
+Res ReadingRun(Reading reading, LogRequest request, const LogPositionStruct *end, uint64_t count)
 {
-  ReadingStruct reading;
-  Res res = ReadingBegin(&reading, log, request);
+  Res res;
 
-  if (res == ResOK)
-    res = ReadingMerge(&reading);
-  ReadingEnd(&reading);
-  return res;
+  reading->log->teller.telling = !reading->client.quiet;
+  reading->left = count;
+  reading->refused = 0;
+  reading->ended = count == 0;
+  res = ReadingMerge(reading, request, end);
+  if (res == ResOK && !reading->ended) {
+    res = FollowRound(reading->log->follow);
+    if (res == ResOK)
+      res = ReadingMerge(reading, request, end);
+  }
+  if (res == ResLIMIT || res == ResEND) {
+    reading->position = *end;
+    readingFailures(reading);
+  }
+  return res == ResLIMIT ? ResOK : res;
 }

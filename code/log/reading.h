@@ -1,12 +1,14 @@
-/* reading.h -- a pass over a traceset, from the inside
+/* reading.h -- a pass over a traceset: the streams' events merged by time, from a position on
  *
  * A heap holds the blocks that are open, by the time of their next event.  A block is loaded when the merge comes to
  * the time at which it was opened, and given back with its last event.  Which blocks there are is known by the index,
  * or, for what came while the pass runs, by a queue.
  *
- * Always true between calls of ReadingMerge: no event before `until` is left undelivered, unless the pass has ended.
+ * A pass can be left at any position, and gone on with; several may be under way.
  *
- * Design: design/log.md, .follow      Tests: test/logtest.c, test/followtest.c
+ * Always true between runs: no event before `position` is left undelivered, and none at or behind it was delivered.
+ *
+ * Design: design/log.md, design/requests.md .pass      Tests: test/logtest.c, test/followtest.c, test/requesttest.c
  */
 #ifndef LOG_READING_H
 #define LOG_READING_H
@@ -18,6 +20,18 @@
 #include "log/park.h"
 #include "log/partial.h"
 #include "log/queue.h"
+#include "log/request.h"
+
+/* Whom a pass works for. */
+typedef struct ReadingClientStruct {
+  void *data;
+  /* wanted -- which types are wanted of a block of `kind` whose events lie from `first` to `last`, fine (`last`
+   * UINT64_MAX: unknown): by place in the process's registry, good until the next call; NULL: none, the block is
+   * skipped unread.  May itself be NULL: everything. */
+  const unsigned char *(*wanted)(void *data, Process process, unsigned kind, uint64_t first, uint64_t last);
+  void (*gap)(void *data, LogGap gap); /* events are missing here; or NULL */
+  Bool quiet;                          /* the log's hooks are told nothing */
+} ReadingClientStruct, *ReadingClient;
 
 /* An open block in the heap; the time of its next event stands here, where comparing finds it without a detour. */
 typedef struct ReadingOpenStruct {
@@ -25,45 +39,93 @@ typedef struct ReadingOpenStruct {
   Loaded loaded;
 } ReadingOpenStruct, *ReadingOpen;
 
+/* A block that did not load, kept until it is known whether a copy of it does. */
+typedef struct ReadingFailureStruct {
+  uint64_t place;
+  uint64_t first, sequence;
+  const char *what; /* NULL: nothing is pending */
+  uint32_t count;
+} ReadingFailureStruct, *ReadingFailure;
+
+/* What a pass knows of a stream. */
+typedef struct ReadingStreamStruct {
+  Bool met;            /* a block of it, */
+  uint64_t sequence;   /* and the highest number */
+  Bool read;           /* the next three hold: the block that was had last, */
+  uint64_t readFirst, readSequence;
+  uint32_t readCount;  /* and how many events of it */
+  ReadingFailureStruct failure;
+} ReadingStreamStruct, *ReadingStream;
+
 typedef struct ReadingStruct {
   Log log;
-  LogRequest request;
+  ReadingClientStruct client;
+  LogPositionStruct from;     /* where it began, */
+  LogPositionStruct position; /* and where it is: all between has been delivered */
   LoaderStruct loader;
   ParkStruct park;
   IndexPassStruct pass;
   QueueStruct queue;
   Partials partials;   /* blocks of which copies may come again, longer; NULL: all are in the index */
+  ReadingStream stream; /* by number */
+  Count streams;
   ReadingOpen heap;    /* heap[0] is next; no parent comes behind its children */
   Count open, capacity;
   const IndexEntryStruct *entry; /* the block that is to be opened next, or NULL, */
   Bool queued;         /* which the queue has, */
-  uint64_t next;       /* and when, fine; UINT64_MAX if there is none or it is beyond the request */
-  uint64_t until;      /* fine: events from there on wait */
+  uint64_t next;       /* and when, fine; UINT64_MAX if there is none */
+  uint64_t until;      /* fine: events from there on wait, where a log is followed */
   uint64_t latest;     /* fine: of the events delivered */
   uint64_t late;       /* events delivered behind later ones */
   uint64_t dropped;    /* events that were cut away from the log while it was read */
-  uint64_t left;       /* events that may still be delivered */
-  uint64_t blocks;     /* that the pass has come to */
-  Bool ended;          /* by the hook or the count */
+  uint64_t left;       /* events that the run may still deliver, */
+  uint64_t refused;    /* and those that the request did not accept, which are counted as delivered */
+  Bool halt;           /* set by whoever is called in a run: it ends behind this event; not looked at otherwise */
+  Bool ended;          /* the run, by its hook or count */
+  Count failures;      /* that are pending in `stream` */
+  uint64_t passed;     /* blocks that the pass has come to, */
+  uint64_t blocks;     /* that were loaded, */
+  uint64_t decoded;    /* and the events that they listed */
   Teller teller;
 } ReadingStruct, *Reading;
 
-/* ReadingBegin, ReadingEnd -- end also after a failed Begin; what no copy could make good is told then */
-extern Res ReadingBegin(Reading reading, Log log, LogRequest request);
-extern void ReadingEnd(Reading reading);
+/* ReadingCreate -- a pass that begins at `position`; ResMEMORY, ResIO.  Of a log that is followed there is one.
+ * Cost: what stands open at that position is loaded by the first run.
+ * ReadingDestroy -- what no copy could make good is told then */
+extern Res ReadingCreate(Reading *readingReturn, Log log, const ReadingClientStruct *client,
+                         const LogPositionStruct *position);
+extern void ReadingDestroy(Reading reading);
 
-/* ReadingChoose -- ask for each type that is not known yet whether it is wanted: after new headers */
-extern Res ReadingChoose(Reading reading);
+/* ReadingRun -- deliver to request->event what comes before `end`, at most `count` events, until the hook returns TRUE
+ * or sets request->stop; nothing else of the request is looked at.  Waits for more where the log is followed.
+ *
+ * What is left of `count` is reading->left.  reading->position is then `end`, or behind the last event delivered if it did not come so far.
+ * returns ResOK; ResEND: there is nothing more, before `end` or behind it, and position is `end`; ResMEMORY, ResIO
+ */
+extern Res ReadingRun(Reading reading, LogRequest request, const LogPositionStruct *end, uint64_t count);
 
-/* ReadingMerge -- deliver what comes before `until`; ResMEMORY, ResIO */
-extern Res ReadingMerge(Reading reading);
+/* For read.c: what the pass knows of a stream; NULL: no memory. */
+extern ReadingStream ReadingStreamOf(Reading reading, Stream stream);
 
-/* ReadingGive -- for ReadingEnd: away with the blocks that are open */
+/* For read.c: a block that failed; events that are missing or cannot be had. */
+extern void ReadingFailureTell(Reading reading, ReadingStream its, uint32_t had);
+extern void ReadingFailureForget(Reading reading, ReadingStream its);
+extern void ReadingFailureSet(Reading reading, ReadingStream its, const IndexEntryStruct *entry, const char *what,
+                              uint32_t count);
+extern void ReadingOmit(Reading reading, ProcessOmitted omitted, const IndexEntryStruct *entry, uint64_t events,
+                        uint16_t code);
+extern void ReadingTell(Reading reading, uint64_t place, const char *what, uint64_t lost, int exact);
+extern void ReadingMissing(Reading reading, Stream stream, const IndexEntryStruct *entry);
+
+/* For reading.c: close all blocks.  Deliver what comes before `until`: ResOK: that, or the run has ended; ResLIMIT:
+ * `end` was reached; ResEND: there is nothing more. */
 extern void ReadingGive(Reading reading);
+extern Res ReadingMerge(Reading reading, LogRequest request, const LogPositionStruct *end);
 
-/* For read.c: a block that failed, events that cannot be had. */
-extern void ReadingFailureTell(Reading reading, Stream stream, uint32_t had);
-extern void ReadingFailureSet(Stream stream, const IndexEntryStruct *entry, const char *what, uint32_t count);
-extern void ReadingOmit(ProcessOmitted omitted, const IndexEntryStruct *entry, uint64_t events, uint16_t code);
+/* What follow.c does for the pass over a log that is followed: begin; take what came, ResEND if it stopped waiting;
+ * end.  Of other passes over it nothing. */
+extern void FollowBegin(Follow follow, Reading reading);
+extern Res FollowRound(Follow follow);
+extern void FollowEnd(Follow follow, Reading reading);
 
 #endif /* LOG_READING_H */

@@ -17,27 +17,45 @@
 #include "log/headertext.h"
 #include "log/logset.h"
 
-enum { rewriteHeaderTEXT = 256 * 1024 }; /* bytes that a header needs beyond its registry: 64 arguments, quoted */
+enum {
+  rewriteHeaderTEXT = 256 * 1024, /* bytes that a header needs beyond its registry: 64 arguments, quoted */
+  rewriteOutSIZE = 256 * 1024,    /* bytes that are written at a time */
+  rewriteNEAR = 1 << 30           /* ticks: an event so near to the one before has its high half from that */
+};
+
+typedef struct rewriteStreamStruct *RewriteStream;
 
 /* A block being filled. */
 typedef struct rewriteBlockStruct {
-  Stream stream;              /* NULL: free */
-  uint64_t touched;           /* when it got its last event, in blocks written */
+  RewriteStream stream;       /* NULL: free */
+  uint64_t touched;           /* when it got its last event, in bytes written */
   uint64_t epoch;
   BlockHeaderStruct header;
   unsigned char bytes[BlockMAX - BlockHeaderSIZE];
 } rewriteBlockStruct, *RewriteBlock;
 
-/* What of a stream has been written. */
-typedef struct rewriteStreamStruct {
-  uint64_t sequence, before;
-  RewriteBlock block;         /* the one that is open, or NULL */
-} rewriteStreamStruct, *RewriteStream;
-
 typedef struct rewriteProcessStruct {
-  Bool headed;
+  Process process;
+  const ClockStruct *clock;
+  uint64_t nearFine;          /* rewriteNEAR as fine time */
+  Bool wanted, headed;
   uint64_t since;             /* `written` when its last header was */
-} rewriteProcessStruct;
+} rewriteProcessStruct, *RewriteProcess;
+
+/* A stream that has been met, and what of it has been written. */
+typedef struct rewriteStreamStruct {
+  RewriteProcess process;
+  uint32_t id, thread, pid;
+  uint8_t kind;
+  Bool swapped;
+  uint64_t discarded;
+  uint64_t sequence, before;
+  uint64_t fine, ticks;       /* of its last event */
+  RewriteBlock block;         /* the one that is open, or NULL */
+  RewriteStream next;         /* in the list of its place */
+} rewriteStreamStruct;
+
+enum { rewritePLACES = 1024 };
 
 struct LogRewriteStruct {
   Log log;
@@ -47,14 +65,14 @@ struct LogRewriteStruct {
   int reason;                 /* and its errno */
   uint64_t salt;              /* makes identities new */
   uint64_t written;           /* bytes */
-  rewriteProcessStruct *process; /* by number */
-  rewriteStreamStruct *stream;   /* by number in the table */
+  RewriteProcess process;     /* by number */
+  RewriteStream place[rewritePLACES]; /* streams by process and number */
   Pack pack;
   unsigned char *rest;
-  RewriteStream lastStream;   /* of the event before, */
-  LogProcess lastProcess;     /* which had this process */
-  uint32_t lastId;            /* and this stream */
+  RewriteStream last;         /* that of the event before */
   RewriteBlock block[RewriteOpenMAX];
+  Size pending;               /* bytes in `out` */
+  unsigned char out[rewriteOutSIZE];
 };
 
 static void rewriteFail(LogRewrite rewrite, Res res)
@@ -65,11 +83,27 @@ static void rewriteFail(LogRewrite rewrite, Res res)
   }
 }
 
+static void rewriteFlush(LogRewrite rewrite)
+{
+  if (rewrite->failed == ResOK && FileWriteAll(rewrite->fd, rewrite->out, rewrite->pending) != ResOK)
+    rewriteFail(rewrite, ResIO);
+  rewrite->pending = 0;
+}
+
 static void rewriteBytes(LogRewrite rewrite, const void *bytes, Size size)
 {
-  if (rewrite->failed == ResOK && FileWriteAll(rewrite->fd, bytes, size) != ResOK)
-    rewriteFail(rewrite, ResIO);
+  const unsigned char *from = bytes;
+
   rewrite->written += size;
+  while (size > 0) {
+    Size n = rewriteOutSIZE - rewrite->pending < size ? rewriteOutSIZE - rewrite->pending : size;
+    memcpy(rewrite->out + rewrite->pending, from, n);
+    rewrite->pending += n;
+    from += n;
+    size -= n;
+    if (rewrite->pending == rewriteOutSIZE)
+      rewriteFlush(rewrite);
+  }
 }
 
 static uint64_t rewriteIdentity(LogRewrite rewrite, LogProcess process)
@@ -82,6 +116,7 @@ static uint64_t rewriteIdentity(LogRewrite rewrite, LogProcess process)
 /* rewriteClock -- the relations that the reader fitted its line through, so that times come out the same */
 static void rewriteClock(Header header, const ClockStruct *clock)
 {
+  header->frequency = clock->frequency; /* which may be another process's */
   if (!clock->synced)
     return;
   header->syncs = 1;
@@ -125,19 +160,18 @@ static void rewriteHeader(LogRewrite rewrite, Process process)
 /* rewriteSeal -- write a block; its place is free then */
 static void rewriteSeal(LogRewrite rewrite, RewriteBlock block)
 {
-  Process process = block->stream->process;
-  rewriteProcessStruct *state = &rewrite->process[process->public.number];
-  RewriteStream stream = &rewrite->stream[block->stream->number];
+  RewriteStream stream = block->stream;
+  RewriteProcess process = stream->process;
   BlockHeader header = &block->header;
   const void *rest = block->bytes;
   Count count;
 
-  if (!state->headed || rewrite->written - state->since > RewriteHeaderEACH)
-    rewriteHeader(rewrite, process);
+  if (!process->headed || rewrite->written - process->since > RewriteHeaderEACH)
+    rewriteHeader(rewrite, process->process);
   header->flags = BlockFlagSEALED;
   header->rest = header->used;
   if (rewrite->packed) {
-    Size packed = BlockPack(rewrite->pack, process->public.registry, block->bytes, header->used, header->first,
+    Size packed = BlockPack(rewrite->pack, process->process->public.registry, block->bytes, header->used, header->first,
                             rewrite->rest, &count);
     if (packed > 0 && packed < header->used) {
       header->flags |= BlockFlagPACKED;
@@ -176,10 +210,9 @@ static RewriteBlock rewritePlace(LogRewrite rewrite)
   return rewrite->block[oldest];
 }
 
-static RewriteBlock rewriteOpen(LogRewrite rewrite, Stream stream, uint64_t ticks)
+static RewriteBlock rewriteOpen(LogRewrite rewrite, RewriteStream stream, uint64_t ticks)
 {
   RewriteBlock block = rewritePlace(rewrite);
-  RewriteStream state = &rewrite->stream[stream->number];
   BlockHeader header;
 
   if (block == NULL)
@@ -193,35 +226,38 @@ static RewriteBlock rewriteOpen(LogRewrite rewrite, Stream stream, uint64_t tick
   header->whole = BlockMAX;
   header->pid = stream->pid;
   header->thread = stream->thread;
-  header->process = rewriteIdentity(rewrite, &stream->process->public);
+  header->process = rewriteIdentity(rewrite, &stream->process->process->public);
   header->stream = stream->id;
-  header->sequence = state->sequence;
-  header->before = state->before;
+  header->sequence = stream->sequence;
+  header->before = stream->before;
   header->discarded = stream->discarded;
   header->first = header->last = ticks;
   block->epoch = ticks & ~(uint64_t)0xffffffff;
   block->stream = stream;
   block->touched = rewrite->written;
-  state->block = block;
+  stream->block = block;
   return block;
 }
 
-/* rewriteTicks -- an event's time in its own clock: the low half as it was written, the high half from the time */
-static uint64_t rewriteTicks(LogRewrite rewrite, const ClockStruct *clock, LogEvent event)
+/* rewriteTicks -- an event's time in its own clock: the low half as it was written; the high half from the event before
+ * it, or where that is far away from the time */
+static inline uint64_t rewriteTicks(LogRewrite rewrite, RewriteStream stream, LogEvent event)
 {
-  uint64_t fine = (event->time - rewrite->log->origin) << ClockFineSHIFT;
-  uint64_t near = ClockTicks(clock, fine), ticks;
+  uint64_t near, ticks;
   EventHeaderStruct header;
 
   memcpy(&header, event->bytes, sizeof header);
-  if (event->process->header.widths.swapped)
+  if (UNLIKELY(stream->swapped))
     header.time = __builtin_bswap32(header.time);
-  ticks = (near & ~(uint64_t)0xffffffff) | header.time;
-  if (ticks > near && ticks - near > UINT32_MAX / 2 && ticks > UINT32_MAX)
-    ticks -= (uint64_t)1 << 32;
-  else if (near > ticks && near - ticks > UINT32_MAX / 2)
-    ticks += (uint64_t)1 << 32;
-  return ticks;
+  if (LIKELY(event->fine - stream->fine < stream->process->nearFine)) {
+    ticks = stream->ticks + (uint64_t)(int64_t)(int32_t)(header.time - (uint32_t)stream->ticks);
+  } else {
+    near = ClockTicks(stream->process->clock, event->fine);
+    ticks = near + (uint64_t)(int64_t)(int32_t)(header.time - (uint32_t)near);
+  }
+  UNUSED(rewrite);
+  stream->fine = event->fine;
+  return stream->ticks = ticks;
 }
 
 /* rewriteEpoch -- the event of the format that changes the epoch */
@@ -258,38 +294,70 @@ static void rewriteSwap(unsigned char *bytes, EventType type)
     rewriteReverse(bytes + type->offset[i], type->width[i]);
 }
 
-/* rewriteStream -- where an event's stream is; the last one's, as a rule */
-static RewriteStream rewriteStream(LogRewrite rewrite, LogEvent event)
+static RewriteStream *rewriteListOf(LogRewrite rewrite, LogEvent event)
 {
-  if (rewrite->lastProcess != event->process || rewrite->lastId != event->stream) {
-    Stream stream = TableStreamFind(&rewrite->log->table, event->process->header.identity, event->stream);
-    AVER(stream != NULL);
-    rewrite->lastProcess = event->process;
-    rewrite->lastId = event->stream;
-    rewrite->lastStream = &rewrite->stream[stream->number];
-  }
-  return rewrite->lastStream;
+  return &rewrite->place[(event->stream * 2654435761u >> 8 ^ event->process->number) % rewritePLACES];
 }
 
-Bool LogRewriteEvent(void *data, LogEvent event)
+/* rewriteStreamNew -- find an event's stream, or make it; NULL if there is no memory */
+static __attribute__((noinline)) RewriteStream rewriteStreamNew(LogRewrite rewrite, LogEvent event)
 {
-  LogRewrite rewrite = data;
-  RewriteStream state = rewriteStream(rewrite, event);
-  Stream stream = rewrite->log->table.stream[state - rewrite->stream];
-  uint64_t ticks = rewriteTicks(rewrite, ClockResolve(stream->process->clock), event);
-  Size size = EventSizeOfLength(event->length);
-  RewriteBlock block = state->block;
+  RewriteProcess process = &rewrite->process[event->process->number];
+  RewriteStream *list = rewriteListOf(rewrite, event), stream;
+  Stream known;
 
-  if (block != NULL && block->header.used + size + 2 * EventALIGN > sizeof block->bytes)
-    rewriteSeal(rewrite, block);
-  if (state->block == NULL && rewriteOpen(rewrite, stream, ticks) == NULL)
-    return TRUE;
-  block = state->block;
-  if ((ticks & ~(uint64_t)0xffffffff) != block->epoch)
+  for (stream = *list; stream != NULL; stream = stream->next)
+    if (stream->process == process && stream->id == event->stream)
+      return rewrite->last = stream;
+  stream = calloc(1, sizeof *stream);
+  if (stream == NULL) {
+    rewriteFail(rewrite, ResMEMORY);
+    return NULL;
+  }
+  known = TableStreamFind(&rewrite->log->table, event->process->header.identity, event->stream);
+  stream->process = process;
+  stream->id = event->stream;
+  stream->thread = event->thread;
+  stream->pid = known != NULL ? known->pid : process->process->pid;
+  stream->kind = known != NULL ? known->kind : event->type->kind;
+  stream->discarded = known != NULL ? known->discarded : 0;
+  stream->swapped = event->process->header.widths.swapped;
+  stream->fine = UINT64_MAX / 2;
+  stream->next = *list;
+  return rewrite->last = *list = stream;
+}
+
+/* rewriteStream -- an event's stream; the last one's, as a rule */
+static inline RewriteStream rewriteStream(LogRewrite rewrite, LogEvent event)
+{
+  RewriteStream stream = rewrite->last;
+
+  if (LIKELY(stream != NULL && stream->id == event->stream && &stream->process->process->public == event->process))
+    return stream;
+  return rewriteStreamNew(rewrite, event);
+}
+
+/* rewriteAdd -- one event more in its stream's block */
+static inline Bool rewriteAdd(LogRewrite rewrite, RewriteStream stream, LogEvent event, uint64_t ticks)
+{
+  Size size = EventSizeOfLength(event->length);
+  RewriteBlock block = stream->block;
+  unsigned char *place;
+
+  if (UNLIKELY(block == NULL || block->header.used + size + 2 * EventALIGN > sizeof block->bytes ||
+               ticks < block->header.first)) {
+    if (block != NULL)
+      rewriteSeal(rewrite, block);
+    block = rewriteOpen(rewrite, stream, ticks);
+    if (block == NULL)
+      return TRUE;
+  }
+  if (UNLIKELY((ticks & ~(uint64_t)0xffffffff) != block->epoch))
     rewriteEpoch(block, ticks);
-  memcpy(block->bytes + block->header.used, event->bytes, size);
-  if (event->process->header.widths.swapped)
-    rewriteSwap(block->bytes + block->header.used, event->type);
+  place = block->bytes + block->header.used;
+  memcpy(place, event->bytes, size);
+  if (UNLIKELY(stream->swapped))
+    rewriteSwap(place, event->type);
   block->header.used += (uint32_t)size;
   ++block->header.count;
   if (ticks > block->header.last)
@@ -298,16 +366,65 @@ Bool LogRewriteEvent(void *data, LogEvent event)
   return rewrite->failed != ResOK;
 }
 
+Bool LogRewritePut(LogRewrite rewrite, LogEvent event)
+{
+  RewriteStream stream = rewriteStream(rewrite, event);
+
+  return stream == NULL || rewriteAdd(rewrite, stream, event, rewriteTicks(rewrite, stream, event));
+}
+
+uint64_t LogRewriteTicks(LogRewrite rewrite, LogProcess process, uint64_t time)
+{
+  const ClockStruct *clock = rewrite->process[process->number].clock;
+  uint64_t origin = rewrite->log->origin;
+  uint64_t fine = time > origin ? (time - origin) << ClockFineSHIFT : 0;
+  uint64_t ticks = ClockTicks(clock, fine);
+
+  while (ticks < clock->max && ClockFine(clock, ticks) < fine)
+    ++ticks;
+  while (ticks > clock->min && ClockFine(clock, ticks - 1) >= fine)
+    --ticks;
+  return ticks < 16 ? 16 : ticks;
+}
+
+uint64_t LogRewriteFine(LogRewrite rewrite, LogProcess process, uint64_t ticks)
+{
+  return ClockFine(rewrite->process[process->number].clock, ticks);
+}
+
+Bool LogRewriteEvent(LogRequest request, LogEvent event)
+{
+  return LogRewritePut(request->data, event);
+}
+
+void LogRewriteBegin(LogRewrite rewrite, uint32_t kinds)
+{
+  Table table = &rewrite->log->table;
+  Index i;
+
+  for (i = 0; i < table->streams; ++i)
+    if (table->stream[i]->kind >= 32 || (kinds >> table->stream[i]->kind & 1) != 0)
+      rewrite->process[table->stream[i]->process->public.number].wanted = TRUE;
+  for (i = 0; i < table->processes; ++i)
+    if (rewrite->process[i].wanted && table->process[i]->headed)
+      rewriteHeader(rewrite, table->process[i]);
+}
+
 Res LogRewriteEnd(LogRewrite rewrite)
 {
+  Count processes = rewrite->log->table.processes;
+  Bool none = TRUE;
   Index i;
 
   for (i = 0; i < RewriteOpenMAX; ++i)
     if (rewrite->block[i] != NULL && rewrite->block[i]->stream != NULL)
       rewriteSeal(rewrite, rewrite->block[i]);
-  for (i = 0; i < rewrite->log->table.processes; ++i)
-    if (rewrite->log->table.process[i]->headed)
-      rewriteHeader(rewrite, rewrite->log->table.process[i]);
+  for (i = 0; i < processes; ++i)
+    none = none && !rewrite->process[i].headed;
+  for (i = 0; i < processes; ++i)
+    if (rewrite->process[i].headed || (none && rewrite->process[i].process->headed))
+      rewriteHeader(rewrite, rewrite->process[i].process);
+  rewriteFlush(rewrite);
   errno = rewrite->reason;
   return rewrite->failed;
 }
@@ -318,16 +435,40 @@ void LogRewriteDestroy(LogRewrite rewrite)
 
   for (i = 0; i < RewriteOpenMAX; ++i)
     free(rewrite->block[i]);
+  for (i = 0; i < rewritePLACES; ++i)
+    while (rewrite->place[i] != NULL) {
+      RewriteStream next = rewrite->place[i]->next;
+      free(rewrite->place[i]);
+      rewrite->place[i] = next;
+    }
   free(rewrite->process);
-  free(rewrite->stream);
   free(rewrite->pack);
   free(rewrite->rest);
   free(rewrite);
 }
 
+/* rewriteProcesses -- what is to be known of each process */
+static Res rewriteProcesses(LogRewrite rewrite)
+{
+  Table table = &rewrite->log->table;
+  Index i;
+
+  rewrite->process = calloc(table->processes + 1, sizeof *rewrite->process);
+  if (rewrite->process == NULL)
+    return ResMEMORY;
+  for (i = 0; i < table->processes; ++i) {
+    const ClockStruct *clock = ClockResolve(table->process[i]->clock);
+    rewrite->process[i].process = table->process[i];
+    rewrite->process[i].clock = clock;
+    rewrite->process[i].nearFine = ClockFine(clock, clock->min + rewriteNEAR) - clock->base;
+  }
+  return ResOK;
+}
+
 Res LogRewriteCreate(LogRewrite *rewriteReturn, Log log, int fd, Bool packed)
 {
   LogRewrite rewrite = calloc(1, sizeof *rewrite);
+  Res res;
 
   if (rewrite == NULL)
     return ResMEMORY;
@@ -336,11 +477,10 @@ Res LogRewriteCreate(LogRewrite *rewriteReturn, Log log, int fd, Bool packed)
   rewrite->packed = packed;
   if (getrandom(&rewrite->salt, sizeof rewrite->salt, GRND_NONBLOCK) != sizeof rewrite->salt)
     rewrite->salt = (uintptr_t)rewrite * 0x9e3779b97f4a7c15u;
-  rewrite->process = calloc(log->table.processes + 1, sizeof *rewrite->process);
-  rewrite->stream = calloc(log->table.streams + 1, sizeof *rewrite->stream);
+  res = rewriteProcesses(rewrite);
   rewrite->pack = calloc(1, PackSIZE);
   rewrite->rest = malloc(BlockRestMAX);
-  if (rewrite->process == NULL || rewrite->stream == NULL || rewrite->pack == NULL || rewrite->rest == NULL) {
+  if (res != ResOK || rewrite->pack == NULL || rewrite->rest == NULL) {
     LogRewriteDestroy(rewrite);
     return ResMEMORY;
   }

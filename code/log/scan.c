@@ -10,17 +10,13 @@
 #include "base/aver.h"
 #include "base/crc.h"
 #include "format/block.h"
+#include "log/known.h"
+#include "log/take.h"
 
-enum { scanWasteMAX = 64 << 20 }; /* and as much as the file has: bytes read for header blocks that were none */
-
-/* A sound thing in a file. */
-typedef struct scanThingStruct {
-  Bool isBlock;
-  uint64_t size;            /* bytes to what comes behind it */
-  BlockHeaderStruct header; /* if it is a block */
-  const char *body;         /* of a header block: lines in scan->text */
-  Size bodyLength;
-} scanThingStruct, *ScanThing;
+enum {
+  scanWasteMAX = 64 << 20, /* and as much as the file has: bytes read for header blocks that were none */
+  scanProgressSTEPS = 256  /* blocks, or windows searched, for which progress is told once */
+};
 
 /* scanBlock, scanHeader -- what stands at `offset`: ResOK and *thing, ResFORMAT, ResVERSION, ResEND if the file
  * ends within */
@@ -71,7 +67,7 @@ static Res scanHeader(Scan scan, ScanThing thing, uint64_t offset)
   return res;
 }
 
-static Res scanThing(Scan scan, ScanThing thing, uint64_t offset)
+Res ScanThingAt(Scan scan, ScanThing thing, uint64_t offset)
 {
   const unsigned char *bytes = FileBytes(scan->file, offset, BlockMagicSIZE);
 
@@ -84,13 +80,21 @@ static Res scanThing(Scan scan, ScanThing thing, uint64_t offset)
   return ResFORMAT;
 }
 
+void ScanProgress(Scan scan, uint64_t offset)
+{
+  LogHooks hooks = &scan->teller->hooks;
+
+  if (scan->total > 0 && hooks->scanning != NULL && ++scan->steps % scanProgressSTEPS == 0)
+    hooks->scanning(hooks->data, scan->bytes + offset, scan->total);
+}
+
 /* scanFind -- the next place from `offset` on with something sound; the file's size if there is none
  *
  * In a file that grows, *waitReturn is the first place where something may begin that the file's end cuts off; or the
  * file's size. */
 static Res scanFind(Scan scan, uint64_t *offsetReturn, uint64_t *waitReturn, uint64_t offset)
 {
-  scanThingStruct thing;
+  ScanThingStruct thing;
 
   *waitReturn = UINT64_MAX;
   for (;;) {
@@ -106,11 +110,12 @@ static Res scanFind(Scan scan, uint64_t *offsetReturn, uint64_t *waitReturn, uin
     }
     at = memchr(bytes, BlockMAGIC[0], there);
     if (at == NULL) {
+      ScanProgress(scan, offset);
       offset = FileData(scan->file, offset + there);
       continue;
     }
     offset += (uint64_t)(at - bytes);
-    res = scanThing(scan, &thing, offset);
+    res = ScanThingAt(scan, &thing, offset);
     if (res == ResMEMORY)
       return res;
     if (res == ResEND && *waitReturn == UINT64_MAX)
@@ -144,95 +149,36 @@ static Bool scanPayloadSound(Scan scan, BlockHeader header, uint64_t offset)
   return crc == header->restCrc;
 }
 
-/* scanNewest -- a block is its stream's newest; its events count once, however many copies of it there are */
-static void scanNewest(Scan scan, Stream stream, BlockHeader header, Bool cut, Bool seen)
+/* scanClaims -- the events that a damaged block header claims, if it is one at all */
+static Bool scanClaims(uint32_t *countReturn, const unsigned char *bytes)
 {
-  Bool again = seen && stream->newest == header->first && stream->newestSequence == header->sequence;
-  uint32_t had = again ? stream->newestCount : 0;
+  BlockHeaderStruct h;
 
-  if (!cut && (!seen || (again && header->count > had)))
-    scan->events += header->count - had;
-  stream->newest = header->first;
-  stream->newestSequence = header->sequence;
-  stream->newestCount = cut || header->count < had ? had : header->count;
-}
-
-static Res scanTakeBlock(Scan scan, BlockHeader header, uint64_t offset, Bool cut)
-{
-  IndexEntryStruct entry = {.first = header->first, .last = header->last, .sequence = header->sequence,
-                            .count = (uint16_t)header->count, .flags = header->flags & 0x7f, .kind = header->kind,
-                            .place = IndexPlace(scan->number, offset)};
-  Stream stream;
-  Clock clock;
-  Bool seen;
-  Res res = TableStream(&stream, scan->table, header);
-
-  if (res != ResOK)
-    return res;
-  seen = TallyHas(&stream->tally, header->sequence);
-  res = TallyAdd(&stream->tally, header->sequence, header->before, header->count, entry.place,
-                 (header->flags & BlockFlagUNSENT) != 0);
-  if (res != ResOK)
-    return res;
-  stream->logged |= !scan->file->core;
-  scanNewest(scan, stream, header, cut, seen);
-  entry.stream = (uint32_t)stream->number;
-  if (cut)
-    entry.flags |= IndexEntryCUT;
-  if ((header->flags & BlockFlagRECOVERED) != 0)
-    stream->process->recovered = TRUE;
-  if (header->discarded > stream->discarded)
-    stream->discarded = header->discarded;
-  clock = ClockResolve(stream->process->clock);
-  ClockSee(clock, header->first, header->last);
-  if ((header->flags & BlockFlagSEALED) != 0 && header->mono != 0)
-    ClockSeal(clock, header->last, header->mono);
-  ++scan->blocks;
-  return scan->block != NULL ? scan->block(scan->data, stream, &entry, seen) : IndexAdd(scan->index, &entry);
-}
-
-static Bool scanNewer(const unsigned a[3], const unsigned b[3])
-{
-  return a[1] != b[1] ? a[1] > b[1] : a[2] > b[2];
-}
-
-static Res scanTakeHeader(Scan scan, ScanThing thing)
-{
-  unsigned theirs[3] = {scan->header.major, scan->header.median, scan->header.minor};
-  Bool news;
-  Res res = TableHeader(scan->table, &scan->header, scan->number, thing->body, thing->bodyLength, &news);
-
-  if (res != ResOK)
-    return res;
-  ++scan->headers;
-  if (theirs[1] > scan->teller->hooks.version[1] && (scan->newer[0] == 0 || scanNewer(theirs, scan->newer)))
-    memcpy(scan->newer, theirs, sizeof theirs);
-  if (news)
-    TellerNote(scan->teller, "%s: process %u names event types in a way that this build cannot read", scan->file->path,
-               scan->header.pid);
-  return ResOK;
+  memcpy(&h, bytes, sizeof h);
+  if (h.order != BlockORDER && h.order != __builtin_bswap32(BlockORDER))
+    return FALSE;
+  if (h.order != BlockORDER) {
+    h.count = __builtin_bswap32(h.count);
+    h.used = __builtin_bswap32(h.used);
+  }
+  if (h.used <= BlockMAX && h.count <= h.used / EventALIGN)
+    *countReturn = h.count;
+  return TRUE;
 }
 
 /* scanRegion -- describe the damage at `offset`, where `res` was found instead of something sound */
 static void scanRegion(Scan scan, Region region, uint64_t offset, Res res)
 {
-  Size there;
-  const unsigned char *bytes = FileAvailable(scan->file, offset, &there);
-  Bool header = there > BlockMagicSIZE + 9 && memcmp(bytes + BlockMagicSIZE, "pawprint ", 9) == 0;
-  Bool block = FALSE;
+  uint64_t left = scan->file->size - offset;
+  Size there = left < BlockHeaderSIZE ? (Size)left : BlockHeaderSIZE;
+  const unsigned char *bytes = FileBytes(scan->file, offset, there);
+  Bool header, block;
 
+  if (bytes == NULL)
+    there = 0;
+  header = there > BlockMagicSIZE + 9 && memcmp(bytes + BlockMagicSIZE, "pawprint ", 9) == 0;
   header |= there >= BlockMagicSIZE && memcmp(bytes, HeaderMAGIC, BlockMagicSIZE) == 0;
-  if (there >= BlockHeaderSIZE) {
-    BlockHeaderStruct h;
-    memcpy(&h, bytes, sizeof h);
-    block = h.order == BlockORDER || h.order == __builtin_bswap32(BlockORDER);
-    if (h.order != BlockORDER) {
-      h.count = __builtin_bswap32(h.count);
-      h.used = __builtin_bswap32(h.used);
-    }
-    if (block && h.used <= BlockMAX && h.count <= h.used / EventALIGN)
-      region->guess = h.count;
-  }
+  block = there == BlockHeaderSIZE && scanClaims(&region->guess, bytes);
   block |= there >= BlockMagicSIZE && memcmp(bytes, BlockMAGIC, BlockMagicSIZE) == 0;
   region->harmless = header || region->zeros;
   region->cut = res == ResEND;
@@ -277,20 +223,20 @@ static Res scanCut(Scan scan, ScanPlace place, Bool *cutReturn)
   if (scanPayloadSound(scan, &place->previous, begin))
     return ResOK;
   res = scanFind(scan, &next, &wait, begin + 1);
+  if (res == ResOK && wait != UINT64_MAX)
+    TakeEnds(scan);
   if (res != ResOK || next >= place->offset)
     return res;
-  if (scan->block == NULL)
-    IndexCutLast(scan->index); /* whoever wrote it was killed in between */
+  TakeCut(scan, place->offset, next);
   *cutReturn = TRUE;
   place->offset = next;
   return ResOK;
 }
 
-/* scanDamage -- nothing sound stands at the place, for this reason: note the region, and go on behind it */
-static Res scanDamage(Scan scan, ScanPlace place, Res why)
+Res ScanDamage(Scan scan, ScanPlace place, Res why)
 {
-  RegionStruct region = {.place = IndexPlace(scan->number, place->offset)};
-  uint64_t next, wait;
+  RegionStruct region = {.zeros = FALSE};
+  uint64_t begin = place->offset, next, wait;
   Bool cut;
   Res res = scanCut(scan, place, &cut);
 
@@ -302,13 +248,15 @@ static Res scanDamage(Scan scan, ScanPlace place, Res why)
     return ResOK;
   }
   place->searched = 0;
-  if (res == ResOK)
-    region.zeros = scanZeros(scan, place->offset, next);
-  scanRegion(scan, &region, place->offset, why);
-  region.end = IndexPlace(scan->number, next);
+  if (res != ResOK)
+    return res;
+  if (wait != UINT64_MAX || why == ResEND || why == ResIO)
+    TakeEnds(scan);
+  region.zeros = scanZeros(scan, begin, next);
   region.tail = next == scan->file->size;
   place->offset = next;
-  return res == ResOK ? RegionsAdd(scan->regions, &region) : res;
+  scanRegion(scan, &region, begin, why);
+  return TakeRegion(scan, &region, begin, next);
 }
 
 /* scanBehind -- a sound block's header: take it, and go behind the block */
@@ -320,7 +268,9 @@ static Res scanBehind(Scan scan, ScanThing thing, ScanPlace place)
 
   place->follows = TRUE;
   place->previous = thing->header;
-  res = scanTakeBlock(scan, &thing->header, place->offset, cut);
+  if (cut)
+    TakeEnds(scan);
+  res = TakeBlock(scan, &thing->header, place->offset, cut);
   if (!cut)
     place->offset += thing->size;
   else if (res == ResOK)
@@ -330,27 +280,28 @@ static Res scanBehind(Scan scan, ScanThing thing, ScanPlace place)
 
 Res ScanOn(Scan scan, File file, Index number, ScanPlace place, uint64_t blocks)
 {
-  scanThingStruct thing;
+  ScanThingStruct thing;
   uint64_t limit = blocks < UINT64_MAX - scan->blocks ? scan->blocks + blocks : UINT64_MAX;
   Res res = ResOK;
 
   scan->file = file;
   scan->number = number;
   while (res == ResOK && place->offset < file->size && place->searched < file->size && scan->blocks < limit) {
-    Res found = place->searched != 0 ? ResFORMAT : scanThing(scan, &thing, place->offset);
+    Res found = place->searched != 0 ? ResFORMAT : ScanThingAt(scan, &thing, place->offset);
     Bool cut = found == ResEND || (found == ResOK && thing.size > file->size - place->offset);
     if (found == ResMEMORY)
       return found;
     if (cut && scan->growing)
       break;
+    ScanProgress(scan, place->offset);
     if (found != ResOK) {
-      res = scanDamage(scan, place, found);
+      res = ScanDamage(scan, place, found);
       if (place->searched != 0)
         break;
     } else if (thing.isBlock) {
       res = scanBehind(scan, &thing, place);
     } else {
-      res = scanTakeHeader(scan, &thing);
+      res = TakeHeader(scan, &thing, place->offset);
       place->offset += thing.size;
       place->follows = FALSE;
     }
@@ -361,7 +312,14 @@ Res ScanOn(Scan scan, File file, Index number, ScanPlace place, uint64_t blocks)
 Res ScanFile(Scan scan, File file, Index number)
 {
   ScanPlaceStruct place = {0};
+  Res res = ResOK;
 
   scan->wasted = 0;
+  scan->file = file;
+  scan->number = number;
+  if (scan->beside == NULL && !scan->plain)
+    res = KnownTake(scan, &place);
+  if (res != ResOK)
+    return res;
   return ScanOn(scan, file, number, &place, UINT64_MAX);
 }

@@ -4,6 +4,9 @@
  * sound header, and notes the region between.  A size is believed only if the header's checksum is right, and even
  * then a block that was cut short and written over by the next is recognised.
  *
+ * What it finds goes through TakeBlock and its like, which know nothing of where it came from: what an index file says
+ * is taken the same way (known.h).
+ *
  * Design: design/log.md .scan      Tests: test/logbadtest.c, test/hostiletest.c
  */
 #ifndef LOG_SCAN_H
@@ -13,6 +16,7 @@
 
 #include "base/types.h"
 #include "format/header.h"
+#include "log/beside.h"
 #include "log/file.h"
 #include "log/gap.h"
 #include "log/index.h"
@@ -35,6 +39,8 @@ typedef struct ScanStruct {
   Res (*block)(void *data, Stream stream, const IndexEntryStruct *entry, Bool seen);
   void *data;          /* for it */
   Bool growing;        /* the file's end may come later: what is cut off there is left for the next time */
+  Bool plain;          /* no index file is used */
+  Beside beside;       /* what is found is written down there, too; or NULL */
   File file;           /* the one being scanned, */
   Index number;        /* and its number */
   uint64_t blocks;     /* sound ones found, */
@@ -43,11 +49,35 @@ typedef struct ScanStruct {
   unsigned foreign[3]; /* version of a block or header of another major, 0 if none was met */
   unsigned newer[3];   /* the highest version of the headers, if newer than the teller's; else 0 */
   uint64_t wasted;     /* bytes read for header blocks that were none */
+  uint64_t bytes, total; /* of the files before this one, and of all: for the hook, if total > 0 */
+  uint64_t steps;      /* between two calls of it */
   char *text;          /* memory for header blocks; the caller frees it */
   HeaderStruct header;
 } ScanStruct, *Scan;
 
-/* ScanFile -- scan `file`, which has `number`; ResMEMORY, ResIO.  Whatever stands in the file is no failure. */
+/* A sound thing in a file. */
+typedef struct ScanThingStruct {
+  Bool isBlock;
+  uint64_t size;            /* bytes to what comes behind it */
+  BlockHeaderStruct header; /* if it is a block */
+  const char *body;         /* of a header block: lines in scan->text */
+  Size bodyLength;
+} ScanThingStruct, *ScanThing;
+
+/* ScanThingAt -- what stands at a place of scan->file: ResOK and *thing, ResFORMAT, ResVERSION, ResEND if the file ends
+ * within; ResMEMORY, ResIO */
+extern Res ScanThingAt(Scan scan, ScanThing thing, uint64_t offset);
+
+/* ScanDamage -- nothing sound stands at the place, for this reason: note the region, and go on behind it, or back into
+ * the block before, if that was cut short; ResMEMORY, ResIO */
+extern Res ScanDamage(Scan scan, ScanPlace place, Res why);
+
+/* ScanProgress -- tell now and then how far the file is scanned */
+extern void ScanProgress(Scan scan, uint64_t offset);
+
+/* ScanFile -- scan `file`, which has `number`, with the help of its index file, unless that is being written
+ * returns  ResMEMORY, ResIO; ResFAIL: the index file does not tell the truth, and is not to be used (`plain`).  Whatever
+ *          stands in the file is no failure. */
 extern Res ScanFile(Scan scan, File file, Index number);
 
 /* ScanOn -- scan on from a place, all zeros at first, to the file's end or for so many blocks */

@@ -20,7 +20,7 @@
 #include "log/tally.h"
 #include "log/types.h"
 
-/* Events of a process that the pass had to leave out, summed up so that they are told in one line. */
+/* Events of a process that had to be left out, summed up so that they are told in one line. */
 typedef struct ProcessOmittedStruct {
   uint64_t place;          /* of the first block with such an event */
   uint64_t events;
@@ -39,18 +39,7 @@ typedef struct ProcessStruct {
   Types types;             /* NULL until headed */
   ProcessOmittedStruct orphans; /* no header was found, */
   ProcessOmittedStruct unknown; /* or none that has their code */
-  /* for the request that runs: by place in the registry, whether the type is wanted; or NULL */
-  unsigned char *wanted;
-  RegistryStruct *chosen;  /* of which that was asked */
 } ProcessStruct, *Process;
-
-/* A block that did not load, kept until it is known whether a copy of it does. */
-typedef struct StreamFailureStruct {
-  uint64_t place;
-  uint64_t first, sequence;
-  const char *what; /* NULL: nothing is pending */
-  uint32_t count;
-} StreamFailureStruct;
 
 typedef struct StreamStruct {
   Index number;        /* in the traceset */
@@ -62,13 +51,10 @@ typedef struct StreamStruct {
   Bool unsent;         /* of the flight recorder */
   Bool logged;         /* it has blocks that are not out of a core, where nobody expects all */
   uint64_t discarded;  /* as its latest block says */
+  uint64_t passed;     /* the same, as the latest block says that was loaded */
   TallyStruct tally;
   uint64_t newest, newestSequence; /* `first` and number of the block that came last in the files, */
   uint32_t newestCount; /* and its events; 0 if it is cut off */
-  Bool read;           /* the next three hold for the pass that runs: the block that was had last, */
-  uint64_t readFirst, readSequence;
-  uint32_t readCount;  /* and how many events of it */
-  StreamFailureStruct failure;
 } StreamStruct, *Stream;
 
 typedef struct TableStruct {
@@ -76,12 +62,18 @@ typedef struct TableStruct {
   Process *process;  /* owned, as are the things pointed at */
   Stream *stream;
   Clock *clock;
+  uint64_t passed;   /* the streams' `passed`, together */
   Count streamSlots; /* a power of two, over half of them empty; by process and id, number + 1 */
   uint32_t *streamSlot;
   Count processSlots;
   uint32_t *processSlot;
   Types roots;
+  const int64_t *offset; /* ns to add to the wall times of each file's processes, for so many files; or NULL */
+  Count offsets;
 } TableStruct, *Table;
+
+/* ns from the earliest clock's beginning to another's that can be told apart: nine years */
+#define TableSpanMAX (UINT64_MAX >> (ClockFineSHIFT + 2))
 
 extern void TableFree(Table table);
 extern Bool TableCheck(Table table);

@@ -134,6 +134,16 @@ Bool TallyLost(uint64_t *lostReturn, const TallyRunStruct *previous, const Tally
   return TRUE;
 }
 
+Bool TallyBehind(uint64_t *lostReturn, Bool *exactReturn, Tally tally, uint64_t sequence)
+{
+  Index i = tallyBehind(tally, sequence);
+
+  if (i < 2 || tally->run[i - 1].from != sequence)
+    return FALSE;
+  *exactReturn = TallyLost(lostReturn, &tally->run[i - 2], &tally->run[i - 1]);
+  return TRUE;
+}
+
 Bool TallyCheck(Tally tally)
 {
   Index i;

@@ -48,6 +48,10 @@ extern Bool TallyHas(Tally tally, uint64_t sequence);
  * returns  whether that is exact; else so many at least: each block that is missing has one */
 extern Bool TallyLost(uint64_t *lostReturn, const TallyRunStruct *previous, const TallyRunStruct *next);
 
+/* TallyBehind -- is anything missing right before the block with this number, behind an earlier one?  If so how much,
+ * as TallyLost has it */
+extern Bool TallyBehind(uint64_t *lostReturn, Bool *exactReturn, Tally tally, uint64_t sequence);
+
 extern void TallyFree(Tally tally);
 extern Bool TallyCheck(Tally tally);
 

@@ -12,7 +12,6 @@
 
 #include "base/types.h"
 #include "log/log.h"
-#include "log/log.h"
 #include "view/line.h"
 
 enum {

@@ -9,39 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "view/heapplan.h"
+#include "view/heapdata.h"
 #include "view/heapstate.h"
-
-enum {
-  heapBUCKETS = 1024,
-  heapRECENT = 64
-};
-
-typedef struct heapProcessStruct {
-  HeapOrderStruct order;
-  uint64_t *counts;                   /* events by the type's place in the registry, RegistryTypesMAX of them */
-  HeapPlanStruct plans[RegistryTypesMAX]; /* the same way */
-  Count pools, threads;
-  HeapPool lastPool;                  /* the one looked up last */
-  HeapPool pool[heapBUCKETS];         /* those alive, by address */
-  HeapPool dead;                      /* those destroyed: their numbers stay good */
-  HeapTableStruct arenas;             /* those alive: addresses */
-  HeapThread thread[heapBUCKETS];
-  struct {
-    uint32_t stream;
-    HeapThread thread;
-  } recent[heapRECENT];
-  Index in, out;                      /* in - out <= HeapQUEUE */
-  HeapInputStruct queue[HeapQUEUE];   /* place i % HeapQUEUE for out <= i < in */
-} heapProcessStruct, *heapProcess;
-
-struct HeapStruct {
-  HeapClientStruct client;
-  Count count;           /* places in `process` */
-  heapProcess *process;  /* by the log's number; NULL where no event has come */
-  Count objectTypes;
-  Res res;
-};
 
 Res HeapCreate(Heap *heapReturn, HeapClient client)
 {
@@ -64,11 +33,11 @@ static void heapPoolsFree(HeapPool pool)
   }
 }
 
-static void heapProcessFree(heapProcess process)
+static void heapProcessFree(HeapProcess process)
 {
   Index i;
 
-  for (i = 0; i < heapBUCKETS; ++i) {
+  for (i = 0; i < HeapBUCKETS; ++i) {
     HeapThread thread = process->thread[i];
     heapPoolsFree(process->pool[i]);
     while (thread != NULL) {
@@ -84,7 +53,7 @@ static void heapProcessFree(heapProcess process)
   free(process);
 }
 
-void HeapDestroy(Heap heap)
+void HeapClear(Heap heap)
 {
   Index i;
 
@@ -93,6 +62,14 @@ void HeapDestroy(Heap heap)
       heapProcessFree(heap->process[i]);
   }
   free(heap->process);
+  heap->process = NULL;
+  heap->count = heap->objectTypes = 0;
+  heap->res = ResOK;
+}
+
+void HeapDestroy(Heap heap)
+{
+  HeapClear(heap);
   free(heap);
 }
 
@@ -103,45 +80,51 @@ Bool HeapWants(EventType type)
   return HeapPlanMake(&plan, type, FALSE);
 }
 
-/* heapProcessOf -- the state for the event's process, made at its first event; NULL if there is no memory */
-static heapProcess heapProcessOf(Heap heap, LogProcess log)
+static HeapProcess heapProcessNew(Heap heap, Index number)
 {
-  heapProcess process;
+  HeapProcess process = calloc(1, sizeof *process);
 
-  if (UNLIKELY(log->number >= heap->count)) {
-    Count count = log->number + 8;
-    heapProcess *grown = realloc(heap->process, count * sizeof *grown);
+  if (process == NULL)
+    return NULL;
+  process->counts = calloc(RegistryTypesMAX, sizeof *process->counts);
+  if (process->counts == NULL || HeapTableInit(&process->arenas) != ResOK) {
+    free(process->counts);
+    free(process);
+    return NULL;
+  }
+  HeapOrderInit(&process->order, number, &heap->client);
+  return process;
+}
+
+HeapProcess HeapProcessOf(Heap heap, Index number)
+{
+  if (UNLIKELY(number >= heap->count)) {
+    Count count = number + 8;
+    HeapProcess *grown = realloc(heap->process, count * sizeof *grown);
     if (grown == NULL)
       return NULL;
     memset(grown + heap->count, 0, (count - heap->count) * sizeof *grown);
     heap->process = grown;
     heap->count = count;
   }
-  process = heap->process[log->number];
-  if (UNLIKELY(process == NULL)) {
-    process = calloc(1, sizeof *process);
-    if (process == NULL)
-      return NULL;
-    process->counts = calloc(RegistryTypesMAX, sizeof *process->counts);
-    if (process->counts == NULL || HeapTableInit(&process->arenas) != ResOK) {
-      free(process->counts);
-      free(process);
-      return NULL;
-    }
-    HeapOrderInit(&process->order, log->number, &heap->client);
-    heap->process[log->number] = process;
-  }
-  return process;
+  if (UNLIKELY(heap->process[number] == NULL))
+    heap->process[number] = heapProcessNew(heap, number);
+  return heap->process[number];
 }
 
 /* Threads and pools */
 
+HeapThread *HeapThreadBucket(HeapProcess process, uint32_t serial, uint32_t id)
+{
+  return &process->thread[(serial ^ id) % HeapBUCKETS];
+}
+
 /* heapThreadNew -- the thread that the event's stream belongs to.  The writer numbers its threads, and a stream's
  * number begins with the thread's, so that a number that the system gave out again is another thread. */
-static HeapThread heapThreadNew(heapProcess process, LogEvent event)
+static HeapThread heapThreadNew(HeapProcess process, LogEvent event)
 {
   uint32_t serial = event->stream >> 5;
-  HeapThread *bucket = &process->thread[(serial ^ event->thread) % heapBUCKETS], thread;
+  HeapThread *bucket = HeapThreadBucket(process, serial, event->thread), thread;
 
   for (thread = *bucket; thread != NULL; thread = thread->next) {
     if (thread->serial == serial && thread->id == event->thread)
@@ -158,9 +141,9 @@ static HeapThread heapThreadNew(heapProcess process, LogEvent event)
   return thread;
 }
 
-static inline HeapThread heapThreadOf(heapProcess process, LogEvent event)
+static inline HeapThread heapThreadOf(HeapProcess process, LogEvent event)
 {
-  Index i = (event->stream >> 5) % heapRECENT;
+  Index i = (event->stream >> 5) % HeapRECENT;
 
   if (UNLIKELY(process->recent[i].thread == NULL || process->recent[i].stream != event->stream ||
                process->recent[i].thread->id != event->thread)) {
@@ -170,14 +153,14 @@ static inline HeapThread heapThreadOf(heapProcess process, LogEvent event)
   return process->recent[i].thread;
 }
 
-static HeapPool *heapBucket(heapProcess process, uint64_t addr)
+HeapPool *HeapPoolBucket(HeapProcess process, uint64_t addr)
 {
-  return &process->pool[((addr * 0x9e3779b97f4a7c15ull) >> 32) % heapBUCKETS];
+  return &process->pool[((addr * 0x9e3779b97f4a7c15ull) >> 32) % HeapBUCKETS];
 }
 
-static HeapPool heapPoolNew(heapProcess process, uint64_t addr)
+static HeapPool heapPoolNew(HeapProcess process, uint64_t addr)
 {
-  HeapPool *bucket = heapBucket(process, addr), pool = calloc(1, sizeof *pool);
+  HeapPool *bucket = HeapPoolBucket(process, addr), pool = calloc(1, sizeof *pool);
 
   if (pool == NULL || HeapTableInit(&pool->table) != ResOK) {
     free(pool);
@@ -190,16 +173,16 @@ static HeapPool heapPoolNew(heapProcess process, uint64_t addr)
   return pool;
 }
 
-static HeapPool heapPoolFind(heapProcess process, uint64_t addr)
+static HeapPool heapPoolFind(HeapProcess process, uint64_t addr)
 {
-  HeapPool pool = *heapBucket(process, addr);
+  HeapPool pool = *HeapPoolBucket(process, addr);
 
   while (pool != NULL && pool->addr != addr)
     pool = pool->next;
   return pool;
 }
 
-static inline HeapPool heapPoolOf(heapProcess process, uint64_t addr)
+static inline HeapPool heapPoolOf(HeapProcess process, uint64_t addr)
 {
   HeapPool pool = process->lastPool;
 
@@ -214,19 +197,19 @@ static inline HeapPool heapPoolOf(heapProcess process, uint64_t addr)
 
 /* The queue */
 
-static void heapDrain(heapProcess process)
+void HeapDrain(HeapProcess process)
 {
   while (process->out != process->in)
     HeapOrderEvent(&process->order, &process->queue[process->out++ % HeapQUEUE]);
 }
 
 /* heapState -- an event of a process that tells what it already has */
-static void heapState(Heap heap, heapProcess process, HeapThread thread, HeapPlan plan, LogEvent event)
+static void heapState(Heap heap, HeapProcess process, HeapThread thread, HeapPlan plan, LogEvent event)
 {
   HeapPool pool;
   Index i;
 
-  heapDrain(process);
+  HeapDrain(process);
   if (plan->does == HeapDoesLIVEEND) {
     pool = heapPoolOf(process, LogEventWord(event, (Index)plan->param[HeapParamPOOL]));
     if (pool == NULL)
@@ -240,7 +223,7 @@ static void heapState(Heap heap, heapProcess process, HeapThread thread, HeapPla
     return;
   }
   HeapStateBegin(&process->order, event->time);
-  for (i = 0; i < heapBUCKETS; ++i) {
+  for (i = 0; i < HeapBUCKETS; ++i) {
     for (pool = process->pool[i]; pool != NULL; pool = pool->next)
       HeapStatePool(pool);
     for (thread = process->thread[i]; thread != NULL; thread = thread->next)
@@ -249,7 +232,7 @@ static void heapState(Heap heap, heapProcess process, HeapThread thread, HeapPla
 }
 
 /* heapRepeated -- is this the creation of an arena or a pool that is there, told once more, or a parameter of one? */
-static Bool heapRepeated(heapProcess process, HeapPlan plan, LogEvent event)
+static Bool heapRepeated(HeapProcess process, HeapPlan plan, LogEvent event)
 {
   HeapPool pool;
   Size length;
@@ -270,18 +253,46 @@ static Bool heapRepeated(heapProcess process, HeapPlan plan, LogEvent event)
 }
 
 /* heapArena -- an arena comes or goes */
-static void heapArena(Heap heap, heapProcess process, uint64_t addr, Bool comes)
+static void heapArena(Heap heap, HeapProcess process, HeapOperation operation)
 {
-  HeapObject place = HeapTableSeek(&process->arenas, addr);
+  HeapObject place = HeapTableSeek(&process->arenas, operation->addr);
 
-  if (place->addr != 0 && !comes)
-    HeapTableDelete(&process->arenas, place);
-  else if (addr != 0 && comes && HeapTableInsert(&process->arenas, place, addr) == NULL)
+  if (operation->kind == HeapARENADESTROY) {
+    if (place->addr != 0)
+      HeapTableDelete(&process->arenas, place);
+  } else if (operation->addr != 0) {
+    place = HeapTableInsert(&process->arenas, place, operation->addr);
+    if (place == NULL) {
+      heap->res = ResMEMORY;
+      return;
+    }
+    place->size = operation->size < HeapSizeMAX ? operation->size : HeapSizeMAX;
+    place->client = operation->grain < UINT32_MAX ? (uint32_t)operation->grain : UINT32_MAX;
+    place->time = operation->time;
+    place->thread = 0;
+    place->align = place->told = place->stale = 0;
+  }
+}
+
+/* heapSegment -- a pool gets or gives back memory of its arena; of what it had at first nobody may have told */
+static void heapSegment(Heap heap, HeapProcess process, HeapPlan plan, LogEvent event)
+{
+  HeapPool pool = heapPoolOf(process, LogEventWord(event, (Index)plan->param[HeapParamPOOL]));
+  uint64_t size = LogEventWord(event, (Index)plan->param[HeapParamSIZE]);
+
+  if (pool == NULL) {
     heap->res = ResMEMORY;
+  } else if (plan->does == HeapDoesSEGALLOC) {
+    ++pool->segments;
+    pool->reserved += size;
+  } else if (pool->segments > 0) {
+    --pool->segments;
+    pool->reserved -= size < pool->reserved ? size : pool->reserved;
+  }
 }
 
 /* heapRare -- an event on a pool or an arena: these wait for what is queued, and are told at once */
-static void heapRare(Heap heap, heapProcess process, HeapThread thread, HeapPlan plan, LogEvent event)
+static void heapRare(Heap heap, HeapProcess process, HeapThread thread, HeapPlan plan, LogEvent event)
 {
   HeapOperationStruct operation = {.process = event->process->number, .thread = thread};
   uint64_t word[HeapParamLIMIT] = {0};
@@ -293,7 +304,11 @@ static void heapRare(Heap heap, heapProcess process, HeapThread thread, HeapPlan
   }
   if (heapRepeated(process, plan, event))
     return;
-  heapDrain(process);
+  if (plan->does >= HeapDoesSEGALLOC) {
+    heapSegment(heap, process, plan, event);
+    return;
+  }
+  HeapDrain(process);
   HeapOrderSettle(&process->order);
   if (event->time > process->order.now)
     process->order.now = event->time;
@@ -303,7 +318,7 @@ static void heapRare(Heap heap, heapProcess process, HeapThread thread, HeapPlan
     operation.addr = word[HeapParamARENA];
     operation.size = word[HeapParamSIZE];
     operation.grain = word[HeapParamGRAIN];
-    heapArena(heap, process, operation.addr, plan->does == HeapDoesARENACREATE);
+    heapArena(heap, process, &operation);
   } else {
     HeapPool pool = heapPoolOf(process, word[HeapParamPOOL]);
     if (pool == NULL) {
@@ -319,13 +334,14 @@ static void heapRare(Heap heap, heapProcess process, HeapThread thread, HeapPlan
       memcpy(pool->class, class, length);
       pool->class[length] = '\0';
       pool->arena = word[HeapParamARENA];
+      pool->time = operation.time;
       operation.kind = HeapPOOLCREATE;
     } else if (plan->does == HeapDoesPOOLPARAM) {
       operation.name = LogEventString(event, (Index)plan->param[HeapParamNAME], &operation.nameLength);
       operation.size = word[HeapParamVALUE];
       operation.kind = HeapPOOLPARAM;
     } else {
-      HeapPool *link = heapBucket(process, pool->addr);
+      HeapPool *link = HeapPoolBucket(process, pool->addr);
       HeapOrderDestroy(&process->order, pool, operation.thread, event->time);
       while (*link != pool)
         link = &(*link)->next;
@@ -352,7 +368,7 @@ static inline void heapDecode(HeapInput input, uint64_t *pool, uint64_t *align, 
 {
   *pool = heapWord(event, plan->pool);
   input->addr = heapWord(event, plan->addr);
-  input->old = heapWord(event, plan->old);
+  input->old = heapWord(event, plan->old) & plan->oldMask;
   input->size = heapWord(event, plan->size);
   *align = UNLIKELY(plan->does == HeapDoesALIGNED) ? heapWord(event, plan->align) : 0;
 }
@@ -363,14 +379,14 @@ static void heapDecodeAny(HeapInput input, uint64_t *pool, uint64_t *align, Heap
 #define WORD(i) (plan->param[i] < 0 ? 0 : LogEventWord(event, (Index)plan->param[i]))
   *pool = WORD(HeapParamPOOL);
   input->addr = WORD(plan->does == HeapDoesBEGIN ? HeapParamOLD : HeapParamADDR);
-  input->old = WORD(HeapParamOLD);
+  input->old = WORD(HeapPlanOld(plan));
   input->size = WORD(HeapParamSIZE);
   *align = plan->does == HeapDoesALIGNED ? WORD(HeapParamALIGN) : 0;
 #undef WORD
 }
 
 /* heapObject -- an event on an object: into the queue, while the processor fetches what it will need */
-static inline void heapObject(Heap heap, heapProcess process, HeapThread thread, HeapPlan plan, LogEvent event)
+static inline void heapObject(Heap heap, HeapProcess process, HeapThread thread, HeapPlan plan, LogEvent event)
 {
   HeapInput input = &process->queue[process->in % HeapQUEUE];
   uint64_t pool, align;
@@ -387,6 +403,7 @@ static inline void heapObject(Heap heap, heapProcess process, HeapThread thread,
   input->align = LIKELY(align == 0) ? 0 : (uint8_t)(63 - __builtin_clzll(align));
   input->pool = heapPoolOf(process, pool);
   input->thread = thread;
+  input->mark = heap->mark;
   if (UNLIKELY(input->pool == NULL)) {
     heap->res = ResMEMORY;
     return;
@@ -396,11 +413,13 @@ static inline void heapObject(Heap heap, heapProcess process, HeapThread thread,
     return;
   HeapTableTouch(&input->pool->table, input->addr);
   ++process->in;
+  if (heap->prompt)
+    HeapDrain(process);
 }
 
 void HeapEvent(Heap heap, LogEvent event)
 {
-  heapProcess process = heapProcessOf(heap, event->process);
+  HeapProcess process = HeapProcessOf(heap, event->process->number);
   HeapThread thread;
   Index type;
   HeapPlan plan;
@@ -410,11 +429,10 @@ void HeapEvent(Heap heap, LogEvent event)
     return;
   }
   type = (Index)(event->type - event->process->registry->types);
-  ++process->counts[type];
   plan = &process->plans[type];
-  if (UNLIKELY(!plan->made)) {
+  if (UNLIKELY(process->counts[type]++ == 0 || !plan->made)) {
     HeapPlanMake(plan, event->type, event->process->header.widths.swapped);
-    if (plan->does >= HeapDoesALLOC && plan->does <= HeapDoesEND)
+    if (process->counts[type] == 1 && plan->does >= HeapDoesALLOC && plan->does <= HeapDoesLIVE)
       ++heap->objectTypes;
   }
   if (UNLIKELY(plan->does >= HeapDoesPOOLCREATE))
@@ -425,17 +443,33 @@ void HeapEvent(Heap heap, LogEvent event)
     heapObject(heap, process, thread, plan, event);
 }
 
+void HeapMark(Heap heap, uint32_t mark)
+{
+  heap->mark = mark;
+}
+
+void HeapPrompt(Heap heap)
+{
+  heap->prompt = TRUE;
+}
+
+void HeapCatchUp(Heap heap, Index number)
+{
+  if (number < heap->count && heap->process[number] != NULL)
+    HeapDrain(heap->process[number]);
+}
+
 Res HeapSettle(Heap heap)
 {
   Index i, j;
 
   for (i = 0; i < heap->count; ++i) {
-    heapProcess process = heap->process[i];
+    HeapProcess process = heap->process[i];
     if (process == NULL)
       continue;
-    heapDrain(process);
+    HeapDrain(process);
     HeapOrderSettle(&process->order);
-    for (j = 0; j < heapBUCKETS; ++j) {
+    for (j = 0; j < HeapBUCKETS; ++j) {
       HeapThread thread;
       for (thread = process->thread[j]; thread != NULL; thread = thread->next)
         HeapOrderAbandon(&process->order, thread);
@@ -444,36 +478,4 @@ Res HeapSettle(Heap heap)
       heap->res = process->order.res;
   }
   return heap->res;
-}
-
-Bool HeapSeen(Count *threadsReturn, const uint64_t **countsReturn, Heap heap, Index number)
-{
-  if (number >= heap->count || heap->process[number] == NULL)
-    return FALSE;
-  *threadsReturn = heap->process[number]->threads;
-  *countsReturn = heap->process[number]->counts;
-  return TRUE;
-}
-
-void HeapTallySum(HeapTally tallyReturn, Heap heap)
-{
-  Index i;
-
-  memset(tallyReturn, 0, sizeof *tallyReturn);
-  for (i = 0; i < heap->count; ++i) {
-    if (heap->process[i] != NULL) {
-      HeapTally tally = &heap->process[i]->order.tally;
-      tallyReturn->repairs += tally->repairs;
-      tallyReturn->overlaps += tally->overlaps;
-      tallyReturn->unmatched += tally->unmatched;
-      tallyReturn->early += tally->early;
-      tallyReturn->unfinished += tally->unfinished;
-      tallyReturn->failed += tally->failed;
-    }
-  }
-}
-
-Count HeapObjectTypes(Heap heap)
-{
-  return heap->objectTypes;
 }

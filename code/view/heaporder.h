@@ -35,6 +35,10 @@ typedef struct HeapPoolStruct {
   uint64_t arena;          /* the arena it is in; 0 for none */
   char class[HeapClassMAX]; /* "" where its creation was not recorded */
   Bool repeated;           /* its creation has been told once more, and so its parameters are */
+  uint64_t time;           /* ns, of its creation; 0 where that was not recorded */
+  uint64_t segments, reserved; /* that it has of its arena, as far as that was recorded; bytes */
+  Count saved;             /* heapsave.c: in which saving of its process it was met, */
+  Index mark;              /* and as which */
   HeapTableStruct table;   /* what lives in it */
   struct HeapPoolStruct *next; /* heap.c */
 } HeapPoolStruct, *HeapPool;
@@ -46,6 +50,7 @@ typedef struct HeapResizeStruct {
   Bool ended;              /* its end has come in, though it may be held back */
   uint64_t key;            /* which one it is */
   uint64_t old;            /* the address that the begin named */
+  uint64_t size, time;     /* as the begin had them */
   HeapObjectStruct object; /* if it is known */
 } HeapResizeStruct, *HeapResize;
 
@@ -55,6 +60,7 @@ typedef struct HeapThreadStruct {
   uint32_t serial; /* the writer's number of it */
   uint64_t gone, goneTime; /* the last object that it took away; heapstate.h */
   HeapPool gonePool;
+  Index mark;    /* heapsave.c */
   unsigned busy; /* a bit for each place in `resize` that is in use */
   HeapResizeStruct resize[HeapResizesMAX];
   struct HeapThreadStruct *next; /* heap.c */
@@ -66,7 +72,7 @@ typedef enum HeapInputKind { HeapInALLOC, HeapInFREE, HeapInBEGIN, HeapInEND, He
 typedef struct HeapInputStruct {
   uint64_t time;     /* ns */
   uint64_t addr;     /* the object; where END has it, the new address, or 0 if the resize failed */
-  uint64_t old;      /* END: the address before */
+  uint64_t old;      /* END: the address before; ALLOC: where it was asked for, or 0 */
   uint64_t size;     /* ALLOC, END: bytes asked for */
   uint64_t key;      /* BEGIN, END: which resize; set by HeapOrderEvent */
   HeapPool pool;
@@ -74,6 +80,7 @@ typedef struct HeapInputStruct {
   uint8_t kind;      /* HeapInputKind */
   uint8_t align;     /* ALLOC: log2 of the alignment asked for, 0 for none */
   uint8_t zero;      /* ALLOC: zeroed memory was asked for */
+  uint32_t mark;     /* the owner's (heap.h) */
 } HeapInputStruct, *HeapInput;
 
 /* What the client is told. */
@@ -97,11 +104,13 @@ typedef struct HeapOperationStruct {
   Bool presumed;     /* FREE: no event says so: the address was given out again */
   Bool destroyed;    /* FREE: no event says so: its pool is being destroyed */
   Bool beside;       /* the object was at its address before another that has been told of */
+  uint32_t mark;     /* ALLOC, RESIZE: of the event that brought the object (heap.h) */
   Index process;     /* number of the process in the log */
   uint64_t time;     /* ns, never falling within a process */
   HeapPool pool;     /* NULL for an arena's operations */
   HeapThread thread;
   HeapObject object; /* valid while the hook runs; FREE: as it was */
+  uint64_t site;     /* ALLOC: where it was asked for, or 0 */
   uint64_t oldAddr, oldSize; /* RESIZE */
   uint64_t addr, size, grain; /* arenas; POOLPARAM: size is the value */
   const char *name;  /* POOLPARAM; nameLength bytes */
@@ -156,6 +165,9 @@ extern void HeapOrderInit(HeapOrder order, Index process, HeapClient client);
 /* HeapOrderEvent -- take one event; events of one thread come in their order, all of them by time
  * cost: a look-up in the pool's table; when events are held back, a pass over those */
 extern void HeapOrderEvent(HeapOrder order, HeapInput input);
+
+/* HeapOrderHeld -- the event, which may be hold[held] itself, is held back as the newest: a saved order is restored */
+extern void HeapOrderHeld(HeapOrder order, HeapInput input);
 
 /* HeapOrderSettle -- hold nothing back any longer: at the end, and before a pool is destroyed */
 extern void HeapOrderSettle(HeapOrder order);

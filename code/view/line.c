@@ -4,6 +4,7 @@
  */
 #include "view/line.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "base/aver.h"
 #include "base/text.h"
 #include "view/form.h"
+#include "view/put.h"
 
 enum { lineWhoSIZE = 64, lineWhosMAX = 64, lineNANOS = 1000000000 };
 
@@ -40,77 +42,6 @@ struct LineStruct {
   Size secondsLength;
   char seconds[lineWhoSIZE];
 };
-
-static const char linePairs[] =
-  "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
-  "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
-  "8081828384858687888990919293949596979899";
-
-/* linePutNanos -- nine digits */
-static inline char *linePutNanos(char *p, uint32_t n)
-{
-  uint32_t high = n / 10000, low = n % 10000; /* 5 and 4 digits */
-
-  memcpy(p + 7, linePairs + 2 * (low % 100), 2);
-  memcpy(p + 5, linePairs + 2 * (low / 100), 2);
-  memcpy(p + 3, linePairs + 2 * (high % 100), 2);
-  high /= 100;
-  memcpy(p + 1, linePairs + 2 * (high % 100), 2);
-  p[0] = (char)('0' + high / 100);
-  return p + 9;
-}
-
-/* linePutDecimal -- most numbers are small */
-static inline char *linePutDecimal(char *p, uint64_t n)
-{
-  if (n < 10) {
-    *p = (char)('0' + n);
-    return p + 1;
-  }
-  if (n < 100) {
-    memcpy(p, linePairs + 2 * n, 2);
-    return p + 2;
-  }
-  if (n < 10000) {
-    unsigned high = (unsigned)n / 100, low = (unsigned)n % 100;
-    char digits[8];
-    memcpy(digits, linePairs + 2 * high, 2);
-    memcpy(digits + 2, linePairs + 2 * low, 2);
-    memcpy(p, digits + (n < 1000), 4);
-    return p + (n < 1000 ? 3 : 4);
-  }
-  return TextPutDecimal(p, n);
-}
-
-/* lineHex8 -- eight hex digits of a 32-bit number, the first in the lowest byte */
-static inline uint64_t lineHex8(uint32_t n)
-{
-  uint64_t x = __builtin_bswap32(n), nine;
-
-  /* The bytes into 16 bits each, the highest lowest; then the nibbles of each into a byte. */
-  x = (x | x << 16) & 0x0000ffff0000ffffu;
-  x = (x | x << 8) & 0x00ff00ff00ff00ffu;
-  x = (x >> 4 & 0x000f000f000f000fu) | (x & 0x000f000f000f000fu) << 8;
-  /* Above nine, a byte gets the distance from '9' + 1 to 'a' as well. */
-  nine = (x + 0x0606060606060606u) >> 4 & 0x0101010101010101u;
-  return x + 0x3030303030303030u + nine * ('a' - '9' - 1);
-}
-
-static inline char *linePutHex(char *p, uint64_t n)
-{
-  char digits[32];
-  uint64_t high = lineHex8((uint32_t)(n >> 32)), low = lineHex8((uint32_t)n);
-  unsigned skip = n == 0 ? 15 : (unsigned)__builtin_clzll(n) / 4;
-
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-  high = __builtin_bswap64(high);
-  low = __builtin_bswap64(low);
-#endif
-  memcpy(digits, &high, 8);
-  memcpy(digits + 8, &low, 8);
-  memcpy(p, digits + skip, 16); /* what lies behind the digits is written over */
-  return p + (16 - skip);
-}
 
 static inline char *linePutLiteral(char *p, const char *literal, Size length)
 {
@@ -154,24 +85,6 @@ static char *linePutCsv(char *p, const char *bytes, Size length, Bool cut)
   return p;
 }
 
-/* lineUtf8 -- bytes of the sound UTF-8 character at `bytes`; 0 if there is none */
-static Size lineUtf8(const unsigned char *bytes, Size left)
-{
-  Size length = bytes[0] < 0x80 ? 1 : bytes[0] >= 0xc2 && bytes[0] < 0xe0 ? 2 : (bytes[0] & 0xf0) == 0xe0 ? 3
-              : bytes[0] >= 0xf0 && bytes[0] < 0xf5 ? 4 : 0;
-  Index i;
-
-  if (length == 0 || length > left)
-    return 0;
-  for (i = 1; i < length; ++i)
-    if ((bytes[i] & 0xc0) != 0x80)
-      return 0;
-  if ((bytes[0] == 0xe0 && bytes[1] < 0xa0) || (bytes[0] == 0xed && bytes[1] > 0x9f) ||
-      (bytes[0] == 0xf0 && bytes[1] < 0x90) || (bytes[0] == 0xf4 && bytes[1] > 0x8f))
-    return 0; /* too long, a surrogate, or beyond Unicode */
-  return length;
-}
-
 /* linePutJson -- bytes that are no UTF-8 become U+FFFD */
 static char *linePutJson(char *p, const char *string, Size length, Bool cut)
 {
@@ -181,7 +94,7 @@ static char *linePutJson(char *p, const char *string, Size length, Bool cut)
 
   *p++ = '"';
   for (i = 0; i < length; i += n) {
-    n = lineUtf8(bytes + i, length - i);
+    n = PutUtf8(bytes + i, length - i);
     if (n == 0) {
       memcpy(p, "\xef\xbf\xbd", 3);
       p += 3;
@@ -314,9 +227,9 @@ static inline Form lineForm(Line line, LogEvent event)
   return form;
 }
 
-Bool LineEvent(void *data, LogEvent event)
+Bool LineEvent(LogRequest request, LogEvent event)
 {
-  Line line = data;
+  Line line = request->data;
   char *p = OutputRoom(line->output);
   uint64_t time = event->time - line->start, second = time / lineNANOS;
   lineWhoStruct *who = &line->who[event->thread % lineWhosMAX];
@@ -332,15 +245,15 @@ Bool LineEvent(void *data, LogEvent event)
   if (UNLIKELY(event->thread != who->thread || event->process != who->process))
     lineWho(who, line->style, event);
   memcpy(p, line->seconds, sizeof line->seconds);
-  p = linePutNanos(p + line->secondsLength, (uint32_t)(time - second * lineNANOS));
+  p = PutNanos(p + line->secondsLength, (uint32_t)(time - second * lineNANOS));
   memcpy(p, who->text, sizeof who->text);
   p += who->length;
   for (piece = form->piece, limit = piece + form->pieces; piece < limit; ++piece) {
     p = linePutLiteral(p, piece->literal, piece->length);
     if (piece->value == FormHEX)
-      p = linePutHex(p, LogEventWord(event, piece->param));
+      p = PutHex(p, LogEventWord(event, piece->param));
     else if (piece->value == FormDECIMAL)
-      p = linePutDecimal(p, LogEventWord(event, piece->param));
+      p = PutDecimal(p, LogEventWord(event, piece->param));
     else if (piece->value != FormNONE)
       p = linePutSlow(p, piece, event);
   }
@@ -385,6 +298,14 @@ Res LineCreate(Line *lineReturn, LineStyle style, Log log, Output output)
   }
   *lineReturn = line;
   return ResOK;
+}
+
+Res LineEnd(Line line)
+{
+  if (OutputFlush(line->output))
+    return ResOK;
+  errno = line->output->failed;
+  return ResIO;
 }
 
 void LineDestroy(Line line)

@@ -11,7 +11,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 #include "base/types.h"
-#include "log/log.h"
+#include "log/request.h"
 #include "view/output.h"
 
 typedef enum LineStyle {
@@ -29,6 +29,9 @@ extern Res LineCreate(Line *lineReturn, LineStyle style, Log log, Output output)
 extern void LineDestroy(Line line);
 
 /* LineEvent -- write one event; a LogRequest's hook, with the Line as its data.  TRUE when writing has failed. */
-extern Bool LineEvent(void *line, LogEvent event);
+extern Bool LineEvent(LogRequest request, LogEvent event);
+
+/* LineEnd -- what comes behind all lines.  ResIO: writing has failed; errno says why. */
+extern Res LineEnd(Line line);
 
 #endif /* VIEW_LINE_H */

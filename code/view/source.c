@@ -6,10 +6,12 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "log/when.h"
 #include "view/known.h"
+#include "view/offset.h"
 
 #include "eventdef.h"
 
@@ -40,6 +42,43 @@ static Bool sourceChoose(void *data, LogProcess process, EventType type)
 
   UNUSED(process);
   return LogNamesHas(source->names, type);
+}
+
+/* sourceChooseFiltered -- with a filter, and perhaps with names */
+static Bool sourceChooseFiltered(void *data, LogProcess process, EventType type)
+{
+  Source source = data;
+
+  return (source->names == NULL || LogNamesHas(source->names, type)) && FilterChooses(source->filter, process, type);
+}
+
+static Bool sourceAccept(void *data, LogEvent event)
+{
+  return FilterMatches(data, event);
+}
+
+/* sourceFilter -- what the filter says goes into the request, and what that leaves open is asked of each event; FALSE:
+ * reported as a usage error */
+static Bool sourceFilter(Source source)
+{
+  LogRequest request = &source->request;
+  char error[2048];
+
+  if (source->expression == NULL)
+    return TRUE;
+  if (FilterMake(&source->filter, source->log, source->expression, error, sizeof error) != ResOK) {
+    OptionUsage(source->tool, "--filter: %s", error);
+    return FALSE;
+  }
+  FilterTimes(source->filter, &request->from, &request->to);
+  request->kinds &= FilterKinds(source->filter);
+  request->choose = sourceChooseFiltered;
+  request->chooseData = source;
+  if (!FilterExhausted(source->filter)) {
+    request->accept = sourceAccept;
+    request->acceptData = source->filter;
+  }
+  return TRUE;
 }
 
 static Bool sourceMoment(Source source, const char *option, const char *string, uint64_t *timeReturn)
@@ -79,20 +118,34 @@ static Bool sourceRequest(Source source)
     request->chooseData = source;
   }
   return sourceMoment(source, "--from", source->from, &request->from) &&
-         sourceMoment(source, "--to", source->to, &request->to);
+         sourceMoment(source, "--to", source->to, &request->to) &&
+         sourceFilter(source);
+}
+
+void SourceHooks(Source source, LogHooks hooks)
+{
+  *hooks = (LogHooksStruct){.data = source, .gap = sourceGap, .note = sourceNote, .progress = source->progress,
+                            .scanning = source->scanning, .offset = source->offsets,
+                            .version = {EventVersionMAJOR, EventVersionMEDIAN, EventVersionMINOR},
+                            .registry = KnownRegistry};
 }
 
 Bool SourceOpen(Source source, const char *const *paths, Count n, int *statusReturn)
 {
-  LogHooksStruct hooks = {.data = source, .gap = sourceGap, .note = sourceNote, .progress = source->progress,
-                          .version = {EventVersionMAJOR, EventVersionMEDIAN, EventVersionMINOR},
-                          .registry = KnownRegistry};
+  LogHooksStruct hooks;
   LogSummaryStruct summary;
   char error[1024];
-  Res res = source->follow.idle != NULL
-              ? LogFollowOpen(&source->log, paths[0], &hooks, &source->follow, error, sizeof error)
-              : LogOpen(&source->log, paths, n, &hooks, error, sizeof error);
+  Res res;
 
+  if (source->offset != NULL &&
+      (source->offsets = OffsetParse(source->offset, paths, n, error, sizeof error)) == NULL) {
+    *statusReturn = OptionUsage(source->tool, "--offset: %s", error);
+    return FALSE;
+  }
+  SourceHooks(source, &hooks);
+  res = source->follow.idle != NULL
+          ? LogFollowOpen(&source->log, paths[0], &hooks, &source->follow, error, sizeof error)
+          : LogOpen(&source->log, paths, n, &hooks, error, sizeof error);
   if (res != ResOK)
     source->log = NULL;
   if (res == ResEND) {
@@ -115,17 +168,23 @@ Bool SourceOpen(Source source, const char *const *paths, Count n, int *statusRet
 
 void SourceClose(Source source)
 {
+  FilterFree(source->filter);
   LogNamesFree(source->names);
   if (source->log != NULL)
     LogClose(source->log);
+  source->filter = NULL;
   source->names = NULL;
+  free(source->offsets);
   source->log = NULL;
+  source->offsets = NULL;
 }
 
 Bool SourceRead(Source source, int *statusReturn)
 {
   Res res = LogRead(source->log, &source->request);
 
+  if (res == ResOK)
+    res = FilterRes(source->filter);
   if (res == ResOK)
     return TRUE;
   *statusReturn = OptionFail(source->tool, "reading stopped: %s", res == ResIO ? strerror(errno) : ResName(res));

@@ -1,0 +1,261 @@
+/* filterplan.c -- a filter's tree becomes steps, for one type of event
+ *
+ * A step asks one question of an event and says where to go on, so that &&, || and ! cost nothing: they are in how the
+ * steps are tied together.  They are made from the last to the first, each when it is known where its answers lead; a
+ * question whose answer is the same for each event of the type is no step, and a plan without steps is an answer.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/aver.h"
+#include "log/filterdata.h"
+
+typedef struct PlanStruct {
+  Filter filter;
+  LogProcess process;
+  EventType type;
+  uint16_t count; /* of the steps in the filter's scratch */
+} PlanStruct, *Plan;
+
+int FilterParam(EventType type, FilterOperand operand, FilterClass class)
+{
+  FilterToken token = operand->token;
+  Index i;
+
+  for (i = 0; i < type->params; ++i)
+    if (type->paramLength[i] == token->stringLength &&
+        memcmp(type->param[i], token->string, token->stringLength) == 0 &&
+        (type->letter[i] == 'S') == (class == FilterClassSTRING))
+      return (int)i;
+  return -1;
+}
+
+/* planStep -- one more step; what leads to the same place whatever the answer is none */
+static uint16_t planStep(Plan plan, FilterTest test, FilterAsk ask, Index offset, uint16_t yes, uint16_t no)
+{
+  FilterStep step = &plan->filter->scratch[plan->count];
+
+  if (yes == no)
+    return yes;
+  step->ask = (uint16_t)ask;
+  step->offset = (uint16_t)offset;
+  step->yes = yes;
+  step->no = no;
+  step->lo = test->range.lo;
+  step->span = test->range.hi - test->range.lo;
+  step->test = test;
+  return plan->count++;
+}
+
+/* planRange -- a number between 0 and `most` is asked for; some answers are known */
+static uint16_t planRange(Plan plan, FilterTest test, FilterAsk ask, Index offset, uint64_t most, uint16_t yes,
+                          uint16_t no)
+{
+  FilterRange range = &test->range;
+
+  if (range->lo > range->hi || range->lo > most)
+    return no;
+  if (range->lo == 0 && range->hi >= most)
+    return yes;
+  return planStep(plan, test, ask, offset, yes, no);
+}
+
+/* planWord -- a P, A, W or U of an event */
+static uint16_t planWord(Plan plan, FilterTest test, Index i, uint16_t yes, uint16_t no)
+{
+  EventType type = plan->type;
+  uint64_t most = type->width[i] == 8 ? UINT64_MAX : UINT32_MAX;
+
+  if (plan->process->header.widths.swapped)
+    return planRange(plan, test, FilterAskWORD, i, most, yes, no);
+  return planRange(plan, test, type->width[i] == 8 ? FilterAskWORD8 : FilterAskWORD4, type->offset[i], most, yes, no);
+}
+
+/* planTime -- the time, of which it is known where the caller looks for events */
+static uint16_t planTime(Plan plan, FilterTest test, uint16_t yes, uint16_t no)
+{
+  FilterRange range = &test->range;
+  Filter filter = plan->filter;
+
+  if (range->lo > range->hi || filter->from >= filter->to || range->hi < filter->from || range->lo >= filter->to)
+    return no;
+  if (range->lo <= filter->from && range->hi >= filter->to - 1)
+    return yes;
+  return planStep(plan, test, FilterAskTIME, 0, yes, no);
+}
+
+static uint16_t planNumber(Plan plan, FilterTest test, uint16_t yes, uint16_t no)
+{
+  FilterRange range = &test->range;
+  uint64_t value = plan->process->header.pid;
+  int param;
+
+  switch (test->left.field) {
+  case FilterFieldTIME:
+    return planTime(plan, test, yes, no);
+  case FilterFieldTID:
+    return planRange(plan, test, FilterAskTID, 0, UINT32_MAX, yes, no);
+  case FilterFieldPARAM:
+    param = FilterParam(plan->type, &test->left, FilterClassNUMBER);
+    AVER(param >= 0);
+    if (plan->type->letter[param] == 'D')
+      return planStep(plan, test, FilterAskREAL, (Index)param, yes, no);
+    return planWord(plan, test, (Index)param, yes, no);
+  case FilterFieldKIND:
+    value = plan->type->kind;
+    break;
+  case FilterFieldCODE:
+    value = plan->type->code;
+    break;
+  default:
+    break;
+  }
+  return value >= range->lo && value <= range->hi ? yes : no;
+}
+
+const char *FilterProgram(FilterTest test, LogProcess process)
+{
+  const char *program = process->header.program, *slash = strrchr(program, '/');
+  FilterToken token = test->right.token;
+
+  if (slash == NULL || test->relation == FilterMarkMATCH || memchr(token->string, '/', token->stringLength) != NULL)
+    return program;
+  return slash + 1;
+}
+
+static uint16_t planString(Plan plan, FilterTest test, uint16_t yes, uint16_t no)
+{
+  const char *string;
+  Size length;
+
+  switch (test->left.field) {
+  case FilterFieldNAME:
+    string = plan->type->name;
+    length = plan->type->nameLength;
+    break;
+  case FilterFieldKIND:
+    string = plan->process->registry->kind[plan->type->kind];
+    length = strlen(string);
+    break;
+  case FilterFieldPROCESS:
+    string = FilterProgram(test, plan->process);
+    length = strlen(string);
+    break;
+  default:
+    return planStep(plan, test, FilterAskSTRING, (Index)FilterParam(plan->type, &test->left, FilterClassSTRING), yes,
+                    no);
+  }
+  return FilterStringHolds(test, string, length) ? yes : no;
+}
+
+/* planLacks -- is an operand a parameter that the type does not have? */
+static Bool planLacks(Plan plan, FilterOperand operand, FilterClass class)
+{
+  return operand->token->mark == FilterMarkNAME && operand->field == FilterFieldPARAM &&
+         FilterParam(plan->type, operand, class) < 0;
+}
+
+/* planTest -- one comparison */
+static uint16_t planTest(Plan plan, FilterTest test, uint16_t yes, uint16_t no)
+{
+  if (planLacks(plan, &test->left, test->class) || planLacks(plan, &test->right, test->class))
+    return no;
+  if (test->negated) {
+    uint16_t swap = yes;
+    yes = no;
+    no = swap;
+  }
+  if (test->right.token->mark == FilterMarkNAME)
+    return planStep(plan, test, FilterAskPAIR, 0, yes, no);
+  return test->class == FilterClassNUMBER ? planNumber(plan, test, yes, no) : planString(plan, test, yes, no);
+}
+
+/* planNode -- the steps that lead to `yes` if a part of the expression holds, else to `no`; returns the first */
+static uint16_t planNode(Plan plan, FilterNode node, uint16_t yes, uint16_t no)
+{
+  switch (node->op) {
+  case FilterNodeAND:
+    return planNode(plan, node->left, planNode(plan, node->right, yes, no), no);
+  case FilterNodeOR:
+    return planNode(plan, node->left, yes, planNode(plan, node->right, yes, no));
+  case FilterNodeNOT:
+    return planNode(plan, node->left, no, yes);
+  default:
+    return planTest(plan, node->test, yes, no);
+  }
+}
+
+static FilterPlan planMake(Filter filter, LogProcess process, EventType type)
+{
+  static FilterPlanStruct yes = {.first = FilterStepTRUE}, no = {.first = FilterStepFALSE};
+  PlanStruct plan = {filter, process, type, 0};
+  uint16_t first = planNode(&plan, filter->root, FilterStepTRUE, FilterStepFALSE);
+  FilterPlan made;
+
+  if (first >= FilterStepFALSE)
+    return first == FilterStepTRUE ? &yes : &no;
+  made = malloc(sizeof *made + plan.count * sizeof made->step[0]);
+  if (made == NULL)
+    return NULL;
+  made->first = first;
+  made->count = plan.count;
+  memcpy(made->step, filter->scratch, plan.count * sizeof made->step[0]);
+  return made;
+}
+
+/* planPlans -- the plans that serve a process, new or another's with the same types */
+static FilterPlans planPlans(Filter filter, LogProcess process)
+{
+  FilterPlans plans;
+
+  for (plans = filter->plans; plans != NULL; plans = plans->next)
+    if (plans->registry == process->registry && (!filter->own || plans->process == process))
+      return plans;
+  plans = calloc(1, sizeof *plans + process->registry->count * sizeof plans->plan[0]);
+  if (plans == NULL)
+    return NULL;
+  plans->process = process;
+  plans->registry = process->registry;
+  plans->next = filter->plans;
+  filter->plans = plans;
+  return plans;
+}
+
+/* planProcess -- room for a process in the table by number */
+static Bool planProcess(Filter filter, Index number)
+{
+  Count count = number + 1 > 2 * filter->processes ? number + 1 : 2 * filter->processes;
+  FilterPlans *by;
+
+  if (number < filter->processes)
+    return TRUE;
+  by = realloc(filter->by, count * sizeof *by);
+  if (by == NULL)
+    return FALSE;
+  memset(by + filter->processes, 0, (count - filter->processes) * sizeof *by);
+  filter->by = by;
+  filter->processes = count;
+  return TRUE;
+}
+
+FilterPlan FilterPlanFor(Filter filter, LogProcess process, EventType type)
+{
+  Index i = (Index)(type - process->registry->types);
+  FilterPlans plans = NULL;
+
+  AVER(i < process->registry->count);
+  if (planProcess(filter, process->number)) {
+    plans = filter->by[process->number];
+    if (plans == NULL || plans->registry != process->registry)
+      filter->by[process->number] = plans = planPlans(filter, process);
+  }
+  if (plans != NULL && plans->plan[i] == NULL)
+    plans->plan[i] = planMake(filter, process, type);
+  if (plans == NULL || plans->plan[i] == NULL) {
+    filter->res = ResMEMORY;
+    return NULL;
+  }
+  return plans->plan[i];
+}

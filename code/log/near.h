@@ -1,0 +1,38 @@
+/* near.h -- what somebody who misspelt a name may have meant
+ *
+ * A Near is a word and those names, of all that it was offered, that are most like it, the best first; of equally good
+ * ones those that were offered first.  It owns nothing: word and names must stay as long.
+ *
+ * Design: design/log.md .names      Tests: test/filtertest.c, test/logwhotest.c
+ */
+#ifndef LOG_NEAR_H
+#define LOG_NEAR_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "base/names.h"
+#include "base/text.h"
+#include "base/types.h"
+
+typedef struct NearNameStruct {
+  const char *name; /* not terminated */
+  Size length;
+  unsigned distance;
+} NearNameStruct;
+
+typedef struct NearStruct {
+  const char *word; /* not terminated */
+  Size length;
+  Count count;      /* of names; they are in order of distance, and no two are equal */
+  NearNameStruct name[NamesNearMAX];
+} NearStruct, *Near;
+
+extern void NearInit(Near near, const char *word, Size length);
+
+/* NearOffer -- a name; one that is too long to be compared is left out */
+extern void NearOffer(Near near, const char *name, Size length);
+
+/* NearTell -- append "; near it are A, B", if there is any; what a terminal might not show becomes ? */
+extern void NearTell(Near near, Text text);
+
+#endif /* LOG_NEAR_H */

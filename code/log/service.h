@@ -1,0 +1,142 @@
+/* service.h -- a service of event requests, from the inside
+ *
+ * What is filed waits or is served.  One pass over the traceset is under way at a time; those that are served are all
+ * at the pass's place.  A pass that had to give way is kept, one for each priority, until somebody goes on from there.
+ *
+ * Always true between steps (ServiceCheck):
+ *   filed is in the order of filing; slot[i] has bit i, and who is served has a slot
+ *   served is how many are served; if there are any, and a pass, the pass is at `current`
+ *   a pass reckons with all requests whose serial is not above its own: from their starts on it can serve them
+ *
+ * Design: design/requests.md      Tests: test/requesttest.c
+ */
+#ifndef LOG_SERVICE_H
+#define LOG_SERVICE_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "log/logset.h"
+#include "log/reading.h"
+#include "log/request.h"
+
+enum { ServiceSlotMAX = 64 }; /* requests that may share passes at a time: bits of a word */
+
+typedef enum FiledState { FiledWAITING, FiledSERVED, FiledENDED } FiledState;
+
+/* A request that is filed. */
+typedef struct FiledStruct {
+  LogRequest request;
+  LogPositionStruct start, end; /* what it has still to be given: [start, end) if it waits, */
+  uint64_t left;           /* and at most so many events */
+  FiledState state;
+  Bool begun;              /* its before-hooks were called, */
+  Index places;            /* of the service's places those before this one */
+  Bool refused;            /* it does not accept the event that is being handed out */
+  Bool chunk;              /* between beforeChunk and afterChunk */
+  uint64_t bit;            /* of its slot; 0: it waits for one */
+  uint64_t serial;         /* when its slot or its start last changed */
+  struct FiledStruct *grave; /* ended, and not freed yet: somebody up the stack may hold it */
+} FiledStruct, *Filed;
+
+typedef struct PassStruct {
+  Reading reading;         /* NULL: none */
+  uint64_t serial;         /* when it last reckoned with all requests */
+  Bool shared;             /* a block was loaded for more than one request */
+} PassStruct, *Pass;
+
+/* A process, or one of its streams, in the order in which before-hooks are called. */
+typedef struct PlaceStruct {
+  Process process;
+  Stream stream;           /* NULL: the process itself */
+} PlaceStruct, *Place;
+
+/* Somebody who is called for an event, or whose count it goes into. */
+typedef struct RouteEntryStruct {
+  LogEventHook call;
+  LogRequest request;
+  Filed filed;
+  int priority;
+} RouteEntryStruct, *RouteEntry;
+
+/* Where events of one type of one process go. */
+typedef struct RouteStruct {
+  uint64_t generation;     /* of the service when it was made; another one: out of date */
+  Index at;                /* in the service's entries: first those that are asked, then those that count, then hooks */
+  Count asked, tallies, hooks;
+  uint8_t kind;            /* of the blocks for which it holds */
+} RouteStruct, *Route;
+
+/* Who wants what of a process. */
+typedef struct RoutesStruct {
+  RegistryStruct *registry; /* of which the rest holds */
+  uint64_t known;          /* slots that were asked */
+  uint64_t reads[EventKindMAX]; /* by kind: slots that want something of its blocks */
+  uint64_t *chosen;        /* by type: slots that want it */
+  Route route;             /* by type */
+  unsigned char *wanted;   /* by type, for the reading */
+} RoutesStruct, *Routes;
+
+struct LogServiceStruct {
+  Log log;
+  uint64_t chunk;
+  Filed *filed;
+  Count count, capacity, served;
+  Filed slot[ServiceSlotMAX];
+  Filed grave;
+  uint64_t serial;
+  LogPositionStruct current;
+  PassStruct pass, saved[LogPriorityLIMIT];
+  ReadingClientStruct client;
+  LogRequestStruct all;    /* what the reading is given: its hook hands out events */
+  Place place;
+  Count places, knownProcesses, knownStreams; /* that the places have */
+  Routes *routes;          /* by process; NULL: nothing asked yet */
+  Count processes;
+  RouteEntry entry;
+  Count entries, entryCapacity;
+  uint64_t entryGeneration;
+  uint64_t generation;     /* changes with who is served */
+  Bool running, closing;
+  Bool enough;             /* a hook returned TRUE in the run that was last */
+  Bool dry;                /* nothing is left in the traceset */
+  Res res;                 /* of what failed where nothing can be returned */
+  LogServiceCountsStruct counts; /* but for the passes that there are */
+};
+
+extern Bool ServiceCheck(LogService service);
+
+/* ServiceEnter -- serve one that waits; its before-hooks are called if they were not yet.  It may have ended then.
+ * ServiceLeave -- all that are served wait again, from here on.
+ * ServiceEnd -- one has had all that it will: its after-hooks, and it is filed no more. */
+extern void ServiceEnter(LogService service, Filed filed);
+extern void ServiceLeave(LogService service);
+extern void ServiceEnd(LogService service, Filed filed);
+
+/* ServiceStep -- go on by one step; *lookReturn is whether it is time to look what is pending.  ResMEMORY, ResIO. */
+extern Res ServiceStep(LogService service, Bool *lookReturn);
+
+/* ServiceNothing -- was there never anything in it?  ServiceOver -- has one that is served had all? */
+extern Bool ServiceNothing(Filed filed);
+extern Bool ServiceOver(LogService service, Filed filed);
+
+/* ServiceSlot -- give it a slot, if one is free */
+extern void ServiceSlot(LogService service, Filed filed);
+
+/* ServicePassEnd -- away with a pass, if it is one; what it cost is kept */
+extern void ServicePassEnd(LogService service, Pass pass);
+
+/* ServiceHalt -- something has changed under the pass that runs: it ends behind this event */
+static inline void ServiceHalt(LogService service)
+{
+  if (service->pass.reading != NULL)
+    service->pass.reading->halt = TRUE;
+}
+
+/* RoutesInit, RoutesFinish -- what reading and handing out need; the service is zeroed otherwise */
+extern void RoutesInit(LogService service);
+extern void RoutesFinish(LogService service);
+
+/* RoutesForget -- a slot has a new tenant */
+extern void RoutesForget(LogService service, uint64_t bit);
+
+#endif /* LOG_SERVICE_H */

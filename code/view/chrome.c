@@ -1,0 +1,277 @@
+/* chrome.c -- the trace event format of Perfetto and chrome://tracing
+ *
+ * One JSON document, an object to a line, written as events come; nothing is kept but what draw.h keeps.
+ *
+ * Design: design/view.md .drawn.chrome      Tests: test/drawn.t
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "view/clean.h"
+#include "view/draw.h"
+
+typedef struct chromeStruct {
+  Output output;
+  Draw draw;
+  Bool begun;       /* something stands in the list */
+  DrawPenStruct pen;
+} chromeStruct, *Chrome;
+
+static void chromeString(Chrome chrome, const char *string)
+{
+  OutputBytes(chrome->output, string, strlen(string));
+}
+
+static void chromeNumber(Chrome chrome, const char *key, uint64_t number)
+{
+  TextStruct text;
+
+  TextInit(&text, OutputRoom(chrome->output), OutputRoomMAX);
+  TextString(&text, key);
+  TextDecimal(&text, number);
+  chrome->output->next = text.next;
+}
+
+static void chromeInterned(Chrome chrome, uint32_t number)
+{
+  Size length;
+  const char *bytes = StringsAt(&DrawWho(chrome->draw)->strings, number, &length);
+
+  CleanJson(chrome->output, bytes, length);
+}
+
+/* chromeOpen -- an object begins: what all have */
+static void chromeOpen(Chrome chrome, const char *phase, WhoProcess process, WhoThread thread)
+{
+  chromeString(chrome, chrome->begun ? ",\n{\"ph\":\"" : "\n{\"ph\":\"");
+  chrome->begun = TRUE;
+  chromeString(chrome, phase);
+  chromeNumber(chrome, "\",\"pid\":", process->id);
+  if (thread != NULL)
+    chromeNumber(chrome, ",\"tid\":", thread->tid);
+}
+
+/* chromeTime -- microseconds */
+static void chromeTime(Chrome chrome, uint64_t time)
+{
+  TextStruct text;
+
+  TextInit(&text, OutputRoom(chrome->output), OutputRoomMAX);
+  TextString(&text, ",\"ts\":");
+  TextDecimal(&text, time / 1000);
+  TextChar(&text, '.');
+  TextPadded(&text, time % 1000, 3);
+  chrome->output->next = text.next;
+}
+
+static void chromeName(Chrome chrome, uint32_t name)
+{
+  chromeString(chrome, ",\"name\":");
+  chromeInterned(chrome, name);
+}
+
+static void chromeProcess(void *data, WhoProcess process, uint64_t time)
+{
+  Chrome chrome = data;
+
+  UNUSED(time);
+  chromeOpen(chrome, "M", process, NULL);
+  chromeString(chrome, ",\"name\":\"process_name\",\"args\":{\"name\":");
+  chromeInterned(chrome, process->name);
+  chromeString(chrome, "}}");
+  if (process->id != process->pid) {
+    chromeOpen(chrome, "M", process, NULL);
+    chromeNumber(chrome, ",\"name\":\"process_labels\",\"args\":{\"labels\":\"pid ", process->pid);
+    chromeString(chrome, "\"}}");
+  }
+}
+
+static void chromeThread(void *data, WhoThread thread, Bool again, uint64_t time)
+{
+  Chrome chrome = data;
+  Size length;
+  const char *name = WhoThreadName(DrawWho(chrome->draw), thread, &length);
+
+  UNUSED(again);
+  UNUSED(time);
+  chromeOpen(chrome, "M", thread->process, thread);
+  chromeString(chrome, ",\"name\":\"thread_name\",\"args\":{\"name\":");
+  CleanJson(chrome->output, name, length);
+  chromeString(chrome, "}}");
+}
+
+static void chromeGauge(void *data, DrawGauge gauge, uint64_t time)
+{
+  UNUSED(data);
+  UNUSED(gauge);
+  UNUSED(time);
+}
+
+static void chromeDouble(Chrome chrome, double d)
+{
+  TextStruct text;
+
+  TextInit(&text, OutputRoom(chrome->output), OutputRoomMAX);
+  if (isfinite(d)) {
+    TextDouble(&text, d);
+  } else {
+    TextChar(&text, '"');
+    TextDouble(&text, d);
+    TextChar(&text, '"');
+  }
+  chrome->output->next = text.next;
+}
+
+static void chromeValue(void *data, DrawGauge gauge, uint64_t value, uint64_t time)
+{
+  Chrome chrome = data;
+
+  chromeOpen(chrome, "C", gauge->process, NULL);
+  chromeTime(chrome, time);
+  chromeName(chrome, gauge->name);
+  if (gauge->real) {
+    double d;
+    memcpy(&d, &value, sizeof d);
+    chromeString(chrome, ",\"args\":{\"value\":");
+    chromeDouble(chrome, d);
+  } else {
+    chromeNumber(chrome, ",\"args\":{\"value\":", value);
+  }
+  chromeString(chrome, "}}");
+}
+
+/* chromeParam -- one parameter of an event */
+static void chromeParam(Chrome chrome, LogEvent event, Index i)
+{
+  TextStruct text;
+  const char *bytes;
+  Size length;
+
+  switch (event->type->letter[i]) {
+  case 'P':
+  case 'A':
+    TextInit(&text, OutputRoom(chrome->output), OutputRoomMAX);
+    TextChar(&text, '"');
+    TextHex(&text, LogEventWord(event, i));
+    TextChar(&text, '"');
+    chrome->output->next = text.next;
+    break;
+  case 'D':
+    chromeDouble(chrome, LogEventDouble(event, i));
+    break;
+  case 'S':
+    bytes = LogEventString(event, i, &length);
+    CleanJson(chrome->output, bytes, length);
+    break;
+  default:
+    chromeNumber(chrome, "", LogEventWord(event, i));
+  }
+}
+
+static void chromeParams(Chrome chrome, LogEvent event)
+{
+  Index i;
+
+  chromeString(chrome, ",\"args\":{");
+  for (i = 0; event != NULL && i < event->type->params; ++i) {
+    if (i > 0)
+      chromeString(chrome, ",");
+    CleanJson(chrome->output, event->type->param[i], event->type->paramLength[i]);
+    chromeString(chrome, ":");
+    chromeParam(chrome, event, i);
+  }
+  if (event != NULL && event->cut)
+    chromeString(chrome, ",\"cut\":true");
+  chromeString(chrome, "}}");
+}
+
+static void chromeBegin(void *data, WhoThread thread, uint32_t name, LogEvent event, uint64_t time)
+{
+  Chrome chrome = data;
+
+  chromeOpen(chrome, "B", thread->process, thread);
+  chromeTime(chrome, time);
+  chromeName(chrome, name);
+  chromeParams(chrome, event);
+}
+
+static void chromeEnd(void *data, WhoThread thread, uint32_t name, uint64_t time)
+{
+  Chrome chrome = data;
+
+  chromeOpen(chrome, "E", thread->process, thread);
+  chromeTime(chrome, time);
+  chromeName(chrome, name);
+  chromeString(chrome, "}");
+}
+
+static void chromeMark(void *data, WhoThread thread, uint32_t name, LogEvent event, uint64_t time)
+{
+  Chrome chrome = data;
+
+  chromeOpen(chrome, "i", thread->process, thread);
+  chromeTime(chrome, time);
+  chromeName(chrome, name);
+  chromeString(chrome, ",\"s\":\"t\"");
+  chromeParams(chrome, event);
+}
+
+static Bool chromeEvent(LogRequest request, LogEvent event)
+{
+  Chrome chrome = request->data;
+
+  return !DrawEvent(chrome->draw, event) || chrome->output->failed != 0;
+}
+
+static Res chromeFinish(Writer writer)
+{
+  Chrome chrome = (void *)writer;
+  uint64_t end;
+
+  if (DrawFinish(chrome->draw, &end) != ResOK) {
+    errno = ENOMEM;
+    return ResIO;
+  }
+  chromeString(chrome, "\n]}\n");
+  errno = chrome->output->failed;
+  return errno == 0 ? ResOK : ResIO;
+}
+
+static void chromeDestroy(Writer writer)
+{
+  Chrome chrome = (void *)writer;
+
+  DrawDestroy(chrome->draw);
+  free(chrome);
+}
+
+static Res chromeCreate(Writer *writerReturn, const WriterOptionsStruct *options, Log log, Output output, char *error,
+                        Size size)
+{
+  Chrome chrome = calloc(1, sizeof *chrome);
+
+  UNUSED(error);
+  UNUSED(size);
+  if (chrome == NULL)
+    return ResMEMORY;
+  chrome->output = output;
+  chrome->pen = (DrawPenStruct){chrome,      FALSE,       chromeProcess, chromeThread, chromeGauge,
+                                chromeValue, chromeBegin, chromeEnd,     chromeMark};
+  if (DrawCreate(&chrome->draw, options, log, &chrome->pen) != ResOK) {
+    free(chrome);
+    return ResMEMORY;
+  }
+  chromeString(chrome, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
+  *writerReturn = (void *)chrome;
+  return ResOK;
+}
+
+const WriterClassStruct WriterClassChrome = {
+  .name = "chrome", .takes = WriterTakesTHIN, .create = chromeCreate, .event = chromeEvent, .finish = chromeFinish,
+  .destroy = chromeDestroy,
+};

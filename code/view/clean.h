@@ -1,0 +1,22 @@
+/* clean.h -- strings out of logs, made fit for the files of others
+ *
+ * What a log calls its events, threads and programs may be any bytes.  Each of these writes to an Output in pieces, so
+ * that a string may be of any length.
+ *
+ * Design: design/view.md .drawn      Tests: test/drawntest.c
+ */
+#ifndef VIEW_CLEAN_H
+#define VIEW_CLEAN_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "view/output.h"
+
+/* CleanJson -- as JSON has it, in double quotes; bytes that are no UTF-8 become U+FFFD */
+extern void CleanJson(Output output, const char *bytes, Size length);
+
+/* CleanPlain -- as it is, but for control characters, those of `forbidden` (ASCII) and bytes that are no UTF-8: each of
+ * those becomes a '?' */
+extern void CleanPlain(Output output, const char *bytes, Size length, const char *forbidden);
+
+#endif /* VIEW_CLEAN_H */

@@ -1,0 +1,291 @@
+/* cut.c -- a part of a log, written as a log that can be read alone
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Two passes where the log is cut by time: one over what comes before, of which definitions are written and the heap is
+ * kept; one over what is wanted.
+ */
+#include "view/cut.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "view/cutstate.h"
+#include "view/heap.h"
+
+/* What an event type is to a cut; bits. */
+enum {
+  cutCHOSEN = 1,   /* asked for */
+  cutDEFINES = 2,  /* defines something */
+  cutMAY = 4,      /* defines something where it stands in a stream that is not its kind's */
+  cutHEAP = 8,     /* changes the heap */
+  cutKNOWN = 16
+};
+
+typedef struct cutProcessStruct {
+  unsigned char *is; /* by the type's place in the registry; NULL: not asked yet */
+} cutProcessStruct;
+
+typedef struct CutStruct {
+  Log log;
+  LogRewrite rewrite;
+  LogRequest request;
+  Count processes;
+  cutProcessStruct *process; /* by number */
+  uint64_t left;             /* chosen events that may still be written */
+  Heap heap;                 /* of what comes before; or NULL */
+  Bool objects;              /* something is chosen that changes the heap */
+} CutStruct, *Cut;
+
+/* What later events refer to, by name; whatever the registry. */
+static const char *const cutDefinitions[] = {
+  "Intern", "Label", "ModuleLoad", "ThreadStart", "ThreadName", "TaskName", "ProcessSeen", "ProcessStart",
+  "ProcessExec", "ArenaCreate", "ArenaDestroy", "PoolCreate", "PoolParam", "PoolDestroy"
+};
+
+static Bool cutNamed(EventType type, const char *name)
+{
+  return type->nameLength == strlen(name) && memcmp(type->name, name, type->nameLength) == 0;
+}
+
+/* cutMay -- is the type of the kind that interned strings are of? */
+static Bool cutMay(LogProcess process, EventType type)
+{
+  Registry registry = process->registry;
+  Index i;
+
+  for (i = 0; i < registry->count; ++i)
+    if (cutNamed(&registry->types[i], cutDefinitions[0]))
+      return registry->types[i].kind == type->kind;
+  return FALSE;
+}
+
+/* cutChosen -- does the request want events of this type? */
+static Bool cutChosen(Cut cut, LogProcess process, EventType type)
+{
+  LogRequest request = cut->request;
+  void *data = request->chooseData != NULL ? request->chooseData : request->data;
+
+  if (type->kind < 32 && (request->kinds >> type->kind & 1) == 0)
+    return FALSE;
+  return request->choose == NULL || request->choose(data, process, type);
+}
+
+static unsigned cutLook(Cut cut, LogProcess process, EventType type)
+{
+  unsigned is = cutKNOWN | (cutChosen(cut, process, type) ? cutCHOSEN : 0) | (HeapWants(type) ? cutHEAP : 0) |
+                (cutMay(process, type) ? cutMAY : 0);
+  Index i;
+
+  for (i = 0; i < ARRAY_LENGTH(cutDefinitions); ++i)
+    if (cutNamed(type, cutDefinitions[i]))
+      is |= cutDEFINES;
+  return is;
+}
+
+/* cutIs -- what a type is */
+static inline unsigned cutIs(Cut cut, LogProcess process, EventType type)
+{
+  return cut->process[process->number].is[type - process->registry->types];
+}
+
+static Res cutTypes(Cut cut, Index number)
+{
+  LogProcess process = LogProcessAt(cut->log, number);
+  Registry registry = process->registry;
+  Index i;
+
+  if (registry == NULL)
+    return ResOK;
+  cut->process[number].is = malloc(registry->count + 1);
+  if (cut->process[number].is == NULL)
+    return ResMEMORY;
+  for (i = 0; i < registry->count; ++i) {
+    unsigned is = cutLook(cut, process, &registry->types[i]);
+    cut->process[number].is[i] = (unsigned char)is;
+    if ((is & (cutHEAP | cutCHOSEN)) == (cutHEAP | cutCHOSEN) && (is & cutDEFINES) == 0)
+      cut->objects = TRUE;
+  }
+  return ResOK;
+}
+
+static Res cutInit(Cut cut, Log log, LogRewrite rewrite, LogRequest request)
+{
+  LogSummaryStruct summary;
+  Index i;
+  Res res = ResOK;
+
+  LogSummarize(&summary, log);
+  *cut = (CutStruct){.log = log, .rewrite = rewrite, .request = request, .left = request->count,
+                     .processes = summary.processes};
+  cut->process = calloc(cut->processes + 1, sizeof *cut->process);
+  if (cut->process == NULL)
+    return ResMEMORY;
+  for (i = 0; i < cut->processes && res == ResOK; ++i)
+    res = cutTypes(cut, i);
+  return res;
+}
+
+static void cutFinish(Cut cut)
+{
+  Index i;
+
+  for (i = 0; i < cut->processes && cut->process != NULL; ++i)
+    free(cut->process[i].is);
+  free(cut->process);
+  if (cut->heap != NULL)
+    HeapDestroy(cut->heap);
+}
+
+/* cutDefines -- does the event define something?  A thread's stream that is not its kind's holds what does. */
+static inline Bool cutDefines(unsigned is, LogEvent event)
+{
+  return (is & cutDEFINES) != 0 || ((is & cutMAY) != 0 && event->stream / 2 % 16 != event->type->kind);
+}
+
+static inline Bool cutKeeps(Cut cut, unsigned is, LogEvent event)
+{
+  LogRequest request = cut->request;
+
+  return (is & cutCHOSEN) != 0 && (request->accept == NULL || request->accept(request->acceptData, event));
+}
+
+/* Before the cut */
+
+static Bool cutBeforeWants(void *data, LogProcess process, EventType type)
+{
+  Cut cut = data;
+  unsigned is = cutIs(cut, process, type);
+
+  return (is & (cutDEFINES | cutMAY)) != 0 || (cut->objects && (is & cutHEAP) != 0 && (is & cutCHOSEN) != 0);
+}
+
+static Bool cutBefore(LogRequest request, LogEvent event)
+{
+  Cut cut = request->data;
+  unsigned is = cutIs(cut, event->process, event->type);
+  Bool defines = cutDefines(is, event);
+
+  if (cut->objects && (is & cutHEAP) != 0 && (defines || cutKeeps(cut, is, event)))
+    HeapEvent(cut->heap, event);
+  return defines && LogRewritePut(cut->rewrite, event);
+}
+
+static void cutNothing(void *data, HeapOperation operation)
+{
+  UNUSED(data);
+  UNUSED(operation);
+}
+
+/* cutKinds -- the kinds that have a type which `wants` wants */
+static uint32_t cutKinds(Cut cut, Bool (*wants)(void *data, LogProcess process, EventType type))
+{
+  uint32_t kinds = 0;
+  Index i, t;
+
+  for (i = 0; i < cut->processes; ++i) {
+    LogProcess process = LogProcessAt(cut->log, i);
+    for (t = 0; process->registry != NULL && t < process->registry->count; ++t)
+      if (process->registry->types[t].kind < 32 && wants(cut, process, &process->registry->types[t]))
+        kinds |= (uint32_t)1 << process->registry->types[t].kind;
+  }
+  return kinds;
+}
+
+/* cutFirst -- the pass over what comes before */
+static Res cutFirst(Count *lackingReturn, Cut cut)
+{
+  static const HeapClientStruct client = {NULL, cutNothing, cutNothing, cutNothing, cutNothing};
+  LogRequestStruct before = LogRequestALL;
+  HeapClientStruct copy = client;
+  Res res = HeapCreate(&cut->heap, &copy);
+
+  if (res != ResOK)
+    return res;
+  before.to = cut->request->from;
+  before.choose = cutBeforeWants;
+  before.kinds = cutKinds(cut, cutBeforeWants);
+  before.event = cutBefore;
+  before.data = cut;
+  res = LogRead(cut->log, &before);
+  if (res == ResOK && cut->objects)
+    res = CutState(lackingReturn, cut->rewrite, cut->log, cut->heap, cut->request->from);
+  return res;
+}
+
+/* What is wanted */
+
+static Bool cutWants(void *data, LogProcess process, EventType type)
+{
+  return (cutIs(data, process, type) & (cutCHOSEN | cutDEFINES | cutMAY)) != 0;
+}
+
+static Bool cutEvent(LogRequest request, LogEvent event)
+{
+  Cut cut = request->data;
+  unsigned is = cutIs(cut, event->process, event->type);
+
+  if (cutKeeps(cut, is, event)) {
+    if (LogRewritePut(cut->rewrite, event))
+      return TRUE;
+    return --cut->left == 0;
+  }
+  return cutDefines(is, event) && LogRewritePut(cut->rewrite, event);
+}
+
+/* cutSecond -- the pass over what is wanted */
+static Res cutSecond(Cut cut)
+{
+  LogRequest chosen = cut->request;
+  LogRequestStruct request = *chosen;
+
+  request.data = cut;
+  request.choose = cutWants;
+  request.chooseData = cut;
+  request.accept = NULL;
+  request.count = UINT64_MAX;
+  request.kinds = cutKinds(cut, cutWants);
+  request.event = cutEvent;
+  if (chosen->accept == NULL && chosen->choose == NULL && chosen->count == UINT64_MAX && chosen->kinds == UINT32_MAX) {
+    request.choose = NULL; /* all of it: nothing is to be asked */
+    request.kinds = chosen->kinds;
+    request.event = LogRewriteEvent;
+    request.data = cut->rewrite;
+  }
+  return LogRead(cut->log, &request);
+}
+
+/* cutBare -- what is chosen, and nothing besides */
+static Res cutBare(Log log, LogRewrite rewrite, LogRequest chosen)
+{
+  LogRequestStruct request = *chosen;
+
+  if (request.chooseData == NULL)
+    request.chooseData = chosen->data;
+  request.event = LogRewriteEvent;
+  request.data = rewrite;
+  if (chosen->accept == NULL)
+    LogRewriteBegin(rewrite, chosen->kinds);
+  return LogRead(log, &request);
+}
+
+Res CutWrite(Count *lackingReturn, Log log, LogRewrite rewrite, LogRequest request, Bool bare)
+{
+  LogSummaryStruct summary;
+  CutStruct cut;
+  Res res;
+
+  *lackingReturn = 0;
+  if (bare || request->count == 0)
+    return cutBare(log, rewrite, request);
+  LogSummarize(&summary, log);
+  res = cutInit(&cut, log, rewrite, request);
+  if (res == ResOK && request->accept == NULL)
+    LogRewriteBegin(rewrite, request->kinds | cutKinds(&cut, cutBeforeWants));
+  if (res == ResOK && request->from > summary.first)
+    res = cutFirst(lackingReturn, &cut);
+  if (res == ResOK)
+    res = cutSecond(&cut);
+  cutFinish(&cut);
+  return res;
+}

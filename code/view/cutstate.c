@@ -1,0 +1,233 @@
+/* cutstate.c -- what lived where a log was cut
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "view/cutstate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "view/heaplook.h"
+#include "view/heapwalk.h"
+
+/* The types that tell it, by name. */
+enum {
+  stateBEGIN, stateEND, stateLIVE, stateLIVEEND, stateALLOC, stateALIGNED, stateFREE, stateRESIZE, stateRESIZED,
+  stateTYPES
+};
+static const char *const stateName[stateTYPES] = {"StateBegin", "StateEnd", "PoolLive", "PoolLiveEnd", "PoolAlloc",
+  "PoolAllocAligned", "PoolFree", "PoolResizeBegin", "PoolResizeEnd"};
+
+/* Values for parameters, by name. */
+enum { statePOOL, stateADDR, stateSIZE, stateALIGN, stateOLD, stateCOUNT, stateKINDS, stateVALUES };
+static const char *const stateParam[stateVALUES] = {"pool", "addr", "size", "align", "old", "count", "kinds"};
+
+/* One event that is told at its own time. */
+typedef struct stateItemStruct {
+  uint64_t ticks;
+  Index number;           /* keeps those of one moment in their order */
+  HeapInputStruct input;
+} stateItemStruct, *StateItem;
+
+typedef struct stateStruct {
+  LogRewrite rewrite;
+  LogProcess process;
+  EventType type[stateTYPES]; /* NULL: the process has none */
+  uint64_t cut;           /* ticks: all is told before this */
+  uint64_t base;          /* the moment of StateEnd; PoolLive stands one tick before, StateBegin two */
+  uint64_t baseTime;      /* ns: what is had later is told at its own time */
+  Bool begun;
+  HeapThread thread;      /* who tells */
+  HeapPool pool;          /* of the objects that are told, */
+  uint64_t told;          /* and how many have been */
+  Count items, capacity;
+  StateItem item;
+  Res res;
+} stateStruct, *State;
+
+static Bool stateNamed(const char *name, Size length, const char *wanted)
+{
+  return length == strlen(wanted) && memcmp(name, wanted, length) == 0;
+}
+
+static void stateTypes(State state)
+{
+  Registry registry = state->process->registry;
+  Index i, j;
+
+  for (i = 0; i < registry->count; ++i)
+    for (j = 0; j < stateTYPES; ++j)
+      if (stateNamed(registry->types[i].name, registry->types[i].nameLength, stateName[j]))
+        state->type[j] = &registry->types[i];
+}
+
+/* stateTell -- one event, made up; parameters that `value` does not have are 0 */
+static void stateTell(State state, EventType type, HeapThread thread, uint64_t ticks, const uint64_t *value)
+{
+  uint64_t param[EventParamMAX] = {0};
+  Index i, j;
+
+  for (i = 0; i < type->params; ++i)
+    for (j = 0; j < stateVALUES; ++j)
+      if (stateNamed(type->param[i], type->paramLength[i], stateParam[j]))
+        param[i] = value[j];
+  (void)LogRewriteMake(state->rewrite, state->process, type, thread->serial, thread->id, ticks, param);
+}
+
+/* stateMark -- StateBegin or StateEnd */
+static void stateMark(State state, EventType type, uint64_t ticks)
+{
+  uint64_t value[stateVALUES] = {0};
+
+  value[stateKINDS] = (uint64_t)1 << state->type[stateLIVE]->kind;
+  stateTell(state, type, state->thread, ticks, value);
+}
+
+/* statePoolEnd -- all objects of a pool have been told */
+static void statePoolEnd(State state)
+{
+  uint64_t value[stateVALUES] = {0};
+
+  if (state->pool != NULL && state->type[stateLIVEEND] != NULL) {
+    value[statePOOL] = state->pool->addr;
+    value[stateCOUNT] = state->told;
+    stateTell(state, state->type[stateLIVEEND], state->thread, state->base - 1, value);
+  }
+  state->pool = NULL;
+  state->told = 0;
+}
+
+/* stateTicks -- the moment of an event at `time`, to the nanosecond where the clock is that fine, but before the cut */
+static uint64_t stateTicks(State state, uint64_t time)
+{
+  uint64_t ticks = LogRewriteTicks(state->rewrite, state->process, time);
+
+  return ticks < state->cut ? ticks : state->cut - 1;
+}
+
+static void stateLater(State state, HeapInput input)
+{
+  if (state->items == state->capacity) {
+    Count capacity = state->capacity == 0 ? 64 : 2 * state->capacity;
+    StateItem more = realloc(state->item, capacity * sizeof *more);
+    if (more == NULL) {
+      state->res = ResMEMORY;
+      return;
+    }
+    state->item = more;
+    state->capacity = capacity;
+  }
+  state->item[state->items] = (stateItemStruct){stateTicks(state, input->time), state->items, *input};
+  ++state->items;
+}
+
+/* statePending -- something is not settled: what lives is told of before it */
+static void statePending(void *data, HeapInput input)
+{
+  State state = data;
+  uint64_t ticks;
+
+  stateLater(state, input);
+  ticks = stateTicks(state, input->time) - 1;
+  if (ticks < state->base) {
+    state->base = ticks;
+    state->baseTime = input->time - 1;
+  }
+}
+
+static void stateObject(void *data, HeapPool pool, HeapThread thread, HeapObject object)
+{
+  State state = data;
+  uint64_t value[stateVALUES] = {[statePOOL] = pool->addr, [stateADDR] = object->addr, [stateSIZE] = object->size};
+
+  if (object->time > state->baseTime && state->type[stateALLOC] != NULL) {
+    HeapInputStruct input = {.kind = HeapInALLOC, .time = object->time, .addr = object->addr, .size = object->size,
+                             .align = object->align, .pool = pool, .thread = thread};
+    stateLater(state, &input);
+    return;
+  }
+  if (!state->begun) {
+    state->begun = TRUE;
+    state->thread = thread;
+    stateMark(state, state->type[stateBEGIN], state->base - 2);
+  }
+  if (state->pool != pool)
+    statePoolEnd(state);
+  state->pool = pool;
+  ++state->told;
+  /* One thread tells all: what comes of it is then in one order. */
+  stateTell(state, state->type[stateLIVE], state->thread, state->base - 1, value);
+}
+
+static int stateCompare(const void *a, const void *b)
+{
+  const stateItemStruct *x = a, *y = b;
+
+  if (x->ticks != y->ticks)
+    return x->ticks < y->ticks ? -1 : 1;
+  return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* stateItems -- tell what comes at its own time */
+static void stateItems(State state)
+{
+  static const int does[] = {[HeapInALLOC] = stateALLOC, [HeapInFREE] = stateFREE, [HeapInBEGIN] = stateRESIZE,
+                             [HeapInEND] = stateRESIZED, [HeapInLIVE] = stateLIVE};
+  Index i;
+
+  if (state->items > 0)
+    qsort(state->item, state->items, sizeof *state->item, stateCompare);
+  for (i = 0; i < state->items; ++i) {
+    HeapInput input = &state->item[i].input;
+    EventType type = state->type[does[input->kind]];
+    uint64_t value[stateVALUES] = {[statePOOL] = input->pool->addr, [stateADDR] = input->addr,
+                                   [stateSIZE] = input->size, [stateALIGN] = (uint64_t)1 << input->align,
+                                   [stateOLD] = input->kind == HeapInBEGIN ? input->addr : input->old};
+    if (input->kind == HeapInALLOC && input->align > 0 && state->type[stateALIGNED] != NULL)
+      type = state->type[stateALIGNED];
+    if (type != NULL)
+      stateTell(state, type, input->thread, state->item[i].ticks, value);
+  }
+}
+
+/* stateProcess -- what lives in one process */
+static Res stateProcess(State state, Heap heap, uint64_t from)
+{
+  Index number = state->process->number;
+  Res res;
+
+  state->cut = LogRewriteTicks(state->rewrite, state->process, from);
+  state->base = state->cut - 1;
+  state->baseTime = from - 1;
+  HeapPending(heap, number, statePending, state);
+  res = HeapObjects(heap, number, stateObject, state);
+  statePoolEnd(state);
+  if (state->begun)
+    stateMark(state, state->type[stateEND], state->base);
+  stateItems(state);
+  free(state->item);
+  return res == ResOK ? state->res : res;
+}
+
+Res CutState(Count *lackingReturn, LogRewrite rewrite, Log log, Heap heap, uint64_t from)
+{
+  LogSummaryStruct summary;
+  Index i;
+  Res res = ResOK;
+
+  *lackingReturn = 0;
+  LogSummarize(&summary, log);
+  for (i = 0; i < summary.processes && res == ResOK; ++i) {
+    stateStruct state = {.rewrite = rewrite, .process = LogProcessAt(log, i)};
+    const uint64_t *counts;
+    Count threads;
+    if (!HeapSeen(&threads, &counts, heap, i))
+      continue;
+    stateTypes(&state);
+    if (state.type[stateBEGIN] != NULL && state.type[stateEND] != NULL && state.type[stateLIVE] != NULL)
+      res = stateProcess(&state, heap, from);
+    else
+      ++*lackingReturn;
+  }
+  return res;
+}

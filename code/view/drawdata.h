@@ -1,0 +1,122 @@
+/* drawdata.h -- what a picture consists of, for the files that make it
+ *
+ * draw.c takes events, drawplan.c knows types, drawslice.c lanes, drawgauge.c gauges, drawheap.c the live heap.
+ *
+ * Always true: gauges and lanes that wait do so in the order in which they began to, because all wait equally long; what
+ * is due comes before the next event does.  Where the pen is not strict, the heap may tell later of what happened earlier:
+ * a gauge that is told of something behind the time when it was due is written first.
+ *
+ * Design: design/view.md .drawn      Tests: test/drawn.t
+ */
+#ifndef VIEW_DRAWDATA_H
+#define VIEW_DRAWDATA_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "view/draw.h"
+#include "view/heap.h"
+
+enum {
+  DrawPoolsMAX = 16,   /* pools of a process that have gauges */
+  DrawDepthMAX = 32,   /* slices in a lane, one in the other */
+  DrawGAUGES = 4096
+};
+
+#define DrawLARGE ((uint64_t)1 << 20) /* bytes of an allocation that has a mark of its own */
+
+typedef enum DrawRole {
+  DrawRoleUNSEEN, DrawRoleQUIET, DrawRoleALLOC, DrawRoleMARK, DrawRoleBEGIN, DrawRoleEND, DrawRoleSAMPLE, DrawRoleINTERN,
+  DrawRoleUSER
+} DrawRole;
+
+/* What an event type is in a picture. */
+typedef struct DrawPlanStruct {
+  uint8_t role;
+  Bool heap;           /* HeapEvent wants it */
+  uint32_t name;       /* of its mark; of the slice that it begins or ends */
+  int param;           /* ALLOC: size; INTERN, USER: the number of the string; SAMPLE: the process or -1; or -1 */
+  int other;           /* INTERN: the string; USER: the value; SAMPLE: the thread, or -1 */
+} DrawPlanStruct, *DrawPlan;
+
+typedef struct DrawSliceStruct {
+  uint32_t name;
+  Bool drawn;
+  uint64_t start;
+} DrawSliceStruct, *DrawSlice;
+
+typedef struct DrawLaneStruct {
+  WhoThread thread;
+  Bool told;           /* to the pen */
+  unsigned depth;
+  DrawSliceStruct slice[DrawDepthMAX];
+  Count seens;         /* types that were drawn, and when last */
+  struct DrawSeenStruct {
+    uint32_t name;
+    uint64_t time;
+  } *seen;
+  Bool waiting;        /* a slice may be longer than it is thinned */
+  uint64_t due;
+  struct DrawLaneStruct *later, *next;
+} DrawLaneStruct, *DrawLane;
+
+typedef struct DrawProcessStruct {
+  Bool told;
+  Count open;          /* slices in its lanes */
+  uint64_t liveBytes, liveObjects;
+  DrawGauge bytes, objects;
+  Count pools;         /* that have been met, of the first DrawPoolsMAX */
+  struct {
+    uint64_t bytes;
+    uint32_t class;
+    Bool met;
+    DrawGauge gauge;
+  } pool[DrawPoolsMAX];
+  HeapTableStruct interns; /* the program's number + 1 -> `client`, a number in who.strings; no objects: none yet */
+} DrawProcessStruct, *DrawProcess;
+
+struct DrawStruct {
+  const DrawPenStruct *pen;
+  uint64_t start, thin, now; /* ns; start of wall time, now since then */
+  Bool failed;         /* there was no memory */
+  WhoStruct who;
+  PlansStruct plans;
+  Heap heap;
+  DrawGauge gauges;    /* all */
+  Count gaugeCount;
+  DrawGauge gauge[DrawGAUGES]; /* by hash */
+  DrawGauge firstGauge, lastGauge; /* that wait */
+  DrawLane lanes;
+  DrawLane firstLane, lastLane;
+};
+
+/* DrawPlanMake -- what the event's type is */
+extern void DrawPlanMake(Draw draw, DrawPlan plan, LogEvent event);
+
+/* DrawProcessOf, DrawLaneOf -- what is drawn of them, told to the pen; NULL: no memory */
+extern DrawProcess DrawProcessOf(Draw draw, WhoProcess process);
+extern DrawLane DrawLaneOf(Draw draw, WhoThread thread);
+
+/* DrawMark, DrawBegin, DrawEnd -- something happens in a lane */
+extern void DrawMark(Draw draw, DrawLane lane, uint32_t name, LogEvent event);
+extern void DrawBegin(Draw draw, DrawLane lane, uint32_t name, LogEvent event);
+extern void DrawEnd(Draw draw, DrawLane lane, uint32_t name);
+extern void DrawEndAll(Draw draw); /* of all slices */
+
+/* DrawGaugeOf -- the gauge of this name, made if there is none; NULL: no memory
+ * DrawSet -- it has this value from `time` on */
+extern DrawGauge DrawGaugeOf(Draw draw, WhoProcess process, uint32_t name, Bool real, Bool pool);
+extern void DrawSet(Draw draw, DrawGauge gauge, uint64_t value, uint64_t time);
+
+/* DrawGaugeDue, DrawLaneDue -- the first that waits is due, or nothing more comes (`last`) */
+extern void DrawGaugeDue(Draw draw, Bool last);
+extern void DrawLaneDue(Draw draw, Bool last);
+
+/* DrawHeapMake -- a heap whose operations move the gauges.  ResMEMORY. */
+extern Res DrawHeapMake(Draw draw);
+
+/* DrawSample, DrawUser, DrawIntern -- events that say values */
+extern void DrawSample(Draw draw, DrawPlan plan, LogEvent event);
+extern void DrawUser(Draw draw, DrawPlan plan, LogEvent event);
+extern void DrawIntern(Draw draw, DrawPlan plan, LogEvent event);
+
+#endif /* VIEW_DRAWDATA_H */

@@ -1,0 +1,218 @@
+/* drawheap.c -- values out of the log: the live heap, samples, what the program counts
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "view/drawdata.h"
+
+/* ---- The live heap ---- */
+
+static DrawGauge drawNamed(Draw draw, WhoProcess process, const char *name, Bool pool)
+{
+  return DrawGaugeOf(draw, process, StringsAdd(&draw->who.strings, name, strlen(name)), FALSE, pool);
+}
+
+/* drawPoolGauge -- a gauge for a pool, which has one where there is more than one pool */
+static DrawGauge drawPoolGauge(Draw draw, WhoProcess process, Index i)
+{
+  DrawProcess drawn = process->client;
+  char name[96];
+  TextStruct text;
+  Size length;
+  const char *class;
+
+  TextInit(&text, name, sizeof name);
+  TextString(&text, "pool ");
+  TextDecimal(&text, i);
+  class = StringsAt(&draw->who.strings, drawn->pool[i].class, &length);
+  if (length > 0)
+    TextChar(&text, ' ');
+  TextBytes(&text, class, length);
+  return drawNamed(draw, process, TextTerminate(&text), TRUE);
+}
+
+/* drawPoolMet -- one more pool: when it is the second, all have gauges */
+static void drawPoolMet(Draw draw, WhoProcess process, HeapPool pool, uint64_t time)
+{
+  DrawProcess drawn = process->client;
+  Index i;
+
+  drawn->pool[pool->number].met = TRUE;
+  drawn->pool[pool->number].class = StringsAdd(&draw->who.strings, pool->class, strlen(pool->class));
+  if (++drawn->pools == 1)
+    return;
+  for (i = 0; i < DrawPoolsMAX && !draw->failed; ++i) {
+    if (drawn->pool[i].met && drawn->pool[i].gauge == NULL) {
+      drawn->pool[i].gauge = drawPoolGauge(draw, process, i);
+      if (drawn->pool[i].gauge != NULL)
+        DrawSet(draw, drawn->pool[i].gauge, drawn->pool[i].bytes, time);
+    }
+  }
+}
+
+/* drawPool -- a pool's objects have become that much more (or less) */
+static void drawPool(Draw draw, WhoProcess process, HeapPool pool, uint64_t more, uint64_t time)
+{
+  DrawProcess drawn = process->client;
+  Index i = pool->number;
+
+  if (UNLIKELY(i >= DrawPoolsMAX))
+    return;
+  if (UNLIKELY(!drawn->pool[i].met))
+    drawPoolMet(draw, process, pool, time);
+  drawn->pool[i].bytes += more;
+  if (drawn->pool[i].gauge != NULL)
+    DrawSet(draw, drawn->pool[i].gauge, drawn->pool[i].bytes, time);
+}
+
+/* drawLive -- a process has so many more objects and bytes */
+static void drawLive(Draw draw, HeapOperation operation, uint64_t objects, uint64_t bytes)
+{
+  WhoProcess process = draw->who.process[operation->process];
+  DrawProcess drawn = DrawProcessOf(draw, process);
+  uint64_t time = draw->now;
+
+  if (UNLIKELY(drawn == NULL))
+    return;
+  if (LIKELY(!draw->pen->strict))
+    time = LIKELY(operation->time > draw->start) ? operation->time - draw->start : 0;
+  if (UNLIKELY(drawn->bytes == NULL)) {
+    drawn->bytes = drawNamed(draw, process, "live bytes", FALSE);
+    drawn->objects = drawNamed(draw, process, "live objects", FALSE);
+    if (draw->failed)
+      return;
+  }
+  drawn->liveObjects += objects;
+  drawn->liveBytes += bytes;
+  if (objects != 0)
+    DrawSet(draw, drawn->objects, drawn->liveObjects, time);
+  if (bytes != 0) {
+    DrawSet(draw, drawn->bytes, drawn->liveBytes, time);
+    drawPool(draw, process, operation->pool, bytes, time);
+  }
+}
+
+static void drawAlloc(void *data, HeapOperation operation)
+{
+  drawLive(data, operation, 1, operation->object->size);
+}
+
+static void drawFree(void *data, HeapOperation operation)
+{
+  drawLive(data, operation, 0 - (uint64_t)1, 0 - (uint64_t)operation->object->size);
+}
+
+static void drawResize(void *data, HeapOperation operation)
+{
+  drawLive(data, operation, 0, operation->object->size - operation->oldSize);
+}
+
+static void drawOther(void *data, HeapOperation operation)
+{
+  UNUSED(data);
+  UNUSED(operation);
+}
+
+Res DrawHeapMake(Draw draw)
+{
+  HeapClientStruct client = {draw, drawAlloc, drawFree, drawResize, drawOther};
+  Res res = HeapCreate(&draw->heap, &client);
+
+  if (res == ResOK && draw->pen->strict)
+    HeapPrompt(draw->heap);
+  return res;
+}
+
+/* ---- Values that events say ---- */
+
+/* drawUnknown -- all bits of a number are set: what it counts is not known */
+static Bool drawUnknown(LogEvent event, Index i)
+{
+  return LogEventWord(event, i) == (event->type->width[i] == 8 ? UINT64_MAX : UINT32_MAX);
+}
+
+/* DrawSample -- each number is a gauge: of the process that it is about, or else of the one that tells */
+void DrawSample(Draw draw, DrawPlan plan, LogEvent event)
+{
+  WhoProcess process = plan->param < 0 ? draw->who.process[event->process->number]
+                                       : WhoPid(&draw->who, (uint32_t)LogEventWord(event, (Index)plan->param));
+  char name[512];
+  TextStruct text;
+  Index i;
+
+  for (i = 0; i < event->type->params && process != NULL; ++i) {
+    DrawGauge gauge;
+    Size length;
+    const char *stem = StringsAt(&draw->who.strings, plan->name, &length);
+    if ((int)i == plan->param || (int)i == plan->other || strchr("UW", event->type->letter[i]) == NULL ||
+        drawUnknown(event, i))
+      continue;
+    TextInit(&text, name, sizeof name);
+    TextBytes(&text, stem, length < 128 ? length : 128);
+    TextChar(&text, ' ');
+    if (plan->other >= 0) {
+      TextDecimal(&text, LogEventWord(event, (Index)plan->other));
+      TextChar(&text, ' ');
+    }
+    TextBytes(&text, event->type->param[i], event->type->paramLength[i]);
+    gauge = drawNamed(draw, process, TextTerminate(&text), FALSE);
+    if (gauge != NULL)
+      DrawSet(draw, gauge, LogEventWord(event, i), draw->now);
+  }
+}
+
+void DrawIntern(Draw draw, DrawPlan plan, LogEvent event)
+{
+  DrawProcess process = DrawProcessOf(draw, draw->who.process[event->process->number]);
+  uint64_t key = LogEventWord(event, (Index)plan->param) + 1;
+  HeapObject place;
+  Size length;
+  const char *bytes = LogEventString(event, (Index)plan->other, &length);
+
+  if (process == NULL || key == 0)
+    return;
+  if (process->interns.objects == NULL && HeapTableInit(&process->interns) != ResOK) {
+    draw->failed = TRUE;
+    return;
+  }
+  place = HeapTableInsert(&process->interns, HeapTableSeek(&process->interns, key), key);
+  if (place == NULL)
+    draw->failed = TRUE;
+  else
+    place->client = StringsAdd(&draw->who.strings, bytes, length);
+}
+
+/* drawInterned -- the string that a program has given this number; or the name of the event */
+static uint32_t drawInterned(Draw draw, DrawPlan plan, LogEvent event)
+{
+  DrawProcess process = draw->who.process[event->process->number]->client;
+  uint64_t key = LogEventWord(event, (Index)plan->param) + 1;
+  HeapObject place;
+
+  if (process->interns.objects == NULL || key == 0)
+    return plan->name;
+  place = HeapTableSeek(&process->interns, key);
+  return place->addr == key && place->client != 0 ? place->client : plan->name;
+}
+
+/* DrawUser -- a value that the program names itself is a gauge, what is no number a mark */
+void DrawUser(Draw draw, DrawPlan plan, LogEvent event)
+{
+  WhoThread thread = WhoOf(&draw->who, event);
+  uint32_t name = drawInterned(draw, plan, event);
+  Bool real = plan->other >= 0 && event->type->letter[plan->other] == 'D';
+  DrawGauge gauge;
+
+  if (plan->other < 0) {
+    DrawMark(draw, thread->client, name, event);
+    return;
+  }
+  if (real && !isfinite(LogEventDouble(event, (Index)plan->other)))
+    return; /* which cannot be drawn */
+  gauge = DrawGaugeOf(draw, thread->process, name, real, FALSE);
+  if (gauge != NULL)
+    DrawSet(draw, gauge, LogEventWord(event, (Index)plan->other), draw->now);
+}

@@ -1,0 +1,119 @@
+/* drawplan.c -- what an event type is in a picture, by its name and the names of its parameters
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include <string.h>
+
+#include "base/text.h"
+#include "view/drawdata.h"
+#include "view/heapplan.h"
+
+/* Types that come in pairs, and what is added to their stem for the name of the slice. */
+static const struct {
+  const char *begin, *end, *shown;
+} drawPairs[] = {
+  {"Begin", "End", ""}, {"Start", "End", ""}, {"Request", "Acquire", " wait"}, {"Reach", "Resume", " wait"},
+};
+
+/* drawEnds -- does the name end so, with a stem before it, whose length is returned? */
+static Bool drawEnds(const char *name, Size length, const char *suffix, Size *stemReturn)
+{
+  Size more = strlen(suffix);
+
+  if (length <= more || memcmp(name + length - more, suffix, more) != 0)
+    return FALSE;
+  *stemReturn = length - more;
+  return TRUE;
+}
+
+/* drawPlain -- the length of the type's name, without the Site of one that says where besides */
+static Size drawPlain(EventType type)
+{
+  Size length = type->nameLength;
+
+  if (PlansParam(type, "site", "PAW") >= 0)
+    (void)drawEnds(type->name, length, "Site", &length);
+  return length;
+}
+
+/* drawHas -- is there a type whose name is the stem and the suffix? */
+static Bool drawHas(Registry registry, const char *stem, Size length, const char *suffix)
+{
+  Index i;
+
+  for (i = 0; i < registry->count; ++i) {
+    EventType type = &registry->types[i];
+    Size plain = drawPlain(type), other;
+    if (plain == length + strlen(suffix) && drawEnds(type->name, plain, suffix, &other) &&
+        memcmp(type->name, stem, length) == 0)
+      return TRUE;
+  }
+  return FALSE;
+}
+
+/* drawPair -- if the type is one of a pair, name the slice and say which */
+static void drawPair(Draw draw, DrawPlan plan, EventType type, Registry registry)
+{
+  Size plain = drawPlain(type), stem;
+  char name[512];
+  TextStruct text;
+  Index i;
+
+  for (i = 0; i < ARRAY_LENGTH(drawPairs); ++i) {
+    if (drawEnds(type->name, plain, drawPairs[i].begin, &stem) &&
+        drawHas(registry, type->name, stem, drawPairs[i].end))
+      plan->role = DrawRoleBEGIN;
+    else if (drawEnds(type->name, plain, drawPairs[i].end, &stem) &&
+             drawHas(registry, type->name, stem, drawPairs[i].begin))
+      plan->role = DrawRoleEND;
+    else
+      continue;
+    TextInit(&text, name, sizeof name);
+    TextBytes(&text, type->name, stem);
+    TextString(&text, drawPairs[i].shown);
+    plan->name = StringsAdd(&draw->who.strings, name, TextLength(&text));
+    return;
+  }
+}
+
+/* drawValues -- types that say values, and strings */
+static void drawValues(Draw draw, DrawPlan plan, EventType type)
+{
+  Size stem;
+
+  if (drawEnds(type->name, type->nameLength, "Sample", &stem)) {
+    plan->role = DrawRoleSAMPLE;
+    plan->name = StringsAdd(&draw->who.strings, type->name, stem);
+    plan->param = PlansParam(type, "pid", "UW");
+    plan->other = PlansParam(type, "task", "UW");
+  } else if (PlansNamed(type, "Intern") && PlansParam(type, "id", "UW") >= 0 && PlansParam(type, "string", "S") >= 0) {
+    plan->role = DrawRoleINTERN;
+    plan->param = PlansParam(type, "id", "UW");
+    plan->other = PlansParam(type, "string", "S");
+  } else if (type->nameLength > 4 && memcmp(type->name, "User", 4) == 0 && PlansParam(type, "id", "UW") >= 0) {
+    plan->role = DrawRoleUSER;
+    plan->param = PlansParam(type, "id", "UW");
+    plan->other = PlansParam(type, "value", "UWD");
+  }
+}
+
+void DrawPlanMake(Draw draw, DrawPlan plan, LogEvent event)
+{
+  EventType type = event->type;
+  HeapPlanStruct heap;
+
+  plan->heap = HeapPlanMake(&heap, type, event->process->header.widths.swapped);
+  plan->name = StringsAdd(&draw->who.strings, type->name, type->nameLength);
+  plan->role = DrawRoleMARK;
+  plan->param = plan->other = -1;
+  if (heap.does == HeapDoesFREE || heap.does == HeapDoesLIVE) {
+    plan->role = DrawRoleQUIET;
+  } else if (heap.does == HeapDoesALLOC || heap.does == HeapDoesZERO || heap.does == HeapDoesALIGNED) {
+    plan->role = DrawRoleALLOC;
+    plan->param = heap.param[HeapParamSIZE];
+  } else {
+    drawPair(draw, plan, type, event->process->registry);
+    if (plan->role == DrawRoleMARK)
+      drawValues(draw, plan, type);
+  }
+}

@@ -1,0 +1,459 @@
+/* folded.c -- what was allocated, and from where, as folded stacks for flame graphs
+ *
+ *   perl;libc.so.6+0x8a1b2 4096
+ *
+ * A line for each stack, its outermost frame first, and a number.  Where an allocation's event says its site, the frames
+ * are the process and the site; else process, thread, pool and a class of sizes.  The numbers add up to what a
+ * summary says of the same log.
+ *
+ * Always true: live[i] is of the objects whose `client` is i; row 0 is no row.
+ *
+ * Design: design/view.md .drawn.folded      Tests: test/drawn.t
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "view/clean.h"
+#include "view/heap.h"
+#include "view/modules.h"
+#include "view/who.h"
+#include "view/writer.h"
+
+enum { foldedRowsMIN = 1024 };
+
+/* What an event says of where it happened.  As a mark, `from` is the place of one in `from`, and 0 is none. */
+typedef struct foldedFromStruct {
+  WhoProcess process;
+  WhoThread thread;  /* NULL where there is a site */
+  uint64_t site;     /* 0: none */
+  Count modules;     /* that were known when it was met */
+} foldedFromStruct, *foldedFrom;
+
+typedef struct foldedRowStruct {
+  uint32_t from;
+  uint32_t pool;     /* its number in the process; 0 where there is a site */
+  uint32_t class;    /* number of the pool's class in who.strings */
+  uint32_t power;    /* sizes are below 2 to this power, and not below half of that; 0 for size 0 */
+  uint64_t value;
+} foldedRowStruct, *foldedRow;
+
+/* A table of keys: places hold 1 + an index into an array of the owner's. */
+typedef struct foldedTableStruct {
+  Count capacity;    /* of places; a power of 2 */
+  uint32_t *place;
+} foldedTableStruct, *foldedTable;
+
+typedef struct foldedStruct {
+  Output output;
+  Heap heap;
+  WhoStruct who;
+  PlansStruct plans;
+  ModulesStruct modules;
+  unsigned value;
+  Bool failed;       /* there was no memory */
+  Count froms, rows; /* numbers given out, 0 among them */
+  foldedFrom from;
+  foldedRow row;
+  foldedTableStruct fromTable, rowTable;
+} foldedStruct, *Folding;
+
+/* A plan: where the site is */
+typedef struct foldedPlanStruct {
+  Bool made;
+  int site;
+} foldedPlanStruct, *foldedPlan;
+
+static uint64_t foldedMix(uint64_t hash, uint64_t word)
+{
+  return (hash ^ word) * 0x9e3779b97f4a7c15u ^ hash >> 29;
+}
+
+static uint64_t foldedFromHash(const foldedFromStruct *from)
+{
+  return foldedMix(foldedMix(foldedMix(1, (uintptr_t)from->process), (uintptr_t)from->thread), from->site);
+}
+
+static uint64_t foldedRowHash(const foldedRowStruct *row)
+{
+  return foldedMix(foldedMix(1, (uint64_t)row->from << 32 | row->pool), (uint64_t)row->class << 32 | row->power);
+}
+
+/* foldedGrow -- room for one more in an array of `count` things of `size` bytes and in its table; the table is empty
+ * after it has grown, and TRUE is returned in *emptied */
+static Bool foldedGrow(void **array, foldedTable table, Count count, Size size, Bool *emptied)
+{
+  Count capacity = table->capacity == 0 ? foldedRowsMIN : 2 * table->capacity;
+  uint32_t *place;
+  void *grown;
+
+  *emptied = FALSE;
+  if (count < table->capacity / 2)
+    return TRUE;
+  if (capacity > UINT32_MAX / 2)
+    return FALSE;
+  grown = realloc(*array, capacity / 2 * size);
+  if (grown == NULL)
+    return FALSE;
+  *array = grown;
+  place = calloc(capacity, sizeof *place);
+  if (place == NULL)
+    return FALSE;
+  free(table->place);
+  table->place = place;
+  table->capacity = capacity;
+  *emptied = TRUE;
+  return TRUE;
+}
+
+static uint32_t *foldedFromPlace(Folding folding, const foldedFromStruct *key)
+{
+  Index mask = folding->fromTable.capacity - 1, i = (Index)(foldedFromHash(key) >> 20) & mask;
+
+  for (;; i = (i + 1) & mask) {
+    uint32_t *place = &folding->fromTable.place[i];
+    foldedFrom from = &folding->from[*place];
+    if (*place == 0 || (from->process == key->process && from->thread == key->thread && from->site == key->site))
+      return place;
+  }
+}
+
+static uint32_t *foldedRowPlace(Folding folding, const foldedRowStruct *key)
+{
+  Index mask = folding->rowTable.capacity - 1, i = (Index)(foldedRowHash(key) >> 20) & mask;
+
+  for (;; i = (i + 1) & mask) {
+    uint32_t *place = &folding->rowTable.place[i];
+    foldedRow row = &folding->row[*place];
+    if (*place == 0 ||
+        (row->from == key->from && row->pool == key->pool && row->class == key->class && row->power == key->power))
+      return place;
+  }
+}
+
+/* foldedFromNumber -- the number of what is at `key`; 0: no memory */
+static uint32_t foldedFromNumber(Folding folding, const foldedFromStruct *key)
+{
+  uint32_t *place;
+  Bool emptied;
+  Index i;
+
+  if (!foldedGrow((void **)&folding->from, &folding->fromTable, folding->froms, sizeof *key, &emptied)) {
+    folding->failed = TRUE;
+    return 0;
+  }
+  for (i = 1; emptied && i < folding->froms; ++i)
+    *foldedFromPlace(folding, &folding->from[i]) = (uint32_t)i;
+  place = foldedFromPlace(folding, key);
+  if (*place == 0) {
+    *place = (uint32_t)folding->froms;
+    folding->from[folding->froms++] = *key;
+  }
+  return *place;
+}
+
+static uint32_t foldedRowNumber(Folding folding, const foldedRowStruct *key)
+{
+  uint32_t *place;
+  Bool emptied;
+  Index i;
+
+  if (!foldedGrow((void **)&folding->row, &folding->rowTable, folding->rows, sizeof *key, &emptied)) {
+    folding->failed = TRUE;
+    return 0;
+  }
+  for (i = 1; emptied && i < folding->rows; ++i)
+    *foldedRowPlace(folding, &folding->row[i]) = (uint32_t)i;
+  place = foldedRowPlace(folding, key);
+  if (*place == 0) {
+    *place = (uint32_t)folding->rows;
+    folding->row[folding->rows++] = *key;
+  }
+  return *place;
+}
+
+/* ---- Counting ---- */
+
+/* foldedRowOf -- the row for an object */
+static foldedRow foldedRowOf(Folding folding, HeapOperation operation, uint32_t *numberReturn)
+{
+  foldedRowStruct key = {.from = operation->mark};
+
+  if (operation->mark == 0 || folding->from[operation->mark].site == 0) {
+    uint64_t size = operation->object->size;
+    key.pool = (uint32_t)operation->pool->number;
+    key.class = StringsAdd(&folding->who.strings, operation->pool->class, strlen(operation->pool->class));
+    key.power = size == 0 ? 0 : 64 - (uint32_t)__builtin_clzll(size);
+  }
+  *numberReturn = foldedRowNumber(folding, &key);
+  return &folding->row[*numberReturn];
+}
+
+static void foldedAlloc(void *data, HeapOperation operation)
+{
+  Folding folding = data;
+  uint32_t number;
+  foldedRow row = foldedRowOf(folding, operation, &number);
+
+  if (UNLIKELY(folding->failed))
+    return;
+  operation->object->client = number;
+  if (folding->value == WriterLIVE || (folding->value == WriterBYTES && !operation->told))
+    row->value += operation->object->size;
+  else if (folding->value == WriterCOUNT && !operation->told)
+    ++row->value;
+}
+
+static void foldedFree(void *data, HeapOperation operation)
+{
+  Folding folding = data;
+
+  if (folding->value == WriterLIVE && LIKELY(!folding->failed))
+    folding->row[operation->object->client].value -= operation->object->size;
+}
+
+/* foldedResize -- what a resize adds is allocated by it; what lives, lives where the newest was asked for */
+static void foldedResize(void *data, HeapOperation operation)
+{
+  Folding folding = data;
+  uint64_t size = operation->object->size;
+  uint32_t number;
+  foldedRow row = foldedRowOf(folding, operation, &number);
+
+  if (UNLIKELY(folding->failed))
+    return;
+  if (folding->value == WriterBYTES && size > operation->oldSize)
+    row->value += size - operation->oldSize;
+  if (folding->value == WriterLIVE) {
+    folding->row[operation->object->client].value -= operation->oldSize;
+    row->value += size;
+  }
+  operation->object->client = number;
+}
+
+static void foldedOther(void *data, HeapOperation operation)
+{
+  UNUSED(data);
+  UNUSED(operation);
+}
+
+/* foldedMark -- the number of where an event was: at a site, or else in a thread */
+static uint32_t foldedMark(Folding folding, WhoThread thread, uint64_t site)
+{
+  foldedFromStruct from = {.process = thread->process};
+
+  if (site == 0 && LIKELY(thread->client != NULL))
+    return (uint32_t)(uintptr_t)thread->client;
+  from.site = site;
+  from.modules = folding->modules.count;
+  if (site != 0)
+    return foldedFromNumber(folding, &from);
+  from.thread = thread;
+  thread->client = (void *)(uintptr_t)foldedFromNumber(folding, &from);
+  return (uint32_t)(uintptr_t)thread->client;
+}
+
+static Bool foldedEvent(LogRequest request, LogEvent event)
+{
+  Folding folding = request->data;
+  foldedPlan plan = PlansOf(&folding->plans, event);
+  WhoThread thread = WhoOf(&folding->who, event);
+
+  if (UNLIKELY(plan == NULL || thread == NULL || folding->failed)) {
+    folding->failed = TRUE;
+    return TRUE;
+  }
+  if (UNLIKELY(!plan->made)) {
+    plan->made = TRUE;
+    plan->site = PlansParam(event->type, "site", "PAW");
+  }
+  if (!WhoTell(&folding->who, event) && !ModulesTell(&folding->modules, event))
+    HeapMark(folding->heap, foldedMark(folding, thread, plan->site < 0 ? 0 : LogEventWord(event, (Index)plan->site)));
+  HeapEvent(folding->heap, event);
+  return FALSE;
+}
+
+/* ---- Writing ---- */
+
+static void foldedString(Folding folding, uint32_t number)
+{
+  Size length;
+  const char *bytes = StringsAt(&folding->who.strings, number, &length);
+
+  CleanPlain(folding->output, length > 0 ? bytes : "?", length > 0 ? length : 1, ";");
+}
+
+static void foldedText(Folding folding, Text text)
+{
+  OutputBytes(folding->output, text->base, TextLength(text));
+}
+
+static void foldedProcess(Folding folding, WhoProcess process)
+{
+  char room[32];
+  TextStruct text;
+
+  TextInit(&text, room, sizeof room);
+  foldedString(folding, process->name);
+  if (process->shared) {
+    TextChar(&text, ' ');
+    TextDecimal(&text, process->pid);
+  }
+  foldedText(folding, &text);
+}
+
+static void foldedThread(Folding folding, WhoThread thread)
+{
+  char room[32];
+  TextStruct text;
+
+  TextInit(&text, room, sizeof room);
+  if (thread->tid == thread->process->pid) {
+    TextString(&text, "main");
+  } else {
+    Size length;
+    const char *name = WhoThreadName(&folding->who, thread, &length);
+    CleanPlain(folding->output, name, length, ";");
+    TextChar(&text, ' ');
+    TextDecimal(&text, thread->ordinal);
+  }
+  foldedText(folding, &text);
+}
+
+/* foldedSize -- a size as people have it: a power of two */
+static void foldedSize(Text text, uint32_t power)
+{
+  static const char *const units[] = {"", "K", "M", "G", "T", "P", "E"};
+
+  TextDecimal(text, (uint64_t)1 << power % 10);
+  TextString(text, units[power / 10]);
+}
+
+static void foldedPool(Folding folding, foldedRow row)
+{
+  char room[64];
+  TextStruct text;
+
+  TextInit(&text, room, sizeof room);
+  TextString(&text, ";pool ");
+  TextDecimal(&text, row->pool);
+  if (row->class != 0) {
+    TextChar(&text, ' ');
+    foldedText(folding, &text);
+    foldedString(folding, row->class);
+    TextInit(&text, room, sizeof room);
+  }
+  TextChar(&text, ';');
+  if (row->power > 0) {
+    foldedSize(&text, row->power - 1);
+    TextString(&text, " to ");
+    foldedSize(&text, row->power);
+  } else {
+    TextChar(&text, '0');
+  }
+  foldedText(folding, &text);
+}
+
+static void foldedSite(Folding folding, foldedFrom from)
+{
+  char room[32];
+  TextStruct text;
+  uint64_t offset = from->site;
+  ModulesModule module = ModulesFind(&folding->modules, &folding->who, from->process, from->modules, &offset);
+
+  TextInit(&text, room, sizeof room);
+  OutputBytes(folding->output, ";", 1);
+  if (module != NULL) {
+    Size length;
+    const char *name = StringsAt(&folding->modules.strings, module->name, &length);
+    CleanPlain(folding->output, name, length, ";");
+    TextChar(&text, '+');
+  }
+  TextHex(&text, offset);
+  foldedText(folding, &text);
+}
+
+static void foldedLine(Folding folding, foldedRow row)
+{
+  foldedFrom from = &folding->from[row->from];
+  char room[32];
+  TextStruct text;
+
+  foldedProcess(folding, from->process);
+  if (from->site != 0) {
+    foldedSite(folding, from);
+  } else {
+    OutputBytes(folding->output, ";", 1);
+    foldedThread(folding, from->thread);
+    foldedPool(folding, row);
+  }
+  TextInit(&text, room, sizeof room);
+  TextChar(&text, ' ');
+  TextDecimal(&text, row->value);
+  TextChar(&text, '\n');
+  foldedText(folding, &text);
+}
+
+static Res foldedFinish(Writer writer)
+{
+  Folding folding = (void *)writer;
+  Index i;
+
+  if (HeapSettle(folding->heap) != ResOK || folding->failed || folding->who.failed) {
+    errno = ENOMEM;
+    return ResIO;
+  }
+  for (i = 1; i < folding->rows && folding->output->failed == 0; ++i) {
+    if (folding->row[i].value > 0)
+      foldedLine(folding, &folding->row[i]);
+  }
+  errno = folding->output->failed;
+  return errno == 0 ? ResOK : ResIO;
+}
+
+static void foldedDestroy(Writer writer)
+{
+  Folding folding = (void *)writer;
+
+  if (folding->heap != NULL)
+    HeapDestroy(folding->heap);
+  WhoFinish(&folding->who);
+  PlansFinish(&folding->plans);
+  ModulesFinish(&folding->modules);
+  free(folding->from);
+  free(folding->row);
+  free(folding->fromTable.place);
+  free(folding->rowTable.place);
+  free(folding);
+}
+
+static Res foldedCreate(Writer *writerReturn, const WriterOptionsStruct *options, Log log, Output output, char *error,
+                        Size size)
+{
+  HeapClientStruct client = {.alloc = foldedAlloc, .free = foldedFree, .resize = foldedResize, .other = foldedOther};
+  Folding folding = calloc(1, sizeof *folding);
+
+  UNUSED(error);
+  UNUSED(size);
+  if (folding == NULL)
+    return ResMEMORY;
+  folding->output = output;
+  folding->value = options->value;
+  folding->froms = folding->rows = 1;
+  PlansInit(&folding->plans, sizeof(foldedPlanStruct));
+  ModulesInit(&folding->modules);
+  client.data = folding;
+  if (WhoInit(&folding->who, log) != ResOK || HeapCreate(&folding->heap, &client) != ResOK) {
+    foldedDestroy((void *)folding);
+    return ResMEMORY;
+  }
+  *writerReturn = (void *)folding;
+  return ResOK;
+}
+
+const WriterClassStruct WriterClassFolded = {
+  .name = "folded", .takes = WriterTakesVALUE, .create = foldedCreate, .event = foldedEvent, .finish = foldedFinish, .destroy = foldedDestroy,
+};

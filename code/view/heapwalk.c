@@ -1,0 +1,106 @@
+/* heapwalk.c -- what a heap has come to
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "view/heapwalk.h"
+
+#include <stdlib.h>
+
+#include "view/heapdata.h"
+
+typedef void (*heapWalkHook)(void *data, HeapPool pool, HeapThread thread, HeapObject object);
+
+/* heapWalkProcess -- the process, with nothing in its queue; NULL: no event of it has come */
+static HeapProcess heapWalkProcess(Heap heap, Index number)
+{
+  if (number >= heap->count || heap->process[number] == NULL)
+    return NULL;
+  HeapDrain(heap->process[number]);
+  return heap->process[number];
+}
+
+static void heapWalkResizes(HeapThread thread, void (*hook)(void *data, HeapInput input), void *data)
+{
+  unsigned busy;
+
+  for (busy = thread->busy; busy != 0; busy &= busy - 1) {
+    HeapResize resize = &thread->resize[__builtin_ctz(busy)];
+    HeapInputStruct begin = {.kind = HeapInBEGIN, .time = resize->time, .addr = resize->old, .size = resize->size,
+                             .pool = resize->pool, .thread = thread};
+    if (resize->state != HeapResizeHELD)
+      hook(data, &begin);
+  }
+}
+
+void HeapPending(Heap heap, Index number, void (*hook)(void *data, HeapInput input), void *data)
+{
+  HeapProcess process = heapWalkProcess(heap, number);
+  HeapThread thread;
+  Index i;
+
+  if (process == NULL)
+    return;
+  for (i = 0; i < HeapBUCKETS; ++i)
+    for (thread = process->thread[i]; thread != NULL; thread = thread->next)
+      heapWalkResizes(thread, hook, data);
+  for (i = 0; i < process->order.held; ++i)
+    hook(data, &process->order.hold[i]);
+}
+
+/* heapWalkAway -- the objects that the thread resizes */
+static void heapWalkAway(HeapThread thread, HeapThread *byNumber, heapWalkHook hook, void *data)
+{
+  unsigned busy;
+
+  for (busy = thread->busy; busy != 0; busy &= busy - 1) {
+    HeapResize resize = &thread->resize[__builtin_ctz(busy)];
+    if (resize->state == HeapResizeKNOWN && resize->pool->table.objects != NULL)
+      hook(data, resize->pool, byNumber[resize->object.thread], &resize->object);
+  }
+}
+
+static Res heapWalkPool(HeapPool pool, HeapThread *byNumber, heapWalkHook hook, void *data)
+{
+  HeapObject objects;
+  Count i, n;
+
+  if (HeapTableSort(&objects, &n, &pool->table) != ResOK)
+    return ResMEMORY;
+  for (i = 0; i < n; ++i)
+    hook(data, pool, byNumber[objects[i].thread], &objects[i]);
+  free(objects);
+  return ResOK;
+}
+
+Res HeapObjects(Heap heap, Index number, heapWalkHook hook, void *data)
+{
+  HeapProcess process = heapWalkProcess(heap, number);
+  HeapThread thread, *byNumber;
+  HeapPool pool;
+  Index i;
+  Res res = ResOK;
+
+  if (process == NULL)
+    return ResOK;
+  byNumber = calloc(process->threads + 1, sizeof *byNumber);
+  if (byNumber == NULL)
+    return ResMEMORY;
+  for (i = 0; i < HeapBUCKETS; ++i)
+    for (thread = process->thread[i]; thread != NULL; thread = thread->next)
+      byNumber[thread->number] = thread;
+  for (i = 0; i < HeapBUCKETS; ++i) {
+    for (pool = process->pool[i]; pool != NULL && res == ResOK; pool = pool->next)
+      res = heapWalkPool(pool, byNumber, hook, data);
+    for (thread = process->thread[i]; thread != NULL; thread = thread->next)
+      heapWalkAway(thread, byNumber, hook, data);
+  }
+  free(byNumber);
+  return res;
+}
+
+Bool HeapStating(Heap heap, Index number)
+{
+  HeapProcess process = heapWalkProcess(heap, number);
+
+  return process != NULL && process->order.stating;
+}

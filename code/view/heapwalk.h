@@ -1,0 +1,27 @@
+/* heapwalk.h -- what a heap has come to: what lives in it, and what is not settled yet
+ *
+ * Objects and events are those of one process of the log.  Nothing of the heap changes, but that what waits in its queue
+ * is taken.
+ *
+ * Design: design/view.md .heap.walk      Tests: test/cut.t
+ */
+#ifndef VIEW_HEAPWALK_H
+#define VIEW_HEAPWALK_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "view/heap.h"
+
+/* HeapPending -- tell `hook` of the events that still wait to come true, and of the beginnings of the resizes that
+ * have not ended, in no order */
+extern void HeapPending(Heap heap, Index process, void (*hook)(void *data, HeapInput input), void *data);
+
+/* HeapObjects -- tell `hook` of each object that lives, pool by pool, the oldest first; those that are being resized
+ * are among them, as they were.  `thread` is who allocated it.  ResMEMORY. */
+extern Res HeapObjects(Heap heap, Index process,
+                       void (*hook)(void *data, HeapPool pool, HeapThread thread, HeapObject object), void *data);
+
+/* HeapStating -- does the process still tell what it already has? */
+extern Bool HeapStating(Heap heap, Index process);
+
+#endif /* VIEW_HEAPWALK_H */

@@ -1,0 +1,340 @@
+/* paje.c -- the trace format of Paje, for ViTE and pj_dump
+ *
+ * Processes are containers, and their threads and pools containers in them; slices are states that are pushed and popped,
+ * marks events, and gauges variables.
+ *
+ * Always true: an alias is defined before it is used; times do not fall.
+ *
+ * Design: design/view.md .drawn.paje      Tests: test/drawn.t
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "view/clean.h"
+#include "view/draw.h"
+
+/* The events that have a time, by their numbers in pajeDefinitions. */
+enum { pajeCREATE = 5, pajeDESTROY, pajePUSH, pajePOP, pajeNEW, pajeSET };
+enum { pajeSTATE = 1, pajeEVENT = 2, pajeVARIABLE = 4 };
+
+static const char pajeDefinitions[] =
+#define F(name, type) "%       " name " " type "\n"
+#define EVENT(number, name, fields) "%EventDef Paje" name " " number "\n" fields "%EndEventDef\n"
+  EVENT("0", "DefineContainerType", F("Alias", "string") F("Type", "string") F("Name", "string"))
+  EVENT("1", "DefineStateType", F("Alias", "string") F("Type", "string") F("Name", "string"))
+  EVENT("2", "DefineEventType", F("Alias", "string") F("Type", "string") F("Name", "string"))
+  EVENT("3", "DefineVariableType", F("Alias", "string") F("Type", "string") F("Name", "string"))
+  EVENT("4", "DefineEntityValue", F("Alias", "string") F("Type", "string") F("Name", "string") F("Color", "color"))
+  EVENT("5", "CreateContainer",
+        F("Time", "date") F("Alias", "string") F("Type", "string") F("Container", "string") F("Name", "string"))
+  EVENT("6", "DestroyContainer", F("Time", "date") F("Type", "string") F("Name", "string"))
+  EVENT("7", "PushState", F("Time", "date") F("Type", "string") F("Container", "string") F("Value", "string"))
+  EVENT("8", "PopState", F("Time", "date") F("Type", "string") F("Container", "string"))
+  EVENT("9", "NewEvent", F("Time", "date") F("Type", "string") F("Container", "string") F("Value", "string"))
+  EVENT("10", "SetVariable", F("Time", "date") F("Type", "string") F("Container", "string") F("Value", "double"))
+#undef F
+#undef EVENT
+  "0 P 0 \"Process\"\n"
+  "0 T P \"Thread\"\n"
+  "0 L P \"Pool\"\n"
+  "1 S T \"State\"\n"
+  "2 E T \"Event\"\n"
+  "3 B L \"live bytes\"\n";
+
+typedef struct pajeStruct {
+  Output output;
+  Draw draw;
+  unsigned char *defined; /* by number in who.strings: what has an alias for it */
+  Count capacity;
+  Bool failed;            /* there was no memory */
+  DrawPenStruct pen;
+} pajeStruct, *Paje;
+
+static void pajeString(Paje paje, const char *string)
+{
+  OutputBytes(paje->output, string, strlen(string));
+}
+
+static void pajeNumber(Paje paje, const char *before, uint64_t number)
+{
+  TextStruct text;
+
+  TextInit(&text, OutputRoom(paje->output), OutputRoomMAX);
+  TextString(&text, before);
+  TextDecimal(&text, number);
+  paje->output->next = text.next;
+}
+
+/* pajeName -- a string out of the log; there is no way to write a quote in quotes */
+static void pajeName(Paje paje, uint32_t number)
+{
+  Size length;
+  const char *bytes = StringsAt(&DrawWho(paje->draw)->strings, number, &length);
+
+  CleanPlain(paje->output, bytes, length, "\"");
+}
+
+/* pajeAt -- an event's number and time */
+static void pajeAt(Paje paje, unsigned event, uint64_t time)
+{
+  TextStruct text;
+
+  TextInit(&text, OutputRoom(paje->output), OutputRoomMAX);
+  TextDecimal(&text, event);
+  TextChar(&text, ' ');
+  TextDecimal(&text, time / 1000000000);
+  TextChar(&text, '.');
+  TextPadded(&text, time % 1000000000, 9);
+  paje->output->next = text.next;
+}
+
+/* pajeThreadAlias -- equal numbers may be in two processes */
+static void pajeThreadAlias(Paje paje, WhoThread thread)
+{
+  pajeNumber(paje, " t", thread->process->id);
+  pajeNumber(paje, "_", thread->tid);
+}
+
+/* pajeDefine -- a name is used for something; TRUE: for the first time */
+static Bool pajeDefine(Paje paje, uint32_t name, unsigned bit)
+{
+  if (name >= paje->capacity) {
+    Count capacity = 2 * ((Count)name + 32);
+    unsigned char *defined = realloc(paje->defined, capacity);
+    if (defined == NULL) {
+      paje->failed = TRUE;
+      return FALSE;
+    }
+    memset(defined + paje->capacity, 0, capacity - paje->capacity);
+    paje->defined = defined;
+    paje->capacity = capacity;
+  }
+  if (paje->defined[name] & bit)
+    return FALSE;
+  paje->defined[name] |= (unsigned char)bit;
+  return TRUE;
+}
+
+/* pajeEntity -- a state or an event that is called so has an alias: the letter, and the number of its name */
+static void pajeEntity(Paje paje, const char *letter, const char *type, uint32_t name, unsigned bit)
+{
+  uint32_t color = name * 0x9e3779b1u;
+
+  if (!pajeDefine(paje, name, bit))
+    return;
+  pajeString(paje, "4 ");
+  pajeString(paje, letter);
+  pajeNumber(paje, "", name);
+  pajeString(paje, type);
+  pajeString(paje, " \"");
+  pajeName(paje, name);
+  pajeNumber(paje, "\" \"0.", color >> 24 & 7);
+  pajeNumber(paje, " 0.", 2 + (color >> 27 & 7));
+  pajeNumber(paje, " 0.", 2 + (color >> 20 & 7));
+  pajeString(paje, "\"\n");
+}
+
+/* ---- What the pen writes ---- */
+
+static void pajeProcess(void *data, WhoProcess process, uint64_t time)
+{
+  Paje paje = data;
+
+  pajeAt(paje, pajeCREATE, time);
+  pajeNumber(paje, " p", process->id);
+  pajeNumber(paje, " P 0 \"", process->id);
+  pajeString(paje, " ");
+  pajeName(paje, process->name);
+  pajeString(paje, "\"\n");
+}
+
+static void pajeThread(void *data, WhoThread thread, Bool again, uint64_t time)
+{
+  Paje paje = data;
+  Size length;
+  const char *name = WhoThreadName(DrawWho(paje->draw), thread, &length);
+
+  if (again)
+    return; /* a container keeps its name */
+  pajeAt(paje, pajeCREATE, time);
+  pajeThreadAlias(paje, thread);
+  pajeNumber(paje, " T p", thread->process->id);
+  pajeNumber(paje, " \"", thread->process->id);
+  pajeNumber(paje, "/", thread->tid);
+  pajeString(paje, " ");
+  CleanPlain(paje->output, name, length, "\"");
+  pajeString(paje, "\"\n");
+}
+
+static void pajeGauge(void *data, DrawGauge gauge, uint64_t time)
+{
+  Paje paje = data;
+
+  if (gauge->pool) {
+    pajeAt(paje, pajeCREATE, time);
+    pajeNumber(paje, " g", gauge->number);
+    pajeNumber(paje, " L p", gauge->process->id);
+    pajeNumber(paje, " \"", gauge->process->id);
+    pajeString(paje, " ");
+    pajeName(paje, gauge->name);
+    pajeString(paje, "\"\n");
+  } else if (pajeDefine(paje, gauge->name, pajeVARIABLE)) {
+    pajeNumber(paje, "3 v", gauge->name);
+    pajeString(paje, " P \"");
+    pajeName(paje, gauge->name);
+    pajeString(paje, "\"\n");
+  }
+}
+
+static void pajeValue(void *data, DrawGauge gauge, uint64_t value, uint64_t time)
+{
+  Paje paje = data;
+  double d;
+
+  pajeAt(paje, pajeSET, time);
+  if (gauge->pool) {
+    pajeNumber(paje, " B g", gauge->number);
+  } else {
+    pajeNumber(paje, " v", gauge->name);
+    pajeNumber(paje, " p", gauge->process->id);
+  }
+  if (gauge->real) {
+    char *p = OutputRoom(paje->output);
+    memcpy(&d, &value, sizeof d);
+    /* Readers know no exponents. */
+    paje->output->next = p + snprintf(p, OutputRoomMAX, " %.9f\n", d);
+  } else {
+    pajeNumber(paje, " ", value);
+    pajeString(paje, "\n");
+  }
+}
+
+static void pajeBegin(void *data, WhoThread thread, uint32_t name, LogEvent event, uint64_t time)
+{
+  Paje paje = data;
+
+  UNUSED(event);
+  pajeEntity(paje, "s", " S", name, pajeSTATE);
+  pajeAt(paje, pajePUSH, time);
+  pajeString(paje, " S");
+  pajeThreadAlias(paje, thread);
+  pajeNumber(paje, " s", name);
+  pajeString(paje, "\n");
+}
+
+static void pajeEnd(void *data, WhoThread thread, uint32_t name, uint64_t time)
+{
+  Paje paje = data;
+
+  UNUSED(name);
+  pajeAt(paje, pajePOP, time);
+  pajeString(paje, " S");
+  pajeThreadAlias(paje, thread);
+  pajeString(paje, "\n");
+}
+
+static void pajeMark(void *data, WhoThread thread, uint32_t name, LogEvent event, uint64_t time)
+{
+  Paje paje = data;
+
+  UNUSED(event);
+  pajeEntity(paje, "e", " E", name, pajeEVENT);
+  pajeAt(paje, pajeNEW, time);
+  pajeString(paje, " E");
+  pajeThreadAlias(paje, thread);
+  pajeNumber(paje, " e", name);
+  pajeString(paje, "\n");
+}
+
+/* ---- The writer ---- */
+
+static Bool pajeEvent(LogRequest request, LogEvent event)
+{
+  Paje paje = request->data;
+
+  return !DrawEvent(paje->draw, event) || paje->failed || paje->output->failed != 0;
+}
+
+/* pajeDestroyAll -- what was made, the inner first */
+static void pajeDestroyAll(Paje paje, uint64_t time)
+{
+  WhoProcess process;
+  WhoThread thread;
+  DrawGauge gauge;
+
+  for (gauge = DrawGauges(paje->draw); gauge != NULL; gauge = gauge->next) {
+    if (gauge->pool) {
+      pajeAt(paje, pajeDESTROY, time);
+      pajeNumber(paje, " L g", gauge->number);
+      pajeString(paje, "\n");
+    }
+  }
+  for (process = DrawWho(paje->draw)->first; process != NULL; process = process->next) {
+    if (process->client == NULL)
+      continue; /* which was never drawn */
+    for (thread = process->threads; thread != NULL; thread = thread->next) {
+      if (thread->client == NULL)
+        continue;
+      pajeAt(paje, pajeDESTROY, time);
+      pajeString(paje, " T");
+      pajeThreadAlias(paje, thread);
+      pajeString(paje, "\n");
+    }
+    pajeAt(paje, pajeDESTROY, time);
+    pajeNumber(paje, " P p", process->id);
+    pajeString(paje, "\n");
+  }
+}
+
+static Res pajeFinish(Writer writer)
+{
+  Paje paje = (void *)writer;
+  uint64_t end;
+
+  if (DrawFinish(paje->draw, &end) != ResOK || paje->failed) {
+    errno = ENOMEM;
+    return ResIO;
+  }
+  pajeDestroyAll(paje, end);
+  errno = paje->output->failed;
+  return errno == 0 ? ResOK : ResIO;
+}
+
+static void pajeDestroy(Writer writer)
+{
+  Paje paje = (void *)writer;
+
+  DrawDestroy(paje->draw);
+  free(paje->defined);
+  free(paje);
+}
+
+static Res pajeCreate(Writer *writerReturn, const WriterOptionsStruct *options, Log log, Output output, char *error,
+                      Size size)
+{
+  Paje paje = calloc(1, sizeof *paje);
+
+  UNUSED(error);
+  UNUSED(size);
+  if (paje == NULL)
+    return ResMEMORY;
+  paje->output = output;
+  paje->pen = (DrawPenStruct){paje, TRUE, pajeProcess, pajeThread, pajeGauge, pajeValue, pajeBegin, pajeEnd, pajeMark};
+  if (DrawCreate(&paje->draw, options, log, &paje->pen) != ResOK) {
+    free(paje);
+    return ResMEMORY;
+  }
+  pajeString(paje, pajeDefinitions);
+  *writerReturn = (void *)paje;
+  return ResOK;
+}
+
+const WriterClassStruct WriterClassPaje = {
+  .name = "paje", .takes = WriterTakesTHIN, .create = pajeCreate, .event = pajeEvent, .finish = pajeFinish,
+  .destroy = pajeDestroy,
+};

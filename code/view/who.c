@@ -1,0 +1,253 @@
+/* who.c -- the processes and threads of a log
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "view/who.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What an event type tells. */
+typedef struct whoPlanStruct {
+  enum { whoUNSEEN, whoNOTHING, whoTHREAD, whoTASK, whoPROCESS } tells;
+  Bool only; /* and nothing else */
+  int pid, thread, handle, name; /* parameters, or -1 */
+} whoPlanStruct, *whoPlan;
+
+static const struct {
+  const char *type, *name; /* the parameter that names */
+  unsigned tells;
+  Bool only;
+} whoKnown[] = {
+  {"ThreadStart", "name", whoTHREAD, FALSE},
+  {"ThreadName", "name", whoTHREAD, TRUE},
+  {"TaskName", "name", whoTASK, TRUE},
+  {"ProcessSeen", "name", whoPROCESS, FALSE},
+  {"ProcessStart", "name", whoPROCESS, FALSE},
+  {"ProcessExec", "program", whoPROCESS, FALSE},
+};
+
+static void whoPlanMake(whoPlan plan, EventType type)
+{
+  Index i;
+
+  plan->tells = whoNOTHING;
+  for (i = 0; i < ARRAY_LENGTH(whoKnown); ++i) {
+    if (!PlansNamed(type, whoKnown[i].type))
+      continue;
+    plan->pid = PlansParam(type, "pid", "UW");
+    plan->thread = PlansParam(type, whoKnown[i].tells == whoTASK ? "task" : "thread", "UW");
+    plan->handle = PlansParam(type, "handle", "PA");
+    plan->name = PlansParam(type, whoKnown[i].name, "S");
+    if (plan->name < 0 || (whoKnown[i].tells != whoTHREAD && plan->pid < 0) ||
+        (whoKnown[i].tells != whoPROCESS && plan->thread < 0))
+      continue;
+    plan->tells = whoKnown[i].tells;
+    plan->only = whoKnown[i].only;
+  }
+}
+
+static uint32_t whoBase(Who who, const char *path, Size length)
+{
+  const char *slash = memrchr(path, '/', length);
+
+  if (slash != NULL) {
+    length -= (Size)(slash + 1 - path);
+    path = slash + 1;
+  }
+  return StringsAdd(&who->strings, path, length);
+}
+
+/* whoProcess -- one more process */
+static WhoProcess whoProcess(Who who, LogProcess log, uint32_t pid)
+{
+  WhoProcess process = calloc(1, sizeof *process), other;
+
+  if (process == NULL) {
+    who->failed = TRUE;
+    return NULL;
+  }
+  process->log = log;
+  process->pid = pid;
+  process->id = pid < WhoOTHER ? pid : WhoOTHER + who->others++;
+  if (log != NULL)
+    process->name = whoBase(who, log->header.program, strlen(log->header.program));
+  for (other = who->first; other != NULL; other = other->next) {
+    if (other->id == process->id)
+      process->id = WhoOTHER + who->others++;
+    if (log != NULL && other->log != NULL && other->name == process->name)
+      other->shared = process->shared = TRUE;
+  }
+  *who->last = process;
+  who->last = &process->next;
+  return process;
+}
+
+Res WhoInit(Who who, Log log)
+{
+  LogSummaryStruct summary;
+  Index i;
+
+  memset(who, 0, sizeof *who);
+  who->last = &who->first;
+  PlansInit(&who->plans, sizeof(whoPlanStruct));
+  LogSummarize(&summary, log);
+  who->process = calloc(summary.processes + 1, sizeof(WhoProcess));
+  if (who->process == NULL)
+    return ResMEMORY;
+  who->count = summary.processes;
+  for (i = 0; i < summary.processes; ++i) {
+    LogProcess process = LogProcessAt(log, i);
+    who->process[i] = whoProcess(who, process, process->header.pid);
+  }
+  if (who->failed) {
+    WhoFinish(who);
+    return ResMEMORY;
+  }
+  return ResOK;
+}
+
+void WhoFinish(Who who)
+{
+  while (who->first != NULL) {
+    WhoProcess process = who->first;
+    who->first = process->next;
+    while (process->threads != NULL) {
+      WhoThread thread = process->threads;
+      process->threads = thread->next;
+      free(thread);
+    }
+    free(process);
+  }
+  free(who->process);
+  PlansFinish(&who->plans);
+  StringsFinish(&who->strings);
+}
+
+WhoProcess WhoPid(Who who, uint32_t pid)
+{
+  WhoProcess process, found = NULL;
+
+  for (process = who->first; process != NULL; process = process->next) {
+    if (process->pid == pid && (found == NULL || process->met))
+      found = process;
+  }
+  return found != NULL ? found : whoProcess(who, NULL, pid);
+}
+
+static WhoThread *whoBucket(Who who, WhoProcess process, uint32_t tid)
+{
+  return &who->thread[(((uint64_t)process->id << 32 | tid) * 0x9e3779b97f4a7c15u >> 32) % WhoBUCKETS];
+}
+
+WhoThread WhoLook(Who who, WhoProcess process, uint32_t tid)
+{
+  WhoThread thread = *whoBucket(who, process, tid);
+
+  while (thread != NULL && (thread->process != process || thread->tid != tid))
+    thread = thread->bucket;
+  return thread;
+}
+
+static WhoThread whoThread(Who who, WhoProcess process, uint32_t tid)
+{
+  WhoThread *bucket = whoBucket(who, process, tid), thread = calloc(1, sizeof *thread);
+
+  if (thread == NULL) {
+    who->failed = TRUE;
+    return NULL;
+  }
+  thread->process = process;
+  thread->tid = tid;
+  thread->ordinal = process->threads == NULL ? 1 : process->threads->ordinal + 1;
+  thread->fresh = TRUE;
+  thread->next = process->threads;
+  process->threads = thread;
+  thread->bucket = *bucket;
+  *bucket = thread;
+  return thread;
+}
+
+const char *WhoThreadName(Who who, WhoThread thread, Size *lengthReturn)
+{
+  const char *name = thread->tid == thread->process->pid ? "main" : "thread";
+
+  if (thread->name != 0)
+    return StringsAt(&who->strings, thread->name, lengthReturn);
+  *lengthReturn = strlen(name);
+  return name;
+}
+
+WhoThread WhoNew(Who who, LogEvent event)
+{
+  WhoProcess process = event->process->number < who->count ? who->process[event->process->number] : NULL;
+  WhoThread thread;
+
+  if (process == NULL)
+    return NULL;
+  process->met = TRUE;
+  thread = WhoLook(who, process, event->thread);
+  if (thread == NULL)
+    thread = whoThread(who, process, event->thread);
+  who->recent[event->thread % WhoRECENT] = thread;
+  return thread;
+}
+
+/* whoNamed -- a thread is called so; one that is not known yet will be */
+static void whoNamed(Who who, whoPlan plan, LogEvent event, WhoProcess process)
+{
+  uint64_t handle = plan->handle < 0 ? 0 : LogEventWord(event, (Index)plan->handle);
+  uint32_t tid = (uint32_t)LogEventWord(event, (Index)plan->thread), name;
+  Size length;
+  const char *bytes = LogEventString(event, (Index)plan->name, &length);
+  WhoThread thread;
+
+  if (tid == event->thread && process->log == event->process) {
+    thread = WhoOf(who, event);
+  } else if (tid != 0) {
+    thread = WhoLook(who, process, tid);
+    if (thread == NULL)
+      thread = whoThread(who, process, tid);
+  } else {
+    for (thread = process->threads; thread != NULL && thread->handle != handle; thread = thread->next)
+      ;
+  }
+  if (thread == NULL)
+    return;
+  name = StringsAdd(&who->strings, bytes, length);
+  if (handle != 0)
+    thread->handle = handle;
+  if (name != 0 && name != thread->name) {
+    thread->name = name;
+    thread->fresh = TRUE;
+  }
+}
+
+Bool WhoTell(Who who, LogEvent event)
+{
+  whoPlan plan = PlansOf(&who->plans, event);
+  WhoProcess process;
+  const char *bytes;
+  Size length;
+
+  if (UNLIKELY(plan == NULL)) {
+    who->failed = TRUE;
+    return FALSE;
+  }
+  if (UNLIKELY(plan->tells == whoUNSEEN))
+    whoPlanMake(plan, event->type);
+  if (LIKELY(plan->tells == whoNOTHING))
+    return FALSE;
+  process = plan->tells == whoTHREAD ? who->process[event->process->number]
+                                     : WhoPid(who, (uint32_t)LogEventWord(event, (Index)plan->pid));
+  if (process == NULL)
+    return FALSE;
+  if (plan->tells != whoPROCESS) {
+    whoNamed(who, plan, event, process);
+    return plan->only;
+  }
+  bytes = LogEventString(event, (Index)plan->name, &length);
+  if (process->name == 0 && length > 0)
+    process->name = whoBase(who, bytes, length);
+  return plan->only;
+}

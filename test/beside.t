@@ -1,0 +1,194 @@
+#!/usr/bin/perl
+# beside.t -- a log is read the same with an index file beside it, whatever the log, and whatever became of the index
+#
+# SPDX-License-Identifier: BSD-2-Clause
+
+use strict;
+use warnings;
+use File::Temp qw(tempdir);
+use Test::More;
+
+my $eventcnv = ($ENV{B} // 'build/cool') . '/bin/eventcnv';
+my $folder = tempdir(CLEANUP => 1);
+my $log = "$folder/log.paw";
+my $seed = $ENV{SEED} // time;
+srand $seed;
+print "# SEED=$seed\n";
+
+sub slurp {
+    my ($path) = @_;
+    open my $in, '<:raw', $path or return undef;
+    local $/;
+    return scalar(<$in>) // '';
+}
+
+sub spew {
+    my ($path, $bytes, $mode) = @_;
+    open my $out, ($mode // '>') . ':raw', $path or die "$path: $!";
+    print $out $bytes;
+    close $out or die;
+    return;
+}
+
+# cnv(argument...) -- all that is seen of a run: output, errors, status
+sub cnv {
+    my @arguments = @_;
+    my $status = system "$eventcnv @arguments >$folder/out 2>$folder/err </dev/null";
+    return {out => slurp("$folder/out"), err => slurp("$folder/err"), status => $status};
+}
+
+# said($run, $regex) -- the lines on standard error that match, and those that do not
+sub said {
+    my ($run, $regex) = @_;
+    my @lines = split /^/, $run->{err};
+    return scalar(grep { $_ =~ $regex } @lines), join('', grep { $_ !~ $regex } @lines);
+}
+
+# same($run, $expected, $notes, $what) -- the same was read, and at most so many notes on the index are added
+sub same {
+    my ($run, $expected, $notes, $what) = @_;
+    my ($noted, $rest) = said($run, qr/\.idx (?:is|cannot|belongs|does) /);
+    my $same = $run->{out} eq $expected->{out} && $rest eq $expected->{err} && $run->{status} == $expected->{status} &&
+        $noted <= $notes;
+    diag "$what:\n$run->{status} $run->{err}instead of\n$expected->{status} $expected->{err}" if !$same;
+    return $same;
+}
+
+# ---- Every log there is ----
+
+my %logs = map { $_ => slurp($_) } glob 'test/good/*.paw test/bad/*.paw';
+ok keys %logs > 10, 'there are logs';
+for my $path (sort keys %logs) {
+    unlink "$log.idx";
+    spew($log, $logs{$path});
+    my @before = map { cnv($_, $log) } '', '--check', '--header';
+    my $made = cnv('--index', $log);
+    my @after = map { cnv($_, $log) } '', '--check', '--header';
+    is_deeply \@after, \@before, "$path: the same with an index";
+    if ($made->{status} == 0) {
+        like $made->{out}, qr/^\Q$log\E\.idx: \d+ blocks of \d+ bytes, in \d+ bytes$/, 'which eventcnv says it has written';
+        is((stat "$log.idx")[2] & 07777, 0600, 'and which only its owner may read');
+    } else {
+        is $made->{err}, $before[0]{err}, 'a log that cannot be read has none, and the reason is the same';
+        ok !-e "$log.idx", 'and nothing is left of it';
+    }
+}
+
+# ---- What a block claims to reach to is where the log ended, when the index was made ----
+
+# A block that was cut short is followed by the next one, within the size that it claims.
+my @places;
+push @places, $-[0] while $logs{'test/bad/payload.paw'} =~ /\x8fPAWblk\n/g;
+my %cut = (
+    'payload.paw' => $logs{'test/bad/payload.paw'},
+    'overwritten.paw' => $logs{'test/bad/overwritten.paw'},
+    'a block within another' => substr($logs{'test/bad/payload.paw'}, 0, $places[1] + 148) .
+        substr($logs{'test/bad/payload.paw'}, $places[2]) x 2,
+);
+for my $path (sort keys %cut) {
+    my $bytes = $cut{$path};
+    unlink "$log.idx";
+    spew($log, $bytes);
+    my $expected = cnv($log);
+    my $same = 1;
+    while ($bytes =~ /\x8fPAWblk\n/g) {
+        my $end = $-[0] + unpack 'x16 V', substr $bytes, $-[0], 20;
+        next if $end >= length $bytes;
+        spew($log, substr $bytes, 0, $end);
+        cnv('--index', $log);
+        spew($log, substr($bytes, $end), '>>');
+        $same &&= same(cnv($log), $expected, 0, "$path, grown from $end");
+    }
+    ok $same, "$path, grown behind each block: the same";
+}
+
+# ---- Logs made of their parts ----
+
+my ($grown, $indexed, $flipped, $cut, $changed, $used) = (1, 1, 1, 1, 1, 0);
+my @parts = (values %logs, "\0" x 5000, "\x8fPAWhdr\npawprint 1.0.0 0001048000 00000000", 'text ' x 300, "\x8fPAWblk\n" x 20);
+for my $round (1 .. 40) {
+    my $bytes = '';
+    for (1 .. 1 + rand 5) {
+        my $part = $parts[rand @parts];
+        $part = substr $part, rand(length $part) if rand() < 0.3;
+        $part = substr $part, 0, rand(length $part) if rand() < 0.3;
+        substr($part, rand length $part, 1) = chr rand 256 if length $part && rand() < 0.3;
+        $bytes .= $part;
+    }
+    unlink "$log.idx";
+    spew($log, $bytes);
+    my $expected = cnv($log);
+    my $known = int rand length $bytes;
+    spew($log, substr $bytes, 0, $known);
+    if (cnv('--index', $log)->{status} == 0) {
+        spew($log, substr($bytes, $known), '>>');
+        $grown &&= same(cnv($log), $expected, 0, "round $round, grown from $known");
+        ++$used;
+    }
+    spew($log, $bytes);
+    next if cnv('--index', $log)->{status} != 0;
+    $indexed &&= same(cnv($log), $expected, 0, "round $round");
+
+    my $index = slurp("$log.idx");
+    my $at = int rand length $index;
+    spew("$log.idx", substr($index, 0, $at) . chr(rand 256) . substr($index, $at + 1));
+    $flipped &&= same(cnv($log), $expected, 1, "round $round, byte $at changed");
+    spew("$log.idx", substr $index, 0, rand length $index);
+    $cut &&= same(cnv($log), $expected, 1, "round $round, index cut off");
+
+    spew("$log.idx", $index);
+    substr($bytes, rand length $bytes, 1) = chr rand 256;
+    spew($log, $bytes);
+    my $with = cnv($log);
+    unlink "$log.idx";
+    $changed &&= same($with, cnv($log), 1, "round $round, log changed");
+}
+ok $indexed, 'logs of parts of logs, zeros and text are read the same with an index';
+ok $grown && $used > 10, "and with one of what they were before they grew ($used of them)";
+ok $flipped, 'and with an index in which a byte is wrong: at most one line tells so';
+ok $cut, 'and with one that was cut off';
+ok $changed, 'and where the log was changed since';
+
+# ---- What is no index of this log ----
+
+spew($log, $logs{'test/good/threads.paw'});
+unlink "$log.idx";
+my $expected = cnv($log);
+cnv('--index', $log);
+my $index = slurp("$log.idx");
+my $is = sub {
+    my ($what, $regex) = @_;
+    my $run = cnv($log);
+    ok same($run, $expected, 1, $what), "$what changes nothing";
+    like $run->{err}, $regex, 'and is told in one line';
+};
+spew("$folder/other.paw", $logs{'test/good/handler.paw'});
+cnv('--index', "$folder/other.paw");
+spew("$log.idx", slurp("$folder/other.paw.idx"));
+$is->('the index of another log', qr/log\.paw\.idx is (of another|of a longer|older than the) log, and is not used; eventcnv --index/);
+spew("$log.idx", "hello\n");
+$is->('text', qr/is no index/);
+my $refused = cnv('--index', $log);
+like $refused->{err}, qr/log\.paw\.idx: the file is no index, and is not overwritten/, 'what is no index is not overwritten';
+is slurp("$log.idx"), "hello\n", 'and stays as it is';
+unlink "$log.idx";
+symlink "$folder/other.paw.idx", "$log.idx";
+$is->('a link', qr/idx cannot be opened/);
+like cnv('--index', $log)->{err}, qr/not overwritten/, 'nor is a link followed';
+unlink "$log.idx";
+spew("$log.idx", $index);
+utime time - 100, time - 100, $log;
+$is->('an index of a log that has another time', qr/is older than the log/);
+is cnv('--index', $log)->{status}, 0, 'and is made anew';
+is cnv($log)->{err}, $expected->{err}, 'and used then';
+is_deeply [grep { !/\.idx$|\.paw$|out$|err$/ } glob "$folder/*"], [], 'nothing else is left beside the logs';
+
+# ---- What has no index ----
+
+like cnv('--index', '-')->{err}, qr/only a log in a file has an index/, 'standard input has none';
+like cnv('--index', '--check', $log)->{err}, qr/and nothing else/, '--index goes with nothing else';
+my $before = cnv($log);
+is system("cat $log | $eventcnv - >$folder/out 2>$folder/err"), 0, 'a log from a pipe is read without one';
+is slurp("$folder/out"), $before->{out}, 'all the same';
+
+done_testing;

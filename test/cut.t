@@ -1,0 +1,156 @@
+#!/usr/bin/perl
+# cut.t -- logs that are cut, merged, packed and repaired
+#
+# SPDX-License-Identifier: BSD-2-Clause
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use Registry;
+use JSON::PP qw(decode_json);
+use Test::More;
+
+my $B = $ENV{B} || 'build/cool';
+my $cool = ($ENV{VARIETY} // 'cool') eq 'cool';
+my $seed = $ENV{SEED} // time;
+srand $seed;
+diag "SEED=$seed" if $ENV{SEED};
+note "SEED=$seed";
+
+sub cnv { run("$B/bin/eventcnv", @_) }
+
+# Writes a log again; TRUE if that went without a word.
+sub paw {
+    my ($to, @how) = @_;
+    my ($status, $out, $err) = cnv('-f', 'paw', '--force', '-o', $to, @how);
+
+    $err =~ s/^.* discarded while recording, for want of room\n//m;
+    return is "$status$out$err", '0', join ' ', map({ s/^\Q$Dir\E\///r } @how), 'is written again';
+}
+
+sub text { return split /^/m, (cnv(@_))[1] }
+
+# Lines of text with their times in nanoseconds.
+sub timed { return map { /^(\d+)\.(\d{9}) (.*)/ ? [$1 * 1_000_000_000 + $2, $3] : () } @_ }
+
+sub heap {
+    my (undef, $out) = run("$B/bin/eventview", '--json', @_);
+    my $doc = decode_json($out);
+
+    return join ' ', map { "$_=$doc->{$_}" } qw(live_objects live_bytes);
+}
+
+# ---- Cuts by time ----
+
+# The end of the cut log is the window of the whole one, to the nanosecond.
+sub sameWindow {
+    my ($log, $cut, $from, @to) = @_;
+    my @whole = timed(text('--from', $from, @to, $log));
+    my @all = timed(text($cut));
+    my @part = splice @all, @all - @whole;
+    my $shift = @whole ? $whole[0][0] - $part[0][0] : 0;
+
+    is_deeply [map { [$_->[0] + $shift, $_->[1]] } @part], \@whole, "$from: events and times are the same";
+    return \@all;
+}
+
+sub cutAt {
+    my ($log, $from) = @_;
+    my $cut = "$Dir/cut.paw";
+
+    paw($cut, '--from', $from, $log);
+    unlike join('', cnv('--check', $cut)), qr/offset|1.*(?<!for want of room)\n/, 'and sound';
+    my $before = sameWindow($log, $cut, $from);
+    is heap($cut), heap($log), "$from: the same lives at the end (SEED=$seed)";
+    return $before;
+}
+
+system("$B/test/heaptest", 'foreign', "$Dir/foreign.paw") == 0 or die;
+# Programs that are recorded, and logs that are made.
+my @logs;
+for my $kind (qw(churn pools family single)) {
+    push @logs, "$Dir/$kind.paw";
+    system("$B/test/heaptest", $kind, $logs[-1]) == 0 or die "no log of kind $kind";
+}
+if ($cool && !$ENV{SAN}) {
+    for (['perl', 'perl', '-e', 'my %h; $h{$_ % 400} .= "x" x ($_ % 70) for 1 .. 4000'],
+         ['crossed', "$B/prog/churn", 3, 2000]) {
+        my ($name, @program) = @$_;
+        push @logs, "$Dir/$name.paw";
+        system("$B/bin/eventrec -o $logs[-1] -- @{[map { quotemeta } @program]} >/dev/null 2>&1") == 0 or die;
+    }
+}
+for my $log (@logs) {
+    my @whole = timed(text($log));
+    my $end = $whole[-1][0];
+    for (1 .. 4) {
+        cutAt($log, sprintf '%.9f', rand($end) / 1e9);
+    }
+}
+{
+    my ($status, undef, $err) = cnv('-f', 'paw', '-o', "$Dir/strange.paw", '--from', '0.000001', "$Dir/foreign.paw");
+    is "$status$err", "0eventcnv: 1 process has no events to tell what lived at the cut; that is left out\n",
+        'a registry without the events for it';
+    sameWindow("$Dir/foreign.paw", "$Dir/strange.paw", '0.000001');
+}
+{
+    my $log = $logs[-1];
+    my $end = (timed((text($log))[-1]))[0][0];
+    my ($from, $to) = map { sprintf '%.9f', $end * $_ / 1e9 } 0.4, 0.6;
+    my $cut = "$Dir/part.paw";
+    paw($cut, '--from', $from, '--to', $to, $log);
+    sameWindow($log, $cut, $from, '--to', $to);
+    my ($status, $out, $err) = run("$B/bin/replay", '-a', 'libc', '--verify', $cut);
+    is $status, 0, 'a part can be replayed' or diag $err;
+    paw($cut, '--no-state', '--from', $from, '--to', $to, $log);
+    is_deeply [sameWindow($log, $cut, $from, '--to', $to)], [[]], '--no-state: nothing else is in it';
+}
+
+# ---- Cuts by other things ----
+{
+    my $cut = "$Dir/kind.paw";
+    my $defines = qr/ (?:Intern|Label|ModuleLoad|Thread(?:Start|Name)|TaskName|Process(?:Seen|Start|Exec)|Arena(?:Create|Destroy)|Pool(?:Create|Param|Destroy)) /;
+    my @whole = timed(text($logs[0]));
+    paw($cut, '-E', 'PoolFree', $logs[0]);
+    is_deeply [timed(text($cut))], [grep { $_->[1] =~ /$defines| PoolFree / } @whole], 'with what they refer to';
+    paw($cut, '-E', 'PoolFree', '-n', 7, $logs[0]);
+    is scalar(grep(/ PoolFree /, text($cut))), 7, 'which does not count';
+    paw($cut, '-E', 'PoolFree', '--no-state', $logs[0]);
+    is scalar(text($cut)), scalar(grep { $_->[1] =~ / PoolFree / } @whole), '--no-state: alone';
+    # A part of what a filter keeps lives as long as all of what it keeps.
+    my ($half, $from) = ("$Dir/half.paw", sprintf '%.9f', $whole[-1][0] / 2e9);
+    paw($cut, '-e', 'size > 100 || name == "PoolFree"', $logs[0]);
+    paw($half, '-e', 'size > 100 || name == "PoolFree"', '--from', $from, $logs[0]);
+    is heap($half), heap($cut), 'filtered and cut';
+    paw($half, '-e', "time >= $from", $logs[0]);
+    is heap($half), heap($logs[0]), 'cut by a filter';
+    paw($cut, '-E', 'PoolFree', '-n', 0, $logs[0]);
+    is join('', cnv('--check', $cut)), '0', 'a log without events is a log';
+}
+
+# ---- Packing ----
+
+# The bytes of events in a log's blocks, which are not packed.
+sub events {
+    my $bytes = slurp($_[0]);
+    my $events = '';
+
+    while ((my $at = index $bytes, "\x8fPAWblk\n") >= 0) {
+        my ($size, $rest) = unpack 'VV', substr $bytes, $at + 16, 8;
+        $events .= substr $bytes, $at + 128, $rest;
+        substr($bytes, 0, $at + $size) = '';
+    }
+    return $events;
+}
+
+for my $log (@logs) {
+    my ($raw, $packed, $again) = map { "$Dir/$_.paw" } qw(raw packed again);
+    paw($raw, '--raw', $log);
+    paw($packed, '--packed', $raw);
+    paw($again, '--raw', $packed);
+    is_deeply [text($again)], [text($log)], 'the same text after unpacking, packing and unpacking';
+    cmp_ok -s $packed, '<', -s $raw, 'packed is smaller';
+    is events($again), events($raw), 'and the same bytes of events';
+}
+
+done_testing;
