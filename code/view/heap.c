@@ -410,7 +410,7 @@ void HeapPrompt(Heap heap)
 void HeapCatchUp(Heap heap, Index number)
 {
   if (number < heap->count && heap->process[number] != NULL)
-    heapDrain(heap->process[number]);
+    HeapDrain(heap->process[number]);
 }
 
 Res HeapSettle(Heap heap)
