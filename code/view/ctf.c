@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "base/aver.h"
-#include "format/block.h"
 #include "view/ctfmeta.h"
 #include "view/writer.h"
 
@@ -100,16 +99,16 @@ static Res ctfOverwrite(const char *path, char *error, Size size)
 static Res ctfFolder(int *folderReturn, const WriterOptionsStruct *options, char *error, Size size)
 {
   if (mkdir(options->path, 0700) != 0) {
-    if (errno == EEXIST && !options->force) {
-      (void)snprintf(error, size, "%s: the folder exists; --force overwrites it", options->path);
-      return ResPARAM;
-    }
-    if (errno == EEXIST && ctfOverwrite(options->path, error, size) != ResOK)
-      return ResPARAM;
     if (errno != EEXIST) {
       (void)snprintf(error, size, "%s: %s", options->path, strerror(errno));
       return ResPARAM;
     }
+    if (!options->force) {
+      (void)snprintf(error, size, "%s: the folder exists; --force overwrites it", options->path);
+      return ResPARAM;
+    }
+    if (ctfOverwrite(options->path, error, size) != ResOK)
+      return ResPARAM;
   }
   *folderReturn = open(options->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (*folderReturn >= 0)
@@ -251,10 +250,11 @@ static char *ctfString(char *p, LogEvent event)
 /* ctfParams -- all but a string, as they are: the metadata tells their byte order */
 static inline char *ctfParams(char *p, LogEvent event)
 {
-  Size size = event->type->length - sizeof(EventHeaderStruct), done;
+  Size header = event->type->params > 0 ? event->type->offset[0] : event->type->length;
+  Size size = event->type->length - header, done;
 
   for (done = 0; done < size; done += 8) /* events are whole eights */
-    memcpy(p + done, event->bytes + sizeof(EventHeaderStruct) + done, 8);
+    memcpy(p + done, event->bytes + header + done, 8);
   return p + size;
 }
 

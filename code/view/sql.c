@@ -14,7 +14,6 @@
 
 #include "base/aver.h"
 #include "base/text.h"
-#include "format/block.h"
 #include "view/put.h"
 #include "view/sqltable.h"
 #include "view/writer.h"

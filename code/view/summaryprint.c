@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "view/heaplook.h"
 #include "view/json.h"
 #include "view/summarydata.h"
 
