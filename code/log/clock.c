@@ -164,6 +164,8 @@ void ClockFit(Clock clock)
   clock->base = clock->real = clock->fine = clock->low = 0;
   if (clock->synced)
     clockAnchor(clock);
+  else if (clock->offset > 0)
+    clock->real = (uint64_t)clock->offset;
   clock->fitted = TRUE;
 }
 

@@ -149,13 +149,14 @@ static void serveEnd(LogPosition endReturn, LogService service)
   }
 }
 
-/* serveAlone -- the one that is served, if events can go to it without any look; else NULL */
+/* serveAlone -- the one that is served, if the pass can hand events to it itself; else NULL.  What a pass counts are
+ * events read, so it must not count those that it accepts. */
 static Filed serveAlone(LogService service)
 {
   Filed filed = service->filed[0];
 
   return service->count == 1 && service->served == 1 && filed->request->event != NULL &&
-         filed->request->accept == NULL && filed->request->hookCount == 0 && !service->pass.shared ? filed : NULL;
+         (filed->request->accept == NULL || filed->left == UINT64_MAX) && filed->request->hookCount == 0 && !service->pass.shared ? filed : NULL;
 }
 
 /* serveOver -- the next of those served that has had all, or NULL */
@@ -183,7 +184,7 @@ static Res serveRead(LogService service, const LogPositionStruct *end)
   if (alone->left < count)
     count = alone->left;
   res = ReadingRun(reading, alone->request, end, count);
-  service->counts.delivered += count - reading->left;
+  service->counts.delivered += count - reading->left - reading->refused;
   if (alone->left != UINT64_MAX)
     alone->left -= count - reading->left;
   service->enough = reading->ended && reading->left > 0 && !alone->request->stop;

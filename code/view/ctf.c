@@ -26,7 +26,7 @@ enum {
   ctfPacketSIZE = 256 * 1024, /* at most */
   ctfNameMAX = 15,            /* bytes of a process's name, as the system has them */
   ctfWhoSIZE = 32, ctfWhosMAX = 64,
-  ctfEventMAX = 8 + ctfWhoSIZE + 3 * EventSizeMAX + 8 /* bytes that an event may take: each of a string's may become three */
+  ctfEventMAX = 8 + ctfWhoSIZE + 3 * LogEventMAX + 8 /* bytes that an event may take: each of a string's may become three */
 };
 
 static const char ctfMETADATA[] = "metadata", ctfEVENTS[] = "events";
@@ -250,11 +250,10 @@ static char *ctfString(char *p, LogEvent event)
 /* ctfParams -- all but a string, as they are: the metadata tells their byte order */
 static inline char *ctfParams(char *p, LogEvent event)
 {
-  Size header = event->type->params > 0 ? event->type->offset[0] : event->type->length;
-  Size size = event->type->length - header, done;
+  Size size = event->type->length - LogEventHEADER, done;
 
   for (done = 0; done < size; done += 8) /* events are whole eights */
-    memcpy(p + done, event->bytes + header + done, 8);
+    memcpy(p + done, event->bytes + LogEventHEADER + done, 8);
   return p + size;
 }
 

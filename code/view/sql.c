@@ -20,7 +20,7 @@
 
 enum {
   sqlHeapsMAX = 64, sqlHeapSIZE = 16 * 1024,
-  sqlRowMAX = 96 + EventParamMAX * 24 + 2 * EventSizeMAX + 32, /* bytes that a row may take */
+  sqlRowMAX = 96 + EventParamMAX * 24 + 2 * LogEventMAX + 32, /* bytes that a row may take */
   sqlWhoSIZE = 32, sqlWhosMAX = 64, sqlNANOS = 1000000000
 };
 
