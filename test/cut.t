@@ -117,6 +117,13 @@ for my $log (@logs) {
     is scalar(grep(/ PoolFree /, text($cut))), 7, 'which does not count';
     paw($cut, '-E', 'PoolFree', '--no-state', $logs[0]);
     is scalar(text($cut)), scalar(grep { $_->[1] =~ / PoolFree / } @whole), '--no-state: alone';
+    # A part of what a filter keeps lives as long as all of what it keeps.
+    my ($half, $from) = ("$Dir/half.paw", sprintf '%.9f', $whole[-1][0] / 2e9);
+    paw($cut, '-e', 'size > 100 || name == "PoolFree"', $logs[0]);
+    paw($half, '-e', 'size > 100 || name == "PoolFree"', '--from', $from, $logs[0]);
+    is heap($half), heap($cut), 'filtered and cut';
+    paw($half, '-e', "time >= $from", $logs[0]);
+    is heap($half), heap($logs[0]), 'cut by a filter';
     paw($cut, '-E', 'PoolFree', '-n', 0, $logs[0]);
     is join('', cnv('--check', $cut)), '0', 'a log without events is a log';
 }
