@@ -2,10 +2,12 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The bytes are our own, but they may come out of a file: every number that something is indexed by is looked at.
+ * The bytes are our own, but they may come out of a file, and are checked by their sum.  All the same, every number that
+ * something is indexed by is looked at.
  */
 #include <string.h>
 
+#include "base/crc.h"
 #include "view/heapbytes.h"
 #include "view/heapdata.h"
 #include "view/heapsave.h"
@@ -320,13 +322,26 @@ static void restoreProcess(Restore restore, HeapProcess process)
     restoreDead(restore, living);
 }
 
+/* restoreSound -- the sum of all bytes stands behind them */
+static Bool restoreSound(const unsigned char *bytes, Size size)
+{
+  uint32_t crc;
+
+  if (size <= sizeof crc)
+    return FALSE;
+  memcpy(&crc, bytes + size - sizeof crc, sizeof crc);
+  return Crc32c(0, bytes, size - sizeof crc) == crc;
+}
+
 Res HeapRestore(Heap heap, const unsigned char *bytes, Size size)
 {
-  restoreStruct restore = {.bytes = {.bytes = (unsigned char *)bytes, .size = size}};
+  restoreStruct restore = {.bytes = {.bytes = (unsigned char *)bytes, .size = size - sizeof(uint32_t)}};
   uint64_t number;
   HeapProcess process;
 
   HeapClear(heap);
+  if (!restoreSound(bytes, size))
+    return ResFORMAT;
   heap->res = (Res)HeapBytesGet(&restore.bytes);
   heap->objectTypes = (Count)HeapBytesGet(&restore.bytes);
   while (restoreGood(&restore) && (number = HeapBytesGet(&restore.bytes)) != 0) {
@@ -336,7 +351,7 @@ Res HeapRestore(Heap heap, const unsigned char *bytes, Size size)
     else
       restoreProcess(&restore, process);
   }
-  if (restore.bytes.next != size)
+  if (restore.bytes.next != restore.bytes.size)
     restore.bytes.failed = TRUE;
   free(restore.pool);
   free(restore.thread);

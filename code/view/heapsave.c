@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "base/crc.h"
 #include "view/heapbytes.h"
 #include "view/heapdata.h"
 #include "view/heapsavedata.h"
@@ -232,6 +233,7 @@ static void saveProcess(Save save, HeapProcess process)
 Res HeapSave(unsigned char **bytesReturn, Size *sizeReturn, Count *objectsReturn, Heap heap)
 {
   saveStruct save = {.bytes.size = 0};
+  uint32_t crc;
   Index i;
 
   HeapBytesPut(&save.bytes, (uint64_t)heap->res);
@@ -244,6 +246,11 @@ Res HeapSave(unsigned char **bytesReturn, Size *sizeReturn, Count *objectsReturn
   }
   HeapBytesPut(&save.bytes, 0);
   free(save.dead);
+  if (HeapBytesRoom(&save.bytes, sizeof crc)) {
+    crc = Crc32c(0, save.bytes.bytes, save.bytes.size);
+    memcpy(save.bytes.bytes + save.bytes.size, &crc, sizeof crc);
+    save.bytes.size += sizeof crc;
+  }
   if (save.bytes.failed) {
     free(save.bytes.bytes);
     return ResMEMORY;
