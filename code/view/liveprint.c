@@ -58,11 +58,14 @@ static void textPools(FILE *out, LiveProcess process)
   fprintf(out, "  pools        %zu\n", process->pools);
   for (i = 0; i < process->pools; ++i) {
     HeapPool pool = process->pool[i].pool;
-    fprintf(out, "    0x%-14llx %-7s", (unsigned long long)pool->addr, "");
-    SayPlain(out, pool->class[0] == '\0' ? "?" : pool->class, pool->class[0] == '\0' ? 1 : strlen(pool->class));
+    fprintf(out, "    0x%-14llx ", (unsigned long long)pool->addr);
     textSum(out, &process->pool[i].sum);
+    if (pool->class[0] != '\0') {
+      fputs(", class ", out);
+      SayPlain(out, pool->class, strlen(pool->class));
+    }
     if (pool->segments > 0) {
-      fprintf(out, " in %llu segments, ", (unsigned long long)pool->segments);
+      fprintf(out, ", %llu segments of ", (unsigned long long)pool->segments);
       SayBytes(out, pool->reserved);
     }
     if (pool->arena != 0)
