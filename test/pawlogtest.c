@@ -164,6 +164,23 @@ static void types(PawLog log)
   TapOk(PawProcessAt(log, PawProcesses(log)) == NULL && PawTypeAt(p, PawTypes(p)) == NULL, "nothing behind the last");
 }
 
+static void filters(PawLog log)
+{
+  PawFilter filter;
+  Client client;
+  char message[200];
+
+  TapIs(PawFilterMake(&filter, log, "size >", message, sizeof message), PAW_PARAM, "a filter that cannot be meant");
+  TapOk(strstr(message, "column") != NULL, "is told: %s", message);
+  TapIs(PawFilterMake(&filter, log, "name == \"PoolFree\" && addr > 0", NULL, 0), PAW_OK, "one that can");
+  clientInit(&client);
+  client.request.filter = filter;
+  TapIs(PawRead(log, &client.request), PAW_OK, "a request with it");
+  TapOk(client.events > 0 && client.events < 40, "sees some events (%u)", client.events);
+  PawFilterFree(filter);
+  PawFilterFree(NULL);
+}
+
 int main(void)
 {
   PawLog log;
@@ -180,6 +197,7 @@ int main(void)
   TapOk(client.events > 20, "%u events", client.events);
   types(log);
   hooks(log);
+  filters(log);
   services(log, client.events);
   positions(log, client.events);
   PawClose(log);

@@ -46,6 +46,7 @@ typedef struct PawLogStruct *PawLog;
 typedef const struct PawProcessStruct *PawProcess; /* lives as long as its log */
 typedef const struct PawTypeStruct *PawType;       /* of events, in one process; the same */
 typedef const struct PawEventStruct *PawEvent;     /* lives while a hook runs */
+typedef struct PawFilterStruct *PawFilter;         /* to be freed before its log is closed */
 typedef struct PawServiceStruct *PawService;
 
 /* One thing that is damaged or missing. */
@@ -163,6 +164,12 @@ PAW_API int PawPositionRead(PawPosition *positionReturn, PawLog log, const char 
 
 /* Requests */
 
+/* PawFilterMake -- what an expression means for the events of a log, as eventcnv --filter takes it.  PAW_PARAM: the
+ * message says what is wrong, and where; PAW_MEMORY.  PawFilterFree -- not while a request with it is filed; NULL is
+ * none. */
+PAW_API int PawFilterMake(PawFilter *filterReturn, PawLog log, const char *expression, char *message, size_t size);
+PAW_API void PawFilterFree(PawFilter filter);
+
 typedef struct PawRequest PawRequest;
 
 typedef struct PawStream {
@@ -189,6 +196,7 @@ struct PawRequest {
   uint64_t count;  /* at most so many events */
   uint32_t kinds;  /* a bit for each kind */
   int (*choose)(PawRequest *request, PawProcess process, PawType type); /* asked once for each type; NULL: all */
+  PawFilter filter; /* only events for which it holds; NULL: all */
   int high;        /* goes before those that are not */
   int stop;        /* set by a hook: the request ends */
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "library/pawdata.h"
+#include "log/filter.h"
 
 /* A request that is filed. */
 typedef struct pawFiledStruct {
@@ -49,11 +50,23 @@ static inline void pawStop(LogRequest inner, const PawRequest *request)
     inner->stop = TRUE;
 }
 
+/* A PawFilter is a Filter, by another name. */
+static inline Filter pawFilter(const PawRequest *request)
+{
+  return (Filter)(void *)request->filter;
+}
+
 static Bool pawChoose(void *data, LogProcess process, EventType type)
 {
-  PawFiled filed = data;
+  PawRequest *request = ((PawFiled)data)->request;
 
-  return filed->request->choose(filed->request, (PawProcess)process, (PawType)type) != 0;
+  return (request->filter == NULL || FilterChooses(pawFilter(request), process, type)) &&
+         (request->choose == NULL || request->choose(request, (PawProcess)process, (PawType)type) != 0);
+}
+
+static Bool pawAccept(void *data, LogEvent event)
+{
+  return FilterMatches(data, event);
 }
 
 static Bool pawEvent(LogRequest inner, LogEvent event)
@@ -150,6 +163,18 @@ static int pawCheck(const PawRequest *request)
   return PAW_OK;
 }
 
+/* pawFillFilter -- what the filter says goes into the request as far as it can, so that blocks are skipped */
+static void pawFillFilter(PawFiled filed, Filter filter)
+{
+  FilterTimes(filter, &filed->inner.from, &filed->inner.to);
+  filed->inner.kinds &= FilterKinds(filter);
+  filed->inner.choose = pawChoose;
+  if (!FilterExhausted(filter)) {
+    filed->inner.accept = pawAccept;
+    filed->inner.acceptData = filter;
+  }
+}
+
 /* pawFill -- the reader's request for the caller's, which is sound */
 static void pawFill(PawFiled filed, PawRequest *request)
 {
@@ -173,6 +198,8 @@ static void pawFill(PawFiled filed, PawRequest *request)
   };
   for (i = 0; i < request->hookCount; ++i)
     filed->hooks[i] = (LogEventHookStruct){pawHookNumber[i], request->hooks[i].priority, (uint16_t)request->hooks[i].code};
+  if (request->filter != NULL)
+    pawFillFilter(filed, pawFilter(request));
   if (request->start != NULL) {
     filed->start = PawThePosition(request->start);
     filed->inner.start = &filed->start;
@@ -183,15 +210,36 @@ static void pawFill(PawFiled filed, PawRequest *request)
   }
 }
 
+int PawFilterMake(PawFilter *filterReturn, PawLog log, const char *expression, char *message, size_t size)
+{
+  char ignored[256];
+  Filter filter;
+  Res res = message != NULL && size > 0 ? FilterMake(&filter, log->log, expression, message, size)
+                                        : FilterMake(&filter, log->log, expression, ignored, sizeof ignored);
+
+  if (res == ResOK)
+    *filterReturn = (PawFilter)(void *)filter;
+  return PawResult(res);
+}
+
+void PawFilterFree(PawFilter filter)
+{
+  FilterFree((Filter)(void *)filter);
+}
+
 int PawRead(PawLog log, PawRequest *request)
 {
   pawFiledStruct filed;
+  Res res;
 
   if (pawCheck(request) != PAW_OK)
     return PAW_PARAM;
   request->stop = 0;
   pawFill(&filed, request);
-  return PawResult(LogRead(log->log, &filed.inner));
+  res = LogRead(log->log, &filed.inner);
+  if (res == ResOK && request->filter != NULL)
+    res = FilterRes(pawFilter(request));
+  return PawResult(res);
 }
 
 int PawPositionStep(PawPosition *position, uint64_t *nReturn, PawLog log, PawRequest *request, int64_t n)
