@@ -654,8 +654,8 @@ static Bool pushesDown(Log log, Expr expr)
   for (i = 0; i < had.count && same; ++i)
     same = keptSame(&had.event[i], &wanted.event[i]);
   if (!same)
-    printf("# from %llu to %llu, at most %llu: %zu events wanted, %zu had\n", (unsigned long long)(request.from - first),
-           (unsigned long long)(request.to - first), (unsigned long long)request.count, wanted.count, had.count);
+    printf("# from %lld to %lld, at most %llu: %zu events wanted, %zu had\n", (long long)(request.from - first),
+           (long long)(request.to - first), (unsigned long long)request.count, wanted.count, had.count);
   FilterFree(filter);
   return same;
 }
