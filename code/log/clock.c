@@ -111,8 +111,8 @@ static Bool clockBetween(Clock clock, const SyncStruct *a, const SyncStruct *b)
       (fitted > expected * clockFrequencyMAX_FACTOR || fitted * clockFrequencyMAX_FACTOR < expected))
     return FALSE;
   clockRate(clock, ns, ticks);
-  clock->fitTo = *b;
-  clock->fitTo.real = b->mono + (clock->early.real - clock->early.mono);
+  /* The same rate from `early` on, whichever pair it is from. */
+  clock->fitTo = (SyncStruct){clock->early.ticks + ticks, clock->early.mono + ns, clock->early.real + ns};
   return TRUE;
 }
 

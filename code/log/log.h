@@ -30,6 +30,11 @@ typedef struct LogProcessStruct {
   RegistryStruct *registry;
 } LogProcessStruct, *LogProcess;
 
+enum {
+  LogEventHEADER = 8,   /* bytes of an event before its parameters */
+  LogEventMAX = 2048    /* bytes of an event; no longer one is delivered */
+};
+
 /* One event; valid while the hook runs. */
 typedef struct LogEventStruct {
   uint64_t time;           /* ns of wall time since 1970 */

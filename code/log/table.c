@@ -296,13 +296,16 @@ uint64_t TableFit(Table table)
   uint64_t origin = UINT64_MAX;
   Index i;
 
-  for (i = 0; i < table->clocks; ++i)
-    if (table->clock[i]->alias == NULL) {
-      Bool seen = table->clock[i]->min != UINT64_MAX;
-      ClockFit(table->clock[i]);
-      if (seen && table->clock[i]->real < origin)
-        origin = table->clock[i]->real;
-    }
+  for (i = 0; i < table->clocks; ++i) {
+    Clock clock = table->clock[i];
+    Bool seen = clock->min != UINT64_MAX;
+    if (clock->alias != NULL)
+      continue;
+    ClockFit(clock);
+    /* A clock of which nobody knows the wall time begins with the others. */
+    if (seen && clock->synced && clock->real < origin)
+      origin = clock->real;
+  }
   if (origin == UINT64_MAX)
     origin = 0;
   for (i = 0; i < table->clocks; ++i)

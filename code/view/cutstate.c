@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "view/heaplook.h"
 #include "view/heapwalk.h"
 
 /* The types that tell it, by name. */

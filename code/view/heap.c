@@ -53,7 +53,7 @@ static void heapProcessFree(HeapProcess process)
   free(process);
 }
 
-void HeapDestroy(Heap heap)
+void HeapClear(Heap heap)
 {
   Index i;
 
@@ -62,6 +62,14 @@ void HeapDestroy(Heap heap)
       heapProcessFree(heap->process[i]);
   }
   free(heap->process);
+  heap->process = NULL;
+  heap->count = heap->objectTypes = 0;
+  heap->res = ResOK;
+}
+
+void HeapDestroy(Heap heap)
+{
+  HeapClear(heap);
   free(heap);
 }
 
@@ -72,13 +80,26 @@ Bool HeapWants(EventType type)
   return HeapPlanMake(&plan, type, FALSE);
 }
 
-/* heapProcessOf -- the state for the event's process, made at its first event; NULL if there is no memory */
-static HeapProcess heapProcessOf(Heap heap, LogProcess log)
+static HeapProcess heapProcessNew(Heap heap, Index number)
 {
-  HeapProcess process;
+  HeapProcess process = calloc(1, sizeof *process);
 
-  if (UNLIKELY(log->number >= heap->count)) {
-    Count count = log->number + 8;
+  if (process == NULL)
+    return NULL;
+  process->counts = calloc(RegistryTypesMAX, sizeof *process->counts);
+  if (process->counts == NULL || HeapTableInit(&process->arenas) != ResOK) {
+    free(process->counts);
+    free(process);
+    return NULL;
+  }
+  HeapOrderInit(&process->order, number, &heap->client);
+  return process;
+}
+
+HeapProcess HeapProcessOf(Heap heap, Index number)
+{
+  if (UNLIKELY(number >= heap->count)) {
+    Count count = number + 8;
     HeapProcess *grown = realloc(heap->process, count * sizeof *grown);
     if (grown == NULL)
       return NULL;
@@ -86,31 +107,24 @@ static HeapProcess heapProcessOf(Heap heap, LogProcess log)
     heap->process = grown;
     heap->count = count;
   }
-  process = heap->process[log->number];
-  if (UNLIKELY(process == NULL)) {
-    process = calloc(1, sizeof *process);
-    if (process == NULL)
-      return NULL;
-    process->counts = calloc(RegistryTypesMAX, sizeof *process->counts);
-    if (process->counts == NULL || HeapTableInit(&process->arenas) != ResOK) {
-      free(process->counts);
-      free(process);
-      return NULL;
-    }
-    HeapOrderInit(&process->order, log->number, &heap->client);
-    heap->process[log->number] = process;
-  }
-  return process;
+  if (UNLIKELY(heap->process[number] == NULL))
+    heap->process[number] = heapProcessNew(heap, number);
+  return heap->process[number];
 }
 
 /* Threads and pools */
+
+HeapThread *HeapThreadBucket(HeapProcess process, uint32_t serial, uint32_t id)
+{
+  return &process->thread[(serial ^ id) % HeapBUCKETS];
+}
 
 /* heapThreadNew -- the thread that the event's stream belongs to.  The writer numbers its threads, and a stream's
  * number begins with the thread's, so that a number that the system gave out again is another thread. */
 static HeapThread heapThreadNew(HeapProcess process, LogEvent event)
 {
   uint32_t serial = event->stream >> 5;
-  HeapThread *bucket = &process->thread[(serial ^ event->thread) % HeapBUCKETS], thread;
+  HeapThread *bucket = HeapThreadBucket(process, serial, event->thread), thread;
 
   for (thread = *bucket; thread != NULL; thread = thread->next) {
     if (thread->serial == serial && thread->id == event->thread)
@@ -139,14 +153,14 @@ static inline HeapThread heapThreadOf(HeapProcess process, LogEvent event)
   return process->recent[i].thread;
 }
 
-static HeapPool *heapBucket(HeapProcess process, uint64_t addr)
+HeapPool *HeapPoolBucket(HeapProcess process, uint64_t addr)
 {
   return &process->pool[((addr * 0x9e3779b97f4a7c15ull) >> 32) % HeapBUCKETS];
 }
 
 static HeapPool heapPoolNew(HeapProcess process, uint64_t addr)
 {
-  HeapPool *bucket = heapBucket(process, addr), pool = calloc(1, sizeof *pool);
+  HeapPool *bucket = HeapPoolBucket(process, addr), pool = calloc(1, sizeof *pool);
 
   if (pool == NULL || HeapTableInit(&pool->table) != ResOK) {
     free(pool);
@@ -161,7 +175,7 @@ static HeapPool heapPoolNew(HeapProcess process, uint64_t addr)
 
 static HeapPool heapPoolFind(HeapProcess process, uint64_t addr)
 {
-  HeapPool pool = *heapBucket(process, addr);
+  HeapPool pool = *HeapPoolBucket(process, addr);
 
   while (pool != NULL && pool->addr != addr)
     pool = pool->next;
@@ -239,14 +253,42 @@ static Bool heapRepeated(HeapProcess process, HeapPlan plan, LogEvent event)
 }
 
 /* heapArena -- an arena comes or goes */
-static void heapArena(Heap heap, HeapProcess process, uint64_t addr, Bool comes)
+static void heapArena(Heap heap, HeapProcess process, HeapOperation operation)
 {
-  HeapObject place = HeapTableSeek(&process->arenas, addr);
+  HeapObject place = HeapTableSeek(&process->arenas, operation->addr);
 
-  if (place->addr != 0 && !comes)
-    HeapTableDelete(&process->arenas, place);
-  else if (addr != 0 && comes && HeapTableInsert(&process->arenas, place, addr) == NULL)
+  if (operation->kind == HeapARENADESTROY) {
+    if (place->addr != 0)
+      HeapTableDelete(&process->arenas, place);
+  } else if (operation->addr != 0) {
+    place = HeapTableInsert(&process->arenas, place, operation->addr);
+    if (place == NULL) {
+      heap->res = ResMEMORY;
+      return;
+    }
+    place->size = operation->size < HeapSizeMAX ? operation->size : HeapSizeMAX;
+    place->client = operation->grain < UINT32_MAX ? (uint32_t)operation->grain : UINT32_MAX;
+    place->time = operation->time;
+    place->thread = 0;
+    place->align = place->told = place->stale = 0;
+  }
+}
+
+/* heapSegment -- a pool gets or gives back memory of its arena; of what it had at first nobody may have told */
+static void heapSegment(Heap heap, HeapProcess process, HeapPlan plan, LogEvent event)
+{
+  HeapPool pool = heapPoolOf(process, LogEventWord(event, (Index)plan->param[HeapParamPOOL]));
+  uint64_t size = LogEventWord(event, (Index)plan->param[HeapParamSIZE]);
+
+  if (pool == NULL) {
     heap->res = ResMEMORY;
+  } else if (plan->does == HeapDoesSEGALLOC) {
+    ++pool->segments;
+    pool->reserved += size;
+  } else if (pool->segments > 0) {
+    --pool->segments;
+    pool->reserved -= size < pool->reserved ? size : pool->reserved;
+  }
 }
 
 /* heapRare -- an event on a pool or an arena: these wait for what is queued, and are told at once */
@@ -262,6 +304,10 @@ static void heapRare(Heap heap, HeapProcess process, HeapThread thread, HeapPlan
   }
   if (heapRepeated(process, plan, event))
     return;
+  if (plan->does >= HeapDoesSEGALLOC) {
+    heapSegment(heap, process, plan, event);
+    return;
+  }
   HeapDrain(process);
   HeapOrderSettle(&process->order);
   if (event->time > process->order.now)
@@ -272,7 +318,7 @@ static void heapRare(Heap heap, HeapProcess process, HeapThread thread, HeapPlan
     operation.addr = word[HeapParamARENA];
     operation.size = word[HeapParamSIZE];
     operation.grain = word[HeapParamGRAIN];
-    heapArena(heap, process, operation.addr, plan->does == HeapDoesARENACREATE);
+    heapArena(heap, process, &operation);
   } else {
     HeapPool pool = heapPoolOf(process, word[HeapParamPOOL]);
     if (pool == NULL) {
@@ -288,13 +334,14 @@ static void heapRare(Heap heap, HeapProcess process, HeapThread thread, HeapPlan
       memcpy(pool->class, class, length);
       pool->class[length] = '\0';
       pool->arena = word[HeapParamARENA];
+      pool->time = operation.time;
       operation.kind = HeapPOOLCREATE;
     } else if (plan->does == HeapDoesPOOLPARAM) {
       operation.name = LogEventString(event, (Index)plan->param[HeapParamNAME], &operation.nameLength);
       operation.size = word[HeapParamVALUE];
       operation.kind = HeapPOOLPARAM;
     } else {
-      HeapPool *link = heapBucket(process, pool->addr);
+      HeapPool *link = HeapPoolBucket(process, pool->addr);
       HeapOrderDestroy(&process->order, pool, operation.thread, event->time);
       while (*link != pool)
         link = &(*link)->next;
@@ -321,7 +368,7 @@ static inline void heapDecode(HeapInput input, uint64_t *pool, uint64_t *align, 
 {
   *pool = heapWord(event, plan->pool);
   input->addr = heapWord(event, plan->addr);
-  input->old = heapWord(event, plan->old);
+  input->old = heapWord(event, plan->old) & plan->oldMask;
   input->size = heapWord(event, plan->size);
   *align = UNLIKELY(plan->does == HeapDoesALIGNED) ? heapWord(event, plan->align) : 0;
 }
@@ -332,7 +379,7 @@ static void heapDecodeAny(HeapInput input, uint64_t *pool, uint64_t *align, Heap
 #define WORD(i) (plan->param[i] < 0 ? 0 : LogEventWord(event, (Index)plan->param[i]))
   *pool = WORD(HeapParamPOOL);
   input->addr = WORD(plan->does == HeapDoesBEGIN ? HeapParamOLD : HeapParamADDR);
-  input->old = WORD(HeapParamOLD);
+  input->old = WORD(HeapPlanOld(plan));
   input->size = WORD(HeapParamSIZE);
   *align = plan->does == HeapDoesALIGNED ? WORD(HeapParamALIGN) : 0;
 #undef WORD
@@ -372,7 +419,7 @@ static inline void heapObject(Heap heap, HeapProcess process, HeapThread thread,
 
 void HeapEvent(Heap heap, LogEvent event)
 {
-  HeapProcess process = heapProcessOf(heap, event->process);
+  HeapProcess process = HeapProcessOf(heap, event->process->number);
   HeapThread thread;
   Index type;
   HeapPlan plan;
@@ -382,11 +429,10 @@ void HeapEvent(Heap heap, LogEvent event)
     return;
   }
   type = (Index)(event->type - event->process->registry->types);
-  ++process->counts[type];
   plan = &process->plans[type];
-  if (UNLIKELY(!plan->made)) {
+  if (UNLIKELY(process->counts[type]++ == 0 || !plan->made)) {
     HeapPlanMake(plan, event->type, event->process->header.widths.swapped);
-    if (plan->does >= HeapDoesALLOC && plan->does <= HeapDoesLIVE)
+    if (process->counts[type] == 1 && plan->does >= HeapDoesALLOC && plan->does <= HeapDoesLIVE)
       ++heap->objectTypes;
   }
   if (UNLIKELY(plan->does >= HeapDoesPOOLCREATE))
@@ -405,6 +451,12 @@ void HeapMark(Heap heap, uint32_t mark)
 void HeapPrompt(Heap heap)
 {
   heap->prompt = TRUE;
+}
+
+void HeapCatchUp(Heap heap, Index number)
+{
+  if (number < heap->count && heap->process[number] != NULL)
+    HeapDrain(heap->process[number]);
 }
 
 Res HeapSettle(Heap heap)
@@ -426,36 +478,4 @@ Res HeapSettle(Heap heap)
       heap->res = process->order.res;
   }
   return heap->res;
-}
-
-Bool HeapSeen(Count *threadsReturn, const uint64_t **countsReturn, Heap heap, Index number)
-{
-  if (number >= heap->count || heap->process[number] == NULL)
-    return FALSE;
-  *threadsReturn = heap->process[number]->threads;
-  *countsReturn = heap->process[number]->counts;
-  return TRUE;
-}
-
-void HeapTallySum(HeapTally tallyReturn, Heap heap)
-{
-  Index i;
-
-  memset(tallyReturn, 0, sizeof *tallyReturn);
-  for (i = 0; i < heap->count; ++i) {
-    if (heap->process[i] != NULL) {
-      HeapTally tally = &heap->process[i]->order.tally;
-      tallyReturn->repairs += tally->repairs;
-      tallyReturn->overlaps += tally->overlaps;
-      tallyReturn->unmatched += tally->unmatched;
-      tallyReturn->early += tally->early;
-      tallyReturn->unfinished += tally->unfinished;
-      tallyReturn->failed += tally->failed;
-    }
-  }
-}
-
-Count HeapObjectTypes(Heap heap)
-{
-  return heap->objectTypes;
 }

@@ -25,6 +25,9 @@ typedef struct HeapStruct *Heap;
 extern Res HeapCreate(Heap *heapReturn, HeapClient client);
 extern void HeapDestroy(Heap heap);
 
+/* HeapClear -- as HeapCreate made it; its client is told nothing */
+extern void HeapClear(Heap heap);
+
 /* HeapWants -- is the type one of those that HeapEvent understands?  For a request's `choose`. */
 extern Bool HeapWants(EventType type);
 
@@ -38,16 +41,11 @@ extern void HeapEvent(Heap heap, LogEvent event);
 extern void HeapMark(Heap heap, uint32_t mark);
 extern void HeapPrompt(Heap heap);
 
+/* HeapCatchUp -- tell the hook of what is queued of the log's process `number`; what is held back stays so */
+extern void HeapCatchUp(Heap heap, Index number);
+
 /* HeapSettle -- all events have come: tell the hook of what is still queued or held back
  * ResMEMORY: memory ran out at some time, and what was told is not the whole. */
 extern Res HeapSettle(Heap heap);
-
-/* HeapSeen -- what has been seen of the log's process `number`; FALSE: no event of it
- * countsReturn  events by the type's place in the registry; good until HeapDestroy */
-extern Bool HeapSeen(Count *threadsReturn, const uint64_t **countsReturn, Heap heap, Index number);
-
-/* HeapTallySum -- of all processes; HeapObjectTypes -- how many types were met that allocate, free, or tell what lives */
-extern void HeapTallySum(HeapTally tallyReturn, Heap heap);
-extern Count HeapObjectTypes(Heap heap);
 
 #endif /* VIEW_HEAP_H */

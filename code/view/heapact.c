@@ -158,6 +158,7 @@ static inline void actAlloc(HeapOrder order, HeapInput input, HeapObject place)
   object->told = order->operation.told = input->kind == HeapInLIVE;
   object->stale = 0;
   order->operation.zero = input->zero;
+  order->operation.site = input->kind == HeapInALLOC ? input->old : 0;
   actTell(order, order->client.alloc, HeapALLOC, input, object);
   order->operation.told = FALSE;
 }
@@ -307,6 +308,7 @@ void HeapActCome(HeapOrder order, HeapInput input, HeapObject object)
   if (input->addr != 0)
     object->size = actSize(input);
   order->operation.zero = input->zero;
+  order->operation.site = input->kind == HeapInALLOC ? input->old : 0;
   if (resize == NULL || resize->state != HeapResizeKNOWN)
     actTell(order, order->client.alloc, HeapALLOC, input, object);
   else if (input->addr != 0)
@@ -339,14 +341,13 @@ void HeapActMatch(HeapOrder order, HeapInput input)
   input->key = 0;
   if (UNLIKELY(resize == NULL)) {
     HeapInputStruct begin = *input;
-    HeapObject object = HeapTableSeek(&input->pool->table, input->old);
-    if (!HeapObjectLives(object)) {
+    if (!HeapObjectLives(HeapTableSeek(&input->pool->table, input->old))) {
       HeapStateUnmatched(order, input);
       return;
     }
     begin.addr = input->old;
-    HeapActOpen(order, &begin);
-    actBegin(order, &begin, object);
+    HeapActOpen(order, &begin); /* which may bring another object back, and so move this one */
+    actBegin(order, &begin, HeapTableSeek(&input->pool->table, input->old));
     resize = actResize(input->thread, begin.key);
   }
   resize->ended = TRUE;

@@ -155,14 +155,22 @@ static void orderExpire(HeapOrder order)
   }
 }
 
+void HeapOrderHeld(HeapOrder order, HeapInput input)
+{
+  AVER(order->held < HeapBoundEVENTS);
+  if (input != &order->hold[order->held])
+    order->hold[order->held] = *input;
+  ++order->held;
+  ++*orderFilter(order, HeapActPlace(input));
+}
+
 static void orderHold(HeapOrder order, HeapInput input)
 {
   if (order->held == HeapBoundEVENTS) {
     orderExpire(order);
     orderRetry(order, FALSE);
   }
-  order->hold[order->held++] = *input;
-  ++*orderFilter(order, HeapActPlace(input));
+  HeapOrderHeld(order, input);
   orderRetry(order, TRUE);
 }
 

@@ -35,6 +35,10 @@ typedef struct HeapPoolStruct {
   uint64_t arena;          /* the arena it is in; 0 for none */
   char class[HeapClassMAX]; /* "" where its creation was not recorded */
   Bool repeated;           /* its creation has been told once more, and so its parameters are */
+  uint64_t time;           /* ns, of its creation; 0 where that was not recorded */
+  uint64_t segments, reserved; /* that it has of its arena, as far as that was recorded; bytes */
+  Count saved;             /* heapsave.c: in which saving of its process it was met, */
+  Index mark;              /* and as which */
   HeapTableStruct table;   /* what lives in it */
   struct HeapPoolStruct *next; /* heap.c */
 } HeapPoolStruct, *HeapPool;
@@ -56,6 +60,7 @@ typedef struct HeapThreadStruct {
   uint32_t serial; /* the writer's number of it */
   uint64_t gone, goneTime; /* the last object that it took away; heapstate.h */
   HeapPool gonePool;
+  Index mark;    /* heapsave.c */
   unsigned busy; /* a bit for each place in `resize` that is in use */
   HeapResizeStruct resize[HeapResizesMAX];
   struct HeapThreadStruct *next; /* heap.c */
@@ -67,7 +72,7 @@ typedef enum HeapInputKind { HeapInALLOC, HeapInFREE, HeapInBEGIN, HeapInEND, He
 typedef struct HeapInputStruct {
   uint64_t time;     /* ns */
   uint64_t addr;     /* the object; where END has it, the new address, or 0 if the resize failed */
-  uint64_t old;      /* END: the address before */
+  uint64_t old;      /* END: the address before; ALLOC: where it was asked for, or 0 */
   uint64_t size;     /* ALLOC, END: bytes asked for */
   uint64_t key;      /* BEGIN, END: which resize; set by HeapOrderEvent */
   HeapPool pool;
@@ -105,6 +110,7 @@ typedef struct HeapOperationStruct {
   HeapPool pool;     /* NULL for an arena's operations */
   HeapThread thread;
   HeapObject object; /* valid while the hook runs; FREE: as it was */
+  uint64_t site;     /* ALLOC: where it was asked for, or 0 */
   uint64_t oldAddr, oldSize; /* RESIZE */
   uint64_t addr, size, grain; /* arenas; POOLPARAM: size is the value */
   const char *name;  /* POOLPARAM; nameLength bytes */
@@ -159,6 +165,9 @@ extern void HeapOrderInit(HeapOrder order, Index process, HeapClient client);
 /* HeapOrderEvent -- take one event; events of one thread come in their order, all of them by time
  * cost: a look-up in the pool's table; when events are held back, a pass over those */
 extern void HeapOrderEvent(HeapOrder order, HeapInput input);
+
+/* HeapOrderHeld -- the event, which may be hold[held] itself, is held back as the newest: a saved order is restored */
+extern void HeapOrderHeld(HeapOrder order, HeapInput input);
 
 /* HeapOrderSettle -- hold nothing back any longer: at the end, and before a pool is destroyed */
 extern void HeapOrderSettle(HeapOrder order);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 static const char *const heapParams[HeapParamLIMIT] = {"pool", "addr", "size", "align", "old",
-                                                   "arena", "class", "value", "name", "grain"};
+                                                   "arena", "class", "value", "name", "grain", "site"};
 
 /* The names that are understood, and the parameters that each must have. */
 static const struct {
@@ -31,6 +31,8 @@ static const struct {
   {"PoolDestroy", HeapDoesPOOLDESTROY, N(POOL)},
   {"ArenaCreate", HeapDoesARENACREATE, N(ARENA) | N(SIZE)},
   {"ArenaDestroy", HeapDoesARENADESTROY, N(ARENA)},
+  {"SegAlloc", HeapDoesSEGALLOC, N(POOL) | N(SIZE)},
+  {"SegFree", HeapDoesSEGFREE, N(POOL) | N(SIZE)},
 #undef N
 };
 
@@ -98,7 +100,8 @@ static void heapPlanPlain(HeapPlan plan, EventType type, Bool swapped)
                plan->does == HeapDoesEND ? HeapInEND : plan->does == HeapDoesLIVE ? HeapInLIVE : HeapInALLOC;
   plan->pool = heapOffset(plan, type, HeapParamPOOL);
   plan->addr = heapOffset(plan, type, plan->does == HeapDoesBEGIN ? HeapParamOLD : HeapParamADDR);
-  plan->old = heapOffset(plan, type, HeapParamOLD);
+  plan->old = heapOffset(plan, type, HeapPlanOld(plan));
+  plan->oldMask = plan->param[HeapPlanOld(plan)] < 0 ? 0 : UINT64_MAX;
   plan->size = heapOffset(plan, type, HeapParamSIZE);
   plan->align = heapOffset(plan, type, HeapParamALIGN);
 }

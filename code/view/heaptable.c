@@ -10,10 +10,15 @@
 #include "base/aver.h"
 
 enum {
-  tableMIN = 64,
+  tableMIN = 8,      /* there may be many pools with next to nothing in them */
   tableSMALL = 1 << 16, /* places; up to there, speed is worth more than room: less than half are used */
   tableHUGE = 2 << 20   /* bytes; from there on, large pages save much */
 };
+
+static Count tableLimit(Count capacity)
+{
+  return capacity / 8 * (capacity <= tableSMALL ? 3 : 5);
+}
 
 static Res tableMake(HeapTable table, Count capacity)
 {
@@ -32,7 +37,7 @@ static Res tableMake(HeapTable table, Count capacity)
   table->objects = objects;
   table->capacity = capacity;
   table->count = 0;
-  table->limit = capacity / 8 * (capacity <= tableSMALL ? 3 : 5);
+  table->limit = tableLimit(capacity);
   table->shift = 64u - (unsigned)__builtin_ctzll(capacity);
   return objects == NULL ? ResMEMORY : ResOK;
 }
@@ -40,6 +45,15 @@ static Res tableMake(HeapTable table, Count capacity)
 Res HeapTableInit(HeapTable table)
 {
   return tableMake(table, tableMIN);
+}
+
+Res HeapTableMake(HeapTable table, Count count)
+{
+  Count capacity = tableMIN;
+
+  while (tableLimit(capacity) < count && capacity <= SIZE_MAX / sizeof(HeapObjectStruct) / 2)
+    capacity *= 2;
+  return tableMake(table, capacity);
 }
 
 void HeapTableFinish(HeapTable table)

@@ -43,6 +43,9 @@ typedef struct HeapTableStruct {
 extern Res HeapTableInit(HeapTable table);
 extern void HeapTableFinish(HeapTable table);
 
+/* HeapTableMake -- an empty table with room for `count` objects.  ResMEMORY. */
+extern Res HeapTableMake(HeapTable table, Count count);
+
 /* heapTableHome -- where the search for `addr` begins */
 static inline Index heapTableHome(HeapTable table, uint64_t addr)
 {

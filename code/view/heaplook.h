@@ -1,0 +1,33 @@
+/* heaplook.h -- what is in a heap: the arenas, pools and threads of a process
+ *
+ * The arrays are the caller's to free, what their elements point to is the heap's, and good until its next event.  The
+ * objects of a pool are in its table; those that are being resized are not there (HeapObjectLives).
+ *
+ * Design: design/view.md .state      Tests: test/heapsavetest.c
+ */
+#ifndef VIEW_HEAPLOOK_H
+#define VIEW_HEAPLOOK_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "view/heap.h"
+
+/* HeapLookPools -- the pools that live, in the order of their appearance; no event of the process: none.  ResMEMORY.
+ * HeapLookThreads -- the threads that were ever seen, in the same order
+ * HeapLookArenas -- the arenas that live, by age: `client` is the grain */
+extern Res HeapLookPools(HeapPool **poolsReturn, Count *countReturn, Heap heap, Index process);
+extern Res HeapLookThreads(HeapThread **threadsReturn, Count *countReturn, Heap heap, Index process);
+extern Res HeapLookArenas(HeapObject *arenasReturn, Count *countReturn, Heap heap, Index process);
+
+/* HeapLookTally -- how well the events of a process fitted together; no event of it: all 0 */
+extern void HeapLookTally(HeapTally tallyReturn, Heap heap, Index process);
+
+/* HeapSeen -- what has been seen of the log's process `number`; FALSE: no event of it
+ * countsReturn  events by the type's place in the registry; good until HeapDestroy */
+extern Bool HeapSeen(Count *threadsReturn, const uint64_t **countsReturn, Heap heap, Index number);
+
+/* HeapTallySum -- of all processes; HeapObjectTypes -- how many types were met that allocate, free, or tell what lives */
+extern void HeapTallySum(HeapTally tallyReturn, Heap heap);
+extern Count HeapObjectTypes(Heap heap);
+
+#endif /* VIEW_HEAPLOOK_H */

@@ -1,0 +1,368 @@
+/* heaprestore.c -- a heap from its bytes
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The bytes are our own, but they may come out of a file, and are checked by their sum.  All the same, every number that
+ * something is indexed by is looked at.
+ */
+#include <string.h>
+
+#include "base/crc.h"
+#include "view/heapbytes.h"
+#include "view/heapdata.h"
+#include "view/heapsave.h"
+#include "view/heapsavedata.h"
+
+typedef struct restoreStruct {
+  HeapBytesStruct bytes;
+  HeapProcess process;
+  HeapPool *pool;      /* by their number in the bytes */
+  Count pools, poolCapacity;
+  HeapThread *thread;  /* the same */
+  Count threads;
+  Res res;             /* ResMEMORY once there is none */
+} restoreStruct, *Restore;
+
+static Bool restoreGood(Restore restore)
+{
+  return restore->res == ResOK && !restore->bytes.failed;
+}
+
+/* restoreCount -- a number of things of which each takes a byte at least */
+static Count restoreCount(Restore restore)
+{
+  uint64_t count = HeapBytesGet(&restore->bytes);
+
+  if (count > restore->bytes.size - restore->bytes.next) {
+    restore->bytes.failed = TRUE;
+    return 0;
+  }
+  return (Count)count;
+}
+
+/* restorePoolNew -- the next pool, of which nothing is known yet */
+static HeapPool restorePoolNew(Restore restore)
+{
+  HeapPool pool;
+
+  if (restore->pools == restore->poolCapacity) {
+    Count capacity = restore->poolCapacity * 2 + 16;
+    HeapPool *more = realloc(restore->pool, capacity * sizeof *more);
+    if (more == NULL) {
+      restore->res = ResMEMORY;
+      return NULL;
+    }
+    restore->pool = more;
+    restore->poolCapacity = capacity;
+  }
+  pool = calloc(1, sizeof *pool);
+  if (pool == NULL)
+    restore->res = ResMEMORY;
+  else
+    restore->pool[restore->pools++] = pool;
+  return pool;
+}
+
+/* restorePoolRef -- a pool that is referred to; one that has not been met is one of those destroyed */
+static HeapPool restorePoolRef(Restore restore)
+{
+  uint64_t number = HeapBytesGet(&restore->bytes);
+
+  if (number == 0)
+    return NULL;
+  if (number == restore->pools + 1) {
+    HeapPool pool = restorePoolNew(restore);
+    if (pool != NULL) {
+      pool->next = restore->process->dead;
+      restore->process->dead = pool;
+    }
+    return pool;
+  }
+  if (number > restore->pools) {
+    restore->bytes.failed = TRUE;
+    return NULL;
+  }
+  return restore->pool[number - 1];
+}
+
+/* restoreObject -- *addr is that of the one before */
+static inline void restoreObject(HeapObject object, HeapBytes from, uint64_t *addr, uint64_t now)
+{
+  uint64_t number[4];
+
+  HeapBytesGetFour(number, from);
+  object->addr = *addr += HeapBytesUnfold(number[0]);
+  object->size = number[1] & HeapSizeMAX;
+  object->time = now - number[2];
+  object->thread = (uint32_t)(number[3] >> HeapSavedSHIFT);
+  object->away = number[3] & 1;
+  object->told = number[3] >> 1 & 1;
+  object->stale = number[3] >> 2 & 1;
+  object->align = 0;
+  object->client = 0;
+  if (UNLIKELY((number[3] >> 3 & 3) != 0)) {
+    object->align = HeapBytesGet(from) & 63;
+    object->client = (uint32_t)HeapBytesGet(from);
+  }
+}
+
+/* restoreTable -- into `table`, which holds nothing */
+static void restoreTable(Restore restore, HeapTable table)
+{
+  Count count = restoreCount(restore);
+  uint64_t addr = 0;
+  HeapObject place;
+
+  if (HeapTableMake(table, count) != ResOK)
+    restore->res = ResMEMORY;
+  for (; count > 0 && restoreGood(restore); --count) {
+    HeapObjectStruct object;
+    restoreObject(&object, &restore->bytes, &addr, restore->process->order.now);
+    place = HeapTableSeek(table, addr);
+    if (UNLIKELY(addr == 0 || place->addr != 0))
+      restore->bytes.failed = TRUE;
+    else if (UNLIKELY((place = HeapTableInsert(table, place, addr)) == NULL))
+      restore->res = ResMEMORY;
+    else
+      *place = object;
+  }
+}
+
+static void restorePool(Restore restore, HeapPool pool, Bool lives)
+{
+  HeapBytes from = &restore->bytes;
+  Size i, length;
+
+  pool->number = (Index)HeapBytesGet(from);
+  pool->addr = HeapBytesGet(from);
+  pool->arena = HeapBytesGet(from);
+  pool->repeated = HeapBytesGet(from) != 0;
+  pool->time = HeapBytesGet(from);
+  pool->segments = HeapBytesGet(from);
+  pool->reserved = HeapBytesGet(from);
+  length = restoreCount(restore);
+  if (length >= HeapClassMAX) {
+    from->failed = TRUE;
+    length = 0;
+  }
+  for (i = 0; i < length; ++i)
+    pool->class[i] = (char)HeapBytesGet(from);
+  if (lives)
+    restoreTable(restore, &pool->table);
+}
+
+/* restorePools -- those that live, each bucket's in their order */
+static void restorePools(Restore restore)
+{
+  Count count = restoreCount(restore);
+  HeapPool *link = NULL, *last = NULL;
+
+  for (; count > 0 && restoreGood(restore); --count) {
+    HeapPool pool = restorePoolNew(restore), *bucket;
+    if (pool == NULL)
+      return;
+    restorePool(restore, pool, TRUE);
+    bucket = HeapPoolBucket(restore->process, pool->addr);
+    if (bucket != last) /* another bucket's turn */
+      for (link = last = bucket; *link != NULL; link = &(*link)->next)
+        ;
+    *link = pool;
+    link = &pool->next;
+  }
+}
+
+static void restoreResize(Restore restore, HeapResize resize)
+{
+  HeapBytes from = &restore->bytes;
+  uint64_t state = HeapBytesGet(from), addr = 0;
+
+  resize->state = state == HeapResizeKNOWN ? HeapResizeKNOWN : state == HeapResizeUNKNOWN ? HeapResizeUNKNOWN : HeapResizeHELD;
+  resize->ended = HeapBytesGet(from) != 0;
+  resize->key = HeapBytesGet(from);
+  resize->old = HeapBytesGet(from);
+  resize->size = HeapBytesGet(from);
+  resize->time = HeapBytesGet(from);
+  resize->pool = restorePoolRef(restore);
+  if (resize->pool == NULL)
+    from->failed = TRUE;
+  if (resize->state == HeapResizeKNOWN) {
+    restoreObject(&resize->object, from, &addr, restore->process->order.now);
+  }
+}
+
+static void restoreThread(Restore restore, HeapThread thread)
+{
+  HeapBytes from = &restore->bytes;
+  unsigned busy;
+
+  thread->number = (Index)HeapBytesGet(from);
+  thread->id = (uint32_t)HeapBytesGet(from);
+  thread->serial = (uint32_t)HeapBytesGet(from);
+  thread->gone = HeapBytesGet(from);
+  thread->goneTime = HeapBytesGet(from);
+  thread->gonePool = restorePoolRef(restore);
+  thread->busy = (unsigned)HeapBytesGet(from) & ((1u << HeapResizesMAX) - 1);
+  for (busy = thread->busy; busy != 0; busy &= busy - 1)
+    restoreResize(restore, &thread->resize[__builtin_ctz(busy)]);
+}
+
+static void restoreThreads(Restore restore)
+{
+  Count count = restoreCount(restore);
+  HeapThread *link = NULL, *last = NULL;
+
+  free(restore->thread);
+  restore->threads = 0;
+  restore->thread = malloc((count + 1) * sizeof *restore->thread);
+  if (restore->thread == NULL)
+    restore->res = ResMEMORY;
+  for (; count > 0 && restoreGood(restore); --count) {
+    HeapThread thread = calloc(1, sizeof *thread), *bucket;
+    if (thread == NULL) {
+      restore->res = ResMEMORY;
+      return;
+    }
+    restore->thread[restore->threads++] = thread;
+    restoreThread(restore, thread);
+    bucket = HeapThreadBucket(restore->process, thread->serial, thread->id);
+    if (bucket != last)
+      for (link = last = bucket; *link != NULL; link = &(*link)->next)
+        ;
+    *link = thread;
+    link = &thread->next;
+  }
+}
+
+static void restoreHeld(Restore restore, HeapOrder order, HeapInput input)
+{
+  HeapBytes from = &restore->bytes;
+  uint64_t thread;
+
+  input->kind = (uint8_t)HeapBytesGet(from);
+  input->time = HeapBytesGet(from);
+  input->addr = HeapBytesGet(from);
+  input->old = HeapBytesGet(from);
+  input->size = HeapBytesGet(from);
+  input->key = HeapBytesGet(from);
+  input->align = (uint8_t)HeapBytesGet(from);
+  input->zero = (uint8_t)HeapBytesGet(from);
+  input->mark = (uint32_t)HeapBytesGet(from);
+  input->pool = restorePoolRef(restore);
+  thread = HeapBytesGet(from);
+  if (input->kind > HeapInLIVE || input->pool == NULL || input->pool->table.objects == NULL || thread >= restore->threads) {
+    from->failed = TRUE;
+  } else {
+    input->thread = restore->thread[thread];
+    HeapOrderHeld(order, input);
+  }
+}
+
+static void restoreOrder(Restore restore, HeapOrder order)
+{
+  HeapBytes from = &restore->bytes;
+  Count held;
+  Index i;
+
+#define NUMBER(field) order->field = (__typeof__(order->field))HeapBytesGet(from);
+  HeapSavedNUMBERS
+#undef NUMBER
+  held = order->held;
+  order->held = 0;
+  if (order->stating)
+    restoreTable(restore, &order->gone);
+  for (i = 0; i < order->crossings && i < HeapCrossingsMAX; ++i) {
+    order->crossing[i].addr = HeapBytesGet(from);
+    order->crossing[i].time = HeapBytesGet(from);
+    order->crossing[i].pool = restorePoolRef(restore);
+  }
+  if (held > HeapBoundEVENTS)
+    from->failed = TRUE;
+  for (i = 0; i < held && restoreGood(restore); ++i)
+    restoreHeld(restore, order, &order->hold[i]);
+}
+
+static void restoreCounts(Restore restore)
+{
+  uint64_t type;
+
+  while ((type = HeapBytesGet(&restore->bytes)) != 0 && restoreGood(restore)) {
+    if (type > RegistryTypesMAX)
+      restore->bytes.failed = TRUE;
+    else
+      restore->process->counts[type - 1] = HeapBytesGet(&restore->bytes);
+  }
+}
+
+/* restoreDead -- what there is to say of pools that were referred to, and are behind the `living` */
+static void restoreDead(Restore restore, Count living)
+{
+  Count deads = restoreCount(restore);
+  Index i;
+
+  if (deads != restore->pools - living)
+    restore->bytes.failed = TRUE;
+  for (i = living; i < restore->pools && restoreGood(restore); ++i)
+    restorePool(restore, restore->pool[i], FALSE);
+}
+
+static void restoreProcess(Restore restore, HeapProcess process)
+{
+  Count living;
+
+  restore->process = process;
+  restore->pools = 0;
+  process->order.now = HeapBytesGet(&restore->bytes);
+  process->pools = (Count)HeapBytesGet(&restore->bytes);
+  process->threads = (Count)HeapBytesGet(&restore->bytes);
+  restoreCounts(restore);
+  HeapTableFinish(&process->arenas);
+  restoreTable(restore, &process->arenas);
+  restorePools(restore);
+  living = restore->pools;
+  if (restoreGood(restore))
+    restoreThreads(restore);
+  if (restoreGood(restore))
+    restoreOrder(restore, &process->order);
+  if (restoreGood(restore))
+    restoreDead(restore, living);
+}
+
+/* restoreSound -- the sum of all bytes stands behind them */
+static Bool restoreSound(const unsigned char *bytes, Size size)
+{
+  uint32_t crc;
+
+  if (size <= sizeof crc)
+    return FALSE;
+  memcpy(&crc, bytes + size - sizeof crc, sizeof crc);
+  return Crc32c(0, bytes, size - sizeof crc) == crc;
+}
+
+Res HeapRestore(Heap heap, const unsigned char *bytes, Size size)
+{
+  restoreStruct restore = {.bytes = {.bytes = (unsigned char *)bytes, .size = size - sizeof(uint32_t)}};
+  uint64_t number;
+  HeapProcess process;
+
+  HeapClear(heap);
+  if (!restoreSound(bytes, size))
+    return ResFORMAT;
+  heap->res = (Res)HeapBytesGet(&restore.bytes);
+  heap->objectTypes = (Count)HeapBytesGet(&restore.bytes);
+  while (restoreGood(&restore) && (number = HeapBytesGet(&restore.bytes)) != 0) {
+    process = HeapProcessOf(heap, (Index)number - 1);
+    if (process == NULL)
+      restore.res = ResMEMORY;
+    else
+      restoreProcess(&restore, process);
+  }
+  if (restore.bytes.next + HeapSavedPAD != restore.bytes.size)
+    restore.bytes.failed = TRUE;
+  free(restore.pool);
+  free(restore.thread);
+  if (!restoreGood(&restore)) {
+    HeapClear(heap);
+    return restore.res != ResOK ? restore.res : ResFORMAT;
+  }
+  return ResOK;
+}

@@ -1,0 +1,284 @@
+/* heapsave.c -- the whole state of a heap as bytes
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Pools and threads are numbered as they are met, and what refers to one says its number plus one, or 0.  A pool that
+ * was destroyed is saved if something refers to it: those come behind all others, as they are met.
+ */
+#include "heapsave.h"
+
+#include <string.h>
+
+#include "base/crc.h"
+#include "view/heapbytes.h"
+#include "view/heapdata.h"
+#include "view/heapsavedata.h"
+
+enum { saveObjectMAX = HeapBytesFourMAX + 2 * HeapBytesNumberMAX }; /* bytes */
+
+typedef struct saveStruct {
+  HeapBytesStruct bytes;
+  HeapProcess process;
+  uint64_t now;
+  Count pools;       /* met so far */
+  HeapPool *dead;    /* of these, those destroyed, to be written yet */
+  Count deads, deadCapacity;
+  Count objects;
+} saveStruct, *Save;
+
+/* savePoolRef -- the number of a pool, plus one */
+static void savePoolRef(Save save, HeapPool pool)
+{
+  if (pool != NULL && pool->saved != save->process->saves) {
+    if (save->deads == save->deadCapacity) {
+      Count capacity = save->deadCapacity * 2 + 16;
+      HeapPool *dead = realloc(save->dead, capacity * sizeof *dead);
+      if (dead == NULL) {
+        save->bytes.failed = TRUE;
+        return;
+      }
+      save->dead = dead;
+      save->deadCapacity = capacity;
+    }
+    save->dead[save->deads++] = pool;
+    pool->saved = save->process->saves;
+    pool->mark = save->pools++;
+  }
+  HeapBytesPut(&save->bytes, pool == NULL ? 0 : pool->mark + 1);
+}
+
+static inline void saveObject(HeapBytes to, HeapObject object, uint64_t *addr, uint64_t now)
+{
+  unsigned more = (object->align != 0) | (unsigned)(object->client != 0) << 1;
+  uint64_t number[4] = {HeapBytesFold(object->addr - *addr), object->size, now - object->time,
+                        (uint64_t)object->thread << HeapSavedSHIFT | object->away | (unsigned)object->told << 1 |
+                          (unsigned)object->stale << 2 | more << 3};
+
+  HeapBytesAddFour(to, number);
+  if (UNLIKELY(more != 0)) {
+    HeapBytesAdd(to, object->align);
+    HeapBytesAdd(to, object->client);
+  }
+  *addr = object->addr;
+}
+
+/* saveTable -- the objects of a table, those that are away, too */
+static void saveTable(Save save, HeapTable table)
+{
+  uint64_t addr = 0;
+  Index i;
+
+  HeapBytesPut(&save->bytes, table->count);
+  for (i = 0; i < table->capacity; ++i) {
+    if (table->objects[i].addr != 0 && HeapBytesRoom(&save->bytes, saveObjectMAX))
+      saveObject(&save->bytes, &table->objects[i], &addr, save->now);
+  }
+}
+
+static void savePool(Save save, HeapPool pool)
+{
+  HeapBytes to = &save->bytes;
+  Size i;
+
+  HeapBytesPut(to, pool->number);
+  HeapBytesPut(to, pool->addr);
+  HeapBytesPut(to, pool->arena);
+  HeapBytesPut(to, pool->repeated);
+  HeapBytesPut(to, pool->time);
+  HeapBytesPut(to, pool->segments);
+  HeapBytesPut(to, pool->reserved);
+  HeapBytesPut(to, strlen(pool->class));
+  for (i = 0; pool->class[i] != '\0'; ++i)
+    HeapBytesPut(to, (unsigned char)pool->class[i]);
+  if (pool->table.objects != NULL)
+    saveTable(save, &pool->table);
+  save->objects += pool->table.count;
+}
+
+/* savePools -- those that live; they are numbered before anything refers to them */
+static void savePools(Save save)
+{
+  HeapPool pool;
+  Index i;
+
+  ++save->process->saves;
+  for (i = 0; i < HeapBUCKETS; ++i) {
+    for (pool = save->process->pool[i]; pool != NULL; pool = pool->next) {
+      pool->saved = save->process->saves;
+      pool->mark = save->pools++;
+    }
+  }
+  HeapBytesPut(&save->bytes, save->pools);
+  for (i = 0; i < HeapBUCKETS; ++i) {
+    for (pool = save->process->pool[i]; pool != NULL; pool = pool->next)
+      savePool(save, pool);
+  }
+}
+
+static void saveResize(Save save, HeapResize resize)
+{
+  uint64_t addr = 0;
+
+  HeapBytesPut(&save->bytes, (uint64_t)resize->state);
+  HeapBytesPut(&save->bytes, resize->ended);
+  HeapBytesPut(&save->bytes, resize->key);
+  HeapBytesPut(&save->bytes, resize->old);
+  HeapBytesPut(&save->bytes, resize->size);
+  HeapBytesPut(&save->bytes, resize->time);
+  savePoolRef(save, resize->pool);
+  if (resize->state == HeapResizeKNOWN && HeapBytesRoom(&save->bytes, saveObjectMAX))
+    saveObject(&save->bytes, &resize->object, &addr, save->now);
+}
+
+static void saveThread(Save save, HeapThread thread)
+{
+  HeapBytes to = &save->bytes;
+  unsigned busy;
+
+  HeapBytesPut(to, thread->number);
+  HeapBytesPut(to, thread->id);
+  HeapBytesPut(to, thread->serial);
+  HeapBytesPut(to, thread->gone);
+  HeapBytesPut(to, thread->goneTime);
+  savePoolRef(save, thread->gonePool);
+  HeapBytesPut(to, thread->busy);
+  for (busy = thread->busy; busy != 0; busy &= busy - 1)
+    saveResize(save, &thread->resize[__builtin_ctz(busy)]);
+}
+
+static void saveThreads(Save save)
+{
+  HeapThread thread;
+  Count count = 0;
+  Index i;
+
+  for (i = 0; i < HeapBUCKETS; ++i)
+    for (thread = save->process->thread[i]; thread != NULL; thread = thread->next)
+      thread->mark = count++;
+  HeapBytesPut(&save->bytes, count);
+  for (i = 0; i < HeapBUCKETS; ++i)
+    for (thread = save->process->thread[i]; thread != NULL; thread = thread->next)
+      saveThread(save, thread);
+}
+
+static void saveHeld(Save save, HeapInput input)
+{
+  HeapBytes to = &save->bytes;
+
+  HeapBytesPut(to, input->kind);
+  HeapBytesPut(to, input->time);
+  HeapBytesPut(to, input->addr);
+  HeapBytesPut(to, input->old);
+  HeapBytesPut(to, input->size);
+  HeapBytesPut(to, input->key);
+  HeapBytesPut(to, input->align);
+  HeapBytesPut(to, input->zero);
+  HeapBytesPut(to, input->mark);
+  savePoolRef(save, input->pool);
+  HeapBytesPut(to, input->thread->mark);
+}
+
+static void saveOrder(Save save, HeapOrder order)
+{
+  HeapBytes to = &save->bytes;
+  Index i, crossings = order->crossings < HeapCrossingsMAX ? order->crossings : HeapCrossingsMAX;
+
+#define NUMBER(field) HeapBytesPut(to, (uint64_t)order->field);
+  HeapSavedNUMBERS
+#undef NUMBER
+  if (order->stating)
+    saveTable(save, &order->gone);
+  for (i = 0; i < crossings; ++i) {
+    HeapBytesPut(to, order->crossing[i].addr);
+    HeapBytesPut(to, order->crossing[i].time);
+    savePoolRef(save, order->crossing[i].pool);
+  }
+  for (i = 0; i < order->held; ++i)
+    saveHeld(save, &order->hold[i]);
+}
+
+static void saveCounts(Save save)
+{
+  Index i;
+
+  for (i = 0; i < RegistryTypesMAX; ++i) {
+    if (save->process->counts[i] > 0) {
+      HeapBytesPut(&save->bytes, i + 1);
+      HeapBytesPut(&save->bytes, save->process->counts[i]);
+    }
+  }
+  HeapBytesPut(&save->bytes, 0);
+}
+
+static void saveProcess(Save save, HeapProcess process)
+{
+  Index i;
+
+  HeapDrain(process);
+  save->process = process;
+  save->now = process->order.now;
+  save->pools = save->deads = 0;
+  HeapBytesPut(&save->bytes, process->order.now);
+  HeapBytesPut(&save->bytes, process->pools);
+  HeapBytesPut(&save->bytes, process->threads);
+  saveCounts(save);
+  saveTable(save, &process->arenas);
+  savePools(save);
+  saveThreads(save);
+  saveOrder(save, &process->order);
+  HeapBytesPut(&save->bytes, save->deads);
+  for (i = 0; i < save->deads; ++i)
+    savePool(save, save->dead[i]);
+}
+
+Res HeapSave(unsigned char **bytesReturn, Size *sizeReturn, Count *objectsReturn, Heap heap)
+{
+  saveStruct save = {.bytes.size = 0};
+  uint32_t crc;
+  Index i;
+
+  HeapBytesPut(&save.bytes, (uint64_t)heap->res);
+  HeapBytesPut(&save.bytes, heap->objectTypes);
+  for (i = 0; i < heap->count; ++i) {
+    if (heap->process[i] != NULL) {
+      HeapBytesPut(&save.bytes, i + 1);
+      saveProcess(&save, heap->process[i]);
+    }
+  }
+  HeapBytesPut(&save.bytes, 0);
+  free(save.dead);
+  if (HeapBytesRoom(&save.bytes, HeapSavedPAD + sizeof crc)) {
+    memset(save.bytes.bytes + save.bytes.size, 0, HeapSavedPAD);
+    save.bytes.size += HeapSavedPAD;
+    crc = Crc32c(0, save.bytes.bytes, save.bytes.size);
+    memcpy(save.bytes.bytes + save.bytes.size, &crc, sizeof crc);
+    save.bytes.size += sizeof crc;
+  }
+  if (save.bytes.failed) {
+    free(save.bytes.bytes);
+    return ResMEMORY;
+  }
+  *bytesReturn = save.bytes.bytes;
+  *sizeReturn = save.bytes.size;
+  *objectsReturn = save.objects;
+  return ResOK;
+}
+
+Bool HeapUnsettled(Heap heap)
+{
+  Index i, j;
+
+  for (i = 0; i < heap->count; ++i) {
+    HeapThread thread;
+    if (heap->process[i] == NULL)
+      continue;
+    HeapDrain(heap->process[i]);
+    if (heap->process[i]->order.held > 0)
+      return TRUE;
+    for (j = 0; j < HeapBUCKETS; ++j)
+      for (thread = heap->process[i]->thread[j]; thread != NULL; thread = thread->next)
+        if (thread->busy != 0)
+          return TRUE;
+  }
+  return FALSE;
+}
