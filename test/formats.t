@@ -327,8 +327,8 @@ for my $format (@formats) {
     my $status = system "$eventcnv -f $format test/good/threads.paw >/dev/full 2>$folder/err";
     is $status >> 8, 1, "$format: a full disk is a failure";
     is slurp("$folder/err"), "eventcnv: standard output: No space left on device\n", 'which is told once';
-    $status = system "bash -c 'set -o pipefail; $eventcnv -f $format $logs[-1] $logs[-2] 2>$folder/err | head -c 1 >/dev/null'";
-    is slurp("$folder/err") =~ s/.*newer than.*\n//r, '', "$format: a reader that goes away ends it quietly";
+    $status = system "bash -c 'set -o pipefail; $eventcnv -f $format $logs[-1] 2>$folder/err | head -c 1 >/dev/null'";
+    is slurp("$folder/err"), '', "$format: a reader that goes away ends it quietly";
 }
 
 # ---- Choices, by formats that keep every event ----

@@ -16,7 +16,7 @@
 
 #include "log/position.h"
 
-enum { StateChecksMAX = 256 };
+enum { StateChecksMAX = 128 };
 #define StateMemoryMAX ((uint64_t)64 << 20)
 #define StateFileMAX   ((uint64_t)2 << 30)
 
