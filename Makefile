@@ -9,8 +9,10 @@ VARIETY ?= cool
 SAN     ?=
 CC      := $(if $(filter default undefined,$(origin CC)),$(if $(shell command -v gcc),gcc,clang),$(CC))
 PERL    ?= perl
+OBJCOPY ?= objcopy
 PREFIX  ?= /usr/local
 JOBS    ?= 2
+FUZZ_SECONDS ?= 60
 
 comma := ,
 B     := build/$(VARIETY)$(if $(SAN),-$(subst $(comma),-,$(SAN)))$(if $(filter-out gcc,$(CC)),-$(notdir $(firstword $(CC))))
@@ -33,7 +35,7 @@ $(error VARIETY is cool, hot or rash, not `$(VARIETY)')
 endif
 
 # Rooms, from the roof down: the order in which archives are linked.  One that has no files yet is an empty archive.
-ROOMS  := view collect log mm emit plinth format base
+ROOMS  := library view collect log mm emit plinth format base
 TOOLS  := eventrec eventcnv eventview eventctl replay
 SHIM   := $(wildcard code/mm/shim*.c)
 GEN    := $(B)/gen/eventgen.h
@@ -50,16 +52,17 @@ BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
 Q   := $(if $(V),,@)
 say = $(if $(V),,@echo '  $(1)$(2)')
 
-.PHONY: all check soak demo bench install help layers registry clean tests FORCE
+.PHONY: all check soak fuzz fuzzdir demo bench install help layers registry clean tests FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
-all: $(BINS) $(B)/lib/libpawprint.so $(B)/lib/libpawprint.a
+all: $(BINS) $(B)/lib/libpawprint.so $(B)/lib/libpawprint.a $(B)/lib/libpawlog.so $(B)/lib/libpawlog.a
 
 help:
 	@echo 'make            build everything into $(B)/: bin/ and lib/'
 	@echo 'make demo       record a real program, dump, summarise and replay it (under 30 s)'
 	@echo 'make check      every test'
-	@echo 'make soak       200 random deaths of a program, and nothing lost'
+	@echo 'make soak       200 random deaths, and nothing lost; this build recorded, and counted independently'
+	@echo 'make fuzz       the reader and the filters, given what nobody thought of, for $(FUZZ_SECONDS) s'
 	@echo 'make bench      the benchmarks, beside what peers are installed'
 	@echo 'make install    bin, lib, headers, manual pages, pkg-config file'
 	@echo 'make layers     every #include against the table in design/house.md'
@@ -73,6 +76,7 @@ help:
 	@echo 'CFLAGS=...      for the compiler ($(CFLAGS))'
 	@echo 'SAN=LIST        sanitizers: address,undefined or thread, for tools and unit tests'
 	@echo 'PREFIX=DIR      where to install ($(PREFIX)); DESTDIR=DIR goes before it'
+	@echo 'FUZZ_SECONDS=N  for how long make fuzz runs, all targets together'
 	@echo 'JOBS=N          tests that run at a time ($(JOBS))'
 	@echo 'SEED=N          the seed of random tests, as a failed run printed it'
 	@echo 'V=1             show the commands'
@@ -124,6 +128,24 @@ $(B)/lib/libpawprint.a: $(filter-out $(TOOLS_ONLY:$(B)/pic/%=$(B)/obj/%),$(forea
 	@rm -f $@
 	$(Q)ar rcs $@ $^
 
+# The reader as a library for other programs, which see what pawlog.h declares and nothing else of it.
+READER := library log format base
+reader_pic := $(filter-out $(TOOLS_ONLY) $(B)/pic/base/bt.o,$(foreach r,$(READER),$(patsubst code/%.c,$(B)/pic/%.o,$(call room_src,$(r))))) \
+  $(B)/pic/view/known.o
+$(B)/lib/libpawlog.so: $(reader_pic)
+	$(call say,LD     ,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -shared -Wl,-soname,libpawlog.so -Wl,-z,now -Wl,-z,defs -o $@ $^ -lm
+
+# One object, in which names that are hidden are nobody else's: a program may have a LogOpen of its own.
+$(B)/lib/libpawlog.a: $(reader_pic)
+	$(call say,AR     ,$@)
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(Q)$(LD) -r -o $(@:.a=.o) $^
+	$(Q)$(OBJCOPY) --localize-hidden $(@:.a=.o)
+	$(Q)ar rcs $@ $(@:.a=.o)
+
 # A tool that is more than one file has the others beside it, as replay-child.c.
 $(B)/bin/replay: $(patsubst code/%.c,$(B)/obj/%.o,$(wildcard code/replay-*.c))
 $(B)/bin/eventrec: $(patsubst code/%.c,$(B)/obj/%.o,$(wildcard code/eventrec-*.c))
@@ -156,17 +178,31 @@ $(B)/prog/%: test/prog/%.c $(LIBS) $(B)/flags | $(GEN)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -fno-builtin $(DEPFLAGS) $(SANFLAGS) -o $@ $< $(LIBS) $(LINKLIBS)
 
+# Fuzzing targets: with libFuzzer's main where the objects are made for it, else with our own.
+FUZZ_MAIN := $(if $(findstring fuzzer-no-link,$(SAN)),-fsanitize=fuzzer,test/fuzz/mutator.c)
+FUZZ_LIBS := $(foreach r,view log format base,$(B)/lib/room-$(r).a)
+$(B)/fuzz/%: test/fuzz/fuzz%.c test/fuzz/fuzz.h test/fuzz/mutator.c $(FUZZ_LIBS) $(B)/flags | $(GEN)
+	$(call say,FUZZ   ,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) $(SANFLAGS) -Itest/fuzz -o $@ $< $(FUZZ_MAIN) $(FUZZ_LIBS) $(LINKLIBS)
+
 tests: $(TESTS) $(PROGS)
 
 # What tests and scripts find in their environment.
 RUN_ENV = B=$(B) CC="$(CC)" SAN="$(SAN)" VARIETY=$(VARIETY) PERL="$(PERL)"
 
 check: all tests
-	$(RUN_ENV) prove -j$(JOBS) $(TESTS) $(sort $(wildcard test/*.t))
+	$(RUN_ENV) $(PERL) tool/check $(JOBS) $(TESTS) $(sort $(wildcard test/*.t))
 
-# The tests of random deaths, longer.
+# The tests of random deaths, and of an independent count, longer.
 soak: all tests
-	$(RUN_ENV) SOAK=1 prove -v test/death.t test/collect.t
+	$(RUN_ENV) SOAK=1 prove -v test/death.t test/collect.t test/count.t
+
+# FUZZ_SECONDS: all targets together.
+fuzz:
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) JOBS=$(JOBS) CC="$(CC)" tool/fuzz
+fuzzdir:
+	@echo $(B)
 
 demo: all
 	@$(RUN_ENV) tool/demo
@@ -189,7 +225,9 @@ install: all | $(GEN)
 	install -d $(dest)/bin $(dest)/lib/pkgconfig $(dest)/include/pawprint
 	$(if $(BINS),install $(BINS) $(dest)/bin)
 	install $(B)/lib/libpawprint.so $(dest)/lib
-	install -m 644 $(B)/lib/libpawprint.a $(dest)/lib
+	install $(B)/lib/libpawlog.so $(dest)/lib
+	install -m 644 $(B)/lib/libpawprint.a $(B)/lib/libpawlog.a $(dest)/lib
+	install -m 644 code/library/pawlog.h $(dest)/include/pawlog.h
 	$(if $(PUBLIC),install -m 644 $(PUBLIC) $(dest)/include/pawprint.h)
 	$(if $(PUBLIC),for h in $$($(CC) $(ALL_CFLAGS) -MM $(PUBLIC) | tr -d '\\' | tr ' ' '\n' | grep '\.h$$'); do \
 	  to=$${h#code/}; to=$${to#$(B)/gen/}; install -D -m 644 $$h $(dest)/include/pawprint/$$to || exit 1; done)
@@ -200,6 +238,9 @@ install: all | $(GEN)
 	  'Version: '$$(sed -n 's/^#define PawprintVERSION "\(.*\)"$$/\1/p' code/base/version.h) \
 	  'Libs: -L$${prefix}/lib -lpawprint' 'Libs.private: -ldl -lpthread' \
 	  'Cflags: -I$${prefix}/include -I$${prefix}/include/pawprint' > $(dest)/lib/pkgconfig/pawprint.pc
+	printf '%s\n' 'prefix=$(PREFIX)' 'Name: pawlog' 'Description: reading the logs of Pawprint' \
+	  'Version: '$$(sed -n 's/^#define PawprintVERSION "\(.*\)"$$/\1/p' code/base/version.h) \
+	  'Libs: -L$${prefix}/lib -lpawlog' 'Libs.private: -lm' 'Cflags: -I$${prefix}/include' > $(dest)/lib/pkgconfig/pawlog.pc
 
 clean:
 	rm -rf build

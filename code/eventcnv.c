@@ -128,8 +128,9 @@ static int cnvStatus(Cnv cnv, Res res)
   if (cnv->out.failed != 0) {
     if (cnv->out.failed == EPIPE)
       return 0; /* whoever read has enough */
-    return OptionFail(cnv->source.tool, "%s: %s", cnv->output != NULL ? cnv->output : "standard output",
-                      strerror(cnv->out.failed));
+    return cnv->output == NULL
+             ? OptionFail(cnv->source.tool, "standard output: %s", strerror(cnv->out.failed))
+             : OptionFail(cnv->source.tool, "%s: %s; what is there is incomplete", cnv->output, strerror(cnv->out.failed));
   }
   if (res == ResOK)
     res = FilterRes(cnv->source.filter);
@@ -150,6 +151,7 @@ static int cnvWrite(Cnv cnv)
   char error[1024];
   Writer writer;
   Res res;
+  int reason;
 
   LogSummarize(&summary, cnv->source.log);
   cnv->options.start = summary.first;
@@ -160,9 +162,11 @@ static int cnvWrite(Cnv cnv)
   cnv->source.request.data = writer;
   res = class->read != NULL ? class->read(writer, &cnv->source.request)
                             : LogRead(cnv->source.log, &cnv->source.request);
+  reason = errno;
   if (class->finish(writer) != ResOK && cnv->out.failed == 0)
     cnv->out.failed = errno;
   class->destroy(writer);
+  errno = reason;
   return cnvStatus(cnv, res);
 }
 

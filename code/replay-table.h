@@ -8,7 +8,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 #include "replay-child.h"
-#include "view/heap.h"
+#include "view/heaplook.h"
 #include "view/script.h"
 #include "view/source.h"
 

@@ -125,6 +125,7 @@ sub start {
         open STDERR, '>', "$dir/err";
         open STDOUT, '>', "$dir/out";
         open STDIN, '<', '/dev/null';
+        $SIG{INT} = 'DEFAULT'; # what a shell starts in the background ignores it
         { no warnings; exec $rec, '-o', "$dir/$log", @words }
         POSIX::_exit(99);
     }
@@ -311,7 +312,7 @@ sub held {
 
 {
     # Both killed: what was kept is in memory, and what was overwritten no loss.
-    my $pid = start('flight.paw', '-k', 'User', '-p', 'overwrite', '-b', '4K', '-n', 6, '--', $tell, "$dir/counts", 'kill', 1, 0);
+    my $pid = start('flight.paw', '-k', 'User', '-p', 'overwrite', '-b', '4K', '-n', 6, '--', $tell, "$dir/counts", 'join', 1, 0);
     my $program = child($pid);
     until_(sub { ((counts())[0] // 0) > 30000 });
     kill KILL => $pid, $program;
@@ -329,11 +330,12 @@ sub held {
 
 {
     # Blocks are asked for while the program uses them again and again.
-    my $pid = start('asked.paw', '-k', 'User', '-p', 'overwrite', '-n', 1000, '--', $tell, "$dir/counts", 'join', 3, 1500000);
+    my $pid = start('asked.paw', '-k', 'User', '-p', 'overwrite', '-n', 200, '--', $tell, "$dir/counts", 'join', 3, 0);
     my $program = child($pid);
     until_(sub { (counts())[0] });
     my $asked = 0;
-    $asked += system("$B/bin/eventctl $program flush >/dev/null 2>&1") == 0 while kill(0 => $program) && running($program);
+    $asked += system("$B/bin/eventctl $program flush >/dev/null 2>&1") == 0 for 1 .. 4;
+    kill TERM => $program;
     waitpid $pid, 0;
     my (undef, $discarded) = summary();
     # A sanitized collector may be slower than the program.
@@ -372,12 +374,17 @@ sub held {
     ok !$programs{sort} && %programs == 1, '--no-follow: only the program itself';
 }
 {
-    my ($status) = record('time.paw', '-t', '0.15', '--', $tell, "$dir/counts", 'slow', 1, 200000);
+    my $pid = start('time.paw', '-t', '0.15', '--', $tell, "$dir/counts", 'slow', 1, 0);
+    my $program = child($pid);
+    ok until_(sub { `$B/bin/eventctl $program 2>/dev/null` =~ /^User +no/m }), '-t: the recording ends';
+    my ($then) = counts();
+    ok until_(sub { (counts())[0] > ($then // 0) + 1000 }), 'and the program goes on';
+    kill TERM => $program;
+    waitpid $pid, 0;
     my (undef, $seen) = seen('time.paw');
     my @values = @{$seen->[0] // []};
-    ok @values > 0 && @values < 200000 && $values[-1] == $#values, '-t: the recording ends, and the program goes on';
-    is((counts())[0], 200000, 'to its end');
-    ($status) = record('paused.paw', '--paused', '--', $tell, "$dir/counts", 'join', 1, 1000);
+    ok @values <= ($then // 0) && (!@values || $values[-1] == $#values), 'what came before is there, and nothing else';
+    record('paused.paw', '--paused', '--', $tell, "$dir/counts", 'join', 1, 1000);
     is_deeply [(seen('paused.paw'))[1]], [[]], '--paused: nothing is sent';
 }
 
@@ -393,58 +400,25 @@ for my $signal ('INT', 'TERM') {
     is_deeply [faults('signal.paw', 1)], [], 'with a whole log';
 }
 {
-    my $pid = start('idle.paw', '--', 'sleep', '1.2');
-    child($pid);
+    my $pid = start('idle.paw', '--', 'sleep', '60');
+    my $program = child($pid);
+    my $used = sub {
+        my ($switches) = slurp("/proc/$pid/status") =~ /^voluntary_ctxt_switches:\s+(\d+)/m;
+        my @times = (split ' ', slurp("/proc/$pid/stat"))[13, 14];
+        return ($times[0] + $times[1], $switches, time);
+    };
     sleep 0.4;
-    my @before = (split ' ', slurp("/proc/$pid/stat"))[13, 14];
-    my ($switches) = slurp("/proc/$pid/status") =~ /^voluntary_ctxt_switches:\s+(\d+)/m;
+    my @before = $used->();
     sleep 0.6;
-    my @after = (split ' ', slurp("/proc/$pid/stat"))[13, 14];
-    my ($later) = slurp("/proc/$pid/status") =~ /^voluntary_ctxt_switches:\s+(\d+)/m;
+    my @after = $used->();
+    kill TERM => $program;
     waitpid $pid, 0;
-    cmp_ok $after[0] + $after[1] - $before[0] - $before[1], '<=', 2, 'while nothing happens the collector uses no processor';
-    cmp_ok $later - $switches, '<=', 60, 'and hardly wakes';
+    cmp_ok $after[0] - $before[0], '<=', 2, 'while nothing happens the collector uses no processor';
+    cmp_ok $after[1] - $before[1], '<=', 100 * ($after[2] - $before[2]), 'and hardly wakes';
 }
 
 # ---- The family ----------------------------------------------------------------------------------------------------
 
-SKIP: {
-    skip 'no make', 3 if system('command -v make >/dev/null 2>&1') != 0;
-    mkdir "$dir/project";
-    for my $n (1 .. 6) {
-        open my $c, '>', "$dir/project/f$n.c" or die;
-        print $c "#include <stdio.h>\nint f$n(int x) { printf(\"%d\\n\", x); return x + $n; }\n";
-    }
-    open my $make, '>', "$dir/project/Makefile" or die;
-    print $make "all: " . join(' ', map { "f$_.o" } 1 .. 6) . "\n%.o: %.c\n\t\@$CC -c -o \$\@ \$<\n";
-    close $make;
-    delete local @ENV{qw(MAKEFLAGS MAKELEVEL MFLAGS)};
-    my $counter = "$B/prog/counter.so";
-    unlink "$dir/counted";
-    my $counts = -e $counter && !$ENV{SAN};
-    local $ENV{LD_PRELOAD} = $counter if $counts;
-    # What make is told it tells to those that it starts; so these are counted, and neither make nor eventrec is.
-    my ($status, $said) = record('make.paw', '--', 'make', '-s', '-j2', '-C', "$dir/project", $counts ? "COUNTER=$dir/counted" : ());
-    delete local $ENV{LD_PRELOAD};
-    is $status, 0, 'make -j2 runs';
-    like $said, qr/\Aeventrec: \d+ events \(0 discarded\)[^\n]*\n\z/, 'and all of it is seen';
-    my %pids;
-    my $headers = `$cnv --header $dir/make.paw`;
-    my $compiler = $headers =~ m{/cc1"$}m ? 'cc1' : '';
-    $pids{$1} = 1 while $headers =~ m{^pid: (\d+)\n(?:.*\n)??program: "[^"\n]*/cc1"$}mg;
-    is scalar(keys %pids), 6, 'six compilations are six processes' if $compiler;
-    is `$cnv --check $dir/make.paw 2>&1`, '', 'the log is whole';
-    is_deeply [regions()], [], 'nothing is left in memory';
-    skip 'no independent count', 1 if !-e "$dir/counted";
-    my (%seen, $maker);
-    for (split /\n/, `$cnv -k Object $dir/make.paw`) {
-        my ($pid, $name) = m{^\S+ (\d+)/\d+ (\w+)};
-        $maker //= $pid;
-        ++$seen{$name} if $pid != $maker;
-    }
-    my @counted = qw(PoolAlloc PoolFree PoolAllocZero PoolResizeBegin PoolAllocAligned);
-    is_deeply [map { $seen{$_} // 0 } @counted], [(unpack 'Q5', slurp("$dir/counted"))], 'and an independent count agrees';
-}
 {
     my ($status, $said) = record('daemon.paw', '--', 'sh', '-c', "$tell $dir/counts slow 1 400000 & sleep 0.2; exit 4");
     is $status, 4, 'a program that leaves somebody behind';

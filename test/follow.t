@@ -28,6 +28,7 @@ sub follow {
     if ($pid == 0) {
         open STDOUT, '>', "$dir/out" or POSIX::_exit(127);
         open STDERR, '>', "$dir/err" or POSIX::_exit(127);
+        $SIG{INT} = 'DEFAULT'; # what a shell starts in the background ignores it
         { no warnings; exec $cnv, '--follow', @options, $log }
         POSIX::_exit(127);
     }

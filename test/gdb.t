@@ -20,6 +20,11 @@ plan skip_all => 'a sanitizer has its own malloc' if $ENV{SAN};
 my $hot = ($ENV{VARIETY} // '') eq 'hot';
 my ($five, $seven) = $hot ? (1, 1) : (5, 7);
 
+# clean() -- a program that gdb has killed leaves its memory
+sub clean { return system("$B/bin/eventrec --clean $dir/log >$dir/cleaned 2>&1") }
+
+END { local $?; clean() if $dir && -e "$dir/log" }
+
 # gdb(\@program, @commands) -- what gdb, and the program, print
 sub gdb {
     my ($program, @commands) = @_;
@@ -28,6 +33,7 @@ sub gdb {
     print $out "$_\n" for 'set confirm off', 'set pagination off', 'set debuginfod enabled off', 'set startup-with-shell off',
         "set environment LD_PRELOAD $B/lib/libpawprint.so", "set environment PAWPRINT_LOG $dir/log", @commands, 'kill', 'quit';
     close $out;
+    clean();
     unlink "$dir/log";
     my $pid = open my $in, '-|', "timeout 60 gdb -nx -batch -x $dir/commands --args @$program 2>&1" or die;
     local $/;

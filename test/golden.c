@@ -173,6 +173,47 @@ static void goldenNewer(Make make)
   MakeProcessFree(process);
 }
 
+/* goldenOdd -- names and values that formats must not take amiss: names that are words of SQL and CTF, or differ in capitals
+ * alone; twice the same type, differently; numbers that have all bits; no numbers; seconds of silence */
+static void goldenOdd(Make make)
+{
+  static const char registry[] =
+    "kind: 6 User\n"
+    "event: 0x0701 events User 1 WAS n time name\n"
+    "event: 0x0702 Events User 1 WW value Value\n"
+    "event: 0x0703 sqlite_master User 1 W select\n"
+    "event: 0x0704 Ev\"';-- User 1 WU a;b integer\n"
+    "event: 0x0705 Number User 1 PWD p w d\n"
+    "event: 0x0706 number User 1 UDS u d s\n";
+  static const char other[] = "kind: 6 User\nevent: 0x0705 Number User 1 US u s\nevent: 0x0707 events User 1 WAS n time name\n";
+  MakeProcess a = MakeProcessForeign(17, 0xab, 8, FALSE, registry);
+  MakeProcess b = MakeProcessForeign(18, 0xac, 8, FALSE, other);
+  uint64_t all = UINT64_MAX;
+
+  strcpy(a->header.program, "/usr/bin/it's a long program name");
+  MakeHeader(make, a);
+  MakeHeader(make, b);
+  MakeBlockBegin(&block, a, 17, 6, 0, 1000);
+  (void)MakeEvent(&block, 0x0701, 1000, (uint64_t[]){1, all}, "it's; DROP TABLE events; --");
+  (void)MakeEvent(&block, 0x0702, 1001, (uint64_t[]){all, (uint64_t)1 << 63}, NULL);
+  (void)MakeEvent(&block, 0x0703, 1002, (uint64_t[]){all >> 1}, NULL);
+  (void)MakeEvent(&block, 0x0704, 1003, (uint64_t[]){10000, 4294967295u}, NULL);
+  (void)MakeEvent(&block, 0x0705, 1004, (uint64_t[]){all - 1, 9, doubleBits(__builtin_nan(""))}, NULL);
+  (void)MakeEvent(&block, 0x0705, 1005, (uint64_t[]){0, 99, doubleBits(__builtin_inf())}, NULL);
+  (void)MakeEvent(&block, 0x0706, 1006, (uint64_t[]){1, doubleBits(-__builtin_inf())}, "\n.quit\n");
+  (void)MakeEvent(&block, 0x0706, 4294968302u, (uint64_t[]){2, doubleBits(1e15)}, ""); /* 2^32 ns later */
+  (void)MakeEvent(&block, 0x0706, 30000000000u, (uint64_t[]){3, doubleBits(-2)}, "nul");
+  block.events[block.header.used - 3] = '\0'; /* within the string, which with its NUL is the last four bytes */
+  MakeBlockEnd(make, &block, BlockFlagSEALED);
+  MakeBlockBegin(&block, b, 18, 6, 0, 30000000000u);
+  (void)MakeEvent(&block, 0x0705, 30000000000u, (uint64_t[]){5}, "another");
+  (void)MakeEvent(&block, 0x0707, 30000000001u, (uint64_t[]){6, 7}, "one table");
+  MakeBlockEnd(make, &block, BlockFlagSEALED);
+  goldenWrite(make, "good/odd");
+  MakeProcessFree(a);
+  MakeProcessFree(b);
+}
+
 /* goldenStream -- for the damaged ones: a header, and `n` blocks of one stream; places of the blocks in `begin` */
 static void goldenStream(Make make, Size *begin, unsigned n)
 {
@@ -249,6 +290,8 @@ static void goldenUncounted(Make make, Bool missing)
 
 static void goldenUnknown(Make make)
 {
+  static const uint16_t longest = 32000;
+  Size at;
   MakeProcess process = MakeProcessForeign(17, 0xf7, 8, FALSE, goldenRegistry);
 
   make->size = 0;
@@ -258,6 +301,18 @@ static void goldenUnknown(Make make)
   block.events[1] = 0x7e; /* of the first event's code */
   MakeBlockEnd(make, &block, BlockFlagSEALED);
   goldenWrite(make, "bad/unknown");
+  MakeBlockBegin(&block, process, 18, 6, 0, 1000);
+  goldenObjects(&block, 1000, 4);
+  /* An event that is longer than any may be, full of what takes the most room to write. */
+  at = block.header.used;
+  (void)MakeEvent(&block, 0x0701, 1500, (uint64_t[]){0, 0, 0, 0, 0}, "long");
+  memset(block.events + at + 48, 1, longest - 48);
+  memcpy(block.events + at + 2, &longest, sizeof longest);
+  block.header.used = (uint32_t)at + longest;
+  goldenObjects(&block, 1600, 2);
+  MakeHeader(make, process);
+  MakeBlockEnd(make, &block, BlockFlagSEALED);
+  goldenWrite(make, "bad/long");
   MakeBytes(make, "", 0);
   goldenWrite(make, "bad/empty");
   MakeBytes(make, "This is a text, and no log.\n", 28);
@@ -274,6 +329,7 @@ int main(int argc, char **argv)
   goldenForeign(&make);
   goldenHandler(&make);
   goldenNewer(&make);
+  goldenOdd(&make);
   goldenBad(&make);
   goldenUnknown(&make);
   goldenUncounted(&make, FALSE);

@@ -103,6 +103,9 @@ static int programRun(const char *mode, Count *told)
       (void)snprintf(name, sizeof name, "string %d", (int)i);
       (void)EventIntern(name);
     }
+    /* Until they are drained they take places that objects would have. */
+    while (__atomic_load_n(&ProcessRegion(ProcessGet())->pool.full, __ATOMIC_RELAXED) != 0)
+      (void)usleep(100);
     emitObjects(0, numbersMAX);
     told[0] = numbersMAX;
     return 0;
@@ -230,6 +233,13 @@ static void toyEvents(Toy toy, const char *events, Size size)
   }
 }
 
+/* toyDiscarded -- how many events the block's thread has discarded so far */
+static void toyDiscarded(Toy toy, BlockHeader header)
+{
+  if (header->stream < ARRAY_LENGTH(toy->discarded) * 32 && header->discarded > toy->discarded[header->stream / 32])
+    toy->discarded[header->stream / 32] = header->discarded;
+}
+
 static Bool toyFrequent(BlockHeader header)
 {
   return (EventKindsFREQUENT >> header->kind & 1) != 0 && header->stream / 2 % 16 != EventStreamDEFINITION;
@@ -261,8 +271,7 @@ static Bool toyBlock(Toy toy, ToyRegion region, Index i, Bool dead)
   if (toy->keeps && header->kind == EventKindObject &&
       header->before != ((Word *)(void *)(copy + BlockHeaderSIZE))[2])
     ++toy->misplaced;
-  if (header->stream < ARRAY_LENGTH(toy->discarded) * 32 && header->discarded > toy->discarded[header->stream / 32])
-    toy->discarded[header->stream / 32] = header->discarded;
+  toyDiscarded(toy, header);
   ++toy->blocks;
   memset(block, 0, size);
   return TRUE;
@@ -330,6 +339,8 @@ static void toyLog(Toy toy)
   for (i = 0; i < decode.events; ++i)
     if (decode.event[i].code == EventUserWordCODE)
       toyEvents(toy, decode.event[i].bytes, EventSizeOfLength(decode.event[i].length));
+  for (i = 0; i < decode.blocks; ++i)
+    toyDiscarded(toy, &decode.block[i].header);
   DecodeFree(&decode);
   free(bytes);
 }
@@ -370,6 +381,20 @@ static int toyRun(Toy toy, const char *mode, const char *const *environment, Cou
   return status;
 }
 
+/* tellMissing -- which events have not come */
+static void tellMissing(Toy toy, const Count *told)
+{
+  Index series, i, first;
+
+  for (series = 0; series < seriesMAX; ++series)
+    for (i = 0; i < told[series]; ++i) {
+      for (first = i; i < told[series] && toy->seen[series][i] == 0; ++i)
+        ;
+      if (i > first)
+        printf("# series %zu of %zu: %zu to %zu are missing\n", series, told[series], first, i - 1);
+    }
+}
+
 static Count sum(const Count *told)
 {
   Count total = 0;
@@ -400,6 +425,8 @@ static void testAll(const char *mode, const char *what, const char *const *envir
   memset(&toy, 0, sizeof toy);
   toy.dies = dies;
   status = toyRun(&toy, mode, environment, shared);
+  if (toy.events + discards(&toy) != sum(shared))
+    tellMissing(&toy, shared);
   toyClose(&toy);
   TapOk(strcmp(mode, "kill") == 0 ? WIFSIGNALED(status) : status == 0, "%s: the program ends as it should (%d)", what, status);
   TapIs(toy.doubles + toy.others, 0, "%s: nothing twice, nothing strange", what);
@@ -459,7 +486,8 @@ static void testOverwrite(void)
     ;
   TapIs(toy.events, numbersMAX - first, "overwrite: what is left is the newest");
   TapIs(toy.interned, 2000, "overwrite: and all definitions");
-  TapOk(numbersMAX - first >= 8 * 1000, "overwrite: as much as the blocks hold");
+  /* Some are the toy's when it comes late, and one for each kind is being filled. */
+  TapOk(numbersMAX - first >= 4 * 1000, "overwrite: as much as the blocks hold");
   TapIs(toy.misplaced + toy.doubles, 0, "overwrite: blocks tell how many events were before them");
   TapOk(toy.region[0].header->pool.overwritten > 0, "overwrite: and it is counted");
   toyClose(&toy);

@@ -210,6 +210,38 @@ static void testJumps(void)
   jumpsCheck(n, jumped);
 }
 
+/* testGivenUp -- an event that stays interrupted while others fill more blocks than are put aside, and then is filled:
+ * it may be left out, but not uncounted.  One that is interrupted while few are is there. */
+static void testGivenUp(Count others, Bool delivered)
+{
+  enum { idGIVEN = 77 };
+  Size size = sizeof(EventHeaderStruct) + 2 * sizeof(Word);
+  Word words[2] = {idGIVEN, others};
+  uint64_t discarded[2];
+  DecodeStruct d;
+  char *event;
+  Index i;
+
+  EmitFresh();
+  EVENT_WW(UserWord, idGIVEN, others);
+  EmitGet(&d);
+  discarded[0] = d.block[d.blocks - 1].header.discarded;
+  DecodeFree(&d);
+  EmitFresh();
+  event = EventReserve(EventKindUser, size);
+  for (i = 0; i < others; ++i)
+    EVENT_WW(UserWord, idGIVEN, i);
+  memcpy(event + sizeof(EventHeaderStruct), words, sizeof words);
+  EventCommit((EventHeader)(void *)event, EventUserWordCODE);
+  EVENT_WW(UserWord, idGIVEN, others + 1);
+  EmitGet(&d);
+  discarded[1] = d.block[d.blocks - 1].header.discarded;
+  TapOk(d.damaged == 0 && d.disorders == 0, "an event interrupted by %zu: every block is sound and in its place", others);
+  TapIs(d.events + discarded[1] - discarded[0], others + 2, "and each is delivered, or counted as discarded");
+  TapIs(discarded[1] - discarded[0], !delivered, delivered ? "all are delivered" : "one was given up");
+  DecodeFree(&d);
+}
+
 static void *idleRun(void *ready)
 {
   __atomic_store_n((Bool *)ready, TRUE, __ATOMIC_RELEASE);
@@ -287,6 +319,7 @@ static void stepChild(StepStruct *step)
   step->good[3] = torn(&d, &strings) == 0;
   step->good[4] = strings == stringsOf(i) + stringsOf(handled[0]) + stringsOf(handled[1]);
   step->changes = d.blocks;
+  EventEnd(); /* no memory is left */
   _exit(0);
 }
 
@@ -377,6 +410,8 @@ int main(void)
   EmitOpen();
   testStorm(FALSE);
   testStorm(TRUE);
+  testGivenUp(5000, TRUE);
+  testGivenUp(100000, FALSE);
   install(TRUE);
   testJumps();
   testIdle();

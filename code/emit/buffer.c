@@ -139,7 +139,8 @@ static void streamDrain(Process process, Stream stream, Bool send, unsigned flag
   }
 }
 
-/* streamBefore -- let the open blocks say how many events were before each, for whoever reads them as they are */
+/* streamBefore -- let the open blocks say how many events were before each, and how many were discarded, for whoever
+ * reads them as they are */
 static void streamBefore(Stream stream)
 {
   uint64_t before = stream->before;
@@ -149,18 +150,38 @@ static void streamBefore(Stream stream)
   for (i = 0; i < stream->parks; ++i) {
     BlockHeader block = stream->parked[i].block;
     block->before = before;
+    block->discarded = stream->discarded;
     StreamTally(&tally, block, block->whole, stream->parked[i].reserved, FALSE);
     before += before != BlockBeforeUNKNOWN ? tally.count : 0;
   }
-  if (stream->block != NULL)
+  if (stream->block != NULL) {
     stream->block->before = before;
+    stream->block->discarded = stream->discarded;
+  }
+}
+
+/* streamGivenUp -- how many events a parked block waits for.  Room at its end that has not even a length is none: what
+ * did not fit there is reserved anew. */
+static Count streamGivenUp(Parked parked)
+{
+  const char *events = StreamEvents(parked->block);
+  Size size = parked->block->whole - BlockHeaderSIZE;
+  EventHeaderStruct last = {0, 0, 0};
+  BlockTallyStruct tally;
+
+  BlockWalk(&tally, StreamEvents(parked->block), size, parked->block->first, FALSE);
+  if (tally.used + sizeof last <= size)
+    memcpy(&last, events + tally.used, sizeof last);
+  return tally.pending + (last.length != 0);
 }
 
 /* streamPark -- put the block aside: an interrupted event will be filled into it, or into an older one, when we
- * return.  Where many are waiting, the oldest is given up: its handler has jumped away, and will never return. */
+ * return.  Where many are waiting, the oldest is given up: its handler has jumped away, and will never return; or it
+ * has been interrupted for so long that we cannot tell, so what it was about to say counts as discarded. */
 static void streamPark(Process process, Stream stream, Size reserved, Bool send)
 {
   if (stream->parks == StreamParkedMAX) {
+    stream->discarded += streamGivenUp(&stream->parked[0]);
     streamUnpark(process, stream, send, 0, FALSE);
     streamDrain(process, stream, send, 0, FALSE);
   }

@@ -23,9 +23,9 @@
 
 enum {
   ThreadsMAX = 4096,   /* that may emit at one time */
-  ThreadSIZE = 4096,   /* bytes of a ThreadStruct, so that two share no cache line */
+  ThreadSIZE = 8192,   /* bytes of a ThreadStruct, so that two share no cache line */
   ThreadsRetired = 8,  /* ended threads whose flight recorder is kept */
-  StreamParkedMAX = 4
+  StreamParkedMAX = 16
 };
 
 /* A full block with room that an interrupted event has reserved. */
@@ -40,7 +40,7 @@ typedef struct StreamStruct {
   Store store;         /* where it lies */
   uint64_t sequence;   /* of the next block to be sent; the parked ones and the open one have it and those that follow */
   uint64_t before;     /* events in blocks before that: sent, or overwritten where that is meant; BlockBeforeUNKNOWN */
-  uint64_t discarded;  /* events for which there was no room */
+  uint64_t discarded;  /* events for which there was no room, or that were given up (design/telemetry.md .buffer.park) */
   uint64_t told;       /* of these, in blocks that were sent */
   uint64_t snapped;    /* one more than the sequence of the block that was last sent while it was being filled */
   Count parks;

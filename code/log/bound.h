@@ -78,10 +78,10 @@ static inline Bool BoundHookBefore(int a, int b)
   return a < b;
 }
 
-/* BoundNew -- was a request changed after a pass last reckoned with all there were? */
-static inline Bool BoundNew(uint64_t requestSerial, uint64_t passSerial)
+/* BoundReckons -- does a pass that reckons with these slots reckon with this one? */
+static inline Bool BoundReckons(uint64_t slots, uint64_t slot)
 {
-  return requestSerial > passSerial;
+  return (slots & slot) != 0;
 }
 
 #endif /* LOG_BOUND_H */

@@ -111,8 +111,8 @@ static Bool clockBetween(Clock clock, const SyncStruct *a, const SyncStruct *b)
       (fitted > expected * clockFrequencyMAX_FACTOR || fitted * clockFrequencyMAX_FACTOR < expected))
     return FALSE;
   clockRate(clock, ns, ticks);
-  clock->fitTo = *b;
-  clock->fitTo.real = b->mono + (clock->early.real - clock->early.mono);
+  /* The same rate from `early` on, whichever pair it is from. */
+  clock->fitTo = (SyncStruct){clock->early.ticks + ticks, clock->early.mono + ns, clock->early.real + ns};
   return TRUE;
 }
 
@@ -164,6 +164,8 @@ void ClockFit(Clock clock)
   clock->base = clock->real = clock->fine = clock->low = 0;
   if (clock->synced)
     clockAnchor(clock);
+  else if (clock->offset > 0)
+    clock->real = (uint64_t)clock->offset;
   clock->fitted = TRUE;
 }
 

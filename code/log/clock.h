@@ -23,12 +23,14 @@ enum { ClockFineSHIFT = 4 }; /* a fine unit is a nanosecond shifted right by thi
 typedef struct ClockStruct {
   Index number;
   char name[16], boot[40];  /* as headers say; boot is "" for a process's own clock */
+  int64_t offset;           /* ns that were added to its wall times, because it was asked for */
   struct ClockStruct *alias; /* the clock that this one turned out to be, or NULL */
   uint64_t frequency;       /* ticks a second, by the header; 0 if none came yet */
   uint64_t min, max;        /* ticks of the earliest block, and of the end of the latest */
   Bool synced, paired;      /* the next two, the two after that, are set */
   SyncStruct early, late;   /* of the headers' syncs */
   SyncStruct sealFirst, sealLast; /* of sealed blocks: ticks and mono only */
+  Bool beyond;              /* it begins too long after the earliest of all: its times are cut to TableSpanMAX */
   Bool fitted;              /* the line is laid, and stays: */
   uint64_t real;            /* ns since 1970 at `min`, rounded down; */
   uint64_t fine;            /* what that cut off, in fine units; */

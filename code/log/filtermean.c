@@ -5,7 +5,6 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,10 +157,11 @@ static Res meanMoment(Filter filter, FilterToken token, FilterNumber numberRetur
   }
   if (token->mark == FilterMarkSTRING)
     return FilterFail(filter, token->at, "this is no time: HH:MM:SS, or seconds since the start");
-  ns = rint(token->number.real * 1e9);
+  ns = token->number.real * 1e9;
   numberReturn->real = (double)filter->summary.first + ns;
   numberReturn->whole = ns > -9e18 && ns < 9e18 && numberReturn->real >= 0 && numberReturn->real < 1.8e19;
-  numberReturn->integer = filter->summary.first + (uint64_t)(int64_t)(numberReturn->whole ? ns : 0);
+  if (numberReturn->whole)
+    numberReturn->integer = filter->summary.first + (uint64_t)(int64_t)(ns < 0 ? ns - 0.5 : ns + 0.5);
   return ResOK;
 }
 

@@ -136,6 +136,8 @@ static int loadedCompare(const void *a, const void *b)
   return x->at < y->at ? -1 : x->at > y->at;
 }
 
+_Static_assert((int)LogEventMAX == (int)EventSizeMAX && LogEventHEADER == sizeof(EventHeaderStruct), "as log.h has it");
+
 /* What a walk through a block carries along. */
 typedef struct loadWalkStruct {
   Registry registry;
@@ -174,7 +176,7 @@ static inline __attribute__((always_inline)) Size loadWalk(LoadWalk walk, LoadRe
       event.time = __builtin_bswap32(event.time);
     }
     size = EventSizeOfLength(event.length);
-    if (UNLIKELY(size < sizeof event || size > used - at)) {
+    if (UNLIKELY(size < sizeof event || size > EventSizeMAX || size > used - at)) {
       if (event.code != 0 || event.length != 0)
         break;
       size = EventALIGN; /* reserved, never filled */

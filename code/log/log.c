@@ -202,11 +202,27 @@ static void logFindLast(Log log)
     log->summary.last = log->summary.first;
 }
 
+/* logBeyond -- tell of a clock that is so far ahead of another that its times cannot be told */
+static void logBeyond(Log log)
+{
+  Index i;
+
+  for (i = 0; i < log->table.processes; ++i) {
+    Process process = log->table.process[i];
+    if (process->headed && ClockResolve(process->clock)->beyond) {
+      TellerNote(&log->teller, "%s: the clock of process %u is more than nine years ahead of others; its times are put "
+                 "there, and are not right; --offset aligns logs", log->path[process->file], process->pid);
+      return;
+    }
+  }
+}
+
 Res LogSpan(Log log)
 {
   Res res;
 
   log->origin = TableFit(&log->table);
+  logBeyond(log);
   res = IndexEnd(&log->index);
   if (res == ResOK)
     res = logFindFirst(log);
@@ -221,7 +237,7 @@ static void logForget(Log log)
   IndexFree(&log->index);
   RegionsFree(&log->regions);
   TableFree(&log->table);
-  memset(&log->table, 0, sizeof log->table);
+  log->table = (TableStruct){.offset = log->table.offset, .offsets = log->table.offsets};
   memset(&log->regions, 0, sizeof log->regions);
   memset(&log->summary, 0, sizeof log->summary);
   IndexInit(&log->index, &log->table);
@@ -261,6 +277,8 @@ Res LogMake(Log *logReturn, const char *const *paths, Count n, LogHooks hooks, c
   log->teller.hooks = *hooks;
   if (hooks->version[0] == 0)
     log->teller.hooks.version[0] = BlockMAJOR;
+  log->table.offset = hooks->offset;
+  log->table.offsets = n;
   IndexInit(&log->index, &log->table);
   res = logFiles(log, paths, n, error, size);
   return LogMade(logReturn, log, res, error, size);

@@ -30,6 +30,11 @@ typedef struct LogProcessStruct {
   RegistryStruct *registry;
 } LogProcessStruct, *LogProcess;
 
+enum {
+  LogEventHEADER = 8,   /* bytes of an event before its parameters */
+  LogEventMAX = 2048    /* bytes of an event; no longer one is delivered */
+};
+
 /* One event; valid while the hook runs. */
 typedef struct LogEventStruct {
   uint64_t time;           /* ns of wall time since 1970 */
@@ -103,6 +108,7 @@ typedef struct LogHooksStruct {
   void (*note)(void *data, const char *line);
   void (*progress)(void *data, uint64_t done, uint64_t total); /* blocks; after each block that a pass has come to */
   void (*scanning)(void *data, uint64_t done, uint64_t total); /* bytes; now and then while logs are opened */
+  const int64_t *offset; /* ns by which the times of each path's processes are shifted, for clocks that disagree; or NULL */
   /* of the registry that the caller knows: what is newer is noted; 0s: 1.0.0 */
   unsigned version[3];
   /* of core files whose own description of their events is not in them: the lines of a registry; NULL if unknown */
@@ -112,7 +118,7 @@ typedef struct LogHooksStruct {
 /* LogOpen -- open `n` logs as one
  *
  * paths   files, or "-" for standard input (which is copied to a temporary file where it cannot seek); core files, too
- * hooks   as above; copied
+ * hooks   as above; copied, but for `offset`, which stays the caller's until the log is closed
  * error   room of `size` bytes for a message when it fails: "FILE: reason"
  * returns ResIO: cannot be read; ResFORMAT: no log at all (empty, text, not one sound block); ResVERSION: another major
  *

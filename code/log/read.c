@@ -250,6 +250,10 @@ static void readRun(Reading reading, LogRequest request, uint64_t limit)
     event.cut = (item->length & EventLengthCUT) != 0;
     event.bytes = front->bytes + item->at;
     ++item;
+    if (request->accept != NULL && !request->accept(request->acceptData, &event)) {
+      ++reading->refused;
+      continue;
+    }
     if (UNLIKELY(request->event(request, &event)) || UNLIKELY(request->stop) || UNLIKELY(reading->halt)) {
       reading->ended = TRUE;
       break;

@@ -238,6 +238,7 @@ Res ReadingRun(Reading reading, LogRequest request, const LogPositionStruct *end
 
   reading->log->teller.telling = !reading->client.quiet;
   reading->left = count;
+  reading->refused = 0;
   reading->ended = count == 0;
   res = ReadingMerge(reading, request, end);
   if (res == ResOK && !reading->ended) {

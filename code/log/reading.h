@@ -78,7 +78,8 @@ typedef struct ReadingStruct {
   uint64_t latest;     /* fine: of the events delivered */
   uint64_t late;       /* events delivered behind later ones */
   uint64_t dropped;    /* events that were cut away from the log while it was read */
-  uint64_t left;       /* events that the run may still deliver */
+  uint64_t left;       /* events that the run may still deliver, */
+  uint64_t refused;    /* and those that the request did not accept, which are counted as delivered */
   Bool halt;           /* set by whoever is called in a run: it ends behind this event; not looked at otherwise */
   Bool ended;          /* the run, by its hook or count */
   Count failures;      /* that are pending in `stream` */

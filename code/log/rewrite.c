@@ -116,6 +116,7 @@ static uint64_t rewriteIdentity(LogRewrite rewrite, LogProcess process)
 /* rewriteClock -- the relations that the reader fitted its line through, so that times come out the same */
 static void rewriteClock(Header header, const ClockStruct *clock)
 {
+  header->frequency = clock->frequency; /* which may be another process's */
   if (!clock->synced)
     return;
   header->syncs = 1;

@@ -86,7 +86,7 @@ static Bool serveReckoned(LogService service, const PassStruct *pass)
   Index i;
 
   for (i = 0; i < service->count; ++i)
-    if (service->filed[i]->state == FiledSERVED && BoundNew(service->filed[i]->serial, pass->serial))
+    if (service->filed[i]->state == FiledSERVED && !BoundReckons(pass->slots, service->filed[i]->bit))
       return FALSE;
   return TRUE;
 }
@@ -125,7 +125,7 @@ static Res serveReady(LogService service)
     if (bare->bit == 0)
       break;
   }
-  service->pass.serial = service->serial;
+  service->pass.slots = ~(uint64_t)0; /* those that come later see to themselves */
   ++service->counts.seeks;
   return ReadingCreate(&service->pass.reading, service->log, &service->client, &service->current);
 }
@@ -149,13 +149,15 @@ static void serveEnd(LogPosition endReturn, LogService service)
   }
 }
 
-/* serveAlone -- the one that is served, if events can go to it without any look; else NULL */
+/* serveAlone -- the one that is served, if the pass can hand events to it itself; else NULL.  What a pass counts are
+ * events read, so it must not count those that it accepts. */
 static Filed serveAlone(LogService service)
 {
   Filed filed = service->filed[0];
 
   return service->count == 1 && service->served == 1 && filed->request->event != NULL &&
-         filed->request->accept == NULL && filed->request->hookCount == 0 && !service->pass.shared ? filed : NULL;
+         filed->request->hookCount == 0 && (service->pass.served & ~filed->bit) == 0 &&
+         (filed->request->accept == NULL || filed->left == UINT64_MAX) ? filed : NULL;
 }
 
 /* serveOver -- the next of those served that has had all, or NULL */
@@ -183,7 +185,7 @@ static Res serveRead(LogService service, const LogPositionStruct *end)
   if (alone->left < count)
     count = alone->left;
   res = ReadingRun(reading, alone->request, end, count);
-  service->counts.delivered += count - reading->left;
+  service->counts.delivered += count - reading->left - reading->refused;
   if (alone->left != UINT64_MAX)
     alone->left -= count - reading->left;
   service->enough = reading->ended && reading->left > 0 && !alone->request->stop;
@@ -222,7 +224,7 @@ static Res serveBegin(LogService service, Bool *lookReturn)
 
   *lookReturn = TRUE;
   if (!ServiceNothing(next)) {
-    if (pass->reading != NULL && next->bit != 0 && !BoundNew(next->serial, pass->serial) &&
+    if (pass->reading != NULL && BoundReckons(pass->slots, next->bit) &&
         BoundAhead(&next->start, &service->current))
       return serveChunk(service);
     if (!BoundJoins(&next->start, &service->current))

@@ -70,6 +70,14 @@ static Filed serviceFind(LogService service, LogRequest request)
   return NULL;
 }
 
+void ServiceUnreckon(LogService service, uint64_t slot)
+{
+  Index i;
+
+  for (i = 0; i < LogPriorityLIMIT; ++i)
+    service->saved[i].slots &= ~slot;
+}
+
 void ServiceSlot(LogService service, Filed filed)
 {
   Index i;
@@ -78,8 +86,9 @@ void ServiceSlot(LogService service, Filed filed)
     if (service->slot[i] == NULL) {
       service->slot[i] = filed;
       filed->bit = (uint64_t)1 << i;
-      filed->serial = ++service->serial;
       RoutesForget(service, filed->bit);
+      ServiceUnreckon(service, filed->bit);
+      service->pass.slots &= ~filed->bit;
     }
 }
 

@@ -6,7 +6,7 @@
  * Always true between steps (ServiceCheck):
  *   filed is in the order of filing; slot[i] has bit i, and who is served has a slot
  *   served is how many are served; if there are any, and a pass, the pass is at `current`
- *   a pass reckons with all requests whose serial is not above its own: from their starts on it can serve them
+ *   a pass has what the requests that it reckons with want of every block from their starts on
  *
  * Design: design/requests.md      Tests: test/requesttest.c
  */
@@ -34,14 +34,13 @@ typedef struct FiledStruct {
   Bool refused;            /* it does not accept the event that is being handed out */
   Bool chunk;              /* between beforeChunk and afterChunk */
   uint64_t bit;            /* of its slot; 0: it waits for one */
-  uint64_t serial;         /* when its slot or its start last changed */
   struct FiledStruct *grave; /* ended, and not freed yet: somebody up the stack may hold it */
 } FiledStruct, *Filed;
 
 typedef struct PassStruct {
   Reading reading;         /* NULL: none */
-  uint64_t serial;         /* when it last reckoned with all requests */
-  Bool shared;             /* a block was loaded for more than one request */
+  uint64_t slots;          /* whose requests it reckons with: from their starts on it can serve them */
+  uint64_t served;         /* slots for which blocks were loaded */
 } PassStruct, *Pass;
 
 /* A process, or one of its streams, in the order in which before-hooks are called. */
@@ -83,7 +82,6 @@ struct LogServiceStruct {
   Count count, capacity, served;
   Filed slot[ServiceSlotMAX];
   Filed grave;
-  uint64_t serial;
   LogPositionStruct current;
   PassStruct pass, saved[LogPriorityLIMIT];
   ReadingClientStruct client;
@@ -135,6 +133,9 @@ static inline void ServiceHalt(LogService service)
 /* RoutesInit, RoutesFinish -- what reading and handing out need; the service is zeroed otherwise */
 extern void RoutesInit(LogService service);
 extern void RoutesFinish(LogService service);
+
+/* ServiceUnreckon -- passes that are saved do not reckon with this: it came later, or starts elsewhere now */
+extern void ServiceUnreckon(LogService service, uint64_t slot);
 
 /* RoutesForget -- a slot has a new tenant */
 extern void RoutesForget(LogService service, uint64_t bit);

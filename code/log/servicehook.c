@@ -169,15 +169,15 @@ void ServiceLeave(LogService service)
       if (BoundUrgent(filed->request->priority, priority))
         priority = filed->request->priority;
       filed->state = FiledWAITING;
+      if (!BoundJoins(&filed->start, &service->current))
+        ServiceUnreckon(service, filed->bit);
       filed->start = service->current;
-      filed->serial = ++service->serial;
     }
   }
   service->served = 0;
   ++service->generation;
   if (service->pass.reading != NULL) {
     ServicePassEnd(service, &service->saved[priority]);
-    service->pass.serial = service->serial;
     service->saved[priority] = service->pass;
     service->pass = (PassStruct){.reading = NULL};
   }

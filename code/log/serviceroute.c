@@ -130,8 +130,7 @@ static const unsigned char *routesWanted(void *data, Process process, unsigned k
     bits &= routes->reads[kind];
   if (bits == 0)
     return NULL;
-  if ((bits & (bits - 1)) != 0)
-    service->pass.shared = TRUE;
+  service->pass.served |= bits;
   for (i = 0; i < routes->registry->count; ++i)
     routes->wanted[i] = (routes->chosen[i] & bits) != 0;
   return routes->wanted;

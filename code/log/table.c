@@ -188,9 +188,30 @@ static void tableHeaderCopy(Header to, Header from)
     to->dropped = dropped;
 }
 
-/* tableClockFor -- the clock that a header names, if another process has it already; else the process's own gets
- * the name */
-static void tableClockFor(Table table, Process process, Header header)
+/* tableOffset -- ns by which a process's wall times are shifted: as its log's are that had its first header */
+static int64_t tableOffset(Table table, Process process, Index file)
+{
+  if (process->headed)
+    return ClockResolve(process->clock)->offset;
+  if (table->offset == NULL)
+    return 0;
+  /* What was taken from memory comes as one more file. */
+  return file < table->offsets ? table->offset[file] : table->offsets == 1 ? table->offset[0] : 0;
+}
+
+/* tableShift -- wall time, later by `offset`; what would be before 1970 or beyond all bounds stays there */
+static uint64_t tableShift(uint64_t real, int64_t offset)
+{
+  uint64_t by = offset < 0 ? 0 - (uint64_t)offset : (uint64_t)offset;
+
+  if (offset < 0)
+    return real > by ? real - by : 0;
+  return real < UINT64_MAX - by ? real + by : UINT64_MAX;
+}
+
+/* tableClockFor -- the clock that a header names, if another process has it already, shifted by as much; else the
+ * process's own gets the name */
+static void tableClockFor(Table table, Process process, Header header, int64_t offset)
 {
   Clock own = ClockResolve(process->clock);
   Index i;
@@ -199,11 +220,12 @@ static void tableClockFor(Table table, Process process, Header header)
     for (i = 0; header->boot[0] != '\0' && i < table->clocks; ++i) {
       Clock clock = table->clock[i];
       if (clock->alias == NULL && clock != own && strcmp(clock->boot, header->boot) == 0 &&
-          strcmp(clock->name, header->clock) == 0) {
+          strcmp(clock->name, header->clock) == 0 && clock->offset == offset) {
         ClockJoin(own, clock);
         return;
       }
     }
+    own->offset = offset;
     strcpy(own->boot, header->boot);
     strcpy(own->name, header->clock[0] != '\0' ? header->clock : "?");
   }
@@ -229,11 +251,16 @@ Res TableHeader(Table table, Header header, Index file, const char *body, Size l
 {
   const char *limit = body + length;
   Process process;
+  int64_t offset;
   Bool malformed = FALSE;
+  Index i;
   Res res = TableProcess(&process, table, header->identity);
 
   if (res != ResOK)
     return res;
+  offset = tableOffset(table, process, file);
+  for (i = 0; i < header->syncs; ++i)
+    header->sync[i].real = tableShift(header->sync[i].real, offset);
   body = tableRegistryText(body, limit);
   if (body < limit || process->types == NULL) {
     res = TypesFollow(&process->types, &table->roots, process->types, header->widths, body, (Size)(limit - body),
@@ -246,7 +273,9 @@ Res TableHeader(Table table, Header header, Index file, const char *body, Size l
   process->public.header.widths = process->types->widths;
   process->headed = TRUE;
   process->file = file;
-  tableClockFor(table, process, header);
+  if (offset != 0)
+    process->public.header.boot[0] = '\0'; /* written again, it must not share a clock with those that are not shifted */
+  tableClockFor(table, process, header, offset);
   ClockSync(ClockResolve(process->clock), header);
   *newsReturn = malformed && !process->ambiguous;
   process->ambiguous |= malformed;
@@ -258,8 +287,8 @@ static void tableBase(Clock clock, uint64_t origin)
 {
   uint64_t ahead = clock->real > origin ? clock->real - origin : 0;
 
-  clock->base = ahead < UINT64_MAX >> (ClockFineSHIFT + 2) ? ahead << ClockFineSHIFT : UINT64_MAX >> 2;
-  clock->base += clock->fine;
+  clock->beyond = ahead > TableSpanMAX;
+  clock->base = ((clock->beyond ? TableSpanMAX : ahead) << ClockFineSHIFT) + clock->fine;
 }
 
 uint64_t TableFit(Table table)
@@ -267,13 +296,16 @@ uint64_t TableFit(Table table)
   uint64_t origin = UINT64_MAX;
   Index i;
 
-  for (i = 0; i < table->clocks; ++i)
-    if (table->clock[i]->alias == NULL) {
-      Bool seen = table->clock[i]->min != UINT64_MAX;
-      ClockFit(table->clock[i]);
-      if (seen && table->clock[i]->real < origin)
-        origin = table->clock[i]->real;
-    }
+  for (i = 0; i < table->clocks; ++i) {
+    Clock clock = table->clock[i];
+    Bool seen = clock->min != UINT64_MAX;
+    if (clock->alias != NULL)
+      continue;
+    ClockFit(clock);
+    /* A clock of which nobody knows the wall time begins with the others. */
+    if (seen && clock->synced && clock->real < origin)
+      origin = clock->real;
+  }
   if (origin == UINT64_MAX)
     origin = 0;
   for (i = 0; i < table->clocks; ++i)

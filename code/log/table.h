@@ -68,7 +68,12 @@ typedef struct TableStruct {
   Count processSlots;
   uint32_t *processSlot;
   Types roots;
+  const int64_t *offset; /* ns to add to the wall times of each file's processes, for so many files; or NULL */
+  Count offsets;
 } TableStruct, *Table;
+
+/* ns from the earliest clock's beginning to another's that can be told apart: nine years */
+#define TableSpanMAX (UINT64_MAX >> (ClockFineSHIFT + 2))
 
 extern void TableFree(Table table);
 extern Bool TableCheck(Table table);

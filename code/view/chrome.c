@@ -2,7 +2,7 @@
  *
  * One JSON document, an object to a line, written as events come; nothing is kept but what draw.h keeps.
  *
- * Design: design/view.md .drawn.chrome      Tests: test/drawn.t
+ * Design: design/view.md .drawn      Tests: test/drawn.t
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -53,7 +53,7 @@ static void chromeOpen(Chrome chrome, const char *phase, WhoProcess process, Who
   chromeString(chrome, phase);
   chromeNumber(chrome, "\",\"pid\":", process->id);
   if (thread != NULL)
-    chromeNumber(chrome, ",\"tid\":", thread->id);
+    chromeNumber(chrome, ",\"tid\":", thread->tid);
 }
 
 /* chromeTime -- microseconds */
@@ -185,6 +185,8 @@ static void chromeParams(Chrome chrome, LogEvent event)
     chromeString(chrome, ":");
     chromeParam(chrome, event, i);
   }
+  if (event != NULL && event->cut)
+    chromeString(chrome, ",\"cut\":true");
   chromeString(chrome, "}}");
 }
 

@@ -3,6 +3,8 @@
  * Two files: `metadata`, which is complete before the first event, and `events`, a row of packets, each written with one
  * call.  An event is a few copies: number and time, who it was, and the parameters as they stand in the log.
  *
+ * Design: design/view.md .ctf      Tests: test/formats.t
+ *
  * Always true: `events` has whole packets only, also where writing has failed: it is cut back to the last whole one, so that
  * what is there can be read; an event lies less than 2^32 ns behind the one before it, or behind its packet's begin.
  *
@@ -19,7 +21,6 @@
 #include <unistd.h>
 
 #include "base/aver.h"
-#include "format/block.h"
 #include "view/ctfmeta.h"
 #include "view/writer.h"
 
@@ -27,7 +28,7 @@ enum {
   ctfPacketSIZE = 256 * 1024, /* at most */
   ctfNameMAX = 15,            /* bytes of a process's name, as the system has them */
   ctfWhoSIZE = 32, ctfWhosMAX = 64,
-  ctfEventMAX = 8 + ctfWhoSIZE + 3 * EventSizeMAX + 8 /* bytes that an event may take: each of a string's may become three */
+  ctfEventMAX = 8 + ctfWhoSIZE + 3 * LogEventMAX + 8 /* bytes that an event may take: each of a string's may become three */
 };
 
 static const char ctfMETADATA[] = "metadata", ctfEVENTS[] = "events";
@@ -100,16 +101,16 @@ static Res ctfOverwrite(const char *path, char *error, Size size)
 static Res ctfFolder(int *folderReturn, const WriterOptionsStruct *options, char *error, Size size)
 {
   if (mkdir(options->path, 0700) != 0) {
-    if (errno == EEXIST && !options->force) {
-      (void)snprintf(error, size, "%s: the folder exists; --force overwrites it", options->path);
-      return ResPARAM;
-    }
-    if (errno == EEXIST && ctfOverwrite(options->path, error, size) != ResOK)
-      return ResPARAM;
     if (errno != EEXIST) {
       (void)snprintf(error, size, "%s: %s", options->path, strerror(errno));
       return ResPARAM;
     }
+    if (!options->force) {
+      (void)snprintf(error, size, "%s: the folder exists; --force overwrites it", options->path);
+      return ResPARAM;
+    }
+    if (ctfOverwrite(options->path, error, size) != ResOK)
+      return ResPARAM;
   }
   *folderReturn = open(options->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (*folderReturn >= 0)
@@ -251,10 +252,10 @@ static char *ctfString(char *p, LogEvent event)
 /* ctfParams -- all but a string, as they are: the metadata tells their byte order */
 static inline char *ctfParams(char *p, LogEvent event)
 {
-  Size size = event->type->length - sizeof(EventHeaderStruct), done;
+  Size size = event->type->length - LogEventHEADER, done;
 
   for (done = 0; done < size; done += 8) /* events are whole eights */
-    memcpy(p + done, event->bytes + sizeof(EventHeaderStruct) + done, 8);
+    memcpy(p + done, event->bytes + LogEventHEADER + done, 8);
   return p + size;
 }
 

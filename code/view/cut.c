@@ -145,9 +145,9 @@ static inline Bool cutDefines(unsigned is, LogEvent event)
 
 static inline Bool cutKeeps(Cut cut, unsigned is, LogEvent event)
 {
-  UNUSED(cut);
-  UNUSED(event);
-  return (is & cutCHOSEN) != 0;
+  LogRequest request = cut->request;
+
+  return (is & cutCHOSEN) != 0 && (request->accept == NULL || request->accept(request->acceptData, event));
 }
 
 /* Before the cut */
@@ -242,10 +242,11 @@ static Res cutSecond(Cut cut)
   request.data = cut;
   request.choose = cutWants;
   request.chooseData = cut;
+  request.accept = NULL;
   request.count = UINT64_MAX;
   request.kinds = cutKinds(cut, cutWants);
   request.event = cutEvent;
-  if (chosen->choose == NULL && chosen->count == UINT64_MAX && chosen->kinds == UINT32_MAX) {
+  if (chosen->accept == NULL && chosen->choose == NULL && chosen->count == UINT64_MAX && chosen->kinds == UINT32_MAX) {
     request.choose = NULL; /* all of it: nothing is to be asked */
     request.kinds = chosen->kinds;
     request.event = LogRewriteEvent;
@@ -263,7 +264,8 @@ static Res cutBare(Log log, LogRewrite rewrite, LogRequest chosen)
     request.chooseData = chosen->data;
   request.event = LogRewriteEvent;
   request.data = rewrite;
-  LogRewriteBegin(rewrite, chosen->kinds);
+  if (chosen->accept == NULL)
+    LogRewriteBegin(rewrite, chosen->kinds);
   return LogRead(log, &request);
 }
 
@@ -278,7 +280,7 @@ Res CutWrite(Count *lackingReturn, Log log, LogRewrite rewrite, LogRequest reque
     return cutBare(log, rewrite, request);
   LogSummarize(&summary, log);
   res = cutInit(&cut, log, rewrite, request);
-  if (res == ResOK)
+  if (res == ResOK && request->accept == NULL)
     LogRewriteBegin(rewrite, request->kinds | cutKinds(&cut, cutBeforeWants));
   if (res == ResOK && request->from > summary.first)
     res = cutFirst(lackingReturn, &cut);

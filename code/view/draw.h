@@ -8,8 +8,9 @@
  * Thinned, a gauge is written at most twice in so long: as it was at the end, and its peak if that was higher; of marks
  * and slices of one type in one lane the first is drawn, and slices that are longer.
  *
- * Always true of what a pen is told: times do not fall, but for a peak where the pen does not want it `late`; a process
- * is told before its threads and gauges, and these before what is in them; slices of a lane nest, and all of them end.
+ * Always true of what a pen is told: the times of a lane do not fall, nor those of a gauge; of a `strict` pen no times
+ * do.  A process is told before its threads and gauges, and these before what is in them; slices of a lane nest, and
+ * all of them end.
  *
  * Design: design/view.md .drawn      Tests: test/drawn.t
  */
@@ -32,7 +33,8 @@ typedef struct DrawGaugeStruct {
   Bool real;           /* it is a double, whose bits `value` has */
   Bool pool;           /* it has the live bytes of one pool, whose name it has */
   uint64_t value;      /* now */
-  uint64_t written;    /* the value written last */
+  uint64_t written;    /* the value written last, */
+  uint64_t at;         /* and the time that was written with it */
   uint64_t peak, peakTime; /* the highest since then */
   uint64_t due;        /* ns; if it is waiting */
   Bool waiting;
@@ -44,7 +46,7 @@ typedef struct DrawGaugeStruct {
 /* How it is written; times are ns since the picture's start, `data` is the pen's own. */
 typedef struct DrawPenStruct {
   void *data;
-  Bool late; /* a peak is told with the time at which it is written, not the earlier one at which it was */
+  Bool strict; /* no time is to be told after a later one: peaks come late, and reading is slower */
   void (*process)(void *data, WhoProcess process, uint64_t time);
   void (*thread)(void *data, WhoThread thread, Bool again, uint64_t time); /* again: it has another name */
   void (*gauge)(void *data, DrawGauge gauge, uint64_t time);

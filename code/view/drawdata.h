@@ -2,8 +2,9 @@
  *
  * draw.c takes events, drawplan.c knows types, drawslice.c lanes, drawgauge.c gauges, drawheap.c the live heap.
  *
- * Always true: gauges and threads that wait do so in the order in which they are due, because all wait equally long;
- * what is due comes before the next event does.
+ * Always true: gauges and lanes that wait do so in the order in which they began to, because all wait equally long; what
+ * is due comes before the next event does.  Where the pen is not strict, the heap may tell later of what happened earlier:
+ * a gauge that is told of something behind the time when it was due is written first.
  *
  * Design: design/view.md .drawn      Tests: test/drawn.t
  */
@@ -102,9 +103,9 @@ extern void DrawEnd(Draw draw, DrawLane lane, uint32_t name);
 extern void DrawEndAll(Draw draw); /* of all slices */
 
 /* DrawGaugeOf -- the gauge of this name, made if there is none; NULL: no memory
- * DrawSet -- it has this value now */
+ * DrawSet -- it has this value from `time` on */
 extern DrawGauge DrawGaugeOf(Draw draw, WhoProcess process, uint32_t name, Bool real, Bool pool);
-extern void DrawSet(Draw draw, DrawGauge gauge, uint64_t value);
+extern void DrawSet(Draw draw, DrawGauge gauge, uint64_t value, uint64_t time);
 
 /* DrawGaugeDue, DrawLaneDue -- the first that waits is due, or nothing more comes (`last`) */
 extern void DrawGaugeDue(Draw draw, Bool last);

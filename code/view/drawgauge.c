@@ -55,11 +55,32 @@ static Bool drawHigher(DrawGauge gauge, uint64_t a, uint64_t b)
   return c > d;
 }
 
-/* drawWait -- it has just been written at `time`, and is so again when it is due */
-static void drawWait(Draw draw, DrawGauge gauge, uint64_t time)
+/* drawWrite -- it has been told of something earlier than what was written last: the repair of order at a log's end */
+static void drawWrite(Draw draw, DrawGauge gauge, uint64_t value, uint64_t time)
 {
-  gauge->written = gauge->peak = gauge->value;
+  if (time > gauge->at)
+    gauge->at = time;
+  gauge->written = value;
+  draw->pen->value(draw->pen->data, gauge, value, gauge->at);
+}
+
+/* drawSettle -- at `time` it is due: write what has changed.  TRUE: something had, and it will be due again. */
+static Bool drawSettle(Draw draw, DrawGauge gauge, uint64_t time)
+{
+  Bool peak = drawHigher(gauge, gauge->peak, gauge->written) && drawHigher(gauge, gauge->peak, gauge->value);
+
+  if (peak)
+    drawWrite(draw, gauge, gauge->peak, draw->pen->strict ? time : gauge->peakTime);
+  if (!peak && gauge->value == gauge->written)
+    return FALSE;
+  drawWrite(draw, gauge, gauge->value, time);
+  gauge->peak = gauge->value;
   gauge->due = time + draw->thin;
+  return TRUE;
+}
+
+static void drawWait(Draw draw, DrawGauge gauge)
+{
   gauge->waiting = TRUE;
   gauge->later = NULL;
   if (draw->firstGauge == NULL)
@@ -69,35 +90,39 @@ static void drawWait(Draw draw, DrawGauge gauge, uint64_t time)
   draw->lastGauge = gauge;
 }
 
-void DrawSet(Draw draw, DrawGauge gauge, uint64_t value)
+/* drawChange -- a gauge that rests, or is due, has another value */
+static __attribute__((noinline)) void drawChange(Draw draw, DrawGauge gauge, uint64_t value, uint64_t time)
 {
+  if (gauge->waiting && drawSettle(draw, gauge, gauge->due) && time < gauge->due)
+    return; /* and waits on */
+  gauge->value = gauge->peak = value;
+  gauge->due = time + draw->thin;
+  drawWrite(draw, gauge, value, time);
+  if (draw->thin > 0 && !gauge->waiting)
+    drawWait(draw, gauge);
+}
+
+void DrawSet(Draw draw, DrawGauge gauge, uint64_t value, uint64_t time)
+{
+  if (UNLIKELY(!gauge->waiting || time >= gauge->due))
+    drawChange(draw, gauge, value, time);
   gauge->value = value;
-  if (LIKELY(gauge->waiting)) {
-    if (drawHigher(gauge, value, gauge->peak)) {
-      gauge->peak = value;
-      gauge->peakTime = draw->now;
-    }
-    return;
+  if (drawHigher(gauge, value, gauge->peak)) {
+    gauge->peak = value;
+    gauge->peakTime = time;
   }
-  draw->pen->value(draw->pen->data, gauge, value, draw->now);
-  if (draw->thin > 0)
-    drawWait(draw, gauge, draw->now);
 }
 
 void DrawGaugeDue(Draw draw, Bool last)
 {
-  const DrawPenStruct *pen = draw->pen;
   DrawGauge gauge = draw->firstGauge;
-  uint64_t time = last && draw->now < gauge->due ? draw->now : gauge->due;
-  Bool peak = drawHigher(gauge, gauge->peak, gauge->written) && drawHigher(gauge, gauge->peak, gauge->value);
 
   draw->firstGauge = gauge->later;
+  if (!draw->pen->strict && gauge->process->log != NULL)
+    HeapCatchUp(draw->heap, gauge->process->log->number);
   gauge->waiting = FALSE;
-  if (peak)
-    pen->value(pen->data, gauge, gauge->peak, pen->late ? time : gauge->peakTime);
-  if (peak || gauge->value != gauge->written) {
-    pen->value(pen->data, gauge, gauge->value, time);
-    if (!last)
-      drawWait(draw, gauge, time);
-  }
+  if (last)
+    (void)drawSettle(draw, gauge, draw->now < gauge->due ? draw->now : gauge->due);
+  else if (gauge->due > draw->now || drawSettle(draw, gauge, gauge->due))
+    drawWait(draw, gauge);
 }

@@ -35,7 +35,7 @@ static DrawGauge drawPoolGauge(Draw draw, WhoProcess process, Index i)
 }
 
 /* drawPoolMet -- one more pool: when it is the second, all have gauges */
-static void drawPoolMet(Draw draw, WhoProcess process, HeapPool pool)
+static void drawPoolMet(Draw draw, WhoProcess process, HeapPool pool, uint64_t time)
 {
   DrawProcess drawn = process->client;
   Index i;
@@ -48,13 +48,13 @@ static void drawPoolMet(Draw draw, WhoProcess process, HeapPool pool)
     if (drawn->pool[i].met && drawn->pool[i].gauge == NULL) {
       drawn->pool[i].gauge = drawPoolGauge(draw, process, i);
       if (drawn->pool[i].gauge != NULL)
-        DrawSet(draw, drawn->pool[i].gauge, drawn->pool[i].bytes);
+        DrawSet(draw, drawn->pool[i].gauge, drawn->pool[i].bytes, time);
     }
   }
 }
 
 /* drawPool -- a pool's objects have become that much more (or less) */
-static void drawPool(Draw draw, WhoProcess process, HeapPool pool, uint64_t more)
+static void drawPool(Draw draw, WhoProcess process, HeapPool pool, uint64_t more, uint64_t time)
 {
   DrawProcess drawn = process->client;
   Index i = pool->number;
@@ -62,10 +62,10 @@ static void drawPool(Draw draw, WhoProcess process, HeapPool pool, uint64_t more
   if (UNLIKELY(i >= DrawPoolsMAX))
     return;
   if (UNLIKELY(!drawn->pool[i].met))
-    drawPoolMet(draw, process, pool);
+    drawPoolMet(draw, process, pool, time);
   drawn->pool[i].bytes += more;
   if (drawn->pool[i].gauge != NULL)
-    DrawSet(draw, drawn->pool[i].gauge, drawn->pool[i].bytes);
+    DrawSet(draw, drawn->pool[i].gauge, drawn->pool[i].bytes, time);
 }
 
 /* drawLive -- a process has so many more objects and bytes */
@@ -73,9 +73,12 @@ static void drawLive(Draw draw, HeapOperation operation, uint64_t objects, uint6
 {
   WhoProcess process = draw->who.process[operation->process];
   DrawProcess drawn = DrawProcessOf(draw, process);
+  uint64_t time = draw->now;
 
   if (UNLIKELY(drawn == NULL))
     return;
+  if (LIKELY(!draw->pen->strict))
+    time = LIKELY(operation->time > draw->start) ? operation->time - draw->start : 0;
   if (UNLIKELY(drawn->bytes == NULL)) {
     drawn->bytes = drawNamed(draw, process, "live bytes", FALSE);
     drawn->objects = drawNamed(draw, process, "live objects", FALSE);
@@ -85,10 +88,10 @@ static void drawLive(Draw draw, HeapOperation operation, uint64_t objects, uint6
   drawn->liveObjects += objects;
   drawn->liveBytes += bytes;
   if (objects != 0)
-    DrawSet(draw, drawn->objects, drawn->liveObjects);
+    DrawSet(draw, drawn->objects, drawn->liveObjects, time);
   if (bytes != 0) {
-    DrawSet(draw, drawn->bytes, drawn->liveBytes);
-    drawPool(draw, process, operation->pool, bytes);
+    DrawSet(draw, drawn->bytes, drawn->liveBytes, time);
+    drawPool(draw, process, operation->pool, bytes, time);
   }
 }
 
@@ -118,7 +121,7 @@ Res DrawHeapMake(Draw draw)
   HeapClientStruct client = {draw, drawAlloc, drawFree, drawResize, drawOther};
   Res res = HeapCreate(&draw->heap, &client);
 
-  if (res == ResOK)
+  if (res == ResOK && draw->pen->strict)
     HeapPrompt(draw->heap);
   return res;
 }
@@ -157,7 +160,7 @@ void DrawSample(Draw draw, DrawPlan plan, LogEvent event)
     TextBytes(&text, event->type->param[i], event->type->paramLength[i]);
     gauge = drawNamed(draw, process, TextTerminate(&text), FALSE);
     if (gauge != NULL)
-      DrawSet(draw, gauge, LogEventWord(event, i));
+      DrawSet(draw, gauge, LogEventWord(event, i), draw->now);
   }
 }
 
@@ -211,5 +214,5 @@ void DrawUser(Draw draw, DrawPlan plan, LogEvent event)
     return; /* which cannot be drawn */
   gauge = DrawGaugeOf(draw, thread->process, name, real, FALSE);
   if (gauge != NULL)
-    DrawSet(draw, gauge, LogEventWord(event, (Index)plan->other));
+    DrawSet(draw, gauge, LogEventWord(event, (Index)plan->other), draw->now);
 }

@@ -453,6 +453,12 @@ void HeapPrompt(Heap heap)
   heap->prompt = TRUE;
 }
 
+void HeapCatchUp(Heap heap, Index number)
+{
+  if (number < heap->count && heap->process[number] != NULL)
+    HeapDrain(heap->process[number]);
+}
+
 Res HeapSettle(Heap heap)
 {
   Index i, j;

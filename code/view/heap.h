@@ -41,6 +41,9 @@ extern void HeapEvent(Heap heap, LogEvent event);
 extern void HeapMark(Heap heap, uint32_t mark);
 extern void HeapPrompt(Heap heap);
 
+/* HeapCatchUp -- tell the hook of what is queued of the log's process `number`; what is held back stays so */
+extern void HeapCatchUp(Heap heap, Index number);
+
 /* HeapSettle -- all events have come: tell the hook of what is still queued or held back
  * ResMEMORY: memory ran out at some time, and what was told is not the whole. */
 extern Res HeapSettle(Heap heap);

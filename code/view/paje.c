@@ -5,7 +5,7 @@
  *
  * Always true: an alias is defined before it is used; times do not fall.
  *
- * Design: design/view.md .drawn.paje      Tests: test/drawn.t
+ * Design: design/view.md .drawn.order      Tests: test/drawn.t
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -97,7 +97,7 @@ static void pajeAt(Paje paje, unsigned event, uint64_t time)
 static void pajeThreadAlias(Paje paje, WhoThread thread)
 {
   pajeNumber(paje, " t", thread->process->id);
-  pajeNumber(paje, "_", thread->id);
+  pajeNumber(paje, "_", thread->tid);
 }
 
 /* pajeDefine -- a name is used for something; TRUE: for the first time */
@@ -165,7 +165,7 @@ static void pajeThread(void *data, WhoThread thread, Bool again, uint64_t time)
   pajeThreadAlias(paje, thread);
   pajeNumber(paje, " T p", thread->process->id);
   pajeNumber(paje, " \"", thread->process->id);
-  pajeNumber(paje, "/", thread->id);
+  pajeNumber(paje, "/", thread->tid);
   pajeString(paje, " ");
   CleanPlain(paje->output, name, length, "\"");
   pajeString(paje, "\"\n");

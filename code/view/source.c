@@ -6,10 +6,12 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "log/when.h"
 #include "view/known.h"
+#include "view/offset.h"
 
 #include "eventdef.h"
 
@@ -123,7 +125,7 @@ static Bool sourceRequest(Source source)
 void SourceHooks(Source source, LogHooks hooks)
 {
   *hooks = (LogHooksStruct){.data = source, .gap = sourceGap, .note = sourceNote, .progress = source->progress,
-                            .scanning = source->scanning,
+                            .scanning = source->scanning, .offset = source->offsets,
                             .version = {EventVersionMAJOR, EventVersionMEDIAN, EventVersionMINOR},
                             .registry = KnownRegistry};
 }
@@ -135,6 +137,11 @@ Bool SourceOpen(Source source, const char *const *paths, Count n, int *statusRet
   char error[1024];
   Res res;
 
+  if (source->offset != NULL &&
+      (source->offsets = OffsetParse(source->offset, paths, n, error, sizeof error)) == NULL) {
+    *statusReturn = OptionUsage(source->tool, "--offset: %s", error);
+    return FALSE;
+  }
   SourceHooks(source, &hooks);
   res = source->follow.idle != NULL
           ? LogFollowOpen(&source->log, paths[0], &hooks, &source->follow, error, sizeof error)
@@ -167,7 +174,9 @@ void SourceClose(Source source)
     LogClose(source->log);
   source->filter = NULL;
   source->names = NULL;
+  free(source->offsets);
   source->log = NULL;
+  source->offsets = NULL;
 }
 
 /* sourceRead -- FALSE: reading has ended with `res`, which is reported, with the status */

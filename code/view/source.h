@@ -21,12 +21,14 @@ typedef struct SourceStruct {
   const OptionToolStruct *tool;
   const char *kinds, *events, *from, *to; /* as the options give them, or NULL */
   const char *expression;                 /* of --filter, or NULL */
+  const char *offset;                     /* of --offset, or NULL */
   Count count;
   Bool force;                             /* a newer median is no reason to refuse */
   void (*aside)(void *source);            /* called before a line is told, while the tool writes something else; or NULL */
   void (*progress)(void *source, uint64_t done, uint64_t total); /* as LogHooksStruct has it; or NULL */
   void (*scanning)(void *source, uint64_t done, uint64_t total); /* the same */
   LogIdleStruct follow;                   /* follow the log, which is one, and call this meanwhile; idle NULL: do not */
+  int64_t *offsets;                       /* what that means, for each log */
   Log log;
   LogNames names;                         /* the types chosen, or NULL */
   Filter filter;                          /* what the expression means, or NULL */
@@ -41,7 +43,8 @@ typedef struct SourceStruct {
                "only events for which it holds: size >= 4K && tid != 17"), \
   OptionString(0, "from", &(source)->from, "T", "only from there on: seconds since the start, or HH:MM:SS.frac"), \
   OptionString(0, "to", &(source)->to, "T", "only what is earlier than this"), \
-  OptionNumber('n', "count", &(source)->count, "N", "at most N events")
+  OptionNumber('n', "count", &(source)->count, "N", "at most N events"), \
+  OptionString(0, "offset", &(source)->offset, "LIST", "shift the times of logs: FILE=SECONDS,... or one for each log")
 
 #define SourceFORCE(source) \
   OptionFlag(0, "force", &(source)->force, "read logs whose events are newer than this program, too")

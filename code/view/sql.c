@@ -3,6 +3,8 @@
  * Rows of one table are collected and inserted together, which is what sqlite3 loads fastest; `n`, the number of the
  * event, keeps the order of text.  All of it is one transaction: of an output that was cut off nothing is loaded.
  *
+ * Design: design/view.md .sql      Tests: test/formats.t
+ *
  * Always true: rows wait in at most `sqlHeapsMAX` heaps, each of one table; a heap has room for one more row.
  *
  * SPDX-License-Identifier: BSD-2-Clause
@@ -14,14 +16,13 @@
 
 #include "base/aver.h"
 #include "base/text.h"
-#include "format/block.h"
 #include "view/put.h"
 #include "view/sqltable.h"
 #include "view/writer.h"
 
 enum {
   sqlHeapsMAX = 64, sqlHeapSIZE = 16 * 1024,
-  sqlRowMAX = 96 + EventParamMAX * 24 + 2 * EventSizeMAX + 32, /* bytes that a row may take */
+  sqlRowMAX = 96 + EventParamMAX * 24 + 2 * LogEventMAX + 32, /* bytes that a row may take */
   sqlWhoSIZE = 32, sqlWhosMAX = 64, sqlNANOS = 1000000000
 };
 

@@ -149,7 +149,7 @@ WhoThread WhoLook(Who who, WhoProcess process, uint32_t tid)
   return thread;
 }
 
-static WhoThread whoThread(Who who, WhoProcess process, uint32_t tid, uint32_t serial)
+static WhoThread whoThread(Who who, WhoProcess process, uint32_t tid)
 {
   WhoThread *bucket = whoBucket(who, process, tid), thread = calloc(1, sizeof *thread);
 
@@ -158,9 +158,7 @@ static WhoThread whoThread(Who who, WhoProcess process, uint32_t tid, uint32_t s
     return NULL;
   }
   thread->process = process;
-  thread->serial = serial;
   thread->tid = tid;
-  thread->id = tid < WhoOTHER && WhoLook(who, process, tid) == NULL ? tid : WhoOTHER + who->others++;
   thread->ordinal = process->threads == NULL ? 1 : process->threads->ordinal + 1;
   thread->fresh = TRUE;
   thread->next = process->threads;
@@ -183,25 +181,15 @@ const char *WhoThreadName(Who who, WhoThread thread, Size *lengthReturn)
 WhoThread WhoNew(Who who, LogEvent event)
 {
   WhoProcess process = event->process->number < who->count ? who->process[event->process->number] : NULL;
-  uint32_t serial = event->stream >> 5;
-  Index i = (event->stream ^ event->thread) % WhoRECENT;
   WhoThread thread;
 
   if (process == NULL)
     return NULL;
   process->met = TRUE;
-  for (thread = *whoBucket(who, process, event->thread); thread != NULL; thread = thread->bucket) {
-    if (thread->process == process && thread->tid == event->thread && thread->serial >= WhoOTHER)
-      thread->serial = serial;
-    if (thread->process == process && thread->tid == event->thread && thread->serial == serial)
-      break;
-  }
+  thread = WhoLook(who, process, event->thread);
   if (thread == NULL)
-    thread = whoThread(who, process, event->thread, serial);
-  who->recent[i].process = event->process;
-  who->recent[i].stream = event->stream;
-  who->recent[i].tid = event->thread;
-  who->recent[i].thread = thread;
+    thread = whoThread(who, process, event->thread);
+  who->recent[event->thread % WhoRECENT] = thread;
   return thread;
 }
 
@@ -219,7 +207,7 @@ static void whoNamed(Who who, whoPlan plan, LogEvent event, WhoProcess process)
   } else if (tid != 0) {
     thread = WhoLook(who, process, tid);
     if (thread == NULL)
-      thread = whoThread(who, process, tid, WhoOTHER);
+      thread = whoThread(who, process, tid);
   } else {
     for (thread = process->threads; thread != NULL && thread->handle != handle; thread = thread->next)
       ;

@@ -1,9 +1,11 @@
 /* who.h -- the processes and threads of a log: which are met, what they are called, and numbers that tell them apart
  *
- * The system gives numbers out again, and logs of several machines may share them; viewers know a process and a thread
- * by nothing else.  So whoever comes second with a number gets another, above all that a system gives.
+ * The system gives the numbers of processes out again, and logs of several machines may share them; viewers know a
+ * process by nothing else.  So one that comes second with a number gets another, above all that a system gives.  A
+ * thread's number, though, is a thread: the destructors of one that has ended are still it, though for the writer they
+ * are not.
  *
- * Always true: no two processes of a Who have the same `id`; no two threads of a process have.
+ * Always true: no two processes of a Who have the same `id`; no two threads of a process the same `tid`.
  *
  * Design: design/view.md .drawn.who      Tests: test/drawn.t
  */
@@ -32,9 +34,7 @@ typedef struct WhoProcessStruct {
 
 typedef struct WhoThreadStruct {
   WhoProcess process;
-  uint32_t serial;  /* the writer's number of it; WhoOTHER: nothing of its own has come yet */
   uint32_t tid;     /* the system's number */
-  uint32_t id;
   uint32_t ordinal; /* 1, 2, ... in its process */
   uint32_t name;    /* in `strings`; 0: not known */
   Bool fresh;       /* it is new, or has another name, since the client set this to FALSE */
@@ -53,11 +53,7 @@ typedef struct WhoStruct {
   uint32_t others;        /* numbers above WhoOTHER that are given out */
   Bool failed;            /* there was no memory */
   WhoThread thread[WhoBUCKETS];
-  struct {
-    LogProcess process;
-    uint32_t stream, tid;
-    WhoThread thread;
-  } recent[WhoRECENT];
+  WhoThread recent[WhoRECENT];
 } WhoStruct, *Who;
 
 /* WhoInit -- the processes that the log knows, none of them met.  ResMEMORY.  WhoFinish gives the memory back. */
@@ -71,7 +67,7 @@ extern Bool WhoTell(Who who, LogEvent event);
 /* WhoPid -- the process with this number that is there now: the last one met, or else the first; made if there is none */
 extern WhoProcess WhoPid(Who who, uint32_t pid);
 
-/* WhoLook -- the thread with this number in a process, or NULL: the newest */
+/* WhoLook -- the thread with this number in a process, or NULL */
 extern WhoThread WhoLook(Who who, WhoProcess process, uint32_t tid);
 
 /* WhoThreadName -- what a thread is called; "main" or "thread" if nothing says it */
@@ -83,11 +79,10 @@ extern WhoThread WhoNew(Who who, LogEvent event);
 /* WhoOf -- the thread whose event it is, made at its first; NULL: no memory */
 static inline WhoThread WhoOf(Who who, LogEvent event)
 {
-  Index i = (event->stream ^ event->thread) % WhoRECENT;
+  WhoThread thread = who->recent[event->thread % WhoRECENT];
 
-  if (LIKELY(who->recent[i].process == event->process && who->recent[i].stream == event->stream &&
-             who->recent[i].tid == event->thread))
-    return who->recent[i].thread;
+  if (LIKELY(thread != NULL && thread->tid == event->thread && thread->process->log == event->process))
+    return thread;
   return WhoNew(who, event);
 }
 

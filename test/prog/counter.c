@@ -1,13 +1,17 @@
 /* counter.c -- a library to preload behind ours: counts the calls of the malloc family that come through, by itself
  *
- * The counts lie in the file that COUNTER names, as 8-byte numbers, up to date at any moment; processes add up.
+ * The counts lie in the file that COUNTER names, up to date at any moment: 8-byte numbers, first how many records
+ * there are, then, from RECORD on, the records: process number, counts in the order below, and the program's number
+ * in its file system.  Each program that a process runs has one, and so has a child of fork.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 extern void *__libc_malloc(size_t size);
@@ -17,11 +21,11 @@ extern void *__libc_realloc(void *p, size_t size);
 extern void *__libc_memalign(size_t align, size_t size);
 extern void *memalign(size_t align, size_t size);
 
-/* In the file's order. */
-enum { ALLOC, FREE, ZERO, RESIZE, ALIGNED, FAIL, LIMIT };
+enum { PID, ALLOC, FREE, ZERO, RESIZE, ALIGNED, FAIL, PROGRAM, RECORD, RECORDS = 16384 };
 
-static uint64_t early[LIMIT]; /* before the file is there */
+static uint64_t early[RECORD]; /* before the file is there, and where there is none */
 static uint64_t *counts = early;
+static uint64_t *file;
 
 static void count(unsigned what)
 {
@@ -64,19 +68,34 @@ void *memalign(size_t align, size_t size)
   return counted(__libc_memalign(align, size), ALIGNED);
 }
 
+/* A record for this process; where there is room for no more the last one has all. */
+static void claim(void)
+{
+  uint64_t index = __atomic_add_fetch(file, 1, __ATOMIC_RELAXED);
+  struct stat program;
+
+  counts = file + RECORD * (index < RECORDS ? index : RECORDS - 1);
+  counts[PID] = (uint64_t)getpid();
+  counts[PROGRAM] = stat("/proc/self/exe", &program) == 0 ? program.st_ino : 0;
+}
+
 __attribute__((constructor(101))) static void begin(void)
 {
   const char *path = getenv("COUNTER");
-  int fd = path == NULL ? -1 : open(path, O_RDWR | O_CREAT, 0600);
+  size_t size = sizeof(uint64_t[RECORDS][RECORD]);
+  int fd = path == NULL ? -1 : open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   void *map = MAP_FAILED;
   unsigned i;
 
-  if (fd >= 0 && ftruncate(fd, 4096) == 0)
-    map = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (fd >= 0 && ftruncate(fd, (off_t)size) == 0)
+    map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (fd >= 0)
+    (void)close(fd);
   if (map == MAP_FAILED)
     return;
-  counts = map;
-  for (i = 0; i < LIMIT; ++i)
-    (void)__atomic_fetch_add(&counts[i], early[i], __ATOMIC_RELAXED);
-  (void)close(fd);
+  file = map;
+  claim();
+  for (i = ALLOC; i < PROGRAM; ++i)
+    counts[i] += early[i];
+  (void)pthread_atfork(NULL, NULL, claim);
 }

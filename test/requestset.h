@@ -1,0 +1,912 @@
+/* requestset.h -- random logs, random sets of requests over them, and an oracle that watches each call
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The oracle knows all events of the log in order (checked against what was written).  When a request is filed it lists
+ * what the request must see; every hook checks that it is called with the next of these, in turn, and in a state in
+ * which it may be called.  The first thing that is wrong goes to `fault`.
+ */
+#ifndef TEST_REQUESTSET_H
+#define TEST_REQUESTSET_H
+
+#include <stdarg.h>
+
+#include "log/request.h"
+#include "logmake.h"
+
+enum { setEVENTS = 600, setREQUESTS = 90, setHOOKS = 4, setSTREAMS = 10, setPLACES = 32 };
+
+/* The service that is tested: the real one, or a mutant. */
+typedef struct ApiStruct {
+  Res (*create)(LogService *serviceReturn, Log log, uint64_t chunk);
+  void (*destroy)(LogService service);
+  Res (*file)(LogService service, LogRequest request);
+  Bool (*withdraw)(LogService service, LogRequest request);
+  Res (*run)(LogService service, Bool (*pending)(void *data), void *data);
+  void (*count)(LogServiceCounts countsReturn, LogService service);
+} ApiStruct;
+
+static char path[64] = "/tmp/requesttestXXXXXX";
+static char fault[256];
+static uint64_t state; /* of the random numbers */
+
+static struct {
+  uint64_t requests, expected, hooks, runs, interrupted, stops, withdrawn, seeks, restores, costs, decoded;
+} tally;
+
+static uint64_t below(uint64_t n)
+{
+  return (TapRandom(&state) >> 16) % n;
+}
+
+static void seedBy(uint64_t seed)
+{
+  state = (seed + 1) * 0x9e3779b97f4a7c15u | 1;
+  (void)below(2);
+  (void)below(2);
+}
+
+__attribute__((format(printf, 1, 2))) static void faulty(const char *format, ...)
+{
+  va_list args;
+
+  if (fault[0] != '\0')
+    return;
+  va_start(args, format);
+  (void)vsnprintf(fault, sizeof fault, format, args);
+  va_end(args);
+}
+
+/* ---- Logs ---- */
+
+/* An event as it was written, and as it was read. */
+typedef struct KnownStruct {
+  uint64_t ticks, id;
+  LogPositionStruct position; /* as written, but for `fine` */
+  uint16_t code;
+  uint8_t kind; /* of its block */
+  uint64_t time;
+  LogProcess process;
+  EventType type;
+} KnownStruct;
+
+static Log theLog;
+static KnownStruct known[setEVENTS];
+/* A block as it was written. */
+typedef struct WrittenStruct {
+  Index process;
+  uint8_t kind;
+  uint32_t stream;
+  uint64_t sequence, first, last; /* fine */
+} WrittenStruct;
+
+static WrittenStruct written[setEVENTS + setSTREAMS];
+static Count knowns, readKnowns, logStreams, logProcesses, writtens;
+static uint64_t logBegin, logRate; /* ticks; and to a nanosecond */
+static uint8_t streamKind[setSTREAMS];
+static MakeBlockStruct setBlock[setSTREAMS];
+static MakeProcess maker[3];
+
+static const uint16_t codes[][2] = {{EventArenaReserveCODE, EventArenaCommitCODE}, {EventSegAllocCODE, EventSegFreeCODE},
+                                    {EventPoolAllocCODE, EventPoolFreeCODE}, {EventLabelCODE, EventUserWordCODE}};
+static const uint8_t kindsMade[] = {EventKindArena, EventKindSeg, EventKindObject, EventKindUser};
+
+static int knownCompare(const void *a, const void *b)
+{
+  const KnownStruct *x = a, *y = b;
+  LogPositionStruct p = x->position, q = y->position;
+
+  p.fine = x->ticks;
+  q.fine = y->ticks;
+  return LogPositionCompare(&p, &q);
+}
+
+static uint64_t logFine(uint64_t ticks)
+{
+  return (ticks - logBegin) * 16 / logRate;
+}
+
+static void logBlockEnd(Make make, MakeBlock block)
+{
+  BlockHeader header = &block->header;
+
+  written[writtens++] = (WrittenStruct){block->process->header.pid - 10, header->kind, header->stream, header->sequence,
+                                        logFine(header->first), logFine(header->last)};
+  MakeBlockEnd(make, block, BlockFlagSEALED | (below(3) == 0 ? BlockFlagPACKED : 0));
+}
+
+/* logEvent -- one more event in a stream: often at the time of the last one, now and then behind it */
+static void logEvent(Make make, Index stream, uint64_t *now)
+{
+  MakeBlock block = &setBlock[stream];
+  KnownStruct *k = &known[knowns];
+  Index which = 0;
+
+  *now += below(2) * below(4);
+  while (kindsMade[which] != block->header.kind)
+    ++which;
+  if (below(100) == 0)
+    which = below(4); /* in a block of a kind that is not its own */
+  if (block->header.count > below(40)) {
+    logBlockEnd(make, block);
+    MakeBlockNext(block, *now);
+  }
+  k->ticks = below(16) == 0 && *now >= block->header.first + 3 ? *now - 3 : *now;
+  k->id = knowns++;
+  k->code = codes[which][below(2)];
+  k->kind = block->header.kind;
+  k->position = (LogPositionStruct){0, (uint64_t)(block->process->header.pid - 10), block->header.stream,
+                                    block->header.sequence, block->header.used};
+  if (!MakeEvent(block, k->code, k->ticks, (uint64_t[]){1, k->id, 2, 3}, NULL))
+    makeFail("an event does not fit");
+}
+
+static Bool logKnow(LogRequest request, LogEvent event)
+{
+  KnownStruct *k = &known[readKnowns];
+  LogPositionStruct position;
+
+  UNUSED(request);
+  LogEventPosition(&position, event);
+  k->position.fine = position.fine;
+  if (readKnowns++ == knowns || LogPositionCompare(&position, &k->position) != 0 || event->type->code != k->code ||
+      LogEventWord(event, 1) != k->id) {
+    faulty("the log does not read as it was written");
+    return TRUE;
+  }
+  k->time = event->time;
+  k->process = event->process;
+  k->type = event->type;
+  return FALSE;
+}
+
+static void logMake(void)
+{
+  MakeStruct make = {0};
+  uint64_t now = 1000 + below(100), rate = below(2) == 0 ? 1 : 4;
+  Count events = 1 + below(below(4) == 0 ? setEVENTS - 1 : 120);
+  Index i;
+
+  logProcesses = 1 + below(3);
+  logStreams = logProcesses + below(setSTREAMS - logProcesses + 1);
+  knowns = readKnowns = 0;
+  logBegin = now;
+  logRate = rate;
+  writtens = 0;
+  for (i = 0; i < logProcesses; ++i) {
+    maker[i] = MakeProcessNew((uint32_t)(10 + i), 0xabc0 + i);
+    maker[i]->header.frequency = rate * 1000000000;
+    MakeHeader(&make, maker[i]);
+  }
+  for (i = 0; i < logStreams; ++i) {
+    streamKind[i] = kindsMade[below(4)];
+    MakeBlockBegin(&setBlock[i], maker[i % logProcesses], (uint32_t)(100 + below(4)), streamKind[i], 0, now);
+    setBlock[i].header.stream = (uint32_t)i;
+  }
+  for (i = 0; i < events; ++i)
+    logEvent(&make, below(logStreams), &now);
+  for (i = 0; i < logStreams; ++i)
+    logBlockEnd(&make, &setBlock[i]);
+  MakeWrite(&make, path);
+  MakeFree(&make);
+  for (i = 0; i < logProcesses; ++i)
+    MakeProcessFree(maker[i]);
+  qsort(known, knowns, sizeof known[0], knownCompare);
+}
+
+/* setLog -- open a random log, and learn what its events are; FALSE: it is not what was written */
+static Bool setLog(const uint64_t *seed)
+{
+  LogHooksStruct hooks = {.data = NULL};
+  LogRequestStruct request = LogRequestALL;
+  const char *paths[1] = {path};
+  char error[256];
+  Index i;
+
+  seedBy(*seed * 7919);
+  logMake();
+  if (LogOpen(&theLog, paths, 1, &hooks, error, sizeof error) != ResOK) {
+    faulty("%s", error);
+    return FALSE;
+  }
+  request.event = logKnow;
+  if (LogRead(theLog, &request) != ResOK || readKnowns != knowns)
+    faulty("the log does not read as it was written: %u events of %u", (unsigned)readKnowns, (unsigned)knowns);
+  /* Fine time 0 is a whole nanosecond, and need not be where the first block begins. */
+  for (i = 0; i < writtens; ++i) {
+    written[i].first += known[0].position.fine - logFine(known[0].ticks);
+    written[i].last += known[0].position.fine - logFine(known[0].ticks);
+  }
+  return fault[0] == '\0';
+}
+
+static void setLogEnd(void)
+{
+  LogClose(theLog);
+  theLog = NULL;
+}
+
+/* ---- Requests ---- */
+
+typedef struct OneStruct {
+  LogRequestStruct request;   /* first: so that a request is one of these */
+  LogPositionStruct start, end;
+  LogPositionStruct first;    /* where it starts indeed */
+  LogEventHookStruct hook[setHOOKS];
+  uint32_t salt;              /* of its choice */
+  Count places;               /* that it has hooks for */
+  uint16_t expected[setEVENTS];
+  Count expecteds, cursor;
+  Index turn;                 /* how many of its hooks were called for the event at the cursor */
+  Bool filed, begun, chunk, stopped, withdrawn;
+  unsigned after;             /* in how many of its after-hooks we are */
+  uint64_t order;             /* of filing */
+  Count stack;
+  uint64_t place[setPLACES];
+} OneStruct, *One;
+
+static OneStruct one[setREQUESTS];
+static Count ones;
+
+/* The set that is served. */
+static struct {
+  const ApiStruct *api;
+  LogService service;
+  uint64_t chunk, order, since; /* events since it was asked what is pending */
+  unsigned pending, stop, enough, withdraw, file; /* how often: of 1000 */
+  Count budget;               /* how many more may be filed */
+  Bool running, interrupted;
+  Bool ask;                   /* a hook has returned TRUE */
+  Bool same;                  /* the event before has its turn yet: */
+  LogPositionStruct event;
+  int priority;               /* of the hook that was called last, */
+  uint64_t byOrder;           /* and the order of its request */
+} set;
+
+static Bool often(unsigned thousandths)
+{
+  return below(1000) < thousandths;
+}
+
+static Bool oneChooses(One it, LogProcess process, EventType type)
+{
+  return ((type->code ^ it->salt) * 0x9e3779b1u + process->number * 0x85ebca6bu) >> 24 < 170;
+}
+
+static Bool oneChoose(void *data, LogProcess process, EventType type)
+{
+  return oneChooses(data, process, type);
+}
+
+/* oneAccepts -- what it may refuse besides, event by event */
+static Bool oneAccepts(One it, uint64_t id)
+{
+  return ((id ^ it->salt) * 0x9e3779b97f4a7c15u) >> 56 < 150;
+}
+
+static Bool oneAccept(void *data, LogEvent event)
+{
+  return oneAccepts(data, LogEventWord(event, 1));
+}
+
+static Bool oneKind(One it, unsigned kind)
+{
+  return it->request.kinds >> kind & 1;
+}
+
+/* oneReads -- are blocks of a kind read for it? */
+static Bool oneReads(One it, LogProcess process, unsigned kind)
+{
+  Index i;
+
+  if (!oneKind(it, kind) || it->request.choose == NULL)
+    return oneKind(it, kind);
+  for (i = 0; i < process->registry->count; ++i)
+    if (process->registry->types[i].kind == kind && oneChooses(it, process, &process->registry->types[i]))
+      return TRUE;
+  return FALSE;
+}
+
+static Bool oneWants(One it, const KnownStruct *k)
+{
+  LogRequest r = &it->request;
+
+  return oneKind(it, k->type->kind) && (r->choose == NULL || oneChooses(it, k->process, k->type)) &&
+         oneReads(it, k->process, k->kind);
+}
+
+static Bool oneWithin(One it, const KnownStruct *k)
+{
+  LogRequest r = &it->request;
+
+  return k->time >= r->from && k->time < r->to && (r->start == NULL || LogPositionCompare(&k->position, r->start) >= 0) &&
+         (r->end == NULL || LogPositionCompare(&k->position, r->end) < 0);
+}
+
+/* oneHooks -- its hooks for a code in the order in which they are to be called; hook 0 is request.event */
+static Count oneHooks(One it, uint16_t code, Index hooks[setHOOKS + 1])
+{
+  Count n = 0;
+  Index i, j;
+
+  if (it->request.event != NULL)
+    hooks[n++] = 0;
+  for (i = 0; i < it->request.hookCount; ++i) {
+    int priority = it->hook[i].priority;
+    if (it->hook[i].code != 0 && it->hook[i].code != code)
+      continue;
+    for (j = n; j > 0 && (hooks[j - 1] == 0 ? 0 : it->hook[hooks[j - 1] - 1].priority) > priority; --j)
+      hooks[j] = hooks[j - 1];
+    hooks[j] = i + 1;
+    ++n;
+  }
+  return n;
+}
+
+/* oneExpect -- list what it must be given */
+static void oneExpect(One it)
+{
+  Index hooks[setHOOKS + 1], i;
+  uint64_t left = it->request.count;
+
+  it->expecteds = it->cursor = it->turn = 0;
+  for (i = 0; i < knowns && left > 0; ++i)
+    if (oneWithin(it, &known[i]) && oneWants(it, &known[i]) &&
+        (it->request.accept == NULL || oneAccepts(it, known[i].id))) {
+      --left;
+      if (oneHooks(it, known[i].code, hooks) > 0)
+        it->expected[it->expecteds++] = (uint16_t)i;
+    }
+}
+
+static uint64_t randomTime(void)
+{
+  switch (below(8)) {
+  case 0: return 0;
+  case 1: return UINT64_MAX;
+  case 2: return known[0].time - below(10);
+  case 3: return known[knowns - 1].time + below(10);
+  default: return known[below(knowns)].time + below(3) - 1;
+  }
+}
+
+/* randomPosition -- before, between, at and behind events; also by way of its text */
+static void randomPosition(LogPosition position)
+{
+  char text[LogPositionTextMAX];
+
+  *position = known[below(knowns)].position;
+  switch (below(8)) {
+  case 0: LogPositionOfTime(position, theLog, randomTime()); break;
+  case 1: *position = (LogPositionStruct)LogPositionFIRST; break;
+  case 2: *position = (LogPositionStruct)LogPositionLAST; break;
+  case 3: position->process = below(4); break;
+  case 4: position->fine += below(3) - 1; break;
+  case 5: ++position->at; break;
+  default: break;
+  }
+  if (below(4) == 0) {
+    LogPositionText(text, theLog, position);
+    if (LogPositionRead(position, theLog, text) != ResOK)
+      faulty("position %s cannot be read", text);
+  }
+}
+
+static void randomBounds(One it)
+{
+  LogRequest r = &it->request;
+
+  if (below(3) == 0)
+    r->from = randomTime();
+  if (below(3) == 0)
+    r->to = randomTime();
+  if (below(3) == 0) {
+    randomPosition(&it->start);
+    r->start = &it->start;
+  }
+  if (below(3) == 0) {
+    randomPosition(&it->end);
+    r->end = &it->end;
+  }
+  if (below(4) == 0)
+    r->count = below(4) == 0 ? below(3) : below(knowns + 2);
+}
+
+/* ---- What is called ---- */
+
+static void oneRandom(One it);
+
+/* act -- what a hook may do besides: file, withdraw */
+static void act(void)
+{
+  One it = &one[below(ones)];
+
+  if (often(set.file) && set.budget > 0 && !it->filed && it->after == 0) {
+    --set.budget;
+    oneRandom(it);
+    if (set.api->file(set.service, &it->request) != ResOK)
+      faulty("a request cannot be filed");
+  } else if (often(set.file / 4) && it->filed && it->after == 0) {
+    if (set.api->file(set.service, &it->request) != ResPARAM)
+      faulty("a request was filed twice");
+  }
+  it = &one[below(ones)];
+  if (often(set.withdraw)) {
+    Bool was = it->filed, begun = it->begun, already = it->withdrawn;
+    uint64_t order = it->order;
+    it->withdrawn = TRUE;
+    if (!set.api->withdraw(set.service, &it->request)) {
+      it->withdrawn = already;
+      if (was && it->after == 0)
+        faulty("a request cannot be withdrawn");
+    } else {
+      ++tally.withdrawn;
+      if (!was)
+        faulty("what is not filed was withdrawn");
+      if (begun && it->filed && it->order == order)
+        faulty("no after-hooks came before withdrawing returned");
+      if (!begun)
+        it->filed = FALSE;
+    }
+  }
+}
+
+/* maybeStop -- set `stop`, if it is allowed to happen now */
+static void maybeStop(One it, uint64_t order)
+{
+  if (it->order == order && often(set.stop) && !it->stopped && !it->withdrawn && it->filed) {
+    it->request.stop = it->stopped = TRUE;
+    ++tally.stops;
+  }
+}
+
+static void mayBeCalled(One it, const char *what)
+{
+  if (!it->filed || it->withdrawn || it->stopped)
+    faulty("%s is called of a request that is %s", what, !it->filed ? "not filed" : it->withdrawn ? "withdrawn" : "stopped");
+  if (set.interrupted && it->after == 0)
+    faulty("%s is called behind an interruption", what);
+}
+
+static void beforeTraceset(LogRequest request)
+{
+  One it = (One)request;
+  uint64_t order = it->order;
+  Index i;
+
+  mayBeCalled(it, "beforeTraceset");
+  if (it->begun)
+    faulty("beforeTraceset is called twice");
+  it->begun = TRUE;
+  for (i = 0; i < ones && one[i].chunk == FALSE; ++i) {}
+  if (i == ones) /* nobody is served: it was chosen */
+    for (i = 0; i < ones; ++i) {
+      LogRequest other = &one[i].request;
+      if (one[i].filed && !one[i].begun &&
+          (other->priority > request->priority ||
+           (other->priority == request->priority && LogPositionCompare(&one[i].first, &it->first) < 0)))
+        faulty("a request is served before one that goes first");
+    }
+  act();
+  maybeStop(it, order);
+}
+
+static void push(One it, uint64_t place)
+{
+  uint64_t order = it->order;
+
+  if (it->stack == setPLACES)
+    faulty("too many before-hooks");
+  else
+    it->place[it->stack++] = place;
+  act();
+  maybeStop(it, order);
+}
+
+static void beforeTrace(LogRequest request, LogProcess process)
+{
+  One it = (One)request;
+
+  mayBeCalled(it, "beforeTrace");
+  if (!it->begun || (it->stack > 0 && it->place[it->stack - 1] >> 32 >= process->number + 1))
+    faulty("beforeTrace is called out of order");
+  push(it, (uint64_t)(process->number + 1) << 32);
+}
+
+static void beforeStream(LogRequest request, LogStream stream)
+{
+  One it = (One)request;
+  Index i;
+
+  mayBeCalled(it, "beforeStream");
+  if (!oneKind(it, stream->kind) || stream->id >= logStreams || stream->kind != streamKind[stream->id])
+    faulty("beforeStream is called of a wrong stream");
+  for (i = 0; i < it->stack; ++i)
+    if (it->place[i] == ((uint64_t)(stream->process->number + 1) << 32 | (stream->id + 1)))
+      faulty("beforeStream is called twice");
+  if (request->beforeTrace != NULL && it->place[it->stack - 1] >> 32 != stream->process->number + 1)
+    faulty("beforeStream is not called within its trace");
+  push(it, (uint64_t)(stream->process->number + 1) << 32 | (stream->id + 1));
+}
+
+static void pop(One it, uint64_t place)
+{
+  ++it->after;
+  if (it->chunk || it->stack == 0 || it->place[--it->stack] != place)
+    faulty("after-hooks do not come in reverse");
+  act();
+  --it->after;
+}
+
+static void afterTrace(LogRequest request, LogProcess process)
+{
+  pop((One)request, (uint64_t)(process->number + 1) << 32);
+}
+
+static void afterStream(LogRequest request, LogStream stream)
+{
+  pop((One)request, (uint64_t)(stream->process->number + 1) << 32 | (stream->id + 1));
+}
+
+static void beforeChunk(LogRequest request)
+{
+  One it = (One)request;
+  uint64_t order = it->order;
+
+  mayBeCalled(it, "beforeChunk");
+  if (!it->begun || it->chunk)
+    faulty("beforeChunk is called twice");
+  if (request->beforeTrace != NULL && it->stack != it->places)
+    faulty("%u before-hooks were called instead of %u", (unsigned)it->stack, (unsigned)it->places);
+  it->chunk = TRUE;
+  set.same = FALSE;
+  act();
+  maybeStop(it, order);
+}
+
+static void afterChunk(LogRequest request)
+{
+  One it = (One)request;
+
+  ++it->after;
+  if (!it->chunk)
+    faulty("afterChunk is called without beforeChunk");
+  it->chunk = FALSE;
+  act();
+  --it->after;
+}
+
+static void afterTraceset(LogRequest request)
+{
+  One it = (One)request;
+
+  if (!it->begun || !it->filed || it->chunk || it->stack != 0)
+    faulty("afterTraceset is called out of order");
+  if (!it->withdrawn && !it->stopped && it->cursor != it->expecteds)
+    faulty("request %u ends with %u of %u events", (unsigned)(it - one), (unsigned)it->cursor, (unsigned)it->expecteds);
+  it->filed = it->begun = FALSE;
+  act(); /* may file it again */
+}
+
+/* newEvent -- the first hook for an event: is it time for it? */
+static void newEvent(const LogPositionStruct *position)
+{
+  Bool waits = FALSE, served = FALSE;
+  Index i;
+
+  set.same = TRUE;
+  set.event = *position;
+  if (set.ask)
+    faulty("a hook returned TRUE, and nobody asked what is pending");
+  if (++set.since > set.chunk)
+    faulty("a chunk is too long");
+  for (i = 0; i < ones; ++i)
+    if (one[i].filed && one[i].request.priority == LogPriorityHIGH) {
+      waits |= !one[i].chunk;
+      served |= one[i].chunk;
+    }
+  if (waits && !served)
+    faulty("low priority is served while high priority waits");
+}
+
+/* inTurn -- are hooks for one event called by priority, then in the order of filing? */
+static void inTurn(One it, int priority, LogEvent event)
+{
+  LogPositionStruct position;
+
+  LogEventPosition(&position, event);
+  if (!set.same || LogPositionCompare(&position, &set.event) != 0)
+    newEvent(&position);
+  else if (priority < set.priority || (priority == set.priority && it->order < set.byOrder))
+    faulty("hooks are not called by priority and order");
+  set.priority = priority;
+  set.byOrder = it->order;
+}
+
+static Bool eventHook(LogRequest request, LogEvent event, Index which)
+{
+  One it = (One)request;
+  Index hooks[setHOOKS + 1];
+  Count n;
+  const KnownStruct *k;
+  LogPositionStruct position;
+
+  ++tally.hooks;
+  mayBeCalled(it, "an event hook");
+  inTurn(it, which == 0 ? 0 : it->hook[which - 1].priority, event);
+  if (!it->chunk || it->cursor == it->expecteds)
+    faulty("request %u is given an event %s", (unsigned)(it - one), it->chunk ? "too many" : "outside a chunk");
+  if (fault[0] != '\0')
+    return TRUE;
+  k = &known[it->expected[it->cursor]];
+  LogEventPosition(&position, event);
+  n = oneHooks(it, k->code, hooks);
+  if (LogPositionCompare(&position, &k->position) != 0 || LogEventWord(event, 1) != k->id || event->time != k->time)
+    faulty("request %u is given event %u, not %u", (unsigned)(it - one), (unsigned)LogEventWord(event, 1),
+           (unsigned)k->id);
+  else if (it->turn >= n || hooks[it->turn] != which)
+    faulty("request %u: hook %u is called out of turn", (unsigned)(it - one), (unsigned)which);
+  if (++it->turn == n) {
+    ++it->cursor;
+    it->turn = 0;
+  }
+  maybeStop(it, it->order);
+  act();
+  if (often(set.enough)) {
+    set.ask = TRUE;
+    return TRUE;
+  }
+  return FALSE;
+}
+
+#define HOOK(n) \
+  static Bool event##n(LogRequest request, LogEvent event) \
+  { \
+    return eventHook(request, event, n); \
+  }
+HOOK(0) HOOK(1) HOOK(2) HOOK(3) HOOK(4)
+
+static const LogEventHook hookOf[setHOOKS + 1] = {event0, event1, event2, event3, event4};
+
+/* oneRandom -- make it a random request, about to be filed */
+static void oneRandom(One it)
+{
+  LogRequest r = &it->request;
+  Index i;
+
+  *r = (LogRequestStruct)LogRequestALL;
+  r->data = it;
+  randomBounds(it);
+  it->salt = (uint32_t)below(1 << 20);
+  if (below(3) == 0)
+    r->choose = oneChoose;
+  if (below(4) == 0) {
+    r->accept = oneAccept;
+    r->acceptData = it;
+  }
+  if (below(3) == 0) {
+    r->chooseData = it;
+    r->data = &tally;
+  }
+  if (below(3) == 0)
+    r->kinds = (uint32_t)below(256);
+  r->priority = below(3) == 0 ? LogPriorityHIGH : LogPriorityLOW;
+  r->hookCount = below(2) == 0 ? 0 : below(setHOOKS + 1);
+  r->event = r->hookCount == 0 || below(2) == 0 ? event0 : NULL;
+  for (i = 0; i < r->hookCount; ++i)
+    it->hook[i] = (LogEventHookStruct){hookOf[i + 1], (int)below(4) - 1, below(2) == 0 ? 0 : known[below(knowns)].code};
+  r->hooks = it->hook;
+  r->beforeTraceset = beforeTraceset;
+  r->beforeChunk = beforeChunk;
+  r->afterChunk = afterChunk;
+  r->afterTraceset = afterTraceset;
+  it->places = 0;
+  if (below(2) == 0) {
+    r->beforeTrace = beforeTrace;
+    r->beforeStream = beforeStream;
+    r->afterStream = afterStream;
+    r->afterTrace = afterTrace;
+    it->places = logProcesses;
+    for (i = 0; i < logStreams; ++i)
+      it->places += oneKind(it, streamKind[i]);
+  }
+  LogPositionOfTime(&it->first, theLog, r->from);
+  if (r->start != NULL && LogPositionCompare(r->start, &it->first) > 0)
+    it->first = *r->start;
+  oneExpect(it);
+  it->filed = TRUE;
+  it->begun = it->chunk = it->stopped = it->withdrawn = FALSE;
+  it->stack = 0;
+  it->order = ++set.order;
+  ++tally.requests;
+  tally.expected += it->expecteds;
+}
+
+static Bool setPending(void *data)
+{
+  if (data != &set)
+    faulty("pending is not given its data");
+  set.ask = set.same = FALSE;
+  set.since = 0;
+  set.interrupted = often(set.pending);
+  tally.interrupted += set.interrupted;
+  return set.interrupted;
+}
+
+/* setServed -- a run has returned: what must hold then? */
+static void setServed(Res res)
+{
+  Bool filed = FALSE;
+  Index i;
+
+  for (i = 0; i < ones; ++i) {
+    filed |= one[i].filed;
+    if (one[i].chunk)
+      faulty("a request is still served though the run has returned");
+  }
+  if (res != ResOK && res != ResLIMIT)
+    faulty("a run failed");
+  if ((res == ResLIMIT) != filed || (res == ResLIMIT && !set.interrupted))
+    faulty("a run returned %s though requests %s", ResName(res), filed ? "are filed" : "have ended");
+  set.interrupted = set.same = FALSE;
+}
+
+static void setRates(void)
+{
+  Bool calm = below(3) == 0;
+
+  set.pending = below(3) == 0 ? 0 : (unsigned)below(600);
+  set.stop = calm ? 0 : (unsigned)below(20);
+  set.enough = calm ? 0 : (unsigned)below(100);
+  set.withdraw = calm ? 0 : (unsigned)below(10);
+  set.file = calm ? 0 : (unsigned)below(50);
+}
+
+/* setRun -- file a random set of requests, and have it served to its end, or nearly */
+static void setRun(const ApiStruct *api, uint64_t seed)
+{
+  LogServiceCountsStruct counts;
+  uint64_t chunk;
+  Count now;
+  Index i;
+  Res res = ResLIMIT;
+
+  seedBy(seed * 104729);
+  memset(&set, 0, sizeof set);
+  set.api = api;
+  set.budget = 20;
+  setRates();
+  ones = below(64) == 0 ? setREQUESTS : 1 + below(below(2) == 0 ? 3 : 10);
+  for (i = 0; i < ones; ++i)
+    one[i].filed = one[i].chunk = one[i].begun = FALSE;
+  chunk = below(4) == 0 ? 0 : 1 + below(below(2) == 0 ? 5 : 100);
+  set.chunk = chunk != 0 ? chunk : LogChunkDEFAULT;
+  if (api->create(&set.service, theLog, chunk) != ResOK)
+    faulty("no service");
+  now = ones - below(ones) / 4;
+  for (i = 0; i < now && fault[0] == '\0'; ++i) {
+    oneRandom(&one[i]);
+    if (api->file(set.service, &one[i].request) != ResOK)
+      faulty("a request cannot be filed");
+  }
+  while (res == ResLIMIT && fault[0] == '\0' && below(50) != 0) {
+    ++tally.runs;
+    set.since = 0;
+    set.ask = FALSE;
+    res = api->run(set.service, setPending, &set);
+    if (fault[0] == '\0')
+      setServed(res);
+    act();
+  }
+  api->count(&counts, set.service);
+  tally.seeks += counts.seeks;
+  tally.restores += counts.restores;
+  for (i = 0; i < ones; ++i)
+    one[i].withdrawn = TRUE;
+  set.file = set.withdraw = set.stop = 0;
+  if (fault[0] == '\0')
+    api->destroy(set.service);
+  for (i = 0; i < ones; ++i)
+    if (one[i].begun && fault[0] == '\0')
+      faulty("a service was destroyed, and a request has not been told");
+}
+
+/* ---- What it costs ---- */
+
+static Bool quietHook(LogRequest request, LogEvent event)
+{
+  UNUSED(request);
+  UNUSED(event);
+  return FALSE;
+}
+
+/* costEnd -- where it ends indeed */
+static void costEnd(LogPosition endReturn, One it)
+{
+  LogPositionOfTime(endReturn, theLog, it->request.to);
+  if (it->request.end != NULL && LogPositionCompare(it->request.end, endReturn) < 0)
+    *endReturn = *it->request.end;
+}
+
+/* costWants -- does anybody want something of a block, or `k` out of it? */
+static Bool costWants(const WrittenStruct *block, const KnownStruct *k)
+{
+  Index i;
+
+  for (i = 0; i < ones; ++i) {
+    LogPositionStruct end;
+    costEnd(&end, &one[i]);
+    if (LogPositionCompare(&one[i].first, &end) < 0 && one[i].first.fine <= block->last &&
+        LogPositionCompare(&end, &(LogPositionStruct){.fine = block->first}) > 0 &&
+        oneReads(&one[i], LogProcessAt(theLog, block->process), block->kind) && (k == NULL || oneWants(&one[i], k)))
+      return TRUE;
+  }
+  return FALSE;
+}
+
+/* costOf -- which blocks one pass for all has to load, and which events to list */
+static void costOf(uint64_t *blocksReturn, uint64_t *decodedReturn)
+{
+  uint64_t first = UINT64_MAX;
+  Index b, i;
+
+  *blocksReturn = *decodedReturn = 0;
+  for (i = 0; i < ones; ++i) {
+    LogPositionStruct end;
+    costEnd(&end, &one[i]);
+    if (LogPositionCompare(&one[i].first, &end) < 0 && one[i].first.fine < first)
+      first = one[i].first.fine;
+  }
+  for (b = 0; b < writtens; ++b) {
+    if (!costWants(&written[b], NULL))
+      continue;
+    ++*blocksReturn;
+    for (i = 0; i < knowns; ++i)
+      if (known[i].position.stream == written[b].stream && known[i].position.sequence == written[b].sequence &&
+          known[i].position.fine >= first)
+        *decodedReturn += costWants(&written[b], &known[i]);
+  }
+}
+
+/* setCost -- requests of one priority, filed up front: one pass, which loads each block once, and only those that
+ * somebody wants; also where it is interrupted after every chunk */
+static void setCost(const ApiStruct *api, uint64_t seed)
+{
+  LogServiceCountsStruct counts;
+  uint64_t blocks, decoded, chunk;
+  LogService service;
+  Index i;
+
+  seedBy(seed * 15485863);
+  memset(&set, 0, sizeof set);
+  chunk = below(2) == 0 ? 0 : 1 + below(50);
+  set.pending = chunk == 0 ? 0 : 1000;
+  set.chunk = LogChunkDEFAULT;
+  ones = 1 + below(10);
+  if (api->create(&service, theLog, chunk) != ResOK)
+    faulty("no service");
+  for (i = 0; i < ones; ++i) {
+    LogRequest r = &one[i].request;
+    oneRandom(&one[i]);
+    r->count = UINT64_MAX;
+    r->priority = LogPriorityLOW;
+    r->event = quietHook;
+    r->hookCount = 0;
+    r->beforeTraceset = r->beforeChunk = r->afterChunk = r->afterTraceset = NULL;
+    r->beforeTrace = r->afterTrace = NULL;
+    r->beforeStream = r->afterStream = NULL;
+    if (api->file(service, r) != ResOK)
+      faulty("a request cannot be filed");
+  }
+  while (api->run(service, setPending, &set) == ResLIMIT) {}
+  api->count(&counts, service);
+  api->destroy(service);
+  costOf(&blocks, &decoded);
+  if (counts.blocks != blocks || counts.decoded != decoded || counts.seeks > 1)
+    faulty("%u seeks, %u blocks instead of %u, %u events instead of %u", (unsigned)counts.seeks, (unsigned)counts.blocks,
+           (unsigned)blocks, (unsigned)counts.decoded, (unsigned)decoded);
+  ++tally.costs;
+  tally.decoded += decoded;
+}
+
+#endif /* TEST_REQUESTSET_H */

@@ -1,0 +1,168 @@
+/* requesttest.c -- each request sees exactly its events, once, in order, whatever else is filed
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Random sets of requests over random logs, whose hooks file, withdraw, stop and end chunks at random, are served with
+ * interruptions at random.  A brute-force oracle, the list of all events in order, says what each must see.  The same
+ * is done to services with a wrong comparison at one of their boundaries: every one of these must be found out.
+ */
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "requestset.h"
+
+/* ---- Positions ---- */
+
+/* stepOnce -- as LogPositionStep should, by hand: the position `n` events of a choice away */
+static uint64_t stepOnce(LogPosition positionReturn, One it, const LogPositionStruct *from, int64_t n)
+{
+  uint64_t left = n < 0 ? 0 - (uint64_t)n : (uint64_t)n, had = 0;
+  Index i;
+
+  *positionReturn = *from;
+  for (i = 0; i < knowns && had < left; ++i) {
+    const KnownStruct *k = &known[n < 0 ? knowns - 1 - i : i];
+    if ((LogPositionCompare(&k->position, from) < 0) == (n < 0) && oneWants(it, k)) {
+      ++had;
+      *positionReturn = k->position;
+      positionReturn->at += n > 0;
+    }
+  }
+  return had;
+}
+
+static void testSteps(uint64_t seed)
+{
+  Index round, i, wrong = 0, steps = 0;
+
+  for (round = 0; round < 20; ++round) {
+    uint64_t logSeed = seed + round;
+    ones = 1;
+    for (i = 0; i < 50 && (i > 0 || setLog(&logSeed)); ++i, ++steps) {
+      LogPositionStruct from, got, expected;
+      uint64_t n = 0, had;
+      int64_t by;
+      Res res;
+      oneRandom(&one[0]);
+      randomPosition(&from);
+      by = (int64_t)below(knowns + 3) - (int64_t)(knowns / 2);
+      had = stepOnce(&expected, &one[0], &from, by);
+      res = LogPositionStep(&got, &n, theLog, &one[0].request, &from, by);
+      if (res != ResOK || n != had || LogPositionCompare(&got, &expected) != 0) {
+        ++wrong;
+        printf("# log %u, step %u: %lld steps gave %llu instead of %llu\n", (unsigned)round, (unsigned)i, (long long)by,
+               (unsigned long long)n, (unsigned long long)had);
+      }
+    }
+    setLogEnd();
+  }
+  TapOk(wrong == 0 && steps == 1000 && fault[0] == '\0', "1000 steps forwards and backwards end where they should");
+}
+
+static void testTexts(uint64_t seed)
+{
+  static const char *const bad[] = {"", "x", "1", "1.", ".1", "1.16", "1.1/", "1.1/abc0", "1.1/abc0/1/2", "1.1/abc0/1/2/",
+                                    "1.1/abc0/1/2/3/4", "1.1/abc0/1/2/3 ", "99999999999999999999.1", "-1.0", "1.0/ABC0/0/0/0"};
+  LogPositionStruct position, back;
+  char text[LogPositionTextMAX];
+  Index i, wrong = 0;
+
+  (void)setLog(&seed);
+  for (i = 0; i < knowns; ++i) {
+    LogPositionText(text, theLog, &known[i].position);
+    wrong += LogPositionRead(&back, theLog, text) != ResOK || LogPositionCompare(&back, &known[i].position) != 0;
+  }
+  TapIs(wrong, 0, "the position of each event is the same after it was text");
+  for (i = wrong = 0; i < ARRAY_LENGTH(bad); ++i)
+    if (LogPositionRead(&position, theLog, bad[i]) != ResFORMAT) {
+      printf("# it is taken for a position: %s\n", bad[i]);
+      ++wrong;
+    }
+  TapIs(wrong, 0, "what is no position is refused");
+  TapOk(LogPositionRead(&position, theLog, "1.0/dead/1/2/3") == ResFAIL, "and so is one of a process that is not here");
+  position = (LogPositionStruct)LogPositionLAST;
+  --position.fine;
+  LogPositionText(text, theLog, &position);
+  TapOk(strlen(text) < sizeof text && LogPositionRead(&back, theLog, text) == ResOK && back.fine >= position.fine,
+        "the last position but one is text, too");
+  TapOk(LogPositionRead(&back, theLog, "1.0") == ResOK &&
+          LogPositionCompare(&back, &(LogPositionStruct)LogPositionFIRST) == 0,
+        "a time before the traceset is its beginning");
+  setLogEnd();
+}
+
+static const ApiStruct real = {LogServiceCreate, LogServiceDestroy, LogServiceFile, LogServiceWithdraw, LogServiceRun,
+                               LogServiceCount};
+
+#include "requestmutant.h"
+
+/* testSets -- so many sets over as many logs as it takes; the number done before the first fault */
+static Count testSets(const ApiStruct *api, uint64_t seed, Count sets)
+{
+  Count done = 0;
+
+  while (done < sets && fault[0] == '\0') {
+    Count i;
+    uint64_t logSeed = seed + done;
+    if (!setLog(&logSeed))
+      break;
+    for (i = 0; i < 100 && done < sets && fault[0] == '\0'; ++i, ++done)
+      (done % 10 == 9 ? setCost : setRun)(api, seed + done);
+    setLogEnd();
+  }
+  return done;
+}
+
+static void testStrict(uint64_t seed)
+{
+  enum { sets = 25000 };
+  Count done = testSets(&real, seed, sets);
+
+  TapIs(done, (Count)sets, "each request of %u random sets sees exactly its events, and none is listed twice", (unsigned)sets);
+  if (fault[0] != '\0')
+    printf("# set %u: %s\n", (unsigned)done, fault);
+  printf("# %llu requests, %llu events, %llu hooks called; %llu runs, %llu interrupted; %llu stops, %llu withdrawn\n",
+         (unsigned long long)tally.requests, (unsigned long long)tally.expected, (unsigned long long)tally.hooks,
+         (unsigned long long)tally.runs, (unsigned long long)tally.interrupted, (unsigned long long)tally.stops,
+         (unsigned long long)tally.withdrawn);
+  printf("# %llu seeks, %llu restores; %llu sets without surprises, %llu events listed for them\n",
+         (unsigned long long)tally.seeks, (unsigned long long)tally.restores, (unsigned long long)tally.costs,
+         (unsigned long long)tally.decoded);
+  TapOk(tally.restores > 1000 && tally.interrupted > 1000 && tally.stops > 1000 && tally.withdrawn > 1000,
+        "and all that can happen to them happened often");
+}
+
+/* testMutant -- is a service with this mistake found out?  In a process of its own: it may hang or crash. */
+static void testMutant(unsigned which, uint64_t seed)
+{
+  int status;
+  pid_t pid;
+
+  fflush(stdout);
+  pid = fork();
+  if (pid == 0) {
+    mutant = which;
+    (void)setrlimit(RLIMIT_CPU, &(struct rlimit){1, 1});
+    if (freopen("/dev/null", "w", stderr) == NULL)
+      _exit(0);
+    (void)testSets(&mutantApi, seed, 20000);
+    _exit(fault[0] != '\0');
+  }
+  TapOk(pid > 0 && waitpid(pid, &status, 0) == pid && status != 0, "found out: %s", mutantName[which]);
+}
+
+int main(void)
+{
+  uint64_t seed = TapSeed() * 1000003 | 1;
+  int fd = mkstemp(path);
+  unsigned i;
+
+  (void)close(fd);
+  testStrict(seed);
+  testSteps(seed);
+  testTexts(seed);
+  for (i = 1; i < ARRAY_LENGTH(mutantName); ++i)
+    testMutant(i, seed);
+  (void)unlink(path);
+  return TapDone();
+}
