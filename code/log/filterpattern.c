@@ -1,10 +1,11 @@
 /* filterpattern.c -- the regular expressions of a filter
  *
  * What regcomp makes of a pattern grows with what its repetitions multiply to: (((a{200}){200}){200}, and as quickly
- * ((((a+)+)+)+)+, because a+ becomes aa*.  So the size is reckoned first.  Back references, which POSIX does not have
- * in extended expressions, cost time without bound, and are refused.
+ * ((((a+)+)+)+)+, because a+ becomes aa*; and its time with the square of that.  So what repetitions add is reckoned
+ * first.  Back references, which POSIX does not have in extended expressions, cost time without bound, and are refused.
  *
- * Always true of a pattern that was compiled: at most patternSizeMAX nodes, patternDepthMAX parentheses deep.
+ * Always true of a pattern that was compiled: repetitions have added patternAddedMAX pieces at most; patternDepthMAX
+ * parentheses are within one another at most.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -14,13 +15,14 @@
 #include "format/block.h"
 #include "log/filterdata.h"
 
-enum { patternSizeMAX = 1 << 14, patternDepthMAX = 100, patternRepeatMAX = 1 << 15 };
+enum { patternAddedMAX = 1000, patternDepthMAX = 100, patternRepeatMAX = 1 << 15 };
 
 typedef struct PatternStruct {
   const char *next;
   unsigned depth;
-  uint64_t sum[patternDepthMAX + 1]; /* nodes, in each of the groups that are open */
-  uint64_t last;                     /* those of the piece that a repetition would be of */
+  uint64_t sum[patternDepthMAX + 1]; /* pieces, in each of the groups that are open */
+  uint64_t last;                     /* those that a repetition would be of */
+  uint64_t added;                    /* by repetitions, in all */
 } PatternStruct, *Pattern;
 
 /* patternTimes -- what was last comes so often */
@@ -28,15 +30,16 @@ static void patternTimes(Pattern pattern, uint64_t times)
 {
   uint64_t more = pattern->last * (times > 0 ? times - 1 : 0) + 1;
 
+  pattern->added += more;
   pattern->sum[pattern->depth] += more;
   pattern->last += more;
 }
 
-/* patternPiece -- a piece of so many nodes */
-static void patternPiece(Pattern pattern, uint64_t nodes)
+/* patternPiece -- what a repetition may be of, of so many pieces */
+static void patternPiece(Pattern pattern, uint64_t pieces)
 {
-  pattern->last = nodes;
-  pattern->sum[pattern->depth] += nodes;
+  pattern->last = pieces;
+  pattern->sum[pattern->depth] += pieces;
 }
 
 /* patternInterval -- behind {: the largest of its numbers */
@@ -106,7 +109,7 @@ static Bool patternStep(Pattern pattern)
   default:
     patternPiece(pattern, 1);
   }
-  return pattern->sum[pattern->depth] <= patternSizeMAX;
+  return pattern->added <= patternAddedMAX;
 }
 
 /* patternRefers -- does it have a back reference? */
