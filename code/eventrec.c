@@ -135,6 +135,48 @@ static int recordingClean(Recording recording, char **logs)
   return res == ResOK ? 0 : eventrecFAILED;
 }
 
+/* recordingListen -- no program: receive logs */
+static int recordingListen(Recording recording, Listen listen, Count operands)
+{
+  if (operands > 0)
+    return OptionUsage(recording->tool, "--listen runs no program");
+  if (!recordingAgree(recording, TRUE))
+    return eventrecFAILED;
+  listen->tool = recording->tool;
+  if (recording->keep != 0)
+    listen->limit = recording->keep;
+  listen->output = recording->output;
+  return ListenRun(listen);
+}
+
+/* recordingProgram -- can it be run so?  Then it is; `arguments` begin with its name, or are none */
+static int recordingProgram(Recording recording, char **arguments)
+{
+  const char *name = arguments[0];
+  Res res;
+
+  if (name == NULL)
+    return OptionUsage(recording->tool, "no program is named");
+  if (recording->keep != 0 && recording->keep < TrimLimitMIN)
+    return OptionUsage(recording->tool, "--max-size is less than %d MiB, which would hold little but headers",
+                       TrimLimitMIN >> 20);
+  if (!recordingKinds(recording) || !RecordingTo(recording) || !recordingBuffers(recording))
+    return eventrecFAILED;
+  if (strcmp(recording->stack, "0") != 0 && strcmp(recording->stack, "1") != 0)
+    return OptionUsage(recording->tool, "--stack %s: it is 0, or 1 for the caller; deeper stacks are not recorded yet",
+                       recording->stack);
+  if (!RecordingLibrary(recording))
+    return eventrecFAILED;
+  res = ProgramFind(recording->program, sizeof recording->program, name);
+  if (res != ResOK) {
+    (void)OptionFail(recording->tool, "%s: %s%s", name,
+                     res == ResIO ? "it may not be run: it is a folder, or lacks the permission (chmod +x)" : "there is no such program",
+                     res == ResIO || strchr(name, '/') != NULL ? "" : " in PATH");
+    return res == ResIO ? eventrecCANNOT : eventrecMISSING;
+  }
+  return RecordingRun(recording, arguments);
+}
+
 int main(int argc, char **argv)
 {
   static RecordingStruct recording = {.kinds = "", .stack = "0", .blockSize = recordingBlock, .blocks = recordingBlocks,
@@ -180,40 +222,15 @@ int main(int argc, char **argv)
   };
   Count operands;
   int status;
-  Res res;
 
   recording.tool = &tool;
   if (!OptionParse(&tool, argc, argv, &operands, &status))
     return status;
   if (recording.clean)
     return recordingClean(&recording, argv + 1);
-  if (listen.where != NULL && operands > 0)
-    return OptionUsage(&tool, "--listen runs no program");
-  if (!recordingAgree(&recording, listen.where != NULL))
+  if (listen.where != NULL)
+    return recordingListen(&recording, &listen, operands);
+  if (!recordingAgree(&recording, FALSE))
     return eventrecFAILED;
-  if (listen.where != NULL) {
-    listen.tool = &tool;
-    if (recording.keep != 0)
-      listen.limit = recording.keep;
-    listen.output = recording.output;
-    return ListenRun(&listen);
-  }
-  if (operands == 0)
-    return OptionUsage(&tool, "no program is named");
-  if (recording.keep != 0 && recording.keep < TrimLimitMIN)
-    return OptionUsage(&tool, "--max-size is less than %d MiB, which would hold little but headers", TrimLimitMIN >> 20);
-  if (!recordingKinds(&recording) || !RecordingTo(&recording) || !recordingBuffers(&recording))
-    return eventrecFAILED;
-  if (strcmp(recording.stack, "0") != 0 && strcmp(recording.stack, "1") != 0)
-    return OptionUsage(&tool, "--stack %s: it is 0, or 1 for the caller; deeper stacks are not recorded yet", recording.stack);
-  if (!RecordingLibrary(&recording))
-    return eventrecFAILED;
-  res = ProgramFind(recording.program, sizeof recording.program, argv[1]);
-  if (res != ResOK) {
-    (void)OptionFail(&tool, "%s: %s%s", argv[1],
-                     res == ResIO ? "it may not be run: it is a folder, or lacks the permission (chmod +x)" : "there is no such program",
-                     res == ResIO || strchr(argv[1], '/') != NULL ? "" : " in PATH");
-    return res == ResIO ? eventrecCANNOT : eventrecMISSING;
-  }
-  return RecordingRun(&recording, argv + 1);
+  return recordingProgram(&recording, argv + 1);
 }

@@ -8,86 +8,199 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/option.h"
+#include "base/text.h"
+#include "log/when.h"
+#include "view/live.h"
 #include "view/source.h"
-#include "view/summary.h"
+#include "view/views.h"
 
-typedef struct ViewStruct {
+enum { evViewsMAX = 16 };
+
+typedef struct ViewerStruct {
   SourceStruct source; /* first: it is the request's data */
+  const char *at;      /* as the option gives it, or NULL */
+  Count top;
   Bool json;
-  Summary summary;
-} ViewStruct, *View;
+  Count count;
+  ViewClass class[evViewsMAX];
+  void *view[evViewsMAX]; /* made of those, the first `made` of them */
+  Count made;
+} ViewerStruct, *Viewer;
 
-static Bool viewEvent(LogRequest request, LogEvent event)
-{
-  View view = request->data;
-
-  SummaryEvent(view->summary, event);
-  return FALSE;
-}
-
-/* viewStatus -- what has been printed is whole unless something was missing in the logs */
-static int viewStatus(View view)
+/* viewerStatus -- what has been printed is whole unless something was missing in the logs */
+static int viewerStatus(Viewer viewer)
 {
   LogSummaryStruct log;
 
   if ((fflush(stdout) != 0 || ferror(stdout)) && errno != EPIPE)
-    return OptionFail(view->source.tool, "standard output: %s", strerror(errno));
-  LogSummarize(&log, view->source.log);
-  return log.gaps > 0 ? view->source.tool->failure : 0;
+    return OptionFail(viewer->source.tool, "standard output: %s", strerror(errno));
+  LogSummarize(&log, viewer->source.log);
+  return log.gaps > 0 ? viewer->source.tool->failure : 0;
 }
 
-static int viewSummary(View view)
+/* viewerMake -- the views, and what they want; FALSE: reported, with the status */
+static Bool viewerMake(Viewer viewer, int *statusReturn)
+{
+  ViewWantsStruct wants = {.log = viewer->source.log, .request = &viewer->source.request, .at = UINT64_MAX,
+                           .top = viewer->top};
+  LogSummaryStruct summary;
+
+  LogSummarize(&summary, viewer->source.log);
+  if (viewer->at != NULL && LogWhen(&wants.at, &summary, viewer->at) != ResOK) {
+    *statusReturn = OptionUsage(viewer->source.tool, "--at: '%s' is neither seconds nor HH:MM:SS", viewer->at);
+    return FALSE;
+  }
+  for (; viewer->made < viewer->count; ++viewer->made) {
+    if (viewer->class[viewer->made]->create(&viewer->view[viewer->made], &wants) != ResOK) {
+      *statusReturn = OptionFail(viewer->source.tool, "no memory");
+      return FALSE;
+    }
+  }
+  return TRUE;
+}
+
+/* viewerServe -- one pass for all views; FALSE: reported, with the status */
+static Bool viewerServe(Viewer viewer, int *statusReturn)
+{
+  LogRequest request[evViewsMAX];
+  Index i;
+
+  for (i = 0; i < viewer->made; ++i)
+    request[i] = viewer->class[i]->request(viewer->view[i]);
+  if (!SourceServe(&viewer->source, request, viewer->made, statusReturn))
+    return FALSE;
+  for (i = 0; i < viewer->made; ++i) {
+    if (viewer->class[i]->finish(viewer->view[i]) != ResOK) {
+      *statusReturn = OptionFail(viewer->source.tool, "no memory for all objects that live at a time");
+      return FALSE;
+    }
+  }
+  return TRUE;
+}
+
+/* viewerPrint -- one after the other; of several documents one is made, with each under its name.  FALSE: no memory. */
+static Bool viewerPrint(Viewer viewer)
+{
+  Bool several = viewer->made > 1;
+  Index i;
+
+  for (i = 0; i < viewer->made; ++i) {
+    ViewClass class = viewer->class[i];
+    if (several && viewer->json)
+      printf("%s\"%s\":\n", i == 0 ? "{" : ",\n", class->name);
+    else if (several && i > 0)
+      putchar('\n');
+    if (!(viewer->json ? class->json : class->text)(stdout, viewer->view[i]))
+      return FALSE;
+  }
+  if (several && viewer->json)
+    puts("}");
+  return TRUE;
+}
+
+static int viewerRun(Viewer viewer)
 {
   int status;
 
-  if (SummaryCreate(&view->summary, view->source.log) != ResOK)
-    return OptionFail(view->source.tool, "no memory");
-  view->source.request.event = viewEvent;
-  if (SourceRead(&view->source, &status)) {
-    if (SummaryFinish(view->summary) != ResOK) {
-      status = OptionFail(view->source.tool, "no memory for all objects that live at a time");
-    } else if (!(view->json ? SummaryJson : SummaryText)(stdout, view->summary)) {
-      status = OptionFail(view->source.tool, "no memory");
-    } else {
-      status = viewStatus(view);
+  if (!viewerMake(viewer, &status) || !viewerServe(viewer, &status))
+    return status;
+  if (!viewerPrint(viewer))
+    return OptionFail(viewer->source.tool, "no memory");
+  return viewerStatus(viewer);
+}
+
+/* viewerNames -- which views there are: separated by commas; or a line for each, with what it says */
+static void viewerNames(char *names, Size size, Bool lines)
+{
+  ViewClass class;
+  TextStruct text;
+  Index i;
+
+  TextInit(&text, names, size);
+  for (i = 0; (class = ViewClassAt(i)) != NULL; ++i) {
+    TextString(&text, lines ? "\n  " : i == 0 ? "" : ", ");
+    TextString(&text, class->name);
+    if (lines) {
+      TextString(&text, ": ");
+      TextString(&text, class->says);
     }
   }
-  SummaryDestroy(view->summary);
-  return status;
+  TextTerminate(&text);
+}
+
+/* viewerChoose -- views are named first, then logs; FALSE: reported, with the status
+ *
+ * What looks like the name of a view, and not like a log, is meant as one. */
+static Bool viewerChoose(Viewer viewer, const char *const **paths, Count *operands, int *statusReturn)
+{
+  const OptionToolStruct *tool = viewer->source.tool;
+  Bool takesAt = FALSE;
+  ViewClass class;
+  char names[256];
+  Index i;
+
+  for (; *operands > 0 && (class = ViewClassFind(**paths)) != NULL; ++*paths, --*operands) {
+    for (i = 0; i < viewer->count && viewer->class[i] != class; ++i)
+      ;
+    if (i < viewer->count) {
+      *statusReturn = OptionUsage(tool, "%s is named twice", class->name);
+      return FALSE;
+    }
+    viewer->class[viewer->count++] = class;
+    takesAt |= class->takesAt;
+  }
+  if (viewer->count == 0)
+    viewer->class[viewer->count++] = ViewClassAt(0);
+  viewerNames(names, sizeof names, FALSE);
+  if (*operands == 0)
+    *statusReturn = OptionUsage(tool, "no log is given");
+  else if (strpbrk(**paths, "./") == NULL && strcmp(**paths, "-") != 0 && access(**paths, F_OK) != 0)
+    *statusReturn = OptionUsage(tool, "'%s' is neither a view nor a file; views are: %s", **paths, names);
+  else if (viewer->at != NULL && !takesAt)
+    *statusReturn = OptionUsage(tool, "--at belongs to the view live");
+  else
+    return TRUE;
+  return FALSE;
 }
 
 int main(int argc, char **argv)
 {
-  static ViewStruct view = {.source.count = SIZE_MAX};
+  static ViewerStruct viewer = {.source.count = SIZE_MAX, .top = LiveTopDEFAULT};
   const OptionStruct options[] = {
-    SourceOPTIONS(&view.source),
-    OptionFlag(0, "json", &view.json, "one JSON document"),
-    SourceFORCE(&view.source),
+    SourceOPTIONS(&viewer.source),
+    OptionString(0, "at", &viewer.at, "T", "live: before this time; the end if not given"),
+    OptionNumber(0, "top", &viewer.top, "N", "live: name N objects and sites in each list (10)"),
+    OptionFlag(0, "json", &viewer.json, "one JSON document"),
+    SourceFORCE(&viewer.source),
   };
+  static char notes[2048] = "Views:";
   const OptionToolStruct tool = {
-    .name = "eventview", .synopsis = "[summary] [options] log...",
-    .summary = "Says what logs hold: counts, rates, and what the heap came to.",
-    .options = options, .count = ARRAY_LENGTH(options), .usage = 2, .failure = 1,
+    .name = "eventview", .synopsis = "[view...] [options] log...",
+    .summary = "Says what logs hold.  Several views are had in one pass; summary is shown if none is named.",
+    .notes = notes, .options = options, .count = ARRAY_LENGTH(options), .usage = 2, .failure = 1,
   };
   const char *const *paths;
   Count operands;
   int status;
 
+  viewerNames(notes + strlen(notes), sizeof notes - strlen(notes) - 1, TRUE);
+  strcat(notes, "\n");
   if (!OptionParse(&tool, argc, argv, &operands, &status))
     return status;
   paths = (const char *const *)argv + 1;
-  if (operands > 0 && strcmp(paths[0], "summary") == 0) {
-    ++paths;
-    --operands;
-  }
-  if (operands == 0)
-    return OptionUsage(&tool, "no log is given");
   (void)signal(SIGPIPE, SIG_IGN);
-  view.source.tool = &tool;
-  if (SourceOpen(&view.source, paths, operands, &status))
-    status = viewSummary(&view);
-  SourceClose(&view.source);
+  viewer.source.tool = &tool;
+  if (!viewerChoose(&viewer, &paths, &operands, &status))
+    return status;
+  if (SourceOpen(&viewer.source, paths, operands, &status))
+    status = viewerRun(&viewer);
+  while (viewer.made > 0) {
+    --viewer.made;
+    viewer.class[viewer.made]->destroy(viewer.view[viewer.made]);
+  }
+  SourceClose(&viewer.source);
   return status;
 }

@@ -17,6 +17,7 @@
 
 #include "base/option.h"
 #include "replay-table.h"
+#include "view/heaplook.h"
 
 static void replayReason(Replay replay, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

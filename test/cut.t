@@ -80,12 +80,17 @@ if ($cool && !$ENV{SAN}) {
         system("$B/bin/eventrec -o $logs[-1] -- @{[map { quotemeta } @program]} >/dev/null 2>&1") == 0 or die;
     }
 }
+if ($cool && !$ENV{SAN}) {
+    # A program that is recorded from its middle on; cut also while it tells what it already has.
+    my $log = "$Dir/late.paw";
+    local $ENV{PAWPRINT_MODE} = 'manage';
+    system("LD_PRELOAD=\$PWD/$B/lib/libpawprint.so $B/prog/late 2 2 $log >/dev/null") == 0 or die;
+    my ($begin, $end) = map { $_->[0] } timed(text('-E', 'StateBegin,StateEnd', $log));
+    cutAt($log, sprintf '%.9f', ($begin + rand($end - $begin)) / 1e9) for 1 .. ($ENV{SOAK} ? 60 : 3);
+}
 for my $log (@logs) {
     my @whole = timed(text($log));
-    my $end = $whole[-1][0];
-    for (1 .. 4) {
-        cutAt($log, sprintf '%.9f', rand($end) / 1e9);
-    }
+    cutAt($log, sprintf '%.9f', $whole[rand @whole][0] / 1e9) for 1 .. ($ENV{SOAK} ? 20 : 3);
 }
 {
     my ($status, undef, $err) = cnv('-f', 'paw', '-o', "$Dir/strange.paw", '--from', '0.000001', "$Dir/foreign.paw");
@@ -95,8 +100,8 @@ for my $log (@logs) {
 }
 {
     my $log = $logs[-1];
-    my $end = (timed((text($log))[-1]))[0][0];
-    my ($from, $to) = map { sprintf '%.9f', $end * $_ / 1e9 } 0.4, 0.6;
+    my @objects = timed(text('-k', 'Object', $log));
+    my ($from, $to) = map { sprintf '%.9f', $objects[@objects * $_][0] / 1e9 } 0.4, 0.6;
     my $cut = "$Dir/part.paw";
     paw($cut, '--from', $from, '--to', $to, $log);
     sameWindow($log, $cut, $from, '--to', $to);
@@ -110,21 +115,21 @@ for my $log (@logs) {
 {
     my $cut = "$Dir/kind.paw";
     my $defines = qr/ (?:Intern|Label|ModuleLoad|Thread(?:Start|Name)|TaskName|Process(?:Seen|Start|Exec)|Arena(?:Create|Destroy)|Pool(?:Create|Param|Destroy)) /;
-    my @whole = timed(text($logs[0]));
-    paw($cut, '-E', 'PoolFree', $logs[0]);
+    my @whole = timed(text("$Dir/churn.paw"));
+    paw($cut, '-E', 'PoolFree', "$Dir/churn.paw");
     is_deeply [timed(text($cut))], [grep { $_->[1] =~ /$defines| PoolFree / } @whole], 'with what they refer to';
-    paw($cut, '-E', 'PoolFree', '-n', 7, $logs[0]);
+    paw($cut, '-E', 'PoolFree', '-n', 7, "$Dir/churn.paw");
     is scalar(grep(/ PoolFree /, text($cut))), 7, 'which does not count';
-    paw($cut, '-E', 'PoolFree', '--no-state', $logs[0]);
+    paw($cut, '-E', 'PoolFree', '--no-state', "$Dir/churn.paw");
     is scalar(text($cut)), scalar(grep { $_->[1] =~ / PoolFree / } @whole), '--no-state: alone';
     # A part of what a filter keeps lives as long as all of what it keeps.
     my ($half, $from) = ("$Dir/half.paw", sprintf '%.9f', $whole[-1][0] / 2e9);
-    paw($cut, '-e', 'size > 100 || name == "PoolFree"', $logs[0]);
-    paw($half, '-e', 'size > 100 || name == "PoolFree"', '--from', $from, $logs[0]);
+    paw($cut, '-e', 'size > 100 || name == "PoolFree"', "$Dir/churn.paw");
+    paw($half, '-e', 'size > 100 || name == "PoolFree"', '--from', $from, "$Dir/churn.paw");
     is heap($half), heap($cut), 'filtered and cut';
-    paw($half, '-e', "time >= $from", $logs[0]);
-    is heap($half), heap($logs[0]), 'cut by a filter';
-    paw($cut, '-E', 'PoolFree', '-n', 0, $logs[0]);
+    paw($half, '-e', "time >= $from", "$Dir/churn.paw");
+    is heap($half), heap("$Dir/churn.paw"), 'cut by a filter';
+    paw($cut, '-E', 'PoolFree', '-n', 0, "$Dir/churn.paw");
     is join('', cnv('--check', $cut)), '0', 'a log without events is a log';
 }
 
@@ -151,6 +156,58 @@ for my $log (@logs) {
     is_deeply [text($again)], [text($log)], 'the same text after unpacking, packing and unpacking';
     cmp_ok -s $packed, '<', -s $raw, 'packed is smaller';
     is events($again), events($raw), 'and the same bytes of events';
+}
+
+# ---- Merging ----
+{
+    my ($both, $twice) = map { "$Dir/$_.paw" } qw(both twice);
+    my @two = @logs[-2, -1];
+    paw($both, @two);
+    is_deeply [text($both)], [text(@two)], 'two logs as one';
+    paw($twice, $both, $both);
+    is_deeply [text($twice)], [text($both)], 'a log and itself: each event once';
+    system("cat $two[0] $two[1] $two[0] > $Dir/row.paw") == 0 or die;
+    paw($both, "$Dir/row.paw");
+    is_deeply [text($both)], [text(@two)], 'and behind itself';
+}
+
+# ---- Repairing ----
+
+# A log with up to five places cut out, overwritten or put in.
+sub damage {
+    my ($bytes) = @_;
+
+    for (0 .. rand 5) {
+        my ($how, $at, $n) = map { int rand $_ } 4, length $bytes, 3000;
+        my $with = $how == 0 ? chr int rand 256 : $how == 1 ? '' : $how == 2 ? "\0" x $n : substr $bytes, rand(length $bytes), $n;
+        substr($bytes, $at, $how == 3 ? 0 : $how == 0 ? 1 : $n) = $with;
+    }
+    return $bytes;
+}
+
+my $whole = slurp($logs[-1]);
+my ($damaged, $repaired) = map { "$Dir/$_.paw" } qw(damaged repaired);
+for my $run (1 .. ($ENV{SOAK} ? 100 : 8)) {
+    spew($damaged, damage($whole));
+    my ($told, $text, $gaps) = cnv($damaged);
+    next if $text eq ''; # nothing is left to repair
+    my ($status, undef, $err) = cnv('-f', 'paw', '--force', '-o', $repaired, $damaged);
+    is $status, $told, "damage $run: the status is $told (SEED=$seed)";
+    is $err, $gaps, 'each gap is told';
+    is join('', cnv('--check', $repaired)), '0', 'what is written is sound';
+    ok join('', text($repaired)) eq $text, 'and has all that could be had';
+}
+
+# ---- A full disk ----
+{
+    my $part = "$Dir/partial.paw";
+    my ($status, undef, $err) = run('sh', '-c', "trap '' XFSZ; ulimit -f 500; exec $B/bin/eventcnv -f paw --raw -o $part $logs[-1]");
+    is $status, 1, 'a file that cannot grow is a failure';
+    like $err, qr/^eventcnv: \Q$part\E: File too large; .*incomplete$/m, 'which is told, and what there is called incomplete';
+    my @some = text($part);
+    my @all = text($logs[-1]);
+    cmp_ok scalar(@some), '>', 0, 'it can be read as far as it goes';
+    is scalar(grep { my $line = $_; $line !~ /^\d/ } @some), 0, 'line by line';
 }
 
 done_testing;

@@ -29,6 +29,14 @@ extern ControlStruct ControlSettings;
 /* ControlFromEnvironment -- obey the environment (pawprint(7)); once, before the first event */
 extern void ControlFromEnvironment(void);
 
+/* ControlMask -- the kinds that a list names (base/names.h), or ResPARAM, told
+ * standard  what +Name and -Name are against
+ * place     where the list stands, for the message */
+extern Res ControlMask(uint32_t *maskReturn, const char *list, uint32_t standard, const char *place);
+
+/* ControlSet -- these kinds are sent (`first` 0) or kept by the flight recorder (EventKindBUFFER), the others not */
+extern void ControlSet(uint32_t mask, unsigned first);
+
 /* ControlStart -- send what was chosen: there is a way out now */
 extern void ControlStart(void);
 

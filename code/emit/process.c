@@ -5,18 +5,15 @@
 #include "emit/process.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/aver.h"
-#include "base/text.h"
 #include "emit/control.h"
 #include "emit/hand.h"
 #include "emit/send.h"
@@ -91,21 +88,6 @@ static uint64_t processIdentity(void)
 
 static void processThreadEnded(void *state);
 
-/* processAdopt -- a block that this process left behind when it was another program: send it as it is */
-static Res processAdopt(void *base, Size size)
-{
-  BlockHeader block = base;
-  BlockHeaderStruct header;
-  BlockTallyStruct tally;
-  Bool swapped;
-
-  if (BlockHeaderUnsealedRead(&header, &swapped, block) != ResOK || swapped || header.whole != size)
-    return ResOK;
-  BlockWalk(&tally, (char *)base + BlockHeaderSIZE, size - BlockHeaderSIZE, block->first, TRUE);
-  /* Also if there is nothing in it: that it was found is worth knowing. */
-  return SendBlock(processOf(), block, &tally, BlockFlagRECOVERED);
-}
-
 const char *ProcessLog(void)
 {
   Index i;
@@ -133,94 +115,6 @@ Bool ProcessSends(void)
   return ControlSettings.log[0] != '\0' || ProcessOpen();
 }
 
-/* processDumped -- cores of this process are to have its region, which the system leaves out of them unless asked: bits
- * of coredump_filter.  Nothing is taken out. */
-static void processDumped(Store store)
-{
-  enum { nameless = 2, named = 8, hex = 16 };
-  static const char path[] = "/proc/self/coredump_filter";
-  char room[32];
-  Word filter = 0, wanted = store->path[0] != '\0' ? named : nameless;
-  Size length = QuietReadFile(path, room, sizeof room - 1);
-  TextStruct text;
-  const char *at;
-  long fd;
-
-  room[length] = '\0';
-  for (at = room; (*at >= '0' && *at <= '9') || (*at >= 'a' && *at <= 'f'); ++at)
-    filter = filter * hex + (Word)(*at <= '9' ? *at - '0' : *at - 'a' + 10);
-  if (at == room || (filter & wanted) != 0)
-    return;
-  TextInit(&text, room, sizeof room);
-  TextHex(&text, filter | wanted);
-  fd = QuietCall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CLOEXEC);
-  if (fd < 0)
-    return;
-  (void)QuietCall(SYS_write, fd, room, TextLength(&text));
-  (void)QuietCall(SYS_close, fd);
-}
-
-/* processRegion -- tell in the region how blocks are to be handed over, and let others reach the control table in it */
-static void processRegion(Process process, int fd)
-{
-  RegionHeader region = ProcessRegion(process);
-  Index i;
-
-  processDumped(&process->shared);
-  region->policy = ControlSettings.policy;
-  region->limit = ControlSettings.limit;
-  region->blockSize = (uint32_t)process->blockSize;
-  region->raw = ControlSettings.raw;
-  region->chosen = ControlSettings.chosen;
-  region->frequent = EventKindsFREQUENT;
-  for (i = 0; i < ProcessPlinthsMAX; ++i)
-    if (PlinthClassOf(&ProcessPlinths[i]) == &PlinthClassFile) {
-      region->device = ProcessPlinths[i].device;
-      region->inode = ProcessPlinths[i].inode;
-    }
-  if (ControlSettings.log[0] != '\0')
-    ControlLogFile(&region->device, &region->inode);
-  if (region->policy == RegionPolicyOVERWRITE)
-    (void)StoreProvide(&process->shared, 0, sizeof *region);
-  if (StoreProvide(&process->shared, RegionCONTROL, processPage))
-    ControlShare(fd, region);
-}
-
-/* processAlone -- there is no collector to be had: open the log, and begin with what an earlier program of this process
- * left */
-static void processAlone(void)
-{
-  if (ControlSettings.log[0] != '\0')
-    ControlOpenLog();
-  if (ProcessLog()[0] != '\0')
-    StoreAdopt(ProcessLog(), processAdopt);
-}
-
-/* processShare -- the region, and the first header, as soon as there is a way out.  The process is locked or being
- * set up. */
-static void processShare(Process process)
-{
-  int fd;
-
-  if (ProcessRegion(process) != NULL || !(ProcessSends() || ControlSettings.allowed))
-    return;
-  /* The blocks of what this process was before exec refer to a header of theirs, which is in the log. */
-  if (ControlSettings.log[0] == '\0')
-    processAlone();
-  if (StoreOpen(&process->shared, ProcessLog(), process->identity, &fd) != ResOK)
-    QuietSay("no memory for blocks", "", "events go through private memory");
-  else if (fd >= 0)
-    processRegion(process, fd);
-  else if (ProcessLog()[0] != '\0')
-    QuietSay("no shared memory for blocks", ProcessLog(), "events that are not yet written are lost if the process is killed");
-  if (ControlSettings.log[0] != '\0' && (fd < 0 || SendHeader(process) != ResOK || !HandOffer(process, fd)))
-    processAlone();
-  if (!ProcessCollected(process))
-    (void)SendHeader(process);
-  if (fd >= 0)
-    (void)QuietCall(SYS_close, fd);
-}
-
 /* processSetUp -- all that must be there before the first event; one thread, once, and once more in each child of
  * fork */
 static void processSetUp(Process process)
@@ -240,17 +134,10 @@ static void processSetUp(Process process)
   }
   process->blockSize = ControlSettings.blockSize;
   (void)StoreOpen(&process->own, "", process->identity, NULL);
-  processShare(process);
+  ProcessShareAlone(process);
   /* Where nothing is sent, whoever reads a core needs it all the same. */
   if (ProcessRegion(process) == NULL)
     (void)SendHeader(process);
-}
-
-void ProcessShare(Process process)
-{
-  ProcessLock(process);
-  processShare(process);
-  ProcessUnlock(process);
 }
 
 Process ProcessGet(void)

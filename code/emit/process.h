@@ -86,6 +86,9 @@ extern Thread ProcessThreadNested(Thread thread);
  * the collector, or sends the header block */
 extern void ProcessShare(Process process);
 
+/* ProcessShareAlone -- the same, while the process is locked or being set up */
+extern void ProcessShareAlone(Process process);
+
 /* ProcessStart -- what must be done before main: the environment, and the hooks for the end.  Once; called by a
  * constructor here and by whoever must be sure to come after it. */
 extern void ProcessStart(void);

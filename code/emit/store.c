@@ -315,7 +315,8 @@ void StoreGive(Store store, void *block, Size size)
 }
 
 /* storeAdoptFile -- one region, if its owner is gone and it belongs to `log` */
-static void storeAdoptFile(int fd, const char *path, const char *log, Res (*block)(void *base, Size size))
+static void storeAdoptFile(int fd, const char *path, const char *log,
+                           Res (*block)(void *data, void *base, Size size), void *data)
 {
   struct stat status;
   RegionHeader header;
@@ -333,14 +334,14 @@ static void storeAdoptFile(int fd, const char *path, const char *log, Res (*bloc
       !RegionCollected(header)) {
     for (i = 0; i < header->slots && res == ResOK; ++i)
       if (RegionBlockAt(&offset, &its, header, i))
-        res = block((char *)header + offset, its);
+        res = block(data, (char *)header + offset, its);
     if (res == ResOK)
       (void)QuietCall(SYS_unlinkat, AT_FDCWD, path, 0);
   }
   (void)QuietCall(SYS_munmap, header, size);
 }
 
-void StoreAdopt(const char *log, Res (*block)(void *base, Size size))
+void StoreAdopt(const char *log, Res (*block)(void *data, void *base, Size size), void *data)
 {
   char path[RegionPathMAX];
   unsigned beside, n;
@@ -352,7 +353,7 @@ void StoreAdopt(const char *log, Res (*block)(void *base, Size size))
         break;
       if (fd < 0) /* somebody else's, which may stand in front of ours */
         continue;
-      storeAdoptFile(fd, path, log, block);
+      storeAdoptFile(fd, path, log, block, data);
       (void)QuietCall(SYS_close, fd);
     }
 }

@@ -54,6 +54,6 @@ extern void StoreForked(void);
  * Calls `block` for each block in each region of `log` whose owner is gone, and removes the file, unless `block` fails:
  * then whoever reads the log still finds it.
  */
-extern void StoreAdopt(const char *log, Res (*block)(void *base, Size size));
+extern void StoreAdopt(const char *log, Res (*block)(void *data, void *base, Size size), void *data);
 
 #endif /* EMIT_STORE_H */

@@ -81,7 +81,7 @@ static Res lexNumber(Filter filter, FilterToken token)
     return FilterFail(filter, token->at, "'%.*s' is no number", (int)token->length, text);
   }
   if (real)
-    number->real = ldexp(number->real, (int)shift);
+    number->real *= (double)((uint64_t)1 << shift);
   else if (!lexWhole(number, digits, hex ? 16 : 10, shift))
     return FilterFail(filter, token->at, "%.*s is too large", (int)token->length, text);
   if (isinf(number->real))

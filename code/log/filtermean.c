@@ -5,9 +5,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/aver.h"
@@ -17,7 +15,7 @@
 #include "log/when.h"
 
 enum { meanNUMBER = 1, meanSTRING = 2, meanTIME = 4 }; /* what a field or a constant can be compared as */
-enum { meanShownMAX = 40, meanRepeatMAX = 1 << 16 };
+enum { meanShownMAX = 40 };
 
 static const struct {
   const char *name;
@@ -158,10 +156,11 @@ static Res meanMoment(Filter filter, FilterToken token, FilterNumber numberRetur
   }
   if (token->mark == FilterMarkSTRING)
     return FilterFail(filter, token->at, "this is no time: HH:MM:SS, or seconds since the start");
-  ns = rint(token->number.real * 1e9);
+  ns = token->number.real * 1e9;
   numberReturn->real = (double)filter->summary.first + ns;
   numberReturn->whole = ns > -9e18 && ns < 9e18 && numberReturn->real >= 0 && numberReturn->real < 1.8e19;
-  numberReturn->integer = filter->summary.first + (uint64_t)(int64_t)(numberReturn->whole ? ns : 0);
+  if (numberReturn->whole)
+    numberReturn->integer = filter->summary.first + (uint64_t)(int64_t)(ns < 0 ? ns - 0.5 : ns + 0.5);
   return ResOK;
 }
 
@@ -187,55 +186,6 @@ static Res meanTimes(Filter filter, FilterTest test)
   if (res == ResOK && test->relation == FilterMarkIN)
     res = meanMoment(filter, test->last.token, &last);
   return res == ResOK ? meanNumbers(filter, test, &number, &last) : res;
-}
-
-/* meanRepeats -- does a pattern repeat so often that compiling it would take all memory? */
-static Bool meanRepeats(const char *pattern)
-{
-  uint64_t product = 1;
-
-  for (; *pattern != '\0'; ++pattern)
-    if (*pattern == '{') {
-      unsigned long most = 0;
-      while (strchr(",0123456789", *++pattern) != NULL && *pattern != '\0')
-        if (*pattern != ',') {
-          unsigned long n = strtoul(pattern, (char **)&pattern, 10);
-          most = n > most ? n : most;
-          --pattern;
-        }
-      --pattern;
-      product *= most > 1 ? most : 1;
-      if (most > meanRepeatMAX || product > meanRepeatMAX)
-        return TRUE;
-    }
-  return FALSE;
-}
-
-static Res meanPattern(Filter filter, FilterTest test)
-{
-  FilterToken token = test->right.token;
-  char *pattern, why[128];
-  int code;
-
-  if (memchr(token->string, '\0', token->stringLength) != NULL)
-    return FilterFail(filter, token->at, "a regular expression has no zero byte");
-  pattern = strndup(token->string, token->stringLength);
-  if (pattern == NULL)
-    return ResMEMORY;
-  if (meanRepeats(pattern)) {
-    free(pattern);
-    return FilterFail(filter, token->at, "the regular expression repeats too often");
-  }
-  code = regcomp(&test->regex, pattern, REG_EXTENDED | REG_NOSUB);
-  free(pattern);
-  test->compiled = code == 0;
-  if (code == REG_ESPACE)
-    return ResMEMORY;
-  if (code != 0) {
-    (void)regerror(code, &test->regex, why, sizeof why);
-    return FilterFail(filter, token->at, "no regular expression: %s", why);
-  }
-  return ResOK;
 }
 
 /* meanProgram -- is there a process that runs this program? */
@@ -275,7 +225,7 @@ static Res meanStrings(Filter filter, FilterTest test)
 
   test->class = FilterClassSTRING;
   if (test->relation == FilterMarkMATCH)
-    return meanPattern(filter, test);
+    return FilterPattern(filter, test);
   if (test->relation == FilterMarkEQ)
     return meanKnown(filter, test);
   if (test->relation == FilterMarkIN) {

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <math.h>
+#include <string.h>
 
 #include "base/aver.h"
 #include "log/filterdata.h"
@@ -17,6 +18,7 @@ static rangeNextStruct rangeNext(FilterNumber number)
 {
   static const double beyond = 18446744073709551616.0; /* of 64 bits */
   double real = number->real;
+  uint64_t greatest;
 
   if (number->whole && (!number->negative || number->integer == 0))
     return (rangeNextStruct){TRUE, TRUE, number->integer, number->integer};
@@ -24,7 +26,8 @@ static rangeNextStruct rangeNext(FilterNumber number)
     return (rangeNextStruct){TRUE, FALSE, 0, 0};
   if (real >= beyond)
     return (rangeNextStruct){FALSE, TRUE, 0, UINT64_MAX};
-  return (rangeNextStruct){TRUE, TRUE, (uint64_t)ceil(real), (uint64_t)floor(real)};
+  greatest = (uint64_t)real;
+  return (rangeNextStruct){TRUE, TRUE, greatest + ((double)greatest < real), greatest};
 }
 
 FilterRangeStruct FilterRangeMake(FilterMark relation, FilterNumber number, FilterNumber last)
@@ -55,10 +58,23 @@ FilterRangeStruct FilterRangeMake(FilterMark relation, FilterNumber number, Filt
   }
 }
 
+/* rangeBeside -- the next greater double, or the next less; libm has it, which a library would have to ask for */
+static double rangeBeside(double number, Bool up)
+{
+  uint64_t bits;
+
+  if (number == 0)
+    return up ? 0x1p-1074 : -0x1p-1074;
+  memcpy(&bits, &number, sizeof bits);
+  bits += (number > 0) == up ? 1 : UINT64_MAX;
+  memcpy(&number, &bits, sizeof number);
+  return number;
+}
+
 void FilterRealsMake(double *loReturn, double *hiReturn, FilterMark relation, double number, double last)
 {
-  *loReturn = relation == FilterMarkGT ? nextafter(number, INFINITY) : number;
-  *hiReturn = relation == FilterMarkLT ? nextafter(number, -INFINITY) : number;
+  *loReturn = relation == FilterMarkGT ? rangeBeside(number, TRUE) : number;
+  *hiReturn = relation == FilterMarkLT ? rangeBeside(number, FALSE) : number;
   if (relation == FilterMarkGT || relation == FilterMarkGE)
     *hiReturn = INFINITY;
   if (relation == FilterMarkLT || relation == FilterMarkLE)

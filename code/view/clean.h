@@ -3,7 +3,7 @@
  * What a log calls its events, threads and programs may be any bytes.  Each of these writes to an Output in pieces, so
  * that a string may be of any length.
  *
- * Design: design/view.md .drawn      Tests: test/drawntest.c
+ * Design: design/view.md .drawn.clean      Tests: test/drawntest.c
  */
 #ifndef VIEW_CLEAN_H
 #define VIEW_CLEAN_H

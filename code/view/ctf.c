@@ -3,6 +3,8 @@
  * Two files: `metadata`, which is complete before the first event, and `events`, a row of packets, each written with one
  * call.  An event is a few copies: number and time, who it was, and the parameters as they stand in the log.
  *
+ * Design: design/view.md .ctf      Tests: test/formats.t
+ *
  * Always true: `events` has whole packets only, also where writing has failed: it is cut back to the last whole one, so that
  * what is there can be read; an event lies less than 2^32 ns behind the one before it, or behind its packet's begin.
  *

@@ -1,7 +1,8 @@
 /* heapbytes.h -- numbers in few bytes, for saved heaps
  *
  * A number is written seven bits a byte, the lowest first, with the high bit where more follow: at most ten bytes.
- * Signed differences are folded first, so that small ones of either sign are small.
+ * Four together are written as two bytes with the length of each, then each in as many bytes, the lowest first: no
+ * branches, for what there are many of.  Signed differences are folded first, so that small ones of either sign are small.
  *
  * Always true: size <= capacity;  once `failed`, nothing is written, and 0 is read.
  *
@@ -13,10 +14,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/types.h"
 
-enum { HeapBytesNumberMAX = 10 }; /* bytes of one number */
+enum {
+  HeapBytesNumberMAX = 10, /* bytes of one number */
+  HeapBytesFourMAX = 2 + 4 * 8 /* of four; as many must be there behind the place where four are read */
+};
 
 typedef struct HeapBytesStruct {
   unsigned char *bytes;
@@ -24,6 +29,12 @@ typedef struct HeapBytesStruct {
   Size next;   /* where reading is */
   Bool failed; /* writing: no memory; reading: no sense */
 } HeapBytesStruct, *HeapBytes;
+
+/* HeapBytesLittle -- the number with its lowest byte first in memory, or back */
+static inline uint64_t HeapBytesLittle(uint64_t number)
+{
+  return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? number : __builtin_bswap64(number);
+}
 
 /* HeapBytesRoom -- make sure of `size` more bytes; FALSE: no memory */
 static inline Bool HeapBytesRoom(HeapBytes to, Size size)
@@ -75,6 +86,47 @@ static inline uint64_t HeapBytesGet(HeapBytes from)
     shift += 7;
   } while (byte >= 0x80);
   return number;
+}
+
+/* HeapBytesAddFour -- write four numbers where HeapBytesRoom has made sure of HeapBytesFourMAX bytes */
+static inline void HeapBytesAddFour(HeapBytes to, const uint64_t number[4])
+{
+  unsigned char *begin = to->bytes + to->size, *next = begin + 2;
+  unsigned i, lengths = 0;
+
+  for (i = 0; i < 4; ++i) {
+    unsigned more = (63 - (unsigned)__builtin_clzll(number[i] | 1)) / 8; /* bytes behind the first */
+    uint64_t little = HeapBytesLittle(number[i]);
+    memcpy(next, &little, sizeof little);
+    next += more + 1;
+    lengths |= more << 3 * i;
+  }
+  begin[0] = (unsigned char)lengths;
+  begin[1] = (unsigned char)(lengths >> 8);
+  to->size = (Size)(next - to->bytes);
+}
+
+/* HeapBytesGetFour -- read them */
+static inline void HeapBytesGetFour(uint64_t number[4], HeapBytes from)
+{
+  const unsigned char *next = from->bytes + from->next;
+  unsigned i, lengths;
+
+  if (UNLIKELY(from->size - from->next < HeapBytesFourMAX)) {
+    from->failed = TRUE;
+    memset(number, 0, 4 * sizeof number[0]);
+    return;
+  }
+  lengths = next[0] | (unsigned)next[1] << 8;
+  next += 2;
+  for (i = 0; i < 4; ++i) {
+    unsigned more = lengths >> 3 * i & 7;
+    uint64_t little;
+    memcpy(&little, next, sizeof little);
+    number[i] = HeapBytesLittle(little) & UINT64_MAX >> (56 - 8 * more);
+    next += more + 1;
+  }
+  from->next = (Size)(next - from->bytes);
 }
 
 /* HeapBytesFold -- a difference of two numbers; HeapBytesUnfold -- and back */

@@ -2,10 +2,12 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The bytes are our own, but they may come out of a file: every number that something is indexed by is looked at.
+ * The bytes are our own, but they may come out of a file, and are checked by their sum.  All the same, every number that
+ * something is indexed by is looked at.
  */
 #include <string.h>
 
+#include "base/crc.h"
 #include "view/heapbytes.h"
 #include "view/heapdata.h"
 #include "view/heapsave.h"
@@ -83,20 +85,25 @@ static HeapPool restorePoolRef(Restore restore)
   return restore->pool[number - 1];
 }
 
-static void restoreObject(HeapObject object, HeapBytes from, uint64_t addr, uint64_t now)
+/* restoreObject -- *addr is that of the one before */
+static inline void restoreObject(HeapObject object, HeapBytes from, uint64_t *addr, uint64_t now)
 {
-  uint64_t flags;
+  uint64_t number[4];
 
-  object->addr = addr;
-  object->size = HeapBytesGet(from) & HeapSizeMAX;
-  object->time = now - HeapBytesGet(from);
-  flags = HeapBytesGet(from);
-  object->thread = (uint32_t)(flags >> HeapSavedSHIFT);
-  object->away = flags & 1;
-  object->told = flags >> 1 & 1;
-  object->stale = flags >> 2 & 1;
-  object->align = flags >> 3 & 1 ? HeapBytesGet(from) & 63 : 0;
-  object->client = flags >> 4 & 1 ? (uint32_t)HeapBytesGet(from) : 0;
+  HeapBytesGetFour(number, from);
+  object->addr = *addr += HeapBytesUnfold(number[0]);
+  object->size = number[1] & HeapSizeMAX;
+  object->time = now - number[2];
+  object->thread = (uint32_t)(number[3] >> HeapSavedSHIFT);
+  object->away = number[3] & 1;
+  object->told = number[3] >> 1 & 1;
+  object->stale = number[3] >> 2 & 1;
+  object->align = 0;
+  object->client = 0;
+  if (UNLIKELY((number[3] >> 3 & 3) != 0)) {
+    object->align = HeapBytesGet(from) & 63;
+    object->client = (uint32_t)HeapBytesGet(from);
+  }
 }
 
 /* restoreTable -- into `table`, which holds nothing */
@@ -109,14 +116,15 @@ static void restoreTable(Restore restore, HeapTable table)
   if (HeapTableMake(table, count) != ResOK)
     restore->res = ResMEMORY;
   for (; count > 0 && restoreGood(restore); --count) {
-    addr += HeapBytesUnfold(HeapBytesGet(&restore->bytes));
+    HeapObjectStruct object;
+    restoreObject(&object, &restore->bytes, &addr, restore->process->order.now);
     place = HeapTableSeek(table, addr);
     if (UNLIKELY(addr == 0 || place->addr != 0))
       restore->bytes.failed = TRUE;
     else if (UNLIKELY((place = HeapTableInsert(table, place, addr)) == NULL))
       restore->res = ResMEMORY;
     else
-      restoreObject(place, &restore->bytes, addr, restore->process->order.now);
+      *place = object;
   }
 }
 
@@ -166,7 +174,7 @@ static void restorePools(Restore restore)
 static void restoreResize(Restore restore, HeapResize resize)
 {
   HeapBytes from = &restore->bytes;
-  uint64_t state = HeapBytesGet(from), addr;
+  uint64_t state = HeapBytesGet(from), addr = 0;
 
   resize->state = state == HeapResizeKNOWN ? HeapResizeKNOWN : state == HeapResizeUNKNOWN ? HeapResizeUNKNOWN : HeapResizeHELD;
   resize->ended = HeapBytesGet(from) != 0;
@@ -178,8 +186,7 @@ static void restoreResize(Restore restore, HeapResize resize)
   if (resize->pool == NULL)
     from->failed = TRUE;
   if (resize->state == HeapResizeKNOWN) {
-    addr = HeapBytesUnfold(HeapBytesGet(from));
-    restoreObject(&resize->object, from, addr, restore->process->order.now);
+    restoreObject(&resize->object, from, &addr, restore->process->order.now);
   }
 }
 
@@ -320,13 +327,26 @@ static void restoreProcess(Restore restore, HeapProcess process)
     restoreDead(restore, living);
 }
 
+/* restoreSound -- the sum of all bytes stands behind them */
+static Bool restoreSound(const unsigned char *bytes, Size size)
+{
+  uint32_t crc;
+
+  if (size <= sizeof crc)
+    return FALSE;
+  memcpy(&crc, bytes + size - sizeof crc, sizeof crc);
+  return Crc32c(0, bytes, size - sizeof crc) == crc;
+}
+
 Res HeapRestore(Heap heap, const unsigned char *bytes, Size size)
 {
-  restoreStruct restore = {.bytes = {.bytes = (unsigned char *)bytes, .size = size}};
+  restoreStruct restore = {.bytes = {.bytes = (unsigned char *)bytes, .size = size - sizeof(uint32_t)}};
   uint64_t number;
   HeapProcess process;
 
   HeapClear(heap);
+  if (!restoreSound(bytes, size))
+    return ResFORMAT;
   heap->res = (Res)HeapBytesGet(&restore.bytes);
   heap->objectTypes = (Count)HeapBytesGet(&restore.bytes);
   while (restoreGood(&restore) && (number = HeapBytesGet(&restore.bytes)) != 0) {
@@ -336,7 +356,7 @@ Res HeapRestore(Heap heap, const unsigned char *bytes, Size size)
     else
       restoreProcess(&restore, process);
   }
-  if (restore.bytes.next != size)
+  if (restore.bytes.next + HeapSavedPAD != restore.bytes.size)
     restore.bytes.failed = TRUE;
   free(restore.pool);
   free(restore.thread);

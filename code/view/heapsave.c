@@ -9,9 +9,12 @@
 
 #include <string.h>
 
+#include "base/crc.h"
 #include "view/heapbytes.h"
 #include "view/heapdata.h"
 #include "view/heapsavedata.h"
+
+enum { saveObjectMAX = HeapBytesFourMAX + 2 * HeapBytesNumberMAX }; /* bytes */
 
 typedef struct saveStruct {
   HeapBytesStruct bytes;
@@ -44,19 +47,18 @@ static void savePoolRef(Save save, HeapPool pool)
   HeapBytesPut(&save->bytes, pool == NULL ? 0 : pool->mark + 1);
 }
 
-static void saveObject(HeapBytes to, HeapObject object, uint64_t *addr, uint64_t now)
+static inline void saveObject(HeapBytes to, HeapObject object, uint64_t *addr, uint64_t now)
 {
   unsigned more = (object->align != 0) | (unsigned)(object->client != 0) << 1;
+  uint64_t number[4] = {HeapBytesFold(object->addr - *addr), object->size, now - object->time,
+                        (uint64_t)object->thread << HeapSavedSHIFT | object->away | (unsigned)object->told << 1 |
+                          (unsigned)object->stale << 2 | more << 3};
 
-  HeapBytesAdd(to, HeapBytesFold(object->addr - *addr));
-  HeapBytesAdd(to, object->size);
-  HeapBytesAdd(to, now - object->time);
-  HeapBytesAdd(to, (uint64_t)object->thread << HeapSavedSHIFT | object->away | (unsigned)object->told << 1 |
-                     (unsigned)object->stale << 2 | more << 3);
-  if (UNLIKELY(object->align != 0))
+  HeapBytesAddFour(to, number);
+  if (UNLIKELY(more != 0)) {
     HeapBytesAdd(to, object->align);
-  if (object->client != 0)
     HeapBytesAdd(to, object->client);
+  }
   *addr = object->addr;
 }
 
@@ -68,7 +70,7 @@ static void saveTable(Save save, HeapTable table)
 
   HeapBytesPut(&save->bytes, table->count);
   for (i = 0; i < table->capacity; ++i) {
-    if (table->objects[i].addr != 0 && HeapBytesRoom(&save->bytes, 6 * HeapBytesNumberMAX))
+    if (table->objects[i].addr != 0 && HeapBytesRoom(&save->bytes, saveObjectMAX))
       saveObject(&save->bytes, &table->objects[i], &addr, save->now);
   }
 }
@@ -124,7 +126,7 @@ static void saveResize(Save save, HeapResize resize)
   HeapBytesPut(&save->bytes, resize->size);
   HeapBytesPut(&save->bytes, resize->time);
   savePoolRef(save, resize->pool);
-  if (resize->state == HeapResizeKNOWN && HeapBytesRoom(&save->bytes, 6 * HeapBytesNumberMAX))
+  if (resize->state == HeapResizeKNOWN && HeapBytesRoom(&save->bytes, saveObjectMAX))
     saveObject(&save->bytes, &resize->object, &addr, save->now);
 }
 
@@ -232,6 +234,7 @@ static void saveProcess(Save save, HeapProcess process)
 Res HeapSave(unsigned char **bytesReturn, Size *sizeReturn, Count *objectsReturn, Heap heap)
 {
   saveStruct save = {.bytes.size = 0};
+  uint32_t crc;
   Index i;
 
   HeapBytesPut(&save.bytes, (uint64_t)heap->res);
@@ -244,6 +247,13 @@ Res HeapSave(unsigned char **bytesReturn, Size *sizeReturn, Count *objectsReturn
   }
   HeapBytesPut(&save.bytes, 0);
   free(save.dead);
+  if (HeapBytesRoom(&save.bytes, HeapSavedPAD + sizeof crc)) {
+    memset(save.bytes.bytes + save.bytes.size, 0, HeapSavedPAD);
+    save.bytes.size += HeapSavedPAD;
+    crc = Crc32c(0, save.bytes.bytes, save.bytes.size);
+    memcpy(save.bytes.bytes + save.bytes.size, &crc, sizeof crc);
+    save.bytes.size += sizeof crc;
+  }
   if (save.bytes.failed) {
     free(save.bytes.bytes);
     return ResMEMORY;

@@ -7,7 +7,12 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-enum { HeapSavedSHIFT = 5 }; /* of an object's thread, behind: away, told, stale, whether align and client follow */
+#include "view/heapbytes.h"
+
+enum {
+  HeapSavedSHIFT = 5, /* of an object's thread, behind: away, told, stale, align is not 0, client is not 0 */
+  HeapSavedPAD = HeapBytesFourMAX /* zeros before the sum */
+};
 
 /* The plain numbers of a HeapOrderStruct. */
 #define HeapSavedNUMBERS \

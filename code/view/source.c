@@ -179,14 +179,34 @@ void SourceClose(Source source)
   source->offsets = NULL;
 }
 
-Bool SourceRead(Source source, int *statusReturn)
+/* sourceRead -- FALSE: reading has ended with `res`, which is reported, with the status */
+static Bool sourceRead(Source source, Res res, int *statusReturn)
 {
-  Res res = LogRead(source->log, &source->request);
-
   if (res == ResOK)
     res = FilterRes(source->filter);
   if (res == ResOK)
     return TRUE;
   *statusReturn = OptionFail(source->tool, "reading stopped: %s", res == ResIO ? strerror(errno) : ResName(res));
   return FALSE;
+}
+
+Bool SourceRead(Source source, int *statusReturn)
+{
+  return sourceRead(source, LogRead(source->log, &source->request), statusReturn);
+}
+
+Bool SourceServe(Source source, const LogRequest *requests, Count n, int *statusReturn)
+{
+  LogService service;
+  Res res = LogServiceCreate(&service, source->log, 0);
+  Index i;
+
+  if (res == ResOK) {
+    for (i = 0; i < n && res == ResOK; ++i)
+      res = LogServiceFile(service, requests[i]);
+    if (res == ResOK)
+      res = LogServiceRun(service, NULL, NULL);
+    LogServiceDestroy(service);
+  }
+  return sourceRead(source, res, statusReturn);
 }

@@ -57,7 +57,9 @@ extern void SourceHooks(Source source, LogHooks hooksReturn);
 extern Bool SourceOpen(Source source, const char *const *paths, Count n, int *statusReturn);
 extern void SourceClose(Source source);
 
-/* SourceRead -- one pass with the request; FALSE: reported, with the status */
+/* SourceRead -- one pass with the request; FALSE: reported, with the status
+ * SourceServe -- one pass for `n` requests, which were made from it */
 extern Bool SourceRead(Source source, int *statusReturn);
+extern Bool SourceServe(Source source, const LogRequest *requests, Count n, int *statusReturn);
 
 #endif /* VIEW_SOURCE_H */

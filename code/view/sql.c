@@ -3,6 +3,8 @@
  * Rows of one table are collected and inserted together, which is what sqlite3 loads fastest; `n`, the number of the
  * event, keeps the order of text.  All of it is one transaction: of an output that was cut off nothing is loaded.
  *
+ * Design: design/view.md .sql      Tests: test/formats.t
+ *
  * Always true: rows wait in at most `sqlHeapsMAX` heaps, each of one table; a heap has room for one more row.
  *
  * SPDX-License-Identifier: BSD-2-Clause

@@ -67,6 +67,11 @@ uint64_t StateSite(State state, const HeapObjectStruct *object)
   return object->client == 0 ? 0 : state->site[object->client - 1];
 }
 
+Count StateSites(State state)
+{
+  return state->sites.count;
+}
+
 static void stateAlloc(void *data, HeapOperation operation)
 {
   if (operation->site != 0)
@@ -100,7 +105,7 @@ static void stateCheckPoint(State state, LogEvent event)
   LogEventPosition(&position, event);
   if (HeapSave(&bytes, &size, &objects, state->heap) == ResOK) {
     StateChecksAdd(&state->checks, &position, state->events, bytes, size);
-    least = objects / 2; /* so that saving costs a few ns for each event at most */
+    least = objects / 2; /* so that saving costs some 40 ns for each event at most */
   }
   state->nextCheck = state->events + (least > state->checks.interval ? least : state->checks.interval);
 }
@@ -136,6 +141,25 @@ static uint32_t stateKinds(State state, uint32_t only)
   return kinds & only;
 }
 
+/* stateRequest -- what is wanted, of what `only` leaves.  A count counts what is not wanted, too. */
+static void stateRequest(State state, const LogRequestStruct *only)
+{
+  LogRequest request = &state->request;
+
+  *request = (LogRequestStruct){.data = state, .from = only->from, .to = only->to, .start = &state->from,
+                                .end = &state->to, .count = only->count, .kinds = only->kinds,
+                                .accept = only->accept, .acceptData = only->acceptData, .event = stateEvent};
+  state->choose = only->choose;
+  state->chooseData = only->chooseData != NULL ? only->chooseData : only->data;
+  if (only->count != UINT64_MAX) {
+    request->choose = only->choose;
+    request->chooseData = state->chooseData;
+  } else {
+    request->kinds = stateKinds(state, only->kinds);
+    request->choose = stateChoose;
+  }
+}
+
 Res StateCreate(State *stateReturn, Log log, const LogRequestStruct *only, uint64_t interval)
 {
   static const LogRequestStruct all = LogRequestALL;
@@ -156,19 +180,7 @@ Res StateCreate(State *stateReturn, Log log, const LogRequestStruct *only, uint6
   }
   state->log = log;
   state->nextCheck = state->checks.interval;
-  state->request = all;
-  if (only != NULL) {
-    state->request.from = only->from;
-    state->request.to = only->to;
-    state->choose = only->choose;
-    state->chooseData = only->chooseData != NULL ? only->chooseData : only->data;
-  }
-  state->request.kinds = stateKinds(state, only == NULL ? UINT32_MAX : only->kinds);
-  state->request.data = state->request.chooseData = state;
-  state->request.choose = stateChoose;
-  state->request.event = stateEvent;
-  state->request.start = &state->from;
-  state->request.end = &state->to;
+  stateRequest(state, only == NULL ? &all : only);
   *stateReturn = state;
   return ResOK;
 }

@@ -29,7 +29,8 @@ enum { StateIntervalDEFAULT = 16384 };
 
 /* StateCreate -- before the first event
  *
- * only      kinds, choice and times of this request hold besides, so that what it leaves out is not read; or NULL
+ * only      what this request chooses and its times hold besides, so that what it leaves out is not read; or NULL.
+ *           With a count, too, only one question may be asked.
  * interval  events between two check points at first: they become more where there are many, or where many objects live.
  *           0 for StateIntervalDEFAULT, StateIntervalNONE for no check points, if only one question will be asked
  * returns   ResMEMORY
@@ -60,6 +61,9 @@ extern Heap StateHeap(State state);
 
 /* StateSite -- where the object was asked for; 0 if that was not recorded, or there are more than 16 M such places */
 extern uint64_t StateSite(State state, const HeapObjectStruct *object);
+
+/* StateSites -- how many such places there are: an object's `client` is the number of its own, from 1, or 0 */
+extern Count StateSites(State state);
 
 /* What it cost so far. */
 typedef struct StateCountsStruct {

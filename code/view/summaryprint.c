@@ -7,6 +7,7 @@
 
 #include "view/heaplook.h"
 #include "view/json.h"
+#include "view/say.h"
 #include "view/summarydata.h"
 
 enum { printSHOWN = 20 /* processes in the text; JSON has all */ };
@@ -171,29 +172,6 @@ static void printFinish(Print print)
 
 /* Text */
 
-/* printPlain -- a string out of a log: nothing in it may upset a terminal */
-static void printPlain(FILE *out, const char *string, Size length)
-{
-  Size i;
-
-  for (i = 0; i < length; ++i)
-    putc((unsigned char)string[i] < 0x20 || string[i] == 0x7f ? '?' : string[i], out);
-}
-
-static void printBytes(FILE *out, uint64_t bytes)
-{
-  static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  double scaled = (double)bytes / 1024;
-  unsigned i = 0;
-
-  fprintf(out, "%llu bytes", (unsigned long long)bytes);
-  if (bytes < 1024)
-    return;
-  for (; scaled >= 1024 && i + 1 < ARRAY_LENGTH(units); ++i)
-    scaled /= 1024;
-  fprintf(out, " (%.1f %s)", scaled, units[i]);
-}
-
 static void textProcess(FILE *out, Process process)
 {
   Header header = process->header;
@@ -201,11 +179,11 @@ static void textProcess(FILE *out, Process process)
 
   fprintf(out, "  %-12u %llu events, %zu thread%s: ", header->pid, (unsigned long long)process->events,
           process->threads, process->threads == 1 ? "" : "s");
-  printPlain(out, header->program, strlen(header->program));
+  SayPlain(out, header->program, strlen(header->program));
   for (j = 1; j < header->arguments && j < 6 && j < HeaderArgumentsMAX; ++j) {
     Size length = strlen(header->argument[j]);
     putc(' ', out);
-    printPlain(out, header->argument[j], length > 40 ? 40 : length);
+    SayPlain(out, header->argument[j], length > 40 ? 40 : length);
     fputs(length > 40 ? "..." : "", out);
   }
   fputs(header->arguments > 6 ? " ...\n" : "\n", out);
@@ -225,7 +203,7 @@ static void textProcesses(FILE *out, Print print)
     Process process = &print->process[print->processes + i];
     fprintf(out, "%s %llu events: ", i == 0 ? "collector     " : "              ",
             (unsigned long long)process->events);
-    printPlain(out, process->header->program, strlen(process->header->program));
+    SayPlain(out, process->header->program, strlen(process->header->program));
     putc('\n', out);
   }
 }
@@ -244,12 +222,12 @@ static void textEvents(FILE *out, Print print, Summary summary)
     for (j = i; j < print->types && strcmp(print->type[j].kind, print->type[i].kind) == 0; ++j)
       sum += print->type[j].count;
     fputs("  ", out);
-    printPlain(out, print->type[i].kind, strlen(print->type[i].kind));
+    SayPlain(out, print->type[i].kind, strlen(print->type[i].kind));
     fprintf(out, "%*s %12llu\n", 20 - (int)strlen(print->type[i].kind), "", (unsigned long long)sum);
     for (; i < j; ++i) {
       TypeCount type = &print->type[i];
       fputs("    ", out);
-      printPlain(out, type->name, type->nameLength);
+      SayPlain(out, type->name, type->nameLength);
       fprintf(out, "%*s %12llu\n", type->nameLength > 18 ? 0 : 18 - (int)type->nameLength, "",
               (unsigned long long)type->count);
     }
@@ -264,7 +242,7 @@ static void textHeap(FILE *out, Print print, Summary summary)
     fprintf(out, "at first       %llu objects that were allocated before the recording\n",
             (unsigned long long)summary->told);
   fprintf(out, "allocations    %llu, ", (unsigned long long)summary->allocs);
-  printBytes(out, summary->totalBytes);
+  SayBytes(out, summary->totalBytes);
   fprintf(out, " in all\nfrees          %llu", (unsigned long long)summary->frees);
   if (summary->presumed > 0)
     fprintf(out, ", and %llu objects that went without one", (unsigned long long)summary->presumed);
@@ -272,9 +250,9 @@ static void textHeap(FILE *out, Print print, Summary summary)
   if (print->tally.failed > 0)
     fprintf(out, ", and %llu that failed", (unsigned long long)print->tally.failed);
   fprintf(out, "\nlive at end    %llu objects, ", (unsigned long long)summary->liveObjects);
-  printBytes(out, summary->liveBytes);
+  SayBytes(out, summary->liveBytes);
   fprintf(out, "\npeak           %llu objects, ", (unsigned long long)summary->peakObjects);
-  printBytes(out, summary->peakBytes);
+  SayBytes(out, summary->peakBytes);
   fprintf(out, ", at %.9f s\n", printSince(print, summary->peakTime));
   fprintf(out, "mean lifetime  %.9f s\n", printLifetime(summary));
   for (i = 0; i < print->sizes; ++i)

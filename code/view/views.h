@@ -1,0 +1,44 @@
+/* views.h -- everything that eventview can show
+ *
+ * A view files one request, and prints what its events come to.  A new one is a row in the table of views.c.
+ *
+ * Design: design/view.md .views      Tests: test/eventview.t, test/live.t
+ */
+#ifndef VIEW_VIEWS_H
+#define VIEW_VIEWS_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include <stdio.h>
+
+#include "log/request.h"
+
+/* What the command line asks for. */
+typedef struct ViewWantsStruct {
+  Log log;
+  const LogRequestStruct *request; /* which events; without hooks */
+  uint64_t at;                     /* ns of wall time; UINT64_MAX for the end */
+  Count top;                       /* how many are named in a list */
+} ViewWantsStruct, *ViewWants;
+
+/* ViewClassStruct -- a sort of view */
+typedef struct ViewClassStruct {
+  const char *name;
+  const char *says; /* a few words for --help */
+  Bool takesAt;     /* --at means something to it */
+  Res (*create)(void **viewReturn, ViewWants wants);
+  LogRequest (*request)(void *view); /* to be served once */
+  Res (*finish)(void *view);         /* it has been.  ResMEMORY: not all that lives at a time found room */
+  Bool (*text)(FILE *out, void *view); /* FALSE: no memory, nothing was printed */
+  Bool (*json)(FILE *out, void *view); /* one document */
+  void (*destroy)(void *view);
+} ViewClassStruct;
+
+typedef const ViewClassStruct *ViewClass;
+
+/* ViewClassAt -- the class with this number, NULL behind the last one; 0 is the one that is shown if none is named
+ * ViewClassFind -- the one of this name, or NULL */
+extern ViewClass ViewClassAt(Index i);
+extern ViewClass ViewClassFind(const char *name);
+
+#endif /* VIEW_VIEWS_H */
