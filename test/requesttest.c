@@ -61,8 +61,9 @@ static void testSteps(uint64_t seed)
 
 static void testTexts(uint64_t seed)
 {
-  static const char *const bad[] = {"", "x", "1", "1.", ".1", "1.16", "1.1/", "1.1/abc0", "1.1/abc0/1/2", "1.1/abc0/1/2/",
-                                    "1.1/abc0/1/2/3/4", "1.1/abc0/1/2/3 ", "99999999999999999999.1", "-1.0", "1.0/ABC0/0/0/0"};
+  static const char *const bad[] = {"", "x", "1", "1.", ".1", "1.16", "1.1/", "1.1/abc0", "1.1/abc0/1/2",
+                                    "1.1/abc0/1/2/", "1.1/abc0/1/2/3/4", "1.1/abc0/1/2/3 ", "99999999999999999999.1", "-1.0",
+                                    "1.0/ABC0/0/0/0"};
   LogPositionStruct position, back;
   char text[LogPositionTextMAX];
   Index i, wrong = 0;
@@ -197,7 +198,8 @@ static void testStrict(uint64_t seed)
   enum { sets = 25000 };
   Count done = testSets(&real, seed, sets);
 
-  TapIs(done, (Count)sets, "each request of %u random sets sees exactly its events, and none is listed twice", (unsigned)sets);
+  TapIs(done, (Count)sets, "each request of %u random sets sees exactly its events, and none is listed twice",
+        (unsigned)sets);
   if (fault[0] != '\0')
     printf("# set %u: %s\n", (unsigned)done, fault);
   printf("# %llu requests, %llu events, %llu hooks called; %llu runs, %llu interrupted; %llu stops, %llu withdrawn\n",
