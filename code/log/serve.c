@@ -1,7 +1,7 @@
 /* serve.c -- the algorithm: who is served next, from where, and how far
  *
- * One step at a time.  Somebody enters; or all that are served give way; or a chunk is read, and those that have had all
- * end.  Each step begins by looking at everything anew, because hooks file and withdraw as they like.
+ * One step at a time.  Somebody enters; or all that are served give way; or a chunk is read, and who has had all
+ * ends.  Each step begins by looking at everything anew, because hooks file and withdraw as they like.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
