@@ -16,9 +16,9 @@
 
 #include "log/position.h"
 
-enum { StateChecksMAX = 128 };
+enum { StateChecksMAX = 256 };
 #define StateMemoryMAX ((uint64_t)64 << 20)
-#define StateFileMAX   ((uint64_t)2 << 30)
+#define StateFileMAX   ((uint64_t)1 << 30)
 
 typedef struct StateCheckStruct {
   LogPositionStruct position;
