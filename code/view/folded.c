@@ -363,7 +363,7 @@ static void foldedSite(Folding folding, foldedFrom from)
   char room[32];
   TextStruct text;
   uint64_t offset = from->site;
-  ModulesModule module = ModulesFind(&folding->modules, &folding->who, from->process, from->modules, &offset);
+  ModulesModule module = ModulesFind(&folding->modules, from->process->log, from->modules, &offset);
 
   TextInit(&text, room, sizeof room);
   OutputBytes(folding->output, ";", 1);
