@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Of slices that begin thick and fast only some are drawn.  One that is not, though, and lasts longer than that, is what
- * somebody looks for: its lane waits, and the slice is drawn from when it is due, if it is still open.
+ * Of slices that begin thick and fast only some are drawn.  One that is not, though, and lasts longer than that, is
+ * what somebody looks for: its lane waits, and the slice is drawn from when it is due, if it is still open.
  */
 #include <stdlib.h>
 

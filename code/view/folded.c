@@ -2,11 +2,11 @@
  *
  *   perl;libc.so.6+0x8a1b2 4096
  *
- * A line for each stack, its outermost frame first, and a number.  Where an allocation's event says its site, the frames
- * are the process and the site; else process, thread, pool and a class of sizes.  The numbers add up to what a
+ * A line for each stack, its outermost frame first, and a number.  Where an allocation's event says its site, the
+ * frames are the process and the site; else process, thread, pool and a class of sizes.  The numbers add up to what a
  * summary says of the same log.
  *
- * Always true: live[i] is of the objects whose `client` is i; row 0 is no row.
+ * Always true: an object that lives has the number of its row as `client`; row 0 is no row.
  *
  * Design: design/view.md .drawn.folded      Tests: test/drawn.t
  *
@@ -363,7 +363,7 @@ static void foldedSite(Folding folding, foldedFrom from)
   char room[32];
   TextStruct text;
   uint64_t offset = from->site;
-  ModulesModule module = ModulesFind(&folding->modules, &folding->who, from->process, from->modules, &offset);
+  ModulesModule module = ModulesFind(&folding->modules, from->process->log, from->modules, &offset);
 
   TextInit(&text, room, sizeof room);
   OutputBytes(folding->output, ";", 1);
@@ -470,5 +470,6 @@ static Res foldedCreate(Writer *writerReturn, const WriterOptionsStruct *options
 }
 
 const WriterClassStruct WriterClassFolded = {
-  .name = "folded", .takes = WriterTakesVALUE, .create = foldedCreate, .event = foldedEvent, .finish = foldedFinish, .destroy = foldedDestroy,
+  .name = "folded", .takes = WriterTakesVALUE, .create = foldedCreate, .event = foldedEvent, .finish = foldedFinish,
+  .destroy = foldedDestroy,
 };

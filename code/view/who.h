@@ -65,7 +65,8 @@ extern void WhoFinish(Who who);
  * An event of a collector may be about a process in which the log has no events. */
 extern Bool WhoTell(Who who, LogEvent event);
 
-/* WhoPid -- the process with this number that is there now: the last one met, or else the first; made if there is none */
+/* WhoPid -- the process with this number that is there now: the last one met, or else the first; made if there is
+ * none; NULL: no memory */
 extern WhoProcess WhoPid(Who who, uint32_t pid);
 
 /* WhoLook -- the thread with this number in a process, or NULL */

@@ -1,4 +1,4 @@
-/* drawn.c -- a program with much that can be drawn: odd names, events of its own, pairs that nest, threads, large objects
+/* drawn.c -- a program with much that can be drawn: odd names, events of its own, pairs, threads, large objects
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
@@ -62,7 +62,8 @@ static void own(void)
   memset(text, 'x', sizeof text - 1);
   if (define(&begin, "TraceStart", "W", "trace", "") != 0 || define(&end, "TraceEnd", "W", "trace", "") != 0 ||
       define(&roundBegin, "RoundBegin", "0", "", "") != 0 || define(&roundEnd, "RoundEnd", "0", "", "") != 0 ||
-      define(&sweepBegin, "SweepBegin", "W", "sweep", "") != 0 || define(&sweepEnd, "SweepEnd", "W", "sweep", "") != 0 ||
+      define(&sweepBegin, "SweepBegin", "W", "sweep", "") != 0 ||
+      define(&sweepEnd, "SweepEnd", "W", "sweep", "") != 0 ||
       define(&lost, "LostBegin", "0", "", "") != 0 || define(&lostEnd, "LostEnd", "0", "", "") != 0)
     abort();
   for (i = 0; i < 10; ++i) {
