@@ -325,6 +325,50 @@ static void testDamage(void)
   LogClose(log);
 }
 
+/* A log with more pools, threads and sites than anything has: what is kept of it stays in proportion. */
+static void testMany(void)
+{
+  enum { MANY = 20000 };
+  const char *paths[] = {path};
+  MakeProcess process = MakeProcessNew(1000, 1);
+  LogHooksStruct hooks = {.data = NULL};
+  LogPositionStruct position;
+  StateCountsStruct counts;
+  Count wrong = 0;
+  char error[256];
+  State state;
+  uint64_t i;
+  Log log;
+
+  MakeHeader(&make, process);
+  MakeBlockBegin(&block, process, 1000, EventKindObject, 0, 1000);
+  for (i = 1; i <= MANY; ++i) {
+    while (!MakeEvent(&block, EventPoolAllocSiteCODE, i * 1000, (uint64_t[]){i, 64, 10, i + 77}, NULL)) {
+      MakeBlockEnd(&make, &block, BlockFlagSEALED);
+      MakeBlockNext(&block, i * 1000);
+    }
+  }
+  MakeBlockEnd(&make, &block, BlockFlagSEALED);
+  MakeWrite(&make, path);
+  MakeFree(&make);
+  MakeProcessFree(process);
+  if (LogOpen(&log, paths, 1, &hooks, error, sizeof error) != ResOK || StateCreate(&state, log, NULL, 1) != ResOK ||
+      StateAtTime(state, UINT64_MAX) != ResOK)
+    fail("no state");
+  StateCount(&counts, state);
+  TapOk(counts.checks < 60, "fewer check points where each is dear: %llu", (unsigned long long)counts.checks);
+  TapOk(counts.memory < (uint64_t)40 << 20, "%llu bytes of them", (unsigned long long)counts.memory);
+  for (i = 0; i < 5; ++i) {
+    LogPositionOfTime(&position, log, (uint64_t)86400 * 1000000000 + below(MANY) * 1000);
+    if (StateAt(state, &position) != ResOK)
+      fail("no state there");
+    wrong += digestState(state, log) != digestPlain(log, &position);
+  }
+  TapIs(wrong, 0, "and as good");
+  StateDestroy(state);
+  LogClose(log);
+}
+
 /* A filed request that is left in the middle: the state is that at where it was left. */
 static struct {
   Bool (*real)(LogRequest request, LogEvent event);
@@ -383,6 +427,7 @@ int main(void)
   TapOk(sum.file > 0, "and some were in files");
   testDamage();
   testLeave();
+  testMany();
   unlink(path);
   return TapDone();
 }

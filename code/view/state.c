@@ -13,8 +13,8 @@
 
 enum { stateSitesMAX = 1 << 24 };
 
-/* Settling a heap with something held back makes another heap of it, that cannot be gone on with.  Then `resume` is what
- * was before. */
+/* Settling a heap with something held back makes another heap of it, that cannot be gone on with.  Then `resume` is
+ * what was before. */
 struct StateStruct {
   Log log;
   Heap heap;
