@@ -179,7 +179,7 @@ static Res serveRead(LogService service, const LogPositionStruct *end)
   uint64_t count = service->chunk;
   Res res;
 
-  reading->halt = service->enough = FALSE;
+  reading->halt = service->halted = service->enough = FALSE;
   if (alone == NULL)
     return ReadingRun(reading, &service->all, end, count);
   if (alone->left < count)

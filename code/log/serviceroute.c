@@ -273,7 +273,7 @@ static Bool routesCareful(LogService service, RouteEntry entry, RouteEntry end, 
       service->enough |= entry->call(entry->request, event);
       ends |= entry->request->stop;
     }
-  return ends | service->enough | service->pass.reading->halt;
+  return ends | service->enough | service->halted;
 }
 
 /* routesAsked -- hand an event to those who chose it and accept it */
@@ -306,16 +306,19 @@ static Bool routesEvent(LogRequest request, LogEvent event)
   entry = service->entry + route->at;
   for (end = entry + route->tallies; entry < end; ++entry)
     counted |= BoundCounted(--entry->filed->left);
+  service->counts.delivered += route->hooks;
   for (end = entry + route->hooks; entry < end; ++entry) {
-    ++service->counts.delivered;
-    enough |= entry->call(entry->request, event);
-    if (UNLIKELY(entry->request->stop | service->pass.reading->halt)) {
+    LogRequest its = entry->request;
+    enough |= entry->call(its, event);
+    if (UNLIKELY(its->stop | service->halted)) {
       service->enough |= enough;
+      service->counts.delivered -= (uint64_t)(end - entry) - 1;
       (void)routesCareful(service, entry + 1, end, event);
       return TRUE;
     }
   }
-  service->enough |= enough;
+  if (UNLIKELY(enough))
+    service->enough = TRUE;
   return enough | counted;
 }
 

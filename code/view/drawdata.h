@@ -35,6 +35,7 @@ typedef struct DrawPlanStruct {
   Bool heap;           /* HeapEvent wants it */
   uint32_t name;       /* of its mark; of the slice that it begins or ends */
   int param;           /* ALLOC: size; INTERN, USER: the number of the string; SAMPLE: the process or -1; or -1 */
+  uint64_t salt[EventParamMAX]; /* BEGIN, END: by which a parameter goes into the slice's key; 0: the other has none such */
   int other;           /* INTERN: the string; USER: the value; SAMPLE: the thread, or -1 */
 } DrawPlanStruct, *DrawPlan;
 
@@ -42,6 +43,7 @@ typedef struct DrawSliceStruct {
   uint32_t name;
   Bool drawn;
   uint64_t start;
+  uint64_t key;        /* of what its two events both say; 0: nothing */
 } DrawSliceStruct, *DrawSlice;
 
 typedef struct DrawLaneStruct {
@@ -98,8 +100,8 @@ extern DrawLane DrawLaneOf(Draw draw, WhoThread thread);
 
 /* DrawMark, DrawBegin, DrawEnd -- something happens in a lane */
 extern void DrawMark(Draw draw, DrawLane lane, uint32_t name, LogEvent event);
-extern void DrawBegin(Draw draw, DrawLane lane, uint32_t name, LogEvent event);
-extern void DrawEnd(Draw draw, DrawLane lane, uint32_t name);
+extern void DrawBegin(Draw draw, DrawLane lane, DrawPlan plan, LogEvent event);
+extern void DrawEnd(Draw draw, DrawLane lane, DrawPlan plan, LogEvent event);
 extern void DrawEndAll(Draw draw); /* of all slices */
 
 /* DrawGaugeOf -- the gauge of this name, made if there is none; NULL: no memory

@@ -55,6 +55,7 @@ typedef struct foldedStruct {
   ModulesStruct modules;
   unsigned value;
   Bool failed;       /* there was no memory */
+  uint32_t *named;   /* how many processes have a name, by its number; made at the end */
   Count froms, rows; /* numbers given out, 0 among them */
   foldedFrom from;
   foldedRow row;
@@ -298,7 +299,7 @@ static void foldedProcess(Folding folding, WhoProcess process)
 
   TextInit(&text, room, sizeof room);
   foldedString(folding, process->name);
-  if (process->shared) {
+  if (folding->named[process->name] > 1) {
     TextChar(&text, ' ');
     TextDecimal(&text, process->pid);
   }
@@ -397,12 +398,25 @@ static void foldedLine(Folding folding, foldedRow row)
   foldedText(folding, &text);
 }
 
+/* foldedNames -- count the processes of each name; FALSE: no memory */
+static Bool foldedNames(Folding folding)
+{
+  WhoProcess process;
+
+  folding->named = calloc(folding->who.strings.count + 1, sizeof *folding->named);
+  if (folding->named == NULL)
+    return FALSE;
+  for (process = folding->who.first; process != NULL; process = process->next)
+    folding->named[process->name] += process->log != NULL;
+  return TRUE;
+}
+
 static Res foldedFinish(Writer writer)
 {
   Folding folding = (void *)writer;
   Index i;
 
-  if (HeapSettle(folding->heap) != ResOK || folding->failed || folding->who.failed) {
+  if (HeapSettle(folding->heap) != ResOK || folding->failed || folding->who.failed || !foldedNames(folding)) {
     errno = ENOMEM;
     return ResIO;
   }
@@ -423,6 +437,7 @@ static void foldedDestroy(Writer writer)
   WhoFinish(&folding->who);
   PlansFinish(&folding->plans);
   ModulesFinish(&folding->modules);
+  free(folding->named);
   free(folding->from);
   free(folding->row);
   free(folding->fromTable.place);
