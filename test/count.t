@@ -102,7 +102,7 @@ is `$cnv --check $dir/make.paw 2>&1`, '', 'the log is whole';
 is scalar(grep { slurp($_, 4096) =~ /\Q$dir\E/ } glob('/dev/shm/pawprint-[0-9]*')), 0, 'nothing is left in memory';
 
 my ($counted, $seen) = (counted(), seen());
-cmp_ok scalar(keys %$seen), '>', 10, 'there are many processes';
+cmp_ok scalar(keys %$seen), '>', 4, 'there are several processes';
 is_deeply $seen, $counted, 'and of each the log has what was counted';
 my %sum;
 for my $of (values %$counted) {

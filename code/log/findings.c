@@ -114,13 +114,15 @@ static void findingsGo(Findings findings, const FindingStruct *finding, Findings
 static Res findingsPutBlock(Findings findings, unsigned char **next, const FindingStruct *finding)
 {
   const BlockHeaderStruct *header = &finding->header;
+  Bool met = finding->stream < findings->streams, fresh;
   FindingsStream stream = findingsStream(findings, finding->stream);
 
   if (stream == NULL)
     return ResMEMORY;
-  *(*next)++ = findingsIsOf(stream, header) ? FindingBLOCK : FindingSTREAM;
+  fresh = !met || !findingsIsOf(stream, header);
+  *(*next)++ = fresh ? FindingSTREAM : FindingBLOCK;
   findingsPutNumber(next, finding->stream);
-  if (!findingsIsOf(stream, header))
+  if (fresh)
     findingsPutStream(next, header);
   *(*next)++ = header->flags;
   findingsPutNumber(next, finding->size);
