@@ -271,7 +271,7 @@ static Bool routesCareful(LogService service, RouteEntry entry, RouteEntry end, 
     if (entry->filed->state == FiledSERVED && !entry->filed->refused && !entry->request->stop) {
       ++service->counts.delivered;
       service->enough |= entry->call(entry->request, event);
-      ends |= entry->request->stop;
+      ends |= entry->filed->state == FiledSERVED && entry->request->stop; /* one that withdrew itself may be gone */
     }
   return ends | service->enough | service->pass.reading->halt;
 }
@@ -309,7 +309,7 @@ static Bool routesEvent(LogRequest request, LogEvent event)
   for (end = entry + route->hooks; entry < end; ++entry) {
     ++service->counts.delivered;
     enough |= entry->call(entry->request, event);
-    if (UNLIKELY(entry->request->stop | service->pass.reading->halt)) {
+    if (UNLIKELY(service->pass.reading->halt) || UNLIKELY(entry->request->stop)) {
       service->enough |= enough;
       (void)routesCareful(service, entry + 1, end, event);
       return TRUE;
@@ -325,12 +325,17 @@ static void routesGap(void *data, LogGap gap)
   LogService service = data;
   Index i = 0;
 
+  ++service->gaps;
   while (i < service->count) {
-    Filed filed = service->filed[i];
-    if (filed->state == FiledSERVED && filed->request->gap != NULL)
-      filed->request->gap(filed->request, gap);
-    /* It may have withdrawn itself. */
-    i += i < service->count && service->filed[i] == filed;
+    Filed filed = service->filed[i++];
+    if (filed->state != FiledSERVED || filed->gaps == service->gaps || filed->request->gap == NULL ||
+        filed->request->stop)
+      continue;
+    filed->gaps = service->gaps;
+    filed->request->gap(filed->request, gap);
+    if (filed->state == FiledSERVED && filed->request->stop)
+      ServiceHalt(service);
+    i = 0; /* anybody may have been withdrawn */
   }
 }
 
