@@ -4,7 +4,7 @@
  *
  * Allocations and frees of STREAMS threads that take turns all the time; EVENTS in all, rounded up to whole blocks.
  * Each block is sound and has its own times and number; what is in them is the same, packed, so writing is fast.  With
- * SIZE each takes so many bytes of the file, of which those behind its events are a hole.
+ * SIZE each takes so many bytes of the file, of which those behind its events are a hole.  Says how many seconds it spans.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -87,6 +87,7 @@ int main(int argc, char **argv)
     fprintf(stderr, "biglog: %s: %s\n", argv[1], strerror(errno));
     return 1;
   }
+  printf("%.9f\n", (double)(round << spanLOG) / 1e9);
   MakeFree(&header);
   MakeFree(&block);
   MakeProcessFree(process);

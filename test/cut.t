@@ -80,9 +80,17 @@ if ($cool && !$ENV{SAN}) {
         system("$B/bin/eventrec -o $logs[-1] -- @{[map { quotemeta } @program]} >/dev/null 2>&1") == 0 or die;
     }
 }
+if ($cool && !$ENV{SAN}) {
+    # A program that is recorded from its middle on; cut also while it tells what it already has.
+    my $log = "$Dir/late.paw";
+    local $ENV{PAWPRINT_MODE} = 'manage';
+    system("LD_PRELOAD=\$PWD/$B/lib/libpawprint.so $B/prog/late 2 2 $log >/dev/null") == 0 or die;
+    my ($begin, $end) = map { $_->[0] } timed(text('-E', 'StateBegin,StateEnd', $log));
+    cutAt($log, sprintf '%.9f', ($begin + rand($end - $begin)) / 1e9) for 1 .. ($ENV{SOAK} ? 60 : 3);
+}
 for my $log (@logs) {
     my @whole = timed(text($log));
-    cutAt($log, sprintf '%.9f', $whole[rand @whole][0] / 1e9) for 1 .. 4;
+    cutAt($log, sprintf '%.9f', $whole[rand @whole][0] / 1e9) for 1 .. ($ENV{SOAK} ? 20 : 3);
 }
 {
     my ($status, undef, $err) = cnv('-f', 'paw', '-o', "$Dir/strange.paw", '--from', '0.000001', "$Dir/foreign.paw");
@@ -107,21 +115,21 @@ for my $log (@logs) {
 {
     my $cut = "$Dir/kind.paw";
     my $defines = qr/ (?:Intern|Label|ModuleLoad|Thread(?:Start|Name)|TaskName|Process(?:Seen|Start|Exec)|Arena(?:Create|Destroy)|Pool(?:Create|Param|Destroy)) /;
-    my @whole = timed(text($logs[0]));
-    paw($cut, '-E', 'PoolFree', $logs[0]);
+    my @whole = timed(text("$Dir/churn.paw"));
+    paw($cut, '-E', 'PoolFree', "$Dir/churn.paw");
     is_deeply [timed(text($cut))], [grep { $_->[1] =~ /$defines| PoolFree / } @whole], 'with what they refer to';
-    paw($cut, '-E', 'PoolFree', '-n', 7, $logs[0]);
+    paw($cut, '-E', 'PoolFree', '-n', 7, "$Dir/churn.paw");
     is scalar(grep(/ PoolFree /, text($cut))), 7, 'which does not count';
-    paw($cut, '-E', 'PoolFree', '--no-state', $logs[0]);
+    paw($cut, '-E', 'PoolFree', '--no-state', "$Dir/churn.paw");
     is scalar(text($cut)), scalar(grep { $_->[1] =~ / PoolFree / } @whole), '--no-state: alone';
     # A part of what a filter keeps lives as long as all of what it keeps.
     my ($half, $from) = ("$Dir/half.paw", sprintf '%.9f', $whole[-1][0] / 2e9);
-    paw($cut, '-e', 'size > 100 || name == "PoolFree"', $logs[0]);
-    paw($half, '-e', 'size > 100 || name == "PoolFree"', '--from', $from, $logs[0]);
+    paw($cut, '-e', 'size > 100 || name == "PoolFree"', "$Dir/churn.paw");
+    paw($half, '-e', 'size > 100 || name == "PoolFree"', '--from', $from, "$Dir/churn.paw");
     is heap($half), heap($cut), 'filtered and cut';
-    paw($half, '-e', "time >= $from", $logs[0]);
-    is heap($half), heap($logs[0]), 'cut by a filter';
-    paw($cut, '-E', 'PoolFree', '-n', 0, $logs[0]);
+    paw($half, '-e', "time >= $from", "$Dir/churn.paw");
+    is heap($half), heap("$Dir/churn.paw"), 'cut by a filter';
+    paw($cut, '-E', 'PoolFree', '-n', 0, "$Dir/churn.paw");
     is join('', cnv('--check', $cut)), '0', 'a log without events is a log';
 }
 
@@ -153,7 +161,7 @@ for my $log (@logs) {
 # ---- Merging ----
 {
     my ($both, $twice) = map { "$Dir/$_.paw" } qw(both twice);
-    my @two = @logs[0, 1];
+    my @two = @logs[-2, -1];
     paw($both, @two);
     is_deeply [text($both)], [text(@two)], 'two logs as one';
     paw($twice, $both, $both);
@@ -179,7 +187,7 @@ sub damage {
 
 my $whole = slurp($logs[-1]);
 my ($damaged, $repaired) = map { "$Dir/$_.paw" } qw(damaged repaired);
-for my $run (1 .. ($ENV{SOAK} ? 200 : 12)) {
+for my $run (1 .. ($ENV{SOAK} ? 100 : 8)) {
     spew($damaged, damage($whole));
     my ($told, $text, $gaps) = cnv($damaged);
     next if $text eq ''; # nothing is left to repair

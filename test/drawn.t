@@ -250,6 +250,9 @@ SKIP: {
     is "@trace[0 .. 9]", 'B Trace B Round E Round B Lost E Lost E Trace B Trace B Round E Round E Trace',
       'pairs that the program defines are slices, and what is not ended ends with what is around it';
     is scalar(grep { $_ eq 'B Trace' } @trace), 10, 'all of them';
+    my ($sweep) = map { $_->{ph} eq 'E' && $_->{name} eq 'Sweep' ? $_->{ts} : () } @$events;
+    my ($swept) = `$B/bin/eventcnv -e 'name == "SweepEnd" && sweep == 99' $dir/$mode.paw` =~ /^(\S+)/;
+    is sprintf('%.3f', $sweep), sprintf('%.3f', $swept * 1e6), 'what one thread begins another may end, if it says the same';
     my @queue = map { $_->{ph} eq 'C' && $_->{name} =~ /^queue/ ? $_->{args}{value} : () } @$events;
     is "@queue", join(' ', map { $_ * $_ } 0 .. 9), 'what the program counts is a counter';
     is scalar(grep { $_->{ph} eq 'C' && $_->{name} eq 'load' } @$events), 9, 'but for what is no number';

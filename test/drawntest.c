@@ -69,7 +69,8 @@ static void testClean(void)
 {
   /* What is no UTF-8: a byte that begins nothing, too long, cut off, a surrogate, beyond Unicode. */
   static const char *const broken[] = {"\x80", "\xff", "\xc0", "\xc1", "\xf5"};
-  static const char *const longer[] = {"\xc0\xaf", "\xe0\x80\xaf", "\xc3", "\xe2\x82", "\xed\xa0\x80", "\xf4\x90\x80\x80"};
+  static const char *const longer[] = {"\xc0\xaf", "\xe0\x80\xaf", "\xc3", "\xe2\x82", "\xed\xa0\x80",
+                                       "\xf4\x90\x80\x80"};
   static const char sound[] = "plain \xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\xf4\x8f\xbf\xbf\xed\x9f\xbf";
   Index i, wrong = 0;
 
@@ -94,7 +95,8 @@ static void testThin(void)
   static const struct {
     const char *string;
     uint64_t ns;
-  } good[] = {{"0", 0}, {"1", 1000000000}, {"0.25", 250000000}, {"1.5ms", 1500000}, {"20us", 20000}, {"7ns", 7}, {"2s", 2000000000}};
+  } good[] = {{"0", 0},         {"1", 1000000000}, {"0.25", 250000000},  {"1.5ms", 1500000},
+              {"20us", 20000}, {"7ns", 7},        {"2s", 2000000000}};
   static const char *const bad[] = {"", "ms", "-1", "1 x", "x", "1e30", "nan", "inf", "5m"};
   Index i, wrong = 0;
   uint64_t ns;

@@ -11,7 +11,7 @@
 #include "log/filter.h"
 #include "logmake.h"
 
-enum { filterLogs = 20, filterExpressions = 1000, filterEvents = 4096, filterBYTES = 128, filterDEPTH = 5 };
+enum { filterLogs = 14, filterExpressions = 800, filterEvents = 4096, filterBYTES = 128, filterDEPTH = 5 };
 
 static const char registryOne[] =
   "kind: 0 Arena\nkind: 5 Object\nkind: 6 User\n"
@@ -654,8 +654,8 @@ static Bool pushesDown(Log log, Expr expr)
   for (i = 0; i < had.count && same; ++i)
     same = keptSame(&had.event[i], &wanted.event[i]);
   if (!same)
-    printf("# from %llu to %llu, at most %llu: %zu events wanted, %zu had\n", (unsigned long long)(request.from - first),
-           (unsigned long long)(request.to - first), (unsigned long long)request.count, wanted.count, had.count);
+    printf("# from %lld to %lld, at most %llu: %zu events wanted, %zu had\n", (long long)(request.from - first),
+           (long long)(request.to - first), (unsigned long long)request.count, wanted.count, had.count);
   FilterFree(filter);
   return same;
 }
@@ -750,6 +750,13 @@ static const struct {
   {"s =~ \"(x\"", 6, "no regular expression: "},
   {"s =~ \"a\\0b\"", 6, "a regular expression has no zero byte"},
   {"s =~ \"((a{1,200}){1,200}){1,200}\"", 6, "the regular expression repeats too often"},
+  {"s =~ \"a++++++++++++++++++++++++\"", 6, "the regular expression repeats too often"},
+  {"s =~ \"((((((((((((((((((a+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+\"", 6, "the regular expression repeats too often"},
+  {"s =~ \"(a[])[:alpha:]]{1,200}[)]{1,200})+{1,200}\"", 6, "the regular expression repeats too often"},
+  {"s =~ \"a{99999999999999999999}\"", 6, "the regular expression repeats too often"},
+  {"s =~ \"^(a+b+c+d+e+f+g+h+i+j+k+l+m+n+o+p+q+r+s+t+[)+]+|x{1,200}y{1,200}z{1,400}\\\\))$\"", 0, NULL},
+  {"s =~ \"((a*)*){1000}\"", 6, "the regular expression repeats too often"},
+  {"s =~ \"(a)\\\\1\"", 6, "a regular expression here has no back references"},
   {"size = 3", 6, "= is written twice: =="},
   {"size > 3 & pool > 3", 10, "& is written twice: &&"},
   {"name == 'x'", 9, "strings stand in double quotes"},

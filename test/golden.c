@@ -288,6 +288,25 @@ static void goldenUncounted(Make make, Bool missing)
   MakeProcessFree(process);
 }
 
+/* goldenDiscarded -- a writer that found no room, twice */
+static void goldenDiscarded(Make make)
+{
+  MakeProcess process = MakeProcessForeign(17, 0xad, 8, FALSE, goldenRegistry);
+  unsigned i;
+
+  make->size = 0;
+  MakeHeader(make, process);
+  MakeBlockBegin(&block, process, 18, 5, 0, 1000);
+  for (i = 0; i < 4; ++i) {
+    goldenObjects(&block, 1000 + 1000 * i, 4);
+    block.header.discarded = (uint32_t[]){0, 7, 7, 10}[i];
+    MakeBlockEnd(make, &block, BlockFlagSEALED | BlockFlagPACKED);
+    MakeBlockNext(&block, 2000 + 1000 * i);
+  }
+  goldenWrite(make, "good/discarded");
+  MakeProcessFree(process);
+}
+
 static void goldenUnknown(Make make)
 {
   static const uint16_t longest = 32000;
@@ -330,6 +349,7 @@ int main(int argc, char **argv)
   goldenHandler(&make);
   goldenNewer(&make);
   goldenOdd(&make);
+  goldenDiscarded(&make);
   goldenBad(&make);
   goldenUnknown(&make);
   goldenUncounted(&make, FALSE);

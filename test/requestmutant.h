@@ -59,7 +59,8 @@ static inline Bool mutantBefore(const LogPositionStruct *a, const LogPositionStr
 
 static inline Bool mutantJoins(const LogPositionStruct *start, const LogPositionStruct *here)
 {
-  return M(mutantJoinsNEVER, FALSE, M(mutantJoinsBEHIND, LogPositionCompare(start, here) <= 0, BoundJoins(start, here)));
+  return M(mutantJoinsNEVER, FALSE,
+           M(mutantJoinsBEHIND, LogPositionCompare(start, here) <= 0, BoundJoins(start, here)));
 }
 
 static inline Bool mutantAhead(const LogPositionStruct *start, const LogPositionStruct *here)

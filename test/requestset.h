@@ -87,7 +87,8 @@ static uint8_t streamKind[setSTREAMS];
 static MakeBlockStruct setBlock[setSTREAMS];
 static MakeProcess maker[3];
 
-static const uint16_t codes[][2] = {{EventArenaReserveCODE, EventArenaCommitCODE}, {EventSegAllocCODE, EventSegFreeCODE},
+static const uint16_t codes[][2] = {{EventArenaReserveCODE, EventArenaCommitCODE},
+                                    {EventSegAllocCODE, EventSegFreeCODE},
                                     {EventPoolAllocCODE, EventPoolFreeCODE}, {EventLabelCODE, EventUserWordCODE}};
 static const uint8_t kindsMade[] = {EventKindArena, EventKindSeg, EventKindObject, EventKindUser};
 
@@ -319,7 +320,8 @@ static Bool oneWithin(One it, const KnownStruct *k)
 {
   LogRequest r = &it->request;
 
-  return k->time >= r->from && k->time < r->to && (r->start == NULL || LogPositionCompare(&k->position, r->start) >= 0) &&
+  return k->time >= r->from && k->time < r->to &&
+         (r->start == NULL || LogPositionCompare(&k->position, r->start) >= 0) &&
          (r->end == NULL || LogPositionCompare(&k->position, r->end) < 0);
 }
 
@@ -463,7 +465,8 @@ static void maybeStop(One it, uint64_t order)
 static void mayBeCalled(One it, const char *what)
 {
   if (!it->filed || it->withdrawn || it->stopped)
-    faulty("%s is called of a request that is %s", what, !it->filed ? "not filed" : it->withdrawn ? "withdrawn" : "stopped");
+    faulty("%s is called of a request that is %s", what,
+           !it->filed ? "not filed" : it->withdrawn ? "withdrawn" : "stopped");
   if (set.interrupted && it->after == 0)
     faulty("%s is called behind an interruption", what);
 }
@@ -903,8 +906,8 @@ static void setCost(const ApiStruct *api, uint64_t seed)
   api->destroy(service);
   costOf(&blocks, &decoded);
   if (counts.blocks != blocks || counts.decoded != decoded || counts.seeks > 1)
-    faulty("%u seeks, %u blocks instead of %u, %u events instead of %u", (unsigned)counts.seeks, (unsigned)counts.blocks,
-           (unsigned)blocks, (unsigned)counts.decoded, (unsigned)decoded);
+    faulty("%u seeks, %u blocks instead of %u, %u events instead of %u", (unsigned)counts.seeks,
+           (unsigned)counts.blocks, (unsigned)blocks, (unsigned)counts.decoded, (unsigned)decoded);
   ++tally.costs;
   tally.decoded += decoded;
 }

@@ -61,8 +61,10 @@ static void testSteps(uint64_t seed)
 
 static void testTexts(uint64_t seed)
 {
-  static const char *const bad[] = {"", "x", "1", "1.", ".1", "1.16", "1.1/", "1.1/abc0", "1.1/abc0/1/2", "1.1/abc0/1/2/",
-                                    "1.1/abc0/1/2/3/4", "1.1/abc0/1/2/3 ", "99999999999999999999.1", "-1.0", "1.0/ABC0/0/0/0"};
+  static const char *const bad[] = {"", "x", "1", "1.", ".1", "1.16", "1.1/", "1.1/abc0", "1.1/abc0/1/2",
+                                    "1.1/abc0/1/2/", "1.1/abc0/1/2/3/4", "1.1/abc0/1/2/3 ",
+                                    "99999999999999999999.1", "-1.0",
+                                    "1.0/ABC0/0/0/0"};
   LogPositionStruct position, back;
   char text[LogPositionTextMAX];
   Index i, wrong = 0;
@@ -89,6 +91,85 @@ static void testTexts(uint64_t seed)
           LogPositionCompare(&back, &(LogPositionStruct)LogPositionFIRST) == 0,
         "a time before the traceset is its beginning");
   setLogEnd();
+}
+
+/* ---- Damage ---- */
+
+typedef struct HurtStruct {
+  uint64_t events, gaps, lost, ends;
+} HurtStruct;
+
+static Bool hurtEvent(LogRequest request, LogEvent event)
+{
+  UNUSED(event);
+  ++((HurtStruct *)request->data)->events;
+  return FALSE;
+}
+
+static void hurtGap(LogRequest request, LogGap gap)
+{
+  HurtStruct *hurt = request->data;
+
+  ++hurt->gaps;
+  hurt->lost += gap->lost;
+}
+
+static void hurtEnd(LogRequest request)
+{
+  ++((HurtStruct *)request->data)->ends;
+}
+
+/* testHurt -- the second of three blocks is damaged */
+static void testHurt(void)
+{
+  MakeStruct make = {0};
+  MakeProcess process = MakeProcessNew(10, 1);
+  LogHooksStruct hooks = {.data = NULL};
+  LogRequestStruct request[2] = {LogRequestALL, LogRequestALL};
+  HurtStruct hurt[2];
+  const char *paths[1] = {path};
+  LogService service;
+  char error[256];
+  Index i;
+  Res res;
+
+  MakeHeader(&make, process);
+  MakeBlockBegin(&setBlock[0], process, 11, EventKindObject, 0, 1000);
+  for (i = 0; i < 30; ++i) {
+    (void)MakeEvent(&setBlock[0], EventPoolFreeCODE, 1000 + 10 * i, (uint64_t[]){1, i}, NULL);
+    if (i % 10 == 9) {
+      MakeBlockEnd(&make, &setBlock[0], BlockFlagSEALED);
+      MakeBlockNext(&setBlock[0], 1005 + 10 * i);
+    }
+    if (i == 19)
+      make.bytes[make.size - 5] ^= 1;
+  }
+  MakeWrite(&make, path);
+  memset(hurt, 0, sizeof hurt);
+  if (LogOpen(&theLog, paths, 1, &hooks, error, sizeof error) != ResOK ||
+      LogServiceCreate(&service, theLog, 0) != ResOK) {
+    TapOk(FALSE, "a damaged log opens");
+    return;
+  }
+  for (i = 0; i < 2; ++i) {
+    request[i].data = &hurt[i];
+    request[i].event = hurtEvent;
+    request[i].gap = hurtGap;
+    request[i].afterTraceset = hurtEnd;
+    (void)LogServiceFile(service, &request[i]);
+  }
+  LogPositionOfTime(&known[0].position, theLog, 86400 * (uint64_t)1000000000 + 1050);
+  request[1].end = &known[0].position;
+  (void)LogServiceWithdraw(service, &request[1]);
+  (void)LogServiceFile(service, &request[1]);
+  res = LogServiceRun(service, NULL, NULL);
+  TapOk(res == ResOK && hurt[0].events == 20 && hurt[0].ends == 1, "a request goes on behind a damaged block");
+  TapOk(hurt[0].gaps == 1 && hurt[0].lost == 10, "and was told of it, once");
+  TapOk(hurt[1].events == 5 && hurt[1].gaps == 0 && hurt[1].ends == 1, "one that had ended before was not");
+  LogServiceDestroy(service);
+  setLogEnd();
+  MakeProcessFree(process);
+  MakeFree(&make);
 }
 
 static const ApiStruct real = {LogServiceCreate, LogServiceDestroy, LogServiceFile, LogServiceWithdraw, LogServiceRun,
@@ -118,7 +199,8 @@ static void testStrict(uint64_t seed)
   enum { sets = 25000 };
   Count done = testSets(&real, seed, sets);
 
-  TapIs(done, (Count)sets, "each request of %u random sets sees exactly its events, and none is listed twice", (unsigned)sets);
+  TapIs(done, (Count)sets, "each request of %u random sets sees exactly its events, and none is listed twice",
+        (unsigned)sets);
   if (fault[0] != '\0')
     printf("# set %u: %s\n", (unsigned)done, fault);
   printf("# %llu requests, %llu events, %llu hooks called; %llu runs, %llu interrupted; %llu stops, %llu withdrawn\n",
@@ -161,6 +243,7 @@ int main(void)
   testStrict(seed);
   testSteps(seed);
   testTexts(seed);
+  testHurt();
   for (i = 1; i < ARRAY_LENGTH(mutantName); ++i)
     testMutant(i, seed);
   (void)unlink(path);

@@ -22,6 +22,12 @@ static uint64_t below(uint64_t n)
   return TapRandom(&random64) % n;
 }
 
+static __attribute__((noreturn)) void fail(const char *why)
+{
+  printf("Bail out! %s\n", why);
+  exit(1);
+}
+
 /* Logs */
 
 static const struct {
@@ -94,7 +100,8 @@ static void randomThread(MakeProcess process, uint32_t thread, Count events)
       if (!any)
         MakeBlockBegin(&block, process, thread, kind, 0, event[i].time);
       any = TRUE;
-      while (!MakeEvent(&block, event[i].code, event[i].time, params, type->letter[type->params - 1] == 'S' ? "MVFF" : NULL)) {
+      while (!MakeEvent(&block, event[i].code, event[i].time, params,
+                        type->letter[type->params - 1] == 'S' ? "MVFF" : NULL)) {
         MakeBlockEnd(&make, &block, BlockFlagSEALED);
         MakeBlockNext(&block, event[i].time);
       }
@@ -123,7 +130,7 @@ static Log randomLog(Count events)
   MakeWrite(&make, path);
   MakeFree(&make);
   if (LogOpen(&log, paths, 1, &hooks, error, sizeof error) != ResOK)
-    makeFail(error);
+    fail(error);
   return log;
 }
 
@@ -141,7 +148,7 @@ static Bool positionsEvent(LogRequest request, LogEvent event)
     positions->capacity = positions->capacity * 2 + 64;
     positions->position = realloc(positions->position, positions->capacity * sizeof *positions->position);
     if (positions->position == NULL)
-      makeFail("no memory");
+      fail("no memory");
   }
   LogEventPosition(&positions->position[positions->count++], event);
   return FALSE;
@@ -167,7 +174,7 @@ static uint64_t digestPool(State state, HeapPool pool)
   for (i = 0; i < HeapClassMAX; ++i)
     digest = mix(digest, (unsigned char)pool->class[i]);
   if (HeapTableSort(&object, &count, &pool->table) != ResOK)
-    makeFail("no memory");
+    fail("no memory");
   for (i = 0; i < count; ++i) {
     digest = mix(mix(mix(digest, object[i].addr), object[i].size), object[i].time);
     digest = mix(mix(digest, object[i].thread), StateSite(state, &object[i]));
@@ -200,17 +207,17 @@ static uint64_t digestState(State state, Log log)
     digest = mix(mix(mix(digest, tally.repairs), mix(tally.overlaps, tally.unmatched)),
                  mix(mix(tally.early, tally.unfinished), tally.failed));
     if (HeapLookPools(&pools, &count, heap, p) != ResOK)
-      makeFail("no memory");
+      fail("no memory");
     for (i = 0; i < count; ++i)
       digest = mix(digest, digestPool(state, pools[i]));
     free(pools);
     if (HeapLookThreads(&threads, &count, heap, p) != ResOK)
-      makeFail("no memory");
+      fail("no memory");
     for (i = 0; i < count; ++i)
       digest = mix(mix(digest, threads[i]->number), mix(threads[i]->id, threads[i]->gone));
     free(threads);
     if (HeapLookArenas(&arenas, &count, heap, p) != ResOK)
-      makeFail("no memory");
+      fail("no memory");
     for (i = 0; i < count; ++i)
       digest = mix(mix(digest, arenas[i].addr), mix(arenas[i].size, mix(arenas[i].time, arenas[i].client)));
     free(arenas);
@@ -225,7 +232,7 @@ static uint64_t digestPlain(Log log, const LogPositionStruct *position)
   State state;
 
   if (StateCreate(&state, log, NULL, StateIntervalNONE) != ResOK || StateAt(state, position) != ResOK)
-    makeFail("no plain state");
+    fail("no plain state");
   digest = digestState(state, log);
   StateDestroy(state);
   return digest;
@@ -236,7 +243,8 @@ static uint64_t digestPlain(Log log, const LogPositionStruct *position)
 static const struct {
   Count events, interval;
   uint64_t memory, file;
-} cases[] = {{60, 7, 1 << 20, 0}, {400, 16, 8192, 1 << 20}, {400, 1, 0, 1 << 20}, {900, 5, 30000, 60000}, {900, 3, 0, 0}};
+} cases[] = {{60, 7, 1 << 20, 0},      {400, 16, 8192, 1 << 20}, {400, 1, 0, 1 << 20},
+             {900, 5, 30000, 60000}, {900, 3, 0, 0}};
 
 static struct {
   Count wrong, questions;
@@ -267,12 +275,12 @@ static void testLog(unsigned round)
   request.event = positionsEvent;
   if (LogRead(log, &request) != ResOK ||
       StateCreate(&state, log, NULL, cases[round % ARRAY_LENGTH(cases)].interval) != ResOK)
-    makeFail("no state");
+    fail("no state");
   StateBound(state, cases[round % ARRAY_LENGTH(cases)].memory, cases[round % ARRAY_LENGTH(cases)].file);
   for (i = 0; i < 12; ++i) {
     LogPositionStruct position = randomPosition(&positions);
     if (StateAt(state, &position) != ResOK)
-      makeFail("no state there");
+      fail("no state there");
     StateCheckAll(state);
     ++sum.questions;
     sum.wrong += digestState(state, log) != digestPlain(log, &position);
@@ -299,7 +307,7 @@ static void testDamage(void)
 
   if (StateCreate(&state, log, NULL, 0) != ResOK || StateAt(state, &last) != ResOK ||
       HeapSave(&bytes, &size, &objects, StateHeap(state)) != ResOK || HeapCreate(&heap, (HeapClient)&none) != ResOK)
-    makeFail("no state");
+    fail("no state");
   TapIs(HeapRestore(heap, bytes, size), ResOK, "a saved heap can be restored");
   for (i = 0; i < size; ++i)
     refused += HeapRestore(heap, bytes, i) != ResOK;
@@ -315,6 +323,50 @@ static void testDamage(void)
   TapIs(HeapRestore(heap, bytes, size), ResOK, "what was damaged does no harm to what comes after");
   HeapDestroy(heap);
   free(bytes);
+  StateDestroy(state);
+  LogClose(log);
+}
+
+/* A log with more pools, threads and sites than anything has: what is kept of it stays in proportion. */
+static void testMany(void)
+{
+  enum { MANY = 20000 };
+  const char *paths[] = {path};
+  MakeProcess process = MakeProcessNew(1000, 1);
+  LogHooksStruct hooks = {.data = NULL};
+  LogPositionStruct position;
+  StateCountsStruct counts;
+  Count wrong = 0;
+  char error[256];
+  State state;
+  uint64_t i;
+  Log log;
+
+  MakeHeader(&make, process);
+  MakeBlockBegin(&block, process, 1000, EventKindObject, 0, 1000);
+  for (i = 1; i <= MANY; ++i) {
+    while (!MakeEvent(&block, EventPoolAllocSiteCODE, i * 1000, (uint64_t[]){i, 64, 10, i + 77}, NULL)) {
+      MakeBlockEnd(&make, &block, BlockFlagSEALED);
+      MakeBlockNext(&block, i * 1000);
+    }
+  }
+  MakeBlockEnd(&make, &block, BlockFlagSEALED);
+  MakeWrite(&make, path);
+  MakeFree(&make);
+  MakeProcessFree(process);
+  if (LogOpen(&log, paths, 1, &hooks, error, sizeof error) != ResOK || StateCreate(&state, log, NULL, 1) != ResOK ||
+      StateAtTime(state, UINT64_MAX) != ResOK)
+    fail("no state");
+  StateCount(&counts, state);
+  TapOk(counts.checks < 60, "fewer check points where each is dear: %llu", (unsigned long long)counts.checks);
+  TapOk(counts.memory < (uint64_t)40 << 20, "%llu bytes of them", (unsigned long long)counts.memory);
+  for (i = 0; i < 5; ++i) {
+    LogPositionOfTime(&position, log, (uint64_t)86400 * 1000000000 + below(MANY) * 1000);
+    if (StateAt(state, &position) != ResOK)
+      fail("no state there");
+    wrong += digestState(state, log) != digestPlain(log, &position);
+  }
+  TapIs(wrong, 0, "and as good");
   StateDestroy(state);
   LogClose(log);
 }
@@ -345,16 +397,16 @@ static void testLeave(void)
     uint64_t whole;
     State state;
     if (StateCreate(&state, log, NULL, 20) != ResOK || StateSeek(state, &last) != ResOK)
-      makeFail("no state");
+      fail("no state");
     request = StateRequest(state);
     leaving.real = request->event;
     leaving.left = 1 + below(300);
     request->event = leaveEvent;
     if (LogRead(log, request) != ResOK || StateSettle(state) != ResOK)
-      makeFail("no reading");
+      fail("no reading");
     request->event = leaving.real;
     if (StateAt(state, &last) != ResOK)
-      makeFail("no state at the end");
+      fail("no state at the end");
     whole = digestState(state, log);
     wrong += whole != digestPlain(log, &last);
     StateDestroy(state);
@@ -377,6 +429,7 @@ int main(void)
   TapOk(sum.file > 0, "and some were in files");
   testDamage();
   testLeave();
+  testMany();
   unlink(path);
   return TapDone();
 }

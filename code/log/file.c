@@ -157,18 +157,30 @@ uint64_t FileData(File file, uint64_t offset)
   return (uint64_t)data < file->size ? (uint64_t)data : file->size;
 }
 
-const unsigned char *FileAvailable(File file, uint64_t offset, Size *sizeReturn)
+/* fileWindow -- have the window at `offset`, `size` bytes if there are so many */
+static void fileWindow(File file, uint64_t offset, Size size)
 {
   uint64_t left = offset < file->size ? file->size - offset : 0;
 
-  if (offset < file->windowAt || offset >= file->windowAt + file->windowSize) {
-    Size size = left < FileWindowSIZE ? (Size)left : FileWindowSIZE;
-    file->windowSize = 0;
-    if (size > 0 && FileReadAt(file->fd, offset, file->window, size) == ResOK) {
-      file->windowAt = offset;
-      file->windowSize = size;
-    }
+  if (offset >= file->windowAt && offset < file->windowAt + file->windowSize)
+    return;
+  if (left < size)
+    size = (Size)left;
+  file->windowSize = 0;
+  if (size > 0 && FileReadAt(file->fd, offset, file->window, size) == ResOK) {
+    file->windowAt = offset;
+    file->windowSize = size;
   }
+}
+
+void FileGlance(File file, uint64_t offset, Size size)
+{
+  fileWindow(file, offset, size);
+}
+
+const unsigned char *FileAvailable(File file, uint64_t offset, Size *sizeReturn)
+{
+  fileWindow(file, offset, FileWindowSIZE);
   if (file->windowSize == 0) {
     *sizeReturn = 0;
     return file->window;

@@ -42,6 +42,9 @@ extern void FileClose(File file);
 extern const unsigned char *FileBytes(File file, uint64_t offset, Size size);
 extern const unsigned char *FileAvailable(File file, uint64_t offset, Size *sizeReturn);
 
+/* FileGlance -- the next call is for so many bytes at `offset`, and nothing else there is of interest: read no more */
+extern void FileGlance(File file, uint64_t offset, Size size);
+
 /* FileData -- the first place from `offset` on that is in no hole: where there are holes, they are not worth reading */
 extern uint64_t FileData(File file, uint64_t offset);
 

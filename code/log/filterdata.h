@@ -1,11 +1,12 @@
 /* filterdata.h -- a filter, from the inside
  *
- *   filterlex    bytes -> tokens
- *   filterparse  tokens -> a tree of comparisons
- *   filtermean   what each comparison means: fields, types, constants as ranges
- *   filterplan   the tree -> steps, for one type of event
- *   filterrun    steps and an event -> whether it passes
- *   filter       all together, and what can be said without an event
+ *   filterlex      bytes -> tokens
+ *   filterparse    tokens -> a tree of comparisons
+ *   filtermean     what each comparison means: fields, types, constants as ranges
+ *   filterpattern  regular expressions
+ *   filterplan     the tree -> steps, for one type of event
+ *   filterrun      steps and an event -> whether it passes
+ *   filter         all together, and what can be said without an event
  *
  * Always true: a token's, node's and test's pointers lead into the filter's own memory, which is freed as a whole.
  *
@@ -163,6 +164,10 @@ extern const char *FilterProgram(FilterTest test, LogProcess process);
 
 /* FilterStringHolds -- is a string in the test's relation to its constant? */
 extern Bool FilterStringHolds(FilterTest test, const char *string, Size length);
+
+/* FilterPattern -- compile a test's pattern; FilterPatternMatches -- does a string have a part that it matches? */
+extern Res FilterPattern(Filter filter, FilterTest test);
+extern Bool FilterPatternMatches(FilterTest test, const char *string, Size length);
 
 /* FilterPairHolds -- are two fields in the test's relation? */
 extern Bool FilterPairHolds(FilterTest test, LogEvent event);

@@ -6,7 +6,6 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/aver.h"
@@ -16,7 +15,7 @@
 #include "log/when.h"
 
 enum { meanNUMBER = 1, meanSTRING = 2, meanTIME = 4 }; /* what a field or a constant can be compared as */
-enum { meanShownMAX = 40, meanRepeatMAX = 1 << 16 };
+enum { meanShownMAX = 40 };
 
 static const struct {
   const char *name;
@@ -189,55 +188,6 @@ static Res meanTimes(Filter filter, FilterTest test)
   return res == ResOK ? meanNumbers(filter, test, &number, &last) : res;
 }
 
-/* meanRepeats -- does a pattern repeat so often that compiling it would take all memory? */
-static Bool meanRepeats(const char *pattern)
-{
-  uint64_t product = 1;
-
-  for (; *pattern != '\0'; ++pattern)
-    if (*pattern == '{') {
-      unsigned long most = 0;
-      while (strchr(",0123456789", *++pattern) != NULL && *pattern != '\0')
-        if (*pattern != ',') {
-          unsigned long n = strtoul(pattern, (char **)&pattern, 10);
-          most = n > most ? n : most;
-          --pattern;
-        }
-      --pattern;
-      product *= most > 1 ? most : 1;
-      if (most > meanRepeatMAX || product > meanRepeatMAX)
-        return TRUE;
-    }
-  return FALSE;
-}
-
-static Res meanPattern(Filter filter, FilterTest test)
-{
-  FilterToken token = test->right.token;
-  char *pattern, why[128];
-  int code;
-
-  if (memchr(token->string, '\0', token->stringLength) != NULL)
-    return FilterFail(filter, token->at, "a regular expression has no zero byte");
-  pattern = strndup(token->string, token->stringLength);
-  if (pattern == NULL)
-    return ResMEMORY;
-  if (meanRepeats(pattern)) {
-    free(pattern);
-    return FilterFail(filter, token->at, "the regular expression repeats too often");
-  }
-  code = regcomp(&test->regex, pattern, REG_EXTENDED | REG_NOSUB);
-  free(pattern);
-  test->compiled = code == 0;
-  if (code == REG_ESPACE)
-    return ResMEMORY;
-  if (code != 0) {
-    (void)regerror(code, &test->regex, why, sizeof why);
-    return FilterFail(filter, token->at, "no regular expression: %s", why);
-  }
-  return ResOK;
-}
-
 /* meanProgram -- is there a process that runs this program? */
 static Res meanProgram(Filter filter, FilterTest test)
 {
@@ -275,7 +225,7 @@ static Res meanStrings(Filter filter, FilterTest test)
 
   test->class = FilterClassSTRING;
   if (test->relation == FilterMarkMATCH)
-    return meanPattern(filter, test);
+    return FilterPattern(filter, test);
   if (test->relation == FilterMarkEQ)
     return meanKnown(filter, test);
   if (test->relation == FilterMarkIN) {

@@ -4,7 +4,6 @@
  */
 #include <string.h>
 
-#include "format/block.h"
 #include "log/filterdata.h"
 
 /* runOrder -- how two strings stand: below 0, 0, above */
@@ -26,27 +25,12 @@ static Bool runRelation(FilterMark relation, int order)
   }
 }
 
-/* runMatches -- does a pattern match a string?  It is copied, because not everybody's regexec leaves alone what is behind
- * REG_STARTEND's end; nothing that an event can hold is longer than the room. */
-static Bool runMatches(const regex_t *regex, const char *string, Size length)
-{
-  char room[EventSizeMAX + 1];
-  regmatch_t match = {.rm_so = 0};
-
-  if (length > EventSizeMAX)
-    length = EventSizeMAX;
-  memcpy(room, string, length);
-  room[length] = '\0';
-  match.rm_eo = (regoff_t)length;
-  return regexec(regex, room, 1, &match, REG_STARTEND) == 0;
-}
-
 Bool FilterStringHolds(FilterTest test, const char *string, Size length)
 {
   FilterToken right = test->right.token;
 
   if (test->relation == FilterMarkMATCH)
-    return runMatches(&test->regex, string, length);
+    return FilterPatternMatches(test, string, length);
   if (test->relation == FilterMarkIN)
     return runOrder(string, length, right->string, right->stringLength) >= 0 &&
            runOrder(string, length, test->last.token->string, test->last.token->stringLength) <= 0;

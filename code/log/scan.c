@@ -287,10 +287,15 @@ Res ScanOn(Scan scan, File file, Index number, ScanPlace place, uint64_t blocks)
   scan->file = file;
   scan->number = number;
   while (res == ResOK && place->offset < file->size && place->searched < file->size && scan->blocks < limit) {
-    Res found = place->searched != 0 ? ResFORMAT : ScanThingAt(scan, &thing, place->offset);
-    Bool cut = found == ResEND || (found == ResOK && thing.size > file->size - place->offset);
+    Bool cut;
+    Res found;
+    /* Headers of large blocks are all that is read of them. */
+    if (place->follows && place->previous.size >= FileWindowSIZE / 2)
+      FileGlance(file, place->offset, BlockHeaderSIZE);
+    found = place->searched != 0 ? ResFORMAT : ScanThingAt(scan, &thing, place->offset);
     if (found == ResMEMORY)
       return found;
+    cut = found == ResEND || (found == ResOK && thing.size > file->size - place->offset);
     if (cut && scan->growing)
       break;
     ScanProgress(scan, place->offset);

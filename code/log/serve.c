@@ -1,7 +1,7 @@
 /* serve.c -- the algorithm: who is served next, from where, and how far
  *
- * One step at a time.  Somebody enters; or all that are served give way; or a chunk is read, and those that have had all
- * end.  Each step begins by looking at everything anew, because hooks file and withdraw as they like.
+ * One step at a time.  Somebody enters; or all that are served give way; or a chunk is read, and who has had all
+ * ends.  Each step begins by looking at everything anew, because hooks file and withdraw as they like.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -179,7 +179,7 @@ static Res serveRead(LogService service, const LogPositionStruct *end)
   uint64_t count = service->chunk;
   Res res;
 
-  reading->halt = service->enough = FALSE;
+  reading->halt = service->halted = service->enough = FALSE;
   if (alone == NULL)
     return ReadingRun(reading, &service->all, end, count);
   if (alone->left < count)

@@ -17,7 +17,8 @@ Bool ServiceCheck(LogService service)
 
   for (i = 0; i < service->count; ++i) {
     Filed filed = service->filed[i];
-    if (filed->state == FiledENDED || (filed->state == FiledSERVED && filed->bit == 0) || (filed->chunk && !filed->begun))
+    if (filed->state == FiledENDED || (filed->state == FiledSERVED && filed->bit == 0) ||
+        (filed->chunk && !filed->begun))
       return FALSE;
     served += filed->state == FiledSERVED;
   }

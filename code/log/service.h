@@ -96,6 +96,7 @@ struct LogServiceStruct {
   uint64_t entryGeneration;
   uint64_t generation;     /* changes with who is served */
   Bool running, closing;
+  Bool halted;             /* the run is to end behind this event: reading->halt, where hooks are called from here */
   Bool enough;             /* a hook returned TRUE in the run that was last */
   uint64_t gaps;           /* that were handed out */
   Bool dry;                /* nothing is left in the traceset */
@@ -128,6 +129,7 @@ extern void ServicePassEnd(LogService service, Pass pass);
 /* ServiceHalt -- something has changed under the pass that runs: it ends behind this event */
 static inline void ServiceHalt(LogService service)
 {
+  service->halted = TRUE;
   if (service->pass.reading != NULL)
     service->pass.reading->halt = TRUE;
 }

@@ -273,7 +273,7 @@ static Bool routesCareful(LogService service, RouteEntry entry, RouteEntry end, 
       service->enough |= entry->call(entry->request, event);
       ends |= entry->filed->state == FiledSERVED && entry->request->stop; /* one that withdrew itself may be gone */
     }
-  return ends | service->enough | service->pass.reading->halt;
+  return ends | service->enough | service->halted;
 }
 
 /* routesAsked -- hand an event to those who chose it and accept it */
@@ -306,16 +306,18 @@ static Bool routesEvent(LogRequest request, LogEvent event)
   entry = service->entry + route->at;
   for (end = entry + route->tallies; entry < end; ++entry)
     counted |= BoundCounted(--entry->filed->left);
+  service->counts.delivered += route->hooks;
   for (end = entry + route->hooks; entry < end; ++entry) {
-    ++service->counts.delivered;
     enough |= entry->call(entry->request, event);
-    if (UNLIKELY(service->pass.reading->halt) || UNLIKELY(entry->request->stop)) {
+    if (UNLIKELY(service->halted) || UNLIKELY(entry->request->stop)) {
       service->enough |= enough;
+      service->counts.delivered -= (uint64_t)(end - entry) - 1;
       (void)routesCareful(service, entry + 1, end, event);
       return TRUE;
     }
   }
-  service->enough |= enough;
+  if (UNLIKELY(enough))
+    service->enough = TRUE;
   return enough | counted;
 }
 

@@ -293,7 +293,7 @@ static void tableBase(Clock clock, uint64_t origin)
 
 uint64_t TableFit(Table table)
 {
-  uint64_t origin = UINT64_MAX;
+  uint64_t origin = UINT64_MAX, unseen = UINT64_MAX; /* unseen: of clocks without a block */
   Index i;
 
   for (i = 0; i < table->clocks; ++i) {
@@ -305,9 +305,11 @@ uint64_t TableFit(Table table)
     /* A clock of which nobody knows the wall time begins with the others. */
     if (seen && clock->synced && clock->real < origin)
       origin = clock->real;
+    if (!seen && clock->synced && clock->real < unseen)
+      unseen = clock->real;
   }
   if (origin == UINT64_MAX)
-    origin = 0;
+    origin = unseen != UINT64_MAX ? unseen : 0;
   for (i = 0; i < table->clocks; ++i)
     if (table->clock[i]->alias == NULL)
       tableBase(table->clock[i], origin);

@@ -36,6 +36,8 @@ typedef struct stateStruct {
   uint64_t cut;           /* ticks: all is told before this */
   uint64_t base;          /* the moment of StateEnd; PoolLive stands one tick before, StateBegin two */
   uint64_t baseTime;      /* ns: what is had later is told at its own time */
+  Bool stating;           /* the process tells itself what it already has: the cut is in the middle of that */
+  Bool stale;             /* objects are told that were there before it began to */
   Bool begun;
   HeapThread thread;      /* who tells */
   HeapPool pool;          /* of the objects that are told, */
@@ -88,7 +90,7 @@ static void statePoolEnd(State state)
 {
   uint64_t value[stateVALUES] = {0};
 
-  if (state->pool != NULL && state->type[stateLIVEEND] != NULL) {
+  if (state->pool != NULL && state->type[stateLIVEEND] != NULL && !state->stating) {
     value[statePOOL] = state->pool->addr;
     value[stateCOUNT] = state->told;
     stateTell(state, state->type[stateLIVEEND], state->thread, state->base - 1, value);
@@ -135,22 +137,43 @@ static void statePending(void *data, HeapInput input)
   }
 }
 
+static void stateBegin(State state, HeapThread thread)
+{
+  if (state->begun)
+    return;
+  state->begun = TRUE;
+  state->thread = thread;
+  stateMark(state, state->type[stateBEGIN], state->base - 2);
+}
+
+/* stateGone -- what has gone since the process began to tell: what it still tells of it means nothing */
+static void stateGone(void *data, HeapPool pool, uint64_t addr)
+{
+  State state = data;
+  uint64_t value[stateVALUES] = {[statePOOL] = pool->addr, [stateADDR] = addr};
+
+  if (state->type[stateFREE] != NULL)
+    stateTell(state, state->type[stateFREE], state->thread, state->base, value);
+}
+
 static void stateObject(void *data, HeapPool pool, HeapThread thread, HeapObject object)
 {
   State state = data;
   uint64_t value[stateVALUES] = {[statePOOL] = pool->addr, [stateADDR] = object->addr, [stateSIZE] = object->size};
 
+  if (state->stating && (object->stale != 0) != state->stale)
+    return;
   if (object->time > state->baseTime && state->type[stateALLOC] != NULL) {
     HeapInputStruct input = {.kind = HeapInALLOC, .time = object->time, .addr = object->addr, .size = object->size,
                              .align = object->align, .pool = pool, .thread = thread};
     stateLater(state, &input);
     return;
   }
-  if (!state->begun) {
-    state->begun = TRUE;
-    state->thread = thread;
-    stateMark(state, state->type[stateBEGIN], state->base - 2);
+  if (state->stale) {
+    stateTell(state, state->type[stateLIVE], thread, state->base - 3, value);
+    return;
   }
+  stateBegin(state, thread);
   if (state->pool != pool)
     statePoolEnd(state);
   state->pool = pool;
@@ -190,20 +213,39 @@ static void stateItems(State state)
   }
 }
 
+/* stateObjects -- what lives.  Where the process was telling that itself it goes on behind the cut: what was there before
+ * it began is told first, and what has gone since again; its own StateEnd follows. */
+static Res stateObjects(State state, Heap heap)
+{
+  Index number = state->process->number;
+  HeapThreadStruct nobody = {.id = state->process->header.pid};
+  Res res = ResOK;
+
+  state->stale = state->stating = HeapStating(heap, number);
+  if (state->stale)
+    res = HeapObjects(heap, number, stateObject, state);
+  state->stale = FALSE;
+  if (res == ResOK)
+    res = HeapObjects(heap, number, stateObject, state);
+  if (state->stating)
+    stateBegin(state, &nobody);
+  statePoolEnd(state);
+  HeapGone(heap, number, stateGone, state);
+  if (state->begun && !state->stating)
+    stateMark(state, state->type[stateEND], state->base);
+  return res;
+}
+
 /* stateProcess -- what lives in one process */
 static Res stateProcess(State state, Heap heap, uint64_t from)
 {
-  Index number = state->process->number;
   Res res;
 
   state->cut = LogRewriteTicks(state->rewrite, state->process, from);
   state->base = state->cut - 1;
   state->baseTime = from - 1;
-  HeapPending(heap, number, statePending, state);
-  res = HeapObjects(heap, number, stateObject, state);
-  statePoolEnd(state);
-  if (state->begun)
-    stateMark(state, state->type[stateEND], state->base);
+  HeapPending(heap, state->process->number, statePending, state);
+  res = stateObjects(state, heap);
   stateItems(state);
   free(state->item);
   return res == ResOK ? state->res : res;

@@ -161,10 +161,10 @@ static void drawPlanned(Draw draw, DrawPlan plan, DrawLane lane, LogEvent event)
     DrawMark(draw, lane, plan->name, event);
     break;
   case DrawRoleBEGIN:
-    DrawBegin(draw, lane, plan->name, event);
+    DrawBegin(draw, lane, plan, event);
     break;
   case DrawRoleEND:
-    DrawEnd(draw, lane, plan->name);
+    DrawEnd(draw, lane, plan, event);
     break;
   case DrawRoleSAMPLE:
     DrawSample(draw, plan, event);

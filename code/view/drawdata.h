@@ -2,9 +2,9 @@
  *
  * draw.c takes events, drawplan.c knows types, drawslice.c lanes, drawgauge.c gauges, drawheap.c the live heap.
  *
- * Always true: gauges and lanes that wait do so in the order in which they began to, because all wait equally long; what
- * is due comes before the next event does.  Where the pen is not strict, the heap may tell later of what happened earlier:
- * a gauge that is told of something behind the time when it was due is written first.
+ * Always true: gauges and lanes that wait do so in the order in which they began to, because all wait equally long;
+ * what is due comes before the next event does.  Where the pen is not strict, the heap may tell later of what happened
+ * earlier: a gauge that is told of something behind the time when it was due is written first.
  *
  * Design: design/view.md .drawn      Tests: test/drawn.t
  */
@@ -25,8 +25,8 @@ enum {
 #define DrawLARGE ((uint64_t)1 << 20) /* bytes of an allocation that has a mark of its own */
 
 typedef enum DrawRole {
-  DrawRoleUNSEEN, DrawRoleQUIET, DrawRoleALLOC, DrawRoleMARK, DrawRoleBEGIN, DrawRoleEND, DrawRoleSAMPLE, DrawRoleINTERN,
-  DrawRoleUSER
+  DrawRoleUNSEEN, DrawRoleQUIET, DrawRoleALLOC, DrawRoleMARK, DrawRoleBEGIN, DrawRoleEND, DrawRoleSAMPLE,
+  DrawRoleINTERN, DrawRoleUSER
 } DrawRole;
 
 /* What an event type is in a picture. */
@@ -35,6 +35,7 @@ typedef struct DrawPlanStruct {
   Bool heap;           /* HeapEvent wants it */
   uint32_t name;       /* of its mark; of the slice that it begins or ends */
   int param;           /* ALLOC: size; INTERN, USER: the number of the string; SAMPLE: the process or -1; or -1 */
+  uint64_t salt[EventParamMAX]; /* BEGIN, END: of a parameter that the other type has, too; else 0 */
   int other;           /* INTERN: the string; USER: the value; SAMPLE: the thread, or -1 */
 } DrawPlanStruct, *DrawPlan;
 
@@ -42,6 +43,7 @@ typedef struct DrawSliceStruct {
   uint32_t name;
   Bool drawn;
   uint64_t start;
+  uint64_t key;        /* of what its two events both say; 0: nothing */
 } DrawSliceStruct, *DrawSlice;
 
 typedef struct DrawLaneStruct {
@@ -98,8 +100,8 @@ extern DrawLane DrawLaneOf(Draw draw, WhoThread thread);
 
 /* DrawMark, DrawBegin, DrawEnd -- something happens in a lane */
 extern void DrawMark(Draw draw, DrawLane lane, uint32_t name, LogEvent event);
-extern void DrawBegin(Draw draw, DrawLane lane, uint32_t name, LogEvent event);
-extern void DrawEnd(Draw draw, DrawLane lane, uint32_t name);
+extern void DrawBegin(Draw draw, DrawLane lane, DrawPlan plan, LogEvent event);
+extern void DrawEnd(Draw draw, DrawLane lane, DrawPlan plan, LogEvent event);
 extern void DrawEndAll(Draw draw); /* of all slices */
 
 /* DrawGaugeOf -- the gauge of this name, made if there is none; NULL: no memory

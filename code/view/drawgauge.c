@@ -55,7 +55,7 @@ static Bool drawHigher(DrawGauge gauge, uint64_t a, uint64_t b)
   return c > d;
 }
 
-/* drawWrite -- it has been told of something earlier than what was written last: the repair of order at a log's end */
+/* drawWrite -- at the end of a log the heap may tell of something earlier than what was written last: not so the pen */
 static void drawWrite(Draw draw, DrawGauge gauge, uint64_t value, uint64_t time)
 {
   if (time > gauge->at)

@@ -11,8 +11,10 @@
 /* Types that come in pairs, and what is added to their stem for the name of the slice. */
 static const struct {
   const char *begin, *end, *shown;
+  Bool own; /* a thread ends its own only, and some ends have no beginning: who need not wait does not begin to */
 } drawPairs[] = {
-  {"Begin", "End", ""}, {"Start", "End", ""}, {"Request", "Acquire", " wait"}, {"Reach", "Resume", " wait"},
+  {"Begin", "End", "", FALSE}, {"Start", "End", "", FALSE}, {"Request", "Acquire", " wait", TRUE},
+  {"Reach", "Resume", " wait", TRUE},
 };
 
 /* drawEnds -- does the name end so, with a stem before it, whose length is returned? */
@@ -36,8 +38,8 @@ static Size drawPlain(EventType type)
   return length;
 }
 
-/* drawHas -- is there a type whose name is the stem and the suffix? */
-static Bool drawHas(Registry registry, const char *stem, Size length, const char *suffix)
+/* drawFind -- the type whose name is the stem and the suffix; or NULL */
+static EventType drawFind(Registry registry, const char *stem, Size length, const char *suffix)
 {
   Index i;
 
@@ -46,9 +48,28 @@ static Bool drawHas(Registry registry, const char *stem, Size length, const char
     Size plain = drawPlain(type), other;
     if (plain == length + strlen(suffix) && drawEnds(type->name, plain, suffix, &other) &&
         memcmp(type->name, stem, length) == 0)
-      return TRUE;
+      return type;
   }
-  return FALSE;
+  return NULL;
+}
+
+/* drawSalts -- which parameters both types of a pair have, and what tells them apart */
+static void drawSalts(DrawPlan plan, EventType type, EventType other)
+{
+  Index i, j, k;
+
+  for (i = 0; i < type->params; ++i) {
+    uint64_t salt = type->paramLength[i];
+    for (j = 0; j < other->params; ++j) {
+      if (type->letter[i] == other->letter[j] && strchr("PAWU", type->letter[i]) != NULL &&
+          type->paramLength[i] == other->paramLength[j] &&
+          memcmp(type->param[i], other->param[j], type->paramLength[i]) == 0)
+        break;
+    }
+    for (k = 0; j < other->params && k < type->paramLength[i]; ++k)
+      salt = (salt ^ (unsigned char)type->param[i][k]) * 0x9e3779b97f4a7c15u;
+    plan->salt[i] = j < other->params ? salt | 1 : 0;
+  }
 }
 
 /* drawPair -- if the type is one of a pair, name the slice and say which */
@@ -57,17 +78,20 @@ static void drawPair(Draw draw, DrawPlan plan, EventType type, Registry registry
   Size plain = drawPlain(type), stem;
   char name[512];
   TextStruct text;
+  EventType other = NULL;
   Index i;
 
   for (i = 0; i < ARRAY_LENGTH(drawPairs); ++i) {
     if (drawEnds(type->name, plain, drawPairs[i].begin, &stem) &&
-        drawHas(registry, type->name, stem, drawPairs[i].end))
+        (other = drawFind(registry, type->name, stem, drawPairs[i].end)) != NULL)
       plan->role = DrawRoleBEGIN;
     else if (drawEnds(type->name, plain, drawPairs[i].end, &stem) &&
-             drawHas(registry, type->name, stem, drawPairs[i].begin))
+             (other = drawFind(registry, type->name, stem, drawPairs[i].begin)) != NULL)
       plan->role = DrawRoleEND;
     else
       continue;
+    if (!drawPairs[i].own)
+      drawSalts(plan, type, other);
     TextInit(&text, name, sizeof name);
     TextBytes(&text, type->name, stem);
     TextString(&text, drawPairs[i].shown);

@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Of slices that begin thick and fast only some are drawn.  One that is not, though, and lasts longer than that, is what
- * somebody looks for: its lane waits, and the slice is drawn from when it is due, if it is still open.
+ * Of slices that begin thick and fast only some are drawn.  One that is not, though, and lasts longer than that, is
+ * what somebody looks for: its lane waits, and the slice is drawn from when it is due, if it is still open.
  */
 #include <stdlib.h>
 
@@ -60,7 +60,20 @@ static void drawWait(Draw draw, DrawLane lane, uint64_t time)
   draw->lastLane = lane;
 }
 
-void DrawBegin(Draw draw, DrawLane lane, uint32_t name, LogEvent event)
+/* drawKey -- what a beginning says, and an end that belongs to it */
+static uint64_t drawKey(DrawPlan plan, LogEvent event)
+{
+  uint64_t key = 0;
+  Index i;
+
+  for (i = 0; i < event->type->params; ++i) {
+    if (plan->salt[i] != 0)
+      key += (LogEventWord(event, i) + 1) * plan->salt[i];
+  }
+  return key;
+}
+
+void DrawBegin(Draw draw, DrawLane lane, DrawPlan plan, LogEvent event)
 {
   DrawProcess process = lane->thread->process->client;
   DrawSlice slice;
@@ -69,11 +82,12 @@ void DrawBegin(Draw draw, DrawLane lane, uint32_t name, LogEvent event)
     return; /* whose ends are all missing: what comes is no picture of anything */
   slice = &lane->slice[lane->depth++];
   ++process->open;
-  slice->name = name;
+  slice->name = plan->name;
+  slice->key = drawKey(plan, event);
   slice->start = draw->now;
-  slice->drawn = !drawSkip(draw, lane, name);
+  slice->drawn = !drawSkip(draw, lane, plan->name);
   if (slice->drawn)
-    draw->pen->begin(draw->pen->data, lane->thread, name, event, draw->now);
+    draw->pen->begin(draw->pen->data, lane->thread, plan->name, event, draw->now);
   else if (!lane->waiting)
     drawWait(draw, lane, draw->now);
 }
@@ -89,26 +103,29 @@ static void drawPop(Draw draw, DrawLane lane)
     draw->pen->end(draw->pen->data, lane->thread, slice->name, draw->now);
 }
 
-/* drawOpen -- how deep a slice of this name is in the lane; 0: there is none */
-static unsigned drawOpen(DrawLane lane, uint32_t name)
+/* drawOpen -- how deep a slice of this name is in the lane, of this key unless that is 0; 0: there is none */
+static unsigned drawOpen(DrawLane lane, uint32_t name, uint64_t key)
 {
   unsigned depth = lane->depth;
 
-  while (depth > 0 && lane->slice[depth - 1].name != name)
+  while (depth > 0 && (lane->slice[depth - 1].name != name || (key != 0 && lane->slice[depth - 1].key != key)))
     --depth;
   return depth;
 }
 
-/* DrawEnd -- what is inside it ends with it.  What one thread has begun another may end. */
-void DrawEnd(Draw draw, DrawLane lane, uint32_t name)
+/* DrawEnd -- what is inside it ends with it.  What one thread has begun another may end, if they say the same of it. */
+void DrawEnd(Draw draw, DrawLane lane, DrawPlan plan, LogEvent event)
 {
   DrawProcess process = lane->thread->process->client;
   WhoThread thread = lane->thread->process->threads;
-  unsigned depth = drawOpen(lane, name);
+  unsigned depth = drawOpen(lane, plan->name, 0);
+  uint64_t key = 0;
 
-  for (; depth == 0 && process->open > 0 && thread != NULL; thread = thread->next) {
+  if (depth == 0 && process->open > 0)
+    key = drawKey(plan, event);
+  for (; depth == 0 && key != 0 && thread != NULL; thread = thread->next) {
     lane = thread->client;
-    depth = lane == NULL ? 0 : drawOpen(lane, name);
+    depth = lane == NULL ? 0 : drawOpen(lane, plan->name, key);
   }
   while (depth > 0 && lane->depth >= depth)
     drawPop(draw, lane);

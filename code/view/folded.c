@@ -2,11 +2,11 @@
  *
  *   perl;libc.so.6+0x8a1b2 4096
  *
- * A line for each stack, its outermost frame first, and a number.  Where an allocation's event says its site, the frames
- * are the process and the site; else process, thread, pool and a class of sizes.  The numbers add up to what a
+ * A line for each stack, its outermost frame first, and a number.  Where an allocation's event says its site, the
+ * frames are the process and the site; else process, thread, pool and a class of sizes.  The numbers add up to what a
  * summary says of the same log.
  *
- * Always true: live[i] is of the objects whose `client` is i; row 0 is no row.
+ * Always true: an object that lives has the number of its row as `client`; row 0 is no row.
  *
  * Design: design/view.md .drawn.folded      Tests: test/drawn.t
  *
@@ -55,6 +55,7 @@ typedef struct foldedStruct {
   ModulesStruct modules;
   unsigned value;
   Bool failed;       /* there was no memory */
+  uint32_t *named;   /* how many processes have a name, by its number; made at the end */
   Count froms, rows; /* numbers given out, 0 among them */
   foldedFrom from;
   foldedRow row;
@@ -298,7 +299,7 @@ static void foldedProcess(Folding folding, WhoProcess process)
 
   TextInit(&text, room, sizeof room);
   foldedString(folding, process->name);
-  if (process->shared) {
+  if (folding->named[process->name] > 1) {
     TextChar(&text, ' ');
     TextDecimal(&text, process->pid);
   }
@@ -362,7 +363,7 @@ static void foldedSite(Folding folding, foldedFrom from)
   char room[32];
   TextStruct text;
   uint64_t offset = from->site;
-  ModulesModule module = ModulesFind(&folding->modules, &folding->who, from->process, from->modules, &offset);
+  ModulesModule module = ModulesFind(&folding->modules, from->process->log, from->modules, &offset);
 
   TextInit(&text, room, sizeof room);
   OutputBytes(folding->output, ";", 1);
@@ -397,12 +398,25 @@ static void foldedLine(Folding folding, foldedRow row)
   foldedText(folding, &text);
 }
 
+/* foldedNames -- count the processes of each name; FALSE: no memory */
+static Bool foldedNames(Folding folding)
+{
+  WhoProcess process;
+
+  folding->named = calloc(folding->who.strings.count + 1, sizeof *folding->named);
+  if (folding->named == NULL)
+    return FALSE;
+  for (process = folding->who.first; process != NULL; process = process->next)
+    folding->named[process->name] += process->log != NULL;
+  return TRUE;
+}
+
 static Res foldedFinish(Writer writer)
 {
   Folding folding = (void *)writer;
   Index i;
 
-  if (HeapSettle(folding->heap) != ResOK || folding->failed || folding->who.failed) {
+  if (HeapSettle(folding->heap) != ResOK || folding->failed || folding->who.failed || !foldedNames(folding)) {
     errno = ENOMEM;
     return ResIO;
   }
@@ -423,6 +437,7 @@ static void foldedDestroy(Writer writer)
   WhoFinish(&folding->who);
   PlansFinish(&folding->plans);
   ModulesFinish(&folding->modules);
+  free(folding->named);
   free(folding->from);
   free(folding->row);
   free(folding->fromTable.place);
@@ -455,5 +470,6 @@ static Res foldedCreate(Writer *writerReturn, const WriterOptionsStruct *options
 }
 
 const WriterClassStruct WriterClassFolded = {
-  .name = "folded", .takes = WriterTakesVALUE, .create = foldedCreate, .event = foldedEvent, .finish = foldedFinish, .destroy = foldedDestroy,
+  .name = "folded", .takes = WriterTakesVALUE, .create = foldedCreate, .event = foldedEvent, .finish = foldedFinish,
+  .destroy = foldedDestroy,
 };

@@ -2,7 +2,8 @@
  *
  * A number is written seven bits a byte, the lowest first, with the high bit where more follow: at most ten bytes.
  * Four together are written as two bytes with the length of each, then each in as many bytes, the lowest first: no
- * branches, for what there are many of.  Signed differences are folded first, so that small ones of either sign are small.
+ * branches, for what there are many of.  Signed differences are folded first, so that small ones of either sign are
+ * small.
  *
  * Always true: size <= capacity;  once `failed`, nothing is written, and 0 is read.
  *

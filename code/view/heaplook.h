@@ -26,7 +26,8 @@ extern void HeapLookTally(HeapTally tallyReturn, Heap heap, Index process);
  * countsReturn  events by the type's place in the registry; good until HeapDestroy */
 extern Bool HeapSeen(Count *threadsReturn, const uint64_t **countsReturn, Heap heap, Index number);
 
-/* HeapTallySum -- of all processes; HeapObjectTypes -- how many types were met that allocate, free, or tell what lives */
+/* HeapTallySum -- of all processes
+ * HeapObjectTypes -- how many types were met that allocate, free, or tell what lives */
 extern void HeapTallySum(HeapTally tallyReturn, Heap heap);
 extern Count HeapObjectTypes(Heap heap);
 

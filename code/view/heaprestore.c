@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The bytes are our own, but they may come out of a file, and are checked by their sum.  All the same, every number that
- * something is indexed by is looked at.
+ * The bytes are our own, but they may come out of a file, and are checked by their sum.  All the same, every number
+ * that something is indexed by is looked at.
  */
 #include <string.h>
 
@@ -176,7 +176,8 @@ static void restoreResize(Restore restore, HeapResize resize)
   HeapBytes from = &restore->bytes;
   uint64_t state = HeapBytesGet(from), addr = 0;
 
-  resize->state = state == HeapResizeKNOWN ? HeapResizeKNOWN : state == HeapResizeUNKNOWN ? HeapResizeUNKNOWN : HeapResizeHELD;
+  resize->state = state == HeapResizeKNOWN   ? HeapResizeKNOWN :
+                  state == HeapResizeUNKNOWN ? HeapResizeUNKNOWN : HeapResizeHELD;
   resize->ended = HeapBytesGet(from) != 0;
   resize->key = HeapBytesGet(from);
   resize->old = HeapBytesGet(from);
@@ -249,7 +250,8 @@ static void restoreHeld(Restore restore, HeapOrder order, HeapInput input)
   input->mark = (uint32_t)HeapBytesGet(from);
   input->pool = restorePoolRef(restore);
   thread = HeapBytesGet(from);
-  if (input->kind > HeapInLIVE || input->pool == NULL || input->pool->table.objects == NULL || thread >= restore->threads) {
+  if (input->kind > HeapInLIVE || input->pool == NULL || input->pool->table.objects == NULL ||
+      thread >= restore->threads) {
     from->failed = TRUE;
   } else {
     input->thread = restore->thread[thread];

@@ -14,7 +14,10 @@
 #include "view/heapdata.h"
 #include "view/heapsavedata.h"
 
-enum { saveObjectMAX = HeapBytesFourMAX + 2 * HeapBytesNumberMAX }; /* bytes */
+enum {
+  saveObjectMAX = HeapBytesFourMAX + 2 * HeapBytesNumberMAX, /* bytes */
+  savePOOL = 8, saveTHREAD = 8, savePROCESS = 500            /* what each costs, in objects */
+};
 
 typedef struct saveStruct {
   HeapBytesStruct bytes;
@@ -23,7 +26,7 @@ typedef struct saveStruct {
   Count pools;       /* met so far */
   HeapPool *dead;    /* of these, those destroyed, to be written yet */
   Count deads, deadCapacity;
-  Count objects;
+  Count weight;
 } saveStruct, *Save;
 
 /* savePoolRef -- the number of a pool, plus one */
@@ -69,6 +72,7 @@ static void saveTable(Save save, HeapTable table)
   Index i;
 
   HeapBytesPut(&save->bytes, table->count);
+  save->weight += table->count;
   for (i = 0; i < table->capacity; ++i) {
     if (table->objects[i].addr != 0 && HeapBytesRoom(&save->bytes, saveObjectMAX))
       saveObject(&save->bytes, &table->objects[i], &addr, save->now);
@@ -92,7 +96,7 @@ static void savePool(Save save, HeapPool pool)
     HeapBytesPut(to, (unsigned char)pool->class[i]);
   if (pool->table.objects != NULL)
     saveTable(save, &pool->table);
-  save->objects += pool->table.count;
+  save->weight += savePOOL;
 }
 
 /* savePools -- those that live; they are numbered before anything refers to them */
@@ -155,6 +159,7 @@ static void saveThreads(Save save)
   for (i = 0; i < HeapBUCKETS; ++i)
     for (thread = save->process->thread[i]; thread != NULL; thread = thread->next)
       thread->mark = count++;
+  save->weight += count * saveTHREAD;
   HeapBytesPut(&save->bytes, count);
   for (i = 0; i < HeapBUCKETS; ++i)
     for (thread = save->process->thread[i]; thread != NULL; thread = thread->next)
@@ -215,6 +220,7 @@ static void saveProcess(Save save, HeapProcess process)
   Index i;
 
   HeapDrain(process);
+  save->weight += savePROCESS;
   save->process = process;
   save->now = process->order.now;
   save->pools = save->deads = 0;
@@ -231,7 +237,7 @@ static void saveProcess(Save save, HeapProcess process)
     savePool(save, save->dead[i]);
 }
 
-Res HeapSave(unsigned char **bytesReturn, Size *sizeReturn, Count *objectsReturn, Heap heap)
+Res HeapSave(unsigned char **bytesReturn, Size *sizeReturn, Count *weightReturn, Heap heap)
 {
   saveStruct save = {.bytes.size = 0};
   uint32_t crc;
@@ -260,7 +266,7 @@ Res HeapSave(unsigned char **bytesReturn, Size *sizeReturn, Count *objectsReturn
   }
   *bytesReturn = save.bytes.bytes;
   *sizeReturn = save.bytes.size;
-  *objectsReturn = save.objects;
+  *weightReturn = save.weight;
   return ResOK;
 }
 

@@ -16,7 +16,7 @@
 /* stateKey -- an address in a pool as one number, never 0 */
 static uint64_t stateKey(HeapPool pool, uint64_t addr)
 {
-  return addr ^ ((uint64_t)pool->number + 1) << 48;
+  return HeapStateAddr(addr, pool);
 }
 
 static void stateInsert(HeapOrder order, uint64_t key)

@@ -26,6 +26,13 @@ extern void HeapStateEnd(HeapOrder order, uint64_t time);
 /* HeapStateGone -- an object is freed or resized while the process tells */
 extern void HeapStateGone(HeapOrder order, HeapPool pool, uint64_t addr);
 
+/* HeapStateAddr -- the address whose key in order->gone is `key`, if it is one of this pool's; else something that is
+ * no user's address */
+static inline uint64_t HeapStateAddr(uint64_t key, HeapPool pool)
+{
+  return key ^ ((uint64_t)pool->number + 1) << 48;
+}
+
 /* HeapStateLive -- the process tells of an object; TRUE: it is new to us */
 extern Bool HeapStateLive(HeapOrder order, HeapInput input);
 

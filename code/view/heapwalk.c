@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "view/heapdata.h"
+#include "view/heapstate.h"
 
 typedef void (*heapWalkHook)(void *data, HeapPool pool, HeapThread thread, HeapObject object);
 
@@ -103,4 +104,21 @@ Bool HeapStating(Heap heap, Index number)
   HeapProcess process = heapWalkProcess(heap, number);
 
   return process != NULL && process->order.stating;
+}
+
+void HeapGone(Heap heap, Index number, void (*hook)(void *data, HeapPool pool, uint64_t addr), void *data)
+{
+  HeapProcess process = heapWalkProcess(heap, number);
+  HeapPool pool;
+  Index i, j;
+
+  if (process == NULL || !process->order.stating)
+    return;
+  for (i = 0; i < HeapBUCKETS; ++i)
+    for (pool = process->pool[i]; pool != NULL; pool = pool->next)
+      for (j = 0; j < process->order.gone.capacity; ++j) {
+        uint64_t key = process->order.gone.objects[j].addr;
+        if (key != 0 && HeapStateAddr(key, pool) >> 48 == 0)
+          hook(data, pool, HeapStateAddr(key, pool));
+      }
 }

@@ -21,7 +21,9 @@ extern void HeapPending(Heap heap, Index process, void (*hook)(void *data, HeapI
 extern Res HeapObjects(Heap heap, Index process,
                        void (*hook)(void *data, HeapPool pool, HeapThread thread, HeapObject object), void *data);
 
-/* HeapStating -- does the process still tell what it already has? */
+/* HeapStating -- does the process still tell what it already has (heapstate.h)?
+ * HeapGone -- if so, tell `hook` of the addresses of objects that have gone since it began to */
 extern Bool HeapStating(Heap heap, Index process);
+extern void HeapGone(Heap heap, Index process, void (*hook)(void *data, HeapPool pool, uint64_t addr), void *data);
 
 #endif /* VIEW_HEAPWALK_H */

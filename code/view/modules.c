@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { modulesMIN = 64, modulesGenerations = 16 };
+enum { modulesMIN = 64 };
 
 typedef struct modulesPlanStruct {
   Bool made;
@@ -88,27 +88,20 @@ static Bool modulesHas(ModulesModule module, LogProcess process, uint64_t addres
   return module->process == process && address - module->base < module->size;
 }
 
-ModulesModule ModulesFind(Modules modules, Who who, WhoProcess process, Count known, uint64_t *address)
+ModulesModule ModulesFind(Modules modules, LogProcess process, Count known, uint64_t *address)
 {
-  unsigned generation;
+  ModulesModule found = NULL;
   Index i;
 
-  for (generation = 0; generation < modulesGenerations && process != NULL && process->log != NULL; ++generation) {
-    uint32_t parent = process->log->header.parent;
-    ModulesModule found = NULL;
-    for (i = known; i-- > 0 && found == NULL;) {
-      if (modulesHas(&modules->module[i], process->log, *address))
-        found = &modules->module[i];
-    }
-    for (i = known; i < modules->count && found == NULL; ++i) {
-      if (modulesHas(&modules->module[i], process->log, *address))
-        found = &modules->module[i];
-    }
-    if (found != NULL) {
-      *address -= found->base;
-      return found;
-    }
-    process = WhoPid(who, parent);
+  for (i = known; i-- > 0 && found == NULL;) {
+    if (modulesHas(&modules->module[i], process, *address))
+      found = &modules->module[i];
   }
-  return NULL;
+  for (i = known; i < modules->count && found == NULL; ++i) {
+    if (modulesHas(&modules->module[i], process, *address))
+      found = &modules->module[i];
+  }
+  if (found != NULL)
+    *address -= found->base;
+  return found;
 }

@@ -1,6 +1,6 @@
 /* modules.h -- which file an address of a program was in
  *
- * Known from events called ModuleLoad with base, size and path.  A forked child that tells of none has its parent's.
+ * Known from events called ModuleLoad with base, size and path; a forked child tells its own.
  *
  * Design: design/view.md .drawn.folded      Tests: test/drawn.t
  */
@@ -10,7 +10,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 #include "view/plans.h"
-#include "view/who.h"
+#include "view/strings.h"
 
 typedef struct ModulesModuleStruct {
   LogProcess process;
@@ -34,6 +34,6 @@ extern Bool ModulesTell(Modules modules, LogEvent event);
 
 /* ModulesFind -- the module in which *address of `process` is; of several the newest among the first `known`, then the
  * oldest of the others.  Returns it, and in *address the place in it; NULL: in none that is known. */
-extern ModulesModule ModulesFind(Modules modules, Who who, WhoProcess process, Count known, uint64_t *address);
+extern ModulesModule ModulesFind(Modules modules, LogProcess process, Count known, uint64_t *address);
 
 #endif /* VIEW_MODULES_H */

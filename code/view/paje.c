@@ -1,7 +1,7 @@
 /* paje.c -- the trace format of Paje, for ViTE and pj_dump
  *
- * Processes are containers, and their threads and pools containers in them; slices are states that are pushed and popped,
- * marks events, and gauges variables.
+ * Processes are containers, and their threads and pools containers in them; slices are states that are pushed and
+ * popped, marks events, and gauges variables.
  *
  * Always true: an alias is defined before it is used; times do not fall.
  *

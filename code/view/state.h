@@ -31,7 +31,7 @@ enum { StateIntervalDEFAULT = 16384 };
  *
  * only      what this request chooses and its times hold besides, so that what it leaves out is not read; or NULL.
  *           With a count, too, only one question may be asked.
- * interval  events between two check points at first: they become more where there are many, or where many objects live.
+ * interval  events between two check points at first: they become more where there are many, or where much lives.
  *           0 for StateIntervalDEFAULT, StateIntervalNONE for no check points, if only one question will be asked
  * returns   ResMEMORY
  */
@@ -41,8 +41,8 @@ extern void StateDestroy(State state);
 /* StateAt -- the state of all events before a position: StateHeap has it until the next call
  *
  * returns  ResMEMORY, ResIO; another call may do better
- * cost     a check point restored, and the events read from there: about 1 % of a pass over the log once such a pass has
- *          been made; going on forward, the events in between
+ * cost     a check point restored, and the events read from there: about 1 % of a pass over the log once such a pass
+ *          has been made; going on forward, the events in between
  */
 extern Res StateAt(State state, const LogPositionStruct *position);
 

@@ -1,9 +1,9 @@
 /* statecheck.h -- saved states in the order of their positions: kept in memory, then in a file, then fewer
  *
  * A check point is what was saved (heapsave.h), for the position before which all events had been taken.  The first
- * StateMemoryMAX bytes are in memory, others in a temporary file without a name, StateFileMAX bytes at most.  Where they
- * come to be too many or too large, every other one is forgotten, and they are asked for at twice the distance: so what
- * they take is bounded, and where they stand follows the log's length.
+ * StateMemoryMAX bytes are in memory, others in a temporary file without a name, StateFileMAX bytes at most.  Where
+ * they come to be too many or too large, every other one is forgotten, and they are asked for at twice the distance: so
+ * what they take is bounded, and where they stand follows the log's length.
  *
  * Always true (StateChecksCheck): positions and numbers of events rise; no two pieces of the file overlap.
  *
@@ -16,9 +16,9 @@
 
 #include "log/position.h"
 
-enum { StateChecksMAX = 128 };
+enum { StateChecksMAX = 256 };
 #define StateMemoryMAX ((uint64_t)64 << 20)
-#define StateFileMAX   ((uint64_t)2 << 30)
+#define StateFileMAX   ((uint64_t)1 << 30)
 
 typedef struct StateCheckStruct {
   LogPositionStruct position;

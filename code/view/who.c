@@ -61,7 +61,7 @@ static uint32_t whoBase(Who who, const char *path, Size length)
 /* whoProcess -- one more process */
 static WhoProcess whoProcess(Who who, LogProcess log, uint32_t pid)
 {
-  WhoProcess process = calloc(1, sizeof *process), other;
+  WhoProcess process = calloc(1, sizeof *process), *bucket = &who->numbered[pid % WhoBUCKETS], other;
 
   if (process == NULL) {
     who->failed = TRUE;
@@ -69,15 +69,13 @@ static WhoProcess whoProcess(Who who, LogProcess log, uint32_t pid)
   }
   process->log = log;
   process->pid = pid;
-  process->id = pid < WhoOTHER ? pid : WhoOTHER + who->others++;
+  for (other = *bucket; other != NULL && other->pid != pid; other = other->bucket)
+    ;
+  process->id = pid < WhoOTHER && other == NULL ? pid : WhoOTHER + who->others++;
+  process->bucket = *bucket;
+  *bucket = process;
   if (log != NULL)
     process->name = whoBase(who, log->header.program, strlen(log->header.program));
-  for (other = who->first; other != NULL; other = other->next) {
-    if (other->id == process->id)
-      process->id = WhoOTHER + who->others++;
-    if (log != NULL && other->log != NULL && other->name == process->name)
-      other->shared = process->shared = TRUE;
-  }
   *who->last = process;
   who->last = &process->next;
   return process;
@@ -128,9 +126,11 @@ WhoProcess WhoPid(Who who, uint32_t pid)
 {
   WhoProcess process, found = NULL;
 
-  for (process = who->first; process != NULL; process = process->next) {
-    if (process->pid == pid && (found == NULL || process->met))
+  for (process = who->numbered[pid % WhoBUCKETS]; process != NULL; process = process->bucket) {
+    if (process->pid == pid)
       found = process;
+    if (found == process && process->met)
+      break;
   }
   return found != NULL ? found : whoProcess(who, NULL, pid);
 }

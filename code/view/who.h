@@ -24,12 +24,12 @@ typedef struct WhoProcessStruct {
   LogProcess log;   /* NULL: known only by what others tell of it */
   uint32_t pid;     /* the system's number */
   uint32_t id;
-  Bool shared;      /* another process of the log has its name */
   Bool met;         /* an event of it, or one that tells of it, has come */
   uint32_t name;    /* in `strings` */
   void *client;     /* the client's own; NULL at first */
   struct WhoThreadStruct *threads; /* the newest first */
   struct WhoProcessStruct *next;   /* in order of appearance */
+  struct WhoProcessStruct *bucket; /* of equal hash, the newest first */
 } WhoProcessStruct, *WhoProcess;
 
 typedef struct WhoThreadStruct {
@@ -52,6 +52,7 @@ typedef struct WhoStruct {
   WhoProcess first, *last;
   uint32_t others;        /* numbers above WhoOTHER that are given out */
   Bool failed;            /* there was no memory */
+  WhoProcess numbered[WhoBUCKETS]; /* by pid */
   WhoThread thread[WhoBUCKETS];
   WhoThread recent[WhoRECENT];
 } WhoStruct, *Who;
@@ -64,7 +65,8 @@ extern void WhoFinish(Who who);
  * An event of a collector may be about a process in which the log has no events. */
 extern Bool WhoTell(Who who, LogEvent event);
 
-/* WhoPid -- the process with this number that is there now: the last one met, or else the first; made if there is none */
+/* WhoPid -- the process with this number that is there now: the last one met, or else the first; made if there is
+ * none; NULL: no memory */
 extern WhoProcess WhoPid(Who who, uint32_t pid);
 
 /* WhoLook -- the thread with this number in a process, or NULL */

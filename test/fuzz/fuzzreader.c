@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Most logs get the checksums that they should have, because no mutation finds those by itself.  What is done with a log
- * depends on its bytes, so that a file that crashed does so again.  FUZZ_SEALED=FILE writes the log as it was read.
+ * Most logs get the checksums that they should have, because no mutation finds those by itself.  What is done with a
+ * log depends on its bytes, so that a file that crashed does so again.  FUZZ_SEALED=FILE writes the log as it was read.
  */
 #include <fcntl.h>
 

@@ -4,8 +4,8 @@
  *
  *   target -max_total_time=SECONDS [-seed=N] [-artifact_prefix=PREFIX] FILE|FOLDER...
  *
- * It knows nothing of coverage.  The input stands in PREFIXcrash-SEED while it is tried, and is left there if the target
- * does not come back: a sanitizer, a signal, or more than 20 seconds.  Without a time each file is tried once.
+ * It knows nothing of coverage.  The input stands in PREFIXcrash-SEED while it is tried, and is left there if the
+ * target does not come back: a sanitizer, a signal, or more than 20 seconds.  Without a time each file is tried once.
  * Options are libFuzzer's, and those it does not know are left alone.
  */
 #include <dirent.h>

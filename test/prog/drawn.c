@@ -1,4 +1,4 @@
-/* drawn.c -- a program with much that can be drawn: odd names, events of its own, pairs that nest, threads, large objects
+/* drawn.c -- a program with much that can be drawn: odd names, events of its own, pairs, threads, large objects
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
@@ -30,11 +30,15 @@ static void find(const char *name, void *pointer)
 }
 
 static void *volatile kept;
+static EventCode sweepBegin, sweepEnd;
 
 static void *run(void *data)
 {
   size_t i;
 
+  /* The second thread ends what another has begun; the others something else. */
+  if (emit != NULL)
+    emit(sweepEnd, (EventWord)(((char *)data)[0] == 'l' ? 99 : 7));
   (void)pthread_setname_np(pthread_self(), data);
   for (i = 1; i <= drawnROUNDS; ++i) {
     kept = malloc(i * 16);
@@ -58,6 +62,8 @@ static void own(void)
   memset(text, 'x', sizeof text - 1);
   if (define(&begin, "TraceStart", "W", "trace", "") != 0 || define(&end, "TraceEnd", "W", "trace", "") != 0 ||
       define(&roundBegin, "RoundBegin", "0", "", "") != 0 || define(&roundEnd, "RoundEnd", "0", "", "") != 0 ||
+      define(&sweepBegin, "SweepBegin", "W", "sweep", "") != 0 ||
+      define(&sweepEnd, "SweepEnd", "W", "sweep", "") != 0 ||
       define(&lost, "LostBegin", "0", "", "") != 0 || define(&lostEnd, "LostEnd", "0", "", "") != 0)
     abort();
   for (i = 0; i < 10; ++i) {
@@ -71,6 +77,7 @@ static void own(void)
       emit(lost); /* ends with what is around it */
     emit(end, (EventWord)i);
   }
+  emit(sweepBegin, (EventWord)99);
   emit(lost);
   userString(load, text);
   userString(queue, "a \"quote\", a \\, a\nline and \xff\xfe");
