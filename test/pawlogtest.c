@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "library/pawlog.h"
@@ -118,6 +119,56 @@ static void services(PawLog log, unsigned all)
   PawServiceDestroy(NULL);
 }
 
+/* Whoever ends files another, and withdraws a third. */
+static void afterOther(PawRequest *request)
+{
+  Client *client = request->data;
+
+  after(request);
+  client->wrong += PawServiceWithdraw(client->service, client->other) != 1;
+  client->wrong += PawServiceFile(client->service, client->other) != PAW_OK;
+}
+
+static int gone(PawRequest *request, PawEvent e)
+{
+  Client *client = request->data;
+  PawService service = client->service;
+
+  (void)e;
+  if (PawServiceWithdraw(service, request) != 1)
+    abort();
+  free(client);
+  return 0;
+}
+
+static void withdrawals(PawLog log)
+{
+  Client one, two, *three = malloc(sizeof *three);
+  PawService service;
+  unsigned asked = 0;
+
+  clientInit(&one);
+  clientInit(&two);
+  clientInit(three);
+  (void)PawServiceCreate(&service, log, 1);
+  one.service = three->service = service;
+  one.other = &two.request;
+  one.request.after = afterOther;
+  (void)PawServiceFile(service, &one.request);
+  (void)PawServiceFile(service, &two.request);
+  TapIs(PawServiceRun(service, always, &asked), PAW_PENDING, "two requests are interrupted");
+  TapIs(PawServiceWithdraw(service, &one.request), 1, "one is withdrawn, whose hook withdraws and files the other");
+  TapIs(one.wrong, 0, "which it can");
+  TapIs(PawServiceRun(service, NULL, NULL), PAW_OK, "and goes on");
+  TapOk(two.before == 2 && two.after == 2, "so that it has been served twice");
+  three->request.event = gone;
+  three->request.before = three->request.after = NULL;
+  three->request.beforeChunk = three->request.afterChunk = NULL;
+  (void)PawServiceFile(service, &three->request);
+  TapIs(PawServiceRun(service, NULL, NULL), PAW_OK, "a request that withdraws and frees itself is gone");
+  PawServiceDestroy(service);
+}
+
 static void positions(PawLog log, unsigned all)
 {
   char text[PAW_POSITION_TEXT];
@@ -168,6 +219,7 @@ static void filters(PawLog log)
 {
   PawFilter filter;
   Client client;
+  unsigned seen;
   char message[200];
 
   TapIs(PawFilterMake(&filter, log, "size >", message, sizeof message), PAW_PARAM, "a filter that cannot be meant");
@@ -177,6 +229,23 @@ static void filters(PawLog log)
   client.request.filter = filter;
   TapIs(PawRead(log, &client.request), PAW_OK, "a request with it");
   TapOk(client.events > 0 && client.events < 40, "sees some events (%u)", client.events);
+  clientInit(&client);
+  client.request.filter = filter;
+  client.request.count = 1;
+  TapIs(PawRead(log, &client.request), PAW_OK, "another with the same filter");
+  TapIs(client.events, 1, "sees fewer if it wants fewer");
+  PawFilterFree(filter);
+  TapIs(PawFilterMake(&filter, log, "time >= 0", NULL, 0), PAW_OK, "a filter that says when");
+  clientInit(&client);
+  client.request.filter = filter;
+  client.request.to = PawFirst(log) + 1;
+  TapIs(PawRead(log, &client.request), PAW_OK, "a request for the first moment");
+  TapOk(client.events >= 1, "sees what is there");
+  seen = client.events;
+  clientInit(&client);
+  client.request.filter = filter;
+  TapIs(PawRead(log, &client.request), PAW_OK, "one for all times");
+  TapOk(client.events > seen, "sees more, though the filter is the same");
   PawFilterFree(filter);
   PawFilterFree(NULL);
 }
@@ -199,6 +268,7 @@ int main(void)
   hooks(log);
   filters(log);
   services(log, client.events);
+  withdrawals(log);
   positions(log, client.events);
   PawClose(log);
   handlers.size = 1;

@@ -293,6 +293,34 @@ static void testLog(unsigned round)
   LogClose(log);
 }
 
+/* testCount -- a request for so many events has no more of them, however often the state is asked for */
+static void testCount(void)
+{
+  static const LogPositionStruct last = LogPositionLAST;
+  PositionsStruct positions = {0};
+  LogRequestStruct request = LogRequestALL, few = LogRequestALL;
+  Log log = randomLog(300);
+  StateCountsStruct counts;
+  State state;
+
+  request.data = &positions;
+  request.event = positionsEvent;
+  few.count = 20;
+  if (LogRead(log, &request) != ResOK || StateCreate(&state, log, &few, 5) != ResOK ||
+      StateAt(state, &positions.position[10]) != ResOK || StateAt(state, &last) != ResOK)
+    fail("no state");
+  StateCount(&counts, state);
+  TapIs(counts.events, 20, "20 events are read, in two pieces, where 20 are wanted");
+  if (StateAt(state, &positions.position[15]) != ResOK || StateAt(state, &last) != ResOK)
+    fail("no state");
+  StateCheckAll(state);
+  StateCount(&counts, state);
+  TapOk(counts.events <= 40, "and no others when it goes back");
+  StateDestroy(state);
+  free(positions.position);
+  LogClose(log);
+}
+
 /* What is not sound is refused, and leaves nothing behind. */
 static void testDamage(void)
 {
@@ -427,6 +455,7 @@ int main(void)
   TapIs(sum.wrong, 0, "the state from a check point is that from the beginning, %zu times", sum.questions);
   TapOk(sum.restores > sum.questions / 4, "though check points were used (%llu)", (unsigned long long)sum.restores);
   TapOk(sum.file > 0, "and some were in files");
+  testCount();
   testDamage();
   testLeave();
   testMany();

@@ -165,8 +165,8 @@ PAW_API int PawPositionRead(PawPosition *positionReturn, PawLog log, const char 
 /* Requests */
 
 /* PawFilterMake -- what an expression means for the events of a log, as eventcnv --filter takes it.  PAW_PARAM: the
- * message says what is wrong, and where; PAW_MEMORY.  PawFilterFree -- not while a request with it is filed; NULL is
- * none. */
+ * message says what is wrong, and where; PAW_MEMORY.  Any number of requests may have it.  PawFilterFree -- not while
+ * a request with it is filed; NULL is none. */
 PAW_API int PawFilterMake(PawFilter *filterReturn, PawLog log, const char *expression, char *message, size_t size);
 PAW_API void PawFilterFree(PawFilter filter);
 

@@ -4,6 +4,7 @@
  *
  * For each request that is filed there is one of the reader's own, whose hooks call the caller's.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,30 +38,30 @@ void(PawRequestInit)(PawRequest *request, size_t size)
   request->kinds = UINT32_MAX;
 }
 
+/* A filter, and when events pass it. */
+struct PawFilterStruct {
+  Filter filter;
+  uint64_t from, to;
+};
+
 /* pawCaller -- the caller's request */
 static inline PawRequest *pawCaller(LogRequest inner)
 {
   return ((PawFiled)(void *)inner)->request;
 }
 
-/* pawStop -- what the caller has written there counts */
+/* pawStop -- what the caller has written there counts; who has withdrawn the request may have freed it */
 static inline void pawStop(LogRequest inner, const PawRequest *request)
 {
-  if (request->stop)
+  if (!((PawFiled)(void *)inner)->ended && request->stop)
     inner->stop = TRUE;
-}
-
-/* A PawFilter is a Filter, by another name. */
-static inline Filter pawFilter(const PawRequest *request)
-{
-  return (Filter)(void *)request->filter;
 }
 
 static Bool pawChoose(void *data, LogProcess process, EventType type)
 {
   PawRequest *request = ((PawFiled)data)->request;
 
-  return (request->filter == NULL || FilterChooses(pawFilter(request), process, type)) &&
+  return (request->filter == NULL || FilterChooses(request->filter->filter, process, type)) &&
          (request->choose == NULL || request->choose(request, (PawProcess)process, (PawType)type) != 0);
 }
 
@@ -164,14 +165,17 @@ static int pawCheck(const PawRequest *request)
 }
 
 /* pawFillFilter -- what the filter says goes into the request as far as it can, so that blocks are skipped */
-static void pawFillFilter(PawFiled filed, Filter filter)
+static void pawFillFilter(PawFiled filed, PawFilter filter)
 {
-  FilterTimes(filter, &filed->inner.from, &filed->inner.to);
-  filed->inner.kinds &= FilterKinds(filter);
+  if (filed->inner.from < filter->from)
+    filed->inner.from = filter->from;
+  if (filed->inner.to > filter->to)
+    filed->inner.to = filter->to;
+  filed->inner.kinds &= FilterKinds(filter->filter);
   filed->inner.choose = pawChoose;
-  if (!FilterExhausted(filter)) {
+  if (!FilterExhausted(filter->filter)) {
     filed->inner.accept = pawAccept;
-    filed->inner.acceptData = filter;
+    filed->inner.acceptData = filter->filter;
   }
 }
 
@@ -199,7 +203,7 @@ static void pawFill(PawFiled filed, PawRequest *request)
   for (i = 0; i < request->hookCount; ++i)
     filed->hooks[i] = (LogEventHookStruct){pawHookNumber[i], request->hooks[i].priority, (uint16_t)request->hooks[i].code};
   if (request->filter != NULL)
-    pawFillFilter(filed, pawFilter(request));
+    pawFillFilter(filed, request->filter);
   if (request->start != NULL) {
     filed->start = PawThePosition(request->start);
     filed->inner.start = &filed->start;
@@ -213,18 +217,35 @@ static void pawFill(PawFiled filed, PawRequest *request)
 int PawFilterMake(PawFilter *filterReturn, PawLog log, const char *expression, char *message, size_t size)
 {
   char ignored[256];
-  Filter filter;
-  Res res = message != NULL && size > 0 ? FilterMake(&filter, log->log, expression, message, size)
-                                        : FilterMake(&filter, log->log, expression, ignored, sizeof ignored);
+  PawFilter filter = calloc(1, sizeof *filter);
+  Res res;
 
-  if (res == ResOK)
-    *filterReturn = (PawFilter)(void *)filter;
-  return PawResult(res);
+  if (message == NULL || size == 0) {
+    message = ignored;
+    size = sizeof ignored;
+  }
+  if (filter == NULL) {
+    (void)snprintf(message, size, "no memory");
+    return PAW_MEMORY;
+  }
+  res = FilterMake(&filter->filter, log->log, expression, message, size);
+  if (res != ResOK) {
+    free(filter);
+    return PawResult(res);
+  }
+  /* Once for all requests that will have it: it is then asked about no other times. */
+  filter->to = UINT64_MAX;
+  FilterTimes(filter->filter, &filter->from, &filter->to);
+  *filterReturn = filter;
+  return PAW_OK;
 }
 
 void PawFilterFree(PawFilter filter)
 {
-  FilterFree((Filter)(void *)filter);
+  if (filter == NULL)
+    return;
+  FilterFree(filter->filter);
+  free(filter);
 }
 
 int PawRead(PawLog log, PawRequest *request)
@@ -238,7 +259,7 @@ int PawRead(PawLog log, PawRequest *request)
   pawFill(&filed, request);
   res = LogRead(log->log, &filed.inner);
   if (res == ResOK && request->filter != NULL)
-    res = FilterRes(pawFilter(request));
+    res = FilterRes(request->filter->filter);
   return PawResult(res);
 }
 
@@ -292,6 +313,7 @@ void PawServiceDestroy(PawService service)
 {
   if (service == NULL)
     return;
+  service->running = TRUE;
   LogServiceDestroy(service->service);
   pawBury(service, TRUE);
   free(service);
@@ -333,11 +355,15 @@ int PawServiceFile(PawService service, PawRequest *request)
 int PawServiceWithdraw(PawService service, PawRequest *request)
 {
   PawFiled filed = pawFind(service, request);
-  Bool was = filed != NULL && LogServiceWithdraw(service->service, &filed->inner);
+  Bool running = service->running, was;
 
-  if (filed != NULL)
-    filed->ended = TRUE;
-  if (!service->running)
+  if (filed == NULL)
+    return 0;
+  service->running = TRUE; /* its hooks may file and withdraw */
+  was = LogServiceWithdraw(service->service, &filed->inner);
+  filed->ended = TRUE;
+  service->running = running;
+  if (!running)
     pawBury(service, FALSE);
   return was != FALSE;
 }

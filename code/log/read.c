@@ -278,7 +278,8 @@ static void readRun(Reading reading, LogRequest request, uint64_t limit)
       ++reading->refused;
       continue;
     }
-    if (UNLIKELY(request->event(request, &event)) || UNLIKELY(request->stop) || UNLIKELY(reading->halt)) {
+    /* `halt` first: who withdrew itself may be gone. */
+    if (UNLIKELY(request->event(request, &event)) || UNLIKELY(reading->halt) || UNLIKELY(request->stop)) {
       reading->ended = TRUE;
       break;
     }
@@ -385,6 +386,12 @@ static inline Bool readReached(Reading reading, const LogPositionStruct *end)
   return LogPositionCompare(&position, end) >= 0;
 }
 
+/* readSettled -- can nothing come any more before `end`? */
+static Bool readSettled(Reading reading, const LogPositionStruct *end)
+{
+  return end->fine < reading->until || reading->until == UINT64_MAX;
+}
+
 Res ReadingMerge(Reading reading, LogRequest request, const LogPositionStruct *end)
 {
   Res res = ResOK;
@@ -393,12 +400,13 @@ Res ReadingMerge(Reading reading, LogRequest request, const LogPositionStruct *e
   while (!reading->ended && res == ResOK) {
     if (UNLIKELY(reading->open == 0 && reading->entry == NULL))
       return reading->until == UINT64_MAX ? ResEND : ResOK;
-    if (UNLIKELY(readReached(reading, end)))
+    if (UNLIKELY(readReached(reading, end)) && readSettled(reading, end))
       return ResLIMIT;
     if (UNLIKELY(reading->next < reading->until && (reading->open == 0 || reading->next <= reading->heap[0].fine))) {
       res = readOpen(reading, reading->entry);
       if (res == ResOK)
         res = readAdvance(reading);
+      reading->ended |= reading->halt; /* somebody who was told of a gap wants no more */
       continue;
     }
     if (reading->open == 0 || reading->heap[0].fine >= reading->until)

@@ -81,7 +81,7 @@ typedef struct ReadingStruct {
   uint64_t dropped;    /* events that were cut away from the log while it was read */
   uint64_t left;       /* events that the run may still deliver, */
   uint64_t refused;    /* and those that the request did not accept, which are counted as delivered */
-  Bool halt;           /* set by whoever is called in a run: it ends behind this event; not looked at otherwise */
+  Bool halt;           /* set by whoever is called in a run: it ends behind this event or gap; not looked at otherwise */
   Bool ended;          /* the run, by its hook or count */
   Count failures;      /* that are pending in `stream` */
   uint64_t passed;     /* blocks that the pass has come to, */

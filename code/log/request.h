@@ -89,7 +89,8 @@ extern void LogServiceDestroy(LogService service);
 extern Res LogServiceFile(LogService service, LogRequest request);
 
 /* LogServiceWithdraw -- no more of it; also from a hook.  If it is being served its after-hooks are called before this
- * returns; if it never was, none.  FALSE: it was not filed, or has ended. */
+ * returns; if it never was, none.  Then it is the caller's again, and may be freed, in its own hook, too.  FALSE: it was
+ * not filed, or has ended. */
 extern Bool LogServiceWithdraw(LogService service, LogRequest request);
 
 /* LogServiceRun -- serve until all requests have ended: ResOK; or until `pending`, which may be NULL, returns TRUE:

@@ -14,6 +14,7 @@
 #include "base/crc.h"
 #include "format/block.h"
 #include "format/pack.h"
+#include "log/bound.h"
 #include "log/headertext.h"
 #include "log/logset.h"
 
@@ -377,13 +378,12 @@ uint64_t LogRewriteTicks(LogRewrite rewrite, LogProcess process, uint64_t time)
 {
   const ClockStruct *clock = rewrite->process[process->number].clock;
   uint64_t origin = rewrite->log->origin;
-  uint64_t fine = time > origin ? (time - origin) << ClockFineSHIFT : 0;
-  uint64_t ticks = ClockTicks(clock, fine);
+  uint64_t ticks = ClockReach(clock, BoundFine(origin, time));
 
-  while (ticks < clock->max && ClockFine(clock, ticks) < fine)
-    ++ticks;
-  while (ticks > clock->min && ClockFine(clock, ticks - 1) >= fine)
-    --ticks;
+  if (ticks == UINT64_MAX) /* its line is not that long */
+    ticks = clock->max;
+  if (ticks < clock->min)
+    ticks = clock->min;
   return ticks < 16 ? 16 : ticks;
 }
 

@@ -188,7 +188,7 @@ static Res serveRead(LogService service, const LogPositionStruct *end)
   service->counts.delivered += count - reading->left - reading->refused;
   if (alone->left != UINT64_MAX)
     alone->left -= count - reading->left;
-  service->enough = reading->ended && reading->left > 0 && !alone->request->stop;
+  service->enough = reading->ended && reading->left > 0 && alone->state == FiledSERVED && !alone->request->stop;
   return res;
 }
 

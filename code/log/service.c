@@ -137,11 +137,14 @@ Res LogServiceFile(LogService service, LogRequest request)
 Bool LogServiceWithdraw(LogService service, LogRequest request)
 {
   Filed filed = serviceFind(service, request);
+  Bool running = service->running;
 
   if (filed == NULL)
     return FALSE;
+  service->running = TRUE; /* its hooks may withdraw others, which must not bury this one under them */
   ServiceEnd(service, filed);
-  if (!service->running)
+  service->running = running;
+  if (!running)
     serviceBury(service);
   return TRUE;
 }

@@ -33,6 +33,7 @@ typedef struct FiledStruct {
   Index places;            /* of the service's places those before this one */
   Bool refused;            /* it does not accept the event that is being handed out */
   Bool chunk;              /* between beforeChunk and afterChunk */
+  uint64_t gaps;           /* the service's, when it was told of one last */
   uint64_t bit;            /* of its slot; 0: it waits for one */
   struct FiledStruct *grave; /* ended, and not freed yet: somebody up the stack may hold it */
 } FiledStruct, *Filed;
@@ -97,6 +98,7 @@ struct LogServiceStruct {
   Bool running, closing;
   Bool halted;             /* the run is to end behind this event: reading->halt, where hooks are called from here */
   Bool enough;             /* a hook returned TRUE in the run that was last */
+  uint64_t gaps;           /* that were handed out */
   Bool dry;                /* nothing is left in the traceset */
   Res res;                 /* of what failed where nothing can be returned */
   LogServiceCountsStruct counts; /* but for the passes that there are */

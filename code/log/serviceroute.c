@@ -271,7 +271,7 @@ static Bool routesCareful(LogService service, RouteEntry entry, RouteEntry end, 
     if (entry->filed->state == FiledSERVED && !entry->filed->refused && !entry->request->stop) {
       ++service->counts.delivered;
       service->enough |= entry->call(entry->request, event);
-      ends |= entry->request->stop;
+      ends |= entry->filed->state == FiledSERVED && entry->request->stop; /* one that withdrew itself may be gone */
     }
   return ends | service->enough | service->halted;
 }
@@ -308,9 +308,8 @@ static Bool routesEvent(LogRequest request, LogEvent event)
     counted |= BoundCounted(--entry->filed->left);
   service->counts.delivered += route->hooks;
   for (end = entry + route->hooks; entry < end; ++entry) {
-    LogRequest its = entry->request;
-    enough |= entry->call(its, event);
-    if (UNLIKELY(its->stop | service->halted)) {
+    enough |= entry->call(entry->request, event);
+    if (UNLIKELY(service->halted) || UNLIKELY(entry->request->stop)) {
       service->enough |= enough;
       service->counts.delivered -= (uint64_t)(end - entry) - 1;
       (void)routesCareful(service, entry + 1, end, event);
@@ -328,12 +327,17 @@ static void routesGap(void *data, LogGap gap)
   LogService service = data;
   Index i = 0;
 
+  ++service->gaps;
   while (i < service->count) {
-    Filed filed = service->filed[i];
-    if (filed->state == FiledSERVED && filed->request->gap != NULL)
-      filed->request->gap(filed->request, gap);
-    /* It may have withdrawn itself. */
-    i += i < service->count && service->filed[i] == filed;
+    Filed filed = service->filed[i++];
+    if (filed->state != FiledSERVED || filed->gaps == service->gaps || filed->request->gap == NULL ||
+        filed->request->stop)
+      continue;
+    filed->gaps = service->gaps;
+    filed->request->gap(filed->request, gap);
+    if (filed->state == FiledSERVED && filed->request->stop)
+      ServiceHalt(service);
+    i = 0; /* anybody may have been withdrawn */
   }
 }
 

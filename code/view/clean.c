@@ -6,24 +6,7 @@
 
 #include <string.h>
 
-/* cleanRune -- bytes of the sound UTF-8 character at `bytes`, of which `left` are there; 0 if there is none */
-static Size cleanRune(const unsigned char *bytes, Size left)
-{
-  unsigned char first = bytes[0];
-  Size length = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
-  Index i;
-
-  if (length > left)
-    return 0;
-  for (i = 1; i < length; ++i) {
-    if ((bytes[i] & 0xc0) != 0x80)
-      return 0;
-  }
-  if ((first == 0xe0 && bytes[1] < 0xa0) || (first == 0xed && bytes[1] > 0x9f) || (first == 0xf0 && bytes[1] < 0x90) ||
-      (first == 0xf4 && bytes[1] > 0x8f))
-    return 0; /* too long, a surrogate, or beyond Unicode */
-  return length;
-}
+#include "view/put.h"
 
 static Bool cleanIsControl(unsigned char c)
 {
@@ -55,7 +38,7 @@ void CleanJson(Output output, const char *bytes, Size length)
   OutputBytes(output, "\"", 1);
   for (i = 0; i < length; i += n) {
     p = OutputRoom(output);
-    n = cleanRune(s + i, length - i);
+    n = PutUtf8(s + i, length - i);
     if (n == 0) {
       memcpy(p, "\xef\xbf\xbd", 3);
       output->next = p + 3;
@@ -77,7 +60,7 @@ void CleanPlain(Output output, const char *bytes, Size length, const char *forbi
 
   for (i = 0; i < length; i += n) {
     char *p = OutputRoom(output);
-    n = cleanRune(s + i, length - i);
+    n = PutUtf8(s + i, length - i);
     if (n == 0 || cleanIsControl(s[i]) || strchr(forbidden, s[i]) != NULL) {
       *p = '?';
       output->next = p + 1;

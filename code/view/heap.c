@@ -291,6 +291,38 @@ static void heapSegment(Heap heap, HeapProcess process, HeapPlan plan, LogEvent 
   }
 }
 
+/* heapPool -- an event on a pool: what it says of it */
+static void heapPool(HeapProcess process, HeapPlan plan, LogEvent event, HeapOperation operation, const uint64_t *word)
+{
+  HeapPool pool = operation->pool, *link;
+
+  if (plan->does == HeapDoesPOOLCREATE) {
+    Size length;
+    const char *class = LogEventString(event, (Index)plan->param[HeapParamCLASS], &length);
+    if (length >= HeapClassMAX)
+      length = HeapClassMAX - 1;
+    memcpy(pool->class, class, length);
+    pool->class[length] = '\0';
+    pool->arena = word[HeapParamARENA];
+    pool->time = operation->time;
+    operation->kind = HeapPOOLCREATE;
+  } else if (plan->does == HeapDoesPOOLPARAM) {
+    operation->name = LogEventString(event, (Index)plan->param[HeapParamNAME], &operation->nameLength);
+    operation->size = word[HeapParamVALUE];
+    operation->kind = HeapPOOLPARAM;
+  } else {
+    link = HeapPoolBucket(process, pool->addr);
+    HeapOrderDestroy(&process->order, pool, operation->thread, event->time);
+    while (*link != pool)
+      link = &(*link)->next;
+    *link = pool->next;
+    pool->next = process->dead;
+    process->dead = pool;
+    process->lastPool = NULL;
+    operation->kind = HeapPOOLDESTROY;
+  }
+}
+
 /* heapRare -- an event on a pool or an arena: these wait for what is queued, and are told at once */
 static void heapRare(Heap heap, HeapProcess process, HeapThread thread, HeapPlan plan, LogEvent event)
 {
@@ -326,31 +358,7 @@ static void heapRare(Heap heap, HeapProcess process, HeapThread thread, HeapPlan
       return;
     }
     operation.pool = pool;
-    if (plan->does == HeapDoesPOOLCREATE) {
-      Size length;
-      const char *class = LogEventString(event, (Index)plan->param[HeapParamCLASS], &length);
-      if (length >= HeapClassMAX)
-        length = HeapClassMAX - 1;
-      memcpy(pool->class, class, length);
-      pool->class[length] = '\0';
-      pool->arena = word[HeapParamARENA];
-      pool->time = operation.time;
-      operation.kind = HeapPOOLCREATE;
-    } else if (plan->does == HeapDoesPOOLPARAM) {
-      operation.name = LogEventString(event, (Index)plan->param[HeapParamNAME], &operation.nameLength);
-      operation.size = word[HeapParamVALUE];
-      operation.kind = HeapPOOLPARAM;
-    } else {
-      HeapPool *link = HeapPoolBucket(process, pool->addr);
-      HeapOrderDestroy(&process->order, pool, operation.thread, event->time);
-      while (*link != pool)
-        link = &(*link)->next;
-      *link = pool->next;
-      pool->next = process->dead;
-      process->dead = pool;
-      process->lastPool = NULL;
-      operation.kind = HeapPOOLDESTROY;
-    }
+    heapPool(process, plan, event, &operation, word);
   }
   heap->client.other(heap->client.data, &operation);
 }

@@ -21,7 +21,8 @@ struct StateStruct {
   LogRequestStruct request;
   Bool (*choose)(void *data, LogProcess process, EventType type); /* of the request that was given, */
   void *chooseData;                 /* and what it is handed */
-  LogPositionStruct from, to;       /* the request's bounds */
+  LogPositionStruct from, to;       /* the request's bounds, */
+  uint64_t count;                   /* and how many events from the beginning on it may have */
   LogPositionStruct position;       /* of the heap */
   uint64_t events;                  /* before it */
   uint64_t nextCheck;               /* at this number of events the next check point is made */
@@ -150,6 +151,7 @@ static void stateRequest(State state, const LogRequestStruct *only)
                                 .end = &state->to, .count = only->count, .kinds = only->kinds,
                                 .accept = only->accept, .acceptData = only->acceptData, .event = stateEvent};
   state->choose = only->choose;
+  state->count = only->count;
   state->chooseData = only->chooseData != NULL ? only->chooseData : only->data;
   if (only->count != UINT64_MAX) {
     request->choose = only->choose;
@@ -262,6 +264,8 @@ Res StateSeek(State state, const LogPositionStruct *position)
   }
   state->from = state->position;
   state->to = *position;
+  if (state->count != UINT64_MAX)
+    state->request.count = state->count - state->events; /* those that are behind us are of them */
   return res;
 }
 

@@ -209,7 +209,8 @@ static void whoNamed(Who who, whoPlan plan, LogEvent event, WhoProcess process)
     if (thread == NULL)
       thread = whoThread(who, process, tid);
   } else {
-    for (thread = process->threads; thread != NULL && thread->handle != handle; thread = thread->next)
+    for (thread = handle != 0 ? process->threads : NULL; thread != NULL && thread->handle != handle;
+         thread = thread->next)
       ;
   }
   if (thread == NULL)
