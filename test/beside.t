@@ -82,6 +82,8 @@ push @places, $-[0] while $logs{'test/bad/payload.paw'} =~ /\x8fPAWblk\n/g;
 my %cut = (
     'payload.paw' => $logs{'test/bad/payload.paw'},
     'overwritten.paw' => $logs{'test/bad/overwritten.paw'},
+    'a block within another, which is cut off' => substr($logs{'test/bad/payload.paw'}, 0, $places[1] + 148) .
+        substr($logs{'test/bad/payload.paw'}, $places[2], 175),
     'a block within another' => substr($logs{'test/bad/payload.paw'}, 0, $places[1] + 148) .
         substr($logs{'test/bad/payload.paw'}, $places[2]) x 2,
 );
@@ -99,13 +101,16 @@ for my $path (sort keys %cut) {
         spew($log, substr($bytes, $end), '>>');
         $same &&= same(cnv($log), $expected, 0, "$path, grown from $end");
     }
+    spew($log, $bytes);
+    cnv('--index', $log);
+    $same &&= same(cnv($log), $expected, 0, $path);
     ok $same, "$path, grown behind each block: the same";
 }
 
 # ---- Logs made of their parts ----
 
 my ($grown, $indexed, $flipped, $cut, $changed, $used) = (1, 1, 1, 1, 1, 0);
-my @parts = (values %logs, "\0" x 5000, "\x8fPAWhdr\npawprint 1.0.0 0001048000 00000000", 'text ' x 300, "\x8fPAWblk\n" x 20);
+my @parts = (map({ $logs{$_} } sort keys %logs), "\0" x 5000, "\x8fPAWhdr\npawprint 1.0.0 0001048000 00000000", 'text ' x 300, "\x8fPAWblk\n" x 20);
 for my $round (1 .. 40) {
     my $bytes = '';
     for (1 .. 1 + rand 5) {

@@ -62,7 +62,8 @@ static void testSteps(uint64_t seed)
 static void testTexts(uint64_t seed)
 {
   static const char *const bad[] = {"", "x", "1", "1.", ".1", "1.16", "1.1/", "1.1/abc0", "1.1/abc0/1/2",
-                                    "1.1/abc0/1/2/", "1.1/abc0/1/2/3/4", "1.1/abc0/1/2/3 ", "99999999999999999999.1", "-1.0",
+                                    "1.1/abc0/1/2/", "1.1/abc0/1/2/3/4", "1.1/abc0/1/2/3 ",
+                                    "99999999999999999999.1", "-1.0",
                                     "1.0/ABC0/0/0/0"};
   LogPositionStruct position, back;
   char text[LogPositionTextMAX];

@@ -100,7 +100,8 @@ static void randomThread(MakeProcess process, uint32_t thread, Count events)
       if (!any)
         MakeBlockBegin(&block, process, thread, kind, 0, event[i].time);
       any = TRUE;
-      while (!MakeEvent(&block, event[i].code, event[i].time, params, type->letter[type->params - 1] == 'S' ? "MVFF" : NULL)) {
+      while (!MakeEvent(&block, event[i].code, event[i].time, params,
+                        type->letter[type->params - 1] == 'S' ? "MVFF" : NULL)) {
         MakeBlockEnd(&make, &block, BlockFlagSEALED);
         MakeBlockNext(&block, event[i].time);
       }
@@ -242,7 +243,8 @@ static uint64_t digestPlain(Log log, const LogPositionStruct *position)
 static const struct {
   Count events, interval;
   uint64_t memory, file;
-} cases[] = {{60, 7, 1 << 20, 0}, {400, 16, 8192, 1 << 20}, {400, 1, 0, 1 << 20}, {900, 5, 30000, 60000}, {900, 3, 0, 0}};
+} cases[] = {{60, 7, 1 << 20, 0},      {400, 16, 8192, 1 << 20}, {400, 1, 0, 1 << 20},
+             {900, 5, 30000, 60000}, {900, 3, 0, 0}};
 
 static struct {
   Count wrong, questions;

@@ -351,7 +351,8 @@ Res BesideGet(Beside beside, Finding finding)
   next = beside->next;
   res = FindingsGet(&beside->findings, &next, beside->limit, finding);
   beside->next += next - beside->next;
-  if (res == ResOK && beside->findings.offset > beside->head.covered)
+  /* A block that was cut short may have claimed more than is covered, and never more than the log had. */
+  if (res == ResOK && beside->findings.offset > beside->head.size)
     res = ResFORMAT;
   return res == ResFORMAT ? ResFAIL : res;
 }
