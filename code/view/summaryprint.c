@@ -249,9 +249,9 @@ static void textHeap(FILE *out, Print print, Summary summary)
   fprintf(out, "\nresizes        %llu", (unsigned long long)summary->resizes);
   if (print->tally.failed > 0)
     fprintf(out, ", and %llu that failed", (unsigned long long)print->tally.failed);
-  fprintf(out, "\nlive at end    %llu objects, ", (unsigned long long)summary->liveObjects);
+  fprintf(out, "\nlive at end    %llu object%s, ", (unsigned long long)summary->liveObjects, summary->liveObjects == 1 ? "" : "s");
   SayBytes(out, summary->liveBytes);
-  fprintf(out, "\npeak           %llu objects, ", (unsigned long long)summary->peakObjects);
+  fprintf(out, "\npeak           %llu object%s, ", (unsigned long long)summary->peakObjects, summary->peakObjects == 1 ? "" : "s");
   SayBytes(out, summary->peakBytes);
   fprintf(out, ", at %.9f s\n", printSince(print, summary->peakTime));
   fprintf(out, "mean lifetime  %.9f s\n", printLifetime(summary));
