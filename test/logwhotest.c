@@ -256,6 +256,32 @@ static void testChoices(void)
   MakeFree(&make);
 }
 
+/* testContradiction -- two logs of one process, of which the same block has other events in each */
+static void testContradiction(void)
+{
+  MakeStruct make = {0};
+  MakeProcess process = MakeProcessNew(10, 1);
+  LogRequestStruct request = LogRequestALL;
+  Index i, n;
+  Log log;
+
+  MakeHeader(&make, process);
+  for (i = 0; i < 2; ++i) {
+    MakeBlockBegin(&blocks[i], process, 20, EventKindObject, 0, 1000);
+    for (n = 0; n <= 2 * i; ++n)
+      (void)MakeEvent(&blocks[i], EventPoolAllocCODE, 1000 + n, (uint64_t[]){1, 2, 3}, NULL);
+    MakeBlockEnd(&make, &blocks[i], BlockFlagSEALED);
+  }
+  MakeWrite(&make, path);
+  log = testOpen(&got);
+  TapOk(log != NULL && testRead(log, &got, &request) == ResOK, "two logs that contradict each other are read");
+  TapOk(got.count == 3 && got.gaps > 0, "the longer block is delivered, and that the other differs is told");
+  if (log != NULL)
+    LogClose(log);
+  MakeProcessFree(process);
+  MakeFree(&make);
+}
+
 static void testWhen(void)
 {
   uint64_t noon = (uint64_t)12 * 3600 * 1000000000, t;
@@ -288,6 +314,7 @@ int main(void)
   testForeign(4, TRUE);
   testTypes();
   testChoices();
+  testContradiction();
   testWhen();
   (void)unlink(path);
   return TapDone();

@@ -147,6 +147,14 @@ static void readBegin(Reading reading, Loaded loaded)
   }
 }
 
+/* readSealed -- is it a block as its writer sealed it, and all of it? */
+static Bool readSealed(const IndexEntryStruct *entry)
+{
+  enum { flags = BlockFlagSEALED | BlockFlagSNAPSHOT | BlockFlagRECOVERED | IndexEntryCUT };
+
+  return (entry->flags & flags) == BlockFlagSEALED;
+}
+
 /* readLoaded -- a block is in memory: tell what of it is not, and let it take part */
 static Res readLoaded(Reading reading, const IndexEntryStruct *entry, Loaded loaded, LoadReport report)
 {
@@ -160,6 +168,7 @@ static Res readLoaded(Reading reading, const IndexEntryStruct *entry, Loaded loa
   its->readFirst = entry->first;
   its->readSequence = entry->sequence;
   its->readCount = entry->count;
+  its->readSealed = readSealed(entry);
   if (its->failure.what != NULL && strcmp(its->failure.what, "block cut off") == 0 &&
       its->failure.count <= entry->count)
     ReadingFailureForget(reading, its); /* nothing is damaged, and nothing lost: it was begun twice */
@@ -189,31 +198,21 @@ static Bool readWas(Reading reading, ReadingStream its, const IndexEntryStruct *
          (reading->partials == NULL || its->readCount >= entry->count);
 }
 
-/* readOpen -- load the block of an entry, unless it is a copy of one that was had */
-static Res readOpen(Reading reading, const IndexEntryStruct *entry)
+/* readCopy -- a copy of a block that was had: what was sealed twice must be the same */
+static void readCopy(Reading reading, ReadingStream its, const IndexEntryStruct *entry)
 {
-  Stream stream = reading->log->table.stream[entry->stream];
-  ReadingStream its = ReadingStreamOf(reading, stream);
-  const unsigned char *types;
+  if (its->readSealed && readSealed(entry) && its->readCount != entry->count)
+    ReadingTell(reading, entry->place, "another block with this time and number has other events", entry->count,
+                LogLostABOUT);
+}
+
+/* readLoad -- load the block of an entry, of which `types` are wanted */
+static Res readLoad(Reading reading, ReadingStream its, const IndexEntryStruct *entry, const unsigned char *types)
+{
   LoadReportStruct report;
   Loaded loaded;
-  Res res;
+  Res res = LoaderLoad(&loaded, &report, &reading->loader, entry, types);
 
-  if (its == NULL)
-    return ResMEMORY;
-  if (its->failure.what != NULL && (its->failure.first != entry->first || its->failure.sequence != entry->sequence))
-    ReadingFailureTell(reading, its, 0);
-  if (!stream->process->headed) {
-    ReadingOmit(reading, &stream->process->orphans, entry, entry->count, 0);
-    return ResOK;
-  }
-  ReadingMissing(reading, stream, entry);
-  if (readSkips(reading, stream, entry, &types) || readWas(reading, its, entry)) {
-    if (reading->partials != NULL && (entry->flags & BlockFlagSNAPSHOT) == 0)
-      PartialsForget(reading->partials, entry);
-    return ResOK;
-  }
-  res = LoaderLoad(&loaded, &report, &reading->loader, entry, types);
   if (res == ResOK)
     return readLoaded(reading, entry, loaded, &report);
   if (res != ResFORMAT)
@@ -225,6 +224,31 @@ static Res readOpen(Reading reading, const IndexEntryStruct *entry)
   /* Where somebody still writes, the last block may be half of one. */
   if ((entry->flags & IndexEntryCUT) == 0 || !reading->log->file[IndexPlaceFile(entry->place)]->live)
     ReadingFailureSet(reading, its, entry, report.what, report.lost);
+  return ResOK;
+}
+
+/* readOpen -- load the block of an entry, unless it is a copy of one that was had */
+static Res readOpen(Reading reading, const IndexEntryStruct *entry)
+{
+  Stream stream = reading->log->table.stream[entry->stream];
+  ReadingStream its = ReadingStreamOf(reading, stream);
+  const unsigned char *types;
+
+  if (its == NULL)
+    return ResMEMORY;
+  if (its->failure.what != NULL && (its->failure.first != entry->first || its->failure.sequence != entry->sequence))
+    ReadingFailureTell(reading, its, 0);
+  if (!stream->process->headed) {
+    ReadingOmit(reading, &stream->process->orphans, entry, entry->count, 0);
+    return ResOK;
+  }
+  ReadingMissing(reading, stream, entry);
+  if (readWas(reading, its, entry))
+    readCopy(reading, its, entry);
+  else if (!readSkips(reading, stream, entry, &types))
+    return readLoad(reading, its, entry, types);
+  if (reading->partials != NULL && (entry->flags & BlockFlagSNAPSHOT) == 0)
+    PartialsForget(reading->partials, entry);
   return ResOK;
 }
 

@@ -51,9 +51,10 @@ typedef struct ReadingFailureStruct {
 typedef struct ReadingStreamStruct {
   Bool met;            /* a block of it, */
   uint64_t sequence;   /* and the highest number */
-  Bool read;           /* the next three hold: the block that was had last, */
+  Bool read;           /* the next four hold: the block that was had last, */
   uint64_t readFirst, readSequence;
-  uint32_t readCount;  /* and how many events of it */
+  uint32_t readCount;  /* how many events of it, */
+  Bool readSealed;     /* and that its writer had sealed it */
   ReadingFailureStruct failure;
 } ReadingStreamStruct, *ReadingStream;
 
