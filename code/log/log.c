@@ -66,7 +66,8 @@ Res LogRefuse(Scan scan, File file, char *error, Size size)
     (void)snprintf(error, size, "%s: format version %u.%u.%u; this build reads version %u (%u.%u.%u)", path,
                    scan->foreign[0], scan->foreign[1], scan->foreign[2], ours[0], ours[0], ours[1], ours[2]);
   else if (logBegins(file))
-    (void)snprintf(error, size, "%s: the log is cut off or damaged in its first block: nothing of it can be read", path);
+    (void)snprintf(error, size, "%s: the log is cut off or damaged in its first block: nothing of it can be read",
+                   path);
   else
     (void)snprintf(error, size, "%s: not a Pawprint log", path);
   return scan->foreign[0] != 0 ? ResVERSION : ResFORMAT;
