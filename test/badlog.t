@@ -34,4 +34,14 @@ for my $log (@logs) {
     }
 }
 
+# What is cut off before anything can be read is still known for a log.
+for my $size (8, 100, 500) {
+    open my $out, '>:raw', "$folder/head.paw" or die;
+    print $out substr slurp('test/good/threads.paw'), 0, $size;
+    close $out;
+    is system("$eventcnv $folder/head.paw >$folder/out 2>$folder/err"), 256, "the first $size bytes of a log: status 1";
+    is slurp("$folder/err"), "eventcnv: $folder/head.paw: the log is cut off or damaged in its first block: "
+        . "nothing of it can be read\n", 'which is told';
+}
+
 done_testing;

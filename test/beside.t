@@ -172,7 +172,7 @@ cnv('--index', "$folder/other.paw");
 spew("$log.idx", slurp("$folder/other.paw.idx"));
 $is->('the index of another log', qr/log\.paw\.idx is (of another|of a longer|older than the) log, and is not used; eventcnv --index/);
 spew("$log.idx", "hello\n");
-$is->('text', qr/is no index/);
+$is->('text', qr/is no index, and is not used; eventcnv --index makes a new one when it is gone$/);
 my $refused = cnv('--index', $log);
 like $refused->{err}, qr/log\.paw\.idx: the file is no index, and is not overwritten/, 'what is no index is not overwritten';
 is slurp("$log.idx"), "hello\n", 'and stays as it is';

@@ -129,6 +129,10 @@ subtest 'filters' => sub {
         is($status, 2, "@$case: status");
         like($err, qr/$case->[1]/, 'message');
     }
+    is((view('--from', '0.01', '--to', '0.01', $churn))[0], 0, 'no time at all is a part');
+    my ($status, $out, $err) = view('--from', '0.02', '--to', '0.01', $churn);
+    is($status, 2, 'one that ends before it begins: status');
+    is($err, "eventview: --to: 0.01 is before --from=0.02\ntry 'eventview --help'\n", 'message');
 };
 
 subtest 'logs that lack something' => sub {

@@ -59,6 +59,16 @@ for my $tool (@tools) {
     is compileFails($ENV{CC} || 'gcc', $source, "$Dir/page", '-c'), '', 'and its names compile';
 }
 
+# pawlog(3) and pawlog.h.
+{
+    my ($synopsis) = slurp('man/pawlog.3') =~ /^\.SH SYNOPSIS\n(.*?)(?=^\.SH)/ms;
+    my %shown = map { $_ => 1 } $synopsis =~ /\b(Paw\w+)\(/g;
+    my %declared = map { $_ => 1 } slurp('code/library/pawlog.h') =~ /^PAW_API [^(;]*?(\w+)\(/mg;
+
+    cmp_ok scalar(keys %declared), '>', 50, 'pawlog.h declares functions';
+    is_deeply [sort keys %shown], [sort keys %declared], 'pawlog(3) shows all of them';
+}
+
 # pawprint(7) and the variables that are read.
 {
     my ($section) = slurp('man/pawprint.7') =~ /^\.SH ENVIRONMENT\n(.*?)(?=^\.SH)/ms;

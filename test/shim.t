@@ -100,6 +100,19 @@ sub countsEqual {
     is scalar(grep { /^PoolFree .*addr=$late$/ } @all[$to .. $#all]), 1, 'and so is its exit handler';
 }
 
+# The constructors of some libraries run before ours: of jq's, for instance.
+{
+    open my $out, '>', "$dir/first.c" or die;
+    print $out "#include <stdlib.h>\n__attribute__((constructor)) static void first(void)\n{\n",
+        "  void *volatile p = malloc(44444);\n  free(p);\n}\n";
+    close $out;
+    is system($ENV{CC} || 'gcc', '-shared', '-fPIC', '-o', "$dir/first.so", "$dir/first.c"), 0, 'a library with a constructor';
+    run({LD_PRELOAD => "$so $dir/first.so"}, $perl, '-e', 1);
+    my ($created, $allocated) = grep { / PoolCreate | size=44444$/ } events();
+    like $created // '', qr/ PoolCreate .*class="malloc"$/, 'where it allocates before us, the pool is told of';
+    like $allocated // '', qr/ PoolAlloc .*size=44444$/, 'and then what it allocates';
+}
+
 # What others count.
 my $work = 'my %h; push @{$h{$_ % 97}}, "x" x ($_ % 300) for 1 .. 6000; my @k = sort map { join ",", @$_ } values %h; print length "@k", "\n"';
 countsEqual('perl', $perl, '-e', $work);

@@ -20,7 +20,7 @@ static void namesComplain(Text error, const char *word, Size length, const char 
 
   TextString(error, "no ");
   TextString(error, what);
-  TextString(error, " is called `");
+  TextString(error, " is called '");
   TextBytes(error, word, length);
   TextString(error, "'; there are");
   for (i = 0; i < count; ++i)

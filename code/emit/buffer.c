@@ -318,6 +318,8 @@ void *EventReserveSlow(unsigned kind, Size size, Word at)
   QuietBegin(&mask);
   StreamAbandon(at, size);
   ControlAttend();
+  /* The first event sets the process up, and only then it is known whether its kind is sent. */
+  (void)ProcessGet();
   while ((place = threadPlace(kind, bufferUnsent(kind), size, &wait)) == 0 && wait) {
     QuietEnd(&mask);
     HandWait(ProcessGet());

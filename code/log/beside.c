@@ -309,7 +309,7 @@ Res BesideOpen(Beside *besideReturn, File log, const char **whyReturn)
   else
     *whyReturn = besideHead(beside, &status);
   if (*whyReturn != NULL)
-    res = ResFORMAT;
+    res = besideMayReplace(beside->path) ? ResFORMAT : ResPARAM;
   if (res == ResOK)
     *besideReturn = beside;
   else

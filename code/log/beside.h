@@ -76,7 +76,8 @@ extern void BesideEnds(Beside beside);
 extern Res BesideFinish(Beside beside);
 extern void BesideClose(Beside beside);
 
-/* BesideOpen -- the index file of `log`; ResEND: it has none; else why it is not used: *whyReturn is a constant
+/* BesideOpen -- the index file of `log`; ResEND: it has none; else why it is not used: *whyReturn is a constant;
+ * ResPARAM: nor can it be replaced, as for BesideCreate
  * BesideGet -- the next finding; ResEND: there are no more; ResFORMAT: from here on it is damaged; ResFAIL: nothing is
  * damaged, and it cannot be; ResMEMORY */
 extern Res BesideOpen(Beside *besideReturn, File log, const char **whyReturn);

@@ -120,10 +120,11 @@ static Res knownTake(Scan scan, ScanPlace place, Beside beside)
   return res;
 }
 
-/* knownTell -- say that the index is of no use, or of little */
-static void knownTell(Scan scan, const char *why, const char *so)
+/* knownTell -- say that the index is of no use, or of little; what is no index is not overwritten by a new one */
+static void knownTell(Scan scan, Res res, const char *why, const char *so)
 {
-  TellerNote(scan->teller, "%s.idx %s, and %s; eventcnv --index makes a new one", scan->file->path, why, so);
+  TellerNote(scan->teller, "%s.idx %s, and %s; eventcnv --index makes a new one%s", scan->file->path, why, so,
+             res == ResPARAM ? " when it is gone" : "");
 }
 
 Res KnownTake(Scan scan, ScanPlace place)
@@ -132,17 +133,17 @@ Res KnownTake(Scan scan, ScanPlace place)
   const char *why;
   Res res = BesideOpen(&beside, scan->file, &why);
 
-  if (res == ResFORMAT)
-    knownTell(scan, why, "is not used");
+  if (res == ResFORMAT || res == ResPARAM)
+    knownTell(scan, res, why, "is not used");
   if (res != ResOK)
     return res == ResMEMORY ? res : ResOK;
   res = knownTake(scan, place, beside);
   BesideClose(beside);
   if (res == ResFORMAT)
-    knownTell(scan, "is damaged", "only its first part is used");
+    knownTell(scan, res, "is damaged", "only its first part is used");
   if (res == ResFORMAT || res == ResEND)
     res = knownPrevious(scan, place);
   if (res == ResFAIL)
-    knownTell(scan, "does not fit the log", "is not used");
+    knownTell(scan, res, "does not fit the log", "is not used");
   return res;
 }

@@ -44,6 +44,15 @@ static Res logFileAdd(Log log, const char *path, char *error, Size size)
   return ElfIs(file) ? CoreTake(file, &log->teller, error, size) : ResOK;
 }
 
+/* logBegins -- does it begin as a log does? */
+static Bool logBegins(File file)
+{
+  const unsigned char *magic = FileBytes(file, 0, BlockMagicSIZE);
+
+  return magic != NULL &&
+         (memcmp(magic, HeaderMAGIC, BlockMagicSIZE) == 0 || memcmp(magic, BlockMAGIC, BlockMagicSIZE) == 0);
+}
+
 Res LogRefuse(Scan scan, File file, char *error, Size size)
 {
   const char *path = file->path;
@@ -56,6 +65,9 @@ Res LogRefuse(Scan scan, File file, char *error, Size size)
   else if (scan->foreign[0] != 0)
     (void)snprintf(error, size, "%s: format version %u.%u.%u; this build reads version %u (%u.%u.%u)", path,
                    scan->foreign[0], scan->foreign[1], scan->foreign[2], ours[0], ours[0], ours[1], ours[2]);
+  else if (logBegins(file))
+    (void)snprintf(error, size, "%s: the log is cut off or damaged in its first block: nothing of it can be read",
+                   path);
   else
     (void)snprintf(error, size, "%s: not a Pawprint log", path);
   return scan->foreign[0] != 0 ? ResVERSION : ResFORMAT;

@@ -34,7 +34,7 @@ static uint32_t printThread(LiveProcess process, HeapObject object)
 
 static void textSum(FILE *out, LiveSum sum)
 {
-  fprintf(out, "%10llu objects, ", (unsigned long long)sum->objects);
+  fprintf(out, "%10llu object%s, ", (unsigned long long)sum->objects, sum->objects == 1 ? "" : "s");
   SayBytes(out, sum->bytes);
 }
 

@@ -94,6 +94,21 @@ static Bool sourceMoment(Source source, const char *option, const char *string, 
   return FALSE;
 }
 
+/* sourceInterval -- from when to when; one that ends before it begins is a mistake, as in a filter */
+static Bool sourceInterval(Source source)
+{
+  LogRequest request = &source->request;
+
+  if (!sourceMoment(source, "--from", source->from, &request->from) ||
+      !sourceMoment(source, "--to", source->to, &request->to))
+    return FALSE;
+  if (source->from != NULL && source->to != NULL && request->to < request->from) {
+    OptionUsage(source->tool, "--to: %s is before --from=%s", source->to, source->from);
+    return FALSE;
+  }
+  return TRUE;
+}
+
 /* sourceRequest -- what is wanted, from the options; FALSE: reported as a usage error */
 static Bool sourceRequest(Source source)
 {
@@ -117,9 +132,7 @@ static Bool sourceRequest(Source source)
     request->choose = sourceChoose;
     request->chooseData = source;
   }
-  return sourceMoment(source, "--from", source->from, &request->from) &&
-         sourceMoment(source, "--to", source->to, &request->to) &&
-         sourceFilter(source);
+  return sourceInterval(source) && sourceFilter(source);
 }
 
 void SourceHooks(Source source, LogHooks hooks)

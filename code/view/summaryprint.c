@@ -234,6 +234,11 @@ static void textEvents(FILE *out, Print print, Summary summary)
   }
 }
 
+static void printObjects(FILE *out, uint64_t n)
+{
+  fprintf(out, "%llu object%s, ", (unsigned long long)n, n == 1 ? "" : "s");
+}
+
 static void textHeap(FILE *out, Print print, Summary summary)
 {
   Index i;
@@ -249,9 +254,11 @@ static void textHeap(FILE *out, Print print, Summary summary)
   fprintf(out, "\nresizes        %llu", (unsigned long long)summary->resizes);
   if (print->tally.failed > 0)
     fprintf(out, ", and %llu that failed", (unsigned long long)print->tally.failed);
-  fprintf(out, "\nlive at end    %llu objects, ", (unsigned long long)summary->liveObjects);
+  fprintf(out, "\nlive at end    ");
+  printObjects(out, summary->liveObjects);
   SayBytes(out, summary->liveBytes);
-  fprintf(out, "\npeak           %llu objects, ", (unsigned long long)summary->peakObjects);
+  fprintf(out, "\npeak           ");
+  printObjects(out, summary->peakObjects);
   SayBytes(out, summary->peakBytes);
   fprintf(out, ", at %.9f s\n", printSince(print, summary->peakTime));
   fprintf(out, "mean lifetime  %.9f s\n", printLifetime(summary));
