@@ -2,7 +2,7 @@
  *
  * "all", "none", "Arena,Pool" (only these), "+Object", "-Ref,-Seg" (against a default).  Spaces do not count.
  *
- * Design: design/house.md .names      Tests: test/basetest.c
+ * Tests: test/basetest.c
  */
 #ifndef BASE_NAMES_H
 #define BASE_NAMES_H

@@ -105,7 +105,7 @@ static Res trimSeeHeader(Trim trim, uint64_t place, Size length)
 /* trimStays -- is a block one of those that stay as long as they fit? */
 static Bool trimStays(Trim trim, BlockHeader block)
 {
-  /* A thread's stream that is not its kind's holds what defines something (design/telemetry.md .buffer.define). */
+  /* A thread's stream that is not its kind's holds what defines something. */
   return BlockStreamPlace(block) != block->kind || (block->kind < 32 && (trim->stay >> block->kind & 1) != 0);
 }
 

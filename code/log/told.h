@@ -4,7 +4,7 @@
  *
  * Always true: over a third of the slots are empty; an empty slot is 0.
  *
- * Design: design/log.md .gap.told      Tests: test/requesttest.c
+ * Design: design/log.md .gap      Tests: test/requesttest.c
  */
 #ifndef LOG_TOLD_H
 #define LOG_TOLD_H

@@ -3,7 +3,7 @@
  * A preloaded library sees only what the dynamic loader brings together, and only calls by name.  This looks at the
  * executable, as hostile bytes, and says why it would not be seen.
  *
- * Design: design/view.md .program      Tests: test/eventrec.t
+ * Tests: test/eventrec.t
  */
 #ifndef VIEW_PROGRAM_H
 #define VIEW_PROGRAM_H
