@@ -3,7 +3,7 @@
  * A PawProcess is a LogProcess, a PawType an EventType and a PawEvent a LogEvent, by other names: nothing is copied for
  * an event.
  *
- * Design: design/log.md .library      Tests: test/pawlog.t, test/pawlogtest.c
+ * Design: design/log.md .pawlog      Tests: test/pawlog.t, test/pawlogtest.c
  */
 #ifndef LIBRARY_PAWDATA_H
 #define LIBRARY_PAWDATA_H
