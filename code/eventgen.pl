@@ -507,18 +507,37 @@ sub macroLines {
         (defined $string ? ("    const char *string_ = (p$string);",
                             '    Size length_ = EventStringLength(string_);') : ()),
         "    void *room_ = EventReserve(Event##name##KIND, $size);",
-        '    if (LIKELY(room_ != NULL)) {',
-        '      EventHeaderStruct *header_ = room_;',
-        (@letters ? "      $struct *event_ = room_;" : ()),
-        (map { "      event_->f$_ = f${_}_;" } @plain),
-        (defined $string ? "      EventStringCopy(event_->f$string, string_, length_, header_);" : ()),
-        '      EventCommit(header_, Event##name##CODE);',
-        '    }',
+        '    if (LIKELY(room_ != NULL))',
+        '      ' . fillCall($format, 'room_', (map { "f${_}_" } @plain), defined $string ? qw(string_ length_) : ()) . ';',
         '  }',
         '} while (0)');
 
-    return (join(" \\\n", "#define EVENT_$format(" . join(', ', 'name', map { "p$_" } 0 .. $#letters) . ')',
+    return (fillLines($format, \@plain, $string),
+            join(" \\\n", "#define EVENT_$format(" . join(', ', 'name', map { "p$_" } 0 .. $#letters) . ')',
                  map { "  $_" } @body), '');
+}
+
+# fillCall($format, $room, @values) -- the use of what fillLines defines
+sub fillCall {
+    my ($format, @arguments) = @_;
+
+    return "EVENT_FILL_$format(" . join(', ', 'name', @arguments) . ')';
+}
+
+# fillLines($format, $plain, $string) -- EVENT_FILL_$format, which fills room that is there and commits
+sub fillLines {
+    my ($format, $plain, $string) = @_;
+    my @values = ((map { "v$_" } @$plain), defined $string ? qw(string length) : ());
+    my @body = (
+        'do {',
+        '  EventHeaderStruct *header_ = (void *)(room);',
+        (@$plain || defined $string ? "  Event${format}Struct *event_ = (void *)header_;" : ()),
+        (map { "  event_->f$_ = (v$_);" } @$plain),
+        (defined $string ? "  EventStringCopy(event_->f$string, string, length, header_);" : ()),
+        '  EventCommit(header_, Event##name##CODE);',
+        '} while (0)');
+
+    return (join(" \\\n", '#define ' . fillCall($format, 'room', @values), map { "  $_" } @body), '');
 }
 
 sub registryLines {

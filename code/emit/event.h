@@ -97,7 +97,7 @@ extern __thread EventThread EventThreadSelf __attribute__((tls_model("initial-ex
  * a new process
  *
  * kind  EventKindX, or EventStreamDEFINITION
- * at    what the simple way reserved, or 0: given up and marked so
+ * at    what the simple way reserved (EventTry), or 0: given up and marked so
  */
 extern void *EventReserveSlow(unsigned kind, Size size, Word at) EVENT_API __attribute__((cold, noinline));
 
@@ -127,14 +127,15 @@ static inline void eventFill(Word at, Size size, uint64_t now)
   __atomic_store_n((uint64_t *)at, word, __ATOMIC_RELAXED);
 }
 
-/* EventReserve -- room for one event in the calling thread's block
+/* EventTry -- room for one event in the calling thread's block, the simple way
  *
- * kind     EventKindX
- * size     bytes, header included, not rounded; at most EventSizeMAX
- * returns  memory whose header has length and time; the caller fills in the parameters and calls EventCommit.
- *          NULL: no room; counted
+ * kind      EventKindX
+ * size      bytes, header included, not rounded; at most EventSizeMAX
+ * atReturn  the room, whose header has length and time; the caller fills in the parameters and calls EventCommit.
+ *           Otherwise what EventReserveSlow is to be called with
+ * returns   FALSE: the simple way does not serve
  */
-static inline void *EventReserve(unsigned kind, Size size)
+static inline Bool EventTry(unsigned kind, Size size, Word *atReturn)
 {
   EventThread thread = EventThreadSelf;
   EventCursor cursor;
@@ -142,8 +143,9 @@ static inline void *EventReserve(unsigned kind, Size size)
   uint64_t now;
   Word at;
 
+  *atReturn = 0;
   if (UNLIKELY(thread == NULL))
-    return EventReserveSlow(kind, size, 0);
+    return FALSE;
   cursor = &thread->cursor[kind][0];
   /* A branch, which is predicted, and not a sum, for which the cursor would have to wait: hence the empty assembly. */
   if ((__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) >> kind & 1) == 0) {
@@ -151,13 +153,21 @@ static inline void *EventReserve(unsigned kind, Size size)
     ++cursor;
   }
   epoch = __atomic_load_n(&cursor->epoch, __ATOMIC_RELAXED);
-  at = eventAdvance(&cursor->next, WordAlignUp(size, EventALIGN));
+  *atReturn = at = eventAdvance(&cursor->next, WordAlignUp(size, EventALIGN));
   now = LIKELY(__atomic_load_n(&EVENT_CONTROL[EventControlCLOCK], __ATOMIC_RELAXED) == 0) ? EventClock(FALSE)
                                                                                           : EventClockElse();
   if (UNLIKELY(((at + size - 1) & EventBlockBIT) == 0 || (uint32_t)(now >> 32) != epoch))
-    return EventReserveSlow(kind, size, at);
+    return FALSE;
   eventFill(at, size, now);
-  return (void *)at;
+  return TRUE;
+}
+
+/* EventReserve -- the same, whatever it takes.  NULL: no room; counted. */
+static inline void *EventReserve(unsigned kind, Size size)
+{
+  Word at;
+
+  return LIKELY(EventTry(kind, size, &at)) ? (void *)at : EventReserveSlow(kind, size, at);
 }
 
 #endif /* EMIT_EVENT_H */

@@ -76,7 +76,6 @@ static UserString userFind(const char *string, Bool *newReturn)
   return entry;
 }
 
-
 /* userTell -- what the string's number is, in the stream that no policy overwrites */
 static void userTell(UserString entry)
 {
@@ -86,11 +85,8 @@ static void userTell(UserString entry)
   if (!EVENT_PRESENT(Intern) || !EVENT_WANTED(EventInternKIND))
     return;
   room = EventReserveSlow(EventStreamDEFINITION, offsetof(EventWSStruct, f1) + length + 1, 0);
-  if (room == NULL)
-    return;
-  ((EventWSStruct *)room)->f0 = entry->id;
-  EventStringCopy(((EventWSStruct *)room)->f1, entry->string, length, room);
-  EventCommit(room, EventInternCODE);
+  if (room != NULL)
+    EVENT_FILL_WS(Intern, room, entry->id, entry->string, length);
 }
 
 EVENT_API EventWord EventIntern(const char *string)

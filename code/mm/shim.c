@@ -36,12 +36,47 @@ static __attribute__((cold, noinline)) void *shimFailed(size_t size)
       EVENT_##format##A(name##Site, __VA_ARGS__, (Addr)(site)); \
   } while (0)
 
+/* shimGotSite -- the same with the address that the call returns to */
+static __attribute__((noinline)) void *shimGotSite(void *p, size_t size, const void *site)
+{
+  EVENT_PAWA(PoolAllocSite, ShimNext.pool, (Addr)p, size, (Addr)site);
+  return p;
+}
+
+/* shimGotSlow, shimFreeSlow -- what a call does last where the simple way (EventTry) does not serve.  They are
+ * functions so that the call itself saves no registers for what is rare. */
+static __attribute__((cold, noinline)) void *shimGotSlow(void *p, size_t size, Word at)
+{
+  void *room = EventReserveSlow(EventPoolAllocKIND, sizeof(EventPAWStruct), at);
+
+  if (room != NULL)
+    EVENT_FILL_PAW(PoolAlloc, room, (Word)ShimNext.pool, (Word)p, size);
+  return p;
+}
+
+static __attribute__((cold, noinline)) void shimFreeSlow(void *p, Word at)
+{
+  void *room = EventReserveSlow(EventPoolFreeKIND, sizeof(EventPAStruct), at);
+
+  if (room != NULL)
+    EVENT_FILL_PA(PoolFree, room, (Word)ShimNext.pool, (Word)p);
+  ShimNext.free(p);
+}
+
 /* shimGot -- the event of an allocation, or of its failure */
 static inline void *shimGot(void *p, size_t size, const void *site)
 {
+  Word at;
+
   if (UNLIKELY(p == NULL))
     return shimFailed(size);
-  SHIM_TELL(PAW, PoolAlloc, site, ShimNext.pool, (Addr)p, size);
+  if (!EVENT_PRESENT(PoolAlloc) || !EVENT_WANTED(EventPoolAllocKIND))
+    return p;
+  if (UNLIKELY(ShimNext.sites))
+    return shimGotSite(p, size, site);
+  if (UNLIKELY(!EventTry(EventPoolAllocKIND, sizeof(EventPAWStruct), &at)))
+    return shimGotSlow(p, size, at);
+  EVENT_FILL_PAW(PoolAlloc, at, (Word)ShimNext.pool, (Word)p, size);
   return p;
 }
 
@@ -52,9 +87,17 @@ SHIM void *malloc(size_t size)
 
 SHIM void free(void *p)
 {
+  Word at;
+
   if (UNLIKELY(p == NULL || ShimIsEarly(p)))
     return;
-  EVENT_PA(PoolFree, ShimNext.pool, (Addr)p);
+  if (EVENT_PRESENT(PoolFree) && EVENT_WANTED(EventPoolFreeKIND)) {
+    if (UNLIKELY(!EventTry(EventPoolFreeKIND, sizeof(EventPAStruct), &at))) {
+      shimFreeSlow(p, at);
+      return;
+    }
+    EVENT_FILL_PA(PoolFree, at, (Word)ShimNext.pool, (Word)p);
+  }
   ShimNext.free(p);
 }
 
