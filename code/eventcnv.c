@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/option.h"
@@ -25,7 +24,7 @@
 #include "view/source.h"
 #include "view/writer.h"
 
-enum { cnvProgressBLOCKS = 256, cnvChoicesSIZE = 256 };
+enum { cnvChoicesSIZE = 256 };
 
 typedef struct CnvStruct {
   SourceStruct source; /* first: it is the data of the hooks */
@@ -34,54 +33,23 @@ typedef struct CnvStruct {
   const char *thin;   /* as the option gives it, or NULL */
   Bool check, header, packed, follow, index;
   WriterOptionsStruct options;
-  Bool progress;      /* a line of it stands on the terminal, */
-  time_t shown;       /* since this second */
   OutputStruct out;
 } CnvStruct, *Cnv;
-
-/* cnvSay -- once a second, how far it has come, and with what */
-static void cnvSay(Cnv cnv, const char *what, double part)
-{
-  struct timespec now;
-
-  (void)clock_gettime(CLOCK_MONOTONIC, &now);
-  if (now.tv_sec == cnv->shown)
-    return;
-  if (cnv->shown != 0) {
-    fprintf(stderr, "\r\033[K%s: %s%.0f%%", cnv->source.tool->name, what, part * 100);
-    cnv->progress = TRUE;
-  }
-  cnv->shown = now.tv_sec;
-}
-
-/* cnvProgress, cnvScanning -- how far reading, and before it looking through the logs, has come; only where somebody is
- * looking */
-static void cnvProgress(void *data, uint64_t done, uint64_t total)
-{
-  if (done % cnvProgressBLOCKS == 0)
-    cnvSay(data, "", (double)done / (double)total);
-}
-
-static void cnvScanning(void *data, uint64_t done, uint64_t total)
-{
-  cnvSay(data, "looking for blocks: ", (double)done / (double)total);
-}
-
-/* cnvProgressEnd -- away with the line that says how far it has come */
-static void cnvProgressEnd(Cnv cnv)
-{
-  if (cnv->progress)
-    fprintf(stderr, "\r\033[K");
-  cnv->progress = FALSE;
-}
 
 /* cnvAside -- something is told meanwhile: where both go to one terminal, keep them in order */
 static void cnvAside(void *data)
 {
   Cnv cnv = data;
 
-  cnvProgressEnd(cnv);
   (void)OutputFlush(&cnv->out);
+}
+
+/* cnvBefore -- and what is shown of the progress is not to stand in the output */
+static void cnvBefore(void *data)
+{
+  Cnv cnv = data;
+
+  ProgressOutput(&cnv->source.progress, cnv->out.fd);
 }
 
 static volatile sig_atomic_t cnvInterrupted;
@@ -97,6 +65,7 @@ static Bool cnvIdle(void *data)
 {
   Cnv cnv = data;
 
+  ProgressErase(&cnv->source.progress);
   return !OutputFlush(&cnv->out) || cnvInterrupted;
 }
 
@@ -122,7 +91,7 @@ static int cnvStatus(Cnv cnv, Res res)
 {
   LogSummaryStruct summary;
 
-  cnvProgressEnd(cnv);
+  ProgressErase(&cnv->source.progress);
   if (OutputFlush(&cnv->out) && cnv->out.fd != STDOUT_FILENO && close(cnv->out.fd) != 0)
     cnv->out.failed = errno;
   if (cnv->out.failed != 0) {
@@ -252,7 +221,7 @@ static int cnvIndex(Cnv cnv, const char *const *paths, Count n)
   SourceHooks(&cnv->source, &hooks);
   for (i = 0; i < n; ++i) {
     Res res = LogIndexWrite(&indexed, paths[i], &hooks, error, sizeof error);
-    cnvProgressEnd(cnv);
+    ProgressErase(&cnv->source.progress);
     if (res != ResOK)
       return OptionFail(cnv->source.tool, "%s", error);
     printf("%s.idx: %llu blocks of %llu bytes, in %llu bytes\n", paths[i], (unsigned long long)indexed.blocks,
@@ -268,12 +237,10 @@ static int cnvRun(Cnv cnv, const char *const *paths, Count n)
   OutputInit(&cnv->out, STDOUT_FILENO);
   cnv->source.force = TRUE; /* text says what was recorded, whatever it means; a newer version is noted */
   cnv->source.aside = cnvAside;
+  cnv->out.before = cnvBefore;
+  cnv->out.data = cnv;
   if (cnv->follow)
     cnvFollow(cnv);
-  else if (isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO))
-    cnv->source.progress = cnvProgress;
-  if (!cnv->follow && isatty(STDERR_FILENO) && (cnv->index || !isatty(STDOUT_FILENO)))
-    cnv->source.scanning = cnvScanning;
   if (cnv->index)
     return cnvIndex(cnv, paths, n);
   if (!SourceOpen(&cnv->source, paths, n, &status) || !cnvOpenOutput(cnv, paths, n, &status))
@@ -355,7 +322,8 @@ int main(int argc, char **argv)
     return OptionUsage(&tool, "--thin: '%s' is no time, as 0.01, 5ms or 20us", cnv.thin);
   (void)signal(SIGPIPE, SIG_IGN);
   cnv.source.tool = &tool;
-  cnv.options.tool = tool.name;
+  cnv.options.note = SourceNote;
+  cnv.options.data = &cnv.source;
   cnv.options.path = cnv.output;
   return cnvRun(&cnv, (const char *const *)argv + 1, operands);
 }

@@ -31,7 +31,7 @@ static Res logFileAdd(Log log, const char *path, char *error, Size size)
     free(copy);
     return ResMEMORY;
   }
-  res = FileOpen(file, path);
+  res = FileOpen(file, path, &log->teller.hooks);
   if (res != ResOK) {
     (void)snprintf(error, size, "%s: %s", path, strerror(errno));
     free(file);

@@ -1,10 +1,10 @@
 /* source.h -- the logs that a tool reads: opened, filtered, and what is wrong with them told
  *
  * What tools that give events a meaning have in common: the options that choose events, the refusal of a registry that
- * is newer than this build, and one line on standard error for each gap.  A tool's own state begins with a
- * SourceStruct, and is the `data` of the request's hooks.
+ * is newer than this build, one line on standard error for each gap, and how far the work has come.  A tool's own state
+ * begins with a SourceStruct, and is the `data` of the request's hooks.
  *
- * Design: design/view.md .source      Tests: test/eventview.t
+ * Design: design/view.md .source      Tests: test/eventview.t, test/progress.t
  */
 #ifndef VIEW_SOURCE_H
 #define VIEW_SOURCE_H
@@ -16,6 +16,7 @@
 #include "log/follow.h"
 #include "log/names.h"
 #include "log/request.h"
+#include "view/progress.h"
 
 typedef struct SourceStruct {
   const OptionToolStruct *tool;
@@ -25,10 +26,9 @@ typedef struct SourceStruct {
   Count count;
   Bool force;                             /* a newer median is no reason to refuse */
   void (*aside)(void *source);            /* called before a line is told, while the tool writes something else; or NULL */
-  void (*progress)(void *source, uint64_t done, uint64_t total); /* as LogHooksStruct has it; or NULL */
-  void (*scanning)(void *source, uint64_t done, uint64_t total); /* the same */
   LogIdleStruct follow;                   /* follow the log, which is one, and call this meanwhile; idle NULL: do not */
   int64_t *offsets;                       /* what that means, for each log */
+  ProgressStruct progress;                /* how far opening and reading have come */
   Log log;
   LogNames names;                         /* the types chosen, or NULL */
   Filter filter;                          /* what the expression means, or NULL */
@@ -49,8 +49,11 @@ typedef struct SourceStruct {
 #define SourceFORCE(source) \
   OptionFlag(0, "force", &(source)->force, "read logs whose events are newer than this program, too")
 
-/* SourceHooks -- the hooks with which a tool's logs are opened */
+/* SourceHooks -- the hooks with which a tool's logs are opened; work begins */
 extern void SourceHooks(Source source, LogHooks hooksReturn);
+
+/* SourceNote -- tell a line on standard error, with the tool's name before it; a hook of logs and writers */
+extern void SourceNote(void *source, const char *line);
 
 /* SourceOpen -- open `n` logs and make the request; FALSE: reported, with the status
  * SourceClose -- may follow in either case */
