@@ -261,6 +261,8 @@ static int ctlRun(Ctl ctl, uint32_t pid)
     if (strcmp(ctl->words[0], ctlCommands[i].word) == 0) {
       if (ctl->count > ctlCommands[i].most)
         return OptionUsage(ctl->tool, "%s: '%s' is one word too many", ctl->words[0], ctl->words[ctlCommands[i].most]);
+      if (ctl->buffered)
+        return OptionUsage(ctl->tool, "--buffered is for a list of kinds, not for %s", ctl->words[0]);
       run = ctlCommands[i].run;
       changes = ctlCommands[i].changes;
     }

@@ -191,7 +191,7 @@ is_deeply [grep { !/\.idx$|\.paw$|out$|err$/ } glob "$folder/*"], [], 'nothing e
 # ---- What has no index ----
 
 like cnv('--index', '-')->{err}, qr/only a log in a file has an index/, 'standard input has none';
-like cnv('--index', '--check', $log)->{err}, qr/and nothing else/, '--index goes with nothing else';
+like cnv('--index', '--check', $log)->{err}, qr/has no meaning with --check/, '--index goes with nothing else';
 my $before = cnv($log);
 is system("cat $log | $eventcnv - >$folder/out 2>$folder/err"), 0, 'a log from a pipe is read without one';
 is slurp("$folder/out"), $before->{out}, 'all the same';

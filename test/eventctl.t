@@ -57,6 +57,7 @@ sub values_of { return map { / UserWord id=\d+ value=(\d+)$/ ? $1 : () } split /
 # The command line.
 for (['no process', [], qr/^eventctl: no process is given\n/, 2], ['no number', ['x'], qr/'x' is no number of a process/, 2],
      ['nobody', [4194304 - 1], qr/^eventctl: there is no process 4194303$/m, 1],
+     ['--buffered for a command', ['-b', $$, 'flush'], qr/--buffered is for a list of kinds, not for flush/, 2],
      ['--buffered alone', ['-b', $$], qr/--buffered is for a list/, 2],
      ['too much', [$$, 'start', 'now'], qr/'now' is one word too many/, 2],
      ['not recorded', [$$], qr/^eventctl: process $$ is not recorded, and has not allowed control/, 1]) {

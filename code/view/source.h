@@ -35,16 +35,25 @@ typedef struct SourceStruct {
   LogRequestStruct request;               /* what was asked for; `event` is the tool's to set */
 } SourceStruct, *Source;
 
+/* Groups of the options here (OptionFit): those that choose events, and those that say how logs are opened. */
+enum {
+  SourceGroupCHOOSE = 1 << 16,
+  SourceGroupOPEN = 1 << 17
+};
+
 /* The rows for a tool's table of options; source.count must be SIZE_MAX at first. */
 #define SourceOPTIONS(source) \
-  OptionString('k', "kinds", &(source)->kinds, "LIST", "only these kinds: names, all, none, or +Name and -Name"), \
-  OptionString('E', "events", &(source)->events, "LIST", "only events of these types"), \
+  OptionString('k', "kinds", &(source)->kinds, "LIST", "only these kinds: names, all, none, or +Name and -Name", \
+               SourceGroupCHOOSE), \
+  OptionString('E', "events", &(source)->events, "LIST", "only events of these types", SourceGroupCHOOSE), \
   OptionString('e', "filter", &(source)->expression, "EXPR", \
-               "only events for which it holds: size >= 4K && tid != 17"), \
-  OptionString(0, "from", &(source)->from, "T", "only from there on: seconds since the start, or HH:MM:SS.frac"), \
-  OptionString(0, "to", &(source)->to, "T", "only what is earlier than this"), \
-  OptionNumber('n', "count", &(source)->count, "N", "at most N events"), \
-  OptionString(0, "offset", &(source)->offset, "LIST", "shift the times of logs: FILE=SECONDS,... or one for each log")
+               "only events for which it holds: size >= 4K && tid != 17", SourceGroupCHOOSE), \
+  OptionString(0, "from", &(source)->from, "T", "only from there on: seconds since the start, or HH:MM:SS.frac", \
+               SourceGroupCHOOSE), \
+  OptionString(0, "to", &(source)->to, "T", "only what is earlier than this", SourceGroupCHOOSE), \
+  OptionNumber('n', "count", &(source)->count, "N", "at most N events", SourceGroupCHOOSE), \
+  OptionString(0, "offset", &(source)->offset, "LIST", "shift the times of logs: FILE=SECONDS,... or one for each log", \
+               SourceGroupOPEN)
 
 #define SourceFORCE(source) \
   OptionFlag(0, "force", &(source)->force, "read logs whose events are newer than this program, too")
