@@ -188,6 +188,56 @@ is cnv('--index', $log)->{status}, 0, 'and is made anew';
 is cnv($log)->{err}, $expected->{err}, 'and used then';
 is_deeply [grep { !/\.idx$|\.paw$|out$|err$/ } glob "$folder/*"], [], 'nothing else is left beside the logs';
 
+# ---- A log that is followed ----
+
+# followed(log...) -- what --follow makes of each, all at a time, because each waits a second for more
+sub followed {
+    my @pids = map {
+        my $path = $_;
+        my $pid = fork // die;
+        exec 'sh', '-c', "exec timeout 20 $eventcnv --follow $path >$path.out 2>$path.err </dev/null" if $pid == 0;
+        $pid;
+    } @_;
+    my @runs;
+    for my $path (@_) {
+        waitpid shift @pids, 0;
+        push @runs, {status => $?, map { $_ => slurp("$path.$_") =~ s/\Q$path\E/LOG/gr } 'out', 'err'};
+    }
+    return @runs;
+}
+
+my %follow;
+for my $round (1 .. 8) {
+    my $bytes = join '', $round == 1 ? $logs{'test/good/threads.paw'} : '', map { $parts[rand @parts] } 1 .. 4;
+    my $known = $round == 1 ? length $bytes : int rand length $bytes;
+    my ($with, $without) = map { "$folder/follow$round$_.paw" } 'a', 'b';
+    spew($with, substr $bytes, 0, $known);
+    cnv('--index', $with);
+    spew($with, substr($bytes, $known), '>>');
+    spew($without, $bytes);
+    spew("$with.idx", substr slurp("$with.idx"), 0, -3) if $round == 1;
+    $follow{$with} = $without;
+}
+{   # One that lies where the samples do not look: of a log that was changed, and has grown.
+    my $many = $logs{'test/good/threads.paw'} x 100;
+    my ($with, $without) = map { "$folder/many$_.paw" } 'a', 'b';
+    my @blocks;
+    push @blocks, $-[0] while $many =~ /\x8fPAWblk\n/g;
+    spew($with, $many);
+    cnv('--index', $with);
+    substr($many, $blocks[1] + 40, 1) ^= "\1";
+    spew($with, $many . $logs{'test/good/threads.paw'});
+    spew($without, $many . $logs{'test/good/threads.paw'});
+    $follow{$with} = $without;
+}
+my @with = sort keys %follow;
+my @runs = followed(@with, @follow{@with});
+my $same = 1;
+$same &&= same($runs[$_], $runs[$_ + @with], 1, $with[$_]) for 0 .. $#with;
+ok $same, 'logs are followed with an index as they are without';
+ok scalar(grep { $_->{err} =~ /idx does not fit/ } @runs), 'also where the index is not true';
+ok scalar(grep { $_->{err} =~ /idx is damaged, and only/ } @runs), 'and where it is cut off';
+
 # ---- What has no index ----
 
 like cnv('--index', '-')->{err}, qr/only a log in a file has an index/, 'standard input has none';
