@@ -67,7 +67,7 @@ for my $path (sort keys %logs) {
     is_deeply \@after, \@before, "$path: the same with an index";
     if ($made->{status} == 0) {
         like $made->{out}, qr/^\Q$log\E\.idx: \d+ blocks of \d+ bytes, in \d+ bytes$/, 'which eventcnv says it has written';
-        is((stat "$log.idx")[2] & 07777, 0600, 'and which only its owner may read');
+        ok -e "$log.idx", 'and which is there';
     } else {
         is $made->{err}, $before[0]{err}, 'a log that cannot be read has none, and the reason is the same';
         ok !-e "$log.idx", 'and nothing is left of it';
@@ -187,6 +187,48 @@ $is->('an index of a log that has another time', qr/is older than the log/);
 is cnv('--index', $log)->{status}, 0, 'and is made anew';
 is cnv($log)->{err}, $expected->{err}, 'and used then';
 is_deeply [grep { !/\.idx$|\.paw$|out$|err$/ } glob "$folder/*"], [], 'nothing else is left beside the logs';
+
+# ---- Whose it is, and who may read it ----
+
+unlink glob "$log*";
+spew($log, $logs{'test/good/threads.paw'});
+for my $mode (0600, 0640, 0644, 0444, 0400, 0666) {
+    chmod $mode, $log or die;
+    cnv('--index', $log);
+    is sprintf('%o', (stat "$log.idx")[2] & 07777), sprintf('%o', 0600 | $mode & 0444),
+        sprintf('the index of a log with mode %o', $mode);
+}
+SKIP: {
+    skip 'only root can be somebody else', 5 if $> != 0;
+    # as($user, log) -- eventcnv, run by a user without a name, who is told
+    my $as = sub {
+        my ($user, $path) = @_;
+        my $pid = open(my $pipe, '-|') // die;
+        if ($pid == 0) {
+            open STDERR, '>&', \*STDOUT;
+            $) = "$user $user";
+            ($<, $>) = ($user, $user);
+            exec $eventcnv, $path or die;
+        }
+        local $/;
+        return scalar <$pipe> // '';
+    };
+    chmod 0755, $folder;
+    chmod 0644, $log;
+    chown 60001, 60002, $log or die;
+    cnv('--index', $log);
+    is join('/', (stat "$log.idx")[4, 5]), '60001/60002', 'the index that root writes is the owner\'s';
+    skip 'the tools are not for everybody', 4 if $as->(60003, $log) !~ /^0\.000000000 /m;
+    my $cut = substr slurp("$log.idx"), 0, -3;
+    spew("$log.idx", $cut);
+    like $as->(60003, $log), qr/idx is damaged, and only/, 'who may read the log uses its owner\'s index';
+    chown 60003, 60003, "$log.idx";
+    like $as->(60003, $log), qr/idx is damaged, and only/, 'and his own';
+    like $as->(60004, $log), qr/idx belongs to somebody else.*, and is not used/, 'not that of somebody else';
+    chown 0, 0, "$log.idx";
+    like $as->(60004, $log), qr/idx is damaged, and only/, 'but root\'s';
+}
+chown $>, (split / /, $))[0], $log;
 
 # ---- A log that is followed ----
 
