@@ -78,6 +78,8 @@ static int ctlShow(Ctl ctl)
   return fflush(stdout) == 0 || errno == EPIPE ? 0 : OptionFail(ctl->tool, "standard output: %s", strerror(errno));
 }
 
+static void ctlCommandsSay(Text text);
+
 /* ctlList -- the kinds that the words choose, against what is now.  FALSE: told */
 static Bool ctlList(Ctl ctl, uint32_t now, uint32_t *maskReturn, int *status)
 {
@@ -96,6 +98,8 @@ static Bool ctlList(Ctl ctl, uint32_t now, uint32_t *maskReturn, int *status)
   TextInit(&error, reason, sizeof reason);
   if (!text.overflow && NamesMask(maskReturn, TextTerminate(&text), names, EventKindMAX, now, "kind", &error) == ResOK)
     return TRUE;
+  if (strpbrk(ctl->words[0], "+-,") == NULL)
+    ctlCommandsSay(&error); /* it may have been meant as one */
   *status = OptionUsage(ctl->tool, "%s", text.overflow ? "so many kinds there are not" : TextTerminate(&error));
   return FALSE;
 }
@@ -247,6 +251,17 @@ static const struct {
   {"flush", 1, FALSE, ctlFlush},
   {"traceback", 2, FALSE, ctlTraceback},
 };
+
+static void ctlCommandsSay(Text text)
+{
+  Index i;
+
+  TextString(text, "; commands are ");
+  for (i = 0; i < ARRAY_LENGTH(ctlCommands); ++i) {
+    TextString(text, i == 0 ? "" : i + 1 < ARRAY_LENGTH(ctlCommands) ? ", " : " and ");
+    TextString(text, ctlCommands[i].word);
+  }
+}
 
 /* ctlRun -- the command in `words`, on the process */
 static int ctlRun(Ctl ctl, uint32_t pid)

@@ -188,6 +188,11 @@ is cnv('--index', $log)->{status}, 0, 'and is made anew';
 is cnv($log)->{err}, $expected->{err}, 'and used then';
 is_deeply [grep { !/\.idx$|\.paw$|out$|err$/ } glob "$folder/*"], [], 'nothing else is left beside the logs';
 
+SKIP: {
+    skip 'no /dev/full', 1 if !-c '/dev/full';
+    is system("$eventcnv --index $log >/dev/full 2>$folder/err") >> 8, 1, 'a report that cannot be written is a failure';
+}
+
 # ---- Whose it is, and who may read it ----
 
 unlink glob "$log*";
