@@ -115,9 +115,9 @@ run($ctl, '-b', $pid, '+Ref');
 is_deeply table($pid)->{kinds}{Ref}, ['no', 'yes'], '-b changes what is buffered';
 ($status, undef, $err) = run($ctl, $pid, '+Objects');
 is $status, 2, 'a misspelt kind';
+like $err, qr/Objects.*\bArena\b.*\bObject\b/, 'is an error that lists the kinds';
 (undef, undef, $err) = run($ctl, $pid, 'strat');
 like $err, qr/no kind is called 'strat'; .*; commands are start, stop, flush and traceback$/m, 'or command';
-like $err, qr/Objects.*\bArena\b.*\bObject\b/, 'is an error that lists the kinds';
 is sent($pid), 'Arena Pool User', 'and changes nothing';
 
 # The newest events.
