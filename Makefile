@@ -26,7 +26,7 @@ VARIETY_FLAG_rash := -DVARIETY_RASH
 SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 ALL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARNINGS) $(VARIETY_FLAG_$(VARIETY)) -D_GNU_SOURCE -Icode -I$(B)/gen
 DEPFLAGS = -MMD -MP -MF $@.d -MT $@
-LINKLIBS := -lm -ldl -lpthread
+LINKLIBS := -ldl -lpthread
 # The writer's wing goes into a shared library that must be there before anybody else and never in the way.
 PIC := -fPIC -fvisibility=hidden -fno-plt -ftls-model=initial-exec -DPAWPRINT_LIBRARY
 
@@ -114,7 +114,7 @@ $(foreach r,$(ROOMS),$(eval $(call room_rule,$(r))))
 
 WRITER := base format plinth emit mm
 # What only tools need stays out of other people's programs.
-TOOLS_ONLY := $(B)/pic/base/option.o
+TOOLS_ONLY := $(patsubst %,$(B)/pic/base/%.o,option optionfit terminal)
 writer_pic := $(filter-out $(TOOLS_ONLY),$(foreach r,$(WRITER),$(patsubst code/%.c,$(B)/pic/%.o,$(call room_src,$(r)))) \
   $(patsubst code/%.c,$(B)/pic/%.o,$(SHIM)))
 $(B)/lib/libpawprint.so: $(writer_pic)
@@ -135,7 +135,7 @@ reader_pic := $(filter-out $(TOOLS_ONLY) $(B)/pic/base/bt.o,$(foreach r,$(READER
 $(B)/lib/libpawlog.so: $(reader_pic)
 	$(call say,LD     ,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -shared -Wl,-soname,libpawlog.so -Wl,-z,now -Wl,-z,defs -o $@ $^ -lm
+	$(Q)$(CC) -shared -Wl,-soname,libpawlog.so -Wl,-z,now -Wl,-z,defs -o $@ $^
 
 # One object, in which names that are hidden are nobody else's: a program may have a LogOpen of its own.
 $(B)/lib/libpawlog.a: $(reader_pic)
@@ -240,7 +240,7 @@ install: all | $(GEN)
 	  'Cflags: -I$${prefix}/include -I$${prefix}/include/pawprint' > $(dest)/lib/pkgconfig/pawprint.pc
 	printf '%s\n' 'prefix=$(PREFIX)' 'Name: pawlog' 'Description: reading the logs of Pawprint' \
 	  'Version: '$$(sed -n 's/^#define PawprintVERSION "\(.*\)"$$/\1/p' code/base/version.h) \
-	  'Libs: -L$${prefix}/lib -lpawlog' 'Libs.private: -lm' 'Cflags: -I$${prefix}/include' > $(dest)/lib/pkgconfig/pawlog.pc
+	  'Libs: -L$${prefix}/lib -lpawlog' 'Cflags: -I$${prefix}/include' > $(dest)/lib/pkgconfig/pawlog.pc
 
 clean:
 	rm -rf build

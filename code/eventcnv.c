@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/aver.h"
 #include "base/option.h"
 #include "base/text.h"
 #include "log/headertext.h"
@@ -25,7 +25,17 @@
 #include "view/source.h"
 #include "view/writer.h"
 
-enum { cnvProgressBLOCKS = 256, cnvChoicesSIZE = 256 };
+enum { cnvChoicesSIZE = 256, cnvUsesMAX = 32 };
+
+/* Groups of options (OptionFit), beside those of writers and the source. */
+enum {
+  cnvGroupFORMAT = 1 << 8,
+  cnvGroupOUTPUT = 1 << 9,
+  cnvGroupFOLLOW = 1 << 10,
+  cnvGroupCHECK = 1 << 11,
+  cnvGroupHEADER = 1 << 12,
+  cnvGroupINDEX = 1 << 13
+};
 
 typedef struct CnvStruct {
   SourceStruct source; /* first: it is the data of the hooks */
@@ -34,54 +44,23 @@ typedef struct CnvStruct {
   const char *thin;   /* as the option gives it, or NULL */
   Bool check, header, packed, follow, index;
   WriterOptionsStruct options;
-  Bool progress;      /* a line of it stands on the terminal, */
-  time_t shown;       /* since this second */
   OutputStruct out;
 } CnvStruct, *Cnv;
-
-/* cnvSay -- once a second, how far it has come, and with what */
-static void cnvSay(Cnv cnv, const char *what, double part)
-{
-  struct timespec now;
-
-  (void)clock_gettime(CLOCK_MONOTONIC, &now);
-  if (now.tv_sec == cnv->shown)
-    return;
-  if (cnv->shown != 0) {
-    fprintf(stderr, "\r\033[K%s: %s%.0f%%", cnv->source.tool->name, what, part * 100);
-    cnv->progress = TRUE;
-  }
-  cnv->shown = now.tv_sec;
-}
-
-/* cnvProgress, cnvScanning -- how far reading, and before it looking through the logs, has come; only where somebody is
- * looking */
-static void cnvProgress(void *data, uint64_t done, uint64_t total)
-{
-  if (done % cnvProgressBLOCKS == 0)
-    cnvSay(data, "", (double)done / (double)total);
-}
-
-static void cnvScanning(void *data, uint64_t done, uint64_t total)
-{
-  cnvSay(data, "looking for blocks: ", (double)done / (double)total);
-}
-
-/* cnvProgressEnd -- away with the line that says how far it has come */
-static void cnvProgressEnd(Cnv cnv)
-{
-  if (cnv->progress)
-    fprintf(stderr, "\r\033[K");
-  cnv->progress = FALSE;
-}
 
 /* cnvAside -- something is told meanwhile: where both go to one terminal, keep them in order */
 static void cnvAside(void *data)
 {
   Cnv cnv = data;
 
-  cnvProgressEnd(cnv);
   (void)OutputFlush(&cnv->out);
+}
+
+/* cnvBefore -- and what is shown of the progress is not to stand in the output */
+static void cnvBefore(void *data)
+{
+  Cnv cnv = data;
+
+  ProgressOutput(&cnv->source.progress, cnv->out.fd);
 }
 
 static volatile sig_atomic_t cnvInterrupted;
@@ -97,6 +76,7 @@ static Bool cnvIdle(void *data)
 {
   Cnv cnv = data;
 
+  ProgressErase(&cnv->source.progress);
   return !OutputFlush(&cnv->out) || cnvInterrupted;
 }
 
@@ -122,7 +102,7 @@ static int cnvStatus(Cnv cnv, Res res)
 {
   LogSummaryStruct summary;
 
-  cnvProgressEnd(cnv);
+  ProgressErase(&cnv->source.progress);
   if (OutputFlush(&cnv->out) && cnv->out.fd != STDOUT_FILENO && close(cnv->out.fd) != 0)
     cnv->out.failed = errno;
   if (cnv->out.failed != 0) {
@@ -252,12 +232,14 @@ static int cnvIndex(Cnv cnv, const char *const *paths, Count n)
   SourceHooks(&cnv->source, &hooks);
   for (i = 0; i < n; ++i) {
     Res res = LogIndexWrite(&indexed, paths[i], &hooks, error, sizeof error);
-    cnvProgressEnd(cnv);
+    ProgressErase(&cnv->source.progress);
     if (res != ResOK)
       return OptionFail(cnv->source.tool, "%s", error);
     printf("%s.idx: %llu blocks of %llu bytes, in %llu bytes\n", paths[i], (unsigned long long)indexed.blocks,
            (unsigned long long)indexed.covered, (unsigned long long)indexed.bytes);
   }
+  if (fflush(stdout) != 0 && errno != EPIPE)
+    return OptionFail(cnv->source.tool, "standard output: %s", strerror(errno));
   return 0;
 }
 
@@ -268,12 +250,10 @@ static int cnvRun(Cnv cnv, const char *const *paths, Count n)
   OutputInit(&cnv->out, STDOUT_FILENO);
   cnv->source.force = TRUE; /* text says what was recorded, whatever it means; a newer version is noted */
   cnv->source.aside = cnvAside;
+  cnv->out.before = cnvBefore;
+  cnv->out.data = cnv;
   if (cnv->follow)
     cnvFollow(cnv);
-  else if (isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO))
-    cnv->source.progress = cnvProgress;
-  if (!cnv->follow && isatty(STDERR_FILENO) && (cnv->index || !isatty(STDOUT_FILENO)))
-    cnv->source.scanning = cnvScanning;
   if (cnv->index)
     return cnvIndex(cnv, paths, n);
   if (!SourceOpen(&cnv->source, paths, n, &status) || !cnvOpenOutput(cnv, paths, n, &status))
@@ -288,6 +268,31 @@ static int cnvRun(Cnv cnv, const char *const *paths, Count n)
   return status;
 }
 
+/* cnvFit -- does every option mean something?  FALSE: reported, with the status */
+static Bool cnvFit(Cnv cnv, const OptionToolStruct *tool, int *statusReturn)
+{
+  static const OptionUseStruct others[] = {
+    {"--check", cnvGroupCHECK | SourceGroupCHOOSE | SourceGroupOPEN},
+    {"--header", cnvGroupHEADER | cnvGroupOUTPUT | SourceGroupOPEN},
+    {"--index", cnvGroupINDEX},
+  };
+  static char names[cnvUsesMAX][32];
+  OptionUseStruct uses[cnvUsesMAX];
+  Index i, chosen = cnv->format;
+
+  AVER(WriterClassCount + ARRAY_LENGTH(others) <= cnvUsesMAX);
+  for (i = 0; i < WriterClassCount; ++i) {
+    const WriterClassStruct *class = WriterClasses[i];
+    (void)snprintf(names[i], sizeof names[i], "--format=%s", class->name);
+    uses[i] = (OptionUseStruct){names[i], class->takes | cnvGroupFORMAT | cnvGroupOUTPUT | SourceGroupCHOOSE |
+                                SourceGroupOPEN | (class->follow ? cnvGroupFOLLOW : 0)};
+  }
+  memcpy(uses + WriterClassCount, others, sizeof others);
+  if (cnv->index || cnv->header || cnv->check)
+    chosen = WriterClassCount + (cnv->check ? 0 : cnv->header ? 1 : 2);
+  return OptionFit(tool, uses, WriterClassCount + ARRAY_LENGTH(others), (uint64_t)1 << chosen, statusReturn);
+}
+
 /* cnvContradiction -- what of the command line cannot be meant, or NULL */
 static const char *cnvContradiction(Cnv cnv, Count operands)
 {
@@ -295,24 +300,14 @@ static const char *cnvContradiction(Cnv cnv, Count operands)
 
   if (operands == 0)
     return "no log is given";
-  if ((cnv->options.raw || cnv->packed || cnv->options.bare) && !(class->takes & WriterTakesBLOCKS))
-    return "--raw, --packed and --no-state are for --format=paw";
   if (cnv->options.raw && cnv->packed)
     return "--raw or --packed, not both";
-  if ((cnv->options.verbose || cnv->options.describe) && !(class->takes & WriterTakesWORDS))
-    return "--verbose and --describe are for --format=text";
-  if (cnv->thin != NULL && !(class->takes & WriterTakesTHIN))
-    return "--thin is for --format=chrome and --format=paje";
-  if (cnv->options.value != WriterBYTES && !(class->takes & WriterTakesVALUE))
-    return "--value is for --format=folded";
+  if (cnv->options.verbose && cnv->options.describe)
+    return "--verbose or --describe, not both";
   if (class->folder && cnv->output == NULL && !cnv->check && !cnv->header)
     return "this format is a folder: --output says which";
   if (cnv->follow && operands > 1)
     return "--follow is for one log";
-  if (cnv->follow && (cnv->check || cnv->header || !class->follow))
-    return "--follow writes text, csv or json";
-  if (cnv->index && (cnv->follow || cnv->check || cnv->header || cnv->format != 0 || cnv->output != NULL))
-    return "--index writes the logs' indexes, and nothing else";
   return NULL;
 }
 
@@ -320,33 +315,40 @@ int main(int argc, char **argv)
 {
   static CnvStruct cnv = {.source.count = SIZE_MAX};
   char choices[cnvChoicesSIZE];
+  uint64_t given;
   const OptionStruct options[] = {
     OptionChoice('f', "format", &cnv.format, WriterChoices(choices, sizeof choices),
-                 "what to write; text if not given; paw is a log again"),
-    OptionString('o', "output", &cnv.output, "PATH", "write there; standard output if not given"),
+                 "what to write; text if not given; paw is a log again", cnvGroupFORMAT),
+    OptionString('o', "output", &cnv.output, "PATH", "write there; standard output if not given", cnvGroupOUTPUT),
     SourceOPTIONS(&cnv.source),
-    OptionFlag(0, "follow", &cnv.follow, "keep reading a log that is still being written, and print what comes"),
-    OptionFlag(0, "check", &cnv.check, "read all and print nothing but what is damaged or missing"),
-    OptionFlag(0, "header", &cnv.header, "print the header blocks as text"),
-    OptionFlag(0, "index", &cnv.index, "write LOG.idx beside each log, so that opening it is fast"),
-    OptionFlag('v', "verbose", &cnv.options.verbose, "text: kind and code, too"),
-    OptionFlag(0, "describe", &cnv.options.describe, "text: each event in words, as its registry has them"),
-    OptionFlag(0, "raw", &cnv.options.raw, "paw: blocks as they are in memory"),
-    OptionFlag(0, "packed", &cnv.packed, "paw: blocks packed, as is done anyway"),
-    OptionString(0, "thin", &cnv.thin, "TIME", "chrome, paje: of what changes often, one value in TIME: 0.01, 5ms, 20us; 0: all"),
-    OptionChoice(0, "value", &cnv.options.value, WriterVALUES, "folded: what is counted; bytes allocated if not given"),
-    OptionFlag(0, "no-state", &cnv.options.bare, "paw: only what is chosen, not what is needed to read it alone"),
+    OptionFlag(0, "follow", &cnv.follow, "keep reading a log that is still being written, and print what comes",
+               cnvGroupFOLLOW),
+    OptionFlag(0, "check", &cnv.check, "read all and print nothing but what is damaged or missing", cnvGroupCHECK),
+    OptionFlag(0, "header", &cnv.header, "print the header blocks as text", cnvGroupHEADER),
+    OptionFlag(0, "index", &cnv.index, "write LOG.idx beside each log, so that opening it is fast", cnvGroupINDEX),
+    OptionFlag('v', "verbose", &cnv.options.verbose, "text: kind and code, too", WriterTakesWORDS),
+    OptionFlag(0, "describe", &cnv.options.describe, "text: each event in words, as its registry has them", WriterTakesWORDS),
+    OptionFlag(0, "raw", &cnv.options.raw, "paw: blocks as they are in memory", WriterTakesBLOCKS),
+    OptionFlag(0, "packed", &cnv.packed, "paw: blocks packed, as is done anyway", WriterTakesBLOCKS),
+    OptionString(0, "thin", &cnv.thin, "TIME", "chrome, paje: of what changes often, one value in TIME: 0.01, 5ms, 20us; 0: all",
+                 WriterTakesTHIN),
+    OptionChoice(0, "value", &cnv.options.value, WriterVALUES, "folded: what is counted; bytes allocated if not given",
+                 WriterTakesVALUE),
+    OptionFlag(0, "no-state", &cnv.options.bare, "paw: only what is chosen, not what is needed to read it alone",
+               WriterTakesBLOCKS),
     OptionFlag(0, "force", &cnv.options.force, "overwrite the output"),
   };
   const OptionToolStruct tool = {
     .name = "eventcnv", .synopsis = "[options] log...", .summary = "Dumps and converts logs.",
-    .options = options, .count = ARRAY_LENGTH(options), .usage = 2, .failure = 1,
+    .options = options, .count = ARRAY_LENGTH(options), .given = &given, .usage = 2, .failure = 1,
   };
   const char *contradiction;
   Count operands;
   int status;
 
   if (!OptionParse(&tool, argc, argv, &operands, &status))
+    return status;
+  if (!cnvFit(&cnv, &tool, &status))
     return status;
   contradiction = cnvContradiction(&cnv, operands);
   if (contradiction != NULL)
@@ -355,7 +357,8 @@ int main(int argc, char **argv)
     return OptionUsage(&tool, "--thin: '%s' is no time, as 0.01, 5ms or 20us", cnv.thin);
   (void)signal(SIGPIPE, SIG_IGN);
   cnv.source.tool = &tool;
-  cnv.options.tool = tool.name;
+  cnv.options.note = SourceNote;
+  cnv.options.data = &cnv.source;
   cnv.options.path = cnv.output;
   return cnvRun(&cnv, (const char *const *)argv + 1, operands);
 }

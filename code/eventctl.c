@@ -78,6 +78,8 @@ static int ctlShow(Ctl ctl)
   return fflush(stdout) == 0 || errno == EPIPE ? 0 : OptionFail(ctl->tool, "standard output: %s", strerror(errno));
 }
 
+static void ctlCommandsSay(Text text);
+
 /* ctlList -- the kinds that the words choose, against what is now.  FALSE: told */
 static Bool ctlList(Ctl ctl, uint32_t now, uint32_t *maskReturn, int *status)
 {
@@ -96,6 +98,8 @@ static Bool ctlList(Ctl ctl, uint32_t now, uint32_t *maskReturn, int *status)
   TextInit(&error, reason, sizeof reason);
   if (!text.overflow && NamesMask(maskReturn, TextTerminate(&text), names, EventKindMAX, now, "kind", &error) == ResOK)
     return TRUE;
+  if (strpbrk(ctl->words[0], "+-,") == NULL)
+    ctlCommandsSay(&error); /* it may have been meant as one */
   *status = OptionUsage(ctl->tool, "%s", text.overflow ? "so many kinds there are not" : TextTerminate(&error));
   return FALSE;
 }
@@ -248,6 +252,17 @@ static const struct {
   {"traceback", 2, FALSE, ctlTraceback},
 };
 
+static void ctlCommandsSay(Text text)
+{
+  Index i;
+
+  TextString(text, "; commands are ");
+  for (i = 0; i < ARRAY_LENGTH(ctlCommands); ++i) {
+    TextString(text, i == 0 ? "" : i + 1 < ARRAY_LENGTH(ctlCommands) ? ", " : " and ");
+    TextString(text, ctlCommands[i].word);
+  }
+}
+
 /* ctlRun -- the command in `words`, on the process */
 static int ctlRun(Ctl ctl, uint32_t pid)
 {
@@ -261,6 +276,8 @@ static int ctlRun(Ctl ctl, uint32_t pid)
     if (strcmp(ctl->words[0], ctlCommands[i].word) == 0) {
       if (ctl->count > ctlCommands[i].most)
         return OptionUsage(ctl->tool, "%s: '%s' is one word too many", ctl->words[0], ctl->words[ctlCommands[i].most]);
+      if (ctl->buffered)
+        return OptionUsage(ctl->tool, "--buffered is for a list of kinds, not for %s", ctl->words[0]);
       run = ctlCommands[i].run;
       changes = ctlCommands[i].changes;
     }

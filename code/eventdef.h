@@ -7,7 +7,8 @@
  *   KIND(name, value, doc)                        a kind of event; its bit in EventKindControl
  *   OFF(name)                                     a kind that is neither sent nor buffered unless somebody names it
  *   RELATION(name, code, always, kind, format)    an event type
- *   DOC(name, template)                           what it says to people; %parameter stands for its value
+ *   DOC(name, template)                           what it says to people; %parameter stands for its value, %*parameter for
+ *                                                 the interned string that has this number
  *   PARAM(name, index, letter, parameter, doc)    a parameter, in the order of the format
  *   RETIRED(name, code)                           a type that is gone; its code is never used again
  *
@@ -256,22 +257,22 @@ RELATION(Intern, 0x0701, TRUE, User, WS)
   PARAM(Intern, 1, S, string, "the string")
 
 RELATION(Label, 0x0702, TRUE, User, AW)
-  DOC(Label, "labels %addr with string %id")
+  DOC(Label, "labels %addr with string %*id")
   PARAM(Label, 0, A, addr, "what is labelled")
   PARAM(Label, 1, W, id, "the interned string")
 
 RELATION(UserWord, 0x0703, TRUE, User, WW)
-  DOC(UserWord, "%id: %value")
+  DOC(UserWord, "%*id: %value")
   PARAM(UserWord, 0, W, id, "the interned string that names the event")
   PARAM(UserWord, 1, W, value, "whatever the program means by it")
 
 RELATION(UserDouble, 0x0704, TRUE, User, WD)
-  DOC(UserDouble, "%id: %value")
+  DOC(UserDouble, "%*id: %value")
   PARAM(UserDouble, 0, W, id, "the interned string that names the event")
   PARAM(UserDouble, 1, D, value, "whatever the program means by it")
 
 RELATION(UserString, 0x0705, TRUE, User, WS)
-  DOC(UserString, "%id: %text")
+  DOC(UserString, "%*id: %text")
   PARAM(UserString, 0, W, id, "the interned string that names the event")
   PARAM(UserString, 1, S, text, "whatever the program means by it")
 

@@ -367,7 +367,7 @@ sub finishEvent {
     my $event = delete $registry->{current} or return;
     my $due = $event->{format} eq '0' ? 0 : length $event->{format};
     my $given = @{$event->{params}};
-    my %known = map { $_->{name} => 1 } @{$event->{params}};
+    my %known = map { $_->{name} => $_->{letter} } @{$event->{params}};
 
     fault($registry, $event->{line}, "$event->{name}: format $event->{format} has $due parameters, "
                                      . "PARAM rows are there for $given") if $given < $due;
@@ -375,9 +375,12 @@ sub finishEvent {
         fault($registry, $event->{line}, "$event->{name} has no DOC row");
         return;
     }
-    for my $param ($event->{template} =~ /%([A-Za-z_][A-Za-z0-9_]*)/g) {
+    while ($event->{template} =~ /%(\*?)([A-Za-z_][A-Za-z0-9_]*)/g) {
+        my ($interned, $param) = ($1, $2);
         fault($registry, $event->{docLine}, "$event->{name}: DOC names %$param, which is no parameter")
             unless $known{$param};
+        fault($registry, $event->{docLine}, "$event->{name}: DOC names %*$param, which is no W or U, and no string's number")
+            if $interned && ($known{$param} // 'W') !~ /[WU]/;
     }
     return;
 }

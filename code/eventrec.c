@@ -24,6 +24,16 @@
 #include "format/block.h"
 #include "view/program.h"
 
+/* Groups of options (OptionFit). */
+enum {
+  recordingGroupRUN = 1,
+  recordingGroupFILE = 2,
+  recordingGroupKEEP = 4,
+  recordingGroupTO = 8,
+  recordingGroupLISTEN = 16,
+  recordingGroupCLEAN = 32
+};
+
 static const char *const recordingKindNames[32] = {
 #define KIND(name, value, doc) [value] = #name,
 #include "eventdef.h"
@@ -87,19 +97,24 @@ static Bool recordingBuffers(Recording recording)
   return FALSE;
 }
 
-/* recordingAgree -- are there options that mean nothing beside each other? */
-static Bool recordingAgree(Recording recording, Bool listens)
+/* recordingFit -- does every option mean something?  FALSE: reported, with the status */
+static Bool recordingFit(Recording recording, Bool listens, int *statusReturn)
 {
-  if (listens && (recording->to != NULL || recording->kinds[0] != '\0' || recording->events != NULL ||
-                  recording->process != NULL || recording->paused || recording->alone || recording->limit > 0))
-    (void)OptionUsage(recording->tool, "--listen runs no program: what is recorded the senders say");
-  else if (recording->to != NULL && recording->output != NULL)
-    (void)OptionUsage(recording->tool, "--to and --output: a recording goes to one place");
-  else if (recording->output != NULL && strcmp(recording->output, "-") == 0)
-    (void)OptionUsage(recording->tool, "--output -: standard output is the program's own; name a file (./- is one)");
-  else
-    return TRUE;
-  return FALSE;
+  static const OptionUseStruct uses[] = {
+    {"a program", recordingGroupRUN | recordingGroupFILE | recordingGroupKEEP},
+    {"--to", recordingGroupRUN | recordingGroupTO},
+    {"--listen", recordingGroupLISTEN | recordingGroupFILE | recordingGroupKEEP},
+    {"--clean", recordingGroupCLEAN},
+  };
+  Index chosen = recording->clean ? 3 : listens ? 2 : recording->to != NULL ? 1 : 0;
+
+  if (!OptionFit(recording->tool, uses, ARRAY_LENGTH(uses), (uint64_t)1 << chosen, statusReturn))
+    return FALSE;
+  if (!listens && recording->output != NULL && strcmp(recording->output, "-") == 0) {
+    *statusReturn = OptionUsage(recording->tool, "--output -: standard output is the program's own; name a file (./- is one)");
+    return FALSE;
+  }
+  return TRUE;
 }
 
 static void recordingSay(void *data, const char *line)
@@ -140,8 +155,6 @@ static int recordingListen(Recording recording, Listen listen, Count operands)
 {
   if (operands > 0)
     return OptionUsage(recording->tool, "--listen runs no program");
-  if (!recordingAgree(recording, TRUE))
-    return eventrecFAILED;
   listen->tool = recording->tool;
   if (recording->keep != 0)
     listen->limit = recording->keep;
@@ -181,30 +194,47 @@ int main(int argc, char **argv)
 {
   static RecordingStruct recording = {.kinds = "", .stack = "0", .blockSize = recordingBlock, .blocks = recordingBlocks,
                                       .sample = SampleINTERVAL};
+  uint64_t given;
   ListenStruct listen = {.senders = ListenSendersDEFAULT, .limit = ListenSizeDEFAULT};
   const OptionStruct options[] = {
-    OptionString('o', "output", &recording.output, "FILE", "the log (PROGRAM.PID.paw)"),
-    OptionString('k', "kinds", &recording.kinds, "LIST", "kinds to send: all, none, names separated by commas, +Name, -Name (all but Sync)"),
-    OptionString('E', "events", &recording.events, "LIST", "only these event types, of the kinds chosen (all)"),
-    OptionChoice('m', "mode", &recording.manage, "observe|manage", "whose malloc serves the program (observe)"),
+    OptionString('o', "output", &recording.output, "FILE", "the log (PROGRAM.PID.paw)", recordingGroupFILE),
+    OptionString('k', "kinds", &recording.kinds, "LIST", "kinds to send: all, none, names separated by commas, +Name, -Name (all but Sync)",
+                 recordingGroupRUN),
+    OptionString('E', "events", &recording.events, "LIST", "only these event types, of the kinds chosen (all)",
+                 recordingGroupRUN),
+    OptionChoice('m', "mode", &recording.manage, "observe|manage", "whose malloc serves the program (observe)",
+                 recordingGroupRUN),
     OptionChoice('p', "policy", &recording.policy, "discard|block|overwrite|stop",
-                 "when no block is free: count what is lost, wait, keep the newest, end the recording (discard)"),
-    OptionSize('b', "block-size", &recording.blockSize, "SIZE", "bytes of a block: 4K to 64K (32K)"),
-    OptionNumber('n', "blocks", &recording.blocks, "N", "full blocks of a process that may wait (1920)"),
-    OptionString(0, "process", &recording.process, "NAME|PID", "of the family, only these processes (all)"),
-    OptionFlag(0, "paused", &recording.paused, "begin with everything off; `eventctl PID start' begins"),
-    OptionDouble('t', "time", &recording.limit, "SECONDS", "end the recording then; the program goes on"),
+                 "when no block is free: count what is lost, wait, keep the newest, end the recording (discard)",
+                 recordingGroupRUN),
+    OptionSize('b', "block-size", &recording.blockSize, "SIZE", "bytes of a block: 4K to 64K (32K)",
+               recordingGroupRUN),
+    OptionNumber('n', "blocks", &recording.blocks, "N", "full blocks of a process that may wait (1920)",
+                 recordingGroupRUN),
+    OptionString(0, "process", &recording.process, "NAME|PID", "of the family, only these processes (all)",
+                 recordingGroupRUN),
+    OptionFlag(0, "paused", &recording.paused, "begin with everything off; `eventctl PID start' begins",
+               recordingGroupRUN),
+    OptionDouble('t', "time", &recording.limit, "SECONDS", "end the recording then; the program goes on",
+                 recordingGroupRUN),
     OptionNumber(0, "sample", &recording.sample, "MS",
-                 "sample processes and threads so often: times, memory, page faults; 0: never (100)"),
-    OptionFlag(0, "no-follow", &recording.alone, "only this process, not its children"),
-    OptionFlag(0, "clean", &recording.clean, "no program: add what dead recordings (of these logs) left in memory to their logs, and list it"),
-    OptionString('s', "stack", &recording.stack, "DEPTH", "callers recorded with each allocation: 0, or 1 for the caller itself (0)"),
+                 "sample processes and threads so often: times, memory, page faults; 0: never (100)",
+                 recordingGroupRUN),
+    OptionFlag(0, "no-follow", &recording.alone, "only this process, not its children", recordingGroupRUN),
+    OptionFlag(0, "clean", &recording.clean, "no program: add what dead recordings (of these logs) left in memory to their logs, and list it",
+               recordingGroupCLEAN),
+    OptionString('s', "stack", &recording.stack, "DEPTH", "callers recorded with each allocation: 0, or 1 for the caller itself (0)",
+                 recordingGroupRUN),
     OptionFlag(0, "force", &recording.force, "overwrite a log that is there"),
-    OptionFlag(0, "raw", &recording.raw, "leave the log as it was recorded, not packed"),
-    OptionString(0, "to", &recording.to, "WHERE", "send the log to tcp:HOST:PORT or unix:PATH instead of a file"),
-    OptionString(0, "listen", &listen.where, "WHERE", "no program: receive logs there, one file for each sender"),
-    OptionNumber(0, "senders", &listen.senders, "N", "with --listen: at most so many senders (256)"),
-    OptionSize(0, "max-size", &recording.keep, "SIZE", "keep the newest SIZE of the log, and what is needed to read it; with --listen: take at most so much from each sender (4G)"),
+    OptionFlag(0, "raw", &recording.raw, "leave the log as it was recorded, not packed", recordingGroupRUN),
+    OptionString(0, "to", &recording.to, "WHERE", "send the log to tcp:HOST:PORT or unix:PATH instead of a file",
+                 recordingGroupTO),
+    OptionString(0, "listen", &listen.where, "WHERE", "no program: receive logs there, one file for each sender",
+                 recordingGroupLISTEN),
+    OptionNumber(0, "senders", &listen.senders, "N", "with --listen: at most so many senders (256)",
+                 recordingGroupLISTEN),
+    OptionSize(0, "max-size", &recording.keep, "SIZE", "keep the newest SIZE of the log, and what is needed to read it; with --listen: take at most so much from each sender (4G)",
+               recordingGroupKEEP),
   };
   const OptionToolStruct tool = {
     .name = "eventrec",
@@ -218,6 +248,7 @@ int main(int argc, char **argv)
              "125 if eventrec fails, 126 if the program cannot be run, 127 if there is none.\n",
     .usage = eventrecFAILED,
     .failure = eventrecFAILED,
+    .given = &given,
     .stopAtOperand = TRUE,
   };
   Count operands;
@@ -226,11 +257,11 @@ int main(int argc, char **argv)
   recording.tool = &tool;
   if (!OptionParse(&tool, argc, argv, &operands, &status))
     return status;
+  if (!recordingFit(&recording, listen.where != NULL, &status))
+    return status;
   if (recording.clean)
     return recordingClean(&recording, argv + 1);
   if (listen.where != NULL)
     return recordingListen(&recording, &listen, operands);
-  if (!recordingAgree(&recording, FALSE))
-    return eventrecFAILED;
   return recordingProgram(&recording, argv + 1);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/aver.h"
 #include "base/option.h"
 #include "base/text.h"
 #include "log/when.h"
@@ -131,13 +132,30 @@ static void viewerNames(char *names, Size size, Bool lines)
   TextTerminate(&text);
 }
 
+/* viewerFit -- does every option mean something to one of the views?  FALSE: reported, with the status */
+static Bool viewerFit(Viewer viewer, int *statusReturn)
+{
+  OptionUseStruct uses[evViewsMAX];
+  uint64_t chosen = 0;
+  ViewClass class;
+  Count count;
+  Index i;
+
+  for (count = 0; (class = ViewClassAt(count)) != NULL; ++count) {
+    AVER(count < evViewsMAX);
+    uses[count] = (OptionUseStruct){class->name, class->takes | SourceGroupCHOOSE | SourceGroupOPEN};
+    for (i = 0; i < viewer->count; ++i)
+      chosen |= (uint64_t)(viewer->class[i] == class) << count;
+  }
+  return OptionFit(viewer->source.tool, uses, count, chosen, statusReturn);
+}
+
 /* viewerChoose -- views are named first, then logs; FALSE: reported, with the status
  *
  * What looks like the name of a view, and not like a log, is meant as one. */
 static Bool viewerChoose(Viewer viewer, const char *const **paths, Count *operands, int *statusReturn)
 {
   const OptionToolStruct *tool = viewer->source.tool;
-  Bool takesAt = FALSE;
   ViewClass class;
   char names[256];
   Index i;
@@ -150,7 +168,6 @@ static Bool viewerChoose(Viewer viewer, const char *const **paths, Count *operan
       return FALSE;
     }
     viewer->class[viewer->count++] = class;
-    takesAt |= class->takesAt;
   }
   if (viewer->count == 0)
     viewer->class[viewer->count++] = ViewClassAt(0);
@@ -159,10 +176,8 @@ static Bool viewerChoose(Viewer viewer, const char *const **paths, Count *operan
     *statusReturn = OptionUsage(tool, "no log is given");
   else if (strpbrk(**paths, "./") == NULL && strcmp(**paths, "-") != 0 && access(**paths, F_OK) != 0)
     *statusReturn = OptionUsage(tool, "'%s' is neither a view nor a file; views are: %s", **paths, names);
-  else if (viewer->at != NULL && !takesAt)
-    *statusReturn = OptionUsage(tool, "--at belongs to the view live");
   else
-    return TRUE;
+    return viewerFit(viewer, statusReturn);
   return FALSE;
 }
 
@@ -171,16 +186,17 @@ int main(int argc, char **argv)
   static ViewerStruct viewer = {.source.count = SIZE_MAX, .top = LiveTopDEFAULT};
   const OptionStruct options[] = {
     SourceOPTIONS(&viewer.source),
-    OptionString(0, "at", &viewer.at, "T", "live: before this time; the end if not given"),
-    OptionNumber(0, "top", &viewer.top, "N", "live: name N objects and sites in each list (10)"),
+    OptionString(0, "at", &viewer.at, "T", "live: before this time; the end if not given", ViewTakesAT),
+    OptionNumber(0, "top", &viewer.top, "N", "live: name N objects and sites in each list (10)", ViewTakesTOP),
     OptionFlag(0, "json", &viewer.json, "one JSON document"),
     SourceFORCE(&viewer.source),
   };
   static char notes[2048] = "Views:";
+  uint64_t given;
   const OptionToolStruct tool = {
     .name = "eventview", .synopsis = "[view...] [options] log...",
     .summary = "Says what logs hold.  Several views are had in one pass; summary is shown if none is named.",
-    .notes = notes, .options = options, .count = ARRAY_LENGTH(options), .usage = 2, .failure = 1,
+    .notes = notes, .options = options, .count = ARRAY_LENGTH(options), .given = &given, .usage = 2, .failure = 1,
   };
   const char *const *paths;
   Count operands;

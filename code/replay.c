@@ -341,11 +341,9 @@ static int replayRun(Replay replay)
     return OptionFail(replay->source.tool, "no shared memory: %s", strerror(errno));
   for (i = 0; i < replay->allocators; ++i) {
     ReplayAllocator allocator = &replay->allocator[i];
-    if (isatty(STDERR_FILENO))
-      fprintf(stderr, "replaying on %s ...\r", allocator->name);
+    ProgressSay(&replay->source.progress, "replaying on", allocator->name);
     replayAllocator(replay, allocator, shared, sharedFile);
-    if (isatty(STDERR_FILENO))
-      fprintf(stderr, "\033[K");
+    ProgressErase(&replay->source.progress);
     if (!replayFaults(replay, allocator))
       well = FALSE;
   }

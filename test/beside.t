@@ -67,7 +67,7 @@ for my $path (sort keys %logs) {
     is_deeply \@after, \@before, "$path: the same with an index";
     if ($made->{status} == 0) {
         like $made->{out}, qr/^\Q$log\E\.idx: \d+ blocks of \d+ bytes, in \d+ bytes$/, 'which eventcnv says it has written';
-        is((stat "$log.idx")[2] & 07777, 0600, 'and which only its owner may read');
+        ok -e "$log.idx", 'and which is there';
     } else {
         is $made->{err}, $before[0]{err}, 'a log that cannot be read has none, and the reason is the same';
         ok !-e "$log.idx", 'and nothing is left of it';
@@ -188,10 +188,107 @@ is cnv('--index', $log)->{status}, 0, 'and is made anew';
 is cnv($log)->{err}, $expected->{err}, 'and used then';
 is_deeply [grep { !/\.idx$|\.paw$|out$|err$/ } glob "$folder/*"], [], 'nothing else is left beside the logs';
 
+SKIP: {
+    skip 'no /dev/full', 1 if !-c '/dev/full';
+    is system("$eventcnv --index $log >/dev/full 2>$folder/err") >> 8, 1, 'a report that cannot be written is a failure';
+}
+
+# ---- Whose it is, and who may read it ----
+
+unlink glob "$log*";
+spew($log, $logs{'test/good/threads.paw'});
+for my $mode (0600, 0640, 0644, 0444, 0400, 0666) {
+    chmod $mode, $log or die;
+    cnv('--index', $log);
+    is sprintf('%o', (stat "$log.idx")[2] & 07777), sprintf('%o', 0600 | $mode & 0444),
+        sprintf('the index of a log with mode %o', $mode);
+}
+SKIP: {
+    skip 'only root can be somebody else', 5 if $> != 0;
+    # as($user, log) -- eventcnv, run by a user without a name, who is told
+    my $as = sub {
+        my ($user, $path) = @_;
+        my $pid = open(my $pipe, '-|') // die;
+        if ($pid == 0) {
+            open STDERR, '>&', \*STDOUT;
+            $) = "$user $user";
+            ($<, $>) = ($user, $user);
+            exec $eventcnv, $path or die;
+        }
+        local $/;
+        return scalar <$pipe> // '';
+    };
+    chmod 0755, $folder;
+    chmod 0644, $log;
+    chown 60001, 60002, $log or die;
+    cnv('--index', $log);
+    is join('/', (stat "$log.idx")[4, 5]), '60001/60002', 'the index that root writes is the owner\'s';
+    skip 'the tools are not for everybody', 4 if $as->(60003, $log) !~ /^0\.000000000 /m;
+    my $cut = substr slurp("$log.idx"), 0, -3;
+    spew("$log.idx", $cut);
+    like $as->(60003, $log), qr/idx is damaged, and only/, 'who may read the log uses its owner\'s index';
+    chown 60003, 60003, "$log.idx";
+    like $as->(60003, $log), qr/idx is damaged, and only/, 'and his own';
+    like $as->(60004, $log), qr/idx belongs to somebody else.*, and is not used/, 'not that of somebody else';
+    chown 0, 0, "$log.idx";
+    like $as->(60004, $log), qr/idx is damaged, and only/, 'but root\'s';
+}
+chown $>, (split / /, $))[0], $log;
+
+# ---- A log that is followed ----
+
+# followed(log...) -- what --follow makes of each, all at a time, because each waits a second for more
+sub followed {
+    my @pids = map {
+        my $path = $_;
+        my $pid = fork // die;
+        exec 'sh', '-c', "exec timeout 20 $eventcnv --follow $path >$path.out 2>$path.err </dev/null" if $pid == 0;
+        $pid;
+    } @_;
+    my @runs;
+    for my $path (@_) {
+        waitpid shift @pids, 0;
+        push @runs, {status => $?, map { $_ => slurp("$path.$_") =~ s/\Q$path\E/LOG/gr } 'out', 'err'};
+    }
+    return @runs;
+}
+
+my %follow;
+for my $round (1 .. 8) {
+    my $bytes = join '', $round == 1 ? $logs{'test/good/threads.paw'} : '', map { $parts[rand @parts] } 1 .. 4;
+    my $known = $round == 1 ? length $bytes : int rand length $bytes;
+    my ($with, $without) = map { "$folder/follow$round$_.paw" } 'a', 'b';
+    spew($with, substr $bytes, 0, $known);
+    cnv('--index', $with);
+    spew($with, substr($bytes, $known), '>>');
+    spew($without, $bytes);
+    spew("$with.idx", substr slurp("$with.idx"), 0, -3) if $round == 1;
+    $follow{$with} = $without;
+}
+{   # One that lies where the samples do not look: of a log that was changed, and has grown.
+    my $many = $logs{'test/good/threads.paw'} x 100;
+    my ($with, $without) = map { "$folder/many$_.paw" } 'a', 'b';
+    my @blocks;
+    push @blocks, $-[0] while $many =~ /\x8fPAWblk\n/g;
+    spew($with, $many);
+    cnv('--index', $with);
+    substr($many, $blocks[1] + 40, 1) ^= "\1";
+    spew($with, $many . $logs{'test/good/threads.paw'});
+    spew($without, $many . $logs{'test/good/threads.paw'});
+    $follow{$with} = $without;
+}
+my @with = sort keys %follow;
+my @runs = followed(@with, @follow{@with});
+my $same = 1;
+$same &&= same($runs[$_], $runs[$_ + @with], 1, $with[$_]) for 0 .. $#with;
+ok $same, 'logs are followed with an index as they are without';
+ok scalar(grep { $_->{err} =~ /idx does not fit/ } @runs), 'also where the index is not true';
+ok scalar(grep { $_->{err} =~ /idx is damaged, and only/ } @runs), 'and where it is cut off';
+
 # ---- What has no index ----
 
 like cnv('--index', '-')->{err}, qr/only a log in a file has an index/, 'standard input has none';
-like cnv('--index', '--check', $log)->{err}, qr/and nothing else/, '--index goes with nothing else';
+like cnv('--index', '--check', $log)->{err}, qr/has no meaning with --check/, '--index goes with nothing else';
 my $before = cnv($log);
 is system("cat $log | $eventcnv - >$folder/out 2>$folder/err"), 0, 'a log from a pipe is read without one';
 is slurp("$folder/out"), $before->{out}, 'all the same';

@@ -256,6 +256,10 @@ SKIP: {
     my @queue = map { $_->{ph} eq 'C' && $_->{name} =~ /^queue/ ? $_->{args}{value} : () } @$events;
     is "@queue", join(' ', map { $_ * $_ } 0 .. 9), 'what the program counts is a counter';
     is scalar(grep { $_->{ph} eq 'C' && $_->{name} eq 'load' } @$events), 9, 'but for what is no number';
+    my ($part) = chrome((cnv('-f', 'chrome', '--thin', 0, '-E', 'UserWord', "$dir/$mode.paw"))[0]);
+    is scalar(grep { $_->{ph} eq 'C' && $_->{name} =~ /^queue/ } @$part), 10, 'under its names, whatever is chosen';
+    my @words = `$B/bin/eventcnv --describe -E UserWord,UserString $dir/$mode.paw` =~ m{^\S+ \S+ (".*": ).}mg;
+    is "@words[9, -2]", qq("queue;length \\"x\\"\\\\\\n\x80%":  "load": ), 'as in words';
     my ($long) = grep { $_->{ph} eq 'i' && $_->{name} eq 'load' } @$events;
     is length($long->{args}{text}) . $long->{args}{cut}, '10231', 'a string that was cut says so';
     is scalar(grep { $_->{ph} eq 'i' && $_->{name} =~ /^PoolAlloc/ } @$events), 3, 'large objects have marks';

@@ -144,7 +144,15 @@ for (
     [2, qr/--to: '1:2'/, '--to', '1:2', $log], [1, qr/nothere\.paw: No such file/, "$folder/nothere.paw"],
     [1, qr/test: Is a directory/, 'test'], [1, qr/No such file or directory/, '-o', "$folder/no/such/place", $log],
     [2, qr/--raw.*paw/, '--raw', $log], [2, qr/not both/, '-f', 'paw', '--raw', '--packed', $log],
-    [2, qr/--verbose.*text/, '-v', '-f', 'csv', $log],
+    [2, qr/--verbose.*text/, '-v', '-f', 'csv', $log], [2, qr/not both/, '-v', '--describe', $log],
+    [2, qr/--value .*--format=text; .*--format=folded/, '--value', 'bytes', $log],
+    [2, qr/--thin .*--format=csv; .*--format=chrome and --format=paje/, '-f', 'csv', '--thin', 0, $log],
+    [2, qr/--format has no meaning with --check/, '--check', '-f', 'text', $log],
+    [2, qr/--output has no meaning with --check/, '--check', '-o', "$folder/x", $log],
+    [2, qr/--header has no meaning with --check/, '--check', '--header', $log],
+    [2, qr/--kinds has no meaning with --header/, '--header', '-k', 'Object', $log],
+    [2, qr/--count has no meaning with --index/, '--index', '-n', 1, $log],
+    [2, qr/--follow has no meaning with --format=sql/, '--follow', '-f', 'sql', $log],
 ) {
     my ($expected, $message, @arguments) = @$_;
     my ($out, $err, $status) = cnv(@arguments);

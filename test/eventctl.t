@@ -57,6 +57,7 @@ sub values_of { return map { / UserWord id=\d+ value=(\d+)$/ ? $1 : () } split /
 # The command line.
 for (['no process', [], qr/^eventctl: no process is given\n/, 2], ['no number', ['x'], qr/'x' is no number of a process/, 2],
      ['nobody', [4194304 - 1], qr/^eventctl: there is no process 4194303$/m, 1],
+     ['--buffered for a command', ['-b', $$, 'flush'], qr/--buffered is for a list of kinds, not for flush/, 2],
      ['--buffered alone', ['-b', $$], qr/--buffered is for a list/, 2],
      ['too much', [$$, 'start', 'now'], qr/'now' is one word too many/, 2],
      ['not recorded', [$$], qr/^eventctl: process $$ is not recorded, and has not allowed control/, 1]) {
@@ -115,6 +116,8 @@ is_deeply table($pid)->{kinds}{Ref}, ['no', 'yes'], '-b changes what is buffered
 ($status, undef, $err) = run($ctl, $pid, '+Objects');
 is $status, 2, 'a misspelt kind';
 like $err, qr/Objects.*\bArena\b.*\bObject\b/, 'is an error that lists the kinds';
+(undef, undef, $err) = run($ctl, $pid, 'strat');
+like $err, qr/no kind is called 'strat'; .*; commands are start, stop, flush and traceback$/m, 'or command';
 is sent($pid), 'Arena Pool User', 'and changes nothing';
 
 # The newest events.

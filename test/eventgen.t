@@ -84,6 +84,8 @@ refuses('a PARAM for another event', $relation . $doc . $a . $b . $bar . $b, 7, 
 refuses('a PARAM before any event', $a, 1, 'PARAM for Foo without a RELATION above it');
 refuses('no DOC', $relation . $a . $b, 1, 'Foo has no DOC row');
 refuses('two DOC', $relation . $doc . $doc . $a . $b, 3, 'Foo has two DOC rows');
+refuses('a DOC that takes an address for the number of a string', $relation . $doc =~ s/%a/%*a/r . $a . $b, 2,
+        'DOC names %\*a, which is no W or U');
 refuses('a DOC that names an unknown parameter', $relation . $doc =~ s/%b/%c/r . $a . $b, 2, 'DOC names %c, which');
 refuses('a DOC for another event', $relation . $doc . $a . $b . $bar . $doc, 7, 'DOC for Foo under RELATION of Bar');
 refuses('a DOC with an escape', $relation . "DOC(Foo, \"a\\n\")\n" . $a . $b, 2, 'no escapes but');
@@ -194,7 +196,7 @@ for my $cc (compilers()) {
     my $source = "#include <stdio.h>\n#include \"eventgen.h\"\n"
         . "int main(void) { fputs(EventRegistryTEXT, stdout); return 0; }\n";
     ($status, $out, $err) = generate(version() . "RETIRED(Old, 0x0100)\n" . $relation
-                               . "DOC(Foo, \"say \\\"%a\\\\%b\\\" \" \"100%\")\n" . $a . $b . $bar);
+                               . "DOC(Foo, \"say \\\"%a\\\\%*b\\\" \" \"100%\")\n" . $a . $b . $bar);
     is $err, '', 'a registry with all kinds of rows is right';
     # Only the text is wanted: the structs need the emitter.
     spew("$Dir/eventgen.h", $out =~ s/^typedef struct.*?^}.*?$//gmsr);
@@ -208,7 +210,7 @@ kind: 4 Ref
 kind: 5 Object
 kind: 6 User
 event: 0x0101 Foo Arena 1 PW a b
-describe: 0x0101 say "%a\%b" 100%
+describe: 0x0101 say "%a\%*b" 100%
 event: 0x0102 Bar Arena 1 0
 describe: 0x0102 happens
 END

@@ -61,8 +61,11 @@ is($lines, $events, 'the summary counts the events of the log');
 for ([['-o', 'no/such/a.paw'], qr{/no/such/a\.paw: there is no folder .*/no/such; }, 'a folder that there is not'],
     [['-o', '-'], qr/--output -: standard output is the program's own/, 'standard output'],
     [['-o', '/dev/full'], qr/full: it is no file; choose another/, 'a device'],
-    [['-o', 'b.paw', '--to', 'tcp:127.0.0.1:9'], qr/--to and --output/, 'two places'],
-    [['--listen', 'unix:s', '-k', 'Pool'], qr/--listen runs no program/, 'a listener and a program']) {
+    [['-o', 'b.paw', '--to', 'tcp:127.0.0.1:9'], qr/--output has no meaning with --to/, 'two places'],
+    [['--listen', 'unix:s', '-k', 'Pool'], qr/--kinds has no meaning with --listen/, 'a listener and a program'],
+    [['--senders', 3], qr/--senders has no meaning with a program; it is for --listen/, 'senders to nobody'],
+    [['--clean', '-p', 'block'], qr/--policy has no meaning with --clean/, 'a policy of nothing'],
+    [['--max-size', '1M', '--to', 'tcp:127.0.0.1:9'], qr/--max-size has no meaning with --to/, 'a limit of what is not kept']) {
     my ($words, $said, $name) = @$_;
     ($status, $out, $err) = record(@$words, 'true');
     ok($status == 125 && $err =~ /\Aeventrec: [^\n]*$said/, "$name, refused in words") or diag $err;

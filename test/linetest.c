@@ -1,4 +1,4 @@
-/* linetest.c -- lines of text, against what printf makes of the same
+/* linetest.c -- lines of text, against what printf makes of the same; and of words, which may be long
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -10,7 +10,12 @@
 #include "view/line.h"
 
 static MakeBlockStruct block;
-static OutputStruct output;
+static struct {
+  OutputStruct output;
+  char behind[1 << 20]; /* where nothing is ever written */
+} guarded;
+
+#define output guarded.output
 static char path[] = "/tmp/linetestXXXXXX";
 
 enum { lineEvents = 1500 };
@@ -100,6 +105,122 @@ static void testNumbers(uint64_t *seed)
   (void)unlink(out);
 }
 
+/* lineWords -- the log's events of a choice, from a time on, in words, as a string in `got`, NUL-terminated; FALSE: it
+ * could not be read */
+static Bool lineWords(char *got, Size size, Make make, Bool (*choose)(void *, LogProcess, EventType), uint64_t from,
+                      uint64_t count)
+{
+  LogRequestStruct request;
+  LogHooksStruct hooks = {.data = NULL};
+  const char *paths[1] = {path};
+  char error[256], out[] = "/tmp/lineoutXXXXXX";
+  int fd = mkstemp(out);
+  ssize_t length = -1;
+  Line line;
+  Log log;
+
+  MakeWrite(make, path);
+  OutputInit(&output, fd);
+  if (LogOpen(&log, paths, 1, &hooks, error, sizeof error) == ResOK) {
+    if (LineCreate(&line, LineDESCRIBE, log, &output) == ResOK) {
+      request = (LogRequestStruct){.data = line, .event = LineEvent, .choose = choose, .from = from, .to = UINT64_MAX,
+                                   .count = count, .kinds = UINT32_MAX};
+      if (LineRead(line, &request) == ResOK && LineEnd(line) == ResOK)
+        length = pread(fd, got, size - 1, 0);
+      LineDestroy(line);
+    }
+    LogClose(log);
+  }
+  got[length > 0 ? length : 0] = '\0';
+  (void)close(fd);
+  (void)unlink(out);
+  return length >= 0;
+}
+
+/* testLong -- a description may name a string as often as it likes: a line has an end */
+static void testLong(void)
+{
+  static char got[4 << 20], text[EventMaxStringLength + 1], registry[512];
+  MakeProcess process;
+  MakeStruct make = {0};
+  TextStruct out;
+  Index i;
+
+  memset(text, 1, sizeof text - 1);
+  TextInit(&out, registry, sizeof registry);
+  TextString(&out, "kind: 6 User\nevent: 0x0701 Intern User 1 WS id string\nevent: 0x0702 Long User 1 WS w s\n"
+                   "describe: 0x0702 ");
+  for (i = 0; i < 30; ++i)
+    TextString(&out, i % 2 == 0 ? "%*w" : "%s");
+  TextString(&out, "\n");
+  process = MakeProcessForeign(4711, 1, 8, FALSE, TextTerminate(&out));
+  MakeHeader(&make, process);
+  MakeBlockBegin(&block, process, 99, 6, 0, 1000);
+  (void)MakeEvent(&block, 0x0701, 1000, (uint64_t[]){7}, text);
+  for (i = 0; i < 20; ++i)
+    (void)MakeEvent(&block, 0x0702, 1001 + i, (uint64_t[]){7}, text);
+  MakeBlockEnd(&make, &block, BlockFlagSEALED);
+  TapOk(lineWords(got, sizeof got, &make, NULL, 0, UINT64_MAX), "a description that names long strings again and again is printed");
+  for (i = 0; i < sizeof guarded.behind && guarded.behind[i] == 0; ++i)
+    ;
+  TapOk(i == sizeof guarded.behind, "within the room that there is");
+  for (i = 0, out.next = got; (out.next = strchr(out.next, '\n')) != NULL; ++out.next)
+    ++i;
+  TapOk(i == 21, "a line for each event");
+  MakeFree(&make);
+  MakeProcessFree(process);
+}
+
+static Bool lineLabels(void *data, LogProcess process, EventType type)
+{
+  UNUSED(data);
+  UNUSED(process);
+  return type->code == 0x0702;
+}
+
+/* testInterned -- words have strings instead of their numbers, whatever is chosen and whoever interned them before */
+static void testInterned(void)
+{
+  static const char registry[] =
+    "kind: 6 User\nevent: 0x0701 Intern User 1 WS id string\nevent: 0x0702 Label User 1 AU addr id\n"
+    "describe: 0x0702 %addr is %*id, %id, %*addr, %*none, 5%*\n";
+  static const char expected[] =
+    "0.000000010 4711/99 0x5000 is \"the \\\"first\\\"\", 7, %*addr, %*none, 5%*\n"
+    "0.000000011 4711/99 0x6000 is 8, 8, %*addr, %*none, 5%*\n"
+    "0.000000012 4712/99 0x5000 is \"another's\", 7, %*addr, %*none, 5%*\n"
+    "0.000000014 4711/99 0x5000 is \"the second\", 7, %*addr, %*none, 5%*\n";
+  static char got[4096];
+  MakeProcess process[2];
+  MakeStruct make = {0};
+  Index i;
+
+  for (i = 0; i < 2; ++i) {
+    process[i] = MakeProcessForeign(4711 + (uint32_t)i, 1 + i, 8, i == 1, registry);
+    MakeHeader(&make, process[i]);
+    MakeBlockBegin(&block, process[i], 98, 6, 0, 1000);
+    (void)MakeEvent(&block, 0x0701, 1000, (uint64_t[]){7}, i == 0 ? "the \"first\"" : "another's");
+    if (i == 0)
+      (void)MakeEvent(&block, 0x0701, 1013, (uint64_t[]){7}, "the second");
+    MakeBlockEnd(&make, &block, BlockFlagSEALED);
+    MakeBlockBegin(&block, process[i], 99, 6, 0, 1005);
+    if (i == 0) {
+      (void)MakeEvent(&block, 0x0702, 1005, (uint64_t[]){1, 2}, NULL);
+      (void)MakeEvent(&block, 0x0702, 1010, (uint64_t[]){0x5000, 7}, NULL);
+      (void)MakeEvent(&block, 0x0702, 1011, (uint64_t[]){0x6000, 8}, NULL);
+      (void)MakeEvent(&block, 0x0702, 1014, (uint64_t[]){0x5000, 7}, NULL);
+      (void)MakeEvent(&block, 0x0702, 1015, (uint64_t[]){3, 4}, NULL);
+    } else {
+      (void)MakeEvent(&block, 0x0702, 1012, (uint64_t[]){0x5000, 7}, NULL);
+    }
+    MakeBlockEnd(&make, &block, BlockFlagSEALED);
+  }
+  TapOk(lineWords(got, sizeof got, &make, lineLabels, 86400 * (uint64_t)1000000000 + 1010, 4), "a part of a log in words");
+  TapOk(strcmp(got, expected) == 0, "has the strings that were interned before it, each process's own");
+  MakeFree(&make);
+  for (i = 0; i < 2; ++i)
+    MakeProcessFree(process[i]);
+}
+
 int main(void)
 {
   uint64_t seed = TapSeed() | 1;
@@ -107,6 +228,8 @@ int main(void)
 
   (void)close(fd);
   testNumbers(&seed);
+  testLong();
+  testInterned();
   (void)unlink(path);
   return TapDone();
 }

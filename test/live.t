@@ -214,7 +214,8 @@ subtest 'with others, and for people' => sub {
 subtest 'bad input' => sub {
     for my $case ([['live'], qr/no log is given/], [['lives', "$Dir/churn.paw"], qr/'lives' .*summary, live/],
                   [['live', '--at', 'noon', "$Dir/churn.paw"], qr/--at: 'noon'/],
-                  [['--at', 1, "$Dir/churn.paw"], qr/--at belongs to/],
+                  [['--at', 1, "$Dir/churn.paw"], qr/--at has no meaning with summary; it is for live/],
+                  [['--top', 10, "$Dir/churn.paw"], qr/--top has no meaning with summary/],
                   [['live', 'live', "$Dir/churn.paw"], qr/twice/]) {
         my ($status, $out, $err) = view(@{$case->[0]});
         is($status, 2, "@{$case->[0]}: status");

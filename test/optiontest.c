@@ -66,11 +66,39 @@ static void parse(RunStruct *run, const char *line, Bool stopAtOperand)
   run->goesOn = OptionParse(&tool, argc, run->argv, &run->operands, &run->status);
 }
 
-/* The same in a child whose output to `fd` comes back in `output`; returns the child's status. */
-static int parseApart(const char *line, int fd, char *output, size_t size)
+/* A tool with three uses; returns whether the line fits those that are chosen. */
+static Bool fits(const char *line, uint64_t chosen, int *status)
+{
+  static const OptionUseStruct uses[] = {{"--as=one", 1}, {"--as=two", 3}, {"--look", 4}, {"--as=three", 1}, {"four", 1}};
+  static char words[256];
+  Bool thin = FALSE, look = FALSE, any = FALSE;
+  Count value = 0;
+  uint64_t given = ~(uint64_t)0;
+  const OptionStruct options[] = {
+    OptionFlag('a', "any", &any, "always means something"),
+    OptionFlag('t', "thin", &thin, "of one, two, three and four", 1),
+    OptionNumber(0, "value", &value, "N", "of two", 2),
+    OptionFlag('l', "look", &look, "asks for look", 4),
+  };
+  OptionToolStruct tool = toolOf(options, ARRAY_LENGTH(options), FALSE);
+  char *argv[16], *word;
+  Count operands;
+  int argc = 0;
+
+  tool.given = &given;
+  snprintf(words, sizeof words, "%s", line);
+  for (word = strtok(words, " "); word != NULL; word = strtok(NULL, " "))
+    argv[argc++] = word;
+  return OptionParse(&tool, argc, argv, &operands, status) &&
+         OptionFit(&tool, uses, ARRAY_LENGTH(uses), chosen, status);
+}
+
+/* The same in a child whose output to `fd` comes back in `output`; returns the child's status.  With something `chosen`,
+ * it is asked whether the line fits. */
+static int apart(const char *line, uint64_t chosen, int fd, char *output, size_t size)
 {
   RunStruct run;
-  int ends[2], status;
+  int ends[2], status, its = 99;
   size_t length = 0;
   ssize_t n;
   pid_t child;
@@ -80,9 +108,14 @@ static int parseApart(const char *line, int fd, char *output, size_t size)
     return -1;
   if (child == 0) {
     dup2(ends[1], fd);
-    parse(&run, line, FALSE);
+    if (chosen != 0) {
+      (void)fits(line, chosen, &its);
+    } else {
+      parse(&run, line, FALSE);
+      its = run.goesOn ? its : run.status;
+    }
     fflush(NULL);
-    _exit(run.goesOn ? 99 : run.status);
+    _exit(its);
   }
   close(ends[1]);
   while (length + 1 < size && (n = read(ends[0], output + length, size - 1 - length)) > 0)
@@ -91,6 +124,39 @@ static int parseApart(const char *line, int fd, char *output, size_t size)
   close(ends[0]);
   waitpid(child, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int parseApart(const char *line, int fd, char *output, size_t size)
+{
+  return apart(line, 0, fd, output, size);
+}
+
+static void testFit(void)
+{
+  static const struct {
+    const char *line;
+    uint64_t chosen;
+    const char *message;
+  } misfits[] = {
+    {"tool --value 0", 1, "tool: --value has no meaning with --as=one; it is for --as=two\n"},
+    {"tool --any -at", 4, "tool: --thin has no meaning with --look\n"},
+    {"tool -l", 3, "tool: --look has no meaning with --as=one and --as=two\n"},
+    {"tool -t --value=1", 13, "tool: --value has no meaning with --as=one, --look and --as=three; it is for --as=two\n"},
+  };
+  char output[1024], expected[1024];
+  Index i;
+  int status;
+
+  TapOk(fits("tool", 4, &status) && fits("tool -a", 4, &status) && fits("tool -l -a", 4, &status) &&
+          fits("tool -t --value 0 x", 2, &status) && fits("tool --value 1 -l", 6, &status),
+        "options that mean something in one of the uses fit");
+  for (i = 0; i < ARRAY_LENGTH(misfits); ++i) {
+    status = apart(misfits[i].line, misfits[i].chosen, 2, output, sizeof output);
+    snprintf(expected, sizeof expected, "%stry 'tool --help'\n", misfits[i].message);
+    TapOk(status == usageSTATUS && strcmp(output, expected) == 0, "%s does not fit", misfits[i].line);
+    if (strcmp(output, expected) != 0)
+      printf("# got: %s", output);
+  }
 }
 
 static void testGood(void)
@@ -243,6 +309,7 @@ int main(void)
   testGood();
   testValues();
   testBad();
+  testFit();
   testHelp();
   testFull();
   return TapDone();

@@ -49,7 +49,7 @@ my @expected = map { /^(\S+) (\d+)\/\d+ (\S+) .*?addr=(\S+) size=(\d+)/ && $5 > 
 cmp_ok scalar(@expected), '>', 0, 'the log has large objects';
 my @warnings = qw(-Wall -Wextra -Werror -Wshadow -Wstrict-prototypes);
 for my $cc (compilers()) {
-    for (['shared', "-L$root/usr/lib", '-lpawlog', "-Wl,-rpath,$root/usr/lib"], ['static', "$root/usr/lib/libpawlog.a", '-lm']) {
+    for (['shared', "-L$root/usr/lib", '-lpawlog', "-Wl,-rpath,$root/usr/lib"], ['static', "$root/usr/lib/libpawlog.a"]) {
         my ($how, @libraries) = @$_;
         my ($status, $out, $err) = run($cc, '-std=c99', @warnings, "-I$root/usr/include", '-o', "$Dir/big",
                                        'examples/big.c', @libraries);
@@ -108,7 +108,7 @@ my $events = () = `$B/bin/eventcnv $log`;
 for my $cc (grep { system("command -v $_ >/dev/null 2>&1") == 0 } qw(gcc g++ clang++)) {
     my $file = $cc =~ /\+\+/ ? 'names.cc' : 'names.c';
     my ($status, $out, $err) = run($cc, qw(-Wall -Wextra -Werror -pedantic), "-I$root/usr/include", '-o', "$Dir/names",
-                                   "$Dir/$file", "$root/usr/lib/libpawlog.a", '-lm');
+                                   "$Dir/$file", "$root/usr/lib/libpawlog.a");
     is "$status$out$err", '0', "$cc: a program with names of its own builds";
     is((run("$Dir/names", $log))[1], "$events 7\n", 'and each calls its own');
 }

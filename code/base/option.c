@@ -36,8 +36,8 @@ typedef struct parserStruct {
 
 /* What every tool has.  Their flags are never written: OptionParse acts on them where it sees them. */
 static const OptionStruct optionCommon[] = {
-  {"help", 0, OptionFLAG, {.flag = NULL}, NULL, "print this and end"},
-  {"version", 0, OptionFLAG, {.flag = NULL}, NULL, "print the version and end"},
+  {"help", 0, OptionFLAG, {.flag = NULL}, NULL, "print this and end", 0},
+  {"version", 0, OptionFLAG, {.flag = NULL}, NULL, "print the version and end", 0},
 };
 
 Res OptionParseNumber(const char *string, Count *numberReturn)
@@ -252,6 +252,8 @@ static Bool parserSet(Parser parser, const OptionStruct *option, const char *arg
   };
   Res res = optionStore(option, argument);
 
+  if (parser->tool->given != NULL)
+    *parser->tool->given |= (uint64_t)1 << (option - parser->tool->options);
   if (res == ResOK)
     return TRUE;
   if (option->type == OptionCHOICE)
@@ -344,7 +346,7 @@ static Bool parserShort(Parser parser, const char *letters)
       return FALSE;
     }
     if (option->type == OptionFLAG) {
-      *option->value.flag = TRUE;
+      (void)parserSet(parser, option, NULL);
       continue;
     }
     argument = letters[1] != '\0' ? letters + 1 : parserArgument(parser, option);
@@ -358,6 +360,8 @@ Bool OptionParse(const OptionToolStruct *tool, int argc, char **argv, Count *ope
   parserStruct parser = {.tool = tool, .argc = argc, .argv = argv, .next = argc > 0, .kept = argc > 0};
   Bool options = TRUE;
 
+  if (tool->given != NULL)
+    *tool->given = 0;
   while (parser.next < argc) {
     char *word = argv[parser.next++];
     Bool goesOn = TRUE;

@@ -55,20 +55,23 @@ typedef struct OptionStruct {
   } value;              /* where it goes; owned by the caller */
   const char *argument; /* what --help calls the argument; the choices for OptionCHOICE; NULL for a flag */
   const char *help;     /* a sentence without capital and full stop */
+  unsigned group;       /* a bit, if there are uses of the tool in which it means nothing (OptionFit); or 0 */
 } OptionStruct;
 
-#define OptionFlag(letter, name, where, help) \
-  {name, letter, OptionFLAG, {.flag = (where)}, NULL, help}
-#define OptionString(letter, name, where, argument, help) \
-  {name, letter, OptionSTRING, {.string = (where)}, argument, help}
-#define OptionNumber(letter, name, where, argument, help) \
-  {name, letter, OptionNUMBER, {.number = (where)}, argument, help}
-#define OptionSize(letter, name, where, argument, help) \
-  {name, letter, OptionSIZE, {.size = (where)}, argument, help}
-#define OptionDouble(letter, name, where, argument, help) \
-  {name, letter, OptionDOUBLE, {.real = (where)}, argument, help}
-#define OptionChoice(letter, name, where, choices, help) \
-  {name, letter, OptionCHOICE, {.choice = (where)}, choices, help}
+/* The last argument of each may be the option's group. */
+
+#define OptionFlag(letter, name, where, help, ...) \
+  {name, letter, OptionFLAG, {.flag = (where)}, NULL, help, __VA_ARGS__ + 0}
+#define OptionString(letter, name, where, argument, help, ...) \
+  {name, letter, OptionSTRING, {.string = (where)}, argument, help, __VA_ARGS__ + 0}
+#define OptionNumber(letter, name, where, argument, help, ...) \
+  {name, letter, OptionNUMBER, {.number = (where)}, argument, help, __VA_ARGS__ + 0}
+#define OptionSize(letter, name, where, argument, help, ...) \
+  {name, letter, OptionSIZE, {.size = (where)}, argument, help, __VA_ARGS__ + 0}
+#define OptionDouble(letter, name, where, argument, help, ...) \
+  {name, letter, OptionDOUBLE, {.real = (where)}, argument, help, __VA_ARGS__ + 0}
+#define OptionChoice(letter, name, where, choices, help, ...) \
+  {name, letter, OptionCHOICE, {.choice = (where)}, choices, help, __VA_ARGS__ + 0}
 
 /* OptionToolStruct -- a tool as its user sees it */
 typedef struct OptionToolStruct {
@@ -80,6 +83,7 @@ typedef struct OptionToolStruct {
   const char *notes;           /* printed as it is at the end of --help; may be NULL */
   int usage;                   /* status for a command line that cannot be meant */
   int failure;                 /* status for what else fails */
+  uint64_t *given;             /* gets a bit for each row that was given, of at most 64; or NULL */
   Bool stopAtOperand;          /* the first operand ends the options: what follows belongs to another program */
 } OptionToolStruct;
 
@@ -91,6 +95,21 @@ typedef struct OptionToolStruct {
  */
 extern Bool OptionParse(const OptionToolStruct *tool, int argc, char **argv, Count *operandsReturn,
                         int *statusReturn);
+
+/* OptionUseStruct -- a way to use a tool, in which the options of some groups mean something */
+typedef struct OptionUseStruct {
+  const char *name; /* as messages have it: "--format=csv", "--check" */
+  unsigned takes;   /* groups */
+} OptionUseStruct;
+
+/* OptionFit -- does every option that was given mean something in one of the uses that are chosen?  What would be ignored
+ * is a mistake.  FALSE: reported, with the status.
+ *
+ * uses     `count` of them, at most 64
+ * chosen   a bit for each that the command line asks for
+ */
+extern Bool OptionFit(const OptionToolStruct *tool, const OptionUseStruct *uses, Count count, uint64_t chosen,
+                      int *statusReturn);
 
 /* OptionUsage -- report what is wrong with the command line, and how to ask for help; returns tool->usage
  * OptionFail  -- report a failure, `name: message`; returns tool->failure

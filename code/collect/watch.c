@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/aver.h"
+#include "base/terminal.h"
 #include "collect/estimate.h"
 
 enum { watchRATES = 4, watchWIDTH = 80, watchTextSIZE = 256, watchMILLION = 1000000 };
@@ -39,11 +40,10 @@ Bool WatchCheck(Watch watch)
 /* watchOpen -- the terminal, opened anew; -1 if it is none that will do */
 static int watchOpen(int fd)
 {
-  const char *term = getenv("TERM");
   char path[64];
   TextStruct text;
 
-  if (!isatty(fd) || term == NULL || term[0] == '\0' || strcmp(term, "dumb") == 0)
+  if (!TerminalMoves(fd))
     return -1;
   TextInit(&text, path, sizeof path);
   TextString(&text, "/proc/self/fd/");

@@ -77,7 +77,8 @@ extern void EventUserString(EventWord id, const char *text);
  * name      an identifier that no event has
  * format    letters: P pointer, A address, W EventWord, U unsigned int, D double, and S, a string, last; "0" for none
  * params    a name for each, separated by spaces
- * describe  a sentence in which %name stands for a parameter's value; "" for none
+ * describe  a sentence in which %name stands for a parameter's value, %*name for the interned string that has this
+ *           number; "" for none
  * returns   0, or -1: told on standard error.  Takes a lock.
  */
 extern int EventTypeDefine(EventCode *codeReturn, const char *name, const char *format, const char *params,

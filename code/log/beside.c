@@ -211,11 +211,28 @@ void BesideEnds(Beside beside)
   beside->ended = TRUE;
 }
 
+/* besideShare -- whoever may read the log may read its index, which says less; and it is whose the log is, if it can be */
+static void besideShare(Beside beside)
+{
+  struct stat log, its;
+  mode_t mode;
+
+  if (fstat(beside->log->fd, &log) != 0)
+    return;
+  if (fchown(beside->fd, log.st_uid, log.st_gid) != 0)
+    (void)!fchown(beside->fd, (uid_t)-1, log.st_gid);
+  mode = S_IRUSR | S_IWUSR | (log.st_mode & (S_IRGRP | S_IROTH));
+  if (fstat(beside->fd, &its) != 0 || (its.st_gid != log.st_gid && (mode & S_IROTH) == 0))
+    mode &= ~(mode_t)S_IRGRP; /* it would be another group's */
+  (void)fchmod(beside->fd, mode);
+}
+
 /* besideName -- all is written: the file gets its name */
 static Res besideName(Beside beside)
 {
   int fd = beside->fd;
 
+  besideShare(beside);
   beside->fd = -1;
   if (close(fd) != 0 || rename(beside->temporary, beside->path) != 0)
     return ResIO;

@@ -121,6 +121,8 @@ Res CoreSegment(Core core, ElfSegment segment)
       res = corePiece(core, segment, at, size, new);
     at += new;
     core->read += new;
+    if (core->teller->hooks.scanning != NULL)
+      core->teller->hooks.scanning(core->teller->hooks.data, core->read, file->size);
   }
   return res == ResEND ? ResOK : res;
 }

@@ -14,6 +14,8 @@
 
 #include "base/aver.h"
 
+enum { fileCopySIZE = 65536 };
+
 int FileOpenTemporary(void)
 {
   const char *folder = getenv("TMPDIR");
@@ -54,10 +56,11 @@ Res FileWriteAll(int fd, const void *bytes, Size size)
 }
 
 /* fileCopy -- all that `from` has, in a temporary file; its descriptor, or -1 */
-static int fileCopy(int from)
+static int fileCopy(int from, LogHooks hooks)
 {
-  char bytes[FileWindowSIZE];
+  char bytes[fileCopySIZE];
   int to = FileOpenTemporary();
+  uint64_t copied = 0;
 
   while (to >= 0) {
     ssize_t n = read(from, bytes, sizeof bytes);
@@ -71,11 +74,14 @@ static int fileCopy(int from)
       errno = reason;
       return -1;
     }
+    copied += (uint64_t)n;
+    if (hooks->scanning != NULL)
+      hooks->scanning(hooks->data, copied, 0);
   }
   return to;
 }
 
-Res FileOpen(File file, const char *path)
+Res FileOpen(File file, const char *path, LogHooks hooks)
 {
   struct stat status;
   int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
@@ -89,7 +95,7 @@ Res FileOpen(File file, const char *path)
     goto fail;
   }
   if (!S_ISREG(status.st_mode)) {
-    int copy = fileCopy(fd);
+    int copy = fileCopy(fd, hooks);
     if (copy < 0)
       goto fail;
     (void)close(fd);

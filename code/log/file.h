@@ -13,6 +13,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 #include "base/types.h"
+#include "log/log.h"
 
 enum { FileWindowSIZE = 8192 };
 
@@ -28,8 +29,8 @@ typedef struct FileStruct {
   unsigned char window[FileWindowSIZE];
 } FileStruct, *File;
 
-/* FileOpen -- open `path`, "-" for standard input; ResIO with errno set */
-extern Res FileOpen(File file, const char *path);
+/* FileOpen -- open `path`, "-" for standard input; ResIO with errno set.  What is copied is told to `hooks`. */
+extern Res FileOpen(File file, const char *path, LogHooks hooks);
 
 /* FileOpenTemporary -- an empty file without a name, mode 0600, in $TMPDIR or /tmp; its descriptor, or -1 with
  * errno set */

@@ -196,9 +196,14 @@ static Res followBegin(Follow follow, char *error, Size size)
   Scan scan = &follow->scan;
   uint64_t since = 0;
   Bool more;
+  Res res = followSize(follow);
 
+  if (res == ResOK)
+    res = ScanKnown(scan, follow->log->file[0], 0, &follow->place);
+  if (res != ResOK)
+    return res;
   for (;;) {
-    Res res = followScan(follow, &more);
+    res = followScan(follow, &more);
     if (res != ResOK)
       return res;
     if (scan->foreign[0] != 0 || (scan->blocks + scan->headers == 0 && follow->place.searched != 0))
@@ -234,6 +239,8 @@ static Follow followMake(Log log, const LogIdleStruct *idle)
   follow->scan.teller = &log->teller;
   follow->scan.block = followBlock;
   follow->scan.data = follow;
+  follow->scan.plain = log->plain;
+  follow->scan.total = log->file[0]->size;
   follow->scan.growing = TRUE;
   follow->grown = followNow();
   return follow;
@@ -257,6 +264,7 @@ static Res followOpen(Log log, const LogIdleStruct *idle, char *error, Size size
   for (i = 0; i < log->table.clocks; ++i)
     if (log->table.clock[i]->synced)
       ClockSee(log->table.clock[i], log->table.clock[i]->early.ticks, log->table.clock[i]->early.ticks);
+  follow->scan.total = 0; /* what comes from here on is nothing that is waited for */
   LogScanned(log, &follow->scan);
   res = LogSpan(log);
   follow->ready = TRUE;
@@ -281,6 +289,12 @@ Res LogFollowOpen(Log *logReturn, const char *path, LogHooks hooks, const LogIdl
     res = ResPARAM;
   } else {
     res = followOpen(log, idle, error, size);
+    if (res == ResFAIL) { /* an index file does not tell the truth */
+      FollowDestroy(log->follow);
+      LogForget(log);
+      log->plain = TRUE;
+      res = followOpen(log, idle, error, size);
+    }
   }
   return LogMade(logReturn, log, res, error, size);
 }

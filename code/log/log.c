@@ -31,7 +31,7 @@ static Res logFileAdd(Log log, const char *path, char *error, Size size)
     free(copy);
     return ResMEMORY;
   }
-  res = FileOpen(file, path);
+  res = FileOpen(file, path, &log->teller.hooks);
   if (res != ResOK) {
     (void)snprintf(error, size, "%s: %s", path, strerror(errno));
     free(file);
@@ -243,8 +243,7 @@ Res LogSpan(Log log)
   return res;
 }
 
-/* logForget -- whatever was found: to begin anew */
-static void logForget(Log log)
+void LogForget(Log log)
 {
   IndexFree(&log->index);
   RegionsFree(&log->regions);
@@ -318,7 +317,7 @@ Res LogOpen(Log *logReturn, const char *const *paths, Count n, LogHooks hooks, c
     return res;
   res = logScan(log, error, size);
   if (res == ResFAIL) { /* an index file does not tell the truth */
-    logForget(log);
+    LogForget(log);
     log->plain = TRUE;
     res = logScan(log, error, size);
   }
@@ -338,7 +337,7 @@ void LogClose(Log log)
   }
   free(log->file);
   free(log->path);
-  logForget(log);
+  LogForget(log);
   ToldFree(&log->told);
   if (log->follow != NULL)
     FollowDestroy(log->follow);

@@ -49,6 +49,9 @@ extern void LogScanBegin(Log log, Scan scan);
 /* LogRefuse -- a file in which nothing sound was found: say what it is */
 extern Res LogRefuse(Scan scan, File file, char *error, Size size);
 
+/* LogForget -- whatever was found is forgotten, to begin anew */
+extern void LogForget(Log log);
+
 /* LogScanned -- take from the scan what the summary says */
 extern void LogScanned(Log log, Scan scan);
 

@@ -314,17 +314,19 @@ Res ScanOn(Scan scan, File file, Index number, ScanPlace place, uint64_t blocks)
   return res;
 }
 
-Res ScanFile(Scan scan, File file, Index number)
+Res ScanKnown(Scan scan, File file, Index number, ScanPlace place)
 {
-  ScanPlaceStruct place = {0};
-  Res res = ResOK;
-
+  memset(place, 0, sizeof *place);
   scan->wasted = 0;
   scan->file = file;
   scan->number = number;
-  if (scan->beside == NULL && !scan->plain)
-    res = KnownTake(scan, &place);
-  if (res != ResOK)
-    return res;
-  return ScanOn(scan, file, number, &place, UINT64_MAX);
+  return scan->beside == NULL && !scan->plain ? KnownTake(scan, place) : ResOK;
+}
+
+Res ScanFile(Scan scan, File file, Index number)
+{
+  ScanPlaceStruct place;
+  Res res = ScanKnown(scan, file, number, &place);
+
+  return res == ResOK ? ScanOn(scan, file, number, &place, UINT64_MAX) : res;
 }

@@ -75,6 +75,10 @@ extern Res ScanDamage(Scan scan, ScanPlace place, Res why);
 /* ScanProgress -- tell now and then how far the file is scanned */
 extern void ScanProgress(Scan scan, uint64_t offset);
 
+/* ScanKnown -- begin to scan `file`, which has `number`: take what its index file knows, unless that is being written or
+ * is not to be used; *place is where scanning is to go on.  As ScanFile. */
+extern Res ScanKnown(Scan scan, File file, Index number, ScanPlace place);
+
 /* ScanFile -- scan `file`, which has `number`, with the help of its index file, unless that is being written
  * returns  ResMEMORY, ResIO; ResFAIL: the index file does not tell the truth, and is not to be used (`plain`).  Whatever
  *          stands in the file is no failure. */

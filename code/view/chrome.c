@@ -228,6 +228,11 @@ static Bool chromeEvent(LogRequest request, LogEvent event)
   return !DrawEvent(chrome->draw, event) || chrome->output->failed != 0;
 }
 
+static Res chromeRead(Writer writer, LogRequest request)
+{
+  return DrawRead(((Chrome)(void *)writer)->draw, request);
+}
+
 static Res chromeFinish(Writer writer)
 {
   Chrome chrome = (void *)writer;
@@ -272,6 +277,6 @@ static Res chromeCreate(Writer *writerReturn, const WriterOptionsStruct *options
 }
 
 const WriterClassStruct WriterClassChrome = {
-  .name = "chrome", .takes = WriterTakesTHIN, .create = chromeCreate, .event = chromeEvent, .finish = chromeFinish,
-  .destroy = chromeDestroy,
+  .name = "chrome", .takes = WriterTakesTHIN, .create = chromeCreate, .event = chromeEvent, .read = chromeRead,
+  .finish = chromeFinish, .destroy = chromeDestroy,
 };

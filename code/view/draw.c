@@ -30,6 +30,7 @@ Res DrawCreate(Draw *drawReturn, const WriterOptionsStruct *options, Log log, co
   if (draw == NULL)
     return ResMEMORY;
   draw->pen = pen;
+  draw->log = log;
   draw->start = options->start;
   draw->thin = drawThin(options->thin, log);
   PlansInit(&draw->plans, sizeof(DrawPlanStruct));
@@ -37,6 +38,7 @@ Res DrawCreate(Draw *drawReturn, const WriterOptionsStruct *options, Log log, co
     free(draw);
     return ResMEMORY;
   }
+  InternsInit(&draw->interns, &draw->who.strings);
   if (DrawHeapMake(draw) != ResOK) {
     DrawDestroy(draw);
     return ResMEMORY;
@@ -60,12 +62,9 @@ void DrawDestroy(Draw draw)
     draw->gauges = gauge->next;
     free(gauge);
   }
-  for (process = draw->who.first; process != NULL; process = process->next) {
-    DrawProcess drawn = process->client;
-    if (drawn != NULL && drawn->interns.objects != NULL)
-      HeapTableFinish(&drawn->interns);
-    free(drawn);
-  }
+  for (process = draw->who.first; process != NULL; process = process->next)
+    free(process->client);
+  InternsFinish(&draw->interns);
   if (draw->heap != NULL)
     HeapDestroy(draw->heap);
   PlansFinish(&draw->plans);
@@ -170,7 +169,8 @@ static void drawPlanned(Draw draw, DrawPlan plan, DrawLane lane, LogEvent event)
     DrawSample(draw, plan, event);
     break;
   case DrawRoleINTERN:
-    DrawIntern(draw, plan, event);
+    if (InternsAdd(&draw->interns, event, plan->param, plan->other) != ResOK)
+      draw->failed = TRUE;
     break;
   case DrawRoleUSER:
     DrawUser(draw, plan, event);
@@ -199,6 +199,11 @@ Bool DrawEvent(Draw draw, LogEvent event)
   if (LIKELY(plan->heap))
     HeapEvent(draw->heap, event);
   return !draw->failed;
+}
+
+Res DrawRead(Draw draw, LogRequest request)
+{
+  return InternsRead(&draw->interns, draw->log, request);
 }
 
 Res DrawFinish(Draw draw, uint64_t *endReturn)

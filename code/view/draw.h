@@ -63,6 +63,10 @@ extern void DrawDestroy(Draw draw);
 /* DrawEvent -- draw what an event says; in the order of LogRead.  FALSE: no memory. */
 extern Bool DrawEvent(Draw draw, LogEvent event);
 
+/* DrawRead -- read what `request` chooses, whose hook draws; what its events call things by number is learned from all of
+ * the log.  As LogRead. */
+extern Res DrawRead(Draw draw, LogRequest request);
+
 /* DrawFinish -- what is held back, and the ends of all slices; the last time in *endReturn.  ResMEMORY. */
 extern Res DrawFinish(Draw draw, uint64_t *endReturn);
 

@@ -15,6 +15,7 @@
 
 #include "view/draw.h"
 #include "view/heap.h"
+#include "view/interns.h"
 
 enum {
   DrawPoolsMAX = 16,   /* pools of a process that have gauges */
@@ -73,14 +74,15 @@ typedef struct DrawProcessStruct {
     Bool met;
     DrawGauge gauge;
   } pool[DrawPoolsMAX];
-  HeapTableStruct interns; /* the program's number + 1 -> `client`, a number in who.strings; no objects: none yet */
 } DrawProcessStruct, *DrawProcess;
 
 struct DrawStruct {
   const DrawPenStruct *pen;
+  Log log;
   uint64_t start, thin, now; /* ns; start of wall time, now since then */
   Bool failed;         /* there was no memory */
   WhoStruct who;
+  InternsStruct interns; /* with strings of `who` */
   PlansStruct plans;
   Heap heap;
   DrawGauge gauges;    /* all */
@@ -116,9 +118,8 @@ extern void DrawLaneDue(Draw draw, Bool last);
 /* DrawHeapMake -- a heap whose operations move the gauges.  ResMEMORY. */
 extern Res DrawHeapMake(Draw draw);
 
-/* DrawSample, DrawUser, DrawIntern -- events that say values */
+/* DrawSample, DrawUser -- events that say values */
 extern void DrawSample(Draw draw, DrawPlan plan, LogEvent event);
 extern void DrawUser(Draw draw, DrawPlan plan, LogEvent event);
-extern void DrawIntern(Draw draw, DrawPlan plan, LogEvent event);
 
 #endif /* VIEW_DRAWDATA_H */

@@ -164,45 +164,12 @@ void DrawSample(Draw draw, DrawPlan plan, LogEvent event)
   }
 }
 
-void DrawIntern(Draw draw, DrawPlan plan, LogEvent event)
-{
-  DrawProcess process = DrawProcessOf(draw, draw->who.process[event->process->number]);
-  uint64_t key = LogEventWord(event, (Index)plan->param) + 1;
-  HeapObject place;
-  Size length;
-  const char *bytes = LogEventString(event, (Index)plan->other, &length);
-
-  if (process == NULL || key == 0)
-    return;
-  if (process->interns.objects == NULL && HeapTableInit(&process->interns) != ResOK) {
-    draw->failed = TRUE;
-    return;
-  }
-  place = HeapTableInsert(&process->interns, HeapTableSeek(&process->interns, key), key);
-  if (place == NULL)
-    draw->failed = TRUE;
-  else
-    place->client = StringsAdd(&draw->who.strings, bytes, length);
-}
-
-/* drawInterned -- the string that a program has given this number; or the name of the event */
-static uint32_t drawInterned(Draw draw, DrawPlan plan, LogEvent event)
-{
-  DrawProcess process = draw->who.process[event->process->number]->client;
-  uint64_t key = LogEventWord(event, (Index)plan->param) + 1;
-  HeapObject place;
-
-  if (process->interns.objects == NULL || key == 0)
-    return plan->name;
-  place = HeapTableSeek(&process->interns, key);
-  return place->addr == key && place->client != 0 ? place->client : plan->name;
-}
-
 /* DrawUser -- a value that the program names itself is a gauge, what is no number a mark */
 void DrawUser(Draw draw, DrawPlan plan, LogEvent event)
 {
   WhoThread thread = WhoOf(&draw->who, event);
-  uint32_t name = drawInterned(draw, plan, event);
+  uint32_t interned = InternsFind(&draw->interns, event->process, LogEventWord(event, (Index)plan->param));
+  uint32_t name = interned != 0 ? interned : plan->name;
   Bool real = plan->other >= 0 && event->type->letter[plan->other] == 'D';
   DrawGauge gauge;
 

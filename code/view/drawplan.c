@@ -104,16 +104,17 @@ static void drawPair(Draw draw, DrawPlan plan, EventType type, Registry registry
 static void drawValues(Draw draw, DrawPlan plan, EventType type)
 {
   Size stem;
+  int id, string;
 
   if (drawEnds(type->name, type->nameLength, "Sample", &stem)) {
     plan->role = DrawRoleSAMPLE;
     plan->name = StringsAdd(&draw->who.strings, type->name, stem);
     plan->param = PlansParam(type, "pid", "UW");
     plan->other = PlansParam(type, "task", "UW");
-  } else if (PlansNamed(type, "Intern") && PlansParam(type, "id", "UW") >= 0 && PlansParam(type, "string", "S") >= 0) {
+  } else if (InternsTells(&id, &string, type)) {
     plan->role = DrawRoleINTERN;
-    plan->param = PlansParam(type, "id", "UW");
-    plan->other = PlansParam(type, "string", "S");
+    plan->param = id;
+    plan->other = string;
   } else if (type->nameLength > 4 && memcmp(type->name, "User", 4) == 0 && PlansParam(type, "id", "UW") >= 0) {
     plan->role = DrawRoleUSER;
     plan->param = PlansParam(type, "id", "UW");

@@ -10,6 +10,7 @@
 
 #include "base/aver.h"
 #include "base/text.h"
+#include "view/interns.h"
 
 /* A form being made: literals run up in `text`, and a piece is closed by a value. */
 typedef struct formMakingStruct {
@@ -114,26 +115,45 @@ static Index formParam(EventType type, const char *name, Size length)
   return i;
 }
 
+/* formPlace -- what a description has at `next`: a parameter, type->params if it is none, and where it goes on behind it;
+ * of %*name it is the interned string that has this number */
+static Index formPlace(const char **behindReturn, Bool *internedReturn, EventType type, const char *next)
+{
+  const char *limit = type->describe + type->describeLength, *word = next + 1, *name;
+  Index param;
+
+  if (*next != '%')
+    return type->params;
+  *internedReturn = word < limit && *word == '*';
+  name = word += *internedReturn;
+  while (word < limit && formIsWord(*word))
+    ++word;
+  param = formParam(type, name, (Size)(word - name));
+  *behindReturn = word;
+  return *internedReturn && param < type->params && strchr("UW", type->letter[param]) == NULL ? type->params : param;
+}
+
 static void formDescribe(FormMaking making)
 {
   EventType type = making->type;
-  const char *next = type->describe, *limit = next + type->describeLength;
+  const char *next = type->describe, *limit = next + type->describeLength, *behind;
+  int id, string;
+  Bool interned;
 
+  if (InternsTells(&id, &string, type))
+    formClose(making, FormINTERNS, (Index)id);
   if (next == limit) {
     formText(making);
     return;
   }
   while (next < limit) {
-    const char *word = next + 1;
-    Index param = type->params;
-    if (*next == '%') {
-      while (word < limit && formIsWord(*word))
-        ++word;
-      param = formParam(type, next + 1, (Size)(word - next - 1));
-    }
+    Index param = formPlace(&behind, &interned, type, next);
     if (param < type->params && making->form->pieces + 1 < FormPiecesMAX) {
-      formValue(making, param, FormQUOTED, FormDOUBLE);
-      next = word;
+      if (interned)
+        formClose(making, FormINTERNED, param);
+      else
+        formValue(making, param, FormQUOTED, FormDOUBLE);
+      next = behind;
     } else {
       TextChar(&making->text, *next >= ' ' && *next < 0x7f ? *next : '?');
       ++next;

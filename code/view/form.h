@@ -25,7 +25,9 @@ typedef enum FormValue {
   FormHEX, FormDECIMAL, FormDOUBLE, FormQUOTED,
   FormCSV,  /* a string as CSV has it */
   FormJSON, /* and as JSON */
-  FormREAL  /* a double as JSON has it */
+  FormREAL, /* a double as JSON has it */
+  FormINTERNED, /* the string that has this number */
+  FormINTERNS   /* nothing: the event gives a string this number */
 } FormValue;
 
 typedef struct FormPieceStruct {

@@ -12,9 +12,14 @@
 #include "base/aver.h"
 #include "base/text.h"
 #include "view/form.h"
+#include "view/interns.h"
 #include "view/put.h"
 
-enum { lineWhoSIZE = 64, lineWhosMAX = 64, lineNANOS = 1000000000 };
+enum {
+  lineWhoSIZE = 64, lineWhosMAX = 64, lineNANOS = 1000000000,
+  lineValueMAX = 64,                                            /* bytes of a value that is no string */
+  lineREST = FormLiteralMAX + FormPiecesMAX * lineValueMAX + FormChunkSIZE /* of a line, whatever its strings are */
+};
 
 /* The forms of one registry's types, made as they are met. */
 typedef struct lineFormsStruct {
@@ -33,7 +38,11 @@ typedef struct lineWhoStruct {
 
 struct LineStruct {
   LineStyle style;
+  Log log;
   Output output;
+  StringsStruct strings;     /* in words: those that programs gave numbers, */
+  InternsStruct interns;     /* and which; */
+  Bool failed;               /* of one there was no memory */
   uint64_t start;            /* ns: what times are counted from */
   FormColumnsStruct columns;
   LineForms forms;           /* of the registry met last, then the others */
@@ -56,15 +65,22 @@ static inline char *linePutLiteral(char *p, const char *literal, Size length)
 
 /* ---- Strings, by style ---- */
 
-static char *linePutQuoted(char *p, const char *bytes, Size length, Bool cut)
+/* linePutQuoted -- a description may have strings again and again: what would not leave room for the rest is cut */
+static char *linePutQuoted(Line line, char *p, const char *bytes, Size length, Bool cut)
 {
-  TextStruct text;
+  char *limit = line->output->base + (OutputSIZE - lineREST);
+  TextStruct text = {.overflow = TRUE};
 
-  TextInit(&text, p, 4 * length + 8);
-  TextQuoted(&text, bytes, length);
-  if (cut)
-    TextString(&text, "...");
-  return text.next;
+  if (p < limit) {
+    TextInit(&text, p, (Size)(limit - p));
+    TextQuoted(&text, bytes, length);
+    p = text.next;
+  }
+  cut |= text.overflow;
+  if (!cut)
+    return p;
+  memcpy(p, "...", 3);
+  return p + 3;
 }
 
 static char *linePutCsv(char *p, const char *bytes, Size length, Bool cut)
@@ -133,18 +149,39 @@ static char *linePutDouble(char *p, double d, Bool json)
   return text.next;
 }
 
-static __attribute__((noinline)) char *linePutSlow(char *p, const FormPieceStruct *piece, LogEvent event)
+/* linePutInterned -- the string with this number; where it is not known the number must do */
+static char *linePutInterned(Line line, char *p, const FormPieceStruct *piece, LogEvent event)
+{
+  uint64_t id = LogEventWord(event, piece->param);
+  uint32_t string = InternsFind(&line->interns, event->process, id);
+  const char *bytes;
+  Size length;
+
+  if (string == 0)
+    return PutDecimal(p, id);
+  bytes = StringsAt(&line->strings, string, &length);
+  return linePutQuoted(line, p, bytes, length, FALSE);
+}
+
+static __attribute__((noinline)) char *linePutSlow(Line line, char *p, const FormPieceStruct *piece, LogEvent event)
 {
   const char *bytes;
   Size length;
 
+  if (piece->value == FormINTERNS) {
+    if (InternsAdd(&line->interns, event, piece->param, event->type->params - 1) != ResOK)
+      line->failed = TRUE;
+    return p;
+  }
+  if (piece->value == FormINTERNED)
+    return linePutInterned(line, p, piece, event);
   if (piece->value == FormDOUBLE || piece->value == FormREAL)
     return linePutDouble(p, LogEventDouble(event, piece->param), piece->value == FormREAL);
   bytes = LogEventString(event, piece->param, &length);
   switch (piece->value) {
   case FormCSV: return linePutCsv(p, bytes, length, event->cut);
   case FormJSON: return linePutJson(p, bytes, length, event->cut);
-  default: return linePutQuoted(p, bytes, length, event->cut);
+  default: return linePutQuoted(line, p, bytes, length, event->cut);
   }
 }
 
@@ -255,7 +292,7 @@ Bool LineEvent(LogRequest request, LogEvent event)
     else if (piece->value == FormDECIMAL)
       p = PutDecimal(p, LogEventWord(event, piece->param));
     else if (piece->value != FormNONE)
-      p = linePutSlow(p, piece, event);
+      p = linePutSlow(line, p, piece, event);
   }
   line->output->next = p;
   return FALSE;
@@ -286,6 +323,8 @@ Res LineCreate(Line *lineReturn, LineStyle style, Log log, Output output)
     return ResMEMORY;
   LogSummarize(&summary, log);
   line->style = style;
+  line->log = log;
+  InternsInit(&line->interns, &line->strings);
   line->output = output;
   line->start = summary.first;
   line->second = UINT64_MAX;
@@ -298,6 +337,13 @@ Res LineCreate(Line *lineReturn, LineStyle style, Log log, Output output)
   }
   *lineReturn = line;
   return ResOK;
+}
+
+Res LineRead(Line line, LogRequest request)
+{
+  Res res = line->style == LineDESCRIBE ? InternsRead(&line->interns, line->log, request) : LogRead(line->log, request);
+
+  return res == ResOK && line->failed ? ResMEMORY : res;
 }
 
 Res LineEnd(Line line)
@@ -320,5 +366,7 @@ void LineDestroy(Line line)
     free(forms);
   }
   FormColumnsFree(&line->columns);
+  InternsFinish(&line->interns);
+  StringsFinish(&line->strings);
   free(line);
 }

@@ -31,6 +31,10 @@ extern void LineDestroy(Line line);
 /* LineEvent -- write one event; a LogRequest's hook, with the Line as its data.  TRUE when writing has failed. */
 extern Bool LineEvent(LogRequest request, LogEvent event);
 
+/* LineRead -- read what `request` chooses, whose hook is LineEvent; in words strings stand for their numbers then.  As
+ * LogRead. */
+extern Res LineRead(Line line, LogRequest request);
+
 /* LineEnd -- what comes behind all lines.  ResIO: writing has failed; errno says why. */
 extern Res LineEnd(Line line);
 

@@ -43,6 +43,11 @@ static Res lineWriterJson(Writer *writerReturn, const WriterOptionsStruct *optio
   return lineWriterCreate(writerReturn, LineJSON, log, output);
 }
 
+static Res lineWriterRead(Writer writer, LogRequest request)
+{
+  return LineRead((Line)writer, request);
+}
+
 static Res lineWriterFinish(Writer writer)
 {
   return LineEnd((Line)writer);
@@ -56,7 +61,7 @@ static void lineWriterDestroy(Writer writer)
 #define lineWriterCLASS(theName, theCreate, theTakes)                                                                    \
   {                                                                                                                      \
     .name = theName, .follow = TRUE, .takes = theTakes, .create = theCreate, .event = LineEvent,                         \
-    .finish = lineWriterFinish, .destroy = lineWriterDestroy                                                             \
+    .read = lineWriterRead, .finish = lineWriterFinish, .destroy = lineWriterDestroy                                                             \
   }
 const WriterClassStruct WriterClassText = lineWriterCLASS("text", lineWriterText, WriterTakesWORDS);
 const WriterClassStruct WriterClassCsv = lineWriterCLASS("csv", lineWriterCsv, 0);

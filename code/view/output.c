@@ -12,6 +12,7 @@ void OutputInit(Output output, int fd)
 {
   output->fd = fd;
   output->failed = 0;
+  output->before = NULL;
   output->next = output->base;
 }
 
@@ -19,6 +20,8 @@ Bool OutputFlush(Output output)
 {
   const char *from = output->base;
 
+  if (output->before != NULL && from < output->next)
+    output->before(output->data);
   while (output->failed == 0 && from < output->next) {
     ssize_t n = write(output->fd, from, (Size)(output->next - from));
     if (n >= 0)

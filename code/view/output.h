@@ -18,6 +18,8 @@ enum { OutputSIZE = 65536, OutputRoomMAX = 32768 };
 typedef struct OutputStruct {
   int fd;
   int failed;  /* errno of the first write that failed; 0 */
+  void (*before)(void *data); /* called before something is written; or NULL */
+  void *data;  /* for that */
   char *next;
   char base[OutputSIZE];
 } OutputStruct, *Output;

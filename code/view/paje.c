@@ -291,6 +291,11 @@ static void pajeDestroyAll(Paje paje, uint64_t time)
   }
 }
 
+static Res pajeRead(Writer writer, LogRequest request)
+{
+  return DrawRead(((Paje)(void *)writer)->draw, request);
+}
+
 static Res pajeFinish(Writer writer)
 {
   Paje paje = (void *)writer;
@@ -335,6 +340,6 @@ static Res pajeCreate(Writer *writerReturn, const WriterOptionsStruct *options, 
 }
 
 const WriterClassStruct WriterClassPaje = {
-  .name = "paje", .takes = WriterTakesTHIN, .create = pajeCreate, .event = pajeEvent, .finish = pajeFinish,
-  .destroy = pajeDestroy,
+  .name = "paje", .takes = WriterTakesTHIN, .create = pajeCreate, .event = pajeEvent, .read = pajeRead,
+  .finish = pajeFinish, .destroy = pajeDestroy,
 };

@@ -10,7 +10,8 @@
 #include "view/writer.h"
 
 typedef struct pawWriterStruct {
-  const char *tool;
+  void (*note)(void *data, const char *line);
+  void *data;
   Log log;
   LogRewrite rewrite;
   Bool bare;
@@ -29,7 +30,7 @@ static Res pawWriterCreate(Writer *writerReturn, const WriterOptionsStruct *opti
   writer = calloc(1, sizeof *writer);
   if (writer == NULL)
     return ResMEMORY;
-  *writer = (pawWriterStruct){.tool = options->tool, .log = log, .bare = options->bare};
+  *writer = (pawWriterStruct){.note = options->note, .data = options->data, .log = log, .bare = options->bare};
   res = LogRewriteCreate(&writer->rewrite, log, output->fd, !options->raw);
   if (res == ResOK)
     *writerReturn = (Writer)writer;
@@ -49,11 +50,14 @@ static Res pawWriterRead(Writer theWriter, LogRequest request)
 {
   PawWriter writer = (PawWriter)theWriter;
   Count lacking = 0;
+  char line[128];
   Res res = CutWrite(&lacking, writer->log, writer->rewrite, request, writer->bare);
 
-  if (lacking > 0)
-    fprintf(stderr, "%s: %zu process%s no events to tell what lived at the cut; that is left out\n", writer->tool,
-            lacking, lacking == 1 ? " has" : "es have");
+  if (lacking > 0) {
+    (void)snprintf(line, sizeof line, "%zu process%s no events to tell what lived at the cut; that is left out", lacking,
+                   lacking == 1 ? " has" : "es have");
+    writer->note(writer->data, line);
+  }
   return res;
 }
 

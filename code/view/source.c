@@ -15,24 +15,44 @@
 
 #include "eventdef.h"
 
+/* sourceAside -- something is told meanwhile */
+static void sourceAside(Source source)
+{
+  ProgressErase(&source->progress);
+  if (source->aside != NULL)
+    source->aside(source);
+}
+
+static void sourceScanning(void *data, uint64_t done, uint64_t total)
+{
+  Source source = data;
+
+  ProgressPart(&source->progress, total > 0 ? "looking for blocks" : "copying standard input", done, total);
+}
+
+static void sourceReading(void *data, uint64_t done, uint64_t total)
+{
+  Source source = data;
+
+  ProgressPart(&source->progress, "reading", done, total);
+}
+
 static void sourceGap(void *data, LogGap gap)
 {
   static const char *const exact[] = {[LogLostEXACTLY] = "", [LogLostABOUT] = "about ", [LogLostATLEAST] = "at least "};
   Source source = data;
 
-  if (source->aside != NULL)
-    source->aside(source);
+  sourceAside(source);
   fprintf(stderr, "%s: %s: offset %llu: %s; %s%llu event%s lost\n", source->tool->name, gap->path,
           (unsigned long long)gap->offset, gap->what, exact[gap->exact], (unsigned long long)gap->lost,
           gap->lost == 1 ? "" : "s");
 }
 
-static void sourceNote(void *data, const char *line)
+void SourceNote(void *data, const char *line)
 {
   Source source = data;
 
-  if (source->aside != NULL)
-    source->aside(source);
+  sourceAside(source);
   fprintf(stderr, "%s: %s\n", source->tool->name, line);
 }
 
@@ -137,8 +157,9 @@ static Bool sourceRequest(Source source)
 
 void SourceHooks(Source source, LogHooks hooks)
 {
-  *hooks = (LogHooksStruct){.data = source, .gap = sourceGap, .note = sourceNote, .progress = source->progress,
-                            .scanning = source->scanning, .offset = source->offsets,
+  ProgressBegin(&source->progress, source->tool->name);
+  *hooks = (LogHooksStruct){.data = source, .gap = sourceGap, .note = SourceNote, .scanning = sourceScanning,
+                            .progress = source->follow.idle == NULL ? sourceReading : NULL, .offset = source->offsets,
                             .version = {EventVersionMAJOR, EventVersionMEDIAN, EventVersionMINOR},
                             .registry = KnownRegistry};
 }
@@ -159,6 +180,7 @@ Bool SourceOpen(Source source, const char *const *paths, Count n, int *statusRet
   res = source->follow.idle != NULL
           ? LogFollowOpen(&source->log, paths[0], &hooks, &source->follow, error, sizeof error)
           : LogOpen(&source->log, paths, n, &hooks, error, sizeof error);
+  ProgressErase(&source->progress);
   if (res != ResOK)
     source->log = NULL;
   if (res == ResEND) {
@@ -195,6 +217,7 @@ void SourceClose(Source source)
 /* sourceRead -- FALSE: reading has ended with `res`, which is reported, with the status */
 static Bool sourceRead(Source source, Res res, int *statusReturn)
 {
+  ProgressErase(&source->progress);
   if (res == ResOK)
     res = FilterRes(source->filter);
   if (res == ResOK)

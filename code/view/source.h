@@ -1,10 +1,10 @@
 /* source.h -- the logs that a tool reads: opened, filtered, and what is wrong with them told
  *
  * What tools that give events a meaning have in common: the options that choose events, the refusal of a registry that
- * is newer than this build, and one line on standard error for each gap.  A tool's own state begins with a
- * SourceStruct, and is the `data` of the request's hooks.
+ * is newer than this build, one line on standard error for each gap, and how far the work has come.  A tool's own state
+ * begins with a SourceStruct, and is the `data` of the request's hooks.
  *
- * Design: design/view.md .source      Tests: test/eventview.t
+ * Design: design/view.md .source      Tests: test/eventview.t, test/progress.t
  */
 #ifndef VIEW_SOURCE_H
 #define VIEW_SOURCE_H
@@ -16,6 +16,7 @@
 #include "log/follow.h"
 #include "log/names.h"
 #include "log/request.h"
+#include "view/progress.h"
 
 typedef struct SourceStruct {
   const OptionToolStruct *tool;
@@ -25,32 +26,43 @@ typedef struct SourceStruct {
   Count count;
   Bool force;                             /* a newer median is no reason to refuse */
   void (*aside)(void *source);            /* called before a line is told, while the tool writes something else; or NULL */
-  void (*progress)(void *source, uint64_t done, uint64_t total); /* as LogHooksStruct has it; or NULL */
-  void (*scanning)(void *source, uint64_t done, uint64_t total); /* the same */
   LogIdleStruct follow;                   /* follow the log, which is one, and call this meanwhile; idle NULL: do not */
   int64_t *offsets;                       /* what that means, for each log */
+  ProgressStruct progress;                /* how far opening and reading have come */
   Log log;
   LogNames names;                         /* the types chosen, or NULL */
   Filter filter;                          /* what the expression means, or NULL */
   LogRequestStruct request;               /* what was asked for; `event` is the tool's to set */
 } SourceStruct, *Source;
 
+/* Groups of the options here (OptionFit): those that choose events, and those that say how logs are opened. */
+enum {
+  SourceGroupCHOOSE = 1 << 16,
+  SourceGroupOPEN = 1 << 17
+};
+
 /* The rows for a tool's table of options; source.count must be SIZE_MAX at first. */
 #define SourceOPTIONS(source) \
-  OptionString('k', "kinds", &(source)->kinds, "LIST", "only these kinds: names, all, none, or +Name and -Name"), \
-  OptionString('E', "events", &(source)->events, "LIST", "only events of these types"), \
+  OptionString('k', "kinds", &(source)->kinds, "LIST", "only these kinds: names, all, none, or +Name and -Name", \
+               SourceGroupCHOOSE), \
+  OptionString('E', "events", &(source)->events, "LIST", "only events of these types", SourceGroupCHOOSE), \
   OptionString('e', "filter", &(source)->expression, "EXPR", \
-               "only events for which it holds: size >= 4K && tid != 17"), \
-  OptionString(0, "from", &(source)->from, "T", "only from there on: seconds since the start, or HH:MM:SS.frac"), \
-  OptionString(0, "to", &(source)->to, "T", "only what is earlier than this"), \
-  OptionNumber('n', "count", &(source)->count, "N", "at most N events"), \
-  OptionString(0, "offset", &(source)->offset, "LIST", "shift the times of logs: FILE=SECONDS,... or one for each log")
+               "only events for which it holds: size >= 4K && tid != 17", SourceGroupCHOOSE), \
+  OptionString(0, "from", &(source)->from, "T", "only from there on: seconds since the start, or HH:MM:SS.frac", \
+               SourceGroupCHOOSE), \
+  OptionString(0, "to", &(source)->to, "T", "only what is earlier than this", SourceGroupCHOOSE), \
+  OptionNumber('n', "count", &(source)->count, "N", "at most N events", SourceGroupCHOOSE), \
+  OptionString(0, "offset", &(source)->offset, "LIST", "shift the times of logs: FILE=SECONDS,... or one for each log", \
+               SourceGroupOPEN)
 
 #define SourceFORCE(source) \
   OptionFlag(0, "force", &(source)->force, "read logs whose events are newer than this program, too")
 
-/* SourceHooks -- the hooks with which a tool's logs are opened */
+/* SourceHooks -- the hooks with which a tool's logs are opened; work begins */
 extern void SourceHooks(Source source, LogHooks hooksReturn);
+
+/* SourceNote -- tell a line on standard error, with the tool's name before it; a hook of logs and writers */
+extern void SourceNote(void *source, const char *line);
 
 /* SourceOpen -- open `n` logs and make the request; FALSE: reported, with the status
  * SourceClose -- may follow in either case */

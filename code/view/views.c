@@ -112,10 +112,10 @@ static void viewLiveDestroy(void *view)
 /* The table */
 
 static const ViewClassStruct viewClasses[] = {
-  {"summary", "counts, rates, and what the heap came to", FALSE, viewSummaryCreate,
+  {"summary", "counts, rates, and what the heap came to", 0, viewSummaryCreate,
    viewSummaryRequest, viewSummaryFinish, viewSummaryText, viewSummaryJson, viewSummaryDestroy},
-  {"live", "arenas, pools and objects that live at a time (--at)", TRUE, viewLiveCreate, viewLiveRequest,
-   viewLiveFinish, viewLiveText, viewLiveJson, viewLiveDestroy},
+  {"live", "arenas, pools and objects that live at a time (--at)", ViewTakesAT | ViewTakesTOP, viewLiveCreate,
+   viewLiveRequest, viewLiveFinish, viewLiveText, viewLiveJson, viewLiveDestroy},
 };
 
 ViewClass ViewClassAt(Index i)

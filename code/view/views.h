@@ -21,11 +21,14 @@ typedef struct ViewWantsStruct {
   Count top;                       /* how many are named in a list */
 } ViewWantsStruct, *ViewWants;
 
+/* Options that not every view has a use for: bits of a class's `takes`. */
+enum { ViewTakesAT = 1, ViewTakesTOP = 2 };
+
 /* ViewClassStruct -- a sort of view */
 typedef struct ViewClassStruct {
   const char *name;
   const char *says; /* a few words for --help */
-  Bool takesAt;     /* --at means something to it */
+  unsigned takes;   /* the options of its own */
   Res (*create)(void **viewReturn, ViewWants wants);
   LogRequest (*request)(void *view); /* to be served once */
   Res (*finish)(void *view);         /* it has been.  ResMEMORY: not all that lives at a time found room */

@@ -26,7 +26,8 @@ typedef enum WriterValue { WriterBYTES, WriterCOUNT, WriterLIVE } WriterValue;
 
 /* What all writers may be told; each looks at what concerns it. */
 typedef struct WriterOptionsStruct {
-  const char *tool;    /* for messages */
+  void (*note)(void *data, const char *line); /* what is worth telling */
+  void *data;          /* for that */
   const char *path;    /* --output, or NULL */
   Bool force;          /* what is there may be written over */
   uint64_t start;      /* ns of wall time from which times are counted */

@@ -1,0 +1,187 @@
+/* interns.c -- the strings that programs gave numbers
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "view/interns.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "view/plans.h"
+
+void InternsInit(Interns interns, Strings strings)
+{
+  *interns = (InternsStruct){.strings = strings};
+}
+
+void InternsFinish(Interns interns)
+{
+  Index i;
+
+  for (i = 0; i < interns->count; ++i)
+    if (interns->table[i].objects != NULL)
+      HeapTableFinish(&interns->table[i]);
+  free(interns->table);
+  InternsInit(interns, interns->strings);
+}
+
+Bool InternsTells(int *idReturn, int *stringReturn, EventType type)
+{
+  if (!PlansNamed(type, "Intern"))
+    return FALSE;
+  *idReturn = PlansParam(type, "id", "UW");
+  *stringReturn = PlansParam(type, "string", "S");
+  return *idReturn >= 0 && *stringReturn >= 0;
+}
+
+/* internsTable -- of the process with this number; NULL: no memory */
+static HeapTable internsTable(Interns interns, Index number)
+{
+  if (number >= interns->count) {
+    HeapTable table = realloc(interns->table, (number + 1) * sizeof *table);
+    if (table == NULL)
+      return NULL;
+    memset(table + interns->count, 0, (number + 1 - interns->count) * sizeof *table);
+    interns->table = table;
+    interns->count = number + 1;
+  }
+  if (interns->table[number].objects == NULL && HeapTableInit(&interns->table[number]) != ResOK)
+    return NULL;
+  return &interns->table[number];
+}
+
+Res InternsAdd(Interns interns, LogEvent event, int id, int string)
+{
+  uint64_t key = LogEventWord(event, (Index)id) + 1;
+  HeapTable table = internsTable(interns, event->process->number);
+  const char *bytes;
+  HeapObject place;
+  Size length;
+
+  if (table == NULL)
+    return ResMEMORY;
+  if (key == 0)
+    return ResOK;
+  place = HeapTableInsert(table, HeapTableSeek(table, key), key);
+  if (place == NULL)
+    return ResMEMORY;
+  bytes = LogEventString(event, (Index)string, &length);
+  place->client = StringsAdd(interns->strings, bytes, length);
+  return ResOK;
+}
+
+uint32_t InternsFind(Interns interns, LogProcess process, uint64_t id)
+{
+  HeapObject place;
+
+  if (process->number >= interns->count || interns->table[process->number].objects == NULL || id + 1 == 0)
+    return 0;
+  place = HeapTableSeek(&interns->table[process->number], id + 1);
+  return place->addr == id + 1 ? place->client : 0;
+}
+
+/* A pass with two requests: the caller's, and the one that learns. */
+typedef struct internsReadingStruct {
+  Interns interns;
+  LogService service;
+  LogRequest request;                /* the caller's own */
+  LogRequestStruct its, learns;      /* that are filed */
+  Bool enough;                       /* its hook wants no more */
+  Res res;
+} internsReadingStruct, *InternsReading;
+
+static void *internsChooseData(LogRequest request)
+{
+  return request->chooseData != NULL ? request->chooseData : request->data;
+}
+
+static Bool internsChoose(void *data, LogProcess process, EventType type)
+{
+  int id, string;
+
+  UNUSED(data);
+  UNUSED(process);
+  return InternsTells(&id, &string, type);
+}
+
+static Bool internsLearn(LogRequest request, LogEvent event)
+{
+  InternsReading reading = request->data;
+  int id = -1, string = -1;
+
+  if (InternsTells(&id, &string, event->type) && reading->res == ResOK)
+    reading->res = InternsAdd(reading->interns, event, id, string);
+  return FALSE;
+}
+
+static Bool internsEvent(LogRequest request, LogEvent event)
+{
+  InternsReading reading = request->data;
+
+  reading->enough = reading->request->event(reading->request, event);
+  return reading->enough;
+}
+
+/* internsEnd -- nobody wants to know any more */
+static void internsEnd(LogRequest request)
+{
+  InternsReading reading = request->data;
+
+  (void)LogServiceWithdraw(reading->service, &reading->learns);
+}
+
+static Bool internsEnough(void *data)
+{
+  InternsReading reading = data;
+
+  return reading->enough;
+}
+
+/* internsChosen -- does the request itself get every event that gives a string a number? */
+static Bool internsChosen(Log log, LogRequest request)
+{
+  LogSummaryStruct summary;
+  Index i, t;
+
+  if (request->from > 0 || request->start != NULL || request->accept != NULL)
+    return FALSE;
+  LogSummarize(&summary, log);
+  for (i = 0; i < summary.processes; ++i) {
+    LogProcess process = LogProcessAt(log, i);
+    for (t = 0; t < process->registry->count; ++t) {
+      EventType type = &process->registry->types[t];
+      if (internsChoose(NULL, process, type) &&
+          ((request->kinds >> type->kind & 1) == 0 ||
+           (request->choose != NULL && !request->choose(internsChooseData(request), process, type))))
+        return FALSE;
+    }
+  }
+  return TRUE;
+}
+
+Res InternsRead(Interns interns, Log log, LogRequest request)
+{
+  static const LogRequestStruct all = LogRequestALL;
+  internsReadingStruct reading = {.interns = interns, .request = request, .its = *request, .learns = all};
+  Res res;
+
+  if (internsChosen(log, request))
+    return LogRead(log, request);
+  res = LogServiceCreate(&reading.service, log, 0);
+  if (res != ResOK)
+    return res;
+  reading.its.data = &reading;
+  reading.its.chooseData = internsChooseData(request);
+  reading.its.event = internsEvent;
+  reading.its.afterTraceset = internsEnd;
+  reading.learns.data = &reading;
+  reading.learns.choose = internsChoose;
+  reading.learns.event = internsLearn;
+  res = LogServiceFile(reading.service, &reading.learns); /* first, so that it knows what the same event says */
+  if (res == ResOK)
+    res = LogServiceFile(reading.service, &reading.its);
+  if (res == ResOK)
+    res = LogServiceRun(reading.service, internsEnough, &reading);
+  LogServiceDestroy(reading.service);
+  return res == ResOK || res == ResLIMIT ? reading.res : res;
+}
