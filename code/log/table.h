@@ -67,7 +67,8 @@ typedef struct TableStruct {
   uint32_t *streamSlot;
   Count processSlots;
   uint32_t *processSlot;
-  Types roots;
+  TypesTreeStruct types;
+  Bool awaited;      /* some header names a registry that no header has yet */
   const int64_t *offset; /* ns to add to the wall times of each file's processes, for so many files; or NULL */
   Count offsets;
 } TableStruct, *Table;
@@ -91,7 +92,9 @@ extern Stream TableStreamFind(Table table, uint64_t identity, uint32_t id);
  * newsReturn    its registry had lines that could not be taken, for the first time */
 extern Res TableHeader(Table table, Header header, Index file, const char *body, Size length, Bool *newsReturn);
 
-/* TableFit -- all headers are known: lay the clocks' lines; returns the real time (ns) of fine time 0 */
+/* TableRefer -- all headers are known so far: whoever's names the registry of one that came later has it now; ResMEMORY
+ * TableFit -- lay the clocks' lines; returns the real time (ns) of fine time 0 */
+extern Res TableRefer(Table table);
 extern uint64_t TableFit(Table table);
 
 /* TableFitNew -- the same for clocks of which a header came after TableFit, which returned `origin` */
