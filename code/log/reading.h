@@ -51,8 +51,9 @@ typedef struct ReadingFailureStruct {
 typedef struct ReadingStreamStruct {
   Bool met;            /* a block of it, */
   uint64_t sequence;   /* and the highest number */
-  Bool read;           /* the next four hold: the block that was had last, */
+  Bool read;           /* the next five hold: the block that was had last, */
   uint64_t readFirst, readSequence;
+  Index readFile;      /* where it was, */
   uint32_t readCount;  /* how many events of it, */
   Bool readSealed;     /* and that its writer had sealed it */
   ReadingFailureStruct failure;
@@ -108,13 +109,14 @@ extern Res ReadingRun(Reading reading, LogRequest request, const LogPositionStru
 /* For read.c: what the pass knows of a stream; NULL: no memory. */
 extern ReadingStream ReadingStreamOf(Reading reading, Stream stream);
 
-/* For read.c: a block that failed; events that are missing or cannot be had. */
+/* For read.c: a block that failed; events that are missing or cannot be had; a block that contradicts one in a file. */
 extern void ReadingFailureTell(Reading reading, ReadingStream its, uint32_t had);
 extern void ReadingFailureForget(Reading reading, ReadingStream its);
 extern void ReadingFailureSet(Reading reading, ReadingStream its, const IndexEntryStruct *entry, const char *what,
                               uint32_t count);
 extern void ReadingOmit(Reading reading, ProcessOmitted omitted, const IndexEntryStruct *entry, uint64_t events,
                         uint16_t code);
+extern void ReadingContrary(Reading reading, Process process, Index other, const IndexEntryStruct *entry);
 extern void ReadingTell(Reading reading, uint64_t place, const char *what, uint64_t lost, int exact);
 extern void ReadingMissing(Reading reading, Stream stream, const IndexEntryStruct *entry);
 

@@ -375,9 +375,14 @@ Bool TableCheck(Table table)
 
 void TableFree(Table table)
 {
+  ProcessContrary contrary;
   Index i;
 
   for (i = 0; i < table->processes; ++i) {
+    while ((contrary = table->process[i]->contrary) != NULL) {
+      table->process[i]->contrary = contrary->next;
+      free(contrary);
+    }
     free(table->process[i]);
   }
   for (i = 0; i < table->streams; ++i) {

@@ -27,6 +27,15 @@ typedef struct ProcessOmittedStruct {
   uint16_t code;           /* of the first event */
 } ProcessOmittedStruct, *ProcessOmitted;
 
+/* Sealed blocks of a process that say something else than others with their time and number: copies of `other`, a
+ * file, stand in the file that `place` is in. */
+typedef struct ProcessContraryStruct {
+  struct ProcessContraryStruct *next;
+  Index other;
+  uint64_t place;          /* of the first */
+  uint64_t blocks, events; /* and how many they are */
+} ProcessContraryStruct, *ProcessContrary;
+
 typedef struct ProcessStruct {
   LogProcessStruct public; /* first, so that a LogProcess is one */
   uint32_t pid;            /* as its blocks say */
@@ -39,6 +48,7 @@ typedef struct ProcessStruct {
   Types types;             /* NULL until headed */
   ProcessOmittedStruct orphans; /* no header was found, */
   ProcessOmittedStruct unknown; /* or none that has their code */
+  ProcessContrary contrary;     /* owned; one for each pair of files */
 } ProcessStruct, *Process;
 
 typedef struct StreamStruct {
