@@ -307,6 +307,28 @@ static void goldenDiscarded(Make make)
   MakeProcessFree(process);
 }
 
+/* goldenNamed -- three processes with one registry, of which the second has the lines, or, in the bad log, nobody */
+static void goldenNamed(Make make, Bool bad)
+{
+  MakeProcess process[3];
+  unsigned i;
+
+  make->size = 0;
+  for (i = 0; i < 3; ++i) {
+    process[i] = MakeProcessForeign(17 + i, 0xba + i, i == 2 ? 4 : 8, i == 2, goldenRegistry);
+    if (i == 1 && !bad)
+      MakeHeader(make, process[i]);
+    else
+      MakeHeaderNamed(make, process[i]);
+    MakeBlockBegin(&block, process[i], 20 + i, 5, 0, 1000);
+    goldenObjects(&block, 1000 + i, 2);
+    MakeBlockEnd(make, &block, BlockFlagSEALED | (i == 2 ? 0 : BlockFlagPACKED));
+  }
+  goldenWrite(make, bad ? "bad/unnamed" : "good/named");
+  for (i = 0; i < 3; ++i)
+    MakeProcessFree(process[i]);
+}
+
 static void goldenUnknown(Make make)
 {
   static const uint16_t longest = 32000;
@@ -354,6 +376,8 @@ int main(int argc, char **argv)
   goldenUnknown(&make);
   goldenUncounted(&make, FALSE);
   goldenUncounted(&make, TRUE);
+  goldenNamed(&make, FALSE);
+  goldenNamed(&make, TRUE);
   MakeFree(&make);
   return 0;
 }

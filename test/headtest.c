@@ -7,16 +7,6 @@
 
 enum { headPROCESSES = 40, headLINES = 5000 /* bytes of a registry's lines, at least */ };
 
-/* headNamed -- append a header block that has only the name of the process's registry */
-static void headNamed(Make make, MakeProcess process)
-{
-  MakeProcessStruct named = *process;
-
-  named.header.registry = RegistryNameOf(process->registryText, strlen(process->registryText));
-  named.registryText = "";
-  MakeHeader(make, &named);
-}
-
 /* headEvent -- append a block with one event */
 static void headEvent(Make make, MakeProcess process, uint64_t time)
 {
@@ -55,8 +45,8 @@ static void testNames(void)
   MakeProcess c = MakeProcessForeign(12, 3, 4, TRUE, EventRegistryTEXT);
 
   MakeHeader(&make, a);
-  headNamed(&make, b);
-  headNamed(&make, c);
+  MakeHeaderNamed(&make, b);
+  MakeHeaderNamed(&make, c);
   headEvent(&make, a, 10);
   headEvent(&make, b, 20);
   headEvent(&make, c, 30);
@@ -65,21 +55,21 @@ static void testNames(void)
   TapOk(got.count == 3 && got.event[2].id == 30, "also on a machine of other words and the other byte order");
   MakeFree(&make);
 
-  headNamed(&make, a);
+  MakeHeaderNamed(&make, a);
   headEvent(&make, a, 10);
-  headNamed(&make, a);
+  MakeHeaderNamed(&make, a);
   MakeHeader(&make, b);
   headEvent(&make, b, 20);
   TapIs(headRead(&make, 0), 2, "a registry that comes later serves those that named it before");
   TapIs(got.count, 2, "all events are read");
   MakeFree(&make);
 
-  headNamed(&make, a);
+  MakeHeaderNamed(&make, a);
   headEvent(&make, a, 10);
   b->registryText = "kind: 5 Object\n";
   MakeHeader(&make, b);
   TapOk(headRead(&make, 1) == 1 && got.lost == 1 && got.count == 0, "one that nobody has is told, with what is lost");
-  TapOk(strstr(got.gap, "no header block of process 10 has event code") != NULL, "as what it is");
+  TapOk(strstr(got.gap, "no header block has the registry of process 10") != NULL, "as what it is");
   MakeProcessFree(a);
   MakeProcessFree(b);
   MakeProcessFree(c);
@@ -96,7 +86,7 @@ static void testOwn(void)
   MakeHeader(&make, a);
   MakeHeader(&make, b);
   b->registryText = EventRegistryTEXT;
-  headNamed(&make, b);
+  MakeHeaderNamed(&make, b);
   MakeBlockBegin(&blocks[0], b, 20, EventKindObject, 0, 10);
   (void)MakeEvent(&blocks[0], 0x8000, 10, (uint64_t[]){7, 77}, NULL);
   MakeBlockEnd(&make, &blocks[0], BlockFlagSEALED);

@@ -231,7 +231,7 @@ static Res readOpen(Reading reading, const IndexEntryStruct *entry)
     return ResMEMORY;
   if (its->failure.what != NULL && (its->failure.first != entry->first || its->failure.sequence != entry->sequence))
     ReadingFailureTell(reading, its, 0);
-  if (!stream->process->headed) {
+  if (!ProcessTyped(stream->process)) {
     ReadingOmit(reading, &stream->process->orphans, entry, entry->count, 0);
     return ResOK;
   }

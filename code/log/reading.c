@@ -78,7 +78,8 @@ void ReadingOmit(Reading reading, ProcessOmitted omitted, const IndexEntryStruct
   LogGapStruct gap = {.path = reading->log->path[IndexPlaceFile(entry->place)],
                       .offset = IndexPlaceOffset(entry->place), .lost = events, .exact = LogLostEXACTLY};
 
-  gap.what = code != 0 ? "events that no header block of the process has" : "no header block of the process was found";
+  gap.what = code != 0 ? "events that no header block of the process has"
+                       : "no header block of the process, or of its registry, was found";
   if (reading->client.gap != NULL)
     reading->client.gap(reading->client.data, &gap);
   if (!readingNew(reading, entry->place, code != 0 ? readingToldUNKNOWN : readingToldORPHAN))
@@ -163,7 +164,9 @@ static void readingOmittedTell(Reading reading, Process process)
   char what[120];
 
   if (process->orphans.events > 0) {
-    (void)snprintf(what, sizeof what, "from here on: no header block of process %u was found", process->pid);
+    (void)snprintf(what, sizeof what, process->headed ? "from here on: no header block has the registry of process %u"
+                                                      : "from here on: no header block of process %u was found",
+                   process->pid);
     TellerGap(reading->teller, process->orphans.place, what, process->orphans.events, LogLostEXACTLY);
   }
   if (process->unknown.events > 0) {

@@ -46,7 +46,7 @@ typedef struct ProcessStruct {
   Index file;              /* that its newest header is in */
   Clock clock;             /* by ClockResolve */
   Types types;             /* NULL until headed */
-  ProcessOmittedStruct orphans; /* no header was found, */
+  ProcessOmittedStruct orphans; /* no header was found, or not the registry that it names, */
   ProcessOmittedStruct unknown; /* or none that has their code */
   ProcessContrary contrary;     /* owned; one for each pair of files */
 } ProcessStruct, *Process;
@@ -101,6 +101,12 @@ extern Stream TableStreamFind(Table table, uint64_t identity, uint32_t id);
  * body, length  its lines of the registry, as HeaderRead gives them
  * newsReturn    its registry had lines that could not be taken, for the first time */
 extern Res TableHeader(Table table, Header header, Index file, const char *body, Size length, Bool *newsReturn);
+
+/* ProcessTyped -- is it known what types a process has? */
+static inline Bool ProcessTyped(Process process)
+{
+  return process->headed && process->public.header.registry.length == 0;
+}
 
 /* TableRefer -- all headers are known so far: whoever's names the registry of one that came later has it now; ResMEMORY
  * TableFit -- lay the clocks' lines; returns the real time (ns) of fine time 0 */
