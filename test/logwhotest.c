@@ -90,6 +90,10 @@ static void testRewrite(uint64_t *seed, Bool packed)
     (void)MakeEvent(&blocks[0], EventPoolFreeCODE, time, (uint64_t[]){7, i}, NULL);
   }
   MakeBlockEnd(&make, &blocks[0], BlockFlagSEALED);
+  MakeBlockBegin(&blocks[1], process, 21, EventKindObject, 0, time);
+  for (i = 0; i < 4; ++i) /* they say that they came before their block was opened */
+    (void)MakeEvent(&blocks[1], EventPoolFreeCODE, time - 4000 + 1000 * i, (uint64_t[]){7, i}, NULL);
+  MakeBlockEnd(&make, &blocks[1], BlockFlagSEALED);
   MakeWrite(&make, path);
   log = testOpen(&got);
   TapOk(log != NULL, "a log with a clock of 2.9 GHz opens");

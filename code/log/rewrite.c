@@ -45,7 +45,8 @@ typedef struct rewriteStreamStruct {
   Bool swapped;
   uint64_t discarded;
   uint64_t sequence, before;
-  uint64_t fine, ticks;       /* of its last event */
+  uint64_t fine, ticks;       /* of its last event, */
+  uint64_t from;              /* and the number of the block that it was in */
   RewriteBlock block;         /* the one that is open, or NULL */
   RewriteStream next;         /* in the list of its place */
 } rewriteStreamStruct;
@@ -147,7 +148,7 @@ static RewriteBlock rewriteOpen(LogRewrite rewrite, RewriteStream stream, uint64
 }
 
 /* rewriteTicks -- an event's time in its own clock: the low half as it was written; the high half from the event before
- * it, or where that is far away from the time */
+ * it, or where that is far away from the time.  One that says it came before its block was opened comes then. */
 static inline uint64_t rewriteTicks(RewriteStream stream, LogEvent event)
 {
   uint64_t near, ticks;
@@ -162,6 +163,11 @@ static inline uint64_t rewriteTicks(RewriteStream stream, LogEvent event)
     near = ClockTicks(stream->process->clock, event->fine);
     ticks = near + (uint64_t)(int64_t)(int32_t)(header.time - (uint32_t)near);
   }
+  /* Those stand at a block's beginning, all at one time. */
+  if (UNLIKELY(event->sequence != stream->from || event->fine == stream->fine) &&
+      ClockFine(stream->process->clock, ticks) < event->fine)
+    ticks = ClockReach(stream->process->clock, event->fine);
+  stream->from = event->sequence;
   stream->fine = event->fine;
   return stream->ticks = ticks;
 }
@@ -229,6 +235,7 @@ static __attribute__((noinline)) RewriteStream rewriteStreamNew(LogRewrite rewri
   stream->discarded = known != NULL ? known->discarded : 0;
   stream->swapped = event->process->header.widths.swapped;
   stream->fine = UINT64_MAX / 2;
+  stream->from = UINT64_MAX;
   stream->next = *list;
   return rewrite->last = *list = stream;
 }
@@ -248,6 +255,7 @@ static inline Bool rewriteAdd(LogRewrite rewrite, RewriteStream stream, LogEvent
 {
   Size size = EventSizeOfLength(event->length);
   RewriteBlock block = stream->block;
+  uint32_t low = (uint32_t)ticks;
   unsigned char *place;
 
   if (UNLIKELY(block == NULL || block->header.used + size + 2 * EventALIGN > sizeof block->bytes ||
@@ -264,6 +272,7 @@ static inline Bool rewriteAdd(LogRewrite rewrite, RewriteStream stream, LogEvent
   memcpy(place, event->bytes, size);
   if (UNLIKELY(stream->swapped))
     rewriteSwap(place, event->type);
+  memcpy(place + offsetof(EventHeaderStruct, time), &low, sizeof low);
   block->header.used += (uint32_t)size;
   ++block->header.count;
   if (ticks > block->header.last)
