@@ -4,7 +4,6 @@
  */
 #include "view/line.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -302,10 +301,7 @@ Res LineCreate(Line *lineReturn, LineStyle style, Log log, Output output)
 
 Res LineEnd(Line line)
 {
-  if (OutputFlush(line->output))
-    return ResOK;
-  errno = line->output->failed;
-  return ResIO;
+  return OutputEnd(line->output);
 }
 
 void LineDestroy(Line line)
