@@ -85,6 +85,7 @@ static void testRewrite(uint64_t *seed, Bool packed)
   process->header.sync[1] = (SyncStruct){.ticks = 1234567 + 29000001234u, .mono = 10000000400u};
   MakeHeader(&make, process);
   MakeBlockBegin(&blocks[0], process, 20, EventKindObject, 0, time);
+  (void)MakeEvent(&blocks[0], EventPoolFreeCODE, time - 1000, (uint64_t[]){7, 1}, NULL); /* too early: see below */
   for (i = 0; i < 1000; ++i) {
     time += 1 + TapRandom(seed) % 30000000;
     (void)MakeEvent(&blocks[0], EventPoolFreeCODE, time, (uint64_t[]){7, i}, NULL);

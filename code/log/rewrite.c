@@ -151,6 +151,7 @@ static RewriteBlock rewriteOpen(LogRewrite rewrite, RewriteStream stream, uint64
  * it, or where that is far away from the time.  One that says it came before its block was opened comes then. */
 static inline uint64_t rewriteTicks(RewriteStream stream, LogEvent event)
 {
+  const ClockStruct *clock = stream->process->clock;
   uint64_t near, ticks;
   EventHeaderStruct header;
 
@@ -160,13 +161,13 @@ static inline uint64_t rewriteTicks(RewriteStream stream, LogEvent event)
   if (LIKELY(event->fine - stream->fine < stream->process->nearFine)) {
     ticks = stream->ticks + (uint64_t)(int64_t)(int32_t)(header.time - (uint32_t)stream->ticks);
   } else {
-    near = ClockTicks(stream->process->clock, event->fine);
+    near = ClockTicks(clock, event->fine);
     ticks = near + (uint64_t)(int64_t)(int32_t)(header.time - (uint32_t)near);
   }
   /* Those stand at a block's beginning, all at one time. */
   if (UNLIKELY(event->sequence != stream->from || event->fine == stream->fine) &&
-      ClockFine(stream->process->clock, ticks) < event->fine)
-    ticks = ClockReach(stream->process->clock, event->fine);
+      (ticks < clock->min || ClockFine(clock, ticks) < event->fine))
+    ticks = event->fine > clock->base ? ClockReach(clock, event->fine) : clock->min;
   stream->from = event->sequence;
   stream->fine = event->fine;
   return stream->ticks = ticks;
