@@ -1,9 +1,9 @@
 /* eventrec.c -- run a program and record it
  *
  * The program is started with libpawprint.so preloaded, and told by its environment where the collector is and what is
- * wanted.  Here the log is made, and filled with what the program's family of processes hand over (collect/collector.h),
- * until the program ends.  A process that cannot reach us writes to the log itself; what it leaves in memory when it
- * dies is put there at the end.
+ * wanted.  Here the log is made, and filled with what the program's family of processes hand over
+ * (collect/collector.h), until the program ends.  A process that cannot reach us writes to the log itself; what it
+ * leaves in memory when it dies is put there at the end.
  *
  * Design: design/collector.md      Tests: test/eventrec.t, test/collect.t
  *
@@ -29,7 +29,8 @@ static const char *const recordingKindNames[32] = {
 #include "eventdef.h"
 };
 
-/* recordingEvents -- are all names in the list types, and which kinds are left of `mask`?  Those alone are asked for. */
+/* recordingEvents -- are all names in the list types, and which kinds are left of `mask`?  Those alone are asked
+ * for. */
 static Bool recordingEvents(Recording recording, uint32_t mask)
 {
   static char kinds[256];
@@ -170,7 +171,8 @@ static int recordingProgram(Recording recording, char **arguments)
   res = ProgramFind(recording->program, sizeof recording->program, name);
   if (res != ResOK) {
     (void)OptionFail(recording->tool, "%s: %s%s", name,
-                     res == ResIO ? "it may not be run: it is a folder, or lacks the permission (chmod +x)" : "there is no such program",
+                     res == ResIO ? "it may not be run: it is a folder, or lacks the permission (chmod +x)"
+                                  : "there is no such program",
                      res == ResIO || strchr(name, '/') != NULL ? "" : " in PATH");
     return res == ResIO ? eventrecCANNOT : eventrecMISSING;
   }
@@ -184,7 +186,8 @@ int main(int argc, char **argv)
   ListenStruct listen = {.senders = ListenSendersDEFAULT, .limit = ListenSizeDEFAULT};
   const OptionStruct options[] = {
     OptionString('o', "output", &recording.output, "FILE", "the log (PROGRAM.PID.paw)"),
-    OptionString('k', "kinds", &recording.kinds, "LIST", "kinds to send: all, none, names separated by commas, +Name, -Name (all but Sync)"),
+    OptionString('k', "kinds", &recording.kinds, "LIST",
+                 "kinds to send: all, none, names separated by commas, +Name, -Name (all but Sync)"),
     OptionString('E', "events", &recording.events, "LIST", "only these event types, of the kinds chosen (all)"),
     OptionChoice('m', "mode", &recording.manage, "observe|manage", "whose malloc serves the program (observe)"),
     OptionChoice('p', "policy", &recording.policy, "discard|block|overwrite|stop",
@@ -197,14 +200,18 @@ int main(int argc, char **argv)
     OptionNumber(0, "sample", &recording.sample, "MS",
                  "sample processes and threads so often: times, memory, page faults; 0: never (100)"),
     OptionFlag(0, "no-follow", &recording.alone, "only this process, not its children"),
-    OptionFlag(0, "clean", &recording.clean, "no program: add what dead recordings (of these logs) left in memory to their logs, and list it"),
-    OptionString('s', "stack", &recording.stack, "DEPTH", "callers recorded with each allocation: 0, or 1 for the caller itself (0)"),
+    OptionFlag(0, "clean", &recording.clean,
+               "no program: add what dead recordings (of these logs) left in memory to their logs, and list it"),
+    OptionString('s', "stack", &recording.stack, "DEPTH",
+                 "callers recorded with each allocation: 0, or 1 for the caller itself (0)"),
     OptionFlag(0, "force", &recording.force, "overwrite a log that is there"),
     OptionFlag(0, "raw", &recording.raw, "leave the log as it was recorded, not packed"),
     OptionString(0, "to", &recording.to, "WHERE", "send the log to tcp:HOST:PORT or unix:PATH instead of a file"),
     OptionString(0, "listen", &listen.where, "WHERE", "no program: receive logs there, one file for each sender"),
     OptionNumber(0, "senders", &listen.senders, "N", "with --listen: at most so many senders (256)"),
-    OptionSize(0, "max-size", &recording.keep, "SIZE", "keep the newest SIZE of the log, and what is needed to read it; with --listen: take at most so much from each sender (4G)"),
+    OptionSize(0, "max-size", &recording.keep, "SIZE",
+               "keep the newest SIZE of the log, and what is needed to read it; with --listen: take at most so much "
+               "from each sender (4G)"),
   };
   const OptionToolStruct tool = {
     .name = "eventrec",

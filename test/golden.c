@@ -173,8 +173,8 @@ static void goldenNewer(Make make)
   MakeProcessFree(process);
 }
 
-/* goldenOdd -- names and values that formats must not take amiss: names that are words of SQL and CTF, or differ in capitals
- * alone; twice the same type, differently; numbers that have all bits; no numbers; seconds of silence */
+/* goldenOdd -- names and values that formats must not take amiss: names that are words of SQL and CTF, or differ in
+ * capitals alone; twice the same type, differently; numbers that have all bits; no numbers; seconds of silence */
 static void goldenOdd(Make make)
 {
   static const char registry[] =
@@ -185,7 +185,8 @@ static void goldenOdd(Make make)
     "event: 0x0704 Ev\"';-- User 1 WU a;b integer\n"
     "event: 0x0705 Number User 1 PWD p w d\n"
     "event: 0x0706 number User 1 UDS u d s\n";
-  static const char other[] = "kind: 6 User\nevent: 0x0705 Number User 1 US u s\nevent: 0x0707 events User 1 WAS n time name\n";
+  static const char other[] =
+      "kind: 6 User\nevent: 0x0705 Number User 1 US u s\nevent: 0x0707 events User 1 WAS n time name\n";
   MakeProcess a = MakeProcessForeign(17, 0xab, 8, FALSE, registry);
   MakeProcess b = MakeProcessForeign(18, 0xac, 8, FALSE, other);
   uint64_t all = UINT64_MAX;

@@ -82,7 +82,8 @@ typedef struct ReadingStruct {
   uint64_t dropped;    /* events that were cut away from the log while it was read */
   uint64_t left;       /* events that the run may still deliver, */
   uint64_t refused;    /* and those that the request did not accept, which are counted as delivered */
-  Bool halt;           /* set by whoever is called in a run: it ends behind this event or gap; not looked at otherwise */
+  Bool halt;           /* set by whoever is called in a run: it ends behind this event or gap; not looked at
+                          otherwise */
   Bool ended;          /* the run, by its hook or count */
   Count failures;      /* that are pending in `stream` */
   uint64_t passed;     /* blocks that the pass has come to, */
@@ -101,7 +102,8 @@ extern void ReadingDestroy(Reading reading);
 /* ReadingRun -- deliver to request->event what comes before `end`, at most `count` events, until the hook returns TRUE
  * or sets request->stop; nothing else of the request is looked at.  Waits for more where the log is followed.
  *
- * What is left of `count` is reading->left.  reading->position is then `end`, or behind the last event delivered if it did not come so far.
+ * What is left of `count` is reading->left.  reading->position is then `end`, or behind the last event delivered if it
+ * did not come so far.
  * returns ResOK; ResEND: there is nothing more, before `end` or behind it, and position is `end`; ResMEMORY, ResIO
  */
 extern Res ReadingRun(Reading reading, LogRequest request, const LogPositionStruct *end, uint64_t count);

@@ -35,8 +35,8 @@ extern Bool LogRewriteEvent(LogRequest request, LogEvent event);
  * `fine` within a second of it.  Events of a stream come by time; one that does not begins a new block. */
 extern Bool LogRewritePut(LogRewrite rewrite, LogEvent event);
 
-/* LogRewriteMake -- write an event that nobody has recorded, at `ticks`; its thread is `thread`, with the writer's number
- * `serial`.  value[i] is that of parameter i, the bits of a D; an S is empty. */
+/* LogRewriteMake -- write an event that nobody has recorded, at `ticks`; its thread is `thread`, with the writer's
+ * number `serial`.  value[i] is that of parameter i, the bits of a D; an S is empty. */
 extern Bool LogRewriteMake(LogRewrite rewrite, LogProcess process, EventType type, uint32_t serial, uint32_t thread,
                            uint64_t ticks, const uint64_t *value);
 

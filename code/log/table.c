@@ -298,7 +298,8 @@ Res TableHeader(Table table, Header header, Index file, const char *body, Size l
   process->headed = TRUE;
   process->file = file;
   if (offset != 0)
-    process->public.header.boot[0] = '\0'; /* written again, it must not share a clock with those that are not shifted */
+    process->public.header.boot[0] = '\0'; /* written again, it must not share a clock with those that are not
+                                              shifted */
   tableClockFor(table, process, header, offset);
   ClockSync(ClockResolve(process->clock), header);
   *newsReturn = malformed && !process->ambiguous;

@@ -124,7 +124,8 @@ static void ctfTrace(Output output, const uint8_t uuid[CtfUuidSIZE], uint64_t st
   ctfUuid(output, uuid);
   OutputString(output, "\";\n  byte_order = ");
   OutputString(output, ctfOurs);
-  OutputString(output, ";\n  packet.header := struct {\n    uint32_t magic;\n    uint8_t uuid[16];\n    uint32_t stream_id;\n"
+  OutputString(output, ";\n  packet.header := struct {\n    uint32_t magic;\n    uint8_t uuid[16];\n"
+            "    uint32_t stream_id;\n"
             "  };\n};\n\nenv {\n  domain = \"memory\";\n  tracer_name = \"pawprint\";\n};\n\n"
             "clock {\n  name = \"wall\";\n  description = \"wall time; 0 is the earliest event\";\n"
             "  freq = 1000000000;\n");

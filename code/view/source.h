@@ -24,7 +24,8 @@ typedef struct SourceStruct {
   const char *offset;                     /* of --offset, or NULL */
   Count count;
   Bool force;                             /* a newer median is no reason to refuse */
-  void (*aside)(void *source);            /* called before a line is told, while the tool writes something else; or NULL */
+  void (*aside)(void *source);            /* called before a line is told, while the tool writes something else; or
+                                             NULL */
   void (*progress)(void *source, uint64_t done, uint64_t total); /* as LogHooksStruct has it; or NULL */
   void (*scanning)(void *source, uint64_t done, uint64_t total); /* the same */
   LogIdleStruct follow;                   /* follow the log, which is one, and call this meanwhile; idle NULL: do not */

@@ -242,7 +242,8 @@ static void sqlRecording(Writer sql)
 
   LogSummarize(&summary, sql->log);
   TextInit(&text, room, sizeof room);
-  TextString(&text, "CREATE TABLE recording(start_ns INTEGER, events INTEGER, discarded INTEGER, lost INTEGER, gaps INTEGER);\n"
+  TextString(&text, "CREATE TABLE recording(start_ns INTEGER, events INTEGER, discarded INTEGER, lost INTEGER, "
+             "gaps INTEGER);\n"
              "INSERT INTO recording VALUES(");
   TextDecimal(&text, sql->start);
   TextChar(&text, ',');
