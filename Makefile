@@ -62,7 +62,7 @@ help:
 	@echo 'make demo       record a real program, dump, summarise and replay it (under 30 s)'
 	@echo 'make check      every test'
 	@echo 'make soak       200 random deaths, and nothing lost; this build recorded, and counted independently'
-	@echo 'make fuzz       the reader and the filters, given what nobody thought of, for $(FUZZ_SECONDS) s'
+	@echo 'make fuzz       readers, writers and filters, given what nobody thought of, for $(FUZZ_SECONDS) s'
 	@echo 'make bench      the benchmarks, beside what peers are installed'
 	@echo 'make install    bin, lib, headers, manual pages, pkg-config file'
 	@echo 'make layers     every #include against the table in design/house.md'
@@ -181,7 +181,7 @@ $(B)/prog/%: test/prog/%.c $(LIBS) $(B)/flags | $(GEN)
 # Fuzzing targets: with libFuzzer's main where the objects are made for it, else with our own.
 FUZZ_MAIN := $(if $(findstring fuzzer-no-link,$(SAN)),-fsanitize=fuzzer,test/fuzz/mutator.c)
 FUZZ_LIBS := $(foreach r,view log format base,$(B)/lib/room-$(r).a)
-$(B)/fuzz/%: test/fuzz/fuzz%.c test/fuzz/fuzz.h test/fuzz/mutator.c $(FUZZ_LIBS) $(B)/flags | $(GEN)
+$(B)/fuzz/%: test/fuzz/fuzz%.c $(wildcard test/fuzz/*.h) test/fuzz/mutator.c $(FUZZ_LIBS) $(B)/flags | $(GEN)
 	$(call say,FUZZ   ,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(SANFLAGS) -Itest/fuzz -o $@ $< $(FUZZ_MAIN) $(FUZZ_LIBS) $(LINKLIBS)

@@ -4,7 +4,8 @@
  *
  * Allocations and frees of STREAMS threads that take turns all the time; EVENTS in all, rounded up to whole blocks.
  * Each block is sound and has its own times and number; what is in them is the same, packed, so writing is fast.  With
- * SIZE each takes so many bytes of the file, of which those behind its events are a hole.  Says how many seconds it spans.
+ * SIZE each takes so many bytes of the file, of which those behind its events are a hole.  Says how many seconds it
+ * spans.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

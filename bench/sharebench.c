@@ -27,7 +27,8 @@ static Bool benchEvent(LogRequest request, LogEvent event)
   return FALSE;
 }
 
-/* benchRun -- CPU seconds of `n` requests; `staggered`: each over two elevenths of the time, half of it the next one's */
+/* benchRun -- CPU seconds of `n` requests; `staggered`: each over two elevenths of the time, half of it the next
+ * one's */
 static double benchRun(Log log, LogSummary summary, unsigned n, Bool staggered, uint64_t *eventsReturn)
 {
   LogRequestStruct request[benchREQUESTS];

@@ -2,8 +2,8 @@
  *
  *   statebench LOG [QUESTIONS]
  *
- * Processor time of a pass over the log without check points and of one that makes them; then of the state at random times,
- * each as a part of the first: median, 95th percentile, most; and the room that check points take.
+ * Processor time of a pass over the log without check points and of one that makes them; then of the state at random
+ * times, each as a part of the first: median, 95th percentile, most; and the room that check points take.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,7 +1,8 @@
 /* eventcnv.c -- dump and convert logs
  *
  * Reads any number of logs as one, in order of time, and writes the events that are wanted in one of the formats that
- * view/writer.h has. What is damaged or missing is told on standard error, one line for each gap, and makes the status 1.
+ * view/writer.h has. What is damaged or missing is told on standard error, one line for each gap, and makes the status
+ * 1.
  *
  * Design: design/log.md, design/format.md      Tests: test/eventcnv.t, test/formats.t, test/badlog.t
  *
@@ -110,7 +111,8 @@ static int cnvStatus(Cnv cnv, Res res)
       return 0; /* whoever read has enough */
     return cnv->output == NULL
              ? OptionFail(cnv->source.tool, "standard output: %s", strerror(cnv->out.failed))
-             : OptionFail(cnv->source.tool, "%s: %s; what is there is incomplete", cnv->output, strerror(cnv->out.failed));
+             : OptionFail(cnv->source.tool, "%s: %s; what is there is incomplete", cnv->output,
+                          strerror(cnv->out.failed));
   }
   if (res == ResOK)
     res = FilterRes(cnv->source.filter);
@@ -327,10 +329,12 @@ int main(int argc, char **argv)
     OptionFlag(0, "header", &cnv.header, "print the header blocks as text", cnvGroupHEADER),
     OptionFlag(0, "index", &cnv.index, "write LOG.idx beside each log, so that opening it is fast", cnvGroupINDEX),
     OptionFlag('v', "verbose", &cnv.options.verbose, "text: kind and code, too", WriterTakesWORDS),
-    OptionFlag(0, "describe", &cnv.options.describe, "text: each event in words, as its registry has them", WriterTakesWORDS),
+    OptionFlag(0, "describe", &cnv.options.describe,
+               "text: each event in words, as its registry has them", WriterTakesWORDS),
     OptionFlag(0, "raw", &cnv.options.raw, "paw: blocks as they are in memory", WriterTakesBLOCKS),
     OptionFlag(0, "packed", &cnv.packed, "paw: blocks packed, as is done anyway", WriterTakesBLOCKS),
-    OptionString(0, "thin", &cnv.thin, "TIME", "chrome, paje: of what changes often, one value in TIME: 0.01, 5ms, 20us; 0: all",
+    OptionString(0, "thin", &cnv.thin, "TIME",
+                 "chrome, paje: of what changes often, one value in TIME: 0.01, 5ms, 20us; 0: all",
                  WriterTakesTHIN),
     OptionChoice(0, "value", &cnv.options.value, WriterVALUES, "folded: what is counted; bytes allocated if not given",
                  WriterTakesVALUE),

@@ -60,8 +60,8 @@ typedef struct RecordingStruct {
   struct sigaction children; /* and what to do when children end */
 } RecordingStruct, *Recording;
 
-/* eventrec-start.c: RecordingLibrary -- where libpawprint.so is: beside us, as built or as installed.  RecordingTo -- can
- * logs be sent to where `to` says?  FALSE: told. */
+/* eventrec-start.c: RecordingLibrary -- where libpawprint.so is: beside us, as built or as installed.  RecordingTo --
+ * can logs be sent to where `to` says?  FALSE: told. */
 extern Bool RecordingLibrary(Recording recording);
 extern Bool RecordingTo(Recording recording);
 
@@ -74,8 +74,9 @@ extern pid_t RecordingStart(Recording recording, char **argv, int *statusReturn)
 /* eventrec-run.c: RecordingRun -- the whole of it; our status */
 extern int RecordingRun(Recording recording, char **argv);
 
-/* eventrec-say.c: RecordingLine -- a line to be told at the end, once; a hook, `data` is the Recording.  RecordingProgram --
- * the same where something speaks against observing a program of the family: a path, or a name to be looked for. */
+/* eventrec-say.c: RecordingLine -- a line to be told at the end, once; a hook, `data` is the Recording.
+ * RecordingProgram -- the same where something speaks against observing a program of the family: a path, or a name to
+ * be looked for. */
 extern void RecordingLine(void *data, const char *line);
 extern void RecordingProgram(void *data, const char *name);
 

@@ -154,13 +154,15 @@ static Count recordingFinish(Recording recording)
   Count blocks, others = 0, running = 0;
 
   if (recording->collector != NULL && CollectorEnd(recording->collector, &running) != ResOK)
-    (void)OptionFail(recording->tool, "%s: what processes left in memory could not be added: %s; eventrec --clean adds it",
+    (void)OptionFail(recording->tool,
+                     "%s: what processes left in memory could not be added: %s; eventrec --clean adds it",
                      recording->log, strerror(errno));
   if (recording->collector != NULL)
     CollectorFree(recording->collector);
   if (LogRecover(recording->log, &blocks, &others) != ResOK)
-    (void)OptionFail(recording->tool, "%s: what the program left in memory could not be added: %s; it stays in /dev/shm",
-                     recording->log, strerror(errno));
+    (void)OptionFail(recording->tool,
+                     "%s: what the program left in memory could not be added: %s; it stays in /dev/shm", recording->log,
+                     strerror(errno));
   return others > running ? others : running;
 }
 
@@ -194,7 +196,8 @@ int RecordingRun(Recording recording, char **argv)
   if (!recordingSignals(recording))
     return eventrecFAILED;
   recordingCollector(recording);
-  recording->end = recording->limit > 0 && recording->limit < 1e9 ? begin + (uint64_t)(recording->limit * 1e9) : UINT64_MAX;
+  recording->end =
+      recording->limit > 0 && recording->limit < 1e9 ? begin + (uint64_t)(recording->limit * 1e9) : UINT64_MAX;
   recording->pid = RecordingStart(recording, argv, &status);
   if (recording->pid < 0)
     return status;

@@ -137,13 +137,15 @@ void RecordingSent(Recording recording)
   RecordingProgram(recording, recording->program);
   if (recording->collector != NULL) {
     if (CollectorEnd(recording->collector, &running) != ResOK)
-      (void)OptionFail(recording->tool, "%s: not all could be sent: %s; eventrec --clean removes what is left in memory",
-                       recording->to, strerror(errno));
+      (void)OptionFail(recording->tool,
+                       "%s: not all could be sent: %s; eventrec --clean removes what is left in memory", recording->to,
+                       strerror(errno));
     CollectorCount(recording->collector, &events, &discarded, &bytes);
     CollectorFree(recording->collector);
   }
-  (void)fprintf(stderr, "eventrec: %llu events (%llu discarded), %llu bytes, %.3f s -> %s\n", (unsigned long long)events,
-                (unsigned long long)discarded, (unsigned long long)bytes, recording->seconds, recording->to);
+  (void)fprintf(stderr, "eventrec: %llu events (%llu discarded), %llu bytes, %.3f s -> %s\n",
+                (unsigned long long)events, (unsigned long long)discarded, (unsigned long long)bytes,
+                recording->seconds, recording->to);
   recordingLines(recording);
   if (running > 0)
     (void)fprintf(stderr, "eventrec: %zu of its processes still run, and send by themselves\n", running);

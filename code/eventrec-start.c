@@ -144,7 +144,8 @@ static Bool recordingHand(Recording recording)
     return unsetenv("PAWPRINT_COLLECTOR") == 0;
   return setenv("PAWPRINT_COLLECTOR", CollectorAddress(recording->collector), 1) == 0 &&
          setenv("PAWPRINT_POLICY", policies[recording->policy], 1) == 0 &&
-         recordingNumber("PAWPRINT_BLOCK", recording->blockSize) && recordingNumber("PAWPRINT_BLOCKS", recording->blocks);
+         recordingNumber("PAWPRINT_BLOCK", recording->blockSize) &&
+         recordingNumber("PAWPRINT_BLOCKS", recording->blocks);
 }
 
 /* recordingEnvironment -- tell the library in the program what is wanted */

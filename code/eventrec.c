@@ -1,9 +1,9 @@
 /* eventrec.c -- run a program and record it
  *
  * The program is started with libpawprint.so preloaded, and told by its environment where the collector is and what is
- * wanted.  Here the log is made, and filled with what the program's family of processes hand over (collect/collector.h),
- * until the program ends.  A process that cannot reach us writes to the log itself; what it leaves in memory when it
- * dies is put there at the end.
+ * wanted.  Here the log is made, and filled with what the program's family of processes hand over
+ * (collect/collector.h), until the program ends.  A process that cannot reach us writes to the log itself; what it
+ * leaves in memory when it dies is put there at the end.
  *
  * Design: design/collector.md      Tests: test/eventrec.t, test/collect.t
  *
@@ -39,7 +39,8 @@ static const char *const recordingKindNames[32] = {
 #include "eventdef.h"
 };
 
-/* recordingEvents -- are all names in the list types, and which kinds are left of `mask`?  Those alone are asked for. */
+/* recordingEvents -- are all names in the list types, and which kinds are left of `mask`?  Those alone are asked
+ * for. */
 static Bool recordingEvents(Recording recording, uint32_t mask)
 {
   static char kinds[256];
@@ -111,7 +112,8 @@ static Bool recordingFit(Recording recording, Bool listens, int *statusReturn)
   if (!OptionFit(recording->tool, uses, ARRAY_LENGTH(uses), (uint64_t)1 << chosen, statusReturn))
     return FALSE;
   if (!listens && recording->output != NULL && strcmp(recording->output, "-") == 0) {
-    *statusReturn = OptionUsage(recording->tool, "--output -: standard output is the program's own; name a file (./- is one)");
+    *statusReturn =
+      OptionUsage(recording->tool, "--output -: standard output is the program's own; name a file (./- is one)");
     return FALSE;
   }
   return TRUE;
@@ -183,7 +185,8 @@ static int recordingProgram(Recording recording, char **arguments)
   res = ProgramFind(recording->program, sizeof recording->program, name);
   if (res != ResOK) {
     (void)OptionFail(recording->tool, "%s: %s%s", name,
-                     res == ResIO ? "it may not be run: it is a folder, or lacks the permission (chmod +x)" : "there is no such program",
+                     res == ResIO ? "it may not be run: it is a folder, or lacks the permission (chmod +x)"
+                                  : "there is no such program",
                      res == ResIO || strchr(name, '/') != NULL ? "" : " in PATH");
     return res == ResIO ? eventrecCANNOT : eventrecMISSING;
   }
@@ -198,7 +201,8 @@ int main(int argc, char **argv)
   ListenStruct listen = {.senders = ListenSendersDEFAULT, .limit = ListenSizeDEFAULT};
   const OptionStruct options[] = {
     OptionString('o', "output", &recording.output, "FILE", "the log (PROGRAM.PID.paw)", recordingGroupFILE),
-    OptionString('k', "kinds", &recording.kinds, "LIST", "kinds to send: all, none, names separated by commas, +Name, -Name (all but Sync)",
+    OptionString('k', "kinds", &recording.kinds, "LIST",
+                 "kinds to send: all, none, names separated by commas, +Name, -Name (all but Sync)",
                  recordingGroupRUN),
     OptionString('E', "events", &recording.events, "LIST", "only these event types, of the kinds chosen (all)",
                  recordingGroupRUN),
@@ -221,9 +225,11 @@ int main(int argc, char **argv)
                  "sample processes and threads so often: times, memory, page faults; 0: never (100)",
                  recordingGroupRUN),
     OptionFlag(0, "no-follow", &recording.alone, "only this process, not its children", recordingGroupRUN),
-    OptionFlag(0, "clean", &recording.clean, "no program: add what dead recordings (of these logs) left in memory to their logs, and list it",
+    OptionFlag(0, "clean", &recording.clean,
+               "no program: add what dead recordings (of these logs) left in memory to their logs, and list it",
                recordingGroupCLEAN),
-    OptionString('s', "stack", &recording.stack, "DEPTH", "callers recorded with each allocation: 0, or 1 for the caller itself (0)",
+    OptionString('s', "stack", &recording.stack, "DEPTH",
+                 "callers recorded with each allocation: 0, or 1 for the caller itself (0)",
                  recordingGroupRUN),
     OptionFlag(0, "force", &recording.force, "overwrite a log that is there"),
     OptionFlag(0, "raw", &recording.raw, "leave the log as it was recorded, not packed", recordingGroupRUN),
@@ -233,7 +239,9 @@ int main(int argc, char **argv)
                  recordingGroupLISTEN),
     OptionNumber(0, "senders", &listen.senders, "N", "with --listen: at most so many senders (256)",
                  recordingGroupLISTEN),
-    OptionSize(0, "max-size", &recording.keep, "SIZE", "keep the newest SIZE of the log, and what is needed to read it; with --listen: take at most so much from each sender (4G)",
+    OptionSize(0, "max-size", &recording.keep, "SIZE",
+               "keep the newest SIZE of the log, and what is needed to read it; with --listen: take at most so much "
+               "from each sender (4G)",
                recordingGroupKEEP),
   };
   const OptionToolStruct tool = {

@@ -291,7 +291,8 @@ static Bool replayFaults(Replay replay, ReplayAllocator allocator)
 {
   static const char *const kinds[PlayFaultLIMIT] = {
     [PlayFaultALIGN] = "is not aligned to", [PlayFaultZERO] = "is not zero at byte",
-    [PlayFaultOVERLAP] = "was overwritten by another at byte", [PlayFaultLOST] = "lost its contents in a resize, at byte"};
+    [PlayFaultOVERLAP] = "was overwritten by another at byte",
+    [PlayFaultLOST] = "lost its contents in a resize, at byte"};
   PlayResult result = &allocator->median;
   const char *name = replay->source.tool->name;
   Index i;

@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * In the second half every checksum of the index is right, and what it says is changed at random: nothing is expected but
- * that the events are those of the log; the sanitizers see to the rest.
+ * In the second half every checksum of the index is right, and what it says is changed at random: nothing is expected
+ * but that the events are those of the log; the sanitizers see to the rest.
  */
 #include <stddef.h>
 #include <sys/stat.h>

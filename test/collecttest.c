@@ -1,5 +1,5 @@
-/* collecttest.c -- the collector, and a writer that this test plays: what is handed over comes into the log, once and in
- * order, whatever the writer does
+/* collecttest.c -- the collector, and a writer that this test plays: what is handed over comes into the log, once and
+ * in order, whatever the writer does
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -179,7 +179,8 @@ static Collector collectorNew(const uint8_t *events)
 
   told[0] = '\0';
   made.count = 0;
-  if (fd < 0 || close(fd) != 0 || CollectorNew(&collector, &settings) != ResOK || CollectorLog(collector, path) != ResOK)
+  if (fd < 0 || close(fd) != 0 || CollectorNew(&collector, &settings) != ResOK ||
+      CollectorLog(collector, path) != ResOK)
     makeFail(path);
   return collector;
 }
@@ -256,7 +257,8 @@ static void strange(uint64_t *seed)
   (void)!pipe(ends);
   for (i = 0; i < 4; ++i) {
     WriterStruct other = writer;
-    other.fd = i == 0 ? ends[0] : i == 1 ? open("/dev/null", O_RDWR) : i == 2 ? open("/tmp", O_RDONLY) : open(path, O_RDWR);
+    other.fd = i == 0 ? ends[0] : i == 1 ? open("/dev/null", O_RDWR) : i == 2 ? open("/tmp", O_RDONLY)
+             : open(path, O_RDWR);
     (void)writerSend(&other, address, NULL, TRUE);
     (void)close(other.fd);
   }
@@ -269,8 +271,8 @@ static void strange(uint64_t *seed)
       ((char *)&offer)[k] = (char)TapRandom(seed);
     if (i % 2 == 0)
       (void)strcpy(offer.token, address + length + 1);
-    (void)sendto(fd, &offer, i % 3 == 0 ? TapRandom(seed) % sizeof offer : sizeof offer, MSG_DONTWAIT, (struct sockaddr *)&to,
-                 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length));
+    (void)sendto(fd, &offer, i % 3 == 0 ? TapRandom(seed) % sizeof offer : sizeof offer, MSG_DONTWAIT,
+                 (struct sockaddr *)&to, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length));
     if (i % 8 == 7)
       (void)CollectorRun(collector, -1, EventClockMonotonic() + testMs / 10);
   }
@@ -441,7 +443,8 @@ static void streams(void)
   }
   TapIs(lost, 0, "any number of streams come and go");
   TapIs(all.count, DrainStreamsMAX, "in so much memory");
-  TapOk(DrainStreamGet(&number, &all, 5) == ResOK && number == first && all.stream[number].next == 7, "one that is used stays");
+  TapOk(DrainStreamGet(&number, &all, 5) == ResOK && number == first && all.stream[number].next == 7,
+        "one that is used stays");
   TapOk(DrainStreamGet(&number, &all, 6) == ResOK && all.stream[number].stall == 3, "and one whose blocks wait");
   for (i = 0; i < all.count; ++i)
     waits += DrainStreamGet(&number, &all, all.stream[i].id) != ResOK || number != i;

@@ -39,7 +39,8 @@ typedef struct DecodeStruct {
   Decoded block;           /* by stream and sequence, each once: the longest copy */
   Count blocks, copies;    /* copies were left out */
   Count headers, damaged;  /* header blocks; messages that are not sound */
-  Count disorders;         /* blocks whose `before` or `sequence` does not follow from the one in front, events out of time */
+  Count disorders;         /* blocks whose `before` or `sequence` does not follow from the one in front, events out of
+                              time */
   DecodedEvent event;      /* of all blocks, in their order */
   Count events;
   Index odd;               /* a block where that was found */

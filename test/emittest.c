@@ -99,7 +99,8 @@ static void testLetters(void)
 
 static void testStrings(void)
 {
-  static const Size lengths[] = {0, 1, 7, 8, EventMaxStringLength - 1, EventMaxStringLength, EventMaxStringLength + 1, 5000};
+  static const Size lengths[] = {0, 1, 7, 8, EventMaxStringLength - 1, EventMaxStringLength, EventMaxStringLength + 1,
+                                 5000};
   char text[5001];
   DecodeStruct d;
   Index i;
@@ -159,7 +160,7 @@ static void testBlocks(Bool raw)
 /* testPendingLast -- a handler fills the block up, and the event that it has interrupted stands last in it */
 static void testPendingLast(Bool raw)
 {
-  enum { wordsSIZE = sizeof(EventHeaderStruct) + 2 * sizeof(Word), stringAT = sizeof(EventHeaderStruct) + sizeof(Word) };
+  enum { stringAT = sizeof(EventHeaderStruct) + sizeof(Word), wordsSIZE = stringAT + sizeof(Word) };
   char room[2 * wordsSIZE] = "";
   Word words[2] = {31, 0};
   Size left = BlockMIN - BlockHeaderSIZE, first;
@@ -385,8 +386,8 @@ static void testTrouble(void)
   emitMemory->slow = 0;
   text = EmitCaught();
   TapIs(EmitLines(text), 1, "trouble is told once");
-  TapOk(strstr(text, "pawprint: cannot write the log: ") == text && strstr(text, "full") != NULL, "with place and reason: %s",
-        text);
+  TapOk(strstr(text, "pawprint: cannot write the log: ") == text && strstr(text, "full") != NULL,
+        "with place and reason: %s", text);
   free(text);
   TapOk(ProcessPlinths[0].failed > failed, "and counted");
   DecodeSound(&d, "trouble");
@@ -441,7 +442,8 @@ static void testSeveral(void)
   EmitGet(&d);
   (void)SendHeader(ProcessGet());
   free(EmitCaught());
-  TapOk(EmitSeries(&d, idSERIES, 10000) && d.blocks > 0 && d.block[d.blocks - 1].header.discarded == d.block[0].header.discarded,
+  TapOk(EmitSeries(&d, idSERIES, 10000) && d.blocks > 0 &&
+            d.block[d.blocks - 1].header.discarded == d.block[0].header.discarded,
         "one that is broken does not concern the others");
   DecodeFree(&d);
   second->broken = FALSE;
@@ -449,7 +451,8 @@ static void testSeveral(void)
   series(idSERIES, 10000);
   EventFlush();
   DecodeBytes(&d, second->base, second->used);
-  TapOk(d.headers == 1 && EmitSeries(&d, idSERIES, 10000), "and when it works again it gets the header that it has missed, once");
+  TapOk(d.headers == 1 && EmitSeries(&d, idSERIES, 10000),
+        "and when it works again it gets the header that it has missed, once");
   DecodeFree(&d);
   PlinthClose(&ProcessPlinths[2]);
   PlinthClose(&ProcessPlinths[1]);
@@ -602,7 +605,8 @@ static void testRecorders(void)
   pthread_barrier_wait(&barrier);
   EventFlush();
   DecodeMemory(&d, emitMemory);
-  TapOk(EmitSeries(&d, 20, 50) && EmitSeries(&d, 21, 50), "what was sent once is there, also when its block was used again");
+  TapOk(EmitSeries(&d, 20, 50) && EmitSeries(&d, 21, 50),
+        "what was sent once is there, also when its block was used again");
   for (i = 0; i < d.events; ++i)
     newest += DecodeWord(&d.event[i], 0) == 22 && DecodeWord(&d.event[i], 1) == 3999;
   TapIs(newest, 1, "and the newest is there, once");
@@ -756,7 +760,8 @@ static void testHeader(void)
 int main(void)
 {
   EVENT_WW(UserWord, 1, 42);
-  TapIs(EventKindControl[0], (Word)EventKindsDEFAULT << EventKindBUFFER, "at first nothing is sent, and all that is not off recorded");
+  TapIs(EventKindControl[0], (Word)EventKindsDEFAULT << EventKindBUFFER,
+        "at first nothing is sent, and all that is not off recorded");
   EmitOpen();
   TapIs(EventKindControl[0] & 0x7f, 0x7f, "with a way out everything is sent");
   testHeader();

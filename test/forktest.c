@@ -290,7 +290,8 @@ static Count regions(void)
   int n = -1;
 
   (void)snprintf(command, sizeof command,
-                 "n=0; for f in /dev/shm/pawprint-[0-9]* %s.region-*; do [ -f \"$f\" ] && head -c 2048 \"$f\" | grep -qaF '%s' && "
+                 "n=0; for f in /dev/shm/pawprint-[0-9]* %s.region-*; do [ -f \"$f\" ] && "
+                 "head -c 2048 \"$f\" | grep -qaF '%s' && "
                  "n=$((n+1)); done 2>/dev/null; echo $n", logPath, logPath);
   pipe = popen(command, "r");
   if (pipe == NULL || fscanf(pipe, "%d", &n) != 1)
@@ -310,27 +311,30 @@ static Count processes(Decode d)
   return n;
 }
 
-int main(int argc, char **argv)
+/* stageNamed -- be the program that a stage runs */
+static int stageNamed(const char *name)
 {
-  char path[256];
-  struct stat status;
-  DecodeStruct d;
-  Bool good;
+  static const struct {
+    const char *name;
+    int (*run)(void);
+  } stages[] = {{"fork", stageFork}, {"first", stageFirst}, {"handler", stageHandler}, {"chain", stageChain},
+                {"clone", stageClone}, {"vfork", stageVfork}, {"exec", stageExec}, {"after", stageAfter},
+                {"daemon", stageDaemon}};
   Index i;
 
   self = "/proc/self/exe";
-  if (argc > 2)
-    (void)snprintf(folder, sizeof folder, "%s", argv[2]);
-  if (argc > 1)
-    return strcmp(argv[1], "handler") == 0 ? stageHandler() : strcmp(argv[1], "chain") == 0 ? stageChain()
-         : strcmp(argv[1], "fork") == 0 ? stageFork() : strcmp(argv[1], "first") == 0 ? stageFirst() : strcmp(argv[1], "clone") == 0 ? stageClone()
-         : strcmp(argv[1], "vfork") == 0 ? stageVfork() : strcmp(argv[1], "exec") == 0 ? stageExec()
-         : strcmp(argv[1], "after") == 0 ? stageAfter() : stageDaemon();
-  self = argv[0];
-  (void)snprintf(folder, sizeof folder, "/tmp/pawprint-fork-XXXXXX");
-  if (mkdtemp(folder) == NULL)
-    return 1;
-  (void)snprintf(logPath, sizeof logPath, "%s/fork.paw", folder);
+  for (i = 0; i < ARRAY_LENGTH(stages); ++i)
+    if (strcmp(stages[i].name, name) == 0)
+      return stages[i].run();
+  return 1;
+}
+
+/* testChildren -- ways to have a child that goes on as the same program */
+static void testChildren(void)
+{
+  DecodeStruct d;
+  Bool good;
+  Index i;
 
   stage(&d, "fork", 0);
   for (good = TRUE, i = 0; i < 4; ++i)
@@ -360,6 +364,14 @@ int main(int argc, char **argv)
   TapOk(EmitSeries(&d, 1, 100) && EmitSeries(&d, 2, 3000) && EmitSeries(&d, 3, 3000) && processes(&d) == 2,
         "clone: a child that no library was told of");
   DecodeFree(&d);
+}
+
+/* testPrograms -- ways to another program, and a daemon */
+static void testPrograms(void)
+{
+  char path[256];
+  struct stat status;
+  DecodeStruct d;
 
   stage(&d, "vfork", 0);
   TapOk(EmitSeries(&d, 1, 100) && EmitSeries(&d, 2, 1) && EmitSeries(&d, 3, 100),
@@ -378,6 +390,21 @@ int main(int argc, char **argv)
   (void)snprintf(path, sizeof path, "%s/foreign", folder);
   TapOk(stat(path, &status) == 0 && status.st_size == 0, "and its own files, in the same places, are never written to");
   (void)unlink(path);
+}
+
+int main(int argc, char **argv)
+{
+  if (argc > 2)
+    (void)snprintf(folder, sizeof folder, "%s", argv[2]);
+  if (argc > 1)
+    return stageNamed(argv[1]);
+  self = argv[0];
+  (void)snprintf(folder, sizeof folder, "/tmp/pawprint-fork-XXXXXX");
+  if (mkdtemp(folder) == NULL)
+    return 1;
+  (void)snprintf(logPath, sizeof logPath, "%s/fork.paw", folder);
+  testChildren();
+  testPrograms();
   (void)unlink(logPath);
   TapIs(regions(), 0, "nothing is left behind");
   (void)rmdir(folder);

@@ -173,8 +173,8 @@ static void goldenNewer(Make make)
   MakeProcessFree(process);
 }
 
-/* goldenOdd -- names and values that formats must not take amiss: names that are words of SQL and CTF, or differ in capitals
- * alone; twice the same type, differently; numbers that have all bits; no numbers; seconds of silence */
+/* goldenOdd -- names and values that formats must not take amiss: names that are words of SQL and CTF, or differ in
+ * capitals alone; twice the same type, differently; numbers that have all bits; no numbers; seconds of silence */
 static void goldenOdd(Make make)
 {
   static const char registry[] =
@@ -185,7 +185,8 @@ static void goldenOdd(Make make)
     "event: 0x0704 Ev\"';-- User 1 WU a;b integer\n"
     "event: 0x0705 Number User 1 PWD p w d\n"
     "event: 0x0706 number User 1 UDS u d s\n";
-  static const char other[] = "kind: 6 User\nevent: 0x0705 Number User 1 US u s\nevent: 0x0707 events User 1 WAS n time name\n";
+  static const char other[] =
+      "kind: 6 User\nevent: 0x0705 Number User 1 US u s\nevent: 0x0707 events User 1 WAS n time name\n";
   MakeProcess a = MakeProcessForeign(17, 0xab, 8, FALSE, registry);
   MakeProcess b = MakeProcessForeign(18, 0xac, 8, FALSE, other);
   uint64_t all = UINT64_MAX;
@@ -307,6 +308,28 @@ static void goldenDiscarded(Make make)
   MakeProcessFree(process);
 }
 
+/* goldenNamed -- three processes with one registry, of which the second has the lines, or, in the bad log, nobody */
+static void goldenNamed(Make make, Bool bad)
+{
+  MakeProcess process[3];
+  unsigned i;
+
+  make->size = 0;
+  for (i = 0; i < 3; ++i) {
+    process[i] = MakeProcessForeign(17 + i, 0xba + i, i == 2 ? 4 : 8, i == 2, goldenRegistry);
+    if (i == 1 && !bad)
+      MakeHeader(make, process[i]);
+    else
+      MakeHeaderNamed(make, process[i]);
+    MakeBlockBegin(&block, process[i], 20 + i, 5, 0, 1000);
+    goldenObjects(&block, 1000 + i, 2);
+    MakeBlockEnd(make, &block, BlockFlagSEALED | (i == 2 ? 0 : BlockFlagPACKED));
+  }
+  goldenWrite(make, bad ? "bad/unnamed" : "good/named");
+  for (i = 0; i < 3; ++i)
+    MakeProcessFree(process[i]);
+}
+
 static void goldenUnknown(Make make)
 {
   static const uint16_t longest = 32000;
@@ -354,6 +377,8 @@ int main(int argc, char **argv)
   goldenUnknown(&make);
   goldenUncounted(&make, FALSE);
   goldenUncounted(&make, TRUE);
+  goldenNamed(&make, FALSE);
+  goldenNamed(&make, TRUE);
   MakeFree(&make);
   return 0;
 }

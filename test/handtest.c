@@ -207,7 +207,8 @@ static void toyOffer(Toy toy)
   region->header = mmap(NULL, region->size, PROT_READ | PROT_WRITE, MAP_SHARED, region->fd, 0);
   (void)strcpy(region->path, offer.path);
   if (RegionHeaderSound(region->header, region->size) && region->header->text.generation > 0 &&
-      __atomic_compare_exchange_n(&region->header->hand.collector, &offered, 4711, FALSE, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+      __atomic_compare_exchange_n(&region->header->hand.collector, &offered, 4711, FALSE, __ATOMIC_SEQ_CST,
+                                  __ATOMIC_SEQ_CST))
     ++toy->regions;
 }
 
@@ -428,10 +429,12 @@ static void testAll(const char *mode, const char *what, const char *const *envir
   if (toy.events + discards(&toy) != sum(shared))
     tellMissing(&toy, shared);
   toyClose(&toy);
-  TapOk(strcmp(mode, "kill") == 0 ? WIFSIGNALED(status) : status == 0, "%s: the program ends as it should (%d)", what, status);
+  TapOk(strcmp(mode, "kill") == 0 ? WIFSIGNALED(status) : status == 0, "%s: the program ends as it should (%d)", what,
+        status);
   TapIs(toy.doubles + toy.others, 0, "%s: nothing twice, nothing strange", what);
-  TapIs(toy.events + discards(&toy), sum(shared), "%s: every event, or its count (%zu discarded, %zu blocks, %zu waits for handlers)",
-        what, discards(&toy), toy.blocks, toy.pendings);
+  TapIs(toy.events + discards(&toy), sum(shared),
+        "%s: every event, or its count (%zu discarded, %zu blocks, %zu waits for handlers)", what, discards(&toy),
+        toy.blocks, toy.pendings);
   if (environment == NULL)
     TapIs(discards(&toy), 0, "%s: nothing discarded", what);
 }
@@ -470,7 +473,8 @@ static void testSlow(void)
   (void)toyRun(&toy, "threads", stop, shared);
   TapOk(toy.region[0].header->stopped != 0, "stop: it says when");
   toyClose(&toy);
-  TapOk(discards(&toy) > 0 && discards(&toy) < 10 && toy.events < sum(shared), "stop: the recording ends where there is no room");
+  TapOk(discards(&toy) > 0 && discards(&toy) < 10 && toy.events < sum(shared),
+        "stop: the recording ends where there is no room");
 }
 
 static void testOverwrite(void)

@@ -198,7 +198,8 @@ static void testRandom(uint64_t seed)
   Index i;
 
   for (i = 0; i < ARRAY_LENGTH(cases); ++i) {
-    SimParamsStruct params = {.seed = seed + 2 * i, .threads = cases[i].threads, .events = cases[i].exact ? 150000 : 40000,
+    SimParamsStruct params = {.seed = seed + 2 * i, .threads = cases[i].threads,
+                              .events = cases[i].exact ? 150000 : 40000,
                               .live = cases[i].exact ? 500 : 20, .jitter = 900, .step = cases[i].step,
                               .strangers = cases[i].strangers};
     SimStruct sim;
@@ -210,7 +211,8 @@ static void testRandom(uint64_t seed)
     if (cases[i].exact) {
       /* Steps are random: once in some hundred thousand events two fall closer together than the stamps are exact. */
       Count few = cases[i].threads > 1 ? params.events / 20000 : 0;
-      TapOk(order.tally.overlaps + order.tally.unmatched + order.tally.unfinished <= few, "  every event has its match");
+      TapOk(order.tally.overlaps + order.tally.unmatched + order.tally.unfinished <= few,
+            "  every event has its match");
       TapOk(wrongAtEnd(&sim) <= few, "  what lives at the end is what lives");
       repairs += cases[i].threads > 1 ? order.tally.repairs + seen.beside : 0;
     } else {
@@ -308,7 +310,8 @@ static void testState(void)
   event(106 * MS, 0, HeapInFREE, 144, 0, 0);
   event(106 * MS, 0, HeapInFREE, 16, 0, 0);
   end();
-  TapOk(order.tally.unmatched == 1 && order.tally.overlaps == 0 && order.tally.unfinished == 0, "afterwards all is as ever");
+  TapOk(order.tally.unmatched == 1 && order.tally.overlaps == 0 && order.tally.unfinished == 0,
+        "afterwards all is as ever");
   TapIs(seen.twice + seen.absent + seen.backwards, 0, "and only what can be was told to the client");
   HeapOrderFinish(&order);
   HeapTableFinish(&pool.table);

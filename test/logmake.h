@@ -149,6 +149,16 @@ __attribute__((unused)) static void MakeHeader(Make make, MakeProcess process)
   MakeBytes(make, room, TextLength(&text));
 }
 
+/* MakeHeaderNamed -- the same with the name of the process's registry in place of its lines */
+__attribute__((unused)) static void MakeHeaderNamed(Make make, MakeProcess process)
+{
+  MakeProcessStruct named = *process;
+
+  named.header.registry = RegistryNameOf(process->registryText, strlen(process->registryText));
+  named.registryText = "";
+  MakeHeader(make, &named);
+}
+
 static void MakeBlockBegin(MakeBlock block, MakeProcess process, uint32_t thread, unsigned kind, uint64_t sequence,
                            uint64_t first)
 {

@@ -360,7 +360,8 @@ static void testUnfilled(void)
   Count count;
 
   for (i = 0; i < 200; ++i) {
-    Size used = makeBlock(place, &registry8, 4096, 7, i % 3, (unsigned)registry8.count), at = below((unsigned)used / 8) * 8, size;
+    Size used = makeBlock(place, &registry8, 4096, 7, i % 3, (unsigned)registry8.count),
+         at = below((unsigned)used / 8) * 8, size;
     EventHeaderStruct header;
     /* The event that begins at or before there. */
     for (size = 0; size <= at; size += EventSizeOfLength(header.length))

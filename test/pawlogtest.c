@@ -35,7 +35,11 @@ static int event(PawRequest *request, PawEvent e)
 
 static void before(PawRequest *request) { ++((Client *)request->data)->before; }
 static void after(PawRequest *request) { ++((Client *)request->data)->after; }
-static void inChunk(PawRequest *request) { ++((Client *)request->data)->chunks; ((Client *)request->data)->inChunk = 1; }
+static void inChunk(PawRequest *request)
+{
+  ++((Client *)request->data)->chunks;
+  ((Client *)request->data)->inChunk = 1;
+}
 static void outChunk(PawRequest *request) { ((Client *)request->data)->inChunk = 0; }
 static void process(PawRequest *request, PawProcess p) { (void)p; ++((Client *)request->data)->processes; }
 static void stream(PawRequest *request, const PawStream *s) { (void)s; ++((Client *)request->data)->streams; }

@@ -74,7 +74,8 @@ static void testFile(void)
   TapOk(PlinthSend(&plinth, "hello ", 6) == ResOK && PlinthSend(&plinth, "world ", 6) == ResOK, "messages are sent");
   TapIs(errno, 77, "errno is kept");
   TapOk(stat(path, &status) == 0 && (status.st_mode & 0777) == 0600, "only its owner may read it");
-  (void)snprintf(family, sizeof family, "%llu:%llu", (unsigned long long)plinth.device, (unsigned long long)plinth.inode);
+  (void)snprintf(family, sizeof family, "%llu:%llu", (unsigned long long)plinth.device,
+                 (unsigned long long)plinth.inode);
   (void)snprintf(room, sizeof room, "file:%s", path);
   TapIs(PlinthOpen(&second, room, family, &reason), ResOK, "one of the family may append to it");
   TapIs(PlinthSend(&second, "too ", 4), ResOK, "and does");
@@ -85,7 +86,8 @@ static void testFile(void)
   (void)dup2(fd, plinth.fd);
   TapIs(PlinthSend(&plinth, "again", 5), ResOK, "a descriptor that was closed is opened again");
   TapOk(fstat(fd, &status) == 0 && status.st_size == 0, "the program's own file in its place is left alone");
-  TapOk(fileRead(path, room, sizeof room) == 21 && memcmp(room, "hello world too again", 21) == 0, "all is there, in order");
+  TapOk(fileRead(path, room, sizeof room) == 21 && memcmp(room, "hello world too again", 21) == 0,
+        "all is there, in order");
   TapIs(plinth.sent, 3, "what was sent is counted");
 
   (void)close(plinth.fd);
@@ -115,7 +117,8 @@ static void testFull(void)
   TapOk(PlinthSend(&plinth, "x", 1) == ResIO && PlinthSend(&plinth, "x", 1) == ResIO, "a full one takes nothing");
   size = fileRead(inFolder("err"), room, sizeof room - 1);
   room[size] = '\0';
-  TapOk(strcmp(room, "pawprint: cannot write the log: /dev/full: No space left on device\n") == 0, "told once: %s", room);
+  TapOk(strcmp(room, "pawprint: cannot write the log: /dev/full: No space left on device\n") == 0, "told once: %s",
+        room);
   PlinthClose(&plinth);
 }
 
@@ -148,7 +151,8 @@ static void testMemory(void)
   for (i = 0; i < PlinthMemoryMessages; ++i)
     (void)PlinthMemoryPost(&plinth, "message", 7);
   TapIs(PlinthMemoryPost(&plinth, "message", 7), ResLIMIT, "only so many messages wait");
-  TapOk(PlinthReceive(&plinth, room, 4, &size) == ResOK && size == 4 && memcmp(room, "mess", 4) == 0, "a long one is cut");
+  TapOk(PlinthReceive(&plinth, room, 4, &size) == ResOK && size == 4 && memcmp(room, "mess", 4) == 0,
+        "a long one is cut");
   for (i = 1; i < PlinthMemoryMessages; ++i)
     (void)PlinthReceive(&plinth, room, sizeof room, &size);
   TapIs(PlinthReceive(&plinth, room, sizeof room, &size), ResEND, "each comes once");

@@ -236,7 +236,8 @@ static void testGivenUp(Count others, Bool delivered)
   EVENT_WW(UserWord, idGIVEN, others + 1);
   EmitGet(&d);
   discarded[1] = d.block[d.blocks - 1].header.discarded;
-  TapOk(d.damaged == 0 && d.disorders == 0, "an event interrupted by %zu: every block is sound and in its place", others);
+  TapOk(d.damaged == 0 && d.disorders == 0, "an event interrupted by %zu: every block is sound and in its place",
+        others);
   TapIs(d.events + discarded[1] - discarded[0], others + 2, "and each is delivered, or counted as discarded");
   TapIs(discarded[1] - discarded[0], !delivered, delivered ? "all are delivered" : "one was given up");
   DecodeFree(&d);

@@ -63,7 +63,8 @@ static void testHello(void)
   Index i, sound = 0;
 
   LinkHelloWrite(hello, 0x123456789abcdef0, 77);
-  TapOk(LinkHelloRead(&link, &first, hello) == ResOK && link == 0x123456789abcdef0 && first == 77, "a hello comes back");
+  TapOk(LinkHelloRead(&link, &first, hello) == ResOK && link == 0x123456789abcdef0 && first == 77,
+        "a hello comes back");
   for (i = 0; i < sizeof hello; ++i) {
     hello[i] ^= (char)0x80;
     sound += LinkHelloRead(&link, &first, hello) == ResOK;

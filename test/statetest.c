@@ -157,7 +157,8 @@ static void testPools(void)
     PoolFree(mfs, object[i], 48);
   told(&d);
   TapOk(find(&d, EventArenaCreateCODE, (Word)arena) != NULL, "the arena");
-  TapOk(find(&d, EventPoolCreateCODE, (Word)mfs) != NULL && find(&d, EventPoolCreateCODE, (Word)mvff) != NULL, "its pools");
+  TapOk(find(&d, EventPoolCreateCODE, (Word)mfs) != NULL && find(&d, EventPoolCreateCODE, (Word)mvff) != NULL,
+        "its pools");
   TapOk(find(&d, EventPoolParamCODE, (Word)mfs) != NULL, "with parameters");
   for (i = 0; i < d.events; ++i)
     n += d.event[i].code == EventSegAllocCODE && DecodeWord(&d.event[i], 1) == (Word)mfs;

@@ -69,7 +69,8 @@ static void seeBlock(Seen *seen, const uint8_t *bytes, Size *at)
   else
     memcpy(events, rest, block.rest);
   BlockWalk(&tally, events, block.used, block.first, FALSE);
-  seen->wrong += tally.count != block.count || tally.pending != 0 || tally.used != block.used || tally.last > block.last;
+  seen->wrong +=
+      tally.count != block.count || tally.pending != 0 || tally.used != block.used || tally.last > block.last;
   for (i = 0; i < block.used;) {
     EventHeader event = (EventHeader)((char *)events + i);
     if (event->code == EventProcessExitCODE)

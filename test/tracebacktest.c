@@ -46,7 +46,8 @@ static void testLines(void)
   free(text);
   EVENT_PPS(PoolCreate, (void *)0x10, (void *)0, "a \"class\"\n");
   text = traceback(1);
-  TapOk(strstr(text, " PoolCreate pool=0x10 arena=0x0 class=\"a \\\"class\\\"\\n\"\n") != NULL, "as eventcnv writes it: %s", text);
+  TapOk(strstr(text, " PoolCreate pool=0x10 arena=0x0 class=\"a \\\"class\\\"\\n\"\n") != NULL,
+        "as eventcnv writes it: %s", text);
   free(text);
   memset(long_, 'y', sizeof long_);
   long_[sizeof long_ - 1] = '\0';

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Events of frequent and of rare kinds are written without end; the log is read again and again meanwhile, and what is
- * delivered and what is told to have gone must come to what was written.  SOAK=1 writes a hundred times as much, on a disk that
- * stays as full.
+ * delivered and what is told to have gone must come to what was written.  SOAK=1 writes a hundred times as much, on a
+ * disk that stays as full.
  */
 #include <errno.h>
 #include <sys/stat.h>

@@ -42,7 +42,8 @@ static void testStrings(void)
     /* What defines has a stream of its own, behind the kinds'. */
     TapOk(d.event[5].code == EventInternCODE && DecodeWord(&d.event[5], 0) == red &&
           strcmp(d.event[5].bytes + 8 + sizeof(Word), "red") == 0, "what it stands for");
-    TapOk(d.event[0].code == EventLabelCODE && DecodeWord(&d.event[0], 0) == (Word)&d && DecodeWord(&d.event[0], 1) == red,
+    TapOk(d.event[0].code == EventLabelCODE && DecodeWord(&d.event[0], 0) == (Word)&d &&
+              DecodeWord(&d.event[0], 1) == red,
           "a label");
     TapOk(d.event[1].code == EventUserWordCODE && DecodeWord(&d.event[1], 1) == (Word)-1, "a word");
     TapOk(strcmp(d.event[3].bytes + 8 + sizeof(Word), "text") == 0, "a text");
@@ -109,7 +110,8 @@ static void testTypes(void)
   unsigned u;
 
   EmitFresh();
-  TapIs(EventTypeDefine(&miss, "CacheMiss", "AWS", "line size reason", "missed %line"), 0, "a type of the program's own");
+  TapIs(EventTypeDefine(&miss, "CacheMiss", "AWS", "line size reason", "missed %line"), 0,
+        "a type of the program's own");
   TapIs(EventTypeDefine(&none, "Tick", "0", "", ""), 0, "one without parameters");
   TapIs(EventTypeDefine(&all, "Everything", "PAWUD", "p a w u d", ""), 0, "one with all letters");
   TapOk(miss >= EventCodeDYNAMIC && none == miss + 1 && all == none + 1, "they have codes of their own");

@@ -99,7 +99,8 @@ static void testGap(Log log, Count count, Bool stops)
   client[0].stops = stops;
   client[0].leaves = !stops;
   TapIs(LogServiceRun(service, NULL, NULL), ResOK, "%u served", (unsigned)count);
-  TapOk(client[0].gaps == 1 && client[0].after == 1, "one is told of a gap, and %s", stops ? "stops" : "withdraws itself");
+  TapOk(client[0].gaps == 1 && client[0].after == 1, "one is told of a gap, and %s",
+        stops ? "stops" : "withdraws itself");
   TapIs(client[0].late, 0, "no event is handed to it after that");
   LogServiceDestroy(service);
 }

@@ -25,8 +25,8 @@ extern Res NamesMask(uint32_t *maskReturn, const char *list, const char *const *
 
 enum { NamesLengthMAX = 64, NamesNearMAX = 6 }; /* bytes of a name that are compared; names that are told to be near */
 
-/* NamesDistance -- how far a word of `length` bytes is from a name: how many letters must be put in, left out or replaced
- * to make one the other; case does not count.  NamesLengthMAX: too long to tell. */
+/* NamesDistance -- how far a word of `length` bytes is from a name: how many letters must be put in, left out or
+ * replaced to make one the other; case does not count.  NamesLengthMAX: too long to tell. */
 extern unsigned NamesDistance(const char *word, Size length, const char *name);
 
 #endif /* BASE_NAMES_H */

@@ -102,8 +102,8 @@ typedef struct OptionUseStruct {
   unsigned takes;   /* groups */
 } OptionUseStruct;
 
-/* OptionFit -- does every option that was given mean something in one of the uses that are chosen?  What would be ignored
- * is a mistake.  FALSE: reported, with the status.
+/* OptionFit -- does every option that was given mean something in one of the uses that are chosen?  What would be
+ * ignored is a mistake.  FALSE: reported, with the status.
  *
  * uses     `count` of them, at most 64
  * chosen   a bit for each that the command line asks for

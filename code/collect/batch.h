@@ -53,7 +53,8 @@ extern void BatchCommit(Batch batch, Size size);
 /* BatchRelease -- free a slot when all that was committed is written */
 extern void BatchRelease(Batch batch, BatchSlotStruct slot);
 
-/* BatchWrite -- write what is there, free the slots, and wake who waits for one.  ResIO: `reason` says why; all stays. */
+/* BatchWrite -- write what is there, free the slots, and wake who waits for one.  ResIO: `reason` says why; all
+ * stays. */
 extern Res BatchWrite(Batch batch);
 
 /* BatchUndo -- take back what was committed since `used` was so much, and nothing was written */

@@ -144,8 +144,8 @@ Res CleanRegions(CleanChoose choose, void (*tell)(void *data, const char *line),
       continue;
     its = cleanOne(clean, how, sizeof how);
     (void)snprintf(line, sizeof line, "%s: of process %lu, %.1f MiB, %.1f h old, log %s: %s", clean->path,
-                   (unsigned long)clean->pid, clean->mebibytes, clean->hours, clean->log[0] != '\0' ? clean->log : "none",
-                   how);
+                   (unsigned long)clean->pid, clean->mebibytes, clean->hours,
+                   clean->log[0] != '\0' ? clean->log : "none", how);
     tell(data, line);
     *removedReturn += its == ResOK;
     res = its == ResOK ? res : its;

@@ -19,6 +19,7 @@ typedef Bool (*CleanChoose)(void *data, const char *log);
  * tell     one line for each region that was removed, or could not be
  * returns  ResIO: one could not be
  */
-extern Res CleanRegions(CleanChoose choose, void (*tell)(void *data, const char *line), void *data, Count *removedReturn);
+extern Res CleanRegions(CleanChoose choose, void (*tell)(void *data, const char *line), void *data,
+                        Count *removedReturn);
 
 #endif /* COLLECT_CLEAN_H */

@@ -125,8 +125,8 @@ static void collectorAlone(Collector collector)
   collector->witness = NULL;
 }
 
-/* collectorPrompt -- have the processor soon after it was asked for, in short slices, and before the program, where that
- * is permitted: what is not drained in time is lost.  It needs a fraction of one. */
+/* collectorPrompt -- have the processor soon after it was asked for, in short slices, and before the program, where
+ * that is permitted: what is not drained in time is lost.  It needs a fraction of one. */
 static void collectorPrompt(void)
 {
   struct {
@@ -201,11 +201,13 @@ static Res collectorWrite(Collector collector)
   Res res = BatchWrite(&collector->shop.batch);
 
   if (res != ResOK && !collector->told)
-    CollectorTell(collector, "the log cannot be written: %s; events wait in memory, and those that find no room are discarded",
+    CollectorTell(collector,
+                  "the log cannot be written: %s; events wait in memory, and those that find no room are discarded",
                   strerror(collector->shop.batch.reason));
   collector->told = res != ResOK;
   if (collector->shop.batch.untrimmed != 0 && !collector->crowded)
-    CollectorTell(collector, "the log grows: parts of it cannot be given back: %s", strerror(collector->shop.batch.untrimmed));
+    CollectorTell(collector, "the log grows: parts of it cannot be given back: %s",
+                  strerror(collector->shop.batch.untrimmed));
   collector->crowded = collector->shop.batch.untrimmed != 0;
   collector->shop.batch.untrimmed = 0;
   return res;
@@ -403,8 +405,8 @@ static void collectorFinish(Collector collector)
   Count left = collector->shop.batch.outlet != NULL ? OutletFinish(&collector->outlet) : 0;
 
   if (left > 0)
-    CollectorTell(collector, "%s: %zu block%s not been acknowledged; the log may be incomplete", collector->outlet.place,
-                  left, left == 1 ? " has" : "s have");
+    CollectorTell(collector, "%s: %zu block%s not been acknowledged; the log may be incomplete",
+                  collector->outlet.place, left, left == 1 ? " has" : "s have");
 }
 
 Res CollectorEnd(Collector collector, Count *runningReturn)
@@ -440,7 +442,8 @@ Res CollectorEnd(Collector collector, Count *runningReturn)
     res = collectorWrite(collector);
   collectorFinish(collector);
   if (collector->shop.odd > 0)
-    CollectorTell(collector, "%zu pieces of shared memory that should have been blocks were none; their events are lost",
+    CollectorTell(collector,
+                  "%zu pieces of shared memory that should have been blocks were none; their events are lost",
                   collector->shop.odd);
   errno = collector->shop.batch.reason;
   return res;

@@ -26,7 +26,8 @@ typedef struct CollectorStruct *Collector;
 
 /* What is wanted.  The hooks may be NULL. */
 typedef struct CollectorSettingsStruct {
-  const char *process;    /* only processes of this program (the last part of its path, or its name in ps), or with this number; NULL: all */
+  const char *process;    /* only processes of this program (the last part of its path, or its name in ps), or with this
+                             number; NULL: all */
   const uint8_t *events;  /* bits by code: only these types; NULL: all.  8192 bytes. */
   Bool raw;               /* blocks are not packed */
   uint64_t keep;          /* bytes of the log that are kept on the disk, the newest; 0: all */
@@ -72,7 +73,8 @@ extern void CollectorStop(Collector collector);
 extern Res CollectorEnd(Collector collector, Count *runningReturn);
 
 /* CollectorCount -- what was collected so far: events that were written, or discarded by the processes; and bytes */
-extern void CollectorCount(Collector collector, uint64_t *eventsReturn, uint64_t *discardedReturn, uint64_t *bytesReturn);
+extern void CollectorCount(Collector collector, uint64_t *eventsReturn, uint64_t *discardedReturn,
+                           uint64_t *bytesReturn);
 
 extern void CollectorFree(Collector collector);
 extern Bool CollectorCheck(Collector collector);

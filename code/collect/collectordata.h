@@ -46,8 +46,8 @@ typedef struct CollectorStruct {
 /* CollectorLink -- the kernel's list anew.  As a whole: what is in the regions may have been changed. */
 extern void CollectorLink(Collector collector);
 
-/* CollectorReceive -- the datagrams that are there, not more than can have been there at one time: anybody may send more
- * without an end.  Regions that are offered are attached. */
+/* CollectorReceive -- the datagrams that are there, not more than can have been there at one time: anybody may send
+ * more without an end.  Regions that are offered are attached. */
 extern void CollectorReceive(Collector collector);
 
 /* CollectorTell -- a line for the user */

@@ -296,7 +296,8 @@ static Bool takingOpen(Taking taking)
       after.sequence != taking->block->sequence || after.first != taking->block->first)
     return FALSE;
   if (taking->tally.used == 0 || before == BlockBeforeUNKNOWN ||
-      (taking->what == DrainSHOWN && (taking->block->flags & BlockFlagUNSENT) != 0) || note->count >= taking->tally.count)
+      (taking->what == DrainSHOWN && (taking->block->flags & BlockFlagUNSENT) != 0) ||
+      note->count >= taking->tally.count)
     return FALSE;
   note->count = (uint32_t)taking->tally.count;
   takingSettle(taking);
@@ -461,8 +462,8 @@ static Bool takingClaim(Taking taking)
   uint8_t state = taking->state;
 
   return taking->drain->policy != RegionPolicyOVERWRITE || (state & RegionFULL) == 0 ||
-         __atomic_compare_exchange_n(&taking->drain->header->state[taking->slot], &state, (uint8_t)(state | RegionTAKEN), FALSE,
-                                     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+         __atomic_compare_exchange_n(&taking->drain->header->state[taking->slot], &state,
+                                     (uint8_t)(state | RegionTAKEN), FALSE, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
 /* takingLeave -- the block stays where it is: it may be overwritten again */
@@ -470,7 +471,8 @@ static void takingLeave(Taking taking)
 {
   if (taking->drain->policy == RegionPolicyOVERWRITE && (taking->state & RegionFULL) != 0 &&
       taking->note->mark != drainBATCHED)
-    __atomic_store_n(&taking->drain->header->state[taking->slot], taking->state & (uint8_t)~RegionTAKEN, __ATOMIC_RELEASE);
+    __atomic_store_n(&taking->drain->header->state[taking->slot], taking->state & (uint8_t)~RegionTAKEN,
+                     __ATOMIC_RELEASE);
 }
 
 Bool DrainSlotTake(Drain drain, DrainEntry entry, DrainWhat what)

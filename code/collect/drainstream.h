@@ -33,8 +33,8 @@ typedef struct DrainStreamsStruct {
 
 /* DrainStreamGet -- the number of the stream with this id, made if it is new
  *
- * Where there are as many as can be the place of one that was not used for long is given to it, for threads come and go:
- * if that comes again all the same, nobody knows how many events it has had.
+ * Where there are as many as can be the place of one that was not used for long is given to it, for threads come and
+ * go: if that comes again all the same, nobody knows how many events it has had.
  *
  * returns  ResMEMORY; ResLIMIT: blocks wait in all of them */
 extern Res DrainStreamGet(Index *numberReturn, DrainStreams streams, uint32_t id);

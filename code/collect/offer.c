@@ -29,8 +29,10 @@ static Res offerBind(OfferSocket offer)
                  (unsigned long long)random[2]);
   length = strlen(offer->name);
   memcpy(address.sun_path + 1, offer->name, length);
-  return bind(offer->fd, (struct sockaddr *)&address, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length)) == 0
-           ? ResOK : ResIO;
+  if (bind(offer->fd, (struct sockaddr *)&address,
+           (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length)) != 0)
+    return ResIO;
+  return ResOK;
 }
 
 Res OfferOpen(OfferSocket offer)

@@ -44,19 +44,6 @@ struct TrimStruct {
 
 /* ---- Headers ---- */
 
-/* trimHash -- of the registry's lines, which stand last */
-static uint64_t trimHash(const char *text, Size length)
-{
-  const char *next = memmem(text, length, "\nkind: ", 7);
-  uint64_t hash = 0xcbf29ce484222325u;
-
-  if (next == NULL)
-    next = memmem(text, length, "\nevent: ", 8);
-  for (; next != NULL && next < text + length; ++next)
-    hash = (hash ^ (unsigned char)*next) * 0x100000001b3u;
-  return hash;
-}
-
 static TrimHeader *trimLink(Trim trim, uint64_t identity, uint64_t registry)
 {
   TrimHeader *link = &trim->list[identity % trimLISTS];
@@ -69,12 +56,15 @@ static TrimHeader *trimLink(Trim trim, uint64_t identity, uint64_t registry)
 /* trimHeaderRead -- the header block at a place, into `text` and `header`, and the hash of its registry */
 static Bool trimHeaderRead(Trim trim, uint64_t place, Size length, uint64_t *hashReturn)
 {
-  const char *body;
+  const char *body, *types, *limit = trim->text + length;
+  RegistryNameStruct name;
 
   if (TrimFileRead(&trim->file, place, trim->text, length) != ResOK ||
       HeaderRead(&trim->header, &body, trim->text, length) != ResOK)
     return FALSE;
-  *hashReturn = trimHash(trim->text, length);
+  types = HeaderTypes(body, limit);
+  name = RegistryNameOf(types, (Size)(limit - types));
+  *hashReturn = name.length << 32 | name.crc;
   return TRUE;
 }
 

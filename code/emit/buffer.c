@@ -51,7 +51,8 @@ static Bool streamTells(Stream stream, BlockTally tally)
 /* streamSend -- send a block that has ended, the oldest of the stream, and count.  What could not be sent is
  * discarded, and the next block has its number; unless that is open already: `numbered`.  ResFAIL: nothing was done,
  * because its count was unknown and events are pending. */
-static Res streamSend(Process process, Stream stream, BlockHeader block, BlockTally tally, unsigned flags, Bool numbered)
+static Res streamSend(Process process, Stream stream, BlockHeader block, BlockTally tally, unsigned flags,
+                      Bool numbered)
 {
   Res res = ResOK;
 
@@ -270,8 +271,8 @@ static Word threadReserve(Process process, Thread thread, unsigned kind, unsigne
   return at;
 }
 
-/* threadOutside -- the thread is inside a change, which we have interrupted, and its cursor may stand still in no block:
- * then what we reserve there again and again must not carry it to where a block seems to be */
+/* threadOutside -- the thread is inside a change, which we have interrupted, and its cursor may stand still in no
+ * block: then what we reserve there again and again must not carry it to where a block seems to be */
 static void threadOutside(Thread thread, unsigned kind)
 {
   EventCursor cursor = thread->hot.cursor[kind];

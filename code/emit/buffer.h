@@ -38,13 +38,16 @@ typedef struct StreamStruct {
   BlockHeader block;   /* that is being filled; NULL: none */
   Size size;           /* bytes of it, header included */
   Store store;         /* where it lies */
-  uint64_t sequence;   /* of the next block to be sent; the parked ones and the open one have it and those that follow */
+  uint64_t sequence;   /* of the next block to be sent; the parked ones and the open one have it and those that
+                          follow */
   uint64_t before;     /* events in blocks before that: sent, or overwritten where that is meant; BlockBeforeUNKNOWN */
-  uint64_t discarded;  /* events for which there was no room, or that were given up (design/telemetry.md .buffer.park) */
+  uint64_t discarded;  /* events for which there was no room, or that were given up (design/telemetry.md
+                          .buffer.park) */
   uint64_t told;       /* of these, in blocks that were sent */
   uint64_t snapped;    /* one more than the sequence of the block that was last sent while it was being filled */
   Count parks;
-  ParkedStruct parked[StreamParkedMAX]; /* full blocks that wait for an interrupted event, or behind one; the oldest first */
+  ParkedStruct parked[StreamParkedMAX]; /* full blocks that wait for an interrupted event, or behind one; the oldest
+                                           first */
 } StreamStruct, *Stream;
 
 typedef enum ThreadState { ThreadFREE, ThreadLIVE, ThreadRETIRED } ThreadState;

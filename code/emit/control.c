@@ -18,8 +18,9 @@
 #include "emit/state.h"
 #include "plinth/quiet.h"
 
-_Static_assert((unsigned)RegionControlBUFFER == EventKindBUFFER && (unsigned)RegionControlATTENTION == EventControlCLOCK &&
-                 (unsigned)RegionControlATTEND == EventControlATTEND,
+_Static_assert((unsigned)RegionControlBUFFER == EventKindBUFFER &&
+                   (unsigned)RegionControlATTENTION == EventControlCLOCK &&
+                   (unsigned)RegionControlATTEND == EventControlATTEND,
                "the table is what others take it for");
 
 #define controlKINDS (((Word)1 << EventKindLIMIT) - 1)
@@ -50,7 +51,8 @@ static void controlMap(int fd, long offset)
 {
   int flags = MAP_FIXED | MAP_SHARED | (fd < 0 ? MAP_ANONYMOUS : 0);
   Word *here = EVENT_CONTROL, *volatile theirs = EventKindControl;
-  Word first = __atomic_load_n(&here[0], __ATOMIC_RELAXED), clock = __atomic_load_n(&here[EventControlCLOCK], __ATOMIC_RELAXED);
+  Word first = __atomic_load_n(&here[0], __ATOMIC_RELAXED),
+       clock = __atomic_load_n(&here[EventControlCLOCK], __ATOMIC_RELAXED);
 
   if (QuietMapFrom(here, EventControlSIZE, PROT_READ | PROT_WRITE, flags, fd, offset) == NULL)
     return;

@@ -85,7 +85,8 @@ static Bool controlCollector(void)
 
   controlCopy(both, sizeof both, "PAWPRINT_COLLECTOR");
   space = strchr(both, ' ');
-  if (space == NULL || (Size)(space - both) >= sizeof settings->collector || strlen(space + 1) >= sizeof settings->token)
+  if (space == NULL || (Size)(space - both) >= sizeof settings->collector ||
+      strlen(space + 1) >= sizeof settings->token)
     return FALSE;
   *space = '\0';
   (void)strcpy(settings->collector, both);

@@ -8,7 +8,8 @@
  *
  * Always true:
  *   a cursor's address has EventBlockBIT set while it points into a block, and no longer once it has passed the end
- *   the full time of an event is the cursor's epoch, as it was before the event's room was reserved, and its own 32 bits
+ *   the full time of an event is the cursor's epoch, as it was before the event's room was reserved, and its own 32
+ *   bits
  *
  * No call, lock, system call or allocation, errno is kept, unless a block is full (EventReserveSlow).
  *
@@ -73,8 +74,8 @@ extern Word EventKindControlHere[EventControlSIZE / sizeof(Word)] __attribute__(
 
 enum { EventBlockBIT = BlockMAX }; /* blocks lie in the upper halves of places of 2 * BlockMAX bytes, at their end */
 
-/* A thread's streams: one for each kind, and one for events that define what others refer to (interned strings), which no
- * policy overwrites.  Those are of the kind User. */
+/* A thread's streams: one for each kind, and one for events that define what others refer to (interned strings), which
+ * no policy overwrites.  Those are of the kind User. */
 enum { EventStreamDEFINITION = EventKindLIMIT, EventStreamsLIMIT };
 
 /* One thread's place in one of its blocks. */

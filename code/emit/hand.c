@@ -182,7 +182,8 @@ static Index handOldest(RegionHeader region)
   return oldest;
 }
 
-/* handOverwrite -- forget the oldest full block of a frequent kind.  FALSE: none; TRUE also if another thread was quicker */
+/* handOverwrite -- forget the oldest full block of a frequent kind.  FALSE: none; TRUE also if another thread was
+ * quicker */
 static Bool handOverwrite(RegionHeader region)
 {
   Index oldest = handOldest(region);
@@ -194,8 +195,8 @@ static Bool handOverwrite(RegionHeader region)
     return FALSE;
   state = __atomic_load_n(&region->state[oldest], __ATOMIC_ACQUIRE);
   if (!handOld(state) || !RegionBlockAt(&offset, &size, region, oldest) ||
-      !__atomic_compare_exchange_n(&region->state[oldest], &state, (uint8_t)(RegionOPEN | (state & RegionLog2MASK)), FALSE,
-                                   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+      !__atomic_compare_exchange_n(&region->state[oldest], &state, (uint8_t)(RegionOPEN | (state & RegionLog2MASK)),
+                                   FALSE, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
     return TRUE;
   block = (BlockHeader)(void *)((char *)region + offset);
   StreamErase(block, size - BlockHeaderSIZE);
@@ -231,8 +232,8 @@ static uint64_t handBefore(RegionHeader region, Stream stream, BlockHeader block
   return stream->before + tally.count + tally.pending;
 }
 
-/* handRefuses -- has there been no room for long, and is there none now?  Then an event is discarded at once: to look for
- * room costs a hundred times as much.  Not before: a collector that is only behind comes up meanwhile. */
+/* handRefuses -- has there been no room for long, and is there none now?  Then an event is discarded at once: to look
+ * for room costs a hundred times as much.  Not before: a collector that is only behind comes up meanwhile. */
 static Bool handRefuses(RegionHeader region, Thread thread, BlockHeader block)
 {
   uint64_t now;
@@ -358,8 +359,8 @@ Bool HandDiscard(Process process, Thread thread, unsigned kind)
     stream->block->discarded = ++stream->discarded;
   else
     (void)__atomic_fetch_add(&region->lost, 1, __ATOMIC_RELAXED);
-  if (region->policy == RegionPolicySTOP &&
-      __atomic_compare_exchange_n(&region->stopped, &none, EventClock(EVENT_SLOW), FALSE, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+  if (region->policy == RegionPolicySTOP && __atomic_compare_exchange_n(&region->stopped, &none, EventClock(EVENT_SLOW),
+                                                                        FALSE, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
     ControlStop();
   return FALSE;
 }

@@ -37,8 +37,8 @@ enum {
 #endif
 
 /* The table of what is sent (bits EventKindArena = 0 to EventKindSystem = 8, in the order Arena, Pool, Trace, Seg, Ref,
- * Object, User, Sync, System) and, from bit 16 on, of what the flight recorder keeps.  BTSet and BTRes change a bit, BTGet reads one;
- * also from a debugger:
+ * Object, User, Sync, System) and, from bit 16 on, of what the flight recorder keeps.  BTSet and BTRes change a bit,
+ * BTGet reads one; also from a debugger:
  *   call BTRes(EventKindControl, EventKindRef)
  */
 extern EventWord EventKindControl[];
@@ -50,12 +50,14 @@ extern unsigned BTGet(EventWord *bt, size_t i);
  * sent now) returns 0, or -1: a name is unknown, told on standard error; nothing is changed */
 extern int EventControlKinds(const char *list);
 
-/* EventBufferKinds -- the same for the kinds that the flight recorder keeps when they are not sent; all but Sync at first */
+/* EventBufferKinds -- the same for the kinds that the flight recorder keeps when they are not sent; all but Sync at
+ * first */
 extern int EventBufferKinds(const char *list);
 
 /* EventLogOpen -- send what is recorded from here on to one more place: a file's path, "file:PATH", "tcp:HOST:PORT"
- * (a numeric HOST), "unix:PATH", "memory:SIZE", "none:".  Returns 0, or -1: told on standard error.  A file that is there
- * already is refused; a receiver that is not there yet is waited for without holding anybody up.  Not in signal handlers. */
+ * (a numeric HOST), "unix:PATH", "memory:SIZE", "none:".  Returns 0, or -1: told on standard error.  A file that is
+ * there already is refused; a receiver that is not there yet is waited for without holding anybody up.  Not in signal
+ * handlers. */
 extern int EventLogOpen(const char *where);
 
 /* EventFlush -- send what the buffers of all threads hold, the flight recorder's too, without waiting for full blocks.

@@ -181,7 +181,8 @@ static void processSweep(Process process)
 
   for (i = 0; i < process->threads; ++i) {
     Thread thread = ProcessThread(process, i);
-    if (thread->state == ThreadLIVE && !thread->inside && QuietCall(SYS_tgkill, process->pid, thread->tid, 0) == -ESRCH) {
+    if (thread->state == ThreadLIVE && !thread->inside &&
+        QuietCall(SYS_tgkill, process->pid, thread->tid, 0) == -ESRCH) {
       thread->state = ThreadRETIRED;
       thread->retired = ++process->retirements;
       ThreadFlush(thread, FALSE, TRUE);

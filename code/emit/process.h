@@ -78,8 +78,8 @@ extern Bool ProcessOpen(void);
 /* ProcessLog -- the path of the log, for the region that belongs to it; "" if no way out is a file */
 extern const char *ProcessLog(void);
 
-/* ProcessThreadNested -- a second state for the calling thread, for handlers that interrupt it while it is inside; NULL:
- * no room.  Signals are blocked. */
+/* ProcessThreadNested -- a second state for the calling thread, for handlers that interrupt it while it is inside;
+ * NULL: no room.  Signals are blocked. */
 extern Thread ProcessThreadNested(Thread thread);
 
 /* ProcessShare -- make sure that blocks outlive the process, if there is a way out and they do not yet; offers them to

@@ -107,7 +107,8 @@ void ProcessShareAlone(Process process)
   else if (fd >= 0)
     processRegion(process, fd);
   else if (ProcessLog()[0] != '\0')
-    QuietSay("no shared memory for blocks", ProcessLog(), "events that are not yet written are lost if the process is killed");
+    QuietSay("no shared memory for blocks", ProcessLog(),
+             "events that are not yet written are lost if the process is killed");
   if (ControlSettings.log[0] != '\0' && (fd < 0 || SendHeader(process) != ResOK || !HandOffer(process, fd)))
     processAlone(process);
   if (!ProcessCollected(process))

@@ -166,8 +166,9 @@ static void sendArguments(Header header, char *room, Size size)
 /* sendRate -- ticks a second, from two moments; rough if they are close */
 static uint64_t sendRate(const SyncStruct *begin, const SyncStruct *end)
 {
-  return end->mono <= begin->mono ? 1000000000
-                                  : (uint64_t)((double)(end->ticks - begin->ticks) * 1e9 / (double)(end->mono - begin->mono));
+  return end->mono <= begin->mono
+             ? 1000000000
+             : (uint64_t)((double)(end->ticks - begin->ticks) * 1e9 / (double)(end->mono - begin->mono));
 }
 
 static void sendHeaderFill(Process process, Scratch scratch)

@@ -17,8 +17,8 @@
 /* SendBlock -- seal a block and send it to every way out
  *
  * block    a settled block in memory (BlockWalk), its header as it was opened; not changed
- * tally    what is in it.  `count` may be SendCountUNKNOWN: then it is found while packing, which saves a walk; and if something in
- *          the block is pending ResFAIL is returned, and nothing sent.
+ * tally    what is in it.  `count` may be SendCountUNKNOWN: then it is found while packing, which saves a walk; and if
+ *          something in the block is pending ResFAIL is returned, and nothing sent.
  * flags    BlockFlagSNAPSHOT, BlockFlagUNSENT, BlockFlagRECOVERED as due
  * returns  ResOK if it reached one way out at least, or there is none
  */

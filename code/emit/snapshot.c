@@ -1,7 +1,7 @@
 /* snapshot.c -- what a running thread has committed, sent without its help
  *
- * The thread goes on meanwhile, and may fill, send or overwrite the block that is being copied; so a copy counts only if
- * the block is still the same afterwards.
+ * The thread goes on meanwhile, and may fill, send or overwrite the block that is being copied; so a copy counts only
+ * if the block is still the same afterwards.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

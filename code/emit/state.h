@@ -1,9 +1,9 @@
 /* state.h -- what already is, told as events: where recording starts late
  *
  * A log that begins in the middle of a process's life begins with what was before: interned strings and labels,
- * threads, modules; and by hooks what others know: arenas, pools, segments, live objects.  It stands between StateBegin and
- * StateEnd, which are sent whatever kinds are; all else is sent as the kinds say.  Other threads go on meanwhile, so
- * their events stand in between.
+ * threads, modules; and by hooks what others know: arenas, pools, segments, live objects.  It stands between StateBegin
+ * and StateEnd, which are sent whatever kinds are; all else is sent as the kinds say.  Other threads go on meanwhile,
+ * so their events stand in between.
  *
  * Design: design/telemetry.md .state      Tests: test/statetest.c, test/state.t
  */

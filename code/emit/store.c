@@ -102,7 +102,8 @@ static RegionHeader storeMap(int fd, Size size)
     (void)QuietCall(SYS_munmap, base, reserved);
     return NULL;
   }
-  /* A core has what was used.  A dump of the rest would be half a gigabyte of zeros, and fill the file system with it. */
+  /* A core has what was used.  A dump of the rest would be half a gigabyte of zeros, and fill the file system with
+   * it. */
   (void)QuietCall(SYS_madvise, place, size, MADV_DONTDUMP);
   (void)QuietCall(SYS_madvise, place, WordAlignUp(sizeof(RegionHeaderStruct), BlockMIN), MADV_DODUMP);
   /* A child of fork must not write where its parent does: it has no such memory, and starts its own. */
@@ -261,8 +262,8 @@ Bool StoreProvide(Store store, Size offset, Size size)
   res = QuietCall(SYS_madvise, (char *)store->header + offset, WordAlignUp(size, BlockMIN), MADV_POPULATE_WRITE);
   if (res != -EINVAL)
     return res == 0;
-  /* Systems before 5.14 have no such thing.  By path, not by a descriptor kept open: programs close descriptors that they
-   * do not know. */
+  /* Systems before 5.14 have no such thing.  By path, not by a descriptor kept open: programs close descriptors that
+   * they do not know. */
   fd = QuietCall(SYS_openat, AT_FDCWD, store->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0)
     return FALSE;

@@ -119,7 +119,8 @@ static void tracebackParam(Text text, EventType type, const EventHeaderStruct *e
   uint32_t w4;
 
   if (type->letter[i] == 'S') {
-    TextQuoted(text, place, strnlen(place, (Size)((const char *)event + (event->length & (EventLengthCUT - 1)) - place)));
+    TextQuoted(text, place,
+               strnlen(place, (Size)((const char *)event + (event->length & (EventLengthCUT - 1)) - place)));
     return;
   }
   if (type->width[i] == 8) {

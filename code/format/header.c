@@ -116,6 +116,13 @@ void HeaderBegin(Text text, Header header)
     TextChar(text, ' ');
     headerNumber(text, "", header->dropped.ticks);
   }
+  if (header->registry.length > 0) {
+    TextString(text, "registry: ");
+    TextDecimal(text, header->registry.length);
+    TextChar(text, ' ');
+    TextHex(text, header->registry.crc);
+    TextChar(text, '\n');
+  }
 }
 
 Res HeaderEnd(Text text)
@@ -227,8 +234,18 @@ static Bool headerDropped(Header header, const char *next, const char *limit)
          headerDecimal(&dropped->ticks, &next, limit);
 }
 
+static Bool headerRegistry(Header header, const char *next, const char *limit)
+{
+  RegistryName name = &header->registry;
+
+  return headerDecimal(&name->length, &next, limit) && headerDecimal(&name->crc, &next, limit) &&
+         name->length > 0 && name->length <= HeaderMAX && name->crc <= UINT32_MAX;
+}
+
 /* What each key's value is, and where it goes. */
-typedef enum headerForm { formUINT32, formUINT64, formSTRING, formARGUMENT, formSYNC, formDROPPED, formORDER, formWORD } headerForm;
+typedef enum headerForm {
+  formUINT32, formUINT64, formSTRING, formARGUMENT, formSYNC, formDROPPED, formREGISTRY, formORDER, formWORD
+} headerForm;
 
 static const struct {
   const char *key;
@@ -251,6 +268,7 @@ static const struct {
   {"sync:", formSYNC, 0, 0},
   {"lost:", formUINT64, AT(lost)},
   {"dropped:", formDROPPED, 0, 0},
+  {"registry:", formREGISTRY, 0, 0},
 #undef AT
 };
 
@@ -288,6 +306,8 @@ static Bool headerTake(Header header, Index k, const char *value, const char *li
     return headerSync(header, value, limit);
   case formDROPPED:
     return headerDropped(header, value, limit);
+  case formREGISTRY:
+    return headerRegistry(header, value, limit);
   case formORDER:
     return headerOrder(header, value, limit);
   default:
@@ -345,4 +365,29 @@ Res HeaderRead(Header header, const char **bodyReturn, const void *bytes, Size l
     line = end + 1;
   }
   return header->widths.word != 0 && header->identity != 0 ? ResOK : ResFORMAT;
+}
+
+const char *HeaderTypes(const char *line, const char *limit)
+{
+  static const char *const keys[] = {"kind: ", "event: ", "describe: "};
+  Index k;
+
+  while (line < limit) {
+    const char *end = memchr(line, '\n', (Size)(limit - line));
+    for (k = 0; k < ARRAY_LENGTH(keys); ++k)
+      if ((Size)(limit - line) > strlen(keys[k]) && memcmp(line, keys[k], strlen(keys[k])) == 0)
+        return line;
+    line = end != NULL ? end + 1 : limit;
+  }
+  return limit;
+}
+
+RegistryNameStruct RegistryNameOf(const char *text, Size length)
+{
+  return (RegistryNameStruct){length, Crc32c(0, text, length)};
+}
+
+Bool RegistryNameIs(const RegistryNameStruct *a, const RegistryNameStruct *b)
+{
+  return a->length == b->length && a->crc == b->crc;
 }

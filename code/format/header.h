@@ -35,6 +35,12 @@ typedef struct DroppedStruct {
   uint64_t ticks;                  /* no event of those blocks is later */
 } DroppedStruct, *Dropped;
 
+/* A registry by what its lines are: a header block may name one that stands in another of the same log. */
+typedef struct RegistryNameStruct {
+  uint64_t length;                 /* bytes; 0: none is named */
+  uint64_t crc;                    /* CRC-32C of them */
+} RegistryNameStruct, *RegistryName;
+
 typedef struct HeaderStruct {
   unsigned major, median, minor;
   uint32_t pid, parent;
@@ -48,6 +54,7 @@ typedef struct HeaderStruct {
   uint64_t lost;                   /* events that no block could count: no room for a stream */
   DroppedStruct dropped;           /* cut away from the log on purpose */
   char role[HeaderRoleSIZE];       /* "" for a recorded program */
+  RegistryNameStruct registry;     /* whose lines come before its own */
   char program[HeaderTextMAX];     /* path; "" if unknown */
   Count arguments;                 /* how many it was given */
   char argument[HeaderArgumentsMAX][HeaderTextMAX]; /* the first, terminated, each cut to its room */
@@ -75,5 +82,12 @@ extern Res HeaderLength(Size *lengthReturn, unsigned versionReturn[3], const voi
  * ResFORMAT: the checksum or a line is wrong; ResVERSION: another major.
  */
 extern Res HeaderRead(Header headerReturn, const char **bodyReturn, const void *bytes, Size length);
+
+/* HeaderTypes -- of a header's lines, the first of its registry, which stand last; `limit` if it has none */
+extern const char *HeaderTypes(const char *body, const char *limit);
+
+/* RegistryNameOf, RegistryNameIs -- the name of a registry's lines; are they what a name says? */
+extern RegistryNameStruct RegistryNameOf(const char *text, Size length);
+extern Bool RegistryNameIs(const RegistryNameStruct *a, const RegistryNameStruct *b);
 
 #endif /* FORMAT_HEADER_H */

@@ -30,8 +30,8 @@ enum {
  *
  * pack      working memory of this thread alone
  * registry  the types of the events; unknown codes are copied whole.  Its byte order is ours.
- * events    as they stand in memory, beginning at `first` ticks; what is not committed (nor settled by BlockWalk), or is
- *           no event, is found.  PackSlackSIZE bytes behind them are readable where anything may stand there.
+ * events    as they stand in memory, beginning at `first` ticks; what is not committed (nor settled by BlockWalk), or
+ *           is no event, is found.  PackSlackSIZE bytes behind them are readable where anything may stand there.
  * out       BlockRestMAX bytes
  * countReturn  events, those of the format not counted
  * returns   bytes written, at most used * 2 + 64; 0 for no events, or if there is one that is not committed, or none

@@ -12,9 +12,9 @@ _Static_assert(offsetof(RegionHeaderStruct, text) == 1280 && offsetof(RegionHead
 
 Bool RegionHeaderSound(RegionHeader header, Size size)
 {
-  return size >= RegionFIRST && memcmp(header->magic, RegionMAGIC, BlockMagicSIZE) == 0 && header->order == BlockORDER &&
-         header->major == BlockMAJOR && header->slots <= RegionSlotsMAX && size >= RegionSize(header->slots) &&
-         memchr(header->log, '\0', sizeof header->log) != NULL;
+  return size >= RegionFIRST && memcmp(header->magic, RegionMAGIC, BlockMagicSIZE) == 0 &&
+         header->order == BlockORDER && header->major == BlockMAJOR && header->slots <= RegionSlotsMAX &&
+         size >= RegionSize(header->slots) && memchr(header->log, '\0', sizeof header->log) != NULL;
 }
 
 Bool RegionBlockAt(Size *offsetReturn, Size *sizeReturn, RegionHeader header, Index i)

@@ -10,8 +10,8 @@
  *   RegionFREE    all of its memory is zero; the writer's threads take it (compare and swap)
  *   RegionOPEN    belongs to the thread that took it
  *   RegionFULL    `used` in the block's header says how much of it was reserved for events, which may still be pending,
- *                 also at its end: where a signal handler interrupted one.  The collector reads it, and when it is in the
- *                 log zeroes it, the magic first (without that it is nobody's), and frees it.
+ *                 also at its end: where a signal handler interrupted one.  The collector reads it, and when it is in
+ *                 the log zeroes it, the magic first (without that it is nobody's), and frees it.
  *                 Under RegionPolicyOVERWRITE it says so first (RegionTAKEN): else the writer might use the block again
  *                 meanwhile.
  * Where there is no collector, or it has died, the writer's threads send what is full, too.
@@ -72,9 +72,9 @@ enum {
   RegionAskSTATE = 2              /* tell first what already is */
 };
 
-/* The control table at RegionCONTROL: words as wide as the writer's.  In word 0 a bit for each kind says that it is sent,
- * and one RegionControlBUFFER higher that it is buffered; in word RegionControlATTENTION a bit has the next event look
- * at `attention`. */
+/* The control table at RegionCONTROL: words as wide as the writer's.  In word 0 a bit for each kind says that it is
+ * sent, and one RegionControlBUFFER higher that it is buffered; in word RegionControlATTENTION a bit has the next event
+ * look at `attention`. */
 enum {
   RegionControlBUFFER = 16,
   RegionControlATTENTION = 1,
@@ -93,10 +93,12 @@ typedef struct RegionHeaderStruct {
   uint32_t limit;                 /* so many blocks may be full; those that are being filled are not counted */
   uint32_t blockSize;             /* of the largest block of a frequent kind that is sent */
   uint32_t raw;                   /* blocks go to the log unpacked */
-  uint64_t lost;                  /* events of threads that could have no stream, or of streams that could have no block */
+  uint64_t lost;                  /* events of threads that could have no stream, or of streams that could have no
+                                     block */
   uint64_t stopped;               /* ticks when RegionPolicySTOP ended the recording; 0 */
   uint32_t chosen;                /* kinds that are sent as soon as recording starts: a mask */
-  uint32_t frequent;              /* which of a thread's streams (BlockStreamPlace) RegionPolicyOVERWRITE overwrites: a mask */
+  uint32_t frequent;              /* which of a thread's streams (BlockStreamPlace) RegionPolicyOVERWRITE overwrites: a
+                                     mask */
   char log[RegionPathMAX];        /* the log that the blocks belong to, an absolute path; "" for another way out */
 
   /* The writer and the collector together; each line of the cache for one purpose. */
@@ -115,8 +117,8 @@ typedef struct RegionHeaderStruct {
     uint64_t ticket;              /* counts blocks that became full: their order in time */
   } pool __attribute__((aligned(64)));
   struct {
-    uint32_t generation;          /* counts header blocks; the newest, if any, is in text (generation & 1); the other one is
-                                     being written, perhaps */
+    uint32_t generation;          /* counts header blocks; the newest, if any, is in text (generation & 1); the other
+                                     one is being written, perhaps */
     uint32_t length[2];
     uint32_t lock;                /* the writer's own */
   } text __attribute__((aligned(64)));

@@ -36,7 +36,8 @@ const char *PawVersion(void)
 const char *PawError(int error)
 {
   static const char *const words[] = {"no error", "failed", "no memory", "reading failed", "not what it should be",
-                                      "another major version", "an argument that cannot be meant", "something is pending"};
+                                      "another major version", "an argument that cannot be meant",
+                                      "something is pending"};
 
   return error >= 0 && error < (int)ARRAY_LENGTH(words) ? words[error] : "unknown error";
 }
@@ -374,7 +375,8 @@ double PawEventDouble(PawEvent event, int field)
 const char *PawEventString(PawEvent event, int field, size_t *lengthReturn)
 {
   *lengthReturn = 0;
-  return pawLetter(PawTheEvent(event), field) == 'S' ? LogEventString(PawTheEvent(event), (Index)field, lengthReturn) : NULL;
+  return pawLetter(PawTheEvent(event), field) == 'S' ? LogEventString(PawTheEvent(event), (Index)field, lengthReturn)
+                                                     : NULL;
 }
 
 int PawEventGet(uint64_t *valueReturn, PawEvent event, const char *name)

@@ -7,8 +7,9 @@
  * This header stands alone, in C99 and C++.  Structs that the caller makes begin with their size, which PawRequestInit
  * and PawHandlersInit set.  All else is opaque.
  *
- * A log, and the services over it, belong to one thread at a time.  Strings are NUL-terminated.  Times are nanoseconds of
- * wall time since 1970.  Functions that return an int return PAW_OK (0) or what went wrong, unless they say otherwise.
+ * A log, and the services over it, belong to one thread at a time.  Strings are NUL-terminated.  Times are nanoseconds
+ * of wall time since 1970.  Functions that return an int return PAW_OK (0) or what went wrong, unless they say
+ * otherwise.
  *
  * Manual: pawlog(3)
  *
@@ -235,8 +236,8 @@ PAW_API int PawPositionStep(PawPosition *position, uint64_t *nReturn, PawLog log
 PAW_API int PawServiceCreate(PawService *serviceReturn, PawLog log, uint64_t chunk);
 PAW_API void PawServiceDestroy(PawService service); /* NULL is none; not from a hook */
 
-/* PawServiceFile -- the request is served from now on; also from a hook.  PAW_MEMORY; PAW_PARAM: it is filed already, or
- * of a size that cannot be.  PawServiceWithdraw -- and no longer; 1, or 0 if it was not filed, or has ended. */
+/* PawServiceFile -- the request is served from now on; also from a hook.  PAW_MEMORY; PAW_PARAM: it is filed already,
+ * or of a size that cannot be.  PawServiceWithdraw -- and no longer; 1, or 0 if it was not filed, or has ended. */
 PAW_API int PawServiceFile(PawService service, PawRequest *request);
 PAW_API int PawServiceWithdraw(PawService service, PawRequest *request);
 

@@ -201,7 +201,8 @@ static void pawFill(PawFiled filed, PawRequest *request)
     .gap = request->gap != NULL ? pawGap : NULL,
   };
   for (i = 0; i < request->hookCount; ++i)
-    filed->hooks[i] = (LogEventHookStruct){pawHookNumber[i], request->hooks[i].priority, (uint16_t)request->hooks[i].code};
+    filed->hooks[i] =
+        (LogEventHookStruct){pawHookNumber[i], request->hooks[i].priority, (uint16_t)request->hooks[i].code};
   if (request->filter != NULL)
     pawFillFilter(filed, request->filter);
   if (request->start != NULL) {

@@ -59,8 +59,8 @@ void BesideClose(Beside beside)
   free(beside);
 }
 
-/* besideNamed -- is it the log's path that leads to it?  Then, and not where it was copied from a pipe or a core, a file
- * beside that path is about it. */
+/* besideNamed -- is it the log's path that leads to it?  Then, and not where it was copied from a pipe or a core, a
+ * file beside that path is about it. */
 static Bool besideNamed(File log, struct stat *status)
 {
   struct stat named;

@@ -64,8 +64,8 @@ typedef struct BesideStruct {
   unsigned char *bytes, *next, *limit; /* a piece; owned */
 } BesideStruct, *Beside;
 
-/* BesideCreate -- begin to write the index file of `log`; ResIO with errno set: cannot be written; ResPARAM: what has its
- * name is no index, and stays; ResLIMIT: the log's name is too long; ResUNIMPL: it was no file, or no log
+/* BesideCreate -- begin to write the index file of `log`; ResIO with errno set: cannot be written; ResPARAM: what has
+ * its name is no index, and stays; ResLIMIT: the log's name is too long; ResUNIMPL: it was no file, or no log
  * BesidePut -- one more finding; `wasted` as ScanStruct has it
  * BesideEnds -- what comes from here on depends on where the log ends: it is not written down
  * BesideFinish -- give it its name; ResIO, ResMEMORY.  It replaces the one before in one step.

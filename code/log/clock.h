@@ -34,7 +34,8 @@ typedef struct ClockStruct {
   Bool fitted;              /* the line is laid, and stays: */
   uint64_t real;            /* ns since 1970 at `min`, rounded down; */
   uint64_t fine;            /* what that cut off, in fine units; */
-  uint64_t low;             /* and what that cut off, in 2^64ths: so the line does not depend on which block is earliest */
+  uint64_t low;             /* and what that cut off, in 2^64ths: so the line does not depend on which block is
+                               earliest */
   uint64_t base;            /* fine at `min` */
   uint64_t multiplier;      /* fine a tick, as multiplier / 2^(64 - shift) */
   unsigned shift;

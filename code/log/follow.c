@@ -84,6 +84,9 @@ static Res followBlock(void *data, Stream stream, const IndexEntryStruct *entry,
   }
   if (!seen)
     GapsBehind(&follow->log->teller, &follow->log->regions, stream, entry->sequence);
+  res = TableRefer(&follow->log->table);
+  if (res != ResOK)
+    return res;
   TableFitNew(&follow->log->table, follow->log->origin);
   if (clock->fitted && ClockFine(clock, entry->last) > follow->furthest)
     follow->furthest = ClockFine(clock, entry->last);

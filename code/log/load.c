@@ -149,6 +149,44 @@ typedef struct loadWalkStruct {
   Bool sorted;
 } loadWalkStruct, *LoadWalk;
 
+/* loadHeader -- an event's header, in our order */
+static inline EventHeaderStruct loadHeader(const unsigned char *bytes, Bool swapped)
+{
+  EventHeaderStruct event;
+
+  memcpy(&event, bytes, sizeof event);
+  if (swapped) {
+    event.code = __builtin_bswap16(event.code);
+    event.length = __builtin_bswap16(event.length);
+    event.time = __builtin_bswap32(event.time);
+  }
+  return event;
+}
+
+/* loadOther -- an event that has no type, of `size` bytes: it is of the format, or nobody knows it; returns the epoch
+ * behind it */
+static __attribute__((noinline)) uint64_t loadOther(LoadReport report, EventHeaderStruct event,
+                                                    const unsigned char *bytes, Size size, uint64_t epoch, Bool swapped)
+{
+  uint64_t ticks;
+
+  if (event.code == EventEpochCODE && size >= sizeof event + sizeof ticks) {
+    memcpy(&ticks, bytes + sizeof event, sizeof ticks);
+    return (swapped ? __builtin_bswap64(ticks) : ticks) & ~(uint64_t)0xffffffff;
+  }
+  if (event.code >= EventCodeFIRST && report->unknown++ == 0)
+    report->unknownCode = event.code;
+  return epoch;
+}
+
+/* loadFits -- is an event as long as its type is? */
+static inline Bool loadFits(EventType type, EventHeaderStruct event)
+{
+  uint16_t length = event.length & (EventLengthCUT - 1);
+
+  return type->strings ? length > type->length : length == type->length;
+}
+
 /* loadWalk -- list the events of `used` bytes; returns where an event stood that cannot be, or `used`
  *
  * Inlined twice, for both byte orders: it is on the path of each event. */
@@ -159,22 +197,14 @@ static inline __attribute__((always_inline)) Size loadWalk(LoadWalk walk, LoadRe
   Registry registry = walk->registry;
   const ClockStruct clock = *walk->clock; /* in registers, whatever is written meanwhile */
   LoadedItem item = loaded->item;
-  uint64_t epoch = walk->first & ~(uint64_t)0xffffffff, latest = 0;
+  uint64_t epoch = walk->first & ~(uint64_t)0xffffffff, latest = 0, ticks, fine;
   Size at = 0, size;
   Count events = 0, n = 0;
 
   for (; at + sizeof(EventHeaderStruct) <= used; at += size) {
-    EventHeaderStruct event;
-    uint16_t index, length;
-    uint64_t ticks, fine;
-    EventType type;
+    EventHeaderStruct event = loadHeader(bytes + at, swapped);
+    uint16_t index;
 
-    memcpy(&event, bytes + at, sizeof event);
-    if (swapped) {
-      event.code = __builtin_bswap16(event.code);
-      event.length = __builtin_bswap16(event.length);
-      event.time = __builtin_bswap32(event.time);
-    }
     size = EventSizeOfLength(event.length);
     if (UNLIKELY(size < sizeof event || size > EventSizeMAX || size > used - at)) {
       if (event.code != 0 || event.length != 0)
@@ -184,21 +214,10 @@ static inline __attribute__((always_inline)) Size loadWalk(LoadWalk walk, LoadRe
     }
     index = registry->index[event.code];
     if (UNLIKELY(index == 0)) {
-      if (event.code == EventEpochCODE && size >= sizeof event + sizeof epoch) {
-        memcpy(&epoch, bytes + at + sizeof event, sizeof epoch);
-        if (swapped)
-          epoch = __builtin_bswap64(epoch);
-        epoch &= ~(uint64_t)0xffffffff;
-      } else if (event.code >= EventCodeFIRST) {
-        ++events;
-        if (report->unknown++ == 0)
-          report->unknownCode = event.code;
-      }
+      epoch = loadOther(report, event, bytes + at, size, epoch, swapped);
       continue;
     }
-    type = &registry->types[index - 1];
-    length = event.length & (EventLengthCUT - 1);
-    if (UNLIKELY(type->strings ? length <= type->length : length != type->length) || UNLIKELY(n == capacity))
+    if (UNLIKELY(!loadFits(&registry->types[index - 1], event)) || UNLIKELY(n == capacity))
       break;
     ++events;
     ticks = epoch | event.time;
@@ -208,14 +227,11 @@ static inline __attribute__((always_inline)) Size loadWalk(LoadWalk walk, LoadRe
     if (UNLIKELY(fine < latest))
       walk->sorted = FALSE;
     latest = fine;
-    item[n].fine = fine;
-    item[n].at = (uint32_t)at;
-    item[n].type = (uint16_t)(index - 1);
-    item[n].length = event.length;
-    ++n;
+    item[n++] = (LoadedItemStruct){.fine = fine, .at = (uint32_t)at, .type = (uint16_t)(index - 1),
+                                   .length = event.length};
   }
   loaded->count = n;
-  walk->events = events;
+  walk->events = events + report->unknown;
   return at;
 }
 

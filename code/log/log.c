@@ -231,8 +231,10 @@ static void logBeyond(Log log)
 
 Res LogSpan(Log log)
 {
-  Res res;
+  Res res = TableRefer(&log->table);
 
+  if (res != ResOK)
+    return res;
   log->origin = TableFit(&log->table);
   logBeyond(log);
   res = IndexEnd(&log->index);

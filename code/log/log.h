@@ -109,7 +109,8 @@ typedef struct LogHooksStruct {
   void (*progress)(void *data, uint64_t done, uint64_t total); /* blocks; after each block that a pass has come to */
   /* bytes; now and then while logs are opened; a total of 0: standard input is copied, which ends when it ends */
   void (*scanning)(void *data, uint64_t done, uint64_t total);
-  const int64_t *offset; /* ns by which the times of each path's processes are shifted, for clocks that disagree; or NULL */
+  const int64_t *offset; /* ns by which the times of each path's processes are shifted, for clocks that disagree; or
+                            NULL */
   /* of the registry that the caller knows: what is newer is noted; 0s: 1.0.0 */
   unsigned version[3];
   /* of core files whose own description of their events is not in them: the lines of a registry; NULL if unknown */

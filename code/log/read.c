@@ -168,6 +168,7 @@ static Res readLoaded(Reading reading, const IndexEntryStruct *entry, Loaded loa
   its->readFirst = entry->first;
   its->readSequence = entry->sequence;
   its->readCount = entry->count;
+  its->readFile = IndexPlaceFile(entry->place);
   its->readSealed = readSealed(entry);
   if (its->failure.what != NULL && strcmp(its->failure.what, "block cut off") == 0 &&
       its->failure.count <= entry->count)
@@ -196,14 +197,6 @@ static Bool readWas(Reading reading, ReadingStream its, const IndexEntryStruct *
 {
   return its->read && its->readFirst == entry->first && its->readSequence == entry->sequence &&
          (reading->partials == NULL || its->readCount >= entry->count);
-}
-
-/* readCopy -- a copy of a block that was had: what was sealed twice must be the same */
-static void readCopy(Reading reading, ReadingStream its, const IndexEntryStruct *entry)
-{
-  if (its->readSealed && readSealed(entry) && its->readCount != entry->count)
-    ReadingTell(reading, entry->place, "another block with this time and number has other events", entry->count,
-                LogLostABOUT);
 }
 
 /* readLoad -- load the block of an entry, of which `types` are wanted */
@@ -238,15 +231,17 @@ static Res readOpen(Reading reading, const IndexEntryStruct *entry)
     return ResMEMORY;
   if (its->failure.what != NULL && (its->failure.first != entry->first || its->failure.sequence != entry->sequence))
     ReadingFailureTell(reading, its, 0);
-  if (!stream->process->headed) {
+  if (!ProcessTyped(stream->process)) {
     ReadingOmit(reading, &stream->process->orphans, entry, entry->count, 0);
     return ResOK;
   }
   ReadingMissing(reading, stream, entry);
-  if (readWas(reading, its, entry))
-    readCopy(reading, its, entry);
-  else if (!readSkips(reading, stream, entry, &types))
-    return readLoad(reading, its, entry, types);
+  if (!readWas(reading, its, entry)) {
+    if (!readSkips(reading, stream, entry, &types))
+      return readLoad(reading, its, entry, types);
+  } else if (its->readSealed && readSealed(entry) && its->readCount != entry->count) {
+    ReadingContrary(reading, stream->process, its->readFile, entry); /* what was sealed twice must be the same */
+  }
   if (reading->partials != NULL && (entry->flags & BlockFlagSNAPSHOT) == 0)
     PartialsForget(reading->partials, entry);
   return ResOK;

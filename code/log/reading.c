@@ -10,7 +10,8 @@
 
 #include "base/aver.h"
 
-enum { readingToldUNKNOWN = 1, readingToldORPHAN }; /* in the highest bits of a place, of which a file's number leaves four */
+/* In the highest bits of a place, of which a file's number leaves four. */
+enum { readingToldUNKNOWN = 1, readingToldORPHAN, readingToldCONTRARY };
 
 /* readingNew -- has nobody told this of the block at `place` yet? */
 static Bool readingNew(Reading reading, uint64_t place, uint64_t what)
@@ -77,7 +78,8 @@ void ReadingOmit(Reading reading, ProcessOmitted omitted, const IndexEntryStruct
   LogGapStruct gap = {.path = reading->log->path[IndexPlaceFile(entry->place)],
                       .offset = IndexPlaceOffset(entry->place), .lost = events, .exact = LogLostEXACTLY};
 
-  gap.what = code != 0 ? "events that no header block of the process has" : "no header block of the process was found";
+  gap.what = code != 0 ? "events that no header block of the process has"
+                       : "no header block of the process, or of its registry, was found";
   if (reading->client.gap != NULL)
     reading->client.gap(reading->client.data, &gap);
   if (!readingNew(reading, entry->place, code != 0 ? readingToldUNKNOWN : readingToldORPHAN))
@@ -87,6 +89,56 @@ void ReadingOmit(Reading reading, ProcessOmitted omitted, const IndexEntryStruct
     omitted->code = code;
   }
   omitted->events += events;
+}
+
+/* readingContraryOf -- what is remembered of such blocks in two files; NULL: no memory */
+static ProcessContrary readingContraryOf(Process process, Index other, uint64_t place)
+{
+  ProcessContrary contrary = process->contrary;
+
+  while (contrary != NULL &&
+         (contrary->other != other || IndexPlaceFile(contrary->place) != IndexPlaceFile(place)))
+    contrary = contrary->next;
+  if (contrary != NULL || (contrary = malloc(sizeof *contrary)) == NULL)
+    return contrary;
+  *contrary = (ProcessContraryStruct){.next = process->contrary, .other = other, .place = place};
+  return process->contrary = contrary;
+}
+
+void ReadingContrary(Reading reading, Process process, Index other, const IndexEntryStruct *entry)
+{
+  LogGapStruct gap = {.path = reading->log->path[IndexPlaceFile(entry->place)],
+                      .offset = IndexPlaceOffset(entry->place), .lost = entry->count, .exact = LogLostABOUT,
+                      .what = "another block with this time and number has other events"};
+  ProcessContrary contrary;
+
+  if (reading->client.gap != NULL)
+    reading->client.gap(reading->client.data, &gap);
+  if (!readingNew(reading, entry->place, readingToldCONTRARY))
+    return;
+  contrary = readingContraryOf(process, other, entry->place);
+  if (contrary == NULL) {
+    TellerGap(reading->teller, entry->place, gap.what, gap.lost, gap.exact);
+    return;
+  }
+  ++contrary->blocks;
+  contrary->events += entry->count;
+}
+
+/* readingContraryTell -- tell of a process's blocks that contradict others: a line for each pair of files */
+static void readingContraryTell(Reading reading, Process process)
+{
+  ProcessContrary contrary;
+
+  while ((contrary = process->contrary) != NULL) {
+    char what[1024]; /* a path that is longer is cut */
+    process->contrary = contrary->next;
+    (void)snprintf(what, sizeof what, "from here on: %llu block%s of process %u with other events than in %s",
+                   (unsigned long long)contrary->blocks, contrary->blocks == 1 ? "" : "s", process->pid,
+                   reading->log->path[contrary->other]);
+    TellerGap(reading->teller, contrary->place, what, contrary->events, LogLostABOUT);
+    free(contrary);
+  }
 }
 
 void ReadingMissing(Reading reading, Stream stream, const IndexEntryStruct *entry)
@@ -112,7 +164,9 @@ static void readingOmittedTell(Reading reading, Process process)
   char what[120];
 
   if (process->orphans.events > 0) {
-    (void)snprintf(what, sizeof what, "from here on: no header block of process %u was found", process->pid);
+    (void)snprintf(what, sizeof what, process->headed ? "from here on: no header block has the registry of process %u"
+                                                      : "from here on: no header block of process %u was found",
+                   process->pid);
     TellerGap(reading->teller, process->orphans.place, what, process->orphans.events, LogLostEXACTLY);
   }
   if (process->unknown.events > 0) {
@@ -216,8 +270,10 @@ void ReadingDestroy(Reading reading)
   reading->client.gap = NULL; /* nobody is served any more */
   for (i = 0; i < reading->streams; ++i)
     ReadingFailureTell(reading, &reading->stream[i], 0);
-  for (i = 0; i < log->table.processes; ++i)
+  for (i = 0; i < log->table.processes && log->teller.telling; ++i) {
     readingOmittedTell(reading, log->table.process[i]);
+    readingContraryTell(reading, log->table.process[i]);
+  }
   if (reading->dropped > 0 && log->teller.telling)
     TellerNote(reading->teller, "%llu event%s dropped on purpose while the log was read",
                (unsigned long long)reading->dropped, reading->dropped == 1 ? " was" : "s were");

@@ -51,8 +51,9 @@ typedef struct ReadingFailureStruct {
 typedef struct ReadingStreamStruct {
   Bool met;            /* a block of it, */
   uint64_t sequence;   /* and the highest number */
-  Bool read;           /* the next four hold: the block that was had last, */
+  Bool read;           /* the next five hold: the block that was had last, */
   uint64_t readFirst, readSequence;
+  Index readFile;      /* where it was, */
   uint32_t readCount;  /* how many events of it, */
   Bool readSealed;     /* and that its writer had sealed it */
   ReadingFailureStruct failure;
@@ -81,7 +82,8 @@ typedef struct ReadingStruct {
   uint64_t dropped;    /* events that were cut away from the log while it was read */
   uint64_t left;       /* events that the run may still deliver, */
   uint64_t refused;    /* and those that the request did not accept, which are counted as delivered */
-  Bool halt;           /* set by whoever is called in a run: it ends behind this event or gap; not looked at otherwise */
+  Bool halt;           /* set by whoever is called in a run: it ends behind this event or gap; not looked at
+                          otherwise */
   Bool ended;          /* the run, by its hook or count */
   Count failures;      /* that are pending in `stream` */
   uint64_t passed;     /* blocks that the pass has come to, */
@@ -100,7 +102,8 @@ extern void ReadingDestroy(Reading reading);
 /* ReadingRun -- deliver to request->event what comes before `end`, at most `count` events, until the hook returns TRUE
  * or sets request->stop; nothing else of the request is looked at.  Waits for more where the log is followed.
  *
- * What is left of `count` is reading->left.  reading->position is then `end`, or behind the last event delivered if it did not come so far.
+ * What is left of `count` is reading->left.  reading->position is then `end`, or behind the last event delivered if it
+ * did not come so far.
  * returns ResOK; ResEND: there is nothing more, before `end` or behind it, and position is `end`; ResMEMORY, ResIO
  */
 extern Res ReadingRun(Reading reading, LogRequest request, const LogPositionStruct *end, uint64_t count);
@@ -108,13 +111,14 @@ extern Res ReadingRun(Reading reading, LogRequest request, const LogPositionStru
 /* For read.c: what the pass knows of a stream; NULL: no memory. */
 extern ReadingStream ReadingStreamOf(Reading reading, Stream stream);
 
-/* For read.c: a block that failed; events that are missing or cannot be had. */
+/* For read.c: a block that failed; events that are missing or cannot be had; a block that contradicts one in a file. */
 extern void ReadingFailureTell(Reading reading, ReadingStream its, uint32_t had);
 extern void ReadingFailureForget(Reading reading, ReadingStream its);
 extern void ReadingFailureSet(Reading reading, ReadingStream its, const IndexEntryStruct *entry, const char *what,
                               uint32_t count);
 extern void ReadingOmit(Reading reading, ProcessOmitted omitted, const IndexEntryStruct *entry, uint64_t events,
                         uint16_t code);
+extern void ReadingContrary(Reading reading, Process process, Index other, const IndexEntryStruct *entry);
 extern void ReadingTell(Reading reading, uint64_t place, const char *what, uint64_t lost, int exact);
 extern void ReadingMissing(Reading reading, Stream stream, const IndexEntryStruct *entry);
 

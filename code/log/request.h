@@ -1,8 +1,8 @@
 /* request.h -- who wants events says which, and is called for exactly those
  *
  * A request has bounds, a choice of kinds and types, hooks, and a priority.  Requests are filed with a service, which
- * serves all of them in as few passes over the log as it can: where requests overlap they share the pass, and an event is
- * decoded once.  Each request sees exactly its events, once, in the order of position.h, whatever else is filed.
+ * serves all of them in as few passes over the log as it can: where requests overlap they share the pass, and an event
+ * is decoded once.  Each request sees exactly its events, once, in the order of position.h, whatever else is filed.
  *
  * Requests are served in chunks; after each, the service asks whether something else is pending, and if so keeps its
  * state and returns to be called again.  Requests of high priority go first.
@@ -36,7 +36,8 @@ typedef Bool (*LogEventHook)(LogRequest request, LogEvent event);
 
 typedef struct LogEventHookStruct {
   LogEventHook call;
-  int priority;  /* hooks for one event are called by rising priority; equal ones in the order of filing, then as given */
+  int priority;  /* hooks for one event are called by rising priority; equal ones in the order of filing, then as
+                    given */
   uint16_t code; /* only events with this code; 0: every event of the request's choice */
 } LogEventHookStruct;
 
@@ -89,8 +90,8 @@ extern void LogServiceDestroy(LogService service);
 extern Res LogServiceFile(LogService service, LogRequest request);
 
 /* LogServiceWithdraw -- no more of it; also from a hook.  If it is being served its after-hooks are called before this
- * returns; if it never was, none.  Then it is the caller's again, and may be freed, in its own hook, too.  FALSE: it was
- * not filed, or has ended. */
+ * returns; if it never was, none.  Then it is the caller's again, and may be freed, in its own hook, too.  FALSE: it
+ * was not filed, or has ended. */
 extern Bool LogServiceWithdraw(LogService service, LogRequest request);
 
 /* LogServiceRun -- serve until all requests have ended: ResOK; or until `pending`, which may be NULL, returns TRUE:
@@ -109,8 +110,8 @@ typedef struct LogServiceCountsStruct {
 
 extern void LogServiceCount(LogServiceCounts countsReturn, LogService service);
 
-/* LogRead -- file one request and serve it: the short way.  `stop` is reset before; TRUE from a hook ends it, too, since
- * nothing else waits.  Errors as LogServiceRun. */
+/* LogRead -- file one request and serve it: the short way.  `stop` is reset before; TRUE from a hook ends it, too,
+ * since nothing else waits.  Errors as LogServiceRun. */
 extern Res LogRead(Log log, LogRequest request);
 
 /* LogPositionStep -- the position `n` events of the choice of `request` before (n < 0) or behind another; what else the

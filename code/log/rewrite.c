@@ -8,21 +8,16 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/aver.h"
 #include "base/crc.h"
 #include "format/block.h"
 #include "format/pack.h"
 #include "log/bound.h"
-#include "log/headertext.h"
 #include "log/logset.h"
+#include "log/rewritehead.h"
 
-enum {
-  rewriteHeaderTEXT = 256 * 1024, /* bytes that a header needs beyond its registry: 64 arguments, quoted */
-  rewriteOutSIZE = 256 * 1024,    /* bytes that are written at a time */
-  rewriteNEAR = 1 << 30           /* ticks: an event so near to the one before has its high half from that */
-};
+enum { rewriteNEAR = 1 << 30 }; /* ticks: an event so near to the one before has its high half from that */
 
 typedef struct rewriteStreamStruct *RewriteStream;
 
@@ -39,8 +34,7 @@ typedef struct rewriteProcessStruct {
   Process process;
   const ClockStruct *clock;
   uint64_t nearFine;          /* rewriteNEAR as fine time */
-  Bool wanted, headed;
-  uint64_t since;             /* `written` when its last header was */
+  Bool wanted;
 } rewriteProcessStruct, *RewriteProcess;
 
 /* A stream that has been met, and what of it has been written. */
@@ -51,7 +45,8 @@ typedef struct rewriteStreamStruct {
   Bool swapped;
   uint64_t discarded;
   uint64_t sequence, before;
-  uint64_t fine, ticks;       /* of its last event */
+  uint64_t fine, ticks;       /* of its last event, */
+  uint64_t from;              /* and the number of the block that it was in */
   RewriteBlock block;         /* the one that is open, or NULL */
   RewriteStream next;         /* in the list of its place */
 } rewriteStreamStruct;
@@ -60,103 +55,16 @@ enum { rewritePLACES = 1024 };
 
 struct LogRewriteStruct {
   Log log;
-  int fd;
   Bool packed;
-  Res failed;                 /* what the first failure was, */
-  int reason;                 /* and its errno */
-  uint64_t salt;              /* makes identities new */
-  uint64_t written;           /* bytes */
   RewriteProcess process;     /* by number */
   RewriteStream place[rewritePLACES]; /* streams by process and number */
   Pack pack;
   unsigned char *rest;
   RewriteStream last;         /* that of the event before */
   RewriteBlock block[RewriteOpenMAX];
-  Size pending;               /* bytes in `out` */
-  unsigned char out[rewriteOutSIZE];
+  RewriteHeadsStruct heads;
+  RewriteOutStruct out;
 };
-
-static void rewriteFail(LogRewrite rewrite, Res res)
-{
-  if (rewrite->failed == ResOK) {
-    rewrite->failed = res;
-    rewrite->reason = errno;
-  }
-}
-
-static void rewriteFlush(LogRewrite rewrite)
-{
-  if (rewrite->failed == ResOK && FileWriteAll(rewrite->fd, rewrite->out, rewrite->pending) != ResOK)
-    rewriteFail(rewrite, ResIO);
-  rewrite->pending = 0;
-}
-
-static void rewriteBytes(LogRewrite rewrite, const void *bytes, Size size)
-{
-  const unsigned char *from = bytes;
-
-  rewrite->written += size;
-  while (size > 0) {
-    Size n = rewriteOutSIZE - rewrite->pending < size ? rewriteOutSIZE - rewrite->pending : size;
-    memcpy(rewrite->out + rewrite->pending, from, n);
-    rewrite->pending += n;
-    from += n;
-    size -= n;
-    if (rewrite->pending == rewriteOutSIZE)
-      rewriteFlush(rewrite);
-  }
-}
-
-static uint64_t rewriteIdentity(LogRewrite rewrite, LogProcess process)
-{
-  uint64_t identity = process->header.identity ^ rewrite->salt;
-
-  return identity != 0 ? identity : 1;
-}
-
-/* rewriteClock -- the relations that the reader fitted its line through, so that times come out the same */
-static void rewriteClock(Header header, const ClockStruct *clock)
-{
-  header->frequency = clock->frequency; /* which may be another process's */
-  if (!clock->synced)
-    return;
-  header->syncs = 1;
-  header->sync[0] = clock->early;
-  if (clock->fitTo.ticks > clock->early.ticks) {
-    header->syncs = 2;
-    header->sync[1] = clock->fitTo;
-  }
-}
-
-static void rewriteHeader(LogRewrite rewrite, Process process)
-{
-  Registry registry = process->public.registry;
-  Header header = malloc(sizeof *header);
-  Size room = rewriteHeaderTEXT + 2 * HeaderMAX;
-  char *bytes = malloc(room);
-  TextStruct text;
-
-  if (header == NULL || bytes == NULL) {
-    rewriteFail(rewrite, ResMEMORY);
-  } else {
-    *header = process->public.header;
-    header->identity = rewriteIdentity(rewrite, &process->public);
-    header->widths.swapped = FALSE; /* the events are brought into our order */
-    header->region[0] = '\0'; /* what it held is in this log, if it was wanted */
-    rewriteClock(header, ClockResolve(process->clock));
-    TextInit(&text, bytes, room);
-    if (LogHeaderText(&text, header, registry) != ResOK) {
-      errno = EFBIG;
-      rewriteFail(rewrite, ResLIMIT);
-    } else {
-      rewriteBytes(rewrite, bytes, TextLength(&text));
-    }
-  }
-  rewrite->process[process->public.number].headed = TRUE;
-  rewrite->process[process->public.number].since = rewrite->written;
-  free(header);
-  free(bytes);
-}
 
 /* rewriteSeal -- write a block; its place is free then */
 static void rewriteSeal(LogRewrite rewrite, RewriteBlock block)
@@ -167,8 +75,7 @@ static void rewriteSeal(LogRewrite rewrite, RewriteBlock block)
   const void *rest = block->bytes;
   Count count;
 
-  if (!process->headed || rewrite->written - process->since > RewriteHeaderEACH)
-    rewriteHeader(rewrite, process->process);
+  RewriteHeadsBefore(&rewrite->heads, process->process);
   header->flags = BlockFlagSEALED;
   header->rest = header->used;
   if (rewrite->packed) {
@@ -183,8 +90,8 @@ static void rewriteSeal(LogRewrite rewrite, RewriteBlock block)
   header->size = BlockHeaderSIZE + header->rest;
   header->restCrc = Crc32c(0, rest, header->rest);
   BlockHeaderSeal(header);
-  rewriteBytes(rewrite, header, BlockHeaderSIZE);
-  rewriteBytes(rewrite, rest, header->rest);
+  RewriteOutBytes(&rewrite->out, header, BlockHeaderSIZE);
+  RewriteOutBytes(&rewrite->out, rest, header->rest);
   stream->sequence = header->sequence + 1;
   stream->before = header->before + header->count;
   stream->block = NULL;
@@ -199,7 +106,7 @@ static RewriteBlock rewritePlace(LogRewrite rewrite)
   for (i = 0; i < RewriteOpenMAX; ++i) {
     RewriteBlock *place = &rewrite->block[i];
     if (*place == NULL && (*place = calloc(1, sizeof **place)) == NULL) {
-      rewriteFail(rewrite, ResMEMORY);
+      RewriteOutFail(&rewrite->out, ResMEMORY);
       return NULL;
     }
     if ((*place)->stream == NULL)
@@ -227,7 +134,7 @@ static RewriteBlock rewriteOpen(LogRewrite rewrite, RewriteStream stream, uint64
   header->whole = BlockMAX;
   header->pid = stream->pid;
   header->thread = stream->thread;
-  header->process = rewriteIdentity(rewrite, &stream->process->process->public);
+  header->process = RewriteHeadsIdentity(&rewrite->heads, &stream->process->process->public);
   header->stream = stream->id;
   header->sequence = stream->sequence;
   header->before = stream->before;
@@ -235,15 +142,16 @@ static RewriteBlock rewriteOpen(LogRewrite rewrite, RewriteStream stream, uint64
   header->first = header->last = ticks;
   block->epoch = ticks & ~(uint64_t)0xffffffff;
   block->stream = stream;
-  block->touched = rewrite->written;
+  block->touched = rewrite->out.written;
   stream->block = block;
   return block;
 }
 
 /* rewriteTicks -- an event's time in its own clock: the low half as it was written; the high half from the event before
- * it, or where that is far away from the time */
-static inline uint64_t rewriteTicks(LogRewrite rewrite, RewriteStream stream, LogEvent event)
+ * it, or where that is far away from the time.  One that says it came before its block was opened comes then. */
+static inline uint64_t rewriteTicks(RewriteStream stream, LogEvent event)
 {
+  const ClockStruct *clock = stream->process->clock;
   uint64_t near, ticks;
   EventHeaderStruct header;
 
@@ -253,10 +161,14 @@ static inline uint64_t rewriteTicks(LogRewrite rewrite, RewriteStream stream, Lo
   if (LIKELY(event->fine - stream->fine < stream->process->nearFine)) {
     ticks = stream->ticks + (uint64_t)(int64_t)(int32_t)(header.time - (uint32_t)stream->ticks);
   } else {
-    near = ClockTicks(stream->process->clock, event->fine);
+    near = ClockTicks(clock, event->fine);
     ticks = near + (uint64_t)(int64_t)(int32_t)(header.time - (uint32_t)near);
   }
-  UNUSED(rewrite);
+  /* Those stand at a block's beginning, all at one time. */
+  if (UNLIKELY(event->sequence != stream->from || event->fine == stream->fine) &&
+      (ticks < clock->min || ClockFine(clock, ticks) < event->fine))
+    ticks = event->fine > clock->base ? ClockReach(clock, event->fine) : clock->min;
+  stream->from = event->sequence;
   stream->fine = event->fine;
   return stream->ticks = ticks;
 }
@@ -312,7 +224,7 @@ static __attribute__((noinline)) RewriteStream rewriteStreamNew(LogRewrite rewri
       return rewrite->last = stream;
   stream = calloc(1, sizeof *stream);
   if (stream == NULL) {
-    rewriteFail(rewrite, ResMEMORY);
+    RewriteOutFail(&rewrite->out, ResMEMORY);
     return NULL;
   }
   known = TableStreamFind(&rewrite->log->table, event->process->header.identity, event->stream);
@@ -324,6 +236,7 @@ static __attribute__((noinline)) RewriteStream rewriteStreamNew(LogRewrite rewri
   stream->discarded = known != NULL ? known->discarded : 0;
   stream->swapped = event->process->header.widths.swapped;
   stream->fine = UINT64_MAX / 2;
+  stream->from = UINT64_MAX;
   stream->next = *list;
   return rewrite->last = *list = stream;
 }
@@ -343,6 +256,7 @@ static inline Bool rewriteAdd(LogRewrite rewrite, RewriteStream stream, LogEvent
 {
   Size size = EventSizeOfLength(event->length);
   RewriteBlock block = stream->block;
+  uint32_t low = (uint32_t)ticks;
   unsigned char *place;
 
   if (UNLIKELY(block == NULL || block->header.used + size + 2 * EventALIGN > sizeof block->bytes ||
@@ -359,19 +273,20 @@ static inline Bool rewriteAdd(LogRewrite rewrite, RewriteStream stream, LogEvent
   memcpy(place, event->bytes, size);
   if (UNLIKELY(stream->swapped))
     rewriteSwap(place, event->type);
+  memcpy(place + offsetof(EventHeaderStruct, time), &low, sizeof low);
   block->header.used += (uint32_t)size;
   ++block->header.count;
   if (ticks > block->header.last)
     block->header.last = ticks;
-  block->touched = rewrite->written;
-  return rewrite->failed != ResOK;
+  block->touched = rewrite->out.written;
+  return rewrite->out.failed != ResOK;
 }
 
 Bool LogRewritePut(LogRewrite rewrite, LogEvent event)
 {
   RewriteStream stream = rewriteStream(rewrite, event);
 
-  return stream == NULL || rewriteAdd(rewrite, stream, event, rewriteTicks(rewrite, stream, event));
+  return stream == NULL || rewriteAdd(rewrite, stream, event, rewriteTicks(stream, event));
 }
 
 uint64_t LogRewriteTicks(LogRewrite rewrite, LogProcess process, uint64_t time)
@@ -407,26 +322,20 @@ void LogRewriteBegin(LogRewrite rewrite, uint32_t kinds)
       rewrite->process[table->stream[i]->process->public.number].wanted = TRUE;
   for (i = 0; i < table->processes; ++i)
     if (rewrite->process[i].wanted && table->process[i]->headed)
-      rewriteHeader(rewrite, table->process[i]);
+      RewriteHeadsWrite(&rewrite->heads, table->process[i]);
 }
 
 Res LogRewriteEnd(LogRewrite rewrite)
 {
-  Count processes = rewrite->log->table.processes;
-  Bool none = TRUE;
   Index i;
 
   for (i = 0; i < RewriteOpenMAX; ++i)
     if (rewrite->block[i] != NULL && rewrite->block[i]->stream != NULL)
       rewriteSeal(rewrite, rewrite->block[i]);
-  for (i = 0; i < processes; ++i)
-    none = none && !rewrite->process[i].headed;
-  for (i = 0; i < processes; ++i)
-    if (rewrite->process[i].headed || (none && rewrite->process[i].process->headed))
-      rewriteHeader(rewrite, rewrite->process[i].process);
-  rewriteFlush(rewrite);
-  errno = rewrite->reason;
-  return rewrite->failed;
+  RewriteHeadsEnd(&rewrite->heads);
+  RewriteOutFlush(&rewrite->out);
+  errno = rewrite->out.reason;
+  return rewrite->out.failed;
 }
 
 void LogRewriteDestroy(LogRewrite rewrite)
@@ -441,6 +350,7 @@ void LogRewriteDestroy(LogRewrite rewrite)
       free(rewrite->place[i]);
       rewrite->place[i] = next;
     }
+  RewriteHeadsFinish(&rewrite->heads);
   free(rewrite->process);
   free(rewrite->pack);
   free(rewrite->rest);
@@ -473,11 +383,11 @@ Res LogRewriteCreate(LogRewrite *rewriteReturn, Log log, int fd, Bool packed)
   if (rewrite == NULL)
     return ResMEMORY;
   rewrite->log = log;
-  rewrite->fd = fd;
+  rewrite->out.fd = fd;
   rewrite->packed = packed;
-  if (getrandom(&rewrite->salt, sizeof rewrite->salt, GRND_NONBLOCK) != sizeof rewrite->salt)
-    rewrite->salt = (uintptr_t)rewrite * 0x9e3779b97f4a7c15u;
   res = rewriteProcesses(rewrite);
+  if (res == ResOK)
+    res = RewriteHeadsInit(&rewrite->heads, &log->table, &rewrite->out);
   rewrite->pack = calloc(1, PackSIZE);
   rewrite->rest = malloc(BlockRestMAX);
   if (res != ResOK || rewrite->pack == NULL || rewrite->rest == NULL) {

@@ -1,8 +1,7 @@
 /* rewrite.h -- a log written again, from events that a pass delivers
  *
- * Each stream keeps its events, its thread and kind; its blocks are numbered from 0.  A process's header block comes
- * before its first block, again every few MiB, and at the end.  Processes get new identities, so that the new log and
- * the old one may be read together.
+ * Each stream keeps its events, its thread and kind; its blocks are numbered from 0.  Headers are those of
+ * rewritehead.h.  Processes get new identities, so that the new log and the old one may be read together.
  *
  * Always true: at most RewriteOpenMAX blocks are being filled; beyond that the one that waits longest is written as
  * it is.
@@ -16,7 +15,7 @@
 
 #include "log/request.h"
 
-enum { RewriteOpenMAX = 32, RewriteHeaderEACH = 4 << 20 /* bytes between two headers of a process */ };
+enum { RewriteOpenMAX = 32 };
 
 typedef struct LogRewriteStruct *LogRewrite;
 
@@ -36,8 +35,8 @@ extern Bool LogRewriteEvent(LogRequest request, LogEvent event);
  * `fine` within a second of it.  Events of a stream come by time; one that does not begins a new block. */
 extern Bool LogRewritePut(LogRewrite rewrite, LogEvent event);
 
-/* LogRewriteMake -- write an event that nobody has recorded, at `ticks`; its thread is `thread`, with the writer's number
- * `serial`.  value[i] is that of parameter i, the bits of a D; an S is empty. */
+/* LogRewriteMake -- write an event that nobody has recorded, at `ticks`; its thread is `thread`, with the writer's
+ * number `serial`.  value[i] is that of parameter i, the bits of a D; an S is empty. */
 extern Bool LogRewriteMake(LogRewrite rewrite, LogProcess process, EventType type, uint32_t serial, uint32_t thread,
                            uint64_t ticks, const uint64_t *value);
 

@@ -80,8 +80,8 @@ extern void ScanProgress(Scan scan, uint64_t offset);
 extern Res ScanKnown(Scan scan, File file, Index number, ScanPlace place);
 
 /* ScanFile -- scan `file`, which has `number`, with the help of its index file, unless that is being written
- * returns  ResMEMORY, ResIO; ResFAIL: the index file does not tell the truth, and is not to be used (`plain`).  Whatever
- *          stands in the file is no failure. */
+ * returns  ResMEMORY, ResIO; ResFAIL: the index file does not tell the truth, and is not to be used (`plain`).
+ *          Whatever stands in the file is no failure. */
 extern Res ScanFile(Scan scan, File file, Index number);
 
 /* ScanOn -- scan on from a place, all zeros at first, to the file's end or for so many blocks */

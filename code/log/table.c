@@ -231,20 +231,47 @@ static void tableClockFor(Table table, Process process, Header header, int64_t o
   }
 }
 
-/* tableRegistryText -- of a header's lines those of the registry, which stand last */
-static const char *tableRegistryText(const char *body, const char *limit)
+/* tableTypes -- a header's lines of the registry: what the process's types are now
+ *
+ * A name counts only where nothing was said before: so a short header costs no memory, whatever it names. */
+static Res tableTypes(Table table, Process process, Header header, const char *text, Size length, Bool *malformed)
 {
-  static const char *const keys[] = {"kind: ", "event: ", "describe: "};
-  Index k;
+  Types named = NULL, from = process->types;
 
-  while (body < limit) {
-    const char *end = memchr(body, '\n', (Size)(limit - body));
-    for (k = 0; k < ARRAY_LENGTH(keys); ++k)
-      if ((Size)(limit - body) > strlen(keys[k]) && memcmp(body, keys[k], strlen(keys[k])) == 0)
-        return body;
-    body = end != NULL ? end + 1 : limit;
+  if (from != NULL && from->parent == NULL && from->length == 0)
+    from = NULL;
+  if (from != NULL || length > 0)
+    header->registry.length = 0;
+  else if (header->registry.length > 0)
+    named = TypesNamed(&table->types, &header->registry);
+  if (named != NULL) {
+    text = named->text;
+    length = named->length;
+    header->registry.length = 0;
   }
-  return limit;
+  table->awaited |= header->registry.length > 0;
+  if (from != NULL && length == 0)
+    return ResOK;
+  return TypesFollow(&process->types, &table->types, from, header->widths, text, length, malformed);
+}
+
+Res TableRefer(Table table)
+{
+  Index i;
+  Res res = ResOK;
+  Bool malformed;
+
+  if (!table->awaited)
+    return ResOK;
+  table->awaited = FALSE;
+  for (i = 0; i < table->processes && res == ResOK; ++i) {
+    Process process = table->process[i];
+    if (process->public.header.registry.length == 0)
+      continue;
+    res = tableTypes(table, process, &process->public.header, "", 0, &malformed);
+    process->public.registry = process->types->registry;
+  }
+  return res;
 }
 
 Res TableHeader(Table table, Header header, Index file, const char *body, Size length, Bool *newsReturn)
@@ -261,20 +288,18 @@ Res TableHeader(Table table, Header header, Index file, const char *body, Size l
   offset = tableOffset(table, process, file);
   for (i = 0; i < header->syncs; ++i)
     header->sync[i].real = tableShift(header->sync[i].real, offset);
-  body = tableRegistryText(body, limit);
-  if (body < limit || process->types == NULL) {
-    res = TypesFollow(&process->types, &table->roots, process->types, header->widths, body, (Size)(limit - body),
-                      &malformed);
-    if (res != ResOK)
-      return res;
-  }
+  body = HeaderTypes(body, limit);
+  res = tableTypes(table, process, header, body, (Size)(limit - body), &malformed);
+  if (res != ResOK)
+    return res;
   process->public.registry = process->types->registry;
   tableHeaderCopy(&process->public.header, header);
   process->public.header.widths = process->types->widths;
   process->headed = TRUE;
   process->file = file;
   if (offset != 0)
-    process->public.header.boot[0] = '\0'; /* written again, it must not share a clock with those that are not shifted */
+    process->public.header.boot[0] = '\0'; /* written again, it must not share a clock with those that are not
+                                              shifted */
   tableClockFor(table, process, header, offset);
   ClockSync(ClockResolve(process->clock), header);
   *newsReturn = malformed && !process->ambiguous;
@@ -351,9 +376,14 @@ Bool TableCheck(Table table)
 
 void TableFree(Table table)
 {
+  ProcessContrary contrary;
   Index i;
 
   for (i = 0; i < table->processes; ++i) {
+    while ((contrary = table->process[i]->contrary) != NULL) {
+      table->process[i]->contrary = contrary->next;
+      free(contrary);
+    }
     free(table->process[i]);
   }
   for (i = 0; i < table->streams; ++i) {
@@ -367,5 +397,5 @@ void TableFree(Table table)
   free(table->clock);
   free(table->streamSlot);
   free(table->processSlot);
-  TypesFree(table->roots);
+  TypesFree(&table->types);
 }

@@ -27,6 +27,15 @@ typedef struct ProcessOmittedStruct {
   uint16_t code;           /* of the first event */
 } ProcessOmittedStruct, *ProcessOmitted;
 
+/* Sealed blocks of a process that say something else than others with their time and number: copies of `other`, a
+ * file, stand in the file that `place` is in. */
+typedef struct ProcessContraryStruct {
+  struct ProcessContraryStruct *next;
+  Index other;
+  uint64_t place;          /* of the first */
+  uint64_t blocks, events; /* and how many they are */
+} ProcessContraryStruct, *ProcessContrary;
+
 typedef struct ProcessStruct {
   LogProcessStruct public; /* first, so that a LogProcess is one */
   uint32_t pid;            /* as its blocks say */
@@ -37,8 +46,9 @@ typedef struct ProcessStruct {
   Index file;              /* that its newest header is in */
   Clock clock;             /* by ClockResolve */
   Types types;             /* NULL until headed */
-  ProcessOmittedStruct orphans; /* no header was found, */
+  ProcessOmittedStruct orphans; /* no header was found, or not the registry that it names, */
   ProcessOmittedStruct unknown; /* or none that has their code */
+  ProcessContrary contrary;     /* owned; one for each pair of files */
 } ProcessStruct, *Process;
 
 typedef struct StreamStruct {
@@ -67,7 +77,8 @@ typedef struct TableStruct {
   uint32_t *streamSlot;
   Count processSlots;
   uint32_t *processSlot;
-  Types roots;
+  TypesTreeStruct types;
+  Bool awaited;      /* some header names a registry that no header has yet */
   const int64_t *offset; /* ns to add to the wall times of each file's processes, for so many files; or NULL */
   Count offsets;
 } TableStruct, *Table;
@@ -91,7 +102,15 @@ extern Stream TableStreamFind(Table table, uint64_t identity, uint32_t id);
  * newsReturn    its registry had lines that could not be taken, for the first time */
 extern Res TableHeader(Table table, Header header, Index file, const char *body, Size length, Bool *newsReturn);
 
-/* TableFit -- all headers are known: lay the clocks' lines; returns the real time (ns) of fine time 0 */
+/* ProcessTyped -- is it known what types a process has? */
+static inline Bool ProcessTyped(Process process)
+{
+  return process->headed && process->public.header.registry.length == 0;
+}
+
+/* TableRefer -- all headers are known so far: whoever's names the registry of one that came later has it now; ResMEMORY
+ * TableFit -- lay the clocks' lines; returns the real time (ns) of fine time 0 */
+extern Res TableRefer(Table table);
 extern uint64_t TableFit(Table table);
 
 /* TableFitNew -- the same for clocks of which a header came after TableFit, which returned `origin` */

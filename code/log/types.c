@@ -50,8 +50,8 @@ static void typesParse(Registry registry, Types types, Bool *malformed)
   typesTake(registry, types->text, types->length, malformed);
 }
 
-static Res typesMake(Types *typesReturn, Types parent, WidthsStruct widths, const char *text, Size length,
-                     Bool *malformed)
+static Res typesMake(Types *typesReturn, TypesTree tree, Types parent, WidthsStruct widths, const char *text,
+                     Size length, Bool *malformed)
 {
   Count capacity = typesLines(text, length) + (parent != NULL ? parent->registry->count : 0);
   Types types = calloc(1, sizeof *types);
@@ -70,18 +70,22 @@ static Res typesMake(Types *typesReturn, Types parent, WidthsStruct widths, cons
   types->parent = parent;
   types->text = copy;
   types->length = length;
+  types->name = RegistryNameOf(text, length);
   types->widths = widths;
   types->registry = registry;
   RegistryInit(registry, types_, capacity, widths);
   typesParse(registry, types, malformed);
+  types->before = tree->newest;
+  types->number = tree->count++;
+  tree->newest = types;
   *typesReturn = types;
   return ResOK;
 }
 
-Res TypesFollow(Types *typesReturn, Types *roots, Types from, WidthsStruct widths, const char *text, Size length,
+Res TypesFollow(Types *typesReturn, TypesTree tree, Types from, WidthsStruct widths, const char *text, Size length,
                 Bool *malformed)
 {
-  Types *list = from != NULL ? &from->child : roots;
+  Types *list = from != NULL ? &from->child : &tree->roots;
   Types types;
   Res res;
 
@@ -96,7 +100,7 @@ Res TypesFollow(Types *typesReturn, Types *roots, Types from, WidthsStruct width
       *typesReturn = types;
       return ResOK;
     }
-  res = typesMake(&types, from, widths, text, length, malformed);
+  res = typesMake(&types, tree, from, widths, text, length, malformed);
   if (res != ResOK)
     return res;
   types->sibling = *list;
@@ -105,11 +109,21 @@ Res TypesFollow(Types *typesReturn, Types *roots, Types from, WidthsStruct width
   return ResOK;
 }
 
-void TypesFree(Types types)
+Types TypesNamed(TypesTree tree, const RegistryNameStruct *name)
 {
+  Types types = tree->newest;
+
+  while (types != NULL && !RegistryNameIs(&types->name, name))
+    types = types->before;
+  return types;
+}
+
+void TypesFree(TypesTree tree)
+{
+  Types types = tree->newest;
+
   while (types != NULL) {
-    Types next = types->sibling;
-    TypesFree(types->child);
+    Types next = types->before;
     free(types->registry->types);
     free(types->registry);
     free(types->text);

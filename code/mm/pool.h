@@ -65,8 +65,8 @@ typedef struct PoolClassStruct {
   Bool (*check)(Pool pool);
   Size (*freeSize)(Pool pool);   /* bytes of its segments that no object has, as far as is known cheaply */
   /* live -- emit PoolLive for objects that live, and count them in pool->liveCount.  The locks of arena and pool are
-   * held, whatever the calling thread was about.  `late`: other threads will not come to tell of theirs.  FALSE: some are
-   * left.  NULL: the class does not know its objects. */
+   * held, whatever the calling thread was about.  `late`: other threads will not come to tell of theirs.  FALSE: some
+   * are left.  NULL: the class does not know its objects. */
   Bool (*live)(Pool pool, Bool late);
 } PoolClassStruct;
 

@@ -43,8 +43,8 @@ SHIM void *mmap(void *place, size_t size, int protection, int flags, int fd, off
 
 SHIM void *mmap64(void *place, size_t size, int protection, int flags, int fd, off64_t offset)
 {
-  return shimMapped((void *)syscall(shimMapCALL, place, size, protection, flags, fd, (long)(offset / shimMapUNIT)), size,
-                    protection, flags);
+  return shimMapped((void *)syscall(shimMapCALL, place, size, protection, flags, fd, (long)(offset / shimMapUNIT)),
+                    size, protection, flags);
 }
 
 SHIM int munmap(void *place, size_t size)

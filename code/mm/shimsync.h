@@ -1,8 +1,8 @@
 /* shimsync.h -- the functions of POSIX threads behind their wrappers
  *
  * A wrapper looks at the control table, and calls on; only where events of the kind Sync are wanted does it more.  The
- * table begins as functions that look up what they stand for, so that the wrappers ask nothing; the first pthread_create
- * looks all of them up, because the lookup takes a lock of the dynamic loader's.
+ * table begins as functions that look up what they stand for, so that the wrappers ask nothing; the first
+ * pthread_create looks all of them up, because the lookup takes a lock of the dynamic loader's.
  *
  * Always true: what a wrapper returns, errno, cancellation and what is locked are as without it.
  *

@@ -22,21 +22,6 @@ typedef struct chromeStruct {
   DrawPenStruct pen;
 } chromeStruct, *Chrome;
 
-static void chromeString(Chrome chrome, const char *string)
-{
-  OutputBytes(chrome->output, string, strlen(string));
-}
-
-static void chromeNumber(Chrome chrome, const char *key, uint64_t number)
-{
-  TextStruct text;
-
-  TextInit(&text, OutputRoom(chrome->output), OutputRoomMAX);
-  TextString(&text, key);
-  TextDecimal(&text, number);
-  chrome->output->next = text.next;
-}
-
 static void chromeInterned(Chrome chrome, uint32_t number)
 {
   Size length;
@@ -48,12 +33,12 @@ static void chromeInterned(Chrome chrome, uint32_t number)
 /* chromeOpen -- an object begins: what all have */
 static void chromeOpen(Chrome chrome, const char *phase, WhoProcess process, WhoThread thread)
 {
-  chromeString(chrome, chrome->begun ? ",\n{\"ph\":\"" : "\n{\"ph\":\"");
+  OutputString(chrome->output, chrome->begun ? ",\n{\"ph\":\"" : "\n{\"ph\":\"");
   chrome->begun = TRUE;
-  chromeString(chrome, phase);
-  chromeNumber(chrome, "\",\"pid\":", process->id);
+  OutputString(chrome->output, phase);
+  OutputNumber(chrome->output, "\",\"pid\":", process->id);
   if (thread != NULL)
-    chromeNumber(chrome, ",\"tid\":", thread->tid);
+    OutputNumber(chrome->output, ",\"tid\":", thread->tid);
 }
 
 /* chromeTime -- microseconds */
@@ -71,7 +56,7 @@ static void chromeTime(Chrome chrome, uint64_t time)
 
 static void chromeName(Chrome chrome, uint32_t name)
 {
-  chromeString(chrome, ",\"name\":");
+  OutputString(chrome->output, ",\"name\":");
   chromeInterned(chrome, name);
 }
 
@@ -81,13 +66,13 @@ static void chromeProcess(void *data, WhoProcess process, uint64_t time)
 
   UNUSED(time);
   chromeOpen(chrome, "M", process, NULL);
-  chromeString(chrome, ",\"name\":\"process_name\",\"args\":{\"name\":");
+  OutputString(chrome->output, ",\"name\":\"process_name\",\"args\":{\"name\":");
   chromeInterned(chrome, process->name);
-  chromeString(chrome, "}}");
+  OutputString(chrome->output, "}}");
   if (process->id != process->pid) {
     chromeOpen(chrome, "M", process, NULL);
-    chromeNumber(chrome, ",\"name\":\"process_labels\",\"args\":{\"labels\":\"pid ", process->pid);
-    chromeString(chrome, "\"}}");
+    OutputNumber(chrome->output, ",\"name\":\"process_labels\",\"args\":{\"labels\":\"pid ", process->pid);
+    OutputString(chrome->output, "\"}}");
   }
 }
 
@@ -100,9 +85,9 @@ static void chromeThread(void *data, WhoThread thread, Bool again, uint64_t time
   UNUSED(again);
   UNUSED(time);
   chromeOpen(chrome, "M", thread->process, thread);
-  chromeString(chrome, ",\"name\":\"thread_name\",\"args\":{\"name\":");
+  OutputString(chrome->output, ",\"name\":\"thread_name\",\"args\":{\"name\":");
   CleanJson(chrome->output, name, length);
-  chromeString(chrome, "}}");
+  OutputString(chrome->output, "}}");
 }
 
 static void chromeGauge(void *data, DrawGauge gauge, uint64_t time)
@@ -137,12 +122,12 @@ static void chromeValue(void *data, DrawGauge gauge, uint64_t value, uint64_t ti
   if (gauge->real) {
     double d;
     memcpy(&d, &value, sizeof d);
-    chromeString(chrome, ",\"args\":{\"value\":");
+    OutputString(chrome->output, ",\"args\":{\"value\":");
     chromeDouble(chrome, d);
   } else {
-    chromeNumber(chrome, ",\"args\":{\"value\":", value);
+    OutputNumber(chrome->output, ",\"args\":{\"value\":", value);
   }
-  chromeString(chrome, "}}");
+  OutputString(chrome->output, "}}");
 }
 
 /* chromeParam -- one parameter of an event */
@@ -169,7 +154,7 @@ static void chromeParam(Chrome chrome, LogEvent event, Index i)
     CleanJson(chrome->output, bytes, length);
     break;
   default:
-    chromeNumber(chrome, "", LogEventWord(event, i));
+    OutputNumber(chrome->output, "", LogEventWord(event, i));
   }
 }
 
@@ -177,47 +162,47 @@ static void chromeParams(Chrome chrome, LogEvent event)
 {
   Index i;
 
-  chromeString(chrome, ",\"args\":{");
+  OutputString(chrome->output, ",\"args\":{");
   for (i = 0; event != NULL && i < event->type->params; ++i) {
     if (i > 0)
-      chromeString(chrome, ",");
+      OutputString(chrome->output, ",");
     CleanJson(chrome->output, event->type->param[i], event->type->paramLength[i]);
-    chromeString(chrome, ":");
+    OutputString(chrome->output, ":");
     chromeParam(chrome, event, i);
   }
   if (event != NULL && event->cut)
-    chromeString(chrome, ",\"cut\":true");
-  chromeString(chrome, "}}");
+    OutputString(chrome->output, ",\"cut\":true");
+  OutputString(chrome->output, "}}");
+}
+
+/* chromeHappens -- an object of a thread begins, with its time and name */
+static void chromeHappens(Chrome chrome, const char *phase, WhoThread thread, uint32_t name, uint64_t time)
+{
+  chromeOpen(chrome, phase, thread->process, thread);
+  chromeTime(chrome, time);
+  chromeName(chrome, name);
 }
 
 static void chromeBegin(void *data, WhoThread thread, uint32_t name, LogEvent event, uint64_t time)
 {
-  Chrome chrome = data;
-
-  chromeOpen(chrome, "B", thread->process, thread);
-  chromeTime(chrome, time);
-  chromeName(chrome, name);
-  chromeParams(chrome, event);
+  chromeHappens(data, "B", thread, name, time);
+  chromeParams(data, event);
 }
 
 static void chromeEnd(void *data, WhoThread thread, uint32_t name, uint64_t time)
 {
   Chrome chrome = data;
 
-  chromeOpen(chrome, "E", thread->process, thread);
-  chromeTime(chrome, time);
-  chromeName(chrome, name);
-  chromeString(chrome, "}");
+  chromeHappens(chrome, "E", thread, name, time);
+  OutputString(chrome->output, "}");
 }
 
 static void chromeMark(void *data, WhoThread thread, uint32_t name, LogEvent event, uint64_t time)
 {
   Chrome chrome = data;
 
-  chromeOpen(chrome, "i", thread->process, thread);
-  chromeTime(chrome, time);
-  chromeName(chrome, name);
-  chromeString(chrome, ",\"s\":\"t\"");
+  chromeHappens(chrome, "i", thread, name, time);
+  OutputString(chrome->output, ",\"s\":\"t\"");
   chromeParams(chrome, event);
 }
 
@@ -242,9 +227,8 @@ static Res chromeFinish(Writer writer)
     errno = ENOMEM;
     return ResIO;
   }
-  chromeString(chrome, "\n]}\n");
-  errno = chrome->output->failed;
-  return errno == 0 ? ResOK : ResIO;
+  OutputString(chrome->output, "\n]}\n");
+  return OutputEnd(chrome->output);
 }
 
 static void chromeDestroy(Writer writer)
@@ -271,7 +255,7 @@ static Res chromeCreate(Writer *writerReturn, const WriterOptionsStruct *options
     free(chrome);
     return ResMEMORY;
   }
-  chromeString(chrome, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
+  OutputString(chrome->output, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
   *writerReturn = (void *)chrome;
   return ResOK;
 }

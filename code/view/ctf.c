@@ -1,12 +1,13 @@
 /* ctf.c -- events as a CTF trace: a folder that babeltrace2 and Trace Compass read
  *
- * Two files: `metadata`, which is complete before the first event, and `events`, a row of packets, each written with one
- * call.  An event is a few copies: number and time, who it was, and the parameters as they stand in the log.
+ * Two files: `metadata`, which is complete before the first event, and `events`, a row of packets, each written with
+ * one call.  An event is a few copies: number and time, who it was, and the parameters as they stand in the log.
  *
  * Design: design/view.md .ctf      Tests: test/formats.t
  *
- * Always true: `events` has whole packets only, also where writing has failed: it is cut back to the last whole one, so that
- * what is there can be read; an event lies less than 2^32 ns behind the one before it, or behind its packet's begin.
+ * Always true: `events` has whole packets only, also where writing has failed: it is cut back to the last whole one, so
+ * that what is there can be read; an event lies less than 2^32 ns behind the one before it, or behind its packet's
+ * begin.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -28,7 +29,8 @@ enum {
   ctfPacketSIZE = 256 * 1024, /* at most */
   ctfNameMAX = 15,            /* bytes of a process's name, as the system has them */
   ctfWhoSIZE = 32, ctfWhosMAX = 64,
-  ctfEventMAX = 8 + ctfWhoSIZE + 3 * LogEventMAX + 8 /* bytes that an event may take: each of a string's may become three */
+  ctfEventMAX = 8 + ctfWhoSIZE + 3 * LogEventMAX + 8 /* bytes that an event may take: each of a string's may become
+                                                        three */
 };
 
 static const char ctfMETADATA[] = "metadata", ctfEVENTS[] = "events";
@@ -90,7 +92,8 @@ static Res ctfOverwrite(const char *path, char *error, Size size)
     if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
         (trace && (strcmp(name, ctfMETADATA) == 0 || strcmp(name, ctfEVENTS) == 0)))
       continue;
-    (void)snprintf(error, size, "%s: the folder has %.100s in it, which is no part of a trace; it is left alone", path, name);
+    (void)snprintf(error, size, "%s: the folder has %.100s in it, which is no part of a trace; it is left alone", path,
+                   name);
     res = ResPARAM;
   }
   (void)closedir(directory);

@@ -4,10 +4,7 @@
  */
 #include "view/ctfmeta.h"
 
-#include <string.h>
-
 #include "base/aver.h"
-#include "base/text.h"
 #include "view/form.h"
 
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
@@ -15,19 +12,6 @@ static const char ctfOurs[] = "be", ctfTheirs[] = "le";
 #else
 static const char ctfOurs[] = "le", ctfTheirs[] = "be";
 #endif
-
-static void ctfString(Output output, const char *string)
-{
-  OutputBytes(output, string, strlen(string));
-}
-
-static void ctfNumber(Output output, uint64_t n)
-{
-  char digits[32];
-  char *end = TextPutDecimal(digits, n);
-
-  OutputBytes(output, digits, (Size)(end - digits));
-}
 
 /* ctfName -- a name out of a log, as a string between quotes that are there already */
 static void ctfName(Output output, const char *name, Size length)
@@ -65,43 +49,40 @@ static void ctfField(Output output, EventType type, Index param)
       ;
     twice |= i == type->paramLength[j];
   }
-  ctfString(output, "_");
+  OutputString(output, "_");
   OutputBytes(output, word, type->paramLength[param]);
   if (twice) {
-    ctfString(output, "__");
-    ctfNumber(output, param);
+    OutputNumber(output, "__", param);
   }
 }
 
 /* ctfInteger -- an unsigned integer's type */
 static void ctfInteger(Output output, Size bytes, const char *order, unsigned base)
 {
-  ctfString(output, "integer { size = ");
-  ctfNumber(output, 8 * bytes);
-  ctfString(output, "; align = 8; signed = false; base = ");
-  ctfNumber(output, base);
-  ctfString(output, "; byte_order = ");
-  ctfString(output, order);
-  ctfString(output, "; } ");
+  OutputNumber(output, "integer { size = ", 8 * bytes);
+  OutputNumber(output, "; align = 8; signed = false; base = ", base);
+  OutputString(output, "; byte_order = ");
+  OutputString(output, order);
+  OutputString(output, "; } ");
 }
 
 static void ctfParam(Output output, EventType type, Index param, const char *order)
 {
-  ctfString(output, "    ");
+  OutputString(output, "    ");
   switch (type->letter[param]) {
   case 'S':
-    ctfString(output, "string { encoding = UTF8; } ");
+    OutputString(output, "string { encoding = UTF8; } ");
     break;
   case 'D':
-    ctfString(output, "floating_point { exp_dig = 11; mant_dig = 53; align = 8; byte_order = ");
-    ctfString(output, order);
-    ctfString(output, "; } ");
+    OutputString(output, "floating_point { exp_dig = 11; mant_dig = 53; align = 8; byte_order = ");
+    OutputString(output, order);
+    OutputString(output, "; } ");
     break;
   default:
     ctfInteger(output, type->width[param], order, type->letter[param] == 'P' || type->letter[param] == 'A' ? 16 : 10);
   }
   ctfField(output, type, param);
-  ctfString(output, ";\n");
+  OutputString(output, ";\n");
 }
 
 static void ctfEvent(Output output, Registry registry, EventType type, uint64_t id)
@@ -109,14 +90,13 @@ static void ctfEvent(Output output, Registry registry, EventType type, uint64_t 
   const char *order = registry->widths.swapped ? ctfTheirs : ctfOurs;
   Index i;
 
-  ctfString(output, "event {\n  name = \"");
+  OutputString(output, "event {\n  name = \"");
   ctfName(output, type->name, type->nameLength);
-  ctfString(output, "\"; id = ");
-  ctfNumber(output, id);
-  ctfString(output, "; stream_id = 0;\n  fields := struct {\n");
+  OutputNumber(output, "\"; id = ", id);
+  OutputString(output, "; stream_id = 0;\n  fields := struct {\n");
   for (i = 0; i < type->params; ++i)
     ctfParam(output, type, i, order);
-  ctfString(output, "  };\n};\n");
+  OutputString(output, "  };\n};\n");
 }
 
 static void ctfUuid(Output output, const uint8_t uuid[CtfUuidSIZE])
@@ -127,7 +107,7 @@ static void ctfUuid(Output output, const uint8_t uuid[CtfUuidSIZE])
   for (i = 0; i < CtfUuidSIZE; ++i) {
     char digits[2] = {hex[uuid[i] >> 4], hex[uuid[i] & 15]};
     if (i == 4 || i == 6 || i == 8 || i == 10)
-      ctfString(output, "-");
+      OutputString(output, "-");
     OutputBytes(output, digits, 2);
   }
 }
@@ -136,39 +116,39 @@ static void ctfTrace(Output output, const uint8_t uuid[CtfUuidSIZE], uint64_t st
 {
   enum { nanos = 1000000000 };
 
-  ctfString(output, "/* CTF 1.8 */\n\n"
+  OutputString(output, "/* CTF 1.8 */\n\n"
             "typealias integer { size = 8; align = 8; signed = false; } := uint8_t;\n"
             "typealias integer { size = 32; align = 8; signed = false; } := uint32_t;\n"
             "typealias integer { size = 64; align = 8; signed = false; } := uint64_t;\n\n"
             "trace {\n  major = 1;\n  minor = 8;\n  uuid = \"");
   ctfUuid(output, uuid);
-  ctfString(output, "\";\n  byte_order = ");
-  ctfString(output, ctfOurs);
-  ctfString(output, ";\n  packet.header := struct {\n    uint32_t magic;\n    uint8_t uuid[16];\n    uint32_t stream_id;\n"
+  OutputString(output, "\";\n  byte_order = ");
+  OutputString(output, ctfOurs);
+  OutputString(output, ";\n  packet.header := struct {\n    uint32_t magic;\n    uint8_t uuid[16];\n"
+            "    uint32_t stream_id;\n"
             "  };\n};\n\nenv {\n  domain = \"memory\";\n  tracer_name = \"pawprint\";\n};\n\n"
             "clock {\n  name = \"wall\";\n  description = \"wall time; 0 is the earliest event\";\n"
-            "  freq = 1000000000;\n  offset_s = ");
-  ctfNumber(output, start / nanos);
-  ctfString(output, ";\n  offset = ");
-  ctfNumber(output, start % nanos);
-  ctfString(output, ";\n};\n\n");
+            "  freq = 1000000000;\n");
+  OutputNumber(output, "  offset_s = ", start / nanos);
+  OutputNumber(output, ";\n  offset = ", start % nanos);
+  OutputString(output, ";\n};\n\n");
 }
 
 static void ctfStream(Output output, Size width)
 {
   static const char time[] = "map = clock.wall.value; } ";
 
-  ctfString(output, "stream {\n  id = 0;\n  packet.context := struct {\n"
+  OutputString(output, "stream {\n  id = 0;\n  packet.context := struct {\n"
             "    integer { size = 64; align = 8; signed = false; ");
-  ctfString(output, time);
-  ctfString(output, "timestamp_begin;\n    integer { size = 64; align = 8; signed = false; ");
-  ctfString(output, time);
-  ctfString(output, "timestamp_end;\n    uint64_t content_size;\n    uint64_t packet_size;\n"
+  OutputString(output, time);
+  OutputString(output, "timestamp_begin;\n    integer { size = 64; align = 8; signed = false; ");
+  OutputString(output, time);
+  OutputString(output, "timestamp_end;\n    uint64_t content_size;\n    uint64_t packet_size;\n"
             "    uint64_t packet_seq_num;\n    uint64_t events_discarded;\n  };\n  event.header := struct {\n    ");
   ctfInteger(output, width, ctfOurs, 10);
-  ctfString(output, "id;\n    integer { size = 32; align = 8; signed = false; ");
-  ctfString(output, time);
-  ctfString(output, "timestamp;\n  };\n  event.context := struct {\n    uint32_t _vpid;\n    uint32_t _vtid;\n"
+  OutputString(output, "id;\n    integer { size = 32; align = 8; signed = false; ");
+  OutputString(output, time);
+  OutputString(output, "timestamp;\n  };\n  event.context := struct {\n    uint32_t _vpid;\n    uint32_t _vtid;\n"
             "    string { encoding = UTF8; } _procname;\n  };\n};\n\n");
 }
 

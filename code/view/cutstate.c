@@ -213,8 +213,8 @@ static void stateItems(State state)
   }
 }
 
-/* stateObjects -- what lives.  Where the process was telling that itself it goes on behind the cut: what was there before
- * it began is told first, and what has gone since again; its own StateEnd follows. */
+/* stateObjects -- what lives.  Where the process was telling that itself it goes on behind the cut: what was there
+ * before it began is told first, and what has gone since again; its own StateEnd follows. */
 static Res stateObjects(State state, Heap heap)
 {
   Index number = state->process->number;

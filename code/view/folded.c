@@ -424,8 +424,7 @@ static Res foldedFinish(Writer writer)
     if (folding->row[i].value > 0)
       foldedLine(folding, &folding->row[i]);
   }
-  errno = folding->output->failed;
-  return errno == 0 ? ResOK : ResIO;
+  return OutputEnd(folding->output);
 }
 
 static void foldedDestroy(Writer writer)

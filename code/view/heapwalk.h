@@ -1,7 +1,7 @@
 /* heapwalk.h -- what a heap has come to: what lives in it, and what is not settled yet
  *
- * Objects and events are those of one process of the log.  Nothing of the heap changes, but that what waits in its queue
- * is taken.
+ * Objects and events are those of one process of the log.  Nothing of the heap changes, but that what waits in its
+ * queue is taken.
  *
  * Design: design/view.md .heap.walk      Tests: test/cut.t
  */

@@ -4,7 +4,6 @@
  */
 #include "view/line.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -348,10 +347,7 @@ Res LineRead(Line line, LogRequest request)
 
 Res LineEnd(Line line)
 {
-  if (OutputFlush(line->output))
-    return ResOK;
-  errno = line->output->failed;
-  return ResIO;
+  return OutputEnd(line->output);
 }
 
 void LineDestroy(Line line)

@@ -21,7 +21,8 @@ static Res lineWriterText(Writer *writerReturn, const WriterOptionsStruct *optio
 {
   UNUSED(error);
   UNUSED(size);
-  return lineWriterCreate(writerReturn, options->describe ? LineDESCRIBE : options->verbose ? LineVERBOSE : LineTEXT, log,
+  return lineWriterCreate(writerReturn,
+                          options->describe ? LineDESCRIBE : options->verbose ? LineVERBOSE : LineTEXT, log,
                           output);
 }
 
@@ -58,10 +59,10 @@ static void lineWriterDestroy(Writer writer)
   LineDestroy((Line)writer);
 }
 
-#define lineWriterCLASS(theName, theCreate, theTakes)                                                                    \
-  {                                                                                                                      \
-    .name = theName, .follow = TRUE, .takes = theTakes, .create = theCreate, .event = LineEvent,                         \
-    .read = lineWriterRead, .finish = lineWriterFinish, .destroy = lineWriterDestroy                                                             \
+#define lineWriterCLASS(theName, theCreate, theTakes)                                                                  \
+  {                                                                                                                    \
+    .name = theName, .follow = TRUE, .takes = theTakes, .create = theCreate, .event = LineEvent,                       \
+    .read = lineWriterRead, .finish = lineWriterFinish, .destroy = lineWriterDestroy                                   \
   }
 const WriterClassStruct WriterClassText = lineWriterCLASS("text", lineWriterText, WriterTakesWORDS);
 const WriterClassStruct WriterClassCsv = lineWriterCLASS("csv", lineWriterCsv, 0);

@@ -236,7 +236,8 @@ static void jsonClasses(FILE *out, LiveProcess process)
     if (process->class[i].objects == 0)
       continue;
     jsonItem(out, printed++);
-    fprintf(out, "\"least\": %llu, \"most\": %llu", i == 0 ? 0 : 1ull << (i - 1), i == 0 ? 0 : ((1ull << (i - 1)) - 1) * 2 + 1);
+    fprintf(out, "\"least\": %llu, \"most\": %llu", i == 0 ? 0 : 1ull << (i - 1),
+            i == 0 ? 0 : ((1ull << (i - 1)) - 1) * 2 + 1);
     jsonSum(out, &process->class[i]);
     putc('}', out);
   }
@@ -284,7 +285,8 @@ static void jsonTop(FILE *out, Live live, LiveProcess process, const char *name,
     jsonAddress(out, "pool", top->object[i].pool->addr);
     fputs(", ", out);
     jsonAddress(out, "site", StateSite(live->state, object));
-    fprintf(out, ", \"since\": %.9f, \"earlier\": %s}", printSince(live, object->time), object->told ? "true" : "false");
+    fprintf(out, ", \"since\": %.9f, \"earlier\": %s}", printSince(live, object->time),
+            object->told ? "true" : "false");
   }
   putc(']', out);
 }

@@ -1,6 +1,7 @@
 /* livetop.h -- the first so many of any number of objects, by an order
  *
- * Always true: until LiveTopSort, no element comes before its parent in the order of `before`: the last is at the front.
+ * Always true: until LiveTopSort, no element comes before its parent in the order of `before`: the last is at the
+ * front.
  *
  * Design: design/view.md .live      Tests: test/live.t
  */

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
+
 void OutputInit(Output output, int fd)
 {
   output->fd = fd;
@@ -43,4 +45,23 @@ void OutputBytes(Output output, const char *bytes, Size size)
     bytes += here;
     size -= here;
   }
+}
+
+void OutputString(Output output, const char *string)
+{
+  OutputBytes(output, string, strlen(string));
+}
+
+void OutputNumber(Output output, const char *before, uint64_t number)
+{
+  OutputString(output, before);
+  output->next = TextPutDecimal(OutputRoom(output), number);
+}
+
+Res OutputEnd(Output output)
+{
+  if (OutputFlush(output))
+    return ResOK;
+  errno = output->failed;
+  return ResIO;
 }

@@ -33,6 +33,13 @@ extern Bool OutputFlush(Output output);
 /* OutputBytes -- write `size` bytes, however many */
 extern void OutputBytes(Output output, const char *bytes, Size size);
 
+/* OutputString, OutputNumber -- write a string; a string and a number in decimal behind it */
+extern void OutputString(Output output, const char *string);
+extern void OutputNumber(Output output, const char *before, uint64_t number);
+
+/* OutputEnd -- write what is there; ResIO: that has failed, or something did before, and errno says why */
+extern Res OutputEnd(Output output);
+
 /* OutputRoom -- where at least OutputRoomMAX bytes may be written; the caller then sets output->next behind them */
 static inline char *OutputRoom(Output output)
 {

@@ -55,21 +55,6 @@ typedef struct pajeStruct {
   DrawPenStruct pen;
 } pajeStruct, *Paje;
 
-static void pajeString(Paje paje, const char *string)
-{
-  OutputBytes(paje->output, string, strlen(string));
-}
-
-static void pajeNumber(Paje paje, const char *before, uint64_t number)
-{
-  TextStruct text;
-
-  TextInit(&text, OutputRoom(paje->output), OutputRoomMAX);
-  TextString(&text, before);
-  TextDecimal(&text, number);
-  paje->output->next = text.next;
-}
-
 /* pajeName -- a string out of the log; there is no way to write a quote in quotes */
 static void pajeName(Paje paje, uint32_t number)
 {
@@ -96,8 +81,8 @@ static void pajeAt(Paje paje, unsigned event, uint64_t time)
 /* pajeThreadAlias -- equal numbers may be in two processes */
 static void pajeThreadAlias(Paje paje, WhoThread thread)
 {
-  pajeNumber(paje, " t", thread->process->id);
-  pajeNumber(paje, "_", thread->tid);
+  OutputNumber(paje->output, " t", thread->process->id);
+  OutputNumber(paje->output, "_", thread->tid);
 }
 
 /* pajeDefine -- a name is used for something; TRUE: for the first time */
@@ -127,16 +112,16 @@ static void pajeEntity(Paje paje, const char *letter, const char *type, uint32_t
 
   if (!pajeDefine(paje, name, bit))
     return;
-  pajeString(paje, "4 ");
-  pajeString(paje, letter);
-  pajeNumber(paje, "", name);
-  pajeString(paje, type);
-  pajeString(paje, " \"");
+  OutputString(paje->output, "4 ");
+  OutputString(paje->output, letter);
+  OutputNumber(paje->output, "", name);
+  OutputString(paje->output, type);
+  OutputString(paje->output, " \"");
   pajeName(paje, name);
-  pajeNumber(paje, "\" \"0.", color >> 24 & 7);
-  pajeNumber(paje, " 0.", 2 + (color >> 27 & 7));
-  pajeNumber(paje, " 0.", 2 + (color >> 20 & 7));
-  pajeString(paje, "\"\n");
+  OutputNumber(paje->output, "\" \"0.", color >> 24 & 7);
+  OutputNumber(paje->output, " 0.", 2 + (color >> 27 & 7));
+  OutputNumber(paje->output, " 0.", 2 + (color >> 20 & 7));
+  OutputString(paje->output, "\"\n");
 }
 
 /* ---- What the pen writes ---- */
@@ -146,11 +131,11 @@ static void pajeProcess(void *data, WhoProcess process, uint64_t time)
   Paje paje = data;
 
   pajeAt(paje, pajeCREATE, time);
-  pajeNumber(paje, " p", process->id);
-  pajeNumber(paje, " P 0 \"", process->id);
-  pajeString(paje, " ");
+  OutputNumber(paje->output, " p", process->id);
+  OutputNumber(paje->output, " P 0 \"", process->id);
+  OutputString(paje->output, " ");
   pajeName(paje, process->name);
-  pajeString(paje, "\"\n");
+  OutputString(paje->output, "\"\n");
 }
 
 static void pajeThread(void *data, WhoThread thread, Bool again, uint64_t time)
@@ -163,12 +148,12 @@ static void pajeThread(void *data, WhoThread thread, Bool again, uint64_t time)
     return; /* a container keeps its name */
   pajeAt(paje, pajeCREATE, time);
   pajeThreadAlias(paje, thread);
-  pajeNumber(paje, " T p", thread->process->id);
-  pajeNumber(paje, " \"", thread->process->id);
-  pajeNumber(paje, "/", thread->tid);
-  pajeString(paje, " ");
+  OutputNumber(paje->output, " T p", thread->process->id);
+  OutputNumber(paje->output, " \"", thread->process->id);
+  OutputNumber(paje->output, "/", thread->tid);
+  OutputString(paje->output, " ");
   CleanPlain(paje->output, name, length, "\"");
-  pajeString(paje, "\"\n");
+  OutputString(paje->output, "\"\n");
 }
 
 static void pajeGauge(void *data, DrawGauge gauge, uint64_t time)
@@ -177,17 +162,17 @@ static void pajeGauge(void *data, DrawGauge gauge, uint64_t time)
 
   if (gauge->pool) {
     pajeAt(paje, pajeCREATE, time);
-    pajeNumber(paje, " g", gauge->number);
-    pajeNumber(paje, " L p", gauge->process->id);
-    pajeNumber(paje, " \"", gauge->process->id);
-    pajeString(paje, " ");
+    OutputNumber(paje->output, " g", gauge->number);
+    OutputNumber(paje->output, " L p", gauge->process->id);
+    OutputNumber(paje->output, " \"", gauge->process->id);
+    OutputString(paje->output, " ");
     pajeName(paje, gauge->name);
-    pajeString(paje, "\"\n");
+    OutputString(paje->output, "\"\n");
   } else if (pajeDefine(paje, gauge->name, pajeVARIABLE)) {
-    pajeNumber(paje, "3 v", gauge->name);
-    pajeString(paje, " P \"");
+    OutputNumber(paje->output, "3 v", gauge->name);
+    OutputString(paje->output, " P \"");
     pajeName(paje, gauge->name);
-    pajeString(paje, "\"\n");
+    OutputString(paje->output, "\"\n");
   }
 }
 
@@ -198,10 +183,10 @@ static void pajeValue(void *data, DrawGauge gauge, uint64_t value, uint64_t time
 
   pajeAt(paje, pajeSET, time);
   if (gauge->pool) {
-    pajeNumber(paje, " B g", gauge->number);
+    OutputNumber(paje->output, " B g", gauge->number);
   } else {
-    pajeNumber(paje, " v", gauge->name);
-    pajeNumber(paje, " p", gauge->process->id);
+    OutputNumber(paje->output, " v", gauge->name);
+    OutputNumber(paje->output, " p", gauge->process->id);
   }
   if (gauge->real) {
     char *p = OutputRoom(paje->output);
@@ -209,22 +194,27 @@ static void pajeValue(void *data, DrawGauge gauge, uint64_t value, uint64_t time
     /* Readers know no exponents. */
     paje->output->next = p + snprintf(p, OutputRoomMAX, " %.9f\n", d);
   } else {
-    pajeNumber(paje, " ", value);
-    pajeString(paje, "\n");
+    OutputNumber(paje->output, " ", value);
+    OutputString(paje->output, "\n");
   }
+}
+
+/* pajeHappens -- what has a name happens in a thread: a state begins, or an event is */
+static void pajeHappens(Paje paje, unsigned event, const char *type, WhoThread thread, const char *alias, uint32_t name,
+                        uint64_t time)
+{
+  pajeAt(paje, event, time);
+  OutputString(paje->output, type);
+  pajeThreadAlias(paje, thread);
+  OutputNumber(paje->output, alias, name);
+  OutputString(paje->output, "\n");
 }
 
 static void pajeBegin(void *data, WhoThread thread, uint32_t name, LogEvent event, uint64_t time)
 {
-  Paje paje = data;
-
   UNUSED(event);
-  pajeEntity(paje, "s", " S", name, pajeSTATE);
-  pajeAt(paje, pajePUSH, time);
-  pajeString(paje, " S");
-  pajeThreadAlias(paje, thread);
-  pajeNumber(paje, " s", name);
-  pajeString(paje, "\n");
+  pajeEntity(data, "s", " S", name, pajeSTATE);
+  pajeHappens(data, pajePUSH, " S", thread, " s", name, time);
 }
 
 static void pajeEnd(void *data, WhoThread thread, uint32_t name, uint64_t time)
@@ -233,22 +223,16 @@ static void pajeEnd(void *data, WhoThread thread, uint32_t name, uint64_t time)
 
   UNUSED(name);
   pajeAt(paje, pajePOP, time);
-  pajeString(paje, " S");
+  OutputString(paje->output, " S");
   pajeThreadAlias(paje, thread);
-  pajeString(paje, "\n");
+  OutputString(paje->output, "\n");
 }
 
 static void pajeMark(void *data, WhoThread thread, uint32_t name, LogEvent event, uint64_t time)
 {
-  Paje paje = data;
-
   UNUSED(event);
-  pajeEntity(paje, "e", " E", name, pajeEVENT);
-  pajeAt(paje, pajeNEW, time);
-  pajeString(paje, " E");
-  pajeThreadAlias(paje, thread);
-  pajeNumber(paje, " e", name);
-  pajeString(paje, "\n");
+  pajeEntity(data, "e", " E", name, pajeEVENT);
+  pajeHappens(data, pajeNEW, " E", thread, " e", name, time);
 }
 
 /* ---- The writer ---- */
@@ -270,8 +254,8 @@ static void pajeDestroyAll(Paje paje, uint64_t time)
   for (gauge = DrawGauges(paje->draw); gauge != NULL; gauge = gauge->next) {
     if (gauge->pool) {
       pajeAt(paje, pajeDESTROY, time);
-      pajeNumber(paje, " L g", gauge->number);
-      pajeString(paje, "\n");
+      OutputNumber(paje->output, " L g", gauge->number);
+      OutputString(paje->output, "\n");
     }
   }
   for (process = DrawWho(paje->draw)->first; process != NULL; process = process->next) {
@@ -281,13 +265,13 @@ static void pajeDestroyAll(Paje paje, uint64_t time)
       if (thread->client == NULL)
         continue;
       pajeAt(paje, pajeDESTROY, time);
-      pajeString(paje, " T");
+      OutputString(paje->output, " T");
       pajeThreadAlias(paje, thread);
-      pajeString(paje, "\n");
+      OutputString(paje->output, "\n");
     }
     pajeAt(paje, pajeDESTROY, time);
-    pajeNumber(paje, " P p", process->id);
-    pajeString(paje, "\n");
+    OutputNumber(paje->output, " P p", process->id);
+    OutputString(paje->output, "\n");
   }
 }
 
@@ -306,8 +290,7 @@ static Res pajeFinish(Writer writer)
     return ResIO;
   }
   pajeDestroyAll(paje, end);
-  errno = paje->output->failed;
-  return errno == 0 ? ResOK : ResIO;
+  return OutputEnd(paje->output);
 }
 
 static void pajeDestroy(Writer writer)
@@ -334,7 +317,7 @@ static Res pajeCreate(Writer *writerReturn, const WriterOptionsStruct *options, 
     free(paje);
     return ResMEMORY;
   }
-  pajeString(paje, pajeDefinitions);
+  OutputString(paje->output, pajeDefinitions);
   *writerReturn = (void *)paje;
   return ResOK;
 }

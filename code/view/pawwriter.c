@@ -17,8 +17,8 @@ typedef struct pawWriterStruct {
   Bool bare;
 } pawWriterStruct, *PawWriter;
 
-static Res pawWriterCreate(Writer *writerReturn, const WriterOptionsStruct *options, Log log, Output output, char *error,
-                           Size size)
+static Res pawWriterCreate(Writer *writerReturn, const WriterOptionsStruct *options, Log log, Output output,
+                           char *error, Size size)
 {
   PawWriter writer;
   Res res;

@@ -1,7 +1,7 @@
 /* put.h -- numbers as digits, without checks for room and without calls: what all writers of lines put together
  *
- * Each writes at `p`, where the caller has made sure of PutSLACK bytes, and returns the place behind what it wrote; beyond
- * that, bytes may be written that the next piece writes over.
+ * Each writes at `p`, where the caller has made sure of PutSLACK bytes, and returns the place behind what it wrote;
+ * beyond that, bytes may be written that the next piece writes over.
  *
  * Design: design/log.md .line      Tests: test/linetest.c
  */

@@ -247,7 +247,8 @@ static uint32_t scriptPool(Script script, ScriptList thread, Index number, HeapP
   if (place == NULL)
     return 0;
   if (UNLIKELY(*place == 0)) {
-    if (script->pools.count == ScriptPoolsMAX || ScriptTableAdd(script, &script->pools, sizeof(ScriptPoolStruct)) == NULL) {
+    if (script->pools.count == ScriptPoolsMAX ||
+        ScriptTableAdd(script, &script->pools, sizeof(ScriptPoolStruct)) == NULL) {
       script->res = script->res != ResOK ? script->res : ResLIMIT;
       return 0;
     }

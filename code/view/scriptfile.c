@@ -182,7 +182,8 @@ Res ScriptFinish(Script script)
   Index i;
 
   /* The last epoch may have been opened behind something that stood alone, for nobody. */
-  if (script->epochs.count > 0 && ScriptTableAt(script->epochs, ScriptEpochStruct, script->epochs.count - 1)->threads == 0)
+  if (script->epochs.count > 0 &&
+      ScriptTableAt(script->epochs, ScriptEpochStruct, script->epochs.count - 1)->threads == 0)
     --script->epochs.count;
   for (i = 0; i < script->threads.count; ++i)
     ScriptFlush(script, *ScriptTableAt(script->threads, ScriptList, i), i);

@@ -25,7 +25,8 @@ typedef struct SourceStruct {
   const char *offset;                     /* of --offset, or NULL */
   Count count;
   Bool force;                             /* a newer median is no reason to refuse */
-  void (*aside)(void *source);            /* called before a line is told, while the tool writes something else; or NULL */
+  void (*aside)(void *source);            /* called before a line is told, while the tool writes something else; or
+                                             NULL */
   LogIdleStruct follow;                   /* follow the log, which is one, and call this meanwhile; idle NULL: do not */
   int64_t *offsets;                       /* what that means, for each log */
   ProgressStruct progress;                /* how far opening and reading have come */

@@ -54,22 +54,17 @@ struct WriterStruct {
   sqlHeapStruct heap[sqlHeapsMAX]; /* by table, modulo */
 };
 
-static void sqlText(Output output, const char *string)
-{
-  OutputBytes(output, string, strlen(string));
-}
-
 /* ---- Rows ---- */
 
 static void sqlFlush(Output output, SqlHeap heap)
 {
   if (heap->next == heap->rows)
     return;
-  sqlText(output, "INSERT INTO \"");
-  sqlText(output, heap->table->name);
-  sqlText(output, "\" VALUES\n");
+  OutputString(output, "INSERT INTO \"");
+  OutputString(output, heap->table->name);
+  OutputString(output, "\" VALUES\n");
   OutputBytes(output, heap->rows, (Size)(heap->next - heap->rows) - 2); /* without the last comma */
-  sqlText(output, ";\n");
+  OutputString(output, ";\n");
   heap->next = heap->rows;
 }
 
@@ -203,7 +198,7 @@ static void sqlProcess(Output output, LogProcess process)
   OutputBytes(output, room, TextLength(&text));
   p = SqlString(literal, header->program, strlen(header->program), FALSE);
   OutputBytes(output, literal, (Size)(p - literal));
-  sqlText(output, ");\n");
+  OutputString(output, ");\n");
 }
 
 static Res sqlCreate(Writer *writerReturn, const WriterOptionsStruct *options, Log log, Output output, char *error,
@@ -228,7 +223,7 @@ static Res sqlCreate(Writer *writerReturn, const WriterOptionsStruct *options, L
     free(sql);
     return ResMEMORY;
   }
-  sqlText(output, "-- Events of a memory manager, for sqlite3: eventcnv -f sql LOG | sqlite3 FILE.db\n"
+  OutputString(output, "-- Events of a memory manager, for sqlite3: eventcnv -f sql LOG | sqlite3 FILE.db\n"
           "PRAGMA synchronous=OFF;\nPRAGMA cache_size=-65536;\nBEGIN;\n"
           "CREATE TABLE processes(pid INTEGER, parent INTEGER, program TEXT);\n");
   LogSummarize(&summary, log);
@@ -247,7 +242,8 @@ static void sqlRecording(Writer sql)
 
   LogSummarize(&summary, sql->log);
   TextInit(&text, room, sizeof room);
-  TextString(&text, "CREATE TABLE recording(start_ns INTEGER, events INTEGER, discarded INTEGER, lost INTEGER, gaps INTEGER);\n"
+  TextString(&text, "CREATE TABLE recording(start_ns INTEGER, events INTEGER, discarded INTEGER, lost INTEGER, "
+             "gaps INTEGER);\n"
              "INSERT INTO recording VALUES(");
   TextDecimal(&text, sql->start);
   TextChar(&text, ',');
@@ -271,12 +267,9 @@ static Res sqlFinish(Writer sql)
   if (sql->output->failed == 0) {
     SqlTablesEnd(&sql->tables, sql->output);
     sqlRecording(sql);
-    sqlText(sql->output, "COMMIT;\n");
+    OutputString(sql->output, "COMMIT;\n");
   }
-  if (OutputFlush(sql->output))
-    return ResOK;
-  errno = sql->output->failed;
-  return ResIO;
+  return OutputEnd(sql->output);
 }
 
 static void sqlDestroy(Writer sql)

@@ -10,7 +10,6 @@
 #include <strings.h>
 
 #include "base/aver.h"
-#include "base/text.h"
 #include "view/form.h"
 #include "view/put.h"
 
@@ -102,23 +101,11 @@ static void sqlSafe(char *safe, const char *name, Size length)
   safe[length] = '\0';
 }
 
-static void sqlText(Output output, const char *string)
-{
-  OutputBytes(output, string, strlen(string));
-}
-
 static void sqlName(Output output, const char *name)
 {
-  sqlText(output, "\"");
-  sqlText(output, name);
-  sqlText(output, "\"");
-}
-
-static void sqlNumber(Output output, uint64_t n)
-{
-  char digits[32];
-
-  OutputBytes(output, digits, (Size)(TextPutDecimal(digits, n) - digits));
+  OutputString(output, "\"");
+  OutputString(output, name);
+  OutputString(output, "\"");
 }
 
 /* sqlLiteral -- bytes of a header as a literal; descriptions are cut where nobody would read on */
@@ -207,15 +194,15 @@ static void sqlCreate(Output output, SqlTable table)
   EventType type = table->type;
   Index i;
 
-  sqlText(output, "CREATE TABLE ");
+  OutputString(output, "CREATE TABLE ");
   sqlName(output, table->name);
-  sqlText(output, "(n INTEGER PRIMARY KEY, time REAL, pid INTEGER, tid INTEGER");
+  OutputString(output, "(n INTEGER PRIMARY KEY, time REAL, pid INTEGER, tid INTEGER");
   for (i = 0; i < type->params; ++i) {
-    sqlText(output, ", ");
+    OutputString(output, ", ");
     sqlName(output, table->column[i]);
-    sqlText(output, type->letter[i] == 'S' ? " TEXT" : type->letter[i] == 'D' ? " REAL" : " INTEGER");
+    OutputString(output, type->letter[i] == 'S' ? " TEXT" : type->letter[i] == 'D' ? " REAL" : " INTEGER");
   }
-  sqlText(output, ");\n");
+  OutputString(output, ");\n");
 }
 
 SqlTable SqlTablesMake(SqlTables tables, Output output, LogEvent event)
@@ -256,13 +243,13 @@ static void sqlIndexes(Output output, SqlTable table)
     if (table->type->letter[i] != 'A')
       continue;
     (void)snprintf(number, sizeof number, "address_%zu_%zu", table->number, i);
-    sqlText(output, "CREATE INDEX ");
+    OutputString(output, "CREATE INDEX ");
     sqlName(output, number);
-    sqlText(output, " ON ");
+    OutputString(output, " ON ");
     sqlName(output, table->name);
-    sqlText(output, "(");
+    OutputString(output, "(");
     sqlName(output, table->column[i]);
-    sqlText(output, ");\n");
+    OutputString(output, ");\n");
   }
 }
 
@@ -288,22 +275,22 @@ static void sqlViewPart(Output output, SqlTable table, const char *const *column
   const char *kind = table->registry->kind[table->type->kind];
   Index c, i;
 
-  sqlText(output, "SELECT n,time,pid,tid,");
+  OutputString(output, "SELECT n,time,pid,tid,");
   sqlPlain(output, kind, strlen(kind));
-  sqlText(output, " AS kind,");
+  OutputString(output, " AS kind,");
   sqlPlain(output, table->type->name, table->type->nameLength);
-  sqlText(output, " AS name");
+  OutputString(output, " AS name");
   for (c = 0; c < columns; ++c) {
     for (i = 0; i < table->type->params && strcasecmp(column[c], table->column[i]) != 0; ++i)
       ;
-    sqlText(output, ",");
+    OutputString(output, ",");
     if (i == table->type->params)
-      sqlText(output, "NULL AS ");
+      OutputString(output, "NULL AS ");
     sqlName(output, column[c]);
   }
-  sqlText(output, " FROM ");
+  OutputString(output, " FROM ");
   sqlName(output, table->name);
-  sqlText(output, "\n");
+  OutputString(output, "\n");
 }
 
 static void sqlView(SqlTables tables, Output output)
@@ -312,15 +299,15 @@ static void sqlView(SqlTables tables, Output output)
   Count columns = sqlColumns(tables, column);
   SqlTable table;
 
-  sqlText(output, "CREATE VIEW events AS\n");
+  OutputString(output, "CREATE VIEW events AS\n");
   if (tables->first == NULL)
-    sqlText(output, "SELECT 0 AS n, 0 AS time, 0 AS pid, 0 AS tid, '' AS kind, '' AS name WHERE 0\n");
+    OutputString(output, "SELECT 0 AS n, 0 AS time, 0 AS pid, 0 AS tid, '' AS kind, '' AS name WHERE 0\n");
   for (table = tables->first; table != NULL && table->number < sqlViewTABLES; table = table->next) {
     if (table != tables->first)
-      sqlText(output, "UNION ALL ");
+      OutputString(output, "UNION ALL ");
     sqlViewPart(output, table, column, columns);
   }
-  sqlText(output, ";\n");
+  OutputString(output, ";\n");
 }
 
 static void sqlType(Output output, SqlTable table)
@@ -328,26 +315,24 @@ static void sqlType(Output output, SqlTable table)
   EventType type = table->type;
   const char *kind = table->registry->kind[type->kind];
 
-  sqlText(output, "INSERT INTO types VALUES(");
+  OutputString(output, "INSERT INTO types VALUES(");
   sqlPlain(output, type->name, type->nameLength);
-  sqlText(output, ",");
+  OutputString(output, ",");
   sqlPlain(output, kind, strlen(kind));
-  sqlText(output, ",");
-  sqlNumber(output, type->code);
-  sqlText(output, ",");
-  sqlNumber(output, table->count);
-  sqlText(output, ",");
+  OutputNumber(output, ",", type->code);
+  OutputNumber(output, ",", table->count);
+  OutputString(output, ",");
   sqlLiteral(output, table->name, strlen(table->name));
-  sqlText(output, ",");
+  OutputString(output, ",");
   sqlLiteral(output, type->describe, type->describeLength);
-  sqlText(output, ");\n");
+  OutputString(output, ");\n");
 }
 
 void SqlTablesEnd(SqlTables tables, Output output)
 {
   SqlTable table;
 
-  sqlText(output, "CREATE TABLE types(name TEXT, kind TEXT, code INTEGER, events INTEGER, tablename TEXT, "
+  OutputString(output, "CREATE TABLE types(name TEXT, kind TEXT, code INTEGER, events INTEGER, tablename TEXT, "
                   "description TEXT);\n");
   for (table = tables->first; table != NULL; table = table->next)
     sqlType(output, table);

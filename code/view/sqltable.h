@@ -1,10 +1,10 @@
 /* sqltable.h -- the tables of the SQL format: one for each type of event, made when its first event comes
  *
- * Types of several registries that look the same (name, parameters, letters) share a table.  Names come out of logs: what
- * of them would end a quoted name is replaced, and what SQLite has another meaning for, or is taken, is changed.
+ * Types of several registries that look the same (name, parameters, letters) share a table.  Names come out of logs:
+ * what of them would end a quoted name is replaced, and what SQLite has another meaning for, or is taken, is changed.
  *
- * Always true: no two tables have the same name, and no two columns of one, also for SQLite, which does not tell capitals
- * from small letters.
+ * Always true: no two tables have the same name, and no two columns of one, also for SQLite, which does not tell
+ * capitals from small letters.
  *
  * Design: design/view.md .sql      Tests: test/formats.t
  */

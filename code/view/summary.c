@@ -99,7 +99,8 @@ static void summaryOther(void *data, HeapOperation operation)
 
 Res SummaryCreate(Summary *summaryReturn, Log log)
 {
-  HeapClientStruct client = {.alloc = summaryAlloc, .free = summaryFree, .resize = summaryResize, .other = summaryOther};
+  HeapClientStruct client = {
+      .alloc = summaryAlloc, .free = summaryFree, .resize = summaryResize, .other = summaryOther};
   Summary summary = calloc(1, sizeof *summary);
 
   if (summary == NULL)

@@ -54,7 +54,8 @@ typedef struct WriterClassStruct {
   unsigned takes;   /* the options of its own */
 
   /* A writer for the events of `log`; `error` gets the reason when it fails.  ResMEMORY, ResIO, ResPARAM. */
-  Res (*create)(Writer *writerReturn, const WriterOptionsStruct *options, Log log, Output output, char *error, Size size);
+  Res (*create)(Writer *writerReturn, const WriterOptionsStruct *options, Log log, Output output, char *error,
+                Size size);
 
   /* Takes one event; TRUE when writing has failed.  The request's `data` is the Writer, so that it is a hook. */
   LogEventHook event;

@@ -1,6 +1,7 @@
 /* tinyalloc.h -- a small allocator: one piece of memory, cut from the front, with a list of free cells for each size
  *
- * Not safe for threads.  It is here to show how an allocator tells what it does: see eventdef.h and the EVENT_ lines in tinyalloc.c.
+ * Not safe for threads.  It is here to show how an allocator tells what it does: see eventdef.h and the EVENT_ lines in
+ * tinyalloc.c.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -2,33 +2,16 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Most logs get the checksums that they should have, because no mutation finds those by itself.  What is done with a
- * log depends on its bytes, so that a file that crashed does so again.  FUZZ_SEALED=FILE writes the log as it was read.
+ * What becomes of the bytes is in fuzzlog.h.
  */
-#include <fcntl.h>
-
-#include "fuzz.h"
+#include "fuzzlog.h"
 #include "log/filter.h"
 #include "log/request.h"
-#include "view/output.h"
 #include "view/summary.h"
-#include "view/writer.h"
 
-enum { fuzzLogMAX = 1 << 18, fuzzREQUESTS = 4, fuzzStepsMAX = 1 << 16 };
+enum { fuzzREQUESTS = 4, fuzzStepsMAX = 1 << 16 };
 
-static int sink = -1;
 static FILE *nowhere;
-static OutputStruct output;
-
-static void fuzzGap(void *data, LogGap gap)
-{
-  *(uint64_t *)data += strlen(gap->path) + strlen(gap->what);
-}
-
-static void fuzzNote(void *data, const char *line)
-{
-  *(uint64_t *)data += strlen(line);
-}
 
 /* What a pass saw; the second pass over the same must see the same. */
 typedef struct FuzzPassStruct {
@@ -162,33 +145,6 @@ static void fuzzService(Log log, uint32_t how)
   LogServiceDestroy(service);
 }
 
-/* fuzzWrite -- in a format */
-static void fuzzWrite(Log log, uint32_t how)
-{
-  const WriterClassStruct *class = WriterClasses[how % WriterClassCount];
-  LogRequestStruct request = LogRequestALL;
-  WriterOptionsStruct options = {.tool = "fuzz", .thin = how >> 3 & 0xff};
-  LogSummaryStruct summary;
-  char error[512];
-  Writer writer;
-
-  if (class->folder)
-    return;
-  LogSummarize(&summary, log);
-  options.start = summary.first;
-  options.verbose = (class->takes & WriterTakesWORDS) != 0 && how >> 8 & 1;
-  options.describe = (class->takes & WriterTakesWORDS) != 0 && how >> 9 & 1;
-  options.raw = (class->takes & WriterTakesBLOCKS) != 0 && how >> 8 & 1;
-  OutputInit(&output, sink);
-  if (class->create(&writer, &options, log, &output, error, sizeof error) != ResOK)
-    return;
-  request.event = class->event;
-  request.data = writer;
-  (void)LogRead(log, &request);
-  (void)class->finish(writer);
-  class->destroy(writer);
-}
-
 static Bool fuzzSum(LogRequest request, LogEvent event)
 {
   SummaryEvent(request->data, event);
@@ -244,47 +200,20 @@ static void fuzzFilter(Log log, uint32_t how)
   FilterFree(filter);
 }
 
-static void fuzzKeep(const unsigned char *bytes, Size size)
-{
-  const char *path = getenv("FUZZ_SEALED");
-  int fd = path != NULL ? open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600) : -1;
-
-  if (path != NULL && (fd < 0 || write(fd, bytes, size) != (ssize_t)size || close(fd) != 0))
-    FuzzFail(path);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-  static unsigned char bytes[fuzzLogMAX];
-  uint64_t told = 0;
-  LogHooksStruct hooks = {.data = &told, .gap = fuzzGap, .note = fuzzNote};
-  uint32_t how = Crc32c(0, data, size);
-  const char *paths[2];
-  char path[32], error[512];
-  Log log;
-  int fd;
+  FuzzLogStruct open;
+  uint32_t how;
 
-  if (size > sizeof bytes)
-    return 0;
-  if (sink < 0) {
-    sink = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  if (nowhere == NULL)
     nowhere = fopen("/dev/null", "w");
-  }
-  memcpy(bytes, data, size);
-  if (how % 8 != 0)
-    FuzzSeal(bytes, size);
-  fuzzKeep(bytes, size);
-  fd = FuzzFile(path, bytes, size);
-  paths[0] = paths[1] = path;
-  if (LogOpen(&log, paths, 1 + (how >> 3) % 2, &hooks, error, sizeof error) == ResOK) {
-    fuzzPasses(log, how >> 4);
-    fuzzFilter(log, how >> 8);
-    fuzzPlaces(log, how >> 10);
-    fuzzService(log, how >> 12);
-    fuzzWrite(log, how >> 14);
-    fuzzSummary(log);
-    LogClose(log);
-  }
-  (void)close(fd);
+  if (!FuzzLogOpen(&open, &how, data, size))
+    return 0;
+  fuzzPasses(open.log, how >> 4);
+  fuzzFilter(open.log, how >> 8);
+  fuzzPlaces(open.log, how >> 10);
+  fuzzService(open.log, how >> 12);
+  fuzzSummary(open.log);
+  FuzzLogClose(&open);
   return 0;
 }

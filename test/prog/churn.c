@@ -29,7 +29,9 @@ static void *run(void *number)
     unsigned char *p;
     random = random * 6364136223846793005u + 1442695040888963407u;
     size = 1 + (random >> 40) % (i % 100 == 0 ? 100000 : 500);
-    p = (random & 4096) != 0 ? malloc(size) : (random & 8192) != 0 ? calloc(1, size) : realloc(malloc(size / 2 + 1), size);
+    p = (random & 4096) != 0   ? malloc(size)
+        : (random & 8192) != 0 ? calloc(1, size)
+                               : realloc(malloc(size / 2 + 1), size);
     if (p == NULL || (uintptr_t)p % 16 != 0) {
       printf("churn: %p is no object\n", (void *)p);
       exit(1);

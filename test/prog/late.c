@@ -5,8 +5,8 @@
  *     late THREADS SECONDS/100 LOG     under a preloaded libpawprint
  *
  * Each thread has a few hundred objects, some of them small, some large, frees them, those of others too, and
- * allocates anew; one thread sleeps all the time on what it has.  In the middle of this the first thread opens LOG.  At the end all that is left
- * is freed, but for one object of each thread; what those are is printed: ADDRESS SIZE.
+ * allocates anew; one thread sleeps all the time on what it has.  In the middle of this the first thread opens LOG.  At
+ * the end all that is left is freed, but for one object of each thread; what those are is printed: ADDRESS SIZE.
  */
 #include <dlfcn.h>
 #include <pthread.h>

@@ -2,8 +2,8 @@
  *
  *     steady MICROSECONDS
  *
- * On each line of its standard input it emits as many events as the line says, from two threads in turn, and then prints
- * how many there were in all; 0: it emits one every MICROSECONDS until it is killed.  It ends with its input.
+ * On each line of its standard input it emits as many events as the line says, from two threads in turn, and then
+ * prints how many there were in all; 0: it emits one every MICROSECONDS until it is killed.  It ends with its input.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

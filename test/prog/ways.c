@@ -2,8 +2,8 @@
  *
  *     ways PLACE...
  *
- * Obeys lines of standard input and answers each with a line: a number: so many events, which count on; `flush'; `poll':
- * look for messages; `close': close every descriptor that it does not know; `fork': a child obeys what follows.
+ * Obeys lines of standard input and answers each with a line: a number: so many events, which count on; `flush';
+ * `poll': look for messages; `close': close every descriptor that it does not know; `fork': a child obeys what follows.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,0 +1,130 @@
+/* rewritehead.c -- the header blocks of a log that is written again
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "log/rewritehead.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+#include "log/headertext.h"
+
+/* More than a header block may have, so that one that is too long is told as that: 64 arguments, quoted, and a
+ * registry. */
+enum { headROOM = 256 * 1024 + 2 * HeaderMAX };
+
+Res RewriteHeadsInit(RewriteHeads heads, Table table, RewriteOut out)
+{
+  heads->table = table;
+  heads->out = out;
+  if (getrandom(&heads->salt, sizeof heads->salt, GRND_NONBLOCK) != sizeof heads->salt)
+    heads->salt = (uintptr_t)heads * 0x9e3779b97f4a7c15u;
+  heads->head = calloc(table->processes + 1, sizeof *heads->head);
+  heads->types = calloc(table->types.count + 1, sizeof *heads->types);
+  heads->header = malloc(sizeof *heads->header);
+  heads->room = malloc(headROOM);
+  if (heads->head == NULL || heads->types == NULL || heads->header == NULL || heads->room == NULL)
+    return ResMEMORY;
+  return ResOK;
+}
+
+void RewriteHeadsFinish(RewriteHeads heads)
+{
+  free(heads->head);
+  free(heads->types);
+  free(heads->header);
+  free(heads->room);
+}
+
+uint64_t RewriteHeadsIdentity(RewriteHeads heads, LogProcess process)
+{
+  uint64_t identity = process->header.identity ^ heads->salt;
+
+  return identity != 0 ? identity : 1;
+}
+
+/* headClock -- the relations that the reader fitted its line through, so that times come out the same */
+static void headClock(Header header, const ClockStruct *clock)
+{
+  header->frequency = clock->frequency; /* which may be another process's */
+  if (!clock->synced)
+    return;
+  header->syncs = 1;
+  header->sync[0] = clock->early;
+  if (clock->fitTo.ticks > clock->early.ticks) {
+    header->syncs = 2;
+    header->sync[1] = clock->fitTo;
+  }
+}
+
+/* headText -- a header block; *nameReturn is what its registry's lines, if it has them, are called */
+static Res headText(RegistryName nameReturn, Text text, Header header, Registry registry)
+{
+  const char *lines, *types;
+  Size length;
+  Res res;
+
+  if (header->registry.length > 0) {
+    HeaderBegin(text, header);
+    return HeaderEnd(text);
+  }
+  res = LogHeaderText(text, header, registry);
+  if (res != ResOK)
+    return res;
+  lines = LogHeaderLines(text, &length);
+  types = HeaderTypes(lines, lines + length);
+  *nameReturn = RegistryNameOf(types, (Size)(lines + length - types));
+  return ResOK;
+}
+
+void RewriteHeadsWrite(RewriteHeads heads, Process process)
+{
+  RewriteOut out = heads->out;
+  RewriteHead head = &heads->head[process->public.number];
+  RewriteTypes types = &heads->types[process->types->number];
+  Header header = heads->header;
+  TextStruct text;
+  Bool whole = types->name.length == 0 || out->written - types->since > RewriteHeadEACH;
+
+  *header = process->public.header;
+  header->identity = RewriteHeadsIdentity(heads, &process->public);
+  header->widths.swapped = FALSE; /* the events are brought into our order */
+  header->region[0] = '\0'; /* what it held is in this log, if it was wanted */
+  header->registry = whole ? (RegistryNameStruct){0} : types->name;
+  headClock(header, ClockResolve(process->clock));
+  TextInit(&text, heads->room, headROOM);
+  if (headText(&types->name, &text, header, process->public.registry) != ResOK) {
+    errno = EFBIG;
+    RewriteOutFail(out, ResLIMIT);
+  } else {
+    RewriteOutBytes(out, heads->room, TextLength(&text));
+  }
+  head->headed = TRUE;
+  head->since = out->written;
+  if (whole)
+    types->since = out->written;
+}
+
+void RewriteHeadsBefore(RewriteHeads heads, Process process)
+{
+  RewriteHead head = &heads->head[process->public.number];
+
+  if (!head->headed || heads->out->written - head->since > RewriteHeadEACH)
+    RewriteHeadsWrite(heads, process);
+}
+
+void RewriteHeadsEnd(RewriteHeads heads)
+{
+  Table table = heads->table;
+  Bool none = TRUE;
+  Index i;
+
+  for (i = 0; i < table->types.count; ++i)
+    heads->types[i].name.length = 0;
+  for (i = 0; i < table->processes; ++i)
+    none = none && !heads->head[i].headed;
+  for (i = 0; i < table->processes; ++i)
+    if (heads->head[i].headed || (none && table->process[i]->headed))
+      RewriteHeadsWrite(heads, table->process[i]);
+}

@@ -1,0 +1,55 @@
+/* rewritehead.h -- the header blocks of a log that is written again
+ *
+ * A process's header comes before its first block, again every few MiB, and at the end.  The lines of a registry, most
+ * of a header's bytes, stand in the first one that needs them, again every few MiB, and in one at the end; the other
+ * headers name it.  So each thing stands there twice at least, and whichever is damaged another serves.
+ *
+ * Design: design/log.md .rewrite.head      Tests: test/headtest.c
+ */
+#ifndef LOG_REWRITEHEAD_H
+#define LOG_REWRITEHEAD_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "log/rewriteout.h"
+#include "log/table.h"
+
+enum { RewriteHeadEACH = 4 << 20 }; /* bytes between two headers of a process, and two copies of a registry */
+
+/* A process. */
+typedef struct RewriteHeadStruct {
+  Bool headed;             /* it has a header in the log, */
+  uint64_t since;          /* so far from its beginning */
+} RewriteHeadStruct, *RewriteHead;
+
+/* A registry. */
+typedef struct RewriteTypesStruct {
+  RegistryNameStruct name; /* of no length: its lines must come */
+  uint64_t since;          /* where they came last */
+} RewriteTypesStruct, *RewriteTypes;
+
+typedef struct RewriteHeadsStruct {
+  Table table;
+  RewriteOut out;
+  uint64_t salt;           /* makes identities new */
+  RewriteHead head;        /* by process's number */
+  RewriteTypes types;      /* by number in the tree */
+  Header header;           /* the one that is written, */
+  char *room;              /* and its text */
+} RewriteHeadsStruct, *RewriteHeads;
+
+/* RewriteHeadsInit -- ResMEMORY, and finish it all the same */
+extern Res RewriteHeadsInit(RewriteHeads heads, Table table, RewriteOut out);
+extern void RewriteHeadsFinish(RewriteHeads heads);
+
+/* RewriteHeadsIdentity -- which identity a process has in the new log */
+extern uint64_t RewriteHeadsIdentity(RewriteHeads heads, LogProcess process);
+
+/* RewriteHeadsWrite -- a process's header block
+ * RewriteHeadsBefore -- the same, if there is none yet near enough before what is written next
+ * RewriteHeadsEnd -- all of them again; if there were none, those of all processes */
+extern void RewriteHeadsWrite(RewriteHeads heads, Process process);
+extern void RewriteHeadsBefore(RewriteHeads heads, Process process);
+extern void RewriteHeadsEnd(RewriteHeads heads);
+
+#endif /* LOG_REWRITEHEAD_H */
