@@ -133,7 +133,7 @@ sub paje {
       my $in = $container{$field{Container}};
       push @wrong, "no such container: $line" if !$in || $in->{gone} || ($type{$field{Type}}{Type} // '') ne $in->{Type};
       push @wrong, "no such value: $line"
-          if $what =~ /PushState|NewEvent/ && ($value{$field{Value}}{Type} // '') ne $field{Type};
+          if $what eq 'PushState' && ($value{$field{Value}}{Type} // '') ne $field{Type};
       ++$depth{$field{Container}} if $what eq 'PushState';
       push @wrong, "nothing to pop: $line" if $what eq 'PopState' && $depth{$field{Container}}-- < 1;
     }

@@ -20,7 +20,7 @@
 
 /* The events that have a time, by their numbers in pajeDefinitions. */
 enum { pajeCREATE = 5, pajeDESTROY, pajePUSH, pajePOP, pajeNEW, pajeSET };
-enum { pajeSTATE = 1, pajeEVENT = 2, pajeVARIABLE = 4 };
+enum { pajeSTATE = 1, pajeVARIABLE = 2 };
 
 static const char pajeDefinitions[] =
 #define F(name, type) "%       " name " " type "\n"
@@ -120,18 +120,15 @@ static Bool pajeDefine(Paje paje, uint32_t name, unsigned bit)
   return TRUE;
 }
 
-/* pajeEntity -- a state or an event that is called so has an alias: the letter, and the number of its name */
-static void pajeEntity(Paje paje, const char *letter, const char *type, uint32_t name, unsigned bit)
+/* pajeState -- a state that is called so has an alias: `s` and the number of its name */
+static void pajeState(Paje paje, uint32_t name)
 {
   uint32_t color = name * 0x9e3779b1u;
 
-  if (!pajeDefine(paje, name, bit))
+  if (!pajeDefine(paje, name, pajeSTATE))
     return;
-  pajeString(paje, "4 ");
-  pajeString(paje, letter);
-  pajeNumber(paje, "", name);
-  pajeString(paje, type);
-  pajeString(paje, " \"");
+  pajeNumber(paje, "4 s", name);
+  pajeString(paje, " S \"");
   pajeName(paje, name);
   pajeNumber(paje, "\" \"0.", color >> 24 & 7);
   pajeNumber(paje, " 0.", 2 + (color >> 27 & 7));
@@ -219,7 +216,7 @@ static void pajeBegin(void *data, WhoThread thread, uint32_t name, LogEvent even
   Paje paje = data;
 
   UNUSED(event);
-  pajeEntity(paje, "s", " S", name, pajeSTATE);
+  pajeState(paje, name);
   pajeAt(paje, pajePUSH, time);
   pajeString(paje, " S");
   pajeThreadAlias(paje, thread);
@@ -243,12 +240,13 @@ static void pajeMark(void *data, WhoThread thread, uint32_t name, LogEvent event
   Paje paje = data;
 
   UNUSED(event);
-  pajeEntity(paje, "e", " E", name, pajeEVENT);
+  /* The name itself: ViTE has aliases for states only. */
   pajeAt(paje, pajeNEW, time);
   pajeString(paje, " E");
   pajeThreadAlias(paje, thread);
-  pajeNumber(paje, " e", name);
-  pajeString(paje, "\n");
+  pajeString(paje, " \"");
+  pajeName(paje, name);
+  pajeString(paje, "\"\n");
 }
 
 /* ---- The writer ---- */
