@@ -134,8 +134,6 @@ static void ctfUuid(Output output, const uint8_t uuid[CtfUuidSIZE])
 
 static void ctfTrace(Output output, const uint8_t uuid[CtfUuidSIZE], uint64_t start)
 {
-  enum { nanos = 1000000000 };
-
   ctfString(output, "/* CTF 1.8 */\n\n"
             "typealias integer { size = 8; align = 8; signed = false; } := uint8_t;\n"
             "typealias integer { size = 32; align = 8; signed = false; } := uint32_t;\n"
@@ -147,10 +145,8 @@ static void ctfTrace(Output output, const uint8_t uuid[CtfUuidSIZE], uint64_t st
   ctfString(output, ";\n  packet.header := struct {\n    uint32_t magic;\n    uint8_t uuid[16];\n    uint32_t stream_id;\n"
             "  };\n};\n\nenv {\n  domain = \"memory\";\n  tracer_name = \"pawprint\";\n};\n\n"
             "clock {\n  name = \"wall\";\n  description = \"wall time; 0 is the earliest event\";\n"
-            "  freq = 1000000000;\n  offset_s = ");
-  ctfNumber(output, start / nanos);
-  ctfString(output, ";\n  offset = ");
-  ctfNumber(output, start % nanos);
+            "  freq = 1000000000;\n  offset = ");
+  ctfNumber(output, start); /* not parted into offset_s and this: there is a Trace Compass that knows offset only */
   ctfString(output, ";\n};\n\n");
 }
 
