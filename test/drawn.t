@@ -133,7 +133,7 @@ sub paje {
       my $in = $container{$field{Container}};
       push @wrong, "no such container: $line" if !$in || $in->{gone} || ($type{$field{Type}}{Type} // '') ne $in->{Type};
       push @wrong, "no such value: $line"
-          if $what =~ /PushState|NewEvent/ && ($value{$field{Value}}{Type} // '') ne $field{Type};
+          if $what eq 'PushState' && ($value{$field{Value}}{Type} // '') ne $field{Type};
       ++$depth{$field{Container}} if $what eq 'PushState';
       push @wrong, "nothing to pop: $line" if $what eq 'PopState' && $depth{$field{Container}}-- < 1;
     }
@@ -166,6 +166,28 @@ sub folded {
 
 # ---- Logs as they should be ----
 
+# thinned(events) -- the counters and marks of a thinned trace that are written more often than they should be.  A counter that
+# has a peak in each interval has two values of each, and so four values are not closer than one interval.
+sub thinned {
+  my ($events) = @_;
+  my (%times, @wrong);
+  my $end = 0;
+
+  for my $event (@$events) {
+    next if $event->{ph} eq 'M';
+    $end = $event->{ts} if $event->{ts} > $end;
+    push @{$times{"$event->{ph} $event->{pid}/" . ($event->{tid} // '') . " $event->{name}"}}, $event->{ts} if $event->{ph} =~ /[Ci]/;
+  }
+  my $interval = $end / 50000 > 100 ? $end / 50000 : 100;
+  for my $what (sort keys %times) {
+    my $step = $what =~ /^C/ ? 3 : 1;
+    my @ts = @{$times{$what}};
+    my @close = grep { $ts[$_ + $step] - $ts[$_] < $interval - 0.01 } 0 .. $#ts - $step;
+    push @wrong, "$what at $ts[$close[0]]" if @close;
+  }
+  return join "\n", @wrong;
+}
+
 # All of one log that should hold in any case.
 sub sound {
   my ($name, $log, %with) = @_;
@@ -192,6 +214,7 @@ sub sound {
     is $bytes, $heap->{live_bytes} // 0, 'and the live bytes of the summary at its end';
     is $objects, $heap->{live_objects} // 0, 'and the live objects';
     is $peak // 0, $heap->{peak_bytes} // 0, 'and its peak' if keys %live == 1;
+    is thinned($events), '', 'and no more than thinning leaves' if !@$thin;
     push @events, $events;
 
     ($text, $err, $status) = cnv('-f', 'paje', @$thin, $log);

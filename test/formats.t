@@ -175,6 +175,9 @@ sub fromCsv {
         @row = ();
     }
     my @head = @{shift @rows};
+    my %twice;
+    is join(' ', grep { $twice{$_}++ } @head), '', 'csv: no column has the name of another';
+    s/^(time|pid|tid|kind|name)_$/$1/ for @head;
     for my $row (@rows) {
         my ($seconds, $nanos) = split /\./, $row->[0];
         push @events, [$seconds * 1_000_000_000 + $nanos, @$row[1, 2, 4],

@@ -114,8 +114,6 @@ static void ctfUuid(Output output, const uint8_t uuid[CtfUuidSIZE])
 
 static void ctfTrace(Output output, const uint8_t uuid[CtfUuidSIZE], uint64_t start)
 {
-  enum { nanos = 1000000000 };
-
   OutputString(output, "/* CTF 1.8 */\n\n"
             "typealias integer { size = 8; align = 8; signed = false; } := uint8_t;\n"
             "typealias integer { size = 32; align = 8; signed = false; } := uint32_t;\n"
@@ -129,8 +127,8 @@ static void ctfTrace(Output output, const uint8_t uuid[CtfUuidSIZE], uint64_t st
             "  };\n};\n\nenv {\n  domain = \"memory\";\n  tracer_name = \"pawprint\";\n};\n\n"
             "clock {\n  name = \"wall\";\n  description = \"wall time; 0 is the earliest event\";\n"
             "  freq = 1000000000;\n");
-  OutputNumber(output, "  offset_s = ", start / nanos);
-  OutputNumber(output, ";\n  offset = ", start % nanos);
+  /* Not parted into offset_s and this: there is a Trace Compass that knows offset only. */
+  OutputNumber(output, "  offset = ", start);
   OutputString(output, ";\n};\n\n");
 }
 

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/aver.h"
 #include "base/text.h"
@@ -297,20 +298,48 @@ Bool LineEvent(LogRequest request, LogEvent event)
   return FALSE;
 }
 
+static const char *const lineOwn[] = {"time", "pid", "tid", "kind", "name"}; /* columns that each event has */
+
+static Bool lineCsvTaken(Line line, Index column, const char *name, Size length)
+{
+  Index i;
+
+  for (i = 0; i < ARRAY_LENGTH(lineOwn); ++i)
+    if (strlen(lineOwn[i]) == length && strncasecmp(lineOwn[i], name, length) == 0)
+      return TRUE;
+  for (i = 0; i < line->columns.count; ++i)
+    if (i != column && line->columns.length[i] == length && memcmp(line->columns.name[i], name, length) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+/* lineCsvName -- a parameter's column: who reads by name must find one of that name */
+static void lineCsvName(Line line, Index column)
+{
+  char name[512]; /* of which a name of a log takes 255 at most */
+  Size length = line->columns.length[column];
+  Index i;
+
+  for (i = 0; i < length; ++i)
+    name[i] = FormNameChar(line->columns.name[column][i]);
+  while (length < sizeof name && lineCsvTaken(line, column, name, length))
+    name[length++] = '_';
+  OutputBytes(line->output, name, length);
+}
+
 static void lineCsvHeader(Line line)
 {
-  TextStruct text;
-  Index i, c;
+  Index i;
 
-  TextInit(&text, OutputRoom(line->output), OutputRoomMAX);
-  TextString(&text, "time,pid,tid,kind,name");
-  for (i = 0; i < line->columns.count; ++i) {
-    TextChar(&text, ',');
-    for (c = 0; c < line->columns.length[i]; ++c)
-      TextChar(&text, FormNameChar(line->columns.name[i][c]));
+  for (i = 0; i < ARRAY_LENGTH(lineOwn); ++i) {
+    OutputBytes(line->output, ",", i > 0);
+    OutputBytes(line->output, lineOwn[i], strlen(lineOwn[i]));
   }
-  TextChar(&text, '\n');
-  line->output->next = text.next;
+  for (i = 0; i < line->columns.count; ++i) {
+    OutputBytes(line->output, ",", 1);
+    lineCsvName(line, i);
+  }
+  OutputBytes(line->output, "\n", 1);
 }
 
 Res LineCreate(Line *lineReturn, LineStyle style, Log log, Output output)

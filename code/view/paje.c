@@ -20,7 +20,7 @@
 
 /* The events that have a time, by their numbers in pajeDefinitions. */
 enum { pajeCREATE = 5, pajeDESTROY, pajePUSH, pajePOP, pajeNEW, pajeSET };
-enum { pajeSTATE = 1, pajeEVENT = 2, pajeVARIABLE = 4 };
+enum { pajeSTATE = 1, pajeVARIABLE = 2 };
 
 static const char pajeDefinitions[] =
 #define F(name, type) "%       " name " " type "\n"
@@ -105,18 +105,15 @@ static Bool pajeDefine(Paje paje, uint32_t name, unsigned bit)
   return TRUE;
 }
 
-/* pajeEntity -- a state or an event that is called so has an alias: the letter, and the number of its name */
-static void pajeEntity(Paje paje, const char *letter, const char *type, uint32_t name, unsigned bit)
+/* pajeState -- a state that is called so has an alias: `s` and the number of its name */
+static void pajeState(Paje paje, uint32_t name)
 {
   uint32_t color = name * 0x9e3779b1u;
 
-  if (!pajeDefine(paje, name, bit))
+  if (!pajeDefine(paje, name, pajeSTATE))
     return;
-  OutputString(paje->output, "4 ");
-  OutputString(paje->output, letter);
-  OutputNumber(paje->output, "", name);
-  OutputString(paje->output, type);
-  OutputString(paje->output, " \"");
+  OutputNumber(paje->output, "4 s", name);
+  OutputString(paje->output, " S \"");
   pajeName(paje, name);
   OutputNumber(paje->output, "\" \"0.", color >> 24 & 7);
   OutputNumber(paje->output, " 0.", 2 + (color >> 27 & 7));
@@ -199,22 +196,23 @@ static void pajeValue(void *data, DrawGauge gauge, uint64_t value, uint64_t time
   }
 }
 
-/* pajeHappens -- what has a name happens in a thread: a state begins, or an event is */
-static void pajeHappens(Paje paje, unsigned event, const char *type, WhoThread thread, const char *alias, uint32_t name,
-                        uint64_t time)
+/* pajeHappens -- the beginning of a line about what happens in a thread */
+static void pajeHappens(Paje paje, unsigned event, const char *type, WhoThread thread, uint64_t time)
 {
   pajeAt(paje, event, time);
   OutputString(paje->output, type);
   pajeThreadAlias(paje, thread);
-  OutputNumber(paje->output, alias, name);
-  OutputString(paje->output, "\n");
 }
 
 static void pajeBegin(void *data, WhoThread thread, uint32_t name, LogEvent event, uint64_t time)
 {
+  Paje paje = data;
+
   UNUSED(event);
-  pajeEntity(data, "s", " S", name, pajeSTATE);
-  pajeHappens(data, pajePUSH, " S", thread, " s", name, time);
+  pajeState(paje, name);
+  pajeHappens(paje, pajePUSH, " S", thread, time);
+  OutputNumber(paje->output, " s", name);
+  OutputString(paje->output, "\n");
 }
 
 static void pajeEnd(void *data, WhoThread thread, uint32_t name, uint64_t time)
@@ -222,17 +220,20 @@ static void pajeEnd(void *data, WhoThread thread, uint32_t name, uint64_t time)
   Paje paje = data;
 
   UNUSED(name);
-  pajeAt(paje, pajePOP, time);
-  OutputString(paje->output, " S");
-  pajeThreadAlias(paje, thread);
+  pajeHappens(paje, pajePOP, " S", thread, time);
   OutputString(paje->output, "\n");
 }
 
 static void pajeMark(void *data, WhoThread thread, uint32_t name, LogEvent event, uint64_t time)
 {
+  Paje paje = data;
+
   UNUSED(event);
-  pajeEntity(data, "e", " E", name, pajeEVENT);
-  pajeHappens(data, pajeNEW, " E", thread, " e", name, time);
+  /* The name itself: ViTE has aliases for states only. */
+  pajeHappens(paje, pajeNEW, " E", thread, time);
+  OutputString(paje->output, " \"");
+  pajeName(paje, name);
+  OutputString(paje->output, "\"\n");
 }
 
 /* ---- The writer ---- */
