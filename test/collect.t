@@ -330,6 +330,21 @@ sub held {
 }
 
 {
+    # Both killed before anything reached the log: its header block is in memory, too, and goes where the events go.
+    my $pid = start('early.paw', '--', $tell, "$dir/counts", 'slow', 1, 0);
+    my $program = child($pid);
+    kill STOP => $pid;
+    until_(sub { ((counts())[0] // 0) > 2000 });
+    kill KILL => $pid, $program;
+    waitpid $pid, 0;
+    until_(sub { !running($program) });
+    system("$rec --clean $dir/early.paw >/dev/null 2>&1");
+    cmp_ok -s "$dir/early.paw", '>', 0, 'killed at the beginning: something is added';
+    is_deeply [faults('early.paw', 1)], [], 'and it can be read';
+    is `$cnv --check $dir/early.paw 2>&1`, '', 'and is whole';
+}
+
+{
     # Blocks are asked for while the program uses them again and again.
     my $pid = start('asked.paw', '-k', 'User', '-p', 'overwrite', '-n', 200, '--', $tell, "$dir/counts", 'join', 3, 0);
     my $program = child($pid);

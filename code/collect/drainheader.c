@@ -12,24 +12,6 @@
 
 enum { drainTries = 8 }; /* to read a text that is being replaced */
 
-/* typesBegin -- where the registry's lines begin in a header's, which stand last */
-static const char *typesBegin(const char *line, const char *limit)
-{
-  static const char *const keys[] = {"kind: ", "event: ", "describe: "};
-  Index i;
-
-  while (line < limit) {
-    const char *end = memchr(line, '\n', (Size)(limit - line));
-    for (i = 0; i < ARRAY_LENGTH(keys); ++i)
-      if ((Size)(limit - line) > strlen(keys[i]) && memcmp(line, keys[i], strlen(keys[i])) == 0)
-        return line;
-    if (end == NULL)
-      break;
-    line = end + 1;
-  }
-  return limit;
-}
-
 static void typesFree(DrainTypes types)
 {
   free(types->registry.types);
@@ -126,7 +108,7 @@ static Res headerRead(DrainHeader header, const void *bytes, Size length, uint64
     return ResFORMAT;
   if (header->header.identity != identity || header->header.widths.swapped)
     return ResFORMAT;
-  begin = typesBegin(body, limit);
+  begin = HeaderTypes(body, limit);
   res = typesGet(&types, list, begin, (Size)(limit - begin), header->header.widths);
   if (res != ResOK)
     return res == ResMEMORY ? res : ResFORMAT;

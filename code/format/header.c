@@ -346,3 +346,20 @@ Res HeaderRead(Header header, const char **bodyReturn, const void *bytes, Size l
   }
   return header->widths.word != 0 && header->identity != 0 ? ResOK : ResFORMAT;
 }
+
+const char *HeaderTypes(const char *line, const char *limit)
+{
+  static const char *const keys[] = {"kind: ", "event: ", "describe: "};
+  Index i;
+
+  while (line < limit) {
+    const char *end = memchr(line, '\n', (Size)(limit - line));
+    for (i = 0; i < ARRAY_LENGTH(keys); ++i)
+      if ((Size)(limit - line) > strlen(keys[i]) && memcmp(line, keys[i], strlen(keys[i])) == 0)
+        return line;
+    if (end == NULL)
+      break;
+    line = end + 1;
+  }
+  return limit;
+}

@@ -76,4 +76,7 @@ extern Res HeaderLength(Size *lengthReturn, unsigned versionReturn[3], const voi
  */
 extern Res HeaderRead(Header headerReturn, const char **bodyReturn, const void *bytes, Size length);
 
+/* HeaderTypes -- where the lines of the registry begin, which stand last; from the beginning of any line */
+extern const char *HeaderTypes(const char *line, const char *limit);
+
 #endif /* FORMAT_HEADER_H */
