@@ -138,7 +138,7 @@ static void writerPut(Writer writer, Index slot, MakeBlock block, uint8_t state,
   ((BlockHeader)(void *)place)->used = (uint32_t)reserved;
   ((BlockHeader)(void *)place)->count = 0;
   ((BlockHeader)(void *)place)->before = BlockBeforeUNKNOWN;
-  header->tickets[slot] = header->pool.ticket++;
+  header->tickets[slot] = RegionOverwrites(header, &block->header) ? ++header->pool.ticket : 0;
   if (state == RegionFULL)
     (void)__atomic_fetch_add(&header->pool.full, 1, __ATOMIC_SEQ_CST);
   __atomic_store_n(&header->state[slot], state | (uint8_t)__builtin_ctzl(size), __ATOMIC_SEQ_CST);
@@ -421,6 +421,47 @@ static void claimed(void)
   TapIs(state[4], full, "what is not may be");
   TapIs(BatchWrite(&shop.batch), ResOK, "it is written");
   TapIs(state[3], RegionFREE, "and free");
+  drainEnd(drain, &writer, &shop);
+}
+
+/* leaves -- another block of a frequent kind is in the slot than was listed: is it left alone? */
+static Bool leaves(Drain drain, Writer writer, DrainEntry entry, DrainWhat what)
+{
+  uint8_t full = RegionFULL | 14;
+
+  writerPut(writer, entry->slot, &blocks[0], RegionFULL, blocks[0].header.used);
+  return !DrainSlotTake(drain, entry, what) && writer->header->state[entry->slot] == full;
+}
+
+/* changing -- blocks are used again while they are looked at: none is taken for what it was, or for what it is not */
+static void changing(void)
+{
+  static DrainShopStruct shop;
+  WriterStruct writer;
+  Drain drain = drainNew(&writer, RegionPolicyOVERWRITE, &shop);
+  uint8_t full = RegionFULL | 14, *state = writer.header->state;
+  DrainEntryStruct entry;
+  uint64_t time = 1000;
+  Size offset, size;
+
+  MakeBlockBegin(&blocks[0], writer.process, 10, EventKindObject, 0, time);
+  MakeBlockBegin(&blocks[1], writer.process, 10, EventKindPool, 0, time + 1);
+  blocks[0].header.whole = blocks[1].header.whole = 1 << 14;
+  writerFill(&blocks[0], 50, &time);
+  writerFill(&blocks[1], 5, &time);
+  writerPut(&writer, 3, &blocks[0], RegionFULL, blocks[0].header.used);
+  TapOk(RegionBlockAt(&offset, &size, writer.header, 3), "a block that was full");
+  memset((char *)writer.header + offset, 0, size);
+  state[3] = RegionTAKEN;
+  TapOk(!DrainSlotList(&entry, drain, 3, full, DrainFULL), "and is being erased is not listed");
+  writerPut(&writer, 4, &blocks[1], RegionOPEN, 0);
+  TapOk(DrainSlotList(&entry, drain, 4, state[4], DrainSHOWN), "one of a rare kind that is open is shown");
+  TapOk(leaves(drain, &writer, &entry, DrainSHOWN), "but not if one of a frequent kind is there by then");
+  memset(drain->slot, 0, 8 * sizeof drain->slot[0]);
+  writerPut(&writer, 5, &blocks[1], RegionFULL, blocks[1].header.used);
+  TapOk(DrainSlotList(&entry, drain, 5, state[5], DrainHELD), "one that is asked for is taken");
+  TapOk(leaves(drain, &writer, &entry, DrainHELD), "but not another one in its place");
+  TapIs(shop.batch.used, 0, "nothing is written");
   drainEnd(drain, &writer, &shop);
 }
 
@@ -711,6 +752,7 @@ int main(void)
   pending(TRUE);
   overwrite();
   claimed();
+  changing();
   streams();
   types();
   full();

@@ -25,7 +25,7 @@
 #include "format/region.h"
 #include "tap.h"
 
-enum { seriesMAX = 16, numbersMAX = 1 << 18, threadsMAX = 3 };
+enum { seriesMAX = 16, numbersMAX = 1 << 18, threadsMAX = 3, keptLooks = 60, keptBegin = 200 };
 
 #if defined(VARIETY_RASH)
 
@@ -79,6 +79,14 @@ static void emitObjects(Word series, Count count)
     EVENT_PAW(PoolAlloc, (void *)series, (Addr)(Word)i, 32);
 }
 
+/* objectsRun -- until the process is killed */
+static void *objectsRun(void *number)
+{
+  for (;;)
+    emitObjects((Word)number, numbersMAX);
+  return NULL;
+}
+
 static Bool storming;
 
 static void *stormRun(void *target)
@@ -109,6 +117,11 @@ static int programRun(const char *mode, Count *told)
     emitObjects(0, numbersMAX);
     told[0] = numbersMAX;
     return 0;
+  }
+  if (strcmp(mode, "forever") == 0) {
+    for (i = 1; i <= threadsMAX; ++i)
+      (void)pthread_create(&thread[i - 1], NULL, objectsRun, (void *)i);
+    (void)objectsRun(NULL);
   }
   if (strcmp(mode, "storm") == 0) {
     (void)sigaction(SIGUSR1, &action, NULL);
@@ -241,11 +254,6 @@ static void toyDiscarded(Toy toy, BlockHeader header)
     toy->discarded[header->stream / 32] = header->discarded;
 }
 
-static Bool toyFrequent(BlockHeader header)
-{
-  return (EventKindsFREQUENT >> header->kind & 1) != 0 && header->stream / 2 % 16 != EventStreamDEFINITION;
-}
-
 /* toyBlock -- one slot; TRUE: it is done with */
 static Bool toyBlock(Toy toy, ToyRegion region, Index i, Bool dead)
 {
@@ -255,13 +263,14 @@ static Bool toyBlock(Toy toy, ToyRegion region, Index i, Bool dead)
   Size offset, size;
   char *block;
 
-  if (!RegionBlockAt(&offset, &size, region->header, i))
+  if (!RegionBlockAt(&offset, &size, region->header, i) ||
+      (toy->keeps && !dead && __atomic_load_n(&region->header->tickets[i], __ATOMIC_ACQUIRE) != 0))
     return FALSE;
   block = (char *)region->header + offset;
   memcpy(copy, block, size);
   if (memcmp(header->magic, BlockMAGIC, BlockMagicSIZE) != 0)
     return dead;
-  if ((header->flags & BlockFlagUNSENT) != 0 || (toy->keeps && !dead && toyFrequent(header)))
+  if ((header->flags & BlockFlagUNSENT) != 0)
     return FALSE;
   BlockWalk(&tally, copy + BlockHeaderSIZE, size - BlockHeaderSIZE, header->first, FALSE);
   if (!dead && (tally.pending > 0 || tally.used < header->used)) {
@@ -346,13 +355,13 @@ static void toyLog(Toy toy)
   free(bytes);
 }
 
-/* toyRun -- run this test as a program under the toy; what it told is in `told` */
-static int toyRun(Toy toy, const char *mode, const char *const *environment, Count *told)
+/* toyStart -- run this test as a program under the toy */
+static pid_t toyStart(Toy toy, const char *mode, const char *const *environment, Count *told)
 {
   char name[64], both[128], family[64];
   struct stat made;
-  int status, fd;
   pid_t pid;
+  int fd;
 
   toyOpen(toy, name, sizeof name);
   (void)snprintf(both, sizeof both, "%s token", name);
@@ -372,6 +381,15 @@ static int toyRun(Toy toy, const char *mode, const char *const *environment, Cou
     (void)execl("/proc/self/exe", "handtest", (char *)NULL);
     _exit(99);
   }
+  return pid;
+}
+
+/* toyRun -- the same, to its end; what it told is in `told` */
+static int toyRun(Toy toy, const char *mode, const char *const *environment, Count *told)
+{
+  pid_t pid = toyStart(toy, mode, environment, told);
+  int status;
+
   while (waitpid(pid, &status, WNOHANG) == 0 && !toy->died)
     toyRound(toy, FALSE);
   if (toy->died)
@@ -497,6 +515,60 @@ static void testOverwrite(void)
   toyClose(&toy);
 }
 
+/* keptGaps -- of how many threads are blocks missing between those that a region has?  Its process stands still. */
+static Count keptGaps(RegionHeader region)
+{
+  struct { uint64_t first, last; Count blocks; } kept[64] = {{0, 0, 0}}, *its;
+  Size offset, size;
+  Count gaps = 0;
+  Index i;
+
+  for (i = 0; i < region->slots; ++i) {
+    BlockHeader block;
+    if (!RegionBlockAt(&offset, &size, region, i))
+      continue;
+    block = (BlockHeader)(void *)((char *)region + offset);
+    if (memcmp(block->magic, BlockMAGIC, BlockMagicSIZE) != 0 || block->kind != EventKindObject ||
+        block->stream / 32 >= ARRAY_LENGTH(kept))
+      continue;
+    its = &kept[block->stream / 32];
+    its->first = its->blocks == 0 || block->sequence < its->first ? block->sequence : its->first;
+    its->last = its->blocks == 0 || block->sequence > its->last ? block->sequence : its->last;
+    ++its->blocks;
+  }
+  for (its = kept; its < kept + ARRAY_LENGTH(kept); ++its)
+    gaps += its->blocks > 0 && its->last - its->first + 1 != its->blocks;
+  return gaps;
+}
+
+/* testKept -- threads that want the same old blocks: at whatever moment one looks, what each has is in one piece */
+static void testKept(void)
+{
+  static const char *const few[] = {"PAWPRINT_BLOCKS", "60", "PAWPRINT_BLOCK", "4096", "PAWPRINT_POLICY", "overwrite",
+                                    NULL};
+  static toyStruct toy;
+  Count gaps = 0;
+  pid_t pid;
+  Index i;
+
+  memset(&toy, 0, sizeof toy);
+  toy.keeps = TRUE;
+  pid = toyStart(&toy, "forever", few, shared);
+  while (toy.regions == 0 || __atomic_load_n(&toy.region[0].header->pool.overwritten, __ATOMIC_RELAXED) < keptBegin)
+    toyRound(&toy, FALSE);
+  for (i = 0; i < keptLooks; ++i) {
+    (void)usleep(1000);
+    (void)kill(pid, SIGSTOP);
+    (void)waitpid(pid, NULL, WUNTRACED);
+    gaps += keptGaps(toy.region[0].header);
+    (void)kill(pid, SIGCONT);
+  }
+  (void)kill(pid, SIGKILL);
+  (void)waitpid(pid, NULL, 0);
+  TapIs(gaps, 0, "overwrite: of each thread what is left is without a gap, at %d moments", (int)keptLooks);
+  toyClose(&toy);
+}
+
 int main(int argc, char **argv)
 {
   static const char *const poor[] = {"ASAN_OPTIONS", "detect_leaks=0", NULL}; /* looking for leaks takes open files */
@@ -522,9 +594,10 @@ int main(int argc, char **argv)
   testAll("storm", "the collector dies in a storm", NULL, TRUE);
   testSmall();
   testSlow();
-  if (EVENT_PRESENT(PoolAlloc))
+  if (EVENT_PRESENT(PoolAlloc)) {
     testOverwrite();
-  else
+    testKept();
+  } else
     TapSkip("no events of objects in this variety");
   (void)unlink(path);
   (void)unlink(logPath);

@@ -54,7 +54,6 @@ typedef struct DrainSlotStruct {
   uint32_t count;           /* events of it that are in the log */
   uint32_t seen, seenCount; /* bytes and events of it that were counted for who watches */
   uint64_t first;           /* when it was opened: by that it is known to be the same */
-  uint64_t ticket;          /* of a block that is held: the same, known without a look at it */
   uint64_t before, looked;  /* as it was sent; when it was looked at last, ns */
 } DrainSlotStruct, *DrainSlot;
 

@@ -16,7 +16,6 @@ enum {
   drainBEHIND,             /* a block that waits behind another of its stream */
   drainSTALLED,            /* something in it is pending */
   drainSNAPPED,            /* it was written as it is; more may come */
-  drainHELD,               /* RegionPolicyOVERWRITE keeps it until it is asked for */
   drainBATCHED,            /* it is free when the batch is written */
 
   drainBehindMAX = 8,      /* blocks that wait behind one of which something is pending */
@@ -296,7 +295,8 @@ static Bool takingOpen(Taking taking)
       after.sequence != taking->block->sequence || after.first != taking->block->first)
     return FALSE;
   if (taking->tally.used == 0 || before == BlockBeforeUNKNOWN ||
-      (taking->what == DrainSHOWN && (taking->block->flags & BlockFlagUNSENT) != 0) ||
+      (taking->what == DrainSHOWN &&
+       ((taking->block->flags & BlockFlagUNSENT) != 0 || RegionOverwrites(taking->drain->header, taking->block))) ||
       note->count >= taking->tally.count)
     return FALSE;
   note->count = (uint32_t)taking->tally.count;
@@ -383,11 +383,17 @@ static Bool takingWaits(Taking taking)
   return drain->now - note->looked < drainLookEvery;
 }
 
-/* slotHeld -- is the block to be left where it is, until it is asked for?  Known by its ticket without a look. */
-static Bool slotHeld(Drain drain, DrainSlot note, Index slot, DrainWhat what)
+/* takingKept -- is the slot's block full, and to be left where it is until it is asked for?
+ *
+ * The block itself does not tell: its owner may be erasing it, or be filling the next one in its place, and who reads
+ * half of two headers may take it for one of a rare kind.  Nor may it be claimed to find out: its owner would forget a
+ * newer one instead.  But what has no ticket is ours as soon as it is full. */
+static Bool takingKept(Taking taking)
 {
-  return drain->policy == RegionPolicyOVERWRITE && what < DrainHELD && note->mark == drainHELD &&
-         note->ticket == __atomic_load_n(&drain->header->tickets[slot], __ATOMIC_RELAXED);
+  Drain drain = taking->drain;
+
+  return drain->policy == RegionPolicyOVERWRITE && taking->what < DrainHELD && (taking->state & RegionFULL) != 0 &&
+         __atomic_load_n(&drain->header->tickets[taking->slot], __ATOMIC_ACQUIRE) != 0;
 }
 
 Bool DrainSlotList(DrainEntry entry, Drain drain, Index slot, uint8_t state, DrainWhat what)
@@ -395,20 +401,13 @@ Bool DrainSlotList(DrainEntry entry, Drain drain, Index slot, uint8_t state, Dra
   TakingStruct taking = {.drain = drain, .slot = slot, .what = what, .note = &drain->slot[slot], .state = state};
   BlockHeaderStruct header;
 
-  if (!takingSized(&taking) || taking.note->mark == drainBATCHED || slotHeld(drain, taking.note, slot, what))
+  if (!takingSized(&taking) || taking.note->mark == drainBATCHED || takingKept(&taking))
     return FALSE;
   takingRead(&taking, &header, sizeof header);
-  taking.block = &header;
-  if (drain->policy == RegionPolicyOVERWRITE) /* else that memory is not there, and need not be to be had */
-    taking.note->ticket = __atomic_load_n(&drain->header->tickets[slot], __ATOMIC_RELAXED);
-  if (taking.note->first != header.first || taking.note->mark == drainHELD) {
+  if (taking.note->first != header.first) {
     taking.note->first = header.first;
     taking.note->mark = drainNONE;
     taking.note->count = taking.note->seen = taking.note->seenCount = 0;
-  }
-  if (what < DrainHELD && RegionOverwrites(drain->header, &header)) {
-    taking.note->mark = drainHELD;
-    return FALSE;
   }
   entry->first = header.first;
   entry->sequence = header.sequence;
@@ -434,6 +433,8 @@ static Bool takingBlock(Taking taking)
   DrainStream stream;
 
   takingRead(taking, taking->block, taking->size);
+  if (taking->block->first != taking->note->first)
+    return FALSE; /* it is another one than was listed */
   /* Types that it needs were published before the block was handed over. */
   (void)DrainHeaderNew(drain);
   if (!takingJudge(taking)) {
@@ -482,8 +483,8 @@ Bool DrainSlotTake(Drain drain, DrainEntry entry, DrainWhat what)
   Bool taken;
 
   taking.state = __atomic_load_n(&drain->header->state[taking.slot], __ATOMIC_ACQUIRE);
-  if (!takingSized(&taking) || takingWaits(&taking) || BatchPlace(&drain->shop->batch, 0) == NULL ||
-      !takingClaim(&taking))
+  if (!takingSized(&taking) || takingKept(&taking) || takingWaits(&taking) ||
+      BatchPlace(&drain->shop->batch, 0) == NULL || !takingClaim(&taking))
     return FALSE;
   if (drain->muted) {
     takingGive(&taking);

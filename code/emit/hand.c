@@ -148,7 +148,8 @@ static Index handSlot(RegionHeader region, BlockHeader block)
   return ((Size)((char *)block + block->whole - (char *)region) - RegionFIRST) / RegionSlotSIZE - 1;
 }
 
-/* handGive -- the block, of which `used` bytes are reserved, is the collector's from here on.  It is counted. */
+/* handGive -- the block, of which `used` bytes are reserved, is the collector's from here on.  It is counted.  What may
+ * be overwritten has a ticket. */
 static void handGive(RegionHeader region, BlockHeader block, Size used)
 {
   Index slot = handSlot(region, block);
@@ -156,7 +157,8 @@ static void handGive(RegionHeader region, BlockHeader block, Size used)
 
   block->used = (uint32_t)used;
   if (region->policy == RegionPolicyOVERWRITE)
-    region->tickets[slot] = __atomic_add_fetch(&region->pool.ticket, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&region->tickets[slot], RegionOverwrites(region, block)
+                       ? __atomic_add_fetch(&region->pool.ticket, 1, __ATOMIC_RELAXED) : 0, __ATOMIC_RELEASE);
   __atomic_store_n(&region->state[slot], RegionFULL | log2, __ATOMIC_SEQ_CST);
   handWake(region);
 }
@@ -167,42 +169,64 @@ static Bool handOld(uint8_t state)
   return (state & (RegionFULL | RegionTAKEN)) == RegionFULL;
 }
 
-/* handOldest -- the slot of the full block of a frequent kind that has waited longest; or `slots` */
-static Index handOldest(RegionHeader region)
+/* handTicket -- of the block that was handed over last in a slot; 0: it is not overwritten */
+static uint64_t handTicket(RegionHeader region, Index slot)
+{
+  return __atomic_load_n(&region->tickets[slot], __ATOMIC_ACQUIRE);
+}
+
+/* handOldest -- the slot of the full block of a frequent kind that has waited longest, and its ticket; or `slots` */
+static Index handOldest(uint64_t *ticketReturn, RegionHeader region)
 {
   Index i, oldest = region->slots;
+
+  *ticketReturn = UINT64_MAX;
+  for (i = 0; i < region->slots; ++i) {
+    uint64_t ticket;
+    if (!handOld(__atomic_load_n(&region->state[i], __ATOMIC_ACQUIRE)))
+      continue;
+    ticket = handTicket(region, i);
+    if (ticket != 0 && ticket < *ticketReturn) {
+      oldest = i;
+      *ticketReturn = ticket;
+    }
+  }
+  return oldest;
+}
+
+/* handForget -- erase the block in a slot, if that is still the one with this ticket
+ *
+ * While it was looked for other threads may have used the slot again, for what is newest now.  While it is erased it is
+ * nobody's: if it were open, it would be sent should we be killed, and what is between it and the others is gone. */
+static void handForget(RegionHeader region, Index slot, uint64_t ticket)
+{
+  uint8_t state = __atomic_load_n(&region->state[slot], __ATOMIC_ACQUIRE), full = state;
   Size offset, size;
 
-  for (i = 0; i < region->slots; ++i)
-    if (handOld(__atomic_load_n(&region->state[i], __ATOMIC_ACQUIRE)) &&
-        RegionBlockAt(&offset, &size, region, i) &&
-        RegionOverwrites(region, (BlockHeader)(void *)((char *)region + offset)) &&
-        (oldest == region->slots || region->tickets[i] < region->tickets[oldest]))
-      oldest = i;
-  return oldest;
+  if (!handOld(state) || !RegionBlockAt(&offset, &size, region, slot) || handTicket(region, slot) != ticket ||
+      !__atomic_compare_exchange_n(&region->state[slot], &state, RegionTAKEN, FALSE, __ATOMIC_ACQ_REL,
+                                   __ATOMIC_RELAXED))
+    return;
+  if (handTicket(region, slot) != ticket) {
+    __atomic_store_n(&region->state[slot], full, __ATOMIC_RELEASE);
+    return;
+  }
+  StreamErase((BlockHeader)(void *)((char *)region + offset), size - BlockHeaderSIZE);
+  (void)__atomic_fetch_add(&region->pool.overwritten, 1, __ATOMIC_RELAXED);
+  (void)__atomic_fetch_sub(&region->pool.full, 1, __ATOMIC_ACQ_REL);
+  __atomic_store_n(&region->state[slot], RegionFREE, __ATOMIC_RELEASE);
 }
 
 /* handOverwrite -- forget the oldest full block of a frequent kind.  FALSE: none; TRUE also if another thread was
  * quicker */
 static Bool handOverwrite(RegionHeader region)
 {
-  Index oldest = handOldest(region);
-  uint8_t state;
-  Size offset, size;
-  BlockHeader block;
+  uint64_t ticket;
+  Index oldest = handOldest(&ticket, region);
 
   if (oldest == region->slots)
     return FALSE;
-  state = __atomic_load_n(&region->state[oldest], __ATOMIC_ACQUIRE);
-  if (!handOld(state) || !RegionBlockAt(&offset, &size, region, oldest) ||
-      !__atomic_compare_exchange_n(&region->state[oldest], &state, (uint8_t)(RegionOPEN | (state & RegionLog2MASK)),
-                                   FALSE, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-    return TRUE;
-  block = (BlockHeader)(void *)((char *)region + offset);
-  StreamErase(block, size - BlockHeaderSIZE);
-  (void)__atomic_fetch_add(&region->pool.overwritten, 1, __ATOMIC_RELAXED);
-  (void)__atomic_fetch_sub(&region->pool.full, 1, __ATOMIC_ACQ_REL);
-  __atomic_store_n(&region->state[oldest], RegionFREE, __ATOMIC_RELEASE);
+  handForget(region, oldest, ticket);
   return TRUE;
 }
 

@@ -83,8 +83,9 @@ extern Res HeaderLength(Size *lengthReturn, unsigned versionReturn[3], const voi
  */
 extern Res HeaderRead(Header headerReturn, const char **bodyReturn, const void *bytes, Size length);
 
-/* HeaderTypes -- of a header's lines, the first of its registry, which stand last; `limit` if it has none */
-extern const char *HeaderTypes(const char *body, const char *limit);
+/* HeaderTypes -- where the lines of the registry begin, which stand last; from the beginning of any line.  `limit`: there
+ * are none. */
+extern const char *HeaderTypes(const char *line, const char *limit);
 
 /* RegistryNameOf, RegistryNameIs -- the name of a registry's lines; are they what a name says? */
 extern RegistryNameStruct RegistryNameOf(const char *text, Size length);

@@ -13,7 +13,8 @@
  *                 also at its end: where a signal handler interrupted one.  The collector reads it, and when it is in
  *                 the log zeroes it, the magic first (without that it is nobody's), and frees it.
  *                 Under RegionPolicyOVERWRITE it says so first (RegionTAKEN): else the writer might use the block again
- *                 meanwhile.
+ *                 meanwhile.  What has a ticket it takes only if that is asked for.
+ *   RegionTAKEN   alone, with no size: under RegionPolicyOVERWRITE a thread of the writer erases it, and frees it
  * Where there is no collector, or it has died, the writer's threads send what is full, too.
  *
  * Design: design/format.md .region, design/collector.md .hand      Tests: test/deathtest.t, test/collect.t
@@ -44,7 +45,7 @@ enum {
   RegionFREE = 0,
   RegionOPEN = 0x20,
   RegionFULL = 0x40,
-  RegionTAKEN = 0x80,             /* beside RegionFULL: by the collector, which reads it */
+  RegionTAKEN = 0x80,             /* beside RegionFULL: by the collector, which reads it; alone: nobody's block */
   RegionLog2MASK = 0x1f
 };
 
@@ -114,7 +115,7 @@ typedef struct RegionHeaderStruct {
     uint32_t freed;               /* futex: counts blocks that became free, while `waiting` */
     uint32_t waiting;             /* threads that wait for one */
     uint32_t overwritten;         /* blocks that RegionPolicyOVERWRITE used again */
-    uint64_t ticket;              /* counts blocks that became full: their order in time */
+    uint64_t ticket;              /* counts full blocks that may be overwritten: their order in time */
   } pool __attribute__((aligned(64)));
   struct {
     uint32_t generation;          /* counts header blocks; the newest, if any, is in text (generation & 1); the other
@@ -123,7 +124,7 @@ typedef struct RegionHeaderStruct {
     uint32_t lock;                /* the writer's own */
   } text __attribute__((aligned(64)));
   uint8_t state[RegionSlotsMAX] __attribute__((aligned(64)));   /* of each slot */
-  uint64_t tickets[RegionSlotsMAX];   /* `ticket` of each full slot */
+  uint64_t tickets[RegionSlotsMAX];   /* `ticket` of each full slot; 0: it is not overwritten */
 } RegionHeaderStruct, *RegionHeader;
 
 _Static_assert(sizeof(RegionHeaderStruct) <= RegionCONTROL, "the control table is behind the header");

@@ -44,8 +44,7 @@ static Bool leftTextSound(LeftRegion region, unsigned which, Size *lengthReturn)
          region->parsed.identity == region->header.identity;
 }
 
-/* leftText -- find the newest text that is whole; FALSE if there is none */
-static Bool leftText(LeftRegion region, Size *lengthReturn)
+Bool LeftRegionText(LeftRegion region, Size *lengthReturn)
 {
   unsigned newest = region->header.text.generation & 1;
 
@@ -69,7 +68,7 @@ Bool LeftRegionCollected(LeftRegion region)
     boot[n > 0 && boot[n - 1] == '\n' ? n - 1 : 0] = '\0';
     (void)close(fd);
   }
-  return boot[0] == '\0' || !leftText(region, &length) || region->parsed.boot[0] == '\0' ||
+  return boot[0] == '\0' || !LeftRegionText(region, &length) || region->parsed.boot[0] == '\0' ||
          strcmp(region->parsed.boot, boot) == 0;
 }
 
@@ -121,7 +120,7 @@ Res LeftRegionTake(LeftRegion region)
   Index i;
   Res res = ResOK;
 
-  if (leftText(region, &length))
+  if (LeftRegionText(region, &length))
     res = leftWrite(region, region->text, length);
   for (i = 0; i < region->header.slots && res == ResOK; ++i)
     if (RegionBlockAt(&at, &size, &region->header, i))

@@ -36,6 +36,10 @@ typedef struct LeftRegionStruct {
 /* LeftRegionRead -- is the file at region->fd a region of our version?  Its header, then. */
 extern Bool LeftRegionRead(LeftRegion region);
 
+/* LeftRegionText -- find the newest header block that is whole: it is in region->text then, and in region->parsed what
+ * it says.  FALSE: there is none. */
+extern Bool LeftRegionText(LeftRegion region, Size *lengthReturn);
+
 /* LeftRegionCollected -- is there a collector that lives, and will take what is there? */
 extern Bool LeftRegionCollected(LeftRegion region);
 

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -18,6 +19,7 @@
 
 #include "format/block.h"
 #include "format/region.h"
+#include "log/leftregion.h"
 
 static Res recoverWrite(int fd, const char *bytes, Size size)
 {
@@ -54,6 +56,43 @@ static Res recoverBlock(int log, RegionHeader region, char *block, Size size, Co
   res = recoverWrite(log, block, header.size);
   if (res == ResOK)
     ++*blocks;
+  return res;
+}
+
+/* recoverText -- the process's newest header block, and that nothing of it is in memory any more */
+static Res recoverText(int log, LeftRegion region, char *room)
+{
+  const char *types, *limit;
+  TextStruct text;
+  Size length;
+  Res res;
+
+  if (!LeftRegionRead(region) || !LeftRegionText(region, &length))
+    return ResOK;
+  limit = region->text + length;
+  types = HeaderTypes(region->text, limit);
+  region->parsed.region[0] = '\0';
+  region->parsed.lost = region->header.lost;
+  TextInit(&text, room, RegionTextSIZE);
+  HeaderBegin(&text, &region->parsed);
+  TextBytes(&text, types, (Size)(limit - types));
+  res = HeaderEnd(&text);
+  return res == ResOK ? recoverWrite(log, room, TextLength(&text)) : res;
+}
+
+/* recoverHeader -- the same: the log may have none yet, or one that knows fewer types */
+static Res recoverHeader(int log, int fd)
+{
+  LeftRegion region = malloc(sizeof *region);
+  char *room = malloc(RegionTextSIZE);
+  Res res = ResMEMORY;
+
+  if (region != NULL && room != NULL) {
+    region->fd = fd;
+    res = recoverText(log, region, room);
+  }
+  free(region);
+  free(room);
   return res;
 }
 
@@ -120,7 +159,7 @@ static Res recoverRegion(const char *path, const char *log, int logFd, Count *bl
   if (base != NULL) {
     if (!recoverIsDead(fd))
       ++*running;
-    else if ((res = recoverMapped(base, logFd, blocks)) == ResOK)
+    else if ((res = recoverHeader(logFd, fd)) == ResOK && (res = recoverMapped(base, logFd, blocks)) == ResOK)
       (void)unlink(path);
     (void)munmap(base, size);
   }

@@ -9,12 +9,12 @@
 
 #include "base/types.h"
 
-/* LogRecover -- append to `log` the open blocks of its processes that have ended, and remove their memory
+/* LogRecover -- append to `log` header block and blocks of its processes that have ended, and remove their memory
  *
  * log            an absolute path, as the processes had it
  * blocksReturn   how many blocks were appended
  * runningReturn  how many processes still write to it
- * returns        ResIO: not all could be written (errno says why); nothing is removed that was not
+ * returns        ResIO, ResMEMORY: not all could be written (errno says why); nothing is removed that was not
  */
 extern Res LogRecover(const char *log, Count *blocksReturn, Count *runningReturn);
 
