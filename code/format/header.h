@@ -83,8 +83,8 @@ extern Res HeaderLength(Size *lengthReturn, unsigned versionReturn[3], const voi
  */
 extern Res HeaderRead(Header headerReturn, const char **bodyReturn, const void *bytes, Size length);
 
-/* HeaderTypes -- where the lines of the registry begin, which stand last; from the beginning of any line.  `limit`: there
- * are none. */
+/* HeaderTypes -- where the lines of the registry begin, which stand last; from the beginning of any line.  `limit`: no
+ * such line */
 extern const char *HeaderTypes(const char *line, const char *limit);
 
 /* RegistryNameOf, RegistryNameIs -- the name of a registry's lines; are they what a name says? */
