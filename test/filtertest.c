@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Random expressions (filterexpr.h) over random events (filterlog.h) are held against an evaluator that knows nothing of
- * plans and ranges (filterhold.h).
+ * Random expressions (filterexpr.h) over random events (filterlog.h) are held against an evaluator that knows nothing
+ * of plans and ranges (filterhold.h).
  */
 #include "filterhold.h"
 

@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Always true once a log is set: `known` has its events in order, as they were written, and reading it gave the same.  The
- * first thing that is wrong goes to `fault`.
+ * Always true once a log is set: `known` has its events in order, as they were written, and reading it gave the same.
+ * The first thing that is wrong goes to `fault`.
  */
 #ifndef TEST_REQUESTLOG_H
 #define TEST_REQUESTLOG_H

@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * When a request is filed the oracle (requestone.h) lists what it must see; every hook checks that it is called with the
- * next of these, in turn, and in a state in which it may be called.
+ * When a request is filed the oracle (requestone.h) lists what it must see; every hook checks that it is called with
+ * the next of these, in turn, and in a state in which it may be called.
  */
 #ifndef TEST_REQUESTSET_H
 #define TEST_REQUESTSET_H
