@@ -261,9 +261,10 @@ Res TableRefer(Table table)
   Res res = ResOK;
   Bool malformed;
 
-  if (!table->awaited)
+  if (!table->awaited || table->referred == table->types.count)
     return ResOK;
   table->awaited = FALSE;
+  table->referred = table->types.count;
   for (i = 0; i < table->processes && res == ResOK; ++i) {
     Process process = table->process[i];
     if (process->public.header.registry.length == 0)

@@ -78,7 +78,8 @@ typedef struct TableStruct {
   Count processSlots;
   uint32_t *processSlot;
   TypesTreeStruct types;
-  Bool awaited;      /* some header names a registry that no header has yet */
+  Bool awaited;      /* some header names a registry that no header has yet, */
+  Count referred;    /* nor had when there were so many types */
   const int64_t *offset; /* ns to add to the wall times of each file's processes, for so many files; or NULL */
   Count offsets;
 } TableStruct, *Table;
