@@ -172,6 +172,55 @@ static void testHurt(void)
   MakeFree(&make);
 }
 
+/* ---- Enough ---- */
+
+static Bool enoughEvent(LogRequest request, LogEvent event)
+{
+  uint64_t *left = request->data;
+
+  UNUSED(event);
+  return --*left == 0;
+}
+
+/* aRow -- one thread's events, ten ticks apart, `each` to a block; event `i` has the number i */
+static void aRow(Make make, MakeProcess process, Count events, Count each)
+{
+  Index i;
+
+  MakeHeader(make, process);
+  MakeBlockBegin(&setBlock[0], process, 11, EventKindObject, 0, 1000);
+  for (i = 0; i < events; ++i) {
+    if (i > 0 && i % each == 0) {
+      MakeBlockEnd(make, &setBlock[0], BlockFlagSEALED);
+      MakeBlockNext(&setBlock[0], 1000 + 10 * i);
+    }
+    (void)MakeEvent(&setBlock[0], EventPoolFreeCODE, 1000 + 10 * i, (uint64_t[]){1, i}, NULL);
+  }
+  MakeBlockEnd(make, &setBlock[0], BlockFlagSEALED);
+}
+
+/* testEnough -- a hook's TRUE ends LogRead, also with the last event of a chunk */
+static void testEnough(void)
+{
+  LogHooksStruct hooks = {.data = NULL};
+  LogRequestStruct request = LogRequestALL;
+  MakeProcess process = MakeProcessNew(10, 1);
+  MakeStruct make = {0};
+  const char *paths[1] = {path};
+  uint64_t left = LogChunkDEFAULT;
+  char error[256];
+
+  aRow(&make, process, LogChunkDEFAULT + 10, 1000);
+  MakeWrite(&make, path);
+  request.data = &left;
+  request.event = enoughEvent;
+  TapOk(LogOpen(&theLog, paths, 1, &hooks, error, sizeof error) == ResOK && LogRead(theLog, &request) == ResOK &&
+          left == 0, "a hook that returns TRUE for the last event of a chunk is given no other");
+  setLogEnd();
+  MakeProcessFree(process);
+  MakeFree(&make);
+}
+
 static const ApiStruct real = {LogServiceCreate, LogServiceDestroy, LogServiceFile, LogServiceWithdraw, LogServiceRun,
                                LogServiceCount};
 
@@ -244,6 +293,7 @@ int main(void)
   testSteps(seed);
   testTexts(seed);
   testHurt();
+  testEnough();
   for (i = 1; i < ARRAY_LENGTH(mutantName); ++i)
     testMutant(i, seed);
   (void)unlink(path);

@@ -232,19 +232,18 @@ void ReadingDestroy(Reading reading)
   free(reading);
 }
 
-Res ReadingRun(Reading reading, LogRequest request, const LogPositionStruct *end, uint64_t count)
+Res ReadingRun(Reading reading, const LogPositionStruct *end, uint64_t count)
 {
   Res res;
 
   reading->log->teller.telling = !reading->client.quiet;
   reading->left = count;
-  reading->refused = 0;
-  reading->ended = count == 0;
-  res = ReadingMerge(reading, request, end);
-  if (res == ResOK && !reading->ended) {
+  reading->ended = FALSE;
+  res = ReadingMerge(reading, end);
+  if (res == ResOK && !reading->ended && reading->left > 0) {
     res = FollowRound(reading->log->follow);
     if (res == ResOK)
-      res = ReadingMerge(reading, request, end);
+      res = ReadingMerge(reading, end);
   }
   if (res == ResLIMIT || res == ResEND) {
     reading->position = *end;

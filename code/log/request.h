@@ -104,7 +104,6 @@ typedef struct LogServiceCountsStruct {
   uint64_t restores;  /* and by going on with a saved state */
   uint64_t blocks;    /* loaded */
   uint64_t decoded;   /* events that those blocks listed */
-  uint64_t delivered; /* calls of event hooks */
 } LogServiceCountsStruct, *LogServiceCounts;
 
 extern void LogServiceCount(LogServiceCounts countsReturn, LogService service);
