@@ -491,6 +491,40 @@ Res ReadingMerge(Reading reading, const LogPositionStruct *end)
   return res;
 }
 
+/* readSift -- leave out what an open block has before the pass's beginning; ResEND: it has nothing else */
+static Res readSift(Reading reading, Loaded loaded)
+{
+  Res res = ResOK;
+
+  readBegin(reading, loaded);
+  while (res == ResOK && loaded->next == loaded->count) {
+    res = ParkRefill(&reading->park, loaded);
+    if (res == ResOK)
+      readBegin(reading, loaded);
+  }
+  return res;
+}
+
+Res ReadingSift(Reading reading)
+{
+  Count open = reading->open;
+  Index i;
+  Res res = ResOK;
+
+  reading->open = 0;
+  for (i = 0; i < open; ++i) {
+    Loaded loaded = reading->heap[i].loaded;
+    Res sifted = readSift(reading, loaded);
+    if (sifted == ResOK)
+      (void)readPush(reading, loaded); /* to where another was: there is room */
+    else
+      readGive(reading, loaded);
+    if (sifted != ResOK && sifted != ResEND)
+      res = sifted;
+  }
+  return res;
+}
+
 void ReadingGive(Reading reading)
 {
   while (reading->open > 0)

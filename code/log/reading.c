@@ -232,6 +232,20 @@ void ReadingDestroy(Reading reading)
   free(reading);
 }
 
+Res ReadingLeap(Reading reading, const LogPositionStruct *to)
+{
+  Index i;
+  Res res;
+
+  AVER(LogPositionCompare(&reading->position, to) <= 0);
+  readingFailures(reading);
+  for (i = 0; i < reading->streams; ++i)
+    reading->stream[i].met = FALSE; /* what is missing before is nobody's loss */
+  reading->from = reading->position = *to;
+  res = ReadingSift(reading);
+  return res == ResOK ? IndexPassLeap(&reading->pass, to->fine) : res;
+}
+
 Res ReadingRun(Reading reading, const LogPositionStruct *end, uint64_t count)
 {
   Res res;

@@ -124,6 +124,10 @@ extern void ReadingDestroy(Reading reading);
  */
 extern Res ReadingRun(Reading reading, const LogPositionStruct *end, uint64_t count);
 
+/* ReadingLeap -- go on to a position that lies ahead; nothing before it is delivered.  What is open and has something
+ * there stays open, and what ends before it is leapt over as by a new pass.  ResMEMORY, ResIO. */
+extern Res ReadingLeap(Reading reading, const LogPositionStruct *to);
+
 /* ReadingNext -- the time of the event that is next, fine; ResEND: there is none.  Of no log that is followed. */
 extern Res ReadingNext(uint64_t *fineReturn, Reading reading);
 
@@ -146,9 +150,11 @@ extern void ReadingOmit(Reading reading, ProcessOmitted omitted, const IndexEntr
 extern void ReadingTell(Reading reading, uint64_t place, const char *what, uint64_t lost, int exact);
 extern void ReadingMissing(Reading reading, Stream stream, const IndexEntryStruct *entry);
 
-/* For reading.c: close all blocks.  Deliver what comes before `until`: ResOK: that, or the run has ended; ResLIMIT:
+/* For reading.c: close all blocks.  Close those that have nothing at reading->from or behind it, and leave out what the
+ * others have before.  Deliver what comes before `until`: ResOK: that, or the run has ended; ResLIMIT:
  * `end` was reached; ResEND: there is nothing more. */
 extern void ReadingGive(Reading reading);
+extern Res ReadingSift(Reading reading);
 extern Res ReadingMerge(Reading reading, const LogPositionStruct *end);
 
 /* What follow.c does for the pass over a log that is followed: begin; take what came, ResEND if it stopped waiting;

@@ -196,19 +196,21 @@ static Res serveChunk(LogService service)
   return res;
 }
 
-/* serveBegin -- nobody is served: who is next?  A pass that will come to where it starts goes on. */
+/* serveBegin -- nobody is served: who is next?  A pass that can come to where it starts leaps there. */
 static Res serveBegin(LogService service, Bool *lookReturn)
 {
   Filed next = serveFirst(service, FALSE);
   Pass pass = &service->pass;
+  Res res = ResOK;
 
-  *lookReturn = TRUE;
   if (!ServiceNothing(next)) {
     if (pass->reading != NULL && BoundReckons(pass->slots, next->bit) &&
         BoundAhead(&next->start, &service->current))
-      return serveChunk(service);
-    if (!BoundJoins(&next->start, &service->current))
+      res = ReadingLeap(pass->reading, &next->start);
+    else if (!BoundJoins(&next->start, &service->current))
       ServicePassEnd(service, pass);
+    if (res != ResOK)
+      return res;
     serveTake(service, next);
     service->current = next->start;
   }
