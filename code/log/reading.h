@@ -8,7 +8,7 @@
  *
  * Always true between runs: no event before `position` is left undelivered, and none at or behind it was delivered.
  *
- * Design: design/log.md, design/requests.md .pass      Tests: test/logtest.c, test/followtest.c, test/requesttest.c
+ * Design: design/log.md, design/requests.md .pass.on .route      Tests: test/logtest.c, test/followtest.c, test/requesttest.c
  */
 #ifndef LOG_READING_H
 #define LOG_READING_H

@@ -4,6 +4,8 @@
  * learned when the first such event comes after somebody entered or left; until then the route is to whoever learns it.
  * Where nothing is to be looked at between two hooks the pass calls them itself; else it calls one of ours, which does.
  *
+ * Design: design/requests.md .route      Tests: test/requesttest.c
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "log/service.h"

@@ -86,8 +86,8 @@ Routes RoutesKnow(LogService service, Process process, uint64_t bits)
 {
   Routes routes = routesOf(service, process);
 
-  if (routes == NULL ||
-      (routes->registry != process->public.registry && routesRenew(service, routes, process->public.registry) != ResOK)) {
+  if (routes == NULL || (routes->registry != process->public.registry &&
+                         routesRenew(service, routes, process->public.registry) != ResOK)) {
     service->res = ResMEMORY;
     return NULL;
   }
