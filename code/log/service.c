@@ -126,6 +126,7 @@ Res LogServiceFile(LogService service, LogRequest request)
   if (filed == NULL)
     return ResMEMORY;
   filed->request = request;
+  filed->counter.data = filed;
   filed->state = FiledWAITING;
   serviceBounds(service, filed);
   service->filed[service->count++] = filed;

@@ -26,6 +26,7 @@ typedef enum FiledState { FiledWAITING, FiledSERVED, FiledENDED } FiledState;
 /* A request that is filed. */
 typedef struct FiledStruct {
   LogRequest request;
+  LogRequestStruct counter; /* a request of the service's own, of which this is the data: called to count an event */
   LogPositionStruct start, end; /* what it has still to be given: [start, end) if it waits, */
   uint64_t left;           /* and at most so many events */
   FiledState state;
@@ -49,7 +50,7 @@ typedef struct PlaceStruct {
   Stream stream;           /* NULL: the process itself */
 } PlaceStruct, *Place;
 
-/* Somebody who is called for an event, or, if `call` is NULL, who is asked whether he accepts it, or counts it. */
+/* Somebody who is called for an event, or, if `call` is NULL, who counts it, or is asked whether he accepts it. */
 typedef struct RouteEntryStruct {
   LogEventHook call;
   Filed filed;

@@ -81,14 +81,17 @@ static Bool handList(LogService service, Routes routes, Index type, unsigned kin
   Index i, before;
 
   service->entries = 0;
+  *carefulReturn = FALSE;
   for (i = 0; i < service->count; ++i) {
     RouteEntryStruct entry = {.filed = service->filed[i]};
-    if (handTakes(routes, entry.filed, type, kind) &&
-        (entry.filed->request->accept != NULL || entry.filed->left != UINT64_MAX) && !handPut(service, &entry))
+    Bool accepts = entry.filed->request->accept != NULL;
+    if (!handTakes(routes, entry.filed, type, kind))
+      continue;
+    *carefulReturn |= accepts;
+    if ((accepts || entry.filed->left != UINT64_MAX) && !handPut(service, &entry))
       return FALSE;
   }
   *takersReturn = service->entries;
-  *carefulReturn = service->entries > 0;
   for (i = 0; i < service->count; ++i) {
     Filed filed = service->filed[i];
     before = service->entries;
@@ -145,6 +148,15 @@ static Bool handNobody(LogRequest request, LogEvent event)
   return FALSE;
 }
 
+/* handCount -- the hook of one who counts */
+static Bool handCount(LogRequest request, LogEvent event)
+{
+  Filed filed = request->data;
+
+  UNUSED(event);
+  return BoundCounted(--filed->left);
+}
+
 /* handPlain -- the route is the hooks themselves */
 static void *handPlain(LogService service, ReadingRouteStruct *route)
 {
@@ -153,8 +165,11 @@ static void *handPlain(LogService service, ReadingRouteStruct *route)
 
   if (hand == NULL)
     return NULL;
-  for (i = 0; i < service->entries; ++i)
-    hand[i] = (ReadingHandStruct){service->entry[i].call, service->entry[i].filed->request};
+  for (i = 0; i < service->entries; ++i) {
+    RouteEntry entry = &service->entry[i];
+    hand[i] = entry->call != NULL ? (ReadingHandStruct){entry->call, entry->filed->request}
+                                  : (ReadingHandStruct){handCount, &entry->filed->counter};
+  }
   hand[i] = (ReadingHandStruct){NULL, NULL};
   route->hand = service->entries > 0 ? hand[0] : (ReadingHandStruct){handNobody, &service->learner};
   route->more = service->entries > 1 ? &hand[1] : NULL;
