@@ -63,8 +63,8 @@ static int sorted(const void *a, const void *b)
   return x != y ? (x < y ? -1 : 1) : IndexCompare(a, b);
 }
 
-/* passIs -- does the pass from `from` on have what a linear walk has? */
-static Bool passIs(TheIndex index, const IndexEntryStruct *entries, Count count, uint64_t from)
+/* passIs -- does the pass from `from` on have what a linear walk has, if it leaps to `leap` before entry `at`? */
+static Bool passIs(TheIndex index, const IndexEntryStruct *entries, Count count, uint64_t from, Index at, uint64_t leap)
 {
   IndexPassStruct pass;
   const IndexEntryStruct *entry;
@@ -73,6 +73,10 @@ static Bool passIs(TheIndex index, const IndexEntryStruct *entries, Count count,
   Bool same = IndexPassBegin(&pass, index, from) == ResOK;
 
   for (i = 0; i < count && same; ++i) {
+    if (i == at && leap > from) {
+      same = IndexPassLeap(&pass, leap) == ResOK;
+      from = leap;
+    }
     if ((entries[i].flags & BlockFlagSEALED) != 0 && fineOf(&entries[i], entries[i].last) < from)
       continue;
     entry = IndexNow(&pass, &fine);
@@ -103,13 +107,14 @@ static Bool indexIs(Count count, uint64_t span)
   (void)TableFit(&table);
   same = same && IndexEnd(&index) == ResOK && IndexCheck(&index);
   qsort(entries, count, sizeof *entries, sorted);
-  same = same && passIs(&index, entries, count, 0);
+  same = same && passIs(&index, entries, count, 0, count, 0);
   for (i = 0; i < froms && same; ++i) {
     const IndexEntryStruct *some = &entries[count > 0 ? below(count) : 0];
-    uint64_t at = fineOf(some, below(2) ? some->first : some->last);
-    same = passIs(&index, entries, count, at + below(3) - (at > 0));
+    uint64_t time = fineOf(some, below(2) ? some->first : some->last), from = time + below(3) - (time > 0);
+    same = passIs(&index, entries, count, from, count, 0) &&
+           passIs(&index, entries, count, below(from + 1), below(count + 1), from);
   }
-  same = same && passIs(&index, entries, count, UINT64_MAX);
+  same = same && passIs(&index, entries, count, UINT64_MAX, count, 0);
   IndexFree(&index);
   TableFree(&table);
   free(entries);
@@ -124,7 +129,8 @@ int main(void)
 
   state = TapSeed() | 1;
   for (i = 0; i < ARRAY_LENGTH(counts); ++i)
-    TapOk(indexIs(counts[i], 1000000), "%zu blocks: from any time on, a pass has those that a walk finds", counts[i]);
+    TapOk(indexIs(counts[i], 1000000),
+          "%zu blocks: from any time on, and behind a leap, a pass has those that a walk finds", counts[i]);
   for (i = 0; i < 300 && same; ++i)
     same = indexIs(below(400), 1 + below(10000));
   TapOk(same, "so it is in 300 indexes of up to 400 blocks, many of them of the same time");

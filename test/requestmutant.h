@@ -138,6 +138,7 @@ static inline Bool mutantReckons(uint64_t slots, uint64_t slot)
 #define ServiceLeave MutantLeave
 #define ServiceEnd MutantEnd
 #define ServiceStep MutantStep
+#define ServiceFind MutantFind
 #define ServiceNothing MutantNothing
 #define ServiceOver MutantOver
 #define ServiceSlot MutantSlot
@@ -147,6 +148,10 @@ static inline Bool mutantReckons(uint64_t slots, uint64_t slot)
 #define RoutesInit MutantRoutesInit
 #define RoutesFinish MutantRoutesFinish
 #define RoutesForget MutantRoutesForget
+#define RoutesKnow MutantRoutesKnow
+#define RoutesTable MutantRoutesTable
+#define RoutesTableFree MutantRoutesTableFree
+#define RoutesHalted MutantRoutesHalted
 
 /* Their prototypes: request.h has been included under the real names. */
 extern Res LogServiceCreate(LogService *serviceReturn, Log log, uint64_t chunk);
@@ -165,6 +170,7 @@ extern Res LogPositionStep(LogPosition positionReturn, uint64_t *nReturn, Log lo
 #include "../code/log/position.c"
 #include "../code/log/serve.c"
 #include "../code/log/service.c"
+#include "../code/log/servicehand.c"
 #include "../code/log/servicehook.c"
 #include "../code/log/serviceroute.c"
 

@@ -22,7 +22,8 @@ static uint64_t stepOnce(LogPosition positionReturn, One it, const LogPositionSt
   *positionReturn = *from;
   for (i = 0; i < knowns && had < left; ++i) {
     const KnownStruct *k = &known[n < 0 ? knowns - 1 - i : i];
-    if ((LogPositionCompare(&k->position, from) < 0) == (n < 0) && oneWants(it, k)) {
+    if ((LogPositionCompare(&k->position, from) < 0) == (n < 0) && oneWants(it, k) &&
+        (it->request.accept == NULL || oneAccepts(it, k->id))) {
       ++had;
       *positionReturn = k->position;
       positionReturn->at += n > 0;
@@ -172,6 +173,132 @@ static void testHurt(void)
   MakeFree(&make);
 }
 
+/* ---- Enough ---- */
+
+static Bool enoughEvent(LogRequest request, LogEvent event)
+{
+  uint64_t *left = request->data;
+
+  UNUSED(event);
+  return --*left == 0;
+}
+
+/* aRow -- one thread's events, ten ticks apart, `each` to a block; event `i` has the number i */
+static void aRow(Make make, MakeProcess process, Count events, Count each)
+{
+  Index i;
+
+  MakeHeader(make, process);
+  MakeBlockBegin(&setBlock[0], process, 11, EventKindObject, 0, 1000);
+  for (i = 0; i < events; ++i) {
+    if (i > 0 && i % each == 0) {
+      MakeBlockEnd(make, &setBlock[0], BlockFlagSEALED);
+      MakeBlockNext(&setBlock[0], 1000 + 10 * i);
+    }
+    (void)MakeEvent(&setBlock[0], EventPoolFreeCODE, 1000 + 10 * i, (uint64_t[]){1, i}, NULL);
+  }
+  MakeBlockEnd(make, &setBlock[0], BlockFlagSEALED);
+}
+
+/* rowTime -- the time of event `i` of a row */
+static uint64_t rowTime(Index i)
+{
+  return 86400 * (uint64_t)1000000000 + 1000 + 10 * i;
+}
+
+/* testEnough -- a hook's TRUE ends LogRead, also with the last event of a chunk */
+static void testEnough(void)
+{
+  LogHooksStruct hooks = {.data = NULL};
+  LogRequestStruct request = LogRequestALL;
+  MakeProcess process = MakeProcessNew(10, 1);
+  MakeStruct make = {0};
+  const char *paths[1] = {path};
+  uint64_t left = LogChunkDEFAULT;
+  char error[256];
+
+  aRow(&make, process, LogChunkDEFAULT + 10, 1000);
+  MakeWrite(&make, path);
+  request.data = &left;
+  request.event = enoughEvent;
+  TapOk(LogOpen(&theLog, paths, 1, &hooks, error, sizeof error) == ResOK && LogRead(theLog, &request) == ResOK &&
+          left == 0, "a hook that returns TRUE for the last event of a chunk is given no other");
+  setLogEnd();
+  MakeProcessFree(process);
+  MakeFree(&make);
+}
+
+/* ---- Leaps ---- */
+
+static void leapProgress(void *data, uint64_t done, uint64_t total)
+{
+  UNUSED(done);
+  UNUSED(total);
+  ++*(uint64_t *)data;
+}
+
+static Bool leapEvent(LogRequest request, LogEvent event)
+{
+  *(uint64_t *)request->data += LogEventWord(event, 1);
+  return FALSE;
+}
+
+/* leapLog -- a row, a block for each event; and another thread's block that is as long as all of them */
+static void leapLog(Make make, MakeProcess process, Count events)
+{
+  Index i;
+
+  aRow(make, process, events, 1);
+  MakeBlockBegin(&setBlock[1], process, 12, EventKindObject, 0, 1000);
+  setBlock[1].header.stream = 1;
+  for (i = 0; i < events; i += 1000)
+    (void)MakeEvent(&setBlock[1], EventPoolFreeCODE, 1005 + 10 * i, (uint64_t[]){1, 1000000}, NULL);
+  MakeBlockEnd(make, &setBlock[1], BlockFlagSEALED);
+  MakeWrite(make, path);
+}
+
+/* testLeap -- from a request's end to the next one's start the pass goes by the index, and takes along what is open */
+static void testLeap(void)
+{
+  enum { far = 9000, some = 20 };
+  uint64_t come = 0, sum[2] = {0, 0};
+  LogHooksStruct hooks = {.data = &come, .progress = leapProgress};
+  LogRequestStruct request[2] = {LogRequestALL, LogRequestALL};
+  LogServiceCountsStruct counts;
+  MakeProcess process = MakeProcessNew(10, 1);
+  MakeStruct make = {0};
+  const char *paths[1] = {path};
+  LogService service;
+  char error[256];
+  Index i;
+
+  leapLog(&make, process, far + 1000);
+  if (LogOpen(&theLog, paths, 1, &hooks, error, sizeof error) != ResOK ||
+      LogServiceCreate(&service, theLog, 0) != ResOK) {
+    TapOk(FALSE, "a log of many blocks opens");
+    return;
+  }
+  request[0].to = rowTime(1);
+  request[1].from = rowTime(far);
+  request[1].to = rowTime(far + some);
+  for (i = 0; i < 2; ++i) {
+    request[i].data = &sum[i];
+    request[i].event = leapEvent;
+    (void)LogServiceFile(service, &request[i]);
+  }
+  (void)LogServiceRun(service, NULL, NULL);
+  LogServiceCount(&counts, service);
+  TapOk(sum[0] == 1000000 && sum[1] == 1000000 + some * far + some * (some - 1) / 2,
+        "two requests far apart see theirs");
+  TapOk(counts.seeks == 1 && counts.blocks == 1 + 1 + some, "in one pass, which loads a block once that both want");
+  TapOk(come < far / 10, "and comes to few of the blocks between them");
+  printf("# it came to %u blocks\n", (unsigned)come);
+  LogServiceDestroy(service);
+  setLogEnd();
+  MakeProcessFree(process);
+  MakeFree(&make);
+}
+
 static const ApiStruct real = {LogServiceCreate, LogServiceDestroy, LogServiceFile, LogServiceWithdraw, LogServiceRun,
                                LogServiceCount};
 
@@ -244,6 +371,8 @@ int main(void)
   testSteps(seed);
   testTexts(seed);
   testHurt();
+  testEnough();
+  testLeap();
   for (i = 1; i < ARRAY_LENGTH(mutantName); ++i)
     testMutant(i, seed);
   (void)unlink(path);

@@ -225,8 +225,8 @@ PAW_API void PawRequestInit(PawRequest *request, size_t size);
 /* PawRead -- serve one request: the short way.  A hook that returns TRUE ends it.  PAW_MEMORY, PAW_IO, PAW_PARAM. */
 PAW_API int PawRead(PawLog log, PawRequest *request);
 
-/* PawPositionStep -- move a position by `n` events of the request's choice, backwards if n < 0; *nReturn, which may be
- * NULL, is how many there were.  PAW_MEMORY, PAW_IO, PAW_PARAM. */
+/* PawPositionStep -- move a position by `n` events of the request's choice, which its filter takes, backwards if n < 0;
+ * *nReturn, which may be NULL, is how many there were.  PAW_MEMORY, PAW_IO, PAW_PARAM. */
 PAW_API int PawPositionStep(PawPosition *position, uint64_t *nReturn, PawLog log, PawRequest *request, int64_t n);
 
 /* Services: many requests at a time */

@@ -322,6 +322,25 @@ Res IndexPassBegin(IndexPass pass, TheIndex index, uint64_t from)
   return res;
 }
 
+Res IndexPassLeap(IndexPass pass, uint64_t from)
+{
+  Index i;
+  Res res = ResOK;
+
+  for (i = pass->cursors; i-- > 0 && res == ResOK;) {
+    IndexCursor cursor = &pass->cursor[i];
+    uint64_t ticks = ClockReach(cursor->clock, from);
+    if (ticks > cursor->ticks)
+      cursor->ticks = ticks;
+    res = indexCursorSeek(pass->index, cursor);
+    if (res == ResOK && cursor->next >= cursor->piece->count)
+      indexDrop(pass, cursor);
+  }
+  if (res == ResOK)
+    indexChoose(pass);
+  return res;
+}
+
 void IndexPassEnd(IndexPass pass)
 {
   Index i;

@@ -93,6 +93,9 @@ typedef struct IndexPassStruct {
 extern Res IndexPassBegin(IndexPass pass, TheIndex index, uint64_t from);
 extern void IndexPassEnd(IndexPass pass);
 
+/* IndexPassLeap -- leave out what was sealed before `from` from here on, as if the pass had begun there; ResIO */
+extern Res IndexPassLeap(IndexPass pass, uint64_t from);
+
 /* IndexNow -- the entry that is next, or NULL; *fineReturn is its `first` as fine time */
 extern const IndexEntryStruct *IndexNow(IndexPass pass, uint64_t *fineReturn);
 

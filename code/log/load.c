@@ -288,6 +288,7 @@ Res LoaderLoad(Loaded *loadedReturn, LoadReport report, Loader loader, const Ind
   loaded->sequence = header.sequence;
   loaded->next = 0;
   loaded->parked = FALSE;
+  loaded->stamp = 0;
   loaded->item = (LoadedItem)(loaded + 1);
   loaded->original = NULL;
   bytes = (unsigned char *)(loaded->item + header.count);

@@ -32,6 +32,8 @@ typedef struct LoadedStruct {
   Count count, next;         /* items, and the one that is next */
   LoadedItem item;           /* behind this */
   const unsigned char *bytes; /* behind those */
+  const struct ReadingRouteStruct *routes; /* reading.h: who is called for its events, */
+  uint64_t stamp;            /* if it is the pass's; 0: nobody has asked yet */
   const uint32_t *original;  /* of a window: where each item's event was in the block; NULL: where `at` says */
   Size size;                 /* bytes of memory, this included; 0 for one that was parked */
   struct LoadedStruct *spare; /* in the loader's list */

@@ -170,28 +170,19 @@ static Res logScan(Log log, char *error, Size size)
   return res;
 }
 
-/* logFirstEvent -- of the pass that finds when the traceset begins */
-static Bool logFirstEvent(LogRequest request, LogEvent event)
-{
-  Log log = request->data;
-
-  log->summary.first = event->time;
-  return TRUE;
-}
-
 /* logFindFirst -- the time of the earliest event; of the earliest block if there is none */
 static Res logFindFirst(Log log)
 {
-  static const LogPositionStruct first = LogPositionFIRST, last = LogPositionLAST;
+  static const LogPositionStruct first = LogPositionFIRST;
   const ReadingClientStruct client = {.quiet = TRUE};
-  LogRequestStruct request = {.data = log, .event = logFirstEvent};
+  uint64_t fine = 0;
   Reading reading;
   Res res = ReadingCreate(&reading, log, &client, &first);
 
-  log->summary.first = log->origin;
   if (res != ResOK)
     return res;
-  res = ReadingRun(reading, &request, &last, 1);
+  res = ReadingNext(&fine, reading);
+  log->summary.first = log->origin + (fine >> ClockFineSHIFT);
   ReadingDestroy(reading);
   return res == ResEND ? ResOK : res;
 }

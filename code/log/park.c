@@ -130,6 +130,7 @@ Res ParkPut(Park park, Loader loader, Loaded *loaded)
   small->size = 0;
   small->count = small->next = 0;
   small->parked = TRUE;
+  small->stamp = 0;
   small->place = place;
   small->at = (uint64_t)place * parkPlaceSIZE;
   LoaderFree(loader, big);

@@ -147,6 +147,8 @@ static Res positionWalk(PositionWalk walk, Log log, const LogPositionStruct *sta
   request.chooseData = walk->chooser;
   request.choose = walk->chooser->choose != NULL ? positionChoose : NULL;
   request.kinds = walk->chooser->kinds;
+  request.accept = walk->chooser->accept;
+  request.acceptData = walk->chooser->acceptData;
   request.start = start;
   request.end = end;
   request.count = count;

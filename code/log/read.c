@@ -247,16 +247,61 @@ static Res readOpen(Reading reading, const IndexEntryStruct *entry)
   return ResOK;
 }
 
-/* readRun -- deliver the front block's events up to `limit` (fine time, exclusive), at least one */
-static void readRun(Reading reading, LogRequest request, uint64_t limit)
+/* readMore -- call those for an event that come behind the first; does the run end behind it?  Not inlined, because the
+ * loop of one needs all registers. */
+static __attribute__((noinline)) Bool readMore(Reading reading, const ReadingHandStruct *more, LogEvent event)
+{
+  Bool ends = FALSE;
+
+  for (; more->call != NULL; ++more) {
+    ends |= more->call(more->request, event);
+    if (UNLIKELY(reading->halt)) {
+      reading->client.halted(reading->client.data, more + 1, event);
+      return TRUE;
+    }
+    ends |= more->request->stop;
+  }
+  return ends;
+}
+
+/* readHandOut -- call those of a route for an event; does the run end behind it?  Mostly there is one. */
+static inline Bool readHandOut(Reading reading, const ReadingRouteStruct *route, LogEvent event)
+{
+  Bool ends = route->hand.call(route->hand.request, event);
+
+  if (UNLIKELY(reading->halt)) {
+    reading->client.halted(reading->client.data, route->more, event);
+    return TRUE;
+  }
+  ends |= route->hand.request->stop; /* behind `halt`: who withdrew itself may be gone */
+  return route->more == NULL ? ends : ends | readMore(reading, route->more, event);
+}
+
+/* readRoutes -- ask where the events of a block go; NULL: no memory */
+static __attribute__((noinline)) const ReadingRouteStruct *readRoutes(Reading reading, Loaded loaded)
+{
+  loaded->routes = reading->client.routes(reading->client.data, loaded->stream->process, loaded->stream->kind);
+  loaded->stamp = loaded->routes != NULL ? reading->stamp : 0;
+  return loaded->routes;
+}
+
+/* readRun -- deliver the front block's events up to `limit` (fine time, exclusive), at least one; ResMEMORY */
+static Res readRun(Reading reading, uint64_t limit)
 {
   Loaded front = reading->heap[0].loaded;
-  EventType types = front->stream->process->public.registry->types;
+  const ReadingRouteStruct *routes = LIKELY(front->stamp == reading->stamp) ? front->routes
+                                                                            : readRoutes(reading, front), *route;
   LoadedItem item = front->item + front->next, end = front->item + front->count;
   uint64_t origin = reading->log->origin;
-  LogEventStruct event = {.process = &front->stream->process->public, .thread = front->stream->thread,
-                          .stream = front->stream->id, .kind = front->stream->kind, .sequence = front->sequence};
+  LogEventStruct event; /* not set to 0 first: a run may be one event */
 
+  if (UNLIKELY(routes == NULL))
+    return ResMEMORY;
+  event.process = &front->stream->process->public;
+  event.thread = front->stream->thread;
+  event.stream = front->stream->id;
+  event.kind = front->stream->kind;
+  event.sequence = front->sequence;
   if ((uint64_t)(end - item) > reading->left)
     end = item + reading->left;
   reading->left -= (uint64_t)(end - item);
@@ -264,28 +309,24 @@ static void readRun(Reading reading, LogRequest request, uint64_t limit)
     event.time = origin + (item->fine >> ClockFineSHIFT);
     event.fine = item->fine;
     event.at = LIKELY(front->original == NULL) ? item->at : front->original[item - front->item];
-    event.type = &types[item->type];
+    route = &routes[item->type];
+    event.type = route->type;
     event.length = item->length & (EventLengthCUT - 1);
     event.cut = (item->length & EventLengthCUT) != 0;
     event.bytes = front->bytes + item->at;
     ++item;
-    if (request->accept != NULL && !request->accept(request->acceptData, &event)) {
-      ++reading->refused;
-      continue;
-    }
-    /* `halt` first: who withdrew itself may be gone. */
-    if (UNLIKELY(request->event(request, &event)) || UNLIKELY(reading->halt) || UNLIKELY(request->stop)) {
+    if (UNLIKELY(readHandOut(reading, route, &event))) {
       reading->ended = TRUE;
       break;
     }
   } while (item < end && item->fine < limit);
   reading->left += (uint64_t)(end - item);
-  reading->ended |= reading->left == 0;
   LogEventPosition(&reading->position, &event);
   ++reading->position.at;
   front->next = (Index)(item - front->item);
   if (front->next < front->count)
     reading->heap[0].fine = item->fine;
+  return ResOK;
 }
 
 /* readLimit -- up to which time the front block's events are alone, and before `end` (fine) */
@@ -333,16 +374,17 @@ static Res readAdvance(Reading reading)
 }
 
 /* readRunLate -- the same as readRun, where events may come too late: count them */
-static void readRunLate(Reading reading, LogRequest request, uint64_t limit)
+static Res readRunLate(Reading reading, uint64_t limit)
 {
   Loaded front = reading->heap[0].loaded;
   Index i = front->next;
+  Res res = readRun(reading, limit);
 
-  readRun(reading, request, limit);
   for (; i < front->next && front->item[i].fine < reading->latest; ++i)
     ++reading->late;
   if (i < front->next)
     reading->latest = front->item[front->next - 1].fine;
+  return res;
 }
 
 /* readOn -- the front block has got on, perhaps to its end */
@@ -367,6 +409,12 @@ static inline Res readOn(Reading reading)
   return ResOK;
 }
 
+/* readFirst -- may the block that is to be opened next have the event that is next? */
+static inline Bool readFirst(Reading reading)
+{
+  return reading->open == 0 || reading->next <= reading->heap[0].fine;
+}
+
 /* readReached -- is whatever comes next at `end` or behind it? */
 static inline Bool readReached(Reading reading, const LogPositionStruct *end)
 {
@@ -375,7 +423,7 @@ static inline Bool readReached(Reading reading, const LogPositionStruct *end)
 
   if (LIKELY(next != end->fine))
     return next > end->fine;
-  if (reading->open == 0 || reading->next <= reading->heap[0].fine)
+  if (readFirst(reading))
     return (end->process | end->stream | end->sequence | end->at) == 0; /* else it has to be opened first */
   position = readPosition(reading->heap[0].loaded);
   return LogPositionCompare(&position, end) >= 0;
@@ -387,30 +435,87 @@ static Bool readSettled(Reading reading, const LogPositionStruct *end)
   return end->fine < reading->until || reading->until == UINT64_MAX;
 }
 
-Res ReadingMerge(Reading reading, LogRequest request, const LogPositionStruct *end)
+/* readBring -- open the block that is to be opened next */
+static Res readBring(Reading reading)
+{
+  Res res = readOpen(reading, reading->entry);
+
+  return res == ResOK ? readAdvance(reading) : res;
+}
+
+Res ReadingNext(uint64_t *fineReturn, Reading reading)
 {
   Res res = ResOK;
 
+  reading->log->teller.telling = !reading->client.quiet;
   readNext(reading);
-  while (!reading->ended && res == ResOK) {
+  while (res == ResOK && reading->entry != NULL && readFirst(reading))
+    res = readBring(reading);
+  if (res == ResOK && reading->open == 0)
+    return ResEND;
+  if (res == ResOK)
+    *fineReturn = reading->heap[0].fine;
+  return res;
+}
+
+Res ReadingMerge(Reading reading, const LogPositionStruct *end)
+{
+  Res res = ResOK;
+
+  ReadingRoutesForget(reading);
+  readNext(reading);
+  while (!reading->ended && reading->left > 0 && res == ResOK) {
     if (UNLIKELY(reading->open == 0 && reading->entry == NULL))
       return reading->until == UINT64_MAX ? ResEND : ResOK;
     if (UNLIKELY(readReached(reading, end)) && readSettled(reading, end))
       return ResLIMIT;
-    if (UNLIKELY(reading->next < reading->until && (reading->open == 0 || reading->next <= reading->heap[0].fine))) {
-      res = readOpen(reading, reading->entry);
-      if (res == ResOK)
-        res = readAdvance(reading);
+    if (UNLIKELY(reading->next < reading->until && readFirst(reading))) {
+      res = readBring(reading);
       reading->ended |= reading->halt; /* somebody who was told of a gap wants no more */
       continue;
     }
     if (reading->open == 0 || reading->heap[0].fine >= reading->until)
       break;
     if (LIKELY(reading->partials == NULL))
-      readRun(reading, request, readLimit(reading, end->fine));
+      res = readRun(reading, readLimit(reading, end->fine));
     else
-      readRunLate(reading, request, readLimit(reading, end->fine));
-    res = readOn(reading);
+      res = readRunLate(reading, readLimit(reading, end->fine));
+    if (LIKELY(res == ResOK))
+      res = readOn(reading);
+  }
+  return res;
+}
+
+/* readSift -- leave out what an open block has before the pass's beginning; ResEND: it has nothing else */
+static Res readSift(Reading reading, Loaded loaded)
+{
+  Res res = ResOK;
+
+  readBegin(reading, loaded);
+  while (res == ResOK && loaded->next == loaded->count) {
+    res = ParkRefill(&reading->park, loaded);
+    if (res == ResOK)
+      readBegin(reading, loaded);
+  }
+  return res;
+}
+
+Res ReadingSift(Reading reading)
+{
+  Count open = reading->open;
+  Index i;
+  Res res = ResOK;
+
+  reading->open = 0;
+  for (i = 0; i < open; ++i) {
+    Loaded loaded = reading->heap[i].loaded;
+    Res sifted = readSift(reading, loaded);
+    if (sifted == ResOK)
+      (void)readPush(reading, loaded); /* to where another was: there is room */
+    else
+      readGive(reading, loaded);
+    if (sifted != ResOK && sifted != ResEND)
+      res = sifted;
   }
   return res;
 }

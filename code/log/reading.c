@@ -288,19 +288,32 @@ void ReadingDestroy(Reading reading)
   free(reading);
 }
 
-Res ReadingRun(Reading reading, LogRequest request, const LogPositionStruct *end, uint64_t count)
+Res ReadingLeap(Reading reading, const LogPositionStruct *to)
+{
+  Index i;
+  Res res;
+
+  AVER(LogPositionCompare(&reading->position, to) <= 0);
+  readingFailures(reading);
+  for (i = 0; i < reading->streams; ++i)
+    reading->stream[i].met = FALSE; /* what is missing before is nobody's loss */
+  reading->from = reading->position = *to;
+  res = ReadingSift(reading);
+  return res == ResOK ? IndexPassLeap(&reading->pass, to->fine) : res;
+}
+
+Res ReadingRun(Reading reading, const LogPositionStruct *end, uint64_t count)
 {
   Res res;
 
   reading->log->teller.telling = !reading->client.quiet;
   reading->left = count;
-  reading->refused = 0;
-  reading->ended = count == 0;
-  res = ReadingMerge(reading, request, end);
-  if (res == ResOK && !reading->ended) {
+  reading->ended = FALSE;
+  res = ReadingMerge(reading, end);
+  if (res == ResOK && !reading->ended && reading->left > 0) {
     res = FollowRound(reading->log->follow);
     if (res == ResOK)
-      res = ReadingMerge(reading, request, end);
+      res = ReadingMerge(reading, end);
   }
   if (res == ResLIMIT || res == ResEND) {
     reading->position = *end;

@@ -8,7 +8,7 @@
  *
  * Always true between runs: no event before `position` is left undelivered, and none at or behind it was delivered.
  *
- * Design: design/log.md, design/requests.md .pass      Tests: test/logtest.c, test/followtest.c, test/requesttest.c
+ * Design: design/log.md, design/requests.md .pass.on .route      Tests: test/logtest.c, test/followtest.c, test/requesttest.c
  */
 #ifndef LOG_READING_H
 #define LOG_READING_H
@@ -22,6 +22,19 @@
 #include "log/queue.h"
 #include "log/request.h"
 
+/* Somebody who is called for an event; TRUE, or `stop` of the request, ends the run behind it. */
+typedef struct ReadingHandStruct {
+  LogEventHook call;
+  LogRequest request;
+} ReadingHandStruct, *ReadingHand;
+
+/* Who is called for events of a type.  May be changed by the first who is called. */
+typedef struct ReadingRouteStruct {
+  ReadingHandStruct hand;        /* first this one, */
+  const ReadingHandStruct *more; /* then these, up to one without `call`; NULL: nobody else */
+  EventType type;
+} ReadingRouteStruct, *ReadingRoute;
+
 /* Whom a pass works for. */
 typedef struct ReadingClientStruct {
   void *data;
@@ -29,6 +42,11 @@ typedef struct ReadingClientStruct {
    * UINT64_MAX: unknown): by place in the process's registry, good until the next call; NULL: none, the block is
    * skipped unread.  May itself be NULL: everything. */
   const unsigned char *(*wanted)(void *data, Process process, unsigned kind, uint64_t first, uint64_t last);
+  /* routes -- who is called for events out of blocks of `kind`, by place in the process's registry.  Good until the run
+   * ends, or ReadingRoutesForget; NULL: no memory. */
+  const ReadingRouteStruct *(*routes)(void *data, Process process, unsigned kind);
+  /* halted -- somebody who was called for an event has set `halt`: call those who are left, as far as they are */
+  void (*halted)(void *data, const ReadingHandStruct *more, LogEvent event);
   void (*gap)(void *data, LogGap gap); /* events are missing here; or NULL */
   Bool quiet;                          /* the log's hooks are told nothing */
 } ReadingClientStruct, *ReadingClient;
@@ -80,11 +98,11 @@ typedef struct ReadingStruct {
   uint64_t latest;     /* fine: of the events delivered */
   uint64_t late;       /* events delivered behind later ones */
   uint64_t dropped;    /* events that were cut away from the log while it was read */
-  uint64_t left;       /* events that the run may still deliver, */
-  uint64_t refused;    /* and those that the request did not accept, which are counted as delivered */
+  uint64_t left;       /* events that the run may still deliver */
+  uint64_t stamp;      /* of routes that are good */
   Bool halt;           /* set by whoever is called in a run: it ends behind this event or gap; not looked at
                           otherwise */
-  Bool ended;          /* the run, by its hook or count */
+  Bool ended;          /* the run, by somebody who was called */
   Count failures;      /* that are pending in `stream` */
   uint64_t passed;     /* blocks that the pass has come to, */
   uint64_t blocks;     /* that were loaded, */
@@ -99,14 +117,27 @@ extern Res ReadingCreate(Reading *readingReturn, Log log, const ReadingClientStr
                          const LogPositionStruct *position);
 extern void ReadingDestroy(Reading reading);
 
-/* ReadingRun -- deliver to request->event what comes before `end`, at most `count` events, until the hook returns TRUE
- * or sets request->stop; nothing else of the request is looked at.  Waits for more where the log is followed.
+/* ReadingRun -- hand out what comes before `end`, at most `count` events, until somebody who is called returns TRUE or
+ * sets his request's `stop`.  Waits for more where the log is followed.
  *
- * What is left of `count` is reading->left.  reading->position is then `end`, or behind the last event delivered if it
- * did not come so far.
+ * What is left of `count` is reading->left.  reading->position is then `end`, or behind the last event if it did not
+ * come so far.
  * returns ResOK; ResEND: there is nothing more, before `end` or behind it, and position is `end`; ResMEMORY, ResIO
  */
-extern Res ReadingRun(Reading reading, LogRequest request, const LogPositionStruct *end, uint64_t count);
+extern Res ReadingRun(Reading reading, const LogPositionStruct *end, uint64_t count);
+
+/* ReadingLeap -- go on to a position that lies ahead; nothing before it is delivered.  What is open and has something
+ * there stays open, and what ends before it is leapt over as by a new pass.  ResMEMORY, ResIO. */
+extern Res ReadingLeap(Reading reading, const LogPositionStruct *to);
+
+/* ReadingNext -- the time of the event that is next, fine; ResEND: there is none.  Of no log that is followed. */
+extern Res ReadingNext(uint64_t *fineReturn, Reading reading);
+
+/* ReadingRoutesForget -- what the client said of routes holds no longer; not while an event is handed out */
+static inline void ReadingRoutesForget(Reading reading)
+{
+  ++reading->stamp;
+}
 
 /* For read.c: what the pass knows of a stream; NULL: no memory. */
 extern ReadingStream ReadingStreamOf(Reading reading, Stream stream);
@@ -122,10 +153,12 @@ extern void ReadingContrary(Reading reading, Process process, Index other, const
 extern void ReadingTell(Reading reading, uint64_t place, const char *what, uint64_t lost, int exact);
 extern void ReadingMissing(Reading reading, Stream stream, const IndexEntryStruct *entry);
 
-/* For reading.c: close all blocks.  Deliver what comes before `until`: ResOK: that, or the run has ended; ResLIMIT:
+/* For reading.c: close all blocks.  Close those that have nothing at reading->from or behind it, and leave out what the
+ * others have before.  Deliver what comes before `until`: ResOK: that, or the run has ended; ResLIMIT:
  * `end` was reached; ResEND: there is nothing more. */
 extern void ReadingGive(Reading reading);
-extern Res ReadingMerge(Reading reading, LogRequest request, const LogPositionStruct *end);
+extern Res ReadingSift(Reading reading);
+extern Res ReadingMerge(Reading reading, const LogPositionStruct *end);
 
 /* What follow.c does for the pass over a log that is followed: begin; take what came, ResEND if it stopped waiting;
  * end.  Of other passes over it nothing. */

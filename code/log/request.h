@@ -105,7 +105,6 @@ typedef struct LogServiceCountsStruct {
   uint64_t restores;  /* and by going on with a saved state */
   uint64_t blocks;    /* loaded */
   uint64_t decoded;   /* events that those blocks listed */
-  uint64_t delivered; /* calls of event hooks */
 } LogServiceCountsStruct, *LogServiceCounts;
 
 extern void LogServiceCount(LogServiceCounts countsReturn, LogService service);
@@ -114,8 +113,9 @@ extern void LogServiceCount(LogServiceCounts countsReturn, LogService service);
  * since nothing else waits.  Errors as LogServiceRun. */
 extern Res LogRead(Log log, LogRequest request);
 
-/* LogPositionStep -- the position `n` events of the choice of `request` before (n < 0) or behind another; what else the
- * request says is not looked at.  Returns how many there were, n's absolute at most, in *nReturn.  ResMEMORY, ResIO.
+/* LogPositionStep -- the position `n` events that `request` chooses and accepts before (n < 0) or behind another; what
+ * else the request says is not looked at.  Returns how many there were, n's absolute at most, in *nReturn.  ResMEMORY,
+ * ResIO.
  * Cost: forwards, reading so many events; backwards, a few times that. */
 extern Res LogPositionStep(LogPosition positionReturn, uint64_t *nReturn, Log log, LogRequest request,
                            const LogPositionStruct *position, int64_t n);

@@ -149,17 +149,6 @@ static void serveEnd(LogPosition endReturn, LogService service)
   }
 }
 
-/* serveAlone -- the one that is served, if the pass can hand events to it itself; else NULL.  What a pass counts are
- * events read, so it must not count those that it accepts. */
-static Filed serveAlone(LogService service)
-{
-  Filed filed = service->filed[0];
-
-  return service->count == 1 && service->served == 1 && filed->request->event != NULL &&
-         filed->request->hookCount == 0 && (service->pass.served & ~filed->bit) == 0 &&
-         (filed->request->accept == NULL || filed->left == UINT64_MAX) ? filed : NULL;
-}
-
 /* serveOver -- the next of those served that has had all, or NULL */
 static Filed serveOver(LogService service)
 {
@@ -175,20 +164,11 @@ static Filed serveOver(LogService service)
 static Res serveRead(LogService service, const LogPositionStruct *end)
 {
   Reading reading = service->pass.reading;
-  Filed alone = serveAlone(service);
-  uint64_t count = service->chunk;
   Res res;
 
-  reading->halt = service->halted = service->enough = FALSE;
-  if (alone == NULL)
-    return ReadingRun(reading, &service->all, end, count);
-  if (alone->left < count)
-    count = alone->left;
-  res = ReadingRun(reading, alone->request, end, count);
-  service->counts.delivered += count - reading->left - reading->refused;
-  if (alone->left != UINT64_MAX)
-    alone->left -= count - reading->left;
-  service->enough = reading->ended && reading->left > 0 && alone->state == FiledSERVED && !alone->request->stop;
+  reading->halt = FALSE;
+  res = ReadingRun(reading, end, service->chunk);
+  service->enough = reading->ended;
   return res;
 }
 
@@ -216,19 +196,21 @@ static Res serveChunk(LogService service)
   return res;
 }
 
-/* serveBegin -- nobody is served: who is next?  A pass that will come to where it starts goes on. */
+/* serveBegin -- nobody is served: who is next?  A pass that can come to where it starts leaps there. */
 static Res serveBegin(LogService service, Bool *lookReturn)
 {
   Filed next = serveFirst(service, FALSE);
   Pass pass = &service->pass;
+  Res res = ResOK;
 
-  *lookReturn = TRUE;
   if (!ServiceNothing(next)) {
     if (pass->reading != NULL && BoundReckons(pass->slots, next->bit) &&
         BoundAhead(&next->start, &service->current))
-      return serveChunk(service);
-    if (!BoundJoins(&next->start, &service->current))
+      res = ReadingLeap(pass->reading, &next->start);
+    else if (!BoundJoins(&next->start, &service->current))
       ServicePassEnd(service, pass);
+    if (res != ResOK)
+      return res;
     serveTake(service, next);
     service->current = next->start;
   }

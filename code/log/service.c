@@ -61,7 +61,7 @@ static void serviceBury(LogService service)
   }
 }
 
-static Filed serviceFind(LogService service, LogRequest request)
+Filed ServiceFind(LogService service, LogRequest request)
 {
   Index i;
 
@@ -111,7 +111,7 @@ Res LogServiceFile(LogService service, LogRequest request)
 {
   Filed filed;
 
-  if (service->closing || serviceFind(service, request) != NULL)
+  if (service->closing || ServiceFind(service, request) != NULL)
     return ResPARAM;
   AVER(request->priority < LogPriorityLIMIT);
   if (service->count == service->capacity) {
@@ -126,6 +126,7 @@ Res LogServiceFile(LogService service, LogRequest request)
   if (filed == NULL)
     return ResMEMORY;
   filed->request = request;
+  filed->counter.data = filed;
   filed->state = FiledWAITING;
   serviceBounds(service, filed);
   service->filed[service->count++] = filed;
@@ -136,7 +137,7 @@ Res LogServiceFile(LogService service, LogRequest request)
 
 Bool LogServiceWithdraw(LogService service, LogRequest request)
 {
-  Filed filed = serviceFind(service, request);
+  Filed filed = ServiceFind(service, request);
   Bool running = service->running;
 
   if (filed == NULL)

@@ -26,6 +26,7 @@ typedef enum FiledState { FiledWAITING, FiledSERVED, FiledENDED } FiledState;
 /* A request that is filed. */
 typedef struct FiledStruct {
   LogRequest request;
+  LogRequestStruct counter; /* a request of the service's own, of which this is the data: called to count an event */
   LogPositionStruct start, end; /* what it has still to be given: [start, end) if it waits, */
   uint64_t left;           /* and at most so many events */
   FiledState state;
@@ -41,7 +42,6 @@ typedef struct FiledStruct {
 typedef struct PassStruct {
   Reading reading;         /* NULL: none */
   uint64_t slots;          /* whose requests it reckons with: from their starts on it can serve them */
-  uint64_t served;         /* slots for which blocks were loaded */
 } PassStruct, *Pass;
 
 /* A process, or one of its streams, in the order in which before-hooks are called. */
@@ -50,21 +50,28 @@ typedef struct PlaceStruct {
   Stream stream;           /* NULL: the process itself */
 } PlaceStruct, *Place;
 
-/* Somebody who is called for an event, or whose count it goes into. */
+/* Somebody who is called for an event, or, if `call` is NULL, who counts it, or is asked whether he accepts it. */
 typedef struct RouteEntryStruct {
   LogEventHook call;
-  LogRequest request;
   Filed filed;
   int priority;
 } RouteEntryStruct, *RouteEntry;
 
-/* Where events of one type of one process go. */
-typedef struct RouteStruct {
-  uint64_t generation;     /* of the service when it was made; another one: out of date */
-  Index at;                /* in the service's entries: first those that are asked, then those that count, then hooks */
-  Count asked, tallies, hooks;
-  uint8_t kind;            /* of the blocks for which it holds */
-} RouteStruct, *Route;
+/* A route on which there is more to do than to call one hook of each: the pass calls this, which calls them. */
+typedef struct CarefulStruct {
+  LogRequestStruct handed; /* first: a request of the service's own, of which a careful route is found */
+  Count takers, hooks;     /* entries: first who is asked or counts, then hooks */
+  RouteEntryStruct entry[];
+} CarefulStruct, *Careful;
+
+/* Where events go out of blocks of one kind of one process. */
+typedef struct RouteTableStruct {
+  uint64_t generation;     /* of the service when it was begun; another one: out of date */
+  unsigned kind;
+  Count types;
+  void **own;              /* by type: the memory of what `route` has, or NULL */
+  ReadingRouteStruct route[]; /* by type */
+} RouteTableStruct, *RouteTable;
 
 /* Who wants what of a process. */
 typedef struct RoutesStruct {
@@ -72,8 +79,8 @@ typedef struct RoutesStruct {
   uint64_t known;          /* slots that were asked */
   uint64_t reads[EventKindMAX]; /* by kind: slots that want something of its blocks */
   uint64_t *chosen;        /* by type: slots that want it */
-  Route route;             /* by type */
   unsigned char *wanted;   /* by type, for the reading */
+  RouteTable table[EventKindMAX + 1]; /* by kind of the block, the last for any that no header names; NULL: none yet */
 } RoutesStruct, *Routes;
 
 struct LogServiceStruct {
@@ -86,18 +93,16 @@ struct LogServiceStruct {
   LogPositionStruct current;
   PassStruct pass, saved[LogPriorityLIMIT];
   ReadingClientStruct client;
-  LogRequestStruct all;    /* what the reading is given: its hook hands out events */
+  LogRequestStruct learner; /* who is called for an event of which nobody knows yet where it goes */
   Place place;
   Count places, knownProcesses, knownStreams; /* that the places have */
   Routes *routes;          /* by process; NULL: nothing asked yet */
   Count processes;
-  RouteEntry entry;
+  RouteEntry entry;        /* of the route that is made */
   Count entries, entryCapacity;
-  uint64_t entryGeneration;
-  uint64_t generation;     /* changes with who is served */
+  uint64_t generation;     /* changes with who is served; what was learned of routes is out of date then */
   Bool running, closing;
-  Bool halted;             /* the run is to end behind this event: reading->halt, where hooks are called from here */
-  Bool enough;             /* a hook returned TRUE in the run that was last */
+  Bool enough;             /* a hook ended the run that was last */
   uint64_t gaps;           /* that were handed out */
   Bool dry;                /* nothing is left in the traceset */
   Res res;                 /* of what failed where nothing can be returned */
@@ -116,6 +121,9 @@ extern void ServiceEnd(LogService service, Filed filed);
 /* ServiceStep -- go on by one step; *lookReturn is whether it is time to look what is pending.  ResMEMORY, ResIO. */
 extern Res ServiceStep(LogService service, Bool *lookReturn);
 
+/* ServiceFind -- what is filed of a request, or NULL */
+extern Filed ServiceFind(LogService service, LogRequest request);
+
 /* ServiceNothing -- was there never anything in it?  ServiceOver -- has one that is served had all? */
 extern Bool ServiceNothing(Filed filed);
 extern Bool ServiceOver(LogService service, Filed filed);
@@ -129,7 +137,6 @@ extern void ServicePassEnd(LogService service, Pass pass);
 /* ServiceHalt -- something has changed under the pass that runs: it ends behind this event */
 static inline void ServiceHalt(LogService service)
 {
-  service->halted = TRUE;
   if (service->pass.reading != NULL)
     service->pass.reading->halt = TRUE;
 }
@@ -137,6 +144,15 @@ static inline void ServiceHalt(LogService service)
 /* RoutesInit, RoutesFinish -- what reading and handing out need; the service is zeroed otherwise */
 extern void RoutesInit(LogService service);
 extern void RoutesFinish(LogService service);
+
+/* RoutesKnow -- have the choices of those in these slots; NULL: no memory, and so says service->res */
+extern Routes RoutesKnow(LogService service, Process process, uint64_t bits);
+
+/* RoutesTable -- where events go, as a reading asks for it; RoutesTableFree -- away with one, or NULL
+ * RoutesHalted -- the reading's `halted` */
+extern const ReadingRouteStruct *RoutesTable(void *data, Process process, unsigned kind);
+extern void RoutesTableFree(RouteTable table);
+extern void RoutesHalted(void *data, const ReadingHandStruct *more, LogEvent event);
 
 /* ServiceUnreckon -- passes that are saved do not reckon with this: it came later, or starts elsewhere now */
 extern void ServiceUnreckon(LogService service, uint64_t slot);

@@ -162,7 +162,7 @@ void ServiceLeave(LogService service)
   Index i;
 
   if (service->served == 0)
-    return; /* a pass on its way to a start stays */
+    return; /* the pass stays where it is, for whoever can go on with it */
   for (i = 0; i < service->count; ++i) {
     filed = service->filed[i];
     if (filed->state == FiledSERVED) {
