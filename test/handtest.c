@@ -554,7 +554,8 @@ static void testKept(void)
   memset(&toy, 0, sizeof toy);
   toy.keeps = TRUE;
   pid = toyStart(&toy, "forever", few, shared);
-  while (toy.regions == 0 || __atomic_load_n(&toy.region[0].header->pool.overwritten, __ATOMIC_RELAXED) < keptBegin)
+  while (waitpid(pid, NULL, WNOHANG) == 0 &&
+         (toy.regions == 0 || __atomic_load_n(&toy.region[0].header->pool.overwritten, __ATOMIC_RELAXED) < keptBegin))
     toyRound(&toy, FALSE);
   for (i = 0; i < keptLooks; ++i) {
     (void)usleep(1000);
