@@ -13,6 +13,7 @@
 #include "base/aver.h"
 #include "base/bt.h"
 #include "base/crc.h"
+#include "base/grow.h"
 #include "base/text.h"
 #include "base/types.h"
 #include "tap.h"
@@ -247,6 +248,27 @@ static void testBT(void)
   TapIs(shared[0], 3, "two threads that change neighbours lose nothing");
 }
 
+/* ---- Arrays ---- */
+
+static void testGrow(void)
+{
+  enum { grown = 1000 };
+  uint32_t *array = NULL;
+  Count capacity = 0, count, moves = 0, same = 0;
+
+  for (count = 0; count < grown; ++count) {
+    Count was = capacity;
+    if (!Grow(&array, &capacity, count, sizeof *array))
+      break;
+    moves += was != capacity;
+    array[count] = (uint32_t)count * 3;
+  }
+  while (same < count && array[same] == same * 3)
+    ++same;
+  TapOk(same == grown && capacity >= grown && moves < 12, "an array grows as things are appended");
+  free(array);
+}
+
 /* ---- AVER ---- */
 
 static void handler(const char *condition, const char *file, unsigned line)
@@ -350,6 +372,7 @@ int main(void)
   testQuoted();
   testCrc(seed);
   testBT();
+  testGrow();
   testAver();
   return TapDone();
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/aver.h"
+#include "base/grow.h"
 #include "base/text.h"
 
 enum { procNumberMAX = 1 << 22 /* processes have smaller numbers */ };
@@ -128,14 +129,8 @@ static int procCompare(const void *a, const void *b)
 
 static Bool procAppend(uint32_t **numbers, Count *capacity, Count *count, uint32_t number)
 {
-  if (*count == *capacity) {
-    Count grown = *capacity == 0 ? 256 : *capacity * 2;
-    uint32_t *more = realloc(*numbers, grown * sizeof *more);
-    if (more == NULL)
-      return FALSE;
-    *numbers = more;
-    *capacity = grown;
-  }
+  if (!Grow(numbers, capacity, *count, sizeof **numbers))
+    return FALSE;
   (*numbers)[(*count)++] = number;
   return TRUE;
 }

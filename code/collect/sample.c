@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/aver.h"
+#include "base/grow.h"
 #include "collect/samplethread.h"
 #include "plinth/clock.h"
 
@@ -124,14 +125,8 @@ static Bool sampleInsert(Sample sample, SampleProcess process, Index i)
 {
   if (sample->threads >= SampleThreadsMAX)
     return FALSE;
-  if (process->threads == process->capacity) {
-    Count capacity = process->capacity == 0 ? 4 : process->capacity * 2;
-    SampleThread more = realloc(process->thread, capacity * sizeof *more);
-    if (more == NULL)
-      return FALSE;
-    process->thread = more;
-    process->capacity = capacity;
-  }
+  if (!Grow(&process->thread, &process->capacity, process->threads, sizeof *process->thread))
+    return FALSE;
   memmove(&process->thread[i + 1], &process->thread[i], (process->threads - i) * sizeof process->thread[0]);
   ++process->threads;
   ++sample->threads;

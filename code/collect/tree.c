@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/aver.h"
+#include "base/grow.h"
 #include "collect/treedata.h"
 
 enum { treeReadSIZE = 1024, treeProgramSIZE = 1024, treeLITTLE = 256 << 10 };
@@ -97,16 +98,8 @@ void TreeDestroy(Tree tree)
 
 static Bool treeRoom(Tree tree)
 {
-  Count capacity = tree->capacity == 0 ? 64 : tree->capacity * 2;
-  TreeMember *more;
-
-  if (tree->members < tree->capacity)
-    return TRUE;
-  if (tree->members >= TreeMembersMAX || (more = realloc(tree->member, capacity * sizeof *more)) == NULL)
-    return FALSE;
-  tree->member = more;
-  tree->capacity = capacity;
-  return TRUE;
+  return tree->members < TreeMembersMAX &&
+         Grow(&tree->member, &tree->capacity, tree->members, sizeof *tree->member);
 }
 
 /* treeRead -- a stat; *statReturn is as it was if there is none */

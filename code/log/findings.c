@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/aver.h"
+#include "base/grow.h"
 
 void FindingsFree(Findings findings)
 {
@@ -68,14 +69,8 @@ static uint64_t findingsDifference(FindingsText text, uint64_t from)
 static FindingsStream findingsStream(Findings findings, uint32_t number)
 {
   AVER(number <= findings->streams);
-  if (number == findings->capacity) {
-    Count capacity = findings->capacity == 0 ? 16 : findings->capacity * 2;
-    FindingsStream more = realloc(findings->stream, capacity * sizeof *more);
-    if (more == NULL)
-      return NULL;
-    findings->stream = more;
-    findings->capacity = capacity;
-  }
+  if (!Grow(&findings->stream, &findings->capacity, number, sizeof *findings->stream))
+    return NULL;
   if (number == findings->streams)
     memset(&findings->stream[findings->streams++], 0, sizeof *findings->stream);
   return &findings->stream[number];

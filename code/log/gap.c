@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/aver.h"
+#include "base/grow.h"
 
 /* regionsExtend -- make the last region reach to the end of one behind it */
 static void regionsExtend(Region last, const RegionStruct *region)
@@ -35,14 +36,8 @@ Res RegionsAdd(Regions regions, const RegionStruct *region)
       regionsExtend(before, region);
     return ResOK;
   }
-  if (regions->count == regions->capacity) {
-    Count capacity = regions->capacity == 0 ? 8 : regions->capacity * 2;
-    Region more = realloc(regions->region, capacity * sizeof *more);
-    if (more == NULL)
-      return ResMEMORY;
-    regions->region = more;
-    regions->capacity = capacity;
-  }
+  if (!Grow(&regions->region, &regions->capacity, regions->count, sizeof *regions->region))
+    return ResMEMORY;
   regions->region[regions->count++] = *region;
   return ResOK;
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/aver.h"
+#include "base/grow.h"
 #include "format/block.h"
 #include "log/file.h"
 
@@ -161,14 +162,8 @@ Res IndexAdd(TheIndex index, const IndexEntryStruct *entry)
     if (res != ResOK)
       return res;
   }
-  if (index->entries == index->capacity) {
-    Count capacity = index->capacity == 0 ? 64 : index->capacity * 2;
-    IndexEntry more = realloc(index->entry, capacity * sizeof *more);
-    if (more == NULL)
-      return ResMEMORY;
-    index->entry = more;
-    index->capacity = capacity;
-  }
+  if (!Grow(&index->entry, &index->capacity, index->entries, sizeof *index->entry))
+    return ResMEMORY;
   index->entry[index->entries++] = *entry;
   return ResOK;
 }

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/grow.h"
 #include "log/leftregion.h"
 
 enum { leftoverNAME = 300 /* bytes of a name in a folder */, leftoverTICK = 20000000 /* ns */ };
@@ -57,14 +58,8 @@ static Bool leftoverIsNew(Leftover leftover, const struct stat *status)
   for (i = 0; i < leftover->seen; ++i)
     if (leftover->known[i].device == status->st_dev && leftover->known[i].inode == status->st_ino)
       return FALSE;
-  if (leftover->seen == leftover->capacity) {
-    Count capacity = leftover->capacity == 0 ? 16 : leftover->capacity * 2;
-    void *more = realloc(leftover->known, capacity * sizeof *leftover->known);
-    if (more == NULL)
-      return FALSE;
-    leftover->known = more;
-    leftover->capacity = capacity;
-  }
+  if (!Grow(&leftover->known, &leftover->capacity, leftover->seen, sizeof *leftover->known))
+    return FALSE;
   leftover->known[leftover->seen].device = status->st_dev;
   leftover->known[leftover->seen++].inode = status->st_ino;
   return TRUE;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/aver.h"
+#include "base/grow.h"
 #include "format/block.h"
 #include "log/file.h"
 
@@ -47,14 +48,8 @@ static Bool parkPlace(Park park, uint32_t *placeReturn)
     *placeReturn = park->freed[--park->free];
     return TRUE;
   }
-  if (park->places == park->capacity) {
-    Count capacity = park->capacity == 0 ? 64 : park->capacity * 2;
-    uint32_t *more = realloc(park->freed, capacity * sizeof *more);
-    if (more == NULL || capacity > ParkPlacesMAX)
-      return FALSE;
-    park->freed = more;
-    park->capacity = capacity;
-  }
+  if (park->places == ParkPlacesMAX || !Grow(&park->freed, &park->capacity, park->places, sizeof *park->freed))
+    return FALSE;
   *placeReturn = park->places++;
   return TRUE;
 }

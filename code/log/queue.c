@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/aver.h"
+#include "base/grow.h"
 
 static Bool queueBefore(const QueueEntryStruct *a, const QueueEntryStruct *b)
 {
@@ -20,14 +21,8 @@ Res QueuePut(Queue queue, uint64_t fine, const IndexEntryStruct *entry)
 
   if (queue->count == QueueMAX)
     return ResLIMIT;
-  if (queue->count == queue->capacity) {
-    Count capacity = queue->capacity == 0 ? 64 : queue->capacity * 2;
-    QueueEntry more = realloc(queue->heap, capacity * sizeof *more);
-    if (more == NULL)
-      return ResMEMORY;
-    queue->heap = more;
-    queue->capacity = capacity;
-  }
+  if (!Grow(&queue->heap, &queue->capacity, queue->count, sizeof *queue->heap))
+    return ResMEMORY;
   ++queue->count;
   for (; i > 0 && queueBefore(&put, &queue->heap[parent = (i - 1) / 2]); i = parent)
     queue->heap[i] = queue->heap[parent];

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/aver.h"
+#include "base/grow.h"
 #include "format/block.h"
 
 enum { readMemoryMAX = 4 << 20 }; /* bytes of open blocks; beyond that some are parked */
@@ -52,14 +53,8 @@ static Res readPush(Reading reading, Loaded loaded)
   ReadingOpenStruct open = {loaded->item[loaded->next].fine, loaded};
   Index i = reading->open, parent;
 
-  if (reading->open == reading->capacity) {
-    Count capacity = reading->capacity == 0 ? 16 : reading->capacity * 2;
-    ReadingOpenStruct *more = realloc(reading->heap, capacity * sizeof *more);
-    if (more == NULL)
-      return ResMEMORY;
-    reading->heap = more;
-    reading->capacity = capacity;
-  }
+  if (!Grow(&reading->heap, &reading->capacity, reading->open, sizeof *reading->heap))
+    return ResMEMORY;
   ++reading->open;
   for (; i > 0; i = parent) {
     parent = (i - 1) / 2;

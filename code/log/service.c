@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/aver.h"
+#include "base/grow.h"
 #include "log/bound.h"
 
 Bool ServiceCheck(LogService service)
@@ -114,14 +115,8 @@ Res LogServiceFile(LogService service, LogRequest request)
   if (service->closing || ServiceFind(service, request) != NULL)
     return ResPARAM;
   AVER(request->priority < LogPriorityLIMIT);
-  if (service->count == service->capacity) {
-    Count capacity = service->capacity == 0 ? 8 : service->capacity * 2;
-    Filed *more = realloc(service->filed, capacity * sizeof *more);
-    if (more == NULL)
-      return ResMEMORY;
-    service->filed = more;
-    service->capacity = capacity;
-  }
+  if (!Grow(&service->filed, &service->capacity, service->count, sizeof *service->filed))
+    return ResMEMORY;
   filed = calloc(1, sizeof *filed);
   if (filed == NULL)
     return ResMEMORY;

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/aver.h"
+#include "base/grow.h"
 #include "log/bound.h"
 
 /* ---- Who is called for events of a type ---- */
@@ -21,14 +22,8 @@
 /* handPut -- one more entry of the route that is made */
 static Bool handPut(LogService service, const RouteEntryStruct *entry)
 {
-  if (service->entries == service->entryCapacity) {
-    Count capacity = service->entryCapacity == 0 ? 64 : service->entryCapacity * 2;
-    RouteEntry more = realloc(service->entry, capacity * sizeof *more);
-    if (more == NULL)
-      return FALSE;
-    service->entry = more;
-    service->entryCapacity = capacity;
-  }
+  if (!Grow(&service->entry, &service->entryCapacity, service->entries, sizeof *service->entry))
+    return FALSE;
   service->entry[service->entries++] = *entry;
   return TRUE;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/aver.h"
+#include "base/grow.h"
 
 /* tallyJoins -- does `b` follow `a` with nothing missing, as far as is known? */
 static Bool tallyJoins(const TallyRunStruct *a, const TallyRunStruct *b, Bool loose)
@@ -41,14 +42,8 @@ static Res tallyRoom(Tally tally, Index *at)
     tallyJoin(tally, 0);
     *at -= *at > 0;
   }
-  if (tally->runs == tally->capacity) {
-    Count capacity = tally->capacity == 0 ? 1 : tally->capacity * 2;
-    TallyRun more = realloc(tally->run, capacity * sizeof *more);
-    if (more == NULL)
-      return ResMEMORY;
-    tally->run = more;
-    tally->capacity = capacity;
-  }
+  if (!Grow(&tally->run, &tally->capacity, tally->runs, sizeof *tally->run))
+    return ResMEMORY;
   return ResOK;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "view/heaplook.h"
 #include "view/heapwalk.h"
 
@@ -109,15 +110,9 @@ static uint64_t stateTicks(State state, uint64_t time)
 
 static void stateLater(State state, HeapInput input)
 {
-  if (state->items == state->capacity) {
-    Count capacity = state->capacity == 0 ? 64 : 2 * state->capacity;
-    StateItem more = realloc(state->item, capacity * sizeof *more);
-    if (more == NULL) {
-      state->res = ResMEMORY;
-      return;
-    }
-    state->item = more;
-    state->capacity = capacity;
+  if (!Grow(&state->item, &state->capacity, state->items, sizeof *state->item)) {
+    state->res = ResMEMORY;
+    return;
   }
   state->item[state->items] = (stateItemStruct){stateTicks(state, input->time), state->items, *input};
   ++state->items;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/crc.h"
+#include "base/grow.h"
 #include "view/heapbytes.h"
 #include "view/heapdata.h"
 #include "view/heapsave.h"
@@ -45,15 +46,9 @@ static HeapPool restorePoolNew(Restore restore)
 {
   HeapPool pool;
 
-  if (restore->pools == restore->poolCapacity) {
-    Count capacity = restore->poolCapacity * 2 + 16;
-    HeapPool *more = realloc(restore->pool, capacity * sizeof *more);
-    if (more == NULL) {
-      restore->res = ResMEMORY;
-      return NULL;
-    }
-    restore->pool = more;
-    restore->poolCapacity = capacity;
+  if (!Grow(&restore->pool, &restore->poolCapacity, restore->pools, sizeof *restore->pool)) {
+    restore->res = ResMEMORY;
+    return NULL;
   }
   pool = calloc(1, sizeof *pool);
   if (pool == NULL)

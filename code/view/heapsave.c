@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/crc.h"
+#include "base/grow.h"
 #include "view/heapbytes.h"
 #include "view/heapdata.h"
 #include "view/heapsavedata.h"
@@ -33,15 +34,9 @@ typedef struct saveStruct {
 static void savePoolRef(Save save, HeapPool pool)
 {
   if (pool != NULL && pool->saved != save->process->saves) {
-    if (save->deads == save->deadCapacity) {
-      Count capacity = save->deadCapacity * 2 + 16;
-      HeapPool *dead = realloc(save->dead, capacity * sizeof *dead);
-      if (dead == NULL) {
-        save->bytes.failed = TRUE;
-        return;
-      }
-      save->dead = dead;
-      save->deadCapacity = capacity;
+    if (!Grow(&save->dead, &save->deadCapacity, save->deads, sizeof *save->dead)) {
+      save->bytes.failed = TRUE;
+      return;
     }
     save->dead[save->deads++] = pool;
     pool->saved = save->process->saves;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { modulesMIN = 64 };
+#include "base/grow.h"
 
 typedef struct modulesPlanStruct {
   Bool made;
@@ -44,15 +44,9 @@ static void modulesAdd(Modules modules, modulesPlan plan, LogEvent event)
   ModulesModule module;
   Size length;
 
-  if (modules->count == modules->capacity) {
-    Count capacity = modules->capacity == 0 ? modulesMIN : 2 * modules->capacity;
-    module = realloc(modules->module, capacity * sizeof *module);
-    if (module == NULL) {
-      modules->failed = TRUE;
-      return;
-    }
-    modules->module = module;
-    modules->capacity = capacity;
+  if (!Grow(&modules->module, &modules->capacity, modules->count, sizeof *modules->module)) {
+    modules->failed = TRUE;
+    return;
   }
   module = &modules->module[modules->count++];
   module->process = event->process;

@@ -12,19 +12,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/grow.h"
+
 void *ScriptTableAdd(Script script, ScriptTable table, Size size)
 {
   void *new;
 
-  if (table->count == table->capacity) {
-    Count capacity = table->capacity == 0 ? 16 : table->capacity * 2;
-    void *base = realloc(table->base, capacity * size);
-    if (base == NULL) {
-      script->res = ResMEMORY;
-      return NULL;
-    }
-    table->base = base;
-    table->capacity = capacity;
+  if (!Grow(&table->base, &table->capacity, table->count, size)) {
+    script->res = ResMEMORY;
+    return NULL;
   }
   new = (char *)table->base + table->count++ * size;
   memset(new, 0, size);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/aver.h"
+#include "base/grow.h"
 #include "view/heapsave.h"
 #include "view/statecheck.h"
 
@@ -47,14 +48,8 @@ static uint32_t stateSiteAdd(State state, uint64_t site)
     return place->client;
   if (count == stateSitesMAX)
     return 0;
-  if (count == state->siteCapacity) {
-    Count capacity = state->siteCapacity * 2 + 64;
-    uint64_t *more = realloc(state->site, capacity * sizeof *more);
-    if (more == NULL)
-      return 0;
-    state->site = more;
-    state->siteCapacity = capacity;
-  }
+  if (!Grow(&state->site, &state->siteCapacity, count, sizeof *state->site))
+    return 0;
   place = HeapTableInsert(&state->sites, place, site);
   if (place == NULL)
     return 0;

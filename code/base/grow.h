@@ -1,0 +1,39 @@
+/* grow.h -- arrays that grow as things are appended
+ *
+ * For the readers' wing and the collector: the memory is malloc's.
+ */
+#ifndef BASE_GROW_H
+#define BASE_GROW_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/types.h"
+
+enum { GrowMIN = 8 };
+
+/* Grow -- make room for one element more; capacity doubles
+ *
+ * array     where the pointer to `*capacity` elements of `size` bytes is, `count` of which are in use; the owner
+ *           frees it
+ * returns   FALSE: no memory; all is as it was
+ */
+static inline Bool Grow(void *array, Count *capacity, Count count, Size size)
+{
+  Count more = *capacity == 0 ? GrowMIN : *capacity * 2;
+  void *base;
+
+  if (count < *capacity)
+    return TRUE;
+  memcpy(&base, array, sizeof base);
+  base = reallocarray(base, more, size);
+  if (base == NULL)
+    return FALSE;
+  memcpy(array, &base, sizeof base);
+  *capacity = more;
+  return TRUE;
+}
+
+#endif /* BASE_GROW_H */
