@@ -188,6 +188,40 @@ sub thinned {
   return join "\n", @wrong;
 }
 
+# history($events) -- what a picture says of what lives, by process and name; and the last names of its lanes.
+sub history {
+  my ($events) = @_;
+  my (%values, %names);
+
+  for my $event (@$events) {
+    push @{$values{"$event->{pid} $event->{name}"}}, [$event->{ts}, $event->{args}{value}]
+        if $event->{ph} eq 'C' && $event->{name} =~ /^(?:live|pool) /;
+    $names{"$event->{pid}/$event->{tid}"} = $event->{args}{name} if $event->{ph} eq 'M' && $event->{name} eq 'thread_name';
+  }
+  return (\%values, \%names);
+}
+
+# window($name, $log, $events) -- a picture that begins in the middle is that of the whole log from there on; all are drawn.
+sub window {
+  my ($name, $log, $events) = @_;
+  my @times = map { $_->{ph} eq 'M' ? () : $_->{ts} } @$events;
+  my $from = @times ? $times[@times / 2] : 0;
+  my ($part, $wrong) = chrome((cnv('-f', 'chrome', '--thin', '0', '--from', sprintf('%.9f', $from / 1e6), $log))[0]);
+  my ($values, $names) = history($part);
+  my ($all, $known) = history($events);
+  my @wrong = map { ($known->{$_} // '') ne $names->{$_} ? "$_ is called $names->{$_}" : () } sort keys %$names;
+
+  for my $what (sort keys %$values) {
+    my ($first, @rest) = @{$values->{$what}};
+    my @before = grep { $_->[0] < $first->[0] } @{$all->{$what}};
+    my @after = @{$all->{$what}}[@{$all->{$what}} - @rest .. $#{$all->{$what}}];
+    push @wrong, "$what begins with $first->[1]"
+        unless (@before && $first->[1] == $before[-1][1]) || grep { "@$_" eq "@$first" } @{$all->{$what}};
+    push @wrong, "$what goes on otherwise" if join(' ', map { "@$_" } @rest) ne join(' ', map { "@$_" } @after);
+  }
+  is join("\n", $wrong, @wrong), '', "$name: from the middle on it is as it is in the whole";
+}
+
 # All of one log that should hold in any case.
 sub sound {
   my ($name, $log, %with) = @_;
@@ -228,6 +262,7 @@ sub sound {
     is scalar(grep { $_->{Type} eq 'T' } values %{$got->{container}}), $with{lanes} // $n, 'and threads';
   }
   cmp_ok scalar(@{$events[0]}), '<=', scalar(@{$events[1]}), 'thinned there is no more of it';
+  window($name, $log, $events[1]);
   my %total = (bytes => 'total_bytes', count => 'allocations', live => 'live_bytes');
   for my $value (sort keys %total) {
     my ($sum, undef, $wrong) = folded((cnv('-f', 'folded', '--value', $value, $log))[0]);

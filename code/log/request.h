@@ -75,6 +75,15 @@ struct LogRequestStruct {
   void (*gap)(LogRequest request, LogGap gap); /* while it is served, events that it might have wanted are lost */
 };
 
+/* LogRequestChooses -- does the request choose events of this type, by kind and by name? */
+static inline Bool LogRequestChooses(LogRequest request, LogProcess process, EventType type)
+{
+  void *data = request->chooseData != NULL ? request->chooseData : request->data;
+
+  return (type->kind >= 32 || (request->kinds >> type->kind & 1) != 0) &&
+         (request->choose == NULL || request->choose(data, process, type));
+}
+
 #define LogRequestALL {.to = UINT64_MAX, .count = UINT64_MAX, .kinds = UINT32_MAX}
 
 typedef struct LogServiceStruct *LogService;

@@ -60,20 +60,9 @@ static Bool cutMay(LogProcess process, EventType type)
   return FALSE;
 }
 
-/* cutChosen -- does the request want events of this type? */
-static Bool cutChosen(Cut cut, LogProcess process, EventType type)
-{
-  LogRequest request = cut->request;
-  void *data = request->chooseData != NULL ? request->chooseData : request->data;
-
-  if (type->kind < 32 && (request->kinds >> type->kind & 1) == 0)
-    return FALSE;
-  return request->choose == NULL || request->choose(data, process, type);
-}
-
 static unsigned cutLook(Cut cut, LogProcess process, EventType type)
 {
-  unsigned is = cutKNOWN | (cutChosen(cut, process, type) ? cutCHOSEN : 0) | (HeapWants(type) ? cutHEAP : 0) |
+  unsigned is = cutKNOWN | (LogRequestChooses(cut->request, process, type) ? cutCHOSEN : 0) | (HeapWants(type) ? cutHEAP : 0) |
                 (cutMay(process, type) ? cutMAY : 0);
   Index i;
 

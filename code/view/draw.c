@@ -39,7 +39,8 @@ Res DrawCreate(Draw *drawReturn, const WriterOptionsStruct *options, Log log, co
     return ResMEMORY;
   }
   InternsInit(&draw->interns, &draw->who.strings);
-  if (DrawHeapMake(draw) != ResOK) {
+  draw->held = calloc(draw->who.count + 1, sizeof(DrawProcess));
+  if (draw->held == NULL || DrawHeapMake(draw) != ResOK) {
     DrawDestroy(draw);
     return ResMEMORY;
   }
@@ -50,6 +51,7 @@ Res DrawCreate(Draw *drawReturn, const WriterOptionsStruct *options, Log log, co
 void DrawDestroy(Draw draw)
 {
   WhoProcess process;
+  Index i;
 
   while (draw->lanes != NULL) {
     DrawLane lane = draw->lanes;
@@ -64,6 +66,9 @@ void DrawDestroy(Draw draw)
   }
   for (process = draw->who.first; process != NULL; process = process->next)
     free(process->client);
+  for (i = 0; draw->held != NULL && i < draw->who.count; ++i)
+    free(draw->held[i]);
+  free(draw->held);
   InternsFinish(&draw->interns);
   if (draw->heap != NULL)
     HeapDestroy(draw->heap);
@@ -88,14 +93,13 @@ DrawProcess DrawProcessOf(Draw draw, WhoProcess process)
 
   if (LIKELY(drawn != NULL))
     return drawn;
-  drawn = calloc(1, sizeof *drawn);
-  if (drawn == NULL) {
-    draw->failed = TRUE;
+  drawn = DrawHeld(draw, process, TRUE);
+  if (drawn == NULL)
     return NULL;
-  }
   process->client = drawn;
   process->met = TRUE;
   draw->pen->process(draw->pen->data, process, draw->now);
+  DrawHeapBegin(draw, process);
   return drawn;
 }
 
@@ -203,7 +207,9 @@ Bool DrawEvent(Draw draw, LogEvent event)
 
 Res DrawRead(Draw draw, LogRequest request)
 {
-  return InternsRead(&draw->interns, draw->log, request);
+  Res res = request->from > draw->start ? DrawBefore(draw, request) : ResOK;
+
+  return res == ResOK ? InternsRead(&draw->interns, draw->log, request) : res;
 }
 
 Res DrawFinish(Draw draw, uint64_t *endReturn)

@@ -1,6 +1,6 @@
 /* drawdata.h -- what a picture consists of, for the files that make it
  *
- * draw.c takes events, drawplan.c knows types, drawslice.c lanes, drawgauge.c gauges, drawheap.c the live heap.
+ * draw.c takes events, drawbefore.c those before the picture, drawplan.c knows types, drawslice.c lanes, drawgauge.c gauges, drawheap.c the live heap.
  *
  * Always true: gauges and lanes that wait do so in the order in which they began to, because all wait equally long;
  * what is due comes before the next event does.  Where the pen is not strict, the heap may tell later of what happened
@@ -85,6 +85,8 @@ struct DrawStruct {
   InternsStruct interns; /* with strings of `who` */
   PlansStruct plans;
   Heap heap;
+  DrawProcess *held;     /* by the log's number, of what is not drawn yet: what lived when the picture began; or NULL */
+  Bool before;           /* what is taken now was before the picture begins */
   DrawGauge gauges;    /* all */
   Count gaugeCount;
   DrawGauge gauge[DrawGAUGES]; /* by hash */
@@ -114,6 +116,17 @@ extern void DrawSet(Draw draw, DrawGauge gauge, uint64_t value, uint64_t time);
 /* DrawGaugeDue, DrawLaneDue -- the first that waits is due, or nothing more comes (`last`) */
 extern void DrawGaugeDue(Draw draw, Bool last);
 extern void DrawLaneDue(Draw draw, Bool last);
+
+/* DrawBefore -- learn from what comes before the request begins what lives then, and what things are called.  As
+ * LogRead. */
+extern Res DrawBefore(Draw draw, LogRequest request);
+
+/* DrawHeld -- what is known of a process that is not drawn yet, made if there is nothing; `take`: which is drawn from
+ * now on.  NULL: no memory. */
+extern DrawProcess DrawHeld(Draw draw, WhoProcess process, Bool take);
+
+/* DrawHeapBegin -- a process is drawn from now on: so is what lives in it */
+extern void DrawHeapBegin(Draw draw, WhoProcess process);
 
 /* DrawHeapMake -- a heap whose operations move the gauges.  ResMEMORY. */
 extern Res DrawHeapMake(Draw draw);

@@ -34,17 +34,13 @@ static DrawGauge drawPoolGauge(Draw draw, WhoProcess process, Index i)
   return drawNamed(draw, process, TextTerminate(&text), TRUE);
 }
 
-/* drawPoolMet -- one more pool: when it is the second, all have gauges */
-static void drawPoolMet(Draw draw, WhoProcess process, HeapPool pool, uint64_t time)
+/* drawPoolGauges -- all pools have gauges from the second one on */
+static void drawPoolGauges(Draw draw, WhoProcess process, uint64_t time)
 {
   DrawProcess drawn = process->client;
   Index i;
 
-  drawn->pool[pool->number].met = TRUE;
-  drawn->pool[pool->number].class = StringsAdd(&draw->who.strings, pool->class, strlen(pool->class));
-  if (++drawn->pools == 1)
-    return;
-  for (i = 0; i < DrawPoolsMAX && !draw->failed; ++i) {
+  for (i = 0; drawn->pools > 1 && i < DrawPoolsMAX && !draw->failed; ++i) {
     if (drawn->pool[i].met && drawn->pool[i].gauge == NULL) {
       drawn->pool[i].gauge = drawPoolGauge(draw, process, i);
       if (drawn->pool[i].gauge != NULL)
@@ -53,46 +49,70 @@ static void drawPoolMet(Draw draw, WhoProcess process, HeapPool pool, uint64_t t
   }
 }
 
-/* drawPool -- a pool's objects have become that much more (or less) */
-static void drawPool(Draw draw, WhoProcess process, HeapPool pool, uint64_t more, uint64_t time)
+/* drawPool -- a pool's objects have become that much more (or less); returns its number */
+static Index drawPool(Draw draw, DrawProcess drawn, HeapPool pool, uint64_t more)
 {
-  DrawProcess drawn = process->client;
   Index i = pool->number;
 
   if (UNLIKELY(i >= DrawPoolsMAX))
-    return;
-  if (UNLIKELY(!drawn->pool[i].met))
-    drawPoolMet(draw, process, pool, time);
+    return i;
+  if (UNLIKELY(!drawn->pool[i].met)) {
+    drawn->pool[i].met = TRUE;
+    drawn->pool[i].class = StringsAdd(&draw->who.strings, pool->class, strlen(pool->class));
+    ++drawn->pools;
+  }
   drawn->pool[i].bytes += more;
-  if (drawn->pool[i].gauge != NULL)
-    DrawSet(draw, drawn->pool[i].gauge, drawn->pool[i].bytes, time);
+  return i;
+}
+
+/* drawGauges -- the process has gauges for what lives in it; FALSE: no memory */
+static Bool drawGauges(Draw draw, WhoProcess process)
+{
+  DrawProcess drawn = process->client;
+
+  if (UNLIKELY(drawn->bytes == NULL)) {
+    drawn->bytes = drawNamed(draw, process, "live bytes", FALSE);
+    drawn->objects = drawNamed(draw, process, "live objects", FALSE);
+  }
+  return !draw->failed;
+}
+
+void DrawHeapBegin(Draw draw, WhoProcess process)
+{
+  DrawProcess drawn = process->client;
+
+  if (drawn->liveObjects == 0 || !drawGauges(draw, process))
+    return;
+  DrawSet(draw, drawn->objects, drawn->liveObjects, draw->now);
+  DrawSet(draw, drawn->bytes, drawn->liveBytes, draw->now);
+  drawPoolGauges(draw, process, draw->now);
 }
 
 /* drawLive -- a process has so many more objects and bytes */
 static void drawLive(Draw draw, HeapOperation operation, uint64_t objects, uint64_t bytes)
 {
   WhoProcess process = draw->who.process[operation->process];
-  DrawProcess drawn = DrawProcessOf(draw, process);
+  DrawProcess drawn = UNLIKELY(draw->before) ? DrawHeld(draw, process, FALSE) : DrawProcessOf(draw, process);
   uint64_t time = draw->now;
+  Index pool;
 
   if (UNLIKELY(drawn == NULL))
     return;
-  if (LIKELY(!draw->pen->strict))
-    time = LIKELY(operation->time > draw->start) ? operation->time - draw->start : 0;
-  if (UNLIKELY(drawn->bytes == NULL)) {
-    drawn->bytes = drawNamed(draw, process, "live bytes", FALSE);
-    drawn->objects = drawNamed(draw, process, "live objects", FALSE);
-    if (draw->failed)
-      return;
-  }
   drawn->liveObjects += objects;
   drawn->liveBytes += bytes;
+  pool = bytes != 0 ? drawPool(draw, drawn, operation->pool, bytes) : DrawPoolsMAX;
+  if (UNLIKELY(draw->before) || UNLIKELY(!drawGauges(draw, process)))
+    return;
+  if (LIKELY(!draw->pen->strict))
+    time = LIKELY(operation->time > draw->start) ? operation->time - draw->start : 0;
   if (objects != 0)
     DrawSet(draw, drawn->objects, drawn->liveObjects, time);
-  if (bytes != 0) {
+  if (bytes != 0)
     DrawSet(draw, drawn->bytes, drawn->liveBytes, time);
-    drawPool(draw, process, operation->pool, bytes, time);
-  }
+  if (pool < DrawPoolsMAX && drawn->pool[pool].gauge != NULL)
+    DrawSet(draw, drawn->pool[pool].gauge, drawn->pool[pool].bytes, time);
+  else if (pool < DrawPoolsMAX)
+    drawPoolGauges(draw, process, time);
 }
 
 static void drawAlloc(void *data, HeapOperation operation)

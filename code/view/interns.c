@@ -90,11 +90,6 @@ typedef struct internsReadingStruct {
   Res res;
 } internsReadingStruct, *InternsReading;
 
-static void *internsChooseData(LogRequest request)
-{
-  return request->chooseData != NULL ? request->chooseData : request->data;
-}
-
 static Bool internsChoose(void *data, LogProcess process, EventType type)
 {
   int id, string;
@@ -150,9 +145,7 @@ static Bool internsChosen(Log log, LogRequest request)
     LogProcess process = LogProcessAt(log, i);
     for (t = 0; t < process->registry->count; ++t) {
       EventType type = &process->registry->types[t];
-      if (internsChoose(NULL, process, type) &&
-          ((request->kinds >> type->kind & 1) == 0 ||
-           (request->choose != NULL && !request->choose(internsChooseData(request), process, type))))
+      if (internsChoose(NULL, process, type) && !LogRequestChooses(request, process, type))
         return FALSE;
     }
   }
@@ -171,7 +164,7 @@ Res InternsRead(Interns interns, Log log, LogRequest request)
   if (res != ResOK)
     return res;
   reading.its.data = &reading;
-  reading.its.chooseData = internsChooseData(request);
+  reading.its.chooseData = request->chooseData != NULL ? request->chooseData : request->data;
   reading.its.event = internsEvent;
   reading.its.afterTraceset = internsEnd;
   reading.learns.data = &reading;

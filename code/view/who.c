@@ -27,6 +27,16 @@ static const struct {
   {"ProcessExec", "program", whoPROCESS, FALSE},
 };
 
+Bool WhoWants(EventType type)
+{
+  Index i;
+
+  for (i = 0; i < ARRAY_LENGTH(whoKnown); ++i)
+    if (PlansNamed(type, whoKnown[i].type))
+      return TRUE;
+  return FALSE;
+}
+
 static void whoPlanMake(whoPlan plan, EventType type)
 {
   Index i;

@@ -61,6 +61,9 @@ typedef struct WhoStruct {
 extern Res WhoInit(Who who, Log log);
 extern void WhoFinish(Who who);
 
+/* WhoWants -- may an event of this type say what something is called? */
+extern Bool WhoWants(EventType type);
+
 /* WhoTell -- learn from an event what threads and processes are called.  TRUE: that is all that it says.
  * An event of a collector may be about a process in which the log has no events. */
 extern Bool WhoTell(Who who, LogEvent event);
