@@ -33,9 +33,11 @@ typedef struct stateItemStruct {
 typedef struct stateStruct {
   LogRewrite rewrite;
   LogProcess process;
+  Heap heap;
   EventType type[stateTYPES]; /* NULL: the process has none */
   uint64_t cut;           /* ticks: all is told before this */
-  uint64_t base;          /* the moment of StateEnd; PoolLive stands one tick before, StateBegin two */
+  uint64_t base;          /* the moment of StateEnd; PoolLive stands one tick before, StateBegin two; what comes at its
+                             own time comes later, and what has taken the place of something gone one tick later */
   uint64_t baseTime;      /* ns: what is had later is told at its own time */
   Bool stating;           /* the process tells itself what it already has: the cut is in the middle of that */
   Bool stale;             /* objects are told that were there before it began to */
@@ -108,13 +110,13 @@ static uint64_t stateTicks(State state, uint64_t time)
   return ticks < state->cut ? ticks : state->cut - 1;
 }
 
-static void stateLater(State state, HeapInput input)
+static void stateLater(State state, HeapInput input, uint64_t ticks)
 {
   if (!Grow(&state->item, &state->capacity, state->items, sizeof *state->item)) {
     state->res = ResMEMORY;
     return;
   }
-  state->item[state->items] = (stateItemStruct){stateTicks(state, input->time), state->items, *input};
+  state->item[state->items] = (stateItemStruct){ticks, state->items, *input};
   ++state->items;
 }
 
@@ -122,12 +124,11 @@ static void stateLater(State state, HeapInput input)
 static void statePending(void *data, HeapInput input)
 {
   State state = data;
-  uint64_t ticks;
+  uint64_t ticks = stateTicks(state, input->time);
 
-  stateLater(state, input);
-  ticks = stateTicks(state, input->time) - 1;
-  if (ticks < state->base) {
-    state->base = ticks;
+  stateLater(state, input, ticks);
+  if (ticks - 2 < state->base) {
+    state->base = ticks - 2;
     state->baseTime = input->time - 1;
   }
 }
@@ -156,12 +157,14 @@ static void stateObject(void *data, HeapPool pool, HeapThread thread, HeapObject
   State state = data;
   uint64_t value[stateVALUES] = {[statePOOL] = pool->addr, [stateADDR] = object->addr, [stateSIZE] = object->size};
 
+  HeapInputStruct input = {.kind = HeapInALLOC, .addr = object->addr, .size = object->size, .align = object->align,
+                           .pool = pool, .thread = thread};
+  Bool later = object->time > state->baseTime;
+
   if (state->stating && (object->stale != 0) != state->stale)
     return;
-  if (object->time > state->baseTime && state->type[stateALLOC] != NULL) {
-    HeapInputStruct input = {.kind = HeapInALLOC, .time = object->time, .addr = object->addr, .size = object->size,
-                             .align = object->align, .pool = pool, .thread = thread};
-    stateLater(state, &input);
+  if ((later || HeapIsGone(state->heap, state->process->number, pool, object->addr)) && state->type[stateALLOC] != NULL) {
+    stateLater(state, &input, later ? stateTicks(state, object->time) : state->base + 1);
     return;
   }
   if (state->stale) {
@@ -210,8 +213,9 @@ static void stateItems(State state)
 
 /* stateObjects -- what lives.  Where the process was telling that itself it goes on behind the cut: what was there
  * before it began is told first, and what has gone since again; its own StateEnd follows. */
-static Res stateObjects(State state, Heap heap)
+static Res stateObjects(State state)
 {
+  Heap heap = state->heap;
   Index number = state->process->number;
   HeapThreadStruct nobody = {.id = state->process->header.pid};
   Res res = ResOK;
@@ -232,15 +236,15 @@ static Res stateObjects(State state, Heap heap)
 }
 
 /* stateProcess -- what lives in one process */
-static Res stateProcess(State state, Heap heap, uint64_t from)
+static Res stateProcess(State state, uint64_t from)
 {
   Res res;
 
   state->cut = LogRewriteTicks(state->rewrite, state->process, from);
-  state->base = state->cut - 1;
+  state->base = state->cut - 2;
   state->baseTime = from - 1;
-  HeapPending(heap, state->process->number, statePending, state);
-  res = stateObjects(state, heap);
+  HeapPending(state->heap, state->process->number, statePending, state);
+  res = stateObjects(state);
   stateItems(state);
   free(state->item);
   return res == ResOK ? state->res : res;
@@ -255,14 +259,14 @@ Res CutState(Count *lackingReturn, LogRewrite rewrite, Log log, Heap heap, uint6
   *lackingReturn = 0;
   LogSummarize(&summary, log);
   for (i = 0; i < summary.processes && res == ResOK; ++i) {
-    stateStruct state = {.rewrite = rewrite, .process = LogProcessAt(log, i)};
+    stateStruct state = {.rewrite = rewrite, .process = LogProcessAt(log, i), .heap = heap};
     const uint64_t *counts;
     Count threads;
     if (!HeapSeen(&threads, &counts, heap, i))
       continue;
     stateTypes(&state);
     if (state.type[stateBEGIN] != NULL && state.type[stateEND] != NULL && state.type[stateLIVE] != NULL)
-      res = stateProcess(&state, heap, from);
+      res = stateProcess(&state, from);
     else
       ++*lackingReturn;
   }

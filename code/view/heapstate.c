@@ -73,6 +73,11 @@ void HeapStateGone(HeapOrder order, HeapPool pool, uint64_t addr)
   stateInsert(order, stateKey(pool, addr));
 }
 
+Bool HeapStateIsGone(HeapOrder order, HeapPool pool, uint64_t addr)
+{
+  return order->stating && HeapTableSeek(&order->gone, stateKey(pool, addr))->addr != 0;
+}
+
 Bool HeapStateLive(HeapOrder order, HeapInput input)
 {
   HeapObject place = HeapTableSeek(&input->pool->table, input->addr);
@@ -83,7 +88,7 @@ Bool HeapStateLive(HeapOrder order, HeapInput input)
   }
   if (place->addr != 0 && place->away)
     return FALSE;
-  if (order->stating && HeapTableSeek(&order->gone, stateKey(input->pool, input->addr))->addr != 0)
+  if (HeapStateIsGone(order, input->pool, input->addr))
     return FALSE;
   if (HeapObjectLives(place)) {
     HeapActPresume(order, input, place);

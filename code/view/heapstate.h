@@ -23,8 +23,10 @@ extern void HeapStateThread(HeapOrder order, HeapThread thread);
 extern void HeapStatePool(HeapPool pool);
 extern void HeapStateEnd(HeapOrder order, uint64_t time);
 
-/* HeapStateGone -- an object is freed or resized while the process tells */
+/* HeapStateGone -- an object is freed or resized while the process tells
+ * HeapStateIsGone -- has one been at this address?  Another may be there now. */
 extern void HeapStateGone(HeapOrder order, HeapPool pool, uint64_t addr);
+extern Bool HeapStateIsGone(HeapOrder order, HeapPool pool, uint64_t addr);
 
 /* HeapStateAddr -- the address whose key in order->gone is `key`, if it is one of this pool's; else something that is
  * no user's address */

@@ -106,6 +106,13 @@ Bool HeapStating(Heap heap, Index number)
   return process != NULL && process->order.stating;
 }
 
+Bool HeapIsGone(Heap heap, Index number, HeapPool pool, uint64_t addr)
+{
+  HeapProcess process = heapWalkProcess(heap, number);
+
+  return process != NULL && HeapStateIsGone(&process->order, pool, addr);
+}
+
 void HeapGone(Heap heap, Index number, void (*hook)(void *data, HeapPool pool, uint64_t addr), void *data)
 {
   HeapProcess process = heapWalkProcess(heap, number);

@@ -22,8 +22,10 @@ extern Res HeapObjects(Heap heap, Index process,
                        void (*hook)(void *data, HeapPool pool, HeapThread thread, HeapObject object), void *data);
 
 /* HeapStating -- does the process still tell what it already has (heapstate.h)?
- * HeapGone -- if so, tell `hook` of the addresses of objects that have gone since it began to */
+ * HeapGone -- if so, tell `hook` of the addresses of objects that have gone since it began to
+ * HeapIsGone -- is this one of them?  Another object may be there now. */
 extern Bool HeapStating(Heap heap, Index process);
+extern Bool HeapIsGone(Heap heap, Index process, HeapPool pool, uint64_t addr);
 extern void HeapGone(Heap heap, Index process, void (*hook)(void *data, HeapPool pool, uint64_t addr), void *data);
 
 #endif /* VIEW_HEAPWALK_H */
