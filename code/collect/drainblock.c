@@ -361,8 +361,8 @@ static Bool takingFull(Taking taking)
   return TRUE;
 }
 
-/* takingStalled -- do the blocks of a stream wait for one of which something is pending?  Where blocks are overwritten it
- * may be gone, when it has been filled in. */
+/* takingStalled -- do the blocks of a stream wait for one of which something is pending?  Where blocks are overwritten
+ * it may be gone, when it has been filled in. */
 static Bool takingStalled(Taking taking, DrainStream stream)
 {
   Drain drain = taking->drain;

@@ -265,7 +265,8 @@ static Bool handMake(RegionHeader region, unsigned kind)
 }
 
 /* handBefore -- how many events the stream has had: only where blocks are overwritten, so that readers can tell how
- * many those were; it costs a walk.  And whether something in the block, of which so much is reserved, may be pending. */
+ * many those were; it costs a walk, which also tells whether something in the block, of which so much is reserved, may
+ * be pending */
 static uint64_t handBefore(Bool *pendingReturn, RegionHeader region, Stream stream, BlockHeader block, Size reserved)
 {
   BlockTallyStruct tally;
