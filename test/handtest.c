@@ -79,6 +79,27 @@ static void emitObjects(Word series, Count count)
     EVENT_PAW(PoolAlloc, (void *)series, (Addr)(Word)i, 32);
 }
 
+/* emitLate -- two events that are begun, and filled in when more others have been emitted than all blocks hold: as a
+ * handler does that interrupts them, one behind its length and one before it */
+static void emitLate(void)
+{
+  Word *next = &EventThreadSelf->cursor[EventPoolAllocKIND][0].next, at, now = EventClock(EVENT_SLOW), i = 0;
+  void *room = EventReserve(EventPoolAllocKIND, sizeof(EventPAWStruct));
+
+  emitObjects(1, numbersMAX);
+  EVENT_FILL_PAW(PoolAlloc, room, 2, 0, 32);
+  emitObjects(3, numbersMAX);
+  while (((*next + 2 * sizeof(EventPAWStruct) - 1) & EventBlockBIT) == 0) /* until there is room for it */
+    EVENT_PAW(PoolAlloc, (void *)5, (Addr)i++, 32);
+  EVENT_PA(PoolFree, (void *)5, (Addr)i); /* so that it is not where another block has an event, too */
+  at = eventAdvance(next, sizeof(EventPAWStruct));
+  room = EventReserve(EventPoolAllocKIND, sizeof(EventPAWStruct));
+  emitObjects(4, numbersMAX);
+  eventFill(at, sizeof(EventPAWStruct), now);
+  EVENT_FILL_PAW(PoolAlloc, at, 2, 1, 32);
+  EVENT_FILL_PAW(PoolAlloc, room, 2, 2, 32);
+}
+
 /* objectsRun -- until the process is killed */
 static void *objectsRun(void *number)
 {
@@ -116,6 +137,11 @@ static int programRun(const char *mode, Count *told)
       (void)usleep(100);
     emitObjects(0, numbersMAX);
     told[0] = numbersMAX;
+    return 0;
+  }
+  if (strcmp(mode, "late") == 0) {
+    emitObjects(0, 10);
+    emitLate();
     return 0;
   }
   if (strcmp(mode, "forever") == 0) {
@@ -515,6 +541,23 @@ static void testOverwrite(void)
   toyClose(&toy);
 }
 
+/* testLate -- blocks in which an event is pending are not used again before it is filled in, and then they are */
+static void testLate(void)
+{
+  static const char *const few[] = {"PAWPRINT_BLOCKS", "8", "PAWPRINT_POLICY", "overwrite", NULL};
+  static toyStruct toy;
+  int status;
+
+  memset(&toy, 0, sizeof toy);
+  toy.keeps = TRUE;
+  status = toyRun(&toy, "late", few, shared);
+  TapIs(status, 0, "overwrite: events are interrupted for long");
+  TapIs(toy.doubles + toy.others, 0, "overwrite: and what they say then goes where nothing else is");
+  TapOk(toy.seen[2][1] == 1 && toy.seen[2][2] == 1, "overwrite: so it is kept");
+  TapOk(toy.seen[2][0] == 0 && toy.seen[0][9] == 0, "overwrite: but not for ever");
+  toyClose(&toy);
+}
+
 /* keptGaps -- of how many threads are blocks missing between those that a region has?  Its process stands still. */
 static Count keptGaps(RegionHeader region)
 {
@@ -597,6 +640,7 @@ int main(int argc, char **argv)
   testSlow();
   if (EVENT_PRESENT(PoolAlloc)) {
     testOverwrite();
+    testLate();
     testKept();
   } else
     TapSkip("no events of objects in this variety");

@@ -3,11 +3,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;
 use warnings;
-use Cwd qw(getcwd);
+use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use Test::More;
 
-my $B = getcwd() . '/' . ($ENV{B} // 'build/cool');
+my $B = abs_path($ENV{B} // 'build/cool');
 my $perl = $ENV{PERL} // 'perl';
 my $dir = tempdir(CLEANUP => 1);
 delete $ENV{LD_PRELOAD};

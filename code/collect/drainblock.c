@@ -361,6 +361,19 @@ static Bool takingFull(Taking taking)
   return TRUE;
 }
 
+/* takingStalled -- do the blocks of a stream wait for one of which something is pending?  Where blocks are overwritten
+ * it may be gone, when it has been filled in. */
+static Bool takingStalled(Taking taking, DrainStream stream)
+{
+  Drain drain = taking->drain;
+  Index slot = stream->stall - 1;
+
+  if (stream->stall != 0 && (drain->slot[slot].mark != drainSTALLED ||
+                             (__atomic_load_n(&drain->header->state[slot], __ATOMIC_ACQUIRE) & RegionFULL) == 0))
+    stream->stall = 0;
+  return stream->stall != 0;
+}
+
 /* takingWaits -- is it known that there is nothing to do for the slot now, without a look at its block? */
 static Bool takingWaits(Taking taking)
 {
@@ -372,7 +385,7 @@ static Bool takingWaits(Taking taking)
     return FALSE;
   stream = &drain->streams.stream[note->stream];
   if (note->mark == drainBEHIND) {
-    stream->behind += stream->stall != 0;
+    stream->behind += takingStalled(taking, stream);
     return stream->stall != 0;
   }
   if (note->mark == drainSTALLED) {
@@ -445,7 +458,7 @@ static Bool takingBlock(Taking taking)
   if (!takingKnow(taking))
     return FALSE;
   stream = takingStream(taking);
-  if (taking->what != DrainALL && full && stream->stall != 0 && stream->stall != taking->slot + 1) {
+  if (taking->what != DrainALL && full && takingStalled(taking, stream) && stream->stall != taking->slot + 1) {
     taking->note->mark = drainBEHIND;
     ++stream->behind;
     return FALSE;

@@ -148,17 +148,23 @@ static Index handSlot(RegionHeader region, BlockHeader block)
   return ((Size)((char *)block + block->whole - (char *)region) - RegionFIRST) / RegionSlotSIZE - 1;
 }
 
+/* handTicketNew -- a ticket that no block has had; odd where something in the block may be pending */
+static uint64_t handTicketNew(RegionHeader region, Bool pending)
+{
+  return __atomic_add_fetch(&region->pool.ticket, 1, __ATOMIC_RELAXED) * 2 + (pending != 0);
+}
+
 /* handGive -- the block, of which `used` bytes are reserved, is the collector's from here on.  It is counted.  What may
  * be overwritten has a ticket. */
-static void handGive(RegionHeader region, BlockHeader block, Size used)
+static void handGive(RegionHeader region, BlockHeader block, Size used, Bool pending)
 {
   Index slot = handSlot(region, block);
   uint8_t log2 = (uint8_t)__builtin_ctz(block->whole);
 
   block->used = (uint32_t)used;
   if (region->policy == RegionPolicyOVERWRITE)
-    __atomic_store_n(&region->tickets[slot], RegionOverwrites(region, block)
-                       ? __atomic_add_fetch(&region->pool.ticket, 1, __ATOMIC_RELAXED) : 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&region->tickets[slot],
+                     RegionOverwrites(region, block) ? handTicketNew(region, pending) : 0, __ATOMIC_RELEASE);
   __atomic_store_n(&region->state[slot], RegionFULL | log2, __ATOMIC_SEQ_CST);
   handWake(region);
 }
@@ -194,31 +200,48 @@ static Index handOldest(uint64_t *ticketReturn, RegionHeader region)
   return oldest;
 }
 
-/* handForget -- erase the block in a slot, if that is still the one with this ticket
+/* handPending -- is an event of a full block still to be filled in, because a signal handler has interrupted it? */
+static Bool handPending(BlockHeader block)
+{
+  BlockTallyStruct tally;
+
+  StreamTally(&tally, block, block->whole, block->used, FALSE);
+  return tally.pending > 0;
+}
+
+/* handForget -- erase the block in a slot, if that is still the one with this ticket, and nothing in it is pending
  *
  * While it was looked for other threads may have used the slot again, for what is newest now.  While it is erased it is
- * nobody's: if it were open, it would be sent should we be killed, and what is between it and the others is gone. */
+ * nobody's: if it were open, it would be sent should we be killed, and what is between it and the others is gone.
+ * Where something is pending somebody will write: the block stays, and is looked at again when all others were. */
 static void handForget(RegionHeader region, Index slot, uint64_t ticket)
 {
   uint8_t state = __atomic_load_n(&region->state[slot], __ATOMIC_ACQUIRE), full = state;
+  BlockHeader block;
+  Bool same, pending;
   Size offset, size;
 
   if (!handOld(state) || !RegionBlockAt(&offset, &size, region, slot) || handTicket(region, slot) != ticket ||
       !__atomic_compare_exchange_n(&region->state[slot], &state, RegionTAKEN, FALSE, __ATOMIC_ACQ_REL,
                                    __ATOMIC_RELAXED))
     return;
-  if (handTicket(region, slot) != ticket) {
+  block = (BlockHeader)(void *)((char *)region + offset);
+  same = handTicket(region, slot) == ticket;
+  pending = same && (ticket & 1) != 0 && handPending(block);
+  if (pending)
+    __atomic_store_n(&region->tickets[slot], handTicketNew(region, TRUE), __ATOMIC_RELEASE);
+  if (!same || pending) {
     __atomic_store_n(&region->state[slot], full, __ATOMIC_RELEASE);
     return;
   }
-  StreamErase((BlockHeader)(void *)((char *)region + offset), size - BlockHeaderSIZE);
+  StreamErase(block, size - BlockHeaderSIZE);
   (void)__atomic_fetch_add(&region->pool.overwritten, 1, __ATOMIC_RELAXED);
   (void)__atomic_fetch_sub(&region->pool.full, 1, __ATOMIC_ACQ_REL);
   __atomic_store_n(&region->state[slot], RegionFREE, __ATOMIC_RELEASE);
 }
 
 /* handOverwrite -- forget the oldest full block of a frequent kind.  FALSE: none; TRUE also if another thread was
- * quicker */
+ * quicker, or the block stays */
 static Bool handOverwrite(RegionHeader region)
 {
   uint64_t ticket;
@@ -242,16 +265,19 @@ static Bool handMake(RegionHeader region, unsigned kind)
 }
 
 /* handBefore -- how many events the stream has had: only where blocks are overwritten, so that readers can tell how
- * many those were; it costs a walk */
-static uint64_t handBefore(RegionHeader region, Stream stream, BlockHeader block)
+ * many those were; it costs a walk, which also tells whether something in the block, of which so much is reserved, may
+ * be pending */
+static uint64_t handBefore(Bool *pendingReturn, RegionHeader region, Stream stream, BlockHeader block, Size reserved)
 {
   BlockTallyStruct tally;
 
+  *pendingReturn = TRUE;
   if (region->policy != RegionPolicyOVERWRITE || (block != NULL && stream->before == BlockBeforeUNKNOWN))
     return BlockBeforeUNKNOWN;
   if (block == NULL)
     return stream->before;
   BlockWalk(&tally, (char *)block + BlockHeaderSIZE, block->whole - BlockHeaderSIZE, block->first, FALSE);
+  *pendingReturn = tally.pending > 0 || tally.used < reserved;
   /* What a handler has interrupted is counted, too: it will be committed. */
   return stream->before + tally.count + tally.pending;
 }
@@ -288,7 +314,8 @@ Bool HandChange(Process process, Thread thread, unsigned kind)
   Stream stream = &thread->stream[kind][0];
   RegionHeader region = ProcessRegion(process);
   BlockHeader old = stream->block;
-  Size size = StreamSize(process, stream, kind, 0);
+  Size size = StreamSize(process, stream, kind, 0), reserved = old != NULL ? old->whole - BlockHeaderSIZE : 0;
+  Bool pending;
 
   __atomic_store_n(&thread->hot.cursor[kind][0].next, 0, __ATOMIC_RELEASE);
   if (old != NULL && !handMake(region, kind))
@@ -298,13 +325,13 @@ Bool HandChange(Process process, Thread thread, unsigned kind)
       (void)__atomic_fetch_sub(&region->pool.full, 1, __ATOMIC_ACQ_REL);
     return handChanged(thread, FALSE);
   }
-  stream->before = handBefore(region, stream, old);
+  stream->before = handBefore(&pending, region, stream, old, reserved);
   if (old != NULL)
     ++stream->sequence;
   StreamStart(process, thread, kind, 0);
   stream->told = stream->discarded;
   if (old != NULL)
-    handGive(region, old, old->whole - BlockHeaderSIZE);
+    handGive(region, old, reserved, pending);
   return handChanged(thread, TRUE);
 }
 
@@ -352,13 +379,14 @@ void HandLast(Process process, Thread thread, unsigned kind)
   Stream stream = &thread->stream[kind][0];
   RegionHeader region = ProcessRegion(process);
   BlockHeader block = stream->block;
+  Bool pending = FALSE;
   Size reserved;
 
   if (block == NULL)
     return;
   reserved = StreamReserved(thread, kind, 0);
   __atomic_store_n(&thread->hot.cursor[kind][0].next, 0, __ATOMIC_RELEASE);
-  stream->before = reserved == 0 ? stream->before : handBefore(region, stream, block);
+  stream->before = reserved == 0 ? stream->before : handBefore(&pending, region, stream, block, reserved);
   __atomic_store_n(&stream->block, NULL, __ATOMIC_RELEASE);
   if (reserved == 0 && block->discarded == stream->told) {
     StreamErase(block, 0);
@@ -368,7 +396,7 @@ void HandLast(Process process, Thread thread, unsigned kind)
   ++stream->sequence;
   stream->told = stream->discarded;
   (void)__atomic_fetch_add(&region->pool.full, 1, __ATOMIC_ACQ_REL);
-  handGive(region, block, reserved);
+  handGive(region, block, reserved, pending);
 }
 
 Bool HandDiscard(Process process, Thread thread, unsigned kind)

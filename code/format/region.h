@@ -115,7 +115,7 @@ typedef struct RegionHeaderStruct {
     uint32_t freed;               /* futex: counts blocks that became free, while `waiting` */
     uint32_t waiting;             /* threads that wait for one */
     uint32_t overwritten;         /* blocks that RegionPolicyOVERWRITE used again */
-    uint64_t ticket;              /* counts full blocks that may be overwritten: their order in time */
+    uint64_t ticket;              /* counts tickets */
   } pool __attribute__((aligned(64)));
   struct {
     uint32_t generation;          /* counts header blocks; the newest, if any, is in text (generation & 1); the other
@@ -124,7 +124,9 @@ typedef struct RegionHeaderStruct {
     uint32_t lock;                /* the writer's own */
   } text __attribute__((aligned(64)));
   uint8_t state[RegionSlotsMAX] __attribute__((aligned(64)));   /* of each slot */
-  uint64_t tickets[RegionSlotsMAX];   /* `ticket` of each full slot; 0: it is not overwritten */
+  uint64_t tickets[RegionSlotsMAX];   /* of each full slot: twice `ticket`, so in the order in which they may be
+                                         overwritten, and one more if something may be pending; 0: it is not
+                                         overwritten */
 } RegionHeaderStruct, *RegionHeader;
 
 _Static_assert(sizeof(RegionHeaderStruct) <= RegionCONTROL, "the control table is behind the header");
