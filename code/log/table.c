@@ -289,6 +289,7 @@ Res TableHeader(Table table, Header header, Index file, const char *body, Size l
   offset = tableOffset(table, process, file);
   for (i = 0; i < header->syncs; ++i)
     header->sync[i].real = tableShift(header->sync[i].real, offset);
+  table->types.read += length;
   body = HeaderTypes(body, limit);
   res = tableTypes(table, process, header, body, (Size)(limit - body), &malformed);
   if (res != ResOK)
