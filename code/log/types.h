@@ -50,8 +50,8 @@ typedef struct TypesTreeStruct {
 /* TypesFollow -- the node for `from` (NULL: nothing said yet) after one more registry text
  *
  * tree         the caller's, zeroed at first
- * malformed    set TRUE if a line could not be taken; the others were.  Or no line was, because there are too many nodes
- *              for what was read.
+ * malformed    set TRUE if a line could not be taken; the others were.  Or no line was, because there are too many
+ *              nodes for what was read.
  * returns      ResMEMORY; else `from` itself if the text is known already, or a child
  * Cost: looking through the nodes from the root to `from`, and through those whose text has the same name
  */
