@@ -95,11 +95,19 @@ static void fuzzAgain(int fd, const FuzzSeenStruct *seen, Bool all)
   LogClose(again.log);
 }
 
+/* fuzzNote -- what a tool would tell */
+static void fuzzNote(void *data, const char *line)
+{
+  (void)data;
+  if (line[0] == '\0')
+    abort();
+}
+
 /* fuzzRewrite -- as a log again: all of it, or what lies between two times, alone or with what it needs */
 static void fuzzRewrite(Log log, uint32_t how)
 {
   LogRequestStruct request = LogRequestALL;
-  WriterOptionsStruct options = {.tool = "fuzz", .raw = how & 1, .bare = how >> 1 & 1};
+  WriterOptionsStruct options = {.note = fuzzNote, .raw = how & 1, .bare = how >> 1 & 1};
   LogSummaryStruct summary;
   FuzzSeenStruct seen;
   Bool all = how >> 2 & 1;
@@ -122,7 +130,7 @@ static void fuzzFormat(Log log, uint32_t how)
 {
   const WriterClassStruct *class = WriterClasses[how % WriterClassCount];
   LogRequestStruct request = LogRequestALL;
-  WriterOptionsStruct options = {.tool = "fuzz", .path = folder, .force = TRUE, .thin = how >> 3 & 0xff};
+  WriterOptionsStruct options = {.note = fuzzNote, .path = folder, .force = TRUE, .thin = how >> 3 & 0xff};
   LogSummaryStruct summary;
 
   LogSummarize(&summary, log);
