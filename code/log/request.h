@@ -50,7 +50,8 @@ struct LogRequestStruct {
   const LogPositionStruct *start, *end; /* the same by position, or NULL; of two bounds the narrower holds */
   uint64_t count;          /* at most so many events; UINT64_MAX for all.  Counts events of the choice, hooks or not,
                               that are accepted */
-  uint32_t kinds;          /* a bit for each kind; blocks of others are skipped unread */
+  uint32_t kinds;          /* a bit for each kind; blocks of others are skipped unread.  UINT32_MAX is all, also those
+                              that no header can name */
   Bool (*choose)(void *data, LogProcess process, EventType type); /* asked once for each type; NULL for all types */
   void *chooseData;        /* handed to `choose` instead of `data`, unless NULL */
   Bool (*accept)(void *data, LogEvent event); /* asked for each event of the choice; what it refuses is not the
