@@ -95,14 +95,6 @@ static void fuzzAgain(int fd, const FuzzSeenStruct *seen, Bool all)
   LogClose(again.log);
 }
 
-/* fuzzNote -- what a tool would tell */
-static void fuzzNote(void *data, const char *line)
-{
-  (void)data;
-  if (line[0] == '\0')
-    abort();
-}
-
 /* fuzzRewrite -- as a log again: all of it, or what lies between two times, alone or with what it needs */
 static void fuzzRewrite(Log log, uint32_t how)
 {
