@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "log/rewrite.h"
+#include "log/types.h"
 #include "loglist.h"
 
 enum { headPROCESSES = 40, headLINES = 5000 /* bytes of a registry's lines, at least */ };
@@ -183,6 +184,66 @@ static void testRewrite(void)
   MakeFree(&again);
 }
 
+/* headFollow -- one more header with `text` for a process that has `from`; whether its lines were taken */
+static Bool headFollow(TypesTree tree, Types *types, Types from, const char *text)
+{
+  WidthsStruct widths = {8, FALSE};
+  Bool malformed;
+
+  tree->read += 250 + strlen(text);
+  return TypesFollow(types, tree, from, widths, text, strlen(text), &malformed) == ResOK && !malformed;
+}
+
+/* testMany -- short headers cannot take much memory, whatever they say; long ones have what they need */
+static void testMany(void)
+{
+  enum { headMANY = 8000 };
+  static TypesTreeStruct tree;
+  static char text[sizeof EventRegistryTEXT + 80];
+  Types first = NULL, types = NULL;
+  Count taken = 0;
+  Index i;
+
+  for (i = 0; i < headMANY; ++i) {
+    (void)snprintf(text, sizeof text, "%sevent: 0x8000 Mine%zu Object 1 P a\n", EventRegistryTEXT, i);
+    taken += headFollow(&tree, i == 0 ? &first : &types, NULL, text);
+  }
+  TapIs(taken, headMANY, "thousands of programs with types of their own are read");
+  TapOk(headFollow(&tree, &types, NULL, EventRegistryTEXT), "and one more");
+  TypesFree(&tree);
+
+  tree = (TypesTreeStruct){.newest = NULL};
+  (void)headFollow(&tree, &first, NULL, EventRegistryTEXT);
+  types = first;
+  for (i = taken = 0; i < headMANY; ++i) { /* half of them one behind the other, half beside each other */
+    (void)snprintf(text, sizeof text, "event: %zu Mine%zu Object 1 P a\n", 0x8000 + i % 2000, i);
+    taken += headFollow(&tree, &types, i % 2 == 0 ? first : types, text);
+  }
+  TapOk(taken > 500 && taken < headMANY && tree.count == taken + 1, "of many short additions %zu are taken", taken);
+  TapOk(tree.taken < tree.read * TypesFACTOR + TypesFREE + (2 << 20), "and %zu bytes by them", (Size)tree.taken);
+  TapOk(headFollow(&tree, &types, NULL, EventRegistryTEXT) && types == first, "what is known is known all the same");
+  (void)headFollow(&tree, &types, NULL, "kind: 1 New\n"); /* may find room beside the long one */
+  TapOk(!headFollow(&tree, &types, NULL, "kind: 1 Newer\n") && types->registry->count == 0,
+        "who has no types has none then");
+  TypesFree(&tree);
+}
+
+/* testWidths -- a header that says other widths than the ones before */
+static void testWidths(void)
+{
+  static TypesTreeStruct tree;
+  WidthsStruct widths = {4, FALSE};
+  Types eight, four;
+  Bool malformed;
+
+  (void)headFollow(&tree, &eight, NULL, "kind: 5 Object\nevent: 0x8000 Mine Object 1 PW a b\n");
+  TapOk(TypesFollow(&four, &tree, eight, widths, "kind: 6 More\n", 13, &malformed) == ResOK && !malformed &&
+        four->registry->kinds == 7 && RegistryCheck(four->registry) &&
+        RegistryFind(four->registry, 0x8000)->offset[1] == 12 && RegistryFind(eight->registry, 0x8000)->offset[1] == 16,
+        "types that were said with other widths are laid out anew");
+  TypesFree(&tree);
+}
+
 int main(void)
 {
   int fd = mkstemp(path);
@@ -191,6 +252,8 @@ int main(void)
   testNames();
   testOwn();
   testRewrite();
+  testMany();
+  testWidths();
   (void)unlink(path);
   return TapDone();
 }

@@ -274,6 +274,34 @@ static void testPark(uint64_t *seed)
   MakeFree(&make);
 }
 
+/* testKinds -- blocks of kinds that no header can name, whose events come in turn */
+static void testKinds(void)
+{
+  MakeStruct make = {0};
+  MakeProcess process = MakeProcessNew(10, 1);
+  LogRequestStruct request = LogRequestALL;
+  Index i;
+  Log log;
+
+  MakeHeader(&make, process);
+  for (i = 0; i < 2; ++i) {
+    MakeBlockBegin(&blocks[i], process, (uint32_t)(20 + i), (unsigned)(EventKindMAX + 3 + i), 0, 0);
+    (void)MakeEvent(&blocks[i], EventPoolFreeCODE, 10 + i, (uint64_t[]){7, 1}, NULL);
+    (void)MakeEvent(&blocks[i], EventPoolAllocCODE, 20 + i, (uint64_t[]){7, 2, 3}, NULL);
+    MakeBlockEnd(&make, &blocks[i], BlockFlagSEALED);
+  }
+  MakeWrite(&make, path);
+  log = testOpen(&got);
+  TapOk(log != NULL && testRead(log, &got, &request) == ResOK && got.count == 4,
+        "blocks of kinds that no header can name are read");
+  request.kinds = (uint32_t)1 << (EventKindMAX + 3) | (uint32_t)1 << EventKindObject;
+  TapOk(log != NULL && testRead(log, &got, &request) == ResOK && got.count == 0, "but not for who chooses kinds");
+  if (log != NULL)
+    LogClose(log);
+  MakeProcessFree(process);
+  MakeFree(&make);
+}
+
 int main(void)
 {
   uint64_t seed = TapSeed() | 1;
@@ -285,6 +313,7 @@ int main(void)
   testSnapshot();
   testSpill();
   testPark(&seed);
+  testKinds();
   (void)unlink(path);
   return TapDone();
 }

@@ -56,9 +56,10 @@ typedef struct HeaderStruct {
   char role[HeaderRoleSIZE];       /* "" for a recorded program */
   RegistryNameStruct registry;     /* whose lines come before its own */
   char program[HeaderTextMAX];     /* path; "" if unknown */
-  Count arguments;                 /* how many it was given */
-  char argument[HeaderArgumentsMAX][HeaderTextMAX]; /* the first, terminated, each cut to its room */
   char region[HeaderTextMAX];      /* where the open blocks are while it lives; "" if nowhere */
+  Count arguments;                 /* how many it was given */
+  char argument[HeaderArgumentsMAX][HeaderTextMAX]; /* the first, terminated, each cut to its room; last, because they
+                                      are mostly not there */
 } HeaderStruct, *Header;
 
 /* HeaderBegin, HeaderEnd -- write a header block into `text`

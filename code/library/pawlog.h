@@ -199,7 +199,7 @@ struct PawRequest {
   int (*choose)(PawRequest *request, PawProcess process, PawType type); /* asked once for each type; NULL: all */
   PawFilter filter; /* only events for which it holds; NULL: all */
   int high;        /* goes before those that are not */
-  int stop;        /* set by a hook: the request ends */
+  int stop;        /* set by a hook of its own: the request ends */
 
   int (*event)(PawRequest *request, PawEvent event); /* a hook for all events, of priority 0; or NULL */
   const PawHook *hooks;                              /* more of them */

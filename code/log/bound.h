@@ -60,10 +60,10 @@ static inline Bool BoundMeets(const LogPositionStruct *start, const LogPositionS
   return start->fine <= last && LogPositionCompare(end, &(LogPositionStruct){first, 0, 0, 0, 0}) > 0;
 }
 
-/* BoundKind -- are blocks of this kind read for a request of these? */
+/* BoundKind -- are blocks of this kind read for a request of these?  All that no header can name are alike. */
 static inline Bool BoundKind(uint32_t kinds, unsigned kind)
 {
-  return kind < 32 ? kinds >> kind & 1 : kinds == UINT32_MAX;
+  return kind < EventKindMAX ? kinds >> kind & 1 : kinds == UINT32_MAX;
 }
 
 /* BoundUrgent -- does a request of priority `a` go before one of priority `b`, wherever they start? */

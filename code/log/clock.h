@@ -24,6 +24,7 @@ typedef struct ClockStruct {
   Index number;
   char name[16], boot[40];  /* as headers say; boot is "" for a process's own clock */
   int64_t offset;           /* ns that were added to its wall times, because it was asked for */
+  struct ClockStruct *below; /* the next with such a `boot`, or NULL */
   struct ClockStruct *alias; /* the clock that this one turned out to be, or NULL */
   uint64_t frequency;       /* ticks a second, by the header; 0 if none came yet */
   uint64_t min, max;        /* ticks of the earliest block, and of the end of the latest */

@@ -50,14 +50,15 @@ struct LogRequestStruct {
   const LogPositionStruct *start, *end; /* the same by position, or NULL; of two bounds the narrower holds */
   uint64_t count;          /* at most so many events; UINT64_MAX for all.  Counts events of the choice, hooks or not,
                               that are accepted */
-  uint32_t kinds;          /* a bit for each kind; blocks of others are skipped unread */
+  uint32_t kinds;          /* a bit for each kind; blocks of others are skipped unread.  UINT32_MAX is all, also those
+                              that no header can name */
   Bool (*choose)(void *data, LogProcess process, EventType type); /* asked once for each type; NULL for all types */
   void *chooseData;        /* handed to `choose` instead of `data`, unless NULL */
   Bool (*accept)(void *data, LogEvent event); /* asked for each event of the choice; what it refuses is not the
-                              request's, and not counted.  NULL: all are */
+                              request's, and not counted.  It files, withdraws and stops nothing.  NULL: all are */
   void *acceptData;        /* handed to `accept` */
   LogPriority priority;
-  Bool stop;               /* set by a hook: the request ends when the hook returns */
+  Bool stop;               /* set by a hook of its own: the request ends when the hook returns.  Others withdraw it. */
 
   LogEventHook event;      /* for every event, with priority 0; or NULL */
   const LogEventHookStruct *hooks; /* more, `hookCount` of them */

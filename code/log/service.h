@@ -67,7 +67,6 @@ typedef struct CarefulStruct {
 /* Where events go out of blocks of one kind of one process. */
 typedef struct RouteTableStruct {
   uint64_t generation;     /* of the service when it was begun; another one: out of date */
-  unsigned kind;
   Count types;
   void **own;              /* by type: the memory of what `route` has, or NULL */
   ReadingRouteStruct route[]; /* by type */

@@ -198,7 +198,7 @@ static Bool handLearn(LogRequest request, LogEvent event)
   Count takers;
   Bool careful;
 
-  AVER(table->generation == service->generation && table->kind == event->kind && type < table->types);
+  AVER(table->generation == service->generation && type < table->types);
   free(table->own[type]);
   table->own[type] = NULL;
   if (handList(service, routes, type, event->kind, &takers, &careful))
@@ -240,9 +240,8 @@ const ReadingRouteStruct *RoutesTable(void *data, Process process, unsigned kind
   if (*place == NULL)
     *place = handTableMake(routes->registry->count);
   table = *place;
-  if (table != NULL && (table->generation != service->generation || table->kind != kind)) {
+  if (table != NULL && table->generation != service->generation) {
     table->generation = service->generation;
-    table->kind = kind;
     for (i = 0; i < table->types; ++i)
       table->route[i] = (ReadingRouteStruct){{handLearn, &service->learner}, NULL, &routes->registry->types[i]};
   }

@@ -7,8 +7,10 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/aver.h"
+#include "base/crc.h"
 
 enum { tableSlotsMIN = 64 };
 
@@ -93,9 +95,22 @@ static Res tableClock(Clock *clockReturn, Table table)
   return ResOK;
 }
 
+/* tableProcessRoom -- room for one more process, zeroed, or NULL.  It is mapped: most of it is for arguments that most
+ * do not have, and stays untouched. */
+static Process tableProcessRoom(Table table)
+{
+  Process room;
+
+  if (table->processes % TableSlabPROCESSES != 0)
+    return table->process[table->processes - 1] + 1;
+  room = mmap(NULL, TableSlabPROCESSES * sizeof *room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return room != MAP_FAILED ? room : NULL;
+}
+
 static Res tableProcessMake(Process *processReturn, Table table, uint64_t identity)
 {
   Process process = NULL;
+  Clock clock;
   Bool moved;
   Index i;
 
@@ -104,16 +119,12 @@ static Res tableProcessMake(Process *processReturn, Table table, uint64_t identi
     return ResMEMORY;
   for (i = 0; moved && i < table->processes; ++i)
     *tableProcessSlot(table, table->process[i]->public.header.identity) = (uint32_t)i + 1;
-  process = calloc(1, sizeof *process);
-  if (process == NULL)
+  if (tableClock(&clock, table) != ResOK || (process = tableProcessRoom(table)) == NULL)
     return ResMEMORY;
   process->public.number = table->processes;
   process->public.header.identity = identity;
   process->public.registry = &tableNoTypes;
-  if (tableClock(&process->clock, table) != ResOK) {
-    free(process);
-    return ResMEMORY;
-  }
+  process->clock = clock;
   *tableProcessSlot(table, identity) = (uint32_t)table->processes + 1;
   table->process[table->processes++] = process;
   *processReturn = process;
@@ -174,7 +185,7 @@ Res TableStream(Stream *streamReturn, Table table, BlockHeader header)
   return *streamReturn != NULL ? ResOK : tableStreamMake(streamReturn, table, header);
 }
 
-/* tableHeaderCopy -- a header, but not the room its arguments do not use: pages never written cost nothing */
+/* tableHeaderCopy -- a header, but not the room its arguments do not use */
 static void tableHeaderCopy(Header to, Header from)
 {
   Count i, kept = from->arguments < HeaderArgumentsMAX ? from->arguments : HeaderArgumentsMAX;
@@ -183,7 +194,6 @@ static void tableHeaderCopy(Header to, Header from)
   memcpy(to, from, offsetof(HeaderStruct, argument));
   for (i = 0; i < kept; ++i)
     strcpy(to->argument[i], from->argument[i]);
-  strcpy(to->region, from->region);
   if (dropped.blocks > to->dropped.blocks)
     to->dropped = dropped;
 }
@@ -213,21 +223,23 @@ static uint64_t tableShift(uint64_t real, int64_t offset)
  * process's own gets the name */
 static void tableClockFor(Table table, Process process, Header header, int64_t offset)
 {
-  Clock own = ClockResolve(process->clock);
-  Index i;
+  Clock own = ClockResolve(process->clock), clock, *slot;
+  Bool named = header->boot[0] != '\0' && header->clock[0] != '\0';
 
-  if (own->name[0] == '\0') {
-    for (i = 0; header->boot[0] != '\0' && i < table->clocks; ++i) {
-      Clock clock = table->clock[i];
-      if (clock->alias == NULL && clock != own && strcmp(clock->boot, header->boot) == 0 &&
-          strcmp(clock->name, header->clock) == 0 && clock->offset == offset) {
-        ClockJoin(own, clock);
-        return;
-      }
+  if (own->name[0] != '\0')
+    return;
+  slot = &table->clockSlot[Crc32c(0, header->boot, strlen(header->boot)) % TableSlotsCLOCKS];
+  for (clock = named ? *slot : NULL; clock != NULL; clock = clock->below)
+    if (strcmp(clock->boot, header->boot) == 0 && strcmp(clock->name, header->clock) == 0 && clock->offset == offset) {
+      ClockJoin(own, clock);
+      return;
     }
-    own->offset = offset;
-    strcpy(own->boot, header->boot);
-    strcpy(own->name, header->clock[0] != '\0' ? header->clock : "?");
+  own->offset = offset;
+  strcpy(own->boot, header->boot);
+  strcpy(own->name, header->clock[0] != '\0' ? header->clock : "?");
+  if (named) {
+    own->below = *slot;
+    *slot = own;
   }
 }
 
@@ -289,6 +301,7 @@ Res TableHeader(Table table, Header header, Index file, const char *body, Size l
   offset = tableOffset(table, process, file);
   for (i = 0; i < header->syncs; ++i)
     header->sync[i].real = tableShift(header->sync[i].real, offset);
+  table->types.read += length;
   body = HeaderTypes(body, limit);
   res = tableTypes(table, process, header, body, (Size)(limit - body), &malformed);
   if (res != ResOK)
@@ -385,8 +398,9 @@ void TableFree(Table table)
       table->process[i]->contrary = contrary->next;
       free(contrary);
     }
-    free(table->process[i]);
   }
+  for (i = 0; i < table->processes; i += TableSlabPROCESSES)
+    (void)munmap(table->process[i], TableSlabPROCESSES * sizeof *table->process[i]);
   for (i = 0; i < table->streams; ++i) {
     TallyFree(&table->stream[i]->tally);
     free(table->stream[i]);

@@ -67,11 +67,17 @@ typedef struct StreamStruct {
   uint32_t newestCount; /* and its events; 0 if it is cut off */
 } StreamStruct, *Stream;
 
+enum {
+  TableSlabPROCESSES = 64, /* that are mapped at once */
+  TableSlotsCLOCKS = 1024  /* lists of clocks, by `boot` */
+};
+
 typedef struct TableStruct {
   Count processes, streams, clocks;
-  Process *process;  /* owned, as are the things pointed at */
+  Process *process;  /* owned, as are the things pointed at; so many each stand in one piece */
   Stream *stream;
   Clock *clock;
+  Clock clockSlot[TableSlotsCLOCKS]; /* those that have a name and a boot */
   uint64_t passed;   /* the streams' `passed`, together */
   Count streamSlots; /* a power of two, over half of them empty; by process and id, number + 1 */
   uint32_t *streamSlot;

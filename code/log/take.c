@@ -87,8 +87,9 @@ Res TakeHeader(Scan scan, ScanThing thing, uint64_t offset)
   if (theirs[1] > scan->teller->hooks.version[1] && (scan->newer[0] == 0 || takeNewer(theirs, scan->newer)))
     memcpy(scan->newer, theirs, sizeof theirs);
   if (news)
-    TellerNote(scan->teller, "%s: process %u names event types in a way that this build cannot read", scan->file->path,
-               scan->header.pid);
+    TellerNote(scan->teller, "%s: process %u names event types in a way that this build cannot read%s",
+               scan->file->path, scan->header.pid,
+               TypesFull(&scan->table->types) ? ", or too many for a log of this size" : "");
   takeDown(scan, &(FindingStruct){.what = FindingHEADER, .offset = offset, .size = thing->size});
   return ResOK;
 }

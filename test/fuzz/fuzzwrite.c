@@ -54,13 +54,15 @@ static FuzzSeenStruct fuzzSee(Log log, LogRequest request)
 }
 
 /* fuzzWriter -- write what a request chooses; FALSE: it cannot be written */
-static Bool fuzzWriter(Log log, const WriterClassStruct *class, const WriterOptionsStruct *options, LogRequest request,
-                       int fd)
+static Bool fuzzWriter(Log log, const WriterClassStruct *class, WriterOptions options, LogRequest request, int fd)
 {
+  FuzzLogStruct told = {.fd = -1};
   char error[512];
   Writer writer;
   Res res;
 
+  options->note = fuzzNote;
+  options->data = &told;
   OutputInit(&output, fd);
   if (class->create(&writer, options, log, &output, error, sizeof error) != ResOK)
     return FALSE;
@@ -99,7 +101,7 @@ static void fuzzAgain(int fd, const FuzzSeenStruct *seen, Bool all)
 static void fuzzRewrite(Log log, uint32_t how)
 {
   LogRequestStruct request = LogRequestALL;
-  WriterOptionsStruct options = {.tool = "fuzz", .raw = how & 1, .bare = how >> 1 & 1};
+  WriterOptionsStruct options = {.raw = how & 1, .bare = how >> 1 & 1};
   LogSummaryStruct summary;
   FuzzSeenStruct seen;
   Bool all = how >> 2 & 1;
@@ -122,7 +124,7 @@ static void fuzzFormat(Log log, uint32_t how)
 {
   const WriterClassStruct *class = WriterClasses[how % WriterClassCount];
   LogRequestStruct request = LogRequestALL;
-  WriterOptionsStruct options = {.tool = "fuzz", .path = folder, .force = TRUE, .thin = how >> 3 & 0xff};
+  WriterOptionsStruct options = {.path = folder, .force = TRUE, .thin = how >> 3 & 0xff};
   LogSummaryStruct summary;
 
   LogSummarize(&summary, log);
