@@ -13,6 +13,7 @@
 static int sink = -1;
 static char folder[] = "/tmp/fuzzXXXXXX";
 static OutputStruct output;
+static FuzzLogStruct noted; /* is told what a writer has to tell */
 
 /* What a pass saw. */
 typedef struct FuzzSeenStruct {
@@ -99,7 +100,7 @@ static void fuzzAgain(int fd, const FuzzSeenStruct *seen, Bool all)
 static void fuzzRewrite(Log log, uint32_t how)
 {
   LogRequestStruct request = LogRequestALL;
-  WriterOptionsStruct options = {.tool = "fuzz", .raw = how & 1, .bare = how >> 1 & 1};
+  WriterOptionsStruct options = {.note = fuzzNote, .data = &noted, .raw = how & 1, .bare = how >> 1 & 1};
   LogSummaryStruct summary;
   FuzzSeenStruct seen;
   Bool all = how >> 2 & 1;
@@ -122,7 +123,8 @@ static void fuzzFormat(Log log, uint32_t how)
 {
   const WriterClassStruct *class = WriterClasses[how % WriterClassCount];
   LogRequestStruct request = LogRequestALL;
-  WriterOptionsStruct options = {.tool = "fuzz", .path = folder, .force = TRUE, .thin = how >> 3 & 0xff};
+  WriterOptionsStruct options = {.note = fuzzNote, .data = &noted, .path = folder, .force = TRUE,
+                                 .thin = how >> 3 & 0xff};
   LogSummaryStruct summary;
 
   LogSummarize(&summary, log);
