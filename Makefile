@@ -186,7 +186,8 @@ $(B)/fuzz/%: test/fuzz/fuzz%.c $(wildcard test/fuzz/*.h) test/fuzz/mutator.c $(F
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(SANFLAGS) -Itest/fuzz -o $@ $< $(FUZZ_MAIN) $(FUZZ_LIBS) $(LINKLIBS)
 
-tests: $(TESTS) $(PROGS)
+# Fuzzing targets, too: nobody else would see that they no longer compile.
+tests: $(TESTS) $(PROGS) $(patsubst test/fuzz/fuzz%.c,$(B)/fuzz/%,$(wildcard test/fuzz/fuzz*.c))
 
 # What tests and scripts find in their environment.
 RUN_ENV = B=$(B) CC="$(CC)" SAN="$(SAN)" VARIETY=$(VARIETY) PERL="$(PERL)"

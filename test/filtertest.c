@@ -199,6 +199,7 @@ static const struct {
   {"s =~ \"a\\0b\"", 6, "a regular expression has no zero byte"},
   {"s =~ \"((a{1,200}){1,200}){1,200}\"", 6, "the regular expression repeats too often"},
   {"s =~ \"a++++++++++++++++++++++++\"", 6, "the regular expression repeats too often"},
+  {"s =~ \"^1*+$\"", 6, "the regular expression repeats too often"},
   {"s =~ \"((((((((((((((((((a+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+\"", 6, "the regular expression repeats too often"},
   {"s =~ \"(a[])[:alpha:]]{1,200}[)]{1,200})+{1,200}\"", 6, "the regular expression repeats too often"},
   {"s =~ \"a{99999999999999999999}\"", 6, "the regular expression repeats too often"},

@@ -14,7 +14,10 @@
 
 #include "base/aver.h"
 
-enum { fileCopySIZE = 65536 };
+enum {
+  fileCopySIZE = 65536,
+  fileAheadSIZE = 1 << 20
+};
 
 int FileOpenTemporary(void)
 {
@@ -107,6 +110,7 @@ Res FileOpen(File file, const char *path, LogHooks hooks)
   file->fd = fd;
   file->size = (uint64_t)status.st_size;
   file->live = file->left = file->core = FALSE;
+  file->ahead = 0;
   file->windowAt = 0;
   file->windowSize = 0;
   return ResOK;
@@ -182,6 +186,16 @@ static void fileWindow(File file, uint64_t offset, Size size)
 void FileGlance(File file, uint64_t offset, Size size)
 {
   fileWindow(file, offset, size);
+}
+
+void FileAhead(File file, uint64_t offset)
+{
+  uint64_t from = offset > file->ahead ? offset : file->ahead;
+
+  if (from - offset > fileAheadSIZE)
+    return;
+  (void)posix_fadvise(file->fd, (off_t)from, fileAheadSIZE, POSIX_FADV_WILLNEED);
+  file->ahead = from + fileAheadSIZE;
 }
 
 const unsigned char *FileAvailable(File file, uint64_t offset, Size *sizeReturn)

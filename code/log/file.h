@@ -5,7 +5,7 @@
  *
  * Always true: windowSize bytes of the file from windowAt stand in window.
  *
- * Design: design/log.md .file      Tests: test/eventcnv.t
+ * Design: design/log.md .file      Tests: test/eventcnv.t, test/aheadtest.c
  */
 #ifndef LOG_FILE_H
 #define LOG_FILE_H
@@ -24,6 +24,7 @@ typedef struct FileStruct {
   Bool live;         /* a process still records into it: its end may be half of a block */
   Bool left;         /* what was recorded into it was found in shared memory */
   Bool core;         /* it was a core file; these are the blocks that were in it (core.h) */
+  uint64_t ahead;    /* up to here the system has been asked to read ahead */
   uint64_t windowAt;
   Size windowSize;
   unsigned char window[FileWindowSIZE];
@@ -45,6 +46,10 @@ extern const unsigned char *FileAvailable(File file, uint64_t offset, Size *size
 
 /* FileGlance -- the next call is for so many bytes at `offset`, and nothing else there is of interest: read no more */
 extern void FileGlance(File file, uint64_t offset, Size size);
+
+/* FileAhead -- what comes from `offset` on is looked at in steps, forwards: ask the system to read ahead, because it
+ * sees no order in steps of some pages, and waits for the disk at each */
+extern void FileAhead(File file, uint64_t offset);
 
 /* FileData -- the first place from `offset` on that is in no hole: where there are holes, they are not worth reading */
 extern uint64_t FileData(File file, uint64_t offset);

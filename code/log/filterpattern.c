@@ -2,7 +2,8 @@
  *
  * What regcomp makes of a pattern grows with what its repetitions multiply to: (((a{200}){200}){200}, and as quickly
  * ((((a+)+)+)+)+, because a+ becomes aa*; and its time with the square of that.  So what repetitions add is reckoned
- * first.  Back references, which POSIX does not have in extended expressions, cost time without bound, and are refused.
+ * first.  Back references, and repetitions of repetitions (a+*), cost time without bound; POSIX does not have the ones
+ * in extended expressions, and says nothing of the others.  They are refused.
  *
  * Always true of a pattern that was compiled: repetitions have added patternAddedMAX pieces at most; patternDepthMAX
  * parentheses are within one another at most.
@@ -23,6 +24,7 @@ typedef struct PatternStruct {
   uint64_t sum[patternDepthMAX + 1]; /* pieces, in each of the groups that are open */
   uint64_t last;                     /* those that a repetition would be of */
   uint64_t added;                    /* by repetitions, in all */
+  Bool repeated;                     /* what was last is a repetition */
 } PatternStruct, *Pattern;
 
 /* patternTimes -- what was last comes so often */
@@ -76,6 +78,11 @@ static void patternBracket(Pattern pattern)
 /* patternStep -- one piece further; FALSE: there is nothing that it can be compiled to */
 static Bool patternStep(Pattern pattern)
 {
+  Bool repeats = strchr("*+?{", *pattern->next) != NULL;
+
+  if (repeats && pattern->repeated)
+    return FALSE;
+  pattern->repeated = repeats;
   switch (*pattern->next++) {
   case '(':
     pattern->last = 0;

@@ -289,9 +289,13 @@ Res ScanOn(Scan scan, File file, Index number, ScanPlace place, uint64_t blocks)
   while (res == ResOK && place->offset < file->size && place->searched < file->size && scan->blocks < limit) {
     Bool cut;
     Res found;
-    /* Headers of large blocks are all that is read of them. */
-    if (place->follows && place->previous.size >= FileWindowSIZE / 2)
+    /* Headers of large blocks are all that is read of them.  On a disk it is faster to fetch the rest, too, unless that
+     * is a hole. */
+    if (place->follows && place->previous.size >= FileWindowSIZE / 2) {
       FileGlance(file, place->offset, BlockHeaderSIZE);
+      if (place->previous.size <= BlockMAX)
+        FileAhead(file, place->offset);
+    }
     found = place->searched != 0 ? ResFORMAT : ScanThingAt(scan, &thing, place->offset);
     if (found == ResMEMORY)
       return found;
