@@ -82,7 +82,7 @@ static Res cleanOne(Clean clean, char *room, Size size)
 
   /* It may have been added along with another one of the same log. */
   if (clean->log[0] == '\0' || stat(clean->log, &status) != 0) {
-    (void)snprintf(room, size, "its log is gone; removed");
+    (void)snprintf(room, size, "%s; removed", clean->log[0] != '\0' ? "its log is gone" : "nobody asked for one");
     return unlink(clean->path) == 0 || errno == ENOENT ? ResOK : ResIO;
   }
   if (LogRecover(clean->log, &blocks, &running) != ResOK || access(clean->path, F_OK) == 0) {
