@@ -34,9 +34,10 @@ sub text { return split /^/m, (cnv(@_))[1] }
 # Lines of text with their times in nanoseconds.
 sub timed { return map { /^(\d+)\.(\d{9}) (.*)/ ? [$1 * 1_000_000_000 + $2, $3] : () } @_ }
 
+sub summary { return decode_json((run("$B/bin/eventview", '--json', @_))[1]) }
+
 sub heap {
-    my (undef, $out) = run("$B/bin/eventview", '--json', @_);
-    my $doc = decode_json($out);
+    my $doc = summary(@_);
 
     return join ' ', map { "$_=$doc->{$_}" } qw(live_objects live_bytes);
 }
@@ -88,6 +89,7 @@ sub cutAt {
     unlike join('', cnv('--check', $cut)), qr/offset|1.*(?<!for want of room)\n/, 'and sound';
     sameWindow($log, $cut, $from);
     is heap($cut), heap($log), "$from: the same lives at the end (SEED=$seed)";
+    cmp_ok summary($cut)->{unmatched}, '<=', summary($log)->{unmatched}, 'and nothing is freed that was not there';
 }
 
 system("$B/test/heaptest", 'foreign', "$Dir/foreign.paw") == 0 or die;
