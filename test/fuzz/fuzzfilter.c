@@ -9,6 +9,8 @@
 #include "log/filter.h"
 #include "log/request.h"
 
+static Log logs[2];
+
 static Log logOf(const char *path)
 {
   LogHooksStruct hooks = {.data = NULL};
@@ -101,9 +103,14 @@ static void fuzzOn(Log log, const char *expression, Size length)
     FuzzFail("what is pushed down is not what is asked");
 }
 
+static void fuzzEnd(void)
+{
+  LogClose(logs[0]);
+  LogClose(logs[1]);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-  static Log logs[2];
   char *expression;
 
   if (size > 2048)
@@ -111,6 +118,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   if (logs[0] == NULL) {
     logs[0] = logOf("test/good/foreign.paw");
     logs[1] = logOf("test/good/threads.paw");
+    (void)atexit(fuzzEnd);
   }
   expression = malloc(size + 1);
   if (expression == NULL)
