@@ -18,18 +18,6 @@
 #include "emit/buffer.h"
 #include "emit/process.h"
 
-/* HandOffer -- offer the region to the collector that the environment names
- *
- * fd       of the region's file
- * returns  FALSE if it cannot be reached: the process sends by itself
- */
-extern Bool HandOffer(Process process, int fd);
-
-/* HandNote -- tell the collector, if there is one, that the calling process is about to run a program, or starts one
- * path  as exec has it; a name without a slash is looked for in PATH
- * Also in a child of vfork.  A few us; errno is kept. */
-extern void HandNote(const char *path);
-
 enum { HandNOROOM = 1 }; /* no address of an event */
 
 /* HandReserve -- room for an event in a block of a stream that is sent, changing blocks if need be, with signals let

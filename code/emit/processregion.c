@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "emit/control.h"
-#include "emit/hand.h"
+#include "emit/handoffer.h"
 #include "emit/send.h"
 #include "plinth/quiet.h"
 

@@ -12,7 +12,7 @@
 #include <spawn.h>
 #include <unistd.h>
 
-#include "emit/hand.h"
+#include "emit/handoffer.h"
 
 #define SHIM __attribute__((visibility("default")))
 

@@ -1,0 +1,146 @@
+/* handfull.c -- full blocks: how many there may be, and which is forgotten where the newest are kept
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "emit/handfull.h"
+
+#include "emit/handoffer.h"
+#include "emit/stream.h"
+
+enum { fullTRIES = 64 }; /* to have an old block, which other threads want, too */
+
+/* fullFrequent -- may the stream's blocks be overwritten?  Not those of definitions, and of what is rare. */
+static Bool fullFrequent(unsigned kind)
+{
+  return kind != EventStreamDEFINITION && (EventKindsFREQUENT >> kind & 1) != 0;
+}
+
+/* fullRoom -- may one more block be full?  Then it is counted. */
+static Bool fullRoom(RegionHeader region, unsigned kind)
+{
+  if (__atomic_fetch_add(&region->pool.full, 1, __ATOMIC_ACQ_REL) < region->limit)
+    return TRUE;
+  /* Where frequent kinds are overwritten they fill the pool, and the others are drained all the same. */
+  if (region->policy == RegionPolicyOVERWRITE && !fullFrequent(kind))
+    return TRUE;
+  (void)__atomic_fetch_sub(&region->pool.full, 1, __ATOMIC_ACQ_REL);
+  return FALSE;
+}
+
+static Index fullSlot(RegionHeader region, BlockHeader block)
+{
+  return ((Size)((char *)block + block->whole - (char *)region) - RegionFIRST) / RegionSlotSIZE - 1;
+}
+
+/* fullTicketNew -- a ticket that no block has had; odd where something in the block may be pending */
+static uint64_t fullTicketNew(RegionHeader region, Bool pending)
+{
+  return __atomic_add_fetch(&region->pool.ticket, 1, __ATOMIC_RELAXED) * 2 + (pending != 0);
+}
+
+void HandGive(RegionHeader region, BlockHeader block, Size used, Bool pending)
+{
+  Index slot = fullSlot(region, block);
+  uint8_t log2 = (uint8_t)__builtin_ctz(block->whole);
+
+  block->used = (uint32_t)used;
+  if (region->policy == RegionPolicyOVERWRITE)
+    __atomic_store_n(&region->tickets[slot],
+                     RegionOverwrites(region, block) ? fullTicketNew(region, pending) : 0, __ATOMIC_RELEASE);
+  __atomic_store_n(&region->state[slot], RegionFULL | log2, __ATOMIC_SEQ_CST);
+  HandWake(region);
+}
+
+/* fullOld -- is a slot full, and not being read? */
+static Bool fullOld(uint8_t state)
+{
+  return (state & (RegionFULL | RegionTAKEN)) == RegionFULL;
+}
+
+/* fullTicket -- of the block that was handed over last in a slot; 0: it is not overwritten */
+static uint64_t fullTicket(RegionHeader region, Index slot)
+{
+  return __atomic_load_n(&region->tickets[slot], __ATOMIC_ACQUIRE);
+}
+
+/* fullOldest -- the slot of the full block of a frequent kind that has waited longest, and its ticket; or `slots` */
+static Index fullOldest(uint64_t *ticketReturn, RegionHeader region)
+{
+  Index i, oldest = region->slots;
+
+  *ticketReturn = UINT64_MAX;
+  for (i = 0; i < region->slots; ++i) {
+    uint64_t ticket;
+    if (!fullOld(__atomic_load_n(&region->state[i], __ATOMIC_ACQUIRE)))
+      continue;
+    ticket = fullTicket(region, i);
+    if (ticket != 0 && ticket < *ticketReturn) {
+      oldest = i;
+      *ticketReturn = ticket;
+    }
+  }
+  return oldest;
+}
+
+/* fullPending -- is an event of a full block still to be filled in, because a signal handler has interrupted it? */
+static Bool fullPending(BlockHeader block)
+{
+  BlockTallyStruct tally;
+
+  StreamTally(&tally, block, block->whole, block->used, FALSE);
+  return tally.pending > 0;
+}
+
+/* fullForget -- erase the block in a slot, if that is still the one with this ticket, and nothing in it is pending
+ *
+ * While it was looked for other threads may have used the slot again, for what is newest now.  While it is erased it is
+ * nobody's: if it were open, it would be sent should we be killed, and what is between it and the others is gone.
+ * Where something is pending somebody will write: the block stays, and is looked at again when all others were. */
+static void fullForget(RegionHeader region, Index slot, uint64_t ticket)
+{
+  uint8_t state = __atomic_load_n(&region->state[slot], __ATOMIC_ACQUIRE), full = state;
+  BlockHeader block;
+  Bool same, pending;
+  Size offset, size;
+
+  if (!fullOld(state) || !RegionBlockAt(&offset, &size, region, slot) || fullTicket(region, slot) != ticket ||
+      !__atomic_compare_exchange_n(&region->state[slot], &state, RegionTAKEN, FALSE, __ATOMIC_ACQ_REL,
+                                   __ATOMIC_RELAXED))
+    return;
+  block = (BlockHeader)(void *)((char *)region + offset);
+  same = fullTicket(region, slot) == ticket;
+  pending = same && (ticket & 1) != 0 && fullPending(block);
+  if (pending)
+    __atomic_store_n(&region->tickets[slot], fullTicketNew(region, TRUE), __ATOMIC_RELEASE);
+  if (!same || pending) {
+    __atomic_store_n(&region->state[slot], full, __ATOMIC_RELEASE);
+    return;
+  }
+  StreamErase(block, size - BlockHeaderSIZE);
+  (void)__atomic_fetch_add(&region->pool.overwritten, 1, __ATOMIC_RELAXED);
+  (void)__atomic_fetch_sub(&region->pool.full, 1, __ATOMIC_ACQ_REL);
+  __atomic_store_n(&region->state[slot], RegionFREE, __ATOMIC_RELEASE);
+}
+
+/* fullOverwrite -- forget the oldest full block of a frequent kind.  FALSE: none; TRUE also if another thread was
+ * quicker, or the block stays */
+static Bool fullOverwrite(RegionHeader region)
+{
+  uint64_t ticket;
+  Index oldest = fullOldest(&ticket, region);
+
+  if (oldest == region->slots)
+    return FALSE;
+  fullForget(region, oldest, ticket);
+  return TRUE;
+}
+
+Bool HandRoom(RegionHeader region, unsigned kind)
+{
+  unsigned tries;
+
+  for (tries = 0; !fullRoom(region, kind); ++tries)
+    if (region->policy != RegionPolicyOVERWRITE || tries == fullTRIES || !fullOverwrite(region))
+      return FALSE;
+  return TRUE;
+}
