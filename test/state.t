@@ -51,8 +51,9 @@ my ($begin) = grep { $lines[$_] =~ / StateBegin / } 0 .. $#lines;
 my ($end) = grep { $lines[$_] =~ / StateEnd / } 0 .. $#lines;
 ok defined $begin && defined $end && $begin < $end, 'the state has a beginning and an end';
 is scalar(grep { !/ (?:StateBegin|Pool|Seg|Arena)/ } @lines[0 .. $begin]), 0, 'what comes before it are only other threads\' events';
-is scalar(grep(/ PoolCreate .*class="SGF"/, @lines)), 1, 'the pool is named';
-is scalar(grep(/ ArenaCreate /, @lines)), 1, 'and its arena';
+# Who asks while it is told has it told once more.
+cmp_ok scalar(grep(/ PoolCreate .*class="SGF"/, @lines)), '>=', 1, 'the pool is named';
+cmp_ok scalar(grep(/ ArenaCreate /, @lines)), '>=', 1, 'and its arena';
 cmp_ok scalar(grep(/ ThreadStart /, @lines)), '>=', 3, 'threads are';
 ok scalar(grep(/ ModuleLoad .*\/prog\/late"/, @lines)), 'and modules';
 my $words = `$B/bin/eventcnv --describe -k System $log`;
@@ -89,7 +90,7 @@ SKIP: {
 my $observed = "$dir/observe.paw";
 late($observed, 'observe', 2, 1);
 @lines = `$B/bin/eventcnv -k Pool,System $observed`;
-is scalar(grep(/ PoolCreate .*class="malloc"/, @lines)), 1, 'a foreign malloc is named';
+cmp_ok scalar(grep(/ PoolCreate .*class="malloc"/, @lines)), '>=', 1, 'a foreign malloc is named';
 cmp_ok summary($observed)->{unmatched} + summary($observed)->{early}, '>', 0, 'of its objects nobody knows';
 
 done_testing;
