@@ -16,7 +16,7 @@
 typedef Word *BT;
 
 /* Debuggers and programs reach these in the shared library, too. */
-#define BT_API __attribute__((visibility("default")))
+#define BT_API PAWPRINT_API
 
 /* BTGet -- bit `i` of `bt`, 0 or 1 */
 extern Bool BTGet(BT bt, Index i) BT_API;

@@ -30,6 +30,12 @@ uint32_t Crc32cByTable(uint32_t crc, const void *data, Size size)
 
 #include <cpuid.h>
 
+#if defined(__has_include)
+#if __has_include(<sys/platform/x86.h>)
+#include <sys/platform/x86.h>
+#endif
+#endif
+
 __attribute__((target("sse4.2"))) static uint32_t crcByInstruction(uint32_t crc, const void *data, Size size)
 {
   const unsigned char *p = data;
@@ -43,6 +49,17 @@ __attribute__((target("sse4.2"))) static uint32_t crcByInstruction(uint32_t crc,
     c = __builtin_ia32_crc32qi((uint32_t)c, *p);
   return ~(uint32_t)c;
 }
+
+#if defined(CPU_FEATURE_ACTIVE)
+
+/* crcHasInstruction -- what libc has found out at the start of the program.  Nobody asks the processor: in virtual
+ * machines the question takes tens of microseconds. */
+static inline Bool crcHasInstruction(void)
+{
+  return CPU_FEATURE_ACTIVE(SSE4_2);
+}
+
+#else
 
 /* crcHasInstruction -- asked once: the question is slow in virtual machines, and the compiler's own builtin asks it
  * at each program's start */
@@ -58,6 +75,8 @@ static Bool crcHasInstruction(void)
   }
   return known == 2;
 }
+
+#endif
 
 uint32_t Crc32c(uint32_t crc, const void *data, Size size)
 {

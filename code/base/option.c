@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "say.h"
 #include "version.h"
 
 enum {
@@ -108,8 +109,7 @@ __attribute__((format(printf, 2, 0))) static void optionMessage(const OptionTool
                                                                 va_list args)
 {
   fprintf(stderr, "%s: ", tool->name);
-  vfprintf(stderr, format, args);
-  fputc('\n', stderr);
+  SayLines(stderr, format, args);
 }
 
 int OptionUsage(const OptionToolStruct *tool, const char *format, ...)

@@ -116,27 +116,94 @@ void TextDouble(Text text, double d)
   TextString(text, room);
 }
 
+Size TextUtf8(const char *string, Size left)
+{
+  const unsigned char *bytes = (const unsigned char *)string;
+  Size length = bytes[0] < 0x80 ? 1 : bytes[0] >= 0xc2 && bytes[0] < 0xe0 ? 2 : (bytes[0] & 0xf0) == 0xe0 ? 3
+              : bytes[0] >= 0xf0 && bytes[0] < 0xf5 ? 4 : 0;
+  Index i;
+
+  if (length == 0 || length > left)
+    return 0;
+  for (i = 1; i < length; ++i)
+    if ((bytes[i] & 0xc0) != 0x80)
+      return 0;
+  if ((bytes[0] == 0xe0 && bytes[1] < 0xa0) || (bytes[0] == 0xed && bytes[1] > 0x9f) ||
+      (bytes[0] == 0xf0 && bytes[1] < 0x90) || (bytes[0] == 0xf4 && bytes[1] > 0x8f))
+    return 0; /* too long, a surrogate, or beyond Unicode */
+  return length;
+}
+
+Size TextPrintable(const char *bytes, Size left)
+{
+  Size length = TextUtf8(bytes, left);
+  unsigned char c = (unsigned char)bytes[0];
+
+  if ((length == 1 && (c < ' ' || c == 0x7f)) || (length == 2 && c == 0xc2 && (unsigned char)bytes[1] < 0xa0))
+    return 0;
+  return length;
+}
+
+char *TextPutEscape(char *p, char byte)
+{
+  unsigned char c = (unsigned char)byte;
+
+  p[0] = '\\';
+  p[1] = (char)('0' + (c >> 6));
+  p[2] = (char)('0' + (c >> 3 & 7));
+  p[3] = (char)('0' + (c & 7));
+  return p + TextEscapeMAX;
+}
+
+/* textWhole -- what must not be cut in two */
+static void textWhole(Text text, const char *bytes, Size size)
+{
+  if (size > TextRoom(text))
+    text->overflow = TRUE;
+  if (!text->overflow)
+    TextBytes(text, bytes, size);
+}
+
+static void textEscape(Text text, char byte)
+{
+  char escape[TextEscapeMAX];
+
+  textWhole(text, escape, (Size)(TextPutEscape(escape, byte) - escape));
+}
+
+void TextPlain(Text text, const char *bytes, Size size)
+{
+  Size i, n;
+
+  for (i = 0; i < size; i += n) {
+    n = TextPrintable(bytes + i, size - i);
+    if (n > 0) {
+      textWhole(text, bytes + i, n);
+    } else {
+      textEscape(text, bytes[i]);
+      n = 1;
+    }
+  }
+}
+
 void TextQuoted(Text text, const char *bytes, Size size)
 {
-  Size i;
+  Size i, n;
 
   TextChar(text, '"');
-  for (i = 0; i < size; ++i) {
-    unsigned char c = (unsigned char)bytes[i];
-    const char *escape = c == 0 ? NULL : strchr("\"\"\\\\\nn\tt\rr", c);
-    char octal[4] = {'\\', (char)('0' + (c >> 6)), (char)('0' + (c >> 3 & 7)), (char)('0' + (c & 7))};
-
-    if (c == '"' || c == '\\') {
-      TextChar(text, '\\');
-      TextChar(text, (char)c);
-    } else if (escape != NULL && c < ' ') {
-      TextChar(text, '\\');
-      TextChar(text, escape[1]);
-    } else if (c < ' ' || c == 0x7f) {
-      TextBytes(text, octal, sizeof octal);
-    } else {
-      TextChar(text, (char)c);
-    }
+  for (i = 0; i < size; i += n) {
+    char c = bytes[i];
+    n = TextPrintable(bytes + i, size - i);
+    if (c == '"' || c == '\\')
+      textWhole(text, (char[]){'\\', c}, 2);
+    else if (n > 0)
+      textWhole(text, bytes + i, n);
+    else if (c == '\n' || c == '\t' || c == '\r')
+      textWhole(text, c == '\n' ? "\\n" : c == '\t' ? "\\t" : "\\r", 2);
+    else
+      textEscape(text, c);
+    if (n == 0)
+      n = 1;
   }
   TextChar(text, '"');
 }

@@ -42,6 +42,15 @@ extern void TextHex(Text text, uint64_t n);                        /* 0x and no 
 extern void TextPadded(Text text, uint64_t n, unsigned digits);    /* decimal, leading zeros */
 extern void TextDouble(Text text, double d);                       /* shortest that reads back the same */
 extern void TextQuoted(Text text, const char *bytes, Size size);   /* in double quotes with C escapes */
+extern void TextPlain(Text text, const char *bytes, Size size);    /* as it is, but what is not TextPrintable as \ooo */
+
+/* TextUtf8 -- bytes of the sound UTF-8 character at `bytes`, of which `left` (at least 1) are there; 0 if there is none
+ * TextPrintable -- the same, and 0 for control characters: C0, DEL and C1, which terminals obey
+ * TextPutEscape -- a byte as \ooo at `p`, unchecked: TextEscapeMAX bytes */
+enum { TextEscapeMAX = 4 };
+extern Size TextUtf8(const char *bytes, Size left);
+extern Size TextPrintable(const char *bytes, Size left);
+extern char *TextPutEscape(char *p, char byte);
 
 /* TextTerminate -- a NUL behind the text, not counted; returns the text as a string */
 extern char *TextTerminate(Text text);

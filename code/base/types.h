@@ -14,6 +14,15 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
+/* PAWPRINT_API -- a name that those who use the emitter reach.  libpawprint.so shows it to everybody.  An emitter that is
+ * part of another program or library (PAWPRINT_EMITTER) keeps it inside: there may be one of another registry beside it
+ * in the same process, and the dynamic linker would make them one. */
+#if defined(PAWPRINT_EMITTER)
+#define PAWPRINT_API __attribute__((visibility("hidden")))
+#else
+#define PAWPRINT_API __attribute__((visibility("default")))
+#endif
+
 typedef uintptr_t Word;
 typedef struct AddrStruct *Addr;
 typedef size_t Size;   /* bytes */
@@ -50,6 +59,8 @@ extern const char *ResName(Res res);
 #define UNUSED(x)      ((void)(x))
 #define LIKELY(x)      __builtin_expect(!!(x), 1)
 #define UNLIKELY(x)    __builtin_expect(!!(x), 0)
+/* Of a variable that is large and mostly not touched: it lies behind all small ones, which so share their pages. */
+#define LARGE          __attribute__((section(".bss.~large")))
 #define ARRAY_LENGTH(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Rounding to a power of two `p`; sizes and addresses as Words. */

@@ -6,29 +6,73 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#if defined(__has_include)
+#if __has_include(<sys/platform/x86.h>)
+#include <sys/platform/x86.h>
+#endif
+#endif
 #endif
 
+#include "base/text.h"
 #include "plinth/quiet.h"
+
+#if defined(PAWPRINT_LIBRARY)
+extern void __asan_init(void) __attribute__((weak));
+extern void __msan_init(void) __attribute__((weak));
+
+/* clockTaken -- does a sanitizer stand in front of clock_gettime?  Its own is not ready when ours is first needed. */
+static inline Bool clockTaken(void)
+{
+  return __asan_init != NULL || __msan_init != NULL;
+}
+#else
+#define clockTaken() FALSE
+#endif
 
 static uint64_t clockGet(clockid_t id)
 {
-  struct timespec t;
+  struct timespec t = {0, 0};
 
-  (void)clock_gettime(id, &t);
+  Bool barred = __atomic_load_n(&EventClockBarred, __ATOMIC_RELAXED);
+
+  if (UNLIKELY(barred))
+    id = id == CLOCK_REALTIME ? CLOCK_REALTIME_COARSE : CLOCK_MONOTONIC_COARSE;
+  if (UNLIKELY(clockTaken()) && !barred)
+    (void)QuietCall(SYS_clock_gettime, id, &t);
+  else
+    (void)clock_gettime(id, &t);
   return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
+
+Bool EventClockBarred;
 
 uint64_t EventClockMonotonic(void)
 {
   return clockGet(CLOCK_MONOTONIC);
 }
 
-/* clockSystemTrusts -- does the system itself keep time by the counter?  Hypervisors hide the processor's own
+#if defined(__x86_64__)
+
+/* clockEven -- does the processor promise that its counter runs evenly?  Of libc, which has asked it: in virtual machines
+ * the question takes tens of microseconds. */
+static Bool clockEven(void)
+{
+#if defined(CPU_FEATURE_PRESENT)
+  return CPU_FEATURE_PRESENT(INVARIANT_TSC);
+#else
+  unsigned a, b, c, d;
+
+  return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1u << 8) != 0;
+#endif
+}
+
+/* clockSystemTrusts -- does the system itself keep time by the counter?  Hypervisors may hide the processor's own
  * promise. */
 static Bool clockSystemTrusts(void)
 {
@@ -38,13 +82,24 @@ static Bool clockSystemTrusts(void)
   return size >= 3 && memcmp(name, "tsc", 3) == 0;
 }
 
+#endif
+
+/* What was found out of the machine, once in a process and its children by fork.  Two threads at once would only find the
+ * same twice. */
+static struct {
+  Bool told;                     /* by EventClockTold */
+  Bool slow;
+  Bool booted;                   /* `boot` is known */
+  uint64_t frequency;            /* 0: not yet */
+  char boot[EventClockBootSIZE];
+} clockKnown;
+
 Bool EventClockChoose(void)
 {
+  if (clockKnown.told)
+    return clockKnown.slow;
 #if defined(__x86_64__)
-  unsigned a, b, c, d;
-
-  /* The system is asked first, because virtual machines take long to answer for the processor. */
-  return !clockSystemTrusts() && !(__get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1u << 8) != 0);
+  return !clockEven() && !clockSystemTrusts();
 #elif defined(__aarch64__)
   return FALSE;
 #else
@@ -91,26 +146,111 @@ static uint64_t clockFrequency(void)
   return (uint64_t)((double)(end.ticks - begin.ticks) * 1e9 / (double)(end.mono - begin.mono));
 }
 
+/* clockBoot -- the identity of the system's run, or "" */
+static const char *clockBoot(void)
+{
+  char room[EventClockBootSIZE];
+  Size size;
+
+  if (!__atomic_load_n(&clockKnown.booted, __ATOMIC_ACQUIRE)) {
+    size = QuietReadFile("/proc/sys/kernel/random/boot_id", room, sizeof room - 1);
+    while (size > 0 && room[size - 1] <= ' ')
+      --size;
+    memcpy(clockKnown.boot, room, size);
+    __atomic_store_n(&clockKnown.booted, TRUE, __ATOMIC_RELEASE);
+  }
+  return clockKnown.boot;
+}
+
+static const char *clockName(Bool slow)
+{
+  return slow ? "monotonic" : "counter";
+}
+
 void EventClockDescribe(char clockReturn[EventClockNameSIZE], uint64_t *frequencyReturn,
                         char bootReturn[EventClockBootSIZE], Bool slow)
 {
-  static uint64_t frequency;
-  Size size = QuietReadFile("/proc/sys/kernel/random/boot_id", bootReturn, EventClockBootSIZE - 1);
-
-  while (size > 0 && bootReturn[size - 1] <= ' ')
-    --size;
-  bootReturn[size] = '\0';
-  if (slow) {
-    (void)strcpy(clockReturn, "monotonic");
-    if (frequencyReturn != NULL)
-      *frequencyReturn = 1000000000;
-    return;
-  }
-  (void)strcpy(clockReturn, "counter");
+  if (bootReturn != NULL)
+    (void)strcpy(bootReturn, clockBoot());
+  (void)strcpy(clockReturn, clockName(slow));
   if (frequencyReturn == NULL)
     return;
-  /* Once a process, and its children after fork; two threads at once would only measure twice. */
-  if (__atomic_load_n(&frequency, __ATOMIC_RELAXED) == 0)
-    __atomic_store_n(&frequency, clockFrequency(), __ATOMIC_RELAXED);
-  *frequencyReturn = __atomic_load_n(&frequency, __ATOMIC_RELAXED);
+  if (!slow && __atomic_load_n(&clockKnown.frequency, __ATOMIC_RELAXED) == 0)
+    __atomic_store_n(&clockKnown.frequency, clockFrequency(), __ATOMIC_RELAXED);
+  *frequencyReturn = slow ? 1000000000 : __atomic_load_n(&clockKnown.frequency, __ATOMIC_RELAXED);
+}
+
+const char *EventClockTell(char room[EventClockTellSIZE], Bool slow)
+{
+  char name[EventClockNameSIZE], boot[EventClockBootSIZE];
+  uint64_t frequency;
+  TextStruct text;
+
+  EventClockDescribe(name, &frequency, boot, slow);
+  TextInit(&text, room, EventClockTellSIZE);
+  TextString(&text, name);
+  TextChar(&text, ':');
+  TextDecimal(&text, frequency);
+  TextChar(&text, ':');
+  TextString(&text, boot);
+  return TextTerminate(&text);
+}
+
+Bool EventClockTold(const char *told)
+{
+  uint64_t frequency = 0;
+  Bool slow;
+
+  for (slow = FALSE; strncmp(told, clockName(slow), strlen(clockName(slow))) != 0; slow = TRUE)
+    if (slow)
+      return FALSE;
+  told += strlen(clockName(slow));
+  if (*told++ != ':')
+    return FALSE;
+  for (; *told >= '0' && *told <= '9' && frequency < UINT64_MAX / 16; ++told)
+    frequency = frequency * 10 + (uint64_t)(*told - '0');
+  if (*told++ != ':' || frequency == 0 || strlen(told) >= EventClockBootSIZE)
+    return FALSE;
+  clockKnown.told = TRUE;
+  clockKnown.slow = slow;
+  clockKnown.booted = TRUE;
+  clockKnown.frequency = frequency;
+  (void)strcpy(clockKnown.boot, told);
+  return TRUE;
+}
+
+/* What the coarse clock is counted from, and the last time that was told. */
+static struct {
+  uint64_t ticks, ns, frequency, last;
+} clockBar;
+
+void EventClockBar(Bool slow)
+{
+  char name[EventClockNameSIZE];
+
+  if (EventClockBarred)
+    return;
+  EventClockDescribe(name, &clockBar.frequency, NULL, slow);
+  clockBar.ticks = EventClockCounter(slow);
+  __atomic_store_n(&clockBar.last, clockBar.ticks, __ATOMIC_RELAXED);
+  __atomic_store_n(&EventClockBarred, TRUE, __ATOMIC_RELEASE);
+  clockBar.ns = EventClockMonotonic();
+}
+
+void EventClockUnbar(void)
+{
+  __atomic_store_n(&EventClockBarred, FALSE, __ATOMIC_RELEASE);
+}
+
+uint64_t EventClockCoarse(void)
+{
+  uint64_t mono = EventClockMonotonic();
+  double ns = mono > clockBar.ns ? (double)(mono - clockBar.ns) : 0;
+  uint64_t now = clockBar.ticks + (uint64_t)(ns * (double)clockBar.frequency * 1e-9);
+  uint64_t last = __atomic_load_n(&clockBar.last, __ATOMIC_RELAXED), next;
+
+  do
+    next = now > last ? now : last + 1;
+  while (!__atomic_compare_exchange_n(&clockBar.last, &last, next, TRUE, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+  return next;
 }

@@ -19,10 +19,10 @@ enum {
 };
 
 /* EventClockMonotonic -- CLOCK_MONOTONIC in ns */
-extern uint64_t EventClockMonotonic(void) __attribute__((visibility("default")));
+extern uint64_t EventClockMonotonic(void) PAWPRINT_API;
 
-/* EventClock -- now, in ticks.  `slow`: the counter cannot serve (EventClockChoose). */
-static inline uint64_t EventClock(Bool slow)
+/* EventClockCounter -- now, in ticks, where nothing forbids to look (EventClockBar) */
+static inline uint64_t EventClockCounter(Bool slow)
 {
 #if defined(__x86_64__)
   if (LIKELY(!slow))
@@ -38,16 +38,42 @@ static inline uint64_t EventClock(Bool slow)
   return EventClockMonotonic();
 }
 
-/* EventClockChoose -- which clock serves on this machine; TRUE for the slow one.  Asks the processor; some
- * microseconds. */
+/* EventClockBar -- from here on the process does without the processor's counter and without the system's help: the
+ * system forbids a thread both (seccomp's strict mode), or the counter (PR_SET_TSC).  Time then is what the kernel leaves
+ * in memory, every few milliseconds, and each event a tick later than the last one.  Ticks remain what they were.
+ * slow  as for EventClock
+ * EventClockUnbar -- it was not so, after all */
+extern void EventClockBar(Bool slow);
+extern void EventClockUnbar(void);
+
+extern Bool EventClockBarred;
+extern uint64_t EventClockCoarse(void);
+
+/* EventClock -- now, in ticks.  `slow`: the counter cannot serve (EventClockChoose). */
+static inline uint64_t EventClock(Bool slow)
+{
+  if (UNLIKELY(__atomic_load_n(&EventClockBarred, __ATOMIC_RELAXED)))
+    return EventClockCoarse();
+  return EventClockCounter(slow);
+}
+
+/* EventClockChoose -- which clock serves on this machine; TRUE for the slow one */
 extern Bool EventClockChoose(void);
 
 /* EventClockSync -- ticks and the system's clocks at one moment: the closest of a few readings, about 30 ns apart */
 extern void EventClockSync(Sync syncReturn, Bool slow);
 
 /* EventClockDescribe -- what a header says of the clock: its name, ticks a second, and the identity of the system's run
- * (or "").  Where a frequency is asked for it may have to be measured, once, which takes a fifth of a millisecond. */
+ * (or "").  Where a frequency is asked for it may have to be measured, once, which takes a fifth of a millisecond; the
+ * identity is read from a file.  Neither is looked for where its place is NULL. */
 extern void EventClockDescribe(char clockReturn[EventClockNameSIZE], uint64_t *frequencyReturn,
                                char bootReturn[EventClockBootSIZE], Bool slow);
+
+/* EventClockTell -- all of that as text, in `room`, for other processes of the same machine and the same run of it
+ * EventClockTold -- this is such a process: from here on nothing is asked of the system or measured.  FALSE: it is no
+ * such text, and nothing changes. */
+enum { EventClockTellSIZE = 96 };
+extern const char *EventClockTell(char room[EventClockTellSIZE], Bool slow);
+extern Bool EventClockTold(const char *told);
 
 #endif /* PLINTH_CLOCK_H */

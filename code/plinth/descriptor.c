@@ -1,4 +1,4 @@
-/* descriptor.c -- a descriptor of ours in a program that closes what it does not know
+/* descriptor.c -- descriptors of ours in a program that closes what it does not know
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -6,57 +6,233 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "plinth/quiet.h"
 
-/* Descriptors below this are what shells and programs count on. */
-enum { descriptorMIN = 200 };
+enum {
+  descriptorPlinthsMAX = 16, /* whose descriptors are kept; those of more are only looked at */
+  descriptorNap = 50000,     /* ns, and how often, that those who use a descriptor are waited for */
+  descriptorNaps = 20000
+};
 
-static int descriptorHigh(int fd)
+int DescriptorLowest = INT_MAX;
+
+static Plinth descriptorPlinths[descriptorPlinthsMAX];
+static uint32_t descriptorPid; /* the process whose numbers are in them */
+
+/* Who looks at a descriptor and uses it is counted, in one of two counts by turns: after a move the turn changes, and
+ * nobody in the old count means that nobody has the old number. */
+static unsigned descriptorTurn, descriptorUsers[2];
+
+static Size descriptorLimit(void)
 {
-  long high = QuietCall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, descriptorMIN);
+  struct rlimit limit;
 
-  if (high < 0)
-    return fd;
-  (void)QuietCall(SYS_close, fd);
-  return (int)high;
+  return getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > DescriptorTOP ? DescriptorTOP : (Size)limit.rlim_cur;
+}
+
+Bool DescriptorMay(void)
+{
+  return descriptorLimit() >= DescriptorFEW && (descriptorPid == 0 || descriptorPid == (uint32_t)getpid());
+}
+
+/* descriptorHigh -- the same file under a higher number; minus an errno: there is none */
+static long descriptorHigh(int fd)
+{
+  long high = -EMFILE;
+  Size from = descriptorLimit();
+
+  for (from = from > DescriptorROOM ? from - DescriptorROOM : 0; high < 0 && from > (Size)STDERR_FILENO; from /= 2)
+    high = QuietCall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, from);
+  return high;
 }
 
 /* descriptorStatus -- fstat, and errno as it was */
 static Bool descriptorStatus(int fd, struct stat *status)
 {
   int error = errno;
-  Bool good = fstat(fd, status) == 0;
+  Bool good = !QuietBarred() && fstat(fd, status) == 0;
 
   errno = error;
   return good;
 }
 
+static int descriptorOf(Plinth plinth)
+{
+  return __atomic_load_n(&plinth->fd, __ATOMIC_SEQ_CST);
+}
+
+/* descriptorShow -- the wrappers are to know of the plinth's descriptor */
+static void descriptorShow(Plinth plinth, int fd)
+{
+  int lowest = __atomic_load_n(&DescriptorLowest, __ATOMIC_RELAXED);
+  Index i;
+
+  if (descriptorPid == 0)
+    descriptorPid = (uint32_t)getpid();
+  for (i = 0; i < descriptorPlinthsMAX && descriptorPlinths[i] != plinth; ++i)
+    ;
+  for (i = i < descriptorPlinthsMAX ? i : 0; i < descriptorPlinthsMAX; ++i) {
+    Plinth none = NULL;
+    if (__atomic_compare_exchange_n(&descriptorPlinths[i], &none, plinth, FALSE, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ||
+        none == plinth)
+      break;
+  }
+  while (fd < lowest && !__atomic_compare_exchange_n(&DescriptorLowest, &lowest, fd, FALSE, __ATOMIC_RELEASE,
+                                                     __ATOMIC_RELAXED))
+    ;
+}
+
+/* descriptorHide -- the plinth has none any more */
+static void descriptorHide(Plinth plinth)
+{
+  Index i;
+
+  for (i = 0; i < descriptorPlinthsMAX; ++i)
+    if (descriptorPlinths[i] == plinth)
+      __atomic_store_n(&descriptorPlinths[i], NULL, __ATOMIC_RELEASE);
+}
+
 Res DescriptorTake(Plinth plinth, int fd)
 {
+  int before = descriptorOf(plinth), now = fd;
   struct stat status;
+  long high;
 
   if (!descriptorStatus(fd, &status))
     return ResIO;
-  plinth->fd = descriptorHigh(fd);
+  high = descriptorHigh(fd);
+  if (high >= 0) {
+    (void)QuietCall(SYS_close, fd);
+    now = (int)high;
+  }
   plinth->device = status.st_dev;
   plinth->inode = status.st_ino;
+  descriptorShow(plinth, now);
+  /* Another thread may have found that ours is gone, and opened it again. */
+  if (!__atomic_compare_exchange_n(&plinth->fd, &before, now, FALSE, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+    (void)QuietCall(SYS_close, now);
   return ResOK;
 }
 
-Bool DescriptorOurs(Plinth plinth, struct stat *status)
+void DescriptorPass(Plinth to, Plinth from)
 {
-  return plinth->fd >= 0 && descriptorStatus(plinth->fd, status) && status->st_dev == plinth->device &&
-         status->st_ino == plinth->inode;
+  to->device = from->device;
+  to->inode = from->inode;
+  __atomic_store_n(&to->fd, descriptorOf(from), __ATOMIC_SEQ_CST);
+  descriptorShow(to, to->fd);
+  descriptorHide(from);
+  __atomic_store_n(&from->fd, -1, __ATOMIC_SEQ_CST);
+}
+
+int DescriptorOurs(Plinth plinth, struct stat *status)
+{
+  int fd = descriptorOf(plinth);
+
+  return fd >= 0 && descriptorStatus(fd, status) && status->st_dev == plinth->device && status->st_ino == plinth->inode
+             ? fd
+             : -1;
 }
 
 void DescriptorClose(Plinth plinth)
 {
   struct stat status;
+  int fd = DescriptorOurs(plinth, &status);
 
-  if (DescriptorOurs(plinth, &status))
-    (void)QuietCall(SYS_close, plinth->fd);
-  plinth->fd = -1;
+  if (fd >= 0)
+    (void)QuietCall(SYS_close, fd);
+  descriptorHide(plinth);
+  __atomic_store_n(&plinth->fd, -1, __ATOMIC_SEQ_CST);
+}
+
+unsigned DescriptorEnter(void)
+{
+  for (;;) {
+    unsigned turn = __atomic_load_n(&descriptorTurn, __ATOMIC_SEQ_CST) & 1;
+    (void)__atomic_fetch_add(&descriptorUsers[turn], 1, __ATOMIC_SEQ_CST);
+    /* Else somebody moves: once for each time that the program takes a number of ours. */
+    if ((__atomic_load_n(&descriptorTurn, __ATOMIC_SEQ_CST) & 1) == turn)
+      return turn;
+    DescriptorLeave(turn);
+  }
+}
+
+void DescriptorLeave(unsigned turn)
+{
+  (void)__atomic_fetch_sub(&descriptorUsers[turn], 1, __ATOMIC_SEQ_CST);
+}
+
+/* descriptorSettle -- wait until nobody uses what was moved; a write to a slow disk takes its time */
+static void descriptorSettle(void)
+{
+  unsigned turn = __atomic_fetch_add(&descriptorTurn, 1, __ATOMIC_SEQ_CST) & 1, naps;
+  long nap[2] = {0, descriptorNap};
+
+  for (naps = 0; naps < descriptorNaps && __atomic_load_n(&descriptorUsers[turn], __ATOMIC_SEQ_CST) != 0; ++naps)
+    (void)QuietCall(SYS_nanosleep, nap, NULL);
+}
+
+/* descriptorFind -- whose this number is; NULL: it is not ours */
+static Plinth descriptorFind(int fd)
+{
+  struct stat status;
+  Index i;
+
+  for (i = 0; i < descriptorPlinthsMAX; ++i) {
+    Plinth plinth = __atomic_load_n(&descriptorPlinths[i], __ATOMIC_ACQUIRE);
+    if (plinth != NULL && descriptorOf(plinth) == fd && DescriptorOurs(plinth, &status) == fd)
+      return plinth;
+  }
+  return NULL;
+}
+
+Bool DescriptorKept(int fd)
+{
+  return fd >= 0 && descriptorFind(fd) != NULL;
+}
+
+Bool DescriptorGap(unsigned *first, unsigned *lastReturn, unsigned last)
+{
+  unsigned ours;
+  Index i;
+
+  do {
+    ours = UINT_MAX;
+    for (i = 0; i < descriptorPlinthsMAX; ++i) {
+      Plinth plinth = __atomic_load_n(&descriptorPlinths[i], __ATOMIC_ACQUIRE);
+      int fd = plinth != NULL ? descriptorOf(plinth) : -1;
+      if (fd >= 0 && (unsigned)fd >= *first && (unsigned)fd < ours && DescriptorKept(fd))
+        ours = (unsigned)fd;
+    }
+    if (*first < ours) {
+      *lastReturn = ours != UINT_MAX && ours <= last ? ours - 1 : last;
+      return *first <= last;
+    }
+  } while ((*first)++ < last);
+  return FALSE;
+}
+
+Bool DescriptorYield(int fd)
+{
+  Plinth plinth = fd >= 0 ? descriptorFind(fd) : NULL;
+  long high;
+
+  if (plinth == NULL || descriptorPid != (uint32_t)getpid())
+    return FALSE;
+  high = descriptorHigh(fd);
+  if (high >= 0)
+    descriptorShow(plinth, (int)high);
+  __atomic_store_n(&plinth->fd, high >= 0 ? (int)high : -1, __ATOMIC_SEQ_CST);
+  descriptorSettle();
+  return TRUE;
+}
+
+void DescriptorForked(void)
+{
+  descriptorPid = (uint32_t)getpid();
+  descriptorUsers[0] = descriptorUsers[1] = 0;
 }

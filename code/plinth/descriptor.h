@@ -1,11 +1,15 @@
-/* descriptor.h -- a descriptor of ours in a program that closes what it does not know
+/* descriptor.h -- descriptors of ours in a program that closes what it does not know
  *
- * Programs close descriptors that they did not open, and open their own in the same place.  So before each use the
- * descriptor is looked at: it is ours only as long as it leads to the same file or socket.
+ * Programs close descriptors that they did not open, and open their own in the same place.  So a descriptor of ours has
+ * a high number, and before each use it is looked at: it is ours only as long as it leads to the same file or socket.
+ * Between the look and the use nobody may put another file in its place.  The wrappers of the calls that could
+ * (mm/shimfd.c) ask here which numbers are ours: they close none of them, and a program that wants such a number for
+ * itself gets it after we have moved.  System calls that pass the wrappers by can still come between.
  *
- * Always true: `fd` is -1, or was ours when `device` and `inode` were noted.
+ * Always true: `fd` of a plinth is -1, or was ours when `device` and `inode` were noted; no number of ours is below
+ * DescriptorLowest.
  *
- * Design: design/telemetry.md .sol.msg      Tests: test/plinthtest.c, test/sockettest.c
+ * Design: design/telemetry.md .descriptor      Tests: test/plinthtest.c, test/sockettest.c, test/ownfiles.t
  */
 #ifndef PLINTH_DESCRIPTOR_H
 #define PLINTH_DESCRIPTOR_H
@@ -16,14 +20,48 @@
 
 #include "plinth/plinth.h"
 
+/* Where ours are: at the top of what the limit on descriptors allows, but not above DescriptorTOP, because the system
+ * keeps a table up to the highest, and copies it at each fork. */
+enum { DescriptorTOP = 1024, DescriptorROOM = 16, DescriptorFEW = 64 };
+
+/* DescriptorMay -- may one be kept?  Not where the program may have so few (below DescriptorFEW) that it needs each, and
+ * not in a child of vfork, whose numbers mean nothing in its parent, whose memory it has. */
+extern Bool DescriptorMay(void);
+
 /* DescriptorTake -- `fd` becomes the plinth's, moved out of the program's way where that is allowed.  ResIO: it is
  * none; nothing is changed. */
 extern Res DescriptorTake(Plinth plinth, int fd);
 
-/* DescriptorOurs -- is it still the one that was taken?  *statusReturn tells of it. */
-extern Bool DescriptorOurs(Plinth plinth, struct stat *statusReturn);
+/* DescriptorPass -- what one plinth has becomes another's */
+extern void DescriptorPass(Plinth to, Plinth from);
+
+/* DescriptorOurs -- its number, if it is still the one that was taken, else -1.  *statusReturn tells of it. */
+extern int DescriptorOurs(Plinth plinth, struct stat *statusReturn);
 
 /* DescriptorClose -- give it up; a stranger in its place is left alone */
 extern void DescriptorClose(Plinth plinth);
+
+/* DescriptorEnter, DescriptorLeave -- around a look at a descriptor of ours and its use: none is moved out from between.
+ * Signals are blocked.  What the one returns is for the other. */
+extern unsigned DescriptorEnter(void);
+extern void DescriptorLeave(unsigned turn);
+
+/* DescriptorLowest -- no lower number is ours: with this a wrapper knows at once of almost all */
+extern int DescriptorLowest;
+
+/* DescriptorKept -- is this number ours now? */
+extern Bool DescriptorKept(int fd);
+
+/* DescriptorGap -- the next numbers from *first to `last` that are not ours: *first to *lastReturn.  FALSE: there are no
+ * more. */
+extern Bool DescriptorGap(unsigned *first, unsigned *lastReturn, unsigned last);
+
+/* DescriptorYield -- the program is about to put a file of its own in the place of ours: what is kept there moves, and
+ * whoever uses it is waited for, a second at most.  In a child of vfork nothing is done: the number is ours in its
+ * parent.  Returns whether it was ours, and is for the caller to replace or to close. */
+extern Bool DescriptorYield(int fd);
+
+/* DescriptorForked -- in the child of a fork: what was inherited is its own */
+extern void DescriptorForked(void);
 
 #endif /* PLINTH_DESCRIPTOR_H */

@@ -71,7 +71,6 @@ static Bool dialMirrored(Plinth plinth)
 /* dialUp -- the connection stands: whom do we talk to, and what comes first? */
 static void dialUp(Plinth plinth, Socket socket)
 {
-  char room[8];
   const char *obey;
 
   if (socket->local) {
@@ -87,7 +86,7 @@ static void dialUp(Plinth plinth, Socket socket)
     dialOption(plinth, IPPROTO_TCP, TCP_USER_TIMEOUT, dialDEAD);
     dialOption(plinth, SOL_SOCKET, SO_KEEPALIVE, 1);
     /* Nobody knows whose the other end is. */
-    obey = QuietEnvironment("PAWPRINT_OBEY", room, sizeof room);
+    obey = QuietEnvironment("PAWPRINT_OBEY");
     socket->obeyed = obey != NULL && strcmp(obey, "tcp") == 0;
   }
   socket->phase = SocketUP;
@@ -103,11 +102,13 @@ static void dialPlace(Address address, Plinth plinth)
 {
   char where[PlinthPlaceMAX], *option;
   const char *reason;
+  Res res;
 
   option = strstr(strcpy(where, plinth->place), ",keep=");
   if (option != NULL)
     *option = '\0';
-  AVER(AddressRead(address, where, &reason) == ResOK);
+  res = AddressRead(address, where, &reason);
+  AVER(res == ResOK);
 }
 
 static void dialConnect(Plinth plinth, Socket socket)
@@ -265,9 +266,10 @@ static void dialSpeak(Plinth plinth, Socket socket)
 
 void SocketPump(Plinth plinth, Socket socket)
 {
+  unsigned turn = DescriptorEnter();
   struct stat status;
 
-  if (socket->phase != SocketDOWN && !DescriptorOurs(plinth, &status))
+  if (socket->phase != SocketDOWN && DescriptorOurs(plinth, &status) < 0)
     dialFail(plinth, socket, "the program has closed its descriptor");
   /* Before there is a header block nobody would listen. */
   if (socket->phase == SocketDOWN && socket->headerLength[socket->newest] > 0 && SocketNow() >= socket->retry)
@@ -276,4 +278,5 @@ void SocketPump(Plinth plinth, Socket socket)
     dialAnswered(plinth, socket);
   if (socket->phase == SocketUP && dialHear(plinth, socket))
     dialSpeak(plinth, socket);
+  DescriptorLeave(turn);
 }

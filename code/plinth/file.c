@@ -1,7 +1,8 @@
 /* file.c -- a plinth that appends to a file
  *
  * Several processes append to one log: each message is one write with O_APPEND.  Where the descriptor
- * is not ours any more, the file is opened again by its name.
+ * is not ours any more, the file is opened again by its name; and where the program may have so few that we may keep
+ * none (DescriptorMay), for each message.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -19,6 +20,8 @@
 #include "plinth/descriptor.h"
 #include "plinth/quiet.h"
 
+enum { fileTRIES = 8 }; /* to write a message in one go */
+
 /* fileAbsolute -- the place means the same after a chdir */
 static Res fileAbsolute(Plinth plinth, const char *path)
 {
@@ -28,7 +31,7 @@ static Res fileAbsolute(Plinth plinth, const char *path)
   return QuietAbsolute(&text, path);
 }
 
-/* fileIsFamily -- is the file the one that `family` names? */
+/* fileIsFamily -- is the file one of those that `family` names? */
 static Bool fileIsFamily(int fd, const char *family)
 {
   struct stat status;
@@ -41,7 +44,49 @@ static Bool fileIsFamily(int fd, const char *family)
   TextDecimal(&text, status.st_dev);
   TextChar(&text, ':');
   TextDecimal(&text, status.st_ino);
-  return strcmp(TextTerminate(&text), family) == 0;
+  for (; *family != '\0'; family += *family == '+') {
+    Size length = strcspn(family, "+");
+    if (length == TextLength(&text) && memcmp(family, room, length) == 0)
+      return TRUE;
+    family += length;
+  }
+  return FALSE;
+}
+
+/* fileBeside -- does another emitter of this process write to the file?  Two allocators, each with a registry of its own,
+ * have one log.  The other's descriptor is where DescriptorTake puts them, opened as we open it; one that the program
+ * has from a shell is neither. */
+static Bool fileBeside(int fd)
+{
+  struct stat status, other;
+  long flags;
+  int i;
+
+  if (fstat(fd, &status) != 0)
+    return FALSE;
+  for (i = DescriptorFEW - DescriptorROOM; i < DescriptorTOP + DescriptorROOM; ++i) {
+    flags = QuietCall(SYS_fcntl, i, F_GETFL);
+    if (flags >= 0 && (flags & (O_ACCMODE | O_APPEND)) == (O_WRONLY | O_APPEND) &&
+        QuietCall(SYS_fcntl, i, F_GETFD) == FD_CLOEXEC && i != fd && fstat(i, &other) == 0 &&
+        other.st_dev == status.st_dev && other.st_ino == status.st_ino)
+      return TRUE;
+  }
+  return FALSE;
+}
+
+/* fileKeep -- the file that was opened is the plinth's; its descriptor, too, unless the program needs it more */
+static Res fileKeep(Plinth plinth, int fd)
+{
+  struct stat status;
+
+  if (DescriptorMay())
+    return DescriptorTake(plinth, fd);
+  if (fstat(fd, &status) != 0)
+    return ResIO;
+  plinth->device = status.st_dev;
+  plinth->inode = status.st_ino;
+  (void)QuietCall(SYS_close, fd);
+  return ResOK;
 }
 
 static Res fileOpen(Plinth plinth, const char *place, const char *family, const char **reasonReturn)
@@ -54,10 +99,11 @@ static Res fileOpen(Plinth plinth, const char *place, const char *family, const 
     *reasonReturn = "its name is too long";
     return res;
   }
-  fd = QuietCall(SYS_openat, AT_FDCWD, plinth->place, flags | O_CREAT | O_EXCL, 0600);
+  /* A family has its log: what is called so in another root folder, or was made since, is not that. */
+  fd = family != NULL ? -EEXIST : QuietCall(SYS_openat, AT_FDCWD, plinth->place, flags | O_CREAT | O_EXCL, 0600);
   if (fd == -EEXIST) {
     fd = QuietCall(SYS_openat, AT_FDCWD, plinth->place, flags | O_NONBLOCK);
-    if (fd >= 0 && !fileIsFamily((int)fd, family)) {
+    if (fd >= 0 && !fileIsFamily((int)fd, family) && !fileBeside((int)fd)) {
       struct stat status;
       /* A device such as /dev/full or /dev/null holds nothing that could be overwritten. */
       if (fstat((int)fd, &status) != 0 || !S_ISCHR(status.st_mode)) {
@@ -71,26 +117,31 @@ static Res fileOpen(Plinth plinth, const char *place, const char *family, const 
     *reasonReturn = QuietErrno((int)-fd);
     return ResIO;
   }
-  return DescriptorTake(plinth, (int)fd);
+  return fileKeep(plinth, (int)fd);
 }
 
-static Res fileReopen(Plinth plinth, struct stat *status, const char **reasonReturn)
+/* fileReopen -- the file under its name; -1: it cannot be had
+ *
+ * lentReturn  the descriptor is not kept: it is to be closed after use
+ */
+static int fileReopen(Plinth plinth, struct stat *status, Bool *lentReturn, const char **reasonReturn)
 {
   long fd = QuietCall(SYS_openat, AT_FDCWD, plinth->place, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
 
   if (fd < 0) {
     *reasonReturn = QuietErrno((int)-fd);
-    return ResIO;
+    return -1;
   }
   if (fstat((int)fd, status) != 0 || status->st_dev != plinth->device || status->st_ino != plinth->inode) {
     (void)QuietCall(SYS_close, fd);
     *reasonReturn = "it is another file now";
-    return ResIO;
+    return -1;
   }
-  return DescriptorTake(plinth, (int)fd);
+  *lentReturn = !DescriptorMay() || DescriptorTake(plinth, (int)fd) != ResOK;
+  return *lentReturn ? (int)fd : DescriptorOurs(plinth, status);
 }
 
-/* fileWithinLimit -- a write past the limit on file sizes would bring the program a signal that kills */
+/* fileWithinLimit -- a write to the limit on file sizes would be cut there */
 static Bool fileWithinLimit(struct stat *status, Size size)
 {
   struct rlimit limit;
@@ -99,32 +150,44 @@ static Bool fileWithinLimit(struct stat *status, Size size)
          (uint64_t)status->st_size + size <= limit.rlim_cur;
 }
 
-static Res fileSend(Plinth plinth, const void *message, Size size, const char **reasonReturn)
+/* fileWrite -- one message.  Where a write is cut short another process may have written something behind it already: what
+ * went out is no sound block, which readers pass, and the whole of it is written anew. */
+static Res fileWrite(int fd, struct stat *status, const void *message, Size size, const char **reasonReturn)
 {
-  struct stat status;
-  Size done = 0;
+  unsigned tries;
+  long n = 0;
 
-  if (UNLIKELY(!DescriptorOurs(plinth, &status))) {
-    Res res = fileReopen(plinth, &status, reasonReturn);
-    if (res != ResOK)
-      return res;
-  }
-  if (!fileWithinLimit(&status, size)) {
+  if (!fileWithinLimit(status, size)) {
     *reasonReturn = "the limit on the size of files is reached (ulimit -f)";
     return ResLIMIT;
   }
-  while (done < size) {
-    long n = QuietCall(SYS_write, plinth->fd, (const char *)message + done, size - done);
-    if (n == -EINTR)
-      continue;
-    if (n <= 0) {
-      /* What went out of it is not a sound block; readers go on behind it. */
-      *reasonReturn = n == 0 ? "nothing could be written" : QuietErrno((int)-n);
-      return ResIO;
-    }
-    done += (Size)n;
+  for (tries = 0; tries < fileTRIES && n >= 0; ++tries) {
+    do
+      n = QuietWrite(fd, message, size);
+    while (n == -EINTR);
+    if (n == (long)size)
+      return ResOK;
   }
-  return ResOK;
+  *reasonReturn = n < 0 ? QuietErrno((int)-n) : "not all of it could be written";
+  return ResIO;
+}
+
+static Res fileSend(Plinth plinth, const void *message, Size size, const char **reasonReturn)
+{
+  unsigned turn = DescriptorEnter();
+  struct stat status;
+  int fd = DescriptorOurs(plinth, &status);
+  Bool lent = FALSE;
+  Res res = ResIO;
+
+  if (UNLIKELY(fd < 0))
+    fd = fileReopen(plinth, &status, &lent, reasonReturn);
+  if (fd >= 0)
+    res = fileWrite(fd, &status, message, size, reasonReturn);
+  if (UNLIKELY(lent))
+    (void)QuietCall(SYS_close, fd);
+  DescriptorLeave(turn);
+  return res;
 }
 
 static Res fileReceive(Plinth plinth, void *room, Size size, Size *sizeReturn)

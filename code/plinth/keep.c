@@ -89,9 +89,11 @@ static void keepRelease(Keep keep)
 
 void KeepGiven(Keep keep, Size size)
 {
+  Size whole = keepSize(keep, keep->next);
+
   keep->done += size;
-  AVER(keep->done <= keepSize(keep, keep->next));
-  if (keep->done < keepSize(keep, keep->next))
+  AVER(keep->done <= whole);
+  if (keep->done < whole)
     return;
   keep->done = 0;
   keepForward(keep, &keep->next);

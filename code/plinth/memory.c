@@ -4,7 +4,6 @@
  */
 #include "plinth/memory.h"
 
-#include <sched.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -13,7 +12,7 @@
 #include "base/aver.h"
 #include "plinth/quiet.h"
 
-enum { memoryALIGN = 4096 };
+enum { memoryALIGN = 4096, memoryNap = 50000, memoryNaps = 20000 }; /* ns, and how often */
 
 static Res memoryOpen(Plinth plinth, const char *place, const char *family, const char **reasonReturn)
 {
@@ -46,16 +45,21 @@ PlinthMemory PlinthMemoryOf(Plinth plinth)
   return plinth->state;
 }
 
-/* memoryLock -- the lock is its owner's process number: one that fork has copied is nobody's here */
-static void memoryLock(PlinthMemory memory)
+/* memoryLock -- the lock is its owner's process number: one that fork has copied is nobody's here.  FALSE: a thread has
+ * stopped in the middle, or the lock was written over. */
+static Bool memoryLock(PlinthMemory memory)
 {
-  unsigned self = (unsigned)getpid(), owner = 0;
+  unsigned self = (unsigned)getpid(), owner = 0, naps = 0;
+  long nap[2] = {0, memoryNap};
 
   while (!__atomic_compare_exchange_n(&memory->lock, &owner, self, FALSE, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
     if (owner == self) {
       owner = 0;
-      (void)sched_yield();
+      if (++naps > memoryNaps)
+        return FALSE;
+      (void)QuietCall(SYS_nanosleep, nap, NULL);
     }
+  return TRUE;
 }
 
 static void memoryUnlock(PlinthMemory memory)
@@ -78,7 +82,10 @@ static Res memorySend(Plinth plinth, const void *message, Size size, const char 
   Res res = ResOK;
 
   memoryDawdle(memory);
-  memoryLock(memory);
+  if (!memoryLock(memory)) {
+    *reasonReturn = "another thread has stopped in the middle of sending";
+    return ResLIMIT;
+  }
   if (__atomic_load_n(&memory->broken, __ATOMIC_RELAXED)) {
     *reasonReturn = "it pretends to be broken";
     res = ResIO;
@@ -98,7 +105,8 @@ Res PlinthMemoryPost(Plinth plinth, const void *message, Size size)
   PlinthMemory memory = PlinthMemoryOf(plinth);
   Res res = ResLIMIT;
 
-  memoryLock(memory);
+  if (!memoryLock(memory))
+    return res;
   if (size <= PlinthMemoryMessageMAX && memory->posted - memory->received < PlinthMemoryMessages) {
     Index i = memory->posted++ % PlinthMemoryMessages;
     memcpy(memory->message[i], message, size);
@@ -114,8 +122,9 @@ static Res memoryReceive(Plinth plinth, void *room, Size size, Size *sizeReturn)
   PlinthMemory memory = PlinthMemoryOf(plinth);
   Res res = ResEND;
 
-  memoryLock(memory);
   *sizeReturn = 0;
+  if (!memoryLock(memory))
+    return res;
   if (memory->received != memory->posted) {
     Index i = memory->received++ % PlinthMemoryMessages;
     *sizeReturn = memory->length[i] < size ? memory->length[i] : size;

@@ -59,7 +59,8 @@ static inline const PlinthClassStruct *PlinthClassOf(Plinth plinth)
  * plinthReturn  zeroed memory of the caller's, or one that could not be opened
  * where         "file:PATH", or just a PATH; "tcp:HOST:PORT", "unix:PATH" (plinth/socket.h); "memory:SIZE"
  *               (plinth/memory.h); "none:"
- * family        for a file: "DEVICE:INODE" of a log that may be appended to although it exists, or NULL
+ * family        for a file: "DEVICE:INODE" of a log that may be appended to although it exists, several separated by +,
+ *               or NULL
  * reasonReturn  why it failed, in words that live forever
  * returns       ResIO; ResPARAM: no such way; ResLIMIT: the place's name is too long
  */

@@ -11,18 +11,41 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/text.h"
 
+enum { quietPAGE = 4096 }; /* bytes of the smallest page: every mapping is so aligned */
+
 extern char **environ;
+
+static __thread Bool quietBarred __attribute__((tls_model("initial-exec")));
+
+void QuietBar(void)
+{
+  quietBarred = TRUE;
+}
+
+void QuietUnbar(void)
+{
+  quietBarred = FALSE;
+}
+
+Bool QuietBarred(void)
+{
+  return quietBarred;
+}
 
 long QuietSystem(long number, long a, long b, long c, long d, long e, long f)
 {
   int error = errno;
-  long result = syscall(number, a, b, c, d, e, f);
+  long result;
 
+  if (UNLIKELY(quietBarred))
+    return -EPERM;
+  result = syscall(number, a, b, c, d, e, f);
   if (result == -1)
     result = -errno;
   errno = error;
@@ -61,11 +84,13 @@ void QuietEnd(QuietMask mask)
 
 void *QuietMap(Size size, Size align)
 {
-  char *base = QuietMapAt(NULL, size + align, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+  enum { flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE };
+  Size more = align <= quietPAGE ? 0 : align;
+  char *base = QuietMapAt(NULL, size + more, PROT_READ | PROT_WRITE, flags, -1);
   char *place = (char *)WordAlignUp(base, align);
 
-  if (base == NULL)
-    return NULL;
+  if (base == NULL || more == 0)
+    return base;
   if (place > base)
     (void)QuietCall(SYS_munmap, base, place - base);
   (void)QuietCall(SYS_munmap, place + size, align - (Size)(place - base));
@@ -90,6 +115,47 @@ Size QuietReadFile(const char *path, char *room, Size size)
   return done;
 }
 
+/* quietWriteLimited -- write; the signal for a write past the limit is this thread's, and is taken before it arrives,
+ * unless one has been waiting already */
+static long quietWriteLimited(int fd, const void *bytes, Size size)
+{
+  const uint64_t limit = (uint64_t)1 << (SIGXFSZ - 1);
+  uint64_t waiting = 0, mask = 0;
+  long none[2] = {0, 0}, n;
+
+  (void)QuietCall(SYS_rt_sigprocmask, SIG_BLOCK, &limit, &mask, sizeof limit);
+  (void)QuietCall(SYS_rt_sigpending, &waiting, sizeof waiting);
+  n = QuietCall(SYS_write, fd, bytes, size);
+  if (n == -EFBIG && (waiting & limit) == 0)
+    (void)QuietCall(SYS_rt_sigtimedwait, &limit, NULL, none, sizeof limit);
+  (void)QuietCall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof mask);
+  return n;
+}
+
+long QuietWrite(int fd, const void *bytes, Size size)
+{
+  struct rlimit limit;
+
+  if (QuietBarred() || getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+    return QuietCall(SYS_write, fd, bytes, size);
+  return quietWriteLimited(fd, bytes, size);
+}
+
+const char *QuietProgram(void)
+{
+  static char program[QuietProgramMAX] LARGE;
+  static Bool known;
+  char room[QuietProgramMAX];
+  long length;
+
+  if (!__atomic_load_n(&known, __ATOMIC_ACQUIRE)) {
+    length = QuietCall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", room, sizeof room - 1);
+    memcpy(program, room, length > 0 ? (Size)length : 0); /* another thread would copy the same */
+    __atomic_store_n(&known, length > 0, __ATOMIC_RELEASE);
+  }
+  return program;
+}
+
 /* quietFind -- NAME=value in `size` bytes of NUL-terminated strings */
 static const char *quietFind(const char *strings, Size size, const char *name)
 {
@@ -107,19 +173,15 @@ static const char *quietFind(const char *strings, Size size, const char *name)
   return NULL;
 }
 
-const char *QuietEnvironment(const char *name, char *room, Size size)
+const char *QuietEnvironment(const char *name)
 {
-  static char early[65536]; /* touched only where libc is not ready */
-  const char *value;
+  static char early[65536] LARGE; /* touched only where libc is not ready */
 
   if (getauxval(AT_SECURE) != 0)
     return NULL;
   if (environ != NULL)
     return getenv(name);
-  value = quietFind(early, QuietReadFile("/proc/self/environ", early, sizeof early), name);
-  if (value == NULL || strlen(value) >= size)
-    return NULL;
-  return strcpy(room, value);
+  return quietFind(early, QuietReadFile("/proc/self/environ", early, sizeof early), name);
 }
 
 Res QuietAbsolute(Text text, const char *path)
@@ -155,16 +217,15 @@ void QuietSay(const char *thing, const char *place, const char *reason)
   TextString(&text, "pawprint: ");
   TextString(&text, thing);
   TextString(&text, ": ");
+  /* From outside: it is one line, which no terminal obeys, whatever stands in it. */
   if (place[0] != '\0') {
-    /* From outside: it is one line, whatever stands in it. */
-    for (; *place != '\0'; ++place)
-      TextChar(&text, (unsigned char)*place < ' ' ? '?' : *place);
+    TextPlain(&text, place, strlen(place));
     TextString(&text, ": ");
   }
-  TextString(&text, reason);
+  TextPlain(&text, reason, strlen(reason));
   /* The line ends, also where the text was cut. */
   if (TextRoom(&text) == 0)
     --text.next;
   TextChar(&text, '\n');
-  (void)QuietCall(SYS_write, 2, room, TextLength(&text));
+  (void)QuietWrite(2, room, TextLength(&text));
 }

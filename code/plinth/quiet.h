@@ -28,6 +28,13 @@ typedef struct QuietMaskStruct {
   QuietSystem((number), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 extern long QuietSystem(long number, long a, long b, long c, long d, long e, long f);
 
+/* QuietBar -- the calling thread makes no system call any more: each one that is asked for fails with EPERM.  For a thread
+ * that would be killed for it.  QuietUnbar -- it may, after all.  QuietBarred --
+ * is it so?  For what asks libc. */
+extern void QuietBar(void);
+extern void QuietUnbar(void);
+extern Bool QuietBarred(void);
+
 /* QuietMapAt -- mmap; NULL if it fails.  offset is 0. */
 extern void *QuietMapAt(void *place, Size size, int protection, int flags, int fd);
 
@@ -48,9 +55,17 @@ extern void QuietUnmap(void *base, Size size);
 /* QuietReadFile -- the first bytes of a small file; returns how many, 0 also if it cannot be read */
 extern Size QuietReadFile(const char *path, char *room, Size size);
 
-/* QuietEnvironment -- the value of an environment variable, or NULL; works before libc has set itself up.
- * room, size  where it may be put if libc does not have it yet.  NULL in set-user-id programs. */
-extern const char *QuietEnvironment(const char *name, char *room, Size size);
+/* QuietProgram -- the path of the program that runs; "" if the system does not tell.  It is asked once: a program that
+ * follows by exec has memory of its own. */
+enum { QuietProgramMAX = 1024 };
+extern const char *QuietProgram(void);
+
+/* QuietEnvironment -- the value of an environment variable, or NULL; works before libc has set itself up.  NULL in
+ * set-user-id programs.  It is valid until the program changes its environment: copy what is to stay. */
+extern const char *QuietEnvironment(const char *name);
+
+/* QuietWrite -- write; past the limit on file sizes it is -EFBIG, without the signal that would kill */
+extern long QuietWrite(int fd, const void *bytes, Size size);
 
 /* QuietAbsolute -- append `path`, in front of it the current folder if it begins in none, and terminate the text.
  * ResLIMIT: it does not fit; ResIO: the folder cannot be named. */

@@ -1,0 +1,32 @@
+/* say.h -- for people: strings, lines and sizes, on a stream
+ *
+ * What a log, a sender or /proc calls its programs, threads, events and files may be any bytes.  Each of these writes
+ * them so that nothing in them reaches a terminal as a command: control characters (C0, DEL, and C1 as UTF-8 has it)
+ * and bytes that are no UTF-8 stand as \ooo, in octal (TextPlain).
+ *
+ * Design: design/view.md .plain      Tests: test/basetest.c, test/plain.t
+ */
+#ifndef BASE_SAY_H
+#define BASE_SAY_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "types.h"
+
+/* SayPlain -- a string of `length` bytes */
+extern void SayPlain(FILE *out, const char *string, Size length);
+
+/* SayLine -- what printf makes of the rest, as one line: a newline in an argument does not begin another
+ * SayLines -- the same of an argument list; newlines stay newlines */
+extern __attribute__((format(printf, 2, 3))) void SayLine(FILE *out, const char *format, ...);
+extern __attribute__((format(printf, 2, 0))) void SayLines(FILE *out, const char *format, va_list args);
+
+/* SayBytes -- a number of bytes, and in larger units what it comes to
+ * SayShort -- the second alone */
+extern void SayBytes(FILE *out, uint64_t bytes);
+extern void SayShort(FILE *out, uint64_t bytes);
+
+#endif /* BASE_SAY_H */
