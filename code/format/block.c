@@ -80,7 +80,7 @@ Res BlockHeaderUnsealedRead(BlockHeader headerReturn, Bool *swappedReturn, const
 
 void BlockHeaderSealOpen(BlockHeader header, BlockTally tally)
 {
-  header->flags = (uint8_t)((header->flags & BlockFlagUNSENT) | BlockFlagRECOVERED);
+  header->flags = (uint8_t)((header->flags & BlockFlagsOWNER) | BlockFlagRECOVERED);
   header->used = header->rest = (uint32_t)tally->used;
   header->count = (uint32_t)tally->count;
   header->size = BlockHeaderSIZE + header->rest;

@@ -87,8 +87,14 @@ enum {
   BlockFlagPACKED = 2,    /* the events are packed */
   BlockFlagSNAPSHOT = 4,  /* sent before it was full; a longer one of the same stream and sequence may follow */
   BlockFlagRECOVERED = 8, /* taken from the memory of a process that died, by whoever read it */
-  BlockFlagUNSENT = 16    /* of the flight recorder: earlier blocks of this stream were overwritten, not lost */
+  BlockFlagUNSENT = 16,   /* of the flight recorder: earlier blocks of this stream were overwritten, not lost */
+  BlockFlagCPU = 32       /* cpuFirst and cpuLast are what the owner was on, as far as it came */
 };
+
+/* The flags that stand in an open block in its owner's memory, too. */
+#define BlockFlagsOWNER (BlockFlagUNSENT | BlockFlagCPU)
+
+enum { BlockCpuUNKNOWN = UINT16_MAX };
 
 typedef struct BlockHeaderStruct {
   char magic[BlockMagicSIZE];
@@ -104,10 +110,10 @@ typedef struct BlockHeaderStruct {
   uint32_t count;     /* events, those of the format (code < EventCodeFIRST) not counted */
   uint32_t pid;
   uint32_t thread;    /* as the system numbers it */
-  uint16_t cpuFirst;  /* processor when the block was opened */
-  uint16_t cpuLast;   /* and when it was sealed */
+  uint16_t cpuFirst;  /* with BlockFlagCPU: the owner's processor when it opened the block, */
+  uint16_t cpuLast;   /* and when it gave it up; until then that of the opening */
   uint64_t process;   /* the identity that the header block of its process has, too */
-  uint32_t stream;    /* number of the stream in its process: thread's serial number * 32 + kind * 2 + unsent */
+  uint32_t stream;    /* number of the stream in its process: thread's serial number, from 1, * 32 + kind * 2 + unsent */
   uint32_t reserved1;
   uint64_t sequence;  /* number of the block in its stream, from 0 */
   uint64_t before;    /* events in the stream's earlier blocks; or BlockBeforeUNKNOWN */
@@ -127,6 +133,13 @@ _Static_assert(sizeof(EventHeaderStruct) == EventALIGN, "an event's header is on
 static inline unsigned BlockStreamPlace(BlockHeader header)
 {
   return header->stream / 2 % 16;
+}
+
+/* BlockCpu -- the processor that its events were emitted on; BlockCpuUNKNOWN: several, or it is not said */
+static inline uint16_t BlockCpu(const BlockHeaderStruct *header)
+{
+  return (header->flags & BlockFlagCPU) != 0 && header->cpuFirst == header->cpuLast ? header->cpuFirst
+                                                                                   : BlockCpuUNKNOWN;
 }
 
 /* BlockHeaderSeal -- compute headerCrc; every other field is the caller's */

@@ -13,6 +13,8 @@
 /* The first line has a fixed form, so that length and checksum can be filled in when they are known. */
 #define headerLineFORM "pawprint 000.000.000 length 0000000000 crc 00000000\n"
 
+#define headerSTREAM "stream: "
+
 enum { headerVersionAT = 9, headerLengthAT = 28, headerCrcAT = 43, headerPREFIX = BlockMagicSIZE + HeaderLineSIZE };
 
 _Static_assert(sizeof headerLineFORM - 1 == HeaderLineSIZE, "the first line's length is the format");
@@ -74,6 +76,50 @@ static void headerSyncs(Text text, Header header)
   }
 }
 
+/* headerRecording -- which recording this is of, and how much of it */
+static void headerRecording(Text text, Header header)
+{
+  if (header->recording != 0) {
+    TextString(text, "recording: ");
+    TextHex(text, header->recording);
+    TextChar(text, '\n');
+  }
+  if (header->open != 0)
+    headerNumber(text, "open: ", header->open);
+  if (header->alone != 0)
+    headerNumber(text, "alone: ", header->alone);
+  if (header->begun != 0)
+    headerNumber(text, "begun: ", header->begun);
+  if (header->ended)
+    headerNumber(text, "end: ", header->streams);
+}
+
+static void headerDroppedWrite(Text text, Dropped dropped)
+{
+  if (dropped->blocks == 0)
+    return;
+  TextString(text, HeaderDROPPED);
+  TextDecimal(text, dropped->blocks);
+  TextChar(text, ' ');
+  TextDecimal(text, dropped->events);
+  TextChar(text, ' ');
+  headerNumber(text, "", dropped->ticks);
+}
+
+static void headerFork(Text text, HeaderFork forked)
+{
+  if (forked->identity == 0)
+    return;
+  TextString(text, "forked: ");
+  TextHex(text, forked->identity);
+  TextChar(text, ' ');
+  TextDecimal(text, forked->thread);
+  TextChar(text, ' ');
+  TextDecimal(text, forked->before);
+  TextChar(text, ' ');
+  headerNumber(text, "", forked->after);
+}
+
 void HeaderBegin(Text text, Header header)
 {
   static const uint32_t one = 1;
@@ -96,6 +142,7 @@ void HeaderBegin(Text text, Header header)
   TextString(text, "double: binary64\n");
   headerNumber(text, "pid: ", header->pid);
   headerNumber(text, "parent: ", header->parent);
+  headerFork(text, &header->forked);
   if (header->role[0] != '\0')
     headerString(text, "role: ", header->role);
   headerString(text, "program: ", header->program);
@@ -108,14 +155,8 @@ void HeaderBegin(Text text, Header header)
   headerNumber(text, "frequency: ", header->frequency);
   headerSyncs(text, header);
   headerNumber(text, "lost: ", header->lost);
-  if (header->dropped.blocks > 0) {
-    TextString(text, HeaderDROPPED);
-    TextDecimal(text, header->dropped.blocks);
-    TextChar(text, ' ');
-    TextDecimal(text, header->dropped.events);
-    TextChar(text, ' ');
-    headerNumber(text, "", header->dropped.ticks);
-  }
+  headerDroppedWrite(text, &header->dropped);
+  headerRecording(text, header);
   if (header->registry.length > 0) {
     TextString(text, "registry: ");
     TextDecimal(text, header->registry.length);
@@ -123,6 +164,21 @@ void HeaderBegin(Text text, Header header)
     TextHex(text, header->registry.crc);
     TextChar(text, '\n');
   }
+}
+
+void HeaderStreamWrite(Text text, HeaderStream stream)
+{
+  TextString(text, headerSTREAM);
+  TextDecimal(text, stream->stream);
+  TextChar(text, ' ');
+  TextDecimal(text, stream->blocks);
+  TextChar(text, ' ');
+  if (stream->events == HeaderEventsUNKNOWN)
+    TextChar(text, '?');
+  else
+    TextDecimal(text, stream->events);
+  TextChar(text, ' ');
+  headerNumber(text, "", stream->discarded);
 }
 
 Res HeaderEnd(Text text)
@@ -234,6 +290,18 @@ static Bool headerDropped(Header header, const char *next, const char *limit)
          headerDecimal(&dropped->ticks, &next, limit);
 }
 
+static Bool headerForked(Header header, const char *next, const char *limit)
+{
+  HeaderFork forked = &header->forked;
+  uint64_t thread;
+
+  if (!headerDecimal(&forked->identity, &next, limit) || !headerDecimal(&thread, &next, limit) ||
+      !headerDecimal(&forked->before, &next, limit) || !headerDecimal(&forked->after, &next, limit))
+    return FALSE;
+  forked->thread = (uint32_t)thread;
+  return TRUE;
+}
+
 static Bool headerRegistry(Header header, const char *next, const char *limit)
 {
   RegistryName name = &header->registry;
@@ -242,9 +310,37 @@ static Bool headerRegistry(Header header, const char *next, const char *limit)
          name->length > 0 && name->length <= HeaderMAX && name->crc <= UINT32_MAX;
 }
 
+static Bool headerEnd(Header header, const char *next, const char *limit)
+{
+  header->ended = TRUE;
+  return headerDecimal(&header->streams, &next, limit);
+}
+
+/* headerStream -- the value of a `stream:` line */
+static Bool headerStream(HeaderStream streamReturn, const char *next, const char *limit)
+{
+  HeaderStreamStruct stream;
+  uint64_t number;
+
+  if (!headerDecimal(&number, &next, limit) || number > UINT32_MAX || !headerDecimal(&stream.blocks, &next, limit))
+    return FALSE;
+  stream.stream = (uint32_t)number;
+  if (limit - next >= 2 && next[0] == '?' && next[1] == ' ') {
+    stream.events = HeaderEventsUNKNOWN;
+    next += 2;
+  } else if (!headerDecimal(&stream.events, &next, limit) || stream.events == HeaderEventsUNKNOWN) {
+    return FALSE;
+  }
+  if (!headerDecimal(&stream.discarded, &next, limit))
+    return FALSE;
+  *streamReturn = stream;
+  return TRUE;
+}
+
 /* What each key's value is, and where it goes. */
 typedef enum headerForm {
-  formUINT32, formUINT64, formSTRING, formARGUMENT, formSYNC, formDROPPED, formREGISTRY, formORDER, formWORD
+  formUINT32, formUINT64, formSTRING, formARGUMENT, formSYNC, formDROPPED, formREGISTRY, formORDER, formWORD,
+  formEND, formSTREAM, formFORKED
 } headerForm;
 
 static const struct {
@@ -269,6 +365,13 @@ static const struct {
   {"lost:", formUINT64, AT(lost)},
   {"dropped:", formDROPPED, 0, 0},
   {"registry:", formREGISTRY, 0, 0},
+  {"recording:", formUINT64, AT(recording)},
+  {"open:", formUINT32, AT(open)},
+  {"alone:", formUINT32, AT(alone)},
+  {"begun:", formUINT64, AT(begun)},
+  {"end:", formEND, 0, 0},
+  {"stream:", formSTREAM, 0, 0},
+  {"forked:", formFORKED, 0, 0},
 #undef AT
 };
 
@@ -295,6 +398,7 @@ static Bool headerArgument(Header header, const char *value, const char *limit)
 static Bool headerTake(Header header, Index k, const char *value, const char *limit)
 {
   void *place = (char *)header + headerKeys[k].offset;
+  HeaderStreamStruct stream;
   uint64_t n;
 
   switch (headerKeys[k].form) {
@@ -306,10 +410,16 @@ static Bool headerTake(Header header, Index k, const char *value, const char *li
     return headerSync(header, value, limit);
   case formDROPPED:
     return headerDropped(header, value, limit);
+  case formFORKED:
+    return headerForked(header, value, limit);
   case formREGISTRY:
     return headerRegistry(header, value, limit);
   case formORDER:
     return headerOrder(header, value, limit);
+  case formEND:
+    return headerEnd(header, value, limit);
+  case formSTREAM:
+    return headerStream(&stream, value, limit);
   default:
     break;
   }
@@ -365,6 +475,21 @@ Res HeaderRead(Header header, const char **bodyReturn, const void *bytes, Size l
     line = end + 1;
   }
   return header->widths.word != 0 && header->identity != 0 ? ResOK : ResFORMAT;
+}
+
+Bool HeaderStreamNext(HeaderStream streamReturn, const char **next, const char *limit)
+{
+  const Size length = strlen(headerSTREAM);
+
+  while (*next < limit) {
+    const char *line = *next, *end = memchr(line, '\n', (Size)(limit - line));
+    if (end == NULL)
+      end = limit;
+    *next = end < limit ? end + 1 : limit;
+    if ((Size)(end - line) > length && memcmp(line, headerSTREAM, length) == 0)
+      return headerStream(streamReturn, line + length, end);
+  }
+  return FALSE;
 }
 
 const char *HeaderTypes(const char *line, const char *limit)

@@ -41,10 +41,29 @@ typedef struct RegistryNameStruct {
   uint64_t crc;                    /* CRC-32C of them */
 } RegistryNameStruct, *RegistryName;
 
+/* What a process had sent of one stream when its part of the log ended. */
+typedef struct HeaderStreamStruct {
+  uint32_t stream;
+  uint64_t blocks;                 /* the number of the stream's next block: all below it were sent */
+  uint64_t events;                 /* in those blocks; HeaderEventsUNKNOWN if nobody counted them */
+  uint64_t discarded;              /* events that found no room */
+} HeaderStreamStruct, *HeaderStream;
+
+#define HeaderEventsUNKNOWN UINT64_MAX
+
+/* Whose child by fork a process is.  Ticks: it was made between the two. */
+typedef struct HeaderForkStruct {
+  uint64_t identity;               /* of its parent; 0: it is none */
+  uint32_t thread;                 /* the parent's thread that forked, as the system numbers it; 0: not known */
+  uint64_t before, after;
+} HeaderForkStruct, *HeaderFork;
+
 typedef struct HeaderStruct {
   unsigned major, median, minor;
   uint32_t pid, parent;
   uint64_t identity;               /* of the process, and of the registry that it has: random */
+  uint64_t recording;              /* identity of the recording that the process belongs to: random; 0 if unknown */
+  HeaderForkStruct forked;
   WidthsStruct widths;
   char clock[16];                  /* "tsc", "monotonic", ... */
   uint64_t frequency;              /* ticks a second, as the writer estimates; syncs far apart are better */
@@ -53,6 +72,11 @@ typedef struct HeaderStruct {
   SyncStruct sync[HeaderSyncsMAX];
   uint64_t lost;                   /* events that no block could count: no room for a stream */
   DroppedStruct dropped;           /* cut away from the log on purpose */
+  uint32_t open;                   /* not 0: a closing header block of the process comes later in the log */
+  uint32_t alone;                  /* not 0: its collector has died, and it goes on without */
+  uint64_t begun;                  /* ticks when the log was opened, where the process ran before; 0: from its start */
+  Bool ended;                      /* the process's part of the log ends here */
+  uint64_t streams;                /* if so: how many streams have sent a block, in all closing header blocks */
   char role[HeaderRoleSIZE];       /* "" for a recorded program */
   RegistryNameStruct registry;     /* whose lines come before its own */
   char program[HeaderTextMAX];     /* path; "" if unknown */
@@ -64,11 +88,12 @@ typedef struct HeaderStruct {
 
 /* HeaderBegin, HeaderEnd -- write a header block into `text`
  *
- * HeaderBegin writes magic, first line and all lines for `header`; the caller then appends registry lines (and
- * nothing else), and HeaderEnd fills in length and checksum.  If the text overflowed the block is not sound:
- * HeaderEnd returns ResLIMIT.  Async-signal safe.
+ * HeaderBegin writes magic, first line and all lines for `header`; the caller then appends, in this order, lines of
+ * HeaderStreamWrite and registry lines (and nothing else), and HeaderEnd fills in length and checksum.  If the text
+ * overflowed the block is not sound: HeaderEnd returns ResLIMIT.  Async-signal safe.
  */
 extern void HeaderBegin(Text text, Header header);
+extern void HeaderStreamWrite(Text text, HeaderStream stream);
 extern Res HeaderEnd(Text text);
 
 /* HeaderLength -- the length of the header block that `bytes` begin, from its first line
@@ -83,6 +108,14 @@ extern Res HeaderLength(Size *lengthReturn, unsigned versionReturn[3], const voi
  * ResFORMAT: the checksum or a line is wrong; ResVERSION: another major.
  */
 extern Res HeaderRead(Header headerReturn, const char **bodyReturn, const void *bytes, Size length);
+
+/* HeaderStreamNext -- the next `stream:` line, from *next on, which is the beginning of any line, and past it
+ *
+ * limit    the block's end
+ * returns  FALSE: there is no other
+ * HeaderRead has checked that each such line is well formed.  A stream may have several lines: the largest numbers
+ * hold. */
+extern Bool HeaderStreamNext(HeaderStream streamReturn, const char **next, const char *limit);
 
 /* HeaderTypes -- where the lines of the registry begin, which stand last; from the beginning of any line.  `limit`: no
  * such line */

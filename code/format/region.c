@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/text.h"
+
 _Static_assert(offsetof(RegionHeaderStruct, text) == 1280 && offsetof(RegionHeaderStruct, state) == 1344,
                "tool/pawprint-gdb.py knows where these are");
 
@@ -29,10 +31,83 @@ Bool RegionBlockAt(Size *offsetReturn, Size *sizeReturn, RegionHeader header, In
   return TRUE;
 }
 
+void RegionNameWrite(Text text, RegionName name, const char *log)
+{
+  int shift;
+
+  if (log != NULL) {
+    TextString(text, log);
+    TextString(text, RegionBESIDE);
+  } else {
+    TextString(text, RegionPREFIX);
+  }
+  for (shift = 60; shift >= 0; shift -= 4)
+    TextChar(text, "0123456789abcdef"[name->recording >> shift & 15]);
+  TextChar(text, '-');
+  TextDecimal(text, name->pid);
+  TextChar(text, '-');
+  TextDecimal(text, name->number);
+}
+
+/* regionHex -- 16 digits */
+static Bool regionHex(uint64_t *numberReturn, const char **at)
+{
+  uint64_t number = 0;
+  unsigned i;
+
+  for (i = 0; i < 16; ++i, ++*at) {
+    char c = **at;
+    if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')))
+      return FALSE;
+    number = number << 4 | (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+  }
+  *numberReturn = number;
+  return TRUE;
+}
+
+/* regionDecimal -- as we write it: no sign, no zero in front */
+static Bool regionDecimal(uint32_t *numberReturn, const char **at)
+{
+  uint64_t number = 0;
+  const char *begin = *at;
+
+  for (; **at >= '0' && **at <= '9' && number <= UINT32_MAX; ++*at)
+    number = number * 10 + (uint64_t)(**at - '0');
+  *numberReturn = (uint32_t)number;
+  return *at > begin && number <= UINT32_MAX && (*begin != '0' || *at == begin + 1);
+}
+
+/* regionNumbers -- "R-PID-N", and nothing behind it */
+static Bool regionNumbers(RegionName name, const char *at)
+{
+  return regionHex(&name->recording, &at) && *at++ == '-' && regionDecimal(&name->pid, &at) && *at++ == '-' &&
+         regionDecimal(&name->number, &at) && *at == '\0';
+}
+
+Bool RegionNameParse(RegionName nameReturn, const char *name)
+{
+  const char *at, *beside = NULL;
+
+  if (strchr(name, '/') != NULL)
+    return FALSE;
+  for (at = name; (at = strstr(at, RegionBESIDE)) != NULL; ++at)
+    beside = at; /* the log may be called so, too */
+  nameReturn->log = 0;
+  if (strncmp(name, RegionPREFIX, sizeof RegionPREFIX - 1) == 0 &&
+      regionNumbers(nameReturn, name + sizeof RegionPREFIX - 1))
+    return TRUE;
+  if (beside == NULL || beside == name)
+    return FALSE;
+  nameReturn->log = (Size)(beside - name);
+  return regionNumbers(nameReturn, beside + sizeof RegionBESIDE - 1);
+}
+
 Bool RegionNamed(const char *path)
 {
-  const char *name = strrchr(path, '/');
+  const char *slash = strrchr(path, '/');
+  RegionNameStruct name;
 
-  return name != NULL && (strncmp(name, "/pawprint-", 10) == 0 || strstr(name, ".region-") != NULL ||
-                          strncmp(path, "/memfd:pawprint-", 16) == 0);
+  return slash != NULL &&
+         (RegionNameParse(&name, slash + 1) || strncmp(path, RegionMEMFD, sizeof RegionMEMFD - 1) == 0 ||
+          strncmp(slash, "/" RegionPREFIX, sizeof RegionPREFIX) == 0 || strstr(slash, RegionBESIDE) != NULL);
 }

@@ -8,7 +8,7 @@
  *
  * Who may do what to a slot, by its state:
  *   RegionFREE    all of its memory is zero; the writer's threads take it (compare and swap)
- *   RegionOPEN    belongs to the thread that took it
+ *   RegionOPEN    belongs to the thread that took it; has a size as soon as there is memory behind it
  *   RegionFULL    `used` in the block's header says how much of it was reserved for events, which may still be pending,
  *                 also at its end: where a signal handler interrupted one.  The collector reads it, and when it is in
  *                 the log zeroes it, the magic first (without that it is nobody's), and frees it.
@@ -17,13 +17,14 @@
  *   RegionTAKEN   alone, with no size: under RegionPolicyOVERWRITE a thread of the writer erases it, and frees it
  * Where there is no collector, or it has died, the writer's threads send what is full, too.
  *
- * Design: design/format.md .region, design/collector.md .hand      Tests: test/deathtest.t, test/collect.t
+ * Design: design/format.md .region, design/collector.md .hand      Tests: test/death.t, test/collect.t
  */
 #ifndef FORMAT_REGION_H
 #define FORMAT_REGION_H
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
+#include "base/text.h"
 #include "base/types.h"
 #include "format/block.h"
 
@@ -61,10 +62,11 @@ enum {
  * collector's death, whatever it died of. */
 enum {
   RegionCollectorNONE = 0,             /* the writer sends itself */
-  RegionCollectorOFFERED = 0x3fffffff, /* the writer has offered it, nobody has taken it yet */
   RegionCollectorTID = 0x3fffffff,     /* else: the collector's thread, in its own numbering, */
   RegionCollectorDIED = 0x40000000     /* and whether that has died (FUTEX_OWNER_DIED) */
 };
+#define RegionCollectorLEAVES 0x80000000u /* beside its thread: it will be none in a moment; until then nothing is
+                                             overwritten, so that what it takes has no hole */
 
 /* What others ask of the process, in `attention` (a bit set; the process clears what it has done).  Whoever sets one
  * sets the attention bit of the control table afterwards. */
@@ -81,6 +83,16 @@ enum {
   RegionControlATTENTION = 1,
   RegionControlATTEND = 2
 };
+
+/* A block of private memory that is being written to the log: whether its events are lost, if the process is killed, the
+ * log says. */
+enum { RegionLEAVING = 64, RegionLeavingCLAIMED = 0xffff };
+
+typedef struct RegionLeavingStruct {
+  uint32_t stream;
+  uint32_t count;                 /* of its events; 0: there is none; RegionLeavingCLAIMED: there will be */
+  uint64_t sequence;
+} RegionLeavingStruct, *RegionLeaving;
 
 typedef struct RegionHeaderStruct {
   char magic[BlockMagicSIZE];
@@ -101,13 +113,15 @@ typedef struct RegionHeaderStruct {
   uint32_t frequent;              /* which of a thread's streams (BlockStreamPlace) RegionPolicyOVERWRITE overwrites: a
                                      mask */
   char log[RegionPathMAX];        /* the log that the blocks belong to, an absolute path; "" for another way out */
+  uint64_t recording;             /* identity of the recording that they belong to; 0: unknown */
 
   /* The writer and the collector together; each line of the cache for one purpose. */
   struct {
     uint32_t collector;           /* see above */
     uint32_t word;                /* so that what follows is aligned */
     void *next;                   /* of the collector's robust list; nobody else's */
-    uint32_t sleeping;            /* the collector wants to be woken (design/collector.md .wake) */
+    uint32_t sleeping;            /* the collector wants to be woken when so many blocks are full (design/collector.md
+                                     .wake); 0: it is awake */
     uint32_t attention;           /* RegionAsk... */
   } hand __attribute__((aligned(64)));
   struct {
@@ -116,6 +130,8 @@ typedef struct RegionHeaderStruct {
     uint32_t waiting;             /* threads that wait for one */
     uint32_t overwritten;         /* blocks that RegionPolicyOVERWRITE used again */
     uint64_t ticket;              /* counts tickets */
+    uint64_t away;                /* events that are to be sent and are in private memory, where there was no room: lost
+                                     if the process is killed.  Those that are being written are in `leaving`. */
   } pool __attribute__((aligned(64)));
   struct {
     uint32_t generation;          /* counts header blocks; the newest, if any, is in text (generation & 1); the other
@@ -124,6 +140,7 @@ typedef struct RegionHeaderStruct {
     uint32_t lock;                /* the writer's own */
   } text __attribute__((aligned(64)));
   uint8_t state[RegionSlotsMAX] __attribute__((aligned(64)));   /* of each slot */
+  RegionLeavingStruct leaving[RegionLEAVING] __attribute__((aligned(64)));
   uint64_t tickets[RegionSlotsMAX];   /* of each full slot: twice `ticket`, so in the order in which they may be
                                          overwritten, and one more if something may be pending; 0: it is not
                                          overwritten */
@@ -138,7 +155,34 @@ _Static_assert(RegionTEXT + 2 * RegionTextSIZE <= RegionFIRST, "the slots are be
 /* RegionHeaderSound -- is this the beginning of a region of our own byte order and version, `size` bytes long? */
 extern Bool RegionHeaderSound(RegionHeader header, Size size);
 
-/* RegionNamed -- is a file with this path called as regions are?  It may be something else all the same. */
+/* What a region's file is called: `pawprint-R-PID-N` in RegionFOLDER, or `LOG.region-R-PID-N` beside the log.  R is the
+ * recording's identity in 16 hex digits.  Beside a region in RegionFOLDER lies a symbolic link, `pawprint-R-PID-N.log`,
+ * whose target is the absolute path of the log: whoever made the region wrote it, and it is read and never followed. */
+#define RegionFOLDER "/dev/shm"
+#define RegionPREFIX "pawprint-"
+#define RegionBESIDE ".region-"
+#define RegionLINK ".log"
+#define RegionNAMELESS "pawprint-region" /* where no file can be had: what memfd_create is told, */
+#define RegionMEMFD "/memfd:" RegionNAMELESS /* and what maps say then */
+
+enum { RegionNameMAX = sizeof RegionPREFIX + 16 + 1 + 10 + 1 + 10 }; /* bytes of a name in RegionFOLDER, NUL included */
+
+typedef struct RegionNameStruct {
+  uint64_t recording;
+  uint32_t pid;                   /* as whoever made the region numbers the process */
+  uint32_t number;                /* of its regions, from 0 */
+  Size log;                       /* bytes of the name of the log that it lies beside; 0: it is in RegionFOLDER */
+} RegionNameStruct, *RegionName;
+
+/* RegionNameWrite -- append such a name to `text`, without a folder
+ * log  the last part of the log's path; NULL: the region is in RegionFOLDER */
+extern void RegionNameWrite(Text text, RegionName name, const char *log);
+
+/* RegionNameParse -- what a name says, which has no folder.  FALSE: no region is called so. */
+extern Bool RegionNameParse(RegionName nameReturn, const char *name);
+
+/* RegionNamed -- is a file with this path called as regions are, or is it nameless, as maps has it?  It may be
+ * something else all the same. */
 extern Bool RegionNamed(const char *path);
 
 /* RegionBlockAt -- where slot `i`'s block begins in the file, and its size; FALSE if there is none */
@@ -151,7 +195,7 @@ static inline Bool RegionOverwrites(RegionHeader header, BlockHeader block)
   return header->policy == RegionPolicyOVERWRITE && (header->frequent >> BlockStreamPlace(block) & 1) != 0;
 }
 
-/* RegionCollected -- is a collector there, or offered the region, as far as is known?  One load. */
+/* RegionCollected -- is a collector there, as far as is known?  One load. */
 static inline Bool RegionCollected(RegionHeader header)
 {
   uint32_t collector = __atomic_load_n(&header->hand.collector, __ATOMIC_ACQUIRE);
@@ -159,18 +203,66 @@ static inline Bool RegionCollected(RegionHeader header)
   return collector != RegionCollectorNONE && (collector & RegionCollectorDIED) == 0;
 }
 
-/* The offer: one datagram to the abstract UNIX socket that PAWPRINT_COLLECTOR names ("NAME TOKEN"), with the region's
- * descriptor beside it.  The collector opens the file anew by /proc/self/fd, so that the lock stays the writer's. */
-enum { RegionTokenMAX = 64, RegionOfferVERSION = 1 };
+/* RegionKeeps -- is the oldest to make room for the newest?  Not where the blocks are about to be sent: what goes out has
+ * no hole. */
+static inline Bool RegionKeeps(RegionHeader header)
+{
+  return header->policy == RegionPolicyOVERWRITE && RegionCollected(header) &&
+         (__atomic_load_n(&header->hand.collector, __ATOMIC_ACQUIRE) & RegionCollectorLEAVES) == 0;
+}
 
-typedef struct RegionOfferStruct {
-  char magic[BlockMagicSIZE];     /* RegionMAGIC; with pid 0: no offer, only a call to wake up; or, with a path, a note
-                                     that the sender is about to run that program, or to start it */
-  uint32_t version;               /* RegionOfferVERSION */
-  uint32_t pid;
-  uint64_t identity;
-  char path[RegionPathMAX];       /* of the file, as the writer sees it; "" if it has none (memfd) */
-  char token[RegionTokenMAX];     /* that PAWPRINT_COLLECTOR gave */
-} RegionOfferStruct, *RegionOffer;
+/* RegionLost -- events that no block has, if the process is dead */
+static inline uint64_t RegionLost(RegionHeader header)
+{
+  uint64_t away = __atomic_load_n(&header->pool.away, __ATOMIC_RELAXED);
+
+  /* What was given up may have arrived all the same: then fewer than none are away. */
+  return __atomic_load_n(&header->lost, __ATOMIC_RELAXED) + (away <= INT64_MAX ? away : 0);
+}
+
+/* The one environment variable by which a recorder tells the processes of a family what is wanted: settings
+ * (base/settings.h), whose names and meanings are in emit/controlenv.c. */
+#define RegionVARIABLE "PAWPRINT_RECORDING"
+
+/* A note to the collector (RegionMeetStruct.note): the sender is about to become a program, it did not, or it has started
+ * one as process `child`. */
+enum { RegionNoteNONE, RegionNoteEXEC, RegionNoteSTAYS, RegionNoteSTART };
+
+/* What the environment that a program is given lacks (RegionMeetStruct.lack). */
+enum { RegionLackLIBRARY = 1, RegionLackRECORDING = 2 };
+
+/* The meeting of a process and its collector: one datagram to the abstract UNIX socket that the setting `collector`
+ * names ("NAME:TOKEN"), with one end of a socket pair (SOCK_SEQPACKET) beside it, and an answer on that.  The collector
+ * makes the region; so nothing that the process says names a file. */
+enum { RegionTokenMAX = 64, RegionMeetVERSION = 2 };
+
+typedef struct RegionMeetStruct {
+  char magic[BlockMagicSIZE];     /* RegionMAGIC; with pid 0: no meeting, but a note, or only a call to wake up */
+  uint32_t version;               /* RegionMeetVERSION */
+  uint32_t pid;                   /* as the sender sees itself */
+  uint64_t identity;              /* of the process */
+  uint32_t slots;                 /* at most so many: it cannot map more */
+  uint32_t policy;                /* RegionPolicy... */
+  uint32_t note;                  /* RegionNote... */
+  uint32_t lack;                  /* a mask of RegionLack... */
+  uint32_t self, child;           /* of a note: the sender, and what it has started, as the sender numbers them */
+  char program[RegionPathMAX];    /* that it runs, or is about to run; "" if unknown */
+  char token[RegionTokenMAX];     /* that the setting gave */
+} RegionMeetStruct, *RegionMeet;
+
+/* The answer.  Descriptors beside it, in this order: the region, locked, and the lock is the process's from then on;
+ * the same file without the lock, for its control table; if the log is a file, that, for appending.  With `slots` 0
+ * there are none: the collector takes no more processes. */
+typedef struct RegionGrantStruct {
+  char magic[BlockMagicSIZE];     /* RegionMAGIC */
+  uint32_t version;               /* RegionMeetVERSION */
+  uint32_t slots;                 /* of the region */
+  uint64_t recording;             /* identity of the recording */
+  uint32_t quiet;                 /* nothing of the process is wanted: it begins with everything off */
+  uint32_t reserved;
+  char path[RegionPathMAX];       /* of the region, as the collector sees it; "" if it has none (memfd) */
+} RegionGrantStruct, *RegionGrant;
+
+enum { RegionGrantLOCKED, RegionGrantCONTROL, RegionGrantLOG, RegionGrantMAX };
 
 #endif /* FORMAT_REGION_H */

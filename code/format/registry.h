@@ -18,7 +18,7 @@
 #include "base/types.h"
 
 enum {
-  EventParamMAX = 12,    /* parameters of one event */
+  EventParamMAX = 32,    /* parameters of one event; eventgen.pl reads it from here */
   EventKindMAX = 16,     /* kinds that a log may name */
   RegistryTypesMAX = 4096 /* types that one process may have */
 };
