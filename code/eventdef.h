@@ -27,7 +27,7 @@
 #ifndef EVENTDEF_VERSION
 #define EVENTDEF_VERSION
 #define EventVersionMAJOR  1 /* the file format */
-#define EventVersionMEDIAN 0 /* an existing event changed its form or meaning */
+#define EventVersionMEDIAN 1 /* an existing event changed its form or meaning */
 #define EventVersionMINOR  0 /* an event was added */
 #endif
 
@@ -399,7 +399,7 @@ RELATION(BarrierDestroy, 0x0841, TRUE, Sync, UP)
   PARAM(BarrierDestroy, 1, P, barrier, "the barrier")
 
 RELATION(BarrierReach, 0x0842, TRUE, Sync, UP)
-  DOC(BarrierReach, "thread %thread has reached barrier %barrier, and waits unless it is the last")
+  DOC(BarrierReach, "thread %thread requires barrier %barrier")
   PARAM(BarrierReach, 0, U, thread, "the system's number of the thread that does this")
   PARAM(BarrierReach, 1, P, barrier, "the barrier")
 
@@ -408,6 +408,12 @@ RELATION(BarrierResume, 0x0843, TRUE, Sync, UPU)
   PARAM(BarrierResume, 0, U, thread, "the system's number of the thread that does this")
   PARAM(BarrierResume, 1, P, barrier, "the barrier")
   PARAM(BarrierResume, 2, U, result, "0, or the error; all bits set in one of the threads, which POSIX calls the serial one")
+
+RELATION(BarrierBlock, 0x0844, TRUE, Sync, UPU)
+  DOC(BarrierBlock, "blocked thread: %thread, at barrier %barrier, which waits for %left more")
+  PARAM(BarrierBlock, 0, U, thread, "the system's number of the thread that waits")
+  PARAM(BarrierBlock, 1, P, barrier, "the barrier, which the thread has reached and is not the last")
+  PARAM(BarrierBlock, 2, U, left, "threads that the barrier still waits for")
 
 RELATION(CondInit, 0x0850, TRUE, Sync, UP)
   DOC(CondInit, "thread %thread initialised condition %cond")

@@ -21,7 +21,8 @@ use strict;
 use warnings;
 use File::Basename qw(basename dirname);
 
-our $ParamMAX   = 12;         # letters of a format
+our $ParamMAX   = constant('registry.h', 'EventParamMAX'); # letters of a format
+our $FormatMAJOR = constant('block.h', 'BlockMAJOR');
 our $KindLIMIT  = 16;         # kinds that a log may name, and the length of a kind's name
 our $CodeMIN    = 0x0100;     # below: the file format's own
 our $CodeLIMIT  = 0x8000;     # from here on: types that programs define while they run
@@ -47,6 +48,21 @@ my %rowHandler = (KIND => \&addKind, RELATION => \&addRelation, DOC => \&addDoc,
                   RETIRED => \&addRetired, OFF => \&addOff);
 
 exit main(@ARGV) unless caller;
+
+# A constant of the emitter's that lies beside this script, in the room format: what the generator makes must fit it.
+sub constant {
+    my ($file, $name) = @_;
+    my $path = dirname(__FILE__) . "/format/$file";
+    my $text = '';
+
+    if (open my $in, '<', $path) {
+        local $/;
+        $text = <$in> // '';
+    }
+    return $1 if $text =~ /^\s*\Q$name\E\s*=\s*(\d+)\b/m;
+    print STDERR "$path:0: no $name there: eventgen.pl lies beside the emitter's rooms\n";
+    exit 1;
+}
 
 # ---- Reading -------------------------------------------------------------------------------------------------------
 
@@ -155,6 +171,19 @@ sub addVersion {
         fault($registry, $line, "EventVersion$part is no number: $value");
     }
     $registry->{version}{$part} = $value;
+    $registry->{versionLine}{$part} = $line;
+    return;
+}
+
+# The major version is that of the file format which the emitter beside this script writes: a registry of another one
+# would make logs that no tool can read.
+sub checkMajor {
+    my ($registry) = @_;
+    my $given = $registry->{version}{MAJOR};
+    my $at = "$registry->{file}:" . ($registry->{versionLine}{MAJOR} // 1);
+
+    push @{$registry->{errors}}, "$at: EventVersionMAJOR is $given: it must be $FormatMAJOR, the version of the file format "
+        . '(BlockMAJOR)' if defined $given && $given =~ /^\d+$/ && $given != $FormatMAJOR;
     return;
 }
 
@@ -450,7 +479,9 @@ sub kindLines {
     }
     return ('enum {', join(",\n", map { "  EventKind$_->{name} = $_->{value}" } @kinds), '};',
             '#define EventKindLIMIT ' . @kinds,
+            '#define EventKindNAMES {' . join(', ', map { qq("$_->{name}") } @kinds) . '}',
             "#define EventKindDYNAMIC \"$dynamic->{name}\" /* of types that are defined at run time */",
+            "#define EventKindDEFINED EventKind$dynamic->{name}",
             sprintf('#define EventKindsFREQUENT 0x%04xu /* those with types that are not there always, and that one */',
                     $mask),
             sprintf('#define EventKindsDEFAULT 0x%04xu /* those that are there unless somebody says otherwise */', $default),
@@ -560,6 +591,7 @@ sub main {
         return 2;
     }
     my $registry = Load($file);
+    checkMajor($registry) if defined $registry->{file};
     if (@{$registry->{errors}}) {
         print STDERR map { "$_\n" } @{$registry->{errors}};
         return 1;

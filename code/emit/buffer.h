@@ -7,7 +7,8 @@
  * Always true (ThreadCheck):
  *   hot.self == this for a thread that emits; everything is zero in the child of a fork, which so knows that it is one
  *   a stream's cursor points into its block, or behind it, or is 0 if it has none
- *   before + discarded + what the open blocks hold == events that were begun, for a stream that is sent
+ *   before + discarded + what its blocks hold == events that were begun, for a stream that is sent and whose `before`
+ *   is known
  *
  * Design: design/telemetry.md .buffer      Tests: test/emittest.c, test/signaltest.c
  */
@@ -22,32 +23,25 @@
 #include "emit/store.h"
 
 enum {
-  ThreadsMAX = 4096,   /* that may emit at one time */
-  ThreadSIZE = 8192,   /* bytes of a ThreadStruct, so that two share no cache line */
-  ThreadsRetired = 8,  /* ended threads whose flight recorder is kept */
-  StreamParkedMAX = 16
+  ThreadsMAX = 65536,  /* that may emit at one time, if there is address space for them */
+  ThreadSIZE = 2048,   /* bytes of a ThreadStruct, so that two share no cache line */
+  ThreadsRetired = 8   /* ended threads whose flight recorder is kept */
 };
 
-/* A full block with room that an interrupted event has reserved. */
-typedef struct ParkedStruct {
-  BlockHeader block;   /* its size is in `whole`; NULL: none */
-  Size reserved;       /* bytes of events, filled or not */
-} ParkedStruct, *Parked;
+typedef struct ProcessStruct *Process;
 
 typedef struct StreamStruct {
   BlockHeader block;   /* that is being filled; NULL: none */
-  Size size;           /* bytes of it, header included */
   Store store;         /* where it lies */
-  uint64_t sequence;   /* of the next block to be sent; the parked ones and the open one have it and those that
-                          follow */
-  uint64_t before;     /* events in blocks before that: sent, or overwritten where that is meant; BlockBeforeUNKNOWN */
-  uint64_t discarded;  /* events for which there was no room, or that were given up (design/telemetry.md
-                          .buffer.park) */
-  uint64_t told;       /* of these, in blocks that were sent */
-  uint64_t snapped;    /* one more than the sequence of the block that was last sent while it was being filled */
-  Count parks;
-  ParkedStruct parked[StreamParkedMAX]; /* full blocks that wait for an interrupted event, or behind one; the oldest
-                                           first */
+  Size size;           /* bytes of it, header included */
+  Bool waits;          /* older blocks of the stream may be full, and this process has to send them itself */
+  uint64_t sequence;   /* of the open block, or of the next one */
+  uint64_t sent;       /* of the oldest block that has still to go out: those from there to the open one are full */
+  uint64_t before;     /* events in the blocks before that one; BlockBeforeUNKNOWN */
+  uint64_t discarded;  /* events for which there was no room */
+  uint64_t told;       /* of these, in blocks that were handed over */
+  Word held;           /* the block is in private memory for want of room: where the next event goes, while the cursor
+                          stands still, so that each event is counted (RegionHeaderStruct.pool.away); 0: it is not */
 } StreamStruct, *Stream;
 
 typedef enum ThreadState { ThreadFREE, ThreadLIVE, ThreadRETIRED } ThreadState;
@@ -57,7 +51,8 @@ typedef struct ThreadStruct {
   uint32_t state;      /* ThreadState */
   uint32_t tid;        /* the system's number */
   uint32_t serial;     /* counts the threads of the process */
-  uint32_t retired;    /* order in which threads ended */
+  uint32_t number;     /* of its place, from 1 */
+  uint32_t next;       /* the place of the thread that ended after this one; 0: none */
   uint32_t inside;     /* it is changing a block with signals let through: handlers leave its streams alone (hand.h) */
   uint64_t refused, looked; /* since when it has found no room, 0: it did; and when it looked for some last; ticks */
   struct ThreadStruct *nested; /* where such handlers' events go; NULL until one needs it */
@@ -73,21 +68,28 @@ static inline char *StreamEvents(BlockHeader block)
 }
 
 /* StreamNumber -- of a thread's stream in its process, as blocks have it */
-#define StreamNumber(thread, kind, unsent) ((thread)->serial * 32 + (kind) * 2 + (unsent))
+enum { StreamNumbers = 32 }; /* for each thread */
+#define StreamNumber(thread, kind, unsent) ((thread)->serial * StreamNumbers + (kind) * 2 + (unsent))
 
-/* BufferReserveSent -- as EventReserve, of a kind that is sent or not: the event is.  Signals are blocked. */
+/* BufferReserveSent -- as EventReserve, of a kind that is sent or not: the event is (reserve.c).  Signals are blocked. */
 extern void *BufferReserveSent(unsigned kind, Size size);
+
+/* BufferAbove -- what an event that takes the slow way does for those who asked, before it looks for room.  Those are
+ * above this (control.c), emit events themselves, and so call us: this table is the one place where a call goes up. */
+typedef struct BufferAboveStruct {
+  void (*attend)(void);   /* do what others have asked for, if they have */
+  void (*receive)(void);  /* obey the messages that the ways out have brought */
+} BufferAboveStruct;
+
+extern const BufferAboveStruct BufferAbove;
 
 /* ThreadFlush -- send what the thread's streams hold, the flight recorder's too if `unsent`.  By its owner, or for one
  * that has ended.
  * final  nobody will fill what is reserved: the thread has ended, or its process ends */
-extern void ThreadFlush(Thread thread, Bool unsent, Bool final);
-
-/* ThreadSnapshot -- the same for a thread that runs: what it has committed goes out, and stays where it is, too */
-extern void ThreadSnapshot(Thread thread, Bool unsent);
+extern void ThreadFlush(Process process, Thread thread, Bool unsent, Bool final);
 
 /* ThreadRelease -- give back all blocks of a thread that has ended; nothing is sent */
-extern void ThreadRelease(Thread thread);
+extern void ThreadRelease(Process process, Thread thread);
 
 /* ThreadForget -- drop the flight recorder's blocks that lie in `store`, which is about to go */
 extern void ThreadForget(Thread thread, Store store);

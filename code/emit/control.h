@@ -14,7 +14,8 @@
 /* What the environment asks for, read once, before the first event; a child of fork has it from its parent. */
 typedef struct ControlStruct {
   char log[PlinthPlaceMAX];   /* where to, while a collector writes it; "" if there is none */
-  char family[64];            /* whose log that is */
+  char family[192];           /* whose log that is: DEVICE:INODE, several separated by + */
+  uint64_t recording;         /* its identity; 0: none was chosen yet */
   char collector[32];         /* the name of its socket; "": none */
   char token[RegionTokenMAX]; /* that it knows us by */
   uint32_t policy, limit, blockSize;
@@ -25,6 +26,9 @@ typedef struct ControlStruct {
 } ControlStruct, *Control;
 
 extern ControlStruct ControlSettings;
+
+/* ControlClock -- what the environment says of the clock; once, before a clock is chosen */
+extern void ControlClock(void);
 
 /* ControlFromEnvironment -- obey the environment (pawprint(7)); once, before the first event */
 extern void ControlFromEnvironment(void);
@@ -51,26 +55,27 @@ extern void ControlJoin(void);
  * fd, region  the file, and where it is mapped */
 extern void ControlShare(int fd, RegionHeader region);
 
-/* ControlVariable -- an environment variable, or NULL; also before libc is ready (plinth/quiet.h) */
+/* ControlVariable -- what is wanted by a variable's name: the recorder's setting of that name if it made one
+ * (PAWPRINT_RECORDING), else the environment variable; NULL if neither is there, or it does not fit in `room`.  Also
+ * before libc is ready (plinth/quiet.h). */
 extern const char *ControlVariable(const char *name, char *room, Size size);
 
 /* ControlComplain -- say on standard error what is wrong with an environment variable's value */
 extern void ControlComplain(const char *name, const char *value, const char *reason);
 
-/* ControlFamily -- let programs that this one starts append to the same log: sets PAWPRINT_FAMILY, and PAWPRINT_LOG
- * to the log's absolute path.  Not in malloc. */
+/* ControlFamily -- let programs that this one starts append to the same log: sets PAWPRINT_RECORDING to say which file
+ * that is, and PAWPRINT_LOG to its absolute path, unless a recorder has said it.  Not in malloc. */
 extern void ControlFamily(void);
 
+/* ControlOpen -- one more way out.  ResPARAM and others: told.  The process is locked, or being set up.
+ * late  what the process has sent before is not to be expected there */
+extern Res ControlOpen(Process process, const char *where, const char *family, Bool late);
+
 /* ControlOpenLog -- open the log that a collector wrote until now.  The process is locked. */
-extern void ControlOpenLog(void);
+extern void ControlOpenLog(Process process);
 
-/* ControlLogFile -- device and inode of the log that a collector writes, as the environment has them; 0: unknown */
-extern void ControlLogFile(uint64_t *deviceReturn, uint64_t *inodeReturn);
-
-/* ControlReceive -- obey the messages that the plinths have brought */
-extern void ControlReceive(void);
-
-/* ControlAttend -- do what others have asked for, if they have.  Signals are blocked, nothing is locked. */
-extern void ControlAttend(void);
+/* ControlRecording -- make sure that the recording has an identity: the family's, or a new one.  The process is
+ * locked, or being set up. */
+extern void ControlRecording(void);
 
 #endif /* EMIT_CONTROL_H */

@@ -8,8 +8,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/settings.h"
 #include "base/text.h"
 #include "emit/send.h"
 #include "plinth/quiet.h"
@@ -28,16 +31,56 @@ void ControlComplain(const char *name, const char *value, const char *reason)
   QuietSay(name, value, reason);
 }
 
+/* The settings that a recorder may make, in RegionVARIABLE.  All but the first four mean what the variable of that name
+ * means (pawprint(7)), and stand for it.
+ *   collector  NAME:TOKEN, its socket and what it knows the family by (format/region.h)
+ *   family     DEVICE:INODE, the log that all processes of the family append to; several, separated by +
+ *   recording  its identity, hexadecimal
+ *   clock      what is known of the machine's clock (EventClockTell): each process need not find it out again */
+static const char *const controlNames[] = {
+  "collector", "family", "recording", "clock", "log", "kinds", "mode", "stack", "raw", "paused", "only", "policy", "block", "blocks",
+};
+
+/* controlSound -- are the recorder's settings, if there are any, such that we understand them all? */
+static Bool controlSound(void)
+{
+  const char *settings = QuietEnvironment(RegionVARIABLE);
+
+  if (settings == NULL || SettingsSound(settings, controlNames, ARRAY_LENGTH(controlNames)))
+    return TRUE;
+  QuietSay(RegionVARIABLE, settings, "these are no settings of a recorder of this version; nothing is recorded");
+  return FALSE;
+}
+
+/* controlSetting -- what the recorder says, or NULL */
+static const char *controlSetting(const char *name, char *room, Size size)
+{
+  const char *settings = QuietEnvironment(RegionVARIABLE);
+
+  return settings != NULL ? SettingsGet(settings, name, room, size) : NULL;
+}
+
 const char *ControlVariable(const char *name, char *room, Size size)
 {
-  return QuietEnvironment(name, room, size);
+  const char *value = name + sizeof "PAWPRINT_" - 1;
+  char setting[16];
+  Index i;
+
+  for (i = 0; value[i] != '\0' && i < sizeof setting - 1; ++i)
+    setting[i] = (char)(value[i] - 'A' + 'a');
+  setting[i] = '\0';
+  value = controlSetting(setting, room, size);
+  if (value != NULL)
+    return value;
+  value = QuietEnvironment(name);
+  return value != NULL && strlen(value) < size ? strcpy(room, value) : NULL;
 }
 
 /* controlNumber -- the value of a variable that is a number from `min` to `max`; `standard` if there is none */
 static Word controlNumber(const char *name, Word min, Word max, Word standard)
 {
   char room[32];
-  const char *value = QuietEnvironment(name, room, sizeof room), *at;
+  const char *value = ControlVariable(name, room, sizeof room), *at;
   Word number = 0;
 
   if (value == NULL)
@@ -55,7 +98,7 @@ static uint32_t controlPolicy(void)
 {
   static const char *const names[] = {"discard", "block", "stop", "overwrite"};
   char room[32];
-  const char *value = QuietEnvironment("PAWPRINT_POLICY", room, sizeof room);
+  const char *value = ControlVariable("PAWPRINT_POLICY", room, sizeof room);
   uint32_t i;
 
   for (i = 0; value != NULL && i < ARRAY_LENGTH(names); ++i)
@@ -66,31 +109,21 @@ static uint32_t controlPolicy(void)
   return RegionPolicyDISCARD;
 }
 
-/* controlCopy -- a variable that fits, or "" */
-static void controlCopy(char *to, Size size, const char *name)
-{
-  char room[PlinthPlaceMAX];
-  const char *value = QuietEnvironment(name, room, sizeof room);
-
-  to[0] = '\0';
-  if (value != NULL && strlen(value) < size)
-    (void)strcpy(to, value);
-}
-
-/* controlCollector -- PAWPRINT_COLLECTOR: "NAME TOKEN".  FALSE: there is none. */
+/* controlCollector -- where the collector is.  FALSE: there is none. */
 static Bool controlCollector(void)
 {
   Control settings = &ControlSettings;
-  char both[sizeof settings->collector + sizeof settings->token], *space;
+  char both[sizeof settings->collector + sizeof settings->token], *colon;
 
-  controlCopy(both, sizeof both, "PAWPRINT_COLLECTOR");
-  space = strchr(both, ' ');
-  if (space == NULL || (Size)(space - both) >= sizeof settings->collector ||
-      strlen(space + 1) >= sizeof settings->token)
+  if (controlSetting("collector", both, sizeof both) == NULL)
     return FALSE;
-  *space = '\0';
+  colon = strchr(both, ':');
+  if (colon == NULL || (Size)(colon - both) >= sizeof settings->collector ||
+      strlen(colon + 1) >= sizeof settings->token)
+    return FALSE;
+  *colon = '\0';
   (void)strcpy(settings->collector, both);
-  (void)strcpy(settings->token, space + 1);
+  (void)strcpy(settings->token, colon + 1);
   return TRUE;
 }
 
@@ -98,6 +131,21 @@ static Bool controlCollector(void)
 static Bool controlFlag(const char *name)
 {
   return controlNumber(name, 0, 1, 0) != 0;
+}
+
+/* controlRecording -- the identity that the recorder has chosen; 0: none */
+static uint64_t controlRecording(void)
+{
+  enum { hex = 16 };
+  char room[24];
+  const char *at = controlSetting("recording", room, sizeof room);
+  uint64_t number = 0;
+
+  if (at == NULL || at[0] != '0' || at[1] != 'x')
+    return 0;
+  for (at += 2; (*at >= '0' && *at <= '9') || (*at >= 'a' && *at <= 'f'); ++at)
+    number = number * hex + (uint64_t)(*at <= '9' ? *at - '0' : *at - 'a' + 10);
+  return *at == '\0' ? number : 0;
 }
 
 /* controlBuffers -- what the environment says of blocks */
@@ -120,8 +168,8 @@ static void controlBuffers(void)
 static Bool controlKinds(void)
 {
   char room[2][1024];
-  const char *kinds = QuietEnvironment("PAWPRINT_KINDS", room[0], sizeof room[0]);
-  const char *buffer = QuietEnvironment("PAWPRINT_BUFFER", room[1], sizeof room[1]);
+  const char *kinds = ControlVariable("PAWPRINT_KINDS", room[0], sizeof room[0]);
+  const char *buffer = ControlVariable("PAWPRINT_BUFFER", room[1], sizeof room[1]);
   uint32_t buffered;
 
   if (kinds != NULL && ControlMask(&ControlSettings.chosen, kinds, EventKindsDEFAULT, "PAWPRINT_KINDS") != ResOK)
@@ -133,23 +181,31 @@ static Bool controlKinds(void)
   return TRUE;
 }
 
+void ControlClock(void)
+{
+  char room[EventClockTellSIZE];
+
+  if (controlSetting("clock", room, sizeof room) != NULL)
+    (void)EventClockTold(room);
+}
+
 void ControlFromEnvironment(void)
 {
   Control settings = &ControlSettings;
 
-  if (!controlKinds())
+  if (!controlSound() || !controlKinds())
     return;
   controlBuffers();
-  controlCopy(settings->log, sizeof settings->log, "PAWPRINT_LOG");
-  controlCopy(settings->family, sizeof settings->family, "PAWPRINT_FAMILY");
-  if (settings->log[0] == '\0')
+  (void)controlSetting("family", settings->family, sizeof settings->family);
+  settings->recording = controlRecording();
+  if (ControlVariable("PAWPRINT_LOG", settings->log, sizeof settings->log) == NULL || settings->log[0] == '\0')
     return;
   if (settings->only != 0 && settings->only != (uint32_t)getpid()) {
     settings->log[0] = '\0';
     return;
   }
   if (!controlCollector()) {
-    ControlOpenLog();
+    ControlOpenLog(ProcessMap());
     if (!ProcessOpen())
       return;
   }
@@ -157,35 +213,61 @@ void ControlFromEnvironment(void)
     ControlStart();
 }
 
-void ControlLogFile(uint64_t *deviceReturn, uint64_t *inodeReturn)
+void ControlRecording(void)
 {
-  const char *at = ControlSettings.family;
-  uint64_t number[2] = {0, 0};
-  Index i;
+  uint64_t *recording = &ControlSettings.recording;
 
-  for (i = 0; i < 2; ++i) {
-    for (; *at >= '0' && *at <= '9'; ++at)
-      number[i] = number[i] * 10 + (uint64_t)(*at - '0');
-    at += *at == ':';
-  }
-  *deviceReturn = number[0];
-  *inodeReturn = number[1];
+  if (*recording == 0 && QuietCall(SYS_getrandom, recording, sizeof *recording, GRND_NONBLOCK) != sizeof *recording)
+    *recording = EventClockMonotonic() ^ (uint64_t)getpid() << 40;
+  *recording |= *recording == 0;
+}
+
+/* controlPlace -- append a way out as programs that this one starts can have it, and its file's number; FALSE: they
+ * cannot */
+static Bool controlPlace(Text places, Text numbers, Plinth plinth)
+{
+  const PlinthClassStruct *class = PlinthClassOf(plinth);
+
+  if (class != &PlinthClassFile && class != &PlinthClassUnix)
+    return FALSE;
+  if (TextLength(places) > 0)
+    TextChar(places, ',');
+  TextString(places, plinth->place);
+  if (class == &PlinthClassUnix)
+    return TRUE;
+  if (TextLength(numbers) > 0)
+    TextChar(numbers, '+');
+  TextDecimal(numbers, plinth->device);
+  TextChar(numbers, ':');
+  TextDecimal(numbers, plinth->inode);
+  return TRUE;
 }
 
 void ControlFamily(void)
 {
-  char room[48];
-  TextStruct text;
+  char number[sizeof ControlSettings.family], clock[EventClockTellSIZE], room[ProcessPlinthsMAX * PlinthPlaceMAX];
+  TextStruct places, numbers, text, digits;
+  Index i;
 
-  /* Absolute: the same place, also for those who start in another folder. */
-  if (PlinthClassOf(&ProcessPlinths[0]) == &PlinthClassUnix)
-    (void)setenv("PAWPRINT_LOG", ProcessPlinths[0].place, 1);
-  if (PlinthClassOf(&ProcessPlinths[0]) != &PlinthClassFile)
+  if (controlSetting("log", room, sizeof room) != NULL)
     return;
+  /* Absolute: the same place, also for those who start in another folder. */
+  TextInit(&places, room, sizeof room);
+  TextInit(&numbers, number, sizeof number);
+  for (i = 0; i < ProcessPlinthsMAX; ++i)
+    if (PlinthClassOf(&ProcessPlinths[i]) != NULL && !controlPlace(&places, &numbers, &ProcessPlinths[i]))
+      return;
+  if (TextLength(&places) == 0)
+    return;
+  (void)setenv("PAWPRINT_LOG", TextTerminate(&places), 1);
+  if (TextLength(&numbers) == 0)
+    return;
+  (void)TextTerminate(&numbers);
   TextInit(&text, room, sizeof room);
-  TextDecimal(&text, ProcessPlinths[0].device);
-  TextChar(&text, ':');
-  TextDecimal(&text, ProcessPlinths[0].inode);
-  (void)setenv("PAWPRINT_FAMILY", TextTerminate(&text), 1);
-  (void)setenv("PAWPRINT_LOG", ProcessPlinths[0].place, 1);
+  SettingsAdd(&text, "family", number);
+  TextInit(&digits, number, sizeof number);
+  TextHex(&digits, ControlSettings.recording);
+  SettingsAdd(&text, "recording", TextTerminate(&digits));
+  SettingsAdd(&text, "clock", EventClockTell(clock, EVENT_SLOW));
+  (void)setenv(RegionVARIABLE, TextTerminate(&text), 1);
 }

@@ -29,7 +29,7 @@
 #include "plinth/clock.h"
 
 /* Symbols that annotated code reaches; everything else stays inside the library. */
-#define EVENT_API __attribute__((visibility("default")))
+#define EVENT_API PAWPRINT_API
 
 #include "eventgen.h"
 
@@ -45,9 +45,16 @@ _Static_assert(EventKindLIMIT <= 16, "the bits of what is buffered begin behind 
  */
 enum {
   EventKindBUFFER = 16,     /* where the buffer bits begin */
-  EventControlSIZE = 65536, /* bytes; the largest page there is */
+#if defined(__x86_64__) || defined(__i386__)
+  EventControlSIZE = 4096,  /* bytes; the largest page there is on this processor: so aligned, the dynamic loader need not
+                               reserve more than the library takes */
+#else
+  EventControlSIZE = 65536,
+#endif
+  EventControlOWNER = 2,    /* word that says, before anything else is mapped there, whose table it is */
   EventControlCLOCK = 1,    /* word of EventControlX bits: 0 where an event need only read the processor's counter */
   EventControlSLOW = 1,     /* the counter cannot serve as the clock */
+  EventControlBARRED = 4,   /* nor may it be looked at (plinth/clock.h, EventClockBar) */
   EventControlATTEND = 2    /* somebody asks for something: the next event takes the slow way, and looks */
 };
 
@@ -93,6 +100,13 @@ typedef struct EventThreadStruct {
 
 /* The calling thread's state, or NULL before its first event. */
 extern __thread EventThread EventThreadSelf __attribute__((tls_model("initial-exec"))) EVENT_API;
+
+/* Inside the shared library it has a name that only the library knows: no linker option binds a thread's variable inside,
+ * and a program may have an emitter of its own that shows one. */
+#if defined(PAWPRINT_LIBRARY)
+extern __thread EventThread EventThreadSelfHere __attribute__((tls_model("initial-exec"), visibility("hidden")));
+#define EventThreadSelf EventThreadSelfHere
+#endif
 
 /* EventReserveSlow -- what EventReserve does when the simple way did not serve: no block yet, a full one, a new epoch,
  * a new process
@@ -155,7 +169,7 @@ static inline Bool EventTry(unsigned kind, Size size, Word *atReturn)
   }
   epoch = __atomic_load_n(&cursor->epoch, __ATOMIC_RELAXED);
   *atReturn = at = eventAdvance(&cursor->next, WordAlignUp(size, EventALIGN));
-  now = LIKELY(__atomic_load_n(&EVENT_CONTROL[EventControlCLOCK], __ATOMIC_RELAXED) == 0) ? EventClock(FALSE)
+  now = LIKELY(__atomic_load_n(&EVENT_CONTROL[EventControlCLOCK], __ATOMIC_RELAXED) == 0) ? EventClockCounter(FALSE)
                                                                                           : EventClockElse();
   if (UNLIKELY(((at + size - 1) & EventBlockBIT) == 0 || (uint32_t)(now >> 32) != epoch))
     return FALSE;

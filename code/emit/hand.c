@@ -1,4 +1,4 @@
-/* hand.c -- full blocks to the collector, and empty ones from it
+/* hand.c -- what becomes of a stream's block when it is full, and where the next one comes from
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -11,19 +11,21 @@
 
 #include "base/aver.h"
 #include "emit/control.h"
-#include "emit/handfull.h"
+#include "emit/drain.h"
 #include "emit/handoffer.h"
 #include "emit/send.h"
 #include "emit/stream.h"
 #include "plinth/quiet.h"
 
 enum {
-  handOfferMAX = 1000,        /* ms until an offer that nobody takes is withdrawn */
   handMoment = 20000000,      /* ns that a thread waits before it looks who lives */
+  handShort = 500000,         /* ns that it waits where it need not be for a full block */
+  handBrief = 100000,         /* ns between two looks whether other threads have made room */
   handPatience = 30000000,    /* ticks without room, some 10 ms, after which events are discarded at once */
+  handStuck = 3000000000u,    /* ticks, about a second, that a thread waits for a full block to be drained */
+  handOverwrites = 64,        /* old blocks that are overwritten for one new one, at most */
   handPoor = 100000,          /* ticks between two looks for a free slot then */
-  handFlushTries = 50,        /* moments that a flush is waited for */
-  handNsPerMs = 1000000
+  handFlushTries = 50         /* moments that a flush is waited for */
 };
 
 /* handFence -- the compiler keeps what stands before and behind apart; a signal handler sees them in this order */
@@ -50,57 +52,223 @@ static uint64_t handBefore(Bool *pendingReturn, RegionHeader region, Stream stre
   return stream->before + tally.count + tally.pending;
 }
 
-/* handRefuses -- has there been no room for long, and is there none now?  Then an event is discarded at once: to look
- * for room costs a hundred times as much.  Not before: a collector that is only behind comes up meanwhile. */
-static Bool handRefuses(RegionHeader region, Thread thread, BlockHeader block)
+/* handCollected -- are blocks of this store the collector's when they are full? */
+static Bool handCollected(Process process, Store store)
 {
-  uint64_t now;
-
-  if (LIKELY(thread->refused == 0) || region->policy != RegionPolicyDISCARD)
-    return FALSE;
-  now = EventClock(EVENT_SLOW);
-  return now - thread->refused > handPatience &&
-         (now - thread->looked < handPoor ||
-          (block != NULL && __atomic_load_n(&region->pool.full, __ATOMIC_ACQUIRE) >= region->limit));
+  return store == &process->shared && ProcessCollected(process);
 }
 
-/* handChanged -- remember since when there has been no room; returns whether there was */
-static Bool handChanged(Thread thread, Bool changed)
+/* handRefuses -- has there been no room for long, and is there none now?  Then an event is discarded at once: to look
+ * for room costs a hundred times as much.  Not before: a collector that is only behind comes up meanwhile. */
+static Bool handRefuses(Process process, Thread thread, Stream stream)
+{
+  uint64_t refused = __atomic_load_n(&process->refused, __ATOMIC_RELAXED), looked, now;
+  RegionHeader region;
+
+  if (LIKELY(thread->refused == 0 && refused == 0))
+    return FALSE;
+  region = stream->block != NULL ? stream->store->header : ProcessRegion(process);
+  now = EventClock(EVENT_SLOW);
+  if (region == NULL || !(stream->block != NULL ? handCollected(process, stream->store) : ProcessCollected(process)))
+    return thread->refused != 0 && now - thread->looked < handPatience; /* to look for room is to try all ways out */
+  /* What other threads have found out holds for this one. */
+  looked = __atomic_load_n(&process->looked, __ATOMIC_RELAXED);
+  refused = refused == 0 || (thread->refused != 0 && thread->refused < refused) ? thread->refused : refused;
+  return region->policy == RegionPolicyDISCARD && now - refused > handPatience &&
+         (now - (looked > thread->looked ? looked : thread->looked) < handPoor ||
+          (stream->block != NULL && __atomic_load_n(&region->pool.full, __ATOMIC_ACQUIRE) >= region->limit));
+}
+
+/* handChanged -- remember since when there has been no room, for this thread and for all; returns whether there was */
+static Bool handChanged(Process process, Thread thread, Bool changed)
 {
   if (changed) {
     thread->refused = 0;
+    if (__atomic_load_n(&process->refused, __ATOMIC_RELAXED) != 0)
+      __atomic_store_n(&process->refused, 0, __ATOMIC_RELAXED);
     return TRUE;
   }
   thread->looked = EventClock(EVENT_SLOW);
   if (thread->refused == 0)
     thread->refused = thread->looked;
+  __atomic_store_n(&process->looked, thread->looked, __ATOMIC_RELAXED);
+  if (__atomic_load_n(&process->refused, __ATOMIC_RELAXED) == 0)
+    __atomic_store_n(&process->refused, thread->looked, __ATOMIC_RELAXED);
   return FALSE;
 }
 
-Bool HandChange(Process process, Thread thread, unsigned kind)
+/* handTakeShared -- a fresh block where others can read it.  Where the newest are kept the oldest makes room. */
+static Bool handTakeShared(Process process, Stream stream, unsigned unsent, Size size)
 {
-  Stream stream = &thread->stream[kind][0];
   RegionHeader region = ProcessRegion(process);
-  BlockHeader old = stream->block;
-  Size size = StreamSize(process, stream, kind, 0), reserved = old != NULL ? old->whole - BlockHeaderSIZE : 0;
-  Bool pending;
+  unsigned tries;
 
-  __atomic_store_n(&thread->hot.cursor[kind][0].next, 0, __ATOMIC_RELEASE);
-  if (old != NULL && !HandRoom(region, kind))
-    return handChanged(thread, FALSE);
-  if (!StreamTakeFrom(stream, &process->shared, size)) {
-    if (old != NULL)
-      (void)__atomic_fetch_sub(&region->pool.full, 1, __ATOMIC_ACQ_REL);
-    return handChanged(thread, FALSE);
+  for (tries = 0; !StreamTakeFrom(stream, &process->shared, size); ++tries)
+    if (unsent || tries == handOverwrites || !HandOverwrite(region))
+      return FALSE;
+  return TRUE;
+}
+
+/* handTakeOwn -- a fresh block of private memory */
+static Bool handTakeOwn(Process process, Stream stream, Size size)
+{
+  Store store;
+  Index i;
+
+  for (i = 0; (store = ProcessStore(process, i + 1)) != NULL || (store = ProcessOwnMore(process, i)) != NULL; ++i)
+    if (StreamTakeFrom(stream, store, size))
+      return TRUE;
+  return FALSE;
+}
+
+/* handLeaves -- is the collector about to let go?  Then room is a matter of a moment. */
+static Bool handLeaves(Process process)
+{
+  return ProcessCollected(process) &&
+         (__atomic_load_n(&ProcessRegion(process)->hand.collector, __ATOMIC_ACQUIRE) & RegionCollectorLEAVES) != 0;
+}
+
+/* handPrivate -- there is no room where a collector drains: may a stream that is sent go on in private memory?  Where
+ * the program is to wait it does, when waiting has been in vain for so many ticks: what keeps the room may be blocks that
+ * are being filled by threads that wait themselves.  Where the newest are kept the oldest has made room already, if there
+ * is any. */
+static Bool handPrivate(Process process, Thread thread, uint64_t patience)
+{
+  uint32_t policy = ProcessRegion(process)->policy;
+
+  if (thread->inside || HandLog() == NULL || handLeaves(process))
+    return FALSE;
+  return policy == RegionPolicyOVERWRITE ||
+         (policy == RegionPolicyBLOCK &&
+          (patience == 0 || (thread->refused != 0 && EventClock(EVENT_SLOW) - thread->refused > patience)));
+}
+
+/* handPatient -- how long, then: if full blocks take the room, until the collector must be stuck; if open ones do, not
+ * long, and not at all once it is known */
+static uint64_t handPatient(Process process, Bool crowded)
+{
+  if (crowded)
+    return handStuck;
+  return __atomic_load_n(&process->crowded, __ATOMIC_RELAXED) ? 0 : handPatience;
+}
+
+/* handTake -- a fresh block from where the stream's blocks should lie, or else from where they may
+ *
+ * crowded  there is no room in the region
+ */
+static Bool handTake(Process process, Thread thread, Stream stream, unsigned unsent, Size size, Bool crowded)
+{
+  /* The flight recorder's, too, where others may look at it. */
+  if (ProcessRegion(process) != NULL && (!unsent || ProcessCollected(process) || ControlSettings.allowed)) {
+    if (!crowded && (handTakeShared(process, stream, unsent, size) ||
+                     (!unsent && !ProcessCollected(process) && DrainAll(process, DrainHURRY) &&
+                      handTakeShared(process, stream, unsent, size))))
+      return TRUE;
+    if (!unsent && ProcessCollected(process) && !handPrivate(process, thread, handPatient(process, crowded)))
+      return FALSE;
+    if (!unsent && !__atomic_exchange_n(&process->crowded, TRUE, __ATOMIC_RELAXED))
+      QuietSay("no more room for blocks", process->shared.path,
+               "events go through private memory, and are only counted if the process is killed");
   }
-  stream->before = handBefore(&pending, region, stream, old, reserved);
-  if (old != NULL)
-    ++stream->sequence;
-  StreamStart(process, thread, kind, 0);
+  return handTakeOwn(process, stream, size);
+}
+
+/* handRoom -- may one more block be full in this store?  Then it is counted.  Where nobody else makes room we do; or other
+ * threads, who are at it: then it is waited for, but not for ever, because one of them may have been stopped. */
+static Bool handRoom(Process process, Store store, unsigned kind)
+{
+  uint64_t begin = EventClock(EVENT_SLOW);
+  long moment[2] = {0, handBrief};
+
+  while (!HandRoom(store->header, kind)) {
+    if (handCollected(process, store))
+      return FALSE;
+    if (!DrainAll(process, DrainHURRY) || QuietBarred() || EventClock(EVENT_SLOW) - begin > handStuck)
+      return HandRoom(store->header, kind);
+    if (HandRoom(store->header, kind))
+      return TRUE;
+    (void)QuietCall(SYS_nanosleep, moment, NULL);
+  }
+  return TRUE;
+}
+
+/* handOver -- the stream is done with a block, which has been counted as full.  Where nobody else drains it, it is sent
+ * now, if that is possible. */
+static void handOver(Process process, Stream stream, Store store, BlockHeader block, Size reserved)
+{
+  uint32_t number = block->stream;
+  Bool pending = TRUE;
+
+  StreamLeave(block);
+  ++stream->sequence;
+  if (handCollected(process, store)) {
+    stream->before = handBefore(&pending, store->header, stream, block, reserved);
+    stream->sent = stream->sequence;
+    stream->waits = TRUE; /* should the collector go */
+    if (ProcessOpen())
+      DrainBeside(process, block, reserved);
+    HandGive(store->header, block, reserved, pending);
+    return;
+  }
+  HandGive(store->header, block, reserved, pending);
+  stream->waits = !(stream->waits ? DrainStream(process, stream, number, DrainWAIT)
+                                  : DrainBlock(process, stream, store, block));
+}
+
+/* handOverwrite -- the flight recorder's stream is done with a block: it is forgotten, but for one that waits */
+static void handOverwrite(Process process, Stream stream, Store store, BlockHeader block, Size reserved)
+{
+  uint32_t number = block->stream;
+  BlockTallyStruct tally;
+  Size size = block->whole;
+
+  StreamLeave(block);
+  stream->sent = ++stream->sequence;
+  StreamTally(&tally, block, size, reserved, FALSE);
+  if (stream->before != BlockBeforeUNKNOWN)
+    stream->before += tally.count;
+  if (tally.pending > 0) {
+    block->used = (uint32_t)reserved;
+    stream->waits = TRUE;
+    return;
+  }
+  StreamErase(block, reserved);
+  StoreGive(store, block, size);
+  if (stream->waits)
+    stream->waits = !DrainOverwrite(process, number, stream->block);
+}
+
+Bool HandChange(Process process, Thread thread, unsigned kind, unsigned unsent)
+{
+  Stream stream = &thread->stream[kind][unsent];
+  Store store = stream->store;
+  BlockHeader old = stream->block;
+  Size size = StreamSize(process, stream, kind, unsent), reserved;
+  Bool crowded;
+
+  if (!unsent && handRefuses(process, thread, stream)) {
+    __atomic_store_n(&thread->hot.cursor[kind][unsent].next, 0, __ATOMIC_RELEASE);
+    return FALSE;
+  }
+  reserved = old != NULL ? StreamReserved(thread, kind, unsent) : 0;
+  __atomic_store_n(&thread->hot.cursor[kind][unsent].next, 0, __ATOMIC_RELEASE);
+  crowded = old != NULL && !unsent && !handRoom(process, store, kind);
+  if (crowded && !handCollected(process, store))
+    return handChanged(process, thread, FALSE);
+  if (!handTake(process, thread, stream, unsent, size, crowded)) {
+    if (old != NULL && !unsent && !crowded)
+      (void)__atomic_fetch_sub(&store->header->pool.full, 1, __ATOMIC_ACQ_REL);
+    return unsent ? FALSE : handChanged(process, thread, FALSE);
+  }
+  if (crowded) /* one more than may be: who goes on in private memory leaves no block behind */
+    (void)__atomic_fetch_add(&store->header->pool.full, 1, __ATOMIC_ACQ_REL);
+  if (old != NULL && unsent)
+    handOverwrite(process, stream, store, old, reserved);
+  else if (old != NULL)
+    handOver(process, stream, store, old, reserved);
+  StreamStart(process, thread, kind, unsent);
   stream->told = stream->discarded;
-  if (old != NULL)
-    HandGive(region, old, reserved, pending);
-  return handChanged(thread, TRUE);
+  return unsent ? TRUE : handChanged(process, thread, TRUE);
 }
 
 /* handElse -- where the stream's block is full, or there is none; 0: it takes the slow way */
@@ -108,32 +276,34 @@ static Word handElse(Process process, Thread thread, unsigned kind, Size size)
 {
   EventCursor cursor = &thread->hot.cursor[kind][0];
 
-  if (handRefuses(ProcessRegion(process), thread, thread->stream[kind][0].block)) {
+  if (handRefuses(process, thread, &thread->stream[kind][0])) {
     __atomic_store_n(&cursor->next, 0, __ATOMIC_RELEASE);
-    (void)HandDiscard(process, thread, kind);
+    (void)HandDiscard(process, thread, kind, 0);
     return HandNOROOM;
   }
-  return HandChange(process, thread, kind) ? StreamTry(cursor, size) : 0;
+  return HandChange(process, thread, kind, 0) ? StreamTry(process, thread, kind, 0, size) : 0;
 }
 
 Word HandReserve(Thread thread, unsigned kind, Size size, Word at)
 {
   Process process = ProcessIfReady();
   RegionHeader region = process != NULL && ProcessCollected(process) ? ProcessRegion(process) : NULL;
-  BlockHeader block = thread->stream[kind][0].block;
+  Stream stream = &thread->stream[kind][0];
   int error = errno;
   uint32_t collector;
   Word place;
 
-  if (region == NULL || thread->inside || (block == NULL && !handRefuses(region, thread, block)) || ProcessOpen())
+  /* What is in private memory is sent by us: not within a change, which this is. */
+  if (region == NULL || thread->inside || (stream->block == NULL && !handRefuses(process, thread, stream)) ||
+      (stream->block != NULL && stream->store != &process->shared) || ProcessOpen())
     return 0;
   collector = __atomic_load_n(&region->hand.collector, __ATOMIC_ACQUIRE);
-  if ((collector & RegionCollectorDIED) != 0 || collector == RegionCollectorNONE || collector == RegionCollectorOFFERED)
+  if ((collector & RegionCollectorDIED) != 0 || collector == RegionCollectorNONE)
     return 0;
   thread->inside = 1;
   handFence();
   StreamAbandon(at, size);
-  place = StreamTry(&thread->hot.cursor[kind][0], size);
+  place = StreamTry(process, thread, kind, 0, size);
   if (place == 0)
     place = handElse(process, thread, kind, size);
   handFence();
@@ -142,45 +312,75 @@ Word HandReserve(Thread thread, unsigned kind, Size size, Word at)
   return place;
 }
 
-void HandLast(Process process, Thread thread, unsigned kind)
+void HandLast(Process process, Thread thread, unsigned kind, Bool final)
 {
   Stream stream = &thread->stream[kind][0];
-  RegionHeader region = ProcessRegion(process);
   BlockHeader block = stream->block;
-  Bool pending = FALSE;
+  BlockTallyStruct tally;
+  Size reserved;
+
+  if (block != NULL) {
+    reserved = StreamReserved(thread, kind, 0);
+    __atomic_store_n(&thread->hot.cursor[kind][0].next, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&stream->block, NULL, __ATOMIC_RELEASE);
+    stream->held = 0;
+    if (reserved == 0 && block->discarded == stream->told) {
+      StreamErase(block, 0);
+      StoreGive(stream->store, block, stream->size);
+    } else {
+      if (final)
+        BlockWalk(&tally, StreamEvents(block), reserved, block->first, TRUE);
+      stream->told = stream->discarded;
+      (void)__atomic_fetch_add(&stream->store->header->pool.full, 1, __ATOMIC_ACQ_REL);
+      handOver(process, stream, stream->store, block, reserved);
+    }
+  }
+  if (stream->waits && !ProcessCollected(process))
+    stream->waits = !DrainStream(process, stream, (uint32_t)StreamNumber(thread, kind, 0),
+                                 final ? DrainSETTLE : DrainHURRY);
+}
+
+void HandShow(Process process, Thread thread, unsigned kind, Bool final)
+{
+  Stream stream = &thread->stream[kind][1];
+  BlockHeader block = stream->block;
+  unsigned flags = BlockFlagUNSENT;
+  BlockTallyStruct tally;
   Size reserved;
 
   if (block == NULL)
     return;
-  reserved = StreamReserved(thread, kind, 0);
-  __atomic_store_n(&thread->hot.cursor[kind][0].next, 0, __ATOMIC_RELEASE);
-  stream->before = reserved == 0 ? stream->before : handBefore(&pending, region, stream, block, reserved);
-  __atomic_store_n(&stream->block, NULL, __ATOMIC_RELEASE);
-  if (reserved == 0 && block->discarded == stream->told) {
-    StreamErase(block, 0);
-    StoreGive(&process->shared, block, stream->size);
+  reserved = StreamReserved(thread, kind, 1);
+  StreamTally(&tally, block, stream->size, reserved, final);
+  StreamLeave(block);
+  if (handCollected(process, stream->store))
+    flags |= SendBESIDE; /* it has seen it */
+  if ((tally.pending > 0 && !final) || (tally.used > 0 && SendBlock(process, block, &tally, flags) != ResOK))
     return;
-  }
-  ++stream->sequence;
-  stream->told = stream->discarded;
-  (void)__atomic_fetch_add(&region->pool.full, 1, __ATOMIC_ACQ_REL);
-  HandGive(region, block, reserved, pending);
+  __atomic_store_n(&thread->hot.cursor[kind][1].next, 0, __ATOMIC_RELEASE);
+  __atomic_store_n(&stream->block, NULL, __ATOMIC_RELEASE);
+  stream->sent = ++stream->sequence;
+  stream->before += stream->before != BlockBeforeUNKNOWN ? tally.count : 0;
+  StreamErase(block, reserved);
+  StoreGive(stream->store, block, stream->size);
 }
 
-Bool HandDiscard(Process process, Thread thread, unsigned kind)
+Bool HandDiscard(Process process, Thread thread, unsigned kind, unsigned unsent)
 {
   RegionHeader region = ProcessRegion(process);
-  Stream stream = &thread->stream[kind][0];
+  Stream stream = &thread->stream[kind][unsent];
   uint64_t none = 0;
 
-  if (region->policy == RegionPolicyBLOCK && stream->block != NULL && RegionCollected(region))
+  if (!unsent && region != NULL && (region->policy == RegionPolicyBLOCK || handLeaves(process)) &&
+      ProcessCollected(process) && RegionCollected(region))
     return TRUE;
   if (stream->block != NULL)
     stream->block->discarded = ++stream->discarded;
-  else
-    (void)__atomic_fetch_add(&region->lost, 1, __ATOMIC_RELAXED);
-  if (region->policy == RegionPolicySTOP && __atomic_compare_exchange_n(&region->stopped, &none, EventClock(EVENT_SLOW),
-                                                                        FALSE, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+  else if (!unsent)
+    ProcessLose(process);
+  if (!unsent && region != NULL && region->policy == RegionPolicySTOP &&
+      __atomic_compare_exchange_n(&region->stopped, &none, EventClock(EVENT_SLOW), FALSE, __ATOMIC_ACQ_REL,
+                                  __ATOMIC_RELAXED))
     ControlStop();
   return FALSE;
 }
@@ -193,8 +393,9 @@ void HandWait(Process process)
 
   (void)__atomic_fetch_add(&region->pool.waiting, 1, __ATOMIC_SEQ_CST);
   HandWake(region);
-  if (__atomic_load_n(&region->pool.full, __ATOMIC_SEQ_CST) >= region->limit)
-    (void)QuietCall(SYS_futex, &region->pool.freed, FUTEX_WAIT, freed, moment, NULL, 0);
+  if (__atomic_load_n(&region->pool.full, __ATOMIC_SEQ_CST) < region->limit)
+    moment[1] = handShort; /* there is room by now, or what there is no room for is the block that comes next */
+  (void)QuietCall(SYS_futex, &region->pool.freed, FUTEX_WAIT, freed, moment, NULL, 0);
   (void)__atomic_fetch_sub(&region->pool.waiting, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -217,82 +418,19 @@ Bool HandFlush(Process process)
   return FALSE;
 }
 
-/* handSnapshot -- send what is committed in a full block in which something is pending, once; it stays where it is, and
- * may stay for ever: the handler that was to fill it may have jumped away */
-static void handSnapshot(Process process, BlockHeader block)
-{
-  Size size = block->whole;
-  BlockTallyStruct tally;
-  BlockHeader header;
-  char *copy;
-
-  if ((block->flags & BlockFlagSNAPSHOT) != 0)
-    return;
-  copy = QuietMap(BlockMAX, BlockMIN);
-  if (copy == NULL)
-    return;
-  header = (BlockHeader)(void *)copy;
-  memcpy(copy, block, size);
-  BlockWalk(&tally, copy + BlockHeaderSIZE, size - BlockHeaderSIZE, header->first, TRUE);
-  if (tally.used == 0 || SendBlock(process, header, &tally, BlockFlagSNAPSHOT) == ResOK)
-    block->flags |= BlockFlagSNAPSHOT;
-  QuietUnmap(copy, BlockMAX);
-}
-
-/* handSend -- send a block that was handed over, and is ours again.  FALSE: it must stay. */
-static Bool handSend(Process process, RegionHeader region, BlockHeader block)
-{
-  BlockTallyStruct tally;
-
-  /* Without its magic it is in the log already. */
-  if (memcmp(block->magic, BlockMAGIC, BlockMagicSIZE) != 0)
-    return TRUE;
-  BlockWalk(&tally, (char *)block + BlockHeaderSIZE, block->whole - BlockHeaderSIZE, block->first, FALSE);
-  if (tally.pending > 0 || tally.used < block->used) {
-    handSnapshot(process, block);
-    return FALSE;
-  }
-  if (SendBlock(process, block, &tally, 0) != ResOK)
-    (void)__atomic_fetch_add(&region->lost, tally.count, __ATOMIC_RELAXED);
-  return TRUE;
-}
-
-/* handDrain -- send what was handed over and will be collected by nobody */
-static void handDrain(Process process)
-{
-  RegionHeader region = ProcessRegion(process);
-  Size offset, size;
-  Index i;
-
-  for (i = 0; region != NULL && i < region->slots; ++i) {
-    uint8_t state = __atomic_load_n(&region->state[i], __ATOMIC_ACQUIRE);
-    BlockHeader block;
-    if ((state & RegionFULL) == 0 || !RegionBlockAt(&offset, &size, region, i) ||
-        !__atomic_compare_exchange_n(&region->state[i], &state, (uint8_t)(RegionOPEN | (state & RegionLog2MASK)), FALSE,
-                                     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-      continue;
-    block = (BlockHeader)(void *)((char *)region + offset);
-    if (!handSend(process, region, block)) {
-      __atomic_store_n(&region->state[i], state, __ATOMIC_RELEASE);
-      continue;
-    }
-    StreamErase(block, size - BlockHeaderSIZE);
-    (void)__atomic_fetch_sub(&region->pool.full, 1, __ATOMIC_ACQ_REL);
-    __atomic_store_n(&region->state[i], RegionFREE, __ATOMIC_RELEASE);
-  }
-}
-
 /* handTakeOver -- the process sends by itself from here on */
 static void handTakeOver(Process process)
 {
   ProcessLock(process);
   if (ProcessCollected(process)) {
-    ControlOpenLog();
+    ControlOpenLog(process);
+    __atomic_store_n(&process->stranded, !ProcessOpen(), __ATOMIC_RELEASE);
     (void)SendHeader(process);
     /* Not before: others send as soon as they see this, and where there is no way out nothing is sent. */
     __atomic_store_n(&process->collected, FALSE, __ATOMIC_RELEASE);
   }
   ProcessUnlock(process);
+  (void)DrainAll(process, DrainHURRY);
 }
 
 void HandCheck(Process process)
@@ -303,13 +441,8 @@ void HandCheck(Process process)
   if (region == NULL)
     return;
   collector = __atomic_load_n(&region->hand.collector, __ATOMIC_ACQUIRE);
-  if (collector == RegionCollectorOFFERED && ProcessCollected(process) &&
-      EventClockMonotonic() - process->offered > (uint64_t)handOfferMAX * handNsPerMs &&
-      __atomic_compare_exchange_n(&region->hand.collector, &collector, RegionCollectorNONE, FALSE, __ATOMIC_ACQ_REL,
-                                  __ATOMIC_ACQUIRE))
-    collector = RegionCollectorNONE;
+  if ((collector & RegionCollectorDIED) != 0)
+    __atomic_store_n(&process->alone, TRUE, __ATOMIC_RELAXED);
   if (ProcessCollected(process) && (collector == RegionCollectorNONE || (collector & RegionCollectorDIED) != 0))
     handTakeOver(process);
-  if (!ProcessCollected(process) && __atomic_load_n(&region->pool.full, __ATOMIC_RELAXED) != 0)
-    handDrain(process);
 }

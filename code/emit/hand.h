@@ -1,13 +1,16 @@
-/* hand.h -- full blocks to the collector, and empty ones from it
+/* hand.h -- what becomes of a stream's block when it is full, and where the next one comes from
  *
- * While a collector drains the region a full block changes hands by a store into its slot's state, and an empty one is
- * had by a compare-and-swap: no lock, no system call unless the collector sleeps or memory was never used before.
- * Signals need not be blocked for that: the thread is marked as `inside`, and handlers that interrupt it then have
- * their events put into a second state of the thread.
+ * A full block is handed over: its slot says RegionFULL from then on.  While a collector drains the region the block is
+ * the collector's: a store into the slot's state, and an empty one is had by a compare-and-swap: no lock, no system call
+ * unless the collector sleeps or memory was never used before.  Signals need not be blocked for that: the thread is
+ * marked as `inside`, and handlers that interrupt it then have their events put into a second state of the thread.
+ * Without a collector the thread drains what it has handed over itself (drain.h), at once if it can.
  *
- * Always true: pool.full >= the number of slots that are full; a free slot's memory is zero.
+ * Always true: pool.full >= the number of slots that are full and of which no snapshot was sent; a free slot's memory
+ * is zero.
  *
- * Design: design/collector.md .hand, .death, .wake, .policy      Tests: test/handtest.c, test/collect.t
+ * Design: design/collector.md .hand, .death, .wake, .policy, design/telemetry.md .buffer.wait
+ * Tests: test/handtest.c, test/emittest.c, test/collect.t
  */
 #ifndef EMIT_HAND_H
 #define EMIT_HAND_H
@@ -28,16 +31,21 @@ enum { HandNOROOM = 1 }; /* no address of an event */
  */
 extern Word HandReserve(Thread thread, unsigned kind, Size size, Word at);
 
-/* HandChange -- hand over the stream's block, if it has one, and give it an empty one.  FALSE: there is no room.  With
- * signals blocked, or inside. */
-extern Bool HandChange(Process process, Thread thread, unsigned kind);
+/* HandChange -- hand over the stream's block, if it has one, and give it an empty one; what the flight recorder's held
+ * is forgotten.  FALSE: there is no room.  With signals blocked, or inside. */
+extern Bool HandChange(Process process, Thread thread, unsigned kind, unsigned unsent);
 
-/* HandLast -- hand over the stream's block; none follows.  Also where nothing was done since. */
-extern void HandLast(Process process, Thread thread, unsigned kind);
+/* HandLast -- hand over the block of a stream that is sent; none follows.  Also where nothing was done since.
+ * final  nobody will fill what is reserved: the thread has ended, or its process ends */
+extern void HandLast(Process process, Thread thread, unsigned kind, Bool final);
+
+/* HandShow -- send the block of a stream of the flight recorder; none follows.  It stays if something in it is pending,
+ * or no way out takes it. */
+extern void HandShow(Process process, Thread thread, unsigned kind, Bool final);
 
 /* HandDiscard -- an event found no room: count it where it survives us, and do what the policy says.  TRUE: wait for
  * room, with HandWait, and try again. */
-extern Bool HandDiscard(Process process, Thread thread, unsigned kind);
+extern Bool HandDiscard(Process process, Thread thread, unsigned kind, unsigned unsent);
 
 /* HandWait -- until the collector has freed a block, or is gone, or a moment has passed.  Signals are let through. */
 extern void HandWait(Process process);
@@ -48,5 +56,22 @@ extern Bool HandFlush(Process process);
 /* HandCheck -- has the collector died, or let go?  Then the process sends by itself, and what was handed over goes
  * first.  Signals are blocked, nothing is locked. */
 extern void HandCheck(Process process);
+
+/* Full blocks: how many there may be, and which is forgotten where the newest are kept (handfull.c).  A block that may be
+ * overwritten has a ticket, which no other block has had, and all others have 0. */
+
+/* HandRoom -- may one more block of this kind be full?  Then it is counted.  If need be what is oldest is forgotten. */
+extern Bool HandRoom(RegionHeader region, unsigned kind);
+
+/* HandOverwrite -- forget the oldest full block of a frequent kind, if the policy says so.  FALSE: there is none; TRUE
+ * also if another thread was quicker, or the block stays. */
+extern Bool HandOverwrite(RegionHeader region);
+
+/* HandGive -- the slot of the block says that it is full, from here on.  It has been counted.
+ *
+ * used     bytes of it that are reserved
+ * pending  something in it may still have to be filled in: it is looked at before it is overwritten
+ */
+extern void HandGive(RegionHeader region, BlockHeader block, Size used, Bool pending);
 
 #endif /* EMIT_HAND_H */

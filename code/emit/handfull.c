@@ -2,8 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "emit/handfull.h"
-
+#include "emit/hand.h"
 #include "emit/handoffer.h"
 #include "emit/stream.h"
 
@@ -15,21 +14,22 @@ static Bool fullFrequent(unsigned kind)
   return kind != EventStreamDEFINITION && (EventKindsFREQUENT >> kind & 1) != 0;
 }
 
+/* fullLimit -- how many blocks may be full; private memory has no limit but its size */
+static uint32_t fullLimit(RegionHeader region)
+{
+  return region->limit != 0 ? region->limit : region->slots;
+}
+
 /* fullRoom -- may one more block be full?  Then it is counted. */
 static Bool fullRoom(RegionHeader region, unsigned kind)
 {
-  if (__atomic_fetch_add(&region->pool.full, 1, __ATOMIC_ACQ_REL) < region->limit)
+  if (__atomic_fetch_add(&region->pool.full, 1, __ATOMIC_ACQ_REL) < fullLimit(region))
     return TRUE;
   /* Where frequent kinds are overwritten they fill the pool, and the others are drained all the same. */
-  if (region->policy == RegionPolicyOVERWRITE && !fullFrequent(kind))
+  if (RegionKeeps(region) && !fullFrequent(kind))
     return TRUE;
   (void)__atomic_fetch_sub(&region->pool.full, 1, __ATOMIC_ACQ_REL);
   return FALSE;
-}
-
-static Index fullSlot(RegionHeader region, BlockHeader block)
-{
-  return ((Size)((char *)block + block->whole - (char *)region) - RegionFIRST) / RegionSlotSIZE - 1;
 }
 
 /* fullTicketNew -- a ticket that no block has had; odd where something in the block may be pending */
@@ -40,15 +40,18 @@ static uint64_t fullTicketNew(RegionHeader region, Bool pending)
 
 void HandGive(RegionHeader region, BlockHeader block, Size used, Bool pending)
 {
-  Index slot = fullSlot(region, block);
+  Index slot = StoreSlot(region, block);
   uint8_t log2 = (uint8_t)__builtin_ctz(block->whole);
+  uint32_t sleeping;
 
   block->used = (uint32_t)used;
   if (region->policy == RegionPolicyOVERWRITE)
     __atomic_store_n(&region->tickets[slot],
                      RegionOverwrites(region, block) ? fullTicketNew(region, pending) : 0, __ATOMIC_RELEASE);
   __atomic_store_n(&region->state[slot], RegionFULL | log2, __ATOMIC_SEQ_CST);
-  HandWake(region);
+  sleeping = __atomic_load_n(&region->hand.sleeping, __ATOMIC_SEQ_CST);
+  if (UNLIKELY(sleeping != 0) && __atomic_load_n(&region->pool.full, __ATOMIC_SEQ_CST) >= sleeping)
+    HandWake(region);
 }
 
 /* fullOld -- is a slot full, and not being read? */
@@ -95,7 +98,8 @@ static Bool fullPending(BlockHeader block)
  *
  * While it was looked for other threads may have used the slot again, for what is newest now.  While it is erased it is
  * nobody's: if it were open, it would be sent should we be killed, and what is between it and the others is gone.
- * Where something is pending somebody will write: the block stays, and is looked at again when all others were. */
+ * Where something is pending somebody will write: the block stays, and is looked at again when all others were.  Whether
+ * the newest are kept is asked once more when it is ours: if they are, it was the oldest of all when it was looked for. */
 static void fullForget(RegionHeader region, Index slot, uint64_t ticket)
 {
   uint8_t state = __atomic_load_n(&region->state[slot], __ATOMIC_ACQUIRE), full = state;
@@ -108,7 +112,7 @@ static void fullForget(RegionHeader region, Index slot, uint64_t ticket)
                                    __ATOMIC_RELAXED))
     return;
   block = (BlockHeader)(void *)((char *)region + offset);
-  same = fullTicket(region, slot) == ticket;
+  same = fullTicket(region, slot) == ticket && RegionKeeps(region);
   pending = same && (ticket & 1) != 0 && fullPending(block);
   if (pending)
     __atomic_store_n(&region->tickets[slot], fullTicketNew(region, TRUE), __ATOMIC_RELEASE);
@@ -122,12 +126,10 @@ static void fullForget(RegionHeader region, Index slot, uint64_t ticket)
   __atomic_store_n(&region->state[slot], RegionFREE, __ATOMIC_RELEASE);
 }
 
-/* fullOverwrite -- forget the oldest full block of a frequent kind.  FALSE: none; TRUE also if another thread was
- * quicker, or the block stays */
-static Bool fullOverwrite(RegionHeader region)
+Bool HandOverwrite(RegionHeader region)
 {
   uint64_t ticket;
-  Index oldest = fullOldest(&ticket, region);
+  Index oldest = RegionKeeps(region) ? fullOldest(&ticket, region) : region->slots;
 
   if (oldest == region->slots)
     return FALSE;
@@ -140,7 +142,7 @@ Bool HandRoom(RegionHeader region, unsigned kind)
   unsigned tries;
 
   for (tries = 0; !fullRoom(region, kind); ++tries)
-    if (region->policy != RegionPolicyOVERWRITE || tries == fullTRIES || !fullOverwrite(region))
+    if (tries == fullTRIES || !HandOverwrite(region))
       return FALSE;
   return TRUE;
 }

@@ -5,6 +5,8 @@
 #include "emit/handoffer.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -12,15 +14,24 @@
 #include <sys/un.h>
 
 #include "emit/control.h"
+#include "plinth/descriptor.h"
 #include "plinth/quiet.h"
 
 enum {
-  offerTRIES = 20, /* to send an offer while the collector's queue is full, a millisecond apart */
-  offerNsPerMs = 1000000
+  meetTRIES = 20, /* to ask while the collector's queue is full, a millisecond apart */
+  meetWAIT = 1000, /* ms for the answer */
+  meetNsPerMs = 1000000
 };
 
-/* offerAddress -- of the collector's socket, in the abstract namespace; returns its length */
-static Size offerAddress(struct sockaddr_un *address)
+/* The log, for the time when the collector is gone; as long as there is none its class is NULL.  It outlives fork. */
+static PlinthStruct meetLog = {.fd = -1};
+
+/* The socket that words go out by.  It is kept: one that is opened for each word would now and then have a number that the
+ * program counts on. */
+static PlinthStruct meetSocket = {.fd = -1};
+
+/* meetAddress -- of the collector's socket, in the abstract namespace; returns its length */
+static Size meetAddress(struct sockaddr_un *address)
 {
   Size length = strlen(ControlSettings.collector);
 
@@ -30,21 +41,37 @@ static Size offerAddress(struct sockaddr_un *address)
   return offsetof(struct sockaddr_un, sun_path) + 1 + length;
 }
 
-/* offerTell -- one datagram to the collector; fd: a descriptor to go with it, or -1.  0, or minus an errno. */
-static long offerTell(RegionOffer offer, int fd)
+/* meetOpen -- the socket; *lentReturn: it is to be closed after use.  Or minus an errno. */
+static long meetOpen(Bool *lentReturn)
+{
+  struct stat status;
+  long fd = DescriptorOurs(&meetSocket, &status);
+
+  *lentReturn = FALSE;
+  if (fd >= 0)
+    return fd;
+  fd = QuietCall(SYS_socket, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0)
+    return fd;
+  *lentReturn = !DescriptorMay() || DescriptorTake(&meetSocket, (int)fd) != ResOK;
+  return *lentReturn ? fd : DescriptorOurs(&meetSocket, &status);
+}
+
+/* meetTell -- one datagram to the collector; fd: a descriptor to go with it, or -1.  0, or minus an errno. */
+static long meetTell(RegionMeet meet, int fd)
 {
   struct sockaddr_un address;
   union {
     struct cmsghdr header;
     char room[CMSG_SPACE(sizeof(int))];
   } control;
-  struct iovec part = {offer, sizeof *offer};
-  struct msghdr message = {.msg_name = &address, .msg_namelen = (socklen_t)offerAddress(&address), .msg_iov = &part,
+  struct iovec part = {meet, sizeof *meet};
+  struct msghdr message = {.msg_name = &address, .msg_namelen = (socklen_t)meetAddress(&address), .msg_iov = &part,
                            .msg_iovlen = 1};
-  long to = QuietCall(SYS_socket, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), res;
+  unsigned turn = DescriptorEnter();
+  Bool lent;
+  long to = meetOpen(&lent), res;
 
-  if (to < 0)
-    return to;
   if (fd >= 0) {
     memset(&control, 0, sizeof control);
     message.msg_control = &control;
@@ -52,58 +79,196 @@ static long offerTell(RegionOffer offer, int fd)
     control.header = (struct cmsghdr){CMSG_LEN(sizeof fd), SOL_SOCKET, SCM_RIGHTS};
     memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
   }
-  res = QuietCall(SYS_sendmsg, to, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
-  (void)QuietCall(SYS_close, to);
+  res = to < 0 ? to : QuietCall(SYS_sendmsg, to, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (lent)
+    (void)QuietCall(SYS_close, to);
+  DescriptorLeave(turn);
   return res < 0 ? res : 0;
 }
 
-static void offerFill(RegionOffer offer)
+static void meetFill(RegionMeet meet)
 {
-  memset(offer, 0, sizeof *offer);
-  memcpy(offer->magic, RegionMAGIC, BlockMagicSIZE);
-  offer->version = RegionOfferVERSION;
-  (void)strcpy(offer->token, ControlSettings.token);
+  memset(meet, 0, sizeof *meet);
+  memcpy(meet->magic, RegionMAGIC, BlockMagicSIZE);
+  meet->version = RegionMeetVERSION;
+  (void)strcpy(meet->token, ControlSettings.token);
 }
 
-Bool HandOffer(Process process, int fd)
+/* meetAsk -- send the request with one end of a pair, which is closed here.  The other end, or minus an errno. */
+static long meetAsk(RegionMeet meet)
 {
-  long moment[2] = {0, offerNsPerMs}, res = -EAGAIN;
-  RegionOfferStruct offer;
+  long moment[2] = {0, meetNsPerMs}, res = -EAGAIN;
+  int ends[2];
   unsigned i;
 
-  offerFill(&offer);
-  offer.pid = process->pid;
-  offer.identity = process->identity;
-  (void)strcpy(offer.path, process->shared.path);
-  __atomic_store_n(&ProcessRegion(process)->hand.collector, RegionCollectorOFFERED, __ATOMIC_RELEASE);
-  process->offered = EventClockMonotonic();
-  for (i = 0; i < offerTRIES && (res = offerTell(&offer, fd)) == -EAGAIN; ++i)
+  res = QuietCall(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends);
+  if (res < 0)
+    return res;
+  for (i = 0; i < meetTRIES && (res = meetTell(meet, ends[1])) == -EAGAIN; ++i)
     (void)QuietCall(SYS_nanosleep, moment, NULL);
-  __atomic_store_n(&process->collected, res == 0, __ATOMIC_RELEASE);
-  if (!ProcessCollected(process))
-    __atomic_store_n(&ProcessRegion(process)->hand.collector, RegionCollectorNONE, __ATOMIC_RELEASE);
-  return ProcessCollected(process);
+  (void)QuietCall(SYS_close, ends[1]);
+  if (res == 0)
+    return ends[0];
+  (void)QuietCall(SYS_close, ends[0]);
+  return res;
 }
 
-void HandNote(const char *path)
+/* meetWait -- until the answer is there, or nobody has the other end any more; FALSE: it takes too long */
+static Bool meetWait(int fd)
 {
-  RegionOfferStruct note;
+  uint64_t end = EventClockMonotonic() + (uint64_t)meetWAIT * meetNsPerMs, now;
+  struct pollfd poll = {fd, POLLIN, 0};
+
+  while ((now = EventClockMonotonic()) < end) {
+    long time[2] = {(long)((end - now) / 1000000000u), (long)((end - now) % 1000000000u)};
+    long res = QuietCall(SYS_ppoll, &poll, 1, time, NULL, 0);
+    if (res > 0)
+      return TRUE;
+    if (res < 0 && res != -EINTR)
+      return FALSE;
+  }
+  return FALSE;
+}
+
+/* meetDescriptors -- those that came with the answer; what is too many is closed.  How many there are. */
+static Count meetDescriptors(int fds[RegionGrantMAX], struct msghdr *message)
+{
+  struct cmsghdr *control = CMSG_FIRSTHDR(message);
+  Count count, i;
+
+  if (control == NULL || control->cmsg_level != SOL_SOCKET || control->cmsg_type != SCM_RIGHTS)
+    return 0;
+  count = (control->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+  for (i = 0; i < count; ++i) {
+    int fd;
+    memcpy(&fd, CMSG_DATA(control) + i * sizeof fd, sizeof fd);
+    if (i < RegionGrantMAX)
+      fds[i] = fd;
+    else
+      (void)QuietCall(SYS_close, fd);
+  }
+  return count < RegionGrantMAX ? count : RegionGrantMAX;
+}
+
+/* meetAnswer -- take it; FALSE: there is none, or not what it should be */
+static Bool meetAnswer(HandGrant grant, int fd)
+{
+  union {
+    struct cmsghdr header;
+    char room[CMSG_SPACE(RegionGrantMAX * sizeof(int))];
+  } control;
+  struct iovec part = {&grant->answer, sizeof grant->answer};
+  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
+                           .msg_controllen = sizeof control};
+  RegionGrant answer = &grant->answer;
+  long size;
+
+  if (!meetWait(fd))
+    return FALSE;
+  size = QuietCall(SYS_recvmsg, fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  if (size < 0)
+    return FALSE;
+  grant->count = meetDescriptors(grant->fd, &message);
+  return size == (long)sizeof *answer && memcmp(answer->magic, RegionMAGIC, BlockMagicSIZE) == 0 &&
+         answer->version == RegionMeetVERSION && grant->count > RegionGrantCONTROL && answer->slots > 0 &&
+         answer->slots <= RegionSlotsMAX && memchr(answer->path, '\0', sizeof answer->path) != NULL;
+}
+
+Bool HandMeet(Process process, HandGrant grant)
+{
+  RegionMeetStruct meet;
+  Bool met;
+  long fd;
+
+  grant->count = 0;
+  meetFill(&meet);
+  meet.pid = process->pid;
+  meet.identity = process->identity;
+  meet.slots = (uint32_t)StoreSlots();
+  meet.policy = ControlSettings.policy;
+  _Static_assert(QuietProgramMAX <= sizeof meet.program, "it fits");
+  (void)strcpy(meet.program, QuietProgram());
+  fd = meetAsk(&meet);
+  if (fd < 0)
+    return FALSE;
+  met = meetAnswer(grant, (int)fd);
+  (void)QuietCall(SYS_close, fd);
+  if (!met)
+    HandGrantDrop(grant);
+  return met;
+}
+
+void HandGrantDrop(HandGrant grant)
+{
+  Index i;
+
+  for (i = 0; i < grant->count; ++i)
+    if (grant->fd[i] >= 0)
+      (void)QuietCall(SYS_close, grant->fd[i]);
+  grant->count = 0;
+}
+
+void HandGrantLog(HandGrant grant)
+{
+  if (meetLog.fd >= 0)
+    DescriptorClose(&meetLog); /* a parent's */
+  if (grant->count <= RegionGrantLOG || !DescriptorMay())
+    return;
+  if (DescriptorTake(&meetLog, grant->fd[RegionGrantLOG]) != ResOK)
+    return;
+  grant->fd[RegionGrantLOG] = -1;
+  (void)strcpy(meetLog.place, ControlSettings.log);
+  __atomic_store_n(&meetLog.class, &PlinthClassFile, __ATOMIC_RELEASE);
+}
+
+Bool HandLogTake(Plinth plinth, const char *place)
+{
+  struct stat status;
+
+  if (DescriptorOurs(&meetLog, &status) < 0 || strlen(place) >= sizeof plinth->place)
+    return FALSE;
+  memset(plinth, 0, sizeof *plinth);
+  (void)strcpy(plinth->place, place);
+  DescriptorPass(plinth, &meetLog);
+  __atomic_store_n(&plinth->class, &PlinthClassFile, __ATOMIC_RELEASE);
+  return TRUE;
+}
+
+Plinth HandLog(void)
+{
+  struct stat status;
+
+  return meetLog.class != NULL && DescriptorOurs(&meetLog, &status) >= 0 ? &meetLog : NULL;
+}
+
+Bool HandListened(void)
+{
+  return ControlSettings.collector[0] != '\0';
+}
+
+void HandNote(unsigned note, const char *path, unsigned lack, pid_t child)
+{
+  RegionMeetStruct message;
   Size length = strlen(path);
 
-  if (ControlSettings.collector[0] == '\0' || length >= sizeof note.path)
+  if (!HandListened() || length >= sizeof message.program)
     return;
-  offerFill(&note);
-  memcpy(note.path, path, length);
-  (void)offerTell(&note, -1);
+  meetFill(&message);
+  message.note = note;
+  message.lack = lack;
+  message.self = (uint32_t)QuietCall(SYS_getpid);
+  message.child = (uint32_t)child;
+  memcpy(message.program, path, length);
+  (void)meetTell(&message, -1);
 }
 
 void HandWake(RegionHeader region)
 {
-  RegionOfferStruct call;
+  RegionMeetStruct call;
 
   if (LIKELY(__atomic_load_n(&region->hand.sleeping, __ATOMIC_SEQ_CST) == 0) ||
       __atomic_exchange_n(&region->hand.sleeping, 0, __ATOMIC_ACQ_REL) == 0)
     return;
-  offerFill(&call);
-  (void)offerTell(&call, -1);
+  meetFill(&call);
+  (void)meetTell(&call, -1);
 }

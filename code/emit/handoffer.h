@@ -1,28 +1,59 @@
-/* handoffer.h -- words to the collector: an offer of a region, a note that a program is about to be run, a call to wake up
+/* handoffer.h -- words to the collector: a request for a region, a note that a program is about to be run, a call to
+ * wake up
  *
- * Each is a datagram to the socket that the environment names.  No call waits, but for an offer, which a full queue
- * may keep for some milliseconds.
+ * Each is a datagram to the socket that the environment names.  No call waits but a request, for its answer: a second
+ * at most.
  *
- * Design: design/collector.md .hand, .wake      Tests: test/handtest.c, test/collect.t
+ * Design: design/collector.md .meet, .wake      Tests: test/handtest.c, test/collect.t
  */
 #ifndef EMIT_HANDOFFER_H
 #define EMIT_HANDOFFER_H
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
+#include <sys/types.h>
+
 #include "emit/process.h"
 
-/* HandOffer -- offer the region to the collector that the environment names
- *
- * fd       of the region's file
- * returns  FALSE if it cannot be reached: the process sends by itself
- */
-extern Bool HandOffer(Process process, int fd);
+/* What the collector answers: `count` descriptors, in the order of RegionGrantX; -1 for one that was taken. */
+typedef struct HandGrantStruct {
+  RegionGrantStruct answer;
+  Count count;
+  int fd[RegionGrantMAX];
+} HandGrantStruct, *HandGrant;
 
-/* HandNote -- tell the collector, if there is one, that the calling process is about to run a program, or starts one
- * path  as exec has it; a name without a slash is looked for in PATH
+/* HandMeet -- ask the collector that the environment names for a region
+ *
+ * grantReturn  its descriptors are the caller's: HandGrantDrop
+ * returns      FALSE if it cannot be reached, does not answer, or takes no more processes: the process sends by
+ *              itself
+ */
+extern Bool HandMeet(Process process, HandGrant grantReturn);
+
+/* HandGrantDrop -- close what is left of its descriptors */
+extern void HandGrantDrop(HandGrant grant);
+
+/* HandGrantLog -- keep the log's descriptor, if there is one, out of the program's way.  HandLogTake -- make it a way
+ * out, for a process whose collector is gone: also one that may not open the log itself, or finds another file at its
+ * `place`.  FALSE: there is none. */
+extern void HandGrantLog(HandGrant grant);
+extern Bool HandLogTake(Plinth plinthReturn, const char *place);
+
+/* HandLog -- the log that the collector has given us, for what it cannot take; NULL: none */
+extern Plinth HandLog(void);
+
+/* HandListened -- is there a collector, to be told of anything? */
+extern Bool HandListened(void);
+
+/* HandNote -- tell the collector, if there is one, that the calling process is about to become a program, that it stays
+ * what it is, or that it has started one
+ *
+ * note   RegionNote...
+ * path   as exec has it; a name without a slash is looked for in PATH
+ * lack   what is missing in the environment that the program is given: RegionLack...
+ * child  the process that was started; else 0
  * Also in a child of vfork.  A few us; errno is kept. */
-extern void HandNote(const char *path);
+extern void HandNote(unsigned note, const char *path, unsigned lack, pid_t child);
 
 /* HandWake -- let the collector know that there is something to do, if it sleeps; else one load */
 extern void HandWake(RegionHeader region);

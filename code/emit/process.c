@@ -1,35 +1,41 @@
-/* process.c -- a process that emits: its beginning, its threads, its end
+/* process.c -- a process that emits: its memory and its ways out
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "emit/process.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
 #include <pthread.h>
-#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
-#include "base/aver.h"
 #include "emit/control.h"
-#include "emit/hand.h"
-#include "emit/send.h"
-#include "emit/traceback.h"
+#include "emit/handoffer.h"
 #include "plinth/quiet.h"
 
-enum { processPage = 4096, processThreadsAT = 16384, processSweepEvery = 16 };
+enum {
+  processPage = 4096,
+  processWorkingAT = 131072,
+  processThreadsAT = processWorkingAT + ProcessWorkingSIZE,
+  processThreadsMIN = 128
+};
 
-_Static_assert(sizeof(ProcessStruct) <= processThreadsAT, "the threads are behind the process");
+enum { processMoment = 999999999 }; /* ns after which who waits for a lock asks whether its owner lives */
+
+#define processWAITED 0x80000000u /* in a lock, beside its owner: wake one when it is free */
+
+_Static_assert(sizeof(ProcessStruct) <= processWorkingAT, "the working memory is behind the process");
 
 PlinthStruct ProcessPlinths[ProcessPlinthsMAX];
 
-/* ProcessStruct, then ThreadsMAX threads: one mapping that fork leaves zeroed.  Set once. */
+/* ProcessStruct, then working memory, then as many threads as there may be: one mapping that fork leaves zeroed.  Set
+ * once. */
 static char *processMemory;
-static pthread_key_t processKey; /* of threads; its destructor tells of their ends */
-static Bool processKeyed;
+static unsigned processThreads;
 
 static Process processOf(void)
 {
@@ -41,52 +47,62 @@ Thread ProcessThread(Process process, Index i)
   return (Thread)(void *)((char *)process + processThreadsAT + i * ThreadSIZE);
 }
 
+void *ProcessWorking(Process process)
+{
+  return (char *)process + processWorkingAT;
+}
+
 /* processWipe -- where the kernel does not do it: in the child of fork */
 static void processWipe(void)
 {
   memset(processOf(), 0, sizeof(ProcessStruct));
 }
 
-/* processMap -- the memory of the process, once */
-static Process processMap(void)
+/* processSize -- bytes for so many threads */
+static Size processSize(unsigned threads)
 {
-  Size size = processThreadsAT + (Size)ThreadsMAX * ThreadSIZE;
+  return processThreadsAT + (Size)threads * ThreadSIZE;
+}
+
+/* processReserve -- memory for as many threads as may be; where address space is limited a small part of it */
+static char *processReserve(unsigned *threadsReturn)
+{
+  struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+  unsigned threads;
+  char *memory = NULL;
+
+  (void)getrlimit(RLIMIT_AS, &limit);
+  for (threads = ThreadsMAX; memory == NULL && threads >= processThreadsMIN; threads /= 8) {
+    if (threads / 8 >= processThreadsMIN && processSize(threads) > limit.rlim_cur / 64)
+      continue;
+    memory = QuietMap(processSize(threads), processPage);
+    *threadsReturn = threads;
+  }
+  return memory;
+}
+
+Process ProcessMap(void)
+{
   char *none = NULL, *memory;
+  unsigned threads;
 
   if (processOf() != NULL)
     return processOf();
-  memory = QuietMap(size, processPage);
+  memory = processReserve(&threads);
   if (memory == NULL)
     return NULL;
+  __atomic_store_n(&processThreads, threads, __ATOMIC_RELAXED); /* another thread would find the same */
   if (!__atomic_compare_exchange_n(&processMemory, &none, memory, FALSE, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-    QuietUnmap(memory, size);
-  else if (QuietCall(SYS_madvise, memory, size, MADV_WIPEONFORK) != 0)
+    QuietUnmap(memory, processSize(threads));
+  else if (QuietCall(SYS_madvise, memory, processSize(threads), MADV_WIPEONFORK) != 0)
     (void)pthread_atfork(NULL, NULL, processWipe);
   return processOf();
 }
 
-/* processForked -- in the child: the thread's state was its parent's, and its place may soon be another thread's,
- * whose it would seem to be */
-static void processForked(void)
+unsigned ProcessThreadsMax(void)
 {
-  EventThreadSelf = NULL;
-  ControlJoin();
-  StoreForked();
-  if (ControlSettings.only != 0)
-    ControlStop();
+  return __atomic_load_n(&processThreads, __ATOMIC_RELAXED);
 }
-
-/* processIdentity -- a number that no other process has, on any machine */
-static uint64_t processIdentity(void)
-{
-  uint64_t identity = 0;
-
-  if (QuietCall(SYS_getrandom, &identity, sizeof identity, GRND_NONBLOCK) != sizeof identity)
-    identity = EventClockMonotonic() * 0x9e3779b97f4a7c15ull + (uint64_t)getpid();
-  return identity | 1;
-}
-
-static void processThreadEnded(void *state);
 
 const char *ProcessLog(void)
 {
@@ -115,47 +131,6 @@ Bool ProcessSends(void)
   return ControlSettings.log[0] != '\0' || ProcessOpen();
 }
 
-/* processSetUp -- all that must be there before the first event; one thread, once, and once more in each child of
- * fork */
-static void processSetUp(Process process)
-{
-  Bool slow = EventClockChoose();
-
-  process->pid = (uint32_t)getpid();
-  process->identity = processIdentity();
-  ControlJoin();
-  EVENT_CONTROL[EventControlCLOCK] = slow ? EventControlSLOW : 0;
-  EventClockSync(&process->sync, slow);
-  /* Now, while there is one thread: a child of fork could not finish what another thread had begun. */
-  (void)SendRegistry();
-  if (!processKeyed) {
-    processKeyed = pthread_key_create(&processKey, processThreadEnded) == 0;
-    ControlFromEnvironment();
-  }
-  process->blockSize = ControlSettings.blockSize;
-  (void)StoreOpen(&process->own, "", process->identity, NULL);
-  ProcessShareAlone(process);
-  /* Where nothing is sent, whoever reads a core needs it all the same. */
-  if (ProcessRegion(process) == NULL)
-    (void)SendHeader(process);
-}
-
-Process ProcessGet(void)
-{
-  Process process = processMap();
-  unsigned none = 0;
-
-  if (process == NULL || __atomic_load_n(&process->state, __ATOMIC_ACQUIRE) == 2)
-    return process;
-  if (__atomic_compare_exchange_n(&process->state, &none, 1, FALSE, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
-    processSetUp(process);
-    __atomic_store_n(&process->state, 2, __ATOMIC_RELEASE);
-  }
-  while (__atomic_load_n(&process->state, __ATOMIC_ACQUIRE) != 2)
-    (void)sched_yield();
-  return process;
-}
-
 Process ProcessIfReady(void)
 {
   Process process = processOf();
@@ -163,240 +138,147 @@ Process ProcessIfReady(void)
   return process != NULL && __atomic_load_n(&process->state, __ATOMIC_ACQUIRE) == 2 ? process : NULL;
 }
 
+/* processDead -- does the thread that a lock names not live, or is it ourselves, who do not have it? */
+static Bool processDead(Process process, unsigned owner)
+{
+  unsigned tid = owner & ~processWAITED;
+
+  return tid == (unsigned)QuietCall(SYS_gettid) || QuietCall(SYS_tgkill, process->pid, tid, 0) != 0;
+}
+
+/* processTake -- take a lock, from whoever does not live any more if need be.  Who waits sleeps: thousands of threads
+ * that yield to each other would keep the one that has it from running. */
+static void processTake(Process process, unsigned *lock)
+{
+  unsigned self = (unsigned)QuietCall(SYS_gettid), owner = 0;
+  long moment[2] = {0, processMoment};
+
+  if (__atomic_compare_exchange_n(lock, &owner, self, FALSE, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+    return;
+  self |= processWAITED; /* others may wait behind us */
+  for (;;) {
+    if (owner == 0) {
+      if (__atomic_compare_exchange_n(lock, &owner, self, FALSE, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        return;
+      continue;
+    }
+    if ((owner & processWAITED) == 0 &&
+        !__atomic_compare_exchange_n(lock, &owner, owner | processWAITED, FALSE, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+      continue;
+    owner |= processWAITED;
+    if (QuietCall(SYS_futex, lock, FUTEX_WAIT_PRIVATE, owner, moment, NULL, 0) == -ETIMEDOUT &&
+        processDead(process, owner) &&
+        __atomic_compare_exchange_n(lock, &owner, self, FALSE, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+      return;
+    owner = __atomic_load_n(lock, __ATOMIC_RELAXED);
+  }
+}
+
+static void processGive(unsigned *lock)
+{
+  if ((__atomic_exchange_n(lock, 0, __ATOMIC_RELEASE) & processWAITED) != 0)
+    (void)QuietCall(SYS_futex, lock, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
 void ProcessLock(Process process)
 {
-  while (__atomic_exchange_n(&process->lock, 1, __ATOMIC_ACQUIRE) != 0)
-    (void)sched_yield();
+  processTake(process, &process->lock);
 }
 
 void ProcessUnlock(Process process)
 {
-  __atomic_store_n(&process->lock, 0, __ATOMIC_RELEASE);
+  processGive(&process->lock);
 }
 
-/* processSweep -- end the threads that died without telling: their last events came behind the last destructor */
-static void processSweep(Process process)
+void ProcessLockText(Process process)
 {
-  Index i;
-
-  for (i = 0; i < process->threads; ++i) {
-    Thread thread = ProcessThread(process, i);
-    if (thread->state == ThreadLIVE && !thread->inside &&
-        QuietCall(SYS_tgkill, process->pid, thread->tid, 0) == -ESRCH) {
-      thread->state = ThreadRETIRED;
-      thread->retired = ++process->retirements;
-      ThreadFlush(thread, FALSE, TRUE);
-    }
-  }
+  processTake(process, &process->textLock);
 }
 
-/* processPlace -- a place for one more thread: a free one, or that of the thread that ended longest ago; NULL: all
- * live */
-static Thread processPlace(Process process)
+void ProcessUnlockText(Process process)
 {
-  Thread oldest = NULL;
-  Count retired = 0;
-  Index i;
-
-  for (i = 0; i < process->threads; ++i) {
-    Thread thread = ProcessThread(process, i);
-    if (thread->state == ThreadRETIRED) {
-      ++retired;
-      if (oldest == NULL || thread->retired - oldest->retired > UINT32_MAX / 2)
-        oldest = thread;
-    }
-  }
-  if (retired < ThreadsRetired && process->threads < ThreadsMAX)
-    return ProcessThread(process, process->threads++);
-  if (oldest != NULL)
-    ThreadRelease(oldest);
-  return oldest;
+  processGive(&process->textLock);
 }
 
-/* processThreadNew -- a state for the calling thread */
-static Thread processThreadNew(Process process)
+Store ProcessOwnMore(Process process, Index i)
 {
-  Thread thread;
+  Store store = i < ProcessOwnMAX ? &process->own[i] : NULL;
 
+  if (store == NULL)
+    return NULL;
   ProcessLock(process);
-  if (process->serials % processSweepEvery == processSweepEvery - 1)
-    processSweep(process);
-  thread = processPlace(process);
-  if (thread != NULL) {
-    memset(thread, 0, ThreadSIZE);
-    thread->serial = process->serials++;
-    thread->tid = (uint32_t)QuietCall(SYS_gettid);
-    thread->hot.self = &thread->hot;
-    __atomic_store_n(&thread->state, ThreadLIVE, __ATOMIC_RELEASE);
-  }
+  if (store->header == NULL && StoreOpen(store, "", 0, process->identity, NULL) == ResOK)
+    store->header->limit = ControlSettings.limit;
   ProcessUnlock(process);
-  return thread;
+  return store->header != NULL ? store : NULL;
 }
 
-/* processLose -- an event finds no state: count it where it survives us, if there is such a place */
-static void processLose(Process process)
+void ProcessLose(Process process)
 {
   RegionHeader region = process->shared.header;
 
   (void)__atomic_fetch_add(region != NULL ? &region->lost : &process->lost, 1, __ATOMIC_RELAXED);
 }
 
-Thread ProcessThreadSelf(void)
+Res ControlOpen(Process process, const char *where, const char *family, Bool late)
 {
-  EventThread self = EventThreadSelf;
-  Process process;
-  Thread thread;
-
-  if (self != NULL && self->self == self)
-    return (Thread)(void *)self;
-  process = ProcessGet();
-  if (process == NULL)
-    return NULL;
-  thread = processThreadNew(process);
-  if (thread == NULL) {
-    processLose(process);
-    if (!__atomic_exchange_n(&process->thronged, TRUE, __ATOMIC_RELAXED))
-      QuietSay("too many threads", "", "events of some are lost, and counted");
-    EventThreadSelf = NULL;
-    return NULL;
-  }
-  EventThreadSelf = &thread->hot;
-  if (processKeyed)
-    (void)pthread_setspecific(processKey, thread);
-  return thread;
-}
-
-Thread ProcessThreadNested(Thread thread)
-{
-  Process process = ProcessGet();
-
-  if (thread->nested == NULL && process != NULL)
-    thread->nested = processThreadNew(process);
-  if (thread->nested == NULL && process != NULL)
-    processLose(process);
-  return thread->nested;
-}
-
-/* processRetire -- a state will emit no more; what it holds goes out.  Signals are blocked. */
-static void processRetire(Process process, Thread thread)
-{
-  /* A handler that jumped away from within a change has left its streams as they are: whoever reads the region finds
-   * them. */
-  if (!thread->inside)
-    ThreadFlush(thread, FALSE, TRUE);
-  ProcessLock(process);
-  thread->retired = ++process->retirements;
-  __atomic_store_n(&thread->state, thread->inside ? ThreadLIVE : ThreadRETIRED, __ATOMIC_RELEASE);
-  ProcessUnlock(process);
-}
-
-/* processThreadEnded -- the calling thread ends.  Should it emit once more, it gets a new state, and we are called
- * again. */
-static void processThreadEnded(void *state)
-{
-  Process process = ProcessIfReady();
-  Thread thread = state;
-  QuietMaskStruct mask;
-
-  if (process == NULL || &thread->hot != EventThreadSelf || thread->hot.self == NULL)
-    return;
-  QuietBegin(&mask);
-  EventThreadSelf = NULL;
-  if (thread->nested != NULL)
-    processRetire(process, thread->nested);
-  processRetire(process, thread);
-  QuietEnd(&mask);
-}
-
-/* processOthers -- do other threads run?  They go on to commit events, which only the region has. */
-static Bool processOthers(Process process)
-{
-  uint32_t self = (uint32_t)QuietCall(SYS_gettid);
+  static const char *const full = "as many logs as there can be are open";
+  const char *reason = full;
+  Res res = ResLIMIT;
   Index i;
 
-  for (i = 0; i < process->threads; ++i) {
-    Thread thread = ProcessThread(process, i);
-    if (__atomic_load_n(&thread->state, __ATOMIC_ACQUIRE) == ThreadLIVE && &thread->hot != EventThreadSelf &&
-        thread->tid != self)
-      return TRUE;
-  }
-  return FALSE;
+  for (i = 0; i < ProcessPlinthsMAX && reason == full; ++i)
+    if (PlinthClassOf(&ProcessPlinths[i]) == NULL) {
+      reason = NULL;
+      /* Before: others may send a header block as soon as the way is open. */
+      process->begun[i] = late ? EventClock(EVENT_SLOW) : 0;
+      res = PlinthOpen(&ProcessPlinths[i], where, family, &reason);
+    }
+  if (res != ResOK)
+    QuietSay("cannot open the log", where, reason);
+  return res;
 }
 
-/* processFinish -- what the ways out still keep is to arrive; each may take a second */
-static void processFinish(void)
+/* processPiece -- how long the first of several places is; a comma in front of an option belongs to it */
+static Size processPiece(const char *places)
+{
+  static const char option[] = ",keep=";
+  Size length = strcspn(places, ",");
+
+  while (strncmp(places + length, option, sizeof option - 1) == 0)
+    length += 1 + strcspn(places + length + 1, ",");
+  return length;
+}
+
+/* processTakeLog -- the log whose descriptor the collector has given us is a way out; FALSE: there is none */
+static Bool processTakeLog(Process process)
 {
   Index i;
 
   for (i = 0; i < ProcessPlinthsMAX; ++i)
-    if (PlinthClassOf(&ProcessPlinths[i]) != NULL)
-      (void)PlinthFinish(&ProcessPlinths[i]);
+    if (PlinthClassOf(&ProcessPlinths[i]) == NULL) {
+      process->begun[i] = 0;
+      return HandLogTake(&ProcessPlinths[i], ControlSettings.log);
+    }
+  return FALSE;
 }
 
-void ProcessEnd(void)
+void ControlOpenLog(Process process)
 {
-  Process process = ProcessIfReady();
-  QuietMaskStruct mask;
-  Thread thread;
-  Index i;
-  int error = errno;
+  Control settings = &ControlSettings;
+  const char *at = settings->log;
+  char place[PlinthPlaceMAX];
 
-  if (process == NULL || process->pid != (uint32_t)getpid() || ProcessRegion(process) == NULL)
-    return;
-  QuietBegin(&mask);
-  HandCheck(process);
-  thread = EventThreadSelf != NULL && EventThreadSelf->self != NULL ? (Thread)(void *)EventThreadSelf : NULL;
-  if (thread != NULL && !thread->inside)
-    ThreadFlush(thread, FALSE, TRUE);
-  if (thread != NULL && thread->nested != NULL)
-    ThreadFlush(thread->nested, FALSE, TRUE);
-  ProcessLock(process);
-  processSweep(process);
-  /* If this thread emits again, its events go to a new region.  The last header names none: so readers know that
-   * nothing is missing. */
-  if (!ProcessCollected(process) && !processOthers(process)) {
-    for (i = 0; i < process->threads; ++i)
-      ThreadForget(ProcessThread(process, i), &process->shared);
-    StoreUnlink(&process->shared);
-    process->lost += __atomic_load_n(&ProcessRegion(process)->lost, __ATOMIC_RELAXED);
-    __atomic_store_n(&process->shared.header, NULL, __ATOMIC_RELEASE);
+  if (processTakeLog(process))
+    at = ""; /* a collector's log is one */
+  while (*at != '\0') {
+    Size length = processPiece(at);
+    memcpy(place, at, length);
+    place[length] = '\0';
+    if (length > 0)
+      (void)ControlOpen(process, place, settings->family[0] != '\0' ? settings->family : NULL, FALSE);
+    at += length;
+    at += *at == ',';
   }
-  if (!ProcessCollected(process))
-    (void)SendHeader(process);
-  ProcessUnlock(process);
-  processFinish();
-  QuietEnd(&mask);
-  errno = error;
-}
-
-extern int __cxa_atexit(void (*function)(void *), void *argument, void *library);
-
-static void processExit(void *unused)
-{
-  UNUSED(unused);
-  ProcessEnd();
-}
-
-void ProcessStart(void)
-{
-  static Bool started;
-  QuietMaskStruct mask;
-
-  if (__atomic_exchange_n(&started, TRUE, __ATOMIC_RELAXED))
-    return;
-  QuietBegin(&mask);
-  (void)ProcessGet();
-  QuietEnd(&mask);
-  ControlFamily();
-  (void)AverHandlerSet(TracebackAver);
-  (void)pthread_atfork(NULL, NULL, processForked);
-  /* Of no library, so that it runs where it stands in the row: registered before the program's own begin, last of
-   * all. */
-  (void)__cxa_atexit(processExit, NULL, NULL);
-}
-
-/* Before the program's own constructors. */
-__attribute__((constructor(101))) static void processConstruct(void)
-{
-  ProcessStart();
+  settings->log[0] = '\0';
 }

@@ -14,33 +14,60 @@
 #include "emit/buffer.h"
 #include "emit/store.h"
 #include "format/header.h"
+#include "plinth/descriptor.h" /* for wrappers of calls that would close what the process keeps (mm/shimfd.c), too */
 #include "plinth/plinth.h"
 
-enum { ProcessPlinthsMAX = 4, ProcessScratches = 4 };
+enum { ProcessWorkingSIZE = 512 << 10, ProcessPlinthsMAX = 4, ProcessScratches = 4, ProcessOwnMAX = 16 };
 
-typedef struct ProcessStruct {
+struct ProcessStruct {
   unsigned state;           /* 0: new; 1: being set up; 2: ready */
-  unsigned lock;            /* for rare changes: threads, types, strings */
+  unsigned lock;            /* for rare changes: threads, types, strings; the thread that has it, or 0 */
+  unsigned textLock;        /* for the header block's text in the region, likewise */
   uint32_t pid;
   unsigned threads;         /* places in use, the highest ever */
-  unsigned serials;         /* threads so far */
-  unsigned retirements;
+  unsigned threadsMax;      /* so many places there are */
+  unsigned serials;         /* threads so far, */
+  unsigned swept;           /* and when those were last looked for that died without a word */
+  unsigned retired;         /* threads that have ended and whose places are not used again: a queue of so many places, */
+  uint32_t retiredFirst, retiredLast; /* from 1 */
   uint64_t identity;
+  HeaderForkStruct forked;  /* whose child it is */
   uint64_t lost;            /* events of threads that could have no state, before there was a region to count them in */
+  uint64_t refused, looked; /* since when no thread has found room for a block (ticks; 0: one has), and when the last looked */
   uint64_t unheaded;        /* bytes sent since the last header block */
+  Bool stuck;               /* whoever sets it up does not come to an end */
   Bool thronged;            /* it has been told that there are too many threads */
+  Bool regionless;          /* there is no memory for a region: that has been told, and is not tried again */
   Bool crowded;             /* it has been told that the shared region is full */
+  Bool alone;               /* its collector has died */
   Bool collected;           /* blocks are handed over to a collector (hand.h), as far as is known */
-  uint64_t offered;         /* when the region was offered to it: CLOCK_MONOTONIC, ns */
-  StoreStruct own;          /* private memory, for the flight recorder */
-  StoreStruct shared;       /* that outlives the process, for what is sent */
+  Bool stranded;            /* the collector is gone, and its log cannot be opened: full blocks stay where they are */
   SyncStruct sync;          /* at the beginning */
   Size blockSize;           /* of the largest block of a frequent kind that is sent */
-  struct ScratchStruct *scratch[ProcessScratches]; /* free working memory of send.c */
-} ProcessStruct, *Process;
+  unsigned working;         /* the working memory of send.c that is part of this mapping (ProcessWorking) is in use */
+  struct ScratchStruct *scratch[ProcessScratches]; /* free working memory of send.c, beside that */
+  struct SentStruct *sent;  /* what went out of each stream (sent.h); NULL: nothing yet */
+  uint64_t begun[ProcessPlinthsMAX]; /* ticks when a way out was opened that this process had not from its beginning;
+                                        else 0 */
+  StoreStruct shared;       /* that outlives the process, for what is sent */
+  StoreStruct own[ProcessOwnMAX]; /* private memory, for the flight recorder, and where there is no room; one after the
+                                     other, as they are needed */
+};
+typedef struct ProcessStruct ProcessStruct;
 
-/* ProcessGet -- this process, ready; NULL if there is no memory.  Signals are blocked. */
+/* ProcessMap -- the memory of the process, ready or not; NULL: there is none */
+extern Process ProcessMap(void);
+
+/* ProcessThreadsMax -- how many threads may emit at one time */
+extern unsigned ProcessThreadsMax(void);
+
+/* ProcessWorking -- working memory of ProcessWorkingSIZE bytes, which is there without asking the system for any */
+extern void *ProcessWorking(Process process);
+
+/* ProcessGet -- this process, ready; NULL if there is no memory, or whoever sets it up has stopped.  Signals are blocked.
+ * ProcessMiss -- an event was lost for that: count it */
 extern Process ProcessGet(void);
+extern void ProcessMiss(void);
 
 /* ProcessIfReady -- this process if it has emitted or opened a log, else NULL.  Changes nothing. */
 extern Process ProcessIfReady(void);
@@ -48,13 +75,42 @@ extern Process ProcessIfReady(void);
 /* ProcessThread -- the `i`th of ProcessGet()->threads places */
 extern Thread ProcessThread(Process process, Index i);
 
+/* ProcessStore -- the `i`th place where blocks may lie, 0: the shared one; NULL: there are no more, and none behind */
+static inline Store ProcessStore(Process process, Index i)
+{
+  Store store = i == 0 ? &process->shared : i <= ProcessOwnMAX ? &process->own[i - 1] : NULL;
+
+  return store != NULL && (i == 0 || __atomic_load_n(&store->header, __ATOMIC_ACQUIRE) != NULL) ? store : NULL;
+}
+
+/* ProcessOwnMore -- one more piece of private memory, from the `i`th on; NULL: there is none */
+extern Store ProcessOwnMore(Process process, Index i);
+
 /* ProcessThreadSelf -- the calling thread's state, made if it has none; NULL: no room, and counted as lost.  Signals
  * are blocked. */
 extern Thread ProcessThreadSelf(void);
 
-/* ProcessLock, ProcessUnlock -- for rare changes; signals are blocked meanwhile by the caller */
+/* ProcessThreadsBegin -- be told of the ends of threads; once */
+extern void ProcessThreadsBegin(void);
+
+/* ProcessSweep -- end the threads that died without telling: their last events came behind the last destructor.  At the
+ * last one the first thread is asked about, too, which remains until all others have ended.  The
+ * process is locked. */
+extern void ProcessSweep(Process process, Bool last);
+
+/* ProcessOthers -- do other threads run?  They go on to commit events, which only the region has. */
+extern Bool ProcessOthers(Process process);
+
+/* ProcessLose -- an event finds neither thread nor block: count it where it survives us, if there is such a place */
+extern void ProcessLose(Process process);
+
+/* ProcessLock, ProcessUnlock -- for rare changes; signals are blocked meanwhile by the caller
+ * ProcessLockText, ProcessUnlockText -- for the header block's text in the region; the innermost lock
+ * A lock says which thread has it, and is taken from one that does not live: nobody waits for what a stray write says. */
 extern void ProcessLock(Process process);
 extern void ProcessUnlock(Process process);
+extern void ProcessLockText(Process process);
+extern void ProcessUnlockText(Process process);
 
 /* The ways out, in a row; those with no class are closed.  They survive fork. */
 extern PlinthStruct ProcessPlinths[ProcessPlinthsMAX];
@@ -82,12 +138,32 @@ extern const char *ProcessLog(void);
  * NULL: no room.  Signals are blocked. */
 extern Thread ProcessThreadNested(Thread thread);
 
-/* ProcessShare -- make sure that blocks outlive the process, if there is a way out and they do not yet; offers them to
- * the collector, or sends the header block */
+/* ProcessShare -- make sure that blocks outlive the process, if there is a way out and they do not yet; meets the
+ * collector, or sends the header block */
 extern void ProcessShare(Process process);
 
 /* ProcessShareAlone -- the same, while the process is locked or being set up */
 extern void ProcessShareAlone(Process process);
+
+/* ProcessAside -- must the library stay out of this process?  So it is with ThreadSanitizer, which would take what
+ * threads say to each other in the library's memory for races.  Nothing is recorded then, the flight recorder is off,
+ * and no region is made.
+ * ProcessSleeps -- is it so for now?  Where a sanitizer is in the process, libc's functions are in its hands, and do not
+ * work before it has begun, which itself allocates.  From our constructors on it has. */
+extern Bool ProcessAside(void);
+extern Bool ProcessSleeps(void);
+
+/* ProcessBar -- the calling thread is about to be forbidden almost all system calls, and the processor's counter; or
+ * the counter only.  From here on the library makes no call in this thread, and its events get their times without the
+ * counter.  What the thread records goes on being drained by the collector; without one it stays in shared memory until
+ * the process has ended.
+ * ProcessUnbar -- the system refused it */
+extern void ProcessBar(Bool counterOnly);
+extern void ProcessUnbar(void);
+
+/* ProcessArguments -- what the program was called with, while the library's constructor runs; NULL: the system must be
+ * asked.  Later the program may have written over it. */
+extern char *const *ProcessArguments;
 
 /* ProcessStart -- what must be done before main: the environment, and the hooks for the end.  Once; called by a
  * constructor here and by whoever must be sure to come after it. */

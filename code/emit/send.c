@@ -5,7 +5,9 @@
 #include "emit/send.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -13,6 +15,9 @@
 #include "base/aver.h"
 #include "base/crc.h"
 #include "base/text.h"
+#include "emit/handoffer.h"
+#include "emit/control.h"
+#include "emit/sent.h"
 #include "format/header.h"
 #include "format/pack.h"
 #include "plinth/quiet.h"
@@ -20,9 +25,15 @@
 enum {
   sendHeaderEvery = 4 << 20,  /* bytes between two header blocks */
   sendTextSIZE = 256 << 10,   /* room for a header block */
+  sendTextUSUAL = 12 << 10,   /* and for most */
   sendTypesMAX = 1024,        /* registered and defined at run time */
-  sendPage = 4096
+  sendPage = 4096,
+  sendMoment = 1000000,       /* ns, and how often, that another thread is waited for which parses the types */
+  sendMoments = 1000
 };
+
+#define sendNEW 0u         /* states of the types; all others are numbers of processes */
+#define sendREADY UINT_MAX
 
 /* Working memory of one sending at a time.  It lies in a mapping of its own: stacks of threads and signal handlers
  * are small. */
@@ -50,6 +61,8 @@ static Scratch scratchTake(Process process)
 {
   Index i;
 
+  if (scratchSize() <= ProcessWorkingSIZE && __atomic_exchange_n(&process->working, 1, __ATOMIC_ACQUIRE) == 0)
+    return ProcessWorking(process);
   for (i = 0; i < ProcessScratches; ++i) {
     Scratch scratch = __atomic_exchange_n(&process->scratch[i], NULL, __ATOMIC_ACQUIRE);
     if (scratch != NULL)
@@ -62,6 +75,10 @@ static void scratchGive(Process process, Scratch scratch)
 {
   Index i;
 
+  if (scratch == ProcessWorking(process)) {
+    __atomic_store_n(&process->working, 0, __ATOMIC_RELEASE);
+    return;
+  }
   for (i = 0; i < ProcessScratches; ++i) {
     Scratch none = NULL;
     if (__atomic_compare_exchange_n(&process->scratch[i], &none, scratch, FALSE, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
@@ -70,29 +87,50 @@ static void scratchGive(Process process, Scratch scratch)
   QuietUnmap(scratch, scratchSize());
 }
 
-/* The types.  Parsed once, before the first block goes out; types that are added later are seen by whoever looks for
- * them. */
-static RegistryStruct sendTypes;
-static EventTypeStruct sendTypeRoom[sendTypesMAX];
-static char sendLines[sendTextSIZE / 2]; /* of types defined at run time; touched as far as it is used */
+/* The types.  Parsed once, by who needs them first: where a collector packs, or nothing is sent, that is nobody.  Types
+ * that are added later are seen by whoever looks for them. */
+static RegistryStruct sendTypes LARGE;
+static EventTypeStruct sendTypeRoom[sendTypesMAX] LARGE;
+static char sendLines[sendTextSIZE / 2] LARGE; /* of types defined at run time; touched as far as it is used */
 static Size sendLinesUsed;
-static unsigned sendTypesState; /* 0: not parsed; 1: being parsed; 2: ready */
+static unsigned sendTypesState = sendNEW; /* sendREADY, or the process in which a thread parses them */
+
+/* sendParse -- the registry's text.  A child of fork begins anew with what another thread of its parent had begun. */
+static void sendParse(void)
+{
+  static const char text[] = EventRegistryTEXT;
+  WidthsStruct widths = {sizeof(Word), FALSE};
+  Res res;
+
+  memset(sendTypes.index, 0, sizeof sendTypes.index);
+  RegistryInit(&sendTypes, sendTypeRoom, sendTypesMAX, widths);
+  res = RegistryText(&sendTypes, text, sizeof text - 1);
+  AVER(res == ResOK);
+}
 
 Registry SendRegistry(void)
 {
-  unsigned none = 0;
+  QuietMaskStruct mask;
+  long moment[2] = {0, sendMoment};
+  unsigned self, state, tries = 0;
 
-  if (__atomic_load_n(&sendTypesState, __ATOMIC_ACQUIRE) == 2)
+  if (LIKELY(__atomic_load_n(&sendTypesState, __ATOMIC_ACQUIRE) == sendREADY))
     return &sendTypes;
-  if (__atomic_compare_exchange_n(&sendTypesState, &none, 1, FALSE, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
-    static const char text[] = EventRegistryTEXT;
-    WidthsStruct widths = {sizeof(Word), FALSE};
-    RegistryInit(&sendTypes, sendTypeRoom, sendTypesMAX, widths);
-    AVER(RegistryText(&sendTypes, text, sizeof text - 1) == ResOK);
-    __atomic_store_n(&sendTypesState, 2, __ATOMIC_RELEASE);
+  self = (unsigned)getpid();
+  /* A signal handler must not wait for the thread that it has interrupted. */
+  QuietBegin(&mask);
+  while ((state = __atomic_load_n(&sendTypesState, __ATOMIC_ACQUIRE)) != sendREADY) {
+    /* A child of fork does not wait for a thread that it does not have; and nobody for one that has stopped: who parses
+     * them once more writes what is there already. */
+    if ((state != self || ++tries > sendMoments) && __atomic_compare_exchange_n(&sendTypesState, &state, self, FALSE, __ATOMIC_ACQUIRE,
+                                                     __ATOMIC_ACQUIRE)) {
+      sendParse();
+      __atomic_store_n(&sendTypesState, sendREADY, __ATOMIC_RELEASE);
+    } else {
+      (void)QuietCall(SYS_nanosleep, moment, NULL);
+    }
   }
-  while (__atomic_load_n(&sendTypesState, __ATOMIC_ACQUIRE) != 2)
-    (void)sched_yield();
+  QuietEnd(&mask);
   return &sendTypes;
 }
 
@@ -125,8 +163,8 @@ static Res sendOne(Plinth plinth, const void *message, Size size, Bool *headless
   return res;
 }
 
-/* sendAll -- one message to every way out; ResOK if one of them took it, or there is none */
-static Res sendAll(const void *message, Size size, Bool *headlessReturn)
+/* sendAll -- a block to every way out, as bits; ResOK if one of them took it, or there is none */
+static Res sendAll(const void *message, Size size, unsigned *waysReturn, Bool *headlessReturn)
 {
   Res res = ResOK;
   Bool arrived = FALSE;
@@ -135,6 +173,7 @@ static Res sendAll(const void *message, Size size, Bool *headlessReturn)
   for (i = 0; i < ProcessPlinthsMAX; ++i)
     if (PlinthClassOf(&ProcessPlinths[i]) != NULL) {
       Res its = sendOne(&ProcessPlinths[i], message, size, headlessReturn);
+      *waysReturn |= 1u << i;
       if (its == ResOK)
         arrived = TRUE;
       else
@@ -143,24 +182,69 @@ static Res sendAll(const void *message, Size size, Bool *headlessReturn)
   return arrived ? ResOK : res;
 }
 
-/* sendArguments -- what the program was called with */
-static void sendArguments(Header header, char *room, Size size)
+/* sendHeld -- a block that the collector has no room for goes to its log, which has the header */
+static Res sendHeld(const void *message, Size size)
 {
-  Size length = QuietReadFile("/proc/self/cmdline", room, size), at = 0;
-  long linked = QuietCall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", header->program, sizeof header->program - 1);
+  Plinth log = HandLog();
 
-  header->program[linked > 0 ? linked : 0] = '\0';
-  header->arguments = 0;
-  while (at < length) {
-    Size its = strnlen(room + at, length - at);
-    if (header->arguments < HeaderArgumentsMAX) {
-      Size kept = its < HeaderTextMAX - 1 ? its : HeaderTextMAX - 1;
-      memcpy(header->argument[header->arguments], room + at, kept);
-      header->argument[header->arguments][kept] = '\0';
+  return log != NULL ? PlinthSend(log, message, size) : ResIO;
+}
+
+/* What the program was called with, and in which process that was looked up. */
+static struct {
+  uint32_t pid;
+  Count arguments;
+  char program[HeaderTextMAX], argument[HeaderArgumentsMAX][HeaderTextMAX];
+} sendCalled LARGE;
+
+/* sendArgument -- one more of what the program was called with */
+static void sendArgument(Index i, const char *argument, Size length)
+{
+  Size kept = length < HeaderTextMAX - 1 ? length : HeaderTextMAX - 1;
+
+  if (i >= HeaderArgumentsMAX)
+    return;
+  memcpy(sendCalled.argument[i], argument, kept);
+  sendCalled.argument[i][kept] = '\0';
+}
+
+/* sendLookUp -- all of them: as libc knows them, or else from the system, with `room` to read them into */
+static void sendLookUp(char *room, Size size)
+{
+  const char *program = QuietProgram();
+  char *const *argument = ProcessArguments;
+  Size length, at, its;
+  Count count = 0;
+
+  length = strnlen(program, HeaderTextMAX - 1);
+  memcpy(sendCalled.program, program, length);
+  sendCalled.program[length] = '\0';
+  if (argument != NULL) {
+    for (; argument[count] != NULL; ++count)
+      sendArgument(count, argument[count], strlen(argument[count]));
+  } else {
+    length = QuietReadFile("/proc/self/cmdline", room, size);
+    for (at = 0; at < length; at += its + 1) {
+      its = strnlen(room + at, length - at);
+      sendArgument(count++, room + at, its);
     }
-    ++header->arguments;
-    at += its + 1;
   }
+  sendCalled.arguments = count;
+}
+
+/* sendArguments -- the same for a header.  It is looked up at the process's beginning and at its end only, when one
+ * thread is here: a descriptor that is opened in between may have a number that the program counts on. */
+static void sendArguments(Process process, Header header, char *room, Size size)
+{
+  Index i;
+
+  if (sendCalled.pid != process->pid || header->ended)
+    sendLookUp(room, size);
+  sendCalled.pid = process->pid;
+  header->arguments = sendCalled.arguments;
+  memcpy(header->program, sendCalled.program, sizeof header->program);
+  for (i = 0; i < header->arguments && i < HeaderArgumentsMAX; ++i)
+    (void)strcpy(header->argument[i], sendCalled.argument[i]);
 }
 
 /* sendRate -- ticks a second, from two moments; rough if they are close */
@@ -171,23 +255,28 @@ static uint64_t sendRate(const SyncStruct *begin, const SyncStruct *end)
              : (uint64_t)((double)(end->ticks - begin->ticks) * 1e9 / (double)(end->mono - begin->mono));
 }
 
-static void sendHeaderFill(Process process, Scratch scratch)
+static void sendHeaderFill(Process process, Scratch scratch, Bool ended)
 {
   Header header = &scratch->header;
   Bool slow = EVENT_SLOW;
   Bool sent = ProcessSends(); /* what only a core will have need not cost a measurement */
-  Size length = strlen(process->shared.path);
+  const char *region = ProcessRegion(process) != NULL && !ended ? process->shared.path : "";
+  long parent = QuietCall(SYS_getppid);
 
-  memset(header, 0, sizeof *header);
+  memset(header, 0, offsetof(HeaderStruct, argument)); /* no pages for arguments that are not there */
   header->major = BlockMAJOR;
   header->median = EventVersionMEDIAN;
   header->minor = EventVersionMINOR;
   header->pid = process->pid;
-  header->parent = (uint32_t)getppid();
+  header->parent = parent > 0 ? (uint32_t)parent : 0;
   header->identity = process->identity;
+  header->forked = process->forked;
+  header->recording = ControlSettings.recording;
+  header->open = ControlSettings.recording != 0 && !ended;
+  header->ended = ControlSettings.recording != 0 && ended;
   header->widths.word = sizeof(Word);
-  sendArguments(header, scratch->text, sizeof scratch->text);
-  EventClockDescribe(header->clock, sent ? &header->frequency : NULL, header->boot, slow);
+  sendArguments(process, header, scratch->text, sizeof scratch->text);
+  EventClockDescribe(header->clock, sent ? &header->frequency : NULL, sent ? header->boot : NULL, slow);
   header->syncs = HeaderSyncsMAX;
   header->sync[0] = process->sync;
   EventClockSync(&header->sync[1], slow);
@@ -196,61 +285,165 @@ static void sendHeaderFill(Process process, Scratch scratch)
   header->lost = __atomic_load_n(&process->lost, __ATOMIC_RELAXED);
   if (ProcessRegion(process) != NULL)
     header->lost += __atomic_load_n(&ProcessRegion(process)->lost, __ATOMIC_RELAXED);
-  if (length < sizeof header->region)
-    memcpy(header->region, process->shared.path, length);
+  header->alone = __atomic_load_n(&process->alone, __ATOMIC_RELAXED);
+  if (strlen(region) < sizeof header->region)
+    (void)strcpy(header->region, region);
 }
 
-/* sendKeep -- put the header block where whoever has the region finds it: the place that is not the newest's, then make
- * that the newest; in private memory a core has it */
-static Res sendKeep(Process process, const char *header, Size length)
+Res SendText(const char *text, Size length)
 {
-  Store store = ProcessRegion(process) != NULL ? &process->shared : &process->own;
+  unsigned version[3], ways = 0;
+  Bool headless = FALSE;
+  Size its;
+
+  return length >= BlockMagicSIZE + HeaderLineSIZE && HeaderLength(&its, version, text, length) == ResOK && its == length
+           ? sendAll(text, length, &ways, &headless) : ResOK;
+}
+
+/* sendLate -- when the first of the ways out was opened that were opened late; 0: none was */
+static uint64_t sendLate(Process process)
+{
+  Index i;
+
+  for (i = 0; i < ProcessPlinthsMAX; ++i)
+    if (process->begun[i] != 0 && PlinthClassOf(&ProcessPlinths[i]) != NULL)
+      return process->begun[i];
+  return 0;
+}
+
+/* sendText -- the header block as it is for logs that were opened at one time
+ *
+ * way      whose streams it tells of (sent.h)
+ * next     NULL: of none; else from which on, and then where the next one begins, or 0
+ * returns  ResLIMIT: there is not so much room in the text
+ */
+static Res sendText(Text text, Process process, Scratch scratch, uint64_t begun, Index way, Index *next)
+{
+  static const char registry[] = EventRegistryTEXT;
+
+  scratch->header.begun = begun;
+  HeaderBegin(text, &scratch->header);
+  if (next != NULL)
+    *next = SentWrite(text, process, way, *next);
+  TextBytes(text, registry, sizeof registry - 1);
+  TextBytes(text, sendLines, __atomic_load_n(&sendLinesUsed, __ATOMIC_ACQUIRE));
+  return HeaderEnd(text);
+}
+
+/* sendKeep -- write the header block where whoever has the region finds it: in the place that is not the newest's, then
+ * make that the newest; in private memory a core has it.  Whoever finds it may have a log that was opened late.
+ * leaves  what was sent so far is said there */
+static Res sendKeep(Process process, Scratch scratch, Bool leaves)
+{
+  static const Size sizes[] = {sendTextUSUAL, 4 * sendTextUSUAL, RegionTextSIZE};
+  Store store = ProcessRegion(process) != NULL ? &process->shared : &process->own[0];
   RegionHeader region = store->header;
   uint32_t generation;
+  TextStruct text;
+  Res res = ResLIMIT;
   Size at;
-  Res res = ResOK;
+  Index i;
 
   if (region == NULL)
     return ResOK;
-  while (__atomic_exchange_n(&region->text.lock, 1, __ATOMIC_ACQUIRE) != 0)
-    (void)sched_yield();
+  ProcessLockText(process);
   generation = region->text.generation + 1;
   at = RegionTEXT + (generation & 1) * RegionTextSIZE;
-  if (length > RegionTextSIZE || !StoreProvide(store, at, length)) {
-    res = ResLIMIT;
-  } else {
-    memcpy((char *)region + at, header, length);
-    region->text.length[generation & 1] = (uint32_t)length;
+  for (i = 0; res != ResOK && i < ARRAY_LENGTH(sizes) && StoreProvide(store, at, sizes[i]); ++i) {
+    Index next = 0;
+    TextInit(&text, (char *)region + at, sizes[i]);
+    res = sendText(&text, process, scratch, sendLate(process), ProcessPlinthsMAX, leaves ? &next : NULL);
+  }
+  if (res == ResOK) {
+    region->text.length[generation & 1] = (uint32_t)TextLength(&text);
     __atomic_store_n(&region->text.generation, generation, __ATOMIC_RELEASE);
   }
-  __atomic_store_n(&region->text.lock, 0, __ATOMIC_RELEASE);
+  ProcessUnlockText(process);
+  return res;
+}
+
+/* sendHeaders -- the header block to every way out; for those that were opened at one time it is the same */
+static Res sendHeaders(Process process, Scratch scratch)
+{
+  Bool arrived = FALSE, headless;
+  uint64_t begun = 0;
+  TextStruct text;
+  Res res = ResOK;
+  Index i;
+
+  text.base = NULL;
+  for (i = 0; i < ProcessPlinthsMAX; ++i) {
+    Res its = ResOK;
+    if (PlinthClassOf(&ProcessPlinths[i]) == NULL)
+      continue;
+    if (text.base == NULL || process->begun[i] != begun) {
+      TextInit(&text, scratch->text, sizeof scratch->text);
+      its = sendText(&text, process, scratch, begun = process->begun[i], i, NULL);
+    }
+    if (its == ResOK)
+      its = sendOne(&ProcessPlinths[i], scratch->text, TextLength(&text), &headless);
+    else
+      text.base = NULL;
+    arrived |= its == ResOK;
+    res = its != ResOK ? its : res;
+  }
+  return arrived ? ResOK : res;
+}
+
+/* sendHeader -- SendHeader, or SendLeave */
+static Res sendHeader(Process process, Bool leaves)
+{
+  Scratch scratch = scratchTake(process);
+  Res res;
+
+  if (scratch == NULL)
+    return ResMEMORY;
+  sendHeaderFill(process, scratch, FALSE);
+  res = sendKeep(process, scratch, leaves);
+  if (ProcessOpen()) {
+    SentPrepare(process);
+    res = sendHeaders(process, scratch);
+  }
+  /* Where it could not be sent, the next block tries again. */
+  __atomic_store_n(&process->unheaded, res == ResOK ? 0 : sendHeaderEvery + 1, __ATOMIC_RELAXED);
+  scratchGive(process, scratch);
   return res;
 }
 
 Res SendHeader(Process process)
 {
-  static const char registry[] = EventRegistryTEXT;
+  return sendHeader(process, FALSE);
+}
+
+Res SendLeave(Process process)
+{
+  return sendHeader(process, TRUE);
+}
+
+void SendEnd(Process process)
+{
   Scratch scratch = scratchTake(process);
-  Bool headless = FALSE;
   TextStruct text;
-  Res res;
+  Bool headless;
+  Index i, next;
 
   if (scratch == NULL)
-    return ResMEMORY;
-  sendHeaderFill(process, scratch);
-  TextInit(&text, scratch->text, sizeof scratch->text);
-  HeaderBegin(&text, &scratch->header);
-  TextBytes(&text, registry, sizeof registry - 1);
-  TextBytes(&text, sendLines, __atomic_load_n(&sendLinesUsed, __ATOMIC_ACQUIRE));
-  res = HeaderEnd(&text);
-  if (res == ResOK)
-    res = sendKeep(process, scratch->text, TextLength(&text));
-  if (ProcessOpen() && !text.overflow)
-    res = sendAll(scratch->text, TextLength(&text), &headless);
-  /* Where it could not be sent, the next block tries again. */
-  __atomic_store_n(&process->unheaded, res == ResOK ? 0 : sendHeaderEvery + 1, __ATOMIC_RELAXED);
+    return;
+  sendHeaderFill(process, scratch, TRUE);
+  for (i = 0; i < ProcessPlinthsMAX; ++i) {
+    if (PlinthClassOf(&ProcessPlinths[i]) == NULL)
+      continue;
+    scratch->header.streams = SentStreams(process, i);
+    next = 0;
+    do {
+      TextInit(&text, scratch->text, sizeof scratch->text);
+      if (sendText(&text, process, scratch, process->begun[i], i, &next) != ResOK ||
+          sendOne(&ProcessPlinths[i], scratch->text, TextLength(&text), &headless) != ResOK)
+        break;
+    } while (next != 0);
+  }
+  __atomic_store_n(&process->unheaded, sendHeaderEvery + 1, __ATOMIC_RELAXED);
   scratchGive(process, scratch);
-  return res;
 }
 
 /* sendRest -- the block's events as they go out, packed if that makes them less; FALSE: some are pending */
@@ -287,12 +480,11 @@ static Size sendSeal(Scratch scratch, BlockHeader block, BlockTally tally, unsig
   Bool raw = sendRaw || (flags & BlockFlagRECOVERED) != 0;
 
   *header = *block;
-  header->flags = (uint8_t)(flags | BlockFlagSEALED);
+  header->flags = (uint8_t)(flags | BlockFlagSEALED | (block->flags & BlockFlagCPU));
   if (!sendRest(scratch, header, (const char *)block + BlockHeaderSIZE, tally, raw))
     return 0;
   header->used = (uint32_t)tally->used;
   header->count = (uint32_t)tally->count;
-  header->cpuLast = (uint16_t)sched_getcpu();
   header->mono = EventClockMonotonic();
   header->last = EventClock(EVENT_SLOW);
   if (header->last < tally->last)
@@ -322,28 +514,43 @@ static unsigned sendOverwrites(Process process, BlockHeader block)
   return region != NULL && RegionOverwrites(region, block) ? BlockFlagUNSENT : 0;
 }
 
+/* sendOut -- a sealed block, to where it is to go */
+static Res sendOut(Process process, BlockHeader header, Bool held)
+{
+  unsigned ways = 0;
+  Bool headless = FALSE, open = ProcessOpen();
+  Res res = open ? sendAll(header, header->size, &ways, &headless) : ResIO;
+
+  if (held && sendHeld(header, header->size) == ResOK)
+    res = ResOK;
+  if (res == ResOK && header->process == process->identity && (header->flags & BlockFlagSNAPSHOT) == 0)
+    SentNote(process, header, ways);
+  (void)__atomic_fetch_add(&process->unheaded, header->size, __ATOMIC_RELAXED);
+  /* What refused the header, while another way out took it, takes messages again. */
+  if (headless)
+    (void)SendHeader(process);
+  return res;
+}
+
 Res SendBlock(Process process, BlockHeader block, BlockTally tally, unsigned flags)
 {
-  Bool sends = ProcessOpen(), headless = FALSE;
+  Bool open = ProcessOpen(), held = ProcessCollected(process) && (flags & SendBESIDE) == 0 && HandLog() != NULL;
   Scratch scratch;
   Size size;
   Res res;
 
-  if ((sendRaw || !sends) && !sendCount(block, tally))
+  if ((sendRaw || !(open || held)) && !sendCount(block, tally))
     return ResFAIL;
-  if (!sends)
-    return ResOK;
-  if (__atomic_load_n(&process->unheaded, __ATOMIC_RELAXED) > sendHeaderEvery)
+  /* Where a way out is expected, and there is none, the block has to stay. */
+  if (!open && !held)
+    return ProcessSends() || __atomic_load_n(&process->stranded, __ATOMIC_ACQUIRE) ? ResIO : ResOK;
+  if (open && __atomic_load_n(&process->unheaded, __ATOMIC_RELAXED) > sendHeaderEvery)
     (void)SendHeader(process);
   scratch = scratchTake(process);
   if (scratch == NULL)
     return sendCount(block, tally) ? ResMEMORY : ResFAIL;
-  size = sendSeal(scratch, block, tally, flags | sendOverwrites(process, block));
-  res = size == 0 ? ResFAIL : sendAll(scratch->out, size, &headless);
-  (void)__atomic_fetch_add(&process->unheaded, size, __ATOMIC_RELAXED);
+  size = sendSeal(scratch, block, tally, (flags & ~(unsigned)SendBESIDE) | sendOverwrites(process, block));
+  res = size == 0 ? ResFAIL : sendOut(process, (BlockHeader)(void *)scratch->out, held);
   scratchGive(process, scratch);
-  /* What refused the header, while another way out took it, takes messages again. */
-  if (headless)
-    (void)SendHeader(process);
   return res;
 }

@@ -8,13 +8,11 @@
 #include "emit/state.h"
 
 #include <linux/membarrier.h>
-#include <sched.h>
 #include <sys/syscall.h>
 
 #include "emit/buffer.h"
 #include "emit/event.h"
 #include "emit/process.h"
-#include "emit/statesystem.h"
 #include "emit/user.h"
 #include "plinth/clock.h"
 #include "plinth/quiet.h"
@@ -165,6 +163,6 @@ void StateWait(void)
     told = StateAttend();
     QuietEnd(&mask);
     if (!told)
-      (void)sched_yield();
+      (void)QuietCall(SYS_sched_yield);
   } while (!told && EventClockMonotonic() < limit);
 }

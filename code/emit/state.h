@@ -47,7 +47,9 @@ extern Bool StateAttend(void);
 /* StateWait -- the same until it is told, or two seconds have gone by.  Not in malloc, nor with signals blocked. */
 extern void StateWait(void);
 
-/* StateModules -- tell what files are mapped to be run, if the kind System is wanted */
+/* StateModules -- tell what files are mapped to be run, if the kind System is wanted
+ * StateThreads -- tell of all threads of the process, likewise */
 extern void StateModules(void);
+extern void StateThreads(void);
 
 #endif /* EMIT_STATE_H */

@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "emit/statesystem.h"
+#include "emit/state.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -52,7 +52,7 @@ static void systemThread(const char *number)
 
 void StateThreads(void)
 {
-  static char room[systemROOM] __attribute__((aligned(8)));
+  static char room[systemROOM] __attribute__((aligned(8))) LARGE;
   long fd, n, at;
 
   if (!EVENT_WANTED(EventKindSystem))
@@ -138,15 +138,17 @@ void StateModules(void)
 {
   /* On no stack, which may be small; one tells at a time. */
   static struct {
-    unsigned busy;
+    unsigned busy; /* the process in which somebody does: in a child of fork nobody does who did in its parent */
     systemModuleStruct module;
     char room[systemLINE];
-  } maps;
+  } maps LARGE;
+  unsigned self = (unsigned)QuietCall(SYS_getpid);
   Size had = 0;
   long fd, n;
 
-  if (!EVENT_WANTED(EventKindSystem) || __atomic_exchange_n(&maps.busy, 1, __ATOMIC_ACQUIRE) != 0)
+  if (!EVENT_WANTED(EventKindSystem) || __atomic_exchange_n(&maps.busy, self, __ATOMIC_ACQUIRE) == self)
     return;
+  maps.module.path[0] = '\0';
   fd = QuietCall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
   while (fd >= 0 && had < sizeof maps.room &&
          (n = QuietCall(SYS_read, fd, maps.room + had, sizeof maps.room - had)) > 0) {

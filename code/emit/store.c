@@ -17,6 +17,7 @@
 
 #include "base/aver.h"
 #include "base/text.h"
+#include "plinth/clock.h"
 #include "plinth/quiet.h"
 
 #if !defined(MADV_POPULATE_WRITE)
@@ -24,7 +25,18 @@
 #endif
 
 /* A process may leave regions behind by exec; more than this many stay for the collector. */
-enum { storeTriesMAX = 64, storeSlotsMIN = 64, storeHeadSIZE = offsetof(RegionHeaderStruct, tickets) };
+enum {
+  storeTriesMAX = 64,
+  storeSlotsMIN = 8,
+  storeSlotsFEW = 64,
+  storeHeadSIZE = offsetof(RegionHeaderStruct, tickets),
+  storeAHEAD = 64,         /* slots that StoreAhead sees to: 4 MiB */
+  storeDUMPED = RegionFIRST + 6 * RegionSlotSIZE, /* bytes at its beginning that any core has: dumping a hole in tmpfs
+                              fills it, so it is no more than a short process needs */
+  storeMostLOG = 16,       /* of BlockMAX */
+  storePoorNS = 10000000 /* that a file system which had no room is not asked again */
+};
+_Static_assert(BlockMAX == 1 << storeMostLOG, "log2 of the largest block");
 
 /* The mappings of this process's stores, and of its parent's, where an event that fork has interrupted may yet be
  * written. */
@@ -38,23 +50,42 @@ typedef struct StoreMappingStruct {
 
 static StoreMappingStruct storeMappings[storeMappingsMAX], storeParents[storeMappingsMAX];
 
-/* storeName -- "DIRECTORY/pawprint-PID-N", or beside the log */
-static Bool storeName(char *room, Size size, const char *log, unsigned n, Bool beside)
+/* storeName -- of the `n`th region of this process (format/region.h), in RegionFOLDER or beside the log.  Where a link
+ * to the log is to lie beside it, that has room, too. */
+static Bool storeName(char *room, Size size, const char *log, uint64_t recording, unsigned n, Bool beside)
 {
+  RegionNameStruct name = {.recording = recording, .pid = (uint32_t)getpid(), .number = n};
+  const char *slash = strrchr(log, '/');
   TextStruct text;
 
-  TextInit(&text, room, size);
+  TextInit(&text, room, size - sizeof RegionLINK);
   if (beside) {
-    TextString(&text, log);
-    TextString(&text, ".region-");
+    if (slash == NULL)
+      return FALSE;
+    TextBytes(&text, log, (Size)(slash + 1 - log));
+    RegionNameWrite(&text, &name, slash + 1);
   } else {
-    TextString(&text, "/dev/shm/pawprint-");
+    TextString(&text, RegionFOLDER "/");
+    RegionNameWrite(&text, &name, NULL);
   }
-  TextDecimal(&text, (uint64_t)getpid());
-  TextChar(&text, '-');
-  TextDecimal(&text, n);
   (void)TextTerminate(&text);
   return !text.overflow;
+}
+
+/* storeLink -- where the link beside a region is */
+static const char *storeLink(char *room, const char *path)
+{
+  (void)strcpy(room, path);
+  return strcat(room, RegionLINK);
+}
+
+/* storeRemove -- the file at `path`, and before it the link beside it, if there is one: nothing finds a link alone */
+static void storeRemove(const char *path)
+{
+  char room[RegionPathMAX];
+
+  (void)QuietCall(SYS_unlinkat, AT_FDCWD, storeLink(room, path), 0);
+  (void)QuietCall(SYS_unlinkat, AT_FDCWD, path, 0);
 }
 
 /* storeRemember -- for the child of a fork; what finds no place stays where it is */
@@ -86,28 +117,32 @@ void StoreForked(void)
   }
 }
 
-/* storeMap -- `size` bytes at an address such that the slots are aligned; the descriptor is not needed any more */
+/* storeMap -- `size` bytes at an address such that the slots are aligned: of the file, whose descriptor is not needed any
+ * more, or of private memory */
 static RegionHeader storeMap(int fd, Size size)
 {
-  int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED | MAP_NORESERVE;
   Size reserved = size + 2 * RegionSlotSIZE;
-  char *base = QuietMapAt(NULL, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
-  char *place, *slots;
+  char *base = QuietMapAt(NULL, reserved, fd < 0 ? PROT_READ | PROT_WRITE : PROT_NONE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+  char *place;
 
   if (base == NULL)
     return NULL;
-  slots = (char *)WordAlignUp(base + RegionFIRST, RegionSlotSIZE);
-  place = slots - RegionFIRST;
-  if (QuietMapAt(place, size, PROT_READ | PROT_WRITE, flags | MAP_FIXED, fd) == NULL) {
+  place = (char *)WordAlignUp(base + RegionFIRST, RegionSlotSIZE) - RegionFIRST;
+  if (fd >= 0 &&
+      QuietMapAt(place, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd) == NULL) {
     (void)QuietCall(SYS_munmap, base, reserved);
     return NULL;
   }
-  /* A core has what was used.  A dump of the rest would be half a gigabyte of zeros, and fill the file system with
-   * it. */
-  (void)QuietCall(SYS_madvise, place, size, MADV_DONTDUMP);
-  (void)QuietCall(SYS_madvise, place, WordAlignUp(sizeof(RegionHeaderStruct), BlockMIN), MADV_DODUMP);
+  /* A core has what was used.  The rest would be half a gigabyte of zeros, and of a file take room in its file system. */
+  if (size > storeDUMPED)
+    (void)QuietCall(SYS_madvise, place + storeDUMPED,
+                    (fd >= 0 ? place + size : base + reserved) - (place + storeDUMPED), MADV_DONTDUMP);
   /* A child of fork must not write where its parent does: it has no such memory, and starts its own. */
-  (void)QuietCall(SYS_madvise, place, size, fd >= 0 ? MADV_DONTFORK : MADV_WIPEONFORK);
+  if (fd >= 0)
+    (void)QuietCall(SYS_madvise, place, size, MADV_DONTFORK);
+  else /* What lies before it has other flags: so it begins a mapping, as debuggers and readers of cores look for it. */
+    (void)QuietCall(SYS_madvise, place, base + reserved - place, MADV_WIPEONFORK);
   storeRemember((StoreMappingStruct){base, place, reserved, size, fd >= 0});
   return (RegionHeader)(void *)place;
 }
@@ -135,7 +170,7 @@ static int storeFile(const char *path, Size size)
 /* storeNameless -- the store as a file that nobody can find but by its descriptor; -1: the system has no such thing */
 static RegionHeader storeNameless(Store store, Size size, int *fdReturn)
 {
-  long fd = QuietCall(SYS_memfd_create, "pawprint-region", MFD_CLOEXEC);
+  long fd = QuietCall(SYS_memfd_create, RegionNAMELESS, MFD_CLOEXEC);
   RegionHeader header = NULL;
 
   store->path[0] = '\0';
@@ -151,18 +186,23 @@ static RegionHeader storeNameless(Store store, Size size, int *fdReturn)
 }
 
 /* storeShared -- the store as a file, in tmpfs or else beside the log */
-static RegionHeader storeShared(Store store, const char *log, Size size, int *fdReturn)
+static RegionHeader storeShared(Store store, const char *log, uint64_t recording, Size size, int *fdReturn)
 {
+  char link[RegionPathMAX];
   unsigned beside, n;
 
   for (beside = 0; beside < (log[0] != '\0' ? 2 : 1); ++beside)
-    for (n = 0; n < storeTriesMAX && storeName(store->path, sizeof store->path, log, n, beside); ++n) {
+    for (n = 0; n < storeTriesMAX && storeName(store->path, sizeof store->path, log, recording, n, beside); ++n) {
       int fd = storeFile(store->path, size);
       if (fd >= 0) {
         RegionHeader header = storeMap(fd, size);
         *fdReturn = fd;
-        if (header != NULL)
+        if (header != NULL) {
+          if (!beside && log[0] == '/')
+            (void)QuietCall(SYS_symlinkat, log, AT_FDCWD, storeLink(link, store->path));
           return header;
+        }
+        *fdReturn = -1;
         (void)QuietCall(SYS_close, fd);
         (void)QuietCall(SYS_unlinkat, AT_FDCWD, store->path, 0);
       }
@@ -182,35 +222,38 @@ static unsigned storeSlotsMax(void)
   return limit.rlim_cur < RegionSize(storeSlotsMIN) ? 0 : (unsigned)((limit.rlim_cur - RegionFIRST) / RegionSlotSIZE);
 }
 
-/* storeFair -- how many bytes to reserve: where they are limited (ulimit -v), a sixteenth; the program wants the
- * rest */
+/* storeFair -- how many bytes to reserve: where they are limited (ulimit -v), a sixteenth, or up to an eighth for some
+ * slots; the program wants the rest */
 static Size storeFair(void)
 {
-  Size fair = SIZE_MAX;
-  struct rlimit limit;
+  struct rlimit space = {RLIM_INFINITY, RLIM_INFINITY}, data = space;
+  Size least, fair;
 
-  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur / 16 < fair)
-    fair = (Size)limit.rlim_cur / 16;
-  if (getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur / 16 < fair)
-    fair = (Size)limit.rlim_cur / 16;
-  return fair < RegionSize(storeSlotsMIN) ? RegionSize(storeSlotsMIN) : fair;
+  (void)getrlimit(RLIMIT_AS, &space);
+  (void)getrlimit(RLIMIT_DATA, &data);
+  fair = (Size)(space.rlim_cur < data.rlim_cur ? space.rlim_cur : data.rlim_cur);
+  least = fair / 8 < RegionSize(storeSlotsFEW) ? fair / 8 : RegionSize(storeSlotsFEW);
+  if (least < RegionSize(storeSlotsMIN))
+    least = RegionSize(storeSlotsMIN);
+  return fair / 16 < least ? least : fair / 16;
 }
 
 /* storeMemory -- the store's mapping, as large as can be had; a file's if `fdReturn` is given and one can be */
-static RegionHeader storeMemory(Store store, const char *log, unsigned *slotsReturn, int *fdReturn)
+static RegionHeader storeMemory(Store store, const char *log, uint64_t recording, unsigned *slotsReturn,
+                                int *fdReturn)
 {
   Size fair = storeFair();
   unsigned private, slots;
 
   for (private = fdReturn == NULL; private < 2; ++private)
-    for (slots = RegionSlotsMAX; slots >= storeSlotsMIN; slots /= 8) {
+    for (slots = RegionSlotsMAX; slots >= storeSlotsMIN; slots /= 2) {
       RegionHeader header = NULL;
       if (RegionSize(slots) > fair)
         continue;
       if (private)
         header = storeMap(-1, RegionSize(slots));
       else if (slots <= storeSlotsMax())
-        header = storeShared(store, log, RegionSize(slots), fdReturn);
+        header = storeShared(store, log, recording, RegionSize(slots), fdReturn);
       *slotsReturn = slots;
       store->shared = !private;
       if (header != NULL)
@@ -219,16 +262,24 @@ static RegionHeader storeMemory(Store store, const char *log, unsigned *slotsRet
   return NULL;
 }
 
-Res StoreOpen(Store store, const char *log, uint64_t identity, int *fdReturn)
+/* storeClear -- as new; what was not touched is left alone */
+static void storeClear(Store store)
+{
+  memset(store->provided, 0, store->limit);
+  store->limit = 0;
+}
+
+Res StoreOpen(Store store, const char *log, uint64_t recording, uint64_t identity, int *fdReturn)
 {
   RegionHeader header;
   unsigned slots;
 
-  store->path[0] = '\0';
-  memset(store->provided, 0, sizeof store->provided);
-  if (fdReturn != NULL)
+  storeClear(store);
+  if (fdReturn != NULL) {
+    store->path[0] = '\0';
     *fdReturn = -1;
-  header = storeMemory(store, log, &slots, fdReturn);
+  }
+  header = storeMemory(store, log, recording, &slots, fdReturn);
   if (header == NULL)
     return ResMEMORY;
   memcpy(header->magic, RegionMAGIC, BlockMagicSIZE);
@@ -237,6 +288,7 @@ Res StoreOpen(Store store, const char *log, uint64_t identity, int *fdReturn)
   header->pid = (uint32_t)getpid();
   header->slots = slots;
   header->identity = identity;
+  header->recording = recording;
   if (strlen(log) < sizeof header->log)
     (void)strcpy(header->log, log);
   /* Last: other threads take from it as soon as they see it. */
@@ -244,10 +296,49 @@ Res StoreOpen(Store store, const char *log, uint64_t identity, int *fdReturn)
   return ResOK;
 }
 
+Count StoreSlots(void)
+{
+  Size fair = storeFair();
+  unsigned slots = RegionSlotsMAX;
+
+  while (slots > storeSlotsMIN && RegionSize(slots) > fair)
+    slots /= 2;
+  return slots;
+}
+
+Res StoreAttach(Store store, int fd, Count slots, const char *path)
+{
+  RegionHeader header;
+
+  if (slots == 0 || slots > RegionSlotsMAX || strlen(path) + sizeof RegionLINK > sizeof store->path)
+    return ResFORMAT;
+  storeClear(store);
+  header = storeMap(fd, RegionSize(slots));
+  if (header == NULL)
+    return ResMEMORY;
+  (void)strcpy(store->path, path);
+  store->shared = TRUE;
+  __atomic_store_n(&store->header, header, __ATOMIC_RELEASE);
+  return ResOK;
+}
+
+void StoreDetach(Store store)
+{
+  Index i;
+
+  for (i = 0; i < storeMappingsMAX; ++i)
+    if (storeMappings[i].reserved != 0 && storeMappings[i].place == (char *)store->header) {
+      QuietUnmap(storeMappings[i].base, storeMappings[i].reserved);
+      memset(&storeMappings[i], 0, sizeof storeMappings[i]);
+    }
+  store->path[0] = '\0';
+  __atomic_store_n(&store->header, NULL, __ATOMIC_RELEASE);
+}
+
 void StoreUnlink(Store store)
 {
   if (store->path[0] != '\0')
-    (void)QuietCall(SYS_unlinkat, AT_FDCWD, store->path, 0);
+    storeRemove(store->path);
   store->path[0] = '\0';
 }
 
@@ -255,8 +346,9 @@ Bool StoreProvide(Store store, Size offset, Size size)
 {
   long fd, res;
 
-  (void)QuietCall(SYS_madvise, (char *)store->header + offset, WordAlignUp(size, BlockMIN), MADV_DODUMP);
-  if (store->path[0] == '\0')
+  if (offset + size > storeDUMPED)
+    (void)QuietCall(SYS_madvise, (char *)store->header + offset, WordAlignUp(size, BlockMIN), MADV_DODUMP);
+  if (!store->shared || store->path[0] == '\0')
     return TRUE;
   /* By the mapping: a program that has given up its rights, its root folder or its descriptors still has that. */
   res = QuietCall(SYS_madvise, (char *)store->header + offset, WordAlignUp(size, BlockMIN), MADV_POPULATE_WRITE);
@@ -281,29 +373,100 @@ static Bool storeSlotProvide(Store store, Index i, unsigned log2)
     return TRUE;
   if (!StoreProvide(store, RegionFIRST + (i + 1) * RegionSlotSIZE - size, size))
     return FALSE;
-  store->provided[i] = (uint8_t)log2;
+  __atomic_store_n(&store->provided[i], (uint8_t)log2, __ATOMIC_RELAXED); /* who looks for a slot reads it before he has it */
   return TRUE;
 }
 
-void *StoreTake(Store store, Size size)
+/* storeRaise -- slot `i` has been taken */
+static void storeRaise(Store store, Index i)
+{
+  Index limit = StoreLimit(store);
+
+  while (limit <= i && !__atomic_compare_exchange_n(&store->limit, &limit, i + 1, FALSE, __ATOMIC_ACQ_REL,
+                                                    __ATOMIC_ACQUIRE))
+    ;
+}
+
+/* storeFree -- the first free slot from `i` on, or `slots`.  Eight states are looked at in one go. */
+static Index storeFree(RegionHeader header, Index i)
+{
+  enum { together = sizeof(uint64_t) };
+  const uint64_t ones = 0x0101010101010101u;
+
+  while (i < header->slots) {
+    /* All places have a state, also those behind the last slot. */
+    uint64_t states = i % together == 0 ? __atomic_load_n((uint64_t *)(void *)&header->state[i], __ATOMIC_RELAXED) : 0;
+    if (((states - ones) & ~states & ones << 7) == 0)
+      i += together;
+    else if (__atomic_load_n(&header->state[i], __ATOMIC_RELAXED) == RegionFREE)
+      return i;
+    else
+      ++i;
+  }
+  return header->slots;
+}
+
+/* storePoor -- had the file system no room a moment ago?  Then it is not asked again: what was had before serves. */
+static Bool storePoor(Store store)
+{
+  uint64_t poor = __atomic_load_n(&store->poor, __ATOMIC_RELAXED);
+
+  return poor != 0 && EventClockMonotonic() - poor < storePoorNS;
+}
+
+/* storeClaim -- take a free slot for a block of 1 << *log2 bytes, or of what was had there before; FALSE: not this one.
+ * It says how large it is as soon as there is memory behind it: others look at the headers of all that have a size. */
+static Bool storeClaim(Store store, Index i, unsigned *log2, Bool *poor)
+{
+  RegionHeader header = store->header;
+  uint8_t had = __atomic_load_n(&store->provided[i], __ATOMIC_RELAXED), none = RegionFREE;
+  unsigned its = *poor && had < *log2 ? had : *log2;
+
+  if ((1u << its) < BlockMIN ||
+      !__atomic_compare_exchange_n(&header->state[i], &none, RegionOPEN, FALSE, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+    return FALSE;
+  storeRaise(store, i);
+  if (!storeSlotProvide(store, i, its)) {
+    __atomic_store_n(&store->poor, EventClockMonotonic(), __ATOMIC_RELAXED);
+    *poor = TRUE;
+    its = store->provided[i];
+  }
+  if ((1u << its) < BlockMIN) {
+    __atomic_store_n(&header->state[i], RegionFREE, __ATOMIC_RELEASE);
+    return FALSE;
+  }
+  *log2 = its;
+  __atomic_store_n(&header->state[i], (uint8_t)(RegionOPEN | its), __ATOMIC_RELEASE);
+  return TRUE;
+}
+
+void StoreAhead(Store store)
 {
   RegionHeader header = __atomic_load_n(&store->header, __ATOMIC_ACQUIRE);
-  unsigned log2 = (unsigned)__builtin_ctzl(size);
-  Bool full = FALSE; /* the file system: what was had before still serves */
+  Bool poor = FALSE;
+  Index i, slots = 0;
+
+  for (i = 0; header != NULL && !poor && slots < storeAHEAD && (i = storeFree(header, i)) < header->slots; ++i) {
+    unsigned log2 = storeMostLOG;
+    if (storeClaim(store, i, &log2, &poor))
+      __atomic_store_n(&header->state[i], RegionFREE, __ATOMIC_RELEASE);
+    ++slots;
+  }
+}
+
+void *StoreTake(Store store, Size *size)
+{
+  RegionHeader header = __atomic_load_n(&store->header, __ATOMIC_ACQUIRE);
+  unsigned log2 = (unsigned)__builtin_ctzl(*size);
+  Bool poor = storePoor(store);
   Index i;
 
-  AVER(WordIsPowerOf2(size) && size >= BlockMIN && size <= BlockMAX);
-  for (i = 0; header != NULL && i < header->slots; ++i) {
-    uint8_t none = RegionFREE;
-    if (__atomic_load_n(&header->state[i], __ATOMIC_RELAXED) != RegionFREE || (full && store->provided[i] < log2) ||
-        !__atomic_compare_exchange_n(&header->state[i], &none, (uint8_t)(RegionOPEN | log2), FALSE, __ATOMIC_ACQ_REL,
-                                     __ATOMIC_RELAXED))
-      continue;
-    if (storeSlotProvide(store, i, log2))
-      return (char *)header + RegionFIRST + (i + 1) * RegionSlotSIZE - size;
-    __atomic_store_n(&header->state[i], RegionFREE, __ATOMIC_RELEASE);
-    full = TRUE;
-  }
+  AVER(WordIsPowerOf2(*size) && *size >= BlockMIN && *size <= BlockMAX);
+  for (i = 0; header != NULL && (i = storeFree(header, i)) < header->slots; ++i)
+    if (storeClaim(store, i, &log2, &poor)) {
+      *size = (Size)1 << log2;
+      return (char *)header + RegionFIRST + (i + 1) * RegionSlotSIZE - *size;
+    }
   return NULL;
 }
 
@@ -315,8 +478,8 @@ void StoreGive(Store store, void *block, Size size)
   __atomic_store_n(&store->header->state[(end - RegionFIRST) / RegionSlotSIZE - 1], RegionFREE, __ATOMIC_RELEASE);
 }
 
-/* storeAdoptFile -- one region, if its owner is gone and it belongs to `log` */
-static void storeAdoptFile(int fd, const char *path, const char *log,
+/* storeAdoptFile -- one region, if its owner is gone and it is of the recording */
+static void storeAdoptFile(int fd, const char *path, uint64_t recording,
                            Res (*block)(void *data, void *base, Size size), void *data)
 {
   struct stat status;
@@ -331,30 +494,36 @@ static void storeAdoptFile(int fd, const char *path, const char *log,
   header = size < RegionFIRST ? NULL : QuietMapAt(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd);
   if (header == NULL)
     return;
-  if (RegionHeaderSound(header, size) && header->pid == (uint32_t)getpid() && strcmp(header->log, log) == 0 &&
+  if (RegionHeaderSound(header, size) && header->pid == (uint32_t)getpid() && header->recording == recording &&
       !RegionCollected(header)) {
+    /* Where there was a collector that died, it may not have come as far as to write the header block. */
+    i = header->text.generation & 1;
+    its = header->text.length[i];
+    if (header->hand.collector != RegionCollectorNONE && header->text.generation != 0 && its <= RegionTextSIZE &&
+        RegionTEXT + (i + 1) * RegionTextSIZE <= size)
+      res = block(data, (char *)header + RegionTEXT + i * RegionTextSIZE, its);
     for (i = 0; i < header->slots && res == ResOK; ++i)
       if (RegionBlockAt(&offset, &its, header, i))
         res = block(data, (char *)header + offset, its);
     if (res == ResOK)
-      (void)QuietCall(SYS_unlinkat, AT_FDCWD, path, 0);
+      storeRemove(path);
   }
   (void)QuietCall(SYS_munmap, header, size);
 }
 
-void StoreAdopt(const char *log, Res (*block)(void *data, void *base, Size size), void *data)
+void StoreAdopt(const char *log, uint64_t recording, Res (*block)(void *data, void *base, Size size), void *data)
 {
   char path[RegionPathMAX];
   unsigned beside, n;
 
   for (beside = 0; beside < 2; ++beside)
-    for (n = 0; n < storeTriesMAX && storeName(path, sizeof path, log, n, beside); ++n) {
-      int fd = (int)QuietCall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    for (n = 0; n < storeTriesMAX && storeName(path, sizeof path, log, recording, n, beside); ++n) {
+      int fd = (int)QuietCall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
       if (fd == -ENOENT)
         break;
       if (fd < 0) /* somebody else's, which may stand in front of ours */
         continue;
-      storeAdoptFile(fd, path, log, block, data);
+      storeAdoptFile(fd, path, recording, block, data);
       (void)QuietCall(SYS_close, fd);
     }
 }

@@ -6,7 +6,7 @@
  * Always true: slot i's block ends at base + RegionFIRST + (i + 1) * RegionSlotSIZE, which is a multiple of
  * RegionSlotSIZE; so an address in a block has EventBlockBIT set, and the one behind it has not.
  *
- * Design: design/telemetry.md .store      Tests: test/emittest.c, test/deathtest.t
+ * Design: design/telemetry.md .store      Tests: test/emittest.c, test/death.t
  */
 #ifndef EMIT_STORE_H
 #define EMIT_STORE_H
@@ -19,30 +19,71 @@
 typedef struct StoreStruct {
   RegionHeader header;        /* the mapping's first byte; NULL if there is no store */
   Bool shared;                /* it is a file's */
-  char path[RegionPathMAX];   /* of the file; "" for private memory, or a file without a name */
+  uint64_t poor;              /* when the file system had no room last; CLOCK_MONOTONIC, ns */
+  Index limit;                /* no slot from this one on was ever taken */
   uint8_t provided[RegionSlotsMAX]; /* log2 of the bytes of each slot that the file system has given already */
+  char path[RegionPathMAX];   /* of the file; "" for private memory, or a file without a name */
 } StoreStruct, *Store;
 
 /* StoreOpen -- memory for blocks
  *
- * log       the log whose blocks will lie here, an absolute path, or "" if that is no file
- * identity  of the process
- * fdReturn  the file, locked, for the caller to close; -1 if the memory is private.  NULL: private memory is meant.
- * returns   ResMEMORY if there is no address space; where no file can be had the memory is private
+ * log        the log whose blocks will lie here, an absolute path, or "" if that is no file
+ * recording  that it is of: its identity
+ * identity   of the process
+ * fdReturn   the file, locked, for the caller to close; -1 if the memory is private.  NULL: private memory is meant.
+ * returns    ResMEMORY if there is no address space; where no file can be had the memory is private
  */
-extern Res StoreOpen(Store storeReturn, const char *log, uint64_t identity, int *fdReturn);
+extern Res StoreOpen(Store storeReturn, const char *log, uint64_t recording, uint64_t identity, int *fdReturn);
+
+/* StoreAttach -- the store is a region that the collector has made
+ *
+ * fd      the file, locked, which stays the caller's
+ * slots   that it has
+ * path    as the collector sees it
+ * returns ResMEMORY: no address space; ResFORMAT: it is none
+ */
+extern Res StoreAttach(Store storeReturn, int fd, Count slots, const char *path);
+
+/* StoreDetach -- give the mapping back, with what is in it; nobody uses it yet */
+extern void StoreDetach(Store store);
+
+/* StoreSlots -- how many slots a region may have, for the address space that there is */
+extern Count StoreSlots(void);
 
 /* StoreProvide -- make sure that touching so much of the file cannot fail: a full tmpfs would kill the program with
  * SIGBUS.  FALSE: there is no room. */
 extern Bool StoreProvide(Store store, Size offset, Size size);
 
-/* StoreUnlink -- remove the file: nothing in it is needed any more.  The memory stays until the process ends. */
+/* StoreUnlink -- remove the file, and the link beside it: nothing in it is needed any more.  The memory stays until the
+ * process ends. */
 extern void StoreUnlink(Store store);
 
-/* StoreTake -- a block of `size` bytes (a power of two from BlockMIN to BlockMAX), zeros; NULL: no slot, or no room
- * in the file system.  StoreGive -- give it back, as zeros. */
-extern void *StoreTake(Store store, Size size);
+/* StoreAhead -- have the file system give room for some of the largest blocks now: later it may not be asked */
+extern void StoreAhead(Store store);
+
+/* StoreTake -- a block of *size bytes (a power of two from BlockMIN to BlockMAX), zeros, or a smaller one where the file
+ * system has no room; *size says which.  NULL: no slot, or no room for any.
+ * StoreGive -- give it back, as zeros. */
+extern void *StoreTake(Store store, Size *size);
 extern void StoreGive(Store store, void *block, Size size);
+
+/* StoreRegion -- its region, or NULL as long as there is none: another thread may be making it */
+static inline RegionHeader StoreRegion(Store store)
+{
+  return __atomic_load_n(&store->header, __ATOMIC_ACQUIRE);
+}
+
+/* StoreLimit -- how many slots are worth looking at: those behind were never taken */
+static inline Index StoreLimit(Store store)
+{
+  return __atomic_load_n(&store->limit, __ATOMIC_ACQUIRE);
+}
+
+/* StoreSlot -- which slot of a region a block is in */
+static inline Index StoreSlot(RegionHeader region, BlockHeader block)
+{
+  return ((Size)((char *)block + block->whole - (char *)region) - RegionFIRST) / RegionSlotSIZE - 1;
+}
 
 /* StoreForked -- in the child of a fork: memory stands where its parent's blocks were, because fork may have
  * interrupted an event (in a signal handler) that is going to be written there; and what stood so for the parent is
@@ -51,9 +92,11 @@ extern void StoreForked(void);
 
 /* StoreAdopt -- the regions that a process with our number left behind: one that became us by exec
  *
- * Calls `block` for each block in each region of `log` whose owner is gone, and removes the file, unless `block` fails:
- * then whoever reads the log still finds it.
+ * log, recording  as for StoreOpen
+ * Calls `block` for its header block, if a collector should have written that, and for each block in each region of that recording whose owner is gone, and removes the file, unless
+ * `block` fails: then whoever reads the log still finds it.
  */
-extern void StoreAdopt(const char *log, Res (*block)(void *data, void *base, Size size), void *data);
+extern void StoreAdopt(const char *log, uint64_t recording, Res (*block)(void *data, void *base, Size size),
+                       void *data);
 
 #endif /* EMIT_STORE_H */

@@ -33,20 +33,23 @@ BlockHeaderStruct StreamHeader(Process process, Thread thread, unsigned kind, un
 {
   Stream stream = &thread->stream[kind][unsent];
   uint64_t now = EventClock(EVENT_SLOW);
+  uint16_t cpu = (uint16_t)sched_getcpu();
 
   return (BlockHeaderStruct){
     .order = BlockORDER,
     .major = BlockMAJOR,
-    .flags = (uint8_t)(unsent ? BlockFlagUNSENT : 0),
+    .flags = (uint8_t)(BlockFlagCPU | (unsent ? BlockFlagUNSENT : 0)),
     .kind = (uint8_t)StreamKind(kind),
     .whole = (uint32_t)size,
     .pid = process->pid,
     .thread = thread->tid,
-    .cpuFirst = (uint16_t)sched_getcpu(),
+    .cpuFirst = cpu,
+    .cpuLast = cpu,
     .process = process->identity,
     .stream = StreamNumber(thread, kind, unsent),
-    .sequence = stream->sequence + stream->parks,
-    .before = stream->before,
+    .sequence = stream->sequence,
+    /* What still waits is counted when it goes out. */
+    .before = stream->sent == stream->sequence ? stream->before : BlockBeforeUNKNOWN,
     .discarded = stream->discarded,
     .first = now,
     .last = now,
@@ -66,7 +69,14 @@ void StreamStart(Process process, Thread thread, unsigned kind, unsigned unsent)
   Fence();
   memcpy(block->magic, BlockMAGIC, BlockMagicSIZE);
   cursor->epoch = (uint32_t)(header.first >> 32);
-  __atomic_store_n(&cursor->next, (Word)StreamEvents(block), __ATOMIC_RELEASE);
+  stream->held = !unsent && stream->store != &process->shared && ProcessRegion(process) != NULL
+                   ? (Word)StreamEvents(block) : 0;
+  __atomic_store_n(&cursor->next, stream->held != 0 ? 0 : (Word)StreamEvents(block), __ATOMIC_RELEASE);
+}
+
+void StreamLeave(BlockHeader block)
+{
+  block->cpuLast = (uint16_t)sched_getcpu();
 }
 
 /* StreamErase -- no block is here any more, and no events */
@@ -92,17 +102,15 @@ Size StreamSize(Process process, Stream stream, unsigned kind, unsigned unsent)
 /* StreamTakeFrom -- a fresh block of `size` bytes, or smaller where that cannot be had */
 Bool StreamTakeFrom(Stream stream, Store store, Size size)
 {
-  for (; store->header != NULL && size >= BlockMIN; size /= 2) {
-    BlockHeader block = StoreTake(store, size);
-    if (block != NULL) {
-      stream->size = size;
-      stream->store = store;
-      /* Those who look at running threads believe what this points to. */
-      __atomic_store_n(&stream->block, block, __ATOMIC_RELEASE);
-      return TRUE;
-    }
-  }
-  return FALSE;
+  BlockHeader block = StoreTake(store, &size);
+
+  if (block == NULL)
+    return FALSE;
+  stream->size = size;
+  stream->store = store;
+  /* Those who look at running threads believe what this points to. */
+  __atomic_store_n(&stream->block, block, __ATOMIC_RELEASE);
+  return TRUE;
 }
 
 /* StreamReserved -- bytes of the block's events that have been reserved, filled or not; what goes beyond the end is
@@ -110,7 +118,8 @@ Bool StreamTakeFrom(Stream stream, Store store, Size size)
 Size StreamReserved(Thread thread, unsigned kind, unsigned unsent)
 {
   Stream stream = &thread->stream[kind][unsent];
-  Word next = thread->hot.cursor[kind][unsent].next, base = (Word)StreamEvents(stream->block);
+  Word next = stream->held != 0 ? stream->held : thread->hot.cursor[kind][unsent].next;
+  Word base = (Word)StreamEvents(stream->block);
 
   return (next & EventBlockBIT) != 0 && next >= base ? next - base : stream->size - BlockHeaderSIZE;
 }
@@ -141,8 +150,8 @@ static Bool streamEpoch(EventCursor cursor, uint64_t now)
   return TRUE;
 }
 
-/* StreamTry -- reserve room as EventReserve does, with nobody to interrupt; 0: full */
-Word StreamTry(EventCursor cursor, Size size)
+/* streamTry -- reserve room as EventReserve does, with nobody to interrupt; 0: full */
+static Word streamTry(EventCursor cursor, Size size)
 {
   uint64_t now = EventClock(EVENT_SLOW);
   Word at;
@@ -160,4 +169,62 @@ Word StreamTry(EventCursor cursor, Size size)
    * first. */
   eventFill(at, size, now);
   return at;
+}
+
+Word StreamTry(Process process, Thread thread, unsigned kind, unsigned unsent, Size size)
+{
+  Stream stream = &thread->stream[kind][unsent];
+  EventCursor cursor = &thread->hot.cursor[kind][unsent];
+  EventCursorStruct held = {stream->held, cursor->epoch, 0};
+  Word at;
+
+  if (LIKELY(stream->held == 0))
+    return streamTry(cursor, size);
+  at = streamTry(&held, size);
+  stream->held = held.next;
+  cursor->epoch = held.epoch;
+  if (at != 0) {
+    (void)__atomic_fetch_add(&stream->block->count, 1, __ATOMIC_RELAXED);
+    (void)__atomic_fetch_add(&ProcessRegion(process)->pool.away, 1, __ATOMIC_RELAXED);
+  }
+  return at;
+}
+
+void StreamHome(Process process, BlockHeader block, Count count)
+{
+  RegionHeader region = ProcessRegion(process);
+  uint32_t all = __atomic_load_n(&block->count, __ATOMIC_RELAXED), home = count < all ? (uint32_t)count : all, before;
+
+  if (region == NULL || all == 0)
+    return;
+  before = __atomic_exchange_n(&block->rest, home, __ATOMIC_RELAXED);
+  (void)__atomic_fetch_sub(&region->pool.away, (uint64_t)home - before, __ATOMIC_RELAXED);
+}
+
+RegionLeaving StreamDepart(Process process, BlockHeader block)
+{
+  RegionHeader region = ProcessRegion(process);
+  uint32_t count = block->count - block->rest, none;
+  Index i;
+
+  for (i = 0; region != NULL && count > 0 && i < RegionLEAVING; ++i) {
+    RegionLeaving leaving = &region->leaving[i];
+    none = 0;
+    if (!__atomic_compare_exchange_n(&leaving->count, &none, RegionLeavingCLAIMED, FALSE, __ATOMIC_ACQUIRE,
+                                     __ATOMIC_RELAXED))
+      continue;
+    leaving->stream = block->stream;
+    leaving->sequence = block->sequence;
+    __atomic_store_n(&leaving->count, count, __ATOMIC_RELEASE);
+    StreamHome(process, block, block->count);
+    return leaving;
+  }
+  return NULL;
+}
+
+void StreamArrive(Process process, BlockHeader block, RegionLeaving leaving, Bool sent)
+{
+  StreamHome(process, block, sent ? block->count : 0);
+  if (leaving != NULL)
+    __atomic_store_n(&leaving->count, 0, __ATOMIC_RELEASE);
 }

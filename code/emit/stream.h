@@ -20,7 +20,7 @@ static inline unsigned StreamKind(unsigned stream)
 #if defined(EventInternKIND)
   return stream == EventStreamDEFINITION ? EventInternKIND : stream;
 #else
-  return stream;
+  return stream == EventStreamDEFINITION ? EventKindDEFINED : stream;
 #endif
 }
 
@@ -33,6 +33,9 @@ extern BlockHeaderStruct StreamHeader(Process process, Thread thread, unsigned k
 
 /* StreamStart -- make the stream's memory an empty block, and point the cursor to it */
 extern void StreamStart(Process process, Thread thread, unsigned kind, unsigned unsent);
+
+/* StreamLeave -- the owner is done with a block: its header says on which processor */
+extern void StreamLeave(BlockHeader block);
 
 /* StreamErase -- no block is here any more, and none of its `used` bytes of events: all zeros */
 extern void StreamErase(BlockHeader block, Size used);
@@ -52,6 +55,15 @@ extern Size StreamReserved(Thread thread, unsigned kind, unsigned unsent);
 extern void StreamTally(BlockTally tally, BlockHeader block, Size size, Size reserved, Bool settle);
 
 /* StreamTry -- reserve room as EventReserve does, for the stream's owner; 0: full */
-extern Word StreamTry(EventCursor cursor, Size size);
+extern Word StreamTry(Process process, Thread thread, unsigned kind, unsigned unsent, Size size);
+
+/* StreamHome -- so many of a block's events in private memory need not be counted as lost if the process is killed: they
+ * are in the log */
+extern void StreamHome(Process process, BlockHeader block, Count count);
+
+/* StreamDepart, StreamArrive -- a block in private memory is about to be written to the log, and is no longer.  Meanwhile the
+ * log says whether it is there. */
+extern RegionLeaving StreamDepart(Process process, BlockHeader block);
+extern void StreamArrive(Process process, BlockHeader block, RegionLeaving leaving, Bool sent);
 
 #endif /* EMIT_STREAM_H */

@@ -70,15 +70,14 @@ static void tracebackAdd(Traceback traceback, uint64_t time, uint32_t thread, co
 }
 
 /* tracebackBlock -- the committed events of one block */
-__attribute__((no_sanitize("thread"))) static void tracebackBlock(Traceback traceback, BlockHeader block)
+__attribute__((no_sanitize("thread"))) static void tracebackBlock(Traceback traceback, BlockHeader block,
+                                                                   Size whole)
 {
-  Size whole = block->whole; /* its owner may be changing it */
   const char *next = (const char *)block + BlockHeaderSIZE, *limit = (const char *)block + whole;
   uint64_t epoch = block->first >> 32 << 32;
 
-  if (!WordIsPowerOf2(whole) || whole > BlockMAX || ((Word)limit & (2 * BlockMAX - 1)) != 0)
+  if (memcmp(block->magic, BlockMAGIC, BlockMagicSIZE) != 0)
     return;
-
   while (next + sizeof(EventHeaderStruct) <= limit) {
     const EventHeaderStruct *event = (const void *)next;
     uint16_t code = __atomic_load_n(&event->code, __ATOMIC_ACQUIRE);
@@ -95,20 +94,16 @@ __attribute__((no_sanitize("thread"))) static void tracebackBlock(Traceback trac
   }
 }
 
-__attribute__((no_sanitize("thread"))) static void tracebackThread(Traceback traceback, Thread thread)
+/* tracebackStore -- the events of all blocks that lie here, filled or being filled */
+static void tracebackStore(Traceback traceback, Store store)
 {
-  unsigned kind, unsent;
+  RegionHeader region = StoreRegion(store);
+  Size offset, size;
   Index i;
 
-  for (kind = 0; kind < EventStreamsLIMIT; ++kind)
-    for (unsent = 0; unsent < 2; ++unsent) {
-      Stream stream = &thread->stream[kind][unsent];
-      if (stream->block != NULL)
-        tracebackBlock(traceback, stream->block);
-      for (i = 0; i < StreamParkedMAX; ++i)
-        if (stream->parked[i].block != NULL)
-          tracebackBlock(traceback, stream->parked[i].block);
-    }
+  for (i = 0; region != NULL && i < StoreLimit(store); ++i)
+    if (RegionBlockAt(&offset, &size, region, i))
+      tracebackBlock(traceback, (BlockHeader)(void *)((char *)region + offset), size);
 }
 
 /* tracebackParam -- parameter `i` of an event, as eventcnv would print it; a double as its bits, for want of libc */
@@ -170,20 +165,23 @@ EVENT_API void EventTraceback(unsigned n)
 {
   Process process = ProcessIfReady();
   Traceback traceback = QuietMap(sizeof *traceback, tracebackPage);
-  char clock[EventClockNameSIZE], boot[EventClockBootSIZE];
+  char clock[EventClockNameSIZE];
+  Store store;
   uint64_t frequency; /* all of the description that is wanted here */
   Index i;
 
   if (traceback == NULL)
     return;
   traceback->max = n < tracebackMAX ? n : tracebackMAX;
-  for (i = 0; traceback->max > 0 && process != NULL && i < process->threads; ++i)
-    tracebackThread(traceback, ProcessThread(process, i));
+  if (traceback->max > 0 && process != NULL) {
+    for (i = 0; (store = ProcessStore(process, i)) != NULL; ++i)
+      tracebackStore(traceback, store);
+  }
   if (traceback->count == 0) {
     QuietSay("traceback", "", "no events");
   } else {
     unsigned newest = traceback->order[traceback->count - 1];
-    EventClockDescribe(clock, &frequency, boot, EVENT_CONTROL[EventControlCLOCK] != 0);
+    EventClockDescribe(clock, &frequency, NULL, EVENT_CONTROL[EventControlCLOCK] != 0);
     for (i = 0; i < traceback->count; ++i)
       tracebackLine(traceback, i, traceback->entry[newest].time, frequency);
   }

@@ -1,9 +1,8 @@
-/* user.c -- what programs tell themselves: strings, labels, events, types of events
+/* user.c -- what programs tell themselves: strings, labels, values
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <errno.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -16,9 +15,10 @@
 #include "emit/user.h"
 #include "plinth/quiet.h"
 
-enum { userBuckets = 1024, userChunk = 65536, userLineMAX = 1024, userProbes = 64 };
+enum { userBuckets = 1024, userChunk = 65536, userProbes = 64 };
 
-#if defined(EventInternCODE) /* a registry of somebody else's may have none of these */
+/* What these functions tell has rows in our registry.  Somebody else's may lack some of them: then the same is told by
+ * types that are defined at run time (UserRow). */
 
 /* An interned string; they stay as long as the process, and its children by fork have them too. */
 typedef struct UserStringStruct {
@@ -27,7 +27,7 @@ typedef struct UserStringStruct {
   char string[];
 } UserStringStruct, *UserString;
 
-static UserString userBucket[userBuckets];
+static UserString userBucket[userBuckets] LARGE;
 static Word userStrings;         /* how many; also the newest one's id */
 static char *userNext;           /* free memory for strings, */
 static Size userLeft;            /* and how much of it; never more than there is, whenever somebody forks */
@@ -79,6 +79,7 @@ static UserString userFind(const char *string, Bool *newReturn)
 /* userTell -- what the string's number is, in the stream that no policy overwrites */
 static void userTell(UserString entry)
 {
+#if defined(EventInternCODE)
   Size length = EventStringLength(entry->string);
   void *room;
 
@@ -87,6 +88,11 @@ static void userTell(UserString entry)
   room = EventReserveSlow(EventStreamDEFINITION, offsetof(EventWSStruct, f1) + length + 1, 0);
   if (room != NULL)
     EVENT_FILL_WS(Intern, room, entry->id, entry->string, length);
+#else
+  static UserRowStruct row = {"Intern", "WS", "id string", "string %id is %string", TRUE, 0};
+
+  UserRowTell(&row, entry->id, entry->string);
+#endif
 }
 
 EVENT_API EventWord EventIntern(const char *string)
@@ -114,7 +120,7 @@ EVENT_API EventWord EventIntern(const char *string)
 static struct {
   Word addr; /* 0: free */
   Word id;
-} userLabel[UserLabelsMAX];
+} userLabel[UserLabelsMAX] LARGE;
 
 static void userLabelKeep(Word addr, Word id)
 {
@@ -130,11 +136,23 @@ static void userLabelKeep(Word addr, Word id)
   }
 }
 
+/* userLabelTell -- what the address is, as an event */
+static void userLabelTell(const void *addr, Word id)
+{
+#if defined(EventLabelCODE)
+  EVENT_AW(Label, addr, id);
+#else
+  static UserRowStruct row = {"Label", "AW", "addr id", "labels %addr with string %*id", FALSE, 0};
+
+  UserRowTell(&row, addr, id);
+#endif
+}
+
 EVENT_API void EventLabel(const void *addr, EventWord id)
 {
   if (addr != NULL)
     userLabelKeep((Word)addr, id);
-  EVENT_AW(Label, addr, id);
+  userLabelTell(addr, id);
 }
 
 void UserTell(void)
@@ -149,202 +167,39 @@ void UserTell(void)
     Word addr = __atomic_load_n(&userLabel[i].addr, __ATOMIC_ACQUIRE);
     Word id = __atomic_load_n(&userLabel[i].id, __ATOMIC_ACQUIRE);
     if (addr != 0 && id != 0)
-      EVENT_AW(Label, (Addr)addr, id);
+      userLabelTell((const void *)addr, id);
   }
 }
 
 EVENT_API void EventUserWord(EventWord id, EventWord value)
 {
+#if defined(EventUserWordCODE)
   EVENT_WW(UserWord, id, value);
+#else
+  static UserRowStruct row = {"UserWord", "WW", "id value", "%*id: %value", FALSE, 0};
+
+  UserRowTell(&row, id, value);
+#endif
 }
 
 EVENT_API void EventUserDouble(EventWord id, double value)
 {
+#if defined(EventUserDoubleCODE)
   EVENT_WD(UserDouble, id, value);
+#else
+  static UserRowStruct row = {"UserDouble", "WD", "id value", "%*id: %value", FALSE, 0};
+
+  UserRowTell(&row, id, value);
+#endif
 }
 
 EVENT_API void EventUserString(EventWord id, const char *text)
 {
+#if defined(EventUserStringCODE)
   EVENT_WS(UserString, id, text != NULL ? text : "");
-}
-
 #else
+  static UserRowStruct row = {"UserString", "WS", "id text", "%*id: %text", FALSE, 0};
 
-void UserTell(void)
-{
-}
-
+  UserRowTell(&row, id, text != NULL ? text : "");
 #endif
-
-static unsigned userTypes; /* defined at run time, so far */
-
-static int userComplain(const char *name, const char *reason)
-{
-  QuietSay("cannot define event type", name, reason);
-  return -1;
-}
-
-/* userTypeNamed -- does an event of this name exist? */
-static Bool userTypeNamed(const char *name)
-{
-  Registry registry = SendRegistry();
-  Index i;
-
-  for (i = 0; i < registry->count; ++i)
-    if (registry->types[i].nameLength == strlen(name) && memcmp(registry->types[i].name, name, strlen(name)) == 0)
-      return TRUE;
-  return FALSE;
-}
-
-/* userWord -- nothing but letters, digits and underscores, and spaces if `spaces` */
-static Bool userWord(const char *string, Bool spaces)
-{
-  const char *p = string;
-
-  for (; *p != '\0'; ++p)
-    if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9' && p > string) ||
-          *p == '_' || (*p == ' ' && spaces)))
-      return FALSE;
-  return p > string || spaces;
-}
-
-/* userDefine -- enter the type in the registry.  The process is locked. */
-static Res userDefine(EventCode *codeReturn, const char *name, const char *format, const char *params,
-                      const char *describe)
-{
-  char room[userLineMAX];
-  TextStruct text;
-  Res res;
-
-  if (userTypes > UINT16_MAX - EventCodeDYNAMIC)
-    return ResLIMIT;
-  TextInit(&text, room, sizeof room);
-  TextString(&text, "event: ");
-  TextHex(&text, EventCodeDYNAMIC + userTypes);
-  TextChar(&text, ' ');
-  TextString(&text, name);
-  TextString(&text, " " EventKindDYNAMIC " 1 ");
-  TextString(&text, format);
-  TextChar(&text, ' ');
-  TextString(&text, params);
-  if (text.overflow)
-    return ResLIMIT;
-  res = SendDefine(room, TextLength(&text));
-  if (res != ResOK)
-    return res;
-  *codeReturn = (EventCode)(EventCodeDYNAMIC + userTypes++);
-  TextInit(&text, room, sizeof room);
-  TextString(&text, "describe: ");
-  TextHex(&text, *codeReturn);
-  TextChar(&text, ' ');
-  TextString(&text, describe);
-  if (describe[0] != '\0' && strchr(describe, '\n') == NULL)
-    (void)SendDefine(room, TextLength(&text));
-  return ResOK;
-}
-
-EVENT_API int EventTypeDefine(EventCode *codeReturn, const char *name, const char *format, const char *params,
-                              const char *describe)
-{
-  QuietMaskStruct mask;
-  int error = errno;
-  Process process;
-  Res res = ResMEMORY;
-  Bool taken = FALSE;
-
-  *codeReturn = 0;
-  if (!userWord(name, FALSE))
-    return userComplain(name, "its name is no identifier");
-  if (!userWord(params, TRUE))
-    return userComplain(name, "the parameters' names are no identifiers separated by spaces");
-  if (strspn(format, "PAWUDS0") != strlen(format))
-    return userComplain(name, "the format has letters that are none of P A W U D S");
-  QuietBegin(&mask);
-  process = ProcessGet();
-  if (process != NULL) {
-    ProcessLock(process);
-    taken = userTypeNamed(name);
-    res = taken ? ResPARAM : userDefine(codeReturn, name, format, params, describe);
-    ProcessUnlock(process);
-    /* Before its first use: every reader finds it in the header in front. */
-    if (res == ResOK && ProcessSends())
-      (void)SendHeader(process);
-  }
-  QuietEnd(&mask);
-  errno = error;
-  if (taken)
-    return userComplain(name, "there is an event of this name");
-  if (res == ResFORMAT)
-    return userComplain(name, "the format is none, or there is not a name for each of its parameters");
-  return res == ResOK ? 0 : userComplain(name, "there is no room for more");
-}
-
-/* userParam -- the next argument, as parameter `i` */
-static void userParam(EventType type, Index i, char *event, va_list *args)
-{
-  char *place = event + type->offset[i];
-  double d;
-  unsigned u;
-  Word w;
-
-  switch (type->letter[i]) {
-  case 'U':
-    u = va_arg(*args, unsigned);
-    memcpy(place, &u, sizeof u);
-    break;
-  case 'D':
-    d = va_arg(*args, double);
-    memcpy(place, &d, sizeof d);
-    break;
-  case 'W':
-    w = va_arg(*args, EventWord);
-    memcpy(place, &w, sizeof w);
-    break;
-  default:
-    w = (Word)va_arg(*args, void *);
-    memcpy(place, &w, sizeof w);
-    break;
-  }
-}
-
-/* userString -- the string that stands last among the arguments; "" if the type has none */
-static const char *userString(EventType type, va_list *args)
-{
-  char skipped[EventSizeMAX];
-  const char *string;
-  Index i;
-
-  if (!type->strings)
-    return "";
-  for (i = 0; i + 1u < type->params; ++i)
-    userParam(type, i, skipped, args);
-  string = va_arg(*args, const char *);
-  return string != NULL ? string : "";
-}
-
-EVENT_API void EventEmit(unsigned code, ...)
-{
-  EventType type = code > UINT16_MAX ? NULL : RegistryFind(SendRegistry(), (EventCode)code);
-  va_list args;
-  const char *string;
-  Size length;
-  char *event;
-  Index i;
-
-  if (type == NULL || !EVENT_WANTED(type->kind))
-    return;
-  va_start(args, code);
-  string = userString(type, &args);
-  va_end(args);
-  length = EventStringLength(string);
-  event = EventReserve(type->kind, type->length + (type->strings ? length + 1 : 0));
-  if (event == NULL)
-    return;
-  va_start(args, code);
-  for (i = 0; i < type->params - (Index)type->strings; ++i)
-    userParam(type, i, event, &args);
-  va_end(args);
-  if (type->strings)
-    EventStringCopy(event + type->length, string, length, (EventHeader)(void *)event);
-  EventCommit((EventHeader)(void *)event, (EventCode)code);
 }

@@ -1,0 +1,126 @@
+/* controltable.c -- the table of what is sent and buffered, and where it lies
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "base/names.h"
+#include "base/text.h"
+#include "emit/control.h"
+#include "plinth/quiet.h"
+
+_Static_assert((unsigned)RegionControlBUFFER == EventKindBUFFER &&
+                   (unsigned)RegionControlATTENTION == EventControlCLOCK &&
+                   (unsigned)RegionControlATTEND == EventControlATTEND,
+               "the table is what others take it for");
+
+#define controlKINDS (((Word)1 << EventKindLIMIT) - 1)
+
+/* Every kind that is not off goes to the flight recorder, nothing is sent, until somebody says otherwise. */
+Word EventKindControl[EventControlSIZE / sizeof(Word)] __attribute__((aligned(EventControlSIZE), section(".data.~control"))) = {
+  (Word)EventKindsDEFAULT << EventKindBUFFER,
+  [EventControlOWNER] = (Word)EVENT_CONTROL,
+};
+
+#if defined(PAWPRINT_LIBRARY)
+extern Word EventKindControlHere[EventControlSIZE / sizeof(Word)] __attribute__((alias("EventKindControl")));
+#endif
+
+static Word *controlTheirs; /* the table that the program sees: ours, or its copy of it */
+
+static Bool controlShared; /* the table is in memory that a child of fork shares with us */
+
+/* controlFill -- let a page say what the table says */
+static void controlFill(Word *page)
+{
+  __atomic_store_n(&page[0], __atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+  __atomic_store_n(&page[EventControlCLOCK], __atomic_load_n(&EVENT_CONTROL[EventControlCLOCK], __ATOMIC_RELAXED),
+                   __ATOMIC_RELAXED);
+}
+
+/* controlMap -- map `fd`, whose page says what the table says, or memory of our own, over the table: in both places,
+ * where the program has a copy of it */
+static void controlMap(int fd, long offset)
+{
+  int flags = MAP_FIXED | MAP_SHARED | (fd < 0 ? MAP_ANONYMOUS : 0);
+  Word *here = EVENT_CONTROL, *theirs = controlTheirs;
+  Word first = __atomic_load_n(&here[0], __ATOMIC_RELAXED),
+       clock = __atomic_load_n(&here[EventControlCLOCK], __ATOMIC_RELAXED);
+
+  if (QuietMapFrom(here, EventControlSIZE, PROT_READ | PROT_WRITE, flags, fd, offset) == NULL)
+    return;
+  if (fd < 0) {
+    __atomic_store_n(&here[0], first, __ATOMIC_RELAXED);
+    __atomic_store_n(&here[EventControlCLOCK], clock, __ATOMIC_RELAXED);
+  }
+  /* No more of the same pages by mremap: that fails where the file's lock is to stay with one mapping alone. */
+  if (theirs == here)
+    return;
+  if (fd >= 0)
+    (void)QuietMapFrom(theirs, EventControlSIZE, PROT_READ | PROT_WRITE, flags, fd, offset);
+  else
+    (void)QuietCall(SYS_mremap, here, 0, EventControlSIZE, MREMAP_MAYMOVE | MREMAP_FIXED, theirs);
+}
+
+/* controlFind -- where the program sees the table.  A copy of ours still says whose it is; a table of that name which
+ * says something else is another emitter's, which the program has made visible. */
+static Word *controlFind(void)
+{
+  Word *volatile visible = EventKindControl;
+
+  return visible[EventControlOWNER] == (Word)EVENT_CONTROL ? visible : EVENT_CONTROL;
+}
+
+void ControlJoin(void)
+{
+  if (controlTheirs == NULL)
+    controlTheirs = controlFind();
+  /* In the child of a fork the table is its parent's, if that was shared. */
+  if (controlShared || controlTheirs != EVENT_CONTROL)
+    controlMap(-1, 0);
+  controlShared = controlTheirs != EVENT_CONTROL;
+}
+
+void ControlShare(int fd, RegionHeader region)
+{
+  /* First: other threads read the table all the time. */
+  controlFill((Word *)(void *)((char *)region + RegionCONTROL));
+  controlMap(fd, RegionCONTROL);
+  controlShared = TRUE;
+}
+
+Res ControlMask(uint32_t *maskReturn, const char *list, uint32_t standard, const char *place)
+{
+  static const char *const names[EventKindLIMIT] = EventKindNAMES;
+  char room[256];
+  TextStruct error;
+  Res res;
+
+  TextInit(&error, room, sizeof room);
+  res = NamesMask(maskReturn, list, names, EventKindLIMIT, standard, "kind", &error);
+  if (res != ResOK)
+    QuietSay("kinds", place, TextTerminate(&error));
+  return res;
+}
+
+void ControlSet(uint32_t mask, unsigned first)
+{
+  Word old = __atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED);
+
+  while (!__atomic_compare_exchange_n(&EVENT_CONTROL[0], &old,
+                                      (old & ~(controlKINDS << first)) | (mask & controlKINDS) << first, FALSE,
+                                      __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+    ;
+}
+
+void ControlStart(void)
+{
+  ControlSet(ControlSettings.chosen, 0);
+}
+
+void ControlStop(void)
+{
+  ControlSet(0, 0);
+}

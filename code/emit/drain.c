@@ -1,0 +1,471 @@
+/* drain.c -- full blocks of slots, sent by the process itself
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "emit/drain.h"
+
+#include <string.h>
+
+#include "base/aver.h"
+#include "base/fence.h"
+#include "emit/send.h"
+#include "emit/stream.h"
+#include "plinth/quiet.h"
+
+enum {
+  drainListMAX = 16,  /* slots that are looked at in one go: they are on the stack */
+  drainBehindMAX = 8, /* blocks of a stream that wait behind one in which something is pending */
+  drainTries = 4      /* to copy a block that its owner keeps changing */
+};
+
+typedef enum DrainResult { DrainSENT, DrainPENDING, DrainREFUSED, DrainGONE } DrainResult;
+
+/* One full block, as it looked when it was listed.  What was opened first comes first; `place` makes that an order
+ * between any two. */
+typedef struct DrainEntryStruct {
+  uint64_t first, sequence;
+  Word place;
+  Store store;
+  RegionHeader region;
+  Index slot;
+} DrainEntryStruct, *DrainEntry;
+
+/* One pass over all blocks, from the one that was opened first to the newest. */
+typedef struct DrainStruct {
+  Process process;
+  Stream stream;             /* NULL: of any */
+  uint32_t number;           /* of the stream */
+  DrainHow how;
+  DrainEntryStruct done;     /* up to this one all were looked at */
+  Count behind;              /* full blocks that are not listed, because they are newer */
+  Count count;
+  DrainEntryStruct list[drainListMAX];
+} DrainStruct, *Drain;
+
+/* drainAt -- where the block in a slot is, and how large it is, as the slot says; or NULL.  Its header may be erased. */
+static BlockHeader drainAt(Size *sizeReturn, RegionHeader region, Index slot)
+{
+  Size offset;
+
+  return RegionBlockAt(&offset, sizeReturn, region, slot) ? (BlockHeader)(void *)((char *)region + offset) : NULL;
+}
+
+/* drainWhole -- has it its header?  Whoever erased it may have died before the slot was free. */
+static Bool drainWhole(BlockHeader block, Size size)
+{
+  return block != NULL && memcmp(block->magic, BlockMAGIC, BlockMagicSIZE) == 0 && block->whole == size;
+}
+
+static uint8_t drainState(RegionHeader region, Index slot)
+{
+  return __atomic_load_n(&region->state[slot], __ATOMIC_ACQUIRE);
+}
+
+/* drainUsed -- bytes of a full block that were reserved for events; never more than it has */
+static Size drainUsed(BlockHeader block)
+{
+  Size most = block->whole - BlockHeaderSIZE;
+
+  return block->used <= most ? block->used : most;
+}
+
+/* drainSnapped -- has a snapshot of this full block been sent?  Then it is counted as full no longer. */
+static Bool drainSnapped(BlockHeader block)
+{
+  return (block->flags & BlockFlagSNAPSHOT) != 0;
+}
+
+/* drainFree -- the block in a claimed slot is done with */
+static void drainFree(Store store, RegionHeader region, BlockHeader block, Size size)
+{
+  if (!drainSnapped(block))
+    (void)__atomic_fetch_sub(&region->pool.full, 1, __ATOMIC_ACQ_REL);
+  StreamErase(block, size - BlockHeaderSIZE);
+  StoreGive(store, block, size);
+}
+
+/* drainSend -- send a block that is ours alone, if nothing in it is pending; or if nobody will fill that */
+static DrainResult drainSend(Process process, BlockHeader block, Bool settle, Count *countReturn)
+{
+  BlockTallyStruct tally = {.used = drainUsed(block), .count = SendCountUNKNOWN, .last = block->first};
+  Res res = SendBlock(process, block, &tally, 0);
+
+  if (res == ResFAIL) {
+    BlockWalk(&tally, StreamEvents(block), block->whole - BlockHeaderSIZE, block->first, settle);
+    *countReturn = tally.count;
+    if (!settle)
+      return DrainPENDING;
+    res = SendBlock(process, block, &tally, 0);
+  }
+  if (tally.count == SendCountUNKNOWN)
+    BlockWalk(&tally, StreamEvents(block), block->whole - BlockHeaderSIZE, block->first, FALSE);
+  *countReturn = tally.count;
+  return res == ResOK ? DrainSENT : DrainREFUSED;
+}
+
+/* drainClaim -- the full block in a slot is nobody else's from here on; returns whether it was there */
+static Bool drainClaim(RegionHeader region, Index slot, uint8_t *stateReturn)
+{
+  *stateReturn = drainState(region, slot);
+  return (*stateReturn & (RegionFULL | RegionTAKEN)) == RegionFULL &&
+         __atomic_compare_exchange_n(&region->state[slot], stateReturn, (uint8_t)(*stateReturn | RegionTAKEN), FALSE,
+                                     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+/* drainNumber -- a block of the stream goes out: say how many events were before it, if that is known.  It is not if
+ * another thread has sent some that stand between. */
+static void drainNumber(Stream stream, BlockHeader block)
+{
+  if (block->sequence != stream->sent)
+    stream->before = BlockBeforeUNKNOWN;
+  if (stream->before != BlockBeforeUNKNOWN)
+    block->before = stream->before;
+}
+
+/* drainCount -- so many events more of the stream have gone out, with this block */
+static void drainCount(Stream stream, BlockHeader block, Count count)
+{
+  stream->sent = block->sequence + 1;
+  if (stream->before != BlockBeforeUNKNOWN)
+    stream->before += count;
+}
+
+/* drainTake -- send the block in a slot and free it, if it is still full
+ *
+ * stream  whose it is, if the caller owns that; else NULL
+ */
+static DrainResult drainTake(Process process, Stream stream, Store store, RegionHeader region, Index slot, Bool settle)
+{
+  DrainResult result = DrainSENT;
+  RegionLeaving leaving;
+  BlockHeader block;
+  Count count = 0;
+  uint8_t state;
+  Size size;
+
+  if (!drainClaim(region, slot, &state))
+    return DrainGONE;
+  block = drainAt(&size, region, slot);
+  /* Without its magic it is in the log already: whoever sent it did not come as far as to free it. */
+  if (drainWhole(block, size)) {
+    if (stream != NULL && !drainSnapped(block))
+      drainNumber(stream, block);
+    leaving = store != &process->shared ? StreamDepart(process, block) : NULL;
+    result = drainSend(process, block, settle, &count);
+    if (store != &process->shared)
+      StreamArrive(process, block, leaving, result == DrainSENT);
+    if (stream != NULL && result == DrainSENT && !drainSnapped(block))
+      drainCount(stream, block, count);
+  }
+  if (result == DrainSENT && block != NULL)
+    drainFree(store, region, block, size);
+  else
+    __atomic_store_n(&region->state[slot], state, __ATOMIC_RELEASE);
+  return result;
+}
+
+/* drainCopy -- send a snapshot of a block in which something is pending, once; it stays where it is, and may stay for
+ * ever: the handler that was to fill it may have jumped away */
+static void drainCopy(Process process, Stream stream, RegionHeader region, Index slot)
+{
+  BlockTallyStruct tally;
+  BlockHeader block, header;
+  uint8_t state;
+  char *copy;
+  Size size;
+
+  if (!drainClaim(region, slot, &state))
+    return;
+  block = drainAt(&size, region, slot);
+  copy = drainWhole(block, size) && !drainSnapped(block) ? QuietMap(BlockMAX, BlockMIN) : NULL;
+  if (copy != NULL) {
+    header = (BlockHeader)(void *)copy;
+    memcpy(copy, block, size);
+    BlockWalk(&tally, copy + BlockHeaderSIZE, size - BlockHeaderSIZE, header->first, TRUE);
+    if (tally.used == 0 || SendBlock(process, header, &tally, BlockFlagSNAPSHOT) == ResOK) {
+      block->flags |= BlockFlagSNAPSHOT;
+      if (stream != NULL)
+        drainCount(stream, block, tally.count);
+      (void)__atomic_fetch_sub(&region->pool.full, 1, __ATOMIC_ACQ_REL);
+    }
+    QuietUnmap(copy, BlockMAX);
+  }
+  __atomic_store_n(&region->state[slot], state, __ATOMIC_RELEASE);
+}
+
+static Bool drainBefore(const DrainEntryStruct *a, const DrainEntryStruct *b)
+{
+  if (a->first != b->first)
+    return a->first < b->first;
+  return a->sequence != b->sequence ? a->sequence < b->sequence : a->place < b->place;
+}
+
+/* drainListOne -- list a full block, and leave out the newest if there are too many */
+static void drainListOne(Drain drain, const DrainEntryStruct *entry)
+{
+  Index i;
+
+  if (drain->count == drainListMAX) {
+    ++drain->behind;
+    if (!drainBefore(entry, &drain->list[drain->count - 1]))
+      return;
+    --drain->count;
+  }
+  for (i = drain->count++; i > 0 && drainBefore(entry, &drain->list[i - 1]); --i)
+    drain->list[i] = drain->list[i - 1];
+  drain->list[i] = *entry;
+}
+
+/* drainList -- list the oldest full blocks that were not looked at.  Their headers are read unclaimed: what is listed
+ * wrongly is found out when it is claimed, and what is not listed now is listed the next time. */
+__attribute__((no_sanitize("thread"))) static void drainList(Drain drain, Store store)
+{
+  RegionHeader region = StoreRegion(store);
+  Index i, limit = region != NULL ? StoreLimit(store) : 0;
+
+  for (i = 0; i < limit; ++i) {
+    const BlockHeaderStruct *block;
+    Size size;
+    DrainEntryStruct entry = {.store = store, .region = region, .slot = i};
+    if ((drainState(region, i) & (RegionFULL | RegionTAKEN)) != RegionFULL || (block = drainAt(&size, region, i)) == NULL)
+      continue;
+    entry.first = block->first;
+    entry.sequence = block->sequence;
+    entry.place = (Word)block;
+    /* One stream alone does not look again and again at blocks that may stay pending for ever. */
+    if ((drain->stream != NULL && (block->stream != drain->number ||
+                                   (drain->how == DrainWAIT && (block->flags & BlockFlagSNAPSHOT) != 0))) ||
+        !drainBefore(&drain->done, &entry))
+      continue;
+    drainListOne(drain, &entry);
+  }
+}
+
+/* drainListed -- send the blocks that are listed; returns whether to go on, and whether one stays */
+static Bool drainListed(Drain drain, Bool *stayReturn)
+{
+  Index i;
+
+  for (i = 0; i < drain->count; ++i) {
+    DrainEntry entry = &drain->list[i];
+    DrainResult result = drainTake(drain->process, drain->stream, entry->store, entry->region, entry->slot,
+                                   drain->how == DrainSETTLE);
+    drain->done = *entry;
+    *stayReturn |= result == DrainREFUSED;
+    if (result == DrainREFUSED)
+      return FALSE;
+    if (result == DrainPENDING) {
+      *stayReturn |= drain->stream == NULL || drain->how == DrainWAIT;
+      if (drain->how == DrainWAIT && drain->count - i - 1 + drain->behind <= drainBehindMAX)
+        return FALSE;
+      drainCopy(drain->process, drain->stream, entry->region, entry->slot);
+    }
+  }
+  return TRUE;
+}
+
+/* drainRun -- look at all blocks, from the oldest on; FALSE: some stay */
+static Bool drainRun(Process process, Stream stream, uint32_t number, DrainHow how)
+{
+  DrainStruct drain = {.process = process, .stream = stream, .number = number, .how = how};
+  Bool stay = FALSE;
+  Store store;
+  Index i;
+
+  do {
+    drain.count = drain.behind = 0;
+    for (i = 0; (store = ProcessStore(process, i)) != NULL; ++i)
+      drainList(&drain, store);
+  } while (drainListed(&drain, &stay) && drain.count > 0);
+  return !stay;
+}
+
+Bool DrainStream(Process process, Stream stream, uint32_t number, DrainHow how)
+{
+  return drainRun(process, stream, number, how);
+}
+
+Bool DrainAll(Process process, DrainHow how)
+{
+  return drainRun(process, NULL, 0, how);
+}
+
+Bool DrainBlock(Process process, Stream stream, Store store, BlockHeader block)
+{
+  return drainTake(process, stream, store, store->header, StoreSlot(store->header, block), FALSE) == DrainSENT;
+}
+
+void DrainBeside(Process process, BlockHeader block, Size used)
+{
+  BlockTallyStruct tally = {.used = used, .count = SendCountUNKNOWN, .last = block->first};
+  char *copy;
+
+  if (SendBlock(process, block, &tally, SendBESIDE) != ResFAIL)
+    return;
+  /* A signal handler has interrupted an event in it: the collector waits for that, and we cannot. */
+  copy = QuietMap(BlockMAX, BlockMIN);
+  if (copy == NULL)
+    return;
+  memcpy(copy, block, block->whole);
+  BlockWalk(&tally, copy + BlockHeaderSIZE, used, block->first, FALSE);
+  (void)__atomic_fetch_add(&process->lost, tally.pending > 0 ? tally.pending : 1, __ATOMIC_RELAXED);
+  BlockWalk(&tally, copy + BlockHeaderSIZE, block->whole - BlockHeaderSIZE, block->first, TRUE);
+  (void)SendBlock(process, (BlockHeader)(void *)copy, &tally, SendBESIDE);
+  QuietUnmap(copy, BlockMAX);
+}
+
+/* drainOwned -- is a thread's block in this slot, that is not full, and of one of `count` streams from `first` on?
+ * Then the block.  Those streams are the caller's; any other block may become something else while we look: an erased
+ * one says stream 0, which is nobody's. */
+__attribute__((no_sanitize("thread"))) static BlockHeader drainOwned(Size *sizeReturn, RegionHeader region, Index slot,
+                                                                     uint32_t first, uint32_t count)
+{
+  uint8_t state = drainState(region, slot);
+  BlockHeader block = (state & RegionOPEN) != 0 ? drainAt(sizeReturn, region, slot) : NULL;
+
+  if (block == NULL || memcmp(block->magic, BlockMAGIC, BlockMagicSIZE) != 0)
+    return NULL;
+  return *(const volatile uint32_t *)&block->stream - first < count ? block : NULL;
+}
+
+Bool DrainOverwrite(Process process, uint32_t number, BlockHeader except)
+{
+  Store store;
+  Bool all = TRUE;
+  Index i, k;
+
+  for (k = 0; (store = ProcessStore(process, k)) != NULL; ++k)
+    for (i = 0; StoreRegion(store) != NULL && i < StoreLimit(store); ++i) {
+      Size size;
+      BlockHeader block = drainOwned(&size, store->header, i, number, 1);
+      BlockTallyStruct tally;
+      if (block == NULL || block == except)
+        continue;
+      StreamTally(&tally, block, size, drainUsed(block), FALSE);
+      all &= tally.pending == 0;
+      if (tally.pending > 0)
+        continue;
+      StreamErase(block, size - BlockHeaderSIZE);
+      StoreGive(store, block, size);
+    }
+  return all;
+}
+
+void DrainForget(Process process, uint32_t serial)
+{
+  Store store;
+  Index i, k;
+
+  for (k = 0; (store = ProcessStore(process, k)) != NULL; ++k)
+    for (i = 0; StoreRegion(store) != NULL && i < StoreLimit(store); ++i) {
+      Size size;
+      BlockHeader block = drainOwned(&size, store->header, i, serial * StreamNumbers, StreamNumbers);
+      if (block == NULL)
+        continue;
+      StreamErase(block, size - BlockHeaderSIZE);
+      StoreGive(store, block, size);
+    }
+}
+
+/* drainSame -- is the block, which may be in use, still the one whose header that is? */
+__attribute__((no_sanitize("thread"))) static Bool drainSame(BlockHeader block, BlockHeader header)
+{
+  const volatile BlockHeaderStruct *now = block;
+  const volatile uint64_t *magic = (const volatile uint64_t *)(const void *)block->magic;
+  uint64_t its;
+
+  memcpy(&its, header->magic, sizeof its);
+  return *magic == its && now->stream == header->stream && now->sequence == header->sequence &&
+         now->first == header->first;
+}
+
+/* drainCopyOpen -- a block that may be in use, as it is now.  FALSE: its owner changed it meanwhile. */
+__attribute__((no_sanitize("thread"))) static Bool drainCopyOpen(char *copy, BlockHeader block, Size size)
+{
+  const volatile uint64_t *from = (const volatile uint64_t *)(const void *)block;
+  BlockHeader header = (BlockHeader)(void *)copy;
+  uint64_t *to = (uint64_t *)(void *)copy;
+  Index i;
+
+  for (i = 0; i < size / sizeof *to; ++i)
+    to[i] = from[i];
+  Fence();
+  return memcmp(copy, BlockMAGIC, BlockMagicSIZE) == 0 && header->whole == size && drainSame(block, header);
+}
+
+/* drainSnapshot -- send one block as it is now, and leave it; returns how many events nobody took */
+static uint64_t drainSnapshot(Process process, Store store, Index slot, char *copy, DrainWhat what)
+{
+  unsigned beside = what != DrainPRIVATE && ProcessCollected(process) ? SendBESIDE : 0;
+  BlockHeader header = (BlockHeader)(void *)copy, block;
+  RegionHeader region = store->header;
+  BlockTallyStruct tally;
+  unsigned tries;
+
+  for (tries = 0; tries < drainTries; ++tries) {
+    Size offset, size;
+    if ((drainState(region, slot) & RegionOPEN) == 0 || !RegionBlockAt(&offset, &size, region, slot))
+      return 0;
+    block = (BlockHeader)(void *)((char *)region + offset);
+    if (!drainCopyOpen(copy, block, size))
+      continue;
+    if ((header->flags & BlockFlagUNSENT) != 0 && what != DrainUNSENT)
+      return 0;
+    BlockWalk(&tally, StreamEvents(header), size - BlockHeaderSIZE, header->first, TRUE);
+    if (tally.used == 0)
+      return 0;
+    if (SendBlock(process, header, &tally, (header->flags & BlockFlagUNSENT) | BlockFlagSNAPSHOT | beside) != ResOK)
+      return tally.count;
+    if (store != &process->shared && drainSame(block, header))
+      StreamHome(process, block, tally.count);
+    return 0;
+  }
+  return 0;
+}
+
+Bool DrainPrivate(Process process)
+{
+  Store store;
+  Index i, k;
+
+  for (k = 1; (store = ProcessStore(process, k)) != NULL; ++k)
+    for (i = 0; i < StoreLimit(store); ++i)
+      if ((drainState(store->header, i) & RegionFULL) != 0)
+        return TRUE;
+  return FALSE;
+}
+
+uint64_t DrainLeft(Process process, Bool all)
+{
+  uint64_t left = 0;
+  Store store;
+  Index i, k;
+
+  for (k = !all; (store = ProcessStore(process, k)) != NULL; ++k)
+    for (i = 0; StoreRegion(store) != NULL && i < StoreLimit(store); ++i) {
+      Size size = 0;
+      BlockHeader block = (drainState(store->header, i) & RegionFULL) != 0 ? drainAt(&size, store->header, i) : NULL;
+      BlockTallyStruct tally;
+      if (!drainWhole(block, size) || drainSnapped(block))
+        continue;
+      BlockWalk(&tally, StreamEvents(block), size - BlockHeaderSIZE, block->first, TRUE);
+      left += tally.count;
+    }
+  return left;
+}
+
+uint64_t DrainSnapshot(Process process, DrainWhat what)
+{
+  Store store;
+  char *copy = QuietMap(BlockMAX, BlockMIN);
+  uint64_t refused = 0;
+  Index i, k;
+
+  if (copy == NULL)
+    return 0;
+  for (k = what == DrainPRIVATE; (store = ProcessStore(process, k)) != NULL; ++k)
+    for (i = 0; StoreRegion(store) != NULL && i < StoreLimit(store); ++i)
+      refused += drainSnapshot(process, store, i, copy, what);
+  QuietUnmap(copy, BlockMAX);
+  return refused;
+}

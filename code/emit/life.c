@@ -1,0 +1,386 @@
+/* life.c -- the beginning of a process that emits, and its end
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/aver.h"
+#include "emit/control.h"
+#include "emit/drain.h"
+#include "emit/hand.h"
+#include "emit/process.h"
+#include "emit/send.h"
+#include "emit/traceback.h"
+#include "plinth/quiet.h"
+
+enum {
+  lifeMoment = 1000000, /* ns */
+  lifeMoments = 1000,   /* so many are waited for at the end */
+  lifeBegins = 5000     /* and so many for another thread that sets the process up */
+};
+
+static Bool lifeRead; /* the environment; once, also for the children of fork */
+
+/* What a child of fork knows of its parent: in memory that it has, too.  A process that has not set itself up has done
+ * nothing that anybody was told of, so what it knows holds for its own children. */
+static struct {
+  HeaderForkStruct parent; /* identity: of whoever set itself up last; `before`: it may be forking since then */
+  Bool forked;             /* this process is a child of it */
+} lifeFork;
+
+/* lifeForks -- in the parent */
+static void lifeForks(void)
+{
+  if (ProcessIfReady() == NULL)
+    return;
+  lifeFork.parent.thread = (uint32_t)QuietCall(SYS_gettid);
+  lifeFork.parent.before = EventClock(EVENT_SLOW);
+}
+
+/* lifeParent -- the process sets itself up: whose child is it?  What was forked without asking us was made at some
+ * time, of which we know the end. */
+static void lifeParent(Process process)
+{
+  if (lifeFork.parent.identity != 0)
+    process->forked = lifeFork.parent;
+  if (process->forked.identity != 0 && !lifeFork.forked) {
+    process->forked.thread = 0;
+    process->forked.before = process->forked.after = EventClock(EVENT_SLOW);
+  }
+  lifeFork.parent = (HeaderForkStruct){.identity = process->identity};
+  lifeFork.forked = FALSE;
+}
+
+/* lifeForked -- in the child: the thread's state was its parent's, and its place may soon be another thread's,
+ * whose it would seem to be */
+static void lifeForked(void)
+{
+  EventThreadSelf = NULL;
+  if (!lifeFork.forked)
+    lifeFork.parent.after = EventClock(EVENT_SLOW);
+  lifeFork.forked = TRUE;
+  ControlJoin();
+  DescriptorForked();
+  StoreForked();
+  if (ControlSettings.only != 0)
+    ControlStop();
+}
+
+/* lifeIdentity -- a number that no other process has, on any machine */
+static uint64_t lifeIdentity(void)
+{
+  uint64_t identity = 0;
+
+  if (QuietCall(SYS_getrandom, &identity, sizeof identity, GRND_NONBLOCK) != sizeof identity)
+    identity = EventClockMonotonic() * 0x9e3779b97f4a7c15ull + (uint64_t)getpid();
+  return identity | 1;
+}
+
+/* lifeSetUp -- all that must be there before the first event; one thread, once, and once more in each child of
+ * fork */
+static void lifeSetUp(Process process)
+{
+  Bool slow;
+
+  if (!lifeRead)
+    ControlClock();
+  slow = EventClockChoose();
+  process->pid = (uint32_t)getpid();
+  DescriptorForked(); /* whatever made this process */
+  process->threadsMax = ProcessThreadsMax();
+  process->identity = lifeIdentity();
+  ControlJoin();
+  EVENT_CONTROL[EventControlCLOCK] = slow ? EventControlSLOW : 0;
+  EventClockSync(&process->sync, slow);
+  lifeParent(process);
+  ProcessThreadsBegin();
+  if (!lifeRead)
+    ControlFromEnvironment();
+  lifeRead = TRUE;
+  process->blockSize = ControlSettings.blockSize;
+  ProcessShareAlone(process);
+  /* Where nothing is sent, whoever reads a core needs it all the same. */
+  if (ProcessRegion(process) == NULL) {
+    (void)ProcessOwnMore(process, 0);
+    (void)SendHeader(process);
+  }
+}
+
+static Bool lifeBegun; /* the constructors of the library run, or have run */
+
+#if defined(PAWPRINT_LIBRARY)
+extern void __asan_init(void) __attribute__((weak));
+extern void __msan_init(void) __attribute__((weak));
+extern void __tsan_init(void) __attribute__((weak));
+
+Bool ProcessAside(void)
+{
+  return __tsan_init != NULL;
+}
+
+Bool ProcessSleeps(void)
+{
+  return ProcessAside() || ((__asan_init != NULL || __msan_init != NULL) && !lifeBegun);
+}
+#else
+/* A program that has us inside is built with us: our own tests, for instance. */
+Bool ProcessAside(void)
+{
+  return FALSE;
+}
+
+Bool ProcessSleeps(void)
+{
+  return FALSE;
+}
+#endif
+
+/* lifeWait -- another thread sets the process up: it waits for nobody but the collector and the file system, and nobody
+ * who waits here has what it needs.  FALSE: it does not come to an end all the same, as when it was stopped, or its state
+ * was written over.  That is found out once; then events are lost at once, and counted, until it does. */
+static Bool lifeWait(Process process)
+{
+  long moment[2] = {0, lifeMoment};
+  unsigned tries;
+
+  for (tries = 0; __atomic_load_n(&process->state, __ATOMIC_ACQUIRE) != 2; ++tries) {
+    if (tries == lifeBegins || __atomic_load_n(&process->stuck, __ATOMIC_RELAXED)) {
+      __atomic_store_n(&process->stuck, TRUE, __ATOMIC_RELAXED);
+      return FALSE;
+    }
+    (void)QuietCall(SYS_nanosleep, moment, NULL);
+  }
+  return TRUE;
+}
+
+Process ProcessGet(void)
+{
+  Process process = UNLIKELY(ProcessSleeps()) ? NULL : ProcessMap();
+  unsigned none = 0;
+
+  if (process == NULL || __atomic_load_n(&process->state, __ATOMIC_ACQUIRE) == 2)
+    return process;
+  if (__atomic_compare_exchange_n(&process->state, &none, 1, FALSE, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+    lifeSetUp(process);
+    __atomic_store_n(&process->state, 2, __ATOMIC_RELEASE);
+  }
+  return lifeWait(process) ? process : NULL;
+}
+
+void ProcessMiss(void)
+{
+  if (!ProcessSleeps() && ProcessMap() != NULL)
+    ProcessLose(ProcessMap());
+}
+
+/* lifeFinish -- what the ways out still keep is to arrive; each may take a second */
+static void lifeFinish(void)
+{
+  Index i;
+
+  for (i = 0; i < ProcessPlinthsMAX; ++i)
+    if (PlinthClassOf(&ProcessPlinths[i]) != NULL)
+      (void)PlinthFinish(&ProcessPlinths[i]);
+}
+
+/* lifeFlush -- what the calling thread's blocks hold */
+static void lifeFlush(Process process)
+{
+  Thread thread = EventThreadSelf != NULL && EventThreadSelf->self != NULL ? (Thread)(void *)EventThreadSelf : NULL;
+
+  if (thread != NULL && !thread->inside)
+    ThreadFlush(process, thread, FALSE, TRUE);
+  if (thread != NULL && thread->nested != NULL)
+    ThreadFlush(process, thread->nested, FALSE, TRUE);
+}
+
+/* lifeForget -- nothing in the region is needed any more.  If this thread emits again, its events go to a new one. */
+static void lifeForget(Process process)
+{
+  Index i;
+
+  for (i = 0; i < process->threads; ++i)
+    ThreadForget(ProcessThread(process, i), &process->shared);
+  if (ProcessRegion(process) == NULL)
+    return;
+  StoreUnlink(&process->shared);
+  process->lost += __atomic_load_n(&ProcessRegion(process)->lost, __ATOMIC_RELAXED);
+  __atomic_store_n(&process->shared.header, NULL, __ATOMIC_RELEASE);
+}
+
+/* lifeLost -- so many events end with the process: that is counted where readers find it */
+static void lifeLost(Process process, uint64_t lost)
+{
+  RegionHeader region = ProcessRegion(process);
+  char room[64];
+  TextStruct text;
+  uint64_t away;
+
+  if (lost == 0)
+    return;
+  away = region != NULL ? __atomic_load_n(&region->pool.away, __ATOMIC_RELAXED) : 0;
+  if (away != 0) /* what is in private memory is not counted twice */
+    (void)__atomic_fetch_sub(&region->pool.away, away < lost ? away : lost, __ATOMIC_RELAXED);
+  (void)__atomic_fetch_add(region != NULL ? &region->lost : &process->lost, lost, __ATOMIC_RELAXED);
+  TextInit(&text, room, sizeof room);
+  TextString(&text, "at least ");
+  TextDecimal(&text, lost);
+  TextString(&text, lost == 1 ? " event is lost" : " events are lost");
+  QuietSay("not all could be written", ProcessLog(), TextTerminate(&text));
+}
+
+/* lifePrivate -- what other threads have in private memory is sent, by us or by those that are about to: they end when
+ * the process does */
+static void lifePrivate(Process process)
+{
+  uint64_t refused = DrainSnapshot(process, DrainPRIVATE);
+  long moment[2] = {0, lifeMoment};
+  unsigned tries;
+
+  for (tries = 0; tries < lifeMoments && refused == 0 && DrainPrivate(process); ++tries)
+    (void)QuietCall(SYS_nanosleep, moment, NULL);
+  lifeLost(process, refused + DrainLeft(process, FALSE));
+}
+
+/* lifeLeft -- what no way out has taken stays in the region, if that outlives us; else it is lost */
+static void lifeLeft(Process process)
+{
+  Bool stays = process->shared.path[0] != '\0';
+
+  if (stays)
+    QuietSay("not all could be written", process->shared.path,
+             "the rest stays there, and is read with the log; eventrec --clean removes it, and adds it to a log that is "
+             "a file");
+  lifeLost(process, DrainLeft(process, !stays));
+}
+
+/* lifeLast -- without a collector: what is full goes out, then a last header block.  If all went out and nobody goes on
+ * that names no region: so readers know that nothing is missing. */
+static void lifeLast(Process process)
+{
+  Bool others = ProcessOthers(process), all = DrainAll(process, others ? DrainHURRY : DrainSETTLE);
+
+  if (all && !others) {
+    lifeForget(process);
+    SendEnd(process);
+    return;
+  }
+  if (others)
+    lifePrivate(process);
+  else
+    lifeLeft(process);
+  (void)SendLeave(process);
+}
+
+/* lifeBeside -- with a collector: the ways out that the process has beside it had all that it has handed over.  Where
+ * other threads go on, what they have committed so far goes out, and no last header block. */
+static void lifeBeside(Process process)
+{
+  if (!ProcessOpen())
+    return;
+  if (ProcessOthers(process))
+    (void)DrainSnapshot(process, DrainBESIDE);
+  else
+    SendEnd(process);
+}
+
+void ProcessBar(Bool counterOnly)
+{
+  Process process = ProcessGet();
+
+  if (process == NULL)
+    return;
+  EventClockBar(EVENT_SLOW);
+  (void)__atomic_fetch_or(&EVENT_CONTROL[EventControlCLOCK], (Word)EventControlBARRED, __ATOMIC_SEQ_CST);
+  if (counterOnly)
+    return;
+  (void)SendRegistry();
+  if (ProcessRegion(process) != NULL)
+    StoreAhead(&process->shared);
+  (void)ProcessOwnMore(process, 0);
+  QuietBar();
+}
+
+void ProcessUnbar(void)
+{
+  QuietUnbar();
+  (void)__atomic_fetch_and(&EVENT_CONTROL[EventControlCLOCK], ~(Word)EventControlBARRED, __ATOMIC_SEQ_CST);
+  EventClockUnbar();
+}
+
+void ProcessEnd(void)
+{
+  Process process = ProcessIfReady();
+  QuietMaskStruct mask;
+  int error = errno;
+
+  if (process == NULL || process->pid != (uint32_t)QuietCall(SYS_getpid) ||
+      (ProcessRegion(process) == NULL && !ProcessOpen()))
+    return;
+  QuietBegin(&mask);
+  HandCheck(process);
+  lifeFlush(process);
+  ProcessLock(process);
+  ProcessSweep(process, TRUE);
+  if (!ProcessCollected(process))
+    lifeLast(process);
+  else if (__atomic_load_n(&process->crowded, __ATOMIC_RELAXED))
+    lifePrivate(process);
+  if (ProcessCollected(process))
+    lifeBeside(process);
+  ProcessUnlock(process);
+  lifeFinish();
+  QuietEnd(&mask);
+  errno = error;
+}
+
+extern int __cxa_atexit(void (*function)(void *), void *argument, void *library);
+
+static void lifeExit(void *unused)
+{
+  UNUSED(unused);
+  ProcessEnd();
+}
+
+void ProcessStart(void)
+{
+  static Bool started;
+  QuietMaskStruct mask;
+
+  if (ProcessAside())
+    __atomic_store_n(&EVENT_CONTROL[0], 0, __ATOMIC_RELAXED);
+  if (ProcessSleeps() || __atomic_exchange_n(&started, TRUE, __ATOMIC_RELAXED))
+    return;
+  QuietBegin(&mask);
+  (void)ProcessGet();
+  QuietEnd(&mask);
+  ControlFamily();
+  (void)AverHandlerSet(TracebackAver);
+  (void)pthread_atfork(lifeForks, NULL, lifeForked);
+  /* Of no library, so that it runs where it stands in the row: registered before the program's own begin, last of
+   * all. */
+  (void)__cxa_atexit(lifeExit, NULL, NULL);
+}
+
+char *const *ProcessArguments;
+
+/* Before the program's own constructors. */
+#if defined(__GLIBC__)
+__attribute__((constructor(101))) static void lifeConstruct(int count, char *const *arguments)
+{
+  lifeBegun = TRUE;
+  ProcessArguments = count > 0 ? arguments : NULL;
+  ProcessStart();
+  ProcessArguments = NULL;
+}
+#else
+__attribute__((constructor(101))) static void lifeConstruct(void)
+{
+  lifeBegun = TRUE;
+  ProcessStart();
+}
+#endif

@@ -1,0 +1,244 @@
+/* usertype.c -- types of events that are defined while the program runs
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "emit/process.h"
+#include "emit/public.h"
+#include "emit/send.h"
+#include "emit/user.h"
+#include "plinth/quiet.h"
+
+enum { userLineMAX = 1024 };
+
+static unsigned userTypes; /* defined at run time, so far */
+
+static int userComplain(const char *name, const char *reason)
+{
+  QuietSay("cannot define event type", name, reason);
+  return -1;
+}
+
+/* userTypeNamed -- the type of this name, or NULL */
+static EventType userTypeNamed(const char *name)
+{
+  Registry registry = SendRegistry();
+  Index i;
+
+  for (i = 0; i < registry->count; ++i)
+    if (registry->types[i].nameLength == strlen(name) && memcmp(registry->types[i].name, name, strlen(name)) == 0)
+      return &registry->types[i];
+  return NULL;
+}
+
+/* userWord -- nothing but letters, digits and underscores, and spaces if `spaces` */
+static Bool userWord(const char *string, Bool spaces)
+{
+  const char *p = string;
+
+  for (; *p != '\0'; ++p)
+    if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9' && p > string) ||
+          *p == '_' || (*p == ' ' && spaces)))
+      return FALSE;
+  return p > string || spaces;
+}
+
+/* userDefine -- enter the type in the registry.  The process is locked. */
+static Res userDefine(EventCode *codeReturn, const char *name, const char *format, const char *params,
+                      const char *describe)
+{
+  char room[userLineMAX];
+  TextStruct text;
+  Res res;
+
+  if (userTypes > UINT16_MAX - EventCodeDYNAMIC)
+    return ResLIMIT;
+  TextInit(&text, room, sizeof room);
+  TextString(&text, "event: ");
+  TextHex(&text, EventCodeDYNAMIC + userTypes);
+  TextChar(&text, ' ');
+  TextString(&text, name);
+  TextString(&text, " " EventKindDYNAMIC " 1 ");
+  TextString(&text, format);
+  TextChar(&text, ' ');
+  TextString(&text, params);
+  if (text.overflow)
+    return ResLIMIT;
+  res = SendDefine(room, TextLength(&text));
+  if (res != ResOK)
+    return res;
+  *codeReturn = (EventCode)(EventCodeDYNAMIC + userTypes++);
+  TextInit(&text, room, sizeof room);
+  TextString(&text, "describe: ");
+  TextHex(&text, *codeReturn);
+  TextChar(&text, ' ');
+  TextString(&text, describe);
+  if (describe[0] != '\0' && strchr(describe, '\n') == NULL)
+    (void)SendDefine(room, TextLength(&text));
+  return ResOK;
+}
+
+/* userEnter -- the same, unless there is an event of this name; and before its first use every reader finds it in the
+ * header in front.  ResPARAM: there is one, *typeReturn. */
+static Res userEnter(EventCode *codeReturn, EventType *typeReturn, const char *name, const char *format,
+                     const char *params, const char *describe)
+{
+  QuietMaskStruct mask;
+  int error = errno;
+  Process process;
+  Res res = ResMEMORY;
+
+  QuietBegin(&mask);
+  process = ProcessGet();
+  if (process != NULL) {
+    ProcessLock(process);
+    *typeReturn = userTypeNamed(name);
+    res = *typeReturn != NULL ? ResPARAM : userDefine(codeReturn, name, format, params, describe);
+    ProcessUnlock(process);
+    if (res == ResOK && ProcessSends())
+      (void)SendHeader(process);
+  }
+  QuietEnd(&mask);
+  errno = error;
+  return res;
+}
+
+EVENT_API int EventTypeDefine(EventCode *codeReturn, const char *name, const char *format, const char *params,
+                              const char *describe)
+{
+  EventType other;
+  Res res;
+
+  *codeReturn = 0;
+  if (!userWord(name, FALSE))
+    return userComplain(name, "its name is no identifier");
+  if (!userWord(params, TRUE))
+    return userComplain(name, "the parameters' names are no identifiers separated by spaces");
+  if (strspn(format, "PAWUDS0") != strlen(format))
+    return userComplain(name, "the format has letters that are none of P A W U D S");
+  res = userEnter(codeReturn, &other, name, format, params, describe);
+  if (res == ResPARAM)
+    return userComplain(name, "there is an event of this name");
+  if (res == ResFORMAT)
+    return userComplain(name, "the format is none, or there is not a name for each of its parameters");
+  return res == ResOK ? 0 : userComplain(name, "there is no room for more");
+}
+
+/* userParam -- the next argument, as parameter `i` */
+static void userParam(EventType type, Index i, char *event, va_list *args)
+{
+  char *place = event + type->offset[i];
+  double d;
+  unsigned u;
+  Word w;
+
+  switch (type->letter[i]) {
+  case 'U':
+    u = va_arg(*args, unsigned);
+    memcpy(place, &u, sizeof u);
+    break;
+  case 'D':
+    d = va_arg(*args, double);
+    memcpy(place, &d, sizeof d);
+    break;
+  case 'W':
+    w = va_arg(*args, EventWord);
+    memcpy(place, &w, sizeof w);
+    break;
+  default:
+    w = (Word)va_arg(*args, void *);
+    memcpy(place, &w, sizeof w);
+    break;
+  }
+}
+
+/* userString -- the string that stands last among the arguments; "" if the type has none */
+static const char *userString(EventType type, va_list *args)
+{
+  char skipped[EventSizeMAX];
+  const char *string;
+  Index i;
+
+  if (!type->strings)
+    return "";
+  for (i = 0; i + 1u < type->params; ++i)
+    userParam(type, i, skipped, args);
+  string = va_arg(*args, const char *);
+  return string != NULL ? string : "";
+}
+
+/* userEmit -- an event of a type whose parameters are `args` */
+static void userEmit(unsigned stream, EventType type, va_list *args)
+{
+  const char *string;
+  va_list again;
+  Size length;
+  char *event;
+  Index i;
+
+  va_copy(again, *args);
+  string = userString(type, &again);
+  va_end(again);
+  length = EventStringLength(string);
+  event = stream == type->kind ? EventReserve(stream, type->length + (type->strings ? length + 1 : 0))
+                               : EventReserveSlow(stream, type->length + (type->strings ? length + 1 : 0), 0);
+  if (event == NULL)
+    return;
+  for (i = 0; i < type->params - (Index)type->strings; ++i)
+    userParam(type, i, event, args);
+  if (type->strings)
+    EventStringCopy(event + type->length, string, length, (EventHeader)(void *)event);
+  EventCommit((EventHeader)(void *)event, type->code);
+}
+
+EVENT_API void EventEmit(unsigned code, ...)
+{
+  EventType type = code > UINT16_MAX ? NULL : RegistryFind(SendRegistry(), (EventCode)code);
+  va_list args;
+
+  if (type == NULL || !EVENT_WANTED(type->kind))
+    return;
+  va_start(args, code);
+  userEmit(type->kind, type, &args);
+  va_end(args);
+}
+
+/* userRowType -- the type of a row that the registry lacks, defined when it is first used; NULL: it cannot be, or the
+ * program has defined one of this name that is another */
+static EventType userRowType(UserRow row)
+{
+  EventCode code = __atomic_load_n(&row->code, __ATOMIC_ACQUIRE);
+  EventType other = NULL;
+
+  if (LIKELY(code != 0))
+    return RegistryFind(SendRegistry(), code);
+  switch (userEnter(&code, &other, row->name, row->format, row->params, row->describe)) {
+  case ResOK:
+    break;
+  case ResPARAM: /* also where another thread has just done it */
+    if (other->params != strlen(row->format) || memcmp(other->letter, row->format, other->params) != 0)
+      return NULL;
+    code = other->code;
+    break;
+  default:
+    return NULL;
+  }
+  __atomic_store_n(&row->code, code, __ATOMIC_RELEASE);
+  return RegistryFind(SendRegistry(), code);
+}
+
+void UserRowTell(UserRow row, ...)
+{
+  EventType type = userRowType(row);
+  va_list args;
+
+  if (type == NULL || !EVENT_WANTED(type->kind))
+    return;
+  va_start(args, row);
+  userEmit(row->definition ? (unsigned)EventStreamDEFINITION : type->kind, type, &args);
+  va_end(args);
+}
