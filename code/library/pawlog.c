@@ -10,6 +10,7 @@
 
 #include "base/version.h"
 #include "log/when.h"
+#include "view/describe.h"
 #include "view/known.h"
 
 #include "eventdef.h"
@@ -352,6 +353,11 @@ uint32_t PawEventStream(PawEvent event)
   return PawTheEvent(event)->stream;
 }
 
+int PawEventCpu(PawEvent event)
+{
+  return PawTheEvent(event)->cpu == LogCpuUNKNOWN ? -1 : PawTheEvent(event)->cpu;
+}
+
 /* pawLetter -- of a field, or 0 if the event has no such */
 static inline char pawLetter(LogEvent event, int field)
 {
@@ -388,6 +394,17 @@ int PawEventGet(uint64_t *valueReturn, PawEvent event, const char *name)
     return 0;
   *valueReturn = LogEventWord(PawTheEvent(event), (Index)field);
   return 1;
+}
+
+const char *PawEventDescribe(PawEvent event, char *text, size_t size)
+{
+  TextStruct words;
+
+  if (size == 0)
+    return "";
+  TextInit(&words, text, size);
+  DescribeEvent(&words, PawTheEvent(event));
+  return TextTerminate(&words);
 }
 
 /* Positions */

@@ -138,6 +138,9 @@ PAW_API PawProcess PawEventProcess(PawEvent event);
 PAW_API PawType PawEventType(PawEvent event);
 PAW_API uint32_t PawEventThread(PawEvent event); /* as the system numbers it */
 PAW_API uint32_t PawEventStream(PawEvent event); /* in its process */
+/* The processor on which the thread began and ended the block that the event is in; -1: they differ, or the log does
+ * not say. */
+PAW_API int PawEventCpu(PawEvent event);
 
 /* A field by its number, as PawTypeField gives it; one that the event does not have, or that is of another letter, is 0
  * or NULL.  PawEventWord is for P, A, W and U, PawEventDouble for all numbers.  A string is not NUL-terminated. */
@@ -147,6 +150,10 @@ PAW_API const char *PawEventString(PawEvent event, int field, size_t *lengthRetu
 
 /* PawEventGet -- a P, A, W or U by its name; 0: the event has none, and *valueReturn is as it was */
 PAW_API int PawEventGet(uint64_t *valueReturn, PawEvent event, const char *name);
+
+/* PawEventDescribe -- the event in words, as the registry of its log describes it, in `text`: cut to `size` bytes, the
+ * end included, and fit for a terminal.  Returns `text`, or "" if size is 0. */
+PAW_API const char *PawEventDescribe(PawEvent event, char *text, size_t size);
 
 /* Positions: places in the one order of all events; before an event, or between two. */
 

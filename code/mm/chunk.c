@@ -14,7 +14,7 @@
 
 #define chunkCommitSTEP 16u /* grains made accessible together: a system call for each MiB, not for each segment */
 
-unsigned char ChunkSlots[ChunkSlotCOUNT];
+unsigned char ChunkSlots[ChunkSlotCOUNT] LARGE;
 
 _Static_assert(sizeof(ChunkStruct) <= ChunkSegOFFSET, "the chunk's header overlaps its table of segments");
 

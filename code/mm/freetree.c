@@ -178,6 +178,21 @@ Size FreeTreeAt(FreeTree tree, Addr addr)
   return node != NULL ? node->size : 0;
 }
 
+Addr FreeTreeNext(FreeTree tree, Addr addr)
+{
+  FreeNode node = tree, next = NULL;
+
+  while (node != NULL) {
+    if ((Addr)node >= addr) {
+      next = node;
+      node = node->left;
+    } else {
+      node = node->right;
+    }
+  }
+  return (Addr)next;
+}
+
 /* freeCheck -- checks a subtree between two addresses; returns the sum of its sizes */
 static Size freeCheck(FreeNode node, Word low, Word high, uint32_t priority)
 {

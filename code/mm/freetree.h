@@ -47,6 +47,9 @@ extern Addr FreeTreeTake(Size *blockReturn, FreeTree *tree, Size size);
 extern Size FreeTreeBelow(FreeTree tree, Addr addr);
 extern Size FreeTreeAt(FreeTree tree, Addr addr);
 
+/* FreeTreeNext -- the first block that begins at `addr` or behind it; NULL: none */
+extern Addr FreeTreeNext(FreeTree tree, Addr addr);
+
 /* FreeTreeCheck -- AVERs what must be true; adds up the sizes of all blocks */
 extern Bool FreeTreeCheck(Size *totalReturn, FreeTree tree);
 

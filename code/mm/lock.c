@@ -13,6 +13,8 @@
 
 enum { lockSPINS = 100 }; /* looks before going to sleep: what is guarded here is short */
 
+__thread Bool LockForking;
+
 void LockSleep(Lock lock)
 {
   int error = errno;

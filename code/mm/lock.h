@@ -2,7 +2,8 @@
  *
  * A word and a futex: no mutex of POSIX threads, because those are what this very library traces for the program
  * (shimsync.c).  Locks are taken in this order, and all of them before a fork (mmfork.h): registry, then pools, then
- * arenas, then the store of caches.  Not recursive.  errno is kept.
+ * arenas, then the store of caches.  Not recursive, but for the thread that has all of them for a fork: handlers of the
+ * program's run before and after it, and may allocate.  errno is kept.
  *
  * Design: design/mm.md .lock      Tests: test/malloctest.c (fork while others allocate)
  */
@@ -24,6 +25,9 @@ typedef struct LockStruct {
 extern void LockSleep(Lock lock);
 extern void LockWake(Lock lock);
 
+/* LockForking -- this thread has all locks, for a fork: what it claims and releases meanwhile is its own already */
+extern __thread Bool LockForking __attribute__((tls_model("initial-exec")));
+
 static inline void LockInit(Lock lock) { lock->state = 0; }
 static inline void LockFinish(Lock lock) { UNUSED(lock); }
 
@@ -37,13 +41,13 @@ static inline Bool LockTry(Lock lock)
 
 static inline void LockClaim(Lock lock)
 {
-  if (UNLIKELY(!LockTry(lock)))
+  if (LIKELY(!LockForking) && UNLIKELY(!LockTry(lock)))
     LockSleep(lock);
 }
 
 static inline void LockRelease(Lock lock)
 {
-  if (UNLIKELY(__atomic_exchange_n(&lock->state, 0, __ATOMIC_RELEASE) == 2))
+  if (LIKELY(!LockForking) && UNLIKELY(__atomic_exchange_n(&lock->state, 0, __ATOMIC_RELEASE) == 2))
     LockWake(lock);
 }
 

@@ -30,10 +30,12 @@ void MMForkPrepare(void)
   LockClaim(&ArenaRegistryLock);
   forkEach(LockClaim);
   LockClaim(&SGFCacheStoreLock);
+  LockForking = TRUE;
 }
 
 void MMForkParent(void)
 {
+  LockForking = FALSE;
   LockRelease(&SGFCacheStoreLock);
   forkEach(LockRelease);
   LockRelease(&ArenaRegistryLock);

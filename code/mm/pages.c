@@ -32,7 +32,8 @@ static Word pagesMap(Word hint, Size size, int protection, int flags)
 
 static void pagesUnmap(Word base, Size size) { (void)syscall(SYS_munmap, base, size); }
 
-static Word pagesTry(Word hint, Size size) { return pagesMap(hint, size, PROT_NONE, MAP_NORESERVE); }
+/* Not with MAP_NORESERVE: what is committed is to be refused where the system would refuse it to malloc. */
+static Word pagesTry(Word hint, Size size) { return pagesMap(hint, size, PROT_NONE, 0); }
 
 /* pagesCut -- keep the aligned piece of a reservation that is `align` longer than needed */
 static Word pagesCut(Word base, Size size, Size align)

@@ -63,7 +63,8 @@ typedef struct PoolClassStruct {
   /* resize -- NULL: allocate, copy, free.  Otherwise may fail as alloc does, and then `old` lives on. */
   Res (*resize)(Addr *addrReturn, Pool pool, Addr old, Size oldSize, Size size);
   Bool (*check)(Pool pool);
-  Size (*freeSize)(Pool pool);   /* bytes of its segments that no object has, as far as is known cheaply */
+  Size (*freeSize)(Pool pool);   /* bytes of its segments that objects could have and none has, as far as is known
+                                  * cheaply */
   /* live -- emit PoolLive for objects that live, and count them in pool->liveCount.  The locks of arena and pool are
    * held, whatever the calling thread was about.  `late`: other threads will not come to tell of theirs.  FALSE: some
    * are left.  NULL: the class does not know its objects. */
@@ -105,7 +106,7 @@ extern Res PoolResize(Addr *addrReturn, Pool pool, Addr old, Size oldSize, Size 
 /* PoolOfAddr -- the pool whose segment `addr` lies in, or NULL.  Any address may be asked about. */
 extern Pool PoolOfAddr(const void *addr);
 
-/* PoolTotalSize, PoolFreeSize -- bytes of the pool's segments, and of that what no object has */
+/* PoolTotalSize, PoolFreeSize -- bytes of the pool's segments, and of that what objects could have and none has */
 extern Size PoolTotalSize(Pool pool);
 extern Size PoolFreeSize(Pool pool);
 

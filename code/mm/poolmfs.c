@@ -190,7 +190,8 @@ static Bool mfsCheck(Pool pool)
     Seg seg = SegOfAddr(addr);
     AVER(seg != NULL && seg->pool == pool);
     AVER(((Word)addr - (Word)SegBase(seg)) % mfs->unitSize == 0);
-    AVER(++count <= mfs->freeCount);
+    ++count;
+    AVER(count <= mfs->freeCount);
   }
   AVER(count == mfs->freeCount);
   LockRelease(&pool->lock);

@@ -3,9 +3,11 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Always true (mvffCheck), under the pool's lock:
- *   the blocks of the tree are in the pool's segments, none in two; no two in a segment touch
+ *   the blocks of the tree are in the pool's segments, before the marks at their ends, none in two; no two in a
+ *   segment touch
+ *   of the units before a segment's marks those are marked with which an object begins
  *   freeSize is the sum of their sizes
- *   emptySize is the sum of those segments that are one free block; emptySize <= spare
+ *   emptySize is the size of those segments that are one free block; emptySize <= spare
  *
  * Design: design/mm.md .mvff      Tests: test/pooltest.c
  */
@@ -14,6 +16,7 @@
 #include <string.h>
 
 #include "base/aver.h"
+#include "emit/event.h"
 #include "mm/freetree.h"
 
 typedef struct MVFFStruct {
@@ -37,6 +40,41 @@ static const PoolParamStruct mvffParams[] = {
 
 #define mvffSizeMAX (SIZE_MAX / 4) /* so that sums of a size and an alignment do not overflow */
 
+/* Marks: a bit for each unit of a segment, at its end; nobody else knows where objects begin. */
+
+#define mvffMarksSIZE(size) ((size) / (FreeTreeUNIT * 8)) /* bytes, of a segment of `size` */
+#define mvffWhole(size)     ((size) + (size) / (FreeTreeUNIT * 8 - 1) + 1) /* of a segment that has room for `size` */
+
+_Static_assert(mvffMarksSIZE(ArenaGrainSIZE) % FreeTreeUNIT == 0, "marks end where a unit does");
+
+/* mvffRoom, mvffLimit -- how many bytes of a segment are for objects, and where they end */
+static Size mvffRoom(Seg seg) { return SegSize(seg) - mvffMarksSIZE(SegSize(seg)); }
+static Addr mvffLimit(Seg seg) { return (Addr)((Word)SegBase(seg) + mvffRoom(seg)); }
+
+/* mvffMark -- an object begins here, or does no longer */
+static void mvffMark(Seg seg, Addr addr)
+{
+  Index unit = ((Word)addr - (Word)SegBase(seg)) / FreeTreeUNIT;
+
+  ((Word *)(void *)mvffLimit(seg))[unit / WORD_WIDTH] ^= (Word)1 << unit % WORD_WIDTH;
+}
+
+/* mvffMarked -- the first marked unit of a segment from `unit` on; `limit` if there is none before */
+static Index mvffMarked(Seg seg, Index unit, Index limit)
+{
+  const Word *marks = (const Word *)(const void *)mvffLimit(seg);
+
+  while (unit < limit) {
+    Word word = marks[unit / WORD_WIDTH] >> unit % WORD_WIDTH;
+    if (word != 0) {
+      unit += (Index)__builtin_ctzll(word);
+      return unit < limit ? unit : limit;
+    }
+    unit = (unit / WORD_WIDTH + 1) * WORD_WIDTH;
+  }
+  return limit;
+}
+
 static Res mvffInit(Pool pool, Word value[])
 {
   MVFF mvff = PoolMVFF(pool);
@@ -51,15 +89,14 @@ static Res mvffInit(Pool pool, Word value[])
 
 static void mvffFinish(Pool pool) { PoolMVFF(pool)->tree = NULL; }
 
-/* mvffInsert -- [base, base + size) is free: join it with what it touches; give back a segment that is empty */
-static void mvffInsert(MVFF mvff, Addr base, Size size)
+/* mvffInsert -- [base, base + size) of a segment is free: join it with what it touches; give it back if it is empty */
+static void mvffInsert(MVFF mvff, Seg seg, Addr base, Size size)
 {
-  Seg seg = SegOfAddr(base);
   Addr limit = (Addr)((Word)base + size);
   Size below = base != SegBase(seg) ? FreeTreeBelow(mvff->tree, base) : 0;
-  Size above = limit != SegLimit(seg) ? FreeTreeAt(mvff->tree, limit) : 0;
+  Size above = limit != mvffLimit(seg) ? FreeTreeAt(mvff->tree, limit) : 0;
 
-  AVER_CRITICAL(seg->pool == &mvff->poolStruct && limit <= SegLimit(seg));
+  AVER_CRITICAL(seg->pool == &mvff->poolStruct && limit <= mvffLimit(seg));
   mvff->freeSize += size;
   if (below > 0)
     (void)FreeTreeRemove(&mvff->tree, (Addr)((Word)base - below));
@@ -67,59 +104,68 @@ static void mvffInsert(MVFF mvff, Addr base, Size size)
     (void)FreeTreeRemove(&mvff->tree, limit);
   base = (Addr)((Word)base - below);
   size += below + above;
-  if (size == SegSize(seg)) {
-    if (mvff->emptySize + size > mvff->spare) {
+  if (size == mvffRoom(seg)) {
+    if (mvff->emptySize + SegSize(seg) > mvff->spare) {
       mvff->freeSize -= size;
       SegFree(seg);
       return;
     }
-    mvff->emptySize += size;
+    mvff->emptySize += SegSize(seg);
   }
   FreeTreeInsert(&mvff->tree, base, size);
 }
 
-/* mvffTake -- the first `size` bytes that are free, or NULL */
-static Addr mvffTake(MVFF mvff, Size size)
+/* mvffTake -- the first `size` bytes that are free, and their segment; or NULL */
+static Addr mvffTake(Seg *segReturn, MVFF mvff, Size size)
 {
   Size block;
   Addr base = FreeTreeTake(&block, &mvff->tree, size);
+  Seg seg;
 
-  if (base != NULL) {
-    mvff->freeSize -= size;
-    if (block == SegSize(SegOfAddr(base)))
-      mvff->emptySize -= block;
-  }
+  if (base == NULL)
+    return NULL;
+  seg = SegOfAddr(base);
+  mvff->freeSize -= size;
+  if (block == mvffRoom(seg))
+    mvff->emptySize -= SegSize(seg);
+  *segReturn = seg;
   return base;
 }
 
 static Res mvffExtend(MVFF mvff, Size size)
 {
+  Size whole = mvffWhole(size);
+  Bool zero;
   Seg seg;
-  Res res = SegAlloc(&seg, NULL, &mvff->poolStruct, size > mvff->extendBy ? size : mvff->extendBy, 1);
+  Res res = SegAlloc(&seg, &zero, &mvff->poolStruct, whole > mvff->extendBy ? whole : mvff->extendBy, 1);
 
-  if (res != ResOK && size < mvff->extendBy)
-    res = SegAlloc(&seg, NULL, &mvff->poolStruct, size, 1);
+  if (res != ResOK && whole < mvff->extendBy)
+    res = SegAlloc(&seg, &zero, &mvff->poolStruct, whole, 1);
   if (res != ResOK)
     return res;
-  FreeTreeInsert(&mvff->tree, SegBase(seg), SegSize(seg));
-  mvff->freeSize += SegSize(seg);
+  if (!zero)
+    memset((void *)mvffLimit(seg), 0, mvffMarksSIZE(SegSize(seg)));
+  FreeTreeInsert(&mvff->tree, SegBase(seg), mvffRoom(seg));
+  mvff->freeSize += mvffRoom(seg);
   mvff->emptySize += SegSize(seg); /* until mvffTake, which follows */
   return ResOK;
 }
 
-/* mvffTakeAligned -- take more than is needed, and give back what is before and behind the aligned place */
+/* mvffTakeAligned -- an object: take more than is needed, and give back what is before and behind the aligned place */
 static Addr mvffTakeAligned(MVFF mvff, Size size, Size align)
 {
   Size whole = size + align - FreeTreeUNIT;
-  Addr block = mvffTake(mvff, whole), addr;
+  Seg seg;
+  Addr block = mvffTake(&seg, mvff, whole), addr;
 
   if (block == NULL)
     return NULL;
   addr = (Addr)WordAlignUp(block, align);
+  mvffMark(seg, addr);
   if (addr != block)
-    mvffInsert(mvff, block, (Word)addr - (Word)block);
+    mvffInsert(mvff, seg, block, (Word)addr - (Word)block);
   if ((Word)addr + size != (Word)block + whole)
-    mvffInsert(mvff, (Addr)((Word)addr + size), (Word)block + whole - (Word)addr - size);
+    mvffInsert(mvff, seg, (Addr)((Word)addr + size), (Word)block + whole - (Word)addr - size);
   return addr;
 }
 
@@ -153,15 +199,19 @@ static Res mvffAlloc(Addr *addrReturn, Pool pool, Size size, Size align, Bool ze
 
 static void mvffFree(Pool pool, Addr addr, Size size)
 {
+  Seg seg;
+
   LockClaim(&pool->lock);
-  mvffInsert(PoolMVFF(pool), addr, WordAlignUp(size, FreeTreeUNIT));
+  seg = SegOfAddr(addr);
+  mvffMark(seg, addr);
+  mvffInsert(PoolMVFF(pool), seg, addr, WordAlignUp(size, FreeTreeUNIT));
   LockRelease(&pool->lock);
 }
 
 /* mvffGrow -- take `more` bytes behind an object, if they are free */
 static Bool mvffGrow(MVFF mvff, Addr limit, Size more)
 {
-  Size block = limit != SegLimit(SegOfAddr((const char *)limit - 1)) ? FreeTreeAt(mvff->tree, limit) : 0;
+  Size block = limit != mvffLimit(SegOfAddr((const char *)limit - 1)) ? FreeTreeAt(mvff->tree, limit) : 0;
 
   if (block < more)
     return FALSE;
@@ -184,7 +234,7 @@ static Res mvffResize(Addr *addrReturn, Pool pool, Addr old, Size oldSize, Size 
   need = WordAlignUp(size, FreeTreeUNIT);
   LockClaim(&pool->lock);
   if (need < had)
-    mvffInsert(mvff, (Addr)((Word)old + need), had - need);
+    mvffInsert(mvff, SegOfAddr(old), (Addr)((Word)old + need), had - need);
   else if (need > had)
     done = mvffGrow(mvff, (Addr)((Word)old + had), need - had);
   LockRelease(&pool->lock);
@@ -210,6 +260,40 @@ static Size mvffFreeSize(Pool pool)
   return size;
 }
 
+/* mvffEnd -- where the object ends that begins at `unit`: where the next one begins, or `free`, the block behind */
+static Index mvffEnd(Seg seg, Index unit, Addr free)
+{
+  Index limit = mvffRoom(seg) / FreeTreeUNIT;
+
+  if (free != NULL && free < mvffLimit(seg))
+    limit = ((Word)free - (Word)SegBase(seg)) / FreeTreeUNIT;
+  return mvffMarked(seg, unit + 1, limit);
+}
+
+/* mvffLive -- all objects, of as many bytes as they take */
+static Bool mvffLive(Pool pool, Bool late)
+{
+  FreeTree tree = PoolMVFF(pool)->tree;
+  Ring node, after;
+
+  UNUSED(late);
+  RING_FOR(node, &pool->segRing, after) {
+    Seg seg = RING_ELT(SegStruct, poolRing, node);
+    Word base = (Word)SegBase(seg);
+    Index limit = mvffRoom(seg) / FreeTreeUNIT, unit, end;
+    Addr free = FreeTreeNext(tree, (Addr)base);
+    for (unit = mvffMarked(seg, 0, limit); unit < limit; unit = mvffMarked(seg, end, limit)) {
+      Addr addr = (Addr)(base + unit * FreeTreeUNIT);
+      if (free != NULL && free < addr)
+        free = FreeTreeNext(tree, addr);
+      end = mvffEnd(seg, unit, free);
+      EVENT_PAW(PoolLive, pool, addr, (end - unit) * FreeTreeUNIT);
+      ++pool->liveCount;
+    }
+  }
+  return TRUE;
+}
+
 /* mvffCheckNode -- no two free blocks of the pool touch unless a segment's end parts them */
 static void mvffCheckNode(MVFF mvff, FreeNode node, Size *emptyIO)
 {
@@ -220,26 +304,47 @@ static void mvffCheckNode(MVFF mvff, FreeNode node, Size *emptyIO)
     return;
   seg = SegOfAddr(node);
   limit = (Addr)((Word)node + node->size);
-  AVER(seg != NULL && seg->pool == &mvff->poolStruct && limit <= SegLimit(seg));
-  AVER(limit == SegLimit(seg) || FreeTreeAt(mvff->tree, limit) == 0);
-  if (node->size == SegSize(seg))
-    *emptyIO += node->size;
+  AVER(seg != NULL && seg->pool == &mvff->poolStruct && limit <= mvffLimit(seg));
+  AVER(limit == mvffLimit(seg) || FreeTreeAt(mvff->tree, limit) == 0);
+  if (node->size == mvffRoom(seg))
+    *emptyIO += SegSize(seg);
   mvffCheckNode(mvff, node->left, emptyIO);
   mvffCheckNode(mvff, node->right, emptyIO);
+}
+
+/* mvffCheckMarks -- in no free block does an object begin, and what is no free block belongs to one */
+static void mvffCheckMarks(MVFF mvff)
+{
+  Ring node, after;
+
+  RING_FOR(node, &mvff->poolStruct.segRing, after) {
+    Seg seg = RING_ELT(SegStruct, poolRing, node);
+    Index limit = mvffRoom(seg) / FreeTreeUNIT, unit = 0, end;
+    while (unit < limit) {
+      Addr addr = (Addr)((Word)SegBase(seg) + unit * FreeTreeUNIT);
+      Size free = FreeTreeAt(mvff->tree, addr);
+      end = free > 0 ? unit + free / FreeTreeUNIT : mvffEnd(seg, unit, FreeTreeNext(mvff->tree, addr));
+      AVER(mvffMarked(seg, unit, end) == (free > 0 ? end : unit));
+      unit = end;
+    }
+  }
 }
 
 static Bool mvffCheck(Pool pool)
 {
   MVFF mvff = PoolMVFF(pool);
   Size total, empty = 0;
+  Bool sound;
 
   LockClaim(&pool->lock);
   AVER(WordIsPowerOf2(mvff->align));
-  AVER(FreeTreeCheck(&total, mvff->tree));
+  sound = FreeTreeCheck(&total, mvff->tree);
+  AVER(sound);
   AVER(mvff->freeSize == total);
   mvffCheckNode(mvff, mvff->tree, &empty);
   AVER(mvff->emptySize == empty);
   AVER(mvff->emptySize <= mvff->spare);
+  mvffCheckMarks(mvff);
   LockRelease(&pool->lock);
   return TRUE;
 }
@@ -256,4 +361,5 @@ const PoolClassStruct PoolClassMVFF = {
   .resize = mvffResize,
   .check = mvffCheck,
   .freeSize = mvffFreeSize,
+  .live = mvffLive,
 };

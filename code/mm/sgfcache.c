@@ -343,7 +343,8 @@ static void slabCheck(SGFCache cache, Slab slab)
   for (block = slab->free; block != NULL; block = *(void **)block) {
     AVER((Word)block >= base && ((Word)block - base) % slab->blockSize == 0);
     AVER(((Word)block - base) / slab->blockSize < slab->carved);
-    AVER(++n <= slab->carved - slab->used);
+    ++n;
+    AVER(n <= slab->carved - slab->used);
   }
   AVER(slab->used + n == slab->carved);
 }

@@ -2,39 +2,31 @@
  *
  * An allocation's event is stamped after the memory is had, a free's before it is given up, a resize has both.  A call
  * that does nothing (free of NULL) is no event.  errno is what the served call leaves.  Where sites are wanted
- * (ShimNext.sites) an allocation's event has the address that the call returns to, too.
+ * (ShimNext.sites) an allocation's event has the address that the call returns to, too.  A call that the allocator makes
+ * inside another one is told by nobody but the outer one (mm/shimwithin.h).
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "emit/event.h"
-#include "mm/shimnext.h"
+#include "mm/shimwithin.h"
 
 #define SHIM __attribute__((visibility("default")))
 
 /* shimFailed -- the event of a failed allocation, and errno */
 static __attribute__((cold, noinline)) void *shimFailed(size_t size)
 {
-  EVENT_PW(PoolAllocFail, ShimNext.pool, size);
+  if (ShimWithin == ShimOUTSIDE)
+    EVENT_PW(PoolAllocFail, ShimNext.pool, size);
   errno = ENOMEM;
   return NULL;
 }
-
-/* Where the caller of a wrapper goes on. */
-#define SITE __builtin_return_address(0)
-
-/* SHIM_TELL -- the event `name`, or, where sites are wanted, the one that has the site besides */
-#define SHIM_TELL(format, name, site, ...) \
-  do { \
-    if (LIKELY(!ShimNext.sites)) \
-      EVENT_##format(name, __VA_ARGS__); \
-    else \
-      EVENT_##format##A(name##Site, __VA_ARGS__, (Addr)(site)); \
-  } while (0)
 
 /* shimGotSite -- the same with the address that the call returns to */
 static __attribute__((noinline)) void *shimGotSite(void *p, size_t size, const void *site)
@@ -72,6 +64,8 @@ static inline void *shimGot(void *p, size_t size, const void *site)
     return shimFailed(size);
   if (!EVENT_PRESENT(PoolAlloc) || !EVENT_WANTED(EventPoolAllocKIND))
     return p;
+  if (UNLIKELY(ShimWithin != ShimOUTSIDE))
+    return p;
   if (UNLIKELY(ShimNext.sites))
     return shimGotSite(p, size, site);
   if (UNLIKELY(!EventTry(EventPoolAllocKIND, sizeof(EventPAWStruct), &at)))
@@ -91,7 +85,7 @@ SHIM void free(void *p)
 
   if (UNLIKELY(p == NULL || ShimIsEarly(p)))
     return;
-  if (EVENT_PRESENT(PoolFree) && EVENT_WANTED(EventPoolFreeKIND)) {
+  if (EVENT_PRESENT(PoolFree) && EVENT_WANTED(EventPoolFreeKIND) && LIKELY(ShimWithin == ShimOUTSIDE)) {
     if (UNLIKELY(!EventTry(EventPoolFreeKIND, sizeof(EventPAStruct), &at))) {
       shimFreeSlow(p, at);
       return;
@@ -132,6 +126,8 @@ static inline void *shimResize(void *old, size_t size, const void *site)
     return shimGot(ShimNext.realloc(NULL, size), size, site);
   if (UNLIKELY(ShimIsEarly(old)))
     return shimResizeEarly(old, size);
+  if (UNLIKELY(ShimWithin != ShimOUTSIDE))
+    return ShimNext.realloc(old, size);
   if (UNLIKELY(size == 0)) {
     /* Frees, here and in most others; what keeps the object has allocated it anew. */
     EVENT_PA(PoolFree, ShimNext.pool, (Addr)old);
@@ -151,13 +147,47 @@ SHIM void *realloc(void *old, size_t size)
   return shimResize(old, size, SITE);
 }
 
+/* shimTooLarge -- a resize to more bytes than can be counted: it fails as one to too many does */
+static __attribute__((cold, noinline)) void *shimTooLarge(void *old)
+{
+  if (old == NULL || ShimIsEarly(old))
+    return shimFailed(SIZE_MAX);
+  if (ShimWithin == ShimOUTSIDE) {
+    EVENT_PAW(PoolResizeBegin, ShimNext.pool, (Addr)old, SIZE_MAX);
+    EVENT_PAAW(PoolResizeEnd, ShimNext.pool, (Addr)old, NULL, SIZE_MAX);
+  }
+  errno = ENOMEM;
+  return NULL;
+}
+
+/* shimOwn -- the program's own realloc, where it is not ours: an executable with a malloc of its own, which need not have
+ * a reallocarray.  libc's calls realloc by that name, and so does ours. */
+static void *(*shimOwn(void))(void *old, size_t size)
+{
+  static void *(*volatile own)(void *old, size_t size);
+  void *symbol;
+
+  if (UNLIKELY(own == NULL)) {
+    symbol = dlsym(RTLD_DEFAULT, "realloc");
+    own = realloc;
+    if (symbol != NULL)
+      memcpy((void *)&own, &symbol, sizeof symbol);
+  }
+  return own;
+}
+
 SHIM void *reallocarray(void *old, size_t count, size_t size)
 {
+  void *(*own)(void *old, size_t size) = shimOwn();
   size_t bytes;
 
-  if (UNLIKELY(__builtin_mul_overflow(count, size, &bytes)))
-    return shimFailed(SIZE_MAX);
-  return shimResize(old, bytes, SITE);
+  if (UNLIKELY(__builtin_mul_overflow(count, size, &bytes))) {
+    if (own == realloc)
+      return shimTooLarge(old);
+    errno = ENOMEM;
+    return NULL;
+  }
+  return own == realloc ? shimResize(old, bytes, SITE) : own(old, bytes);
 }
 
 /* shimAligned -- what all aligned allocations come to; `align` as the caller gave it */
@@ -189,15 +219,14 @@ SHIM void *aligned_alloc(size_t align, size_t size)
   return shimAligned(align, size, SITE);
 }
 
+/* libc's leaves errno as it becomes, too. */
 SHIM int posix_memalign(void **pReturn, size_t align, size_t size)
 {
-  int error = errno;
   void *p;
 
   if (!WordIsPowerOf2(align) || align % sizeof(void *) != 0)
     return EINVAL;
   p = shimAligned(align, size, SITE);
-  errno = error;
   if (p == NULL)
     return ENOMEM;
   *pReturn = p;

@@ -1,20 +1,33 @@
 /* shimexec.c -- exec and posix_spawn, wrapped: the collector is told which programs the family runs
  *
- * So that one that the library cannot be loaded into, and so says nothing itself, is named all the same.  Nothing else
- * is done, and nothing that a child of vfork may not do.  execl and its kin, system and popen are not seen here: libc
- * calls itself.
+ * So that one that the library cannot be loaded into, and so says nothing itself, is named all the same, and whether the
+ * environment that it is given has what the library needs.  Nothing else is done, and nothing that a child of vfork may
+ * not do.  libc's own execl calls its own execve, by a name that is not ours: so execl and its kin are made here of the
+ * functions with a vector.  system and popen start a shell inside libc: nobody knows its number.
  *
- * Design: design/collector.md .family      Tests: test/collect.t
+ * Design: design/collector.md .family      Tests: test/collect.t, test/absent.t
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "emit/handoffer.h"
 
 #define SHIM __attribute__((visibility("default")))
+
+/* Of an environment so many entries are looked at, so many at a time, and so many bytes of a value. */
+enum { shimENVIRONMENT = 4096, shimENTRIES = 64, shimNAME = 20, shimVALUE = 4096 };
 
 /* The functions of libc behind the wrappers.  Looked up at the beginning, because the dynamic loader's lock may be held
  * by nobody who lives, in a child. */
@@ -27,6 +40,10 @@ static struct {
                const posix_spawnattr_t *attributes, char *const argv[], char *const envp[]);
   int (*spawnp)(pid_t *pid, const char *name, const posix_spawn_file_actions_t *actions,
                 const posix_spawnattr_t *attributes, char *const argv[], char *const envp[]);
+  int (*fexecve)(int fd, char *const argv[], char *const envp[]);
+  int (*execveat)(int folder, const char *path, char *const argv[], char *const envp[], int flags);
+  int (*system)(const char *command);
+  FILE *(*popen)(const char *command, const char *type);
 } shimReal;
 
 __attribute__((constructor(102))) static void shimExecStart(void)
@@ -37,51 +54,291 @@ __attribute__((constructor(102))) static void shimExecStart(void)
   *(void **)&shimReal.execvpe = dlsym(RTLD_NEXT, "execvpe");
   *(void **)&shimReal.spawn = dlsym(RTLD_NEXT, "posix_spawn");
   *(void **)&shimReal.spawnp = dlsym(RTLD_NEXT, "posix_spawnp");
+  *(void **)&shimReal.fexecve = dlsym(RTLD_NEXT, "fexecve");
+  *(void **)&shimReal.execveat = dlsym(RTLD_NEXT, "execveat"); /* NULL: none, in older libcs */
+  *(void **)&shimReal.system = dlsym(RTLD_NEXT, "system");
+  *(void **)&shimReal.popen = dlsym(RTLD_NEXT, "popen");
 }
 
-/* shimNote -- tell of a program, once all is looked up */
-static void shimNote(const char *path)
+/* shimReadFrom -- of the program's memory, which need not be there, what `from` says, one piece after the other: how many
+ * bytes could be read */
+static Size shimReadFrom(void *room, Size size, const struct iovec *from, Count count)
 {
+  struct iovec to = {room, size};
+  int error = errno;
+  long n = syscall(SYS_process_vm_readv, syscall(SYS_getpid), &to, 1UL, from, (unsigned long)count, 0UL);
+
+  errno = error;
+  return n > 0 ? (Size)n : 0;
+}
+
+static Size shimRead(void *room, const void *from, Size size)
+{
+  return shimReadFrom(room, size, &(struct iovec){(void *)(Word)from, size}, 1);
+}
+
+/* shimBegin -- how so many entries of an environment begin, each in shimNAME bytes: all at once, or, where one is so near
+ * the end of the memory that it cannot be read so far, one by one */
+static void shimBegin(char begin[][shimNAME], char *const entry[], Count count)
+{
+  struct iovec from[shimENTRIES];
+  Index i;
+
+  for (i = 0; i < count; ++i)
+    from[i] = (struct iovec){entry[i], shimNAME};
+  if (shimReadFrom(begin, count * shimNAME, from, count) == count * shimNAME)
+    return;
+  memset(begin, 0, count * shimNAME);
+  for (i = 0; i < count; ++i)
+    (void)shimRead(begin[i], entry[i], shimNAME);
+}
+
+/* shimHas -- is our library in the value of LD_PRELOAD? */
+static Bool shimHas(const char *entry)
+{
+  char room[shimVALUE + 1];
+
+  room[shimRead(room, entry, shimVALUE)] = '\0';
+  return strstr(room, "libpawprint.so") != NULL;
+}
+
+/* shimLack -- what of ours is missing in an environment; 0, too, where it cannot be read: then nobody knows */
+static unsigned shimLack(char *const envp[])
+{
+  static const char preload[] = "LD_PRELOAD=", recording[] = RegionVARIABLE "=";
+  unsigned lack = RegionLackLIBRARY | RegionLackRECORDING;
+  char *entry[shimENTRIES], begin[shimENTRIES][shimNAME];
+  Index i, k;
+  Count count;
+
+  _Static_assert(sizeof recording - 1 <= shimNAME && sizeof preload - 1 <= shimNAME, "names fit");
+  for (i = 0; i < shimENVIRONMENT; i += count) {
+    Size read = envp != NULL ? shimRead(entry, envp + i, sizeof entry) / sizeof entry[0] : 0;
+    if (envp != NULL && read == 0 && (read = shimRead(entry, envp + i, sizeof entry[0]) / sizeof entry[0]) == 0)
+      return 0;
+    for (count = 0; count < read && entry[count] != NULL; ++count)
+      ;
+    shimBegin(begin, entry, count);
+    for (k = 0; k < count; ++k) {
+      if (memcmp(begin[k], recording, sizeof recording - 1) == 0)
+        lack &= ~(unsigned)RegionLackRECORDING;
+      else if (memcmp(begin[k], preload, sizeof preload - 1) == 0 && shimHas(entry[k]))
+        lack &= ~(unsigned)RegionLackLIBRARY;
+    }
+    if (count < read || read == 0)
+      return lack;
+  }
+  return 0;
+}
+
+/* shimTold -- is there anybody to be told of this path?
+ *
+ * The path is the program's, and may point nowhere: then the real function says so.  Whether it can be read we learn
+ * from a call that only asks; and whether there is anything to be told of. */
+static Bool shimTold(const char *path)
+{
+  int error = errno;
+  Bool there, readable;
+
   if (shimReal.execve == NULL)
     shimExecStart();
-  if (path != NULL)
-    HandNote(path);
+  if (!HandListened())
+    return FALSE;
+  there = syscall(SYS_faccessat, AT_FDCWD, path, F_OK) == 0;
+  readable = there || (errno != EFAULT && errno != ENAMETOOLONG);
+  errno = error;
+  return there || (readable && strchr(path, '/') == NULL);
+}
+
+/* shimNote -- tell of a program, once all is looked up; returns whether there was anything to be told */
+static Bool shimNote(const char *path, char *const envp[])
+{
+  Bool told = shimTold(path);
+
+  if (told)
+    HandNote(RegionNoteEXEC, path, shimLack(envp), 0);
+  return told;
+}
+
+/* shimStays -- exec has failed; returns what it did */
+static int shimStays(Bool told, const char *path, int result)
+{
+  int error = errno;
+
+  if (told)
+    HandNote(RegionNoteSTAYS, path, 0, 0);
+  errno = error;
+  return result;
+}
+
+/* shimStarted -- the same of posix_spawn, which gives back an error's number */
+static int shimStarted(Bool told, const char *path, char *const envp[], const pid_t *pid, int result)
+{
+  if (told && result == 0)
+    HandNote(RegionNoteSTART, path, shimLack(envp), *pid);
+  return result;
 }
 
 SHIM int execve(const char *path, char *const argv[], char *const envp[])
 {
-  shimNote(path);
-  return shimReal.execve(path, argv, envp);
+  Bool told = shimNote(path, envp);
+
+  return shimStays(told, path, shimReal.execve(path, argv, envp));
 }
 
 SHIM int execv(const char *path, char *const argv[])
 {
-  shimNote(path);
-  return shimReal.execv(path, argv);
+  Bool told = shimNote(path, environ);
+
+  return shimStays(told, path, shimReal.execv(path, argv));
 }
 
 SHIM int execvp(const char *name, char *const argv[])
 {
-  shimNote(name);
-  return shimReal.execvp(name, argv);
+  Bool told = shimNote(name, environ);
+
+  return shimStays(told, name, shimReal.execvp(name, argv));
 }
 
 SHIM int execvpe(const char *name, char *const argv[], char *const envp[])
 {
-  shimNote(name);
-  return shimReal.execvpe(name, argv, envp);
+  Bool told = shimNote(name, envp);
+
+  return shimStays(told, name, shimReal.execvpe(name, argv, envp));
+}
+
+/* SHIM_VECTOR -- the words of execl from `first` on, up to NULL, as a vector on the stack; `list` is behind that */
+#define SHIM_VECTOR(argv, list, first) \
+  va_list list; \
+  Count argv##Count = 1; \
+  va_start(list, first); \
+  for (; va_arg(list, char *) != NULL; ++argv##Count) \
+    ; \
+  va_end(list); \
+  char **argv = __builtin_alloca((argv##Count + 1) * sizeof *argv); \
+  va_start(list, first); \
+  shimVector(argv, argv##Count, first, &list)
+
+static void shimVector(char **argv, Count count, const char *first, va_list *list)
+{
+  Index i;
+
+  argv[0] = (char *)(Word)first;
+  for (i = 1; i <= count; ++i)
+    argv[i] = va_arg(*list, char *);
+}
+
+SHIM int execl(const char *path, const char *argument, ...)
+{
+  SHIM_VECTOR(argv, list, argument);
+  va_end(list);
+  return execve(path, argv, environ);
+}
+
+SHIM int execlp(const char *name, const char *argument, ...)
+{
+  SHIM_VECTOR(argv, list, argument);
+  va_end(list);
+  return execvp(name, argv);
+}
+
+SHIM int execle(const char *path, const char *argument, ...)
+{
+  char *const *envp;
+  SHIM_VECTOR(argv, list, argument);
+  envp = va_arg(list, char *const *);
+  va_end(list);
+  return execve(path, argv, envp);
+}
+
+/* shimOpened -- the path of an open file into `path`; "" if it has none */
+static void shimOpened(char path[PATH_MAX], int fd)
+{
+  char link[32];
+  int error = errno;
+  long length;
+
+  (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  length = syscall(SYS_readlinkat, AT_FDCWD, link, path, (unsigned long)PATH_MAX - 1);
+  path[length > 0 && path[0] == '/' ? length : 0] = '\0';
+  errno = error;
+}
+
+SHIM int fexecve(int fd, char *const argv[], char *const envp[])
+{
+  char path[PATH_MAX];
+  Bool told;
+
+  if (shimReal.execve == NULL)
+    shimExecStart();
+  shimOpened(path, fd);
+  told = path[0] != '\0' && shimNote(path, envp);
+  return shimStays(told, path, shimReal.fexecve(fd, argv, envp));
+}
+
+/* A path from a folder that is not the current one is left to who looks at the family. */
+SHIM int execveat(int folder, const char *path, char *const argv[], char *const envp[], int flags)
+{
+  Bool told = folder == AT_FDCWD && shimNote(path, envp);
+
+  if (shimReal.execveat == NULL)
+    return shimStays(told, path, (int)syscall(SYS_execveat, folder, path, argv, envp, flags));
+  return shimStays(told, path, shimReal.execveat(folder, path, argv, envp, flags));
+}
+
+/* shimShell -- libc has started a shell, and only that its environment lacks something is worth telling: otherwise it
+ * comes by itself */
+static void shimShell(unsigned lack)
+{
+  int error = errno;
+
+  if (lack != 0)
+    HandNote(RegionNoteSTART, "/bin/sh", lack, 0);
+  errno = error;
+}
+
+SHIM int system(const char *command)
+{
+  unsigned lack = command != NULL ? shimLack(environ) : 0;
+  int result;
+
+  if (shimReal.system == NULL)
+    shimExecStart();
+  result = shimReal.system(command);
+  if (result != -1)
+    shimShell(lack);
+  return result;
+}
+
+SHIM FILE *popen(const char *command, const char *type)
+{
+  unsigned lack = shimLack(environ);
+  FILE *pipe;
+
+  if (shimReal.popen == NULL)
+    shimExecStart();
+  pipe = shimReal.popen(command, type);
+  if (pipe != NULL)
+    shimShell(lack);
+  return pipe;
 }
 
 SHIM int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
                      const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
 {
-  shimNote(path);
-  return shimReal.spawn(pid, path, actions, attributes, argv, envp);
+  Bool told = shimTold(path);
+  pid_t child = 0, *childReturn = pid != NULL ? pid : &child;
+
+  return shimStarted(told, path, envp, childReturn,
+                     shimReal.spawn(childReturn, path, actions, attributes, argv, envp));
 }
 
 SHIM int posix_spawnp(pid_t *pid, const char *name, const posix_spawn_file_actions_t *actions,
                       const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
 {
-  shimNote(name);
-  return shimReal.spawnp(pid, name, actions, attributes, argv, envp);
+  Bool told = shimTold(name);
+  pid_t child = 0, *childReturn = pid != NULL ? pid : &child;
+
+  return shimStarted(told, name, envp, childReturn,
+                     shimReal.spawnp(childReturn, name, actions, attributes, argv, envp));
 }

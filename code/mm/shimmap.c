@@ -35,22 +35,56 @@ enum { shimMapUNIT = 1 };
 #define shimMapCALL SYS_mmap
 #endif
 
+/* shimReal -- the function of libc that a wrapper stands in front of; looked up once */
+static void *shimReal(void **real, const char *name)
+{
+  void *symbol = __atomic_load_n(real, __ATOMIC_ACQUIRE);
+
+  if (symbol == NULL) {
+    symbol = dlsym(RTLD_NEXT, name);
+    __atomic_store_n(real, symbol, __ATOMIC_RELEASE);
+  }
+  return symbol;
+}
+
+/* SHIM_ASIDE -- where the library stays out, whoever would have been called is: a sanitizer wants to know of it */
+#define SHIM_ASIDE(name, type, ...) \
+  do { \
+    static void *real_; \
+    type function_; \
+    void *symbol_; \
+    if (LIKELY(!ProcessAside())) \
+      break; \
+    symbol_ = shimReal(&real_, name); \
+    memcpy(&function_, &symbol_, sizeof function_); \
+    return function_(__VA_ARGS__); \
+  } while (0)
+
+typedef void *(*ShimMmap)(void *place, size_t size, int protection, int flags, int fd, off_t offset);
+typedef void *(*ShimMmap64)(void *place, size_t size, int protection, int flags, int fd, off64_t offset);
+typedef int (*ShimMunmap)(void *place, size_t size);
+typedef void *(*ShimMremap)(void *old, size_t oldSize, size_t size, int flags, ...);
+
 SHIM void *mmap(void *place, size_t size, int protection, int flags, int fd, off_t offset)
 {
+  SHIM_ASIDE("mmap", ShimMmap, place, size, protection, flags, fd, offset);
   return shimMapped((void *)syscall(shimMapCALL, place, size, protection, flags, fd, offset / shimMapUNIT), size,
                     protection, flags);
 }
 
 SHIM void *mmap64(void *place, size_t size, int protection, int flags, int fd, off64_t offset)
 {
+  SHIM_ASIDE("mmap64", ShimMmap64, place, size, protection, flags, fd, offset);
   return shimMapped((void *)syscall(shimMapCALL, place, size, protection, flags, fd, (long)(offset / shimMapUNIT)),
                     size, protection, flags);
 }
 
 SHIM int munmap(void *place, size_t size)
 {
-  /* Before it is given up: another thread may have it at once. */
-  EVENT_AW(MemoryUnmap, place, size);
+  SHIM_ASIDE("munmap", ShimMunmap, place, size);
+  /* Before it is given up: another thread may have it at once.  What the system will refuse is not told. */
+  if (LIKELY(size != 0 && (Word)place % (Word)getpagesize() == 0 && size <= SIZE_MAX - (Word)place))
+    EVENT_AW(MemoryUnmap, place, size);
   return (int)syscall(SYS_munmap, place, size);
 }
 
@@ -63,22 +97,11 @@ SHIM void *mremap(void *old, size_t oldSize, size_t size, int flags, ...)
   if ((flags & MREMAP_FIXED) != 0)
     place = va_arg(args, void *);
   va_end(args);
+  SHIM_ASIDE("mremap", ShimMremap, old, oldSize, size, flags, place);
   place = (void *)syscall(SYS_mremap, old, oldSize, size, flags, place);
   if (place != MAP_FAILED)
     EVENT_AWAW(MemoryRemap, old, oldSize, place, size);
   return place;
-}
-
-/* shimReal -- the function of libc that a wrapper stands in front of; looked up once */
-static void *shimReal(void **real, const char *name)
-{
-  void *symbol = __atomic_load_n(real, __ATOMIC_ACQUIRE);
-
-  if (symbol == NULL) {
-    symbol = dlsym(RTLD_NEXT, name);
-    __atomic_store_n(real, symbol, __ATOMIC_RELEASE);
-  }
-  return symbol;
 }
 
 SHIM int brk(void *limit)
@@ -111,6 +134,15 @@ SHIM void *sbrk(intptr_t more)
 
 SHIM void _exit(int status)
 {
+  static void *real;
+  void (*function)(int);
+  void *symbol;
+
+  if (ProcessAside()) {
+    symbol = shimReal(&real, "_exit");
+    memcpy(&function, &symbol, sizeof function);
+    function(status);
+  }
   ProcessEnd();
   for (;;)
     (void)syscall(SYS_exit_group, status);

@@ -17,6 +17,7 @@
 #include "mm/mmfork.h"
 #include "mm/shimsync.h"
 #include "mm/shimthread.h"
+#include "mm/shimwithin.h"
 
 enum { shimALIGN = 16 };
 
@@ -32,13 +33,14 @@ static char shimForeign;
 
 ShimNextStruct ShimNext __attribute__((aligned(64))) = { /* one line of the cache */
   shimFirstMalloc, shimFirstFree, shimFirstCalloc, shimFirstRealloc, shimFirstMemalign, shimFirstUsable, &shimForeign,
-  FALSE,
+  FALSE, FALSE,
 };
 
 /* Looking up functions may itself allocate: a little memory for that, never given back. */
-char ShimEarly[ShimEarlySIZE] __attribute__((aligned(shimALIGN)));
+char ShimEarly[ShimEarlySIZE] __attribute__((aligned(shimALIGN))) LARGE;
 static Size shimEarlyUsed;
 static __thread Bool shimChoosing; /* by this thread, at this moment */
+static Bool shimAsleep;            /* it was chosen before the library might record (ProcessSleeps) */
 static unsigned shimChoice;        /* 0: nobody has chosen; 1: somebody does; 2: chosen */
 
 static void *shimEarlyTake(Size size, Size align)
@@ -98,13 +100,27 @@ static void shimSymbol(void *function, const char *name)
 static Bool shimSites(void)
 {
   char room[16];
-  const char *depth = ControlVariable("PAWPRINT_STACK", room, sizeof room);
+  const char *depth = ProcessSleeps() ? NULL : ControlVariable("PAWPRINT_STACK", room, sizeof room);
 
   if (depth == NULL || depth[0] == '\0' || strcmp(depth, "0") == 0)
     return FALSE;
   if (strcmp(depth, "1") != 0)
     ControlComplain("PAWPRINT_STACK", depth, "it is 0, or 1 for the caller; deeper stacks are not recorded yet");
   return strcmp(depth, "1") == 0;
+}
+
+/* shimLibc -- does libc itself serve?  Its functions do not call each other through the dynamic linker. */
+static Bool shimLibc(const ShimNextStruct *next)
+{
+  ShimNextStruct libc = {.pool = NULL};
+
+  shimSymbol(&libc.malloc, "__libc_malloc");
+  shimSymbol(&libc.free, "__libc_free");
+  shimSymbol(&libc.calloc, "__libc_calloc");
+  shimSymbol(&libc.realloc, "__libc_realloc");
+  shimSymbol(&libc.memalign, "__libc_memalign");
+  return next->malloc == libc.malloc && next->free == libc.free && next->calloc == libc.calloc &&
+         next->realloc == libc.realloc && next->memalign == libc.memalign;
 }
 
 static void shimObserve(void)
@@ -117,13 +133,15 @@ static void shimObserve(void)
   shimSymbol(&next.realloc, "realloc");
   shimSymbol(&next.memalign, "memalign");
   shimSymbol(&next.usable, "malloc_usable_size");
+  if (!shimLibc(&next))
+    ShimDeepen(&next);
   ShimNext = next;
 }
 
 static void shimManage(void)
 {
   ShimNextStruct next = {
-    MMAlloc, shimMMFree, shimMMCalloc, shimMMRealloc, shimMMMemalign, shimMMUsable, MMPool(), shimSites(),
+    MMAlloc, shimMMFree, shimMMCalloc, shimMMRealloc, shimMMMemalign, shimMMUsable, MMPool(), shimSites(), TRUE,
   };
 
   if (next.pool != NULL)
@@ -173,7 +191,10 @@ static void shimChoose(void)
 
   if (__atomic_compare_exchange_n(&shimChoice, &none, 1, FALSE, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
     shimChoosing = TRUE;
-    mode = ControlVariable("PAWPRINT_MODE", room, sizeof room);
+    shimAsleep = ProcessSleeps();
+    if (shimAsleep)
+      ProcessStart();
+    mode = shimAsleep ? NULL : ControlVariable("PAWPRINT_MODE", room, sizeof room);
     if (mode != NULL && strcmp(mode, "manage") == 0) {
       /* The environment is read before the arena is created: what a debugger sets there stays. */
       ProcessStart();
@@ -252,6 +273,10 @@ __attribute__((constructor(102))) static void shimConstruct(void)
 {
   ProcessStart();
   ShimStart();
+  if (shimAsleep) {
+    ShimNext.sites = shimSites();
+    shimTell();
+  }
   shimTellProcess();
   if (ShimNext.pool != &shimForeign) {
     (void)pthread_atfork(MMForkPrepare, MMForkParent, MMForkChild);

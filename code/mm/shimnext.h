@@ -22,7 +22,8 @@ typedef struct ShimNextStruct {
   void *(*memalign)(size_t align, size_t size);
   size_t (*usable)(void *p);
   void *pool; /* what events name as the pool */
-  Bool sites; /* events of allocations say where they were asked for, too */
+  Bool sites;   /* events of allocations say where they were asked for, too */
+  Bool manages; /* Pawprint's own pool serves */
 } ShimNextStruct;
 
 extern ShimNextStruct ShimNext;

@@ -89,6 +89,13 @@ extern void SyncStart(void);
 /* SYNC_WANTED -- does anybody want to hear of it? */
 #define SYNC_WANTED (EVENT_PRESENT(ThreadCreate) && EVENT_WANTED(EventKindSync))
 
+/* SyncTimely -- may a wait have this clock and this limit?  Some functions refuse others before they look at what is
+ * waited for: those are not to be tried then.  `limit` is read as the function itself would. */
+static inline Bool SyncTimely(clockid_t clock, SyncTime limit)
+{
+  return (clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC) && limit->tv_nsec >= 0 && limit->tv_nsec < 1000000000;
+}
+
 /* SyncThread -- the system's number of the calling thread; a system call the first time
  * SyncForked -- in the child of a fork the number is another */
 extern __thread unsigned SyncThreadNumber __attribute__((tls_model("initial-exec")));

@@ -9,13 +9,14 @@
 
 #include "mm/shimsync.h"
 
-/* SYNC_LOCK -- take `object`: `try`, and if that is not to be had, tell and `wait` */
-#define SYNC_LOCK(try, wait, request, acquire) \
+/* SYNC_LOCK -- take `object`: `try`, and if that is not to be had, tell and `wait`; which `timely` says that it does not refuse at
+ * once */
+#define SYNC_LOCK(try, wait, timely, request, acquire) \
   do { \
     int result_; \
     if (!EVENT_PRESENT(MutexAcquire) || !SYNC_WANTED) \
       return wait; \
-    result_ = try; \
+    result_ = (timely) ? try : EBUSY; \
     if (result_ == EBUSY) { \
       request; \
       result_ = wait; \
@@ -36,23 +37,23 @@
 /* Mutexes.  A robust one whose owner died, and a recursive one, tell by their result, and by one acquisition for each
  * release. */
 
-#define MUTEX_LOCK(wait) \
-  SYNC_LOCK(SyncNext.mutexTry(mutex), wait, EVENT_UP(MutexRequest, SyncThread(), mutex), \
+#define MUTEX_LOCK(wait, timely) \
+  SYNC_LOCK(SyncNext.mutexTry(mutex), wait, timely, EVENT_UP(MutexRequest, SyncThread(), mutex), \
             EVENT_UPU(MutexAcquire, SyncThread(), mutex, result_))
 
 SHIM int pthread_mutex_lock(pthread_mutex_t *mutex)
 {
-  MUTEX_LOCK(SyncNext.mutexLock(mutex));
+  MUTEX_LOCK(SyncNext.mutexLock(mutex), TRUE);
 }
 
 SHIM int pthread_mutex_timedlock(pthread_mutex_t *mutex, SyncTime limit)
 {
-  MUTEX_LOCK(SyncNext.mutexTimed(mutex, limit));
+  MUTEX_LOCK(SyncNext.mutexTimed(mutex, limit), TRUE);
 }
 
 SHIM int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock, SyncTime limit)
 {
-  MUTEX_LOCK(SyncNext.mutexClock(mutex, clock, limit));
+  MUTEX_LOCK(SyncNext.mutexClock(mutex, clock, limit), clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC);
 }
 
 SHIM int pthread_mutex_trylock(pthread_mutex_t *mutex)
@@ -83,40 +84,40 @@ SHIM int pthread_mutex_destroy(pthread_mutex_t *mutex)
 
 /* Read-write locks */
 
-#define RWLOCK_LOCK(try, wait, write) \
-  SYNC_LOCK(try, wait, EVENT_UPU(RwlockRequest, SyncThread(), lock, write), \
+#define RWLOCK_LOCK(try, wait, timely, write) \
+  SYNC_LOCK(try, wait, timely, EVENT_UPU(RwlockRequest, SyncThread(), lock, write), \
             EVENT_UPUU(RwlockAcquire, SyncThread(), lock, write, result_))
-#define RWLOCK_READ(wait)  RWLOCK_LOCK(SyncNext.rwlockTryRead(lock), wait, 0)
-#define RWLOCK_WRITE(wait) RWLOCK_LOCK(SyncNext.rwlockTryWrite(lock), wait, 1)
+#define RWLOCK_READ(wait, timely)  RWLOCK_LOCK(SyncNext.rwlockTryRead(lock), wait, timely, 0)
+#define RWLOCK_WRITE(wait, timely) RWLOCK_LOCK(SyncNext.rwlockTryWrite(lock), wait, timely, 1)
 
 SHIM int pthread_rwlock_rdlock(pthread_rwlock_t *lock)
 {
-  RWLOCK_READ(SyncNext.rwlockRead(lock));
+  RWLOCK_READ(SyncNext.rwlockRead(lock), TRUE);
 }
 
 SHIM int pthread_rwlock_wrlock(pthread_rwlock_t *lock)
 {
-  RWLOCK_WRITE(SyncNext.rwlockWrite(lock));
+  RWLOCK_WRITE(SyncNext.rwlockWrite(lock), TRUE);
 }
 
 SHIM int pthread_rwlock_timedrdlock(pthread_rwlock_t *lock, SyncTime limit)
 {
-  RWLOCK_READ(SyncNext.rwlockTimedRead(lock, limit));
+  RWLOCK_READ(SyncNext.rwlockTimedRead(lock, limit), SyncTimely(CLOCK_REALTIME, limit));
 }
 
 SHIM int pthread_rwlock_timedwrlock(pthread_rwlock_t *lock, SyncTime limit)
 {
-  RWLOCK_WRITE(SyncNext.rwlockTimedWrite(lock, limit));
+  RWLOCK_WRITE(SyncNext.rwlockTimedWrite(lock, limit), SyncTimely(CLOCK_REALTIME, limit));
 }
 
 SHIM int pthread_rwlock_clockrdlock(pthread_rwlock_t *lock, clockid_t clock, SyncTime limit)
 {
-  RWLOCK_READ(SyncNext.rwlockClockRead(lock, clock, limit));
+  RWLOCK_READ(SyncNext.rwlockClockRead(lock, clock, limit), SyncTimely(clock, limit));
 }
 
 SHIM int pthread_rwlock_clockwrlock(pthread_rwlock_t *lock, clockid_t clock, SyncTime limit)
 {
-  RWLOCK_WRITE(SyncNext.rwlockClockWrite(lock, clock, limit));
+  RWLOCK_WRITE(SyncNext.rwlockClockWrite(lock, clock, limit), SyncTimely(clock, limit));
 }
 
 SHIM int pthread_rwlock_tryrdlock(pthread_rwlock_t *lock)
@@ -160,7 +161,7 @@ SHIM int pthread_rwlock_destroy(pthread_rwlock_t *lock)
 
 SHIM int pthread_spin_lock(pthread_spinlock_t *lock)
 {
-  SYNC_LOCK(SyncNext.spinTry(lock), SyncNext.spinLock(lock), EVENT_UP(SpinRequest, SyncThread(), SPIN(lock)),
+  SYNC_LOCK(SyncNext.spinTry(lock), SyncNext.spinLock(lock), TRUE, EVENT_UP(SpinRequest, SyncThread(), SPIN(lock)),
             EVENT_UPU(SpinAcquire, SyncThread(), SPIN(lock), result_));
 }
 

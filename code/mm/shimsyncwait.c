@@ -102,12 +102,13 @@ static void syncSemCancelled(void *sem)
   EVENT_UPU(SemAcquire, SyncThread(), sem, ECANCELED);
 }
 
-/* A pending cancellation is obeyed, whether it must wait or not: so that is asked first. */
-#define SEM_WAIT(call) \
+/* A pending cancellation is obeyed, whether it must wait or not: so that is asked first; but not before a limit that is
+ * refused. */
+#define SEM_WAIT(call, timely) \
   do { \
     int error = errno; \
     volatile int result; \
-    if (!SYNC_WANTED) \
+    if (!SYNC_WANTED || !(timely)) \
       return call; \
     pthread_testcancel(); \
     result = SyncNext.semTry(sem); \
@@ -122,17 +123,17 @@ static void syncSemCancelled(void *sem)
 
 SHIM int sem_wait(sem_t *sem)
 {
-  SEM_WAIT(SyncNext.semWait(sem));
+  SEM_WAIT(SyncNext.semWait(sem), TRUE);
 }
 
 SHIM int sem_timedwait(sem_t *sem, SyncTime limit)
 {
-  SEM_WAIT(SyncNext.semTimed(sem, limit));
+  SEM_WAIT(SyncNext.semTimed(sem, limit), SyncTimely(CLOCK_REALTIME, limit));
 }
 
 SHIM int sem_clockwait(sem_t *sem, clockid_t clock, SyncTime limit)
 {
-  SEM_WAIT(SyncNext.semClock(sem, clock, limit));
+  SEM_WAIT(SyncNext.semClock(sem, clock, limit), SyncTimely(clock, limit));
 }
 
 SHIM int sem_trywait(sem_t *sem)
@@ -171,13 +172,82 @@ SHIM int sem_destroy(sem_t *sem)
 
 /* Barriers */
 
+/* The barriers that were initialised here.  Who waits at one cannot be told from outside: the threads that come are counted
+ * beside the barrier's own count.  Where two come at the same moment the barrier may take the other one for the last; all
+ * but one are told to wait, as they do.  A barrier that finds no place, or is another process's, has no BarrierBlock. */
+enum { barriersMAX = 1024, barrierGONE = 1 };
+
+static struct {
+  Word barrier; /* 0: never used; barrierGONE: destroyed */
+  unsigned count, come;
+} barriers[barriersMAX] LARGE;
+
+static Index barrierPlace(const pthread_barrier_t *barrier)
+{
+  return (Index)(((uint64_t)(Word)barrier * 0x9e3779b97f4a7c15ull) >> 40);
+}
+
+/* barrierFind -- the barrier's place, or barriersMAX */
+static Index barrierFind(const pthread_barrier_t *barrier)
+{
+  Index i, start = barrierPlace(barrier);
+
+  for (i = 0; i < barriersMAX; ++i) {
+    Word there = __atomic_load_n(&barriers[(start + i) % barriersMAX].barrier, __ATOMIC_ACQUIRE);
+    if (there == (Word)barrier)
+      return (start + i) % barriersMAX;
+    if (there == 0)
+      break;
+  }
+  return barriersMAX;
+}
+
+static void barrierForget(const pthread_barrier_t *barrier)
+{
+  Index at = barrierFind(barrier);
+
+  if (at < barriersMAX)
+    __atomic_store_n(&barriers[at].barrier, barrierGONE, __ATOMIC_RELEASE);
+}
+
+static void barrierKeep(const pthread_barrier_t *barrier, unsigned count)
+{
+  Index i, at;
+
+  barrierForget(barrier);
+  for (i = 0; i < barriersMAX; ++i) {
+    at = (barrierPlace(barrier) + i) % barriersMAX;
+    Word there = __atomic_load_n(&barriers[at].barrier, __ATOMIC_ACQUIRE);
+    if (there <= barrierGONE &&
+        __atomic_compare_exchange_n(&barriers[at].barrier, &there, (Word)barrier, FALSE, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_RELAXED)) {
+      __atomic_store_n(&barriers[at].come, 0, __ATOMIC_RELAXED);
+      __atomic_store_n(&barriers[at].count, count, __ATOMIC_RELEASE);
+      return;
+    }
+  }
+}
+
+/* barrierReach -- one more thread has come; returns how many are still to come, 0 also where that is not known */
+static unsigned barrierReach(const pthread_barrier_t *barrier)
+{
+  Index at = barrierFind(barrier);
+  unsigned count = at < barriersMAX ? __atomic_load_n(&barriers[at].count, __ATOMIC_ACQUIRE) : 0;
+  unsigned come = count > 0 ? __atomic_add_fetch(&barriers[at].come, 1, __ATOMIC_ACQ_REL) % count : 0;
+
+  return come > 0 ? count - come : 0;
+}
+
 SHIM int pthread_barrier_wait(pthread_barrier_t *barrier)
 {
+  unsigned left = barrierReach(barrier); /* also while nothing is wanted, which may change */
   int result;
 
   if (!SYNC_WANTED)
     return SyncNext.barrierWait(barrier);
   EVENT_UP(BarrierReach, SyncThread(), barrier);
+  if (left > 0)
+    EVENT_UPU(BarrierBlock, SyncThread(), barrier, left);
   result = SyncNext.barrierWait(barrier);
   EVENT_UPU(BarrierResume, SyncThread(), barrier, result);
   return result;
@@ -187,6 +257,8 @@ SHIM int pthread_barrier_init(pthread_barrier_t *barrier, const pthread_barriera
 {
   int result = SyncNext.barrierInit(barrier, attributes, count);
 
+  if (result == 0)
+    barrierKeep(barrier, count);
   if (SYNC_WANTED && result == 0)
     EVENT_UPU(BarrierInit, SyncThread(), barrier, count);
   return result;
@@ -196,6 +268,8 @@ SHIM int pthread_barrier_destroy(pthread_barrier_t *barrier)
 {
   int result = SyncNext.barrierDestroy(barrier);
 
+  if (result == 0)
+    barrierForget(barrier);
   if (SYNC_WANTED && result == 0)
     EVENT_UP(BarrierDestroy, SyncThread(), barrier);
   return result;

@@ -1,6 +1,6 @@
 /* shimthread.h -- threads: their beginnings, names and ends
  *
- * Design: design/shim.md .thread      Tests: test/sync.t
+ * Design: design/shim.md .shim.thread      Tests: test/sync.t
  */
 #ifndef MM_SHIMTHREAD_H
 #define MM_SHIMTHREAD_H
