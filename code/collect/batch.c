@@ -8,13 +8,20 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/aver.h"
 #include "format/header.h"
+#include "plinth/clock.h"
 
-enum { batchWait = 500, batchPatience = 10 }; /* ms, where there is a connection; and how often */
+enum {
+  batchWait = 500,        /* ms, where there is a connection; */
+  batchPatience = 10,     /* and how often */
+  batchBehind = 250000000, /* ns for which an outlet that is not all there is may take nothing */
+  batchSPENT = 1          /* since then it takes nothing that need be waited for: the end is near */
+};
 
 /* batchFree -- one slot, zeroed, the magic first: without that it is nobody's, whatever dies meanwhile.  A thread may
  * take it at once. */
@@ -38,11 +45,58 @@ static void batchWake(RegionHeader header)
   (void)syscall(SYS_futex, &header->pool.freed, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
+/* batchMessage -- the size of the first of the messages at `bytes`, which are our own */
+static Size batchMessage(const unsigned char *bytes, Size left, Bool *headerReturn)
+{
+  BlockHeaderStruct block;
+  unsigned version[3];
+  Size size = 0;
+  Res res;
+
+  *headerReturn = memcmp(bytes, HeaderMAGIC, BlockMagicSIZE) == 0;
+  if (*headerReturn) {
+    res = HeaderLength(&size, version, bytes, left);
+    AVER(res == ResOK);
+  } else {
+    memcpy(&block, bytes, sizeof block);
+    size = block.size;
+  }
+  AVER(size > 0 && size <= left);
+  return size;
+}
+
+/* batchPlace -- where in the log we have come to; 0: it has no places */
+static uint64_t batchPlace(Batch batch)
+{
+  off_t at = lseek(batch->fd, 0, SEEK_CUR);
+
+  return at > 0 ? (uint64_t)at : 0;
+}
+
+/* batchAgain -- the last write was short, and may have ended within a message.  If another process has appended to the
+ * log since, that message is written again from its beginning. */
+static void batchAgain(Batch batch)
+{
+  struct stat status;
+  Size at = 0, size;
+  Bool header;
+
+  if (fstat(batch->fd, &status) == 0 && (uint64_t)status.st_size == batch->cut)
+    return;
+  while (at + (size = batchMessage(batch->room + at, batch->used - at, &header)) <= batch->written)
+    at += size;
+  batch->bytes -= batch->written - at;
+  batch->written = at;
+}
+
 /* batchAppend -- all of it to the log */
 static Res batchAppend(Batch batch)
 {
   while (batch->written < batch->used) {
-    ssize_t n = write(batch->fd, batch->room + batch->written, batch->used - batch->written);
+    ssize_t n;
+    if (batch->cut != 0)
+      batchAgain(batch);
+    n = write(batch->fd, batch->room + batch->written, batch->used - batch->written);
     if (n < 0 && errno == EINTR)
       continue;
     if (n <= 0) {
@@ -51,26 +105,10 @@ static Res batchAppend(Batch batch)
     }
     batch->written += (Size)n;
     batch->bytes += (Size)n;
+    /* Nobody else has this description of the file: it stands where we have written last. */
+    batch->cut = batch->written < batch->used ? batchPlace(batch) : 0;
   }
   return ResOK;
-}
-
-/* batchMessage -- the size of the first of the messages at `bytes`, which are our own */
-static Size batchMessage(const unsigned char *bytes, Size left, Bool *headerReturn)
-{
-  BlockHeaderStruct block;
-  unsigned version[3];
-  Size size = 0;
-
-  *headerReturn = memcmp(bytes, HeaderMAGIC, BlockMagicSIZE) == 0;
-  if (*headerReturn) {
-    AVER(HeaderLength(&size, version, bytes, left) == ResOK);
-  } else {
-    memcpy(&block, bytes, sizeof block);
-    size = block.size;
-  }
-  AVER(size > 0 && size <= left);
-  return size;
 }
 
 /* batchOffer -- one message to the outlet; at the end it is waited for, unless it takes nothing any more */
@@ -86,33 +124,56 @@ static Res batchOffer(Batch batch, const void *message, Size size, Bool header)
   return res;
 }
 
+/* batchSkip -- is a message that the outlet refuses to go to the file only? */
+static Bool batchSkip(Batch batch, const void *message, Bool header)
+{
+  uint64_t now = EventClockMonotonic();
+  BlockHeaderStruct block;
+
+  if (batch->fd < 0)
+    return FALSE;
+  batch->behind = batch->patient ? batchSPENT : batch->behind == 0 ? now : batch->behind;
+  batch->patient = FALSE;
+  if (now - batch->behind < batchBehind)
+    return FALSE;
+  if (!header) {
+    memcpy(&block, message, sizeof block);
+    batch->skipped += block.count;
+  }
+  return TRUE;
+}
+
 /* batchSend -- all of it to the outlet, message by message */
 static Res batchSend(Batch batch)
 {
-  while (batch->written < batch->used) {
-    const unsigned char *message = batch->room + batch->written;
+  while (batch->passed < batch->used) {
+    const unsigned char *message = batch->room + batch->passed;
     Bool header;
-    Size size = batchMessage(message, batch->used - batch->written, &header);
-    if (batchOffer(batch, message, size, header) != ResOK) {
+    Size size = batchMessage(message, batch->used - batch->passed, &header);
+    if (batchOffer(batch, message, size, header) == ResOK) {
+      batch->behind = batch->behind == batchSPENT ? batchSPENT : 0;
+    } else if (!batchSkip(batch, message, header)) {
       batch->patient = FALSE;
       batch->reason = ENOBUFS;
-      return ResIO;
+      return batch->fd >= 0 ? ResLIMIT : ResIO;
     }
-    batch->written += size;
-    batch->bytes += size;
+    batch->passed += size;
+    batch->bytes += batch->fd < 0 ? size : 0;
   }
   return ResOK;
 }
 
 Res BatchWrite(Batch batch)
 {
-  Res res = batch->outlet != NULL ? batchSend(batch) : batchAppend(batch);
+  Res res = batch->fd >= 0 ? batchAppend(batch) : ResOK;
   Index i;
 
+  if (res == ResOK && batch->outlet != NULL)
+    res = batchSend(batch);
   if (res != ResOK)
     return res;
   batch->reason = 0;
-  batch->used = batch->written = 0;
+  batch->used = batch->written = batch->passed = 0;
   for (i = 0; i < batch->slots; ++i) {
     batchFree(&batch->slot[i]);
     if (i + 1 == batch->slots || batch->slot[i + 1].header != batch->slot[i].header)
@@ -148,7 +209,7 @@ void BatchRelease(Batch batch, BatchSlotStruct slot)
 
 void BatchUndo(Batch batch, Size used)
 {
-  AVER(batch->written <= used && used <= batch->used);
+  AVER(batch->written <= used && batch->passed <= used && used <= batch->used);
   batch->used = used;
 }
 
@@ -164,7 +225,7 @@ void BatchForget(Batch batch, RegionHeader header)
 
 Bool BatchCheck(Batch batch)
 {
-  AVER(batch->written <= batch->used && batch->used <= BatchSIZE);
+  AVER(batch->written <= batch->used && batch->passed <= batch->used && batch->used <= BatchSIZE);
   AVER(batch->slots <= BatchSlotsMAX);
   return TRUE;
 }

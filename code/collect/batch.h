@@ -4,7 +4,10 @@
  * that the blocks came from.  What cannot be written (a full disk) stays, and is tried again: nothing is lost, and the
  * program's buffers fill up.
  *
- * Always true: written <= used <= BatchSIZE.
+ * Where the log is a file and goes elsewhere, too, the file has everything; the other way out is waited for as long as it
+ * takes something now and then.  What it does not take then goes to the file only, and is counted.
+ *
+ * Always true: written <= used <= BatchSIZE; passed <= used.
  *
  * Design: design/collector.md .hand.order      Tests: test/collecttest.c
  */
@@ -30,12 +33,16 @@ typedef struct BatchSlotStruct {
 } BatchSlotStruct;
 
 typedef struct BatchStruct {
-  int fd;              /* the log, for appending; -1: none yet, or */
-  Plinth outlet;       /* where it goes instead; NULL */
+  int fd;              /* the log, for appending; -1: none */
+  Plinth outlet;       /* where it goes, too, or instead; NULL: nowhere */
   Bool patient;        /* wait for the outlet, as long as it goes on taking some */
   int reason;          /* errno of the last writing; 0: it went well */
   Size used, written;
-  uint64_t bytes;      /* written so far */
+  uint64_t cut;        /* where in the log a write was cut short; 0: none was */
+  Size passed;         /* of these, to the outlet, or past it */
+  uint64_t behind;     /* since when the outlet, which is not all there is, takes nothing; monotonic ns; 0: it does */
+  uint64_t skipped;    /* events that it did not get, */
+  uint64_t bytes;      /* and bytes that were written so far */
   Trim trim;           /* keeps the log small; NULL: all of it stays */
   int untrimmed;        /* errno of the last time that this could not be done */
   Count refused;       /* times that there was no room for a message */
@@ -53,8 +60,10 @@ extern void BatchCommit(Batch batch, Size size);
 /* BatchRelease -- free a slot when all that was committed is written */
 extern void BatchRelease(Batch batch, BatchSlotStruct slot);
 
-/* BatchWrite -- write what is there, free the slots, and wake who waits for one.  ResIO: `reason` says why; all
- * stays. */
+/* BatchWrite -- write the batch to the log, free the slots of its blocks, and wake the threads that wait for a free slot
+ *
+ * returns  ResIO: `reason` says why; all stays.  ResLIMIT: the file has it, and the outlet is waited for: once more, in a
+ *          moment */
 extern Res BatchWrite(Batch batch);
 
 /* BatchUndo -- take back what was committed since `used` was so much, and nothing was written */

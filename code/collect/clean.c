@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,16 +18,17 @@
 #include <unistd.h>
 
 #include "format/region.h"
+#include "log/leftplace.h"
+#include "log/leftregion.h"
 #include "log/recover.h"
 
 #define cleanFOLDER "/dev/shm"
-#define cleanPREFIX "pawprint-"
 
 /* A region that nobody has. */
-enum { cleanYOUNG = 60 }; /* seconds: who begins may yet make a region of it */
-
 typedef struct CleanStruct {
-  char path[sizeof cleanFOLDER + 256];
+  char path[sizeof cleanFOLDER + 256], link[sizeof cleanFOLDER + 264];
+  uint64_t recording;
+  Bool alone;             /* a link without a region */
   uint32_t pid;
   double hours, mebibytes;
   char log[RegionPathMAX];
@@ -37,41 +39,78 @@ static Bool cleanCollected(RegionHeader header)
 {
   pid_t tid = (pid_t)(header->hand.collector & RegionCollectorTID);
 
-  return RegionCollected(header) && header->hand.collector != RegionCollectorOFFERED &&
-         (kill(tid, 0) == 0 || errno != ESRCH);
+  return RegionCollected(header) && (kill(tid, 0) == 0 || errno != ESRCH);
 }
 
-/* cleanSound -- is it a region, or what was to become one when its process was killed? */
-static Bool cleanSound(RegionHeader header, const struct stat *status)
+/* cleanLink -- for which log the region was made, as the link beside it says, which must be ours, too; "": none */
+static void cleanLink(Clean clean)
 {
-  static const char none[BlockMagicSIZE];
+  struct stat status;
+  ssize_t length = -1;
 
-  return RegionHeaderSound(header, (Size)status->st_size) ||
-         (memcmp(header->magic, none, sizeof none) == 0 && header->log[0] == '\0' &&
-          difftime(time(NULL), status->st_mtime) > cleanYOUNG);
+  (void)snprintf(clean->link, sizeof clean->link, "%s" RegionLINK, clean->path);
+  if (lstat(clean->link, &status) == 0 && status.st_uid == geteuid())
+    length = readlink(clean->link, clean->log, sizeof clean->log - 1);
+  clean->log[length > 0 ? length : 0] = '\0';
 }
 
-/* cleanRead -- is it a region of ours, and nobody's who lives? */
-static Bool cleanRead(Clean clean, int fd)
+/* cleanRead -- is it a region of ours, or what was to become one, and nobody's who lives? */
+static Bool cleanRead(Clean clean, int fd, uint32_t pid)
 {
-  static RegionHeaderStruct header;
+  static LeftRegionStruct region;
   struct stat status;
 
-  memset(&header, 0, sizeof header);
-  if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
-      pread(fd, &header, sizeof header, 0) < 0 || !cleanSound(&header, &status) || flock(fd, LOCK_EX | LOCK_NB) != 0)
+  region.fd = fd;
+  if (fstat(fd, &status) != 0 || status.st_uid != geteuid())
     return FALSE;
-  if (cleanCollected(&header)) {
-    (void)flock(fd, LOCK_UN);
+  clean->pid = pid;
+  if (LeftRegionRead(&region)) {
+    if (flock(fd, LOCK_SH | LOCK_NB) != 0)
+      return FALSE;
+    clean->pid = region.header.pid;
+    if (cleanCollected(&region.header)) {
+      (void)flock(fd, LOCK_UN);
+      return FALSE;
+    }
+  } else if (!LeftRegionUnborn(&region, &status, pid)) {
     return FALSE;
   }
-  clean->pid = header.pid;
   clean->hours = difftime(time(NULL), status.st_mtime) / 3600;
   clean->mebibytes = (double)status.st_blocks * 512 / (1 << 20);
-  memcpy(clean->log, header.log, sizeof clean->log);
+  cleanLink(clean);
   /* Whoever takes what it holds locks it again. */
   (void)flock(fd, LOCK_UN);
   return TRUE;
+}
+
+/* cleanEvents -- how many events a region holds that were to be sent */
+static Count cleanEvents(Clean clean)
+{
+  static LeftRegionStruct region;
+  Count count = 0;
+
+  region.fd = open(clean->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (region.fd < 0)
+    return 0;
+  if (LeftRegionRead(&region))
+    count = LeftRegionEvents(&region);
+  (void)close(region.fd);
+  return count;
+}
+
+/* cleanDrop -- remove a region that no log is there for; what is lost with it, in words */
+static Res cleanDrop(Clean clean, char *room, Size size)
+{
+  Count events = cleanEvents(clean);
+  int length = snprintf(room, size, "%s", clean->log[0] != '\0' ? "its log is gone" : "it was to be sent elsewhere");
+
+  if (events > 0)
+    (void)snprintf(room + length, size - (Size)length, ", and %zu event%s with it; removed", events,
+                   events == 1 ? "" : "s");
+  else
+    (void)snprintf(room + length, size - (Size)length, "; nothing was in it; removed");
+  (void)unlink(clean->link);
+  return unlink(clean->path) == 0 || errno == ENOENT ? ResOK : ResIO;
 }
 
 /* cleanOne -- take what a region holds into its log, and remove it; how that went, in words */
@@ -79,18 +118,65 @@ static Res cleanOne(Clean clean, char *room, Size size)
 {
   Count blocks = 0, running;
   struct stat status;
+  Res res;
+  int log;
 
-  /* It may have been added along with another one of the same log. */
-  if (clean->log[0] == '\0' || stat(clean->log, &status) != 0) {
-    (void)snprintf(room, size, "%s; removed", clean->log[0] != '\0' ? "its log is gone" : "nobody asked for one");
-    return unlink(clean->path) == 0 || errno == ENOENT ? ResOK : ResIO;
+  if (clean->alone) {
+    (void)snprintf(room, size, "its region is gone; removed");
+    return unlink(clean->link) == 0 || errno == ENOENT ? ResOK : ResIO;
   }
-  if (LogRecover(clean->log, &blocks, &running) != ResOK || access(clean->path, F_OK) == 0) {
-    (void)snprintf(room, size, "it cannot be added to the log: %s; it stays", strerror(errno));
+  /* It may have been added along with another one of the same log. */
+  if (clean->log[0] == '\0' || stat(clean->log, &status) != 0)
+    return cleanDrop(clean, room, size);
+  log = LeftPlaceAppend(clean->log);
+  res = log < 0 ? ResIO : LogRecover(log, clean->log, clean->recording, &blocks, &running);
+  if (log >= 0)
+    (void)close(log);
+  if (res != ResOK || access(clean->path, F_OK) == 0) {
+    (void)snprintf(room, size, "it cannot be added to the log: %s; it stays",
+                   res == ResPARAM ? "that is of another recording" : strerror(errno));
     return ResIO;
   }
   (void)snprintf(room, size, "added to the log; removed");
   return ResOK;
+}
+
+/* cleanAlone -- is it a link of ours that a region had, which is gone? */
+static Bool cleanAlone(Clean clean, const char *file)
+{
+  Size length = strlen(file), end = sizeof RegionLINK - 1;
+  RegionNameStruct name;
+  struct stat status;
+
+  if (length <= end || strcmp(file + length - end, RegionLINK) != 0)
+    return FALSE;
+  (void)snprintf(clean->path, sizeof clean->path, "%s/%.*s", cleanFOLDER, (int)(length - end), file);
+  if (!RegionNameParse(&name, clean->path + sizeof cleanFOLDER) || name.log != 0 ||
+      lstat(clean->path, &status) == 0 || errno != ENOENT)
+    return FALSE;
+  cleanLink(clean);
+  clean->recording = name.recording;
+  clean->pid = name.pid;
+  clean->alone = clean->log[0] != '\0';
+  return clean->alone;
+}
+
+/* cleanRegion -- is it a region that nobody has? */
+static Bool cleanRegion(Clean clean, const char *file)
+{
+  RegionNameStruct name;
+  Bool ours;
+  int fd;
+
+  if (!RegionNameParse(&name, file) || name.log != 0)
+    return FALSE;
+  clean->recording = name.recording;
+  (void)snprintf(clean->path, sizeof clean->path, "%s/%s", cleanFOLDER, file);
+  fd = open(clean->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  ours = fd >= 0 && cleanRead(clean, fd, name.pid);
+  if (fd >= 0)
+    (void)close(fd);
+  return ours;
 }
 
 /* cleanList -- all that there are; ResMEMORY */
@@ -103,8 +189,7 @@ static Res cleanList(Clean *listReturn, Count *countReturn)
 
   while (dir != NULL && (entry = readdir(dir)) != NULL) {
     Clean more;
-    int fd;
-    if (strncmp(entry->d_name, cleanPREFIX, strlen(cleanPREFIX)) != 0)
+    if (strncmp(entry->d_name, RegionPREFIX, sizeof RegionPREFIX - 1) != 0)
       continue;
     more = realloc(list, (count + 1) * sizeof *list);
     if (more == NULL) {
@@ -113,11 +198,8 @@ static Res cleanList(Clean *listReturn, Count *countReturn)
       return ResMEMORY;
     }
     list = more;
-    (void)snprintf(list[count].path, sizeof list[count].path, "%s/%s", cleanFOLDER, entry->d_name);
-    fd = open(list[count].path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    count += fd >= 0 && cleanRead(&list[count], fd);
-    if (fd >= 0)
-      (void)close(fd);
+    memset(&list[count], 0, sizeof *list);
+    count += cleanRegion(&list[count], entry->d_name) || cleanAlone(&list[count], entry->d_name);
   }
   if (dir != NULL)
     (void)closedir(dir);
@@ -139,17 +221,41 @@ Res CleanRegions(CleanChoose choose, void (*tell)(void *data, const char *line),
     return res;
   for (i = 0; i < count; ++i) {
     Clean clean = &list[i];
+    const char *log = choose != NULL ? choose(data, clean->log, clean->recording) : clean->log;
     Res its;
-    if (choose != NULL && !choose(data, clean->log))
+    if (log == NULL || strlen(log) >= sizeof clean->log)
       continue;
+    if (log != clean->log)
+      (void)strcpy(clean->log, log);
     its = cleanOne(clean, how, sizeof how);
-    (void)snprintf(line, sizeof line, "%s: of process %lu, %.1f MiB, %.1f h old, log %s: %s", clean->path,
-                   (unsigned long)clean->pid, clean->mebibytes, clean->hours,
+    (void)snprintf(line, sizeof line, "%s: of process %lu, %.1f MiB, %.1f h old, log %s: %s",
+                   clean->alone ? clean->link : clean->path, (unsigned long)clean->pid, clean->mebibytes, clean->hours,
                    clean->log[0] != '\0' ? clean->log : "none", how);
     tell(data, line);
     *removedReturn += its == ResOK;
     res = its == ResOK ? res : its;
   }
   free(list);
+  return res;
+}
+
+Res CleanBeside(const char *log, void (*tell)(void *data, const char *line), void *data)
+{
+  char path[PATH_MAX], line[PATH_MAX + RegionPathMAX];
+  Count blocks = 0, running = 0;
+  int fd = realpath(log, path) != NULL ? LeftPlaceAppend(path) : -1;
+  Res res;
+
+  if (fd < 0) /* there is no such file, or it belongs to another user */
+    return ResOK;
+  res = LogRecover(fd, path, 0, &blocks, &running);
+  (void)close(fd);
+  if (res == ResOK && blocks == 0)
+    return ResOK;
+  if (res == ResOK)
+    (void)snprintf(line, sizeof line, "%s: %zu block%s that lay beside it added", log, blocks, blocks == 1 ? "" : "s");
+  else
+    (void)snprintf(line, sizeof line, "%s: what lies beside it cannot be added: %s", log, strerror(errno));
+  tell(data, line);
   return res;
 }

@@ -13,7 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -36,35 +38,6 @@ enum {
 static const long collectorFutexAT =
   (long)offsetof(RegionHeaderStruct, hand.collector) - (long)offsetof(RegionHeaderStruct, hand.next);
 
-Res CollectorNew(Collector *collectorReturn, const CollectorSettingsStruct *settings)
-{
-  Collector collector = calloc(1, sizeof *collector);
-  Res res;
-
-  if (collector == NULL)
-    return ResMEMORY;
-  collector->settings = *settings;
-  collector->shop.events = settings->events;
-  collector->shop.raw = settings->raw;
-  collector->shop.batch.fd = -1;
-  collector->offer.fd = -1;
-  collector->shop.pack = calloc(1, PackSIZE);
-  res = collector->shop.pack == NULL ? ResMEMORY : OfferOpen(&collector->offer);
-  if (res != ResOK) {
-    CollectorFree(collector);
-    return res;
-  }
-  (void)snprintf(collector->mark, sizeof collector->mark, collectorVARIABLE "%s %s", collector->offer.name,
-                 collector->offer.token);
-  *collectorReturn = collector;
-  return ResOK;
-}
-
-const char *CollectorAddress(Collector collector)
-{
-  return collector->mark + sizeof collectorVARIABLE - 1;
-}
-
 /* collectorSay -- a TellerWrite: into the batch, with the programs' blocks */
 static Res collectorSay(void *data, const void *message, Size size)
 {
@@ -83,19 +56,57 @@ static Res collectorSay(void *data, const void *message, Size size)
   return ResOK;
 }
 
+Res CollectorNew(Collector *collectorReturn, const CollectorSettingsStruct *settings)
+{
+  Collector collector = calloc(1, sizeof *collector);
+  Res res;
+
+  if (collector == NULL)
+    return ResMEMORY;
+  collector->settings = *settings;
+  collector->shop.events = settings->events;
+  collector->shop.raw = settings->raw;
+  collector->shop.batch.fd = -1;
+  collector->meet.fd = collector->place.memory = collector->place.beside = -1;
+  collector->shop.pack = calloc(1, PackSIZE);
+  res = collector->shop.pack == NULL ? ResMEMORY : MeetOpen(&collector->meet);
+  if (res == ResOK && getrandom(&collector->place.recording, sizeof collector->place.recording, 0) < 0)
+    res = ResIO;
+  collector->place.recording |= collector->place.recording == 0;
+  if (res == ResOK)
+    res = TellerCreate(&collector->teller, collectorSay, collector, collector->place.recording, settings->raw);
+  if (res != ResOK) {
+    CollectorFree(collector);
+    return res;
+  }
+  TellerChoose(collector->teller, settings->events);
+  if (!settings->alone && AbsentCreate(&collector->absent) != ResOK)
+    collector->absent = NULL;
+  (void)snprintf(collector->mark, sizeof collector->mark, collectorVARIABLE "%s:%s", collector->meet.name,
+                 collector->meet.token);
+  *collectorReturn = collector;
+  return ResOK;
+}
+
+uint64_t CollectorRecording(Collector collector)
+{
+  return collector->place.recording;
+}
+
+const char *CollectorAddress(Collector collector)
+{
+  return collector->mark + sizeof collectorVARIABLE - 1;
+}
+
 /* collectorWitness -- without a witness there is a recording all the same */
 static void collectorWitness(Collector collector)
 {
   WitnessSettingsStruct settings = {
-    .tells = collector->settings.witness,
-    .events = collector->settings.events,
+    .teller = collector->settings.witness ? collector->teller : NULL,
     .interval = collector->settings.sample,
     .follow = !collector->settings.alone,
     .mark = collector->mark,
     .terminal = collector->settings.watched ? STDERR_FILENO : -1,
-    .raw = collector->settings.raw,
-    .write = collectorSay,
-    .data = collector,
   };
 
   if (WitnessCreate(&collector->witness, &settings) != ResOK)
@@ -166,14 +177,31 @@ static void collectorKeep(Collector collector)
                 ? "its file system cannot give back parts of a file; choose another folder" : strerror(errno));
 }
 
-Res CollectorLog(Collector collector, const char *path)
+/* collectorHead -- our own header block is the first in the log, with all types: processes that have the same need not
+ * repeat them, unless it may be cut away */
+static void collectorHead(Collector collector)
 {
+  if (TellerHeader(collector->teller) == ResOK && BatchWrite(&collector->shop.batch) == ResOK &&
+      collector->settings.keep == 0 && collector->shop.batch.outlet == NULL)
+    collector->shop.known = TellerRegistry();
+}
+
+Res CollectorLog(Collector collector, int fd, const char *path)
+{
+  struct stat status;
+
   AVER(collector->shop.batch.fd < 0);
-  collector->shop.batch.fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC);
-  if (collector->shop.batch.fd < 0)
+  collector->shop.batch.fd = fd;
+  PlaceOpen(&collector->place, collector->place.recording, path);
+  if (fd < 0)
+    return collectorRobust(collector);
+  if (fstat(fd, &status) != 0)
     return ResIO;
+  collector->place.device = status.st_dev;
+  collector->place.inode = status.st_ino;
   if (collector->settings.keep != 0)
     collectorKeep(collector);
+  collectorHead(collector);
   return collectorRobust(collector);
 }
 
@@ -181,11 +209,9 @@ Res CollectorSend(Collector collector, const char *where, const char **reasonRet
 {
   Res res = PlinthOpen(&collector->outlet, where, NULL, reasonReturn);
 
-  if (res != ResOK)
-    return res;
-  collector->shop.batch.outlet = &collector->outlet;
-  *reasonReturn = "the kernel keeps no list of our locks";
-  return collectorRobust(collector);
+  if (res == ResOK)
+    collector->shop.batch.outlet = &collector->outlet;
+  return res;
 }
 
 void CollectorCount(Collector collector, uint64_t *eventsReturn, uint64_t *discardedReturn, uint64_t *bytesReturn)
@@ -200,11 +226,11 @@ static Res collectorWrite(Collector collector)
 {
   Res res = BatchWrite(&collector->shop.batch);
 
-  if (res != ResOK && !collector->told)
+  if (res == ResIO && !collector->told)
     CollectorTell(collector,
                   "the log cannot be written: %s; events wait in memory, and those that find no room are discarded",
                   strerror(collector->shop.batch.reason));
-  collector->told = res != ResOK;
+  collector->told = res == ResIO;
   if (collector->shop.batch.untrimmed != 0 && !collector->crowded)
     CollectorTell(collector, "the log grows: parts of it cannot be given back: %s",
                   strerror(collector->shop.batch.untrimmed));
@@ -236,6 +262,13 @@ static void collectorHear(Collector collector)
       OutletObey(collector->drain[i], request);
 }
 
+/* collectorFirst -- the header block of the first process is written at once: whoever receives the log calls it after
+ * that.  Those of others, which are mostly there for a moment only, can wait. */
+static void collectorFirst(Collector collector, Drain drain)
+{
+  collector->met = DrainHeaderNew(drain) && !drain->muted && DrainGreet(drain);
+}
+
 /* collectorRound -- once through all regions; how many blocks that was */
 static Count collectorRound(Collector collector)
 {
@@ -246,6 +279,8 @@ static Count collectorRound(Collector collector)
   if (collector->told && collectorWrite(collector) != ResOK)
     return 0;
   for (i = 0; i < collector->drains; ++i) {
+    if (!collector->met)
+      collectorFirst(collector, collector->drain[i]);
     taken += DrainRound(collector->drain[i], DrainFULL);
     DrainRepeat(collector->drain[i]);
     collectorFlush(collector, collector->drain[i]);
@@ -267,7 +302,9 @@ static void collectorPart(Collector collector, Index i)
   if (overwritten != 0)
     CollectorTell(collector, "%ld (%s): only the newest events were kept; %lu older blocks were overwritten",
                   (long)drain->pid, DrainProgram(drain), (unsigned long)overwritten);
-  collector->shop.counts.discarded += __atomic_load_n(&drain->header->lost, __ATOMIC_RELAXED);
+  /* What a process that is let go has away may still come. */
+  collector->shop.counts.discarded += RegionCollected(drain->header) ? RegionLost(drain->header)
+                                                                      : __atomic_load_n(&drain->header->lost, __ATOMIC_RELAXED);
   if (collector->witness != NULL)
     WitnessPart(collector->witness, drain->identity);
   collector->drain[i] = collector->drain[--collector->drains];
@@ -275,9 +312,7 @@ static void collectorPart(Collector collector, Index i)
   DrainClose(drain);
 }
 
-/* collectorBury -- finish those that have ended, and let the log know of the others; ResIO: one of them cannot be
- * written */
-static Res collectorBury(Collector collector)
+Res CollectorBury(Collector collector)
 {
   Res res = ResOK;
   Index i;
@@ -289,6 +324,7 @@ static Res collectorBury(Collector collector)
       else
         res = ResIO;
     } else {
+      (void)DrainHeaderNew(collector->drain[i]);
       (void)DrainGreet(collector->drain[i]);
     }
   return res;
@@ -309,19 +345,20 @@ static void collectorShow(Collector collector)
   (void)collectorWrite(collector);
 }
 
-/* collectorSleeping -- say to all whether we want to be woken */
+/* collectorSleeping -- say to all whether, and for what, we want to be woken */
 static void collectorSleeping(Collector collector, Bool sleeping)
 {
   Index i;
 
   for (i = 0; i < collector->drains; ++i)
-    __atomic_store_n(&collector->drain[i]->header->hand.sleeping, sleeping, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&collector->drain[i]->header->hand.sleeping, sleeping ? DrainWorth(collector->drain[i]) : 0,
+                     __ATOMIC_SEQ_CST);
 }
 
 /* collectorWait -- until a datagram is there, or `fd` is readable: TRUE; or so long */
 static Bool collectorWait(Collector collector, int fd, uint64_t ns)
 {
-  struct pollfd polls[2] = {{collector->offer.fd, POLLIN, 0}, {fd, POLLIN, 0}};
+  struct pollfd polls[2] = {{collector->meet.fd, POLLIN, 0}, {fd, POLLIN, 0}};
   struct timespec time = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
 
   return ppoll(polls, fd >= 0 ? 2 : 1, &time, NULL) > 0 && fd >= 0 && polls[1].revents != 0;
@@ -355,9 +392,11 @@ Bool CollectorRun(Collector collector, int fd, uint64_t until)
     now = EventClockMonotonic();
     if (now - collector->tended >= collectorTend) {
       collector->tended = now;
-      (void)collectorBury(collector);
+      (void)CollectorBury(collector);
       collectorShow(collector);
       CollectorLink(collector);
+      if (collector->absent != NULL)
+        AbsentPoll(collector->absent, now, FALSE);
     }
     if (now >= until)
       return FALSE;
@@ -404,9 +443,28 @@ static void collectorFinish(Collector collector)
 {
   Count left = collector->shop.batch.outlet != NULL ? OutletFinish(&collector->outlet) : 0;
 
+  if (collector->shop.batch.skipped > 0)
+    CollectorTell(collector, "%s: %llu events could not be sent in time; the file has them", collector->outlet.place,
+                  (unsigned long long)collector->shop.batch.skipped);
   if (left > 0)
     CollectorTell(collector, "%s: %zu block%s not been acknowledged; the log may be incomplete",
                   collector->outlet.place, left, left == 1 ? " has" : "s have");
+}
+
+/* collectorAbsent -- tell who of the family has not announced itself */
+static void collectorAbsent(Collector collector)
+{
+  if (collector->absent == NULL)
+    return;
+  AbsentPoll(collector->absent, EventClockMonotonic(), TRUE);
+  if (collector->settings.absent != NULL)
+    AbsentTell(collector->absent, collector->settings.absent, collector->settings.data);
+}
+
+void CollectorSeen(Collector collector, pid_t pid, const char *path)
+{
+  if (collector->absent != NULL)
+    AbsentSeen(collector->absent, pid, path, EventClockMonotonic());
 }
 
 Res CollectorEnd(Collector collector, Count *runningReturn)
@@ -420,18 +478,23 @@ Res CollectorEnd(Collector collector, Count *runningReturn)
   for (tries = 0; tries < collectorDying; ++tries) {
     CollectorReceive(collector);
     (void)collectorRound(collector);
-    res = collectorBury(collector);
+    res = CollectorBury(collector);
     if (collector->drains == 0)
       break;
     (void)nanosleep(&moment, NULL);
   }
   collectorAlone(collector);
+  collectorAbsent(collector);
   *runningReturn = 0;
   while (collector->drains > 0) {
     Index i = collector->drains - 1;
     if (DrainIsDead(collector->drain[i])) {
-      if (DrainFinish(collector->drain[i]) != ResOK)
+      if (DrainFinish(collector->drain[i]) != ResOK) {
         res = ResIO;
+        CollectorTell(collector, "%s stays, with events of process %u that could not be written; eventrec --clean "
+                      "removes it, and adds them to the log if that is a file", collector->drain[i]->path,
+                      (unsigned)collector->drain[i]->pid);
+      }
     } else {
       DrainLetGo(collector->drain[i]);
       ++*runningReturn;
@@ -440,6 +503,8 @@ Res CollectorEnd(Collector collector, Count *runningReturn)
   }
   if (res == ResOK)
     res = collectorWrite(collector);
+  if (TellerEnd(collector->teller) != ResOK || collectorWrite(collector) != ResOK)
+    res = ResIO;
   collectorFinish(collector);
   if (collector->shop.odd > 0)
     CollectorTell(collector,
@@ -464,7 +529,12 @@ void CollectorFree(Collector collector)
     (void)close(collector->shop.batch.fd);
   if (collector->shop.batch.outlet != NULL)
     PlinthClose(&collector->outlet);
-  OfferClose(&collector->offer);
+  MeetClose(&collector->meet);
+  PlaceClose(&collector->place);
+  if (collector->teller != NULL)
+    TellerDestroy(collector->teller);
+  if (collector->absent != NULL)
+    AbsentDestroy(collector->absent);
   free(collector->shop.pack);
   free(collector);
 }

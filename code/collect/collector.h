@@ -3,8 +3,8 @@
  * One thread, which its owner lends it: CollectorRun drains, naps while there is work, and sleeps while there is none.
  *
  *   CollectorNew(&collector, &settings)
- *   setenv("PAWPRINT_COLLECTOR", CollectorAddress(collector), 1), start the program
- *   CollectorLog(collector, path)
+ *   start the program, with PAWPRINT_RECORDING=collector=ADDRESS,... in its environment (CollectorAddress)
+ *   CollectorSend(collector, where, &reason), CollectorLog(collector, fd, path)
  *   while (!ended) CollectorRun(collector, fd, until)
  *   CollectorEnd(collector), CollectorFree(collector)
  *
@@ -39,21 +39,32 @@ typedef struct CollectorSettingsStruct {
   void *data;             /* the hooks' first argument */
   void (*program)(void *data, const char *path); /* a process of the family is about to run this program: absolute, or a
                                                     name to be looked for in PATH */
+  void (*loaded)(void *data, pid_t pid, const char *program); /* a process has come, which waits for what we say */
+  void (*absent)(void *data, const char *path, const char *reason, Count count); /* at the end: so many processes of the
+                                                    family ran this program, and did not announce themselves */
   void (*tell)(void *data, const char *line);    /* what the user should know */
 } CollectorSettingsStruct, *CollectorSettings;
 
 /* CollectorNew -- with its socket; ResIO (errno), ResMEMORY.  `settings` is copied. */
 extern Res CollectorNew(Collector *collectorReturn, const CollectorSettingsStruct *settings);
 
-/* CollectorAddress -- what PAWPRINT_COLLECTOR must say */
+/* CollectorAddress -- the value of the setting `collector`, which must come first in PAWPRINT_RECORDING */
 extern const char *CollectorAddress(Collector collector);
 
-/* CollectorLog -- the log, which is there; ResIO.  Before CollectorRun, by the thread that calls that. */
-extern Res CollectorLog(Collector collector, const char *path);
+/* CollectorRecording -- the identity of the recording; recorded processes get it with the collector's address */
+extern uint64_t CollectorRecording(Collector collector);
 
-/* CollectorSend -- or another way out, as PlinthOpen has it; requests that it brings are passed on to all processes
+/* CollectorSend -- where the log goes, as PlinthOpen has it; requests that this brings are passed on to all processes
  * reasonReturn  why it failed, in words that live forever */
 extern Res CollectorSend(Collector collector, const char *where, const char **reasonReturn);
+
+/* CollectorLog -- the log, which was just made; and the recording begins
+ *
+ * fd       open for reading and appending; the collector's from now on.  It is never opened by its name again.  -1: there
+ *          is no file, it is only sent
+ * path     absolute: what it is called; NULL
+ * returns  ResIO.  Before CollectorRun, by the thread that calls that. */
+extern Res CollectorLog(Collector collector, int fd, const char *path);
 
 /* CollectorRun -- drain until `fd` is readable (TRUE) or CLOCK_MONOTONIC has come to `until` ns (FALSE) */
 extern Bool CollectorRun(Collector collector, int fd, uint64_t until);
@@ -62,6 +73,9 @@ extern Bool CollectorRun(Collector collector, int fd, uint64_t until);
  * told before it is reaped. */
 extern void CollectorProgram(Collector collector, pid_t pid);
 extern void CollectorEnded(Collector collector, pid_t pid, int status);
+
+/* CollectorSeen -- a process of the family was found, running this program: it is waited for */
+extern void CollectorSeen(Collector collector, pid_t pid, const char *path);
 
 /* CollectorStop -- end the recording: what processes send is switched off, now and in those to come; what is there is
  * written */

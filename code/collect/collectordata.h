@@ -11,16 +11,18 @@
 #include <sys/types.h>
 
 #include "base/types.h"
+#include "collect/absent.h"
 #include "collect/collector.h"
 #include "collect/drain.h"
 #include "collect/guard.h"
-#include "collect/offer.h"
+#include "collect/meet.h"
+#include "collect/place.h"
 #include "collect/outlet.h"
 #include "collect/witness.h"
 #include "plinth/plinth.h"
 
 /* What stands in the environment of each process of the family, before our address. */
-#define collectorVARIABLE "PAWPRINT_COLLECTOR="
+#define collectorVARIABLE RegionVARIABLE "=collector="
 
 enum { collectorDrainsMAX = GuardsMAX }; /* the kernel walks 2048 of a robust list */
 
@@ -28,17 +30,21 @@ enum { collectorDrainsMAX = GuardsMAX }; /* the kernel walks 2048 of a robust li
 typedef struct CollectorStruct {
   struct robust_list_head robust; /* first: the kernel has its address */
   CollectorSettingsStruct settings;
-  OfferSocketStruct offer;
-  char mark[sizeof collectorVARIABLE + OfferNameMAX + 1 + RegionTokenMAX]; /* collectorVARIABLE and our address */
+  MeetSocketStruct meet;
+  PlaceStruct place;
+  char mark[sizeof collectorVARIABLE + MeetNameMAX + 1 + RegionTokenMAX]; /* collectorVARIABLE and our address */
   Count drains;
   Drain drain[collectorDrainsMAX];
   uint64_t tended;             /* when it was last looked who lives */
   Bool stopped;
-  Bool met;                    /* a process has come */
+  Bool met;                    /* the header block of a process is in the log */
+  Bool refused;                /* it has been told that there are too many processes */
   Bool told;                   /* that the log cannot be written, */
   Bool crowded;                /* that it cannot be kept small */
   PlinthStruct outlet;         /* where it goes, if that is no file */
+  Teller teller;               /* our own stream; NULL: no memory */
   Witness witness;             /* NULL before anything is to be told, and at the end */
+  Absent absent;               /* NULL: there is no family, or no memory */
   pid_t program;               /* our child; 0: none yet */
   DrainShopStruct shop;
 } CollectorStruct;
@@ -47,8 +53,12 @@ typedef struct CollectorStruct {
 extern void CollectorLink(Collector collector);
 
 /* CollectorReceive -- the datagrams that are there, not more than can have been there at one time: anybody may send
- * more without an end.  Regions that are offered are attached. */
+ * more without an end.  Who asks for a region gets one. */
 extern void CollectorReceive(Collector collector);
+
+/* CollectorBury -- finish those that have ended, and let the log know of the others; ResIO: one of them cannot be
+ * written */
+extern Res CollectorBury(Collector collector);
 
 /* CollectorTell -- a line for the user */
 extern void CollectorTell(Collector collector, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -1,7 +1,8 @@
-/* collectormeet.c -- processes come and offer their regions
+/* collectormeet.c -- processes come and ask for regions
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,10 +12,12 @@
 
 #include "collect/collectordata.h"
 #include "collect/procfs.h"
+#include "plinth/clock.h"
 
 enum {
   collectorCommMAX = 15,  /* bytes of a process's name that the system keeps */
-  meetDatagrams = 64      /* received at one go */
+  meetDatagrams = 64,     /* received at one go */
+  meetSameMAX = 16        /* regions at a time for processes of one number */
 };
 
 /* CollectorLink -- the kernel's list anew.  As a whole: what is in the regions may have been changed. */
@@ -90,71 +93,161 @@ static Bool collectorWanted(Collector collector, Drain drain)
          collectorCalled(drain, wanted);
 }
 
-/* collectorTake -- somebody offers a region */
-static void collectorTake(Collector collector, OfferMessage message)
+/* collectorAgain -- the log, for appending by somebody else; -1 */
+static int collectorAgain(int fd)
 {
-  Drain drain;
-  Size used;
+  char path[32];
 
-  /* Room for a header, so that nothing need be written for it. */
-  if (BatchPlace(&collector->shop.batch, RegionTextSIZE) == NULL || collector->drains == collectorDrainsMAX ||
-      DrainOpen(&drain, &collector->shop, message) != ResOK)
-    return;
-  /* Whose program it is its header says.  That is written when there is more to write, or in a while: most processes
-   * that are there for a moment only need no more than one.  But the log begins with that of its first process. */
-  used = collector->shop.batch.used;
-  (void)DrainHeaderNew(drain);
-  if (!collectorWanted(collector, drain))
-    DrainMute(drain);
-  if (drain->muted || collector->met)
-    BatchUndo(&collector->shop.batch, used);
-  drain->owed = collector->met;
-  collector->met |= !drain->muted;
+  (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  return open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+}
+
+/* collectorSame -- how many regions are for processes of this number; 0 is that of all who are in another namespace */
+static Count collectorSame(Collector collector, pid_t pid)
+{
+  Count same = 0;
+  Index i;
+
+  for (i = 0; i < collector->drains; ++i)
+    same += pid != 0 && collector->drain[i]->pid == pid;
+  return same;
+}
+
+/* collectorRoom -- may one more process have a region?  So many of one number are no programs that follow each other by
+ * exec.  That it may not is told once.
+ * buriedReturn  it was looked already, in this round, who has ended */
+static Bool collectorRoom(Collector collector, pid_t pid, Bool *buriedReturn)
+{
+  Count same = collectorSame(collector, pid);
+
+  if (!*buriedReturn && (collector->drains == collectorDrainsMAX || same >= meetSameMAX)) {
+    (void)CollectorBury(collector);
+    *buriedReturn = TRUE;
+    same = collectorSame(collector, pid);
+  }
+  if (collector->drains < collectorDrainsMAX && same < meetSameMAX)
+    return TRUE;
+  if (!collector->refused)
+    CollectorTell(collector, "%ld: more than %u %s; those that come now write to the log themselves", (long)pid,
+                  same < meetSameMAX ? (unsigned)collectorDrainsMAX : (unsigned)meetSameMAX,
+                  same < meetSameMAX ? "processes at a time" : "regions for one process");
+  collector->refused = TRUE;
+  return FALSE;
+}
+
+/* collectorAdd, collectorDrop -- one more; not the newest any more.  Before the process has the region: the kernel is to
+ * tell it of our death from then on. */
+static void collectorAdd(Collector collector, Drain drain)
+{
   collector->drain[collector->drains++] = drain;
   CollectorLink(collector);
-  if (DrainAttach(drain, (uint32_t)syscall(SYS_gettid)) != ResOK) {
-    --collector->drains;
-    CollectorLink(collector);
-    DrainClose(drain);
-    return;
+}
+
+static void collectorDrop(Collector collector)
+{
+  Drain drain = collector->drain[--collector->drains];
+
+  CollectorLink(collector);
+  DrainWithdraw(drain);
+}
+
+/* collectorGrant -- deliver the answer, with the log, if it is a file */
+static Res collectorGrant(Collector collector, int to, RegionGrant grant, int fds[RegionGrantMAX])
+{
+  Count count = RegionGrantLOG;
+
+  /* A description of its own: what the program does to that is nothing to us. */
+  if (collector->shop.batch.fd >= 0 && (fds[RegionGrantLOG] = collectorAgain(collector->shop.batch.fd)) >= 0)
+    ++count;
+  return MeetAnswer(to, grant, fds, count);
+}
+
+/* collectorTake -- a process wants a region */
+static void collectorTake(Collector collector, MeetMessage message, Bool *buriedReturn)
+{
+  RegionGrantStruct grant = {.magic = RegionMAGIC, .version = RegionMeetVERSION};
+  int fds[RegionGrantMAX] = {-1, -1, -1};
+  uint32_t tid = (uint32_t)syscall(SYS_gettid);
+  Drain drain;
+  Index i;
+
+  if (collector->settings.loaded != NULL)
+    collector->settings.loaded(collector->settings.data, message->pid, message->request.program);
+  if (collector->absent != NULL)
+    AbsentMet(collector->absent, message->pid, message->request.program, EventClockMonotonic());
+  if (!collectorRoom(collector, message->pid, buriedReturn) ||
+      DrainMake(&drain, &collector->shop, &collector->place, message, tid, &grant, fds) != ResOK) {
+    grant.slots = 0;
+    (void)MeetAnswer(message->fd, &grant, NULL, 0);
+  } else {
+    grant.quiet = collector->stopped || !collectorWanted(collector, drain);
+    if (grant.quiet)
+      DrainMute(drain);
+    collectorAdd(collector, drain);
+    if (collectorGrant(collector, message->fd, &grant, fds) != ResOK)
+      collectorDrop(collector);
+    else if (collector->witness != NULL)
+      WitnessMeet(collector->witness, drain->pid, DrainProgram(drain));
   }
-  if (collector->witness != NULL)
-    WitnessMeet(collector->witness, drain->pid, DrainProgram(drain));
-  if (collector->stopped)
-    DrainShut(drain);
+  for (i = 0; i < RegionGrantMAX; ++i)
+    if (fds[i] >= 0)
+      (void)close(fds[i]);
+}
+
+/* collectorExpect -- a program that is not yet there: who runs it will come within a moment, if the library is loaded.
+ * A child that its parent numbers in another way than we do is left alone. */
+static void collectorExpect(Collector collector, MeetMessage message, const char *path)
+{
+  RegionMeet note = &message->request;
+  uint64_t now = EventClockMonotonic();
+
+  if (collector->absent == NULL)
+    return;
+  if (note->note == RegionNoteEXEC)
+    AbsentExec(collector->absent, message->pid, path, note->lack, now);
+  else if (note->note == RegionNoteSTART && note->child == 0)
+    AbsentHidden(collector->absent, path, note->lack);
+  else if (note->note == RegionNoteSTART && note->self == (uint32_t)message->pid)
+    AbsentStart(collector->absent, (pid_t)note->child, path, note->lack, now);
 }
 
 /* collectorNote -- somebody says which program it is going to run; a path that is not absolute is meant as from its
  * folder */
-static void collectorNote(Collector collector, OfferMessage message)
+static void collectorNote(Collector collector, MeetMessage message)
 {
   char path[2 * RegionPathMAX], link[32];
+  const char *program = message->request.program;
   ssize_t length = 0;
 
-  if (collector->settings.program == NULL)
+  if (message->request.note == RegionNoteSTAYS && collector->absent != NULL)
+    AbsentStays(collector->absent, message->pid);
+  if (message->request.note == RegionNoteSTAYS || program[0] == '\0')
     return;
-  if (message->offer.path[0] != '/' && strchr(message->offer.path, '/') != NULL) {
+  if (program[0] != '/' && strchr(program, '/') != NULL) {
     (void)snprintf(link, sizeof link, "/proc/%ld/cwd", (long)message->pid);
     length = readlink(link, path, RegionPathMAX - 1);
     if (length <= 0)
       return;
     path[length++] = '/';
   }
-  (void)strcpy(path + length, message->offer.path);
-  collector->settings.program(collector->settings.data, path);
+  (void)strcpy(path + length, program);
+  if (collector->settings.program != NULL)
+    collector->settings.program(collector->settings.data, path);
+  collectorExpect(collector, message, path);
 }
 
 void CollectorReceive(Collector collector)
 {
-  OfferMessageStruct message;
-  OfferKind kind;
+  MeetMessageStruct message;
+  Bool buried = FALSE;
+  MeetKind kind;
   unsigned i;
 
-  for (i = 0; i < meetDatagrams && (kind = OfferReceive(&message, &collector->offer)) != OfferNOTHING; ++i) {
-    if (kind == OfferREGION) {
-      collectorTake(collector, &message);
+  for (i = 0; i < meetDatagrams && (kind = MeetReceive(&message, &collector->meet)) != MeetNOTHING; ++i) {
+    if (kind == MeetPROCESS) {
+      collectorTake(collector, &message, &buried);
       (void)close(message.fd);
-    } else if (kind == OfferNOTE) {
+    } else if (kind == MeetNOTE) {
       collectorNote(collector, &message);
     }
   }

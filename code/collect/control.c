@@ -17,6 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/settings.h"
+
 enum { liveEnvironmentMAX = 1 << 20 };
 
 static Word *liveTable(Live live)
@@ -70,10 +72,11 @@ void LiveAsk(Live live, uint32_t what)
   (void)__atomic_fetch_or(&liveTable(live)[RegionControlATTENTION], (Word)RegionControlATTEND, __ATOMIC_SEQ_CST);
 }
 
-/* liveCollector -- how the process was told to reach its collector: "NAME TOKEN", in `bytes`, or NULL */
-static const char *liveCollector(Live live, char *bytes, Size size)
+/* liveCollector -- how the process was told to reach its collector: "NAME:TOKEN", in `room`, or NULL.  `bytes` is for
+ * its environment. */
+static const char *liveCollector(Live live, char *room, Size roomSize, char *bytes, Size size)
 {
-  static const char name[] = "PAWPRINT_COLLECTOR=";
+  static const char name[] = RegionVARIABLE "=";
   const char *at = bytes;
   char path[32];
   ssize_t length;
@@ -88,26 +91,27 @@ static const char *liveCollector(Live live, char *bytes, Size size)
   bytes[length > 0 ? length : 0] = '\0';
   for (; length > 0 && at < bytes + length; at += strlen(at) + 1)
     if (strncmp(at, name, sizeof name - 1) == 0)
-      return at + sizeof name - 1;
+      return SettingsGet(at + sizeof name - 1, "collector", room, roomSize);
   return NULL;
 }
 
 void LiveWake(Live live)
 {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
-  RegionOfferStruct call = {.version = RegionOfferVERSION};
-  char *room = malloc(liveEnvironmentMAX);
-  const char *collector = room != NULL ? liveCollector(live, room, liveEnvironmentMAX) : NULL;
-  const char *space = collector != NULL ? strchr(collector, ' ') : NULL;
+  RegionMeetStruct call = {.version = RegionMeetVERSION};
+  char *room = malloc(liveEnvironmentMAX), words[sizeof address.sun_path + sizeof call.token];
+  const char *collector =
+    room != NULL ? liveCollector(live, words, sizeof words, room, liveEnvironmentMAX) : NULL;
+  const char *colon = collector != NULL ? strchr(collector, ':') : NULL;
   int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-  if (fd >= 0 && space != NULL && (Size)(space - collector) < sizeof address.sun_path - 1 &&
-      strlen(space + 1) < sizeof call.token) {
-    memcpy(address.sun_path + 1, collector, (Size)(space - collector));
+  if (fd >= 0 && colon != NULL && (Size)(colon - collector) < sizeof address.sun_path - 1 &&
+      strlen(colon + 1) < sizeof call.token) {
+    memcpy(address.sun_path + 1, collector, (Size)(colon - collector));
     memcpy(call.magic, RegionMAGIC, BlockMagicSIZE);
-    (void)strcpy(call.token, space + 1);
+    (void)strcpy(call.token, colon + 1);
     (void)sendto(fd, &call, sizeof call, MSG_NOSIGNAL, (const struct sockaddr *)&address,
-                 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (Size)(space - collector)));
+                 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (Size)(colon - collector)));
   }
   if (fd >= 0)
     (void)close(fd);

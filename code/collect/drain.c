@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -24,80 +24,97 @@
 enum {
   drainHeaderEvery = 4 << 20, /* bytes between two header blocks */
   drainFew = 16,              /* blocks that wait until the process's header block is due */
+  drainSlotsMIN = 8,          /* that a process can do anything with */
   drainLettingGo = 16,        /* rounds before a process that fills blocks all the time goes on by itself */
   drainSENT = 0xffff          /* of the control table's first 32 bits: the kinds that are sent */
 };
 
-/* drainReopen -- the file of a descriptor, opened anew: the lock stays with the other one */
-static int drainReopen(int fd)
+/* drainFill -- all of the region's header that is known: what the process may rely on, and others find it by */
+static void drainFill(Drain drain, Place place, MeetMessage message, uint32_t tid)
 {
-  char path[32];
+  RegionHeader header = drain->header;
 
-  (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  return open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+  memcpy(header->magic, RegionMAGIC, BlockMagicSIZE);
+  header->order = BlockORDER;
+  header->major = BlockMAJOR;
+  header->pid = message->request.pid;
+  header->slots = (uint32_t)drain->slots;
+  header->identity = drain->identity;
+  header->recording = place->recording;
+  header->policy = drain->policy;
+  header->device = place->device;
+  header->inode = place->inode;
+  if (strlen(place->log) < sizeof header->log)
+    (void)strcpy(header->log, place->log);
+  __atomic_store_n(&header->hand.collector, tid, __ATOMIC_SEQ_CST);
 }
 
-/* drainRoot -- the root folder that a process sees, if the region's path leads elsewhere from ours; -1 */
-static int drainRoot(Drain drain)
+/* drainFile -- the file, and two more descriptions of it, the first one locked */
+static Res drainFile(Drain drain, Place place, MeetMessage message, RegionGrant grant, int fds[2])
 {
-  struct stat status;
-  char path[32];
+  Res res = PlaceMake(&drain->file, grant->path, place, message->pid, drain->size);
 
-  if (drain->path[0] != '/' ||
-      (stat(drain->path, &status) == 0 && status.st_dev == drain->device && status.st_ino == drain->inode))
-    return -1;
-  (void)snprintf(path, sizeof path, "/proc/%ld/root", (long)drain->pid);
-  return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-}
-
-/* drainMap -- open and map the region, and see whether it is one and the sender's own */
-static Res drainMap(Drain drain, OfferMessage message)
-{
-  struct stat status;
-
-  drain->fd = drainReopen(message->fd);
-  if (drain->fd < 0 || fstat(drain->fd, &status) != 0)
+  if (res != ResOK)
+    return res;
+  memcpy(drain->path, grant->path, sizeof drain->path);
+  fds[0] = drain->file.locked;
+  drain->file.locked = -1;
+  fds[1] = PlaceAgain(drain->file.fd);
+  if (fds[1] < 0)
     return ResIO;
-  if (!S_ISREG(status.st_mode) || status.st_uid != message->uid || status.st_size < RegionFIRST)
-    return ResFORMAT;
-  drain->device = status.st_dev;
-  drain->inode = status.st_ino;
-  drain->size = (Size)status.st_size;
-  if (drain->size > RegionSize(RegionSlotsMAX))
-    drain->size = RegionSize(RegionSlotsMAX);
-  drain->header = GuardMap(drain->fd, drain->size);
-  if (drain->header == NULL)
-    return ResMEMORY;
-  if (!RegionHeaderSound(drain->header, drain->size) ||
-      drain->header->identity != message->offer.identity)
-    return ResFORMAT;
-  /* The process may change it; what was found sound is what counts. */
-  drain->slots = drain->header->slots;
-  return drain->slots <= RegionSlotsMAX && drain->size >= RegionSize(drain->slots) ? ResOK : ResFORMAT;
+  drain->header = GuardMap(drain->file.fd, drain->size);
+  return drain->header != NULL ? ResOK : ResMEMORY;
 }
 
-Res DrainOpen(Drain *drainReturn, DrainShop shop, OfferMessage message)
+/* drainSlots -- as many as the process can map, and the limit on file sizes allows; 0: not enough */
+static Count drainSlots(Count wanted)
+{
+  Count slots = wanted < RegionSlotsMAX ? wanted : RegionSlotsMAX;
+  struct rlimit limit;
+
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < RegionSize(slots))
+    slots = limit.rlim_cur < RegionFIRST ? 0 : (Count)(limit.rlim_cur - RegionFIRST) / RegionSlotSIZE;
+  return slots >= drainSlotsMIN ? slots : 0;
+}
+
+Res DrainMake(Drain *drainReturn, DrainShop shop, Place place, MeetMessage message, uint32_t tid, RegionGrant grant,
+              int fds[2])
 {
   /* Most of it is about slots that are never used: of pages that are not touched nothing is there. */
   Drain drain = mmap(NULL, sizeof *drain, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   Res res;
 
+  fds[0] = fds[1] = -1;
   if (drain == MAP_FAILED)
     return ResMEMORY;
   drain->shop = shop;
-  drain->root = drain->fd = -1;
+  drain->file.fd = drain->file.locked = drain->file.folder = -1;
   drain->pid = message->pid;
-  drain->identity = message->offer.identity;
-  memcpy(drain->path, message->offer.path, sizeof drain->path);
-  res = drainMap(drain, message);
+  drain->identity = message->request.identity;
+  drain->policy = message->request.policy;
+  drain->slots = drainSlots(message->request.slots);
+  drain->size = RegionSize(drain->slots);
+  drain->owed = TRUE;
+  memcpy(drain->program, message->request.program, sizeof drain->program);
+  res = drain->slots == 0 || drain->policy > RegionPolicyOVERWRITE ? ResPARAM
+                                                                   : drainFile(drain, place, message, grant, fds);
   if (res != ResOK) {
-    DrainClose(drain);
+    DrainWithdraw(drain);
     return res;
   }
-  drain->policy = drain->header->policy;
-  drain->root = drainRoot(drain);
+  drainFill(drain, place, message, tid);
+  memcpy(grant->magic, RegionMAGIC, BlockMagicSIZE);
+  grant->version = RegionMeetVERSION;
+  grant->slots = (uint32_t)drain->slots;
+  grant->recording = place->recording;
   *drainReturn = drain;
   return ResOK;
+}
+
+void DrainWithdraw(Drain drain)
+{
+  PlaceRemove(&drain->file);
+  DrainClose(drain);
 }
 
 void DrainClose(Drain drain)
@@ -106,10 +123,7 @@ void DrainClose(Drain drain)
     BatchForget(&drain->shop->batch, drain->header);
     GuardUnmap(drain->header, drain->size);
   }
-  if (drain->fd >= 0)
-    (void)close(drain->fd);
-  if (drain->root >= 0)
-    (void)close(drain->root);
+  PlaceDrop(&drain->file);
   DrainHeaderForget(&drain->head, &drain->shop->types);
   DrainStreamsFree(&drain->streams);
   (void)munmap(drain, sizeof *drain);
@@ -124,8 +138,8 @@ Bool DrainHeaderNew(Drain drain)
 {
   if (drain->muted)
     return TRUE;
-  if (DrainHeaderTake(&drain->head, drain->header, drain->identity, &drain->shop->types, &drain->shop->batch) == ResOK)
-    drain->owed = FALSE;
+  if (DrainHeaderTake(&drain->head, drain->header, drain->identity, drain->shop) == ResOK)
+    drain->owed = TRUE;
   return drain->head.types != NULL;
 }
 
@@ -133,26 +147,13 @@ Bool DrainGreet(Drain drain)
 {
   Res res = ResOK;
 
+  if (drain->head.types == NULL)
+    return FALSE;
   if (drain->owed && !drain->muted)
-    res = DrainHeaderAgain(&drain->head, drainLost(drain), FALSE, &drain->shop->batch);
-  if (res == ResLIMIT) {
-    /* It has become too long by what we add: as the process wrote it, then. */
-    drain->head.generation = 0;
-    return DrainHeaderNew(drain) && !drain->owed;
-  }
+    res = DrainHeaderAgain(&drain->head, drainLost(drain), NULL, drain->shop);
   if (res == ResOK)
     drain->owed = FALSE;
   return res == ResOK;
-}
-
-Res DrainAttach(Drain drain, uint32_t tid)
-{
-  uint32_t offered = RegionCollectorOFFERED;
-
-  if (drain->head.types == NULL)
-    drain->owed = FALSE;
-  return __atomic_compare_exchange_n(&drain->header->hand.collector, &offered, tid, FALSE, __ATOMIC_SEQ_CST,
-                                     __ATOMIC_RELAXED) ? ResOK : ResFAIL;
 }
 
 /* drainCompare -- open blocks come last; else what was opened first comes first: so the blocks of each stream come in
@@ -189,12 +190,17 @@ static Count drainList(Drain drain, DrainWhat what)
   return count;
 }
 
-/* drainEmpty -- is there nothing full, or so little of a process that has just begun that it can wait? */
+uint32_t DrainWorth(Drain drain)
+{
+  uint32_t quarter = drain->header->limit / 4, worth = quarter < drainFew ? quarter : drainFew;
+
+  return drain->owed && worth > 1 ? worth : 1;
+}
+
+/* drainEmpty -- is there nothing full, or so little that it can wait? */
 static Bool drainEmpty(Drain drain)
 {
-  uint32_t full = __atomic_load_n(&drain->header->pool.full, __ATOMIC_ACQUIRE);
-
-  return full == 0 || (drain->owed && full < drainFew && full < drain->header->limit / 4);
+  return __atomic_load_n(&drain->header->pool.full, __ATOMIC_ACQUIRE) < DrainWorth(drain);
 }
 
 Count DrainRound(Drain drain, DrainWhat what)
@@ -207,7 +213,7 @@ Count DrainRound(Drain drain, DrainWhat what)
     return 0;
   drain->now = EventClockMonotonic();
   count = drainList(drain, what);
-  if (count > 0 && what != DrainALL && !DrainGreet(drain))
+  if (count > 0 && !drain->muted && !DrainGreet(drain) && what != DrainALL)
     return 0;
   for (i = 0; i < count; ++i)
     taken += DrainSlotTake(drain, &drain->shop->list[i], what);
@@ -217,7 +223,7 @@ Count DrainRound(Drain drain, DrainWhat what)
 void DrainRepeat(Drain drain)
 {
   if (drain->unheaded >= drainHeaderEvery &&
-      DrainHeaderAgain(&drain->head, drainLost(drain), FALSE, &drain->shop->batch) == ResOK)
+      DrainHeaderAgain(&drain->head, drainLost(drain), NULL, drain->shop) == ResOK)
     drain->unheaded = 0;
 }
 
@@ -246,49 +252,50 @@ void DrainMute(Drain drain)
 
 Bool DrainIsDead(Drain drain)
 {
-  return flock(drain->fd, LOCK_EX | LOCK_NB) == 0;
+  return flock(drain->file.fd, LOCK_EX | LOCK_NB) == 0;
 }
 
-/* drainRemove -- the region's file, if that is what its path leads to */
-static void drainRemove(Drain drain)
+/* drainLeaving -- what the process was writing to the log itself when it was killed is there, or is missed */
+static void drainLeaving(Drain drain)
 {
-  const char *path = drain->root >= 0 ? drain->path + strspn(drain->path, "/") : drain->path;
-  int folder = drain->root >= 0 ? drain->root : AT_FDCWD;
-  struct stat status;
+  Index i, number;
 
-  if (drain->path[0] == '/' && fstatat(folder, path, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-      status.st_dev == drain->device && status.st_ino == drain->inode)
-    (void)unlinkat(folder, path, 0);
+  for (i = 0; i < RegionLEAVING; ++i) {
+    RegionLeavingStruct its = drain->header->leaving[i];
+    DrainStream stream;
+    if (its.count == 0 || its.count >= RegionLeavingCLAIMED || its.sequence > UINT32_MAX ||
+        DrainStreamGet(&number, &drain->streams, its.stream) != ResOK)
+      continue;
+    stream = &drain->streams.stream[number];
+    if (stream->next > its.sequence)
+      continue;
+    stream->next = its.sequence + 1;
+    stream->total = BlockBeforeUNKNOWN;
+  }
 }
 
 /* drainFarewell -- the header block that names no region */
 static Res drainFarewell(Drain drain)
 {
-  return drain->muted ? ResOK : DrainHeaderAgain(&drain->head, drainLost(drain), TRUE, &drain->shop->batch);
+  drainLeaving(drain);
+  return drain->muted ? ResOK : DrainHeaderAgain(&drain->head, RegionLost(drain->header), &drain->streams, drain->shop);
 }
 
 Res DrainFinish(Drain drain)
 {
   Batch batch = &drain->shop->batch;
   Count refused = batch->refused;
-  uint32_t generation = drain->head.generation;
-  Bool brief = drain->owed;
-  Res res = ResOK;
+  Res res;
 
-  /* Of one that was there for a moment only, one header block is enough; it is written along with the blocks. */
-  if (brief)
-    res = drainFarewell(drain);
-  if (res == ResOK)
-    drain->owed = FALSE;
+  (void)DrainHeaderNew(drain);
   (void)DrainRound(drain, DrainALL);
   if (BatchWrite(batch) != ResOK || batch->refused != refused)
     return ResIO; /* not all was taken */
-  if (!brief || drain->head.generation != generation)
-    res = drainFarewell(drain);
+  res = drainFarewell(drain);
   if (res == ResOK)
     res = BatchWrite(batch);
   if (res == ResOK)
-    drainRemove(drain);
+    PlaceRemove(&drain->file);
   return res;
 }
 
@@ -296,11 +303,12 @@ void DrainLetGo(Drain drain)
 {
   unsigned round;
 
+  (void)__atomic_fetch_or(&drain->header->hand.collector, RegionCollectorLEAVES, __ATOMIC_SEQ_CST);
   for (round = 0; round < drainLettingGo && DrainRound(drain, DrainHELD) > 0; ++round)
     if (BatchWrite(&drain->shop->batch) != ResOK)
       break;
   if (!drain->muted)
-    (void)DrainHeaderAgain(&drain->head, drainLost(drain), FALSE, &drain->shop->batch);
+    (void)DrainHeaderAgain(&drain->head, drainLost(drain), NULL, drain->shop);
   drain->owed = FALSE;
   (void)BatchWrite(&drain->shop->batch);
   __atomic_store_n(&drain->header->hand.collector, RegionCollectorNONE, __ATOMIC_SEQ_CST);
@@ -310,7 +318,7 @@ void DrainLetGo(Drain drain)
 
 const char *DrainProgram(Drain drain)
 {
-  return drain->head.header.program;
+  return drain->program;
 }
 
 uint64_t DrainStopped(Drain drain)
@@ -330,7 +338,7 @@ uint64_t DrainStopped(Drain drain)
 
 Bool DrainCheck(Drain drain)
 {
-  AVER(drain->header != NULL && drain->fd >= 0);
+  AVER(drain->header != NULL && drain->file.fd >= 0);
   AVER(drain->slots <= RegionSlotsMAX && RegionSize(drain->slots) <= drain->size);
   return TRUE;
 }

@@ -21,7 +21,8 @@
 #include "collect/batch.h"
 #include "collect/drainheader.h"
 #include "collect/drainstream.h"
-#include "collect/offer.h"
+#include "collect/meet.h"
+#include "collect/place.h"
 #include "collect/watch.h"
 #include "format/pack.h"
 #include "format/region.h"
@@ -38,6 +39,7 @@ typedef struct DrainShopStruct {
   const uint8_t *events;    /* bits by code: the types that are wanted; NULL: all */
   Bool raw;                 /* blocks are not packed */
   DrainTypes types;         /* in use */
+  RegistryNameStruct known; /* the types that the collector's own header block has put into the log; length 0: none */
   Pack pack;
   Count odd;                /* blocks that were none */
   WatchCountsStruct counts; /* of all that went into the batch */
@@ -60,9 +62,7 @@ typedef struct DrainSlotStruct {
 typedef struct DrainStruct {
   DrainShop shop;
   RegionHeader header;
-  int fd, root;             /* of the region; of the root folder that the process sees, -1 if it sees ours */
-  dev_t device;
-  ino_t inode;
+  PlaceFileStruct file;     /* of the region */
   Size size;
   Count slots;
   pid_t pid;                /* as we number it */
@@ -75,7 +75,8 @@ typedef struct DrainStruct {
   Bool shut;                /* sends nothing any more, by our will */
   DrainHeaderStruct head;
   DrainStreamsStruct streams;
-  char path[RegionPathMAX]; /* of the region, as the process sees it */
+  char path[RegionPathMAX]; /* of the region; "" if it has none */
+  char program[RegionPathMAX]; /* that it runs, as it says; "" if unknown */
   DrainSlotStruct slot[RegionSlotsMAX];
 } DrainStruct, *Drain;
 
@@ -92,14 +93,21 @@ static inline Bool DrainTakesOpen(DrainWhat what)
   return what == DrainSHOWN || what >= DrainFLUSH;
 }
 
-/* DrainOpen -- map the region that was offered
+/* DrainMake -- make a region for a process, and map it
  *
- * message    its descriptor stays the caller's
- * returns    ResFORMAT: it is no region, or not the sender's; ResMEMORY, ResIO
+ * message      its request
+ * tid          of our thread, which drains it
+ * grantReturn  the answer
+ * fdReturn     of the region, locked, for the process, and again without the lock; the caller closes them
+ * returns      ResMEMORY, ResIO, ResPARAM: it wants what cannot be
  */
-extern Res DrainOpen(Drain *drainReturn, DrainShop shop, OfferMessage message);
+extern Res DrainMake(Drain *drainReturn, DrainShop shop, Place place, MeetMessage message, uint32_t tid,
+                     RegionGrant grantReturn, int fdReturn[2]);
 
-/* DrainHeaderNew -- take what new header block there is into the batch; FALSE: there is none yet */
+/* DrainWithdraw -- the answer cannot be delivered: as if nothing had been made */
+extern void DrainWithdraw(Drain drain);
+
+/* DrainHeaderNew -- read what new header block there is, which is owed from then on; FALSE: there is none yet */
 extern Bool DrainHeaderNew(Drain drain);
 
 /* DrainGreet -- put the header block that is owed into the batch; FALSE: not now */
@@ -108,8 +116,9 @@ extern Bool DrainGreet(Drain drain);
 /* DrainMute -- nothing of the process is wanted: it is switched off, and what it hands over is freed unread */
 extern void DrainMute(Drain drain);
 
-/* DrainAttach -- take the offer; its header block is owed.  ResFAIL: it was withdrawn. */
-extern Res DrainAttach(Drain drain, uint32_t tid);
+/* DrainWorth -- so many blocks must be full to be worth a round: one, or more of a process that has just begun, which may
+ * be a short one and be over before there are more */
+extern uint32_t DrainWorth(Drain drain);
 
 /* DrainRound -- take what is there into the batch; how many blocks that was */
 extern Count DrainRound(Drain drain, DrainWhat what);
@@ -133,7 +142,7 @@ extern void DrainLetGo(Drain drain);
 /* DrainClose -- unmap; what is in the batch must have been written */
 extern void DrainClose(Drain drain);
 
-/* DrainProgram -- the program that the process runs, as its header says; "" if unknown */
+/* DrainProgram -- the program that the process runs, as it says; "" if unknown */
 extern const char *DrainProgram(Drain drain);
 
 /* DrainStopped -- how long after its beginning RegionPolicySTOP ended the process's recording, in ns; 0: it did not */

@@ -131,7 +131,7 @@ static void takingChoose(Taking taking)
 /* takingFlags -- what is told of the block */
 static unsigned takingFlags(Taking taking)
 {
-  unsigned flags = taking->block->flags & BlockFlagUNSENT;
+  unsigned flags = taking->block->flags & BlockFlagsOWNER;
 
   if (RegionOverwrites(taking->drain->header, taking->block))
     flags |= BlockFlagUNSENT; /* earlier ones may have been overwritten, as was asked for */
@@ -450,6 +450,8 @@ static Bool takingBlock(Taking taking)
     return FALSE; /* it is another one than was listed */
   /* Types that it needs were published before the block was handed over. */
   (void)DrainHeaderNew(drain);
+  if (drain->owed && !DrainGreet(drain) && drain->head.types != NULL)
+    return FALSE;
   if (!takingJudge(taking)) {
     drain->shop->odd += full;
     takingGive(taking);

@@ -8,15 +8,32 @@
 #include <string.h>
 
 #include "base/fence.h"
+#include "collect/drain.h"
 #include "plinth/clock.h"
 
-enum { drainTries = 8 }; /* to read a text that is being replaced */
+enum {
+  drainTries = 8,                    /* to read a text that is being replaced */
+  headerSTREAMS = 1024,              /* of which one closing header block tells, with less than 96 bytes each */
+  /* for a header block: as the process wrote it, and what is added */
+  headerROOM = RegionTextSIZE + headerSTREAMS * 96 + 8192
+};
 
 static void typesFree(DrainTypes types)
 {
   free(types->registry.types);
   free(types->text);
   free(types);
+}
+
+/* typesNamed -- how much of a text is what `known` names: all or nothing, as readers have it */
+static Size typesNamed(const char *text, Size length, RegistryName known)
+{
+  RegistryNameStruct its;
+
+  if (known->length == 0 || known->length != length)
+    return 0;
+  its = RegistryNameOf(text, known->length);
+  return RegistryNameIs(&its, known) ? known->length : 0;
 }
 
 /* typesParse -- a text that nobody had yet */
@@ -44,9 +61,9 @@ static Res typesParse(DrainTypes *typesReturn, const char *text, Size length, Wi
 }
 
 /* typesGet -- what a text means, from those that are in use or anew */
-static Res typesGet(DrainTypes *typesReturn, DrainTypes *list, const char *text, Size length, WidthsStruct widths)
+static Res typesGet(DrainTypes *typesReturn, DrainShop shop, const char *text, Size length, WidthsStruct widths)
 {
-  DrainTypes types;
+  DrainTypes *list = &shop->types, types;
   Res res;
 
   for (types = *list; types != NULL; types = types->next)
@@ -56,6 +73,7 @@ static Res typesGet(DrainTypes *typesReturn, DrainTypes *list, const char *text,
     res = typesParse(&types, text, length, widths);
     if (res != ResOK)
       return res;
+    types->named = typesNamed(text, length, &shop->known);
     types->next = *list;
     *list = types;
   }
@@ -98,7 +116,7 @@ static Size headerCopy(uint32_t *generationReturn, void *place, RegionHeader reg
 }
 
 /* headerRead -- is that a header block of this process, with types that can be had?  Takes the types if so. */
-static Res headerRead(DrainHeader header, const void *bytes, Size length, uint64_t identity, DrainTypes *list)
+static Res headerRead(DrainHeader header, const void *bytes, Size length, uint64_t identity, DrainShop shop)
 {
   DrainTypes types;
   const char *body, *limit = (const char *)bytes + length, *begin;
@@ -109,16 +127,16 @@ static Res headerRead(DrainHeader header, const void *bytes, Size length, uint64
   if (header->header.identity != identity || header->header.widths.swapped)
     return ResFORMAT;
   begin = HeaderTypes(body, limit);
-  res = typesGet(&types, list, begin, (Size)(limit - begin), header->header.widths);
+  res = typesGet(&types, shop, begin, (Size)(limit - begin), header->header.widths);
   if (res != ResOK)
     return res == ResMEMORY ? res : ResFORMAT;
-  DrainHeaderForget(header, list);
+  DrainHeaderForget(header, &shop->types);
   header->types = types;
   header->slow = strcmp(header->header.clock, "counter") != 0;
   return ResOK;
 }
 
-Res DrainHeaderTake(DrainHeader header, RegionHeader region, uint64_t identity, DrainTypes *list, Batch batch)
+Res DrainHeaderTake(DrainHeader header, RegionHeader region, uint64_t identity, DrainShop shop)
 {
   uint32_t generation = __atomic_load_n(&region->text.generation, __ATOMIC_ACQUIRE);
   unsigned char *place;
@@ -127,44 +145,87 @@ Res DrainHeaderTake(DrainHeader header, RegionHeader region, uint64_t identity, 
 
   if (generation == header->generation)
     return ResEND;
-  place = BatchPlace(batch, RegionTextSIZE);
+  place = BatchPlace(&shop->batch, RegionTextSIZE);
   if (place == NULL)
     return ResIO;
   length = headerCopy(&generation, place, region);
   header->generation = generation;
-  res = length == 0 ? ResFORMAT : headerRead(header, place, length, identity, list);
+  res = length == 0 ? ResFORMAT : headerRead(header, place, length, identity, shop);
   if (res == ResMEMORY)
     header->generation = 0;
-  if (res == ResOK)
-    BatchCommit(batch, length);
   return res;
 }
 
-Res DrainHeaderAgain(DrainHeader header, uint64_t lost, Bool last, Batch batch)
+/* headerEnds -- how many streams have sent a block */
+static Count headerEnds(const DrainStreamsStruct *streams)
+{
+  Count n = 0;
+  Index i;
+
+  for (i = 0; i < streams->count; ++i)
+    n += streams->stream[i].next > 0;
+  return n;
+}
+
+/* headerEnd -- what there should be of the streams from `from` on, as many as one header block has; where it came to */
+static Index headerEnd(Text text, const DrainStreamsStruct *streams, Index from)
+{
+  Index limit = streams->count - from < headerSTREAMS ? streams->count : from + headerSTREAMS;
+
+  for (; from < limit; ++from) {
+    const DrainStreamStruct *its = &streams->stream[from];
+    HeaderStreamStruct stream = {its->id, its->next, its->total, its->discarded};
+    if (its->next > 0)
+      HeaderStreamWrite(text, &stream);
+  }
+  return from;
+}
+
+/* headerPut -- one header block into the batch; of one that closes, *next is the stream from which on the next one tells */
+static Res headerPut(DrainHeader header, const DrainStreamsStruct *ended, Index *next, DrainShop shop)
+{
+  DrainTypes types = header->types;
+  unsigned char *place = BatchPlace(&shop->batch, headerROOM);
+  TextStruct text;
+  Res res;
+
+  if (place == NULL)
+    return ResIO;
+  TextInit(&text, (char *)place, headerROOM);
+  HeaderBegin(&text, &header->header);
+  if (ended != NULL)
+    *next = headerEnd(&text, ended, *next);
+  TextBytes(&text, types->text + types->named, types->length - types->named);
+  res = HeaderEnd(&text);
+  if (res == ResOK)
+    BatchCommit(&shop->batch, TextLength(&text));
+  return res;
+}
+
+Res DrainHeaderAgain(DrainHeader header, uint64_t lost, const DrainStreamsStruct *ended, DrainShop shop)
 {
   HeaderStruct *its = &header->header;
   char region[HeaderTextMAX];
-  unsigned char *place;
-  TextStruct text;
+  Index next = 0;
   Res res;
 
   if (header->types == NULL)
     return ResOK;
-  place = BatchPlace(batch, RegionTextSIZE);
-  if (place == NULL)
-    return ResIO;
   memcpy(region, its->region, sizeof region);
-  if (last)
+  if (ended != NULL)
     its->region[0] = '\0';
+  its->ended = ended != NULL;
+  its->open = ended == NULL;
+  its->streams = ended != NULL ? headerEnds(ended) : 0;
   its->lost = lost;
+  its->begun = 0; /* our log was there before the process */
   its->syncs = its->syncs == 0 ? 1 : HeaderSyncsMAX;
   EventClockSync(&its->sync[its->syncs - 1], header->slow);
-  TextInit(&text, (char *)place, RegionTextSIZE);
-  HeaderBegin(&text, its);
-  TextBytes(&text, header->types->text, header->types->length);
-  res = HeaderEnd(&text);
+  if (header->types->named > 0)
+    its->registry = shop->known;
+  do
+    res = headerPut(header, ended, &next, shop);
+  while (res == ResOK && ended != NULL && next < ended->count);
   memcpy(its->region, region, sizeof region);
-  if (res == ResOK)
-    BatchCommit(batch, TextLength(&text));
   return res;
 }

@@ -1,7 +1,7 @@
 /* drainheader.h -- the header block of a process that is drained: taken from its region, and written again
  *
- * The process writes the first one and those that name new types; here it is repeated, with a new relation of ticks to
- * time.  Processes that have the same types, as those of one program have, share one registry.
+ * The process writes it into its region, and anew when it names new types; from here it goes into the log, again and
+ * again, with a new relation of ticks to time.  Processes that have the same types, as those of one program have, share one registry.
  *
  * Design: design/collector.md .hand.header      Tests: test/collecttest.c
  */
@@ -21,6 +21,7 @@ typedef struct DrainTypesStruct {
   struct DrainTypesStruct *next;
   Count users;
   Size length;
+  Size named;               /* `length` if the log has these lines already, else 0 */
   char *text;               /* owned; the registry's names point into it */
   RegistryStruct registry;  /* its types are owned */
 } DrainTypesStruct, *DrainTypes;
@@ -32,19 +33,25 @@ typedef struct DrainHeaderStruct {
   HeaderStruct header;
 } DrainHeaderStruct, *DrainHeader;
 
-/* DrainHeaderTake -- the newest header block, if there is one that was not taken, into the batch
+struct DrainShopStruct;
+struct DrainStreamsStruct;
+
+/* DrainHeaderTake -- read the newest header block, if there is one that was not read
  *
  * identity  that it must have
- * list      of all types that are in use
+ * shop      whose types are in use; its batch's room serves to read it, and nothing is put there
  * returns   ResEND: there is none; ResFORMAT: it is not sound, and not looked at again; ResIO, ResMEMORY: not
  *           now
  */
-extern Res DrainHeaderTake(DrainHeader header, RegionHeader region, uint64_t identity, DrainTypes *list, Batch batch);
+extern Res DrainHeaderTake(DrainHeader header, RegionHeader region, uint64_t identity, struct DrainShopStruct *shop);
 
-/* DrainHeaderAgain -- write it again
+/* DrainHeaderAgain -- write it into the batch, with the newest relation of ticks to time.  Types that the log has from
+ * the collector are named and not repeated.
  * lost   events that no block counts
- * last   nothing is left in memory: it names no region */
-extern Res DrainHeaderAgain(DrainHeader header, uint64_t lost, Bool last, Batch batch);
+ * ended  NULL; or nothing is left in memory, and the process's part ends: it names no region, and says what of these
+ *        streams should be there */
+extern Res DrainHeaderAgain(DrainHeader header, uint64_t lost, const struct DrainStreamsStruct *ended,
+                            struct DrainShopStruct *shop);
 
 /* DrainHeaderForget -- give back its types */
 extern void DrainHeaderForget(DrainHeader header, DrainTypes *list);

@@ -64,7 +64,7 @@ static void familyChildren(Family family, pid_t pid)
     (void)closedir(dir);
 }
 
-void FamilyPrograms(pid_t pid, void (*program)(void *data, const char *path), void *data)
+void FamilyPrograms(pid_t pid, void (*program)(void *data, pid_t pid, const char *path), void *data)
 {
   FamilyStruct family = {.count = 1, .pid = {pid}};
   char link[32], path[PATH_MAX];
@@ -76,7 +76,7 @@ void FamilyPrograms(pid_t pid, void (*program)(void *data, const char *path), vo
     n = readlink(link, path, sizeof path - 1);
     if (n > 0) {
       path[n] = '\0';
-      program(data, path);
+      program(data, family.pid[i], path);
     }
     familyChildren(&family, family.pid[i]);
   }

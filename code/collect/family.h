@@ -16,8 +16,8 @@
 
 enum { FamilyMAX = 1024 }; /* processes that are looked at */
 
-/* FamilyPrograms -- call `program` with the path of what `pid` and each of its descendants run
+/* FamilyPrograms -- call `program` with the number of `pid` and each of its descendants, and the path of what it runs
  * cost  a few system calls for each process and thread; no more than FamilyMAX of either */
-extern void FamilyPrograms(pid_t pid, void (*program)(void *data, const char *path), void *data);
+extern void FamilyPrograms(pid_t pid, void (*program)(void *data, pid_t pid, const char *path), void *data);
 
 #endif /* COLLECT_FAMILY_H */

@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include "base/say.h"
 #include "collect/listen.h"
 
 #include <errno.h>
@@ -172,17 +173,10 @@ static void listenSilent(void *data, const char *line)
   UNUSED(data), UNUSED(line);
 }
 
-static void listenGap(void *data, LogGap gap)
-{
-  Listen listen = data;
-
-  (void)OptionFail(listen->tool, "%s: offset %llu: %s", gap->path, (unsigned long long)gap->offset, gap->what);
-}
-
 /* listenSummary -- one line about a sender, as for a recording */
 static void listenSummary(Listen listen, Sender sender)
 {
-  LogHooksStruct hooks = {.data = listen, .gap = listenGap, .note = listenSilent};
+  LogHooksStruct hooks = {.note = listenSilent};
   LogSummaryStruct summary = {0};
   const char *path = sender->path;
   char error[512];
@@ -194,7 +188,7 @@ static void listenSummary(Listen listen, Sender sender)
   }
   LogSummarize(&summary, log);
   LogClose(log);
-  (void)fprintf(stderr, "%s: %llu events (%llu discarded), %llu bytes, %.3f s -> %s (%s, process %u)\n",
+  SayLine(stderr, "%s: %llu events (%llu discarded), %llu bytes, %.3f s -> %s (%s, process %u)",
                 listen->tool->name, (unsigned long long)summary.events, (unsigned long long)summary.discarded,
                 (unsigned long long)summary.bytes, (double)(sender->end - sender->begin) / 1000, sender->path,
                 sender->program[0] != '\0' ? sender->program : "no program", sender->pid);
@@ -212,6 +206,7 @@ static void listenFinish(Receiver receiver, ListenSocket its, struct pollfd *pol
   for (i = 0; i < receiver->connections; ++i)
     ConnectionClose(receiver->connection[i]);
   listenForget(receiver);
+  RepeatSay(&receiver->repeat, receiver->listen->tool->name);
   for (i = 0; i < receiver->senders; ++i) {
     listenSummary(receiver->listen, receiver->sender[i]);
     free(receiver->sender[i]);
@@ -248,7 +243,7 @@ static void listenLoop(Receiver receiver, ListenSocket its, struct pollfd *poll)
     (void)sigaction(ends[i], &action, &before[i]);
   TextInit(&text, room, sizeof room);
   AddressWrite(&text, &its->address);
-  (void)fprintf(stderr, "%s: listens on %s\n", receiver->listen->tool->name, TextTerminate(&text));
+  SayLine(stderr, "%s: listens on %s", receiver->listen->tool->name, TextTerminate(&text));
   while (listenEnded == 0)
     (void)listenRound(receiver, its, poll, listenRoundMAX, &mask);
   listenFinish(receiver, its, poll, &blocked);

@@ -19,7 +19,6 @@
 enum {
   linkReads = 8,          /* of one connection in one go */
   linkRoom = 64 << 10,    /* bytes at first */
-  linkSaid = 200,         /* lines about what senders do; a hostile one could go on forever */
   linkUnsoundMAX = 3      /* unsound messages after which a sender is refused */
 };
 
@@ -29,18 +28,17 @@ void ReceiverSay(Receiver receiver, Connection connection, const char *format, .
   TextStruct text;
   va_list args;
 
-  if (receiver->told++ >= linkSaid)
-    return;
   va_start(args, format);
   (void)vsnprintf(room, sizeof room, format, args);
   va_end(args);
+  if (!RepeatFirst(&receiver->repeat, room))
+    return;
   TextInit(&text, name, sizeof name);
   if (connection->sender == NULL)
     AddressWrite(&text, &connection->peer);
   else
     TextString(&text, connection->sender->path);
-  (void)OptionFail(receiver->listen->tool, "%s: %s%s", TextTerminate(&text), room,
-                   receiver->told == linkSaid ? "; no more of this is told" : "");
+  (void)OptionFail(receiver->listen->tool, "%s: %s", TextTerminate(&text), room);
 }
 
 void ConnectionClose(Connection connection)
@@ -94,14 +92,6 @@ static Res linkRefuse(Connection connection)
   return ResLIMIT;
 }
 
-/* linkPrintable -- a name from outside, fit for a terminal */
-static void linkPrintable(char *name)
-{
-  for (; *name != '\0'; ++name)
-    if ((unsigned char)*name < ' ' || *name == 0x7f)
-      *name = '?';
-}
-
 static Sender linkFind(Receiver receiver, Connection connection)
 {
   Index i;
@@ -139,7 +129,6 @@ static void linkName(Sender sender, Header header)
     return;
   sender->pid = header->pid;
   memcpy(sender->program, header->program, sizeof sender->program);
-  linkPrintable(sender->program);
 }
 
 /* linkNew -- a sender that is new here */

@@ -9,6 +9,7 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
+#include "base/repeat.h"
 #include "collect/listen.h"
 #include "collect/listenfile.h"
 #include "plinth/link.h"
@@ -36,11 +37,11 @@ typedef struct ReceiverStruct {
   Count senders;
   Connection *connection;
   Count connections, places;
-  Count told;                 /* lines about senders */
+  RepeatStruct repeat;        /* what was told of senders: a hostile one could go on forever */
   Bool crowded;               /* it was told that there are enough senders */
 } ReceiverStruct, *Receiver;
 
-/* ReceiverSay -- one line about a connection; after many, no more */
+/* ReceiverSay -- one line about a connection, unless there were enough like it: those are counted, and told at the end */
 extern void ReceiverSay(Receiver receiver, Connection connection, const char *format, ...)
   __attribute__((format(printf, 3, 4)));
 

@@ -18,8 +18,9 @@
 #include <unistd.h>
 
 #include "base/aver.h"
+#include "log/leftplace.h"
 
-enum { liveNamesMAX = 64, liveTriesMAX = 4, liveTablesMAX = 16 };
+enum { liveTriesMAX = 4, liveTablesMAX = 16 };
 
 _Static_assert(RegionCONTROL == 0x10000, "as maps has it: liveLine");
 
@@ -34,6 +35,9 @@ typedef struct livePlaceStruct {
 /* What a search carries along. */
 typedef struct liveSearchStruct {
   Live live;
+  Index number;              /* so many regions of the process are to be passed over */
+  uint64_t passed[LiveEMITTERS]; /* the inodes of those that were */
+  Count count;
   Bool seen;                 /* something that was called as regions are */
   uint32_t other;            /* and was one, of this process; 0 */
   char *error;
@@ -107,6 +111,9 @@ static Res liveText(Live live)
     for (line = body; line < limit && (end = memchr(line, '\n', (Size)(limit - line))) != NULL; line = end + 1)
       if (strncmp(line, "kind: ", 6) == 0)
         (void)RegistryLine(registry, line, (Size)(end - line));
+      else if (strncmp(line, "event: ", 7) == 0)
+        ++live->types;
+    live->registry = RegistryNameOf(body, (Size)(limit - body));
     memcpy(live->kind, registry->kind, sizeof live->kind);
     res = live->header.identity == region->identity && live->header.widths.word == sizeof(Word) ? ResOK : ResFORMAT;
   }
@@ -136,6 +143,8 @@ static Res liveMap(LiveSearch search, int fd, const char *path, Bool locked)
   if (base == MAP_FAILED)
     return liveSay(search, "process %" PRIu32 ": %s: %s", live->pid, path, strerror(errno));
   live->region = base;
+  live->device = status.st_dev;
+  live->inode = status.st_ino;
   live->size = (Size)status.st_size;
   live->slots = live->region->slots;
   if (live->slots <= RegionSlotsMAX && live->size >= RegionSize(live->slots) &&
@@ -149,16 +158,68 @@ static Res liveMap(LiveSearch search, int fd, const char *path, Bool locked)
   return ResFORMAT;
 }
 
+/* liveBegins -- does the file begin as a region does? */
+static Bool liveBegins(int fd)
+{
+  char magic[BlockMagicSIZE];
+
+  return pread(fd, magic, sizeof magic, 0) == (ssize_t)sizeof magic && memcmp(magic, RegionMAGIC, sizeof magic) == 0;
+}
+
+/* liveLook -- open a file that the process has mapped, if it is a regular file of ours, and a region: it is looked at
+ * before it is opened, and read before it is opened for writing, because the process chooses what has such a name in its
+ * own mounts.  -1 with errno. */
+static int liveLook(const char *path, int flags, struct stat *status)
+{
+  int handle = open(path, O_PATH | O_CLOEXEC | flags), fd = -1, reason;
+  char again[32];
+
+  if (handle < 0)
+    return -1;
+  if (fstat(handle, status) != 0 || !S_ISREG(status->st_mode) || status->st_uid != geteuid()) {
+    errno = EACCES;
+  } else {
+    (void)snprintf(again, sizeof again, "/proc/self/fd/%d", handle);
+    fd = open(again, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd >= 0) {
+      Bool region = liveBegins(fd);
+      (void)close(fd);
+      fd = region ? open(again, O_RDWR | O_CLOEXEC | O_NONBLOCK) : -1;
+      errno = region ? errno : EINVAL;
+    }
+  }
+  reason = errno;
+  (void)close(handle);
+  errno = reason;
+  return fd;
+}
+
+/* livePass -- is it a region that is to be passed over, or has been?  Then it is closed. */
+static Bool livePass(LiveSearch search, uint64_t inode)
+{
+  Index i;
+
+  for (i = 0; i < search->count && search->passed[i] != inode; ++i)
+    ;
+  if (i == search->count && search->count == search->number)
+    return FALSE;
+  if (i == search->count)
+    search->passed[search->count++] = inode;
+  (void)munmap(search->live->region, search->live->size);
+  search->live->region = NULL;
+  return TRUE;
+}
+
 /* liveTry -- the region at `path`, as we see it, if it is the file that the process has mapped.  ResEND: it is not. */
 static Res liveTry(LiveSearch search, LivePlace place, const char *path)
 {
-  int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   struct stat status;
+  int fd = liveLook(path, O_NOFOLLOW, &status);
 
   if (fd < 0)
     return ResEND;
   /* The device is not compared: filesystems in layers show another one in maps.  Pid and soundness are, later. */
-  if (fstat(fd, &status) != 0 || (uint64_t)status.st_ino != place->inode) {
+  if ((uint64_t)status.st_ino != place->inode) {
     (void)close(fd);
     return ResEND;
   }
@@ -170,6 +231,7 @@ static Res liveTake(LiveSearch search, LivePlace place)
 {
   Live live = search->live;
   char path[sizeof place->path + 64];
+  struct stat status;
   Res res;
   int fd;
 
@@ -182,7 +244,7 @@ static Res liveTake(LiveSearch search, LivePlace place)
   /* Without a name: removed meanwhile, or never with one. */
   (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, live->pid, place->from,
                  place->to);
-  fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+  fd = liveLook(path, 0, &status);
   if (fd >= 0)
     return liveMap(search, fd, path, FALSE);
   if (errno == EPERM || errno == EACCES)
@@ -238,6 +300,8 @@ static Res liveFromMaps(LiveSearch search, FILE *maps)
       base = place.from;
       inode = place.inode;
       res = liveTake(search, &place);
+      if (res == ResOK && livePass(search, place.inode))
+        res = ResEND;
     }
   free(line);
   /* Mapped over the variable, besides where the region itself is. */
@@ -246,25 +310,28 @@ static Res liveFromMaps(LiveSearch search, FILE *maps)
   return res;
 }
 
+/* liveNamed -- a file that is called as a region of the process is */
+static Res liveNamed(void *data, LeftPlace place)
+{
+  LiveSearch search = data;
+  struct stat status;
+  int fd;
+
+  if (place->name.pid != search->live->pid || search->live->region != NULL)
+    return ResOK;
+  fd = LeftPlaceOpen(&status, place, TRUE, geteuid());
+  if (fd >= 0 && liveMap(search, fd, place->file, TRUE) == ResOK)
+    (void)livePass(search, status.st_ino);
+  return ResOK;
+}
+
 /* liveFromNames -- where maps may not be read: by the name that a region has where nothing is unusual */
 static Res liveFromNames(LiveSearch search)
 {
-  char path[64];
-  unsigned n;
-  Res res = ResEND;
-
-  for (n = 0; n < liveNamesMAX && (res == ResEND || res == ResFORMAT); ++n) {
-    int fd;
-    (void)snprintf(path, sizeof path, "/dev/shm/pawprint-%" PRIu32 "-%u", search->live->pid, n);
-    fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0 && errno == ENOENT)
-      break;
-    if (fd >= 0)
-      res = liveMap(search, fd, path, TRUE);
-  }
+  (void)LeftPlaceSearch(NULL, liveNamed, search);
   /* Whether the table is mapped cannot be seen; a process that lets others control it has written there. */
-  search->live->controlled = res == ResOK;
-  return res;
+  search->live->controlled = search->live->region != NULL;
+  return search->live->region != NULL ? ResOK : ResEND;
 }
 
 /* liveWhyNot -- why maps could not be read, or show no region */
@@ -293,21 +360,23 @@ static void liveWhyNot(LiveSearch search, Bool readable)
     (void)liveSay(search, "process %" PRIu32 " is not recorded, and has not allowed control (PAWPRINT_CONTROL=1)", pid);
 }
 
-Res LiveOpen(Live live, uint32_t pid, char *error, Size size)
+Res LiveOpen(Live live, uint32_t pid, Index number, char *error, Size size)
 {
-  liveSearchStruct search = {.live = live, .error = error, .size = size};
+  liveSearchStruct search = {.live = live, .number = number, .error = error, .size = size};
   char path[32];
   FILE *maps;
   Res res;
 
-  AVER(size > 0);
+  AVER(size > 0 && number < LiveEMITTERS);
   *error = '\0';
   memset(live, 0, sizeof *live);
   live->pid = pid;
   (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/maps", pid);
   maps = fopen(path, "re");
   res = maps != NULL ? liveFromMaps(&search, maps) : liveFromNames(&search);
-  if (res == ResEND || res == ResFORMAT)
+  if (number > 0 && (res == ResEND || res == ResFORMAT) && search.error[0] == '\0')
+    res = ResEND;
+  else if (res == ResEND || res == ResFORMAT)
     liveWhyNot(&search, maps != NULL && !ferror(maps));
   if (maps != NULL)
     (void)fclose(maps);
@@ -319,7 +388,7 @@ Res LiveOpen(Live live, uint32_t pid, char *error, Size size)
     else if (res != ResOK)
       (void)liveSay(&search, "no memory");
   }
-  return res == ResOK ? ResOK : ResFAIL;
+  return res == ResOK || (res == ResEND && number > 0) ? res : ResFAIL;
 }
 
 void LiveClose(Live live)

@@ -15,29 +15,38 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
+#include <sys/types.h>
+
 #include "base/types.h"
 #include "format/header.h"
 #include "format/region.h"
+
+enum { LiveEMITTERS = 64 }; /* of one process, at most */
 
 typedef struct LiveStruct {
   uint32_t pid;          /* as the caller sees it */
   Size size;             /* of the mapping, */
   RegionHeader region;   /* which begins here */
+  dev_t device;          /* of the region's file */
+  ino_t inode;
   Count slots;           /* of it, when it was opened: it may say anything later */
   Bool controlled;       /* the process has mapped the region's control table */
   char *text;            /* its newest header block, a copy, */
   Size length;           /* of so many bytes; */
   HeaderStruct header;   /* and what that says */
+  Count types;           /* of events, in its registry, */
+  RegistryNameStruct registry; /* which has this name */
   char kind[EventKindMAX][16]; /* names of the kinds, "" where a number has none */
 } LiveStruct, *Live;
 
-/* LiveOpen -- find and map the region of process `pid`
+/* LiveOpen -- find and map a region of process `pid`: of its emitters, that with this number, from 0
  *
  * error    room of `size` bytes for a message that names the process when it fails
- * returns  ResFAIL: no such process, not ours, not recorded, or not to be had; ResMEMORY
+ * returns  ResFAIL: no such process, not ours, not recorded, or not to be had; ResEND: it has no more, and nothing is
+ *          said; ResMEMORY
  * cost     reads /proc/PID/maps once; no walk over the region
  */
-extern Res LiveOpen(Live live, uint32_t pid, char *error, Size size);
+extern Res LiveOpen(Live live, uint32_t pid, Index number, char *error, Size size);
 
 /* LiveClose -- give it back; also after a failed LiveOpen */
 extern void LiveClose(Live live);

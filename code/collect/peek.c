@@ -6,7 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +16,8 @@
 #include "base/fence.h"
 #include "base/aver.h"
 #include "log/file.h"
+#include "log/leftplace.h"
+#include "log/recover.h"
 
 enum { peekTries = 4 };
 
@@ -72,7 +74,7 @@ Bool PeekBlock(void *room, Live live, Index i)
   if (tally.used == 0)
     return FALSE;
   BlockHeaderSealOpen(header, &tally);
-  header->flags = (uint8_t)((header->flags & BlockFlagUNSENT) | BlockFlagSNAPSHOT);
+  header->flags = (uint8_t)((header->flags & BlockFlagsOWNER) | BlockFlagSNAPSHOT);
   BlockHeaderSeal(header);
   return TRUE;
 }
@@ -129,37 +131,54 @@ Res PeekAppend(Live live, int fd, Bool header)
   Index i;
 
   if (res == ResOK && header)
-    res = FileWriteAll(fd, live->text, live->length);
+    res = FileAppend(fd, live->text, live->length);
   for (i = 0; res == ResOK && i < live->slots; ++i)
     if (PeekBlock(room, live, i))
-      res = FileWriteAll(fd, room, ((BlockHeader)room)->size);
+      res = FileAppend(fd, room, ((BlockHeader)room)->size);
   free(room);
   return res;
 }
 
+/* What PeekLog looks for. */
+typedef struct peekPlaceStruct {
+  Live live;
+  uint64_t recording;     /* 0: the region has no name that we see, or no link beside it */
+  char log[PATH_MAX];
+} peekPlaceStruct, *PeekPlace;
+
+/* peekPlace -- is that the region's file?  Then which recording it is of, and what its maker says that its log is */
+static Res peekPlace(void *data, LeftPlace place)
+{
+  PeekPlace peek = data;
+  struct stat status;
+
+  if (fstatat(place->at, place->file, &status, AT_SYMLINK_NOFOLLOW) != 0 || status.st_dev != peek->live->device ||
+      status.st_ino != peek->live->inode)
+    return ResOK;
+  if (LeftPlaceTarget(peek->log, place, status.st_uid))
+    peek->recording = place->name.recording;
+  return ResEND;
+}
+
 int PeekLog(Live live, const char **reasonReturn)
 {
-  RegionHeader region = live->region;
-  char log[RegionPathMAX], path[RegionPathMAX + 64];
-  struct stat status;
+  peekPlaceStruct peek = {.live = live};
+  Res res;
   int fd;
 
-  memcpy(log, region->log, sizeof log);
-  *reasonReturn = "its log is no file";
-  if (log[0] != '/' || memchr(log, '\0', sizeof log) == NULL)
+  (void)LeftPlaceSearch(NULL, peekPlace, &peek);
+  *reasonReturn = "its log is no file, or not known from here";
+  if (peek.recording == 0)
     return -1;
-  (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/root%s", live->pid, log);
-  fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0 && errno != ENOENT)
-    fd = open(log, O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK);
+  fd = LeftPlaceAppend(peek.log);
   if (fd < 0) {
     *reasonReturn = strerror(errno);
     return -1;
   }
-  if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_dev == region->device &&
-      status.st_ino == region->inode)
+  res = LogRecordingHas(fd, peek.recording);
+  if (res == ResOK)
     return fd;
   (void)close(fd);
-  *reasonReturn = "another file has its name now";
+  *reasonReturn = res == ResPARAM ? "another file has its name now" : "its log cannot be read";
   return -1;
 }

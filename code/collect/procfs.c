@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -15,7 +16,25 @@
 #include "base/grow.h"
 #include "base/text.h"
 
-enum { procNumberMAX = 1 << 22 /* processes have smaller numbers */ };
+enum {
+  procNumberMAX = 1 << 22, /* processes have smaller numbers */
+  procHeldMAX = 512,       /* whose ends are to be known, */
+  procHeldSHARE = 8        /* and at most an eighth of the files that may be open */
+};
+
+/* What the system tells of a process by a descriptor: struct pidfd_info of Linux 6.15, which older headers lack. */
+typedef struct procInfoStruct {
+  uint64_t mask;          /* what is asked for, and what is told */
+  uint64_t group;
+  uint32_t ids[11];
+  int32_t status;         /* as wait has it */
+} procInfoStruct;
+
+enum { procInfoEXIT = 8 };
+
+#define procINFO _IOWR(0xff, 11, procInfoStruct)
+
+_Static_assert(sizeof(procInfoStruct) == 64, "as the system has it");
 
 Bool ProcCheck(Proc proc)
 {
@@ -24,12 +43,14 @@ Bool ProcCheck(Proc proc)
 
 Res ProcInit(Proc proc, const char *root, Count keepMAX)
 {
-  long hertz = sysconf(_SC_CLK_TCK), page = sysconf(_SC_PAGESIZE);
+  long hertz = sysconf(_SC_CLK_TCK), page = sysconf(_SC_PAGESIZE), files = sysconf(_SC_OPEN_MAX);
 
   proc->root = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (proc->root < 0)
     return ResIO;
-  proc->kept = 0;
+  proc->kept = proc->held = 0;
+  proc->heldMAX = files > 0 && files / procHeldSHARE < procHeldMAX ? (Count)files / procHeldSHARE : procHeldMAX;
+  proc->real = strcmp(root, "/proc") == 0;
   proc->keepMAX = keepMAX;
   proc->tick = hertz > 0 ? 1000000u / (uint64_t)hertz : 10000;
   proc->page = page > 0 ? (uint64_t)page : 4096;
@@ -39,7 +60,7 @@ Res ProcInit(Proc proc, const char *root, Count keepMAX)
 
 void ProcFinish(Proc proc)
 {
-  AVER(proc->kept == 0);
+  AVER(proc->kept == 0 && proc->held == 0);
   (void)close(proc->root);
   proc->root = -1;
 }
@@ -61,6 +82,33 @@ Size ProcRead(Proc proc, int *fd, const char *path, char *room, Size size)
     }
   }
   return length > 0 ? (Size)length : 0;
+}
+
+int ProcHold(Proc proc, uint32_t pid)
+{
+  int held = proc->real && proc->held < proc->heldMAX ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+
+  proc->held += held >= 0;
+  return held;
+}
+
+Bool ProcStatus(int *statusReturn, int held)
+{
+  procInfoStruct info = {.mask = procInfoEXIT};
+
+  if (held < 0 || ioctl(held, procINFO, &info) != 0 || (info.mask & procInfoEXIT) == 0)
+    return FALSE;
+  *statusReturn = info.status;
+  return TRUE;
+}
+
+void ProcRelease(Proc proc, int held)
+{
+  if (held < 0)
+    return;
+  (void)close(held);
+  AVER(proc->held > 0);
+  --proc->held;
 }
 
 void ProcDrop(Proc proc, int *fd)

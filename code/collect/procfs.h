@@ -3,9 +3,10 @@
  * Files of /proc are read as they come: input from outside, in which a name may hold spaces, parentheses and newlines,
  * and which may vanish at any moment.  Files that are read again and again stay open, up to a bound.
  *
- * Always true (ProcCheck): kept <= keepMAX; each descriptor that a caller has from ProcRead is counted in kept.
+ * Always true (ProcCheck): kept <= keepMAX; each descriptor that a caller has from ProcRead is counted in kept, each from
+ * ProcHold in held.
  *
- * Design: design/collector.md .sample.read      Tests: test/procfstest.c
+ * Design: design/collector.md .sample.read      Tests: test/sampletest.c
  */
 #ifndef COLLECT_PROCFS_H
 #define COLLECT_PROCFS_H
@@ -23,6 +24,8 @@ enum {
 typedef struct ProcStruct {
   int root;               /* descriptor of the folder */
   Count kept, keepMAX;    /* descriptors that stay open, besides */
+  Count held, heldMAX;    /* and those of processes whose end is to be known */
+  Bool real;              /* the folder is the system's own */
   uint64_t tick;          /* us of one clock tick */
   uint64_t page;          /* bytes */
 } ProcStruct, *Proc;
@@ -61,6 +64,13 @@ extern Bool ProcCheck(Proc proc);
  * cost     1 us for most files if it is open, else 3 to 5 */
 extern Size ProcRead(Proc proc, int *fd, const char *path, char *room, Size size);
 extern void ProcDrop(Proc proc, int *fd);
+
+/* ProcHold -- a descriptor by which the end of a process that lives is known also when its parent has been told of it; -1:
+ * there is none, or enough of them.  The caller's, until ProcRelease.
+ * ProcStatus -- its wait status; FALSE: it has not ended, or the system does not say (before Linux 6.15) */
+extern int ProcHold(Proc proc, uint32_t pid);
+extern Bool ProcStatus(int *statusReturn, int held);
+extern void ProcRelease(Proc proc, int held);
 
 /* ProcPath -- "PID/file", or "PID/task/TID/file" if tid is not 0; returns room */
 extern const char *ProcPath(char room[ProcPathSIZE], uint32_t pid, uint32_t tid, const char *file);

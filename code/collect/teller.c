@@ -21,6 +21,7 @@
 enum {
   tellerTypesMAX = 512,
   tellerHeaderEvery = 4 << 20,        /* bytes between two header blocks */
+  tellerSTREAM = EventKindSystem * 2,
   tellerOutSIZE = BlockHeaderSIZE + BlockRestMAX
 };
 
@@ -30,7 +31,8 @@ struct TellerStruct {
   const uint8_t *wanted;              /* bits by code; NULL: all */
   Bool raw, slow;                     /* slow: the processor's counter is no clock */
   SyncStruct sync;                    /* at the beginning */
-  uint64_t identity;
+  uint64_t identity, recording;
+  Bool ended;                         /* its closing header block is written */
   uint64_t told, discarded;           /* events */
   uint64_t bytes, unheaded;           /* at rest: in all; since the last header, tellerHeaderEvery if there is none */
   uint64_t sequence;                  /* of the block that is being filled */
@@ -56,15 +58,17 @@ Bool TellerCheck(Teller teller)
          (teller->first == 0 || teller->epoch >= (uint32_t)(teller->first >> 32));
 }
 
-Res TellerCreate(Teller *tellerReturn, TellerWrite write, void *data, Bool raw)
+Res TellerCreate(Teller *tellerReturn, TellerWrite write, void *data, uint64_t recording, Bool raw)
 {
   WidthsStruct widths = {sizeof(Word), FALSE};
   Teller teller = calloc(1, sizeof *teller + PackSIZE);
+  Res res;
 
   if (teller == NULL)
     return ResMEMORY;
   teller->write = write;
   teller->data = data;
+  teller->recording = recording;
   teller->raw = raw;
   teller->slow = EventClockChoose();
   teller->unheaded = tellerHeaderEvery;
@@ -73,18 +77,11 @@ Res TellerCreate(Teller *tellerReturn, TellerWrite write, void *data, Bool raw)
     teller->identity = teller->sync.ticks ^ (uint64_t)getpid() << 40;
   teller->identity |= teller->identity == 0;
   RegistryInit(&teller->registry, teller->types, tellerTypesMAX, widths);
-  AVER(RegistryText(&teller->registry, tellerRegistry, sizeof tellerRegistry - 1) == ResOK);
+  res = RegistryText(&teller->registry, tellerRegistry, sizeof tellerRegistry - 1);
+  AVER(res == ResOK);
   AVER(TellerCheck(teller));
   *tellerReturn = teller;
   return ResOK;
-}
-
-void TellerDestroy(Teller teller)
-{
-  (void)TellerFlush(teller);
-  if (teller->bytes > 0)
-    (void)TellerHeader(teller);
-  free(teller);
 }
 
 static Res tellerSend(Teller teller, Size size)
@@ -99,7 +96,8 @@ static Res tellerSend(Teller teller, Size size)
 /* The header's text is made where blocks are. */
 _Static_assert(sizeof tellerRegistry + 8192 < tellerOutSIZE, "a header without arguments fits");
 
-static void tellerDescribe(Teller teller, Header header)
+/* tellerDescribe -- what the header block says; `last`: it closes the stream */
+static void tellerDescribe(Teller teller, Header header, Bool last)
 {
   ssize_t length;
 
@@ -110,6 +108,10 @@ static void tellerDescribe(Teller teller, Header header)
   header->pid = (uint32_t)getpid();
   header->parent = (uint32_t)getppid();
   header->identity = teller->identity;
+  header->recording = teller->recording;
+  header->ended = last;
+  header->open = !last;
+  header->streams = teller->sequence > 0;
   header->widths = teller->registry.widths;
   (void)strcpy(header->role, HeaderRoleCOLLECTOR);
   length = readlink("/proc/self/exe", header->program, sizeof header->program - 1);
@@ -120,21 +122,36 @@ static void tellerDescribe(Teller teller, Header header)
   EventClockSync(&header->sync[1], teller->slow);
 }
 
-Res TellerHeader(Teller teller)
+/* tellerHeader -- write the header block */
+static Res tellerHeader(Teller teller, Bool last)
 {
+  HeaderStreamStruct stream = {tellerSTREAM, teller->sequence, teller->told, teller->discarded};
   HeaderStruct header;
   TextStruct text;
   Res res;
 
-  tellerDescribe(teller, &header);
+  tellerDescribe(teller, &header, last);
   TextInit(&text, (char *)teller->out, sizeof teller->out);
   HeaderBegin(&text, &header);
+  if (last && header.streams > 0)
+    HeaderStreamWrite(&text, &stream);
   TextBytes(&text, tellerRegistry, sizeof tellerRegistry - 1);
-  AVER(HeaderEnd(&text) == ResOK);
+  res = HeaderEnd(&text);
+  AVER(res == ResOK);
   res = tellerSend(teller, TextLength(&text));
   /* Where it could not be written, the next block tries again. */
   teller->unheaded = res == ResOK ? 0 : tellerHeaderEvery;
   return res;
+}
+
+Res TellerHeader(Teller teller)
+{
+  return tellerHeader(teller, FALSE);
+}
+
+RegistryNameStruct TellerRegistry(void)
+{
+  return RegistryNameOf(tellerRegistry, sizeof tellerRegistry - 1);
 }
 
 /* tellerFill -- the header of the block, but for what its events are at rest */
@@ -148,7 +165,7 @@ static void tellerFill(Teller teller, BlockHeader header)
     .magic = BlockMAGIC,
     .order = BlockORDER,
     .major = BlockMAJOR,
-    .flags = BlockFlagSEALED,
+    .flags = BlockFlagSEALED | BlockFlagCPU,
     .kind = EventKindSystem,
     .whole = (uint32_t)whole,
     .used = (uint32_t)teller->used,
@@ -158,7 +175,7 @@ static void tellerFill(Teller teller, BlockHeader header)
     .cpuFirst = teller->cpu,
     .cpuLast = (uint16_t)sched_getcpu(),
     .process = teller->identity,
-    .stream = EventKindSystem * 2,
+    .stream = tellerSTREAM,
     .sequence = teller->sequence,
     .before = teller->told,
     .discarded = teller->discarded,
@@ -243,6 +260,22 @@ Res TellerFlush(Teller teller)
   teller->used = teller->count = 0;
   teller->first = 0;
   return res;
+}
+
+Res TellerEnd(Teller teller)
+{
+  Res res = TellerFlush(teller);
+
+  if (res == ResOK && teller->bytes > 0 && !teller->ended)
+    res = tellerHeader(teller, TRUE);
+  teller->ended |= res == ResOK;
+  return res;
+}
+
+void TellerDestroy(Teller teller)
+{
+  (void)TellerEnd(teller);
+  free(teller);
 }
 
 uint64_t TellerPoll(Teller teller, uint64_t now)

@@ -18,6 +18,7 @@
 #include "base/types.h"
 #include "format/block.h"
 #include "format/eventcheck.h"
+#include "format/header.h"
 
 /* What the generated annotations are made of, here. */
 #define EVENT_WANTED(kind)         TellerWants(teller, kind)
@@ -34,13 +35,16 @@ enum { TellerDELAY = 100 /* ms that an event waits to be written, at most */ };
 
 /* TellerCreate -- a new process, in the log
  *
- * write, data   where it goes; nothing is written before the first event
+ * write, data   where it goes; nothing is written before the first event, or TellerHeader
+ * recording     that it is of; 0: none
  * raw           blocks are not packed
  * ResMEMORY.  One thread at a time.
  */
-extern Res TellerCreate(Teller *tellerReturn, TellerWrite write, void *data, Bool raw);
+extern Res TellerCreate(Teller *tellerReturn, TellerWrite write, void *data, uint64_t recording, Bool raw);
 
-/* TellerDestroy -- write what is left, and the header once more if anything was ever written */
+/* TellerEnd -- write what is left, and the closing header block if anything was ever written; ResIO: that could not be
+ * done.  TellerDestroy -- the same, unless it has ended, and give back its memory. */
+extern Res TellerEnd(Teller teller);
 extern void TellerDestroy(Teller teller);
 
 extern Bool TellerCheck(Teller teller);
@@ -49,8 +53,9 @@ extern Bool TellerCheck(Teller teller);
  * caller's, and stays. */
 extern void TellerChoose(Teller teller, const uint8_t *events);
 
-/* TellerHeader -- write the header block, now: at the beginning of another file */
+/* TellerHeader -- write the header block, now.  TellerRegistry -- what its lines of types are called. */
 extern Res TellerHeader(Teller teller);
+extern RegistryNameStruct TellerRegistry(void);
 
 /* TellerFlush -- write the events that are there.  What the failure of `write` loses is counted, and told by the next
  * block. */

@@ -81,6 +81,7 @@ static void treeLeave(Tree tree, Index i)
   if (tree->gone != NULL)
     tree->gone(tree->data, member);
   ProcDrop(tree->proc, &member->fd);
+  ProcRelease(tree->proc, member->held);
   free(member);
   --tree->members;
   memmove(&tree->member[i], &tree->member[i + 1], (tree->members - i) * sizeof *tree->member);
@@ -181,6 +182,7 @@ TreeMember TreeJoin(Tree tree, ProcStat stat, Bool direct)
   ++tree->members;
   member->stat = *stat;
   member->fd = -1;
+  member->held = direct ? -1 : ProcHold(tree->proc, stat->pid);
   member->direct = direct;
   tree->joined = TRUE;
   EVENT_UUS(ProcessStart, stat->pid, stat->parent, stat->name);
@@ -204,6 +206,8 @@ static void treeEnd(Tree tree, Index i, ProcStat stat)
   if (stat != NULL && !known)
     known = fstatat(tree->proc->root, ProcPath(path, pid, 0, "."), &owner, 0) == 0 &&
             (geteuid() == 0 || owner.st_uid == geteuid());
+  if (!known)
+    known = ProcStatus(&status, tree->member[i]->held);
   treeLeave(tree, i);
   treeTellEnd(tree, pid, known ? &status : NULL);
 }

@@ -24,6 +24,7 @@ typedef struct TreeStruct *Tree;
 typedef struct TreeMemberStruct {
   ProcStatStruct stat;     /* as of the last TreePoll */
   int fd;                  /* for ProcRead, of its stat */
+  int held;                /* for ProcStatus */
   Bool direct;             /* its end will be told (TreeEnded) */
   void *client;            /* the sampler's; NULL at first */
 } TreeMemberStruct, *TreeMember;

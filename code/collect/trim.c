@@ -11,6 +11,7 @@
 #include "base/aver.h"
 #include "base/text.h"
 #include "collect/trimfile.h"
+#include "log/file.h"
 
 enum {
   trimSHARE = 8,    /* an eighth of the limit goes at a time */
@@ -300,7 +301,7 @@ static Res trimMark(Trim trim, Dropped dropped)
     errno = EFBIG;
     return ResIO;
   }
-  return TrimFileAppend(&trim->file, trim->marked, TextLength(&text));
+  return FileAppend(trim->file.fd, trim->marked, TextLength(&text));
 }
 
 /* trimDrop -- let go what goes from *cursor on, up to `to`; it is marked first, so that nobody takes it for damage */

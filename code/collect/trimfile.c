@@ -62,22 +62,6 @@ Res TrimFileRead(TrimFile file, uint64_t offset, void *bytes, Size size)
   return ResOK;
 }
 
-Res TrimFileAppend(TrimFile file, const void *bytes, Size size)
-{
-  const char *next = bytes;
-
-  while (size > 0) {
-    ssize_t n = write(file->fd, next, size);
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n <= 0)
-      return ResIO;
-    next += n;
-    size -= (Size)n;
-  }
-  return ResOK;
-}
-
 /* trimBytes -- what is there at `offset` of `size` bytes, or of a window if that is more */
 static const unsigned char *trimBytes(TrimFile file, uint64_t offset, Size size, Size *thereReturn)
 {

@@ -44,8 +44,6 @@ extern Bool TrimFileZeros(TrimFile file, uint64_t from, uint64_t to);
 /* TrimFilePunch -- make a hole */
 extern Res TrimFilePunch(TrimFile file, uint64_t from, uint64_t to);
 
-/* TrimFileRead, TrimFileAppend */
 extern Res TrimFileRead(TrimFile file, uint64_t offset, void *bytes, Size size);
-extern Res TrimFileAppend(TrimFile file, const void *bytes, Size size);
 
 #endif /* COLLECT_TRIMFILE_H */

@@ -26,14 +26,12 @@ Bool WitnessCheck(Witness witness)
   return (witness->tree == NULL) == (witness->sample == NULL) && (witness->tree == NULL || witness->teller != NULL);
 }
 
-/* witnessTells -- have a stream, and something to tell in it */
+/* witnessTells -- have something to tell */
 static Res witnessTells(Witness witness, const WitnessSettingsStruct *settings)
 {
-  Res res = TellerCreate(&witness->teller, settings->write, settings->data, settings->raw);
+  Res res;
 
-  if (res != ResOK)
-    return res;
-  TellerChoose(witness->teller, settings->events);
+  witness->teller = settings->teller;
   if (ProcInit(&witness->proc, "/proc", SampleKEEP) != ResOK)
     return ResOK;
   res = TreeCreate(&witness->tree, witness->teller, &witness->proc, settings->mark, settings->follow);
@@ -58,7 +56,7 @@ Res WitnessCreate(Witness *witnessReturn, const WitnessSettingsStruct *settings)
   if (settings->terminal >= 0 &&
       WatchCreate(&witness->watch, settings->terminal, EventClockMonotonic()) != ResOK)
     witness->watch = NULL;
-  res = settings->tells ? witnessTells(witness, settings) : ResOK;
+  res = settings->teller != NULL ? witnessTells(witness, settings) : ResOK;
   if (res != ResOK) {
     WitnessDestroy(witness);
     return res;
@@ -78,7 +76,7 @@ void WitnessFinish(Witness witness)
     witness->tree = NULL;
   }
   if (witness->teller != NULL)
-    TellerDestroy(witness->teller);
+    (void)TellerFlush(witness->teller);
   if (witness->watch != NULL)
     WatchDestroy(witness->watch);
   witness->teller = NULL;

@@ -20,21 +20,17 @@
 typedef struct WitnessStruct *Witness;
 
 typedef struct WitnessSettingsStruct {
-  Bool tells;              /* it has a stream of its own, in which it tells of processes and threads, */
-  const uint8_t *events;   /* of these types: bits by code; NULL: all */
+  Teller teller;           /* by which it tells of processes and threads; the caller's.  NULL: it does not. */
   unsigned interval;       /* ms between two samples; 0: none */
   Bool follow;             /* the family is more than one process */
   const char *mark;        /* what stands in the environment of each (tree.h); stays the caller's */
   int terminal;            /* where a person may watch; -1: nowhere */
-  Bool raw;
-  TellerWrite write;
-  void *data;              /* for it */
 } WitnessSettingsStruct, *WitnessSettings;
 
 /* WitnessCreate -- ResMEMORY; where there is no /proc nothing is told of it, and that is no failure */
 extern Res WitnessCreate(Witness *witnessReturn, const WitnessSettingsStruct *settings);
 
-/* WitnessFinish -- the last samples, the end of the stream, and no line any longer.  What follows is no longer told. */
+/* WitnessFinish -- the last samples, and no line any longer.  What follows is no longer told. */
 extern void WitnessFinish(Witness witness);
 
 extern void WitnessDestroy(Witness witness);

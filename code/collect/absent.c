@@ -1,0 +1,346 @@
+/* absent.c -- processes of the family that do not announce themselves
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "collect/absent.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/aver.h"
+#include "base/grow.h"
+#include "format/region.h"
+
+enum {
+  absentMOMENT = 200,       /* ms in which a program has loaded its libraries, on a busy machine, too */
+  absentPATIENCE = 5000,    /* ms after which one that still runs is looked at all the same */
+  absentRECENT = 10000,     /* ms in which a process number is not used again */
+  absentWaitsMAX = 4096,    /* processes that are waited for */
+  absentNamesMAX = 200,     /* programs that are named */
+  absentClearedMAX = 4096,
+  absentNsPerMs = 1000000
+};
+
+typedef struct AbsentWaitStruct {
+  pid_t pid;
+  unsigned lack;
+  Bool seen;                /* nobody has announced it; it was found */
+  uint64_t since;
+  char *path;               /* owned */
+} AbsentWaitStruct, *AbsentWait;
+
+typedef struct AbsentNameStruct {
+  char *path;               /* owned */
+  const char *reason;
+  Count count;              /* processes whose number is known, */
+  Count seen;               /* those of them that were only seen, */
+  Count hidden;             /* and processes without a number: each may be one that was seen */
+} AbsentNameStruct, *AbsentName;
+
+/* A process of which all is well, as long as it runs this program. */
+typedef struct AbsentClearedStruct {
+  pid_t pid;
+  uint32_t hash;            /* of the program's path */
+  uint64_t when;
+} AbsentClearedStruct, *AbsentCleared;
+
+struct AbsentStruct {
+  AbsentWait wait;
+  Count waits, waitCapacity;
+  AbsentName name;
+  Count names, nameCapacity;
+  AbsentClearedStruct cleared[absentClearedMAX]; /* by the low bits of the process number */
+};
+
+Res AbsentCreate(Absent *absentReturn)
+{
+  *absentReturn = calloc(1, sizeof **absentReturn);
+  return *absentReturn != NULL ? ResOK : ResMEMORY;
+}
+
+/* absentForget -- the i-th is waited for no longer */
+static void absentForget(Absent absent, Index i)
+{
+  free(absent->wait[i].path);
+  absent->wait[i] = absent->wait[--absent->waits];
+}
+
+void AbsentDestroy(Absent absent)
+{
+  Index i;
+
+  while (absent->waits > 0)
+    absentForget(absent, absent->waits - 1);
+  for (i = 0; i < absent->names; ++i)
+    free(absent->name[i].path);
+  free(absent->wait);
+  free(absent->name);
+  free(absent);
+}
+
+Bool AbsentCheck(Absent absent)
+{
+  Index i, k;
+
+  for (i = 0; i < absent->waits; ++i)
+    for (k = 0; k < i; ++k)
+      AVER(absent->wait[i].pid != absent->wait[k].pid);
+  for (i = 0; i < absent->names; ++i)
+    for (k = 0; k < i; ++k)
+      AVER(absent->name[i].reason != absent->name[k].reason ||
+           strcmp(absent->name[i].path, absent->name[k].path) != 0);
+  return TRUE;
+}
+
+static uint32_t absentHash(const char *path)
+{
+  uint32_t hash = 2166136261u;
+
+  for (; *path != '\0'; ++path)
+    hash = (hash ^ (unsigned char)*path) * 16777619u;
+  return hash;
+}
+
+static AbsentCleared absentCleared(Absent absent, pid_t pid)
+{
+  return &absent->cleared[(unsigned)pid % absentClearedMAX];
+}
+
+static void absentClear(Absent absent, pid_t pid, const char *path, uint64_t now)
+{
+  *absentCleared(absent, pid) = (AbsentClearedStruct){pid, absentHash(path), now};
+}
+
+void AbsentStays(Absent absent, pid_t pid)
+{
+  Index i;
+
+  for (i = absent->waits; i-- > 0; )
+    if (absent->wait[i].pid == pid)
+      absentForget(absent, i);
+}
+
+void AbsentMet(Absent absent, pid_t pid, const char *path, uint64_t now)
+{
+  AbsentStays(absent, pid);
+  absentClear(absent, pid, path, now);
+}
+
+/* absentAdd -- wait for a process; where too many are waited for, it goes unnoticed */
+static void absentAdd(Absent absent, AbsentWaitStruct wait, const char *path)
+{
+  AbsentStays(absent, wait.pid);
+  if (absent->waits == absentWaitsMAX ||
+      !Grow(&absent->wait, &absent->waitCapacity, absent->waits, sizeof *absent->wait))
+    return;
+  wait.path = strdup(path);
+  if (wait.path != NULL)
+    absent->wait[absent->waits++] = wait;
+}
+
+void AbsentExec(Absent absent, pid_t pid, const char *path, unsigned lack, uint64_t now)
+{
+  absentAdd(absent, (AbsentWaitStruct){.pid = pid, .lack = lack, .since = now}, path);
+}
+
+void AbsentStart(Absent absent, pid_t pid, const char *path, unsigned lack, uint64_t now)
+{
+  AbsentCleared cleared = absentCleared(absent, pid);
+
+  if (cleared->pid != pid || now - cleared->when > (uint64_t)absentRECENT * absentNsPerMs)
+    absentAdd(absent, (AbsentWaitStruct){.pid = pid, .lack = lack, .since = now}, path);
+}
+
+void AbsentSeen(Absent absent, pid_t pid, const char *path, uint64_t now)
+{
+  AbsentCleared cleared = absentCleared(absent, pid);
+  Index i;
+
+  if (cleared->pid == pid && cleared->hash == absentHash(path))
+    return;
+  for (i = 0; i < absent->waits; ++i)
+    if (absent->wait[i].pid == pid)
+      return;
+  absentAdd(absent, (AbsentWaitStruct){.pid = pid, .seen = TRUE, .since = now}, path);
+}
+
+/* absentHolds -- does a file of the process hold these bytes?  *readReturn: how many bytes were read; -1: it cannot be */
+static Bool absentHolds(pid_t pid, const char *file, const char *bytes, ssize_t *readReturn)
+{
+  Size length = strlen(bytes), kept = 0;
+  char path[64], room[16384];
+  Bool found = FALSE;
+  ssize_t n;
+  int fd;
+
+  *readReturn = -1;
+  (void)snprintf(path, sizeof path, "/proc/%ld/%s", (long)pid, file);
+  fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return FALSE;
+  *readReturn = 0;
+  while (!found && (n = read(fd, room + kept, sizeof room - kept)) > 0) {
+    Size there = kept + (Size)n;
+    *readReturn += n;
+    found = memmem(room, there, bytes, length) != NULL;
+    kept = there < length - 1 ? there : length - 1;
+    memmove(room, room + there - kept, kept);
+  }
+  (void)close(fd);
+  return found;
+}
+
+/* absentElsewhere -- does the process see other folders than we do? */
+static Bool absentElsewhere(pid_t pid)
+{
+  struct stat its, ours, itsRoot, ourRoot;
+  char path[64];
+
+  (void)snprintf(path, sizeof path, "/proc/%ld/ns/mnt", (long)pid);
+  if (stat(path, &its) == 0 && stat("/proc/self/ns/mnt", &ours) == 0 && its.st_ino != ours.st_ino)
+    return TRUE;
+  (void)snprintf(path, sizeof path, "/proc/%ld/root", (long)pid);
+  return stat(path, &itsRoot) == 0 && stat("/", &ourRoot) == 0 &&
+         (itsRoot.st_ino != ourRoot.st_ino || itsRoot.st_dev != ourRoot.st_dev);
+}
+
+/* absentLack -- what was missing in an environment, in words; constants, which are compared by address */
+static const char *absentLack(unsigned lack)
+{
+  return (lack & RegionLackLIBRARY) != 0 ? "LD_PRELOAD was not in the environment that it was given"
+                                         : RegionVARIABLE " was not in the environment that it was given";
+}
+
+/* absentReason -- why the process did not announce itself to the collector.  NULL: it need not, or it has ended and the
+ * reason cannot be found out. */
+static const char *absentReason(const AbsentWaitStruct *wait)
+{
+  Bool recorded, preloads;
+  ssize_t read;
+
+  if (absentHolds(wait->pid, "maps", "libpawprint.so", &read))
+    return NULL;
+  if (wait->lack != 0)
+    return absentLack(wait->lack);
+  if (read <= 0)
+    return wait->seen ? NULL : "it ended, or changed its user, before it announced itself";
+  preloads = absentHolds(wait->pid, "environ", "libpawprint.so", &read);
+  if (read >= 0 && !preloads)
+    return absentLack(RegionLackLIBRARY);
+  recorded = absentHolds(wait->pid, "environ", RegionVARIABLE "=", &read);
+  if (read >= 0 && !recorded)
+    return absentLack(RegionLackRECORDING);
+  return absentElsewhere(wait->pid) ? "it sees other folders, in which the library is not" :
+                                      "it did not load the library";
+}
+
+/* absentName -- the name of a program that has not come for this reason; NULL: there are too many */
+static AbsentName absentName(Absent absent, const char *path, const char *reason)
+{
+  AbsentName name;
+  Index i;
+
+  for (i = 0; i < absent->names; ++i)
+    if (absent->name[i].reason == reason && strcmp(absent->name[i].path, path) == 0)
+      return &absent->name[i];
+  if (absent->names == absentNamesMAX ||
+      !Grow(&absent->name, &absent->nameCapacity, absent->names, sizeof *absent->name))
+    return NULL;
+  name = &absent->name[absent->names];
+  *name = (AbsentNameStruct){.path = strdup(path), .reason = reason};
+  absent->names += name->path != NULL;
+  return name->path != NULL ? name : NULL;
+}
+
+void AbsentHidden(Absent absent, const char *path, unsigned lack)
+{
+  char real[PATH_MAX];
+  AbsentName name;
+
+  /* Who is seen has the name that the system gives the file. */
+  name = lack == 0 ? NULL : absentName(absent, realpath(path, real) != NULL ? real : path, absentLack(lack));
+  if (name != NULL)
+    ++name->hidden;
+}
+
+/* absentJudge -- name a process that has not come, or remember that all is well */
+static void absentJudge(Absent absent, const AbsentWaitStruct *wait, uint64_t now)
+{
+  const char *reason = absentReason(wait), *program = wait->path;
+  char link[64], path[PATH_MAX];
+  AbsentName name;
+  ssize_t length;
+
+  (void)snprintf(link, sizeof link, "/proc/%ld/exe", (long)wait->pid);
+  length = readlink(link, path, sizeof path - 1);
+  if (length > 0) {
+    path[length] = '\0';
+    program = path;
+  }
+  /* What exec was given is certain; what runs now may be the next program already. */
+  if (reason != NULL && (name = absentName(absent, wait->lack != 0 ? wait->path : program, reason)) != NULL) {
+    ++name->count;
+    name->seen += wait->seen;
+  }
+  absentClear(absent, wait->pid, program, now);
+}
+
+/* absentLoading -- may the process still be loading its libraries?  On a busy machine that takes any time; but whoever
+ * loads does not sleep. */
+static Bool absentLoading(pid_t pid)
+{
+  char path[64], text[512];
+  const char *behind;
+  ssize_t n = -1;
+  int fd;
+
+  (void)snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+  fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd >= 0) {
+    n = read(fd, text, sizeof text - 1);
+    (void)close(fd);
+  }
+  text[n > 0 ? n : 0] = '\0';
+  behind = strrchr(text, ')');
+  return behind != NULL && (strncmp(behind, ") R", 3) == 0 || strncmp(behind, ") D", 3) == 0);
+}
+
+/* absentDue -- is the moment over?  At the end of the recording it is for who is not there any more, or will not
+ * come. */
+static Bool absentDue(const AbsentWaitStruct *wait, uint64_t now, Bool last)
+{
+  char path[64];
+
+  if (now - wait->since >= (uint64_t)absentMOMENT * absentNsPerMs)
+    return wait->lack != 0 || now - wait->since >= (uint64_t)absentPATIENCE * absentNsPerMs ||
+           !absentLoading(wait->pid);
+  (void)snprintf(path, sizeof path, "/proc/%ld/maps", (long)wait->pid);
+  return last && (wait->lack != 0 || access(path, R_OK) != 0);
+}
+
+void AbsentPoll(Absent absent, uint64_t now, Bool last)
+{
+  Index i;
+
+  for (i = absent->waits; i-- > 0; )
+    if (absentDue(&absent->wait[i], now, last)) {
+      absentJudge(absent, &absent->wait[i], now);
+      absentForget(absent, i);
+    }
+}
+
+void AbsentTell(Absent absent, void (*tell)(void *data, const char *path, const char *reason, Count count), void *data)
+{
+  Index i;
+
+  AVER(AbsentCheck(absent));
+  for (i = 0; i < absent->names; ++i) {
+    AbsentName name = &absent->name[i];
+    tell(data, name->path, name->reason, name->count + (name->hidden > name->seen ? name->hidden - name->seen : 0));
+  }
+}

@@ -1,0 +1,53 @@
+/* meet.h -- the socket at which processes ask for a region
+ *
+ * An abstract datagram socket with a random name.  Whoever asks must know the token, and must have our user's number,
+ * unless we are root: both come to it by PAWPRINT_RECORDING in its environment.  Along with a request comes a socket
+ * for the answer, and nothing else that came is ever used.
+ *
+ * Design: design/collector.md .meet      Tests: test/collecttest.c
+ */
+#ifndef COLLECT_MEET_H
+#define COLLECT_MEET_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include <sys/types.h>
+
+#include "base/types.h"
+#include "format/region.h"
+
+enum { MeetNameMAX = 32 };
+
+typedef struct MeetSocketStruct {
+  int fd;                      /* -1: there is none */
+  char name[MeetNameMAX];      /* of the abstract socket, without the NUL in front */
+  char token[RegionTokenMAX];
+} MeetSocketStruct, *MeetSocket;
+
+typedef enum MeetKind {
+  MeetNOTHING, /* no datagram is there */
+  MeetOTHER,   /* to wake us, or not to be believed */
+  MeetPROCESS, /* a process that wants a region */
+  MeetNOTE     /* of a program: request.note */
+} MeetKind;
+
+typedef struct MeetMessageStruct {
+  RegionMeetStruct request;    /* its strings are terminated */
+  int fd;                      /* where the answer of MeetPROCESS goes; the receiver's to close; else -1 */
+  pid_t pid;                   /* the sender's, as we number it */
+  uid_t uid;
+} MeetMessageStruct, *MeetMessage;
+
+/* MeetOpen -- make the socket; close-on-exec.  ResIO: errno says why. */
+extern Res MeetOpen(MeetSocket socketReturn);
+
+extern void MeetClose(MeetSocket socket);
+
+/* MeetReceive -- the next datagram; never waits */
+extern MeetKind MeetReceive(MeetMessage messageReturn, MeetSocket socket);
+
+/* MeetAnswer -- send the answer with these descriptors, which stay the caller's; never waits.  ResIO: it cannot be
+ * delivered. */
+extern Res MeetAnswer(int fd, const RegionGrantStruct *answer, const int *fds, Count count);
+
+#endif /* COLLECT_MEET_H */

@@ -1,0 +1,169 @@
+/* place.c -- where the collector makes regions, and removes them
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "collect/place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { placeTriesMAX = 64, placeHeadSIZE = offsetof(RegionHeaderStruct, tickets) };
+
+/* placeFolder -- a folder, for openat alone; -1 */
+static int placeFolder(const char *path)
+{
+  return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+void PlaceOpen(Place place, uint64_t recording, const char *log)
+{
+  const char *slash = log != NULL ? strrchr(log, '/') : NULL;
+  char folder[PATH_MAX];
+
+  place->recording = recording;
+  place->memory = placeFolder(RegionFOLDER);
+  place->beside = -1;
+  place->log[0] = '\0';
+  if (slash == NULL || strlen(log) >= sizeof place->log)
+    return;
+  (void)strcpy(place->log, log);
+  (void)snprintf(folder, sizeof folder, "%.*s", (int)(slash - log + (slash == log)), log);
+  place->beside = placeFolder(folder);
+}
+
+void PlaceClose(Place place)
+{
+  if (place->memory >= 0)
+    (void)close(place->memory);
+  if (place->beside >= 0)
+    (void)close(place->beside);
+  place->memory = place->beside = -1;
+}
+
+/* placeSize -- lock the file, then make it that long; what is not touched takes no room, but its beginning must be
+ * there.  ResIO: there is none; it is closed. */
+static Res placeSize(PlaceFile file, Size size)
+{
+  int error;
+
+  file->locked = PlaceAgain(file->fd);
+  if (file->locked >= 0 && flock(file->locked, LOCK_EX | LOCK_NB) == 0 && ftruncate(file->fd, (off_t)size) == 0 &&
+      (fallocate(file->fd, 0, 0, placeHeadSIZE) == 0 || errno == EOPNOTSUPP))
+    return ResOK;
+  error = errno;
+  PlaceDrop(file);
+  errno = error;
+  return ResIO;
+}
+
+/* placeName -- what the file is called, in its folder */
+static Bool placeName(PlaceFile file, Place place, pid_t pid, unsigned number)
+{
+  RegionNameStruct name = {.recording = place->recording, .pid = (uint32_t)pid, .number = number};
+  TextStruct text;
+
+  TextInit(&text, file->name, sizeof file->name - (sizeof RegionLINK - 1));
+  RegionNameWrite(&text, &name, file->folder == place->memory ? NULL : strrchr(place->log, '/') + 1);
+  (void)TextTerminate(&text);
+  return !text.overflow;
+}
+
+/* placeTry -- make it in one folder */
+static Res placeTry(PlaceFile file, Place place, int folder, pid_t pid, Size size)
+{
+  unsigned number;
+  int error;
+
+  file->folder = folder;
+  file->linked = FALSE;
+  errno = ENAMETOOLONG;
+  for (number = 0; number < placeTriesMAX && placeName(file, place, pid, number); ++number) {
+    file->fd = openat(folder, file->name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (file->fd < 0 && errno == EEXIST)
+      continue;
+    if (file->fd < 0)
+      return ResIO;
+    if (placeSize(file, size) == ResOK)
+      return ResOK;
+    error = errno;
+    (void)unlinkat(folder, file->name, 0);
+    errno = error;
+    return ResIO;
+  }
+  return ResIO;
+}
+
+/* placeNameless -- a file that nobody can find but by its descriptor */
+static Res placeNameless(PlaceFile file, Size size)
+{
+  file->folder = -1;
+  file->linked = FALSE;
+  file->fd = memfd_create(RegionNAMELESS, MFD_CLOEXEC);
+  if (file->fd < 0)
+    return ResIO;
+  return placeSize(file, size);
+}
+
+/* placeLink -- the name of the link beside a region */
+static const char *placeLink(char *room, Size size, PlaceFile file)
+{
+  (void)snprintf(room, size, "%s%s", file->name, RegionLINK);
+  return room;
+}
+
+Res PlaceMake(PlaceFile file, char *path, Place place, pid_t pid, Size size)
+{
+  char link[sizeof file->name + sizeof RegionLINK];
+  const char *slash = strrchr(place->log, '/');
+
+  path[0] = '\0';
+  file->fd = file->locked = -1;
+  if (place->memory >= 0 && placeTry(file, place, place->memory, pid, size) == ResOK) {
+    if (place->log[0] != '\0')
+      file->linked = symlinkat(place->log, place->memory, placeLink(link, sizeof link, file)) == 0;
+    (void)snprintf(path, RegionPathMAX, "%s/%s", RegionFOLDER, file->name);
+    return ResOK;
+  }
+  if (place->beside >= 0 && (Size)(slash - place->log) + sizeof file->name < RegionPathMAX &&
+      placeTry(file, place, place->beside, pid, size) == ResOK) {
+    (void)snprintf(path, RegionPathMAX, "%.*s%s", (int)(slash + 1 - place->log), place->log, file->name);
+    return ResOK;
+  }
+  return placeNameless(file, size);
+}
+
+int PlaceAgain(int fd)
+{
+  char path[32];
+
+  (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  return open(path, O_RDWR | O_CLOEXEC);
+}
+
+void PlaceRemove(PlaceFile file)
+{
+  char link[sizeof file->name + sizeof RegionLINK];
+
+  if (file->linked) /* first: nothing finds a link alone */
+    (void)unlinkat(file->folder, placeLink(link, sizeof link, file), 0);
+  if (file->folder >= 0)
+    (void)unlinkat(file->folder, file->name, 0);
+  file->folder = -1;
+  file->linked = FALSE;
+}
+
+void PlaceDrop(PlaceFile file)
+{
+  if (file->fd >= 0)
+    (void)close(file->fd);
+  if (file->locked >= 0)
+    (void)close(file->locked);
+  file->fd = file->locked = -1;
+}
