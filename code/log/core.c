@@ -143,7 +143,7 @@ static Count coreTell(Core core)
                  core->process[i].pid);
     }
   if (core->cut)
-    TellerNote(core->teller, "%s: the core is cut off; events may be missing", path);
+    TellerLack(core->teller, "%s: the core is cut off; events may be missing", path);
   return found;
 }
 

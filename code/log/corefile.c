@@ -3,12 +3,13 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <errno.h>
-#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "log/coredata.h"
+#include "log/leftplace.h"
 
 /* coreFileIsIts -- is the region of a process that is in the core, and is it needed? */
 static Bool coreFileIsIts(Core core, int fd)
@@ -51,40 +52,65 @@ static void coreFileGone(Core core, const char *path)
     if (core->process[i].region)
       return;
   if (!core->gone)
-    TellerNote(core->teller, "%s: the memory that the process shared is not in the core, and the file that it was, %s, "
+    TellerLack(core->teller, "%s: the memory that the process shared is not in the core, and the file that it was, %s, "
                "cannot be read: %s", core->elf.file->path, path, strerror(errno));
   core->gone = TRUE;
 }
 
-Bool CoreFile(void *data, const char *path)
+/* coreFileTake -- the blocks of a region in a file */
+static Res coreFileTake(Core core, int fd, const char *path)
 {
-  Core core = data;
   CoreProcess process;
   Size at, size;
-  Res res;
   Index i;
-  int fd;
+  Res res;
 
-  if (!RegionNamed(path))
-    return FALSE;
-  fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (fd < 0) {
-    coreFileGone(core, path);
-    return FALSE;
-  }
-  if (!coreFileIsIts(core, fd) || (process = CoreProcessFind(core, core->region.identity)) == NULL) {
-    (void)close(fd);
-    return FALSE;
-  }
+  if (!coreFileIsIts(core, fd) || (process = CoreProcessFind(core, core->region.identity)) == NULL)
+    return ResOK;
   process->region = TRUE;
   res = coreFileText(core, process, fd);
   for (i = 0; res == ResOK && i < core->region.slots; ++i)
     if (RegionBlockAt(&at, &size, &core->region, i) && FileReadAt(fd, at, &core->block, size) == ResOK)
       res = CoreBlock(core, size);
-  (void)close(fd);
   if (res == ResOK)
     TellerNote(core->teller, "%s: the memory that it shared is not in the core; took it from %s", core->elf.file->path,
                path);
+  return res;
+}
+
+/* coreFileVisit -- a file that is called as regions are, and may be one that the process had mapped */
+static Res coreFileVisit(void *data, LeftPlace place)
+{
+  Core core = data;
+  struct stat status, its;
+  char path[RegionPathMAX];
+  Res res;
+  int fd;
+
+  (void)snprintf(path, sizeof path, "%s/%s", place->folder, place->file);
+  fd = LeftPlaceOpen(&status, place, FALSE, fstat(core->elf.file->fd, &its) == 0 ? its.st_uid : geteuid());
+  if (fd < 0) {
+    coreFileGone(core, path);
+    return ResOK;
+  }
+  res = coreFileTake(core, fd, path);
+  (void)close(fd);
+  return res;
+}
+
+Bool CoreFile(void *data, const char *path)
+{
+  Core core = data;
+  Res res;
+
+  if (!RegionNamed(path))
+    return FALSE;
+  res = LeftPlaceNamed(path, 0, core->elf.file->path, coreFileVisit, core);
+  if (res == ResPARAM) { /* without a name, or where none should be */
+    errno = ENOENT;
+    coreFileGone(core, path);
+    return FALSE;
+  }
   core->failed = res;
   return res != ResOK;
 }

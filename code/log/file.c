@@ -16,7 +16,8 @@
 
 enum {
   fileCopySIZE = 65536,
-  fileAheadSIZE = 1 << 20
+  fileAheadSIZE = 1 << 20,
+  fileTRIES = 8 /* to write a message in one go */
 };
 
 int FileOpenTemporary(void)
@@ -50,12 +51,30 @@ Res FileWriteAll(int fd, const void *bytes, Size size)
     ssize_t n = write(fd, next, size);
     if (n < 0 && errno == EINTR)
       continue;
-    if (n < 0)
+    if (n <= 0) {
+      errno = n == 0 ? ENOSPC : errno;
       return ResIO;
+    }
     next += n;
     size -= (Size)n;
   }
   return ResOK;
+}
+
+Res FileAppend(int fd, const void *message, Size size)
+{
+  unsigned tries;
+  ssize_t n = 0;
+
+  for (tries = 0; tries < fileTRIES && n >= 0; ++tries) {
+    do
+      n = write(fd, message, size);
+    while (n < 0 && errno == EINTR);
+    if (n == (ssize_t)size)
+      return ResOK;
+  }
+  errno = n < 0 ? errno : ENOSPC;
+  return ResIO;
 }
 
 /* fileCopy -- all that `from` has, in a temporary file; its descriptor, or -1 */

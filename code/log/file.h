@@ -61,4 +61,8 @@ extern Res FileRead(File file, uint64_t offset, void *bytes, Size size);
 extern Res FileReadAt(int fd, uint64_t offset, void *bytes, Size size);
 extern Res FileWriteAll(int fd, const void *bytes, Size size);
 
+/* FileAppend -- one message to a log that others may append to at the same moment, all of it in one go: where a write is cut
+ * short, it is written anew, and readers pass the piece */
+extern Res FileAppend(int fd, const void *message, Size size);
+
 #endif /* LOG_FILE_H */

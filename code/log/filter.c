@@ -68,7 +68,7 @@ static Bool filterRoom(Filter filter, const char *expression, Size length)
   filter->token = calloc(length + 2, sizeof *filter->token);
   filter->node = calloc(length + 2, sizeof *filter->node);
   filter->test = calloc(tests, sizeof *filter->test);
-  filter->scratch = calloc(tests, sizeof *filter->scratch);
+  filter->scratch = calloc(tests, FilterTestSTEPS * sizeof *filter->scratch);
   return filter->text != NULL && filter->strings != NULL && filter->token != NULL && filter->node != NULL &&
          filter->test != NULL && filter->scratch != NULL;
 }

@@ -50,7 +50,7 @@ typedef struct FilterTokenStruct {
 
 typedef enum FilterField {
   FilterFieldPARAM, FilterFieldTIME, FilterFieldPID, FilterFieldTID, FilterFieldKIND, FilterFieldNAME,
-  FilterFieldPROCESS, FilterFieldCODE
+  FilterFieldPROCESS, FilterFieldCODE, FilterFieldCPU
 } FilterField;
 
 typedef struct FilterOperandStruct {
@@ -88,18 +88,21 @@ struct FilterNodeStruct {
 
 /* A plan: the steps for one type of event.  A step asks one question and says where to go on. */
 
-enum { FilterStepFALSE = 0xfffe, FilterStepTRUE = 0xffff }; /* the ends; all less is the number of a step */
+enum {
+  FilterStepFALSE = 0xfffe, FilterStepTRUE = 0xffff, /* the ends; all less is the number of a step */
+  FilterTestSTEPS = 2                                /* of one comparison, at most */
+};
 
 typedef enum FilterAsk {
-  FilterAskWORD8, FilterAskWORD4, FilterAskWORD, FilterAskREAL, FilterAskTIME, FilterAskTID, FilterAskSTRING,
-  FilterAskPAIR
+  FilterAskWORD8, FilterAskWORD4, FilterAskWORD, FilterAskREAL, FilterAskTIME, FilterAskTID, FilterAskCPU,
+  FilterAskSTRING, FilterAskPAIR
 } FilterAsk;
 
 typedef struct FilterStepStruct {
   uint16_t ask;
   uint16_t offset;           /* of the parameter in the event, for WORD8 and WORD4; else its number */
   uint16_t yes, no;
-  uint64_t lo, span;         /* WORD*, TIME, TID: value - lo <= span */
+  uint64_t lo, span;         /* WORD*, TIME, TID, CPU: value - lo <= span */
   FilterTest test;
 } FilterStepStruct, *FilterStep;
 

@@ -25,7 +25,7 @@ static const struct {
   {"time", FilterFieldTIME, meanTIME},     {"pid", FilterFieldPID, meanNUMBER},
   {"tid", FilterFieldTID, meanNUMBER},     {"kind", FilterFieldKIND, meanNUMBER | meanSTRING},
   {"name", FilterFieldNAME, meanSTRING},   {"process", FilterFieldPROCESS, meanSTRING},
-  {"code", FilterFieldCODE, meanNUMBER},
+  {"code", FilterFieldCODE, meanNUMBER},   {"cpu", FilterFieldCPU, meanNUMBER},
 };
 
 typedef Bool (*MeanVisit)(void *data, Registry registry, EventType type);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/aver.h"
+#include "log/called.h"
 #include "log/filterdata.h"
 
 typedef struct PlanStruct {
@@ -97,6 +98,8 @@ static uint16_t planNumber(Plan plan, FilterTest test, uint16_t yes, uint16_t no
     return planTime(plan, test, yes, no);
   case FilterFieldTID:
     return planRange(plan, test, FilterAskTID, 0, UINT32_MAX, yes, no);
+  case FilterFieldCPU:
+    return planRange(plan, test, FilterAskCPU, 0, LogCpuUNKNOWN - 1, yes, no);
   case FilterFieldPARAM:
     param = FilterParam(plan->type, &test->left, FilterClassNUMBER);
     AVER(param >= 0);
@@ -117,12 +120,14 @@ static uint16_t planNumber(Plan plan, FilterTest test, uint16_t yes, uint16_t no
 
 const char *FilterProgram(FilterTest test, LogProcess process)
 {
-  const char *program = process->header.program, *slash = strrchr(program, '/');
+  const char *program = HeaderProgram(&process->header);
   FilterToken token = test->right.token;
 
-  if (slash == NULL || test->relation == FilterMarkMATCH || memchr(token->string, '/', token->stringLength) != NULL)
+  if (test->relation == FilterMarkMATCH || memchr(token->string, '/', token->stringLength) != NULL)
+    return process->header.program;
+  if (strlen(program) == token->stringLength && memcmp(program, token->string, token->stringLength) == 0)
     return program;
-  return slash + 1;
+  return HeaderCalled(&process->header);
 }
 
 static uint16_t planString(Plan plan, FilterTest test, uint16_t yes, uint16_t no)
@@ -157,19 +162,41 @@ static Bool planLacks(Plan plan, FilterOperand operand, FilterClass class)
          FilterParam(plan->type, operand, class) < 0;
 }
 
-/* planTest -- one comparison */
-static uint16_t planTest(Plan plan, FilterTest test, uint16_t yes, uint16_t no)
+/* planCpu -- is an operand the processor, which is not known of each event? */
+static Bool planCpu(FilterOperand operand)
 {
-  if (planLacks(plan, &test->left, test->class) || planLacks(plan, &test->right, test->class))
-    return no;
-  if (test->negated) {
-    uint16_t swap = yes;
-    yes = no;
-    no = swap;
+  return operand->token->mark == FilterMarkNAME && operand->field == FilterFieldCPU;
+}
+
+/* planCpuKnown -- first it is asked whether it is known: if not, no comparison holds */
+static uint16_t planCpuKnown(Plan plan, FilterTest test, uint16_t yes, uint16_t no)
+{
+  uint16_t step = planStep(plan, test, FilterAskCPU, 0, yes, no);
+
+  if (yes != no) {
+    plan->filter->scratch[step].lo = 0;
+    plan->filter->scratch[step].span = LogCpuUNKNOWN - 1;
   }
+  return step;
+}
+
+/* planHolds -- one comparison of what the event has */
+static uint16_t planHolds(Plan plan, FilterTest test, uint16_t yes, uint16_t no)
+{
   if (test->right.token->mark == FilterMarkNAME)
     return planStep(plan, test, FilterAskPAIR, 0, yes, no);
   return test->class == FilterClassNUMBER ? planNumber(plan, test, yes, no) : planString(plan, test, yes, no);
+}
+
+/* planTest -- one comparison */
+static uint16_t planTest(Plan plan, FilterTest test, uint16_t yes, uint16_t no)
+{
+  uint16_t first;
+
+  if (planLacks(plan, &test->left, test->class) || planLacks(plan, &test->right, test->class))
+    return no;
+  first = test->negated ? planHolds(plan, test, no, yes) : planHolds(plan, test, yes, no);
+  return planCpu(&test->left) || planCpu(&test->right) ? planCpuKnown(plan, test, first, no) : first;
 }
 
 /* planNode -- the steps that lead to `yes` if a part of the expression holds, else to `no`; returns the first */

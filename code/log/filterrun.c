@@ -71,6 +71,8 @@ static uint64_t runNumber(FilterOperand operand, LogEvent event, Bool *isReal, d
     return event->type->kind;
   case FilterFieldCODE:
     return event->type->code;
+  case FilterFieldCPU:
+    return event->cpu;
   default:
     i = (Index)FilterParam(event->type, operand, FilterClassNUMBER);
     *isReal = event->type->letter[i] == 'D';
@@ -111,6 +113,8 @@ static __attribute__((noinline)) Bool runRare(const FilterStepStruct *step, LogE
   switch ((FilterAsk)step->ask) {
   case FilterAskWORD:
     return LogEventWord(event, step->offset) - step->lo <= step->span;
+  case FilterAskCPU:
+    return event->cpu - step->lo <= step->span;
   case FilterAskREAL:
     real = LogEventDouble(event, step->offset);
     return real >= step->test->lo && real <= step->test->hi;

@@ -147,7 +147,7 @@ static Bool followEnded(Follow follow)
 
   if (follow->looked != 0 && now < follow->looked + followLOOK)
     return FALSE;
-  if (LeftoverAlive(&follow->log->table)) {
+  if (LeftoverAlive(&follow->log->table, follow->log->file[0])) {
     follow->looked = now;
     return FALSE;
   }
@@ -341,6 +341,8 @@ static Res followLast(Follow follow)
   }
   if (!follow->gone)
     res = LogLeftover(log, &follow->scan);
+  if (res == ResOK)
+    log->teller.accounted = GapsEnds(&log->teller, &log->regions, &log->table);
   GapsRegions(&log->teller, &log->regions, follow->told, log->regions.count);
   follow->reading->until = UINT64_MAX;
   follow->over = TRUE;

@@ -42,6 +42,16 @@ Res RegionsAdd(Regions regions, const RegionStruct *region)
   return ResOK;
 }
 
+Bool RegionsNothing(Regions regions, Index file, uint64_t size)
+{
+  Index i;
+
+  for (i = 0; i < regions->count; ++i)
+    if (regions->region[i].place == IndexPlace(file, 0) && regions->region[i].end == IndexPlace(file, size))
+      return regions->region[i].torn;
+  return size == 0;
+}
+
 void RegionsFree(Regions regions)
 {
   free(regions->region);
@@ -73,17 +83,33 @@ void TellerGap(Teller teller, uint64_t place, const char *what, uint64_t lost, i
     teller->hooks.gap(teller->hooks.data, &gap);
 }
 
-void TellerNote(Teller teller, const char *format, ...)
+static void tellerLine(Teller teller, const char *format, va_list args)
 {
   char line[1024];
-  va_list args;
 
   if (teller->hooks.note == NULL)
     return;
-  va_start(args, format);
   (void)vsnprintf(line, sizeof line, format, args);
-  va_end(args);
   teller->hooks.note(teller->hooks.data, line);
+}
+
+void TellerNote(Teller teller, const char *format, ...)
+{
+  va_list args;
+
+  va_start(args, format);
+  tellerLine(teller, format, args);
+  va_end(args);
+}
+
+void TellerLack(Teller teller, const char *format, ...)
+{
+  va_list args;
+
+  ++teller->lacks;
+  va_start(args, format);
+  tellerLine(teller, format, args);
+  va_end(args);
 }
 
 /* gapsRegion -- the first region at or behind `place`; regions->count if there is none */
@@ -140,12 +166,10 @@ Bool GapsDropped(Dropped dropped, Process *processReturn, Table table)
   return dropped->blocks > 0;
 }
 
-/* gapsMatch -- lay `lost` events between two places to the regions there; FALSE if there are none
- *
- * Where there are several, each but the last gets what its damaged header claims.  So does each where `lost` is only
- * the least that it can be.
+/* GapsMatch -- where there are several, each but the last gets what its damaged header claims.  So does each where `lost`
+ * is only the least that it can be.
  */
-static Bool gapsMatch(Regions regions, uint64_t from, uint64_t to, uint64_t lost, Bool exact)
+Bool GapsMatch(Regions regions, uint64_t from, uint64_t to, uint64_t lost, Bool exact)
 {
   Index i, last = regions->count, begin = gapsRegion(regions, from);
   Count count = 0;
@@ -177,12 +201,15 @@ static void gapsMissing(Teller teller, Regions regions, Stream stream, const Tal
   uint64_t from = sameFile ? run->lastPlace : IndexPlace(IndexPlaceFile(next->place), 0), blocks, lost;
   char what[128];
 
+  /* The log was opened later. */
+  if (run == NULL && stream->process->public.header.begun != 0)
+    return;
   /* A stream loses its oldest blocks first. */
   if (teller->dropped && run == NULL && gapsZeros(regions, from, next->place))
     return;
   blocks = next->from - (run != NULL ? run->to : 0);
   exact = TallyLost(&lost, run, next);
-  if ((blocks == 0 && (lost == 0 || stream->unsent)) || gapsMatch(regions, from, next->place, lost, exact))
+  if ((blocks == 0 && (lost == 0 || stream->unsent)) || GapsMatch(regions, from, next->place, lost, exact))
     return;
   /* Of a flight recorder, blocks that are not there were overwritten. */
   if (stream->unsent)
@@ -215,7 +242,7 @@ static void gapsStream(Teller teller, Regions regions, Stream stream)
 
 static void gapsRegionTell(Teller teller, const RegionStruct *region)
 {
-  if (teller->dropped && region->zeros)
+  if ((teller->dropped && region->zeros) || (teller->accounted && region->torn && !region->matched))
     return;
   if (region->matched)
     TellerGap(teller, region->place, region->what, region->lost, region->exact);
@@ -244,6 +271,7 @@ void GapsRegions(Teller teller, Regions regions, Index first, Index limit)
 
 void GapsTell(Teller teller, Regions regions, Table table)
 {
+  uint64_t gaps = teller->gaps;
   DroppedStruct dropped;
   Process process;
   Index i;
@@ -251,5 +279,6 @@ void GapsTell(Teller teller, Regions regions, Table table)
   teller->dropped = GapsDropped(&dropped, &process, table);
   for (i = 0; i < table->streams; ++i)
     gapsStream(teller, regions, table->stream[i]);
+  teller->accounted = GapsEnds(teller, regions, table) && teller->gaps == gaps;
   GapsRegions(teller, regions, 0, regions->count);
 }

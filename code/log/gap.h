@@ -22,6 +22,7 @@ typedef struct RegionStruct {
   const char *what;    /* a constant */
   Bool zeros;          /* nothing else stands here: the file may have been cut down to its newest blocks */
   Bool harmless;       /* what stood here held no events: a header block */
+  Bool torn;           /* writes that were cut short stand here, and nothing else */
   Bool tail;           /* nothing sound follows in the file, */
   Bool cut;            /* and it ends within something */
   uint32_t guess;      /* events that the damaged header claims; 0 if it cannot be read */
@@ -40,6 +41,10 @@ typedef struct RegionsStruct {
 /* RegionsAdd -- one more, behind all others; ResMEMORY */
 extern Res RegionsAdd(Regions regions, const RegionStruct *region);
 extern void RegionsFree(Regions regions);
+
+/* RegionsNothing -- has a file of `size` bytes nothing but, perhaps, the beginning of its first block?  Then nobody says
+ * which recording it is of. */
+extern Bool RegionsNothing(Regions regions, Index file, uint64_t size);
 extern Bool RegionsCheck(Regions regions);
 
 /* GapsDropped -- what was cut away from the logs on purpose, all in all; FALSE if nothing was.  *processReturn is the
@@ -51,7 +56,9 @@ typedef struct TellerStruct {
   LogHooksStruct hooks;
   const char *const *paths; /* by file */
   uint64_t gaps, lost;
+  uint64_t lacks;           /* of TellerLack */
   Bool telling;
+  Bool accounted;           /* of all processes it is known that nothing is missing: what was cut short came again */
   Bool dropped;             /* blocks were cut away on purpose: zeros, and gaps that they explain, are no damage */
 } TellerStruct, *Teller;
 
@@ -61,6 +68,9 @@ extern void TellerGap(Teller teller, uint64_t place, const char *what, uint64_t 
 /* TellerNote -- printf to the note hook */
 extern void TellerNote(Teller teller, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* TellerLack -- a note that the log, or what was read of it, may not have all that was recorded */
+extern void TellerLack(Teller teller, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* GapsTell -- all files are scanned: tell of everything that is missing */
 extern void GapsTell(Teller teller, Regions regions, Table table);
 
@@ -69,5 +79,12 @@ extern void GapsBehind(Teller teller, Regions regions, Stream stream, uint64_t s
 
 /* GapsRegions -- tell the regions from `first` to `limit`, exclusive */
 extern void GapsRegions(Teller teller, Regions regions, Index first, Index limit);
+
+/* GapsEnds -- tell what is missing at the end of processes' parts, by their closing header blocks; FALSE if it is not
+ * known of all processes that nothing is, there */
+extern Bool GapsEnds(Teller teller, Regions regions, Table table);
+
+/* GapsMatch -- lay `lost` events between two places to the damaged regions there; FALSE if there are none */
+extern Bool GapsMatch(Regions regions, uint64_t from, uint64_t to, uint64_t lost, Bool exact);
 
 #endif /* LOG_GAP_H */

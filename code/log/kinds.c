@@ -87,3 +87,14 @@ Res LogKindMask(uint32_t *maskReturn, Log log, const char *list, char *error, Si
   *maskReturn = mask;
   return ResOK;
 }
+
+uint32_t LogKindsThere(Log log)
+{
+  uint32_t mask = 0;
+  Index i;
+
+  for (i = 0; log->follow == NULL && i < log->table.streams; ++i)
+    if (log->table.stream[i]->kind < 32)
+      mask |= (uint32_t)1 << log->table.stream[i]->kind;
+  return mask;
+}

@@ -4,7 +4,6 @@
  */
 #include "log/leftover.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/grow.h"
+#include "log/leftplace.h"
 #include "log/leftregion.h"
 
 enum { leftoverNAME = 300 /* bytes of a name in a folder */, leftoverTICK = 20000000 /* ns */ };
@@ -28,6 +28,12 @@ typedef struct leftoverTellStruct {
   char path[RegionPathMAX + leftoverNAME];
 } leftoverTellStruct, *LeftoverTell;
 
+/* A recording, and the log that it is in. */
+typedef struct leftoverOfStruct {
+  uint64_t recording;
+  Index file;
+} leftoverOfStruct, *leftoverOf;
+
 typedef struct leftoverStruct {
   Table table;
   File *file;
@@ -36,7 +42,13 @@ typedef struct leftoverStruct {
   Teller teller;
   Count seen, capacity;
   struct { dev_t device; ino_t inode; } *known; /* regions that were looked at; owned */
-  leftoverTellStruct running, ending, taken;
+  leftoverTellStruct running, ending, taken, unwritten;
+  leftoverOf of;                   /* by `recording`; owned */
+  Count recordings;
+  Index at;                        /* the log for which is searched, */
+  Bool nothing;                    /* and nothing sound has come to it */
+  int refused;                     /* errno of a region of a recording that could not be opened; 0 */
+  Count missing;                   /* processes that left nothing that can be had */
   uint64_t events;                 /* taken */
   LeftRegionStruct region;
 } leftoverStruct, *Leftover;
@@ -78,77 +90,82 @@ static void leftoverTail(Regions regions, Index file)
     }
 }
 
+/* leftoverProcess -- what is known of the region's process, from its own words; where it ends is known from now on */
+static Res leftoverProcess(Leftover leftover, uint8_t life)
+{
+  Process process;
+  Res res = TableProcess(&process, leftover->table, leftover->region.header.identity);
+
+  if (res == ResOK)
+    process->life = life;
+  return res;
+}
+
 /* leftoverTake -- the region in hand belongs to a log: take what a dead process left there */
 static Res leftoverTake(Leftover leftover, Index file, const char *path)
 {
   LeftRegion region = &leftover->region;
   File log = leftover->file[file];
+  LeftCollector collector = LeftRegionCollector(region);
+  Bool runs = !LeftRegionLock(region, LOCK_SH);
+  Process process;
   Res res;
 
-  if (flock(region->fd, LOCK_SH | LOCK_NB) != 0) {
+  if (runs || collector == LeftCollectorLIVES) {
     log->live = TRUE;
-    leftoverCount(leftover, &leftover->running, file, path);
-    return ResOK;
+    leftoverCount(leftover, runs ? &leftover->running : &leftover->ending, file, path);
+    return leftoverProcess(leftover, ProcessLifeRUNS);
   }
-  if (LeftRegionCollected(region)) {
-    log->live = TRUE;
-    leftoverCount(leftover, &leftover->ending, file, path);
+  /* Once more: it may have lived when its header was read. */
+  if (!LeftRegionRead(region))
     return ResOK;
-  }
   res = LeftRegionTake(region);
+  if (res == ResOK)
+    res = leftoverProcess(leftover, ProcessLifeTAKEN);
+  if (res == ResOK)
+    res = TableProcess(&process, leftover->table, region->header.identity);
   if (res != ResOK)
     return res;
+  process->orphan = collector != LeftCollectorNONE;
   leftoverTail(leftover->regions, file);
   log->left |= region->taken;
   leftover->events += region->events;
   if (region->events > 0)
-    leftoverCount(leftover, &leftover->taken, file, path);
+    leftoverCount(leftover, collector == LeftCollectorGONE ? &leftover->unwritten : &leftover->taken, file, path);
   return ResOK;
 }
 
-/* leftoverMissing -- a region that a header names is not to be had: `reason` says why */
-static void leftoverMissing(Leftover leftover, Process process, int reason)
-{
-  Header header = &process->public.header;
-  const char *log = leftover->teller->paths[process->file];
+/* ---- Which regions are whose ---- */
 
-  if (reason != ENOENT && reason != ENOTDIR)
-    TellerNote(leftover->teller, "%s: the newest events of process %u may be in %s, which cannot be read: %s", log,
-               header->pid, header->region, strerror(reason));
-  else if (!process->recovered)
-    TellerNote(leftover->teller,
-               "%s: process %u did not end normally, and its newest events are missing: they were in %s, which is gone",
-               log, header->pid, header->region);
+static int leftoverCompare(const void *a, const void *b)
+{
+  const leftoverOfStruct *x = a, *y = b;
+
+  return x->recording != y->recording ? (x->recording < y->recording ? -1 : 1) : 0;
 }
 
-/* leftoverOpen -- a file that may be a region; -1 with errno set */
-static int leftoverOpen(const char *path)
+/* leftoverRecordings -- which recordings are in the logs, and in which file each is */
+static Res leftoverRecordings(Leftover leftover)
 {
-  return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-}
+  Table table = leftover->table;
+  Count n = 0, kept = 0;
+  Index i;
 
-/* leftoverNamed -- the region that a process's header names */
-static Res leftoverNamed(Leftover leftover, Process process)
-{
-  Header header = &process->public.header;
-  struct stat status;
-  Res res = ResOK;
-  int fd;
-
-  /* What a process had whose header is in a core file was taken with that. */
-  if (!process->headed || header->region[0] != '/' || leftover->file[process->file]->core)
-    return ResOK;
-  fd = leftoverOpen(header->region);
-  if (fd < 0) {
-    leftoverMissing(leftover, process, errno);
-    return ResOK;
+  leftover->of = calloc(table->processes + 1, sizeof *leftover->of);
+  if (leftover->of == NULL)
+    return ResMEMORY;
+  for (i = 0; i < table->processes; ++i) {
+    Process process = table->process[i];
+    if (process->headed && process->public.header.recording != 0 && process->file < leftover->files &&
+        !leftover->file[process->file]->core)
+      leftover->of[n++] = (leftoverOfStruct){process->public.header.recording, process->file};
   }
-  leftover->region.fd = fd;
-  if (fstat(fd, &status) == 0 && LeftRegionRead(&leftover->region) &&
-      leftover->region.header.identity == header->identity && leftoverIsNew(leftover, &status))
-    res = leftoverTake(leftover, process->file, header->region);
-  (void)close(fd);
-  return res;
+  qsort(leftover->of, n, sizeof *leftover->of, leftoverCompare);
+  for (i = 0; i < n; ++i)
+    if (kept == 0 || leftover->of[kept - 1].recording != leftover->of[i].recording)
+      leftover->of[kept++] = leftover->of[i];
+  leftover->recordings = kept;
+  return ResOK;
 }
 
 /* leftoverBirth -- when a file was made, in ns; 0: its file system does not say */
@@ -161,7 +178,7 @@ static int64_t leftoverBirth(int fd)
   return (int64_t)status.stx_btime.tv_sec * 1000000000 + status.stx_btime.tv_nsec;
 }
 
-/* leftoverOlder -- is a region older than the log?  Then it names another one, that had its inode or path before. */
+/* leftoverOlder -- is a region older than the log?  Then it is of another one, that had its path before. */
 static Bool leftoverOlder(int region, int log)
 {
   int64_t its = leftoverBirth(region), the = leftoverBirth(log);
@@ -170,76 +187,102 @@ static Bool leftoverOlder(int region, int log)
   return its != 0 && the != 0 && its + leftoverTICK < the;
 }
 
-/* leftoverBelongs -- does the region in hand name this log? */
-static Bool leftoverBelongs(Leftover leftover, Index file, const char *path, const struct stat *status)
+/* leftoverFirst -- nothing sound has come to the log in hand yet, so nobody says which recording it is of: was the region
+ * made for it? */
+static Bool leftoverFirst(Leftover leftover, LeftPlace place, const struct stat *status)
 {
-  RegionHeader header = &leftover->region.header;
-  struct stat log;
+  File log = leftover->file[leftover->at];
+  char path[PATH_MAX];
+  const char *slash;
 
-  if (fstat(leftover->file[file]->fd, &log) != 0 || (status->st_uid != log.st_uid && status->st_uid != 0) ||
-      leftoverOlder(leftover->region.fd, leftover->file[file]->fd))
+  if (log->core || realpath(log->path, path) == NULL ||
+      leftoverOlder(leftover->region.fd, log->fd))
     return FALSE;
-  if (header->device != 0 || header->inode != 0)
-    return header->device == log.st_dev && header->inode == log.st_ino;
-  return path != NULL && strcmp(header->log, path) == 0;
+  slash = strrchr(path, '/');
+  if (place->name.log != 0)
+    return strlen(slash + 1) == place->name.log && strncmp(slash + 1, place->file, place->name.log) == 0;
+  return LeftPlaceLog(place, status->st_uid, path);
 }
 
-/* leftoverFolder -- the regions in a folder whose names begin so, and that name this log (`path`; NULL: it has none) */
-static Res leftoverFolder(Leftover leftover, const char *folder, const char *prefix, Index file, const char *path)
+/* leftoverOwner -- who owns a log */
+static uid_t leftoverOwner(File log)
 {
-  DIR *dir = opendir(folder);
-  struct dirent *entry;
-  char name[RegionPathMAX + leftoverNAME];
   struct stat status;
-  Res res = ResOK;
 
-  while (dir != NULL && res == ResOK && (entry = readdir(dir)) != NULL) {
-    int fd;
-    if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0 ||
-        (Size)snprintf(name, sizeof name, "%s/%s", folder, entry->d_name) >= sizeof name ||
-        (fd = leftoverOpen(name)) < 0)
-      continue;
-    leftover->region.fd = fd;
-    if (fstat(fd, &status) == 0 && LeftRegionRead(&leftover->region) &&
-        leftoverBelongs(leftover, file, path, &status) && leftoverIsNew(leftover, &status))
-      res = leftoverTake(leftover, file, name);
-    (void)close(fd);
+  return fstat(log->fd, &status) == 0 ? status.st_uid : geteuid();
+}
+
+/* leftoverOpened -- a region may be believed: is it of one of the logs?  Then take what is in it */
+static Res leftoverOpened(Leftover leftover, LeftPlace place, leftoverOf of, const struct stat *status)
+{
+  char path[RegionPathMAX + leftoverNAME];
+
+  (void)snprintf(path, sizeof path, "%s/%s", place->folder, place->file);
+  if (!LeftRegionRead(&leftover->region) || (of == NULL && !leftoverFirst(leftover, place, status)) ||
+      !leftoverIsNew(leftover, status))
+    return ResOK;
+  return leftoverTake(leftover, of != NULL ? of->file : leftover->at, path);
+}
+
+/* leftoverVisit -- a file that is called as regions are */
+static Res leftoverVisit(void *data, LeftPlace place)
+{
+  Leftover leftover = data;
+  const leftoverOfStruct wanted = {place->name.recording, 0};
+  leftoverOf of = bsearch(&wanted, leftover->of, leftover->recordings, sizeof wanted, leftoverCompare);
+  File log = leftover->file[of != NULL ? of->file : leftover->at];
+  struct stat status;
+  Res res;
+
+  if (of == NULL && !leftover->nothing)
+    return ResOK;
+  leftover->region.fd = LeftPlaceOpen(&status, place, FALSE, leftoverOwner(log));
+  if (leftover->region.fd < 0) {
+    if (of != NULL && errno != ENOENT)
+      leftover->refused = errno;
+    return ResOK;
   }
-  if (dir != NULL)
-    (void)closedir(dir);
+  res = leftoverOpened(leftover, place, of, &status);
+  (void)close(leftover->region.fd);
   return res;
 }
 
-/* leftoverSearch -- the regions that name a log, although none of its headers may name them */
-static Res leftoverSearch(Leftover leftover, Index file)
+/* leftoverMissing -- of a process that has not ended no region was found */
+static void leftoverMissing(Leftover leftover, Process process)
 {
-  char *path = realpath(leftover->file[file]->path, NULL), *slash = path != NULL ? strrchr(path, '/') : NULL;
-  char folder[RegionPathMAX], prefix[RegionPathMAX];
-  Res res = leftoverFolder(leftover, "/dev/shm", "pawprint-", file, path);
+  Header header = &process->public.header;
+  const char *log = leftover->teller->paths[process->file];
 
-  if (res == ResOK && slash != NULL && strlen(path) + sizeof ".region-" < sizeof folder) {
-    (void)snprintf(folder, sizeof folder, "%.*s", (int)(slash - path + (slash == path)), path);
-    (void)snprintf(prefix, sizeof prefix, "%s.region-", slash + 1);
-    res = leftoverFolder(leftover, folder, prefix, file, path);
-  }
-  free(path);
-  return res;
+  if (!process->headed || header->region[0] == '\0' || header->ended || process->life != ProcessLifeUNKNOWN ||
+      process->recovered || leftover->file[process->file]->core)
+    return;
+  process->life = ProcessLifeGONE;
+  if (leftover->missing++ > 0)
+    return;
+  if (leftover->refused != 0)
+    TellerLack(leftover->teller, "%s: the newest events of process %u may be in %s, which cannot be read: %s", log,
+               header->pid, header->region, strerror(leftover->refused));
+  else
+    TellerLack(leftover->teller,
+               "%s: process %u did not end normally, and its newest events are missing: they were in %s, which is gone",
+               log, header->pid, header->region);
 }
 
 /* leftoverTell -- one line for those who run, one for those who were killed */
 static void leftoverTell(Leftover leftover)
 {
   LeftoverTell running = &leftover->running, ending = &leftover->ending, taken = &leftover->taken;
+  LeftoverTell unwritten = &leftover->unwritten;
   const char *const *paths = leftover->teller->paths;
 
   if (running->processes == 1)
-    TellerNote(leftover->teller, "%s: process %u is still running; its newest events are not in the log yet",
+    TellerLack(leftover->teller, "%s: process %u is still running; its newest events are not in the log yet",
                paths[running->file], running->pid);
   else if (running->processes > 1)
-    TellerNote(leftover->teller, "%s: %zu processes are still running; their newest events are not in the log yet",
+    TellerLack(leftover->teller, "%s: %zu processes are still running; their newest events are not in the log yet",
                paths[running->file], running->processes);
   if (ending->processes > 0)
-    TellerNote(leftover->teller, "%s: eventrec is about to write the newest events of process %u%s",
+    TellerLack(leftover->teller, "%s: eventrec is about to write the newest events of process %u%s",
                paths[ending->file], ending->pid, ending->processes > 1 ? " and others" : "");
   if (taken->processes == 1)
     TellerNote(leftover->teller, "%s: took %llu event%s of process %u from shared memory: %s", paths[taken->file],
@@ -247,6 +290,12 @@ static void leftoverTell(Leftover leftover)
   else if (taken->processes > 1)
     TellerNote(leftover->teller, "%s: took %llu events of %zu processes from shared memory: %s and others",
                paths[taken->file], (unsigned long long)leftover->events, taken->processes, taken->path);
+  if (unwritten->processes > 0)
+    TellerLack(leftover->teller, "%s: eventrec has ended without writing the newest events of process %u%s, which are in "
+               "%s; eventrec --clean adds them", paths[unwritten->file], unwritten->pid,
+               unwritten->processes > 1 ? " and others" : "", unwritten->path);
+  if (leftover->missing > 1)
+    TellerLack(leftover->teller, "so it is with %zu other processes", leftover->missing - 1);
 }
 
 /* leftoverFile -- the temporary file, to be scanned */
@@ -283,11 +332,15 @@ Res LeftoverTake(File *fileReturn, Table table, File *files, Count count, Region
   leftover->regions = regions;
   leftover->teller = teller;
   leftover->region.to = -1;
-  for (i = 0; i < table->processes && res == ResOK; ++i)
-    res = leftoverNamed(leftover, table->process[i]);
-  for (i = 0; i < count && res == ResOK; ++i)
+  res = leftoverRecordings(leftover);
+  for (i = 0; i < count && res == ResOK; ++i) {
+    leftover->at = i;
+    leftover->nothing = RegionsNothing(regions, i, files[i]->size);
     if (!files[i]->core)
-      res = leftoverSearch(leftover, i);
+      res = LeftPlaceSearch(files[i]->path, leftoverVisit, leftover);
+  }
+  for (i = 0; i < table->processes && res == ResOK; ++i)
+    leftoverMissing(leftover, table->process[i]);
   for (i = 0; i < count; ++i)
     if (files[i]->live)
       leftoverTail(regions, i);
@@ -295,6 +348,7 @@ Res LeftoverTake(File *fileReturn, Table table, File *files, Count count, Region
     leftoverTell(leftover);
   to = leftover->region.to;
   free(leftover->known);
+  free(leftover->of);
   free(leftover);
   if (res == ResOK && to >= 0)
     return leftoverFile(fileReturn, to);
@@ -303,31 +357,41 @@ Res LeftoverTake(File *fileReturn, Table table, File *files, Count count, Region
   return res;
 }
 
-/* leftoverRuns -- is there somebody behind a region, who is this process or drains it? */
-static Bool leftoverRuns(LeftRegion region, Header header)
-{
+/* What is asked of one process. */
+typedef struct leftoverAliveStruct {
+  LeftRegion region;
+  Process process;
+  uid_t owner;
   Bool runs;
+} leftoverAliveStruct, *leftoverAlive;
 
-  region->fd = leftoverOpen(header->region);
+/* leftoverRuns -- is there somebody behind a region, who is this process or drains it? */
+static Res leftoverRuns(void *data, LeftPlace place)
+{
+  leftoverAlive alive = data;
+  LeftRegion region = alive->region;
+  struct stat status;
+
+  region->fd = LeftPlaceOpen(&status, place, FALSE, alive->owner);
   if (region->fd < 0)
-    return FALSE;
-  runs = LeftRegionRead(region) && region->header.identity == header->identity &&
-         (flock(region->fd, LOCK_SH | LOCK_NB) != 0 || LeftRegionCollected(region));
+    return ResOK;
+  alive->runs = LeftRegionRead(region) && region->header.identity == alive->process->public.header.identity &&
+                (!LeftRegionLock(region, LOCK_SH) || LeftRegionCollector(region) == LeftCollectorLIVES);
   (void)close(region->fd);
-  return runs;
+  return ResOK;
 }
 
-Bool LeftoverAlive(Table table)
+Bool LeftoverAlive(Table table, File log)
 {
-  LeftRegion region = malloc(sizeof *region);
-  Bool alive = FALSE;
+  leftoverAliveStruct alive = {.region = malloc(sizeof *alive.region), .owner = leftoverOwner(log)};
   Index i;
 
-  for (i = 0; region != NULL && i < table->processes && !alive; ++i) {
-    Process process = table->process[i];
-    alive = process->headed && process->public.header.region[0] == '/' &&
-            leftoverRuns(region, &process->public.header);
+  for (i = 0; alive.region != NULL && i < table->processes && !alive.runs; ++i) {
+    Header header = &table->process[i]->public.header;
+    alive.process = table->process[i];
+    if (alive.process->headed && header->region[0] != '\0' && header->recording != 0)
+      (void)LeftPlaceNamed(header->region, header->recording, log->path, leftoverRuns, &alive);
   }
-  free(region);
-  return alive;
+  free(alive.region);
+  return alive.runs;
 }

@@ -23,13 +23,14 @@
  * regions     of these, the tail of a log goes where a block was being written: by somebody who lives, or it is in
  *             a region, whole
  *
- * Regions are those that headers name, and those of which their own header names one of the logs.  What was taken, and
- * who still runs, is told in a note each.  Nothing outside is changed.  ResMEMORY, ResIO (the temporary file).
+ * Regions are those that are called after one of the logs' recordings (leftplace.h); of a log to which nothing has come,
+ * those that were made for it.  What was taken, and who still runs, is told in a note each.
+ * Nothing outside is changed.  ResMEMORY, ResIO (the temporary file).
  */
 extern Res LeftoverTake(File *fileReturn, Table table, File *files, Count count, Regions regions, Teller teller);
 
-/* LeftoverAlive -- does one of the processes still run, or is its collector about to take what it left?  As their
- * headers name their regions. */
-extern Bool LeftoverAlive(Table table);
+/* LeftoverAlive -- does one of the processes in a log still run, or is its collector about to take what it left?  As
+ * their headers name their regions. */
+extern Bool LeftoverAlive(Table table, File log);
 
 #endif /* LOG_LEFTOVER_H */

@@ -4,12 +4,22 @@
  */
 #include "log/leftregion.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "log/file.h"
+
+enum { leftYOUNG = 60 }; /* seconds: whoever has just made a file may yet lock it */
+enum { leftTriesMAX = 500 }; /* of 2 ms each */
 
 Bool LeftRegionRead(LeftRegion region)
 {
@@ -22,12 +32,25 @@ Bool LeftRegionRead(LeftRegion region)
          RegionHeaderSound(&region->header, (Size)status.st_size);
 }
 
+Bool LeftRegionUnborn(LeftRegion region, const struct stat *status, uint32_t pid)
+{
+  static const char none[BlockMagicSIZE];
+  RegionHeader header = &region->header;
+
+  memset(header, 0, offsetof(RegionHeaderStruct, log) + 1);
+  return S_ISREG(status->st_mode) && pread(region->fd, header, sizeof *header, 0) >= 0 &&
+         memcmp(header->magic, none, sizeof none) == 0 && header->log[0] == '\0' &&
+         (status->st_size > 0 || difftime(time(NULL), status->st_mtime) > leftYOUNG ||
+          (kill((pid_t)pid, 0) != 0 && errno == ESRCH)) &&
+         flock(region->fd, LOCK_EX | LOCK_NB) == 0;
+}
+
 static Res leftWrite(LeftRegion region, const void *bytes, Size size)
 {
   if (region->to < 0 && (region->to = FileOpenTemporary()) < 0)
     return ResIO;
   region->taken = TRUE;
-  return FileWriteAll(region->to, bytes, size);
+  return FileAppend(region->to, bytes, size);
 }
 
 /* leftTextSound -- is one of the two texts a whole header block of this process?  Its length, then. */
@@ -52,17 +75,13 @@ Bool LeftRegionText(LeftRegion region, Size *lengthReturn)
          (leftTextSound(region, newest, lengthReturn) || leftTextSound(region, !newest, lengthReturn));
 }
 
-Bool LeftRegionCollected(LeftRegion region)
+/* leftBooted -- is the system that the process ran on still up, as far as is known? */
+static Bool leftBooted(LeftRegion region)
 {
-  uint32_t collector = region->header.hand.collector;
   char boot[40] = "";
   Size length;
-  int fd;
+  int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
 
-  if (collector == RegionCollectorNONE || collector == RegionCollectorOFFERED || (collector & RegionCollectorDIED) != 0)
-    return FALSE;
-  /* A region on a disk may have seen the machine go down: nobody has marked the collector's death then. */
-  fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
   if (fd >= 0) {
     ssize_t n = read(fd, boot, sizeof boot - 1);
     boot[n > 0 && boot[n - 1] == '\n' ? n - 1 : 0] = '\0';
@@ -72,16 +91,86 @@ Bool LeftRegionCollected(LeftRegion region)
          strcmp(region->parsed.boot, boot) == 0;
 }
 
+/* leftRuns -- is there a process of the region's number that has not ended?  One that nobody has waited for has no
+ * program any more. */
+static Bool leftRuns(LeftRegion region)
+{
+  char path[32], program[1];
+
+  if (kill((pid_t)region->header.pid, 0) != 0 && errno == ESRCH)
+    return FALSE;
+  (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/exe", region->header.pid);
+  return readlink(path, program, sizeof program) >= 0 || errno != ENOENT ||
+         readlink("/proc/self/exe", program, sizeof program) < 0;
+}
+
+Bool LeftRegionLock(LeftRegion region, int how)
+{
+  static const struct timespec moment = {0, 2000000};
+  unsigned tries;
+
+  for (tries = 0; tries < leftTriesMAX; ++tries) {
+    if (flock(region->fd, how | LOCK_NB) == 0)
+      return TRUE;
+    if (leftRuns(region))
+      return FALSE;
+    (void)nanosleep(&moment, NULL);
+  }
+  return FALSE;
+}
+
+LeftCollector LeftRegionCollector(LeftRegion region)
+{
+  uint32_t collector = region->header.hand.collector;
+  pid_t tid = (pid_t)(collector & RegionCollectorTID);
+
+  if (collector == RegionCollectorNONE)
+    return LeftCollectorNONE;
+  /* A region on a disk may have seen the machine go down: nobody has marked the collector's death then. */
+  if ((collector & RegionCollectorDIED) != 0 || !leftBooted(region))
+    return LeftCollectorKILLED;
+  /* A collector that asks what it has left itself could not write it. */
+  return tid != gettid() && (kill(tid, 0) == 0 || errno != ESRCH) ? LeftCollectorLIVES : LeftCollectorGONE;
+}
+
 /* leftKnown -- how many of a block's `count` events the logs have */
 static Count leftKnown(Table table, BlockHeader header, Count count)
 {
   Stream stream = TableStreamFind(table, header->process, header->stream);
 
-  if (stream == NULL)
+  if (stream == NULL || (stream->cut == header->first && stream->cutSequence == header->sequence))
     return 0;
   if (stream->newest == header->first && stream->newestSequence == header->sequence)
     return stream->newestCount < count ? stream->newestCount : count;
   return TallyHas(&stream->tally, header->sequence) ? count : 0;
+}
+
+/* leftRead -- is there a block at `at` that was to be sent?  Then it is in region->block. */
+static Bool leftRead(BlockHeader soundReturn, BlockTally tallyReturn, LeftRegion region, Size at, Size size)
+{
+  BlockHeader header = &region->block.header;
+  Bool swapped;
+
+  if (FileReadAt(region->fd, at, header, size) != ResOK ||
+      BlockHeaderUnsealedRead(soundReturn, &swapped, header) != ResOK || swapped || soundReturn->whole != size ||
+      soundReturn->process != region->header.identity || (soundReturn->flags & BlockFlagUNSENT) != 0)
+    return FALSE;
+  BlockWalk(tallyReturn, header + 1, size - BlockHeaderSIZE, soundReturn->first, TRUE);
+  return TRUE;
+}
+
+Count LeftRegionEvents(LeftRegion region)
+{
+  BlockHeaderStruct sound;
+  BlockTallyStruct tally;
+  Size at, size;
+  Count count = 0;
+  Index i;
+
+  for (i = 0; i < region->header.slots; ++i)
+    if (RegionBlockAt(&at, &size, &region->header, i) && leftRead(&sound, &tally, region, at, size))
+      count += tally.count;
+  return count;
 }
 
 /* leftBlock -- copy the block at `at`, unless the logs have all of it */
@@ -92,13 +181,9 @@ static Res leftBlock(LeftRegion region, Size at, Size size)
   BlockTallyStruct tally;
   Stream stream;
   Count known;
-  Bool swapped;
 
-  if (FileReadAt(region->fd, at, header, size) != ResOK ||
-      BlockHeaderUnsealedRead(&sound, &swapped, header) != ResOK || swapped || sound.whole != size ||
-      sound.process != region->header.identity || (sound.flags & BlockFlagUNSENT) != 0)
+  if (!leftRead(&sound, &tally, region, at, size))
     return ResOK;
-  BlockWalk(&tally, header + 1, size - BlockHeaderSIZE, sound.first, TRUE);
   known = leftKnown(region->table, &sound, tally.count);
   stream = TableStreamFind(region->table, sound.process, sound.stream);
   if (stream != NULL && sound.discarded > stream->discarded)
@@ -111,6 +196,21 @@ static Res leftBlock(LeftRegion region, Size at, Size size)
     header->flags |= BlockFlagUNSENT;
   BlockHeaderSealOpen(header, &tally);
   return leftWrite(region, header, header->size);
+}
+
+uint64_t LeftRegionLost(LeftRegion region)
+{
+  uint64_t lost = RegionLost(&region->header);
+  Index i;
+
+  for (i = 0; i < RegionLEAVING; ++i) {
+    const RegionLeavingStruct *leaving = &region->header.leaving[i];
+    Stream stream = TableStreamFind(region->table, region->header.identity, leaving->stream);
+    if (leaving->count < RegionLeavingCLAIMED &&
+        (stream == NULL || (stream->newestSequence != leaving->sequence && !TallyHas(&stream->tally, leaving->sequence))))
+      lost += leaving->count;
+  }
+  return lost;
 }
 
 Res LeftRegionTake(LeftRegion region)
@@ -128,6 +228,6 @@ Res LeftRegionTake(LeftRegion region)
   if (res == ResOK && region->taken)
     res = TableProcess(&process, region->table, region->header.identity);
   if (res == ResOK && region->taken)
-    process->lost = region->header.lost;
+    process->lost = LeftRegionLost(region);
   return res;
 }

@@ -12,6 +12,8 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
+#include <sys/stat.h>
+
 #include "base/types.h"
 #include "format/header.h"
 #include "format/region.h"
@@ -36,15 +38,36 @@ typedef struct LeftRegionStruct {
 /* LeftRegionRead -- is the file at region->fd a region of our version?  Its header, then. */
 extern Bool LeftRegionRead(LeftRegion region);
 
+/* LeftRegionUnborn -- is the file, which is none, what was to become a region when its maker was killed?  Then it is
+ * locked.  Who makes one locks it before it has a size, and writes its header after that (format/region.h). */
+extern Bool LeftRegionUnborn(LeftRegion region, const struct stat *status, uint32_t pid);
+
+/* LeftRegionLock -- lock it, LOCK_SH or LOCK_EX, until it is closed.  FALSE: somebody has it who lives.  Where there is no
+ * process of that number any more, who has it reads it or takes it, and is waited for, a second at most. */
+extern Bool LeftRegionLock(LeftRegion region, int how);
+
 /* LeftRegionText -- find the newest header block that is whole: it is in region->text then, and in region->parsed what
  * it says.  FALSE: there is none. */
 extern Bool LeftRegionText(LeftRegion region, Size *lengthReturn);
 
-/* LeftRegionCollected -- is there a collector that lives, and will take what is there? */
-extern Bool LeftRegionCollected(LeftRegion region);
+/* Who should have taken what is there. */
+typedef enum LeftCollector {
+  LeftCollectorNONE,            /* nobody: the process sent itself */
+  LeftCollectorLIVES,           /* a collector, which will */
+  LeftCollectorKILLED,          /* one that was killed, or went down with the machine */
+  LeftCollectorGONE             /* one that has ended without: it could not write */
+} LeftCollector;
+
+extern LeftCollector LeftRegionCollector(LeftRegion region);
+
+/* LeftRegionLost -- how many events of the dead process no block has, neither here nor in the logs */
+extern uint64_t LeftRegionLost(LeftRegion region);
 
 /* LeftRegionTake -- write to region->to (made if need be) what the logs do not have: the header block's newest text,
  * and what is committed in blocks, full or open.  The flight recorder's are left.  ResIO, ResMEMORY. */
 extern Res LeftRegionTake(LeftRegion region);
+
+/* LeftRegionEvents -- how many events are there that were to be sent, whatever logs have */
+extern Count LeftRegionEvents(LeftRegion region);
 
 #endif /* LOG_LEFTREGION_H */

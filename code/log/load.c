@@ -262,6 +262,10 @@ static void loaderList(Loader loader, LoadReport report, Loaded loaded, BlockHea
     report->what = "an event that cannot be";
     report->lost = walk.events < header->count ? header->count - (uint32_t)walk.events : 0;
   }
+  else if (walk.events != header->count) {
+    report->what = "block header has a wrong count of events";
+    report->lost = walk.events < header->count ? header->count - (uint32_t)walk.events : 0;
+  }
   if (!walk.sorted)
     qsort(loaded->item, loaded->count, sizeof *loaded->item, loadedCompare);
 }
@@ -286,6 +290,7 @@ Res LoaderLoad(Loaded *loadedReturn, LoadReport report, Loader loader, const Ind
     return ResMEMORY;
   loaded->stream = stream;
   loaded->sequence = header.sequence;
+  loaded->cpu = BlockCpu(&header);
   loaded->next = 0;
   loaded->parked = FALSE;
   loaded->stamp = 0;

@@ -29,6 +29,7 @@ typedef struct LoadedItemStruct {
 typedef struct LoadedStruct {
   Stream stream;
   uint64_t sequence;
+  uint16_t cpu;              /* BlockCpu */
   Count count, next;         /* items, and the one that is next */
   LoadedItem item;           /* behind this */
   const unsigned char *bytes; /* behind those */

@@ -244,6 +244,7 @@ void LogForget(Log log)
   log->table = (TableStruct){.offset = log->table.offset, .offsets = log->table.offsets};
   memset(&log->regions, 0, sizeof log->regions);
   memset(&log->summary, 0, sizeof log->summary);
+  log->teller.lacks = 0;
   IndexInit(&log->index, &log->table);
 }
 
@@ -348,14 +349,26 @@ void LogSummarize(LogSummary summary, Log log)
   summary->lost = log->teller.lost;
   summary->passed = log->table.passed;
   summary->gaps = log->teller.gaps;
+  summary->lacks = log->teller.lacks;
   if (GapsDropped(&dropped, &process, &log->table))
     summary->dropped = dropped.events;
   for (i = 0; i < log->table.streams; ++i)
     summary->discarded += log->table.stream[i]->discarded;
   for (i = 0; i < log->table.processes; ++i) {
     process = log->table.process[i];
+    summary->discarded += process->unseen;
     summary->discarded += process->public.header.lost > process->lost ? process->public.header.lost : process->lost;
   }
+}
+
+uint64_t LogTime(Log log, Index i, uint64_t ticks)
+{
+  return log->origin + (ClockFine(ClockResolve(log->table.process[i]->clock), ticks) >> ClockFineSHIFT);
+}
+
+uint64_t LogProcessNewest(Log log, Index i)
+{
+  return log->table.process[i]->newest == 0 ? 0 : LogTime(log, i, log->table.process[i]->newest);
 }
 
 LogProcess LogProcessAt(Log log, Index i)

@@ -32,7 +32,8 @@ typedef struct LogProcessStruct {
 
 enum {
   LogEventHEADER = 8,   /* bytes of an event before its parameters */
-  LogEventMAX = 2048    /* bytes of an event; no longer one is delivered */
+  LogEventMAX = 2048,   /* bytes of an event; no longer one is delivered */
+  LogCpuUNKNOWN = 0xffff /* of an event whose block names no processor, or was given up on another one */
 };
 
 /* One event; valid while the hook runs. */
@@ -48,6 +49,7 @@ typedef struct LogEventStruct {
   EventType type;
   uint16_t length;         /* of the event, without the mark for a cut string */
   Bool cut;                /* the string was cut */
+  uint16_t cpu;            /* the processor that its thread was on; LogCpuUNKNOWN */
   const unsigned char *bytes; /* the event as written: header, parameters; in the writer's order */
 } LogEventStruct, *LogEvent;
 
@@ -156,6 +158,8 @@ typedef struct LogSummaryStruct {
   uint64_t dropped;        /* events that were cut away on purpose, so that the log stays small */
   uint64_t lost;           /* by damage, as far as known, so far */
   uint64_t gaps;           /* lines told so far */
+  uint64_t lacks;          /* notes so far that something recorded may not have been read: it is not in the log yet, or
+                              its end cannot be found */
   Bool newer;              /* a registry of a newer median than the hooks' version */
   Count processes;
 } LogSummaryStruct, *LogSummary;
@@ -163,9 +167,19 @@ typedef struct LogSummaryStruct {
 extern void LogSummarize(LogSummary summaryReturn, Log log);
 extern LogProcess LogProcessAt(Log log, Index i);
 
+/* LogTime -- ticks of a process's clock as ns of wall time
+ * LogProcessNewest -- ns of wall time of the first event in the latest block that the log has, so far, of process `i`;
+ * 0: of none */
+extern uint64_t LogTime(Log log, Index i, uint64_t ticks);
+extern uint64_t LogProcessNewest(Log log, Index i);
+
 /* LogKindMask -- the bits of the kinds whose names `list` gives, by name, as PAWPRINT_KINDS has them: "all",
  * "none", "Arena,Pool",
  * "+Object,-Ref" (against all).  ResPARAM: `error` says which name is unknown, and lists those there are. */
 extern Res LogKindMask(uint32_t *maskReturn, Log log, const char *list, char *error, Size size);
+
+/* LogKindsThere -- the bits of the kinds, by their numbers, of which some process has blocks; 0, too, where the log is
+ * followed: nobody knows */
+extern uint32_t LogKindsThere(Log log);
 
 #endif /* LOG_LOG_H */

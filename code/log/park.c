@@ -119,6 +119,7 @@ Res ParkPut(Park park, Loader loader, Loaded *loaded)
   }
   small->stream = big->stream;
   small->sequence = big->sequence;
+  small->cpu = big->cpu;
   small->item = (LoadedItem)(small + 1);
   small->original = (uint32_t *)(small->item + parkItemsMAX);
   small->bytes = (unsigned char *)(small->original + parkItemsMAX);

@@ -297,6 +297,7 @@ static Res readRun(Reading reading, uint64_t limit)
   event.stream = front->stream->id;
   event.kind = front->stream->kind;
   event.sequence = front->sequence;
+  event.cpu = front->cpu;
   if ((uint64_t)(end - item) > reading->left)
     end = item + reading->left;
   reading->left -= (uint64_t)(end - item);

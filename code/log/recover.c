@@ -1,204 +1,297 @@
 /* recover.c -- what dead processes left in memory, put into their log
  *
+ * The log is scanned, as by any reader: so it is known which recordings it has, and what of each stream is there.  What is
+ * appended is scanned on; so the closing header blocks count it.
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "log/recover.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "format/block.h"
-#include "format/region.h"
+#include "log/index.h"
+#include "log/leftplace.h"
 #include "log/leftregion.h"
+#include "log/scan.h"
 
-static Res recoverWrite(int fd, const char *bytes, Size size)
+enum { recoverSTREAMS = 8192 /* of a closing header block: whatever the numbers are, they fit */ };
+
+typedef struct recoverStruct {
+  int log;
+  const char *path;
+  uint64_t recording;          /* only this one; 0: any that the log has */
+  uid_t owner;                 /* of the log */
+  Count *blocks, *running;
+  Bool scanned;
+  FileStruct file;
+  ScanPlaceStruct place;
+  ScanStruct scan;
+  TableStruct table;
+  IndexStruct index;
+  RegionsStruct regions;
+  TellerStruct teller;
+  LeftRegionStruct region;
+  char room[HeaderMAX];
+} recoverStruct, *Recover;
+
+/* ---- The log ---- */
+
+/* recoverBlock -- blocks that are scanned go nowhere: the table counts them */
+static Res recoverBlock(void *data, Stream stream, const IndexEntryStruct *entry, Bool seen)
 {
-  while (size > 0) {
-    ssize_t n = write(fd, bytes, size);
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n <= 0)
-      return ResIO;
-    bytes += n;
-    size -= (Size)n;
-  }
+  UNUSED(data);
+  UNUSED(stream);
+  UNUSED(entry);
+  UNUSED(seen);
   return ResOK;
 }
 
-/* recoverBlock -- one open block, sealed as it stands; also if there is nothing in it: that it was found tells that
- * nothing is missing */
-static Res recoverBlock(int log, RegionHeader region, char *block, Size size, Count *blocks)
+/* recoverScan -- scan what the log has, or has got since the last time */
+static Res recoverScan(Recover recover)
 {
-  BlockHeaderStruct header;
-  BlockTallyStruct tally;
-  Bool swapped;
-  Res res;
+  struct stat status;
+  char name[32];
 
-  /* What the flight recorder holds is not sent. */
-  if (BlockHeaderUnsealedRead(&header, &swapped, block) != ResOK || swapped || header.whole != size ||
-      (header.flags & BlockFlagUNSENT) != 0)
-    return ResOK;
-  BlockWalk(&tally, block + BlockHeaderSIZE, size - BlockHeaderSIZE, header.first, TRUE);
-  if (RegionOverwrites(region, &header))
-    ((BlockHeader)(void *)block)->flags |= BlockFlagUNSENT;
-  BlockHeaderSealOpen((BlockHeader)(void *)block, &tally);
-  memcpy(&header, block, sizeof header);
-  res = recoverWrite(log, block, header.size);
-  if (res == ResOK)
-    ++*blocks;
-  return res;
-}
-
-/* recoverText -- the process's newest header block, and that nothing of it is in memory any more */
-static Res recoverText(int log, LeftRegion region, char *room)
-{
-  const char *types, *limit;
-  TextStruct text;
-  Size length;
-  Res res;
-
-  if (!LeftRegionRead(region) || !LeftRegionText(region, &length))
-    return ResOK;
-  limit = region->text + length;
-  types = HeaderTypes(region->text, limit);
-  region->parsed.region[0] = '\0';
-  region->parsed.lost = region->header.lost;
-  TextInit(&text, room, RegionTextSIZE);
-  HeaderBegin(&text, &region->parsed);
-  TextBytes(&text, types, (Size)(limit - types));
-  res = HeaderEnd(&text);
-  return res == ResOK ? recoverWrite(log, room, TextLength(&text)) : res;
-}
-
-/* recoverHeader -- the same: the log may have none yet, or one that knows fewer types */
-static Res recoverHeader(int log, int fd)
-{
-  LeftRegion region = malloc(sizeof *region);
-  char *room = malloc(RegionTextSIZE);
-  Res res = ResMEMORY;
-
-  if (region != NULL && room != NULL) {
-    region->fd = fd;
-    res = recoverText(log, region, room);
+  if (!recover->scanned) {
+    (void)snprintf(name, sizeof name, "/proc/self/fd/%d", recover->log);
+    recover->file.fd = open(name, O_RDONLY | O_CLOEXEC);
+    if (recover->file.fd < 0)
+      return ResIO;
+    recover->scanned = TRUE;
   }
-  free(region);
-  free(room);
+  if (fstat(recover->file.fd, &status) != 0 || !S_ISREG(status.st_mode))
+    return ResIO;
+  recover->file.size = (uint64_t)status.st_size;
+  recover->file.windowSize = 0;
+  return ScanOn(&recover->scan, &recover->file, 0, &recover->place, UINT64_MAX);
+}
+
+/* recoverHas -- has the log something of a recording?  An empty one has nothing of any other. */
+static Bool recoverHas(Recover recover, uint64_t recording)
+{
+  Index i;
+
+  for (i = 0; i < recover->table.processes; ++i)
+    if (recover->table.process[i]->public.header.recording == recording)
+      return TRUE;
+  return RegionsNothing(&recover->regions, 0, recover->file.size) && recover->recording == recording;
+}
+
+/* ---- Ends ---- */
+
+/* recoverStreams -- the `stream:` lines of a process, from stream `from` of the table on, at most recoverSTREAMS; where
+ * it has come to */
+static Index recoverStreams(Recover recover, Text text, Process process, Index from)
+{
+  Table table = &recover->table;
+  Count n = 0;
+
+  for (; from < table->streams && n < recoverSTREAMS; ++from) {
+    Stream stream = table->stream[from];
+    Tally tally = &stream->tally;
+    HeaderStreamStruct its;
+    if (stream->process != process || tally->runs == 0)
+      continue;
+    its = (HeaderStreamStruct){stream->id, tally->run[tally->runs - 1].to, tally->run[tally->runs - 1].after,
+                               stream->discarded};
+    HeaderStreamWrite(text, &its);
+    ++n;
+  }
+  return from;
+}
+
+/* recoverClose -- a process's closing header block: the log has all of it that there was */
+static Res recoverClose(Recover recover, Process process)
+{
+  Table table = &recover->table;
+  Header header = &process->public.header;
+  Index i, next = 0;
+  Res res = ResOK;
+
+  header->region[0] = '\0';
+  header->ended = TRUE;
+  header->open = 0;
+  header->streams = 0;
+  if (process->lost > header->lost)
+    header->lost = process->lost;
+  for (i = 0; i < table->streams; ++i)
+    header->streams += table->stream[i]->process == process && table->stream[i]->tally.runs > 0;
+  do {
+    TextStruct text;
+    TextInit(&text, recover->room, sizeof recover->room);
+    HeaderBegin(&text, header);
+    next = recoverStreams(recover, &text, process, next);
+    res = HeaderEnd(&text);
+    if (res == ResOK)
+      res = FileAppend(recover->log, recover->room, TextLength(&text));
+  } while (res == ResOK && next < table->streams);
   return res;
 }
 
-/* recoverMapped -- the blocks of a region in memory */
-static Res recoverMapped(char *base, int log, Count *blocks)
+/* recoverEnd -- where nobody records any more the recording is over, though its collector could not say so */
+static Res recoverEnd(Recover recover)
 {
-  RegionHeader header = (RegionHeader)(void *)base;
-  Size offset, its;
+  Table table = &recover->table;
   Res res = ResOK;
   Index i;
 
-  for (i = 0; res == ResOK && i < header->slots; ++i)
-    if (RegionBlockAt(&offset, &its, header, i))
-      res = recoverBlock(log, header, base + offset, its, blocks);
+  for (i = 0; i < table->processes && res == ResOK && *recover->running == 0; ++i) {
+    Process process = table->process[i];
+    if (process->headed && process->expected && !process->public.header.ended &&
+        strcmp(process->public.header.role, HeaderRoleCOLLECTOR) == 0 && process->orphan)
+      res = recoverClose(recover, process);
+  }
   return res;
 }
 
-/* recoverIsDead -- does nobody hold the region's lock?  Somebody who reads the log may, for a moment. */
-static Bool recoverIsDead(int fd)
+/* recoverOrphan -- the collector of a recording is dead, as a region of it says */
+static void recoverOrphan(Recover recover, uint64_t recording)
 {
-  static const struct timespec moment = {0, 2000000};
-  unsigned tries;
+  Table table = &recover->table;
+  Index i;
 
-  for (tries = 0; tries < 5; ++tries) {
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-      return TRUE;
-    (void)nanosleep(&moment, NULL);
-  }
-  return FALSE;
+  for (i = 0; i < table->processes; ++i)
+    if (table->process[i]->public.header.recording == recording)
+      table->process[i]->orphan = TRUE;
 }
 
-/* recoverOpen -- a region in memory, if it is `log`'s; NULL if not.  Other people's are not even locked: their
- * owners would take us for somebody who lives. */
-static char *recoverOpen(int fd, const char *log, Size *sizeReturn)
+/* ---- Regions ---- */
+
+/* recoverTake -- append what the region in hand has, its header block first, and the process's closing header block */
+static Res recoverTake(Recover recover, uint64_t recording, LeftCollector collector)
+{
+  Process process;
+  uint64_t blocks;
+  Res res = recoverScan(recover);
+
+  if (res != ResOK)
+    return res;
+  if (!recoverHas(recover, recording)) {
+    errno = EINVAL;
+    return ResPARAM;
+  }
+  blocks = recover->scan.blocks;
+  recover->region.table = &recover->table;
+  recover->region.to = recover->log;
+  res = LeftRegionTake(&recover->region);
+  if (res == ResOK)
+    res = recoverScan(recover);
+  if (res == ResOK)
+    res = TableProcess(&process, &recover->table, recover->region.header.identity);
+  if (res != ResOK)
+    return res;
+  *recover->blocks += recover->scan.blocks - blocks;
+  process->lost = LeftRegionLost(&recover->region);
+  if (collector != LeftCollectorNONE)
+    recoverOrphan(recover, recording);
+  return process->headed ? recoverClose(recover, process) : ResOK;
+}
+
+/* recoverVisit -- a file that is called as regions are */
+static Res recoverVisit(void *data, LeftPlace place)
+{
+  Recover recover = data;
+  LeftCollector collector;
+  struct stat status;
+  Res res = ResOK;
+
+  if (recover->recording != 0 ? place->name.recording != recover->recording
+                              : !recoverHas(recover, place->name.recording))
+    return ResOK;
+  recover->region.fd = LeftPlaceOpen(&status, place, TRUE, recover->owner);
+  if (recover->region.fd < 0)
+    return ResOK;
+  if (LeftRegionRead(&recover->region)) {
+    collector = LeftRegionCollector(&recover->region);
+    if (collector == LeftCollectorLIVES || !LeftRegionLock(&recover->region, LOCK_EX))
+      ++*recover->running;
+    /* Once more: it may have lived when its header was read. */
+    else if (LeftRegionRead(&recover->region) && (res = recoverTake(recover, place->name.recording, collector)) == ResOK)
+      LeftPlaceRemove(place, &status);
+  } else if (LeftRegionUnborn(&recover->region, &status, place->name.pid)) {
+    LeftPlaceRemove(place, &status);
+  }
+  (void)close(recover->region.fd);
+  return res;
+}
+
+static void recoverFree(Recover recover)
+{
+  int reason = errno;
+
+  if (recover->scanned)
+    (void)close(recover->file.fd);
+  TableFree(&recover->table);
+  IndexFree(&recover->index);
+  RegionsFree(&recover->regions);
+  free(recover->scan.text);
+  free(recover);
+  errno = reason;
+}
+
+static Recover recoverMake(int log, const char *path, uint64_t recording, uid_t owner)
+{
+  Recover recover = calloc(1, sizeof *recover);
+
+  if (recover == NULL)
+    return NULL;
+  recover->log = log;
+  recover->path = path;
+  recover->recording = recording;
+  recover->owner = owner;
+  recover->file.path = path;
+  recover->teller.paths = (const char *const *)&recover->path;
+  IndexInit(&recover->index, &recover->table);
+  recover->scan.table = &recover->table;
+  recover->scan.index = &recover->index;
+  recover->scan.regions = &recover->regions;
+  recover->scan.teller = &recover->teller;
+  recover->scan.block = recoverBlock;
+  recover->scan.plain = TRUE;
+  return recover;
+}
+
+Res LogRecover(int log, const char *path, uint64_t recording, Count *blocksReturn, Count *runningReturn)
 {
   struct stat status;
-  char *base;
-
-  if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
-      status.st_size < RegionFIRST)
-    return NULL;
-  base = mmap(NULL, (Size)status.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
-  if (base == MAP_FAILED)
-    return NULL;
-  *sizeReturn = (Size)status.st_size;
-  if (RegionHeaderSound((RegionHeader)(void *)base, *sizeReturn) &&
-      strcmp(((RegionHeader)(void *)base)->log, log) == 0)
-    return base;
-  (void)munmap(base, *sizeReturn);
-  return NULL;
-}
-
-/* recoverRegion -- one region, if it is `log`'s */
-static Res recoverRegion(const char *path, const char *log, int logFd, Count *blocks, Count *running)
-{
-  int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  Res res = ResOK;
-  Size size;
-  char *base;
-
-  if (fd < 0)
-    return ResOK;
-  base = recoverOpen(fd, log, &size);
-  if (base != NULL) {
-    if (!recoverIsDead(fd))
-      ++*running;
-    else if ((res = recoverHeader(logFd, fd)) == ResOK && (res = recoverMapped(base, logFd, blocks)) == ResOK)
-      (void)unlink(path);
-    (void)munmap(base, size);
-  }
-  (void)close(fd);
-  return res;
-}
-
-/* recoverFolder -- all regions in a folder whose names begin so */
-static Res recoverFolder(const char *folder, const char *prefix, const char *log, int fd, Count *blocks, Count *running)
-{
-  DIR *dir = opendir(folder);
-  struct dirent *entry;
-  Res res = ResOK;
-  char path[RegionPathMAX + 300];
-
-  while (dir != NULL && res == ResOK && (entry = readdir(dir)) != NULL)
-    if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0 &&
-        (Size)snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < sizeof path)
-      res = recoverRegion(path, log, fd, blocks, running);
-  if (dir != NULL)
-    (void)closedir(dir);
-  return res;
-}
-
-Res LogRecover(const char *log, Count *blocksReturn, Count *runningReturn)
-{
-  int fd = open(log, O_WRONLY | O_APPEND | O_CLOEXEC);
-  const char *slash = strrchr(log, '/');
-  char folder[RegionPathMAX], prefix[RegionPathMAX];
+  Recover recover;
   Res res;
 
   *blocksReturn = *runningReturn = 0;
-  if (fd < 0)
-    return errno == ENOENT ? ResOK : ResIO;
-  res = recoverFolder("/dev/shm", "pawprint-", log, fd, blocksReturn, runningReturn);
-  if (res == ResOK && slash != NULL && strlen(log) < sizeof folder) {
-    (void)snprintf(folder, sizeof folder, "%.*s", (int)(slash - log + (slash == log)), log);
-    (void)snprintf(prefix, sizeof prefix, "%s.region-", slash + 1);
-    res = recoverFolder(folder, prefix, log, fd, blocksReturn, runningReturn);
-  }
-  (void)close(fd);
+  if (fstat(log, &status) != 0 || !S_ISREG(status.st_mode))
+    return ResIO;
+  recover = recoverMake(log, path, recording, status.st_uid);
+  if (recover == NULL)
+    return ResMEMORY;
+  recover->blocks = blocksReturn;
+  recover->running = runningReturn;
+  res = recording == 0 ? recoverScan(recover) : ResOK;
+  if (res == ResOK)
+    res = LeftPlaceSearch(path, recoverVisit, recover);
+  if (res == ResOK && recover->scanned)
+    res = recoverEnd(recover);
+  recoverFree(recover);
+  return res;
+}
+
+Res LogRecordingHas(int log, uint64_t recording)
+{
+  Recover recover = recoverMake(log, "", recording, geteuid());
+  Res res = recover != NULL ? recoverScan(recover) : ResMEMORY;
+
+  if (res == ResOK && !recoverHas(recover, recording))
+    res = ResPARAM;
+  if (recover != NULL)
+    recoverFree(recover);
   return res;
 }

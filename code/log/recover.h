@@ -1,6 +1,6 @@
 /* recover.h -- what dead processes left in memory, put into their log
  *
- * Design: design/log.md .recover      Tests: test/death.t
+ * Design: design/log.md .recover .trust      Tests: test/recovertest.c, test/death.t
  */
 #ifndef LOG_RECOVER_H
 #define LOG_RECOVER_H
@@ -9,13 +9,22 @@
 
 #include "base/types.h"
 
-/* LogRecover -- append to `log` header block and blocks of its processes that have ended, and remove their memory
+/* LogRecover -- append to a log the header blocks and blocks of its processes that have ended, close their parts, and
+ * remove their memory; where nobody records any more, close the recording
  *
- * log            an absolute path, as the processes had it
+ * log            a descriptor of the log, for appending (O_APPEND); the caller has seen to it that it is the log
+ * path           what the log is called: to look beside it, and for nothing else
+ * recording      of which recording; 0: of those that the log has
  * blocksReturn   how many blocks were appended
  * runningReturn  how many processes still write to it
- * returns        ResIO, ResMEMORY: not all could be written (errno says why); nothing is removed that was not
+ * returns        ResOK; ResPARAM: that is no log, or has nothing of that recording; nothing was appended, unless it was
+ *                empty.  ResIO, ResMEMORY: not all could be written (errno says why); nothing is removed that was not.
+ * cost           nothing of the log is read where there is nothing to recover and `recording` is said
  */
-extern Res LogRecover(const char *log, Count *blocksReturn, Count *runningReturn);
+extern Res LogRecover(int log, const char *path, uint64_t recording, Count *blocksReturn, Count *runningReturn);
+
+/* LogRecordingHas -- has the log of this descriptor something of a recording?  All of it is scanned.  ResPARAM: it has not,
+ * or is no log; ResIO, ResMEMORY */
+extern Res LogRecordingHas(int log, uint64_t recording);
 
 #endif /* LOG_RECOVER_H */

@@ -35,6 +35,8 @@ typedef struct rewriteProcessStruct {
   const ClockStruct *clock;
   uint64_t nearFine;          /* rewriteNEAR as fine time */
   Bool wanted;
+  RewriteStream streams;      /* those that have been met, by `sibling` */
+  Count count;                /* of them */
 } rewriteProcessStruct, *RewriteProcess;
 
 /* A stream that has been met, and what of it has been written. */
@@ -49,6 +51,7 @@ typedef struct rewriteStreamStruct {
   uint64_t from;              /* and the number of the block that it was in */
   RewriteBlock block;         /* the one that is open, or NULL */
   RewriteStream next;         /* in the list of its place */
+  RewriteStream sibling;      /* of the same process */
 } rewriteStreamStruct;
 
 enum { rewritePLACES = 1024 };
@@ -76,7 +79,7 @@ static void rewriteSeal(LogRewrite rewrite, RewriteBlock block)
   Count count;
 
   RewriteHeadsBefore(&rewrite->heads, process->process);
-  header->flags = BlockFlagSEALED;
+  header->flags = BlockFlagSEALED | (header->cpuFirst != BlockCpuUNKNOWN ? BlockFlagCPU : 0);
   header->rest = header->used;
   if (rewrite->packed) {
     Size packed = BlockPack(rewrite->pack, process->process->public.registry, block->bytes, header->used, header->first,
@@ -118,7 +121,7 @@ static RewriteBlock rewritePlace(LogRewrite rewrite)
   return rewrite->block[oldest];
 }
 
-static RewriteBlock rewriteOpen(LogRewrite rewrite, RewriteStream stream, uint64_t ticks)
+static RewriteBlock rewriteOpen(LogRewrite rewrite, RewriteStream stream, uint64_t ticks, uint16_t cpu)
 {
   RewriteBlock block = rewritePlace(rewrite);
   BlockHeader header;
@@ -133,6 +136,7 @@ static RewriteBlock rewriteOpen(LogRewrite rewrite, RewriteStream stream, uint64
   header->kind = stream->kind;
   header->whole = BlockMAX;
   header->pid = stream->pid;
+  header->cpuFirst = header->cpuLast = cpu;
   header->thread = stream->thread;
   header->process = RewriteHeadsIdentity(&rewrite->heads, &stream->process->process->public);
   header->stream = stream->id;
@@ -237,6 +241,9 @@ static __attribute__((noinline)) RewriteStream rewriteStreamNew(LogRewrite rewri
   stream->swapped = event->process->header.widths.swapped;
   stream->fine = UINT64_MAX / 2;
   stream->from = UINT64_MAX;
+  stream->sibling = process->streams;
+  process->streams = stream;
+  ++process->count;
   stream->next = *list;
   return rewrite->last = *list = stream;
 }
@@ -260,10 +267,10 @@ static inline Bool rewriteAdd(LogRewrite rewrite, RewriteStream stream, LogEvent
   unsigned char *place;
 
   if (UNLIKELY(block == NULL || block->header.used + size + 2 * EventALIGN > sizeof block->bytes ||
-               ticks < block->header.first)) {
+               ticks < block->header.first || event->cpu != block->header.cpuFirst)) {
     if (block != NULL)
       rewriteSeal(rewrite, block);
-    block = rewriteOpen(rewrite, stream, ticks);
+    block = rewriteOpen(rewrite, stream, ticks, event->cpu);
     if (block == NULL)
       return TRUE;
   }
@@ -325,6 +332,24 @@ void LogRewriteBegin(LogRewrite rewrite, uint32_t kinds)
       RewriteHeadsWrite(&rewrite->heads, table->process[i]);
 }
 
+/* rewriteClose -- a process's closing header block: what there should be of each stream */
+static void rewriteClose(LogRewrite rewrite, RewriteProcess process)
+{
+  HeaderStream ends = calloc(process->count + 1, sizeof *ends);
+  RewriteStream stream;
+  Count n = 0;
+
+  if (ends == NULL) {
+    RewriteOutFail(&rewrite->out, ResMEMORY);
+    return;
+  }
+  for (stream = process->streams; stream != NULL; stream = stream->sibling)
+    if (stream->sequence > 0)
+      ends[n++] = (HeaderStreamStruct){stream->id, stream->sequence, stream->before, stream->discarded};
+  RewriteHeadsClose(&rewrite->heads, process->process, ends, n);
+  free(ends);
+}
+
 Res LogRewriteEnd(LogRewrite rewrite)
 {
   Index i;
@@ -333,6 +358,9 @@ Res LogRewriteEnd(LogRewrite rewrite)
     if (rewrite->block[i] != NULL && rewrite->block[i]->stream != NULL)
       rewriteSeal(rewrite, rewrite->block[i]);
   RewriteHeadsEnd(&rewrite->heads);
+  for (i = 0; i < rewrite->log->table.processes; ++i)
+    if (rewrite->heads.head[i].headed)
+      rewriteClose(rewrite, &rewrite->process[i]);
   RewriteOutFlush(&rewrite->out);
   errno = rewrite->out.reason;
   return rewrite->out.failed;

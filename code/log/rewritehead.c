@@ -12,7 +12,10 @@
 
 /* More than a header block may have, so that one that is too long is told as that: 64 arguments, quoted, and a
  * registry. */
-enum { headROOM = 256 * 1024 + 2 * HeaderMAX };
+enum {
+  headROOM = 256 * 1024 + 2 * HeaderMAX,
+  headSTREAMS = 8192 /* of a closing header block: whatever the numbers are, they fit */
+};
 
 Res RewriteHeadsInit(RewriteHeads heads, Table table, RewriteOut out)
 {
@@ -37,11 +40,15 @@ void RewriteHeadsFinish(RewriteHeads heads)
   free(heads->room);
 }
 
+/* headIdentity -- what an identity is in the new log; 0, which is none, stays */
+static uint64_t headIdentity(RewriteHeads heads, uint64_t identity)
+{
+  return identity == 0 ? 0 : identity != heads->salt ? identity ^ heads->salt : 1;
+}
+
 uint64_t RewriteHeadsIdentity(RewriteHeads heads, LogProcess process)
 {
-  uint64_t identity = process->header.identity ^ heads->salt;
-
-  return identity != 0 ? identity : 1;
+  return headIdentity(heads, process->header.identity);
 }
 
 /* headClock -- the relations that the reader fitted its line through, so that times come out the same */
@@ -78,21 +85,35 @@ static Res headText(RegistryName nameReturn, Text text, Header header, Registry 
   return ResOK;
 }
 
+/* headHeader -- what a header block of a process says in the new log, in heads->header */
+static Header headHeader(RewriteHeads heads, Process process, RegistryNameStruct registry)
+{
+  Header header = heads->header;
+
+  *header = process->public.header;
+  header->identity = RewriteHeadsIdentity(heads, &process->public);
+  header->forked.identity = headIdentity(heads, header->forked.identity);
+  header->widths.swapped = FALSE; /* the events are brought into our order */
+  header->region[0] = '\0'; /* what it held is in this log, if it was wanted */
+  header->recording = 0; /* nothing of it is anywhere else */
+  header->begun = 0;     /* streams are numbered anew */
+  header->alone = 0;
+  header->open = 1;
+  header->ended = FALSE;
+  header->registry = registry;
+  headClock(header, ClockResolve(process->clock));
+  return header;
+}
+
 void RewriteHeadsWrite(RewriteHeads heads, Process process)
 {
   RewriteOut out = heads->out;
   RewriteHead head = &heads->head[process->public.number];
   RewriteTypes types = &heads->types[process->types->number];
-  Header header = heads->header;
-  TextStruct text;
   Bool whole = types->name.length == 0 || out->written - types->since > RewriteHeadEACH;
+  Header header = headHeader(heads, process, whole ? (RegistryNameStruct){0} : types->name);
+  TextStruct text;
 
-  *header = process->public.header;
-  header->identity = RewriteHeadsIdentity(heads, &process->public);
-  header->widths.swapped = FALSE; /* the events are brought into our order */
-  header->region[0] = '\0'; /* what it held is in this log, if it was wanted */
-  header->registry = whole ? (RegistryNameStruct){0} : types->name;
-  headClock(header, ClockResolve(process->clock));
   TextInit(&text, heads->room, headROOM);
   if (headText(&types->name, &text, header, process->public.registry) != ResOK) {
     errno = EFBIG;
@@ -125,6 +146,34 @@ void RewriteHeadsEnd(RewriteHeads heads)
   for (i = 0; i < table->processes; ++i)
     none = none && !heads->head[i].headed;
   for (i = 0; i < table->processes; ++i)
-    if (heads->head[i].headed || (none && table->process[i]->headed))
-      RewriteHeadsWrite(heads, table->process[i]);
+    if (heads->head[i].headed || (none && table->process[i]->headed)) {
+      heads->head[i].headed = TRUE;
+      if (heads->types[table->process[i]->types->number].name.length == 0)
+        RewriteHeadsWrite(heads, table->process[i]);
+    }
+}
+
+void RewriteHeadsClose(RewriteHeads heads, Process process, HeaderStream stream, Count n)
+{
+  RegistryNameStruct registry = heads->types[process->types->number].name;
+  Index i = 0;
+
+  do {
+    Header header = headHeader(heads, process, registry);
+    Index end = n - i < headSTREAMS ? n : i + headSTREAMS;
+    TextStruct text;
+    header->open = 0;
+    header->ended = TRUE;
+    header->streams = n;
+    TextInit(&text, heads->room, headROOM);
+    HeaderBegin(&text, header);
+    for (; i < end; ++i)
+      HeaderStreamWrite(&text, &stream[i]);
+    if (HeaderEnd(&text) != ResOK) {
+      errno = EFBIG;
+      RewriteOutFail(heads->out, ResLIMIT);
+      return;
+    }
+    RewriteOutBytes(heads->out, heads->room, TextLength(&text));
+  } while (i < n);
 }

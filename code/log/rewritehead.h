@@ -2,7 +2,8 @@
  *
  * A process's header comes before its first block, again every few MiB, and at the end.  The lines of a registry, most
  * of a header's bytes, stand in the first one that needs them, again every few MiB, and in one at the end; the other
- * headers name it.  So each thing stands there twice at least, and whichever is damaged another serves.
+ * headers name it.  The one at the end says how many blocks there should be.  So each thing stands there twice at
+ * least, and whichever is damaged another serves.
  *
  * Design: design/log.md .rewrite.head      Tests: test/headtest.c
  */
@@ -47,9 +48,11 @@ extern uint64_t RewriteHeadsIdentity(RewriteHeads heads, LogProcess process);
 
 /* RewriteHeadsWrite -- a process's header block
  * RewriteHeadsBefore -- the same, if there is none yet near enough before what is written next
- * RewriteHeadsEnd -- all of them again; if there were none, those of all processes */
+ * RewriteHeadsEnd -- the lines of each registry again; if there were no header blocks, those of all processes
+ * RewriteHeadsClose -- behind that: a process's closing header block, with `n` streams */
 extern void RewriteHeadsWrite(RewriteHeads heads, Process process);
 extern void RewriteHeadsBefore(RewriteHeads heads, Process process);
 extern void RewriteHeadsEnd(RewriteHeads heads);
+extern void RewriteHeadsClose(RewriteHeads heads, Process process, HeaderStream stream, Count n);
 
 #endif /* LOG_REWRITEHEAD_H */

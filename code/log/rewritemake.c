@@ -31,7 +31,7 @@ Bool LogRewriteMake(LogRewrite rewrite, LogProcess process, EventType type, uint
   Bool swapped = process->header.widths.swapped;
   LogEventStruct event = {.process = process, .type = type, .thread = thread, .bytes = bytes,
                           .length = (uint16_t)(type->length + type->strings),
-                          .stream = serial << 5 | (uint32_t)type->kind << 1,
+                          .stream = serial << 5 | (uint32_t)type->kind << 1, .cpu = LogCpuUNKNOWN,
                           .fine = LogRewriteFine(rewrite, process, ticks)};
   Index i;
 

@@ -15,6 +15,9 @@
 
 enum {
   scanWasteMAX = 64 << 20, /* and as much as the file has: bytes read for header blocks that were none */
+  scanMagicCOMMON = 4,     /* bytes that the magics of blocks and header blocks have in common */
+  scanTriesMAX = 16,       /* beginnings that are looked at in a block that is damaged */
+  scanTornMAX = 4 * HeaderMAX, /* bytes of writes that were cut short, one behind the other, that are looked at */
   scanProgressSTEPS = 256  /* blocks, or windows searched, for which progress is told once */
 };
 
@@ -166,6 +169,58 @@ static Bool scanClaims(uint32_t *countReturn, const unsigned char *bytes)
   return TRUE;
 }
 
+/* scanMagicFrom -- the first place from `offset` on, before `end`, where something of ours may begin; `end`: none */
+static uint64_t scanMagicFrom(Scan scan, uint64_t offset, uint64_t end)
+{
+  while (offset < end) {
+    Size there;
+    const unsigned char *bytes = FileAvailable(scan->file, offset, &there), *at;
+
+    if (there == 0)
+      return end;
+    at = memchr(bytes, BlockMAGIC[0], there);
+    offset += at != NULL ? (uint64_t)(at - bytes) : there;
+    if (at == NULL)
+      continue;
+    bytes = FileBytes(scan->file, offset, scanMagicCOMMON);
+    if (bytes != NULL && memcmp(bytes, BlockMAGIC, scanMagicCOMMON) == 0)
+      return offset < end ? offset : end;
+    ++offset;
+  }
+  return end;
+}
+
+/* scanPieceTorn -- is what begins at `offset`, of which `size` bytes are there, more than that? */
+static Bool scanPieceTorn(Scan scan, uint64_t offset, uint64_t size)
+{
+  Size there = size < BlockMagicSIZE + HeaderLineSIZE ? (Size)size : BlockMagicSIZE + HeaderLineSIZE, length;
+  Size magic = there < BlockMagicSIZE ? there : BlockMagicSIZE;
+  const unsigned char *bytes = FileBytes(scan->file, offset, there);
+  unsigned version[3];
+
+  if (bytes == NULL)
+    return FALSE;
+  if (size < BlockHeaderSIZE && memcmp(bytes, BlockMAGIC, magic) == 0)
+    return TRUE;
+  return memcmp(bytes, HeaderMAGIC, magic) == 0 &&
+         (there < BlockMagicSIZE + HeaderLineSIZE ||
+          (HeaderLength(&length, version, bytes, there) == ResOK && length > size));
+}
+
+/* scanTorn -- are there nothing but writes that were cut short, one or several, between two places? */
+static Bool scanTorn(Scan scan, uint64_t offset, uint64_t end)
+{
+  if (end - offset > scanTornMAX)
+    return FALSE;
+  while (offset < end) {
+    uint64_t next = scanMagicFrom(scan, offset + 1, end);
+    if (!scanPieceTorn(scan, offset, next - offset))
+      return FALSE;
+    offset = next;
+  }
+  return TRUE;
+}
+
 /* scanRegion -- describe the damage at `offset`, where `res` was found instead of something sound */
 static void scanRegion(Scan scan, Region region, uint64_t offset, Res res)
 {
@@ -208,6 +263,21 @@ static Bool scanZeros(Scan scan, uint64_t offset, uint64_t end)
   return TRUE;
 }
 
+/* scanWithin -- the first place from `offset` on, before `end`, from which on there are nothing but writes that were cut
+ * short, up to the next sound thing; `end`: none */
+static uint64_t scanWithin(Scan scan, uint64_t offset, uint64_t end, uint64_t next)
+{
+  unsigned tries;
+
+  for (tries = 0; tries < scanTriesMAX; ++tries) {
+    offset = scanMagicFrom(scan, offset, end);
+    if (offset == end || scanTorn(scan, offset, next))
+      return offset;
+    ++offset;
+  }
+  return end;
+}
+
 /* scanCut -- was the block that led to place->offset cut short?  What came behind it stands somewhere within, then, and
  * the place is there. */
 static Res scanCut(Scan scan, ScanPlace place, Bool *cutReturn)
@@ -225,9 +295,11 @@ static Res scanCut(Scan scan, ScanPlace place, Bool *cutReturn)
   res = scanFind(scan, &next, &wait, begin + 1);
   if (res == ResOK && wait != UINT64_MAX)
     TakeEnds(scan);
+  if (res == ResOK && next >= place->offset)
+    next = scanWithin(scan, begin + 1, place->offset, next);
   if (res != ResOK || next >= place->offset)
     return res;
-  TakeCut(scan, place->offset, next);
+  TakeCut(scan, &place->previous, place->offset, next);
   *cutReturn = TRUE;
   place->offset = next;
   return ResOK;
@@ -256,6 +328,7 @@ Res ScanDamage(Scan scan, ScanPlace place, Res why)
   region.tail = next == scan->file->size;
   place->offset = next;
   scanRegion(scan, &region, begin, why);
+  region.torn = scanTorn(scan, begin, next);
   return TakeRegion(scan, &region, begin, next);
 }
 

@@ -190,12 +190,15 @@ static void tableHeaderCopy(Header to, Header from)
 {
   Count i, kept = from->arguments < HeaderArgumentsMAX ? from->arguments : HeaderArgumentsMAX;
   DroppedStruct dropped = to->dropped; /* whoever wrote the newest header may not know what was cut away */
+  Bool whole = to->widths.word != 0 && to->begun == 0; /* one of the logs has it from its beginning */
 
   memcpy(to, from, offsetof(HeaderStruct, argument));
   for (i = 0; i < kept; ++i)
     strcpy(to->argument[i], from->argument[i]);
   if (dropped.blocks > to->dropped.blocks)
     to->dropped = dropped;
+  if (whole)
+    to->begun = 0;
 }
 
 /* tableOffset -- ns by which a process's wall times are shifted: as its log's are that had its first header */
@@ -394,6 +397,7 @@ void TableFree(Table table)
   Index i;
 
   for (i = 0; i < table->processes; ++i) {
+    EndsFree(&table->process[i]->ends);
     while ((contrary = table->process[i]->contrary) != NULL) {
       table->process[i]->contrary = contrary->next;
       free(contrary);

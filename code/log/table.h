@@ -16,6 +16,7 @@
 #include "format/block.h"
 #include "format/header.h"
 #include "log/clock.h"
+#include "log/ends.h"
 #include "log/log.h"
 #include "log/tally.h"
 #include "log/types.h"
@@ -36,15 +37,30 @@ typedef struct ProcessContraryStruct {
   uint64_t blocks, events; /* and how many they are */
 } ProcessContraryStruct, *ProcessContrary;
 
+/* What is known of a process that has no closing header block. */
+enum {
+  ProcessLifeUNKNOWN,
+  ProcessLifeRUNS,         /* it runs, or its collector is about to take what it left */
+  ProcessLifeTAKEN,        /* it was killed, and what it left in memory was taken */
+  ProcessLifeGONE          /* that cannot be had, which was told */
+};
+
 typedef struct ProcessStruct {
   LogProcessStruct public; /* first, so that a LogProcess is one */
   uint32_t pid;            /* as its blocks say */
   Bool headed;             /* a header of it was found */
   Bool recovered;          /* blocks that it left in memory are in the log */
   Bool ambiguous;          /* one of its headers had lines of the registry that cannot be taken */
+  Bool expected;           /* a closing header block of it should come */
+  Bool orphan;             /* its memory says that its collector was killed */
+  uint8_t life;            /* ProcessLife... */
+  uint64_t endPlace;       /* of its newest closing header block */
+  EndsStruct ends;         /* what those say */
+  uint64_t unseen;         /* events discarded in streams of which no block is there */
   uint64_t lost;           /* events that no block could count, as its memory says */
   Index file;              /* that its newest header is in */
   Clock clock;             /* by ClockResolve */
+  uint64_t newest;         /* ticks of the first event of its latest block */
   Types types;             /* NULL until headed */
   ProcessOmittedStruct orphans; /* no header was found, or not the registry that it names, */
   ProcessOmittedStruct unknown; /* or none that has their code */
@@ -65,6 +81,8 @@ typedef struct StreamStruct {
   TallyStruct tally;
   uint64_t newest, newestSequence; /* `first` and number of the block that came last in the files, */
   uint32_t newestCount; /* and its events; 0 if it is cut off */
+  Bool newestSeen;      /* there was a copy of it before */
+  uint64_t cut, cutSequence; /* the same of a block that is cut off, and of which no whole copy has come; 0: none */
 } StreamStruct, *Stream;
 
 enum {

@@ -21,14 +21,25 @@ static void takeDown(Scan scan, const FindingStruct *finding)
     BesidePut(scan->beside, finding, scan->wasted);
 }
 
+/* takeMissed -- a block is cut off and no copy of it has come; NULL: it has */
+static void takeMissed(Stream stream, const BlockHeaderStruct *header)
+{
+  stream->cut = header != NULL ? header->first : 0;
+  stream->cutSequence = header != NULL ? header->sequence : 0;
+}
+
 /* takeNewest -- a block is its stream's newest; its events count once, however many copies of it there are */
 static void takeNewest(Scan scan, Stream stream, BlockHeader header, Bool cut, Bool seen)
 {
   Bool again = seen && stream->newest == header->first && stream->newestSequence == header->sequence;
+  Bool missed = stream->cut == header->first && stream->cutSequence == header->sequence;
   uint32_t had = again ? stream->newestCount : 0;
 
-  if (!cut && (!seen || (again && header->count > had)))
+  if (!cut && (!seen || missed || (again && header->count > had)))
     scan->events += header->count - had;
+  if (cut ? !seen : missed)
+    takeMissed(stream, cut ? header : NULL);
+  stream->newestSeen = seen;
   stream->newest = header->first;
   stream->newestSequence = header->sequence;
   stream->newestCount = cut || header->count < had ? had : header->count;
@@ -62,12 +73,35 @@ Res TakeBlock(Scan scan, BlockHeader header, uint64_t offset, Bool cut)
     stream->discarded = header->discarded;
   clock = ClockResolve(stream->process->clock);
   ClockSee(clock, header->first, header->last);
+  if (header->first > stream->process->newest)
+    stream->process->newest = header->first;
   if ((header->flags & BlockFlagSEALED) != 0 && header->mono != 0)
     ClockSeal(clock, header->last, header->mono);
   ++scan->blocks;
   takeDown(scan, &(FindingStruct){.what = FindingBLOCK, .offset = offset, .size = header->size, .header = *header,
                                   .stream = (uint32_t)stream->number});
   return scan->block != NULL ? scan->block(scan->data, stream, &entry, seen) : IndexAdd(scan->index, &entry);
+}
+
+/* takeEnd -- what a header block says of the end of its process's part, or that it will come */
+static Res takeEnd(Scan scan, ScanThing thing, uint64_t offset)
+{
+  const char *next = thing->body, *limit = thing->body + thing->bodyLength;
+  HeaderStreamStruct stream;
+  Process process;
+  Res res;
+
+  if (scan->file->core || !(scan->header.recording != 0 || scan->header.open != 0 || scan->header.ended))
+    return ResOK;
+  res = TableProcess(&process, scan->table, scan->header.identity);
+  if (res != ResOK)
+    return res;
+  process->expected = TRUE;
+  if (scan->header.ended || process->ends.count == 0)
+    process->endPlace = IndexPlace(scan->number, offset);
+  while (res == ResOK && HeaderStreamNext(&stream, &next, limit))
+    res = EndsAdd(&process->ends, &stream);
+  return res;
 }
 
 static Bool takeNewer(const unsigned a[3], const unsigned b[3])
@@ -81,6 +115,8 @@ Res TakeHeader(Scan scan, ScanThing thing, uint64_t offset)
   Bool news;
   Res res = TableHeader(scan->table, &scan->header, scan->number, thing->body, thing->bodyLength, &news);
 
+  if (res == ResOK)
+    res = takeEnd(scan, thing, offset);
   if (res != ResOK)
     return res;
   ++scan->headers;
@@ -94,8 +130,17 @@ Res TakeHeader(Scan scan, ScanThing thing, uint64_t offset)
   return ResOK;
 }
 
-void TakeCut(Scan scan, uint64_t offset, uint64_t next)
+void TakeCut(Scan scan, const BlockHeaderStruct *header, uint64_t offset, uint64_t next)
 {
+  Stream stream = TableStreamFind(scan->table, header->process, header->stream);
+
+  /* Of a copy in memory nothing is known from here. */
+  if (stream != NULL && !stream->newestSeen && stream->newest == header->first &&
+      stream->newestSequence == header->sequence) {
+    scan->events -= stream->newestCount;
+    stream->newestCount = 0;
+    takeMissed(stream, header);
+  }
   if (scan->block == NULL)
     IndexCutLast(scan->index); /* whoever wrote it was killed in between */
   takeDown(scan, &(FindingStruct){.what = FindingDAMAGE, .offset = offset, .next = next});

@@ -1,0 +1,28 @@
+/* called.h -- what a process is called
+ *
+ * A header has the file that the process runs, /proc/self/exe, and its arguments.  Who started a program by a link, as
+ * sh, python3 or an applet of busybox, knows it by that name, which is the first argument's; a login shell's has a -
+ * before it.  What does not look like the name of a file is not taken from there: then it is the file's own name.
+ *
+ * Design: design/view.md .called      Tests: test/process.t
+ */
+#ifndef LOG_CALLED_H
+#define LOG_CALLED_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "log/log.h"
+
+/* HeaderCalled -- the name for people, without folders; a part of the header */
+extern const char *HeaderCalled(const HeaderStruct *header);
+
+/* HeaderProgram -- the name of the file that runs, without its folders; a part of the header */
+extern const char *HeaderProgram(const HeaderStruct *header);
+
+/* LogProcessIs -- does NAME or PID mean it?  NAME: for people, that of the file, or its whole path */
+extern Bool LogProcessIs(LogProcess process, const char *word);
+
+/* LogProcessNone -- which processes there are that are called about so, where none is: "no process ..." */
+extern void LogProcessNone(Log log, const char *word, char *error, Size size);
+
+#endif /* LOG_CALLED_H */

@@ -1,0 +1,63 @@
+/* leftplace.h -- where regions may be, and which files there may be opened
+ *
+ * Nothing that a log or a region says names a file that is opened. Regions are looked for in two places, RegionFOLDER and
+ * the folder of the log, by the name that whoever made them gave them (RegionNameParse), and opened only if they are
+ * regular files of ours or of the log's owner.
+ *
+ * Design: design/log.md .trust      Tests: test/lefttest.c, test/trusttest.c
+ */
+#ifndef LOG_LEFTPLACE_H
+#define LOG_LEFTPLACE_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include <sys/stat.h>
+
+#include "base/types.h"
+#include "format/region.h"
+
+/* A file that is called as regions are. */
+typedef struct LeftPlaceStruct {
+  const char *folder;              /* its path, */
+  int at;                          /* a descriptor of it, */
+  const char *file;                /* and the name there */
+  RegionNameStruct name;           /* what that says */
+} LeftPlaceStruct, *LeftPlace;
+
+/* LeftPlaceOpen -- open such a file, for reading, or for reading and writing
+ *
+ * It is looked at before it is opened, so that nothing but a regular file ever is; no link is followed.
+ * owner    besides us, who may own it
+ * returns  a descriptor, and *statusReturn; -1 with errno: EPERM if it is nobody's whom we may believe */
+extern int LeftPlaceOpen(struct stat *statusReturn, LeftPlace place, Bool write, uid_t owner);
+
+/* LeftPlaceVisit -- called for a file that is called as regions are; not ResOK: the search ends */
+typedef Res (*LeftPlaceVisit)(void *data, LeftPlace place);
+
+/* LeftPlaceSearch -- in RegionFOLDER, and then beside a log
+ * log      its path; NULL: it has none
+ * returns  ResOK, or what `visit` returned; a folder that cannot be read has nothing */
+extern Res LeftPlaceSearch(const char *log, LeftPlaceVisit visit, void *data);
+
+/* LeftPlaceNamed -- the same for one file whose path a log tells: it is taken apart, and has to be in one of the places,
+ * and of this recording (0: of any)
+ * returns  ResOK, or what `visit` returned; ResPARAM: it is no such path */
+extern Res LeftPlaceNamed(const char *path, uint64_t recording, const char *log, LeftPlaceVisit visit, void *data);
+
+/* LeftPlaceTarget -- the absolute path of the log that a region in RegionFOLDER was made for, as the link beside it says,
+ * which its owner made; FALSE: there is none
+ * room  PATH_MAX bytes */
+extern Bool LeftPlaceTarget(char *room, LeftPlace place, uid_t owner);
+
+/* LeftPlaceAppend -- open the log that such a link names, for appending, if it is a regular file of ours; -1 with errno.
+ * Whether it is of the region's recording LogRecordingHas tells. */
+extern int LeftPlaceAppend(const char *path);
+
+/* LeftPlaceLog -- was a region in RegionFOLDER made for the log at this absolute path, as the link beside it says, which
+ * its owner made? */
+extern Bool LeftPlaceLog(LeftPlace place, uid_t owner, const char *path);
+
+/* LeftPlaceRemove -- remove the file, if it is still the one of `status`, and the link beside it */
+extern void LeftPlaceRemove(LeftPlace place, const struct stat *status);
+
+#endif /* LOG_LEFTPLACE_H */
