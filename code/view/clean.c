@@ -6,20 +6,15 @@
 
 #include <string.h>
 
-#include "view/put.h"
+#include "base/text.h"
 
-static Bool cleanIsControl(unsigned char c)
-{
-  return c < ' ' || c == 0x7f;
-}
-
-/* cleanEscape -- a character of ASCII that JSON does not have as it is */
+/* cleanEscape -- a character below U+0100 that JSON does not have as it is, or that a terminal would obey */
 static char *cleanEscape(char *p, unsigned char c)
 {
   static const char hex[] = "0123456789abcdef";
 
   *p++ = '\\';
-  if (!cleanIsControl(c)) {
+  if (c == '"' || c == '\\') {
     *p++ = (char)c;
     return p;
   }
@@ -29,45 +24,59 @@ static char *cleanEscape(char *p, unsigned char c)
   return p + 5;
 }
 
+char *CleanJsonChar(char *p, const char *bytes, Size left, Size *lengthReturn)
+{
+  Size length = TextUtf8(bytes, left);
+
+  *lengthReturn = length > 0 ? length : 1;
+  if (length == 0) {
+    memcpy(p, "\xef\xbf\xbd", 3);
+    return p + 3;
+  }
+  if (TextPrintable(bytes, left) == 0 || *bytes == '"' || *bytes == '\\')
+    return cleanEscape(p, (unsigned char)bytes[length - 1]); /* C1 has its number in its second byte */
+  memcpy(p, bytes, length);
+  return p + length;
+}
+
 void CleanJson(Output output, const char *bytes, Size length)
 {
-  const unsigned char *s = (const unsigned char *)bytes;
   Size i, n;
-  char *p;
 
   OutputBytes(output, "\"", 1);
-  for (i = 0; i < length; i += n) {
-    p = OutputRoom(output);
-    n = PutUtf8(s + i, length - i);
-    if (n == 0) {
-      memcpy(p, "\xef\xbf\xbd", 3);
-      output->next = p + 3;
-      n = 1;
-    } else if (cleanIsControl(s[i]) || s[i] == '"' || s[i] == '\\') {
-      output->next = cleanEscape(p, s[i]);
-    } else {
-      memcpy(p, s + i, n);
-      output->next = p + n;
-    }
-  }
+  for (i = 0; i < length; i += n)
+    output->next = CleanJsonChar(OutputRoom(output), bytes + i, length - i, &n);
   OutputBytes(output, "\"", 1);
 }
 
 void CleanPlain(Output output, const char *bytes, Size length, const char *forbidden)
 {
-  const unsigned char *s = (const unsigned char *)bytes;
   Size i, n;
 
   for (i = 0; i < length; i += n) {
     char *p = OutputRoom(output);
-    n = PutUtf8(s + i, length - i);
-    if (n == 0 || cleanIsControl(s[i]) || strchr(forbidden, s[i]) != NULL) {
+    n = TextPrintable(bytes + i, length - i);
+    if (n == 0 || strchr(forbidden, bytes[i]) != NULL) {
       *p = '?';
       output->next = p + 1;
       n = 1;
     } else {
-      memcpy(p, s + i, n);
+      memcpy(p, bytes + i, n);
       output->next = p + n;
     }
+  }
+}
+
+void CleanLines(Output output, const char *bytes, Size length)
+{
+  Size i, n;
+
+  for (i = 0; i < length; i += n) {
+    char *p = OutputRoom(output);
+    n = bytes[i] == '\n' || bytes[i] == '\t' ? 1 : TextPrintable(bytes + i, length - i);
+    memcpy(p, bytes + i, n);
+    output->next = n > 0 ? p + n : TextPutEscape(p, bytes[i]);
+    if (n == 0)
+      n = 1;
   }
 }

@@ -12,11 +12,18 @@
 
 #include "view/output.h"
 
-/* CleanJson -- as JSON has it, in double quotes; bytes that are no UTF-8 become U+FFFD */
+/* CleanJson -- as JSON has it, in double quotes; bytes that are no UTF-8 become U+FFFD
+ * CleanJsonChar -- one character of that, of the `left` bytes there, at `p`, unchecked:
+ * CleanJsonMAX bytes; returns the place behind it */
+enum { CleanJsonMAX = 6 };
+extern char *CleanJsonChar(char *p, const char *bytes, Size left, Size *lengthReturn);
 extern void CleanJson(Output output, const char *bytes, Size length);
 
 /* CleanPlain -- as it is, but for control characters, those of `forbidden` (ASCII) and bytes that are no UTF-8: each of
  * those becomes a '?' */
 extern void CleanPlain(Output output, const char *bytes, Size length, const char *forbidden);
+
+/* CleanLines -- lines for people: newlines and tabs stay, what else is not TextPrintable stands as \ooo */
+extern void CleanLines(Output output, const char *bytes, Size length);
 
 #endif /* VIEW_CLEAN_H */

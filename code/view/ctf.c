@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/aver.h"
+#include "log/called.h"
 #include "view/ctfmeta.h"
 #include "view/writer.h"
 
@@ -64,7 +65,7 @@ struct WriterStruct {
 static Bool ctfIsTrace(int folder)
 {
   char begin[12] = "";
-  int fd = openat(folder, ctfMETADATA, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  int fd = openat(folder, ctfMETADATA, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   ssize_t n;
 
   if (fd < 0)
@@ -124,7 +125,7 @@ static Res ctfFolder(int *folderReturn, const WriterOptionsStruct *options, char
 
 static int ctfFile(int folder, const char *name)
 {
-  return openat(folder, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+  return openat(folder, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 }
 
 /* ctfMetadata -- errno, or 0 */
@@ -216,11 +217,10 @@ static void ctfEnd(Writer ctf)
 
 static __attribute__((noinline)) void ctfWho(CtfWho who, LogEvent event)
 {
-  const char *name = strrchr(event->process->header.program, '/');
+  const char *name = HeaderCalled(&event->process->header);
   uint32_t ids[2] = {event->process->header.pid, event->thread};
   Size length;
 
-  name = name != NULL ? name + 1 : event->process->header.program;
   length = strnlen(name, ctfNameMAX);
   memset(who->bytes, 0, sizeof who->bytes);
   memcpy(who->bytes, ids, sizeof ids);

@@ -92,7 +92,8 @@ static Res cutTypes(Cut cut, Index number)
   for (i = 0; i < registry->count; ++i) {
     unsigned is = cutLook(cut, process, &registry->types[i]);
     cut->process[number].is[i] = (unsigned char)is;
-    if ((is & (cutHEAP | cutCHOSEN)) == (cutHEAP | cutCHOSEN) && (is & cutDEFINES) == 0)
+    if ((is & (cutHEAP | cutCHOSEN)) == (cutHEAP | cutCHOSEN) && (is & cutDEFINES) == 0 &&
+        HeapTells(&registry->types[i]))
       cut->objects = TRUE;
   }
   return ResOK;
@@ -184,10 +185,10 @@ static uint32_t cutKinds(Cut cut, Bool (*wants)(void *data, LogProcess process, 
 /* cutFirst -- the pass over what comes before */
 static Res cutFirst(Count *lackingReturn, Cut cut)
 {
-  static const HeapClientStruct client = {NULL, cutNothing, cutNothing, cutNothing, cutNothing};
+  static const HeapClientStruct client = {NULL, cutNothing, cutNothing, cutNothing, cutNothing, FALSE};
   LogRequestStruct before = LogRequestALL;
   HeapClientStruct copy = client;
-  Res res = HeapCreate(&cut->heap, &copy);
+  Res res = HeapCreate(&cut->heap, &copy, cut->log);
 
   if (res != ResOK)
     return res;

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "view/heaplook.h"
 #include "view/heapwalk.h"
 
 /* The types that tell it, by name. */
@@ -43,6 +42,7 @@ typedef struct stateStruct {
   Bool stale;             /* objects are told that were there before it began to */
   Bool begun;
   HeapThread thread;      /* who tells */
+  HeapThreadStruct nobody; /* stands for a thread that is not known, or not this process's: its first */
   HeapPool pool;          /* of the objects that are told, */
   uint64_t told;          /* and how many have been */
   Count items, capacity;
@@ -161,6 +161,9 @@ static void stateObject(void *data, HeapPool pool, HeapThread thread, HeapObject
                            .pool = pool, .thread = thread};
   Bool later = object->time > state->baseTime;
 
+  if (thread->inherited) /* which has no stream in this process */
+    input.thread = thread = &state->nobody;
+
   if (state->stating && (object->stale != 0) != state->stale)
     return;
   if ((later || HeapIsGone(state->heap, state->process->number, pool, object->addr)) && state->type[stateALLOC] != NULL) {
@@ -217,7 +220,6 @@ static Res stateObjects(State state)
 {
   Heap heap = state->heap;
   Index number = state->process->number;
-  HeapThreadStruct nobody = {.id = state->process->header.pid};
   Res res = ResOK;
 
   state->stale = state->stating = HeapStating(heap, number);
@@ -227,7 +229,7 @@ static Res stateObjects(State state)
   if (res == ResOK)
     res = HeapObjects(heap, number, stateObject, state);
   if (state->stating)
-    stateBegin(state, &nobody);
+    stateBegin(state, &state->nobody);
   statePoolEnd(state);
   HeapGone(heap, number, stateGone, state);
   if (state->begun && !state->stating)
@@ -240,6 +242,7 @@ static Res stateProcess(State state, uint64_t from)
 {
   Res res;
 
+  state->nobody.id = state->process->header.pid;
   state->cut = LogRewriteTicks(state->rewrite, state->process, from);
   state->base = state->cut - 2;
   state->baseTime = from - 1;
@@ -260,9 +263,7 @@ Res CutState(Count *lackingReturn, LogRewrite rewrite, Log log, Heap heap, uint6
   LogSummarize(&summary, log);
   for (i = 0; i < summary.processes && res == ResOK; ++i) {
     stateStruct state = {.rewrite = rewrite, .process = LogProcessAt(log, i), .heap = heap};
-    const uint64_t *counts;
-    Count threads;
-    if (!HeapSeen(&threads, &counts, heap, i))
+    if (!HeapHas(heap, i))
       continue;
     stateTypes(&state);
     if (state.type[stateBEGIN] != NULL && state.type[stateEND] != NULL && state.type[stateLIVE] != NULL)

@@ -48,7 +48,6 @@ Res DrawBefore(Draw draw, LogRequest drawn)
 {
   LogRequestStruct request = LogRequestALL;
   beforeStruct before = {draw, drawn};
-  Index i;
   Res res;
 
   draw->before = TRUE;
@@ -57,8 +56,7 @@ Res DrawBefore(Draw draw, LogRequest drawn)
   request.event = beforeEvent;
   request.data = &before;
   res = LogRead(draw->log, &request);
-  for (i = 0; i < draw->who.count; ++i)
-    HeapCatchUp(draw->heap, i);
+  HeapCatchUp(draw->heap);
   draw->before = FALSE;
   draw->now = drawn->from - draw->start;
   return res == ResOK && draw->failed ? ResMEMORY : res;

@@ -119,7 +119,7 @@ void DrawGaugeDue(Draw draw, Bool last)
 
   draw->firstGauge = gauge->later;
   if (!draw->pen->strict && gauge->process->log != NULL)
-    HeapCatchUp(draw->heap, gauge->process->log->number);
+    HeapCatchUp(draw->heap);
   gauge->waiting = FALSE;
   if (last)
     (void)drawSettle(draw, gauge, draw->now < gauge->due ? draw->now : gauge->due);

@@ -88,12 +88,20 @@ void DrawHeapBegin(Draw draw, WhoProcess process)
   drawPoolGauges(draw, process, draw->now);
 }
 
+/* drawTime -- when it is drawn: where nothing may be told late, now */
+static inline uint64_t drawTime(Draw draw, HeapOperation operation)
+{
+  if (UNLIKELY(draw->pen->strict))
+    return draw->now;
+  return LIKELY(operation->time > draw->start) ? operation->time - draw->start : 0;
+}
+
 /* drawLive -- a process has so many more objects and bytes */
 static void drawLive(Draw draw, HeapOperation operation, uint64_t objects, uint64_t bytes)
 {
   WhoProcess process = draw->who.process[operation->process];
   DrawProcess drawn = UNLIKELY(draw->before) ? DrawHeld(draw, process, FALSE) : DrawProcessOf(draw, process);
-  uint64_t time = draw->now;
+  uint64_t time;
   Index pool;
 
   if (UNLIKELY(drawn == NULL))
@@ -103,8 +111,7 @@ static void drawLive(Draw draw, HeapOperation operation, uint64_t objects, uint6
   pool = bytes != 0 ? drawPool(draw, drawn, operation->pool, bytes) : DrawPoolsMAX;
   if (UNLIKELY(draw->before) || UNLIKELY(!drawGauges(draw, process)))
     return;
-  if (LIKELY(!draw->pen->strict))
-    time = LIKELY(operation->time > draw->start) ? operation->time - draw->start : 0;
+  time = drawTime(draw, operation);
   if (objects != 0)
     DrawSet(draw, drawn->objects, drawn->liveObjects, time);
   if (bytes != 0)
@@ -130,16 +137,40 @@ static void drawResize(void *data, HeapOperation operation)
   drawLive(data, operation, 0, operation->object->size - operation->oldSize);
 }
 
+/* drawNothing -- a process has ended, and nothing lives in it */
+static void drawNothing(Draw draw, WhoProcess process, DrawProcess drawn, uint64_t time)
+{
+  Index i;
+
+  drawn->liveObjects = drawn->liveBytes = 0;
+  for (i = 0; i < DrawPoolsMAX; ++i) {
+    drawn->pool[i].bytes = 0;
+    if (drawn->pool[i].gauge != NULL)
+      DrawSet(draw, drawn->pool[i].gauge, 0, time);
+  }
+  if (!draw->before && drawGauges(draw, process)) {
+    DrawSet(draw, drawn->objects, 0, time);
+    DrawSet(draw, drawn->bytes, 0, time);
+  }
+}
+
 static void drawOther(void *data, HeapOperation operation)
 {
-  UNUSED(data);
-  UNUSED(operation);
+  Draw draw = data;
+  WhoProcess process = draw->who.process[operation->process];
+  DrawProcess drawn;
+
+  if (operation->kind != HeapPROCESSEND || operation->objects == 0)
+    return;
+  drawn = draw->before ? DrawHeld(draw, process, FALSE) : DrawProcessOf(draw, process);
+  if (drawn != NULL)
+    drawNothing(draw, process, drawn, drawTime(draw, operation));
 }
 
 Res DrawHeapMake(Draw draw)
 {
-  HeapClientStruct client = {draw, drawAlloc, drawFree, drawResize, drawOther};
-  Res res = HeapCreate(&draw->heap, &client);
+  HeapClientStruct client = {draw, drawAlloc, drawFree, drawResize, drawOther, TRUE};
+  Res res = HeapCreate(&draw->heap, &client, draw->log);
 
   if (res == ResOK && draw->pen->strict)
     HeapPrompt(draw->heap);

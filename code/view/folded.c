@@ -196,8 +196,8 @@ static foldedRow foldedRowOf(Folding folding, HeapOperation operation, uint32_t 
 static void foldedAlloc(void *data, HeapOperation operation)
 {
   Folding folding = data;
-  uint32_t number;
-  foldedRow row = foldedRowOf(folding, operation, &number);
+  uint32_t number = operation->object->client; /* of an object that was its parent's: where that had it from */
+  foldedRow row = number != 0 ? &folding->row[number] : foldedRowOf(folding, operation, &number);
 
   if (UNLIKELY(folding->failed))
     return;
@@ -447,7 +447,7 @@ static void foldedDestroy(Writer writer)
 static Res foldedCreate(Writer *writerReturn, const WriterOptionsStruct *options, Log log, Output output, char *error,
                         Size size)
 {
-  HeapClientStruct client = {.alloc = foldedAlloc, .free = foldedFree, .resize = foldedResize, .other = foldedOther};
+  HeapClientStruct client = {.alloc = foldedAlloc, .free = foldedFree, .resize = foldedResize, .other = foldedOther, .each = TRUE};
   Folding folding = calloc(1, sizeof *folding);
 
   UNUSED(error);
@@ -460,7 +460,7 @@ static Res foldedCreate(Writer *writerReturn, const WriterOptionsStruct *options
   PlansInit(&folding->plans, sizeof(foldedPlanStruct));
   ModulesInit(&folding->modules);
   client.data = folding;
-  if (WhoInit(&folding->who, log) != ResOK || HeapCreate(&folding->heap, &client) != ResOK) {
+  if (WhoInit(&folding->who, log) != ResOK || HeapCreate(&folding->heap, &client, log) != ResOK) {
     foldedDestroy((void *)folding);
     return ResMEMORY;
   }

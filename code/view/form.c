@@ -10,6 +10,7 @@
 
 #include "base/aver.h"
 #include "base/text.h"
+#include "view/describe.h"
 #include "view/interns.h"
 
 /* A form being made: literals run up in `text`, and a piece is closed by a value. */
@@ -55,7 +56,10 @@ static void formValue(FormMaking making, Index param, FormValue string, FormValu
     formClose(making, string, param);
     break;
   default:
-    formClose(making, FormDECIMAL, param);
+    if (!DescribeMayLack(making->type, param))
+      formClose(making, FormDECIMAL, param);
+    else
+      formClose(making, string == FormCSV ? FormKNOWNCSV : string == FormJSON ? FormKNOWNJSON : FormKNOWN, param);
   }
 }
 
@@ -72,6 +76,17 @@ static void formKind(FormMaking making, Registry registry)
   const char *kind = registry->kind[making->type->kind];
 
   formName(making, kind, strlen(kind));
+}
+
+/* formLearns -- what the event itself says is known from its own line on */
+static void formLearns(FormMaking making)
+{
+  int one, other;
+
+  if (InternsTells(&one, &other, making->type))
+    formClose(making, FormINTERNS, (Index)one);
+  else if (InternsLabels(&one, &other, making->type))
+    formClose(making, FormLABELS, (Index)one);
 }
 
 static void formText(FormMaking making)
@@ -99,55 +114,18 @@ static void formVerbose(FormMaking making, Registry registry)
   formText(making);
 }
 
-static Bool formIsWord(char c)
-{
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-/* formParam -- the parameter that is called so; type->params if none is */
-static Index formParam(EventType type, const char *name, Size length)
-{
-  Index i;
-
-  for (i = 0; i < type->params; ++i)
-    if (type->paramLength[i] == length && memcmp(type->param[i], name, length) == 0)
-      break;
-  return i;
-}
-
-/* formPlace -- what a description has at `next`: a parameter, type->params if it is none, and where it goes on behind it;
- * of %*name it is the interned string that has this number */
-static Index formPlace(const char **behindReturn, Bool *internedReturn, EventType type, const char *next)
-{
-  const char *limit = type->describe + type->describeLength, *word = next + 1, *name;
-  Index param;
-
-  if (*next != '%')
-    return type->params;
-  *internedReturn = word < limit && *word == '*';
-  name = word += *internedReturn;
-  while (word < limit && formIsWord(*word))
-    ++word;
-  param = formParam(type, name, (Size)(word - name));
-  *behindReturn = word;
-  return *internedReturn && param < type->params && strchr("UW", type->letter[param]) == NULL ? type->params : param;
-}
-
 static void formDescribe(FormMaking making)
 {
   EventType type = making->type;
   const char *next = type->describe, *limit = next + type->describeLength, *behind;
-  int id, string;
   Bool interned;
 
-  if (InternsTells(&id, &string, type))
-    formClose(making, FormINTERNS, (Index)id);
   if (next == limit) {
     formText(making);
     return;
   }
   while (next < limit) {
-    Index param = formPlace(&behind, &interned, type, next);
+    Index param = DescribePlace(&behind, &interned, type, next);
     if (param < type->params && making->form->pieces + 1 < FormPiecesMAX) {
       if (interned)
         formClose(making, FormINTERNED, param);
@@ -194,7 +172,7 @@ static void formCsv(FormMaking making, Registry registry, FormColumns columns)
   formName(making, type->name, type->nameLength);
   for (c = 0; c < columns->count; ++c) {
     TextChar(&making->text, ',');
-    i = formParam(type, columns->name[c], columns->length[c]);
+    i = DescribeParam(type, columns->name[c], columns->length[c]);
     if (i < type->params)
       formValue(making, i, FormCSV, FormDOUBLE);
   }
@@ -210,6 +188,8 @@ Res FormMake(Form form, LineStyle style, Registry registry, EventType type, Form
   form->pieces = 0;
   TextInit(&making.text, literals, sizeof literals);
   making.begin = making.text.next;
+  if (style == LineTEXT || style == LineVERBOSE || style == LineDESCRIBE)
+    formLearns(&making);
   switch (style) {
   case LineTEXT: formText(&making); break;
   case LineVERBOSE: formVerbose(&making, registry); break;

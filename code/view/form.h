@@ -17,7 +17,7 @@
 enum {
   FormChunkSIZE = 32,
   FormPiecesMAX = 2 * EventParamMAX + 1,
-  FormLiteralMAX = 8192 /* bytes of all literals of a form; more is cut */
+  FormLiteralMAX = 12288 /* bytes of all literals of a form; more is cut */
 };
 
 typedef enum FormValue {
@@ -26,8 +26,11 @@ typedef enum FormValue {
   FormCSV,  /* a string as CSV has it */
   FormJSON, /* and as JSON */
   FormREAL, /* a double as JSON has it */
+  FormKNOWN, /* a number, of which all bits say that it is unknown; */
+  FormKNOWNCSV, FormKNOWNJSON, /* which is nothing, or null, there */
   FormINTERNED, /* the string that has this number */
-  FormINTERNS   /* nothing: the event gives a string this number */
+  FormINTERNS,  /* nothing: the event gives a string this number */
+  FormLABELS    /* nothing: the event gives this address a label */
 } FormValue;
 
 typedef struct FormPieceStruct {

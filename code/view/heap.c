@@ -12,64 +12,34 @@
 #include "view/heapdata.h"
 #include "view/heapstate.h"
 
-Res HeapCreate(Heap *heapReturn, HeapClient client)
+Res HeapCreate(Heap *heapReturn, HeapClient client, Log log)
 {
   Heap heap = calloc(1, sizeof *heap);
 
   if (heap == NULL)
     return ResMEMORY;
   heap->client = *client;
+  heap->log = log;
   *heapReturn = heap;
   return ResOK;
 }
 
-static void heapPoolsFree(HeapPool pool)
-{
-  while (pool != NULL) {
-    HeapPool next = pool->next;
-    HeapTableFinish(&pool->table);
-    free(pool);
-    pool = next;
-  }
-}
-
-static void heapProcessFree(HeapProcess process)
-{
-  Index i;
-
-  for (i = 0; i < HeapBUCKETS; ++i) {
-    HeapThread thread = process->thread[i];
-    heapPoolsFree(process->pool[i]);
-    while (thread != NULL) {
-      HeapThread next = thread->next;
-      free(thread);
-      thread = next;
-    }
-  }
-  heapPoolsFree(process->dead);
-  HeapTableFinish(&process->arenas);
-  HeapOrderFinish(&process->order);
-  free(process->counts);
-  free(process);
-}
-
 void HeapClear(Heap heap)
 {
-  Index i;
-
-  for (i = 0; i < heap->count; ++i) {
-    if (heap->process[i] != NULL)
-      heapProcessFree(heap->process[i]);
-  }
-  free(heap->process);
-  heap->process = NULL;
-  heap->count = heap->objectTypes = 0;
+  HeapProcessesFree(heap);
+  HeapForksFree(&heap->forks);
+  heap->objectTypes = 0;
   heap->res = ResOK;
 }
 
 void HeapDestroy(Heap heap)
 {
   HeapClear(heap);
+  while (heap->plans != NULL) {
+    HeapPlans next = heap->plans->next;
+    free(heap->plans);
+    heap->plans = next;
+  }
   free(heap);
 }
 
@@ -80,66 +50,14 @@ Bool HeapWants(EventType type)
   return HeapPlanMake(&plan, type, FALSE);
 }
 
-static HeapProcess heapProcessNew(Heap heap, Index number)
+Bool HeapTells(EventType type)
 {
-  HeapProcess process = calloc(1, sizeof *process);
+  HeapPlanStruct plan;
 
-  if (process == NULL)
-    return NULL;
-  process->counts = calloc(RegistryTypesMAX, sizeof *process->counts);
-  if (process->counts == NULL || HeapTableInit(&process->arenas) != ResOK) {
-    free(process->counts);
-    free(process);
-    return NULL;
-  }
-  HeapOrderInit(&process->order, number, &heap->client);
-  return process;
-}
-
-HeapProcess HeapProcessOf(Heap heap, Index number)
-{
-  if (UNLIKELY(number >= heap->count)) {
-    Count count = number + 8;
-    HeapProcess *grown = realloc(heap->process, count * sizeof *grown);
-    if (grown == NULL)
-      return NULL;
-    memset(grown + heap->count, 0, (count - heap->count) * sizeof *grown);
-    heap->process = grown;
-    heap->count = count;
-  }
-  if (UNLIKELY(heap->process[number] == NULL))
-    heap->process[number] = heapProcessNew(heap, number);
-  return heap->process[number];
+  return HeapPlanMake(&plan, type, FALSE) && plan.does < HeapDoesTHREAD;
 }
 
 /* Threads and pools */
-
-HeapThread *HeapThreadBucket(HeapProcess process, uint32_t serial, uint32_t id)
-{
-  return &process->thread[(serial ^ id) % HeapBUCKETS];
-}
-
-/* heapThreadNew -- the thread that the event's stream belongs to.  The writer numbers its threads, and a stream's
- * number begins with the thread's, so that a number that the system gave out again is another thread. */
-static HeapThread heapThreadNew(HeapProcess process, LogEvent event)
-{
-  uint32_t serial = event->stream >> 5;
-  HeapThread *bucket = HeapThreadBucket(process, serial, event->thread), thread;
-
-  for (thread = *bucket; thread != NULL; thread = thread->next) {
-    if (thread->serial == serial && thread->id == event->thread)
-      return thread;
-  }
-  thread = calloc(1, sizeof *thread);
-  if (thread != NULL) {
-    thread->number = process->threads++;
-    thread->id = event->thread;
-    thread->serial = serial;
-    thread->next = *bucket;
-    *bucket = thread;
-  }
-  return thread;
-}
 
 static inline HeapThread heapThreadOf(HeapProcess process, LogEvent event)
 {
@@ -148,7 +66,7 @@ static inline HeapThread heapThreadOf(HeapProcess process, LogEvent event)
   if (UNLIKELY(process->recent[i].thread == NULL || process->recent[i].stream != event->stream ||
                process->recent[i].thread->id != event->thread)) {
     process->recent[i].stream = event->stream;
-    process->recent[i].thread = heapThreadNew(process, event);
+    process->recent[i].thread = HeapThreadNew(process, event);
   }
   return process->recent[i].thread;
 }
@@ -197,10 +115,17 @@ static inline HeapPool heapPoolOf(HeapProcess process, uint64_t addr)
 
 /* The queue */
 
-void HeapDrain(HeapProcess process)
+static inline void heapTake(Heap heap)
 {
-  while (process->out != process->in)
-    HeapOrderEvent(&process->order, &process->queue[process->out++ % HeapQUEUE]);
+  Index i = heap->out++ % HeapQUEUE;
+
+  HeapOrderEvent(heap->queue[i].order, &heap->queue[i].input);
+}
+
+void HeapDrain(Heap heap)
+{
+  while (heap->out != heap->in)
+    heapTake(heap);
 }
 
 /* heapState -- an event of a process that tells what it already has */
@@ -209,7 +134,7 @@ static void heapState(Heap heap, HeapProcess process, HeapThread thread, HeapPla
   HeapPool pool;
   Index i;
 
-  HeapDrain(process);
+  HeapDrain(heap);
   if (plan->does == HeapDoesLIVEEND) {
     pool = heapPoolOf(process, LogEventWord(event, (Index)plan->param[HeapParamPOOL]));
     if (pool == NULL)
@@ -225,7 +150,7 @@ static void heapState(Heap heap, HeapProcess process, HeapThread thread, HeapPla
   HeapStateBegin(&process->order, event->time);
   for (i = 0; i < HeapBUCKETS; ++i) {
     for (pool = process->pool[i]; pool != NULL; pool = pool->next)
-      HeapStatePool(pool);
+      HeapStatePool(&process->order, pool);
     for (thread = process->thread[i]; thread != NULL; thread = thread->next)
       HeapStateThread(&process->order, thread);
   }
@@ -255,8 +180,13 @@ static Bool heapRepeated(HeapProcess process, HeapPlan plan, LogEvent event)
 /* heapArena -- an arena comes or goes */
 static void heapArena(Heap heap, HeapProcess process, HeapOperation operation)
 {
-  HeapObject place = HeapTableSeek(&process->arenas, operation->addr);
+  HeapObject place;
 
+  if (HeapTableOwn(&process->arenas) != ResOK) {
+    heap->res = ResMEMORY;
+    return;
+  }
+  place = HeapTableSeek(&process->arenas, operation->addr);
   if (operation->kind == HeapARENADESTROY) {
     if (place->addr != 0)
       HeapTableDelete(&process->arenas, place);
@@ -331,7 +261,7 @@ static void heapRare(Heap heap, HeapProcess process, HeapThread thread, HeapPlan
   Index i;
 
   for (i = 0; i < HeapParamLIMIT; ++i) {
-    if (plan->param[i] >= 0 && i != HeapParamCLASS && i != HeapParamNAME)
+    if (plan->param[i] >= 0 && !HeapParamIsText(i))
       word[i] = LogEventWord(event, (Index)plan->param[i]);
   }
   if (heapRepeated(process, plan, event))
@@ -340,7 +270,7 @@ static void heapRare(Heap heap, HeapProcess process, HeapThread thread, HeapPlan
     heapSegment(heap, process, plan, event);
     return;
   }
-  HeapDrain(process);
+  HeapDrain(heap);
   HeapOrderSettle(&process->order);
   if (event->time > process->order.now)
     process->order.now = event->time;
@@ -361,6 +291,23 @@ static void heapRare(Heap heap, HeapProcess process, HeapThread thread, HeapPlan
     heapPool(process, plan, event, &operation, word);
   }
   heap->client.other(heap->client.data, &operation);
+}
+
+/* heapProcesses -- the collector tells of a process that it ends, or becomes another program; or a thread begins */
+static void heapProcesses(Heap heap, HeapProcess process, HeapPlan plan, LogEvent event)
+{
+  const char *program = NULL;
+  Size length = 0;
+
+  if (plan->does == HeapDoesTHREAD) {
+    if (LogEventWord(event, (Index)plan->param[HeapParamTHREAD]) == event->thread && !process->order.stating)
+      HeapThreadStart(process, event);
+    return;
+  }
+  if (plan->does == HeapDoesEXEC)
+    program = LogEventString(event, (Index)plan->param[HeapParamPROGRAM], &length);
+  HeapProcessPid(heap, event->process, (uint32_t)LogEventWord(event, (Index)plan->param[HeapParamPID]), program,
+                 length, event->time);
 }
 
 static inline uint64_t heapWord(LogEvent event, uint16_t offset)
@@ -396,11 +343,11 @@ static void heapDecodeAny(HeapInput input, uint64_t *pool, uint64_t *align, Heap
 /* heapObject -- an event on an object: into the queue, while the processor fetches what it will need */
 static inline void heapObject(Heap heap, HeapProcess process, HeapThread thread, HeapPlan plan, LogEvent event)
 {
-  HeapInput input = &process->queue[process->in % HeapQUEUE];
+  HeapInput input = &heap->queue[heap->in % HeapQUEUE].input;
   uint64_t pool, align;
 
-  if (UNLIKELY(process->in - process->out == HeapQUEUE))
-    HeapOrderEvent(&process->order, &process->queue[process->out++ % HeapQUEUE]);
+  if (LIKELY(heap->in - heap->out == HeapQUEUE))
+    heapTake(heap);
   if (LIKELY(plan->plain))
     heapDecode(input, &pool, &align, plan, event);
   else
@@ -420,30 +367,57 @@ static inline void heapObject(Heap heap, HeapProcess process, HeapThread thread,
   if (UNLIKELY(input->addr == 0 && (input->kind != HeapInEND || input->old == 0)))
     return;
   HeapTableTouch(&input->pool->table, input->addr);
-  ++process->in;
+  heap->queue[heap->in++ % HeapQUEUE].order = &process->order;
+  if (UNLIKELY(process->child != 0))
+    HeapForkSee(heap, process, input);
   if (heap->prompt)
-    HeapDrain(process);
+    HeapDrain(heap);
+}
+
+/* heapFirst -- the event is the first of its process, or says that it lives after all, or has a type that is new */
+static Bool heapFirst(Heap heap, HeapProcess process, LogEvent event)
+{
+  HeapThread thread;
+
+  if (!HeapProcessRegistry(heap, process, event->process) || (thread = heapThreadOf(process, event)) == NULL) {
+    heap->res = ResMEMORY;
+    return FALSE;
+  }
+  if (!process->met || process->ended)
+    HeapProcessMeet(heap, process, thread, event->time);
+  return TRUE;
 }
 
 void HeapEvent(Heap heap, LogEvent event)
 {
-  HeapProcess process = HeapProcessOf(heap, event->process->number);
+  HeapProcess process;
   HeapThread thread;
-  Index type;
+  Index type = (Index)(event->type - event->process->registry->types);
   HeapPlan plan;
 
-  if (UNLIKELY(process == NULL || (thread = heapThreadOf(process, event)) == NULL)) {
+  if (UNLIKELY(event->time >= heap->forks.time))
+    HeapForksDo(heap, event->time);
+  process = HeapProcessOf(heap, event->process->number);
+  if (UNLIKELY(process == NULL)) {
     heap->res = ResMEMORY;
     return;
   }
-  type = (Index)(event->type - event->process->registry->types);
-  plan = &process->plans[type];
-  if (UNLIKELY(process->counts[type]++ == 0 || !plan->made)) {
-    HeapPlanMake(plan, event->type, event->process->header.widths.swapped);
-    if (process->counts[type] == 1 && plan->does >= HeapDoesALLOC && plan->does <= HeapDoesLIVE)
-      ++heap->objectTypes;
+  if (UNLIKELY(process->registry != event->process->registry || type >= process->seen.types || process->ended) &&
+      !heapFirst(heap, process, event))
+    return;
+  if (UNLIKELY((thread = heapThreadOf(process, event)) == NULL)) {
+    heap->res = ResMEMORY;
+    return;
   }
-  if (UNLIKELY(plan->does >= HeapDoesPOOLCREATE))
+  plan = &process->plans[type];
+  if (UNLIKELY(process->seen.counts[type]++ == 0)) {
+    if (!plan->made)
+      HeapPlanMake(plan, event->type, event->process->header.widths.swapped);
+    heap->objectTypes += plan->does >= HeapDoesALLOC && plan->does <= HeapDoesLIVE;
+  }
+  if (UNLIKELY(plan->does >= HeapDoesTHREAD))
+    heapProcesses(heap, process, plan, event);
+  else if (UNLIKELY(plan->does >= HeapDoesPOOLCREATE))
     heapRare(heap, process, thread, plan, event);
   else if (UNLIKELY(plan->does >= HeapDoesSTATEBEGIN))
     heapState(heap, process, thread, plan, event);
@@ -461,27 +435,20 @@ void HeapPrompt(Heap heap)
   heap->prompt = TRUE;
 }
 
-void HeapCatchUp(Heap heap, Index number)
+void HeapCatchUp(Heap heap)
 {
-  if (number < heap->count && heap->process[number] != NULL)
-    HeapDrain(heap->process[number]);
+  HeapDrain(heap);
 }
 
 Res HeapSettle(Heap heap)
 {
-  Index i, j;
+  Index i;
 
   for (i = 0; i < heap->count; ++i) {
     HeapProcess process = heap->process[i];
     if (process == NULL)
       continue;
-    HeapDrain(process);
-    HeapOrderSettle(&process->order);
-    for (j = 0; j < HeapBUCKETS; ++j) {
-      HeapThread thread;
-      for (thread = process->thread[j]; thread != NULL; thread = thread->next)
-        HeapOrderAbandon(&process->order, thread);
-    }
+    HeapProcessSettle(process);
     if (process->order.res != ResOK)
       heap->res = process->order.res;
   }

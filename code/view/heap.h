@@ -21,8 +21,8 @@ enum { HeapQUEUE = 32 };
 
 typedef struct HeapStruct *Heap;
 
-/* HeapCreate -- no processes, no objects; `client` is copied.  ResMEMORY. */
-extern Res HeapCreate(Heap *heapReturn, HeapClient client);
+/* HeapCreate -- no processes, no objects yet, of those of `log`; `client` is copied.  ResMEMORY. */
+extern Res HeapCreate(Heap *heapReturn, HeapClient client, Log log);
 extern void HeapDestroy(Heap heap);
 
 /* HeapClear -- as HeapCreate made it; its client is told nothing */
@@ -30,6 +30,9 @@ extern void HeapClear(Heap heap);
 
 /* HeapWants -- is the type one of those that HeapEvent understands?  For a request's `choose`. */
 extern Bool HeapWants(EventType type);
+
+/* HeapTells -- the same, but for those that only say that threads and processes begin and end */
+extern Bool HeapTells(EventType type);
 
 /* HeapEvent -- take an event, in the order of LogRead; one that is not understood is only counted
  * cost: about 20 ns for one on an object, hook not counted */
@@ -41,8 +44,8 @@ extern void HeapEvent(Heap heap, LogEvent event);
 extern void HeapMark(Heap heap, uint32_t mark);
 extern void HeapPrompt(Heap heap);
 
-/* HeapCatchUp -- tell the hook of what is queued of the log's process `number`; what is held back stays so */
-extern void HeapCatchUp(Heap heap, Index number);
+/* HeapCatchUp -- tell the hook of what is queued; what is held back stays so */
+extern void HeapCatchUp(Heap heap);
 
 /* HeapSettle -- all events have come: tell the hook of what is still queued or held back
  * ResMEMORY: memory ran out at some time, and what was told is not the whole. */

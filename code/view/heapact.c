@@ -9,6 +9,33 @@
 #include "base/aver.h"
 #include "view/heapstate.h"
 
+static inline void actGrow(HeapSum sum, uint64_t bytes, uint64_t time)
+{
+  sum->bytes += bytes;
+  if (sum->bytes > sum->peakBytes) {
+    sum->peakBytes = sum->bytes;
+    sum->peakObjects = sum->objects;
+    sum->peakTime = time;
+  }
+}
+
+/* actSum -- what lives is what has been told */
+static inline void actSum(HeapOrder order, HeapOperationKind kind, HeapObject object)
+{
+  HeapSum sum = &order->sum;
+
+  if (kind == HeapALLOC) {
+    ++sum->objects;
+    actGrow(sum, object->size, order->now);
+  } else if (kind == HeapFREE) {
+    --sum->objects;
+    sum->bytes -= object->size;
+  } else if (kind == HeapRESIZE) {
+    sum->bytes -= order->operation.oldSize;
+    actGrow(sum, object->size, order->now);
+  }
+}
+
 /* actTell -- tell the client; what it is told beyond this has been set, and is taken back by the caller */
 static inline void actTell(HeapOrder order, HeapHook hook, HeapOperationKind kind, HeapInput input, HeapObject object)
 {
@@ -20,6 +47,7 @@ static inline void actTell(HeapOrder order, HeapHook hook, HeapOperationKind kin
   operation->thread = input->thread;
   operation->object = object;
   operation->mark = input->mark;
+  actSum(order, kind, object);
   hook(order->client.data, operation);
 }
 
@@ -62,6 +90,15 @@ static inline void actResizeDone(HeapThread thread, HeapResize resize)
   thread->busy &= ~(1u << (resize - thread->resize));
 }
 
+Bool HeapActCopy(HeapOrder order, HeapPool pool)
+{
+  Res res = HeapTableOwn(&pool->table);
+
+  if (res != ResOK)
+    order->res = res;
+  return res == ResOK;
+}
+
 /* HeapActPresume -- tell that an object has gone of which no event says so */
 void HeapActPresume(HeapOrder order, HeapInput input, HeapObject object)
 {
@@ -85,7 +122,7 @@ static void actRevive(HeapOrder order, HeapThread thread, HeapResize resize)
 
   if (resize->state == HeapResizeKNOWN && resize->pool->table.objects == NULL) {
     actPresumeAway(order, &input, &resize->object); /* its pool has been destroyed meanwhile */
-  } else if (resize->state == HeapResizeKNOWN) {
+  } else if (resize->state == HeapResizeKNOWN && HeapActOwn(order, resize->pool)) {
     HeapObject object = HeapTableSeek(&resize->pool->table, resize->old);
     ++order->tally.unfinished;
     if (HeapObjectLives(object)) {
@@ -96,6 +133,7 @@ static void actRevive(HeapOrder order, HeapThread thread, HeapResize resize)
     } else {
       *object = resize->object;
       actTell(order, order->client.other, HeapRESIZEFAIL, &input, object);
+      HeapOrderChanged(order, resize->old);
     }
   }
   actResizeDone(thread, resize);
@@ -142,6 +180,13 @@ void HeapOrderAbandon(HeapOrder order, HeapThread thread)
 
 /* What an event does, once it can be true.  `place` is what HeapTableSeek found for its address. */
 
+/* actBefore -- what is about to be told as an allocation was there before, if it was told of or has been resized */
+static inline void actBefore(HeapOrder order, HeapInput input)
+{
+  order->operation.told = input->kind != HeapInALLOC;
+  order->operation.resized = input->kind == HeapInEND;
+}
+
 static inline void actAlloc(HeapOrder order, HeapInput input, HeapObject place)
 {
   HeapObject object = HeapTableInsert(&input->pool->table, place, input->addr);
@@ -155,12 +200,14 @@ static inline void actAlloc(HeapOrder order, HeapInput input, HeapObject place)
   object->time = order->now;
   object->thread = (uint32_t)input->thread->number;
   object->client = 0;
-  object->told = order->operation.told = input->kind == HeapInLIVE;
+  object->told = input->kind == HeapInLIVE;
   object->stale = 0;
+  actBefore(order, input);
   order->operation.zero = input->zero;
   order->operation.site = input->kind == HeapInALLOC ? input->old : 0;
   actTell(order, order->client.alloc, HeapALLOC, input, object);
-  order->operation.told = FALSE;
+  order->operation.told = order->operation.resized = FALSE;
+  HeapOrderChanged(order, input->addr);
 }
 
 /* actCross -- remember that a thread took away what another had allocated; it may have been something else
@@ -180,6 +227,7 @@ static inline void actFree(HeapOrder order, HeapInput input, HeapObject place)
   actCross(order, input, place);
   actTell(order, order->client.free, HeapFREE, input, place);
   HeapTableDelete(&input->pool->table, place);
+  HeapOrderChanged(order, input->addr);
 }
 
 static void actBegin(HeapOrder order, HeapInput input, HeapObject place)
@@ -195,6 +243,9 @@ static void actBegin(HeapOrder order, HeapInput input, HeapObject place)
   resize->object = *place;
   actTell(order, order->client.other, HeapRESIZEBEGIN, input, place);
   place->away = 1;
+  HeapOrderChanged(order, input->addr);
+  if (resize->ended)
+    HeapOrderChanged(order, resize->place);
 }
 
 /* actForget -- the place of an object that is away is not needed any longer */
@@ -209,7 +260,6 @@ static void actForget(HeapPool pool, uint64_t addr)
 static void actEnd(HeapOrder order, HeapInput input, HeapResize resize, HeapObject place)
 {
   HeapObject object;
-
   Bool known = resize != NULL && resize->state == HeapResizeKNOWN;
 
   if (resize != NULL)
@@ -217,8 +267,11 @@ static void actEnd(HeapOrder order, HeapInput input, HeapResize resize, HeapObje
   if (!known) {
     if (input->addr != 0)
       actAlloc(order, input, place);
+    else
+      ++order->tally.failed;
     return;
   }
+  HeapOrderChanged(order, HeapActPlace(input));
   object = HeapTableInsert(&input->pool->table, place, HeapActPlace(input));
   if (object == NULL) {
     order->res = ResMEMORY;
@@ -253,9 +306,13 @@ static HeapObject actRetold(HeapOrder order, HeapInput input, HeapObject place)
 /* HeapActTry -- do what the event says if it can be true now */
 Bool HeapActTry(HeapOrder order, HeapInput input)
 {
-  HeapObject place = HeapTableSeek(&input->pool->table, HeapActPlace(input));
-  Bool live = HeapObjectLives(place);
+  HeapObject place;
+  Bool live;
 
+  if (UNLIKELY(!HeapActOwn(order, input->pool)))
+    return TRUE; /* nothing can be done with it any more */
+  place = HeapTableSeek(&input->pool->table, HeapActPlace(input));
+  live = HeapObjectLives(place);
   if (UNLIKELY(live && order->stating && place->told && (input->kind == HeapInALLOC || input->kind == HeapInEND))) {
     place = actRetold(order, input, place);
     live = FALSE;
@@ -268,7 +325,7 @@ Bool HeapActTry(HeapOrder order, HeapInput input)
     /* Most probably of what has not been told of yet: no use in waiting for its allocation. */
     HeapStateUnmatched(order, input);
     if (input->kind == HeapInBEGIN)
-      HeapActUnknown(input);
+      HeapActUnknown(order, input);
   } else if (input->kind == HeapInFREE) {
     if (UNLIKELY(!live))
       return FALSE;
@@ -293,30 +350,48 @@ Bool HeapActTry(HeapOrder order, HeapInput input)
 void HeapActCome(HeapOrder order, HeapInput input, HeapObject object)
 {
   HeapResize resize = input->kind == HeapInEND ? actResize(input->thread, input->key) : NULL;
+  Bool known = resize != NULL && resize->state == HeapResizeKNOWN;
 
-  if (resize == NULL || resize->state != HeapResizeKNOWN) {
+  if (known) {
+    *object = resize->object;
+    order->operation.oldAddr = object->addr;
+    order->operation.oldSize = object->size;
+  } else {
     memset(object, 0, sizeof *object);
     object->align = input->align & 63;
     object->time = order->now;
     object->thread = (uint32_t)input->thread->number;
-  } else {
-    *object = resize->object;
-    order->operation.oldAddr = object->addr;
-    order->operation.oldSize = object->size;
   }
   object->addr = HeapActPlace(input);
   if (input->addr != 0)
     object->size = actSize(input);
   order->operation.zero = input->zero;
   order->operation.site = input->kind == HeapInALLOC ? input->old : 0;
-  if (resize == NULL || resize->state != HeapResizeKNOWN)
+  if (!known) {
+    actBefore(order, input);
     actTell(order, order->client.alloc, HeapALLOC, input, object);
-  else if (input->addr != 0)
+    order->operation.told = order->operation.resized = FALSE;
+  } else if (input->addr != 0) {
     actTell(order, order->client.resize, HeapRESIZE, input, object);
-  else
+  } else {
+    ++order->tally.failed;
     actTell(order, order->client.other, HeapRESIZEFAIL, input, object);
+  }
   if (resize != NULL)
     actResizeDone(input->thread, resize);
+}
+
+void HeapActPast(HeapOrder order, HeapInput end)
+{
+  HeapResize resize = actResize(end->thread, end->key);
+  HeapObjectStruct object = {.addr = end->addr, .size = actSize(end), .thread = (uint32_t)end->thread->number};
+
+  if (resize != NULL)
+    actResizeDone(end->thread, resize);
+  if (end->addr == 0)
+    ++order->tally.failed;
+  else
+    actTell(order, order->client.other, HeapRESIZEPAST, end, &object);
 }
 
 void HeapActGo(HeapOrder order, HeapInput input, HeapObject object)
@@ -346,18 +421,38 @@ void HeapActMatch(HeapOrder order, HeapInput input)
       return;
     }
     begin.addr = input->old;
+    if (!HeapActOwn(order, input->pool))
+      return;
     HeapActOpen(order, &begin); /* which may bring another object back, and so move this one */
     actBegin(order, &begin, HeapTableSeek(&input->pool->table, input->old));
     resize = actResize(input->thread, begin.key);
   }
   resize->ended = TRUE;
+  resize->place = HeapActPlace(input);
   input->key = resize->key;
 }
 
-void HeapActUnknown(HeapInput input)
+void HeapActUnknown(HeapOrder order, HeapInput input)
 {
   HeapResize resize = actResize(input->thread, input->key);
 
-  if (resize != NULL)
-    resize->state = HeapResizeUNKNOWN;
+  if (resize == NULL)
+    return;
+  resize->state = HeapResizeUNKNOWN;
+  if (resize->ended)
+    HeapOrderChanged(order, resize->place);
+}
+
+Bool HeapActOrphan(HeapInput input)
+{
+  HeapResize resize = input->kind == HeapInEND ? actResize(input->thread, input->key) : NULL;
+
+  return resize != NULL && resize->state == HeapResizeUNKNOWN;
+}
+
+Bool HeapActMay(HeapInput come, HeapInput go)
+{
+  HeapResize resize = come->kind == HeapInEND ? actResize(come->thread, come->key) : NULL;
+
+  return resize == NULL || resize->state != HeapResizeHELD || (go->kind == HeapInBEGIN && go->key == come->key);
 }

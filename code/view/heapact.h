@@ -13,7 +13,6 @@
 #include "view/heaporder.h"
 
 /* HeapActPlace -- the address that an event waits for: a failed resize wants its old one back */
-/* HeapActPlace -- the address that an event waits for: a failed resize wants its old one back */
 static inline uint64_t HeapActPlace(HeapInput input)
 {
   return input->kind == HeapInEND && input->addr == 0 ? input->old : input->addr;
@@ -32,7 +31,21 @@ extern void HeapActOpen(HeapOrder order, HeapInput input);
 extern void HeapActMatch(HeapOrder order, HeapInput input);
 
 /* HeapActUnknown -- the object of a resize that begins with this event was never seen */
-extern void HeapActUnknown(HeapInput input);
+extern void HeapActUnknown(HeapOrder order, HeapInput input);
+
+/* HeapActOrphan -- is it the end of a resize whose object was never seen?
+ * HeapActMay -- may `come` be told before `go`, which stands before it?  Not if it ends a resize whose begin, another
+ * event than `go`, has not come true yet. */
+extern Bool HeapActOrphan(HeapInput input);
+extern Bool HeapActMay(HeapInput come, HeapInput go);
+
+/* HeapActOwn -- the pool's objects are going to change: from now on nobody shares its table.  FALSE: no memory, which
+ * the order remembers. */
+extern Bool HeapActCopy(HeapOrder order, HeapPool pool);
+static inline Bool HeapActOwn(HeapOrder order, HeapPool pool)
+{
+  return LIKELY(pool->table.shares == NULL) || HeapActCopy(order, pool);
+}
 
 /* HeapActTry -- do what the event says; FALSE: it cannot be true now, and nothing has been done */
 extern Bool HeapActTry(HeapOrder order, HeapInput input);
@@ -44,5 +57,8 @@ extern void HeapActPresume(HeapOrder order, HeapInput input, HeapObject object);
  * which fills in *objectReturn, and what takes it away */
 extern void HeapActCome(HeapOrder order, HeapInput input, HeapObject objectReturn);
 extern void HeapActGo(HeapOrder order, HeapInput input, HeapObject object);
+
+/* HeapActPast -- tell of a resize, by its end, of an object that has been told gone */
+extern void HeapActPast(HeapOrder order, HeapInput end);
 
 #endif /* VIEW_HEAPACT_H */

@@ -7,7 +7,7 @@
  *
  * Always true: size <= capacity;  once `failed`, nothing is written, and 0 is read.
  *
- * Design: design/view.md .state.save      Tests: test/heapsavetest.c
+ * Design: design/view.md .state.save      Tests: test/viewstatetest.c
  */
 #ifndef VIEW_HEAPBYTES_H
 #define VIEW_HEAPBYTES_H

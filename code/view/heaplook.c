@@ -11,7 +11,22 @@
 
 static HeapProcess lookProcess(Heap heap, Index number)
 {
-  return number < heap->count ? heap->process[number] : NULL;
+  return number < heap->count && heap->process[number] != NULL && heap->process[number]->met ? heap->process[number]
+                                                                                              : NULL;
+}
+
+/* lookPast -- what is known of one that has ended; NULL: it has not, or no event of it has come */
+static HeapPast lookPast(Heap heap, Index number)
+{
+  return number < heap->count ? heap->past[number] : NULL;
+}
+
+/* lookLives -- a process whose objects are to be seen; NULL: there are none */
+static HeapProcess lookLives(Heap heap, Index number)
+{
+  HeapProcess process = lookProcess(heap, number);
+
+  return process != NULL && process->ended && heap->living > 0 ? NULL : process;
 }
 
 static int lookPoolCompare(const void *a, const void *b)
@@ -30,7 +45,7 @@ static int lookThreadCompare(const void *a, const void *b)
 
 Res HeapLookPools(HeapPool **poolsReturn, Count *countReturn, Heap heap, Index number)
 {
-  HeapProcess process = lookProcess(heap, number);
+  HeapProcess process = lookLives(heap, number);
   HeapPool *pools, pool;
   Count count = 0;
   Index i;
@@ -72,7 +87,7 @@ Res HeapLookThreads(HeapThread **threadsReturn, Count *countReturn, Heap heap, I
 
 Res HeapLookArenas(HeapObject *arenasReturn, Count *countReturn, Heap heap, Index number)
 {
-  HeapProcess process = lookProcess(heap, number);
+  HeapProcess process = lookLives(heap, number);
   static HeapTableStruct none;
 
   return HeapTableSort(arenasReturn, countReturn, process == NULL ? &none : &process->arenas);
@@ -81,37 +96,77 @@ Res HeapLookArenas(HeapObject *arenasReturn, Count *countReturn, Heap heap, Inde
 void HeapLookTally(HeapTally tallyReturn, Heap heap, Index number)
 {
   HeapProcess process = lookProcess(heap, number);
+  HeapPast past = lookPast(heap, number);
 
-  if (process == NULL)
-    memset(tallyReturn, 0, sizeof *tallyReturn);
-  else
+  if (process != NULL)
     *tallyReturn = process->order.tally;
+  else if (past != NULL)
+    *tallyReturn = past->tally;
+  else
+    memset(tallyReturn, 0, sizeof *tallyReturn);
+}
+
+void HeapLookSum(HeapSum sumReturn, Heap heap, Index number)
+{
+  HeapProcess process = lookProcess(heap, number);
+  HeapPast past = lookPast(heap, number);
+
+  if (process != NULL)
+    *sumReturn = process->order.sum;
+  else if (past != NULL)
+    *sumReturn = past->sum;
+  else
+    memset(sumReturn, 0, sizeof *sumReturn);
+}
+
+/* lookCounts -- events by type, of all types that the process has by now; FALSE: no memory */
+static Bool lookCounts(Heap heap, Index number, HeapPast seen)
+{
+  Count types = LogProcessAt(heap->log, number)->registry->count;
+  uint64_t *counts;
+
+  if (types <= seen->types)
+    return TRUE;
+  counts = realloc(seen->counts, types * sizeof *counts);
+  if (counts == NULL)
+    return FALSE;
+  memset(counts + seen->types, 0, (types - seen->types) * sizeof *counts);
+  seen->counts = counts;
+  seen->types = types;
+  return TRUE;
 }
 
 Bool HeapSeen(Count *threadsReturn, const uint64_t **countsReturn, Heap heap, Index number)
 {
-  if (number >= heap->count || heap->process[number] == NULL)
+  HeapProcess process = lookProcess(heap, number);
+  HeapPast seen = process != NULL ? &process->seen : lookPast(heap, number);
+
+  if (seen == NULL || !lookCounts(heap, number, seen))
     return FALSE;
-  *threadsReturn = heap->process[number]->threads;
-  *countsReturn = heap->process[number]->counts;
+  *threadsReturn = process != NULL ? process->threads - process->inherited : seen->threads;
+  *countsReturn = seen->counts;
   return TRUE;
+}
+
+Bool HeapEnded(Heap heap, Index number)
+{
+  return lookPast(heap, number) != NULL || (lookProcess(heap, number) != NULL && lookLives(heap, number) == NULL);
 }
 
 void HeapTallySum(HeapTally tallyReturn, Heap heap)
 {
+  HeapTallyStruct tally;
   Index i;
 
   memset(tallyReturn, 0, sizeof *tallyReturn);
   for (i = 0; i < heap->count; ++i) {
-    if (heap->process[i] != NULL) {
-      HeapTally tally = &heap->process[i]->order.tally;
-      tallyReturn->repairs += tally->repairs;
-      tallyReturn->overlaps += tally->overlaps;
-      tallyReturn->unmatched += tally->unmatched;
-      tallyReturn->early += tally->early;
-      tallyReturn->unfinished += tally->unfinished;
-      tallyReturn->failed += tally->failed;
-    }
+    HeapLookTally(&tally, heap, i);
+    tallyReturn->repairs += tally.repairs;
+    tallyReturn->overlaps += tally.overlaps;
+    tallyReturn->unmatched += tally.unmatched;
+    tallyReturn->early += tally.early;
+    tallyReturn->unfinished += tally.unfinished;
+    tallyReturn->failed += tally.failed;
   }
 }
 

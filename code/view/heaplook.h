@@ -3,7 +3,7 @@
  * The arrays are the caller's to free, what their elements point to is the heap's, and good until its next event.  The
  * objects of a pool are in its table; those that are being resized are not there (HeapObjectLives).
  *
- * Design: design/view.md .state      Tests: test/heapsavetest.c
+ * Design: design/view.md .state      Tests: test/viewstatetest.c
  */
 #ifndef VIEW_HEAPLOOK_H
 #define VIEW_HEAPLOOK_H
@@ -13,7 +13,7 @@
 #include "view/heap.h"
 
 /* HeapLookPools -- the pools that live, in the order of their appearance; no event of the process: none.  ResMEMORY.
- * HeapLookThreads -- the threads that were ever seen, in the same order
+ * HeapLookThreads -- the threads that were ever seen, those of its parent at first, in the same order
  * HeapLookArenas -- the arenas that live, by age: `client` is the grain */
 extern Res HeapLookPools(HeapPool **poolsReturn, Count *countReturn, Heap heap, Index process);
 extern Res HeapLookThreads(HeapThread **threadsReturn, Count *countReturn, Heap heap, Index process);
@@ -21,6 +21,13 @@ extern Res HeapLookArenas(HeapObject *arenasReturn, Count *countReturn, Heap hea
 
 /* HeapLookTally -- how well the events of a process fitted together; no event of it: all 0 */
 extern void HeapLookTally(HeapTally tallyReturn, Heap heap, Index process);
+
+/* HeapLookSum -- what lives in a process, or lived when it ended, and what lived at its peak; no event of it: all 0 */
+extern void HeapLookSum(HeapSum sumReturn, Heap heap, Index process);
+
+/* HeapEnded -- has it ended, so that nothing lives in it?  If no process lives, the last one that did has not, here: what
+ * lived in it then is still to be seen. */
+extern Bool HeapEnded(Heap heap, Index process);
 
 /* HeapSeen -- what has been seen of the log's process `number`; FALSE: no event of it
  * countsReturn  events by the type's place in the registry; good until HeapDestroy */

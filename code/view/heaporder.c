@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The usual event costs one look-up.  What is not true yet goes to `hold`; each arrival on a held address, and each
- * change that one held event makes, is an occasion to try the held ones again, oldest first.
+ * The usual event costs one look-up.  What is not true yet goes to `hold`; each change on an address with held events,
+ * by an arrival or by what one held event does, is an occasion to try those again, oldest first, and no others.
  */
 #include "heaporder.h"
 
@@ -12,6 +12,7 @@
 
 #include "base/aver.h"
 #include "view/heapact.h"
+#include "view/heapfork.h"
 #include "view/heapstate.h"
 
 void HeapOrderInit(HeapOrder order, Index process, HeapClient client)
@@ -21,67 +22,121 @@ void HeapOrderInit(HeapOrder order, Index process, HeapClient client)
   order->client = *client;
 }
 
-/* orderFilter -- how many held events may be on this address */
-static inline uint16_t *orderFilter(HeapOrder order, uint64_t addr)
+/* orderHeldOn -- are events held back that may be on this address? */
+static inline Bool orderHeldOn(HeapOrder order, uint64_t addr)
 {
-  return &order->filter[(addr * 0x9e3779b97f4a7c15ull) >> 56];
+  return UNLIKELY(order->held > 0) && order->bucket[heapOrderBucket(addr)].first != 0;
 }
 
 /* Holding back */
 
-/* orderFirst -- is hold[i] the oldest held event of its thread on its address? */
-static Bool orderFirst(HeapOrder order, Index i)
+static inline HeapHold orderAt(HeapOrder order, Index place)
 {
-  HeapInput input = &order->hold[i];
-  uint64_t place = HeapActPlace(input);
-  Index j;
+  return &order->hold[place - 1];
+}
 
-  for (j = 0; j < i; ++j) {
-    HeapInput other = &order->hold[j];
-    if (other->thread == input->thread && HeapActPlace(other) == place && other->pool == input->pool)
+/* orderSame -- are both events of one thread, on one address? */
+static inline Bool orderSame(HeapInput a, HeapInput b)
+{
+  return a->thread == b->thread && a->pool == b->pool && HeapActPlace(a) == HeapActPlace(b);
+}
+
+/* orderFirst -- is the event at `place` the oldest held one of its thread on its address? */
+static Bool orderFirst(HeapOrder order, Index place)
+{
+  Index i;
+
+  for (i = orderAt(order, place)->before; i != 0; i = orderAt(order, i)->before)
+    if (orderSame(&orderAt(order, i)->input, &orderAt(order, place)->input))
       return FALSE;
-  }
   return TRUE;
 }
 
-static void orderUnhold(HeapOrder order, Index i)
+/* orderPlace -- a place for one more event; there is one */
+static Index orderPlace(HeapOrder order)
 {
-  --*orderFilter(order, HeapActPlace(&order->hold[i]));
-  --order->held;
-  memmove(&order->hold[i], &order->hold[i + 1], (order->held - i) * sizeof order->hold[0]);
+  Index place = order->unused;
+
+  AVER(order->held < HeapBoundEVENTS);
+  if (place == 0)
+    return ++order->used;
+  order->unused = orderAt(order, place)->newer;
+  return place;
 }
 
-/* orderRetry -- do what of the held can be done, oldest first, until nothing more can
- * fresh  the newest has only just arrived: if it is done now it has not been put behind anything */
-static void orderRetry(HeapOrder order, Bool fresh)
+Index HeapOrderHeld(HeapOrder order, HeapInput input)
 {
-  Index i = 0;
+  Index place = orderPlace(order), i = heapOrderBucket(HeapActPlace(input));
+  HeapHold hold = orderAt(order, place);
 
-  while (i < order->held) {
-    HeapInputStruct input = order->hold[i];
-    if (orderFirst(order, i) && HeapActTry(order, &input)) {
-      if (fresh && i + 1 == order->held)
-        fresh = FALSE;
-      else
-        ++order->tally.repairs;
-      orderUnhold(order, i);
-      i = 0;
+  *hold = (HeapHoldStruct){.input = *input, .older = order->newest, .before = order->bucket[i].last};
+  *(hold->older != 0 ? &orderAt(order, hold->older)->newer : &order->oldest) = (uint16_t)place;
+  *(hold->before != 0 ? &orderAt(order, hold->before)->after : &order->bucket[i].first) = (uint16_t)place;
+  order->newest = order->bucket[i].last = (uint16_t)place;
+  ++order->held;
+  return place;
+}
+
+static void orderUnhold(HeapOrder order, Index place)
+{
+  HeapHold hold = orderAt(order, place);
+  Index i = heapOrderBucket(HeapActPlace(&hold->input));
+
+  *(hold->older != 0 ? &orderAt(order, hold->older)->newer : &order->oldest) = hold->newer;
+  *(hold->newer != 0 ? &orderAt(order, hold->newer)->older : &order->newest) = hold->older;
+  *(hold->before != 0 ? &orderAt(order, hold->before)->after : &order->bucket[i].first) = hold->after;
+  *(hold->after != 0 ? &orderAt(order, hold->after)->before : &order->bucket[i].last) = hold->before;
+  hold->newer = order->unused;
+  order->unused = (uint16_t)place;
+  --order->held;
+}
+
+/* orderTry -- do what of the bucket's events can be done, oldest first, until nothing more can
+ * fresh  the place of one that has only just arrived: if it is done now it has not been put behind anything */
+static void orderTry(HeapOrder order, Index bucket, Index fresh)
+{
+  Index place = order->bucket[bucket].first;
+
+  while (place != 0) {
+    HeapInputStruct input = orderAt(order, place)->input;
+    Bool orphan = HeapActOrphan(&input); /* which waited for nothing but its begin to be given up */
+    if (orderFirst(order, place) && HeapActTry(order, &input)) {
+      order->tally.repairs += place != fresh && !orphan;
+      orderUnhold(order, place);
+      place = order->bucket[bucket].first;
     } else {
-      ++i;
+      place = orderAt(order, place)->after;
     }
   }
 }
 
-/* orderNext -- the place in `hold` of the next event of hold[0]'s thread on its address if one of the two brings an
+/* orderRetry -- do what of the held can be done where something has changed */
+static void orderRetry(HeapOrder order, Index fresh)
+{
+  Index i;
+
+  for (i = 0; i < ARRAY_LENGTH(order->dirty);) {
+    uint64_t dirty = order->dirty[i];
+    if (dirty == 0) {
+      ++i;
+      continue;
+    }
+    order->dirty[i] &= dirty - 1;
+    orderTry(order, i * 64 + (Index)__builtin_ctzll(dirty), fresh);
+    i = 0;
+  }
+}
+
+/* orderNext -- the place of the next event of the oldest one's thread on its address if one of the two brings an
  * object and the other takes it away; or 0 */
 static Index orderNext(HeapOrder order)
 {
-  HeapInput first = &order->hold[0];
+  HeapInput first = &orderAt(order, order->oldest)->input;
   Index i;
 
-  for (i = 1; i < order->held; ++i) {
-    HeapInput input = &order->hold[i];
-    if (input->thread == first->thread && input->pool == first->pool && HeapActPlace(input) == HeapActPlace(first))
+  for (i = orderAt(order, order->oldest)->after; i != 0; i = orderAt(order, i)->after) {
+    HeapInput input = &orderAt(order, i)->input;
+    if (orderSame(input, first))
       return HeapActBrings(input) != HeapActBrings(first) ? i : 0;
   }
   return 0;
@@ -100,23 +155,35 @@ static Bool orderCrossed(HeapOrder order, HeapInput input)
   return FALSE;
 }
 
-/* orderBeside -- tell of an object that hold[come] brings and hold[go] takes away */
+/* orderBeside -- tell of an object that the event at `come` brings and that at `go` takes away; or of a resize in
+ * place, of what has been told gone already */
 static void orderBeside(HeapOrder order, Index come, Index go)
 {
+  HeapInputStruct comes = orderAt(order, come)->input, goes = orderAt(order, go)->input;
   HeapObjectStruct object;
 
+  orderUnhold(order, come);
+  orderUnhold(order, go);
   order->operation.beside = TRUE;
-  HeapActCome(order, &order->hold[come], &object);
-  HeapActGo(order, &order->hold[go], &object);
+  if (goes.kind == HeapInBEGIN && comes.kind == HeapInEND && goes.key == comes.key) {
+    HeapActPast(order, &comes);
+  } else {
+    HeapActCome(order, &comes, &object);
+    HeapActGo(order, &goes, &object);
+  }
   order->operation.beside = FALSE;
-  orderUnhold(order, come > go ? come : go);
-  orderUnhold(order, come > go ? go : come);
+  HeapOrderChanged(order, HeapActPlace(&comes)); /* the next of this thread on it is now its first */
   ++order->tally.repairs;
 }
 
 /* orderPresumeBring -- an object is brought to an address where another lives: that one has gone unseen */
-static void orderPresumeBring(HeapOrder order, HeapInput input, HeapObject place)
+static void orderPresumeBring(HeapOrder order, HeapInput input)
 {
+  HeapObject place;
+
+  if (!HeapActOwn(order, input->pool))
+    return;
+  place = HeapTableSeek(&input->pool->table, HeapActPlace(input));
   if (HeapObjectLives(place)) {
     if (!place->told && !place->stale)
       ++order->tally.overlaps;
@@ -127,6 +194,19 @@ static void orderPresumeBring(HeapOrder order, HeapInput input, HeapObject place
     NOTREACHED;
 }
 
+/* orderGiveUp -- something is missing in the log: the event, which is not held, will not come true as it stands */
+static void orderGiveUp(HeapOrder order, HeapInput input)
+{
+  if (HeapActBrings(input)) {
+    orderPresumeBring(order, input);
+  } else {
+    HeapStateUnmatched(order, input);
+    if (input->kind == HeapInBEGIN)
+      HeapActUnknown(order, input);
+    HeapOrderChanged(order, input->addr);
+  }
+}
+
 /* orderExpire -- the oldest held event will not come true as it stands
  *
  * If its thread then takes away what it brings, that was before the object came which lives there now.  If it takes
@@ -134,59 +214,60 @@ static void orderPresumeBring(HeapOrder order, HeapInput input, HeapObject place
  * what is brought here. Else something is missing in the log. */
 static void orderExpire(HeapOrder order)
 {
-  HeapInputStruct input = order->hold[0];
-  HeapObject place = HeapTableSeek(&input.pool->table, HeapActPlace(&input));
+  HeapInputStruct input = orderAt(order, order->oldest)->input;
   Index next = orderNext(order);
 
-  if (HeapActBrings(&input)) {
-    if (next != 0 && HeapObjectLives(place)) {
-      orderBeside(order, 0, next);
-      return;
-    }
-    orderUnhold(order, 0);
-    orderPresumeBring(order, &input, place);
-  } else if (next != 0 && orderCrossed(order, &input)) {
-    orderBeside(order, next, 0);
+  if (next != 0 && HeapActBrings(&input) &&
+      HeapObjectLives(HeapTableSeek(&input.pool->table, HeapActPlace(&input)))) {
+    orderBeside(order, order->oldest, next);
+  } else if (next != 0 && !HeapActBrings(&input) && orderCrossed(order, &input) &&
+             HeapActMay(&orderAt(order, next)->input, &input)) {
+    orderBeside(order, next, order->oldest);
   } else {
-    orderUnhold(order, 0);
-    HeapStateUnmatched(order, &input);
-    if (input.kind == HeapInBEGIN)
-      HeapActUnknown(&input);
+    orderUnhold(order, order->oldest);
+    orderGiveUp(order, &input);
   }
+  orderRetry(order, 0);
 }
 
-void HeapOrderHeld(HeapOrder order, HeapInput input)
+/* orderHold -- the event cannot be true yet; `tried`: for certain */
+static void orderHold(HeapOrder order, HeapInput input, Bool tried)
 {
-  AVER(order->held < HeapBoundEVENTS);
-  if (input != &order->hold[order->held])
-    order->hold[order->held] = *input;
-  ++order->held;
-  ++*orderFilter(order, HeapActPlace(input));
-}
+  Index place;
 
-static void orderHold(HeapOrder order, HeapInput input)
-{
-  if (order->held == HeapBoundEVENTS) {
+  if (order->held == HeapBoundEVENTS)
     orderExpire(order);
-    orderRetry(order, FALSE);
-  }
-  HeapOrderHeld(order, input);
-  orderRetry(order, TRUE);
+  place = HeapOrderHeld(order, input);
+  if (!tried)
+    HeapOrderChanged(order, HeapActPlace(input));
+  orderRetry(order, place);
 }
 
 void HeapOrderSettle(HeapOrder order)
 {
-  while (order->held > 0) {
+  while (order->held > 0)
     orderExpire(order);
-    orderRetry(order, FALSE);
-  }
 }
 
 void HeapOrderFinish(HeapOrder order)
 {
   if (order->stating)
     HeapTableFinish(&order->gone);
-  order->stating = FALSE;
+  if (order->windowed)
+    HeapTableFinish(&order->window);
+  order->stating = order->windowed = FALSE;
+}
+
+/* orderCannot -- the event cannot be true now: later perhaps, if there is another thread whose event it waits for */
+static void orderCannot(HeapOrder order, HeapInput input)
+{
+  if (UNLIKELY(order->windowed) && (HeapActBrings(input) ? HeapForkGone(order, input) : HeapForkCome(order, input)) &&
+      HeapActTry(order, input))
+    return;
+  if (order->several)
+    orderHold(order, input, TRUE);
+  else
+    orderGiveUp(order, input);
 }
 
 /* orderTold -- the process tells of an object that it already has */
@@ -196,18 +277,20 @@ static void orderTold(HeapOrder order, HeapInput input)
     return;
   if (!HeapActTry(order, input))
     NOTREACHED;
-  if (*orderFilter(order, input->addr) != 0)
-    orderRetry(order, FALSE);
+  orderRetry(order, 0);
+}
+
+void HeapOrderUntil(HeapOrder order, uint64_t time)
+{
+  if (time > order->now)
+    order->now = time;
+  while (UNLIKELY(order->held > 0) && order->now - orderAt(order, order->oldest)->input.time > HeapBoundTIME)
+    orderExpire(order);
 }
 
 void HeapOrderEvent(HeapOrder order, HeapInput input)
 {
-  if (input->time > order->now)
-    order->now = input->time;
-  while (UNLIKELY(order->held > 0) && order->now - order->hold[0].time > HeapBoundTIME) {
-    orderExpire(order);
-    orderRetry(order, FALSE);
-  }
+  HeapOrderUntil(order, input->time);
   if (UNLIKELY(input->kind == HeapInLIVE)) {
     orderTold(order, input);
     return;
@@ -225,8 +308,12 @@ void HeapOrderEvent(HeapOrder order, HeapInput input)
     else
       HeapActMatch(order, input);
   }
-  if ((UNLIKELY(order->held > 0) && *orderFilter(order, HeapActPlace(input)) != 0) || !HeapActTry(order, input))
-    orderHold(order, input);
+  if (orderHeldOn(order, HeapActPlace(input)))
+    orderHold(order, input, FALSE);
+  else if (UNLIKELY(!HeapActTry(order, input)))
+    orderCannot(order, input);
+  else if (UNLIKELY(order->held > 0))
+    orderRetry(order, 0);
 }
 
 void HeapOrderDestroy(HeapOrder order, HeapPool pool, HeapThread thread, uint64_t time)
@@ -252,14 +339,22 @@ void HeapOrderDestroy(HeapOrder order, HeapPool pool, HeapThread thread, uint64_
 
 Bool HeapOrderCheck(HeapOrder order)
 {
-  Count sum = 0;
-  Index i;
+  Count all = 0, buckets = 0;
+  Index i, place;
 
-  AVER(order->held <= HeapBoundEVENTS);
-  for (i = 0; i < HeapFilterSIZE; ++i)
-    sum += order->filter[i];
-  AVER(sum == order->held);
-  for (i = 0; i < order->held; ++i)
-    AVER(*orderFilter(order, HeapActPlace(&order->hold[i])) > 0);
+  AVER(order->held <= HeapBoundEVENTS && order->held <= order->used);
+  for (place = order->oldest; place != 0; place = orderAt(order, place)->newer) {
+    AVER(orderAt(order, place)->newer != 0 || place == order->newest);
+    ++all;
+  }
+  for (i = 0; i < HeapBuckets; ++i)
+    for (place = order->bucket[i].first; place != 0; place = orderAt(order, place)->after) {
+      AVER(heapOrderBucket(HeapActPlace(&orderAt(order, place)->input)) == i);
+      AVER(orderAt(order, place)->after != 0 || place == order->bucket[i].last);
+      ++buckets;
+    }
+  AVER(all == order->held && buckets == order->held);
+  for (i = 0; i < ARRAY_LENGTH(order->dirty); ++i)
+    AVER(order->dirty[i] == 0);
   return TRUE;
 }

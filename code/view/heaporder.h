@@ -4,10 +4,12 @@
  * fence).  Of the events on one address, those of one thread are in their true order, and an allocation and the free of
  * an object alternate; that is enough to put right what stands wrong.  An event that cannot be true yet (an allocation
  * where an object lives, a free where none does) is held back until one arrives that makes it true, for at most
- * HeapBoundTIME and HeapBoundEVENTS; so the client is told only what can have happened.
+ * HeapBoundTIME and HeapBoundEVENTS; so the client is told only what can have happened.  While a process has one thread
+ * nothing is held back: what cannot be true then never will be.
  *
  * Always true (HeapOrderCheck):
- *   held <= HeapBoundEVENTS, in the order of arrival;  filter[h] counts the held events whose address hashes to h
+ *   held <= HeapBoundEVENTS;  each held event is in the list of all and in that of its address's bucket, both in the
+ *   order of arrival;  between two events no bucket is `dirty`
  *   each operation told is no earlier than the one before
  *
  * Design: design/view.md .heap.order      Tests: test/heaptest.c
@@ -24,7 +26,7 @@ enum {
   HeapBoundTIME = 10000,  /* ns that an event may be held back: ten times what was seen */
   HeapBoundEVENTS = 256,  /* events that are held back at a time */
   HeapResizesMAX = 4,     /* resizes that one thread is in at a time */
-  HeapFilterSIZE = 256,
+  HeapBuckets = 256,      /* of held events, by address */
   HeapCrossingsMAX = 256, /* that are remembered */
   HeapClassMAX = 32       /* bytes of a pool's class that are kept, terminated */
 };
@@ -50,6 +52,7 @@ typedef struct HeapResizeStruct {
   Bool ended;              /* its end has come in, though it may be held back */
   uint64_t key;            /* which one it is */
   uint64_t old;            /* the address that the begin named */
+  uint64_t place;          /* the address that its end waits for, once that has come in */
   uint64_t size, time;     /* as the begin had them */
   HeapObjectStruct object; /* if it is known */
 } HeapResizeStruct, *HeapResize;
@@ -57,7 +60,9 @@ typedef struct HeapResizeStruct {
 typedef struct HeapThreadStruct {
   Index number;  /* 0, 1, ... in its process, in order of appearance */
   uint32_t id;   /* the system's number */
-  uint32_t serial; /* the writer's number of it */
+  uint32_t serial; /* the writer's number of it, when it was met */
+  Bool past;     /* it is no more: another may have its number */
+  Bool inherited; /* it is the parent's */
   uint64_t gone, goneTime; /* the last object that it took away; heapstate.h */
   HeapPool gonePool;
   Index mark;    /* heapsave.c */
@@ -90,17 +95,23 @@ typedef enum HeapOperationKind {
   HeapRESIZEBEGIN,  /* object may be gone from its address */
   HeapRESIZE,       /* object has a new size and perhaps address; oldSize, oldAddr are those before */
   HeapRESIZEFAIL,   /* object is back as it was */
+  HeapRESIZEPAST,   /* an object that has been told gone had been resized before; object is what it had become */
   HeapPOOLCREATE,   /* pool is new; its class may become known only now, its parameters follow */
   HeapPOOLPARAM,    /* name, size */
   HeapPOOLDESTROY,  /* pool goes; its objects have been freed */
   HeapARENACREATE,  /* addr, size, grain */
-  HeapARENADESTROY  /* addr */
+  HeapARENADESTROY, /* addr */
+  HeapPROCESSBEGIN, /* the process has so many objects from its parent, or from before it seemed to have ended */
+  HeapPROCESSEND    /* it has ended, and its objects with it */
 } HeapOperationKind;
 
 typedef struct HeapOperationStruct {
   HeapOperationKind kind;
   Bool zero;         /* ALLOC: zeroed memory was asked for */
   Bool told;         /* ALLOC: it was there before; FREE: no, it was not, its allocation follows */
+  Bool revived;      /* PROCESSBEGIN: it lives after all, though it seemed to have ended */
+  Bool resized;      /* ALLOC, told: by a resize it has become known, and is as that left it */
+  Bool inherited;    /* ALLOC, told: it was the parent's */
   Bool presumed;     /* FREE: no event says so: the address was given out again */
   Bool destroyed;    /* FREE: no event says so: its pool is being destroyed */
   Bool beside;       /* the object was at its address before another that has been told of */
@@ -113,6 +124,7 @@ typedef struct HeapOperationStruct {
   uint64_t site;     /* ALLOC: where it was asked for, or 0 */
   uint64_t oldAddr, oldSize; /* RESIZE */
   uint64_t addr, size, grain; /* arenas; POOLPARAM: size is the value */
+  uint64_t objects, bytes;    /* PROCESSBEGIN, PROCESSEND: that live in it */
   const char *name;  /* POOLPARAM; nameLength bytes */
   Size nameLength;
 } HeapOperationStruct, *HeapOperation;
@@ -127,6 +139,7 @@ typedef struct HeapClientStruct {
   HeapHook free;   /* FREE */
   HeapHook resize; /* RESIZE */
   HeapHook other;  /* all others */
+  Bool each;       /* of each object that a process inherits `alloc` is told, too, as there before */
 } HeapClientStruct, *HeapClient;
 
 /* How well the events fitted together. */
@@ -139,6 +152,19 @@ typedef struct HeapTallyStruct {
   uint64_t failed;    /* resizes that failed */
 } HeapTallyStruct, *HeapTally;
 
+/* An event that is held back.  Neighbours are places in `hold` plus one; 0 is none. */
+typedef struct HeapHoldStruct {
+  HeapInputStruct input;
+  uint16_t older, newer;  /* of all; `newer` of a place that is free: the next free one */
+  uint16_t before, after; /* of those in its bucket */
+} HeapHoldStruct, *HeapHold;
+
+/* What lives in a process. */
+typedef struct HeapSumStruct {
+  uint64_t objects, bytes;
+  uint64_t peakObjects, peakBytes, peakTime; /* at the peak of bytes */
+} HeapSumStruct, *HeapSum;
+
 typedef struct HeapOrderStruct {
   HeapClientStruct client;
   HeapOperationStruct operation; /* what the hook is told; process is set, and what is seldom set is 0 */
@@ -149,25 +175,56 @@ typedef struct HeapOrderStruct {
   Bool stating;       /* the process tells what already is: heapstate.h */
   uint64_t stateFrom, stateTo; /* the last time that it did */
   HeapTableStruct gone; /* while it does: addresses of what has gone meanwhile */
+  Bool windowed;      /* it is forked, and */
+  HeapTableStruct window; /* what its parent's other threads did meanwhile: heapfork.c */
   uint64_t crossings; /* objects taken away by another thread than the one that allocated them */
   struct {
     uint64_t addr, time;
     HeapPool pool;
   } crossing[HeapCrossingsMAX]; /* the newest */
+  Bool several;       /* the process has had more than one thread */
+  HeapSumStruct sum;
   Count held;
-  uint16_t filter[HeapFilterSIZE];
-  HeapInputStruct hold[HeapBoundEVENTS];
+  uint16_t oldest, newest; /* of the held; places plus one */
+  uint16_t unused;    /* a place that was used and is free, plus one */
+  uint16_t used;      /* places that were ever used */
+  struct {
+    uint16_t first, last;
+  } bucket[HeapBuckets];
+  uint64_t dirty[HeapBuckets / 64]; /* a bit for each bucket in which something may have come true */
+  HeapHoldStruct hold[HeapBoundEVENTS];
 } HeapOrderStruct, *HeapOrder;
 
 /* HeapOrderInit -- no objects, nothing held; `client`, which is copied, is told of each operation */
 extern void HeapOrderInit(HeapOrder order, Index process, HeapClient client);
 
 /* HeapOrderEvent -- take one event; events of one thread come in their order, all of them by time
- * cost: a look-up in the pool's table; when events are held back, a pass over those */
+ * cost: a look-up in the pool's table; when events are held back on its address, a pass over those */
 extern void HeapOrderEvent(HeapOrder order, HeapInput input);
 
-/* HeapOrderHeld -- the event, which may be hold[held] itself, is held back as the newest: a saved order is restored */
-extern void HeapOrderHeld(HeapOrder order, HeapInput input);
+/* HeapOrderUntil -- it is `time` now: give up what has waited for too long */
+extern void HeapOrderUntil(HeapOrder order, uint64_t time);
+
+/* HeapOrderHeld -- the event is held back as the newest: a saved order is restored.  Returns its place in `hold`. */
+extern Index HeapOrderHeld(HeapOrder order, HeapInput input);
+
+/* heapOrderBucket -- where events on this address are held */
+static inline Index heapOrderBucket(uint64_t addr)
+{
+  return (Index)((addr * 0x9e3779b97f4a7c15ull) >> 56);
+}
+
+/* HeapOrderChanged -- something has come to this address or gone from it: held events may have become possible */
+static inline void HeapOrderChanged(HeapOrder order, uint64_t addr)
+{
+  Index i;
+
+  if (LIKELY(order->held == 0))
+    return;
+  i = heapOrderBucket(addr);
+  if (order->bucket[i].first != 0)
+    order->dirty[i / 64] |= (uint64_t)1 << i % 64;
+}
 
 /* HeapOrderSettle -- hold nothing back any longer: at the end, and before a pool is destroyed */
 extern void HeapOrderSettle(HeapOrder order);

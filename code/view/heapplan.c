@@ -7,7 +7,8 @@
 #include <string.h>
 
 static const char *const heapParams[HeapParamLIMIT] = {"pool", "addr", "size", "align", "old",
-                                                   "arena", "class", "value", "name", "grain", "site"};
+                                                   "arena", "class", "value", "name", "grain", "site",
+                                                   "thread", "pid", "program"};
 
 /* The names that are understood, and the parameters that each must have. */
 static const struct {
@@ -33,6 +34,9 @@ static const struct {
   {"ArenaDestroy", HeapDoesARENADESTROY, N(ARENA)},
   {"SegAlloc", HeapDoesSEGALLOC, N(POOL) | N(SIZE)},
   {"SegFree", HeapDoesSEGFREE, N(POOL) | N(SIZE)},
+  {"ThreadStart", HeapDoesTHREAD, N(THREAD)},
+  {"ProcessExit", HeapDoesEXIT, N(PID)},
+  {"ProcessExec", HeapDoesEXEC, N(PID) | N(PROGRAM)},
 #undef N
 };
 
@@ -67,7 +71,7 @@ static void heapPlanNames(HeapPlan plan, EventType type)
   for (i = 0; i < HeapParamLIMIT; ++i) {
     plan->param[i] = -1;
     for (j = 0; j < type->params; ++j) {
-      Bool text = i == HeapParamCLASS || i == HeapParamNAME;
+      Bool text = HeapParamIsText(i);
       if (heapNamed(type->param[j], type->paramLength[j], heapParams[i]) && (type->letter[j] == 'S') == text &&
           type->letter[j] != 'D') {
         plan->param[i] = (int8_t)j;
@@ -92,8 +96,8 @@ static void heapPlanPlain(HeapPlan plan, EventType type, Bool swapped)
   Index i;
 
   plan->plain = !swapped;
-  for (i = 0; i < HeapParamLIMIT; ++i) {
-    if (plan->param[i] >= 0 && i != HeapParamCLASS && i != HeapParamNAME && type->width[plan->param[i]] != 8)
+  for (i = 0; i < HeapParamTHREAD; ++i) {
+    if (plan->param[i] >= 0 && !HeapParamIsText(i) && type->width[plan->param[i]] != 8)
       plan->plain = FALSE;
   }
   plan->kind = plan->does == HeapDoesFREE ? HeapInFREE : plan->does == HeapDoesBEGIN ? HeapInBEGIN :

@@ -13,14 +13,22 @@
 /* Parameters by their names, in the order of a plan's places. */
 enum {
   HeapParamPOOL, HeapParamADDR, HeapParamSIZE, HeapParamALIGN, HeapParamOLD, HeapParamARENA, HeapParamCLASS,
-  HeapParamVALUE, HeapParamNAME, HeapParamGRAIN, HeapParamSITE, HeapParamLIMIT
+  HeapParamVALUE, HeapParamNAME, HeapParamGRAIN, HeapParamSITE, HeapParamTHREAD, HeapParamPID, HeapParamPROGRAM,
+  HeapParamLIMIT
 };
+
+/* HeapParamIsText -- is the parameter a string? */
+static inline Bool HeapParamIsText(Index param)
+{
+  return param == HeapParamCLASS || param == HeapParamNAME || param == HeapParamPROGRAM;
+}
 
 /* What a type of event does. */
 typedef enum HeapDoes {
   HeapDoesNOTHING, HeapDoesALLOC, HeapDoesZERO, HeapDoesALIGNED, HeapDoesFREE, HeapDoesBEGIN, HeapDoesEND, HeapDoesLIVE,
   HeapDoesSTATEBEGIN, HeapDoesSTATEEND, HeapDoesLIVEEND, HeapDoesPOOLCREATE, HeapDoesPOOLPARAM, HeapDoesPOOLDESTROY,
-  HeapDoesARENACREATE, HeapDoesARENADESTROY, HeapDoesSEGALLOC, HeapDoesSEGFREE
+  HeapDoesARENACREATE, HeapDoesARENADESTROY, HeapDoesSEGALLOC, HeapDoesSEGFREE,
+  HeapDoesTHREAD, HeapDoesEXIT, HeapDoesEXEC
 } HeapDoes;
 
 /* A plan is made when `made`; param[i] is the place of parameter i among the event's, or -1.  `plain` events on

@@ -176,6 +176,7 @@ static void restoreResize(Restore restore, HeapResize resize)
   resize->ended = HeapBytesGet(from) != 0;
   resize->key = HeapBytesGet(from);
   resize->old = HeapBytesGet(from);
+  resize->place = HeapBytesGet(from);
   resize->size = HeapBytesGet(from);
   resize->time = HeapBytesGet(from);
   resize->pool = restorePoolRef(restore);
@@ -189,11 +190,14 @@ static void restoreResize(Restore restore, HeapResize resize)
 static void restoreThread(Restore restore, HeapThread thread)
 {
   HeapBytes from = &restore->bytes;
-  unsigned busy;
+  unsigned busy, flags;
 
   thread->number = (Index)HeapBytesGet(from);
   thread->id = (uint32_t)HeapBytesGet(from);
   thread->serial = (uint32_t)HeapBytesGet(from);
+  flags = (unsigned)HeapBytesGet(from);
+  thread->past = flags & 1;
+  thread->inherited = flags >> 1 & 1;
   thread->gone = HeapBytesGet(from);
   thread->goneTime = HeapBytesGet(from);
   thread->gonePool = restorePoolRef(restore);
@@ -220,7 +224,7 @@ static void restoreThreads(Restore restore)
     }
     restore->thread[restore->threads++] = thread;
     restoreThread(restore, thread);
-    bucket = HeapThreadBucket(restore->process, thread->serial, thread->id);
+    bucket = HeapThreadBucket(restore->process, thread->id);
     if (bucket != last)
       for (link = last = bucket; *link != NULL; link = &(*link)->next)
         ;
@@ -229,8 +233,10 @@ static void restoreThreads(Restore restore)
   }
 }
 
-static void restoreHeld(Restore restore, HeapOrder order, HeapInput input)
+static void restoreHeld(Restore restore, HeapOrder order)
 {
+  HeapInputStruct event = {.time = 0};
+  HeapInput input = &event;
   HeapBytes from = &restore->bytes;
   uint64_t thread;
 
@@ -250,7 +256,7 @@ static void restoreHeld(Restore restore, HeapOrder order, HeapInput input)
     from->failed = TRUE;
   } else {
     input->thread = restore->thread[thread];
-    HeapOrderHeld(order, input);
+    (void)HeapOrderHeld(order, input);
   }
 }
 
@@ -260,13 +266,15 @@ static void restoreOrder(Restore restore, HeapOrder order)
   Count held;
   Index i;
 
-#define NUMBER(field) order->field = (__typeof__(order->field))HeapBytesGet(from);
+#define NUMBER(field) field = (__typeof__(field))HeapBytesGet(from);
   HeapSavedNUMBERS
 #undef NUMBER
   held = order->held;
   order->held = 0;
   if (order->stating)
     restoreTable(restore, &order->gone);
+  if (order->windowed)
+    restoreTable(restore, &order->window);
   for (i = 0; i < order->crossings && i < HeapCrossingsMAX; ++i) {
     order->crossing[i].addr = HeapBytesGet(from);
     order->crossing[i].time = HeapBytesGet(from);
@@ -275,19 +283,41 @@ static void restoreOrder(Restore restore, HeapOrder order)
   if (held > HeapBoundEVENTS)
     from->failed = TRUE;
   for (i = 0; i < held && restoreGood(restore); ++i)
-    restoreHeld(restore, order, &order->hold[i]);
+    restoreHeld(restore, order);
 }
 
-static void restoreCounts(Restore restore)
+static void restoreCounts(Restore restore, HeapPast seen)
 {
-  uint64_t type;
+  Count types = restoreCount(restore);
+  Index i;
 
-  while ((type = HeapBytesGet(&restore->bytes)) != 0 && restoreGood(restore)) {
-    if (type > RegistryTypesMAX)
-      restore->bytes.failed = TRUE;
-    else
-      restore->process->counts[type - 1] = HeapBytesGet(&restore->bytes);
+  free(seen->counts);
+  seen->types = 0;
+  seen->counts = calloc(types + 1, sizeof *seen->counts);
+  if (seen->counts == NULL) {
+    restore->res = ResMEMORY;
+    return;
   }
+  seen->types = types;
+  for (i = 0; i < types; ++i)
+    seen->counts[i] = HeapBytesGet(&restore->bytes);
+}
+
+static void restorePast(Restore restore, Heap heap, Index number)
+{
+  HeapBytes from = &restore->bytes;
+  HeapPast past = calloc(1, sizeof *past);
+
+  if (past == NULL) {
+    restore->res = ResMEMORY;
+    return;
+  }
+  HeapProcessDrop(heap, heap->process[number]);
+  heap->past[number] = past;
+  restoreCounts(restore, past);
+#define NUMBER(field) field = (__typeof__(field))HeapBytesGet(from);
+  NUMBER(past->threads) HeapSavedTALLY((*past))
+#undef NUMBER
 }
 
 /* restoreDead -- what there is to say of pools that were referred to, and are behind the `living` */
@@ -308,10 +338,10 @@ static void restoreProcess(Restore restore, HeapProcess process)
 
   restore->process = process;
   restore->pools = 0;
-  process->order.now = HeapBytesGet(&restore->bytes);
-  process->pools = (Count)HeapBytesGet(&restore->bytes);
-  process->threads = (Count)HeapBytesGet(&restore->bytes);
-  restoreCounts(restore);
+#define NUMBER(field) field = (__typeof__(field))HeapBytesGet(&restore->bytes);
+  HeapSavedPROCESS
+#undef NUMBER
+  restoreCounts(restore, &process->seen);
   HeapTableFinish(&process->arenas);
   restoreTable(restore, &process->arenas);
   restorePools(restore);
@@ -335,24 +365,42 @@ static Bool restoreSound(const unsigned char *bytes, Size size)
   return Crc32c(0, bytes, size - sizeof crc) == crc;
 }
 
+/* restoreHeap -- `processes`: so many has the log */
+static void restoreHeap(Restore restore, Heap heap, Count processes)
+{
+  HeapForks forks = &heap->forks;
+  uint64_t number;
+
+#define NUMBER(field) field = (__typeof__(field))HeapBytesGet(&restore->bytes);
+  HeapSavedHEAP
+#undef NUMBER
+  forks->time = forks->next < forks->count ? forks->fork[forks->next].before : UINT64_MAX;
+  while (restoreGood(restore) && (number = HeapBytesGet(&restore->bytes)) != 0) {
+    uint64_t saved = HeapBytesGet(&restore->bytes);
+    HeapProcess process = number <= processes ? HeapProcessOf(heap, (Index)number - 1) : NULL;
+    if (number > processes)
+      restore->bytes.failed = TRUE;
+    else if (process == NULL)
+      restore->res = ResMEMORY;
+    else if (saved == HeapSavedLIVES)
+      restoreProcess(restore, process);
+    else
+      restorePast(restore, heap, (Index)number - 1);
+  }
+}
+
 Res HeapRestore(Heap heap, const unsigned char *bytes, Size size)
 {
   restoreStruct restore = {.bytes = {.bytes = (unsigned char *)bytes, .size = size - sizeof(uint32_t)}};
-  uint64_t number;
-  HeapProcess process;
+  LogSummaryStruct summary;
 
   HeapClear(heap);
   if (!restoreSound(bytes, size))
     return ResFORMAT;
-  heap->res = (Res)HeapBytesGet(&restore.bytes);
-  heap->objectTypes = (Count)HeapBytesGet(&restore.bytes);
-  while (restoreGood(&restore) && (number = HeapBytesGet(&restore.bytes)) != 0) {
-    process = HeapProcessOf(heap, (Index)number - 1);
-    if (process == NULL)
-      restore.res = ResMEMORY;
-    else
-      restoreProcess(&restore, process);
-  }
+  if (HeapForksLook(heap) != ResOK)
+    return ResMEMORY;
+  LogSummarize(&summary, heap->log);
+  restoreHeap(&restore, heap, summary.processes);
   if (restore.bytes.next + HeapSavedPAD != restore.bytes.size)
     restore.bytes.failed = TRUE;
   free(restore.pool);

@@ -17,7 +17,7 @@
 
 enum {
   saveObjectMAX = HeapBytesFourMAX + 2 * HeapBytesNumberMAX, /* bytes */
-  savePOOL = 8, saveTHREAD = 8, savePROCESS = 500            /* what each costs, in objects */
+  savePOOL = 8, saveTHREAD = 8, savePROCESS = 100            /* what each costs, in objects */
 };
 
 typedef struct saveStruct {
@@ -122,6 +122,7 @@ static void saveResize(Save save, HeapResize resize)
   HeapBytesPut(&save->bytes, resize->ended);
   HeapBytesPut(&save->bytes, resize->key);
   HeapBytesPut(&save->bytes, resize->old);
+  HeapBytesPut(&save->bytes, resize->place);
   HeapBytesPut(&save->bytes, resize->size);
   HeapBytesPut(&save->bytes, resize->time);
   savePoolRef(save, resize->pool);
@@ -137,6 +138,7 @@ static void saveThread(Save save, HeapThread thread)
   HeapBytesPut(to, thread->number);
   HeapBytesPut(to, thread->id);
   HeapBytesPut(to, thread->serial);
+  HeapBytesPut(to, thread->past | (unsigned)thread->inherited << 1);
   HeapBytesPut(to, thread->gone);
   HeapBytesPut(to, thread->goneTime);
   savePoolRef(save, thread->gonePool);
@@ -183,46 +185,55 @@ static void saveOrder(Save save, HeapOrder order)
   HeapBytes to = &save->bytes;
   Index i, crossings = order->crossings < HeapCrossingsMAX ? order->crossings : HeapCrossingsMAX;
 
-#define NUMBER(field) HeapBytesPut(to, (uint64_t)order->field);
+#define NUMBER(field) HeapBytesPut(to, (uint64_t)field);
   HeapSavedNUMBERS
 #undef NUMBER
   if (order->stating)
     saveTable(save, &order->gone);
+  if (order->windowed)
+    saveTable(save, &order->window);
   for (i = 0; i < crossings; ++i) {
     HeapBytesPut(to, order->crossing[i].addr);
     HeapBytesPut(to, order->crossing[i].time);
     savePoolRef(save, order->crossing[i].pool);
   }
-  for (i = 0; i < order->held; ++i)
-    saveHeld(save, &order->hold[i]);
+  for (i = order->oldest; i != 0; i = order->hold[i - 1].newer)
+    saveHeld(save, &order->hold[i - 1].input);
 }
 
-static void saveCounts(Save save)
+static void saveCounts(Save save, HeapPast seen)
 {
   Index i;
 
-  for (i = 0; i < RegistryTypesMAX; ++i) {
-    if (save->process->counts[i] > 0) {
-      HeapBytesPut(&save->bytes, i + 1);
-      HeapBytesPut(&save->bytes, save->process->counts[i]);
-    }
-  }
-  HeapBytesPut(&save->bytes, 0);
+  HeapBytesPut(&save->bytes, seen->types);
+  for (i = 0; i < seen->types; ++i)
+    HeapBytesPut(&save->bytes, seen->counts[i]);
+}
+
+static void savePast(Save save, HeapPast past)
+{
+  HeapBytes to = &save->bytes;
+
+  save->weight += savePOOL;
+  saveCounts(save, past);
+#define NUMBER(field) HeapBytesPut(to, (uint64_t)field);
+  NUMBER(past->threads) HeapSavedTALLY((*past))
+#undef NUMBER
 }
 
 static void saveProcess(Save save, HeapProcess process)
 {
   Index i;
 
-  HeapDrain(process);
+  HeapDrain(process->heap);
   save->weight += savePROCESS;
   save->process = process;
   save->now = process->order.now;
   save->pools = save->deads = 0;
-  HeapBytesPut(&save->bytes, process->order.now);
-  HeapBytesPut(&save->bytes, process->pools);
-  HeapBytesPut(&save->bytes, process->threads);
-  saveCounts(save);
+#define NUMBER(field) HeapBytesPut(&save->bytes, (uint64_t)field);
+  HeapSavedPROCESS
+#undef NUMBER
+  saveCounts(save, &process->seen);
   saveTable(save, &process->arenas);
   savePools(save);
   saveThreads(save);
@@ -238,13 +249,18 @@ Res HeapSave(unsigned char **bytesReturn, Size *sizeReturn, Count *weightReturn,
   uint32_t crc;
   Index i;
 
-  HeapBytesPut(&save.bytes, (uint64_t)heap->res);
-  HeapBytesPut(&save.bytes, heap->objectTypes);
+#define NUMBER(field) HeapBytesPut(&save.bytes, (uint64_t)field);
+  HeapSavedHEAP
+#undef NUMBER
   for (i = 0; i < heap->count; ++i) {
-    if (heap->process[i] != NULL) {
-      HeapBytesPut(&save.bytes, i + 1);
+    if (heap->process[i] == NULL && heap->past[i] == NULL)
+      continue;
+    HeapBytesPut(&save.bytes, i + 1);
+    HeapBytesPut(&save.bytes, heap->process[i] != NULL ? HeapSavedLIVES : HeapSavedPAST);
+    if (heap->process[i] != NULL)
       saveProcess(&save, heap->process[i]);
-    }
+    else
+      savePast(&save, heap->past[i]);
   }
   HeapBytesPut(&save.bytes, 0);
   free(save.dead);
@@ -273,7 +289,7 @@ Bool HeapUnsettled(Heap heap)
     HeapThread thread;
     if (heap->process[i] == NULL)
       continue;
-    HeapDrain(heap->process[i]);
+    HeapDrain(heap);
     if (heap->process[i]->order.held > 0)
       return TRUE;
     for (j = 0; j < HeapBUCKETS; ++j)

@@ -5,7 +5,7 @@
  *
  * Bytes are for the program that wrote them: not a format for files that stay.
  *
- * Design: design/view.md .state.save      Tests: test/heapsavetest.c
+ * Design: design/view.md .state.save      Tests: test/viewstatetest.c
  */
 #ifndef VIEW_HEAPSAVE_H
 #define VIEW_HEAPSAVE_H

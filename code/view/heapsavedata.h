@@ -1,6 +1,6 @@
 /* heapsavedata.h -- what saving and restoring a heap must agree about
  *
- * Design: design/view.md .state.save      Tests: test/heapsavetest.c
+ * Design: design/view.md .state.save      Tests: test/viewstatetest.c
  */
 #ifndef VIEW_HEAPSAVEDATA_H
 #define VIEW_HEAPSAVEDATA_H
@@ -14,10 +14,26 @@ enum {
   HeapSavedPAD = HeapBytesFourMAX /* zeros before the sum */
 };
 
+/* The plain numbers of how well events fitted, and of what lives. */
+#define HeapSavedTALLY(of) \
+  NUMBER(of.tally.repairs) NUMBER(of.tally.overlaps) NUMBER(of.tally.unmatched) NUMBER(of.tally.early) \
+  NUMBER(of.tally.unfinished) NUMBER(of.tally.failed) NUMBER(of.sum.objects) NUMBER(of.sum.bytes) \
+  NUMBER(of.sum.peakObjects) NUMBER(of.sum.peakBytes) NUMBER(of.sum.peakTime)
+
 /* The plain numbers of a HeapOrderStruct. */
 #define HeapSavedNUMBERS \
-  NUMBER(now) NUMBER(key) NUMBER(res) NUMBER(tally.repairs) NUMBER(tally.overlaps) NUMBER(tally.unmatched) \
-  NUMBER(tally.early) NUMBER(tally.unfinished) NUMBER(tally.failed) NUMBER(stating) NUMBER(stateFrom) \
-  NUMBER(stateTo) NUMBER(crossings) NUMBER(held)
+  NUMBER(order->now) NUMBER(order->key) NUMBER(order->res) HeapSavedTALLY((*order)) NUMBER(order->stating) \
+  NUMBER(order->stateFrom) NUMBER(order->stateTo) NUMBER(order->crossings) NUMBER(order->held) \
+  NUMBER(order->several) NUMBER(order->windowed)
+
+/* Of a HeapProcessStruct, and of a HeapStruct. */
+#define HeapSavedPROCESS \
+  NUMBER(process->order.now) NUMBER(process->met) NUMBER(process->ended) NUMBER(process->last) NUMBER(process->pools) \
+  NUMBER(process->threads) NUMBER(process->inherited) NUMBER(process->child) NUMBER(process->forker) \
+  NUMBER(process->childTime)
+#define HeapSavedHEAP NUMBER(heap->res) NUMBER(heap->objectTypes) NUMBER(heap->living) NUMBER(heap->kept) \
+  NUMBER(heap->forks.next)
+
+enum { HeapSavedLIVES = 1, HeapSavedPAST };
 
 #endif /* VIEW_HEAPSAVEDATA_H */

@@ -50,10 +50,12 @@ void HeapStateThread(HeapOrder order, HeapThread thread)
     stateInsert(order, stateKey(thread->gonePool, thread->gone));
 }
 
-void HeapStatePool(HeapPool pool)
+void HeapStatePool(HeapOrder order, HeapPool pool)
 {
   Index i;
 
+  if (!HeapActOwn(order, pool))
+    return;
   for (i = 0; i < pool->table.capacity; ++i)
     if (HeapObjectLives(&pool->table.objects[i]))
       pool->table.objects[i].stale = 1;
@@ -80,8 +82,11 @@ Bool HeapStateIsGone(HeapOrder order, HeapPool pool, uint64_t addr)
 
 Bool HeapStateLive(HeapOrder order, HeapInput input)
 {
-  HeapObject place = HeapTableSeek(&input->pool->table, input->addr);
+  HeapObject place;
 
+  if (!HeapActOwn(order, input->pool))
+    return FALSE;
+  place = HeapTableSeek(&input->pool->table, input->addr);
   if (HeapObjectLives(place) && !(place->stale && place->size > input->size)) {
     place->stale = 0;
     return FALSE;
@@ -103,7 +108,7 @@ void HeapStatePurge(HeapOrder order, HeapPool pool, HeapThread thread, uint64_t 
   HeapObject objects;
   Count i, n;
 
-  if (!order->stating)
+  if (!order->stating || !HeapActOwn(order, pool))
     return;
   if (HeapTableSort(&objects, &n, &pool->table) != ResOK) {
     order->res = ResMEMORY;

@@ -20,7 +20,7 @@
  * HeapStateThread, HeapStatePool -- at the beginning, for each thread and each pool that is known */
 extern void HeapStateBegin(HeapOrder order, uint64_t time);
 extern void HeapStateThread(HeapOrder order, HeapThread thread);
-extern void HeapStatePool(HeapPool pool);
+extern void HeapStatePool(HeapOrder order, HeapPool pool);
 extern void HeapStateEnd(HeapOrder order, uint64_t time);
 
 /* HeapStateGone -- an object is freed or resized while the process tells

@@ -5,6 +5,7 @@
 #include "heaptable.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "base/aver.h"
@@ -39,6 +40,7 @@ static Res tableMake(HeapTable table, Count capacity)
   table->count = 0;
   table->limit = tableLimit(capacity);
   table->shift = 64u - (unsigned)__builtin_ctzll(capacity);
+  table->shares = NULL;
   return objects == NULL ? ResMEMORY : ResOK;
 }
 
@@ -60,12 +62,56 @@ void HeapTableFinish(HeapTable table)
 {
   Size size = table->capacity * sizeof(HeapObjectStruct);
 
-  if (size < tableHUGE)
+  if (table->shares != NULL && --*table->shares > 0)
+    size = 0; /* the others still have them */
+  else
+    free(table->shares);
+  table->shares = NULL;
+  if (size == 0)
+    ;
+  else if (size < tableHUGE)
     free(table->objects);
   else
     munmap(table->objects, size);
   table->objects = NULL;
   table->count = table->capacity = 0;
+}
+
+Res HeapTableShare(HeapTable table, HeapTable other)
+{
+  if (other->shares == NULL) {
+    other->shares = malloc(sizeof *other->shares);
+    if (other->shares == NULL) {
+      memset(table, 0, sizeof *table);
+      return ResMEMORY;
+    }
+    *other->shares = 1;
+  }
+  ++*other->shares;
+  *table = *other;
+  return ResOK;
+}
+
+Res HeapTableOwn(HeapTable table)
+{
+  HeapTableStruct own;
+  Res res;
+
+  if (table->shares == NULL)
+    return ResOK;
+  if (*table->shares > 1) {
+    res = tableMake(&own, table->capacity);
+    if (res != ResOK)
+      return res;
+    memcpy(own.objects, table->objects, table->capacity * sizeof *own.objects);
+    own.count = table->count;
+    --*table->shares;
+    *table = own;
+  } else {
+    free(table->shares);
+    table->shares = NULL;
+  }
+  return ResOK;
 }
 
 Res HeapTableGrow(HeapTable table)

@@ -37,6 +37,7 @@ typedef struct HeapTableStruct {
   Count count;    /* places taken */
   Count limit;    /* and may be, before it grows */
   unsigned shift; /* 64 - log2(capacity) */
+  Count *shares;  /* how many tables share these objects; NULL: none but this, which may then change them */
 } HeapTableStruct, *HeapTable;
 
 /* HeapTableInit -- an empty table; ResMEMORY.  HeapTableFinish gives its memory back. */
@@ -45,6 +46,11 @@ extern void HeapTableFinish(HeapTable table);
 
 /* HeapTableMake -- an empty table with room for `count` objects.  ResMEMORY. */
 extern Res HeapTableMake(HeapTable table, Count count);
+
+/* HeapTableShare -- a table with the objects of another; ResMEMORY
+ * HeapTableOwn -- its objects are going to change: if they are shared it gets a copy.  ResMEMORY. */
+extern Res HeapTableShare(HeapTable tableReturn, HeapTable other);
+extern Res HeapTableOwn(HeapTable table);
 
 /* heapTableHome -- where the search for `addr` begins */
 static inline Index heapTableHome(HeapTable table, uint64_t addr)

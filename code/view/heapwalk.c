@@ -14,9 +14,9 @@ typedef void (*heapWalkHook)(void *data, HeapPool pool, HeapThread thread, HeapO
 /* heapWalkProcess -- the process, with nothing in its queue; NULL: no event of it has come */
 static HeapProcess heapWalkProcess(Heap heap, Index number)
 {
-  if (number >= heap->count || heap->process[number] == NULL)
+  if (number >= heap->count || heap->process[number] == NULL || heap->process[number]->ended)
     return NULL;
-  HeapDrain(heap->process[number]);
+  HeapDrain(heap);
   return heap->process[number];
 }
 
@@ -33,6 +33,11 @@ static void heapWalkResizes(HeapThread thread, void (*hook)(void *data, HeapInpu
   }
 }
 
+Bool HeapHas(Heap heap, Index number)
+{
+  return heapWalkProcess(heap, number) != NULL;
+}
+
 void HeapPending(Heap heap, Index number, void (*hook)(void *data, HeapInput input), void *data)
 {
   HeapProcess process = heapWalkProcess(heap, number);
@@ -44,8 +49,8 @@ void HeapPending(Heap heap, Index number, void (*hook)(void *data, HeapInput inp
   for (i = 0; i < HeapBUCKETS; ++i)
     for (thread = process->thread[i]; thread != NULL; thread = thread->next)
       heapWalkResizes(thread, hook, data);
-  for (i = 0; i < process->order.held; ++i)
-    hook(data, &process->order.hold[i]);
+  for (i = process->order.oldest; i != 0; i = process->order.hold[i - 1].newer)
+    hook(data, &process->order.hold[i - 1].input);
 }
 
 /* heapWalkAway -- the objects that the thread resizes */

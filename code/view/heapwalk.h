@@ -12,6 +12,10 @@
 
 #include "view/heap.h"
 
+/* HeapHas -- may something live in the process?  So it may in a child of fork before an event of it has come, and not in
+ * one that has ended. */
+extern Bool HeapHas(Heap heap, Index process);
+
 /* HeapPending -- tell `hook` of the events that still wait to come true, and of the beginnings of the resizes that
  * have not ended, in no order */
 extern void HeapPending(Heap heap, Index process, void (*hook)(void *data, HeapInput input), void *data);

@@ -1,4 +1,4 @@
-/* interns.c -- the strings that programs gave numbers
+/* interns.c -- the strings that programs gave numbers, and labels
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -21,7 +21,11 @@ void InternsFinish(Interns interns)
   for (i = 0; i < interns->count; ++i)
     if (interns->table[i].objects != NULL)
       HeapTableFinish(&interns->table[i]);
+  for (i = 0; i < interns->labelled; ++i)
+    if (interns->label[i].objects != NULL)
+      HeapTableFinish(&interns->label[i]);
   free(interns->table);
+  free(interns->label);
   InternsInit(interns, interns->strings);
 }
 
@@ -34,26 +38,35 @@ Bool InternsTells(int *idReturn, int *stringReturn, EventType type)
   return *idReturn >= 0 && *stringReturn >= 0;
 }
 
-/* internsTable -- of the process with this number; NULL: no memory */
-static HeapTable internsTable(Interns interns, Index number)
+Bool InternsLabels(int *addrReturn, int *idReturn, EventType type)
 {
-  if (number >= interns->count) {
-    HeapTable table = realloc(interns->table, (number + 1) * sizeof *table);
+  if (!PlansNamed(type, "Label"))
+    return FALSE;
+  *addrReturn = PlansParam(type, "addr", "PA");
+  *idReturn = PlansParam(type, "id", "UW");
+  return *addrReturn >= 0 && *idReturn >= 0;
+}
+
+/* internsTable -- of the process with this number, in a list of such tables; NULL: no memory */
+static HeapTable internsTable(HeapTable *list, Count *count, Index number)
+{
+  if (number >= *count) {
+    HeapTable table = realloc(*list, (number + 1) * sizeof *table);
     if (table == NULL)
       return NULL;
-    memset(table + interns->count, 0, (number + 1 - interns->count) * sizeof *table);
-    interns->table = table;
-    interns->count = number + 1;
+    memset(table + *count, 0, (number + 1 - *count) * sizeof *table);
+    *list = table;
+    *count = number + 1;
   }
-  if (interns->table[number].objects == NULL && HeapTableInit(&interns->table[number]) != ResOK)
+  if ((*list)[number].objects == NULL && HeapTableInit(&(*list)[number]) != ResOK)
     return NULL;
-  return &interns->table[number];
+  return &(*list)[number];
 }
 
 Res InternsAdd(Interns interns, LogEvent event, int id, int string)
 {
   uint64_t key = LogEventWord(event, (Index)id) + 1;
-  HeapTable table = internsTable(interns, event->process->number);
+  HeapTable table = internsTable(&interns->table, &interns->count, event->process->number);
   const char *bytes;
   HeapObject place;
   Size length;
@@ -80,6 +93,34 @@ uint32_t InternsFind(Interns interns, LogProcess process, uint64_t id)
   return place->addr == id + 1 ? place->client : 0;
 }
 
+Res InternsLabel(Interns interns, LogEvent event, int addr, int id)
+{
+  uint64_t key = LogEventWord(event, (Index)addr);
+  HeapTable table = internsTable(&interns->label, &interns->labelled, event->process->number);
+  HeapObject place;
+
+  if (table == NULL)
+    return ResMEMORY;
+  if (key == 0)
+    return ResOK;
+  place = HeapTableInsert(table, HeapTableSeek(table, key), key);
+  if (place == NULL)
+    return ResMEMORY;
+  place->client = InternsFind(interns, event->process, LogEventWord(event, (Index)id));
+  place->time = event->time;
+  return ResOK;
+}
+
+uint32_t InternsLabelOf(Interns interns, LogProcess process, uint64_t addr, uint64_t since)
+{
+  HeapObject place;
+
+  if (process->number >= interns->labelled || interns->label[process->number].objects == NULL || addr == 0)
+    return 0;
+  place = HeapTableSeek(&interns->label[process->number], addr);
+  return place->addr == addr && place->time >= since ? place->client : 0;
+}
+
 /* A pass with two requests: the caller's, and the one that learns. */
 typedef struct internsReadingStruct {
   Interns interns;
@@ -92,21 +133,57 @@ typedef struct internsReadingStruct {
 
 static Bool internsChoose(void *data, LogProcess process, EventType type)
 {
-  int id, string;
+  int one, other;
 
   UNUSED(data);
   UNUSED(process);
-  return InternsTells(&id, &string, type);
+  return InternsTells(&one, &other, type) || InternsLabels(&one, &other, type);
 }
 
 static Bool internsLearn(LogRequest request, LogEvent event)
 {
   InternsReading reading = request->data;
-  int id = -1, string = -1;
+  int one = -1, other = -1;
 
-  if (InternsTells(&id, &string, event->type) && reading->res == ResOK)
-    reading->res = InternsAdd(reading->interns, event, id, string);
+  if (reading->res != ResOK)
+    return FALSE;
+  if (InternsTells(&one, &other, event->type))
+    reading->res = InternsAdd(reading->interns, event, one, other);
+  else if (InternsLabels(&one, &other, event->type))
+    reading->res = InternsLabel(reading->interns, event, one, other);
   return FALSE;
+}
+
+Bool InternsMay(Log log)
+{
+  uint32_t there = LogKindsThere(log);
+  LogSummaryStruct summary;
+  int addr, id;
+  Index i, t;
+
+  LogSummarize(&summary, log);
+  for (i = 0; there != 0 && i < summary.processes; ++i) {
+    Registry registry = LogProcessAt(log, i)->registry;
+    for (t = 0; t < registry->count; ++t)
+      if (registry->types[t].kind < 32 && (there >> registry->types[t].kind & 1) != 0 &&
+          InternsLabels(&addr, &id, &registry->types[t]))
+        return TRUE;
+  }
+  return FALSE;
+}
+
+Res InternsLearn(Interns interns, Log log, const LogPositionStruct *end)
+{
+  internsReadingStruct reading = {.interns = interns};
+  LogRequestStruct request = LogRequestALL;
+  Res res;
+
+  request.end = end;
+  request.data = &reading;
+  request.choose = internsChoose;
+  request.event = internsLearn;
+  res = LogRead(log, &request);
+  return res == ResOK ? reading.res : res;
 }
 
 static Bool internsEvent(LogRequest request, LogEvent event)
@@ -132,7 +209,7 @@ static Bool internsEnough(void *data)
   return reading->enough;
 }
 
-/* internsChosen -- does the request itself get every event that gives a string a number? */
+/* internsChosen -- does the request itself get every event that gives a string a number, or an address a label? */
 static Bool internsChosen(Log log, LogRequest request)
 {
   LogSummaryStruct summary;

@@ -11,12 +11,14 @@
 
 #include "base/aver.h"
 #include "base/text.h"
+#include "view/clean.h"
+#include "view/describe.h"
 #include "view/form.h"
 #include "view/interns.h"
 #include "view/put.h"
 
 enum {
-  lineWhoSIZE = 64, lineWhosMAX = 64, lineNANOS = 1000000000,
+  lineWhoSIZE = 64, lineWhosMAX = 64, lineLabelMAX = 64, lineNANOS = 1000000000,
   lineValueMAX = 64,                                            /* bytes of a value that is no string */
   lineREST = FormLiteralMAX + FormPiecesMAX * lineValueMAX + FormChunkSIZE /* of a line, whatever its strings are */
 };
@@ -33,6 +35,7 @@ typedef struct lineWhoStruct {
   LogProcess process;
   uint32_t thread;
   uint32_t length;
+  uint16_t cpu;
   char text[lineWhoSIZE];
 } lineWhoStruct;
 
@@ -83,15 +86,25 @@ static char *linePutQuoted(Line line, char *p, const char *bytes, Size length, B
   return p + 3;
 }
 
+/* linePutCsv -- quotes are doubled, lines may end in a string; what a terminal would obey stands as \ooo */
 static char *linePutCsv(char *p, const char *bytes, Size length, Bool cut)
 {
-  Index i;
+  Size i, n;
 
   *p++ = '"';
-  for (i = 0; i < length; ++i) {
+  for (i = 0; i < length; i += n) {
+    n = TextPrintable(bytes + i, length - i);
+    if (bytes[i] == '\n' || bytes[i] == '\t')
+      n = 1;
     if (bytes[i] == '"')
       *p++ = '"';
-    *p++ = bytes[i];
+    if (n == 0) {
+      p = TextPutEscape(p, bytes[i]);
+      n = 1;
+    } else {
+      memcpy(p, bytes + i, n);
+      p += n;
+    }
   }
   if (cut) {
     memcpy(p, "...", 3);
@@ -102,31 +115,13 @@ static char *linePutCsv(char *p, const char *bytes, Size length, Bool cut)
 }
 
 /* linePutJson -- bytes that are no UTF-8 become U+FFFD */
-static char *linePutJson(char *p, const char *string, Size length, Bool cut)
+static char *linePutJson(char *p, const char *bytes, Size length, Bool cut)
 {
-  static const char hex[] = "0123456789abcdef";
-  const unsigned char *bytes = (const unsigned char *)string;
   Size i, n;
 
   *p++ = '"';
-  for (i = 0; i < length; i += n) {
-    n = PutUtf8(bytes + i, length - i);
-    if (n == 0) {
-      memcpy(p, "\xef\xbf\xbd", 3);
-      p += 3;
-      n = 1;
-    } else if (bytes[i] < ' ' || bytes[i] == 0x7f) {
-      memcpy(p, "\\u00", 4);
-      p[4] = hex[bytes[i] >> 4];
-      p[5] = hex[bytes[i] & 15];
-      p += 6;
-    } else {
-      if (bytes[i] == '"' || bytes[i] == '\\')
-        *p++ = '\\';
-      memcpy(p, bytes + i, n);
-      p += n;
-    }
-  }
+  for (i = 0; i < length; i += n)
+    p = CleanJsonChar(p, bytes + i, length - i, &n);
   if (cut) {
     memcpy(p, "...", 3);
     p += 3;
@@ -163,16 +158,51 @@ static char *linePutInterned(Line line, char *p, const FormPieceStruct *piece, L
   return linePutQuoted(line, p, bytes, length, FALSE);
 }
 
+/* linePutLabel -- the label of an address, if it has one */
+static __attribute__((noinline)) char *linePutLabel(Line line, char *p, LogEvent event, Index param)
+{
+  uint32_t string = InternsLabelOf(&line->interns, event->process, LogEventWord(event, param), 0);
+  const char *bytes;
+  Size length;
+
+  if (string == 0)
+    return p;
+  bytes = StringsAt(&line->strings, string, &length);
+  *p++ = '[';
+  p = linePutQuoted(line, p, bytes, length < lineLabelMAX ? length : lineLabelMAX, length > lineLabelMAX);
+  *p++ = ']';
+  return p;
+}
+
+/* linePutKnown -- a number, or that it is unknown */
+static char *linePutKnown(char *p, const FormPieceStruct *piece, LogEvent event)
+{
+  const char *unknown = piece->value == FormKNOWNCSV ? "" : piece->value == FormKNOWNJSON ? "null" : "unknown";
+
+  if (!DescribeUnknown(event, piece->param))
+    return PutDecimal(p, LogEventWord(event, piece->param));
+  memcpy(p, unknown, strlen(unknown));
+  return p + strlen(unknown);
+}
+
 static __attribute__((noinline)) char *linePutSlow(Line line, char *p, const FormPieceStruct *piece, LogEvent event)
 {
   const char *bytes;
   Size length;
 
+  if (piece->value == FormLABELS) {
+    int addr, id;
+    if (InternsLabels(&addr, &id, event->type) && InternsLabel(&line->interns, event, addr, id) != ResOK)
+      line->failed = TRUE;
+    return p;
+  }
   if (piece->value == FormINTERNS) {
     if (InternsAdd(&line->interns, event, piece->param, event->type->params - 1) != ResOK)
       line->failed = TRUE;
     return p;
   }
+  if (piece->value >= FormKNOWN && piece->value <= FormKNOWNJSON)
+    return linePutKnown(p, piece, event);
   if (piece->value == FormINTERNED)
     return linePutInterned(line, p, piece, event);
   if (piece->value == FormDOUBLE || piece->value == FormREAL)
@@ -223,10 +253,15 @@ static __attribute__((noinline)) void lineWho(lineWhoStruct *who, LineStyle styl
   TextDecimal(&text, event->process->header.pid);
   TextString(&text, parts[style][1]);
   TextDecimal(&text, event->thread);
+  if (style == LineJSON && event->cpu != LogCpuUNKNOWN) {
+    TextString(&text, ",\"cpu\":");
+    TextDecimal(&text, event->cpu);
+  }
   TextString(&text, parts[style][2]);
   who->length = (uint32_t)TextLength(&text);
   who->process = event->process;
   who->thread = event->thread;
+  who->cpu = event->cpu;
 }
 
 /* lineForms -- bring the forms of the event's registry to the front */
@@ -279,7 +314,7 @@ Bool LineEvent(LogRequest request, LogEvent event)
     time = lineSeconds(line, time);
     second = time / lineNANOS;
   }
-  if (UNLIKELY(event->thread != who->thread || event->process != who->process))
+  if (UNLIKELY(event->thread != who->thread || event->process != who->process || event->cpu != who->cpu))
     lineWho(who, line->style, event);
   memcpy(p, line->seconds, sizeof line->seconds);
   p = PutNanos(p + line->secondsLength, (uint32_t)(time - second * lineNANOS));
@@ -287,8 +322,11 @@ Bool LineEvent(LogRequest request, LogEvent event)
   p += who->length;
   for (piece = form->piece, limit = piece + form->pieces; piece < limit; ++piece) {
     p = linePutLiteral(p, piece->literal, piece->length);
-    if (piece->value == FormHEX)
+    if (piece->value == FormHEX) {
       p = PutHex(p, LogEventWord(event, piece->param));
+      if (UNLIKELY(line->interns.labelled > 0))
+        p = linePutLabel(line, p, event, piece->param);
+    }
     else if (piece->value == FormDECIMAL)
       p = PutDecimal(p, LogEventWord(event, piece->param));
     else if (piece->value != FormNONE)
@@ -369,7 +407,9 @@ Res LineCreate(Line *lineReturn, LineStyle style, Log log, Output output)
 
 Res LineRead(Line line, LogRequest request)
 {
-  Res res = line->style == LineDESCRIBE ? InternsRead(&line->interns, line->log, request) : LogRead(line->log, request);
+  Bool labels = (line->style == LineTEXT || line->style == LineVERBOSE) && InternsMay(line->log);
+  Res res = line->style == LineDESCRIBE || labels ? InternsRead(&line->interns, line->log, request)
+                                                  : LogRead(line->log, request);
 
   return res == ResOK && line->failed ? ResMEMORY : res;
 }

@@ -182,6 +182,12 @@ static Res liveProcess(Live live, LiveProcess process, Index number)
   return liveObjects(live, process);
 }
 
+/* liveIs -- is it a recorded program that lives?  The last one that did is told of if nobody does. */
+static Bool liveIs(Live live, Index number)
+{
+  return LogProcessAt(live->log, number)->header.role[0] == '\0' && !HeapEnded(StateHeap(live->state), number);
+}
+
 Res LiveFinish(Live live)
 {
   Res res = StateSettle(live->state);
@@ -193,13 +199,16 @@ Res LiveFinish(Live live)
   live->process = calloc(live->summary.processes + 1, sizeof *live->process);
   if (live->process == NULL)
     return ResMEMORY;
+  if (res == ResOK && InternsMay(live->log))
+    res = InternsLearn(&live->interns, live->log, &live->position);
   for (i = 0; i < live->summary.processes && res == ResOK; ++i)
-    if (HeapSeen(&threads, &counts, StateHeap(live->state), i))
+    if (HeapSeen(&threads, &counts, StateHeap(live->state), i) && liveIs(live, i))
       res = liveProcess(live, &live->process[live->processes++], i);
   return res;
 }
 
-Res LiveCreate(Live *liveReturn, Log log, const LogRequestStruct *only, uint64_t at, Count top)
+Res LiveCreate(Live *liveReturn, Log log, const LogRequestStruct *only, uint64_t at,
+               const LogPositionStruct *position, Count top)
 {
   static const LogPositionStruct last = LogPositionLAST;
   Live live = calloc(1, sizeof *live);
@@ -207,10 +216,13 @@ Res LiveCreate(Live *liveReturn, Log log, const LogRequestStruct *only, uint64_t
   if (live == NULL)
     return ResMEMORY;
   live->log = log;
+  InternsInit(&live->interns, &live->strings);
   live->at = at;
   live->top = top;
   live->position = last;
-  if (at != UINT64_MAX)
+  if (position != NULL)
+    live->position = *position;
+  else if (at != UINT64_MAX)
     LogPositionOfTime(&live->position, log, at);
   if (StateCreate(&live->state, log, only, StateIntervalNONE) != ResOK) {
     free(live);
@@ -235,8 +247,17 @@ void LiveDestroy(Live live)
     LiveTopFinish(&process->oldest);
   }
   free(live->process);
+  InternsFinish(&live->interns);
+  StringsFinish(&live->strings);
   StateDestroy(live->state);
   free(live);
+}
+
+const char *LiveLabel(Live live, LiveProcess process, uint64_t addr, uint64_t since)
+{
+  Size length;
+
+  return StringsAt(&live->strings, InternsLabelOf(&live->interns, process->process, addr, since), &length);
 }
 
 LogRequest LiveRequest(Live live)

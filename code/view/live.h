@@ -21,8 +21,9 @@ typedef struct LiveStruct *Live;
 enum { LiveTopDEFAULT = 10 };
 
 /* LiveCreate -- a view of `log` before `at`, ns of wall time (UINT64_MAX: at its end), with `top` objects and sites in
- * its lists; `only` as StateCreate has it.  ResMEMORY. */
-extern Res LiveCreate(Live *liveReturn, Log log, const LogRequestStruct *only, uint64_t at, Count top);
+ * its lists; or at the position, if it is not NULL, which is at that time.  `only` as StateCreate has it.  ResMEMORY. */
+extern Res LiveCreate(Live *liveReturn, Log log, const LogRequestStruct *only, uint64_t at,
+                      const LogPositionStruct *position, Count top);
 extern void LiveDestroy(Live live);
 
 /* LiveRequest -- the request that has to be served first */

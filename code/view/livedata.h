@@ -8,6 +8,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 #include "view/heaplook.h"
+#include "view/interns.h"
 #include "view/live.h"
 #include "view/livetop.h"
 #include "view/state.h"
@@ -55,9 +56,14 @@ struct LiveStruct {
   Count top;
   LogPositionStruct position;
   LogSummaryStruct summary;
+  StringsStruct strings;
+  InternsStruct interns;  /* the labels of addresses */
   Count processes;
   LiveProcess process;
 };
+
+/* LiveLabel -- the label of what is at an address since then; "": it has none */
+extern const char *LiveLabel(Live live, LiveProcess process, uint64_t addr, uint64_t since);
 
 /* LiveClass -- the class of a size: 0 for 0, else its bits */
 static inline Index LiveClass(uint64_t size)

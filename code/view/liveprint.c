@@ -4,9 +4,9 @@
  */
 #include <string.h>
 
+#include "base/say.h"
 #include "view/json.h"
 #include "view/livedata.h"
-#include "view/say.h"
 
 static double printSince(Live live, uint64_t time)
 {
@@ -38,6 +38,16 @@ static void textSum(FILE *out, LiveSum sum)
   SayBytes(out, sum->bytes);
 }
 
+/* textLabel -- what the program calls it */
+static void textLabel(FILE *out, const char *label)
+{
+  if (label[0] == '\0')
+    return;
+  fputs(", \"", out);
+  SayPlain(out, label, strlen(label));
+  putc('"', out);
+}
+
 static void textArenas(FILE *out, Live live, LiveProcess process)
 {
   Index i;
@@ -47,11 +57,13 @@ static void textArenas(FILE *out, Live live, LiveProcess process)
     HeapObject arena = &process->arena[i];
     fprintf(out, "    0x%-14llx ", (unsigned long long)arena->addr);
     SayBytes(out, arena->size);
-    fprintf(out, " of address space, grain %u, since %.9f s\n", arena->client, printSince(live, arena->time));
+    fprintf(out, " of address space, grain %u, since %.9f s", arena->client, printSince(live, arena->time));
+    textLabel(out, LiveLabel(live, process, arena->addr, arena->time));
+    putc('\n', out);
   }
 }
 
-static void textPools(FILE *out, LiveProcess process)
+static void textPools(FILE *out, Live live, LiveProcess process)
 {
   Index i;
 
@@ -70,6 +82,7 @@ static void textPools(FILE *out, LiveProcess process)
     }
     if (pool->arena != 0)
       fprintf(out, ", arena 0x%llx", (unsigned long long)pool->arena);
+    textLabel(out, LiveLabel(live, process, pool->addr, pool->time));
     putc('\n', out);
   }
 }
@@ -130,7 +143,9 @@ static void textTop(FILE *out, Live live, LiveProcess process, const char *name,
             (unsigned long long)top->object[i].pool->addr, printSince(live, object->time));
     if (site != 0)
       fprintf(out, ", site 0x%llx", (unsigned long long)site);
-    fputs(object->told ? " or before\n" : "\n", out);
+    fputs(object->told ? " or before" : "", out);
+    textLabel(out, LiveLabel(live, process, object->addr, object->time));
+    putc('\n', out);
   }
 }
 
@@ -145,7 +160,7 @@ static void textProcess(FILE *out, Live live, LiveProcess process)
   SayBytes(out, process->sum.bytes);
   putc('\n', out);
   textArenas(out, live, process);
-  textPools(out, process);
+  textPools(out, live, process);
   if (process->sum.objects == 0)
     return;
   textClasses(out, process);
@@ -192,6 +207,14 @@ static void jsonItem(FILE *out, Index i)
   fputs(i == 0 ? "\n    {" : ",\n    {", out);
 }
 
+static void jsonLabel(FILE *out, const char *label)
+{
+  if (label[0] == '\0')
+    return;
+  fputs(", \"label\": ", out);
+  JsonString(out, label);
+}
+
 static void jsonArenas(FILE *out, Live live, LiveProcess process)
 {
   Index i;
@@ -201,8 +224,10 @@ static void jsonArenas(FILE *out, Live live, LiveProcess process)
     HeapObject arena = &process->arena[i];
     jsonItem(out, i);
     jsonAddress(out, "arena", arena->addr);
-    fprintf(out, ", \"size\": %llu, \"grain\": %u, \"since\": %.9f}", (unsigned long long)arena->size, arena->client,
+    fprintf(out, ", \"size\": %llu, \"grain\": %u, \"since\": %.9f", (unsigned long long)arena->size, arena->client,
             printSince(live, arena->time));
+    jsonLabel(out, LiveLabel(live, process, arena->addr, arena->time));
+    putc('}', out);
   }
   putc(']', out);
 }
@@ -221,8 +246,10 @@ static void jsonPools(FILE *out, Live live, LiveProcess process)
     fputs(", ", out);
     jsonAddress(out, "arena", pool->arena);
     jsonSum(out, &process->pool[i].sum);
-    fprintf(out, ", \"segments\": %llu, \"segment_bytes\": %llu, \"since\": %.9f}", (unsigned long long)pool->segments,
+    fprintf(out, ", \"segments\": %llu, \"segment_bytes\": %llu, \"since\": %.9f", (unsigned long long)pool->segments,
             (unsigned long long)pool->reserved, printSince(live, pool->time));
+    jsonLabel(out, LiveLabel(live, process, pool->addr, pool->time));
+    putc('}', out);
   }
   putc(']', out);
 }
@@ -285,8 +312,10 @@ static void jsonTop(FILE *out, Live live, LiveProcess process, const char *name,
     jsonAddress(out, "pool", top->object[i].pool->addr);
     fputs(", ", out);
     jsonAddress(out, "site", StateSite(live->state, object));
-    fprintf(out, ", \"since\": %.9f, \"earlier\": %s}", printSince(live, object->time),
+    fprintf(out, ", \"since\": %.9f, \"earlier\": %s", printSince(live, object->time),
             object->told ? "true" : "false");
+    jsonLabel(out, LiveLabel(live, process, object->addr, object->time));
+    putc('}', out);
   }
   putc(']', out);
 }

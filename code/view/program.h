@@ -22,4 +22,20 @@ extern Res ProgramFind(char *room, Size size, const char *name);
  */
 extern const char *ProgramUnseen(const char *path);
 
+/* ProgramPartly -- is that a reason for which only some of it is not seen? */
+extern Bool ProgramPartly(const char *reason);
+
+/* Functions that only one allocator has, in a file: a bit for each allocator. */
+typedef struct ProgramDoorsStruct {
+  unsigned has;  /* they are in it */
+  unsigned asks; /* it cannot do without them, */
+  unsigned may;  /* or can, and calls them where they are there */
+} ProgramDoorsStruct, *ProgramDoors;
+
+/* ProgramDoorsRead -- what is in the file, an executable or a library; nothing, if it is neither
+ * ProgramDoor -- that it calls such functions, in words that live forever; NULL: it does not, or has them itself
+ * there   the allocators that are beside it */
+extern void ProgramDoorsRead(ProgramDoors doors, const char *path);
+extern const char *ProgramDoor(const ProgramDoorsStruct *doors, unsigned there);
+
 #endif /* VIEW_PROGRAM_H */

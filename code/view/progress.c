@@ -5,12 +5,14 @@
 #include "view/progress.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/say.h"
 #include "base/terminal.h"
 
 enum { progressMILLION = 1000000, progressBILLION = 1000000000, progressWIDTH = 80, progressLineMAX = 256 };
@@ -48,7 +50,9 @@ static void progressShow(Progress progress, const char *line, uint64_t now)
   progress->due = now + ProgressPERIOD * (uint64_t)progressMILLION;
   if (progressBehind())
     return;
-  fprintf(stderr, "\r%.*s\033[K", width - 1, line);
+  fputc('\r', stderr);
+  SayPlain(stderr, line, strnlen(line, (Size)width - 1));
+  fputs("\033[K", stderr);
   progress->shown = TRUE;
 }
 

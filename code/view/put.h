@@ -19,9 +19,6 @@ enum { PutSLACK = 40 };
 
 extern const char PutPairs[201]; /* 00 to 99 */
 
-/* PutUtf8 -- bytes of the sound UTF-8 character at `bytes`, of which `left` are there; 0 if there is none */
-extern Size PutUtf8(const unsigned char *bytes, Size left);
-
 /* PutNanos -- nine digits */
 static inline char *PutNanos(char *p, uint32_t n)
 {

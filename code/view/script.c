@@ -385,7 +385,8 @@ void ScriptAdd(Script script, HeapOperation operation)
 {
   uint32_t number;
 
-  if (script->res != ResOK || operation->kind == HeapRESIZEBEGIN || operation->kind == HeapRESIZEFAIL)
+  if (script->res != ResOK || operation->kind >= HeapPROCESSBEGIN || (operation->kind >= HeapRESIZEFAIL && operation->kind <= HeapRESIZEPAST) ||
+      operation->kind == HeapRESIZEBEGIN)
     return;
   if (operation->kind >= HeapARENACREATE) {
     scriptArenaOperation(script, operation);

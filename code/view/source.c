@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/say.h"
 #include "log/when.h"
 #include "view/known.h"
 #include "view/offset.h"
@@ -37,13 +38,21 @@ static void sourceReading(void *data, uint64_t done, uint64_t total)
   ProgressPart(&source->progress, "reading", done, total);
 }
 
+void SourceSaid(Source source)
+{
+  sourceAside(source);
+  RepeatSay(&source->repeat, source->tool->name);
+}
+
 static void sourceGap(void *data, LogGap gap)
 {
   static const char *const exact[] = {[LogLostEXACTLY] = "", [LogLostABOUT] = "about ", [LogLostATLEAST] = "at least "};
   Source source = data;
 
+  if (!RepeatFirst(&source->repeat, gap->what))
+    return;
   sourceAside(source);
-  fprintf(stderr, "%s: %s: offset %llu: %s; %s%llu event%s lost\n", source->tool->name, gap->path,
+  SayLine(stderr, "%s: %s: offset %llu: %s; %s%llu event%s lost", source->tool->name, gap->path,
           (unsigned long long)gap->offset, gap->what, exact[gap->exact], (unsigned long long)gap->lost,
           gap->lost == 1 ? "" : "s");
 }
@@ -52,29 +61,34 @@ void SourceNote(void *data, const char *line)
 {
   Source source = data;
 
+  if (!RepeatFirst(&source->repeat, line))
+    return;
   sourceAside(source);
-  fprintf(stderr, "%s: %s\n", source->tool->name, line);
+  SayLine(stderr, "%s: %s", source->tool->name, line);
 }
 
+/* sourceChoose -- by process, by name, and by what of the filter is about types */
 static Bool sourceChoose(void *data, LogProcess process, EventType type)
 {
   Source source = data;
 
-  UNUSED(process);
-  return LogNamesHas(source->names, type);
+  return (!source->programs || process->header.role[0] == '\0') &&
+         (source->of == NULL || OfProcessChooses(source->of, process, type)) &&
+         (source->names == NULL || LogNamesHas(source->names, type)) &&
+         (source->filter == NULL || FilterChooses(source->filter, process, type));
 }
 
-/* sourceChooseFiltered -- with a filter, and perhaps with names */
-static Bool sourceChooseFiltered(void *data, LogProcess process, EventType type)
+static Bool sourceAcceptFilter(void *data, LogEvent event)
 {
-  Source source = data;
-
-  return (source->names == NULL || LogNamesHas(source->names, type)) && FilterChooses(source->filter, process, type);
+  return FilterMatches(data, event);
 }
 
 static Bool sourceAccept(void *data, LogEvent event)
 {
-  return FilterMatches(data, event);
+  Source source = data;
+
+  return OfProcessAccepts(source->of, event) &&
+         (source->filter == NULL || FilterExhausted(source->filter) || FilterMatches(source->filter, event));
 }
 
 /* sourceFilter -- what the filter says goes into the request, and what that leaves open is asked of each event; FALSE:
@@ -92,10 +106,8 @@ static Bool sourceFilter(Source source)
   }
   FilterTimes(source->filter, &request->from, &request->to);
   request->kinds &= FilterKinds(source->filter);
-  request->choose = sourceChooseFiltered;
-  request->chooseData = source;
   if (!FilterExhausted(source->filter)) {
-    request->accept = sourceAccept;
+    request->accept = sourceAcceptFilter;
     request->acceptData = source->filter;
   }
   return TRUE;
@@ -129,6 +141,41 @@ static Bool sourceInterval(Source source)
   return TRUE;
 }
 
+/* sourceProcess -- only what is of one process; FALSE: reported as a usage error */
+static Bool sourceProcess(Source source)
+{
+  char error[1024];
+
+  if (source->process == NULL)
+    return TRUE;
+  if (OfProcessMake(&source->of, source->log, source->process, source->follow.idle != NULL, error, sizeof error) !=
+      ResOK) {
+    OptionUsage(source->tool, "--process: %s", error);
+    return FALSE;
+  }
+  source->request.accept = sourceAccept;
+  source->request.acceptData = source;
+  return TRUE;
+}
+
+/* sourcePrograms -- of so many events, are only the programs' own meant?
+ *
+ * A recording begins with what the collector sees of the system, a line for each process that runs there; who asks for
+ * the first few events means others, unless these are asked for, or nobody else has any. */
+static Bool sourcePrograms(Source source)
+{
+  LogSummaryStruct summary;
+  Index i;
+
+  if (source->count == SIZE_MAX || source->kinds != NULL || source->events != NULL || source->expression != NULL)
+    return FALSE;
+  LogSummarize(&summary, source->log);
+  for (i = 0; i < summary.processes; ++i)
+    if (LogProcessAt(source->log, i)->header.role[0] == '\0')
+      return TRUE;
+  return source->follow.idle != NULL;
+}
+
 /* sourceRequest -- what is wanted, from the options; FALSE: reported as a usage error */
 static Bool sourceRequest(Source source)
 {
@@ -149,10 +196,15 @@ static Bool sourceRequest(Source source)
       OptionUsage(source->tool, "--events: %s", error);
       return FALSE;
     }
+  }
+  if (!sourceInterval(source) || !sourceFilter(source) || !sourceProcess(source))
+    return FALSE;
+  source->programs = sourcePrograms(source);
+  if (source->names != NULL || source->filter != NULL || source->of != NULL || source->programs) {
     request->choose = sourceChoose;
     request->chooseData = source;
   }
-  return sourceInterval(source) && sourceFilter(source);
+  return TRUE;
 }
 
 void SourceHooks(Source source, LogHooks hooks)
@@ -203,11 +255,14 @@ Bool SourceOpen(Source source, const char *const *paths, Count n, int *statusRet
 
 void SourceClose(Source source)
 {
+  SourceSaid(source);
   FilterFree(source->filter);
+  OfProcessFree(source->of);
   LogNamesFree(source->names);
   if (source->log != NULL)
     LogClose(source->log);
   source->filter = NULL;
+  source->of = NULL;
   source->names = NULL;
   free(source->offsets);
   source->log = NULL;

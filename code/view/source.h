@@ -16,12 +16,15 @@
 #include "log/follow.h"
 #include "log/names.h"
 #include "log/request.h"
+#include "view/ofprocess.h"
 #include "view/progress.h"
+#include "base/repeat.h"
 
 typedef struct SourceStruct {
   const OptionToolStruct *tool;
   const char *kinds, *events, *from, *to; /* as the options give them, or NULL */
   const char *expression;                 /* of --filter, or NULL */
+  const char *process;                    /* of --process, or NULL */
   const char *offset;                     /* of --offset, or NULL */
   Count count;
   Bool force;                             /* a newer median is no reason to refuse */
@@ -30,9 +33,12 @@ typedef struct SourceStruct {
   LogIdleStruct follow;                   /* follow the log, which is one, and call this meanwhile; idle NULL: do not */
   int64_t *offsets;                       /* what that means, for each log */
   ProgressStruct progress;                /* how far opening and reading have come */
+  RepeatStruct repeat;                    /* what was told of the logs */
   Log log;
   LogNames names;                         /* the types chosen, or NULL */
   Filter filter;                          /* what the expression means, or NULL */
+  OfProcess of;                           /* the processes that --process means, or NULL */
+  Bool programs;                          /* no collector's events */
   LogRequestStruct request;               /* what was asked for; `event` is the tool's to set */
 } SourceStruct, *Source;
 
@@ -49,10 +55,14 @@ enum {
   OptionString('E', "events", &(source)->events, "LIST", "only events of these types", SourceGroupCHOOSE), \
   OptionString('e', "filter", &(source)->expression, "EXPR", \
                "only events for which it holds: size >= 4K && tid != 17", SourceGroupCHOOSE), \
+  OptionString(0, "process", &(source)->process, "NAME|PID", "only what is of this process", \
+               SourceGroupCHOOSE), \
   OptionString(0, "from", &(source)->from, "T", "only from there on: seconds since the start, or HH:MM:SS.frac", \
                SourceGroupCHOOSE), \
   OptionString(0, "to", &(source)->to, "T", "only what is earlier than this", SourceGroupCHOOSE), \
-  OptionNumber('n', "count", &(source)->count, "N", "at most N events", SourceGroupCHOOSE), \
+  OptionNumber('n', "count", &(source)->count, "N", \
+               "at most N events of programs; of the collector, too, if -k, -E or -e says so", \
+               SourceGroupCHOOSE), \
   OptionString(0, "offset", &(source)->offset, "LIST", "shift the times of logs: FILE=SECONDS,... or one for each log", \
                SourceGroupOPEN)
 
@@ -64,6 +74,9 @@ extern void SourceHooks(Source source, LogHooks hooksReturn);
 
 /* SourceNote -- tell a line on standard error, with the tool's name before it; a hook of logs and writers */
 extern void SourceNote(void *source, const char *line);
+
+/* SourceSaid -- how many findings more there were than have been told; SourceClose says so, too */
+extern void SourceSaid(Source source);
 
 /* SourceOpen -- open `n` logs and make the request; FALSE: reported, with the status
  * SourceClose -- may follow in either case */

@@ -16,6 +16,7 @@
 
 #include "base/aver.h"
 #include "base/text.h"
+#include "view/describe.h"
 #include "view/put.h"
 #include "view/sqltable.h"
 #include "view/writer.h"
@@ -101,6 +102,10 @@ static inline char *sqlValue(char *p, LogEvent event, Index i)
   if (letter == 'D')
     return sqlDouble(p, LogEventDouble(event, i));
   word = LogEventWord(event, i);
+  if (UNLIKELY(word >= UINT32_MAX) && DescribeUnknown(event, i)) {
+    memcpy(p, "NULL", 4);
+    return p + 4;
+  }
   /* A hex literal has all 64 bits for SQLite, where a large decimal one would become a double. */
   if (letter == 'P' || letter == 'A' || UNLIKELY(word >> 63 != 0)) {
     memcpy(p, "0x", 2);

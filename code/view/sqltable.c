@@ -70,9 +70,9 @@ char *SqlString(char *p, const char *bytes, Size length, Bool cut)
 
   *p++ = '\'';
   for (i = 0; i < length; i += n) {
-    n = PutUtf8((const unsigned char *)bytes + i, length - i);
+    n = TextPrintable(bytes + i, length - i);
     /* What sqlite3 or a terminal would take amiss goes as digits, and comes out as the same bytes. */
-    if (n == 0 || (unsigned char)bytes[i] < ' ' || bytes[i] == 0x7f)
+    if (n == 0)
       return sqlHexString(begin, bytes, length, cut);
     if (bytes[i] == '\'')
       *p++ = '\'';

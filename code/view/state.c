@@ -166,7 +166,7 @@ Res StateCreate(State *stateReturn, Log log, const LogRequestStruct *only, uint6
   if (state == NULL)
     return ResMEMORY;
   client.data = state;
-  if (HeapCreate(&state->heap, &client) != ResOK) {
+  if (HeapCreate(&state->heap, &client, log) != ResOK) {
     free(state);
     return ResMEMORY;
   }

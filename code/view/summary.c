@@ -53,7 +53,9 @@ static void summaryAlloc(void *data, HeapOperation operation)
 
   ++summary->liveObjects;
   if (UNLIKELY(operation->told)) {
-    ++summary->told;
+    ++*(operation->inherited ? &summary->inherited : &summary->told);
+    summary->inheritedBytes += operation->inherited ? size : 0;
+    summary->resizes += operation->resized;
   } else {
     ++summary->allocs;
     summary->totalBytes += size;
@@ -89,10 +91,38 @@ static void summaryResize(void *data, HeapOperation operation)
   summaryGrow(summary, size, operation->time);
 }
 
+/* summaryBegin -- a process has its parent's objects from its beginning, or it had seemed to have ended */
+static void summaryBegin(Summary summary, HeapOperation operation)
+{
+  if (operation->revived) {
+    summary->leftObjects -= operation->objects;
+    summary->leftBytes -= operation->bytes;
+  } else {
+    summary->inherited += operation->objects;
+    summary->inheritedBytes += operation->bytes;
+  }
+  summary->liveObjects += operation->objects;
+  summaryGrow(summary, operation->bytes, operation->time);
+}
+
+/* summaryEnd -- what lived in a process when it ended is live at its end, but lives with nobody else */
+static void summaryEnd(Summary summary, HeapOperation operation)
+{
+  summary->leftObjects += operation->objects;
+  summary->leftBytes += operation->bytes;
+  summary->liveObjects -= operation->objects;
+  summary->liveBytes -= operation->bytes;
+}
+
 static void summaryOther(void *data, HeapOperation operation)
 {
   Summary summary = data;
 
+  if (operation->kind == HeapPROCESSBEGIN)
+    summaryBegin(summary, operation);
+  else if (operation->kind == HeapPROCESSEND)
+    summaryEnd(summary, operation);
+  summary->resizes += operation->kind == HeapRESIZEPAST;
   summary->pools += operation->kind == HeapPOOLCREATE;
   summary->arenas += operation->kind == HeapARENACREATE;
 }
@@ -107,7 +137,13 @@ Res SummaryCreate(Summary *summaryReturn, Log log)
     return ResMEMORY;
   summary->log = log;
   client.data = summary;
-  if (HeapCreate(&summary->heap, &client) != ResOK) {
+  DeathsInit(&summary->deaths, log);
+  if (MemoryCreate(&summary->memory, log) != ResOK) {
+    free(summary);
+    return ResMEMORY;
+  }
+  if (HeapCreate(&summary->heap, &client, log) != ResOK) {
+    MemoryDestroy(summary->memory);
     free(summary);
     return ResMEMORY;
   }
@@ -118,6 +154,8 @@ Res SummaryCreate(Summary *summaryReturn, Log log)
 void SummaryDestroy(Summary summary)
 {
   HeapDestroy(summary->heap);
+  MemoryDestroy(summary->memory);
+  DeathsFinish(&summary->deaths);
   free(summary);
 }
 
@@ -127,9 +165,15 @@ void SummaryEvent(Summary summary, LogEvent event)
     summary->first = event->time;
   summary->last = event->time;
   HeapEvent(summary->heap, event);
+  MemoryEvent(summary->memory, event);
+  DeathsEvent(&summary->deaths, event);
 }
 
 Res SummaryFinish(Summary summary)
 {
-  return HeapSettle(summary->heap);
+  Res res = HeapSettle(summary->heap), memory = MemoryFinish(summary->memory);
+
+  summary->liveObjects += summary->leftObjects;
+  summary->liveBytes += summary->leftBytes;
+  return res != ResOK ? res : summary->deaths.failed ? ResMEMORY : memory;
 }

@@ -1,10 +1,10 @@
 /* summary.h -- what a log says at a glance: counts, rates, and what the heap came to
  *
- * One pass over the events.  Numbers of the heap are sums over all processes, except that a peak is that of all of them
- * together, as far as their events are in the log.
+ * One pass over the events.  Numbers of the heap are sums over all processes.  The peak is that of what lived at one time
+ * in all processes that lived then; what lives at the end is what each had at its own end, or at the log's.
  *
  * Always true:
- *   liveBytes and liveObjects are those of the objects not freed;  peakBytes >= liveBytes
+ *   liveBytes and liveObjects are those of the objects not freed, of processes that live, until SummaryFinish
  *   a size is counted under exactly one entry of `sizes`, or in `otherSizes`
  *
  * Design: design/view.md .summary      Tests: test/eventview.t

@@ -7,6 +7,8 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
+#include "view/deaths.h"
+#include "view/memory.h"
 #include "view/summary.h"
 
 enum {
@@ -22,13 +24,17 @@ typedef struct SummarySizeStruct {
 struct SummaryStruct {
   Log log;
   Heap heap;
+  Memory memory;
+  DeathsStruct deaths;
   uint64_t events;
   uint64_t first, last;         /* ns of wall time */
   uint64_t allocs, frees, resizes;
   uint64_t told;                /* objects that were there before the recording */
   uint64_t presumed;            /* objects that went without a free: with their pool, or overlapped */
   uint64_t pools, arenas;       /* created */
-  uint64_t liveBytes, liveObjects;
+  uint64_t liveBytes, liveObjects; /* at the moment; at last: in each process when it ended, or the log did */
+  uint64_t leftBytes, leftObjects; /* in processes when they ended */
+  uint64_t inherited, inheritedBytes; /* objects that children of fork had from their parents */
   uint64_t peakBytes, peakObjects, peakTime; /* objects: at the peak of bytes */
   uint64_t totalBytes;          /* allocated; a resize counts by what it adds */
   double lifetime;              /* ns, of all that went */

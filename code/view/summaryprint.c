@@ -5,12 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/say.h"
 #include "view/heaplook.h"
 #include "view/json.h"
-#include "view/say.h"
 #include "view/summarydata.h"
-
-enum { printSHOWN = 20 /* processes in the text; JSON has all */ };
+#include "view/summaryprocess.h"
 
 /* The types of all processes, those of the same kind and name together. */
 typedef struct typeCountStruct {
@@ -19,23 +18,13 @@ typedef struct typeCountStruct {
   uint64_t count;
 } typeCountStruct, *TypeCount;
 
-/* A process of which there are events. */
-typedef struct processStruct {
-  Header header;
-  Registry registry;
-  Count threads;
-  const uint64_t *counts; /* by place in the registry */
-  uint64_t events;
-} processStruct, *Process;
-
 typedef struct printStruct {
   LogSummaryStruct log;
   HeapTallyStruct tally;
   Bool objects;               /* there are events on objects */
   double seconds;
-  Count processes, threads, types;
-  Count collectors;           /* no recorded programs; behind the others in `process` */
-  Process process;
+  Count types;
+  SummaryProcessesStruct processes;
   TypeCount type;
   SummarySizeStruct size[SummarySizesSHOWN];
   Count sizes;
@@ -66,55 +55,22 @@ static void printAddType(Print print, const char *kind, EventType type, uint64_t
   print->type[print->types++] = (typeCountStruct){kind, type->name, type->nameLength, count};
 }
 
-/* printAddProcesses -- those of which there are events: recorded programs, or who watched them */
-static void printAddProcesses(Print print, Summary summary, Bool recorded)
-{
-  Index i, j;
-
-  for (i = 0; i < print->log.processes; ++i) {
-    LogProcess log = LogProcessAt(summary->log, i);
-    Process process = &print->process[print->processes + print->collectors];
-    if ((log->header.role[0] == '\0') != recorded ||
-        !HeapSeen(&process->threads, &process->counts, summary->heap, i))
-      continue;
-    process->header = &log->header;
-    process->registry = log->registry;
-    process->events = 0;
-    for (j = 0; j < log->registry->count; ++j)
-      process->events += process->counts[j];
-    if (recorded)
-      print->threads += process->threads;
-    ++*(recorded ? &print->processes : &print->collectors);
-  }
-}
-
-/* printProcesses -- FALSE without memory */
-static Bool printProcesses(Print print, Summary summary)
-{
-  print->process = malloc((print->log.processes + 1) * sizeof *print->process);
-  if (print->process == NULL)
-    return FALSE;
-  printAddProcesses(print, summary, TRUE);
-  printAddProcesses(print, summary, FALSE);
-  return TRUE;
-}
-
 static Bool printTypes(Print print)
 {
   Count most = 0;
   Index i, j;
 
-  for (i = 0; i < print->processes + print->collectors; ++i)
-    most += print->process[i].registry->count;
+  for (i = 0; i < print->processes.recorded + print->processes.collectors; ++i)
+    most += print->processes.process[i].registry->count;
   print->type = malloc((most + 1) * sizeof *print->type);
   if (print->type == NULL)
     return FALSE;
-  for (i = 0; i < print->processes + print->collectors; ++i) {
-    Registry registry = print->process[i].registry;
+  for (i = 0; i < print->processes.recorded + print->processes.collectors; ++i) {
+    Registry registry = print->processes.process[i].registry;
     for (j = 0; j < registry->count; ++j) {
-      if (print->process[i].counts[j] > 0)
+      if (print->processes.process[i].counts[j] > 0)
         printAddType(print, registry->kind[registry->types[j].kind % EventKindMAX], &registry->types[j],
-                     print->process[i].counts[j]);
+                     print->processes.process[i].counts[j]);
     }
   }
   qsort(print->type, print->types, sizeof *print->type, printCompare);
@@ -149,7 +105,7 @@ static Bool printInit(Print print, Summary summary)
     printSize(print, i, summary->small[i]);
   for (i = 0; i < SummaryLargeSIZE; ++i)
     printSize(print, summary->large[i].size, summary->large[i].count);
-  return printProcesses(print, summary) && printTypes(print);
+  return SummaryProcessesMake(&print->processes, summary) && printTypes(print);
 }
 
 static double printSince(Print print, uint64_t time)
@@ -166,47 +122,11 @@ static double printLifetime(Summary summary)
 
 static void printFinish(Print print)
 {
-  free(print->process);
+  SummaryProcessesFree(&print->processes);
   free(print->type);
 }
 
 /* Text */
-
-static void textProcess(FILE *out, Process process)
-{
-  Header header = process->header;
-  Index j;
-
-  fprintf(out, "  %-12u %llu events, %zu thread%s: ", header->pid, (unsigned long long)process->events,
-          process->threads, process->threads == 1 ? "" : "s");
-  SayPlain(out, header->program, strlen(header->program));
-  for (j = 1; j < header->arguments && j < 6 && j < HeaderArgumentsMAX; ++j) {
-    Size length = strlen(header->argument[j]);
-    putc(' ', out);
-    SayPlain(out, header->argument[j], length > 40 ? 40 : length);
-    fputs(length > 40 ? "..." : "", out);
-  }
-  fputs(header->arguments > 6 ? " ...\n" : "\n", out);
-}
-
-static void textProcesses(FILE *out, Print print)
-{
-  Index i;
-
-  fprintf(out, "processes      %zu\n", print->processes);
-  for (i = 0; i < print->processes && i < printSHOWN; ++i)
-    textProcess(out, &print->process[i]);
-  if (print->processes > printSHOWN)
-    fprintf(out, "  and %zu more\n", print->processes - printSHOWN);
-  fprintf(out, "threads        %zu\n", print->threads);
-  for (i = 0; i < print->collectors; ++i) {
-    Process process = &print->process[print->processes + i];
-    fprintf(out, "%s %llu events: ", i == 0 ? "collector     " : "              ",
-            (unsigned long long)process->events);
-    SayPlain(out, process->header->program, strlen(process->header->program));
-    putc('\n', out);
-  }
-}
 
 static void textEvents(FILE *out, Print print, Summary summary)
 {
@@ -257,10 +177,17 @@ static void textHeap(FILE *out, Print print, Summary summary)
   fprintf(out, "\nlive at end    ");
   printObjects(out, summary->liveObjects);
   SayBytes(out, summary->liveBytes);
+  fputs(SummaryEachText(&print->processes), out);
   fprintf(out, "\npeak           ");
   printObjects(out, summary->peakObjects);
   SayBytes(out, summary->peakBytes);
   fprintf(out, ", at %.9f s\n", printSince(print, summary->peakTime));
+  if (summary->inherited > 0) {
+    fprintf(out, "inherited      ");
+    printObjects(out, summary->inherited);
+    SayBytes(out, summary->inheritedBytes);
+    fprintf(out, ", that children of fork had from their parents\n");
+  }
   fprintf(out, "mean lifetime  %.9f s\n", printLifetime(summary));
   for (i = 0; i < print->sizes; ++i)
     fprintf(out, "%s %10llu bytes %12llu allocations, %4.1f%%\n", i == 0 ? "sizes     " : "          ",
@@ -306,10 +233,12 @@ Bool SummaryText(FILE *out, Summary summary)
     printFinish(&print);
     return FALSE;
   }
-  textProcesses(out, &print);
+  SummaryProcessesText(out, &print.processes);
+  SummaryDeathsText(out, &summary->deaths, print.log.first);
   textEvents(out, &print, summary);
   if (print.objects)
     textHeap(out, &print, summary);
+  SummaryMemoryText(out, summary->memory, &print.processes, print.log.first);
   textTrouble(out, &print, summary);
   printFinish(&print);
   return TRUE;
@@ -326,27 +255,6 @@ static void jsonBytes(FILE *out, const char *string, Size length)
   memcpy(text, string, length);
   text[length] = '\0';
   JsonString(out, text);
-}
-
-/* jsonProcesses -- `count` of them, in a list of this name */
-static void jsonProcesses(FILE *out, const char *name, Process process, Count count)
-{
-  Index i, j;
-
-  fprintf(out, "\"%s\": [", name);
-  for (i = 0; i < count; ++i) {
-    Header header = process[i].header;
-    fprintf(out, "%s\n  {\"pid\": %u, \"parent\": %u, \"events\": %llu, \"threads\": %zu, \"program\": ",
-            i == 0 ? "" : ",", header->pid, header->parent, (unsigned long long)process[i].events, process[i].threads);
-    JsonString(out, header->program);
-    fputs(", \"arguments\": [", out);
-    for (j = 0; j < header->arguments && j < HeaderArgumentsMAX; ++j) {
-      fputs(j == 0 ? "" : ", ", out);
-      JsonString(out, header->argument[j]);
-    }
-    fputs("]}", out);
-  }
-  fputs("],\n", out);
 }
 
 static void jsonTypes(FILE *out, Print print)
@@ -381,6 +289,8 @@ static void jsonHeap(FILE *out, Print print, Summary summary)
           (unsigned long long)summary->liveObjects, (unsigned long long)summary->liveBytes,
           (unsigned long long)summary->peakObjects, (unsigned long long)summary->peakBytes,
           printSince(print, summary->peakTime), printLifetime(summary));
+  fprintf(out, " \"inherited_objects\": %llu, \"inherited_bytes\": %llu,\n", (unsigned long long)summary->inherited,
+          (unsigned long long)summary->inheritedBytes);
   fputs(" \"sizes\": [", out);
   for (i = 0; i < print->sizes; ++i)
     fprintf(out, "%s{\"size\": %llu, \"count\": %llu}", i == 0 ? "" : ", ", (unsigned long long)print->size[i].size,
@@ -399,11 +309,11 @@ Bool SummaryJson(FILE *out, Summary summary)
     return FALSE;
   }
   putc('{', out);
-  jsonProcesses(out, "processes", print.process, print.processes);
-  putc(' ', out);
-  jsonProcesses(out, "collectors", print.process + print.processes, print.collectors);
-  fprintf(out, " \"threads\": %zu, \"events\": %llu, \"first\": %.9f, \"last\": %.9f, \"duration\": %.9f,\n",
-          print.threads, (unsigned long long)summary->events, printSince(&print, summary->first),
+  SummaryProcessesJson(out, &print.processes);
+  SummaryDeathsJson(out, &summary->deaths, print.log.first);
+  SummaryMemoryJson(out, summary->memory, print.log.first);
+  fprintf(out, "\"threads\": %zu, \"events\": %llu, \"first\": %.9f, \"last\": %.9f, \"duration\": %.9f,\n",
+          print.processes.threads, (unsigned long long)summary->events, printSince(&print, summary->first),
           printSince(&print, summary->last), print.seconds);
   jsonTypes(out, &print);
   if (print.objects)

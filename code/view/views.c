@@ -75,7 +75,8 @@ static void viewSummaryDestroy(void *view)
 static Res viewLiveCreate(void **viewReturn, ViewWants wants)
 {
   Live live;
-  Res res = LiveCreate(&live, wants->log, wants->request, wants->at, wants->top);
+  Res res = LiveCreate(&live, wants->log, wants->request, wants->at, wants->position,
+                       wants->top);
 
   if (res == ResOK)
     *viewReturn = live;

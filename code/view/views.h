@@ -17,7 +17,8 @@
 typedef struct ViewWantsStruct {
   Log log;
   const LogRequestStruct *request; /* which events; without hooks */
-  uint64_t at;                     /* ns of wall time; UINT64_MAX for the end */
+  uint64_t at;                     /* ns of wall time; UINT64_MAX for the end; */
+  const LogPositionStruct *position; /* the place there, or NULL: before all events of that time */
   Count top;                       /* how many are named in a list */
 } ViewWantsStruct, *ViewWants;
 

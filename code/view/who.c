@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "log/called.h"
+
 /* What an event type tells. */
 typedef struct whoPlanStruct {
   enum { whoUNSEEN, whoNOTHING, whoTHREAD, whoTASK, whoPROCESS } tells;
@@ -85,7 +87,7 @@ static WhoProcess whoProcess(Who who, LogProcess log, uint32_t pid)
   process->bucket = *bucket;
   *bucket = process;
   if (log != NULL)
-    process->name = whoBase(who, log->header.program, strlen(log->header.program));
+    process->name = StringsAdd(&who->strings, HeaderCalled(&log->header), strlen(HeaderCalled(&log->header)));
   *who->last = process;
   who->last = &process->next;
   return process;

@@ -1,0 +1,319 @@
+/* heapfork.c -- a child of fork begins with the objects of its parent
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * An entry of the child's `window` is an address at which another thread of the parent did something while the child
+ * was made: `told` if something has come there, whose size it has; `stale` if something has gone.
+ */
+#include "view/heapfork.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "view/heapact.h"
+#include "view/heapdata.h"
+#include "view/heaplook.h"
+#include "view/heapstate.h"
+
+enum { forkUnmetMAX = 64 }; /* children of which no event has come, that are waited for */
+
+/* Which forks there are */
+
+LogProcess HeapForkParent(Log log, LogProcess child)
+{
+  uint64_t identity = child->header.forked.identity;
+  LogSummaryStruct summary;
+  Index i;
+
+  LogSummarize(&summary, log);
+  for (i = identity == 0 ? 0 : summary.processes; i > 0; --i)
+    if (LogProcessAt(log, i - 1)->header.identity == identity)
+      return LogProcessAt(log, i - 1);
+  return NULL;
+}
+
+static int forkCompare(const void *a, const void *b)
+{
+  const HeapForkStruct *x = a, *y = b;
+
+  if (x->before != y->before)
+    return x->before < y->before ? -1 : 1;
+  return x->child < y->child ? -1 : x->child > y->child;
+}
+
+Res HeapForksLook(Heap heap)
+{
+  HeapForks forks = &heap->forks;
+  LogSummaryStruct summary;
+  HeapForkStruct fork;
+
+  LogSummarize(&summary, heap->log);
+  for (; forks->looked < summary.processes; ++forks->looked) {
+    LogProcess child = LogProcessAt(heap->log, forks->looked), parent = HeapForkParent(heap->log, child);
+    if (parent == NULL)
+      continue;
+    if (!Grow(&forks->fork, &forks->capacity, forks->count, sizeof fork))
+      return ResMEMORY;
+    fork.parent = parent->number;
+    fork.child = forks->looked;
+    fork.thread = child->header.forked.thread;
+    fork.before = LogTime(heap->log, fork.child, child->header.forked.before);
+    fork.after = LogTime(heap->log, fork.child, child->header.forked.after);
+    forks->fork[forks->count++] = fork;
+  }
+  if (forks->count > forks->next)
+    qsort(forks->fork + forks->next, forks->count - forks->next, sizeof fork, forkCompare);
+  forks->time = forks->next < forks->count ? forks->fork[forks->next].before : UINT64_MAX;
+  return ResOK;
+}
+
+void HeapForksFree(HeapForks forks)
+{
+  free(forks->fork);
+  memset(forks, 0, sizeof *forks);
+}
+
+/* What the child begins with */
+
+static Bool forkThreads(HeapProcess child, HeapProcess parent)
+{
+  HeapThread thread, *link;
+  Index i;
+
+  for (i = 0; i < HeapBUCKETS; ++i) {
+    link = &child->thread[i];
+    for (thread = parent->thread[i]; thread != NULL; thread = thread->next) {
+      if ((*link = calloc(1, sizeof **link)) == NULL)
+        return FALSE;
+      (*link)->number = thread->number;
+      (*link)->id = thread->id;
+      (*link)->serial = thread->serial;
+      (*link)->past = (*link)->inherited = TRUE; /* only the one that forked is there, with another number */
+      link = &(*link)->next;
+    }
+  }
+  child->threads = child->inherited = parent->threads;
+  return TRUE;
+}
+
+static Bool forkPools(HeapProcess child, HeapProcess parent)
+{
+  HeapPool pool, *link;
+  Index i;
+
+  for (i = 0; i < HeapBUCKETS; ++i) {
+    link = &child->pool[i];
+    for (pool = parent->pool[i]; pool != NULL; pool = pool->next) {
+      if ((*link = malloc(sizeof **link)) == NULL)
+        return FALSE;
+      **link = *pool;
+      (*link)->saved = 0;
+      (*link)->next = NULL;
+      if (HeapTableShare(&(*link)->table, &pool->table) != ResOK)
+        return FALSE;
+      link = &(*link)->next;
+    }
+  }
+  child->pools = parent->pools;
+  return TRUE;
+}
+
+static HeapPool forkPool(HeapProcess child, HeapPool pool)
+{
+  HeapPool its = *HeapPoolBucket(child, pool->addr);
+
+  while (its != NULL && its->addr != pool->addr)
+    its = its->next;
+  return its;
+}
+
+/* forkNote -- something has come to an address, or gone from it, while the child was made */
+static void forkNote(HeapOrder order, HeapPool pool, uint64_t addr, Bool came, uint64_t size, unsigned align)
+{
+  uint64_t key = HeapStateAddr(addr, pool);
+  HeapObject place;
+
+  if (addr == 0 || (!order->windowed && HeapTableInit(&order->window) != ResOK))
+    return;
+  order->windowed = TRUE;
+  place = HeapTableSeek(&order->window, key);
+  if (place->addr == 0) {
+    if ((place = HeapTableInsert(&order->window, place, key)) == NULL)
+      return;
+    place->told = place->stale = 0;
+  }
+  if (came) {
+    place->told = 1;
+    place->size = size < HeapSizeMAX ? size : HeapSizeMAX;
+    place->align = align & 63;
+  } else {
+    place->stale = 1;
+  }
+}
+
+/* forkResize -- a thread that is no more in the child was resizing an object: it is where it was, perhaps */
+static void forkResize(HeapProcess child, HeapResize resize)
+{
+  HeapPool pool = resize->state == HeapResizeKNOWN ? forkPool(child, resize->pool) : NULL;
+  HeapObject place;
+
+  if (pool == NULL || HeapTableOwn(&pool->table) != ResOK)
+    return;
+  place = HeapTableSeek(&pool->table, resize->old);
+  if (!HeapObjectLives(place) && (place = HeapTableInsert(&pool->table, place, resize->old)) != NULL) {
+    *place = resize->object;
+    forkNote(&child->order, pool, resize->old, FALSE, 0, 0);
+  } else {
+    --child->order.sum.objects;
+    child->order.sum.bytes -= resize->object.size;
+  }
+}
+
+static void forkResizes(HeapProcess child, HeapProcess parent)
+{
+  HeapThread thread;
+  unsigned busy;
+  Index i;
+
+  for (i = 0; i < HeapBUCKETS; ++i)
+    for (thread = parent->thread[i]; thread != NULL; thread = thread->next)
+      for (busy = thread->busy; busy != 0; busy &= busy - 1)
+        forkResize(child, &thread->resize[__builtin_ctz(busy)]);
+}
+
+/* forkUnmet -- too many children are waited for of which no event may ever come: give the first up */
+static void forkUnmet(Heap heap)
+{
+  Count unmet = 0;
+  Index i, first = 0;
+
+  for (i = 0; i < heap->count; ++i)
+    if (heap->process[i] != NULL && !heap->process[i]->met && unmet++ == 0)
+      first = i;
+  if (unmet > forkUnmetMAX)
+    HeapProcessDrop(heap, heap->process[first]);
+}
+
+static void forkDo(Heap heap, HeapFork fork)
+{
+  HeapProcess parent = fork->parent < heap->count ? heap->process[fork->parent] : NULL, child;
+
+  if (parent == NULL || parent->ended ||
+      (fork->child < heap->count && (heap->process[fork->child] != NULL || heap->past[fork->child] != NULL)))
+    return;
+  HeapDrain(heap);
+  HeapOrderUntil(&parent->order, fork->before);
+  child = HeapProcessOf(heap, fork->child);
+  if (child == NULL) {
+    heap->res = ResMEMORY;
+    return;
+  }
+  HeapTableFinish(&child->arenas);
+  if (!forkThreads(child, parent) || !forkPools(child, parent) ||
+      HeapTableShare(&child->arenas, &parent->arenas) != ResOK)
+    heap->res = ResMEMORY;
+  child->order.now = parent->order.now;
+  child->order.sum.objects = parent->order.sum.objects;
+  child->order.sum.bytes = parent->order.sum.bytes;
+  forkResizes(child, parent);
+  child->order.sum.peakObjects = child->order.sum.objects;
+  child->order.sum.peakBytes = child->order.sum.bytes;
+  child->order.sum.peakTime = fork->before;
+  parent->child = fork->child + 1;
+  parent->forker = fork->thread;
+  parent->childTime = fork->after;
+  forkUnmet(heap);
+}
+
+void HeapForksDo(Heap heap, uint64_t time)
+{
+  HeapForks forks = &heap->forks;
+
+  if (HeapForksLook(heap) != ResOK)
+    heap->res = ResMEMORY;
+  while (forks->next < forks->count && forks->fork[forks->next].before <= time)
+    forkDo(heap, &forks->fork[forks->next++]);
+  forks->time = forks->next < forks->count ? forks->fork[forks->next].before : UINT64_MAX;
+}
+
+void HeapForkTell(Heap heap, HeapProcess process, HeapThread thread)
+{
+  HeapOperationStruct operation = {.kind = HeapALLOC, .told = TRUE, .inherited = TRUE, .thread = thread,
+                                   .time = process->order.now,
+                                   .process = process->order.operation.process};
+  HeapPool *pools;
+  HeapObject objects;
+  Count count, n;
+  Index i, j;
+
+  if (HeapLookPools(&pools, &count, heap, operation.process) != ResOK) {
+    heap->res = ResMEMORY;
+    return;
+  }
+  for (i = 0; i < count; ++i) {
+    if (HeapTableOwn(&pools[i]->table) != ResOK || HeapTableSort(&objects, &n, &pools[i]->table) != ResOK) {
+      heap->res = ResMEMORY;
+      break;
+    }
+    operation.pool = pools[i];
+    for (j = 0; j < n; ++j) {
+      operation.object = HeapTableSeek(&pools[i]->table, objects[j].addr);
+      heap->client.alloc(heap->client.data, &operation);
+    }
+    free(objects);
+  }
+  free(pools);
+}
+
+/* What other threads did meanwhile */
+
+void HeapForkSee(Heap heap, HeapProcess parent, HeapInput input)
+{
+  HeapProcess child = heap->process[parent->child - 1];
+  HeapPool pool;
+
+  if (child == NULL || input->thread->id == parent->forker || input->time > parent->childTime) {
+    parent->child = 0;
+    return;
+  }
+  pool = forkPool(child, input->pool);
+  if (pool != NULL)
+    forkNote(&child->order, pool, input->addr, HeapActBrings(input), input->size, input->align);
+}
+
+/* forkNoted -- the entry for the event's address; its address is 0 if there is none */
+static HeapObject forkNoted(HeapOrder order, HeapInput input)
+{
+  return HeapTableSeek(&order->window, HeapStateAddr(HeapActPlace(input), input->pool));
+}
+
+Bool HeapForkCome(HeapOrder order, HeapInput input)
+{
+  HeapObject noted = forkNoted(order, input);
+  HeapInputStruct come = *input;
+
+  if (noted->addr == 0 || !noted->told)
+    return FALSE;
+  noted->told = 0;
+  come.kind = HeapInLIVE;
+  come.size = noted->size;
+  come.align = noted->align;
+  order->operation.inherited = TRUE;
+  (void)HeapActTry(order, &come);
+  order->operation.inherited = FALSE;
+  return TRUE;
+}
+
+Bool HeapForkGone(HeapOrder order, HeapInput input)
+{
+  HeapObject noted = forkNoted(order, input), place;
+
+  if (noted->addr == 0 || !noted->stale)
+    return FALSE;
+  noted->stale = 0;
+  place = HeapTableSeek(&input->pool->table, HeapActPlace(input));
+  HeapActPresume(order, input, place);
+  HeapTableDelete(&input->pool->table, place);
+  return TRUE;
+}

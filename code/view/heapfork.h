@@ -1,0 +1,62 @@
+/* heapfork.h -- a child of fork begins with the objects of its parent
+ *
+ * When the child was made is said by its header: after all that the forking thread had told before, and not later than
+ * the child looked at the clock.  What other threads of the parent did in between may have happened before or after:
+ * the child has what lived at the earlier time, and what it does afterwards decides about the rest.
+ *
+ * The tables of parent and child are shared until one of the two changes them.
+ *
+ * Design: design/view.md .heap.fork      Tests: test/fork.t
+ */
+#ifndef VIEW_HEAPFORK_H
+#define VIEW_HEAPFORK_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "log/log.h"
+#include "view/heaporder.h"
+
+/* A fork of which a header tells. */
+typedef struct HeapForkStruct {
+  uint64_t before, after; /* ns: the child is made in between */
+  Index parent, child;    /* processes of the log */
+  uint32_t thread;        /* the one that forked */
+} HeapForkStruct, *HeapFork;
+
+/* Those that are still to come, in the order of `before`, from `next` on. */
+typedef struct HeapForksStruct {
+  Count looked;      /* processes of the log whose headers have been looked at */
+  Index next;
+  Count count, capacity;
+  HeapFork fork;     /* owned */
+  uint64_t time;     /* `before` of the next; UINT64_MAX: none */
+} HeapForksStruct, *HeapForks;
+
+struct HeapStruct;
+struct HeapProcessStruct;
+
+/* HeapForkParent -- the process of the log whose child by fork this one is, or NULL */
+extern LogProcess HeapForkParent(Log log, LogProcess child);
+
+/* HeapForksLook -- look for processes that the log did not have before.  ResMEMORY.
+ * HeapForksFree -- forget all */
+extern Res HeapForksLook(struct HeapStruct *heap);
+extern void HeapForksFree(HeapForks forks);
+
+/* HeapForksDo -- do those that come before `time` */
+extern void HeapForksDo(struct HeapStruct *heap, uint64_t time);
+
+/* HeapForkTell -- tell the client of each object that a process begins with, as of allocations of `thread` */
+extern void HeapForkTell(struct HeapStruct *heap, struct HeapProcessStruct *process, HeapThread thread);
+
+/* HeapForkSee -- an event of a process that has just forked: if another thread's, the child may have seen what it does,
+ * or not */
+extern void HeapForkSee(struct HeapStruct *heap, struct HeapProcessStruct *parent, HeapInput input);
+
+/* HeapForkCome -- an event takes away what is not there: did its process inherit that perhaps?  Then it is there now.
+ * HeapForkGone -- an event brings something to where an object lives: was that gone perhaps when the process was
+ * forked?  Then it is now. */
+extern Bool HeapForkCome(HeapOrder order, HeapInput input);
+extern Bool HeapForkGone(HeapOrder order, HeapInput input);
+
+#endif /* VIEW_HEAPFORK_H */

@@ -1,0 +1,313 @@
+/* memory.c -- what processes have of memory besides their heaps
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "view/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "view/plans.h"
+#include "view/spans.h"
+
+enum {
+  memoryBUCKETS = 1024,
+  memoryPAGE = 4096, /* what the kernel rounds to, at least */
+  memoryPARAMS = 4
+};
+
+typedef enum MemoryTells {
+  memoryUNSEEN, memoryNOTHING, memoryMAP, memoryUNMAP, memoryREMAP, memoryBREAK, memorySAMPLE, memoryEXEC, memoryEXIT
+} MemoryTells;
+
+/* What an event type tells, and by which parameters. */
+typedef struct memoryPlanStruct {
+  MemoryTells tells;
+  int param[memoryPARAMS];
+} memoryPlanStruct, *memoryPlan;
+
+static const struct {
+  const char *type;
+  MemoryTells tells;
+  const char *param[memoryPARAMS];
+} memoryKnown[] = {
+  {"MemoryMap", memoryMAP, {"base", "size"}},
+  {"MemoryUnmap", memoryUNMAP, {"base", "size"}},
+  {"MemoryRemap", memoryREMAP, {"old", "oldSize", "base", "size"}},
+  {"MemoryBreak", memoryBREAK, {"limit"}},
+  {"ProcessSample", memorySAMPLE, {"pid", "resident"}},
+  {"ProcessExec", memoryEXEC, {"pid"}},
+  {"ProcessExit", memoryEXIT, {"pid"}},
+};
+
+typedef enum MemoryKind { MemoryMAPPED, MemoryRESIDENT, MemoryKINDS } MemoryKind;
+
+/* One process, by its number.  One that has ended has nothing now; its end is kept, for it may turn out to live. */
+typedef struct memoryProcessStruct {
+  Bool met, ended, gone;
+  LogProcess log;
+  uint32_t older;                /* 1 + the number of one met before with a number like its, or 0 */
+  SpansStruct spans;
+  uint64_t limit;                /* the break, or 0 */
+  uint64_t now[MemoryKINDS];
+  MemoryBytesStruct bytes[MemoryKINDS];
+} memoryProcessStruct, *memoryProcess;
+
+struct MemoryStruct {
+  Log log;
+  PlansStruct plans;
+  SpanPoolStruct pool;
+  Bool failed;
+  uint64_t left;
+  uint64_t now[MemoryKINDS];     /* of all that live */
+  MemoryBytesStruct bytes[MemoryKINDS]; /* `end`: of those that have ended */
+  uint32_t recent[memoryBUCKETS]; /* by the system's number: 1 + the number of the one met last, or 0 */
+  Count processes, capacity;
+  memoryProcess process;
+};
+
+Res MemoryCreate(Memory *memoryReturn, Log log)
+{
+  Memory memory = calloc(1, sizeof *memory);
+
+  if (memory == NULL)
+    return ResMEMORY;
+  memory->log = log;
+  PlansInit(&memory->plans, sizeof(memoryPlanStruct));
+  SpanPoolInit(&memory->pool);
+  *memoryReturn = memory;
+  return ResOK;
+}
+
+void MemoryDestroy(Memory memory)
+{
+  PlansFinish(&memory->plans);
+  SpanPoolFinish(&memory->pool);
+  free(memory->process);
+  free(memory);
+}
+
+static void memoryPlanMake(memoryPlan plan, EventType type)
+{
+  Index i, p;
+
+  plan->tells = memoryNOTHING;
+  for (i = 0; i < ARRAY_LENGTH(memoryKnown); ++i) {
+    Bool all = PlansNamed(type, memoryKnown[i].type);
+    for (p = 0; all && p < memoryPARAMS && memoryKnown[i].param[p] != NULL; ++p) {
+      plan->param[p] = PlansParam(type, memoryKnown[i].param[p], "PAWU");
+      all = plan->param[p] >= 0;
+    }
+    if (all)
+      plan->tells = memoryKnown[i].tells;
+  }
+}
+
+/* memorySet -- a process has so much of it now */
+static void memorySet(Memory memory, memoryProcess process, MemoryKind kind, uint64_t bytes, uint64_t time)
+{
+  memory->now[kind] += bytes - process->now[kind];
+  process->now[kind] = bytes;
+  process->bytes[kind].known = memory->bytes[kind].known = TRUE;
+  if (bytes > process->bytes[kind].peak) {
+    process->bytes[kind].peak = bytes;
+    process->bytes[kind].peakTime = time;
+  }
+  if (memory->now[kind] > memory->bytes[kind].peak) {
+    memory->bytes[kind].peak = memory->now[kind];
+    memory->bytes[kind].peakTime = time;
+  }
+}
+
+/* memoryEnd -- a process has ended, or so it seems; `gone`: it has, and its spans can be given back */
+static void memoryEnd(Memory memory, memoryProcess process, Bool gone)
+{
+  MemoryKind kind;
+
+  if (gone && !process->gone) {
+    SpansClear(&memory->pool, &process->spans);
+    process->gone = TRUE;
+  }
+  if (process->ended)
+    return;
+  process->ended = TRUE;
+  for (kind = 0; kind < MemoryKINDS; ++kind) {
+    process->bytes[kind].end = process->now[kind];
+    memory->bytes[kind].end += process->now[kind];
+    memory->now[kind] -= process->now[kind];
+    process->now[kind] = 0;
+  }
+}
+
+/* memoryRevive -- it had not: what looked like its end was that of the program it was before */
+static void memoryRevive(Memory memory, memoryProcess process, uint64_t time)
+{
+  MemoryKind kind;
+
+  process->ended = FALSE;
+  for (kind = 0; kind < MemoryKINDS; ++kind) {
+    memory->bytes[kind].end -= process->bytes[kind].end;
+    if (process->bytes[kind].known)
+      memorySet(memory, process, kind, process->bytes[kind].end, time);
+  }
+}
+
+/* memoryOlder -- of those met, the one before this that has the same number on the same machine; or NULL */
+static memoryProcess memoryOlder(Memory memory, uint32_t at, const HeaderStruct *machine, uint32_t pid)
+{
+  for (; at != 0; at = memory->process[at - 1].older) {
+    LogProcess log = memory->process[at - 1].log;
+    if (log->header.pid == pid && strcmp(log->header.boot, machine->boot) == 0)
+      return &memory->process[at - 1];
+  }
+  return NULL;
+}
+
+/* memoryMeet -- the first event of a process: whoever had its number before has ended */
+static void memoryMeet(Memory memory, memoryProcess process, LogProcess log)
+{
+  uint32_t *recent = &memory->recent[log->header.pid % memoryBUCKETS];
+  memoryProcess before = memoryOlder(memory, *recent, &log->header, log->header.pid);
+
+  if (before != NULL)
+    memoryEnd(memory, before, TRUE);
+  process->met = TRUE;
+  process->log = log;
+  process->older = *recent;
+  *recent = (uint32_t)log->number + 1;
+}
+
+/* memoryOf -- the process of an event, or NULL: no memory */
+static memoryProcess memoryOf(Memory memory, LogEvent event)
+{
+  Index number = event->process->number;
+  memoryProcess process;
+
+  while (UNLIKELY(number >= memory->processes)) {
+    if (!Grow(&memory->process, &memory->capacity, memory->processes, sizeof *memory->process)) {
+      memory->failed = TRUE;
+      return NULL;
+    }
+    memset(&memory->process[memory->processes++], 0, sizeof *memory->process);
+  }
+  process = &memory->process[number];
+  if (UNLIKELY(!process->met))
+    memoryMeet(memory, process, event->process);
+  if (UNLIKELY(process->ended) && !process->gone)
+    memoryRevive(memory, process, event->time);
+  return process;
+}
+
+/* memoryRange -- add or remove what lies there, in whole pages, as the kernel does */
+static void memoryRange(Memory memory, memoryProcess process, Bool add, uint64_t base, uint64_t size)
+{
+  uint64_t from = base & ~(uint64_t)(memoryPAGE - 1);
+  uint64_t to = base + size < base ? UINT64_MAX : base + size;
+  Res res;
+
+  to = to > UINT64_MAX - memoryPAGE ? UINT64_MAX : (to + memoryPAGE - 1) & ~(uint64_t)(memoryPAGE - 1);
+  if (size == 0)
+    return;
+  res = (add ? SpansAdd : SpansRemove)(&memory->pool, &process->spans, from, to);
+  memory->left += res == ResLIMIT;
+  memory->failed |= res == ResMEMORY;
+}
+
+/* memoryBreakTo -- the data segment grows or shrinks; how large it was at first is not known */
+static void memoryBreakTo(Memory memory, memoryProcess process, uint64_t limit)
+{
+  if (process->limit != 0 && limit != process->limit)
+    memoryRange(memory, process, limit > process->limit, limit > process->limit ? process->limit : limit,
+                limit > process->limit ? limit - process->limit : process->limit - limit);
+  process->limit = limit;
+}
+
+/* memoryOwn -- what a process tells of itself */
+static void memoryOwn(Memory memory, memoryProcess process, LogEvent event, memoryPlan plan)
+{
+  uint64_t value[memoryPARAMS] = {0};
+  Index i;
+
+  if (process->gone)
+    return;
+  for (i = 0; i < memoryPARAMS && (i == 0 || plan->param[i] > 0); ++i)
+    value[i] = LogEventWord(event, (Index)plan->param[i]);
+  switch (plan->tells) {
+  case memoryMAP: memoryRange(memory, process, TRUE, value[0], value[1]); break;
+  case memoryUNMAP: memoryRange(memory, process, FALSE, value[0], value[1]); break;
+  case memoryREMAP:
+    memoryRange(memory, process, FALSE, value[0], value[1]);
+    memoryRange(memory, process, TRUE, value[2], value[3]);
+    break;
+  default: memoryBreakTo(memory, process, value[0]); break;
+  }
+  memorySet(memory, process, MemoryMAPPED, process->spans.bytes, event->time);
+}
+
+/* memoryTold -- what the collector tells of a process */
+static void memoryTold(Memory memory, LogEvent event, memoryPlan plan)
+{
+  uint32_t pid = (uint32_t)LogEventWord(event, (Index)plan->param[0]);
+  memoryProcess process = memoryOlder(memory, memory->recent[pid % memoryBUCKETS], &event->process->header, pid);
+  uint64_t resident = plan->tells == memorySAMPLE ? LogEventWord(event, (Index)plan->param[1]) : 0;
+
+  if (process == NULL)
+    return;
+  if (plan->tells != memorySAMPLE)
+    memoryEnd(memory, process, plan->tells == memoryEXIT);
+  else if (!process->ended && resident > 0) /* a process that is only waited for has none */
+    memorySet(memory, process, MemoryRESIDENT, resident, event->time);
+}
+
+void MemoryEvent(Memory memory, LogEvent event)
+{
+  memoryProcess process = memoryOf(memory, event);
+  memoryPlan plan = PlansOf(&memory->plans, event);
+
+  if (UNLIKELY(process == NULL) || UNLIKELY(plan == NULL)) {
+    memory->failed = TRUE;
+    return;
+  }
+  if (UNLIKELY(plan->tells == memoryUNSEEN))
+    memoryPlanMake(plan, event->type);
+  if (LIKELY(plan->tells == memoryNOTHING))
+    return;
+  if (plan->tells < memorySAMPLE)
+    memoryOwn(memory, process, event, plan);
+  else
+    memoryTold(memory, event, plan);
+}
+
+Res MemoryFinish(Memory memory)
+{
+  Index i;
+
+  for (i = 0; i < memory->processes; ++i)
+    if (memory->process[i].met)
+      memoryEnd(memory, &memory->process[i], FALSE);
+  return memory->failed ? ResMEMORY : ResOK;
+}
+
+static void memoryBytes(MemoryBytes bytes, Memory memory, const Index *process, MemoryKind kind)
+{
+  static const MemoryBytesStruct none;
+
+  *bytes = process == NULL ? memory->bytes[kind]
+           : *process < memory->processes ? memory->process[*process].bytes[kind] : none;
+}
+
+void MemoryMapped(MemoryBytes bytes, Memory memory, const Index *process)
+{
+  memoryBytes(bytes, memory, process, MemoryMAPPED);
+}
+
+void MemoryResident(MemoryBytes bytes, Memory memory, const Index *process)
+{
+  memoryBytes(bytes, memory, process, MemoryRESIDENT);
+}
+
+uint64_t MemoryLeft(Memory memory)
+{
+  return memory->left;
+}

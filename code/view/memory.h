@@ -1,0 +1,45 @@
+/* memory.h -- what processes have of memory besides their heaps: mappings, and what of all is resident
+ *
+ * Mappings are those that programs make and remove themselves, by mmap, munmap, mremap, brk and sbrk; each process has
+ * what it mapped, and a child of fork none of its parent's.  Resident bytes are the collector's samples.  Events are
+ * known by their names, so that what has no such events says so.
+ *
+ * Always true:
+ *   the family's bytes are the sums over its processes that live; a process that has ended has none
+ *   a peak is not below what was there at any moment
+ *
+ * Design: design/view.md .mapped      Tests: test/memory.t, test/spanstest.c
+ */
+#ifndef VIEW_MEMORY_H
+#define VIEW_MEMORY_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "log/log.h"
+
+typedef struct MemoryStruct *Memory;
+
+/* Bytes of one process, or of all. */
+typedef struct MemoryBytesStruct {
+  Bool known;              /* there was an event that said so */
+  uint64_t end;            /* when the process ended, or else at the log's end; of all: the sum of that */
+  uint64_t peak, peakTime; /* the most at a time, and when; of all: that of those that lived together */
+} MemoryBytesStruct, *MemoryBytes;
+
+extern Res MemoryCreate(Memory *memoryReturn, Log log);
+extern void MemoryDestroy(Memory memory);
+
+/* MemoryEvent -- one event, in the order of LogRead */
+extern void MemoryEvent(Memory memory, LogEvent event);
+
+/* MemoryFinish -- all events have come.  ResMEMORY: it ran out at some time, and the numbers are too low. */
+extern Res MemoryFinish(Memory memory);
+
+/* MemoryMapped, MemoryResident -- of a process by its number, or, with NULL, of all */
+extern void MemoryMapped(MemoryBytes bytesReturn, Memory memory, const Index *process);
+extern void MemoryResident(MemoryBytes bytesReturn, Memory memory, const Index *process);
+
+/* MemoryLeft -- mappings that were more than can be followed, so that the bytes are not exact */
+extern uint64_t MemoryLeft(Memory memory);
+
+#endif /* VIEW_MEMORY_H */
