@@ -20,8 +20,10 @@
 #include "base/aver.h"
 #include "base/option.h"
 #include "base/text.h"
+#include "log/blocks.h"
 #include "log/headertext.h"
 #include "log/request.h"
+#include "view/clean.h"
 #include "view/output.h"
 #include "view/source.h"
 #include "view/writer.h"
@@ -35,7 +37,8 @@ enum {
   cnvGroupFOLLOW = 1 << 10,
   cnvGroupCHECK = 1 << 11,
   cnvGroupHEADER = 1 << 12,
-  cnvGroupINDEX = 1 << 13
+  cnvGroupINDEX = 1 << 13,
+  cnvGroupVERBOSE = 1 << 14
 };
 
 typedef struct CnvStruct {
@@ -122,7 +125,7 @@ static int cnvStatus(Cnv cnv, Res res)
   if (summary.discarded > 0)
     fprintf(stderr, "%s: %llu event%s discarded while recording, for want of room\n", cnv->source.tool->name,
             (unsigned long long)summary.discarded, summary.discarded == 1 ? " was" : "s were");
-  return summary.gaps > 0 || (cnv->check && summary.discarded > 0);
+  return summary.gaps > 0 || (cnv->check && (summary.discarded > 0 || summary.lacks > 0));
 }
 
 /* cnvWrite -- the events that are wanted, by a writer of the format */
@@ -158,6 +161,15 @@ static int cnvCheck(Cnv cnv)
   return cnvStatus(cnv, LogRead(cnv->source.log, &cnv->source.request));
 }
 
+/* cnvBlock -- a block's line */
+static Bool cnvBlock(void *data, Text line)
+{
+  Cnv cnv = data;
+
+  CleanLines(&cnv->out, line->base, TextLength(line));
+  return cnv->out.failed != 0;
+}
+
 /* cnvHeaders -- print what the header blocks say, each process's once */
 static int cnvHeaders(Cnv cnv)
 {
@@ -181,10 +193,13 @@ static int cnvHeaders(Cnv cnv)
     (void)snprintf(version, sizeof version, "%sversion: %u.%u.%u\n", i > 0 ? "\n" : "", process->header.major,
                    process->header.median, process->header.minor);
     OutputBytes(&cnv->out, version, strlen(version));
-    OutputBytes(&cnv->out, lines, length);
+    CleanLines(&cnv->out, lines, length);
   }
   free(bytes);
-  return cnvStatus(cnv, ResOK);
+  if (!cnv->options.verbose)
+    return cnvStatus(cnv, ResOK);
+  OutputString(&cnv->out, "\n");
+  return cnvStatus(cnv, LogBlocks(cnv->source.log, cnvBlock, cnv));
 }
 
 /* cnvIsInput -- is the file that is to be written one of those that are read? */
@@ -235,6 +250,7 @@ static int cnvIndex(Cnv cnv, const char *const *paths, Count n)
   for (i = 0; i < n; ++i) {
     Res res = LogIndexWrite(&indexed, paths[i], &hooks, error, sizeof error);
     ProgressErase(&cnv->source.progress);
+    SourceSaid(&cnv->source);
     if (res != ResOK)
       return OptionFail(cnv->source.tool, "%s", error);
     printf("%s.idx: %llu blocks of %llu bytes, in %llu bytes\n", paths[i], (unsigned long long)indexed.blocks,
@@ -275,7 +291,7 @@ static Bool cnvFit(Cnv cnv, const OptionToolStruct *tool, int *statusReturn)
 {
   static const OptionUseStruct others[] = {
     {"--check", cnvGroupCHECK | SourceGroupCHOOSE | SourceGroupOPEN},
-    {"--header", cnvGroupHEADER | cnvGroupOUTPUT | SourceGroupOPEN},
+    {"--header", cnvGroupHEADER | cnvGroupVERBOSE | cnvGroupOUTPUT | SourceGroupOPEN},
     {"--index", cnvGroupINDEX},
   };
   static char names[cnvUsesMAX][32];
@@ -328,7 +344,8 @@ int main(int argc, char **argv)
     OptionFlag(0, "check", &cnv.check, "read all and print nothing but what is damaged or missing", cnvGroupCHECK),
     OptionFlag(0, "header", &cnv.header, "print the header blocks as text", cnvGroupHEADER),
     OptionFlag(0, "index", &cnv.index, "write LOG.idx beside each log, so that opening it is fast", cnvGroupINDEX),
-    OptionFlag('v', "verbose", &cnv.options.verbose, "text: kind and code, too", WriterTakesWORDS),
+    OptionFlag('v', "verbose", &cnv.options.verbose, "text: kind and code, too; --header: each block, too",
+               (WriterTakesWORDS | cnvGroupVERBOSE)),
     OptionFlag(0, "describe", &cnv.options.describe,
                "text: each event in words, as its registry has them", WriterTakesWORDS),
     OptionFlag(0, "raw", &cnv.options.raw, "paw: blocks as they are in memory", WriterTakesBLOCKS),
@@ -360,6 +377,7 @@ int main(int argc, char **argv)
   if (WriterThin(&cnv.options.thin, cnv.thin) != ResOK)
     return OptionUsage(&tool, "--thin: '%s' is no time, as 0.01, 5ms or 20us", cnv.thin);
   (void)signal(SIGPIPE, SIG_IGN);
+  (void)signal(SIGXFSZ, SIG_IGN);
   cnv.source.tool = &tool;
   cnv.options.note = SourceNote;
   cnv.options.data = &cnv.source;

@@ -7,39 +7,28 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include "eventctl-process.h"
+
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/names.h"
-#include "base/option.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "collect/control.h"
 #include "collect/listen.h"
-#include "collect/live.h"
 #include "collect/peek.h"
-#include "log/file.h"
-#include "log/request.h"
-#include "view/line.h"
-#include "view/output.h"
+#include "log/called.h"
 
 enum { ctlTracebackEVENTS = 10, ctlFlushMS = 1000 };
-
-typedef struct CtlStruct {
-  const OptionToolStruct *tool;
-  Bool buffered;       /* lists are of what the flight recorder keeps */
-  LiveStruct live;
-  const char *const *words; /* the command, */
-  Count count;         /* of so many words */
-  Log log;             /* for traceback: the blocks as a log, */
-  Line line;
-  Count newest;        /* so many events of each kind, */
-  uint64_t events[EventKindMAX]; /* of so many that there are */
-} CtlStruct, *Ctl;
 
 /* The program may end, or cut its memory short, at any time. */
 static void ctlGone(int number)
@@ -51,23 +40,49 @@ static void ctlGone(int number)
   _exit(1);
 }
 
+/* ctlRegistry -- what an emitter is called where there are several: version, number and checksum of its events */
+static void ctlRegistry(Text text, Live live)
+{
+  char line[80];
+
+  (void)snprintf(line, sizeof line, "registry %u.%u.%u of %zu events, %08x", live->header.major,
+                 live->header.median, live->header.minor, live->types, (unsigned)live->registry.crc);
+  TextString(text, line);
+}
+
+/* ctlWhich -- `, registry ...' where there are several, else nothing */
+static const char *ctlWhich(Ctl ctl, char *room, Size size)
+{
+  TextStruct text;
+
+  TextInit(&text, room, size);
+  if (ctl->emitters > 1) {
+    TextString(&text, ", ");
+    ctlRegistry(&text, ctl->live);
+  }
+  return TextTerminate(&text);
+}
+
 static int ctlShow(Ctl ctl)
 {
+  char which[96];
   static const char *const policies[] = {"discard", "block", "stop", "overwrite"};
-  RegionHeader region = ctl->live.region;
-  uint32_t sent = LiveSent(&ctl->live), buffered = LiveBuffered(&ctl->live), policy = region->policy;
-  const char *name = strrchr(ctl->live.header.program, '/');
+  RegionHeader region = ctl->live->region;
+  uint32_t sent = LiveSent(ctl->live), buffered = LiveBuffered(ctl->live), policy = region->policy;
+  const char *name = strrchr(ctl->live->header.program, '/');
   PeekCountsStruct counts;
   Index k;
 
-  PeekCount(&counts, &ctl->live);
-  printf("process %" PRIu32 " %s, %s%s%.*s\n", ctl->live.pid, name != NULL ? name + 1 : ctl->live.header.program,
+  PeekCount(&counts, ctl->live);
+  SayLine(stdout, "process %" PRIu32 " %s, %s%s%.*s", ctl->live->pid, name != NULL ? name + 1 : ctl->live->header.program,
          RegionCollected(region) ? "collected" : "by itself", region->log[0] != '\0' ? ", into " : "",
          (int)sizeof region->log, region->log);
-  printf("%-10s %-5s %s\n", "kind", "sent", "buffered");
+  if (ctl->emitters > 1)
+    SayLine(stdout, "%s", ctlWhich(ctl, which, sizeof which) + 2);
+  SayLine(stdout, "%-10s %-5s %s", "kind", "sent", "buffered");
   for (k = 0; k < EventKindMAX; ++k)
-    if (ctl->live.kind[k][0] != '\0')
-      printf("%-10s %-5s %s\n", ctl->live.kind[k], (sent >> k & 1) != 0 ? "yes" : "no",
+    if (ctl->live->kind[k][0] != '\0')
+      SayLine(stdout, "%-10s %-5s %s", ctl->live->kind[k], (sent >> k & 1) != 0 ? "yes" : "no",
              (buffered >> k & 1) != 0 ? "yes" : "no");
   printf("policy %s: %zu of %" PRIu32 " blocks full, %" PRIu64 " event%s discarded",
          policy < ARRAY_LENGTH(policies) ? policies[policy] : "unknown", counts.full, region->limit, counts.discarded,
@@ -80,6 +95,49 @@ static int ctlShow(Ctl ctl)
 
 static void ctlCommandsSay(Text text);
 
+/* ctlHas -- has the emitter a kind of this name? */
+static Bool ctlHas(Live live, const char *name, Size length)
+{
+  Index i;
+
+  for (i = 0; i < EventKindMAX; ++i)
+    if (live->kind[i][0] != '\0' && strlen(live->kind[i]) == length && memcmp(live->kind[i], name, length) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+/* ctlOthers -- is it a name that another emitter of the process has, and this one has not? */
+static Bool ctlOthers(Ctl ctl, const char *name, Size length)
+{
+  Bool has = FALSE;
+  Index i;
+
+  for (i = 0; i < ctl->emitters; ++i)
+    has |= ctlHas(ctl->emitter[i], name, length);
+  return has && !ctlHas(ctl->live, name, length);
+}
+
+/* ctlWords -- the list, as far as it is about this emitter: of the others' names that are chosen, this one sends none */
+static void ctlWords(Ctl ctl, Text text)
+{
+  Index i;
+
+  for (i = 0; i < ctl->count; ++i) {
+    const char *word = ctl->words[i];
+    while (*word != '\0') {
+      Size length = strcspn(word, ", ");
+      Bool changes = *word == '+' || *word == '-', others = ctlOthers(ctl, word + changes, length - changes);
+      if (others && !changes)
+        TextString(text, "none,");
+      else if (!others && length > 0) {
+        TextBytes(text, word, length);
+        TextChar(text, ',');
+      }
+      word += length + (word[length] != '\0');
+    }
+  }
+}
+
 /* ctlList -- the kinds that the words choose, against what is now.  FALSE: told */
 static Bool ctlList(Ctl ctl, uint32_t now, uint32_t *maskReturn, int *status)
 {
@@ -89,12 +147,9 @@ static Bool ctlList(Ctl ctl, uint32_t now, uint32_t *maskReturn, int *status)
   Index i;
 
   for (i = 0; i < EventKindMAX; ++i)
-    names[i] = ctl->live.kind[i][0] != '\0' ? ctl->live.kind[i] : NULL;
+    names[i] = ctl->live->kind[i][0] != '\0' ? ctl->live->kind[i] : NULL;
   TextInit(&text, list, sizeof list);
-  for (i = 0; i < ctl->count; ++i) {
-    TextString(&text, i > 0 ? "," : "");
-    TextString(&text, ctl->words[i]);
-  }
+  ctlWords(ctl, &text);
   TextInit(&error, reason, sizeof reason);
   if (!text.overflow && NamesMask(maskReturn, TextTerminate(&text), names, EventKindMAX, now, "kind", &error) == ResOK)
     return TRUE;
@@ -106,23 +161,30 @@ static Bool ctlList(Ctl ctl, uint32_t now, uint32_t *maskReturn, int *status)
 
 static int ctlSwitch(Ctl ctl)
 {
-  uint32_t mask;
+  uint32_t mask[LiveEMITTERS];
   int status = 0;
+  Index i;
 
-  if (ctlList(ctl, ctl->buffered ? LiveBuffered(&ctl->live) : LiveSent(&ctl->live), &mask, &status))
-    (ctl->buffered ? LiveBuffer : LiveSend)(&ctl->live, mask);
+  /* All or none: a mistake is found before anything is switched. */
+  for (i = 0; i < ctl->emitters; ++i) {
+    ctl->live = ctl->emitter[i];
+    if (!ctlList(ctl, ctl->buffered ? LiveBuffered(ctl->live) : LiveSent(ctl->live), &mask[i], &status))
+      return status;
+  }
+  for (i = 0; i < ctl->emitters; ++i)
+    (ctl->buffered ? LiveBuffer : LiveSend)(ctl->emitter[i], mask[i]);
   return status;
 }
 
 static int ctlStart(Ctl ctl)
 {
-  LiveSend(&ctl->live, ctl->live.region->chosen & ((1u << RegionControlBUFFER) - 1));
+  LiveSend(ctl->live, ctl->live->region->chosen & ((1u << RegionControlBUFFER) - 1));
   return 0;
 }
 
 static int ctlStop(Ctl ctl)
 {
-  LiveSend(&ctl->live, 0);
+  LiveSend(ctl->live, 0);
   return 0;
 }
 
@@ -130,7 +192,7 @@ static int ctlStop(Ctl ctl)
  * long from now, so what can be seen from here goes out at once. */
 static int ctlFlush(Ctl ctl)
 {
-  Live live = &ctl->live;
+  Live live = ctl->live;
   const char *reason;
   int fd;
   Res res;
@@ -147,109 +209,27 @@ static int ctlFlush(Ctl ctl)
   LiveAsk(live, RegionAskFLUSH);
   fd = PeekLog(live, &reason);
   if (fd < 0) {
-    fprintf(stderr, "%s: process %" PRIu32 ": %s; the program was asked, and will flush with its next event\n",
+    SayLine(stderr, "%s: process %" PRIu32 ": %s; the program was asked, and will flush with its next event",
             ctl->tool->name, live->pid, reason);
     return 0;
   }
   res = PeekAppend(live, fd, FALSE);
   if (close(fd) == 0 && res == ResOK)
     return 0;
-  return OptionFail(ctl->tool, "%s: %s", live->region->log, res == ResMEMORY ? "no memory" : strerror(errno));
-}
-
-/* What is missing from these blocks is in the log, not lost. */
-static void ctlGap(void *data, LogGap gap)
-{
-  UNUSED(data);
-  UNUSED(gap);
-}
-
-static void ctlNote(void *data, const char *note)
-{
-  UNUSED(data);
-  UNUSED(note);
-}
-
-static Bool ctlCount(LogRequest request, LogEvent event)
-{
-  Ctl ctl = request->data;
-
-  ++ctl->events[event->type->kind];
-  return FALSE;
-}
-
-static Bool ctlPrint(LogRequest request, LogEvent event)
-{
-  Ctl ctl = request->data;
-  LogRequestStruct line = {.data = ctl->line};
-
-  return ctl->events[event->type->kind]-- <= ctl->newest && LineEvent(&line, event);
-}
-
-/* ctlPrintAll -- two passes over the copied blocks: which events are the newest, and those */
-static int ctlPrintAll(Ctl ctl)
-{
-  LogRequestStruct request = LogRequestALL;
-  OutputStruct output;
-  Res res;
-
-  OutputInit(&output, STDOUT_FILENO);
-  if (LineCreate(&ctl->line, LineTEXT, ctl->log, &output) != ResOK)
-    return OptionFail(ctl->tool, "no memory");
-  request.data = ctl;
-  request.event = ctlCount;
-  res = LogRead(ctl->log, &request);
-  request.event = ctlPrint;
-  if (res == ResOK)
-    res = LogRead(ctl->log, &request);
-  (void)OutputFlush(&output);
-  LineDestroy(ctl->line);
-  if (res != ResOK)
-    return OptionFail(ctl->tool, "reading stopped: %s", res == ResIO ? strerror(errno) : ResName(res));
-  if (output.failed != 0 && output.failed != EPIPE)
-    return OptionFail(ctl->tool, "standard output: %s", strerror(output.failed));
-  return 0;
-}
-
-/* ctlTraceback -- copy the blocks into a log without a name, and read that */
-static int ctlTraceback(Ctl ctl)
-{
-  LogHooksStruct hooks = {.data = ctl, .gap = ctlGap, .note = ctlNote};
-  char path[32], error[256];
-  const char *paths[] = {path};
-  int fd, status;
-  Res res;
-
-  if (ctl->count == 2 && OptionParseNumber(ctl->words[1], &ctl->newest) != ResOK)
-    return OptionUsage(ctl->tool, "traceback: '%s' is no number", ctl->words[1]);
-  fd = FileOpenTemporary();
-  res = fd < 0 ? ResIO : PeekAppend(&ctl->live, fd, TRUE);
-  if (res != ResOK) {
-    status = OptionFail(ctl->tool, "temporary file: %s", res == ResMEMORY ? "no memory" : strerror(errno));
-  } else {
-    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    if (LogOpen(&ctl->log, paths, 1, &hooks, error, sizeof error) != ResOK) {
-      status = OptionFail(ctl->tool, "process %" PRIu32 ": %s", ctl->live.pid, error);
-    } else {
-      status = ctlPrintAll(ctl);
-      LogClose(ctl->log);
-    }
-  }
-  if (fd >= 0)
-    (void)close(fd);
-  return status;
+  return OptionFail(ctl->tool, "the log of process %" PRIu32 ": %s", live->pid, res == ResMEMORY ? "no memory" : strerror(errno));
 }
 
 static const struct {
   const char *word;
   Count most;        /* words, that one included */
   Bool changes;      /* the table */
+  Bool each;         /* it is run for each emitter by itself */
   int (*run)(Ctl ctl);
 } ctlCommands[] = {
-  {"start", 1, TRUE, ctlStart},
-  {"stop", 1, TRUE, ctlStop},
-  {"flush", 1, FALSE, ctlFlush},
-  {"traceback", 2, FALSE, ctlTraceback},
+  {"start", 1, TRUE, TRUE, ctlStart},
+  {"stop", 1, TRUE, TRUE, ctlStop},
+  {"flush", 1, FALSE, TRUE, ctlFlush},
+  {"traceback", 2, FALSE, FALSE, CtlTraceback},
 };
 
 static void ctlCommandsSay(Text text)
@@ -263,11 +243,74 @@ static void ctlCommandsSay(Text text)
   }
 }
 
+/* ctlClose -- let go of the emitters */
+static void ctlClose(Ctl ctl)
+{
+  while (ctl->emitters > 0) {
+    LiveClose(ctl->emitter[--ctl->emitters]);
+    free(ctl->emitter[ctl->emitters]);
+  }
+}
+
+/* ctlOpen -- all emitters of the process; ResFAIL: there is none, or one cannot be had, as `error` says */
+static Res ctlOpen(Ctl ctl, uint32_t pid, char *error, Size size)
+{
+  Res res = ResOK;
+
+  while (res == ResOK && ctl->emitters < LiveEMITTERS) {
+    Live live = malloc(sizeof *live);
+    if (live == NULL) {
+      (void)snprintf(error, size, "no memory");
+      return ResFAIL;
+    }
+    res = LiveOpen(live, pid, ctl->emitters, error, size);
+    ctl->emitter[ctl->emitters] = live;
+    if (res == ResOK) {
+      ++ctl->emitters;
+    } else {
+      LiveClose(live);
+      free(live);
+    }
+  }
+  return res == ResEND ? ResOK : res;
+}
+
+/* ctlControlled -- do all let their kinds be changed?  FALSE: told */
+static Bool ctlControlled(Ctl ctl)
+{
+  char which[96];
+  Index i;
+
+  for (i = 0; i < ctl->emitters; ++i) {
+    ctl->live = ctl->emitter[i];
+    if (!ctl->live->controlled) {
+      (void)OptionFail(ctl->tool, "process %" PRIu32 "%s does not let its kinds be changed from outside",
+                       ctl->live->pid, ctlWhich(ctl, which, sizeof which));
+      return FALSE;
+    }
+  }
+  return TRUE;
+}
+
+/* ctlEach -- run a command for each emitter, or once for all; the first status that is not 0 */
+static int ctlEach(Ctl ctl, int (*run)(Ctl ctl), Bool each)
+{
+  int status = 0, its;
+  Index i;
+
+  for (i = 0; i < (each ? ctl->emitters : 1); ++i) {
+    ctl->live = ctl->emitter[i];
+    its = run(ctl);
+    status = status != 0 ? status : its;
+  }
+  return status;
+}
+
 /* ctlRun -- the command in `words`, on the process */
 static int ctlRun(Ctl ctl, uint32_t pid)
 {
   int (*run)(Ctl ctl) = ctl->count == 0 ? ctlShow : ctlSwitch;
-  Bool changes = ctl->count > 0;
+  Bool changes = ctl->count > 0, each = ctl->count == 0;
   char error[RegionPathMAX + 256];
   Index i;
   int status;
@@ -280,16 +323,57 @@ static int ctlRun(Ctl ctl, uint32_t pid)
         return OptionUsage(ctl->tool, "--buffered is for a list of kinds, not for %s", ctl->words[0]);
       run = ctlCommands[i].run;
       changes = ctlCommands[i].changes;
+      each = ctlCommands[i].each;
     }
   (void)signal(SIGBUS, ctlGone);
-  if (LiveOpen(&ctl->live, pid, error, sizeof error) != ResOK)
+  if (ctlOpen(ctl, pid, error, sizeof error) != ResOK)
     status = OptionFail(ctl->tool, "%s", error);
-  else if (changes && !ctl->live.controlled)
-    status = OptionFail(ctl->tool, "process %" PRIu32 " does not let its kinds be changed from outside", pid);
+  else if (changes && !ctlControlled(ctl))
+    status = ctl->tool->failure;
   else
-    status = run(ctl);
-  LiveClose(&ctl->live);
+    status = ctlEach(ctl, run, each);
+  ctlClose(ctl);
   return status;
+}
+
+/* ctlShort -- a line of one process that is recorded, for each emitter; nothing of another */
+static void ctlShort(Ctl ctl, uint32_t pid, Count *seen)
+{
+  char error[RegionPathMAX + 256], which[96];
+  Index i;
+
+  (void)ctlOpen(ctl, pid, error, sizeof error);
+  for (i = 0; i < ctl->emitters; ++i) {
+    Live live = ctl->live = ctl->emitter[i];
+    char log[RegionPathMAX + 1] = "";
+    memcpy(log, live->region->log, RegionPathMAX);
+    SayLine(stdout, "%-10" PRIu32 " %s%s, %s%s%s", pid, HeaderCalled(&live->header), ctlWhich(ctl, which, sizeof which),
+            RegionCollected(live->region) ? "collected" : "by itself", log[0] != '\0' ? ", into " : "", log);
+    ++*seen;
+  }
+  ctlClose(ctl);
+}
+
+/* ctlAll -- the processes of this user that are recorded: those that have a region mapped, wherever it lies */
+static int ctlAll(Ctl ctl)
+{
+  DIR *folder = opendir("/proc");
+  struct dirent *entry;
+  Count pid, seen = 0;
+
+  if (folder == NULL)
+    return OptionFail(ctl->tool, "/proc: %s", strerror(errno));
+  (void)signal(SIGBUS, ctlGone);
+  while ((entry = readdir(folder)) != NULL) {
+    struct stat status;
+    if (OptionParseNumber(entry->d_name, &pid) == ResOK && pid > 0 && pid <= INT32_MAX &&
+        fstatat(dirfd(folder), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_uid == geteuid())
+      ctlShort(ctl, (uint32_t)pid, &seen);
+  }
+  (void)closedir(folder);
+  if (seen == 0)
+    printf("no process of this user is recorded\n");
+  return fflush(stdout) == 0 || errno == EPIPE ? 0 : OptionFail(ctl->tool, "standard output: %s", strerror(errno));
 }
 
 /* ctlListener -- the command in `words` for all who send to a listening eventrec; whether they obey is theirs to say */
@@ -323,10 +407,11 @@ int main(int argc, char **argv)
     OptionFlag('b', "buffered", &ctl.buffered, "a list changes what the flight recorder keeps, not what is sent"),
   };
   const OptionToolStruct tool = {
-    .name = "eventctl", .synopsis = "[options] PID|unix:PATH [command]",
+    .name = "eventctl", .synopsis = "[options] [PID|unix:PATH [command]]",
     .summary = "Looks into a running program that Pawprint records, and changes what it records.",
     .options = options, .count = ARRAY_LENGTH(options), .usage = 2, .failure = 1, .stopAtOperand = TRUE,
-    .notes = "Commands:\n"
+    .notes = "Without a number, the processes of this user that are recorded are listed.\n"
+             "Commands:\n"
              "  (none)                    which kinds are sent and buffered; blocks, events discarded\n"
              "  +Object -Ref, Arena,Pool  change the kinds that are sent; all and none are kinds, too\n"
              "  start, stop               begin or end the recording; the program goes on\n"
@@ -339,10 +424,13 @@ int main(int argc, char **argv)
 
   if (!OptionParse(&tool, argc, argv, &operands, &status))
     return status;
-  if (operands == 0)
-    return OptionUsage(&tool, "no process is given");
   (void)signal(SIGPIPE, SIG_IGN);
+  (void)signal(SIGXFSZ, SIG_IGN);
   ctl.tool = &tool;
+  if (operands == 0 && ctl.buffered)
+    return OptionUsage(&tool, "--buffered is for a list of kinds");
+  if (operands == 0)
+    return ctlAll(&ctl);
   ctl.words = (const char *const *)argv + 2;
   ctl.count = operands - 1;
   if (strncmp(argv[1], "unix:", 5) == 0)

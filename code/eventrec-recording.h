@@ -31,7 +31,8 @@ enum {
 typedef struct RecordingStruct {
   const OptionToolStruct *tool;
   const char *output; /* NULL: named after the program and its process */
-  const char *to;     /* NULL: a file */
+  const char *to;     /* where the log is sent; NULL: nowhere */
+  Bool file;          /* it is a file, too */
   const char *kinds, *events, *process, *stack;
   unsigned manage, policy;
   Size blockSize;
@@ -46,9 +47,17 @@ typedef struct RecordingStruct {
   char **logs;         /* that `clean` is for, NULL at their end */
   int signals;         /* a descriptor that tells of signals */
   pid_t pid;
+  int fd;              /* the log, until the collector has it; -1 */
+  dev_t device;        /* and which file that is */
+  ino_t inode;
+  uint64_t identity;   /* of the recording */
   uint64_t end;        /* when the recording ends, monotonic ns */
   Count lines;         /* for the summary, owned */
   char *line[recordingLinesMAX];
+  Count mets;          /* programs that came, owned, */
+  char *met[recordingKnownMAX];
+  Count libraries;     /* and what they had loaded, the same */
+  char *loaded[recordingKnownMAX];
   Count known;         /* paths of programs that were looked at, owned */
   char *path[recordingKnownMAX];
   char program[PATH_MAX];
@@ -57,13 +66,19 @@ typedef struct RecordingStruct {
   double seconds;
   sigset_t watched;          /* the signals that `signals` tells of */
   sigset_t mask;             /* as we were given them, for the program */
-  struct sigaction children; /* and what to do when children end */
+  struct sigaction children; /* and what to do when children end, */
+  struct sigaction limited;  /* and at the limit on file sizes */
 } RecordingStruct, *Recording;
 
 /* eventrec-start.c: RecordingLibrary -- where libpawprint.so is: beside us, as built or as installed.  RecordingTo --
  * can logs be sent to where `to` says?  FALSE: told. */
 extern Bool RecordingLibrary(Recording recording);
 extern Bool RecordingTo(Recording recording);
+
+/* eventrec-loaded.c: RecordingLoaded -- a process of this program has come: what has it loaded?  RecordingLibraries -- at
+ * the end: which of these call what is not seen */
+extern void RecordingLoaded(void *data, pid_t pid, const char *program);
+extern void RecordingLibraries(Recording recording);
 
 /* RecordingLog -- the log's name for a process, absolute; FALSE: it is too long */
 extern Bool RecordingLog(Recording recording, pid_t pid);
@@ -79,6 +94,10 @@ extern int RecordingRun(Recording recording, char **argv);
  * be looked for. */
 extern void RecordingLine(void *data, const char *line);
 extern void RecordingProgram(void *data, const char *name);
+
+/* RecordingAbsent -- so many processes of the family ran this program, and did not announce themselves; what its file
+ * says against its being observed is told by RecordingProgram */
+extern void RecordingAbsent(void *data, const char *name, const char *reason, Count count);
 
 /* RecordingSummary -- one line of what is in the log, and one for what is not.  FALSE: there is no log to speak of.
  * RecordingSent -- the same of what was sent elsewhere. */

@@ -5,9 +5,11 @@
 #include "eventrec-recording.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -33,31 +35,37 @@ static void recordingCollector(Recording recording)
     .watched = TRUE,
     .data = recording,
     .program = RecordingProgram,
+    .loaded = RecordingLoaded,
+    .absent = RecordingAbsent,
     .tell = RecordingLine,
   };
 
-  if (CollectorNew(&recording->collector, &settings) == ResOK)
+  if (CollectorNew(&recording->collector, &settings) == ResOK) {
+    recording->identity = CollectorRecording(recording->collector);
     return;
+  }
   recording->collector = NULL;
+  (void)!getrandom(&recording->identity, sizeof recording->identity, 0);
   (void)OptionFail(recording->tool, "no collector: %s; processes write to the log themselves", strerror(errno));
 }
 
-/* recordingOutlet -- the log goes to another place: the collector sends it there */
-static void recordingOutlet(Recording recording)
+/* recordingOutlet -- the log goes to another place, too, or instead: the collector sends it there.  FALSE: told. */
+static Bool recordingOutlet(Recording recording)
 {
   const char *reason;
 
-  if (CollectorSend(recording->collector, recording->to, &reason) == ResOK)
-    return;
-  (void)OptionFail(recording->tool, "%s: %s; processes send by themselves", recording->to, reason);
-  CollectorFree(recording->collector);
-  recording->collector = NULL;
+  if (recording->to == NULL || CollectorSend(recording->collector, recording->to, &reason) == ResOK)
+    return TRUE;
+  (void)OptionFail(recording->tool, "%s: %s; %s", recording->to, reason,
+                   recording->file ? "nothing is sent there" : "processes send by themselves");
+  return FALSE;
 }
 
 /* recordingOpen -- the log is there: the collector may write to it.  More files than usual may be open. */
 static void recordingOpen(Recording recording)
 {
   struct rlimit limit;
+  Res res;
 
   if (recording->collector == NULL)
     return;
@@ -65,13 +73,15 @@ static void recordingOpen(Recording recording)
     limit.rlim_cur = limit.rlim_max;
     (void)setrlimit(RLIMIT_NOFILE, &limit);
   }
-  if (recording->to != NULL) {
-    recordingOutlet(recording);
-    return;
+  res = recordingOutlet(recording) || recording->file ? ResOK : ResFAIL;
+  if (res == ResOK) {
+    res = CollectorLog(recording->collector, recording->fd, recording->file ? recording->log : NULL);
+    recording->fd = -1;
+    if (res == ResOK)
+      return;
+    (void)OptionFail(recording->tool, "%s: %s; processes write to it themselves",
+                     recording->file ? recording->log : recording->to, strerror(errno));
   }
-  if (CollectorLog(recording->collector, recording->log) == ResOK)
-    return;
-  (void)OptionFail(recording->tool, "%s: %s; processes write to it themselves", recording->log, strerror(errno));
   CollectorFree(recording->collector);
   recording->collector = NULL;
 }
@@ -118,6 +128,16 @@ static void recordingNap(Recording recording, uint64_t until)
     (void)ppoll(&poll, 1, &time, NULL);
 }
 
+/* recordingFound -- a process of the family was found, running this program */
+static void recordingFound(void *data, pid_t pid, const char *path)
+{
+  Recording recording = data;
+
+  RecordingProgram(recording, path);
+  if (recording->collector != NULL)
+    CollectorSeen(recording->collector, pid, path);
+}
+
 /* recordingWait -- until the program has ended; its wait status */
 static int recordingWait(Recording recording)
 {
@@ -133,7 +153,7 @@ static int recordingWait(Recording recording)
       recording->end = UINT64_MAX;
     }
     if (now >= look) {
-      FamilyPrograms(recording->pid, RecordingProgram, recording);
+      FamilyPrograms(recording->pid, recordingFound, recording);
       /* A large family is looked at less often: it is to cost a hundredth at most. */
       look = recordingClock();
       look += (look - now) * 100 > recordingLook * 1000000u ? (look - now) * 100 : recordingLook * 1000000u;
@@ -151,6 +171,7 @@ static int recordingWait(Recording recording)
 /* recordingFinish -- what is still in memory goes into the log; how many processes still run */
 static Count recordingFinish(Recording recording)
 {
+  int log = open(recording->log, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   Count blocks, others = 0, running = 0;
 
   if (recording->collector != NULL && CollectorEnd(recording->collector, &running) != ResOK)
@@ -159,19 +180,22 @@ static Count recordingFinish(Recording recording)
                      recording->log, strerror(errno));
   if (recording->collector != NULL)
     CollectorFree(recording->collector);
-  if (LogRecover(recording->log, &blocks, &others) != ResOK)
+  if (log >= 0 && LogRecover(log, recording->log, recording->identity, &blocks, &others) != ResOK)
     (void)OptionFail(recording->tool,
                      "%s: what the program left in memory could not be added: %s; it stays in /dev/shm", recording->log,
                      strerror(errno));
+  if (log >= 0)
+    (void)close(log);
   return others > running ? others : running;
 }
 
 /* recordingSignals -- from here on signals wait until they are read; the program gets the mask that we were given.  Who
- * ignores ended children, as we may have been told to, learns no status. */
+ * ignores ended children, as we may have been told to, learns no status.  A write past the limit on file sizes fails,
+ * like one to a full disk. */
 static Bool recordingSignals(Recording recording)
 {
   static const int signals[] = {SIGCHLD, SIGTERM, SIGHUP, SIGINT, SIGQUIT};
-  struct sigaction children = {.sa_handler = SIG_DFL};
+  struct sigaction children = {.sa_handler = SIG_DFL}, limited = {.sa_handler = SIG_IGN};
   Index i;
 
   (void)sigemptyset(&recording->watched);
@@ -179,6 +203,7 @@ static Bool recordingSignals(Recording recording)
     (void)sigaddset(&recording->watched, signals[i]);
   (void)sigprocmask(SIG_BLOCK, &recording->watched, &recording->mask);
   (void)sigaction(SIGCHLD, &children, &recording->children);
+  (void)sigaction(SIGXFSZ, &limited, &recording->limited);
   recording->signals = signalfd(-1, &recording->watched, SFD_CLOEXEC | SFD_NONBLOCK);
   if (recording->signals >= 0)
     return TRUE;
@@ -207,7 +232,7 @@ int RecordingRun(Recording recording, char **argv)
     CollectorProgram(recording->collector, recording->pid);
   status = recordingWait(recording);
   recording->seconds = (double)(recordingClock() - begin) * 1e-9;
-  if (recording->to != NULL) {
+  if (!recording->file) {
     RecordingSent(recording);
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   }

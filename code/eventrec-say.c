@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include "base/say.h"
 #include "eventrec-recording.h"
 
 #include <errno.h>
@@ -52,11 +53,20 @@ void RecordingProgram(void *data, const char *name)
   RecordingLine(recording, line);
 }
 
-static void recordingNote(void *data, LogGap gap)
+void RecordingAbsent(void *data, const char *name, const char *reason, Count count)
 {
-  Recording recording = data;
+  char line[PATH_MAX + 256], found[PATH_MAX], path[PATH_MAX];
+  const char *why;
 
-  (void)OptionFail(recording->tool, "%s: offset %llu: %s", gap->path, (unsigned long long)gap->offset, gap->what);
+  if (ProgramFind(found, sizeof found, name) != ResOK || realpath(found, path) == NULL)
+    (void)snprintf(path, sizeof path, "%s", name);
+  else if ((why = ProgramUnseen(path)) != NULL && !ProgramPartly(why))
+    return;
+  if (count > 1)
+    (void)snprintf(line, sizeof line, "not seen: %s: %s (%zu processes)", path, reason, count);
+  else
+    (void)snprintf(line, sizeof line, "not seen: %s: %s", path, reason);
+  RecordingLine(data, line);
 }
 
 static void recordingSilent(void *data, const char *line)
@@ -69,7 +79,7 @@ static void recordingLines(Recording recording)
   Index i;
 
   for (i = 0; i < recording->lines; ++i)
-    (void)fprintf(stderr, "eventrec: %s\n", recording->line[i]);
+    SayLine(stderr, "eventrec: %s", recording->line[i]);
 }
 
 /* recordingSeen -- is there a recorded program in the log, not only what the collector saw? */
@@ -100,16 +110,17 @@ static void recordingUnseen(Recording recording)
 /* RecordingSummary -- one line of what is in the log, and one for what is not.  FALSE: there is no log to speak of. */
 Bool RecordingSummary(Recording recording, Count running)
 {
-  LogHooksStruct hooks = {.data = recording, .gap = recordingNote, .note = recordingSilent};
+  LogHooksStruct hooks = {.note = recordingSilent};
   const char *path = recording->log;
   LogSummaryStruct summary;
   char error[512];
   Log log;
 
   RecordingProgram(recording, recording->program);
+  RecordingLibraries(recording);
 
   if (LogOpen(&log, &path, 1, &hooks, error, sizeof error) != ResOK) {
-    (void)fprintf(stderr, "eventrec: 0 events (0 discarded), 0 bytes, %.3f s -> %s\n", recording->seconds, path);
+    SayLine(stderr, "eventrec: 0 events (0 discarded), 0 bytes, %.3f s -> %s", recording->seconds, path);
     recordingUnseen(recording);
     recordingLines(recording);
     return FALSE;
@@ -118,13 +129,13 @@ Bool RecordingSummary(Recording recording, Count running)
   if (!recordingSeen(log, summary.processes))
     recordingUnseen(recording);
   LogClose(log);
-  (void)fprintf(stderr, "eventrec: %llu events (%llu discarded), %llu bytes, %.3f s -> %s\n",
+  SayLine(stderr, "eventrec: %llu events (%llu discarded), %llu bytes, %.3f s -> %s",
                 (unsigned long long)summary.events, (unsigned long long)summary.discarded,
                 (unsigned long long)summary.bytes, recording->seconds,
                 recording->output != NULL ? recording->output : strrchr(path, '/') + 1);
   recordingLines(recording);
   if (running > 0)
-    (void)fprintf(stderr, "eventrec: %zu of its processes still run, and write to the log\n", running);
+    SayLine(stderr, "eventrec: %zu of its processes still run, and write to the log", running);
   return TRUE;
 }
 
@@ -135,18 +146,17 @@ void RecordingSent(Recording recording)
   Count running = 0;
 
   RecordingProgram(recording, recording->program);
+  RecordingLibraries(recording);
   if (recording->collector != NULL) {
     if (CollectorEnd(recording->collector, &running) != ResOK)
-      (void)OptionFail(recording->tool,
-                       "%s: not all could be sent: %s; eventrec --clean removes what is left in memory", recording->to,
-                       strerror(errno));
+      (void)OptionFail(recording->tool, "%s: not all could be sent: %s", recording->to, strerror(errno));
     CollectorCount(recording->collector, &events, &discarded, &bytes);
     CollectorFree(recording->collector);
   }
-  (void)fprintf(stderr, "eventrec: %llu events (%llu discarded), %llu bytes, %.3f s -> %s\n",
+  SayLine(stderr, "eventrec: %llu events (%llu discarded), %llu bytes, %.3f s -> %s",
                 (unsigned long long)events, (unsigned long long)discarded, (unsigned long long)bytes,
                 recording->seconds, recording->to);
   recordingLines(recording);
   if (running > 0)
-    (void)fprintf(stderr, "eventrec: %zu of its processes still run, and send by themselves\n", running);
+    SayLine(stderr, "eventrec: %zu of its processes still run, and send by themselves", running);
 }

@@ -9,13 +9,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/settings.h"
 #include "collect/listen.h"
+#include "format/region.h"
+#include "plinth/clock.h"
+#include "plinth/dumped.h"
 #include "plinth/plinth.h"
 #include "plinth/quiet.h"
+
+enum { recordingFAMILY = 64 }; /* bytes of DEVICE:INODE, as they go through a socket */
 
 /* RecordingLibrary -- where libpawprint.so is: beside us, as built or as installed */
 Bool RecordingLibrary(Recording recording)
@@ -102,12 +109,11 @@ static Bool recordingRefused(Recording recording)
   return FALSE;
 }
 
-/* recordingCreate -- make the log, and let the program's whole family append to it */
-static Bool recordingCreate(Recording recording)
+/* recordingCreate -- make the log, which stays open: it is never looked for by its name again; its device and inode, by
+ * which the program's whole family may append to it */
+static Bool recordingCreate(char *familyReturn, Size size, Recording recording)
 {
   struct stat status;
-  char family[64];
-  int fd;
 
   if (lstat(recording->log, &status) == 0) {
     /* A device, a FIFO: nothing that a log was, and gone for everybody if it were removed. */
@@ -118,38 +124,66 @@ static Bool recordingCreate(Recording recording)
     if (recording->force)
       (void)unlink(recording->log);
   }
-  fd = open(recording->log, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (fd < 0 || fstat(fd, &status) != 0)
+  recording->fd = open(recording->log, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (recording->fd < 0 || fstat(recording->fd, &status) != 0)
     return recordingRefused(recording);
-  (void)close(fd);
-  (void)snprintf(family, sizeof family, "%llu:%llu", (unsigned long long)status.st_dev,
+  recording->device = status.st_dev;
+  recording->inode = status.st_ino;
+  (void)snprintf(familyReturn, size, "%llu:%llu", (unsigned long long)status.st_dev,
                  (unsigned long long)status.st_ino);
-  return setenv("PAWPRINT_FAMILY", family, 1) == 0;
+  return TRUE;
 }
 
-static Bool recordingNumber(const char *name, Count number)
+static void recordingNumber(Text text, const char *name, Count number)
 {
   char room[24];
 
   (void)snprintf(room, sizeof room, "%zu", number);
-  return setenv(name, room, 1) == 0;
+  SettingsAdd(text, name, room);
 }
 
-/* recordingHand -- what is told of the collector, and of what is handed over to it */
-static Bool recordingHand(Recording recording)
+/* recordingHand -- append what is told of the collector, and of what is handed over to it */
+static void recordingHand(Text text, Recording recording)
 {
   static const char *const policies[] = {"discard", "block", "overwrite", "stop"};
 
   if (recording->collector == NULL)
-    return unsetenv("PAWPRINT_COLLECTOR") == 0;
-  return setenv("PAWPRINT_COLLECTOR", CollectorAddress(recording->collector), 1) == 0 &&
-         setenv("PAWPRINT_POLICY", policies[recording->policy], 1) == 0 &&
-         recordingNumber("PAWPRINT_BLOCK", recording->blockSize) &&
-         recordingNumber("PAWPRINT_BLOCKS", recording->blocks);
+    return;
+  SettingsAdd(text, "policy", policies[recording->policy]);
+  recordingNumber(text, "block", recording->blockSize);
+  recordingNumber(text, "blocks", recording->blocks);
 }
 
-/* recordingEnvironment -- tell the library in the program what is wanted */
-static Bool recordingEnvironment(Recording recording)
+/* recordingSettings -- all that the library in the program is told, in one variable.  What another recording around
+ * this one has told its family is replaced by it.  FALSE: there is no room. */
+static Bool recordingSettings(Recording recording, const char *family)
+{
+  char room[4 * PATH_MAX], identity[24], clock[EventClockTellSIZE];
+  TextStruct text;
+
+  TextInit(&text, room, sizeof room);
+  /* First: the collector looks for strangers of the family by how this variable begins. */
+  if (recording->collector != NULL)
+    SettingsAdd(&text, "collector", CollectorAddress(recording->collector));
+  if (recording->file)
+    SettingsAdd(&text, "family", family);
+  (void)snprintf(identity, sizeof identity, "0x%llx", (unsigned long long)recording->identity);
+  SettingsAdd(&text, "recording", identity);
+  SettingsAdd(&text, "clock", EventClockTell(clock, EventClockChoose()));
+  SettingsAdd(&text, "log", recording->file ? recording->log : recording->to);
+  SettingsAdd(&text, "kinds", recording->kinds);
+  SettingsAdd(&text, "mode", recording->manage ? "manage" : "observe");
+  SettingsAdd(&text, "stack", recording->stack);
+  SettingsAdd(&text, "raw", recording->raw ? "1" : "0");
+  SettingsAdd(&text, "paused", recording->paused ? "1" : "0");
+  recordingNumber(&text, "only", recording->alone ? (Count)getpid() : 0);
+  recordingHand(&text, recording);
+  (void)TextTerminate(&text);
+  return !text.overflow && setenv(RegionVARIABLE, room, 1) == 0;
+}
+
+/* recordingEnvironment -- put the library into the program, and tell it what is wanted */
+static Bool recordingEnvironment(Recording recording, const char *family)
 {
   const char *others = getenv("LD_PRELOAD");
   char preload[2 * PATH_MAX];
@@ -157,63 +191,90 @@ static Bool recordingEnvironment(Recording recording)
   if (snprintf(preload, sizeof preload, "%s%s%s", recording->library, others != NULL ? ":" : "",
                others != NULL ? others : "") >= (int)sizeof preload)
     return FALSE;
-  /* What another recording around this one has told its family is not for ours. */
-  if (recording->to != NULL && unsetenv("PAWPRINT_FAMILY") != 0)
-    return FALSE;
-  return setenv("LD_PRELOAD", preload, 1) == 0 &&
-         setenv("PAWPRINT_LOG", recording->to != NULL ? recording->to : recording->log, 1) == 0 &&
-         setenv("PAWPRINT_KINDS", recording->kinds, 1) == 0 &&
-         setenv("PAWPRINT_MODE", recording->manage ? "manage" : "observe", 1) == 0 &&
-         setenv("PAWPRINT_STACK", recording->stack, 1) == 0 &&
-         setenv("PAWPRINT_RAW", recording->raw ? "1" : "0", 1) == 0 &&
-         setenv("PAWPRINT_PAUSED", recording->paused ? "1" : "0", 1) == 0 &&
-         recordingNumber("PAWPRINT_ONLY", recording->alone ? (Count)getpid() : 0) && recordingHand(recording);
+  return setenv("LD_PRELOAD", preload, 1) == 0 && recordingSettings(recording, family);
 }
 
 /* recordingBecome -- in the child: become the program.  What goes wrong is told here; then our status is returned. */
-static int recordingBecome(Recording recording, char **argv)
+static int recordingBecome(Recording recording, char **argv, int end)
 {
+  char family[recordingFAMILY];
   int error;
 
-  if (recording->to == NULL && (!RecordingLog(recording, getpid()) || !recordingCreate(recording)))
+  /* The log's name may have our number in it, and it is the parent's to write. */
+  if (read(end, family, sizeof family) != (ssize_t)sizeof family || !RecordingLog(recording, getpid()))
     return eventrecFAILED;
-  if (!recordingEnvironment(recording)) {
+  if (!recordingEnvironment(recording, family)) {
     (void)OptionFail(recording->tool, "no room in the environment");
     return eventrecFAILED;
   }
+  /* Here, for the whole family: so its processes need not. */
+  DumpedAsk(TRUE);
+  DumpedAsk(FALSE);
   (void)sigaction(SIGCHLD, &recording->children, NULL);
+  (void)sigaction(SIGXFSZ, &recording->limited, NULL);
   (void)sigprocmask(SIG_SETMASK, &recording->mask, NULL);
   (void)execv(recording->program, argv);
   error = errno;
   (void)OptionFail(recording->tool, "%s: %s", recording->program, strerror(error));
-  if (recording->to == NULL)
-    (void)unlink(recording->log);
   return error == ENOENT ? eventrecMISSING : eventrecCANNOT;
+}
+
+/* recordingDiscard -- the log of a program that was not started, if that is still what its name leads to */
+static void recordingDiscard(Recording recording)
+{
+  struct stat status;
+
+  if (recording->fd < 0)
+    return;
+  if (lstat(recording->log, &status) == 0 && status.st_dev == recording->device && status.st_ino == recording->inode)
+    (void)unlink(recording->log);
+  (void)close(recording->fd);
+  recording->fd = -1;
+}
+
+/* recordingLaunch -- in the parent: make the log, and let the child go on; its status, 0 if it has become the
+ * program */
+static int recordingLaunch(Recording recording, pid_t pid, int end)
+{
+  char family[recordingFAMILY] = "";
+  int failed = 0;
+
+  if (!RecordingLog(recording, pid) ||
+      (recording->file && !recordingCreate(family, sizeof family, recording)))
+    return eventrecFAILED;
+  (void)send(end, family, sizeof family, MSG_NOSIGNAL);
+  /* Our status comes through, or the end of it as the program begins: whose own status might be the same number. */
+  (void)!read(end, &failed, sizeof failed);
+  return failed;
 }
 
 /* RecordingStart -- start the program; -1 if it did not come to that, *statusReturn is ours then */
 pid_t RecordingStart(Recording recording, char **argv, int *statusReturn)
 {
-  int ends[2], failed = 0;
+  char clock[EventClockTellSIZE];
+  int ends[2], failed;
   pid_t pid;
 
   *statusReturn = eventrecFAILED;
-  if (pipe2(ends, O_CLOEXEC) != 0 || (pid = fork()) < 0) {
+  /* Before the fork: so all that the recording consists of say the same. */
+  (void)EventClockTell(clock, EventClockChoose());
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0 || (pid = fork()) < 0) {
     (void)OptionFail(recording->tool, "cannot start a process: %s", strerror(errno));
     return -1;
   }
   if (pid == 0) {
-    failed = recordingBecome(recording, argv);
-    (void)!write(ends[1], &failed, sizeof failed);
+    (void)close(ends[0]);
+    failed = recordingBecome(recording, argv, ends[1]);
+    (void)send(ends[1], &failed, sizeof failed, MSG_NOSIGNAL);
     _exit(failed);
   }
-  /* Our status comes through, or the end of it as the program begins: whose own status might be the same number. */
   (void)close(ends[1]);
-  (void)!read(ends[0], &failed, sizeof failed);
+  failed = recordingLaunch(recording, pid, ends[0]);
   (void)close(ends[0]);
   if (failed == 0)
     return pid;
   (void)waitpid(pid, NULL, 0);
+  recordingDiscard(recording);
   *statusReturn = failed;
   return -1;
 }

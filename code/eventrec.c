@@ -10,18 +10,23 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/names.h"
 #include "base/option.h"
+#include "base/say.h"
 #include "collect/clean.h"
 #include "collect/listen.h"
 #include "collect/trim.h"
 #include "collect/sample.h"
 #include "eventrec-recording.h"
 #include "format/block.h"
+#include "log/leftplace.h"
+#include "log/recover.h"
 #include "view/program.h"
 
 /* Groups of options (OptionFit). */
@@ -108,8 +113,10 @@ static Bool recordingFit(Recording recording, Bool listens, int *statusReturn)
     {"--clean", recordingGroupCLEAN},
   };
   Index chosen = recording->clean ? 3 : listens ? 2 : recording->to != NULL ? 1 : 0;
+  uint64_t both = chosen == 1 && recording->output != NULL; /* a file, and sent */
 
-  if (!OptionFit(recording->tool, uses, ARRAY_LENGTH(uses), (uint64_t)1 << chosen, statusReturn))
+  recording->file = chosen == 0 || both;
+  if (!OptionFit(recording->tool, uses, ARRAY_LENGTH(uses), (uint64_t)1 << chosen | both, statusReturn))
     return FALSE;
   if (!listens && recording->output != NULL && strcmp(recording->output, "-") == 0) {
     *statusReturn =
@@ -122,11 +129,23 @@ static Bool recordingFit(Recording recording, Bool listens, int *statusReturn)
 static void recordingSay(void *data, const char *line)
 {
   UNUSED(data);
-  (void)printf("%s\n", line);
+  SayLine(stdout, "%s", line);
 }
 
-/* recordingCleans -- is that one of the logs that were named, or was none? */
-static Bool recordingCleans(void *data, const char *log)
+/* recordingHas -- has a log that was named something of a recording? */
+static Bool recordingHas(const char *log, uint64_t identity)
+{
+  int fd = LeftPlaceAppend(log);
+  Bool has = fd >= 0 && LogRecordingHas(fd, identity) == ResOK;
+
+  if (fd >= 0)
+    (void)close(fd);
+  return has;
+}
+
+/* recordingCleans -- the log that a region is for, if that is one of those that were named, or none was; or else one of
+ * those that has its recording: it was moved, or what a collector has sent was received in it */
+static const char *recordingCleans(void *data, const char *log, uint64_t identity)
 {
   Recording recording = data;
   char named[PATH_MAX], its[PATH_MAX];
@@ -135,8 +154,11 @@ static Bool recordingCleans(void *data, const char *log)
   for (name = recording->logs; *name != NULL; ++name)
     if (strcmp(*name, log) == 0 ||
         (realpath(*name, named) != NULL && realpath(log, its) != NULL && strcmp(named, its) == 0))
-      return TRUE;
-  return recording->logs[0] == NULL;
+      return log;
+  for (name = recording->logs; *name != NULL; ++name)
+    if (access(log, F_OK) != 0 && recordingHas(*name, identity))
+      return *name;
+  return recording->logs[0] == NULL ? log : NULL;
 }
 
 /* recordingClean -- no program: remove what dead recordings of these logs have left, or all of them */
@@ -147,6 +169,9 @@ static int recordingClean(Recording recording, char **logs)
 
   recording->logs = logs;
   res = CleanRegions(recordingCleans, recordingSay, recording, &removed);
+  for (; *logs != NULL; ++logs)
+    if (access(*logs, F_OK) == 0 && CleanBeside(*logs, recordingSay, recording) != ResOK)
+      res = ResIO;
   if (fflush(stdout) != 0)
     return OptionFail(recording->tool, "standard output: %s", strerror(errno));
   return res == ResOK ? 0 : eventrecFAILED;
@@ -195,7 +220,7 @@ static int recordingProgram(Recording recording, char **arguments)
 
 int main(int argc, char **argv)
 {
-  static RecordingStruct recording = {.kinds = "", .stack = "0", .blockSize = recordingBlock, .blocks = recordingBlocks,
+  static RecordingStruct recording = {.fd = -1, .kinds = "", .stack = "0", .blockSize = recordingBlock, .blocks = recordingBlocks,
                                       .sample = SampleINTERVAL};
   uint64_t given;
   ListenStruct listen = {.senders = ListenSendersDEFAULT, .limit = ListenSizeDEFAULT};
@@ -233,7 +258,8 @@ int main(int argc, char **argv)
                  recordingGroupRUN),
     OptionFlag(0, "force", &recording.force, "overwrite a log that is there"),
     OptionFlag(0, "raw", &recording.raw, "leave the log as it was recorded, not packed", recordingGroupRUN),
-    OptionString(0, "to", &recording.to, "WHERE", "send the log to tcp:HOST:PORT or unix:PATH instead of a file",
+    OptionString(0, "to", &recording.to, "WHERE",
+                 "send the log to tcp:HOST:PORT or unix:PATH instead of a file; with -o, there too",
                  recordingGroupTO),
     OptionString(0, "listen", &listen.where, "WHERE", "no program: receive logs there, one file for each sender",
                  recordingGroupLISTEN),
@@ -267,6 +293,8 @@ int main(int argc, char **argv)
     return status;
   if (!recordingFit(&recording, listen.where != NULL, &status))
     return status;
+  if (recording.clean || listen.where != NULL)
+    (void)signal(SIGXFSZ, SIG_IGN); /* such a write fails, like one to a full disk */
   if (recording.clean)
     return recordingClean(&recording, argv + 1);
   if (listen.where != NULL)

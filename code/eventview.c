@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "log/when.h"
 #include "view/live.h"
+#include "view/peak.h"
 #include "view/source.h"
 #include "view/views.h"
 
@@ -23,6 +24,7 @@ enum { evViewsMAX = 16 };
 typedef struct ViewerStruct {
   SourceStruct source; /* first: it is the request's data */
   const char *at;      /* as the option gives it, or NULL */
+  LogPositionStruct peak; /* if that is asked for */
   Count top;
   Bool json;
   Count count;
@@ -42,18 +44,53 @@ static int viewerStatus(Viewer viewer)
   return log.gaps > 0 ? viewer->source.tool->failure : 0;
 }
 
+/* viewerPeak -- where most lived is found by a pass of its own, before that of the views; FALSE: reported */
+static Bool viewerPeak(Viewer viewer, ViewWants wants, int *statusReturn)
+{
+  LogRequest request;
+  Peak peak;
+  Bool found;
+
+  if (PeakCreate(&peak, viewer->source.log, &viewer->source.request) != ResOK) {
+    *statusReturn = OptionFail(viewer->source.tool, "no memory");
+    return FALSE;
+  }
+  request = PeakRequest(peak);
+  found = SourceServe(&viewer->source, &request, 1, statusReturn);
+  if (found && PeakFinish(&viewer->peak, &wants->at, peak) != ResOK) {
+    *statusReturn = OptionFail(viewer->source.tool, "no memory for all objects that live at a time");
+    found = FALSE;
+  }
+  wants->position = &viewer->peak;
+  PeakDestroy(peak);
+  return found;
+}
+
+/* viewerAt -- the time that --at means; FALSE: reported, with the status */
+static Bool viewerAt(Viewer viewer, ViewWants wants, int *statusReturn)
+{
+  LogSummaryStruct summary;
+
+  if (viewer->at == NULL || strcmp(viewer->at, "end") == 0)
+    return TRUE;
+  if (strcmp(viewer->at, "peak") == 0)
+    return viewerPeak(viewer, wants, statusReturn);
+  LogSummarize(&summary, viewer->source.log);
+  if (LogWhen(&wants->at, &summary, viewer->at) == ResOK)
+    return TRUE;
+  *statusReturn = OptionUsage(viewer->source.tool, "--at: '%s' is neither seconds nor HH:MM:SS, nor peak or end",
+                              viewer->at);
+  return FALSE;
+}
+
 /* viewerMake -- the views, and what they want; FALSE: reported, with the status */
 static Bool viewerMake(Viewer viewer, int *statusReturn)
 {
   ViewWantsStruct wants = {.log = viewer->source.log, .request = &viewer->source.request, .at = UINT64_MAX,
                            .top = viewer->top};
-  LogSummaryStruct summary;
 
-  LogSummarize(&summary, viewer->source.log);
-  if (viewer->at != NULL && LogWhen(&wants.at, &summary, viewer->at) != ResOK) {
-    *statusReturn = OptionUsage(viewer->source.tool, "--at: '%s' is neither seconds nor HH:MM:SS", viewer->at);
+  if (!viewerAt(viewer, &wants, statusReturn))
     return FALSE;
-  }
   for (; viewer->made < viewer->count; ++viewer->made) {
     if (viewer->class[viewer->made]->create(&viewer->view[viewer->made], &wants) != ResOK) {
       *statusReturn = OptionFail(viewer->source.tool, "no memory");
@@ -186,7 +223,7 @@ int main(int argc, char **argv)
   static ViewerStruct viewer = {.source.count = SIZE_MAX, .top = LiveTopDEFAULT};
   const OptionStruct options[] = {
     SourceOPTIONS(&viewer.source),
-    OptionString(0, "at", &viewer.at, "T", "live: before this time; the end if not given", ViewTakesAT),
+    OptionString(0, "at", &viewer.at, "T|peak|end", "live: before this time, at the peak, or the end", ViewTakesAT),
     OptionNumber(0, "top", &viewer.top, "N", "live: name N objects and sites in each list (10)", ViewTakesTOP),
     OptionFlag(0, "json", &viewer.json, "one JSON document"),
     SourceFORCE(&viewer.source),
@@ -208,6 +245,7 @@ int main(int argc, char **argv)
     return status;
   paths = (const char *const *)argv + 1;
   (void)signal(SIGPIPE, SIG_IGN);
+  (void)signal(SIGXFSZ, SIG_IGN);
   viewer.source.tool = &tool;
   if (!viewerChoose(&viewer, &paths, &operands, &status))
     return status;

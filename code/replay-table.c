@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include "base/say.h"
 #include "replay-table.h"
 
 #include <stdio.h>
@@ -38,7 +39,7 @@ void ReplayTable(Replay replay)
   for (i = 0; i < replay->allocators; ++i) {
     ReplayAllocator allocator = &replay->allocator[i];
     if (!allocator->ran) {
-      printf("%-*s %s\n", width, allocator->name, allocator->error);
+      SayLine(stdout, "%-*s %s", width, allocator->name, allocator->error);
       continue;
     }
     printf("%-*s %12llu %10.3f %8.1f %14llu", width, allocator->name, (unsigned long long)header->operations,

@@ -34,9 +34,13 @@ typedef struct ReplayStruct {
   const char *allocatorList, *speedText;
   unsigned threads;
   double speed;
-  Count repeat, pid;
+  Count repeat;
+  const char *named;       /* which process is asked for; NULL: any */
   Bool verify, json;
   LogProcess process;      /* the one that is replayed */
+  Count processes;         /* in the log, that recorded */
+  Bool begun;              /* an operation of its own has come, */
+  Index first;             /* of this thread */
   Count others;            /* processes with operations that are not */
   uint64_t *counts;        /* events on objects, by process */
   Heap heap;

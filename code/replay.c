@@ -16,8 +16,12 @@
 #include <unistd.h>
 
 #include "base/option.h"
+#include "log/called.h"
+#include "base/say.h"
 #include "replay-table.h"
+#include "view/heapfork.h"
 #include "view/heaplook.h"
+#include "base/say.h"
 
 static void replayReason(Replay replay, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -111,11 +115,22 @@ static Bool replaySpeed(Replay replay, int *status)
 
 /* Compiling */
 
+/* replayFollows -- is it the process that is replayed, or did that inherit its objects? */
+static Bool replayFollows(Replay replay, LogProcess process)
+{
+  LogProcess at = replay->process;
+  Count steps;
+
+  for (steps = 0; at != NULL && at != process && steps < replay->processes; ++steps)
+    at = HeapForkParent(replay->source.log, at);
+  return at == process;
+}
+
 static Bool replayChoose(void *data, LogProcess process, EventType type)
 {
   Replay replay = data;
 
-  return HeapWants(type) && (replay->process == NULL || replay->process == process);
+  return HeapWants(type) && (replay->process == NULL || replayFollows(replay, process));
 }
 
 static Bool replayCountEvent(LogRequest request, LogEvent event)
@@ -126,10 +141,17 @@ static Bool replayCountEvent(LogRequest request, LogEvent event)
   return FALSE;
 }
 
-/* replayBusiest -- of several processes, choose the one with the most events on its heap */
+/* replayMay -- is it one of those that are asked for? */
+static Bool replayMay(Replay replay, LogProcess process)
+{
+  return process->header.role[0] == '\0' && (replay->named == NULL || LogProcessIs(process, replay->named));
+}
+
+/* replayBusiest -- of the processes that are asked for, choose the one with the most events on its heap, and say so */
 static Bool replayBusiest(Replay replay, Count processes, int *status)
 {
-  LogProcess busiest = LogProcessAt(replay->source.log, 0);
+  LogProcess busiest = NULL;
+  Count among = 0;
   Index i;
 
   replay->counts = calloc(processes, sizeof *replay->counts);
@@ -141,12 +163,21 @@ static Bool replayBusiest(Replay replay, Count processes, int *status)
   if (!SourceRead(&replay->source, status))
     return FALSE;
   for (i = 0; i < processes; ++i) {
-    if (replay->counts[i] > replay->counts[busiest->number])
-      busiest = LogProcessAt(replay->source.log, i);
+    LogProcess process = LogProcessAt(replay->source.log, i);
+    if (process->header.role[0] != '\0')
+      continue;
+    if (replayMay(replay, process) && (busiest == NULL || replay->counts[i] > replay->counts[busiest->number]))
+      busiest = process;
+    among += replayMay(replay, process) && replay->counts[i] > 0;
     replay->others += replay->counts[i] > 0;
   }
-  replay->others -= replay->counts[busiest->number] > 0;
+  replay->others -= busiest != NULL && replay->counts[busiest->number] > 0;
   replay->process = busiest;
+  if (busiest != NULL && among > 1) {
+    fprintf(stderr, "%s: process %u (", replay->source.tool->name, busiest->header.pid);
+    SayPlain(stderr, HeaderCalled(&busiest->header), strlen(HeaderCalled(&busiest->header)));
+    fprintf(stderr, "): the one with the most operations of %zu\n", among);
+  }
   return TRUE;
 }
 
@@ -154,29 +185,51 @@ static Bool replayBusiest(Replay replay, Count processes, int *status)
 static Bool replayProcess(Replay replay, int *status)
 {
   LogSummaryStruct summary;
+  char error[512];
+  Count may = 0;
   Index i;
 
   LogSummarize(&summary, replay->source.log);
-  for (i = 0; replay->pid != 0 && i < summary.processes && replay->process == NULL; ++i) {
-    if (LogProcessAt(replay->source.log, i)->header.pid == replay->pid)
-      replay->process = LogProcessAt(replay->source.log, i);
+  replay->processes = summary.processes;
+  for (i = 0; i < summary.processes; ++i) {
+    if (!replayMay(replay, LogProcessAt(replay->source.log, i)))
+      continue;
+    ++may;
+    replay->process = LogProcessAt(replay->source.log, i);
   }
-  if (replay->pid != 0 && replay->process == NULL) {
-    *status = OptionFail(replay->source.tool, "%s: no process %zu in it", replay->log, replay->pid);
+  if (may == 0 && replay->named != NULL) {
+    LogProcessNone(replay->source.log, replay->named, error, sizeof error);
+    *status = OptionFail(replay->source.tool, "%s: %s", replay->log, error);
     return FALSE;
   }
-  if (replay->process == NULL && summary.processes > 1)
-    return replayBusiest(replay, summary.processes, status);
-  if (replay->process == NULL && summary.processes == 1)
-    replay->process = LogProcessAt(replay->source.log, 0);
-  return TRUE;
+  if (may <= 1)
+    return TRUE;
+  replay->process = NULL;
+  return replayBusiest(replay, summary.processes, status);
 }
 
+/* replayOperation -- of the process that is replayed; and of its ancestors what pools and arenas they make, which are
+ * the process's own once it is forked.  Its first thread does that too, then. */
 static void replayOperation(void *data, HeapOperation operation)
 {
   Replay replay = data;
+  Bool own = replay->process == NULL || operation->process == replay->process->number;
+  HeapThread thread = operation->thread;
+  HeapThreadStruct stands = {.number = 0};
 
+  if (!own && (replay->begun || operation->kind < HeapPOOLCREATE || operation->kind > HeapARENADESTROY))
+    return;
+  if (own && thread != NULL && !replay->begun) {
+    replay->begun = TRUE;
+    replay->first = thread->number;
+  }
+  if (thread != NULL) {
+    stands.id = own ? thread->id : replay->process->header.pid;
+    stands.number = !own || thread->number == replay->first ? 0 : thread->number + 1;
+    operation->thread = &stands;
+  }
   ScriptAdd(replay->script, operation);
+  operation->thread = thread;
 }
 
 static Bool replayEvent(LogRequest request, LogEvent event)
@@ -217,7 +270,7 @@ static void replayMissing(Replay replay)
 static Bool replayCompile(Replay replay, int *status)
 {
   HeapClientStruct client = {.data = replay, .alloc = replayOperation, .free = replayOperation,
-                             .resize = replayOperation, .other = replayOperation};
+                             .resize = replayOperation, .other = replayOperation, .each = TRUE};
   const OptionToolStruct *tool = replay->source.tool;
   Res res;
 
@@ -227,7 +280,7 @@ static Bool replayCompile(Replay replay, int *status)
   res = ScriptCreate(&replay->script, replay->threads == ReplayMERGED,
                      replay->speed > 0 ? 1 + (uint64_t)(ReplayTICK * replay->speed) : 0);
   if (res == ResOK)
-    res = HeapCreate(&replay->heap, &client);
+    res = HeapCreate(&replay->heap, &client, replay->source.log);
   if (res != ResOK) {
     *status = OptionFail(tool, "%s", res == ResIO ? strerror(errno) : "no memory");
     return FALSE;
@@ -298,17 +351,17 @@ static Bool replayFaults(Replay replay, ReplayAllocator allocator)
   Index i;
 
   if (!allocator->ran) {
-    fprintf(stderr, "%s: %s: %s\n", name, allocator->name, allocator->error);
+    SayLine(stderr, "%s: %s: %s", name, allocator->name, allocator->error);
     return FALSE;
   }
   for (i = 0; i < result->faults && i < PlayFaultsMAX; ++i) {
     PlayFault fault = &result->fault[i];
-    fprintf(stderr, "%s: %s: object of %llu bytes at 0x%llx %s %llu\n", name, allocator->name,
+    SayLine(stderr, "%s: %s: object of %llu bytes at 0x%llx %s %llu", name, allocator->name,
             (unsigned long long)fault->size, (unsigned long long)fault->addr,
             fault->kind < PlayFaultLIMIT ? kinds[fault->kind] : "?", (unsigned long long)fault->offset);
   }
   if (result->faults > 0)
-    fprintf(stderr, "%s: %s: %llu fault%s\n", name, allocator->name, (unsigned long long)result->faults,
+    SayLine(stderr, "%s: %s: %llu fault%s", name, allocator->name, (unsigned long long)result->faults,
             result->faults == 1 ? "" : "s");
   if (result->failures > 0)
     replayReason(replay, "%s: %llu allocations failed", allocator->name, (unsigned long long)result->failures);
@@ -323,10 +376,12 @@ static void replayNotExact(Replay replay)
 
   if (replay->reasons == 0)
     return;
-  fprintf(stderr, "replay: not exact: ");
-  for (i = 0; i < replay->reasons; ++i)
-    fprintf(stderr, "%s%s", i == 0 ? "" : "; ", replay->reason[i]);
-  fprintf(stderr, "\n");
+  fputs("replay: not exact: ", stderr);
+  for (i = 0; i < replay->reasons; ++i) {
+    fputs(i == 0 ? "" : "; ", stderr);
+    SayPlain(stderr, replay->reason[i], strlen(replay->reason[i]));
+  }
+  putc('\n', stderr);
 }
 
 /* replayRun -- measure each allocator and print; returns the status */
@@ -400,7 +455,8 @@ int main(int argc, char **argv)
     OptionNumber('n', "repeat", &replay.repeat, "N", "runs for each allocator, each in a fresh process; medians are "
                  "printed; 1 if not given"),
     OptionFlag(0, "verify", &replay.verify, "write to every object, and check it"),
-    OptionNumber(0, "process", &replay.pid, "PID", "replay this process; the busiest if not given"),
+    OptionString(0, "process", &replay.named, "NAME|PID",
+                 "replay this process; the one with the most operations if not given, or if several are called so"),
     OptionFlag(0, "json", &replay.json, "one JSON document"),
     SourceFORCE(&replay.source),
   };
@@ -419,6 +475,7 @@ int main(int argc, char **argv)
   if (operands != 1)
     return OptionUsage(&tool, operands == 0 ? "no log is given" : "one log at a time");
   (void)signal(SIGPIPE, SIG_IGN);
+  (void)signal(SIGXFSZ, SIG_IGN);
   replay.source.tool = &tool;
   return replayMain(&replay, (const char *const *)argv + 1);
 }
