@@ -28,7 +28,7 @@ ALL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARNINGS) $(VARIETY_FLAG_$(VARIETY)) -D_GNU_
 DEPFLAGS = -MMD -MP -MF $@.d -MT $@
 LINKLIBS := -ldl -lpthread
 # The writer's wing goes into a shared library that must be there before anybody else and never in the way.
-PIC := -fPIC -fvisibility=hidden -fno-plt -ftls-model=initial-exec -DPAWPRINT_LIBRARY
+PIC := -fPIC -fvisibility=hidden -fno-plt -ftls-model=initial-exec -fdata-sections -DPAWPRINT_LIBRARY
 
 ifeq ($(filter cool hot rash,$(VARIETY)),)
 $(error VARIETY is cool, hot or rash, not `$(VARIETY)')
@@ -52,7 +52,7 @@ BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
 Q   := $(if $(V),,@)
 say = $(if $(V),,@echo '  $(1)$(2)')
 
-.PHONY: all check soak fuzz fuzzdir demo bench install help layers registry clean tests FORCE
+.PHONY: all check soak fuzz fuzzdir demo bench install help layers registry registry-record clean tests FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: $(BINS) $(B)/lib/libpawprint.so $(B)/lib/libpawprint.a $(B)/lib/libpawlog.so $(B)/lib/libpawlog.a
@@ -61,12 +61,13 @@ help:
 	@echo 'make            build everything into $(B)/: bin/ and lib/'
 	@echo 'make demo       record a real program, dump, summarise and replay it (under 30 s)'
 	@echo 'make check      every test'
-	@echo 'make soak       200 random deaths, and nothing lost; this build recorded, and counted independently'
+	@echo 'make soak       200 random deaths, and nothing lost; this build counted independently; recordings that stay on'
 	@echo 'make fuzz       readers, writers and filters, given what nobody thought of, for $(FUZZ_SECONDS) s'
 	@echo 'make bench      the benchmarks, beside what peers are installed'
 	@echo 'make install    bin, lib, headers, manual pages, pkg-config file'
-	@echo 'make layers     every #include against the table in design/house.md'
-	@echo 'make registry   code/eventdef.h against its last recorded version'
+	@echo 'make layers     includes as design/house.md has them, checks that do nothing, no citation of what is not there'
+	@echo 'make registry   code/eventdef.h against its recorded versions'
+	@echo 'make registry-record  record it as the version in work'
 	@echo 'make clean      remove build/'
 	@echo
 	@echo 'VARIETY=cool    what people record with: optimised, all events, all checks'
@@ -95,13 +96,15 @@ $(B)/flags: FORCE
 $(B)/obj/%.o: code/%.c $(B)/flags | $(GEN)
 	$(call say,CC     ,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) $(DEPFLAGS) $(SANFLAGS) -c $< -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) -DPAWPRINT_EMITTER $(DEPFLAGS) $(SANFLAGS) -c $< -o $@
 
 # Position independent, and never sanitized: it is preloaded into programs that are not.
 $(B)/pic/%.o: code/%.c $(B)/flags | $(GEN)
 	$(call say,CC     ,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(DEPFLAGS) $(PIC) -c $< -o $@
+# Exceptions of C++ pass through it.
+$(B)/pic/mm/shimnew.o: PIC += -fexceptions
 
 define room_rule
 $(B)/lib/room-$(1).a: $(call room_obj,$(1))
@@ -114,13 +117,14 @@ $(foreach r,$(ROOMS),$(eval $(call room_rule,$(r))))
 
 WRITER := base format plinth emit mm
 # What only tools need stays out of other people's programs.
-TOOLS_ONLY := $(patsubst %,$(B)/pic/base/%.o,option optionfit terminal)
+TOOLS_ONLY := $(patsubst %,$(B)/pic/base/%.o,option optionfit repeat say terminal)
 writer_pic := $(filter-out $(TOOLS_ONLY),$(foreach r,$(WRITER),$(patsubst code/%.c,$(B)/pic/%.o,$(call room_src,$(r)))) \
   $(patsubst code/%.c,$(B)/pic/%.o,$(SHIM)))
-$(B)/lib/libpawprint.so: $(writer_pic)
+$(B)/lib/libpawprint.so: $(writer_pic) tool/libpawprint.list
 	$(call say,LD     ,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -shared -Wl,-soname,libpawprint.so -Wl,-z,now -Wl,-z,nodelete -o $@ $^ -ldl -lpthread
+	$(Q)$(CC) -shared -Wl,-soname,libpawprint.so -Wl,-z,now -Wl,-z,nodelete -Wl,--sort-section=name -Wl,-z,noseparate-code -Wl,--dynamic-list=tool/libpawprint.list \
+	  -o $@ $(writer_pic) -ldl -lpthread
 
 $(B)/lib/libpawprint.a: $(filter-out $(TOOLS_ONLY:$(B)/pic/%=$(B)/obj/%),$(foreach r,$(WRITER),$(call room_obj,$(r))))
 	$(call say,AR     ,$@)
@@ -131,7 +135,7 @@ $(B)/lib/libpawprint.a: $(filter-out $(TOOLS_ONLY:$(B)/pic/%=$(B)/obj/%),$(forea
 # The reader as a library for other programs, which see what pawlog.h declares and nothing else of it.
 READER := library log format base
 reader_pic := $(filter-out $(TOOLS_ONLY) $(B)/pic/base/bt.o,$(foreach r,$(READER),$(patsubst code/%.c,$(B)/pic/%.o,$(call room_src,$(r))))) \
-  $(B)/pic/view/known.o
+  $(patsubst %,$(B)/pic/view/%.o,known describe)
 $(B)/lib/libpawlog.so: $(reader_pic)
 	$(call say,LD     ,$@)
 	@mkdir -p $(@D)
@@ -148,6 +152,7 @@ $(B)/lib/libpawlog.a: $(reader_pic)
 
 # A tool that is more than one file has the others beside it, as replay-child.c.
 $(B)/bin/replay: $(patsubst code/%.c,$(B)/obj/%.o,$(wildcard code/replay-*.c))
+$(B)/bin/eventctl: $(patsubst code/%.c,$(B)/obj/%.o,$(wildcard code/eventctl-*.c))
 $(B)/bin/eventrec: $(patsubst code/%.c,$(B)/obj/%.o,$(wildcard code/eventrec-*.c))
 
 $(B)/bin/%: $(B)/obj/%.o $(LIBS)
@@ -165,14 +170,14 @@ $(B)/bench/%: bench/%.c $(LIBS) $(B)/flags | $(GEN)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(DEPFLAGS) -o $@ $< $(LIBS) $(LINKLIBS)
 
-# Programs that end-to-end tests run, and a library that they preload.  No compiler may leave out a malloc there.
-PROG_SOS := counter
+# Programs that end-to-end tests run, and libraries that they preload.  No compiler may leave out a malloc there.
+PROG_SOS := counter nested
 PROGS := $(patsubst test/prog/%.c,$(B)/prog/%,$(filter-out $(PROG_SOS:%=test/prog/%.c),$(wildcard test/prog/*.c))) \
   $(PROG_SOS:%=$(B)/prog/%.so)
 $(B)/prog/%.so: test/prog/%.c $(B)/flags
 	$(call say,PROG   ,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) $(DEPFLAGS) -fPIC -shared -o $@ $< -ldl
+	$(Q)$(CC) $(ALL_CFLAGS) -fno-builtin $(DEPFLAGS) -fPIC -shared -o $@ $< -ldl
 $(B)/prog/%: test/prog/%.c $(LIBS) $(B)/flags | $(GEN)
 	$(call say,PROG   ,$@)
 	@mkdir -p $(@D)
@@ -195,9 +200,9 @@ RUN_ENV = B=$(B) CC="$(CC)" SAN="$(SAN)" VARIETY=$(VARIETY) PERL="$(PERL)"
 check: all tests
 	$(RUN_ENV) $(PERL) tool/check $(JOBS) $(TESTS) $(sort $(wildcard test/*.t))
 
-# The tests of random deaths, and of an independent count, longer.
+# The tests of random deaths, of an independent count, of recordings that stay on and of stopped threads, longer.
 soak: all tests
-	$(RUN_ENV) SOAK=1 prove -v test/death.t test/collect.t test/count.t
+	$(RUN_ENV) SOAK=1 prove -v test/death.t test/collect.t test/kills.t test/count.t test/stays.t test/halted.t
 
 # FUZZ_SECONDS: all targets together.
 fuzz:
@@ -213,14 +218,23 @@ bench: all $(BENCHES)
 
 layers:
 	@$(PERL) tool/layers
+	@$(PERL) tool/avers
+	@$(PERL) tool/cites
 
 registry:
 	@$(PERL) tool/registrycheck
+
+# Of the version in work, which code/eventdef.h names; --release when it goes out.
+registry-record:
+	@$(PERL) tool/registrycheck --record
 
 # A program that includes <pawprint.h> needs the headers that it includes, and only those.
 PUBLIC := $(firstword $(wildcard code/pawprint.h code/*/pawprint.h))
 GDB    := $(wildcard tool/pawprint-gdb.py tool/pawprint.gdb)
 dest   := $(DESTDIR)$(PREFIX)
+# What an allocator with a registry of its own takes: the emitter's sources, the generator, and examples to begin with.
+EMITTER_FILES := $(wildcard examples/*.* examples/*/*.[ch] examples/*/Makefile) code/eventgen.pl code/eventdef.h \
+  $(foreach r,base format plinth emit,$(wildcard code/$(r)/*.[ch]))
 
 install: all | $(GEN)
 	install -d $(dest)/bin $(dest)/lib/pkgconfig $(dest)/include/pawprint
@@ -235,6 +249,7 @@ install: all | $(GEN)
 	for page in man/*.[0-9]; do \
 	  install -D -m 644 $$page $(dest)/share/man/man$${page##*.}/$${page##*/} || exit 1; done
 	$(if $(GDB),install -D -m 644 -t $(dest)/share/pawprint $(GDB))
+	for f in $(EMITTER_FILES); do install -D -m 644 $$f $(dest)/share/pawprint/$$f || exit 1; done
 	printf '%s\n' 'prefix=$(PREFIX)' 'Name: pawprint' 'Description: telemetry of memory managers' \
 	  'Version: '$$(sed -n 's/^#define PawprintVERSION "\(.*\)"$$/\1/p' code/base/version.h) \
 	  'Libs: -L$${prefix}/lib -lpawprint' 'Libs.private: -ldl -lpthread' \

@@ -47,7 +47,7 @@ static inline void benchFloorLoop(uint64_t n)
 
   for (i = 0; i < n; ++i) {
     uint64_t *p = (uint64_t *)(void *)(ring + (i * 32 & (floorRING - 1)));
-    p[0] = EventClock(0);
+    p[0] = EventClockCounter(0);
     p[1] = i;
     p[2] = i;
     p[3] = i;

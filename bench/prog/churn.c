@@ -9,7 +9,7 @@
 
 enum { slots = 4096 };
 
-static void *_Atomic shared[slots];
+static void *shared[slots];
 static long rounds;
 
 static void *churn(void *seed)

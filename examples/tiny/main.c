@@ -23,6 +23,7 @@ int main(void)
   EventCode round;
   uint32_t random = 1;
   unsigned got = 0, put = 0, i;
+  EventWord full;
 
   TinyOpen(&tiny, "demo", memory, sizeof memory);
   if (EventTypeDefine(&round, "Round", "U", "n", "begins round %n") != 0)
@@ -42,6 +43,11 @@ int main(void)
       break;
     ++got;
   }
+  full = EventIntern("cells until it was full");
+  EventLabel(memory, full);
+  EventUserWord(full, got);
+  EventUserDouble(full, (double)put);
+  EventUserString(full, "no more");
   printf("%u cells got, %u put\n", got, put);
   return 0;
 }
