@@ -14,6 +14,7 @@
 #include "base/bt.h"
 #include "base/crc.h"
 #include "base/grow.h"
+#include "base/settings.h"
 #include "base/text.h"
 #include "base/types.h"
 #include "tap.h"
@@ -112,6 +113,29 @@ static void testAppending(void)
   TapOk(strcmp(TextTerminate(&text), "a -5 -9223372036854775808 000000042 123456 x") == 0, "pieces follow one another");
   TapOk(!text.overflow && TextLength(&text) == strlen(room) && TextRoom(&text) == sizeof room - 1 - strlen(room),
         "length and room");
+}
+
+/* All characters of one and two bytes: those that a terminal obeys are escaped, and no other. */
+static void testPlain(void)
+{
+  TextStruct text;
+  unsigned a, b, wrong = 0;
+
+  for (a = 0; a < 256; ++a)
+    for (b = 0; b < 256; ++b) {
+      char bytes[] = {(char)a, (char)b};
+      Bool ascii = a < 0x80, pair = a >= 0xc2 && a < 0xe0 && b >= 0x80 && b < 0xc0;
+      Bool control = ascii ? a < ' ' || a == 0x7f : a == 0xc2 && b < 0xa0;
+      wrong += TextUtf8(bytes, 2) != (ascii ? 1u : pair ? 2u : 0u);
+      wrong += TextPrintable(bytes, 2) != (control ? 0u : TextUtf8(bytes, 2));
+    }
+  TapIs(wrong, 0, "controls of C0, DEL and C1 are not printable, nor what is no UTF-8");
+  TextInit(&text, room, sizeof room);
+  TextPlain(&text, "a\\\"\n\xc2\x9b\xc3\xa4\x9b", 9);
+  TapOk(strcmp(TextTerminate(&text), "a\\\"\\012\\302\\233\xc3\xa4\\233") == 0, "what is not is escaped, all else stays");
+  TextInit(&text, room, 7);
+  TextPlain(&text, "abcd\x1b" "e", 6);
+  TapOk(strcmp(TextTerminate(&text), "abcd") == 0 && text.overflow, "an escape is not cut in two");
 }
 
 /* What does not fit is cut at the last byte, and nothing behind it is touched. */
@@ -360,6 +384,40 @@ static void testAver(void)
   TapOk(AverHandlerSet(handler) == NULL && AverHandlerSet(NULL) == handler, "AverHandlerSet returns the old one");
 }
 
+/* ---- settings ---- */
+
+static void testSettings(void)
+{
+  static const char *const names[] = {"log", "block", "blocks"};
+  static const char *const bad[] = {"", "log", "=x", "log=a,", ",log=a", "log=a,log=b", "other=1", "log=a b", "log=%2",
+                                    "log=%2g", "log=%2c", "log=%00", "log=a,,block=1", "block=1 ", "Log=a"};
+  static char every[256], settings[1024], small[4];
+  char value[256];
+  TextStruct text;
+  Index i;
+
+  for (i = 0; i < 255; ++i)
+    every[i] = (char)(i + 1);
+  TextInit(&text, settings, sizeof settings);
+  SettingsAdd(&text, "log", every);
+  SettingsAdd(&text, "blocks", "12");
+  SettingsAdd(&text, "block", "");
+  (void)TextTerminate(&text);
+  TapOk(SettingsSound(settings, names, ARRAY_LENGTH(names)), "what is written is sound: %s", settings + 700);
+  TapOk(strpbrk(settings, " ;'\"\\$\n") == NULL, "and may stand in a line of a shell");
+  TapOk(SettingsGet(settings, "log", value, sizeof value) == value && strcmp(value, every) == 0, "each byte comes back");
+  TapOk(SettingsGet(settings, "blocks", value, sizeof value) != NULL && strcmp(value, "12") == 0, "a number");
+  TapOk(SettingsGet(settings, "block", value, sizeof value) != NULL && value[0] == '\0',
+        "an empty value; a name that begins another one");
+  TapOk(SettingsGet(settings, "og", value, sizeof value) == NULL && SettingsGet(settings, "", value, 9) == NULL,
+        "what is not there");
+  TapOk(SettingsGet("log=abcd", "log", small, sizeof small) == NULL && SettingsGet("log=abc", "log", small, 4) == small,
+        "what does not fit is not cut");
+  for (i = 0; i < ARRAY_LENGTH(bad); ++i)
+    TapOk(!SettingsSound(bad[i], names, ARRAY_LENGTH(names)), "not sound: \"%s\"", bad[i]);
+  TapOk(SettingsGet("log=%2", "log", value, sizeof value) == NULL, "a malformed value is none");
+}
+
 int main(void)
 {
   uint64_t seed = TapSeed() | 1;
@@ -367,12 +425,14 @@ int main(void)
   testWords();
   testNumbers(seed);
   testAppending();
+  testPlain();
   testCut();
   testDoubles(seed);
   testQuoted();
   testCrc(seed);
   testBT();
   testGrow();
+  testSettings();
   testAver();
   return TapDone();
 }

@@ -134,7 +134,8 @@ static void aLog(void)
 static void readLog(void)
 {
   const char *paths[] = {path};
-  LogHooksStruct hooks = {.note = countNote};
+  LogHooksStruct hooks = {.note = countNote,
+                           .version = {EventVersionMAJOR, EventVersionMEDIAN, EventVersionMINOR}};
   LogRequestStruct request = LogRequestALL;
   char error[256];
   Log log;

@@ -38,6 +38,13 @@ sub made {
     is_deeply made(), $before, 'makes nothing twice';
 }
 
+# The benchmark compiles its own programs when it runs, as bench/run says: nobody else would see that they do not link.
+for my $source (grep { !m{/ring\.c$} } glob 'bench/prog/*.c') {
+    my ($status, undef, $err) = run($ENV{CC} || 'gcc', qw(-O2 -std=gnu11 -D_GNU_SOURCE -pthread -Icode), "-I$B/gen", '-o', "$Dir/bench",
+        $source, "-L$B/lib", '-lpawprint');
+    is $status, 0, "$source links" or diag $err;
+}
+
 # ---- The installation
 
 my $dest = "$Dir/dest";

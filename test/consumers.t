@@ -43,6 +43,7 @@ sub fromText {
         $live{$pid, $p{pool}, $p{addr}} = $p{size} if defined $p{size};
     }
     $text{bytes} += $_ for values %live;
+    $text{ends} = ($text{name}{ProcessExit} // 0) + ($text{name}{ProcessExec} // 0);
     return \%text;
 }
 
@@ -59,8 +60,10 @@ my @programs = (
 );
 push @programs, [database => 'sqlite3', ':memory:', 'CREATE TABLE t(a, b); WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL ' .
     'SELECT x + 1 FROM c WHERE x < 900) INSERT INTO t SELECT x, hex(x) FROM c; SELECT count(*) FROM t'] if $has{sqlite3};
-push @programs, [threads => 'python3', '-c', 'import threading; t = [threading.Thread(target=lambda: [str(i) * 9 for i in ' .
-    'range(9999)]) for i in range(3)]; [x.start() for x in t]; [x.join() for x in t]'] if $has{python3};
+# Where python3 is a script that looks for python, that forks, and a child begins with its parent's objects: not here.
+my ($python) = $has{python3} ? words('python3 -c "import sys; print(sys.executable)"') : ();
+push @programs, [threads => $python, '-c', 'import threading; t = [threading.Thread(target=lambda: [str(i) * 9 for i in ' .
+    'range(9999)]) for i in range(3)]; [x.start() for x in t]; [x.join() for x in t]'] if $python;
 
 my ($help) = `$B/bin/eventcnv --help` =~ /--format=(\S+)/;
 my @formats = split /\|/, $help;
@@ -163,15 +166,30 @@ sub readCtf {
     }
 }
 
+# atLast($text, [live bytes of a process]...) -- with a process that has ended its objects have gone; before, they are
+# those that text has allocated and not freed.  Of a family text does not tell that: a child begins with its parent's.
+sub atLast {
+    my ($text, @processes) = @_;
+    return if @processes > 1 || $text->{ends} > 2;
+    my ($bytes, $gone) = (0, 0);
+
+    for my $values (@processes) {
+        my $ended = @$values > 1 && $values->[-1] == 0;
+        $bytes += $values->[$ended ? -2 : -1];
+        $gone += $ended;
+    }
+    is $bytes, $text->{bytes}, 'its last live bytes are those of text';
+    cmp_ok $gone, '<=', $text->{ends}, 'and they go with the process';
+}
+
 sub readChrome {
     my ($path, $log, $text, $summary) = @_;
     my $events = decode_json(slurp($path))->{traceEvents};
     my %lane = map { $_->{name} eq 'thread_name' ? ($_->{tid} => 1) : () } @$events;
-    my %live = map { $_->{name} eq 'live bytes' ? ($_->{pid} => $_->{args}{value}) : () } @$events;
-    my $bytes = 0;
+    my %live;
 
-    $bytes += $_ for values %live;
-    is $bytes, $text->{bytes}, 'its last live bytes are those of text';
+    push @{$live{$_->{pid}}}, $_->{args}{value} for grep { $_->{name} eq 'live bytes' } @$events;
+    atLast($text, values %live);
     is join(' ', sort keys %lane), join(' ', sort keys %{$text->{lane}}), 'each thread has a lane';
 }
 
@@ -190,12 +208,10 @@ sub readPaje {
             ++$event{$last} if $what eq 'Event';
             ++$state{$last} if $what eq 'State';
             next if $what ne 'Variable' || $type ne 'live bytes' || $where =~ / pool /;
-            $live{$where} = $last + 0;
+            push @{$live{$where}}, $last + 0;
             $peak = $last + 0 if $last > ($peak // -1);
         }
-        my $bytes = 0;
-        $bytes += $_ for values %live;
-        is $bytes, $text->{bytes}, 'its last live bytes are those of text';
+        atLast($text, values %live);
         is $peak, $summary->{peak_bytes}, 'and the peak is that of the summary' if keys %live == 1;
         is $processes, @{$summary->{processes}} + @{$summary->{collectors}}, 'each process is a container';
         is join(' ', sort keys %lane), join(' ', sort keys %{$text->{lane}}), 'each thread, too';

@@ -25,7 +25,7 @@ srand $seed;
 note "SEED=$seed";
 $ENV{TMPDIR} = $dir;
 
-END { kill 'KILL', @started; unlink map { glob "/dev/shm/pawprint-$_-*" } @started }
+END { kill 'KILL', @started; unlink map { glob "/dev/shm/pawprint-*-$_-*" } @started }
 
 # start($n, %environment) -- a program that has emitted $n events, and sleeps; in a folder of its own
 sub start {
@@ -40,7 +40,7 @@ sub start {
     print $in "$n\n";
     $in->flush;
     <$out>;
-    return {pid => $pid, folder => $folder, in => $in, region => scalar((glob "/dev/shm/pawprint-$pid-*")[0])};
+    return {pid => $pid, folder => $folder, in => $in, region => scalar((glob "/dev/shm/pawprint-*-$pid-*[0-9]")[0])};
 }
 
 sub values_of { return map { / UserWord id=\d+ value=(\d+)$/ ? $1 : () } split /\n/, $_[0] }
@@ -168,12 +168,12 @@ SKIP: {
     events('no header block', spew("$dir/hand", elf(1, @told)), \@all, qr/process $program->{pid} is not in the core; they are read/);
 
     # The file that the core says was mapped.
-    link $program->{region}, "$dir/x.region-1-0" or system 'cp', '--sparse=always', $program->{region}, "$dir/x.region-1-0";
-    my @note = [4, 0, files('/etc/passwd', "$dir/nothing.region-2-0", "$dir/x.region-1-0", "$dir/x.region-1-0")];
+    link $program->{region}, "$dir/x.region-00000000000000aa-1-0" or system 'cp', '--sparse=always', $program->{region}, "$dir/x.region-00000000000000aa-1-0";
+    my @note = [4, 0, files('/etc/passwd', "$dir/nothing.region-00000000000000aa-2-0", "$dir/x.region-00000000000000aa-1-0", "$dir/x.region-00000000000000aa-1-0")];
     events('a region that is a file', spew("$dir/hand", elf(1, @note, [1, $base, "\0" x 4096])), \@all,
-           qr/the memory that it shared is not in the core; took it from \Q$dir\E\/x\.region-1-0$/m);
-    events('shared memory that is gone', spew("$dir/hand", elf(1, [4, 0, files("$dir/gone.region-1-0") x 2], @told)), \@all,
-           qr/shared is not in the core, and the file that it was, \Q$dir\E\/gone\.region-1-0, cannot be read/);
+           qr/the memory that it shared is not in the core; took it from \Q$dir\E\/x\.region-00000000000000aa-1-0$/m);
+    events('shared memory that is gone', spew("$dir/hand", elf(1, [4, 0, files("$dir/gone.region-00000000000000aa-1-0") x 2], @told)), \@all,
+           qr/shared is not in the core, and the file that it was, \Q$dir\E\/gone\.region-00000000000000aa-1-0, cannot be read/);
     events('a region that is there twice', spew("$dir/hand", elf(1, @note, @wide)), \@all);
 
     # What is no core of ours.

@@ -9,9 +9,11 @@
 use strict;
 use warnings;
 use Cwd qw(abs_path);
+use FindBin;
 use File::Temp qw(tempdir);
-use POSIX ();
 use Test::More;
+use lib "$FindBin::Bin/lib";
+use Counted;
 
 my $B = abs_path($ENV{B} // 'build/cool');
 my $CC = $ENV{CC} // 'gcc';
@@ -25,67 +27,27 @@ plan skip_all => 'no make' if system('command -v make >/dev/null 2>&1') != 0;
 -x $_ or BAIL_OUT("$_ is not there") for $rec, $cnv, $view, $counter;
 delete @ENV{qw(MAKEFLAGS MAKELEVEL MFLAGS)};
 
-# What is counted, and by what name the log has it.
-my @names = qw(PoolAlloc PoolFree PoolAllocZero PoolResizeBegin PoolAllocAligned PoolAllocFail);
-
-sub slurp { my ($file, $most) = @_; open my $in, '<:raw', $file or return ''; local $/ = \($most // 1 << 30); return scalar <$in> // '' }
-
-# counted() -- for each process number the counts that are not zero; eventrec, and what it does before it runs the
-# program, is not in the log
-sub counted {
-    my ($bytes, %counted) = (slurp("$dir/counts"));
-    my $itself = (stat $rec)[1];
-
-    for my $index (1 .. unpack 'Q', $bytes) {
-        my ($pid, @counts) = unpack 'Q8', substr $bytes, 64 * $index, 64;
-        next if pop @counts == $itself;
-        $counted{$pid}{$names[$_]} += $counts[$_] for grep { $counts[$_] } 0 .. $#names;
-    }
-    return \%counted;
-}
-
-# seen() -- the same, of the log
-sub seen {
-    my %seen;
-    my $names = join ',', @names;
-
-    open my $in, '-|', "$cnv -E $names $dir/make.paw" or die "$cnv: $!";
-    while (<$in>) {
-        ++$seen{$1}{$2} if m{^\S+ (\d+)/\d+ (\w+)};
-    }
-    close $in or fail 'eventcnv reads it';
-    return \%seen;
-}
-
 # summary() -- how many there are in all, as eventview says
 sub summary {
     my ($text, %sum) = (scalar `$view summary $dir/make.paw`);
 
-    $text =~ /^    \Q$_\E +(\d+)$/m and $sum{$_} = $1 for @names;
+    $text =~ /^    \Q$_\E +(\d+)$/m and $sum{$_} = $1 for @CountedNames;
     return \%sum;
 }
 
 # record($folder) -- the log of make -j2 there; what eventrec said
 sub record {
     my ($folder) = @_;
-    my $pid = fork // die "fork: $!";
 
-    if ($pid == 0) {
-        open STDERR, '>', "$dir/err";
-        open STDOUT, '>', "$dir/out";
-        @ENV{qw(LD_PRELOAD COUNTER)} = ($counter, "$dir/counts");
-        { no warnings; exec $rec, '-o', "$dir/make.paw", '--', 'make', '-s', '-j2', '-C', $folder, "CC=$CC" }
-        POSIX::_exit(99);
-    }
-    waitpid $pid, 0;
-    is $?, 0, 'make -j2 runs' or diag slurp("$dir/err");
-    return slurp("$dir/err");
+    is countedRecord($B, "$dir/make.paw", "$dir/counts", "$dir/make", 'make', '-s', '-j2', '-C', $folder, "CC=$CC"), 0,
+        'make -j2 runs' or diag countedSlurp("$dir/make.err");
+    return countedSlurp("$dir/make.err");
 }
 
 my $folder = "$dir/project";
 mkdir $folder;
 if ($ENV{SOAK}) {
-    system("cp -R Makefile code '$folder'") == 0 or BAIL_OUT('the project cannot be copied');
+    system("cp -R Makefile code tool '$folder'") == 0 or BAIL_OUT('the project cannot be copied');
 } else {
     for my $n (1 .. 6) {
         open my $c, '>', "$folder/f$n.c" or die;
@@ -99,9 +61,9 @@ my $headers = `$cnv --header $dir/make.paw`;
 my %compilers = map { $_ => 1 } $headers =~ m{^pid: (\d+)\n(?:.*\n)??program: "[^"\n]*/cc1"$}mg;
 is scalar(keys %compilers), 6, 'six compilations are six processes' if %compilers && !$ENV{SOAK};
 is `$cnv --check $dir/make.paw 2>&1`, '', 'the log is whole';
-is scalar(grep { slurp($_, 4096) =~ /\Q$dir\E/ } glob('/dev/shm/pawprint-[0-9]*')), 0, 'nothing is left in memory';
+is scalar(grep { countedSlurp($_, 4096) =~ /\Q$dir\E/ } glob('/dev/shm/pawprint-[0-9a-f]*[0-9]')), 0, 'nothing is left in memory';
 
-my ($counted, $seen) = (counted(), seen());
+my ($counted, $seen) = (countedCalls($B, "$dir/counts"), countedEvents($B, "$dir/make.paw"));
 cmp_ok scalar(keys %$seen), '>', 4, 'there are several processes';
 is_deeply $seen, $counted, 'and of each the log has what was counted';
 my %sum;
@@ -109,5 +71,5 @@ for my $of (values %$counted) {
     $sum{$_} += $of->{$_} for keys %$of;
 }
 is_deeply summary(), \%sum, 'eventview says the same of all of them';
-note join ', ', map { "$_ " . ($sum{$_} // 0) } @names;
+note join ', ', map { "$_ " . ($sum{$_} // 0) } @CountedNames;
 done_testing;

@@ -89,7 +89,10 @@ sub cutAt {
     unlike join('', cnv('--check', $cut)), qr/offset|1.*(?<!for want of room)\n/, 'and sound';
     sameWindow($log, $cut, $from);
     is heap($cut), heap($log), "$from: the same lives at the end (SEED=$seed)";
-    cmp_ok summary($cut)->{unmatched}, '<=', summary($log)->{unmatched}, 'and nothing is freed that was not there';
+    # What a child of fork frees that another thread of its parent allocated during the fork is found out when it does so:
+    # the cut does not know of it.
+    my $whole = summary($log);
+    cmp_ok summary($cut)->{unmatched}, '<=', $whole->{unmatched} + ($whole->{inherited_objects} // 0), 'and nothing is freed that was not there';
 }
 
 system("$B/test/heaptest", 'foreign', "$Dir/foreign.paw") == 0 or die;

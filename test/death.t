@@ -22,25 +22,28 @@ plan skip_all => 'no telemetry in this variety' if ($ENV{VARIETY} // '') eq 'ras
 srand $seed;
 note "SEED=$seed";
 
-# What processes of this log left in memory: the file's first page names the log.
+# What processes of this log left in memory: the file's first page names the log, or the link beside it; or it was made for one
+# of ours, which was killed before that.
+my %ours;
 sub regions {
     my @found;
 
-    for my $file (glob("/dev/shm/pawprint-[0-9]* $dir/log.region-*")) {
+    for my $file (glob("/dev/shm/pawprint-[0-9a-f]*[0-9] $dir/log.region-*")) {
         open my $in, '<:raw', $file or next;
         read $in, my $bytes, 4096;
-        push @found, $file if $bytes =~ /\Q$dir\E/;
+        push @found, $file
+            if $bytes =~ /\Q$dir\E/ || (readlink "$file.log" // '') =~ /^\Q$dir\E/ || ($file =~ /-(\d+)-\d+$/ && $ours{$1});
     }
     return @found;
 }
 
-END { unlink regions() }
+END { unlink map { ($_, "$_.log") } regions() }
 
 # start($mode) -- a child that records into $dir/log
 sub start {
     my ($mode, $threads) = @_;
 
-    unlink "$dir/log", "$dir/counts", regions();
+    unlink "$dir/log", "$dir/counts", map { ($_, "$_.log") } regions();
     my $pid = fork // die "fork: $!";
     if ($pid == 0) {
         open STDERR, '>', "$dir/stderr" or POSIX::_exit(127);
@@ -48,6 +51,7 @@ sub start {
         { no warnings; exec $prog, "$dir/counts", $mode, $threads }
         POSIX::_exit(127);
     }
+    $ours{$pid} = 1;
     return $pid;
 }
 
@@ -65,7 +69,8 @@ sub faults {
     my @counts = counts();
     my (@seen, @faults);
 
-    return () unless -s "$dir/log"; # it did not come that far
+    # It may not have come that far as to emit anything.
+    return (grep { $_ } @counts) ? ("@counts events of its threads, and no log") : () unless -s "$dir/log";
     open my $in, '-|', "$cnv -E UserWord $dir/log 2>$dir/said" or die "$cnv: $!";
     while (<$in>) {
         push @faults, "a line that is none: $_" unless / UserWord id=(\d+) value=(\d+)$/;

@@ -89,9 +89,20 @@ static Bool decodeBlock(Decode decode, const char *bytes, Size left, Size *sizeR
   return TRUE;
 }
 
+/* decodeFollows -- is `before` what it should be, or unknown?  It may be less than the block in front has events, if
+ * some of those were filled in `late`. */
+static Bool decodeFollows(BlockHeader last, BlockHeader h, Bool late)
+{
+  uint64_t after = last->before + last->count;
+
+  return last->before == BlockBeforeUNKNOWN || h->before == BlockBeforeUNKNOWN || h->before == after ||
+         (late && h->before < after);
+}
+
 /* decodeWhole -- leave out copies, and judge what stands behind what */
 static void decodeWhole(Decode decode)
 {
+  Bool late = FALSE; /* of the block in front a snapshot went out first */
   Index i, n = 0;
 
   if (decode->blocks > 0)
@@ -102,13 +113,15 @@ static void decodeWhole(Decode decode)
     Bool same = last != NULL && last->process == h->process && last->stream == h->stream;
     if (same && last->sequence == h->sequence) {
       ++decode->copies;
+      late = TRUE;
       free(decode->block[i].bytes);
       continue;
     }
     if (same && (h->flags & BlockFlagUNSENT) == 0 &&
-        (h->sequence != last->sequence + 1 || h->before != last->before + last->count || h->first < last->first ||
+        (h->sequence != last->sequence + 1 || !decodeFollows(last, h, late) || h->first < last->first ||
          h->discarded < last->discarded))
       ++decode->disorders, decode->odd = n;
+    late = FALSE;
     decode->block[n++] = decode->block[i];
   }
   decode->blocks = n;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/wait.h>
 
 #include "emitting.h"
 
@@ -358,14 +359,13 @@ static void testKinds(void)
   TapOk(BTGet(EventKindControl, EventKindRef), "and on again");
 }
 
-/* What could not be sent is counted, told once, and the count is exact. */
+/* What a way out refuses waits until it is taken, and trouble is told once. */
 static void testTrouble(void)
 {
-  BlockHeader last = NULL;
   DecodeStruct d;
   char *text;
   uint64_t failed = ProcessPlinths[0].failed;
-  Index i;
+  Index i, id;
 
   EmitFresh();
   EmitCatch();
@@ -391,31 +391,153 @@ static void testTrouble(void)
   free(text);
   TapOk(ProcessPlinths[0].failed > failed, "and counted");
   DecodeSound(&d, "trouble");
-  TapOk(EmitSeries(&d, 3, 5000) || d.events > 0, "what comes later arrives");
-  for (i = 0; i < d.blocks; ++i)
-    if (d.block[i].header.kind == EventKindUser && (d.block[i].header.flags & BlockFlagUNSENT) == 0)
-      last = &d.block[i].header;
-  TapOk(last != NULL, "there is a last block");
-  if (last != NULL) {
-    BlockHeader first = &d.block[0].header;
-    for (i = 0; i < d.blocks && d.block[i].header.stream != last->stream; ++i)
-      first = &d.block[i + 1].header;
-    TapIs(last->before + last->count + last->discarded - first->before - first->discarded, 55000,
-          "sent and discarded are all there were");
-    TapOk(last->discarded - first->discarded >= 30000, "most of what came in bad times is among the discarded");
-  }
+  for (id = 1; id <= 5; ++id)
+    TapOk(EmitSeries(&d, id, id % 2 != 0 ? 5000 : 20000), "series %zu arrives, late or not", id);
+  for (i = 0; i < d.blocks && d.block[i].header.discarded == d.block[0].header.discarded; ++i)
+    ;
+  TapIs(i, d.blocks, "nothing is discarded where there is room to wait");
   DecodeFree(&d);
+}
 
-  /* Nothing comes afterwards but the end. */
-  emitMemory->used = 0;
-  emitMemory->full = TRUE;
-  series(6, 1000);
-  EventFlush();
-  emitMemory->full = FALSE;
+/* testNoRoom -- where as many blocks wait as may, events are discarded, and each is counted */
+static void testNoRoom(void)
+{
+  RegionHeader region = ProcessRegion(ProcessGet());
+  uint32_t limit = region->limit;
+  uint64_t before, discarded;
+  DecodeStruct d;
+
+  EmitFresh();
+  series(1, 1);
   EmitGet(&d);
-  TapIs(d.events, 0, "a flush after trouble has no events to send");
-  TapOk(d.blocks == 1 && d.block[0].header.discarded >= 1000, "but the count of those that were discarded goes out");
+  before = d.block[d.blocks - 1].header.discarded;
   DecodeFree(&d);
+  EmitFresh();
+  region->limit = 3;
+  emitMemory->full = TRUE;
+  series(2, 200000);
+  emitMemory->full = FALSE;
+  EventFlush();
+  EmitGet(&d);
+  discarded = d.block[d.blocks - 1].header.discarded - before;
+  DecodeSound(&d, "no room");
+  TapOk(d.events >= 3 * 1000 && discarded > 0, "three blocks wait, and what follows is discarded (%zu, %llu)", d.events,
+        (unsigned long long)discarded);
+  TapIs(d.events + discarded, 200000, "each event arrives, or is counted");
+  DecodeFree(&d);
+  region->limit = limit;
+  series(3, 20000);
+  EmitGet(&d);
+  TapOk(EmitSeries(&d, 3, 20000), "and what comes when there is room again arrives");
+  DecodeFree(&d);
+}
+
+/* testStray -- a lock that a stray write has set is nobody's, and is waited for by nobody for long */
+static void testStray(void)
+{
+  Process process = ProcessGet();
+  DecodeStruct d;
+
+  EmitFresh();
+  (void)alarm(60);
+  __atomic_store_n(&process->lock, 0x7ffffff1, __ATOMIC_RELEASE);
+  TapOk(EventIntern("a string that is new") != 0, "the lock of the process");
+  __atomic_store_n(&process->textLock, 0x7ffffff1, __ATOMIC_RELEASE);
+  memset(&ProcessRegion(process)->text, 0xff, sizeof ProcessRegion(process)->text);
+  TapOk(SendHeader(process) == ResOK, "the lock of the header block's text, and all that the region says of it");
+  (void)alarm(0);
+  series(1, 100);
+  EmitGet(&d);
+  TapOk(d.headers > 0 && EmitSeries(&d, 1, 100), "and events arrive");
+  DecodeFree(&d);
+}
+
+/* testStopped -- a thread that sets the process up and does not come to an end is waited for once */
+static void testStopped(void)
+{
+  pid_t child = fork();
+  int status = -1;
+
+  if (child == 0) {
+    uint64_t begin, first, rest;
+    Process process = ProcessMap();
+    (void)alarm(60);
+    process->state = 1; /* what a child of raw clone may find, or a stray write leaves */
+    begin = EventClockMonotonic();
+    series(1, 1);
+    first = EventClockMonotonic() - begin;
+    series(2, 1000);
+    rest = EventClockMonotonic() - begin - first;
+    if (process->lost != 1001 || rest > first)
+      _exit(1);
+    process->state = 0;
+    series(3, 10);
+    status = process->state == 2 && EventThreadSelf != NULL && process->lost == 1001 ? 0 : 2;
+    ProcessEnd();
+    _exit(status);
+  }
+  (void)waitpid(child, &status, 0);
+  TapIs(status, 0, "events of a process that is not set up are counted as lost, and nobody waits for ever");
+}
+
+/* emitEnd -- the header block that a way out begins with, and its lines about streams: how many, and the events of all */
+static Count emitEnd(Header header, PlinthMemory memory, uint64_t *eventsReturn)
+{
+  HeaderStreamStruct stream;
+  unsigned version[3];
+  const char *next;
+  Count count = 0;
+  Size length;
+
+  *eventsReturn = 0;
+  if (HeaderLength(&length, version, memory->base, memory->used) != ResOK ||
+      HeaderRead(header, &next, memory->base, length) != ResOK)
+    return 0;
+  while (HeaderStreamNext(&stream, &next, memory->base + length)) {
+    ++count;
+    *eventsReturn += stream.events;
+  }
+  return count;
+}
+
+static void *emitBriefly(void *unused)
+{
+  UNUSED(unused);
+  series(idSERIES, 100);
+  return NULL;
+}
+
+/* emitEnds -- the last header blocks of a way out that was there before a thread that has ended, and of one that was not */
+static void emitEnds(PlinthMemory second)
+{
+  static HeaderStruct header;
+  PlinthMemory third;
+  pthread_t thread;
+  uint64_t all, late;
+  Count streams;
+
+  pthread_create(&thread, NULL, emitBriefly, NULL);
+  pthread_join(thread, NULL);
+  EventFlush();
+  EmitFresh();
+  TapOk(EventLogOpen("memory:16777216") == 0, "one more way out");
+  third = PlinthMemoryOf(&ProcessPlinths[3]);
+  series(idSERIES, 100);
+  EventFlush();
+  EmitFresh();
+  second->used = third->used = 0;
+  SendEnd(ProcessGet());
+  streams = emitEnd(&header, second, &all);
+  TapOk(header.ended && header.begun != 0 && header.streams == streams && header.region[0] == '\0' && streams >= 2 &&
+            all > 30000, "a last header block says what each stream has sent");
+  TapOk(emitEnd(&header, third, &late) == streams - 1 && header.ended && header.begun != 0 &&
+            header.streams == streams - 1 && late == all - 100,
+        "but not of those that ended before its way out was opened");
+  series(idSERIES, 100);
+  second->used = 0;
+  EventFlush();
+  TapOk(emitEnd(&header, second, &all) == 0 && !header.ended && header.open != 0, "what follows begins with a header block");
+  PlinthClose(&ProcessPlinths[3]);
 }
 
 static void testSeveral(void)
@@ -454,6 +576,7 @@ static void testSeveral(void)
   TapOk(d.headers == 1 && EmitSeries(&d, idSERIES, 10000),
         "and when it works again it gets the header that it has missed, once");
   DecodeFree(&d);
+  emitEnds(second);
   PlinthClose(&ProcessPlinths[2]);
   PlinthClose(&ProcessPlinths[1]);
 }
@@ -777,6 +900,9 @@ int main(void)
   testControl();
   testKinds();
   testTrouble();
+  testNoRoom();
+  testStray();
+  testStopped();
   testSeveral();
   testMessages();
   testThreads();

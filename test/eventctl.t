@@ -36,7 +36,7 @@ sub start {
     return {pid => $pid, say => sub { print $in "$_[0]\n"; $in->flush; return $_[0] ? <$out> + 0 : 0 }, end => sub { close $in; waitpid $pid, 0 }};
 }
 
-END { kill 'KILL', grep { $_ } @started; unlink map { glob "/dev/shm/pawprint-$_-*" } @started }
+END { kill 'KILL', grep { $_ } @started; unlink map { glob "/dev/shm/pawprint-*-$_-*" } @started }
 
 # What a file says that may be gone at any time.
 sub told { open my $in, '<:raw', $_[0] or return ''; local $/; return scalar(<$in>) // '' }
@@ -55,7 +55,7 @@ sub logged { return () unless -s $_[0]; return run($cnv, '-E', 'UserWord', $_[0]
 sub values_of { return map { / UserWord id=\d+ value=(\d+)$/ ? $1 : () } split /\n/, $_[0] }
 
 # The command line.
-for (['no process', [], qr/^eventctl: no process is given\n/, 2], ['no number', ['x'], qr/'x' is no number of a process/, 2],
+for (['no number', ['x'], qr/'x' is no number of a process/, 2],
      ['nobody', [4194304 - 1], qr/^eventctl: there is no process 4194303$/m, 1],
      ['--buffered for a command', ['-b', $$, 'flush'], qr/--buffered is for a list of kinds, not for flush/, 2],
      ['--buffered alone', ['-b', $$], qr/--buffered is for a list/, 2],
@@ -76,6 +76,13 @@ my $table = table($pid);
 is_deeply [sort keys %{$table->{kinds}}], [sort @Kinds], 'all kinds are there';
 is_deeply [@{$table->{kinds}}{qw(User Object)}], [['yes', 'yes'], ['no', 'no']], 'and whether each is sent and buffered';
 like $table->{rest}, qr/^process $pid steady, by itself, into \Q$log\E$/m, 'who, and where to';
+{
+    my ($status, $out) = run($ctl);
+    is $status, 0, 'without a number: a list';
+    like $out, qr/^$pid +steady, by itself, into \Q$log\E$/m, 'which has it';
+    unlike $out, qr/^$$ /m, 'and not us, who are not recorded';
+    is((run($ctl, '-b'))[0], 2, '--buffered is not for it');
+}
 like $table->{rest}, qr/^policy discard: 0 of \d+ blocks full, 0 events discarded$/m, 'policy, blocks, discarded';
 
 # Nothing is in the log yet but what fills a block; a flush puts it there, though the program sleeps.
@@ -263,7 +270,7 @@ SKIP: {
     $program = start(PAWPRINT_LOG => "$dir/cut.paw");
     $pid = $program->{pid};
     $program->{say}->(10);
-    my ($region) = glob "/dev/shm/pawprint-$pid-*";
+    my ($region) = glob "/dev/shm/pawprint-*-$pid-*[0-9]";
     skip 'the region is not in /dev/shm', 2 unless $region && -e $region;
     kill 'STOP', $pid;
     open my $file, '+<:raw', $region or die;
@@ -274,14 +281,14 @@ SKIP: {
     is $status, 1, 'a region that is none';
     like $err, qr/^eventctl: process $pid: its memory for events cannot be opened/, 'is not believed';
     kill 'KILL', $pid;
-    unlink $region;
+    unlink $region, "$region.log";
 }
 # Whatever stands in a region: an answer, and no harm.  The process stands still, so that what is spoilt stays so.
 SKIP: {
     $program = start(PAWPRINT_LOG => "$dir/spoilt.paw");
     $pid = $program->{pid};
     $program->{say}->(100);
-    my ($region) = glob "/dev/shm/pawprint-$pid-*";
+    my ($region) = glob "/dev/shm/pawprint-*-$pid-*[0-9]";
     skip 'the region is not in /dev/shm', 1 unless $region && -e $region;
     kill 'STOP', $pid;
     open my $file, '+<:raw', $region or die;
@@ -311,6 +318,22 @@ SKIP: {
     is $bad, 0, 'forty spoilt regions';
     is table($pid)->{status}, undef, 'and it is as before';
     kill 'KILL', $pid;
-    unlink $region;
+    unlink $region, "$region.log";
 }
+# What has a region's name, and is none, is not opened for writing, whoever has mapped it.
+SKIP: {
+    skip 'no strace, or another processor', 2 unless `uname -m` =~ /^x86_64/ && system('strace -o /dev/null true 2>/dev/null') == 0;
+    my $file = "$dir/pawprint-00000000000000aa-1-0";
+    open my $out, '>', $file or die;
+    print $out 'x' x 8192;
+    close $out;
+    my $pid = open my $in, '-|', $^X, '-e', 'open my $in, "<", $ARGV[0]; syscall(9, 0, 4096, 1, 1, fileno $in, 0) > 0 and $| = print "mapped\n"; sleep 60', $file;
+    push @started, $pid;
+    is <$in>, "mapped\n", 'somebody has mapped a file';
+    system "strace -f -e trace=open,openat -o $dir/calls $ctl $pid 2>$dir/said";
+    my @calls = grep { m{"/proc/self/fd/} } split /\n/, told("$dir/calls");
+    is join(' ', sort keys %{{map { /\b(O_RD\w+)/ ? ($1 => 1) : () } @calls}}), 'O_RDONLY', 'which is called as a region: it is only read' or diag @calls;
+    kill KILL => $pid;
+}
+
 done_testing;

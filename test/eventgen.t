@@ -55,7 +55,7 @@ refuses('a letter that is no format letter', event('Foo', '0x0101', 'PXW'), 1, '
 refuses('a small letter', event('Foo', '0x0101', 'p'), 1, 'format letter p in p');
 refuses('S that is not last', event('Foo', '0x0101', 'PSW'), 1, 'format PSW: S is not last');
 refuses('two S', event('Foo', '0x0101', 'SS'), 1, 'format SS: S is not last');
-refuses('a format with 13 letters', event('Foo', '0x0101', 'W' x 13), 1, 'has more than 12 letters');
+refuses('a format with 33 letters', event('Foo', '0x0101', 'W' x 33), 1, 'has more than 32 letters');
 refuses('a name that is none', event('Fo-o', '0x0101', 'P'), 1, 'does not parse');
 refuses('a name that begins with a digit', event('1Foo', '0x0101', 'P'), 1, 'argument 1 is no identifier: 1Foo');
 refuses('a kind used twice', "KIND(Pool, 7, \"again\")\n", 1, 'kind Pool is registered twice');
@@ -107,6 +107,10 @@ for my $value ('one', '1.0', '01', '-1', '', '(1)') {
     my ($status, $out, $err) = generate(version() =~ s/(EventVersionMINOR ).*/$1$value/r . $foo);
     ok $status == 1 && $out eq '' && $err =~ /^\Q$registry\E:3: EventVersionMINOR is no number: \Q$value\E$/m,
         "version '$value'";
+}
+for my $major (0, 2) {
+    my ($status, $out, $err) = generate("\n\n" . version($major, 0, 0) . $foo);
+    ok $status == 1 && $out eq '' && $err =~ /^\Q$registry\E:3: EventVersionMAJOR is $major: it must be 1, the version of the file format/, "major version $major";
 }
 for my $part (qw(MAJOR MEDIAN MINOR)) {
     my ($status, $out, $err) = generate(version() =~ s/#define EventVersion$part.*\n//r . $foo);
@@ -174,9 +178,9 @@ my $seed = $ENV{SEED} // time;
 srand $seed;
 diag "SEED=$seed" if $ENV{SEED};
 note "SEED=$seed";
-my %formats = map { $_ => 1 } qw(0 P A W U D S PAW WS);
+my %formats = map { $_ => 1 } qw(0 P A W U D S PAW WS), 'PAWUD' x 6 . 'US';
 while (keys %formats < 60) {
-    my $format = join '', map { (qw(P A W U D))[rand 5] } 1 .. 1 + rand 12;
+    my $format = join '', map { (qw(P A W U D))[rand 5] } 1 .. 1 + rand(rand() < 0.2 ? 32 : 12);
     substr $format, -1, 1, 'S' if rand 3 < 1;
     $formats{$format} = 1;
 }

@@ -12,7 +12,7 @@ use Test::More;
 my $B = abs_path($ENV{B} // 'build/cool');
 my $root = abs_path('.');
 my $CC = $ENV{CC} // 'gcc';
-plan skip_all => "eventrec is not built in $B" unless -x "$B/bin/eventrec";
+-x "$B/bin/eventrec" or BAIL_OUT("eventrec is not built in $B");
 plan skip_all => 'programs are recorded by the cool variety' if ($ENV{VARIETY} // 'cool') ne 'cool';
 my $folder = tempdir('pawprint-XXXXXX', TMPDIR => 1, CLEANUP => 1);
 chdir $folder or die;
@@ -58,10 +58,31 @@ my ($events) = $err =~ /(\d+) events/;
 my $lines = () = text('a.paw') =~ /\n/g;
 is($lines, $events, 'the summary counts the events of the log');
 
+# What the program finds in its environment.
+SKIP: {
+    skip 'a program with a sanitizer of addresses lets nothing be preloaded before it', 8 if ($ENV{SAN} // '') =~ /address/;
+    local %ENV = (PATH => $ENV{PATH}, PAWPRINT_KINDS => 'none', PAWPRINT_MODE => 'manage', LD_PRELOAD => 'libm.so.6');
+    my %had = map { /^(\w+)=(.*)/s } split /\0/, `env -0`;
+    ($status, $out) = record('-o', 'an,odd =%name.paw', '-k', 'all,-Ref', 'sh', '-c', 'env -0; true');
+    my %has = map { /^(\w+)=(.*)/s } split /\0/, $out;
+    delete $_->{_} for \%had, \%has;
+    delete $has{PWD};
+    is(join(' ', grep { ($had{$_} // '') ne ($has{$_} // '') } sort keys %{{%had, %has}}), 'LD_PRELOAD PAWPRINT_RECORDING', 'two variables are all that eventrec adds or changes');
+    like($has{LD_PRELOAD}, qr{/libpawprint\.so:libm\.so\.6$}, 'a library that was to be preloaded still is');
+    unlike($has{PAWPRINT_RECORDING}, qr/[^\w=,.:\/+%-]/, 'a shell takes the value as it is');
+    my $lines = text("'an,odd =%name.paw'");
+    like($lines, qr/ PoolCreate .*"malloc"/, 'what the recorder says goes before what the environment says');
+    like($lines, qr/ PoolAlloc /, 'and whatever the log is called, it is written');
+    like(`$B/bin/eventcnv --header 'an,odd =%name.paw'`, qr{^program: ".*/env"$}m, 'also by the program that the first one executes');
+    like(`PAWPRINT_RECORDING=log=x.paw,colour=red PAWPRINT_LOG=y.paw LD_PRELOAD=$B/lib/libpawprint.so perl -e 'print "runs\n"' 2>&1`,
+        qr/\Apawprint: PAWPRINT_RECORDING: log=x.paw,colour=red: .*; nothing is recorded\nruns\n\z/,
+        'settings that are not understood are told, once');
+    ok(!-e 'x.paw' && !-e 'y.paw', 'and nothing is recorded');
+}
+
 for ([['-o', 'no/such/a.paw'], qr{/no/such/a\.paw: there is no folder .*/no/such; }, 'a folder that there is not'],
     [['-o', '-'], qr/--output -: standard output is the program's own/, 'standard output'],
     [['-o', '/dev/full'], qr/full: it is no file; choose another/, 'a device'],
-    [['-o', 'b.paw', '--to', 'tcp:127.0.0.1:9'], qr/--output has no meaning with --to/, 'two places'],
     [['--listen', 'unix:s', '-k', 'Pool'], qr/--kinds has no meaning with --listen/, 'a listener and a program'],
     [['--senders', 3], qr/--senders has no meaning with a program; it is for --listen/, 'senders to nobody'],
     [['--clean', '-p', 'block'], qr/--policy has no meaning with --clean/, 'a policy of nothing'],
@@ -227,7 +248,7 @@ sub left {
     return index($head, $folder) >= 0;
 }
 
-my @left = grep { left($_) } glob '/dev/shm/pawprint-*';
+my @left = grep { left($_) } glob '/dev/shm/pawprint-*[0-9]';
 is_deeply(\@left, [], 'nothing is left in memory');
 
 done_testing();

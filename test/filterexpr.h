@@ -17,7 +17,7 @@ static const struct {
   unsigned as; /* in these logs */
 } fields[] = {
   {"time", asTIME}, {"pid", asNUMBER}, {"tid", asNUMBER}, {"kind", asNUMBER | asSTRING}, {"name", asSTRING},
-  {"process", asSTRING}, {"code", asNUMBER}, {"pool", asNUMBER}, {"addr", asNUMBER}, {"size", asNUMBER},
+  {"process", asSTRING}, {"code", asNUMBER}, {"cpu", asNUMBER}, {"pool", asNUMBER}, {"addr", asNUMBER}, {"size", asNUMBER},
   {"p", asNUMBER}, {"a", asNUMBER}, {"w", asNUMBER}, {"u", asNUMBER}, {"d", asNUMBER}, {"s", asSTRING},
   {"value", asNUMBER | asSTRING}, {".name", asSTRING}, {".pool", asNUMBER},
 };

@@ -75,6 +75,8 @@ static ValueStruct value(LogEvent event, Expr expr, Index field)
     return valueNumber(event->thread);
   if (strcmp(name, "code") == 0)
     return valueNumber(event->type->code);
+  if (strcmp(name, "cpu") == 0)
+    return event->cpu == LogCpuUNKNOWN ? (ValueStruct){0} : valueNumber(event->cpu);
   if (strcmp(name, "name") == 0)
     return valueString(event->type->name, event->type->nameLength);
   if (strcmp(name, "process") == 0)

@@ -87,9 +87,11 @@ static void makeStream(Make make, MakeProcess process, uint32_t thread, unsigned
 
   MakeBlockBegin(&block, process, thread, kind, 0, time);
   for (b = 0; b < 3; ++b) {
+    block.header.cpuFirst = (uint16_t)randomUpTo(3);
+    block.header.cpuLast = randomUpTo(4) == 0 ? BlockCpuUNKNOWN : block.header.cpuFirst;
     for (e = 0; e < 12; ++e)
       makeRandomEvent(process, kind, time += randomUpTo(40));
-    MakeBlockEnd(make, &block, BlockFlagSEALED);
+    MakeBlockEnd(make, &block, BlockFlagSEALED | (randomUpTo(4) > 0 ? BlockFlagCPU : 0));
     MakeBlockNext(&block, time += randomUpTo(500));
   }
 }

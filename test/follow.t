@@ -115,7 +115,7 @@ SKIP: {
     is join('', sort split /^/, slurp("$dir/out") =~ s/^\S+//gmr), join('', sort split /^/, slurp("$dir/all") =~ s/^\S+//gmr),
         'following has printed all of it, too';
     like slurp("$dir/err"), qr/from shared memory/, 'with what it left in memory';
-    unlink glob "/dev/shm/pawprint-$writer-*";
+    unlink glob "/dev/shm/pawprint-*-$writer-*";
 }
 
 create($whole);

@@ -115,7 +115,8 @@ static pid_t followWrite(uint64_t seed, Size from)
 /* followRead -- follow the log into `got`; ids from 0 to `got.count`, so that it can be sorted */
 static Res followRead(LogRequest request)
 {
-  LogHooksStruct hooks = {.data = &got, .gap = listGap, .note = listNote};
+  LogHooksStruct hooks = {.data = &got, .gap = listGap, .note = listNote,
+                           .version = {EventVersionMAJOR, EventVersionMEDIAN, EventVersionMINOR}};
   LogIdleStruct idle = {followIdle, NULL};
   char error[256];
   Log log;

@@ -297,7 +297,7 @@ static Count regions(void)
   int n = -1;
 
   (void)snprintf(command, sizeof command,
-                 "n=0; for f in /dev/shm/pawprint-[0-9]* %s.region-*; do [ -f \"$f\" ] && "
+                 "n=0; for f in /dev/shm/pawprint-[0-9a-f]*[0-9] %s.region-*; do [ -f \"$f\" ] && "
                  "head -c 2048 \"$f\" | grep -qaF '%s' && "
                  "n=$((n+1)); done 2>/dev/null; echo $n", logPath, logPath);
   pipe = popen(command, "r");

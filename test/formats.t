@@ -107,11 +107,11 @@ sub missing {
     return $missing;
 }
 
-# ctfNames($events) -- with what CTF cannot have in names and strings as it has it
+# ctfNames($events) -- with what CTF cannot have in names and strings as it has it; what is unknown has all bits
 sub ctfNames {
     my ($events) = @_;
     return [map { my @event = @$_; my @head = splice @event, 0, 4; [@head, map {
-        [$_->[0] =~ s/\W/_/gr, $_->[1] =~ s/\0/\xef\xbf\xbd/gr]
+        [$_->[0] =~ s/\W/_/gr, "@$_" eq 'disk unknown' ? '18446744073709551615' : $_->[1] =~ s/\0/\xef\xbf\xbd/gr]
     } @event] } @$events];
 }
 
@@ -132,7 +132,7 @@ sub fromSql {
             my ($column, $type) = @$_;
             my $name = $quoted->('"', $column);
             $type eq 'TEXT' ? "hex($name)" : $type eq 'REAL' ? "CASE WHEN $name IS NULL THEN 'nan' ELSE printf('%!.17g', $name) END"
-                : "printf('%u', $name)"
+                : "CASE WHEN $name IS NULL THEN 'unknown' ELSE printf('%u', $name) END"
         } @columns;
         for my $row ($query->("SELECT $select FROM " . $quoted->('"', $table))) {
             my ($n, $ns, $pid, $tid, @values) = @$row;
@@ -158,7 +158,7 @@ sub fromJson {
         my $event = $json->decode($_);
         my ($seconds, $nanos) = split /\./, $time;
         push @events, [$seconds * 1_000_000_000 + $nanos, @$event{qw(pid tid name)},
-                       map { my $v = $event->{params}{$_}; [$_, /$doubles/ ? double($v) : integer(Encode::encode_utf8("$v"))] }
+                       map { my $v = $event->{params}{$_}; [$_, !defined $v ? 'unknown' : /$doubles/ ? double($v) : integer(Encode::encode_utf8("$v"))] }
                        sort keys %{$event->{params}}];
     }
     return \@events;
@@ -196,6 +196,13 @@ sub sorted {
 # first($n, $events) -- at most so many of them
 sub first { my ($n, $events) = @_; return [@$events[0 .. ($n < @$events ? $n : @$events) - 1]] }
 
+# csvValue($text) -- a value as CSV has it: what a terminal would obey, and what is no UTF-8, in octal
+sub csvValue {
+    my ($text) = @_;
+    my $sound = qr/[\t\n\x20-\x7e]|\xc2[\xa0-\xbf]|[\xc3-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]{2}/;
+    return $text =~ s/($sound)|(.)/defined $1 ? $1 : sprintf '\\%03o', ord $2/gser;
+}
+
 # same($got, $expected, $name) -- is_deeply, with the first event that differs alone
 sub same {
     my ($got, $expected, $name) = @_;
@@ -214,20 +221,23 @@ sub same {
 
 my $real = "$folder/real.paw";
 my $script = 'for my $i (1 .. 3) { my $pid = fork // die; next if $pid; my @a = map { "x" x $_ } 1 .. 900; exit 0 } 1 while wait > 0';
-my $recorded = -x "$B/bin/eventrec"
-    && system("$B/bin/eventrec -o $real -- $^X -e '$script' >/dev/null 2>$folder/err") == 0 && -s $real;
-ok $recorded, 'a real program is recorded' or diag slurp("$folder/err");
+my $recorded = 0;
+SKIP: {
+    skip 'no events of objects in this variety', 1 if ($ENV{VARIETY} // 'cool') ne 'cool';
+    $recorded = system("$B/bin/eventrec -o $real -- $^X -e '$script' >/dev/null 2>$folder/err") == 0 && -s $real;
+    ok $recorded, 'a real program is recorded' or diag slurp("$folder/err");
+}
 my @logs = (@good, $recorded ? $real : ());
 my %expected = map { $_ => fromText($_) } @logs;
 cmp_ok scalar(keys %{{map { $_->[1] => 1 } @{$expected{$real}}}}), '>', 3, 'which has several processes' if $recorded;
 
 for my $log (@logs) {
     # JSON::PP is slow: of what is large, the beginning.
-    same(sorted(fromJson('-n', 2000, $log), sub { $_[0] }), sorted(first(2000, $expected{$log}), sub {
+    same(sorted(fromJson('-k', 'all', '-n', 2000, $log), sub { $_[0] }), sorted(first(2000, $expected{$log}), sub {
         my ($name, $value) = @{$_[0]};
         return [$name, Encode::encode_utf8(Encode::decode('UTF-8', $value))];
     }), "json of $log");
-    same(sorted(fromCsv($log), sub { $_[0] }), sorted($expected{$log}, sub { $_[0][1] eq '' ? () : $_[0] }), "csv of $log");
+    same(sorted(fromCsv($log), sub { $_[0] }), sorted($expected{$log}, sub { $_[0][1] eq '' || "@{$_[0]}" eq 'disk unknown' ? () : [$_[0][0], csvValue($_[0][1])] }), "csv of $log");
 }
 
 # ---- SQL ----
@@ -254,8 +264,10 @@ SKIP: {
         is `sqlite3 $database 'SELECT name FROM events ORDER BY n'`, join('', map { "$_->[3]\n" } @{$expected{$log}}),
             'n is the order of text';
     }
-    system "$eventcnv -f sql $logs[-1] | head -c 20000 | sqlite3 $folder/half.db >/dev/null 2>&1";
-    is `sqlite3 $folder/half.db .tables`, '', 'of an output that was cut off nothing is loaded';
+    my $half = int(length(`$eventcnv -f sql $logs[-1]`) / 2);
+    system "$eventcnv -f sql $logs[-1] | head -c $half | sqlite3 $folder/half.db >/dev/null 2>&1";
+    cmp_ok $half, '>', 1000, 'of half an output';
+    is `sqlite3 $folder/half.db .tables`, '', 'nothing is loaded';
 }
 
 # ---- CTF ----
@@ -289,7 +301,7 @@ SKIP: {
             'which is told once, with what is left behind';
         my $got = fromCtf("$folder/full");
         cmp_ok scalar @$got, '>', 0, 'and what is there can be read';
-        same($got, first(scalar @$got, $expected{$real}), 'all of it events from the beginning');
+        same($got, ctfNames(first(scalar @$got, $expected{$real})), 'all of it events from the beginning');
     }
 }
 {

@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include "format/region.h"
 #include "logmake.h"
 
 static RegistryStruct registry;
@@ -58,7 +59,9 @@ static void testLayout(void)
         "an event may have no parameters");
   TapOk(EventTypeLayout(&type, "SW", 2, &wide) == ResFORMAT, "a string is the last");
   TapOk(EventTypeLayout(&type, "PXW", 3, &wide) == ResFORMAT, "other letters are none");
-  TapOk(EventTypeLayout(&type, "WWWWWWWWWWWWW", 13, &wide) == ResFORMAT, "thirteen parameters are too many");
+  TapOk(EventTypeLayout(&type, "WWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWW", EventParamMAX, &wide) == ResOK &&
+        EventTypeLayout(&type, "WWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWW", EventParamMAX + 1, &wide) == ResFORMAT,
+        "one parameter more than there may be is too many");
   TapOk(EventTypeLayout(&type, "", 0, &wide) == ResFORMAT, "nothing is no format");
 }
 
@@ -304,6 +307,109 @@ static void testHeaderForeign(void)
         "a header tells the other byte order");
 }
 
+/* testRegionName -- what regions are called is what they are found by, and nothing else */
+static void testRegionName(void)
+{
+  static const char *const others[] = {
+    "", "pawprint-", "pawprint-1-0", "pawprint-0123456789abcdef", "pawprint-0123456789abcdef-1",
+    "pawprint-0123456789abcdef-1-", "pawprint-0123456789abcdef-1-0.log", "pawprint-0123456789abcdef-01-0",
+    "pawprint-0123456789abcdef--1-0", "pawprint-0123456789abcdef-1-4294967296", "pawprint-0123456789ABCDEF-1-0",
+    "pawprint-0123456789abcde-1-0", "pawprint-00123456789abcdef-1-0", "x/pawprint-0123456789abcdef-1-0",
+    ".region-0123456789abcdef-1-0", "x.region-1-0", "x.region-0123456789abcdef-1-0 (deleted)",
+    "pawprint-0123456789abcdef-1-99999999999999999999999",
+  };
+  RegionNameStruct name = {.recording = 0x0123456789abcdef, .pid = UINT32_MAX, .number = UINT32_MAX}, back;
+  char room[RegionNameMAX], beside[128];
+  TextStruct text;
+  Index i;
+
+  TextInit(&text, room, sizeof room);
+  RegionNameWrite(&text, &name, NULL);
+  (void)TextTerminate(&text);
+  TapOk(!text.overflow && strcmp(room, "pawprint-0123456789abcdef-4294967295-4294967295") == 0,
+        "the longest name of a region has room");
+  TapOk(RegionNameParse(&back, room) && back.recording == name.recording && back.pid == name.pid &&
+          back.number == name.number && back.log == 0, "and says what it was made of");
+  TextInit(&text, beside, sizeof beside);
+  name = (RegionNameStruct){.recording = 1, .pid = 10, .number = 0};
+  RegionNameWrite(&text, &name, "a.region-b");
+  TapOk(strcmp(TextTerminate(&text), "a.region-b.region-0000000000000001-10-0") == 0, "as beside a log");
+  TapOk(RegionNameParse(&back, beside) && back.recording == 1 && back.pid == 10 && back.number == 0 &&
+          back.log == strlen("a.region-b"), "whose name it has");
+  for (i = 0; i < ARRAY_LENGTH(others); ++i)
+    TapOk(!RegionNameParse(&back, others[i]), "no region is called \"%s\"", others[i]);
+  TapOk(!RegionNamed("pawprint-0123456789abcdef-1-0") && RegionNamed("/dev/shm/pawprint-0123456789abcdef-1-0") &&
+          RegionNamed("/memfd:pawprint-region (deleted)") && !RegionNamed("/dev/shm/pawfile"),
+        "a path is looked at by its last part");
+}
+
+/* headerLines -- a header block with these lines, and as many bytes of its own */
+static Res headerLines(Header back, const char **body, Size *length, const char *lines)
+{
+  TextStruct text;
+
+  TextInit(&text, headerRoom, sizeof headerRoom);
+  HeaderBegin(&text, &process->header);
+  TextString(&text, lines);
+  *length = HeaderEnd(&text) == ResOK ? TextLength(&text) : 0;
+  return HeaderRead(back, body, headerRoom, *length);
+}
+
+static void testHeaderEnd(void)
+{
+  static HeaderStruct header, back;
+  static HeaderStreamStruct streams[] = {{0, 1, 2, 3}, {UINT32_MAX, UINT64_MAX, HeaderEventsUNKNOWN, UINT64_MAX}};
+  HeaderStreamStruct stream;
+  const char *body = headerRoom, *next;
+  TextStruct text;
+  Index i;
+  Size length = 0;
+
+  header = process->header;
+  header.recording = 0xfedcba9876543210;
+  header.forked = (HeaderForkStruct){0x8000000000000001, 4711, 123456789, UINT64_MAX};
+  header.begun = UINT64_MAX;
+  header.ended = TRUE;
+  header.streams = 70000;
+  TextInit(&text, headerRoom, sizeof headerRoom);
+  HeaderBegin(&text, &header);
+  for (i = 0; i < ARRAY_LENGTH(streams); ++i)
+    HeaderStreamWrite(&text, &streams[i]);
+  TextString(&text, EventRegistryTEXT);
+  TapOk(HeaderEnd(&text) == ResOK && HeaderRead(&back, &body, headerRoom, length = TextLength(&text)) == ResOK,
+        "a closing header block is read");
+  TapOk(back.recording == header.recording && back.begun == header.begun && back.ended && back.streams == 70000,
+        "which recording, since when, and how many streams come back");
+  TapOk(back.forked.identity == header.forked.identity && back.forked.thread == 4711 &&
+          back.forked.before == 123456789 && back.forked.after == UINT64_MAX,
+        "and whose child by fork it is");
+  for (next = body, i = 0; HeaderStreamNext(&stream, &next, headerRoom + length); ++i)
+    if (i >= ARRAY_LENGTH(streams) || stream.stream != streams[i].stream || stream.blocks != streams[i].blocks ||
+        stream.events != streams[i].events || stream.discarded != streams[i].discarded)
+      break;
+  TapIs(i, ARRAY_LENGTH(streams), "and what each stream had");
+  TapOk(headerLines(&back, &body, &length, EventRegistryTEXT) == ResOK && !back.ended && back.recording == 0 &&
+          back.begun == 0 && !HeaderStreamNext(&stream, &body, headerRoom + length),
+        "a header block need have none of these lines");
+}
+
+static void testHeaderEndWrong(void)
+{
+  static const char *const wrong[] = {
+    "stream: 1 2 3\n", "stream: 4294967296 2 3 4\n", "stream: 1 2 ?\n", "stream: 1 2 ?3 4\n", "stream: 1 ? 3 4\n",
+    "stream: 1 2 3 18446744073709551616\n", "stream: 1 2 18446744073709551615 4\n", "stream: \n", "end: \n", "end: x\n",
+    "forked: 0x12 3 4\n", "begun: -1\n", "recording: 0xg\n", "recording: 0x10000000000000000\n",
+  };
+  static HeaderStruct back;
+  const char *body;
+  Size length;
+  Index i;
+
+  for (i = 0; i < ARRAY_LENGTH(wrong); ++i)
+    TapOk(headerLines(&back, &body, &length, wrong[i]) == ResFORMAT, "refused: %.*s", (int)strlen(wrong[i]) - 1,
+          wrong[i]);
+}
+
 int main(void)
 {
   uint64_t seed = TapSeed() | 1;
@@ -320,6 +426,9 @@ int main(void)
   testWalkRandom(&seed);
   testHeader();
   testHeaderForeign();
+  testRegionName();
+  testHeaderEnd();
+  testHeaderEndWrong();
   MakeProcessFree(process);
   return TapDone();
 }

@@ -104,14 +104,14 @@ SKIP: {
         skip 'the example does not build', 5 if system("make -s -C examples/tiny OUT=$dir CC='@{[$ENV{CC} // 'gcc']}' PERL='@{[$ENV{PERL} // 'perl']}'") != 0;
         my $core = "$dir/tiny.core";
         $text = gdb(["$dir/tiny"], 'set environment LD_PRELOAD', "source $tool", 'set breakpoint pending on', 'break printf', 'break __printf_chk', 'run',
-            'pawprint-kinds', 'pawprint-events 5', "python gdb.execute('shell $B/bin/eventctl %d' % gdb.selected_inferior().pid)",
+            'pawprint-kinds', 'pawprint-events 12', "python gdb.execute('shell $B/bin/eventctl %d' % gdb.selected_inferior().pid)",
             "generate-core-file $core");
         skip 'gdb can run no program here', 5 if $text =~ /ptrace: Operation not permitted|Could not trace/;
         is_deeply [$text =~ /^(\w+) +yes +yes$/mg], [('Heap', 'Cell', 'Note') x 2], 'kinds of a registry of its own, in gdb and for eventctl' or diag $text;
-        is scalar(@{[events($text)]}), 5, 'and its events';
+        is scalar(@{[events($text)]}), 12, 'and its events';
         like join("\n", events($text)), qr/ Cell(?:Get|Put) /, 'by their names';
         skip 'gdb writes no core here', 2 unless -s $core;
-        is_deeply [events(scalar `gdb -nx -batch -ex 'source $tool' -ex 'pawprint-events 5' $dir/tiny $core 2>&1`)], [events($text)], 'in a core, too';
+        is_deeply [events(scalar `gdb -nx -batch -ex 'source $tool' -ex 'pawprint-events 12' $dir/tiny $core 2>&1`)], [events($text)], 'in a core, too';
         like scalar `$B/bin/eventcnv $core 2>/dev/null`, qr/ CellGet cell=/, 'and for eventcnv';
     }
     $text = `gdb -nx -batch -ex 'source $tool' -ex 'pawprint-events' -ex 'help pawprint-events' $B/prog/steady 2>&1`;

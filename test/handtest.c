@@ -222,33 +222,64 @@ static void toyOpen(Toy toy, char *name, Size size)
     toy->seen[i] = calloc(1, numbersMAX);
 }
 
-/* toyOffer -- take what is offered, if anything is */
-static void toyOffer(Toy toy)
+/* toyRegion -- make a region for a process, and two more descriptions of its file, the first locked */
+static void toyRegion(Toy toy, ToyRegion region, RegionMeet meet, int fds[2])
 {
-  RegionOfferStruct offer;
-  char control[CMSG_SPACE(sizeof(int))];
-  struct iovec part = {&offer, sizeof offer};
-  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
-  uint32_t offered = RegionCollectorOFFERED;
-  ToyRegion region = &toy->region[toy->regions];
-  struct stat status;
+  RegionHeader header;
   char path[64];
-  int fd;
+  Index i;
 
-  if (recvmsg(toy->socket, &message, MSG_CMSG_CLOEXEC) != sizeof offer || offer.pid == 0)
+  region->size = RegionSize(meet->slots);
+  (void)snprintf(region->path, sizeof region->path, "/dev/shm/pawprint-handtest-%d-%d", (int)getpid(),
+                 (int)toy->regions);
+  region->fd = open(region->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (region->fd < 0 || ftruncate(region->fd, (off_t)region->size) != 0)
+    printf("Bail out! %s\n", region->path);
+  (void)snprintf(path, sizeof path, "/proc/self/fd/%d", region->fd);
+  for (i = 0; i < 2; ++i)
+    fds[i] = open(path, O_RDWR | O_CLOEXEC);
+  (void)flock(fds[0], LOCK_EX);
+  header = mmap(NULL, region->size, PROT_READ | PROT_WRITE, MAP_SHARED, region->fd, 0);
+  memcpy(header->magic, RegionMAGIC, BlockMagicSIZE);
+  header->order = BlockORDER;
+  header->major = BlockMAJOR;
+  header->pid = meet->pid;
+  header->slots = meet->slots;
+  header->identity = meet->identity;
+  header->policy = meet->policy;
+  header->hand.collector = 4711;
+  region->header = header;
+}
+
+/* toyMeet -- give a region to who asks for one, if anybody does */
+static void toyMeet(Toy toy)
+{
+  RegionMeetStruct meet;
+  RegionGrantStruct grant = {.magic = RegionMAGIC, .version = RegionMeetVERSION, .recording = 1};
+  union {
+    struct cmsghdr header;
+    char room[CMSG_SPACE(2 * sizeof(int))];
+  } control;
+  struct iovec part = {&meet, sizeof meet};
+  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
+                           .msg_controllen = sizeof control};
+  ToyRegion region = &toy->region[toy->regions];
+  int fds[2], fd;
+
+  if (recvmsg(toy->socket, &message, MSG_CMSG_CLOEXEC) != sizeof meet || meet.pid == 0)
     return;
   memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof fd);
-  (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  region->fd = open(path, O_RDWR | O_CLOEXEC);
-  (void)close(fd);
-  (void)fstat(region->fd, &status);
-  region->size = (Size)status.st_size;
-  region->header = mmap(NULL, region->size, PROT_READ | PROT_WRITE, MAP_SHARED, region->fd, 0);
-  (void)strcpy(region->path, offer.path);
-  if (RegionHeaderSound(region->header, region->size) && region->header->text.generation > 0 &&
-      __atomic_compare_exchange_n(&region->header->hand.collector, &offered, 4711, FALSE, __ATOMIC_SEQ_CST,
-                                  __ATOMIC_SEQ_CST))
-    ++toy->regions;
+  toyRegion(toy, region, &meet, fds);
+  grant.slots = meet.slots;
+  (void)strcpy(grant.path, region->path);
+  part = (struct iovec){&grant, sizeof grant};
+  control.header = (struct cmsghdr){CMSG_LEN(sizeof fds), SOL_SOCKET, SCM_RIGHTS};
+  memcpy(CMSG_DATA(&control.header), fds, sizeof fds);
+  message = (struct msghdr){.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
+                            .msg_controllen = sizeof control};
+  (void)sendmsg(fd, &message, MSG_NOSIGNAL);
+  (void)close(fds[0]), (void)close(fds[1]), (void)close(fd);
+  ++toy->regions;
 }
 
 /* toyEvents -- tick off what a block holds */
@@ -317,23 +348,24 @@ static void toyRound(Toy toy, Bool dead)
 {
   Index r, i;
 
-  toyOffer(toy);
+  toyMeet(toy);
   for (r = 0; r < toy->regions; ++r) {
     ToyRegion region = &toy->region[r];
     for (i = 0; i < region->header->slots; ++i) {
       uint8_t state = __atomic_load_n(&region->header->state[i], __ATOMIC_ACQUIRE);
       if (state == RegionFREE || (!dead && (state & RegionFULL) == 0) || !toyBlock(toy, region, i, dead))
         continue;
-      if ((state & RegionFULL) != 0)
-        (void)__atomic_fetch_sub(&region->header->pool.full, 1, __ATOMIC_SEQ_CST);
-      __atomic_store_n(&region->header->state[i], RegionFREE, __ATOMIC_RELEASE);
-      if (region->header->pool.waiting != 0)
-        (void)__atomic_fetch_add(&region->header->pool.freed, 1, __ATOMIC_SEQ_CST);
+      /* It dies where the block is erased, and its slot is not free yet. */
       if (toy->dies && !toy->died && toy->blocks > 100) {
         (void)__atomic_fetch_or(&region->header->hand.collector, RegionCollectorDIED, __ATOMIC_SEQ_CST);
         toy->died = TRUE;
         return;
       }
+      if ((state & RegionFULL) != 0)
+        (void)__atomic_fetch_sub(&region->header->pool.full, 1, __ATOMIC_SEQ_CST);
+      __atomic_store_n(&region->header->state[i], RegionFREE, __ATOMIC_RELEASE);
+      if (region->header->pool.waiting != 0)
+        (void)__atomic_fetch_add(&region->header->pool.freed, 1, __ATOMIC_SEQ_CST);
     }
   }
   if (toy->slow != 0)
@@ -384,23 +416,22 @@ static void toyLog(Toy toy)
 /* toyStart -- run this test as a program under the toy */
 static pid_t toyStart(Toy toy, const char *mode, const char *const *environment, Count *told)
 {
-  char name[64], both[128], family[64];
+  char name[64], settings[160];
   struct stat made;
   pid_t pid;
   int fd;
 
   toyOpen(toy, name, sizeof name);
-  (void)snprintf(both, sizeof both, "%s token", name);
   fd = open(logPath, O_CREAT | O_TRUNC | O_WRONLY, 0600);
   (void)fstat(fd, &made);
   (void)close(fd);
-  (void)snprintf(family, sizeof family, "%llu:%llu", (unsigned long long)made.st_dev, (unsigned long long)made.st_ino);
+  (void)snprintf(settings, sizeof settings, "collector=%s:token,family=%llu:%llu", name,
+                 (unsigned long long)made.st_dev, (unsigned long long)made.st_ino);
   memset(told, 0, seriesMAX * sizeof *told);
   pid = fork();
   if (pid == 0) {
-    (void)setenv("PAWPRINT_COLLECTOR", both, 1);
+    (void)setenv("PAWPRINT_RECORDING", settings, 1);
     (void)setenv("PAWPRINT_LOG", logPath, 1);
-    (void)setenv("PAWPRINT_FAMILY", family, 1);
     (void)setenv("HANDTEST", mode, 1);
     for (; environment != NULL && *environment != NULL; environment += 2)
       (void)setenv(environment[0], environment[1], 1);
@@ -590,6 +621,7 @@ static void testKept(void)
   static const char *const few[] = {"PAWPRINT_BLOCKS", "60", "PAWPRINT_BLOCK", "4096", "PAWPRINT_POLICY", "overwrite",
                                     NULL};
   static toyStruct toy;
+  uint32_t overwritten;
   Count gaps = 0;
   pid_t pid;
   Index i;
@@ -607,6 +639,13 @@ static void testKept(void)
     gaps += keptGaps(toy.region[0].header);
     (void)kill(pid, SIGCONT);
   }
+  /* Who was about to overwrite a block may do that one yet. */
+  (void)__atomic_fetch_or(&toy.region[0].header->hand.collector, RegionCollectorLEAVES, __ATOMIC_SEQ_CST);
+  (void)usleep(20000);
+  overwritten = __atomic_load_n(&toy.region[0].header->pool.overwritten, __ATOMIC_RELAXED);
+  (void)usleep(50000);
+  TapIs(__atomic_load_n(&toy.region[0].header->pool.overwritten, __ATOMIC_RELAXED), overwritten,
+        "overwrite: nothing is any more when the collector is about to take what there is");
   (void)kill(pid, SIGKILL);
   (void)waitpid(pid, NULL, 0);
   TapIs(gaps, 0, "overwrite: of each thread what is left is without a gap, at %d moments", (int)keptLooks);

@@ -67,6 +67,7 @@ typedef struct WitnessStruct {
   uint64_t absent;      /* frees and resizes of what was not there */
   uint64_t backwards;   /* operations earlier than the one before */
   uint64_t presumed, beside;
+  uint64_t resized;     /* objects that became known by a resize */
   uint64_t count[HeapARENADESTROY + 1];
   uint64_t at[ADDRESSES];  /* serial of the object at address i * 16 */
   uint64_t size[ADDRESSES];
@@ -83,6 +84,7 @@ static void witness(void *data, HeapOperation operation)
   ++w->count[operation->kind];
   w->presumed += operation->presumed;
   w->beside += operation->beside;
+  w->resized += operation->resized;
   if (operation->beside) {
     if (operation->kind == HeapALLOC) {
       object->client = (uint32_t)++w->objects;
@@ -134,7 +136,8 @@ static void begin(void)
   for (i = 0; i < simTHREADS; ++i)
     threads[i].number = i;
   HeapTableInit(&pool.table);
-  HeapOrderInit(&order, 0, &(HeapClientStruct){&seen, witness, witness, witness, witness});
+  HeapOrderInit(&order, 0, &(HeapClientStruct){&seen, witness, witness, witness, witness, FALSE});
+  order.several = TRUE;
 }
 
 static void end(void)
@@ -185,6 +188,31 @@ static Count wrongAtEnd(Sim sim)
   return wrong;
 }
 
+/* wrongCounts -- how far what was told differs from what was done, in number, though it may have been put right: each
+ * allocation is one, each free, and each resize, also one that is told beside others */
+static Count wrongCounts(Sim sim)
+{
+  uint64_t did[HeapInLIVE + 1] = {0}, failed = 0, told[4], true[4];
+  Count wrong = 0;
+  Index i;
+
+  for (i = 0; i < sim->count; ++i) {
+    ++did[sim->events[i].kind];
+    failed += sim->events[i].kind == HeapInEND && sim->events[i].addr == 0;
+  }
+  told[0] = seen.count[HeapALLOC] - seen.resized;
+  told[1] = seen.count[HeapFREE] - seen.presumed + order.tally.unmatched;
+  told[2] = seen.count[HeapRESIZE] + seen.count[HeapRESIZEPAST] + seen.resized;
+  told[3] = order.tally.failed;
+  true[0] = did[HeapInALLOC];
+  true[1] = did[HeapInFREE];
+  true[2] = did[HeapInEND] - failed;
+  true[3] = failed;
+  for (i = 0; i < ARRAY_LENGTH(told); ++i)
+    wrong += told[i] > true[i] ? told[i] - true[i] : true[i] - told[i];
+  return wrong;
+}
+
 /* Random threads: everything put right where stamps are off by less than what happens in between, and what can be
  * said at all where they are not. */
 static void testRandom(uint64_t seed)
@@ -214,6 +242,8 @@ static void testRandom(uint64_t seed)
       TapOk(order.tally.overlaps + order.tally.unmatched + order.tally.unfinished <= few,
             "  every event has its match");
       TapOk(wrongAtEnd(&sim) <= few, "  what lives at the end is what lives");
+      TapOk(wrongCounts(&sim) <= 2 * few, "  and each thing that was done is told once (%llu)",
+            (unsigned long long)wrongCounts(&sim));
       repairs += cases[i].threads > 1 ? order.tally.repairs + seen.beside : 0;
     } else {
       TapIs(seen.live, seen.count[HeapALLOC] - seen.count[HeapFREE], "  what came and did not go is live");
@@ -288,7 +318,7 @@ static void testState(void)
   HeapStateBegin(&order, 100 * MS);
   for (i = 0; i < simTHREADS; ++i)
     HeapStateThread(&order, &threads[i]);
-  HeapStatePool(&pool);
+  HeapStatePool(&order, &pool);
   TapOk(order.tally.unmatched == 0 && order.tally.early == 3, "until the process tells: then it is early");
   event(101 * MS, 0, HeapInFREE, 80, 0, 0);
   event(101 * MS, 1, HeapInBEGIN, 96, 0, 50);
@@ -314,6 +344,40 @@ static void testState(void)
         "afterwards all is as ever");
   TapIs(seen.twice + seen.absent + seen.backwards, 0, "and only what can be was told to the client");
   HeapOrderFinish(&order);
+  HeapTableFinish(&pool.table);
+}
+
+/* A resize in place of what another thread's free has taken already; and frees by one thread of what nobody saw. */
+static void testCounts(void)
+{
+  unsigned i;
+
+  begin();
+  event(1000, 0, HeapInALLOC, 16, 0, 8);
+  event(2000, 1, HeapInFREE, 16, 0, 0); /* which was after the resize, but is stamped before */
+  event(2010, 0, HeapInBEGIN, 16, 0, 9);
+  event(2020, 0, HeapInEND, 16, 16, 9);
+  event(2030 + HeapBoundTIME, 0, HeapInALLOC, 32, 0, 1);
+  TapOk(seen.count[HeapALLOC] == 2 && seen.count[HeapFREE] == 1 && seen.count[HeapRESIZEPAST] == 1,
+        "a resize in place that is told beside others is a resize");
+  TapIs(seen.live, 1, "and brings nothing");
+  event(50000, 0, HeapInBEGIN, 64, 0, 9);
+  event(50010, 0, HeapInEND, 80, 64, 9);
+  event(90000, 0, HeapInFREE, 80, 0, 0);
+  TapOk(order.tally.unmatched == 1 && seen.resized == 1 && order.tally.repairs == 1,
+        "a resize of what was never seen is one, and no repair");
+  end();
+  HeapTableFinish(&pool.table);
+
+  begin();
+  order.several = FALSE;
+  for (i = 1; i <= 1000; ++i) {
+    event(1000 + i, 0, HeapInFREE, i * 16, 0, 0);
+    if (order.held != 0)
+      break;
+  }
+  TapOk(i == 1001 && order.tally.unmatched == 1000, "one thread's events are not held back");
+  end();
   HeapTableFinish(&pool.table);
 }
 
@@ -594,6 +658,7 @@ int main(int argc, char **argv)
   testRepairs();
   testMissing();
   testState();
+  testCounts();
   testManyHeld();
   testResizes();
   testManyResizes();

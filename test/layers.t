@@ -18,6 +18,26 @@ my $root = "$Dir/house";
     is $status, 0, "the project's own includes are right" or diag $err;
     like $out, qr/^layers: [1-9]\d* files, [1-9]\d* includes, /, 'and were really looked at';
 }
+for my $other (qw(avers cites)) {
+    my ($status, $out, $err) = run($perl, "tool/$other");
+    is $status, 0, "tool/$other has nothing to say" or diag $err;
+}
+
+SKIP: {
+    skip 'no nm', 2 unless grep { -x "$_/nm" } split /:/, $ENV{PATH};
+    my ($status, $out, $err) = run($perl, 'tool/calls', $ENV{B} || 'build/cool');
+    is $status, 0, 'where the house says so, the files of a room call each other in one direction' or diag $err;
+
+    # Two objects that call each other.
+    remove_tree($root);
+    make_path("$root/code/emit", "$root/design", "$root/b/obj/emit");
+    spew("$root/design/house.md", slurp('design/house.md'));
+    spew("$root/code/emit/$_->[0].c", "void $_->[1](void);\nvoid $_->[0](void)\n{\n  $_->[1]();\n}\n") for ['A', 'B'], ['B', 'A'];
+    system(split(' ', $ENV{CC} || 'cc'), '-c', '-o', "$root/b/obj/emit/$_.o", "$root/code/emit/$_.c") == 0 or die for 'A', 'B';
+    ($status, $out, $err) = run($perl, 'tool/calls', "$root/b", $root);
+    ok $status == 1 && $err =~ /^code\/emit: A\.c \(B\) -> B\.c \(A\) -> A\.c$/m, 'and who calls in a circle is named'
+        or diag "status $status: $err";
+}
 
 # A house with the project's tables and one harmless file in each room, and on top of these the files given.
 sub build {

@@ -178,17 +178,18 @@ static Bool lineLabels(void *data, LogProcess process, EventType type)
   return type->code == 0x0702;
 }
 
-/* testInterned -- words have strings instead of their numbers, whatever is chosen and whoever interned them before */
+/* testInterned -- words have strings instead of their numbers, and labels, whatever is chosen and whoever interned them
+ * before */
 static void testInterned(void)
 {
   static const char registry[] =
     "kind: 6 User\nevent: 0x0701 Intern User 1 WS id string\nevent: 0x0702 Label User 1 AU addr id\n"
     "describe: 0x0702 %addr is %*id, %id, %*addr, %*none, 5%*\n";
   static const char expected[] =
-    "0.000000010 4711/99 0x5000 is \"the \\\"first\\\"\", 7, %*addr, %*none, 5%*\n"
+    "0.000000010 4711/99 0x5000[\"the \\\"first\\\"\"] is \"the \\\"first\\\"\", 7, %*addr, %*none, 5%*\n"
     "0.000000011 4711/99 0x6000 is 8, 8, %*addr, %*none, 5%*\n"
-    "0.000000012 4712/99 0x5000 is \"another's\", 7, %*addr, %*none, 5%*\n"
-    "0.000000014 4711/99 0x5000 is \"the second\", 7, %*addr, %*none, 5%*\n";
+    "0.000000012 4712/99 0x5000[\"another's\"] is \"another's\", 7, %*addr, %*none, 5%*\n"
+    "0.000000014 4711/99 0x5000[\"the second\"] is \"the second\", 7, %*addr, %*none, 5%*\n";
   static char got[4096];
   MakeProcess process[2];
   MakeStruct make = {0};

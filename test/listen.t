@@ -16,7 +16,7 @@ use Test::More;
 use Time::HiRes qw(sleep time);
 
 my $B = abs_path($ENV{B} // 'build/cool');
-plan skip_all => "eventrec is not built in $B" unless -x "$B/bin/eventrec";
+-x "$B/bin/eventrec" or BAIL_OUT("eventrec is not built in $B");
 plan skip_all => 'there is no telemetry in rash' if ($ENV{VARIETY} // 'cool') eq 'rash';
 my $folder = tempdir('pawprint-XXXXXX', TMPDIR => 1, CLEANUP => 1);
 chdir $folder or die;
@@ -122,6 +122,13 @@ is(end($program), 0, 'and ends');
 is(values_($_), '0-59999', "$_ has it all") for qw(file.paw t.1.paw u.1.paw);
 is((stat 'u.1.paw')[2] & 07777, 0600, 'what is received has mode 0600');
 is(system("$B/bin/eventcnv --check t.1.paw u.1.paw > check 2>&1"), 0, 'nothing is damaged or missing') or diag slurp('check');
+for my $log (qw(file.paw t.1.paw u.1.paw)) {
+    my $whole = slurp($log);
+    open my $cut, '>:raw', 'cut.paw' or die;
+    print {$cut} substr $whole, 0, rindex($whole, "\x8fPAWhdr\n");
+    close $cut;
+    isnt(system("$B/bin/eventcnv --check cut.paw > check 2>&1"), 0, "$log has an end, and without it lacks something");
+}
 
 # ---- A sender that comes back, fork, a program that closes all --------------------------------------------------------
 
@@ -274,6 +281,18 @@ for my $what (sort keys %garbage) {
     ok(closed($socket), "$what: the connection is closed");
 }
 is(join(' ', glob 'h.*'), '', 'no file is made of any of these');
+{
+    my $its = listener("unix:$folder/many.socket", '-o', 'many');
+    for (1 .. 300) {
+        my $socket = IO::Socket::UNIX->new(Peer => "$folder/many.socket") or last;
+        syswrite $socket, hello($_) . 'x' x 1000;
+        closed($socket);
+    }
+    my (undef, $said) = finish($its);
+    is scalar(() = $said =~ /what it sent is no log/g), 8 + 1, 'of 300 senders of noise a few are told';
+    like $said, qr/^eventrec: \.\.\. and 292 more of these: what it sent is no log; the connection is closed$/m, 'and the others counted'
+        or diag $said;
+}
 
 # deliver(link, bytes) -- a connection that begins well; what the file has in the end
 sub deliver {
@@ -416,6 +435,11 @@ my $arrived = () = `$B/bin/eventcnv -E UserWord r.2.paw 2>/dev/null` =~ /\n/g;
 ($discarded) = $text =~ /^discarded +(\d+)/m;
 cmp_ok($discarded // 0, '>', 1000, "what could not be kept is discarded: $discarded");
 is($arrived + ($discarded // 0), 2001000, 'and counted, exactly') or diag $text;
+my ($stays) = slurp('program.err') =~ m{^pawprint: not all could be written: (/dev/shm/[^:]+): the rest stays there, .* eventrec --clean removes it}m;
+# Nothing stays where the last of it found room.
+my @stay = glob "/dev/shm/pawprint-*-$program->{pid}-*[0-9]";
+is("@{[$stays // ()]}", "@stay", 'what stays, where, and what removes it is told') or diag slurp('program.err');
+unlink @stay;
 kill 'KILL', $relay;
 waitpid $relay, 0;
 finish($tcp);
@@ -449,14 +473,14 @@ kill 'KILL', $program->{pid};
 end($program);
 finish($unix);
 is(values_('logs/pawprint.1.paw'), '0-3076', 'what a killed program had not sent is found in shared memory');
-my ($region) = `$B/bin/eventcnv --header logs/pawprint.1.paw` =~ m{^\s*region: "(/dev/shm/pawprint-\d+-\d+)"}m;
-unlink $region if defined $region;
+my ($region) = `$B/bin/eventcnv --header logs/pawprint.1.paw` =~ m{^\s*region: "(/dev/shm/[^"]+)"}m;
+unlink $region, "$region.log" if defined $region;
 is(values_('logs/pawprint.1.paw'), '0-2999', 'on this machine; elsewhere there is what was sent');
 
 # ---- eventrec --to -------------------------------------------------------------------------------------------------------
 
 SKIP: {
-    skip 'programs are recorded by the cool variety', 14 if ($ENV{VARIETY} // 'cool') ne 'cool';
+    skip 'programs are recorded by the cool variety', 26 if ($ENV{VARIETY} // 'cool') ne 'cool';
     $unix = listener('unix:sock', '-o', 'to');
     my $end = qr/^eventrec: (\d+ events \(0 discarded\), \d+ bytes), \S+ s -> unix:\S+\/sock$/m;
     is(system("$B/bin/eventrec --to unix:sock sh -c 'perl -e 1; echo hello >&2; exit 3' 2>err"), 3 << 8, 'eventrec --to: the program runs as usual');
@@ -482,8 +506,31 @@ SKIP: {
     like(summary('to.1.paw'), qr/^processes +[2-9]$/m, 'processes that it starts are in the same log');
     is(join(' ', sort glob 'to.*'), 'to.1.paw to.2.paw to.3.paw', 'one for each eventrec');
 
+    # To a file and elsewhere.
+    $unix = listener('unix:sock', '-o', 'both');
+    is(system("$B/bin/eventrec -o file2.paw --to unix:sock sh -c 'perl -e \"\\\$x{\\\$_} = 1 for 1 .. 200000\"; $B/prog/churn 20000 3 >/dev/null' 2>err"), 0,
+       'eventrec -o FILE --to WHERE');
+    my ($both) = slurp('err') =~ /^eventrec: (\d+) events \(0 discarded\), \d+ bytes, \S+ s -> file2\.paw$/m;
+    ($status, $err) = finish($unix);
+    like($err, qr/^eventrec: $both events \(0 discarded\), \d+ bytes, \S+ s -> both\.1\.paw/m, 'both have the same events') or diag slurp('err');
+    ok($both > 200000, "which are many: $both");
+    for my $log ('file2.paw', 'both.1.paw') {
+        is(system("$B/bin/eventcnv --check $log > check 2>&1"), 0, "$log lacks nothing") or diag slurp('check');
+    }
+    is(join('', map { `$B/bin/eventcnv $_ | sort | cksum` } 'file2.paw'), join('', map { `$B/bin/eventcnv $_ | sort | cksum` } 'both.1.paw'),
+       'event by event');
+    my $begin = time;
+    is(system("$B/bin/eventrec -o file3.paw --to unix:nobody,keep=256K perl -e '\$x{\$_} = 1 for 1 .. 300000' 2>err"), 0, 'nobody receives it');
+    like(slurp('err'), qr/^eventrec: \d+ events \(0 discarded\), \d+ bytes, \S+ s -> file3\.paw$/m, 'the file has all of it') or diag slurp('err');
+    like(slurp('err'), qr/unix:\S+nobody\S*: \d+ events could not be sent in time; the file has them/, 'and how much has not arrived is said');
+    unlike(slurp('err'), qr/could not be added/, 'nothing stays in memory');
+    is(system("$B/bin/eventcnv --check file3.paw > check 2>&1"), 0, 'the file lacks nothing') or diag slurp('check');
+
     system("$B/bin/eventrec --to unix:nobody,keep=256K perl -e '\$x{\$_} = 1 for 1 .. 200000' 2>err");
     like(slurp('err'), qr/kept in memory.*No such file.*blocks have not been acknowledged; the log may be incomplete/s, 'that nobody has received it is told');
+    my ($stays) = slurp('err') =~ m{^eventrec: (/dev/shm/\S+) stays, with events of process \d+ that could not be written; eventrec --clean removes it}m;
+    ok(defined $stays && -e $stays, 'and what stays, where, and what removes it') or diag slurp('err');
+    unlink $stays if defined $stays;
     is(system("$B/bin/eventrec --to pigeon:coop true 2>err") >> 8, 125, 'a way that is none is a usage error');
     is(system("$B/bin/eventrec --to tcp:no.such.host.invalid:1 true 2>err") >> 8, 125, 'so is a host that nobody knows');
     like(slurp('err'), qr/no\.such\.host\.invalid/, 'which is named');

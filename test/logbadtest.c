@@ -96,7 +96,8 @@ static Bool badEvent(LogRequest request, LogEvent event)
 static void badRead(BadResult result, const unsigned char *bytes, Size size)
 {
   MakeStruct file = {.bytes = (unsigned char *)(uintptr_t)bytes, .size = size};
-  LogHooksStruct hooks = {.data = result, .gap = badGap};
+  LogHooksStruct hooks = {.data = result, .gap = badGap,
+                          .version = {EventVersionMAJOR, EventVersionMEDIAN, EventVersionMINOR}};
   LogRequestStruct request = {.to = UINT64_MAX, .count = UINT64_MAX, .kinds = UINT32_MAX, .event = badEvent,
                               .data = result};
   const char *paths[1] = {path};

@@ -104,7 +104,8 @@ __attribute__((unused)) static long listSame(TestList a, TestList b)
 
 static Log testOpen(TestList list)
 {
-  LogHooksStruct hooks = {.data = list, .gap = listGap, .note = listNote};
+  LogHooksStruct hooks = {.data = list, .gap = listGap, .note = listNote,
+                           .version = {EventVersionMAJOR, EventVersionMEDIAN, EventVersionMINOR}};
   const char *paths[1] = {path};
   char error[256];
   Log log = NULL;

@@ -56,7 +56,7 @@ typedef struct MakeBlockStruct {
   unsigned char events[BlockMAX + PackSlackSIZE];
 } MakeBlockStruct, *MakeBlock;
 
-static void makeFail(const char *why)
+__attribute__((noreturn)) static void makeFail(const char *why)
 {
   printf("Bail out! logmake: %s\n", why);
   exit(1);

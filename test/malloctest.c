@@ -437,6 +437,18 @@ static int child(void **inherited)
   return ArenaCheck(PoolArena(MMPool())) ? 0 : 2;
 }
 
+/* handler -- what a handler of the program's may do before and after a fork, while this thread has all locks */
+static void handler(void)
+{
+  void *p[100];
+  unsigned i;
+
+  for (i = 0; i < 100; ++i)
+    p[i] = MMAlloc(i * 3000);
+  for (i = 0; i < 100; ++i)
+    (void)MMFree(p[i]);
+}
+
 static void testFork(void)
 {
   pthread_t thread[2];
@@ -450,14 +462,19 @@ static void testFork(void)
   for (i = 0; i < 40; ++i) {
     int status = -1;
     pid_t pid;
+    alarm(20); /* a lock that is never released must not hang the test */
     MMForkPrepare();
+    handler();
     pid = fork();
     if (pid == 0) {
+      alarm(20);
+      handler();
       MMForkChild();
-      alarm(20); /* a lock that is never released must not hang the test */
       _exit(child(inherited));
     }
+    handler();
     MMForkParent();
+    alarm(0);
     (void)waitpid(pid, &status, 0);
     failed += status != 0;
   }

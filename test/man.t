@@ -73,7 +73,7 @@ for my $tool (@tools) {
 {
     my ($section) = slurp('man/pawprint.7') =~ /^\.SH ENVIRONMENT\n(.*?)(?=^\.SH)/ms;
     my %written = map { $_ => 1 } $section =~ /^\.B (PAWPRINT_\w+)/mg;
-    my %read = map { $_ => 1 } map { slurp($_) =~ /"(PAWPRINT_[A-Z]+)"/g } glob 'code/*/*.c code/*.c';
+    my %read = map { $_ => 1 } map { slurp($_) =~ /"(PAWPRINT_[A-Z]+)"/g } glob 'code/*/*.[ch] code/*.[ch]';
 
     is_deeply [sort keys %written], [sort keys %read], 'pawprint(7) has the variables that are read';
 }

@@ -9,7 +9,7 @@ use Test::More;
 
 my $B = $ENV{B} // 'build/cool';
 plan skip_all => "no events per object in this variety" if ($ENV{VARIETY} // 'cool') ne 'cool';
-plan skip_all => "no eventcnv" unless -x "$B/bin/eventcnv";
+-x "$B/bin/eventcnv" or BAIL_OUT("eventcnv is not built");
 
 my $dir = tempdir(CLEANUP => 1);
 my $log = "$dir/log.paw";

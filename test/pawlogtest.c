@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -254,6 +255,50 @@ static void filters(PawLog log)
   PawFilterFree(NULL);
 }
 
+/* What eventcnv --describe prints of the log, a line for each event; `wrong` counts those that are told otherwise. */
+typedef struct {
+  PawRequest request;
+  FILE *expected;
+  unsigned events, wrong;
+} Words;
+
+static int wordsEvent(PawRequest *request, PawEvent e)
+{
+  Words *words = (Words *)request->data;
+  char line[4096], text[4096], cut[8];
+  const char *behind = fgets(line, sizeof line, words->expected) != NULL ? strchr(line, '/') : NULL;
+
+  behind = behind != NULL ? strchr(behind, ' ') : NULL;
+  ++words->events;
+  line[strcspn(line, "\n")] = '\0';
+  words->wrong += behind == NULL || strcmp(PawEventDescribe(e, text, sizeof text), behind + 1) != 0;
+  words->wrong += strlen(PawEventDescribe(e, cut, sizeof cut)) != sizeof cut - 1 || strncmp(cut, text, 3) != 0;
+  words->wrong += PawEventDescribe(e, NULL, 0)[0] != '\0';
+  return 0;
+}
+
+static void inWords(void)
+{
+  Words words = {.expected = fopen("test/good/foreign.describe", "r")};
+  PawHandlers handlers;
+  char message[200];
+  PawLog log;
+
+  PawHandlersInit(&handlers);
+  if (words.expected == NULL || PawOpen(&log, paths + 1, 1, &handlers, message, sizeof message) != PAW_OK) {
+    TapOk(0, "a log opens");
+    return;
+  }
+  PawRequestInit(&words.request);
+  words.request.data = &words;
+  words.request.event = wordsEvent;
+  TapIs(PawRead(log, &words.request), PAW_OK, "events in words");
+  TapOk(words.events > 5 && words.wrong == 0, "are those of eventcnv --describe (%u of %u are not)", words.wrong,
+        words.events);
+  (void)fclose(words.expected);
+  PawClose(log);
+}
+
 int main(void)
 {
   PawLog log;
@@ -274,6 +319,7 @@ int main(void)
   services(log, client.events);
   withdrawals(log);
   positions(log, client.events);
+  inWords();
   PawClose(log);
   handlers.size = 1;
   TapIs(PawOpen(&log, paths, 1, &handlers, message, sizeof message), PAW_PARAM, "handlers of another size are refused");

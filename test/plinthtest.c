@@ -6,10 +6,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "plinth/descriptor.h"
 #include "plinth/memory.h"
 #include "plinth/quiet.h"
 #include "tap.h"
@@ -105,6 +108,48 @@ static void testFile(void)
   TapOk(plinth.class == NULL, "closed");
 }
 
+/* testKept -- what the wrappers of close and dup2 ask */
+static void testKept(void)
+{
+  PlinthStruct plinth = {0};
+  unsigned first = 0, last = 0;
+  const char *reason;
+  struct rlimit limit, few;
+  struct stat status;
+  int fd, moved;
+
+  TapIs(PlinthOpen(&plinth, inFolder("kept"), NULL, &reason), ResOK, "a file is opened");
+  fd = plinth.fd;
+  TapOk(fd >= DescriptorLowest && fd >= 48 && DescriptorKept(fd), "its descriptor has a high number, and is known as ours");
+  TapOk(!DescriptorKept(fd + 1) && !DescriptorKept(1) && !DescriptorKept(-1), "others are not");
+  TapOk(DescriptorGap(&first, &last, UINT_MAX) && first == 0 && last == (unsigned)fd - 1, "numbers up to it");
+  first = (unsigned)fd;
+  TapOk(DescriptorGap(&first, &last, UINT_MAX) && first == (unsigned)fd + 1 && last == UINT_MAX, "and behind it");
+  first = (unsigned)fd;
+  TapOk(!DescriptorGap(&first, &last, (unsigned)fd), "and none in between");
+  TapOk(!DescriptorYield(fd + 1) && DescriptorYield(fd) && plinth.fd != fd && DescriptorKept(plinth.fd), "it moves");
+  moved = plinth.fd;
+  TapOk(close(fd) == 0 && PlinthSend(&plinth, "moved", 5) == ResOK, "and serves there");
+  TapOk(dup2(1, moved) == moved && !DescriptorKept(moved), "what the program has put there is not ours");
+  TapOk(PlinthSend(&plinth, "again", 5) == ResOK && plinth.fd != moved && DescriptorKept(plinth.fd), "and is left alone");
+  PlinthClose(&plinth);
+  TapOk(!DescriptorKept(fd) && plinth.fd < 0, "closed");
+  (void)close(moved);
+
+  (void)getrlimit(RLIMIT_NOFILE, &limit);
+  few = (struct rlimit){32, limit.rlim_max};
+  (void)setrlimit(RLIMIT_NOFILE, &few);
+  TapIs(PlinthOpen(&plinth, inFolder("few"), NULL, &reason), ResOK, "where there are few descriptors");
+  TapOk(plinth.fd < 0 && PlinthSend(&plinth, "one ", 4) == ResOK && PlinthSend(&plinth, "two", 3) == ResOK &&
+        plinth.fd < 0, "none is kept, and messages go out all the same");
+  TapOk(stat(inFolder("few"), &status) == 0 && status.st_size == 7, "all of them");
+  fd = open("/dev/null", O_RDONLY);
+  TapOk(fd >= 0 && fd < 16, "and the numbers are the program's");
+  (void)close(fd);
+  PlinthClose(&plinth);
+  (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 static void testFull(void)
 {
   PlinthStruct plinth = {0};
@@ -144,9 +189,12 @@ static void testMemory(void)
   memory->broken = TRUE;
   TapIs(PlinthSend(&plinth, "x", 1), ResIO, "and broken");
   memory->broken = FALSE;
+  memory->lock = (unsigned)getpid();
+  TapIs(PlinthSend(&plinth, "x", 1), ResLIMIT, "is not waited for without end if a thread has stopped within");
+  memory->lock = 0;
   memory->slow = 100;
   TapIs(PlinthSend(&plinth, "x", 1), ResOK, "and slow");
-  TapIs(plinth.failed, 3, "what failed is counted");
+  TapIs(plinth.failed, 4, "what failed is counted");
   TapIs(PlinthReceive(&plinth, room, sizeof room, &size), ResEND, "no message waits");
   for (i = 0; i < PlinthMemoryMessages; ++i)
     (void)PlinthMemoryPost(&plinth, "message", 7);
@@ -208,6 +256,7 @@ int main(void)
     return 1;
   testRefusals();
   testFile();
+  testKept();
   testFull();
   testMemory();
   testMany();

@@ -103,6 +103,12 @@ static Word oracleBusy(Word addr, Word limit)
   return next;
 }
 
+/* mvffLimit -- where the part of a segment ends in which objects can be: behind it are marks, a bit for each unit */
+static Word mvffLimit(Seg seg)
+{
+  return (Word)SegLimit(seg) - SegSize(seg) / (FreeTreeUNIT * 8);
+}
+
 /* oracleFirst -- the first place, in order of address, for `size` bytes in the pool's segments; 0: none */
 static Word oracleFirst(Pool pool, Size size)
 {
@@ -112,9 +118,9 @@ static Word oracleFirst(Pool pool, Size size)
   RING_FOR(node, &pool->segRing, after) {
     Seg seg = RING_ELT(SegStruct, poolRing, node);
     Word at = (Word)SegBase(seg), busy;
-    while (at + size <= (Word)SegLimit(seg) && (busy = oracleBusy(at, at + size)) != 0)
+    while (at + size <= mvffLimit(seg) && (busy = oracleBusy(at, at + size)) != 0)
       at = busy;
-    if (at + size <= (Word)SegLimit(seg) && (best == 0 || at < best))
+    if (at + size <= mvffLimit(seg) && (best == 0 || at < best))
       best = at;
   }
   return best;
@@ -160,6 +166,12 @@ static Bool mvffStep(Pool pool, uint64_t *state)
   return good;
 }
 
+/* allFree -- what can be free in the pool's segments */
+static Size allFree(Pool pool)
+{
+  return PoolTotalSize(pool) - PoolTotalSize(pool) / (FreeTreeUNIT * 8);
+}
+
 static void testMVFF(void)
 {
   static const PoolParamStruct params[] = { { "extendBy", 100000 }, { "align", 8 }, { "spare", 200000 } };
@@ -179,7 +191,7 @@ static void testMVFF(void)
       PoolFree(pool, object[i].addr, object[i].size);
   memset(object, 0, sizeof object);
   TapOk(PoolCheck(pool) && PoolTotalSize(pool) <= 200000, "MVFF: empty, it keeps what `spare` says");
-  TapIs(PoolFreeSize(pool), PoolTotalSize(pool), "MVFF: all of which is free");
+  TapOk(PoolTotalSize(pool) > 0 && PoolFreeSize(pool) == allFree(pool), "MVFF: all of which is free");
   PoolDestroy(pool);
 }
 
@@ -202,7 +214,7 @@ static void testMVFFAlign(void)
   TapOk(PoolAlloc(&addr, pool, SIZE_MAX) != ResOK, "MVFF: a size beyond memory is refused");
   for (i = 0; i < 40; ++i)
     PoolFree(pool, a[i], 10 + i);
-  TapOk(PoolCheck(pool) && PoolFreeSize(pool) == PoolTotalSize(pool), "MVFF: nothing is lost by alignment");
+  TapOk(PoolCheck(pool) && PoolFreeSize(pool) == allFree(pool), "MVFF: nothing is lost by alignment");
   PoolDestroy(pool);
 }
 

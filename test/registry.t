@@ -28,15 +28,23 @@ sub recordBase {
     unlink $record;
     spew($file, version(2, 3, 4) . $two . $old);
     my ($status, $out, $err) = check('--record', $file, $record);
-    return $status;
+    return $status || (check('--release', $file, $record))[0];
 }
 
 sub accepts {
     my ($sentence, $version, $rows) = @_;
 
+    my $kept = slurp($record);
     spew($file, version(@$version) . $rows);
     my ($status, $out, $err) = check($file, $record);
+    if ("@$version" ne '2 3 4') {
+        ok $status == 1 && $err =~ /version \S+ is not recorded in \Q$record\E: make registry-record$/m, "$sentence: it is to be recorded"
+            or diag $err;
+        check('--record', $file, $record);
+        ($status, $out, $err) = check($file, $record);
+    }
     is $status, 0, $sentence or diag $err;
+    spew($record, $kept);
 }
 
 sub refuses {
@@ -71,7 +79,8 @@ accepts('added, the minor raised', [2, 3, 5], $two . $more . $old);
 accepts('added, the median raised', [2, 4, 0], $two . $more . $old);
 my $foo = event('Foo', '0x0101', 'PAW');
 refuses('gone', [3, 0, 0], $foo . $old, 'Bar (0x0102) is gone: it needs RETIRED(Bar, 0x0102)');
-accepts('retired', [2, 3, 4], $foo . "RETIRED(Bar, 0x0102)\n" . $old);
+refuses('retired without a new version', [2, 3, 4], $foo . "RETIRED(Bar, 0x0102)\n" . $old, 'Bar was removed: version 2.3.4 is released: raise');
+accepts('retired', [2, 3, 5], $foo . "RETIRED(Bar, 0x0102)\n" . $old);
 refuses('retired by another name', [3, 0, 0], $foo . "RETIRED(Baz, 0x0102)\n" . $old, 'by another name, Baz');
 refuses('a retired row that is gone', [3, 0, 0], $two, 'code 0x0103 was retired with Old: its RETIRED row is gone');
 refuses('a retired code that is used again', [3, 0, 0], $two . event('New', '0x0103', 'P'),
@@ -94,9 +103,40 @@ is +(check('--record', $file, $record))[0], 1, '--record refuses a breach';
 is slurp($record), $before, 'and leaves the record alone';
 spew($record, "nonsense\n" . $before);
 like +(check($file, $record))[2], qr/^\Q$record\E:1: not a line of a recorded registry$/m, 'a damaged record is named';
+spew($record, $before . $before);
+like +(check($file, $record))[2], qr/^\Q$record\E:\d+: version 2.3.4 does not come after 2.3.4$/m, 'versions in disorder';
 unlink $record;
 like +(check($file, $record))[2], qr/^\Q$record\E:0: cannot be read/m, 'no record is an error';
 is +(check('--nonsense'))[0], 2, 'an unknown option';
+
+# The version in work: it grows as often as one likes, until it is out.
+{
+    my $work = $two . $more . $old;
+    my $says = sub { return (check(@_, $file, $record))[2] };
+
+    recordBase();
+    spew($file, version(2, 3, 4) . $work);
+    my $kept = slurp($record);
+    like $says->('--record'), qr/More was added: version 2\.3\.4 is released: raise/, 'a released version is not recorded anew';
+    is slurp($record), $kept, 'and stays as it was';
+    spew($file, version(2, 3, 5) . $work);
+    is $says->('--record'), '', 'a version is taken into work';
+    like slurp($record), qr/\A\Q$kept\Eversion: 2\.3\.5\n/, 'behind those that are out';
+    spew($file, version(2, 3, 5) . $two . $more . event('Yet', '0x0105', 'W') . $old);
+    like $says->(), qr/^\Q$file\E: Yet was added since version 2\.3\.5 was recorded: make registry-record$/m, 'an event that is added is to be recorded';
+    is $says->('--record'), '', 'and can be, while the version is in work';
+    spew($file, version(2, 3, 5) . $two . event('More', '0x0104', 'W') . $old);
+    like $says->(), qr/More was changed since.*\n.*Yet was removed since|Yet was removed since.*\n.*More was changed since/, 'so are one that is changed, and one that goes';
+    like $says->('--release'), qr/make registry-record/, 'what is not recorded is not released';
+    $says->('--record');
+    is $says->('--release'), '', 'what is, is';
+    like slurp($record), qr/^version: 2\.3\.4 released\n.*^version: 2\.3\.5 released\n/ms, 'and says so';
+    is $says->(), '', 'the check needs no tag for it';
+    spew($file, version(2, 3, 5) . $work);
+    like $says->(), qr/More \(0x0104\) changed: format W became 0: raise EventVersionMEDIAN \(since/, 'from then on it stands';
+    spew($file, version(2, 3, 6) . $two . $old);
+    like $says->(), qr/More \(0x0104\) is gone/, 'and what came with it needs its RETIRED row';
+}
 
 SKIP: {
     skip 'no git', 3 if system('command -v git >/dev/null 2>&1') != 0;

@@ -118,7 +118,7 @@ subtest 'a log that lacks something' => sub {
     is($doc->{process}, 4711, '--process chooses');
     ($status, $out, $err) = replay('--process', 17, $churn);
     is($status, 1, 'a process that is not there');
-    like($err, qr/no process 17/, 'is named');
+    like($err, qr/no process is called '17'/, 'is named');
 };
 
 subtest 'objects larger than memory' => sub {

@@ -13,7 +13,7 @@
 static unsigned mutant;
 
 enum {
-  mutantNONE, mutantFineUP, mutantFineDOWN, mutantNarrowEND, mutantJoinsNEVER, mutantJoinsBEHIND, mutantAheadHERE,
+  mutantNONE, mutantFineUP, mutantFineDOWN, mutantNarrowEND, mutantJoinsNEVER, mutantJoinsBEHIND, mutantAheadNEVER,
   mutantReachedLATE, mutantReachedEARLY, mutantCountedLATE, mutantCountedEARLY, mutantMeetsEND, mutantMeetsSTART,
   mutantKindALL, mutantUrgentEQUAL, mutantUrgentNEVER, mutantHookEQUAL, mutantHookNEVER, mutantReckonsALL
 };
@@ -25,7 +25,7 @@ static const char *const mutantName[] = {
   [mutantNarrowEND] = "positions compared but for their last part",
   [mutantJoinsNEVER] = "nobody joins a pass",
   [mutantJoinsBEHIND] = "who starts before a pass joins it",
-  [mutantAheadHERE] = "a start that is here counts as ahead",
+  [mutantAheadNEVER] = "no start is ahead",
   [mutantReachedLATE] = "the end is inclusive",
   [mutantReachedEARLY] = "the end comes an event early",
   [mutantCountedLATE] = "the count never ends it",
@@ -63,9 +63,15 @@ static inline Bool mutantJoins(const LogPositionStruct *start, const LogPosition
            M(mutantJoinsBEHIND, LogPositionCompare(start, here) <= 0, BoundJoins(start, here)));
 }
 
+/* mutantAhead -- that a start counts as ahead which is here is no mistake, so no mutant does it
+ *
+ * serveBegin then leaps to where the pass stands, and what follows is what a pass from there gives.  serveEnd is called
+ * after all that start here and have a slot have joined (ServiceStep); only one that was given its slot meanwhile, for a
+ * new pass, starts here and waits: with the bound here nothing is read, and it joins in the next step.
+ */
 static inline Bool mutantAhead(const LogPositionStruct *start, const LogPositionStruct *here)
 {
-  return M(mutantAheadHERE, LogPositionCompare(start, here) >= 0, BoundAhead(start, here));
+  return M(mutantAheadNEVER, FALSE, BoundAhead(start, here));
 }
 
 static inline Bool mutantReached(const LogPositionStruct *end, const LogPositionStruct *here)

@@ -20,7 +20,7 @@ typedef struct ApiStruct {
 } ApiStruct;
 
 static struct {
-  uint64_t requests, expected, hooks, runs, interrupted, stops, withdrawn, seeks, restores, costs, decoded;
+  uint64_t requests, expected, hooks, runs, interrupted, stops, withdrawn, seeks, restores, costs, decoded, idle;
 } tally;
 
 typedef struct OneStruct {
@@ -48,7 +48,9 @@ static struct {
   const ApiStruct *api;
   LogService service;
   uint64_t chunk, order, since; /* events since it was asked what is pending */
+  uint64_t idle;              /* calls since a request was given an event, began or ended */
   unsigned pending, stop, enough, withdraw, file; /* how often: of 1000 */
+  Index often;                /* the event whose time and place are chosen most: requests meet there */
   Count budget;               /* how many more may be filed */
   Bool running, interrupted;
   Bool ask;                   /* a hook has returned TRUE */
@@ -162,6 +164,7 @@ static uint64_t randomTime(void)
   case 1: return UINT64_MAX;
   case 2: return known[0].time - below(10);
   case 3: return known[knowns - 1].time + below(10);
+  case 4: return known[set.often % knowns].time;
   default: return known[below(knowns)].time + below(3) - 1;
   }
 }
@@ -178,6 +181,10 @@ static void randomPosition(LogPosition position)
   case 2: *position = (LogPositionStruct)LogPositionLAST; break;
   case 3: position->process = below(4); break;
   case 4: position->fine += below(3) - 1; break;
+  case 6:
+    LogPositionOfTime(position, theLog, known[set.often % knowns].time);
+    position->fine += below(3) - 1;
+    break;
   case 5: ++position->at; break;
   default: break;
   }

@@ -58,6 +58,23 @@ static void maybeStop(One it, uint64_t order)
   }
 }
 
+/* stuckEnd -- how the process ends where a service goes round for ever: nothing that a hook returns would stop it */
+static void (*stuckEnd)(void);
+
+/* progress -- the service came by; how often may it do that without giving anything to anybody? */
+static void progress(Bool gives)
+{
+  enum { idleMAX = 100000 };
+
+  set.idle = gives ? 0 : set.idle + 1;
+  if (set.idle > tally.idle)
+    tally.idle = set.idle;
+  if (set.idle > idleMAX) {
+    faulty("the service goes round, and serves nobody");
+    stuckEnd();
+  }
+}
+
 static void mayBeCalled(One it, const char *what)
 {
   if (!it->filed || it->withdrawn || it->stopped)
@@ -77,6 +94,7 @@ static void beforeTraceset(LogRequest request)
   if (it->begun)
     faulty("beforeTraceset is called twice");
   it->begun = TRUE;
+  progress(TRUE);
   for (i = 0; i < ones && one[i].chunk == FALSE; ++i) {}
   if (i == ones) /* nobody is served: it was chosen */
     for (i = 0; i < ones; ++i) {
@@ -158,6 +176,7 @@ static void beforeChunk(LogRequest request)
   if (request->beforeTrace != NULL && it->stack != it->places)
     faulty("%u before-hooks were called instead of %u", (unsigned)it->stack, (unsigned)it->places);
   it->chunk = TRUE;
+  progress(FALSE);
   set.same = FALSE;
   act();
   maybeStop(it, order);
@@ -184,6 +203,7 @@ static void afterTraceset(LogRequest request)
   if (!it->withdrawn && !it->stopped && it->cursor != it->expecteds)
     faulty("request %u ends with %u of %u events", (unsigned)(it - one), (unsigned)it->cursor, (unsigned)it->expecteds);
   it->filed = it->begun = FALSE;
+  progress(TRUE);
   act(); /* may file it again */
 }
 
@@ -231,6 +251,7 @@ static Bool eventHook(LogRequest request, LogEvent event, Index which)
   LogPositionStruct position;
 
   ++tally.hooks;
+  progress(TRUE);
   mayBeCalled(it, "an event hook");
   inTurn(it, which == 0 ? 0 : it->hook[which - 1].priority, event);
   if (!it->chunk || it->cursor == it->expecteds)
@@ -325,6 +346,7 @@ static Bool setPending(void *data)
 {
   if (data != &set)
     faulty("pending is not given its data");
+  progress(FALSE);
   set.ask = set.same = FALSE;
   set.since = 0;
   set.interrupted = often(set.pending);
@@ -372,6 +394,7 @@ static void setRun(const ApiStruct *api, uint64_t seed)
 
   seedBy(seed * 104729);
   memset(&set, 0, sizeof set);
+  set.often = below(knowns);
   set.api = api;
   set.budget = 20;
   setRates();
@@ -412,11 +435,18 @@ static void setRun(const ApiStruct *api, uint64_t seed)
 
 /* ---- What it costs ---- */
 
-static Bool quietHook(LogRequest request, LogEvent event)
+static Bool costEvent(LogRequest request, LogEvent event)
 {
   UNUSED(request);
   UNUSED(event);
+  progress(TRUE);
   return FALSE;
+}
+
+static void costChunk(LogRequest request)
+{
+  UNUSED(request);
+  progress(FALSE);
 }
 
 /* costEnd -- where it ends indeed */
@@ -478,6 +508,7 @@ static void setCost(const ApiStruct *api, uint64_t seed)
 
   seedBy(seed * 15485863);
   memset(&set, 0, sizeof set);
+  set.often = below(knowns);
   chunk = below(2) == 0 ? 0 : 1 + below(50);
   set.pending = chunk == 0 ? 0 : 1000;
   set.chunk = LogChunkDEFAULT;
@@ -489,9 +520,10 @@ static void setCost(const ApiStruct *api, uint64_t seed)
     oneRandom(&one[i]);
     r->count = UINT64_MAX;
     r->priority = LogPriorityLOW;
-    r->event = quietHook;
+    r->event = costEvent;
     r->hookCount = 0;
-    r->beforeTraceset = r->beforeChunk = r->afterChunk = r->afterTraceset = NULL;
+    r->beforeTraceset = r->afterChunk = r->afterTraceset = NULL;
+    r->beforeChunk = costChunk;
     r->beforeTrace = r->afterTrace = NULL;
     r->beforeStream = r->afterStream = NULL;
     if (api->file(service, r) != ResOK)

@@ -67,6 +67,9 @@ sub countsEqual {
         "$what: an independent count agrees, " . $due{PoolAlloc} . ' allocations';
 }
 
+# A malloc in the executable itself, which lacks a function of the family.
+is_deeply [run({PAWPRINT_MODE => $_}, "$B/prog/ownmalloc")], [0, "ok\n", ''], "a program with a malloc of its own, $_" for qw(observe manage);
+
 # Each function, in order.
 {
     my ($status, $out) = run({}, "$B/prog/family");
@@ -84,7 +87,8 @@ sub countsEqual {
         'PoolAlloc size=106', 'PoolAllocZero size=321', 'PoolFree',
         'PoolAlloc size=104', 'PoolResizeBegin size=100000', 'PoolResizeEnd size=100000',
         "PoolResizeBegin size=9223372036854779903", "PoolResizeEnd addr=0x0 size=9223372036854779903",
-        'PoolResizeBegin size=210', 'PoolResizeEnd size=210', 'PoolAllocFail size=18446744073709551615', 'PoolFree',
+        'PoolResizeBegin size=210', 'PoolResizeEnd size=210', 'PoolResizeBegin size=18446744073709551615',
+        'PoolResizeEnd addr=0x0 size=18446744073709551615', 'PoolFree',
         'PoolAllocAligned size=100 align=64', 'PoolFree', 'PoolAllocAligned size=256 align=128', 'PoolFree',
         'PoolAllocAligned size=101 align=4096', 'PoolFree', 'PoolAllocFail size=9223372036854779903',
         'PoolAllocAligned size=102 align=4096', 'PoolFree', 'PoolAllocAligned size=4096 align=4096', 'PoolFree',
@@ -98,6 +102,34 @@ sub countsEqual {
     is scalar(grep { / PoolAlloc .*size=33333$/ } @lines), 1, 'a constructor of the program is seen';
     my ($late) = map { /addr=(\S+) size=106$/ ? $1 : () } @all;
     is scalar(grep { /^PoolFree .*addr=$late$/ } @all[$to .. $#all]), 1, 'and so is its exit handler';
+}
+
+# What cannot be served is refused as libc refuses it, and leaves the events of failures; what is no request, none.
+{
+    my (undef, $plain) = run({LD_PRELOAD => undef}, "$B/prog/refused");
+    for my $mode (qw(observe managed)) {
+        my (undef, $out) = run({PAWPRINT_MODE => $mode =~ s/d$//r}, "$B/prog/refused");
+        is_deeply [split /\n/, $out], [split /\n/, $plain], "results and errno of what fails are libc's, $mode";
+        my @events = map { s/^\S+ //r } events();
+        my $failed = grep { /^PoolAllocFail / || /^PoolResizeEnd .*addr=0x0/ } @events;
+        my $errors = () = $plain =~ /errno 12\b/g;
+        is $failed, $errors, "each lack of memory is a failure told, wrong arguments are none, $mode" or diag $plain;
+    }
+}
+
+# Pointers that are none: what is wrapped says what it says without us.
+{
+    my (undef, $plain) = run({LD_PRELOAD => undef}, "$B/prog/amiss");
+    like $plain, qr/barrier_init.*\n\z/, 'calls that are amiss fail, and the program goes on';
+    for my $kinds ('Object', '+Sync') {
+        my ($status, $out, $err) = run({PAWPRINT_KINDS => $kinds}, "$B/prog/amiss");
+        is $status, 0, "and so it does recorded ($kinds)" or diag $err;
+        is_deeply [split /\n/, $out], [split /\n/, $plain], "each says the same ($kinds)";
+    }
+    my @events = map { s/^\S+ //r } events();
+    is_deeply [map { /ThreadName.*name="(.*)"/ ? $1 : () } @events], ['x' x 15, 'x' x 15, 'fits'], 'names are those that the kernel took'
+        or diag explain [grep { /ThreadName/ } @events];
+    is_deeply [grep { /^Memory(?:Un|Re)map/ } @events], [], 'what was not unmapped is not told';
 }
 
 # The constructors of some libraries run before ours: of jq's, for instance.
@@ -154,7 +186,9 @@ sub trouble {
     my ($status, $out, $err) = run($environment, @prefix, $perl, '-e', $work);
 
     is "$status $out ", $plain, "$what: the program runs on";
+    my $left = $err =~ s/^pawprint: not all could be written: (\S+): the rest stays there[^\n]*\n//m ? $1 : '';
     like $err, qr/^pawprint: [^\n]*$reason[^\n]*\n\z/, "$what: told once, with the reason";
+    unlink $left, "$left.log" if $left =~ m{^/dev/shm/pawprint-};
 }
 trouble('a full device', 'No space left on device', {PAWPRINT_LOG => '/dev/full'});
 trouble('a folder that is not there', 'No such file or directory', {PAWPRINT_LOG => "$dir/none/log"});

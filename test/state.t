@@ -87,6 +87,38 @@ SKIP: {
   is $sum->{unmatched} + $sum->{overlaps} + $sum->{unfinished}, 0, 'everything fits together';
 }
 
+# A pool of first fit, whose objects nobody has seen come: what lives is what the program itself counts.
+for my $seed (1 .. ($ENV{SOAK} ? 30 : 3)) {
+  require IPC::Open2;
+  my $log = "$dir/mvff.$seed.paw";
+  my ($from, $to);
+  my $pid = do {
+    local @ENV{qw(PAWPRINT_PAUSED PAWPRINT_LOG)} = (1, $log);
+    IPC::Open2::open2($from, $to, "$B/prog/mvff", $seed);
+  };
+  is scalar(<$from>), "ready\n", "MVFF, seed $seed: the program is in its middle";
+  is system("$B/bin/eventctl $pid start"), 0, 'recording is switched on';
+  print {$to} "go\n";
+  close $to;
+  my %counted = map { split } <$from>;
+  waitpid $pid, 0;
+  is $?, 0, 'it ends';
+  my $told = () = `$B/bin/eventcnv -E PoolLive $log`;
+  cmp_ok $told, '>', 1000, 'its objects are told';
+  my $json = `$B/bin/eventview live --json --top 1000000 $log`;
+  my ($largest) = $json =~ /"largest": \[(.*?)\]/s;
+  my %shown = $largest =~ /"addr": "(0x[0-9a-f]+)", "size": (\d+)/g;
+  is_deeply [sort keys %shown], [sort keys %counted], 'eventview live shows those that the program counts';
+  is scalar(grep { my $size = $shown{$_} // 0; $size != $counted{$_} && $size != $counted{$_} + -$counted{$_} % 32 } keys %counted), 0,
+    'with their sizes, or the room that they take';
+  my ($bytes) = $json =~ /"objects": \d+, "bytes": (\d+)/;
+  my $sum = 0;
+  $sum += $_ for values %shown;
+  is $bytes, $sum, 'and adds them up';
+  my $of = summary($log);
+  is $of->{unmatched} + $of->{overlaps} + $of->{unfinished}, 0, 'everything fits together';
+}
+
 my $observed = "$dir/observe.paw";
 late($observed, 'observe', 2, 1);
 @lines = `$B/bin/eventcnv -k Pool,System $observed`;

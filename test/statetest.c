@@ -167,10 +167,75 @@ static void testPools(void)
     wrong += lives(&d, mfs, object[i], 48) != (i % 3 != 0);
   TapIs(wrong, 0, "of the objects those that live, each once");
   TapIs(DecodeWord(find(&d, EventPoolLiveEndCODE, (Word)mfs), 1), 2000, "and how many");
-  TapOk(find(&d, EventPoolLiveEndCODE, (Word)mvff) == NULL, "a pool that does not know its objects tells none");
+  TapIs(DecodeWord(find(&d, EventPoolLiveEndCODE, (Word)mvff), 1), 0, "a pool without objects tells none");
   DecodeFree(&d);
   PoolDestroy(mfs);
   PoolDestroy(mvff);
+  ArenaDestroy(arena);
+}
+
+/* mvffSize -- of the object with this number: mostly small, some of more than a segment */
+static Size mvffSize(Index i)
+{
+  return i % 500 == 0 ? 200000 + i : i % 7 == 0 ? 1 + i % 5000 : 1 + i % 150;
+}
+
+/* mvffTold -- are the objects that live told, each once, of the bytes that they take, and no others? */
+static Bool mvffTold(Pool pool, const Addr *object, const Size *size, Count n)
+{
+  DecodeStruct d;
+  Count found = 0, live = 0, wrong = 0;
+  Index i;
+
+  told(&d);
+  for (i = 0; i < d.events; ++i)
+    found += d.event[i].code == EventPoolLiveCODE && DecodeWord(&d.event[i], 0) == (Word)pool;
+  for (i = 0; i < n; ++i) {
+    if (object[i] == NULL)
+      continue;
+    ++live;
+    wrong += lives(&d, pool, object[i], size[i]) != 1 || lives(&d, pool, object[i], size[i] + 32) != 0;
+  }
+  wrong += DecodeWord(find(&d, EventPoolLiveEndCODE, (Word)pool), 1) != live;
+  DecodeFree(&d);
+  return wrong == 0 && found == live;
+}
+
+static void testFirstFit(void)
+{
+  enum { N = 1500 };
+  static Addr object[N];
+  static Size size[N];
+  uint64_t seed = TapSeed() | 1;
+  Arena arena;
+  Pool pool;
+  Index i;
+
+  must(ArenaCreate(&arena, 1) == ResOK);
+  must(PoolCreate(&pool, arena, "MVFF", NULL, 0) == ResOK);
+  for (i = 0; i < N; ++i) {
+    size[i] = mvffSize(i);
+    must((i % 11 == 0 ? PoolAllocAligned(&object[i], pool, size[i], (Size)16 << i % 8)
+                      : PoolAlloc(&object[i], pool, size[i])) == ResOK);
+    memset((void *)object[i], 0xff, size[i]);
+  }
+  TapOk(mvffTold(pool, object, size, N), "MVFF tells its objects, which touch one another");
+  for (i = 0; i < N; ++i)
+    if (TapRandom(&seed) % 2 == 0) {
+      PoolFree(pool, object[i], size[i]);
+      object[i] = NULL;
+    } else if (TapRandom(&seed) % 3 == 0) {
+      Size other = mvffSize(TapRandom(&seed) % N);
+      must(PoolResize(&object[i], pool, object[i], size[i], other) == ResOK);
+      memset((void *)object[i], 0xff, size[i] = other);
+    }
+  TapOk(mvffTold(pool, object, size, N), "and with holes between them, and resized");
+  for (i = 0; i < N; ++i)
+    if (object[i] != NULL)
+      PoolFree(pool, object[i], size[i]);
+  memset(object, 0, sizeof object);
+  TapOk(mvffTold(pool, object, size, N), "and none when all are gone");
+  PoolDestroy(pool);
   ArenaDestroy(arena);
 }
 
@@ -334,6 +399,7 @@ int main(void)
   testUser();
   testKinds();
   testPools();
+  testFirstFit();
   testLocked();
   testThreads();
   testAsked();

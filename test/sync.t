@@ -63,13 +63,15 @@ is told('recursive'), 'MutexInit MutexAcquire:0 MutexAcquire:0 MutexRelease Mute
 is told('robust'), 'MutexInit MutexAcquire:0 MutexAcquire:130 MutexAcquire:35 MutexRelease MutexRelease',
   'a robust one whose owner died, and who has it asks again';
 my @barrier = told('barrier') =~ /(\w+)/g;
-is "@barrier[0 .. 2] $barrier[-1]", 'BarrierInit BarrierReach BarrierReach BarrierDestroy', 'a barrier that both reach';
+is join(' ', (grep { $_ ne 'BarrierBlock' } @barrier)[0 .. 2], $barrier[-1]), 'BarrierInit BarrierReach BarrierReach BarrierDestroy', 'a barrier that both reach';
+is scalar(grep { $_ eq 'BarrierBlock' } @barrier), 1, 'and one of them is blocked';
 is scalar(grep { $_ eq 'BarrierResume' } @barrier), 2, 'before they go on';
 
 # Each wait has its end, in the same thread, and nothing of the thread's in between.
 my (%waits, $bad);
 for (@$lines) {
   my ($thread, $event) = m{^\S+ \d+/(\d+) (\w+)} or next;
+  next if $event eq 'BarrierBlock' && ($waits{$thread} // '') eq 'BarrierReach';
   if (defined $waits{$thread}) {
     my ($what) = $waits{$thread} =~ /^(Mutex|Rwlock|Spin|Sem|Cond|ThreadJoin|Barrier)/;
     $bad .= "$waits{$thread} then $event; " unless $event =~ /^$what(?:Acquire|WaitEnd|End|Resume)$/;
@@ -86,6 +88,8 @@ is scalar(grep(/ ThreadExit /, @$lines)), 1, 'an exit';
 
 my $words = `$B/bin/eventcnv --describe $log`;
 like $words, qr/ thread \d+ initialised barrier $is{barrier} for 2 threads$/m, 'in words';
+is scalar(() = $words =~ / barrier $is{barrier}$/mg), 3, 'as the threads require it, and at last destroy it';
+like $words, qr/ thread (\d+) requires barrier $is{barrier}\n(?:.*\n)*?.* blocked thread: \1, at barrier $is{barrier}, which waits for 1 more\n(?:.*\n)*?.* thread \1 goes on behind barrier $is{barrier} /, 'who is blocked, and goes on';
 
 ($lines) = record('all', '-k', 'all');
 ok scalar(grep(/ MutexAcquire /, @$lines)), '`all\' is everything';

@@ -76,7 +76,7 @@ static inline Teller SeeTeller(void)
   TextInit(&seeLines, seeText, seeTEXT);
   RegistryInit(&seeRegistry, seeTypes, seeTYPES, widths);
   (void)RegistryText(&seeRegistry, text, sizeof text - 1);
-  (void)TellerCreate(&teller, seeWrite, NULL, TRUE);
+  (void)TellerCreate(&teller, seeWrite, NULL, 0, TRUE);
   return teller;
 }
 

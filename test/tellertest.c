@@ -108,7 +108,7 @@ static void testRoundTrip(Bool raw)
   unsigned i;
 
   outUsed = outMessages = 0;
-  TapIs(TellerCreate(&teller, take, NULL, raw), ResOK, "a teller comes to be");
+  TapIs(TellerCreate(&teller, take, NULL, 0, raw), ResOK, "a teller comes to be");
   TapIs(TellerFlush(teller), ResOK, "and has nothing to write,");
   TapIs(outMessages, 0, "not even a header");
   TapIs(TellerPoll(teller, EventClockMonotonic()), UINT64_MAX, "nor anything to wait for");
@@ -134,7 +134,7 @@ static void testDelay(void)
   uint64_t now, due;
 
   outUsed = outMessages = 0;
-  (void)TellerCreate(&teller, take, NULL, FALSE);
+  (void)TellerCreate(&teller, take, NULL, 0, FALSE);
   EVENT_UUS(ProcessSeen, 1, 0, "init");
   now = EventClockMonotonic();
   due = TellerPoll(teller, now);
@@ -153,7 +153,7 @@ static void testLoss(void)
   Seen seen;
 
   outUsed = outMessages = 0;
-  (void)TellerCreate(&teller, take, NULL, FALSE);
+  (void)TellerCreate(&teller, take, NULL, 0, FALSE);
   EVENT_UUS(ProcessSeen, 1, 0, "init");
   TapIs(TellerFlush(teller), ResOK, "a block is written");
   outFull = TRUE;
@@ -179,7 +179,7 @@ static void testString(void)
   outUsed = outMessages = 0;
   memset(text, 'x', sizeof text - 1);
   text[sizeof text - 1] = '\0';
-  (void)TellerCreate(&teller, take, NULL, TRUE);
+  (void)TellerCreate(&teller, take, NULL, 0, TRUE);
   EVENT_US(ProcessExec, 1, text);
   TellerDestroy(teller);
   seen = see();

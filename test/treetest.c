@@ -15,7 +15,7 @@ static Teller teller;
 static ProcStruct proc;
 static Tree tree;
 
-#define MARK "PAWPRINT_COLLECTOR=name token"
+#define MARK "PAWPRINT_RECORDING=collector=name:token"
 
 /* process -- a process of the fake system that sleeps */
 static void process(unsigned pid, unsigned parent, const char *name, unsigned long long stack)

@@ -62,7 +62,8 @@ static Bool seenEvent(LogRequest request, LogEvent event)
 /* trimRead -- read the log; FALSE if that failed */
 static Bool trimRead(TrimSeenStruct *seen, LogSummary summary)
 {
-  LogHooksStruct hooks = {.data = seen, .gap = seenGap, .note = seenNote};
+  LogHooksStruct hooks = {.data = seen, .gap = seenGap, .note = seenNote,
+                           .version = {EventVersionMAJOR, EventVersionMEDIAN, EventVersionMINOR}};
   LogRequestStruct request = LogRequestALL;
   const char *paths[1] = {path};
   char error[256];
@@ -129,6 +130,25 @@ static int trimBegin(MakeProcess process)
   return fd;
 }
 
+/* trimLastHeader -- where the log's newest header block begins */
+static off_t trimLastHeader(int fd)
+{
+  static char tail[1 << 20];
+  struct stat status;
+  ssize_t size, at;
+  off_t from;
+
+  if (fstat(fd, &status) != 0)
+    makeFail(path);
+  from = status.st_size > (off_t)sizeof tail ? status.st_size - (off_t)sizeof tail : 0;
+  size = pread(fd, tail, sizeof tail, from);
+  for (at = size - BlockMagicSIZE; at > 0 && memcmp(tail + at, HeaderMAGIC, BlockMagicSIZE) != 0; --at)
+    ;
+  if (at <= 0)
+    makeFail("no header block");
+  return from + at;
+}
+
 /* testKeep -- write `rounds` times; it stays small, and is sound whenever it is read */
 static void testKeep(uint64_t *seed, Count rounds)
 {
@@ -136,7 +156,7 @@ static void testKeep(uint64_t *seed, Count rounds)
   int fd = trimBegin(process);
   uint64_t tick = 1, largest = 0, faults = 0;
   LogSummaryStruct summary;
-  DroppedStruct dropped;
+  DroppedStruct dropped, before;
   TrimSeenStruct seen;
   struct stat status;
   Trim trim;
@@ -171,6 +191,16 @@ static void testKeep(uint64_t *seed, Count rounds)
   TapOk(largest < trimLIMIT + trimLIMIT / 8, "it never takes much more than its limit: %llu",
         (unsigned long long)largest);
   TapOk(strstr(seen.note, "dropped on purpose") != NULL, "it says so: %s", seen.note);
+  /* The newest header block says what was cut away at last. */
+  TrimDropped(&dropped, trim);
+  for (before = dropped; dropped.blocks == before.blocks && res == ResOK;) {
+    trimWrite(fd, process, seed, &tick, FALSE);
+    res = TrimNewest(trim);
+    TrimDropped(&dropped, trim);
+  }
+  TapOk(ftruncate(fd, trimLastHeader(fd)) == 0 && trimRead(&seen, &summary) &&
+          strstr(seen.note, "missing at the beginning") != NULL,
+        "and if what says so is missing, that is told: %s", seen.note);
   TrimDestroy(trim);
   (void)close(fd);
   MakeProcessFree(process);

@@ -39,6 +39,7 @@ static const struct {
   {EventPoolLiveCODE, 60}, {EventPoolLiveEndCODE, 8}, {EventPoolCreateCODE, 8}, {EventPoolDestroyCODE, 4},
   {EventPoolParamCODE, 2}, {EventArenaCreateCODE, 4}, {EventArenaDestroyCODE, 2}, {EventSegAllocCODE, 6},
   {EventSegFreeCODE, 5}, {EventStateBeginCODE, 3}, {EventStateEndCODE, 3}, {EventUserWordCODE, 5},
+  {EventThreadStartCODE, 4}, {EventProcessExitCODE, 1}, {EventProcessExecCODE, 1},
 };
 
 static uint16_t randomCode(void)
@@ -63,6 +64,10 @@ static uint64_t randomParam(const char *name, Size length)
     return below(40) == 0 ? 0 : (1 + below(30)) * 64;
   if (length == 5 && memcmp(name, "arena", 5) == 0)
     return 0xa0 + below(2);
+  if (length == 3 && memcmp(name, "pid", 3) == 0)
+    return 1000 + below(3) * 100;
+  if (length == 6 && memcmp(name, "thread", 6) == 0)
+    return 1000 + below(3) * 100 + below(4);
   if (length == 4 && memcmp(name, "site", 4) == 0)
     return 0x4000 + below(10);
   if (length == 5 && memcmp(name, "align", 5) == 0)
@@ -73,14 +78,14 @@ static uint64_t randomParam(const char *name, Size length)
 static MakeStruct make;
 static MakeBlockStruct block;
 
-/* randomThread -- the events of one thread, each kind a block of its own */
-static void randomThread(MakeProcess process, uint32_t thread, Count events)
+/* randomThread -- the events of one thread, after a time; each kind a block of its own */
+static void randomThread(MakeProcess process, uint32_t thread, Count events, uint64_t after)
 {
   static struct {
     uint16_t code;
     uint64_t time;
   } event[4000];
-  uint64_t time = 100000 + below(1000);
+  uint64_t time = after + below(1000);
   uint64_t params[EventParamMAX];
   unsigned kind, j;
   Index i;
@@ -121,10 +126,18 @@ static Log randomLog(Count events)
 
   for (i = 0; i < processes; ++i) {
     MakeProcess process = MakeProcessNew(1000 + i * 100, i + 1);
+    uint64_t after = 100000;
+    /* A child of fork, mostly; made before its first event, or, which cannot be, later. */
+    if (i > 0 && below(4) != 0) {
+      after += below(20000 * i);
+      process->header.forked = (HeaderForkStruct){.identity = 1 + below(i), .thread = 1000 + (uint32_t)below(3) * 100,
+                                                  .before = below(8) == 0 ? 100000 + below(20000) : after};
+      process->header.forked.after = process->header.forked.before + below(3000);
+    }
     MakeHeader(&make, process);
     threads = 1 + (unsigned)below(4);
     for (j = 0; j < threads; ++j)
-      randomThread(process, 1000 + i * 100 + j, 1 + below(events));
+      randomThread(process, 1000 + i * 100 + j, 1 + below(events), after);
     MakeProcessFree(process);
   }
   MakeWrite(&make, path);
@@ -334,7 +347,7 @@ static void testDamage(void)
   Heap heap;
 
   if (StateCreate(&state, log, NULL, 0) != ResOK || StateAt(state, &last) != ResOK ||
-      HeapSave(&bytes, &size, &objects, StateHeap(state)) != ResOK || HeapCreate(&heap, (HeapClient)&none) != ResOK)
+      HeapSave(&bytes, &size, &objects, StateHeap(state)) != ResOK || HeapCreate(&heap, (HeapClient)&none, log) != ResOK)
     fail("no state");
   TapIs(HeapRestore(heap, bytes, size), ResOK, "a saved heap can be restored");
   for (i = 0; i < size; ++i)

@@ -66,10 +66,10 @@ sub event {
     my @letters = $format eq '0' ? () : split //, $format;
     my $kind = $with{kind} // 'Arena';
     my $always = $with{always} // 'TRUE';
-    my $i = 0;
+    my @names = ('a' .. 'az')[0 .. $#letters];
 
     return "RELATION($name, $code, $always, $kind, $format)\n  DOC($name, \"happens\")\n"
-        . join '', map { "  PARAM($name, $i, $_, " . chr(ord('a') + $i++) . ", \"one\")\n" } @letters;
+        . join '', map { "  PARAM($name, $_, $letters[$_], $names[$_], \"one\")\n" } 0 .. $#letters;
 }
 
 # A C source's beginning: primitives that write what they are given to standard output.

@@ -3,10 +3,13 @@
  *     ways PLACE...
  *
  * Obeys lines of standard input and answers each with a line: a number: so many events, which count on; `flush';
- * `poll': look for messages; `close': close every descriptor that it does not know; `fork': a child obeys what follows.
+ * `poll': look for messages; `close': close every descriptor that it does not know; `fork': a child obeys what follows;
+ * `open PLACE': one more way out; `thread N': a thread has so many events, and ends; `stay N': it stays.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +36,40 @@ static void waysClose(void)
     (void)close(fd);
 }
 
-static void waysObey(const char *line)
+static sem_t waysDone;
+
+static void *waysRun(void *number)
+{
+  waysEmit(strtoul((char *)number + strcspn(number, " "), NULL, 10));
+  (void)sem_post(&waysDone);
+  while (strncmp(number, "stay", 4) == 0)
+    (void)pause();
+  return NULL;
+}
+
+static void waysThread(char *line)
+{
+  pthread_t thread;
+
+  if (pthread_create(&thread, NULL, waysRun, strdup(line)) != 0)
+    exit(1);
+  (void)sem_wait(&waysDone);
+  if (strncmp(line, "thread", 6) == 0)
+    (void)pthread_join(thread, NULL);
+}
+
+/* waysOpen -- the line up to its end, which is put back, says where */
+static void waysOpen(char *line)
+{
+  char *end = strchr(line, '\n');
+
+  *end = '\0';
+  if (EventLogOpen(line + 5) != 0)
+    exit(1);
+  *end = '\n';
+}
+
+static void waysObey(char *line)
 {
   pid_t pid;
 
@@ -45,15 +81,20 @@ static void waysObey(const char *line)
     waysClose();
   else if (strcmp(line, "fork\n") == 0 && (pid = fork()) != 0)
     exit(waitpid(pid, NULL, 0) == pid ? 0 : 1);
+  else if (strncmp(line, "open ", 5) == 0)
+    waysOpen(line);
+  else if (strncmp(line, "thread ", 7) == 0 || strncmp(line, "stay ", 5) == 0)
+    waysThread(line);
   else
     waysEmit(strtoul(line, NULL, 10));
 }
 
 int main(int argc, char **argv)
 {
-  char line[64];
+  char line[512];
   int i;
 
+  (void)sem_init(&waysDone, 0, 0);
   for (i = 1; i < argc; ++i)
     if (EventLogOpen(argv[i]) != 0)
       return 1;

@@ -1,0 +1,81 @@
+#!/usr/bin/env perl
+# absent.t -- who of the family is not recorded is named, with the reason; and nobody else is
+#
+# SPDX-License-Identifier: BSD-2-Clause
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use File::Temp qw(tempdir);
+use Test::More;
+
+my $B = abs_path($ENV{B} // 'build/cool');
+my $dir = tempdir('pawprint-XXXXXX', TMPDIR => 1, CLEANUP => 1);
+
+plan skip_all => 'programs are recorded by the cool variety' if ($ENV{VARIETY} // 'cool') ne 'cool';
+plan skip_all => 'a sanitized eventrec has a library of its own to load' if $ENV{SAN};
+plan skip_all => 'no /proc' unless -r '/proc/self/environ';
+
+# present(@names) -- are all of these programs installed?
+sub present { return !grep { system("command -v $_ >/dev/null 2>&1") != 0 } @_ }
+
+# unseen(@options_and_command) -- the lines that say what was not seen, without the folders of programs
+sub unseen {
+    my (@command) = @_;
+    my $pid = open(my $err, '-|') // die "fork: $!";
+
+    if ($pid == 0) {
+        open STDERR, '>&', \*STDOUT;
+        open STDOUT, '>', '/dev/null';
+        exec "$B/bin/eventrec", '--force', '-o', "$dir/a.paw", @command or exit 99;
+    }
+    my @lines = map { /^eventrec: not seen: (.*)/ ? $1 =~ s{^(?:/\S*/)?}{}r : () } <$err>;
+    close $err;
+    return [sort @lines];
+}
+
+my $preload = 'LD_PRELOAD was not in the environment that it was given';
+my $recording = 'PAWPRINT_RECORDING was not in the environment that it was given';
+my $perl = abs_path($^X) =~ s{.*/}{}r;
+
+is_deeply unseen('--', 'env', '-i', $^X, '-e', '1'), ["$perl: $preload"], 'env -i takes the library away';
+is_deeply unseen('--', 'env', '-u', 'PAWPRINT_RECORDING', $^X, '-e', '1'), ["$perl: $recording"],
+    'without our variable the library does not know of the recording';
+is_deeply unseen('--', $^X, '-e', 'for (1 .. 3) { if (!fork) { delete $ENV{LD_PRELOAD}; exec $^X, "-e", "1" } wait }'),
+    ["$perl: $preload (3 processes)"], 'processes of one program are counted';
+is_deeply unseen('--', $^X, '-e', '{ no warnings; exec "/nonexistent/program" } { local %ENV = (); no warnings; exec "/etc" }'), [],
+    'an exec that fails names nobody';
+is_deeply unseen('--', $^X, '-e', 'if (!fork) { select undef, undef, undef, 0.5; POSIX::_exit(0) } wait', '-MPOSIX'), [],
+    'a child that only waits is not missed';
+is_deeply unseen('--', $^X, '-e', 'system $^X, "-e", "1" for 1 .. 20; my $x = `echo 1`'), [], 'nobody is missed who comes';
+is_deeply unseen('--', 'env', '-i', $^X, '-e', "system '$^X -e \"sleep 1\" ; true'"),
+    [sort "$perl: $preload (2 processes)", abs_path('/bin/sh') =~ s{.*/}{}r . ": $preload"],
+    'what is started by one that is not seen is found while it lives';
+{
+    require POSIX;
+    POSIX::mkfifo("$dir/fifo", 0777) or die;
+    is `timeout -k 1 20 $B/bin/eventrec -o $dir/fifo.paw -- sh -c '$dir/fifo; echo after' 2>$dir/err`, "after\n", 'a FIFO';
+    is $?, 0, 'keeps nobody waiting who looks at what a program executes';
+}
+# Each way to start a program: one that ends at once, and one that is seen.
+my ($true, $sleep) = map { my $name = $_; (grep { -x } map { "$_/$name" } split /:/, $ENV{PATH})[0] } qw(true sleep);
+my ($shell) = abs_path('/bin/sh') =~ m{([^/]+)$};
+for my $how (qw(execve execl execlp execle fexecve execveat posix_spawn posix_spawnp vfork)) {
+    is_deeply unseen('--', "$B/prog/starts", $how, $true, 0), ["true: $preload"], "$how: a program that ends at once";
+    is_deeply unseen('--', "$B/prog/starts", $how, $sleep, 0.6), ["sleep: $preload"], 'and one that does not';
+}
+for my $how (qw(system popen)) {
+    is_deeply unseen('--', "$B/prog/starts", $how, '-', ':'), ["$shell: $preload"], "$how: a shell that ends at once";
+    is_deeply unseen('--', "$B/prog/starts", $how, '-', 'sleep 0.6; :'), [sort "$shell: $preload", "sleep: $preload"],
+        'and one that does not, and what it runs, each once';
+}
+SKIP: {
+    skip 'no bwrap that may be used', 1 unless present('bwrap') && system('bwrap --bind / / true 2>/dev/null') == 0;
+    my @bwrap = qw(bwrap --ro-bind /usr /usr --symlink usr/lib /lib --symlink usr/lib64 /lib64 --symlink usr/bin /bin --dev /dev);
+    is_deeply unseen('--', @bwrap, 'sleep', '0.6'), ['sleep: it sees other folders, in which the library is not'],
+        'a program in a sandbox without the library is named';
+}
+SKIP: {
+    skip 'no node', 1 unless present('node');
+    is_deeply unseen('--', 'env', 'LD_PRELOAD=', 'node', '-e', '1'), ["node: $preload"], 'env LD_PRELOAD= takes it away, too';
+}
+done_testing;

@@ -1,0 +1,144 @@
+#!/usr/bin/env perl
+# check.t -- eventcnv --check gives 0 for a log that has all that was recorded, and for no other
+#
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Each kind of log (design/log.md .check) is recorded, found whole, and then cut behind its blocks, and within.
+use strict;
+use warnings;
+use File::Temp qw(tempdir);
+use POSIX ();
+use Test::More;
+use Time::HiRes qw(sleep);
+
+my $B = $ENV{B} // 'build/cool';
+my ($rec, $cnv) = ("$B/bin/eventrec", "$B/bin/eventcnv");
+my $seed = $ENV{SEED} // time;
+my $dir = tempdir('/tmp/pawprint-XXXXXX', CLEANUP => 1);
+my $cuts = 30; # of each log
+
+plan skip_all => 'no telemetry in this variety' if ($ENV{VARIETY} // '') eq 'rash';
+diag "SEED=$seed";
+srand $seed;
+
+sub slurp { open my $in, '<:raw', $_[0] or return ''; local $/; return scalar(<$in>) // '' }
+sub spew { my ($path, $bytes) = @_; open my $out, '>:raw', $path or die "$path: $!"; print $out $bytes; close $out or die; return $path }
+
+# check(@logs) -- the status, and what is said
+sub check {
+    my $said = `$cnv --check @_ 2>&1`;
+    return ($? >> 8, $said);
+}
+
+# whole($name, $log) -- nothing is missing
+sub whole {
+    my ($name, $log) = @_;
+    my ($status, $said) = check($log);
+    is $status, 0, "$name: 0" or diag $said;
+    return;
+}
+
+# ends($name, $log) -- wherever it is cut something is
+sub ends {
+    my ($name, $log) = @_;
+    my $bytes = slurp($log);
+    my (@at, @silent);
+
+    push @at, pos($bytes) - 4 while $bytes =~ /\x8fPAW/g;
+    shift @at;
+    splice @at, rand @at, 1 while @at > $cuts;
+    for my $at (@at, $at[-1] + 1, length($bytes) - 1, map { 1 + int rand length($bytes) - 1 } 1 .. $cuts / 2) {
+        my ($status) = check(spew("$dir/cut.paw", substr $bytes, 0, $at));
+        push @silent, $at if $status == 0;
+    }
+    is "@silent", '', "$name: cut behind a block or within: never 0" or diag length $bytes;
+    return;
+}
+
+# record($log, @options) -- of a family of three
+sub record {
+    my ($log, @options) = @_;
+    my $status = system "$rec @options -o $dir/$log --force -- sh $dir/family 2>$dir/said";
+    is $status, 0, "$log is recorded" or diag slurp("$dir/said");
+    return "$dir/$log";
+}
+
+spew("$dir/family", "for i in 1 2; do perl -e 'my \@a = map {[\$_]} 1 .. 4000'; sleep 0.2; done\n");
+my %kind = (packed => [], raw => ['--raw'], overwrite => ['-p', 'overwrite', '-n', 8], time => ['-t', '0.3'],
+            stop => ['-p', 'stop', '-n', 8]);
+for my $kind (sort keys %kind) {
+    my $log = record("$kind.paw", @{$kind{$kind}});
+    next if $kind eq 'stop' && slurp("$dir/said") !~ /\(0 discarded\)/; # that is no 0
+    whole($kind, $log);
+    ends($kind, $log);
+}
+{
+    my $log = "$dir/packed.paw";
+    is system("$cnv -f paw -k Object -o $dir/filtered.paw $log"), 0, 'a log is filtered';
+    whole('filtered', "$dir/filtered.paw");
+    ends('filtered', "$dir/filtered.paw");
+    is system("$cnv -f paw -o $dir/merged.paw $log $dir/raw.paw"), 0, 'two are merged';
+    whole('merged', "$dir/merged.paw");
+    ends('merged', "$dir/merged.paw");
+    spew("$dir/both.paw", slurp($log) . slurp("$dir/raw.paw"));
+    whole('one behind the other', "$dir/both.paw");
+    my $bytes = slurp($log);
+    spew("$dir/cut.paw", substr $bytes, 0, rindex $bytes, "\x8fPAW");
+    my ($status) = check("$dir/cut.paw", "$dir/raw.paw");
+    is $status, 1, 'one of two that is cut: 1';
+    ($status) = check("$dir/cut.paw", $log);
+    is $status, 0, 'what another log has whole is not missing';
+}
+SKIP: {
+    # Perl's objects are what makes a log large.
+    skip 'no events of objects in this variety', 3 if ($ENV{VARIETY} // 'cool') ne 'cool';
+    my $said = `$rec --max-size 1m -o $dir/small.paw -- perl -e 'for (1 .. 6) { my \@a = map {[\$_]} 1 .. 100000 }' 2>&1`;
+    skip 'the file system makes no holes', 3 if $? != 0 && $said =~ /hole/;
+    my ($status, $note) = check("$dir/small.paw");
+    is $status, 0, '--max-size: 0' or diag $said, $note;
+    like $note, qr/dropped on purpose/, 'though something was dropped';
+    ends('--max-size', "$dir/small.paw");
+}
+{
+    # Without a collector.
+    local $ENV{PAWPRINT_LOG} = "$dir/alone.paw";
+    local $ENV{LD_PRELOAD} = "$B/lib/libpawprint.so";
+    $ENV{LD_PRELOAD} = POSIX::getcwd() . "/$ENV{LD_PRELOAD}" if $ENV{LD_PRELOAD} !~ m{^/};
+    is system('perl', '-e', 'my @a = map {[$_]} 1 .. 20000; system "true"; exec "perl", "-e", "1"'), 0, 'a program alone';
+}
+whole('alone, with a child, and become another program', "$dir/alone.paw");
+ends('alone', "$dir/alone.paw");
+{
+    # While it runs, and killed.
+    my $pid = fork // die "fork: $!";
+    if ($pid == 0) {
+        open STDERR, '>', "$dir/said" or POSIX::_exit(127);
+        { no warnings; exec $rec, '-o', "$dir/run.paw", 'perl', '-e', 'my @a = map {[$_]} 1 .. 100000; sleep 60' }
+        POSIX::_exit(127);
+    }
+    my $tries = 0;
+    sleep 0.02 until (-s "$dir/run.paw" // 0) > 100000 || $tries++ > 1000;
+    my ($status, $said) = check("$dir/run.paw");
+    is $status, 1, 'a program that runs: 1';
+    like $said, qr/still running/, 'and why';
+    my ($program) = slurp("/proc/$pid/task/$pid/children") =~ /(\d+)/;
+    kill STOP => $pid;
+    kill KILL => $program // 0;
+    kill KILL => $pid;
+    waitpid $pid, 0;
+    $tries = 0;
+    sleep 0.02 while $program && -e "/proc/$program/fd" && $tries++ < 500;
+    ($status, $said) = check("$dir/run.paw");
+    is $status, 0, 'it and eventrec are killed, and memory has what is missing: 0' or diag $said;
+    like $said, qr/from shared memory/, 'which is told';
+    is system("$rec --clean $dir/run.paw >/dev/null 2>&1"), 0, 'cleaned';
+    ($status, $said) = check("$dir/run.paw");
+    is "$status$said", '0', 'it is whole';
+    ends('cleaned', "$dir/run.paw");
+}
+{
+    # Version 1.0 does not tell.
+    my ($status) = check('test/good/threads.paw');
+    is $status, 0, 'of version 1.0: nothing is expected at the end';
+}
+done_testing;

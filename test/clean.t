@@ -1,0 +1,158 @@
+#!/usr/bin/env perl
+# clean.t -- eventrec --clean: what dead recordings have left in memory comes to its log, or is counted
+#
+# SPDX-License-Identifier: BSD-2-Clause
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use File::Temp qw(tempdir);
+use Test::More;
+use Time::HiRes qw(sleep);
+
+my $B = abs_path($ENV{B} // 'build/cool');
+
+plan skip_all => 'programs are recorded by the cool variety' if ($ENV{VARIETY} // 'cool') ne 'cool';
+plan skip_all => 'the library is not preloaded in a sanitized build' if $ENV{SAN};
+
+# All that is in /dev/shm is this test's: it has one of its own.
+if (!$ENV{CLEAN_WITHIN}) {
+    my $mount = 'mount -t tmpfs -o size=64m none /dev/shm';
+    plan skip_all => 'no mount is permitted here' if system("unshare -rm sh -c '$mount' >/dev/null 2>&1") != 0;
+    local $ENV{CLEAN_WITHIN} = 1;
+    exec 'unshare', '-rm', 'sh', '-c', "$mount; exec \"\$@\"", 'sh', $^X, abs_path($0) or die;
+}
+
+my $dir = tempdir('pawprint-XXXXXX', TMPDIR => 1, CLEANUP => 1);
+my $rec = "$B/bin/eventrec";
+chdir $dir or die;
+
+sub slurp { open my $in, '<:raw', $_[0] or return ''; local $/; return scalar <$in> // '' }
+sub left { return glob '/dev/shm/*' }
+sub clean { return scalar `$rec --clean @_ 2>&1` }
+
+# The numbers of the program's events in a log, in order: "0-99" if each is there once.
+sub numbers {
+    my ($log) = @_;
+    my @values = sort { $a <=> $b } `$B/bin/eventcnv -E UserWord $log 2>/dev/null` =~ / value=(\d+)/g;
+    for my $i (1 .. $#values) {
+        return "$values[$i - 1], then $values[$i]" if $values[$i] != $values[$i - 1] + 1;
+    }
+    return @values ? "$values[0]-$values[-1]" : 'none';
+}
+
+sub until_ {
+    my ($what) = @_;
+    for (1 .. 1000) {
+        return 1 if $what->();
+        sleep 0.02;
+    }
+    return 0;
+}
+
+# start(command...) -- a program that obeys lines, by a shell command; tell() it one, and it has done it
+sub start {
+    my (@command) = @_;
+    unlink 'out';
+    my $pid = open(my $in, '|-', "exec @command > out 2> err") or die;
+    $in->autoflush;
+    return {pid => $pid, in => $in, told => 0};
+}
+
+sub tell_ {
+    my ($its, @lines) = @_;
+    print {$its->{in}} map { "$_\n" } @lines;
+    $its->{told} += @lines;
+    return until_(sub { (() = slurp('out') =~ /\n/g) >= $its->{told} });
+}
+
+sub end { my ($its) = @_; close $its->{in}; return $? }
+
+# A program that is killed, and its log removed.
+my $program = start("env PAWPRINT_LOG=gone.paw $B/prog/ways");
+ok tell_($program, 500), 'a program has 500 events';
+kill 'KILL', $program->{pid};
+end($program);
+unlink 'gone.paw';
+my ($region) = grep { !/\.log$/ } left();
+like clean("$dir/gone.paw"), qr/^\Q$region\E: of process \d+, .*, log \Q$dir\E\/gone\.paw: its log is gone, and (\d+) events with it; removed$/m,
+    'where the log is gone, how many events go with it is said';
+is join(' ', left()), '', 'and nothing stays';
+
+# Its log was moved.
+$program = start("env PAWPRINT_LOG=moved.paw $B/prog/ways");
+tell_($program, 20000, 'flush', 500);
+kill 'KILL', $program->{pid};
+end($program);
+rename 'moved.paw', 'here.paw';
+my $said = clean('other.paw');
+is $said, '', 'of other logs nothing is meant';
+like clean('here.paw'), qr/, log here\.paw: added to the log; removed$/m, 'a log that was moved has its recording';
+is numbers('here.paw'), '0-20499', 'and all of it then';
+is system("$B/bin/eventcnv --check here.paw 2>check") >> 8, 0, 'it lacks nothing' or diag slurp('check');
+
+# What was sent, as long as somebody received it.
+my $listener = fork // die;
+if ($listener == 0) {
+    open STDERR, '>', 'listener.err';
+    exec $rec, '--listen', 'unix:sock', '-o', 'received' or die;
+}
+until_(sub { slurp('listener.err') =~ /listens/ });
+$program = start("$rec --to unix:sock,keep=256K $B/prog/ways");
+tell_($program, 20000, 'flush');
+until_(sub { numbers('received.1.paw') eq '0-19999' });
+is numbers('received.1.paw'), '0-19999', 'a receiver has what was sent';
+kill 'KILL', $listener;
+waitpid $listener, 0;
+tell_($program, 400000);
+is end($program), 0, 'it is killed, and the recording goes on to its end';
+like slurp('err'), qr/ stays, with events of process \d+ that could not be written/, 'more than can be kept to be sent';
+system('cp', '-r', '/dev/shm', 'kept');
+like clean('received.1.paw'), qr/, log received\.1\.paw: added to the log; removed$/m, 'it is added to what was received, where that is named';
+my ($count) = scalar(() = `$B/bin/eventcnv -E UserWord received.1.paw 2>/dev/null` =~ /\n/g);
+cmp_ok $count, '>', 25000, 'which has it then';
+is join(' ', left()), '', 'and nothing stays';
+system('cp kept/* /dev/shm');
+my $lost = 0;
+$said = clean();
+$lost += $_ for $said =~ /, log none: it was to be sent elsewhere, and (\d+) events with it; removed$/mg;
+cmp_ok $lost, '>', 5000, 'where no log is named, what is lost is counted' or diag $said;
+is join(' ', left()), '', 'and nothing stays';
+
+# A link whose region is gone.
+my $link = '/dev/shm/pawprint-0123456789abcdef-17-0';
+symlink "$dir/some.paw", "$link.log";
+symlink "$dir/some.paw", '/dev/shm/other.log';
+is clean("$dir/here.paw"), '', 'a link of another log stays';
+like clean("$dir/some.paw"), qr/^\Q$link.log\E: of process 17, .*: its region is gone; removed$/m, 'a link whose region is gone is removed';
+is join(' ', left()), '/dev/shm/other.log', 'and nothing that is not called so';
+
+# A full disk: eventrec and readers count alike, until all is in the log.
+mkdir "$dir/small";
+SKIP: {
+    skip 'no mount', 17 if system("mount -t tmpfs -o size=300k none $dir/small") != 0;
+    for my $blocks (1920, 20) {
+        $program = start("$rec --force -n $blocks -o small/full.paw $B/prog/ways");
+        tell_($program, 1000000);
+        end($program);
+        my ($events, $discarded) = slurp('err') =~ /^eventrec: (\d+) events \((\d+) discarded\), \d+ bytes, \S+ s -> small\/full\.paw$/m;
+        for my $when ('before', 'behind') {
+            my $summary = `$B/bin/eventview summary small/full.paw 2>&1`;
+            like $summary, qr/^events +$events .*^discarded +$discarded events$/ms, "$blocks blocks: readers count what eventrec did, $when --clean" or diag slurp('err');
+            $count = () = `$B/bin/eventcnv small/full.paw 2>/dev/null` =~ /\n/g;
+            is $count, $events, 'that many events are there';
+            my $check = `$B/bin/eventcnv --check small/full.paw 2>&1`;
+            my $status = $? >> 8;
+            $when eq 'before' ? like($check, qr/eventrec has ended without writing the newest events .*--clean adds them$/m, 'what is not in the log is said')
+                              : is($check, $discarded ? "eventcnv: $discarded events were discarded while recording, for want of room\n" : '', 'nothing else is');
+            is $status, $when eq 'before' || $discarded ? 1 : 0, 'and the status is right';
+            system "mount -o remount,size=100m $dir/small";
+            clean("$dir/small/full.paw") if $when eq 'before';
+        }
+        system "rm -f $dir/small/*; mount -o remount,size=300k $dir/small";
+    }
+    is join(' ', left()), '/dev/shm/other.log', 'nothing stays in memory';
+    system "umount $dir/small";
+}
+
+chdir '/';
+done_testing;

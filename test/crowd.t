@@ -1,0 +1,131 @@
+#!/usr/bin/env perl
+# crowd.t -- any number of threads, whatever room there is for their blocks: each event arrives, or is counted
+#
+# SPDX-License-Identifier: BSD-2-Clause
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use File::Temp qw(tempdir);
+use Test::More;
+use Time::HiRes qw(time);
+
+my $B = abs_path($ENV{B} // 'build/cool');
+my $dir = tempdir('pawprint-XXXXXX', TMPDIR => 1, CLEANUP => 1);
+my ($threads, $objects) = (4500, 20);
+
+plan skip_all => 'programs are recorded by the cool variety' if ($ENV{VARIETY} // 'cool') ne 'cool';
+plan skip_all => 'the library is not preloaded in a sanitized build' if $ENV{SAN};
+
+# The status of a command and what it says on both outputs.
+sub say_of {
+    my (@command) = @_;
+    my $pid = open(my $out, '-|') // die "fork: $!\n";
+
+    if ($pid == 0) {
+        open STDERR, '>&', \*STDOUT or die;
+        exec @command or exit 127;
+    }
+    local $/;
+    my $text = <$out> // '';
+    close $out;
+    return ($?, $text);
+}
+
+# How many of the crowd's allocations the log has, and how many it says were discarded.
+sub counted {
+    my ($log) = @_;
+    my (undef, $lines) = say_of('sh', '-c', '"$0" -E PoolAlloc -e "size == 4711" "$1" 2> /dev/null | wc -l', "$B/bin/eventcnv", $log);
+    my ($status, $check) = say_of("$B/bin/eventcnv", '--check', $log);
+    my ($discarded) = $check =~ /(\d+) events? w(?:as|ere) discarded/;
+
+    return ($lines + 0, $discarded // 0, $status >> 8);
+}
+
+my ($status, $text) = say_of("$B/prog/crowd", $threads, 1);
+plan skip_all => "there cannot be $threads threads here: $text" if $status != 0;
+
+# More threads than there are places in the region.
+{
+    my $log = "$dir/alone.paw";
+    my ($status, $text) = say_of('env', "PAWPRINT_LOG=$log", "LD_PRELOAD=$B/lib/libpawprint.so", "$B/prog/crowd", $threads, $objects);
+    is $status, 0, "$threads threads at one time, without a collector" or diag $text;
+    my ($got, undef, $check) = counted($log);
+    is $got, $threads * $objects, 'each event is there';
+    is $check, 0, 'and the log lacks nothing';
+    # Its main thread ends first: what the others may have emitted since is in memory.
+    say_of("$B/bin/eventrec", '--clean', $log);
+}
+
+# Without a collector each thread sends its own blocks; where only one may be full it waits for who is at it.
+{
+    my $log = "$dir/narrow.paw";
+    for (1 .. 3) {
+        unlink $log;
+        my ($status, $text) = say_of('env', "PAWPRINT_LOG=$log", 'PAWPRINT_BLOCKS=1', 'PAWPRINT_BLOCK=4096',
+                                     "LD_PRELOAD=$B/lib/libpawprint.so", "$B/prog/churn", 8, 3000);
+        is +(say_of("$B/bin/eventcnv", '--check', $log))[1], '', 'eight threads and room for one full block: nothing is discarded' or diag $text;
+    }
+}
+
+# Under eventrec, where there is room for the blocks of a part of the threads.
+SKIP: {
+    my @small = ('unshare', '-rm', 'sh', '-c', 'mount -t tmpfs -o size=2m none /dev/shm && exec "$@"', 'sh');
+    skip 'no file system can be mounted here', 10 if (say_of(@small, 'true'))[0] != 0;
+    for my $policy ('block', 'overwrite', 'discard') {
+        my $log = "$dir/$policy.paw";
+        my ($status, $text) = say_of(@small, "$B/bin/eventrec", '-p', $policy, '-o', $log, '--', "$B/prog/crowd", 800, $objects);
+        is $status, 0, "$policy: 800 threads, and 2 MiB for all blocks" or diag $text;
+        my ($got, $discarded) = counted($log);
+        is $got, 800 * $objects, 'block: each event is there' if $policy eq 'block';
+        is $discarded, 0, 'and none is discarded' if $policy eq 'block';
+        cmp_ok $got + $discarded, '>=', 800 * $objects, "$policy: what is not there is counted" if $policy ne 'block';
+    }
+    # What was in private memory is gone with the program.
+    for my $policy ('block', 'overwrite') {
+        my $log = "$dir/killed-$policy.paw";
+        my (undef, $text) = say_of(@small, "$B/bin/eventrec", '-p', $policy, '-o', $log, '--', "$B/prog/crowd", 800, $objects, 'kill');
+        my ($got, $discarded, $check) = counted($log);
+        cmp_ok $got + $discarded, '>=', 800 * $objects, "$policy, and the program is killed: what is not there is counted" or diag $text;
+        is $check, 1, 'and the log does not say that it has all' if $got < 800 * $objects;
+    }
+}
+
+# Whatever room /dev/shm has: nothing is lost without being counted, and no policy crawls.  The measure is a large one.
+SKIP: {
+    my ($threads, $objects) = (200, 2000);
+    my %mount = (large => '-o size=1g', '64m' => '-o size=64m', '1m' => '-o size=1m', 'read-only' => '-o ro');
+    my @in = map { my $options = $mount{$_}; [$_, 'unshare', '-rm', 'sh', '-c', "mount -t tmpfs $options none /dev/shm && exec \"\$\@\"", 'sh'] }
+        'large', '64m', '1m', 'read-only';
+    skip 'no file system can be mounted here', 1 if (say_of(@{$in[0]}[1 .. $#{$in[0]}], 'true'))[0] != 0;
+    for my $policy (qw(none discard block overwrite stop)) {
+        my ($large, $log) = (undef, "$dir/room.paw");
+        # Without a collector: the threads that live on have their last blocks in shared memory.
+        my @how = $policy eq 'none' ? ('sh', '-c', "PAWPRINT_LOG=$log LD_PRELOAD=$B/lib/libpawprint.so \"\$\@\"; status=\$?; "
+                                                   . "$B/bin/eventrec --clean $log; exit \$status", 'sh')
+                                    : ("$B/bin/eventrec", '-p', $policy, '-o', $log, '--');
+        for (@in) {
+            my ($room, @enter) = @$_;
+            my $begin = time;
+            my ($status, $text) = say_of(@enter, @how, "$B/prog/crowd", $threads, $objects);
+            my $seconds = time - $begin;
+            my ($got, $discarded, $check) = counted($log);
+            my $all = $threads * $objects;
+            $large //= $seconds;
+
+            is $status, 0, "$policy, $room: the program ends well" or diag $text;
+            cmp_ok $seconds, '<', 6 * $large + 3, "$policy, $room: it does not crawl";
+            if ($policy eq 'block' || $policy eq 'none' || ($room eq 'large' && $discarded == 0)) {
+                is "$got, $check", "$all, 0", "$policy, $room: each event is there";
+            } elsif ($policy eq 'discard') {
+                cmp_ok $got + $discarded, '>=', $all, "$policy, $room: what is not there is counted";
+            } elsif ($policy eq 'overwrite') {
+                is $discarded, 0, "$policy, $room: older blocks make room, and no new event is discarded";
+            } else {
+                ok $got == $all || $text =~ /recording stopped/, "$policy, $room: it says when it stopped";
+            }
+            unlink $log, glob "$log.*";
+        }
+    }
+}
+
+done_testing;

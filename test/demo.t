@@ -1,0 +1,36 @@
+# demo.t -- `make demo' shows what it promises, also where the processors are busy
+#
+# SPDX-License-Identifier: BSD-2-Clause
+use strict;
+use warnings;
+use lib 'test/lib';
+use Registry;
+use Test::More;
+
+plan skip_all => 'programs are recorded by the cool variety' if ($ENV{VARIETY} // 'cool') ne 'cool';
+plan skip_all => 'the same with and without sanitizers' if $ENV{SAN};
+
+# Twice as many as there are processors go round as fast as they can: what is killed then ends late.
+my @busy;
+for (1 .. 2 * (`nproc 2>/dev/null` || 2)) {
+    my $pid = fork // die "fork: $!";
+    if ($pid == 0) {
+        alarm 300;
+        1 while 1;
+    }
+    push @busy, $pid;
+}
+local $ENV{DEMO} = "$Dir/demo";
+my ($status, $out, $err) = run('tool/demo');
+kill KILL => @busy;
+waitpid $_, 0 for @busy;
+
+is $status, 0, 'it comes to its end' or diag $err;
+like $err, qr/^eventrec: [1-9]\d{5,} events \(0 discarded\), /m, 'having recorded a program';
+my ($program) = $out =~ /^\$ kill -9 \d+ (\d+)$/m;
+ok defined $program, 'and killed another';
+like $err, qr/: took \d+ events of process \Q$program\E from shared memory: /, 'whose events it shows, once it is dead';
+unlike $err, qr/still|may be more|is about to/, 'of which it says nothing that is not over';
+like $out, qr/^\S+: of process \Q$program\E, .*: added to the log; removed$/m, 'and takes out of memory';
+
+done_testing;

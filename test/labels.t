@@ -1,0 +1,45 @@
+#!/usr/bin/perl
+# labels.t -- an address that a program has given a label is shown with it
+#
+# SPDX-License-Identifier: BSD-2-Clause
+use strict;
+use warnings;
+use File::Temp qw(tempdir);
+use Test::More;
+
+my $B = $ENV{B} || 'build/cool';
+my $dir = tempdir(CLEANUP => 1);
+my $log = "$dir/labels.paw";
+
+plan skip_all => 'no events per object in this variety' if ($ENV{VARIETY} // 'cool') ne 'cool';
+
+my $out = do { local $ENV{PAWPRINT_LOG} = $log; `$B/prog/labels` };
+is $?, 0, 'the program runs';
+my ($arena, $pool, $labelled, $again, $none) = split ' ', $out;
+sub cnv { return `$B/bin/eventcnv @_ $log` }
+
+my $big = '["the \"big\" one\n"]';
+my $text = cnv();
+like $text, qr/ PoolAlloc pool=$pool\["the pool"\] addr=$labelled size=54321$/m, 'text: before it has its label an object is an address';
+like $text, qr/ Label addr=$labelled\Q$big\E id=\d+$/m, 'from the label on it has that';
+like $text, qr/ PoolFree pool=$pool\["the pool"\] addr=$again\["an older one"\]$/m, 'as have all parameters that are addresses';
+like $text, qr/ Label addr=$none id=0$/m, 'until it is taken away';
+like cnv('-E', 'PoolFree'), qr/ PoolFree pool=$pool\["the pool"\] addr=$again\["an older one"\]$/m, 'also where the labels are not chosen';
+like cnv('-n 1', '-E', 'SegAlloc'), qr/ pool=$pool\[?/, 'with a count, too';
+like cnv('--verbose'), qr/ PoolFree pool=$pool\["the pool"\]/, 'verbose';
+like cnv('--describe'), qr/pool $pool\["the pool"\] frees $again\["an older one"\]$/m, 'in words';
+unlike cnv('-f', $_), qr/$pool\[/, "$_: an address is an address" for qw(csv json sql);
+
+my $live = `$B/bin/eventview live $log`;
+like $live, qr/^ +$arena .*, "the arena"$/m, 'live: the arena has its label';
+like $live, qr/^ +$pool .*, "the pool"$/m, 'the pool';
+like $live, qr/^ +$labelled .*, "the .*big.* one/m, 'an object';
+unlike $live, qr/^ +$again .*"an older one"/m, 'but not one that came to the address later';
+unlike $live, qr/^ +$none .*"/m, 'nor one whose label was taken away';
+my $json = `$B/bin/eventview live --json $log`;
+like $json, qr/"arena": "$arena", [^}]*"label": "the arena"\}/, 'in JSON, too';
+like $json, qr/"addr": "$labelled", [^}]*"label": "the \\"big\\" one\\u000a"\}/, 'objects there';
+my ($before) = $text =~ /^(\S+) \S+ Label addr=$labelled/m;
+unlike `$B/bin/eventview live --at $before $log`, qr/$labelled .*big/, 'before it was given there is none';
+
+done_testing;

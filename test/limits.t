@@ -1,0 +1,107 @@
+#!/usr/bin/env perl
+# limits.t -- limits on file sizes, address space and descriptors: the program does what it does without us, and every
+# event is in the log, or it is said that some are missing
+#
+# SPDX-License-Identifier: BSD-2-Clause
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use File::Temp qw(tempdir);
+use POSIX ();
+use Test::More;
+
+my $B = abs_path($ENV{B} // 'build/cool');
+my $dir = tempdir('pawprint-XXXXXX', TMPDIR => 1, CLEANUP => 1);
+
+plan skip_all => 'programs are recorded by the cool variety' if ($ENV{VARIETY} // 'cool') ne 'cool';
+plan skip_all => 'a sanitizer has limits of its own' if $ENV{SAN};
+plan skip_all => 'no prlimit is here' if system('prlimit --version >/dev/null 2>&1') != 0;
+chdir $dir or die;
+
+# A program that says how many descriptors it can have, and fills a file as far as it may.
+my $loops = 60;
+my @program = ('perl', '-e', '
+    $SIG{XFSZ} = "IGNORE" if @ARGV > 1;
+    my (@a, @f);
+    for (1 .. $ARGV[0]) { @a = map { "x" x ($_ % 300) } 1 .. 3000 }
+    while (open my $f, "<", "/dev/null") { push @f, $f; last if @f == 50 }
+    $| = 1;
+    print "done ", scalar(@a), " ", scalar(@f), "\n";
+    exit 7', $loops);
+
+# run($what, @command) -- status, output and what is said; through pipes, because files may be limited
+sub run {
+    my @command = @_;
+    pipe my $out, my $outEnd or die;
+    pipe my $err, my $errEnd or die;
+    my $pid = fork // die "fork: $!";
+
+    if ($pid == 0) {
+        open STDOUT, '>&', $outEnd or die;
+        open STDERR, '>&', $errEnd or die;
+        open STDIN, '<', '/dev/null' or die;
+        close $_ for $out, $outEnd, $err, $errEnd;
+        exec @command or POSIX::_exit(99);
+    }
+    close $_ for $outEnd, $errEnd;
+    my ($printed, $said) = map { my $from = $_; join '', <$from> } $out, $err;
+    waitpid $pid, 0;
+    return ($?, $printed, $said);
+}
+
+sub regions { return map { s/\.log$//r } glob '/dev/shm/pawprint-*' }
+
+# check($what, $most) -- the log, if there is any: whole, or it is said what is missing; what is left is taken away
+sub check {
+    my ($what, $whole, $said) = @_;
+    my ($status, $out, $err) = run("$B/bin/eventcnv", '--check', 'l.paw');
+    my ($all) = run("$B/bin/eventcnv", '-f', 'csv', '-n', '1', 'l.paw');
+
+    if ($whole) {
+        is "$status: $err", '0: ', "$what: nothing is missing";
+    } else {
+        ok $status == 256 && $err ne '', "$what: what is missing is told" or diag "$status: $err";
+    }
+    run("$B/bin/eventcnv", '-f', 'paw', '-o', 'whole.paw', 'l.paw');
+    my ($identity) = `$B/bin/eventcnv --header l.paw 2>/dev/null` =~ /^recording: (?:0x)?([0-9a-f]+)/m;
+    unlink 'l.paw', 'whole.paw', glob 'l.paw*';
+    unlink glob sprintf '/dev/shm/pawprint-%016s-*', $identity if defined $identity;
+    return;
+}
+
+# Each limit, with what is to be whole: with a collector that is not limited, with one that is, and without one.
+for my $row (['--fsize=0', 1, 0, 0], ['--fsize=3000', 1, 0, 0], ['--fsize=100000', 1, 0, 0], ['--fsize=1500000', 1, 0, 0],
+             ['--as=60000000', undef, undef, 1], ['--as=30000000', undef, undef, 1],
+             ['--nofile=8', 1, 1, 1], ['--nofile=20', 1, 1, 1], ['--nofile=70', 1, 1, 1]) {
+    my ($limit, @whole) = @$row;
+    my ($plainStatus, $plainOut) = run('prlimit', $limit, @program);
+    my @ways = (['with a collector', "$B/bin/eventrec", '-o', 'l.paw', 'prlimit', $limit, @program],
+                ['with a collector that is limited, too', 'prlimit', $limit, "$B/bin/eventrec", '-o', 'l.paw', @program],
+                ['without one', 'prlimit', $limit, 'env', "LD_PRELOAD=$B/lib/libpawprint.so", 'PAWPRINT_LOG=l.paw', @program]);
+
+    for my $i (0 .. 2) {
+        my ($way, @command) = @{$ways[$i]};
+        my ($status, $out, $said) = run(@command);
+        my $what = "$limit, $way";
+        my $whole = $whole[$i] // ($said =~ /\(0 discarded\)/);
+        # One of the 70 may be ours.
+        s/(?<= )(4[789]|50)$/many/m for my $mine = $out, my $plain = $plainOut;
+        is "$status: $mine", "$plainStatus: $plain", "$what: the program does what it does" or diag $said;
+        cmp_ok scalar(() = $said =~ /\n/g), '<', 8, "$what: and little is said" or diag substr $said, 0, 900;
+        is scalar(() = $said =~ /stays there/g), scalar(() = $said =~ m{/dev/shm/pawprint-[-0-9a-f]+: the rest stays}g),
+            "$what: what is said to stay has a name";
+        $i == 1 && !-s 'l.paw' && $limit eq '--fsize=0' ? unlink 'l.paw' : check($what, $whole, $said);
+    }
+}
+
+# What we say may itself go to a file at its limit.
+my ($status, $out) = run('sh', '-c', "exec 2>err; prlimit --fsize=10 env LD_PRELOAD=$B/lib/libpawprint.so PAWPRINT_LOG=l.paw @program[0..1] "
+                                     . "'for (1 .. 100) { \@a = map { \"x\" x \$_ } 1 .. 300 } print qq(done\\n); exit 7'");
+is "$status: $out", "1792: done\n", 'a message that finds no room kills nobody';
+unlink 'l.paw';
+
+# The program's own signal is its own.
+($status) = run("$B/bin/eventrec", '-o', 'l.paw', 'prlimit', '--fsize=10', 'perl', '-e', 'open F, ">", "own"; print F "x" x 100; close F');
+is $status >> 8, 128 + POSIX::SIGUSR1() - POSIX::SIGUSR1() + 25, 'a program that passes the limit dies of it, as without us';
+
+done_testing;

@@ -1,0 +1,43 @@
+#!/usr/bin/perl
+# memory.t -- what a program has mapped, and what of it is resident; who was killed
+#
+# SPDX-License-Identifier: BSD-2-Clause
+
+use strict;
+use warnings;
+use File::Temp qw(tempdir);
+use JSON::PP;
+use Test::More;
+
+my $b = $ENV{B} // 'build/cool';
+plan skip_all => 'programs are recorded by the cool variety' if ($ENV{VARIETY} // 'cool') ne 'cool';
+plan skip_all => 'the library stays out of a program with a sanitizer of threads' if ($ENV{SAN} // '') =~ /thread/;
+my $folder = tempdir(CLEANUP => 1);
+my $mb = 1 << 20;
+
+my $said = `$b/bin/eventrec -o $folder/mapped.paw -- $b/prog/mapped 2>$folder/err`;
+is $?, 0, 'a program that maps is recorded';
+my ($child) = $said =~ /^(\d+)$/ or die;
+my $json = `$b/bin/eventview --json $folder/mapped.paw`;
+my $summary = decode_json($json);
+my ($parent) = grep { $_->{pid} != $child } @{$summary->{processes}};
+my ($killed) = grep { $_->{pid} == $child } @{$summary->{processes}};
+is $parent->{mapped_bytes}, 49 * $mb, 'what is mapped at the end';
+is $parent->{peak_mapped_bytes}, 65 * $mb, 'and at most: over others, in part, moved, and the data segment';
+is $killed->{mapped_bytes}, 32 * $mb, 'a child has what it mapped itself';
+is $summary->{mapped_bytes}, 81 * $mb, 'all have the sum';
+is $summary->{peak_mapped_bytes}, 81 * $mb, 'also at the peak, where both live';
+is $summary->{processes}[0]{pid}, $parent->{pid}, 'the largest process is the first';
+# Who is killed: of the program itself the collector knows it for certain.
+system "$b/bin/eventrec -o $folder/killed.paw -- sh -c 'kill -9 \$\$' >$folder/err 2>&1";
+$json = `$b/bin/eventview --json $folder/killed.paw`;
+is_deeply [map { [@$_{qw(signal name)}] } @{decode_json($json)->{killed}}], [[9, 'sh']], 'who was killed, and how';
+like `$b/bin/eventview $folder/killed.paw`, qr/^killed +\d+ \(sh\) by signal 9, KILL, at /m, 'in text';
+
+my $text = `$b/bin/eventview $folder/mapped.paw`;
+my $both = '84934656 bytes \(81\.0 MiB\)';
+like $text, qr/^mapped +$both at end, peak $both, at [\d.]+ s; at end: the sum of what each process had at its own$/m, 'mapped, in text';
+like $text, qr/^resident +\d+ bytes .*, as sampled; at end/m, 'resident' if $summary->{resident_bytes};
+like $text, qr/^  $parent->{pid} .*, 65\.0 MiB mapped.*\n  $child .*, 32\.0 MiB mapped.*: /m, 'by size';
+
+done_testing;

@@ -1,0 +1,121 @@
+/* memorytest.c -- what is mapped, of processes that end, become others and come back
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "view/memory.h"
+
+#include "log/request.h"
+#include "logmake.h"
+
+enum { memoryPAGES = 4096 };
+
+static char path[] = "/tmp/memorytestXXXXXX";
+static MakeBlockStruct block;
+static MakeProcess collector, process[3];
+static MakeStruct make;
+
+static void memoryBegin(void)
+{
+  Index i;
+
+  collector = MakeProcessNew(10, 0xc0);
+  strcpy(collector->header.role, HeaderRoleCOLLECTOR);
+  for (i = 0; i < 3; ++i) /* the second is what the first becomes: it has its number */
+    process[i] = MakeProcessNew(i == 1 ? 20 : 20 + (uint32_t)i, 0xc1 + i);
+  MakeHeader(&make, collector);
+  for (i = 0; i < 3; ++i)
+    MakeHeader(&make, process[i]);
+}
+
+/* memoryOne -- an event of a process, in a block of its own */
+static void memoryOne(MakeProcess of, unsigned kind, uint16_t code, uint64_t time, const uint64_t *values, const char *s)
+{
+  static uint64_t sequence[4];
+  Index i = of == collector ? 3 : of == process[0] ? 0 : of == process[1] ? 1 : 2;
+
+  MakeBlockBegin(&block, of, of->header.pid, kind, sequence[i], time);
+  block.header.before = sequence[i]++;
+  if (!MakeEvent(&block, code, time, values, s))
+    abort();
+  MakeBlockEnd(&make, &block, BlockFlagSEALED);
+}
+
+static void memoryMap(Index i, uint64_t time, uint64_t page, uint64_t pages)
+{
+  memoryOne(process[i], EventKindArena, EventMemoryMapCODE, time,
+            (uint64_t[]){page * memoryPAGES, pages * memoryPAGES, 3, 2}, NULL);
+}
+
+static Bool memoryHook(LogRequest request, LogEvent event)
+{
+  MemoryEvent(request->data, event);
+  return FALSE;
+}
+
+/* memoryRead -- the log so far, read; the caller destroys what comes back */
+static Memory memoryRead(Log *logReturn)
+{
+  static const LogRequestStruct all = LogRequestALL;
+  LogHooksStruct hooks = {0};
+  const char *paths[] = {path};
+  LogRequestStruct request = all;
+  char error[512] = "";
+  Memory memory = NULL;
+
+  MakeWrite(&make, path);
+  if (LogOpen(logReturn, paths, 1, &hooks, error, sizeof error) != ResOK || MemoryCreate(&memory, *logReturn) != ResOK)
+    makeFail(error);
+  request.data = memory;
+  request.event = memoryHook;
+  TapIs(LogRead(*logReturn, &request), ResOK, "the log is read");
+  TapIs(MemoryFinish(memory), ResOK, "to its end");
+  return memory;
+}
+
+/* testEnds -- a process that becomes another, one that exits, and what is told too late */
+static void testEnds(void)
+{
+  MemoryBytesStruct bytes;
+  Memory memory;
+  Index i = 0;
+  Log log;
+
+  memoryBegin();
+  memoryMap(0, 100, 16, 10);
+  memoryMap(2, 110, 16, 5);
+  memoryMap(1, 200, 64, 20);                                        /* who was process 0 has ended */
+  memoryOne(collector, EventKindSystem, EventProcessExecCODE, 210, (uint64_t[]){20}, "/bin/made");
+  memoryMap(1, 220, 90, 1);                                         /* but process 1 has not */
+  memoryOne(collector, EventKindSystem, EventProcessSampleCODE, 230, (uint64_t[]){20, 1, 5000, 1, 1, 1, 1, 1}, NULL);
+  memoryOne(collector, EventKindSystem, EventProcessSampleCODE, 231, (uint64_t[]){22, 1, 7000, 1, 1, 1, 1, 1}, NULL);
+  memoryOne(collector, EventKindSystem, EventProcessExitCODE, 240, (uint64_t[]){22, 0}, "exit");
+  memoryMap(1, 250, 100, 4);
+  memoryOne(collector, EventKindSystem, EventProcessSampleCODE, 260, (uint64_t[]){20, 1, 6000, 1, 1, 1, 1, 1}, NULL);
+  memory = memoryRead(&log);
+  MemoryMapped(&bytes, memory, NULL);
+  TapIs(bytes.peak, (21 + 5) * memoryPAGES, "the peak is of those that live together");
+  TapIs(bytes.peakTime - bytes.peakTime / 1000 * 1000, 220, "at its time");
+  TapIs(bytes.end, (10 + 5 + 25) * memoryPAGES, "the end is that of each");
+  MemoryResident(&bytes, memory, NULL);
+  TapIs(bytes.peak, 12000, "resident: the sum of the latest samples");
+  TapIs(bytes.end, 13000, "and of the last ones");
+  for (i = 0; i < 4; ++i) {
+    static const uint64_t pages[] = {0, 10, 25, 5};
+    MemoryMapped(&bytes, memory, &i);
+    TapIs(bytes.peak, pages[LogProcessAt(log, i)->header.identity - 0xc0] * memoryPAGES, "process %zu has its own", i);
+  }
+  MemoryDestroy(memory);
+  LogClose(log);
+}
+
+int main(void)
+{
+  int fd = mkstemp(path);
+
+  if (fd < 0 || close(fd) != 0)
+    makeFail(path);
+  testEnds();
+  MakeFree(&make);
+  (void)unlink(path);
+  return TapDone();
+}

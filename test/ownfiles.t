@@ -1,0 +1,65 @@
+#!/usr/bin/env perl
+# ownfiles.t -- a program that closes all descriptors, or wants their numbers for itself, keeps its files to itself, and
+# its log is whole
+#
+# SPDX-License-Identifier: BSD-2-Clause
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use File::Temp qw(tempdir);
+use Test::More;
+
+my $B = abs_path($ENV{B} // 'build/cool');
+my $dir = tempdir('pawprint-XXXXXX', TMPDIR => 1, CLEANUP => 1);
+
+plan skip_all => 'nothing is recorded in rash' if ($ENV{VARIETY} // '') eq 'rash';
+plan skip_all => 'a sanitizer closes and opens by itself' if $ENV{SAN};
+
+# run($what, $env, @command) -- status and what it says on standard error
+sub run {
+    my ($env, @command) = @_;
+    my $pid = fork // die "fork: $!";
+
+    if ($pid == 0) {
+        $ENV{$_} = $env->{$_} for keys %$env;
+        open STDOUT, '>', "$dir/out" or die;
+        open STDERR, '>', "$dir/err" or die;
+        exec @command or POSIX::_exit(99);
+    }
+    waitpid $pid, 0;
+    my $status = $?;
+    open my $in, '<', "$dir/err" or die;
+    return ($status, join '', <$in>);
+}
+
+# whole($what, $log) -- nothing is missing in the log, and something is there
+sub whole {
+    my ($what, $log) = @_;
+    my $said = `$B/bin/eventcnv --check $log 2>&1`;
+
+    is "$?: $said", '0: ', "$what: the log is whole";
+    cmp_ok -s $log, '>', 20000, "$what: and has something";
+    unlink glob "$dir/own* $log";
+    return;
+}
+
+sub ownfiles { return ("$B/prog/ownfiles", $_[0], $dir, $_[1]) }
+
+for my $mode (qw(range from each dup2 dup3 raw)) {
+    my $log = "$dir/$mode.paw";
+    my ($status, $said) = run({LD_PRELOAD => "$B/lib/libpawprint.so", PAWPRINT_LOG => $log}, ownfiles($mode, 20));
+
+    # Past libc the numbers may become the program's own; between a look and a write that cannot be known.
+    if ($mode eq 'raw') {
+        unlink glob "$dir/own* $log";
+        is $status, 0, "$mode: no more than what is documented" unless $said =~ /foreign bytes/;
+        next;
+    }
+    is "$status: $said", '0: ', "$mode, without a collector: all is as the program expects";
+    whole("$mode, without a collector", $log);
+    ($status, $said) = run({}, "$B/bin/eventrec", '-o', $log, ownfiles($mode, 3));
+    is $status, 0, "$mode, with a collector: all is as the program expects" or diag $said;
+    whole("$mode, with a collector", $log);
+}
+
+done_testing;

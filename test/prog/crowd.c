@@ -1,0 +1,56 @@
+/* crowd THREADS OBJECTS [kill] -- so many threads live at one time, and each allocates and frees so many objects of 4711 bytes:
+ * one after the other, so that only one of them runs at any moment, but each keeps what it has for its events; in the end,
+ * it is killed if so asked for
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { crowdSIZE = 4711, crowdSTACK = 65536 };
+
+static sem_t crowdDone;
+static long crowdObjects;
+
+static void *crowdRun(void *unused)
+{
+  void *volatile object;
+  long i;
+
+  (void)unused;
+  for (i = 0; i < crowdObjects; ++i) {
+    object = malloc(crowdSIZE);
+    free(object);
+  }
+  (void)sem_post(&crowdDone);
+  for (;;)
+    (void)pause();
+  return NULL;
+}
+
+int main(int argc, char **argv)
+{
+  long threads = argc > 2 ? atol(argv[1]) : 0, i;
+  pthread_attr_t attributes;
+  pthread_t thread;
+
+  crowdObjects = argc > 2 ? atol(argv[2]) : 0;
+  (void)pthread_attr_init(&attributes);
+  (void)pthread_attr_setstacksize(&attributes, crowdSTACK);
+  (void)sem_init(&crowdDone, 0, 0);
+  for (i = 0; i < threads; ++i) {
+    if (pthread_create(&thread, &attributes, crowdRun, NULL) != 0) {
+      (void)fprintf(stderr, "only %ld threads\n", i);
+      exit(77);
+    }
+    while (sem_wait(&crowdDone) != 0)
+      ;
+  }
+  if (argc > 3)
+    (void)kill(getpid(), SIGKILL);
+  return 0;
+}

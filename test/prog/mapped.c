@@ -1,0 +1,42 @@
+/* mapped.c -- a program that maps memory, over and beside what it has mapped, and whose child is killed
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MB ((size_t)1 << 20)
+
+static char *map(void *place, size_t size, int flags)
+{
+  char *at = mmap(place, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
+
+  if (at == MAP_FAILED)
+    _exit(9);
+  return at;
+}
+
+int main(void)
+{
+  char *base = map(NULL, 64 * MB, 0);
+  pid_t child;
+
+  (void)map(base + 16 * MB, 16 * MB, MAP_FIXED);      /* 64 as before */
+  (void)munmap(base + 40 * MB, 8 * MB);               /* 56 */
+  if (mremap(base, 4 * MB, 12 * MB, MREMAP_MAYMOVE) == MAP_FAILED) /* 64 */
+    return 9;
+  (void)sbrk((intptr_t)MB); /* from here on it is known */
+  (void)sbrk((intptr_t)MB); /* 65 */
+  (void)munmap(base + 48 * MB, 16 * MB - 100);        /* 49: whole pages */
+  child = fork();
+  if (child == 0) {
+    (void)map(NULL, 32 * MB, 0);
+    (void)kill(getpid(), SIGKILL);
+  }
+  printf("%d\n", (int)child);
+  (void)waitpid(child, NULL, 0);
+  return 0;
+}

@@ -1,0 +1,318 @@
+/* recovertest.c -- what dead processes left in memory is put into their log, and into no other; then nothing is missing
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include <limits.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "log/recover.h"
+
+#include "leftmake.h"
+
+static MakeStruct make;
+static MakeProcess process, collector;
+static LogSummaryStruct summary;
+static Count appended, running;
+
+/* recoverLog -- LogRecover of the log as it is */
+static Res recoverLog(uint64_t recording)
+{
+  int fd = open(path, O_WRONLY | O_APPEND);
+  Res res = LogRecover(fd, path, recording, &appended, &running);
+
+  (void)close(fd);
+  return res;
+}
+
+static Size recoverSize(void)
+{
+  struct stat status;
+
+  return stat(path, &status) == 0 ? (Size)status.st_size : 0;
+}
+
+/* recoverLacks -- read the log: is it told that something is or may be missing? */
+static Bool recoverLacks(void)
+{
+  LogRequestStruct request = LogRequestALL;
+  Log log = testOpen(&got);
+  Res res;
+
+  if (log == NULL)
+    return TRUE;
+  res = testRead(log, &got, &request);
+  LogSummarize(&summary, log);
+  LogClose(log);
+  return res != ResOK || got.gaps > 0 || summary.lacks > 0;
+}
+
+/* recoverMake -- a log of a collector and a process with `n` blocks, of which the region has the last one and one more;
+ * of the last one in the log only `cut` bytes are there; 0: all */
+static void recoverMake(Left left, Count n, Size cut)
+{
+  Index i;
+
+  make.size = made.count = 0;
+  process = MakeProcessNew(10, 1);
+  collector = MakeProcessNew(9, 2);
+  collector->header.recording = leftRECORDING;
+  collector->header.open = process->header.open = 1;
+  strcpy(collector->header.role, HeaderRoleCOLLECTOR);
+  leftBegin(left, process);
+  MakeHeader(&make, collector);
+  MakeHeader(&make, process);
+  leftText(left);
+  MakeBlockBegin(&blocks[0], process, 11, EventKindObject, 0, 100);
+  for (i = 0; i <= n; ++i) {
+    leftFill(&blocks[0], leftEach, TRUE);
+    if (i < n)
+      MakeBlockEnd(&make, &blocks[0], BlockFlagSEALED);
+    if (i + 1 >= n)
+      leftPut(left, &blocks[0], i < n ? RegionFULL : RegionOPEN);
+    MakeBlockNext(&blocks[0], blocks[0].header.last + 1);
+  }
+  if (cut > 0)
+    make.size = make.last + cut;
+  left->header.hand.collector = 4711 | RegionCollectorDIED;
+  leftWrite(left);
+  MakeWrite(&make, path);
+}
+
+static void recoverDone(Left left)
+{
+  leftEnd(left);
+  MakeProcessFree(process);
+  MakeProcessFree(collector);
+}
+
+static void testWhole(void)
+{
+  static const Size cuts[] = {0, 5, 20, 127, 128, 300};
+  LeftStruct left;
+  Count lacking = 0, wrong = 0, stays = 0;
+  Index i;
+
+  for (i = 0; i < ARRAY_LENGTH(cuts); ++i) {
+    recoverMake(&left, 5, cuts[i]);
+    lacking += recoverLacks();
+    wrong += listSame(&got, &made) != -1;
+    if (recoverLog(leftRECORDING) != ResOK || running != 0)
+      ++wrong;
+    stays += access(left.path, F_OK) == 0;
+    if (recoverLacks()) {
+      ++lacking;
+      printf("# cut %zu: %s %s\n", cuts[i], got.gap, got.note);
+    }
+    wrong += listSame(&got, &made) != -1 || got.notes > 0;
+    recoverDone(&left);
+  }
+  TapIs(lacking, 0, "killed, wherever it was in writing: nothing is missing, before and behind recovering");
+  TapIs(wrong, 0, "and all events come once");
+  TapIs(stays, 0, "the region is removed");
+}
+
+/* testHeaderTorn -- killed while it wrote its header block, and something stands behind it */
+static void testHeaderTorn(void)
+{
+  LeftStruct left;
+  Size before;
+
+  recoverMake(&left, 5, 0);
+  before = make.size;
+  MakeHeader(&make, process);
+  make.size = before + 700;
+  MakeWrite(&make, path);
+  TapOk(!recoverLacks(), "a header block cut short at the end is no damage");
+  TapOk(recoverLog(0) == ResOK && !recoverLacks() && listSame(&got, &made) == -1,
+        "nor is it with what was recovered behind it: %s", got.gap);
+  TapOk(recoverLog(0) == ResOK && appended == 0, "recovering again does nothing");
+  recoverDone(&left);
+}
+
+/* testCut -- what was recovered says how it ends */
+static void testCut(void)
+{
+  LeftStruct left;
+  Size size, whole;
+  Count silent = 0;
+
+  recoverMake(&left, 5, 0);
+  (void)recoverLog(0);
+  whole = recoverSize();
+  for (size = whole - 1; size > make.size; size -= size % 97 + 1) {
+    if (truncate(path, (off_t)size) != 0)
+      makeFail(path);
+    silent += !recoverLacks();
+  }
+  TapIs(silent, 0, "a recovered log that is cut is found out");
+  recoverDone(&left);
+}
+
+/* testForeign -- not into what is not its log */
+static void testForeign(void)
+{
+  LeftStruct left;
+  MakeProcess other = MakeProcessNew(20, 3);
+
+  recoverMake(&left, 5, 0);
+  make.size = 0;
+  other->header.recording = leftRECORDING + 1;
+  MakeHeader(&make, other);
+  MakeWrite(&make, path);
+  TapOk(recoverLog(leftRECORDING) == ResPARAM && recoverSize() == make.size && access(left.path, F_OK) == 0,
+        "a log of another recording gets nothing");
+  TapOk(recoverLog(0) == ResOK && recoverSize() == make.size, "nor does it look for this one");
+  make.size = 0;
+  MakeBytes(&make, "secret\n", 7);
+  MakeWrite(&make, path);
+  TapOk(recoverLog(leftRECORDING) != ResOK && recoverSize() == 7, "what is no log gets nothing");
+  make.size = 0;
+  MakeWrite(&make, path);
+  TapOk(recoverLog(leftRECORDING) == ResOK && appended > 0, "an empty one does");
+  MakeProcessFree(other);
+  recoverDone(&left);
+}
+
+/* testRunning -- somebody lives */
+static void testRunning(void)
+{
+  LeftStruct left;
+
+  recoverMake(&left, 5, 0);
+  if (flock(left.fd, LOCK_EX) != 0)
+    makeFail(left.path);
+  TapOk(recoverLog(0) == ResOK && running == 1 && appended == 0 && access(left.path, F_OK) == 0,
+        "what a process that runs has is left to it");
+  TapOk(recoverLacks() && strstr(got.note, "still running") != NULL, "and its log is not whole yet: %s", got.note);
+  recoverDone(&left);
+}
+
+/* testDying -- a process fills one more block while it is asked whether it lives, and dies then */
+static void testDying(void)
+{
+  uint8_t state = 0, its;
+  LeftStruct left;
+  int ends[2];
+  pid_t child;
+  Bool good;
+
+  recoverMake(&left, 5, 0);
+  its = left.header.state[left.slot - 1];
+  if (pipe(ends) != 0 || pwrite(left.fd, &state, 1, (off_t)offsetof(RegionHeaderStruct, state) + (off_t)left.slot - 1) != 1)
+    makeFail(left.path);
+  child = fork();
+  if (child == 0) {
+    int fd = open(left.path, O_RDWR);
+    good = flock(fd, LOCK_EX) == 0 && write(ends[1], "", 1) == 1 && usleep(3000) == 0 &&
+           pwrite(fd, &its, 1, (off_t)offsetof(RegionHeaderStruct, state) + (off_t)left.slot - 1) == 1;
+    _exit(!good);
+  }
+  (void)!read(ends[0], &state, 1);
+  do {
+    good = recoverLog(leftRECORDING) == ResOK;
+  } while (good && running > 0);
+  TapOk(good && !recoverLacks() && listSame(&got, &made) == -1, "what a process did before it died is not overlooked");
+  (void)waitpid(child, NULL, 0);
+  (void)close(ends[0]);
+  (void)close(ends[1]);
+  recoverDone(&left);
+}
+
+/* recoverStays -- is a file that was to become a region of process `pid`, but is nothing yet, left alone? */
+static Bool recoverStays(Left left, pid_t pid, off_t size, Bool locked)
+{
+  char name[400];
+  Bool stays;
+  int fd;
+
+  (void)snprintf(name, sizeof name, "%s.region-%016llx-%ld-1", path, (unsigned long long)leftRECORDING, (long)pid);
+  fd = open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
+  if (fd < 0 || ftruncate(fd, size) != 0 || (locked && flock(fd, LOCK_EX) != 0))
+    makeFail(left->path);
+  (void)recoverLog(leftRECORDING);
+  stays = access(name, F_OK) == 0;
+  (void)close(fd);
+  (void)unlink(name);
+  return stays;
+}
+
+/* testUnborn -- killed while it made its region */
+static void testUnborn(void)
+{
+  pid_t dead = fork();
+  LeftStruct left;
+
+  if (dead == 0)
+    _exit(0);
+  (void)waitpid(dead, NULL, 0);
+  recoverMake(&left, 5, 0);
+  TapOk(!recoverStays(&left, getpid(), RegionSize(leftSlots), FALSE), "a region that nobody makes any more is removed");
+  TapOk(recoverStays(&left, getpid(), RegionSize(leftSlots), TRUE), "one that somebody makes is not,");
+  TapOk(recoverStays(&left, getpid(), 0, FALSE), "also if it has no lock yet,");
+  TapOk(!recoverStays(&left, dead, 0, FALSE), "unless its process is dead");
+  recoverDone(&left);
+}
+
+/* testUnwritten -- the collector has ended, and could not write */
+static void testUnwritten(void)
+{
+  LeftStruct left;
+
+  recoverMake(&left, 5, 300);
+  process->header.boot[0] = '\0';
+  leftText(&left);
+  left.header.hand.collector = RegionCollectorTID; /* there is no such thread */
+  leftWrite(&left);
+  TapOk(recoverLacks() && strstr(got.note, "eventrec has ended without writing") != NULL && got.gaps == 0,
+        "what eventrec could not write is told: %s", got.note);
+  TapOk(recoverLog(0) == ResOK && !recoverLacks() && got.notes == 0, "until it is recovered");
+  recoverDone(&left);
+}
+
+/* testHostile -- a region that lies is survived; it may spoil its own process's events, by longer copies of them, and
+ * nothing else */
+static void testHostile(uint64_t *seed)
+{
+  LeftStruct left;
+  Index i, n;
+  Count broken = 0;
+
+  for (n = 0; n < 200; ++n) {
+    recoverMake(&left, 3, 0);
+    for (i = TapRandom(seed) % 20 + 1; i > 0; --i) {
+      uint64_t r = TapRandom(seed), value = TapRandom(seed);
+      off_t at = (off_t)(r % 3 == 0 ? offsetof(RegionHeaderStruct, slots) + (r >> 8) % 2000
+                         : r % 3 == 1 ? RegionTEXT + (r >> 8) % 4000
+                                      : RegionSize((r >> 8) % 3 + 1) - BlockMAX + (r >> 16) % 2000);
+      if (pwrite(left.fd, &value, 1 + (r >> 40) % 8, at) < 0)
+        makeFail(left.path);
+    }
+    if (n % 5 == 0 && ftruncate(left.fd, (off_t)(TapRandom(seed) % RegionSize(leftSlots))) != 0)
+      makeFail(left.path);
+    (void)recoverLog(0);
+    broken += !recoverLacks() && got.count < 3 * leftEach;
+    recoverDone(&left);
+  }
+  TapIs(broken, 0, "200 regions that lie: where they spoil what was in the log, that is told");
+}
+
+int main(void)
+{
+  uint64_t seed = TapSeed() | 1;
+  int fd = mkstemp(path);
+
+  (void)close(fd);
+  testWhole();
+  testHeaderTorn();
+  testCut();
+  testForeign();
+  testRunning();
+  testDying();
+  testUnborn();
+  testUnwritten();
+  testHostile(&seed);
+  (void)unlink(path);
+  MakeFree(&make);
+  return TapDone();
+}

@@ -1,0 +1,86 @@
+#!/usr/bin/env perl
+# remains.t -- what is left where a kill comes at an unlucky moment is found, and then nothing is left
+#
+# SPDX-License-Identifier: BSD-2-Clause
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use File::Temp qw(tempdir);
+use POSIX ();
+use Test::More;
+use Time::HiRes qw(sleep);
+
+my $B = abs_path($ENV{B} // 'build/cool');
+my $dir = tempdir('pawprint-XXXXXX', TMPDIR => 1, CLEANUP => 1);
+my ($rec, $cnv) = ("$B/bin/eventrec", "$B/bin/eventcnv");
+
+plan skip_all => 'programs are recorded by the cool variety' if ($ENV{VARIETY} // 'cool') ne 'cool';
+plan skip_all => 'the library is not preloaded in a sanitized build' if $ENV{SAN};
+
+sub slurp { open my $in, '<', $_[0] or return ''; local $/; return scalar <$in> // '' }
+sub until_ { my ($what) = @_; for (1 .. 3000) { return 1 if $what->(); sleep 0.005 } return 0 }
+sub lives { my ($pid) = @_; return slurp("/proc/$pid/stat") =~ /\) [^ZX] / }
+sub regions { return grep { (readlink "$_.log" // '') =~ /^\Q$dir\E/ } grep { !/\.log$/ } glob '/dev/shm/pawprint-*' }
+END { local $?; unlink map { ($_, "$_.log") } regions() if $dir }
+
+# started(@command) -- in the background
+sub started {
+    my (@command) = @_;
+    unlink "$dir/out";
+    my $pid = fork // die "fork: $!";
+
+    if ($pid == 0) {
+        open STDERR, '>', "$dir/err";
+        open STDOUT, '>', "$dir/out";
+        { no warnings; exec @command }
+        POSIX::_exit(99);
+    }
+    return $pid;
+}
+
+# The collector is killed before a header block of a process is in the log, and the process becomes another program.
+{
+    my $log = "$dir/other.paw";
+    my $program = 'my $rec = getppid; if (fork == 0) { my @some = map { "x$_" } 1 .. 300; kill KILL => $rec; exec $^X, "-e", 1 } wait';
+    my $pid = started($rec, '-o', $log, '--', $^X, '-e', $program);
+    waitpid $pid, 0;
+    until_(sub { `$cnv --check $log 2>&1` !~ /still running|about to write/ });
+    system "$rec --clean $log >/dev/null 2>&1";
+    my $said = `$cnv --check $log 2>&1`;
+    is $said, '', 'what a process had before it became another program is in the log, and can be read';
+    is_deeply [regions()], [], 'and nothing is left';
+}
+
+# Where /dev/shm has no room the region is beside the log.
+SKIP: {
+    my @small = ('unshare', $> == 0 ? '-m' : '-rm', 'sh', '-c', 'mount -t tmpfs -o size=16k none /dev/shm && exec "$@"', 'sh');
+    skip 'no file system can be mounted here', 3 if system(@small, 'true') != 0;
+    my $log = "$dir/beside.paw";
+    my $pid = started(@small, $rec, '-o', $log, '--', $^X, '-e', '$| = 1; my @some = map { "x$_" } 1 .. 3000; print "$$\n"; sleep 60');
+    until_(sub { slurp("$dir/out") =~ /\n/ }) or diag slurp("$dir/err");
+    my ($child) = slurp("$dir/out") =~ /(\d+)/;
+    cmp_ok scalar(my @beside = glob "$log.region-*"), '>', 0, 'a region lies beside the log';
+    kill KILL => $pid, $child;
+    waitpid $pid, 0;
+    until_(sub { !lives($child) });
+    my $said = `$rec --clean $log 2>&1`;
+    like $said, qr/^\Q$log\E: \d+ blocks that lay beside it added$/m, 'after a kill --clean adds what it has';
+    is_deeply [glob "$log.region-*"], [], 'and it is gone';
+}
+
+# A process was killed while it made its region.
+{
+    my $log = "$dir/unborn.paw";
+    my $dead = started('true');
+    my $region = "/dev/shm/pawprint-5eed5eed5eed5eed-$dead-0";
+    waitpid $dead, 0;
+    open my $file, '>', $region or die;
+    truncate $file, 537919488;
+    close $file;
+    symlink $log, "$region.log";
+    my $said = `$rec --clean $log 2>&1`;
+    like $said, qr/^\Q$region\E: of process $dead, /, 'a region that never had a header is named';
+    ok !-e $region && !-l "$region.log", 'and is gone';
+}
+
+done_testing;

@@ -1,0 +1,45 @@
+#!/usr/bin/env perl
+# start.t -- a process that does nothing pays little for the library: counts that do not depend on time
+#
+# SPDX-License-Identifier: BSD-2-Clause
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use File::Temp qw(tempdir);
+use Test::More;
+
+my $B = abs_path($ENV{B} // 'build/cool');
+my ($rec, $cnv, $so) = ("$B/bin/eventrec", "$B/bin/eventcnv", "$B/lib/libpawprint.so");
+my $dir = tempdir(CLEANUP => 1);
+
+plan skip_all => 'no telemetry in this variety' unless ($ENV{VARIETY} // 'cool') eq 'cool';
+plan skip_all => 'a sanitizer makes calls of its own' if $ENV{SAN};
+plan skip_all => 'strace is not to be had here' if system("strace -o $dir/try true 2>/dev/null") != 0;
+
+# calls($prefix, $environment) -- the system calls of `true`, its own and those of the libraries in it: lines of strace
+sub calls {
+    my ($prefix, @environment) = @_;
+    unlink glob "$dir/calls.*";
+    system("$prefix strace -ff -o $dir/calls " . join(' ', map { "-E $_" } @environment) . " true 2>$dir/err") == 0 or return;
+    my ($file) = glob "$dir/calls.*";
+    open my $in, '<', $file or die "$file: $!\n";
+    return grep { /^\w+\(/ } <$in>;
+}
+
+my @plain = calls('');
+my @idle = calls('', "LD_PRELOAD=$so");
+cmp_ok scalar(@plain), '>', 0, 'a program makes calls';
+cmp_ok @idle - @plain, '<=', 40, 'the library alone makes no more than forty more';
+# Where the processor promises no even counter, the system is asked for the clock that it uses itself.
+is_deeply [grep { m{"/(?:proc|sys)/(?!self/exe|.*/current_clocksource)} } @idle], [grep { m{"/(?:proc|sys)/} } @plain],
+    'it reads nothing of the system but the name of the program';
+
+# The recording's first process finds out what the machine's clock is; the others are told.
+system("$rec -o $dir/a.paw -- sh -c '$B/prog/life; $B/prog/life' >/dev/null 2>$dir/err");
+my @said = `$cnv --header $dir/a.paw 2>/dev/null`;
+for my $key (qw(boot clock frequency)) {
+    my %value = map { /^\W*$key: (\S+)/ ? ($1 => 1) : () } @said;
+    is scalar(keys %value), 1, "$key: the same for all processes of a recording";
+    ok !grep({ /^("")?$/ } keys %value), "$key: and known";
+}
+done_testing;

@@ -1,0 +1,146 @@
+#!/usr/bin/perl
+# trust.t -- a recorded program that has given up its rights, or means harm: what it had is in the log, and no file of
+# others is touched
+#
+# Only root can give up rights; so most of this is for CI, where tests run as root.
+#
+# SPDX-License-Identifier: BSD-2-Clause
+use strict;
+use warnings;
+use File::Temp 'tempdir';
+use Test::More;
+use Time::HiRes 'sleep';
+
+plan skip_all => 'programs are recorded by the cool variety' if ($ENV{VARIETY} // 'cool') ne 'cool';
+plan skip_all => 'only root can give up rights' if $> != 0;
+plan skip_all => 'a sanitizer has its own malloc' if $ENV{SAN};
+
+my $B = $ENV{B} // 'build/cool';
+my $dir = tempdir('pawprint-XXXXXX', TMPDIR => 1, CLEANUP => 1);
+# What the tests leave in memory is theirs to remove.
+END { local $?; system "$B/bin/eventrec --clean $dir/*.paw >/dev/null 2>&1" if defined $dir }
+my $nobody = 65534;
+chmod 0755, $dir;
+mkdir "$dir/jail";
+
+sub slurp { my ($path) = @_; local $/; open my $in, '<', $path or return ''; return scalar <$in> // '' }
+sub spew { my ($path, $text) = @_; open my $out, '>', $path or die "$path: $!"; print $out $text; close $out }
+sub until_ { my ($what) = @_; for (1 .. 3000) { return 1 if $what->(); sleep 0.01 } return 0 }
+
+# started($log, $program, @words) -- eventrec's process number
+sub started {
+    my ($log, @words) = @_;
+    my $pid = fork // die "fork: $!";
+    if ($pid == 0) {
+        open STDERR, '>', "$log.err";
+        open STDOUT, '>', "$log.out";
+        { no warnings; exec "$B/bin/eventrec", '-o', $log, @words }
+        exit 99;
+    }
+    return $pid;
+}
+
+# What is recorded: it says where it is, waits until it may go on, and works.
+my $drop = <<'END';
+my ($dir, $jail, @files) = @ARGV;
+require POSIX;
+$| = 1;
+my @before = map { "x$_" } 1 .. 5000;
+open my $go, '<', "$dir/go" or die;
+if ($jail) { chroot $jail or die; chdir '/' }
+POSIX::setgid(65534); POSIX::setuid(65534);
+print "dropped\n";
+sysread $go, my $byte, 1;
+my @after = map { "y$_" } 1 .. 50000;
+print "end\n";
+END
+
+for my $how (['its user', ''], ['its user and its root folder', "$dir/jail"]) {
+    my ($what, $jail) = @$how;
+    my $log = "$dir/drop" . ($jail ? 'jail' : '') . '.paw';
+    unlink "$dir/go";
+    system('mkfifo', "$dir/go") == 0 or die;
+    my $rec = started($log, $^X, '-e', $drop, $dir, $jail);
+    open my $go, '+<', "$dir/go" or die;
+    until_(sub { slurp("$log.out") =~ /^dropped$/m }) or diag slurp("$log.err");
+    kill 'KILL', $rec;
+    waitpid $rec, 0;
+    print $go "\n";
+    close $go;
+    until_(sub { slurp("$log.out") =~ /^end$/m });
+    until_(sub { `$B/bin/eventcnv -n 1 $log 2>&1` !~ /still running/ });
+    my $said = `$B/bin/eventcnv --check $log 2>&1`;
+    unlike $said, qr/lost|missing|damaged/, "a program that has changed $what, and whose eventrec was killed, loses nothing";
+    unlike slurp("$log.err"), qr/cannot open the log/, 'it has the log yet';
+    my $events = () = `$B/bin/eventcnv -k Object $log 2>/dev/null` =~ /\n/g;
+    cmp_ok $events, '>', 100000, 'all of it is there';
+    is_deeply [glob "$dir/jail/*"], [], 'and nowhere else';
+}
+
+# The log's name leads elsewhere while it is written.
+{
+    my $log = "$dir/moved.paw";
+    spew("$dir/victim", "precious\n");
+    my $rec = started($log, $^X, '-e', 'my ($log, $victim) = @ARGV; rename $log, "$log.away"; symlink $victim, $log; '
+                                     . 'my @all = map { "x$_" } 1 .. 50000', $log, "$dir/victim");
+    waitpid $rec, 0;
+    is slurp("$dir/victim"), "precious\n", 'a link that is put in the place of the log leads nobody astray';
+    my $events = () = `$B/bin/eventcnv -k Object $log.away 2>/dev/null` =~ /\n/g;
+    cmp_ok $events, '>', 50000, 'the log that was moved has all';
+    unlink $log;
+}
+
+# Whatever a program writes into its region: its log, or another one's, is not where that says.
+{
+    my $log = "$dir/region.paw";
+    spew("$dir/victim", "precious\n");
+    chmod 0600, "$dir/victim";
+    my $rec = started($log, $^X, '-e', 'my ($victim) = @ARGV; my @all = map { "x$_" } 1 .. 5000; '
+                                     . 'for my $region (grep { !/log$/ } glob "/dev/shm/pawprint-*-$$-*") { '
+                                     . 'open my $out, "+<:raw", $region or next; seek $out, 88, 0; '
+                                     . 'print $out $victim, "\0"; close $out } kill KILL => $$', "$dir/victim");
+    waitpid $rec, 0;
+    is slurp("$dir/victim"), "precious\n", 'nor does a path in a region';
+    is_deeply [grep { (readlink // '') eq $log } glob '/dev/shm/pawprint-*.log'], [], 'and its region is gone';
+}
+
+# eventctl flush writes into the log that the region's maker named, whatever the region says by now.
+{
+    my $log = "$dir/flush.paw";
+    spew("$dir/victim", "precious\n");
+    chmod 0600, "$dir/victim";
+    my $lie = <<'END';
+my ($log, $victim) = @ARGV;
+$| = 1;
+my ($region) = grep { !/log$/ } glob "/dev/shm/pawprint-*-$$-*";
+open my $file, '+<:raw', $region or die;
+read $file, my $header, 4096;
+my @is = stat $log;
+my @other = stat $victim;
+for my $pair (map { [pack('Q', $is[$_]), pack 'Q', $other[$_]] } 0, 1) {
+    my $at = index $header, $pair->[0], 24;
+    substr($header, $at, 8) = $pair->[1] if $at >= 0;
+}
+my $at = index $header, $log;
+substr($header, $at, length($victim) + 1) = "$victim\0" if $at >= 0;
+seek $file, 24, 0;
+print $file substr $header, 24, $at + length($victim) + 1 - 24 if $at >= 0;
+close $file;
+print "$$\n";
+sleep 60;
+END
+    my $rec = started($log, $^X, '-e', $lie, $log, "$dir/victim");
+    until_(sub { slurp("$log.out") =~ /^\d+$/m }) or diag slurp("$log.err");
+    my ($pid) = slurp("$log.out") =~ /^(\d+)$/m;
+    kill 'KILL', $rec;
+    waitpid $rec, 0;
+    my $said = `$B/bin/eventctl $pid flush 2>&1`;
+    is slurp("$dir/victim"), "precious\n", 'eventctl flush writes to no file that a region names' or diag $said;
+    is $said, '', 'but to the log';
+    kill 'KILL', $pid;
+    until_(sub { !kill 0, $pid });
+    is `$B/bin/eventcnv --check $log 2>&1 >/dev/null` =~ /lost|damaged/ ? 'lost' : '', '', 'which has all';
+    system "$B/bin/eventrec --clean $log >/dev/null 2>&1";
+}
+
+done_testing();

@@ -1,0 +1,140 @@
+#!/usr/bin/env perl
+# unseen.t -- programs with a sanitizer in them run as they do without us, and what is not seen of them is named; and so
+# it is with allocators' own functions and operators
+#
+# SPDX-License-Identifier: BSD-2-Clause
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use File::Temp qw(tempdir);
+use Test::More;
+
+my $B = abs_path($ENV{B} // 'build/cool');
+my ($rec, $cnv) = map { "$B/bin/$_" } qw(eventrec eventcnv);
+my $dir = tempdir(CLEANUP => 1);
+
+plan skip_all => 'no telemetry of objects in this variety' unless ($ENV{VARIETY} // 'cool') eq 'cool';
+plan skip_all => 'a sanitized eventrec is another thing' if $ENV{SAN};
+
+sub slurp { open my $in, '<', $_[0] or return ''; local $/; return scalar(<$in>) // '' }
+sub spurt { my ($name, $text) = @_; open my $out, '>', "$dir/$name" or die; print $out $text; close $out; return "$dir/$name" }
+
+# compile($name, @command) -- a program that runs here, or undef
+sub compile {
+    my ($name, @command) = @_;
+    system("@command -o $dir/$name >$dir/compiled 2>&1") == 0 or return;
+    return "$dir/$name";
+}
+
+sub run {
+    my (@command) = @_;
+    my $pid = fork // die "fork: $!";
+    if ($pid == 0) {
+        open STDOUT, '>', "$dir/out" or die;
+        open STDERR, '>', "$dir/err" or die;
+        { no warnings; exec { $command[0] } @command }
+        exit 99;
+    }
+    waitpid $pid, 0;
+    return ($?, slurp("$dir/out"), slurp("$dir/err"));
+}
+
+my $source = spurt('program.c', <<'END');
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static void *run(void *p)
+{
+  for (int i = 0; i < 100; ++i) { void *volatile q = malloc(10 + i); free(q); }
+  return p;
+}
+int main(void)
+{
+  pthread_t t;
+  void *volatile p = malloc(12345);
+  memset(p, 1, 12345);
+  pthread_create(&t, NULL, run, NULL);
+  pthread_join(t, NULL);
+  free(p);
+  puts("done");
+  return 7;
+}
+END
+
+# Whether what the program allocates is seen, and what is said.
+my %named = (thread => qr/built with ThreadSanitizer: the library stays out/, address => qr/built with AddressSanitizer, whose malloc/,
+    memory => qr/built with MemorySanitizer/, leak => qr/built with LeakSanitizer/);
+for my $compiler (qw(gcc clang)) {
+    for my $sanitizer (qw(address thread memory undefined leak)) {
+        my $program = compile("$compiler-$sanitizer", $compiler, "-O1 -fno-builtin -pthread -fsanitize=$sanitizer", $source);
+        SKIP: {
+            skip "$compiler has no $sanitizer sanitizer here", 4 unless defined $program;
+            my ($plain) = run($program);
+            skip "$compiler\'s $sanitizer sanitizer does not run here", 4 if $plain != 7 << 8;
+            for (['', $program], [' started by another program', '/bin/sh', '-c', "$program; exit \$?"]) {
+                my ($how, @command) = @$_;
+                unlink "$dir/log";
+                my ($status, $out, $err) = run($rec, '-o', "$dir/log", @command);
+                is "$status $out", (7 << 8) . " done\n", "$compiler, $sanitizer$how: the program runs" or diag $err;
+                my $seen = grep { / PoolAlloc .*size=12345$/ } `$cnv $dir/log 2>$dir/said`;
+                if ($seen) { unlike $err, qr/not seen/, "$compiler, $sanitizer$how: it is seen" }
+                else { like $err, $named{$sanitizer} // qr/never/, "$compiler, $sanitizer$how: that it is not seen is said" }
+            }
+        }
+    }
+}
+
+# Functions that only one allocator has, and operators that nothing can stand in front of.
+my %doors = (
+    jemalloc => ['jemalloc', 'void *mallocx(unsigned long, int); void dallocx(void *, int);', 'void *p = mallocx(100, 0); dallocx(p, 0);'],
+    mimalloc => ['mimalloc', 'void *mi_malloc(unsigned long); void mi_free(void *);', 'void *p = mi_malloc(100); mi_free(p);'],
+    tcmalloc => ['tcmalloc_minimal', 'void *tc_malloc(unsigned long); void tc_free(void *);', 'void *p = tc_malloc(100); tc_free(p);'],
+);
+for my $name (sort keys %doors) {
+    my ($library, $declared, $body) = @{$doors{$name}};
+    my $program = compile($name, 'gcc', spurt("$name.c", "$declared\nint main(void) { $body return 3; }\n"), "-l$library");
+    SKIP: {
+        skip "$name is not here", 2 unless defined $program;
+        my ($status, undef, $err) = run($rec, '-o', "$dir/log.$name", $program);
+        is $status, 3 << 8, "$name by its own names: it runs";
+        like $err, qr/^eventrec: not seen: \S+: it calls functions that only $name has/m, 'and that these calls are not seen is said';
+    }
+}
+my $own = 'void *operator new(std::size_t n) { static char room[1 << 16], *at = room; at += n + 15 & ~15ul; return at; }'
+    . ' void operator delete(void *) noexcept {} void operator delete(void *, std::size_t) noexcept {}';
+my $main = 'int main() { int *volatile p = new int; delete p; return 3; }';
+my $program = compile('own', 'g++', spurt('own.cc', "#include <new>\n$own\n$main\n"));
+my $calls = compile('calls', 'g++', '-static-libstdc++', spurt('calls.cc', "#include <new>\n$main\n"));
+SKIP: {
+    skip 'no g++', 2 unless defined $program && defined $calls;
+    my (undef, undef, $err) = run($rec, '-o', "$dir/log.own", $program);
+    like $err, qr/not seen: \S+: an operator new of its own/, 'operators in the program that call no malloc are named';
+    (undef, undef, $err) = run($rec, '-o', "$dir/log.calls", $calls);
+    unlike $err, qr/not seen/, 'and those that do are not,';
+    is scalar(grep { / PoolAlloc .*size=4$/ } `$cnv $dir/log.calls`), 1, 'because they are seen';
+}
+
+# The same in a library that the program has loaded, but for the allocator's own; and where it only asks whether it is there.
+for my $name (sort keys %doors) {
+    my ($library, $declared, $body) = @{$doors{$name}};
+    my $called = 'void called(void)';
+    my $inner = compile("lib$name-user.so", 'gcc', '-shared -fPIC', spurt("$name-user.c", "$declared\n$called { $body }\n"), "-l$library");
+    my $weak = compile("lib$name-weak.so", 'gcc', '-shared -fPIC',
+        spurt("$name-weak.c", join('', map { "__attribute__((weak)) $_;" } $declared =~ /([^;]+);/g) . "\n$called { if (" . ($body =~ /= (\w+)/)[0] . ") { $body } }\n"));
+    SKIP: {
+        skip "$name is not here", 4 unless defined $inner && defined $weak;
+        for (['user', $inner, "-L$dir -l$name-user", 1], ['weak', $weak, "-L$dir -l$name-weak -Wl,--no-as-needed -l$library", 1],
+             ['none', $weak, "-L$dir -l$name-weak", 0]) {
+            my ($how, $file, $link, $named) = @$_;
+            my $program = compile("$name-$how", 'gcc', spurt("main.c", "$called;\nint main(void) { called(); return 3; }\n"), "$link -Wl,-rpath,$dir");
+            my ($status, undef, $err) = run($rec, '-o', "$dir/log.$name.$how", $program);
+            is $status, 3 << 8, "$name in a library ($how): it runs";
+            my @lines = $err =~ /^eventrec: (not seen: .*)/mg;
+            is_deeply \@lines, $named ? ["not seen: $file: it calls functions that only $name has (" . ($lines[0] // '') =~ s/.*\(//r] : [],
+                'the library is named if it calls such functions, and nothing else';
+        }
+    }
+}
+done_testing;
