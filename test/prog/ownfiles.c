@@ -81,8 +81,9 @@ static void closeAll(const char *mode)
     is(syscall(SYS_close_range, 3, ~0U, 0) == 0, "close_range", 3);
   else if (strcmp(mode, "from") == 0)
     closefrom(3);
+  /* Past libc the log is opened again meanwhile, under numbers that may not be known as ours yet. */
   for (fd = 3; fd < NUMBERS; ++fd)
-    if (strcmp(mode, "each") != 0)
+    if (strcmp(mode, "each") != 0 && strcmp(mode, "raw") != 0)
       is(close(fd) < 0 && errno == EBADF, "closed, and still there", fd);
     else
       (void)close(fd);
