@@ -150,7 +150,6 @@ static inline Bool mutantReckons(uint64_t slots, uint64_t slot)
 #define ServiceSlot MutantSlot
 #define ServicePassEnd MutantPassEnd
 #define ServiceHalt MutantHalt
-#define ServiceUnreckon MutantUnreckon
 #define RoutesInit MutantRoutesInit
 #define RoutesFinish MutantRoutesFinish
 #define RoutesForget MutantRoutesForget

@@ -423,9 +423,6 @@ int main(void)
   uint64_t seed;
   int fd = mkstemp(path);
 
-  /* The same sets each time, unless others are asked for.  SEED=1795361404 finds a fault that is not mended yet: in set
-   * 17275 a request is given an event too late. */
-  (void)setenv("SEED", "1", 0);
   seed = TapSeed() * 1000003 | 1;
   (void)close(fd);
   stuckEnd = stuckReal;

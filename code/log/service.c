@@ -72,10 +72,12 @@ Filed ServiceFind(LogService service, LogRequest request)
   return NULL;
 }
 
-void ServiceUnreckon(LogService service, uint64_t slot)
+/* serviceUnreckon -- passes do not reckon with one that came later */
+static void serviceUnreckon(LogService service, uint64_t slot)
 {
   Index i;
 
+  service->pass.slots &= ~slot;
   for (i = 0; i < LogPriorityLIMIT; ++i)
     service->saved[i].slots &= ~slot;
 }
@@ -89,8 +91,7 @@ void ServiceSlot(LogService service, Filed filed)
       service->slot[i] = filed;
       filed->bit = (uint64_t)1 << i;
       RoutesForget(service, filed->bit);
-      ServiceUnreckon(service, filed->bit);
-      service->pass.slots &= ~filed->bit;
+      serviceUnreckon(service, filed->bit);
     }
 }
 

@@ -153,8 +153,6 @@ extern const ReadingRouteStruct *RoutesTable(void *data, Process process, unsign
 extern void RoutesTableFree(RouteTable table);
 extern void RoutesHalted(void *data, const ReadingHandStruct *more, LogEvent event);
 
-/* ServiceUnreckon -- passes that are saved do not reckon with this: it came later, or starts elsewhere now */
-extern void ServiceUnreckon(LogService service, uint64_t slot);
 
 /* RoutesForget -- a slot has a new tenant */
 extern void RoutesForget(LogService service, uint64_t bit);

@@ -169,9 +169,9 @@ void ServiceLeave(LogService service)
       if (BoundUrgent(filed->request->priority, priority))
         priority = filed->request->priority;
       filed->state = FiledWAITING;
-      if (!BoundJoins(&filed->start, &service->current))
-        ServiceUnreckon(service, filed->bit);
       filed->start = service->current;
+    } else if (BoundBefore(&filed->start, &service->current)) {
+      service->pass.slots &= ~filed->bit; /* the pass has not loaded for it what lies behind its start */
     }
   }
   service->served = 0;
