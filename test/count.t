@@ -26,6 +26,7 @@ plan skip_all => 'a sanitized eventrec cannot be counted' if $ENV{SAN};
 plan skip_all => 'no make' if system('command -v make >/dev/null 2>&1') != 0;
 -x $_ or BAIL_OUT("$_ is not there") for $rec, $cnv, $view, $counter;
 delete @ENV{qw(MAKEFLAGS MAKELEVEL MFLAGS)};
+$ENV{CCACHE_DISABLE} = 1; # where gcc is a cache of compilations, it is to compile each file once
 
 # summary() -- how many there are in all, as eventview says
 sub summary {
