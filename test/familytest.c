@@ -171,6 +171,10 @@ static void doEnd(Index m, Bool exec)
     if (below(2) == 0)
       tell(FAMILY, COLLECTOR, EventProcessExecCODE, (uint64_t[4]){pid}, "/bin/other");
     doAlloc(join(pid), pid, below(ADDRESSES));
+  } else if (below(2) == 0) {
+    /* Of this one its closing header block tells. */
+    family.member[m].process->header.ended = TRUE;
+    family.member[m].process->header.gone = ++family.now;
   } else {
     tell(FAMILY, COLLECTOR, EventProcessExitCODE, (uint64_t[4]){pid, 0}, "exit");
   }

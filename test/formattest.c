@@ -371,6 +371,7 @@ static void testHeaderEnd(void)
   header.begun = UINT64_MAX;
   header.ended = TRUE;
   header.streams = 70000;
+  header.gone = 0x7000000000000001;
   TextInit(&text, headerRoom, sizeof headerRoom);
   HeaderBegin(&text, &header);
   for (i = 0; i < ARRAY_LENGTH(streams); ++i)
@@ -378,8 +379,9 @@ static void testHeaderEnd(void)
   TextString(&text, EventRegistryTEXT);
   TapOk(HeaderEnd(&text) == ResOK && HeaderRead(&back, &body, headerRoom, length = TextLength(&text)) == ResOK,
         "a closing header block is read");
-  TapOk(back.recording == header.recording && back.begun == header.begun && back.ended && back.streams == 70000,
-        "which recording, since when, and how many streams come back");
+  TapOk(back.recording == header.recording && back.begun == header.begun && back.ended && back.streams == 70000 &&
+          back.gone == header.gone,
+        "which recording, since when, how many streams, and when it had ended come back");
   TapOk(back.forked.identity == header.forked.identity && back.forked.thread == 4711 &&
           back.forked.before == 123456789 && back.forked.after == UINT64_MAX,
         "and whose child by fork it is");
@@ -398,7 +400,7 @@ static void testHeaderEndWrong(void)
   static const char *const wrong[] = {
     "stream: 1 2 3\n", "stream: 4294967296 2 3 4\n", "stream: 1 2 ?\n", "stream: 1 2 ?3 4\n", "stream: 1 ? 3 4\n",
     "stream: 1 2 3 18446744073709551616\n", "stream: 1 2 18446744073709551615 4\n", "stream: \n", "end: \n", "end: x\n",
-    "forked: 0x12 3 4\n", "begun: -1\n", "recording: 0xg\n", "recording: 0x10000000000000000\n",
+    "forked: 0x12 3 4\n", "begun: -1\n", "gone: -1\n", "recording: 0xg\n", "recording: 0x10000000000000000\n",
   };
   static HeaderStruct back;
   const char *body;

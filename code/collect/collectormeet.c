@@ -162,6 +162,16 @@ static Res collectorGrant(Collector collector, int to, RegionGrant grant, int fd
   return MeetAnswer(to, grant, fds, count);
 }
 
+/* collectorLook -- who has ended?  Whoever asks for a region may have waited for that: by no event of its own may those
+ * still live, whenever they are buried. */
+static void collectorLook(Collector collector)
+{
+  Index i;
+
+  for (i = 0; i < collector->drains; ++i)
+    (void)DrainIsDead(collector->drain[i]);
+}
+
 /* collectorTake -- a process wants a region */
 static void collectorTake(Collector collector, MeetMessage message, Bool *buriedReturn)
 {
@@ -171,6 +181,7 @@ static void collectorTake(Collector collector, MeetMessage message, Bool *buried
   Drain drain;
   Index i;
 
+  collectorLook(collector);
   if (collector->settings.loaded != NULL)
     collector->settings.loaded(collector->settings.data, message->pid, message->request.program);
   if (collector->absent != NULL)

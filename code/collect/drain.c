@@ -252,7 +252,11 @@ void DrainMute(Drain drain)
 
 Bool DrainIsDead(Drain drain)
 {
-  return flock(drain->file.fd, LOCK_EX | LOCK_NB) == 0;
+  if (drain->gone == 0 && flock(drain->file.fd, LOCK_EX | LOCK_NB) == 0) {
+    (void)DrainHeaderNew(drain); /* which says what clock it has */
+    drain->gone = EventClock(drain->head.slow);
+  }
+  return drain->gone != 0;
 }
 
 /* drainLeaving -- what the process was writing to the log itself when it was killed is there, or is missed */
@@ -278,6 +282,7 @@ static void drainLeaving(Drain drain)
 static Res drainFarewell(Drain drain)
 {
   drainLeaving(drain);
+  drain->head.header.gone = drain->gone;
   return drain->muted ? ResOK : DrainHeaderAgain(&drain->head, RegionLost(drain->header), &drain->streams, drain->shop);
 }
 

@@ -73,6 +73,7 @@ typedef struct DrainStruct {
   Bool muted;               /* nothing of it is wanted: blocks are freed and not written */
   Bool owed;                /* its header block is known, and not in the log */
   Bool shut;                /* sends nothing any more, by our will */
+  uint64_t gone;            /* ticks when it was seen that the process had ended; 0: it has not */
   DrainHeaderStruct head;
   DrainStreamsStruct streams;
   char path[RegionPathMAX]; /* of the region; "" if it has none */
@@ -129,7 +130,7 @@ extern void DrainRepeat(Drain drain);
 /* DrainShut -- switch off what the process sends */
 extern void DrainShut(Drain drain);
 
-/* DrainIsDead -- has the process ended?  The lock on its region is ours then. */
+/* DrainIsDead -- has the process ended?  The lock on its region is ours then, and when that was seen is noted. */
 extern Bool DrainIsDead(Drain drain);
 
 /* DrainFinish -- the process has ended: take all that it left, and remove the region.  ResIO: the log could not be

@@ -280,6 +280,7 @@ static void sendHeaderFill(Process process, Scratch scratch, Bool ended)
   header->syncs = HeaderSyncsMAX;
   header->sync[0] = process->sync;
   EventClockSync(&header->sync[1], slow);
+  header->gone = header->ended ? header->sync[1].ticks : 0;
   if (!sent)
     header->frequency = sendRate(&header->sync[0], &header->sync[1]);
   header->lost = __atomic_load_n(&process->lost, __ATOMIC_RELAXED);

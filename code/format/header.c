@@ -92,6 +92,8 @@ static void headerRecording(Text text, Header header)
     headerNumber(text, "begun: ", header->begun);
   if (header->ended)
     headerNumber(text, "end: ", header->streams);
+  if (header->gone != 0)
+    headerNumber(text, "gone: ", header->gone);
 }
 
 static void headerDroppedWrite(Text text, Dropped dropped)
@@ -370,6 +372,7 @@ static const struct {
   {"alone:", formUINT32, AT(alone)},
   {"begun:", formUINT64, AT(begun)},
   {"end:", formEND, 0, 0},
+  {"gone:", formUINT64, AT(gone)},
   {"stream:", formSTREAM, 0, 0},
   {"forked:", formFORKED, 0, 0},
 #undef AT

@@ -77,6 +77,7 @@ typedef struct HeaderStruct {
   uint64_t begun;                  /* ticks when the log was opened, where the process ran before; 0: from its start */
   Bool ended;                      /* the process's part of the log ends here */
   uint64_t streams;                /* if so: how many streams have sent a block, in all closing header blocks */
+  uint64_t gone;                   /* ticks when the process had ended, or was about to; 0: it has not, or nobody knows */
   char role[HeaderRoleSIZE];       /* "" for a recorded program */
   RegistryNameStruct registry;     /* whose lines come before its own */
   char program[HeaderTextMAX];     /* path; "" if unknown */

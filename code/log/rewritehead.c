@@ -100,6 +100,7 @@ static Header headHeader(RewriteHeads heads, Process process, RegistryNameStruct
   header->alone = 0;
   header->open = 1;
   header->ended = FALSE;
+  header->gone = 0;
   header->registry = registry;
   headClock(header, ClockResolve(process->clock));
   return header;
@@ -164,6 +165,7 @@ void RewriteHeadsClose(RewriteHeads heads, Process process, HeaderStream stream,
     TextStruct text;
     header->open = 0;
     header->ended = TRUE;
+    header->gone = process->public.header.gone;
     header->streams = n;
     TextInit(&text, heads->room, headROOM);
     HeaderBegin(&text, header);

@@ -28,6 +28,7 @@ void HeapClear(Heap heap)
 {
   HeapProcessesFree(heap);
   HeapForksFree(&heap->forks);
+  GoneFinish(&heap->gone);
   heap->objectTypes = 0;
   heap->res = ResOK;
 }
@@ -397,6 +398,8 @@ void HeapEvent(Heap heap, LogEvent event)
 
   if (UNLIKELY(event->time >= heap->forks.time))
     HeapForksDo(heap, event->time);
+  if (UNLIKELY(event->time > heap->gone.time))
+    HeapProcessesGone(heap, event->time);
   process = HeapProcessOf(heap, event->process->number);
   if (UNLIKELY(process == NULL)) {
     heap->res = ResMEMORY;
@@ -433,6 +436,12 @@ void HeapMark(Heap heap, uint32_t mark)
 void HeapPrompt(Heap heap)
 {
   heap->prompt = TRUE;
+}
+
+void HeapUntil(Heap heap, uint64_t time)
+{
+  HeapForksDo(heap, time);
+  HeapProcessesGone(heap, time);
 }
 
 void HeapCatchUp(Heap heap)

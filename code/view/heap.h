@@ -44,6 +44,10 @@ extern void HeapEvent(Heap heap, LogEvent event);
 extern void HeapMark(Heap heap, uint32_t mark);
 extern void HeapPrompt(Heap heap);
 
+/* HeapUntil -- all events before `time` have come: children are made, and processes end, until then, though nobody tells
+ * anything any more */
+extern void HeapUntil(Heap heap, uint64_t time);
+
 /* HeapCatchUp -- tell the hook of what is queued; what is held back stays so */
 extern void HeapCatchUp(Heap heap);
 

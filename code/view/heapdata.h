@@ -11,6 +11,7 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
+#include "view/gone.h"
 #include "view/heap.h"
 #include "view/heapfork.h"
 #include "view/heapplan.h"
@@ -74,6 +75,7 @@ struct HeapStruct {
   Index kept;            /* number of the one that has ended and is kept, plus one; 0: none.  Its objects are shown while
                             nobody lives. */
   HeapForksStruct forks;
+  GoneStruct gone;
   HeapPlans plans;
   Count objectTypes;
   uint32_t mark;
@@ -102,6 +104,9 @@ extern void HeapProcessMeet(Heap heap, HeapProcess process, HeapThread thread, u
 extern void HeapProcessEnd(Heap heap, HeapProcess process, uint64_t time);
 extern void HeapProcessPid(Heap heap, LogProcess teller, uint32_t pid, const char *program, Size length,
                            uint64_t time);
+
+/* HeapProcessesGone -- all end that have ended before `time`, as their headers say */
+extern void HeapProcessesGone(Heap heap, uint64_t time);
 
 /* HeapProcessDrop -- forget its objects, and keep what is said of processes that have ended */
 extern void HeapProcessDrop(Heap heap, HeapProcess process);

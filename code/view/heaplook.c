@@ -153,6 +153,11 @@ Bool HeapEnded(Heap heap, Index number)
   return lookPast(heap, number) != NULL || (lookProcess(heap, number) != NULL && lookLives(heap, number) == NULL);
 }
 
+Count HeapLiving(Heap heap)
+{
+  return heap->living;
+}
+
 void HeapTallySum(HeapTally tallyReturn, Heap heap)
 {
   HeapTallyStruct tally;

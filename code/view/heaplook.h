@@ -29,6 +29,9 @@ extern void HeapLookSum(HeapSum sumReturn, Heap heap, Index process);
  * lived in it then is still to be seen. */
 extern Bool HeapEnded(Heap heap, Index process);
 
+/* HeapLiving -- how many recorded programs live, as far as is known */
+extern Count HeapLiving(Heap heap);
+
 /* HeapSeen -- what has been seen of the log's process `number`; FALSE: no event of it
  * countsReturn  events by the type's place in the registry; good until HeapDestroy */
 extern Bool HeapSeen(Count *threadsReturn, const uint64_t **countsReturn, Heap heap, Index number);

@@ -318,6 +318,20 @@ void HeapProcessPid(Heap heap, LogProcess teller, uint32_t pid, const char *prog
   }
 }
 
+void HeapProcessesGone(Heap heap, uint64_t time)
+{
+  uint64_t gone;
+  Index i;
+
+  if (GoneLook(&heap->gone, heap->log) != ResOK)
+    heap->res = ResMEMORY;
+  while (GoneNext(&i, &gone, &heap->gone, time)) {
+    HeapProcess process = i < heap->count ? heap->process[i] : NULL;
+    if (process != NULL && !process->ended && processRecorded(process))
+      HeapProcessEnd(heap, process, gone);
+  }
+}
+
 /* processBefore -- those that had its number before have ended, if nothing more comes of them */
 static void processBefore(Heap heap, HeapProcess process, uint64_t time)
 {

@@ -375,6 +375,7 @@ static void restoreHeap(Restore restore, Heap heap, Count processes)
   HeapSavedHEAP
 #undef NUMBER
   forks->time = forks->next < forks->count ? forks->fork[forks->next].before : UINT64_MAX;
+  GoneFrom(&heap->gone, heap->gone.next);
   while (restoreGood(restore) && (number = HeapBytesGet(&restore->bytes)) != 0) {
     uint64_t saved = HeapBytesGet(&restore->bytes);
     HeapProcess process = number <= processes ? HeapProcessOf(heap, (Index)number - 1) : NULL;
@@ -397,7 +398,7 @@ Res HeapRestore(Heap heap, const unsigned char *bytes, Size size)
   HeapClear(heap);
   if (!restoreSound(bytes, size))
     return ResFORMAT;
-  if (HeapForksLook(heap) != ResOK)
+  if (HeapForksLook(heap) != ResOK || GoneLook(&heap->gone, heap->log) != ResOK)
     return ResMEMORY;
   LogSummarize(&summary, heap->log);
   restoreHeap(&restore, heap, summary.processes);

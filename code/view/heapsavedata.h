@@ -32,7 +32,7 @@ enum {
   NUMBER(process->threads) NUMBER(process->inherited) NUMBER(process->child) NUMBER(process->forker) \
   NUMBER(process->childTime)
 #define HeapSavedHEAP NUMBER(heap->res) NUMBER(heap->objectTypes) NUMBER(heap->living) NUMBER(heap->kept) \
-  NUMBER(heap->forks.next)
+  NUMBER(heap->forks.next) NUMBER(heap->gone.next)
 
 enum { HeapSavedLIVES = 1, HeapSavedPAST };
 

@@ -190,11 +190,14 @@ static Bool liveIs(Live live, Index number)
 
 Res LiveFinish(Live live)
 {
-  Res res = StateSettle(live->state);
   const uint64_t *counts;
   Count threads;
   Index i;
+  Res res;
 
+  if (live->at != UINT64_MAX)
+    HeapUntil(StateHeap(live->state), live->at);
+  res = StateSettle(live->state);
   LogSummarize(&live->summary, live->log);
   live->process = calloc(live->summary.processes + 1, sizeof *live->process);
   if (live->process == NULL)

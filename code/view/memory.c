@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "view/gone.h"
 #include "view/plans.h"
 #include "view/spans.h"
 
@@ -58,6 +59,7 @@ struct MemoryStruct {
   Log log;
   PlansStruct plans;
   SpanPoolStruct pool;
+  GoneStruct gone;
   Bool failed;
   uint64_t left;
   uint64_t now[MemoryKINDS];     /* of all that live */
@@ -84,6 +86,7 @@ void MemoryDestroy(Memory memory)
 {
   PlansFinish(&memory->plans);
   SpanPoolFinish(&memory->pool);
+  GoneFinish(&memory->gone);
   free(memory->process);
   free(memory);
 }
@@ -138,6 +141,18 @@ static void memoryEnd(Memory memory, memoryProcess process, Bool gone)
     memory->now[kind] -= process->now[kind];
     process->now[kind] = 0;
   }
+}
+
+/* memoryGone -- those have ended that had before `time`, as their headers say */
+static void memoryGone(Memory memory, uint64_t time)
+{
+  uint64_t gone;
+  Index i;
+
+  memory->failed |= GoneLook(&memory->gone, memory->log) != ResOK;
+  while (GoneNext(&i, &gone, &memory->gone, time))
+    if (i < memory->processes && memory->process[i].met)
+      memoryEnd(memory, &memory->process[i], FALSE);
 }
 
 /* memoryRevive -- it had not: what looked like its end was that of the program it was before */
@@ -262,9 +277,13 @@ static void memoryTold(Memory memory, LogEvent event, memoryPlan plan)
 
 void MemoryEvent(Memory memory, LogEvent event)
 {
-  memoryProcess process = memoryOf(memory, event);
-  memoryPlan plan = PlansOf(&memory->plans, event);
+  memoryProcess process;
+  memoryPlan plan;
 
+  if (UNLIKELY(event->time > memory->gone.time))
+    memoryGone(memory, event->time);
+  process = memoryOf(memory, event);
+  plan = PlansOf(&memory->plans, event);
   if (UNLIKELY(process == NULL) || UNLIKELY(plan == NULL)) {
     memory->failed = TRUE;
     return;

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "view/heaplook.h"
 #include "view/summarydata.h"
 
 static Index summaryHash(uint64_t key, Count capacity)
@@ -171,8 +172,11 @@ void SummaryEvent(Summary summary, LogEvent event)
 
 Res SummaryFinish(Summary summary)
 {
-  Res res = HeapSettle(summary->heap), memory = MemoryFinish(summary->memory);
+  Res res, memory = MemoryFinish(summary->memory);
 
+  HeapUntil(summary->heap, UINT64_MAX);
+  summary->unended = HeapLiving(summary->heap);
+  res = HeapSettle(summary->heap);
   summary->liveObjects += summary->leftObjects;
   summary->liveBytes += summary->leftBytes;
   return res != ResOK ? res : summary->deaths.failed ? ResMEMORY : memory;

@@ -182,6 +182,10 @@ static void textHeap(FILE *out, Print print, Summary summary)
   printObjects(out, summary->peakObjects);
   SayBytes(out, summary->peakBytes);
   fprintf(out, ", at %.9f s\n", printSince(print, summary->peakTime));
+  if (summary->unended > 0 && print->processes.recorded > 1)
+    fprintf(out, "no end         %zu process%s: the log does not say that %s ended, so the peak counts what %s had until the "
+            "log's end\n", summary->unended, summary->unended == 1 ? "" : "es",
+            summary->unended == 1 ? "it has" : "they have", summary->unended == 1 ? "it" : "they");
   if (summary->inherited > 0) {
     fprintf(out, "inherited      ");
     printObjects(out, summary->inherited);
@@ -289,6 +293,7 @@ static void jsonHeap(FILE *out, Print print, Summary summary)
           (unsigned long long)summary->liveObjects, (unsigned long long)summary->liveBytes,
           (unsigned long long)summary->peakObjects, (unsigned long long)summary->peakBytes,
           printSince(print, summary->peakTime), printLifetime(summary));
+  fprintf(out, " \"processes_without_end\": %zu,\n", summary->unended);
   fprintf(out, " \"inherited_objects\": %llu, \"inherited_bytes\": %llu,\n", (unsigned long long)summary->inherited,
           (unsigned long long)summary->inheritedBytes);
   fputs(" \"sizes\": [", out);
