@@ -108,10 +108,18 @@ static Bool keepTake(Keep keep, Size most, uint64_t *at, Size *done)
   return *done == 0 || *done < modelSize(*at);
 }
 
+/* keepSize -- of a message; what is seen of it is its own */
+static uint64_t keepSize(const void *message, Size size)
+{
+  const char *bytes = message;
+
+  return bytes[0] == bytes[(size < KeepSightMAX ? size : KeepSightMAX) - 1] ? size : 0;
+}
+
 static void testKeep(void)
 {
   char ring[1000], large[1000] = "", message[100];
-  uint64_t put = 0, at = 0, given = 0, acknowledged = 0;
+  uint64_t put = 0, at = 0, given = 0, acknowledged = 0, left, n;
   Count refused = 0, wrong = 0;
   KeepStruct keep;
   Size done = 0;
@@ -139,6 +147,9 @@ static void testKeep(void)
       wrong += at != acknowledged;
     }
     (void)KeepCheck(&keep);
+    for (left = 0, n = acknowledged; n < put; ++n)
+      left += modelSize(n);
+    wrong += KeepSum(&keep, keepSize) != left;
   }
   TapIs(wrong, 0, "what was kept goes out in order, byte for byte, and from the first that is not acknowledged again");
   TapOk(put > 10000 && refused > 1000, "of %llu messages; %zu found no room", (unsigned long long)put, refused);

@@ -163,23 +163,41 @@ static Res batchSend(Batch batch)
   return ResOK;
 }
 
-Res BatchWrite(Batch batch)
+/* batchOut -- up to where the batch has come to all places that it is to come to: a whole number of messages, but where a
+ * write to the log was cut short */
+static Size batchOut(Batch batch)
 {
-  Res res = batch->fd >= 0 ? batchAppend(batch) : ResOK;
-  Index i;
+  return batch->outlet != NULL ? batch->passed : batch->written;
+}
 
-  if (res == ResOK && batch->outlet != NULL)
-    res = batchSend(batch);
-  if (res != ResOK)
-    return res;
-  batch->reason = 0;
-  batch->used = batch->written = batch->passed = 0;
-  for (i = 0; i < batch->slots; ++i) {
+/* batchFreed -- free the slots whose blocks are out */
+static void batchFreed(Batch batch)
+{
+  Size out = batchOut(batch);
+  Index i, kept = 0;
+
+  for (i = 0; i < batch->slots && batch->slot[i].end <= out; ++i) {
     batchFree(&batch->slot[i]);
     if (i + 1 == batch->slots || batch->slot[i + 1].header != batch->slot[i].header)
       batchWake(batch->slot[i].header);
   }
-  batch->slots = 0;
+  while (i < batch->slots)
+    batch->slot[kept++] = batch->slot[i++];
+  batch->slots = kept;
+}
+
+Res BatchWrite(Batch batch)
+{
+  Res res = batch->fd >= 0 ? batchAppend(batch) : ResOK;
+
+  if (res == ResOK && batch->outlet != NULL)
+    res = batchSend(batch);
+  batchFreed(batch);
+  if (res != ResOK)
+    return res;
+  AVER(batch->slots == 0);
+  batch->reason = 0;
+  batch->used = batch->written = batch->passed = 0;
   if (batch->trim != NULL && TrimNewest(batch->trim) != ResOK)
     batch->untrimmed = errno;
   return ResOK;
@@ -204,13 +222,26 @@ void BatchCommit(Batch batch, Size size)
 void BatchRelease(Batch batch, BatchSlotStruct slot)
 {
   AVER(batch->slots < BatchSlotsMAX);
+  slot.end = batch->used;
   batch->slot[batch->slots++] = slot;
 }
 
-void BatchUndo(Batch batch, Size used)
+uint64_t BatchWaiting(Batch batch, uint64_t process)
 {
-  AVER(batch->written <= used && batch->passed <= used && used <= batch->used);
-  batch->used = used;
+  BlockHeaderStruct block;
+  uint64_t events = 0;
+  Size at, size;
+  Bool header;
+
+  for (at = batch->passed; at < batch->used; at += size) {
+    size = batchMessage(batch->room + at, batch->used - at, &header);
+    if (header)
+      continue;
+    memcpy(&block, batch->room + at, sizeof block);
+    if (process == 0 || block.process == process)
+      events += BlockMessageEvents(batch->room + at, size);
+  }
+  return events;
 }
 
 void BatchForget(Batch batch, RegionHeader header)

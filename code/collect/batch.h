@@ -30,6 +30,7 @@ typedef struct BatchSlotStruct {
   void *block;
   Size size;
   uint8_t *mark;
+  Size end;            /* what of the batch must be out first: BatchRelease's */
 } BatchSlotStruct;
 
 typedef struct BatchStruct {
@@ -57,17 +58,18 @@ extern unsigned char *BatchPlace(Batch batch, Size size);
 /* BatchCommit -- the message that was put there is `size` bytes long */
 extern void BatchCommit(Batch batch, Size size);
 
-/* BatchRelease -- free a slot when all that was committed is written */
+/* BatchRelease -- free a slot when all that was committed so far is written */
 extern void BatchRelease(Batch batch, BatchSlotStruct slot);
 
-/* BatchWrite -- write the batch to the log, free the slots of its blocks, and wake the threads that wait for a free slot
+/* BatchWrite -- write the batch to the log, free the slots of blocks that are there, and wake the threads that wait for a
+ * free slot
  *
- * returns  ResIO: `reason` says why; all stays.  ResLIMIT: the file has it, and the outlet is waited for: once more, in a
+ * returns  ResIO: `reason` says why; the rest stays.  ResLIMIT: the file has it, and the outlet is waited for: once more, in a
  *          moment */
 extern Res BatchWrite(Batch batch);
 
-/* BatchUndo -- take back what was committed since `used` was so much, and nothing was written */
-extern void BatchUndo(Batch batch, Size used);
+/* BatchWaiting -- how many events wait for the outlet, which there is: of one process, by its identity; 0: of all */
+extern uint64_t BatchWaiting(Batch batch, uint64_t process);
 
 /* BatchForget -- these slots' memory is about to go */
 extern void BatchForget(Batch batch, RegionHeader header);

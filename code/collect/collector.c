@@ -30,8 +30,7 @@ enum {
   collectorTend = 100000000,   /* ns between two looks at who lives; the longest sleep */
   collectorBusy = 128,         /* blocks of one round after which there is no nap */
   collectorSlice = 500000,     /* ns of the processor at a time */
-  collectorNice = 10,
-  collectorDying = 5           /* tries for the lock of a process whose parent's end we have seen, 2 ms apart */
+  collectorNice = 10
 };
 
 /* What of a node the kernel changes when we die lies so far before it. */
@@ -127,8 +126,7 @@ static Bool collectorPaused(Collector collector)
   return collector->witness == NULL;
 }
 
-/* collectorAlone -- nothing more is witnessed */
-static void collectorAlone(Collector collector)
+void CollectorAlone(Collector collector)
 {
   collector->shop.watch = NULL;
   if (collector->witness != NULL)
@@ -214,22 +212,15 @@ Res CollectorSend(Collector collector, const char *where, const char **reasonRet
   return res;
 }
 
-void CollectorCount(Collector collector, uint64_t *eventsReturn, uint64_t *discardedReturn, uint64_t *bytesReturn)
-{
-  *eventsReturn = collector->shop.counts.events;
-  *discardedReturn = collector->shop.counts.discarded;
-  *bytesReturn = collector->shop.batch.bytes;
-}
-
-/* collectorWrite -- what is in the batch; that it cannot be written is told once, until it can */
-static Res collectorWrite(Collector collector)
+Res CollectorWrite(Collector collector)
 {
   Res res = BatchWrite(&collector->shop.batch);
+  Bool sent = collector->shop.batch.fd < 0;
 
   if (res == ResIO && !collector->told)
     CollectorTell(collector,
-                  "the log cannot be written: %s; events wait in memory, and those that find no room are discarded",
-                  strerror(collector->shop.batch.reason));
+                  "the log cannot be %s: %s; events wait in memory, and those that find no room are discarded",
+                  sent ? "sent" : "written", sent ? PlinthReason(&collector->outlet) : strerror(collector->shop.batch.reason));
   collector->told = res == ResIO;
   if (collector->shop.batch.untrimmed != 0 && !collector->crowded)
     CollectorTell(collector, "the log grows: parts of it cannot be given back: %s",
@@ -245,7 +236,7 @@ static void collectorFlush(Collector collector, Drain drain)
   if ((__atomic_load_n(&drain->header->hand.attention, __ATOMIC_ACQUIRE) & RegionAskFLUSH) == 0)
     return;
   (void)DrainRound(drain, DrainFLUSH);
-  if (collectorWrite(collector) != ResOK)
+  if (CollectorWrite(collector) != ResOK)
     return;
   (void)__atomic_fetch_and(&drain->header->hand.attention, ~(uint32_t)RegionAskFLUSH, __ATOMIC_SEQ_CST);
   (void)syscall(SYS_futex, &drain->header->hand.attention, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
@@ -269,14 +260,13 @@ static void collectorFirst(Collector collector, Drain drain)
   collector->met = DrainHeaderNew(drain) && !drain->muted && DrainGreet(drain);
 }
 
-/* collectorRound -- once through all regions; how many blocks that was */
-static Count collectorRound(Collector collector)
+Count CollectorRound(Collector collector)
 {
   Count taken = 0;
   Index i;
 
   collectorHear(collector);
-  if (collector->told && collectorWrite(collector) != ResOK)
+  if (collector->told && CollectorWrite(collector) != ResOK)
     return 0;
   for (i = 0; i < collector->drains; ++i) {
     if (!collector->met)
@@ -285,49 +275,8 @@ static Count collectorRound(Collector collector)
     DrainRepeat(collector->drain[i]);
     collectorFlush(collector, collector->drain[i]);
   }
-  (void)collectorWrite(collector);
+  (void)CollectorWrite(collector);
   return taken;
-}
-
-/* collectorPart -- say what became of a process, and forget it */
-static void collectorPart(Collector collector, Index i)
-{
-  Drain drain = collector->drain[i];
-  uint64_t stopped = DrainStopped(drain);
-  uint32_t overwritten = __atomic_load_n(&drain->header->pool.overwritten, __ATOMIC_RELAXED);
-
-  if (stopped != 0)
-    CollectorTell(collector, "%ld (%s): recording stopped after %.3f s, because no block was free", (long)drain->pid,
-                  DrainProgram(drain), (double)stopped * 1e-9);
-  if (overwritten != 0)
-    CollectorTell(collector, "%ld (%s): only the newest events were kept; %lu older blocks were overwritten",
-                  (long)drain->pid, DrainProgram(drain), (unsigned long)overwritten);
-  /* What a process that is let go has away may still come. */
-  collector->shop.counts.discarded += RegionCollected(drain->header) ? RegionLost(drain->header)
-                                                                      : __atomic_load_n(&drain->header->lost, __ATOMIC_RELAXED);
-  if (collector->witness != NULL)
-    WitnessPart(collector->witness, drain->identity);
-  collector->drain[i] = collector->drain[--collector->drains];
-  CollectorLink(collector);
-  DrainClose(drain);
-}
-
-Res CollectorBury(Collector collector)
-{
-  Res res = ResOK;
-  Index i;
-
-  for (i = collector->drains; i-- > 0; )
-    if (DrainIsDead(collector->drain[i])) {
-      if (DrainFinish(collector->drain[i]) == ResOK)
-        collectorPart(collector, i);
-      else
-        res = ResIO;
-    } else {
-      (void)DrainHeaderNew(collector->drain[i]);
-      (void)DrainGreet(collector->drain[i]);
-    }
-  return res;
 }
 
 /* collectorShow -- where somebody follows the log, who holds a lock on it, what fills slowly is shown as it is */
@@ -342,7 +291,7 @@ static void collectorShow(Collector collector)
   }
   for (i = 0; i < collector->drains; ++i)
     (void)DrainRound(collector->drain[i], DrainSHOWN);
-  (void)collectorWrite(collector);
+  (void)CollectorWrite(collector);
 }
 
 /* collectorSleeping -- say to all whether, and for what, we want to be woken */
@@ -374,7 +323,7 @@ static Bool collectorSleep(Collector collector, int fd, uint64_t ns)
     return poll(&(struct pollfd){fd, POLLIN, 0}, fd >= 0, (int)(ns / 1000000)) > 0;
   collectorSleeping(collector, TRUE);
   /* Who handed over a block before it could see that. */
-  readable = collectorRound(collector) > 0 ? FALSE : collectorWait(collector, fd, ns);
+  readable = CollectorRound(collector) > 0 ? FALSE : collectorWait(collector, fd, ns);
   collectorSleeping(collector, FALSE);
   return readable;
 }
@@ -387,7 +336,7 @@ Bool CollectorRun(Collector collector, int fd, uint64_t until)
     uint64_t now, due = collectorTend;
     Count taken;
     CollectorReceive(collector);
-    taken = collectorRound(collector);
+    taken = CollectorRound(collector);
     idle = taken > 0 ? 0 : idle + 1;
     now = EventClockMonotonic();
     if (now - collector->tended >= collectorTend) {
@@ -430,35 +379,12 @@ void CollectorStop(Collector collector)
   Index i;
 
   collector->stopped = TRUE;
-  collectorAlone(collector);
+  CollectorAlone(collector);
   for (i = 0; i < collector->drains; ++i) {
     DrainShut(collector->drain[i]);
     (void)DrainRound(collector->drain[i], DrainSHOWN);
   }
-  (void)collectorWrite(collector);
-}
-
-/* collectorFinish -- what the way out keeps is to arrive */
-static void collectorFinish(Collector collector)
-{
-  Count left = collector->shop.batch.outlet != NULL ? OutletFinish(&collector->outlet) : 0;
-
-  if (collector->shop.batch.skipped > 0)
-    CollectorTell(collector, "%s: %llu events could not be sent in time; the file has them", collector->outlet.place,
-                  (unsigned long long)collector->shop.batch.skipped);
-  if (left > 0)
-    CollectorTell(collector, "%s: %zu block%s not been acknowledged; the log may be incomplete",
-                  collector->outlet.place, left, left == 1 ? " has" : "s have");
-}
-
-/* collectorAbsent -- tell who of the family has not announced itself */
-static void collectorAbsent(Collector collector)
-{
-  if (collector->absent == NULL)
-    return;
-  AbsentPoll(collector->absent, EventClockMonotonic(), TRUE);
-  if (collector->settings.absent != NULL)
-    AbsentTell(collector->absent, collector->settings.absent, collector->settings.data);
+  (void)CollectorWrite(collector);
 }
 
 void CollectorSeen(Collector collector, pid_t pid, const char *path)
@@ -467,56 +393,9 @@ void CollectorSeen(Collector collector, pid_t pid, const char *path)
     AbsentSeen(collector->absent, pid, path, EventClockMonotonic());
 }
 
-Res CollectorEnd(Collector collector, Count *runningReturn)
-{
-  static const struct timespec moment = {0, 2000000};
-  unsigned tries;
-  Res res = ResOK;
-
-  collector->shop.batch.patient = TRUE;
-  /* A process that has just ended may hold its lock for a moment yet; and one that is being read, too. */
-  for (tries = 0; tries < collectorDying; ++tries) {
-    CollectorReceive(collector);
-    (void)collectorRound(collector);
-    res = CollectorBury(collector);
-    if (collector->drains == 0)
-      break;
-    (void)nanosleep(&moment, NULL);
-  }
-  collectorAlone(collector);
-  collectorAbsent(collector);
-  *runningReturn = 0;
-  while (collector->drains > 0) {
-    Index i = collector->drains - 1;
-    if (DrainIsDead(collector->drain[i])) {
-      if (DrainFinish(collector->drain[i]) != ResOK) {
-        res = ResIO;
-        CollectorTell(collector, "%s stays, with events of process %u that could not be written; eventrec --clean "
-                      "removes it, and adds them to the log if that is a file", collector->drain[i]->path,
-                      (unsigned)collector->drain[i]->pid);
-      }
-    } else {
-      DrainLetGo(collector->drain[i]);
-      ++*runningReturn;
-    }
-    collectorPart(collector, i);
-  }
-  if (res == ResOK)
-    res = collectorWrite(collector);
-  if (TellerEnd(collector->teller) != ResOK || collectorWrite(collector) != ResOK)
-    res = ResIO;
-  collectorFinish(collector);
-  if (collector->shop.odd > 0)
-    CollectorTell(collector,
-                  "%zu pieces of shared memory that should have been blocks were none; their events are lost",
-                  collector->shop.odd);
-  errno = collector->shop.batch.reason;
-  return res;
-}
-
 void CollectorFree(Collector collector)
 {
-  collectorAlone(collector);
+  CollectorAlone(collector);
   while (collector->drains > 0) {
     DrainClose(collector->drain[--collector->drains]);
     CollectorLink(collector);

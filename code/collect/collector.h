@@ -86,7 +86,8 @@ extern void CollectorStop(Collector collector);
  * returns        ResIO: not all could be written (errno); it stays in memory */
 extern Res CollectorEnd(Collector collector, Count *runningReturn);
 
-/* CollectorCount -- what was collected so far: events that were written, or discarded by the processes; and bytes */
+/* CollectorCount -- what was collected so far: events that were written, or have arrived where the log is only sent; those
+ * that were discarded, or have not arrived; and bytes.  What waits in memory is neither. */
 extern void CollectorCount(Collector collector, uint64_t *eventsReturn, uint64_t *discardedReturn,
                            uint64_t *bytesReturn);
 

@@ -60,6 +60,15 @@ extern void CollectorReceive(Collector collector);
  * written */
 extern Res CollectorBury(Collector collector);
 
+/* CollectorRound -- once through all regions; how many blocks that was */
+extern Count CollectorRound(Collector collector);
+
+/* CollectorWrite -- what is in the batch; that it cannot be written is told once, until it can */
+extern Res CollectorWrite(Collector collector);
+
+/* CollectorAlone -- nothing more is witnessed */
+extern void CollectorAlone(Collector collector);
+
 /* CollectorTell -- a line for the user */
 extern void CollectorTell(Collector collector, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

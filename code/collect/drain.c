@@ -304,6 +304,38 @@ Res DrainFinish(Drain drain)
   return res;
 }
 
+/* drainStay -- the events of the block in a slot that was to be sent; what it says was discarded is counted */
+static uint64_t drainStay(Drain drain, Index slot)
+{
+  BlockHeader block = (BlockHeader)(void *)drain->shop->copy;
+  BlockHeaderStruct sound;
+  BlockTallyStruct tally;
+  Size at, size;
+  Bool swapped;
+  Index number;
+
+  if (!RegionBlockAt(&at, &size, drain->header, slot))
+    return 0;
+  memcpy(block, (char *)drain->header + at, size);
+  if (BlockHeaderUnsealedRead(&sound, &swapped, block) != ResOK || swapped || sound.whole != size ||
+      sound.process != drain->identity || (sound.flags & BlockFlagUNSENT) != 0)
+    return 0;
+  BlockWalk(&tally, block + 1, size - BlockHeaderSIZE, sound.first, TRUE);
+  if (DrainStreamGet(&number, &drain->streams, sound.stream) == ResOK)
+    drain->shop->counts.discarded += DrainStreamDiscarded(&drain->streams.stream[number], sound.discarded);
+  return tally.count;
+}
+
+uint64_t DrainStays(Drain drain)
+{
+  uint64_t events = 0;
+  Index i;
+
+  for (i = 0; i < drain->slots && !drain->muted; ++i)
+    events += drainStay(drain, i);
+  return events;
+}
+
 void DrainLetGo(Drain drain)
 {
   unsigned round;

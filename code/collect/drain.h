@@ -137,6 +137,10 @@ extern Bool DrainIsDead(Drain drain);
  * written; the region stays. */
 extern Res DrainFinish(Drain drain);
 
+/* DrainStays -- after DrainFinish has failed: how many events stay in the region.  What the process has discarded beside
+ * them is counted from then on. */
+extern uint64_t DrainStays(Drain drain);
+
 /* DrainLetGo -- the process goes on by itself */
 extern void DrainLetGo(Drain drain);
 

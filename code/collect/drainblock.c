@@ -79,8 +79,9 @@ static void takingGive(Taking taking)
   if ((taking->state & RegionFULL) == 0)
     return;
   taking->note->mark = drainBATCHED;
-  BatchRelease(&taking->drain->shop->batch, (BatchSlotStruct){taking->drain->header, taking->slot, takingPlace(taking),
-                                                              taking->size, &taking->note->mark});
+  BatchRelease(&taking->drain->shop->batch,
+               (BatchSlotStruct){.header = taking->drain->header, .slot = taking->slot, .block = takingPlace(taking),
+                                 .size = taking->size, .mark = &taking->note->mark});
 }
 
 /* takingWalk -- what is committed; room that was reserved at a full block's end is pending, too, though nothing that
@@ -273,9 +274,7 @@ static Bool takingSend(Taking taking)
     stream->next = block->sequence + 1;
     stream->total = before == BlockBeforeUNKNOWN ? before : before + taking->tally.count;
   }
-  if (block->discarded > stream->discarded)
-    taking->drain->shop->counts.discarded += block->discarded - stream->discarded;
-  stream->discarded = block->discarded;
+  taking->drain->shop->counts.discarded += DrainStreamDiscarded(stream, block->discarded);
   note->before = before;
   note->count = (uint32_t)taking->tally.count;
   return TRUE;

@@ -113,6 +113,16 @@ Res DrainStreamGet(Index *numberReturn, DrainStreams streams, uint32_t id)
   return ResOK;
 }
 
+uint64_t DrainStreamDiscarded(DrainStream stream, uint64_t discarded)
+{
+  uint64_t before = stream->discarded;
+
+  if (discarded <= before)
+    return 0;
+  stream->discarded = discarded;
+  return discarded - before;
+}
+
 void DrainStreamsFree(DrainStreams streams)
 {
   free(streams->stream);

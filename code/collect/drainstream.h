@@ -39,6 +39,9 @@ typedef struct DrainStreamsStruct {
  * returns  ResMEMORY; ResLIMIT: blocks wait in all of them */
 extern Res DrainStreamGet(Index *numberReturn, DrainStreams streams, uint32_t id);
 
+/* DrainStreamDiscarded -- a block says how many events the stream has discarded; how many of them are news */
+extern uint64_t DrainStreamDiscarded(DrainStream stream, uint64_t discarded);
+
 extern void DrainStreamsFree(DrainStreams streams);
 
 #endif /* COLLECT_DRAINSTREAM_H */

@@ -291,6 +291,11 @@ uint64_t TellerPoll(Teller teller, uint64_t now)
   return delay - (now - teller->since);
 }
 
+uint64_t TellerIdentity(Teller teller)
+{
+  return teller->identity;
+}
+
 uint64_t TellerEvents(Teller teller)
 {
   return teller->told;

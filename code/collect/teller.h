@@ -66,6 +66,9 @@ extern Res TellerFlush(Teller teller);
  * returns  ns until it is due again; UINT64_MAX if nothing waits */
 extern uint64_t TellerPoll(Teller teller, uint64_t now);
 
+/* TellerIdentity -- of the process that it is in the log */
+extern uint64_t TellerIdentity(Teller teller);
+
 /* TellerEvents, TellerDiscarded, TellerBytes -- what was written, lost, and the size of it at rest */
 extern uint64_t TellerEvents(Teller teller);
 extern uint64_t TellerDiscarded(Teller teller);

@@ -184,7 +184,7 @@ static void lifeFinish(void)
 
   for (i = 0; i < ProcessPlinthsMAX; ++i)
     if (PlinthClassOf(&ProcessPlinths[i]) != NULL)
-      (void)PlinthFinish(&ProcessPlinths[i]);
+      (void)PlinthFinish(&ProcessPlinths[i], BlockMessageEvents);
 }
 
 /* lifeFlush -- what the calling thread's blocks hold */

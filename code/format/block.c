@@ -33,6 +33,16 @@ static void blockHeaderSwap(BlockHeader h)
 #undef SWAP64
 }
 
+uint64_t BlockMessageEvents(const void *message, Size size)
+{
+  BlockHeaderStruct header;
+
+  if (size < sizeof header || memcmp(message, BlockMAGIC, BlockMagicSIZE) != 0)
+    return 0;
+  memcpy(&header, message, sizeof header);
+  return (header.flags & BlockFlagSNAPSHOT) != 0 ? 0 : header.count;
+}
+
 static Bool blockSizesSound(BlockHeader h)
 {
   return h->whole >= BlockMIN && h->whole <= BlockMAX && h->used <= h->whole - BlockHeaderSIZE &&

@@ -159,6 +159,10 @@ extern Res BlockHeaderUnsealedRead(BlockHeader headerReturn, Bool *swappedReturn
 
 extern Bool BlockHeaderCheck(BlockHeader header);
 
+/* BlockMessageEvents -- how many events a message has that come with no other; 0 for a header block, and for a snapshot:
+ * the whole block follows it.  Of our own, BlockHeaderSIZE bytes at least. */
+extern uint64_t BlockMessageEvents(const void *message, Size size);
+
 /* BlockTally -- what a walk over the events in memory found */
 typedef struct BlockTallyStruct {
   Size used;     /* bytes up to the end of the last committed event */

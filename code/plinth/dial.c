@@ -27,6 +27,7 @@ enum {
 static void dialFail(Plinth plinth, Socket socket, const char *reason)
 {
   DescriptorClose(plinth);
+  plinth->reason = reason;
   socket->phase = SocketDOWN;
   socket->delay = socket->delay == 0 ? dialDelayMIN : socket->delay * 2;
   if (socket->delay > dialDelayMAX)
@@ -89,6 +90,7 @@ static void dialUp(Plinth plinth, Socket socket)
     obey = QuietEnvironment("PAWPRINT_OBEY");
     socket->obeyed = obey != NULL && strcmp(obey, "tcp") == 0;
   }
+  plinth->reason = NULL;
   socket->phase = SocketUP;
   socket->greeted = 0;
   socket->greeting = socket->newest;

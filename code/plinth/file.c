@@ -197,4 +197,4 @@ static Res fileReceive(Plinth plinth, void *room, Size size, Size *sizeReturn)
   return ResEND;
 }
 
-const PlinthClassStruct PlinthClassFile = {"file", fileOpen, fileSend, fileReceive, DescriptorClose, NULL, NULL};
+const PlinthClassStruct PlinthClassFile = {"file", fileOpen, fileSend, fileReceive, DescriptorClose, NULL, NULL, NULL};

@@ -120,6 +120,22 @@ void KeepRewind(Keep keep)
   keep->done = 0;
 }
 
+uint64_t KeepSum(Keep keep, uint64_t (*of)(const void *message, Size size))
+{
+  KeepPlaceStruct place = keep->tail;
+  char sight[KeepSightMAX] __attribute__((aligned(8)));
+  uint64_t sum = 0;
+
+  for (; place.number < keep->head.number; keepForward(keep, &place)) {
+    Size size = keepSize(keep, place), seen = size < sizeof sight ? size : sizeof sight;
+    if (place.number < keep->acknowledged)
+      continue; /* it is kept only because it is on its way a second time */
+    keepCopyOut(keep, place.at + keepPrefix, sight, seen);
+    sum += of(sight, size);
+  }
+  return sum;
+}
+
 Bool KeepCheck(Keep keep)
 {
   AVER(keep->base != NULL);

@@ -52,6 +52,14 @@ extern Res KeepAcknowledged(Keep keep, uint64_t n);
 /* KeepRewind -- the connection is broken: everything that is not acknowledged is to be handed over once more */
 extern void KeepRewind(Keep keep);
 
+/* KeepSum -- the sum of what `of` says of each message that is not acknowledged
+ *
+ * message  its first bytes, KeepSightMAX at most
+ * size     of the whole of it */
+enum { KeepSightMAX = 256 };
+
+extern uint64_t KeepSum(Keep keep, uint64_t (*of)(const void *message, Size size));
+
 extern Bool KeepCheck(Keep keep);
 
 #endif /* PLINTH_KEEP_H */

@@ -144,4 +144,4 @@ static void memoryClose(Plinth plinth)
   plinth->state = NULL;
 }
 
-const PlinthClassStruct PlinthClassMemory = {"memory", memoryOpen, memorySend, memoryReceive, memoryClose, NULL, NULL};
+const PlinthClassStruct PlinthClassMemory = {"memory", memoryOpen, memorySend, memoryReceive, memoryClose, NULL, NULL, NULL};

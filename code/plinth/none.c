@@ -29,4 +29,4 @@ static void noneClose(Plinth plinth)
   UNUSED(plinth);
 }
 
-const PlinthClassStruct PlinthClassNone = {"none", noneOpen, noneSend, noneReceive, noneClose, NULL, NULL};
+const PlinthClassStruct PlinthClassNone = {"none", noneOpen, noneSend, noneReceive, noneClose, NULL, NULL, NULL};

@@ -112,17 +112,30 @@ Count PlinthWait(Plinth plinth, unsigned ms)
   return plinth->class->wait != NULL ? plinth->class->wait(plinth, ms) : 0;
 }
 
-Res PlinthFinish(Plinth plinth)
+uint64_t PlinthLeft(Plinth plinth, PlinthEvents events)
+{
+  AVER(PlinthCheck(plinth));
+  return plinth->class->left != NULL ? plinth->class->left(plinth, events) : 0;
+}
+
+const char *PlinthReason(Plinth plinth)
+{
+  return plinth->reason != NULL ? plinth->reason : "the receiver does not take it";
+}
+
+Res PlinthFinish(Plinth plinth, PlinthEvents events)
 {
   Count left = PlinthWait(plinth, plinthFINISH);
-  char room[96];
+  char room[160];
   TextStruct text;
 
   if (left == 0)
     return ResOK;
   TextInit(&text, room, sizeof room);
   TextDecimal(&text, left);
-  TextString(&text, left == 1 ? " block was not acknowledged in time" : " blocks were not acknowledged in time");
+  TextString(&text, left == 1 ? " block with " : " blocks with ");
+  TextDecimal(&text, PlinthLeft(plinth, events));
+  TextString(&text, left == 1 ? " events was not acknowledged in time" : " events were not acknowledged in time");
   QuietSay("the log may be incomplete", plinth->place, TextTerminate(&text));
   return ResLIMIT;
 }

@@ -22,6 +22,10 @@
 
 typedef struct PlinthStruct *Plinth;
 
+/* PlinthEvents -- how many events a message has: its first bytes, 256 at most, and its size.  The emitter and the collector
+ * know that, we do not. */
+typedef uint64_t (*PlinthEvents)(const void *message, Size size);
+
 typedef struct PlinthClassStruct {
   const char *name;                    /* in front of the colon in PlinthOpen's `where` */
   Res (*open)(Plinth plinth, const char *place, const char *family, const char **reasonReturn);
@@ -30,6 +34,7 @@ typedef struct PlinthClassStruct {
   void (*close)(Plinth plinth);
   void (*header)(Plinth plinth, const void *message, Size size); /* NULL, or: keep a header block to begin with */
   Count (*wait)(Plinth plinth, unsigned ms); /* NULL, or: wait for what is kept; how much is left */
+  uint64_t (*left)(Plinth plinth, PlinthEvents events); /* NULL, or: the events in what is left */
 } PlinthClassStruct;
 
 enum { PlinthPlaceMAX = 1024 };
@@ -46,6 +51,7 @@ typedef struct PlinthStruct {
   void *state;
   Size size;                           /* of the memory at `state` */
   Bool warned;                         /* it has been told that the place cannot be reached */
+  const char *reason;                  /* why it cannot be, at present; NULL: it can, or it was never tried */
 } PlinthStruct;
 
 /* PlinthClassOf -- what kind of way out it is; NULL: closed.  Any thread may ask, while another opens it. */
@@ -86,11 +92,17 @@ extern Res PlinthOffer(Plinth plinth, const void *message, Size size, Bool heade
  * returns how many messages are left */
 extern Count PlinthWait(Plinth plinth, unsigned ms);
 
+/* PlinthLeft -- how many events are in messages that are kept and have not arrived, as far as is known */
+extern uint64_t PlinthLeft(Plinth plinth, PlinthEvents events);
+
+/* PlinthReason -- why what is kept does not arrive, in words that live forever */
+extern const char *PlinthReason(Plinth plinth);
+
 /* PlinthFinish -- the end is near: wait, for a second at most, until all that is kept has arrived
  *
  * returns  ResOK: it has; ResLIMIT: not all of it, told.  May be called more than once, and sending go on.
  */
-extern Res PlinthFinish(Plinth plinth);
+extern Res PlinthFinish(Plinth plinth, PlinthEvents events);
 
 extern void PlinthClose(Plinth plinth);
 extern Bool PlinthCheck(Plinth plinth);

@@ -247,6 +247,18 @@ static Count socketWait(Plinth plinth, unsigned ms)
   return (Count)left;
 }
 
+static uint64_t socketLeft(Plinth plinth, PlinthEvents events)
+{
+  Socket socket = socketTake(plinth);
+  uint64_t left;
+
+  if (socket == NULL)
+    return 0;
+  left = KeepSum(&socket->keep, events);
+  socketGive(socket);
+  return left;
+}
+
 static void socketClose(Plinth plinth)
 {
   DescriptorClose(plinth);
@@ -255,6 +267,6 @@ static void socketClose(Plinth plinth)
 }
 
 const PlinthClassStruct PlinthClassTcp = {"tcp", tcpOpen, socketSend, socketReceive, socketClose, socketHeaderKeep,
-                                          socketWait};
+                                          socketWait, socketLeft};
 const PlinthClassStruct PlinthClassUnix = {"unix", unixOpen, socketSend, socketReceive, socketClose, socketHeaderKeep,
-                                           socketWait};
+                                           socketWait, socketLeft};

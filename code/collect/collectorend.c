@@ -1,0 +1,168 @@
+/* collectorend.c -- the ends of processes, and of the recording: what became of the events
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include <errno.h>
+#include <time.h>
+
+#include "collect/collectordata.h"
+#include "plinth/clock.h"
+
+enum { collectorDying = 5 /* tries for the lock of a process whose parent's end we have seen, 2 ms apart */ };
+
+/* collectorPart -- say what became of a process, and forget it */
+static void collectorPart(Collector collector, Index i)
+{
+  Drain drain = collector->drain[i];
+  uint64_t stopped = DrainStopped(drain);
+  uint32_t overwritten = __atomic_load_n(&drain->header->pool.overwritten, __ATOMIC_RELAXED);
+
+  if (stopped != 0)
+    CollectorTell(collector, "%ld (%s): recording stopped after %.3f s, because no block was free", (long)drain->pid,
+                  DrainProgram(drain), (double)stopped * 1e-9);
+  if (overwritten != 0)
+    CollectorTell(collector, "%ld (%s): only the newest events were kept; %lu older blocks were overwritten",
+                  (long)drain->pid, DrainProgram(drain), (unsigned long)overwritten);
+  /* What a process that is let go has away may still come. */
+  collector->shop.counts.discarded += RegionCollected(drain->header) ? RegionLost(drain->header)
+                                                                      : __atomic_load_n(&drain->header->lost, __ATOMIC_RELAXED);
+  if (collector->witness != NULL)
+    WitnessPart(collector->witness, drain->identity);
+  collector->drain[i] = collector->drain[--collector->drains];
+  CollectorLink(collector);
+  DrainClose(drain);
+}
+
+/* collectorStays -- what a dead process has left cannot be written */
+static void collectorStays(Collector collector, Drain drain)
+{
+  unsigned long long events = DrainStays(drain);
+
+  if (drain->path[0] != '\0') {
+    CollectorTell(collector, "%s stays, with %llu events of process %ld that could not be written; eventrec --clean removes "
+                  "it, and adds them to the log if that is a file", drain->path, events, (long)drain->pid);
+    return;
+  }
+  collector->shop.counts.discarded += events;
+  CollectorTell(collector, "%llu events of process %ld could not be written, and are lost: their memory has no name under "
+                "which it could stay; make room in " RegionFOLDER, events, (long)drain->pid);
+}
+
+Res CollectorBury(Collector collector)
+{
+  Res res = ResOK;
+  Index i;
+
+  for (i = collector->drains; i-- > 0; )
+    if (DrainIsDead(collector->drain[i])) {
+      if (DrainFinish(collector->drain[i]) == ResOK)
+        collectorPart(collector, i);
+      else
+        res = ResIO;
+    } else {
+      (void)DrainHeaderNew(collector->drain[i]);
+      (void)DrainGreet(collector->drain[i]);
+    }
+  return res;
+}
+
+/* collectorSize -- the size of a message, whatever it is */
+static uint64_t collectorSize(const void *message, Size size)
+{
+  UNUSED(message);
+  return size;
+}
+
+void CollectorCount(Collector collector, uint64_t *eventsReturn, uint64_t *discardedReturn, uint64_t *bytesReturn)
+{
+  WatchCounts counts = &collector->shop.counts;
+  Batch batch = &collector->shop.batch;
+
+  *eventsReturn = counts->events;
+  *discardedReturn = counts->discarded + TellerDiscarded(collector->teller);
+  *bytesReturn = batch->bytes;
+  if (batch->outlet != NULL && batch->fd < 0) {
+    uint64_t kept = PlinthLeft(batch->outlet, BlockMessageEvents);
+    /* What waits for the outlet is in the processes' memory yet, but for what we say ourselves. */
+    *eventsReturn -= kept + BatchWaiting(batch, 0);
+    *discardedReturn += kept + BatchWaiting(batch, TellerIdentity(collector->teller));
+    *bytesReturn -= PlinthLeft(batch->outlet, collectorSize);
+  }
+}
+
+/* collectorFinish -- what the way out keeps is to arrive; what does not is told */
+static void collectorFinish(Collector collector)
+{
+  Batch batch = &collector->shop.batch;
+  Plinth outlet = batch->outlet;
+  unsigned long long events;
+  Count left;
+
+  if (outlet == NULL)
+    return;
+  left = OutletFinish(outlet);
+  events = batch->skipped + PlinthLeft(outlet, BlockMessageEvents);
+  if (left == 0 && events == 0)
+    return;
+  if (batch->fd >= 0)
+    CollectorTell(collector, "%s: %llu events have not arrived: %s; the file has them", outlet->place, events,
+                  PlinthReason(outlet));
+  else
+    CollectorTell(collector, "%s: %llu events in %zu block%s have not been acknowledged: %s; they count as discarded; with "
+                  "-o FILE a file has them, too", outlet->place, events, left, left == 1 ? "" : "s",
+                  PlinthReason(outlet));
+}
+
+/* collectorAbsent -- tell who of the family has not announced itself */
+static void collectorAbsent(Collector collector)
+{
+  if (collector->absent == NULL)
+    return;
+  AbsentPoll(collector->absent, EventClockMonotonic(), TRUE);
+  if (collector->settings.absent != NULL)
+    AbsentTell(collector->absent, collector->settings.absent, collector->settings.data);
+}
+
+Res CollectorEnd(Collector collector, Count *runningReturn)
+{
+  static const struct timespec moment = {0, 2000000};
+  unsigned tries;
+  Res res = ResOK;
+
+  collector->shop.batch.patient = TRUE;
+  /* A process that has just ended may hold its lock for a moment yet; and one that is being read, too. */
+  for (tries = 0; tries < collectorDying; ++tries) {
+    CollectorReceive(collector);
+    (void)CollectorRound(collector);
+    res = CollectorBury(collector);
+    if (collector->drains == 0)
+      break;
+    (void)nanosleep(&moment, NULL);
+  }
+  CollectorAlone(collector);
+  collectorAbsent(collector);
+  *runningReturn = 0;
+  while (collector->drains > 0) {
+    Index i = collector->drains - 1;
+    if (!DrainIsDead(collector->drain[i])) {
+      DrainLetGo(collector->drain[i]);
+      ++*runningReturn;
+    } else if (DrainFinish(collector->drain[i]) != ResOK) {
+      collectorStays(collector, collector->drain[i]);
+      res = ResIO;
+    }
+    collectorPart(collector, i);
+  }
+  if (res == ResOK)
+    res = CollectorWrite(collector);
+  if (TellerEnd(collector->teller) != ResOK || CollectorWrite(collector) != ResOK)
+    res = ResIO;
+  collectorFinish(collector);
+  if (collector->shop.odd > 0)
+    CollectorTell(collector,
+                  "%zu pieces of shared memory that should have been blocks were none; their events are lost",
+                  collector->shop.odd);
+  errno = collector->shop.batch.reason;
+  return res;
+}
+

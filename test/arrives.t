@@ -1,0 +1,170 @@
+#!/usr/bin/perl
+# arrives.t -- what was sent and has not arrived is counted: the receiver dies in the middle, or was never there
+#
+# SPDX-License-Identifier: BSD-2-Clause
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use File::Temp qw(tempdir);
+use IO::Handle;
+use IPC::Open3;
+use POSIX ();
+use Test::More;
+use Time::HiRes qw(sleep);
+
+my $B = abs_path($ENV{B} // 'build/cool');
+plan skip_all => 'programs are recorded by the cool variety' if ($ENV{VARIETY} // 'cool') ne 'cool';
+chdir tempdir('pawprint-XXXXXX', TMPDIR => 1, CLEANUP => 1) or die;
+$SIG{PIPE} = 'IGNORE';
+
+my @pids;
+END { local $?; kill 'KILL', @pids if @pids }
+
+sub slurp {
+    my ($path) = @_;
+    open my $file, '<:raw', $path or return '';
+    local $/;
+    return scalar <$file> // '';
+}
+
+sub until_ {
+    my ($what) = @_;
+    for (1 .. 3000) {
+        return 1 if $what->();
+        sleep 0.02;
+    }
+    return 0;
+}
+
+# listener($where, $prefix) -- one that receives, and has begun to
+sub listener {
+    my ($where, $prefix) = @_;
+    my $pid = fork // die;
+
+    if ($pid == 0) {
+        open STDERR, '>', 'listener.err' or die;
+        exec "$B/bin/eventrec", '--listen', $where, '-o', $prefix or POSIX::_exit(99);
+    }
+    push @pids, $pid;
+    until_(sub { slurp('listener.err') =~ /listens on/ });
+    return $pid;
+}
+
+sub murder {
+    my ($pid) = @_;
+    kill 'KILL', $pid;
+    waitpid $pid, 0;
+    @pids = grep { $_ != $pid } @pids;
+    return;
+}
+
+# start(@command) -- a program that emits as many events as it is told on a line, and says when it has
+sub start {
+    my $its = {};
+    $its->{pid} = open3($its->{in}, $its->{out}, '>&' . fileno(open_('err')), @_);
+    return $its;
+}
+
+my $err;
+sub open_ { open $err, '>', $_[0] or die; return $err }
+
+sub emit {
+    my ($its, $n) = @_;
+    print {$its->{in}} "$n\n";
+    $its->{in}->flush;
+    return scalar readline $its->{out};
+}
+
+sub end {
+    my ($its) = @_;
+    close $its->{in};
+    waitpid $its->{pid}, 0;
+    close $err;
+    return $? >> 8;
+}
+
+# counted() -- what eventrec's line says: events, discarded; and what it says stays in memory
+sub counted {
+    my ($n, $discarded) = slurp('err') =~ /^eventrec: (\d+) events \((\d+) discarded\)/m;
+    my %stays = slurp('err') =~ m{^eventrec: (/dev/shm/\S+) stays, with (\d+) events}mg;
+    my $stays = 0;
+
+    $stays += $_ for values %stays;
+    is join(' ', grep { !-e } keys %stays), '', 'what is said to stay is there';
+    unlink $_, "$_.log" for keys %stays;
+    return ($n // -1, $discarded // -1, $stays);
+}
+
+sub events { my ($log) = @_; my $n = () = `$B/bin/eventcnv $log 2>/dev/null` =~ /\n/g; return $n }
+
+my @record = ("$B/bin/eventrec", '-k', 'User');
+my @steady = ('--', "$B/prog/steady", 0);
+
+# As many events as in a file, of the same program.
+my $it = start(@record, '-o', 'control.paw', @steady);
+emit($it, 300000);
+is end($it), 0, 'a control';
+my ($control) = counted();
+cmp_ok $control, '>=', 300000, "has all events: $control";
+is events('control.paw'), $control, 'as eventcnv counts them';
+
+# ---- A receiver that is killed ---------------------------------------------------------------------------------------
+
+my $listener = listener('unix:sock', 'r');
+$it = start(@record, '--to', 'unix:sock', @steady);
+emit($it, 200000);
+ok until_(sub { -s 'r.1.paw' && events('r.1.paw') > 1000 }), 'a receiver has something';
+murder($listener);
+emit($it, 100000);
+is end($it), 0, 'and is killed; the status is the program\'s';
+my ($n, $discarded, $stays) = counted();
+is $n + $discarded + $stays, $control, "arrived, not arrived and kept are all there were: $n, $discarded, $stays"
+    or diag slurp('err');
+cmp_ok $discarded, '>', 90000, 'what has not arrived counts as discarded';
+my $has = events('r.1.paw');
+ok $has >= $n && $has <= $n + $discarded, "what has arrived is there: $has";
+like slurp('err'), qr/^eventrec: unix:\S+sock: $discarded events in \d+ blocks? have not been acknowledged: \w[^;]+; they count as discarded; with -o FILE/m,
+    'how many, where, why and what helps is told' or diag slurp('err');
+
+# ---- No receiver -------------------------------------------------------------------------------------------------------
+
+for my $keep ('4M', '256K') {
+    $it = start(@record, '--to', "unix:nobody,keep=$keep", @steady);
+    emit($it, 300000);
+    end($it);
+    ($n, $discarded, $stays) = counted();
+    is $n, 0, "keep=$keep: where nobody receives nothing has arrived";
+    is $discarded + $stays, $control, "and all is counted: $discarded discarded, $stays stay" or diag slurp('err');
+    like slurp('err'), qr/unix:\S+nobody\S*: $discarded events in \d+ blocks? have not been acknowledged: No such file or directory; /,
+        'and why it is is told';
+    cmp_ok $stays, '>', 0, 'some stay where little can be kept' if $keep eq '256K';
+}
+
+# ---- A file, too ---------------------------------------------------------------------------------------------------------
+
+$listener = listener('unix:sock2', 'b');
+$it = start(@record, '-o', 'both.paw', '--to', 'unix:sock2', @steady);
+emit($it, 200000);
+ok until_(sub { -s 'b.1.paw' && events('b.1.paw') > 1000 }), 'a file and a receiver';
+murder($listener);
+emit($it, 100000);
+end($it);
+is join(' ', counted()), "$control 0 0", 'the file has everything' or diag slurp('err');
+my ($missed) = slurp('err') =~ /^eventrec: unix:\S+: (\d+) events have not arrived: \w[^;]+; the file has them$/m;
+cmp_ok $missed // 0, '>=', $control - events('b.1.paw'), 'and what the receiver lacks is told' or diag slurp('err');
+
+# ---- A program that sends by itself --------------------------------------------------------------------------------------
+
+$listener = listener('unix:sock3', 'w');
+open_('err');
+my $ways = {};
+$ways->{pid} = open3($ways->{in}, $ways->{out}, '>&' . fileno($err), "$B/prog/ways", 'unix:sock3');
+emit($ways, 20000);
+emit($ways, 'flush');
+murder($listener);
+emit($ways, 5000);
+end($ways);
+my ($lost) = slurp('err') =~ /unix:\S+sock3: \d+ blocks? with (\d+) events w\w+ not acknowledged in time$/m;
+cmp_ok $lost // 0, '>=', 5000, 'says how many events have not been acknowledged' or diag slurp('err');
+
+done_testing;
