@@ -471,6 +471,17 @@ for my $signal ('INT', 'TERM') {
     until_(sub { ((counts())[0] // 0) >= 400000 && !regions() });
     is_deeply [faults('daemon.paw', 0)], [], 'and who goes on, to the last event';
 }
+{
+    # The collector's own header block has the registry's lines, first and once more at the end; the others name them.
+    record('registry.paw', '--', 'sh', '-c', "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do $tell $dir/counts join 1 1; done");
+    my $bytes = slurp("$dir/registry.paw");
+    my $lines = () = $bytes =~ /^event: 0x\w+ UserWord /mg;
+    my %named = map { $_ => 1 } $bytes =~ /\x8fPAWhdr\n[^\x8f]*?^pid: (\d+)\n[^\x8f]*?^registry: \d+ /mg;
+    is $lines, 2, 'the registry is written once for a recording, and once more at its end';
+    cmp_ok scalar(keys %named), '>=', 20, 'and each of twenty short processes names it';
+    my $all = () = `$cnv -E UserWord $dir/registry.paw 2>$dir/said` =~ / UserWord id=1 value=0$/mg;
+    is "$all " . slurp("$dir/said"), '20 ', 'by which their events are understood';
+}
 SKIP: {
     open my $c, '>', "$dir/static.c" or die;
     print $c "#include <unistd.h>\nint main(int argc, char **argv) { usleep(argc > 1 ? 300000 : 0); return 0; }\n";
