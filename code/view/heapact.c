@@ -136,6 +136,8 @@ static void actRevive(HeapOrder order, HeapThread thread, HeapResize resize)
       HeapOrderChanged(order, resize->old);
     }
   }
+  if (resize->ended) /* and its end waits for nothing any longer */
+    HeapOrderChanged(order, resize->place);
   actResizeDone(thread, resize);
 }
 
@@ -447,7 +449,7 @@ Bool HeapActOrphan(HeapInput input)
 {
   HeapResize resize = input->kind == HeapInEND ? actResize(input->thread, input->key) : NULL;
 
-  return resize != NULL && resize->state == HeapResizeUNKNOWN;
+  return input->kind == HeapInEND && input->key != 0 && (resize == NULL || resize->state == HeapResizeUNKNOWN);
 }
 
 Bool HeapActMay(HeapInput come, HeapInput go)

@@ -33,7 +33,7 @@ extern void HeapActMatch(HeapOrder order, HeapInput input);
 /* HeapActUnknown -- the object of a resize that begins with this event was never seen */
 extern void HeapActUnknown(HeapOrder order, HeapInput input);
 
-/* HeapActOrphan -- is it the end of a resize whose object was never seen?
+/* HeapActOrphan -- is it the end of a resize whose object was never seen, or which was given up?
  * HeapActMay -- may `come` be told before `go`, which stands before it?  Not if it ends a resize whose begin, another
  * event than `go`, has not come true yet. */
 extern Bool HeapActOrphan(HeapInput input);

@@ -15,6 +15,8 @@
 #include "view/heapfork.h"
 #include "view/heapstate.h"
 
+#define orderNOW UINT64_MAX
+
 void HeapOrderInit(HeapOrder order, Index process, HeapClient client)
 {
   memset(order, 0, sizeof *order);
@@ -69,7 +71,8 @@ Index HeapOrderHeld(HeapOrder order, HeapInput input)
   Index place = orderPlace(order), i = heapOrderBucket(HeapActPlace(input));
   HeapHold hold = orderAt(order, place);
 
-  *hold = (HeapHoldStruct){.input = *input, .older = order->newest, .before = order->bucket[i].last};
+  *hold = (HeapHoldStruct){.input = *input, .arrival = ++order->arrivals, .older = order->newest,
+                           .before = order->bucket[i].last};
   *(hold->older != 0 ? &orderAt(order, hold->older)->newer : &order->oldest) = (uint16_t)place;
   *(hold->before != 0 ? &orderAt(order, hold->before)->after : &order->bucket[i].first) = (uint16_t)place;
   order->newest = order->bucket[i].last = (uint16_t)place;
@@ -92,16 +95,21 @@ static void orderUnhold(HeapOrder order, Index place)
 }
 
 /* orderTry -- do what of the bucket's events can be done, oldest first, until nothing more can
- * fresh  the place of one that has only just arrived: if it is done now it has not been put behind anything */
-static void orderTry(HeapOrder order, Index bucket, Index fresh)
+ * newest  the newest arrival that something has come of: what is older has been put behind it, unless it waited for
+ *         what has been given up */
+static void orderTry(HeapOrder order, Index bucket, uint64_t *newest)
 {
   Index place = order->bucket[bucket].first;
 
   while (place != 0) {
     HeapInputStruct input = orderAt(order, place)->input;
+    uint64_t arrival = orderAt(order, place)->arrival;
     Bool orphan = HeapActOrphan(&input); /* which waited for nothing but its begin to be given up */
     if (orderFirst(order, place) && HeapActTry(order, &input)) {
-      order->tally.repairs += place != fresh && !orphan;
+      if (arrival < *newest && !orphan)
+        ++order->tally.repairs;
+      else
+        *newest = arrival;
       orderUnhold(order, place);
       place = order->bucket[bucket].first;
     } else {
@@ -110,8 +118,9 @@ static void orderTry(HeapOrder order, Index bucket, Index fresh)
   }
 }
 
-/* orderRetry -- do what of the held can be done where something has changed */
-static void orderRetry(HeapOrder order, Index fresh)
+/* orderRetry -- do what of the held can be done where something has changed
+ * newest  the arrival that has changed it; orderNOW: one that was not held */
+static void orderRetry(HeapOrder order, uint64_t newest)
 {
   Index i;
 
@@ -122,7 +131,7 @@ static void orderRetry(HeapOrder order, Index fresh)
       continue;
     }
     order->dirty[i] &= dirty - 1;
-    orderTry(order, i * 64 + (Index)__builtin_ctzll(dirty), fresh);
+    orderTry(order, i * 64 + (Index)__builtin_ctzll(dirty), &newest);
     i = 0;
   }
 }
@@ -215,6 +224,7 @@ static void orderGiveUp(HeapOrder order, HeapInput input)
 static void orderExpire(HeapOrder order)
 {
   HeapInputStruct input = orderAt(order, order->oldest)->input;
+  uint64_t arrival = orderAt(order, order->oldest)->arrival;
   Index next = orderNext(order);
 
   if (next != 0 && HeapActBrings(&input) &&
@@ -227,7 +237,7 @@ static void orderExpire(HeapOrder order)
     orderUnhold(order, order->oldest);
     orderGiveUp(order, &input);
   }
-  orderRetry(order, 0);
+  orderRetry(order, arrival);
 }
 
 /* orderHold -- the event cannot be true yet; `tried`: for certain */
@@ -240,7 +250,7 @@ static void orderHold(HeapOrder order, HeapInput input, Bool tried)
   place = HeapOrderHeld(order, input);
   if (!tried)
     HeapOrderChanged(order, HeapActPlace(input));
-  orderRetry(order, place);
+  orderRetry(order, orderAt(order, place)->arrival);
 }
 
 void HeapOrderSettle(HeapOrder order)
@@ -277,7 +287,7 @@ static void orderTold(HeapOrder order, HeapInput input)
     return;
   if (!HeapActTry(order, input))
     NOTREACHED;
-  orderRetry(order, 0);
+  orderRetry(order, orderNOW);
 }
 
 void HeapOrderUntil(HeapOrder order, uint64_t time)
@@ -313,7 +323,7 @@ void HeapOrderEvent(HeapOrder order, HeapInput input)
   else if (UNLIKELY(!HeapActTry(order, input)))
     orderCannot(order, input);
   else if (UNLIKELY(order->held > 0))
-    orderRetry(order, 0);
+    orderRetry(order, orderNOW);
 }
 
 void HeapOrderDestroy(HeapOrder order, HeapPool pool, HeapThread thread, uint64_t time)

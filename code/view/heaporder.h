@@ -155,6 +155,7 @@ typedef struct HeapTallyStruct {
 /* An event that is held back.  Neighbours are places in `hold` plus one; 0 is none. */
 typedef struct HeapHoldStruct {
   HeapInputStruct input;
+  uint64_t arrival;       /* the how manieth it was to be held */
   uint16_t older, newer;  /* of all; `newer` of a place that is free: the next free one */
   uint16_t before, after; /* of those in its bucket */
 } HeapHoldStruct, *HeapHold;
@@ -185,6 +186,7 @@ typedef struct HeapOrderStruct {
   Bool several;       /* the process has had more than one thread */
   HeapSumStruct sum;
   Count held;
+  uint64_t arrivals;  /* that were ever held */
   uint16_t oldest, newest; /* of the held; places plus one */
   uint16_t unused;    /* a place that was used and is free, plus one */
   uint16_t used;      /* places that were ever used */

@@ -3,12 +3,15 @@
  *   inherits COUNT free      the child resizes every tenth and frees all
  *   inherits COUNT keep      the child frees none, and allocates one
  *   inherits COUNT threads   threads, one after the other, whose data a destructor frees
+ *   inherits COUNT beside    a second thread allocates and frees before and after an object of 7777 bytes; then the
+ *                            first thread frees what it had allocated before
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -53,6 +56,39 @@ static void start(void)
       exit(1);
 }
 
+/* beside -- what the second thread does, told to go on by a byte and telling that it has */
+static void *beside(void *ends)
+{
+  int *fd = ends;
+  char byte;
+
+  while (read(fd[0], &byte, 1) == 1) {
+    free(malloc(100));
+    if (write(fd[0], &byte, 1) != 1)
+      exit(1);
+  }
+  return NULL;
+}
+
+static void two(void)
+{
+  pthread_t id;
+  int fd[2];
+  char byte = 0;
+
+  if (socketpair(AF_UNIX, SOCK_STREAM, 0, fd) != 0 || pthread_create(&id, NULL, beside, fd) != 0)
+    exit(1);
+  allocate();
+  if (write(fd[1], &byte, 1) != 1 || read(fd[1], &byte, 1) != 1)
+    exit(1);
+  free(malloc(7777));
+  if (write(fd[1], &byte, 1) != 1 || read(fd[1], &byte, 1) != 1)
+    exit(1);
+  release();
+  (void)close(fd[1]);
+  (void)pthread_join(id, NULL);
+}
+
 int main(int argc, char **argv)
 {
   const char *what = argc > 2 ? argv[2] : "";
@@ -65,6 +101,10 @@ int main(int argc, char **argv)
     return 1;
   if (strcmp(what, "threads") == 0) {
     start();
+    return 0;
+  }
+  if (strcmp(what, "beside") == 0) {
+    two();
     return 0;
   }
   allocate();
