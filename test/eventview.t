@@ -121,6 +121,8 @@ subtest 'filters' => sub {
     is_deeply([map { $_->{name} } @{$frees->{types}}], ['PoolFree'], '--events');
     is($none->{events}, 1, '--kinds');
     ok(!$none->{objects_known}, 'without Object events nothing is known of objects');
+    is_deeply([sort keys %$none], [sort keys %$all], 'which the document says with the same members as any other');
+    is("@$none{qw(allocations live_objects peak_bytes)}", "0 0 0", 'that are 0');
     is($few->{events}, 100, '--count');
     is($early->{events} + $late->{events}, $all->{events}, '--from begins where --to ends');
     cmp_ok($late->{unmatched}, '>', 0, 'what began before is unmatched');

@@ -127,7 +127,7 @@ subtest 'without eventrec' => sub {
     is($sum->{processes_without_end}, 0, 'all of them');
     alone("$Dir/family.paw", 'sh', '-c', 'for i in 1 2 3; do perl -e \'my $x = "y" x 5_000_000\' || exit 1; done; exit 0');
     cmp_ok(summary("$Dir/family.paw")->{peak_bytes}, '<', 1.5 * $most, 'one log');
-    alone("$Dir/killed.paw", 'sh', '-c', 'perl -e "kill 9, \$\$"; true; perl -e 1; exit 0');
+    alone("$Dir/killed.paw", 'sh', '-c', 'exec 2>/dev/null; perl -e "kill 9, \$\$"; true; perl -e 1; exit 0');
     is((run("$B/bin/eventrec", '--clean', "$Dir/killed.paw"))[0], 0, 'one is killed');
     is(summary("$Dir/killed.paw")->{processes_without_end}, 1, 'of which the log does not have the end');
     like((run("$B/bin/eventview", "$Dir/killed.paw"))[1], qr/^no end +1 process: the log does not say that it has ended/m,
@@ -140,6 +140,11 @@ subtest 'threads' => sub {
     is($sum->{threads}, 21, 'a thread whose data a destructor frees is one thread');
     is($sum->{unmatched}, 0, 'and its objects are its own');
     cmp_ok($sum->{frees}, '>=', 20, 'of which it frees one each');
+    $sum = summary(record('exec', [], 'sh', '-c', "exec sh -c 'exec perl -e 1'"));
+    is(scalar @{$sum->{processes}}, 3, 'one program after the other by exec');
+    is($sum->{threads}, 1, 'is one thread');
+    $sum = summary(record('execs', [], 'sh', '-c', 'for i in 1 2; do perl -e "exec q(true)" || exit 1; done; exit 0'));
+    is($sum->{threads}, 3, 'and each child another');
 };
 
 # cheapest($rounds, @commands) -- the processor time that each of them takes at least, of so many runs by turns

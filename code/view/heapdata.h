@@ -26,6 +26,7 @@ typedef struct HeapPastStruct {
   uint64_t *counts;    /* owned; events by the type's place in the registry, */
   Count types;         /* so many of them; 0 of those behind */
   Count threads;       /* of its own */
+  Bool leader;         /* among these the one with the number of the process */
   HeapTallyStruct tally;
   HeapSumStruct sum;   /* what lived in it, when it ended */
 } HeapPastStruct, *HeapPast;

@@ -148,6 +148,14 @@ Bool HeapSeen(Count *threadsReturn, const uint64_t **countsReturn, Heap heap, In
   return TRUE;
 }
 
+Bool HeapLeader(Heap heap, Index number)
+{
+  HeapProcess process = lookProcess(heap, number);
+  HeapPast seen = process != NULL ? &process->seen : lookPast(heap, number);
+
+  return seen != NULL && seen->leader;
+}
+
 Bool HeapEnded(Heap heap, Index number)
 {
   return lookPast(heap, number) != NULL || (lookProcess(heap, number) != NULL && lookLives(heap, number) == NULL);

@@ -36,6 +36,9 @@ extern Count HeapLiving(Heap heap);
  * countsReturn  events by the type's place in the registry; good until HeapDestroy */
 extern Bool HeapSeen(Count *threadsReturn, const uint64_t **countsReturn, Heap heap, Index number);
 
+/* HeapLeader -- has an event of the thread that has its process's number been seen? */
+extern Bool HeapLeader(Heap heap, Index process);
+
 /* HeapTallySum -- of all processes
  * HeapObjectTypes -- how many types were met that allocate, free, or tell what lives */
 extern void HeapTallySum(HeapTally tallyReturn, Heap heap);

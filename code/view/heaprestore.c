@@ -288,9 +288,11 @@ static void restoreOrder(Restore restore, HeapOrder order)
 
 static void restoreCounts(Restore restore, HeapPast seen)
 {
-  Count types = restoreCount(restore);
+  Count types;
   Index i;
 
+  seen->leader = HeapBytesGet(&restore->bytes) != 0;
+  types = restoreCount(restore);
   free(seen->counts);
   seen->types = 0;
   seen->counts = calloc(types + 1, sizeof *seen->counts);

@@ -205,6 +205,7 @@ static void saveCounts(Save save, HeapPast seen)
 {
   Index i;
 
+  HeapBytesPut(&save->bytes, seen->leader);
   HeapBytesPut(&save->bytes, seen->types);
   for (i = 0; i < seen->types; ++i)
     HeapBytesPut(&save->bytes, seen->counts[i]);

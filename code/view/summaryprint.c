@@ -321,8 +321,7 @@ Bool SummaryJson(FILE *out, Summary summary)
           print.processes.threads, (unsigned long long)summary->events, printSince(&print, summary->first),
           printSince(&print, summary->last), print.seconds);
   jsonTypes(out, &print);
-  if (print.objects)
-    jsonHeap(out, &print, summary);
+  jsonHeap(out, &print, summary);
   fprintf(out, " \"objects_known\": %s, \"discarded\": %llu, \"gaps\": %llu, \"lost\": %llu}\n",
           print.objects ? "true" : "false", (unsigned long long)print.log.discarded,
           (unsigned long long)print.log.gaps, (unsigned long long)print.log.lost);

@@ -31,15 +31,39 @@ static void processAdd(SummaryProcesses processes, Summary summary, Bool recorde
     process->header = &of->header;
     process->registry = of->registry;
     process->events = 0;
+    process->leader = HeapLeader(summary->heap, i);
     HeapLookSum(&sum, summary->heap, i);
     process->heap = sum.peakBytes;
     for (j = 0; j < of->registry->count; ++j)
       process->events += process->counts[j];
     MemoryMapped(&process->mapped, summary->memory, &i);
     MemoryResident(&process->resident, summary->memory, &i);
-    if (recorded)
-      processes->threads += process->threads;
     ++*(recorded ? &processes->recorded : &processes->collectors);
+  }
+}
+
+static int processNumberCompare(const void *a, const void *b)
+{
+  const SummaryProcessStruct *x = a, *y = b;
+
+  if (x->header->pid != y->header->pid)
+    return x->header->pid < y->header->pid ? -1 : 1;
+  return strcmp(x->header->boot, y->header->boot);
+}
+
+/* processThreads -- how many there were.  Programs that follow each other by exec are one process, and the thread that
+ * has its number goes on through all of them. */
+static void processThreads(SummaryProcesses processes)
+{
+  Bool leader = FALSE;
+  Index i;
+
+  qsort(processes->process, processes->recorded, sizeof *processes->process, processNumberCompare);
+  for (i = 0; i < processes->recorded; ++i) {
+    SummaryProcess process = &processes->process[i];
+    Bool same = i > 0 && processNumberCompare(process - 1, process) == 0;
+    processes->threads += process->threads - (same && leader && process->leader);
+    leader = (same && leader) || process->leader;
   }
 }
 
@@ -68,6 +92,7 @@ Bool SummaryProcessesMake(SummaryProcesses processes, Summary summary)
     return FALSE;
   processAdd(processes, summary, TRUE);
   processAdd(processes, summary, FALSE);
+  processThreads(processes);
   qsort(processes->process, processes->recorded, sizeof *processes->process, processCompare);
   return TRUE;
 }

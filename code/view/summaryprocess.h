@@ -20,6 +20,7 @@ typedef struct SummaryProcessStruct {
   Header header;
   Registry registry;
   Count threads;
+  Bool leader;             /* among these the one that has the number of the process */
   const uint64_t *counts;  /* by place in the registry */
   uint64_t events;
   uint64_t heap;           /* bytes of objects at their peak */
@@ -28,7 +29,7 @@ typedef struct SummaryProcessStruct {
 
 typedef struct SummaryProcessesStruct {
   Count recorded, collectors; /* the second behind the first */
-  Count threads;           /* of the recorded */
+  Count threads;           /* of the recorded; one that goes on through exec is one */
   SummaryProcess process;  /* owned */
 } SummaryProcessesStruct, *SummaryProcesses;
 
