@@ -369,8 +369,10 @@ static inline void heapObject(Heap heap, HeapProcess process, HeapThread thread,
     return;
   HeapTableTouch(&input->pool->table, input->addr);
   heap->queue[heap->in++ % HeapQUEUE].order = &process->order;
-  if (UNLIKELY(process->child != 0))
+  if (UNLIKELY(process->child != 0)) {
+    HeapDrain(heap); /* what the child did before does not know of this */
     HeapForkSee(heap, process, input);
+  }
   if (heap->prompt)
     HeapDrain(heap);
 }

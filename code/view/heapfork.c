@@ -309,10 +309,10 @@ Bool HeapForkGone(HeapOrder order, HeapInput input)
 {
   HeapObject noted = forkNoted(order, input), place;
 
-  if (noted->addr == 0 || !noted->stale)
+  place = HeapTableSeek(&input->pool->table, HeapActPlace(input));
+  if (noted->addr == 0 || !noted->stale || !HeapObjectLives(place))
     return FALSE;
   noted->stale = 0;
-  place = HeapTableSeek(&input->pool->table, HeapActPlace(input));
   HeapActPresume(order, input, place);
   HeapTableDelete(&input->pool->table, place);
   return TRUE;
