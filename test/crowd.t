@@ -70,15 +70,26 @@ plan skip_all => "there cannot be $threads threads here: $text" if $status != 0;
 # Under eventrec, where there is room for the blocks of a part of the threads.
 SKIP: {
     my @small = ('unshare', '-rm', 'sh', '-c', 'mount -t tmpfs -o size=2m none /dev/shm && exec "$@"', 'sh');
-    skip 'no file system can be mounted here', 10 if (say_of(@small, 'true'))[0] != 0;
-    for my $policy ('block', 'overwrite', 'discard') {
-        my $log = "$dir/$policy.paw";
-        my ($status, $text) = say_of(@small, "$B/bin/eventrec", '-p', $policy, '-o', $log, '--', "$B/prog/crowd", 800, $objects);
-        is $status, 0, "$policy: 800 threads, and 2 MiB for all blocks" or diag $text;
+    skip 'no file system can be mounted here', 1 if (say_of(@small, 'true'))[0] != 0;
+    for (map { my $mode = $_; map { [$mode, $_] } qw(block overwrite discard stop) } 'observe', 'manage') {
+        my ($mode, $policy) = @$_;
+        my ($log, $threads) = ("$dir/$mode-$policy.paw", $mode eq 'observe' ? 800 : 300);
+        my $all = $threads * $objects;
+        my ($status, $text) = say_of(@small, "$B/bin/eventrec", '-m', $mode, '-p', $policy, '-o', $log, '--', "$B/prog/crowd", $threads, $objects);
+        is $status, 0, "$mode, $policy: $threads threads, and 2 MiB for all blocks" or diag $text;
         my ($got, $discarded) = counted($log);
-        is $got, 800 * $objects, 'block: each event is there' if $policy eq 'block';
-        is $discarded, 0, 'and none is discarded' if $policy eq 'block';
-        cmp_ok $got + $discarded, '>=', 800 * $objects, "$policy: what is not there is counted" if $policy ne 'block';
+        if ($policy eq 'block') {
+            is "$got $discarded", "$all 0", "$mode, block: each event is there, and none is discarded";
+        } elsif ($policy eq 'stop') {
+            like $text, qr/recording stopped after/, "$mode, stop: it says when it stopped";
+            my %of;
+            ++$of{$_} for (say_of("$B/bin/eventcnv", '-E', 'PoolAlloc', '-e', 'size == 4711', $log))[1] =~ m{^\S+ \d+/(\d+) PoolAlloc }mg;
+            # One thread runs at a time: all that came before the one in which it happened are whole.
+            ok %of && %of < $threads && (grep { $_ != $objects } values %of) <= 1, "$mode, stop: what came before is whole, and nothing came after"
+                or diag "$got of $all, of " . scalar(keys %of) . " threads: $text";
+        } else {
+            cmp_ok $got + $discarded, '>=', $all, "$mode, $policy: what is not there is counted";
+        }
     }
     # What was in private memory is gone with the program.
     for my $policy ('block', 'overwrite') {
