@@ -226,8 +226,8 @@ for my $i (1 .. $kills) {
             kill KILL => $pid;
             waitpid $pid, 0;
             my ($before) = (@{[counts()]}, 0);
-            until_(sub { my ($now) = counts(); ($now // 0) > $before + 1000 }) or diag 'the program stands still';
-            diag 'the program has ended' if !running($program);
+            until_(sub { my ($now) = counts(); ($now // 0) > $before + 1000 }) or ++$bad{still};
+            $bad{ended} += !running($program);
             sleep rand(0.02);
             kill KILL => $program;
             until_(sub { !running($program) });
@@ -265,6 +265,8 @@ for my $i (1 .. $kills) {
 is $bad{program}, 0, "$kills times the program killed at random: no event of $events is lost, none twice, none invented";
 is $left{program}, 0, 'and nothing is left in memory';
 is $bad{collector}, 0, "$kills times the collector: the program goes on, and its log is whole";
+is $bad{still} // 0, 0, 'it never stands still';
+is $bad{ended}, 0, 'nor ends';
 is $bad{both}, 0, "$kills times both at once: one command delivers what they had";
 is $bad{clean} // 0, 0, 'and eventrec --clean names it, and adds it to the log';
 
