@@ -18,7 +18,11 @@ plan skip_all => 'a sanitizer has its own malloc' if $ENV{SAN};
 my $B = $ENV{B} // 'build/cool';
 my $dir = tempdir('pawprint-XXXXXX', TMPDIR => 1, CLEANUP => 1);
 # What the tests leave in memory is theirs to remove.
-END { local $?; system "$B/bin/eventrec --clean $dir/*.paw >/dev/null 2>&1" if defined $dir }
+END {
+    local $?;
+    system "$B/bin/eventrec --clean $dir/*.paw >/dev/null 2>&1" if defined $dir;
+    unlink map { ($_, s/\.log$//r) } grep { (readlink // '') =~ /^\Q$dir\E/ } glob '/dev/shm/pawprint-*.log' if defined $dir;
+}
 my $nobody = 65534;
 chmod 0755, $dir;
 mkdir "$dir/jail";
@@ -75,6 +79,76 @@ for my $how (['its user', ''], ['its user and its root folder', "$dir/jail"]) {
     my $events = () = `$B/bin/eventcnv -k Object $log 2>/dev/null` =~ /\n/g;
     cmp_ok $events, '>', 100000, 'all of it is there';
     is_deeply [glob "$dir/jail/*"], [], 'and nowhere else';
+}
+
+# Another program, of a user who may not open the log, follows: by exec, or started.  It works when eventrec is gone.
+my $follow = <<'END';
+my ($dir, $how) = @ARGV;
+require POSIX;
+$| = 1;
+my @before = map { "x$_" } 1 .. 5000;
+open my $go, '<', "$dir/go" or die;
+POSIX::setgid(65534); POSIX::setuid(65534);
+print "dropped\n";
+sysread $go, my $byte, 1;
+my @next = ($^X, '-e', 'my @after = map { "y$_" } 1 .. 50000; $| = 1; print "end\n"');
+exec @next if $how eq 'exec';
+if ($how eq 'fork') { fork ? wait : exec @next }
+# A shell, which perl forks for and which starts the program in turn.
+system "'$next[0]' -e '$next[2]'; true" if $how eq 'system';
+END
+
+sub follower {
+    my ($log, $how) = @_;
+    unlink "$dir/go";
+    system('mkfifo', "$dir/go") == 0 or die;
+    my $rec = started($log, $^X, '-e', $follow, $dir, $how);
+    open my $go, '+<', "$dir/go" or die;
+    until_(sub { slurp("$log.out") =~ /^dropped$/m }) or diag slurp("$log.err");
+    return ($rec, $go);
+}
+
+for my $how ('exec', 'fork', 'system') {
+    my $log = "$dir/follow$how.paw";
+    my ($rec, $go) = follower($log, $how);
+    kill 'KILL', $rec;
+    waitpid $rec, 0;
+    print $go "\n";
+    close $go;
+    until_(sub { slurp("$log.out") =~ /^end$/m }) or diag slurp("$log.err");
+    until_(sub { `$B/bin/eventcnv -n 1 $log 2>&1` !~ /still running/ });
+    my $said = `$B/bin/eventcnv --check $log 2>&1`;
+    is $?, 0, "$how: a program that follows when eventrec was killed loses nothing" or diag $said;
+    unlike $said, qr/lost|missing|damaged|newest/, "$how: nothing is told as lost";
+    unlike slurp("$log.err"), qr/cannot open the log/, "$how: it was left the log";
+    my $events = () = `$B/bin/eventcnv -k Object $log 2>/dev/null` =~ /\n/g;
+    cmp_ok $events, '>', 100000, "$how: all of it is there";
+}
+
+# It was left nothing: eventrec stood still when it was asked, and nobody knew that it would not answer.
+{
+    my $log = "$dir/stopped.paw";
+    my ($rec, $go) = follower($log, 'exec');
+    kill 'STOP', $rec;
+    print $go "\n";
+    close $go;
+    until_(sub { slurp("$log.out") =~ /^end$/m }) or diag slurp("$log.err");
+    kill 'CONT', $rec;
+    waitpid $rec, 0;
+    my @theirs = grep { (stat)[4] == $nobody } grep { (readlink "$_.log" // '') eq $log } glob '/dev/shm/pawprint-*';
+    is scalar(@theirs), 1, 'what a program has that can write no log stays in memory';
+    my $said = `$B/bin/eventcnv --check $log 2>&1`;
+    isnt $?, 0, 'that is missing in the log';
+    like $said, qr/^eventcnv: \Q$log\E: newest events may be in \Q$theirs[0]\E, which is not read: it belongs to user $nobody/m, 'and is told';
+    system "$B/bin/eventrec --clean $log >/dev/null 2>&1";
+    ok -e $theirs[0], '--clean does not believe another user';
+    system 'chown', '-h', '0', $theirs[0], "$theirs[0].log";
+    system "$B/bin/eventrec --clean $log >/dev/null 2>&1";
+    $said = `$B/bin/eventcnv --check $log 2>&1`;
+    is "$? $said", '0 ', 'unless root makes it his: then nothing is missing';
+    my $events = () = `$B/bin/eventcnv -k Object $log 2>/dev/null` =~ /\n/g;
+    cmp_ok $events, '>', 100000, 'all of it is there';
+    unlink map { ($_, "$_.log") } @theirs;
 }
 
 # The log's name leads elsewhere while it is written.

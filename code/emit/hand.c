@@ -424,7 +424,6 @@ static void handTakeOver(Process process)
   ProcessLock(process);
   if (ProcessCollected(process)) {
     ControlOpenLog(process);
-    __atomic_store_n(&process->stranded, !ProcessOpen(), __ATOMIC_RELEASE);
     (void)SendHeader(process);
     /* Not before: others send as soon as they see this, and where there is no way out nothing is sent. */
     __atomic_store_n(&process->collected, FALSE, __ATOMIC_RELEASE);

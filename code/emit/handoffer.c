@@ -221,11 +221,19 @@ void HandGrantLog(HandGrant grant)
   __atomic_store_n(&meetLog.class, &PlinthClassFile, __ATOMIC_RELEASE);
 }
 
+/* meetInherit -- the log is the one that the program before this one has left, if it did */
+static Bool meetInherit(void)
+{
+  int fd = HandListened() ? PlinthFileInherit(ControlSettings.family) : -1;
+
+  return fd >= 0 && DescriptorTake(&meetLog, fd) == ResOK;
+}
+
 Bool HandLogTake(Plinth plinth, const char *place)
 {
   struct stat status;
 
-  if (DescriptorOurs(&meetLog, &status) < 0 || strlen(place) >= sizeof plinth->place)
+  if (strlen(place) >= sizeof plinth->place || (DescriptorOurs(&meetLog, &status) < 0 && !meetInherit()))
     return FALSE;
   memset(plinth, 0, sizeof *plinth);
   (void)strcpy(plinth->place, place);
@@ -246,6 +254,33 @@ Bool HandListened(void)
   return ControlSettings.collector[0] != '\0';
 }
 
+/* meetLeave -- programs that are executed from now on have the log's descriptor: they may not be able to open it */
+static void meetLeave(void)
+{
+  Index i;
+
+  PlinthFileLeave(&meetLog, ControlSettings.family);
+  for (i = 0; i < ProcessPlinthsMAX; ++i)
+    PlinthFileLeave(&ProcessPlinths[i], ControlSettings.family);
+}
+
+/* meetRefused -- can nobody be told anything?  A full queue is somebody's. */
+static Bool meetRefused(long res)
+{
+  return res < 0 && res != -EAGAIN;
+}
+
+void HandStarts(unsigned lack)
+{
+  RegionMeetStruct call;
+
+  if (!HandListened() || lack != 0)
+    return;
+  meetFill(&call);
+  if (meetRefused(meetTell(&call, -1)))
+    meetLeave();
+}
+
 void HandNote(unsigned note, const char *path, unsigned lack, pid_t child)
 {
   RegionMeetStruct message;
@@ -259,7 +294,8 @@ void HandNote(unsigned note, const char *path, unsigned lack, pid_t child)
   message.self = (uint32_t)QuietCall(SYS_getpid);
   message.child = (uint32_t)child;
   memcpy(message.program, path, length);
-  (void)meetTell(&message, -1);
+  if (meetRefused(meetTell(&message, -1)) && note == RegionNoteEXEC && lack == 0)
+    meetLeave();
 }
 
 void HandWake(RegionHeader region)

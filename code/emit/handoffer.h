@@ -33,9 +33,9 @@ extern Bool HandMeet(Process process, HandGrant grantReturn);
 /* HandGrantDrop -- close what is left of its descriptors */
 extern void HandGrantDrop(HandGrant grant);
 
-/* HandGrantLog -- keep the log's descriptor, if there is one, out of the program's way.  HandLogTake -- make it a way
- * out, for a process whose collector is gone: also one that may not open the log itself, or finds another file at its
- * `place`.  FALSE: there is none. */
+/* HandGrantLog -- keep the log's descriptor, if there is one, out of the program's way.  HandLogTake -- make it, or the
+ * one that the program before this one has left, a way out, for a process whose collector is gone: also one that may not
+ * open the log itself, or finds another file at its `place`.  FALSE: there is none. */
 extern void HandGrantLog(HandGrant grant);
 extern Bool HandLogTake(Plinth plinthReturn, const char *place);
 
@@ -52,8 +52,13 @@ extern Bool HandListened(void);
  * path   as exec has it; a name without a slash is looked for in PATH
  * lack   what is missing in the environment that the program is given: RegionLack...
  * child  the process that was started; else 0
- * Also in a child of vfork.  A few us; errno is kept. */
+ * Also in a child of vfork.  A few us; errno is kept.  Who cannot be told cannot be asked for the log either: then the
+ * program has its descriptor from us, unless it lacks something. */
 extern void HandNote(unsigned note, const char *path, unsigned lack, pid_t child);
+
+/* HandStarts -- a program is about to be started, and only then will there be a note of it: if the collector is gone it
+ * has the log's descriptor, as with HandNote.  A system call: not for a process whose region says that it is there. */
+extern void HandStarts(unsigned lack);
 
 /* HandWake -- let the collector know that there is something to do, if it sleeps; else one load */
 extern void HandWake(RegionHeader region);

@@ -280,5 +280,7 @@ void ControlOpenLog(Process process)
     at += length;
     at += *at == ',';
   }
-  settings->log[0] = '\0';
+  /* A recorder's log that cannot be opened stays the one that our blocks belong to. */
+  if (ProcessOpen() || settings->collector[0] == '\0')
+    settings->log[0] = '\0';
 }

@@ -41,7 +41,6 @@ struct ProcessStruct {
   Bool crowded;             /* it has been told that the shared region is full */
   Bool alone;               /* its collector has died */
   Bool collected;           /* blocks are handed over to a collector (hand.h), as far as is known */
-  Bool stranded;            /* the collector is gone, and its log cannot be opened: full blocks stay where they are */
   SyncStruct sync;          /* at the beginning */
   Size blockSize;           /* of the largest block of a frequent kind that is sent */
   unsigned working;         /* the working memory of send.c that is part of this mapping (ProcessWorking) is in use */

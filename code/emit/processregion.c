@@ -122,6 +122,8 @@ static void processAlone(Process process)
   else if (ProcessLog()[0] != '\0')
     QuietSay("no shared memory for blocks", ProcessLog(),
              "events that are not yet written are lost if the process is killed");
+  if (process->shared.path[0] == '\0' && ControlSettings.log[0] != '\0')
+    StoreMark(ControlSettings.log, ControlSettings.recording);
   (void)SendHeader(process);
   if (fd >= 0)
     (void)QuietCall(SYS_close, fd);

@@ -544,7 +544,7 @@ Res SendBlock(Process process, BlockHeader block, BlockTally tally, unsigned fla
     return ResFAIL;
   /* Where a way out is expected, and there is none, the block has to stay. */
   if (!open && !held)
-    return ProcessSends() || __atomic_load_n(&process->stranded, __ATOMIC_ACQUIRE) ? ResIO : ResOK;
+    return ProcessSends() ? ResIO : ResOK;
   if (open && __atomic_load_n(&process->unheaded, __ATOMIC_RELAXED) > sendHeaderEvery)
     (void)SendHeader(process);
   scratch = scratchTake(process);

@@ -335,6 +335,18 @@ void StoreDetach(Store store)
   __atomic_store_n(&store->header, NULL, __ATOMIC_RELEASE);
 }
 
+void StoreMark(const char *log, uint64_t recording)
+{
+  char path[RegionPathMAX];
+  long fd = -EEXIST;
+  unsigned n;
+
+  for (n = 0; fd == -EEXIST && n < storeTriesMAX && storeName(path, sizeof path, log, recording, n, FALSE); ++n)
+    fd = QuietCall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd >= 0)
+    (void)QuietCall(SYS_close, fd);
+}
+
 void StoreUnlink(Store store)
 {
   if (store->path[0] != '\0')

@@ -54,6 +54,10 @@ extern Count StoreSlots(void);
  * SIGBUS.  FALSE: there is no room. */
 extern Bool StoreProvide(Store store, Size offset, Size size);
 
+/* StoreMark -- a file of the name that a region would have, with nothing in it: of a process that can neither have a region
+ * nor write the log nothing else tells.  An empty file needs no room. */
+extern void StoreMark(const char *log, uint64_t recording);
+
 /* StoreUnlink -- remove the file, and the link beside it: nothing in it is needed any more.  The memory stays until the
  * process ends. */
 extern void StoreUnlink(Store store);

@@ -48,6 +48,7 @@ typedef struct leftoverStruct {
   Index at;                        /* the log for which is searched, */
   Bool nothing;                    /* and nothing sound has come to it */
   int refused;                     /* errno of a region of a recording that could not be opened; 0 */
+  Count strangers;                 /* such regions that no process in the logs names */
   Count missing;                   /* processes that left nothing that can be had */
   uint64_t events;                 /* taken */
   LeftRegionStruct region;
@@ -224,6 +225,26 @@ static Res leftoverOpened(Leftover leftover, LeftPlace place, leftoverOf of, con
   return leftoverTake(leftover, of != NULL ? of->file : leftover->at, path);
 }
 
+/* leftoverRefused -- a region of a recording in the logs cannot be opened: whoever has it may not have been able to write
+ * a word into the log, which then names nobody who does */
+static void leftoverRefused(Leftover leftover, LeftPlace place, leftoverOf of, const struct stat *status, int error)
+{
+  const char *log = leftover->teller->paths[of->file];
+  char path[RegionPathMAX + leftoverNAME], owner[64];
+  Index i;
+
+  leftover->refused = error;
+  (void)snprintf(path, sizeof path, "%s/%s", place->folder, place->file);
+  for (i = 0; i < leftover->table->processes; ++i)
+    if (strcmp(leftover->table->process[i]->public.header.region, path) == 0)
+      return;
+  if (leftover->strangers++ > 0)
+    return;
+  (void)snprintf(owner, sizeof owner, "it belongs to user %lu", (unsigned long)status->st_uid);
+  TellerLack(leftover->teller, "%s: newest events may be in %s, which is not read: %s", log, path,
+             error == EPERM && status->st_uid != geteuid() ? owner : strerror(error));
+}
+
 /* leftoverVisit -- a file that is called as regions are */
 static Res leftoverVisit(void *data, LeftPlace place)
 {
@@ -231,7 +252,7 @@ static Res leftoverVisit(void *data, LeftPlace place)
   const leftoverOfStruct wanted = {place->name.recording, 0};
   leftoverOf of = bsearch(&wanted, leftover->of, leftover->recordings, sizeof wanted, leftoverCompare);
   File log = leftover->file[of != NULL ? of->file : leftover->at];
-  struct stat status;
+  struct stat status = {.st_uid = geteuid()};
   Res res;
 
   if (of == NULL && !leftover->nothing)
@@ -239,7 +260,7 @@ static Res leftoverVisit(void *data, LeftPlace place)
   leftover->region.fd = LeftPlaceOpen(&status, place, FALSE, leftoverOwner(log));
   if (leftover->region.fd < 0) {
     if (of != NULL && errno != ENOENT)
-      leftover->refused = errno;
+      leftoverRefused(leftover, place, of, &status, errno);
     return ResOK;
   }
   res = leftoverOpened(leftover, place, of, &status);
@@ -296,6 +317,8 @@ static void leftoverTell(Leftover leftover)
                unwritten->processes > 1 ? " and others" : "", unwritten->path);
   if (leftover->missing > 1)
     TellerLack(leftover->teller, "so it is with %zu other processes", leftover->missing - 1);
+  if (leftover->strangers > 1)
+    TellerLack(leftover->teller, "%zu other files in memory that may have newest events are not read", leftover->strangers - 1);
 }
 
 /* leftoverFile -- the temporary file, to be scanned */

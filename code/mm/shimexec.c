@@ -150,6 +150,16 @@ static Bool shimTold(const char *path)
   return there || (readable && strchr(path, '/') == NULL);
 }
 
+/* shimStarts -- a program is about to be started inside libc: it may have to be left what it cannot ask for */
+static void shimStarts(unsigned lack)
+{
+  Process process = ProcessIfReady();
+  RegionHeader region = process != NULL ? ProcessRegion(process) : NULL;
+
+  if (region == NULL || !RegionCollected(region))
+    HandStarts(lack);
+}
+
 /* shimNote -- tell of a program, once all is looked up; returns whether there was anything to be told */
 static Bool shimNote(const char *path, char *const envp[])
 {
@@ -172,10 +182,10 @@ static int shimStays(Bool told, const char *path, int result)
 }
 
 /* shimStarted -- the same of posix_spawn, which gives back an error's number */
-static int shimStarted(Bool told, const char *path, char *const envp[], const pid_t *pid, int result)
+static int shimStarted(Bool told, const char *path, unsigned lack, const pid_t *pid, int result)
 {
   if (told && result == 0)
-    HandNote(RegionNoteSTART, path, shimLack(envp), *pid);
+    HandNote(RegionNoteSTART, path, lack, *pid);
   return result;
 }
 
@@ -304,6 +314,7 @@ SHIM int system(const char *command)
 
   if (shimReal.system == NULL)
     shimExecStart();
+  shimStarts(lack);
   result = shimReal.system(command);
   if (result != -1)
     shimShell(lack);
@@ -317,6 +328,7 @@ SHIM FILE *popen(const char *command, const char *type)
 
   if (shimReal.popen == NULL)
     shimExecStart();
+  shimStarts(lack);
   pipe = shimReal.popen(command, type);
   if (pipe != NULL)
     shimShell(lack);
@@ -327,9 +339,11 @@ SHIM int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_action
                      const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
 {
   Bool told = shimTold(path);
+  unsigned lack = told ? shimLack(envp) : 0;
   pid_t child = 0, *childReturn = pid != NULL ? pid : &child;
 
-  return shimStarted(told, path, envp, childReturn,
+  shimStarts(lack);
+  return shimStarted(told, path, lack, childReturn,
                      shimReal.spawn(childReturn, path, actions, attributes, argv, envp));
 }
 
@@ -337,8 +351,10 @@ SHIM int posix_spawnp(pid_t *pid, const char *name, const posix_spawn_file_actio
                       const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
 {
   Bool told = shimTold(name);
+  unsigned lack = told ? shimLack(envp) : 0;
   pid_t child = 0, *childReturn = pid != NULL ? pid : &child;
 
-  return shimStarted(told, name, envp, childReturn,
+  shimStarts(lack);
+  return shimStarted(told, name, lack, childReturn,
                      shimReal.spawnp(childReturn, name, actions, attributes, argv, envp));
 }

@@ -20,7 +20,11 @@
 #include "plinth/descriptor.h"
 #include "plinth/quiet.h"
 
-enum { fileTRIES = 8 }; /* to write a message in one go */
+enum {
+  fileTRIES = 8, /* to write a message in one go */
+  fileLOWEST = DescriptorFEW - DescriptorROOM, /* numbers that DescriptorTake gives, and the next one */
+  fileLIMIT = DescriptorTOP + DescriptorROOM
+};
 
 /* fileAbsolute -- the place means the same after a chdir */
 static Res fileAbsolute(Plinth plinth, const char *path)
@@ -53,25 +57,51 @@ static Bool fileIsFamily(int fd, const char *family)
   return FALSE;
 }
 
+/* fileAppends -- is this number open as we open a log, where DescriptorTake puts them?  What the program has from a shell
+ * is not.
+ * kept  FD_CLOEXEC; 0: it survived exec
+ */
+static Bool fileAppends(int fd, long kept)
+{
+  long flags = QuietCall(SYS_fcntl, fd, F_GETFL);
+
+  return flags >= 0 && (flags & (O_ACCMODE | O_APPEND)) == (O_WRONLY | O_APPEND) &&
+         QuietCall(SYS_fcntl, fd, F_GETFD) == kept;
+}
+
 /* fileBeside -- does another emitter of this process write to the file?  Two allocators, each with a registry of its own,
- * have one log.  The other's descriptor is where DescriptorTake puts them, opened as we open it; one that the program
- * has from a shell is neither. */
+ * have one log. */
 static Bool fileBeside(int fd)
 {
   struct stat status, other;
-  long flags;
   int i;
 
   if (fstat(fd, &status) != 0)
     return FALSE;
-  for (i = DescriptorFEW - DescriptorROOM; i < DescriptorTOP + DescriptorROOM; ++i) {
-    flags = QuietCall(SYS_fcntl, i, F_GETFL);
-    if (flags >= 0 && (flags & (O_ACCMODE | O_APPEND)) == (O_WRONLY | O_APPEND) &&
-        QuietCall(SYS_fcntl, i, F_GETFD) == FD_CLOEXEC && i != fd && fstat(i, &other) == 0 &&
-        other.st_dev == status.st_dev && other.st_ino == status.st_ino)
+  for (i = fileLOWEST; i < fileLIMIT; ++i)
+    if (i != fd && fileAppends(i, FD_CLOEXEC) && fstat(i, &other) == 0 && other.st_dev == status.st_dev &&
+        other.st_ino == status.st_ino)
       return TRUE;
-  }
   return FALSE;
+}
+
+int PlinthFileInherit(const char *family)
+{
+  int i;
+
+  for (i = fileLOWEST; i < fileLIMIT; ++i)
+    if (fileAppends(i, 0) && fileIsFamily(i, family))
+      return i;
+  return -1;
+}
+
+void PlinthFileLeave(Plinth plinth, const char *family)
+{
+  struct stat status;
+  int fd = PlinthClassOf(plinth) == &PlinthClassFile ? DescriptorOurs(plinth, &status) : -1;
+
+  if (fd >= 0 && fileIsFamily(fd, family))
+    (void)QuietCall(SYS_fcntl, fd, F_SETFD, 0);
 }
 
 /* fileKeep -- the file that was opened is the plinth's; its descriptor, too, unless the program needs it more */

@@ -107,6 +107,12 @@ extern Res PlinthFinish(Plinth plinth, PlinthEvents events);
 extern void PlinthClose(Plinth plinth);
 extern Bool PlinthCheck(Plinth plinth);
 
+/* PlinthFileLeave -- if the plinth's file is one of those that `family` names, programs that are executed from now on
+ * have its descriptor.  PlinthFileInherit -- the descriptor that the program before this one has left so; -1: none.
+ * Whoever takes it leaves it to nobody, until he says so. */
+extern void PlinthFileLeave(Plinth plinth, const char *family);
+extern int PlinthFileInherit(const char *family);
+
 /* The back-ends. */
 extern const PlinthClassStruct PlinthClassFile, PlinthClassMemory, PlinthClassNone, PlinthClassTcp, PlinthClassUnix;
 

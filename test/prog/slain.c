@@ -5,8 +5,8 @@
  * COUNTS  a file of slainSIZE bytes, or `:` and the number of a descriptor of it: how many rows there are, a word that
  *         is not 0 when all are to end, and rows of four words (slainRow).  A thread takes a row, r, and emits UserWord
  *         (r, 0), (r, 1) ..., and behind each PoolAlloc of slainOBJECT + r * slainTURN + i % slainTURN bytes.
- * MODE    threads; family: forks, and programs that follow each other; nobody: another user; chroot, mount:
- *         another root folder, which is FOLDER, or other file systems in the place of /dev/shm and FOLDER
+ * MODE    threads; family: forks, and programs that follow each other; nobody: the same as another user; chroot, mount:
+ *         forks in another root folder, which is FOLDER, or with other file systems in the place of /dev/shm and FOLDER
  *
  * Tests: test/kills.t
  *
@@ -168,7 +168,7 @@ int main(int argc, char **argv)
   slainThreads(1, 100);
   slainElsewhere(mode, argv[4]);
   if (strcmp(mode, "threads") != 0)
-    slainChildren(strcmp(mode, "family") == 0);
+    slainChildren(strcmp(mode, "family") == 0 || strcmp(mode, "nobody") == 0);
   slainThreads((unsigned)atoi(argv[3]), UINTPTR_MAX);
   while (wait(NULL) > 0)
     ;
