@@ -51,7 +51,7 @@ static Bool viewerPeak(Viewer viewer, ViewWants wants, int *statusReturn)
   Peak peak;
   Bool found;
 
-  if (PeakCreate(&peak, viewer->source.log, &viewer->source.request) != ResOK) {
+  if (PeakCreate(&peak, viewer->source.log, &viewer->source.request, viewer->source.of) != ResOK) {
     *statusReturn = OptionFail(viewer->source.tool, "no memory");
     return FALSE;
   }
@@ -86,8 +86,8 @@ static Bool viewerAt(Viewer viewer, ViewWants wants, int *statusReturn)
 /* viewerMake -- the views, and what they want; FALSE: reported, with the status */
 static Bool viewerMake(Viewer viewer, int *statusReturn)
 {
-  ViewWantsStruct wants = {.log = viewer->source.log, .request = &viewer->source.request, .at = UINT64_MAX,
-                           .top = viewer->top};
+  ViewWantsStruct wants = {.log = viewer->source.log, .request = &viewer->source.request, .of = viewer->source.of,
+                           .at = UINT64_MAX, .top = viewer->top};
 
   if (!viewerAt(viewer, &wants, statusReturn))
     return FALSE;
@@ -220,7 +220,7 @@ static Bool viewerChoose(Viewer viewer, const char *const **paths, Count *operan
 
 int main(int argc, char **argv)
 {
-  static ViewerStruct viewer = {.source.count = SIZE_MAX, .top = LiveTopDEFAULT};
+  static ViewerStruct viewer = {.source.count = SIZE_MAX, .source.heirs = TRUE, .top = LiveTopDEFAULT};
   const OptionStruct options[] = {
     SourceOPTIONS(&viewer.source),
     OptionString(0, "at", &viewer.at, "T|peak|end", "live: before this time, at the peak, or the end", ViewTakesAT),

@@ -289,7 +289,7 @@ static void compare(Log log)
   Summary summary;
   Index m;
 
-  if (SummaryCreate(&summary, log) != ResOK)
+  if (SummaryCreate(&summary, log, NULL) != ResOK)
     makeFail("no memory");
   request.event = take;
   request.data = summary;

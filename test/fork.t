@@ -58,6 +58,13 @@ subtest 'a child frees and resizes what it has from its parent' => sub {
               [@$sum{qw(inherited_objects unmatched live_objects peak_bytes)}], 'and inherits');
     my %pids = map { $_->{pid} => 1 } @{$sum->{processes}};
     my ($child) = grep { $pids{$_->{parent}} } @{$sum->{processes}};
+    my $own = summary('--process', $child->{pid}, $log);
+    is_deeply([map { $_->{pid} } @{$own->{processes}}], [$child->{pid}], 'the child is chosen alone');
+    is($own->{events}, $child->{events} + grep({ /\bpid=$child->{pid}\b/ } split /\n/, (run("$B/bin/eventcnv", $log))[1]),
+       'no event of its parent is counted');
+    is_deeply([@$own{qw(unmatched inherited_objects allocations frees resizes)}], [0, 4001, 0, 4000, 400],
+              'and it has all that it inherited');
+    is($own->{peak_objects}, 4001, 'at its peak, too');
     my ($status, undef, $err) = run("$B/bin/replay", '-a', 'libc', '--verify', '--process', $child->{pid}, $log);
     is($status, 0, 'the child is replayed');
     unlike($err, qr/allocation is not in the log/, 'with all its objects');
@@ -74,6 +81,13 @@ subtest 'what lives in a child' => sub {
     my @processes = @{live('--at', $time, $log)->{processes}};
     is_deeply([map { $_->{objects} } @processes], [1001, 1001], 'all that its parent has');
     is(summary($log)->{live_objects}, 1 + 1002, 'until it ends');
+    my %pids = map { $_->{pid} => 1 } @{summary($log)->{processes}};
+    my ($child) = grep { $pids{$_->{parent}} } @{summary($log)->{processes}};
+    for my $at ($time, 'peak', 'end') {
+        my @own = @{live('--at', $at, '--process', $child->{pid}, $log)->{processes}};
+        is_deeply([map { "$_->{pid} $_->{objects}" } @own], ["$child->{pid} " . ($at eq $time ? 1001 : 1002)],
+                  "at $at, when it is chosen alone");
+    }
     is_deeply([map { $_->{objects} } @{live($log)->{processes}}], [1], 'of what has ended nothing lives but the last');
 };
 

@@ -24,6 +24,11 @@ Res HeapCreate(Heap *heapReturn, HeapClient client, Log log)
   return ResOK;
 }
 
+void HeapOf(Heap heap, OfProcess of)
+{
+  heap->of = of;
+}
+
 void HeapClear(Heap heap)
 {
   HeapProcessesFree(heap);

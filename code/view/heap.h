@@ -16,6 +16,7 @@
 
 #include "log/log.h"
 #include "view/heaporder.h"
+#include "view/ofprocess.h"
 
 enum { HeapQUEUE = 32 };
 
@@ -24,6 +25,11 @@ typedef struct HeapStruct *Heap;
 /* HeapCreate -- no processes, no objects yet, of those of `log`; `client` is copied.  ResMEMORY. */
 extern Res HeapCreate(Heap *heapReturn, HeapClient client, Log log);
 extern void HeapDestroy(Heap heap);
+
+/* HeapOf -- only these processes are shown, and count as living; events of others are there because these inherit of
+ * them, and the client is told of those, too
+ * of  the caller's, and stays; NULL, as at first: all */
+extern void HeapOf(Heap heap, OfProcess of);
 
 /* HeapClear -- as HeapCreate made it; its client is told nothing */
 extern void HeapClear(Heap heap);

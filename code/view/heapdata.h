@@ -69,6 +69,7 @@ typedef struct HeapPlansStruct {
 struct HeapStruct {
   HeapClientStruct client;
   Log log;
+  OfProcess of;          /* whose processes are shown; NULL: all are */
   Count count;           /* places in `process` and `past` */
   HeapProcess *process;  /* by the log's number; NULL where no event has come, or it has ended */
   HeapPast *past;        /* the same of those that have ended */
@@ -89,6 +90,9 @@ struct HeapStruct {
                             out <= i < in */
   Res res;
 };
+
+/* HeapShows -- is that a recorded program which is to be shown? */
+extern Bool HeapShows(Heap heap, HeapProcess process);
 
 /* HeapProcessOf -- the state of the log's process `number`, made if there is none; NULL: no memory */
 extern HeapProcess HeapProcessOf(Heap heap, Index number);

@@ -9,16 +9,22 @@
 
 #include "view/heapdata.h"
 
+/* lookHidden -- is it there only because others inherit of it? */
+static Bool lookHidden(Heap heap, Index number)
+{
+  return heap->of != NULL && OfProcessBefore(heap->of, number);
+}
+
 static HeapProcess lookProcess(Heap heap, Index number)
 {
-  return number < heap->count && heap->process[number] != NULL && heap->process[number]->met ? heap->process[number]
-                                                                                              : NULL;
+  return number < heap->count && heap->process[number] != NULL && heap->process[number]->met && !lookHidden(heap, number)
+           ? heap->process[number] : NULL;
 }
 
 /* lookPast -- what is known of one that has ended; NULL: it has not, or no event of it has come */
 static HeapPast lookPast(Heap heap, Index number)
 {
-  return number < heap->count ? heap->past[number] : NULL;
+  return number < heap->count && !lookHidden(heap, number) ? heap->past[number] : NULL;
 }
 
 /* lookLives -- a process whose objects are to be seen; NULL: there are none */

@@ -213,6 +213,12 @@ static Bool processRecorded(HeapProcess process)
   return process->log->header.role[0] == '\0';
 }
 
+Bool HeapShows(Heap heap, HeapProcess process)
+{
+  return processRecorded(process) &&
+         (heap->of == NULL || !OfProcessBefore(heap->of, process->order.operation.process));
+}
+
 void HeapProcessSettle(HeapProcess process)
 {
   HeapThread thread;
@@ -286,6 +292,10 @@ void HeapProcessEnd(Heap heap, HeapProcess process, uint64_t time)
   }
   processTell(heap, process, HeapPROCESSEND, NULL, time);
   process->ended = TRUE;
+  if (!HeapShows(heap, process)) {
+    HeapProcessDrop(heap, process);
+    return;
+  }
   --heap->living;
   processKeep(heap, process);
 }
@@ -348,10 +358,10 @@ void HeapProcessMeet(Heap heap, HeapProcess process, HeapThread thread, uint64_t
 {
   Bool begins = process->order.sum.objects > 0;
 
-  if (processRecorded(process)) {
+  if (processRecorded(process) && !process->met)
+    processBefore(heap, process, time);
+  if (HeapShows(heap, process)) {
     ++heap->living;
-    if (!process->met)
-      processBefore(heap, process, time);
     if (process->ended)
       heap->kept = 0;
     else if (heap->kept != 0)

@@ -211,7 +211,7 @@ Res LiveFinish(Live live)
 }
 
 Res LiveCreate(Live *liveReturn, Log log, const LogRequestStruct *only, uint64_t at,
-               const LogPositionStruct *position, Count top)
+               const LogPositionStruct *position, Count top, OfProcess of)
 {
   static const LogPositionStruct last = LogPositionLAST;
   Live live = calloc(1, sizeof *live);
@@ -231,6 +231,7 @@ Res LiveCreate(Live *liveReturn, Log log, const LogRequestStruct *only, uint64_t
     free(live);
     return ResMEMORY;
   }
+  HeapOf(StateHeap(live->state), of);
   (void)StateSeek(live->state, &live->position); /* from the beginning: nothing has to be restored */
   *liveReturn = live;
   return ResOK;

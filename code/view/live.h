@@ -15,15 +15,17 @@
 #include <stdio.h>
 
 #include "log/request.h"
+#include "view/ofprocess.h"
 
 typedef struct LiveStruct *Live;
 
 enum { LiveTopDEFAULT = 10 };
 
 /* LiveCreate -- a view of `log` before `at`, ns of wall time (UINT64_MAX: at its end), with `top` objects and sites in
- * its lists; or at the position, if it is not NULL, which is at that time.  `only` as StateCreate has it.  ResMEMORY. */
+ * its lists; or at the position, if it is not NULL, which is at that time.  `only` as StateCreate has it; of
+ * the processes of `of`, which stays, or, if it is NULL, of all.  ResMEMORY. */
 extern Res LiveCreate(Live *liveReturn, Log log, const LogRequestStruct *only, uint64_t at,
-                      const LogPositionStruct *position, Count top);
+                      const LogPositionStruct *position, Count top, OfProcess of);
 extern void LiveDestroy(Live live);
 
 /* LiveRequest -- the request that has to be served first */

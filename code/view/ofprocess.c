@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "log/called.h"
+#include "view/heapfork.h"
 #include "view/plans.h"
 
 enum { ofKNOWN = 256 }; /* answers that are kept */
@@ -17,6 +18,8 @@ struct OfProcessStruct {
   Log log;
   const char *word;
   Bool followed;
+  Bool *before;          /* owned; by the number of each process: is it an ancestor; NULL: of none, or nobody knows */
+  Count processes;       /* so many are known of */
   uint64_t pid[ofKNOWN]; /* 1 + the number that was asked for, by number, modulo */
   Bool meant[ofKNOWN];   /* and the answer */
 };
@@ -37,6 +40,28 @@ static Bool ofMeans(OfProcess of, const uint64_t *pid)
   return FALSE;
 }
 
+/* ofBefore -- whom do those that are meant have their first objects from?  FALSE: no memory */
+static Bool ofBefore(OfProcess of)
+{
+  LogSummaryStruct summary;
+  Index i;
+
+  LogSummarize(&summary, of->log);
+  of->before = calloc(summary.processes + 1, sizeof *of->before);
+  if (of->before == NULL)
+    return FALSE;
+  of->processes = summary.processes;
+  for (i = 0; i < summary.processes; ++i) {
+    LogProcess process = LogProcessAt(of->log, i);
+    if (process->header.role[0] != '\0' || !LogProcessIs(process, of->word))
+      continue;
+    while ((process = HeapForkParent(of->log, process)) != NULL && !LogProcessIs(process, of->word) &&
+           !of->before[process->number])
+      of->before[process->number] = TRUE;
+  }
+  return TRUE;
+}
+
 Res OfProcessMake(OfProcess *ofReturn, Log log, const char *word, Bool followed, char *error, Size size)
 {
   OfProcess of = calloc(1, sizeof *of);
@@ -53,12 +78,19 @@ Res OfProcessMake(OfProcess *ofReturn, Log log, const char *word, Bool followed,
     free(of);
     return ResPARAM;
   }
+  if (!followed && !ofBefore(of)) {
+    (void)snprintf(error, size, "no memory");
+    free(of);
+    return ResMEMORY;
+  }
   *ofReturn = of;
   return ResOK;
 }
 
 void OfProcessFree(OfProcess of)
 {
+  if (of != NULL)
+    free(of->before);
   free(of);
 }
 
@@ -67,6 +99,11 @@ Bool OfProcessChooses(OfProcess of, LogProcess process, EventType type)
   if (process->header.role[0] != '\0')
     return PlansParam(type, "pid", "UW") >= 0;
   return LogProcessIs(process, of->word);
+}
+
+Bool OfProcessBefore(OfProcess of, Index number)
+{
+  return number < of->processes && of->before[number];
 }
 
 Bool OfProcessAccepts(OfProcess of, LogEvent event)

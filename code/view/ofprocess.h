@@ -24,4 +24,8 @@ extern void OfProcessFree(OfProcess of);
 extern Bool OfProcessChooses(OfProcess of, LogProcess process, EventType type);
 extern Bool OfProcessAccepts(OfProcess of, LogEvent event);
 
+/* OfProcessBefore -- is none of them the process with this number in the log, but one whose objects they have inherited,
+ * by fork? */
+extern Bool OfProcessBefore(OfProcess of, Index number);
+
 #endif /* VIEW_OFPROCESS_H */

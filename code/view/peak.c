@@ -12,12 +12,18 @@ struct PeakStruct {
   LogRequestStruct request;
   Bool (*choose)(void *data, LogProcess process, EventType type); /* of the caller's request, */
   void *chooseData;           /* with this */
+  OfProcess of;               /* whose processes count; NULL: all do */
   Heap heap;
   uint64_t live, most;        /* bytes */
   Bool higher;                /* than ever, by the event that is being taken */
   LogPositionStruct position; /* behind the event of the peak, */
   uint64_t time;              /* which is then */
 };
+
+static inline Bool peakMine(Peak peak, HeapOperation operation)
+{
+  return peak->of == NULL || !OfProcessBefore(peak->of, operation->process);
+}
 
 static void peakGrow(Peak peak, uint64_t bytes)
 {
@@ -28,22 +34,28 @@ static void peakGrow(Peak peak, uint64_t bytes)
 
 static void peakAlloc(void *data, HeapOperation operation)
 {
-  peakGrow(data, operation->object->size);
+  if (peakMine(data, operation))
+    peakGrow(data, operation->object->size);
 }
 
 static void peakFree(void *data, HeapOperation operation)
 {
-  ((Peak)data)->live -= operation->object->size;
+  if (peakMine(data, operation))
+    ((Peak)data)->live -= operation->object->size;
 }
 
 static void peakResize(void *data, HeapOperation operation)
 {
+  if (!peakMine(data, operation))
+    return;
   ((Peak)data)->live -= operation->oldSize;
   peakGrow(data, operation->object->size);
 }
 
 static void peakOther(void *data, HeapOperation operation)
 {
+  if (!peakMine(data, operation))
+    return;
   if (operation->kind == HeapPROCESSBEGIN)
     peakGrow(data, operation->bytes);
   else if (operation->kind == HeapPROCESSEND)
@@ -71,7 +83,7 @@ static Bool peakEvent(LogRequest request, LogEvent event)
   return FALSE;
 }
 
-Res PeakCreate(Peak *peakReturn, Log log, const LogRequestStruct *only)
+Res PeakCreate(Peak *peakReturn, Log log, const LogRequestStruct *only, OfProcess of)
 {
   static const LogPositionStruct last = LogPositionLAST;
   Peak peak = calloc(1, sizeof *peak);
@@ -83,6 +95,8 @@ Res PeakCreate(Peak *peakReturn, Log log, const LogRequestStruct *only)
     free(peak);
     return ResMEMORY;
   }
+  HeapOf(peak->heap, of);
+  peak->of = of;
   HeapPrompt(peak->heap);
   peak->position = last;
   peak->time = UINT64_MAX;

@@ -10,11 +10,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 #include "log/request.h"
+#include "view/ofprocess.h"
 
 typedef struct PeakStruct *Peak;
 
-/* PeakCreate -- nothing is known yet; `only` says which events count.  ResMEMORY. */
-extern Res PeakCreate(Peak *peakReturn, Log log, const LogRequestStruct *only);
+/* PeakCreate -- nothing is known yet; `only` says which events count, and `of`, which stays, of whose
+ * processes, or NULL: of all.  ResMEMORY. */
+extern Res PeakCreate(Peak *peakReturn, Log log, const LogRequestStruct *only, OfProcess of);
 extern void PeakDestroy(Peak peak); /* NULL is none */
 
 /* PeakRequest -- the request that has to be served first

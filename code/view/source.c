@@ -11,6 +11,7 @@
 
 #include "base/say.h"
 #include "log/when.h"
+#include "view/heap.h"
 #include "view/known.h"
 #include "view/offset.h"
 
@@ -67,13 +68,20 @@ void SourceNote(void *data, const char *line)
   SayLine(stderr, "%s: %s", source->tool->name, line);
 }
 
+/* sourceProcesses -- is it of the processes that are meant, or what they have their first objects from? */
+static Bool sourceProcesses(Source source, LogProcess process, EventType type)
+{
+  if (source->of == NULL || OfProcessChooses(source->of, process, type))
+    return TRUE;
+  return source->heirs && source->count == SIZE_MAX && OfProcessBefore(source->of, process->number) && HeapWants(type);
+}
+
 /* sourceChoose -- by process, by name, and by what of the filter is about types */
 static Bool sourceChoose(void *data, LogProcess process, EventType type)
 {
   Source source = data;
 
-  return (!source->programs || process->header.role[0] == '\0') &&
-         (source->of == NULL || OfProcessChooses(source->of, process, type)) &&
+  return (!source->programs || process->header.role[0] == '\0') && sourceProcesses(source, process, type) &&
          (source->names == NULL || LogNamesHas(source->names, type)) &&
          (source->filter == NULL || FilterChooses(source->filter, process, type));
 }

@@ -28,6 +28,7 @@ typedef struct SourceStruct {
   const char *offset;                     /* of --offset, or NULL */
   Count count;
   Bool force;                             /* a newer median is no reason to refuse */
+  Bool heirs;                             /* with those come whom they have inherited objects from; not with `count` */
   void (*aside)(void *source);            /* called before a line is told, while the tool writes something else; or
                                              NULL */
   LogIdleStruct follow;                   /* follow the log, which is one, and call this meanwhile; idle NULL: do not */

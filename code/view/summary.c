@@ -47,11 +47,19 @@ static void summaryGrow(Summary summary, uint64_t bytes, uint64_t time)
   }
 }
 
+/* summaryMine -- is it of a process that is counted, and none that others inherit of? */
+static inline Bool summaryMine(Summary summary, HeapOperation operation)
+{
+  return LIKELY(summary->of == NULL) || !OfProcessBefore(summary->of, operation->process);
+}
+
 static void summaryAlloc(void *data, HeapOperation operation)
 {
   Summary summary = data;
   uint64_t size = operation->object->size;
 
+  if (!summaryMine(summary, operation))
+    return;
   ++summary->liveObjects;
   if (UNLIKELY(operation->told)) {
     ++*(operation->inherited ? &summary->inherited : &summary->told);
@@ -69,6 +77,8 @@ static void summaryFree(void *data, HeapOperation operation)
 {
   Summary summary = data;
 
+  if (!summaryMine(summary, operation))
+    return;
   if (UNLIKELY(operation->told))
     --summary->told; /* which has not lived at all */
   else if (UNLIKELY(operation->destroyed || operation->presumed))
@@ -85,6 +95,8 @@ static void summaryResize(void *data, HeapOperation operation)
   Summary summary = data;
   uint64_t size = operation->object->size;
 
+  if (!summaryMine(summary, operation))
+    return;
   ++summary->resizes;
   if (size > operation->oldSize)
     summary->totalBytes += size - operation->oldSize;
@@ -119,6 +131,8 @@ static void summaryOther(void *data, HeapOperation operation)
 {
   Summary summary = data;
 
+  if (!summaryMine(summary, operation))
+    return;
   if (operation->kind == HeapPROCESSBEGIN)
     summaryBegin(summary, operation);
   else if (operation->kind == HeapPROCESSEND)
@@ -128,7 +142,7 @@ static void summaryOther(void *data, HeapOperation operation)
   summary->arenas += operation->kind == HeapARENACREATE;
 }
 
-Res SummaryCreate(Summary *summaryReturn, Log log)
+Res SummaryCreate(Summary *summaryReturn, Log log, OfProcess of)
 {
   HeapClientStruct client = {
       .alloc = summaryAlloc, .free = summaryFree, .resize = summaryResize, .other = summaryOther};
@@ -137,6 +151,7 @@ Res SummaryCreate(Summary *summaryReturn, Log log)
   if (summary == NULL)
     return ResMEMORY;
   summary->log = log;
+  summary->of = of;
   client.data = summary;
   DeathsInit(&summary->deaths, log);
   if (MemoryCreate(&summary->memory, log) != ResOK) {
@@ -148,6 +163,7 @@ Res SummaryCreate(Summary *summaryReturn, Log log)
     free(summary);
     return ResMEMORY;
   }
+  HeapOf(summary->heap, of);
   *summaryReturn = summary;
   return ResOK;
 }
@@ -162,6 +178,10 @@ void SummaryDestroy(Summary summary)
 
 void SummaryEvent(Summary summary, LogEvent event)
 {
+  if (UNLIKELY(summary->of != NULL) && OfProcessBefore(summary->of, event->process->number)) {
+    HeapEvent(summary->heap, event);
+    return;
+  }
   if (UNLIKELY(summary->events++ == 0))
     summary->first = event->time;
   summary->last = event->time;

@@ -21,8 +21,9 @@
 
 typedef struct SummaryStruct *Summary;
 
-/* SummaryCreate -- nothing seen yet.  ResMEMORY. */
-extern Res SummaryCreate(Summary *summaryReturn, Log log);
+/* SummaryCreate -- nothing seen yet.  ResMEMORY.
+ * of  whose processes count, or NULL: all; events of those that they inherit of come, too.  The caller's, and stays. */
+extern Res SummaryCreate(Summary *summaryReturn, Log log, OfProcess of);
 extern void SummaryDestroy(Summary summary);
 
 /* SummaryEvent -- count one event; in the order of LogRead.  About 20 ns for one on an object. */

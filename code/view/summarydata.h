@@ -23,6 +23,7 @@ typedef struct SummarySizeStruct {
 
 struct SummaryStruct {
   Log log;
+  OfProcess of;                 /* whose processes count; NULL: all do */
   Heap heap;
   Memory memory;
   DeathsStruct deaths;

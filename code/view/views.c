@@ -36,7 +36,7 @@ static Res viewSummaryCreate(void **viewReturn, ViewWants wants)
     view->request.chooseData = view->request.data;
   view->request.data = view;
   view->request.event = viewSummaryEvent;
-  if (SummaryCreate(&view->summary, wants->log) != ResOK) {
+  if (SummaryCreate(&view->summary, wants->log, wants->of) != ResOK) {
     free(view);
     return ResMEMORY;
   }
@@ -75,8 +75,8 @@ static void viewSummaryDestroy(void *view)
 static Res viewLiveCreate(void **viewReturn, ViewWants wants)
 {
   Live live;
-  Res res = LiveCreate(&live, wants->log, wants->request, wants->at, wants->position,
-                       wants->top);
+  Res res = LiveCreate(&live, wants->log, wants->request, wants->at, wants->position, wants->top,
+                       wants->of);
 
   if (res == ResOK)
     *viewReturn = live;

@@ -12,11 +12,13 @@
 #include <stdio.h>
 
 #include "log/request.h"
+#include "view/ofprocess.h"
 
 /* What the command line asks for. */
 typedef struct ViewWantsStruct {
   Log log;
   const LogRequestStruct *request; /* which events; without hooks */
+  OfProcess of;                    /* whose processes, or NULL: all */
   uint64_t at;                     /* ns of wall time; UINT64_MAX for the end; */
   const LogPositionStruct *position; /* the place there, or NULL: before all events of that time */
   Count top;                       /* how many are named in a list */

@@ -157,7 +157,7 @@ static void fuzzSummary(Log log)
   LogRequestStruct request = LogRequestALL;
   Summary summary;
 
-  if (SummaryCreate(&summary, log) != ResOK)
+  if (SummaryCreate(&summary, log, NULL) != ResOK)
     return;
   request.event = fuzzSum;
   request.data = summary;
