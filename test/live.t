@@ -32,16 +32,21 @@ sub live {
     return wantarray ? ($doc, $status, $err) : $doc;
 }
 
-# The oracle: the lines of eventcnv, one after the other, for each time of the list.  A resize happens at its end.
+# The oracle: the lines of eventcnv, one after the other, for each time of the list.  A resize happens at its end.  A process
+# ends somewhere between its last event and the collector's that tells of it; its header knows when, and another test
+# whether that is right: so of what it has then nothing is said, `undef` for a size.
 sub oracle {
     my ($log, @times) = @_;
     my (@found, %live, %last, %ended, $kept);
     my @lines = split /\n/, (run("$B/bin/eventcnv", $log))[1];
 
     $last{(split m{[ /]}, $lines[$_], 3)[1]} = $_ for 0 .. $#lines;
+    my %exits = map { / ProcessExit pid=(\d+)/ ? ($1 => 1) : () } @lines;
+    my $i = -1;
     for my $line (@lines) {
+        ++$i;
         my ($time, $who, $name, @rest) = split ' ', $line;
-        push @found, copy(\%live, \%ended, $kept) and shift @times while @times && $time >= $times[0];
+        push @found, copy(\%live, \%ended, $kept, grep { $last{$_} < $i } keys %exits) and shift @times while @times && $time >= $times[0];
         my ($pid) = $who =~ m{^(\d+)/};
         my %p = map { /^(\w+)=(.*)/ ? ($1 => $2) : () } @rest;
         my $its = $live{$pid} //= {};
@@ -85,10 +90,15 @@ sub threads {
 }
 
 sub copy {
-    my ($live, $ended, $kept) = @_;
+    my ($live, $ended, $kept, @silent) = @_;
+    my %open = map { $ended->{$_} ? () : ($_ => 1) } @silent;
     my @pids = grep { !$ended->{$_} && %{$live->{$_}} } keys %$live;
     @pids = $kept if !@pids && defined $kept;
-    my %all = map { my $pid = $_; map { ("$pid $_" => $live->{$pid}{$_}) } keys %{$live->{$pid}} } @pids;
+    # If none lives but such, the last that did is told of, or one of them.
+    my $none = !grep { !$open{$_} } @pids;
+    my %all = map { my $pid = $_; map { ("$pid $_" => $open{$pid} ? undef : $live->{$pid}{$_}) } keys %{$live->{$pid}} }
+        @pids, $none && defined $kept ? $kept : ();
+    $_ = undef for $none && %open ? values %all : ();
 
     return \%all;
 }
@@ -114,9 +124,9 @@ sub objects {
 # How many objects of either are not among the other's, or of another size.
 sub differ {
     my ($one, $two) = @_;
-    my $count = grep { !exists $two->{$_} || $two->{$_} != $one->{$_} } keys %$one;
+    my $count = grep { !exists $two->{$_} || (defined $two->{$_} && $two->{$_} != $one->{$_}) } keys %$one;
 
-    return $count + grep { !exists $one->{$_} } keys %$two;
+    return $count + grep { !exists $one->{$_} && defined $two->{$_} } keys %$two;
 }
 
 sub summary {
