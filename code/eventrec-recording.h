@@ -63,6 +63,7 @@ typedef struct RecordingStruct {
   char program[PATH_MAX];
   char library[PATH_MAX];
   char log[PATH_MAX]; /* absolute */
+  uint64_t untold;     /* events that are lost, which the log does not say */
   double seconds;
   sigset_t watched;          /* the signals that `signals` tells of */
   sigset_t mask;             /* as we were given them, for the program */

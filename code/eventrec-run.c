@@ -178,8 +178,10 @@ static Count recordingFinish(Recording recording)
     (void)OptionFail(recording->tool,
                      "%s: what processes left in memory could not be added: %s; eventrec --clean adds it",
                      recording->log, strerror(errno));
-  if (recording->collector != NULL)
+  if (recording->collector != NULL) {
+    recording->untold = CollectorUntold(recording->collector);
     CollectorFree(recording->collector);
+  }
   if (log >= 0 && LogRecover(log, recording->log, recording->identity, &blocks, &others) != ResOK)
     (void)OptionFail(recording->tool,
                      "%s: what the program left in memory could not be added: %s; it stays in /dev/shm", recording->log,

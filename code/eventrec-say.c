@@ -120,7 +120,8 @@ Bool RecordingSummary(Recording recording, Count running)
   RecordingLibraries(recording);
 
   if (LogOpen(&log, &path, 1, &hooks, error, sizeof error) != ResOK) {
-    SayLine(stderr, "eventrec: 0 events (0 discarded), 0 bytes, %.3f s -> %s", recording->seconds, path);
+    SayLine(stderr, "eventrec: 0 events (%llu discarded), 0 bytes, %.3f s -> %s", (unsigned long long)recording->untold,
+            recording->seconds, path);
     recordingUnseen(recording);
     recordingLines(recording);
     return FALSE;
@@ -130,7 +131,7 @@ Bool RecordingSummary(Recording recording, Count running)
     recordingUnseen(recording);
   LogClose(log);
   SayLine(stderr, "eventrec: %llu events (%llu discarded), %llu bytes, %.3f s -> %s",
-                (unsigned long long)summary.events, (unsigned long long)summary.discarded,
+                (unsigned long long)summary.events, (unsigned long long)(summary.discarded + recording->untold),
                 (unsigned long long)summary.bytes, recording->seconds,
                 recording->output != NULL ? recording->output : strrchr(path, '/') + 1);
   recordingLines(recording);

@@ -484,7 +484,7 @@ static Drain drainNew(Writer writer, uint32_t policy, DrainShop shop)
 
   memset(shop, 0, sizeof *shop);
   shop->pack = calloc(1, PackSIZE);
-  shop->batch.fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  BatchOpen(&shop->batch, open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   writerNew(writer, EventRegistryTEXT);
   message.request = meetRequest(writer, ":", NULL, policy);
   PlaceOpen(&place, 1, path);

@@ -94,6 +94,40 @@ for my $row (['--fsize=0', 1, 0, 0], ['--fsize=3000', 1, 0, 0], ['--fsize=100000
     }
 }
 
+# One count: what is in the log and what is told are together what the program has emitted, whoever tells it.
+my $emitted = 300_000;
+my @steady = ('sh', '-c', "echo $emitted | exec $B/prog/steady 0");
+my ($all) = (run("$B/bin/eventrec", '-k', 'User', '-o', 'l.paw', @steady))[2] =~ /^eventrec: (\d+) events \(0 discarded\)/m;
+cmp_ok $all // 0, '>=', $emitted, 'without a limit all is in the log' or BAIL_OUT('there is nothing to compare with');
+unlink 'l.paw';
+
+for my $size (0, 3000, 20_000, 60_000, 300_000, 2_200_000) {
+    for my $collected (1, 0) {
+        my @command = $collected ? ("$B/bin/eventrec", '-k', 'User', '-o', 'l.paw', @steady)
+                                 : ('env', 'PAWPRINT_LOG=l.paw', 'PAWPRINT_KINDS=User', @steady);
+        my $what = "--fsize=$size, " . ($collected ? 'eventrec' : 'the program alone');
+        my ($status, $out, $said) = run('prlimit', "--fsize=$size", @command);
+        my ($events, $told) = $said =~ /^eventrec: (\d+) events \((\d+) discarded\)/m;
+        my ($lost) = $said =~ /: (\d+) events are lost$/m;
+        my ($check, $text) = (run("$B/bin/eventcnv", '--check', 'l.paw'))[0, 2];
+        my $summary = join '', (run("$B/bin/eventview", 'summary', 'l.paw'))[1];
+        my $has = () = (run("$B/bin/eventcnv", 'l.paw'))[1] =~ /\n/g;
+
+        is "$out", "$emitted\n", "$what: the program does what it does";
+        is $events + $told, $all, "$what: eventrec's line" or diag $said if $collected;
+        is $events, $has, "$what: and the log's events" if $collected;
+        is $has + $lost, $all, "$what: what the library says" or diag $said if defined $lost;
+        isnt $check, 0, "$what: something is missing" if $has < $all;
+        if ($has < $all && -s 'l.paw') {
+            my ($discarded) = $summary =~ /^discarded +(\d+)/m;
+            my ($checked) = $text =~ /(\d+) events were discarded/;
+            is join(' ', map { $has + ($_ // 0) } $discarded, $checked), "$all $all", "$what: eventview and eventcnv --check" or diag $said, $text;
+        }
+        unlink 'l.paw', glob 'l.paw*';
+        unlink map { ($_, "$_.log") } $said =~ m{(/dev/shm/pawprint-[-0-9a-f]+)}g;
+    }
+}
+
 # What we say may itself go to a file at its limit.
 my ($status, $out) = run('sh', '-c', "exec 2>err; prlimit --fsize=10 env LD_PRELOAD=$B/lib/libpawprint.so PAWPRINT_LOG=l.paw @program[0..1] "
                                      . "'for (1 .. 100) { \@a = map { \"x\" x \$_ } 1 .. 300 } print qq(done\\n); exit 7'");

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -73,30 +74,60 @@ static uint64_t batchPlace(Batch batch)
   return at > 0 ? (uint64_t)at : 0;
 }
 
+/* batchWhole -- the message within which the last write ended counts as not written */
+static void batchWhole(Batch batch)
+{
+  Size at = 0, size;
+  Bool header;
+
+  while (at < batch->written &&
+         at + (size = batchMessage(batch->room + at, batch->used - at, &header)) <= batch->written)
+    at += size;
+  batch->bytes -= batch->written - at;
+  batch->written = at;
+}
+
 /* batchAgain -- the last write was short, and may have ended within a message.  If another process has appended to the
  * log since, that message is written again from its beginning. */
 static void batchAgain(Batch batch)
 {
   struct stat status;
-  Size at = 0, size;
+
+  if (fstat(batch->fd, &status) != 0 || (uint64_t)status.st_size != batch->cut)
+    batchWhole(batch);
+}
+
+/* batchLimited -- how much of what is left may be written: whole messages, up to the limit on file sizes, below which room
+ * is left for the last words */
+static Size batchLimited(Batch batch)
+{
+  uint64_t reserve = batch->last ? 0 : PlinthRESERVE, most;
+  struct stat status;
+  Size at = batch->written, size;
   Bool header;
 
-  if (fstat(batch->fd, &status) == 0 && (uint64_t)status.st_size == batch->cut)
-    return;
-  while (at + (size = batchMessage(batch->room + at, batch->used - at, &header)) <= batch->written)
+  if (batch->limit == UINT64_MAX || batch->cut != 0 || fstat(batch->fd, &status) != 0)
+    return batch->used - batch->written;
+  most = (uint64_t)status.st_size + reserve < batch->limit ? batch->limit - reserve - (uint64_t)status.st_size : 0;
+  while (at < batch->used && (size = batchMessage(batch->room + at, batch->used - at, &header)) <= most) {
+    most -= size;
     at += size;
-  batch->bytes -= batch->written - at;
-  batch->written = at;
+  }
+  return at - batch->written;
 }
 
 /* batchAppend -- all of it to the log */
 static Res batchAppend(Batch batch)
 {
   while (batch->written < batch->used) {
-    ssize_t n;
+    Size size;
+    ssize_t n = -1;
     if (batch->cut != 0)
       batchAgain(batch);
-    n = write(batch->fd, batch->room + batch->written, batch->used - batch->written);
+    errno = EFBIG;
+    size = batchLimited(batch);
+    if (size > 0)
+      n = write(batch->fd, batch->room + batch->written, size);
     if (n < 0 && errno == EINTR)
       continue;
     if (n <= 0) {
@@ -106,7 +137,7 @@ static Res batchAppend(Batch batch)
     batch->written += (Size)n;
     batch->bytes += (Size)n;
     /* Nobody else has this description of the file: it stands where we have written last. */
-    batch->cut = batch->written < batch->used ? batchPlace(batch) : 0;
+    batch->cut = (Size)n < size ? batchPlace(batch) : 0;
   }
   return ResOK;
 }
@@ -226,6 +257,29 @@ void BatchRelease(Batch batch, BatchSlotStruct slot)
   batch->slot[batch->slots++] = slot;
 }
 
+void BatchOpen(Batch batch, int fd)
+{
+  struct rlimit limit;
+
+  batch->fd = fd;
+  batch->limit = UINT64_MAX;
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+    batch->limit = limit.rlim_cur;
+}
+
+uint64_t BatchLast(Batch batch, uint64_t process)
+{
+  uint64_t events;
+
+  batchWhole(batch);
+  events = BatchWaiting(batch, process);
+  batch->used = batch->written = batch->passed = 0;
+  batch->cut = 0;
+  batch->slots = 0;
+  batch->last = TRUE;
+  return events;
+}
+
 uint64_t BatchWaiting(Batch batch, uint64_t process)
 {
   BlockHeaderStruct block;
@@ -233,7 +287,7 @@ uint64_t BatchWaiting(Batch batch, uint64_t process)
   Size at, size;
   Bool header;
 
-  for (at = batch->passed; at < batch->used; at += size) {
+  for (at = batchOut(batch); at < batch->used; at += size) {
     size = batchMessage(batch->room + at, batch->used - at, &header);
     if (header)
       continue;

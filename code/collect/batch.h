@@ -39,6 +39,8 @@ typedef struct BatchStruct {
   Bool patient;        /* wait for the outlet, as long as it goes on taking some */
   int reason;          /* errno of the last writing; 0: it went well */
   Size used, written;
+  uint64_t limit;      /* on the size of files; UINT64_MAX: none */
+  Bool last;           /* what comes now are the last words, for which room is left below the limit */
   uint64_t cut;        /* where in the log a write was cut short; 0: none was */
   Size passed;         /* of these, to the outlet, or past it */
   uint64_t behind;     /* since when the outlet, which is not all there is, takes nothing; monotonic ns; 0: it does */
@@ -68,7 +70,14 @@ extern void BatchRelease(Batch batch, BatchSlotStruct slot);
  *          moment */
 extern Res BatchWrite(Batch batch);
 
-/* BatchWaiting -- how many events wait for the outlet, which there is: of one process, by its identity; 0: of all */
+/* BatchOpen -- the log, for appending; the limit on file sizes is looked up */
+extern void BatchOpen(Batch batch, int fd);
+
+/* BatchLast -- the log cannot take what waits, and never will: it is dropped, the slots of its blocks stay as they are.  What
+ * comes now are the last words.  Returns how many events of one process, by its identity, were dropped. */
+extern uint64_t BatchLast(Batch batch, uint64_t process);
+
+/* BatchWaiting -- how many events wait, for the outlet where there is one: of one process, by its identity; 0: of all */
 extern uint64_t BatchWaiting(Batch batch, uint64_t process);
 
 /* BatchForget -- these slots' memory is about to go */

@@ -189,7 +189,7 @@ Res CollectorLog(Collector collector, int fd, const char *path)
   struct stat status;
 
   AVER(collector->shop.batch.fd < 0);
-  collector->shop.batch.fd = fd;
+  BatchOpen(&collector->shop.batch, fd);
   PlaceOpen(&collector->place, collector->place.recording, path);
   if (fd < 0)
     return collectorRobust(collector);

@@ -91,6 +91,9 @@ extern Res CollectorEnd(Collector collector, Count *runningReturn);
 extern void CollectorCount(Collector collector, uint64_t *eventsReturn, uint64_t *discardedReturn,
                            uint64_t *bytesReturn);
 
+/* CollectorUntold -- after CollectorEnd: events that are lost, which the log has no room to say */
+extern uint64_t CollectorUntold(Collector collector);
+
 extern void CollectorFree(Collector collector);
 extern Bool CollectorCheck(Collector collector);
 

@@ -39,6 +39,7 @@ typedef struct CollectorStruct {
   Bool stopped;
   Bool met;                    /* the header block of a process is in the log */
   Bool refused;                /* it has been told that there are too many processes */
+  uint64_t untold;             /* events that are lost, and the log does not say so */
   Bool told;                   /* that the log cannot be written, */
   Bool crowded;                /* that it cannot be kept small */
   PlinthStruct outlet;         /* where it goes, if that is no file */

@@ -113,6 +113,43 @@ static void collectorFinish(Collector collector)
                   PlinthReason(outlet));
 }
 
+/* collectorLastWords -- the log could not take all: it is to say at least how many events nobody else can tell of.  What it
+ * cannot take of that, either, is for our owner to say. */
+static void collectorLastWords(Collector collector)
+{
+  Batch batch = &collector->shop.batch;
+
+  uint64_t own = BatchLast(batch, TellerIdentity(collector->teller)) + TellerDiscarded(collector->teller);
+  uint64_t lost = TellerLost(collector->teller, 0);
+
+  (void)TellerLost(collector->teller, own);
+  if (TellerHeader(collector->teller) == ResOK && BatchWrite(batch) == ResOK)
+    return;
+  collector->untold = lost;
+  if (own > 0) /* no reader will know of them, so they are not in the one count */
+    CollectorTell(collector, "%llu events that eventrec itself has of processes and threads are lost",
+                  (unsigned long long)own);
+}
+
+/* collectorClose -- the recording is over, which the log says, if it can take that; else the last words.  *reasonReturn:
+ * errno of the failure */
+static Res collectorClose(Collector collector, Res res, int *reasonReturn)
+{
+  if (res == ResOK)
+    res = CollectorWrite(collector);
+  if (TellerEnd(collector->teller) != ResOK || CollectorWrite(collector) != ResOK)
+    res = ResIO;
+  *reasonReturn = collector->shop.batch.reason;
+  if (res != ResOK && collector->shop.batch.fd >= 0)
+    collectorLastWords(collector);
+  return res;
+}
+
+uint64_t CollectorUntold(Collector collector)
+{
+  return collector->untold;
+}
+
 /* collectorAbsent -- tell who of the family has not announced itself */
 static void collectorAbsent(Collector collector)
 {
@@ -128,6 +165,7 @@ Res CollectorEnd(Collector collector, Count *runningReturn)
   static const struct timespec moment = {0, 2000000};
   unsigned tries;
   Res res = ResOK;
+  int reason;
 
   collector->shop.batch.patient = TRUE;
   /* A process that has just ended may hold its lock for a moment yet; and one that is being read, too. */
@@ -153,16 +191,13 @@ Res CollectorEnd(Collector collector, Count *runningReturn)
     }
     collectorPart(collector, i);
   }
-  if (res == ResOK)
-    res = CollectorWrite(collector);
-  if (TellerEnd(collector->teller) != ResOK || CollectorWrite(collector) != ResOK)
-    res = ResIO;
+  res = collectorClose(collector, res, &reason);
   collectorFinish(collector);
   if (collector->shop.odd > 0)
     CollectorTell(collector,
                   "%zu pieces of shared memory that should have been blocks were none; their events are lost",
                   collector->shop.odd);
-  errno = collector->shop.batch.reason;
+  errno = reason;
   return res;
 }
 

@@ -222,6 +222,14 @@ static void collectorExpect(Collector collector, MeetMessage message, const char
     AbsentStart(collector->absent, (pid_t)note->child, path, note->lack, now);
 }
 
+/* collectorLost -- a process ends that has no region, and had no room in the log to say what is lost with it */
+static void collectorLost(Collector collector, uint64_t events)
+{
+  uint64_t before = TellerLost(collector->teller, 0);
+
+  collector->shop.counts.discarded += TellerLost(collector->teller, events) - before;
+}
+
 /* collectorNote -- somebody says which program it is going to run; a path that is not absolute is meant as from its
  * folder */
 static void collectorNote(Collector collector, MeetMessage message)
@@ -232,7 +240,9 @@ static void collectorNote(Collector collector, MeetMessage message)
 
   if (message->request.note == RegionNoteSTAYS && collector->absent != NULL)
     AbsentStays(collector->absent, message->pid);
-  if (message->request.note == RegionNoteSTAYS || program[0] == '\0')
+  if (message->request.note == RegionNoteLOST)
+    collectorLost(collector, message->request.lost);
+  if (message->request.note > RegionNoteSTART || message->request.note == RegionNoteSTAYS || program[0] == '\0')
     return;
   if (program[0] != '/' && strchr(program, '/') != NULL) {
     (void)snprintf(link, sizeof link, "/proc/%ld/cwd", (long)message->pid);

@@ -25,6 +25,8 @@ enum {
   tellerOutSIZE = BlockHeaderSIZE + BlockRestMAX
 };
 
+#define tellerLostMAX ((uint64_t)1 << 60)
+
 struct TellerStruct {
   TellerWrite write;
   void *data;
@@ -34,6 +36,7 @@ struct TellerStruct {
   uint64_t identity, recording;
   Bool ended;                         /* its closing header block is written */
   uint64_t told, discarded;           /* events */
+  uint64_t lost;                      /* of processes, which nobody else can tell of */
   uint64_t bytes, unheaded;           /* at rest: in all; since the last header, tellerHeaderEvery if there is none */
   uint64_t sequence;                  /* of the block that is being filled */
   uint64_t first;                     /* ticks of its first event; 0 while it has none */
@@ -112,6 +115,7 @@ static void tellerDescribe(Teller teller, Header header, Bool last)
   header->ended = last;
   header->open = !last;
   header->streams = teller->sequence > 0;
+  header->lost = teller->lost;
   header->widths = teller->registry.widths;
   (void)strcpy(header->role, HeaderRoleCOLLECTOR);
   length = readlink("/proc/self/exe", header->program, sizeof header->program - 1);
@@ -289,6 +293,13 @@ uint64_t TellerPoll(Teller teller, uint64_t now)
     return UINT64_MAX;
   }
   return delay - (now - teller->since);
+}
+
+uint64_t TellerLost(Teller teller, uint64_t events)
+{
+  /* The number may come from a process that means harm. */
+  teller->lost = events > tellerLostMAX - teller->lost ? tellerLostMAX : teller->lost + events;
+  return teller->lost;
 }
 
 uint64_t TellerIdentity(Teller teller)

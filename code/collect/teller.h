@@ -66,6 +66,10 @@ extern Res TellerFlush(Teller teller);
  * returns  ns until it is due again; UINT64_MAX if nothing waits */
 extern uint64_t TellerPoll(Teller teller, uint64_t now);
 
+/* TellerLost -- so many events more, of whomever, that nobody else can tell of: our header blocks say so from then on.  How
+ * many there are. */
+extern uint64_t TellerLost(Teller teller, uint64_t events);
+
 /* TellerIdentity -- of the process that it is in the log */
 extern uint64_t TellerIdentity(Teller teller);
 

@@ -9,6 +9,7 @@
 #include "base/aver.h"
 #include "base/fence.h"
 #include "emit/send.h"
+#include "emit/sent.h"
 #include "emit/stream.h"
 #include "plinth/quiet.h"
 
@@ -435,21 +436,34 @@ Bool DrainPrivate(Process process)
   return FALSE;
 }
 
+/* drainLeft -- the same of one block; what has been told, or will be, of events that were discarded is not counted again */
+static uint64_t drainLeft(Process process, Store store, Index slot)
+{
+  Size size = 0;
+  BlockHeader block = (drainState(store->header, slot) & RegionFULL) != 0 ? drainAt(&size, store->header, slot) : NULL;
+  BlockTallyStruct tally;
+  uint64_t lost;
+
+  if (!drainWhole(block, size))
+    return 0;
+  lost = SentLost(process, block->stream, block->discarded);
+  if (drainSnapped(block))
+    return lost;
+  BlockWalk(&tally, StreamEvents(block), size - BlockHeaderSIZE, block->first, TRUE);
+  return lost + tally.count;
+}
+
 uint64_t DrainLeft(Process process, Bool all)
 {
   uint64_t left = 0;
   Store store;
   Index i, k;
 
-  for (k = !all; (store = ProcessStore(process, k)) != NULL; ++k)
+  SentPrepare(process);
+  for (k = 0; (store = ProcessStore(process, k)) != NULL; ++k)
     for (i = 0; StoreRegion(store) != NULL && i < StoreLimit(store); ++i) {
-      Size size = 0;
-      BlockHeader block = (drainState(store->header, i) & RegionFULL) != 0 ? drainAt(&size, store->header, i) : NULL;
-      BlockTallyStruct tally;
-      if (!drainWhole(block, size) || drainSnapped(block))
-        continue;
-      BlockWalk(&tally, StreamEvents(block), size - BlockHeaderSIZE, block->first, TRUE);
-      left += tally.count;
+      uint64_t its = drainLeft(process, store, i);
+      left += all || k > 0 ? its : 0; /* what is in the region stays, and says itself what was discarded */
     }
   return left;
 }

@@ -60,7 +60,8 @@ extern void DrainForget(Process process, uint32_t serial);
 /* DrainPrivate -- are there full blocks in private memory, which does not outlive the process? */
 extern Bool DrainPrivate(Process process);
 
-/* DrainLeft -- how many events are in full blocks: in all, or only in those of private memory */
+/* DrainLeft -- how many events are in full blocks, and were discarded beside them: in all, or only in those of private
+ * memory */
 extern uint64_t DrainLeft(Process process, Bool all);
 
 /* DrainSnapshot -- send what threads have committed in blocks that they are filling, and leave them; returns how many

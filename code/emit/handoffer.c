@@ -94,18 +94,27 @@ static void meetFill(RegionMeet meet)
   (void)strcpy(meet->token, ControlSettings.token);
 }
 
+/* meetInsist -- the same, again while the collector's queue is full */
+static long meetInsist(RegionMeet meet, int fd)
+{
+  long moment[2] = {0, meetNsPerMs}, res = -EAGAIN;
+  unsigned i;
+
+  for (i = 0; i < meetTRIES && (res = meetTell(meet, fd)) == -EAGAIN; ++i)
+    (void)QuietCall(SYS_nanosleep, moment, NULL);
+  return res;
+}
+
 /* meetAsk -- send the request with one end of a pair, which is closed here.  The other end, or minus an errno. */
 static long meetAsk(RegionMeet meet)
 {
-  long moment[2] = {0, meetNsPerMs}, res = -EAGAIN;
+  long res;
   int ends[2];
-  unsigned i;
 
   res = QuietCall(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends);
   if (res < 0)
     return res;
-  for (i = 0; i < meetTRIES && (res = meetTell(meet, ends[1])) == -EAGAIN; ++i)
-    (void)QuietCall(SYS_nanosleep, moment, NULL);
+  res = meetInsist(meet, ends[1]);
   (void)QuietCall(SYS_close, ends[1]);
   if (res == 0)
     return ends[0];
@@ -296,6 +305,18 @@ void HandNote(unsigned note, const char *path, unsigned lack, pid_t child)
   memcpy(message.program, path, length);
   if (meetRefused(meetTell(&message, -1)) && note == RegionNoteEXEC && lack == 0)
     meetLeave();
+}
+
+Bool HandLost(uint64_t events)
+{
+  RegionMeetStruct message;
+
+  if (!HandListened())
+    return FALSE;
+  meetFill(&message);
+  message.note = RegionNoteLOST;
+  message.lost = events;
+  return meetInsist(&message, -1) == 0;
 }
 
 void HandWake(RegionHeader region)

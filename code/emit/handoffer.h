@@ -60,6 +60,9 @@ extern void HandNote(unsigned note, const char *path, unsigned lack, pid_t child
  * has the log's descriptor, as with HandNote.  A system call: not for a process whose region says that it is there. */
 extern void HandStarts(unsigned lack);
 
+/* HandLost -- tell the collector, if there is one, that so many events of the process end with it.  FALSE: it does not know. */
+extern Bool HandLost(uint64_t events);
+
 /* HandWake -- let the collector know that there is something to do, if it sleeps; else one load */
 extern void HandWake(RegionHeader region);
 

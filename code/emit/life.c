@@ -12,6 +12,7 @@
 #include "emit/control.h"
 #include "emit/drain.h"
 #include "emit/hand.h"
+#include "emit/handoffer.h"
 #include "emit/process.h"
 #include "emit/send.h"
 #include "emit/traceback.h"
@@ -212,25 +213,52 @@ static void lifeForget(Process process)
   __atomic_store_n(&process->shared.header, NULL, __ATOMIC_RELEASE);
 }
 
-/* lifeLost -- so many events end with the process: that is counted where readers find it */
-static void lifeLost(Process process, uint64_t lost)
+/* lifeSayLost -- so many events are lost */
+static void lifeSayLost(uint64_t lost, Bool others)
 {
-  RegionHeader region = ProcessRegion(process);
   char room[64];
   TextStruct text;
-  uint64_t away;
 
-  if (lost == 0)
-    return;
-  away = region != NULL ? __atomic_load_n(&region->pool.away, __ATOMIC_RELAXED) : 0;
-  if (away != 0) /* what is in private memory is not counted twice */
-    (void)__atomic_fetch_sub(&region->pool.away, away < lost ? away : lost, __ATOMIC_RELAXED);
-  (void)__atomic_fetch_add(region != NULL ? &region->lost : &process->lost, lost, __ATOMIC_RELAXED);
   TextInit(&text, room, sizeof room);
-  TextString(&text, "at least ");
+  TextString(&text, others ? "at least " : "");
   TextDecimal(&text, lost);
   TextString(&text, lost == 1 ? " event is lost" : " events are lost");
   QuietSay("not all could be written", ProcessLog(), TextTerminate(&text));
+}
+
+/* lifeAway -- events that are counted as away in private memory are counted as lost from here on, not twice */
+static void lifeAway(RegionHeader region, uint64_t lost)
+{
+  uint64_t away = region != NULL ? __atomic_load_n(&region->pool.away, __ATOMIC_RELAXED) : 0;
+
+  if (away != 0)
+    (void)__atomic_fetch_sub(&region->pool.away, away < lost ? away : lost, __ATOMIC_RELAXED);
+}
+
+/* lifeLost -- so many events end with the process, which is counted where readers find it: in the region, or in the header
+ * block.  Who has a collector, and a region that ends with it, tells the collector of all that are lost: that has the last
+ * word in the log.
+ *
+ * others   other threads go on
+ * returns  whether the collector knows */
+static Bool lifeLost(Process process, uint64_t lost, Bool others)
+{
+  RegionHeader region = ProcessRegion(process);
+  uint64_t *count = region != NULL ? &region->lost : &process->lost;
+  Bool ends = !others && process->shared.path[0] == '\0';
+
+  lifeAway(region, lost);
+  if (ends) {
+    lost += __atomic_exchange_n(&process->lost, 0, __ATOMIC_RELAXED);
+    lost += region != NULL ? __atomic_exchange_n(&region->lost, 0, __ATOMIC_RELAXED) : 0;
+  }
+  if (lost == 0)
+    return FALSE;
+  lifeSayLost(lost, others);
+  if (ends && HandLost(lost))
+    return TRUE;
+  (void)__atomic_fetch_add(count, lost, __ATOMIC_RELAXED);
+  return FALSE;
 }
 
 /* lifePrivate -- what other threads have in private memory is sent, by us or by those that are about to: they end when
@@ -243,11 +271,12 @@ static void lifePrivate(Process process)
 
   for (tries = 0; tries < lifeMoments && refused == 0 && DrainPrivate(process); ++tries)
     (void)QuietCall(SYS_nanosleep, moment, NULL);
-  lifeLost(process, refused + DrainLeft(process, FALSE));
+  (void)lifeLost(process, refused + DrainLeft(process, FALSE), TRUE);
 }
 
-/* lifeLeft -- what no way out has taken stays in the region, if that outlives us; else it is lost */
-static void lifeLeft(Process process)
+/* lifeLeft -- what no way out has taken stays in the region, if that outlives us; else it is lost; returns whether the
+ * collector knows how much that is */
+static Bool lifeLeft(Process process)
 {
   Bool stays = process->shared.path[0] != '\0';
 
@@ -255,14 +284,23 @@ static void lifeLeft(Process process)
     QuietSay("not all could be written", process->shared.path,
              "the rest stays there, and is read with the log; eventrec --clean removes it, and adds it to a log that is "
              "a file");
-  lifeLost(process, DrainLeft(process, !stays));
+  return lifeLost(process, DrainLeft(process, !stays), FALSE);
+}
+
+/* lifeLastWords -- what comes now may use the room that is left for it below the limit on file sizes; or no longer */
+static void lifeLastWords(Bool last)
+{
+  Index i;
+
+  for (i = 0; i < ProcessPlinthsMAX; ++i)
+    ProcessPlinths[i].last = last;
 }
 
 /* lifeLast -- without a collector: what is full goes out, then a last header block.  If all went out and nobody goes on
  * that names no region: so readers know that nothing is missing. */
 static void lifeLast(Process process)
 {
-  Bool others = ProcessOthers(process), all = DrainAll(process, others ? DrainHURRY : DrainSETTLE);
+  Bool others = ProcessOthers(process), all = DrainAll(process, others ? DrainHURRY : DrainSETTLE), known = FALSE;
 
   if (all && !others) {
     lifeForget(process);
@@ -272,8 +310,10 @@ static void lifeLast(Process process)
   if (others)
     lifePrivate(process);
   else
-    lifeLeft(process);
+    known = lifeLeft(process);
+  lifeLastWords(!known); /* then they are the collector's */
   (void)SendLeave(process);
+  lifeLastWords(FALSE);
 }
 
 /* lifeBeside -- with a collector: the ways out that the process has beside it had all that it has handed over.  Where

@@ -22,6 +22,7 @@ typedef struct SentStruct {
   uint64_t blocks;      /* that were sent, and the events in them */
   uint64_t events;
   uint64_t discarded;
+  uint64_t lost;        /* of those that were discarded, how many are counted as lost, or told elsewhere */
 } SentStruct, *Sent;
 
 void SentPrepare(Process process)
@@ -75,6 +76,18 @@ void SentNote(Process process, BlockHeader block, unsigned ways)
   (void)__atomic_fetch_add(&sent->events, block->count, __ATOMIC_RELEASE);
   sentRaise(&sent->discarded, block->discarded);
   sentRaise(&sent->next, block->sequence + 1);
+}
+
+uint64_t SentLost(Process process, uint32_t stream, uint64_t discarded)
+{
+  Sent sent = sentFind(process, stream);
+  uint64_t known;
+
+  if (sent == NULL)
+    return 0;
+  known = sent->discarded > sent->lost ? sent->discarded : sent->lost;
+  sentRaise(&sent->lost, discarded);
+  return discarded > known ? discarded - known : 0;
 }
 
 /* sentListed -- is a last header block for this way out to tell of an entry? */

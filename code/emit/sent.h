@@ -27,6 +27,10 @@ extern void SentPrepare(Process process);
  */
 extern void SentNote(Process process, BlockHeader block, unsigned ways);
 
+/* SentLost -- a block of a stream will never go out: how many of the events that it says were discarded nobody has been
+ * told of.  They count as told from then on. */
+extern uint64_t SentLost(Process process, uint32_t stream, uint64_t discarded);
+
 /* SentStreams -- how many streams the last header block for one way out tells of: all, or where the way was opened late,
  * those of which a block was offered to it.  ProcessPlinthsMAX: all. */
 extern Count SentStreams(Process process, Index way);

@@ -225,8 +225,8 @@ static inline uint64_t RegionLost(RegionHeader header)
 #define RegionVARIABLE "PAWPRINT_RECORDING"
 
 /* A note to the collector (RegionMeetStruct.note): the sender is about to become a program, it did not, or it has started
- * one as process `child`. */
-enum { RegionNoteNONE, RegionNoteEXEC, RegionNoteSTAYS, RegionNoteSTART };
+ * one as process `child`; or it ends, and so many events with it that no log could be told of. */
+enum { RegionNoteNONE, RegionNoteEXEC, RegionNoteSTAYS, RegionNoteSTART, RegionNoteLOST };
 
 /* What the environment that a program is given lacks (RegionMeetStruct.lack). */
 enum { RegionLackLIBRARY = 1, RegionLackRECORDING = 2 };
@@ -234,7 +234,7 @@ enum { RegionLackLIBRARY = 1, RegionLackRECORDING = 2 };
 /* The meeting of a process and its collector: one datagram to the abstract UNIX socket that the setting `collector`
  * names ("NAME:TOKEN"), with one end of a socket pair (SOCK_SEQPACKET) beside it, and an answer on that.  The collector
  * makes the region; so nothing that the process says names a file. */
-enum { RegionTokenMAX = 64, RegionMeetVERSION = 2 };
+enum { RegionTokenMAX = 64, RegionMeetVERSION = 3 };
 
 typedef struct RegionMeetStruct {
   char magic[BlockMagicSIZE];     /* RegionMAGIC; with pid 0: no meeting, but a note, or only a call to wake up */
@@ -245,6 +245,7 @@ typedef struct RegionMeetStruct {
   uint32_t policy;                /* RegionPolicy... */
   uint32_t note;                  /* RegionNote... */
   uint32_t lack;                  /* a mask of RegionLack... */
+  uint64_t lost;                  /* of a note: events */
   uint32_t self, child;           /* of a note: the sender, and what it has started, as the sender numbers them */
   char program[RegionPathMAX];    /* that it runs, or is about to run; "" if unknown */
   char token[RegionTokenMAX];     /* that the setting gave */

@@ -171,23 +171,30 @@ static int fileReopen(Plinth plinth, struct stat *status, Bool *lentReturn, cons
   return *lentReturn ? (int)fd : DescriptorOurs(plinth, status);
 }
 
-/* fileWithinLimit -- a write to the limit on file sizes would be cut there */
-static Bool fileWithinLimit(struct stat *status, Size size)
+/* fileWithinLimit -- a write to the limit on file sizes would be cut there; and there is to be room for the last words.  After
+ * a message that found none nothing else goes out before those: a small block without its header block would be no use. */
+static Bool fileWithinLimit(Plinth plinth, struct stat *status, Size size)
 {
+  uint64_t reserve = plinth->last ? 0 : PlinthRESERVE;
   struct rlimit limit;
 
-  return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || !S_ISREG(status->st_mode) ||
-         (uint64_t)status->st_size + size <= limit.rlim_cur;
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || !S_ISREG(status->st_mode))
+    return TRUE;
+  if ((plinth->last || plinth->limited != limit.rlim_cur + 1) &&
+      (uint64_t)status->st_size + size + reserve <= limit.rlim_cur)
+    return TRUE;
+  plinth->limited = limit.rlim_cur + 1;
+  return FALSE;
 }
 
 /* fileWrite -- one message.  Where a write is cut short another process may have written something behind it already: what
  * went out is no sound block, which readers pass, and the whole of it is written anew. */
-static Res fileWrite(int fd, struct stat *status, const void *message, Size size, const char **reasonReturn)
+static Res fileWrite(Plinth plinth, int fd, struct stat *status, const void *message, Size size, const char **reasonReturn)
 {
   unsigned tries;
   long n = 0;
 
-  if (!fileWithinLimit(status, size)) {
+  if (!fileWithinLimit(plinth, status, size)) {
     *reasonReturn = "the limit on the size of files is reached (ulimit -f)";
     return ResLIMIT;
   }
@@ -213,7 +220,7 @@ static Res fileSend(Plinth plinth, const void *message, Size size, const char **
   if (UNLIKELY(fd < 0))
     fd = fileReopen(plinth, &status, &lent, reasonReturn);
   if (fd >= 0)
-    res = fileWrite(fd, &status, message, size, reasonReturn);
+    res = fileWrite(plinth, fd, &status, message, size, reasonReturn);
   if (UNLIKELY(lent))
     (void)QuietCall(SYS_close, fd);
   DescriptorLeave(turn);

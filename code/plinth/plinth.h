@@ -37,7 +37,10 @@ typedef struct PlinthClassStruct {
   uint64_t (*left)(Plinth plinth, PlinthEvents events); /* NULL, or: the events in what is left */
 } PlinthClassStruct;
 
-enum { PlinthPlaceMAX = 1024 };
+enum {
+  PlinthPlaceMAX = 1024,
+  PlinthRESERVE = 32 << 10 /* bytes below the limit on file sizes that are left for the last words: how much is missing */
+};
 
 typedef struct PlinthStruct {
   const PlinthClassStruct *class;      /* NULL: closed */
@@ -46,8 +49,10 @@ typedef struct PlinthStruct {
   uint64_t failed;                     /* messages that did not */
   Bool told;                           /* a failure has been told */
   Bool headless;                       /* the emitter's: it did not take the newest header block */
+  Bool last;                           /* the emitter's: what comes now are the last words */
   int fd;                              /* the back-end's own, like what follows */
   uint64_t device, inode;
+  uint64_t limited;                    /* one more than the limit on file sizes at which it refused a message; 0: at none */
   void *state;
   Size size;                           /* of the memory at `state` */
   Bool warned;                         /* it has been told that the place cannot be reached */
