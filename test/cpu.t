@@ -19,20 +19,53 @@ plan skip_all => 'no events in this variety' if $B =~ m{/(?:hot|rash)};
 plan skip_all => 'one processor' if @cpus < 2;
 plan skip_all => 'the library stays out of a program with a sanitizer of threads' if ($ENV{SAN} // '') =~ /thread/;
 
+# A program of libpawlog's: a line for each event of these sizes.
+my $reads = "$Dir/reads";
+open my $c, '>', "$reads.c" or die;
+print $c <<'END';
+#include <pawlog.h>
+#include <stdio.h>
+static int event(PawRequest *request, PawEvent e)
+{
+  uint64_t size;
+  (void)request;
+  if (PawTypeIs(PawEventType(e), "PoolAlloc") && PawEventGet(&size, e, "size") && (size == 1000 + ONE || size == 1000 + TWO))
+    printf("%d %d\n", PawEventCpu(e), (int)size);
+  return 0;
+}
+int main(int argc, char **argv)
+{
+  const char *path = argv[1];
+  PawRequest request;
+  PawLog log;
+  if (argc != 2 || PawOpen(&log, &path, 1, NULL, NULL, 0) != PAW_OK)
+    return 2;
+  PawRequestInit(&request);
+  request.event = event;
+  return PawRead(log, &request) == PAW_OK ? 0 : 1;
+}
+END
+close $c;
+
 sub lines { my ($command) = @_; my @lines = `$command`; die "$command: $?" if $?; return @lines }
 
 my ($one, $two) = @cpus[0, -1];
+is system($ENV{CC} || 'gcc', "-DONE=$one", "-DTWO=$two", '-Icode/library', '-o', $reads, "$reads.c", "$B/lib/libpawlog.a"), 0,
+    'a program with libpawlog';
 my $program = "$B/prog/cpu $two $one $two";
 for my $how ("$B/bin/eventrec -o %s -- $program", "$B/bin/eventrec --raw -o %s -- $program",
              "LD_PRELOAD=$B/lib/libpawprint.so PAWPRINT_LOG=%s $program") {
     my $log = "$Dir/" . ($how =~ tr/a-zA-Z//cdr) . '.paw';
     is system(sprintf "$how 2>$Dir/err", $log), 0, $how or diag `cat $Dir/err`;
-    my %events;
+    my (%events, @told);
     for (lines("$B/bin/eventcnv -f json -E PoolAlloc -e 'size in [1000, 2000]' $log")) {
         my ($cpu) = /"cpu":(\d+)/;
         my ($size) = /"size":(\d+)/;
         ++$events{$cpu // 'none'}{$size - 1000};
+        push @told, ($cpu // -1) . " $size\n" if $size == 1000 + $one || $size == 1000 + $two;
     }
+    is join('', lines("$reads $log")), join('', @told), 'PawEventCpu says the same, and -1 where none is known';
+    cmp_ok scalar @told, '>=', 9000, 'of each event';
     for my $cpu ($one, $two) {
         is_deeply [keys %{$events{$cpu}}], [$cpu], "what has processor $cpu was emitted there";
         cmp_ok $events{$cpu}{$cpu}, '>', 1500, 'most of what was';
