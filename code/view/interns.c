@@ -63,13 +63,12 @@ static HeapTable internsTable(HeapTable *list, Count *count, Index number)
   return &(*list)[number];
 }
 
-Res InternsAdd(Interns interns, LogEvent event, int id, int string)
+/* internsSet -- from now on that is what `key` has in the process's table of a list; 0, which is no address and no
+ * number plus one, has nothing */
+static Res internsSet(HeapTable *list, Count *count, LogEvent event, uint64_t key, uint32_t string)
 {
-  uint64_t key = LogEventWord(event, (Index)id) + 1;
-  HeapTable table = internsTable(&interns->table, &interns->count, event->process->number);
-  const char *bytes;
+  HeapTable table = internsTable(list, count, event->process->number);
   HeapObject place;
-  Size length;
 
   if (table == NULL)
     return ResMEMORY;
@@ -78,9 +77,18 @@ Res InternsAdd(Interns interns, LogEvent event, int id, int string)
   place = HeapTableInsert(table, HeapTableSeek(table, key), key);
   if (place == NULL)
     return ResMEMORY;
-  bytes = LogEventString(event, (Index)string, &length);
-  place->client = StringsAdd(interns->strings, bytes, length);
+  place->client = string;
+  place->time = event->time;
   return ResOK;
+}
+
+Res InternsAdd(Interns interns, LogEvent event, int id, int string)
+{
+  Size length;
+  const char *bytes = LogEventString(event, (Index)string, &length);
+
+  return internsSet(&interns->table, &interns->count, event, LogEventWord(event, (Index)id) + 1,
+                    StringsAdd(interns->strings, bytes, length));
 }
 
 uint32_t InternsFind(Interns interns, LogProcess process, uint64_t id)
@@ -95,20 +103,8 @@ uint32_t InternsFind(Interns interns, LogProcess process, uint64_t id)
 
 Res InternsLabel(Interns interns, LogEvent event, int addr, int id)
 {
-  uint64_t key = LogEventWord(event, (Index)addr);
-  HeapTable table = internsTable(&interns->label, &interns->labelled, event->process->number);
-  HeapObject place;
-
-  if (table == NULL)
-    return ResMEMORY;
-  if (key == 0)
-    return ResOK;
-  place = HeapTableInsert(table, HeapTableSeek(table, key), key);
-  if (place == NULL)
-    return ResMEMORY;
-  place->client = InternsFind(interns, event->process, LogEventWord(event, (Index)id));
-  place->time = event->time;
-  return ResOK;
+  return internsSet(&interns->label, &interns->labelled, event, LogEventWord(event, (Index)addr),
+                    InternsFind(interns, event->process, LogEventWord(event, (Index)id)));
 }
 
 uint32_t InternsLabelOf(Interns interns, LogProcess process, uint64_t addr, uint64_t since)
