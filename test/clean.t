@@ -90,6 +90,23 @@ like clean('here.paw'), qr/, log here\.paw: added to the log; removed$/m, 'a log
 is numbers('here.paw'), '0-20499', 'and all of it then';
 is system("$B/bin/eventcnv --check here.paw 2>check") >> 8, 0, 'it lacks nothing' or diag slurp('check');
 
+# Another log stands in its log's place.
+$program = start("env PAWPRINT_LOG=place.paw $B/prog/ways");
+tell_($program, 500);
+kill 'KILL', $program->{pid};
+end($program);
+unlink 'place.paw';
+$program = start("env PAWPRINT_LOG=place.paw $B/prog/ways");
+tell_($program, 300);
+end($program);
+($region) = grep { !/\.log$/ } left();
+$said = clean();
+like $said, qr/^\Q$region\E: .*: it cannot be added to the log: that is of another recording; it stays, and is removed by: rm \Q$region\E\*$/m,
+    'where another log stands in the place of its own, what removes it is said';
+is numbers('place.paw'), '0-299', 'and that log stays as it is';
+system $1 if $said =~ / is removed by: (rm .*)$/m;
+is join(' ', left()), '', 'and so it is removed';
+
 # What was sent, as long as somebody received it.
 my $listener = fork // die;
 if ($listener == 0) {

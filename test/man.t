@@ -46,6 +46,16 @@ for my $tool (@tools) {
     }
 }
 
+# eventview(1) and the words of the summary that tell what is not as it should be.
+{
+    my ($trouble) = slurp('code/view/summaryprint.c') =~ /^static void textTrouble(.*?)^\}/ms;
+    my %said = map { $_ => 1 } $trouble =~ /"(?:\\n)?([a-z]+(?: [a-z]+)?) {2,}/g;
+    my ($words) = slurp('man/eventview.1') =~ /^Some lines of the summary need a word:\n(.*?)^\.SH/ms;
+    my %explained = map { $_ => 1 } $words =~ /^\.TP\n\.B (.*)$/mg;
+    cmp_ok scalar(keys %said), '>', 5, 'the summary tells what is not as it should be';
+    is_deeply [grep { $_ ne 'sizes' && !$explained{$_} } sort keys %said], [], 'and eventview(1) explains the words';
+}
+
 # pawprint(3) and pawprint.h: the one declares what the other shows, and nothing else.
 {
     my ($synopsis) = slurp('man/pawprint.3') =~ /^\.SH SYNOPSIS\n(.*?)(?=^\.SH)/ms;

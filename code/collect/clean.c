@@ -132,9 +132,13 @@ static Res cleanOne(Clean clean, char *room, Size size)
   res = log < 0 ? ResIO : LogRecover(log, clean->log, clean->recording, &blocks, &running);
   if (log >= 0)
     (void)close(log);
+  if (res == ResPARAM) {
+    (void)snprintf(room, size, "it cannot be added to the log: that is of another recording; it stays, and is removed by: rm %s*",
+                   clean->path);
+    return ResIO;
+  }
   if (res != ResOK || access(clean->path, F_OK) == 0) {
-    (void)snprintf(room, size, "it cannot be added to the log: %s; it stays",
-                   res == ResPARAM ? "that is of another recording" : strerror(errno));
+    (void)snprintf(room, size, "it cannot be added to the log: %s; it stays", strerror(errno));
     return ResIO;
   }
   (void)snprintf(room, size, "added to the log; removed");
@@ -210,7 +214,7 @@ static Res cleanList(Clean *listReturn, Count *countReturn)
 
 Res CleanRegions(CleanChoose choose, void (*tell)(void *data, const char *line), void *data, Count *removedReturn)
 {
-  char line[2 * RegionPathMAX], how[256];
+  char line[2 * RegionPathMAX], how[512];
   Clean list;
   Count count;
   Index i;
