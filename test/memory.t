@@ -37,6 +37,10 @@ like `$b/bin/eventview $folder/killed.paw`, qr/^killed +\d+ \(sh\) by signal 9, 
 my $text = `$b/bin/eventview $folder/mapped.paw`;
 my $both = '84934656 bytes \(81\.0 MiB\)';
 like $text, qr/^mapped +$both at end, peak $both, at [\d.]+ s; at end: the sum of what each process had at its own$/m, 'mapped, in text';
+like $text, qr/^live at end    \d+ objects?, \d+ bytes.*, the sum of what each process had at its own end$/m, 'the heaps\' end, too';
+like $text, qr/^resident +.* at end, peak .*, as sampled; at end: the sum of what each process had at its own$/m, 'and what was resident' if $summary->{resident_bytes};
+my $alone = do { system "$b/bin/eventrec -o $folder/alone.paw -- perl -e 1 2>$folder/err"; `$b/bin/eventview $folder/alone.paw` };
+ok $alone =~ /^live at end    \d+ objects?, \d+ bytes/m && $alone !~ /each process/, 'of one process it is the end';
 like $text, qr/^resident +\d+ bytes .*, as sampled; at end/m, 'resident' if $summary->{resident_bytes};
 like $text, qr/^  $parent->{pid} .*, 65\.0 MiB mapped.*\n  $child .*, 32\.0 MiB mapped.*: /m, 'by size';
 

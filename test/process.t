@@ -11,6 +11,7 @@ use warnings;
 use Cwd qw(realpath);
 use File::Basename qw(basename);
 use File::Temp qw(tempdir);
+use JSON::PP;
 use Test::More;
 
 plan skip_all => 'programs are recorded by the cool variety' if ($ENV{VARIETY} // 'cool') ne 'cool';
@@ -43,10 +44,13 @@ is $?, 0, 'a family is recorded';
 
 # The numbers of those who emit; the collector's is not one of the program's.
 my ($pid, %collector);
-for (lines('eventcnv', '--header', $log)) {
-    $pid = $1 if /^pid: (\d+)/;
-    $collector{$pid} = 1 if /^role: "collector"/;
+sub collector {
+    for (lines('eventcnv', '--header', @_)) {
+        $pid = $1 if /^pid: (\d+)/;
+        $collector{$pid} = 1 if /^role: "collector"/;
+    }
 }
+collector($log);
 my @all = lines('eventcnv', '-v', $log);
 
 sub emitters { my %pids = map { /^\S+ (\d+)\// ? ($1 => 1) : () } @_; return sort { $a <=> $b } keys %pids }
@@ -89,5 +93,22 @@ is_deeply [lines('eventcnv', '-v', '-n', 8, $log)], [@programs[0 .. 7]], '-n 8: 
 is_deeply [lines('eventcnv', '-v', '-n', 8, '-k', 'all', $log)], [@all[0 .. 7]], 'with all kinds: of all';
 my @system = grep { / System / } @all;
 is_deeply [lines('eventcnv', '-v', '-n', 8, '-k', 'System', $log)], [@system[0 .. 7]], 'and of the system alone';
+
+# Programs that give themselves a title: a child has its parent's from its beginning.  What is no path is no name.
+my $file = basename($perl);
+my @titles = (['sshd: user [priv]', $file], ['/usr/sbin/worker of /etc/site.conf', $file], ['-bash', 'bash'], ['/usr/sbin/named', 'named'],
+              ['a' x 65, $file], ['a' x 64, 'a' x 64], ['/x/y/', $file], ["bell\a", $file]);
+my $titled = "$folder/titled.paw";
+system "$bin/eventrec", '-o', $titled, '--', $perl, '-e', 'for (@ARGV) { $0 = $_; my $pid = fork // die; exit unless $pid; waitpid $pid, 0 }',
+    map { $$_[0] } @titles;
+is $?, 0, 'a program that changes its title is recorded';
+collector($titled);
+my %named = map { @{$_->{arguments}} == 1 ? ($_->{arguments}[0] => $_->{name}) : () }
+    @{decode_json(join '', lines('eventview', '--json', $titled))->{processes}};
+is_deeply \%named, {map { @$_ } @titles}, 'a title that is a path names a process, another does not';
+is scalar(own(lines('eventcnv', '--process', $file, $titled))), 1 + @titles, 'all answer to the name of their file';
+is scalar(own(lines('eventcnv', '--process', 'named', $titled))), 1, 'and one to its title';
+lines('eventcnv', '--process', 'site.conf', $titled);
+is $status, 2, 'nobody is called by what is in a title';
 
 done_testing;
