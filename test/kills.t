@@ -107,8 +107,9 @@ sub regions { return grep { !/\.log$/ } glob("/dev/shm/pawprint-* $dir/*.region-
 
 # ---- One recording, and how it ends ----------------------------------------------------------------------------------
 
-# plan_() -- one of the many things that can happen
+# plan_($first) -- one of the many things that can happen
 sub plan_ {
+    my ($first) = @_;
     my %plan = (
         mode => oneOf('threads', 'threads', 'family', 'family', 'nobody', 'chroot', 'mount'),
         policy => oneOf('discard', 'block', 'overwrite', 'stop'),
@@ -120,9 +121,10 @@ sub plan_ {
         stall => oneOf(0, 0, 0.02),
         ends => oneOf(0, 1),
     );
+    # More threads than there are blocks, and the newest are to be kept: once each time, as chance seldom has it.
+    @plan{qw(mode policy threads kinds room who when stall)} = ('threads', 'overwrite', 50, '+Sync', ['-b', '4K', '-n', 4], 'program first', 0.05, 0)
+        if $first && !$ENV{KILLS_ONLY};
     $plan{$1} = $2 while ($ENV{KILLS_ONLY} // '') =~ /(\w+)=([^,]*)/g;
-    # Where blocks of many threads do not fit, some are sent from private memory: what is kept of the others has holes then.
-    $plan{threads} = 5 if $plan{policy} eq 'overwrite' && ($ENV{KILLS_WITHIN} eq '2m' || ref $plan{room} && @{$plan{room}} && $plan{room}[-1] < 50);
     $plan{mode} = 'family' if $> != 0 && $plan{mode} =~ /nobody|chroot|mount/;
     return \%plan;
 }
@@ -295,7 +297,7 @@ sub keep {
 my $bad = 0;
 srand $seed;
 for my $i (1 .. $ENV{KILLS}) {
-    my $plan = plan_();
+    my $plan = plan_($i == 1);
     my $rec = begin($plan);
     my @faults = happen($plan, $rec);
     my ($lacks, $status, $told, $discarded, @more) = (0, 0, '', 0);

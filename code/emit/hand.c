@@ -152,25 +152,58 @@ static uint64_t handPatient(Process process, Bool crowded)
   return __atomic_load_n(&process->crowded, __ATOMIC_RELAXED) ? 0 : handPatience;
 }
 
-/* handTake -- a fresh block from where the stream's blocks should lie, or else from where they may
- *
- * crowded  there is no room in the region
- */
-static Bool handTake(Process process, Thread thread, Stream stream, unsigned unsent, Size size, Bool crowded)
+/* handTake -- a fresh block from where the stream's blocks should lie */
+static Bool handTake(Process process, Stream stream, unsigned unsent, Size size)
 {
   /* The flight recorder's, too, where others may look at it. */
-  if (ProcessRegion(process) != NULL && (!unsent || ProcessCollected(process) || ControlSettings.allowed)) {
-    if (!crowded && (handTakeShared(process, stream, unsent, size) ||
-                     (!unsent && !ProcessCollected(process) && DrainAll(process, DrainHURRY) &&
-                      handTakeShared(process, stream, unsent, size))))
-      return TRUE;
-    if (!unsent && ProcessCollected(process) && !handPrivate(process, thread, handPatient(process, crowded)))
+  return ProcessRegion(process) != NULL && (!unsent || ProcessCollected(process) || ControlSettings.allowed) &&
+         (handTakeShared(process, stream, unsent, size) ||
+          (!unsent && !ProcessCollected(process) && DrainAll(process, DrainHURRY) &&
+           handTakeShared(process, stream, unsent, size)));
+}
+
+/* handTakeElse -- or else from where they may lie
+ *
+ * crowded  as many blocks are full in the region as may be; else there is no memory for one more
+ */
+static Bool handTakeElse(Process process, Thread thread, Stream stream, unsigned unsent, Size size, Bool crowded)
+{
+  if (!unsent && ProcessRegion(process) != NULL) {
+    if (ProcessCollected(process) && !handPrivate(process, thread, handPatient(process, crowded)))
       return FALSE;
-    if (!unsent && !__atomic_exchange_n(&process->crowded, TRUE, __ATOMIC_RELAXED))
+    if (!__atomic_exchange_n(&process->crowded, TRUE, __ATOMIC_RELAXED))
       QuietSay("no more room for blocks", process->shared.path,
                "events go through private memory, and are only counted if the process is killed");
   }
   return handTakeOwn(process, stream, size);
+}
+
+/* handForget -- the stream's block is full, and there is no room where the newest are kept: nothing older is left to be
+ * overwritten, so it is overwritten itself.  Put aside or sent it would be kept, and what comes behind it would not.
+ * FALSE: it is to be handed over; something in it is pending, or nothing is overwritten (any more: if the newest are kept
+ * now, they were when room was looked for).
+ * counted  as a full block
+ */
+static Bool handForget(Process process, Stream stream, Store store, BlockHeader block, Size reserved, Bool counted)
+{
+  RegionHeader region = ProcessRegion(process);
+  Bool pending = TRUE;
+  uint64_t before;
+
+  if (region == NULL || !RegionOverwrites(region, block) || !RegionKeeps(region))
+    return FALSE;
+  before = handBefore(&pending, region, stream, block, reserved);
+  if (pending)
+    return FALSE;
+  stream->before = before;
+  stream->sent = ++stream->sequence;
+  if (store != &process->shared)
+    StreamHome(process, block, block->count);
+  StreamErase(block, reserved);
+  (void)__atomic_fetch_add(&region->pool.overwritten, 1, __ATOMIC_RELAXED);
+  if (counted)
+    (void)__atomic_fetch_sub(&store->header->pool.full, 1, __ATOMIC_ACQ_REL);
+  return TRUE;
 }
 
 /* handRoom -- may one more block be full in this store?  Then it is counted.  Where nobody else makes room we do; or other
@@ -238,13 +271,26 @@ static void handOverwrite(Process process, Stream stream, Store store, BlockHead
     stream->waits = !DrainOverwrite(process, number, stream->block);
 }
 
+/* handDone -- the stream has a fresh block, and is done with this one, which has been counted */
+static void handDone(Process process, Stream stream, unsigned unsent, Store store, BlockHeader block, Size reserved)
+{
+  Size size = block->whole;
+
+  if (unsent)
+    handOverwrite(process, stream, store, block, reserved);
+  else if (store == &process->shared || !handForget(process, stream, store, block, reserved, TRUE))
+    handOver(process, stream, store, block, reserved);
+  else
+    StoreGive(store, block, size);
+}
+
 Bool HandChange(Process process, Thread thread, unsigned kind, unsigned unsent)
 {
   Stream stream = &thread->stream[kind][unsent];
   Store store = stream->store;
   BlockHeader old = stream->block;
   Size size = StreamSize(process, stream, kind, unsent), reserved;
-  Bool crowded;
+  Bool crowded, taken;
 
   if (!unsent && handRefuses(process, thread, stream)) {
     __atomic_store_n(&thread->hot.cursor[kind][unsent].next, 0, __ATOMIC_RELEASE);
@@ -255,17 +301,22 @@ Bool HandChange(Process process, Thread thread, unsigned kind, unsigned unsent)
   crowded = old != NULL && !unsent && !handRoom(process, store, kind);
   if (crowded && !handCollected(process, store))
     return handChanged(process, thread, FALSE);
-  if (!handTake(process, thread, stream, unsent, size, crowded)) {
+  taken = !crowded && handTake(process, stream, unsent, size);
+  if (!taken && old != NULL && !unsent && store == &process->shared &&
+      handForget(process, stream, store, old, reserved, !crowded)) {
+    StreamStart(process, thread, kind, unsent);
+    stream->told = stream->discarded;
+    return handChanged(process, thread, TRUE);
+  }
+  if (!taken && !handTakeElse(process, thread, stream, unsent, size, crowded)) {
     if (old != NULL && !unsent && !crowded)
       (void)__atomic_fetch_sub(&store->header->pool.full, 1, __ATOMIC_ACQ_REL);
     return unsent ? FALSE : handChanged(process, thread, FALSE);
   }
   if (crowded) /* one more than may be: who goes on in private memory leaves no block behind */
     (void)__atomic_fetch_add(&store->header->pool.full, 1, __ATOMIC_ACQ_REL);
-  if (old != NULL && unsent)
-    handOverwrite(process, stream, store, old, reserved);
-  else if (old != NULL)
-    handOver(process, stream, store, old, reserved);
+  if (old != NULL)
+    handDone(process, stream, unsent, store, old, reserved);
   StreamStart(process, thread, kind, unsent);
   stream->told = stream->discarded;
   return unsent ? TRUE : handChanged(process, thread, TRUE);
