@@ -48,6 +48,7 @@ typedef struct RecordingStruct {
   int signals;         /* a descriptor that tells of signals */
   pid_t pid;
   int fd;              /* the log, until the collector has it; -1 */
+  int own;             /* the log again, for us to count what is in it, wherever it is by then; -1 */
   dev_t device;        /* and which file that is */
   ino_t inode;
   uint64_t identity;   /* of the recording */
@@ -63,6 +64,7 @@ typedef struct RecordingStruct {
   char program[PATH_MAX];
   char library[PATH_MAX];
   char log[PATH_MAX]; /* absolute */
+  char found[32];     /* where it can be opened, if it is not there any more; "": it is there */
   uint64_t untold;     /* events that are lost, which the log does not say */
   double seconds;
   sigset_t watched;          /* the signals that `signals` tells of */
@@ -99,6 +101,10 @@ extern void RecordingProgram(void *data, const char *name);
 /* RecordingAbsent -- so many processes of the family ran this program, and did not announce themselves; what its file
  * says against its being observed is told by RecordingProgram */
 extern void RecordingAbsent(void *data, const char *name, const char *reason, Count count);
+
+/* RecordingFind -- is the log still where it was made?  If it was moved that is its name from now on; else where to open
+ * it.  That it is not there is told at the end. */
+extern void RecordingFind(Recording recording);
 
 /* RecordingSummary -- one line of what is in the log, and one for what is not.  FALSE: there is no log to speak of.
  * RecordingSent -- the same of what was sent elsewhere. */

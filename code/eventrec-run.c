@@ -67,6 +67,8 @@ static void recordingOpen(Recording recording)
   struct rlimit limit;
   Res res;
 
+  if (recording->fd >= 0)
+    recording->own = fcntl(recording->fd, F_DUPFD_CLOEXEC, 0);
   if (recording->collector == NULL)
     return;
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
@@ -171,7 +173,6 @@ static int recordingWait(Recording recording)
 /* recordingFinish -- what is still in memory goes into the log; how many processes still run */
 static Count recordingFinish(Recording recording)
 {
-  int log = open(recording->log, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   Count blocks, others = 0, running = 0;
 
   if (recording->collector != NULL && CollectorEnd(recording->collector, &running) != ResOK)
@@ -182,12 +183,12 @@ static Count recordingFinish(Recording recording)
     recording->untold = CollectorUntold(recording->collector);
     CollectorFree(recording->collector);
   }
-  if (log >= 0 && LogRecover(log, recording->log, recording->identity, &blocks, &others) != ResOK)
+  RecordingFind(recording);
+  if (recording->own >= 0 &&
+      LogRecover(recording->own, recording->log, recording->identity, &blocks, &others) != ResOK)
     (void)OptionFail(recording->tool,
                      "%s: what the program left in memory could not be added: %s; it stays in /dev/shm", recording->log,
                      strerror(errno));
-  if (log >= 0)
-    (void)close(log);
   return others > running ? others : running;
 }
 

@@ -107,11 +107,43 @@ static void recordingUnseen(Recording recording)
   RecordingLine(recording, line);
 }
 
+/* recordingThere -- is the log what a name leads to? */
+static Bool recordingThere(Recording recording, const char *path)
+{
+  struct stat status;
+
+  return lstat(path, &status) == 0 && status.st_dev == recording->device && status.st_ino == recording->inode;
+}
+
+void RecordingFind(Recording recording)
+{
+  char line[2 * PATH_MAX + 128], name[PATH_MAX];
+  struct stat status;
+  ssize_t length;
+
+  if (recording->own < 0 || recordingThere(recording, recording->log))
+    return;
+  (void)snprintf(recording->found, sizeof recording->found, "/proc/self/fd/%d", recording->own);
+  length = readlink(recording->found, name, sizeof name - 1);
+  name[length > 0 ? length : 0] = '\0';
+  if (recordingThere(recording, name)) {
+    (void)snprintf(line, sizeof line, "%s: the log was moved while it was written; it is %s now", recording->log, name);
+    (void)strcpy(recording->log, name);
+    recording->output = recording->log;
+  } else if (fstat(recording->own, &status) == 0 && status.st_nlink > 0) {
+    (void)snprintf(line, sizeof line, "%s: the log was moved while it was written, and its name is not known", recording->log);
+  } else {
+    (void)snprintf(line, sizeof line, "%s: the log was removed while it was written; its events are gone with it",
+                   recording->log);
+  }
+  RecordingLine(recording, line);
+}
+
 /* RecordingSummary -- one line of what is in the log, and one for what is not.  FALSE: there is no log to speak of. */
 Bool RecordingSummary(Recording recording, Count running)
 {
   LogHooksStruct hooks = {.note = recordingSilent};
-  const char *path = recording->log;
+  const char *path = recording->log, *place = recording->found[0] != '\0' ? recording->found : path;
   LogSummaryStruct summary;
   char error[512];
   Log log;
@@ -119,7 +151,7 @@ Bool RecordingSummary(Recording recording, Count running)
   RecordingProgram(recording, recording->program);
   RecordingLibraries(recording);
 
-  if (LogOpen(&log, &path, 1, &hooks, error, sizeof error) != ResOK) {
+  if (LogOpen(&log, &place, 1, &hooks, error, sizeof error) != ResOK) {
     SayLine(stderr, "eventrec: 0 events (%llu discarded), 0 bytes, %.3f s -> %s", (unsigned long long)recording->untold,
             recording->seconds, path);
     recordingUnseen(recording);

@@ -239,6 +239,30 @@ SKIP: {
     is($strings, 1234, 'new and delete of C++ are seen');
 }
 
+# A log that is moved, removed or replaced while it is written: the count is of what was written, and where that is is said.
+{
+    my $work = 'my @x = map { {$_ => 1} } 1 .. 3000;';
+
+    ($status, $out, $err) = record('-o', 'm.paw', 'perl', '-e', "$work rename 'm.paw', 'n.paw' or die; $work");
+    my ($n) = $err =~ m{^eventrec: (\d+) events \(0 discarded\), \d+ bytes, \S+ s -> \Q$folder\E/n\.paw$}m;
+    cmp_ok($n // 0, '>', 6000, 'a log that is moved is counted, under its new name') or diag $err;
+    is($n, scalar(() = text('n.paw') =~ /\n/g), 'all of it');
+    is(system("$B/bin/eventcnv --check n.paw >check 2>&1"), 0, 'and whole') or diag slurp('check');
+    like($err, qr{^eventrec: \Q$folder\E/m\.paw: the log was moved while it was written; it is \Q$folder\E/n\.paw now$}m, 'which is said');
+    unlike($err, qr/not seen/, 'and that its program was not seen is not');
+
+    ($status, $out, $err) = record('-o', 'm.paw', 'perl', '-e', "$work unlink 'm.paw' or die; $work");
+    like($err, qr/^eventrec: [1-9]\d{3,} events \(0 discarded\), \d+ bytes, \S+ s -> m\.paw$/m, 'one that is removed is counted') or diag $err;
+    like($err, qr{^eventrec: \Q$folder\E/m\.paw: the log was removed while it was written; its events are gone with it$}m, 'and that it is gone is said');
+    unlike($err, qr/not seen/, 'and no more');
+
+    ($status, $out, $err) = record('-o', 'm.paw', 'perl', '-e', "$work rename 'm.paw', 'o.paw' or die; symlink 'a.paw', 'm.paw'; $work");
+    my $was = -s 'a.paw';
+    like($err, qr{^eventrec: [1-9]\d{3,} events .* -> \Q$folder\E/o\.paw$}m, 'what has its place is not what is counted') or diag $err;
+    is(-s 'a.paw', $was, 'nor written');
+    is(system("$B/bin/eventcnv --check o.paw >check 2>&1"), 0, 'and the log is whole') or diag slurp('check');
+}
+
 # left($path) -- is this the memory of a log of ours?
 sub left {
     my ($path) = @_;
