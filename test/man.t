@@ -56,6 +56,18 @@ for my $tool (@tools) {
     is_deeply [grep { $_ ne 'sizes' && !$explained{$_} } sort keys %said], [], 'and eventview(1) explains the words';
 }
 
+# One version: that of the newest section of NEWS.
+{
+    my ($news) = slurp('NEWS') =~ /^(\d+(?:\.\d+)+)$/m;
+    my @pages = glob 'man/*.[137]';
+
+    for my $tool (@tools) {
+        my (undef, $said) = run("$B/bin/$tool", '--version');
+        is $said, "$tool (Pawprint) $news\n", "$tool --version says what NEWS does";
+    }
+    is join(' ', grep { slurp($_) !~ /^\.TH \S+ \d \S+ "Pawprint \Q$news\E" /m } @pages), '', 'and so do the manual pages';
+}
+
 # pawprint(3) and pawprint.h: the one declares what the other shows, and nothing else.
 {
     my ($synopsis) = slurp('man/pawprint.3') =~ /^\.SH SYNOPSIS\n(.*?)(?=^\.SH)/ms;
