@@ -91,6 +91,21 @@ subtest 'what lives in a child' => sub {
     is_deeply([map { $_->{objects} } @{live($log)->{processes}}], [1], 'of what has ended nothing lives but the last');
 };
 
+subtest 'handlers of the program' => sub {
+    for my $mode (qw(observe manage)) {
+        for my $when (qw(late early)) {
+            my $log = record("handlers.$mode.$when", ['-m', $mode], "$B/prog/handlers", $when);
+            my $sum = summary($log);
+            is_deeply([@$sum{qw(unmatched overlaps repairs unfinished early)}], [0, 0, 0, 0, 0], "$mode, $when: all fits together");
+            is("@$sum{qw(threads allocations inherited_objects)}", '4 307 306', 'each has one thread, and what was there at the fork');
+            is($sum->{frees}, 6 * 100 + 3 * 2, 'each handler frees what the one before the fork allocated');
+            is_deeply([map { $_->{threads} } @{$sum->{processes}}], [1, 1, 1, 1], 'no thread twice');
+            is_deeply([sort { $a <=> $b } map { $_->{peak_bytes} } @{$sum->{processes}}],
+                      [map { 7777 + 104_950 + $_ * 5555 } 0, 1, 2, 2], 'nor is anything inherited too early') if $mode eq 'observe';
+        }
+    }
+};
+
 subtest 'forked while other threads are at it' => sub {
     for my $mode (qw(observe manage)) {
         for my $round (1 .. 5) {

@@ -386,6 +386,14 @@ static void lifeExit(void *unused)
   ProcessEnd();
 }
 
+void ProcessForkStart(void)
+{
+  static Bool started;
+
+  if (!__atomic_exchange_n(&started, TRUE, __ATOMIC_RELAXED))
+    (void)pthread_atfork(lifeForks, NULL, lifeForked);
+}
+
 void ProcessStart(void)
 {
   static Bool started;
@@ -400,7 +408,7 @@ void ProcessStart(void)
   QuietEnd(&mask);
   ControlFamily();
   (void)AverHandlerSet(TracebackAver);
-  (void)pthread_atfork(lifeForks, NULL, lifeForked);
+  ProcessForkStart();
   /* Of no library, so that it runs where it stands in the row: registered before the program's own begin, last of
    * all. */
   (void)__cxa_atexit(lifeExit, NULL, NULL);

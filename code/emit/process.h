@@ -168,6 +168,9 @@ extern char *const *ProcessArguments;
  * constructor here and by whoever must be sure to come after it. */
 extern void ProcessStart(void);
 
+/* ProcessForkStart -- the part of it that is about fork, for whoever must be sure that nobody's handlers come before ours */
+extern void ProcessForkStart(void);
+
 /* ProcessEnd -- the end of the process, or of its program (exec), is near: send everything.  Does nothing in the
  * child of a vfork. */
 extern void ProcessEnd(void);

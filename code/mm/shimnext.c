@@ -14,7 +14,6 @@
 #include "emit/event.h"
 #include "emit/state.h"
 #include "mm/mmalloc.h"
-#include "mm/mmfork.h"
 #include "mm/shimsync.h"
 #include "mm/shimthread.h"
 #include "mm/shimwithin.h"
@@ -173,8 +172,7 @@ static Bool shimState(StateStep step)
   return TRUE;
 }
 
-/* shimForked -- the child of a fork has a trace of its own, which must name the pool, too */
-static void shimForked(void)
+void ShimForked(void)
 {
   if (ShimNext.pool != &shimForeign)
     PoolTell(ShimNext.pool);
@@ -278,10 +276,8 @@ __attribute__((constructor(102))) static void shimConstruct(void)
     shimTell();
   }
   shimTellProcess();
-  if (ShimNext.pool != &shimForeign) {
-    (void)pthread_atfork(MMForkPrepare, MMForkParent, MMForkChild);
+  if (ShimNext.manages)
     MMThreadsWatch();
-  }
-  (void)pthread_atfork(NULL, NULL, shimForked);
+  ShimForkStart();
   StateHookAdd(shimState);
 }

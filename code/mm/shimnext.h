@@ -37,6 +37,11 @@ static inline Bool ShimIsEarly(const void *p)
   return (Word)p - (Word)ShimEarly < ShimEarlySIZE;
 }
 
+/* ShimForked -- the child of a fork has a trace of its own: name the pool there, and its thread
+ * ShimForkStart -- register what is to be done at each fork; once, and before anybody else does */
+extern void ShimForked(void);
+extern void ShimForkStart(void);
+
 /* ShimStart -- choose, if nobody has, and tell of the pool */
 extern void ShimStart(void);
 
