@@ -53,6 +53,8 @@ typedef struct RecordingStruct {
   ino_t inode;
   uint64_t identity;   /* of the recording */
   uint64_t end;        /* when the recording ends, monotonic ns */
+  uint64_t stopped;    /* when it ended while the program went on; 0: it did not */
+  Bool signalled;      /* we were told to end it */
   Count lines;         /* for the summary, owned */
   char *line[recordingLinesMAX];
   Count mets;          /* programs that came, owned, */

@@ -109,6 +109,7 @@ static Bool recordingSignal(Recording recording)
     /* The terminal sends its own to the program, too. */
     if (info.ssi_code != SI_KERNEL)
       (void)kill(recording->pid, (int)info.ssi_signo);
+    recording->signalled = TRUE;
     if (recordingClock() + recordingGrace * 1000000u < recording->end)
       recording->end = recordingClock() + recordingGrace * 1000000u;
   }
@@ -140,6 +141,32 @@ static void recordingFound(void *data, pid_t pid, const char *path)
     CollectorSeen(recording->collector, pid, path);
 }
 
+/* recordingStop -- the recording ends, and the program goes on: where it writes to the log itself, so does that */
+static void recordingStop(Recording recording)
+{
+  if (recording->collector == NULL)
+    return;
+  CollectorStop(recording->collector);
+  recording->stopped = recordingClock();
+}
+
+/* recordingStopped -- what the log has not is told */
+static void recordingStopped(Recording recording)
+{
+  double beyond = (double)(recordingClock() - recording->stopped) * 1e-9;
+  char line[160];
+
+  if (recording->stopped == 0)
+    return;
+  if (recording->signalled)
+    (void)snprintf(line, sizeof line, "the recording ended a second after the signal; the last %.3f s of the program are not in it",
+                   beyond);
+  else
+    (void)snprintf(line, sizeof line, "-t %g: the recording ended then; the last %.3f s of the program are not in it",
+                   recording->limit, beyond);
+  RecordingLine(recording, line);
+}
+
 /* recordingWait -- until the program has ended; its wait status */
 static int recordingWait(Recording recording)
 {
@@ -150,8 +177,7 @@ static int recordingWait(Recording recording)
   while (!recordingSignal(recording)) {
     uint64_t now = recordingClock();
     if (now >= recording->end) {
-      if (recording->collector != NULL)
-        CollectorStop(recording->collector);
+      recordingStop(recording);
       recording->end = UINT64_MAX;
     }
     if (now >= look) {
@@ -235,6 +261,7 @@ int RecordingRun(Recording recording, char **argv)
     CollectorProgram(recording->collector, recording->pid);
   status = recordingWait(recording);
   recording->seconds = (double)(recordingClock() - begin) * 1e-9;
+  recordingStopped(recording);
   if (!recording->file) {
     RecordingSent(recording);
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);

@@ -428,6 +428,7 @@ sub held {
     ok until_(sub { (counts())[0] > ($then // 0) + 1000 }), 'and the program goes on';
     kill TERM => $program;
     waitpid $pid, 0;
+    like slurp("$dir/err"), qr/^eventrec: -t 0\.15: the recording ended then; the last \d+\.\d{3} s of the program are not in it$/m, 'which is said';
     my (undef, $seen) = seen('time.paw');
     my @values = @{$seen->[0] // []};
     ok @values <= ($then // 0) && (!@values || $values[-1] == $#values), 'what came before is there, and nothing else';

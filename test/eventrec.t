@@ -263,6 +263,20 @@ SKIP: {
     is(system("$B/bin/eventcnv --check o.paw >check 2>&1"), 0, 'and the log is whole') or diag slurp('check');
 }
 
+# An eventrec inside an eventrec: the outer one says who records what it does not see.
+SKIP: {
+    skip 'the library is not preloaded in a sanitized build', 4 if $ENV{SAN};
+    my $program = '/usr/bin/perl -e "my @x = map { {} } 1 .. 3000; select undef, undef, undef, 0.5"';
+    ($status, $out, $err) = record('-o', 'outer.paw', "$B/bin/eventrec", '-o', 'inner.paw', 'sh', '-c', "$program; exit 3");
+    is($status, 3, 'an eventrec inside an eventrec');
+    like($err, qr/^eventrec: [1-9]\d{3,} events \(0 discarded\), .* -> inner\.paw$/m, 'records') or diag $err;
+    my @said = $err =~ /^(eventrec: not seen: .*)$/mg;
+    is(scalar(@said), 1, 'the outer one says of one program that it does not see it') or diag $err;
+    like($said[0] // '', qr{: another eventrec, inside this one, records it, and what it starts$}, 'and who does');
+}
+($status, $out, $err) = record('-o', 'long.paw', '-t', '1000', 'true');
+unlike($err, qr/-t/, 'a program that ends before the recording has to: nothing to say');
+
 # left($path) -- is this the memory of a log of ours?
 sub left {
     my ($path) = @_;

@@ -212,8 +212,9 @@ static Bool absentElsewhere(pid_t pid)
 /* absentLack -- what was missing in an environment, in words; constants, which are compared by address */
 static const char *absentLack(unsigned lack)
 {
-  return (lack & RegionLackLIBRARY) != 0 ? "LD_PRELOAD was not in the environment that it was given"
-                                         : RegionVARIABLE " was not in the environment that it was given";
+  return (lack & RegionLackCOLLECTOR) != 0 ? "another eventrec, inside this one, records it, and what it starts"
+         : (lack & RegionLackLIBRARY) != 0 ? "LD_PRELOAD was not in the environment that it was given"
+                                           : RegionVARIABLE " was not in the environment that it was given";
 }
 
 /* absentReason -- why the process did not announce itself to the collector.  NULL: it need not, or it has ended and the
@@ -223,7 +224,7 @@ static const char *absentReason(const AbsentWaitStruct *wait)
   Bool recorded, preloads;
   ssize_t read;
 
-  if (absentHolds(wait->pid, "maps", "libpawprint.so", &read))
+  if ((wait->lack & RegionLackCOLLECTOR) == 0 && absentHolds(wait->pid, "maps", "libpawprint.so", &read))
     return NULL;
   if (wait->lack != 0)
     return absentLack(wait->lack);

@@ -290,6 +290,19 @@ void HandStarts(unsigned lack)
     meetLeave();
 }
 
+Bool HandOurs(const char *entry, Size length)
+{
+  char room[sizeof RegionVARIABLE + 16 + sizeof ControlSettings.collector + sizeof ControlSettings.token];
+  TextStruct text;
+
+  TextInit(&text, room, sizeof room);
+  TextString(&text, RegionVARIABLE "=collector=");
+  TextString(&text, ControlSettings.collector);
+  TextChar(&text, ':');
+  TextString(&text, ControlSettings.token);
+  return !HandListened() || length < TextLength(&text) || memcmp(entry, room, TextLength(&text)) == 0;
+}
+
 void HandNote(unsigned note, const char *path, unsigned lack, pid_t child)
 {
   RegionMeetStruct message;

@@ -45,6 +45,10 @@ extern Plinth HandLog(void);
 /* HandListened -- is there a collector, to be told of anything? */
 extern Bool HandListened(void);
 
+/* HandOurs -- does such an entry of an environment, RegionVARIABLE and its value, name the collector that we have?  Where
+ * `length` bytes of it are too few to tell it does. */
+extern Bool HandOurs(const char *entry, Size length);
+
 /* HandNote -- tell the collector, if there is one, that the calling process is about to become a program, that it stays
  * what it is, or that it has started one
  *

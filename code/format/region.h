@@ -228,8 +228,9 @@ static inline uint64_t RegionLost(RegionHeader header)
  * one as process `child`; or it ends, and so many events with it that no log could be told of. */
 enum { RegionNoteNONE, RegionNoteEXEC, RegionNoteSTAYS, RegionNoteSTART, RegionNoteLOST };
 
-/* What the environment that a program is given lacks (RegionMeetStruct.lack). */
-enum { RegionLackLIBRARY = 1, RegionLackRECORDING = 2 };
+/* What the environment that a program is given lacks (RegionMeetStruct.lack): with RegionLackCOLLECTOR it names another
+ * collector, whose recording is inside ours. */
+enum { RegionLackLIBRARY = 1, RegionLackRECORDING = 2, RegionLackCOLLECTOR = 4 };
 
 /* The meeting of a process and its collector: one datagram to the abstract UNIX socket that the setting `collector`
  * names ("NAME:TOKEN"), with one end of a socket pair (SOCK_SEQPACKET) beside it, and an answer on that.  The collector

@@ -102,6 +102,14 @@ static Bool shimHas(const char *entry)
   return strstr(room, "libpawprint.so") != NULL;
 }
 
+/* shimOurs -- does this entry name the collector that we have? */
+static Bool shimOurs(const char *entry)
+{
+  char room[shimVALUE];
+
+  return HandOurs(room, shimRead(room, entry, sizeof room));
+}
+
 /* shimLack -- what of ours is missing in an environment; 0, too, where it cannot be read: then nobody knows */
 static unsigned shimLack(char *const envp[])
 {
@@ -121,7 +129,7 @@ static unsigned shimLack(char *const envp[])
     shimBegin(begin, entry, count);
     for (k = 0; k < count; ++k) {
       if (memcmp(begin[k], recording, sizeof recording - 1) == 0)
-        lack &= ~(unsigned)RegionLackRECORDING;
+        lack = (lack & ~(unsigned)RegionLackRECORDING) | (shimOurs(entry[k]) ? 0 : RegionLackCOLLECTOR);
       else if (memcmp(begin[k], preload, sizeof preload - 1) == 0 && shimHas(entry[k]))
         lack &= ~(unsigned)RegionLackLIBRARY;
     }
