@@ -243,6 +243,7 @@ static Bool replayEvent(LogRequest request, LogEvent event)
 /* replayMissing -- what keeps the replay from being exactly what happened */
 static void replayMissing(Replay replay)
 {
+  HeapOffStruct off = HeapOff(replay->heap);
   LogSummaryStruct summary;
   HeapTallyStruct tally;
 
@@ -255,6 +256,8 @@ static void replayMissing(Replay replay)
   } while (0)
   if (HeapObjectTypes(replay->heap) == 0)
     replayReason(replay, "no Object events in the log: nothing to replay");
+  if (off.times > 0)
+    replayReason(replay, "up to %.3f s were not recorded: kinds were switched on again then", (double)off.ns / 1e9);
   MISSING(summary.discarded, "event discarded while recording", "events discarded while recording");
   MISSING(summary.lost, "event lost to damage", "events lost to damage");
   MISSING(tally.unmatched, "free or resize of an object whose allocation is not in the log",

@@ -125,4 +125,38 @@ late($observed, 'observe', 2, 1);
 cmp_ok scalar(grep(/ PoolCreate .*class="malloc"/, @lines)), '>=', 1, 'a foreign malloc is named';
 cmp_ok summary($observed)->{unmatched} + summary($observed)->{early}, '>', 0, 'of its objects nobody knows';
 
+
+
+# Switched off for a while, and on again: nothing tells of that time, and that is said.
+SKIP: {
+  skip "no eventctl", 13 unless -x "$B/bin/eventctl";
+  require IPC::Open2;
+  require Time::HiRes;
+  my $log = "$dir/gap.paw";
+  my ($from, $to);
+  my $pid = do {
+    local @ENV{qw(PAWPRINT_LOG LD_PRELOAD)} = ($log, "$ENV{PWD}/$B/lib/libpawprint.so");
+    IPC::Open2::open2($from, $to, $^X, '-e', '$| = 1; while (<STDIN>) { push @a, "x" x 1000 for 1 .. 500; print }');
+  };
+  my $allocates = sub { print {$to} "go\n"; return scalar <$from> };
+  $to->autoflush(1);
+  is $allocates->(), "go\n", 'a program allocates';
+  is system("$B/bin/eventctl $pid stop"), 0, 'recording is switched off';
+  my $stopped = Time::HiRes::time();
+  is $allocates->(), "go\n", 'it goes on';
+  my $starts = Time::HiRes::time();
+  is system("$B/bin/eventctl $pid start"), 0, 'recording is switched on';
+  is $allocates->(), "go\n", 'and on';
+  close $to;
+  waitpid $pid, 0;
+  my $of = summary($log);
+  is $of->{not_recorded_times}, 1, 'a gap is known';
+  cmp_ok $of->{not_recorded_seconds}, '>=', $starts - $stopped, 'which is not shorter than it was';
+  cmp_ok $of->{not_recorded_seconds}, '<=', $of->{duration}, 'nor longer than all';
+  my $line = qr/^not recorded   up to \d+\.\d{3} s, until \d+\.\d+ s: kinds were switched on again then/m;
+  like scalar(`$B/bin/eventview $_ $log`), $line, "eventview $_ says so" for 'summary', 'live', 'live --at peak --process perl';
+  like scalar(`$B/bin/replay -a none $log 2>&1`), qr/not exact: up to \d+\.\d{3} s were not recorded/, 'and replay';
+  is summary("$dir/manage.1.paw")->{not_recorded_times}, 0, 'a log that was opened in the middle has none';
+}
+
 done_testing;

@@ -34,6 +34,7 @@ void HeapClear(Heap heap)
   HeapProcessesFree(heap);
   HeapForksFree(&heap->forks);
   GoneFinish(&heap->gone);
+  heap->off = (HeapOffStruct){0};
   heap->objectTypes = 0;
   heap->res = ResOK;
 }
@@ -134,6 +135,21 @@ void HeapDrain(Heap heap)
     heapTake(heap);
 }
 
+/* heapOff -- a process tells what it has: were kinds off before that?  So it is where it has told of objects already, and
+ * did not open the log just now.  Since when is not told: not longer than since the last that it told of its heap. */
+static void heapOff(Heap heap, HeapProcess process, uint64_t time)
+{
+  HeapOrder order = &process->order;
+  uint64_t since = order->now > order->stateTo ? order->now : order->stateTo;
+  Bool opens = process->log->header.begun != 0 && order->stateTo == 0 && !order->stating;
+
+  if (order->sum.peakObjects == 0 || opens || !HeapShows(heap, process) || time < since + HeapOffMIN)
+    return;
+  ++heap->off.times;
+  heap->off.ns += time - since;
+  heap->off.until = time;
+}
+
 /* heapState -- an event of a process that tells what it already has */
 static void heapState(Heap heap, HeapProcess process, HeapThread thread, HeapPlan plan, LogEvent event)
 {
@@ -153,6 +169,7 @@ static void heapState(Heap heap, HeapProcess process, HeapThread thread, HeapPla
     HeapStateEnd(&process->order, event->time);
     return;
   }
+  heapOff(heap, process, event->time);
   HeapStateBegin(&process->order, event->time);
   for (i = 0; i < HeapBUCKETS; ++i) {
     for (pool = process->pool[i]; pool != NULL; pool = pool->next)

@@ -79,6 +79,7 @@ struct HeapStruct {
   HeapForksStruct forks;
   GoneStruct gone;
   HeapPlans plans;
+  HeapOffStruct off;
   Count objectTypes;
   uint32_t mark;
   Bool prompt;           /* nothing stays in the queue */

@@ -32,7 +32,8 @@ enum {
   NUMBER(process->threads) NUMBER(process->inherited) NUMBER(process->child) NUMBER(process->forker) \
   NUMBER(process->childTime)
 #define HeapSavedHEAP NUMBER(heap->res) NUMBER(heap->objectTypes) NUMBER(heap->living) NUMBER(heap->kept) \
-  NUMBER(heap->forks.next) NUMBER(heap->gone.next)
+  NUMBER(heap->forks.next) NUMBER(heap->gone.next) \
+  NUMBER(heap->off.times) NUMBER(heap->off.ns) NUMBER(heap->off.until)
 
 enum { HeapSavedLIVES = 1, HeapSavedPAST };
 

@@ -172,9 +172,13 @@ static void textProcess(FILE *out, Live live, LiveProcess process)
 
 void LiveText(FILE *out, Live live)
 {
+  HeapOffStruct off = HeapOff(StateHeap(live->state));
   Index i;
 
   fprintf(out, "at             %.9f s\n", printSince(live, printAt(live)));
+  if (off.times > 0)
+    fprintf(out, "not recorded   up to %.3f s, until %.9f s: kinds were switched on again then, so what came or went before "
+            "may be missing\n", (double)off.ns / 1e9, printSince(live, off.until));
   for (i = 0; i < live->processes; ++i)
     textProcess(out, live, &live->process[i]);
   if (live->processes == 0)
@@ -340,9 +344,11 @@ static void jsonProcess(FILE *out, Live live, LiveProcess process)
 
 void LiveJson(FILE *out, Live live)
 {
+  HeapOffStruct off = HeapOff(StateHeap(live->state));
   Index i;
 
-  fprintf(out, "{\"at\": %.9f, \"processes\": [", printSince(live, printAt(live)));
+  fprintf(out, "{\"at\": %.9f, \"not_recorded_seconds\": %.9f, \"not_recorded_times\": %llu, \"processes\": [",
+          printSince(live, printAt(live)), (double)off.ns / 1e9, (unsigned long long)off.times);
   for (i = 0; i < live->processes; ++i) {
     fputs(i == 0 ? "\n" : ",\n", out);
     jsonProcess(out, live, &live->process[i]);
