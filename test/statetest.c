@@ -4,6 +4,9 @@
  */
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
+#include <sys/time.h>
+#include <sys/wait.h>
 
 #include "emit/state.h"
 #include "emit/user.h"
@@ -393,6 +396,80 @@ static void testAsked(void)
   DecodeFree(&d);
 }
 
+/* modulesSame -- how many ModuleLoad events are in `found`, if each says what one in `known` does; or 0 */
+static Count modulesSame(Decode found, Decode known)
+{
+  Count n = 0;
+  Index i, j;
+
+  for (i = 0; i < found->events; ++i) {
+    DecodedEvent one = &found->event[i];
+    if (one->code != EventModuleLoadCODE)
+      continue;
+    for (j = 0; j < known->events; ++j) {
+      DecodedEvent other = &known->event[j];
+      if (other->code == EventModuleLoadCODE && other->length == one->length &&
+          memcmp(other->bytes + 8, one->bytes + 8, (one->length & ~EventLengthCUT) - 8) == 0)
+        break;
+    }
+    if (j == known->events)
+      return 0;
+    ++n;
+  }
+  return n;
+}
+
+enum { modulesTIMES = 300, modulesFORKS = 5 };
+static volatile unsigned modulesInterrupted;
+static pid_t modulesChild[modulesFORKS];
+
+/* modulesAgain -- a handler that asks for what is being told; or has a child that does */
+static void modulesAgain(int unused)
+{
+  unsigned n = modulesInterrupted++;
+  DecodeStruct d;
+
+  UNUSED(unused);
+  if (n >= modulesFORKS) {
+    StateModules();
+    return;
+  }
+  modulesChild[n] = fork();
+  if (modulesChild[n] != 0)
+    return;
+  EmitFresh();
+  StateModules();
+  EmitGet(&d);
+  ProcessEnd();
+  _exit(count(&d, EventModuleLoadCODE) >= 2 ? 0 : 1);
+}
+
+static void testModules(void)
+{
+  struct itimerval often = {{0, 300}, {0, 300}}, never = {{0, 0}, {0, 0}};
+  DecodeStruct known, d;
+  Count bad = 0;
+  int status;
+  Index i;
+
+  EmitFresh();
+  StateModules();
+  EmitGet(&known);
+  (void)signal(SIGALRM, modulesAgain);
+  (void)setitimer(ITIMER_REAL, &often, NULL);
+  while (modulesInterrupted < modulesTIMES)
+    StateModules();
+  (void)setitimer(ITIMER_REAL, &never, NULL);
+  (void)signal(SIGALRM, SIG_IGN);
+  EmitGet(&d);
+  TapOk(modulesSame(&d, &known) > 1000, "what files are mapped is told right where a handler asks for it, too");
+  for (i = 0; i < modulesFORKS; ++i)
+    bad += waitpid(modulesChild[i], &status, 0) != modulesChild[i] || status != 0;
+  TapIs(bad, 0, "and a child tells it whose parent was about it");
+  DecodeFree(&d);
+  DecodeFree(&known);
+}
+
 int main(void)
 {
   EmitOpen();
@@ -403,6 +480,7 @@ int main(void)
   testLocked();
   testThreads();
   testAsked();
+  testModules();
   return TapDone();
 }
 
