@@ -81,6 +81,33 @@ for my $how (['its user', ''], ['its user and its root folder', "$dir/jail"]) {
     is_deeply [glob "$dir/jail/*"], [], 'and nowhere else';
 }
 
+# The folder of the log, where the regions are for want of /dev/shm, is swapped for a link to another one, which has files of
+# the same names: what is made, written and removed afterwards is in the folder that was there at the beginning.
+SKIP: {
+    my $swap = "$dir/swap";
+    my @within = ('unshare', '-m', 'sh', '-c', 'mount -t tmpfs -o ro none /dev/shm && exec "$@"', 'sh');
+    mkdir $_ for $swap, "$swap/log", "$swap/others";
+    skip 'no file system can be mounted here', 7 if system(@within, 'true') != 0;
+    my $command = join ' ', map { quotemeta } @within, "$B/bin/eventrec", '-o', "$swap/log/run.paw", "$B/prog/ways";
+    open my $in, '|-', "exec $command > $swap/out 2> $swap/err" or die;
+    $in->autoflush;
+    my ($told, $tell) = (0);
+    $tell = sub { print $in map { "$_\n" } @_; $told += @_; until_(sub { (() = slurp("$swap/out") =~ /\n/g) >= $told }) };
+    ok $tell->(20000), 'a program is recorded without /dev/shm';
+    my @regions = map { s{.*/}{}r } glob "$swap/log/run.paw.region-*";
+    cmp_ok scalar(@regions), '>', 0, 'its memory is beside the log';
+    rename "$swap/log", "$swap/kept";
+    spew("$swap/others/$_", 'precious') for 'run.paw', @regions;
+    symlink 'others', "$swap/log";
+    ok $tell->(20000, 'fork', 20000), 'the folder is swapped, and it goes on, and has a child';
+    close $in;
+    is_deeply [map { s{.*/}{}r } glob "$swap/others/*"], [sort 'run.paw', @regions], 'in the other folder nothing is made, and nothing removed';
+    is_deeply [grep { slurp($_) ne 'precious' } glob "$swap/others/*"], [], 'nor written to';
+    is_deeply [map { s{.*/}{}r } glob "$swap/kept/*"], ['run.paw'], 'in the log\'s own nothing is left but the log';
+    my $events = () = `$B/bin/eventcnv -E UserWord $swap/kept/run.paw 2>/dev/null` =~ /\n/g;
+    is "$events " . `$B/bin/eventcnv --check $swap/kept/run.paw 2>&1`, '60000 ', 'which has all';
+}
+
 # Another program, of a user who may not open the log, follows: by exec, or started.  It works when eventrec is gone.
 my $follow = <<'END';
 my ($dir, $how) = @ARGV;
