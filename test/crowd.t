@@ -101,6 +101,21 @@ SKIP: {
     }
 }
 
+# All at once: some are in private memory and make room there, while the collector drains what is shared.
+SKIP: {
+    my @small = ('unshare', '-rm', 'sh', '-c', 'mount -t tmpfs -o size=4m none /dev/shm && exec "$@"', 'sh');
+    skip 'no file system can be mounted here', 1 if (say_of(@small, 'true'))[0] != 0;
+    my ($log, $threads, $objects) = ("$dir/together.paw", 600, 1500);
+    for my $mode ('observe', 'observe', 'manage') {
+        unlink $log;
+        my ($status, $text) = say_of(@small, "$B/bin/eventrec", '-m', $mode, '-p', 'block', '-n', 8, '-k', 'Object', '-o', $log, '--',
+                                     "$B/prog/crowd", $threads, $objects, 'together');
+        is $status, 0, "$mode, block: $threads threads at work at one time live on" or diag $text;
+        my ($got, $discarded, $check) = counted($log);
+        is "$got $discarded $check", $threads * $objects . ' 0 0', "$mode, block: each of their events is there, and none is discarded";
+    }
+}
+
 # Whatever room /dev/shm has: nothing is lost without being counted, and no policy crawls.  The measure is a large one.
 SKIP: {
     my ($threads, $objects) = (200, 2000);

@@ -265,7 +265,8 @@ static Bool drainListed(Drain drain, Bool *stayReturn)
   return TRUE;
 }
 
-/* drainRun -- look at all blocks, from the oldest on; FALSE: some stay */
+/* drainRun -- look at all blocks, from the oldest on; FALSE: some stay.  A collector drains the shared region itself, and
+ * would erase a block under our hands. */
 static Bool drainRun(Process process, Stream stream, uint32_t number, DrainHow how)
 {
   DrainStruct drain = {.process = process, .stream = stream, .number = number, .how = how};
@@ -275,7 +276,7 @@ static Bool drainRun(Process process, Stream stream, uint32_t number, DrainHow h
 
   do {
     drain.count = drain.behind = 0;
-    for (i = 0; (store = ProcessStore(process, i)) != NULL; ++i)
+    for (i = ProcessCollected(process); (store = ProcessStore(process, i)) != NULL; ++i)
       drainList(&drain, store);
   } while (drainListed(&drain, &stay) && drain.count > 0);
   return !stay;

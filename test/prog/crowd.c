@@ -1,6 +1,6 @@
-/* crowd THREADS OBJECTS [kill] -- so many threads live at one time, and each allocates and frees so many objects of 4711 bytes:
- * one after the other, so that only one of them runs at any moment, but each keeps what it has for its events; in the end,
- * it is killed if so asked for
+/* crowd THREADS OBJECTS [kill|together] -- so many threads live at one time, and each allocates and frees so many objects of
+ * 4711 bytes: one after the other, so that only one of them runs at any moment, but each keeps what it has for its events; or
+ * all together, if so asked for.  In the end it is killed if that was
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { crowdSIZE = 4711, crowdSTACK = 65536 };
@@ -35,6 +36,7 @@ static void *crowdRun(void *unused)
 int main(int argc, char **argv)
 {
   long threads = argc > 2 ? atol(argv[1]) : 0, i;
+  int together = argc > 3 && strcmp(argv[3], "together") == 0;
   pthread_attr_t attributes;
   pthread_t thread;
 
@@ -47,10 +49,13 @@ int main(int argc, char **argv)
       (void)fprintf(stderr, "only %ld threads\n", i);
       exit(77);
     }
-    while (sem_wait(&crowdDone) != 0)
+    while (!together && sem_wait(&crowdDone) != 0)
       ;
   }
-  if (argc > 3)
+  for (i = 0; together && i < threads; ++i)
+    while (sem_wait(&crowdDone) != 0)
+      ;
+  if (argc > 3 && !together)
     (void)kill(getpid(), SIGKILL);
   return 0;
 }
