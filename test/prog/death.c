@@ -64,6 +64,16 @@ static void *run(void *number)
   return NULL;
 }
 
+/* others -- wait until each of the others has something in its block, which a failed AVER is to print */
+static void others(unsigned threads)
+{
+  unsigned t;
+
+  for (t = 1; t < threads; ++t)
+    while (__atomic_load_n(&counts[t], __ATOMIC_ACQUIRE) == 0)
+      nap();
+}
+
 int main(int argc, char **argv)
 {
   unsigned threads = argc > 3 ? (unsigned)atoi(argv[3]) : 3;
@@ -81,6 +91,7 @@ int main(int argc, char **argv)
     if (pthread_create(&thread[t], NULL, run, (void *)t) != 0)
       return 2;
   pthread_join(thread[0], NULL);
+  others(threads);
   if (strcmp(mode, "return") != 0 && strcmp(mode, "alone") != 0)
     die();
   return 0;
