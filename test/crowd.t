@@ -114,6 +114,29 @@ SKIP: {
         my ($got, $discarded, $check) = counted($log);
         is "$got $discarded $check", $threads * $objects . ' 0 0', "$mode, block: each of their events is there, and none is discarded";
     }
+    # eventrec stands still, all threads wait for it, and it is killed: they go on by themselves, and discard nothing.  Its pipe
+    # is closed when the last of the family has ended.
+    my $killed = <<'END';
+my ($rec, $log, @program) = @ARGV;
+pipe my $ended, my $family or die;
+my $pid = fork // die;
+if ($pid == 0) {
+    open STDOUT, '>&', $family or die;
+    exec $rec, '-p', 'block', '-n', 8, '-k', 'Object', '-o', $log, '--', @program or die;
+}
+close $family;
+for (1 .. 1000) { last if -e $log && -s _ > 300000; select undef, undef, undef, 0.01 }
+kill STOP => $pid;
+select undef, undef, undef, 0.05;
+kill KILL => $pid;
+readline $ended;
+system $rec, '--clean', $log;
+END
+    for my $round (1, 2) {
+        unlink $log;
+        my (undef, $text) = say_of(@small, $^X, '-e', $killed, "$B/bin/eventrec", $log, "$B/prog/crowd", 300, 3000, 'together');
+        is join(' ', counted($log)), '900000 0 0', "block, eventrec stands still and is killed: nothing is discarded, $round" or diag $text;
+    }
 }
 
 # Whatever room /dev/shm has: nothing is lost without being counted, and no policy crawls.  The measure is a large one.

@@ -69,8 +69,10 @@ static Bool handRefuses(Process process, Thread thread, Stream stream)
     return FALSE;
   region = stream->block != NULL ? stream->store->header : ProcessRegion(process);
   now = EventClock(EVENT_SLOW);
+  /* Without a collector, to look for room is to try all ways out; while there was one the thread has not done that. */
   if (region == NULL || !(stream->block != NULL ? handCollected(process, stream->store) : ProcessCollected(process)))
-    return thread->refused != 0 && now - thread->looked < handPatience; /* to look for room is to try all ways out */
+    return thread->refused != 0 && now - thread->looked < handPatience &&
+           thread->looked > __atomic_load_n(&process->tookOver, __ATOMIC_RELAXED);
   /* What other threads have found out holds for this one. */
   looked = __atomic_load_n(&process->looked, __ATOMIC_RELAXED);
   refused = refused == 0 || (thread->refused != 0 && thread->refused < refused) ? thread->refused : refused;
@@ -422,8 +424,9 @@ Bool HandDiscard(Process process, Thread thread, unsigned kind, unsigned unsent)
   Stream stream = &thread->stream[kind][unsent];
   uint64_t none = 0;
 
+  /* Whose collector has just died sends by itself when it tries again. */
   if (!unsent && region != NULL && (region->policy == RegionPolicyBLOCK || handLeaves(process)) &&
-      ProcessCollected(process) && RegionCollected(region))
+      ProcessCollected(process))
     return TRUE;
   if (stream->block != NULL)
     stream->block->discarded = ++stream->discarded;
@@ -476,6 +479,7 @@ static void handTakeOver(Process process)
   if (ProcessCollected(process)) {
     ControlOpenLog(process);
     (void)SendHeader(process);
+    __atomic_store_n(&process->tookOver, EventClock(EVENT_SLOW), __ATOMIC_RELAXED);
     /* Not before: others send as soon as they see this, and where there is no way out nothing is sent. */
     __atomic_store_n(&process->collected, FALSE, __ATOMIC_RELEASE);
   }
