@@ -219,6 +219,7 @@ my (%bad, %left);
 my $events = 0;
 for my $i (1 .. $kills) {
     for my $who ('program', 'collector', 'both') {
+        %ours = (); # the system gives numbers of processes again, to others, too
         my $pid = start('kill.paw', '--', $tell, "$dir/counts", 'slow', 2 + $i % 3, 0);
         my $program = child($pid);
         sleep rand($i % 4 == 0 ? 0.004 : 0.05);
