@@ -371,8 +371,11 @@ Res FollowRound(Follow follow)
     followNote(follow, followNow());
   followRelease(follow);
   follow->last = follow->gone || (!more && follow->moments == 0 && followEnded(follow));
-  if (follow->last)
+  if (follow->last) {
     follow->place.searched = 0;
+    if (res == ResOK)
+      res = followSize(follow); /* who has ended since we looked at the file has closed the log before */
+  }
   return res;
 }
 
