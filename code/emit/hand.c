@@ -425,8 +425,8 @@ Bool HandDiscard(Process process, Thread thread, unsigned kind, unsigned unsent)
   uint64_t none = 0;
 
   /* Whose collector has just died sends by itself when it tries again. */
-  if (!unsent && region != NULL && (region->policy == RegionPolicyBLOCK || handLeaves(process)) &&
-      ProcessCollected(process))
+  if (!unsent && region != NULL && ProcessCollected(process) &&
+      (region->policy == RegionPolicyBLOCK || handLeaves(process) || !RegionCollected(region)))
     return TRUE;
   if (stream->block != NULL)
     stream->block->discarded = ++stream->discarded;
