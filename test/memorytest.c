@@ -13,11 +13,13 @@ static char path[] = "/tmp/memorytestXXXXXX";
 static MakeBlockStruct block;
 static MakeProcess collector, process[3];
 static MakeStruct make;
+static uint64_t sequence[4];
 
 static void memoryBegin(void)
 {
   Index i;
 
+  memset(sequence, 0, sizeof sequence);
   collector = MakeProcessNew(10, 0xc0);
   strcpy(collector->header.role, HeaderRoleCOLLECTOR);
   for (i = 0; i < 3; ++i) /* the second is what the first becomes: it has its number */
@@ -30,7 +32,6 @@ static void memoryBegin(void)
 /* memoryOne -- an event of a process, in a block of its own */
 static void memoryOne(MakeProcess of, unsigned kind, uint16_t code, uint64_t time, const uint64_t *values, const char *s)
 {
-  static uint64_t sequence[4];
   Index i = of == collector ? 3 : of == process[0] ? 0 : of == process[1] ? 1 : 2;
 
   MakeBlockBegin(&block, of, of->header.pid, kind, sequence[i], time);
@@ -72,6 +73,18 @@ static Memory memoryRead(Log *logReturn)
   return memory;
 }
 
+static void memoryDone(Memory memory, Log log)
+{
+  Index i;
+
+  MemoryDestroy(memory);
+  LogClose(log);
+  MakeFree(&make);
+  MakeProcessFree(collector);
+  for (i = 0; i < 3; ++i)
+    MakeProcessFree(process[i]);
+}
+
 /* testEnds -- a process that becomes another, one that exits, and what is told too late */
 static void testEnds(void)
 {
@@ -104,8 +117,51 @@ static void testEnds(void)
     MemoryMapped(&bytes, memory, &i);
     TapIs(bytes.peak, pages[LogProcessAt(log, i)->header.identity - 0xc0] * memoryPAGES, "process %zu has its own", i);
   }
-  MemoryDestroy(memory);
-  LogClose(log);
+  memoryDone(memory, log);
+}
+
+/* testLate -- the collector notices late what a process has become: it has mapped before, and goes on without an event */
+static void testLate(void)
+{
+  MemoryBytesStruct bytes;
+  Memory memory;
+  Log log;
+
+  memoryBegin();
+  memoryMap(0, 100, 16, 10);
+  memoryOne(collector, EventKindSystem, EventProcessExecCODE, 110, (uint64_t[]){20}, "/bin/made");
+  memoryOne(collector, EventKindSystem, EventProcessSampleCODE, 120, (uint64_t[]){20, 1, 5000, 1, 1, 1, 1, 1}, NULL);
+  memoryMap(2, 130, 16, 5);
+  memoryOne(collector, EventKindSystem, EventProcessSampleCODE, 140, (uint64_t[]){22, 1, 7000, 1, 1, 1, 1, 1}, NULL);
+  memoryOne(collector, EventKindSystem, EventProcessExecCODE, 150, (uint64_t[]){20}, "/bin/other");
+  memoryMap(2, 160, 32, 3);
+  memory = memoryRead(&log);
+  MemoryMapped(&bytes, memory, NULL);
+  TapIs(bytes.peak, (10 + 5) * memoryPAGES, "who becomes what it is has not ended, who becomes another has");
+  MemoryResident(&bytes, memory, NULL);
+  TapIs(bytes.peak, 12000, "the same for what is resident");
+  memoryDone(memory, log);
+}
+
+/* testTwo -- two of one number live together as long as both emit: libraries of two kinds in one process */
+static void testTwo(void)
+{
+  MemoryBytesStruct bytes;
+  Memory memory;
+  Log log;
+
+  memoryBegin();
+  memoryMap(0, 100, 16, 10);
+  memoryMap(1, 110, 64, 20);
+  memoryMap(0, 120, 32, 1);
+  memoryMap(1, 130, 96, 2);
+  memoryOne(collector, EventKindSystem, EventProcessExitCODE, 140, (uint64_t[]){20, 0}, "exit");
+  memoryMap(2, 150, 16, 40);
+  memory = memoryRead(&log);
+  MemoryMapped(&bytes, memory, NULL);
+  TapIs(bytes.peak, 40 * memoryPAGES, "both have ended when the process has");
+  TapIs(bytes.end, (11 + 22 + 40) * memoryPAGES, "and each kept what it mapped while both emitted");
+  memoryDone(memory, log);
 }
 
 int main(void)
@@ -115,7 +171,8 @@ int main(void)
   if (fd < 0 || close(fd) != 0)
     makeFail(path);
   testEnds();
-  MakeFree(&make);
+  testLate();
+  testTwo();
   (void)unlink(path);
   return TapDone();
 }

@@ -36,6 +36,15 @@ const char *HeaderProgram(const HeaderStruct *header)
   return calledBase(header->program);
 }
 
+Bool HeaderRuns(const HeaderStruct *header, const char *program, Size length)
+{
+  const char *slash = memrchr(program, '/', length), *base = slash != NULL ? slash + 1 : program;
+  const char *its = HeaderProgram(header);
+
+  length -= (Size)(base - program);
+  return strlen(its) == length && memcmp(its, base, length) == 0;
+}
+
 const char *HeaderCalled(const HeaderStruct *header)
 {
   const char *name, *path;

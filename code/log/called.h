@@ -19,6 +19,9 @@ extern const char *HeaderCalled(const HeaderStruct *header);
 /* HeaderProgram -- the name of the file that runs, without its folders; a part of the header */
 extern const char *HeaderProgram(const HeaderStruct *header);
 
+/* HeaderRuns -- is `program`, a path or a name of `length` bytes, what it runs, as far as is known? */
+extern Bool HeaderRuns(const HeaderStruct *header, const char *program, Size length);
+
 /* LogProcessIs -- does NAME or PID mean it?  NAME: for people, that of the file, or its whole path */
 extern Bool LogProcessIs(LogProcess process, const char *word);
 

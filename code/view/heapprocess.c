@@ -307,23 +307,13 @@ static Bool processIs(HeapProcess process, LogProcess teller, uint32_t pid)
          strcmp(process->log->header.boot, teller->header.boot) == 0;
 }
 
-/* processRuns -- is this its program, as far as is known? */
-static Bool processRuns(HeapProcess process, const char *program, Size length)
-{
-  const char *slash = memrchr(program, '/', length), *base = slash != NULL ? slash + 1 : program;
-  const char *its = HeaderProgram(&process->log->header);
-
-  length -= (Size)(base - program);
-  return strlen(its) == length && memcmp(its, base, length) == 0;
-}
-
 void HeapProcessPid(Heap heap, LogProcess teller, uint32_t pid, const char *program, Size length, uint64_t time)
 {
   Index i;
 
   for (i = 0; i < heap->count; ++i) {
     HeapProcess process = heap->process[i];
-    if (processIs(process, teller, pid) && (program == NULL || !processRuns(process, program, length)) &&
+    if (processIs(process, teller, pid) && (program == NULL || !HeaderRuns(&process->log->header, program, length)) &&
         LogProcessNewest(heap->log, i) <= time)
       HeapProcessEnd(heap, process, time);
   }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "log/called.h"
 #include "view/gone.h"
 #include "view/plans.h"
 #include "view/spans.h"
@@ -38,7 +39,7 @@ static const struct {
   {"MemoryRemap", memoryREMAP, {"old", "oldSize", "base", "size"}},
   {"MemoryBreak", memoryBREAK, {"limit"}},
   {"ProcessSample", memorySAMPLE, {"pid", "resident"}},
-  {"ProcessExec", memoryEXEC, {"pid"}},
+  {"ProcessExec", memoryEXEC, {"pid", "program"}},
   {"ProcessExit", memoryEXIT, {"pid"}},
 };
 
@@ -99,7 +100,8 @@ static void memoryPlanMake(memoryPlan plan, EventType type)
   for (i = 0; i < ARRAY_LENGTH(memoryKnown); ++i) {
     Bool all = PlansNamed(type, memoryKnown[i].type);
     for (p = 0; all && p < memoryPARAMS && memoryKnown[i].param[p] != NULL; ++p) {
-      plan->param[p] = PlansParam(type, memoryKnown[i].param[p], "PAWU");
+      plan->param[p] = PlansParam(type, memoryKnown[i].param[p],
+                                  memoryKnown[i].tells == memoryEXEC && p > 0 ? "S" : "PAWU");
       all = plan->param[p] >= 0;
     }
     if (all)
@@ -179,14 +181,29 @@ static memoryProcess memoryOlder(Memory memory, uint32_t at, const HeaderStruct 
   return NULL;
 }
 
-/* memoryMeet -- the first event of a process: whoever had its number before has ended */
-static void memoryMeet(Memory memory, memoryProcess process, LogProcess log)
+/* memoryPid -- all end that have this number in the system that the event tells of, but for one that has later blocks, or
+ * that runs `program`, of `length` bytes: without a name they have ended for certain */
+static void memoryPid(Memory memory, LogEvent event, uint32_t pid, const char *program, Size length)
 {
-  uint32_t *recent = &memory->recent[log->header.pid % memoryBUCKETS];
-  memoryProcess before = memoryOlder(memory, *recent, &log->header, log->header.pid);
+  uint32_t at = memory->recent[pid % memoryBUCKETS];
+  memoryProcess process;
 
-  if (before != NULL)
-    memoryEnd(memory, before, TRUE);
+  while ((process = memoryOlder(memory, at, &event->process->header, pid)) != NULL) {
+    LogProcess log = process->log;
+    if ((program == NULL || !HeaderRuns(&log->header, program, length)) &&
+        LogProcessNewest(memory->log, log->number) <= event->time)
+      memoryEnd(memory, process, program == NULL);
+    at = process->older;
+  }
+}
+
+/* memoryMeet -- the first event of a process: whoever had its number before has ended */
+static void memoryMeet(Memory memory, memoryProcess process, LogEvent event)
+{
+  LogProcess log = event->process;
+  uint32_t *recent = &memory->recent[log->header.pid % memoryBUCKETS];
+
+  memoryPid(memory, event, log->header.pid, NULL, 0);
   process->met = TRUE;
   process->log = log;
   process->older = *recent;
@@ -208,7 +225,7 @@ static memoryProcess memoryOf(Memory memory, LogEvent event)
   }
   process = &memory->process[number];
   if (UNLIKELY(!process->met))
-    memoryMeet(memory, process, event->process);
+    memoryMeet(memory, process, event);
   if (UNLIKELY(process->ended) && !process->gone)
     memoryRevive(memory, process, event->time);
   return process;
@@ -264,14 +281,20 @@ static void memoryOwn(Memory memory, memoryProcess process, LogEvent event, memo
 static void memoryTold(Memory memory, LogEvent event, memoryPlan plan)
 {
   uint32_t pid = (uint32_t)LogEventWord(event, (Index)plan->param[0]);
-  memoryProcess process = memoryOlder(memory, memory->recent[pid % memoryBUCKETS], &event->process->header, pid);
-  uint64_t resident = plan->tells == memorySAMPLE ? LogEventWord(event, (Index)plan->param[1]) : 0;
+  const char *program = NULL;
+  memoryProcess process;
+  uint64_t resident;
+  Size length = 0;
 
-  if (process == NULL)
+  if (plan->tells == memoryEXEC)
+    program = LogEventString(event, (Index)plan->param[1], &length);
+  if (plan->tells != memorySAMPLE) {
+    memoryPid(memory, event, pid, program, length);
     return;
-  if (plan->tells != memorySAMPLE)
-    memoryEnd(memory, process, plan->tells == memoryEXIT);
-  else if (!process->ended && resident > 0) /* a process that is only waited for has none */
+  }
+  process = memoryOlder(memory, memory->recent[pid % memoryBUCKETS], &event->process->header, pid);
+  resident = LogEventWord(event, (Index)plan->param[1]);
+  if (process != NULL && !process->ended && resident > 0) /* a process that is only waited for has none */
     memorySet(memory, process, MemoryRESIDENT, resident, event->time);
 }
 
