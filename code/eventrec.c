@@ -135,16 +135,17 @@ static void recordingSay(void *data, const char *line)
 /* recordingHas -- has a log that was named something of a recording? */
 static Bool recordingHas(const char *log, uint64_t identity)
 {
-  int fd = LeftPlaceAppend(log);
-  Bool has = fd >= 0 && LogRecordingHas(fd, identity) == ResOK;
+  Bool certain, has;
+  int fd = LeftPlaceAppend(&certain, log);
 
+  has = fd >= 0 && LogRecordingHas(fd, certain, identity) == ResOK;
   if (fd >= 0)
     (void)close(fd);
   return has;
 }
 
-/* recordingCleans -- the log that a region is for, if that is one of those that were named, or none was; or else one of
- * those that has its recording: it was moved, or what a collector has sent was received in it */
+/* recordingCleans -- the log that a region is for, if none was named; the one of those that were named that it is, by that
+ * name, which may lead there without links; or else one of those that has its recording: it was moved, or what a collector has sent was received in it */
 static const char *recordingCleans(void *data, const char *log, uint64_t identity)
 {
   Recording recording = data;
@@ -154,7 +155,7 @@ static const char *recordingCleans(void *data, const char *log, uint64_t identit
   for (name = recording->logs; *name != NULL; ++name)
     if (strcmp(*name, log) == 0 ||
         (realpath(*name, named) != NULL && realpath(log, its) != NULL && strcmp(named, its) == 0))
-      return log;
+      return *name;
   for (name = recording->logs; *name != NULL; ++name)
     if (access(log, F_OK) != 0 && recordingHas(*name, identity))
       return *name;

@@ -107,6 +107,48 @@ is numbers('place.paw'), '0-299', 'and that log stays as it is';
 system $1 if $said =~ / is removed by: (rm .*)$/m;
 is join(' ', left()), '', 'and so it is removed';
 
+# The folder of its log is swapped for a link to another one, where an empty file has the log's name; or such a file is
+# linked in the log's place.
+for my $way ('symbolic', 'hard') {
+    mkdir $_ for "$dir/swap$way", "$dir/others$way";
+    my ($log, $kept, $other) = ("$dir/swap$way/x.paw", "$dir/kept$way/x.paw", "$dir/others$way/x.paw");
+    $program = start("env PAWPRINT_LOG=$log $B/prog/ways");
+    tell_($program, 20000, 'flush', 500);
+    kill 'KILL', $program->{pid};
+    end($program);
+    ($region) = grep { !/\.log$/ } left();
+    rename "$dir/swap$way", "$dir/kept$way";
+    open my $empty, '>', $other or die;
+    close $empty;
+    $way eq 'hard' ? mkdir "$dir/swap$way" : symlink "others$way", "$dir/swap$way";
+    link $other, $log if $way eq 'hard';
+    for my $named ('', $log) {
+        like clean($named), qr/^\Q$region\E: .*: it cannot be added to the log: nothing in it says that it is its own, and links lead there /m,
+            "an empty file is no log where a $way link leads there";
+        is -s $other, 0, 'and stays empty';
+    }
+    unlink $log, "$dir/swap$way";
+    like clean($kept), qr/: added to the log; removed$/m, 'the log itself is found';
+    is numbers($kept), '0-20499', 'and has all of it then';
+    is join(' ', left()), '', 'and nothing stays';
+}
+
+# A folder that is a link serves: at once if something came to the log, or by the log's own name.
+mkdir 'real';
+symlink 'real', 'linked';
+for my $empty ('', 'empty ') {
+    unlink 'real/x.paw';
+    $program = start("env PAWPRINT_LOG=linked/x.paw $B/prog/ways");
+    tell_($program, 500);
+    kill 'KILL', $program->{pid};
+    end($program);
+    truncate 'real/x.paw', 0 if $empty;
+    like clean(), qr/ links lead there /, 'an empty log behind a link is not believed' if $empty;
+    like clean($empty ? 'real/x.paw' : ''), qr/: added to the log; removed$/m, "what belongs to an ${empty}log behind a link is added";
+    like numbers('real/x.paw'), $empty ? qr{^\d+-499$} : qr{^0-499$}, 'and is there then';
+    is join(' ', left()), '', 'and nothing stays';
+}
+
 # What was sent, as long as somebody received it.
 my $listener = fork // die;
 if ($listener == 0) {

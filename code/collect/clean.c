@@ -118,6 +118,7 @@ static Res cleanOne(Clean clean, char *room, Size size)
 {
   Count blocks = 0, running;
   struct stat status;
+  Bool certain;
   Res res;
   int log;
 
@@ -128,12 +129,15 @@ static Res cleanOne(Clean clean, char *room, Size size)
   /* It may have been added along with another one of the same log. */
   if (clean->log[0] == '\0' || stat(clean->log, &status) != 0)
     return cleanDrop(clean, room, size);
-  log = LeftPlaceAppend(clean->log);
-  res = log < 0 ? ResIO : LogRecover(log, clean->log, clean->recording, &blocks, &running);
+  log = LeftPlaceAppend(&certain, clean->log);
+  res = log < 0 ? ResIO : LogRecover(log, certain, clean->log, clean->recording, &blocks, &running);
   if (log >= 0)
     (void)close(log);
   if (res == ResPARAM) {
-    (void)snprintf(room, size, "it cannot be added to the log: that is of another recording; it stays, and is removed by: rm %s*",
+    (void)snprintf(room, size, "it cannot be added to the log: %s; it stays, and is removed by: rm %s*",
+                   certain ? "that is of another recording"
+                           : "nothing in it says that it is its own, and links lead there (eventrec --clean adds to an empty "
+                             "log that is named by its path without links)",
                    clean->path);
     return ResIO;
   }
@@ -247,12 +251,13 @@ Res CleanBeside(const char *log, void (*tell)(void *data, const char *line), voi
 {
   char path[PATH_MAX], line[PATH_MAX + RegionPathMAX];
   Count blocks = 0, running = 0;
-  int fd = realpath(log, path) != NULL ? LeftPlaceAppend(path) : -1;
+  Bool certain;
+  int fd = realpath(log, path) != NULL ? LeftPlaceAppend(&certain, path) : -1;
   Res res;
 
   if (fd < 0) /* there is no such file, or it belongs to another user */
     return ResOK;
-  res = LogRecover(fd, path, 0, &blocks, &running);
+  res = LogRecover(fd, certain, path, 0, &blocks, &running);
   (void)close(fd);
   if (res == ResOK && blocks == 0)
     return ResOK;

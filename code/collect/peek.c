@@ -143,6 +143,7 @@ Res PeekAppend(Live live, int fd, Bool header)
 typedef struct peekPlaceStruct {
   Live live;
   uint64_t recording;     /* 0: the region has no name that we see, or no link beside it */
+  Bool ours;              /* we made it, and the link */
   char log[PATH_MAX];
 } peekPlaceStruct, *PeekPlace;
 
@@ -157,12 +158,14 @@ static Res peekPlace(void *data, LeftPlace place)
     return ResOK;
   if (LeftPlaceTarget(peek->log, place, status.st_uid))
     peek->recording = place->name.recording;
+  peek->ours = status.st_uid == geteuid();
   return ResEND;
 }
 
 int PeekLog(Live live, const char **reasonReturn)
 {
   peekPlaceStruct peek = {.live = live};
+  Bool certain;
   Res res;
   int fd;
 
@@ -170,12 +173,12 @@ int PeekLog(Live live, const char **reasonReturn)
   *reasonReturn = "its log is no file, or not known from here";
   if (peek.recording == 0)
     return -1;
-  fd = LeftPlaceAppend(peek.log);
+  fd = LeftPlaceAppend(&certain, peek.log);
   if (fd < 0) {
     *reasonReturn = strerror(errno);
     return -1;
   }
-  res = LogRecordingHas(fd, peek.recording);
+  res = LogRecordingHas(fd, certain && peek.ours, peek.recording);
   if (res == ResOK)
     return fd;
   (void)close(fd);

@@ -145,16 +145,50 @@ Bool LeftPlaceLog(LeftPlace place, uid_t owner, const char *path)
   return LeftPlaceTarget(target, place, owner) && strcmp(target, path) == 0;
 }
 
-int LeftPlaceAppend(const char *path)
+/* leftStraight -- the file at a path, if no part of that is a link: a descriptor that can do nothing; -1 */
+static int leftStraight(const char *path)
+{
+  int at = open(*path == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC), next;
+  char part[NAME_MAX + 1];
+  Size length;
+
+  for (; at >= 0; at = next, path += length) {
+    path += strspn(path, "/");
+    length = strcspn(path, "/");
+    (void)snprintf(part, sizeof part, "%.*s", (int)length, path);
+    next = length < sizeof part
+             ? openat(at, part, O_PATH | O_NOFOLLOW | O_CLOEXEC | (path[length] == '/' ? O_DIRECTORY : 0)) : -1;
+    (void)close(at);
+    if (path[length] == '\0')
+      return next;
+  }
+  return -1;
+}
+
+/* leftCertain -- is the file at a path this one, with no link on the way, nor another name? */
+static Bool leftCertain(const char *path, const struct stat *status)
+{
+  int handle = leftStraight(path);
+  struct stat straight;
+  Bool same = handle >= 0 && fstat(handle, &straight) == 0 && leftSame(&straight, status) && straight.st_nlink == 1;
+
+  if (handle >= 0)
+    (void)close(handle);
+  return same;
+}
+
+int LeftPlaceAppend(Bool *certainReturn, const char *path)
 {
   int handle = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC), fd = -1, reason;
   struct stat status;
   char again[32];
 
+  *certainReturn = FALSE;
   if (handle < 0)
     return -1;
   errno = EPERM;
   if (fstat(handle, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid()) {
+    *certainReturn = leftCertain(path, &status);
     (void)snprintf(again, sizeof again, "/proc/self/fd/%d", handle);
     fd = open(again, O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK);
   }

@@ -50,8 +50,10 @@ extern Res LeftPlaceNamed(const char *path, uint64_t recording, const char *log,
 extern Bool LeftPlaceTarget(char *room, LeftPlace place, uid_t owner);
 
 /* LeftPlaceAppend -- open the log that such a link names, for appending, if it is a regular file of ours; -1 with errno.
- * Whether it is of the region's recording LogRecordingHas tells. */
-extern int LeftPlaceAppend(const char *path);
+ * Whether it is of the region's recording LogRecordingHas tells.
+ * certain  no link is on the way to it, in any folder, and it has one name: whoever may write in one of the folders
+ *          cannot have led us to a file that is elsewhere */
+extern int LeftPlaceAppend(Bool *certainReturn, const char *path);
 
 /* LeftPlaceLog -- was a region in RegionFOLDER made for the log at this absolute path, as the link beside it says, which
  * its owner made? */

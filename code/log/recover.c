@@ -28,6 +28,7 @@ enum { recoverSTREAMS = 8192 /* of a closing header block: whatever the numbers 
 
 typedef struct recoverStruct {
   int log;
+  Bool certain;                /* it is the log even if nothing in it says so */
   const char *path;
   uint64_t recording;          /* only this one; 0: any that the log has */
   uid_t owner;                 /* of the log */
@@ -76,7 +77,8 @@ static Res recoverScan(Recover recover)
   return ScanOn(&recover->scan, &recover->file, 0, &recover->place, UINT64_MAX);
 }
 
-/* recoverHas -- has the log something of a recording?  An empty one has nothing of any other. */
+/* recoverHas -- has the log something of a recording?  An empty one has nothing of any other; but neither has an empty file
+ * that is none of ours. */
 static Bool recoverHas(Recover recover, uint64_t recording)
 {
   Index i;
@@ -84,7 +86,8 @@ static Bool recoverHas(Recover recover, uint64_t recording)
   for (i = 0; i < recover->table.processes; ++i)
     if (recover->table.process[i]->public.header.recording == recording)
       return TRUE;
-  return RegionsNothing(&recover->regions, 0, recover->file.size) && recover->recording == recording;
+  return recover->certain && recover->recording == recording &&
+         RegionsNothing(&recover->regions, 0, recover->file.size);
 }
 
 /* ---- Ends ---- */
@@ -239,13 +242,14 @@ static void recoverFree(Recover recover)
   errno = reason;
 }
 
-static Recover recoverMake(int log, const char *path, uint64_t recording, uid_t owner)
+static Recover recoverMake(int log, Bool certain, const char *path, uint64_t recording, uid_t owner)
 {
   Recover recover = calloc(1, sizeof *recover);
 
   if (recover == NULL)
     return NULL;
   recover->log = log;
+  recover->certain = certain;
   recover->path = path;
   recover->recording = recording;
   recover->owner = owner;
@@ -261,7 +265,7 @@ static Recover recoverMake(int log, const char *path, uint64_t recording, uid_t 
   return recover;
 }
 
-Res LogRecover(int log, const char *path, uint64_t recording, Count *blocksReturn, Count *runningReturn)
+Res LogRecover(int log, Bool certain, const char *path, uint64_t recording, Count *blocksReturn, Count *runningReturn)
 {
   struct stat status;
   Recover recover;
@@ -270,7 +274,7 @@ Res LogRecover(int log, const char *path, uint64_t recording, Count *blocksRetur
   *blocksReturn = *runningReturn = 0;
   if (fstat(log, &status) != 0 || !S_ISREG(status.st_mode))
     return ResIO;
-  recover = recoverMake(log, path, recording, status.st_uid);
+  recover = recoverMake(log, certain, path, recording, status.st_uid);
   if (recover == NULL)
     return ResMEMORY;
   recover->blocks = blocksReturn;
@@ -284,9 +288,9 @@ Res LogRecover(int log, const char *path, uint64_t recording, Count *blocksRetur
   return res;
 }
 
-Res LogRecordingHas(int log, uint64_t recording)
+Res LogRecordingHas(int log, Bool certain, uint64_t recording)
 {
-  Recover recover = recoverMake(log, "", recording, geteuid());
+  Recover recover = recoverMake(log, certain, "", recording, geteuid());
   Res res = recover != NULL ? recoverScan(recover) : ResMEMORY;
 
   if (res == ResOK && !recoverHas(recover, recording))

@@ -13,18 +13,20 @@
  * remove their memory; where nobody records any more, close the recording
  *
  * log            a descriptor of the log, for appending (O_APPEND); the caller has seen to it that it is the log
+ * certain        it is the log even if nothing in it says so
  * path           what the log is called: to look beside it, and for nothing else
  * recording      of which recording; 0: of those that the log has
  * blocksReturn   how many blocks were appended
  * runningReturn  how many processes still write to it
- * returns        ResOK; ResPARAM: that is no log, or has nothing of that recording; nothing was appended, unless it was
- *                empty.  ResIO, ResMEMORY: not all could be written (errno says why); nothing is removed that was not.
+ * returns        ResOK; ResPARAM: that is no log, or has nothing of that recording, and is not certain to be its log, or not
+ *                empty: nothing was appended.  ResIO, ResMEMORY: not all could be written (errno says why); nothing is removed that was not.
  * cost           nothing of the log is read where there is nothing to recover and `recording` is said
  */
-extern Res LogRecover(int log, const char *path, uint64_t recording, Count *blocksReturn, Count *runningReturn);
+extern Res LogRecover(int log, Bool certain, const char *path, uint64_t recording, Count *blocksReturn, Count *runningReturn);
 
-/* LogRecordingHas -- has the log of this descriptor something of a recording?  All of it is scanned.  ResPARAM: it has not,
+/* LogRecordingHas -- has the log of this descriptor something of a recording, or is it certainly its log, and empty?  All of it is
+ * scanned.  ResPARAM: it has not,
  * or is no log; ResIO, ResMEMORY */
-extern Res LogRecordingHas(int log, uint64_t recording);
+extern Res LogRecordingHas(int log, Bool certain, uint64_t recording);
 
 #endif /* LOG_RECOVER_H */
