@@ -264,7 +264,7 @@ static void testUnwritten(void)
   leftText(&left);
   left.header.hand.collector = RegionCollectorTID; /* there is no such thread */
   leftWrite(&left);
-  TapOk(recoverLacks() && strstr(got.note, "eventrec has ended without writing") != NULL && got.gaps == 0,
+  TapOk(recoverLacks() && strstr(got.note, "could not be written, and are in ") != NULL && got.gaps == 0,
         "what eventrec could not write is told: %s", got.note);
   TapOk(recoverLog(0) == ResOK && !recoverLacks() && got.notes == 0, "until it is recovered");
   recoverDone(&left);

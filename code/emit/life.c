@@ -280,10 +280,12 @@ static Bool lifeLeft(Process process)
 {
   Bool stays = process->shared.path[0] != '\0';
 
-  if (stays)
+  if (stays) {
+    __atomic_store_n(&ProcessRegion(process)->hand.unwritten, TRUE, __ATOMIC_RELAXED);
     QuietSay("not all could be written", process->shared.path,
              "the rest stays there, and is read with the log; eventrec --clean removes it, and adds it to a log that is "
              "a file");
+  }
   return lifeLost(process, DrainLeft(process, !stays), FALSE);
 }
 

@@ -123,6 +123,8 @@ typedef struct RegionHeaderStruct {
     uint32_t sleeping;            /* the collector wants to be woken when so many blocks are full (design/collector.md
                                      .wake); 0: it is awake */
     uint32_t attention;           /* RegionAsk... */
+    uint32_t unwritten;           /* where there is no collector: the process has ended, and its ways out did not take
+                                     all; 0 */
   } hand __attribute__((aligned(64)));
   struct {
     uint32_t full;                /* blocks that are full now */

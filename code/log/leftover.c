@@ -132,7 +132,7 @@ static Res leftoverTake(Leftover leftover, Index file, const char *path)
   log->left |= region->taken;
   leftover->events += region->events;
   if (region->events > 0)
-    leftoverCount(leftover, collector == LeftCollectorGONE ? &leftover->unwritten : &leftover->taken, file, path);
+    leftoverCount(leftover, LeftRegionUnwritten(region, collector) ? &leftover->unwritten : &leftover->taken, file, path);
   return ResOK;
 }
 
@@ -312,8 +312,8 @@ static void leftoverTell(Leftover leftover)
     TellerNote(leftover->teller, "%s: took %llu events of %zu processes from shared memory: %s and others",
                paths[taken->file], (unsigned long long)leftover->events, taken->processes, taken->path);
   if (unwritten->processes > 0)
-    TellerLack(leftover->teller, "%s: eventrec has ended without writing the newest events of process %u%s, which are in "
-               "%s; eventrec --clean adds them", paths[unwritten->file], unwritten->pid,
+    TellerLack(leftover->teller, "%s: the newest events of process %u%s could not be written, and are in %s; eventrec "
+               "--clean adds them", paths[unwritten->file], unwritten->pid,
                unwritten->processes > 1 ? " and others" : "", unwritten->path);
   if (leftover->missing > 1)
     TellerLack(leftover->teller, "so it is with %zu other processes", leftover->missing - 1);

@@ -133,6 +133,11 @@ LeftCollector LeftRegionCollector(LeftRegion region)
   return tid != gettid() && (kill(tid, 0) == 0 || errno != ESRCH) ? LeftCollectorLIVES : LeftCollectorGONE;
 }
 
+Bool LeftRegionUnwritten(LeftRegion region, LeftCollector collector)
+{
+  return collector == LeftCollectorGONE || (collector == LeftCollectorNONE && region->header.hand.unwritten != 0);
+}
+
 /* leftKnown -- how many of a block's `count` events the logs have */
 static Count leftKnown(Table table, BlockHeader header, Count count)
 {

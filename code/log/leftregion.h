@@ -60,6 +60,10 @@ typedef enum LeftCollector {
 
 extern LeftCollector LeftRegionCollector(LeftRegion region);
 
+/* LeftRegionUnwritten -- did whoever should have written what is there end without: its collector, or the process, if that
+ * has none? */
+extern Bool LeftRegionUnwritten(LeftRegion region, LeftCollector collector);
+
 /* LeftRegionLost -- how many events of the dead process no block has, neither here nor in the logs */
 extern uint64_t LeftRegionLost(LeftRegion region);
 
