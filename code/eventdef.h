@@ -126,9 +126,10 @@ RELATION(MemoryRemap, 0x0112, TRUE, Arena, AWAW)
   PARAM(MemoryRemap, 2, A, base, "the first address now")
   PARAM(MemoryRemap, 3, W, size, "bytes now")
 
-RELATION(MemoryBreak, 0x0113, TRUE, Arena, A)
-  DOC(MemoryBreak, "the program's break is now %limit")
+RELATION(MemoryBreak, 0x0113, TRUE, Arena, AA)
+  DOC(MemoryBreak, "the program moves its break from %before to %limit")
   PARAM(MemoryBreak, 0, A, limit, "the end of the data segment")
+  PARAM(MemoryBreak, 1, A, before, "where it was before, also by libc's own doing")
 
 /* Pool */
 

@@ -15,7 +15,7 @@ static MakeProcess collector, process[3];
 static MakeStruct make;
 static uint64_t sequence[4];
 
-static void memoryBegin(void)
+static void memoryBegin(const char *registry)
 {
   Index i;
 
@@ -23,7 +23,7 @@ static void memoryBegin(void)
   collector = MakeProcessNew(10, 0xc0);
   strcpy(collector->header.role, HeaderRoleCOLLECTOR);
   for (i = 0; i < 3; ++i) /* the second is what the first becomes: it has its number */
-    process[i] = MakeProcessNew(i == 1 ? 20 : 20 + (uint32_t)i, 0xc1 + i);
+    process[i] = MakeProcessForeign(i == 1 ? 20 : 20 + (uint32_t)i, 0xc1 + i, sizeof(Word), FALSE, registry);
   MakeHeader(&make, collector);
   for (i = 0; i < 3; ++i)
     MakeHeader(&make, process[i]);
@@ -93,7 +93,7 @@ static void testEnds(void)
   Index i = 0;
   Log log;
 
-  memoryBegin();
+  memoryBegin(EventRegistryTEXT);
   memoryMap(0, 100, 16, 10);
   memoryMap(2, 110, 16, 5);
   memoryMap(1, 200, 64, 20);                                        /* who was process 0 has ended */
@@ -127,7 +127,7 @@ static void testLate(void)
   Memory memory;
   Log log;
 
-  memoryBegin();
+  memoryBegin(EventRegistryTEXT);
   memoryMap(0, 100, 16, 10);
   memoryOne(collector, EventKindSystem, EventProcessExecCODE, 110, (uint64_t[]){20}, "/bin/made");
   memoryOne(collector, EventKindSystem, EventProcessSampleCODE, 120, (uint64_t[]){20, 1, 5000, 1, 1, 1, 1, 1}, NULL);
@@ -150,7 +150,7 @@ static void testTwo(void)
   Memory memory;
   Log log;
 
-  memoryBegin();
+  memoryBegin(EventRegistryTEXT);
   memoryMap(0, 100, 16, 10);
   memoryMap(1, 110, 64, 20);
   memoryMap(0, 120, 32, 1);
@@ -164,6 +164,31 @@ static void testTwo(void)
   memoryDone(memory, log);
 }
 
+/* testBreak -- where the break was before is told; in logs of registry 1.0 it is where it was put last */
+static void testBreak(Bool old)
+{
+  static const char params[] = " AA limit before\n";
+  static char registry[sizeof EventRegistryTEXT];
+  const char *at = strstr(EventRegistryTEXT, params);
+  MemoryBytesStruct bytes;
+  Memory memory;
+  Log log;
+
+  if (at == NULL)
+    makeFail("MemoryBreak is another");
+  (void)snprintf(registry, sizeof registry, "%.*s A limit\n%s", (int)(at - EventRegistryTEXT), EventRegistryTEXT,
+                 at + sizeof params - 1);
+  memoryBegin(old ? registry : EventRegistryTEXT);
+  memoryOne(process[0], EventKindArena, EventMemoryBreakCODE, 100, (uint64_t[]){100000, 99000}, NULL);
+  memoryOne(process[0], EventKindArena, EventMemoryBreakCODE, 110, (uint64_t[]){400000, 300000}, NULL);
+  memoryOne(process[0], EventKindArena, EventMemoryBreakCODE, 120, (uint64_t[]){390000, 400000}, NULL);
+  memory = memoryRead(&log);
+  MemoryMapped(&bytes, memory, NULL);
+  TapIs(bytes.peak, (old ? 98 - 25 : 98 - 74) * memoryPAGES, "what the program added to the data segment");
+  TapIs(bytes.end, bytes.peak - 2 * memoryPAGES, "and took away");
+  memoryDone(memory, log);
+}
+
 int main(void)
 {
   int fd = mkstemp(path);
@@ -173,6 +198,8 @@ int main(void)
   testEnds();
   testLate();
   testTwo();
+  testBreak(FALSE);
+  testBreak(TRUE);
   (void)unlink(path);
   return TapDone();
 }

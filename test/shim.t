@@ -80,7 +80,7 @@ is_deeply [run({PAWPRINT_MODE => $_}, "$B/prog/ownmalloc")], [0, "ok\n", ''], "a
     my ($from) = grep { $all[$_] =~ /^PoolAlloc .*size=11111$/ } 0 .. $#all;
     my ($first) = ($all[$from // 0] // '') =~ /addr=(\S+)/;
     my ($to) = grep { $all[$_] =~ /^PoolFree .*addr=$first$/ && $_ > $from } 0 .. $#all;
-    my @mine = map { s/ (?:pool|addr|old|base|limit)=0x(?!0\b)[0-9a-f]+//gr } @all[$from + 1 .. $to - 1];
+    my @mine = map { s/ (?:pool|addr|old|base|limit|before)=0x(?!0\b)[0-9a-f]+//gr } @all[$from + 1 .. $to - 1];
     @mine = grep { !/^MemoryBreak|^PoolAlloc size=(?:1024|4096)$/ || $from < 0 } @mine;
     my $huge = 9223372036854775807 + 4096;
     is_deeply [grep { !/^Memory/ } @mine], [

@@ -104,31 +104,37 @@ SHIM void *mremap(void *old, size_t oldSize, size_t size, int flags, ...)
   return place;
 }
 
+static char *shimSbrk(intptr_t more)
+{
+  static void *real;
+  void *(*function)(intptr_t);
+  void *symbol = shimReal(&real, "sbrk");
+
+  memcpy(&function, &symbol, sizeof function);
+  return function(more);
+}
+
 SHIM int brk(void *limit)
 {
   static void *real;
   int (*function)(void *);
   void *symbol = shimReal(&real, "brk");
+  char *before = shimSbrk(0); /* libc may have moved it since the last event */
   int result;
 
   memcpy(&function, &symbol, sizeof function);
   result = function(limit);
   if (result == 0)
-    EVENT_A(MemoryBreak, limit);
+    EVENT_AA(MemoryBreak, limit, before);
   return result;
 }
 
 SHIM void *sbrk(intptr_t more)
 {
-  static void *real;
-  void *(*function)(intptr_t);
-  void *symbol = shimReal(&real, "sbrk");
-  char *before;
+  char *before = shimSbrk(more);
 
-  memcpy(&function, &symbol, sizeof function);
-  before = function(more);
   if (more != 0 && before != (void *)-1)
-    EVENT_A(MemoryBreak, before + more);
+    EVENT_AA(MemoryBreak, before + more, before);
   return before;
 }
 

@@ -20,7 +20,7 @@ enum {
 };
 
 typedef enum MemoryTells {
-  memoryUNSEEN, memoryNOTHING, memoryMAP, memoryUNMAP, memoryREMAP, memoryBREAK, memorySAMPLE, memoryEXEC, memoryEXIT
+  memoryUNSEEN, memoryNOTHING, memoryMAP, memoryUNMAP, memoryREMAP, memoryBREAK, memoryMOVE, memorySAMPLE, memoryEXEC, memoryEXIT
 } MemoryTells;
 
 /* What an event type tells, and by which parameters. */
@@ -37,7 +37,8 @@ static const struct {
   {"MemoryMap", memoryMAP, {"base", "size"}},
   {"MemoryUnmap", memoryUNMAP, {"base", "size"}},
   {"MemoryRemap", memoryREMAP, {"old", "oldSize", "base", "size"}},
-  {"MemoryBreak", memoryBREAK, {"limit"}},
+  {"MemoryBreak", memoryBREAK, {"limit"}}, /* of registry 1.0 */
+  {"MemoryBreak", memoryMOVE, {"limit", "before"}},
   {"ProcessSample", memorySAMPLE, {"pid", "resident"}},
   {"ProcessExec", memoryEXEC, {"pid", "program"}},
   {"ProcessExit", memoryEXIT, {"pid"}},
@@ -51,7 +52,7 @@ typedef struct memoryProcessStruct {
   LogProcess log;
   uint32_t older;                /* 1 + the number of one met before with a number like its, or 0 */
   SpansStruct spans;
-  uint64_t limit;                /* the break, or 0 */
+  uint64_t limit;                /* the break told last, or 0 */
   uint64_t now[MemoryKINDS];
   MemoryBytesStruct bytes[MemoryKINDS];
 } memoryProcessStruct, *memoryProcess;
@@ -231,14 +232,18 @@ static memoryProcess memoryOf(Memory memory, LogEvent event)
   return process;
 }
 
+static uint64_t memoryPageUp(uint64_t place)
+{
+  return place > UINT64_MAX - memoryPAGE ? UINT64_MAX : (place + memoryPAGE - 1) & ~(uint64_t)(memoryPAGE - 1);
+}
+
 /* memoryRange -- add or remove what lies there, in whole pages, as the kernel does */
 static void memoryRange(Memory memory, memoryProcess process, Bool add, uint64_t base, uint64_t size)
 {
   uint64_t from = base & ~(uint64_t)(memoryPAGE - 1);
-  uint64_t to = base + size < base ? UINT64_MAX : base + size;
+  uint64_t to = memoryPageUp(base + size < base ? UINT64_MAX : base + size);
   Res res;
 
-  to = to > UINT64_MAX - memoryPAGE ? UINT64_MAX : (to + memoryPAGE - 1) & ~(uint64_t)(memoryPAGE - 1);
   if (size == 0)
     return;
   res = (add ? SpansAdd : SpansRemove)(&memory->pool, &process->spans, from, to);
@@ -246,12 +251,13 @@ static void memoryRange(Memory memory, memoryProcess process, Bool add, uint64_t
   memory->failed |= res == ResMEMORY;
 }
 
-/* memoryBreakTo -- the data segment grows or shrinks; how large it was at first is not known */
-static void memoryBreakTo(Memory memory, memoryProcess process, uint64_t limit)
+/* memoryBreakTo -- the data segment grows or shrinks: a page is its own until no byte of it is; `before` 0: not known */
+static void memoryBreakTo(Memory memory, memoryProcess process, uint64_t before, uint64_t limit)
 {
-  if (process->limit != 0 && limit != process->limit)
-    memoryRange(memory, process, limit > process->limit, limit > process->limit ? process->limit : limit,
-                limit > process->limit ? limit - process->limit : process->limit - limit);
+  uint64_t from = memoryPageUp(before), to = memoryPageUp(limit);
+
+  if (before != 0)
+    memoryRange(memory, process, to > from, to > from ? from : to, to > from ? to - from : from - to);
   process->limit = limit;
 }
 
@@ -272,7 +278,8 @@ static void memoryOwn(Memory memory, memoryProcess process, LogEvent event, memo
     memoryRange(memory, process, FALSE, value[0], value[1]);
     memoryRange(memory, process, TRUE, value[2], value[3]);
     break;
-  default: memoryBreakTo(memory, process, value[0]); break;
+  case memoryMOVE: memoryBreakTo(memory, process, value[1], value[0]); break;
+  default: memoryBreakTo(memory, process, process->limit, value[0]); break;
   }
   memorySet(memory, process, MemoryMAPPED, process->spans.bytes, event->time);
 }

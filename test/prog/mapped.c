@@ -4,6 +4,7 @@
  */
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,15 +23,23 @@ static char *map(void *place, size_t size, int flags)
 int main(void)
 {
   char *base = map(NULL, 64 * MB, 0);
+  static void *kept[20];
   pid_t child;
+  int i;
 
   (void)map(base + 16 * MB, 16 * MB, MAP_FIXED);      /* 64 as before */
   (void)munmap(base + 40 * MB, 8 * MB);               /* 56 */
   if (mremap(base, 4 * MB, 12 * MB, MREMAP_MAYMOVE) == MAP_FAILED) /* 64 */
     return 9;
-  (void)sbrk((intptr_t)MB); /* from here on it is known */
-  (void)sbrk((intptr_t)MB); /* 65 */
-  (void)munmap(base + 48 * MB, 16 * MB - 100);        /* 49: whole pages */
+  (void)sbrk((intptr_t)MB);                           /* 65 */
+  for (i = 0; i < 20; ++i)
+    if ((kept[i] = malloc(100000)) == NULL)           /* libc's own: it moves the break */
+      return 9;
+  (void)sbrk((intptr_t)MB);                           /* 66 */
+  if (brk((char *)sbrk(0) + MB) != 0)                 /* 67 */
+    return 9;
+  (void)sbrk(-(intptr_t)MB);                          /* 66 */
+  (void)munmap(base + 48 * MB, 16 * MB - 100);        /* 50: whole pages */
   child = fork();
   if (child == 0) {
     (void)map(NULL, 32 * MB, 0);
