@@ -120,7 +120,7 @@ static void testEnds(void)
   memoryDone(memory, log);
 }
 
-/* testLate -- the collector notices late what a process has become: it has mapped before, and goes on without an event */
+/* testLate -- the collector notices late what a process has become: it has mapped before, and emits no more */
 static void testLate(void)
 {
   MemoryBytesStruct bytes;

@@ -20,7 +20,8 @@ enum {
 };
 
 typedef enum MemoryTells {
-  memoryUNSEEN, memoryNOTHING, memoryMAP, memoryUNMAP, memoryREMAP, memoryBREAK, memoryMOVE, memorySAMPLE, memoryEXEC, memoryEXIT
+  memoryUNSEEN, memoryNOTHING, memoryMAP, memoryUNMAP, memoryREMAP, memoryBREAK, memoryMOVE, memorySAMPLE,
+  memoryEXEC, memoryEXIT
 } MemoryTells;
 
 /* What an event type tells, and by which parameters. */
@@ -182,8 +183,8 @@ static memoryProcess memoryOlder(Memory memory, uint32_t at, const HeaderStruct 
   return NULL;
 }
 
-/* memoryPid -- all end that have this number in the system that the event tells of, but for one that has later blocks, or
- * that runs `program`, of `length` bytes: without a name they have ended for certain */
+/* memoryPid -- all end that have this number in the system that the event tells of, but for one that has later blocks,
+ * or that runs `program`, of `length` bytes: without a name they have ended for certain */
 static void memoryPid(Memory memory, LogEvent event, uint32_t pid, const char *program, Size length)
 {
   uint32_t at = memory->recent[pid % memoryBUCKETS];
@@ -251,7 +252,8 @@ static void memoryRange(Memory memory, memoryProcess process, Bool add, uint64_t
   memory->failed |= res == ResMEMORY;
 }
 
-/* memoryBreakTo -- the data segment grows or shrinks: a page is its own until no byte of it is; `before` 0: not known */
+/* memoryBreakTo -- the data segment grows or shrinks; a page belongs to it while any byte does.  `before` is 0 where it
+ * is not known. */
 static void memoryBreakTo(Memory memory, memoryProcess process, uint64_t before, uint64_t limit)
 {
   uint64_t from = memoryPageUp(before), to = memoryPageUp(limit);
