@@ -83,4 +83,22 @@ SKIP: {
     ok !-e $region && !-l "$region.log", 'and is gone';
 }
 
+# A process without a collector is killed at its own end: before it writes that into the log, or between that and the end
+# of its region.
+for my $call ('header', 'remove') {
+    my $log = "$dir/final$call.paw";
+    my $pid = started('env', "LD_PRELOAD=$B/lib/libpawprint.so", "PAWPRINT_LOG=$log", "$B/prog/final", $call);
+    waitpid $pid, 0;
+    SKIP: {
+        skip 'no system call can be forbidden here', 5 if $? >> 8 == 5;
+        is $? & 127, POSIX::SIGSYS(), "$call: it is killed";
+        is scalar(regions()), 1, 'its region is left';
+        my $said = `$cnv --check $log 2>&1` =~ s/^[^\n]*: took \d+ events of process \d+ from shared memory: [^\n]*\n//r;
+        is "$said$?", '0', 'and nothing is missing';
+        system "$rec --clean $log >/dev/null 2>&1";
+        is `$cnv --check $log 2>&1` . $?, '0', 'nor is behind --clean';
+        is_deeply [regions()], [], 'which leaves nothing';
+    }
+}
+
 done_testing;

@@ -299,14 +299,14 @@ static void lifeLastWords(Bool last)
 }
 
 /* lifeLast -- without a collector: what is full goes out, then a last header block.  If all went out and nobody goes on
- * that names no region: so readers know that nothing is missing. */
+ * that names no region: so readers know that nothing is missing; then the region goes. */
 static void lifeLast(Process process)
 {
   Bool others = ProcessOthers(process), all = DrainAll(process, others ? DrainHURRY : DrainSETTLE), known = FALSE;
 
   if (all && !others) {
+    SendEnd(process); /* first: who is killed in between leaves a region that has nothing which the log lacks */
     lifeForget(process);
-    SendEnd(process);
     return;
   }
   if (others)
