@@ -230,7 +230,7 @@ static void toyRegion(Toy toy, ToyRegion region, RegionMeet meet, int fds[2])
   Index i;
 
   region->size = RegionSize(meet->slots);
-  (void)snprintf(region->path, sizeof region->path, "/dev/shm/pawprint-handtest-%d-%d", (int)getpid(),
+  (void)snprintf(region->path, sizeof region->path, "/dev/shm/pawprint-0000000000000001-%d-%d", (int)getpid(),
                  (int)toy->regions);
   region->fd = open(region->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (region->fd < 0 || ftruncate(region->fd, (off_t)region->size) != 0)

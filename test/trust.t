@@ -244,4 +244,46 @@ END
     system "$B/bin/eventrec --clean $log >/dev/null 2>&1";
 }
 
+# A recorded program takes a dead collector's name, and answers whoever asks: nobody believes it who is not of its user.
+# Nor does anybody remove by a path what is no region, whoever tells of it.
+for my $case (['another user, who names a file of root\'s', 'unlink', $nobody], ['another user, who cuts the memory', 'cut', $nobody],
+              ['root, who names another file', 'unlink', '']) {
+    my ($who, $what, $user) = @$case;
+    my $log = "$dir/impostor$what$user.paw";
+    mkdir "$dir/roots", 0700;
+    spew("$dir/roots/victim", "precious\n");
+    unlink "$dir/go";
+    system('mkfifo', "$dir/go") == 0 or die;
+    my $rec = started($log, 'sh', '-c', 'exec "$@" < "$0"', "$dir/go", "$B/prog/impostor", "$dir/roots/victim", $what, $user || ());
+    open my $go, '>', "$dir/go" or die;
+    until_(sub { slurp("$log.out") =~ /^ready$/m }) or diag slurp("$log.err");
+    kill 'KILL', $rec;
+    waitpid $rec, 0;
+    until_(sub { slurp("$log.out") =~ /^bound$/m }) or diag slurp("$log.err");
+    close $go;
+    until_(sub { slurp("$log.out") =~ /^end/m }) or diag slurp("$log.err");
+    my $out = slurp("$log.out");
+    like $out, qr/^asked$/m, "a collector is dead, and its name is taken by $who: it is asked";
+    like $out, qr/^end 0$/m, 'but it ends nobody';
+    unlike $out, qr/^told$/m, 'and is told nothing' if $user;
+    is slurp("$dir/roots/victim"), "precious\n", 'nor is anything removed';
+    until_(sub { `$B/bin/eventcnv -n 1 $log 2>&1` !~ /still running/ });
+    my $events = () = `$B/bin/eventcnv -e 'size==4444' $log 2>/dev/null` =~ /\n/g;
+    cmp_ok $events, '>=', 2 * 20000, 'what was recorded is in the log';
+}
+
+# Root's collector has no number in a user namespace of somebody else's.
+SKIP: {
+    my $log = "$dir/space.paw";
+    my @within = ($^X, '-e', 'require POSIX; POSIX::setgid(65534); POSIX::setuid(65534); exec "unshare", "-r", @ARGV or exit 1');
+    skip 'nobody may make a user namespace here', 1 if system("@{[map { quotemeta } @within]} true 2>/dev/null") != 0;
+    my $rec = started($log, @within, $^X, '-e', '$| = 1; print "$$\n"; sleep 60');
+    until_(sub { slurp("$log.out") =~ /^\d+$/m }) or diag slurp("$log.err");
+    my ($pid) = slurp("$log.out") =~ /^(\d+)$/m;
+    my %owners = map { ((stat)[4] => 1) } grep { !/log$/ } glob "/dev/shm/pawprint-*-$pid-*";
+    is_deeply \%owners, {0 => 1}, 'a program in a namespace where root is nobody has its memory from root\'s collector';
+    kill 'KILL', $pid;
+    waitpid $rec, 0;
+}
+
 done_testing();

@@ -139,26 +139,65 @@ MeetKind MeetReceive(MeetMessage message, MeetSocket meet)
   return kind;
 }
 
+/* The control messages of an answer: descriptors, and who it is from. */
+typedef union meetRoomUnion {
+  char bytes[CMSG_SPACE(RegionGrantMAX * sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];
+  struct cmsghdr align;
+} meetRoomUnion, *meetRoom;
+
+/* meetPut -- one control message more */
+static void meetPut(struct msghdr *header, meetRoom room, int type, const void *data, Size size)
+{
+  struct cmsghdr *control = (struct cmsghdr *)(void *)(room->bytes + header->msg_controllen);
+
+  *control = (struct cmsghdr){CMSG_LEN(size), SOL_SOCKET, type};
+  memcpy(CMSG_DATA(control), data, size);
+  header->msg_control = room;
+  header->msg_controllen += CMSG_SPACE(size);
+}
+
+/* meetUser -- the user of who asks, which is not ours.  FALSE: it is, or it is not known. */
+static Bool meetUser(struct ucred *user, int fd)
+{
+  socklen_t length = sizeof *user;
+
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, user, &length) != 0 || user->uid == geteuid())
+    return FALSE;
+  user->pid = getpid();
+  user->gid = getgid();
+  return TRUE;
+}
+
+static ssize_t meetSend(int fd, const struct msghdr *header)
+{
+  ssize_t n;
+
+  do
+    n = sendmsg(fd, header, MSG_DONTWAIT | MSG_NOSIGNAL);
+  while (n < 0 && errno == EINTR);
+  return n;
+}
+
+/* Who asks believes root and its own user, but may be in a user namespace where root has no number.  So root says that the
+ * answer is from that user, which the kernel lets only those say who may become it; where it does not let us, we are root. */
 Res MeetAnswer(int fd, const RegionGrantStruct *answer, const int *fds, Count count)
 {
-  union {
-    char bytes[CMSG_SPACE(RegionGrantMAX * sizeof(int))];
-    struct cmsghdr align;
-  } control = {{0}};
+  meetRoomUnion room = {{0}};
   RegionGrantStruct copy = *answer;
   struct iovec place = {&copy, sizeof copy};
   struct msghdr header = {.msg_iov = &place, .msg_iovlen = 1};
-  ssize_t n;
+  struct ucred user;
+  ssize_t n = -1;
 
   AVER(count <= RegionGrantMAX);
-  if (count > 0) {
-    header.msg_control = &control;
-    header.msg_controllen = CMSG_SPACE(count * sizeof *fds);
-    control.align = (struct cmsghdr){CMSG_LEN(count * sizeof *fds), SOL_SOCKET, SCM_RIGHTS};
-    memcpy(CMSG_DATA(&control.align), fds, count * sizeof *fds);
+  if (count > 0)
+    meetPut(&header, &room, SCM_RIGHTS, fds, count * sizeof *fds);
+  if (meetUser(&user, fd)) {
+    struct msghdr theirs = header;
+    meetPut(&theirs, &room, SCM_CREDENTIALS, &user, sizeof user);
+    n = meetSend(fd, &theirs);
   }
-  do
-    n = sendmsg(fd, &header, MSG_DONTWAIT | MSG_NOSIGNAL);
-  while (n < 0 && errno == EINTR);
+  if (n < 0)
+    n = meetSend(fd, &header);
   return n == (ssize_t)sizeof copy ? ResOK : ResIO;
 }

@@ -46,8 +46,8 @@ extern void MeetClose(MeetSocket socket);
 /* MeetReceive -- the next datagram; never waits */
 extern MeetKind MeetReceive(MeetMessage messageReturn, MeetSocket socket);
 
-/* MeetAnswer -- send the answer with these descriptors, which stay the caller's; never waits.  ResIO: it cannot be
- * delivered. */
+/* MeetAnswer -- send the answer with these descriptors, which stay the caller's; never waits.  Where the system lets us it
+ * is from the user of whoever asks, else from ours.  ResIO: it cannot be delivered. */
 extern Res MeetAnswer(int fd, const RegionGrantStruct *answer, const int *fds, Count count);
 
 #endif /* COLLECT_MEET_H */

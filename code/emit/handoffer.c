@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include "emit/control.h"
 #include "plinth/descriptor.h"
@@ -26,8 +27,9 @@ enum {
 /* The log, for the time when the collector is gone; as long as there is none its class is NULL.  It outlives fork. */
 static PlinthStruct meetLog = {.fd = -1};
 
-/* The socket that words go out by.  It is kept: one that is opened for each word would now and then have a number that the
- * program counts on. */
+/* The socket that words go out by, connected to the one of a collector that has proved who it is: whoever has its name
+ * later gets none of them.  It is kept: one that is opened for each word would now and then have a number that the program
+ * counts on. */
 static PlinthStruct meetSocket = {.fd = -1};
 
 /* meetAddress -- of the collector's socket, in the abstract namespace; returns its length */
@@ -41,36 +43,32 @@ static Size meetAddress(struct sockaddr_un *address)
   return offsetof(struct sockaddr_un, sun_path) + 1 + length;
 }
 
-/* meetOpen -- the socket; *lentReturn: it is to be closed after use.  Or minus an errno. */
-static long meetOpen(Bool *lentReturn)
-{
-  struct stat status;
-  long fd = DescriptorOurs(&meetSocket, &status);
-
-  *lentReturn = FALSE;
-  if (fd >= 0)
-    return fd;
-  fd = QuietCall(SYS_socket, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0)
-    return fd;
-  *lentReturn = !DescriptorMay() || DescriptorTake(&meetSocket, (int)fd) != ResOK;
-  return *lentReturn ? fd : DescriptorOurs(&meetSocket, &status);
-}
-
-/* meetTell -- one datagram to the collector; fd: a descriptor to go with it, or -1.  0, or minus an errno. */
-static long meetTell(RegionMeet meet, int fd)
+/* meetDial -- a socket connected to that of whoever has the collector's name now; or minus an errno */
+static long meetDial(void)
 {
   struct sockaddr_un address;
+  Size length = meetAddress(&address);
+  long fd = QuietCall(SYS_socket, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), res;
+
+  if (fd < 0)
+    return fd;
+  res = QuietCall(SYS_connect, fd, &address, length);
+  if (res == 0)
+    return fd;
+  (void)QuietCall(SYS_close, fd);
+  return res;
+}
+
+/* meetSend -- one datagram; fd: a descriptor to go with it, or -1.  0, or minus an errno. */
+static long meetSend(long to, RegionMeet meet, int fd)
+{
   union {
     struct cmsghdr header;
     char room[CMSG_SPACE(sizeof(int))];
   } control;
   struct iovec part = {meet, sizeof *meet};
-  struct msghdr message = {.msg_name = &address, .msg_namelen = (socklen_t)meetAddress(&address), .msg_iov = &part,
-                           .msg_iovlen = 1};
-  unsigned turn = DescriptorEnter();
-  Bool lent;
-  long to = meetOpen(&lent), res;
+  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+  long res;
 
   if (fd >= 0) {
     memset(&control, 0, sizeof control);
@@ -79,11 +77,30 @@ static long meetTell(RegionMeet meet, int fd)
     control.header = (struct cmsghdr){CMSG_LEN(sizeof fd), SOL_SOCKET, SCM_RIGHTS};
     memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
   }
-  res = to < 0 ? to : QuietCall(SYS_sendmsg, to, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
-  if (lent)
-    (void)QuietCall(SYS_close, to);
-  DescriptorLeave(turn);
+  res = QuietCall(SYS_sendmsg, to, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
   return res < 0 ? res : 0;
+}
+
+/* meetTell -- one datagram to the collector that was met.  0, or minus an errno; -EBADF: none was, or the program has closed
+ * the socket. */
+static long meetTell(RegionMeet meet)
+{
+  unsigned turn = DescriptorEnter();
+  struct stat status;
+  long to = DescriptorOurs(&meetSocket, &status), res;
+
+  res = to < 0 ? -EBADF : meetSend(to, meet, -1);
+  DescriptorLeave(turn);
+  return res;
+}
+
+/* meetKeep -- the collector at the other end has proved who it is; the socket is ours to use, or closed */
+static void meetKeep(long to)
+{
+  struct stat status;
+
+  if (DescriptorOurs(&meetSocket, &status) >= 0 || !DescriptorMay() || DescriptorTake(&meetSocket, (int)to) != ResOK)
+    (void)QuietCall(SYS_close, to);
 }
 
 static void meetFill(RegionMeet meet)
@@ -94,27 +111,33 @@ static void meetFill(RegionMeet meet)
   (void)strcpy(meet->token, ControlSettings.token);
 }
 
-/* meetInsist -- the same, again while the collector's queue is full */
-static long meetInsist(RegionMeet meet, int fd)
+/* meetNap -- the collector's queue is full: wait a moment.  FALSE: it was waited for long enough. */
+static Bool meetNap(long res, unsigned tries)
 {
-  long moment[2] = {0, meetNsPerMs}, res = -EAGAIN;
-  unsigned i;
+  long moment[2] = {0, meetNsPerMs};
 
-  for (i = 0; i < meetTRIES && (res = meetTell(meet, fd)) == -EAGAIN; ++i)
-    (void)QuietCall(SYS_nanosleep, moment, NULL);
-  return res;
+  if (res != -EAGAIN || tries == meetTRIES)
+    return FALSE;
+  (void)QuietCall(SYS_nanosleep, moment, NULL);
+  return TRUE;
 }
 
-/* meetAsk -- send the request with one end of a pair, which is closed here.  The other end, or minus an errno. */
-static long meetAsk(RegionMeet meet)
+/* meetAsk -- send the request with one end of a pair, which is closed here.  With what is answered on the other end the
+ * kernel says from whom it is.  That end, or minus an errno. */
+static long meetAsk(long to, RegionMeet meet)
 {
+  int ends[2], on = 1;
+  unsigned tries = 0;
   long res;
-  int ends[2];
 
   res = QuietCall(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends);
   if (res < 0)
     return res;
-  res = meetInsist(meet, ends[1]);
+  res = QuietCall(SYS_setsockopt, ends[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
+  if (res == 0)
+    do
+      res = meetSend(to, meet, ends[1]);
+    while (meetNap(res, ++tries));
   (void)QuietCall(SYS_close, ends[1]);
   if (res == 0)
     return ends[0];
@@ -140,14 +163,10 @@ static Bool meetWait(int fd)
 }
 
 /* meetDescriptors -- those that came with the answer; what is too many is closed.  How many there are. */
-static Count meetDescriptors(int fds[RegionGrantMAX], struct msghdr *message)
+static Count meetDescriptors(int fds[RegionGrantMAX], struct cmsghdr *control)
 {
-  struct cmsghdr *control = CMSG_FIRSTHDR(message);
-  Count count, i;
+  Count count = (control->cmsg_len - CMSG_LEN(0)) / sizeof(int), i;
 
-  if (control == NULL || control->cmsg_level != SOL_SOCKET || control->cmsg_type != SCM_RIGHTS)
-    return 0;
-  count = (control->cmsg_len - CMSG_LEN(0)) / sizeof(int);
   for (i = 0; i < count; ++i) {
     int fd;
     memcpy(&fd, CMSG_DATA(control) + i * sizeof fd, sizeof fd);
@@ -159,12 +178,34 @@ static Count meetDescriptors(int fds[RegionGrantMAX], struct msghdr *message)
   return count < RegionGrantMAX ? count : RegionGrantMAX;
 }
 
-/* meetAnswer -- take it; FALSE: there is none, or not what it should be */
-static Bool meetAnswer(HandGrant grant, int fd)
+/* meetControl -- take the descriptors.  Is the answer from root, or from our own user?  The name is anybody's when the
+ * collector is gone, and what an answer brings could end us, or swallow what we record. */
+static Bool meetControl(HandGrant grant, struct msghdr *message)
+{
+  struct cmsghdr *control;
+  Bool believed = FALSE;
+
+  for (control = CMSG_FIRSTHDR(message); control != NULL; control = CMSG_NXTHDR(message, control)) {
+    if (control->cmsg_level != SOL_SOCKET)
+      continue;
+    if (control->cmsg_type == SCM_RIGHTS) {
+      grant->count = meetDescriptors(grant->fd, control);
+    } else if (control->cmsg_type == SCM_CREDENTIALS) {
+      struct ucred sender;
+      memcpy(&sender, CMSG_DATA(control), sizeof sender);
+      believed = sender.uid == 0 || sender.uid == geteuid();
+    }
+  }
+  return believed;
+}
+
+/* meetAnswer -- take it; FALSE: there is none, or not from whom it should be, or not what it should be
+ * believedReturn  it is a collector's, also if that takes no more processes */
+static Bool meetAnswer(HandGrant grant, Bool *believedReturn, int fd)
 {
   union {
     struct cmsghdr header;
-    char room[CMSG_SPACE(RegionGrantMAX * sizeof(int))];
+    char room[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(RegionGrantMAX * sizeof(int))];
   } control;
   struct iovec part = {&grant->answer, sizeof grant->answer};
   struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
@@ -177,31 +218,46 @@ static Bool meetAnswer(HandGrant grant, int fd)
   size = QuietCall(SYS_recvmsg, fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   if (size < 0)
     return FALSE;
-  grant->count = meetDescriptors(grant->fd, &message);
-  return size == (long)sizeof *answer && memcmp(answer->magic, RegionMAGIC, BlockMagicSIZE) == 0 &&
-         answer->version == RegionMeetVERSION && grant->count > RegionGrantCONTROL && answer->slots > 0 &&
-         answer->slots <= RegionSlotsMAX && memchr(answer->path, '\0', sizeof answer->path) != NULL;
+  *believedReturn = meetControl(grant, &message) && size == (long)sizeof *answer &&
+                    memcmp(answer->magic, RegionMAGIC, BlockMagicSIZE) == 0 && answer->version == RegionMeetVERSION;
+  return *believedReturn && grant->count > RegionGrantCONTROL && answer->slots > 0 &&
+         answer->slots <= RegionSlotsMAX && memchr(answer->path, '\0', sizeof answer->path) != NULL &&
+         (answer->path[0] == '\0' || RegionPathNamed(answer->path, ControlSettings.log));
+}
+
+/* meetRequest -- what is asked for */
+static void meetRequest(RegionMeet meet, Process process)
+{
+  meetFill(meet);
+  meet->pid = process->pid;
+  meet->identity = process->identity;
+  meet->slots = (uint32_t)StoreSlots();
+  meet->policy = ControlSettings.policy;
+  _Static_assert(QuietProgramMAX <= sizeof meet->program, "it fits");
+  (void)strcpy(meet->program, QuietProgram());
 }
 
 Bool HandMeet(Process process, HandGrant grant)
 {
   RegionMeetStruct meet;
-  Bool met;
-  long fd;
+  Bool met, believed = FALSE;
+  long to, fd;
 
   grant->count = 0;
-  meetFill(&meet);
-  meet.pid = process->pid;
-  meet.identity = process->identity;
-  meet.slots = (uint32_t)StoreSlots();
-  meet.policy = ControlSettings.policy;
-  _Static_assert(QuietProgramMAX <= sizeof meet.program, "it fits");
-  (void)strcpy(meet.program, QuietProgram());
-  fd = meetAsk(&meet);
-  if (fd < 0)
+  if (!HandListened())
     return FALSE;
-  met = meetAnswer(grant, (int)fd);
-  (void)QuietCall(SYS_close, fd);
+  meetRequest(&meet, process);
+  to = meetDial();
+  if (to < 0)
+    return FALSE;
+  fd = meetAsk(to, &meet);
+  met = fd >= 0 && meetAnswer(grant, &believed, (int)fd);
+  if (fd >= 0)
+    (void)QuietCall(SYS_close, fd);
+  if (believed)
+    meetKeep(to);
+  else
+    (void)QuietCall(SYS_close, to);
   if (!met)
     HandGrantDrop(grant);
   return met;
@@ -286,7 +342,7 @@ void HandStarts(unsigned lack)
   if (!HandListened() || lack != 0)
     return;
   meetFill(&call);
-  if (meetRefused(meetTell(&call, -1)))
+  if (meetRefused(meetTell(&call)))
     meetLeave();
 }
 
@@ -316,20 +372,36 @@ void HandNote(unsigned note, const char *path, unsigned lack, pid_t child)
   message.self = (uint32_t)QuietCall(SYS_getpid);
   message.child = (uint32_t)child;
   memcpy(message.program, path, length);
-  if (meetRefused(meetTell(&message, -1)) && note == RegionNoteEXEC && lack == 0)
+  if (meetRefused(meetTell(&message)) && note == RegionNoteEXEC && lack == 0)
     meetLeave();
 }
 
 Bool HandLost(uint64_t events)
 {
   RegionMeetStruct message;
+  unsigned tries = 0;
+  long res;
 
   if (!HandListened())
     return FALSE;
   meetFill(&message);
   message.note = RegionNoteLOST;
   message.lost = events;
-  return meetInsist(&message, -1) == 0;
+  do
+    res = meetTell(&message);
+  while (meetNap(res, ++tries));
+  return res == 0;
+}
+
+/* meetCall -- wake whoever has the collector's name, where no socket of ours can be kept.  It is told nothing by that. */
+static void meetCall(RegionMeet call)
+{
+  long to = meetDial();
+
+  if (to < 0)
+    return;
+  (void)meetSend(to, call, -1);
+  (void)QuietCall(SYS_close, to);
 }
 
 void HandWake(RegionHeader region)
@@ -340,5 +412,6 @@ void HandWake(RegionHeader region)
       __atomic_exchange_n(&region->hand.sleeping, 0, __ATOMIC_ACQ_REL) == 0)
     return;
   meetFill(&call);
-  (void)meetTell(&call, -1);
+  if (meetTell(&call) == -EBADF)
+    meetCall(&call);
 }

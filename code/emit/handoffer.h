@@ -1,8 +1,9 @@
 /* handoffer.h -- words to the collector: a request for a region, a note that a program is about to be run, a call to
  * wake up
  *
- * Each is a datagram to the socket that the environment names.  No call waits but a request, for its answer: a second
- * at most.
+ * A request goes to the socket that the environment names, and its answer counts only if the kernel says that it is from
+ * root or from our own effective user.  All other words go to the socket that has so answered, not to the name, which is
+ * anybody's once the collector is gone.  Each is a datagram.  No call waits but a request, for its answer: a second at most.
  *
  * Design: design/collector.md .meet, .wake      Tests: test/handtest.c, test/collect.t
  */
@@ -25,8 +26,8 @@ typedef struct HandGrantStruct {
 /* HandMeet -- ask the collector that the environment names for a region
  *
  * grantReturn  its descriptors are the caller's: HandGrantDrop
- * returns      FALSE if it cannot be reached, does not answer, or takes no more processes: the process sends by
- *              itself
+ * returns      FALSE if it cannot be reached, does not answer, is another user's, or takes no more processes: the
+ *              process sends by itself
  */
 extern Bool HandMeet(Process process, HandGrant grantReturn);
 
@@ -42,7 +43,7 @@ extern Bool HandLogTake(Plinth plinthReturn, const char *place);
 /* HandLog -- the log that the collector has given us, for what it cannot take; NULL: none */
 extern Plinth HandLog(void);
 
-/* HandListened -- is there a collector, to be told of anything? */
+/* HandListened -- does the environment name a collector? */
 extern Bool HandListened(void);
 
 /* HandOurs -- does such an entry of an environment, RegionVARIABLE and its value, name the collector that we have?  Where
@@ -67,7 +68,8 @@ extern void HandStarts(unsigned lack);
 /* HandLost -- tell the collector, if there is one, that so many events of the process end with it.  FALSE: it does not know. */
 extern Bool HandLost(uint64_t events);
 
-/* HandWake -- let the collector know that there is something to do, if it sleeps; else one load */
+/* HandWake -- let the collector know that there is something to do, if it sleeps; else one load.  Where its socket could not
+ * be kept, by its name: that tells nobody anything. */
 extern void HandWake(RegionHeader region);
 
 #endif /* EMIT_HANDOFFER_H */

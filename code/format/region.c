@@ -102,6 +102,18 @@ Bool RegionNameParse(RegionName nameReturn, const char *name)
   return regionNumbers(nameReturn, beside + sizeof RegionBESIDE - 1);
 }
 
+Bool RegionPathNamed(const char *path, const char *log)
+{
+  const char *slash = strrchr(log, '/');
+  Size folder = sizeof RegionFOLDER, length = strlen(log);
+  RegionNameStruct name;
+
+  if (strncmp(path, RegionFOLDER "/", folder) == 0)
+    return RegionNameParse(&name, path + folder) && name.log == 0;
+  return slash != NULL && strncmp(path, log, length) == 0 && RegionNameParse(&name, path + (slash + 1 - log)) &&
+         name.log == length - (Size)(slash + 1 - log);
+}
+
 Bool RegionNamed(const char *path)
 {
   const char *slash = strrchr(path, '/');

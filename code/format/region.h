@@ -183,6 +183,9 @@ extern void RegionNameWrite(Text text, RegionName name, const char *log);
 /* RegionNameParse -- what a name says, which has no folder.  FALSE: no region is called so. */
 extern Bool RegionNameParse(RegionName nameReturn, const char *name);
 
+/* RegionPathNamed -- does a path lead to where regions of the log at this path can be, and is it called so? */
+extern Bool RegionPathNamed(const char *path, const char *log);
+
 /* RegionNamed -- is a file with this path called as regions are, or is it nameless, as maps has it?  It may be
  * something else all the same. */
 extern Bool RegionNamed(const char *path);
