@@ -1,7 +1,7 @@
-/* eventrec-loaded.c -- the libraries that recorded programs have loaded: do they go to an allocator without us?
+/* eventrec-loaded.c -- recorded programs and the libraries that they have loaded: do they go to an allocator without us?
  *
- * A process has its libraries when it comes; which these are is looked up once for each program.  What is in them is
- * looked up at the end, when nobody waits.
+ * A process has its libraries when it comes; which these are is looked up once for each program.  What is in them, and in
+ * the program, is looked up at the end, when nobody waits.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -28,7 +28,7 @@ static Bool loadedAdd(char *list[recordingKnownMAX], Count *count, const char *s
   return TRUE;
 }
 
-void RecordingLoaded(void *data, pid_t pid, const char *program)
+void RecordingLoaded(void *data, pid_t pid, uid_t user, const char *program)
 {
   Recording recording = data;
   char path[32], *line = NULL;
@@ -44,8 +44,9 @@ void RecordingLoaded(void *data, pid_t pid, const char *program)
     int at = 0;
     line[strcspn(line, "\n")] = '\0';
     if (sscanf(line, "%*x-%*x %7s %*x %*x:%*x %*u %n", permissions, &at) == 1 && at > 0 &&
-        strchr(permissions, 'x') != NULL && line[at] == '/' && strstr(line + at, ".so") != NULL)
-      (void)loadedAdd(recording->loaded, &recording->libraries, line + at);
+        strchr(permissions, 'x') != NULL && line[at] == '/' &&
+        loadedAdd(recording->loaded, &recording->libraries, line + at))
+      recording->loader[recording->libraries - 1] = user;
   }
   free(line);
   if (maps != NULL)
@@ -60,7 +61,7 @@ void RecordingLibraries(Recording recording)
   Index i;
 
   for (i = 0; doors != NULL && i < recording->libraries; ++i) {
-    ProgramDoorsRead(&doors[i], recording->loaded[i]);
+    ProgramDoorsRead(&doors[i], recording->loaded[i], recording->loader[i]);
     there |= doors[i].has;
   }
   for (i = 0; doors != NULL && i < recording->libraries; ++i) {

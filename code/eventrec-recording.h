@@ -61,8 +61,11 @@ typedef struct RecordingStruct {
   char *met[recordingKnownMAX];
   Count libraries;     /* and what they had loaded, the same */
   char *loaded[recordingKnownMAX];
+  uid_t loader[recordingKnownMAX]; /* and who had */
   Count known;         /* paths of programs that were looked at, owned */
   char *path[recordingKnownMAX];
+  uid_t namer[recordingKnownMAX];          /* for whom they were, */
+  const char *reason[recordingKnownMAX];   /* and what speaks against them; NULL: nothing */
   char program[PATH_MAX];
   char library[PATH_MAX];
   char log[PATH_MAX]; /* absolute */
@@ -82,7 +85,7 @@ extern Bool RecordingTo(Recording recording);
 
 /* eventrec-loaded.c: RecordingLoaded -- a process of this program has come: what has it loaded?  RecordingLibraries -- at
  * the end: which of these call what is not seen */
-extern void RecordingLoaded(void *data, pid_t pid, const char *program);
+extern void RecordingLoaded(void *data, pid_t pid, uid_t user, const char *program);
 extern void RecordingLibraries(Recording recording);
 
 /* RecordingLog -- the log's name for a process, absolute; FALSE: it is too long */
@@ -96,9 +99,9 @@ extern int RecordingRun(Recording recording, char **argv);
 
 /* eventrec-say.c: RecordingLine -- a line to be told at the end, once; a hook, `data` is the Recording.
  * RecordingProgram -- the same where something speaks against observing a program of the family: a path, or a name to
- * be looked for. */
+ * be looked for, that this user named, or ProgramANYBODY (view/program.h). */
 extern void RecordingLine(void *data, const char *line);
-extern void RecordingProgram(void *data, const char *name);
+extern void RecordingProgram(void *data, const char *name, uid_t user);
 
 /* RecordingAbsent -- so many processes of the family ran this program, and did not announce themselves; what its file
  * says against its being observed is told by RecordingProgram */

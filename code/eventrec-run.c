@@ -19,6 +19,7 @@
 #include "collect/family.h"
 #include "log/recover.h"
 #include "plinth/plinth.h"
+#include "view/program.h"
 
 /* recordingCollector -- have a collector, if that can be */
 static void recordingCollector(Recording recording)
@@ -136,7 +137,7 @@ static void recordingFound(void *data, pid_t pid, const char *path)
 {
   Recording recording = data;
 
-  RecordingProgram(recording, path);
+  RecordingProgram(recording, path, ProgramANYBODY);
   if (recording->collector != NULL)
     CollectorSeen(recording->collector, pid, path);
 }

@@ -31,7 +31,7 @@ void RecordingLine(void *data, const char *line)
 }
 
 /* RecordingProgram -- a program of the family: is there anything against its being observed? */
-void RecordingProgram(void *data, const char *name)
+void RecordingProgram(void *data, const char *name, uid_t user)
 {
   Recording recording = data;
   char line[PATH_MAX + 256], found[PATH_MAX], path[PATH_MAX];
@@ -41,16 +41,28 @@ void RecordingProgram(void *data, const char *name)
   if (ProgramFind(found, sizeof found, name) != ResOK || realpath(found, path) == NULL)
     return;
   for (i = 0; i < recording->known; ++i)
-    if (strcmp(recording->path[i], path) == 0)
+    if (strcmp(recording->path[i], path) == 0 && (recording->namer[i] == user || user == ProgramANYBODY))
       return;
   if (recording->known == recordingKnownMAX || (recording->path[recording->known] = strdup(path)) == NULL)
     return;
-  ++recording->known;
-  reason = ProgramUnseen(path);
+  reason = ProgramUnseen(path, user);
+  recording->namer[recording->known] = user;
+  recording->reason[recording->known++] = reason;
   if (reason == NULL)
     return;
   (void)snprintf(line, sizeof line, "not seen: %s: %s", path, reason);
   RecordingLine(recording, line);
+}
+
+/* recordingWhy -- what speaks against observing a program of which it is not known who named it; NULL: nothing known */
+static const char *recordingWhy(Recording recording, const char *path)
+{
+  Index i;
+
+  for (i = 0; i < recording->known; ++i)
+    if (recording->reason[i] != NULL && strcmp(recording->path[i], path) == 0)
+      return recording->reason[i];
+  return ProgramUnseen(path, ProgramANYBODY);
 }
 
 void RecordingAbsent(void *data, const char *name, const char *reason, Count count)
@@ -60,7 +72,7 @@ void RecordingAbsent(void *data, const char *name, const char *reason, Count cou
 
   if (ProgramFind(found, sizeof found, name) != ResOK || realpath(found, path) == NULL)
     (void)snprintf(path, sizeof path, "%s", name);
-  else if ((why = ProgramUnseen(path)) != NULL && !ProgramPartly(why))
+  else if ((why = recordingWhy(data, path)) != NULL && !ProgramPartly(why))
     return;
   if (count > 1)
     (void)snprintf(line, sizeof line, "not seen: %s: %s (%zu processes)", path, reason, count);
@@ -148,7 +160,7 @@ Bool RecordingSummary(Recording recording, Count running)
   char error[512];
   Log log;
 
-  RecordingProgram(recording, recording->program);
+  RecordingProgram(recording, recording->program, geteuid());
   RecordingLibraries(recording);
 
   if (LogOpen(&log, &place, 1, &hooks, error, sizeof error) != ResOK) {
@@ -178,7 +190,7 @@ void RecordingSent(Recording recording)
   uint64_t events = 0, discarded = 0, bytes = 0;
   Count running = 0;
 
-  RecordingProgram(recording, recording->program);
+  RecordingProgram(recording, recording->program, geteuid());
   RecordingLibraries(recording);
   if (recording->collector != NULL) {
     (void)CollectorEnd(recording->collector, &running); /* what could not be sent is told, with its number */

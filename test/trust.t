@@ -286,4 +286,22 @@ SKIP: {
     waitpid $rec, 0;
 }
 
+# What a program executes is looked at with the rights of who says so: here it is a static program, which only root may read.
+{
+    my $log = "$dir/static.paw";
+    my $static = pack 'a4C3x9S2LQ3LS6', "\x7fELF", length(pack 'J', 0) / 4, 1, 1, 2, 62, 1, 0, 64, 0, 0, 64, 56, 0, 64, 0, 0;
+    my $run = 'my ($user, @words) = @ARGV; require POSIX; POSIX::setgid($user); POSIX::setuid($user); exec @words';
+    system 'cp', "$B/prog/starts", $dir;
+    for ([0, 0711, 1], [$nobody, 0711, 0], [$nobody, 0755, 1]) {
+        my ($user, $mode, $told) = @$_;
+        my $file = sprintf '%s/static%d-%o', $dir, $user, $mode;
+        spew($file, $static);
+        chmod $mode, $file;
+        unlink $log;
+        waitpid started($log, $^X, '-e', $run, $user, "$dir/starts", 'execve', $file, 0), 0;
+        is slurp("$log.err") =~ /^eventrec: not seen: \Q$file\E: static/m ? 1 : 0, $told,
+            sprintf 'user %d names a file of root\'s that has mode %o: it is %s', $user, $mode, $told ? 'looked at' : 'not read';
+    }
+}
+
 done_testing();

@@ -140,4 +140,21 @@ for my $name (sort keys %doors) {
         }
     }
 }
+# And in the program itself: a weak function that is nowhere is not called.
+for my $name (sort keys %doors) {
+    my ($library, $declared, $body) = @{$doors{$name}};
+    my $weak = join '', map { "__attribute__((weak)) $_;" } $declared =~ /([^;]+);/g;
+    my $file = spurt("$name-asks.c", "$weak\nint main(void) { if (" . ($body =~ /= (\w+)/)[0] . ") { $body } return 3; }\n");
+    for (['', 0], ["-Wl,--no-as-needed -l$library", 1]) {
+        my ($link, $named) = @$_;
+        my $program = compile("$name-asks$named", 'gcc', $file, $link);
+        SKIP: {
+            skip "$name is not here", 2 unless defined $program;
+            my ($status, undef, $err) = run($rec, '-o', "$dir/log.$name.asks$named", $program);
+            is $status, 3 << 8, "$name where it is there ($named): the program runs";
+            my @lines = $err =~ /^eventrec: (not seen: .*)/mg;
+            is scalar(@lines), $named, 'and is named if it is';
+        }
+    }
+}
 done_testing;

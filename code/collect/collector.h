@@ -37,9 +37,10 @@ typedef struct CollectorSettingsStruct {
   Bool alone;             /* there is no family, but one process */
   Bool watched;           /* standard error may be a person's terminal */
   void *data;             /* the hooks' first argument */
-  void (*program)(void *data, const char *path); /* a process of the family is about to run this program: absolute, or a
-                                                    name to be looked for in PATH */
-  void (*loaded)(void *data, pid_t pid, const char *program); /* a process has come, which waits for what we say */
+  void (*program)(void *data, const char *path, uid_t user); /* a process of the family, which is this user's, is about to
+                                                    run this program: absolute, or a name to be looked for in PATH */
+  void (*loaded)(void *data, pid_t pid, uid_t user, const char *program); /* a process has come, which waits for what we
+                                                    say */
   void (*absent)(void *data, const char *path, const char *reason, Count count); /* at the end: so many processes of the
                                                     family ran this program, and did not announce themselves */
   void (*tell)(void *data, const char *line);    /* what the user should know */

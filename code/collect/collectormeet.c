@@ -183,7 +183,7 @@ static void collectorTake(Collector collector, MeetMessage message, Bool *buried
 
   collectorLook(collector);
   if (collector->settings.loaded != NULL)
-    collector->settings.loaded(collector->settings.data, message->pid, message->request.program);
+    collector->settings.loaded(collector->settings.data, message->pid, message->uid, message->request.program);
   if (collector->absent != NULL)
     AbsentMet(collector->absent, message->pid, message->request.program, EventClockMonotonic());
   if (!collectorRoom(collector, message->pid, buriedReturn) ||
@@ -253,7 +253,7 @@ static void collectorNote(Collector collector, MeetMessage message)
   }
   (void)strcpy(path + length, program);
   if (collector->settings.program != NULL)
-    collector->settings.program(collector->settings.data, path);
+    collector->settings.program(collector->settings.data, path, message->uid);
   collectorExpect(collector, message, path);
 }
 

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,134 +19,84 @@ typedef ElfW(Phdr) Phdr;
 typedef ElfW(Shdr) Shdr;
 typedef ElfW(Sym) Sym;
 
-enum { programScriptsMAX = 4 }; /* interpreters of interpreters */
+enum {
+  programScriptsMAX = 4,       /* interpreters of interpreters */
+  programBytesMAX = 32 << 20,  /* of a file that are looked at; node has 17 MiB of symbols and their names */
+  programNameMAX = 4096        /* of an interpreter */
+};
 
-/* A file's bytes. */
+/* A file that is looked at.  It is read, not mapped: whoever may cut it short does so at any time. */
 typedef struct ProgramStruct {
-  const char *base;
-  Size size;
+  int fd;
+  struct stat status;
+  Size left; /* bytes that may still be read */
 } ProgramStruct, *Program;
 
-/* programFile -- a regular file, open for reading.  A recorded program chooses the path: what else may be there (a FIFO, a
- * device) is looked at, and not opened. */
-static int programFile(const char *path, struct stat *status)
+/* programMay -- may `user` read the file, by its owner and its mode?  Where we are not root others have no fewer rights. */
+static Bool programMay(const struct stat *status, uid_t user)
 {
-  int handle = open(path, O_PATH | O_CLOEXEC), fd = -1;
+  return geteuid() != 0 || user == 0 || (status->st_mode & S_IROTH) != 0 ||
+         (status->st_uid == user && (status->st_mode & S_IRUSR) != 0);
+}
+
+/* programOpen -- a regular file, open for reading.  A recorded program chooses the path: what else may be there (a FIFO, a
+ * device), and what it could not read itself, is looked at by its name alone, and not opened. */
+static Bool programOpen(Program program, const char *path, uid_t user)
+{
+  int handle = open(path, O_PATH | O_CLOEXEC);
   char again[32];
 
+  program->fd = -1;
+  program->left = programBytesMAX;
   if (handle < 0)
-    return -1;
+    return FALSE;
   (void)snprintf(again, sizeof again, "/proc/self/fd/%d", handle);
-  if (fstat(handle, status) == 0 && S_ISREG(status->st_mode))
-    fd = open(again, O_RDONLY | O_CLOEXEC);
+  if (fstat(handle, &program->status) == 0 && S_ISREG(program->status.st_mode) && program->status.st_size > 0 &&
+      programMay(&program->status, user))
+    program->fd = open(again, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   (void)close(handle);
-  return fd;
+  return program->fd >= 0;
 }
 
-static Bool programOpen(Program program, const char *path)
+/* programRead -- so many bytes of the file, and a NUL behind them, the caller's to free; NULL: they are not all there, or too
+ * many for us */
+static void *programRead(Program program, uint64_t offset, uint64_t size)
 {
-  struct stat status;
-  int fd = programFile(path, &status);
-  void *base = MAP_FAILED;
+  uint64_t there = (uint64_t)program->status.st_size;
+  Size done = 0;
+  char *bytes;
+  ssize_t n;
 
-  if (fd < 0)
-    return FALSE;
-  if (fstat(fd, &status) == 0 && status.st_size > 0)
-    base = mmap(NULL, (Size)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-  (void)close(fd);
-  if (base == MAP_FAILED)
-    return FALSE;
-  program->base = base;
-  program->size = (Size)status.st_size;
-  return TRUE;
-}
-
-/* programAt -- `count` things of `size` bytes at `offset`; NULL if they are not all there */
-static const void *programAt(Program program, uint64_t offset, uint64_t count, Size size)
-{
-  if (offset > program->size || count > (program->size - offset) / size || offset % 4 != 0)
+  if (offset > there || size > there - offset || size > program->left || (bytes = malloc((Size)size + 1)) == NULL)
     return NULL;
-  return program->base + offset;
-}
-
-/* programInterpreter -- the dynamic loader's path; NULL: none, so it is static */
-static const char *programInterpreter(Program program, const Ehdr *elf)
-{
-  const Phdr *segment = programAt(program, elf->e_phoff, elf->e_phnum, sizeof *segment);
-  Index i;
-
-  for (i = 0; segment != NULL && i < elf->e_phnum; ++i)
-    if (segment[i].p_type == PT_INTERP) {
-      uint64_t offset = segment[i].p_offset, size = segment[i].p_filesz;
-      if (offset < program->size && size <= program->size - offset && size > 0 &&
-          program->base[offset + size - 1] == '\0')
-        return program->base + offset;
-    }
+  program->left -= (Size)size;
+  while (done < size && ((n = pread(program->fd, bytes + done, (Size)size - done, (off_t)(offset + done))) > 0 ||
+                         (n < 0 && errno == EINTR)))
+    done += n > 0 ? (Size)n : 0;
+  bytes[done] = '\0';
+  if (done == size)
+    return bytes;
+  free(bytes);
   return NULL;
 }
 
-/* programFindIn -- does this symbol table define a function of this name; or ask for one, if `asked`? */
-static Bool programFindIn(Program program, const Shdr *section, const Shdr *strings, const char *name, Bool asked)
+/* programInterpreter -- the dynamic loader's path, the caller's to free; "": none, so it is static.  NULL: not known */
+static char *programInterpreter(Program program, const Ehdr *elf)
 {
-  Size count = section->sh_size / sizeof(Sym), length = strlen(name) + 1;
-  const Sym *symbol = programAt(program, section->sh_offset, count, sizeof *symbol);
-  const char *text = programAt(program, strings->sh_offset & ~(uint64_t)3, 0, 1);
-  Index i;
+  Phdr *segment = programRead(program, elf->e_phoff, elf->e_phnum * sizeof *segment);
+  char *path = NULL;
+  Index i = 0;
 
-  if (symbol == NULL || text == NULL || strings->sh_offset > program->size ||
-      strings->sh_size > program->size - strings->sh_offset)
-    return FALSE;
-  text = program->base + strings->sh_offset;
-  for (i = 0; i < count; ++i)
-    if ((symbol[i].st_shndx == SHN_UNDEF ? asked : !asked && (symbol[i].st_info & 15) == STT_FUNC) &&
-        symbol[i].st_name < strings->sh_size && strings->sh_size - symbol[i].st_name >= length &&
-        memcmp(text + symbol[i].st_name, name, length) == 0)
-      return TRUE;
-  return FALSE;
-}
-
-static Bool programFind(Program program, const Ehdr *elf, const char *name, Bool asked)
-{
-  const Shdr *section = programAt(program, elf->e_shoff, elf->e_shnum, sizeof *section);
-  Index i;
-
-  for (i = 0; section != NULL && i < elf->e_shnum; ++i)
-    if ((section[i].sh_type == SHT_DYNSYM || (section[i].sh_type == SHT_SYMTAB && !asked)) &&
-        section[i].sh_link < elf->e_shnum &&
-        programFindIn(program, &section[i], &section[section[i].sh_link], name, asked))
-      return TRUE;
-  return FALSE;
-}
-
-/* programDefines -- does the executable itself define a function of this name?  Its calls then do not come to us.
- * programAsks -- does it call one that a library has? */
-static Bool programDefines(Program program, const Ehdr *elf, const char *name)
-{
-  return programFind(program, elf, name, FALSE);
-}
-
-static Bool programAsks(Program program, const Ehdr *elf, const char *name)
-{
-  return programFind(program, elf, name, TRUE);
-}
-
-/* programSanitized -- what is not seen of a program that a sanitizer was built into */
-static const char *programSanitized(Program program, const Ehdr *elf)
-{
-  if (programDefines(program, elf, "__tsan_init") || programAsks(program, elf, "__tsan_init"))
-    return "built with ThreadSanitizer: the library stays out of it";
-  if (!programDefines(program, elf, "malloc"))
-    return programAsks(program, elf, "__asan_init") && programDefines(program, elf, "__asan_default_options")
-               ? "built with AddressSanitizer, and options that do not let a library go first: "
-                 "ASAN_OPTIONS=verify_asan_link_order=0 does"
-               : NULL;
-  if (programDefines(program, elf, "__asan_init"))
-    return "built with AddressSanitizer, whose malloc is in the program: calls of it are not seen";
-  if (programDefines(program, elf, "__msan_init"))
-    return "built with MemorySanitizer, whose malloc is in the program: calls of it are not seen";
-  if (programDefines(program, elf, "__lsan_init"))
-    return "built with LeakSanitizer, whose malloc is in the program: calls of it are not seen";
-  return NULL;
+  if (segment == NULL)
+    return NULL;
+  while (i < elf->e_phnum && segment[i].p_type != PT_INTERP)
+    ++i;
+  if (i == elf->e_phnum)
+    path = strdup("");
+  else if (segment[i].p_filesz <= programNameMAX)
+    path = programRead(program, segment[i].p_offset, segment[i].p_filesz);
+  free(segment);
+  return path;
 }
 
 /* Functions that only one allocator has.  They are not wrapped: programs find out by their names whether it is there. */
@@ -166,7 +115,7 @@ static const struct {
 };
 
 /* programDoorOf -- the bit of the allocator that has a function of this name; 0: none has it alone */
-static unsigned programDoorOf(const char *name, Size room)
+static unsigned programDoorOf(const char *name)
 {
   Index i, j;
 
@@ -174,58 +123,109 @@ static unsigned programDoorOf(const char *name, Size room)
     return 0;
   for (i = 0; i < ARRAY_LENGTH(programDoors); ++i)
     for (j = 0; j < ARRAY_LENGTH(programDoors[i].names) && programDoors[i].names[j] != NULL; ++j)
-      if (strlen(programDoors[i].names[j]) < room && strcmp(programDoors[i].names[j], name) == 0)
+      if (strcmp(programDoors[i].names[j], name) == 0)
         return 1u << i;
   return 0;
 }
 
-/* programDoorsIn -- the functions of one symbol table that only one allocator has */
-static void programDoorsIn(ProgramDoors doors, Program program, const Shdr *section, const Shdr *strings)
+/* Functions that tell what a program is made of, a bit for each. */
+enum {
+  programTSAN = 1, programASAN = 2, programOPTIONS = 4, programMSAN = 8, programLSAN = 16, programMALLOC = 32,
+  programNEW = 64
+};
+
+static const char *const programNames[] = {
+  "__tsan_init", "__asan_init", "__asan_default_options", "__msan_init", "__lsan_init", "malloc",
+  sizeof(size_t) == sizeof(unsigned) ? "_Znwj" : "_Znwm"
+};
+
+/* What a program's symbols say. */
+typedef struct ProgramSymbolsStruct {
+  unsigned defines; /* these functions are in the executable itself: their calls do not come to us */
+  unsigned asks;    /* it calls these, which a library has */
+  ProgramDoorsStruct doors;
+} ProgramSymbolsStruct, *ProgramSymbols;
+
+/* programSymbol -- one more symbol; all are asked for what is defined, and those for the dynamic loader for the rest, too */
+static void programSymbol(ProgramSymbols symbols, const Sym *symbol, const char *name, Bool dynamic)
 {
-  Size count = section->sh_size / sizeof(Sym);
-  const Sym *symbol = programAt(program, section->sh_offset, count, sizeof *symbol);
-  const char *text = program->base + strings->sh_offset;
+  Bool there = symbol->st_shndx != SHN_UNDEF;
+  unsigned door = dynamic ? programDoorOf(name) : 0;
   Index i;
 
-  if (symbol == NULL || strings->sh_offset > program->size || strings->sh_size == 0 ||
-      strings->sh_size > program->size - strings->sh_offset || text[strings->sh_size - 1] != '\0')
-    return;
-  for (i = 0; i < count; ++i) {
-    unsigned bit = symbol[i].st_name < strings->sh_size
-                     ? programDoorOf(text + symbol[i].st_name, strings->sh_size - symbol[i].st_name) : 0;
-    if (symbol[i].st_shndx != SHN_UNDEF)
-      doors->has |= bit;
-    else if (symbol[i].st_info >> 4 == STB_WEAK)
-      doors->may |= bit;
-    else
-      doors->asks |= bit;
+  for (i = 0; (name[0] == '_' || name[0] == 'm') && i < ARRAY_LENGTH(programNames); ++i)
+    if (strcmp(programNames[i], name) == 0) {
+      if (there && (symbol->st_info & 15) == STT_FUNC)
+        symbols->defines |= 1u << i;
+      else if (!there && dynamic)
+        symbols->asks |= 1u << i;
+    }
+  if (there)
+    symbols->doors.has |= door;
+  else if (symbol->st_info >> 4 == STB_WEAK)
+    symbols->doors.may |= door;
+  else
+    symbols->doors.asks |= door;
+}
+
+/* programTable -- the symbols of the first section of this type; there is one of each in what linkers make */
+static void programTable(ProgramSymbols symbols, Program program, const Shdr *section, Count count, unsigned type)
+{
+  Sym *symbol = NULL;
+  char *text = NULL;
+  Index i = 0, k;
+
+  while (i < count && section[i].sh_type != type)
+    ++i;
+  if (i < count && section[i].sh_link < count) {
+    const Shdr *strings = &section[section[i].sh_link];
+    symbol = programRead(program, section[i].sh_offset, section[i].sh_size);
+    text = symbol == NULL ? NULL : programRead(program, strings->sh_offset, strings->sh_size);
+    for (k = 0; text != NULL && k < section[i].sh_size / sizeof *symbol; ++k)
+      if (symbol[k].st_name < strings->sh_size)
+        programSymbol(symbols, &symbol[k], text + symbol[k].st_name, type == SHT_DYNSYM);
   }
+  free(symbol);
+  free(text);
 }
 
-static void programDoorsAll(ProgramDoors doors, Program program, const Ehdr *elf)
+/* programSymbols -- what can be known; the symbols that the dynamic loader needs come first */
+static void programSymbols(ProgramSymbols symbols, Program program, const Ehdr *elf, Bool all)
 {
-  const Shdr *section = programAt(program, elf->e_shoff, elf->e_shnum, sizeof *section);
-  Index i;
+  Shdr *section = programRead(program, elf->e_shoff, elf->e_shnum * sizeof *section);
 
-  *doors = (ProgramDoorsStruct){0, 0, 0};
-  for (i = 0; section != NULL && i < elf->e_shnum; ++i)
-    if (section[i].sh_type == SHT_DYNSYM && section[i].sh_link < elf->e_shnum)
-      programDoorsIn(doors, program, &section[i], &section[section[i].sh_link]);
+  *symbols = (ProgramSymbolsStruct){.defines = 0};
+  if (section != NULL)
+    programTable(symbols, program, section, elf->e_shnum, SHT_DYNSYM);
+  if (section != NULL && all)
+    programTable(symbols, program, section, elf->e_shnum, SHT_SYMTAB);
+  free(section);
 }
 
-void ProgramDoorsRead(ProgramDoors doors, const char *path)
+/* programIs -- is it an ELF file, of this machine's width? */
+static Bool programIs(const Ehdr *elf, Bool *foreignReturn)
 {
+  Bool is = elf != NULL && memcmp(elf->e_ident, ELFMAG, SELFMAG) == 0;
+
+  *foreignReturn = is && elf->e_ident[EI_CLASS] != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32);
+  return is && !*foreignReturn;
+}
+
+void ProgramDoorsRead(ProgramDoors doors, const char *path, uid_t user)
+{
+  ProgramSymbolsStruct symbols = {.defines = 0};
   ProgramStruct program;
-  const Ehdr *elf;
+  Bool foreign;
+  Ehdr *elf;
 
-  *doors = (ProgramDoorsStruct){0, 0, 0};
-  if (!programOpen(&program, path))
-    return;
-  elf = programAt(&program, 0, 1, sizeof *elf);
-  if (elf != NULL && memcmp(elf->e_ident, ELFMAG, SELFMAG) == 0 &&
-      elf->e_ident[EI_CLASS] == (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32))
-    programDoorsAll(doors, &program, elf);
-  (void)munmap((void *)(uintptr_t)program.base, program.size);
+  if (programOpen(&program, path, user)) {
+    elf = programRead(&program, 0, sizeof *elf);
+    if (programIs(elf, &foreign))
+      programSymbols(&symbols, &program, elf, FALSE);
+    free(elf);
+    (void)close(program.fd);
+  }
+  *doors = symbols.doors;
 }
 
 const char *ProgramDoor(const ProgramDoorsStruct *doors, unsigned there)
@@ -235,50 +235,79 @@ const char *ProgramDoor(const ProgramDoorsStruct *doors, unsigned there)
   return calls == 0 ? NULL : programDoors[__builtin_ctz(calls)].reason;
 }
 
-/* programDoor -- does the program go to an allocator by functions that only that one has? */
-static const char *programDoor(Program program, const Ehdr *elf)
+/* programSanitized -- what is not seen of a program that a sanitizer was built into */
+static const char *programSanitized(const ProgramSymbolsStruct *symbols)
 {
-  ProgramDoorsStruct doors;
+  unsigned defines = symbols->defines;
 
-  programDoorsAll(&doors, program, elf);
-  return ProgramDoor(&doors, ~0u);
+  if (((defines | symbols->asks) & programTSAN) != 0)
+    return "built with ThreadSanitizer: the library stays out of it";
+  if ((defines & programMALLOC) == 0)
+    return (symbols->asks & programASAN) != 0 && (defines & programOPTIONS) != 0
+               ? "built with AddressSanitizer, and options that do not let a library go first: "
+                 "ASAN_OPTIONS=verify_asan_link_order=0 does"
+               : NULL;
+  if ((defines & programASAN) != 0)
+    return "built with AddressSanitizer, whose malloc is in the program: calls of it are not seen";
+  if ((defines & programMSAN) != 0)
+    return "built with MemorySanitizer, whose malloc is in the program: calls of it are not seen";
+  if ((defines & programLSAN) != 0)
+    return "built with LeakSanitizer, whose malloc is in the program: calls of it are not seen";
+  return NULL;
 }
 
-/* programInside -- what of a program's own is called without us; all else is seen */
-static const char *programInside(Program program, const Ehdr *elf)
+/* programInside -- what of a program's own is called without us; all else is seen.  A function that it calls only if it is
+ * there counts where that is known (ProgramDoor). */
+static const char *programInside(const ProgramSymbolsStruct *symbols)
 {
-  const char *reason = programSanitized(program, elf);
+  const char *reason = programSanitized(symbols);
 
   if (reason != NULL)
     return reason;
-  if (programDefines(program, elf, "malloc"))
+  if ((symbols->defines & programMALLOC) != 0)
     return "a malloc of its own: calls inside it are not seen";
   /* One that calls malloc is seen by that. */
-  if (programDefines(program, elf, sizeof(size_t) == sizeof(unsigned) ? "_Znwj" : "_Znwm") &&
-      !programAsks(program, elf, "malloc"))
+  if ((symbols->defines & programNEW) != 0 && (symbols->asks & programMALLOC) == 0)
     return "an operator new of its own, which does not call malloc: it is not seen";
-  return programDoor(program, elf);
+  return ProgramDoor(&symbols->doors, 0);
 }
 
-static const char *programElf(Program program, const char *path)
+/* programLoads -- why no library of ours is loaded into it; NULL: one is, or that is not known */
+static const char *programLoads(Program program, const char *interpreter)
 {
-  const Ehdr *elf = programAt(program, 0, 1, sizeof *elf);
-  struct stat status;
-  const char *interpreter;
+  const struct stat *status = &program->status;
 
-  if (elf == NULL || memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0)
-    return "not an executable of this system";
-  if (elf->e_ident[EI_CLASS] != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32))
-    return "its words are of another width than this machine's: the library does not fit";
-  interpreter = programInterpreter(program, elf);
-  if (interpreter == NULL)
+  if (interpreter[0] == '\0')
     return "static: nothing can be loaded into it";
   if (strstr(interpreter, "musl") != NULL)
     return "linked with musl: the library needs glibc";
-  if (stat(path, &status) == 0 && (((status.st_mode & S_ISUID) != 0 && status.st_uid != getuid()) ||
-                                   ((status.st_mode & S_ISGID) != 0 && status.st_gid != getgid())))
-    return "set-user-id: it takes no library from the environment";
-  return programInside(program, elf);
+  return ((status->st_mode & S_ISUID) != 0 && status->st_uid != getuid()) ||
+                 ((status->st_mode & S_ISGID) != 0 && status->st_gid != getgid())
+             ? "set-user-id: it takes no library from the environment" : NULL;
+}
+
+static const char *programElf(Program program)
+{
+  const char *reason = NULL;
+  ProgramSymbolsStruct symbols;
+  char *interpreter = NULL;
+  Ehdr *elf = programRead(program, 0, sizeof *elf);
+  Bool foreign;
+
+  if (programIs(elf, &foreign)) {
+    interpreter = programInterpreter(program, elf);
+    reason = interpreter == NULL ? NULL : programLoads(program, interpreter);
+    if (interpreter != NULL && reason == NULL) {
+      programSymbols(&symbols, program, elf, TRUE);
+      reason = programInside(&symbols);
+    }
+  } else {
+    reason = foreign ? "its words are of another width than this machine's: the library does not fit"
+                     : "not an executable of this system";
+  }
+  free(interpreter);
+  free(elf);
+  return reason;
 }
 
 Bool ProgramPartly(const char *reason)
@@ -289,33 +318,35 @@ Bool ProgramPartly(const char *reason)
 /* programScript -- the interpreter that a script names; FALSE: it is no script */
 static Bool programScript(Program program, char *room, Size size)
 {
-  const char *next = program->base + 2, *limit = program->base + program->size;
-  Size length = 0;
+  Size there = (Size)program->status.st_size, length = 0;
+  char *text = programRead(program, 0, there < size ? there : size), *next = text;
+  Bool script = text != NULL && there >= 4 && memcmp(text, "#!", 2) == 0;
 
-  if (program->size < 4 || memcmp(program->base, "#!", 2) != 0)
-    return FALSE;
-  while (next < limit && (*next == ' ' || *next == '\t'))
-    ++next;
-  while (next < limit && length + 1 < size && *next != ' ' && *next != '\t' && *next != '\n')
-    room[length++] = *next++;
-  room[length] = '\0';
-  return length > 0;
+  if (script) {
+    next += 2 + strspn(text + 2, " \t");
+    length = strcspn(next, " \t\n");
+    length = length < size ? length : size - 1;
+    memcpy(room, next, length);
+    room[length] = '\0';
+  }
+  free(text);
+  return script && length > 0;
 }
 
-const char *ProgramUnseen(const char *path)
+const char *ProgramUnseen(const char *path, uid_t user)
 {
-  char room[2][4096];
+  char room[2][programNameMAX];
   ProgramStruct program;
   unsigned i;
 
   for (i = 0; i < programScriptsMAX; ++i) {
     const char *reason;
     Bool script;
-    if (!programOpen(&program, path))
+    if (!programOpen(&program, path, user))
       return NULL; /* that it cannot be read says nothing: it may be run all the same */
     script = programScript(&program, room[i % 2], sizeof room[0]);
-    reason = script ? NULL : programElf(&program, path);
-    (void)munmap((void *)(uintptr_t)program.base, program.size);
+    reason = script ? NULL : programElf(&program);
+    (void)close(program.fd);
     if (!script)
       return reason;
     path = room[i % 2];

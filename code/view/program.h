@@ -1,16 +1,24 @@
 /* program.h -- can a program be observed?  What its file says
  *
  * A preloaded library sees only what the dynamic loader brings together, and only calls by name.  This looks at the
- * executable, as hostile bytes, and says why it would not be seen.
+ * executable, as hostile bytes, and says why it would not be seen.  It does bounded work: of what is larger than any linker
+ * makes it nothing is known, and nothing is said.
  *
- * Tests: test/eventrec.t
+ * user   who named the file: where we are root it is opened only if that user may read it by its mode.  ProgramANYBODY: it
+ *        is not known who did, and everybody must be allowed to.
+ *
+ * Tests: test/eventrec.t, test/unseen.t, test/absent.t, test/trust.t
  */
 #ifndef VIEW_PROGRAM_H
 #define VIEW_PROGRAM_H
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
+#include <sys/types.h>
+
 #include "base/types.h"
+
+#define ProgramANYBODY ((uid_t)-1)
 
 /* ProgramFind -- the file that running `name` would run, looked for in PATH as a shell does
  * returns ResOK; ResPARAM: not found; ResIO: found, and may not be run */
@@ -20,7 +28,7 @@ extern Res ProgramFind(char *room, Size size, const char *name);
  *
  * path  an executable, or a script, whose interpreter is then looked at
  */
-extern const char *ProgramUnseen(const char *path);
+extern const char *ProgramUnseen(const char *path, uid_t user);
 
 /* ProgramPartly -- is that a reason for which only some of it is not seen? */
 extern Bool ProgramPartly(const char *reason);
@@ -35,7 +43,7 @@ typedef struct ProgramDoorsStruct {
 /* ProgramDoorsRead -- what is in the file, an executable or a library; nothing, if it is neither
  * ProgramDoor -- that it calls such functions, in words that live forever; NULL: it does not, or has them itself
  * there   the allocators that are beside it */
-extern void ProgramDoorsRead(ProgramDoors doors, const char *path);
+extern void ProgramDoorsRead(ProgramDoors doors, const char *path, uid_t user);
 extern const char *ProgramDoor(const ProgramDoorsStruct *doors, unsigned there);
 
 #endif /* VIEW_PROGRAM_H */
