@@ -46,6 +46,7 @@ typedef struct stateStruct {
   HeapPool pool;          /* of the objects that are told, */
   uint64_t told;          /* and how many have been */
   Count items, capacity;
+  Count pending;          /* of these items, so many are not settled at the cut */
   StateItem item;
   Res res;
 } stateStruct, *State;
@@ -152,6 +153,23 @@ static void stateGone(void *data, HeapPool pool, uint64_t addr)
     stateTell(state, state->type[stateFREE], state->thread, state->base, value);
 }
 
+/* stateFollows -- the object stands where another one is being resized: ticks from which on it can be told; 0: it does not */
+static uint64_t stateFollows(State state, HeapPool pool, HeapObject object)
+{
+  HeapObject place;
+  Index i;
+
+  for (i = 0; i < state->pending; ++i) {
+    HeapInput input = &state->item[i].input;
+    if (input->kind != HeapInBEGIN || input->addr != object->addr || input->pool != pool)
+      continue;
+    place = HeapTableSeek(&pool->table, object->addr);
+    if (HeapObjectLives(place) && memcmp(place, object, sizeof *place) == 0)
+      return state->item[i].ticks + 1 < state->cut ? state->item[i].ticks + 1 : state->cut - 1;
+  }
+  return 0;
+}
+
 static void stateObject(void *data, HeapPool pool, HeapThread thread, HeapObject object)
 {
   State state = data;
@@ -159,7 +177,8 @@ static void stateObject(void *data, HeapPool pool, HeapThread thread, HeapObject
 
   HeapInputStruct input = {.kind = HeapInALLOC, .addr = object->addr, .size = object->size, .align = object->align,
                            .pool = pool, .thread = thread};
-  Bool later = object->time > state->baseTime;
+  uint64_t follows = stateFollows(state, pool, object);
+  Bool later = object->time > state->baseTime || follows != 0;
 
   if (thread->inherited) /* which has no stream in this process */
     input.thread = thread = &state->nobody;
@@ -167,7 +186,7 @@ static void stateObject(void *data, HeapPool pool, HeapThread thread, HeapObject
   if (state->stating && (object->stale != 0) != state->stale)
     return;
   if ((later || HeapIsGone(state->heap, state->process->number, pool, object->addr)) && state->type[stateALLOC] != NULL) {
-    stateLater(state, &input, later ? stateTicks(state, object->time) : state->base + 1);
+    stateLater(state, &input, follows != 0 ? follows : later ? stateTicks(state, object->time) : state->base + 1);
     return;
   }
   if (state->stale) {
@@ -247,6 +266,7 @@ static Res stateProcess(State state, uint64_t from)
   state->base = state->cut - 2;
   state->baseTime = from - 1;
   HeapPending(state->heap, state->process->number, statePending, state);
+  state->pending = state->items;
   res = stateObjects(state);
   stateItems(state);
   free(state->item);
