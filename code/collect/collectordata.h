@@ -64,7 +64,8 @@ extern Res CollectorBury(Collector collector);
 /* CollectorRound -- once through all regions; how many blocks that was */
 extern Count CollectorRound(Collector collector);
 
-/* CollectorWrite -- what is in the batch; that it cannot be written is told once, until it can */
+/* CollectorWrite -- write the batch to the log.  The user is told when that begins to fail, and not again before a write
+ * has succeeded. */
 extern Res CollectorWrite(Collector collector);
 
 /* CollectorAlone -- nothing more is witnessed */

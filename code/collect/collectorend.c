@@ -90,7 +90,7 @@ void CollectorCount(Collector collector, uint64_t *eventsReturn, uint64_t *disca
   }
 }
 
-/* collectorFinish -- what the way out keeps is to arrive; what does not is told */
+/* collectorFinish -- wait until the receiver has acknowledged what the way out keeps; tell the user what it has not */
 static void collectorFinish(Collector collector)
 {
   Batch batch = &collector->shop.batch;

@@ -93,7 +93,7 @@ static Bool collectorWanted(Collector collector, Drain drain)
          collectorCalled(drain, wanted);
 }
 
-/* collectorAgain -- the log, for appending by somebody else; -1 */
+/* collectorAgain -- open the log once more, append only, for a recorded program; -1 if that fails */
 static int collectorAgain(int fd)
 {
   char path[32];
@@ -114,8 +114,8 @@ static Count collectorSame(Collector collector, pid_t pid)
 }
 
 /* collectorRoom -- may one more process have a region?  So many of one number are no programs that follow each other by
- * exec.  That it may not is told once.
- * buriedReturn  it was looked already, in this round, who has ended */
+ * exec.  The first refusal is told to the user.
+ * buriedReturn  this round has already looked for processes that have ended */
 static Bool collectorRoom(Collector collector, pid_t pid, Bool *buriedReturn)
 {
   Count same = collectorSame(collector, pid);

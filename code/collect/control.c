@@ -72,8 +72,8 @@ void LiveAsk(Live live, uint32_t what)
   (void)__atomic_fetch_or(&liveTable(live)[RegionControlATTENTION], (Word)RegionControlATTEND, __ATOMIC_SEQ_CST);
 }
 
-/* liveCollector -- how the process was told to reach its collector: "NAME:TOKEN", in `room`, or NULL.  `bytes` is for
- * its environment. */
+/* liveCollector -- read from the environment of a live process where its collector is: "NAME:TOKEN", in `room`; NULL if
+ * it has none.  `bytes`, of `size`, is working memory for the environment. */
 static const char *liveCollector(Live live, char *room, Size roomSize, char *bytes, Size size)
 {
   static const char name[] = RegionVARIABLE "=";

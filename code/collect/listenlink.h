@@ -37,7 +37,7 @@ typedef struct ReceiverStruct {
   Count senders;
   Connection *connection;
   Count connections, places;
-  RepeatStruct repeat;        /* what was told of senders: a hostile one could go on forever */
+  RepeatStruct repeat;        /* lines about senders, of which a hostile one could cause any number */
   Bool crowded;               /* it was told that there are enough senders */
 } ReceiverStruct, *Receiver;
 

@@ -24,7 +24,7 @@ enum {
 
 /* What the system tells of a process by a descriptor: struct pidfd_info of Linux 6.15, which older headers lack. */
 typedef struct procInfoStruct {
-  uint64_t mask;          /* what is asked for, and what is told */
+  uint64_t mask;          /* going in: which fields we want; coming back: which the kernel has filled in */
   uint64_t group;
   uint32_t ids[11];
   int32_t status;         /* as wait has it */

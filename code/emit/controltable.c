@@ -18,7 +18,7 @@ _Static_assert((unsigned)RegionControlBUFFER == EventKindBUFFER &&
 
 #define controlKINDS (((Word)1 << EventKindLIMIT) - 1)
 
-/* Every kind that is not off goes to the flight recorder, nothing is sent, until somebody says otherwise. */
+/* At first every kind that is on goes to the flight recorder, and none is sent. */
 Word EventKindControl[EventControlSIZE / sizeof(Word)] __attribute__((aligned(EventControlSIZE), section(".data.~control"))) = {
   (Word)EventKindsDEFAULT << EventKindBUFFER,
   [EventControlOWNER] = (Word)EVENT_CONTROL,
