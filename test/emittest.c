@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "emitting.h"
+#include "plinth/quiet.h"
 
 #if defined(VARIETY_RASH)
 
@@ -449,6 +450,42 @@ static void testStray(void)
   series(1, 100);
   EmitGet(&d);
   TapOk(d.headers > 0 && EmitSeries(&d, 1, 100), "and events arrive");
+  DecodeFree(&d);
+}
+
+static void *held(void *unused)
+{
+  UNUSED(unused);
+  series(7, 100);
+  TapOk(SendHeader(ProcessGet()) == ResOK, "the text's: the thread that has it is left to write it");
+  TapIs(EventIntern("a string that nobody has interned"), 0, "a string is refused");
+  return NULL;
+}
+
+/* testHeld -- a thread that has the process's locks, and lives, and does not give them back, keeps nobody from
+ * emitting, who emits for the first time */
+static void testHeld(void)
+{
+  Process process = ProcessGet();
+  uint32_t generation;
+  QuietMaskStruct mask;
+  pthread_t thread;
+  DecodeStruct d;
+
+  EmitFresh();
+  QuietBegin(&mask);
+  generation = ProcessRegion(process)->text.generation;
+  TapOk(ProcessLock(process) && ProcessLockText(process), "the locks");
+  if (pthread_create(&thread, NULL, held, NULL) == 0)
+    (void)pthread_join(thread, NULL);
+  TapOk(ProcessRegion(process)->text.generation == generation && process->textDue != 0, "nobody writes under a lock");
+  ProcessUnlockText(process);
+  ProcessUnlock(process);
+  QuietEnd(&mask);
+  TapOk(SendHeader(process) == ResOK && process->textDue == 0, "afterwards the header is as it should be");
+  TapOk(EventIntern("a string that nobody has interned") != 0, "and a string is interned");
+  EmitGet(&d);
+  TapOk(EmitSeries(&d, 7, 100), "what was emitted arrives");
   DecodeFree(&d);
 }
 
@@ -926,6 +963,7 @@ int main(void)
   WITHIN(testTrouble());
   WITHIN(testNoRoom());
   WITHIN(testStray());
+  WITHIN(testHeld());
   WITHIN(testStopped());
   WITHIN(testSeveral());
   WITHIN(testMessages());

@@ -59,8 +59,7 @@ EVENT_API int EventLogOpen(const char *where)
 
   QuietBegin(&mask);
   process = ProcessGet();
-  if (process != NULL) {
-    ProcessLock(process);
+  if (process != NULL && ProcessLock(process)) {
     first = !ProcessSends();
     had = ProcessRegion(process) != NULL;
     res = ControlOpen(process, where, NULL, process->serials > 0);
@@ -74,6 +73,8 @@ EVENT_API int EventLogOpen(const char *where)
       if (!first || had || process->regionless)
         (void)SendHeader(process);
     }
+  } else if (process != NULL) {
+    QuietSay("cannot open the log", where, "another thread, which a debugger may have stopped, is opening or closing one");
   }
   QuietEnd(&mask);
   /* What has been is not in this log: so what is comes first. */
@@ -86,7 +87,8 @@ EVENT_API int EventLogOpen(const char *where)
 /* controlFlushRetired -- the flight recorder of a thread that has ended; a new thread may be about to get its place */
 static void controlFlushRetired(Process process, Thread thread)
 {
-  ProcessLock(process);
+  if (!ProcessLock(process))
+    return;
   if (thread->state == ThreadRETIRED)
     ThreadFlush(process, thread, TRUE, TRUE);
   ProcessUnlock(process);

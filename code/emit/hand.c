@@ -475,7 +475,8 @@ Bool HandFlush(Process process)
 /* handTakeOver -- the process sends by itself from here on */
 static void handTakeOver(Process process)
 {
-  ProcessLock(process);
+  if (!ProcessLock(process))
+    return;
   if (ProcessCollected(process)) {
     ControlOpenLog(process);
     (void)SendHeader(process);

@@ -359,6 +359,7 @@ void ProcessEnd(void)
   Process process = ProcessIfReady();
   QuietMaskStruct mask;
   int error = errno;
+  Bool locked;
 
   if (process == NULL || process->pid != (uint32_t)QuietCall(SYS_getpid) ||
       (ProcessRegion(process) == NULL && !ProcessOpen()))
@@ -366,15 +367,18 @@ void ProcessEnd(void)
   QuietBegin(&mask);
   HandCheck(process);
   lifeFlush(process);
-  ProcessLock(process);
-  ProcessSweep(process, TRUE);
+  /* A thread that has been stopped with the lock does not keep the process from its end. */
+  locked = ProcessLock(process);
+  if (locked)
+    ProcessSweep(process, TRUE);
   if (!ProcessCollected(process))
     lifeLast(process);
   else if (__atomic_load_n(&process->crowded, __ATOMIC_RELAXED))
     lifePrivate(process);
   if (ProcessCollected(process))
     lifeBeside(process);
-  ProcessUnlock(process);
+  if (locked)
+    ProcessUnlock(process);
   lifeFinish();
   QuietEnd(&mask);
   errno = error;

@@ -64,7 +64,8 @@ extern int EventLogOpen(const char *where);
  * Events that other threads have committed when it begins are sent when it returns. */
 extern void EventFlush(void);
 
-/* EventIntern -- a number for a string; the same for the same string.  0: no memory.  Takes a lock.
+/* EventIntern -- a number for a string; the same for the same string.  0: no memory, or a thread that has been stopped
+ * has the lock.  Takes a lock.
  * EventLabel -- tell that `addr` is what the interned string says. */
 extern EventWord EventIntern(const char *string);
 extern void EventLabel(const void *addr, EventWord id);

@@ -24,9 +24,14 @@ enum {
   processThreadsMIN = 128
 };
 
-enum { processMoment = 999999999 }; /* ns after which who waits for a lock asks whether its owner lives */
+enum {
+  processMoment = 999999999, /* ns after which who waits for a lock asks whether its owner lives */
+  processMoments = 5         /* so many, and the owner has been stopped */
+};
 
-#define processWAITED 0x80000000u /* in a lock, beside its owner: wake one when it is free */
+#define processWAITED 0x80000000u  /* in a lock, beside its owner: wake one when it is free */
+#define processSTOPPED 0x40000000u /* likewise: the owner has not gone on for long, so do not wait */
+#define processTID 0x3fffffffu     /* the owner */
 
 _Static_assert(sizeof(ProcessStruct) <= processWorkingAT, "the working memory is behind the process");
 
@@ -141,63 +146,81 @@ Process ProcessIfReady(void)
 /* processDead -- does the thread that a lock names not live, or is it ourselves, who do not have it? */
 static Bool processDead(Process process, unsigned owner)
 {
-  unsigned tid = owner & ~processWAITED;
+  unsigned tid = owner & processTID;
 
   return tid == (unsigned)QuietCall(SYS_gettid) || QuietCall(SYS_tgkill, process->pid, tid, 0) != 0;
 }
 
-/* processTake -- take a lock, from whoever does not live any more if need be.  Who waits sleeps: thousands of threads
- * that yield to each other would keep the one that has it from running. */
-static void processTake(Process process, unsigned *lock)
+/* processWait -- sleep until a lock that `owner` has is given, a moment at the longest; FALSE: that has passed */
+static Bool processWait(unsigned *lock, unsigned owner)
 {
-  unsigned self = (unsigned)QuietCall(SYS_gettid), owner = 0;
   long moment[2] = {0, processMoment};
 
-  if (__atomic_compare_exchange_n(lock, &owner, self, FALSE, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-    return;
-  self |= processWAITED; /* others may wait behind us */
+  return QuietCall(SYS_futex, lock, FUTEX_WAIT_PRIVATE, owner, moment, NULL, 0) != -ETIMEDOUT;
+}
+
+/* processMark -- add a mark to the lock's word, unless that has changed; FALSE: it has, and *ownerIO is what it is */
+static Bool processMark(unsigned *lock, unsigned *ownerIO, unsigned mark)
+{
+  if ((*ownerIO & mark) == 0 &&
+      !__atomic_compare_exchange_n(lock, ownerIO, *ownerIO | mark, FALSE, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    return FALSE;
+  *ownerIO |= mark;
+  return TRUE;
+}
+
+/* processLockSlow -- ProcessLock, where `owner` has it.  Who waits sleeps: thousands of threads that yield to each other
+ * would keep the one that has the lock from running. */
+static Bool processLockSlow(Process process, unsigned owner)
+{
+  /* Others may wait behind us. */
+  unsigned self = (unsigned)QuietCall(SYS_gettid) | processWAITED, *lock = &process->lock, before = 0, waits = 0;
+
   for (;;) {
-    if (owner == 0) {
+    if ((owner & processTID) != before)
+      waits = 0;
+    before = owner & processTID;
+    if (before == 0 || ((waits != 0 || (owner & processSTOPPED) != 0) && processDead(process, owner))) {
       if (__atomic_compare_exchange_n(lock, &owner, self, FALSE, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-        return;
-      continue;
+        return TRUE;
+    } else if ((owner & processSTOPPED) != 0) {
+      return FALSE;
+    } else if (waits == processMoments) {
+      (void)processMark(lock, &owner, processSTOPPED);
+    } else if (processMark(lock, &owner, processWAITED)) {
+      waits += !processWait(lock, owner);
+      owner = __atomic_load_n(lock, __ATOMIC_RELAXED);
     }
-    if ((owner & processWAITED) == 0 &&
-        !__atomic_compare_exchange_n(lock, &owner, owner | processWAITED, FALSE, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-      continue;
-    owner |= processWAITED;
-    if (QuietCall(SYS_futex, lock, FUTEX_WAIT_PRIVATE, owner, moment, NULL, 0) == -ETIMEDOUT &&
-        processDead(process, owner) &&
-        __atomic_compare_exchange_n(lock, &owner, self, FALSE, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-      return;
-    owner = __atomic_load_n(lock, __ATOMIC_RELAXED);
   }
 }
 
-static void processGive(unsigned *lock)
+Bool ProcessLock(Process process)
 {
-  if ((__atomic_exchange_n(lock, 0, __ATOMIC_RELEASE) & processWAITED) != 0)
-    (void)QuietCall(SYS_futex, lock, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-}
+  unsigned owner = 0;
 
-void ProcessLock(Process process)
-{
-  processTake(process, &process->lock);
+  return __atomic_compare_exchange_n(&process->lock, &owner, (unsigned)QuietCall(SYS_gettid), FALSE, __ATOMIC_ACQUIRE,
+                                     __ATOMIC_RELAXED) ||
+         processLockSlow(process, owner);
 }
 
 void ProcessUnlock(Process process)
 {
-  processGive(&process->lock);
+  if ((__atomic_exchange_n(&process->lock, 0, __ATOMIC_RELEASE) & processWAITED) != 0)
+    (void)QuietCall(SYS_futex, &process->lock, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-void ProcessLockText(Process process)
+Bool ProcessLockText(Process process)
 {
-  processTake(process, &process->textLock);
+  unsigned self = (unsigned)QuietCall(SYS_gettid), owner = 0;
+
+  return __atomic_compare_exchange_n(&process->textLock, &owner, self, FALSE, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED) ||
+         (processDead(process, owner) &&
+          __atomic_compare_exchange_n(&process->textLock, &owner, self, FALSE, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
 }
 
 void ProcessUnlockText(Process process)
 {
-  processGive(&process->textLock);
+  __atomic_store_n(&process->textLock, 0, __ATOMIC_RELEASE);
 }
 
 Store ProcessOwnMore(Process process, Index i)
@@ -206,7 +229,8 @@ Store ProcessOwnMore(Process process, Index i)
 
   if (store == NULL)
     return NULL;
-  ProcessLock(process);
+  if (!ProcessLock(process))
+    return NULL;
   if (store->header == NULL && StoreOpen(store, "", 0, process->identity, NULL) == ResOK)
     store->header->limit = ControlSettings.limit;
   ProcessUnlock(process);

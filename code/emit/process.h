@@ -23,6 +23,7 @@ struct ProcessStruct {
   unsigned state;           /* 0: new; 1: being set up; 2: ready */
   unsigned lock;            /* for rare changes: threads, types, strings; the thread that has it, or 0 */
   unsigned textLock;        /* for the header block's text in the region, likewise */
+  unsigned textDue;         /* that is to be written (send.c); 0: it is as it should be */
   uint32_t pid;
   unsigned threads;         /* places in use, the highest ever */
   unsigned threadsMax;      /* so many places there are */
@@ -104,12 +105,14 @@ extern Bool ProcessOthers(Process process);
 /* ProcessLose -- an event finds neither thread nor block: count it where it survives us, if there is such a place */
 extern void ProcessLose(Process process);
 
-/* ProcessLock, ProcessUnlock -- for rare changes; signals are blocked meanwhile by the caller
- * ProcessLockText, ProcessUnlockText -- for the header block's text in the region; the innermost lock
+/* ProcessLock, ProcessUnlock -- for rare changes; signals are blocked meanwhile by the caller.  FALSE: it is not locked,
+ * because the thread that has the lock does not go on; a debugger may have stopped it.
+ * ProcessLockText, ProcessUnlockText -- for the header block's text in the region; the innermost lock.  FALSE, at once:
+ * another thread has it.
  * A lock says which thread has it, and is taken from one that does not live: nobody waits for what a stray write says. */
-extern void ProcessLock(Process process);
+extern Bool ProcessLock(Process process);
 extern void ProcessUnlock(Process process);
-extern void ProcessLockText(Process process);
+extern Bool ProcessLockText(Process process);
 extern void ProcessUnlockText(Process process);
 
 /* The ways out, in a row; those with no class are closed.  They survive fork. */

@@ -28,12 +28,9 @@ enum {
   sendTextUSUAL = 12 << 10,   /* and for most */
   sendTypesMAX = 1024,        /* registered and defined at run time */
   sendPage = 4096,
-  sendMoment = 1000000,       /* ns, and how often, that another thread is waited for which parses the types */
-  sendMoments = 1000
+  sendMoment = 1000000        /* ns that another thread is waited for which parses the types */
 };
 
-#define sendNEW 0u         /* states of the types; all others are numbers of processes */
-#define sendREADY UINT_MAX
 
 /* Working memory of one sending at a time.  It lies in a mapping of its own: stacks of threads and signal handlers
  * are small. */
@@ -89,49 +86,65 @@ static void scratchGive(Process process, Scratch scratch)
 
 /* The types.  Parsed once, by who needs them first: where a collector packs, or nothing is sent, that is nobody.  Types
  * that are added later are seen by whoever looks for them. */
-static RegistryStruct sendTypes LARGE;
-static EventTypeStruct sendTypeRoom[sendTypesMAX] LARGE;
+typedef struct SendTypesStruct {
+  RegistryStruct registry;
+  EventTypeStruct room[sendTypesMAX];
+} SendTypesStruct;
+
+static SendTypesStruct sendTypesFirst LARGE;
+static unsigned sendTypesTaken; /* the process of which a thread has taken that to parse in; 0: none has */
+static Registry sendTypes;      /* what all use; NULL: nobody has parsed yet */
 static char sendLines[sendTextSIZE / 2] LARGE; /* of types defined at run time; touched as far as it is used */
 static Size sendLinesUsed;
-static unsigned sendTypesState = sendNEW; /* sendREADY, or the process in which a thread parses them */
 
-/* sendParse -- the registry's text.  A child of fork begins anew with what another thread of its parent had begun. */
-static void sendParse(void)
+/* sendTypesRoom -- memory to parse in.  Who comes while another thread parses, which may have been stopped, gets memory
+ * of its own; NULL: there is none.  A child of fork begins anew with what another thread of its parent had begun. */
+static SendTypesStruct *sendTypesRoom(void)
+{
+  unsigned self = (unsigned)getpid();
+
+  if (__atomic_exchange_n(&sendTypesTaken, self, __ATOMIC_RELAXED) != self)
+    return &sendTypesFirst;
+  return QuietMap(sizeof(SendTypesStruct), sendPage);
+}
+
+/* sendParse -- the registry's text; whoever is the first to be ready gives the types that all use */
+static void sendParse(SendTypesStruct *types)
 {
   static const char text[] = EventRegistryTEXT;
   WidthsStruct widths = {sizeof(Word), FALSE};
+  Registry none = NULL;
   Res res;
 
-  memset(sendTypes.index, 0, sizeof sendTypes.index);
-  RegistryInit(&sendTypes, sendTypeRoom, sendTypesMAX, widths);
-  res = RegistryText(&sendTypes, text, sizeof text - 1);
+  memset(types->registry.index, 0, sizeof types->registry.index);
+  RegistryInit(&types->registry, types->room, sendTypesMAX, widths);
+  res = RegistryText(&types->registry, text, sizeof text - 1);
   AVER(res == ResOK);
+  if (!__atomic_compare_exchange_n(&sendTypes, &none, &types->registry, FALSE, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED) &&
+      types != &sendTypesFirst)
+    QuietUnmap(types, sizeof *types);
 }
 
 Registry SendRegistry(void)
 {
-  QuietMaskStruct mask;
   long moment[2] = {0, sendMoment};
-  unsigned self, state, tries = 0;
+  SendTypesStruct *types;
+  QuietMaskStruct mask;
+  Registry registry;
 
-  if (LIKELY(__atomic_load_n(&sendTypesState, __ATOMIC_ACQUIRE) == sendREADY))
-    return &sendTypes;
-  self = (unsigned)getpid();
-  /* A signal handler must not wait for the thread that it has interrupted. */
+  registry = __atomic_load_n(&sendTypes, __ATOMIC_ACQUIRE);
+  if (LIKELY(registry != NULL))
+    return registry;
   QuietBegin(&mask);
-  while ((state = __atomic_load_n(&sendTypesState, __ATOMIC_ACQUIRE)) != sendREADY) {
-    /* A child of fork does not wait for a thread that it does not have; and nobody for one that has stopped: who parses
-     * them once more writes what is there already. */
-    if ((state != self || ++tries > sendMoments) && __atomic_compare_exchange_n(&sendTypesState, &state, self, FALSE, __ATOMIC_ACQUIRE,
-                                                     __ATOMIC_ACQUIRE)) {
-      sendParse();
-      __atomic_store_n(&sendTypesState, sendREADY, __ATOMIC_RELEASE);
-    } else {
+  while ((registry = __atomic_load_n(&sendTypes, __ATOMIC_ACQUIRE)) == NULL) {
+    types = sendTypesRoom();
+    if (types != NULL)
+      sendParse(types);
+    else /* no memory: another thread parses already, or memory comes back */
       (void)QuietCall(SYS_nanosleep, moment, NULL);
-    }
   }
   QuietEnd(&mask);
-  return &sendTypes;
+  return registry;
 }
 
 Res SendDefine(const char *line, Size length)
@@ -331,25 +344,18 @@ static Res sendText(Text text, Process process, Scratch scratch, uint64_t begun,
   return HeaderEnd(text);
 }
 
-/* sendKeep -- write the header block where whoever has the region finds it: in the place that is not the newest's, then
- * make that the newest; in private memory a core has it.  Whoever finds it may have a log that was opened late.
- * leaves  what was sent so far is said there */
-static Res sendKeep(Process process, Scratch scratch, Bool leaves)
+/* sendKeepOnce -- write the header block in the place that is not the newest's, then make that the newest.  The text is
+ * locked. */
+static Res sendKeepOnce(Process process, Store store, Scratch scratch, Bool leaves)
 {
   static const Size sizes[] = {sendTextUSUAL, 4 * sendTextUSUAL, RegionTextSIZE};
-  Store store = ProcessRegion(process) != NULL ? &process->shared : &process->own[0];
   RegionHeader region = store->header;
-  uint32_t generation;
+  uint32_t generation = region->text.generation + 1;
+  Size at = RegionTEXT + (generation & 1) * RegionTextSIZE;
   TextStruct text;
   Res res = ResLIMIT;
-  Size at;
   Index i;
 
-  if (region == NULL)
-    return ResOK;
-  ProcessLockText(process);
-  generation = region->text.generation + 1;
-  at = RegionTEXT + (generation & 1) * RegionTextSIZE;
   for (i = 0; res != ResOK && i < ARRAY_LENGTH(sizes) && StoreProvide(store, at, sizes[i]); ++i) {
     Index next = 0;
     TextInit(&text, (char *)region + at, sizes[i]);
@@ -359,7 +365,29 @@ static Res sendKeep(Process process, Scratch scratch, Bool leaves)
     region->text.length[generation & 1] = (uint32_t)TextLength(&text);
     __atomic_store_n(&region->text.generation, generation, __ATOMIC_RELEASE);
   }
-  ProcessUnlockText(process);
+  return res;
+}
+
+/* sendKeep -- have the header block where whoever has the region finds it; in private memory a core has it.  Whoever
+ * finds it may have a log that was opened late.  Who finds another thread at it leaves it to that one, which looks again
+ * when it is through: nobody waits for one that has been stopped.
+ * leaves  what was sent so far is said there */
+static Res sendKeep(Process process, Scratch scratch, Bool leaves)
+{
+  enum { due = 1, dueLeaves = 2 };
+  Store store = ProcessRegion(process) != NULL ? &process->shared : &process->own[0];
+  unsigned what;
+  Res res = ResOK;
+
+  if (store->header == NULL)
+    return ResOK;
+  (void)__atomic_fetch_or(&process->textDue, leaves ? due | dueLeaves : due, __ATOMIC_SEQ_CST);
+  while (__atomic_load_n(&process->textDue, __ATOMIC_SEQ_CST) != 0 && ProcessLockText(process)) {
+    what = __atomic_exchange_n(&process->textDue, 0, __ATOMIC_SEQ_CST);
+    if (what != 0)
+      res = sendKeepOnce(process, store, scratch, (what & dueLeaves) != 0);
+    ProcessUnlockText(process);
+  }
   return res;
 }
 

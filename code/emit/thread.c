@@ -72,19 +72,29 @@ void ProcessSweep(Process process, Bool last)
   process->swept = process->serials;
 }
 
-/* threadPlace -- a place for one more thread: a free one, or that of the thread that ended longest ago; NULL: all
+/* threadFresh -- a place that no thread has had; NULL: there is none.  It needs no lock. */
+static Thread threadFresh(Process process)
+{
+  unsigned used = __atomic_load_n(&process->threads, __ATOMIC_RELAXED);
+  Thread thread;
+
+  do
+    if (used >= process->threadsMax)
+      return NULL;
+  while (!__atomic_compare_exchange_n(&process->threads, &used, used + 1, FALSE, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+  thread = ProcessThread(process, used);
+  thread->number = used + 1;
+  return thread;
+}
+
+/* threadPlace -- a place for one more thread: a fresh one, or that of the thread that ended longest ago; NULL: all
  * live */
 static Thread threadPlace(Process process)
 {
-  Thread oldest;
+  Thread oldest = process->retired < ThreadsRetired ? threadFresh(process) : NULL;
 
-  if (process->retired < ThreadsRetired && process->threads < process->threadsMax) {
-    oldest = ProcessThread(process, process->threads);
-    oldest->number = ++process->threads;
+  if (oldest != NULL || process->retired == 0)
     return oldest;
-  }
-  if (process->retired == 0)
-    return NULL;
   oldest = ProcessThread(process, process->retiredFirst - 1);
   process->retiredFirst = oldest->next;
   --process->retired;
@@ -103,23 +113,25 @@ static Bool threadSweepDue(Process process)
 /* threadNew -- a state for the calling thread */
 static Thread threadNew(Process process)
 {
+  Bool locked = ProcessLock(process);
   Thread thread;
   uint32_t number;
 
-  ProcessLock(process);
-  if (threadSweepDue(process))
+  if (locked && threadSweepDue(process))
     ProcessSweep(process, FALSE);
-  thread = threadPlace(process);
+  thread = locked ? threadPlace(process) : threadFresh(process);
   if (thread != NULL) {
     number = thread->number;
     memset(thread, 0, sizeof *thread);
     thread->number = number;
-    thread->serial = ++process->serials; /* stream 0 is nobody's */
+    /* Stream 0 is nobody's. */
+    thread->serial = __atomic_add_fetch(&process->serials, 1, __ATOMIC_RELAXED);
     thread->tid = (uint32_t)QuietCall(SYS_gettid);
     thread->hot.self = &thread->hot;
     __atomic_store_n(&thread->state, ThreadLIVE, __ATOMIC_RELEASE);
   }
-  ProcessUnlock(process);
+  if (locked)
+    ProcessUnlock(process);
   return thread;
 }
 
@@ -166,7 +178,9 @@ static void threadRetire(Process process, Thread thread)
    * them. */
   if (!thread->inside)
     ThreadFlush(process, thread, FALSE, TRUE);
-  ProcessLock(process);
+  /* Where it cannot be queued, who looks for threads that died without a word finds it. */
+  if (!ProcessLock(process))
+    return;
   if (!thread->inside)
     threadQueue(process, thread);
   ProcessUnlock(process);

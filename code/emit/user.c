@@ -104,8 +104,7 @@ EVENT_API EventWord EventIntern(const char *string)
 
   QuietBegin(&mask);
   process = ProcessGet();
-  if (process != NULL) {
-    ProcessLock(process);
+  if (process != NULL && ProcessLock(process)) {
     entry = userFind(string, &new);
     ProcessUnlock(process);
   }

@@ -94,8 +94,7 @@ static Res userEnter(EventCode *codeReturn, EventType *typeReturn, const char *n
 
   QuietBegin(&mask);
   process = ProcessGet();
-  if (process != NULL) {
-    ProcessLock(process);
+  if (process != NULL && ProcessLock(process)) {
     *typeReturn = userTypeNamed(name);
     res = *typeReturn != NULL ? ResPARAM : userDefine(codeReturn, name, format, params, describe);
     ProcessUnlock(process);

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * halted TURNS [COMMAND...]    Each thread t emits UserWord (t + 1, 0), (t + 1, 1) ...  The child stops a thread somewhere,
- * waits until the others have filled many more blocks, and lets it go on; so TURNS times.  While the first one is stopped
- * it runs the command with our process's number behind it.  At the end one line tells how many events each has emitted.
+ * waits until the others have filled many more blocks, and lets it go on; so TURNS times.  When the first one is stopped
+ * for the second time, and all have begun, it runs the command with our process's number behind it.  At the end one line tells how many events each has emitted.
  * Status 1 and a line: the others did not go on; 77: nobody may stop threads here.
  */
 #include <pthread.h>
@@ -129,7 +129,7 @@ static int tracer(unsigned turns, char **words, int n, pid_t process)
       printf("thread %u is stopped, and the others do not go on\n", t);
       return 1;
     }
-    if (turn == 0 && n > 0 && !command(words, n, process)) {
+    if (turn == haltTHREADS && n > 0 && !command(words, n, process)) {
       printf("the command fails while thread %u is stopped\n", t);
       return 1;
     }
