@@ -140,6 +140,7 @@ static int cnvWrite(Cnv cnv)
 
   LogSummarize(&summary, cnv->source.log);
   cnv->options.start = summary.first;
+  cnv->options.of = cnv->source.of;
   res = class->create(&writer, &cnv->options, cnv->source.log, &cnv->out, error, sizeof error);
   if (res != ResOK)
     return OptionFail(cnv->source.tool, "%s", res == ResMEMORY ? "no memory" : error);
@@ -268,6 +269,7 @@ static int cnvRun(Cnv cnv, const char *const *paths, Count n)
   OutputInit(&cnv->out, STDOUT_FILENO);
   cnv->source.force = TRUE; /* text says what was recorded, whatever it means; a newer version is noted */
   cnv->source.aside = cnvAside;
+  cnv->source.heirs = !cnv->check && !cnv->header && WriterClasses[cnv->format]->heirs;
   cnv->out.before = cnvBefore;
   cnv->out.data = cnv;
   if (cnv->follow)

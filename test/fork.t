@@ -75,6 +75,63 @@ subtest 'a child frees and resizes what it has from its parent' => sub {
     like("$status $err", qr/^256 replay: \Q$log\E: no process is called 'nobody'/, 'a name that nobody has');
 };
 
+# family -- of a log of one that forks: its number and its child's
+sub family {
+    my ($log) = @_;
+    my %pids = map { $_->{pid} => 1 } @{summary($log)->{processes}};
+    my ($child) = grep { $pids{$_->{parent}} } @{summary($log)->{processes}};
+    return @$child{qw(parent pid)};
+}
+
+subtest 'a child alone, so many events of it' => sub {
+    my $log = record('some', [], "$B/prog/inherits", 1000, 'free');
+    my ($parent, $child) = family($log);
+    for my $n (0, 1, 500) {
+        my @lines = split /\n/, (run("$B/bin/eventcnv", '--process', $child, '-n', $n, $log))[1];
+        is(scalar(grep { m{^\S+ $child/} } @lines), $n, "-n $n: its own events");
+        my $sum = summary('--process', $child, '-n', $n, $log);
+        my $inherits = $n > 0 ? 1001 : 0; # a process is known from its first event on
+        my $lives = $inherits - grep { / PoolFree / } @lines;
+        is_deeply([@$sum{qw(events inherited_objects unmatched peak_objects live_objects)}], [$n, $inherits, 0, $inherits, $lives],
+                  'count, beside what it inherited');
+        my @live = @{live('--process', $child, '-n', $n, $log)->{processes}};
+        is_deeply([map { "$_->{pid} $_->{objects}" } @live], [$n > 0 ? "$child $lives" : ()], 'and live shows that');
+    }
+    my $window = ['--process', $child, '--from', when($log, 'PoolResizeBegin')];
+    my @lines = split /\n/, (run("$B/bin/eventcnv", @$window, '-n', 20, $log))[1];
+    is(summary(@$window, '-n', 20, $log)->{last}, (split ' ', $lines[-1])[0] + 0, 'from a time on: the same twenty');
+    is(summary('--process', $child, '-n', 1e6, $log)->{live_objects}, 1, 'more than there are: all');
+};
+
+subtest 'pictures of a child alone' => sub {
+    my $log = record('drawn', [], "$B/prog/inherits", 1000, 'free');
+    my ($parent, $child) = family($log);
+    my @draw = ("$B/bin/eventcnv", '--process', $child, '-f');
+    my @events = @{decode_json((run(@draw, 'chrome', '--thin', 0, $log))[1])->{traceEvents}};
+    is(scalar(grep { $_->{pid} == $parent } @events), 0, 'chrome: nothing of its parent');
+    my @objects = map { $_->{args}{value} } grep { $_->{ph} eq 'C' && $_->{name} eq 'live objects' } @events;
+    my ($most) = sort { $b <=> $a } @objects;
+    is("$most $objects[-1]", '1001 0', 'and what it inherited is drawn, until it ends');
+    my ($last) = sort { $b <=> $a } map { $_->{ts} // 0 } @events;
+    my @lines = split /\n/, (run("$B/bin/eventcnv", '--process', $child, $log))[1];
+    is(sprintf('%.9f', $last / 1e6), (split ' ', $lines[-1])[0], 'the picture ends with the last event that tells of it');
+    @objects = map { $_->{args}{value} } grep { $_->{ph} eq 'C' && $_->{name} eq 'live objects' }
+        @{decode_json((run(@draw, 'chrome', '--thin', 0, '--from', when($log, 'PoolResizeEnd'), $log))[1])->{traceEvents}};
+    is($objects[0], 1001 - 10 + 1, 'from a time on: what was left then') or diag $objects[0];
+    my $paje = (run(@draw, 'paje', '--thin', 0, $log))[1];
+    unlike($paje, qr/\b[pt]${parent}(?:_\d+)?\b/, 'paje: nothing of its parent');
+    like($paje, qr/^10 \S+ v\d+ p$child 1001$/m, 'and what it inherited');
+
+    my @all = split /\n/, (run("$B/bin/eventcnv", '-f', 'folded', $log))[1];
+    my @own = split /\n/, (run(@draw, 'folded', $log))[1];
+    is_deeply(\@own, [grep { /^inherits $child;/ } @all], 'folded: what it has allocated itself');
+    @own = split /\n/, (run(@draw, 'folded', '--value', 'live', $log))[1];
+    is_deeply(\@own, ["inherits $child;main;pool 0 malloc;4K to 8K 8000"], 'and what it inherited and never freed is its own');
+    my $sum = 0;
+    $sum += (split)[-1] for split /\n/, (run("$B/bin/eventcnv", '-f', 'folded', '--value', 'live', $log))[1];
+    is($sum, summary($log)->{live_bytes}, 'of both it is what the summary says');
+};
+
 subtest 'what lives in a child' => sub {
     my $log = record('keeps', [], "$B/prog/inherits", 1000, 'keep');
     my $time = when($log, 'size=7777\b'); # which the child allocates last

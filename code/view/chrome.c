@@ -261,6 +261,6 @@ static Res chromeCreate(Writer *writerReturn, const WriterOptionsStruct *options
 }
 
 const WriterClassStruct WriterClassChrome = {
-  .name = "chrome", .takes = WriterTakesTHIN, .create = chromeCreate, .event = chromeEvent, .read = chromeRead,
+  .name = "chrome", .heirs = TRUE, .takes = WriterTakesTHIN, .create = chromeCreate, .event = chromeEvent, .read = chromeRead,
   .finish = chromeFinish, .destroy = chromeDestroy,
 };

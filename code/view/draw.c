@@ -31,6 +31,7 @@ Res DrawCreate(Draw *drawReturn, const WriterOptionsStruct *options, Log log, co
     return ResMEMORY;
   draw->pen = pen;
   draw->log = log;
+  draw->of = options->of;
   draw->start = options->start;
   draw->thin = drawThin(options->thin, log);
   PlansInit(&draw->plans, sizeof(DrawPlanStruct));
@@ -186,11 +187,18 @@ static void drawPlanned(Draw draw, DrawPlan plan, DrawLane lane, LogEvent event)
 
 Bool DrawEvent(Draw draw, LogEvent event)
 {
-  DrawPlan plan = PlansOf(&draw->plans, event);
-  Bool told = WhoTell(&draw->who, event);
-  WhoThread thread = WhoOf(&draw->who, event);
+  DrawPlan plan;
+  WhoThread thread;
   DrawLane lane;
+  Bool told;
 
+  if (DrawHides(draw, event->process->number)) {
+    HeapEvent(draw->heap, event);
+    return !draw->failed;
+  }
+  plan = PlansOf(&draw->plans, event);
+  told = WhoTell(&draw->who, event);
+  thread = WhoOf(&draw->who, event);
   if (LIKELY(event->time > draw->start) && event->time - draw->start > draw->now)
     draw->now = event->time - draw->start;
   drawDue(draw, FALSE);

@@ -79,6 +79,7 @@ typedef struct DrawProcessStruct {
 struct DrawStruct {
   const DrawPenStruct *pen;
   Log log;
+  OfProcess of;        /* whose processes are drawn; NULL: all */
   uint64_t start, thin, now; /* ns; start of wall time, now since then */
   Bool failed;         /* there was no memory */
   WhoStruct who;
@@ -94,6 +95,12 @@ struct DrawStruct {
   DrawLane lanes;
   DrawLane firstLane, lastLane;
 };
+
+/* DrawHides -- is the process there only because others have inherited its objects? */
+static inline Bool DrawHides(Draw draw, Index process)
+{
+  return UNLIKELY(draw->of != NULL) && OfProcessBefore(draw->of, process);
+}
 
 /* DrawPlanMake -- what the event's type is */
 extern void DrawPlanMake(Draw draw, DrawPlan plan, LogEvent event);

@@ -100,10 +100,13 @@ static inline uint64_t drawTime(Draw draw, HeapOperation operation)
 static void drawLive(Draw draw, HeapOperation operation, uint64_t objects, uint64_t bytes)
 {
   WhoProcess process = draw->who.process[operation->process];
-  DrawProcess drawn = UNLIKELY(draw->before) ? DrawHeld(draw, process, FALSE) : DrawProcessOf(draw, process);
+  DrawProcess drawn;
   uint64_t time;
   Index pool;
 
+  if (DrawHides(draw, operation->process))
+    return;
+  drawn = UNLIKELY(draw->before) ? DrawHeld(draw, process, FALSE) : DrawProcessOf(draw, process);
   if (UNLIKELY(drawn == NULL))
     return;
   drawn->liveObjects += objects;
@@ -160,7 +163,7 @@ static void drawOther(void *data, HeapOperation operation)
   WhoProcess process = draw->who.process[operation->process];
   DrawProcess drawn;
 
-  if (operation->kind != HeapPROCESSEND || operation->objects == 0)
+  if (operation->kind != HeapPROCESSEND || operation->objects == 0 || DrawHides(draw, operation->process))
     return;
   drawn = draw->before ? DrawHeld(draw, process, FALSE) : DrawProcessOf(draw, process);
   if (drawn != NULL)
@@ -172,7 +175,10 @@ Res DrawHeapMake(Draw draw)
   HeapClientStruct client = {draw, drawAlloc, drawFree, drawResize, drawOther, TRUE};
   Res res = HeapCreate(&draw->heap, &client, draw->log);
 
-  if (res == ResOK && draw->pen->strict)
+  if (res != ResOK)
+    return res;
+  HeapOf(draw->heap, draw->of);
+  if (draw->pen->strict)
     HeapPrompt(draw->heap);
   return res;
 }

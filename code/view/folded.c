@@ -49,6 +49,7 @@ typedef struct foldedTableStruct {
 
 typedef struct foldedStruct {
   Output output;
+  OfProcess of;      /* whose rows are written; NULL: all */
   Heap heap;
   WhoStruct who;
   PlansStruct plans;
@@ -193,13 +194,26 @@ static foldedRow foldedRowOf(Folding folding, HeapOperation operation, uint32_t 
   return &folding->row[*numberReturn];
 }
 
+/* foldedInherits -- the row for an object that has one: of another process, where that had it from, or the process's own */
+static foldedRow foldedInherits(Folding folding, HeapOperation operation, uint32_t *numberReturn)
+{
+  foldedRowStruct key = folding->row[operation->object->client];
+  foldedFromStruct from = folding->from[key.from];
+
+  from.process = folding->who.process[operation->process];
+  key.from = foldedFromNumber(folding, &from);
+  key.value = 0;
+  *numberReturn = foldedRowNumber(folding, &key);
+  return &folding->row[*numberReturn];
+}
+
 static void foldedAlloc(void *data, HeapOperation operation)
 {
   Folding folding = data;
-  uint32_t number = operation->object->client; /* of an object that was its parent's: where that had it from */
-  foldedRow row = number != 0 ? &folding->row[number] : foldedRowOf(folding, operation, &number);
+  uint32_t known = operation->object->client, number;
+  foldedRow row = (known != 0 ? foldedInherits : foldedRowOf)(folding, operation, &number);
 
-  if (UNLIKELY(folding->failed))
+  if (UNLIKELY(folding->failed) || (known != 0 && number == known)) /* it seemed to have ended, and what lived stood there */
     return;
   operation->object->client = number;
   if (folding->value == WriterLIVE || (folding->value == WriterBYTES && !operation->told))
@@ -398,6 +412,12 @@ static void foldedLine(Folding folding, foldedRow row)
   foldedText(folding, &text);
 }
 
+/* foldedShows -- is it a row of a process that is shown? */
+static Bool foldedShows(Folding folding, foldedRow row)
+{
+  return folding->of == NULL || !OfProcessBefore(folding->of, folding->from[row->from].process->log->number);
+}
+
 /* foldedNames -- count the processes of each name; FALSE: no memory */
 static Bool foldedNames(Folding folding)
 {
@@ -421,7 +441,7 @@ static Res foldedFinish(Writer writer)
     return ResIO;
   }
   for (i = 1; i < folding->rows && folding->output->failed == 0; ++i) {
-    if (folding->row[i].value > 0)
+    if (folding->row[i].value > 0 && foldedShows(folding, &folding->row[i]))
       foldedLine(folding, &folding->row[i]);
   }
   return OutputEnd(folding->output);
@@ -455,6 +475,7 @@ static Res foldedCreate(Writer *writerReturn, const WriterOptionsStruct *options
   if (folding == NULL)
     return ResMEMORY;
   folding->output = output;
+  folding->of = options->of;
   folding->value = options->value;
   folding->froms = folding->rows = 1;
   PlansInit(&folding->plans, sizeof(foldedPlanStruct));
@@ -464,11 +485,12 @@ static Res foldedCreate(Writer *writerReturn, const WriterOptionsStruct *options
     foldedDestroy((void *)folding);
     return ResMEMORY;
   }
+  HeapOf(folding->heap, options->of);
   *writerReturn = (void *)folding;
   return ResOK;
 }
 
 const WriterClassStruct WriterClassFolded = {
-  .name = "folded", .takes = WriterTakesVALUE, .create = foldedCreate, .event = foldedEvent, .finish = foldedFinish,
+  .name = "folded", .heirs = TRUE, .takes = WriterTakesVALUE, .create = foldedCreate, .event = foldedEvent, .finish = foldedFinish,
   .destroy = foldedDestroy,
 };

@@ -227,6 +227,8 @@ Res LiveCreate(Live *liveReturn, Log log, const LogRequestStruct *only, uint64_t
     live->position = *position;
   else if (at != UINT64_MAX)
     LogPositionOfTime(&live->position, log, at);
+  if (only->end != NULL && LogPositionCompare(only->end, &live->position) < 0)
+    live->position = *only->end;
   if (StateCreate(&live->state, log, only, StateIntervalNONE) != ResOK) {
     free(live);
     return ResMEMORY;

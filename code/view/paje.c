@@ -324,6 +324,6 @@ static Res pajeCreate(Writer *writerReturn, const WriterOptionsStruct *options, 
 }
 
 const WriterClassStruct WriterClassPaje = {
-  .name = "paje", .takes = WriterTakesTHIN, .create = pajeCreate, .event = pajeEvent, .read = pajeRead,
+  .name = "paje", .heirs = TRUE, .takes = WriterTakesTHIN, .create = pajeCreate, .event = pajeEvent, .read = pajeRead,
   .finish = pajeFinish, .destroy = pajeDestroy,
 };

@@ -73,7 +73,7 @@ static Bool sourceProcesses(Source source, LogProcess process, EventType type)
 {
   if (source->of == NULL || OfProcessChooses(source->of, process, type))
     return TRUE;
-  return source->heirs && source->count == SIZE_MAX && OfProcessBefore(source->of, process->number) && HeapWants(type);
+  return source->heirs && OfProcessBefore(source->of, process->number) && HeapWants(type);
 }
 
 /* sourceChoose -- by process, by name, and by what of the filter is about types */
@@ -224,6 +224,39 @@ void SourceHooks(Source source, LogHooks hooks)
                             .registry = KnownRegistry};
 }
 
+/* sourceRead -- FALSE: reading has ended with `res`, which is reported, with the status */
+static Bool sourceRead(Source source, Res res, int *statusReturn)
+{
+  ProgressErase(&source->progress);
+  if (res == ResOK)
+    res = FilterRes(source->filter);
+  if (res == ResOK)
+    return TRUE;
+  *statusReturn = OptionFail(source->tool, "reading stopped: %s", res == ResIO ? strerror(errno) : ResName(res));
+  return FALSE;
+}
+
+/* sourceBound -- so many events are wanted, and others come with them, which do not count: so it is up to a position.
+ * FALSE: reported, with the status */
+static Bool sourceBound(Source source, int *statusReturn)
+{
+  LogRequest request = &source->request;
+  LogPositionStruct begin;
+  uint64_t n = 0;
+  Res res;
+
+  if (!source->heirs || source->of == NULL || source->count > INT64_MAX)
+    return TRUE;
+  source->heirs = FALSE;
+  LogPositionOfTime(&begin, source->log, request->from);
+  res = LogPositionStep(&source->end, &n, source->log, request, &begin, (int64_t)source->count);
+  source->heirs = TRUE;
+  request->count = UINT64_MAX;
+  if (n == source->count)
+    request->end = &source->end;
+  return sourceRead(source, res, statusReturn);
+}
+
 Bool SourceOpen(Source source, const char *const *paths, Count n, int *statusReturn)
 {
   LogHooksStruct hooks;
@@ -258,7 +291,7 @@ Bool SourceOpen(Source source, const char *const *paths, Count n, int *statusRet
     return FALSE;
   }
   *statusReturn = source->tool->usage;
-  return sourceRequest(source);
+  return sourceRequest(source) && sourceBound(source, statusReturn);
 }
 
 void SourceClose(Source source)
@@ -275,18 +308,6 @@ void SourceClose(Source source)
   free(source->offsets);
   source->log = NULL;
   source->offsets = NULL;
-}
-
-/* sourceRead -- FALSE: reading has ended with `res`, which is reported, with the status */
-static Bool sourceRead(Source source, Res res, int *statusReturn)
-{
-  ProgressErase(&source->progress);
-  if (res == ResOK)
-    res = FilterRes(source->filter);
-  if (res == ResOK)
-    return TRUE;
-  *statusReturn = OptionFail(source->tool, "reading stopped: %s", res == ResIO ? strerror(errno) : ResName(res));
-  return FALSE;
 }
 
 Bool SourceRead(Source source, int *statusReturn)

@@ -28,7 +28,7 @@ typedef struct SourceStruct {
   const char *offset;                     /* of --offset, or NULL */
   Count count;
   Bool force;                             /* a newer median is no reason to refuse */
-  Bool heirs;                             /* with those come whom they have inherited objects from; not with `count` */
+  Bool heirs;                             /* with those come whom they have inherited objects from; `count` counts them not */
   void (*aside)(void *source);            /* called before a line is told, while the tool writes something else; or
                                              NULL */
   LogIdleStruct follow;                   /* follow the log, which is one, and call this meanwhile; idle NULL: do not */
@@ -40,6 +40,7 @@ typedef struct SourceStruct {
   Filter filter;                          /* what the expression means, or NULL */
   OfProcess of;                           /* the processes that --process means, or NULL */
   Bool programs;                          /* no collector's events */
+  LogPositionStruct end;                  /* where so many events end, if others come with them */
   LogRequestStruct request;               /* what was asked for; `event` is the tool's to set */
 } SourceStruct, *Source;
 

@@ -14,6 +14,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 #include "log/request.h"
+#include "view/ofprocess.h"
 #include "view/output.h"
 
 typedef struct WriterStruct *Writer;
@@ -29,6 +30,7 @@ typedef struct WriterOptionsStruct {
   void (*note)(void *data, const char *line); /* what is worth telling */
   void *data;          /* for that */
   const char *path;    /* --output, or NULL */
+  OfProcess of;        /* whose processes are shown, or NULL: all */
   Bool force;          /* what is there may be written over */
   uint64_t start;      /* ns of wall time from which times are counted */
   uint64_t thin;       /* ns: of values that change more often, one in so long; 0: all; WriterThinAUTO: what suits */
@@ -51,6 +53,8 @@ typedef struct WriterClassStruct {
   const char *name; /* as --format has it */
   Bool folder;      /* it writes into a folder, options->path, which it makes, and not to the output */
   Bool follow;      /* it takes events that come late, out of order, as --follow has them */
+  Bool heirs;       /* it shows what lives: with the events of some processes come those of whom they have inherited, and
+                       are not shown */
   unsigned takes;   /* the options of its own */
 
   /* A writer for the events of `log`; `error` gets the reason when it fails.  ResMEMORY, ResIO, ResPARAM. */
