@@ -341,6 +341,7 @@ Bool CollectorRun(Collector collector, int fd, uint64_t until)
     now = EventClockMonotonic();
     if (now - collector->tended >= collectorTend) {
       collector->tended = now;
+      PlaceGoesRound(&collector->place);
       (void)CollectorBury(collector);
       collectorShow(collector);
       CollectorLink(collector);

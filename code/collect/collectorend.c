@@ -191,6 +191,7 @@ Res CollectorEnd(Collector collector, Count *runningReturn)
     }
     collectorPart(collector, i);
   }
+  PlaceGoesRound(&collector->place);
   res = collectorClose(collector, res, &reason);
   collectorFinish(collector);
   if (collector->shop.odd > 0)

@@ -172,8 +172,8 @@ static void collectorLook(Collector collector)
     (void)DrainIsDead(collector->drain[i]);
 }
 
-/* collectorTake -- a process wants a region */
-static void collectorTake(Collector collector, MeetMessage message, Bool *buriedReturn)
+/* collectorMake -- make a region for a process, and give it to that */
+static void collectorMake(Collector collector, MeetMessage message, Bool *buriedReturn)
 {
   RegionGrantStruct grant = {.magic = RegionMAGIC, .version = RegionMeetVERSION};
   int fds[RegionGrantMAX] = {-1, -1, -1};
@@ -181,11 +181,6 @@ static void collectorTake(Collector collector, MeetMessage message, Bool *buried
   Drain drain;
   Index i;
 
-  collectorLook(collector);
-  if (collector->settings.loaded != NULL)
-    collector->settings.loaded(collector->settings.data, message->pid, message->uid, message->request.program);
-  if (collector->absent != NULL)
-    AbsentMet(collector->absent, message->pid, message->request.program, EventClockMonotonic());
   if (!collectorRoom(collector, message->pid, buriedReturn) ||
       DrainMake(&drain, &collector->shop, &collector->place, message, tid, &grant, fds) != ResOK) {
     grant.slots = 0;
@@ -203,6 +198,18 @@ static void collectorTake(Collector collector, MeetMessage message, Bool *buried
   for (i = 0; i < RegionGrantMAX; ++i)
     if (fds[i] >= 0)
       (void)close(fds[i]);
+}
+
+/* collectorTake -- a process wants a region, or did want one: who waits no longer records itself */
+static void collectorTake(Collector collector, MeetMessage message, Bool *buriedReturn)
+{
+  collectorLook(collector);
+  if (collector->settings.loaded != NULL)
+    collector->settings.loaded(collector->settings.data, message->pid, message->uid, message->request.program);
+  if (collector->absent != NULL)
+    AbsentMet(collector->absent, message->pid, message->request.program, EventClockMonotonic());
+  if (MeetWaits(message->fd))
+    collectorMake(collector, message, buriedReturn);
 }
 
 /* collectorExpect -- a program that is not yet there: who runs it will come within a moment, if the library is loaded.

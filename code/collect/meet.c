@@ -5,6 +5,7 @@
 #include "collect/meet.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -137,6 +138,13 @@ MeetKind MeetReceive(MeetMessage message, MeetSocket meet)
     message->fd = -1;
   }
   return kind;
+}
+
+Bool MeetWaits(int fd)
+{
+  struct pollfd end = {fd, 0, 0};
+
+  return poll(&end, 1, 0) == 0;
 }
 
 /* The control messages of an answer: descriptors, and who it is from. */

@@ -46,6 +46,9 @@ extern void MeetClose(MeetSocket socket);
 /* MeetReceive -- the next datagram; never waits */
 extern MeetKind MeetReceive(MeetMessage messageReturn, MeetSocket socket);
 
+/* MeetWaits -- does anybody still have the other end of this, on which an answer would go? */
+extern Bool MeetWaits(int fd);
+
 /* MeetAnswer -- send the answer with these descriptors, which stay the caller's; never waits.  Where the system lets us it
  * is from the user of whoever asks, else from ours.  ResIO: it cannot be delivered. */
 extern Res MeetAnswer(int fd, const RegionGrantStruct *answer, const int *fds, Count count);

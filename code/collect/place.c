@@ -167,3 +167,14 @@ void PlaceDrop(PlaceFile file)
     (void)close(file->locked);
   file->fd = file->locked = -1;
 }
+
+void PlaceGoesRound(Place place)
+{
+  char name[RegionStillMAX];
+  TextStruct text;
+
+  TextInit(&text, name, sizeof name);
+  RegionStillWrite(&text, place->recording);
+  if (place->memory >= 0)
+    (void)unlinkat(place->memory, TextTerminate(&text), 0);
+}

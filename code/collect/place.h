@@ -52,6 +52,9 @@ extern Res PlaceMake(PlaceFile fileReturn, char *pathReturn, Place place, pid_t 
 /* PlaceAgain -- another open file description of it, for reading and writing; -1 with errno set */
 extern int PlaceAgain(int fd);
 
+/* PlaceGoesRound -- whoever has said that the collector stands still was wrong: remove that notice */
+extern void PlaceGoesRound(Place place);
+
 /* PlaceRemove -- remove the file, and the link beside it.  PlaceDrop -- close it; it stays where it is. */
 extern void PlaceRemove(PlaceFile file);
 extern void PlaceDrop(PlaceFile file);

@@ -15,12 +15,13 @@
 #include <unistd.h>
 
 #include "emit/control.h"
+#include "emit/handstill.h"
 #include "plinth/descriptor.h"
 #include "plinth/quiet.h"
 
 enum {
-  meetTRIES = 20, /* to ask while the collector's queue is full, a millisecond apart */
-  meetWAIT = 1000, /* ms for the answer */
+  meetTELL = 20, /* ms to tell what is lost while the collector's queue is full */
+  meetWAIT = 1000, /* ms for room in that queue, and for the answer, together */
   meetNsPerMs = 1000000
 };
 
@@ -111,23 +112,22 @@ static void meetFill(RegionMeet meet)
   (void)strcpy(meet->token, ControlSettings.token);
 }
 
-/* meetNap -- the collector's queue is full: wait a moment.  FALSE: it was waited for long enough. */
-static Bool meetNap(long res, unsigned tries)
+/* meetNap -- the collector's queue is full: wait a moment.  FALSE: it is `end`. */
+static Bool meetNap(long res, uint64_t end)
 {
   long moment[2] = {0, meetNsPerMs};
 
-  if (res != -EAGAIN || tries == meetTRIES)
+  if (res != -EAGAIN || EventClockMonotonic() >= end)
     return FALSE;
   (void)QuietCall(SYS_nanosleep, moment, NULL);
   return TRUE;
 }
 
 /* meetAsk -- send the request with one end of a pair, which is closed here.  With what is answered on the other end the
- * kernel says from whom it is.  That end, or minus an errno. */
-static long meetAsk(long to, RegionMeet meet)
+ * kernel says from whom it is.  That end, or minus an errno: -EAGAIN, it is `end`. */
+static long meetAsk(long to, RegionMeet meet, uint64_t end)
 {
   int ends[2], on = 1;
-  unsigned tries = 0;
   long res;
 
   res = QuietCall(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends);
@@ -137,7 +137,7 @@ static long meetAsk(long to, RegionMeet meet)
   if (res == 0)
     do
       res = meetSend(to, meet, ends[1]);
-    while (meetNap(res, ++tries));
+    while (meetNap(res, end));
   (void)QuietCall(SYS_close, ends[1]);
   if (res == 0)
     return ends[0];
@@ -145,10 +145,10 @@ static long meetAsk(long to, RegionMeet meet)
   return res;
 }
 
-/* meetWait -- until the answer is there, or nobody has the other end any more; FALSE: it takes too long */
-static Bool meetWait(int fd)
+/* meetWait -- until the answer is there, or nobody has the other end any more; FALSE: it is `end` */
+static Bool meetWait(int fd, uint64_t end)
 {
-  uint64_t end = EventClockMonotonic() + (uint64_t)meetWAIT * meetNsPerMs, now;
+  uint64_t now;
   struct pollfd poll = {fd, POLLIN, 0};
 
   while ((now = EventClockMonotonic()) < end) {
@@ -199,7 +199,7 @@ static Bool meetControl(HandGrant grant, struct msghdr *message)
   return believed;
 }
 
-/* meetAnswer -- take it; FALSE: there is none, or not from whom it should be, or not what it should be
+/* meetAnswer -- take the answer that is there; FALSE: there is none, or not from whom it should be, or not what it should be
  * believedReturn  it is a collector's, also if that takes no more processes */
 static Bool meetAnswer(HandGrant grant, Bool *believedReturn, int fd)
 {
@@ -213,8 +213,6 @@ static Bool meetAnswer(HandGrant grant, Bool *believedReturn, int fd)
   RegionGrant answer = &grant->answer;
   long size;
 
-  if (!meetWait(fd))
-    return FALSE;
   size = QuietCall(SYS_recvmsg, fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   if (size < 0)
     return FALSE;
@@ -237,23 +235,40 @@ static void meetRequest(RegionMeet meet, Process process)
   (void)strcpy(meet->program, QuietProgram());
 }
 
+/* meetKnock -- ask whoever has the collector's name for a region.  Who knows that it stands still does not wait for it; but
+ * when it goes on it is to know that we were there.  Who does not know, and finds out, lets the family know. */
+static Bool meetKnock(HandGrant grant, Bool *believedReturn, long to, RegionMeet meet, Bool still)
+{
+  uint64_t end = still ? 0 : EventClockMonotonic() + (uint64_t)meetWAIT * meetNsPerMs;
+  long fd = meetAsk(to, meet, end);
+  Bool there = fd >= 0 && !still && meetWait((int)fd, end);
+  Bool met = there && meetAnswer(grant, believedReturn, (int)fd);
+
+  if (!still && (fd == -EAGAIN || (fd >= 0 && !there)))
+    HandStillTell();
+  if (fd >= 0)
+    (void)QuietCall(SYS_close, fd);
+  return met;
+}
+
 Bool HandMeet(Process process, HandGrant grant)
 {
   RegionMeetStruct meet;
-  Bool met, believed = FALSE;
-  long to, fd;
+  Bool met, believed = FALSE, still;
+  long to;
 
   grant->count = 0;
   if (!HandListened())
     return FALSE;
   meetRequest(&meet, process);
+  still = HandStill();
   to = meetDial();
-  if (to < 0)
+  if (to < 0) {
+    if (still && to == -ECONNREFUSED)
+      HandStillOver();
     return FALSE;
-  fd = meetAsk(to, &meet);
-  met = fd >= 0 && meetAnswer(grant, &believed, (int)fd);
-  if (fd >= 0)
-    (void)QuietCall(SYS_close, fd);
+  }
+  met = meetKnock(grant, &believed, to, &meet, still);
   if (believed)
     meetKeep(to);
   else
@@ -378,8 +393,8 @@ void HandNote(unsigned note, const char *path, unsigned lack, pid_t child)
 
 Bool HandLost(uint64_t events)
 {
+  uint64_t end = EventClockMonotonic() + (uint64_t)meetTELL * meetNsPerMs;
   RegionMeetStruct message;
-  unsigned tries = 0;
   long res;
 
   if (!HandListened())
@@ -389,7 +404,7 @@ Bool HandLost(uint64_t events)
   message.lost = events;
   do
     res = meetTell(&message);
-  while (meetNap(res, ++tries));
+  while (meetNap(res, end));
   return res == 0;
 }
 

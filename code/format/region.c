@@ -49,6 +49,14 @@ void RegionNameWrite(Text text, RegionName name, const char *log)
   TextDecimal(text, name->number);
 }
 
+void RegionStillWrite(Text text, uint64_t recording)
+{
+  RegionNameStruct name = {.recording = recording, .number = RegionStillNUMBER};
+
+  RegionNameWrite(text, &name, NULL);
+  TextString(text, RegionLINK);
+}
+
 /* regionHex -- 16 digits */
 static Bool regionHex(uint64_t *numberReturn, const char **at)
 {

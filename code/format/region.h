@@ -180,6 +180,12 @@ typedef struct RegionNameStruct {
  * log  the last part of the log's path; NULL: the region is in RegionFOLDER */
 extern void RegionNameWrite(Text text, RegionName name, const char *log);
 
+/* The notice that a recording's collector stands still (emit/handstill.h) is called as the link beside a region whose number
+ * is so high that there is none: so whoever removes links without regions removes it, too.  RegionStillWrite appends that
+ * name, without a folder. */
+enum { RegionStillNUMBER = 9999, RegionStillMAX = RegionNameMAX + sizeof RegionLINK - 1 /* bytes, NUL included */ };
+extern void RegionStillWrite(Text text, uint64_t recording);
+
 /* RegionNameParse -- what a name says, which has no folder.  FALSE: no region is called so. */
 extern Bool RegionNameParse(RegionName nameReturn, const char *name);
 

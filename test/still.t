@@ -1,0 +1,129 @@
+#!/usr/bin/env perl
+# still.t -- a family whose eventrec stands still, or whose eventrec's name somebody else has, waits for it once, and not with
+# each program; and when it goes on it is asked again
+#
+# SPDX-License-Identifier: BSD-2-Clause
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use File::Temp qw(tempdir);
+use IPC::Open2;
+use Test::More;
+use Time::HiRes qw(sleep time);
+
+my $B = abs_path($ENV{B} // 'build/cool');
+my ($rec, $cnv, $ctl) = map { "$B/bin/$_" } qw(eventrec eventcnv eventctl);
+my $dir = tempdir('pawprint-XXXXXX', TMPDIR => 1, CLEANUP => 1);
+
+plan skip_all => 'programs are recorded by the cool variety' if ($ENV{VARIETY} // 'cool') ne 'cool';
+plan skip_all => 'a sanitized program has a library of its own to load' if $ENV{SAN};
+
+sub slurp { open my $in, '<', $_[0] or return ''; local $/; return scalar(<$in>) // '' }
+sub until_ { my ($what) = @_; for (1 .. 3000) { return 1 if $what->(); sleep 0.01 } return 0 }
+sub notices { return grep { (readlink // '') =~ /^\Q$dir\E/ } glob '/dev/shm/pawprint-*-9999.log' }
+
+# A shell of our own: for each line it starts a program, or forks a child that works, waits for it, and says how long that took.
+my $shell = <<'END_SHELL';
+use Time::HiRes 'time';
+$| = 1;
+print "$$\n";
+while (<STDIN>) {
+    my $begin = time;
+    if (/fork/) { if (!fork) { my @all = map { "x$_" } 1 .. 1000; exit } wait }
+    elsif (/stays/) { system $^X, '-e', '$| = 1; print "$$\n"; <STDIN>'; next }
+    else { system $^X, '-e', '1' }
+    print time - $begin, "\n";
+}
+END_SHELL
+
+# session($log, @before) -- such a shell, recorded: what to tell it, and hears
+sub session {
+    my ($log, @before) = @_;
+    my ($out, $in);
+    open my $err, '>&', \*STDERR;
+    open STDERR, '>', "$log.err";
+    my $pid = open2($out, $in, @before, $rec, '-o', $log, '--', $^X, '-e', $shell);
+    open STDERR, '>&', $err;
+    my $program = <$out> + 0;
+    return {pid => $pid, program => $program, in => $in, ask => sub { print $in "$_[0]\n"; return <$out> + 0 },
+            end => sub { close $in; waitpid $pid, 0 }};
+}
+
+# The first one waits; ten more, of both kinds, are through before it would have waited again three times.
+sub waits {
+    my ($what, $session) = @_;
+    my $first = $session->{ask}->('program');
+    my $others = 0;
+    $others += $session->{ask}->($_ % 2 ? 'fork' : 'program') for 1 .. 10;
+    cmp_ok $others, '<', 3 * $first, "$what: who comes after one that has waited in vain does not wait";
+}
+
+# collected($session) -- a program is started: has eventrec made its memory, or is it alone?  Both, in words.
+sub collected {
+    my ($session) = @_;
+    my $pid = $session->{ask}->('stays');
+    my ($line) = grep { /^$pid / } `$ctl`;
+    print { $session->{in} } "\n";
+    return $line =~ /(collected|by itself)/ ? $1 : $line;
+}
+
+{
+    my $log = "$dir/stopped.paw";
+    my $session = session($log);
+    is collected($session), 'collected', 'a program is recorded';
+    kill STOP => $session->{pid};
+    waits('eventrec stands still', $session);
+    is collected($session), 'by itself', 'it records itself';
+    is scalar(notices()), 1, 'that eventrec stands still is known by one link';
+    kill CONT => $session->{pid};
+    ok until_(sub { !notices() }), 'eventrec goes on, and removes it';
+    is collected($session), 'collected', 'the next program is recorded as ever';
+    $session->{end}->();
+    is `$cnv --check $log 2>&1`, '', 'nothing is missing';
+    is slurp("$log.err") =~ s/^eventrec: \d+ events.*\n//r, '', 'nor is anybody named who has recorded himself';
+}
+{
+    # Killed while it stands still.
+    my $log = "$dir/killed.paw";
+    my $session = session($log);
+    kill STOP => $session->{pid};
+    $session->{ask}->('program');
+    kill KILL => $session->{pid};
+    $session->{ask}->('program');
+    is scalar(notices()), 0, 'eventrec is dead: who finds that removes the link';
+    $session->{end}->();
+    until_(sub { !kill 0, $session->{program} });
+    is `$cnv --check $log 2>&1`, '', 'and nothing is missing';
+}
+{
+    # Nobody goes on: what is left is removed with all the rest.
+    my $log = "$dir/left.paw";
+    my $session = session($log);
+    kill STOP => $session->{pid};
+    $session->{ask}->('program');
+    kill KILL => $session->{pid}, $session->{program};
+    $session->{end}->();
+    until_(sub { !kill 0, $session->{program} });
+    is scalar(notices()), 1, 'all are killed: the link is left';
+    system "$rec --clean $log >/dev/null 2>&1";
+    is scalar(notices()), 0, 'eventrec --clean removes it';
+}
+{
+    # Somebody else has the name of a dead eventrec, takes what he is asked, and says nothing.
+    my $log = "$dir/held.paw";
+    my $session = session($log);
+    my ($name) = slurp("/proc/$session->{program}/environ") =~ /collector=(pawprint-\w+)/;
+    kill KILL => $session->{pid};
+    waitpid $session->{pid}, 0;
+    open my $holder, '-|', "$B/prog/holder", $name or die;
+    like scalar(<$holder>), qr/^bound/, 'a dead eventrec\'s name is taken';
+    waits('nobody answers there', $session);
+    close $session->{in};
+    until_(sub { !kill 0, $session->{program} });
+    is `$cnv --check $log 2>&1`, '', 'nothing is missing';
+    system 'kill', <$holder> + 0;
+    close $holder;
+    system "$rec --clean $log >/dev/null 2>&1";
+    is scalar(notices()), 0, 'nor left';
+}
+done_testing;
