@@ -26,6 +26,7 @@
 #include "tap.h"
 
 enum { seriesMAX = 16, numbersMAX = 1 << 18, threadsMAX = 3, keptLooks = 60, keptBegin = 200 };
+enum { toldFULL = seriesMAX, toldLEAVES, toldSIZE }; /* what program and test say to each other, behind the series */
 
 #if defined(VARIETY_RASH)
 
@@ -119,6 +120,21 @@ static void *stormRun(void *target)
   return NULL;
 }
 
+/* emitLeft -- more than there is room for, long enough for that to be known, and then while the collector lets go */
+static void emitLeft(Count *told)
+{
+  emitSeries(0, numbersMAX);
+  (void)usleep(50000);
+  emitSeries(1, 10);
+  __atomic_store_n(&told[toldFULL], 1, __ATOMIC_RELEASE);
+  while (__atomic_load_n(&told[toldLEAVES], __ATOMIC_ACQUIRE) == 0)
+    (void)usleep(100);
+  emitSeries(2, 10000);
+  told[0] = numbersMAX;
+  told[1] = 10;
+  told[2] = 10000;
+}
+
 /* programRun -- what the environment says; the numbers of the events go to `told`, in shared memory */
 static int programRun(const char *mode, Count *told)
 {
@@ -142,6 +158,10 @@ static int programRun(const char *mode, Count *told)
   if (strcmp(mode, "late") == 0) {
     emitObjects(0, 10);
     emitLate();
+    return 0;
+  }
+  if (strcmp(mode, "left") == 0) {
+    emitLeft(told);
     return 0;
   }
   if (strcmp(mode, "forever") == 0) {
@@ -427,7 +447,7 @@ static pid_t toyStart(Toy toy, const char *mode, const char *const *environment,
   (void)close(fd);
   (void)snprintf(settings, sizeof settings, "collector=%s:token,family=%llu:%llu", name,
                  (unsigned long long)made.st_dev, (unsigned long long)made.st_ino);
-  memset(told, 0, seriesMAX * sizeof *told);
+  memset(told, 0, toldSIZE * sizeof *told);
   pid = fork();
   if (pid == 0) {
     (void)setenv("PAWPRINT_RECORDING", settings, 1);
@@ -550,6 +570,32 @@ static void testSlow(void)
   toyClose(&toy);
   TapOk(discards(&toy) > 0 && discards(&toy) < 10 && toy.events < sum(shared),
         "stop: the recording ends where there is no room");
+}
+
+/* testLeft -- a collector lets go of a program whose events it has no room for */
+static void testLeft(void)
+{
+  static const char *const few[] = {"PAWPRINT_BLOCKS", "4", NULL};
+  static toyStruct toy;
+  pid_t pid;
+  int status;
+
+  memset(&toy, 0, sizeof toy);
+  pid = toyStart(&toy, "left", few, shared);
+  while (waitpid(pid, &status, WNOHANG) == 0 && __atomic_load_n(&shared[toldFULL], __ATOMIC_ACQUIRE) == 0) {
+    toyMeet(&toy);
+    (void)usleep(100);
+  }
+  (void)__atomic_fetch_or(&toy.region[0].header->hand.collector, RegionCollectorLEAVES, __ATOMIC_SEQ_CST);
+  __atomic_store_n(&shared[toldLEAVES], 1, __ATOMIC_RELEASE);
+  (void)usleep(50000);
+  __atomic_store_n(&toy.region[0].header->hand.collector, RegionCollectorNONE, __ATOMIC_SEQ_CST);
+  (void)waitpid(pid, &status, 0);
+  toyRound(&toy, TRUE);
+  toyLog(&toy);
+  toyClose(&toy);
+  TapOk(discards(&toy) > 0, "the collector lets go while there is no room: events are discarded");
+  TapIs(toy.events + discards(&toy), sum(shared), "and all of them are counted");
 }
 
 static void testOverwrite(void)
@@ -677,6 +723,7 @@ int main(int argc, char **argv)
   testAll("storm", "the collector dies in a storm", NULL, TRUE);
   testSmall();
   testSlow();
+  testLeft();
   if (EVENT_PRESENT(PoolAlloc)) {
     testOverwrite();
     testLate();

@@ -174,6 +174,49 @@ static void testStorm(Bool flushing)
   DecodeFree(&d);
 }
 
+/* discarded -- how many events the process has counted as discarded, as far as it has sent */
+static Count discarded(Decode d)
+{
+  static uint64_t most[4096];
+  Count sum = ProcessRegion(ProcessGet())->lost;
+  Index i;
+
+  for (i = 0; i < d->blocks; ++i) {
+    BlockHeader header = &d->block[i].header;
+    if (header->stream < ARRAY_LENGTH(most) && header->discarded > most[header->stream])
+      most[header->stream] = header->discarded;
+  }
+  for (i = 0; i < ARRAY_LENGTH(most); ++i)
+    sum += most[i];
+  return sum;
+}
+
+/* testFull -- a storm while there is no room: what is interrupted while it is discarded, and what interrupts it, count */
+static void testFull(void)
+{
+  RegionHeader region = ProcessRegion(ProcessGet());
+  uint32_t limit = region->limit;
+  Count n, before, strings;
+  DecodeStruct d;
+
+  EmitGet(&d);
+  before = discarded(&d);
+  DecodeFree(&d);
+  region->limit = 3;
+  emitMemory->full = TRUE;
+  n = storm(1000, FALSE);
+  emitMemory->full = FALSE;
+  EventFlush();
+  EmitGet(&d);
+  region->limit = limit;
+  DecodeSound(&d, "no room");
+  TapIs(torn(&d, &strings), 0, "no room in a storm: nothing is torn");
+  strings = stringsOf(n) + stringsOf(handled[0]) + stringsOf(handled[1]);
+  TapOk(discarded(&d) - before > 0, "no room in a storm: events are discarded");
+  TapIs(d.events + discarded(&d) - before, n + handled[0] + handled[1] + strings, "and each arrives, or is counted");
+  DecodeFree(&d);
+}
+
 /* Each jump may leave one event, or its string, undone. */
 static void jumpsCheck(Count n, Count jumped)
 {
@@ -408,6 +451,7 @@ int main(void)
   install(TRUE);
   testJumps();
   testIdle();
+  testFull(); /* last: what handlers have left in open blocks goes out at each flush */
   return TapDone();
 }
 

@@ -21,10 +21,8 @@ enum {
   handMoment = 20000000,      /* ns that a thread waits before it looks who lives */
   handShort = 500000,         /* ns that it waits where it need not be for a full block */
   handBrief = 100000,         /* ns between two looks whether other threads have made room */
-  handPatience = 30000000,    /* ticks without room, some 10 ms, after which events are discarded at once */
   handStuck = 3000000000u,    /* ticks, about a second, that a thread waits for a full block to be drained */
   handOverwrites = 64,        /* old blocks that are overwritten for one new one, at most */
-  handPoor = 100000,          /* ticks between two looks for a free slot then */
   handFlushTries = 50         /* moments that a flush is waited for */
 };
 
@@ -50,53 +48,6 @@ static uint64_t handBefore(Bool *pendingReturn, RegionHeader region, Stream stre
   *pendingReturn = tally.pending > 0 || tally.used < reserved;
   /* What a handler has interrupted is counted, too: it will be committed. */
   return stream->before + tally.count + tally.pending;
-}
-
-/* handCollected -- are blocks of this store the collector's when they are full? */
-static Bool handCollected(Process process, Store store)
-{
-  return store == &process->shared && ProcessCollected(process);
-}
-
-/* handRefuses -- has there been no room for long, and is there none now?  Then an event is discarded at once: to look
- * for room costs a hundred times as much.  Not before: a collector that is only behind comes up meanwhile. */
-static Bool handRefuses(Process process, Thread thread, Stream stream)
-{
-  uint64_t refused = __atomic_load_n(&process->refused, __ATOMIC_RELAXED), looked, now;
-  RegionHeader region;
-
-  if (LIKELY(thread->refused == 0 && refused == 0))
-    return FALSE;
-  region = stream->block != NULL ? stream->store->header : ProcessRegion(process);
-  now = EventClock(EVENT_SLOW);
-  /* Without a collector, to look for room is to try all ways out; while there was one the thread has not done that. */
-  if (region == NULL || !(stream->block != NULL ? handCollected(process, stream->store) : ProcessCollected(process)))
-    return thread->refused != 0 && now - thread->looked < handPatience &&
-           thread->looked > __atomic_load_n(&process->tookOver, __ATOMIC_RELAXED);
-  /* What other threads have found out holds for this one. */
-  looked = __atomic_load_n(&process->looked, __ATOMIC_RELAXED);
-  refused = refused == 0 || (thread->refused != 0 && thread->refused < refused) ? thread->refused : refused;
-  return region->policy == RegionPolicyDISCARD && now - refused > handPatience &&
-         (now - (looked > thread->looked ? looked : thread->looked) < handPoor ||
-          (stream->block != NULL && __atomic_load_n(&region->pool.full, __ATOMIC_ACQUIRE) >= region->limit));
-}
-
-/* handChanged -- remember since when there has been no room, for this thread and for all; returns whether there was */
-static Bool handChanged(Process process, Thread thread, Bool changed)
-{
-  if (changed) {
-    thread->refused = 0;
-    if (__atomic_load_n(&process->refused, __ATOMIC_RELAXED) != 0)
-      __atomic_store_n(&process->refused, 0, __ATOMIC_RELAXED);
-    return TRUE;
-  }
-  thread->looked = EventClock(EVENT_SLOW);
-  if (thread->refused == 0)
-    thread->refused = thread->looked;
-  __atomic_store_n(&process->looked, thread->looked, __ATOMIC_RELAXED);
-  if (__atomic_load_n(&process->refused, __ATOMIC_RELAXED) == 0)
-    __atomic_store_n(&process->refused, thread->looked, __ATOMIC_RELAXED);
-  return FALSE;
 }
 
 /* handTakeShared -- a fresh block where others can read it.  Where the newest are kept the oldest makes room. */
@@ -151,7 +102,7 @@ static uint64_t handPatient(Process process, Bool crowded)
 {
   if (crowded)
     return handStuck;
-  return __atomic_load_n(&process->crowded, __ATOMIC_RELAXED) ? 0 : handPatience;
+  return __atomic_load_n(&process->crowded, __ATOMIC_RELAXED) ? 0 : HandPATIENCE;
 }
 
 /* handTake -- a fresh block from where the stream's blocks should lie */
@@ -216,7 +167,7 @@ static Bool handRoom(Process process, Store store, unsigned kind)
   long moment[2] = {0, handBrief};
 
   while (!HandRoom(store->header, kind)) {
-    if (handCollected(process, store))
+    if (HandCollected(process, store))
       return FALSE;
     if (!DrainAll(process, DrainHURRY) || QuietBarred() || EventClock(EVENT_SLOW) - begin > handStuck)
       return HandRoom(store->header, kind);
@@ -236,7 +187,7 @@ static void handOver(Process process, Stream stream, Store store, BlockHeader bl
 
   StreamLeave(block);
   ++stream->sequence;
-  if (handCollected(process, store)) {
+  if (HandCollected(process, store)) {
     stream->before = handBefore(&pending, store->header, stream, block, reserved);
     stream->sent = stream->sequence;
     stream->waits = TRUE; /* should the collector go */
@@ -294,26 +245,26 @@ Bool HandChange(Process process, Thread thread, unsigned kind, unsigned unsent)
   Size size = StreamSize(process, stream, kind, unsent), reserved;
   Bool crowded, taken;
 
-  if (!unsent && handRefuses(process, thread, stream)) {
+  if (!unsent && HandRefuses(process, thread, stream)) {
     __atomic_store_n(&thread->hot.cursor[kind][unsent].next, 0, __ATOMIC_RELEASE);
     return FALSE;
   }
   reserved = old != NULL ? StreamReserved(thread, kind, unsent) : 0;
   __atomic_store_n(&thread->hot.cursor[kind][unsent].next, 0, __ATOMIC_RELEASE);
   crowded = old != NULL && !unsent && !handRoom(process, store, kind);
-  if (crowded && !handCollected(process, store))
-    return handChanged(process, thread, FALSE);
+  if (crowded && !HandCollected(process, store))
+    return HandChanged(process, thread, FALSE);
   taken = !crowded && handTake(process, stream, unsent, size);
   if (!taken && old != NULL && !unsent && store == &process->shared &&
       handForget(process, stream, store, old, reserved, !crowded)) {
     StreamStart(process, thread, kind, unsent);
     stream->told = stream->discarded;
-    return handChanged(process, thread, TRUE);
+    return HandChanged(process, thread, TRUE);
   }
   if (!taken && !handTakeElse(process, thread, stream, unsent, size, crowded)) {
     if (old != NULL && !unsent && !crowded)
       (void)__atomic_fetch_sub(&store->header->pool.full, 1, __ATOMIC_ACQ_REL);
-    return unsent ? FALSE : handChanged(process, thread, FALSE);
+    return unsent ? FALSE : HandChanged(process, thread, FALSE);
   }
   if (crowded) /* one more than may be: who goes on in private memory leaves no block behind */
     (void)__atomic_fetch_add(&store->header->pool.full, 1, __ATOMIC_ACQ_REL);
@@ -321,44 +272,52 @@ Bool HandChange(Process process, Thread thread, unsigned kind, unsigned unsent)
     handDone(process, stream, unsent, store, old, reserved);
   StreamStart(process, thread, kind, unsent);
   stream->told = stream->discarded;
-  return unsent ? TRUE : handChanged(process, thread, TRUE);
+  return unsent ? TRUE : HandChanged(process, thread, TRUE);
 }
 
 /* handElse -- where the stream's block is full, or there is none; 0: it takes the slow way */
-static Word handElse(Process process, Thread thread, unsigned kind, Size size)
+static Word handElse(Process process, Thread thread, unsigned kind, Size size, Bool drained)
 {
-  EventCursor cursor = &thread->hot.cursor[kind][0];
-
-  if (handRefuses(process, thread, &thread->stream[kind][0])) {
-    __atomic_store_n(&cursor->next, 0, __ATOMIC_RELEASE);
-    (void)HandDiscard(process, thread, kind, 0);
-    return HandNOROOM;
+  if (HandRefuses(process, thread, &thread->stream[kind][0])) {
+    __atomic_store_n(&thread->hot.cursor[kind][0].next, 0, __ATOMIC_RELEASE);
+    return HandDiscard(process, thread, kind, 0) ? 0 : HandNOROOM;
   }
-  return HandChange(process, thread, kind, 0) ? StreamTry(process, thread, kind, 0, size) : 0;
+  return drained && HandChange(process, thread, kind, 0) ? StreamTry(process, thread, kind, 0, size) : 0;
+}
+
+/* handDrained -- does a collector drain the stream's blocks?  What is in private memory is sent by us: not within a
+ * change, which this is. */
+static Bool handDrained(Process process, Thread thread, Stream stream)
+{
+  RegionHeader region = ProcessRegion(process);
+  uint32_t collector;
+
+  if (region == NULL || (stream->block == NULL && !HandRefuses(process, thread, stream)) ||
+      (stream->block != NULL && stream->store != &process->shared) || ProcessOpen())
+    return FALSE;
+  collector = __atomic_load_n(&region->hand.collector, __ATOMIC_ACQUIRE);
+  return (collector & RegionCollectorDIED) == 0 && collector != RegionCollectorNONE;
 }
 
 Word HandReserve(Thread thread, unsigned kind, Size size, Word at)
 {
   Process process = ProcessIfReady();
-  RegionHeader region = process != NULL && ProcessCollected(process) ? ProcessRegion(process) : NULL;
   Stream stream = &thread->stream[kind][0];
   int error = errno;
-  uint32_t collector;
+  Bool drained;
   Word place;
 
-  /* What is in private memory is sent by us: not within a change, which this is. */
-  if (region == NULL || thread->inside || (stream->block == NULL && !handRefuses(process, thread, stream)) ||
-      (stream->block != NULL && stream->store != &process->shared) || ProcessOpen())
+  if (process == NULL || thread->inside)
     return 0;
-  collector = __atomic_load_n(&region->hand.collector, __ATOMIC_ACQUIRE);
-  if ((collector & RegionCollectorDIED) != 0 || collector == RegionCollectorNONE)
+  drained = ProcessCollected(process);
+  if (!(drained ? handDrained : HandRefuses)(process, thread, stream))
     return 0;
   thread->inside = 1;
   handFence();
   StreamAbandon(at, size);
   place = StreamTry(process, thread, kind, 0, size);
   if (place == 0)
-    place = handElse(process, thread, kind, size);
+    place = handElse(process, thread, kind, size, drained);
   handFence();
   thread->inside = 0;
   errno = error;
@@ -406,7 +365,7 @@ void HandShow(Process process, Thread thread, unsigned kind, Bool final)
   reserved = StreamReserved(thread, kind, 1);
   StreamTally(&tally, block, stream->size, reserved, final);
   StreamLeave(block);
-  if (handCollected(process, stream->store))
+  if (HandCollected(process, stream->store))
     flags |= SendBESIDE; /* it has seen it */
   if ((tally.pending > 0 && !final) || (tally.used > 0 && SendBlock(process, block, &tally, flags) != ResOK))
     return;

@@ -21,10 +21,13 @@
 #include "emit/buffer.h"
 #include "emit/process.h"
 
-enum { HandNOROOM = 1 }; /* no address of an event */
+enum {
+  HandNOROOM = 1,          /* no address of an event */
+  HandPATIENCE = 30000000  /* ticks without room, some 10 ms, after which events are discarded at once */
+};
 
-/* HandReserve -- room for an event in a block of a stream that is sent, changing blocks if need be, with signals let
- * through; 0: it takes the slow way; HandNOROOM: it is discarded, and counted
+/* HandReserve -- room for an event in a block of a stream that is sent, with signals let through, changing blocks if need
+ * be and if a collector drains them; 0: it takes the slow way; HandNOROOM: it is discarded, and counted
  *
  * at, size  room at the cursor that was reserved, and was not enough, or 0; given up
  * cost      of a change: some hundred ns; no system call unless the collector sleeps
@@ -56,6 +59,21 @@ extern Bool HandFlush(Process process);
 /* HandCheck -- has the collector died, or let go?  Then the process sends by itself, and what was handed over goes
  * first.  Signals are blocked, nothing is locked. */
 extern void HandCheck(Process process);
+
+/* HandCollected -- are blocks of this store the collector's when they are full? */
+static inline Bool HandCollected(Process process, Store store)
+{
+  return store == &process->shared && ProcessCollected(process);
+}
+
+/* No room (handrefuse.c).
+ *
+ * HandRefuses -- has there been none for long, and is there none now?  Then an event is discarded at once: to look for room
+ * costs a hundred times as much, and more without a collector.  Not before: a collector that is only behind comes up
+ * meanwhile.
+ * HandChanged -- remember since when there has been none, for this thread and for all; returns whether there was */
+extern Bool HandRefuses(Process process, Thread thread, Stream stream);
+extern Bool HandChanged(Process process, Thread thread, Bool changed);
 
 /* Full blocks: how many there may be, and which is forgotten where the newest are kept (handfull.c).  A block that may be
  * overwritten has a ticket, which no other block has had, and all others have 0. */
