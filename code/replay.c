@@ -21,6 +21,7 @@
 #include "replay-table.h"
 #include "view/heapfork.h"
 #include "view/heaplook.h"
+#include "view/heapoff.h"
 #include "base/say.h"
 
 static void replayReason(Replay replay, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -243,9 +244,11 @@ static Bool replayEvent(LogRequest request, LogEvent event)
 /* replayMissing -- what keeps the replay from being exactly what happened */
 static void replayMissing(Replay replay)
 {
-  HeapOffStruct off = HeapOff(replay->heap);
+  HeapOffStruct off = HeapOff(replay->heap, replay->process);
+  char line[HeapOffLineMAX];
   LogSummaryStruct summary;
   HeapTallyStruct tally;
+  Index i;
 
   LogSummarize(&summary, replay->source.log);
   HeapTallySum(&tally, replay->heap);
@@ -256,8 +259,8 @@ static void replayMissing(Replay replay)
   } while (0)
   if (HeapObjectTypes(replay->heap) == 0)
     replayReason(replay, "no Object events in the log: nothing to replay");
-  if (off.times > 0)
-    replayReason(replay, "up to %.3f s were not recorded: kinds were switched on again then", (double)off.ns / 1e9);
+  for (i = 0; HeapOffLine(line, &off, summary.first, i); ++i)
+    replayReason(replay, "not recorded: %s", line);
   MISSING(summary.discarded, "event discarded while recording", "events discarded while recording");
   MISSING(summary.lost, "event lost to damage", "events lost to damage");
   MISSING(tally.unmatched, "free or resize of an object whose allocation is not in the log",

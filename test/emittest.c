@@ -634,6 +634,8 @@ static void post(const char *message)
 static void testMessages(void)
 {
   DecodeStruct d;
+  Count found = 0;
+  Index i;
   char *text;
 
   EmitFresh();
@@ -647,7 +649,12 @@ static void testMessages(void)
   EventMessagePoll();
   TapIs(EventKindControl[0] & 0x7f, 0x7f, "another one, too");
   DecodeMemory(&d, emitMemory);
-  TapIs(d.events, 1, "a message flushes");
+  for (i = 0; i < d.events; ++i)
+    found += d.event[i].code == EventUserWordCODE;
+  TapIs(found, 1, "a message flushes");
+  for (i = 0; i < d.events && d.event[i].code != EventStateBeginCODE; ++i)
+    ;
+  TapOk(i < d.events, "what there already is comes with kinds that are switched on");
   DecodeFree(&d);
   post("kinds -Ref");
   series(idSERIES, 10000);

@@ -369,6 +369,7 @@ static void testHeaderEnd(void)
   header.recording = 0xfedcba9876543210;
   header.forked = (HeaderForkStruct){0x8000000000000001, 4711, 123456789, UINT64_MAX};
   header.begun = UINT64_MAX;
+  header.sent = (HeaderSentStruct){UINT64_MAX, 0, UINT32_MAX};
   header.ended = TRUE;
   header.streams = 70000;
   header.gone = 0x7000000000000001;
@@ -385,6 +386,8 @@ static void testHeaderEnd(void)
   TapOk(back.forked.identity == header.forked.identity && back.forked.thread == 4711 &&
           back.forked.before == 123456789 && back.forked.after == UINT64_MAX,
         "and whose child by fork it is");
+  TapOk(back.sent.ticks == UINT64_MAX && back.sent.first == 0 && back.sent.now == UINT32_MAX,
+        "and which kinds it sent, at first and at last");
   for (next = body, i = 0; HeaderStreamNext(&stream, &next, headerRoom + length); ++i)
     if (i >= ARRAY_LENGTH(streams) || stream.stream != streams[i].stream || stream.blocks != streams[i].blocks ||
         stream.events != streams[i].events || stream.discarded != streams[i].discarded)
@@ -401,6 +404,7 @@ static void testHeaderEndWrong(void)
     "stream: 1 2 3\n", "stream: 4294967296 2 3 4\n", "stream: 1 2 ?\n", "stream: 1 2 ?3 4\n", "stream: 1 ? 3 4\n",
     "stream: 1 2 3 18446744073709551616\n", "stream: 1 2 18446744073709551615 4\n", "stream: \n", "end: \n", "end: x\n",
     "forked: 0x12 3 4\n", "begun: -1\n", "gone: -1\n", "recording: 0xg\n", "recording: 0x10000000000000000\n",
+    "sent: 1 2\n", "sent: 1 2 0x100000000\n",
   };
   static HeaderStruct back;
   const char *body;

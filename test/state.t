@@ -125,38 +125,145 @@ late($observed, 'observe', 2, 1);
 cmp_ok scalar(grep(/ PoolCreate .*class="malloc"/, @lines)), '>=', 1, 'a foreign malloc is named';
 cmp_ok summary($observed)->{unmatched} + summary($observed)->{early}, '>', 0, 'of its objects nobody knows';
 
+# Kinds that are off, for a while, at first or at last: nothing tells of that time, and that is said.
 
+my $since = qr/^not recorded   up to \d+\.\d{3} s, until \d+\.\d+ s: kinds were switched on then/m;
+my $at_last = qr/^not recorded   from \d+\.\d+ s on, in 1 process: kinds were switched off then or later/m;
 
-# Switched off for a while, and on again: nothing tells of that time, and that is said.
-SKIP: {
-  skip "no eventctl", 13 unless -x "$B/bin/eventctl";
-  require IPC::Open2;
-  require Time::HiRes;
-  my $log = "$dir/gap.paw";
-  my ($from, $to);
-  my $pid = do {
-    local @ENV{qw(PAWPRINT_LOG LD_PRELOAD)} = ($log, "$ENV{PWD}/$B/lib/libpawprint.so");
-    IPC::Open2::open2($from, $to, $^X, '-e', '$| = 1; while (<STDIN>) { push @a, "x" x 1000 for 1 .. 500; print }');
-  };
-  my $allocates = sub { print {$to} "go\n"; return scalar <$from> };
-  $to->autoflush(1);
-  is $allocates->(), "go\n", 'a program allocates';
-  is system("$B/bin/eventctl $pid stop"), 0, 'recording is switched off';
-  my $stopped = Time::HiRes::time();
-  is $allocates->(), "go\n", 'it goes on';
-  my $starts = Time::HiRes::time();
-  is system("$B/bin/eventctl $pid start"), 0, 'recording is switched on';
-  is $allocates->(), "go\n", 'and on';
-  close $to;
-  waitpid $pid, 0;
+# What the views say of a log: how many gaps there were, in how many processes kinds were off at last, and always.
+sub is_off {
+  my ($log, $wanted, $what) = @_;
   my $of = summary($log);
-  is $of->{not_recorded_times}, 1, 'a gap is known';
-  cmp_ok $of->{not_recorded_seconds}, '>=', $starts - $stopped, 'which is not shorter than it was';
-  cmp_ok $of->{not_recorded_seconds}, '<=', $of->{duration}, 'nor longer than all';
-  my $line = qr/^not recorded   up to \d+\.\d{3} s, until \d+\.\d+ s: kinds were switched on again then/m;
-  like scalar(`$B/bin/eventview $_ $log`), $line, "eventview $_ says so" for 'summary', 'live', 'live --at peak --process perl';
-  like scalar(`$B/bin/replay -a none $log 2>&1`), qr/not exact: up to \d+\.\d{3} s were not recorded/, 'and replay';
-  is summary("$dir/manage.1.paw")->{not_recorded_times}, 0, 'a log that was opened in the middle has none';
+  is_deeply [@$of{qw(not_recorded_times not_recorded_at_end never_recorded)}], $wanted, "$what: what was off";
+  for my $view ('summary', 'live') {
+    my $out = `$B/bin/eventview $view $log`;
+    is_deeply [scalar($out =~ $since), scalar($out =~ $at_last)], [map { $_ ? 1 : '' } @$wanted[0, 1]], "$what: $view says so";
+  }
+  is scalar(`$B/bin/replay -a none $log 2>&1` =~ /not exact:.* recorded: /), $wanted->[0] || $wanted->[1] ? 1 : '',
+    "$what: replay says so";
+  return $of;
 }
+
+# A program that allocates 500 objects for each line, and then answers: its number, and a function that has it do so.
+sub allocating {
+  my (@command) = @_;
+  require IPC::Open2;
+  my ($from, $to);
+  my $child = IPC::Open2::open2($from, $to, @command, $^X, '-e',
+    '$| = 1; print "$$\n"; while (<STDIN>) { push @a, "x" x 1000 for 1 .. 500; print }');
+  $to->autoflush(1);
+  chomp(my $pid = <$from>);
+  my $allocates = sub { print {$to} "go\n"; is scalar(<$from>), "go\n", 'a program allocates' };
+  return ($pid, $allocates, sub { close $to; waitpid $child, 0 });
+}
+
+sub ctl {
+  my (@words) = @_;
+  is system("$B/bin/eventctl", @words), 0, "eventctl $words[1]";
+}
+
+SKIP: {
+  skip "no eventctl", 1 unless -x "$B/bin/eventctl";
+  require Time::HiRes;
+  my %alone = (LD_PRELOAD => "$ENV{PWD}/$B/lib/libpawprint.so");
+  my ($pid, $allocates, $ends);
+
+  my $log = "$dir/gap.paw";
+  {
+    local @ENV{qw(PAWPRINT_LOG LD_PRELOAD)} = ($log, $alone{LD_PRELOAD});
+    ($pid, $allocates, $ends) = allocating();
+  }
+  $allocates->();
+  ctl($pid, 'stop');
+  my $stopped = Time::HiRes::time();
+  $allocates->();
+  my $starts = Time::HiRes::time();
+  ctl($pid, 'start');
+  $allocates->();
+  $ends->();
+  my $of = is_off($log, [1, 0, 0], 'off and on');
+  cmp_ok $of->{not_recorded_seconds}, '>=', $starts - $stopped, 'a gap is not shorter than it was';
+  cmp_ok $of->{not_recorded_seconds}, '<=', $of->{duration}, 'nor longer than all';
+  like scalar(`$B/bin/eventview live --at peak --process perl $log`), $since, 'and it is said of the one process';
+  is_off("$dir/manage.1.paw", [0, 0, 0], 'a log that was opened in the middle');
+
+  # Nothing is recorded at first.
+  for my $way ("$B/bin/eventrec -o", "env PAWPRINT_PAUSED=1 LD_PRELOAD=$alone{LD_PRELOAD} PAWPRINT_LOG=") {
+    my $with = $way =~ /eventrec/ ? 'with a collector' : 'without one';
+    $log = "$dir/paused." . ($way =~ /eventrec/ ? 1 : 2) . '.paw';
+    ($pid, $allocates, $ends) = allocating($way =~ /eventrec/ ? (split(' ', $way), $log, '--paused', '--') : split ' ', "$way$log");
+    $allocates->();
+    ctl($pid, 'start');
+    $allocates->();
+    $ends->();
+    is_off($log, [1, 0, 0], "paused at first, $with");
+    my $copy = "$dir/copy.paw";
+    system "$B/bin/eventcnv -f paw -o $copy --force $log";
+    is_off($copy, [1, 0, 0], 'a copy of that log');
+    system "$B/bin/eventcnv -f paw --from 1000 -o $copy --force $log";
+    is summary($copy)->{never_recorded}, 0, 'but one of a part says nothing of what was before';
+  }
+
+  # Nothing is recorded from some time on.
+  for my $way ("$B/bin/eventrec -o", "env LD_PRELOAD=$alone{LD_PRELOAD} PAWPRINT_LOG=") {
+    my $with = $way =~ /eventrec/ ? 'with a collector' : 'without one';
+    $log = "$dir/stopped." . ($way =~ /eventrec/ ? 1 : 2) . '.paw';
+    ($pid, $allocates, $ends) = allocating($way =~ /eventrec/ ? (split(' ', $way), $log, '--') : split ' ', "$way$log");
+    $allocates->();
+    ctl($pid, 'stop');
+    ctl($pid, 'flush');
+    $allocates->();
+    like scalar(`$B/bin/eventview summary $log 2>/dev/null`), $at_last, "switched off, $with: it is known while the program runs";
+    $ends->();
+    is_off($log, [0, 1, 0], "off at last, $with");
+    my ($from) = `$B/bin/eventview summary $log` =~ /from (\S+) s on, in 1 process/;
+    my $middle = $from / 2;
+    $from += 1e-6;
+    like scalar(`$B/bin/eventview live --at $from $log`), $at_last, 'it is said of that time';
+    unlike scalar(`$B/bin/eventview live --at $middle $log`), $at_last, 'not of a time before that';
+    unlike scalar(`$B/bin/eventview summary --to $middle $log`), $at_last, 'nor of events before it';
+    my $copy = "$dir/copy.paw";
+    system "$B/bin/eventcnv -f paw -o $copy --force $log";
+    is_off($copy, [0, 1, 0], 'a copy of that log');
+    system "$B/bin/eventcnv -f paw --to $middle -o $copy --force $log";
+    is_off($copy, [0, 0, 0], 'the beginning of that log');
+  }
+
+  # Killed meanwhile, where nobody collects: the memory that it leaves says so.
+  $log = "$dir/killed.paw";
+  {
+    local @ENV{qw(PAWPRINT_LOG LD_PRELOAD)} = ($log, $alone{LD_PRELOAD});
+    ($pid, $allocates, $ends) = allocating();
+  }
+  $allocates->();
+  ctl($pid, 'stop');
+  kill KILL => $pid;
+  $ends->();
+  like scalar(`$B/bin/eventview summary $log 2>/dev/null`), $at_last, 'off at last, and killed: it is known';
+  is system("$B/bin/eventrec --clean $log >/dev/null 2>&1"), 0, 'what it left is put into the log';
+  is_off($log, [0, 1, 0], 'off at last, killed, and put into the log');
+
+  # Of a family nobody is switched on but one.
+  $log = "$dir/family.paw";
+  ($pid, $allocates, $ends) = allocating("$B/bin/eventrec", '-o', $log, '--paused', '--', 'sh', '-c', '"$@"; true', 'sh');
+  ctl($pid, 'start');
+  $allocates->();
+  $ends->();
+  is summary($log)->{never_recorded}, 1, 'a process that was never switched on is counted';
+  like scalar(`$B/bin/eventview summary $log`), qr/^not recorded   1 process: kinds were off from the beginning on/m, 'and told';
+}
+
+# The program itself does it.
+for (['none', 0, 0], ['off', 0, 1], ['bit', 0, 1], ['on', 1, 0]) {
+  my ($how, @wanted) = @$_;
+  my $log = "$dir/own.$how.paw";
+  is scalar(`$B/bin/eventrec -o $log $B/prog/switch $how 2>/dev/null`), "0\n", "a program switches kinds: $how";
+  is_off($log, [@wanted, 0], "by the program itself, $how");
+}
+
+# A recording that is ended is over: it covers all of its time.
+my $timed = "$dir/timed.paw";
+system "$B/bin/eventrec -t 0.3 -o $timed $B/prog/steady 2>/dev/null";
+is_off($timed, [0, 0, 0], 'a recording that was ended');
 
 done_testing;

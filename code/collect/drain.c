@@ -25,8 +25,7 @@ enum {
   drainHeaderEvery = 4 << 20, /* bytes between two header blocks */
   drainFew = 16,              /* blocks that wait until the process's header block is due */
   drainSlotsMIN = 8,          /* that a process can do anything with */
-  drainLettingGo = 16,        /* rounds before a process that fills blocks all the time goes on by itself */
-  drainSENT = 0xffff          /* of the control table's first 32 bits: the kinds that are sent */
+  drainLettingGo = 16         /* rounds before a process that fills blocks all the time goes on by itself */
 };
 
 /* drainFill -- all of the region's header that is known: what the process may rely on, and others find it by */
@@ -129,9 +128,26 @@ void DrainClose(Drain drain)
   (void)munmap(drain, sizeof *drain);
 }
 
-static uint64_t drainLost(Drain drain)
+/* drainControl -- the control table's first 32 bits, whose lower half says what is sent */
+static uint32_t *drainControl(Drain drain)
 {
-  return __atomic_load_n(&drain->header->lost, __ATOMIC_RELAXED);
+  return (uint32_t *)(void *)((char *)drain->header + RegionControlAt(drain->head.header.widths.word));
+}
+
+/* drainHead -- put the header block into the batch, with what only the region knows by now.  What the process sent
+ * until we switched it off, it sent until its part of the log ended. */
+static Res drainHead(Drain drain, uint64_t lost, const DrainStreamsStruct *ended)
+{
+  if (!drain->shut)
+    drain->sent = __atomic_load_n(drainControl(drain), __ATOMIC_RELAXED) & RegionControlSENT;
+  drain->head.header.sent.now = drain->sent;
+  return DrainHeaderAgain(&drain->head, lost, ended, drain->shop);
+}
+
+/* drainAgain -- the same while the process lives */
+static Res drainAgain(Drain drain)
+{
+  return drainHead(drain, __atomic_load_n(&drain->header->lost, __ATOMIC_RELAXED), NULL);
 }
 
 Bool DrainHeaderNew(Drain drain)
@@ -150,7 +166,7 @@ Bool DrainGreet(Drain drain)
   if (drain->head.types == NULL)
     return FALSE;
   if (drain->owed && !drain->muted)
-    res = DrainHeaderAgain(&drain->head, drainLost(drain), NULL, drain->shop);
+    res = drainAgain(drain);
   if (res == ResOK)
     drain->owed = FALSE;
   return res == ResOK;
@@ -222,25 +238,15 @@ Count DrainRound(Drain drain, DrainWhat what)
 
 void DrainRepeat(Drain drain)
 {
-  if (drain->unheaded >= drainHeaderEvery &&
-      DrainHeaderAgain(&drain->head, drainLost(drain), NULL, drain->shop) == ResOK)
+  if (drain->unheaded >= drainHeaderEvery && drainAgain(drain) == ResOK)
     drain->unheaded = 0;
-}
-
-/* drainControl -- the control table's first 32 bits, whose lower half says what is sent */
-static uint32_t *drainControl(Drain drain)
-{
-  static const uint32_t one = 1;
-  Bool little = *(const unsigned char *)&one == 1;
-  Size at = little || drain->head.header.widths.word != 8 ? 0 : sizeof(uint32_t);
-
-  return (uint32_t *)(void *)((char *)drain->header + RegionCONTROL + at);
 }
 
 void DrainShut(Drain drain)
 {
   if (!drain->shut)
-    (void)__atomic_fetch_and(drainControl(drain), ~(uint32_t)drainSENT, __ATOMIC_SEQ_CST);
+    drain->sent = __atomic_fetch_and(drainControl(drain), ~(uint32_t)RegionControlSENT, __ATOMIC_SEQ_CST) &
+                  RegionControlSENT;
   drain->shut = TRUE;
 }
 
@@ -283,7 +289,7 @@ static Res drainFarewell(Drain drain)
 {
   drainLeaving(drain);
   drain->head.header.gone = drain->gone;
-  return drain->muted ? ResOK : DrainHeaderAgain(&drain->head, RegionLost(drain->header), &drain->streams, drain->shop);
+  return drain->muted ? ResOK : drainHead(drain, RegionLost(drain->header), &drain->streams);
 }
 
 Res DrainFinish(Drain drain)
@@ -345,7 +351,7 @@ void DrainLetGo(Drain drain)
     if (BatchWrite(&drain->shop->batch) != ResOK)
       break;
   if (!drain->muted)
-    (void)DrainHeaderAgain(&drain->head, drainLost(drain), NULL, drain->shop);
+    (void)drainAgain(drain);
   drain->owed = FALSE;
   (void)BatchWrite(&drain->shop->batch);
   __atomic_store_n(&drain->header->hand.collector, RegionCollectorNONE, __ATOMIC_SEQ_CST);

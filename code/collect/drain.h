@@ -73,6 +73,7 @@ typedef struct DrainStruct {
   Bool muted;               /* nothing of it is wanted: blocks are freed and not written */
   Bool owed;                /* its header block is known, and not in the log */
   Bool shut;                /* sends nothing any more, by our will */
+  uint32_t sent;            /* the kinds that it sent, when that was looked at last, or until it was shut */
   uint64_t gone;            /* ticks when it was seen that the process had ended; 0: it has not */
   DrainHeaderStruct head;
   DrainStreamsStruct streams;

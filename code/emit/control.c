@@ -21,11 +21,14 @@ static EventMessageHandler controlHandler;
 
 EVENT_API int EventControlKinds(const char *list)
 {
-  uint32_t mask;
+  uint32_t old = (uint32_t)(EVENT_CONTROL[0] & controlKINDS), mask;
 
-  if (ControlMask(&mask, list, (uint32_t)(EVENT_CONTROL[0] & controlKINDS), "EventControlKinds") != ResOK)
+  if (ControlMask(&mask, list, old, "EventControlKinds") != ResOK)
     return -1;
   ControlSet(mask, 0);
+  /* What was not told until now changed meanwhile; before there is a way out nobody was told anything. */
+  if ((mask & ~old) != 0 && ProcessIfReady() != NULL && ProcessSends())
+    StateAsk();
   return 0;
 }
 

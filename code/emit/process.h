@@ -44,6 +44,7 @@ struct ProcessStruct {
   Bool alone;               /* its collector has died */
   Bool collected;           /* blocks are handed over to a collector (hand.h), as far as is known */
   SyncStruct sync;          /* at the beginning */
+  HeaderSentStruct began;   /* when it first had somewhere to send, and the kinds that it sent then (`first`) */
   Size blockSize;           /* of the largest block of a frequent kind that is sent */
   unsigned working;         /* the working memory of send.c that is part of this mapping (ProcessWorking) is in use */
   struct ScratchStruct *scratch[ProcessScratches]; /* free working memory of send.c, beside that */

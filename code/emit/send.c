@@ -268,6 +268,16 @@ static uint64_t sendRate(const SyncStruct *begin, const SyncStruct *end)
              : (uint64_t)((double)(end->ticks - begin->ticks) * 1e9 / (double)(end->mono - begin->mono));
 }
 
+/* sendKinds -- which kinds are sent, now and when there was first somewhere to send */
+static HeaderSentStruct sendKinds(Process process, uint64_t ticks)
+{
+  uint32_t now = (uint32_t)__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) & (((uint32_t)1 << EventKindLIMIT) - 1);
+
+  if (process->began.ticks == 0 && ProcessSends())
+    process->began = (HeaderSentStruct){.ticks = ticks, .first = now};
+  return (HeaderSentStruct){process->began.ticks, process->began.first, now};
+}
+
 static void sendHeaderFill(Process process, Scratch scratch, Bool ended)
 {
   Header header = &scratch->header;
@@ -293,6 +303,7 @@ static void sendHeaderFill(Process process, Scratch scratch, Bool ended)
   header->syncs = HeaderSyncsMAX;
   header->sync[0] = process->sync;
   EventClockSync(&header->sync[1], slow);
+  header->sent = sendKinds(process, header->sync[1].ticks);
   header->gone = header->ended ? header->sync[1].ticks : 0;
   if (!sent)
     header->frequency = sendRate(&header->sync[0], &header->sync[1]);

@@ -76,6 +76,19 @@ static void headerSyncs(Text text, Header header)
   }
 }
 
+static void headerSentWrite(Text text, HeaderSent sent)
+{
+  if (sent->ticks == 0)
+    return;
+  TextString(text, "sent: ");
+  TextDecimal(text, sent->ticks);
+  TextChar(text, ' ');
+  TextHex(text, sent->first);
+  TextChar(text, ' ');
+  TextHex(text, sent->now);
+  TextChar(text, '\n');
+}
+
 /* headerRecording -- which recording this is of, and how much of it */
 static void headerRecording(Text text, Header header)
 {
@@ -90,6 +103,7 @@ static void headerRecording(Text text, Header header)
     headerNumber(text, "alone: ", header->alone);
   if (header->begun != 0)
     headerNumber(text, "begun: ", header->begun);
+  headerSentWrite(text, &header->sent);
   if (header->ended)
     headerNumber(text, "end: ", header->streams);
   if (header->gone != 0)
@@ -304,6 +318,19 @@ static Bool headerForked(Header header, const char *next, const char *limit)
   return TRUE;
 }
 
+static Bool headerSent(Header header, const char *next, const char *limit)
+{
+  HeaderSent sent = &header->sent;
+  uint64_t first, now;
+
+  if (!headerDecimal(&sent->ticks, &next, limit) || !headerDecimal(&first, &next, limit) ||
+      !headerDecimal(&now, &next, limit) || first > UINT32_MAX || now > UINT32_MAX)
+    return FALSE;
+  sent->first = (uint32_t)first;
+  sent->now = (uint32_t)now;
+  return TRUE;
+}
+
 static Bool headerRegistry(Header header, const char *next, const char *limit)
 {
   RegistryName name = &header->registry;
@@ -342,7 +369,7 @@ static Bool headerStream(HeaderStream streamReturn, const char *next, const char
 /* What each key's value is, and where it goes. */
 typedef enum headerForm {
   formUINT32, formUINT64, formSTRING, formARGUMENT, formSYNC, formDROPPED, formREGISTRY, formORDER, formWORD,
-  formEND, formSTREAM, formFORKED
+  formEND, formSTREAM, formFORKED, formSENT
 } headerForm;
 
 static const struct {
@@ -375,6 +402,7 @@ static const struct {
   {"gone:", formUINT64, AT(gone)},
   {"stream:", formSTREAM, 0, 0},
   {"forked:", formFORKED, 0, 0},
+  {"sent:", formSENT, 0, 0},
 #undef AT
 };
 
@@ -415,6 +443,8 @@ static Bool headerTake(Header header, Index k, const char *value, const char *li
     return headerDropped(header, value, limit);
   case formFORKED:
     return headerForked(header, value, limit);
+  case formSENT:
+    return headerSent(header, value, limit);
   case formREGISTRY:
     return headerRegistry(header, value, limit);
   case formORDER:

@@ -58,6 +58,12 @@ typedef struct HeaderForkStruct {
   uint64_t before, after;
 } HeaderForkStruct, *HeaderFork;
 
+/* Which kinds a process sends, a bit for each kind's number: when it began to be recorded, and when the block was written. */
+typedef struct HeaderSentStruct {
+  uint64_t ticks;                  /* when it began; 0: nothing is said of kinds */
+  uint32_t first, now;
+} HeaderSentStruct, *HeaderSent;
+
 typedef struct HeaderStruct {
   unsigned major, median, minor;
   uint32_t pid, parent;
@@ -75,6 +81,7 @@ typedef struct HeaderStruct {
   uint32_t open;                   /* not 0: a closing header block of the process comes later in the log */
   uint32_t alone;                  /* not 0: its collector has died, and it goes on without */
   uint64_t begun;                  /* ticks when the log was opened, where the process ran before; 0: from its start */
+  HeaderSentStruct sent;
   Bool ended;                      /* the process's part of the log ends here */
   uint64_t streams;                /* if so: how many streams have sent a block, in all closing header blocks */
   uint64_t gone;                   /* ticks when the process had ended, or was about to; 0: it has not, or nobody knows */

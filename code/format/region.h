@@ -80,9 +80,19 @@ enum {
  * look at `attention`. */
 enum {
   RegionControlBUFFER = 16,
+  RegionControlSENT = (1 << RegionControlBUFFER) - 1, /* the bits that say what is sent */
   RegionControlATTENTION = 1,
   RegionControlATTEND = 2
 };
+
+/* RegionControlAt -- where in the file the 32 bits of the control table are of which the lower half says what is sent;
+ * words of the process are of so many bytes */
+static inline Size RegionControlAt(unsigned word)
+{
+  static const uint32_t one = 1;
+
+  return RegionCONTROL + (*(const unsigned char *)&one == 1 || word != 8 ? 0 : sizeof(uint32_t));
+}
 
 /* A block of private memory that is being written to the log: whether its events are lost, if the process is killed, the
  * log says. */

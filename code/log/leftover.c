@@ -99,6 +99,8 @@ static Res leftoverProcess(Leftover leftover, uint8_t life)
 
   if (res == ResOK)
     process->life = life;
+  if (res == ResOK && life == ProcessLifeRUNS)
+    LeftRegionKinds(&leftover->region, process, FALSE);
   return res;
 }
 

@@ -218,6 +218,18 @@ uint64_t LeftRegionLost(LeftRegion region)
   return lost;
 }
 
+void LeftRegionKinds(LeftRegion region, Process process, Bool left)
+{
+  uint32_t word;
+  Size length;
+
+  if (!LeftRegionText(region, &length) ||
+      FileReadAt(region->fd, RegionControlAt(region->parsed.widths.word), &word, sizeof word) != ResOK)
+    return;
+  process->left = left;
+  process->leftKinds = process->public.header.sent.now = word & RegionControlSENT;
+}
+
 Res LeftRegionTake(LeftRegion region)
 {
   Process process;
@@ -227,11 +239,13 @@ Res LeftRegionTake(LeftRegion region)
 
   if (LeftRegionText(region, &length))
     res = leftWrite(region, region->text, length);
+  if (res == ResOK)
+    res = TableProcess(&process, region->table, region->header.identity);
+  if (res == ResOK)
+    LeftRegionKinds(region, process, TRUE);
   for (i = 0; i < region->header.slots && res == ResOK; ++i)
     if (RegionBlockAt(&at, &size, &region->header, i))
       res = leftBlock(region, at, size);
-  if (res == ResOK && region->taken)
-    res = TableProcess(&process, region->table, region->header.identity);
   if (res == ResOK && region->taken)
     process->lost = LeftRegionLost(region);
   return res;

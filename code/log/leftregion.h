@@ -67,6 +67,10 @@ extern Bool LeftRegionUnwritten(LeftRegion region, LeftCollector collector);
 /* LeftRegionLost -- how many events of the dead process no block has, neither here nor in the logs */
 extern uint64_t LeftRegionLost(LeftRegion region);
 
+/* LeftRegionKinds -- the process sends, or sent at last, the kinds that its region says
+ * left  so it was when it died: no header block knows better */
+extern void LeftRegionKinds(LeftRegion region, Process process, Bool left);
+
 /* LeftRegionTake -- write to region->to (made if need be) what the logs do not have: the header block's newest text,
  * and what is committed in blocks, full or open.  The flight recorder's are left.  ResIO, ResMEMORY. */
 extern Res LeftRegionTake(LeftRegion region);

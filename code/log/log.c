@@ -363,7 +363,14 @@ void LogSummarize(LogSummary summary, Log log)
 
 uint64_t LogTime(Log log, Index i, uint64_t ticks)
 {
-  return log->origin + (ClockFine(ClockResolve(log->table.process[i]->clock), ticks) >> ClockFineSHIFT);
+  const ClockStruct *clock = ClockResolve(log->table.process[i]->clock);
+  uint64_t first = ClockFine(clock, clock->min), time = log->origin + (first >> ClockFineSHIFT), before;
+
+  if (ticks >= clock->min)
+    return log->origin + (ClockFine(clock, ticks) >> ClockFineSHIFT);
+  /* Before the clock's line begins: as far from there as it would be behind. */
+  before = (ClockFine(clock, clock->min + (clock->min - ticks)) - first) >> ClockFineSHIFT;
+  return before < time ? time - before : 0;
 }
 
 uint64_t LogProcessNewest(Log log, Index i)

@@ -403,6 +403,15 @@ static Res rewriteProcesses(LogRewrite rewrite)
   return ResOK;
 }
 
+void LogRewritePart(LogRewrite rewrite, const LogRequestStruct *request)
+{
+  LogSummaryStruct summary;
+
+  LogSummarize(&summary, rewrite->log);
+  rewrite->heads.later = request->from > summary.first || request->start != NULL;
+  rewrite->heads.earlier = request->to <= summary.last || request->end != NULL || request->count != UINT64_MAX;
+}
+
 Res LogRewriteCreate(LogRewrite *rewriteReturn, Log log, int fd, Bool packed)
 {
   LogRewrite rewrite = calloc(1, sizeof *rewrite);

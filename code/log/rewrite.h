@@ -23,6 +23,9 @@ typedef struct LogRewriteStruct *LogRewrite;
  * All of it is in our byte order, whatever the processes' was; their word stays as wide as it was. */
 extern Res LogRewriteCreate(LogRewrite *rewriteReturn, Log log, int fd, Bool packed);
 
+/* LogRewritePart -- only the events of this request come; before the first header is written */
+extern void LogRewritePart(LogRewrite rewrite, const LogRequestStruct *request);
+
 /* LogRewriteBegin -- before the first event: the headers of all processes that have streams of some kinds, so that
  * processes keep their order, and with it events of one time theirs.  Without it they come as their events do. */
 extern void LogRewriteBegin(LogRewrite rewrite, uint32_t kinds);

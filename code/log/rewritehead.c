@@ -101,6 +101,10 @@ static Header headHeader(RewriteHeads heads, Process process, RegistryNameStruct
   header->open = 1;
   header->ended = FALSE;
   header->gone = 0;
+  if (heads->later)
+    header->sent.first = UINT32_MAX;
+  if (heads->earlier)
+    header->sent.now = UINT32_MAX;
   header->registry = registry;
   headClock(header, ClockResolve(process->clock));
   return header;

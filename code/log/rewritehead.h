@@ -33,6 +33,8 @@ typedef struct RewriteHeadsStruct {
   Table table;
   RewriteOut out;
   uint64_t salt;           /* makes identities new */
+  Bool later, earlier;     /* the new log begins later, or ends earlier: which kinds were off before, or then, is
+                              nothing to it */
   RewriteHead head;        /* by process's number */
   RewriteTypes types;      /* by number in the tree */
   Header header;           /* the one that is written, */

@@ -312,6 +312,8 @@ Res TableHeader(Table table, Header header, Index file, const char *body, Size l
   process->public.registry = process->types->registry;
   tableHeaderCopy(&process->public.header, header);
   process->public.header.widths = process->types->widths;
+  if (process->left)
+    process->public.header.sent.now = process->leftKinds;
   process->headed = TRUE;
   process->file = file;
   if (offset != 0)

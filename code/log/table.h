@@ -58,6 +58,8 @@ typedef struct ProcessStruct {
   EndsStruct ends;         /* what those say */
   uint64_t unseen;         /* events discarded in streams of which no block is there */
   uint64_t lost;           /* events that no block could count, as its memory says */
+  Bool left;               /* its memory says which kinds it sent at last, whatever its header blocks say: */
+  uint32_t leftKinds;
   Index file;              /* that its newest header is in */
   Clock clock;             /* by ClockResolve */
   uint64_t newest;         /* ticks of the first event of its latest block */

@@ -266,6 +266,7 @@ Res CutWrite(Count *lackingReturn, Log log, LogRewrite rewrite, LogRequest reque
   Res res;
 
   *lackingReturn = 0;
+  LogRewritePart(rewrite, request);
   if (bare || request->count == 0)
     return cutBare(log, rewrite, request);
   LogSummarize(&summary, log);

@@ -35,6 +35,9 @@ void HeapClear(Heap heap)
   HeapForksFree(&heap->forks);
   GoneFinish(&heap->gone);
   heap->off = (HeapOffStruct){0};
+  free(heap->ahead);
+  heap->ahead = NULL;
+  heap->aheads = 0;
   heap->objectTypes = 0;
   heap->res = ResOK;
 }
@@ -135,21 +138,6 @@ void HeapDrain(Heap heap)
     heapTake(heap);
 }
 
-/* heapOff -- a process tells what it has: were kinds off before that?  So it is where it has told of objects already, and
- * did not open the log just now.  Since when is not told: not longer than since the last that it told of its heap. */
-static void heapOff(Heap heap, HeapProcess process, uint64_t time)
-{
-  HeapOrder order = &process->order;
-  uint64_t since = order->now > order->stateTo ? order->now : order->stateTo;
-  Bool opens = process->log->header.begun != 0 && order->stateTo == 0 && !order->stating;
-
-  if (order->sum.peakObjects == 0 || opens || !HeapShows(heap, process) || time < since + HeapOffMIN)
-    return;
-  ++heap->off.times;
-  heap->off.ns += time - since;
-  heap->off.until = time;
-}
-
 /* heapState -- an event of a process that tells what it already has */
 static void heapState(Heap heap, HeapProcess process, HeapThread thread, HeapPlan plan, LogEvent event)
 {
@@ -169,7 +157,7 @@ static void heapState(Heap heap, HeapProcess process, HeapThread thread, HeapPla
     HeapStateEnd(&process->order, event->time);
     return;
   }
-  heapOff(heap, process, event->time);
+  HeapOffState(heap, process, event->time);
   HeapStateBegin(&process->order, event->time);
   for (i = 0; i < HeapBUCKETS; ++i) {
     for (pool = process->pool[i]; pool != NULL; pool = pool->next)
@@ -440,7 +428,10 @@ void HeapEvent(Heap heap, LogEvent event)
   if (UNLIKELY(process->seen.counts[type]++ == 0)) {
     if (!plan->made)
       HeapPlanMake(plan, event->type, event->process->header.widths.swapped);
-    heap->objectTypes += plan->does >= HeapDoesALLOC && plan->does <= HeapDoesLIVE;
+    if (plan->does >= HeapDoesALLOC && plan->does <= HeapDoesLIVE) {
+      ++heap->objectTypes;
+      (void)HeapOffBegins(heap, process, event->time);
+    }
   }
   if (UNLIKELY(plan->does >= HeapDoesTHREAD))
     heapProcesses(heap, process, plan, event);

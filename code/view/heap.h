@@ -25,13 +25,6 @@ enum {
 
 typedef struct HeapStruct *Heap;
 
-/* Kinds were switched off, and on again: what is known of that, of all processes together. */
-typedef struct HeapOffStruct {
-  uint64_t times;      /* it was noticed */
-  uint64_t ns;         /* not more than so long, all together; */
-  uint64_t until;      /* when they were switched on again, the last time */
-} HeapOffStruct;
-
 /* HeapCreate -- no processes, no objects yet, of those of `log`; `client` is copied.  ResMEMORY. */
 extern Res HeapCreate(Heap *heapReturn, HeapClient client, Log log);
 extern void HeapDestroy(Heap heap);

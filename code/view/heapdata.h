@@ -14,6 +14,7 @@
 #include "view/gone.h"
 #include "view/heap.h"
 #include "view/heapfork.h"
+#include "view/heapoff.h"
 #include "view/heapplan.h"
 
 enum {
@@ -27,15 +28,17 @@ typedef struct HeapPastStruct {
   Count types;         /* so many of them; 0 of those behind */
   Count threads;       /* of its own */
   Bool leader;         /* among these the one with the number of the process */
+  Bool told;           /* it has told of objects, or begun to tell what it has */
+  uint64_t last;       /* ns of its last event on its heap, */
   HeapTallyStruct tally;
-  HeapSumStruct sum;   /* what lived in it, when it ended */
+  HeapSumStruct sum;   /* and what lived in it, when it ended */
 } HeapPastStruct, *HeapPast;
 
 typedef struct HeapProcessStruct {
   HeapOrderStruct order;
   Heap heap;
   LogProcess log;
-  HeapPastStruct seen;                /* `threads`, `tally` and `sum` once it has ended; until then `order` has them */
+  HeapPastStruct seen;                /* `threads`, `last`, `tally` and `sum` once it has ended; until then `order` has them */
   Registry registry;
   HeapPlan plans;                     /* of the types of `registry`, by their place; the heap's */
   Bool met;                           /* an event of it has come: until then nobody is told of it */
@@ -79,7 +82,10 @@ struct HeapStruct {
   HeapForksStruct forks;
   GoneStruct gone;
   HeapPlans plans;
-  HeapOffStruct off;
+  HeapOffStruct off;     /* `times`, `ns` and `until` */
+  Bool later, earlier;   /* not all events come: none of the log's first, none of its last */
+  Bool *ahead;           /* owned; of so many processes, by the log's number: if `earlier`, nothing more comes of it */
+  Count aheads;          /* 0: nobody has looked */
   Count objectTypes;
   uint32_t mark;
   Bool prompt;           /* nothing stays in the queue */
@@ -128,6 +134,11 @@ extern HeapThread *HeapThreadBucket(HeapProcess process, uint32_t id);
  * HeapThreadStart -- the event says of its thread that it begins */
 extern HeapThread HeapThreadNew(HeapProcess process, LogEvent event);
 extern void HeapThreadStart(HeapProcess process, LogEvent event);
+
+/* HeapOffBegins -- the process tells of its heap, perhaps for the first time; were kinds off until then?
+ * HeapOffState -- it tells what it has */
+extern Bool HeapOffBegins(Heap heap, HeapProcess process, uint64_t time);
+extern void HeapOffState(Heap heap, HeapProcess process, uint64_t time);
 
 /* HeapDrain -- take what is queued: its turn would come with the next events */
 extern void HeapDrain(Heap heap);

@@ -167,11 +167,6 @@ Bool HeapEnded(Heap heap, Index number)
   return lookPast(heap, number) != NULL || (lookProcess(heap, number) != NULL && lookLives(heap, number) == NULL);
 }
 
-HeapOffStruct HeapOff(Heap heap)
-{
-  return heap->off;
-}
-
 Count HeapLiving(Heap heap)
 {
   return heap->living;

@@ -29,9 +29,6 @@ extern void HeapLookSum(HeapSum sumReturn, Heap heap, Index process);
  * lived in it then is still to be seen. */
 extern Bool HeapEnded(Heap heap, Index process);
 
-/* HeapOff -- for how long it may have been that nobody told of objects: until a process told anew what it has */
-extern HeapOffStruct HeapOff(Heap heap);
-
 /* HeapLiving -- how many recorded programs live, as far as is known */
 extern Count HeapLiving(Heap heap);
 

@@ -254,6 +254,7 @@ void HeapProcessDrop(Heap heap, HeapProcess process)
   } else if (process->met) {
     *past = process->seen;
     past->threads = process->threads - process->inherited;
+    past->last = process->last;
     past->tally = process->order.tally;
     past->sum = process->order.sum;
     process->seen.counts = NULL;

@@ -292,6 +292,7 @@ static void restoreCounts(Restore restore, HeapPast seen)
   Index i;
 
   seen->leader = HeapBytesGet(&restore->bytes) != 0;
+  seen->told = HeapBytesGet(&restore->bytes) != 0;
   types = restoreCount(restore);
   free(seen->counts);
   seen->types = 0;
@@ -318,7 +319,7 @@ static void restorePast(Restore restore, Heap heap, Index number)
   heap->past[number] = past;
   restoreCounts(restore, past);
 #define NUMBER(field) field = (__typeof__(field))HeapBytesGet(from);
-  NUMBER(past->threads) HeapSavedTALLY((*past))
+  NUMBER(past->threads) NUMBER(past->last) HeapSavedTALLY((*past))
 #undef NUMBER
 }
 

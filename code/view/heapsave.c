@@ -206,6 +206,7 @@ static void saveCounts(Save save, HeapPast seen)
   Index i;
 
   HeapBytesPut(&save->bytes, seen->leader);
+  HeapBytesPut(&save->bytes, seen->told);
   HeapBytesPut(&save->bytes, seen->types);
   for (i = 0; i < seen->types; ++i)
     HeapBytesPut(&save->bytes, seen->counts[i]);
@@ -218,7 +219,7 @@ static void savePast(Save save, HeapPast past)
   save->weight += savePOOL;
   saveCounts(save, past);
 #define NUMBER(field) HeapBytesPut(to, (uint64_t)field);
-  NUMBER(past->threads) HeapSavedTALLY((*past))
+  NUMBER(past->threads) NUMBER(past->last) HeapSavedTALLY((*past))
 #undef NUMBER
 }
 

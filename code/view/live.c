@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "view/heapoff.h"
 #include "view/livedata.h"
 
 /* Orders: none leaves two things equal. */
@@ -198,6 +199,8 @@ Res LiveFinish(Live live)
   if (live->at != UINT64_MAX)
     HeapUntil(StateHeap(live->state), live->at);
   res = StateSettle(live->state);
+  if (res == ResOK)
+    res = HeapOffAhead(StateHeap(live->state), &live->ahead);
   LogSummarize(&live->summary, live->log);
   live->process = calloc(live->summary.processes + 1, sizeof *live->process);
   if (live->process == NULL)
@@ -208,6 +211,21 @@ Res LiveFinish(Live live)
     if (HeapSeen(&threads, &counts, StateHeap(live->state), i) && liveIs(live, i))
       res = liveProcess(live, &live->process[live->processes++], i);
   return res;
+}
+
+/* livePart -- what `only` leaves comes, and nothing behind the time or position that was asked for */
+static void livePart(Live live, const LogRequestStruct *only, Bool position)
+{
+  LogRequestStruct part = LogRequestALL;
+
+  if (only != NULL)
+    part = *only;
+  live->ahead = live->position;
+  if (part.to < live->at)
+    LogPositionOfTime(&live->ahead, live->log, part.to);
+  if (position || live->at != UINT64_MAX)
+    part.end = &live->position;
+  HeapOffPart(StateHeap(live->state), &part);
 }
 
 Res LiveCreate(Live *liveReturn, Log log, const LogRequestStruct *only, uint64_t at,
@@ -234,6 +252,7 @@ Res LiveCreate(Live *liveReturn, Log log, const LogRequestStruct *only, uint64_t
     return ResMEMORY;
   }
   HeapOf(StateHeap(live->state), of);
+  livePart(live, only, position != NULL);
   (void)StateSeek(live->state, &live->position); /* from the beginning: nothing has to be restored */
   *liveReturn = live;
   return ResOK;

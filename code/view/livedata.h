@@ -54,6 +54,7 @@ struct LiveStruct {
   State state;
   uint64_t at;
   Count top;
+  LogPositionStruct ahead;    /* all events before it come, and none behind */
   LogPositionStruct position;
   LogSummaryStruct summary;
   StringsStruct strings;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/say.h"
+#include "view/heapoff.h"
 #include "view/json.h"
 #include "view/livedata.h"
 
@@ -172,13 +173,11 @@ static void textProcess(FILE *out, Live live, LiveProcess process)
 
 void LiveText(FILE *out, Live live)
 {
-  HeapOffStruct off = HeapOff(StateHeap(live->state));
+  HeapOffStruct off = HeapOff(StateHeap(live->state), NULL);
   Index i;
 
   fprintf(out, "at             %.9f s\n", printSince(live, printAt(live)));
-  if (off.times > 0)
-    fprintf(out, "not recorded   up to %.3f s, until %.9f s: kinds were switched on again then, so what came or went before "
-            "may be missing\n", (double)off.ns / 1e9, printSince(live, off.until));
+  HeapOffText(out, &off, live->summary.first);
   for (i = 0; i < live->processes; ++i)
     textProcess(out, live, &live->process[i]);
   if (live->processes == 0)
@@ -344,11 +343,12 @@ static void jsonProcess(FILE *out, Live live, LiveProcess process)
 
 void LiveJson(FILE *out, Live live)
 {
-  HeapOffStruct off = HeapOff(StateHeap(live->state));
+  HeapOffStruct off = HeapOff(StateHeap(live->state), NULL);
   Index i;
 
-  fprintf(out, "{\"at\": %.9f, \"not_recorded_seconds\": %.9f, \"not_recorded_times\": %llu, \"processes\": [",
-          printSince(live, printAt(live)), (double)off.ns / 1e9, (unsigned long long)off.times);
+  fprintf(out, "{\"at\": %.9f, ", printSince(live, printAt(live)));
+  HeapOffJson(out, &off);
+  fputs(", \"processes\": [", out);
   for (i = 0; i < live->processes; ++i) {
     fputs(i == 0 ? "\n" : ",\n", out);
     jsonProcess(out, live, &live->process[i]);

@@ -101,6 +101,11 @@ Bool OfProcessChooses(OfProcess of, LogProcess process, EventType type)
   return LogProcessIs(process, of->word);
 }
 
+Bool OfProcessMeans(OfProcess of, LogProcess process)
+{
+  return LogProcessIs(process, of->word);
+}
+
 Bool OfProcessBefore(OfProcess of, Index number)
 {
   return number < of->processes && of->before[number];

@@ -24,6 +24,9 @@ extern void OfProcessFree(OfProcess of);
 extern Bool OfProcessChooses(OfProcess of, LogProcess process, EventType type);
 extern Bool OfProcessAccepts(OfProcess of, LogEvent event);
 
+/* OfProcessMeans -- is the process one of them? */
+extern Bool OfProcessMeans(OfProcess of, LogProcess process);
+
 /* OfProcessBefore -- is none of them the process with this number in the log, but one whose objects they have inherited,
  * by fork? */
 extern Bool OfProcessBefore(OfProcess of, Index number);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "view/heaplook.h"
+#include "view/heapoff.h"
 #include "view/summarydata.h"
 
 static Index summaryHash(uint64_t key, Count capacity)
@@ -152,6 +153,7 @@ Res SummaryCreate(Summary *summaryReturn, Log log, OfProcess of)
     return ResMEMORY;
   summary->log = log;
   summary->of = of;
+  summary->to = UINT64_MAX;
   client.data = summary;
   DeathsInit(&summary->deaths, log);
   if (MemoryCreate(&summary->memory, log) != ResOK) {
@@ -166,6 +168,12 @@ Res SummaryCreate(Summary *summaryReturn, Log log, OfProcess of)
   HeapOf(summary->heap, of);
   *summaryReturn = summary;
   return ResOK;
+}
+
+void SummaryPart(Summary summary, const LogRequestStruct *request)
+{
+  HeapOffPart(summary->heap, request);
+  summary->to = request->to;
 }
 
 void SummaryDestroy(Summary summary)
@@ -192,12 +200,17 @@ void SummaryEvent(Summary summary, LogEvent event)
 
 Res SummaryFinish(Summary summary)
 {
-  Res res, memory = MemoryFinish(summary->memory);
+  LogPositionStruct to = LogPositionLAST;
+  Res res, memory = MemoryFinish(summary->memory), ahead;
 
+  if (summary->to != UINT64_MAX)
+    LogPositionOfTime(&to, summary->log, summary->to);
+  ahead = HeapOffAhead(summary->heap, &to);
   HeapUntil(summary->heap, UINT64_MAX);
   summary->unended = HeapLiving(summary->heap);
   res = HeapSettle(summary->heap);
   summary->liveObjects += summary->leftObjects;
   summary->liveBytes += summary->leftBytes;
+  res = res != ResOK ? res : ahead;
   return res != ResOK ? res : summary->deaths.failed ? ResMEMORY : memory;
 }

@@ -16,7 +16,7 @@
 
 #include <stdio.h>
 
-#include "log/log.h"
+#include "log/request.h"
 #include "view/heap.h"
 
 typedef struct SummaryStruct *Summary;
@@ -24,6 +24,10 @@ typedef struct SummaryStruct *Summary;
 /* SummaryCreate -- nothing seen yet.  ResMEMORY.
  * of  whose processes count, or NULL: all; events of those that they inherit of come, too.  The caller's, and stays. */
 extern Res SummaryCreate(Summary *summaryReturn, Log log, OfProcess of);
+
+/* SummaryPart -- only the events of this request come; before the first */
+extern void SummaryPart(Summary summary, const LogRequestStruct *request);
+
 extern void SummaryDestroy(Summary summary);
 
 /* SummaryEvent -- count one event; in the order of LogRead.  About 20 ns for one on an object. */

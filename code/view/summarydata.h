@@ -24,6 +24,7 @@ typedef struct SummarySizeStruct {
 struct SummaryStruct {
   Log log;
   OfProcess of;                 /* whose processes count; NULL: all do */
+  uint64_t to;                  /* no event at this time or later comes */
   Heap heap;
   Memory memory;
   DeathsStruct deaths;

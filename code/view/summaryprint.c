@@ -7,6 +7,7 @@
 
 #include "base/say.h"
 #include "view/heaplook.h"
+#include "view/heapoff.h"
 #include "view/json.h"
 #include "view/summarydata.h"
 #include "view/summaryprocess.h"
@@ -203,7 +204,7 @@ static void textHeap(FILE *out, Print print, Summary summary)
 static void textTrouble(FILE *out, Print print, Summary summary)
 {
   HeapTally tally = &print->tally;
-  HeapOffStruct off = HeapOff(summary->heap);
+  HeapOffStruct off = HeapOff(summary->heap, NULL);
 
   fprintf(out, "discarded      %llu events\n", (unsigned long long)print->log.discarded);
   if (print->log.gaps == 0)
@@ -217,9 +218,7 @@ static void textTrouble(FILE *out, Print print, Summary summary)
   }
   fprintf(out, "unmatched      %llu frees and resizes of what was never seen allocated\n",
           (unsigned long long)tally->unmatched);
-  if (off.times > 0)
-    fprintf(out, "not recorded   up to %.3f s, until %.9f s: kinds were switched on again then, so what came or went before "
-            "may be missing\n", (double)off.ns / 1e9, printSince(print, off.until));
+  HeapOffText(out, &off, print->log.first);
   if (tally->early > 0)
     fprintf(out, "early          %llu more, before the process had told what was there\n",
             (unsigned long long)tally->early);
@@ -283,7 +282,7 @@ static void jsonTypes(FILE *out, Print print)
 static void jsonHeap(FILE *out, Print print, Summary summary)
 {
   HeapTally tally = &print->tally;
-  HeapOffStruct off = HeapOff(summary->heap);
+  HeapOffStruct off = HeapOff(summary->heap, NULL);
   Index i;
 
   fprintf(out, " \"objects_at_first\": %llu, \"early\": %llu,\n", (unsigned long long)summary->told,
@@ -298,8 +297,9 @@ static void jsonHeap(FILE *out, Print print, Summary summary)
           (unsigned long long)summary->liveObjects, (unsigned long long)summary->liveBytes,
           (unsigned long long)summary->peakObjects, (unsigned long long)summary->peakBytes,
           printSince(print, summary->peakTime), printLifetime(summary));
-  fprintf(out, " \"processes_without_end\": %zu, \"not_recorded_seconds\": %.9f, \"not_recorded_times\": %llu,\n", summary->unended,
-          (double)off.ns / 1e9, (unsigned long long)off.times);
+  fprintf(out, " \"processes_without_end\": %zu, ", summary->unended);
+  HeapOffJson(out, &off);
+  fputs(",\n", out);
   fprintf(out, " \"inherited_objects\": %llu, \"inherited_bytes\": %llu,\n", (unsigned long long)summary->inherited,
           (unsigned long long)summary->inheritedBytes);
   fputs(" \"sizes\": [", out);

@@ -40,6 +40,7 @@ static Res viewSummaryCreate(void **viewReturn, ViewWants wants)
     free(view);
     return ResMEMORY;
   }
+  SummaryPart(view->summary, &view->request);
   *viewReturn = view;
   return ResOK;
 }

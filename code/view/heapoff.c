@@ -1,0 +1,230 @@
+/* heapoff.c -- when a log tells nothing of objects, because their kinds were switched off
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "view/heapoff.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "view/heapdata.h"
+
+/* offHeap -- does the type tell of objects, or of a pool in which they live? */
+static Bool offHeap(EventType type, Bool pools)
+{
+  HeapPlanStruct plan;
+
+  return HeapPlanMake(&plan, type, FALSE) &&
+         ((plan.does >= HeapDoesALLOC && plan.does <= HeapDoesLIVE) ||
+          (pools && (plan.does == HeapDoesPOOLCREATE || plan.does == HeapDoesPOOLDESTROY)));
+}
+
+/* offKinds -- the kinds that tell of objects; with `seen`, those of the heap's of which there were events */
+static uint32_t offKinds(LogProcess process, HeapPast seen)
+{
+  Registry registry = process->registry;
+  uint32_t kinds = 0;
+  Index i;
+
+  for (i = 0; i < registry->count; ++i)
+    if ((seen == NULL || (i < seen->types && seen->counts[i] > 0)) && registry->types[i].kind < 32 &&
+        offHeap(&registry->types[i], seen != NULL))
+      kinds |= (uint32_t)1 << registry->types[i].kind;
+  return kinds;
+}
+
+/* offFirst -- were kinds that tell of objects off when the process began to be recorded?  Of a log that it opened later
+ * nobody expects what was before. */
+static Bool offFirst(LogProcess process)
+{
+  const HeaderStruct *header = &process->header;
+
+  return header->sent.ticks != 0 && header->begun == 0 && (~header->sent.first & offKinds(process, NULL)) != 0;
+}
+
+static void offAdd(Heap heap, uint64_t since, uint64_t time)
+{
+  if (time < since + HeapOffMIN)
+    return;
+  ++heap->off.times;
+  heap->off.ns += time - since;
+  heap->off.until = time;
+}
+
+/* HeapOffBegins -- the process tells of its heap for the first time: were kinds off until now? */
+Bool HeapOffBegins(Heap heap, HeapProcess process, uint64_t time)
+{
+  Index number = process->order.operation.process;
+  Bool off = !process->seen.told && !heap->later && HeapShows(heap, process) && offFirst(process->log);
+
+  process->seen.told = TRUE;
+  if (off)
+    offAdd(heap, LogTime(heap->log, number, process->log->header.sent.ticks), time);
+  return off;
+}
+
+/* HeapOffState -- a process tells what it has: were kinds off before that?  So it is where it has told of objects
+ * already, and did not open the log just now.  Since when is not told: not longer than since the last that it told of
+ * its heap. */
+void HeapOffState(Heap heap, HeapProcess process, uint64_t time)
+{
+  HeapOrder order = &process->order;
+  uint64_t since = order->now > order->stateTo ? order->now : order->stateTo;
+  Bool opens = process->log->header.begun != 0 && order->stateTo == 0 && !order->stating;
+
+  if (!HeapOffBegins(heap, process, time) && order->sum.peakObjects > 0 && !opens && HeapShows(heap, process))
+    offAdd(heap, since, time);
+}
+
+void HeapOffPart(Heap heap, const LogRequestStruct *request)
+{
+  LogSummaryStruct summary;
+
+  LogSummarize(&summary, heap->log);
+  heap->later = request->from > summary.first || request->start != NULL;
+  heap->earlier = request->to != UINT64_MAX || request->end != NULL || request->count != UINT64_MAX;
+}
+
+/* offLast -- were kinds off at last that tell of the heap, and of which there were events before? */
+static Bool offLast(LogProcess process, HeapPast seen)
+{
+  return process->header.sent.ticks != 0 && (~process->header.sent.now & offKinds(process, seen)) != 0;
+}
+
+/* What comes later */
+
+typedef struct offAheadStruct {
+  Heap heap;
+  Count left; /* processes of which nothing has come */
+} offAheadStruct, *OffAhead;
+
+static Bool offAheadChoose(void *data, LogProcess process, EventType type)
+{
+  OffAhead ahead = data;
+
+  return process->number < ahead->heap->aheads && ahead->heap->ahead[process->number] && offHeap(type, TRUE);
+}
+
+static Bool offAheadEvent(LogRequest request, LogEvent event)
+{
+  OffAhead ahead = request->data;
+  Bool *silent = &ahead->heap->ahead[event->process->number];
+
+  ahead->left -= *silent && ahead->left > 0;
+  *silent = FALSE;
+  return ahead->left == 0;
+}
+
+Res HeapOffAhead(Heap heap, const LogPositionStruct *position)
+{
+  LogRequestStruct request = LogRequestALL;
+  offAheadStruct ahead = {.heap = heap};
+  Index i;
+
+  HeapDrain(heap);
+  if (!heap->earlier || heap->ahead != NULL)
+    return ResOK;
+  heap->ahead = calloc(heap->count + 1, sizeof *heap->ahead);
+  if (heap->ahead == NULL)
+    return ResMEMORY;
+  heap->aheads = heap->count;
+  for (i = 0; i < heap->count; ++i) {
+    HeapProcess process = heap->process[i];
+    Bool lives = process != NULL && process->met && !process->ended;
+    heap->ahead[i] = !lives || (HeapShows(heap, process) && offLast(process->log, &process->seen));
+    ahead.left += lives && heap->ahead[i];
+  }
+  request.start = position;
+  request.choose = offAheadChoose;
+  request.event = offAheadEvent;
+  request.data = &ahead;
+  return ahead.left == 0 ? ResOK : LogRead(heap->log, &request);
+}
+
+/* What is known of it */
+
+/* offEnd -- has the process told nothing since kinds were switched off for the last time?  *fromReturn: since when */
+static Bool offEnd(uint64_t *fromReturn, Heap heap, Index number)
+{
+  HeapProcess process = number < heap->count ? heap->process[number] : NULL;
+  HeapPast past = number < heap->count ? heap->past[number] : NULL;
+  HeapPast seen = process != NULL && process->met ? &process->seen : past;
+
+  if (seen == NULL || !offLast(LogProcessAt(heap->log, number), seen) ||
+      (heap->earlier && (number >= heap->aheads || !heap->ahead[number])))
+    return FALSE;
+  *fromReturn = seen == past ? past->last : process->ended ? process->last : process->order.now;
+  return TRUE;
+}
+
+/* offNever -- has it not told of objects, and did it begin with their kinds off? */
+static Bool offNever(Heap heap, Index number)
+{
+  HeapProcess process = number < heap->count ? heap->process[number] : NULL;
+  HeapPast seen = process != NULL ? &process->seen : number < heap->count ? heap->past[number] : NULL;
+
+  return heap->objectTypes > 0 && !heap->later && (seen == NULL || !seen->told) && offFirst(LogProcessAt(heap->log, number));
+}
+
+/* offShown -- is the process one of those that are asked for? */
+static Bool offShown(Heap heap, LogProcess process, LogProcess only)
+{
+  return process->header.role[0] == '\0' && (only == NULL || process == only) &&
+         (heap->of == NULL || OfProcessMeans(heap->of, process));
+}
+
+HeapOffStruct HeapOff(Heap heap, LogProcess only)
+{
+  HeapOffStruct off = heap->off;
+  LogSummaryStruct summary;
+  uint64_t from;
+  Index i;
+
+  LogSummarize(&summary, heap->log);
+  for (i = 0; i < summary.processes; ++i) {
+    if (!offShown(heap, LogProcessAt(heap->log, i), only))
+      continue;
+    off.never += offNever(heap, i);
+    if (!offEnd(&from, heap, i))
+      continue;
+    if (off.ends++ == 0 || from < off.from)
+      off.from = from;
+  }
+  return off;
+}
+
+static double offSince(uint64_t first, uint64_t time)
+{
+  return time < first ? 0 : (double)(time - first) / 1e9;
+}
+
+Bool HeapOffLine(char line[HeapOffLineMAX], const HeapOffStruct *off, uint64_t first, Index i)
+{
+  if (off->times > 0 && i-- == 0)
+    (void)snprintf(line, HeapOffLineMAX, "up to %.3f s, until %.9f s: kinds were switched on then, so what came or "
+                   "went before may be missing", (double)off->ns / 1e9, offSince(first, off->until));
+  else if (off->ends > 0 && i-- == 0)
+    (void)snprintf(line, HeapOffLineMAX, "from %.9f s on, in %zu process%s: kinds were switched off then or later, and "
+                   "not on again", offSince(first, off->from), off->ends, off->ends == 1 ? "" : "es");
+  else if (off->never > 0 && i-- == 0)
+    (void)snprintf(line, HeapOffLineMAX, "%zu process%s: kinds were off from the beginning on", off->never,
+                   off->never == 1 ? "" : "es");
+  else
+    return FALSE;
+  return TRUE;
+}
+
+void HeapOffText(FILE *out, const HeapOffStruct *off, uint64_t first)
+{
+  char line[HeapOffLineMAX];
+  Index i;
+
+  for (i = 0; HeapOffLine(line, off, first, i); ++i)
+    fprintf(out, "not recorded   %s\n", line);
+}
+
+void HeapOffJson(FILE *out, const HeapOffStruct *off)
+{
+  fprintf(out, "\"not_recorded_seconds\": %.9f, \"not_recorded_times\": %llu, \"not_recorded_at_end\": %zu, "
+          "\"never_recorded\": %zu", (double)off->ns / 1e9, (unsigned long long)off->times, off->ends, off->never);
+}
