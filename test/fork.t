@@ -176,6 +176,33 @@ subtest 'forked while other threads are at it' => sub {
     }
 };
 
+# The other count is that of living.so, which counts a call when it is done, as we count a free when it begins.
+subtest 'forked in the midst of calls' => sub {
+    for my $row ([0, 3], [1, 5], [3, 10]) {
+        my ($threads, $children) = @$row;
+        my $log = "$Dir/midst.$threads.paw";
+        my ($status, $out, $err) = run("$B/bin/eventrec", '-p', 'block', '-o', $log, 'sh', '-c',
+            "LD_PRELOAD=\$LD_PRELOAD:" . abs_path("$B/prog/living.so") . " exec $B/prog/midst $threads $children");
+        is($status, 0, "with $threads threads it is recorded") or diag $err;
+        my %counted = $out =~ /^(\d+) (\d+)$/mg;
+        is(scalar keys %counted, $children, 'each child tells how many objects it has');
+        my ($sum, $wrong) = (0, 0);
+        for my $child (sort keys %counted) {
+            my ($own) = @{live('--process', $child, $log)->{processes}};
+            my $doubt = $own->{in_doubt} // 0;
+            ++$wrong, diag "counted $counted{$child}, live $own->{objects}, in doubt $doubt"
+                if abs($counted{$child} - $own->{objects}) > $doubt;
+            $sum += $doubt;
+            my $text = (run("$B/bin/eventview", 'live', '--process', $child, $log))[1];
+            my ($said) = $text =~ /^  in doubt +(\d+) at most/m;
+            is($said // 0, $doubt, 'in words, too');
+        }
+        is($wrong, 0, 'as live says, give or take what it says is in doubt');
+        is(summary($log)->{inherited_in_doubt}, $sum, 'the summary says it of all');
+        cmp_ok($sum, $threads == 0 ? '==' : '>=', $children * $threads, 'a call of each other thread');
+    }
+};
+
 subtest 'one after the other' => sub {
     my $log = record('row', [], 'sh', '-c', "for i in 1 2 3 4 5 6 7 8; do perl -e 'my \$x = \"y\" x 5_000_000' || exit 1; done");
     my $sum = summary($log);

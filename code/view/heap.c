@@ -304,15 +304,19 @@ static void heapRare(Heap heap, HeapProcess process, HeapThread thread, HeapPlan
   heap->client.other(heap->client.data, &operation);
 }
 
-/* heapProcesses -- the collector tells of a process that it ends, or becomes another program; or a thread begins */
-static void heapProcesses(Heap heap, HeapProcess process, HeapPlan plan, LogEvent event)
+/* heapProcesses -- the collector tells of a process that it ends, or becomes another program; or a thread begins or ends */
+static void heapProcesses(Heap heap, HeapProcess process, HeapThread thread, HeapPlan plan, LogEvent event)
 {
   const char *program = NULL;
   Size length = 0;
 
-  if (plan->does == HeapDoesTHREAD) {
-    if (LogEventWord(event, (Index)plan->param[HeapParamTHREAD]) == event->thread && !process->order.stating)
+  if (plan->does == HeapDoesTHREAD || plan->does == HeapDoesTHREADEND) {
+    if (LogEventWord(event, (Index)plan->param[HeapParamTHREAD]) != event->thread || process->order.stating)
+      return;
+    if (plan->does == HeapDoesTHREAD)
       HeapThreadStart(process, event);
+    else
+      thread->ended = TRUE;
     return;
   }
   if (plan->does == HeapDoesEXEC)
@@ -370,6 +374,7 @@ static inline void heapObject(Heap heap, HeapProcess process, HeapThread thread,
   input->pool = heapPoolOf(process, pool);
   input->thread = thread;
   input->mark = heap->mark;
+  thread->ended = FALSE;
   if (UNLIKELY(input->pool == NULL)) {
     heap->res = ResMEMORY;
     return;
@@ -434,7 +439,7 @@ void HeapEvent(Heap heap, LogEvent event)
     }
   }
   if (UNLIKELY(plan->does >= HeapDoesTHREAD))
-    heapProcesses(heap, process, plan, event);
+    heapProcesses(heap, process, thread, plan, event);
   else if (UNLIKELY(plan->does >= HeapDoesPOOLCREATE))
     heapRare(heap, process, thread, plan, event);
   else if (UNLIKELY(plan->does >= HeapDoesSTATEBEGIN))

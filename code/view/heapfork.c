@@ -170,6 +170,23 @@ static void forkResize(HeapProcess child, HeapResize resize)
   }
 }
 
+/* forkOthers -- each other thread of the parent may be in the middle of one call: what it frees, of which has been told, is
+ * there yet, or what it allocates is there, of which has not been told */
+static Count forkOthers(HeapProcess parent, uint32_t forker)
+{
+  HeapThread thread;
+  Count others = 0;
+  Index i;
+
+  for (i = 0; i < HeapBUCKETS; ++i)
+    for (thread = parent->thread[i]; thread != NULL; thread = thread->next) {
+      others += !thread->past && !thread->ended && thread->id != forker;
+      thread->swing = 0;
+      thread->swung = 0;
+    }
+  return others;
+}
+
 static void forkResizes(HeapProcess child, HeapProcess parent)
 {
   HeapThread thread;
@@ -216,6 +233,7 @@ static void forkDo(Heap heap, HeapFork fork)
   child->order.now = parent->order.now;
   child->order.sum.objects = parent->order.sum.objects;
   child->order.sum.bytes = parent->order.sum.bytes;
+  child->order.doubt = parent->order.doubt + forkOthers(parent, fork->thread);
   forkResizes(child, parent);
   child->order.sum.peakObjects = child->order.sum.objects;
   child->order.sum.peakBytes = child->order.sum.bytes;
@@ -268,6 +286,21 @@ void HeapForkTell(Heap heap, HeapProcess process, HeapThread thread)
 
 /* What other threads did meanwhile */
 
+/* forkSwing -- by how many objects more may what the child has be another number than its parent had `before`?  The child
+ * was made before the event or after it.
+ * fresh  the thread began meanwhile, and so was not counted among the others */
+static Count forkSwing(HeapInput input, Bool fresh)
+{
+  HeapThread thread = input->thread;
+  Count first = fresh && thread->swung == 0;
+
+  thread->swing += input->kind == HeapInALLOC ? 1 : input->kind == HeapInFREE ? -1 : 0;
+  if ((uint32_t)(thread->swing < 0 ? -thread->swing : thread->swing) <= thread->swung)
+    return 0;
+  ++thread->swung;
+  return 1 + first;
+}
+
 void HeapForkSee(Heap heap, HeapProcess parent, HeapInput input)
 {
   HeapProcess child = heap->process[parent->child - 1];
@@ -278,6 +311,7 @@ void HeapForkSee(Heap heap, HeapProcess parent, HeapInput input)
     return;
   }
   pool = forkPool(child, input->pool);
+  child->order.doubt += forkSwing(input, input->thread->number >= child->inherited);
   if (pool != NULL)
     forkNote(&child->order, pool, input->addr, HeapActBrings(input), input->size, input->align);
 }

@@ -4,6 +4,8 @@
  * the child looked at the clock.  What other threads of the parent did in between may have happened before or after:
  * the child has what lived at the earlier time, and what it does afterwards decides about the rest.
  *
+ * What may be wrong all the same is bounded (HeapDoubt): a call of another thread may not have been done.
+ *
  * The tables of parent and child are shared until one of the two changes them.
  *
  * Design: design/view.md .heap.fork      Tests: test/fork.t

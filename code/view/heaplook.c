@@ -162,6 +162,13 @@ Bool HeapLeader(Heap heap, Index number)
   return seen != NULL && seen->leader;
 }
 
+uint64_t HeapDoubt(Heap heap, Index number)
+{
+  HeapProcess process = lookProcess(heap, number);
+
+  return process != NULL ? process->order.doubt : 0;
+}
+
 Bool HeapEnded(Heap heap, Index number)
 {
   return lookPast(heap, number) != NULL || (lookProcess(heap, number) != NULL && lookLives(heap, number) == NULL);

@@ -25,6 +25,9 @@ extern void HeapLookTally(HeapTally tallyReturn, Heap heap, Index process);
 /* HeapLookSum -- what lives in a process, or lived when it ended, and what lived at its peak; no event of it: all 0 */
 extern void HeapLookSum(HeapSum sumReturn, Heap heap, Index process);
 
+/* HeapDoubt -- so many objects more or less it may have: other threads of its parent were at work when it was forked */
+extern uint64_t HeapDoubt(Heap heap, Index process);
+
 /* HeapEnded -- has it ended, so that nothing lives in it?  If no process lives, the last one that did has not, here: what
  * lived in it then is still to be seen. */
 extern Bool HeapEnded(Heap heap, Index process);

@@ -62,6 +62,9 @@ typedef struct HeapThreadStruct {
   uint32_t id;   /* the system's number */
   uint32_t serial; /* the writer's number of it, when it was met */
   Bool past;     /* it is no more: another may have its number */
+  Bool ended;    /* it has told its end, and nothing on objects since */
+  int32_t swing; /* while its process is forked: what it has allocated since, less what it has freed, */
+  uint32_t swung; /* and how far from 0 that was at most; heapfork.c */
   Bool inherited; /* it is the parent's */
   uint64_t gone, goneTime; /* the last object that it took away; heapstate.h */
   HeapPool gonePool;
@@ -124,7 +127,8 @@ typedef struct HeapOperationStruct {
   uint64_t site;     /* ALLOC: where it was asked for, or 0 */
   uint64_t oldAddr, oldSize; /* RESIZE */
   uint64_t addr, size, grain; /* arenas; POOLPARAM: size is the value */
-  uint64_t objects, bytes;    /* PROCESSBEGIN, PROCESSEND: that live in it */
+  uint64_t objects, bytes;    /* PROCESSBEGIN, PROCESSEND: that live in it, */
+  uint64_t doubt;             /* PROCESSBEGIN: give or take so many */
   const char *name;  /* POOLPARAM; nameLength bytes */
   Size nameLength;
 } HeapOperationStruct, *HeapOperation;
@@ -178,6 +182,7 @@ typedef struct HeapOrderStruct {
   HeapTableStruct gone; /* while it does: addresses of what has gone meanwhile */
   Bool windowed;      /* it is forked, and */
   HeapTableStruct window; /* what its parent's other threads did meanwhile: heapfork.c */
+  uint64_t doubt;     /* objects that it may have had more or less at first, for what these were in the middle of */
   uint64_t crossings; /* objects taken away by another thread than the one that allocated them */
   struct {
     uint64_t addr, time;

@@ -35,6 +35,7 @@ static const struct {
   {"SegAlloc", HeapDoesSEGALLOC, N(POOL) | N(SIZE)},
   {"SegFree", HeapDoesSEGFREE, N(POOL) | N(SIZE)},
   {"ThreadStart", HeapDoesTHREAD, N(THREAD)},
+  {"ThreadEnd", HeapDoesTHREADEND, N(THREAD)},
   {"ProcessExit", HeapDoesEXIT, N(PID)},
   {"ProcessExec", HeapDoesEXEC, N(PID) | N(PROGRAM)},
 #undef N

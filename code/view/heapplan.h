@@ -28,7 +28,7 @@ typedef enum HeapDoes {
   HeapDoesNOTHING, HeapDoesALLOC, HeapDoesZERO, HeapDoesALIGNED, HeapDoesFREE, HeapDoesBEGIN, HeapDoesEND, HeapDoesLIVE,
   HeapDoesSTATEBEGIN, HeapDoesSTATEEND, HeapDoesLIVEEND, HeapDoesPOOLCREATE, HeapDoesPOOLPARAM, HeapDoesPOOLDESTROY,
   HeapDoesARENACREATE, HeapDoesARENADESTROY, HeapDoesSEGALLOC, HeapDoesSEGFREE,
-  HeapDoesTHREAD, HeapDoesEXIT, HeapDoesEXEC
+  HeapDoesTHREAD, HeapDoesTHREADEND, HeapDoesEXIT, HeapDoesEXEC
 } HeapDoes;
 
 /* A plan is made when `made`; param[i] is the place of parameter i among the event's, or -1.  `plain` events on

@@ -236,7 +236,8 @@ static void processTell(Heap heap, HeapProcess process, HeapOperationKind kind, 
 {
   HeapOperationStruct operation = {.kind = kind, .process = process->order.operation.process, .thread = thread,
                                    .revived = kind == HeapPROCESSBEGIN && process->ended,
-                                   .objects = process->order.sum.objects, .bytes = process->order.sum.bytes};
+                                   .objects = process->order.sum.objects, .bytes = process->order.sum.bytes,
+                                   .doubt = process->order.doubt};
 
   if (time > process->order.now)
     process->order.now = time;

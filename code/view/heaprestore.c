@@ -198,6 +198,9 @@ static void restoreThread(Restore restore, HeapThread thread)
   flags = (unsigned)HeapBytesGet(from);
   thread->past = flags & 1;
   thread->inherited = flags >> 1 & 1;
+  thread->ended = flags >> 2 & 1;
+  thread->swing = (int32_t)HeapBytesGet(from);
+  thread->swung = (uint32_t)HeapBytesGet(from);
   thread->gone = HeapBytesGet(from);
   thread->goneTime = HeapBytesGet(from);
   thread->gonePool = restorePoolRef(restore);

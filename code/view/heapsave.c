@@ -138,7 +138,9 @@ static void saveThread(Save save, HeapThread thread)
   HeapBytesPut(to, thread->number);
   HeapBytesPut(to, thread->id);
   HeapBytesPut(to, thread->serial);
-  HeapBytesPut(to, thread->past | (unsigned)thread->inherited << 1);
+  HeapBytesPut(to, thread->past | (unsigned)thread->inherited << 1 | (unsigned)thread->ended << 2);
+  HeapBytesPut(to, (uint32_t)thread->swing);
+  HeapBytesPut(to, thread->swung);
   HeapBytesPut(to, thread->gone);
   HeapBytesPut(to, thread->goneTime);
   savePoolRef(save, thread->gonePool);

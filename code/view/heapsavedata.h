@@ -24,7 +24,7 @@ enum {
 #define HeapSavedNUMBERS \
   NUMBER(order->now) NUMBER(order->key) NUMBER(order->res) HeapSavedTALLY((*order)) NUMBER(order->stating) \
   NUMBER(order->stateFrom) NUMBER(order->stateTo) NUMBER(order->crossings) NUMBER(order->held) \
-  NUMBER(order->several) NUMBER(order->windowed)
+  NUMBER(order->several) NUMBER(order->windowed) NUMBER(order->doubt)
 
 /* Of a HeapProcessStruct, and of a HeapStruct. */
 #define HeapSavedPROCESS \

@@ -177,6 +177,7 @@ static Res liveProcess(Live live, LiveProcess process, Index number)
   Heap heap = StateHeap(live->state);
 
   process->process = LogProcessAt(live->log, number);
+  process->doubt = HeapDoubt(heap, number);
   if (HeapLookArenas(&process->arena, &process->arenas, heap, number) != ResOK ||
       livePools(process, heap, number) != ResOK || liveThreadsAll(process, heap, number) != ResOK)
     return ResMEMORY;

@@ -39,6 +39,7 @@ typedef struct LiveSiteStruct {
 typedef struct LiveProcessStruct {
   LogProcess process;
   LiveSumStruct sum;
+  uint64_t doubt;                     /* so many objects more or less */
   Count arenas, pools, threads, sites;
   HeapObject arena;                   /* owned, as the next three: by age, */
   LivePool pool;                      /* in order of appearance, */

@@ -160,6 +160,9 @@ static void textProcess(FILE *out, Live live, LiveProcess process)
   fprintf(out, "%llu, ", (unsigned long long)process->sum.objects);
   SayBytes(out, process->sum.bytes);
   putc('\n', out);
+  if (process->doubt > 0)
+    fprintf(out, "  in doubt     %llu at most, more or less: other threads of its parent were at work when it was forked\n",
+            (unsigned long long)process->doubt);
   textArenas(out, live, process);
   textPools(out, live, process);
   if (process->sum.objects == 0)
@@ -330,6 +333,7 @@ static void jsonProcess(FILE *out, Live live, LiveProcess process)
   fprintf(out, "  {\"pid\": %u, \"program\": ", header->pid);
   JsonString(out, header->program);
   jsonSum(out, &process->sum);
+  fprintf(out, ", \"in_doubt\": %llu", (unsigned long long)process->doubt);
   jsonArenas(out, live, process);
   jsonPools(out, live, process);
   jsonClasses(out, process);

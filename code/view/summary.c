@@ -114,6 +114,7 @@ static void summaryBegin(Summary summary, HeapOperation operation)
   } else {
     summary->inherited += operation->objects;
     summary->inheritedBytes += operation->bytes;
+    summary->doubt += operation->doubt;
   }
   summary->liveObjects += operation->objects;
   summaryGrow(summary, operation->bytes, operation->time);

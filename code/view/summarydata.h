@@ -37,7 +37,8 @@ struct SummaryStruct {
   uint64_t liveBytes, liveObjects; /* at the moment; at last: in each process when it ended, or the log did */
   uint64_t leftBytes, leftObjects; /* in processes when they ended */
   Count unended;                /* processes of which nobody knows that they have ended, when the log has */
-  uint64_t inherited, inheritedBytes; /* objects that children of fork had from their parents */
+  uint64_t inherited, inheritedBytes; /* objects that children of fork had from their parents, */
+  uint64_t doubt;               /* give or take so many */
   uint64_t peakBytes, peakObjects, peakTime; /* objects: at the peak of bytes */
   uint64_t totalBytes;          /* allocated; a resize counts by what it adds */
   double lifetime;              /* ns, of all that went */

@@ -192,6 +192,9 @@ static void textHeap(FILE *out, Print print, Summary summary)
     printObjects(out, summary->inherited);
     SayBytes(out, summary->inheritedBytes);
     fprintf(out, ", that children of fork had from their parents\n");
+    if (summary->doubt > 0)
+      fprintf(out, "in doubt       %llu of them at most, more or less: other threads of the parents were at work meanwhile\n",
+              (unsigned long long)summary->doubt);
   }
   fprintf(out, "mean lifetime  %.9f s\n", printLifetime(summary));
   for (i = 0; i < print->sizes; ++i)
@@ -300,8 +303,9 @@ static void jsonHeap(FILE *out, Print print, Summary summary)
   fprintf(out, " \"processes_without_end\": %zu, ", summary->unended);
   HeapOffJson(out, &off);
   fputs(",\n", out);
-  fprintf(out, " \"inherited_objects\": %llu, \"inherited_bytes\": %llu,\n", (unsigned long long)summary->inherited,
-          (unsigned long long)summary->inheritedBytes);
+  fprintf(out, " \"inherited_objects\": %llu, \"inherited_bytes\": %llu, \"inherited_in_doubt\": %llu,\n",
+          (unsigned long long)summary->inherited, (unsigned long long)summary->inheritedBytes,
+          (unsigned long long)summary->doubt);
   fputs(" \"sizes\": [", out);
   for (i = 0; i < print->sizes; ++i)
     fprintf(out, "%s{\"size\": %llu, \"count\": %llu}", i == 0 ? "" : ", ", (unsigned long long)print->size[i].size,
