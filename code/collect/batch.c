@@ -74,6 +74,11 @@ static uint64_t batchPlace(Batch batch)
   return at > 0 ? (uint64_t)at : 0;
 }
 
+uint64_t BatchReached(Batch batch)
+{
+  return batch->fd >= 0 && batch->outlet == NULL ? batchPlace(batch) : 0;
+}
+
 /* batchWhole -- the message within which the last write ended counts as not written */
 static void batchWhole(Batch batch)
 {
@@ -204,10 +209,12 @@ static Size batchOut(Batch batch)
 /* batchFreed -- free the slots whose blocks are out */
 static void batchFreed(Batch batch)
 {
+  uint64_t reached = batch->slots > 0 ? BatchReached(batch) : 0;
   Size out = batchOut(batch);
   Index i, kept = 0;
 
   for (i = 0; i < batch->slots && batch->slot[i].end <= out; ++i) {
+    __atomic_store_n(&batch->slot[i].header->pool.reached, reached, __ATOMIC_RELEASE);
     batchFree(&batch->slot[i]);
     if (i + 1 == batch->slots || batch->slot[i + 1].header != batch->slot[i].header)
       batchWake(batch->slot[i].header);

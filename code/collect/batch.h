@@ -70,6 +70,9 @@ extern void BatchRelease(Batch batch, BatchSlotStruct slot);
  *          moment */
 extern Res BatchWrite(Batch batch);
 
+/* BatchReached -- where in the log the last writing ended; 0: nobody knows, or what is written goes elsewhere, too */
+extern uint64_t BatchReached(Batch batch);
+
 /* BatchOpen -- the log, for appending; the limit on file sizes is looked up */
 extern void BatchOpen(Batch batch, int fd);
 

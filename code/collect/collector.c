@@ -221,6 +221,8 @@ Res CollectorWrite(Collector collector)
     CollectorTell(collector,
                   "the log cannot be %s: %s; events wait in memory, and those that find no room are discarded",
                   sent ? "sent" : "written", sent ? PlinthReason(&collector->outlet) : strerror(collector->shop.batch.reason));
+  if (res == ResOK && collector->last != NULL)
+    CollectorReach(collector);
   collector->told = res == ResIO;
   if (collector->shop.batch.untrimmed != 0 && !collector->crowded)
     CollectorTell(collector, "the log grows: parts of it cannot be given back: %s",
@@ -397,6 +399,7 @@ void CollectorSeen(Collector collector, pid_t pid, const char *path)
 void CollectorFree(Collector collector)
 {
   CollectorAlone(collector);
+  CollectorRelease(collector);
   while (collector->drains > 0) {
     DrainClose(collector->drain[--collector->drains]);
     CollectorLink(collector);

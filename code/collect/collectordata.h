@@ -24,7 +24,7 @@
 /* What stands in the environment of each process of the family, before our address. */
 #define collectorVARIABLE RegionVARIABLE "=collector="
 
-enum { collectorDrainsMAX = GuardsMAX }; /* the kernel walks 2048 of a robust list */
+enum { collectorDrainsMAX = GuardsMAX - 1 }; /* `last` has one, too; the kernel walks 2048 of a robust list */
 
 /* The head of the kernel's list; the nodes are in the regions, hand.next. */
 typedef struct CollectorStruct {
@@ -35,6 +35,7 @@ typedef struct CollectorStruct {
   char mark[sizeof collectorVARIABLE + MeetNameMAX + 1 + RegionTokenMAX]; /* collectorVARIABLE and our address */
   Count drains;
   Drain drain[collectorDrainsMAX];
+  Drain last;                  /* of a process that has ended, when there was no other: its region stays; NULL */
   uint64_t tended;             /* when it was last looked who lives */
   Bool stopped;
   Bool met;                    /* the header block of a process is in the log */
@@ -60,6 +61,12 @@ extern void CollectorReceive(Collector collector);
 /* CollectorBury -- finish those that have ended, and let the log know of the others; ResIO: one of them cannot be
  * written */
 extern Res CollectorBury(Collector collector);
+
+/* CollectorReach -- whatever happens to us, the regions say how long the log is now */
+extern void CollectorReach(Collector collector);
+
+/* CollectorRelease -- the region that was kept is not needed any more */
+extern void CollectorRelease(Collector collector);
 
 /* CollectorRound -- once through all regions; how many blocks that was */
 extern Count CollectorRound(Collector collector);

@@ -10,8 +10,8 @@
 
 enum { collectorDying = 5 /* tries for the lock of a process whose parent's end we have seen, 2 ms apart */ };
 
-/* collectorPart -- say what became of a process, and forget it */
-static void collectorPart(Collector collector, Index i)
+/* collectorPart -- say what became of a process, and do no more for it */
+static Drain collectorPart(Collector collector, Index i)
 {
   Drain drain = collector->drain[i];
   uint64_t stopped = DrainStopped(drain);
@@ -30,7 +30,48 @@ static void collectorPart(Collector collector, Index i)
     WitnessPart(collector->witness, drain->identity);
   collector->drain[i] = collector->drain[--collector->drains];
   CollectorLink(collector);
-  DrainClose(drain);
+  return drain;
+}
+
+/* collectorClosed -- a process has ended, and all of it is in the log.  Its region goes, unless there is no other: by what is
+ * there readers know that we were killed, and that the log was not cut, if its end is not there. */
+static void collectorClosed(Collector collector, Index i)
+{
+  Drain drain, last = collector->last;
+
+  CollectorReach(collector);
+  drain = collectorPart(collector, i);
+  if (collector->drains > 0) {
+    DrainWithdraw(drain);
+    return;
+  }
+  DrainKeep(drain);
+  collector->last = drain;
+  CollectorLink(collector);
+  if (last != NULL)
+    DrainWithdraw(last);
+}
+
+void CollectorReach(Collector collector)
+{
+  uint64_t reached = BatchReached(&collector->shop.batch);
+  Index i;
+
+  for (i = 0; i < collector->drains; ++i)
+    DrainReach(collector->drain[i], reached);
+  if (collector->last != NULL)
+    DrainReach(collector->last, reached);
+}
+
+void CollectorRelease(Collector collector)
+{
+  Drain last = collector->last;
+
+  CollectorReach(collector);
+  collector->last = NULL;
+  CollectorLink(collector);
+  if (last != NULL)
+    DrainWithdraw(last);
 }
 
 /* collectorStays -- what a dead process has left cannot be written */
@@ -56,7 +97,7 @@ Res CollectorBury(Collector collector)
   for (i = collector->drains; i-- > 0; )
     if (DrainIsDead(collector->drain[i])) {
       if (DrainFinish(collector->drain[i]) == ResOK)
-        collectorPart(collector, i);
+        collectorClosed(collector, i);
       else
         res = ResIO;
     } else {
@@ -160,12 +201,45 @@ static void collectorAbsent(Collector collector)
     AbsentTell(collector->absent, collector->settings.absent, collector->settings.data);
 }
 
+/* collectorEnded -- a process has ended: what it left goes into the log, or stays where it is */
+static Res collectorEnded(Collector collector, Index i)
+{
+  if (DrainFinish(collector->drain[i]) == ResOK) {
+    collectorClosed(collector, i);
+    return ResOK;
+  }
+  collectorStays(collector, collector->drain[i]);
+  DrainClose(collectorPart(collector, i));
+  return ResIO;
+}
+
+/* collectorLetGo -- the log says that the recording is over, or cannot, so nobody asks any more whether we were killed.  Who
+ * runs still goes on by himself; *runningReturn: how many those are. */
+static Res collectorLetGo(Collector collector, Count *runningReturn)
+{
+  Res res = ResOK;
+  Index i;
+
+  *runningReturn = 0;
+  for (i = collector->drains; i-- > 0; )
+    if (!DrainIsDead(collector->drain[i])) {
+      DrainLetGo(collector->drain[i]);
+      DrainClose(collectorPart(collector, i));
+      ++*runningReturn;
+    } else if (collectorEnded(collector, i) != ResOK) {
+      res = ResIO;
+    }
+  CollectorRelease(collector);
+  return res;
+}
+
 Res CollectorEnd(Collector collector, Count *runningReturn)
 {
   static const struct timespec moment = {0, 2000000};
   unsigned tries;
   Res res = ResOK;
   int reason;
+  Index i;
 
   collector->shop.batch.patient = TRUE;
   /* A process that has just ended may hold its lock for a moment yet; and one that is being read, too. */
@@ -179,20 +253,17 @@ Res CollectorEnd(Collector collector, Count *runningReturn)
   }
   CollectorAlone(collector);
   collectorAbsent(collector);
-  *runningReturn = 0;
-  while (collector->drains > 0) {
-    Index i = collector->drains - 1;
-    if (!DrainIsDead(collector->drain[i])) {
-      DrainLetGo(collector->drain[i]);
-      ++*runningReturn;
-    } else if (DrainFinish(collector->drain[i]) != ResOK) {
-      collectorStays(collector, collector->drain[i]);
+  for (i = collector->drains; i-- > 0; )
+    if (!DrainIsDead(collector->drain[i]))
+      DrainLeave(collector->drain[i]);
+    else if (collectorEnded(collector, i) != ResOK)
       res = ResIO;
-    }
-    collectorPart(collector, i);
-  }
   PlaceGoesRound(&collector->place);
   res = collectorClose(collector, res, &reason);
+  if (collectorLetGo(collector, runningReturn) != ResOK && res == ResOK) {
+    res = ResIO;
+    reason = collector->shop.batch.reason;
+  }
   collectorFinish(collector);
   if (collector->shop.odd > 0)
     CollectorTell(collector,

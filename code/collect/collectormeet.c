@@ -20,18 +20,26 @@ enum {
   meetSameMAX = 16        /* regions at a time for processes of one number */
 };
 
+/* collectorNode -- a region in the kernel's list, before `next` */
+static struct robust_list *collectorNode(Drain drain, struct robust_list *next)
+{
+  struct robust_list *node = (struct robust_list *)(void *)&drain->header->hand.next;
+
+  node->next = next;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  return node;
+}
+
 /* CollectorLink -- the kernel's list anew.  As a whole: what is in the regions may have been changed. */
 void CollectorLink(Collector collector)
 {
   struct robust_list *next = &collector->robust.list;
   Index i;
 
-  for (i = collector->drains; i-- > 0; ) {
-    struct robust_list *node = (struct robust_list *)(void *)&collector->drain[i]->header->hand.next;
-    node->next = next;
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    next = node;
-  }
+  if (collector->last != NULL)
+    next = collectorNode(collector->last, next);
+  for (i = collector->drains; i-- > 0; )
+    next = collectorNode(collector->drain[i], next);
   collector->robust.list.next = next;
 }
 
@@ -190,10 +198,13 @@ static void collectorMake(Collector collector, MeetMessage message, Bool *buried
     if (grant.quiet)
       DrainMute(drain);
     collectorAdd(collector, drain);
-    if (collectorGrant(collector, message->fd, &grant, fds) != ResOK)
+    if (collectorGrant(collector, message->fd, &grant, fds) != ResOK) {
       collectorDrop(collector);
-    else if (collector->witness != NULL)
-      WitnessMeet(collector->witness, drain->pid, DrainProgram(drain));
+    } else {
+      CollectorRelease(collector);
+      if (collector->witness != NULL)
+        WitnessMeet(collector->witness, drain->pid, DrainProgram(drain));
+    }
   }
   for (i = 0; i < RegionGrantMAX; ++i)
     if (fds[i] >= 0)

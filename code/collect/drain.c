@@ -303,11 +303,19 @@ Res DrainFinish(Drain drain)
   if (BatchWrite(batch) != ResOK || batch->refused != refused)
     return ResIO; /* not all was taken */
   res = drainFarewell(drain);
-  if (res == ResOK)
-    res = BatchWrite(batch);
-  if (res == ResOK)
-    PlaceRemove(&drain->file);
-  return res;
+  return res == ResOK ? BatchWrite(batch) : res;
+}
+
+void DrainReach(Drain drain, uint64_t place)
+{
+  __atomic_store_n(&drain->header->pool.reached, place, __ATOMIC_RELAXED);
+}
+
+void DrainKeep(Drain drain)
+{
+  (void)fallocate(drain->file.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, RegionFIRST,
+                  (off_t)(drain->size - RegionFIRST));
+  (void)flock(drain->file.fd, LOCK_UN);
 }
 
 /* drainStay -- the events of the block in a slot that was to be sent; what it says was discarded is counted */
@@ -342,7 +350,7 @@ uint64_t DrainStays(Drain drain)
   return events;
 }
 
-void DrainLetGo(Drain drain)
+void DrainLeave(Drain drain)
 {
   unsigned round;
 
@@ -354,6 +362,10 @@ void DrainLetGo(Drain drain)
     (void)drainAgain(drain);
   drain->owed = FALSE;
   (void)BatchWrite(&drain->shop->batch);
+}
+
+void DrainLetGo(Drain drain)
+{
   __atomic_store_n(&drain->header->hand.collector, RegionCollectorNONE, __ATOMIC_SEQ_CST);
   (void)__atomic_fetch_add(&drain->header->pool.freed, 1, __ATOMIC_SEQ_CST);
   (void)syscall(SYS_futex, &drain->header->pool.freed, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);

@@ -106,7 +106,7 @@ static inline Bool DrainTakesOpen(DrainWhat what)
 extern Res DrainMake(Drain *drainReturn, DrainShop shop, Place place, MeetMessage message, uint32_t tid,
                      RegionGrant grantReturn, int fdReturn[2]);
 
-/* DrainWithdraw -- the answer cannot be delivered: as if nothing had been made */
+/* DrainWithdraw -- remove the region, and forget the process: also where the answer cannot be delivered */
 extern void DrainWithdraw(Drain drain);
 
 /* DrainHeaderNew -- read what new header block there is, which is owed from then on; FALSE: there is none yet */
@@ -134,15 +134,22 @@ extern void DrainShut(Drain drain);
 /* DrainIsDead -- has the process ended?  The lock on its region is ours then, and when that was seen is noted. */
 extern Bool DrainIsDead(Drain drain);
 
-/* DrainFinish -- the process has ended: take all that it left, and remove the region.  ResIO: the log could not be
- * written; the region stays. */
+/* DrainFinish -- the process has ended: take all that it left; the region is not needed for that any more.  ResIO: the log
+ * could not be written; the region has what it has not. */
 extern Res DrainFinish(Drain drain);
+
+/* DrainReach -- the region says how far the log was written: a shorter one was cut.  DrainKeep -- after DrainFinish: the
+ * region stays for its header's sake, and nobody holds the lock on it */
+extern void DrainReach(Drain drain, uint64_t place);
+extern void DrainKeep(Drain drain);
 
 /* DrainStays -- after DrainFinish has failed: how many events stay in the region.  What the process has discarded beside
  * them is counted from then on. */
 extern uint64_t DrainStays(Drain drain);
 
-/* DrainLetGo -- the process goes on by itself */
+/* DrainLeave -- the process is about to go on by itself: what it has handed over so far is taken.  DrainLetGo -- it does so
+ * from now on */
+extern void DrainLeave(Drain drain);
 extern void DrainLetGo(Drain drain);
 
 /* DrainClose -- unmap; what is in the batch must have been written */

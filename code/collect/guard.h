@@ -12,7 +12,7 @@
 
 #include "base/types.h"
 
-enum { GuardsMAX = 1024 };
+enum { GuardsMAX = 1025 };
 
 /* GuardMap -- the first `size` bytes of a file, shared, for reading and writing; NULL: no memory, or too many */
 extern void *GuardMap(int fd, Size size);

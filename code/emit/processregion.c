@@ -26,8 +26,11 @@ static Res processAdopt(void *process, void *base, Size size)
   BlockTallyStruct tally;
   Bool swapped;
 
-  if (size >= BlockMagicSIZE && memcmp(base, HeaderMAGIC, BlockMagicSIZE) == 0)
+  if (size >= BlockMagicSIZE && memcmp(base, HeaderMAGIC, BlockMagicSIZE) == 0) {
+    /* It was for a collector to write, which has died. */
+    __atomic_store_n(&((Process)process)->alone, TRUE, __ATOMIC_RELAXED);
     return SendText(base, size);
+  }
   if (BlockHeaderUnsealedRead(&header, &swapped, block) != ResOK || swapped || header.whole != size)
     return ResOK;
   BlockWalk(&tally, (char *)base + BlockHeaderSIZE, size - BlockHeaderSIZE, block->first, TRUE);

@@ -144,6 +144,8 @@ typedef struct RegionHeaderStruct {
     uint64_t ticket;              /* counts tickets */
     uint64_t away;                /* events that are to be sent and are in private memory, where there was no room: lost
                                      if the process is killed.  Those that are being written are in `leaving`. */
+    uint64_t reached;             /* so long was the log when the collector took something of the recording out of memory:
+                                     a shorter one was cut; 0: unknown */
   } pool __attribute__((aligned(64)));
   struct {
     uint32_t generation;          /* counts header blocks; the newest, if any, is in text (generation & 1); the other

@@ -43,6 +43,9 @@ typedef struct leftoverStruct {
   Count seen, capacity;
   struct { dev_t device; ino_t inode; } *known; /* regions that were looked at; owned */
   leftoverTellStruct running, ending, taken, unwritten;
+  leftoverTellStruct over;         /* those that have left nothing, and whose collector lives */
+  Index shortened;                 /* a log that was cut, */
+  uint64_t cut;                    /* and how much of its end is missing; 0: none is known */
   leftoverOf of;                   /* by `recording`; owned */
   Count recordings;
   Index at;                        /* the log for which is searched, */
@@ -104,34 +107,51 @@ static Res leftoverProcess(Leftover leftover, uint8_t life)
   return res;
 }
 
+/* leftoverLives -- the process runs, or its collector does */
+static Res leftoverLives(Leftover leftover, Index file, const char *path, Bool runs)
+{
+  leftover->file[file]->live = TRUE;
+  leftoverCount(leftover, runs ? &leftover->running
+                               : LeftRegionEvents(&leftover->region) > 0 ? &leftover->ending : &leftover->over, file, path);
+  return leftoverProcess(leftover, ProcessLifeRUNS);
+}
+
+/* leftoverOrphan -- a collector was killed: by that the end of its recording is missing, unless the log was cut, too, which
+ * the region in hand knows */
+static void leftoverOrphan(Leftover leftover, LeftPlace place, Index file)
+{
+  uint64_t cut = LeftRegionCut(&leftover->region, leftover->file[file]->fd);
+
+  if (cut == 0)
+    TableOrphan(leftover->table, place->name.recording);
+  if (cut <= leftover->cut)
+    return;
+  leftover->cut = cut;
+  leftover->shortened = file;
+}
+
 /* leftoverTake -- the region in hand belongs to a log: take what a dead process left there */
-static Res leftoverTake(Leftover leftover, Index file, const char *path)
+static Res leftoverTake(Leftover leftover, LeftPlace place, Index file, const char *path)
 {
   LeftRegion region = &leftover->region;
-  File log = leftover->file[file];
   LeftCollector collector = LeftRegionCollector(region);
   Bool runs = !LeftRegionLock(region, LOCK_SH);
-  Process process;
   Res res;
 
-  if (runs || collector == LeftCollectorLIVES) {
-    log->live = TRUE;
-    leftoverCount(leftover, runs ? &leftover->running : &leftover->ending, file, path);
-    return leftoverProcess(leftover, ProcessLifeRUNS);
-  }
+  if (runs || collector == LeftCollectorLIVES)
+    return leftoverLives(leftover, file, path, runs);
   /* Once more: it may have lived when its header was read. */
   if (!LeftRegionRead(region))
     return ResOK;
   res = LeftRegionTake(region);
   if (res == ResOK)
     res = leftoverProcess(leftover, ProcessLifeTAKEN);
-  if (res == ResOK)
-    res = TableProcess(&process, leftover->table, region->header.identity);
   if (res != ResOK)
     return res;
-  process->orphan = collector != LeftCollectorNONE;
+  if (collector != LeftCollectorNONE)
+    leftoverOrphan(leftover, place, file);
   leftoverTail(leftover->regions, file);
-  log->left |= region->taken;
+  leftover->file[file]->left |= region->taken;
   leftover->events += region->events;
   if (region->events > 0)
     leftoverCount(leftover, LeftRegionUnwritten(region, collector) ? &leftover->unwritten : &leftover->taken, file, path);
@@ -224,7 +244,7 @@ static Res leftoverOpened(Leftover leftover, LeftPlace place, leftoverOf of, con
   if (!LeftRegionRead(&leftover->region) || (of == NULL && !leftoverFirst(leftover, place, status)) ||
       !leftoverIsNew(leftover, status))
     return ResOK;
-  return leftoverTake(leftover, of != NULL ? of->file : leftover->at, path);
+  return leftoverTake(leftover, place, of != NULL ? of->file : leftover->at, path);
 }
 
 /* leftoverRefused -- a region of a recording in the logs cannot be opened: whoever has it may not have been able to write
@@ -307,6 +327,12 @@ static void leftoverTell(Leftover leftover)
   if (ending->processes > 0)
     TellerLack(leftover->teller, "%s: eventrec is about to write the newest events of process %u%s",
                paths[ending->file], ending->pid, ending->processes > 1 ? " and others" : "");
+  else if (leftover->over.processes > 0 && running->processes == 0)
+    TellerLack(leftover->teller, "%s: eventrec still records; what is to come is not in the log yet",
+               paths[leftover->over.file]);
+  if (leftover->cut > 0)
+    TellerLack(leftover->teller, "%s: it was cut: the last %llu bytes that eventrec has written are missing",
+               paths[leftover->shortened], (unsigned long long)leftover->cut);
   if (taken->processes == 1)
     TellerNote(leftover->teller, "%s: took %llu event%s of process %u from shared memory: %s", paths[taken->file],
                (unsigned long long)leftover->events, leftover->events == 1 ? "" : "s", taken->pid, taken->path);

@@ -133,6 +133,14 @@ LeftCollector LeftRegionCollector(LeftRegion region)
   return tid != gettid() && (kill(tid, 0) == 0 || errno != ESRCH) ? LeftCollectorLIVES : LeftCollectorGONE;
 }
 
+uint64_t LeftRegionCut(LeftRegion region, int log)
+{
+  uint64_t reached = region->header.pool.reached;
+  struct stat status;
+
+  return fstat(log, &status) == 0 && reached > (uint64_t)status.st_size ? reached - (uint64_t)status.st_size : 0;
+}
+
 Bool LeftRegionUnwritten(LeftRegion region, LeftCollector collector)
 {
   return collector == LeftCollectorGONE || (collector == LeftCollectorNONE && region->header.hand.unwritten != 0);

@@ -60,6 +60,9 @@ typedef enum LeftCollector {
 
 extern LeftCollector LeftRegionCollector(LeftRegion region);
 
+/* LeftRegionCut -- how many bytes of its end the log lacks that the region's collector had written */
+extern uint64_t LeftRegionCut(LeftRegion region, int log);
+
 /* LeftRegionUnwritten -- did whoever should have written what is there end without: its collector, or the process, if that
  * has none? */
 extern Bool LeftRegionUnwritten(LeftRegion region, LeftCollector collector);

@@ -34,6 +34,7 @@ typedef struct recoverStruct {
   uid_t owner;                 /* of the log */
   Count *blocks, *running;
   Bool scanned;
+  Bool cut;                    /* the log lacks some of its end: it is not for us to say that it is whole */
   FileStruct file;
   ScanPlaceStruct place;
   ScanStruct scan;
@@ -148,7 +149,7 @@ static Res recoverEnd(Recover recover)
   Res res = ResOK;
   Index i;
 
-  for (i = 0; i < table->processes && res == ResOK && *recover->running == 0; ++i) {
+  for (i = 0; i < table->processes && res == ResOK && *recover->running == 0 && !recover->cut; ++i) {
     Process process = table->process[i];
     if (process->headed && process->expected && !process->public.header.ended &&
         strcmp(process->public.header.role, HeaderRoleCOLLECTOR) == 0 && process->orphan)
@@ -157,20 +158,10 @@ static Res recoverEnd(Recover recover)
   return res;
 }
 
-/* recoverOrphan -- the collector of a recording is dead, as a region of it says */
-static void recoverOrphan(Recover recover, uint64_t recording)
-{
-  Table table = &recover->table;
-  Index i;
-
-  for (i = 0; i < table->processes; ++i)
-    if (table->process[i]->public.header.recording == recording)
-      table->process[i]->orphan = TRUE;
-}
-
 /* ---- Regions ---- */
 
-/* recoverTake -- append what the region in hand has, its header block first, and the process's closing header block */
+/* recoverTake -- append what the region in hand has, its header block first, and the process's closing header block, unless more
+ * is missing */
 static Res recoverTake(Recover recover, uint64_t recording, LeftCollector collector)
 {
   Process process;
@@ -184,6 +175,7 @@ static Res recoverTake(Recover recover, uint64_t recording, LeftCollector collec
     return ResPARAM;
   }
   blocks = recover->scan.blocks;
+  recover->cut |= LeftRegionCut(&recover->region, recover->log) > 0;
   recover->region.table = &recover->table;
   recover->region.to = recover->log;
   res = LeftRegionTake(&recover->region);
@@ -195,8 +187,10 @@ static Res recoverTake(Recover recover, uint64_t recording, LeftCollector collec
     return res;
   *recover->blocks += recover->scan.blocks - blocks;
   process->lost = LeftRegionLost(&recover->region);
+  if (recover->cut)
+    return ResOK;
   if (collector != LeftCollectorNONE)
-    recoverOrphan(recover, recording);
+    TableOrphan(&recover->table, recording);
   return process->headed ? recoverClose(recover, process) : ResOK;
 }
 

@@ -143,6 +143,15 @@ Res TableProcess(Process *processReturn, Table table, uint64_t identity)
   return tableProcessMake(processReturn, table, identity);
 }
 
+void TableOrphan(Table table, uint64_t recording)
+{
+  Index i;
+
+  for (i = 0; i < table->processes; ++i)
+    if (table->process[i]->public.header.recording == recording)
+      table->process[i]->orphan = TRUE;
+}
+
 static Res tableStreamMake(Stream *streamReturn, Table table, BlockHeader header)
 {
   Stream stream;

@@ -52,7 +52,7 @@ typedef struct ProcessStruct {
   Bool recovered;          /* blocks that it left in memory are in the log */
   Bool ambiguous;          /* one of its headers had lines of the registry that cannot be taken */
   Bool expected;           /* a closing header block of it should come */
-  Bool orphan;             /* its memory says that its collector was killed */
+  Bool orphan;             /* memory of its recording says that the collector was killed */
   uint8_t life;            /* ProcessLife... */
   uint64_t endPlace;       /* of its newest closing header block */
   EndsStruct ends;         /* what those say */
@@ -119,6 +119,9 @@ extern Bool TableCheck(Table table);
 /* TableProcess, TableStream -- find, or make; ResMEMORY.  Both cost a hash and a look. */
 extern Res TableProcess(Process *processReturn, Table table, uint64_t identity);
 extern Res TableStream(Stream *streamReturn, Table table, BlockHeader header);
+
+/* TableOrphan -- the collector of a recording was killed: of all its processes that is known from now on */
+extern void TableOrphan(Table table, uint64_t recording);
 
 /* TableStreamFind -- a stream that is known, or NULL */
 extern Stream TableStreamFind(Table table, uint64_t identity, uint32_t id);
