@@ -145,7 +145,7 @@ static Bool replayCountEvent(LogRequest request, LogEvent event)
 /* replayMay -- is it one of those that are asked for? */
 static Bool replayMay(Replay replay, LogProcess process)
 {
-  return process->header.role[0] == '\0' && (replay->named == NULL || LogProcessIs(process, replay->named));
+  return process->header.role[0] == '\0' && (replay->named == NULL || LogProcessIs(replay->source.log, process, replay->named));
 }
 
 /* replayBusiest -- of the processes that are asked for, choose the one with the most events on its heap, and say so */
@@ -225,7 +225,7 @@ static void replayOperation(void *data, HeapOperation operation)
     replay->first = thread->number;
   }
   if (thread != NULL) {
-    stands.id = own ? thread->id : replay->process->header.pid;
+    stands.id = own ? thread->id : HeaderLeader(&replay->process->header);
     stands.number = !own || thread->number == replay->first ? 0 : thread->number + 1;
     operation->thread = &stands;
   }

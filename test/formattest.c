@@ -357,7 +357,8 @@ static Res headerLines(Header back, const char **body, Size *length, const char 
 
 static void testHeaderEnd(void)
 {
-  static HeaderStruct header, back;
+  static HeaderStruct header, back, other;
+  static char otherRoom[4096];
   static HeaderStreamStruct streams[] = {{0, 1, 2, 3}, {UINT32_MAX, UINT64_MAX, HeaderEventsUNKNOWN, UINT64_MAX}};
   HeaderStreamStruct stream;
   const char *body = headerRoom, *next;
@@ -386,6 +387,16 @@ static void testHeaderEnd(void)
   TapOk(back.forked.identity == header.forked.identity && back.forked.thread == 4711 &&
           back.forked.before == 123456789 && back.forked.after == UINT64_MAX,
         "and whose child by fork it is");
+  TapOk(back.pid == 4711 && back.inner == 0 && HeaderLeader(&back) == 4711, "a process has one number");
+  HeaderOutside(&header, 815);
+  HeaderOutside(&header, 0);
+  HeaderOutside(&header, 4711);
+  TapOk(header.pid == 815 && header.inner == 4711, "or another one outside of its namespace");
+  TextInit(&text, otherRoom, sizeof otherRoom);
+  HeaderBegin(&text, &header);
+  TapOk(HeaderEnd(&text) == ResOK && HeaderRead(&other, &next, otherRoom, TextLength(&text)) == ResOK &&
+          other.pid == 815 && HeaderLeader(&other) == 4711,
+        "which comes back");
   TapOk(back.sent.ticks == UINT64_MAX && back.sent.first == 0 && back.sent.now == UINT32_MAX,
         "and which kinds it sent, at first and at last");
   for (next = body, i = 0; HeaderStreamNext(&stream, &next, headerRoom + length); ++i)

@@ -55,7 +55,7 @@ static Bool listEvent(LogRequest request, LogEvent event)
   TestEventStruct *e = &list->event[list->count++];
 
   e->time = event->time - testReal;
-  e->pid = event->process->header.pid;
+  e->pid = HeaderLeader(&event->process->header);
   e->stream = event->stream;
   e->code = event->type->code;
   e->id = LogEventWord(event, 1);

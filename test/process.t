@@ -12,6 +12,7 @@ use Cwd qw(realpath);
 use File::Basename qw(basename);
 use File::Temp qw(tempdir);
 use JSON::PP;
+use POSIX qw(mkfifo);
 use Test::More;
 
 plan skip_all => 'programs are recorded by the cool variety' if ($ENV{VARIETY} // 'cool') ne 'cool';
@@ -110,5 +111,88 @@ is scalar(own(lines('eventcnv', '--process', $file, $titled))), 1 + @titles, 'al
 is scalar(own(lines('eventcnv', '--process', 'named', $titled))), 1, 'and one to its title';
 lines('eventcnv', '--process', 'site.conf', $titled);
 is $status, 2, 'nobody is called by what is in a title';
+
+# Two programs in process namespaces of their own, each number 1 there: they are two, by the numbers that they have outside.
+
+my @alone = ('unshare', $> == 0 ? '-pf' : '-Urpf');
+
+# apart($apart) -- record the two; eventrec's number, their numbers outside, the one with less memory first, and a
+# function that lets them end
+sub apart {
+    my ($apart) = @_;
+    my @fifo = map { "$apart.$_" } 1, 2;
+    mkfifo($_, 0600) or die for @fifo;
+    my $program = '@a = map { "x" x 1000 } 1 .. $ARGV[1]; open $f, "<", $ARGV[0]; <$f>';
+    my $pid = fork // die;
+    exec "$bin/eventrec", '--sample=10', '-o', $apart, '--', 'sh', '-c',
+        "@alone $perl -e '$program' $fifo[0] 1000 & @alone $perl -e '$program' $fifo[1] 30000 & wait" or die if $pid == 0;
+    # Each is opened when its program has all that it will have.
+    my @to = map { open my $to, '>', $_ or die; $to } @fifo;
+    my %outer; # by the fifo's name
+    for my $status (glob '/proc/[0-9]*/status') {
+        my ($number) = $status =~ /(\d+)/;
+        my ($inner) = map { /^NSpid:.*\t(\d+)$/ ? $1 : () } do { local @ARGV = $status; -r $status ? <> : () };
+        my $arguments = do { local (@ARGV, $/) = "/proc/$number/cmdline"; -r $ARGV[0] ? <> // '' : '' };
+        my ($which) = grep { $arguments =~ /\0\Q$_\E\0/ && $arguments !~ /unshare/ } @fifo;
+        $outer{$which} = $number if $which && $inner == 1;
+    }
+    is scalar(keys %outer), 2, 'two programs run, each as number 1 of its namespace';
+    return ($pid, [@outer{@fifo}], sub { close $_ for @to; waitpid $pid, 0 });
+}
+
+# perls($log) -- what the summary says of the two, by their numbers; and all of it
+sub perls {
+    my $of = decode_json(join '', lines('eventview', '--json', @_));
+    return ($of, map { $_->{pid} => $_ } grep { $_->{program} eq $perl } @{$of->{processes}});
+}
+
+SKIP: {
+    skip 'nothing is preloaded into sanitized programs', 17 if $ENV{SAN};
+    skip 'no namespaces for us here', 17 if system("@alone true 2>/dev/null") != 0;
+    my $apart = "$folder/apart.paw";
+    my (undef, $two, $end) = apart($apart);
+    my @outer = sort { $a <=> $b } @$two;
+    my $listed = `$bin/eventctl`;
+    is scalar(grep { $listed =~ /^$_ .*\Q$apart\E$/m } @outer), 2, 'eventctl lists them by their numbers outside';
+    for (1 .. 300) {
+        my $samples = join '', lines('eventcnv', '-E', 'ProcessSample', $apart);
+        last if 2 == grep { $samples =~ / pid=$_ / } @outer;
+        select undef, undef, undef, 0.1;
+    }
+    $end->();
+    is $?, 0, 'they end';
+    collector($apart);
+
+    my ($of, %perl) = perls($apart);
+    is_deeply [sort { $a <=> $b } keys %perl], \@outer, 'the summary has them by the same numbers';
+    is_deeply [map { $_->{inner_pid} } values %perl], [1, 1], 'and says what they are for themselves';
+    my ($few, $many) = @perl{@$two};
+    cmp_ok $few->{peak_resident_bytes}, '>', 0, 'both have resident memory';
+    cmp_ok $many->{peak_resident_bytes} - $few->{peak_resident_bytes}, '>', 20 << 20, 'each its own';
+    my %numbers = map { $_->{pid} => 1 } @{$of->{processes}};
+    is $of->{threads}, scalar(keys %numbers), 'one thread for each of the family';
+    like join('', lines('eventview', $apart)), qr/^  $$two[1] .*, number 1 in its namespace: \Q$perl\E -e /m, 'also as text';
+
+    is_deeply [own(lines('eventcnv', '--process', $$two[0], $apart))], [$$two[0]], '--process chooses one by its number outside';
+    is_deeply [own(lines('eventcnv', '--process', 1, $apart))], \@outer, 'and both by that within';
+    lines('eventcnv', '-f', 'paw', '--force', '-o', "$folder/part.paw", $apart);
+    is_deeply [own(lines('eventcnv', '--process', 1, "$folder/part.paw"))], \@outer, 'also of a copy';
+    ok scalar(grep { m{ ProcessSample pid=$$two[0] } } lines('eventcnv', '--process', $$two[0], $apart)),
+        'with what the collector tells of it';
+    lines('eventcnv', '--check', $apart);
+    is $status, 0, 'the log is whole';
+
+    # They know those numbers themselves, when nobody collects any more.
+    $apart = "$folder/left.paw";
+    (my $eventrec, $two, $end) = apart($apart);
+    kill KILL => $eventrec;
+    $end->();
+    for (1 .. 300) {
+        last if !grep { kill 0, $_ } @$two;
+        select undef, undef, undef, 0.1;
+    }
+    (undef, %perl) = perls($apart);
+    is_deeply [sort { $a <=> $b } keys %perl], [sort { $a <=> $b } @$two], 'their numbers stay when their collector dies';
+}
 
 done_testing;

@@ -67,7 +67,6 @@ static Bool cleanRead(Clean clean, int fd, uint32_t pid)
   if (LeftRegionRead(&region)) {
     if (flock(fd, LOCK_SH | LOCK_NB) != 0)
       return FALSE;
-    clean->pid = region.header.pid;
     if (cleanCollected(&region.header)) {
       (void)flock(fd, LOCK_UN);
       return FALSE;

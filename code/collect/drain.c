@@ -154,7 +154,7 @@ Bool DrainHeaderNew(Drain drain)
 {
   if (drain->muted)
     return TRUE;
-  if (DrainHeaderTake(&drain->head, drain->header, drain->identity, drain->shop) == ResOK)
+  if (DrainHeaderTake(&drain->head, drain->header, drain->identity, (uint32_t)drain->pid, drain->shop) == ResOK)
     drain->owed = TRUE;
   return drain->head.types != NULL;
 }

@@ -136,7 +136,7 @@ static Res headerRead(DrainHeader header, const void *bytes, Size length, uint64
   return ResOK;
 }
 
-Res DrainHeaderTake(DrainHeader header, RegionHeader region, uint64_t identity, DrainShop shop)
+Res DrainHeaderTake(DrainHeader header, RegionHeader region, uint64_t identity, uint32_t pid, DrainShop shop)
 {
   uint32_t generation = __atomic_load_n(&region->text.generation, __ATOMIC_ACQUIRE);
   unsigned char *place;
@@ -153,6 +153,8 @@ Res DrainHeaderTake(DrainHeader header, RegionHeader region, uint64_t identity, 
   res = length == 0 ? ResFORMAT : headerRead(header, place, length, identity, shop);
   if (res == ResMEMORY)
     header->generation = 0;
+  if (res == ResOK)
+    HeaderOutside(&header->header, pid);
   return res;
 }
 

@@ -39,11 +39,13 @@ struct DrainStreamsStruct;
 /* DrainHeaderTake -- read the newest header block, if there is one that was not read
  *
  * identity  that it must have
+ * pid       of the process, as we number it
  * shop      whose types are in use; its batch's room serves to read it, and nothing is put there
  * returns   ResEND: there is none; ResFORMAT: it is not sound, and not looked at again; ResIO, ResMEMORY: not
  *           now
  */
-extern Res DrainHeaderTake(DrainHeader header, RegionHeader region, uint64_t identity, struct DrainShopStruct *shop);
+extern Res DrainHeaderTake(DrainHeader header, RegionHeader region, uint64_t identity, uint32_t pid,
+                           struct DrainShopStruct *shop);
 
 /* DrainHeaderAgain -- write it into the batch, with the newest relation of ticks to time.  Types that the log has from
  * the collector are named and not repeated.

@@ -268,6 +268,16 @@ static uint64_t sendRate(const SyncStruct *begin, const SyncStruct *end)
              : (uint64_t)((double)(end->ticks - begin->ticks) * 1e9 / (double)(end->mono - begin->mono));
 }
 
+/* sendOutside -- who collects numbers us as it has called our region */
+static void sendOutside(Header header, const char *path)
+{
+  const char *slash = strrchr(path, '/');
+  RegionNameStruct name;
+
+  if (slash != NULL && RegionNameParse(&name, slash + 1))
+    HeaderOutside(header, name.pid);
+}
+
 /* sendKinds -- which kinds are sent, now and when there was first somewhere to send */
 static HeaderSentStruct sendKinds(Process process, uint64_t ticks)
 {
@@ -292,6 +302,7 @@ static void sendHeaderFill(Process process, Scratch scratch, Bool ended)
   header->minor = EventVersionMINOR;
   header->pid = process->pid;
   header->parent = parent > 0 ? (uint32_t)parent : 0;
+  sendOutside(header, process->shared.path);
   header->identity = process->identity;
   header->forked = process->forked;
   header->recording = ControlSettings.recording;

@@ -156,7 +156,9 @@ void HeaderBegin(Text text, Header header)
   TextString(text, little != header->widths.swapped ? "\norder: little\n" : "\norder: big\n");
   headerNumber(text, "word: ", header->widths.word);
   TextString(text, "double: binary64\n");
-  headerNumber(text, "pid: ", header->pid);
+  headerNumber(text, "pid: ", HeaderLeader(header));
+  if (header->inner != 0)
+    headerNumber(text, "outer: ", header->pid);
   headerNumber(text, "parent: ", header->parent);
   headerFork(text, &header->forked);
   if (header->role[0] != '\0')
@@ -382,6 +384,7 @@ static const struct {
   {"order:", formORDER, 0, 0},
   {"word:", formWORD, 0, 0},
   {"pid:", formUINT32, AT(pid)},
+  {"outer:", formUINT32, AT(inner)}, /* until all is read */
   {"parent:", formUINT32, AT(parent)},
   {"role:", formSTRING, AT(role)},
   {"program:", formSTRING, AT(program)},
@@ -483,6 +486,25 @@ static Bool headerLine(Header header, const char *line, const char *limit)
   return TRUE;
 }
 
+void HeaderOutside(Header header, uint32_t pid)
+{
+  uint32_t inner = HeaderLeader(header);
+
+  if (pid == 0 || pid == inner)
+    return;
+  header->pid = pid;
+  header->inner = inner;
+}
+
+/* headerNumbers -- all lines are read: who has a number outside, which stands in `inner`, is known by that */
+static void headerNumbers(Header header)
+{
+  uint32_t outer = header->inner;
+
+  header->inner = 0;
+  HeaderOutside(header, outer);
+}
+
 Res HeaderRead(Header header, const char **bodyReturn, const void *bytes, Size length)
 {
   const char *line = (const char *)bytes + headerPREFIX, *limit = (const char *)bytes + length;
@@ -507,6 +529,7 @@ Res HeaderRead(Header header, const char **bodyReturn, const void *bytes, Size l
       return ResFORMAT;
     line = end + 1;
   }
+  headerNumbers(header);
   return header->widths.word != 0 && header->identity != 0 ? ResOK : ResFORMAT;
 }
 

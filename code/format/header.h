@@ -66,7 +66,8 @@ typedef struct HeaderSentStruct {
 
 typedef struct HeaderStruct {
   unsigned major, median, minor;
-  uint32_t pid, parent;
+  uint32_t pid, parent;            /* as who records it numbers it, if that is known; `parent` as it does itself */
+  uint32_t inner;                  /* as the process numbers itself, in a namespace of its own; 0: as `pid` */
   uint64_t identity;               /* of the process, and of the registry that it has: random */
   uint64_t recording;              /* identity of the recording that the process belongs to: random; 0 if unknown */
   HeaderForkStruct forked;
@@ -116,6 +117,15 @@ extern Res HeaderLength(Size *lengthReturn, unsigned versionReturn[3], const voi
  * ResFORMAT: the checksum or a line is wrong; ResVERSION: another major.
  */
 extern Res HeaderRead(Header headerReturn, const char **bodyReturn, const void *bytes, Size length);
+
+/* HeaderOutside -- who records the process numbers it so; 0: not known */
+extern void HeaderOutside(Header header, uint32_t pid);
+
+/* HeaderLeader -- the number of the process as its blocks have it, which is that of its first thread */
+static inline uint32_t HeaderLeader(const HeaderStruct *header)
+{
+  return header->inner != 0 ? header->inner : header->pid;
+}
 
 /* HeaderStreamNext -- the next `stream:` line, from *next on, which is the beginning of any line, and past it
  *

@@ -67,11 +67,25 @@ static Bool calledIsPid(const char *word, uint32_t pid)
   return strcmp(word, TextTerminate(&text)) == 0;
 }
 
-Bool LogProcessIs(LogProcess process, const char *word)
+/* calledIsInner -- is it the number that the process has for itself, and nobody has for others? */
+static Bool calledIsInner(Log log, const HeaderStruct *header, const char *word)
+{
+  LogSummaryStruct summary;
+  Index i;
+
+  if (header->inner == 0 || !calledIsPid(word, header->inner))
+    return FALSE;
+  LogSummarize(&summary, log);
+  for (i = 0; i < summary.processes && LogProcessAt(log, i)->header.pid != header->inner; ++i)
+    ;
+  return i == summary.processes;
+}
+
+Bool LogProcessIs(Log log, LogProcess process, const char *word)
 {
   const HeaderStruct *header = &process->header;
 
-  return calledIsPid(word, header->pid) || strcmp(word, HeaderCalled(header)) == 0 ||
+  return calledIsPid(word, header->pid) || calledIsInner(log, header, word) || strcmp(word, HeaderCalled(header)) == 0 ||
          strcmp(word, HeaderProgram(header)) == 0 || strcmp(word, header->program) == 0;
 }
 

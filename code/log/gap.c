@@ -215,11 +215,11 @@ static void gapsMissing(Teller teller, Regions regions, Stream stream, const Tal
   if (stream->unsent)
     return;
   if (blocks == 0)
-    (void)snprintf(what, sizeof what, "the end of the block of thread %u/%u before this one is missing", stream->pid,
+    (void)snprintf(what, sizeof what, "the end of the block of thread %u/%u before this one is missing", ProcessNumber(stream->process),
                    stream->thread);
   else
     (void)snprintf(what, sizeof what, "%llu block%s of thread %u/%u missing before this one",
-                   (unsigned long long)blocks, blocks == 1 ? "" : "s", stream->pid, stream->thread);
+                   (unsigned long long)blocks, blocks == 1 ? "" : "s", ProcessNumber(stream->process), stream->thread);
   TellerGap(teller, next->place, what, lost, exact ? LogLostEXACTLY : LogLostATLEAST);
 }
 
@@ -235,7 +235,7 @@ static void gapsStream(Teller teller, Regions regions, Stream stream)
     gapsMissing(teller, regions, stream, i > 0 ? &tally->run[i - 1] : NULL, &tally->run[i]);
   if (tally->moreBlocks > 0) {
     (void)snprintf(what, sizeof what, "in earlier gaps %llu blocks of thread %u/%u are missing",
-                   (unsigned long long)tally->moreBlocks, stream->pid, stream->thread);
+                   (unsigned long long)tally->moreBlocks, ProcessNumber(stream->process), stream->thread);
     TellerGap(teller, tally->run[0].place, what, tally->moreEvents, LogLostABOUT);
   }
 }

@@ -53,11 +53,11 @@ static void gapsShort(GapsEnd end, Stream stream, HeaderStream its)
   if (blocks == 0 && (!exact || lost == 0))
     return;
   if (blocks == 0)
-    (void)snprintf(what, sizeof what, "the end of this block, the newest of thread %u/%u, is missing", stream->pid,
+    (void)snprintf(what, sizeof what, "the end of this block, the newest of thread %u/%u, is missing", ProcessNumber(stream->process),
                    stream->thread);
   else
     (void)snprintf(what, sizeof what, "the newest %llu block%s of thread %u/%u, behind this one, %s missing",
-                   (unsigned long long)blocks, blocks == 1 ? "" : "s", stream->pid, stream->thread,
+                   (unsigned long long)blocks, blocks == 1 ? "" : "s", ProcessNumber(stream->process), stream->thread,
                    blocks == 1 ? "is" : "are");
   gapsTail(end, last->lastPlace, last->lastPlace, what, lost, exact);
 }

@@ -61,7 +61,7 @@ static void leftoverCount(Leftover leftover, LeftoverTell tell, Index file, cons
 {
   if (tell->processes++ == 0) {
     tell->file = file;
-    tell->pid = leftover->region.header.pid;
+    tell->pid = leftover->region.pid;
     (void)snprintf(tell->path, sizeof tell->path, "%s", path);
   }
 }
@@ -103,7 +103,7 @@ static Res leftoverProcess(Leftover leftover, uint8_t life)
   if (res == ResOK)
     process->life = life;
   if (res == ResOK && life == ProcessLifeRUNS)
-    LeftRegionKinds(&leftover->region, process, FALSE);
+    LeftRegionSays(&leftover->region, process, FALSE);
   return res;
 }
 
@@ -279,6 +279,7 @@ static Res leftoverVisit(void *data, LeftPlace place)
 
   if (of == NULL && !leftover->nothing)
     return ResOK;
+  leftover->region.pid = place->name.pid;
   leftover->region.fd = LeftPlaceOpen(&status, place, FALSE, leftoverOwner(log));
   if (leftover->region.fd < 0) {
     if (of != NULL && errno != ENOENT)
@@ -423,6 +424,7 @@ static Res leftoverRuns(void *data, LeftPlace place)
   LeftRegion region = alive->region;
   struct stat status;
 
+  region->pid = place->name.pid;
   region->fd = LeftPlaceOpen(&status, place, FALSE, alive->owner);
   if (region->fd < 0)
     return ResOK;

@@ -97,9 +97,9 @@ static Bool leftRuns(LeftRegion region)
 {
   char path[32], program[1];
 
-  if (kill((pid_t)region->header.pid, 0) != 0 && errno == ESRCH)
+  if (kill((pid_t)region->pid, 0) != 0 && errno == ESRCH)
     return FALSE;
-  (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/exe", region->header.pid);
+  (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/exe", region->pid);
   return readlink(path, program, sizeof program) >= 0 || errno != ENOENT ||
          readlink("/proc/self/exe", program, sizeof program) < 0;
 }
@@ -226,7 +226,7 @@ uint64_t LeftRegionLost(LeftRegion region)
   return lost;
 }
 
-void LeftRegionKinds(LeftRegion region, Process process, Bool left)
+void LeftRegionSays(LeftRegion region, Process process, Bool left)
 {
   uint32_t word;
   Size length;
@@ -236,6 +236,9 @@ void LeftRegionKinds(LeftRegion region, Process process, Bool left)
     return;
   process->left = left;
   process->leftKinds = process->public.header.sent.now = word & RegionControlSENT;
+  process->leftPid = region->pid;
+  if (process->headed)
+    HeaderOutside(&process->public.header, region->pid);
 }
 
 Res LeftRegionTake(LeftRegion region)
@@ -250,7 +253,7 @@ Res LeftRegionTake(LeftRegion region)
   if (res == ResOK)
     res = TableProcess(&process, region->table, region->header.identity);
   if (res == ResOK)
-    LeftRegionKinds(region, process, TRUE);
+    LeftRegionSays(region, process, TRUE);
   for (i = 0; i < region->header.slots && res == ResOK; ++i)
     if (RegionBlockAt(&at, &size, &region->header, i))
       res = leftBlock(region, at, size);

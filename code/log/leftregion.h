@@ -21,6 +21,7 @@
 
 typedef struct LeftRegionStruct {
   int fd;                       /* the region; the caller's, open and locked */
+  uint32_t pid;                 /* of the process, for who made the region, as its name says; the caller's */
   Table table;                  /* what the logs have */
   int to;                       /* the temporary file; -1 as long as there is none */
   uint64_t events;              /* taken that the logs have not, of this region */
@@ -70,9 +71,9 @@ extern Bool LeftRegionUnwritten(LeftRegion region, LeftCollector collector);
 /* LeftRegionLost -- how many events of the dead process no block has, neither here nor in the logs */
 extern uint64_t LeftRegionLost(LeftRegion region);
 
-/* LeftRegionKinds -- the process sends, or sent at last, the kinds that its region says
+/* LeftRegionSays -- which kinds the process sends, or sent at last, and its number, as its region has them
  * left  so it was when it died: no header block knows better */
-extern void LeftRegionKinds(LeftRegion region, Process process, Bool left);
+extern void LeftRegionSays(LeftRegion region, Process process, Bool left);
 
 /* LeftRegionTake -- write to region->to (made if need be) what the logs do not have: the header block's newest text,
  * and what is committed in blocks, full or open.  The flight recorder's are left.  ResIO, ResMEMORY. */

@@ -214,7 +214,7 @@ static void logBeyond(Log log)
     Process process = log->table.process[i];
     if (process->headed && ClockResolve(process->clock)->beyond) {
       TellerNote(&log->teller, "%s: the clock of process %u is more than nine years ahead of others; its times are put "
-                 "there, and are not right; --offset aligns logs", log->path[process->file], process->pid);
+                 "there, and are not right; --offset aligns logs", log->path[process->file], ProcessNumber(process));
       return;
     }
   }

@@ -134,7 +134,7 @@ static void readingContraryTell(Reading reading, Process process)
     char what[1024]; /* a path that is longer is cut */
     process->contrary = contrary->next;
     (void)snprintf(what, sizeof what, "from here on: %llu block%s of process %u with other events than in %s",
-                   (unsigned long long)contrary->blocks, contrary->blocks == 1 ? "" : "s", process->pid,
+                   (unsigned long long)contrary->blocks, contrary->blocks == 1 ? "" : "s", ProcessNumber(process),
                    reading->log->path[contrary->other]);
     TellerGap(reading->teller, contrary->place, what, contrary->events, LogLostABOUT);
     free(contrary);
@@ -166,12 +166,12 @@ static void readingOmittedTell(Reading reading, Process process)
   if (process->orphans.events > 0) {
     (void)snprintf(what, sizeof what, process->headed ? "from here on: no header block has the registry of process %u"
                                                       : "from here on: no header block of process %u was found",
-                   process->pid);
+                   ProcessNumber(process));
     TellerGap(reading->teller, process->orphans.place, what, process->orphans.events, LogLostEXACTLY);
   }
   if (process->unknown.events > 0) {
     (void)snprintf(what, sizeof what, "from here on: no header block of process %u has event code 0x%04x%s",
-                   process->pid, process->unknown.code, process->unknown.events > 1 ? " or such" : "");
+                   ProcessNumber(process), process->unknown.code, process->unknown.events > 1 ? " or such" : "");
     TellerGap(reading->teller, process->unknown.place, what, process->unknown.events, LogLostEXACTLY);
   }
   process->orphans.events = process->unknown.events = 0;

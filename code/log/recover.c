@@ -205,6 +205,7 @@ static Res recoverVisit(void *data, LeftPlace place)
   if (recover->recording != 0 ? place->name.recording != recover->recording
                               : !recoverHas(recover, place->name.recording))
     return ResOK;
+  recover->region.pid = place->name.pid;
   recover->region.fd = LeftPlaceOpen(&status, place, TRUE, recover->owner);
   if (recover->region.fd < 0)
     return ResOK;

@@ -199,6 +199,7 @@ static void tableHeaderCopy(Header to, Header from)
 {
   Count i, kept = from->arguments < HeaderArgumentsMAX ? from->arguments : HeaderArgumentsMAX;
   DroppedStruct dropped = to->dropped; /* whoever wrote the newest header may not know what was cut away */
+  uint32_t outer = to->inner != 0 ? to->pid : 0; /* which it does not know itself */
   Bool whole = to->widths.word != 0 && to->begun == 0; /* one of the logs has it from its beginning */
 
   memcpy(to, from, offsetof(HeaderStruct, argument));
@@ -208,6 +209,8 @@ static void tableHeaderCopy(Header to, Header from)
     to->dropped = dropped;
   if (whole)
     to->begun = 0;
+  if (to->inner == 0)
+    HeaderOutside(to, outer);
 }
 
 /* tableOffset -- ns by which a process's wall times are shifted: as its log's are that had its first header */
@@ -321,8 +324,10 @@ Res TableHeader(Table table, Header header, Index file, const char *body, Size l
   process->public.registry = process->types->registry;
   tableHeaderCopy(&process->public.header, header);
   process->public.header.widths = process->types->widths;
-  if (process->left)
+  if (process->left) {
     process->public.header.sent.now = process->leftKinds;
+    HeaderOutside(&process->public.header, process->leftPid);
+  }
   process->headed = TRUE;
   process->file = file;
   if (offset != 0)

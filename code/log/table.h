@@ -58,8 +58,9 @@ typedef struct ProcessStruct {
   EndsStruct ends;         /* what those say */
   uint64_t unseen;         /* events discarded in streams of which no block is there */
   uint64_t lost;           /* events that no block could count, as its memory says */
-  Bool left;               /* its memory says which kinds it sent at last, whatever its header blocks say: */
-  uint32_t leftKinds;
+  Bool left;               /* it left memory, which says what no header block knows: */
+  uint32_t leftKinds;      /* that it sent at last, */
+  uint32_t leftPid;        /* and its number for who made that */
   Index file;              /* that its newest header is in */
   Clock clock;             /* by ClockResolve */
   uint64_t newest;         /* ticks of the first event of its latest block */
@@ -131,6 +132,12 @@ extern Stream TableStreamFind(Table table, uint64_t identity, uint32_t id);
  * body, length  its lines of the registry, as HeaderRead gives them
  * newsReturn    its registry had lines that could not be taken, for the first time */
 extern Res TableHeader(Table table, Header header, Index file, const char *body, Size length, Bool *newsReturn);
+
+/* ProcessNumber -- its number, as far as is known */
+static inline uint32_t ProcessNumber(Process process)
+{
+  return process->headed ? process->public.header.pid : process->pid;
+}
 
 /* ProcessTyped -- is it known what types a process has? */
 static inline Bool ProcessTyped(Process process)

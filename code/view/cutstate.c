@@ -261,7 +261,7 @@ static Res stateProcess(State state, uint64_t from)
 {
   Res res;
 
-  state->nobody.id = state->process->header.pid;
+  state->nobody.id = HeaderLeader(&state->process->header);
   state->cut = LogRewriteTicks(state->rewrite, state->process, from);
   state->base = state->cut - 2;
   state->baseTime = from - 1;

@@ -326,7 +326,7 @@ static void foldedThread(Folding folding, WhoThread thread)
   TextStruct text;
 
   TextInit(&text, room, sizeof room);
-  if (thread->tid == thread->process->pid) {
+  if (thread->tid == thread->process->leader) {
     TextString(&text, "main");
   } else {
     Size length;

@@ -180,7 +180,7 @@ HeapThread HeapThreadNew(HeapProcess process, LogEvent event)
     return thread;
   thread->number = process->threads++;
   thread->id = event->thread;
-  process->seen.leader |= thread->id == process->log->header.pid;
+  process->seen.leader |= thread->id == HeaderLeader(&process->log->header);
   thread->serial = event->stream >> 5;
   thread->next = *bucket;
   *bucket = thread;

@@ -34,7 +34,7 @@ static Bool ofMeans(OfProcess of, const uint64_t *pid)
   for (i = 0; i < summary.processes; ++i) {
     LogProcess process = LogProcessAt(of->log, i);
     if (process->header.role[0] == '\0' && (pid == NULL || process->header.pid == *pid) &&
-        LogProcessIs(process, of->word))
+        LogProcessIs(of->log, process, of->word))
       return TRUE;
   }
   return FALSE;
@@ -53,9 +53,9 @@ static Bool ofBefore(OfProcess of)
   of->processes = summary.processes;
   for (i = 0; i < summary.processes; ++i) {
     LogProcess process = LogProcessAt(of->log, i);
-    if (process->header.role[0] != '\0' || !LogProcessIs(process, of->word))
+    if (process->header.role[0] != '\0' || !LogProcessIs(of->log, process, of->word))
       continue;
-    while ((process = HeapForkParent(of->log, process)) != NULL && !LogProcessIs(process, of->word) &&
+    while ((process = HeapForkParent(of->log, process)) != NULL && !LogProcessIs(of->log, process, of->word) &&
            !of->before[process->number])
       of->before[process->number] = TRUE;
   }
@@ -98,12 +98,12 @@ Bool OfProcessChooses(OfProcess of, LogProcess process, EventType type)
 {
   if (process->header.role[0] != '\0')
     return PlansParam(type, "pid", "UW") >= 0;
-  return LogProcessIs(process, of->word);
+  return LogProcessIs(of->log, process, of->word);
 }
 
 Bool OfProcessMeans(OfProcess of, LogProcess process)
 {
-  return LogProcessIs(process, of->word);
+  return LogProcessIs(of->log, process, of->word);
 }
 
 Bool OfProcessBefore(OfProcess of, Index number)

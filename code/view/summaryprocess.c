@@ -139,6 +139,8 @@ static void textProcess(FILE *out, SummaryProcess process)
     textPart(out, ", ", process->mapped.peak, "mapped");
   if (process->resident.known)
     textPart(out, ", ", process->resident.peak, "resident");
+  if (header->inner != 0)
+    fprintf(out, ", number %u in its namespace", header->inner);
   fputs(": ", out);
   textName(out, header);
   for (j = 1; j < header->arguments && j < processArgumentsSHOWN; ++j) {
@@ -235,8 +237,8 @@ static void jsonProcess(FILE *out, SummaryProcess process)
   Header header = process->header;
   Index j;
 
-  fprintf(out, "{\"pid\": %u, \"parent\": %u, \"events\": %llu, \"threads\": %zu, ", header->pid, header->parent,
-          (unsigned long long)process->events, process->threads);
+  fprintf(out, "{\"pid\": %u, \"inner_pid\": %u, \"parent\": %u, \"events\": %llu, \"threads\": %zu, ", header->pid,
+          HeaderLeader(header), header->parent, (unsigned long long)process->events, process->threads);
   fprintf(out, "\"peak_bytes\": %llu, ", (unsigned long long)process->heap);
   jsonMemory(out, "mapped", &process->mapped, ", ");
   jsonMemory(out, "resident", &process->resident, ", ");

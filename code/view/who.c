@@ -81,6 +81,7 @@ static WhoProcess whoProcess(Who who, LogProcess log, uint32_t pid)
   }
   process->log = log;
   process->pid = pid;
+  process->leader = log != NULL ? HeaderLeader(&log->header) : pid;
   for (other = *bucket; other != NULL && other->pid != pid; other = other->bucket)
     ;
   process->id = pid < WhoOTHER && other == NULL ? pid : WhoOTHER + who->others++;
@@ -182,7 +183,7 @@ static WhoThread whoThread(Who who, WhoProcess process, uint32_t tid)
 
 const char *WhoThreadName(Who who, WhoThread thread, Size *lengthReturn)
 {
-  const char *name = thread->tid == thread->process->pid ? "main" : "thread";
+  const char *name = thread->tid == thread->process->leader ? "main" : "thread";
 
   if (thread->name != 0)
     return StringsAt(&who->strings, thread->name, lengthReturn);

@@ -22,7 +22,8 @@ enum { WhoBUCKETS = 4096, WhoRECENT = 64, WhoOTHER = 1 << 30 };
 
 typedef struct WhoProcessStruct {
   LogProcess log;   /* NULL: known only by what others tell of it */
-  uint32_t pid;     /* the system's number */
+  uint32_t pid;     /* the system's number, */
+  uint32_t leader;  /* and that of its first thread */
   uint32_t id;
   Bool met;         /* an event of it, or one that tells of it, has come */
   uint32_t name;    /* in `strings` */
