@@ -20,6 +20,13 @@ plan skip_all => 'a sanitized program has a library of its own to load' if $ENV{
 
 sub slurp { open my $in, '<', $_[0] or return ''; local $/; return scalar(<$in>) // '' }
 sub until_ { my ($what) = @_; for (1 .. 3000) { return 1 if $what->(); sleep 0.01 } return 0 }
+# ended($log, $program) -- what --check says when the program has ended, whether or not somebody asks for its status
+sub ended {
+    my ($log, $program) = @_;
+    until_(sub { !defined readlink "/proc/$program/exe" });
+    until_(sub { `$cnv -n 1 $log 2>&1` !~ /still running/ });
+    return `$cnv --check $log 2>&1`;
+}
 sub notices { return grep { (readlink // '') =~ /^\Q$dir\E/ } glob '/dev/shm/pawprint-*-9999.log' }
 
 # A shell of our own: for each line it starts a program, or forks a child that works, waits for it, and says how long that took.
@@ -89,11 +96,11 @@ sub collected {
     kill STOP => $session->{pid};
     $session->{ask}->('program');
     kill KILL => $session->{pid};
+    waitpid $session->{pid}, 0;
     $session->{ask}->('program');
     is scalar(notices()), 0, 'eventrec is dead: who finds that removes the link';
     $session->{end}->();
-    until_(sub { !kill 0, $session->{program} });
-    is `$cnv --check $log 2>&1`, '', 'and nothing is missing';
+    is ended($log, $session->{program}), '', 'and nothing is missing';
 }
 {
     # Nobody goes on: what is left is removed with all the rest.
@@ -103,7 +110,7 @@ sub collected {
     $session->{ask}->('program');
     kill KILL => $session->{pid}, $session->{program};
     $session->{end}->();
-    until_(sub { !kill 0, $session->{program} });
+    ended($log, $session->{program});
     is scalar(notices()), 1, 'all are killed: the link is left';
     system "$rec --clean $log >/dev/null 2>&1";
     is scalar(notices()), 0, 'eventrec --clean removes it';
@@ -119,8 +126,7 @@ sub collected {
     like scalar(<$holder>), qr/^bound/, 'a dead eventrec\'s name is taken';
     waits('nobody answers there', $session);
     close $session->{in};
-    until_(sub { !kill 0, $session->{program} });
-    is `$cnv --check $log 2>&1`, '', 'nothing is missing';
+    is ended($log, $session->{program}), '', 'nothing is missing';
     system 'kill', <$holder> + 0;
     close $holder;
     system "$rec --clean $log >/dev/null 2>&1";
