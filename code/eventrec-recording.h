@@ -66,6 +66,7 @@ typedef struct RecordingStruct {
   char *path[recordingKnownMAX];
   uid_t namer[recordingKnownMAX];          /* for whom they were, */
   const char *reason[recordingKnownMAX];   /* and what speaks against them; NULL: nothing */
+  Count unseen[recordingKnownMAX];         /* processes that ran them, as far as they were counted */
   char program[PATH_MAX];
   char library[PATH_MAX];
   char log[PATH_MAX]; /* absolute */
@@ -98,13 +99,13 @@ extern pid_t RecordingStart(Recording recording, char **argv, int *statusReturn)
 extern int RecordingRun(Recording recording, char **argv);
 
 /* eventrec-say.c: RecordingLine -- a line to be told at the end, once; a hook, `data` is the Recording.
- * RecordingProgram -- the same where something speaks against observing a program of the family: a path, or a name to
- * be looked for, that this user named, or ProgramANYBODY (view/program.h). */
+ * RecordingProgram -- does something speak against observing a program of the family?  A path, or a name to be looked for,
+ * that this user named, or ProgramANYBODY (view/program.h).  It is told at the end.  TRUE: nothing of it can be observed. */
 extern void RecordingLine(void *data, const char *line);
-extern void RecordingProgram(void *data, const char *name, uid_t user);
+extern Bool RecordingProgram(void *data, const char *name, uid_t user);
 
-/* RecordingAbsent -- so many processes of the family ran this program, and did not announce themselves; what its file
- * says against its being observed is told by RecordingProgram */
+/* RecordingAbsent -- so many processes of the family ran this program, and did not announce themselves, for this reason;
+ * NULL: for that which its file says */
 extern void RecordingAbsent(void *data, const char *name, const char *reason, Count count);
 
 /* RecordingFind -- is the log still where it was made?  If it was moved that is its name from now on; else where to open

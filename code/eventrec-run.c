@@ -137,9 +137,10 @@ static void recordingFound(void *data, pid_t pid, const char *path)
 {
   Recording recording = data;
 
-  RecordingProgram(recording, path, ProgramANYBODY);
+  Bool certain = RecordingProgram(recording, path, ProgramANYBODY);
+
   if (recording->collector != NULL)
-    CollectorSeen(recording->collector, pid, path);
+    CollectorSeen(recording->collector, pid, path, certain);
 }
 
 /* recordingStop -- the recording ends, and the program goes on: where it writes to the log itself, so does that */

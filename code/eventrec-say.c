@@ -30,55 +30,80 @@ void RecordingLine(void *data, const char *line)
     ++recording->lines;
 }
 
+/* recordingNot -- the line of a program that is not seen, and in how many processes */
+static void recordingNot(Recording recording, const char *path, const char *reason, Count count)
+{
+  char line[PATH_MAX + 256];
+  int length = snprintf(line, sizeof line, "not seen: %s: %s", path, reason);
+
+  if (count > 1 && length < (int)sizeof line)
+    (void)snprintf(line + length, sizeof line - (Size)length, " (%zu processes)", count);
+  RecordingLine(recording, line);
+}
+
+/* recordingWhole -- is that a reason for which nothing of a program is seen? */
+static Bool recordingWhole(const char *reason)
+{
+  return reason != NULL && !ProgramPartly(reason);
+}
+
 /* RecordingProgram -- a program of the family: is there anything against its being observed? */
-void RecordingProgram(void *data, const char *name, uid_t user)
+Bool RecordingProgram(void *data, const char *name, uid_t user)
 {
   Recording recording = data;
-  char line[PATH_MAX + 256], found[PATH_MAX], path[PATH_MAX];
+  char found[PATH_MAX], path[PATH_MAX];
   const char *reason;
   Index i;
 
   if (ProgramFind(found, sizeof found, name) != ResOK || realpath(found, path) == NULL)
-    return;
+    return FALSE;
   for (i = 0; i < recording->known; ++i)
     if (strcmp(recording->path[i], path) == 0 && (recording->namer[i] == user || user == ProgramANYBODY))
-      return;
+      return recordingWhole(recording->reason[i]);
   if (recording->known == recordingKnownMAX || (recording->path[recording->known] = strdup(path)) == NULL)
-    return;
+    return FALSE;
   reason = ProgramUnseen(path, user);
   recording->namer[recording->known] = user;
   recording->reason[recording->known++] = reason;
-  if (reason == NULL)
-    return;
-  (void)snprintf(line, sizeof line, "not seen: %s: %s", path, reason);
-  RecordingLine(recording, line);
+  return recordingWhole(reason);
 }
 
-/* recordingWhy -- what speaks against observing a program of which it is not known who named it; NULL: nothing known */
-static const char *recordingWhy(Recording recording, const char *path)
+/* recordingWhy -- the first of the programs that were looked at which has this path, and something speaks against it;
+ * `known`: there is none */
+static Index recordingWhy(Recording recording, const char *path)
 {
   Index i;
 
   for (i = 0; i < recording->known; ++i)
     if (recording->reason[i] != NULL && strcmp(recording->path[i], path) == 0)
-      return recording->reason[i];
-  return ProgramUnseen(path, ProgramANYBODY);
+      break;
+  return i;
+}
+
+/* recordingFiles -- tell what the files of programs say */
+static void recordingFiles(Recording recording)
+{
+  Index i;
+
+  for (i = 0; i < recording->known; ++i)
+    if (recordingWhy(recording, recording->path[i]) == i)
+      recordingNot(recording, recording->path[i], recording->reason[i], recording->unseen[i]);
 }
 
 void RecordingAbsent(void *data, const char *name, const char *reason, Count count)
 {
-  char line[PATH_MAX + 256], found[PATH_MAX], path[PATH_MAX];
-  const char *why;
+  Recording recording = data;
+  char found[PATH_MAX], path[PATH_MAX];
+  Index i;
 
-  if (ProgramFind(found, sizeof found, name) != ResOK || realpath(found, path) == NULL)
+  if ((name[0] != '/' && strchr(name, '/') != NULL) || ProgramFind(found, sizeof found, name) != ResOK ||
+      realpath(found, path) == NULL)
     (void)snprintf(path, sizeof path, "%s", name);
-  else if ((why = recordingWhy(data, path)) != NULL && !ProgramPartly(why))
-    return;
-  if (count > 1)
-    (void)snprintf(line, sizeof line, "not seen: %s: %s (%zu processes)", path, reason, count);
+  i = recordingWhy(recording, path);
+  if (i < recording->known && recordingWhole(recording->reason[i]))
+    recording->unseen[i] += count;
   else
-    (void)snprintf(line, sizeof line, "not seen: %s: %s", path, reason);
-  RecordingLine(data, line);
+    recordingNot(recording, path, reason != NULL ? reason : "by its file nothing can be loaded into it", count);
 }
 
 static void recordingSilent(void *data, const char *line)
@@ -160,7 +185,8 @@ Bool RecordingSummary(Recording recording, Count running)
   char error[512];
   Log log;
 
-  RecordingProgram(recording, recording->program, geteuid());
+  (void)RecordingProgram(recording, recording->program, geteuid());
+  recordingFiles(recording);
   RecordingLibraries(recording);
 
   if (LogOpen(&log, &place, 1, &hooks, error, sizeof error) != ResOK) {
@@ -190,13 +216,14 @@ void RecordingSent(Recording recording)
   uint64_t events = 0, discarded = 0, bytes = 0;
   Count running = 0;
 
-  RecordingProgram(recording, recording->program, geteuid());
+  (void)RecordingProgram(recording, recording->program, geteuid());
   RecordingLibraries(recording);
   if (recording->collector != NULL) {
     (void)CollectorEnd(recording->collector, &running); /* what could not be sent is told, with its number */
     CollectorCount(recording->collector, &events, &discarded, &bytes);
     CollectorFree(recording->collector);
   }
+  recordingFiles(recording);
   SayLine(stderr, "eventrec: %llu events (%llu discarded), %llu bytes, %.3f s -> %s",
                 (unsigned long long)events, (unsigned long long)discarded, (unsigned long long)bytes,
                 recording->seconds, recording->to);

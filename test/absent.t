@@ -80,14 +80,35 @@ SKIP: {
 # Each way to start a program: one that ends at once, and one that is seen.
 my ($true, $sleep) = map { my $name = $_; (grep { -x } map { "$_/$name" } split /:/, $ENV{PATH})[0] } qw(true sleep);
 my ($shell) = abs_path('/bin/sh') =~ m{([^/]+)$};
-for my $how (qw(execve execl execlp execle fexecve execveat posix_spawn posix_spawnp vfork)) {
+for my $how (qw(execve execl execlp execle fexecve execveat folder posix_spawn posix_spawnp vfork)) {
     is_deeply unseen('--', "$B/prog/starts", $how, $true, 0), ["true: $preload"], "$how: a program that ends at once";
     is_deeply unseen('--', "$B/prog/starts", $how, $sleep, 0.6), ["sleep: $preload"], 'and one that does not';
 }
+is_deeply unseen('--', "$B/prog/starts", 'memfd', $true, 0), ["/memfd:copy (deleted): $preload"], 'and one that has no name';
 for my $how (qw(system popen)) {
     is_deeply unseen('--', "$B/prog/starts", $how, '-', ':'), ["$shell: $preload"], "$how: a shell that ends at once";
     is_deeply unseen('--', "$B/prog/starts", $how, '-', 'sleep 0.6; :'), [sort "$shell: $preload", "sleep: $preload"],
         'and one that does not, and what it runs, each once';
+}
+# Who is announced is named, and counted, however soon he ends, in whatever folder, and however many there are at one time.
+SKIP: {
+    symlink $true, "$dir/true" or die;
+    open my $out, '>', "$dir/at-once.c" or die;
+    print $out "int main(void) { return 0; }\n";
+    close $out;
+    my $static = system("gcc -static -o $dir/at-once $dir/at-once.c >/dev/null 2>&1") == 0;
+    my $said = 'at-once: static: nothing can be loaded into it';
+    my $name = abs_path($true) =~ s{.*/}{}r;
+    my $many = "cd $dir; for i in 1 2 3 4 5 6 7 8 9 10; do for j in 1 2 3 4 5; do env -i ./true; done & done; wait";
+    is_deeply unseen('--', 'sh', '-c', $many), ["$name: $preload (50 processes)"], 'fifty that end at once, ten at a time, are counted';
+    is_deeply [map { @{unseen('--', 'sh', '-c', "cd $dir; exec env -i ./true")} } 1 .. 5], [("$name: $preload") x 5], 'one that ends at once, each time';
+    skip 'nothing can be linked statically here', 4 unless $static;
+    is_deeply unseen('--', 'sh', '-c', "cd $dir; for i in 1 2 3 4 5 6 7 8 9 10; do ./at-once; $dir/at-once; done"), ["$said (20 processes)"],
+        'twenty static programs that end at once are counted';
+    is_deeply [map { @{unseen('--', 'sh', '-c', "cd $dir; exec ./at-once")} } 1 .. 5], [($said) x 5], 'one, each time';
+    is_deeply unseen('--', $^X, '-e', "for (1 .. 20) { if (!fork) { exec '$B/prog/starts', 'vfork', '$dir/at-once', 0 } } 1 while wait > 0"),
+        ["$said (20 processes)"], 'also such as vfork has started';
+    is_deeply unseen('--', "$dir/at-once"), [$said], 'and one that is the program itself';
 }
 SKIP: {
     skip 'no bwrap that may be used', 1 unless present('bwrap') && system('bwrap --bind / / true 2>/dev/null') == 0;

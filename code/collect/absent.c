@@ -4,6 +4,7 @@
  */
 #include "collect/absent.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -30,6 +31,7 @@ typedef struct AbsentWaitStruct {
   pid_t pid;
   unsigned lack;
   Bool seen;                /* nobody has announced it; it was found */
+  Bool certain;             /* it cannot come: its file says so */
   uint64_t since;
   char *path;               /* owned */
 } AbsentWaitStruct, *AbsentWait;
@@ -49,11 +51,15 @@ typedef struct AbsentClearedStruct {
   uint64_t when;
 } AbsentClearedStruct, *AbsentCleared;
 
+/* What is told of processes that are certain not to come; what their file says is known to who is told. */
+static const char absentFile[] = "its file says that it cannot";
+
 struct AbsentStruct {
   AbsentWait wait;
   Count waits, waitCapacity;
   AbsentName name;
   Count names, nameCapacity;
+  Count unnamed;            /* processes for which there was no room */
   AbsentClearedStruct cleared[absentClearedMAX]; /* by the low bits of the process number */
 };
 
@@ -116,6 +122,55 @@ static void absentClear(Absent absent, pid_t pid, const char *path, uint64_t now
   *absentCleared(absent, pid) = (AbsentClearedStruct){pid, absentHash(path), now};
 }
 
+/* absentName -- the name of a program that has not come for this reason; NULL: there are too many */
+static AbsentName absentName(Absent absent, const char *path, const char *reason)
+{
+  AbsentName name;
+  Index i;
+
+  for (i = 0; i < absent->names; ++i)
+    if (absent->name[i].reason == reason && strcmp(absent->name[i].path, path) == 0)
+      return &absent->name[i];
+  absent->unnamed += absent->names == absentNamesMAX;
+  if (absent->names == absentNamesMAX ||
+      !Grow(&absent->name, &absent->nameCapacity, absent->names, sizeof *absent->name))
+    return NULL;
+  name = &absent->name[absent->names];
+  *name = (AbsentNameStruct){.path = strdup(path), .reason = reason};
+  absent->names += name->path != NULL;
+  return name->path != NULL ? name : NULL;
+}
+
+/* absentCount -- one more process has not come.  A file has one name here, whatever links lead to it. */
+static void absentCount(Absent absent, const AbsentWaitStruct *wait, const char *path, const char *reason)
+{
+  char real[PATH_MAX];
+  AbsentName name = absentName(absent, path[0] == '/' && realpath(path, real) != NULL ? real : path, reason);
+
+  if (name != NULL) {
+    ++name->count;
+    name->seen += wait->seen;
+  }
+}
+
+/* absentOver -- the i-th is waited for no longer; who was certain not to come has been there all the same */
+static void absentOver(Absent absent, Index i)
+{
+  if (absent->wait[i].certain)
+    absentCount(absent, &absent->wait[i], absent->wait[i].path, absentFile);
+  absentForget(absent, i);
+}
+
+/* absentNext -- the process has become another program by now, or is another process */
+static void absentNext(Absent absent, pid_t pid)
+{
+  Index i;
+
+  for (i = absent->waits; i-- > 0; )
+    if (absent->wait[i].pid == pid)
+      absentOver(absent, i);
+}
+
 void AbsentStays(Absent absent, pid_t pid)
 {
   Index i;
@@ -127,36 +182,38 @@ void AbsentStays(Absent absent, pid_t pid)
 
 void AbsentMet(Absent absent, pid_t pid, const char *path, uint64_t now)
 {
-  AbsentStays(absent, pid);
+  absentNext(absent, pid);
   absentClear(absent, pid, path, now);
 }
 
-/* absentAdd -- wait for a process; where too many are waited for, it goes unnoticed */
+/* absentAdd -- wait for a process; where too many are waited for, it is only counted */
 static void absentAdd(Absent absent, AbsentWaitStruct wait, const char *path)
 {
-  AbsentStays(absent, wait.pid);
-  if (absent->waits == absentWaitsMAX ||
-      !Grow(&absent->wait, &absent->waitCapacity, absent->waits, sizeof *absent->wait))
-    return;
-  wait.path = strdup(path);
-  if (wait.path != NULL)
+  absentNext(absent, wait.pid);
+  if (absent->waits < absentWaitsMAX &&
+      Grow(&absent->wait, &absent->waitCapacity, absent->waits, sizeof *absent->wait) &&
+      (wait.path = strdup(path)) != NULL)
     absent->wait[absent->waits++] = wait;
+  else
+    ++absent->unnamed;
 }
 
-void AbsentExec(Absent absent, pid_t pid, const char *path, unsigned lack, uint64_t now)
+void AbsentExec(Absent absent, pid_t pid, const char *path, unsigned lack, Bool certain, uint64_t now)
 {
-  absentAdd(absent, (AbsentWaitStruct){.pid = pid, .lack = lack, .since = now}, path);
+  absentAdd(absent, (AbsentWaitStruct){.pid = pid, .lack = lack, .certain = certain, .since = now}, path);
 }
 
-void AbsentStart(Absent absent, pid_t pid, const char *path, unsigned lack, uint64_t now)
+void AbsentStart(Absent absent, pid_t pid, const char *path, unsigned lack, Bool certain, uint64_t now)
 {
   AbsentCleared cleared = absentCleared(absent, pid);
 
-  if (cleared->pid != pid || now - cleared->when > (uint64_t)absentRECENT * absentNsPerMs)
-    absentAdd(absent, (AbsentWaitStruct){.pid = pid, .lack = lack, .since = now}, path);
+  if (cleared->pid == pid && now - cleared->when <= (uint64_t)absentRECENT * absentNsPerMs)
+    return;
+  AbsentStays(absent, pid); /* it may have been seen before it was announced */
+  AbsentExec(absent, pid, path, lack, certain, now);
 }
 
-void AbsentSeen(Absent absent, pid_t pid, const char *path, uint64_t now)
+void AbsentSeen(Absent absent, pid_t pid, const char *path, Bool certain, uint64_t now)
 {
   AbsentCleared cleared = absentCleared(absent, pid);
   Index i;
@@ -166,7 +223,7 @@ void AbsentSeen(Absent absent, pid_t pid, const char *path, uint64_t now)
   for (i = 0; i < absent->waits; ++i)
     if (absent->wait[i].pid == pid)
       return;
-  absentAdd(absent, (AbsentWaitStruct){.pid = pid, .seen = TRUE, .since = now}, path);
+  absentAdd(absent, (AbsentWaitStruct){.pid = pid, .seen = TRUE, .certain = certain, .since = now}, path);
 }
 
 /* absentHolds -- does a file of the process hold these bytes?  *readReturn: how many bytes were read; -1: it cannot be */
@@ -240,24 +297,6 @@ static const char *absentReason(const AbsentWaitStruct *wait)
                                       "it did not load the library";
 }
 
-/* absentName -- the name of a program that has not come for this reason; NULL: there are too many */
-static AbsentName absentName(Absent absent, const char *path, const char *reason)
-{
-  AbsentName name;
-  Index i;
-
-  for (i = 0; i < absent->names; ++i)
-    if (absent->name[i].reason == reason && strcmp(absent->name[i].path, path) == 0)
-      return &absent->name[i];
-  if (absent->names == absentNamesMAX ||
-      !Grow(&absent->name, &absent->nameCapacity, absent->names, sizeof *absent->name))
-    return NULL;
-  name = &absent->name[absent->names];
-  *name = (AbsentNameStruct){.path = strdup(path), .reason = reason};
-  absent->names += name->path != NULL;
-  return name->path != NULL ? name : NULL;
-}
-
 void AbsentHidden(Absent absent, const char *path, unsigned lack)
 {
   char real[PATH_MAX];
@@ -269,25 +308,28 @@ void AbsentHidden(Absent absent, const char *path, unsigned lack)
     ++name->hidden;
 }
 
-/* absentJudge -- name a process that has not come, or remember that all is well */
-static void absentJudge(Absent absent, const AbsentWaitStruct *wait, uint64_t now)
+/* absentRuns -- the program that a process runs.  FALSE: it has ended, whether or not its parent knows, or is none of ours. */
+static Bool absentRuns(char path[PATH_MAX], pid_t pid)
 {
-  const char *reason = absentReason(wait), *program = wait->path;
-  char link[64], path[PATH_MAX];
-  AbsentName name;
+  char link[64];
   ssize_t length;
 
-  (void)snprintf(link, sizeof link, "/proc/%ld/exe", (long)wait->pid);
-  length = readlink(link, path, sizeof path - 1);
-  if (length > 0) {
-    path[length] = '\0';
-    program = path;
-  }
+  (void)snprintf(link, sizeof link, "/proc/%ld/exe", (long)pid);
+  length = readlink(link, path, PATH_MAX - 1);
+  path[length > 0 ? length : 0] = '\0';
+  return length > 0;
+}
+
+/* absentJudge -- count a process that has not come, or remember that all is well */
+static void absentJudge(Absent absent, const AbsentWaitStruct *wait, uint64_t now)
+{
+  const char *reason = wait->certain ? NULL : absentReason(wait);
+  char path[PATH_MAX];
+  const char *program = absentRuns(path, wait->pid) ? path : wait->path;
+
   /* What exec was given is certain; what runs now may be the next program already. */
-  if (reason != NULL && (name = absentName(absent, wait->lack != 0 ? wait->path : program, reason)) != NULL) {
-    ++name->count;
-    name->seen += wait->seen;
-  }
+  if (reason != NULL)
+    absentCount(absent, wait, wait->lack != 0 ? wait->path : program, reason);
   absentClear(absent, wait->pid, program, now);
 }
 
@@ -315,13 +357,12 @@ static Bool absentLoading(pid_t pid)
  * come. */
 static Bool absentDue(const AbsentWaitStruct *wait, uint64_t now, Bool last)
 {
-  char path[64];
+  char path[PATH_MAX];
 
   if (now - wait->since >= (uint64_t)absentMOMENT * absentNsPerMs)
-    return wait->lack != 0 || now - wait->since >= (uint64_t)absentPATIENCE * absentNsPerMs ||
+    return wait->lack != 0 || wait->certain || now - wait->since >= (uint64_t)absentPATIENCE * absentNsPerMs ||
            !absentLoading(wait->pid);
-  (void)snprintf(path, sizeof path, "/proc/%ld/maps", (long)wait->pid);
-  return last && (wait->lack != 0 || access(path, R_OK) != 0);
+  return last && (wait->lack != 0 || wait->certain || (!absentRuns(path, wait->pid) && errno != EACCES));
 }
 
 void AbsentPoll(Absent absent, uint64_t now, Bool last)
@@ -331,8 +372,13 @@ void AbsentPoll(Absent absent, uint64_t now, Bool last)
   for (i = absent->waits; i-- > 0; )
     if (absentDue(&absent->wait[i], now, last)) {
       absentJudge(absent, &absent->wait[i], now);
-      absentForget(absent, i);
+      absentOver(absent, i);
     }
+}
+
+Count AbsentUnnamed(Absent absent)
+{
+  return absent->unnamed;
 }
 
 void AbsentTell(Absent absent, void (*tell)(void *data, const char *path, const char *reason, Count count), void *data)
@@ -342,6 +388,7 @@ void AbsentTell(Absent absent, void (*tell)(void *data, const char *path, const 
   AVER(AbsentCheck(absent));
   for (i = 0; i < absent->names; ++i) {
     AbsentName name = &absent->name[i];
-    tell(data, name->path, name->reason, name->count + (name->hidden > name->seen ? name->hidden - name->seen : 0));
+    tell(data, name->path, name->reason == absentFile ? NULL : name->reason,
+         name->count + (name->hidden > name->seen ? name->hidden - name->seen : 0));
   }
 }

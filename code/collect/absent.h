@@ -30,12 +30,13 @@ extern Bool AbsentCheck(Absent absent);
  * come already.  AbsentSeen -- it was found in the family, running this program.
  *
  * pid   as we number it
- * lack  what is missing in its environment: RegionLack...; 0 if nothing is, or nobody knows
- * now   monotonic, ns
+ * lack     what is missing in its environment: RegionLack...; 0 if nothing is, or nobody knows
+ * certain  by its file it cannot announce itself, however long it lives
+ * now      monotonic, ns
  */
-extern void AbsentExec(Absent absent, pid_t pid, const char *path, unsigned lack, uint64_t now);
-extern void AbsentStart(Absent absent, pid_t pid, const char *path, unsigned lack, uint64_t now);
-extern void AbsentSeen(Absent absent, pid_t pid, const char *path, uint64_t now);
+extern void AbsentExec(Absent absent, pid_t pid, const char *path, unsigned lack, Bool certain, uint64_t now);
+extern void AbsentStart(Absent absent, pid_t pid, const char *path, unsigned lack, Bool certain, uint64_t now);
+extern void AbsentSeen(Absent absent, pid_t pid, const char *path, Bool certain, uint64_t now);
 
 /* AbsentHidden -- a process was started as this program, and nobody knows its number; it may have been seen, too */
 extern void AbsentHidden(Absent absent, const char *path, unsigned lack);
@@ -48,7 +49,9 @@ extern void AbsentMet(Absent absent, pid_t pid, const char *path, uint64_t now);
  * cost  some system calls for each */
 extern void AbsentPoll(Absent absent, uint64_t now, Bool last);
 
-/* AbsentTell -- call `tell` for each program and reason, with the number of processes */
+/* AbsentTell -- call `tell` for each program and reason, with the number of processes; without a reason: by its file it
+ * could not announce itself.  AbsentUnnamed -- processes that nobody can be told of, because there were too many */
+extern Count AbsentUnnamed(Absent absent);
 extern void AbsentTell(Absent absent, void (*tell)(void *data, const char *path, const char *reason, Count count),
                        void *data);
 

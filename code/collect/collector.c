@@ -390,10 +390,10 @@ void CollectorStop(Collector collector)
   (void)CollectorWrite(collector);
 }
 
-void CollectorSeen(Collector collector, pid_t pid, const char *path)
+void CollectorSeen(Collector collector, pid_t pid, const char *path, Bool certain)
 {
   if (collector->absent != NULL)
-    AbsentSeen(collector->absent, pid, path, EventClockMonotonic());
+    AbsentSeen(collector->absent, pid, path, certain, EventClockMonotonic());
 }
 
 void CollectorFree(Collector collector)

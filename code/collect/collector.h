@@ -37,12 +37,14 @@ typedef struct CollectorSettingsStruct {
   Bool alone;             /* there is no family, but one process */
   Bool watched;           /* standard error may be a person's terminal */
   void *data;             /* the hooks' first argument */
-  void (*program)(void *data, const char *path, uid_t user); /* a process of the family, which is this user's, is about to
-                                                    run this program: absolute, or a name to be looked for in PATH */
+  Bool (*program)(void *data, const char *path, uid_t user); /* a process of the family, which is this user's, is about to
+                                                    run this program: absolute, or a name to be looked for in PATH.  TRUE:
+                                                    by its file it cannot announce itself. */
   void (*loaded)(void *data, pid_t pid, uid_t user, const char *program); /* a process has come, which waits for what we
                                                     say */
   void (*absent)(void *data, const char *path, const char *reason, Count count); /* at the end: so many processes of the
-                                                    family ran this program, and did not announce themselves */
+                                                    family ran this program, and did not announce themselves; without a
+                                                    reason: by its file they could not */
   void (*tell)(void *data, const char *line);    /* what the user should know */
 } CollectorSettingsStruct, *CollectorSettings;
 
@@ -75,8 +77,9 @@ extern Bool CollectorRun(Collector collector, int fd, uint64_t until);
 extern void CollectorProgram(Collector collector, pid_t pid);
 extern void CollectorEnded(Collector collector, pid_t pid, int status);
 
-/* CollectorSeen -- a process of the family was found, running this program: it is waited for */
-extern void CollectorSeen(Collector collector, pid_t pid, const char *path);
+/* CollectorSeen -- a process of the family was found, running this program: it is waited for, and named if it does not come
+ * certain  by its file it cannot */
+extern void CollectorSeen(Collector collector, pid_t pid, const char *path, Bool certain);
 
 /* CollectorStop -- end the recording: what processes send is switched off, now and in those to come; what is there is
  * written */

@@ -194,11 +194,17 @@ uint64_t CollectorUntold(Collector collector)
 /* collectorAbsent -- tell who of the family has not announced itself */
 static void collectorAbsent(Collector collector)
 {
+  Count unnamed;
+
   if (collector->absent == NULL)
     return;
   AbsentPoll(collector->absent, EventClockMonotonic(), TRUE);
   if (collector->settings.absent != NULL)
     AbsentTell(collector->absent, collector->settings.absent, collector->settings.data);
+  unnamed = AbsentUnnamed(collector->absent);
+  if (unnamed > 0)
+    CollectorTell(collector, "%zu more process%s may not have been seen: there are too many to be named", unnamed,
+                  unnamed == 1 ? "" : "es");
 }
 
 /* collectorEnded -- a process has ended: what it left goes into the log, or stays where it is */

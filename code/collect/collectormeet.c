@@ -224,8 +224,9 @@ static void collectorTake(Collector collector, MeetMessage message, Bool *buried
 }
 
 /* collectorExpect -- a program that is not yet there: who runs it will come within a moment, if the library is loaded.
- * A child that its parent numbers in another way than we do is left alone. */
-static void collectorExpect(Collector collector, MeetMessage message, const char *path)
+ * A child that its parent numbers in another way than we do is left alone.
+ * certain  by its file it will not */
+static void collectorExpect(Collector collector, MeetMessage message, const char *path, Bool certain)
 {
   RegionMeet note = &message->request;
   uint64_t now = EventClockMonotonic();
@@ -233,11 +234,11 @@ static void collectorExpect(Collector collector, MeetMessage message, const char
   if (collector->absent == NULL)
     return;
   if (note->note == RegionNoteEXEC)
-    AbsentExec(collector->absent, message->pid, path, note->lack, now);
+    AbsentExec(collector->absent, message->pid, path, note->lack, certain, now);
   else if (note->note == RegionNoteSTART && note->child == 0)
     AbsentHidden(collector->absent, path, note->lack);
   else if (note->note == RegionNoteSTART && note->self == (uint32_t)message->pid)
-    AbsentStart(collector->absent, (pid_t)note->child, path, note->lack, now);
+    AbsentStart(collector->absent, (pid_t)note->child, path, note->lack, certain, now);
 }
 
 /* collectorLost -- a process ends that has no region, and had no room in the log to say what is lost with it */
@@ -248,31 +249,22 @@ static void collectorLost(Collector collector, uint64_t events)
   collector->shop.counts.discarded += TellerLost(collector->teller, events) - before;
 }
 
-/* collectorNote -- somebody says which program it is going to run; a path that is not absolute is meant as from its
- * folder */
+/* collectorNote -- somebody says which program it is going to run.  From which folder a path that is not absolute is meant
+ * nobody knows: then the file is not looked at. */
 static void collectorNote(Collector collector, MeetMessage message)
 {
-  char path[2 * RegionPathMAX], link[32];
-  const char *program = message->request.program;
-  ssize_t length = 0;
+  RegionMeet note = &message->request;
+  Bool certain = FALSE, found = note->program[0] == '/' || strchr(note->program, '/') == NULL;
 
-  if (message->request.note == RegionNoteSTAYS && collector->absent != NULL)
+  if (note->note == RegionNoteSTAYS && collector->absent != NULL)
     AbsentStays(collector->absent, message->pid);
-  if (message->request.note == RegionNoteLOST)
-    collectorLost(collector, message->request.lost);
-  if (message->request.note > RegionNoteSTART || message->request.note == RegionNoteSTAYS || program[0] == '\0')
+  if (note->note == RegionNoteLOST)
+    collectorLost(collector, note->lost);
+  if (note->note > RegionNoteSTART || note->note == RegionNoteSTAYS || note->program[0] == '\0')
     return;
-  if (program[0] != '/' && strchr(program, '/') != NULL) {
-    (void)snprintf(link, sizeof link, "/proc/%ld/cwd", (long)message->pid);
-    length = readlink(link, path, RegionPathMAX - 1);
-    if (length <= 0)
-      return;
-    path[length++] = '/';
-  }
-  (void)strcpy(path + length, program);
-  if (collector->settings.program != NULL)
-    collector->settings.program(collector->settings.data, path, message->uid);
-  collectorExpect(collector, message, path);
+  if (collector->settings.program != NULL && found)
+    certain = collector->settings.program(collector->settings.data, note->program, message->uid);
+  collectorExpect(collector, message, note->program, certain);
 }
 
 void CollectorReceive(Collector collector)

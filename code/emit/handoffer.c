@@ -374,20 +374,53 @@ Bool HandOurs(const char *entry, Size length)
   return !HandListened() || length < TextLength(&text) || memcmp(entry, room, TextLength(&text)) == 0;
 }
 
+/* meetInsist -- one datagram to the collector that was met, as soon as its queue has room; 0, or minus an errno.  Who knows
+ * that it stands still does not wait for it, and who finds out lets the family know. */
+static long meetInsist(RegionMeet meet)
+{
+  long res = meetTell(meet);
+  uint64_t end;
+
+  if (res != -EAGAIN || HandStill())
+    return res;
+  end = EventClockMonotonic() + (uint64_t)meetWAIT * meetNsPerMs;
+  while (meetNap(res, end))
+    res = meetTell(meet);
+  if (res == -EAGAIN)
+    HandStillTell();
+  return res;
+}
+
+/* meetProgram -- an absolute path: whoever reads it may do so when we have ended, and our folder with us.  A name is looked
+ * for in PATH.  FALSE: it is too long. */
+static Bool meetProgram(RegionMeet meet, const char *path)
+{
+  Size length = strlen(path);
+  TextStruct text;
+
+  TextInit(&text, meet->program, sizeof meet->program);
+  if (path[0] != '/' && strchr(path, '/') != NULL && QuietAbsolute(&text, path) == ResOK && meet->program[0] == '/')
+    return TRUE;
+  if (length >= sizeof meet->program)
+    return FALSE;
+  memcpy(meet->program, path, length + 1);
+  return TRUE;
+}
+
 void HandNote(unsigned note, const char *path, unsigned lack, pid_t child)
 {
   RegionMeetStruct message;
-  Size length = strlen(path);
 
-  if (!HandListened() || length >= sizeof message.program)
+  if (!HandListened())
     return;
   meetFill(&message);
+  if (!meetProgram(&message, path))
+    return;
   message.note = note;
   message.lack = lack;
   message.self = (uint32_t)QuietCall(SYS_getpid);
   message.child = (uint32_t)child;
-  memcpy(message.program, path, length);
-  if (meetRefused(meetTell(&message)) && note == RegionNoteEXEC && lack == 0)
+  if (meetRefused(meetInsist(&message)) && note == RegionNoteEXEC && lack == 0)
     meetLeave();
 }
 

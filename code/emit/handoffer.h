@@ -3,7 +3,9 @@
  *
  * A request goes to the socket that the environment names, and its answer counts only if the kernel says that it is from
  * root or from our own effective user.  All other words go to the socket that has so answered, not to the name, which is
- * anybody's once the collector is gone.  Each is a datagram.  No call waits but a request, for its answer: a second at most.
+ * anybody's once the collector is gone.  Each is a datagram.  A request waits for its answer, and a note
+ * for room in the collector's queue: a second at most, and only if nobody of the family has waited in vain just now
+ * (emit/handstill.h).
  *
  * Design: design/collector.md .meet, .wake      Tests: test/handtest.c, test/collect.t
  */

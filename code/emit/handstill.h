@@ -1,6 +1,6 @@
 /* handstill.h -- what the processes of a family tell each other of a collector that stands still
  *
- * Who has asked the collector for a region, and was not answered in time, leaves a notice: a link in RegionFOLDER
+ * Who has asked the collector for a region, or told it of a program, and waited in vain, leaves a notice: a link in RegionFOLDER
  * (format/region.h) that the whole family knows by the recording's identity.  Whoever begins after that does not wait for
  * an answer.  The notice holds for a minute.  A collector removes it ten times a second: so it stays only where none goes
  * round.

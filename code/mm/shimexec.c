@@ -282,26 +282,43 @@ static void shimOpened(char path[PATH_MAX], int fd)
   errno = error;
 }
 
-SHIM int fexecve(int fd, char *const argv[], char *const envp[])
+/* shimNoteOpened -- tell of a program that is an open file, or stands in a folder that is one; returns whether there was
+ * anything to be told.  A file may have no name any more, or never had one: it is told as the system calls it. */
+static Bool shimNoteOpened(int fd, const char *path, char *const envp[])
 {
-  char path[PATH_MAX];
-  Bool told;
+  char whole[2 * PATH_MAX], name[PATH_MAX];
+  Size length = path != NULL ? shimRead(name, path, sizeof name - 1) : 0;
 
+  name[length] = '\0';
   if (shimReal.execve == NULL)
     shimExecStart();
-  shimOpened(path, fd);
-  told = path[0] != '\0' && shimNote(path, envp);
-  return shimStays(told, path, shimReal.fexecve(fd, argv, envp));
+  if (!HandListened() || (path != NULL && (length == 0 || strlen(name) == length)))
+    return FALSE; /* there is no path, or it has no end */
+  if (name[0] == '/')
+    return shimNote(name, envp);
+  shimOpened(whole, fd);
+  if (whole[0] == '\0')
+    return FALSE;
+  if (name[0] != '\0')
+    (void)strcat(strcat(whole, "/"), name);
+  HandNote(RegionNoteEXEC, whole, shimLack(envp), 0);
+  return TRUE;
 }
 
-/* A path from a folder that is not the current one is left to who looks at the family. */
+SHIM int fexecve(int fd, char *const argv[], char *const envp[])
+{
+  Bool told = shimNoteOpened(fd, NULL, envp);
+
+  return shimStays(told, "", shimReal.fexecve(fd, argv, envp));
+}
+
 SHIM int execveat(int folder, const char *path, char *const argv[], char *const envp[], int flags)
 {
-  Bool told = folder == AT_FDCWD && shimNote(path, envp);
+  Bool told = folder == AT_FDCWD ? shimNote(path, envp) : shimNoteOpened(folder, path, envp);
 
   if (shimReal.execveat == NULL)
-    return shimStays(told, path, (int)syscall(SYS_execveat, folder, path, argv, envp, flags));
-  return shimStays(told, path, shimReal.execveat(folder, path, argv, envp, flags));
+    return shimStays(told, "", (int)syscall(SYS_execveat, folder, path, argv, envp, flags));
+  return shimStays(told, "", shimReal.execveat(folder, path, argv, envp, flags));
 }
 
 /* shimShell -- libc has started a shell, and only that its environment lacks something is worth telling: otherwise it

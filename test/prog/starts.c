@@ -9,10 +9,31 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 static char home[] = "HOME=/", *without[] = {home, NULL};
+
+/* startsCopy -- a copy of a file in memory, which has no name */
+static int startsCopy(const char *path)
+{
+  int from = open(path, O_RDONLY), to = memfd_create("copy", 0);
+
+  while (sendfile(to, from, NULL, 1 << 20) > 0)
+    ;
+  return to;
+}
+
+/* startsFolder -- the folder of a program */
+static int startsFolder(const char *path)
+{
+  char folder[4096];
+
+  (void)snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(path, '/') - path), path);
+  return open(folder, O_RDONLY | O_DIRECTORY);
+}
 
 /* startsChild -- in the child; returns if it does not know the way */
 static void startsChild(const char *how, char *argv[])
@@ -25,6 +46,10 @@ static void startsChild(const char *how, char *argv[])
     (void)fexecve(open(argv[0], O_RDONLY), argv, without);
   else if (strcmp(how, "execveat") == 0)
     (void)execveat(AT_FDCWD, argv[0], argv, without, 0);
+  else if (strcmp(how, "memfd") == 0)
+    (void)fexecve(startsCopy(argv[0]), argv, without);
+  else if (strcmp(how, "folder") == 0)
+    (void)execveat(startsFolder(argv[0]), strrchr(argv[0], '/') + 1, argv, without, 0);
   (void)unsetenv("LD_PRELOAD");
   if (strcmp(how, "execl") == 0)
     (void)execl(argv[0], argv[0], argv[1], (char *)NULL);
