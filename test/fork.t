@@ -42,6 +42,24 @@ sub when {
     return (split ' ', $line // '')[0];
 }
 
+for (['many children that wait', 150, 1000, 1000, 0], ['too many, with too much', 90, 100_000, 10, 1]) {
+    my ($name, $children, $objects, $frees, $forgets) = @$_;
+    subtest $name => sub {
+        my $log = "$Dir/waits.paw";
+        my ($status, undef, $err) = run("$B/bin/eventrec", '-k', 'Object,System', '-p', 'block', '-o', $log, '--',
+                                        "$B/prog/waits", $children, $objects, $frees);
+        plan skip_all => 'nobody may run first here' if $status == 77 << 8;
+        is($status, 0, 'is recorded') or diag $err;
+        my $sum = summary($log);
+        is($sum->{frees} + $sum->{unmatched}, $children * $frees, 'all frees are there');
+        my ($forgotten) = (run("$B/bin/eventview", $log))[1] =~ /^forgotten +what (\d+) /m;
+        is($forgotten // 0, $sum->{forgotten}, 'what was forgotten is said');
+        cmp_ok($sum->{forgotten}, $forgets ? '>' : '==', 0, $forgets ? 'something is' : 'nothing is');
+        is($sum->{unmatched}, $sum->{forgotten} * $frees, 'and only what is forgotten is unmatched');
+        unlink $log;
+    };
+}
+
 subtest 'a child frees and resizes what it has from its parent' => sub {
     my $log = record('inherits', [], "$B/prog/inherits", 4000, 'free');
     my $sum = summary($log);

@@ -16,7 +16,11 @@
 #include "view/heaplook.h"
 #include "view/heapstate.h"
 
-enum { forkUnmetMAX = 64 }; /* children of which no event has come, that are waited for */
+enum {
+  forkUnmetMIN = 64,        /* children of which no event has come, that are waited for in any case, */
+  forkHeldMAX = 256 << 20,  /* and others, while all these hold no more bytes that nobody else needs; */
+  forkLooks = 16            /* which is looked at when so many more have been made */
+};
 
 /* Which forks there are */
 
@@ -55,6 +59,7 @@ Res HeapForksLook(Heap heap)
       continue;
     if (!Grow(&forks->fork, &forks->capacity, forks->count, sizeof fork))
       return ResMEMORY;
+    fork.forgotten = FALSE;
     fork.parent = parent->number;
     fork.child = forks->looked;
     fork.thread = child->header.forked.thread;
@@ -199,17 +204,54 @@ static void forkResizes(HeapProcess child, HeapProcess parent)
         forkResize(child, &thread->resize[__builtin_ctz(busy)]);
 }
 
-/* forkUnmet -- too many children are waited for of which no event may ever come: give the first up */
+/* forkHeld -- bytes that would be given back with a process, not counting what others need, too */
+static Size forkHeld(HeapProcess process)
+{
+  Size size = sizeof *process + process->threads * sizeof(HeapThreadStruct);
+  HeapPool pool;
+  Index i;
+
+  for (i = 0; i < HeapBUCKETS; ++i)
+    for (pool = process->pool[i]; pool != NULL; pool = pool->next)
+      size += sizeof *pool + pool->table.capacity * sizeof(HeapObjectStruct) /
+                                 (pool->table.shares == NULL ? 1 : *pool->table.shares);
+  return size;
+}
+
+/* forkUnmet -- where the children of which no event has come, and perhaps never will, hold too much: give up those
+ * that have waited for longest. */
 static void forkUnmet(Heap heap)
 {
+  HeapForks forks = &heap->forks;
   Count unmet = 0;
-  Index i, first = 0;
+  Size held = 0;
+  Index i;
 
-  for (i = 0; i < heap->count; ++i)
-    if (heap->process[i] != NULL && !heap->process[i]->met && unmet++ == 0)
-      first = i;
-  if (unmet > forkUnmetMAX)
-    HeapProcessDrop(heap, heap->process[first]);
+  if (++forks->unlooked < forkLooks)
+    return;
+  forks->unlooked = 0;
+  for (i = forks->next + 1; i > 0; --i) {
+    HeapFork fork = &forks->fork[i - 1];
+    HeapProcess child = fork->child < heap->count ? heap->process[fork->child] : NULL;
+    if (child == NULL || child->met)
+      continue;
+    held += forkHeld(child);
+    if (++unmet > forkUnmetMIN && held > forkHeldMAX) {
+      fork->forgotten = TRUE;
+      ++forks->forgotten;
+      HeapProcessDrop(heap, child);
+    }
+  }
+}
+
+void HeapForkMet(Heap heap, HeapProcess process)
+{
+  HeapForks forks = &heap->forks;
+  Index i;
+
+  for (i = 0; forks->forgotten > 0 && i < forks->next; ++i)
+    if (forks->fork[i].forgotten && forks->fork[i].child == process->order.operation.process)
+      process->order.tally.forgotten = 1;
 }
 
 static void forkDo(Heap heap, HeapFork fork)
@@ -250,8 +292,8 @@ void HeapForksDo(Heap heap, uint64_t time)
 
   if (HeapForksLook(heap) != ResOK)
     heap->res = ResMEMORY;
-  while (forks->next < forks->count && forks->fork[forks->next].before <= time)
-    forkDo(heap, &forks->fork[forks->next++]);
+  for (; forks->next < forks->count && forks->fork[forks->next].before <= time; ++forks->next)
+    forkDo(heap, &forks->fork[forks->next]);
   forks->time = forks->next < forks->count ? forks->fork[forks->next].before : UINT64_MAX;
 }
 

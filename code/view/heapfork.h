@@ -23,6 +23,7 @@ typedef struct HeapForkStruct {
   uint64_t before, after; /* ns: the child is made in between */
   Index parent, child;    /* processes of the log */
   uint32_t thread;        /* the one that forked */
+  Bool forgotten;         /* the child was waited for, and given up */
 } HeapForkStruct, *HeapFork;
 
 /* Those that are still to come, in the order of `before`, from `next` on. */
@@ -32,6 +33,8 @@ typedef struct HeapForksStruct {
   Count count, capacity;
   HeapFork fork;     /* owned */
   uint64_t time;     /* `before` of the next; UINT64_MAX: none */
+  Count forgotten;   /* of them */
+  Count unlooked;    /* so many were done since it was looked at what those hold that are waited for */
 } HeapForksStruct, *HeapForks;
 
 struct HeapStruct;
@@ -47,6 +50,9 @@ extern void HeapForksFree(HeapForks forks);
 
 /* HeapForksDo -- do those that come before `time` */
 extern void HeapForksDo(struct HeapStruct *heap, uint64_t time);
+
+/* HeapForkMet -- the process's first event has come; was it given up before that? */
+extern void HeapForkMet(struct HeapStruct *heap, struct HeapProcessStruct *process);
 
 /* HeapForkTell -- tell the client of each object that a process begins with, as of allocations of `thread` */
 extern void HeapForkTell(struct HeapStruct *heap, struct HeapProcessStruct *process, HeapThread thread);

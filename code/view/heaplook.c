@@ -189,6 +189,7 @@ void HeapTallySum(HeapTally tallyReturn, Heap heap)
     HeapLookTally(&tally, heap, i);
     tallyReturn->repairs += tally.repairs;
     tallyReturn->overlaps += tally.overlaps;
+    tallyReturn->forgotten += tally.forgotten;
     tallyReturn->unmatched += tally.unmatched;
     tallyReturn->early += tally.early;
     tallyReturn->unfinished += tally.unfinished;

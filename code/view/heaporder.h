@@ -154,6 +154,7 @@ typedef struct HeapTallyStruct {
   uint64_t early;     /* all of these before the process had told what it already had */
   uint64_t unfinished; /* resizes whose end was not seen */
   uint64_t failed;    /* resizes that failed */
+  uint64_t forgotten; /* 1: what the process had from its parent has been forgotten (heapfork.h) */
 } HeapTallyStruct, *HeapTally;
 
 /* An event that is held back.  Neighbours are places in `hold` plus one; 0 is none. */

@@ -359,6 +359,8 @@ void HeapProcessMeet(Heap heap, HeapProcess process, HeapThread thread, uint64_t
     else if (heap->kept != 0)
       HeapProcessDrop(heap, heap->process[heap->kept - 1]);
   }
+  if (!process->met)
+    HeapForkMet(heap, process);
   process->met = TRUE;
   if (begins) {
     HeapDrain(heap); /* what came before is told before */

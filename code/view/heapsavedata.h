@@ -17,8 +17,8 @@ enum {
 /* The plain numbers of how well events fitted, and of what lives. */
 #define HeapSavedTALLY(of) \
   NUMBER(of.tally.repairs) NUMBER(of.tally.overlaps) NUMBER(of.tally.unmatched) NUMBER(of.tally.early) \
-  NUMBER(of.tally.unfinished) NUMBER(of.tally.failed) NUMBER(of.sum.objects) NUMBER(of.sum.bytes) \
-  NUMBER(of.sum.peakObjects) NUMBER(of.sum.peakBytes) NUMBER(of.sum.peakTime)
+  NUMBER(of.tally.unfinished) NUMBER(of.tally.failed) NUMBER(of.tally.forgotten) NUMBER(of.sum.objects) \
+  NUMBER(of.sum.bytes) NUMBER(of.sum.peakObjects) NUMBER(of.sum.peakBytes) NUMBER(of.sum.peakTime)
 
 /* The plain numbers of a HeapOrderStruct. */
 #define HeapSavedNUMBERS \

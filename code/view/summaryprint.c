@@ -221,6 +221,9 @@ static void textTrouble(FILE *out, Print print, Summary summary)
   }
   fprintf(out, "unmatched      %llu frees and resizes of what was never seen allocated\n",
           (unsigned long long)tally->unmatched);
+  if (tally->forgotten > 0)
+    fprintf(out, "forgotten      what %llu children of fork had from their parents: too many were waited for; their frees of it "
+            "are unmatched\n", (unsigned long long)tally->forgotten);
   HeapOffText(out, &off, print->log.first);
   if (tally->early > 0)
     fprintf(out, "early          %llu more, before the process had told what was there\n",
@@ -303,9 +306,10 @@ static void jsonHeap(FILE *out, Print print, Summary summary)
   fprintf(out, " \"processes_without_end\": %zu, ", summary->unended);
   HeapOffJson(out, &off);
   fputs(",\n", out);
-  fprintf(out, " \"inherited_objects\": %llu, \"inherited_bytes\": %llu, \"inherited_in_doubt\": %llu,\n",
+  fprintf(out, " \"inherited_objects\": %llu, \"inherited_bytes\": %llu, \"inherited_in_doubt\": %llu, "
+          "\"forgotten\": %llu,\n",
           (unsigned long long)summary->inherited, (unsigned long long)summary->inheritedBytes,
-          (unsigned long long)summary->doubt);
+          (unsigned long long)summary->doubt, (unsigned long long)tally->forgotten);
   fputs(" \"sizes\": [", out);
   for (i = 0; i < print->sizes; ++i)
     fprintf(out, "%s{\"size\": %llu, \"count\": %llu}", i == 0 ? "" : ", ", (unsigned long long)print->size[i].size,
