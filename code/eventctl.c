@@ -69,12 +69,11 @@ static int ctlShow(Ctl ctl)
   static const char *const policies[] = {"discard", "block", "stop", "overwrite"};
   RegionHeader region = ctl->live->region;
   uint32_t sent = LiveSent(ctl->live), buffered = LiveBuffered(ctl->live), policy = region->policy;
-  const char *name = strrchr(ctl->live->header.program, '/');
   PeekCountsStruct counts;
   Index k;
 
   PeekCount(&counts, ctl->live);
-  SayLine(stdout, "process %" PRIu32 " %s, %s%s%.*s", ctl->live->pid, name != NULL ? name + 1 : ctl->live->header.program,
+  SayLine(stdout, "process %" PRIu32 " %s, %s%s%.*s", ctl->live->pid, HeaderCalled(&ctl->live->header),
          RegionCollected(region) ? "collected" : "by itself", region->log[0] != '\0' ? ", into " : "",
          (int)sizeof region->log, region->log);
   if (ctl->emitters > 1)

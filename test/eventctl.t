@@ -31,7 +31,7 @@ sub start {
 
     delete local @ENV{grep { /^PAWPRINT/ } keys %ENV};
     local @ENV{keys %environment} = values %environment;
-    my $pid = open2($out, $in, "$B/prog/steady", 200);
+    my $pid = open2($out, $in, $ENV{PROGRAM} // "$B/prog/steady", 200);
     push @started, $pid;
     return {pid => $pid, say => sub { print $in "$_[0]\n"; $in->flush; return $_[0] ? <$out> + 0 : 0 }, end => sub { close $in; waitpid $pid, 0 }};
 }
@@ -82,6 +82,16 @@ like $table->{rest}, qr/^process $pid steady, by itself, into \Q$log\E$/m, 'who,
     like $out, qr/^$pid +steady, by itself, into \Q$log\E$/m, 'which has it';
     unlike $out, qr/^$$ /m, 'and not us, who are not recorded';
     is((run($ctl, '-b'))[0], 2, '--buffered is not for it');
+}
+{
+    # By a link: the name that it was started by, in both places.
+    symlink "$B/prog/steady", "$dir/linked" or die;
+    local $ENV{PROGRAM} = "$dir/linked";
+    my $linked = start(PAWPRINT_LOG => "$dir/linked.paw");
+    $linked->{say}->(1);
+    like table($linked->{pid})->{rest}, qr/^process $linked->{pid} linked, by itself/m, 'started by a link: it is called so,';
+    like +(run($ctl))[1], qr/^$linked->{pid} +linked, by itself/m, 'and in the list';
+    $linked->{end}->();
 }
 like $table->{rest}, qr/^policy discard: 0 of \d+ blocks full, 0 events discarded$/m, 'policy, blocks, discarded';
 

@@ -80,6 +80,9 @@ is_deeply \@both, \@expected, 'exactly those';
 my $summary = join '', lines('eventview', '--process', 'worker', $log);
 like $summary, qr/^processes +2\n(?: +(?:$workers[0]|$workers[1]) .*\n){2}/m,
     'eventview has them';
+like join('', lines('eventview', 'live', '--process', 'worker', '--at', 'end', $log)), qr/^process +\d+ worker \(\Q$perl\E\)$/m,
+    'eventview live calls it so, too';
+is_deeply [map { $_->{name} } @{decode_json(join '', lines('eventview', 'live', '--json', '--process', 'worker', $log))->{processes}}], ['worker'], 'and in JSON';
 lines('eventcnv', '--process', 'wroker', $log);
 is $status, 2, 'a name that nobody has is a usage error';
 like $err, qr/no process is called 'wroker'.*worker/, 'with the names that are near';

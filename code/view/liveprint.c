@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/say.h"
+#include "view/calledsay.h"
 #include "view/heapoff.h"
 #include "view/json.h"
 #include "view/livedata.h"
@@ -155,7 +156,7 @@ static void textProcess(FILE *out, Live live, LiveProcess process)
   Header header = &process->process->header;
 
   fprintf(out, "process        %u ", header->pid);
-  SayPlain(out, header->program, strlen(header->program));
+  CalledSay(out, header);
   fputs("\n  objects      ", out);
   fprintf(out, "%llu, ", (unsigned long long)process->sum.objects);
   SayBytes(out, process->sum.bytes);
@@ -330,7 +331,9 @@ static void jsonProcess(FILE *out, Live live, LiveProcess process)
 {
   Header header = &process->process->header;
 
-  fprintf(out, "  {\"pid\": %u, \"program\": ", header->pid);
+  fprintf(out, "  {\"pid\": %u, \"name\": ", header->pid);
+  JsonString(out, HeaderCalled(header));
+  fputs(", \"program\": ", out);
   JsonString(out, header->program);
   jsonSum(out, &process->sum);
   fprintf(out, ", \"in_doubt\": %llu", (unsigned long long)process->doubt);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/say.h"
-#include "log/called.h"
+#include "view/calledsay.h"
 #include "view/heaplook.h"
 #include "view/json.h"
 
@@ -111,21 +111,6 @@ static void textPart(FILE *out, const char *before, uint64_t bytes, const char *
   fprintf(out, " %s", what);
 }
 
-/* textName -- the file that it runs; before it the name that people know it by, if that is another */
-static void textName(FILE *out, Header header)
-{
-  const char *called = HeaderCalled(header);
-
-  if (strcmp(called, HeaderProgram(header)) == 0) {
-    SayPlain(out, header->program, strlen(header->program));
-    return;
-  }
-  SayPlain(out, called, strlen(called));
-  fputs(" (", out);
-  SayPlain(out, header->program, strlen(header->program));
-  putc(')', out);
-}
-
 static void textProcess(FILE *out, SummaryProcess process)
 {
   Header header = process->header;
@@ -142,7 +127,7 @@ static void textProcess(FILE *out, SummaryProcess process)
   if (header->inner != 0)
     fprintf(out, ", number %u in its namespace", header->inner);
   fputs(": ", out);
-  textName(out, header);
+  CalledSay(out, header);
   for (j = 1; j < header->arguments && j < processArgumentsSHOWN; ++j) {
     Size length = strlen(header->argument[j]);
     putc(' ', out);
