@@ -29,6 +29,7 @@ enum {
   collectorPatience = 8,       /* rounds without work before it sleeps */
   collectorTend = 100000000,   /* ns between two looks at who lives; the longest sleep */
   collectorBusy = 128,         /* blocks of one round after which there is no nap */
+  collectorGRAVES = 8,         /* processes that have ended are buried together, or when it is looked who lives */
   collectorSlice = 500000,     /* ns of the processor at a time */
   collectorNice = 10
 };
@@ -271,6 +272,8 @@ Count CollectorRound(Collector collector)
   if (collector->told && CollectorWrite(collector) != ResOK)
     return 0;
   for (i = 0; i < collector->drains; ++i) {
+    if (collector->drain[i]->gone != 0)
+      continue; /* what it left is taken at one go */
     if (!collector->met)
       collectorFirst(collector, collector->drain[i]);
     taken += DrainRound(collector->drain[i], DrainFULL);
@@ -340,11 +343,13 @@ Bool CollectorRun(Collector collector, int fd, uint64_t until)
     CollectorReceive(collector);
     taken = CollectorRound(collector);
     idle = taken > 0 ? 0 : idle + 1;
+    if (collector->dead >= collectorGRAVES && !collector->told)
+      (void)CollectorBury(collector, FALSE);
     now = EventClockMonotonic();
     if (now - collector->tended >= collectorTend) {
       collector->tended = now;
       PlaceGoesRound(&collector->place);
-      (void)CollectorBury(collector);
+      (void)CollectorBury(collector, TRUE);
       collectorShow(collector);
       CollectorLink(collector);
       if (collector->absent != NULL)

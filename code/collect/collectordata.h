@@ -37,6 +37,7 @@ typedef struct CollectorStruct {
   Drain drain[collectorDrainsMAX];
   Drain last;                  /* of a process that has ended, when there was no other: its region stays; NULL */
   uint64_t tended;             /* when it was last looked who lives */
+  Count dead;                  /* processes of which it is known that they have ended, and no more was done */
   Bool stopped;
   Bool met;                    /* the header block of a process is in the log */
   Bool refused;                /* it has been told that there are too many processes */
@@ -58,9 +59,9 @@ extern void CollectorLink(Collector collector);
  * more without an end.  Who asks for a region gets one. */
 extern void CollectorReceive(Collector collector);
 
-/* CollectorBury -- finish those that have ended, and let the log know of the others; ResIO: one of them cannot be
- * written */
-extern Res CollectorBury(Collector collector);
+/* CollectorBury -- finish those that have ended; ResIO: one of them cannot be written
+ * look  find out who that is, and let the log know of the others; else only of who it is known */
+extern Res CollectorBury(Collector collector, Bool look);
 
 /* CollectorReach -- whatever happens to us, the regions say how long the log is now */
 extern void CollectorReach(Collector collector);

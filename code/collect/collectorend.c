@@ -89,21 +89,40 @@ static void collectorStays(Collector collector, Drain drain)
                 "which it could stay; make room in " RegionFOLDER, events, (long)drain->pid);
 }
 
-Res CollectorBury(Collector collector)
+/* collectorTakeAll -- what the dead have left goes into the log, and then what is said of them at the end; ResIO: not of all.
+ * Two writes for all of them: who ends is mostly one of many that live for a moment. */
+static Res collectorTakeAll(Collector collector)
 {
+  Batch batch = &collector->shop.batch;
   Res res = ResOK;
   Index i;
 
-  for (i = collector->drains; i-- > 0; )
-    if (DrainIsDead(collector->drain[i])) {
-      if (DrainFinish(collector->drain[i]) == ResOK)
-        collectorClosed(collector, i);
-      else
-        res = ResIO;
-    } else {
+  for (i = 0; i < collector->drains; ++i)
+    if (collector->drain[i]->gone != 0 && DrainTakeAll(collector->drain[i]) != ResOK)
+      res = ResIO;
+  if (BatchWrite(batch) != ResOK)
+    return ResIO;
+  for (i = 0; i < collector->drains; ++i)
+    if (collector->drain[i]->taken && DrainFarewell(collector->drain[i]) != ResOK)
+      res = ResIO;
+  return BatchWrite(batch) == ResOK ? res : ResIO;
+}
+
+Res CollectorBury(Collector collector, Bool look)
+{
+  Index i;
+  Res res;
+
+  for (i = 0; i < collector->drains && look; ++i)
+    if (!DrainIsDead(collector->drain[i])) {
       (void)DrainHeaderNew(collector->drain[i]);
       (void)DrainGreet(collector->drain[i]);
     }
+  collector->dead = 0;
+  res = collectorTakeAll(collector);
+  for (i = collector->drains; i-- > 0; )
+    if (DrainParted(collector->drain[i]))
+      collectorClosed(collector, i);
   return res;
 }
 
@@ -252,7 +271,7 @@ Res CollectorEnd(Collector collector, Count *runningReturn)
   for (tries = 0; tries < collectorDying; ++tries) {
     CollectorReceive(collector);
     (void)CollectorRound(collector);
-    res = CollectorBury(collector);
+    res = CollectorBury(collector, TRUE);
     if (collector->drains == 0)
       break;
     (void)nanosleep(&moment, NULL);

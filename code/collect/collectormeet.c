@@ -129,7 +129,7 @@ static Bool collectorRoom(Collector collector, pid_t pid, Bool *buriedReturn)
   Count same = collectorSame(collector, pid);
 
   if (!*buriedReturn && (collector->drains == collectorDrainsMAX || same >= meetSameMAX)) {
-    (void)CollectorBury(collector);
+    (void)CollectorBury(collector, TRUE);
     *buriedReturn = TRUE;
     same = collectorSame(collector, pid);
   }
@@ -176,8 +176,9 @@ static void collectorLook(Collector collector)
 {
   Index i;
 
+  collector->dead = 0;
   for (i = 0; i < collector->drains; ++i)
-    (void)DrainIsDead(collector->drain[i]);
+    collector->dead += DrainIsDead(collector->drain[i]);
 }
 
 /* collectorMake -- make a region for a process, and give it to that */

@@ -284,26 +284,42 @@ static void drainLeaving(Drain drain)
   }
 }
 
-/* drainFarewell -- the header block that names no region */
-static Res drainFarewell(Drain drain)
+Res DrainTakeAll(Drain drain)
 {
+  Batch batch = &drain->shop->batch;
+  Count refused = batch->refused;
+
+  (void)DrainHeaderNew(drain);
+  (void)DrainRound(drain, DrainALL);
+  drain->taken = batch->refused == refused;
+  return drain->taken ? ResOK : ResIO;
+}
+
+Res DrainFarewell(Drain drain)
+{
+  Res res = ResOK;
+
+  AVER(drain->taken);
   drainLeaving(drain);
   drain->head.header.gone = drain->gone;
-  return drain->muted ? ResOK : drainHead(drain, RegionLost(drain->header), &drain->streams);
+  if (!drain->muted)
+    res = drainHead(drain, RegionLost(drain->header), &drain->streams);
+  drain->parted = res == ResOK;
+  return res;
+}
+
+Bool DrainParted(Drain drain)
+{
+  return drain->parted && drain->shop->batch.used == 0;
 }
 
 Res DrainFinish(Drain drain)
 {
   Batch batch = &drain->shop->batch;
-  Count refused = batch->refused;
-  Res res;
 
-  (void)DrainHeaderNew(drain);
-  (void)DrainRound(drain, DrainALL);
-  if (BatchWrite(batch) != ResOK || batch->refused != refused)
-    return ResIO; /* not all was taken */
-  res = drainFarewell(drain);
-  return res == ResOK ? BatchWrite(batch) : res;
+  if (DrainTakeAll(drain) != ResOK || BatchWrite(batch) != ResOK || DrainFarewell(drain) != ResOK)
+    return ResIO;
+  return BatchWrite(batch);
 }
 
 void DrainReach(Drain drain, uint64_t place)

@@ -75,6 +75,7 @@ typedef struct DrainStruct {
   Bool shut;                /* sends nothing any more, by our will */
   uint32_t sent;            /* the kinds that it sent, when that was looked at last, or until it was shut */
   uint64_t gone;            /* ticks when it was seen that the process had ended; 0: it has not */
+  Bool taken, parted;       /* all that it left, and its last header block, were put into the batch */
   DrainHeaderStruct head;
   DrainStreamsStruct streams;
   char path[RegionPathMAX]; /* of the region; "" if it has none */
@@ -134,8 +135,14 @@ extern void DrainShut(Drain drain);
 /* DrainIsDead -- has the process ended?  The lock on its region is ours then, and when that was seen is noted. */
 extern Bool DrainIsDead(Drain drain);
 
-/* DrainFinish -- the process has ended: take all that it left; the region is not needed for that any more.  ResIO: the log
- * could not be written; the region has what it has not. */
+/* DrainTakeAll -- the process has ended: put all that it left into the batch; ResIO: not all of it can be.
+ * DrainFarewell -- when that is written, put what is said of it at the end into the batch.  DrainParted -- is that written, too?
+ * Then the region is not needed for it any more. */
+extern Res DrainTakeAll(Drain drain);
+extern Res DrainFarewell(Drain drain);
+extern Bool DrainParted(Drain drain);
+
+/* DrainFinish -- all of that.  ResIO: the log could not be written; the region has what it has not. */
 extern Res DrainFinish(Drain drain);
 
 /* DrainReach -- the region says how far the log was written: a shorter one was cut.  DrainKeep -- after DrainFinish: the
