@@ -41,6 +41,7 @@ static void drainFill(Drain drain, Place place, MeetMessage message, uint32_t ti
   header->identity = drain->identity;
   header->recording = place->recording;
   header->policy = drain->policy;
+  header->limit = message->request.limit; /* the process's own: but it is asked for before that has the region */
   header->device = place->device;
   header->inode = place->inode;
   if (strlen(place->log) < sizeof header->log)

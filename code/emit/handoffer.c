@@ -231,6 +231,7 @@ static void meetRequest(RegionMeet meet, Process process)
   meet->identity = process->identity;
   meet->slots = (uint32_t)StoreSlots();
   meet->policy = ControlSettings.policy;
+  meet->limit = ControlSettings.limit;
   _Static_assert(QuietProgramMAX <= sizeof meet->program, "it fits");
   (void)strcpy(meet->program, QuietProgram());
 }

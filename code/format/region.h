@@ -258,7 +258,7 @@ enum { RegionLackLIBRARY = 1, RegionLackRECORDING = 2, RegionLackCOLLECTOR = 4 }
 /* The meeting of a process and its collector: one datagram to the abstract UNIX socket that the setting `collector`
  * names ("NAME:TOKEN"), with one end of a socket pair (SOCK_SEQPACKET) beside it, and an answer on that.  The collector
  * makes the region; so nothing that the process says names a file. */
-enum { RegionTokenMAX = 64, RegionMeetVERSION = 3 };
+enum { RegionTokenMAX = 64, RegionMeetVERSION = 4 };
 
 typedef struct RegionMeetStruct {
   char magic[BlockMagicSIZE];     /* RegionMAGIC; with pid 0: no meeting, but a note, or only a call to wake up */
@@ -267,10 +267,12 @@ typedef struct RegionMeetStruct {
   uint64_t identity;              /* of the process */
   uint32_t slots;                 /* at most so many: it cannot map more */
   uint32_t policy;                /* RegionPolicy... */
+  uint32_t limit;                 /* so many blocks may be full */
   uint32_t note;                  /* RegionNote... */
   uint32_t lack;                  /* a mask of RegionLack... */
-  uint64_t lost;                  /* of a note: events */
   uint32_t self, child;           /* of a note: the sender, and what it has started, as the sender numbers them */
+  uint32_t reserved;
+  uint64_t lost;                  /* of a note: events */
   char program[RegionPathMAX];    /* that it runs, or is about to run; "" if unknown */
   char token[RegionTokenMAX];     /* that the setting gave */
 } RegionMeetStruct, *RegionMeet;

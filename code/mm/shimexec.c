@@ -26,8 +26,9 @@
 
 #define SHIM __attribute__((visibility("default")))
 
-/* Of an environment so many entries are looked at, so many at a time, and so many bytes of a value. */
-enum { shimENVIRONMENT = 4096, shimENTRIES = 64, shimNAME = 20, shimVALUE = 4096 };
+/* Of an environment so many entries are looked at, so many at a time, and so many bytes of a value; of the program's memory
+ * so much is read at a time. */
+enum { shimENVIRONMENT = 4096, shimENTRIES = 64, shimNAME = 20, shimVALUE = 4096, shimPAGE = 4096 };
 
 /* The functions of libc behind the wrappers.  Looked up at the beginning, because the dynamic loader's lock may be held
  * by nobody who lives, in a child. */
@@ -60,37 +61,36 @@ __attribute__((constructor(102))) static void shimExecStart(void)
   *(void **)&shimReal.popen = dlsym(RTLD_NEXT, "popen");
 }
 
-/* shimReadFrom -- of the program's memory, which need not be there, what `from` says, one piece after the other: how many
- * bytes could be read */
-static Size shimReadFrom(void *room, Size size, const struct iovec *from, Count count)
+/* shimRead -- of the program's memory, which need not be there: how many bytes could be read */
+static Size shimRead(void *room, const void *from, Size size)
 {
-  struct iovec to = {room, size};
+  struct iovec to = {room, size}, its = {(void *)(Word)from, size};
   int error = errno;
-  long n = syscall(SYS_process_vm_readv, syscall(SYS_getpid), &to, 1UL, from, (unsigned long)count, 0UL);
+  long n = syscall(SYS_process_vm_readv, syscall(SYS_getpid), &to, 1UL, &its, 1UL, 0UL);
 
   errno = error;
   return n > 0 ? (Size)n : 0;
 }
 
-static Size shimRead(void *room, const void *from, Size size)
-{
-  return shimReadFrom(room, size, &(struct iovec){(void *)(Word)from, size}, 1);
-}
+/* What was read of the program's memory last.  The strings of an environment lie near each other, in any order: so it is
+ * read by pages, and not by strings, which costs as much for each of them. */
+typedef struct ShimSeenStruct {
+  Word base;
+  Size size; /* bytes that could be read; 0: nothing was */
+  char bytes[shimPAGE];
+} ShimSeenStruct, *ShimSeen;
 
-/* shimBegin -- how so many entries of an environment begin, each in shimNAME bytes: all at once, or, where one is so near
- * the end of the memory that it cannot be read so far, one by one */
-static void shimBegin(char begin[][shimNAME], char *const entry[], Count count)
+/* shimSee -- what stands at `at`: shimNAME bytes of it, or fewer where the memory ends; how many are there */
+static const char *shimSee(Size *lengthReturn, ShimSeen seen, const char *at)
 {
-  struct iovec from[shimENTRIES];
-  Index i;
+  Word place = (Word)at;
 
-  for (i = 0; i < count; ++i)
-    from[i] = (struct iovec){entry[i], shimNAME};
-  if (shimReadFrom(begin, count * shimNAME, from, count) == count * shimNAME)
-    return;
-  memset(begin, 0, count * shimNAME);
-  for (i = 0; i < count; ++i)
-    (void)shimRead(begin[i], entry[i], shimNAME);
+  if (place < seen->base || place - seen->base + shimNAME > seen->size) {
+    seen->base = place % shimPAGE + shimNAME <= shimPAGE ? place - place % shimPAGE : place;
+    seen->size = shimRead(seen->bytes, (const void *)seen->base, shimPAGE);
+  }
+  *lengthReturn = seen->size > place - seen->base ? seen->size - (place - seen->base) : 0;
+  return seen->bytes + (place - seen->base);
 }
 
 /* shimHas -- is our library in the value of LD_PRELOAD? */
@@ -110,30 +110,37 @@ static Bool shimOurs(const char *entry)
   return HandOurs(room, shimRead(room, entry, sizeof room));
 }
 
+/* shimBegins -- does the entry begin so? */
+static Bool shimBegins(ShimSeen seen, const char *entry, const char *name, Size length)
+{
+  Size there;
+  const char *bytes = shimSee(&there, seen, entry);
+
+  return there >= length && memcmp(bytes, name, length) == 0;
+}
+
 /* shimLack -- what of ours is missing in an environment; 0, too, where it cannot be read: then nobody knows */
 static unsigned shimLack(char *const envp[])
 {
   static const char preload[] = "LD_PRELOAD=", recording[] = RegionVARIABLE "=";
   unsigned lack = RegionLackLIBRARY | RegionLackRECORDING;
-  char *entry[shimENTRIES], begin[shimENTRIES][shimNAME];
+  char *entry[shimENTRIES];
+  ShimSeenStruct seen;
   Index i, k;
-  Count count;
 
   _Static_assert(sizeof recording - 1 <= shimNAME && sizeof preload - 1 <= shimNAME, "names fit");
-  for (i = 0; i < shimENVIRONMENT; i += count) {
+  seen.base = seen.size = 0;
+  for (i = 0; i < shimENVIRONMENT; i += k) {
     Size read = envp != NULL ? shimRead(entry, envp + i, sizeof entry) / sizeof entry[0] : 0;
     if (envp != NULL && read == 0 && (read = shimRead(entry, envp + i, sizeof entry[0]) / sizeof entry[0]) == 0)
       return 0;
-    for (count = 0; count < read && entry[count] != NULL; ++count)
-      ;
-    shimBegin(begin, entry, count);
-    for (k = 0; k < count; ++k) {
-      if (memcmp(begin[k], recording, sizeof recording - 1) == 0)
+    for (k = 0; k < read && entry[k] != NULL; ++k) {
+      if (shimBegins(&seen, entry[k], recording, sizeof recording - 1))
         lack = (lack & ~(unsigned)RegionLackRECORDING) | (shimOurs(entry[k]) ? 0 : RegionLackCOLLECTOR);
-      else if (memcmp(begin[k], preload, sizeof preload - 1) == 0 && shimHas(entry[k]))
+      else if (shimBegins(&seen, entry[k], preload, sizeof preload - 1) && shimHas(entry[k]))
         lack &= ~(unsigned)RegionLackLIBRARY;
     }
-    if (count < read || read == 0)
+    if (k < read || read == 0)
       return lack;
   }
   return 0;
