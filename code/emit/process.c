@@ -97,6 +97,7 @@ Process ProcessMap(void)
   if (memory == NULL)
     return NULL;
   __atomic_store_n(&processThreads, threads, __ATOMIC_RELAXED); /* another thread would find the same */
+  ((Process)(void *)memory)->threadsMax = threads; /* what is only read first is given to us twice */
   if (!__atomic_compare_exchange_n(&processMemory, &none, memory, FALSE, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
     QuietUnmap(memory, processSize(threads));
   else if (QuietCall(SYS_madvise, memory, processSize(threads), MADV_WIPEONFORK) != 0)

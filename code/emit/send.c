@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -206,6 +207,7 @@ static Res sendHeld(const void *message, Size size)
 /* What the program was called with, and in which process that was looked up. */
 static struct {
   uint32_t pid;
+  Bool asked;           /* the system, what program this is */
   Count arguments;
   char program[HeaderTextMAX], argument[HeaderArgumentsMAX][HeaderTextMAX];
 } sendCalled LARGE;
@@ -221,17 +223,26 @@ static void sendArgument(Index i, const char *argument, Size length)
   sendCalled.argument[i][kept] = '\0';
 }
 
+/* sendProgram -- what runs: as the system knows it; but where only a core will have that, as it was called, for to ask
+ * costs as much as all else that a short process pays for being looked up */
+static void sendProgram(Bool ask)
+{
+  const char *called = ask || ProcessArguments == NULL ? NULL : (const char *)getauxval(AT_EXECFN);
+  const char *program = called != NULL ? called : QuietProgram();
+  Size length = strnlen(program, HeaderTextMAX - 1);
+
+  memcpy(sendCalled.program, program, length);
+  sendCalled.program[length] = '\0';
+  sendCalled.asked = called == NULL;
+}
+
 /* sendLookUp -- all of them: as libc knows them, or else from the system, with `room` to read them into */
 static void sendLookUp(char *room, Size size)
 {
-  const char *program = QuietProgram();
   char *const *argument = ProcessArguments;
   Size length, at, its;
   Count count = 0;
 
-  length = strnlen(program, HeaderTextMAX - 1);
-  memcpy(sendCalled.program, program, length);
-  sendCalled.program[length] = '\0';
   if (argument != NULL) {
     for (; argument[count] != NULL; ++count)
       sendArgument(count, argument[count], strlen(argument[count]));
@@ -249,13 +260,16 @@ static void sendLookUp(char *room, Size size)
  * thread is here: a descriptor that is opened in between may have a number that the program counts on. */
 static void sendArguments(Process process, Header header, char *room, Size size)
 {
+  Bool ask = ProcessRegion(process) != NULL || ProcessSends(), again = sendCalled.pid != process->pid || header->ended;
   Index i;
 
-  if (sendCalled.pid != process->pid || header->ended)
+  if (again)
     sendLookUp(room, size);
+  if (again || (ask && !sendCalled.asked))
+    sendProgram(ask);
   sendCalled.pid = process->pid;
   header->arguments = sendCalled.arguments;
-  memcpy(header->program, sendCalled.program, sizeof header->program);
+  (void)strcpy(header->program, sendCalled.program);
   for (i = 0; i < header->arguments && i < HeaderArgumentsMAX; ++i)
     (void)strcpy(header->argument[i], sendCalled.argument[i]);
 }

@@ -117,9 +117,33 @@ void StoreForked(void)
   }
 }
 
-/* storeMap -- `size` bytes at an address such that the slots are aligned: of the file, whose descriptor is not needed any
- * more, or of private memory */
-static RegionHeader storeMap(int fd, Size size)
+/* storeAligned -- are the slots aligned, in a mapping that begins here? */
+static Bool storeAligned(char *place)
+{
+  return (Word)(place + RegionFIRST) % RegionSlotSIZE == 0;
+}
+
+/* storeMapAt -- a mapping of the file, or private memory */
+static char *storeMapAt(char *place, Size size, int fd, int more)
+{
+  return QuietMapAt(place, size, PROT_READ | PROT_WRITE,
+                    (fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED) | MAP_NORESERVE | more, fd);
+}
+
+/* storeMapNear -- just below `near`, if nothing is there: then no address need be reserved, and nothing is left over */
+static Bool storeMapNear(StoreMapping mapping, const void *near, int fd, Size size)
+{
+  char *place = (char *)WordAlignDown((Word)near - RegionSlotSIZE - size, RegionSlotSIZE);
+
+  place = storeMapAt(place, size, fd, 0);
+  *mapping = (StoreMappingStruct){place, place, size, size, fd >= 0};
+  if (place != NULL && !storeAligned(place))
+    QuietUnmap(place, size);
+  return place != NULL && storeAligned(place);
+}
+
+/* storeMapWithin -- where there is room, in a larger piece */
+static Bool storeMapWithin(StoreMapping mapping, int fd, Size size)
 {
   Size reserved = size + 2 * RegionSlotSIZE;
   char *base = QuietMapAt(NULL, reserved, fd < 0 ? PROT_READ | PROT_WRITE : PROT_NONE,
@@ -127,23 +151,36 @@ static RegionHeader storeMap(int fd, Size size)
   char *place;
 
   if (base == NULL)
-    return NULL;
+    return FALSE;
   place = (char *)WordAlignUp(base + RegionFIRST, RegionSlotSIZE) - RegionFIRST;
-  if (fd >= 0 &&
-      QuietMapAt(place, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd) == NULL) {
-    (void)QuietCall(SYS_munmap, base, reserved);
+  *mapping = (StoreMappingStruct){base, place, reserved, size, fd >= 0};
+  if (fd < 0 || storeMapAt(place, size, fd, MAP_FIXED) != NULL)
+    return TRUE;
+  (void)QuietCall(SYS_munmap, base, reserved);
+  return FALSE;
+}
+
+/* storeMap -- `size` bytes at an address such that the slots are aligned: of the file, whose descriptor is not needed any
+ * more, or of private memory
+ * near  memory of ours */
+static RegionHeader storeMap(const void *near, int fd, Size size)
+{
+  StoreMappingStruct mapping;
+  char *place;
+
+  if (!storeMapNear(&mapping, near, fd, size) && !storeMapWithin(&mapping, fd, size))
     return NULL;
-  }
+  place = mapping.place;
   /* A core has what was used.  The rest would be half a gigabyte of zeros, and of a file take room in its file system. */
   if (size > storeDUMPED)
     (void)QuietCall(SYS_madvise, place + storeDUMPED,
-                    (fd >= 0 ? place + size : base + reserved) - (place + storeDUMPED), MADV_DONTDUMP);
+                    (fd >= 0 ? place + size : mapping.base + mapping.reserved) - (place + storeDUMPED), MADV_DONTDUMP);
   /* A child of fork must not write where its parent does: it has no such memory, and starts its own. */
   if (fd >= 0)
     (void)QuietCall(SYS_madvise, place, size, MADV_DONTFORK);
   else /* What lies before it has other flags: so it begins a mapping, as debuggers and readers of cores look for it. */
-    (void)QuietCall(SYS_madvise, place, base + reserved - place, MADV_WIPEONFORK);
-  storeRemember((StoreMappingStruct){base, place, reserved, size, fd >= 0});
+    (void)QuietCall(SYS_madvise, place, mapping.base + mapping.reserved - place, MADV_WIPEONFORK);
+  storeRemember(mapping);
   return (RegionHeader)(void *)place;
 }
 
@@ -177,7 +214,7 @@ static RegionHeader storeNameless(Store store, Size size, int *fdReturn)
   if (fd < 0)
     return NULL;
   if (QuietCall(SYS_flock, fd, LOCK_EX | LOCK_NB) == 0 && QuietCall(SYS_ftruncate, fd, size) == 0)
-    header = storeMap((int)fd, size);
+    header = storeMap(store, (int)fd, size);
   if (header == NULL)
     (void)QuietCall(SYS_close, fd);
   else
@@ -195,7 +232,7 @@ static RegionHeader storeShared(Store store, const char *log, uint64_t recording
     for (n = 0; n < storeTriesMAX && storeName(store->path, sizeof store->path, log, recording, n, beside); ++n) {
       int fd = storeFile(store->path, size);
       if (fd >= 0) {
-        RegionHeader header = storeMap(fd, size);
+        RegionHeader header = storeMap(store, fd, size);
         *fdReturn = fd;
         if (header != NULL) {
           if (!beside && log[0] == '/')
@@ -251,7 +288,7 @@ static RegionHeader storeMemory(Store store, const char *log, uint64_t recording
       if (RegionSize(slots) > fair)
         continue;
       if (private)
-        header = storeMap(-1, RegionSize(slots));
+        header = storeMap(store, -1, RegionSize(slots));
       else if (slots <= storeSlotsMax())
         header = storeShared(store, log, recording, RegionSize(slots), fdReturn);
       *slotsReturn = slots;
@@ -265,8 +302,8 @@ static RegionHeader storeMemory(Store store, const char *log, uint64_t recording
 /* storeClear -- as new; what was not touched is left alone */
 static void storeClear(Store store)
 {
-  memset(store->provided, 0, store->limit);
-  store->limit = 0;
+  /* What is only read first is given to us twice: as zeros, and when it is written. */
+  memset(store->provided, 0, __atomic_exchange_n(&store->limit, 0, __ATOMIC_RELAXED));
 }
 
 Res StoreOpen(Store store, const char *log, uint64_t recording, uint64_t identity, int *fdReturn)
@@ -313,7 +350,7 @@ Res StoreAttach(Store store, int fd, Count slots, const char *path)
   if (slots == 0 || slots > RegionSlotsMAX || strlen(path) + sizeof RegionLINK > sizeof store->path)
     return ResFORMAT;
   storeClear(store);
-  header = storeMap(fd, RegionSize(slots));
+  header = storeMap(store, fd, RegionSize(slots));
   if (header == NULL)
     return ResMEMORY;
   (void)strcpy(store->path, path);

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "emit/handoffer.h"
+#include "mm/shimthread.h"
 
 #define SHIM __attribute__((visibility("default")))
 
@@ -30,8 +31,9 @@
  * so much is read at a time. */
 enum { shimENVIRONMENT = 4096, shimENTRIES = 64, shimNAME = 20, shimVALUE = 4096, shimPAGE = 4096 };
 
-/* The functions of libc behind the wrappers.  Looked up at the beginning, because the dynamic loader's lock may be held
- * by nobody who lives, in a child. */
+/* The functions of libc behind the wrappers.  They are looked up before the first fork and before a second thread begins
+ * (shimthread.h), at the latest: in a child of many threads the dynamic loader's lock may be held by nobody who lives.  Not
+ * at the beginning: most programs execute no other one, and looking them up takes 5 microseconds. */
 static struct {
   int (*execve)(const char *path, char *const argv[], char *const envp[]);
   int (*execv)(const char *path, char *const argv[]);
@@ -47,9 +49,12 @@ static struct {
   FILE *(*popen)(const char *command, const char *type);
 } shimReal;
 
-__attribute__((constructor(102))) static void shimExecStart(void)
+void ShimExecStart(void)
 {
-  *(void **)&shimReal.execve = dlsym(RTLD_NEXT, "execve");
+  void *symbol;
+
+  if (__atomic_load_n((void **)&shimReal.execve, __ATOMIC_ACQUIRE) != NULL)
+    return;
   *(void **)&shimReal.execv = dlsym(RTLD_NEXT, "execv");
   *(void **)&shimReal.execvp = dlsym(RTLD_NEXT, "execvp");
   *(void **)&shimReal.execvpe = dlsym(RTLD_NEXT, "execvpe");
@@ -59,6 +64,8 @@ __attribute__((constructor(102))) static void shimExecStart(void)
   *(void **)&shimReal.execveat = dlsym(RTLD_NEXT, "execveat"); /* NULL: none, in older libcs */
   *(void **)&shimReal.system = dlsym(RTLD_NEXT, "system");
   *(void **)&shimReal.popen = dlsym(RTLD_NEXT, "popen");
+  symbol = dlsym(RTLD_NEXT, "execve"); /* last: who sees it has all of them */
+  __atomic_store_n((void **)&shimReal.execve, symbol, __ATOMIC_RELEASE);
 }
 
 /* shimRead -- of the program's memory, which need not be there: how many bytes could be read */
@@ -155,8 +162,7 @@ static Bool shimTold(const char *path)
   int error = errno;
   Bool there, readable;
 
-  if (shimReal.execve == NULL)
-    shimExecStart();
+  ShimExecStart();
   if (!HandListened())
     return FALSE;
   there = syscall(SYS_faccessat, AT_FDCWD, path, F_OK) == 0;
@@ -297,8 +303,7 @@ static Bool shimNoteOpened(int fd, const char *path, char *const envp[])
   Size length = path != NULL ? shimRead(name, path, sizeof name - 1) : 0;
 
   name[length] = '\0';
-  if (shimReal.execve == NULL)
-    shimExecStart();
+  ShimExecStart();
   if (!HandListened() || (path != NULL && (length == 0 || strlen(name) == length)))
     return FALSE; /* there is no path, or it has no end */
   if (name[0] == '/')
@@ -323,6 +328,7 @@ SHIM int execveat(int folder, const char *path, char *const argv[], char *const 
 {
   Bool told = folder == AT_FDCWD ? shimNote(path, envp) : shimNoteOpened(folder, path, envp);
 
+  ShimExecStart();
   if (shimReal.execveat == NULL)
     return shimStays(told, "", (int)syscall(SYS_execveat, folder, path, argv, envp, flags));
   return shimStays(told, "", shimReal.execveat(folder, path, argv, envp, flags));
@@ -344,8 +350,7 @@ SHIM int system(const char *command)
   unsigned lack = command != NULL ? shimLack(environ) : 0;
   int result;
 
-  if (shimReal.system == NULL)
-    shimExecStart();
+  ShimExecStart();
   shimStarts(lack);
   result = shimReal.system(command);
   if (result != -1)
@@ -358,8 +363,7 @@ SHIM FILE *popen(const char *command, const char *type)
   unsigned lack = shimLack(environ);
   FILE *pipe;
 
-  if (shimReal.popen == NULL)
-    shimExecStart();
+  ShimExecStart();
   shimStarts(lack);
   pipe = shimReal.popen(command, type);
   if (pipe != NULL)

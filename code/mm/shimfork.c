@@ -16,11 +16,13 @@
 #include "emit/process.h"
 #include "mm/mmfork.h"
 #include "mm/shimnext.h"
+#include "mm/shimthread.h"
 
 static Bool shimHeld; /* by the thread that forks: all locks of the memory manager */
 
 static void shimPrepare(void)
 {
+  ShimExecStart();
   shimHeld = ShimNext.manages;
   if (shimHeld)
     MMForkPrepare();

@@ -94,6 +94,7 @@ SHIM int pthread_create(pthread_t *handleReturn, const pthread_attr_t *attribute
   if (task == NULL)
     return EAGAIN;
   SyncStart();
+  ShimExecStart();
   task->start = start;
   task->argument = argument;
   result = SyncNext.create(handleReturn, attributes, threadRun, task);

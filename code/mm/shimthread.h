@@ -10,4 +10,8 @@
 /* ShimThreadTell -- tell of the calling thread, which nobody has seen begin: the first one of the process */
 extern void ShimThreadTell(void);
 
+/* ShimExecStart -- look up what starts programs (shimexec.c): before a child may need it, whose parent has more threads
+ * than one */
+extern void ShimExecStart(void);
+
 #endif /* MM_SHIMTHREAD_H */
