@@ -505,7 +505,7 @@ static Drain drainNew(Writer writer, uint32_t policy, DrainShop shop)
   message.request = meetRequest(writer, ":", NULL, policy);
   PlaceOpen(&place, 1, path);
   if (shop->pack == NULL || shop->batch.fd < 0 ||
-      DrainMake(&drain, shop, &place, &message, (uint32_t)gettid(), &grant, writer->granted) != ResOK)
+      DrainMake(&drain, shop, &place, &message, (uint32_t)gettid(), &grant, &writer->granted[RegionGrantLOCKED]) != ResOK)
     makeFail("no drain");
   writer->header = mmap(NULL, RegionSize(testSlots), PROT_READ | PROT_WRITE, MAP_SHARED, writer->granted[0], 0);
   writer->header->frequent = EventKindsFREQUENT;

@@ -67,7 +67,7 @@ Res CollectorNew(Collector *collectorReturn, const CollectorSettingsStruct *sett
   collector->shop.events = settings->events;
   collector->shop.raw = settings->raw;
   collector->shop.batch.fd = -1;
-  collector->meet.fd = collector->place.memory = collector->place.beside = -1;
+  collector->meet.fd = collector->place.memory = collector->place.beside = collector->place.open = collector->handed = -1;
   collector->shop.pack = calloc(1, PackSIZE);
   res = collector->shop.pack == NULL ? ResMEMORY : MeetOpen(&collector->meet);
   if (res == ResOK && getrandom(&collector->place.recording, sizeof collector->place.recording, 0) < 0)
@@ -196,6 +196,8 @@ Res CollectorLog(Collector collector, int fd, const char *path)
     return collectorRobust(collector);
   if (fstat(fd, &status) != 0)
     return ResIO;
+  /* Another description: what programs do to that is nothing to us. */
+  collector->handed = PlaceAgain(&collector->place, fd, O_WRONLY | O_APPEND);
   collector->place.device = status.st_dev;
   collector->place.inode = status.st_ino;
   if (collector->settings.keep != 0)
@@ -417,6 +419,8 @@ void CollectorFree(Collector collector)
     (void)close(collector->shop.batch.fd);
   if (collector->shop.batch.outlet != NULL)
     PlinthClose(&collector->outlet);
+  if (collector->handed >= 0)
+    (void)close(collector->handed);
   MeetClose(&collector->meet);
   PlaceClose(&collector->place);
   if (collector->teller != NULL)

@@ -32,6 +32,7 @@ typedef struct CollectorStruct {
   CollectorSettingsStruct settings;
   MeetSocketStruct meet;
   PlaceStruct place;
+  int handed;                  /* the log, for recorded programs; -1: it is no file */
   char mark[sizeof collectorVARIABLE + MeetNameMAX + 1 + RegionTokenMAX]; /* collectorVARIABLE and our address */
   Count drains;
   Drain drain[collectorDrainsMAX];

@@ -101,15 +101,6 @@ static Bool collectorWanted(Collector collector, Drain drain)
          collectorCalled(drain, wanted);
 }
 
-/* collectorAgain -- open the log once more, append only, for a recorded program; -1 if that fails */
-static int collectorAgain(int fd)
-{
-  char path[32];
-
-  (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  return open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-}
-
 /* collectorSame -- how many regions are for processes of this number; 0 is that of all who are in another namespace */
 static Count collectorSame(Collector collector, pid_t pid)
 {
@@ -160,14 +151,14 @@ static void collectorDrop(Collector collector)
 }
 
 /* collectorGrant -- deliver the answer, with the log, if it is a file */
-static Res collectorGrant(Collector collector, int to, RegionGrant grant, int fds[RegionGrantMAX])
+static Res collectorGrant(Collector collector, int to, RegionGrant grant, Drain drain, int locked)
 {
-  Count count = RegionGrantLOG;
+  int fds[RegionGrantMAX];
 
-  /* A description of its own: what the program does to that is nothing to us. */
-  if (collector->shop.batch.fd >= 0 && (fds[RegionGrantLOG] = collectorAgain(collector->shop.batch.fd)) >= 0)
-    ++count;
-  return MeetAnswer(to, grant, fds, count);
+  fds[RegionGrantLOCKED] = locked;
+  fds[RegionGrantCONTROL] = drain->file.fd;
+  fds[RegionGrantLOG] = collector->handed;
+  return MeetAnswer(to, grant, fds, collector->handed >= 0 ? RegionGrantMAX : RegionGrantLOG);
 }
 
 /* collectorLook -- who has ended?  Whoever asks for a region may have waited for that: by no event of its own may those
@@ -185,13 +176,12 @@ static void collectorLook(Collector collector)
 static void collectorMake(Collector collector, MeetMessage message, Bool *buriedReturn)
 {
   RegionGrantStruct grant = {.magic = RegionMAGIC, .version = RegionMeetVERSION};
-  int fds[RegionGrantMAX] = {-1, -1, -1};
   uint32_t tid = (uint32_t)syscall(SYS_gettid);
+  int locked = -1;
   Drain drain;
-  Index i;
 
   if (!collectorRoom(collector, message->pid, buriedReturn) ||
-      DrainMake(&drain, &collector->shop, &collector->place, message, tid, &grant, fds) != ResOK) {
+      DrainMake(&drain, &collector->shop, &collector->place, message, tid, &grant, &locked) != ResOK) {
     grant.slots = 0;
     (void)MeetAnswer(message->fd, &grant, NULL, 0);
   } else {
@@ -199,7 +189,7 @@ static void collectorMake(Collector collector, MeetMessage message, Bool *buried
     if (grant.quiet)
       DrainMute(drain);
     collectorAdd(collector, drain);
-    if (collectorGrant(collector, message->fd, &grant, fds) != ResOK) {
+    if (collectorGrant(collector, message->fd, &grant, drain, locked) != ResOK) {
       collectorDrop(collector);
     } else {
       CollectorRelease(collector);
@@ -207,9 +197,8 @@ static void collectorMake(Collector collector, MeetMessage message, Bool *buried
         WitnessMeet(collector->witness, drain->pid, DrainProgram(drain));
     }
   }
-  for (i = 0; i < RegionGrantMAX; ++i)
-    if (fds[i] >= 0)
-      (void)close(fds[i]);
+  if (locked >= 0)
+    (void)close(locked);
 }
 
 /* collectorTake -- a process wants a region, or did want one: who waits no longer records itself */

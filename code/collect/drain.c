@@ -49,19 +49,16 @@ static void drainFill(Drain drain, Place place, MeetMessage message, uint32_t ti
   __atomic_store_n(&header->hand.collector, tid, __ATOMIC_SEQ_CST);
 }
 
-/* drainFile -- the file, and two more descriptions of it, the first one locked */
-static Res drainFile(Drain drain, Place place, MeetMessage message, RegionGrant grant, int fds[2])
+/* drainFile -- the file, and another description of it, locked */
+static Res drainFile(Drain drain, Place place, MeetMessage message, RegionGrant grant, int *lockedReturn)
 {
   Res res = PlaceMake(&drain->file, grant->path, place, message->pid, drain->size);
 
   if (res != ResOK)
     return res;
   memcpy(drain->path, grant->path, sizeof drain->path);
-  fds[0] = drain->file.locked;
+  *lockedReturn = drain->file.locked;
   drain->file.locked = -1;
-  fds[1] = PlaceAgain(drain->file.fd);
-  if (fds[1] < 0)
-    return ResIO;
   drain->header = GuardMap(drain->file.fd, drain->size);
   return drain->header != NULL ? ResOK : ResMEMORY;
 }
@@ -78,13 +75,13 @@ static Count drainSlots(Count wanted)
 }
 
 Res DrainMake(Drain *drainReturn, DrainShop shop, Place place, MeetMessage message, uint32_t tid, RegionGrant grant,
-              int fds[2])
+              int *lockedReturn)
 {
   /* Most of it is about slots that are never used: of pages that are not touched nothing is there. */
   Drain drain = mmap(NULL, sizeof *drain, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   Res res;
 
-  fds[0] = fds[1] = -1;
+  *lockedReturn = -1;
   if (drain == MAP_FAILED)
     return ResMEMORY;
   drain->shop = shop;
@@ -97,7 +94,7 @@ Res DrainMake(Drain *drainReturn, DrainShop shop, Place place, MeetMessage messa
   drain->owed = TRUE;
   memcpy(drain->program, message->request.program, sizeof drain->program);
   res = drain->slots == 0 || drain->policy > RegionPolicyOVERWRITE ? ResPARAM
-                                                                   : drainFile(drain, place, message, grant, fds);
+                                                                   : drainFile(drain, place, message, grant, lockedReturn);
   if (res != ResOK) {
     DrainWithdraw(drain);
     return res;

@@ -101,11 +101,12 @@ static inline Bool DrainTakesOpen(DrainWhat what)
  * message      its request
  * tid          of our thread, which drains it
  * grantReturn  the answer
- * fdReturn     of the region, locked, for the process, and again without the lock; the caller closes them
+ * lockedReturn a descriptor of the region, locked, for the process; the caller closes it.  Our own (file.fd), which has
+ *              no lock, is for its control table.
  * returns      ResMEMORY, ResIO, ResPARAM: it wants what cannot be
  */
 extern Res DrainMake(Drain *drainReturn, DrainShop shop, Place place, MeetMessage message, uint32_t tid,
-                     RegionGrant grantReturn, int fdReturn[2]);
+                     RegionGrant grantReturn, int *lockedReturn);
 
 /* DrainWithdraw -- remove the region, and forget the process: also where the answer cannot be delivered */
 extern void DrainWithdraw(Drain drain);

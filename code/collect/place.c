@@ -29,6 +29,7 @@ void PlaceOpen(Place place, uint64_t recording, const char *log)
 
   place->recording = recording;
   place->memory = placeFolder(RegionFOLDER);
+  place->open = placeFolder("/proc/self/fd");
   place->beside = -1;
   place->log[0] = '\0';
   if (slash == NULL || strlen(log) >= sizeof place->log)
@@ -44,16 +45,18 @@ void PlaceClose(Place place)
     (void)close(place->memory);
   if (place->beside >= 0)
     (void)close(place->beside);
-  place->memory = place->beside = -1;
+  if (place->open >= 0)
+    (void)close(place->open);
+  place->memory = place->beside = place->open = -1;
 }
 
 /* placeSize -- lock the file, then make it that long; what is not touched takes no room, but its beginning must be
  * there.  ResIO: there is none; it is closed. */
-static Res placeSize(PlaceFile file, Size size)
+static Res placeSize(PlaceFile file, Place place, Size size)
 {
   int error;
 
-  file->locked = PlaceAgain(file->fd);
+  file->locked = PlaceAgain(place, file->fd, O_RDWR);
   if (file->locked >= 0 && flock(file->locked, LOCK_EX | LOCK_NB) == 0 && ftruncate(file->fd, (off_t)size) == 0 &&
       (fallocate(file->fd, 0, 0, placeHeadSIZE) == 0 || errno == EOPNOTSUPP))
     return ResOK;
@@ -90,7 +93,7 @@ static Res placeTry(PlaceFile file, Place place, int folder, pid_t pid, Size siz
       continue;
     if (file->fd < 0)
       return ResIO;
-    if (placeSize(file, size) == ResOK)
+    if (placeSize(file, place, size) == ResOK)
       return ResOK;
     error = errno;
     (void)unlinkat(folder, file->name, 0);
@@ -101,14 +104,14 @@ static Res placeTry(PlaceFile file, Place place, int folder, pid_t pid, Size siz
 }
 
 /* placeNameless -- a file that nobody can find but by its descriptor */
-static Res placeNameless(PlaceFile file, Size size)
+static Res placeNameless(PlaceFile file, Place place, Size size)
 {
   file->folder = -1;
   file->linked = FALSE;
   file->fd = memfd_create(RegionNAMELESS, MFD_CLOEXEC);
   if (file->fd < 0)
     return ResIO;
-  return placeSize(file, size);
+  return placeSize(file, place, size);
 }
 
 /* placeLink -- the name of the link beside a region */
@@ -136,15 +139,17 @@ Res PlaceMake(PlaceFile file, char *path, Place place, pid_t pid, Size size)
     (void)snprintf(path, RegionPathMAX, "%.*s%s", (int)(slash + 1 - place->log), place->log, file->name);
     return ResOK;
   }
-  return placeNameless(file, size);
+  return placeNameless(file, place, size);
 }
 
-int PlaceAgain(int fd)
+int PlaceAgain(Place place, int fd, int flags)
 {
-  char path[32];
+  char name[16];
+  TextStruct text;
 
-  (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  return open(path, O_RDWR | O_CLOEXEC);
+  TextInit(&text, name, sizeof name);
+  TextDecimal(&text, (uint64_t)fd);
+  return openat(place->open, TextTerminate(&text), flags | O_CLOEXEC);
 }
 
 void PlaceRemove(PlaceFile file)
@@ -161,6 +166,8 @@ void PlaceRemove(PlaceFile file)
 
 void PlaceDrop(PlaceFile file)
 {
+  if (file->fd >= 0 && file->folder >= 0)
+    (void)flock(file->fd, LOCK_UN);
   if (file->fd >= 0)
     (void)close(file->fd);
   if (file->locked >= 0)

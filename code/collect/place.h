@@ -22,6 +22,7 @@
 typedef struct PlaceStruct {
   uint64_t recording;
   int memory, beside;      /* the folders: RegionFOLDER, and that of the log; -1: there is none */
+  int open;                /* the folder of our own open files; -1 */
   char log[PATH_MAX];      /* the log's absolute path; "": it is no file */
   dev_t device;            /* and which file that is */
   ino_t inode;
@@ -49,13 +50,14 @@ extern void PlaceClose(Place place);
  */
 extern Res PlaceMake(PlaceFile fileReturn, char *pathReturn, Place place, pid_t pid, Size size);
 
-/* PlaceAgain -- another open file description of it, for reading and writing; -1 with errno set */
-extern int PlaceAgain(int fd);
+/* PlaceAgain -- open a file that is open already once more: another open file description, -1 with errno set */
+extern int PlaceAgain(Place place, int fd, int flags);
 
 /* PlaceGoesRound -- whoever has said that the collector stands still was wrong: remove that notice */
 extern void PlaceGoesRound(Place place);
 
-/* PlaceRemove -- remove the file, and the link beside it.  PlaceDrop -- close it; it stays where it is. */
+/* PlaceRemove -- remove the file, and the link beside it.  PlaceDrop -- close it; where it is not removed it stays, and
+ * nobody who has our description of it yet holds a lock. */
 extern void PlaceRemove(PlaceFile file);
 extern void PlaceDrop(PlaceFile file);
 
