@@ -24,7 +24,8 @@ enum {
   recordingLook = 100,        /* ms between two looks at the family */
   recordingGrace = 1000,      /* ms that a program has to end when it was told to; then the recording does */
   recordingLinesMAX = 256,    /* to be told at the end */
-  recordingKnownMAX = 1024    /* programs of the family */
+  recordingKnownMAX = 1024,   /* programs of the family */
+  recordingNamesMAX = 64      /* names of theirs that are remembered */
 };
 
 /* What the command line asks for, and what becomes of it. */
@@ -67,6 +68,9 @@ typedef struct RecordingStruct {
   uid_t namer[recordingKnownMAX];          /* for whom they were, */
   const char *reason[recordingKnownMAX];   /* and what speaks against them; NULL: nothing */
   Count unseen[recordingKnownMAX];         /* processes that ran them, as far as they were counted */
+  Count names;         /* by which such programs were found, owned, the newest by turns, */
+  char *name[recordingNamesMAX];
+  uid_t nameUser[recordingNamesMAX];       /* and who named them */
   char program[PATH_MAX];
   char library[PATH_MAX];
   char log[PATH_MAX]; /* absolute */

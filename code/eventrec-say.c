@@ -47,16 +47,33 @@ static Bool recordingWhole(const char *reason)
   return reason != NULL && !ProgramPartly(reason);
 }
 
-/* RecordingProgram -- a program of the family: is there anything against its being observed? */
-Bool RecordingProgram(void *data, const char *name, uid_t user)
+/* recordingNamed -- has this user named a program so a moment ago, and there was nothing against it?  What a name leads to is looked up once:
+ * that takes several microseconds, and a family of short processes runs the same few programs again and again. */
+static Bool recordingNamed(Recording recording, const char *name, uid_t user)
 {
-  Recording recording = data;
-  char found[PATH_MAX], path[PATH_MAX];
+  Index i;
+
+  for (i = 0; i < recordingNamesMAX && recording->name[i] != NULL; ++i)
+    if (recording->nameUser[i] == user && strcmp(recording->name[i], name) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+static void recordingName(Recording recording, const char *name, uid_t user)
+{
+  Index i = recording->names++ % recordingNamesMAX;
+
+  free(recording->name[i]);
+  recording->name[i] = strdup(name);
+  recording->nameUser[i] = user;
+}
+
+/* recordingAgainst -- does the file of the program say that nothing of it is seen? */
+static Bool recordingAgainst(Recording recording, const char *path, uid_t user)
+{
   const char *reason;
   Index i;
 
-  if (ProgramFind(found, sizeof found, name) != ResOK || realpath(found, path) == NULL)
-    return FALSE;
   for (i = 0; i < recording->known; ++i)
     if (strcmp(recording->path[i], path) == 0 && (recording->namer[i] == user || user == ProgramANYBODY))
       return recordingWhole(recording->reason[i]);
@@ -66,6 +83,21 @@ Bool RecordingProgram(void *data, const char *name, uid_t user)
   recording->namer[recording->known] = user;
   recording->reason[recording->known++] = reason;
   return recordingWhole(reason);
+}
+
+/* RecordingProgram -- a program of the family: is there anything against its being observed? */
+Bool RecordingProgram(void *data, const char *name, uid_t user)
+{
+  Recording recording = data;
+  char found[PATH_MAX], path[PATH_MAX];
+
+  if (recordingNamed(recording, name, user) || ProgramFind(found, sizeof found, name) != ResOK ||
+      realpath(found, path) == NULL)
+    return FALSE;
+  if (recordingAgainst(recording, path, user))
+    return TRUE;
+  recordingName(recording, name, user);
+  return FALSE;
 }
 
 /* recordingWhy -- the first of the programs that were looked at which has this path, and something speaks against it;

@@ -90,13 +90,14 @@ void StreamErase(BlockHeader block, Size used)
 /* StreamSize -- how large the next block should be */
 Size StreamSize(Process process, Stream stream, unsigned kind, unsigned unsent)
 {
-  Size max = (EventKindsFREQUENT >> kind & 1) != 0 && !unsent ? process->blockSize : streamSmallMAX;
+  Size max = (EventKindsFREQUENT >> kind & 1) != 0 && !unsent ? process->blockSize : streamSmallMAX, size;
 
   if (stream->block == NULL)
     return BlockMIN;
   if (stream->size >= max || EventClock(EVENT_SLOW) - stream->block->first > streamGrowTICKS)
     return stream->size;
-  return stream->size * 4 < max ? stream->size * 4 : max;
+  size = stream->size * (stream->size == BlockMIN ? 2 : 4);
+  return size < max ? size : max;
 }
 
 /* StreamTakeFrom -- a fresh block of `size` bytes, or smaller where that cannot be had */
