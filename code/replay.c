@@ -263,6 +263,8 @@ static void replayMissing(Replay replay)
     replayReason(replay, "not recorded: %s", line);
   MISSING(summary.discarded, "event discarded while recording", "events discarded while recording");
   MISSING(summary.lost, "event lost to damage", "events lost to damage");
+  if (summary.lacks > 0)
+    replayReason(replay, "the log may not have all that was recorded (eventcnv --check)");
   MISSING(tally.unmatched, "free or resize of an object whose allocation is not in the log",
           "frees and resizes of objects whose allocation is not in the log");
   MISSING(tally.overlaps, "allocation at an address that was never freed",

@@ -42,7 +42,7 @@ sub whole {
 sub ends {
     my ($name, $log) = @_;
     my $bytes = slurp($log);
-    my (@at, @silent);
+    my (@at, @silent, @again);
 
     push @at, pos($bytes) - 4 while $bytes =~ /\x8fPAW/g;
     shift @at;
@@ -50,8 +50,13 @@ sub ends {
     for my $at (@at, $at[-1] + 1, length($bytes) - 1, map { 1 + int rand length($bytes) - 1 } 1 .. $cuts / 2) {
         my ($status) = check(spew("$dir/cut.paw", substr $bytes, 0, $at));
         push @silent, $at if $status == 0;
+        next if rand > 0.3;
+        unlink "$dir/again.paw";
+        `$cnv -f paw -o $dir/again.paw $dir/cut.paw 2>&1`;
+        push @again, $at if -e "$dir/again.paw" && (check("$dir/again.paw"))[0] == 0;
     }
     is "@silent", '', "$name: cut behind a block or within: never 0" or diag length $bytes;
+    is "@again", '', "$name: nor when it is written again";
     return;
 }
 

@@ -101,6 +101,8 @@ static void headerRecording(Text text, Header header)
     headerNumber(text, "open: ", header->open);
   if (header->alone != 0)
     headerNumber(text, "alone: ", header->alone);
+  if (header->lacks != 0)
+    headerNumber(text, "lacks: ", header->lacks);
   if (header->begun != 0)
     headerNumber(text, "begun: ", header->begun);
   headerSentWrite(text, &header->sent);
@@ -400,6 +402,7 @@ static const struct {
   {"recording:", formUINT64, AT(recording)},
   {"open:", formUINT32, AT(open)},
   {"alone:", formUINT32, AT(alone)},
+  {"lacks:", formUINT64, AT(lacks)},
   {"begun:", formUINT64, AT(begun)},
   {"end:", formEND, 0, 0},
   {"gone:", formUINT64, AT(gone)},

@@ -80,6 +80,7 @@ typedef struct HeaderStruct {
   uint64_t lost;                   /* events that no block could count: no room for a stream */
   DroppedStruct dropped;           /* cut away from the log on purpose */
   uint32_t open;                   /* not 0: a closing header block of the process comes later in the log */
+  uint64_t lacks;                  /* not 0: the log that this one was written from lacked so many events, or more */
   uint32_t alone;                  /* not 0: its collector has died, and it goes on without */
   uint64_t begun;                  /* ticks when the log was opened, where the process ran before; 0: from its start */
   HeaderSentStruct sent;

@@ -188,6 +188,20 @@ static void gapsEndTell(GapsEnd end)
                teller->paths[collectors->first->file]);
 }
 
+/* gapsWritten -- logs that were written from others say what those lacked */
+static void gapsWritten(Teller teller, Table table)
+{
+  Process most = NULL;
+  Index i;
+
+  for (i = 0; i < table->processes; ++i)
+    if (table->process[i]->public.header.lacks > (most == NULL ? 0 : most->public.header.lacks))
+      most = table->process[i];
+  if (most != NULL)
+    TellerLack(teller, "%s: it was written from a log that lacked %llu event%s, or more", teller->paths[most->file],
+               (unsigned long long)most->public.header.lacks, most->public.header.lacks == 1 ? "" : "s");
+}
+
 /* gapsUndropped -- how many blocks more are missing where streams begin than were cut away on purpose, as the header
  * blocks have it: the newest, which says how many, may be missing itself */
 static uint64_t gapsUndropped(Table table, Dropped dropped)
@@ -228,5 +242,6 @@ Bool GapsEnds(Teller teller, Regions regions, Table table)
       end.accounted = FALSE;
   }
   gapsEndTell(&end);
+  gapsWritten(teller, table);
   return end.accounted;
 }

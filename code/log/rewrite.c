@@ -350,6 +350,24 @@ static void rewriteClose(LogRewrite rewrite, RewriteProcess process)
   free(ends);
 }
 
+/* rewriteLacks -- how many events did the log lack, at least, that is written again?  What is said of its end is
+ * nothing to a log that ends earlier. */
+static uint64_t rewriteLacks(LogRewrite rewrite)
+{
+  Table table = &rewrite->log->table;
+  LogSummaryStruct summary;
+  uint64_t lacks = 0;
+  Index i;
+
+  LogSummarize(&summary, rewrite->log);
+  if (summary.gaps > 0 || (summary.lacks > 0 && !rewrite->heads.earlier))
+    lacks = summary.lost > 0 ? summary.lost : 1;
+  for (i = 0; i < table->processes; ++i)
+    if (lacks < table->process[i]->public.header.lacks)
+      lacks = table->process[i]->public.header.lacks;
+  return lacks;
+}
+
 Res LogRewriteEnd(LogRewrite rewrite)
 {
   Index i;
@@ -358,6 +376,7 @@ Res LogRewriteEnd(LogRewrite rewrite)
     if (rewrite->block[i] != NULL && rewrite->block[i]->stream != NULL)
       rewriteSeal(rewrite, rewrite->block[i]);
   RewriteHeadsEnd(&rewrite->heads);
+  rewrite->heads.lacks = rewriteLacks(rewrite);
   for (i = 0; i < rewrite->log->table.processes; ++i)
     if (rewrite->heads.head[i].headed)
       rewriteClose(rewrite, &rewrite->process[i]);

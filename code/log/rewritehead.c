@@ -98,6 +98,7 @@ static Header headHeader(RewriteHeads heads, Process process, RegistryNameStruct
   header->recording = 0; /* nothing of it is anywhere else */
   header->begun = 0;     /* streams are numbered anew */
   header->alone = 0;
+  header->lacks = 0;
   header->open = 1;
   header->ended = FALSE;
   header->gone = 0;
@@ -169,6 +170,7 @@ void RewriteHeadsClose(RewriteHeads heads, Process process, HeaderStream stream,
     TextStruct text;
     header->open = 0;
     header->ended = TRUE;
+    header->lacks = heads->lacks;
     header->gone = process->public.header.gone;
     header->streams = n;
     TextInit(&text, heads->room, headROOM);

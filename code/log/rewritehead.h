@@ -35,6 +35,7 @@ typedef struct RewriteHeadsStruct {
   uint64_t salt;           /* makes identities new */
   Bool later, earlier;     /* the new log begins later, or ends earlier: which kinds were off before, or then, is
                               nothing to it */
+  uint64_t lacks;          /* for closing header blocks: what is written from lacked so many events, or more */
   RewriteHead head;        /* by process's number */
   RewriteTypes types;      /* by number in the tree */
   Header header;           /* the one that is written, */
