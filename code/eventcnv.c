@@ -269,7 +269,7 @@ static int cnvRun(Cnv cnv, const char *const *paths, Count n)
   OutputInit(&cnv->out, STDOUT_FILENO);
   cnv->source.force = TRUE; /* text says what was recorded, whatever it means; a newer version is noted */
   cnv->source.aside = cnvAside;
-  cnv->source.heirs = !cnv->check && !cnv->header && WriterClasses[cnv->format]->heirs;
+  cnv->source.heirs = !cnv->check && !cnv->header && !cnv->options.bare && WriterClasses[cnv->format]->heirs;
   cnv->out.before = cnvBefore;
   cnv->out.data = cnv;
   if (cnv->follow)

@@ -150,6 +150,31 @@ subtest 'pictures of a child alone' => sub {
     is($sum, summary($log)->{live_bytes}, 'of both it is what the summary says');
 };
 
+subtest 'a log of a child alone' => sub {
+    my $log = record('alone', [], "$B/prog/inherits", 1000, 'free');
+    my ($parent, $child) = family($log);
+    my ($i, $from) = (0, when($log, 'PoolResizeEnd'));
+    for my $row ([[], 1001, 1], [['-n', 300], 1001], [['--from', $from], 1001 - 9, 1]) {
+        my ($options, $first, $last) = @$row;
+        my ($copy, @choose) = ("$Dir/alone.copy." . $i++ . '.paw', '--process', $child, @$options);
+        my ($status, undef, $err) = run("$B/bin/eventcnv", '-f', 'paw', '-o', $copy, @choose, $log);
+        is("$status $err", '0 ', "@choose: a log");
+        is((run("$B/bin/eventcnv", '--check', $copy))[0], 0, 'which is whole');
+        my $sum = summary($copy);
+        $last //= summary(@choose, $log)->{live_objects};
+        is_deeply([@$sum{qw(unmatched objects_at_first live_objects)}], [0, $first, $last], 'and has what it had');
+        my %threads = map { $_->{pid} => $_->{threads} } @{$sum->{processes}};
+        is($threads{$child}, 1, 'in one thread');
+        my @own = grep { m{^\S+ $child/} && !/ (?:State|PoolLive)/ } split /\n/, (run("$B/bin/eventcnv", $copy))[1];
+        my @all = grep { m{^\S+ $child/} } split /\n/, (run("$B/bin/eventcnv", @choose, $log))[1];
+        s/^\S+ // for @own, @all;
+        splice @own, 0, @own - @all; # what defines things comes before
+        is_deeply(\@own, \@all, 'and its events');
+        is(scalar grep({ m{^\S+ $parent/.* PoolAlloc} } split /\n/, (run("$B/bin/eventcnv", $copy))[1]), 0, 'and none of its parent');
+        unlike((run("$B/bin/replay", '-a', 'libc', '--process', $child, $copy))[2], qr/allocation is not in the log/, 'and is replayed');
+    }
+};
+
 subtest 'what lives in a child' => sub {
     my $log = record('keeps', [], "$B/prog/inherits", 1000, 'keep');
     my $time = when($log, 'size=7777\b'); # which the child allocates last

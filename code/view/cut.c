@@ -12,6 +12,8 @@
 
 #include "view/cutstate.h"
 #include "view/heap.h"
+#include "view/heapfork.h"
+#include "view/heapwalk.h"
 
 /* What an event type is to a cut; bits. */
 enum {
@@ -19,22 +21,29 @@ enum {
   cutDEFINES = 2,  /* defines something */
   cutMAY = 4,      /* defines something where it stands in a stream that is not its kind's */
   cutHEAP = 8,     /* changes the heap */
-  cutKNOWN = 16
+  cutKNOWN = 16,
+  cutBEFORE = 32   /* changes that of a process from which others have inherited */
 };
 
 typedef struct cutProcessStruct {
   unsigned char *is; /* by the type's place in the registry; NULL: not asked yet */
+  Bool told;         /* what it had at first has been written */
 } cutProcessStruct;
 
 typedef struct CutStruct {
   Log log;
   LogRewrite rewrite;
   LogRequest request;
+  OfProcess of;
   Count processes;
   cutProcessStruct *process; /* by number */
   uint64_t left;             /* chosen events that may still be written */
   Heap heap;                 /* of what comes before; or NULL */
   Bool objects;              /* something is chosen that changes the heap */
+  Bool heirs;                /* and something is read for the sake of processes that have inherited */
+  Count lacking;             /* processes whose objects cannot be told */
+  Res res;
+  Bool second;               /* it is what is wanted that is read for them */
 } CutStruct, *Cut;
 
 /* What later events refer to, by name; whatever the registry. */
@@ -62,7 +71,9 @@ static Bool cutMay(LogProcess process, EventType type)
 
 static unsigned cutLook(Cut cut, LogProcess process, EventType type)
 {
-  unsigned is = cutKNOWN | (LogRequestChooses(cut->request, process, type) ? cutCHOSEN : 0) | (HeapWants(type) ? cutHEAP : 0) |
+  Bool before = cut->of != NULL && OfProcessBefore(cut->of, process->number);
+  Bool chosen = LogRequestChooses(cut->request, process, type);
+  unsigned is = cutKNOWN | (chosen ? before ? cutBEFORE : cutCHOSEN : 0) | (HeapWants(type) ? cutHEAP : 0) |
                 (cutMay(process, type) ? cutMAY : 0);
   Index i;
 
@@ -95,18 +106,20 @@ static Res cutTypes(Cut cut, Index number)
     if ((is & (cutHEAP | cutCHOSEN)) == (cutHEAP | cutCHOSEN) && (is & cutDEFINES) == 0 &&
         HeapTells(&registry->types[i]))
       cut->objects = TRUE;
+    if ((is & cutBEFORE) != 0)
+      cut->heirs = TRUE;
   }
   return ResOK;
 }
 
-static Res cutInit(Cut cut, Log log, LogRewrite rewrite, LogRequest request)
+static Res cutInit(Cut cut, Log log, LogRewrite rewrite, LogRequest request, OfProcess of)
 {
   LogSummaryStruct summary;
   Index i;
   Res res = ResOK;
 
   LogSummarize(&summary, log);
-  *cut = (CutStruct){.log = log, .rewrite = rewrite, .request = request, .left = request->count,
+  *cut = (CutStruct){.log = log, .rewrite = rewrite, .request = request, .of = of, .left = request->count,
                      .processes = summary.processes};
   cut->process = calloc(cut->processes + 1, sizeof *cut->process);
   if (cut->process == NULL)
@@ -147,7 +160,7 @@ static Bool cutBeforeWants(void *data, LogProcess process, EventType type)
   Cut cut = data;
   unsigned is = cutIs(cut, process, type);
 
-  return (is & (cutDEFINES | cutMAY)) != 0 || (cut->objects && (is & cutHEAP) != 0 && (is & cutCHOSEN) != 0);
+  return (is & (cutDEFINES | cutMAY)) != 0 || (cut->objects && (is & cutHEAP) != 0 && (is & (cutCHOSEN | cutBEFORE)) != 0);
 }
 
 static Bool cutBefore(LogRequest request, LogEvent event)
@@ -156,9 +169,26 @@ static Bool cutBefore(LogRequest request, LogEvent event)
   unsigned is = cutIs(cut, event->process, event->type);
   Bool defines = cutDefines(is, event);
 
-  if (cut->objects && (is & cutHEAP) != 0 && (defines || cutKeeps(cut, is, event)))
+  if (cut->objects && (is & cutHEAP) != 0 && (defines || (is & cutBEFORE) != 0 || cutKeeps(cut, is, event)))
     HeapEvent(cut->heap, event);
   return defines && LogRewritePut(cut->rewrite, event);
+}
+
+/* cutBegins -- a process has its first objects from one that is not chosen: they are told before its first event */
+static void cutBegins(void *data, HeapOperation operation)
+{
+  Cut cut = data;
+  Index number = operation->process;
+  LogProcess parent;
+
+  if (operation->kind != HeapPROCESSBEGIN || operation->revived || !cut->second || cut->process[number].told ||
+      OfProcessBefore(cut->of, number) || cut->res != ResOK)
+    return;
+  parent = HeapForkParent(cut->log, LogProcessAt(cut->log, number));
+  if (parent == NULL || !OfProcessBefore(cut->of, parent->number))
+    return;
+  cut->process[number].told = TRUE;
+  cut->res = CutStateOf(&cut->lacking, cut->rewrite, cut->log, cut->heap, number, operation->thread, operation->time);
 }
 
 static void cutNothing(void *data, HeapOperation operation)
@@ -183,15 +213,12 @@ static uint32_t cutKinds(Cut cut, Bool (*wants)(void *data, LogProcess process, 
 }
 
 /* cutFirst -- the pass over what comes before */
-static Res cutFirst(Count *lackingReturn, Cut cut)
+static Res cutFirst(Cut cut)
 {
-  static const HeapClientStruct client = {NULL, cutNothing, cutNothing, cutNothing, cutNothing, FALSE};
   LogRequestStruct before = LogRequestALL;
-  HeapClientStruct copy = client;
-  Res res = HeapCreate(&cut->heap, &copy, cut->log);
+  Index i;
+  Res res;
 
-  if (res != ResOK)
-    return res;
   before.to = cut->request->from;
   before.choose = cutBeforeWants;
   before.kinds = cutKinds(cut, cutBeforeWants);
@@ -199,8 +226,57 @@ static Res cutFirst(Count *lackingReturn, Cut cut)
   before.data = cut;
   res = LogRead(cut->log, &before);
   if (res == ResOK && cut->objects)
-    res = CutState(lackingReturn, cut->rewrite, cut->log, cut->heap, cut->request->from);
+    res = CutState(&cut->lacking, cut->rewrite, cut->log, cut->heap, cut->request->from);
+  for (i = 0; i < cut->processes; ++i)
+    cut->process[i].told = HeapHas(cut->heap, i);
   return res;
+}
+
+static Bool cutHeirsWant(void *data, LogProcess process, EventType type)
+{
+  unsigned is = cutIs(data, process, type);
+
+  return (is & cutHEAP) != 0 && (is & (cutCHOSEN | cutBEFORE)) != 0;
+}
+
+static Bool cutHeirsEvent(LogRequest request, LogEvent event)
+{
+  Cut cut = request->data;
+
+  HeapEvent(cut->heap, event);
+  return cut->res != ResOK;
+}
+
+/* cutHeirs -- the pass over the heap of what is wanted, for those that inherit there */
+static Res cutHeirs(Cut cut)
+{
+  LogRequestStruct request = *cut->request;
+  Res res;
+
+  request.data = request.chooseData = cut;
+  request.choose = cutHeirsWant;
+  request.kinds = cutKinds(cut, cutHeirsWant);
+  request.event = cutHeirsEvent;
+  cut->second = TRUE;
+  res = LogRead(cut->log, &request);
+  return res == ResOK ? cut->res : res;
+}
+
+/* cutHeap -- what is written of the heap before anything that is wanted */
+static Res cutHeap(Cut cut)
+{
+  HeapClientStruct client = {cut, cutNothing, cutNothing, cutNothing, cutBegins, FALSE};
+  LogSummaryStruct summary;
+  Bool heirs = cut->heirs && cut->objects;
+  Res res = HeapCreate(&cut->heap, &client, cut->log);
+
+  if (res != ResOK)
+    return res;
+  HeapOf(cut->heap, cut->of);
+  LogSummarize(&summary, cut->log);
+  if (cut->request->from > summary.first)
+    res = cutFirst(cut);
+  return res == ResOK && heirs ? cutHeirs(cut) : res;
 }
 
 /* What is wanted */
@@ -259,9 +335,8 @@ static Res cutBare(Log log, LogRewrite rewrite, LogRequest chosen)
   return LogRead(log, &request);
 }
 
-Res CutWrite(Count *lackingReturn, Log log, LogRewrite rewrite, LogRequest request, Bool bare)
+Res CutWrite(Count *lackingReturn, Log log, LogRewrite rewrite, LogRequest request, OfProcess of, Bool bare)
 {
-  LogSummaryStruct summary;
   CutStruct cut;
   Res res;
 
@@ -269,12 +344,12 @@ Res CutWrite(Count *lackingReturn, Log log, LogRewrite rewrite, LogRequest reque
   LogRewritePart(rewrite, request);
   if (bare || request->count == 0)
     return cutBare(log, rewrite, request);
-  LogSummarize(&summary, log);
-  res = cutInit(&cut, log, rewrite, request);
+  res = cutInit(&cut, log, rewrite, request, of);
   if (res == ResOK && request->accept == NULL)
     LogRewriteBegin(rewrite, request->kinds | cutKinds(&cut, cutBeforeWants));
-  if (res == ResOK && request->from > summary.first)
-    res = cutFirst(lackingReturn, &cut);
+  if (res == ResOK)
+    res = cutHeap(&cut);
+  *lackingReturn = cut.lacking;
   if (res == ResOK)
     res = cutSecond(&cut);
   cutFinish(&cut);

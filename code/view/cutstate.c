@@ -261,7 +261,6 @@ static Res stateProcess(State state, uint64_t from)
 {
   Res res;
 
-  state->nobody.id = HeaderLeader(&state->process->header);
   state->cut = LogRewriteTicks(state->rewrite, state->process, from);
   state->base = state->cut - 2;
   state->baseTime = from - 1;
@@ -273,6 +272,20 @@ static Res stateProcess(State state, uint64_t from)
   return res == ResOK ? state->res : res;
 }
 
+Res CutStateOf(Count *lackingReturn, LogRewrite rewrite, Log log, Heap heap, Index number, HeapThread thread,
+               uint64_t from)
+{
+  stateStruct state = {.rewrite = rewrite, .process = LogProcessAt(log, number), .heap = heap};
+
+  state.nobody.id = thread != NULL ? thread->id : HeaderLeader(&state.process->header);
+  state.nobody.serial = thread != NULL ? thread->serial : 0;
+  stateTypes(&state);
+  if (state.type[stateBEGIN] != NULL && state.type[stateEND] != NULL && state.type[stateLIVE] != NULL)
+    return stateProcess(&state, from);
+  ++*lackingReturn;
+  return ResOK;
+}
+
 Res CutState(Count *lackingReturn, LogRewrite rewrite, Log log, Heap heap, uint64_t from)
 {
   LogSummaryStruct summary;
@@ -281,15 +294,8 @@ Res CutState(Count *lackingReturn, LogRewrite rewrite, Log log, Heap heap, uint6
 
   *lackingReturn = 0;
   LogSummarize(&summary, log);
-  for (i = 0; i < summary.processes && res == ResOK; ++i) {
-    stateStruct state = {.rewrite = rewrite, .process = LogProcessAt(log, i), .heap = heap};
-    if (!HeapHas(heap, i))
-      continue;
-    stateTypes(&state);
-    if (state.type[stateBEGIN] != NULL && state.type[stateEND] != NULL && state.type[stateLIVE] != NULL)
-      res = stateProcess(&state, from);
-    else
-      ++*lackingReturn;
-  }
+  for (i = 0; i < summary.processes && res == ResOK; ++i)
+    if (HeapHas(heap, i))
+      res = CutStateOf(lackingReturn, rewrite, log, heap, i, NULL, from);
   return res;
 }

@@ -35,7 +35,7 @@ static void heapWalkResizes(HeapThread thread, void (*hook)(void *data, HeapInpu
 
 Bool HeapHas(Heap heap, Index number)
 {
-  return heapWalkProcess(heap, number) != NULL;
+  return heapWalkProcess(heap, number) != NULL && (heap->of == NULL || !OfProcessBefore(heap->of, number));
 }
 
 void HeapPending(Heap heap, Index number, void (*hook)(void *data, HeapInput input), void *data)

@@ -14,6 +14,7 @@ typedef struct pawWriterStruct {
   void *data;
   Log log;
   LogRewrite rewrite;
+  OfProcess of;
   Bool bare;
 } pawWriterStruct, *PawWriter;
 
@@ -30,7 +31,7 @@ static Res pawWriterCreate(Writer *writerReturn, const WriterOptionsStruct *opti
   writer = calloc(1, sizeof *writer);
   if (writer == NULL)
     return ResMEMORY;
-  *writer = (pawWriterStruct){.note = options->note, .data = options->data, .log = log, .bare = options->bare};
+  *writer = (pawWriterStruct){.note = options->note, .data = options->data, .log = log, .of = options->of, .bare = options->bare};
   res = LogRewriteCreate(&writer->rewrite, log, output->fd, !options->raw);
   if (res == ResOK)
     *writerReturn = (Writer)writer;
@@ -51,7 +52,7 @@ static Res pawWriterRead(Writer theWriter, LogRequest request)
   PawWriter writer = (PawWriter)theWriter;
   Count lacking = 0;
   char line[128];
-  Res res = CutWrite(&lacking, writer->log, writer->rewrite, request, writer->bare);
+  Res res = CutWrite(&lacking, writer->log, writer->rewrite, request, writer->bare ? NULL : writer->of, writer->bare);
 
   if (lacking > 0) {
     (void)snprintf(line, sizeof line, "%zu process%s no events to tell what lived at the cut; that is left out", lacking,
@@ -73,6 +74,6 @@ static void pawWriterDestroy(Writer writer)
 }
 
 const WriterClassStruct WriterClassPaw = {
-  .name = "paw", .takes = WriterTakesBLOCKS, .create = pawWriterCreate, .event = pawWriterEvent, .read = pawWriterRead,
+  .name = "paw", .heirs = TRUE, .takes = WriterTakesBLOCKS, .create = pawWriterCreate, .event = pawWriterEvent, .read = pawWriterRead,
   .finish = pawWriterFinish, .destroy = pawWriterDestroy,
 };
