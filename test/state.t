@@ -182,6 +182,11 @@ SKIP: {
   $allocates->();
   $ends->();
   my $of = is_off($log, [1, 0, 0], 'off and on');
+  my ($long, $until) = `$B/bin/eventview $log` =~ /up to (\S+) s, until (\S+) s/;
+  my $between = $until - $long / 2;
+  like scalar(`$B/bin/eventview live --at $between $log`), $at_last, 'in between kinds are off';
+  unlike scalar(`$B/bin/eventview live --at @{[($until - $long) / 2]} $log`), $at_last, 'before that they are not';
+  unlike scalar(`$B/bin/eventview summary -n 8 $log`), $at_last, 'nor is anything said of eight events';
   cmp_ok $of->{not_recorded_seconds}, '>=', $starts - $stopped, 'a gap is not shorter than it was';
   cmp_ok $of->{not_recorded_seconds}, '<=', $of->{duration}, 'nor longer than all';
   like scalar(`$B/bin/eventview live --at peak --process perl $log`), $since, 'and it is said of the one process';
@@ -219,6 +224,7 @@ SKIP: {
     my ($from) = `$B/bin/eventview summary $log` =~ /from (\S+) s on, in 1 process/;
     my $middle = $from / 2;
     $from += 1e-6;
+    unlike scalar(`$B/bin/eventview summary -n 8 $log`), $at_last, 'nothing is said of eight events';
     like scalar(`$B/bin/eventview live --at $from $log`), $at_last, 'it is said of that time';
     unlike scalar(`$B/bin/eventview live --at $middle $log`), $at_last, 'not of a time before that';
     unlike scalar(`$B/bin/eventview summary --to $middle $log`), $at_last, 'nor of events before it';

@@ -83,8 +83,9 @@ struct HeapStruct {
   GoneStruct gone;
   HeapPlans plans;
   HeapOffStruct off;     /* `times`, `ns` and `until` */
-  Bool later, earlier;   /* not all events come: none of the log's first, none of its last */
-  Bool *ahead;           /* owned; of so many processes, by the log's number: if `earlier`, nothing more comes of it */
+  Bool later, earlier;   /* not all events come: none of the log's first, none of its last; */
+  Bool counted;          /* and nobody knows how far they come */
+  uint8_t *ahead;        /* owned; of so many processes, by the log's number, if `earlier`: what comes later */
   Count aheads;          /* 0: nobody has looked */
   Count objectTypes;
   uint32_t mark;

@@ -44,7 +44,7 @@ static Bool offFirst(LogProcess process)
 
 static void offAdd(Heap heap, uint64_t since, uint64_t time)
 {
-  if (time < since + HeapOffMIN)
+  if (since > time || time - since < HeapOffMIN)
     return;
   ++heap->off.times;
   heap->off.ns += time - since;
@@ -83,6 +83,7 @@ void HeapOffPart(Heap heap, const LogRequestStruct *request)
   LogSummarize(&summary, heap->log);
   heap->later = request->from > summary.first || request->start != NULL;
   heap->earlier = request->to != UINT64_MAX || request->end != NULL || request->count != UINT64_MAX;
+  heap->counted = request->count != UINT64_MAX;
 }
 
 /* offLast -- were kinds off at last that tell of the heap, and of which there were events before? */
@@ -91,54 +92,86 @@ static Bool offLast(LogProcess process, HeapPast seen)
   return process->header.sent.ticks != 0 && (~process->header.sent.now & offKinds(process, seen)) != 0;
 }
 
-/* What comes later */
+/* What comes later.  Of a process: it has ended; it lives; kinds may be off, which is to be found out, and is so if
+ * nothing comes; they are. */
+enum { offENDED, offLIVES, offMAY, offIS };
 
 typedef struct offAheadStruct {
   Heap heap;
-  Count left; /* processes of which nothing has come */
+  Bool states; /* whoever tells what it has is looked for; else the next that a process tells of its heap */
+  Count left;  /* processes of which that is to be found out */
 } offAheadStruct, *OffAhead;
+
+/* offState -- does a process that tells so tell what it has? */
+static Bool offState(EventType type)
+{
+  HeapPlanStruct plan;
+
+  return HeapPlanMake(&plan, type, FALSE) && plan.does == HeapDoesSTATEBEGIN;
+}
 
 static Bool offAheadChoose(void *data, LogProcess process, EventType type)
 {
   OffAhead ahead = data;
 
-  return process->number < ahead->heap->aheads && ahead->heap->ahead[process->number] && offHeap(type, TRUE);
+  return process->number < ahead->heap->aheads &&
+         ahead->heap->ahead[process->number] == (ahead->states ? offLIVES : offMAY) &&
+         (offState(type) || (!ahead->states && offHeap(type, TRUE)));
 }
 
+/* offAheadEvent -- kinds are off if what comes next is that the process tells what it has, and not at once */
 static Bool offAheadEvent(LogRequest request, LogEvent event)
 {
   OffAhead ahead = request->data;
-  Bool *silent = &ahead->heap->ahead[event->process->number];
+  HeapProcess process = ahead->heap->process[event->process->number];
+  uint8_t *is = &ahead->heap->ahead[event->process->number];
 
-  ahead->left -= *silent && ahead->left > 0;
-  *silent = FALSE;
-  return ahead->left == 0;
+  if (ahead->states)
+    *is = offMAY;
+  if (ahead->states || *is != offMAY)
+    return FALSE;
+  *is = offState(event->type) && event->time >= process->order.now + HeapOffMIN ? offIS : offLIVES;
+  return --ahead->left == 0;
 }
 
-Res HeapOffAhead(Heap heap, const LogPositionStruct *position)
+/* offAheadInit -- what is known without looking */
+static Res offAheadInit(Heap heap)
 {
-  LogRequestStruct request = LogRequestALL;
-  offAheadStruct ahead = {.heap = heap};
   Index i;
 
-  HeapDrain(heap);
-  if (!heap->earlier || heap->ahead != NULL)
-    return ResOK;
   heap->ahead = calloc(heap->count + 1, sizeof *heap->ahead);
   if (heap->ahead == NULL)
     return ResMEMORY;
   heap->aheads = heap->count;
   for (i = 0; i < heap->count; ++i) {
     HeapProcess process = heap->process[i];
-    Bool lives = process != NULL && process->met && !process->ended;
-    heap->ahead[i] = !lives || (HeapShows(heap, process) && offLast(process->log, &process->seen));
-    ahead.left += lives && heap->ahead[i];
+    if (process != NULL && process->met && !process->ended && HeapShows(heap, process))
+      heap->ahead[i] = offLast(process->log, &process->seen) ? offMAY : offLIVES;
   }
+  return ResOK;
+}
+
+Res HeapOffAhead(Heap heap, const LogPositionStruct *position)
+{
+  LogRequestStruct request = LogRequestALL;
+  offAheadStruct ahead = {.heap = heap, .states = TRUE};
+  Index i;
+  Res res;
+
+  HeapDrain(heap);
+  if (!heap->earlier || heap->counted || heap->ahead != NULL)
+    return ResOK;
   request.start = position;
   request.choose = offAheadChoose;
   request.event = offAheadEvent;
   request.data = &ahead;
-  return ahead.left == 0 ? ResOK : LogRead(heap->log, &request);
+  res = offAheadInit(heap);
+  if (res == ResOK)
+    res = LogRead(heap->log, &request);
+  for (i = 0; i < heap->aheads; ++i)
+    ahead.left += heap->ahead[i] == offMAY;
+  ahead.states = FALSE;
+  return res != ResOK || ahead.left == 0 ? res : LogRead(heap->log, &request);
 }
 
 /* What is known of it */
@@ -149,9 +182,9 @@ static Bool offEnd(uint64_t *fromReturn, Heap heap, Index number)
   HeapProcess process = number < heap->count ? heap->process[number] : NULL;
   HeapPast past = number < heap->count ? heap->past[number] : NULL;
   HeapPast seen = process != NULL && process->met ? &process->seen : past;
+  uint8_t is = number < heap->aheads ? heap->ahead[number] : heap->earlier ? offLIVES : offENDED;
 
-  if (seen == NULL || !offLast(LogProcessAt(heap->log, number), seen) ||
-      (heap->earlier && (number >= heap->aheads || !heap->ahead[number])))
+  if (seen == NULL || is == offLIVES || (is == offENDED && !offLast(LogProcessAt(heap->log, number), seen)))
     return FALSE;
   *fromReturn = seen == past ? past->last : process->ended ? process->last : process->order.now;
   return TRUE;
@@ -163,7 +196,8 @@ static Bool offNever(Heap heap, Index number)
   HeapProcess process = number < heap->count ? heap->process[number] : NULL;
   HeapPast seen = process != NULL ? &process->seen : number < heap->count ? heap->past[number] : NULL;
 
-  return heap->objectTypes > 0 && !heap->later && (seen == NULL || !seen->told) && offFirst(LogProcessAt(heap->log, number));
+  return heap->objectTypes > 0 && !heap->later && (seen == NULL || !seen->told) &&
+         offFirst(LogProcessAt(heap->log, number));
 }
 
 /* offShown -- is the process one of those that are asked for? */
@@ -204,8 +238,8 @@ Bool HeapOffLine(char line[HeapOffLineMAX], const HeapOffStruct *off, uint64_t f
     (void)snprintf(line, HeapOffLineMAX, "up to %.3f s, until %.9f s: kinds were switched on then, so what came or "
                    "went before may be missing", (double)off->ns / 1e9, offSince(first, off->until));
   else if (off->ends > 0 && i-- == 0)
-    (void)snprintf(line, HeapOffLineMAX, "from %.9f s on, in %zu process%s: kinds were switched off then or later, and "
-                   "not on again", offSince(first, off->from), off->ends, off->ends == 1 ? "" : "es");
+    (void)snprintf(line, HeapOffLineMAX, "from %.9f s on, in %zu process%s: kinds were switched off then or later",
+                   offSince(first, off->from), off->ends, off->ends == 1 ? "" : "es");
   else if (off->never > 0 && i-- == 0)
     (void)snprintf(line, HeapOffLineMAX, "%zu process%s: kinds were off from the beginning on", off->never,
                    off->never == 1 ? "" : "es");
