@@ -65,11 +65,13 @@ sub waits {
     cmp_ok $others, '<', 3 * $first, "$what: who comes after one that has waited in vain does not wait";
 }
 
-# collected($session) -- a program is started: has eventrec made its memory, or is it alone?  Both, in words.
+# collected($session) -- a program is started: has eventrec made its memory, or is it alone?  Both, in words; its number is in
+# $started
+my $started;
 sub collected {
     my ($session) = @_;
-    my $pid = $session->{ask}->('stays');
-    my ($line) = grep { /^$pid / } `$ctl`;
+    $started = $session->{ask}->('stays');
+    my ($line) = grep { /^$started / } `$ctl`;
     print { $session->{in} } "\n";
     return $line =~ /(collected|by itself)/ ? $1 : $line;
 }
@@ -131,5 +133,25 @@ sub collected {
     close $holder;
     system "$rec --clean $log >/dev/null 2>&1";
     is scalar(notices()), 0, 'nor left';
+}
+{
+    # Somebody else has the name of a dead eventrec, and passes on what he is asked to one that lives, as if its own family asked.
+    my ($log, $theirs) = ("$dir/asked.paw", "$dir/theirs.paw");
+    my ($session, $other) = (session($log), session($theirs));
+    my ($name) = slurp("/proc/$session->{program}/environ") =~ /collector=(pawprint-\w+)/;
+    my @other = slurp("/proc/$other->{program}/environ") =~ /collector=(pawprint-\w+):(\w+)/;
+    kill KILL => $session->{pid};
+    waitpid $session->{pid}, 0;
+    open my $holder, '-|', "$B/prog/holder", $name, @other or die;
+    like scalar(<$holder>), qr/^bound/, 'a dead eventrec\'s name is taken, and who has it asks another one';
+    is collected($session), 'by itself', 'whose answer is not believed, because it is of another recording';
+    close $session->{in};
+    is ended($log, $session->{program}), '', 'nothing is missing';
+    $other->{end}->();
+    my @in = map { my $of = $_; scalar grep { /^pid: $started$/ } `$cnv --header $of 2>/dev/null` } $log, $theirs;
+    is_deeply [map { $_ > 0 ? 1 : 0 } @in], [1, 0], 'and who asked is in the log of his own recording alone';
+    system 'kill', <$holder> + 0;
+    close $holder;
+    system "$rec --clean $log >/dev/null 2>&1";
 }
 done_testing;

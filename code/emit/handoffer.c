@@ -199,6 +199,14 @@ static Bool meetControl(HandGrant grant, struct msghdr *message)
   return believed;
 }
 
+/* meetOurs -- is the answer of our own recording?  Whoever has the name of a collector that is dead can pass a request on to
+ * another one, which is root's or our user's, and would have our events. */
+static Bool meetOurs(const RegionGrantStruct *answer)
+{
+  return memcmp(answer->magic, RegionMAGIC, BlockMagicSIZE) == 0 && answer->version == RegionMeetVERSION &&
+         (ControlSettings.recording == 0 || answer->recording == ControlSettings.recording);
+}
+
 /* meetAnswer -- take the answer that is there; FALSE: there is none, or not from whom it should be, or not what it should be
  * believedReturn  it is a collector's, also if that takes no more processes */
 static Bool meetAnswer(HandGrant grant, Bool *believedReturn, int fd)
@@ -216,8 +224,7 @@ static Bool meetAnswer(HandGrant grant, Bool *believedReturn, int fd)
   size = QuietCall(SYS_recvmsg, fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   if (size < 0)
     return FALSE;
-  *believedReturn = meetControl(grant, &message) && size == (long)sizeof *answer &&
-                    memcmp(answer->magic, RegionMAGIC, BlockMagicSIZE) == 0 && answer->version == RegionMeetVERSION;
+  *believedReturn = meetControl(grant, &message) && size == (long)sizeof *answer && meetOurs(answer);
   return *believedReturn && grant->count > RegionGrantCONTROL && answer->slots > 0 &&
          answer->slots <= RegionSlotsMAX && memchr(answer->path, '\0', sizeof answer->path) != NULL &&
          (answer->path[0] == '\0' || RegionPathNamed(answer->path, ControlSettings.log));

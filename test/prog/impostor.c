@@ -61,6 +61,12 @@ static int take(void)
   return fd;
 }
 
+/* recording -- the identity of the one that we are in */
+static uint64_t recording(void)
+{
+  return strtoull(strstr(getenv(RegionVARIABLE), "recording=") + sizeof "recording=" - 1, NULL, 0);
+}
+
 /* region -- one that seems to be a collector's */
 static RegionHeader region(int *fdReturn, RegionMeet meet)
 {
@@ -83,7 +89,7 @@ static RegionHeader region(int *fdReturn, RegionMeet meet)
 
 static void grant(int to, RegionMeet meet, int fd, const char *victim)
 {
-  RegionGrantStruct answer = {.magic = RegionMAGIC, .version = RegionMeetVERSION, .slots = meet->slots, .recording = 1};
+  RegionGrantStruct answer = {.magic = RegionMAGIC, .version = RegionMeetVERSION, .slots = meet->slots, .recording = recording()};
   int fds[2] = {fd, fd};
   union {
     char room[CMSG_SPACE(sizeof fds)];
