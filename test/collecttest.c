@@ -98,7 +98,8 @@ static Bool meetSend(const char *address, RegionMeet meet, Size size, int with)
 
 static RegionMeetStruct meetRequest(Writer writer, const char *address, const char *token, uint32_t policy)
 {
-  RegionMeetStruct meet = {.magic = RegionMAGIC, .version = RegionMeetVERSION, .slots = testSlots, .policy = policy};
+  RegionMeetStruct meet = {.magic = RegionMAGIC, .version = RegionMeetVERSION, .slots = testSlots, .policy = policy,
+                           .limit = testSlots};
 
   meet.pid = testPid;
   meet.identity = writer->process->header.identity;
@@ -143,7 +144,6 @@ static Count writerGrant(Writer writer)
     writer->header = mmap(NULL, RegionSize(testSlots), PROT_READ | PROT_WRITE, MAP_SHARED, writer->fd, 0);
     (void)snprintf(writer->path, sizeof writer->path, "%.*s", (int)sizeof writer->path - 1, grant.path);
     writer->header->frequent = EventKindsFREQUENT;
-    writer->header->limit = testSlots;
   }
   (void)close(writer->end);
   writer->end = -1;
@@ -289,6 +289,7 @@ static void meets(void)
   TapIs(writer.header->hand.collector, (uint32_t)gettid(), "the region names its collector");
   TapIs(writer.header->recording, CollectorRecording(collector), "and the recording");
   TapOk(RegionHeaderSound(writer.header, RegionSize(testSlots)), "and is sound");
+  TapIs(writer.header->limit, testSlots, "and says how many blocks may be full, before the process does");
   third = open(writer.path, O_RDWR);
   TapOk(flock(third, LOCK_EX | LOCK_NB) != 0, "it is locked");
   TapOk(flock(writer.granted[RegionGrantCONTROL], LOCK_EX | LOCK_NB) != 0, "not by the second descriptor");
@@ -519,6 +520,7 @@ static void drainEnd(Drain drain, Writer writer, DrainShop shop)
   TapOk(DrainCheck(drain), "the drain is sound");
   DrainWithdraw(drain);
   (void)close(shop->batch.fd);
+  DrainShopFinish(shop);
   free(shop->pack);
   writerClose(writer);
 }

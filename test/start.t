@@ -29,10 +29,31 @@ sub calls {
 my @plain = calls('');
 my @idle = calls('', "LD_PRELOAD=$so");
 cmp_ok scalar(@plain), '>', 0, 'a program makes calls';
-cmp_ok @idle - @plain, '<=', 40, 'the library alone makes no more than forty more';
+cmp_ok @idle - @plain, '<=', 36, 'the library alone makes no more than thirty-six more';
 # Where the processor promises no even counter, the system is asked for the clock that it uses itself.
-is_deeply [grep { m{"/(?:proc|sys)/(?!self/exe|.*/current_clocksource)} } @idle], [grep { m{"/(?:proc|sys)/} } @plain],
-    'it reads nothing of the system but the name of the program';
+is_deeply [grep { m{"/(?:proc|sys)/(?!.*/current_clocksource)} } @idle], [grep { m{"/(?:proc|sys)/} } @plain],
+    'it reads nothing of the system';
+
+# Recorded, it meets its collector.
+my @recorded = calls("$rec -o $dir/calls.paw --");
+cmp_ok scalar(@recorded), '>', scalar(@idle), 'a recorded program makes more';
+cmp_ok @recorded - @plain, '<=', 72, 'but no more than seventy-two';
+is_deeply [grep { m{"/(?:proc|sys)/} } @recorded], [grep { m{"/(?:proc|sys)/} } @plain], 'it reads nothing of the system, either';
+
+# What it is called it says itself; which file that is the collector finds out, once for each name and file.
+{
+    my ($true, $echo) = map { my $name = $_; abs_path((grep { -x } map { "$_/$name" } split /:/, $ENV{PATH})[0]) } qw(true echo);
+    open my $script, '>', "$dir/script" or die;
+    print $script "#!$true\n";
+    close $script;
+    chmod 0755, "$dir/script";
+    my $run = "ln -s $true $dir/link; $dir/link; $dir/link; rm $dir/link; ln -s $echo $dir/link; $dir/link; "
+            . "$dir/script; $dir/script; cd $dir; ./link; true";
+    system("$rec -o $dir/names.paw -- sh -c '$run' >/dev/null 2>$dir/err") == 0 or diag `cat $dir/err`;
+    my %ran;
+    ++$ran{$_} for `$cnv --header $dir/names.paw` =~ /^program: "(\Q$true\E|\Q$echo\E|\Q$dir\E.*)"$/mg;
+    is_deeply \%ran, {$true => 4, $echo => 2}, 'links and scripts are told as the files that run, whatever they were before';
+}
 
 # The recording's first process finds out what the machine's clock is; the others are told.
 system("$rec -o $dir/a.paw -- sh -c '$B/prog/life; $B/prog/life' >/dev/null 2>$dir/err");

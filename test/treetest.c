@@ -138,17 +138,17 @@ static void testMeet(void)
   process(31, 30, "child", 2);
   TapLines(poll(), "", "a stranger");
   process(30, 1, "escaped", 2);
-  TreeMeet(tree, 30, 1, "/bin/escaped");
+  TreeMeet(tree, &(TreeMetStruct){.pid = 30, .parent = 1, .program = "/bin/escaped"});
   TapLines(See(teller), "ProcessStart pid=30 parent=1 name=escaped\nProcessExec pid=30 program=/bin/escaped\n",
            "a process that offers itself is of the family at once,");
   TapLines(poll(), "ProcessStart pid=31 parent=30 name=child\n", "and so are its children, strangers so far");
   process(30, 1, "next", 3);
-  TreeMeet(tree, 30, 1, "/bin/next");
+  TreeMeet(tree, &(TreeMetStruct){.pid = 30, .parent = 1, .program = "/bin/next"});
   TapLines(See(teller), "ProcessExec pid=30 program=/bin/next\n", "who offers itself again has executed something");
-  TreeMeet(tree, 44, 30, "/usr/bin/true");
+  TreeMeet(tree, &(TreeMetStruct){.pid = 44, .parent = 30, .program = "/usr/bin/true"});
   TapLines(See(teller), "ProcessStart pid=44 parent=30 name=true\nProcessExit pid=44 status=0 how=unknown\n",
            "one that is gone already was there all the same");
-  TreeMeet(tree, 44, 30, "/usr/bin/true");
+  TreeMeet(tree, &(TreeMetStruct){.pid = 44, .parent = 30, .program = "/usr/bin/true"});
   TapLines(See(teller), "", "once");
   FakeRemove("31");
   process(31, 1, "reused", 9);

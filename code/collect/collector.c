@@ -427,6 +427,8 @@ void CollectorFree(Collector collector)
     TellerDestroy(collector->teller);
   if (collector->absent != NULL)
     AbsentDestroy(collector->absent);
+  DrainShopFinish(&collector->shop);
+  ImagesFinish(&collector->images);
   free(collector->shop.pack);
   free(collector);
 }

@@ -15,6 +15,7 @@
 #include "collect/collector.h"
 #include "collect/drain.h"
 #include "collect/guard.h"
+#include "collect/image.h"
 #include "collect/meet.h"
 #include "collect/place.h"
 #include "collect/outlet.h"
@@ -46,6 +47,7 @@ typedef struct CollectorStruct {
   Bool told;                   /* that the log cannot be written, */
   Bool crowded;                /* that it cannot be kept small */
   PlinthStruct outlet;         /* where it goes, if that is no file */
+  ImagesStruct images;
   Teller teller;               /* our own stream; NULL: no memory */
   Witness witness;             /* NULL before anything is to be told, and at the end */
   Absent absent;               /* NULL: there is no family, or no memory */

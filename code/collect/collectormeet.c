@@ -154,11 +154,17 @@ static void collectorDrop(Collector collector)
 static Res collectorGrant(Collector collector, int to, RegionGrant grant, Drain drain, int locked)
 {
   int fds[RegionGrantMAX];
+  Res res;
 
   fds[RegionGrantLOCKED] = locked;
-  fds[RegionGrantCONTROL] = drain->file.fd;
+  /* Not ours: when the process has ended we have the lock, and children of fork keep what they map. */
+  fds[RegionGrantCONTROL] = PlaceAgain(&collector->place, drain->file.fd, O_RDWR);
   fds[RegionGrantLOG] = collector->handed;
-  return MeetAnswer(to, grant, fds, collector->handed >= 0 ? RegionGrantMAX : RegionGrantLOG);
+  if (fds[RegionGrantCONTROL] < 0)
+    return ResIO;
+  res = MeetAnswer(to, grant, fds, collector->handed >= 0 ? RegionGrantMAX : RegionGrantLOG);
+  (void)close(fds[RegionGrantCONTROL]);
+  return res;
 }
 
 /* collectorLook -- who has ended?  Whoever asks for a region may have waited for that: by no event of its own may those
@@ -176,10 +182,12 @@ static void collectorLook(Collector collector)
 static void collectorMake(Collector collector, MeetMessage message, Bool *buriedReturn)
 {
   RegionGrantStruct grant = {.magic = RegionMAGIC, .version = RegionMeetVERSION};
+  const char *program = message->request.called != 0 ? message->request.program : "";
   uint32_t tid = (uint32_t)syscall(SYS_gettid);
   int locked = -1;
   Drain drain;
 
+  (void)strcpy(grant.program, program);
   if (!collectorRoom(collector, message->pid, buriedReturn) ||
       DrainMake(&drain, &collector->shop, &collector->place, message, tid, &grant, &locked) != ResOK) {
     grant.slots = 0;
@@ -192,9 +200,10 @@ static void collectorMake(Collector collector, MeetMessage message, Bool *buried
     if (collectorGrant(collector, message->fd, &grant, drain, locked) != ResOK) {
       collectorDrop(collector);
     } else {
-      CollectorRelease(collector);
+      if (collector->last != NULL)
+        CollectorRelease(collector);
       if (collector->witness != NULL)
-        WitnessMeet(collector->witness, drain->pid, DrainProgram(drain));
+        WitnessMeet(collector->witness, drain->pid, &message->request);
     }
   }
   if (locked >= 0)
@@ -205,6 +214,8 @@ static void collectorMake(Collector collector, MeetMessage message, Bool *buried
 static void collectorTake(Collector collector, MeetMessage message, Bool *buriedReturn)
 {
   collectorLook(collector);
+  if (message->request.called != 0)
+    message->request.called = ImageFind(&collector->images, message->pid, message->request.program);
   if (collector->settings.loaded != NULL)
     collector->settings.loaded(collector->settings.data, message->pid, message->uid, message->request.program);
   if (collector->absent != NULL)

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@
 
 enum {
   drainHeaderEvery = 4 << 20, /* bytes between two header blocks */
+  drainSMALL = 128,           /* slots of which notes were taken, at most, in what is used again */
   drainFew = 16,              /* blocks that wait until the process's header block is due */
   drainSlotsMIN = 8,          /* that a process can do anything with */
   drainLettingGo = 16         /* rounds before a process that fills blocks all the time goes on by itself */
@@ -74,15 +76,47 @@ static Count drainSlots(Count wanted)
   return slots >= drainSlotsMIN ? slots : 0;
 }
 
+/* drainNew -- a fresh one, or one that was used before; NULL without memory.  Most of it is about slots that are never used:
+ * of pages that are not touched nothing is there. */
+static Drain drainNew(DrainShop shop)
+{
+  Drain drain;
+
+  if (shop->spares > 0)
+    return shop->spare[--shop->spares];
+  drain = mmap(NULL, sizeof *drain, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return drain != MAP_FAILED ? drain : NULL;
+}
+
+/* drainGive -- it may be used again, as new, unless too much was written there */
+static void drainGive(Drain drain)
+{
+  DrainShop shop = drain->shop;
+  Count used = drain->used;
+
+  if (shop->spares == DrainSPARE || used > drainSMALL) {
+    (void)munmap(drain, sizeof *drain);
+    return;
+  }
+  memset(drain, 0, offsetof(DrainStruct, slot));
+  memset(drain->slot, 0, used * sizeof drain->slot[0]);
+  shop->spare[shop->spares++] = drain;
+}
+
+void DrainShopFinish(DrainShop shop)
+{
+  while (shop->spares > 0)
+    (void)munmap(shop->spare[--shop->spares], sizeof(DrainStruct));
+}
+
 Res DrainMake(Drain *drainReturn, DrainShop shop, Place place, MeetMessage message, uint32_t tid, RegionGrant grant,
               int *lockedReturn)
 {
-  /* Most of it is about slots that are never used: of pages that are not touched nothing is there. */
-  Drain drain = mmap(NULL, sizeof *drain, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  Drain drain = drainNew(shop);
   Res res;
 
   *lockedReturn = -1;
-  if (drain == MAP_FAILED)
+  if (drain == NULL)
     return ResMEMORY;
   drain->shop = shop;
   drain->file.fd = drain->file.locked = drain->file.folder = -1;
@@ -123,7 +157,7 @@ void DrainClose(Drain drain)
   PlaceDrop(&drain->file);
   DrainHeaderForget(&drain->head, &drain->shop->types);
   DrainStreamsFree(&drain->streams);
-  (void)munmap(drain, sizeof *drain);
+  drainGive(drain);
 }
 
 /* drainControl -- the control table's first 32 bits, whose lower half says what is sent */

@@ -34,6 +34,8 @@ typedef struct DrainEntryStruct {
   Bool open;
 } DrainEntryStruct, *DrainEntry;
 
+enum { DrainSPARE = 16 };
+
 /* What all Drains of a collector share: what is wanted, and working memory. */
 typedef struct DrainShopStruct {
   const uint8_t *events;    /* bits by code: the types that are wanted; NULL: all */
@@ -45,6 +47,8 @@ typedef struct DrainShopStruct {
   WatchCountsStruct counts; /* of all that went into the batch */
   Watch watch;              /* NULL: nobody watches */
   BatchStruct batch;
+  struct DrainStruct *spare[DrainSPARE]; /* of processes that have ended, as new */
+  Count spares;
   DrainEntryStruct list[RegionSlotsMAX];
   uint64_t copy[(BlockMAX + PackSlackSIZE) / sizeof(uint64_t)];
 } DrainShopStruct, *DrainShop;
@@ -80,6 +84,7 @@ typedef struct DrainStruct {
   DrainStreamsStruct streams;
   char path[RegionPathMAX]; /* of the region; "" if it has none */
   char program[RegionPathMAX]; /* that it runs, as it says; "" if unknown */
+  Count used;               /* of the slots from here on nothing was ever noted */
   DrainSlotStruct slot[RegionSlotsMAX];
 } DrainStruct, *Drain;
 
@@ -101,8 +106,7 @@ static inline Bool DrainTakesOpen(DrainWhat what)
  * message      its request
  * tid          of our thread, which drains it
  * grantReturn  the answer
- * lockedReturn a descriptor of the region, locked, for the process; the caller closes it.  Our own (file.fd), which has
- *              no lock, is for its control table.
+ * lockedReturn a descriptor of the region, locked, for the process; the caller closes it
  * returns      ResMEMORY, ResIO, ResPARAM: it wants what cannot be
  */
 extern Res DrainMake(Drain *drainReturn, DrainShop shop, Place place, MeetMessage message, uint32_t tid,
@@ -162,6 +166,9 @@ extern void DrainLetGo(Drain drain);
 
 /* DrainClose -- unmap; what is in the batch must have been written */
 extern void DrainClose(Drain drain);
+
+/* DrainShopFinish -- when all are closed */
+extern void DrainShopFinish(DrainShop shop);
 
 /* DrainProgram -- the program that the process runs, as it says; "" if unknown */
 extern const char *DrainProgram(Drain drain);

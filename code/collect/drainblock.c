@@ -416,6 +416,7 @@ Bool DrainSlotList(DrainEntry entry, Drain drain, Index slot, uint8_t state, Dra
   if (!takingSized(&taking) || taking.note->mark == drainBATCHED || takingKept(&taking))
     return FALSE;
   takingRead(&taking, &header, sizeof header);
+  drain->used = slot < drain->used ? drain->used : slot + 1;
   if (taking.note->first != header.first) {
     taking.note->first = header.first;
     taking.note->mark = drainNONE;

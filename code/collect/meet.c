@@ -106,6 +106,7 @@ static MeetKind meetKind(MeetMessage message, MeetSocket meet)
 
   if (memcmp(its->magic, RegionMAGIC, sizeof its->magic) != 0 || its->version != RegionMeetVERSION ||
       memchr(its->program, '\0', sizeof its->program) == NULL || memchr(its->token, '\0', sizeof its->token) == NULL ||
+      memchr(its->name, '\0', sizeof its->name) == NULL ||
       strcmp(its->token, meet->token) != 0 || (message->uid != geteuid() && geteuid() != 0))
     return MeetOTHER;
   if (its->pid == 0)

@@ -166,8 +166,6 @@ void PlaceRemove(PlaceFile file)
 
 void PlaceDrop(PlaceFile file)
 {
-  if (file->fd >= 0 && file->folder >= 0)
-    (void)flock(file->fd, LOCK_UN);
   if (file->fd >= 0)
     (void)close(file->fd);
   if (file->locked >= 0)

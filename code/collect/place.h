@@ -56,8 +56,7 @@ extern int PlaceAgain(Place place, int fd, int flags);
 /* PlaceGoesRound -- whoever has said that the collector stands still was wrong: remove that notice */
 extern void PlaceGoesRound(Place place);
 
-/* PlaceRemove -- remove the file, and the link beside it.  PlaceDrop -- close it; where it is not removed it stays, and
- * nobody who has our description of it yet holds a lock. */
+/* PlaceRemove -- remove the file, and the link beside it.  PlaceDrop -- close it; it stays where it is. */
 extern void PlaceRemove(PlaceFile file);
 extern void PlaceDrop(PlaceFile file);
 

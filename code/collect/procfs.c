@@ -26,11 +26,11 @@ enum {
 typedef struct procInfoStruct {
   uint64_t mask;          /* going in: which fields we want; coming back: which the kernel has filled in */
   uint64_t group;
-  uint32_t ids[11];
+  uint32_t pid, leader, parent, ids[8];
   int32_t status;         /* as wait has it */
 } procInfoStruct;
 
-enum { procInfoEXIT = 8 };
+enum { procInfoPID = 1, procInfoEXIT = 8 };
 
 #define procINFO _IOWR(0xff, 11, procInfoStruct)
 
@@ -99,6 +99,16 @@ Bool ProcStatus(int *statusReturn, int held)
   if (held < 0 || ioctl(held, procINFO, &info) != 0 || (info.mask & procInfoEXIT) == 0)
     return FALSE;
   *statusReturn = info.status;
+  return TRUE;
+}
+
+Bool ProcParent(uint32_t *parentReturn, int held)
+{
+  procInfoStruct info = {.mask = procInfoPID};
+
+  if (held < 0 || ioctl(held, procINFO, &info) != 0 || (info.mask & procInfoPID) == 0)
+    return FALSE;
+  *parentReturn = info.parent;
   return TRUE;
 }
 

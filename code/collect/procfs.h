@@ -70,6 +70,10 @@ extern void ProcDrop(Proc proc, int *fd);
  * ProcStatus -- its wait status; FALSE: it has not ended, or the system does not say (before Linux 6.15) */
 extern int ProcHold(Proc proc, uint32_t pid);
 extern Bool ProcStatus(int *statusReturn, int held);
+
+/* ProcParent -- the number of its parent; FALSE: its own parent has been told of its end, or the system does not say (before
+ * Linux 6.13) */
+extern Bool ProcParent(uint32_t *parentReturn, int held);
 extern void ProcRelease(Proc proc, int held);
 
 /* ProcPath -- "PID/file", or "PID/task/TID/file" if tid is not 0; returns room */

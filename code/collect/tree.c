@@ -166,31 +166,66 @@ static void treeTellEnd(Tree tree, uint32_t pid, const int *status)
     EVENT_UUS(ProcessExit, pid, WEXITSTATUS(*status), "exit");
 }
 
-TreeMember TreeJoin(Tree tree, ProcStat stat, Bool direct)
+/* treeInsert -- a member, of which it is told; `held` is taken over */
+static TreeMember treeInsert(Tree tree, ProcStat stat, int held)
 {
   Teller teller = tree->teller;
   TreeMember member;
-  Index i, parent;
+  Index i;
   Bool there = TreeFind(&i, tree, stat->pid);
 
   AVER(!there);
   UNUSED(there); /* where nothing is checked */
-  if (!treeRoom(tree) || (member = calloc(1, sizeof *member)) == NULL)
+  if (!treeRoom(tree) || (member = calloc(1, sizeof *member)) == NULL) {
+    ProcRelease(tree->proc, held);
     return NULL;
+  }
   memmove(&tree->member[i + 1], &tree->member[i], (tree->members - i) * sizeof *tree->member);
   tree->member[i] = member;
   ++tree->members;
   member->stat = *stat;
   member->fd = -1;
-  member->held = direct ? -1 : ProcHold(tree->proc, stat->pid);
-  member->direct = direct;
+  member->held = held;
   tree->joined = TRUE;
   EVENT_UUS(ProcessStart, stat->pid, stat->parent, stat->name);
-  /* A child of fork has its parent's image, stack and all, until it executes something else. */
-  if (stat->stack != 0 &&
-      !(TreeFind(&parent, tree, stat->parent) && tree->member[parent]->stat.stack == stat->stack))
+  return member;
+}
+
+/* treeForked -- has it its parent's image yet, stack and all?  A child of fork has, until it executes something else. */
+static Bool treeForked(Tree tree, ProcStat stat)
+{
+  Index parent;
+
+  return TreeFind(&parent, tree, stat->parent) && tree->member[parent]->stat.stack == stat->stack;
+}
+
+TreeMember TreeJoin(Tree tree, ProcStat stat, Bool direct)
+{
+  TreeMember member = treeInsert(tree, stat, direct ? -1 : ProcHold(tree->proc, stat->pid));
+
+  if (member == NULL)
+    return NULL;
+  member->direct = direct;
+  if (stat->stack != 0 && !treeForked(tree, stat))
     treeTellExec(tree, stat);
   return member;
+}
+
+/* treeJoinSaid -- a member by what it says itself, and what the system says without /proc; FALSE: that is not enough */
+static Bool treeJoinSaid(Tree tree, TreeMet met)
+{
+  ProcStatStruct stat = {.pid = met->pid, .stack = met->stack};
+  Teller teller = tree->teller;
+  int held = met->stack != 0 ? ProcHold(tree->proc, met->pid) : -1;
+
+  if (!ProcParent(&stat.parent, held)) {
+    ProcRelease(tree->proc, held);
+    return FALSE;
+  }
+  (void)strncpy(stat.name, met->name, sizeof stat.name - 1);
+  if (treeInsert(tree, &stat, held) != NULL && !treeForked(tree, &stat))
+    EVENT_US(ProcessExec, stat.pid, met->program);
+  return TRUE;
 }
 
 /* treeEnd -- a member has ended; with what status, its stat may say */
@@ -212,6 +247,20 @@ static void treeEnd(Tree tree, Index i, ProcStat stat)
   treeTellEnd(tree, pid, known ? &status : NULL);
 }
 
+/* treeEnded -- is it known, without a look, that nothing of it is there any more? */
+static Bool treeEnded(TreeMember member)
+{
+  uint32_t parent;
+
+  return member->stat.start == 0 && !ProcParent(&parent, member->held);
+}
+
+/* treeSame -- is that the stat of this member?  Another process may have its number by now. */
+static Bool treeSame(TreeMember member, ProcStat stat)
+{
+  return member->stat.start != 0 ? stat->start == member->stat.start : !treeEnded(member);
+}
+
 /* treeExecuted -- has the process got another image?  Its stack lies elsewhere then.  While that is being built it
  * moves a little; and where addresses are not random, only a little. */
 static Bool treeExecuted(ProcStat was, ProcStat is)
@@ -227,8 +276,7 @@ static Bool treeLook(Tree tree, Index i)
   TreeMember member = tree->member[i];
   ProcStatStruct stat;
 
-  /* Another process may have its number by now. */
-  if (!treeRead(&stat, tree, member->stat.pid, &member->fd) || stat.start != member->stat.start) {
+  if (treeEnded(member) || !treeRead(&stat, tree, member->stat.pid, &member->fd) || !treeSame(member, &stat)) {
     if (member->direct)
       return TRUE;
     treeEnd(tree, i, NULL);
@@ -261,24 +309,24 @@ void TreeAdd(Tree tree, uint32_t pid, Bool direct)
     (void)TreeJoin(tree, &stat, direct);
 }
 
-void TreeMeet(Tree tree, uint32_t pid, uint32_t parent, const char *program)
+void TreeMeet(Tree tree, TreeMet met)
 {
-  const char *slash = program != NULL ? strrchr(program, '/') : NULL;
-  const char *name = slash != NULL ? slash + 1 : program != NULL ? program : "";
+  const char *slash = met->program != NULL ? strrchr(met->program, '/') : NULL;
+  const char *name = slash != NULL ? slash + 1 : met->program != NULL ? met->program : "";
   Teller teller = tree->teller;
   ProcStatStruct stat;
   Index i;
 
-  if (TreeFind(&i, tree, pid) && treeLook(tree, i))
+  if ((TreeFind(&i, tree, met->pid) && treeLook(tree, i)) || treeJoinSaid(tree, met))
     return;
-  if (TreeStat(&stat, tree, pid)) {
+  if (TreeStat(&stat, tree, met->pid)) {
     (void)TreeJoin(tree, &stat, FALSE);
     return;
   }
-  if (treeKnew(tree, pid))
+  if (treeKnew(tree, met->pid))
     return;
-  EVENT_UUS(ProcessStart, pid, parent, name);
-  treeTellEnd(tree, pid, NULL);
+  EVENT_UUS(ProcessStart, met->pid, met->parent, name);
+  treeTellEnd(tree, met->pid, NULL);
 }
 
 void TreeEnded(Tree tree, uint32_t pid, int status)

@@ -22,7 +22,7 @@
 typedef struct TreeStruct *Tree;
 
 typedef struct TreeMemberStruct {
-  ProcStatStruct stat;     /* as of the last TreePoll */
+  ProcStatStruct stat;     /* as of the last TreePoll; start 0: as it said itself, and its stat was not read yet */
   int fd;                  /* for ProcRead, of its stat */
   int held;                /* for ProcStatus */
   Bool direct;             /* its end will be told (TreeEnded) */
@@ -51,9 +51,18 @@ extern void TreeSetGone(Tree tree, TreeGone gone, void *data);
 /* TreeAdd -- a process that belongs to the family: our child (`direct`), or one that was asked to join */
 extern void TreeAdd(Tree tree, uint32_t pid, Bool direct);
 
-/* TreeMeet -- a process has said that it belongs to the family (it offered its memory)
- * parent, program  as it says itself, for one that has gone meanwhile; program may be NULL */
-extern void TreeMeet(Tree tree, uint32_t pid, uint32_t parent, const char *program);
+/* TreeMeet -- a process has said that it belongs to the family (it asked for memory)
+ *
+ * parent   as it says itself, for one that has gone meanwhile
+ * program  that it runs, as it says; may be NULL
+ * name, stack  as its stat would have them, as it says; stack 0: it does not.  Else its stat is not read: for a process
+ *              that lives for a moment that is most of what we do for it. */
+typedef struct TreeMetStruct {
+  uint32_t pid, parent;
+  uint64_t stack;
+  const char *name, *program;
+} TreeMetStruct, *TreeMet;
+extern void TreeMeet(Tree tree, TreeMet met);
 
 /* TreeEnded -- a process has ended; `status` as wait has it.  What is no member any longer is left alone.  Best called
  * before it is reaped (waitid with WNOWAIT): then its last times are told, too. */

@@ -101,10 +101,12 @@ void WitnessEnded(Witness witness, pid_t pid, int status)
     TreeEnded(witness->tree, (uint32_t)pid, status);
 }
 
-void WitnessMeet(Witness witness, pid_t pid, const char *program)
+void WitnessMeet(Witness witness, pid_t pid, RegionMeet its)
 {
+  TreeMetStruct met = {.pid = (uint32_t)pid, .stack = its->stack, .name = its->name, .program = its->program};
+
   if (witness->tree != NULL)
-    TreeMeet(witness->tree, (uint32_t)pid, 0, program);
+    TreeMeet(witness->tree, &met);
 }
 
 void WitnessPart(Witness witness, uint64_t identity)

@@ -16,6 +16,7 @@
 #include "base/types.h"
 #include "collect/teller.h"
 #include "collect/watch.h"
+#include "format/region.h"
 
 typedef struct WitnessStruct *Witness;
 
@@ -41,7 +42,7 @@ extern void WitnessProgram(Witness witness, pid_t pid);
 extern void WitnessEnded(Witness witness, pid_t pid, int status);
 
 /* WitnessMeet -- a process offers its memory.  WitnessPart -- it does so no longer. */
-extern void WitnessMeet(Witness witness, pid_t pid, const char *program);
+extern void WitnessMeet(Witness witness, pid_t pid, RegionMeet request);
 extern void WitnessPart(Witness witness, uint64_t identity);
 
 /* WitnessWatches -- does somebody watch, so that WatchBlock is to be called? */

@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -227,20 +228,26 @@ static Bool meetAnswer(HandGrant grant, Bool *believedReturn, int fd)
   *believedReturn = meetControl(grant, &message) && size == (long)sizeof *answer && meetOurs(answer);
   return *believedReturn && grant->count > RegionGrantCONTROL && answer->slots > 0 &&
          answer->slots <= RegionSlotsMAX && memchr(answer->path, '\0', sizeof answer->path) != NULL &&
+         memchr(answer->program, '\0', sizeof answer->program) != NULL &&
          (answer->path[0] == '\0' || RegionPathNamed(answer->path, ControlSettings.log));
 }
 
 /* meetRequest -- what is asked for */
 static void meetRequest(RegionMeet meet, Process process)
 {
+  const char *called = ProcessArguments != NULL ? QuietProgramCalled() : NULL;
+
   meetFill(meet);
   meet->pid = process->pid;
   meet->identity = process->identity;
   meet->slots = (uint32_t)StoreSlots();
   meet->policy = ControlSettings.policy;
   meet->limit = ControlSettings.limit;
+  meet->stack = ProcessStack;
+  (void)QuietCall(SYS_prctl, PR_GET_NAME, meet->name, 0, 0, 0);
   _Static_assert(QuietProgramMAX <= sizeof meet->program, "it fits");
-  (void)strcpy(meet->program, QuietProgram());
+  meet->called = called != NULL && strlen(called) < sizeof meet->program;
+  (void)strcpy(meet->program, meet->called ? called : QuietProgram());
 }
 
 /* meetKnock -- ask whoever has the collector's name for a region.  Who knows that it stands still does not wait for it; but
@@ -281,7 +288,9 @@ Bool HandMeet(Process process, HandGrant grant)
     meetKeep(to);
   else
     (void)QuietCall(SYS_close, to);
-  if (!met)
+  if (met)
+    QuietProgramTold(grant->answer.program);
+  else
     HandGrantDrop(grant);
   return met;
 }

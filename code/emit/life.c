@@ -421,6 +421,7 @@ void ProcessStart(void)
 }
 
 char *const *ProcessArguments;
+uint64_t ProcessStack;
 
 /* Before the program's own constructors. */
 #if defined(__GLIBC__)
@@ -428,6 +429,7 @@ __attribute__((constructor(101))) static void lifeConstruct(int count, char *con
 {
   lifeBegun = TRUE;
   ProcessArguments = count > 0 ? arguments : NULL;
+  ProcessStack = (Word)(arguments - 1); /* where the number of arguments is */
   ProcessStart();
   ProcessArguments = NULL;
 }

@@ -169,6 +169,9 @@ extern void ProcessUnbar(void);
  * asked.  Later the program may have written over it. */
 extern char *const *ProcessArguments;
 
+/* ProcessStack -- where the program's stack begins, as the system tells of it, too; 0: not known */
+extern uint64_t ProcessStack;
+
 /* ProcessStart -- what must be done before main: the environment, and the hooks for the end.  Once; called by a
  * constructor here and by whoever must be sure to come after it. */
 extern void ProcessStart(void);

@@ -9,7 +9,6 @@
 #include <sched.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -227,7 +226,7 @@ static void sendArgument(Index i, const char *argument, Size length)
  * costs as much as all else that a short process pays for being looked up */
 static void sendProgram(Bool ask)
 {
-  const char *called = ask || ProcessArguments == NULL ? NULL : (const char *)getauxval(AT_EXECFN);
+  const char *called = ask || ProcessArguments == NULL ? NULL : QuietProgramCalled();
   const char *program = called != NULL ? called : QuietProgram();
   Size length = strnlen(program, HeaderTextMAX - 1);
 

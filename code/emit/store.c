@@ -33,6 +33,7 @@ enum {
   storeAHEAD = 64,         /* slots that StoreAhead sees to: 4 MiB */
   storeDUMPED = RegionFIRST + 6 * RegionSlotSIZE, /* bytes at its beginning that any core has: dumping a hole in tmpfs
                               fills it, so it is no more than a short process needs */
+  storeTABLE = 2 << 20,    /* bytes that a table of pages tells of */
   storeMostLOG = 16,       /* of BlockMAX */
   storePoorNS = 10000000 /* that a file system which had no room is not asked again */
 };
@@ -130,10 +131,11 @@ static char *storeMapAt(char *place, Size size, int fd, int more)
                     (fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED) | MAP_NORESERVE | more, fd);
 }
 
-/* storeMapNear -- just below `near`, if nothing is there: then no address need be reserved, and nothing is left over */
+/* storeMapNear -- below `near`, if nothing is there: then no address need be reserved, and nothing is left over.  What a
+ * short process needs of it is in one table of pages. */
 static Bool storeMapNear(StoreMapping mapping, const void *near, int fd, Size size)
 {
-  char *place = (char *)WordAlignDown((Word)near - RegionSlotSIZE - size, RegionSlotSIZE);
+  char *place = (char *)WordAlignDown((Word)near - RegionSlotSIZE - size, storeTABLE);
 
   place = storeMapAt(place, size, fd, 0);
   *mapping = (StoreMappingStruct){place, place, size, size, fd >= 0};

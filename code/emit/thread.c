@@ -52,10 +52,13 @@ static Bool threadZombie(uint32_t tid)
 /* threadDead -- did it end without telling?  The first thread is asked about when the process ends. */
 static Bool threadDead(Process process, Thread thread, Bool last)
 {
+  uint32_t self = (uint32_t)QuietCall(SYS_gettid);
+
+  if (thread->tid == self)
+    return FALSE;
   if (QuietCall(SYS_tgkill, process->pid, thread->tid, 0) == -ESRCH)
     return TRUE;
-  return last && thread->tid == process->pid && thread->tid != (uint32_t)QuietCall(SYS_gettid) &&
-         threadZombie(thread->tid);
+  return last && thread->tid == process->pid && threadZombie(thread->tid);
 }
 
 void ProcessSweep(Process process, Bool last)

@@ -482,8 +482,9 @@ static Bool headerLine(Header header, const char *line, const char *limit)
 
   if (value == NULL)
     return TRUE;
+  /* Most lines are of types, and no key of ours begins as they do. */
   for (k = 0; k < ARRAY_LENGTH(headerKeys); ++k)
-    if (strlen(headerKeys[k].key) == (Size)(value - line) &&
+    if (headerKeys[k].key[0] == line[0] && strlen(headerKeys[k].key) == (Size)(value - line) &&
         memcmp(headerKeys[k].key, line, (Size)(value - line)) == 0)
       return headerTake(header, k, value + 1, limit);
   return TRUE;

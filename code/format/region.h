@@ -258,7 +258,7 @@ enum { RegionLackLIBRARY = 1, RegionLackRECORDING = 2, RegionLackCOLLECTOR = 4 }
 /* The meeting of a process and its collector: one datagram to the abstract UNIX socket that the setting `collector`
  * names ("NAME:TOKEN"), with one end of a socket pair (SOCK_SEQPACKET) beside it, and an answer on that.  The collector
  * makes the region; so nothing that the process says names a file. */
-enum { RegionTokenMAX = 64, RegionMeetVERSION = 4 };
+enum { RegionTokenMAX = 64, RegionCommMAX = 16, RegionMeetVERSION = 4 };
 
 typedef struct RegionMeetStruct {
   char magic[BlockMagicSIZE];     /* RegionMAGIC; with pid 0: no meeting, but a note, or only a call to wake up */
@@ -271,8 +271,10 @@ typedef struct RegionMeetStruct {
   uint32_t note;                  /* RegionNote... */
   uint32_t lack;                  /* a mask of RegionLack... */
   uint32_t self, child;           /* of a note: the sender, and what it has started, as the sender numbers them */
-  uint32_t reserved;
+  uint32_t called;                /* `program` is how it was called, and nobody has asked which file that is */
   uint64_t lost;                  /* of a note: events */
+  uint64_t stack;                 /* where the program's stack begins, by which images are told apart; 0: unknown */
+  char name[RegionCommMAX];       /* that the system has for the process */
   char program[RegionPathMAX];    /* that it runs, or is about to run; "" if unknown */
   char token[RegionTokenMAX];     /* that the setting gave */
 } RegionMeetStruct, *RegionMeet;
@@ -288,6 +290,7 @@ typedef struct RegionGrantStruct {
   uint32_t quiet;                 /* nothing of the process is wanted: it begins with everything off */
   uint32_t reserved;
   char path[RegionPathMAX];       /* of the region, as the collector sees it; "" if it has none (memfd) */
+  char program[RegionPathMAX];    /* which file the process runs, if it has only said how it was called; else "" */
 } RegionGrantStruct, *RegionGrant;
 
 enum { RegionGrantLOCKED, RegionGrantCONTROL, RegionGrantLOG, RegionGrantMAX };

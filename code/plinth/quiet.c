@@ -141,19 +141,33 @@ long QuietWrite(int fd, const void *bytes, Size size)
   return quietWriteLimited(fd, bytes, size);
 }
 
+static char quietProgram[QuietProgramMAX] LARGE;
+static Bool quietProgramKnown;
+
 const char *QuietProgram(void)
 {
-  static char program[QuietProgramMAX] LARGE;
-  static Bool known;
   char room[QuietProgramMAX];
   long length;
 
-  if (!__atomic_load_n(&known, __ATOMIC_ACQUIRE)) {
+  if (!__atomic_load_n(&quietProgramKnown, __ATOMIC_ACQUIRE)) {
     length = QuietCall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", room, sizeof room - 1);
-    memcpy(program, room, length > 0 ? (Size)length : 0); /* another thread would copy the same */
-    __atomic_store_n(&known, length > 0, __ATOMIC_RELEASE);
+    memcpy(quietProgram, room, length > 0 ? (Size)length : 0); /* another thread would copy the same */
+    __atomic_store_n(&quietProgramKnown, length > 0, __ATOMIC_RELEASE);
   }
-  return program;
+  return quietProgram;
+}
+
+void QuietProgramTold(const char *path)
+{
+  if (path[0] == '\0' || strlen(path) >= sizeof quietProgram || __atomic_load_n(&quietProgramKnown, __ATOMIC_ACQUIRE))
+    return;
+  (void)strcpy(quietProgram, path);
+  __atomic_store_n(&quietProgramKnown, TRUE, __ATOMIC_RELEASE);
+}
+
+const char *QuietProgramCalled(void)
+{
+  return __atomic_load_n(&quietProgramKnown, __ATOMIC_ACQUIRE) ? NULL : (const char *)getauxval(AT_EXECFN);
 }
 
 /* quietFind -- NAME=value in `size` bytes of NUL-terminated strings */

@@ -60,6 +60,13 @@ extern Size QuietReadFile(const char *path, char *room, Size size);
 enum { QuietProgramMAX = 1024 };
 extern const char *QuietProgram(void);
 
+/* QuietProgramTold -- somebody who is believed has asked it already */
+extern void QuietProgramTold(const char *path);
+
+/* QuietProgramCalled -- how the program was called; NULL: it is known which it is, or the system does not tell.  Later the
+ * program may write over it: only while the library's constructor runs. */
+extern const char *QuietProgramCalled(void);
+
 /* QuietEnvironment -- the value of an environment variable, or NULL; works before libc has set itself up.  NULL in
  * set-user-id programs.  It is valid until the program changes its environment: copy what is to stay. */
 extern const char *QuietEnvironment(const char *name);
