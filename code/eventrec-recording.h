@@ -58,6 +58,7 @@ typedef struct RecordingStruct {
   Bool signalled;      /* we were told to end it */
   Count lines;         /* for the summary, owned */
   char *line[recordingLinesMAX];
+  Count linesMore;     /* for which there was no room */
   Count mets;          /* programs that came, owned, */
   char *met[recordingKnownMAX];
   Count libraries;     /* and what they had loaded, the same */

@@ -28,6 +28,8 @@ void RecordingLine(void *data, const char *line)
       return;
   if (recording->lines < recordingLinesMAX && (recording->line[recording->lines] = strdup(line)) != NULL)
     ++recording->lines;
+  else
+    ++recording->linesMore;
 }
 
 /* recordingNot -- the line of a program that is not seen, and in how many processes */
@@ -149,6 +151,9 @@ static void recordingLines(Recording recording)
 
   for (i = 0; i < recording->lines; ++i)
     SayLine(stderr, "eventrec: %s", recording->line[i]);
+  if (recording->linesMore > 0)
+    SayLine(stderr, "eventrec: %zu more line%s, for which there was no room, %s left out", recording->linesMore,
+            recording->linesMore == 1 ? "" : "s", recording->linesMore == 1 ? "is" : "are");
 }
 
 /* recordingSeen -- is there a recorded program in the log, not only what the collector saw? */

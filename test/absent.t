@@ -18,8 +18,8 @@ plan skip_all => 'no /proc' unless -r '/proc/self/environ';
 # present(@names) -- are all of these programs installed?
 sub present { return !grep { system("command -v $_ >/dev/null 2>&1") != 0 } @_ }
 
-# unseen(@options_and_command) -- the lines that say what was not seen, without the folders of programs
-sub unseen {
+# said(@options_and_command) -- what eventrec says of a recording
+sub said {
     my (@command) = @_;
     my $pid = open(my $err, '-|') // die "fork: $!";
 
@@ -28,10 +28,13 @@ sub unseen {
         open STDOUT, '>', '/dev/null';
         exec "$B/bin/eventrec", '--force', '-o', "$dir/a.paw", @command or exit 99;
     }
-    my @lines = map { /^eventrec: not seen: (.*)/ ? $1 =~ s{^(?:/\S*/)?}{}r : () } <$err>;
+    my @lines = <$err>;
     close $err;
-    return [sort @lines];
+    return @lines;
 }
+
+# unseen(@options_and_command) -- the lines that say what was not seen, without the folders of programs
+sub unseen { return [sort map { /^eventrec: not seen: (.*)/ ? $1 =~ s{^(?:/\S*/)?}{}r : () } said(@_)] }
 
 my $preload = 'LD_PRELOAD was not in the environment that it was given';
 my $recording = 'PAWPRINT_RECORDING was not in the environment that it was given';
@@ -109,6 +112,23 @@ SKIP: {
     is_deeply unseen('--', $^X, '-e', "for (1 .. 20) { if (!fork) { exec '$B/prog/starts', 'vfork', '$dir/at-once', 0 } } 1 while wait > 0"),
         ["$said (20 processes)"], 'also such as vfork has started';
     is_deeply unseen('--', "$dir/at-once"), [$said], 'and one that is the program itself';
+}
+# However many programs there are, each is named, or counted: those that are announced, and those of which their files speak.
+SKIP: {
+    for my $case ([$true, 240, qr/^eventrec: (\d+) more processes may not have been seen: there are too many to be named$/],
+                   ["$dir/at-once", 300, qr/^eventrec: (\d+) more lines, for which there was no room, are left out$/]) {
+        my ($program, $count, $more) = @$case;
+        skip 'nothing can be linked statically here', 1 unless -x $program;
+        my $folder = "$dir/many" . $program =~ s{.*/}{}r;
+        mkdir $folder or die;
+        system('cp', $program, "$folder/1") == 0 or die;
+        link "$folder/1", "$folder/$_" or die for 2 .. $count;
+        my @lines = said('--', 'sh', '-c', "unset LD_PRELOAD; cd $folder; i=0; while [ \$i -lt $count ]; do i=\$((i + 1)); ./\$i; done");
+        my $named = grep { m{^eventrec: not seen: \Q$folder\E/\d+: } } @lines;
+        my ($counted) = map { /$more/ ? $1 : () } @lines;
+        ok $named >= 200 && $named < $count && $named + ($counted // 0) == $count, "$count programs: $named are named, the others counted"
+            or diag grep { !/not seen/ } @lines;
+    }
 }
 SKIP: {
     skip 'no bwrap that may be used', 1 unless present('bwrap') && system('bwrap --bind / / true 2>/dev/null') == 0;
