@@ -47,8 +47,9 @@ static void endFill(MakeBlock b)
     (void)MakeEvent(b, EventPoolFreeCODE, b->header.last + 1, (uint64_t[]){7, i}, NULL);
 }
 
-/* endHeader -- a header block of a process, and in a closing one what there should be of these of its blocks */
-static void endHeader(MakeProcess p, Bool ended, MakeBlock b, Count n)
+/* endHeader -- a header block of a process, and in a closing one what there should be of these of its blocks, of `streams`
+ * that it has */
+static void endHeader(MakeProcess p, Bool ended, MakeBlock b, Count n, Count streams)
 {
   static char room[HeaderMAX];
   TextStruct text;
@@ -56,7 +57,7 @@ static void endHeader(MakeProcess p, Bool ended, MakeBlock b, Count n)
 
   p->header.ended = ended;
   p->header.open = !ended;
-  p->header.streams = n;
+  p->header.streams = streams;
   TextInit(&text, room, sizeof room);
   HeaderBegin(&text, &p->header);
   for (i = 0; ended && i < n; ++i)
@@ -76,7 +77,7 @@ static void endMake(uint8_t flags)
 
   make.size = bounds = 0;
   for (i = 0; i < 3; ++i)
-    endHeader(process[i], FALSE, NULL, 0);
+    endHeader(process[i], FALSE, NULL, 0, 0);
   for (i = 0; i < 4; ++i)
     MakeBlockBegin(&blocks[i], process[i < 2 ? 0 : i - 1], (uint32_t)(20 + i), EventKindObject, 0, 100 + i);
   for (round = 0; round < endRounds; ++round)
@@ -86,9 +87,9 @@ static void endMake(uint8_t flags)
       endBound();
       MakeBlockNext(&blocks[i], blocks[i].header.last + 1);
     }
-  endHeader(process[0], TRUE, &blocks[0], 2);
-  endHeader(process[1], TRUE, &blocks[2], 1);
-  endHeader(process[2], TRUE, &blocks[3], 1);
+  endHeader(process[0], TRUE, &blocks[0], 2, 2);
+  endHeader(process[1], TRUE, &blocks[2], 1, 1);
+  endHeader(process[2], TRUE, &blocks[3], 1, 1);
 }
 
 static void endTellNot(const char *what)
@@ -308,6 +309,57 @@ static void testCount(void)
   TapOk(got.gaps == 1, "and one that counts fewer");
 }
 
+/* testFlushed -- the newest block was sent twice, as it grew: the second time is cut out */
+static void testFlushed(void)
+{
+  MakeBlockStruct *b = &blocks[2];
+  MakeStruct cut = {0};
+
+  make.size = bounds = 0;
+  endHeader(process[1], FALSE, NULL, 0, 0);
+  MakeBlockBegin(b, process[1], 22, EventKindObject, 0, 100);
+  endFill(b);
+  MakeBlockEnd(&make, b, 0);
+  endBound();
+  endFill(b);
+  MakeBlockEnd(&make, b, BlockFlagSEALED);
+  endBound();
+  MakeBlockNext(b, b->header.last + 1);
+  endHeader(process[1], TRUE, b, 1, 1);
+  TapOk(!endRead(&make) && got.count == 2 * endEach, "a block that was sent twice lacks nothing");
+  endTellNot("twice");
+  MakeBytes(&cut, make.bytes, bound[0]);
+  MakeBytes(&cut, make.bytes + bound[1], make.size - bound[1]);
+  TapOk(!endRead(&cut) && got.count == 2 * endEach, "nor without the first time");
+  cut.size = 0;
+  MakeBytes(&cut, make.bytes, bound[1]);
+  MakeBytes(&cut, make.bytes + bound[2], make.size - bound[2]);
+  TapOk(endRead(&cut) && got.gaps == 1 && got.lost == endEach, "without the second it does: %s", got.gap);
+  MakeFree(&cut);
+}
+
+/* testSplit -- of two closing header blocks, each of which has one of the streams, one is missing */
+static void testSplit(void)
+{
+  MakeStruct rest = {0};
+  Index i;
+
+  for (i = 0; i < 2; ++i) {
+    endMake(0);
+    rest.size = 0;
+    MakeBytes(&rest, make.bytes + bound[bounds - 3], make.size - bound[bounds - 3]);
+    make.size = bound[bounds - 4];
+    endHeader(process[0], TRUE, &blocks[i], 1, 2);
+    MakeBytes(&make, rest.bytes, rest.size);
+    TapOk(endRead(&make) && strstr(got.gap, "another closing header block") != NULL, "of two closing header blocks one is missing: %s",
+          got.gap);
+    endHeader(process[0], TRUE, &blocks[1 - i], 1, 2);
+    TapOk(!endRead(&make), "both are there");
+    endTellNot("both");
+  }
+  MakeFree(&rest);
+}
+
 /* testEnds -- many lines of few streams */
 static void testEnds(void)
 {
@@ -346,6 +398,8 @@ int main(void)
   testTorn();
   testKilled();
   testCount();
+  testFlushed();
+  testSplit();
   for (i = 0; i < 3; ++i)
     MakeProcessFree(process[i]);
   MakeFree(&make);

@@ -130,6 +130,10 @@ is_deeply [run({PAWPRINT_MODE => $_}, "$B/prog/ownmalloc")], [0, "ok\n", ''], "a
     is_deeply [map { /ThreadName.*name="(.*)"/ ? $1 : () } @events], ['x' x 15, 'x' x 15, 'fits'], 'names are those that the kernel took'
         or diag explain [grep { /ThreadName/ } @events];
     is_deeply [grep { /^Memory(?:Un|Re)map/ } @events], [], 'what was not unmapped is not told';
+    # With a collector, which is told of programs, more is looked at.
+    my ($status, $out, $err) = run({LD_PRELOAD => undef, PAWPRINT_LOG => undef}, "$B/bin/eventrec", '--force', '-o', $log, "$B/prog/amiss");
+    is $status, 0, 'so it does with a collector' or diag $err;
+    is_deeply [split /\n/, $out], [split /\n/, $plain], 'each says the same with a collector';
 }
 
 # The constructors of some libraries run before ours: of jq's, for instance.
