@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "view/heaplook.h"
 #include "view/heapwalk.h"
 
 /* The types that tell it, by name. */
@@ -42,6 +43,8 @@ typedef struct stateStruct {
   Bool stale;             /* objects are told that were there before it began to */
   Bool begun;
   HeapThread thread;      /* who tells */
+  HeapThread *threads;    /* that were seen; owned */
+  Count threadCount;
   HeapThreadStruct nobody; /* stands for a thread that is not known, or not this process's: its first */
   HeapPool pool;          /* of the objects that are told, */
   uint64_t told;          /* and how many have been */
@@ -81,12 +84,24 @@ static void stateTell(State state, EventType type, HeapThread thread, uint64_t t
 }
 
 /* stateMark -- StateBegin or StateEnd */
-static void stateMark(State state, EventType type, uint64_t ticks)
+static void stateMark(State state, EventType type, HeapThread thread, uint64_t ticks)
 {
   uint64_t value[stateVALUES] = {0};
 
   value[stateKINDS] = (uint64_t)1 << state->type[stateLIVE]->kind;
-  stateTell(state, type, state->thread, ticks, value);
+  stateTell(state, type, thread, ticks, value);
+}
+
+/* stateOther -- a thread of the process but this one, that has not ended if there is such a one; NULL */
+static HeapThread stateOther(State state, HeapThread but)
+{
+  HeapThread other = NULL;
+  Index i;
+
+  for (i = 0; i < state->threadCount; ++i)
+    if (state->threads[i] != but && !state->threads[i]->inherited && (other == NULL || other->past))
+      other = state->threads[i];
+  return other;
 }
 
 /* statePoolEnd -- all objects of a pool have been told */
@@ -134,13 +149,16 @@ static void statePending(void *data, HeapInput input)
   }
 }
 
+/* stateBegin -- where there were several threads two of them tell: so the reader knows that, and holds events back */
 static void stateBegin(State state, HeapThread thread)
 {
+  HeapThread other = stateOther(state, thread);
+
   if (state->begun)
     return;
   state->begun = TRUE;
   state->thread = thread;
-  stateMark(state, state->type[stateBEGIN], state->base - 2);
+  stateMark(state, state->type[stateBEGIN], other != NULL ? other : thread, state->base - 2);
 }
 
 /* stateGone -- what has gone since the process began to tell: what it still tells of it means nothing */
@@ -239,6 +257,7 @@ static Res stateObjects(State state)
 {
   Heap heap = state->heap;
   Index number = state->process->number;
+  HeapThread first = stateOther(state, NULL);
   Res res = ResOK;
 
   state->stale = state->stating = HeapStating(heap, number);
@@ -249,18 +268,22 @@ static Res stateObjects(State state)
     res = HeapObjects(heap, number, stateObject, state);
   if (state->stating)
     stateBegin(state, &state->nobody);
+  else if (stateOther(state, first) != NULL)
+    stateBegin(state, first);
   statePoolEnd(state);
   HeapGone(heap, number, stateGone, state);
   if (state->begun && !state->stating)
-    stateMark(state, state->type[stateEND], state->base);
+    stateMark(state, state->type[stateEND], state->thread, state->base);
   return res;
 }
 
 /* stateProcess -- what lives in one process */
 static Res stateProcess(State state, uint64_t from)
 {
-  Res res;
+  Res res = HeapLookThreads(&state->threads, &state->threadCount, state->heap, state->process->number);
 
+  if (res != ResOK)
+    return res;
   state->cut = LogRewriteTicks(state->rewrite, state->process, from);
   state->base = state->cut - 2;
   state->baseTime = from - 1;
@@ -269,6 +292,7 @@ static Res stateProcess(State state, uint64_t from)
   res = stateObjects(state);
   stateItems(state);
   free(state->item);
+  free(state->threads);
   return res == ResOK ? state->res : res;
 }
 

@@ -1,0 +1,221 @@
+/* cuttest.c -- a part of a log, cut out by time: what lives in it, and what fits together, is what does in the whole
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Small logs, whose threads' clocks disagree, are cut at the time of each of their events.
+ */
+#include <unistd.h>
+
+#include "heapsim.h"
+#include "log/request.h"
+#include "log/rewrite.h"
+#include "logmake.h"
+#include "view/cut.h"
+#include "view/heaplook.h"
+#include "view/heapwalk.h"
+
+static char whole[64], part[64];
+static MakeStruct make;
+static MakeBlockStruct block;
+
+/* What is known of a log at its end. */
+typedef struct EndStruct {
+  HeapTallyStruct tally;
+  HeapSumStruct sum;
+  uint64_t digest; /* of what lives */
+} EndStruct, *End;
+
+static Log logOpen(const char *path)
+{
+  LogHooksStruct hooks = {.data = NULL};
+  char error[256];
+  Log log;
+
+  if (LogOpen(&log, &path, 1, &hooks, error, sizeof error) != ResOK)
+    makeFail(error);
+  return log;
+}
+
+static void nothing(void *data, HeapOperation operation)
+{
+  UNUSED(data);
+  UNUSED(operation);
+}
+
+static Bool endEvent(LogRequest request, LogEvent event)
+{
+  HeapEvent(request->data, event);
+  return FALSE;
+}
+
+static void endObject(void *data, HeapPool pool, HeapThread thread, HeapObject object)
+{
+  End end = data;
+
+  UNUSED(thread);
+  end->digest += (pool->addr * 31 + object->addr) * 2654435761u + object->size * 40503u;
+}
+
+/* endOf -- play a log to its end */
+static void endOf(End end, const char *path)
+{
+  static const HeapClientStruct client = {NULL, nothing, nothing, nothing, nothing, FALSE};
+  LogRequestStruct request = LogRequestALL;
+  HeapClientStruct copy = client;
+  Log log = logOpen(path);
+  Heap heap;
+
+  memset(end, 0, sizeof *end);
+  if (HeapCreate(&heap, &copy, log) != ResOK)
+    makeFail("no memory");
+  request.event = endEvent;
+  request.data = heap;
+  if (LogRead(log, &request) != ResOK || HeapSettle(heap) != ResOK || HeapObjects(heap, 0, endObject, end) != ResOK)
+    makeFail("the log cannot be played");
+  HeapLookTally(&end->tally, heap, 0);
+  HeapLookSum(&end->sum, heap, 0);
+  HeapDestroy(heap);
+  LogClose(log);
+}
+
+/* cutAt -- write what comes from a time on */
+static void cutAt(uint64_t from)
+{
+  LogRequestStruct request = LogRequestALL;
+  Log log = logOpen(whole);
+  int fd = open(part, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  LogRewrite rewrite;
+  Count lacking;
+
+  if (fd < 0 || LogRewriteCreate(&rewrite, log, fd, TRUE) != ResOK)
+    makeFail(part);
+  request.from = from;
+  if (CutWrite(&lacking, log, rewrite, &request, NULL, FALSE) != ResOK || LogRewriteEnd(rewrite) != ResOK || lacking != 0)
+    makeFail("the log cannot be cut");
+  LogRewriteDestroy(rewrite);
+  (void)close(fd);
+  LogClose(log);
+}
+
+/* Logs */
+
+static void putSim(SimEvent event)
+{
+  static const uint16_t codes[] = {EventPoolAllocCODE, EventPoolFreeCODE, EventPoolResizeBeginCODE,
+                                   EventPoolResizeEndCODE};
+  uint64_t params[] = {1, event->addr, event->size, 0};
+
+  if (event->kind == HeapInEND)
+    memcpy(params + 1, (uint64_t[]){event->old, event->addr, event->size}, 3 * sizeof *params);
+  if (!MakeEvent(&block, codes[event->kind], event->stamp, params, NULL))
+    makeFail("the log is too large for one block");
+}
+
+/* logMake -- a log of these events */
+static void logMake(SimEvent events, Count count, unsigned threads)
+{
+  MakeProcess process = MakeProcessNew(4711, 1);
+  unsigned thread;
+  Index i;
+
+  MakeHeader(&make, process);
+  MakeBlockBegin(&block, process, 4711, EventKindPool, 0, 1000);
+  (void)MakeEvent(&block, EventPoolCreateCODE, 1000, (uint64_t[]){1, 0}, "malloc");
+  MakeBlockEnd(&make, &block, BlockFlagSEALED);
+  for (thread = 0; thread < threads; ++thread) {
+    MakeBlockBegin(&block, process, 4711 + thread, EventKindObject, 0, 2000);
+    for (i = 0; i < count; ++i)
+      if (events[i].thread == thread)
+        putSim(&events[i]);
+    MakeBlockEnd(&make, &block, BlockFlagSEALED);
+  }
+  MakeWrite(&make, whole);
+  MakeFree(&make);
+  MakeProcessFree(process);
+}
+
+/* wrong -- does a part from `from` on differ from the whole? */
+static Bool wrong(End all, uint64_t from)
+{
+  EndStruct its;
+
+  cutAt(from);
+  endOf(&its, part);
+  if (its.digest == all->digest && its.sum.objects == all->sum.objects && its.tally.unmatched <= all->tally.unmatched)
+    return FALSE;
+  printf("# cut at %llu: %llu unmatched, %llu in the whole; %llu objects, %llu\n", (unsigned long long)from,
+          (unsigned long long)its.tally.unmatched, (unsigned long long)all->tally.unmatched,
+          (unsigned long long)its.sum.objects, (unsigned long long)all->sum.objects);
+  return TRUE;
+}
+
+static uint64_t timeOf(uint64_t stamp)
+{
+  return 86400 * (uint64_t)1000000000 + stamp;
+}
+
+/* wrongAny -- how many cuts of a log differ, at the times of its events */
+static Count wrongAny(SimEvent events, Count count, unsigned threads)
+{
+  EndStruct all;
+  Count n = 0;
+  Index i;
+
+  logMake(events, count, threads);
+  endOf(&all, whole);
+  for (i = 1; i < count; ++i)
+    if (events[i].stamp != events[i - 1].stamp)
+      n += wrong(&all, timeOf(events[i].stamp));
+  return n;
+}
+
+/* testSwapped -- two threads' events on one address have their stamps swapped, and the cut has nothing of the second thread
+ * before them: it does not know by itself that there are two */
+static void testSwapped(void)
+{
+  SimEventStruct lives[] = {
+    {.stamp = 1000000, .kind = HeapInALLOC, .thread = 0, .addr = 0x100, .size = 10},
+    {.stamp = 1001000, .kind = HeapInALLOC, .thread = 1, .addr = 0x200, .size = 20},
+    {.stamp = 1050000, .kind = HeapInALLOC, .thread = 0, .addr = 0x100, .size = 30},
+    {.stamp = 1050014, .kind = HeapInFREE, .thread = 1, .addr = 0x100},
+    {.stamp = 1090000, .kind = HeapInFREE, .thread = 0, .addr = 0x100},
+  };
+  SimEventStruct none[] = {
+    {.stamp = 1000000, .kind = HeapInALLOC, .thread = 1, .addr = 0x100, .size = 10},
+    {.stamp = 1001000, .kind = HeapInFREE, .thread = 0, .addr = 0x100},
+    {.stamp = 1050000, .kind = HeapInFREE, .thread = 0, .addr = 0x200},
+    {.stamp = 1050014, .kind = HeapInALLOC, .thread = 1, .addr = 0x200, .size = 20},
+  };
+
+  TapIs(wrongAny(lives, ARRAY_LENGTH(lives), 2), 0, "an address is given out again before its free is told");
+  TapIs(wrongAny(none, ARRAY_LENGTH(none), 2), 0, "a free is told before its allocation, and nothing lives");
+}
+
+/* testRandom -- always the same logs, with little in them, and all of it soon gone */
+static void testRandom(void)
+{
+  uint64_t seed = 5;
+  Count n = 0;
+  unsigned i;
+
+  for (i = 0; i < 12; ++i) {
+    SimParamsStruct params = {.seed = TapRandom(&seed), .threads = 1 + i % 4, .events = 60, .live = 6,
+                              .jitter = i % 4 > 0 ? 900 : 0, .step = 2000, .strangers = 60};
+    SimStruct sim;
+    SimRun(&sim, &params);
+    n += wrongAny(sim.events, sim.count, params.threads);
+    SimFinish(&sim);
+  }
+  TapIs(n, 0, "cut anywhere, the rest of a log goes on as the whole does");
+}
+
+int main(void)
+{
+  (void)snprintf(whole, sizeof whole, "/tmp/pawprint-whole-%ld.paw", (long)getpid());
+  (void)snprintf(part, sizeof part, "/tmp/pawprint-part-%ld.paw", (long)getpid());
+  testSwapped();
+  testRandom();
+  (void)unlink(whole);
+  (void)unlink(part);
+  return TapDone();
+}
