@@ -162,12 +162,25 @@ static const char *recordingCleans(void *data, const char *log, uint64_t identit
   return recording->logs[0] == NULL ? log : NULL;
 }
 
+/* recordingLink -- the first of these logs that is a link; NULL: none is */
+static const char *recordingLink(char **logs)
+{
+  struct stat status;
+
+  while (*logs != NULL && (lstat(*logs, &status) != 0 || !S_ISLNK(status.st_mode)))
+    ++logs;
+  return *logs;
+}
+
 /* recordingClean -- no program: remove what dead recordings of these logs have left, or all of them */
 static int recordingClean(Recording recording, char **logs)
 {
   Count removed;
   Res res;
 
+  if (recordingLink(logs) != NULL)
+    return OptionFail(recording->tool, "%s: it is a link, which is not followed: name the log that it leads to",
+                      recordingLink(logs));
   recording->logs = logs;
   res = CleanRegions(recordingCleans, recordingSay, recording, &removed);
   for (; *logs != NULL; ++logs)

@@ -149,6 +149,30 @@ for my $empty ('', 'empty ') {
     is join(' ', left()), '', 'and nothing stays';
 }
 
+# A link in the log's own place, or in the place of a region, is not followed, even if it leads to the right one.
+$program = start("env PAWPRINT_LOG=$dir/own.paw $B/prog/ways");
+tell_($program, 20000, 'flush', 500);
+kill 'KILL', $program->{pid};
+end($program);
+rename 'own.paw', 'away.paw';
+symlink 'away.paw', 'own.paw';
+($region) = grep { !/\.log$/ } left();
+my $size = -s 'away.paw';
+like clean(), qr/^\Q$region\E: .*: it cannot be added to the log: that is a link, which is not followed; it stays$/m,
+    'where a link stands in the place of the log nothing is added';
+is clean('own.paw'), "eventrec: own.paw: it is a link, which is not followed: name the log that it leads to\n", 'nor if the link is named';
+is -s 'away.paw', $size, 'and what it leads to stays as it is';
+system('mv', $region, "$dir/region") == 0 or die;
+symlink "$dir/region", $region;
+is clean(), '', 'a link in the place of a region is none';
+is clean('away.paw'), '', 'for its log neither';
+is -s 'away.paw', $size, 'and nothing is added';
+unlink $region;
+system('mv', "$dir/region", $region) == 0 or die;
+like clean('away.paw'), qr/^\Q$region\E: .*: added to the log; removed$/m, 'the log itself is found';
+is numbers('away.paw'), '0-20499', 'and has all of it then';
+is join(' ', left()), '', 'and nothing stays';
+
 # What was sent, as long as somebody received it.
 my $listener = fork // die;
 if ($listener == 0) {

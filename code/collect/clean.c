@@ -141,7 +141,8 @@ static Res cleanOne(Clean clean, char *room, Size size)
     return ResIO;
   }
   if (res != ResOK || access(clean->path, F_OK) == 0) {
-    (void)snprintf(room, size, "it cannot be added to the log: %s; it stays", strerror(errno));
+    (void)snprintf(room, size, "it cannot be added to the log: %s; it stays",
+                   log < 0 && errno == ELOOP ? "that is a link, which is not followed" : strerror(errno));
     return ResIO;
   }
   (void)snprintf(room, size, "added to the log; removed");
@@ -248,15 +249,15 @@ Res CleanRegions(CleanChoose choose, void (*tell)(void *data, const char *line),
 
 Res CleanBeside(const char *log, void (*tell)(void *data, const char *line), void *data)
 {
-  char path[PATH_MAX], line[PATH_MAX + RegionPathMAX];
+  char line[PATH_MAX + RegionPathMAX];
   Count blocks = 0, running = 0;
   Bool certain;
-  int fd = realpath(log, path) != NULL ? LeftPlaceAppend(&certain, path) : -1;
+  int fd = LeftPlaceAppend(&certain, log);
   Res res;
 
-  if (fd < 0) /* there is no such file, or it belongs to another user */
+  if (fd < 0) /* there is no such file, or it belongs to another user, or is a link */
     return ResOK;
-  res = LogRecover(fd, certain, path, 0, &blocks, &running);
+  res = LogRecover(fd, certain, log, 0, &blocks, &running);
   (void)close(fd);
   if (res == ResOK && blocks == 0)
     return ResOK;

@@ -186,8 +186,10 @@ int LeftPlaceAppend(Bool *certainReturn, const char *path)
   *certainReturn = FALSE;
   if (handle < 0)
     return -1;
-  errno = EPERM;
-  if (fstat(handle, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid()) {
+  if (fstat(handle, &status) != 0)
+    status = (struct stat){0};
+  errno = S_ISLNK(status.st_mode) ? ELOOP : EPERM;
+  if (S_ISREG(status.st_mode) && status.st_uid == geteuid()) {
     *certainReturn = leftCertain(path, &status);
     (void)snprintf(again, sizeof again, "/proc/self/fd/%d", handle);
     fd = open(again, O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK);

@@ -49,7 +49,8 @@ extern Res LeftPlaceNamed(const char *path, uint64_t recording, const char *log,
  * room  PATH_MAX bytes */
 extern Bool LeftPlaceTarget(char *room, LeftPlace place, uid_t owner);
 
-/* LeftPlaceAppend -- open the log that such a link names, for appending, if it is a regular file of ours; -1 with errno.
+/* LeftPlaceAppend -- open the log that such a link names, for appending, if it is a regular file of ours; -1 with errno
+ * (ELOOP: it is a link).
  * Whether it is of the region's recording LogRecordingHas tells.
  * certain  no link is on the way to it, in any folder, and it has one name: whoever may write in one of the folders
  *          cannot have led us to a file that is elsewhere */
