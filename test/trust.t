@@ -302,6 +302,17 @@ SKIP: {
         is slurp("$log.err") =~ /^eventrec: not seen: \Q$file\E: static/m ? 1 : 0, $told,
             sprintf 'user %d names a file of root\'s that has mode %o: it is %s', $user, $mode, $told ? 'looked at' : 'not read';
     }
+    # What takes no library from him who starts it may take one from us.
+    my $file = "$dir/setuid";
+    system 'cp', "$B/prog/starts", $file;
+    chmod 04755, $file;
+    for ([0, 0], [$nobody, 1]) {
+        my ($user, $told) = @$_;
+        unlink $log;
+        waitpid started($log, $^X, '-e', $run, $user, "$dir/starts", 'execve', $file, 0), 0;
+        is slurp("$log.err") =~ /^eventrec: not seen: \Q$file\E: set-user-id: it takes no library from the environment$/m ? 1 : 0, $told,
+            "user $user starts a program that becomes root: it is " . ($told ? '' : 'not ') . 'named for that';
+    }
 }
 
 done_testing();

@@ -29,7 +29,8 @@ enum {
 typedef struct ProgramStruct {
   int fd;
   struct stat status;
-  Size left; /* bytes that may still be read */
+  uid_t user; /* who named it */
+  Size left;  /* bytes that may still be read */
 } ProgramStruct, *Program;
 
 /* programMay -- may `user` read the file, by its owner and its mode?  Where we are not root others have no fewer rights. */
@@ -47,6 +48,7 @@ static Bool programOpen(Program program, const char *path, uid_t user)
   char again[32];
 
   program->fd = -1;
+  program->user = user == ProgramANYBODY ? getuid() : user;
   program->left = programBytesMAX;
   if (handle < 0)
     return FALSE;
@@ -281,7 +283,7 @@ static const char *programLoads(Program program, const char *interpreter)
     return "static: nothing can be loaded into it";
   if (strstr(interpreter, "musl") != NULL)
     return "linked with musl: the library needs glibc";
-  return ((status->st_mode & S_ISUID) != 0 && status->st_uid != getuid()) ||
+  return ((status->st_mode & S_ISUID) != 0 && status->st_uid != program->user) ||
                  ((status->st_mode & S_ISGID) != 0 && status->st_gid != getgid())
              ? "set-user-id: it takes no library from the environment" : NULL;
 }
