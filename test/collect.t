@@ -321,7 +321,10 @@ sub held {
     my (undef, $seen) = seen('overwrite.paw');
     my @odd = grep { my $v = $seen->[$_] // []; grep { $v->[$_] != $v->[$_ - 1] + 1 } 1 .. $#$v } 0 .. 2;
     is "@odd", '', 'overwrite: what is there of each thread is without a gap';
-    cmp_ok scalar(grep { $_ && $_->[-1] == 99999 } @$seen), '>=', 1, 'overwrite: and the newest events are';
+    # A thread that ended long before the others may have nothing left.
+    my @kept = grep { @{$_ // []} } @$seen;
+    ok @kept > 0 && !grep({ $_->[-1] != 99999 } @kept), 'overwrite: and its newest events are, unless all was overwritten'
+        or diag join ', ', map { "to $_->[-1]" } @kept;
     like `$cnv --check $dir/overwrite.paw 2>&1`, qr/\A(?:eventcnv: \d+ events? \w+ discarded while recording[^\n]*\n)?\z/,
         'overwrite: and nothing is missing that was not counted';
 }

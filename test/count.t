@@ -60,7 +60,8 @@ if ($ENV{SOAK}) {
 like record($folder), qr/\Aeventrec: \d+ events \(0 discarded\)[^\n]*\n\z/, 'and all of it is seen';
 my $headers = `$cnv --header $dir/make.paw`;
 my %compilers = map { $_ => 1 } $headers =~ m{^pid: (\d+)\n(?:.*\n)??program: "[^"\n]*/cc1"$}mg;
-is scalar(keys %compilers), 6, 'six compilations are six processes' if %compilers && !$ENV{SOAK};
+is scalar(keys %compilers), 6, 'six compilations are six processes'
+    if !$ENV{SOAK} && `$CC -print-prog-name=cc1 2>/dev/null` =~ m{^/}; # a compiler that is a program of its own
 is `$cnv --check $dir/make.paw 2>&1`, '', 'the log is whole';
 is scalar(grep { countedSlurp($_, 4096) =~ /\Q$dir\E/ } glob('/dev/shm/pawprint-[0-9a-f]*[0-9]')), 0, 'nothing is left in memory';
 

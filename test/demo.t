@@ -21,7 +21,9 @@ for (1 .. 2 * (`nproc 2>/dev/null` || 2)) {
     push @busy, $pid;
 }
 local $ENV{DEMO} = "$Dir/demo";
-my ($status, $out, $err) = run('tool/demo');
+my ($status, $out, $err) = run('sh', '-x', 'tool/demo');
+my $trace = join '', $err =~ /^\+ .*\n/mg;
+$err =~ s/^\+ .*\n//mg;
 kill KILL => @busy;
 waitpid $_, 0 for @busy;
 
@@ -29,6 +31,7 @@ is $status, 0, 'it comes to its end' or diag $err;
 like $err, qr/^eventrec: [1-9]\d{5,} events \(0 discarded\), /m, 'having recorded a program';
 my ($program) = $out =~ /^\$ kill -9 \d+ (\d+)$/m;
 ok defined $program, 'and killed another';
+like $trace, qr/^\+ kill -9 \d+ \Q$program\E\n(?:.*\n)*?\+ ended \Q$program\E\n(?:.*\n)*\+ \S*eventcnv \S+killed\.paw\n/m, 'for whose end it waits before it looks';
 like $err, qr/: took \d+ events of process \Q$program\E from shared memory: /, 'whose events it shows, once it is dead';
 unlike $err, qr/still|may be more|is about to/, 'of which it says nothing that is not over';
 like $out, qr/^\S+: of process \Q$program\E, .*: added to the log; removed$/m, 'and takes out of memory';

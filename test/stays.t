@@ -88,5 +88,8 @@ note sprintf 'log %d bytes at most, KiB: eventrec %d, %d; program %d, %d; shared
     late(@recorder), early(@program), late(@program), early(@shared), late(@shared);
 my ($checked, undef, $err) = run("$B/bin/eventcnv", '-n', 1000, $log);
 is $checked, 0, 'what is there can be read' or diag $err;
+my ($discarded) = slurp("$Dir/err") =~ /^eventrec: \d+ events \((\d+) discarded\)/m;
+($checked, undef, $err) = run("$B/bin/eventcnv", '--check', $log);
+is $checked, $discarded ? 1 : 0, 'and nothing is missing but what was dropped on purpose, or discarded' or diag $err;
 
 done_testing;
