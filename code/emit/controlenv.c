@@ -200,7 +200,7 @@ void ControlFromEnvironment(void)
   settings->recording = controlRecording();
   if (ControlVariable("PAWPRINT_LOG", settings->log, sizeof settings->log) == NULL || settings->log[0] == '\0')
     return;
-  if (settings->only != 0 && settings->only != (uint32_t)getpid()) {
+  if (settings->only != 0 && settings->only != QuietPid()) {
     settings->log[0] = '\0';
     return;
   }
@@ -218,7 +218,7 @@ void ControlRecording(void)
   uint64_t *recording = &ControlSettings.recording;
 
   if (*recording == 0 && QuietCall(SYS_getrandom, recording, sizeof *recording, GRND_NONBLOCK) != sizeof *recording)
-    *recording = EventClockMonotonic() ^ (uint64_t)getpid() << 40;
+    *recording = EventClockMonotonic() ^ (uint64_t)QuietPid() << 40;
   *recording |= *recording == 0;
 }
 

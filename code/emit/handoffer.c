@@ -194,7 +194,7 @@ static Bool meetControl(HandGrant grant, struct msghdr *message)
     } else if (control->cmsg_type == SCM_CREDENTIALS) {
       struct ucred sender;
       memcpy(&sender, CMSG_DATA(control), sizeof sender);
-      believed = sender.uid == 0 || sender.uid == geteuid();
+      believed = sender.uid == 0 || sender.uid == QuietUser();
     }
   }
   return believed;
@@ -435,7 +435,7 @@ void HandNote(unsigned note, const char *path, unsigned lack, pid_t child)
     return;
   message.note = note;
   message.lack = lack;
-  message.self = (uint32_t)QuietCall(SYS_getpid);
+  message.self = QuietPid();
   message.child = (uint32_t)child;
   if (meetRefused(meetInsist(&message)) && note == RegionNoteEXEC && lack == 0)
     meetLeave();

@@ -48,7 +48,7 @@ Bool HandStill(void)
   struct stat status;
 
   if (path == NULL || QuietCall(SYS_newfstatat, AT_FDCWD, path, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
-      (status.st_uid != 0 && status.st_uid != geteuid()))
+      (status.st_uid != 0 && status.st_uid != QuietUser()))
     return FALSE;
   if (stillHolds(&status))
     return TRUE;

@@ -4,8 +4,10 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/aver.h"
@@ -16,6 +18,7 @@
 #include "emit/process.h"
 #include "emit/send.h"
 #include "emit/traceback.h"
+#include "plinth/forbid.h"
 #include "plinth/quiet.h"
 
 enum {
@@ -77,7 +80,7 @@ static uint64_t lifeIdentity(void)
   uint64_t identity = 0;
 
   if (QuietCall(SYS_getrandom, &identity, sizeof identity, GRND_NONBLOCK) != sizeof identity)
-    identity = EventClockMonotonic() * 0x9e3779b97f4a7c15ull + (uint64_t)getpid();
+    identity = EventClockMonotonic() * 0x9e3779b97f4a7c15ull + (uint64_t)QuietPid();
   return identity | 1;
 }
 
@@ -90,7 +93,7 @@ static void lifeSetUp(Process process)
   if (!lifeRead)
     ControlClock();
   slow = EventClockChoose();
-  process->pid = (uint32_t)getpid();
+  process->pid = QuietPid();
   DescriptorForked(); /* whatever made this process */
   process->threadsMax = ProcessThreadsMax();
   process->identity = lifeIdentity();
@@ -330,21 +333,47 @@ static void lifeBeside(Process process)
     SendEnd(process);
 }
 
+/* lifeClockBar -- neither the processor's counter nor the system is to be asked for the time */
+static void lifeClockBar(void)
+{
+  EventClockBar(EVENT_SLOW);
+  (void)__atomic_fetch_or(&EVENT_CONTROL[EventControlCLOCK], (Word)EventControlBARRED, __ATOMIC_SEQ_CST);
+}
+
+/* lifeAhead -- what can be had only as long as the system helps */
+static void lifeAhead(Process process)
+{
+  (void)SendRegistry();
+  if (ProcessRegion(process) != NULL)
+    StoreAhead(&process->shared);
+  (void)ProcessOwnMore(process, 0);
+}
+
 void ProcessBar(Bool counterOnly)
 {
   Process process = ProcessGet();
 
   if (process == NULL)
     return;
-  EventClockBar(EVENT_SLOW);
-  (void)__atomic_fetch_or(&EVENT_CONTROL[EventControlCLOCK], (Word)EventControlBARRED, __ATOMIC_SEQ_CST);
+  lifeClockBar();
   if (counterOnly)
     return;
-  (void)SendRegistry();
-  if (ProcessRegion(process) != NULL)
-    StoreAhead(&process->shared);
-  (void)ProcessOwnMore(process, 0);
+  lifeAhead(process);
   QuietBar();
+}
+
+void ProcessForbid(Bool known)
+{
+  static const long provide[6] = {0, 0, MADV_POPULATE_WRITE};
+  static const long map[6] = {0, 0, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0};
+  static const long clock[6] = {CLOCK_MONOTONIC};
+  Process process = ProcessGet();
+
+  if (process != NULL && (!known || ForbidNext(SYS_madvise, provide) || ForbidNext(SYS_mmap, map)))
+    lifeAhead(process);
+  if (process != NULL && EVENT_SLOW && (!known || ForbidNext(SYS_clock_gettime, clock)))
+    lifeClockBar();
+  (known ? ForbidSet : ForbidUnknown)();
 }
 
 void ProcessUnbar(void)
@@ -361,7 +390,7 @@ void ProcessEnd(void)
   int error = errno;
   Bool locked;
 
-  if (process == NULL || process->pid != (uint32_t)QuietCall(SYS_getpid) ||
+  if (process == NULL || process->pid != QuietPid() ||
       (ProcessRegion(process) == NULL && !ProcessOpen()))
     return;
   QuietBegin(&mask);

@@ -72,13 +72,12 @@ static Size processSize(unsigned threads)
 /* processReserve -- memory for as many threads as may be; where address space is limited a small part of it */
 static char *processReserve(unsigned *threadsReturn)
 {
-  struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+  uint64_t limit = QuietLimit(RLIMIT_AS);
   unsigned threads;
   char *memory = NULL;
 
-  (void)getrlimit(RLIMIT_AS, &limit);
   for (threads = ThreadsMAX; memory == NULL && threads >= processThreadsMIN; threads /= 8) {
-    if (threads / 8 >= processThreadsMIN && processSize(threads) > limit.rlim_cur / 64)
+    if (threads / 8 >= processThreadsMIN && processSize(threads) > limit / 64)
       continue;
     memory = QuietMap(processSize(threads), processPage);
     *threadsReturn = threads;

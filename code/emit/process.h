@@ -15,7 +15,9 @@
 #include "emit/store.h"
 #include "format/header.h"
 #include "plinth/descriptor.h" /* for wrappers of calls that would close what the process keeps (mm/shimfd.c), too */
+#include "plinth/forbid.h"
 #include "plinth/plinth.h"
+#include "plinth/quiet.h"
 
 enum { ProcessWorkingSIZE = 512 << 10, ProcessPlinthsMAX = 4, ProcessScratches = 4, ProcessOwnMAX = 16 };
 
@@ -161,9 +163,11 @@ extern Bool ProcessSleeps(void);
  * the counter only.  From here on the library makes no call in this thread, and its events get their times without the
  * counter.  What the thread records goes on being drained by the collector; without one it stays in shared memory until
  * the process has ended.
- * ProcessUnbar -- the system refused it */
+ * ProcessUnbar -- the system refused it
+ * ProcessForbid -- the program is about to install a filter, which was read (plinth/forbid.h), or is not known */
 extern void ProcessBar(Bool counterOnly);
 extern void ProcessUnbar(void);
+extern void ProcessForbid(Bool known);
 
 /* ProcessArguments -- what the program was called with, while the library's constructor runs; NULL: the system must be
  * asked.  Later the program may have written over it. */

@@ -101,7 +101,7 @@ static Size sendLinesUsed;
  * of its own; NULL: there is none.  A child of fork begins anew with what another thread of its parent had begun. */
 static SendTypesStruct *sendTypesRoom(void)
 {
-  unsigned self = (unsigned)getpid();
+  unsigned self = QuietPid();
 
   if (__atomic_exchange_n(&sendTypesTaken, self, __ATOMIC_RELAXED) != self)
     return &sendTypesFirst;

@@ -55,7 +55,7 @@ static StoreMappingStruct storeMappings[storeMappingsMAX], storeParents[storeMap
  * to the log is to lie beside it, that has room, too. */
 static Bool storeName(char *room, Size size, const char *log, uint64_t recording, unsigned n, Bool beside)
 {
-  RegionNameStruct name = {.recording = recording, .pid = (uint32_t)getpid(), .number = n};
+  RegionNameStruct name = {.recording = recording, .pid = QuietPid(), .number = n};
   const char *slash = strrchr(log, '/');
   TextStruct text;
 
@@ -254,23 +254,21 @@ static RegionHeader storeShared(Store store, const char *log, uint64_t recording
 /* storeSlotsMax -- how many slots a file may have: a limit on file sizes comes with a signal that kills */
 static unsigned storeSlotsMax(void)
 {
-  struct rlimit limit;
+  uint64_t limit = QuietLimit(RLIMIT_FSIZE);
 
-  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur >= RegionSize(RegionSlotsMAX))
+  if (limit >= RegionSize(RegionSlotsMAX))
     return RegionSlotsMAX;
-  return limit.rlim_cur < RegionSize(storeSlotsMIN) ? 0 : (unsigned)((limit.rlim_cur - RegionFIRST) / RegionSlotSIZE);
+  return limit < RegionSize(storeSlotsMIN) ? 0 : (unsigned)((limit - RegionFIRST) / RegionSlotSIZE);
 }
 
 /* storeFair -- how many bytes to reserve: where they are limited (ulimit -v), a sixteenth, or up to an eighth for some
  * slots; the program wants the rest */
 static Size storeFair(void)
 {
-  struct rlimit space = {RLIM_INFINITY, RLIM_INFINITY}, data = space;
+  uint64_t space = QuietLimit(RLIMIT_AS), data = QuietLimit(RLIMIT_DATA);
   Size least, fair;
 
-  (void)getrlimit(RLIMIT_AS, &space);
-  (void)getrlimit(RLIMIT_DATA, &data);
-  fair = (Size)(space.rlim_cur < data.rlim_cur ? space.rlim_cur : data.rlim_cur);
+  fair = (Size)(space < data ? space : data);
   least = fair / 8 < RegionSize(storeSlotsFEW) ? fair / 8 : RegionSize(storeSlotsFEW);
   if (least < RegionSize(storeSlotsMIN))
     least = RegionSize(storeSlotsMIN);
@@ -324,7 +322,7 @@ Res StoreOpen(Store store, const char *log, uint64_t recording, uint64_t identit
   memcpy(header->magic, RegionMAGIC, BlockMagicSIZE);
   header->order = BlockORDER;
   header->major = BlockMAJOR;
-  header->pid = (uint32_t)getpid();
+  header->pid = QuietPid();
   header->slots = slots;
   header->identity = identity;
   header->recording = recording;
@@ -539,13 +537,13 @@ static void storeAdoptFile(int fd, const char *path, uint64_t recording,
   Res res = ResOK;
   Index i;
 
-  if (QuietCall(SYS_flock, fd, LOCK_EX | LOCK_NB) != 0 || fstat(fd, &status) != 0 || status.st_uid != geteuid())
+  if (QuietCall(SYS_flock, fd, LOCK_EX | LOCK_NB) != 0 || QuietStat(fd, &status) != 0 || status.st_uid != QuietUser())
     return;
   size = (Size)status.st_size;
   header = size < RegionFIRST ? NULL : QuietMapAt(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd);
   if (header == NULL)
     return;
-  if (RegionHeaderSound(header, size) && header->pid == (uint32_t)getpid() && header->recording == recording &&
+  if (RegionHeaderSound(header, size) && header->pid == QuietPid() && header->recording == recording &&
       !RegionCollected(header)) {
     /* Where there was a collector that died, it may not have come as far as to write the header block. */
     i = header->text.generation & 1;

@@ -19,10 +19,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "emit/handoffer.h"
+#include "emit/process.h"
 #include "mm/shimthread.h"
 
 #define SHIM __attribute__((visibility("default")))
@@ -68,17 +68,6 @@ void ShimExecStart(void)
   __atomic_store_n((void **)&shimReal.execve, symbol, __ATOMIC_RELEASE);
 }
 
-/* shimRead -- of the program's memory, which need not be there: how many bytes could be read */
-static Size shimRead(void *room, const void *from, Size size)
-{
-  struct iovec to = {room, size}, its = {(void *)(Word)from, size};
-  int error = errno;
-  long n = syscall(SYS_process_vm_readv, syscall(SYS_getpid), &to, 1UL, &its, 1UL, 0UL);
-
-  errno = error;
-  return n > 0 ? (Size)n : 0;
-}
-
 /* What was read of the program's memory last.  The strings of an environment lie near each other, in any order: so it is
  * read by pages, and not by strings, which costs as much for each of them. */
 typedef struct ShimSeenStruct {
@@ -94,7 +83,7 @@ static const char *shimSee(Size *lengthReturn, ShimSeen seen, const char *at)
 
   if (place < seen->base || place - seen->base + shimNAME > seen->size) {
     seen->base = place % shimPAGE + shimNAME <= shimPAGE ? place - place % shimPAGE : place;
-    seen->size = shimRead(seen->bytes, (const void *)seen->base, shimPAGE);
+    seen->size = QuietPeek(seen->bytes, (const void *)seen->base, shimPAGE);
   }
   *lengthReturn = seen->size > place - seen->base ? seen->size - (place - seen->base) : 0;
   return seen->bytes + (place - seen->base);
@@ -105,7 +94,7 @@ static Bool shimHas(const char *entry)
 {
   char room[shimVALUE + 1];
 
-  room[shimRead(room, entry, shimVALUE)] = '\0';
+  room[QuietPeek(room, entry, shimVALUE)] = '\0';
   return strstr(room, "libpawprint.so") != NULL;
 }
 
@@ -114,7 +103,7 @@ static Bool shimOurs(const char *entry)
 {
   char room[shimVALUE];
 
-  return HandOurs(room, shimRead(room, entry, sizeof room));
+  return HandOurs(room, QuietPeek(room, entry, sizeof room));
 }
 
 /* shimBegins -- does the entry begin so? */
@@ -138,8 +127,8 @@ static unsigned shimLack(char *const envp[])
   _Static_assert(sizeof recording - 1 <= shimNAME && sizeof preload - 1 <= shimNAME, "names fit");
   seen.base = seen.size = 0;
   for (i = 0; i < shimENVIRONMENT; i += k) {
-    Size read = envp != NULL ? shimRead(entry, envp + i, sizeof entry) / sizeof entry[0] : 0;
-    if (envp != NULL && read == 0 && (read = shimRead(entry, envp + i, sizeof entry[0]) / sizeof entry[0]) == 0)
+    Size read = envp != NULL ? QuietPeek(entry, envp + i, sizeof entry) / sizeof entry[0] : 0;
+    if (envp != NULL && read == 0 && (read = QuietPeek(entry, envp + i, sizeof entry[0]) / sizeof entry[0]) == 0)
       return 0;
     for (k = 0; k < read && entry[k] != NULL; ++k) {
       if (shimBegins(&seen, entry[k], recording, sizeof recording - 1))
@@ -159,16 +148,14 @@ static unsigned shimLack(char *const envp[])
  * from a call that only asks; and whether there is anything to be told of. */
 static Bool shimTold(const char *path)
 {
-  int error = errno;
-  Bool there, readable;
+  long res;
 
   ShimExecStart();
   if (!HandListened())
     return FALSE;
-  there = syscall(SYS_faccessat, AT_FDCWD, path, F_OK) == 0;
-  readable = there || (errno != EFAULT && errno != ENAMETOOLONG);
-  errno = error;
-  return there || (readable && strchr(path, '/') == NULL);
+  res = QuietCall(SYS_faccessat, AT_FDCWD, path, F_OK);
+  /* EPERM: it may not be asked. */
+  return res == 0 || (res != -EFAULT && res != -ENAMETOOLONG && res != -EPERM && strchr(path, '/') == NULL);
 }
 
 /* shimStarts -- a program is about to be started inside libc: it may have to be left what it cannot ask for */
@@ -286,13 +273,11 @@ SHIM int execle(const char *path, const char *argument, ...)
 static void shimOpened(char path[PATH_MAX], int fd)
 {
   char link[32];
-  int error = errno;
   long length;
 
   (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-  length = syscall(SYS_readlinkat, AT_FDCWD, link, path, (unsigned long)PATH_MAX - 1);
+  length = QuietCall(SYS_readlinkat, AT_FDCWD, link, path, PATH_MAX - 1);
   path[length > 0 && path[0] == '/' ? length : 0] = '\0';
-  errno = error;
 }
 
 /* shimNoteOpened -- tell of a program that is an open file, or stands in a folder that is one; returns whether there was
@@ -300,7 +285,7 @@ static void shimOpened(char path[PATH_MAX], int fd)
 static Bool shimNoteOpened(int fd, const char *path, char *const envp[])
 {
   char whole[2 * PATH_MAX], name[PATH_MAX];
-  Size length = path != NULL ? shimRead(name, path, sizeof name - 1) : 0;
+  Size length = path != NULL ? QuietPeek(name, path, sizeof name - 1) : 0;
 
   name[length] = '\0';
   ShimExecStart();

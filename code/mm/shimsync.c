@@ -10,6 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "emit/process.h"
+
 /* syncSymbol -- what would have been called; of the condition variables, the version that programs of this century
  * mean. Their first version is an other thing by the same name. */
 static void syncSymbol(void *function, const char *name)
@@ -56,7 +58,9 @@ __thread unsigned SyncThreadNumber __attribute__((tls_model("initial-exec")));
 
 unsigned SyncThreadAsk(void)
 {
-  SyncThreadNumber = (unsigned)syscall(SYS_gettid);
+  long number = QuietCall(SYS_gettid);
+
+  SyncThreadNumber = number > 0 ? (unsigned)number : 0; /* it may not be asked */
   return SyncThreadNumber;
 }
 

@@ -8,8 +8,6 @@
 #include "mm/shimthread.h"
 
 #include <errno.h>
-#include <linux/seccomp.h>
-#include <stdarg.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -56,7 +54,7 @@ static void threadBegins(Addr start)
 
   if (!EVENT_WANTED(EventKindSystem))
     return;
-  (void)syscall(SYS_prctl, PR_GET_NAME, name, 0, 0, 0);
+  (void)QuietCall(SYS_prctl, PR_GET_NAME, name);
   EVENT_UPAS(ThreadStart, SyncThread(), (void *)pthread_self(), start, name);
 }
 
@@ -168,43 +166,12 @@ SHIM int pthread_setname_np(pthread_t handle, const char *name)
   return result;
 }
 
-/* threadNamed -- the calling thread has a name now.  What the program gave need not end where the kernel ends it. */
-static void threadNamed(void)
+void ShimThreadNamed(void)
 {
   char name[threadNAME] = "";
 
-  (void)syscall(SYS_prctl, PR_GET_NAME, name, 0, 0, 0);
+  if (!EVENT_WANTED(EventKindSystem))
+    return;
+  (void)QuietCall(SYS_prctl, PR_GET_NAME, name);
   EVENT_UPS(ThreadName, SyncThread(), (void *)pthread_self(), name);
-}
-
-/* threadForbids -- does this prctl forbid the thread what the library does in it? */
-static Bool threadForbids(int option, unsigned long argument)
-{
-  return (option == PR_SET_SECCOMP && argument == SECCOMP_MODE_STRICT) ||
-         (option == PR_SET_TSC && argument == PR_TSC_SIGSEGV);
-}
-
-SHIM int prctl(int option, ...)
-{
-  unsigned long argument[4];
-  va_list list;
-  Bool forbids;
-  int result;
-  Index i;
-
-  va_start(list, option);
-  for (i = 0; i < ARRAY_LENGTH(argument); ++i)
-    argument[i] = va_arg(list, unsigned long);
-  va_end(list);
-  forbids = threadForbids(option, argument[0]);
-  if (forbids) {
-    (void)SyncThread(); /* asks the system the first time */
-    ProcessBar(option == PR_SET_TSC);
-  }
-  result = (int)syscall(SYS_prctl, option, argument[0], argument[1], argument[2], argument[3]);
-  if (forbids ? result != 0 : option == PR_SET_TSC && result == 0)
-    ProcessUnbar();
-  if (option == PR_SET_NAME && result == 0 && EVENT_WANTED(EventKindSystem))
-    threadNamed();
-  return result;
 }

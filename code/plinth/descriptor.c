@@ -30,14 +30,14 @@ static unsigned descriptorTurn, descriptorUsers[2];
 
 static Size descriptorLimit(void)
 {
-  struct rlimit limit;
+  uint64_t limit = QuietLimit(RLIMIT_NOFILE);
 
-  return getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > DescriptorTOP ? DescriptorTOP : (Size)limit.rlim_cur;
+  return limit > DescriptorTOP ? DescriptorTOP : (Size)limit;
 }
 
 Bool DescriptorMay(void)
 {
-  return descriptorLimit() >= DescriptorFEW && (descriptorPid == 0 || descriptorPid == (uint32_t)getpid());
+  return descriptorLimit() >= DescriptorFEW && (descriptorPid == 0 || descriptorPid == QuietPid());
 }
 
 /* descriptorHigh -- the same file under a higher number; minus an errno: there is none */
@@ -49,16 +49,6 @@ static long descriptorHigh(int fd)
   for (from = from > DescriptorROOM ? from - DescriptorROOM : 0; high < 0 && from > (Size)STDERR_FILENO; from /= 2)
     high = QuietCall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, from);
   return high;
-}
-
-/* descriptorStatus -- fstat, and errno as it was */
-static Bool descriptorStatus(int fd, struct stat *status)
-{
-  int error = errno;
-  Bool good = !QuietBarred() && fstat(fd, status) == 0;
-
-  errno = error;
-  return good;
 }
 
 static int descriptorOf(Plinth plinth)
@@ -73,7 +63,7 @@ static void descriptorShow(Plinth plinth, int fd)
   Index i;
 
   if (descriptorPid == 0)
-    descriptorPid = (uint32_t)getpid();
+    descriptorPid = QuietPid();
   for (i = 0; i < descriptorPlinthsMAX && descriptorPlinths[i] != plinth; ++i)
     ;
   for (i = i < descriptorPlinthsMAX ? i : 0; i < descriptorPlinthsMAX; ++i) {
@@ -103,7 +93,7 @@ Res DescriptorTake(Plinth plinth, int fd)
   struct stat status;
   long high;
 
-  if (!descriptorStatus(fd, &status))
+  if (QuietStat(fd, &status) != 0)
     return ResIO;
   high = descriptorHigh(fd);
   if (high >= 0) {
@@ -133,7 +123,7 @@ int DescriptorOurs(Plinth plinth, struct stat *status)
 {
   int fd = descriptorOf(plinth);
 
-  return fd >= 0 && descriptorStatus(fd, status) && status->st_dev == plinth->device && status->st_ino == plinth->inode
+  return fd >= 0 && QuietStat(fd, status) == 0 && status->st_dev == plinth->device && status->st_ino == plinth->inode
              ? fd
              : -1;
 }
@@ -221,7 +211,7 @@ Bool DescriptorYield(int fd)
   Plinth plinth = fd >= 0 ? descriptorFind(fd) : NULL;
   long high;
 
-  if (plinth == NULL || descriptorPid != (uint32_t)getpid())
+  if (plinth == NULL || descriptorPid != QuietPid())
     return FALSE;
   high = descriptorHigh(fd);
   if (high >= 0)
@@ -233,6 +223,6 @@ Bool DescriptorYield(int fd)
 
 void DescriptorForked(void)
 {
-  descriptorPid = (uint32_t)getpid();
+  descriptorPid = QuietPid();
   descriptorUsers[0] = descriptorUsers[1] = 0;
 }

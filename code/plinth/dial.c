@@ -52,7 +52,7 @@ static Bool dialTrusted(Plinth plinth, Bool *selfReturn)
   *selfReturn = FALSE;
   if (QuietCall(SYS_getsockopt, plinth->fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
     return FALSE;
-  *selfReturn = peer.uid == geteuid();
+  *selfReturn = peer.uid == QuietUser();
   return *selfReturn || peer.uid == 0;
 }
 

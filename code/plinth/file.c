@@ -42,7 +42,7 @@ static Bool fileIsFamily(int fd, const char *family)
   char room[48];
   TextStruct text;
 
-  if (family == NULL || fstat(fd, &status) != 0)
+  if (family == NULL || QuietStat(fd, &status) != 0)
     return FALSE;
   TextInit(&text, room, sizeof room);
   TextDecimal(&text, status.st_dev);
@@ -76,10 +76,10 @@ static Bool fileBeside(int fd)
   struct stat status, other;
   int i;
 
-  if (fstat(fd, &status) != 0)
+  if (QuietStat(fd, &status) != 0)
     return FALSE;
   for (i = fileLOWEST; i < fileLIMIT; ++i)
-    if (i != fd && fileAppends(i, FD_CLOEXEC) && fstat(i, &other) == 0 && other.st_dev == status.st_dev &&
+    if (i != fd && fileAppends(i, FD_CLOEXEC) && QuietStat(i, &other) == 0 && other.st_dev == status.st_dev &&
         other.st_ino == status.st_ino)
       return TRUE;
   return FALSE;
@@ -111,7 +111,7 @@ static Res fileKeep(Plinth plinth, int fd)
 
   if (DescriptorMay())
     return DescriptorTake(plinth, fd);
-  if (fstat(fd, &status) != 0)
+  if (QuietStat(fd, &status) != 0)
     return ResIO;
   plinth->device = status.st_dev;
   plinth->inode = status.st_ino;
@@ -136,7 +136,7 @@ static Res fileOpen(Plinth plinth, const char *place, const char *family, const 
     if (fd >= 0 && !fileIsFamily((int)fd, family) && !fileBeside((int)fd)) {
       struct stat status;
       /* A device such as /dev/full or /dev/null holds nothing that could be overwritten. */
-      if (fstat((int)fd, &status) != 0 || !S_ISCHR(status.st_mode)) {
+      if (QuietStat((int)fd, &status) != 0 || !S_ISCHR(status.st_mode)) {
         (void)QuietCall(SYS_close, fd);
         *reasonReturn = "it is there already; remove it, or choose another name";
         return ResIO;
@@ -162,7 +162,7 @@ static int fileReopen(Plinth plinth, struct stat *status, Bool *lentReturn, cons
     *reasonReturn = QuietErrno((int)-fd);
     return -1;
   }
-  if (fstat((int)fd, status) != 0 || status->st_dev != plinth->device || status->st_ino != plinth->inode) {
+  if (QuietStat((int)fd, status) != 0 || status->st_dev != plinth->device || status->st_ino != plinth->inode) {
     (void)QuietCall(SYS_close, fd);
     *reasonReturn = "it is another file now";
     return -1;
@@ -176,14 +176,14 @@ static int fileReopen(Plinth plinth, struct stat *status, Bool *lentReturn, cons
 static Bool fileWithinLimit(Plinth plinth, struct stat *status, Size size)
 {
   uint64_t reserve = plinth->last ? 0 : PlinthRESERVE;
-  struct rlimit limit;
+  uint64_t limit = QuietLimit(RLIMIT_FSIZE);
 
-  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || !S_ISREG(status->st_mode))
+  if (limit == UINT64_MAX || !S_ISREG(status->st_mode))
     return TRUE;
-  if ((plinth->last || plinth->limited != limit.rlim_cur + 1) &&
-      (uint64_t)status->st_size + size + reserve <= limit.rlim_cur)
+  if ((plinth->last || plinth->limited != limit + 1) &&
+      (uint64_t)status->st_size + size + reserve <= limit)
     return TRUE;
-  plinth->limited = limit.rlim_cur + 1;
+  plinth->limited = limit + 1;
   return FALSE;
 }
 

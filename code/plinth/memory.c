@@ -49,7 +49,7 @@ PlinthMemory PlinthMemoryOf(Plinth plinth)
  * stopped in the middle, or the lock was written over. */
 static Bool memoryLock(PlinthMemory memory)
 {
-  unsigned self = (unsigned)getpid(), owner = 0, naps = 0;
+  unsigned self = QuietPid(), owner = 0, naps = 0;
   long nap[2] = {0, memoryNap};
 
   while (!__atomic_compare_exchange_n(&memory->lock, &owner, self, FALSE, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))

@@ -13,11 +13,20 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/text.h"
+#include "plinth/forbid.h"
 
 enum { quietPAGE = 4096 }; /* bytes of the smallest page: every mapping is so aligned */
+
+/* Of the calls by this name the one that fills in what <sys/stat.h> has. */
+#if defined(SYS_fstat64) && !defined(__LP64__)
+#define quietSTAT SYS_fstat64
+#else
+#define quietSTAT SYS_fstat
+#endif
 
 extern char **environ;
 
@@ -43,13 +52,43 @@ long QuietSystem(long number, long a, long b, long c, long d, long e, long f)
   int error = errno;
   long result;
 
-  if (UNLIKELY(quietBarred))
+  if (UNLIKELY(quietBarred) || (UNLIKELY(ForbidAny()) && ForbidCall(number, (const long[]){a, b, c, d, e, f})))
     return -EPERM;
   result = syscall(number, a, b, c, d, e, f);
   if (result == -1)
     result = -errno;
   errno = error;
   return result;
+}
+
+uint32_t QuietPid(void)
+{
+  return (uint32_t)QuietCall(SYS_getpid);
+}
+
+uint32_t QuietUser(void)
+{
+  return (uint32_t)QuietCall(SYS_geteuid);
+}
+
+uint64_t QuietLimit(int resource)
+{
+  uint64_t limit[2] = {UINT64_MAX, UINT64_MAX}; /* now, and at most */
+
+  return QuietCall(SYS_prlimit64, 0, resource, NULL, limit) == 0 ? limit[0] : UINT64_MAX;
+}
+
+long QuietStat(int fd, struct stat *status)
+{
+  return QuietCall(quietSTAT, fd, status);
+}
+
+Size QuietPeek(void *room, const void *from, Size size)
+{
+  struct iovec to = {room, size}, its = {(void *)(Word)from, size};
+  long n = QuietCall(SYS_process_vm_readv, QuietPid(), &to, 1, &its, 1, 0);
+
+  return n > 0 ? (Size)n : 0;
 }
 
 void *QuietMapFrom(void *place, Size size, int protection, int flags, int fd, long offset)
@@ -134,9 +173,7 @@ static long quietWriteLimited(int fd, const void *bytes, Size size)
 
 long QuietWrite(int fd, const void *bytes, Size size)
 {
-  struct rlimit limit;
-
-  if (QuietBarred() || getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+  if (QuietLimit(RLIMIT_FSIZE) == UINT64_MAX)
     return QuietCall(SYS_write, fd, bytes, size);
   return quietWriteLimited(fd, bytes, size);
 }

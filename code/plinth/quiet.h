@@ -10,6 +10,8 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
+#include <sys/stat.h>
+
 #include "base/text.h"
 #include "base/types.h"
 
@@ -18,7 +20,8 @@ typedef struct QuietMaskStruct {
   uint64_t bits;
 } QuietMaskStruct, *QuietMask;
 
-/* QuietCall(SYS_x, argument...) -- a system call: its result, or minus what errno would be
+/* QuietCall(SYS_x, argument...) -- a system call: its result, or minus what errno would be.  One that a filter of seccomp
+ * would kill for is not made, and fails with EPERM (forbid.h).
  *
  * Directly: libc's functions are cancellation points, change errno, keep two signals out of every set, or are wrapped
  * by the very library that this is part of.  Arguments are integers or pointers.
@@ -34,6 +37,17 @@ extern long QuietSystem(long number, long a, long b, long c, long d, long e, lon
 extern void QuietBar(void);
 extern void QuietUnbar(void);
 extern Bool QuietBarred(void);
+
+/* QuietPid, QuietUser -- getpid and geteuid; UINT32_MAX and its kin where they may not be asked for
+ * QuietLimit -- getrlimit: what holds now; UINT64_MAX: no limit is known
+ * QuietStat -- fstat; 0, or minus an errno */
+extern uint32_t QuietPid(void);
+extern uint32_t QuietUser(void);
+extern uint64_t QuietLimit(int resource);
+extern long QuietStat(int fd, struct stat *statusReturn);
+
+/* QuietPeek -- of memory that need not be there: how many bytes could be read */
+extern Size QuietPeek(void *room, const void *from, Size size);
 
 /* QuietMapAt -- mmap; NULL if it fails.  offset is 0. */
 extern void *QuietMapAt(void *place, Size size, int protection, int flags, int fd);

@@ -118,12 +118,12 @@ static void socketBegin(Plinth plinth, Socket socket)
 {
   DescriptorClose(plinth);
   if (QuietCall(SYS_getrandom, &socket->link, sizeof socket->link, 1 /* GRND_NONBLOCK */) != sizeof socket->link)
-    socket->link = (SocketNow() << 20 ^ (uint64_t)getpid()) * 0x9e3779b97f4a7c15ull;
+    socket->link = (SocketNow() << 20 ^ (uint64_t)QuietPid()) * 0x9e3779b97f4a7c15ull;
   socket->link |= 1;
   socket->local = plinth->class == &PlinthClassUnix;
   KeepInit(&socket->keep, SocketHeader(socket, 2), plinth->size - socketOverhead());
   socket->wiped = QuietCall(SYS_madvise, socket, plinth->size, MADV_WIPEONFORK) == 0;
-  __atomic_store_n(&socket->pid, (uint32_t)getpid(), __ATOMIC_RELEASE);
+  __atomic_store_n(&socket->pid, QuietPid(), __ATOMIC_RELEASE);
 }
 
 /* socketNapping -- wait a moment, the `tries`th time; FALSE: it has been enough */
@@ -142,7 +142,7 @@ static Bool socketNapping(unsigned tries)
 static Socket socketTake(Plinth plinth)
 {
   Socket socket = plinth->state;
-  unsigned self = (unsigned)getpid(), pid = __atomic_load_n(&socket->pid, __ATOMIC_ACQUIRE), owner = 0, tries = 0;
+  unsigned self = QuietPid(), pid = __atomic_load_n(&socket->pid, __ATOMIC_ACQUIRE), owner = 0, tries = 0;
 
   /* Where the kernel does not wipe, a child may find a lock that nobody will ever open. */
   if (pid != 0 && pid != self && !socket->wiped)
