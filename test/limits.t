@@ -138,4 +138,17 @@ unlink 'l.paw';
 ($status) = run("$B/bin/eventrec", '-o', 'l.paw', 'prlimit', '--fsize=10', 'perl', '-e', 'open F, ">", "own"; print F "x" x 100; close F');
 is $status >> 8, 128 + POSIX::SIGUSR1() - POSIX::SIGUSR1() + 25, 'a program that passes the limit dies of it, as without us';
 
+# Where the system gives no memory, and lets nobody wait, whoever would rather wait than lose events does not wait for ever.
+for my $policy (qw(discard block)) {
+    my ($status, undef, $err) = run('timeout', 100, "$B/bin/eventrec", '--force', '-k', 'User', '-p', $policy, '-o', 'denied.paw', '--',
+                                    "$B/prog/denied", 300_000);
+    SKIP: {
+        skip 'no filter may be installed here', 2 if $status == 77;
+        is($status, 0, "$policy, and no memory: the program ends") or diag $err;
+        my ($events, $discarded) = $err =~ /^eventrec: (\d+) events \((\d+) discarded\)/m;
+        my $there = () = `$B/bin/eventcnv -E UserWord denied.paw 2>&1` =~ / UserWord id=1 value=\d+$/mg;
+        is($there + ($discarded // 0), 300_000, 'and all is there, or counted') or diag $err;
+    }
+}
+
 done_testing;

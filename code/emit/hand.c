@@ -385,7 +385,7 @@ Bool HandDiscard(Process process, Thread thread, unsigned kind, unsigned unsent)
 
   /* Whose collector has just died sends by itself when it tries again. */
   if (!unsent && region != NULL && ProcessCollected(process) &&
-      (region->policy == RegionPolicyBLOCK || handLeaves(process) || !RegionCollected(region)))
+      ((region->policy == RegionPolicyBLOCK && !HandVain(process, region)) || handLeaves(process) || !RegionCollected(region)))
     return TRUE;
   if (stream->block != NULL)
     stream->block->discarded = ++stream->discarded;

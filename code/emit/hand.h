@@ -71,8 +71,11 @@ static inline Bool HandCollected(Process process, Store store)
  * HandRefuses -- has there been none for long, and is there none now?  Then an event is discarded at once: to look for room
  * costs a hundred times as much, and more without a collector.  Not before: a collector that is only behind comes up
  * meanwhile.
+ * HandVain -- has nobody found room for a second, although no block is full, so that nobody is about to make any?  The
+ * system gives no memory, then.
  * HandChanged -- remember since when there has been none, for this thread and for all; returns whether there was */
 extern Bool HandRefuses(Process process, Thread thread, Stream stream);
+extern Bool HandVain(Process process, RegionHeader region);
 extern Bool HandChanged(Process process, Thread thread, Bool changed);
 
 /* Full blocks: how many there may be, and which is forgotten where the newest are kept (handfull.c).  A block that may be

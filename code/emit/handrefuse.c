@@ -4,7 +4,24 @@
  */
 #include "emit/hand.h"
 
-enum { refusePOOR = 100000 }; /* ticks between two looks for a free slot */
+enum {
+  refusePOOR = 100000,      /* ticks between two looks for a free slot */
+  refuseVAIN = 3000000000u  /* ticks, about a second, that nobody finds any */
+};
+
+Bool HandVain(Process process, RegionHeader region)
+{
+  uint64_t refused = __atomic_load_n(&process->refused, __ATOMIC_RELAXED), now = EventClock(EVENT_SLOW);
+  uint32_t freed = __atomic_load_n(&region->pool.freed, __ATOMIC_ACQUIRE);
+
+  if (refused == 0 || __atomic_load_n(&region->pool.full, __ATOMIC_ACQUIRE) != 0 || now - refused < refuseVAIN)
+    return FALSE;
+  if (__atomic_exchange_n(&process->freed, freed, __ATOMIC_RELAXED) == freed)
+    return TRUE;
+  /* Somebody has made room, and it may not have been found yet. */
+  __atomic_store_n(&process->refused, now, __ATOMIC_RELAXED);
+  return FALSE;
+}
 
 Bool HandRefuses(Process process, Thread thread, Stream stream)
 {
@@ -22,7 +39,7 @@ Bool HandRefuses(Process process, Thread thread, Stream stream)
   /* What other threads have found out holds for this one. */
   looked = __atomic_load_n(&process->looked, __ATOMIC_RELAXED);
   refused = refused == 0 || (thread->refused != 0 && thread->refused < refused) ? thread->refused : refused;
-  return region->policy == RegionPolicyDISCARD && now - refused > HandPATIENCE &&
+  return (region->policy == RegionPolicyDISCARD || HandVain(process, region)) && now - refused > HandPATIENCE &&
          (now - (looked > thread->looked ? looked : thread->looked) < refusePOOR ||
           (stream->block != NULL && __atomic_load_n(&region->pool.full, __ATOMIC_ACQUIRE) >= region->limit));
 }
