@@ -181,7 +181,8 @@ static void collectorLook(Collector collector)
 /* collectorMake -- make a region for a process, and give it to that */
 static void collectorMake(Collector collector, MeetMessage message, Bool *buriedReturn)
 {
-  RegionGrantStruct grant = {.magic = RegionMAGIC, .version = RegionMeetVERSION};
+  /* Whoever gets no region is to believe that, too. */
+  RegionGrantStruct grant = {.magic = RegionMAGIC, .version = RegionMeetVERSION, .recording = collector->place.recording};
   const char *program = message->request.called != 0 ? message->request.program : "";
   uint32_t tid = (uint32_t)syscall(SYS_gettid);
   int locked = -1;

@@ -137,7 +137,6 @@ Res DrainMake(Drain *drainReturn, DrainShop shop, Place place, MeetMessage messa
   memcpy(grant->magic, RegionMAGIC, BlockMagicSIZE);
   grant->version = RegionMeetVERSION;
   grant->slots = (uint32_t)drain->slots;
-  grant->recording = place->recording;
   *drainReturn = drain;
   return ResOK;
 }
