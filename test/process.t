@@ -159,7 +159,7 @@ SKIP: {
     is scalar(grep { $listed =~ /^$_ .*\Q$apart\E$/m } @outer), 2, 'eventctl lists them by their numbers outside';
     for (1 .. 300) {
         my $samples = join '', lines('eventcnv', '-E', 'ProcessSample', $apart);
-        last if 2 == grep { $samples =~ / pid=$_ / } @outer;
+        last if $samples =~ / pid=$$two[0] / && grep { $_ > 24 << 20 } $samples =~ / pid=$$two[1] .*? resident=(\d+)/g;
         select undef, undef, undef, 0.1;
     }
     $end->();
