@@ -61,7 +61,8 @@ void RecordingLibraries(Recording recording)
   Index i;
 
   for (i = 0; doors != NULL && i < recording->libraries; ++i) {
-    ProgramDoorsRead(&doors[i], recording->loaded[i], recording->loader[i]);
+    if (RecordingLooks(recording, recording->loaded[i], i))
+      ProgramDoorsRead(&doors[i], recording->loaded[i], recording->loader[i], &recording->looked);
     there |= doors[i].has;
   }
   for (i = 0; doors != NULL && i < recording->libraries; ++i) {

@@ -25,6 +25,7 @@ enum {
   recordingGrace = 1000,      /* ms that a program has to end when it was told to; then the recording does */
   recordingLinesMAX = 256,    /* to be told at the end */
   recordingKnownMAX = 1024,   /* programs of the family */
+  recordingLookedMAX = 512 << 20, /* bytes of their files that are read: two seconds of work, if somebody wants it so */
   recordingNamesMAX = 64      /* names of theirs that are remembered */
 };
 
@@ -72,6 +73,9 @@ typedef struct RecordingStruct {
   Count names;         /* by which such programs were found, owned, the newest by turns, */
   char *name[recordingNamesMAX];
   uid_t nameUser[recordingNamesMAX];       /* and who named them */
+  Size looked;                /* bytes of files that may yet be read to find that out, */
+  Count unlooked;             /* programs and libraries that were not looked at, */
+  char first[PATH_MAX];       /* and the first of them */
   char program[PATH_MAX];
   char library[PATH_MAX];
   char log[PATH_MAX]; /* absolute */
@@ -108,6 +112,10 @@ extern int RecordingRun(Recording recording, char **argv);
  * that this user named, or ProgramANYBODY (view/program.h).  It is told at the end.  TRUE: nothing of it can be observed. */
 extern void RecordingLine(void *data, const char *line);
 extern Bool RecordingProgram(void *data, const char *name, uid_t user);
+
+/* RecordingLooks -- may this program or library be looked at, after so many others of its sort?  FALSE: they were too many, or
+ * too large, which is told at the end. */
+extern Bool RecordingLooks(Recording recording, const char *path, Count others);
 
 /* RecordingAbsent -- so many processes of the family ran this program, and did not announce themselves, for this reason;
  * NULL: for that which its file says */

@@ -251,6 +251,7 @@ int RecordingRun(Recording recording, char **argv)
 
   if (!recordingSignals(recording))
     return eventrecFAILED;
+  recording->looked = recordingLookedMAX;
   recordingCollector(recording);
   recording->end =
       recording->limit > 0 && recording->limit < 1e9 ? begin + (uint64_t)(recording->limit * 1e9) : UINT64_MAX;

@@ -79,12 +79,21 @@ static Bool recordingAgainst(Recording recording, const char *path, uid_t user)
   for (i = 0; i < recording->known; ++i)
     if (strcmp(recording->path[i], path) == 0 && (recording->namer[i] == user || user == ProgramANYBODY))
       return recordingWhole(recording->reason[i]);
-  if (recording->known == recordingKnownMAX || (recording->path[recording->known] = strdup(path)) == NULL)
+  if (!RecordingLooks(recording, path, recording->known) || (recording->path[recording->known] = strdup(path)) == NULL)
     return FALSE;
-  reason = ProgramUnseen(path, user);
+  reason = ProgramUnseen(path, user, &recording->looked);
   recording->namer[recording->known] = user;
   recording->reason[recording->known++] = reason;
   return recordingWhole(reason);
+}
+
+Bool RecordingLooks(Recording recording, const char *path, Count others)
+{
+  if (others < recordingKnownMAX && recording->looked >= ProgramBytesMAX)
+    return TRUE;
+  if (recording->unlooked++ == 0)
+    (void)snprintf(recording->first, sizeof recording->first, "%s", path);
+  return FALSE;
 }
 
 /* RecordingProgram -- a program of the family: is there anything against its being observed? */
@@ -117,11 +126,17 @@ static Index recordingWhy(Recording recording, const char *path)
 /* recordingFiles -- tell what the files of programs say */
 static void recordingFiles(Recording recording)
 {
+  char line[PATH_MAX + 256];
   Index i;
 
   for (i = 0; i < recording->known; ++i)
     if (recordingWhy(recording, recording->path[i]) == i)
       recordingNot(recording, recording->path[i], recording->reason[i], recording->unseen[i]);
+  if (recording->unlooked == 0)
+    return;
+  (void)snprintf(line, sizeof line, "programs and libraries were too many, or too large, to look into all: of %s and those after it "
+                 "it is not known whether their files speak against their being seen", recording->first);
+  RecordingLine(recording, line);
 }
 
 void RecordingAbsent(void *data, const char *name, const char *reason, Count count)
@@ -223,8 +238,8 @@ Bool RecordingSummary(Recording recording, Count running)
   Log log;
 
   (void)RecordingProgram(recording, recording->program, geteuid());
-  recordingFiles(recording);
   RecordingLibraries(recording);
+  recordingFiles(recording);
 
   if (LogOpen(&log, &place, 1, &hooks, error, sizeof error) != ResOK) {
     SayLine(stderr, "eventrec: 0 events (%llu discarded), 0 bytes, %.3f s -> %s", (unsigned long long)recording->untold,

@@ -21,7 +21,6 @@ typedef ElfW(Sym) Sym;
 
 enum {
   programScriptsMAX = 4,       /* interpreters of interpreters */
-  programBytesMAX = 32 << 20,  /* of a file that are looked at; node has 17 MiB of symbols and their names */
   programNameMAX = 4096        /* of an interpreter */
 };
 
@@ -42,14 +41,14 @@ static Bool programMay(const struct stat *status, uid_t user)
 
 /* programOpen -- a regular file, open for reading.  A recorded program chooses the path: what else may be there (a FIFO, a
  * device), and what it could not read itself, is looked at by its name alone, and not opened. */
-static Bool programOpen(Program program, const char *path, uid_t user)
+static Bool programOpen(Program program, const char *path, uid_t user, Size left)
 {
   int handle = open(path, O_PATH | O_CLOEXEC);
   char again[32];
 
   program->fd = -1;
   program->user = user == ProgramANYBODY ? getuid() : user;
-  program->left = programBytesMAX;
+  program->left = left < ProgramBytesMAX ? left : ProgramBytesMAX;
   if (handle < 0)
     return FALSE;
   (void)snprintf(again, sizeof again, "/proc/self/fd/%d", handle);
@@ -58,6 +57,15 @@ static Bool programOpen(Program program, const char *path, uid_t user)
     program->fd = open(again, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   (void)close(handle);
   return program->fd >= 0;
+}
+
+/* programClose -- what was read of it is taken off `left` */
+static void programClose(Program program, Size *left)
+{
+  Size had = *left < ProgramBytesMAX ? *left : ProgramBytesMAX;
+
+  *left -= had - program->left;
+  (void)close(program->fd);
 }
 
 /* programRead -- so many bytes of the file, and a NUL behind them, the caller's to free; NULL: they are not all there, or too
@@ -213,19 +221,19 @@ static Bool programIs(const Ehdr *elf, Bool *foreignReturn)
   return is && !*foreignReturn;
 }
 
-void ProgramDoorsRead(ProgramDoors doors, const char *path, uid_t user)
+void ProgramDoorsRead(ProgramDoors doors, const char *path, uid_t user, Size *left)
 {
   ProgramSymbolsStruct symbols = {.defines = 0};
   ProgramStruct program;
   Bool foreign;
   Ehdr *elf;
 
-  if (programOpen(&program, path, user)) {
+  if (programOpen(&program, path, user, *left)) {
     elf = programRead(&program, 0, sizeof *elf);
     if (programIs(elf, &foreign))
       programSymbols(&symbols, &program, elf, FALSE);
     free(elf);
-    (void)close(program.fd);
+    programClose(&program, left);
   }
   *doors = symbols.doors;
 }
@@ -335,7 +343,7 @@ static Bool programScript(Program program, char *room, Size size)
   return script && length > 0;
 }
 
-const char *ProgramUnseen(const char *path, uid_t user)
+const char *ProgramUnseen(const char *path, uid_t user, Size *left)
 {
   char room[2][programNameMAX];
   ProgramStruct program;
@@ -344,11 +352,11 @@ const char *ProgramUnseen(const char *path, uid_t user)
   for (i = 0; i < programScriptsMAX; ++i) {
     const char *reason;
     Bool script;
-    if (!programOpen(&program, path, user))
+    if (!programOpen(&program, path, user, *left))
       return NULL; /* that it cannot be read says nothing: it may be run all the same */
     script = programScript(&program, room[i % 2], sizeof room[0]);
     reason = script ? NULL : programElf(&program);
-    (void)close(program.fd);
+    programClose(&program, left);
     if (!script)
       return reason;
     path = room[i % 2];

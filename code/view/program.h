@@ -6,6 +6,8 @@
  *
  * user   who named the file: where we are root it is opened only if that user may read it by its mode.  ProgramANYBODY: it
  *        is not known who did, and everybody must be allowed to.
+ * left   bytes of files that may yet be read, in all; what is read is taken off.  Where they are fewer than ProgramBytesMAX
+ *        what is found may be nothing for that reason.
  *
  * Tests: test/eventrec.t, test/unseen.t, test/absent.t, test/trust.t
  */
@@ -20,6 +22,8 @@
 
 #define ProgramANYBODY ((uid_t)-1)
 
+enum { ProgramBytesMAX = 32 << 20 }; /* of one file that are looked at; node has 17 MiB of symbols and their names */
+
 /* ProgramFind -- the file that running `name` would run, looked for in PATH as a shell does
  * returns ResOK; ResPARAM: not found; ResIO: found, and may not be run */
 extern Res ProgramFind(char *room, Size size, const char *name);
@@ -28,7 +32,7 @@ extern Res ProgramFind(char *room, Size size, const char *name);
  *
  * path  an executable, or a script, whose interpreter is then looked at
  */
-extern const char *ProgramUnseen(const char *path, uid_t user);
+extern const char *ProgramUnseen(const char *path, uid_t user, Size *left);
 
 /* ProgramPartly -- is that a reason for which only some of it is not seen? */
 extern Bool ProgramPartly(const char *reason);
@@ -43,7 +47,7 @@ typedef struct ProgramDoorsStruct {
 /* ProgramDoorsRead -- what is in the file, an executable or a library; nothing, if it is neither
  * ProgramDoor -- that it calls such functions, in words that live forever; NULL: it does not, or has them itself
  * there   the allocators that are beside it */
-extern void ProgramDoorsRead(ProgramDoors doors, const char *path, uid_t user);
+extern void ProgramDoorsRead(ProgramDoors doors, const char *path, uid_t user, Size *left);
 extern const char *ProgramDoor(const ProgramDoorsStruct *doors, unsigned there);
 
 #endif /* VIEW_PROGRAM_H */
