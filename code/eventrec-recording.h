@@ -79,7 +79,9 @@ typedef struct RecordingStruct {
   char program[PATH_MAX];
   char library[PATH_MAX];
   char log[PATH_MAX]; /* absolute */
-  char found[32];     /* where it can be opened, if it is not there any more; "": it is there */
+  char found[32];     /* where it can be opened, whatever has its name by now; "": by that */
+  uint64_t missing;    /* bytes that somebody has cut off it again */
+  uint64_t collected, discarded, written; /* events, and bytes of the log, that the collector has counted */
   uint64_t untold;     /* events that are lost, which the log does not say */
   double seconds;
   sigset_t watched;          /* the signals that `signals` tells of */
@@ -121,13 +123,13 @@ extern Bool RecordingLooks(Recording recording, const char *path, Count others);
  * NULL: for that which its file says */
 extern void RecordingAbsent(void *data, const char *name, const char *reason, Count count);
 
-/* RecordingFind -- is the log still where it was made?  If it was moved that is its name from now on; else where to open
- * it.  That it is not there is told at the end. */
+/* RecordingFind -- is the log still where it was made, and as long as it was written?  If it was moved that is its name from
+ * now on.  What is not so is told at the end. */
 extern void RecordingFind(Recording recording);
 
-/* RecordingSummary -- one line of what is in the log, and one for what is not.  FALSE: there is no log to speak of.
- * RecordingSent -- the same of what was sent elsewhere. */
-extern Bool RecordingSummary(Recording recording, Count running);
+/* RecordingSummary -- one line of what was recorded, and one for what was not.  RecordingSent -- the same of what was sent
+ * elsewhere. */
+extern void RecordingSummary(Recording recording, Count running);
 extern void RecordingSent(Recording recording);
 
 #endif /* EVENTREC_RECORDING_H */

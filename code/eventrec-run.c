@@ -70,6 +70,8 @@ static void recordingOpen(Recording recording)
 
   if (recording->fd >= 0)
     recording->own = fcntl(recording->fd, F_DUPFD_CLOEXEC, 0);
+  if (recording->own >= 0)
+    (void)snprintf(recording->found, sizeof recording->found, "/proc/self/fd/%d", recording->own);
   if (recording->collector == NULL)
     return;
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
@@ -209,6 +211,9 @@ static Count recordingFinish(Recording recording)
                      recording->log, strerror(errno));
   if (recording->collector != NULL) {
     recording->untold = CollectorUntold(recording->collector);
+    recording->missing = CollectorMissing(recording->collector);
+    CollectorCount(recording->collector, &recording->collected, &recording->discarded,
+                   &recording->written);
     CollectorFree(recording->collector);
   }
   RecordingFind(recording);
@@ -270,6 +275,6 @@ int RecordingRun(Recording recording, char **argv)
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   }
   running = recordingFinish(recording);
-  (void)RecordingSummary(recording, running);
+  RecordingSummary(recording, running);
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }

@@ -204,16 +204,13 @@ static Bool recordingThere(Recording recording, const char *path)
   return lstat(path, &status) == 0 && status.st_dev == recording->device && status.st_ino == recording->inode;
 }
 
-void RecordingFind(Recording recording)
+/* recordingMoved -- the log is not where it was made: where is it? */
+static void recordingMoved(Recording recording)
 {
   char line[2 * PATH_MAX + 128], name[PATH_MAX];
   struct stat status;
-  ssize_t length;
+  ssize_t length = readlink(recording->found, name, sizeof name - 1);
 
-  if (recording->own < 0 || recordingThere(recording, recording->log))
-    return;
-  (void)snprintf(recording->found, sizeof recording->found, "/proc/self/fd/%d", recording->own);
-  length = readlink(recording->found, name, sizeof name - 1);
   name[length > 0 ? length : 0] = '\0';
   if (recordingThere(recording, name)) {
     (void)snprintf(line, sizeof line, "%s: the log was moved while it was written; it is %s now", recording->log, name);
@@ -228,38 +225,67 @@ void RecordingFind(Recording recording)
   RecordingLine(recording, line);
 }
 
-/* RecordingSummary -- one line of what is in the log, and one for what is not.  FALSE: there is no log to speak of. */
-Bool RecordingSummary(Recording recording, Count running)
+void RecordingFind(Recording recording)
 {
+  char line[PATH_MAX + 128];
+
+  if (recording->own >= 0 && !recordingThere(recording, recording->log))
+    recordingMoved(recording);
+  if (recording->missing == 0)
+    return;
+  (void)snprintf(line, sizeof line, "%s: the log was cut while it was written: %llu bytes of it are missing", recording->log,
+                 (unsigned long long)recording->missing);
+  RecordingLine(recording, line);
+}
+
+/* recordingRead -- what is in the log; FALSE: it cannot be read, which is told
+ * seenReturn  there is a recorded program in it */
+static Bool recordingRead(LogSummary summaryReturn, Bool *seenReturn, Recording recording)
+{
+  const char *place = recording->found[0] != '\0' ? recording->found : recording->log, *reason;
   LogHooksStruct hooks = {.note = recordingSilent};
-  const char *path = recording->log, *place = recording->found[0] != '\0' ? recording->found : path;
-  LogSummaryStruct summary;
-  char error[512];
+  char error[512], line[PATH_MAX + 600];
   Log log;
+
+  if (LogOpen(&log, &place, 1, &hooks, error, sizeof error) == ResOK) {
+    LogSummarize(summaryReturn, log);
+    *seenReturn = recordingSeen(log, summaryReturn->processes);
+    LogClose(log);
+    return TRUE;
+  }
+  reason = strncmp(error, place, strlen(place)) == 0 ? error + strlen(place) : error;
+  (void)snprintf(line, sizeof line, "%s: what was written cannot be read back%s", recording->log, reason);
+  if (recording->collected > 0)
+    RecordingLine(recording, line);
+  return FALSE;
+}
+
+/* RecordingSummary -- one line of what was recorded, and one for what was not.  The log has also what processes wrote that
+ * the collector does not know; but where it is not as it was written, that is what is known. */
+void RecordingSummary(Recording recording, Count running)
+{
+  LogSummaryStruct summary;
+  Bool seen;
 
   (void)RecordingProgram(recording, recording->program, geteuid());
   RecordingLibraries(recording);
   recordingFiles(recording);
-
-  if (LogOpen(&log, &place, 1, &hooks, error, sizeof error) != ResOK) {
-    SayLine(stderr, "eventrec: 0 events (%llu discarded), 0 bytes, %.3f s -> %s", (unsigned long long)recording->untold,
-            recording->seconds, path);
-    recordingUnseen(recording);
-    recordingLines(recording);
-    return FALSE;
+  if (!recordingRead(&summary, &seen, recording) || recording->missing > 0) {
+    summary.events = recording->collected;
+    summary.discarded = recording->discarded;
+    summary.bytes = recording->written;
+    seen = recording->mets > 0;
+  } else {
+    summary.discarded += recording->untold;
   }
-  LogSummarize(&summary, log);
-  if (!recordingSeen(log, summary.processes))
+  if (!seen)
     recordingUnseen(recording);
-  LogClose(log);
-  SayLine(stderr, "eventrec: %llu events (%llu discarded), %llu bytes, %.3f s -> %s",
-                (unsigned long long)summary.events, (unsigned long long)(summary.discarded + recording->untold),
-                (unsigned long long)summary.bytes, recording->seconds,
-                recording->output != NULL ? recording->output : strrchr(path, '/') + 1);
+  SayLine(stderr, "eventrec: %llu events (%llu discarded), %llu bytes, %.3f s -> %s", (unsigned long long)summary.events,
+          (unsigned long long)summary.discarded, (unsigned long long)summary.bytes, recording->seconds,
+          recording->output != NULL ? recording->output : strrchr(recording->log, '/') + 1);
   recordingLines(recording);
   if (running > 0)
     SayLine(stderr, "eventrec: %zu of its processes still run, and write to the log", running);
-  return TRUE;
 }
 
 /* RecordingSent -- the end of a recording that went to another place, and a line of what was sent */

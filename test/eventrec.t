@@ -263,6 +263,52 @@ SKIP: {
     is(system("$B/bin/eventcnv --check o.paw >check 2>&1"), 0, 'and the log is whole') or diag slurp('check');
 }
 
+# A log that is cut while it is written, in its middle or altogether: what was written is counted, and how much is missing told.
+for my $to (0, 12000) {
+    my $work = 'my @x = map { {$_ => 1} } 1 .. 3000;';
+
+    # Cut when it has come so far; what is written behind that tells where the end should be.
+    ($status, $out, $err) = record('--force', '-o', 'c.paw', 'perl', '-e', "$work for (1 .. 1000) { last if -s 'c.paw' > 15000; $work "
+        . "select undef, undef, undef, 0.01 } print -s 'c.paw', qq(\\n); truncate 'c.paw', $to or die; $work");
+    my ($n) = $err =~ m{^eventrec: (\d+) events \(0 discarded\), \d+ bytes, \S+ s -> c\.paw$}m;
+    my ($missing) = $err =~ m{^eventrec: \Q$folder\E/c\.paw: the log was cut while it was written: (\d+) bytes of it are missing$}m;
+    cmp_ok $missing // -1, '>=', $out - $to, "a log that is cut to $to bytes: how much is missing is said" or diag $err;
+    my $there = () = text('c.paw') =~ /\n/g;
+    cmp_ok $n // 0, '>', $there, 'and what was recorded is counted, not what is left';
+    unlike $err, qr/not seen/, 'nor is it said that the program was not seen';
+    isnt system("$B/bin/eventcnv --check c.paw >check 2>&1"), 0, 'and --check does not take it for whole';
+}
+
+# A folder that is swapped as soon as eventrec has seen that its log is there: it counts the log that it has written.
+SKIP: {
+    skip 'nothing can be preloaded before a sanitizer', 3 if $ENV{SAN};
+    my $swap = build('swap.so', <<'END', '-shared', '-fPIC', '-ldl') or skip 'no compiler', 3;
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+int rename(const char *, const char *);
+int lstat(const char *path, struct stat *status)
+{
+  int (*next)(const char *, struct stat *) = (int (*)(const char *, struct stat *))dlsym(RTLD_NEXT, "lstat");
+  int res = next(path, status);
+  if (res == 0 && status->st_size > 0 && strlen(path) > 11 && strcmp(path + strlen(path) - 11, "/away/s.paw") == 0) {
+    (void)rename("away", "gone");
+    (void)mkdir("away", 0700);
+  }
+  return res;
+}
+END
+    mkdir 'away';
+    local $ENV{LD_PRELOAD} = "$folder/$swap";
+    ($status, $out, $err) = record('-o', 'away/s.paw', 'perl', '-e', 'my @x = map { {$_ => 1} } 1 .. 3000');
+    like $err, qr{^eventrec: [1-9]\d{3,} events \(0 discarded\), \d+ bytes, }m, 'a log whose folder is swapped at the end is counted' or diag $err;
+    unlike $err, qr/not seen/, 'and its program was seen';
+    ok -e 'gone/s.paw', '(it was swapped)';
+}
+
 # An eventrec inside an eventrec: the outer one says who records what it does not see.
 SKIP: {
     skip 'the library is not preloaded in a sanitized build', 4 if $ENV{SAN};

@@ -211,7 +211,7 @@ END
     for my $at (@at, $size - 1) {
         truncate $log, $at;
         ($status, $said) = check();
-        my $missing = $said =~ /^\S+ \Q$log\E: it was cut: the last (\d+) bytes that eventrec has written are missing$/m ? $1 : 0;
+        my $missing = $said =~ /^\S+ \Q$log\E: it was cut: (\d+) bytes that eventrec has written are missing$/m ? $1 : 0;
         $known += $missing > 0;
         # What is cut off may be in memory yet; what eventrec itself had to say nobody else can tell.
         push @wrong, "$at of $size bytes, status $status: $said" if ($status == 0 && events() != $each) || $missing > $size - $at;

@@ -74,9 +74,22 @@ static uint64_t batchPlace(Batch batch)
   return at > 0 ? (uint64_t)at : 0;
 }
 
+uint64_t BatchMissing(Batch batch)
+{
+  uint64_t place = batch->fd >= 0 ? batchPlace(batch) : 0;
+  struct stat status;
+
+  if (place == 0 || fstat(batch->fd, &status) != 0 || (uint64_t)status.st_size >= place)
+    return batch->missing;
+  batch->missing += place - (uint64_t)status.st_size;
+  /* What is cut off counts once. */
+  (void)lseek(batch->fd, status.st_size, SEEK_SET);
+  return batch->missing;
+}
+
 uint64_t BatchReached(Batch batch)
 {
-  return batch->fd >= 0 && batch->outlet == NULL ? batchPlace(batch) : 0;
+  return batch->fd >= 0 && batch->outlet == NULL ? batchPlace(batch) + batch->missing : 0;
 }
 
 /* batchWhole -- the message within which the last write ended counts as not written */
@@ -124,6 +137,8 @@ static Size batchLimited(Batch batch)
 /* batchAppend -- all of it to the log */
 static Res batchAppend(Batch batch)
 {
+  if (batch->written < batch->used)
+    (void)BatchMissing(batch);
   while (batch->written < batch->used) {
     Size size;
     ssize_t n = -1;

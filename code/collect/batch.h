@@ -42,6 +42,7 @@ typedef struct BatchStruct {
   uint64_t limit;      /* on the size of files; UINT64_MAX: none */
   Bool last;           /* what comes now are the last words, for which room is left below the limit */
   uint64_t cut;        /* where in the log a write was cut short; 0: none was */
+  uint64_t missing;    /* bytes of the log that somebody has cut off */
   Size passed;         /* of these, to the outlet, or past it */
   uint64_t behind;     /* since when the outlet, which is not all there is, takes nothing; monotonic ns; 0: it does */
   uint64_t skipped;    /* events that it did not get, */
@@ -70,7 +71,11 @@ extern void BatchRelease(Batch batch, BatchSlotStruct slot);
  *          moment */
 extern Res BatchWrite(Batch batch);
 
-/* BatchReached -- where in the log the last writing ended; 0: nobody knows, or what is written goes elsewhere, too */
+/* BatchMissing -- how many bytes of what was written somebody has cut off the log again, as far as could be seen: between one
+ * writing and the next it was shorter */
+extern uint64_t BatchMissing(Batch batch);
+
+/* BatchReached -- how long the log is now, if nobody has cut it; 0: nobody knows, or what is written goes elsewhere, too */
 extern uint64_t BatchReached(Batch batch);
 
 /* BatchOpen -- the log, for appending; the limit on file sizes is looked up */

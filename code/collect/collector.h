@@ -95,6 +95,9 @@ extern Res CollectorEnd(Collector collector, Count *runningReturn);
 extern void CollectorCount(Collector collector, uint64_t *eventsReturn, uint64_t *discardedReturn,
                            uint64_t *bytesReturn);
 
+/* CollectorMissing -- bytes that were written and that somebody has cut off the log again, as far as is known */
+extern uint64_t CollectorMissing(Collector collector);
+
 /* CollectorUntold -- after CollectorEnd: events that are lost, which the log has no room to say */
 extern uint64_t CollectorUntold(Collector collector);
 

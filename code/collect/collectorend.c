@@ -205,6 +205,11 @@ static Res collectorClose(Collector collector, Res res, int *reasonReturn)
   return res;
 }
 
+uint64_t CollectorMissing(Collector collector)
+{
+  return BatchMissing(&collector->shop.batch);
+}
+
 uint64_t CollectorUntold(Collector collector)
 {
   return collector->untold;

@@ -332,7 +332,7 @@ static void leftoverTell(Leftover leftover)
     TellerLack(leftover->teller, "%s: eventrec still records; what is to come is not in the log yet",
                paths[leftover->over.file]);
   if (leftover->cut > 0)
-    TellerLack(leftover->teller, "%s: it was cut: the last %llu bytes that eventrec has written are missing",
+    TellerLack(leftover->teller, "%s: it was cut: %llu bytes that eventrec has written are missing",
                paths[leftover->shortened], (unsigned long long)leftover->cut);
   if (taken->processes == 1)
     TellerNote(leftover->teller, "%s: took %llu event%s of process %u from shared memory: %s", paths[taken->file],
