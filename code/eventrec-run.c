@@ -218,7 +218,7 @@ static Count recordingFinish(Recording recording)
   }
   RecordingFind(recording);
   if (recording->own >= 0 &&
-      LogRecover(recording->own, TRUE, recording->log, recording->identity, &blocks, &others) != ResOK)
+      LogRecover(recording->own, TRUE, recording->log, recording->identity, FALSE, &blocks, &others) != ResOK)
     (void)OptionFail(recording->tool,
                      "%s: what the program left in memory could not be added: %s; it stays in /dev/shm", recording->log,
                      strerror(errno));

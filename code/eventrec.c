@@ -172,6 +172,18 @@ static const char *recordingLink(char **logs)
   return *logs;
 }
 
+/* recordingShare -- several logs may be of one recording: each is to have what it left in memory, before that goes */
+static Res recordingShare(Recording recording, char **logs)
+{
+  Res res = ResOK;
+  char **log;
+
+  for (log = logs; logs[0] != NULL && logs[1] != NULL && *log != NULL && res == ResOK; ++log)
+    if (access(*log, F_OK) == 0 && (res = CleanAdd(*log)) != ResOK)
+      (void)OptionFail(recording->tool, "%s: what is left in memory cannot be added: %s; it stays", *log, strerror(errno));
+  return res;
+}
+
 /* recordingClean -- no program: remove what dead recordings of these logs have left, or all of them */
 static int recordingClean(Recording recording, char **logs)
 {
@@ -182,7 +194,9 @@ static int recordingClean(Recording recording, char **logs)
     return OptionFail(recording->tool, "%s: it is a link, which is not followed: name the log that it leads to",
                       recordingLink(logs));
   recording->logs = logs;
-  res = CleanRegions(recordingCleans, recordingSay, recording, &removed);
+  res = recordingShare(recording, logs);
+  if (res == ResOK)
+    res = CleanRegions(recordingCleans, recordingSay, recording, &removed);
   for (; *logs != NULL; ++logs)
     if (access(*logs, F_OK) == 0 && CleanBeside(*logs, recordingSay, recording) != ResOK)
       res = ResIO;

@@ -19,7 +19,7 @@ static Count appended, running;
 static Res recoverLog(uint64_t recording)
 {
   int fd = open(path, O_WRONLY | O_APPEND);
-  Res res = LogRecover(fd, TRUE, path, recording, &appended, &running);
+  Res res = LogRecover(fd, TRUE, path, recording, FALSE, &appended, &running);
 
   (void)close(fd);
   return res;

@@ -231,7 +231,7 @@ SKIP: {
     is `$cnv --check $tmpfs/log 2>&1`, '', 'and nothing is missing';
     is scalar(() = `$cnv $tmpfs/log 2>/dev/null` =~ /\n/g), $events, 'nor was before, by who dumped it';
     system "cp $dir/short $tmpfs/log";
-    like `$cnv --check $tmpfs/log 2>&1`, qr/its newest events are missing: they were in $left[-1], which is gone$/m, 'without it something is missing';
+    like `$cnv --check $tmpfs/log 2>&1`, qr/its newest events, if there were any: they were in $left[-1], which is gone$/m, 'without it something is missing';
     is $? >> 8, 1, 'and that is said';
     system "umount $tmpfs";
 }

@@ -129,7 +129,7 @@ static Res cleanOne(Clean clean, char *room, Size size)
   if (clean->log[0] == '\0' || stat(clean->log, &status) != 0)
     return cleanDrop(clean, room, size);
   log = LeftPlaceAppend(&certain, clean->log);
-  res = log < 0 ? ResIO : LogRecover(log, certain, clean->log, clean->recording, &blocks, &running);
+  res = log < 0 ? ResIO : LogRecover(log, certain, clean->log, clean->recording, FALSE, &blocks, &running);
   if (log >= 0)
     (void)close(log);
   if (res == ResPARAM) {
@@ -247,6 +247,20 @@ Res CleanRegions(CleanChoose choose, void (*tell)(void *data, const char *line),
   return res;
 }
 
+Res CleanAdd(const char *log)
+{
+  Count blocks = 0, running = 0;
+  Bool certain;
+  int fd = LeftPlaceAppend(&certain, log);
+  Res res;
+
+  if (fd < 0)
+    return ResOK;
+  res = LogRecover(fd, FALSE, log, 0, TRUE, &blocks, &running);
+  (void)close(fd);
+  return res;
+}
+
 Res CleanBeside(const char *log, void (*tell)(void *data, const char *line), void *data)
 {
   char line[PATH_MAX + RegionPathMAX];
@@ -257,7 +271,7 @@ Res CleanBeside(const char *log, void (*tell)(void *data, const char *line), voi
 
   if (fd < 0) /* there is no such file, or it belongs to another user, or is a link */
     return ResOK;
-  res = LogRecover(fd, certain, log, 0, &blocks, &running);
+  res = LogRecover(fd, certain, log, 0, FALSE, &blocks, &running);
   (void)close(fd);
   if (res == ResOK && blocks == 0)
     return ResOK;

@@ -24,6 +24,10 @@ typedef const char *(*CleanChoose)(void *data, const char *log, uint64_t recordi
 extern Res CleanRegions(CleanChoose choose, void (*tell)(void *data, const char *line), void *data,
                         Count *removedReturn);
 
+/* CleanAdd -- put into a log what dead processes of its recordings have left, which stays where it is: other logs may lack it,
+ * too.  ResIO, ResMEMORY with errno set; nothing to be done: ResOK */
+extern Res CleanAdd(const char *log);
+
 /* CleanBeside -- put into a log what dead processes of it have left beside it, where /dev/shm had no room, and remove
  * that.  One line if there was any, or it could not be. */
 extern Res CleanBeside(const char *log, void (*tell)(void *data, const char *line), void *data);

@@ -308,7 +308,7 @@ static void leftoverMissing(Leftover leftover, Process process)
                header->pid, header->region, strerror(leftover->refused));
   else
     TellerLack(leftover->teller,
-               "%s: process %u did not end normally, and its newest events are missing: they were in %s, which is gone",
+               "%s: the end of process %u is missing, and its newest events, if there were any: they were in %s, which is gone",
                log, header->pid, header->region);
 }
 

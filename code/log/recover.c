@@ -31,6 +31,7 @@ typedef struct recoverStruct {
   Bool certain;                /* it is the log even if nothing in it says so */
   const char *path;
   uint64_t recording;          /* only this one; 0: any that the log has */
+  Bool keep;                   /* nothing that was added is removed */
   uid_t owner;                 /* of the log */
   Count *blocks, *running;
   Bool scanned;
@@ -214,7 +215,8 @@ static Res recoverVisit(void *data, LeftPlace place)
     if (collector == LeftCollectorLIVES || !LeftRegionLock(&recover->region, LOCK_EX))
       ++*recover->running;
     /* Once more: it may have lived when its header was read. */
-    else if (LeftRegionRead(&recover->region) && (res = recoverTake(recover, place->name.recording, collector)) == ResOK)
+    else if (LeftRegionRead(&recover->region) && (res = recoverTake(recover, place->name.recording, collector)) == ResOK &&
+             !recover->keep)
       LeftPlaceRemove(place, &status);
   } else if (LeftRegionUnborn(&recover->region, &status, place->name.pid)) {
     LeftPlaceRemove(place, &status);
@@ -260,7 +262,8 @@ static Recover recoverMake(int log, Bool certain, const char *path, uint64_t rec
   return recover;
 }
 
-Res LogRecover(int log, Bool certain, const char *path, uint64_t recording, Count *blocksReturn, Count *runningReturn)
+Res LogRecover(int log, Bool certain, const char *path, uint64_t recording, Bool keep, Count *blocksReturn,
+               Count *runningReturn)
 {
   struct stat status;
   Recover recover;
@@ -272,6 +275,7 @@ Res LogRecover(int log, Bool certain, const char *path, uint64_t recording, Coun
   recover = recoverMake(log, certain, path, recording, status.st_uid);
   if (recover == NULL)
     return ResMEMORY;
+  recover->keep = keep;
   recover->blocks = blocksReturn;
   recover->running = runningReturn;
   res = recording == 0 ? recoverScan(recover) : ResOK;

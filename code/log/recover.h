@@ -16,13 +16,15 @@
  * certain        it is the log even if nothing in it says so
  * path           what the log is called: to look beside it, and for nothing else
  * recording      of which recording; 0: of those that the log has
+ * keep           what is added stays in memory, too: another log lacks it as well
  * blocksReturn   how many blocks were appended
  * runningReturn  how many processes still write to it
  * returns        ResOK; ResPARAM: that is no log, or has nothing of that recording, and is not certain to be its log, or not
  *                empty: nothing was appended.  ResIO, ResMEMORY: not all could be written (errno says why); nothing is removed that was not.
  * cost           nothing of the log is read where there is nothing to recover and `recording` is said
  */
-extern Res LogRecover(int log, Bool certain, const char *path, uint64_t recording, Count *blocksReturn, Count *runningReturn);
+extern Res LogRecover(int log, Bool certain, const char *path, uint64_t recording, Bool keep, Count *blocksReturn,
+                      Count *runningReturn);
 
 /* LogRecordingHas -- has the log of this descriptor something of a recording, or is it certainly its log, and empty?  All of it is
  * scanned.  ResPARAM: it has not,
