@@ -80,6 +80,7 @@ typedef struct RecordingStruct {
   char library[PATH_MAX];
   char log[PATH_MAX]; /* absolute */
   char found[32];     /* where it can be opened, whatever has its name by now; "": by that */
+  Bool whole;          /* the collector has written all that it had */
   uint64_t missing;    /* bytes that somebody has cut off it again */
   uint64_t collected, discarded, written; /* events, and bytes of the log, that the collector has counted */
   uint64_t untold;     /* events that are lost, which the log does not say */

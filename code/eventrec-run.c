@@ -205,7 +205,8 @@ static Count recordingFinish(Recording recording)
 {
   Count blocks, others = 0, running = 0;
 
-  if (recording->collector != NULL && CollectorEnd(recording->collector, &running) != ResOK)
+  recording->whole = recording->collector != NULL && CollectorEnd(recording->collector, &running) == ResOK;
+  if (recording->collector != NULL && !recording->whole)
     (void)OptionFail(recording->tool,
                      "%s: what processes left in memory could not be added: %s; eventrec --clean adds it",
                      recording->log, strerror(errno));

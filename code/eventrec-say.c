@@ -255,7 +255,7 @@ static Bool recordingRead(LogSummary summaryReturn, Bool *seenReturn, Recording 
   }
   reason = strncmp(error, place, strlen(place)) == 0 ? error + strlen(place) : error;
   (void)snprintf(line, sizeof line, "%s: what was written cannot be read back%s", recording->log, reason);
-  if (recording->collected > 0)
+  if (recording->whole && recording->collected > 0)
     RecordingLine(recording, line);
   return FALSE;
 }
@@ -264,13 +264,14 @@ static Bool recordingRead(LogSummary summaryReturn, Bool *seenReturn, Recording 
  * the collector does not know; but where it is not as it was written, that is what is known. */
 void RecordingSummary(Recording recording, Count running)
 {
-  LogSummaryStruct summary;
-  Bool seen;
+  LogSummaryStruct summary = {0};
+  Bool seen = FALSE, read;
 
   (void)RecordingProgram(recording, recording->program, geteuid());
   RecordingLibraries(recording);
   recordingFiles(recording);
-  if (!recordingRead(&summary, &seen, recording) || recording->missing > 0) {
+  read = recordingRead(&summary, &seen, recording);
+  if (recording->whole && (!read || recording->missing > 0)) {
     summary.events = recording->collected;
     summary.discarded = recording->discarded;
     summary.bytes = recording->written;
@@ -282,7 +283,7 @@ void RecordingSummary(Recording recording, Count running)
     recordingUnseen(recording);
   SayLine(stderr, "eventrec: %llu events (%llu discarded), %llu bytes, %.3f s -> %s", (unsigned long long)summary.events,
           (unsigned long long)summary.discarded, (unsigned long long)summary.bytes, recording->seconds,
-          recording->output != NULL ? recording->output : strrchr(recording->log, '/') + 1);
+          !read ? recording->log : recording->output != NULL ? recording->output : strrchr(recording->log, '/') + 1);
   recordingLines(recording);
   if (running > 0)
     SayLine(stderr, "eventrec: %zu of its processes still run, and write to the log", running);
