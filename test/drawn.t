@@ -157,8 +157,9 @@ sub folded {
       push @wrong, "no stack: $line";
       next;
     }
-    push @wrong, "twice: $frames" if defined $stack{$frames};
-    $stack{$frames} = $value;
+    # A child of fork that executes a program of its own name may have the same stacks as before.
+    push @wrong, "twice: $frames" if defined $stack{$frames} && $frames !~ /^sh \d+;/;
+    $stack{$frames} += $value;
     $sum += $value;
   }
   return ($sum, \%stack, join "\n", @wrong);

@@ -289,6 +289,9 @@ Res CollectorEnd(Collector collector, Count *runningReturn)
     else if (collectorEnded(collector, i) != ResOK)
       res = ResIO;
   PlaceGoesRound(&collector->place);
+  /* Each had an event at least, and nobody else knows of that. */
+  if (collector->shop.odd > 0)
+    (void)TellerLost(collector->teller, collector->shop.odd);
   res = collectorClose(collector, res, &reason);
   if (collectorLetGo(collector, runningReturn) != ResOK && res == ResOK) {
     res = ResIO;

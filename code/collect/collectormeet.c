@@ -279,7 +279,7 @@ void CollectorReceive(Collector collector)
   for (i = 0; i < meetDatagrams && (kind = MeetReceive(&message, &collector->meet)) != MeetNOTHING; ++i) {
     if (kind == MeetPROCESS) {
       collectorTake(collector, &message, &buried);
-      (void)close(message.fd);
+      MeetDrop(message.fd);
     } else if (kind == MeetNOTE) {
       collectorNote(collector, &message);
     }

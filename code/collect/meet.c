@@ -16,7 +16,10 @@
 
 #include "base/aver.h"
 
-enum { meetDescriptorsMAX = 4, meetTries = 8 };
+enum {
+  meetDescriptorsMAX = 253, /* as many as one datagram may have: the system would close what we have no room for */
+  meetTries = 8
+};
 
 /* meetBind -- bind to a fresh name */
 static Res meetBind(MeetSocket meet)
@@ -68,6 +71,14 @@ void MeetClose(MeetSocket meet)
   errno = error;
 }
 
+void MeetDrop(int fd)
+{
+  struct linger none = {0, 0};
+
+  (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
+  (void)close(fd);
+}
+
 /* meetControl -- who sent it, and the first descriptor that came with it; others are closed */
 static Bool meetControl(MeetMessage message, struct msghdr *header)
 {
@@ -92,7 +103,7 @@ static Bool meetControl(MeetMessage message, struct msghdr *header)
         if (message->fd < 0)
           message->fd = fd;
         else
-          (void)close(fd);
+          MeetDrop(fd);
       }
     }
   }
@@ -135,7 +146,7 @@ MeetKind MeetReceive(MeetMessage message, MeetSocket meet)
   if (meetControl(message, &header) && (Size)n == sizeof message->request)
     kind = meetKind(message, meet);
   if (kind != MeetPROCESS && message->fd >= 0) {
-    (void)close(message->fd);
+    MeetDrop(message->fd);
     message->fd = -1;
   }
   return kind;

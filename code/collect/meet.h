@@ -46,6 +46,9 @@ extern void MeetClose(MeetSocket socket);
 /* MeetReceive -- the next datagram; never waits */
 extern MeetKind MeetReceive(MeetMessage messageReturn, MeetSocket socket);
 
+/* MeetDrop -- close what somebody has sent.  A socket of his that would wait until its data has arrived does not do so. */
+extern void MeetDrop(int fd);
+
 /* MeetWaits -- does anybody still have the other end of this, on which an answer would go? */
 extern Bool MeetWaits(int fd);
 

@@ -176,10 +176,13 @@ void PlaceDrop(PlaceFile file)
 void PlaceGoesRound(Place place)
 {
   char name[RegionStillMAX];
+  struct stat status;
   TextStruct text;
 
   TextInit(&text, name, sizeof name);
   RegionStillWrite(&text, place->recording);
-  if (place->memory >= 0)
+  /* A notice is a link; what is none is not of the family, and stays. */
+  if (place->memory >= 0 && fstatat(place->memory, TextTerminate(&text), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+      S_ISLNK(status.st_mode))
     (void)unlinkat(place->memory, TextTerminate(&text), 0);
 }

@@ -2,7 +2,8 @@
  *
  *   perl;libc.so.6+0x8a1b2 4096
  *
- * A line for each stack, its outermost frame first, and a number.  Where an allocation's event says its site, the
+ * A line for each stack of each process, its outermost frame first, and a number.  (A child of fork that executes a
+ * program of the same name is two processes of one name and number; whoever draws adds the lines up.)  Where an allocation's event says its site, the
  * frames are the process and the site; else process, thread, pool and a class of sizes.  The numbers add up to what a
  * summary says of the same log.
  *
