@@ -84,9 +84,13 @@ sub collected {
     waits('eventrec stands still', $session);
     is collected($session), 'by itself', 'it records itself';
     is scalar(notices()), 1, 'that eventrec stands still is known by one link';
+    my ($notice) = notices();
     kill CONT => $session->{pid};
     ok until_(sub { !notices() }), 'eventrec goes on, and removes it';
     is collected($session), 'collected', 'the next program is recorded as ever';
+    open my $other, '>', $notice or die "$notice: $!";
+    select undef, undef, undef, 0.5; # some rounds
+    ok unlink($notice), 'what is no link is left where it is';
     $session->{end}->();
     is `$cnv --check $log 2>&1`, '', 'nothing is missing';
     is slurp("$log.err") =~ s/^eventrec: \d+ events.*\n//r, '', 'nor is anybody named who has recorded himself';
