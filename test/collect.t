@@ -352,7 +352,8 @@ sub held {
     # Both killed before a header block of the program reached the log: it is in memory, too, and goes where the events go.
     my $pid = start('early.paw', '--', $tell, "$dir/counts", 'slow', 1, 0);
     my $program = child($pid);
-    until_(sub { regions() }); # that eventrec has made
+    # What eventrec has made the program has, too: who has been asked and does not answer leaves a program to itself.
+    until_(sub { open my $maps, '<', "/proc/$program/maps" or return 0; grep { m{ /dev/shm/pawprint-} } <$maps> });
     kill STOP => $pid;
     until_(sub { ((counts())[0] // 0) > 2000 });
     kill KILL => $pid, $program;
