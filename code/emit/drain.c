@@ -76,11 +76,18 @@ static Bool drainSnapped(BlockHeader block)
   return (block->flags & BlockFlagSNAPSHOT) != 0;
 }
 
+/* drainLess -- one block less is full */
+static void drainLess(Process process, RegionHeader region)
+{
+  (void)__atomic_fetch_sub(&region->pool.full, 1, __ATOMIC_ACQ_REL);
+  (void)__atomic_fetch_add(&process->drained, 1, __ATOMIC_RELAXED);
+}
+
 /* drainFree -- the block in a claimed slot is done with */
-static void drainFree(Store store, RegionHeader region, BlockHeader block, Size size)
+static void drainFree(Process process, Store store, RegionHeader region, BlockHeader block, Size size)
 {
   if (!drainSnapped(block))
-    (void)__atomic_fetch_sub(&region->pool.full, 1, __ATOMIC_ACQ_REL);
+    drainLess(process, region);
   StreamErase(block, size - BlockHeaderSIZE);
   StoreGive(store, block, size);
 }
@@ -159,7 +166,7 @@ static DrainResult drainTake(Process process, Stream stream, Store store, Region
       drainCount(stream, block, count);
   }
   if (result == DrainSENT && block != NULL)
-    drainFree(store, region, block, size);
+    drainFree(process, store, region, block, size);
   else
     __atomic_store_n(&region->state[slot], state, __ATOMIC_RELEASE);
   return result;
@@ -187,7 +194,7 @@ static void drainCopy(Process process, Stream stream, RegionHeader region, Index
       block->flags |= BlockFlagSNAPSHOT;
       if (stream != NULL)
         drainCount(stream, block, tally.count);
-      (void)__atomic_fetch_sub(&region->pool.full, 1, __ATOMIC_ACQ_REL);
+      drainLess(process, region);
     }
     QuietUnmap(copy, BlockMAX);
   }

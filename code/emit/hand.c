@@ -22,6 +22,7 @@ enum {
   handShort = 500000,         /* ns that it waits where it need not be for a full block */
   handBrief = 100000,         /* ns between two looks whether other threads have made room */
   handStuck = 3000000000u,    /* ticks, about a second, that a thread waits for a full block to be drained */
+  handStays = 3000000,        /* ticks, about a millisecond, where some blocks cannot be */
   handOverwrites = 64,        /* old blocks that are overwritten for one new one, at most */
   handFlushTries = 50         /* moments that a flush is waited for */
 };
@@ -160,16 +161,24 @@ static Bool handForget(Process process, Stream stream, Store store, BlockHeader 
 }
 
 /* handRoom -- may one more block be full in this store?  Then it is counted.  Where nobody else makes room we do; or other
- * threads, who are at it: then it is waited for, but not for ever, because one of them may have been stopped. */
+ * threads, who are at it: then it is waited for, as long as they get on.  One of them may have been stopped; and where
+ * blocks stay, nobody may be able to send any. */
 static Bool handRoom(Process process, Store store, unsigned kind)
 {
   uint64_t begin = EventClock(EVENT_SLOW);
+  uint32_t drained = __atomic_load_n(&process->drained, __ATOMIC_RELAXED), before;
   long moment[2] = {0, handBrief};
+  Bool all;
 
   while (!HandRoom(store->header, kind)) {
     if (HandCollected(process, store))
       return FALSE;
-    if (!DrainAll(process, DrainHURRY) || QuietBarred() || EventClock(EVENT_SLOW) - begin > handStuck)
+    before = drained;
+    all = DrainAll(process, DrainHURRY);
+    drained = __atomic_load_n(&process->drained, __ATOMIC_RELAXED);
+    if (drained != before)
+      begin = EventClock(EVENT_SLOW);
+    if (QuietBarred() || EventClock(EVENT_SLOW) - begin > (all ? handStuck : handStays))
       return HandRoom(store->header, kind);
     if (HandRoom(store->header, kind))
       return TRUE;
