@@ -51,7 +51,8 @@ typedef struct AbsentClearedStruct {
   uint64_t when;
 } AbsentClearedStruct, *AbsentCleared;
 
-/* What is told of processes that are certain not to come; what their file says is known to who is told. */
+/* The reason of a process whose file says that it cannot announce itself.  It is compared only: AbsentTell gives no reason
+ * then, because its caller knows what the file says. */
 static const char absentFile[] = "its file says that it cannot";
 
 struct AbsentStruct {

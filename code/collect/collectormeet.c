@@ -251,8 +251,8 @@ static void collectorLost(Collector collector, uint64_t events)
   collector->shop.counts.discarded += TellerLost(collector->teller, events) - before;
 }
 
-/* collectorNote -- somebody says which program it is going to run.  From which folder a path that is not absolute is meant
- * nobody knows: then the file is not looked at. */
+/* collectorNote -- a process says which program it is going to run.  The file is looked at only if its path is absolute:
+ * for another we do not know the folder in which the path begins. */
 static void collectorNote(Collector collector, MeetMessage message)
 {
   RegionMeet note = &message->request;

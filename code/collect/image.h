@@ -22,7 +22,7 @@ enum { ImagesMAX = 64 };
 
 typedef struct ImageStruct {
   char called[RegionPathMAX], program[RegionPathMAX];
-  dev_t device;            /* what was there under the name */
+  dev_t device;            /* of the file that `called` led to */
   ino_t inode;
   struct timespec changed;
 } ImageStruct, *Image;

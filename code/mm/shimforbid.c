@@ -1,7 +1,7 @@
 /* shimforbid.c -- what a thread forbids itself: system calls (seccomp), and the processor's counter
  *
- * Nothing of it is seen that goes past these names.  libseccomp and most others that install filters call either prctl or
- * `syscall'; libc has no function of its own for the call.
+ * A program that makes the system call itself, and not through these functions, is not seen.  libseccomp and most others
+ * that install filters call either prctl or `syscall', because libc has no function for seccomp.
  *
  * Design: design/shim.md .shim.forbid      Tests: test/forbid.t, test/strict.t
  *
