@@ -78,6 +78,22 @@ like clean("$dir/gone.paw"), qr/^\Q$region\E: of process \d+, .*, log \Q$dir\E\/
     'where the log is gone, how many events go with it is said';
 is join(' ', left()), '', 'and nothing stays';
 
+# A program was killed when it had made the file that was to become its memory, and nothing more, and nobody has waited for
+# it yet.  It is not about to lock the file, as one that runs may be.
+{
+    my $pid = fork // die "fork: $!";
+    if ($pid == 0) { sleep 1 while 1; POSIX::_exit(0) }
+    my $file = "/dev/shm/pawprint-0123456789abcdef-$pid-0";
+    open my $made, '>', $file or die "$file: $!";
+    close $made;
+    is clean(), '', 'an empty file of a process that runs is not touched';
+    kill 'KILL', $pid;
+    until_(sub { slurp("/proc/$pid/stat") =~ /\) Z/ });
+    like clean(), qr/^\Q$file\E: of process $pid, .*; removed$/m, 'that of one that was killed is removed';
+    waitpid $pid, 0;
+    is join(' ', left()), '', 'and is gone';
+}
+
 # Its log was moved.
 $program = start("env PAWPRINT_LOG=moved.paw $B/prog/ways");
 tell_($program, 20000, 'flush', 500);

@@ -248,7 +248,7 @@ for my $i (1 .. $kills) {
         diag "$who $i: $_" for @faults;
         $bad{$who} += @faults > 0;
         $left{$who} += regions() > 0;
-        if (regions() && ($who eq 'both' || $empty)) {
+        if (regions()) {
             my @left = regions();
             my $clean = `$rec --clean $dir/kill.paw 2>&1`;
             # What has no link yet was never given to a process, and is empty.

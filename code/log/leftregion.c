@@ -32,6 +32,19 @@ Bool LeftRegionRead(LeftRegion region)
          RegionHeaderSound(&region->header, (Size)status.st_size);
 }
 
+/* leftRuns -- is there a process of this number that has not ended?  One that nobody has waited for has no
+ * program any more. */
+static Bool leftRuns(uint32_t pid)
+{
+  char path[32], program[1];
+
+  if (kill((pid_t)pid, 0) != 0 && errno == ESRCH)
+    return FALSE;
+  (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/exe", pid);
+  return readlink(path, program, sizeof program) >= 0 || errno != ENOENT ||
+         readlink("/proc/self/exe", program, sizeof program) < 0;
+}
+
 Bool LeftRegionUnborn(LeftRegion region, const struct stat *status, uint32_t pid)
 {
   static const char none[BlockMagicSIZE];
@@ -40,8 +53,7 @@ Bool LeftRegionUnborn(LeftRegion region, const struct stat *status, uint32_t pid
   memset(header, 0, offsetof(RegionHeaderStruct, log) + 1);
   return S_ISREG(status->st_mode) && pread(region->fd, header, sizeof *header, 0) >= 0 &&
          memcmp(header->magic, none, sizeof none) == 0 && header->log[0] == '\0' &&
-         (status->st_size > 0 || difftime(time(NULL), status->st_mtime) > leftYOUNG ||
-          (kill((pid_t)pid, 0) != 0 && errno == ESRCH)) &&
+         (status->st_size > 0 || difftime(time(NULL), status->st_mtime) > leftYOUNG || !leftRuns(pid)) &&
          flock(region->fd, LOCK_EX | LOCK_NB) == 0;
 }
 
@@ -91,19 +103,6 @@ static Bool leftBooted(LeftRegion region)
          strcmp(region->parsed.boot, boot) == 0;
 }
 
-/* leftRuns -- is there a process of the region's number that has not ended?  One that nobody has waited for has no
- * program any more. */
-static Bool leftRuns(LeftRegion region)
-{
-  char path[32], program[1];
-
-  if (kill((pid_t)region->pid, 0) != 0 && errno == ESRCH)
-    return FALSE;
-  (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/exe", region->pid);
-  return readlink(path, program, sizeof program) >= 0 || errno != ENOENT ||
-         readlink("/proc/self/exe", program, sizeof program) < 0;
-}
-
 Bool LeftRegionLock(LeftRegion region, int how)
 {
   static const struct timespec moment = {0, 2000000};
@@ -112,7 +111,7 @@ Bool LeftRegionLock(LeftRegion region, int how)
   for (tries = 0; tries < leftTriesMAX; ++tries) {
     if (flock(region->fd, how | LOCK_NB) == 0)
       return TRUE;
-    if (leftRuns(region))
+    if (leftRuns(region->pid))
       return FALSE;
     (void)nanosleep(&moment, NULL);
   }
