@@ -209,6 +209,28 @@ __attribute__((unused)) static Word DecodeWord(const DecodedEventStruct *event, 
   return w;
 }
 
+/* DecodeCount -- how many events of this type */
+__attribute__((unused)) static Count DecodeCount(Decode decode, uint16_t code)
+{
+  Count n = 0;
+  Index i;
+
+  for (i = 0; i < decode->events; ++i)
+    n += decode->event[i].code == code;
+  return n;
+}
+
+/* DecodeFind -- the first event of this type whose first word is `word`; NULL: none */
+__attribute__((unused)) static DecodedEvent DecodeFind(Decode decode, uint16_t code, Word word)
+{
+  Index i;
+
+  for (i = 0; i < decode->events; ++i)
+    if (decode->event[i].code == code && DecodeWord(&decode->event[i], 0) == word)
+      return &decode->event[i];
+  return NULL;
+}
+
 /* DecodeSound -- one line of TAP */
 #define DecodeSound(decode, what)                                                                        \
   TapOk(decodeTell(decode) && (decode)->damaged == 0 && (decode)->disorders == 0,                        \

@@ -33,28 +33,6 @@ static void must(Bool done)
   exit(1);
 }
 
-/* count -- how many events of this type */
-static Count count(Decode decode, uint16_t code)
-{
-  Count n = 0;
-  Index i;
-
-  for (i = 0; i < decode->events; ++i)
-    n += decode->event[i].code == code;
-  return n;
-}
-
-/* find -- the first event of this type whose first word is `word`; NULL: none */
-static DecodedEvent find(Decode decode, uint16_t code, Word word)
-{
-  Index i;
-
-  for (i = 0; i < decode->events; ++i)
-    if (decode->event[i].code == code && DecodeWord(&decode->event[i], 0) == word)
-      return &decode->event[i];
-  return NULL;
-}
-
 /* within -- do all events stand between the first StateBegin and the last StateEnd? */
 static Bool within(Decode decode)
 {
@@ -108,18 +86,18 @@ static void testUser(void)
   EventLabel(&d, EventIntern("blue"));
   told(&d);
   TapOk(d.events > 2 && within(&d), "it stands between two events");
-  event = find(&d, EventInternCODE, red);
+  event = DecodeFind(&d, EventInternCODE, red);
   TapOk(event != NULL && strcmp(event->bytes + 8 + sizeof(Word), "red") == 0, "a string");
-  event = find(&d, EventLabelCODE, (Word)&d);
-  TapOk(event != NULL && DecodeWord(event, 1) == EventIntern("blue") && count(&d, EventLabelCODE) == 1,
+  event = DecodeFind(&d, EventLabelCODE, (Word)&d);
+  TapOk(event != NULL && DecodeWord(event, 1) == EventIntern("blue") && DecodeCount(&d, EventLabelCODE) == 1,
         "a label, the newest of its address");
-  TapOk(count(&d, EventThreadStartCODE) >= 1, "the thread");
-  TapOk(count(&d, EventModuleLoadCODE) >= 2, "the program and a library");
+  TapOk(DecodeCount(&d, EventThreadStartCODE) >= 1, "the thread");
+  TapOk(DecodeCount(&d, EventModuleLoadCODE) >= 2, "the program and a library");
   DecodeFree(&d);
   for (i = 0; i < sizeof many; ++i)
     EventLabel(&many[i], red);
   told(&d);
-  TapOk(count(&d, EventLabelCODE) > UserLabelsMAX * 3 / 4 && count(&d, EventLabelCODE) <= UserLabelsMAX,
+  TapOk(DecodeCount(&d, EventLabelCODE) > UserLabelsMAX * 3 / 4 && DecodeCount(&d, EventLabelCODE) <= UserLabelsMAX,
         "there is a bound to labels");
   DecodeFree(&d);
 }
@@ -135,8 +113,8 @@ static void testKinds(void)
   DecodeFree(&d);
   TapOk(EventControlKinds("Pool") == 0, "pools");
   told(&d);
-  TapIs(count(&d, EventArenaCreateCODE) + count(&d, EventThreadStartCODE) + count(&d, EventInternCODE), 0,
-        "what is not sent is not told");
+  TapIs(DecodeCount(&d, EventArenaCreateCODE) + DecodeCount(&d, EventThreadStartCODE) +
+        DecodeCount(&d, EventInternCODE), 0, "what is not sent is not told");
   DecodeFree(&d);
   TapOk(EventControlKinds("all") == 0, "everything");
 }
@@ -159,18 +137,18 @@ static void testPools(void)
   for (i = 0; i < 3000; i += 3)
     PoolFree(mfs, object[i], 48);
   told(&d);
-  TapOk(find(&d, EventArenaCreateCODE, (Word)arena) != NULL, "the arena");
-  TapOk(find(&d, EventPoolCreateCODE, (Word)mfs) != NULL && find(&d, EventPoolCreateCODE, (Word)mvff) != NULL,
-        "its pools");
-  TapOk(find(&d, EventPoolParamCODE, (Word)mfs) != NULL, "with parameters");
+  TapOk(DecodeFind(&d, EventArenaCreateCODE, (Word)arena) != NULL, "the arena");
+  TapOk(DecodeFind(&d, EventPoolCreateCODE, (Word)mfs) != NULL &&
+        DecodeFind(&d, EventPoolCreateCODE, (Word)mvff) != NULL, "its pools");
+  TapOk(DecodeFind(&d, EventPoolParamCODE, (Word)mfs) != NULL, "with parameters");
   for (i = 0; i < d.events; ++i)
     n += d.event[i].code == EventSegAllocCODE && DecodeWord(&d.event[i], 1) == (Word)mfs;
   TapIs(n, (3000 * 48 + ArenaGrainSIZE - 1) / ArenaGrainSIZE, "its segments");
   for (i = 0; i < 3000; ++i)
     wrong += lives(&d, mfs, object[i], 48) != (i % 3 != 0);
   TapIs(wrong, 0, "of the objects those that live, each once");
-  TapIs(DecodeWord(find(&d, EventPoolLiveEndCODE, (Word)mfs), 1), 2000, "and how many");
-  TapIs(DecodeWord(find(&d, EventPoolLiveEndCODE, (Word)mvff), 1), 0, "a pool without objects tells none");
+  TapIs(DecodeWord(DecodeFind(&d, EventPoolLiveEndCODE, (Word)mfs), 1), 2000, "and how many");
+  TapIs(DecodeWord(DecodeFind(&d, EventPoolLiveEndCODE, (Word)mvff), 1), 0, "a pool without objects tells none");
   DecodeFree(&d);
   PoolDestroy(mfs);
   PoolDestroy(mvff);
@@ -199,7 +177,7 @@ static Bool mvffTold(Pool pool, const Addr *object, const Size *size, Count n)
     ++live;
     wrong += lives(&d, pool, object[i], size[i]) != 1 || lives(&d, pool, object[i], size[i] + 32) != 0;
   }
-  wrong += DecodeWord(find(&d, EventPoolLiveEndCODE, (Word)pool), 1) != live;
+  wrong += DecodeWord(DecodeFind(&d, EventPoolLiveEndCODE, (Word)pool), 1) != live;
   DecodeFree(&d);
   return wrong == 0 && found == live;
 }
@@ -251,18 +229,19 @@ static void testLocked(void)
   must(ArenaCreate(&arena, 1) == ResOK);
   must(PoolCreate(&pool, arena, "SGF", NULL, 0) == ResOK);
   EmitFresh();
+  StateAsk();
   LockClaim(&ArenaRegistryLock);
-  TapOk(!StateTell(), "who holds the lock of the arenas is not waited for");
+  TapOk(!StateAttend(), "who holds the lock of the arenas is not waited for");
   LockRelease(&ArenaRegistryLock);
   LockClaim(&arena->lock);
-  TapOk(!StateTell(), "nor who holds an arena's");
+  TapOk(!StateAttend(), "nor who holds an arena's");
   TapOk(LockTry(&ArenaRegistryLock), "and what was taken is given back");
   LockRelease(&ArenaRegistryLock);
   LockRelease(&arena->lock);
   EmitGet(&d);
   TapIs(d.events, 0, "and nothing is told");
   DecodeFree(&d);
-  TapOk(StateTell(), "then it is");
+  TapOk(StateAttend(), "then it is");
   PoolDestroy(pool);
   ArenaDestroy(arena);
 }
@@ -332,6 +311,8 @@ static void threadsTell(Decode decode, Worker worker, Pool pool)
     for (j = i; j < sgfOBJECTS; j += 5)
       PoolFree(pool, worker[i].object[j], worker[i].size[j]);
   StateWait();
+  while (!StateAttend()) /* the thread that is telling may have no processor for longer than that */
+    (void)sched_yield();
   __atomic_store_n(&sgfStop, TRUE, __ATOMIC_RELEASE);
   for (i = 0; i < sgfTHREADS; ++i)
     if (i != 1)
@@ -354,7 +335,7 @@ static void testThreads(void)
     threadsTell(&d, worker, pool);
     /* A thread that has no processor for a second, in the middle of an operation, is left out; then this end is not
      * told. */
-    if (find(&d, EventPoolLiveEndCODE, (Word)pool) != NULL || ++tries == sgfTRIES)
+    if (DecodeFind(&d, EventPoolLiveEndCODE, (Word)pool) != NULL || ++tries == sgfTRIES)
       break;
     DecodeFree(&d);
     PoolDestroy(pool);
@@ -373,7 +354,7 @@ static void testThreads(void)
   TapIs(wrong, 0, "of all threads' objects those that live, each once");
   TapOk(late <= 1, "of a thread that works one may be on its way");
   /* A sanitizer may have a thread of its own. */
-  TapOk(count(&d, EventThreadStartCODE) - sgfTHREADS <= 1, "the threads, but for the one that has ended");
+  TapOk(DecodeCount(&d, EventThreadStartCODE) - sgfTHREADS <= 1, "the threads, but for the one that has ended");
   DecodeFree(&d);
   PoolDestroy(pool);
   ArenaDestroy(arena);
@@ -389,9 +370,9 @@ static void testAsked(void)
   (void)__atomic_fetch_or(&EventKindControl[EventControlCLOCK], (Word)EventControlATTEND, __ATOMIC_SEQ_CST);
   EventUserWord(1, 2);
   EmitGet(&d);
-  TapOk(d.events > 3 && count(&d, EventStateBeginCODE) == 1 && count(&d, EventStateEndCODE) == 1,
+  TapOk(d.events > 3 && DecodeCount(&d, EventStateBeginCODE) == 1 && DecodeCount(&d, EventStateEndCODE) == 1,
         "who asks through the region has it told by the next event");
-  TapOk(find(&d, EventUserWordCODE, 1) != NULL && !within(&d), "which stands behind it");
+  TapOk(DecodeFind(&d, EventUserWordCODE, 1) != NULL && !within(&d), "which stands behind it");
   TapIs(region->hand.attention & RegionAskSTATE, 0, "once");
   DecodeFree(&d);
 }
@@ -441,7 +422,7 @@ static void modulesAgain(int unused)
   StateModules();
   EmitGet(&d);
   ProcessEnd();
-  _exit(count(&d, EventModuleLoadCODE) >= 2 ? 0 : 1);
+  _exit(DecodeCount(&d, EventModuleLoadCODE) >= 2 ? 0 : 1);
 }
 
 /* modulesHeld -- does a sanitizer hold signals back, and want no child of a handler that allocates? */

@@ -114,13 +114,20 @@ static Bool stateGoOn(void)
   return TRUE;
 }
 
-Bool StateTell(void)
+/* stateIdle -- has all been told that was asked for? */
+static Bool stateIdle(void)
+{
+  return __atomic_load_n(&stateAsked, __ATOMIC_ACQUIRE) == __atomic_load_n(&stateDone, __ATOMIC_ACQUIRE);
+}
+
+/* stateTell -- what was asked for, or go on with it; FALSE: not now, or not all of it */
+static Bool stateTell(void)
 {
   Process process = ProcessGet();
   Bool told;
 
   if (process == NULL)
-    return TRUE;
+    return FALSE;
   if (__atomic_exchange_n(&statePid, process->pid, __ATOMIC_RELAXED) != process->pid) {
     /* A child of fork: whoever was telling is not here. */
     stateLate = 0;
@@ -128,7 +135,8 @@ Bool StateTell(void)
   }
   if (__atomic_exchange_n(&stateBusy, 1, __ATOMIC_ACQUIRE) != 0)
     return FALSE;
-  told = (stateLate != 0 || stateBegin()) && stateGoOn();
+  /* Another thread may have told it all just before: then nobody asks for it any more. */
+  told = stateIdle() || ((stateLate != 0 || stateBegin()) && stateGoOn() && stateIdle());
   __atomic_store_n(&stateBusy, 0, __ATOMIC_RELEASE);
   return told;
 }
@@ -139,16 +147,10 @@ void StateAsk(void)
   (void)__atomic_fetch_or(&EVENT_CONTROL[EventControlCLOCK], (Word)EventControlATTEND, __ATOMIC_SEQ_CST);
 }
 
-/* stateIdle -- has all been told that was asked for? */
-static Bool stateIdle(void)
-{
-  return __atomic_load_n(&stateAsked, __ATOMIC_ACQUIRE) == __atomic_load_n(&stateDone, __ATOMIC_ACQUIRE);
-}
-
 Bool StateAttend(void)
 {
   /* Who asks while it is told may have switched on what is not told: then it is told again. */
-  return LIKELY(stateIdle()) || (StateTell() && stateIdle());
+  return LIKELY(stateIdle()) || stateTell();
 }
 
 void StateWait(void)

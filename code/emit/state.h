@@ -5,7 +5,7 @@
  * and StateEnd, which are sent whatever kinds are; all else is sent as the kinds say.  Other threads go on meanwhile,
  * so their events stand in between.
  *
- * Design: design/telemetry.md .state      Tests: test/statetest.c, test/state.t
+ * Design: design/telemetry.md .state      Tests: test/statetest.c, test/stateoncetest.c, test/state.t
  */
 #ifndef EMIT_STATE_H
 #define EMIT_STATE_H
@@ -32,15 +32,10 @@ enum { StateHooksMAX = 4 };
 /* StateHookAdd -- ask this one, too; once is enough.  Any thread. */
 extern void StateHookAdd(StateHook hook);
 
-/* StateTell -- tell what is, or go on with it
- *
- * returns  TRUE: all is told.  FALSE: not now; ask again at the next event, of whatever thread: each thread best tells
- *          what is its own.  Called with signals blocked and no lock of the emitter's held.
- */
-extern Bool StateTell(void);
-
-/* StateAsk -- have it told from the next event on, of whatever thread
- * StateAttend -- who takes the slow way goes on with it, if it has been asked for; FALSE: the next one must, too */
+/* StateAsk -- have it told, once, from the next event on, of whatever thread
+ * StateAttend -- if it has been asked for, tell what is, or go on with it: each thread best tells what is its own.  TRUE:
+ *                all is told; FALSE: not now; ask again at the next event, of whatever thread.  Called with signals
+ *                blocked and no lock of the emitter's held. */
 extern void StateAsk(void);
 extern Bool StateAttend(void);
 

@@ -70,6 +70,7 @@ static void stateArenaTell(Arena arena)
   }
   RING_FOR(node, &arena->poolRing, after) {
     Pool pool = RING_ELT(PoolStruct, arenaRing, node);
+    pool->liveCount = 0; /* the round before may not have come to its end */
     PoolTell(pool);
     RING_FOR(inner, &pool->segRing, afterInner) {
       Seg seg = RING_ELT(SegStruct, poolRing, inner);
@@ -94,7 +95,6 @@ static Bool stateLive(Pool pool, Bool late)
   if (told) {
     EVENT_PW(PoolLiveEnd, pool, pool->liveCount);
     pool->liveRound = MMStateRound;
-    pool->liveCount = 0;
   }
   return told;
 }
