@@ -128,6 +128,32 @@ for my $size (0, 3000, 20_000, 60_000, 300_000, 2_200_000) {
     }
 }
 
+# A program that has opened all that it may, and forks: its children, which find no descriptor, are recorded all the same, however
+# they end and whoever lives by then, and so is what they become.  Each emits as many events as it was told to.
+my $starved = "$B/prog/starved";
+for my $row ([8, '3 1000 kill', 1000, 1000, 1000], [24, '3 1000 exit', 1000, 1000, 1000], [24, '2 20000 kill', 20_000, 20_000],
+             [100, '3 1000 kill', 1000, 1000, 1000], [100, '2 1000 _exit', 1000, 1000], [4096, '2 1000 kill', 1000, 1000],
+             [24, '3 1000 kill orphan | cat', 1000, 1000, 1000], [24, '3 1000 kill orphan', 1000, 1000, 1000],
+             [24, "1 1000 kill $starved 2 500 kill", 1500, 500], [100, "1 1000 exit $starved 2 500 exit", 1500, 500]) {
+    my ($limit, $arguments, @emitted) = @$row;
+    my @program = ('sh', '-c', "ulimit -n $limit; $starved $arguments");
+
+    for my $collected (1, 0) {
+        my @command = $collected ? ("$B/bin/eventrec", '-p', 'block', '-o', 'l.paw', @program)
+                                 : ('env', "LD_PRELOAD=$B/lib/libpawprint.so", 'PAWPRINT_LOG=l.paw', @program);
+        my $what = "starved $arguments, of $limit, " . ($collected ? 'eventrec' : 'the program alone');
+        my ($status, undef, $said) = run(@command);
+
+        is $status, 0, "$what: runs" or diag $said;
+        like $said, qr/ \(0 discarded\)/, "$what: nothing is discarded" if $collected;
+        run("$B/bin/eventrec", '--clean', 'l.paw');
+        is_deeply [map { my $size = 7000 + $_; scalar(() = (run("$B/bin/eventcnv", '-E', 'PoolAlloc', '-e', "size == $size", 'l.paw'))[1] =~ /\n/g) }
+                   1 .. @emitted], \@emitted, "$what: all is there" or diag $said;
+        is join(': ', (run("$B/bin/eventcnv", '--check', 'l.paw'))[0, 2]), '0: ', "$what: and nothing is missing";
+        unlink 'l.paw', glob 'l.paw*';
+    }
+}
+
 # What we say may itself go to a file at its limit.
 my ($status, $out) = run('sh', '-c', "exec 2>err; prlimit --fsize=10 env LD_PRELOAD=$B/lib/libpawprint.so PAWPRINT_LOG=l.paw @program[0..1] "
                                      . "'for (1 .. 100) { \@a = map { \"x\" x \$_ } 1 .. 300 } print qq(done\\n); exit 7'");

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "plinth/apart.h"
 #include "plinth/descriptor.h"
 #include "plinth/memory.h"
 #include "plinth/quiet.h"
@@ -247,6 +248,51 @@ static void testMany(void)
   PlinthClose(&shared);
 }
 
+
+static struct {
+  const char *path;
+  unsigned opened;
+  Bool kept, room;
+} apart;
+
+static void apartLook(void *unused)
+{
+  (void)unused;
+  apart.kept = DescriptorMay();
+  apart.room = ApartRoom();
+  while (apart.opened < 5 && open(apart.path, O_RDONLY | O_CLOEXEC) >= 0)
+    ++apart.opened;
+}
+
+static void testApart(void)
+{
+  int fds[1024], count = 0, i, open1;
+  struct rlimit before, few;
+  Bool there = TRUE;
+
+  (void)getrlimit(RLIMIT_NOFILE, &before);
+  few = before;
+  few.rlim_cur = 100;
+  (void)setrlimit(RLIMIT_NOFILE, &few);
+  apart.path = inFolder("many");
+  TapOk(ApartRoom(), "there are descriptors");
+  while ((open1 = open(apart.path, O_RDONLY | O_CLOEXEC)) >= 0)
+    fds[count++] = open1;
+  TapOk(!ApartRoom(), "there are none");
+  for (i = 0; i < 3; ++i) {
+    apart.opened = 0;
+    errno = 77;
+    TapOk(ApartRun(apartLook, NULL) && errno == 77, "a thread has a table of its own");
+    TapIs(apart.opened, 5, "in which there is room");
+    TapOk(apart.room && !apart.kept, "for as many as a meeting takes, but none is kept");
+    TapOk(DescriptorMay() && !ApartRoom(), "and all is as it was");
+  }
+  for (i = 0; i < count; ++i)
+    there = there && close(fds[i]) == 0;
+  TapOk(there, "each that was open is");
+  (void)setrlimit(RLIMIT_NOFILE, &before);
+}
+
 int main(void)
 {
   char command[128];
@@ -260,6 +306,7 @@ int main(void)
   testFull();
   testMemory();
   testMany();
+  testApart();
   (void)snprintf(command, sizeof command, "rm -r %s", folder);
   (void)!system(command);
   return TapDone();

@@ -307,6 +307,8 @@ void HandGrantDrop(HandGrant grant)
 
 void HandGrantLog(HandGrant grant)
 {
+  if (DescriptorIsApart())
+    return; /* a parent's serves, if there is one */
   if (meetLog.fd >= 0)
     DescriptorClose(&meetLog); /* a parent's */
   if (grant->count <= RegionGrantLOG || !DescriptorMay())

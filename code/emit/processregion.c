@@ -12,6 +12,7 @@
 #include "emit/control.h"
 #include "emit/handoffer.h"
 #include "emit/send.h"
+#include "plinth/apart.h"
 #include "plinth/dumped.h"
 #include "plinth/quiet.h"
 
@@ -132,11 +133,21 @@ static void processAlone(Process process)
     (void)QuietCall(SYS_close, fd);
 }
 
+/* processShare -- where descriptors can be had */
+static void processShare(void *process)
+{
+  if (ControlSettings.log[0] == '\0' || !processMeet(process))
+    processAlone(process);
+}
+
 void ProcessShareAlone(Process process)
 {
   if (ProcessRegion(process) != NULL || process->regionless || !(ProcessSends() || ControlSettings.allowed))
     return;
-  if (ControlSettings.log[0] == '\0' || !processMeet(process))
+  if (ControlSettings.log[0] != '\0' && processMeet(process))
+    return;
+  /* The program may have taken all descriptors that there are. */
+  if (ApartRoom() || !ApartRun(processShare, process))
     processAlone(process);
 }
 

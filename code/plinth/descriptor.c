@@ -28,6 +28,9 @@ static uint32_t descriptorPid; /* the process whose numbers are in them */
  * nobody in the old count means that nobody has the old number. */
 static unsigned descriptorTurn, descriptorUsers[2];
 
+/* The thread has a table of its own. */
+static __thread Bool descriptorApart __attribute__((tls_model("initial-exec")));
+
 static Size descriptorLimit(void)
 {
   uint64_t limit = QuietLimit(RLIMIT_NOFILE);
@@ -35,9 +38,19 @@ static Size descriptorLimit(void)
   return limit > DescriptorTOP ? DescriptorTOP : (Size)limit;
 }
 
+void DescriptorApart(Bool apart)
+{
+  descriptorApart = apart;
+}
+
+Bool DescriptorIsApart(void)
+{
+  return descriptorApart;
+}
+
 Bool DescriptorMay(void)
 {
-  return descriptorLimit() >= DescriptorFEW && (descriptorPid == 0 || descriptorPid == QuietPid());
+  return !descriptorApart && descriptorLimit() >= DescriptorFEW && (descriptorPid == 0 || descriptorPid == QuietPid());
 }
 
 /* descriptorHigh -- the same file under a higher number; minus an errno: there is none */
@@ -95,7 +108,7 @@ Res DescriptorTake(Plinth plinth, int fd)
 
   if (QuietStat(fd, &status) != 0)
     return ResIO;
-  high = descriptorHigh(fd);
+  high = descriptorApart ? -EMFILE : descriptorHigh(fd);
   if (high >= 0) {
     (void)QuietCall(SYS_close, fd);
     now = (int)high;

@@ -24,8 +24,8 @@
  * keeps a table up to the highest, and copies it at each fork. */
 enum { DescriptorTOP = 1024, DescriptorROOM = 16, DescriptorFEW = 64 };
 
-/* DescriptorMay -- may one be kept?  Not where the program may have so few (below DescriptorFEW) that it needs each, and
- * not in a child of vfork, whose numbers mean nothing in its parent, whose memory it has. */
+/* DescriptorMay -- may one be kept?  Not where the program may have so few (below DescriptorFEW) that it needs each,
+ * not in a child of vfork, whose numbers mean nothing in its parent, whose memory it has, and not apart (below). */
 extern Bool DescriptorMay(void);
 
 /* DescriptorTake -- `fd` becomes the plinth's, moved out of the program's way where that is allowed.  ResIO: it is
@@ -60,6 +60,11 @@ extern Bool DescriptorGap(unsigned *first, unsigned *lastReturn, unsigned last);
  * whoever uses it is waited for, a second at most.  In a child of vfork nothing is done: the number is ours in its
  * parent.  Returns whether it was ours, and is for the caller to replace or to close. */
 extern Bool DescriptorYield(int fd);
+
+/* DescriptorApart -- the calling thread has a table of descriptors of its own (apart.h): what it opens is gone with it, so none
+ * of it is kept.  DescriptorIsApart -- is it so? */
+extern void DescriptorApart(Bool apart);
+extern Bool DescriptorIsApart(void);
 
 /* DescriptorForked -- in the child of a fork: what was inherited is its own */
 extern void DescriptorForked(void);
