@@ -128,11 +128,12 @@ for my $size (0, 3000, 20_000, 60_000, 300_000, 2_200_000) {
     }
 }
 
-# A program that has opened all that it may, and forks: its children, which find no descriptor, are recorded all the same, however
+# A program that has opened all that it may, or has all the address space that it may, and forks: its children are recorded all the same, however
 # they end and whoever lives by then, and so is what they become.  Each emits as many events as it was told to.
 my $starved = "$B/prog/starved";
 for my $row ([8, '3 1000 kill', 1000, 1000, 1000], [24, '3 1000 exit', 1000, 1000, 1000], [24, '2 20000 kill', 20_000, 20_000],
              [100, '3 1000 kill', 1000, 1000, 1000], [100, '2 1000 _exit', 1000, 1000], [4096, '2 1000 kill', 1000, 1000],
+             [24, '2 1000 kill room=0', 1000, 1000], [100, '2 1000 exit room=0', 1000, 1000],
              [24, '3 1000 kill orphan | cat', 1000, 1000, 1000], [24, '3 1000 kill orphan', 1000, 1000, 1000],
              [24, "1 1000 kill $starved 2 500 kill", 1500, 500], [100, "1 1000 exit $starved 2 500 exit", 1500, 500]) {
     my ($limit, $arguments, @emitted) = @$row;

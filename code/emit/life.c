@@ -39,8 +39,11 @@ static struct {
 /* lifeForks -- in the parent */
 static void lifeForks(void)
 {
-  if (ProcessIfReady() == NULL)
+  Process process = ProcessIfReady();
+
+  if (process == NULL)
     return;
+  StoreForks(&process->shared);
   lifeFork.parent.thread = (uint32_t)QuietCall(SYS_gettid);
   lifeFork.parent.before = EventClock(EVENT_SLOW);
 }

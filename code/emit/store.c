@@ -51,6 +51,9 @@ typedef struct StoreMappingStruct {
 
 static StoreMappingStruct storeMappings[storeMappingsMAX], storeParents[storeMappingsMAX];
 
+/* How many slots of the shared store an event may be written in that a fork interrupts. */
+static Index storeForking = RegionSlotsMAX;
+
 /* storeName -- of the `n`th region of this process (format/region.h), in RegionFOLDER or beside the log.  Where a link
  * to the log is to lie beside it, that has room, too. */
 static Bool storeName(char *room, Size size, const char *log, uint64_t recording, unsigned n, Bool beside)
@@ -101,6 +104,28 @@ static void storeRemember(StoreMappingStruct mapping)
     }
 }
 
+void StoreForks(Store store)
+{
+  storeForking = StoreLimit(store);
+}
+
+/* storeStandIn -- memory of the child's own where its parent's blocks were, and no more: where address space is limited, what
+ * is left is for a region of its own */
+static void storeStandIn(StoreMapping mapping)
+{
+  Size size = RegionSize(storeForking) < mapping->size ? RegionSize(storeForking) : mapping->size;
+  char *end = mapping->place + mapping->size, *all = mapping->base + mapping->reserved;
+
+  if (mapping->base < mapping->place)
+    QuietUnmap(mapping->base, (Size)(mapping->place - mapping->base));
+  if (end < all)
+    QuietUnmap(end, (Size)(all - end));
+  if (QuietMapAt(mapping->place, size, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1) == NULL)
+    size = 0; /* somebody was quicker */
+  *mapping = (StoreMappingStruct){mapping->place, mapping->place, size, size, TRUE};
+}
+
 void StoreForked(void)
 {
   Index i;
@@ -111,11 +136,10 @@ void StoreForked(void)
       QuietUnmap(mapping->base, mapping->reserved);
     *mapping = storeMappings[i];
     memset(&storeMappings[i], 0, sizeof storeMappings[i]);
-    if (mapping->reserved != 0 && mapping->shared &&
-        QuietMapAt(mapping->place, mapping->size, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1) == NULL)
-      mapping->reserved = 0; /* somebody was quicker */
+    if (mapping->reserved != 0 && mapping->shared)
+      storeStandIn(mapping);
   }
+  storeForking = RegionSlotsMAX;
 }
 
 /* storeAligned -- are the slots aligned, in a mapping that begins here? */

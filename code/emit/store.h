@@ -89,6 +89,9 @@ static inline Index StoreSlot(RegionHeader region, BlockHeader block)
   return ((Size)((char *)block + block->whole - (char *)region) - RegionFIRST) / RegionSlotSIZE - 1;
 }
 
+/* StoreForks -- the process forks now, and this is its shared store */
+extern void StoreForks(Store store);
+
 /* StoreForked -- in the child of a fork: memory stands where its parent's blocks were, because fork may have
  * interrupted an event (in a signal handler) that is going to be written there; and what stood so for the parent is
  * given back */

@@ -52,8 +52,12 @@ static void starve(void)
 
 static void emit(unsigned long objects, int generation)
 {
-  while (objects-- > 0)
+  while (objects-- > 0) {
     object = malloc((size_t)(7000 + generation));
+    if (object == NULL)
+      abort();
+    free(object);
+  }
 }
 
 static void end(const char *how)
