@@ -158,4 +158,42 @@ sub collected {
     close $holder;
     system "$rec --clean $log >/dev/null 2>&1";
 }
+# One of the family spoils the list by which the system tells the others of eventrec's death: they find out by themselves.
+for my $row (['block', 1024], ['discard', 1024], ['block', 40]) { # with so few descriptors none of ours is kept
+    my ($policy, $descriptors) = @$row;
+    my $log = "$dir/spoilt.$policy.$descriptors.paw";
+    my ($few, $many) = (1000, 300_000);
+    open my $err, '>&', \*STDERR;
+    open STDERR, '>', "$log.err";
+    my $pid = open2(my $out, my $in, $rec, '-k', 'User', '-p', $policy, '-n', 64, '-b', '4K', '-o', $log, '--',
+                    'sh', '-c', "ulimit -n $descriptors; exec $B/prog/spoils $B/prog/steady 0");
+    open STDERR, '>&', $err;
+    print $in "$few\n";
+    is scalar(<$out>), "$few\n", "$policy: a program is recorded beside one that spoils its own memory";
+    my ($program) = slurp("/proc/$pid/task/$pid/children") =~ /(\d+)/;
+    kill KILL => $pid;
+    waitpid $pid, 0;
+    my $emitted = $few;
+    local $SIG{ALRM} = sub { kill KILL => $program, slurp("/proc/$program/task/$program/children") =~ /(\d+)/g };
+    alarm 100; # s, for what takes two
+    print $in "$many\n";
+    is scalar(<$out>) // 'nothing', ($emitted += $many) . "\n", "$policy: goes on when eventrec has died";
+    my ($steady) = slurp("/proc/$program/task/$program/children") =~ /(\d+)/;
+    ok until_(sub {
+        print $in "$few\n";
+        $emitted += $few if defined <$out>;
+        return `$ctl` =~ /^$steady .*by itself/m;
+    }), "$policy: has found out";
+    print $in "$few\n";
+    $emitted += $few if defined <$out>;
+    alarm 0;
+    close $in;
+    my $check = ended($log, $program);
+    my @there = `$cnv -E UserWord $log 2>/dev/null` =~ / value=(\d+)$/mg;
+    my ($told) = $check =~ /^eventcnv: (\d+) events were discarded/m;
+    is @there + ($told // 0), $emitted, "$policy: each event is there, or counted" or diag $check, slurp("$log.err");
+    is $check, '', "$policy: nothing is missing" if $policy eq 'block';
+    is $there[-1], $emitted, "$policy: the last is there";
+    system "$rec --clean $log >/dev/null 2>&1";
+}
 done_testing;

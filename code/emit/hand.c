@@ -123,6 +123,8 @@ static Bool handTake(Process process, Stream stream, unsigned unsent, Size size)
 static Bool handTakeElse(Process process, Thread thread, Stream stream, unsigned unsent, Size size, Bool crowded)
 {
   if (!unsent && ProcessRegion(process) != NULL) {
+    if (ProcessCollected(process))
+      HandDoubt(process, ProcessRegion(process));
     if (ProcessCollected(process) && !handPrivate(process, thread, handPatient(process, crowded)))
       return FALSE;
     if (!__atomic_exchange_n(&process->crowded, TRUE, __ATOMIC_RELAXED))
@@ -392,6 +394,8 @@ Bool HandDiscard(Process process, Thread thread, unsigned kind, unsigned unsent)
   Stream stream = &thread->stream[kind][unsent];
   uint64_t none = 0;
 
+  if (!unsent && region != NULL && ProcessCollected(process))
+    HandDoubt(process, region);
   /* Whose collector has just died sends by itself when it tries again. */
   if (!unsent && region != NULL && ProcessCollected(process) &&
       ((region->policy == RegionPolicyBLOCK && !HandVain(process, region)) || handLeaves(process) || !RegionCollected(region)))

@@ -73,9 +73,13 @@ static inline Bool HandCollected(Process process, Store store)
  * meanwhile.
  * HandVain -- has nobody found room for a second, although no block is full, so that nobody is about to make any?  The
  * system gives no memory, then.
+ * HandDoubt -- there is no room now, and a collector should make some: once a second at most it is asked whether it lives.  The
+ * kernel does not tell its death where another process of the family has spoiled the list by which it would.  A few us then,
+ * without a wait.
  * HandChanged -- remember since when there has been none, for this thread and for all; returns whether there was */
 extern Bool HandRefuses(Process process, Thread thread, Stream stream);
 extern Bool HandVain(Process process, RegionHeader region);
+extern void HandDoubt(Process process, RegionHeader region);
 extern Bool HandChanged(Process process, Thread thread, Bool changed);
 
 /* Full blocks: how many there may be, and which is forgotten where the newest are kept (handfull.c).  A block that may be

@@ -460,15 +460,17 @@ Bool HandLost(uint64_t events)
   return res == 0;
 }
 
-/* meetCall -- wake whoever has the collector's name, where no socket of ours can be kept.  It is told nothing by that. */
-static void meetCall(RegionMeet call)
+/* meetCall -- wake whoever has the collector's name, where no socket of ours can be kept.  It is told nothing by that.  0, or minus
+ * an errno: there is nobody. */
+static long meetCall(RegionMeet call)
 {
   long to = meetDial();
 
   if (to < 0)
-    return;
+    return to;
   (void)meetSend(to, call, -1);
   (void)QuietCall(SYS_close, to);
+  return 0;
 }
 
 void HandWake(RegionHeader region)
@@ -480,5 +482,19 @@ void HandWake(RegionHeader region)
     return;
   meetFill(&call);
   if (meetTell(&call) == -EBADF)
-    meetCall(&call);
+    (void)meetCall(&call);
+}
+
+Bool HandGone(RegionHeader region)
+{
+  uint32_t collector = __atomic_load_n(&region->hand.collector, __ATOMIC_ACQUIRE) & RegionCollectorTID;
+  RegionMeetStruct call;
+  long res;
+
+  meetFill(&call);
+  res = meetTell(&call);
+  if (res != -EBADF)
+    return res == -ECONNREFUSED || res == -ENOTCONN;
+  /* In another network nobody has its name, and it lives all the same. */
+  return meetCall(&call) == -ECONNREFUSED && QuietCall(SYS_kill, collector, 0) == -ESRCH;
 }

@@ -70,6 +70,10 @@ extern void HandStarts(unsigned lack);
 /* HandLost -- tell the collector, if there is one, that so many events of the process end with it.  FALSE: it does not know. */
 extern Bool HandLost(uint64_t events);
 
+/* HandGone -- is the collector of the region dead?  It is sent a call to wake up, which a dead one's socket refuses; where that
+ * could not be kept nobody must have its name, nor its number.  Nothing is waited for. */
+extern Bool HandGone(RegionHeader region);
+
 /* HandWake -- let the collector know that there is something to do, if it sleeps; else one load.  Where its socket could not
  * be kept, by its name: that tells nobody anything. */
 extern void HandWake(RegionHeader region);

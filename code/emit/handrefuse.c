@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "emit/hand.h"
+#include "emit/handoffer.h"
 
 enum {
   refusePOOR = 100000,      /* ticks between two looks for a free slot */
@@ -21,6 +22,18 @@ Bool HandVain(Process process, RegionHeader region)
   /* Somebody has made room, and it may not have been found yet. */
   __atomic_store_n(&process->refused, now, __ATOMIC_RELAXED);
   return FALSE;
+}
+
+void HandDoubt(Process process, RegionHeader region)
+{
+  uint64_t asked = __atomic_load_n(&process->asked, __ATOMIC_RELAXED), now = EventClock(EVENT_SLOW);
+
+  if (asked != 0 && now - asked < refuseVAIN)
+    return;
+  /* The first time it may only be behind. */
+  if (__atomic_compare_exchange_n(&process->asked, &asked, now, FALSE, __ATOMIC_RELAXED, __ATOMIC_RELAXED) && asked != 0 &&
+      RegionCollected(region) && HandGone(region))
+    (void)__atomic_fetch_or(&region->hand.collector, RegionCollectorDIED, __ATOMIC_ACQ_REL);
 }
 
 Bool HandRefuses(Process process, Thread thread, Stream stream)
