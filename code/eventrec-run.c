@@ -203,7 +203,8 @@ static int recordingWait(Recording recording)
 /* recordingFinish -- what is still in memory goes into the log; how many processes still run */
 static Count recordingFinish(Recording recording)
 {
-  Count blocks, others = 0, running = 0;
+  RecoveredStruct recovered = {0, 0, 0};
+  Count running = 0;
 
   recording->whole = recording->collector != NULL && CollectorEnd(recording->collector, &running) == ResOK;
   if (recording->collector != NULL && !recording->whole)
@@ -219,11 +220,11 @@ static Count recordingFinish(Recording recording)
   }
   RecordingFind(recording);
   if (recording->own >= 0 &&
-      LogRecover(recording->own, TRUE, recording->log, recording->identity, FALSE, &blocks, &others) != ResOK)
+      LogRecover(recording->own, TRUE, recording->log, recording->identity, FALSE, &recovered) != ResOK)
     (void)OptionFail(recording->tool,
                      "%s: what the program left in memory could not be added: %s; it stays in /dev/shm", recording->log,
                      strerror(errno));
-  return others > running ? others : running;
+  return recovered.running > running ? recovered.running : running;
 }
 
 /* recordingSignals -- from here on signals wait until they are read; the program gets the mask that we were given.  Who

@@ -199,6 +199,7 @@ static void writerPut(Writer writer, Index slot, MakeBlock block, uint8_t state,
   ((BlockHeader)(void *)place)->used = (uint32_t)reserved;
   ((BlockHeader)(void *)place)->count = 0;
   ((BlockHeader)(void *)place)->before = BlockBeforeUNKNOWN;
+  ((BlockHeader)(void *)place)->mono = 0;
   header->tickets[slot] = RegionOverwrites(header, &block->header) ? ++header->pool.ticket : 0;
   if (state == RegionFULL)
     (void)__atomic_fetch_add(&header->pool.full, 1, __ATOMIC_SEQ_CST);
@@ -794,6 +795,56 @@ static void killed(void)
   (void)close(ends[0]), (void)close(ends[1]);
 }
 
+/* spoilt -- headers of blocks that are written over: while the process lives, and what it leaves; and of a process of whose
+ * header block nothing can be read */
+static void spoilt(void)
+{
+  LogSummaryStruct summary = {0};
+  Collector collector = collectorNew(NULL);
+  WriterStruct writer, nobody;
+  uint64_t time = 1000, events, discarded, bytes;
+  Index i, slot;
+  Log log;
+
+  writerOpen(&writer, collector, RegionPolicyDISCARD, EventRegistryTEXT);
+  writerOpen(&nobody, collector, RegionPolicyDISCARD, EventRegistryTEXT);
+  memset((char *)nobody.header + RegionTEXT, 0xff, 2 * RegionTextSIZE);
+  greet(collector);
+  for (i = 0; i < 7; ++i) {
+    WriterStruct *its = i < 5 ? &writer : &nobody;
+    slot = i < 5 ? i : i - 5;
+    MakeBlockBegin(&blocks[0], its->process, 7, EventKindUser, i, time += 1);
+    if (i == 0)
+      writerFill(&blocks[0], 20, &time);
+    for (; i > 0 && blocks[0].header.count < 20;)
+      (void)MakeEvent(&blocks[0], EventUserWordCODE, time += 1, (uint64_t[]){1, 2}, NULL);
+    writerPut(its, slot, &blocks[0], i % 2 == 0 ? RegionFULL : RegionOPEN, blocks[0].header.used);
+    if (i > 0)
+      memset((char *)its->header + RegionFIRST + (slot + 1) * RegionSlotSIZE - blocks[0].header.whole, i % 3 == 0 ? 0xff : 0,
+             BlockHeaderSIZE);
+  }
+  run(collector);
+  TapIs(writer.header->state[2], RegionFREE, "a full block that is written over keeps its slot from nobody");
+  TapIs(writer.header->lost, 40, "its events are counted while the process lives");
+  TapOk(writer.header->state[1] != RegionFREE && writer.header->pool.full == 0, "one that is being filled is its owner's");
+  writerClose(&writer);
+  writerClose(&nobody);
+  (void)CollectorRun(collector, -1, EventClockMonotonic() + 210 * testMs);
+  CollectorCount(collector, &events, &discarded, &bytes);
+  TapOk(strstr(told, ": 4 blocks in shared memory were written over by the program; 80 events are lost") != NULL ||
+            strstr(told, ": 2 blocks in shared memory were written over by the program; 40 events are lost") != NULL,
+        "all are told when it has ended: %s", told);
+  TapIs(discarded, 120, "and counted");
+  collectorEnd(collector, 0);
+  same("what was not written over");
+  log = testOpen(&got);
+  if (log != NULL) {
+    LogSummarize(&summary, log);
+    LogClose(log);
+  }
+  TapIs(summary.discarded, 120, "the log has the same count, also of who has no header block there");
+}
+
 /* hostile -- a process that writes anything anywhere; the sanitizers see what is wrong then */
 static void hostile(uint64_t *seed)
 {
@@ -920,6 +971,7 @@ int main(void)
   cutOff();
   killed();
   followed();
+  spoilt();
   manyStreams();
   hostile(&seed);
   (void)unlink(path);

@@ -244,6 +244,7 @@ static void testOldBlock(void)
   memset(block + 1, 0, 24);
   cursor->next = (Word)(block + 1);
   block->first -= (uint64_t)1 << 32;
+  block->last = block->mono = BlockHeaderSum(block);
   --cursor->epoch;
   before = EventClock(EventKindControl[EventControlCLOCK] != 0);
   EVENT_WW(UserWord, 1, 2);

@@ -132,6 +132,55 @@ static void testBlockHeader(void)
   MakeFree(&make);
 }
 
+/* testBlockMemory -- the header of a block in memory: of each bit that is changed it is noticed, or it is not believed */
+static void testBlockMemory(void)
+{
+  BlockHeaderStruct header, read, *memory;
+  unsigned char bytes[BlockMIN];
+  unsigned i, missed = 0, free = 0;
+  Bool swapped;
+
+  MakeBlockBegin(&block, process, 77, EventKindObject, 5, 1000);
+  for (i = 0; i < 3; ++i)
+    (void)MakeEvent(&block, EventPoolFreeCODE, 1001, (uint64_t[]){1, 2}, NULL);
+  header = block.header;
+  header.whole = sizeof bytes;
+  header.used = 0;
+  header.flags = BlockFlagSUMMED | BlockFlagUNSENT;
+  header.last = header.mono = BlockHeaderSum(&header);
+  memset(bytes, 0, sizeof bytes);
+  memcpy(bytes, &header, sizeof header);
+  memcpy(bytes + sizeof header, block.events, block.header.used);
+  memory = (BlockHeader)(void *)bytes;
+  TapIs(BlockHeaderUnsealedRead(&read, &swapped, bytes), ResOK, "a header in memory is read");
+  for (i = 0; i < BlockHeaderSIZE * 8; ++i) {
+    bytes[i / 8] ^= (unsigned char)(1u << i % 8);
+    if (BlockHeaderUnsealedRead(&read, &swapped, bytes) == ResOK) {
+      ++free;
+      missed += read.whole != header.whole || read.used != header.used || read.process != header.process ||
+                read.stream != header.stream || read.sequence != header.sequence || read.before != header.before ||
+                read.discarded != header.discarded || read.first != header.first || read.pid != header.pid ||
+                read.thread != header.thread || read.kind != header.kind ||
+                ((read.flags ^ header.flags) & BlockFlagsOWNER) != 0;
+    }
+    bytes[i / 8] ^= (unsigned char)(1u << i % 8);
+  }
+  TapIs(missed, 0, "each bit of it that is changed is noticed, if it is believed");
+  TapOk(free < BlockHeaderSIZE * 8 / 2, "as most of them are (%u are not)", free);
+  memory->discarded = 9;
+  memory->last += BlockSumPart(0, header.before, 9) - BlockSumPart(0, header.before, header.discarded);
+  TapIs(BlockHeaderUnsealedRead(&read, &swapped, bytes), ResOK, "one of the two sums will do");
+  memory->discarded = 8;
+  TapIs(BlockHeaderUnsealedRead(&read, &swapped, bytes), ResFORMAT, "but one of them must");
+  TapIs(BlockSpoiled(bytes, sizeof bytes), 3, "whose events are still counted");
+  bytes[BlockHeaderSIZE + block.header.used] = 24; /* the length of one that is begun, or something else */
+  TapIs(BlockSpoiled(bytes, sizeof bytes), 4, "and what was begun");
+  memset(bytes, 0, sizeof bytes);
+  TapIs(BlockSpoiled(bytes, sizeof bytes), 1, "and one where nothing can be counted");
+  memset(bytes, 0xff, sizeof bytes);
+  TapIs(BlockSpoiled(bytes, sizeof bytes), 1, "whatever stands there");
+}
+
 /* testBlockSizes -- sound checksums over sizes that cannot be */
 static void testBlockSizes(void)
 {
@@ -437,6 +486,7 @@ int main(void)
   testLines();
   testFull();
   testBlockHeader();
+  testBlockMemory();
   testBlockSizes();
   testSwapped();
   testWalk();

@@ -360,6 +360,7 @@ static Bool toyBlock(Toy toy, ToyRegion region, Index i, Bool dead)
     ++toy->misplaced;
   toyDiscarded(toy, header);
   ++toy->blocks;
+  __atomic_store_n(&region->header->state[i], RegionFULL, __ATOMIC_RELEASE); /* nobody looks for it any more */
   memset(block, 0, size);
   return TRUE;
 }

@@ -57,7 +57,7 @@ static void leftPut(Left left, MakeBlock b, unsigned state)
 
   header.before = BlockBeforeUNKNOWN;
   header.used = header.count = 0;
-  header.last = 0;
+  header.last = header.mono = 0;
   left->header.state[left->slot++] = (uint8_t)(state | log2);
   if (pwrite(left->fd, &header, sizeof header, at) != sizeof header ||
       pwrite(left->fd, b->events, b->header.used, at + BlockHeaderSIZE) != (ssize_t)b->header.used)

@@ -13,13 +13,13 @@
 static MakeStruct make;
 static MakeProcess process, collector;
 static LogSummaryStruct summary;
-static Count appended, running;
+static RecoveredStruct recovered;
 
 /* recoverLog -- LogRecover of the log as it is */
 static Res recoverLog(uint64_t recording)
 {
   int fd = open(path, O_WRONLY | O_APPEND);
-  Res res = LogRecover(fd, TRUE, path, recording, FALSE, &appended, &running);
+  Res res = LogRecover(fd, TRUE, path, recording, FALSE, &recovered);
 
   (void)close(fd);
   return res;
@@ -97,7 +97,7 @@ static void testWhole(void)
     recoverMake(&left, 5, cuts[i]);
     lacking += recoverLacks();
     wrong += listSame(&got, &made) != -1;
-    if (recoverLog(leftRECORDING) != ResOK || running != 0)
+    if (recoverLog(leftRECORDING) != ResOK || recovered.running != 0)
       ++wrong;
     stays += access(left.path, F_OK) == 0;
     if (recoverLacks()) {
@@ -126,7 +126,7 @@ static void testHeaderTorn(void)
   TapOk(!recoverLacks(), "a header block cut short at the end is no damage");
   TapOk(recoverLog(0) == ResOK && !recoverLacks() && listSame(&got, &made) == -1,
         "nor is it with what was recovered behind it: %s", got.gap);
-  TapOk(recoverLog(0) == ResOK && appended == 0, "recovering again does nothing");
+  TapOk(recoverLog(0) == ResOK && recovered.blocks == 0, "recovering again does nothing");
   recoverDone(&left);
 }
 
@@ -169,7 +169,7 @@ static void testForeign(void)
   TapOk(recoverLog(leftRECORDING) != ResOK && recoverSize() == 7, "what is no log gets nothing");
   make.size = 0;
   MakeWrite(&make, path);
-  TapOk(recoverLog(leftRECORDING) == ResOK && appended > 0, "an empty one does");
+  TapOk(recoverLog(leftRECORDING) == ResOK && recovered.blocks > 0, "an empty one does");
   MakeProcessFree(other);
   recoverDone(&left);
 }
@@ -182,7 +182,7 @@ static void testRunning(void)
   recoverMake(&left, 5, 0);
   if (flock(left.fd, LOCK_EX) != 0)
     makeFail(left.path);
-  TapOk(recoverLog(0) == ResOK && running == 1 && appended == 0 && access(left.path, F_OK) == 0,
+  TapOk(recoverLog(0) == ResOK && recovered.running == 1 && recovered.blocks == 0 && access(left.path, F_OK) == 0,
         "what a process that runs has is left to it");
   TapOk(recoverLacks() && strstr(got.note, "still running") != NULL, "and its log is not whole yet: %s", got.note);
   recoverDone(&left);
@@ -211,7 +211,7 @@ static void testDying(void)
   (void)!read(ends[0], &state, 1);
   do {
     good = recoverLog(leftRECORDING) == ResOK;
-  } while (good && running > 0);
+  } while (good && recovered.running > 0);
   TapOk(good && !recoverLacks() && listSame(&got, &made) == -1, "what a process did before it died is not overlooked");
   (void)waitpid(child, NULL, 0);
   (void)close(ends[0]);

@@ -24,15 +24,19 @@ enum {
   batchSPENT = 1          /* since then it takes nothing that need be waited for: the end is near */
 };
 
-/* batchFree -- one slot, zeroed, the magic first: without that it is nobody's, whatever dies meanwhile.  A thread may
- * take it at once. */
+/* batchFree -- one slot, zeroed; first it says nothing of a size any more, for what has a size and no header was spoiled:
+ * so whatever dies meanwhile nobody looks for a block there.  A thread may take it at once. */
 static void batchFree(BatchSlotStruct *slot)
 {
+  uint8_t *state = &slot->header->state[slot->slot];
+
+  __atomic_store_n(state, __atomic_load_n(state, __ATOMIC_RELAXED) & (uint8_t)~RegionLog2MASK, __ATOMIC_RELEASE);
+  __asm__ volatile("" : : : "memory");
   __atomic_store_n((uint64_t *)slot->block, 0, __ATOMIC_RELEASE);
   /* Who dies does so between two instructions: that the compiler keeps them in order is enough. */
   __asm__ volatile("" : : : "memory");
   memset(slot->block, 0, slot->size);
-  __atomic_store_n(&slot->header->state[slot->slot], RegionFREE, __ATOMIC_RELEASE);
+  __atomic_store_n(state, RegionFREE, __ATOMIC_RELEASE);
   (void)__atomic_fetch_sub(&slot->header->pool.full, 1, __ATOMIC_SEQ_CST);
   *slot->mark = 0;
 }
@@ -44,6 +48,12 @@ static void batchWake(RegionHeader header)
     return;
   (void)__atomic_fetch_add(&header->pool.freed, 1, __ATOMIC_SEQ_CST);
   (void)syscall(SYS_futex, &header->pool.freed, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void BatchDrop(BatchSlotStruct slot)
+{
+  batchFree(&slot);
+  batchWake(slot.header);
 }
 
 /* batchMessage -- the size of the first of the messages at `bytes`, which are our own */

@@ -64,6 +64,9 @@ extern void BatchCommit(Batch batch, Size size);
 /* BatchRelease -- free a slot when all that was committed so far is written */
 extern void BatchRelease(Batch batch, BatchSlotStruct slot);
 
+/* BatchDrop -- free a slot of which nothing is to be written, and wake the threads that wait for one */
+extern void BatchDrop(BatchSlotStruct slot);
+
 /* BatchWrite -- write the batch to the log, free the slots of blocks that are there, and wake the threads that wait for a
  * free slot
  *

@@ -92,7 +92,7 @@ static Count cleanEvents(Clean clean)
   if (region.fd < 0)
     return 0;
   if (LeftRegionRead(&region))
-    count = LeftRegionEvents(&region);
+    count = LeftRegionEvents(&region) + (Count)region.spoiled;
   (void)close(region.fd);
   return count;
 }
@@ -112,10 +112,20 @@ static Res cleanDrop(Clean clean, char *room, Size size)
   return unlink(clean->path) == 0 || errno == ENOENT ? ResOK : ResIO;
 }
 
+/* cleanSpoiled -- what was done, and how many events nobody can add */
+static void cleanSpoiled(char *room, Size size, const char *done, uint64_t spoiled)
+{
+  int length = snprintf(room, size, "%s", done);
+
+  if (spoiled > 0 && length >= 0 && (Size)length < size)
+    (void)snprintf(room + length, size - (Size)length, "; %llu event%s lost, because the program had written over blocks",
+                   (unsigned long long)spoiled, spoiled == 1 ? " is" : "s are");
+}
+
 /* cleanOne -- take what a region holds into its log, and remove it; how that went, in words */
 static Res cleanOne(Clean clean, char *room, Size size)
 {
-  Count blocks = 0, running;
+  RecoveredStruct recovered = {0, 0, 0};
   struct stat status;
   Bool certain;
   Res res;
@@ -129,7 +139,7 @@ static Res cleanOne(Clean clean, char *room, Size size)
   if (clean->log[0] == '\0' || stat(clean->log, &status) != 0)
     return cleanDrop(clean, room, size);
   log = LeftPlaceAppend(&certain, clean->log);
-  res = log < 0 ? ResIO : LogRecover(log, certain, clean->log, clean->recording, FALSE, &blocks, &running);
+  res = log < 0 ? ResIO : LogRecover(log, certain, clean->log, clean->recording, FALSE, &recovered);
   if (log >= 0)
     (void)close(log);
   if (res == ResPARAM) {
@@ -145,7 +155,7 @@ static Res cleanOne(Clean clean, char *room, Size size)
                    log < 0 && errno == ELOOP ? "that is a link, which is not followed" : strerror(errno));
     return ResIO;
   }
-  (void)snprintf(room, size, "added to the log; removed");
+  cleanSpoiled(room, size, "added to the log; removed", recovered.spoiled);
   return ResOK;
 }
 
@@ -249,34 +259,36 @@ Res CleanRegions(CleanChoose choose, void (*tell)(void *data, const char *line),
 
 Res CleanAdd(const char *log)
 {
-  Count blocks = 0, running = 0;
+  RecoveredStruct recovered;
   Bool certain;
   int fd = LeftPlaceAppend(&certain, log);
   Res res;
 
   if (fd < 0)
     return ResOK;
-  res = LogRecover(fd, FALSE, log, 0, TRUE, &blocks, &running);
+  res = LogRecover(fd, FALSE, log, 0, TRUE, &recovered);
   (void)close(fd);
   return res;
 }
 
 Res CleanBeside(const char *log, void (*tell)(void *data, const char *line), void *data)
 {
-  char line[PATH_MAX + RegionPathMAX];
-  Count blocks = 0, running = 0;
+  char line[PATH_MAX + RegionPathMAX], done[128], how[256];
+  RecoveredStruct recovered;
   Bool certain;
   int fd = LeftPlaceAppend(&certain, log);
   Res res;
 
   if (fd < 0) /* there is no such file, or it belongs to another user, or is a link */
     return ResOK;
-  res = LogRecover(fd, certain, log, 0, FALSE, &blocks, &running);
+  res = LogRecover(fd, certain, log, 0, FALSE, &recovered);
   (void)close(fd);
-  if (res == ResOK && blocks == 0)
+  if (res == ResOK && recovered.blocks == 0 && recovered.spoiled == 0)
     return ResOK;
+  (void)snprintf(done, sizeof done, "%zu block%s that lay beside it added", recovered.blocks, recovered.blocks == 1 ? "" : "s");
+  cleanSpoiled(how, sizeof how, done, recovered.spoiled);
   if (res == ResOK)
-    (void)snprintf(line, sizeof line, "%s: %zu block%s that lay beside it added", log, blocks, blocks == 1 ? "" : "s");
+    (void)snprintf(line, sizeof line, "%s: %s", log, how);
   else
     (void)snprintf(line, sizeof line, "%s: what lies beside it cannot be added: %s", log, strerror(errno));
   tell(data, line);

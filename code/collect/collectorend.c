@@ -16,6 +16,7 @@ static Drain collectorPart(Collector collector, Index i)
   Drain drain = collector->drain[i];
   uint64_t stopped = DrainStopped(drain);
   uint32_t overwritten = __atomic_load_n(&drain->header->pool.overwritten, __ATOMIC_RELAXED);
+  uint64_t lost;
 
   if (stopped != 0)
     CollectorTell(collector, "%ld (%s): recording stopped after %.3f s, because no block was free", (long)drain->pid,
@@ -23,9 +24,16 @@ static Drain collectorPart(Collector collector, Index i)
   if (overwritten != 0)
     CollectorTell(collector, "%ld (%s): only the newest events were kept; %lu older blocks were overwritten",
                   (long)drain->pid, DrainProgram(drain), (unsigned long)overwritten);
+  if (drain->spoiled != 0)
+    CollectorTell(collector, "%ld (%s): %zu block%s in shared memory %s written over by the program; %llu event%s lost",
+                  (long)drain->pid, DrainProgram(drain), drain->spoiled, drain->spoiled == 1 ? "" : "s",
+                  drain->spoiled == 1 ? "was" : "were", (unsigned long long)drain->spoiledEvents,
+                  drain->spoiledEvents == 1 ? " is" : "s are");
   /* What a process that is let go has away may still come. */
-  collector->shop.counts.discarded += RegionCollected(drain->header) ? RegionLost(drain->header)
-                                                                      : __atomic_load_n(&drain->header->lost, __ATOMIC_RELAXED);
+  lost = RegionCollected(drain->header) ? RegionLost(drain->header) : __atomic_load_n(&drain->header->lost, __ATOMIC_RELAXED);
+  collector->shop.counts.discarded += lost;
+  if (!DrainHeaded(drain) && lost > 0)
+    (void)TellerLost(collector->teller, lost);
   if (collector->witness != NULL)
     WitnessPart(collector->witness, drain->identity);
   collector->drain[i] = collector->drain[--collector->drains];
@@ -289,19 +297,12 @@ Res CollectorEnd(Collector collector, Count *runningReturn)
     else if (collectorEnded(collector, i) != ResOK)
       res = ResIO;
   PlaceGoesRound(&collector->place);
-  /* Each had an event at least, and nobody else knows of that. */
-  if (collector->shop.odd > 0)
-    (void)TellerLost(collector->teller, collector->shop.odd);
   res = collectorClose(collector, res, &reason);
   if (collectorLetGo(collector, runningReturn) != ResOK && res == ResOK) {
     res = ResIO;
     reason = collector->shop.batch.reason;
   }
   collectorFinish(collector);
-  if (collector->shop.odd > 0)
-    CollectorTell(collector,
-                  "%zu pieces of shared memory that should have been blocks were none; their events are lost",
-                  collector->shop.odd);
   errno = reason;
   return res;
 }

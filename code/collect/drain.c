@@ -360,9 +360,19 @@ void DrainReach(Drain drain, uint64_t place)
 
 void DrainKeep(Drain drain)
 {
+  memset(drain->header->state, 0, sizeof drain->header->state); /* nobody looks for a block where there will be none */
   (void)fallocate(drain->file.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, RegionFIRST,
                   (off_t)(drain->size - RegionFIRST));
   (void)flock(drain->file.fd, LOCK_UN);
+}
+
+void DrainSpoiled(Drain drain, void *block, Size size)
+{
+  Count events = BlockSpoiled(block, size);
+
+  ++drain->spoiled;
+  drain->spoiledEvents += events;
+  (void)__atomic_fetch_add(&drain->header->lost, events, __ATOMIC_RELAXED);
 }
 
 /* drainStay -- the events of the block in a slot that was to be sent; what it says was discarded is counted */
@@ -379,7 +389,12 @@ static uint64_t drainStay(Drain drain, Index slot)
     return 0;
   memcpy(block, (char *)drain->header + at, size);
   if (BlockHeaderUnsealedRead(&sound, &swapped, block) != ResOK || swapped || sound.whole != size ||
-      sound.process != drain->identity || (sound.flags & BlockFlagUNSENT) != 0)
+      sound.process != drain->identity) {
+    DrainSpoiled(drain, block, size);
+    drain->header->state[slot] &= (uint8_t)~RegionLog2MASK;
+    return 0;
+  }
+  if ((sound.flags & BlockFlagUNSENT) != 0)
     return 0;
   BlockWalk(&tally, block + 1, size - BlockHeaderSIZE, sound.first, TRUE);
   if (DrainStreamGet(&number, &drain->streams, sound.stream) == ResOK)
@@ -416,6 +431,11 @@ void DrainLetGo(Drain drain)
   __atomic_store_n(&drain->header->hand.collector, RegionCollectorNONE, __ATOMIC_SEQ_CST);
   (void)__atomic_fetch_add(&drain->header->pool.freed, 1, __ATOMIC_SEQ_CST);
   (void)syscall(SYS_futex, &drain->header->pool.freed, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+Bool DrainHeaded(Drain drain)
+{
+  return drain->muted || drain->head.types != NULL;
 }
 
 const char *DrainProgram(Drain drain)

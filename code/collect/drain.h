@@ -43,7 +43,6 @@ typedef struct DrainShopStruct {
   DrainTypes types;         /* in use */
   RegistryNameStruct known; /* the types that the collector's own header block has put into the log; length 0: none */
   Pack pack;
-  Count odd;                /* blocks that were none */
   WatchCountsStruct counts; /* of all that went into the batch */
   Watch watch;              /* NULL: nobody watches */
   BatchStruct batch;
@@ -79,6 +78,8 @@ typedef struct DrainStruct {
   Bool shut;                /* sends nothing any more, by our will */
   uint32_t sent;            /* the kinds that it sent, when that was looked at last, or until it was shut */
   uint64_t gone;            /* ticks when it was seen that the process had ended; 0: it has not */
+  Count spoiled;            /* blocks that the program has written over, */
+  uint64_t spoiledEvents;   /* and events that are lost with them: the region counts them among others */
   Bool taken, parted;       /* all that it left, and its last header block, were put into the batch */
   DrainHeaderStruct head;
   DrainStreamsStruct streams;
@@ -173,10 +174,16 @@ extern void DrainShopFinish(DrainShop shop);
 /* DrainProgram -- the program that the process runs, as it says; "" if unknown */
 extern const char *DrainProgram(Drain drain);
 
+/* DrainHeaded -- is there a header block by which the log says of the process what is lost, if that is wanted? */
+extern Bool DrainHeaded(Drain drain);
+
 /* DrainStopped -- how long after its beginning RegionPolicySTOP ended the process's recording, in ns; 0: it did not */
 extern uint64_t DrainStopped(Drain drain);
 
 extern Bool DrainCheck(Drain drain);
+
+/* DrainSpoiled -- count what is lost with the block of so many bytes in a slot, whose header the program has written over */
+extern void DrainSpoiled(Drain drain, void *block, Size size);
 
 /* drainblock.c: DrainSlotList -- is there something to take in a slot of this state, and what?  DrainSlotTake -- take
  * it; TRUE if something of it went into the batch. */

@@ -84,6 +84,24 @@ static void takingGive(Taking taking)
                                  .size = taking->size, .mark = &taking->note->mark});
 }
 
+/* takingSpoiled -- the copy is none, though the slot has a size: the program has written over its header.  What its owner may
+ * be filling, or erasing, is looked at again; in the memory of the dead nobody looks there any more. */
+static void takingSpoiled(Taking taking)
+{
+  Drain drain = taking->drain;
+  Bool full = (taking->state & RegionFULL) != 0;
+
+  if (!full && taking->what != DrainALL)
+    return;
+  DrainSpoiled(drain, taking->block, taking->size);
+  if (full)
+    BatchDrop((BatchSlotStruct){.header = drain->header, .slot = taking->slot, .block = takingPlace(taking),
+                                .size = taking->size, .mark = &taking->note->mark});
+  else
+    __atomic_store_n(&drain->header->state[taking->slot], RegionOPEN, __ATOMIC_RELEASE);
+  taking->state = RegionFREE;
+}
+
 /* takingWalk -- what is committed; room that was reserved at a full block's end is pending, too, though nothing that
  * follows tells of it */
 static void takingWalk(Taking taking)
@@ -453,8 +471,7 @@ static Bool takingBlock(Taking taking)
   if (drain->owed && !DrainGreet(drain) && drain->head.types != NULL)
     return FALSE;
   if (!takingJudge(taking)) {
-    drain->shop->odd += full;
-    takingGive(taking);
+    takingSpoiled(taking);
     return FALSE;
   }
   if (!takingKnow(taking))

@@ -36,11 +36,10 @@ void ThreadForget(Thread thread, Store store)
     Stream stream = &thread->stream[kind][1];
     if (stream->store == store && stream->block != NULL) {
       __atomic_store_n(&thread->hot.cursor[kind][1].next, 0, __ATOMIC_RELEASE);
-      Size size = stream->size;
       BlockHeader block = stream->block;
       stream->block = NULL;
-      StreamErase(block, size - BlockHeaderSIZE);
-      StoreGive(store, block, size);
+      StreamErase(store->header, block, stream->size - BlockHeaderSIZE);
+      StoreGive(store, block);
     }
   }
 }

@@ -51,10 +51,13 @@ static BlockHeader drainAt(Size *sizeReturn, RegionHeader region, Index slot)
   return RegionBlockAt(&offset, sizeReturn, region, slot) ? (BlockHeader)(void *)((char *)region + offset) : NULL;
 }
 
-/* drainWhole -- has it its header?  Whoever erased it may have died before the slot was free. */
+/* drainWhole -- has it its header, as it was written? */
 static Bool drainWhole(BlockHeader block, Size size)
 {
-  return block != NULL && memcmp(block->magic, BlockMAGIC, BlockMagicSIZE) == 0 && block->whole == size;
+  BlockHeaderStruct header;
+  Bool swapped;
+
+  return block != NULL && BlockHeaderUnsealedRead(&header, &swapped, block) == ResOK && !swapped && header.whole == size;
 }
 
 static uint8_t drainState(RegionHeader region, Index slot)
@@ -84,12 +87,25 @@ static void drainLess(Process process, RegionHeader region)
 }
 
 /* drainFree -- the block in a claimed slot is done with */
-static void drainFree(Process process, Store store, RegionHeader region, BlockHeader block, Size size)
+static void drainFree(Store store, RegionHeader region, BlockHeader block, Size size)
 {
-  if (!drainSnapped(block))
+  StreamErase(region, block, size - BlockHeaderSIZE);
+  StoreGive(store, block);
+}
+
+/* drainSpoiled -- the program has written over the header of a full block in a claimed slot: nobody knows whose its events
+ * are, so they are lost, which is counted first */
+static void drainSpoiled(Process process, Store store, RegionHeader region, BlockHeader block, Size size)
+{
+  RegionHeader shared = ProcessRegion(process);
+  Count lost = BlockSpoiled(block, size);
+
+  (void)__atomic_fetch_add(shared != NULL ? &shared->lost : &process->lost, lost, __ATOMIC_RELAXED);
+  if (store != &process->shared && shared != NULL)
+    (void)__atomic_fetch_sub(&shared->pool.away, lost, __ATOMIC_RELAXED);
+  if (__atomic_load_n(&region->pool.full, __ATOMIC_ACQUIRE) > 0) /* whether a snapshot of it was sent nobody knows, either */
     drainLess(process, region);
-  StreamErase(block, size - BlockHeaderSIZE);
-  StoreGive(store, block, size);
+  drainFree(store, region, block, size);
 }
 
 /* drainSend -- send a block that is ours alone, if nothing in it is pending; or if nobody will fill that */
@@ -127,7 +143,7 @@ static void drainNumber(Stream stream, BlockHeader block)
   if (block->sequence != stream->sent)
     stream->before = BlockBeforeUNKNOWN;
   if (stream->before != BlockBeforeUNKNOWN)
-    block->before = stream->before;
+    StreamAlter(block, block->used, stream->before, block->discarded);
 }
 
 /* drainCount -- so many events more of the stream have gone out, with this block */
@@ -144,32 +160,39 @@ static void drainCount(Stream stream, BlockHeader block, Count count)
  */
 static DrainResult drainTake(Process process, Stream stream, Store store, RegionHeader region, Index slot, Bool settle)
 {
-  DrainResult result = DrainSENT;
+  DrainResult result;
   RegionLeaving leaving;
   BlockHeader block;
   Count count = 0;
+  Bool snapped;
   uint8_t state;
   Size size;
 
   if (!drainClaim(region, slot, &state))
     return DrainGONE;
   block = drainAt(&size, region, slot);
-  /* Without its magic it is in the log already: whoever sent it did not come as far as to free it. */
-  if (drainWhole(block, size)) {
-    if (stream != NULL && !drainSnapped(block))
-      drainNumber(stream, block);
-    leaving = store != &process->shared ? StreamDepart(process, block) : NULL;
-    result = drainSend(process, block, settle, &count);
-    if (store != &process->shared)
-      StreamArrive(process, block, leaving, result == DrainSENT);
-    if (stream != NULL && result == DrainSENT && !drainSnapped(block))
-      drainCount(stream, block, count);
+  if (!drainWhole(block, size)) {
+    if (block != NULL)
+      drainSpoiled(process, store, region, block, size);
+    return DrainSENT;
   }
-  if (result == DrainSENT && block != NULL)
-    drainFree(process, store, region, block, size);
-  else
+  snapped = drainSnapped(block);
+  if (stream != NULL && !snapped)
+    drainNumber(stream, block);
+  leaving = store != &process->shared ? StreamDepart(process, block) : NULL;
+  result = drainSend(process, block, settle, &count);
+  if (store != &process->shared)
+    StreamArrive(process, block, leaving, result == DrainSENT);
+  if (result != DrainSENT) {
     __atomic_store_n(&region->state[slot], state, __ATOMIC_RELEASE);
-  return result;
+    return result;
+  }
+  if (stream != NULL && !snapped)
+    drainCount(stream, block, count);
+  if (!snapped)
+    drainLess(process, region);
+  drainFree(store, region, block, size);
+  return DrainSENT;
 }
 
 /* drainCopy -- send a snapshot of a block in which something is pending, once; it stays where it is, and may stay for
@@ -307,18 +330,23 @@ Bool DrainBlock(Process process, Stream stream, Store store, BlockHeader block)
 void DrainBeside(Process process, BlockHeader block, Size used)
 {
   BlockTallyStruct tally = {.used = used, .count = SendCountUNKNOWN, .last = block->first};
+  Size size = StoreSize(block);
   char *copy;
 
+  if (!drainWhole(block, size)) {
+    (void)__atomic_fetch_add(&process->lost, BlockSpoiled(block, size), __ATOMIC_RELAXED);
+    return;
+  }
   if (SendBlock(process, block, &tally, SendBESIDE) != ResFAIL)
     return;
   /* A signal handler has interrupted an event in it: the collector waits for that, and we cannot. */
   copy = QuietMap(BlockMAX, BlockMIN);
   if (copy == NULL)
     return;
-  memcpy(copy, block, block->whole);
+  memcpy(copy, block, size);
   BlockWalk(&tally, copy + BlockHeaderSIZE, used, block->first, FALSE);
   (void)__atomic_fetch_add(&process->lost, tally.pending > 0 ? tally.pending : 1, __ATOMIC_RELAXED);
-  BlockWalk(&tally, copy + BlockHeaderSIZE, block->whole - BlockHeaderSIZE, block->first, TRUE);
+  BlockWalk(&tally, copy + BlockHeaderSIZE, size - BlockHeaderSIZE, block->first, TRUE);
   (void)SendBlock(process, (BlockHeader)(void *)copy, &tally, SendBESIDE);
   QuietUnmap(copy, BlockMAX);
 }
@@ -354,8 +382,8 @@ Bool DrainOverwrite(Process process, uint32_t number, BlockHeader except)
       all &= tally.pending == 0;
       if (tally.pending > 0)
         continue;
-      StreamErase(block, size - BlockHeaderSIZE);
-      StoreGive(store, block, size);
+      StreamErase(store->header, block, size - BlockHeaderSIZE);
+      StoreGive(store, block);
     }
   return all;
 }
@@ -371,8 +399,8 @@ void DrainForget(Process process, uint32_t serial)
       BlockHeader block = drainOwned(&size, store->header, i, serial * StreamNumbers, StreamNumbers);
       if (block == NULL)
         continue;
-      StreamErase(block, size - BlockHeaderSIZE);
-      StoreGive(store, block, size);
+      StreamErase(store->header, block, size - BlockHeaderSIZE);
+      StoreGive(store, block);
     }
 }
 
@@ -399,7 +427,7 @@ __attribute__((no_sanitize("thread"))) static Bool drainCopyOpen(char *copy, Blo
   for (i = 0; i < size / sizeof *to; ++i)
     to[i] = from[i];
   Fence();
-  return memcmp(copy, BlockMAGIC, BlockMagicSIZE) == 0 && header->whole == size && drainSame(block, header);
+  return drainWhole(header, size) && drainSame(block, header);
 }
 
 /* drainSnapshot -- send one block as it is now, and leave it; returns how many events nobody took */
@@ -453,7 +481,7 @@ static uint64_t drainLeft(Process process, Store store, Index slot)
   uint64_t lost;
 
   if (!drainWhole(block, size))
-    return 0;
+    return block != NULL ? BlockSpoiled(block, size) : 0;
   lost = SentLost(process, block->stream, block->discarded);
   if (drainSnapped(block))
     return lost;

@@ -45,7 +45,7 @@ static uint64_t handBefore(Bool *pendingReturn, RegionHeader region, Stream stre
     return BlockBeforeUNKNOWN;
   if (block == NULL)
     return stream->before;
-  BlockWalk(&tally, (char *)block + BlockHeaderSIZE, block->whole - BlockHeaderSIZE, block->first, FALSE);
+  BlockWalk(&tally, (char *)block + BlockHeaderSIZE, StoreSize(block) - BlockHeaderSIZE, block->first, FALSE);
   *pendingReturn = tally.pending > 0 || tally.used < reserved;
   /* What a handler has interrupted is counted, too: it will be committed. */
   return stream->before + tally.count + tally.pending;
@@ -155,7 +155,7 @@ static Bool handForget(Process process, Stream stream, Store store, BlockHeader 
   stream->sent = ++stream->sequence;
   if (store != &process->shared)
     StreamHome(process, block, block->count);
-  StreamErase(block, reserved);
+  StreamErase(store->header, block, reserved);
   (void)__atomic_fetch_add(&region->pool.overwritten, 1, __ATOMIC_RELAXED);
   if (counted)
     (void)__atomic_fetch_sub(&store->header->pool.full, 1, __ATOMIC_ACQ_REL);
@@ -217,7 +217,7 @@ static void handOverwrite(Process process, Stream stream, Store store, BlockHead
 {
   uint32_t number = block->stream;
   BlockTallyStruct tally;
-  Size size = block->whole;
+  Size size = StoreSize(block);
 
   StreamLeave(block);
   stream->sent = ++stream->sequence;
@@ -225,12 +225,12 @@ static void handOverwrite(Process process, Stream stream, Store store, BlockHead
   if (stream->before != BlockBeforeUNKNOWN)
     stream->before += tally.count;
   if (tally.pending > 0) {
-    block->used = (uint32_t)reserved;
+    StreamAlter(block, reserved, block->before, block->discarded);
     stream->waits = TRUE;
     return;
   }
-  StreamErase(block, reserved);
-  StoreGive(store, block, size);
+  StreamErase(store->header, block, reserved);
+  StoreGive(store, block);
   if (stream->waits)
     stream->waits = !DrainOverwrite(process, number, stream->block);
 }
@@ -238,14 +238,12 @@ static void handOverwrite(Process process, Stream stream, Store store, BlockHead
 /* handDone -- the stream has a fresh block, and is done with this one, which has been counted */
 static void handDone(Process process, Stream stream, unsigned unsent, Store store, BlockHeader block, Size reserved)
 {
-  Size size = block->whole;
-
   if (unsent)
     handOverwrite(process, stream, store, block, reserved);
   else if (store == &process->shared || !handForget(process, stream, store, block, reserved, TRUE))
     handOver(process, stream, store, block, reserved);
   else
-    StoreGive(store, block, size);
+    StoreGive(store, block);
 }
 
 Bool HandChange(Process process, Thread thread, unsigned kind, unsigned unsent)
@@ -347,9 +345,9 @@ void HandLast(Process process, Thread thread, unsigned kind, Bool final)
     __atomic_store_n(&thread->hot.cursor[kind][0].next, 0, __ATOMIC_RELEASE);
     __atomic_store_n(&stream->block, NULL, __ATOMIC_RELEASE);
     stream->held = 0;
-    if (reserved == 0 && block->discarded == stream->told) {
-      StreamErase(block, 0);
-      StoreGive(stream->store, block, stream->size);
+    if (reserved == 0 && stream->discarded == stream->told) {
+      StreamErase(stream->store->header, block, 0);
+      StoreGive(stream->store, block);
     } else {
       if (final)
         BlockWalk(&tally, StreamEvents(block), reserved, block->first, TRUE);
@@ -384,8 +382,8 @@ void HandShow(Process process, Thread thread, unsigned kind, Bool final)
   __atomic_store_n(&stream->block, NULL, __ATOMIC_RELEASE);
   stream->sent = ++stream->sequence;
   stream->before += stream->before != BlockBeforeUNKNOWN ? tally.count : 0;
-  StreamErase(block, reserved);
-  StoreGive(stream->store, block, stream->size);
+  StreamErase(stream->store->header, block, reserved);
+  StoreGive(stream->store, block);
 }
 
 Bool HandDiscard(Process process, Thread thread, unsigned kind, unsigned unsent)
@@ -401,7 +399,7 @@ Bool HandDiscard(Process process, Thread thread, unsigned kind, unsigned unsent)
       ((region->policy == RegionPolicyBLOCK && !HandVain(process, region)) || handLeaves(process) || !RegionCollected(region)))
     return TRUE;
   if (stream->block != NULL)
-    stream->block->discarded = ++stream->discarded;
+    StreamAlter(stream->block, stream->block->used, stream->block->before, ++stream->discarded);
   else if (!unsent)
     ProcessLose(process);
   if (!unsent && region != NULL && region->policy == RegionPolicySTOP &&
@@ -453,6 +451,7 @@ static void handTakeOver(Process process)
     ControlOpenLog(process);
     (void)SendHeader(process);
     __atomic_store_n(&process->tookOver, EventClock(EVENT_SLOW), __ATOMIC_RELAXED);
+    StoreInherit(&process->shared);
     /* Not before: others send as soon as they see this, and where there is no way out nothing is sent. */
     __atomic_store_n(&process->collected, FALSE, __ATOMIC_RELEASE);
   }

@@ -41,10 +41,10 @@ static uint64_t fullTicketNew(RegionHeader region, Bool pending)
 void HandGive(RegionHeader region, BlockHeader block, Size used, Bool pending)
 {
   Index slot = StoreSlot(region, block);
-  uint8_t log2 = (uint8_t)__builtin_ctz(block->whole);
+  uint8_t log2 = (uint8_t)__builtin_ctzl(StoreSize(block));
   uint32_t sleeping;
 
-  block->used = (uint32_t)used;
+  StreamAlter(block, used, block->before, block->discarded);
   if (region->policy == RegionPolicyOVERWRITE)
     __atomic_store_n(&region->tickets[slot],
                      RegionOverwrites(region, block) ? fullTicketNew(region, pending) : 0, __ATOMIC_RELEASE);
@@ -86,11 +86,11 @@ static Index fullOldest(uint64_t *ticketReturn, RegionHeader region)
 }
 
 /* fullPending -- is an event of a full block still to be filled in, because a signal handler has interrupted it? */
-static Bool fullPending(BlockHeader block)
+static Bool fullPending(BlockHeader block, Size size)
 {
   BlockTallyStruct tally;
 
-  StreamTally(&tally, block, block->whole, block->used, FALSE);
+  StreamTally(&tally, block, size, block->used, FALSE);
   return tally.pending > 0;
 }
 
@@ -113,14 +113,14 @@ static void fullForget(RegionHeader region, Index slot, uint64_t ticket)
     return;
   block = (BlockHeader)(void *)((char *)region + offset);
   same = fullTicket(region, slot) == ticket && RegionKeeps(region);
-  pending = same && (ticket & 1) != 0 && fullPending(block);
+  pending = same && (ticket & 1) != 0 && fullPending(block, size);
   if (pending)
     __atomic_store_n(&region->tickets[slot], fullTicketNew(region, TRUE), __ATOMIC_RELEASE);
   if (!same || pending) {
     __atomic_store_n(&region->state[slot], full, __ATOMIC_RELEASE);
     return;
   }
-  StreamErase(block, size - BlockHeaderSIZE);
+  StreamErase(region, block, size - BlockHeaderSIZE);
   (void)__atomic_fetch_add(&region->pool.overwritten, 1, __ATOMIC_RELAXED);
   (void)__atomic_fetch_sub(&region->pool.full, 1, __ATOMIC_ACQ_REL);
   __atomic_store_n(&region->state[slot], RegionFREE, __ATOMIC_RELEASE);

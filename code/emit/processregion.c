@@ -32,8 +32,10 @@ static Res processAdopt(void *process, void *base, Size size)
     __atomic_store_n(&((Process)process)->alone, TRUE, __ATOMIC_RELAXED);
     return SendText(base, size);
   }
-  if (BlockHeaderUnsealedRead(&header, &swapped, block) != ResOK || swapped || header.whole != size)
+  if (BlockHeaderUnsealedRead(&header, &swapped, block) != ResOK || swapped || header.whole != size) {
+    ((Process)process)->lost += BlockSpoiled(block, size);
     return ResOK;
+  }
   BlockWalk(&tally, (char *)base + BlockHeaderSIZE, size - BlockHeaderSIZE, block->first, TRUE);
   /* Also if there is nothing in it: that it was found is worth knowing. */
   return SendBlock(process, block, &tally, BlockFlagRECOVERED);

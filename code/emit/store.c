@@ -488,7 +488,7 @@ static Bool storePoor(Store store)
 }
 
 /* storeClaim -- take a free slot for a block of 1 << *log2 bytes, or of what was had there before; FALSE: not this one.
- * It says how large it is as soon as there is memory behind it: others look at the headers of all that have a size. */
+ * It does not say how large it is: others look at the headers of all that have a size, and there is none yet. */
 static Bool storeClaim(Store store, Index i, unsigned *log2, Bool *poor)
 {
   RegionHeader header = store->header;
@@ -509,7 +509,6 @@ static Bool storeClaim(Store store, Index i, unsigned *log2, Bool *poor)
     return FALSE;
   }
   *log2 = its;
-  __atomic_store_n(&header->state[i], (uint8_t)(RegionOPEN | its), __ATOMIC_RELEASE);
   return TRUE;
 }
 
@@ -543,12 +542,29 @@ void *StoreTake(Store store, Size *size)
   return NULL;
 }
 
-void StoreGive(Store store, void *block, Size size)
+void StoreGive(Store store, void *block)
 {
-  Size end = (Size)((char *)block + size - (char *)store->header);
+  __atomic_store_n(&store->header->state[StoreSlot(store->header, block)], RegionFREE, __ATOMIC_RELEASE);
+}
 
-  AVER((end - RegionFIRST) % RegionSlotSIZE == 0);
-  __atomic_store_n(&store->header->state[(end - RegionFIRST) / RegionSlotSIZE - 1], RegionFREE, __ATOMIC_RELEASE);
+void StoreInherit(Store store)
+{
+  RegionHeader region = store->header;
+  Index i;
+
+  for (i = 0; i < StoreLimit(store); ++i) {
+    uint8_t state = __atomic_load_n(&region->state[i], __ATOMIC_ACQUIRE);
+    Size size = (Size)1 << store->provided[i];
+    if ((state & RegionFULL) == 0)
+      continue;
+    if ((state & RegionLog2MASK) != 0) {
+      __atomic_store_n(&region->state[i], state & (uint8_t)~RegionTAKEN, __ATOMIC_RELEASE);
+      continue;
+    }
+    memset((char *)region + RegionFIRST + (i + 1) * RegionSlotSIZE - size, 0, size);
+    __atomic_store_n(&region->state[i], RegionFREE, __ATOMIC_RELEASE);
+    (void)__atomic_fetch_sub(&region->pool.full, 1, __ATOMIC_ACQ_REL);
+  }
 }
 
 /* storeAdoptFile -- one region, if its owner is gone and it is of the recording */

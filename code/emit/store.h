@@ -67,9 +67,13 @@ extern void StoreAhead(Store store);
 
 /* StoreTake -- a block of *size bytes (a power of two from BlockMIN to BlockMAX), zeros, or a smaller one where the file
  * system has no room; *size says which.  NULL: no slot, or no room for any.
- * StoreGive -- give it back, as zeros. */
+ * Its slot has no size before the block is started (stream.h).  StoreGive -- give it back, as zeros. */
 extern void *StoreTake(Store store, Size *size);
-extern void StoreGive(Store store, void *block, Size size);
+extern void StoreGive(Store store, void *block);
+
+/* StoreInherit -- the collector is gone, and what it had claimed is ours: a block that it read is full, and of one that it was
+ * erasing nothing is left */
+extern void StoreInherit(Store store);
 
 /* StoreRegion -- its region, or NULL as long as there is none: another thread may be making it */
 static inline RegionHeader StoreRegion(Store store)
@@ -83,10 +87,16 @@ static inline Index StoreLimit(Store store)
   return __atomic_load_n(&store->limit, __ATOMIC_ACQUIRE);
 }
 
-/* StoreSlot -- which slot of a region a block is in */
-static inline Index StoreSlot(RegionHeader region, BlockHeader block)
+/* StoreSlot -- which slot of a region a block is in.  StoreSize -- how large it is.  The place tells: its header may have been
+ * spoiled by a stray write of the program. */
+static inline Index StoreSlot(RegionHeader region, const void *block)
 {
-  return ((Size)((char *)block + block->whole - (char *)region) - RegionFIRST) / RegionSlotSIZE - 1;
+  return ((Size)((const char *)block - (const char *)region) - RegionFIRST) / RegionSlotSIZE;
+}
+
+static inline Size StoreSize(const void *block)
+{
+  return RegionSlotSIZE - (Word)block % RegionSlotSIZE;
 }
 
 /* StoreForks -- the process forks now, and this is its shared store */

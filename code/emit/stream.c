@@ -28,17 +28,17 @@ void StreamAbandon(Word at, Size size)
   memcpy((void *)at, &pad, sizeof pad);
 }
 
-/* StreamHeader -- the header of the stream's next block; no magic yet */
-BlockHeaderStruct StreamHeader(Process process, Thread thread, unsigned kind, unsigned unsent, Size size)
+/* streamHeader -- the header of the stream's next block; no magic yet */
+static BlockHeaderStruct streamHeader(Process process, Thread thread, unsigned kind, unsigned unsent, Size size)
 {
   Stream stream = &thread->stream[kind][unsent];
   uint64_t now = EventClock(EVENT_SLOW);
   uint16_t cpu = (uint16_t)sched_getcpu();
 
-  return (BlockHeaderStruct){
+  BlockHeaderStruct header = {
     .order = BlockORDER,
     .major = BlockMAJOR,
-    .flags = (uint8_t)(BlockFlagCPU | (unsent ? BlockFlagUNSENT : 0)),
+    .flags = (uint8_t)(BlockFlagCPU | BlockFlagSUMMED | (unsent ? BlockFlagUNSENT : 0)),
     .kind = (uint8_t)StreamKind(kind),
     .whole = (uint32_t)size,
     .pid = process->pid,
@@ -52,22 +52,27 @@ BlockHeaderStruct StreamHeader(Process process, Thread thread, unsigned kind, un
     .before = stream->sent == stream->sequence ? stream->before : BlockBeforeUNKNOWN,
     .discarded = stream->discarded,
     .first = now,
-    .last = now,
   };
+
+  header.last = header.mono = BlockHeaderSum(&header);
+  return header;
 }
 
 /* StreamStart -- make the stream's memory an empty block.  Whoever reads it from outside at any moment of this finds
- * either no block or a sound one: the magic goes first and comes last. */
+ * either no block or a sound one: the slot has no size before its header is whole. */
 void StreamStart(Process process, Thread thread, unsigned kind, unsigned unsent)
 {
   Stream stream = &thread->stream[kind][unsent];
   EventCursor cursor = &thread->hot.cursor[kind][unsent];
   BlockHeader block = stream->block;
-  BlockHeaderStruct header = StreamHeader(process, thread, kind, unsent, stream->size);
+  BlockHeaderStruct header = streamHeader(process, thread, kind, unsent, stream->size);
+  RegionHeader region = stream->store->header;
 
   memcpy((char *)block + BlockMagicSIZE, (char *)&header + BlockMagicSIZE, sizeof header - BlockMagicSIZE);
   Fence();
   memcpy(block->magic, BlockMAGIC, BlockMagicSIZE);
+  __atomic_store_n(&region->state[StoreSlot(region, block)], (uint8_t)(RegionOPEN | __builtin_ctzl(StoreSize(block))),
+                   __ATOMIC_RELEASE);
   cursor->epoch = (uint32_t)(header.first >> 32);
   stream->held = !unsent && stream->store != &process->shared && ProcessRegion(process) != NULL
                    ? (Word)StreamEvents(block) : 0;
@@ -79,9 +84,28 @@ void StreamLeave(BlockHeader block)
   block->cpuLast = (uint16_t)sched_getcpu();
 }
 
-/* StreamErase -- no block is here any more, and no events */
-void StreamErase(BlockHeader block, Size used)
+void StreamAlter(BlockHeader block, Size used, uint64_t before, uint64_t discarded)
 {
+  uint64_t sum = block->mono + BlockSumPart(used, before, discarded) -
+                 BlockSumPart(block->used, block->before, block->discarded);
+
+  block->last = sum;
+  Fence();
+  block->used = (uint32_t)used;
+  block->before = before;
+  block->discarded = discarded;
+  Fence();
+  block->mono = sum;
+}
+
+/* StreamErase -- no block is here any more, and no events.  The slot says nothing of a size from then on: what has one has a
+ * header, or somebody has written over it. */
+void StreamErase(RegionHeader region, BlockHeader block, Size used)
+{
+  uint8_t *state = &region->state[StoreSlot(region, block)];
+
+  __atomic_store_n(state, __atomic_load_n(state, __ATOMIC_RELAXED) & (uint8_t)~RegionLog2MASK, __ATOMIC_RELEASE);
+  Fence();
   __atomic_store_n((uint64_t *)(void *)block->magic, 0, __ATOMIC_RELEASE);
   Fence();
   memset((char *)block + BlockMagicSIZE, 0, BlockHeaderSIZE - BlockMagicSIZE + used);

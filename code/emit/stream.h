@@ -28,17 +28,18 @@ static inline unsigned StreamKind(unsigned stream)
  * there */
 extern void StreamAbandon(Word at, Size size);
 
-/* StreamHeader -- the header of the stream's next block, of `size` bytes; no magic yet */
-extern BlockHeaderStruct StreamHeader(Process process, Thread thread, unsigned kind, unsigned unsent, Size size);
-
-/* StreamStart -- make the stream's memory an empty block, and point the cursor to it */
+/* StreamStart -- make the stream's memory an empty block, say so in its slot, and point the cursor to it */
 extern void StreamStart(Process process, Thread thread, unsigned kind, unsigned unsent);
 
 /* StreamLeave -- the owner is done with a block: its header says on which processor */
 extern void StreamLeave(BlockHeader block);
 
-/* StreamErase -- no block is here any more, and none of its `used` bytes of events: all zeros */
-extern void StreamErase(BlockHeader block, Size used);
+/* StreamAlter -- one of these is another one in the header of a block from here on.  Whoever sees that half done, also after a
+ * death, does not take the header for spoiled; and what is spoiled stays so. */
+extern void StreamAlter(BlockHeader block, Size used, uint64_t before, uint64_t discarded);
+
+/* StreamErase -- no block is here any more, and none of its `used` bytes of events: all zeros.  Its slot says so first. */
+extern void StreamErase(RegionHeader region, BlockHeader block, Size used);
 
 /* StreamSize -- how large the next block should be */
 extern Size StreamSize(Process process, Stream stream, unsigned kind, unsigned unsent);

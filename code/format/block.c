@@ -10,6 +10,8 @@
 #include "base/aver.h"
 #include "base/crc.h"
 
+enum { blockFlagsSUM = BlockFlagsOWNER | BlockFlagSUMMED };
+
 void BlockHeaderSeal(BlockHeader header)
 {
   header->headerCrc = Crc32c(0, header, offsetof(BlockHeaderStruct, headerCrc));
@@ -77,6 +79,37 @@ Res BlockHeaderRead(BlockHeader headerReturn, Bool *swappedReturn, const void *b
   return blockSizesSound(headerReturn) ? ResOK : ResFORMAT;
 }
 
+/* blockMix -- one field more; no two values of it give the same */
+static uint64_t blockMix(uint64_t sum, uint64_t field)
+{
+  sum = (sum ^ field) * 0x9e3779b97f4a7c15u;
+  return sum ^ sum >> 32;
+}
+
+uint64_t BlockHeaderSum(const BlockHeaderStruct *h)
+{
+  uint64_t sum = blockMix(h->order, h->major | (uint64_t)h->kind << 8 | (uint64_t)(h->flags & blockFlagsSUM) << 16);
+
+  sum = blockMix(sum, h->whole | (uint64_t)h->stream << 32);
+  sum = blockMix(sum, h->pid | (uint64_t)h->thread << 32);
+  sum = blockMix(sum, h->cpuFirst);
+  sum = blockMix(sum, h->process);
+  sum = blockMix(sum, h->sequence);
+  sum = blockMix(sum, h->first);
+  return sum + BlockSumPart(h->used, h->before, h->discarded);
+}
+
+/* blockSumSound -- is one of its sums right?  One that was never summed has no `mono`. */
+static Bool blockSumSound(BlockHeader h)
+{
+  uint64_t sum;
+
+  if ((h->flags & BlockFlagSUMMED) == 0)
+    return h->mono == 0;
+  sum = BlockHeaderSum(h);
+  return h->mono == sum || h->last == sum;
+}
+
 Res BlockHeaderUnsealedRead(BlockHeader headerReturn, Bool *swappedReturn, const void *bytes)
 {
   Res res = blockHeaderTake(headerReturn, swappedReturn, bytes);
@@ -85,7 +118,8 @@ Res BlockHeaderUnsealedRead(BlockHeader headerReturn, Bool *swappedReturn, const
     return res;
   if (headerReturn->major != BlockMAJOR)
     return ResVERSION;
-  return headerReturn->whole >= BlockMIN && headerReturn->whole <= BlockMAX ? ResOK : ResFORMAT;
+  return headerReturn->whole >= BlockMIN && headerReturn->whole <= BlockMAX && blockSumSound(headerReturn) ? ResOK
+                                                                                                           : ResFORMAT;
 }
 
 void BlockHeaderSealOpen(BlockHeader header, BlockTally tally)
@@ -221,4 +255,20 @@ void BlockWalk(BlockTally tally, void *events, Size size, uint64_t first, Bool s
     at += eventSize;
     hole = tally->used = at;
   }
+}
+
+Count BlockSpoiled(void *block, Size size)
+{
+  const char *events = (const char *)block + BlockHeaderSIZE;
+  BlockTallyStruct tally;
+  Count count;
+  Size at;
+
+  BlockWalk(&tally, (char *)block + BlockHeaderSIZE, size - BlockHeaderSIZE, 0, FALSE);
+  count = tally.count + tally.pending;
+  /* What stands behind the last one that is whole was begun, or is spoiled, too. */
+  for (at = tally.used; at < size - BlockHeaderSIZE; ++at)
+    if (events[at] != 0)
+      return count + 1;
+  return count > 0 ? count : 1;
 }

@@ -88,7 +88,8 @@ enum {
   BlockFlagSNAPSHOT = 4,  /* sent before it was full; a longer one of the same stream and sequence may follow */
   BlockFlagRECOVERED = 8, /* taken from the memory of a process that died, by whoever read it */
   BlockFlagUNSENT = 16,   /* of the flight recorder: earlier blocks of this stream were overwritten, not lost */
-  BlockFlagCPU = 32       /* cpuFirst and cpuLast are what the owner was on, as far as it came */
+  BlockFlagCPU = 32,      /* cpuFirst and cpuLast are what the owner was on, as far as it came */
+  BlockFlagSUMMED = 64    /* in memory only: `last` and `mono` are BlockHeaderSum */
 };
 
 /* The flags that stand in an open block in its owner's memory, too. */
@@ -119,8 +120,8 @@ typedef struct BlockHeaderStruct {
   uint64_t before;    /* events in the stream's earlier blocks; or BlockBeforeUNKNOWN */
   uint64_t discarded; /* events of the stream discarded before this block was sealed */
   uint64_t first;     /* time of opening, ticks; no event is earlier; its high half is the first epoch */
-  uint64_t last;      /* time of sealing, ticks; no event is later */
-  uint64_t mono;      /* monotonic clock at sealing, ns; 0 if it was not sealed */
+  uint64_t last;      /* time of sealing, ticks; no event is later; in memory: BlockHeaderSum */
+  uint64_t mono;      /* monotonic clock at sealing, ns; 0 if it was not sealed; in memory: BlockHeaderSum */
   uint64_t reserved2;
   uint32_t restCrc;   /* CRC-32C of the `rest` bytes */
   uint32_t headerCrc; /* CRC-32C of the 124 bytes before it */
@@ -154,8 +155,27 @@ extern void BlockHeaderSeal(BlockHeader header);
  */
 extern Res BlockHeaderRead(BlockHeader headerReturn, Bool *swappedReturn, const void *bytes);
 
-/* BlockHeaderUnsealedRead -- the same for the header of an open block in memory, which has no checksum yet */
+/* BlockHeaderSum -- of the header of a block in memory, whose checksum is not computed yet: by that it is known whether the
+ * program has written over it.  What readers of the log believe is in it, but for the magic, cpuLast and BlockFlagSNAPSHOT.
+ *
+ * It stands in the header twice, as `mono` and as `last`, which get their own meaning when the block is sealed: what
+ * changes while the block is in memory goes between the two, so that one of them is right whatever dies at any moment.
+ * BlockSumPart is the part of it that those fields have. */
+extern uint64_t BlockHeaderSum(const BlockHeaderStruct *header);
+
+static inline uint64_t BlockSumPart(uint64_t used, uint64_t before, uint64_t discarded)
+{
+  return used * 0xd6e8feb86659fd93u + before * 0xa0761d6478bd642fu + discarded * 0xe7037ed1a0b428dbu;
+}
+
+/* BlockHeaderUnsealedRead -- the same as BlockHeaderRead for the header of a block in memory
+ *
+ * returns  ResFORMAT also if its sum is wrong; who writes no sum (an older emitter) is believed */
 extern Res BlockHeaderUnsealedRead(BlockHeader headerReturn, Bool *swappedReturn, const void *bytes);
+
+/* BlockSpoiled -- how many events go with a block in memory, of `size` bytes in all, whose header cannot be believed: those
+ * that can still be counted, and one at least */
+extern Count BlockSpoiled(void *block, Size size);
 
 extern Bool BlockHeaderCheck(BlockHeader header);
 

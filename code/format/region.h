@@ -8,13 +8,15 @@
  *
  * Who may do what to a slot, by its state:
  *   RegionFREE    all of its memory is zero; the writer's threads take it (compare and swap)
- *   RegionOPEN    belongs to the thread that took it; has a size as soon as there is memory behind it
+ *   RegionOPEN    belongs to the thread that took it; has a size as soon as its block has a header
  *   RegionFULL    `used` in the block's header says how much of it was reserved for events, which may still be pending,
  *                 also at its end: where a signal handler interrupted one.  The collector reads it, and when it is in
- *                 the log zeroes it, the magic first (without that it is nobody's), and frees it.
+ *                 the log zeroes it, and frees it.
  *                 Under RegionPolicyOVERWRITE it says so first (RegionTAKEN): else the writer might use the block again
  *                 meanwhile.  What has a ticket it takes only if that is asked for.
  *   RegionTAKEN   alone, with no size: under RegionPolicyOVERWRITE a thread of the writer erases it, and frees it
+ * What has a size has a header, whatever died at any moment, or the program has written over it: whoever makes a header says
+ * the size after that, and whoever erases one takes the size away before.
  * Where there is no collector, or it has died, the writer's threads send what is full, too.
  *
  * Design: design/format.md .region, design/collector.md .hand      Tests: test/death.t, test/collect.t

@@ -42,7 +42,7 @@ typedef struct leftoverStruct {
   Teller teller;
   Count seen, capacity;
   struct { dev_t device; ino_t inode; } *known; /* regions that were looked at; owned */
-  leftoverTellStruct running, ending, taken, unwritten;
+  leftoverTellStruct running, ending, taken, unwritten, spoilers;
   leftoverTellStruct over;         /* those that have left nothing, and whose collector lives */
   Index shortened;                 /* a log that was cut, */
   uint64_t cut;                    /* and how much of its end is missing; 0: none is known */
@@ -54,6 +54,7 @@ typedef struct leftoverStruct {
   Count strangers;                 /* such regions that no process in the logs names */
   Count missing;                   /* processes that left nothing that can be had */
   uint64_t events;                 /* taken */
+  uint64_t spoiled;                /* of blocks that their programs have written over */
   LeftRegionStruct region;
 } leftoverStruct, *Leftover;
 
@@ -153,6 +154,9 @@ static Res leftoverTake(Leftover leftover, LeftPlace place, Index file, const ch
   leftoverTail(leftover->regions, file);
   leftover->file[file]->left |= region->taken;
   leftover->events += region->events;
+  leftover->spoiled += region->spoiled;
+  if (region->spoiled > 0)
+    leftoverCount(leftover, &leftover->spoilers, file, path);
   if (region->events > 0)
     leftoverCount(leftover, LeftRegionUnwritten(region, collector) ? &leftover->unwritten : &leftover->taken, file, path);
   return ResOK;
@@ -316,7 +320,7 @@ static void leftoverMissing(Leftover leftover, Process process)
 static void leftoverTell(Leftover leftover)
 {
   LeftoverTell running = &leftover->running, ending = &leftover->ending, taken = &leftover->taken;
-  LeftoverTell unwritten = &leftover->unwritten;
+  LeftoverTell unwritten = &leftover->unwritten, spoilers = &leftover->spoilers;
   const char *const *paths = leftover->teller->paths;
 
   if (running->processes == 1)
@@ -344,6 +348,10 @@ static void leftoverTell(Leftover leftover)
     TellerLack(leftover->teller, "%s: the newest events of process %u%s could not be written, and are in %s; eventrec "
                "--clean adds them", paths[unwritten->file], unwritten->pid,
                unwritten->processes > 1 ? " and others" : "", unwritten->path);
+  if (spoilers->processes > 0)
+    TellerLack(leftover->teller, "%s: process %u%s had written over blocks in shared memory; %llu event%s lost",
+               paths[spoilers->file], spoilers->pid, spoilers->processes > 1 ? " and others" : "",
+               (unsigned long long)leftover->spoiled, leftover->spoiled == 1 ? " is" : "s are");
   if (leftover->missing > 1)
     TellerLack(leftover->teller, "so it is with %zu other processes", leftover->missing - 1);
   if (leftover->strangers > 1)

@@ -25,7 +25,7 @@ Bool LeftRegionRead(LeftRegion region)
 {
   struct stat status;
 
-  region->events = 0;
+  region->events = region->spoiled = 0;
   region->taken = FALSE;
   return fstat(region->fd, &status) == 0 && S_ISREG(status.st_mode) &&
          FileReadAt(region->fd, 0, &region->header, sizeof region->header) == ResOK &&
@@ -157,15 +157,21 @@ static Count leftKnown(Table table, BlockHeader header, Count count)
   return TallyHas(&stream->tally, header->sequence) ? count : 0;
 }
 
-/* leftRead -- is there a block at `at` that was to be sent?  Then it is in region->block. */
+/* leftRead -- is there a block at `at` that was to be sent?  Then it is in region->block.  What has a size has a header, or
+ * the program has written over it. */
 static Bool leftRead(BlockHeader soundReturn, BlockTally tallyReturn, LeftRegion region, Size at, Size size)
 {
   BlockHeader header = &region->block.header;
   Bool swapped;
 
-  if (FileReadAt(region->fd, at, header, size) != ResOK ||
-      BlockHeaderUnsealedRead(soundReturn, &swapped, header) != ResOK || swapped || soundReturn->whole != size ||
-      soundReturn->process != region->header.identity || (soundReturn->flags & BlockFlagUNSENT) != 0)
+  if (FileReadAt(region->fd, at, header, size) != ResOK)
+    return FALSE;
+  if (BlockHeaderUnsealedRead(soundReturn, &swapped, header) != ResOK || swapped || soundReturn->whole != size ||
+      soundReturn->process != region->header.identity) {
+    region->spoiled += BlockSpoiled(header, size);
+    return FALSE;
+  }
+  if ((soundReturn->flags & BlockFlagUNSENT) != 0)
     return FALSE;
   BlockWalk(tallyReturn, header + 1, size - BlockHeaderSIZE, soundReturn->first, TRUE);
   return TRUE;
@@ -212,7 +218,7 @@ static Res leftBlock(LeftRegion region, Size at, Size size)
 
 uint64_t LeftRegionLost(LeftRegion region)
 {
-  uint64_t lost = RegionLost(&region->header);
+  uint64_t lost = RegionLost(&region->header) + region->spoiled;
   Index i;
 
   for (i = 0; i < RegionLEAVING; ++i) {
@@ -247,6 +253,7 @@ Res LeftRegionTake(LeftRegion region)
   Index i;
   Res res = ResOK;
 
+  region->spoiled = 0;
   if (LeftRegionText(region, &length))
     res = leftWrite(region, region->text, length);
   if (res == ResOK)
@@ -256,7 +263,7 @@ Res LeftRegionTake(LeftRegion region)
   for (i = 0; i < region->header.slots && res == ResOK; ++i)
     if (RegionBlockAt(&at, &size, &region->header, i))
       res = leftBlock(region, at, size);
-  if (res == ResOK && region->taken)
+  if (res == ResOK && (region->taken || region->spoiled > 0))
     process->lost = LeftRegionLost(region);
   return res;
 }

@@ -26,6 +26,7 @@ typedef struct LeftRegionStruct {
   int to;                       /* the temporary file; -1 as long as there is none */
   uint64_t events;              /* taken that the logs have not, of this region */
   Bool taken;                   /* a header block or a block was written, of this region */
+  uint64_t spoiled;             /* events of blocks in it that the program has written over */
   RegionHeaderStruct header;    /* as LeftRegionRead found it */
   HeaderStruct parsed;
   char text[RegionTextSIZE];
@@ -68,7 +69,7 @@ extern uint64_t LeftRegionCut(LeftRegion region, int log);
  * has none? */
 extern Bool LeftRegionUnwritten(LeftRegion region, LeftCollector collector);
 
-/* LeftRegionLost -- how many events of the dead process no block has, neither here nor in the logs */
+/* LeftRegionLost -- how many events of the dead process no block has, neither here nor in the logs; after LeftRegionTake */
 extern uint64_t LeftRegionLost(LeftRegion region);
 
 /* LeftRegionSays -- which kinds the process sends, or sent at last, and its number, as its region has them
@@ -79,7 +80,8 @@ extern void LeftRegionSays(LeftRegion region, Process process, Bool left);
  * and what is committed in blocks, full or open.  The flight recorder's are left.  ResIO, ResMEMORY. */
 extern Res LeftRegionTake(LeftRegion region);
 
-/* LeftRegionEvents -- how many events are there that were to be sent, whatever logs have */
+/* LeftRegionEvents -- how many events are there that were to be sent, whatever logs have; region->spoiled are
+ * lost besides */
 extern Count LeftRegionEvents(LeftRegion region);
 
 #endif /* LOG_LEFTREGION_H */

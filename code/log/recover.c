@@ -33,7 +33,7 @@ typedef struct recoverStruct {
   uint64_t recording;          /* only this one; 0: any that the log has */
   Bool keep;                   /* nothing that was added is removed */
   uid_t owner;                 /* of the log */
-  Count *blocks, *running;
+  Recovered recovered;
   Bool scanned;
   Bool cut;                    /* the log lacks some of its end: it is not for us to say that it is whole */
   FileStruct file;
@@ -150,7 +150,7 @@ static Res recoverEnd(Recover recover)
   Res res = ResOK;
   Index i;
 
-  for (i = 0; i < table->processes && res == ResOK && *recover->running == 0 && !recover->cut; ++i) {
+  for (i = 0; i < table->processes && res == ResOK && recover->recovered->running == 0 && !recover->cut; ++i) {
     Process process = table->process[i];
     if (process->headed && process->expected && !process->public.header.ended &&
         strcmp(process->public.header.role, HeaderRoleCOLLECTOR) == 0 && process->orphan)
@@ -186,7 +186,8 @@ static Res recoverTake(Recover recover, uint64_t recording, LeftCollector collec
     res = TableProcess(&process, &recover->table, recover->region.header.identity);
   if (res != ResOK)
     return res;
-  *recover->blocks += recover->scan.blocks - blocks;
+  recover->recovered->blocks += recover->scan.blocks - blocks;
+  recover->recovered->spoiled += recover->region.spoiled;
   process->lost = LeftRegionLost(&recover->region);
   if (recover->cut)
     return ResOK;
@@ -213,7 +214,7 @@ static Res recoverVisit(void *data, LeftPlace place)
   if (LeftRegionRead(&recover->region)) {
     collector = LeftRegionCollector(&recover->region);
     if (collector == LeftCollectorLIVES || !LeftRegionLock(&recover->region, LOCK_EX))
-      ++*recover->running;
+      ++recover->recovered->running;
     /* Once more: it may have lived when its header was read. */
     else if (LeftRegionRead(&recover->region) && (res = recoverTake(recover, place->name.recording, collector)) == ResOK &&
              !recover->keep)
@@ -262,22 +263,20 @@ static Recover recoverMake(int log, Bool certain, const char *path, uint64_t rec
   return recover;
 }
 
-Res LogRecover(int log, Bool certain, const char *path, uint64_t recording, Bool keep, Count *blocksReturn,
-               Count *runningReturn)
+Res LogRecover(int log, Bool certain, const char *path, uint64_t recording, Bool keep, Recovered recoveredReturn)
 {
   struct stat status;
   Recover recover;
   Res res;
 
-  *blocksReturn = *runningReturn = 0;
+  *recoveredReturn = (RecoveredStruct){0, 0, 0};
   if (fstat(log, &status) != 0 || !S_ISREG(status.st_mode))
     return ResIO;
   recover = recoverMake(log, certain, path, recording, status.st_uid);
   if (recover == NULL)
     return ResMEMORY;
   recover->keep = keep;
-  recover->blocks = blocksReturn;
-  recover->running = runningReturn;
+  recover->recovered = recoveredReturn;
   res = recording == 0 ? recoverScan(recover) : ResOK;
   if (res == ResOK)
     res = LeftPlaceSearch(path, recoverVisit, recover);

@@ -9,6 +9,12 @@
 
 #include "base/types.h"
 
+typedef struct RecoveredStruct {
+  Count blocks;     /* that were appended */
+  Count running;    /* processes that still write to the log */
+  uint64_t spoiled; /* events of blocks that the program had written over: they are lost, which the log says */
+} RecoveredStruct, *Recovered;
+
 /* LogRecover -- append to a log the header blocks and blocks of its processes that have ended, close their parts, and
  * remove their memory; where nobody records any more, close the recording
  *
@@ -17,14 +23,12 @@
  * path           what the log is called: to look beside it, and for nothing else
  * recording      of which recording; 0: of those that the log has
  * keep           what is added stays in memory, too: another log lacks it as well
- * blocksReturn   how many blocks were appended
- * runningReturn  how many processes still write to it
+ * recoveredReturn  what that was
  * returns        ResOK; ResPARAM: that is no log, or has nothing of that recording, and is not certain to be its log, or not
  *                empty: nothing was appended.  ResIO, ResMEMORY: not all could be written (errno says why); nothing is removed that was not.
  * cost           nothing of the log is read where there is nothing to recover and `recording` is said
  */
-extern Res LogRecover(int log, Bool certain, const char *path, uint64_t recording, Bool keep, Count *blocksReturn,
-                      Count *runningReturn);
+extern Res LogRecover(int log, Bool certain, const char *path, uint64_t recording, Bool keep, Recovered recoveredReturn);
 
 /* LogRecordingHas -- has the log of this descriptor something of a recording, or is it certainly its log, and empty?  All of it is
  * scanned.  ResPARAM: it has not,

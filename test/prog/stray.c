@@ -1,0 +1,176 @@
+/* stray.c -- a program that writes over the headers of its own blocks in shared memory
+ *
+ *     stray COUNTS WHICH HOW END
+ *
+ * Its parent, the recorder, is stopped.  strayTHREADS threads emit UserWord (thread, 0), (thread, 1) ...; then the header of
+ * one block of each is written over, of thread t in its own way (strayBlock): the t'th word of it, or all.
+ *
+ * COUNTS  a file that gets a word for each thread: how many events it has emitted
+ * WHICH   open, full: of a block that is being filled, or that waits for the recorder; none
+ * HOW     ones, zeros, flip: what becomes of the words
+ * END     killed: the program; both: the recorder, too; alone: the recorder, and the program goes on and ends;
+ *         ends: the recorder goes on, and so does the program, and ends
+ *
+ * Tests: test/stray.t
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "format/region.h"
+
+enum { strayWORDS = BlockHeaderSIZE / 4, strayTHREADS = strayWORDS + 8, strayFEW = 5, strayMANY = 200 };
+
+static void (*strayWord)(uintptr_t id, uintptr_t value);
+static uint64_t strayCount[strayTHREADS];
+static pthread_barrier_t strayBarrier;
+static uintptr_t strayFirst = strayFEW, strayThen;
+
+static void strayFail(const char *what)
+{
+  perror(what);
+  _exit(3);
+}
+
+static void *strayRun(void *number)
+{
+  uintptr_t id = (uintptr_t)number, i;
+
+  for (i = 0; i < strayFirst; ++i)
+    strayWord(id, i);
+  strayCount[id] = i;
+  (void)pthread_barrier_wait(&strayBarrier);
+  (void)pthread_barrier_wait(&strayBarrier);
+  for (; i < strayFirst + strayThen; ++i)
+    strayWord(id, i);
+  strayCount[id] = i;
+  return NULL;
+}
+
+/* strayStop -- when this returns the recorder stands still */
+static void strayStop(pid_t recorder)
+{
+  char path[64], line[512] = "";
+  const char *state = NULL;
+  FILE *file;
+
+  (void)kill(recorder, SIGSTOP);
+  (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)recorder);
+  while (state == NULL || strchr("tT", state[2]) == NULL) {
+    file = fopen(path, "r");
+    if (file == NULL || fgets(line, sizeof line, file) == NULL)
+      strayFail(path);
+    (void)fclose(file);
+    state = strrchr(line, ')');
+  }
+}
+
+/* strayRegion -- where the region is in our memory */
+static RegionHeader strayRegion(void)
+{
+  FILE *file = fopen("/proc/self/maps", "r");
+  char line[4096];
+  unsigned long at;
+
+  while (file != NULL && fgets(line, sizeof line, file) != NULL)
+    if (strstr(line, "/dev/shm/" RegionPREFIX) != NULL && sscanf(line, "%lx", &at) == 1 &&
+        memcmp((void *)at, RegionMAGIC, BlockMagicSIZE) == 0) {
+      (void)fclose(file);
+      return (RegionHeader)at;
+    }
+  strayFail("no region");
+  return NULL;
+}
+
+/* strayBlock -- the header of the block of thread `t` */
+static void strayBlock(unsigned char *header, uintptr_t t, const char *how)
+{
+  uint32_t word;
+  Index i;
+
+  if (t < strayWORDS) {
+    memcpy(&word, header + 4 * t, sizeof word);
+    word = how[0] == 'o' ? UINT32_MAX : how[0] == 'z' ? 0 : ~word;
+    memcpy(header + 4 * t, &word, sizeof word);
+    return;
+  }
+  switch (t - strayWORDS) {
+  case 0: memset(header, 0xff, BlockHeaderSIZE); break;
+  case 1: memset(header, 0, BlockHeaderSIZE); break;
+  case 2: for (i = 0; i < BlockHeaderSIZE; ++i) header[i] = (unsigned char)rand(); break;
+  case 3: memset(header, 0, BlockHeaderSIZE / 2); break;
+  case 4: memset(header + BlockHeaderSIZE / 2, 0, BlockHeaderSIZE / 2); break;
+  case 5: header[offsetof(BlockHeaderStruct, flags)] = BlockFlagUNSENT; break;
+  case 6: memset(header, 0xff, BlockMIN); break; /* and all events */
+  default: break; /* whose block is left alone */
+  }
+}
+
+/* strayAll -- of each thread the block that is in this state */
+static void strayAll(RegionHeader region, uint8_t which, const char *how)
+{
+  Size offset, size;
+  Index i;
+
+  for (i = 0; i < region->slots; ++i) {
+    unsigned char *block;
+    uint64_t id;
+    if ((region->state[i] & (RegionFULL | RegionOPEN)) != which || !RegionBlockAt(&offset, &size, region, i))
+      continue;
+    block = (unsigned char *)region + offset;
+    memcpy(&id, block + BlockHeaderSIZE + 8, sizeof id);
+    if (((BlockHeader)(void *)block)->stream / 2 % 16 == 6 && id < strayTHREADS)
+      strayBlock(block, (uintptr_t)id, how);
+  }
+}
+
+/* strayWrite -- say how many events there were */
+static void strayWrite(const char *path)
+{
+  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+  if (fd < 0 || write(fd, strayCount, sizeof strayCount) != (ssize_t)sizeof strayCount)
+    strayFail(path);
+  (void)close(fd);
+}
+
+int main(int argc, char **argv)
+{
+  pthread_t thread[strayTHREADS];
+  pid_t recorder = getppid();
+  const char *end;
+  uintptr_t i;
+
+  *(void **)(void *)&strayWord = dlsym(RTLD_DEFAULT, "EventUserWord");
+  if (argc != 5 || strayWord == NULL)
+    return 2;
+  end = argv[4];
+  strayFirst = strcmp(argv[2], "full") == 0 ? strayMANY : strayFEW;
+  strayThen = strcmp(end, "alone") == 0 || strcmp(end, "ends") == 0 ? strayMANY : 0;
+  (void)pthread_barrier_init(&strayBarrier, NULL, strayTHREADS + 1);
+  strayStop(recorder);
+  for (i = 0; i < strayTHREADS; ++i)
+    if (pthread_create(&thread[i], NULL, strayRun, (void *)i) != 0)
+      strayFail("pthread_create");
+  (void)pthread_barrier_wait(&strayBarrier);
+  strayWrite(argv[1]);
+  if (strcmp(argv[2], "none") != 0)
+    strayAll(strayRegion(), strayFirst == strayMANY ? RegionFULL : RegionOPEN, argv[3]);
+  if (strcmp(end, "both") == 0 || strcmp(end, "alone") == 0)
+    (void)kill(recorder, SIGKILL);
+  if (strcmp(end, "killed") == 0 || strcmp(end, "both") == 0)
+    (void)kill(getpid(), SIGKILL);
+  (void)kill(recorder, SIGCONT);
+  (void)pthread_barrier_wait(&strayBarrier);
+  for (i = 0; i < strayTHREADS; ++i)
+    (void)pthread_join(thread[i], NULL);
+  strayWrite(argv[1]);
+  return 0;
+}

@@ -1,0 +1,137 @@
+#!/usr/bin/env perl
+# stray.t -- a program writes over the headers of its own blocks in shared memory, each word of one, and all of them: its
+# events are in the log, or are counted as lost, by everybody who tells of that
+#
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# SOAK=1 tries all ways to spoil in all cases.
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use File::Temp qw(tempdir);
+use POSIX ();
+use Test::More;
+use Time::HiRes qw(sleep);
+
+my $B = abs_path($ENV{B} // 'build/cool');
+my $prog = "$B/prog/stray";
+my ($rec, $cnv) = ("$B/bin/eventrec", "$B/bin/eventcnv");
+
+plan skip_all => 'programs are recorded by the cool variety' if ($ENV{VARIETY} // 'cool') ne 'cool';
+plan skip_all => 'the library is not preloaded in a sanitized build' if $ENV{SAN};
+
+my $dir = tempdir('pawprint-XXXXXX', TMPDIR => 1, CLEANUP => 1);
+my $log = "$dir/stray.paw";
+my $WORDS = 32; # of a block's header; the threads behind have all of it spoiled, and the last one nothing (test/prog/stray.c)
+my $wait = 120;
+
+sub slurp { open my $in, '<:raw', $_[0] or return ''; local $/; return scalar <$in> // '' }
+sub regions { return grep { (readlink "$_.log" // '') =~ /^\Q$dir\E/ } grep { !/\.log$/ } glob '/dev/shm/pawprint-*' }
+sub stopped { my ($pid) = @_; return slurp("/proc/$pid/stat") =~ /\) [tT] / }
+END { local $?; system "$rec --clean $log >/dev/null 2>&1" if $dir && -e $log }
+
+# lives() -- does the program?
+sub lives { return grep { index(slurp("$_/cmdline"), "$prog\0$dir/") == 0 && slurp("$_/stat") !~ /\) [ZX] / } glob '/proc/[0-9]*' }
+
+# record(@what) -- the status of eventrec, when that and the program have ended; undef: one of them does not
+sub record {
+    my ($which, $how, $policy, $end) = @_;
+    my $status;
+
+    unlink $log, "$dir/counts";
+    my $pid = fork // die "fork: $!";
+    if ($pid == 0) {
+        open STDERR, '>', "$dir/err";
+        { no warnings; exec $rec, '-o', $log, '-k', 'User', '-p', $policy, '-b', '4K', '-n', 200, '--', $prog, "$dir/counts", $which, $how, $end }
+        POSIX::_exit(99);
+    }
+    for (1 .. $wait * 200) {
+        # It is stopped by the program, which is killed.
+        kill CONT => $pid if $end eq 'killed' && stopped($pid) && -s "$dir/counts" && !lives();
+        $status = $? if !defined $status && waitpid($pid, POSIX::WNOHANG()) == $pid;
+        return $status if defined $status && !lives();
+        sleep 0.005;
+    }
+    kill KILL => $pid, map { m{(\d+)} } lives();
+    waitpid $pid, 0;
+    return undef;
+}
+
+# seen() -- of each thread the events that the log has
+sub seen {
+    my @seen;
+
+    for (split /\n/, `$cnv -E UserWord $log 2>$dir/said`) {
+        push @{$seen[$1]}, $2 if / UserWord id=(\d+) value=(\d+)$/ && $1 < 1000;
+    }
+    return @seen;
+}
+
+# faults($spoiled, $when) -- what of the log is not as it should be; and how many events it lacks
+sub faults {
+    my ($spoiled, $when) = @_;
+    my @emitted = unpack 'Q*', slurp("$dir/counts");
+    my @seen = seen();
+    my $told = `$cnv --check $log 2>&1`;
+    my $status = $? >> 8;
+    my $counted = $told =~ /(\d+) events? w(?:as|ere) discarded/ ? $1 : 0;
+    my ($lacks, @faults, @short) = (0);
+
+    push @faults, 'the program has not come far' if @emitted != $WORDS + 8;
+    for my $t (0 .. $#emitted) {
+        my %values = map { $_ => 1 } @{$seen[$t] // []};
+        my $n = grep { !$values{$_} } 0 .. $emitted[$t] - 1;
+        push @faults, "thread $t: twice, or never emitted" if @{$seen[$t] // []} != $emitted[$t] - $n;
+        push @short, "$t:$n" if $n > 0;
+        $lacks += $n;
+    }
+    push @faults, "events of a block are missing that nobody has written over" if grep { /^$#emitted:/ } @short;
+    push @faults, "$lacks events are missing, and --check gives $status: $told" if ($lacks > 0) != ($status == 1) || $status > 1;
+    push @faults, "nothing is missing, so nothing is spoiled" if $spoiled && $lacks == 0;
+    # What was written over with its events nobody can count; and a block of which nobody knows whose it was is missed besides.
+    my $most = $lacks + ($spoiled ? 1 : 0);
+    push @faults, "$lacks events are missing (@short), $counted were counted: $told"
+        if $counted > $most || $counted < $lacks - ($spoiled ? $emitted[-2] - 1 : 0);
+    return ($lacks, $counted, map { "$when: $_" } @faults);
+}
+
+sub try {
+    my ($which, $how, $policy, $end) = @_;
+    my $spoiled = $which ne 'none';
+    my $status = record($which, $how, $policy, $end);
+    my @faults;
+
+    push @faults, !defined $status ? 'somebody does not come to his end' : "eventrec: status $status"
+        if ($status // -1) != ($end eq 'ends' ? 0 : $end eq 'killed' ? 137 << 8 : 9);
+    my ($lacks, $counted, @more) = faults($spoiled, 'as it was left');
+    push @faults, @more;
+    my $said = slurp("$dir/err");
+    if ($end eq 'ends' || $end eq 'killed') {
+        my ($last) = $said =~ /\((\d+) discarded\)/;
+        push @faults, "eventrec counts " . ($last // 'nothing') . ", and --check $counted: $said" if ($last // -1) != $counted;
+        my ($lost) = $said =~ /\d+ blocks? in shared memory w(?:as|ere) written over by the program; (\d+) events? (?:is|are) lost/;
+        push @faults, "eventrec tells of $counted as of " . ($lost // 0) . ": $said" if ($lost // 0) != $counted;
+    }
+    my $clean = `$rec --clean $log 2>&1`;
+    if ($end eq 'both') {
+        my ($lost) = $clean =~ /(\d+) events? (?:is|are) lost, because the program had written over/;
+        push @faults, "--clean tells of $counted as of " . ($lost // 0) . ": $clean" if ($lost // 0) != $counted;
+    }
+    my ($after, $then, @rest) = faults($spoiled, 'cleaned');
+    push @faults, @rest;
+    push @faults, "--clean makes $then of $counted that are lost" if $then != $counted;
+    push @faults, 'something stays: ' . join ' ', regions() if regions();
+    is "@faults", '', "$which, $how, $policy, $end: " . ($spoiled ? "$lacks events are lost, and counted" : 'nothing is lost');
+}
+
+my @how = ('ones', 'zeros', 'flip');
+my $next = 0;
+for my $end ('killed', 'ends', 'both', 'alone') {
+    for my $policy ('discard', 'block') {
+        try('none', 'ones', $policy, $end);
+        for my $which ('open', 'full') {
+            try($which, $_, $policy, $end) for $ENV{SOAK} ? @how : $how[$next++ % @how];
+        }
+    }
+}
+done_testing;
