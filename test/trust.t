@@ -8,6 +8,7 @@
 use strict;
 use warnings;
 use File::Temp 'tempdir';
+use IPC::Open2;
 use Test::More;
 use Time::HiRes 'sleep';
 
@@ -20,7 +21,7 @@ my $dir = tempdir('pawprint-XXXXXX', TMPDIR => 1, CLEANUP => 1);
 # What the tests leave in memory is theirs to remove.
 END {
     local $?;
-    system "$B/bin/eventrec --clean $dir/*.paw >/dev/null 2>&1" if defined $dir;
+    system "$B/bin/eventrec --clean $dir/*.paw $dir/drops/*.paw >/dev/null 2>&1" if defined $dir;
     unlink map { ($_, s/\.log$//r) } grep { (readlink // '') =~ /^\Q$dir\E/ } glob '/dev/shm/pawprint-*.log' if defined $dir;
 }
 my $nobody = 65534;
@@ -312,6 +313,89 @@ SKIP: {
         waitpid started($log, $^X, '-e', $run, $user, "$dir/starts", 'execve', $file, 0), 0;
         is slurp("$log.err") =~ /^eventrec: not seen: \Q$file\E: set-user-id: it takes no library from the environment$/m ? 1 : 0, $told,
             "user $user starts a program that becomes root: it is " . ($told ? '' : 'not ') . 'named for that';
+    }
+}
+
+# A program that gives up its rights (u), its root folder (c), its mounts (m), or all of them, and counts what it emits before and
+# after; then its child does the same; eventrec lives, or is killed before that or after it.
+# dropped($policy, $how, $child, $when, $events, @options) -- how many events were emitted, the numbers of those in the log, how
+# many are told as discarded, what --check says, and its status
+sub dropped {
+    my ($policy, $how, $child, $when, $events, @options) = @_;
+    my $log = "$dir/drops/" . join('', @_[0 .. 3]) . '.paw';
+    my $folder = $how =~ /c/ ? "$dir/jail" : "$dir/drops";
+    mkdir "$dir/drops";
+    unlink $log, "$log.err";
+    open my $err, '>&', \*STDERR;
+    open STDERR, '>', "$log.err";
+    my $pid = open2(my $out, my $in, "$B/bin/eventrec", '-k', 'User', '-p', $policy, @options, '-o', $log, '--', 'sh', '-c',
+                    "exec $B/prog/drops $how $child $events $folder");
+    open STDERR, '>&', $err;
+    my $emitted = <$out> // '';
+    my $step = sub { print $in "\n"; my $line = <$out>; $emitted = $line if defined $line };
+    my ($program) = slurp("/proc/$pid/task/$pid/children") =~ /(\d+)/;
+    my $kill = sub { kill KILL => $pid; waitpid $pid, 0 };
+
+    $step->();
+    $kill->() if $when eq 'before';
+    $step->();
+    $kill->() if $when eq 'after';
+    $step->();
+    $step->() if $child =~ /exit|kill/;
+    close $in;
+    waitpid $pid, 0 if $when eq 'lives';
+    until_(sub { !defined readlink "/proc/$program/exe" });
+    until_(sub { `$B/bin/eventcnv -n 1 $log 2>&1` !~ /still running/ });
+    my $said = `$B/bin/eventcnv --check $log 2>&1`;
+    my $status = $? >> 8;
+    my ($told) = $said =~ /(\d+) events? (?:was|were) discarded/;
+    my @there = `$B/bin/eventcnv -E UserWord $log 2>/dev/null` =~ / value=(\d+)$/mg;
+    return ($emitted + 0, \@there, $told // 0, $said, $status);
+}
+
+SKIP: {
+    skip 'no file system can be mounted here', 1 if system('unshare', '-m', 'sh', '-c', 'mount -t tmpfs none /dev/shm 2>/dev/null') != 0;
+    for my $policy (qw(discard block stop overwrite)) {
+        for my $how (qw(u c m ucm)) {
+            for my $child (qw(exit self kill)) {
+                for my $when (qw(lives before after)) {
+                    my $what = "$policy, $how, $child, $when";
+                    my ($emitted, $there, $told, $said, $status) = dropped($policy, $how, $child, $when, 5000);
+                    if ($child eq 'kill' && $when ne 'lives') {
+                        # It has memory where it may: its own user's, which is not believed, or none that outlives it.
+                        cmp_ok scalar(@$there), '>=', $emitted - 5000, "$what: what others have emitted is there";
+                        like "$status $said", qr/^1 .*process \d+/, "$what: that what it had last may be missing is told";
+                        next if $how ne 'u';
+                        my ($theirs) = $said =~ m{may be in (/dev/shm/pawprint-\S+), which is not read: it belongs to user $nobody$}m;
+                        ok defined $theirs, "$what: and where it is, and whose" or diag $said;
+                        my $log = "$dir/drops/$policy$how$child$when.paw";
+                        system 'chown', '-h', '0', $theirs, "$theirs.log";
+                        is join(' ', scalar(() = `$B/bin/eventcnv -E UserWord $log 2>/dev/null` =~ /\n/g), `$B/bin/eventcnv --check $log 2>&1` && $?),
+                            "$emitted 0", "$what: with that nothing is missing";
+                        next;
+                    }
+                    is @$there + $told, $emitted, "$what: what is there and what is told are what was emitted" or diag $said;
+                    is $status, @$there < $emitted ? 1 : 0, "$what: and --check knows whether it is all" or diag $said;
+                    is scalar(@$there), $emitted, "$what: which it is";
+                }
+            }
+            # Faster than eventrec, and with little memory.
+            for my $when ($how eq 'c' || $how eq 'm' ? () : qw(lives before after)) {
+                my $what = "$policy, $how, little memory, $when";
+                my ($emitted, $there, $told, $said, $status) = dropped($policy, $how, 'self', $when, 100_000, '-n', 8, '-b', '4K');
+                my $has = @$there;
+                if ($policy eq 'overwrite') {
+                    is "@$there[0, -1] $has", join(' ', $emitted - $has + 1, $emitted, $has), "$what: the newest are there, without a hole";
+                    is "$told $status", '0 0', "$what: and nothing is discarded" or diag $said;
+                } elsif ($policy eq 'stop' && $has < $emitted) {
+                    is "@$there[0, -1] $told $status", "1 $has 1 1", "$what: all are there until the first that found no room" or diag $said;
+                } else {
+                    is $has + $told, $emitted, "$what: what is there and what is told are what was emitted" or diag $said;
+                    is $status, $has < $emitted ? 1 : 0, "$what: and --check knows whether it is all" or diag $said;
+                    is $has, $emitted, "$what: which it is" if $policy eq 'block';
+                }
+            }
+        }
     }
 }
 

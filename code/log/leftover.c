@@ -50,7 +50,7 @@ typedef struct leftoverStruct {
   Count recordings;
   Index at;                        /* the log for which is searched, */
   Bool nothing;                    /* and nothing sound has come to it */
-  int refused;                     /* errno of a region of a recording that could not be opened; 0 */
+  char refused[64];                /* why a region of a recording could not be opened; "": none was refused */
   Count strangers;                 /* such regions that no process in the logs names */
   Count missing;                   /* processes that left nothing that can be had */
   uint64_t events;                 /* taken */
@@ -256,19 +256,21 @@ static Res leftoverOpened(Leftover leftover, LeftPlace place, leftoverOf of, con
 static void leftoverRefused(Leftover leftover, LeftPlace place, leftoverOf of, const struct stat *status, int error)
 {
   const char *log = leftover->teller->paths[of->file];
-  char path[RegionPathMAX + leftoverNAME], owner[64];
+  char path[RegionPathMAX + leftoverNAME];
   Index i;
 
-  leftover->refused = error;
+  if (error == EPERM && status->st_uid != geteuid())
+    (void)snprintf(leftover->refused, sizeof leftover->refused, "it belongs to user %lu", (unsigned long)status->st_uid);
+  else
+    (void)snprintf(leftover->refused, sizeof leftover->refused, "%s", strerror(error));
   (void)snprintf(path, sizeof path, "%s/%s", place->folder, place->file);
   for (i = 0; i < leftover->table->processes; ++i)
     if (strcmp(leftover->table->process[i]->public.header.region, path) == 0)
       return;
   if (leftover->strangers++ > 0)
     return;
-  (void)snprintf(owner, sizeof owner, "it belongs to user %lu", (unsigned long)status->st_uid);
   TellerLack(leftover->teller, "%s: newest events may be in %s, which is not read: %s", log, path,
-             error == EPERM && status->st_uid != geteuid() ? owner : strerror(error));
+             leftover->refused);
 }
 
 /* leftoverVisit -- a file that is called as regions are */
@@ -307,9 +309,9 @@ static void leftoverMissing(Leftover leftover, Process process)
   process->life = ProcessLifeGONE;
   if (leftover->missing++ > 0)
     return;
-  if (leftover->refused != 0)
-    TellerLack(leftover->teller, "%s: the newest events of process %u may be in %s, which cannot be read: %s", log,
-               header->pid, header->region, strerror(leftover->refused));
+  if (leftover->refused[0] != '\0')
+    TellerLack(leftover->teller, "%s: the newest events of process %u may be in %s, which is not read: %s", log,
+               header->pid, header->region, leftover->refused);
   else
     TellerLack(leftover->teller,
                "%s: the end of process %u is missing, and its newest events, if there were any: they were in %s, which is gone",
