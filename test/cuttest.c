@@ -191,6 +191,50 @@ static void testSwapped(void)
   TapIs(wrongAny(none, ARRAY_LENGTH(none), 2), 0, "a free is told before its allocation, and nothing lives");
 }
 
+/* testResized -- a resize goes on at the cut of what was allocated just before, by stamps that were repaired */
+static void testResized(void)
+{
+  SimEventStruct other[] = {
+    {.stamp = 1000000, .kind = HeapInALLOC, .thread = 1, .addr = 0x200, .size = 20},
+    {.stamp = 1041000, .kind = HeapInBEGIN, .thread = 1, .addr = 0x100, .size = 50},
+    {.stamp = 1041200, .kind = HeapInALLOC, .thread = 0, .addr = 0x100, .size = 30},
+    {.stamp = 1045000, .kind = HeapInALLOC, .thread = 0, .addr = 0x100, .size = 40},
+    {.stamp = 1048000, .kind = HeapInALLOC, .thread = 0, .addr = 0x300, .size = 60},
+    {.stamp = 1050000, .kind = HeapInEND, .thread = 1, .addr = 0x400, .old = 0x100, .size = 50},
+  };
+  SimEventStruct own[] = {
+    {.stamp = 1018000, .kind = HeapInALLOC, .thread = 1, .addr = 0x100, .size = 30},
+    {.stamp = 1028800, .kind = HeapInALLOC, .thread = 0, .addr = 0x100, .size = 40},
+    {.stamp = 1029000, .kind = HeapInBEGIN, .thread = 0, .addr = 0x100, .size = 50},
+    {.stamp = 1029300, .kind = HeapInFREE, .thread = 1, .addr = 0x100},
+    {.stamp = 1030000, .kind = HeapInALLOC, .thread = 1, .addr = 0x300, .size = 60},
+    {.stamp = 1060000, .kind = HeapInEND, .thread = 0, .addr = 0x400, .old = 0x100, .size = 50},
+  };
+  SimEventStruct waits[] = {
+    {.stamp = 1000000, .kind = HeapInALLOC, .thread = 1, .addr = 0x100, .size = 30},
+    {.stamp = 1028800, .kind = HeapInALLOC, .thread = 0, .addr = 0x100, .size = 40},
+    {.stamp = 1028900, .kind = HeapInALLOC, .thread = 0, .addr = 0x100, .size = 50},
+    {.stamp = 1029300, .kind = HeapInFREE, .thread = 1, .addr = 0x100},
+    {.stamp = 1029400, .kind = HeapInALLOC, .thread = 1, .addr = 0x300, .size = 60},
+    {.stamp = 1029500, .kind = HeapInFREE, .thread = 1, .addr = 0x100},
+  };
+  SimEventStruct row[] = {
+    {.stamp = 1000000, .kind = HeapInALLOC, .thread = 0, .addr = 0x100, .size = 10},
+    {.stamp = 1001000, .kind = HeapInALLOC, .thread = 1, .addr = 0x200, .size = 20},
+    {.stamp = 1010000, .kind = HeapInBEGIN, .thread = 0, .addr = 0x100, .size = 30},
+    {.stamp = 1020000, .kind = HeapInBEGIN, .thread = 1, .addr = 0x200, .size = 40},
+    {.stamp = 1030000, .kind = HeapInEND, .thread = 1, .addr = 0x100, .old = 0x200, .size = 40},
+    {.stamp = 1040000, .kind = HeapInBEGIN, .thread = 1, .addr = 0x100, .size = 50},
+    {.stamp = 1050000, .kind = HeapInEND, .thread = 0, .addr = 0x300, .old = 0x100, .size = 30},
+    {.stamp = 1060000, .kind = HeapInEND, .thread = 1, .addr = 0x400, .old = 0x100, .size = 50},
+  };
+
+  TapIs(wrongAny(other, ARRAY_LENGTH(other), 2), 0, "what stands where something is being resized comes last");
+  TapIs(wrongAny(own, ARRAY_LENGTH(own), 2), 0, "a thread resizes what it has, by a free that came late");
+  TapIs(wrongAny(waits, ARRAY_LENGTH(waits), 2), 0, "and what waits for that comes behind it");
+  TapIs(wrongAny(row, ARRAY_LENGTH(row), 2), 0, "two resizes go on at one address, one after the other");
+}
+
 /* testRandom -- always the same logs, with little in them, and all of it soon gone */
 static void testRandom(void)
 {
@@ -214,6 +258,7 @@ int main(void)
   (void)snprintf(whole, sizeof whole, "/tmp/pawprint-whole-%ld.paw", (long)getpid());
   (void)snprintf(part, sizeof part, "/tmp/pawprint-part-%ld.paw", (long)getpid());
   testSwapped();
+  testResized();
   testRandom();
   (void)unlink(whole);
   (void)unlink(part);

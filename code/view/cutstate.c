@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "view/heapact.h"
 #include "view/heaplook.h"
 #include "view/heapwalk.h"
 
@@ -28,6 +29,8 @@ typedef struct stateItemStruct {
   uint64_t ticks;
   Index number;           /* keeps those of one moment in their order */
   HeapInputStruct input;
+  Bool begun;             /* a resize that goes on, */
+  HeapObject object;      /* and of which object, if that is known */
 } stateItemStruct, *StateItem;
 
 typedef struct stateStruct {
@@ -126,23 +129,23 @@ static uint64_t stateTicks(State state, uint64_t time)
   return ticks < state->cut ? ticks : state->cut - 1;
 }
 
-static void stateLater(State state, HeapInput input, uint64_t ticks)
+static void stateLater(State state, HeapInput input, uint64_t ticks, Bool begun, HeapObject object)
 {
   if (!Grow(&state->item, &state->capacity, state->items, sizeof *state->item)) {
     state->res = ResMEMORY;
     return;
   }
-  state->item[state->items] = (stateItemStruct){ticks, state->items, *input};
+  state->item[state->items] = (stateItemStruct){ticks, state->items, *input, begun, object};
   ++state->items;
 }
 
 /* statePending -- something is not settled: what lives is told of before it */
-static void statePending(void *data, HeapInput input)
+static void statePending(void *data, HeapInput input, Bool begun, HeapObject object)
 {
   State state = data;
   uint64_t ticks = stateTicks(state, input->time);
 
-  stateLater(state, input, ticks);
+  stateLater(state, input, ticks, begun, object);
   if (ticks - 2 < state->base) {
     state->base = ticks - 2;
     state->baseTime = input->time - 1;
@@ -171,21 +174,49 @@ static void stateGone(void *data, HeapPool pool, uint64_t addr)
     stateTell(state, state->type[stateFREE], state->thread, state->base, value);
 }
 
-/* stateFollows -- the object stands where another one is being resized: ticks from which on it can be told; 0: it does not */
-static uint64_t stateFollows(State state, HeapPool pool, HeapObject object)
+static int stateCompare(const void *a, const void *b)
 {
-  HeapObject place;
+  const stateItemStruct *x = a, *y = b;
+
+  if (x->ticks != y->ticks)
+    return x->ticks < y->ticks ? -1 : 1;
+  return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* stateOwn -- the beginning of the resize of this object, if it is being resized; or NULL */
+static StateItem stateOwn(State state, HeapObject object)
+{
+  Index i;
+
+  for (i = 0; i < state->pending; ++i)
+    if (state->item[i].object == object)
+      return &state->item[i];
+  return NULL;
+}
+
+/* stateWhen -- ticks at which the object can be told, if it cannot be with all others; else 0
+ *
+ * It was had at the time of the event that made it possible (HeapOrder), which may be later than what its own thread did
+ * then; or before, where a resize has brought it.  So it is told behind the beginning of the resize of what stood there
+ * before, and in front of what waits for it: its own resize, or events that are held back on its address. */
+static uint64_t stateWhen(State state, HeapPool pool, HeapObject object)
+{
+  uint64_t ticks = object->time > state->baseTime ? stateTicks(state, object->time) : 0, first = 0, last = UINT64_MAX;
   Index i;
 
   for (i = 0; i < state->pending; ++i) {
-    HeapInput input = &state->item[i].input;
-    if (input->kind != HeapInBEGIN || input->addr != object->addr || input->pool != pool)
+    StateItem item = &state->item[i], own;
+    if (item->input.pool != pool || HeapActPlace(&item->input) != object->addr)
       continue;
-    place = HeapTableSeek(&pool->table, object->addr);
-    if (HeapObjectLives(place) && memcmp(place, object, sizeof *place) == 0)
-      return state->item[i].ticks + 1 < state->cut ? state->item[i].ticks + 1 : state->cut - 1;
+    own = stateOwn(state, object);
+    if (item != own && item->begun && (own == NULL || stateCompare(item, own) < 0))
+      first = item->ticks + 1 > first ? item->ticks + 1 : first;
+    else if (item == own || (own == NULL && !item->begun))
+      last = item->ticks - 1 < last ? item->ticks - 1 : last;
   }
-  return 0;
+  ticks = ticks > last ? last : ticks;
+  ticks = ticks < first ? first : ticks;
+  return ticks < state->cut ? ticks : state->cut - 1;
 }
 
 static void stateObject(void *data, HeapPool pool, HeapThread thread, HeapObject object)
@@ -195,16 +226,16 @@ static void stateObject(void *data, HeapPool pool, HeapThread thread, HeapObject
 
   HeapInputStruct input = {.kind = HeapInALLOC, .addr = object->addr, .size = object->size, .align = object->align,
                            .pool = pool, .thread = thread};
-  uint64_t follows = stateFollows(state, pool, object);
-  Bool later = object->time > state->baseTime || follows != 0;
+  uint64_t when = stateWhen(state, pool, object);
 
   if (thread->inherited) /* which has no stream in this process */
     input.thread = thread = &state->nobody;
 
   if (state->stating && (object->stale != 0) != state->stale)
     return;
-  if ((later || HeapIsGone(state->heap, state->process->number, pool, object->addr)) && state->type[stateALLOC] != NULL) {
-    stateLater(state, &input, follows != 0 ? follows : later ? stateTicks(state, object->time) : state->base + 1);
+  if ((when != 0 || HeapIsGone(state->heap, state->process->number, pool, object->addr)) &&
+      state->type[stateALLOC] != NULL) {
+    stateLater(state, &input, when != 0 ? when : state->base + 1, FALSE, NULL);
     return;
   }
   if (state->stale) {
@@ -218,15 +249,6 @@ static void stateObject(void *data, HeapPool pool, HeapThread thread, HeapObject
   ++state->told;
   /* One thread tells all: what comes of it is then in one order. */
   stateTell(state, state->type[stateLIVE], state->thread, state->base - 1, value);
-}
-
-static int stateCompare(const void *a, const void *b)
-{
-  const stateItemStruct *x = a, *y = b;
-
-  if (x->ticks != y->ticks)
-    return x->ticks < y->ticks ? -1 : 1;
-  return x->number < y->number ? -1 : x->number > y->number;
 }
 
 /* stateItems -- tell what comes at its own time */

@@ -10,6 +10,7 @@
 #include "view/heapstate.h"
 
 typedef void (*heapWalkHook)(void *data, HeapPool pool, HeapThread thread, HeapObject object);
+typedef void (*heapWalkPending)(void *data, HeapInput input, Bool begun, HeapObject object);
 
 /* heapWalkProcess -- the process, with nothing in its queue; NULL: no event of it has come */
 static HeapProcess heapWalkProcess(Heap heap, Index number)
@@ -20,7 +21,7 @@ static HeapProcess heapWalkProcess(Heap heap, Index number)
   return heap->process[number];
 }
 
-static void heapWalkResizes(HeapThread thread, void (*hook)(void *data, HeapInput input), void *data)
+static void heapWalkResizes(HeapThread thread, heapWalkPending hook, void *data)
 {
   unsigned busy;
 
@@ -29,7 +30,7 @@ static void heapWalkResizes(HeapThread thread, void (*hook)(void *data, HeapInpu
     HeapInputStruct begin = {.kind = HeapInBEGIN, .time = resize->time, .addr = resize->old, .size = resize->size,
                              .pool = resize->pool, .thread = thread};
     if (resize->state != HeapResizeHELD)
-      hook(data, &begin);
+      hook(data, &begin, TRUE, resize->state == HeapResizeKNOWN ? &resize->object : NULL);
   }
 }
 
@@ -38,7 +39,7 @@ Bool HeapHas(Heap heap, Index number)
   return heapWalkProcess(heap, number) != NULL && (heap->of == NULL || !OfProcessBefore(heap->of, number));
 }
 
-void HeapPending(Heap heap, Index number, void (*hook)(void *data, HeapInput input), void *data)
+void HeapPending(Heap heap, Index number, heapWalkPending hook, void *data)
 {
   HeapProcess process = heapWalkProcess(heap, number);
   HeapThread thread;
@@ -50,7 +51,7 @@ void HeapPending(Heap heap, Index number, void (*hook)(void *data, HeapInput inp
     for (thread = process->thread[i]; thread != NULL; thread = thread->next)
       heapWalkResizes(thread, hook, data);
   for (i = process->order.oldest; i != 0; i = process->order.hold[i - 1].newer)
-    hook(data, &process->order.hold[i - 1].input);
+    hook(data, &process->order.hold[i - 1].input, FALSE, NULL);
 }
 
 /* heapWalkAway -- the objects that the thread resizes */

@@ -16,12 +16,15 @@
  * one that has ended. */
 extern Bool HeapHas(Heap heap, Index process);
 
-/* HeapPending -- tell `hook` of the events that still wait to come true, and of the beginnings of the resizes that
- * have not ended, in no order */
-extern void HeapPending(Heap heap, Index process, void (*hook)(void *data, HeapInput input), void *data);
+/* HeapPending -- tell `hook` of the beginnings of the resizes that have not ended, and of the events that still wait to
+ * come true, in no order
+ * begun    it is such a beginning
+ * object   of which, if that is known; else NULL */
+extern void HeapPending(Heap heap, Index process,
+                        void (*hook)(void *data, HeapInput input, Bool begun, HeapObject object), void *data);
 
 /* HeapObjects -- tell `hook` of each object that lives, pool by pool, the oldest first; those that are being resized
- * are among them, as they were.  `thread` is who allocated it.  ResMEMORY. */
+ * are among them, as they were, and are those that HeapPending names.  `thread` is who allocated it.  ResMEMORY. */
 extern Res HeapObjects(Heap heap, Index process,
                        void (*hook)(void *data, HeapPool pool, HeapThread thread, HeapObject object), void *data);
 
