@@ -77,7 +77,7 @@ help:
 	@echo 'CFLAGS=...      for the compiler ($(CFLAGS))'
 	@echo 'SAN=LIST        sanitizers: address,undefined or thread, for tools and unit tests'
 	@echo 'PREFIX=DIR      where to install ($(PREFIX)); DESTDIR=DIR goes before it'
-	@echo 'FUZZ_SECONDS=N  for how long make fuzz runs, all targets together'
+	@echo 'FUZZ_SECONDS=N  for how long make fuzz runs, all targets together, once they are built'
 	@echo 'JOBS=N          tests that run at a time ($(JOBS))'
 	@echo 'SEED=N          the seed of random tests, as a failed run printed it'
 	@echo 'V=1             show the commands'
