@@ -366,10 +366,8 @@ void DrainKeep(Drain drain)
   (void)flock(drain->file.fd, LOCK_UN);
 }
 
-void DrainSpoiled(Drain drain, void *block, Size size)
+void DrainSpoiled(Drain drain, Count events)
 {
-  Count events = BlockSpoiled(block, size);
-
   ++drain->spoiled;
   drain->spoiledEvents += events;
   (void)__atomic_fetch_add(&drain->header->lost, events, __ATOMIC_RELAXED);
@@ -390,7 +388,7 @@ static uint64_t drainStay(Drain drain, Index slot)
   memcpy(block, (char *)drain->header + at, size);
   if (BlockHeaderUnsealedRead(&sound, &swapped, block) != ResOK || swapped || sound.whole != size ||
       sound.process != drain->identity) {
-    DrainSpoiled(drain, block, size);
+    DrainSpoiled(drain, BlockSpoiled(block, size));
     drain->header->state[slot] &= (uint8_t)~RegionLog2MASK;
     return 0;
   }

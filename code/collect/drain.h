@@ -182,8 +182,8 @@ extern uint64_t DrainStopped(Drain drain);
 
 extern Bool DrainCheck(Drain drain);
 
-/* DrainSpoiled -- count what is lost with the block of so many bytes in a slot, whose header the program has written over */
-extern void DrainSpoiled(Drain drain, void *block, Size size);
+/* DrainSpoiled -- the program has written over a block, and so many events are lost with it */
+extern void DrainSpoiled(Drain drain, Count events);
 
 /* drainblock.c: DrainSlotList -- is there something to take in a slot of this state, and what?  DrainSlotTake -- take
  * it; TRUE if something of it went into the batch. */

@@ -93,7 +93,7 @@ static void takingSpoiled(Taking taking)
 
   if (!full && taking->what != DrainALL)
     return;
-  DrainSpoiled(drain, taking->block, taking->size);
+  DrainSpoiled(drain, BlockSpoiled(taking->block, taking->size));
   if (full)
     BatchDrop((BatchSlotStruct){.header = drain->header, .slot = taking->slot, .block = takingPlace(taking),
                                 .size = taking->size, .mark = &taking->note->mark});
@@ -113,7 +113,7 @@ static void takingWalk(Taking taking)
   if (full && block->used > 0 && block->used <= limit && block->used % EventALIGN == 0)
     limit = block->used;
   BlockWalk(&taking->tally, block + 1, limit, block->first, FALSE);
-  taking->pending = taking->tally.pending > 0 || (full && limit == block->used && taking->tally.used < limit);
+  taking->pending = taking->tally.pending > 0 || (full && limit == block->used && taking->tally.used < limit && !taking->tally.broken);
   if (taking->tally.pending > 0 && (taking->what == DrainALL || !full))
     BlockWalk(&taking->tally, block + 1, limit, block->first, TRUE);
 }
@@ -190,6 +190,7 @@ static Bool takingQuick(Taking taking)
     return FALSE;
   taking->tally.used = used;
   taking->tally.pending = 0;
+  taking->tally.broken = FALSE;
   taking->tally.last = taking->block->first;
   taking->pending = FALSE;
   return TRUE;
@@ -325,6 +326,17 @@ static Bool takingOpen(Taking taking)
   return TRUE;
 }
 
+/* takingDone -- send it, and be done with it; what stands behind its last sound event, and is none, is lost.  FALSE: not now. */
+static Bool takingDone(Taking taking)
+{
+  if (!takingSend(taking))
+    return FALSE;
+  if (taking->tally.broken)
+    DrainSpoiled(taking->drain, 1);
+  takingGive(taking);
+  return TRUE;
+}
+
 /* takingLast -- of a dead process: a full block, or what an open one holds */
 static Bool takingLast(Taking taking)
 {
@@ -333,13 +345,14 @@ static Bool takingLast(Taking taking)
 
   /* The flight recorder is not sent; what has a number that was had is in the log; and of an empty block there is
    * nothing to say, unless it counts what was discarded. */
-  if (open && ((taking->block->flags & BlockFlagUNSENT) != 0 || taking->block->sequence < stream->next ||
-               (taking->tally.used == 0 && taking->block->discarded == stream->discarded)))
+  if (open && ((taking->block->flags & BlockFlagUNSENT) != 0 || taking->block->sequence < stream->next))
     return FALSE;
-  if (!takingSend(taking))
+  if (open && taking->tally.used == 0 && taking->block->discarded == stream->discarded) {
+    if (taking->tally.broken)
+      takingSpoiled(taking);
     return FALSE;
-  takingGive(taking);
-  return TRUE;
+  }
+  return takingDone(taking);
 }
 
 /* takingStall -- something in it is pending: wait, unless too much waits behind it; then write it as it is */
@@ -370,11 +383,10 @@ static Bool takingFull(Taking taking)
 
   if (taking->pending)
     return takingStall(taking);
-  if (!takingSend(taking))
+  if (!takingDone(taking))
     return FALSE;
   if (stream->stall == taking->slot + 1)
     stream->stall = 0;
-  takingGive(taking);
   return TRUE;
 }
 

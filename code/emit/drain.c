@@ -93,6 +93,14 @@ static void drainFree(Store store, RegionHeader region, BlockHeader block, Size 
   StoreGive(store, block);
 }
 
+/* drainLose -- so many events are lost: count them where that survives us */
+static void drainLose(Process process, Count lost)
+{
+  RegionHeader shared = ProcessRegion(process);
+
+  (void)__atomic_fetch_add(shared != NULL ? &shared->lost : &process->lost, lost, __ATOMIC_RELAXED);
+}
+
 /* drainSpoiled -- the program has written over the header of a full block in a claimed slot: nobody knows whose its events
  * are, so they are lost, which is counted first */
 static void drainSpoiled(Process process, Store store, RegionHeader region, BlockHeader block, Size size)
@@ -100,7 +108,7 @@ static void drainSpoiled(Process process, Store store, RegionHeader region, Bloc
   RegionHeader shared = ProcessRegion(process);
   Count lost = BlockSpoiled(block, size);
 
-  (void)__atomic_fetch_add(shared != NULL ? &shared->lost : &process->lost, lost, __ATOMIC_RELAXED);
+  drainLose(process, lost);
   if (store != &process->shared && shared != NULL)
     (void)__atomic_fetch_sub(&shared->pool.away, lost, __ATOMIC_RELAXED);
   if (__atomic_load_n(&region->pool.full, __ATOMIC_ACQUIRE) > 0) /* whether a snapshot of it was sent nobody knows, either */
@@ -108,7 +116,8 @@ static void drainSpoiled(Process process, Store store, RegionHeader region, Bloc
   drainFree(store, region, block, size);
 }
 
-/* drainSend -- send a block that is ours alone, if nothing in it is pending; or if nobody will fill that */
+/* drainSend -- send a block that is ours alone, if nothing in it is pending; or if nobody will fill that.  Where the program has
+ * written over events what stands before is sent. */
 static DrainResult drainSend(Process process, BlockHeader block, Bool settle, Count *countReturn)
 {
   BlockTallyStruct tally = {.used = drainUsed(block), .count = SendCountUNKNOWN, .last = block->first};
@@ -117,9 +126,11 @@ static DrainResult drainSend(Process process, BlockHeader block, Bool settle, Co
   if (res == ResFAIL) {
     BlockWalk(&tally, StreamEvents(block), block->whole - BlockHeaderSIZE, block->first, settle);
     *countReturn = tally.count;
-    if (!settle)
+    if (!settle && (!tally.broken || tally.pending > 0))
       return DrainPENDING;
     res = SendBlock(process, block, &tally, 0);
+    if (res == ResOK && tally.broken)
+      drainLose(process, 1);
   }
   if (tally.count == SendCountUNKNOWN)
     BlockWalk(&tally, StreamEvents(block), block->whole - BlockHeaderSIZE, block->first, FALSE);

@@ -37,6 +37,7 @@ static Res processAdopt(void *process, void *base, Size size)
     return ResOK;
   }
   BlockWalk(&tally, (char *)base + BlockHeaderSIZE, size - BlockHeaderSIZE, block->first, TRUE);
+  ((Process)process)->lost += tally.broken;
   /* Also if there is nothing in it: that it was found is worth knowing. */
   return SendBlock(process, block, &tally, BlockFlagRECOVERED);
 }

@@ -218,6 +218,7 @@ void BlockWalk(BlockTally tally, void *events, Size size, uint64_t first, Bool s
 
   tally->used = 0;
   tally->count = tally->pending = 0;
+  tally->broken = FALSE;
   tally->last = first;
   for (;;) {
     EventHeaderStruct event;
@@ -231,8 +232,10 @@ void BlockWalk(BlockTally tally, void *events, Size size, uint64_t first, Bool s
     eventSize = EventSizeOfLength(event.length);
     if (!blockLengthSound(event.length) || at + eventSize > size) {
       /* Zeros: room whose reserver did not come as far as its length.  Anything else is not our writing. */
-      if (event.code != 0 || event.length != 0)
+      if (event.code != 0 || event.length != 0) {
+        tally->broken = TRUE;
         break;
+      }
       at += EventALIGN;
       continue;
     }

@@ -189,6 +189,7 @@ typedef struct BlockTallyStruct {
   Count count;   /* committed events, those of the format not counted */
   Count pending; /* pieces of room that were reserved and not committed, before `used` */
   uint64_t last; /* the latest time of an event, ticks; `first` if there is none */
+  Bool broken;   /* what ended it is no event, so somebody has written there: one is lost at least */
 } BlockTallyStruct, *BlockTally;
 
 /* BlockWalk -- count what `size` bytes of events at `events` hold; in the writer's own memory (its order)

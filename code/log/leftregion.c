@@ -207,11 +207,13 @@ static Res leftBlock(LeftRegion region, Size at, Size size)
   if (stream != NULL && sound.discarded > stream->discarded)
     stream->discarded = sound.discarded;
   /* What the log has whole as its newest block was sent, and the process killed before it could forget it. */
+  region->spoiled += tally.used == 0 && tally.broken;
   if (tally.used == 0 || (stream != NULL && known == tally.count && stream->newest == sound.first))
     return ResOK;
   region->events += tally.count - known;
   if (RegionOverwrites(&region->header, &sound))
     header->flags |= BlockFlagUNSENT;
+  region->spoiled += tally.broken;
   BlockHeaderSealOpen(header, &tally);
   return leftWrite(region, header, header->size);
 }

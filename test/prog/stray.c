@@ -3,7 +3,7 @@
  *     stray COUNTS WHICH HOW END
  *
  * Its parent, the recorder, is stopped.  strayTHREADS threads emit UserWord (thread, 0), (thread, 1) ...; then the header of
- * one block of each is written over, of thread t in its own way (strayBlock): the t'th word of it, or all.
+ * one block of each is written over, of thread t in its own way (strayBlock): the t'th word of it, or more, or events.
  *
  * COUNTS  a file that gets a word for each thread: how many events it has emitted
  * WHICH   open, full: of a block that is being filled, or that waits for the recorder; none
@@ -26,7 +26,7 @@
 
 #include "format/region.h"
 
-enum { strayWORDS = BlockHeaderSIZE / 4, strayTHREADS = strayWORDS + 8, strayFEW = 5, strayMANY = 200 };
+enum { strayWORDS = BlockHeaderSIZE / 4, strayTHREADS = strayWORDS + 9, strayFEW = 5, strayMANY = 200 };
 
 static void (*strayWord)(uintptr_t id, uintptr_t value);
 static uint64_t strayCount[strayTHREADS];
@@ -109,6 +109,7 @@ static void strayBlock(unsigned char *header, uintptr_t t, const char *how)
   case 4: memset(header + BlockHeaderSIZE / 2, 0, BlockHeaderSIZE / 2); break;
   case 5: header[offsetof(BlockHeaderStruct, flags)] = BlockFlagUNSENT; break;
   case 6: memset(header, 0xff, BlockMIN); break; /* and all events */
+  case 7: memset(header + BlockHeaderSIZE + 2 * 24, 0xff, 24); break; /* the third event alone */
   default: break; /* whose block is left alone */
   }
 }
