@@ -155,6 +155,25 @@ for my $row ([8, '3 1000 kill', 1000, 1000, 1000], [24, '3 1000 exit', 1000, 100
     }
 }
 
+# Where the child can have no thread, either, by which it would be recorded, its events are lost, and its parent's memory counts them,
+# whatever it dies of.  A thread is refused only to whom root is not.
+SKIP: {
+    my @nobody = $> != 0 ? () : ($^X, '-e', 'require POSIX; POSIX::setgid(65534); POSIX::setuid(65534); exec @ARGV');
+    chmod 0755, $dir;
+    mkdir 'lone';
+    chmod 0777, 'lone';
+    skip 'nobody may execute what is tested', 6 if (run(@nobody, "$B/bin/eventrec", '--version'))[0] != 0;
+    for my $end (qw(exit kill)) {
+        my (undef, undef, $said) = run(@nobody, "$B/bin/eventrec", '-k', 'Object', '-o', 'lone/l.paw', 'sh', '-c',
+                                       "ulimit -n 24; exec $starved 1 1000 $end lone");
+        my ($status, undef, $check) = run("$B/bin/eventcnv", '--check', 'lone/l.paw');
+        like $said, qr/^eventrec: \d+ events \(2000 discarded\)/m, "no descriptor and no thread, $end: eventrec tells what is lost";
+        is "$status $check", "256 eventcnv: 2000 events were discarded while recording, for want of room\n", '--check knows it';
+        like +(run("$B/bin/eventview", 'summary', 'lone/l.paw'))[1], qr/^discarded +2000\b/m, 'and the summary';
+        unlink 'lone/l.paw';
+    }
+}
+
 # What we say may itself go to a file at its limit.
 my ($status, $out) = run('sh', '-c', "exec 2>err; prlimit --fsize=10 env LD_PRELOAD=$B/lib/libpawprint.so PAWPRINT_LOG=l.paw @program[0..1] "
                                      . "'for (1 .. 100) { \@a = map { \"x\" x \$_ } 1 .. 300 } print qq(done\\n); exit 7'");

@@ -320,6 +320,7 @@ SKIP: {
 # after; then its child does the same; eventrec lives, or is killed before that or after it.
 # dropped($policy, $how, $child, $when, $events, @options) -- how many events were emitted, the numbers of those in the log, how
 # many are told as discarded, what --check says, and its status
+our $descriptors = 1024; # that it may have
 sub dropped {
     my ($policy, $how, $child, $when, $events, @options) = @_;
     my $log = "$dir/drops/" . join('', @_[0 .. 3]) . '.paw';
@@ -329,7 +330,7 @@ sub dropped {
     open my $err, '>&', \*STDERR;
     open STDERR, '>', "$log.err";
     my $pid = open2(my $out, my $in, "$B/bin/eventrec", '-k', 'User', '-p', $policy, @options, '-o', $log, '--', 'sh', '-c',
-                    "exec $B/prog/drops $how $child $events $folder");
+                    "ulimit -n $descriptors; exec $B/prog/drops $how $child $events $folder");
     open STDERR, '>&', $err;
     my $emitted = <$out> // '';
     my $step = sub { print $in "\n"; my $line = <$out>; $emitted = $line if defined $line };
@@ -378,6 +379,14 @@ SKIP: {
                     is $status, @$there < $emitted ? 1 : 0, "$what: and --check knows whether it is all" or diag $said;
                     is scalar(@$there), $emitted, "$what: which it is";
                 }
+            }
+            # It may keep no descriptor, so when eventrec is dead there is no way to the log; and memory has no name that is seen from
+            # outside, or none at all.  Its own is there already, and counts what its child loses.
+            for my $row ($how eq 'u' ? () : (['exit', 'before'], ['kill', 'after'])) {
+                my $what = "$policy, $how, $$row[0], $$row[1], with few descriptors";
+                local $descriptors = 40;
+                my ($emitted, $there, $told, $said, $status) = dropped($policy, $how, @$row, 5000);
+                is join(' ', scalar(@$there), $told, $status), join(' ', $emitted - 5000, 5000, 1), "$what: what the child loses is told" or diag $said;
             }
             # Faster than eventrec, and with little memory.
             for my $when ($how eq 'c' || $how eq 'm' ? () : qw(lives before after)) {

@@ -331,6 +331,7 @@ Res DrainFarewell(Drain drain)
   Res res = ResOK;
 
   AVER(drain->taken);
+  RegionLedgerClose(drain->header);
   drainLeaving(drain);
   drain->head.header.gone = drain->gone;
   if (!drain->muted)

@@ -101,7 +101,7 @@ void PeekCount(PeekCounts counts, Live live)
   Index i;
 
   memset(counts, 0, sizeof *counts);
-  counts->discarded = live->region->lost;
+  counts->discarded = live->region->lost + RegionCounted(live->region);
   for (i = 0; i < live->slots; ++i) {
     uint8_t state = __atomic_load_n(&live->region->state[i], __ATOMIC_ACQUIRE);
     BlockHeader block;

@@ -52,8 +52,14 @@ extern void ControlStop(void);
 extern void ControlJoin(void);
 
 /* ControlShare -- the table lies in the region's file from here on, where others can change it
- * fd, region  the file, and where it is mapped */
-extern void ControlShare(int fd, RegionHeader region);
+ * fd, region  the file, and where it is mapped
+ * lent        the descriptor does not have the region's lock: a child of fork may keep the page */
+extern void ControlShare(int fd, RegionHeader region, Bool lent);
+
+/* ControlLedgerCount -- in a child of fork: count events that are lost in its parent's region, or the parent's parent's.  FALSE:
+ * there is none, or whose it is has ended.  ControlLedgerDrop -- it will not be needed */
+extern Bool ControlLedgerCount(uint64_t events);
+extern void ControlLedgerDrop(void);
 
 /* ControlVariable -- what is wanted by a variable's name: the recorder's setting of that name if it made one
  * (PAWPRINT_RECORDING), else the environment variable; NULL if neither is there, or it does not fit in `room`.  Also

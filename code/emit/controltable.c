@@ -32,6 +32,10 @@ static Word *controlTheirs; /* the table that the program sees: ours, or its cop
 
 static Bool controlShared; /* the table is in memory that a child of fork shares with us */
 
+/* The page of a parent's table, in the region of which events are counted that a child cannot send; NULL: there is none. */
+static char *controlLedger;
+static Bool controlLent; /* the table is in a region whose lock no child would keep: ours is for its children */
+
 /* controlFill -- let a page say what the table says */
 static void controlFill(Word *page)
 {
@@ -73,22 +77,55 @@ static Word *controlFind(void)
   return visible[EventControlOWNER] == (Word)EVENT_CONTROL ? visible : EVENT_CONTROL;
 }
 
+/* controlKeep -- in the child of a fork: its parent's page, in another place */
+static void controlKeep(void)
+{
+  long page;
+
+  ControlLedgerDrop();
+  page = QuietCall(SYS_mremap, EVENT_CONTROL, 0, EventControlSIZE, MREMAP_MAYMOVE);
+  if (page > 0 || page < -4095)
+    controlLedger = (char *)page;
+  controlLent = FALSE;
+}
+
+void ControlLedgerDrop(void)
+{
+  if (controlLedger != NULL)
+    (void)QuietCall(SYS_munmap, controlLedger, EventControlSIZE);
+  controlLedger = NULL;
+}
+
+Bool ControlLedgerCount(uint64_t events)
+{
+  uint64_t *ledger = controlLedger != NULL ? (uint64_t *)(void *)(controlLedger + RegionLEDGER - RegionCONTROL) : NULL;
+  uint64_t lost = ledger != NULL ? __atomic_load_n(ledger, __ATOMIC_RELAXED) : RegionLedgerCLOSED;
+
+  while ((lost & RegionLedgerCLOSED) == 0)
+    if (__atomic_compare_exchange_n(ledger, &lost, lost + events, FALSE, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+      return TRUE;
+  return FALSE;
+}
+
 void ControlJoin(void)
 {
   if (controlTheirs == NULL)
     controlTheirs = controlFind();
+  if (controlLent)
+    controlKeep();
   /* In the child of a fork the table is its parent's, if that was shared. */
   if (controlShared || controlTheirs != EVENT_CONTROL)
     controlMap(-1, 0);
   controlShared = controlTheirs != EVENT_CONTROL;
 }
 
-void ControlShare(int fd, RegionHeader region)
+void ControlShare(int fd, RegionHeader region, Bool lent)
 {
   /* First: other threads read the table all the time. */
   controlFill((Word *)(void *)((char *)region + RegionCONTROL));
   controlMap(fd, RegionCONTROL);
   controlShared = TRUE;
+  controlLent = lent;
 }
 
 Res ControlMask(uint32_t *maskReturn, const char *list, uint32_t standard, const char *place)

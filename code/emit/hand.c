@@ -131,7 +131,7 @@ static Bool handTakeElse(Process process, Thread thread, Stream stream, unsigned
       QuietSay("no more room for blocks", process->shared.path,
                "events go through private memory, and are only counted if the process is killed");
   }
-  return handTakeOwn(process, stream, size);
+  return (unsent || !process->doomed) && handTakeOwn(process, stream, size);
 }
 
 /* handForget -- the stream's block is full, and there is no room where the newest are kept: nothing older is left to be

@@ -311,6 +311,8 @@ static void lifeLast(Process process)
   Bool others = ProcessOthers(process), all = DrainAll(process, others ? DrainHURRY : DrainSETTLE), known = FALSE;
 
   if (all && !others) {
+    if (ProcessRegion(process) != NULL)
+      RegionLedgerClose(ProcessRegion(process));
     SendEnd(process); /* first: who is killed in between leaves a region that has nothing which the log lacks */
     lifeForget(process);
     return;

@@ -241,6 +241,8 @@ void ProcessLose(Process process)
 {
   RegionHeader region = process->shared.header;
 
+  if (process->doomed && ControlLedgerCount(1))
+    return;
   (void)__atomic_fetch_add(region != NULL ? &region->lost : &process->lost, 1, __ATOMIC_RELAXED);
 }
 

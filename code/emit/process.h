@@ -45,6 +45,7 @@ struct ProcessStruct {
   Bool stuck;               /* whoever sets it up does not come to an end */
   Bool thronged;            /* it has been told that there are too many threads */
   Bool regionless;          /* there is no memory for a region: that has been told, and is not tried again */
+  Bool doomed;              /* nor is there a way out: events are only counted (ControlLedgerCount) */
   Bool crowded;             /* it has been told that the shared region is full */
   Bool alone;               /* its collector has died */
   Bool collected;           /* blocks are handed over to a collector (hand.h), as far as is known */

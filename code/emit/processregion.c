@@ -43,8 +43,8 @@ static Res processAdopt(void *process, void *base, Size size)
 }
 
 /* processRegion -- tell in the region how blocks are to be handed over, and let others reach the control table in it
- * control  the region's file, without its lock; or with it, where nothing else is to be had */
-static void processRegion(Process process, int control)
+ * control  the region's file, without its lock (lent); or with it, where nothing else is to be had */
+static void processRegion(Process process, int control, Bool lent)
 {
   RegionHeader region = ProcessRegion(process);
   Index i;
@@ -63,7 +63,7 @@ static void processRegion(Process process, int control)
   if (region->policy == RegionPolicyOVERWRITE)
     (void)StoreProvide(&process->shared, 0, sizeof *region);
   if (StoreProvide(&process->shared, RegionCONTROL, processPage))
-    ControlShare(control, region);
+    ControlShare(control, region, lent);
 }
 
 /* processOpened -- the same of a region that the process has made itself: what its `fd` opens has the lock */
@@ -78,7 +78,7 @@ static void processOpened(Process process, int fd)
   TextString(&text, "/proc/self/fd/");
   TextDecimal(&text, (uint64_t)fd);
   own = QuietCall(SYS_openat, AT_FDCWD, TextTerminate(&text), O_RDWR | O_CLOEXEC);
-  processRegion(process, own >= 0 ? (int)own : fd);
+  processRegion(process, own >= 0 ? (int)own : fd, own >= 0);
   if (own >= 0)
     (void)QuietCall(SYS_close, own);
 }
@@ -96,7 +96,7 @@ static Bool processMeet(Process process)
     ControlSettings.recording = grant.answer.recording;
     if (grant.answer.quiet)
       ControlStop();
-    processRegion(process, grant.fd[RegionGrantCONTROL]);
+    processRegion(process, grant.fd[RegionGrantCONTROL], TRUE);
     met = SendHeader(process) == ResOK;
     if (met)
       HandGrantLog(&grant);
@@ -106,6 +106,34 @@ static Bool processMeet(Process process)
   }
   HandGrantDrop(&grant);
   return met;
+}
+
+/* processReaches -- can any way out be had? */
+static Bool processReaches(Process process)
+{
+  Index i;
+
+  for (i = 0; i < ProcessPlinthsMAX; ++i)
+    if (PlinthClassOf(&ProcessPlinths[i]) != NULL && ProcessPlinths[i].fd >= 0)
+      return TRUE;
+  return ProcessOpen() && SendHeader(process) == ResOK;
+}
+
+/* processDoomed -- nothing that a child of fork keeps will ever be read: its region has no name, or is where its parent's
+ * cannot be seen, in another root folder for instance, and it has no way out.  Its parent's region can count what is lost. */
+static Bool processDoomed(Process process, int fd)
+{
+  Bool hidden = ProcessRegion(process) == NULL || process->shared.path[0] == '\0' || !StoreFamilySeen();
+
+  if (!hidden || !ProcessSends() || !ControlLedgerCount(0) || processReaches(process))
+    return FALSE;
+  StoreUnlink(&process->shared);
+  StoreDetach(&process->shared);
+  if (fd >= 0)
+    (void)QuietCall(SYS_close, fd);
+  process->regionless = process->doomed = TRUE;
+  QuietSay("nothing can be sent", ProcessLog(), "events are only counted, as discarded ones of the process that forked");
+  return TRUE;
 }
 
 /* processAlone -- there is no collector to be had: open the log, and begin with what an earlier program of this process
@@ -122,6 +150,8 @@ static void processAlone(Process process)
     StoreAdopt(ProcessLog(), ControlSettings.recording, processAdopt, process);
   process->regionless =
       StoreOpen(&process->shared, ProcessLog(), ControlSettings.recording, process->identity, &fd) != ResOK;
+  if (processDoomed(process, fd))
+    return;
   if (process->regionless)
     QuietSay("no memory for blocks", "", "events go through private memory");
   else if (fd >= 0)

@@ -54,6 +54,9 @@ static StoreMappingStruct storeMappings[storeMappingsMAX], storeParents[storeMap
 /* How many slots of the shared store an event may be written in that a fork interrupts. */
 static Index storeForking = RegionSlotsMAX;
 
+/* Where the shared store of the process that forked is; "": nowhere. */
+static char storeFamily[RegionPathMAX];
+
 /* storeName -- of the `n`th region of this process (format/region.h), in RegionFOLDER or beside the log.  Where a link
  * to the log is to lie beside it, that has room, too. */
 static Bool storeName(char *room, Size size, const char *log, uint64_t recording, unsigned n, Bool beside)
@@ -107,6 +110,14 @@ static void storeRemember(StoreMappingStruct mapping)
 void StoreForks(Store store)
 {
   storeForking = StoreLimit(store);
+  (void)strcpy(storeFamily, store->path);
+}
+
+Bool StoreFamilySeen(void)
+{
+  struct stat status;
+
+  return storeFamily[0] == '\0' || QuietCall(SYS_newfstatat, AT_FDCWD, storeFamily, &status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* storeStandIn -- memory of the child's own where its parent's blocks were, and no more: where address space is limited, what

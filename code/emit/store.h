@@ -102,6 +102,9 @@ static inline Size StoreSize(const void *block)
 /* StoreForks -- the process forks now, and this is its shared store */
 extern void StoreForks(Store store);
 
+/* StoreFamilySeen -- in the child: is the file of that store to be seen under its name, as others see it? */
+extern Bool StoreFamilySeen(void);
+
 /* StoreForked -- in the child of a fork: memory stands where its parent's blocks were, because fork may have
  * interrupted an event (in a signal handler) that is going to be written there; and what stood so for the parent is
  * given back */

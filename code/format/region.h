@@ -236,6 +236,26 @@ static inline Bool RegionKeeps(RegionHeader header)
          (__atomic_load_n(&header->hand.collector, __ATOMIC_ACQUIRE) & RegionCollectorLEAVES) == 0;
 }
 
+/* Children of fork keep the page of the control table.  One that can neither send its events, nor leave them where anybody finds
+ * them, counts them there: 8 bytes at RegionLEDGER, until the process whose region that is has ended (RegionLedgerCLOSED). */
+enum { RegionLEDGER = RegionCONTROL + 2048 };
+#define RegionLedgerCLOSED ((uint64_t)1 << 63)
+
+/* RegionCounted -- how many events are counted there */
+static inline uint64_t RegionCounted(RegionHeader header)
+{
+  return __atomic_load_n((uint64_t *)(void *)((char *)header + RegionLEDGER), __ATOMIC_RELAXED) & ~RegionLedgerCLOSED;
+}
+
+/* RegionLedgerClose -- the process ends: what its children have counted is counted with its own */
+static inline void RegionLedgerClose(RegionHeader header)
+{
+  uint64_t *ledger = (uint64_t *)(void *)((char *)header + RegionLEDGER);
+  uint64_t lost = __atomic_exchange_n(ledger, RegionLedgerCLOSED, __ATOMIC_ACQ_REL);
+
+  (void)__atomic_fetch_add(&header->lost, lost & ~RegionLedgerCLOSED, __ATOMIC_RELAXED);
+}
+
 /* RegionLost -- events that no block has, if the process is dead */
 static inline uint64_t RegionLost(RegionHeader header)
 {

@@ -220,9 +220,11 @@ static Res leftBlock(LeftRegion region, Size at, Size size)
 
 uint64_t LeftRegionLost(LeftRegion region)
 {
-  uint64_t lost = RegionLost(&region->header) + region->spoiled;
+  uint64_t lost = RegionLost(&region->header) + region->spoiled, ledger;
   Index i;
 
+  if (FileReadAt(region->fd, RegionLEDGER, &ledger, sizeof ledger) == ResOK)
+    lost += ledger & ~RegionLedgerCLOSED;
   for (i = 0; i < RegionLEAVING; ++i) {
     const RegionLeavingStruct *leaving = &region->header.leaving[i];
     Stream stream = TableStreamFind(region->table, region->header.identity, leaving->stream);

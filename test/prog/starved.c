@@ -1,12 +1,12 @@
 /* starved.c -- a program that has no descriptor left, and whose children emit
  *
- *     starved GENERATIONS OBJECTS END [orphan] [room=BYTES] [program ARGUMENT...]
+ *     starved GENERATIONS OBJECTS END [orphan] [lone] [room=BYTES] [program ARGUMENT...]
  *
  * It opens files until it can open no more, and forks; its child allocates so many OBJECTS of 7000 bytes and more by its
  * generation, and forks in turn.  A child ends as END says: `exit`, `_exit`, `kill`, by which nothing is sent any more.
- * With `orphan` each child emits when its parent has ended.  With `room` the program's address space is limited to what
- * it has and so many bytes.  The last child becomes the `program`, if one is given, having closed one file; a program that
- * is linked needs it.
+ * With `orphan` each child emits when its parent has ended.  With `lone` it may have no thread beside its first, nor a child,
+ * unless it is root's.  With `room` the program's address space is limited to what it has and so many bytes.  The last child
+ * becomes the `program`, if one is given, having closed one file; a program that is linked needs it.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -71,12 +71,14 @@ static void end(const char *how)
 
 int main(int argc, char **argv)
 {
-  int generations = argc > 3 ? atoi(argv[1]) : 0, generation, next = 4, orphan;
+  int generations = argc > 3 ? atoi(argv[1]) : 0, generation, next = 4, orphan, lone;
   unsigned long objects = argc > 3 ? strtoul(argv[2], NULL, 10) : 0;
   pid_t parent;
 
   orphan = next < argc && strcmp(argv[next], "orphan") == 0;
   next += orphan;
+  lone = next < argc && strcmp(argv[next], "lone") == 0;
+  next += lone;
   if (next < argc && strncmp(argv[next], "room=", 5) == 0)
     limit(strtoul(argv[next++] + 5, NULL, 10));
   starve();
@@ -91,6 +93,8 @@ int main(int argc, char **argv)
         (void)waitpid(child, NULL, 0);
       break;
     }
+    if (lone && setrlimit(RLIMIT_NPROC, &(struct rlimit){0, 0}) != 0)
+      abort();
     while (orphan && getppid() == parent)
       (void)usleep(1000);
     emit(objects, generation);
