@@ -94,10 +94,11 @@ system("$CC -O2 -w -pthread -I$root/code/emit -I$root/code -I$B/gen -o $tell $di
 # What processes of these logs left in memory: the file's first page names the log, or the link beside it; or it was made for one
 # of ours, which was killed before that.
 my %ours;
+my %others = map { $_ => 1 } glob '/dev/shm/pawprint-*'; # were there before
 sub regions {
     my @found;
 
-    for my $file (glob("/dev/shm/pawprint-[0-9a-f]*[0-9] $dir/*.region-*")) {
+    for my $file (grep { !$others{$_} } glob("/dev/shm/pawprint-[0-9a-f]*[0-9] $dir/*.region-*")) {
         open my $in, '<:raw', $file or next;
         read $in, my $bytes, 4096;
         push @found, $file
