@@ -117,7 +117,7 @@ $(foreach r,$(ROOMS),$(eval $(call room_rule,$(r))))
 
 WRITER := base format plinth emit mm
 # What only tools need stays out of other people's programs.
-TOOLS_ONLY := $(patsubst %,$(B)/pic/base/%.o,option optionfit repeat say terminal)
+TOOLS_ONLY := $(patsubst %,$(B)/pic/base/%.o,option optionfit repeat say standard terminal)
 writer_pic := $(filter-out $(TOOLS_ONLY),$(foreach r,$(WRITER),$(patsubst code/%.c,$(B)/pic/%.o,$(call room_src,$(r)))) \
   $(patsubst code/%.c,$(B)/pic/%.o,$(SHIM)))
 $(B)/lib/libpawprint.so: $(writer_pic) tool/libpawprint.list

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "say.h"
+#include "standard.h"
 #include "version.h"
 
 enum {
@@ -360,6 +361,10 @@ Bool OptionParse(const OptionToolStruct *tool, int argc, char **argv, Count *ope
   parserStruct parser = {.tool = tool, .argc = argc, .argv = argv, .next = argc > 0, .kept = argc > 0};
   Bool options = TRUE;
 
+  if (StandardHold() != ResOK) {
+    *statusReturn = OptionFail(tool, "/dev/null, in the place of a standard descriptor that is closed: %s", strerror(errno));
+    return FALSE;
+  }
   if (tool->given != NULL)
     *tool->given = 0;
   while (parser.next < argc) {

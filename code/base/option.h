@@ -87,7 +87,7 @@ typedef struct OptionToolStruct {
   Bool stopAtOperand;          /* the first operand ends the options: what follows belongs to another program */
 } OptionToolStruct;
 
-/* OptionParse -- read the command line
+/* OptionParse -- hold the standard descriptors (standard.h), and read the command line
  *
  * argv            is reordered: argv[1] to argv[*operandsReturn] are the operands, then NULL
  * returns         TRUE to go on; FALSE when all is said (--help, --version, an error, which has been

@@ -93,8 +93,10 @@ static void lifeSetUp(Process process)
 {
   Bool slow;
 
-  if (!lifeRead)
+  if (!lifeRead) {
+    QuietVoice(); /* before anything is opened here */
     ControlClock();
+  }
   slow = EventClockChoose();
   process->pid = QuietPid();
   DescriptorForked(); /* whatever made this process */

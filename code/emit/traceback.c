@@ -158,7 +158,7 @@ static void tracebackLine(Traceback traceback, Index i, uint64_t newest, uint64_
     tracebackParam(&text, type, event, p);
   }
   *text.next++ = '\n';
-  (void)QuietCall(SYS_write, 2, room, TextLength(&text));
+  QuietVoiceWrite(room, TextLength(&text));
 }
 
 EVENT_API void EventTraceback(unsigned n)

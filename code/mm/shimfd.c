@@ -115,6 +115,8 @@ static int shimPutDone(Bool moved, int to, int result)
 
   if (UNLIKELY(moved && result < 0))
     (void)syscall(SYS_close, to);
+  if (UNLIKELY(to == STDERR_FILENO && result == to))
+    QuietVoice();
   errno = error;
   return result;
 }

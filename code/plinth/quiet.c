@@ -259,6 +259,37 @@ const char *QuietErrno(int error)
   return words != NULL ? words : "unknown error";
 }
 
+/* Where messages go.  A program that began without a descriptor 2, or has closed it, may have a file of its own or a
+ * socket there by now. */
+static struct {
+  Bool known, is; /* it was looked at, and was open */
+  dev_t device;
+  ino_t inode;
+} quietVoice;
+
+void QuietVoice(void)
+{
+  struct stat status;
+
+  quietVoice.is = QuietStat(STDERR_FILENO, &status) == 0;
+  if (quietVoice.is) {
+    quietVoice.device = status.st_dev;
+    quietVoice.inode = status.st_ino;
+  }
+  quietVoice.known = TRUE;
+}
+
+void QuietVoiceWrite(const char *bytes, Size size)
+{
+  struct stat status;
+
+  if (!quietVoice.known)
+    QuietVoice();
+  if (quietVoice.is && QuietStat(STDERR_FILENO, &status) == 0 && status.st_dev == quietVoice.device &&
+      status.st_ino == quietVoice.inode)
+    (void)QuietWrite(STDERR_FILENO, bytes, size);
+}
+
 void QuietSay(const char *thing, const char *place, const char *reason)
 {
   char room[1024];
@@ -278,5 +309,5 @@ void QuietSay(const char *thing, const char *place, const char *reason)
   if (TextRoom(&text) == 0)
     --text.next;
   TextChar(&text, '\n');
-  (void)QuietWrite(2, room, TextLength(&text));
+  QuietVoiceWrite(room, TextLength(&text));
 }

@@ -3,7 +3,7 @@
  * The emitter works inside other people's programs, at any moment: in malloc, in a signal handler, before main.  What
  * is here keeps errno, is no cancellation point, allocates nothing from the program's malloc, and takes no lock.
  *
- * Design: design/telemetry.md .quiet      Tests: test/emittest.c
+ * Design: design/telemetry.md .quiet      Tests: test/emittest.c, test/standard.t
  */
 #ifndef PLINTH_QUIET_H
 #define PLINTH_QUIET_H
@@ -91,6 +91,12 @@ extern long QuietWrite(int fd, const void *bytes, Size size);
 /* QuietAbsolute -- append `path`, in front of it the current folder if it begins in none, and terminate the text.
  * ResLIMIT: it does not fit; ResIO: the folder cannot be named. */
 extern Res QuietAbsolute(Text text, const char *path);
+
+/* QuietVoice -- descriptor 2 as it is now is the program's standard error: at the beginning, and where the program has put a
+ * file there (dup2).  If it is closed now, whatever gets its number later is something else.
+ * QuietVoiceWrite -- write to the program's standard error; to nothing else, whatever is called 2 by now */
+extern void QuietVoice(void);
+extern void QuietVoiceWrite(const char *bytes, Size size);
 
 /* QuietSay -- one line to standard error, "pawprint: " in front */
 extern void QuietSay(const char *thing, const char *place, const char *reason);
