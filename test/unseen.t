@@ -157,4 +157,56 @@ for my $name (sort keys %doors) {
         }
     }
 }
+
+# A library that comes before ours, with malloc or operators of its own, is named for each program that has it so; behind ours
+# it is seen.  One that passes its calls on is seen, too.
+my $arena = 'static char room[1 << 24]; static size_t at; void *malloc(size_t n) { void *p = room + at; at += (n + 15) & ~15ul; return p; }'
+    . ' void free(void *p) { (void)p; } void *calloc(size_t n, size_t m) { return malloc(n * m); } void *realloc(void *p, size_t n)'
+    . ' { void *q = malloc(n); if (p) for (size_t i = 0; i < n && (char *)p + i < room + at; ++i) ((char *)q)[i] = ((char *)p)[i]; return q; }';
+my $strangers = {
+    arena => compile('libarena.so', 'gcc', '-shared -fPIC -fno-builtin', spurt('arena.c', "#include <stddef.h>\n$arena\n")),
+    operators => compile('liboperators.so', 'g++', '-shared -fPIC', spurt('operators.cc', "#include <new>\n$own\n")),
+};
+for my $library (qw(jemalloc mimalloc tcmalloc_minimal)) {
+    ($strangers->{$library}) = grep { -e } map { glob "$_/lib$library.so.*" } '/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/usr/lib64', '/usr/lib';
+}
+my $allocates = compile('allocates', 'gcc', '-O1 -fno-builtin -pthread', $source);
+my $news = compile('news', 'g++', spurt('news.cc', "#include <new>\n$main\n"));
+for my $name (sort keys %$strangers) {
+    my ($library, $program) = ($strangers->{$name}, $name eq 'operators' ? $news : $allocates);
+    SKIP: {
+        skip "$name is not here", 5 unless defined $library && defined $program;
+        my $real = abs_path($program);
+        for (['before', "$library:\$LD_PRELOAD", 1], ['behind', "\$LD_PRELOAD:$library", 0]) {
+            my ($how, $preload, $named) = @$_;
+            my ($status, undef, $err) = run($rec, '-o', "$dir/log.$name.$how", 'sh', '-c', "LD_PRELOAD=$preload exec $program");
+            is $status, ($name eq 'operators' ? 3 : 7) << 8, "$name $how: the program runs" or diag $err;
+            is_deeply [$err =~ /^eventrec: (not seen: .*)/mg], $named ? ["not seen: $real: it has malloc or operator new of $library, "
+                . 'which comes before libpawprint.so: only calls that it passes on are seen'] : [], 'and is named where it is not seen';
+        }
+        local $ENV{LD_PRELOAD} = "$library:$B/lib/libpawprint.so";
+        local $ENV{PAWPRINT_LOG} = "$dir/log.$name.self";
+        my (undef, undef, $err) = run($program);
+        like $err, qr/^pawprint: not seen: \Q$library\E: its malloc or operator new comes before libpawprint\.so/m, 'without eventrec, too';
+    }
+}
+
+# libc's own names for malloc, in a program, in a library, and in a library that wraps malloc by them.
+{
+    my $declared = "#include <stddef.h>\nvoid *__libc_malloc(size_t); void __libc_free(void *);";
+    my $calls = 'void called(void) { void *volatile p = __libc_malloc(100); __libc_free(p); }';
+    my $run = "int main(void) { called(); return 3; }";
+    my $inside = compile('libc-inside', 'gcc', spurt('libc-inside.c', "$declared\n$calls\n$run\n"));
+    my $library = compile('liblibc-user.so', 'gcc', '-shared -fPIC', spurt('libc-user.c', "$declared\n$calls\n"));
+    my $outside = compile('libc-outside', 'gcc', spurt('libc-outside.c', "void called(void); $run\n"), "-L$dir -llibc-user -Wl,-rpath,$dir");
+    my $wraps = compile('liblibc-wraps.so', 'gcc', '-shared -fPIC',
+        spurt('libc-wraps.c', "$declared\nvoid *malloc(size_t n) { return __libc_malloc(n); }\n"));
+    for ([$inside, $inside, ''], [$outside, $library, ''], [$allocates, undef, "LD_PRELOAD=\$LD_PRELOAD:$wraps "]) {
+        my ($program, $named, $environment) = @$_;
+        my (undef, undef, $err) = run($rec, '--force', '-o', "$dir/log.libc", 'sh', '-c', "${environment}exec $program");
+        is_deeply [$err =~ /^eventrec: (not seen: .*)/mg], defined $named ? ["not seen: " . abs_path($named)
+            . ": it calls libc's malloc by names that are not wrapped (__libc_malloc and its kin): these calls are not seen"] : [],
+            'who calls __libc_malloc is named, but for who wraps malloc by it';
+    }
+}
 done_testing;

@@ -45,7 +45,7 @@ void CollectorLink(Collector collector)
 
 void CollectorTell(Collector collector, const char *format, ...)
 {
-  char line[RegionPathMAX + 256];
+  char line[2 * RegionPathMAX + 256];
   va_list args;
 
   if (collector->settings.tell == NULL)
@@ -251,6 +251,21 @@ static void collectorLost(Collector collector, uint64_t events)
   collector->shop.counts.discarded += TellerLost(collector->teller, events) - before;
 }
 
+/* collectorBefore -- a library of a process comes before ours, and has a malloc */
+static void collectorBefore(Collector collector, MeetMessage message)
+{
+  char program[RegionPathMAX] = "";
+  Index i;
+
+  for (i = 0; i < collector->drains && program[0] == '\0'; ++i)
+    if (collector->drain[i]->identity == message->request.identity)
+      (void)strcpy(program, DrainProgram(collector->drain[i]));
+  if (program[0] == '\0' && !ImageFind(&collector->images, message->pid, program))
+    (void)strcpy(program, "a program");
+  CollectorTell(collector, "not seen: %s: it has malloc or operator new of %s, which comes before libpawprint.so: only calls that "
+                "it passes on are seen", program, message->request.program);
+}
+
 /* collectorNote -- a process says which program it is going to run.  The file is looked at only if its path is absolute:
  * for another we do not know the folder in which the path begins. */
 static void collectorNote(Collector collector, MeetMessage message)
@@ -262,6 +277,8 @@ static void collectorNote(Collector collector, MeetMessage message)
     AbsentStays(collector->absent, message->pid);
   if (note->note == RegionNoteLOST)
     collectorLost(collector, note->lost);
+  if (note->note == RegionNoteBEFORE)
+    collectorBefore(collector, message);
   if (note->note > RegionNoteSTART || note->note == RegionNoteSTAYS || note->program[0] == '\0')
     return;
   if (collector->settings.program != NULL && found)

@@ -443,6 +443,18 @@ void HandNote(unsigned note, const char *path, unsigned lack, pid_t child)
     meetLeave();
 }
 
+void HandBefore(uint64_t identity, const char *library)
+{
+  RegionMeetStruct message;
+
+  meetFill(&message);
+  if (!meetProgram(&message, library))
+    return;
+  message.note = RegionNoteBEFORE;
+  message.identity = identity;
+  (void)meetInsist(&message);
+}
+
 Bool HandLost(uint64_t events)
 {
   uint64_t end = EventClockMonotonic() + (uint64_t)meetTELL * meetNsPerMs;

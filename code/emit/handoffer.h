@@ -67,6 +67,10 @@ extern void HandNote(unsigned note, const char *path, unsigned lack, pid_t child
  * has the log's descriptor, as with HandNote.  A system call: not for a process whose region says that it is there. */
 extern void HandStarts(unsigned lack);
 
+/* HandBefore -- tell the collector which library comes before ours, and has a malloc
+ * identity  of the calling process; HandListened */
+extern void HandBefore(uint64_t identity, const char *library);
+
 /* HandLost -- tell the collector, if there is one, that so many events of the process end with it.  FALSE: it does not know. */
 extern Bool HandLost(uint64_t events);
 

@@ -270,8 +270,9 @@ static inline uint64_t RegionLost(RegionHeader header)
 #define RegionVARIABLE "PAWPRINT_RECORDING"
 
 /* A note to the collector (RegionMeetStruct.note): the sender is about to become a program, it did not, or it has started
- * one as process `child`; or it ends, and so many events with it that no log could be told of. */
-enum { RegionNoteNONE, RegionNoteEXEC, RegionNoteSTAYS, RegionNoteSTART, RegionNoteLOST };
+ * one as process `child`; or it ends, and so many events with it that no log could be told of; or the library `program` comes
+ * before ours in it and has a malloc. */
+enum { RegionNoteNONE, RegionNoteEXEC, RegionNoteSTAYS, RegionNoteSTART, RegionNoteLOST, RegionNoteBEFORE };
 
 /* What the environment that a program is given lacks (RegionMeetStruct.lack): with RegionLackCOLLECTOR it names another
  * collector, whose recording is inside ours. */

@@ -6,12 +6,15 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
 
 #include "emit/control.h"
 #include "emit/event.h"
+#include "emit/handoffer.h"
+#include "emit/process.h"
 #include "emit/state.h"
 #include "mm/mmalloc.h"
 #include "mm/shimsync.h"
@@ -266,6 +269,42 @@ void ShimStart(void)
     shimChoose();
 }
 
+/* Where this library begins in memory, and ends: the linker says so. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
+
+/* shimStranger -- the library that comes before this one and has this function; NULL: none, or it is inside the executable,
+ * whose file says so */
+static const char *shimStranger(const char *function)
+{
+  void *first = dlsym(RTLD_DEFAULT, function);
+  struct link_map *map = NULL;
+  Dl_info info;
+
+  if (first == NULL || (Word)first - (Word)__ehdr_start < (Word)(_end - __ehdr_start) ||
+      dladdr1(first, &info, (void **)&map, RTLD_DL_LINKMAP) == 0)
+    return NULL;
+  return map->l_prev != NULL ? map->l_name : NULL;
+}
+
+/* shimBefore -- if there is such a library, calls of its functions come here only if it passes them on: name it */
+static void shimBefore(void)
+{
+  Process process = ProcessSends() ? ProcessIfReady() : NULL;
+  const char *name = process != NULL ? shimStranger("malloc") : NULL;
+
+  if (name == NULL && process != NULL)
+    name = shimStranger(sizeof(size_t) == sizeof(unsigned) ? "_Znwj" : "_Znwm");
+  if (name == NULL)
+    return;
+  if (strlen(name) >= RegionPathMAX)
+    name = strrchr(name, '/') + 1; /* what is longer has one */
+  if (HandListened())
+    HandBefore(process->identity, name);
+  else
+    QuietSay("not seen", name, "its malloc or operator new comes before libpawprint.so, which sees only calls that it passes on");
+}
+
 /* The library is ready before the program's own constructors. */
 __attribute__((constructor(102))) static void shimConstruct(void)
 {
@@ -276,6 +315,7 @@ __attribute__((constructor(102))) static void shimConstruct(void)
     shimTell();
   }
   shimTellProcess();
+  shimBefore();
   if (ShimNext.manages)
     MMThreadsWatch();
   ShimForkStart();

@@ -109,10 +109,13 @@ static char *programInterpreter(Program program, const Ehdr *elf)
   return path;
 }
 
-/* Functions that only one allocator has.  They are not wrapped: programs find out by their names whether it is there. */
+/* Functions that only one allocator has.  They are not wrapped: programs find out by their names whether it is there.  Those of
+ * libc are the first: who calls them has a malloc itself, which is wrapped, or is not seen. */
 static const struct {
   const char *reason, *names[12];
 } programDoors[] = {
+  {"it calls libc's malloc by names that are not wrapped (__libc_malloc and its kin): these calls are not seen",
+   {"__libc_malloc", "__libc_calloc", "__libc_realloc", "__libc_memalign"}},
   {"it calls functions that only jemalloc has (mallocx and its kin): these calls are not seen",
    {"mallocx", "rallocx", "xallocx", "dallocx", "sdallocx", "je_malloc", "je_mallocx", "je_calloc", "je_realloc",
     "je_free"}},
@@ -124,12 +127,14 @@ static const struct {
     "tc_new_nothrow", "tc_malloc_skip_new_handler"}},
 };
 
+enum { programDoorLIBC = 1 }; /* the bit of the first */
+
 /* programDoorOf -- the bit of the allocator that has a function of this name; 0: none has it alone */
 static unsigned programDoorOf(const char *name)
 {
   Index i, j;
 
-  if (strchr("mrxdsjt", name[0]) == NULL)
+  if (strchr("_mrxdsjt", name[0]) == NULL)
     return 0;
   for (i = 0; i < ARRAY_LENGTH(programDoors); ++i)
     for (j = 0; j < ARRAY_LENGTH(programDoors[i].names) && programDoors[i].names[j] != NULL; ++j)
@@ -199,6 +204,13 @@ static void programTable(ProgramSymbols symbols, Program program, const Shdr *se
   free(text);
 }
 
+/* programWraps -- who has a malloc itself calls libc's for it */
+static void programWraps(ProgramSymbols symbols)
+{
+  if ((symbols->defines & programMALLOC) != 0)
+    symbols->doors.has |= programDoorLIBC;
+}
+
 /* programSymbols -- what can be known; the symbols that the dynamic loader needs come first */
 static void programSymbols(ProgramSymbols symbols, Program program, const Ehdr *elf, Bool all)
 {
@@ -209,6 +221,7 @@ static void programSymbols(ProgramSymbols symbols, Program program, const Ehdr *
     programTable(symbols, program, section, elf->e_shnum, SHT_DYNSYM);
   if (section != NULL && all)
     programTable(symbols, program, section, elf->e_shnum, SHT_SYMTAB);
+  programWraps(symbols);
   free(section);
 }
 
