@@ -510,6 +510,11 @@ RELATION(StateEnd, 0x0906, TRUE, System, U)
   DOC(StateEnd, "the process has told what already was, of kinds %kinds")
   PARAM(StateEnd, 0, U, kinds, "as StateBegin had them")
 
+RELATION(KindsOn, 0x0907, TRUE, System, UD)
+  DOC(KindsOn, "kinds %kinds are on again, which were off for at most %seconds s")
+  PARAM(KindsOn, 0, U, kinds, "a bit for each that was off; StateBegin follows")
+  PARAM(KindsOn, 1, D, seconds, "since the first of them was switched off")
+
 /* System: what the collector sees from outside.  Times are in microseconds, and wrap where words have 32 bits; all bits
  * set where the system does not say. */
 

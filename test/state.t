@@ -5,6 +5,7 @@
 use strict;
 use warnings;
 use File::Temp qw(tempdir);
+use Time::HiRes ();
 use Test::More;
 
 my $B = $ENV{B} // 'build/cool';
@@ -145,12 +146,13 @@ sub is_off {
 }
 
 # A program that allocates 500 objects for each line, and then answers: its number, and a function that has it do so.
+our @allocates = ($^X, '-e', '$| = 1; print "$$\n"; while (<STDIN>) { push @a, "x" x 1000 for 1 .. 500; print }');
+
 sub allocating {
   my (@command) = @_;
   require IPC::Open2;
   my ($from, $to);
-  my $child = IPC::Open2::open2($from, $to, @command, $^X, '-e',
-    '$| = 1; print "$$\n"; while (<STDIN>) { push @a, "x" x 1000 for 1 .. 500; print }');
+  my $child = IPC::Open2::open2($from, $to, @command, @allocates);
   $to->autoflush(1);
   chomp(my $pid = <$from>);
   my $allocates = sub { print {$to} "go\n"; is scalar(<$from>), "go\n", 'a program allocates' };
@@ -164,7 +166,6 @@ sub ctl {
 
 SKIP: {
   skip "no eventctl", 1 unless -x "$B/bin/eventctl";
-  require Time::HiRes;
   my %alone = (LD_PRELOAD => "$ENV{PWD}/$B/lib/libpawprint.so");
   my ($pid, $allocates, $ends);
 
@@ -257,6 +258,41 @@ SKIP: {
   $ends->();
   is summary($log)->{never_recorded}, 1, 'a process that was never switched on is counted';
   like scalar(`$B/bin/eventview summary $log`), qr/^not recorded   1 process: kinds were off from the beginning on/m, 'and told';
+}
+
+# Where other threads are busy, whose events stand before what tells that kinds are on again.
+for my $threads (1, 3, 8) {
+  my $log = "$dir/busy.$threads.paw";
+  is scalar(`$B/bin/eventrec -o $log $B/prog/switch on $threads 2>/dev/null`), "0\n", "$threads busy threads: switched by the program";
+  cmp_ok is_off($log, [1, 0, 0], "$threads busy threads, by the program itself")->{not_recorded_seconds}, '>=', 0.02, 'for as long as that was';
+  next unless -x "$B/bin/eventctl";
+  local @allocates = ("$B/prog/switch", 'wait', $threads);
+  for my $off ('stop', '-Object') {
+    my $log = "$dir/busy.$threads.$off.paw";
+    my ($pid, $allocates, $ends) = allocating("$B/bin/eventrec", '-o', $log, '--');
+    ctl($pid, $off);
+    my $stopped = Time::HiRes::time();
+    $allocates->();
+    select undef, undef, undef, 0.1;
+    my $starts = Time::HiRes::time();
+    ctl($pid, $off eq 'stop' ? 'start' : '+Object');
+    $allocates->();
+    $ends->();
+    my $of = is_off($log, [1, 0, 0], "$threads busy threads, by eventctl $off");
+    cmp_ok $of->{not_recorded_seconds}, '>=', $starts - $stopped, 'a gap is not shorter than it was';
+    my ($until) = `$B/bin/eventview $log` =~ /up to \S+ s, until (\S+) s/;
+    like scalar(`$B/bin/eventview live --at @{[sprintf '%.6f', $until - ($starts - $stopped) / 2]} $log`), $at_last, 'in between kinds are off';
+    unlike scalar(`$B/bin/eventview live --at @{[sprintf '%.6f', $until - $of->{not_recorded_seconds} - 0.0001]} $log`), $at_last, 'before that they are not';
+  }
+  my $log_paused = "$dir/busy.$threads.paused.paw";
+  my ($pid, $allocates, $ends) = allocating("$B/bin/eventrec", '--paused', '-o', $log_paused, '--');
+  $allocates->();
+  ctl($pid, 'start');
+  $allocates->();
+  ctl($pid, '+Sync');
+  $allocates->();
+  $ends->();
+  is_off($log_paused, [1, 0, 0], "$threads busy threads, paused at first, and other kinds are switched on later");
 }
 
 # The program itself does it.

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/settings.h"
+#include "plinth/clock.h"
 
 enum { liveEnvironmentMAX = 1 << 20 };
 
@@ -53,10 +54,16 @@ static void liveChange(Live live, Word on, Word off)
 void LiveSend(Live live, uint32_t kinds)
 {
   uint32_t old = LiveSent(live), on = kinds & ~old, off = old & ~kinds;
+  uint64_t now = EventClockMonotonic();
 
+  /* Before, so that the state is what comes first; and behind, because threads to which other kinds matter may have told
+   * one meanwhile. */
   if (on != 0)
     LiveAsk(live, RegionAskSTATE);
   liveChange(live, on, off);
+  RegionOffSay(liveTable(live), off, now);
+  if (on != 0)
+    LiveAsk(live, RegionAskSTATE);
 }
 
 void LiveBuffer(Live live, uint32_t kinds)

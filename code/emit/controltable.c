@@ -9,6 +9,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "emit/control.h"
+#include "plinth/clock.h"
 #include "plinth/quiet.h"
 
 _Static_assert((unsigned)RegionControlBUFFER == EventKindBUFFER &&
@@ -145,11 +146,14 @@ Res ControlMask(uint32_t *maskReturn, const char *list, uint32_t standard, const
 void ControlSet(uint32_t mask, unsigned first)
 {
   Word old = __atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED);
+  uint64_t now = first == 0 && (old & controlKINDS & ~(Word)mask) != 0 ? EventClockMonotonic() : 0;
 
   while (!__atomic_compare_exchange_n(&EVENT_CONTROL[0], &old,
                                       (old & ~(controlKINDS << first)) | (mask & controlKINDS) << first, FALSE,
                                       __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
     ;
+  if (now != 0)
+    RegionOffSay(EVENT_CONTROL, (uint32_t)(old & controlKINDS) & ~mask, now);
 }
 
 void ControlStart(void)

@@ -68,7 +68,47 @@ static void stateMark(uint16_t code)
     EventCommit(header, code);
   }
 }
+
+/* stateOff -- which kinds are on again that were off, and since when the first of them was; 0: none.  What goes off
+ * meanwhile stays noted. */
+static unsigned stateOff(uint64_t *sinceReturn)
+{
+  unsigned kind, kinds = 0;
+
+  *sinceReturn = 0;
+  for (kind = 0; kind < EventKindLIMIT; ++kind) {
+    uint64_t *place = RegionOff(EVENT_CONTROL, kind), since = __atomic_exchange_n(place, 0, __ATOMIC_SEQ_CST);
+    if (since != 0 && (__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_SEQ_CST) >> kind & 1) == 0) {
+      __atomic_store_n(place, since, __ATOMIC_RELEASE);
+    } else if (since != 0) {
+      kinds |= 1u << kind;
+      if (*sinceReturn == 0 || since < *sinceReturn)
+        *sinceReturn = since;
+    }
+  }
+  return kinds;
+}
+
+/* stateOn -- tell it, if there are any */
+static void stateOn(void)
+{
+  uint64_t since, now = EventClockMonotonic();
+  unsigned kinds = stateOff(&since);
+  EventHeader header = kinds != 0 && EVENT_PRESENT(KindsOn) ? BufferReserveSent(EventKindSystem, sizeof(EventUDStruct))
+                                                            : NULL;
+  EventUDStruct *event = (EventUDStruct *)(void *)header;
+
+  if (header == NULL)
+    return;
+  event->f0 = kinds;
+  event->f1 = since < now ? (double)(now - since) / 1e9 : 0;
+  EventCommit(header, EventKindsOnCODE);
+}
 #else
+static void stateOn(void)
+{
+}
+
 enum { EventStateBeginCODE, EventStateEndCODE };
 static void stateMark(uint16_t code)
 {
@@ -91,6 +131,7 @@ static Bool stateBegin(void)
   if (QuietCall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0) != 0 &&
       QuietCall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0) == 0)
     (void)QuietCall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0);
+  stateOn();
   stateMark(EventStateBeginCODE);
   (void)stateAsk(StateTELL, StateHooksMAX);
   StateModules();

@@ -87,6 +87,29 @@ enum {
   RegionControlATTEND = 2
 };
 
+/* When kinds were switched off that are not known to be on again: at RegionOFF, in the page of the control table, for each
+ * kind CLOCK_MONOTONIC in ns, or 0.  Whoever switches one off says so behind that, unless it is said already; the process
+ * takes it away when it tells that the kind is on again (KindsOn). */
+enum { RegionOFF = RegionCONTROL + 1024 };
+
+/* RegionOff -- the place in a control table where that is said of `kind` */
+static inline uint64_t *RegionOff(void *table, unsigned kind)
+{
+  return (uint64_t *)(void *)((char *)table + (RegionOFF - RegionCONTROL)) + kind;
+}
+
+/* RegionOffSay -- `kinds`, a mask, have been switched off, not before `now` */
+static inline void RegionOffSay(void *table, uint32_t kinds, uint64_t now)
+{
+  unsigned kind;
+
+  for (kind = 0; kind < RegionControlBUFFER; ++kind) {
+    uint64_t none = 0;
+    if ((kinds >> kind & 1) != 0)
+      (void)__atomic_compare_exchange_n(RegionOff(table, kind), &none, now, FALSE, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+  }
+}
+
 /* RegionControlAt -- where in the file the 32 bits of the control table are of which the lower half says what is sent;
  * words of the process are of so many bytes */
 static inline Size RegionControlAt(unsigned word)

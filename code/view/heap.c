@@ -145,6 +145,10 @@ static void heapState(Heap heap, HeapProcess process, HeapThread thread, HeapPla
   Index i;
 
   HeapDrain(heap);
+  if (plan->does == HeapDoesKINDSON) {
+    HeapOffOn(heap, process, event);
+    return;
+  }
   if (plan->does == HeapDoesLIVEEND) {
     pool = heapPoolOf(process, LogEventWord(event, (Index)plan->param[HeapParamPOOL]));
     if (pool == NULL)

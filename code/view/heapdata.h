@@ -137,8 +137,10 @@ extern HeapThread HeapThreadNew(HeapProcess process, LogEvent event);
 extern void HeapThreadStart(HeapProcess process, LogEvent event);
 
 /* HeapOffBegins -- the process tells of its heap, perhaps for the first time; were kinds off until then?
+ * HeapOffOn -- it tells which kinds are on again
  * HeapOffState -- it tells what it has */
 extern Bool HeapOffBegins(Heap heap, HeapProcess process, uint64_t time);
+extern void HeapOffOn(Heap heap, HeapProcess process, LogEvent event);
 extern void HeapOffState(Heap heap, HeapProcess process, uint64_t time);
 
 /* HeapDrain -- take what is queued: its turn would come with the next events */

@@ -42,9 +42,37 @@ static Bool offFirst(LogProcess process)
   return header->sent.ticks != 0 && header->begun == 0 && (~header->sent.first & offKinds(process, NULL)) != 0;
 }
 
+/* offOn -- does the type tell which kinds are on again, and for how long they were off? */
+static Bool offOn(EventType type)
+{
+  HeapPlanStruct plan;
+
+  return HeapPlanMake(&plan, type, FALSE) && plan.does == HeapDoesKINDSON && type->params == 2 &&
+         type->letter[0] == 'U' && type->letter[1] == 'D';
+}
+
+/* offTells -- would the process tell that, each time? */
+static Bool offTells(LogProcess process)
+{
+  Registry registry = process->registry;
+  Index i;
+
+  for (i = 0; i < registry->count && !offOn(&registry->types[i]); ++i)
+    ;
+  return i < registry->count;
+}
+
+/* offSeconds -- for how long kinds that tell of objects were off, as the event says; 0: none was */
+static double offSeconds(LogEvent event)
+{
+  double seconds = (LogEventWord(event, 0) & offKinds(event->process, NULL)) != 0 ? LogEventDouble(event, 1) : 0;
+
+  return seconds > 0 ? seconds : 0;
+}
+
 static void offAdd(Heap heap, uint64_t since, uint64_t time)
 {
-  if (since > time || time - since < HeapOffMIN)
+  if (since > time)
     return;
   ++heap->off.times;
   heap->off.ns += time - since;
@@ -56,23 +84,36 @@ Bool HeapOffBegins(Heap heap, HeapProcess process, uint64_t time)
 {
   Index number = process->order.operation.process;
   Bool off = !process->seen.told && !heap->later && HeapShows(heap, process) && offFirst(process->log);
+  uint64_t since = off ? LogTime(heap->log, number, process->log->header.sent.ticks) : time;
 
   process->seen.told = TRUE;
-  if (off)
-    offAdd(heap, LogTime(heap->log, number, process->log->header.sent.ticks), time);
+  if (since + HeapOffMIN <= time)
+    offAdd(heap, since, time);
   return off;
 }
 
-/* HeapOffState -- a process tells what it has: were kinds off before that?  So it is where it has told of objects
- * already, and did not open the log just now.  Since when is not told: not longer than since the last that it told of
- * its heap. */
+/* HeapOffOn -- a process tells which kinds are on again, and how long they were off; not longer than it is recorded */
+void HeapOffOn(Heap heap, HeapProcess process, LogEvent event)
+{
+  double ns = offOn(event->type) ? offSeconds(event) * 1e9 : 0;
+  uint64_t first = LogTime(heap->log, process->order.operation.process, process->log->header.sent.ticks);
+
+  if (ns > 0 && HeapShows(heap, process) && !HeapOffBegins(heap, process, event->time))
+    offAdd(heap, ns < (double)event->time && event->time - (uint64_t)ns > first ? event->time - (uint64_t)ns : first,
+           event->time);
+}
+
+/* HeapOffState -- a process tells what it has, and is of a version that says nothing of kinds: were they off before?  So it
+ * is where it has told of objects already, and did not open the log just now.  Since when is not told: not longer than
+ * since the last that it told of its heap. */
 void HeapOffState(Heap heap, HeapProcess process, uint64_t time)
 {
   HeapOrder order = &process->order;
   uint64_t since = order->now > order->stateTo ? order->now : order->stateTo;
   Bool opens = process->log->header.begun != 0 && order->stateTo == 0 && !order->stating;
 
-  if (!HeapOffBegins(heap, process, time) && order->sum.peakObjects > 0 && !opens && HeapShows(heap, process))
+  if (!HeapOffBegins(heap, process, time) && order->sum.peakObjects > 0 && !opens && HeapShows(heap, process) &&
+      !offTells(process->log) && since + HeapOffMIN <= time)
     offAdd(heap, since, time);
 }
 
@@ -96,9 +137,13 @@ static Bool offLast(LogProcess process, HeapPast seen)
  * nothing comes; they are. */
 enum { offENDED, offLIVES, offMAY, offIS };
 
+#define offFINE 16e9 /* of a position, a second */
+
 typedef struct offAheadStruct {
   Heap heap;
-  Bool states; /* whoever tells what it has is looked for; else the next that a process tells of its heap */
+  double from; /* where it begins, as LogPositionStruct says `fine` */
+  Bool states; /* whoever tells what it has, or that kinds were off, is looked for; else the next that a process tells of
+                  its heap */
   Count left;  /* processes of which that is to be found out */
 } offAheadStruct, *OffAhead;
 
@@ -113,24 +158,29 @@ static Bool offState(EventType type)
 static Bool offAheadChoose(void *data, LogProcess process, EventType type)
 {
   OffAhead ahead = data;
+  uint8_t is = process->number < ahead->heap->aheads ? ahead->heap->ahead[process->number] : offENDED;
 
-  return process->number < ahead->heap->aheads &&
-         ahead->heap->ahead[process->number] == (ahead->states ? offLIVES : offMAY) &&
-         (offState(type) || (!ahead->states && offHeap(type, TRUE)));
+  if (ahead->states && is != offENDED && offTells(process))
+    return offOn(type);
+  return is == (ahead->states ? offLIVES : offMAY) && (offState(type) || (!ahead->states && offHeap(type, TRUE)));
 }
 
-/* offAheadEvent -- kinds are off if what comes next is that the process tells what it has, and not at once */
+/* offAheadEvent -- kinds are off if the process tells later that they were then; of one that never does, if what comes
+ * next is that it tells what it has, and not at once */
 static Bool offAheadEvent(LogRequest request, LogEvent event)
 {
   OffAhead ahead = request->data;
   HeapProcess process = ahead->heap->process[event->process->number];
   uint8_t *is = &ahead->heap->ahead[event->process->number];
 
-  if (ahead->states)
+  if (ahead->states && !offOn(event->type))
     *is = offMAY;
+  else if (ahead->states && (double)event->fine - offSeconds(event) * offFINE < ahead->from)
+    *is = offIS;
   if (ahead->states || *is != offMAY)
     return FALSE;
-  *is = offState(event->type) && event->time >= process->order.now + HeapOffMIN ? offIS : offLIVES;
+  *is = offState(event->type) && !offTells(event->process) && event->time >= process->order.now + HeapOffMIN ? offIS
+                                                                                                              : offLIVES;
   return --ahead->left == 0;
 }
 
@@ -154,7 +204,7 @@ static Res offAheadInit(Heap heap)
 Res HeapOffAhead(Heap heap, const LogPositionStruct *position)
 {
   LogRequestStruct request = LogRequestALL;
-  offAheadStruct ahead = {.heap = heap, .states = TRUE};
+  offAheadStruct ahead = {.heap = heap, .from = (double)position->fine, .states = TRUE};
   Index i;
   Res res;
 

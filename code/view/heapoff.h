@@ -1,7 +1,8 @@
 /* heapoff.h -- when a log tells nothing of objects, because their kinds were switched off
  *
- * Three things tell of it.  Who tells what it has, although it has told of objects, has had kinds switched off, and on
- * again.  A header block says which kinds were sent when the process began to be recorded, and which at last.
+ * Three things tell of it.  KindsOn says which kinds were off, and for how long; who is of a version that has no such event
+ * and tells what it has, although it has told of objects, has had kinds switched off, and on again.  A header block says
+ * which kinds were sent when the process began to be recorded, and which at last.
  *
  * Design: design/view.md .heap.state, .heap.off      Tests: test/state.t
  */

@@ -27,6 +27,7 @@ static const struct {
   {"PoolLiveEnd", HeapDoesLIVEEND, N(POOL)},
   {"StateBegin", HeapDoesSTATEBEGIN, 0},
   {"StateEnd", HeapDoesSTATEEND, 0},
+  {"KindsOn", HeapDoesKINDSON, 0},
   {"PoolCreate", HeapDoesPOOLCREATE, N(POOL) | N(ARENA) | N(CLASS)},
   {"PoolParam", HeapDoesPOOLPARAM, N(POOL) | N(VALUE) | N(NAME)},
   {"PoolDestroy", HeapDoesPOOLDESTROY, N(POOL)},

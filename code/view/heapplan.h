@@ -26,8 +26,8 @@ static inline Bool HeapParamIsText(Index param)
 /* What a type of event does. */
 typedef enum HeapDoes {
   HeapDoesNOTHING, HeapDoesALLOC, HeapDoesZERO, HeapDoesALIGNED, HeapDoesFREE, HeapDoesBEGIN, HeapDoesEND, HeapDoesLIVE,
-  HeapDoesSTATEBEGIN, HeapDoesSTATEEND, HeapDoesLIVEEND, HeapDoesPOOLCREATE, HeapDoesPOOLPARAM, HeapDoesPOOLDESTROY,
-  HeapDoesARENACREATE, HeapDoesARENADESTROY, HeapDoesSEGALLOC, HeapDoesSEGFREE,
+  HeapDoesSTATEBEGIN, HeapDoesSTATEEND, HeapDoesLIVEEND, HeapDoesKINDSON,
+  HeapDoesPOOLCREATE, HeapDoesPOOLPARAM, HeapDoesPOOLDESTROY, HeapDoesARENACREATE, HeapDoesARENADESTROY, HeapDoesSEGALLOC, HeapDoesSEGFREE,
   HeapDoesTHREAD, HeapDoesTHREADEND, HeapDoesEXIT, HeapDoesEXEC
 } HeapDoes;
 
