@@ -217,6 +217,40 @@ $lost += $_ for $said =~ /, log none: it was to be sent elsewhere, and (\d+) eve
 cmp_ok $lost, '>', 5000, 'where no log is named, what is lost is counted' or diag $said;
 is join(' ', left()), '', 'and nothing stays';
 
+# The log is gone, and its number is given to another file, which is empty; or such a file was there before.  A log from which
+# all was taken is known by its number and its age; ramfs tells no age, and then it is left alone.
+mkdir "$dir/numbers";
+for my $type ('', 'ramfs') {
+  SKIP: {
+    skip "no $type", 8 if $type && system("mount -t $type none $dir/numbers 2>/dev/null") != 0;
+    my ($log, $other) = map { "$dir/numbers/$_.paw" } qw(its other);
+    for my $way ('again', 'before', 'itself') {
+        system "touch $other" if $way eq 'before';
+        $program = start("env PAWPRINT_LOG=$log $B/prog/ways");
+        tell_($program, 500);
+        kill 'KILL', $program->{pid};
+        end($program);
+        ($region) = grep { !/\.log$/ } left();
+        if ($way eq 'itself') {
+            truncate $log, 0;
+            sleep 0.1; # longer than files' times lag
+            utime undef, undef, $log;
+            $said = clean($log);
+            $type ? like $said, qr/^\Q$region\E: .* it stays, and is removed by: rm /m, "$type: an empty log whose age is not known is not believed"
+                  : like $said, qr/: added to the log; removed$/m, 'that of its number which is old enough is';
+        } else {
+            unlink $log;
+            system "touch $other" if $way eq 'again';
+            $said = clean($other);
+            is -s $other, 0, "$type: an empty file that is another one gets nothing ($way)" or diag $said;
+            ok -e $region, 'nor is anything removed';
+        }
+        unlink $log, $other, left();
+    }
+    system "umount $dir/numbers" if $type;
+  }
+}
+
 # A link whose region is gone.
 my $link = '/dev/shm/pawprint-0123456789abcdef-17-0';
 symlink "$dir/some.paw", "$link.log";

@@ -30,6 +30,8 @@ typedef struct LeftStruct {
 /* leftBegin -- the region of a process, beside the log, which has this name and no other */
 static void leftBegin(Left left, MakeProcess process)
 {
+  struct stat log;
+
   memset(left, 0, sizeof *left);
   left->process = process;
   process->header.recording = leftRECORDING;
@@ -46,6 +48,8 @@ static void leftBegin(Left left, MakeProcess process)
   left->header.slots = leftSlots;
   left->header.identity = process->header.identity;
   left->header.recording = leftRECORDING;
+  if (stat(path, &log) == 0)
+    left->header.inode = (uint64_t)log.st_ino;
 }
 
 /* leftPut -- a block in memory, as the process has it there: neither sealed nor counted */

@@ -138,15 +138,16 @@ static Res cleanOne(Clean clean, char *room, Size size)
   /* It may have been added along with another one of the same log. */
   if (clean->log[0] == '\0' || stat(clean->log, &status) != 0)
     return cleanDrop(clean, room, size);
-  log = LeftPlaceAppend(&certain, clean->log);
+  log = LeftPlaceAppend(&certain, clean->log, clean->recording);
   res = log < 0 ? ResIO : LogRecover(log, certain, clean->log, clean->recording, FALSE, &recovered);
   if (log >= 0)
     (void)close(log);
   if (res == ResPARAM) {
     (void)snprintf(room, size, "it cannot be added to the log: %s; it stays, and is removed by: rm %s*",
-                   certain ? "that is of another recording"
-                           : "nothing in it says that it is its own, and links lead there (eventrec --clean adds to an empty "
-                             "log that is named by its path without links)",
+                   status.st_size > 0 ? "that is of another recording"
+                                      : "nothing in it says that it is its own, and links lead there (eventrec --clean adds to an "
+                                        "empty log that is named by its path without links), or it was not there yet, or "
+                                        "its file system does not tell",
                    clean->path);
     return ResIO;
   }
@@ -261,7 +262,7 @@ Res CleanAdd(const char *log)
 {
   RecoveredStruct recovered;
   Bool certain;
-  int fd = LeftPlaceAppend(&certain, log);
+  int fd = LeftPlaceAppend(&certain, log, 0);
   Res res;
 
   if (fd < 0)
@@ -276,7 +277,7 @@ Res CleanBeside(const char *log, void (*tell)(void *data, const char *line), voi
   char line[PATH_MAX + RegionPathMAX], done[128], how[256];
   RecoveredStruct recovered;
   Bool certain;
-  int fd = LeftPlaceAppend(&certain, log);
+  int fd = LeftPlaceAppend(&certain, log, 0);
   Res res;
 
   if (fd < 0) /* there is no such file, or it belongs to another user, or is a link */

@@ -173,7 +173,7 @@ int PeekLog(Live live, const char **reasonReturn)
   *reasonReturn = "its log is no file, or not known from here";
   if (peek.recording == 0)
     return -1;
-  fd = LeftPlaceAppend(&certain, peek.log);
+  fd = LeftPlaceAppend(&certain, peek.log, peek.recording);
   if (fd < 0) {
     *reasonReturn = strerror(errno);
     return -1;

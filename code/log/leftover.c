@@ -18,7 +18,7 @@
 #include "log/leftplace.h"
 #include "log/leftregion.h"
 
-enum { leftoverNAME = 300 /* bytes of a name in a folder */, leftoverTICK = 20000000 /* ns */ };
+enum { leftoverNAME = 300 /* bytes of a name in a folder */ };
 
 /* Processes of which the same is to be told. */
 typedef struct leftoverTellStruct {
@@ -195,25 +195,6 @@ static Res leftoverRecordings(Leftover leftover)
   return ResOK;
 }
 
-/* leftoverBirth -- when a file was made, in ns; 0: its file system does not say */
-static int64_t leftoverBirth(int fd)
-{
-  struct statx status;
-
-  if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &status) != 0 || (status.stx_mask & STATX_BTIME) == 0)
-    return 0;
-  return (int64_t)status.stx_btime.tv_sec * 1000000000 + status.stx_btime.tv_nsec;
-}
-
-/* leftoverOlder -- is a region older than the log?  Then it is of another one, that had its path before. */
-static Bool leftoverOlder(int region, int log)
-{
-  int64_t its = leftoverBirth(region), the = leftoverBirth(log);
-
-  /* Files' times go by the system's ticks. */
-  return its != 0 && the != 0 && its + leftoverTICK < the;
-}
-
 /* leftoverFirst -- nothing sound has come to the log in hand yet, so nobody says which recording it is of: was the region
  * made for it? */
 static Bool leftoverFirst(Leftover leftover, LeftPlace place, const struct stat *status)
@@ -222,8 +203,7 @@ static Bool leftoverFirst(Leftover leftover, LeftPlace place, const struct stat 
   char path[PATH_MAX];
   const char *slash;
 
-  if (log->core || realpath(log->path, path) == NULL ||
-      leftoverOlder(leftover->region.fd, log->fd))
+  if (log->core || realpath(log->path, path) == NULL || !LeftPlaceFirst(place, leftover->region.fd, log->fd))
     return FALSE;
   slash = strrchr(path, '/');
   if (place->name.log != 0)

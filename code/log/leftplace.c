@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { leftTICK = 20000000 /* ns by which files' times may lag */ };
+
 /* leftBelieved -- a regular file of ours, or of the log's owner */
 static Bool leftBelieved(const struct stat *status, uid_t owner)
 {
@@ -145,6 +147,86 @@ Bool LeftPlaceLog(LeftPlace place, uid_t owner, const char *path)
   return LeftPlaceTarget(target, place, owner) && strcmp(target, path) == 0;
 }
 
+/* leftTime -- when the file `name` in a folder was made, in ns, or the folder's descriptor itself, for ""; where the file
+ * system does not tell, 0 */
+static int64_t leftTime(int at, const char *name)
+{
+  struct statx status;
+
+  if (statx(at, name, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW, STATX_BTIME, &status) != 0 ||
+      (status.stx_mask & STATX_BTIME) == 0)
+    return 0;
+  return (int64_t)status.stx_btime.tv_sec * 1000000000 + status.stx_btime.tv_nsec;
+}
+
+static int64_t leftStamp(const struct timespec *time)
+{
+  return (int64_t)time->tv_sec * 1000000000 + time->tv_nsec;
+}
+
+/* leftMade -- when a region was made; 0: unknown.  The link beside it was made then, and nobody changes it. */
+static int64_t leftMade(LeftPlace place)
+{
+  int64_t made = leftTime(place->at, place->file);
+  char link[PATH_MAX];
+  struct stat status;
+
+  if (made == 0 && leftLink(link, place) && fstatat(place->at, link, &status, AT_SYMLINK_NOFOLLOW) == 0)
+    made = leftStamp(&status.st_mtim);
+  return made;
+}
+
+Bool LeftPlaceFirst(LeftPlace place, int region, int log)
+{
+  int64_t made = leftMade(place), logMade = leftTime(log, "");
+  RegionHeaderStruct header;
+  struct stat status;
+
+  if (made == 0 || fstat(log, &status) != 0 || status.st_ino == 0 ||
+      pread(region, &header, sizeof header, 0) != (ssize_t)sizeof header || header.inode != (uint64_t)status.st_ino)
+    return FALSE;
+  /* A file is not younger than its last change, which nobody can set back. */
+  return (logMade != 0 ? logMade : leftStamp(&status.st_ctim)) <= made + leftTICK;
+}
+
+/* What LeftPlaceAppend asks of the regions of a recording. */
+typedef struct leftFirstStruct {
+  uint64_t recording;
+  int log;
+  Bool first, other; /* a region that was made for it; one that was not */
+} leftFirstStruct, *leftFirst;
+
+/* leftFirstVisit -- a file that is called as regions are; what was to become one says nothing */
+static Res leftFirstVisit(void *data, LeftPlace place)
+{
+  static const char none[BlockMagicSIZE];
+  char magic[BlockMagicSIZE];
+  leftFirst asked = data;
+  struct stat status;
+  int fd;
+
+  if (place->name.recording != asked->recording || (fd = LeftPlaceOpen(&status, place, FALSE, geteuid())) < 0)
+    return ResOK;
+  if (pread(fd, magic, sizeof magic, 0) == (ssize_t)sizeof magic && memcmp(magic, none, sizeof none) != 0) {
+    if (LeftPlaceFirst(place, fd, asked->log))
+      asked->first = TRUE;
+    else
+      asked->other = TRUE;
+  }
+  (void)close(fd);
+  return ResOK;
+}
+
+/* leftIs -- is a log to which nothing has come that of a recording?  Its number is given again when it is gone, and a file may have
+ * been there before: so each region must be made for a file of this number, that was there already. */
+static Bool leftIs(int log, const char *path, uint64_t recording)
+{
+  leftFirstStruct asked = {.recording = recording, .log = log};
+
+  (void)LeftPlaceSearch(path, leftFirstVisit, &asked);
+  return asked.first && !asked.other;
+}
+
 /* leftStraight -- the file at a path, if no part of that is a link: a descriptor that can do nothing; -1 */
 static int leftStraight(const char *path)
 {
@@ -177,7 +259,7 @@ static Bool leftCertain(const char *path, const struct stat *status)
   return same;
 }
 
-int LeftPlaceAppend(Bool *certainReturn, const char *path)
+int LeftPlaceAppend(Bool *certainReturn, const char *path, uint64_t recording)
 {
   int handle = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC), fd = -1, reason;
   struct stat status;
@@ -193,6 +275,7 @@ int LeftPlaceAppend(Bool *certainReturn, const char *path)
     *certainReturn = leftCertain(path, &status);
     (void)snprintf(again, sizeof again, "/proc/self/fd/%d", handle);
     fd = open(again, O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK);
+    *certainReturn = *certainReturn && fd >= 0 && recording != 0 && leftIs(fd, path, recording);
   }
   reason = errno;
   (void)close(handle);
