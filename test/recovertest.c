@@ -149,6 +149,27 @@ static void testCut(void)
   recoverDone(&left);
 }
 
+/* testDeclined -- a process has found no room in its region for its header block, and has gone on in memory that nobody
+ * finds: the region does not know its end */
+static void testDeclined(void)
+{
+  LeftStruct left;
+  Count silent = 0, n;
+
+  recoverMake(&left, 5, 0);
+  memset(left.header.state, 0, sizeof left.header.state);
+  left.header.text.generation = 0;
+  left.header.hand.collector = RegionCollectorNONE;
+  leftWrite(&left);
+  for (n = 0; n < 2; ++n) {
+    silent += !recoverLacks() || summary.lacks != 2; /* the end of the process, and that of the recording */
+    silent += recoverLog(0) != ResOK;
+  }
+  TapIs(silent, 0, "a region that its process has declined does not speak for it: %s", got.note);
+  TapOk(access(left.path, F_OK) != 0, "and is removed");
+  recoverDone(&left);
+}
+
 /* testForeign -- not into what is not its log */
 static void testForeign(void)
 {
@@ -306,6 +327,7 @@ int main(void)
   testWhole();
   testHeaderTorn();
   testCut();
+  testDeclined();
   testForeign();
   testRunning();
   testDying();

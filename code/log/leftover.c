@@ -145,7 +145,7 @@ static Res leftoverTake(Leftover leftover, LeftPlace place, Index file, const ch
   if (!LeftRegionRead(region))
     return ResOK;
   res = LeftRegionTake(region);
-  if (res == ResOK)
+  if (res == ResOK && LeftRegionUsed(region))
     res = leftoverProcess(leftover, ProcessLifeTAKEN);
   if (res != ResOK)
     return res;

@@ -271,3 +271,8 @@ Res LeftRegionTake(LeftRegion region)
     process->lost = LeftRegionLost(region);
   return res;
 }
+
+Bool LeftRegionUsed(LeftRegion region)
+{
+  return region->header.text.generation != 0 || region->taken || region->spoiled > 0 || LeftRegionLost(region) > 0;
+}

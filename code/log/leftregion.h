@@ -44,6 +44,10 @@ extern Bool LeftRegionRead(LeftRegion region);
  * locked.  Who makes one locks it before it has a size, and writes its header after that (format/region.h). */
 extern Bool LeftRegionUnborn(LeftRegion region, const struct stat *status, uint32_t pid);
 
+/* LeftRegionUsed -- after LeftRegionTake: has its process put anything there?  One that found no room for its header block in it
+ * has gone on without it: then the region knows nothing of that process's end. */
+extern Bool LeftRegionUsed(LeftRegion region);
+
 /* LeftRegionLock -- lock it, LOCK_SH or LOCK_EX, until it is closed.  FALSE: somebody has it who lives.  Where there is no
  * process of that number any more, who has it reads it or takes it, and is waited for, a second at most. */
 extern Bool LeftRegionLock(LeftRegion region, int how);

@@ -193,7 +193,7 @@ static Res recoverTake(Recover recover, uint64_t recording, LeftCollector collec
     return ResOK;
   if (collector != LeftCollectorNONE)
     TableOrphan(&recover->table, recording);
-  return process->headed ? recoverClose(recover, process) : ResOK;
+  return process->headed && LeftRegionUsed(&recover->region) ? recoverClose(recover, process) : ResOK;
 }
 
 /* recoverVisit -- a file that is called as regions are */
