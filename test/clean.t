@@ -259,10 +259,16 @@ is clean("$dir/here.paw"), '', 'a link of another log stays';
 like clean("$dir/some.paw"), qr/^\Q$link.log\E: of process 17, .*: its region is gone; removed$/m, 'a link whose region is gone is removed';
 is join(' ', left()), '/dev/shm/other.log', 'and nothing that is not called so';
 
+# told($events) -- a file of what to tell a program
+sub told {
+    open my $out, '>', 'told' or die;
+    return print($out "$_[0]\n") && close $out;
+}
+
 # A full disk: eventrec and readers count alike, until all is in the log.
 mkdir "$dir/small";
 SKIP: {
-    skip 'no mount', 17 if system("mount -t tmpfs -o size=300k none $dir/small") != 0;
+    skip 'no mount', 21 if system("mount -t tmpfs -o size=300k none $dir/small") != 0;
     for my $blocks (1920, 20) {
         $program = start("$rec --force -n $blocks -o small/full.paw $B/prog/ways");
         tell_($program, 1000000);
@@ -283,6 +289,18 @@ SKIP: {
         }
         system "rm -f $dir/small/*; mount -o remount,size=300k $dir/small";
     }
+    is join(' ', left()), '/dev/shm/other.log', 'nothing stays in memory';
+
+    # What eventrec itself has of processes cannot be written, either, and no process has it in memory: that is lost, counted
+    # with what stays, and told by the log when that is added.
+    system "$rec -o small/own.paw -- sh -c '$B/prog/ways < told; kill -9 \$\$' 2>err" if told(300000);
+    my ($discarded) = slurp('err') =~ /\((\d+) discarded\)/;
+    cmp_ok $discarded, '>', 0, 'what eventrec itself has is lost' or diag slurp('err');
+    like `$B/bin/eventcnv --check small/own.paw 2>&1`, qr/^eventcnv: $discarded events were discarded/m, 'readers count it';
+    system "mount -o remount,size=100m $dir/small";
+    clean("$dir/small/own.paw");
+    is `$B/bin/eventcnv --check small/own.paw 2>&1`, "eventcnv: $discarded events were discarded while recording, for want of room\n",
+        'and the log does when all else is there';
     is join(' ', left()), '/dev/shm/other.log', 'nothing stays in memory';
     system "umount $dir/small";
 }

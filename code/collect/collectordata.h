@@ -38,6 +38,7 @@ typedef struct CollectorStruct {
   Count drains;
   Drain drain[collectorDrainsMAX];
   Drain last;                  /* of a process that has ended, when there was no other: its region stays; NULL */
+  Drain stays;                 /* of one whose region stays, because the log could not be written; NULL */
   uint64_t tended;             /* when it was last looked who lives */
   Count dead;                  /* processes of which it is known that they have ended, and no more was done */
   Bool stopped;

@@ -182,7 +182,8 @@ static void collectorFinish(Collector collector)
 }
 
 /* collectorLastWords -- the log could not take all: it is to say at least how many events nobody else can tell of.  What it
- * cannot take of that, either, is for our owner to say. */
+ * cannot take of that, either, is counted in a region that stays, from which readers and eventrec --clean have it, or is for
+ * our owner to say. */
 static void collectorLastWords(Collector collector)
 {
   Batch batch = &collector->shop.batch;
@@ -193,6 +194,10 @@ static void collectorLastWords(Collector collector)
   (void)TellerLost(collector->teller, own);
   if (TellerHeader(collector->teller) == ResOK && BatchWrite(batch) == ResOK)
     return;
+  if (collector->stays != NULL) {
+    (void)__atomic_fetch_add(&collector->stays->header->lost, lost + own, __ATOMIC_RELAXED);
+    return;
+  }
   collector->untold = lost;
   if (own > 0) /* no reader will know of them, so they are not in the one count */
     CollectorTell(collector, "%llu events that eventrec itself has of processes and threads are lost",
@@ -242,12 +247,18 @@ static void collectorAbsent(Collector collector)
 /* collectorEnded -- a process has ended: what it left goes into the log, or stays where it is */
 static Res collectorEnded(Collector collector, Index i)
 {
+  Drain drain;
+
   if (DrainFinish(collector->drain[i]) == ResOK) {
     collectorClosed(collector, i);
     return ResOK;
   }
   collectorStays(collector, collector->drain[i]);
-  DrainClose(collectorPart(collector, i));
+  drain = collectorPart(collector, i);
+  if (collector->stays == NULL && drain->path[0] != '\0')
+    collector->stays = drain;
+  else
+    DrainClose(drain);
   return ResIO;
 }
 
@@ -268,6 +279,9 @@ static Res collectorLetGo(Collector collector, Count *runningReturn)
       res = ResIO;
     }
   CollectorRelease(collector);
+  if (collector->stays != NULL)
+    DrainClose(collector->stays);
+  collector->stays = NULL;
   return res;
 }
 
