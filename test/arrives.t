@@ -167,4 +167,60 @@ end($ways);
 my ($lost) = slurp('err') =~ /unix:\S+sock3: \d+ blocks? with (\d+) events w\w+ not acknowledged in time$/m;
 cmp_ok $lost // 0, '>=', 5000, 'says how many events have not been acknowledged' or diag slurp('err');
 
+# ---- A program that sends by itself, and executes others -----------------------------------------------------------------
+
+# stays(@logs) -- what is left in shared memory of processes that are in these logs
+sub stays { return map { glob "/dev/shm/pawprint-*-$_-*" } map { `$B/bin/eventcnv --header $_ 2>/dev/null` =~ /^pid: (\d+)/mg } @_ }
+
+# sent($way, $code) -- a perl that sends there; the logs that the receiver has then, and the program itself
+my $receivers = 0;
+sub sent {
+    my ($way, $code) = @_;
+    my $name = 'x' . ++$receivers;
+    my $receiver = $way =~ /unix/ ? listener("unix:$name", $name) : undef;
+    my $pid = fork // die;
+
+    if ($pid == 0) {
+        open STDERR, '>', 'err' or die;
+        @ENV{qw(LD_PRELOAD PAWPRINT_LOG)} = ("$B/lib/libpawprint.so", $way =~ s/unix/unix:$name/r =~ s/file/$name.paw/r);
+        exec $^X, '-e', $code or POSIX::_exit(99);
+    }
+    waitpid $pid, 0;
+    is $?, 0, "to $way: the program runs" or diag slurp('err');
+    if (defined $receiver) {
+        kill 'TERM', $receiver;
+        waitpid $receiver, 0;
+        @pids = grep { $_ != $receiver } @pids;
+    }
+    return ([sort glob "$name.*.paw"], -e "$name.paw" ? "$name.paw" : ());
+}
+
+SKIP: {
+    skip 'nothing can be preloaded into a sanitized program', 1 if $ENV{SAN};
+    open my $script, '>', 'nobody' or die;
+    print $script "#!/nobody/has/this\n";
+    close $script;
+    chmod 0755, 'nobody';
+    my $work = 'sub work { my @list = map { "x" x $_ } 1 .. 500 } work();';
+    my $next = "exec { \$^X } \$^X, '-e', 'my \@list = map { \"y\" x \$_ } 1 .. 300; exit 0'";
+    my %does = (
+        'a child executes a program' => ["$work if (my \$pid = fork) { waitpid \$pid, 0 } else { work(); $next }", 3],
+        'it executes one itself' => ["$work $next", 2],
+        'one that is not recorded' => ["$work delete \$ENV{LD_PRELOAD}; exec { 'true' } 'true'", 1],
+        'it tries to, and goes on' => ["$work exec { './nobody' } 'nobody' for 1 .. 20; work(); exec { './none' } 'none'; work(); exit 0", 1],
+    );
+    for my $what (sort keys %does) {
+        my ($code, $programs) = @{$does{$what}};
+        for my $way ('unix', 'file', 'file,unix') {
+            my ($received, @own) = sent($way, $code);
+            is scalar(@$received), $programs, "$what, to $way: a file for each" if $way =~ /unix/;
+            is `$B/bin/eventcnv --check @$received @own 2>&1`, '', "$what, to $way: nothing is missing";
+            is $?, 0, "$what, to $way: as the status says";
+            is join(' ', stays(@$received, @own)), '', "$what, to $way: nothing stays in memory";
+            my ($sum, $n) = map { my $n = 0; $n += events($_) for @$_; $n } $received, \@own;
+            is $sum, $n, "$what: both ways have the same" if $way eq 'file,unix';
+            cmp_ok $sum + $n, '>', 500 * ($way eq 'file,unix' ? 2 : 1), "$what, to $way: and there is something";
+        }
+    }
+}
 done_testing;

@@ -420,6 +420,15 @@ void ProcessEnd(void)
   errno = error;
 }
 
+void ProcessExec(void)
+{
+  Process process = ProcessIfReady();
+
+  if (process != NULL && process->pid == QuietPid() && ProcessOpen() &&
+      (ProcessRegion(process) != NULL || process->regionless))
+    ProcessEnd();
+}
+
 extern int __cxa_atexit(void (*function)(void *), void *argument, void *library);
 
 static void lifeExit(void *unused)

@@ -187,8 +187,11 @@ extern void ProcessStart(void);
 /* ProcessForkStart -- the part of it that is about fork, for whoever must be sure that nobody's handlers come before ours */
 extern void ProcessForkStart(void);
 
-/* ProcessEnd -- the end of the process, or of its program (exec), is near: send everything.  Does nothing in the
- * child of a vfork. */
+/* ProcessEnd -- the end of the process, or of its program, is near: send everything.  Does nothing in the child of a
+ * vfork.
+ * ProcessExec -- its program is about to become another one: the same for the ways out that it has opened itself, unless that
+ * has been done and nothing has come since.  If exec fails the process goes on as after ProcessEnd. */
 extern void ProcessEnd(void);
+extern void ProcessExec(void);
 
 #endif /* EMIT_PROCESS_H */

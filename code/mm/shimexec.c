@@ -1,8 +1,8 @@
 /* shimexec.c -- exec and posix_spawn, wrapped: the collector is told which programs the family runs
  *
  * So that one that the library cannot be loaded into, and so says nothing itself, is named all the same, and whether the
- * environment that it is given has what the library needs.  Nothing else is done, and nothing that a child of vfork may
- * not do.  libc's own execl calls its own execve, by a name that is not ours: so execl and its kin are made here of the
+ * environment that it is given has what the library needs.  What the process sends by itself goes out before (ProcessExec).
+ * Nothing else is done, and nothing that a child of vfork may not do.  libc's own execl calls its own execve, by a name that is not ours: so execl and its kin are made here of the
  * functions with a vector.  system and popen start a shell inside libc: nobody knows its number.
  *
  * Design: design/collector.md .family      Tests: test/collect.t, test/absent.t
@@ -158,6 +158,17 @@ static Bool shimTold(const char *path)
   return res == 0 || (res != -EFAULT && res != -ENAMETOOLONG && res != -EPERM && strchr(path, '/') == NULL);
 }
 
+/* shimLeaves -- exec is about to be tried: what the process sends by itself goes out, if there is a program to become
+ * path  as the kernel is given it, from `folder`; NULL: it is going to be looked for, or is open */
+static void shimLeaves(int folder, const char *path)
+{
+  Bool open = ProcessOpen();
+  long res = !open || path == NULL ? 0 : QuietCall(SYS_faccessat, folder, path, X_OK);
+
+  if (open && (res == 0 || res == -EPERM))
+    ProcessExec();
+}
+
 /* shimStarts -- a program is about to be started inside libc: it may have to be left what it cannot ask for */
 static void shimStarts(unsigned lack)
 {
@@ -201,6 +212,7 @@ SHIM int execve(const char *path, char *const argv[], char *const envp[])
 {
   Bool told = shimNote(path, envp);
 
+  shimLeaves(AT_FDCWD, path);
   return shimStays(told, path, shimReal.execve(path, argv, envp));
 }
 
@@ -208,6 +220,7 @@ SHIM int execv(const char *path, char *const argv[])
 {
   Bool told = shimNote(path, environ);
 
+  shimLeaves(AT_FDCWD, path);
   return shimStays(told, path, shimReal.execv(path, argv));
 }
 
@@ -215,6 +228,7 @@ SHIM int execvp(const char *name, char *const argv[])
 {
   Bool told = shimNote(name, environ);
 
+  shimLeaves(AT_FDCWD, NULL);
   return shimStays(told, name, shimReal.execvp(name, argv));
 }
 
@@ -222,6 +236,7 @@ SHIM int execvpe(const char *name, char *const argv[], char *const envp[])
 {
   Bool told = shimNote(name, envp);
 
+  shimLeaves(AT_FDCWD, NULL);
   return shimStays(told, name, shimReal.execvpe(name, argv, envp));
 }
 
@@ -306,6 +321,7 @@ SHIM int fexecve(int fd, char *const argv[], char *const envp[])
 {
   Bool told = shimNoteOpened(fd, NULL, envp);
 
+  shimLeaves(AT_FDCWD, NULL);
   return shimStays(told, "", shimReal.fexecve(fd, argv, envp));
 }
 
@@ -314,6 +330,7 @@ SHIM int execveat(int folder, const char *path, char *const argv[], char *const 
   Bool told = folder == AT_FDCWD ? shimNote(path, envp) : shimNoteOpened(folder, path, envp);
 
   ShimExecStart();
+  shimLeaves(folder, (flags & AT_EMPTY_PATH) != 0 ? NULL : path);
   if (shimReal.execveat == NULL)
     return shimStays(told, "", (int)syscall(SYS_execveat, folder, path, argv, envp, flags));
   return shimStays(told, "", shimReal.execveat(folder, path, argv, envp, flags));
