@@ -389,6 +389,7 @@ void CollectorStop(Collector collector)
   Index i;
 
   collector->stopped = TRUE;
+  TellerStopped(collector->teller);
   CollectorAlone(collector);
   for (i = 0; i < collector->drains; ++i) {
     DrainShut(collector->drain[i]);

@@ -37,6 +37,7 @@ struct TellerStruct {
   Bool ended;                         /* its closing header block is written */
   uint64_t told, discarded;           /* events */
   uint64_t lost;                      /* of processes, which nobody else can tell of */
+  uint64_t stopped;                   /* ticks when the recording was ended on purpose; 0 */
   uint64_t bytes, unheaded;           /* at rest: in all; since the last header, tellerHeaderEvery if there is none */
   uint64_t sequence;                  /* of the block that is being filled */
   uint64_t first;                     /* ticks of its first event; 0 while it has none */
@@ -116,6 +117,7 @@ static void tellerDescribe(Teller teller, Header header, Bool last)
   header->open = !last;
   header->streams = teller->sequence > 0;
   header->lost = teller->lost;
+  header->stopped = teller->stopped;
   header->widths = teller->registry.widths;
   (void)strcpy(header->role, HeaderRoleCOLLECTOR);
   length = readlink("/proc/self/exe", header->program, sizeof header->program - 1);
@@ -293,6 +295,11 @@ uint64_t TellerPoll(Teller teller, uint64_t now)
     return UINT64_MAX;
   }
   return delay - (now - teller->since);
+}
+
+void TellerStopped(Teller teller)
+{
+  teller->stopped = EventClock(teller->slow);
 }
 
 uint64_t TellerLost(Teller teller, uint64_t events)

@@ -49,6 +49,9 @@ extern void TellerDestroy(Teller teller);
 
 extern Bool TellerCheck(Teller teller);
 
+/* TellerStopped -- the recording ends now, on purpose, and programs go on: the closing header block says so */
+extern void TellerStopped(Teller teller);
+
 /* TellerChoose -- only types whose bits are set in `events`, by code, are written; NULL: all, as at first.  The
  * caller's, and stays. */
 extern void TellerChoose(Teller teller, const uint8_t *events);

@@ -106,6 +106,8 @@ static void headerRecording(Text text, Header header)
   if (header->begun != 0)
     headerNumber(text, "begun: ", header->begun);
   headerSentWrite(text, &header->sent);
+  if (header->stopped != 0)
+    headerNumber(text, "stopped: ", header->stopped);
   if (header->ended)
     headerNumber(text, "end: ", header->streams);
   if (header->gone != 0)
@@ -409,6 +411,7 @@ static const struct {
   {"stream:", formSTREAM, 0, 0},
   {"forked:", formFORKED, 0, 0},
   {"sent:", formSENT, 0, 0},
+  {"stopped:", formUINT64, AT(stopped)},
 #undef AT
 };
 

@@ -156,6 +156,9 @@ typedef struct LogSummaryStruct {
   uint64_t discarded;      /* by the writers, for want of room */
   uint64_t passed;         /* of those, before blocks that have been read so far */
   uint64_t dropped;        /* events that were cut away on purpose, so that the log stays small */
+  uint64_t overwritten;    /* events, or more, of which only the newest were to be kept, and are not there; */
+  uint64_t kept;           /* if so: ns from when on all are there */
+  uint64_t stopped;        /* ns when the recording was ended on purpose, and programs went on; 0: it was not */
   uint64_t lost;           /* by damage, as far as known, so far */
   uint64_t gaps;           /* lines told so far */
   uint64_t lacks;          /* notes so far that something recorded may not have been read: it is not in the log yet, or

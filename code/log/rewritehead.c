@@ -104,8 +104,10 @@ static Header headHeader(RewriteHeads heads, Process process, RegistryNameStruct
   header->gone = 0;
   if (heads->later)
     header->sent.first = UINT32_MAX;
-  if (heads->earlier)
+  if (heads->earlier) {
     header->sent.now = UINT32_MAX;
+    header->stopped = 0;
+  }
   header->registry = registry;
   headClock(header, ClockResolve(process->clock));
   return header;

@@ -79,6 +79,7 @@ typedef struct StreamStruct {
   uint8_t kind;
   Bool unsent;         /* of the flight recorder */
   Bool logged;         /* it has blocks that are not out of a core, where nobody expects all */
+  uint64_t since;      /* ticks when the first block was opened behind the newest one that is missing, or the first */
   uint64_t discarded;  /* as its latest block says */
   uint64_t passed;     /* the same, as the latest block says that was loaded */
   TallyStruct tally;

@@ -62,6 +62,8 @@ Res TakeBlock(Scan scan, BlockHeader header, uint64_t offset, Bool cut)
                  (header->flags & BlockFlagUNSENT) != 0);
   if (res != ResOK)
     return res;
+  if (header->sequence == stream->tally.run[stream->tally.runs - 1].from)
+    stream->since = header->first;
   stream->logged |= !scan->file->core;
   takeNewest(scan, stream, header, cut, seen);
   entry.stream = (uint32_t)stream->number;

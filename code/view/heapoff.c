@@ -240,14 +240,16 @@ static Bool offEnd(uint64_t *fromReturn, Heap heap, Index number)
   return TRUE;
 }
 
-/* offNever -- has it not told of objects, and did it begin with their kinds off? */
+/* offNever -- has it not told of objects, and did it begin with their kinds off?  Where nobody tells of objects they may not
+ * have been wanted, unless it is that nothing at all was switched on. */
 static Bool offNever(Heap heap, Index number)
 {
   HeapProcess process = number < heap->count ? heap->process[number] : NULL;
   HeapPast seen = process != NULL ? &process->seen : number < heap->count ? heap->past[number] : NULL;
+  LogProcess log = LogProcessAt(heap->log, number);
 
-  return heap->objectTypes > 0 && !heap->later && (seen == NULL || !seen->told) &&
-         offFirst(LogProcessAt(heap->log, number));
+  return (heap->objectTypes > 0 || (log->header.sent.first | log->header.sent.now) == 0) && !heap->later &&
+         (seen == NULL || !seen->told) && offFirst(log);
 }
 
 /* offShown -- is the process one of those that are asked for? */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/say.h"
+#include "view/asked.h"
 #include "view/calledsay.h"
 #include "view/heapoff.h"
 #include "view/json.h"
@@ -182,6 +183,7 @@ void LiveText(FILE *out, Live live)
 
   fprintf(out, "at             %.9f s\n", printSince(live, printAt(live)));
   HeapOffText(out, &off, live->summary.first);
+  AskedText(out, &live->summary);
   for (i = 0; i < live->processes; ++i)
     textProcess(out, live, &live->process[i]);
   if (live->processes == 0)
@@ -355,6 +357,8 @@ void LiveJson(FILE *out, Live live)
 
   fprintf(out, "{\"at\": %.9f, ", printSince(live, printAt(live)));
   HeapOffJson(out, &off);
+  fputs(", ", out);
+  AskedJson(out, &live->summary);
   fputs(", \"processes\": [", out);
   for (i = 0; i < live->processes; ++i) {
     fputs(i == 0 ? "\n" : ",\n", out);

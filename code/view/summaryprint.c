@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/say.h"
+#include "view/asked.h"
 #include "view/heaplook.h"
 #include "view/heapoff.h"
 #include "view/json.h"
@@ -209,12 +210,14 @@ static void textTrouble(FILE *out, Print print, Summary summary)
   HeapTally tally = &print->tally;
   HeapOffStruct off = HeapOff(summary->heap, NULL);
 
+  AskedText(out, &print->log);
   fprintf(out, "discarded      %llu events\n", (unsigned long long)print->log.discarded);
   if (print->log.gaps == 0)
     fprintf(out, "damage         none\n");
   else
     fprintf(out, "damage         %llu places, %llu events lost\n", (unsigned long long)print->log.gaps,
             (unsigned long long)print->log.lost);
+  HeapOffText(out, &off, print->log.first);
   if (!print->objects) {
     fprintf(out, "no Object events: nothing is known of allocations\n");
     return;
@@ -224,7 +227,6 @@ static void textTrouble(FILE *out, Print print, Summary summary)
   if (tally->forgotten > 0)
     fprintf(out, "forgotten      what %llu children of fork had from their parents: too many were waited for; their frees of it "
             "are unmatched\n", (unsigned long long)tally->forgotten);
-  HeapOffText(out, &off, print->log.first);
   if (tally->early > 0)
     fprintf(out, "early          %llu more, before the process had told what was there\n",
             (unsigned long long)tally->early);
@@ -336,7 +338,9 @@ Bool SummaryJson(FILE *out, Summary summary)
           printSince(&print, summary->last), print.seconds);
   jsonTypes(out, &print);
   jsonHeap(out, &print, summary);
-  fprintf(out, " \"objects_known\": %s, \"discarded\": %llu, \"gaps\": %llu, \"lost\": %llu}\n",
+  putc(' ', out);
+  AskedJson(out, &print.log);
+  fprintf(out, ",\n \"objects_known\": %s, \"discarded\": %llu, \"gaps\": %llu, \"lost\": %llu}\n",
           print.objects ? "true" : "false", (unsigned long long)print.log.discarded,
           (unsigned long long)print.log.gaps, (unsigned long long)print.log.lost);
   printFinish(&print);

@@ -1,0 +1,27 @@
+/* asked.c -- what of a recording is not in its log because somebody asked for that
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "view/asked.h"
+
+/* askedSince -- seconds from the beginning of the log */
+static double askedSince(const LogSummaryStruct *log, uint64_t time)
+{
+  return time <= log->first ? 0 : (double)(time - log->first) / 1e9;
+}
+
+void AskedText(FILE *out, const LogSummaryStruct *log)
+{
+  if (log->overwritten > 0)
+    fprintf(out, "newest only    from %.9f s on; %llu events before that, or more, were overwritten, as was asked for\n",
+            askedSince(log, log->kept), (unsigned long long)log->overwritten);
+  if (log->stopped != 0)
+    fprintf(out, "ended          at %.9f s, as was asked for; what the program did then is not in the log\n",
+            askedSince(log, log->stopped));
+}
+
+void AskedJson(FILE *out, const LogSummaryStruct *log)
+{
+  fprintf(out, "\"overwritten\": %llu, \"newest_from\": %.9f, \"recording_ended_at\": %.9f",
+          (unsigned long long)log->overwritten, askedSince(log, log->kept), askedSince(log, log->stopped));
+}

@@ -1,0 +1,104 @@
+#!/usr/bin/perl
+# asked.t -- what is not in a log because somebody asked for that: eventview says so, and eventcnv --check finds nothing
+#
+# SPDX-License-Identifier: BSD-2-Clause
+use strict;
+use warnings;
+use File::Temp qw(tempdir);
+use IPC::Open2;
+use Test::More;
+use Time::HiRes ();
+
+my $B = $ENV{B} // 'build/cool';
+plan skip_all => 'no events per object in this variety' if ($ENV{VARIETY} // 'cool') ne 'cool';
+plan skip_all => 'nothing can be preloaded into a sanitized program' if $ENV{SAN};
+
+my $dir = tempdir(CLEANUP => 1);
+my $newest = qr/^newest only    from (\d+\.\d+) s on; (\d+) events before that, or more, were overwritten, as was asked for$/m;
+my $ended = qr/^ended          at (\d+\.\d+) s, as was asked for; what the program did then is not in the log$/m;
+
+# What the summary of a log says as numbers, when it and live have been looked at: are the lines there that are wanted?
+sub asked {
+  my ($log, $what, @wanted) = @_;
+  my $json = `$B/bin/eventview --json $log`;
+  my %of = $json =~ /"(\w+)": ?([\d.]+)/g;
+  $of{objects} = 0;
+  $of{objects} += $1 while $json =~ /"kind": "Object", "name": "\w+", "count": (\d+)/g;
+  for my $view ('summary', 'live') {
+    my $out = `$B/bin/eventview $view $log`;
+    is_deeply [map { $out =~ $_ ? 1 : 0 } $newest, $ended], \@wanted, "$what: $view says so";
+    $json = `$B/bin/eventview $view --json $log`;
+    is_deeply [map { ($json =~ /"$_": ([\d.]+)/)[0] > 0 ? 1 : 0 } qw(overwritten recording_ended_at)], \@wanted, "$what: $view says so in JSON";
+  }
+  is system("$B/bin/eventcnv --check $log"), 0, "$what: nothing is missing that was wanted";
+  return \%of;
+}
+
+# All is there.
+my @allocates = ($^X, '-e', 'for (1 .. 60000) { my @a = map { "x" x 100 } 1 .. 4 }');
+my $log = "$dir/all.paw";
+is system("$B/bin/eventrec", '-p', 'block', '-o', $log, @allocates), 0, 'a program is recorded';
+asked($log, 'all', 0, 0);
+
+# Of one thread how many are missing is known exactly; and it does the same each time.
+@ENV{qw(PERL_HASH_SEED PERL_PERTURB_KEYS)} = (0, 0);
+$log = "$dir/newest.paw";
+my @counted = map {
+  my ($policy, $log) = @$_;
+  is system("$B/bin/eventrec", '-n', 8, '-p', $policy, '-k', 'Object,System', '-o', $log, @allocates), 0, "the program, $policy";
+  $log;
+} ['block', "$dir/whole.paw"], ['overwrite', $log];
+my $of = asked($log, 'overwrite', 1, 0);
+my $whole = asked($counted[0], 'block', 0, 0);
+is $of->{overwritten} + $of->{objects}, $whole->{objects}, 'what was overwritten and what is there are all';
+cmp_ok $of->{newest_from}, '>', 0, 'the newest begin later';
+cmp_ok $of->{newest_from}, '<', $of->{duration}, 'and before the end';
+
+# A program that says so when it runs, ignores a signal, and ends when its standard input does.
+sub goes {
+  my (@options) = @_;
+  my ($from, $to);
+  my $eventrec = open2($from, $to, "$B/bin/eventrec", @options, $^X, '-e',
+    '$SIG{TERM} = "IGNORE"; $| = 1; print "$$\n"; <STDIN>; push @a, "x" x 1000 for 1 .. 500');
+  chomp(my $pid = <$from>);
+  return ($eventrec, $pid, $to);
+}
+
+# Wait until nothing of a process is recorded any more, and let it end.
+sub ends {
+  my ($eventrec, $pid, $to) = @_;
+  for (1 .. 300) {
+    last if `$B/bin/eventctl $pid` !~ /\byes\s+yes$/m;
+    Time::HiRes::sleep(0.1);
+  }
+  close $to;
+  waitpid $eventrec, 0;
+}
+
+SKIP: {
+  skip 'no eventctl', 1 unless -x "$B/bin/eventctl";
+  $log = "$dir/time.paw";
+  my @program = goes('-t', 0.3, '-o', $log);
+  ends(@program);
+  my $of = asked($log, '--time', 0, 1);
+  cmp_ok $of->{recording_ended_at}, '<', $of->{duration}, 'the log goes on: that the program ends is told' if $of->{duration} > 0;
+  my $copy = "$dir/copy.paw";
+  is system("$B/bin/eventcnv -f paw -o $copy $log"), 0, 'a log is written again';
+  asked($copy, 'a copy', 0, 1);
+  is system("$B/bin/eventcnv -f paw --to @{[sprintf '%.6f', $of->{recording_ended_at} / 2]} -o $copy --force $log"), 0, 'a part of it';
+  asked($copy, 'a copy of what was before', 0, 0);
+
+  $log = "$dir/signal.paw";
+  @program = goes('-o', $log);
+  kill TERM => $program[0];
+  ends(@program);
+  asked($log, 'a signal to eventrec that the program ignores', 0, 1);
+}
+
+# Nothing is ever switched on.
+$log = "$dir/never.paw";
+is system("$B/bin/eventrec", '--paused', '-o', $log, @allocates), 0, 'a program is not recorded';
+is asked($log, '--paused, never started', 0, 0)->{never_recorded}, 1, 'its process is counted';
+like scalar(`$B/bin/eventview $_ $log`), qr/^not recorded   1 process: kinds were off from the beginning on$/m, "and told by $_" for qw(summary live);
+
+done_testing;
