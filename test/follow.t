@@ -118,6 +118,33 @@ SKIP: {
     unlink glob "/dev/shm/pawprint-*-$writer-*";
 }
 
+# Of ends nothing is said while they are to come: when it ends because it was told to, or because all has come.
+SKIP: {
+    skip 'programs are recorded by the cool variety', 7 if ($ENV{VARIETY} // 'cool') ne 'cool' || $ENV{SAN};
+    for my $way ('INT', 'count', 'end') {
+        unlink $log, "$dir/end";
+        my $recorder = fork // die "fork: $!";
+        if ($recorder == 0) {
+            open STDOUT, '>', '/dev/null' or POSIX::_exit(127);
+            open STDERR, '>', '/dev/null' or POSIX::_exit(127);
+            my $program = 'my @keep; while (!-e $ARGV[0]) { push @keep, map { "x" x 99 } 1 .. 20; select undef, undef, undef, 0.05 }';
+            { no warnings; exec "$B/bin/eventrec", '-o', $log, 'perl', '-e', $program, "$dir/end" }
+            POSIX::_exit(127);
+        }
+        sleep 0.01 until -s $log;
+        $pid = follow($way eq 'count' ? ('-n', 50) : ());
+        until_out(50);
+        kill INT => $pid if $way eq 'INT';
+        is ended($pid), 0, "$way: the following ends" if $way =~ /INT|count/;
+        is slurp("$dir/err"), '', 'and says nothing of ends that are to come' if $way =~ /INT|count/;
+        open my $out, '>', "$dir/end" or die;
+        waitpid $recorder, 0;
+        is ended($pid), 0, 'the following ends with the recording' if $way eq 'end';
+        is slurp("$dir/err"), '', 'whose end is there' if $way eq 'end';
+        ok join('', sort split /^/, slurp("$dir/out") =~ s/^\S+//gmr) eq join('', sort split /^/, `$cnv $log` =~ s/^\S+//gmr), 'and all that came before it' if $way eq 'end';
+    }
+}
+
 create($whole);
 $pid = follow();
 until_out(20);

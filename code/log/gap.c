@@ -269,8 +269,9 @@ void GapsRegions(Teller teller, Regions regions, Index first, Index limit)
     gapsRegionTell(teller, &regions->region[first]);
 }
 
-void GapsTell(Teller teller, Regions regions, Table table)
+void GapsTell(Teller teller, Regions regions, Table table, Bool growing)
 {
+  TellerStruct mute = {.paths = teller->paths};
   uint64_t gaps = teller->gaps;
   DroppedStruct dropped;
   Process process;
@@ -279,6 +280,6 @@ void GapsTell(Teller teller, Regions regions, Table table)
   teller->dropped = GapsDropped(&dropped, &process, table);
   for (i = 0; i < table->streams; ++i)
     gapsStream(teller, regions, table->stream[i]);
-  teller->accounted = GapsEnds(teller, regions, table) && teller->gaps == gaps;
+  teller->accounted = GapsEnds(growing ? &mute : teller, regions, table) && teller->gaps == gaps;
   GapsRegions(teller, regions, 0, regions->count);
 }

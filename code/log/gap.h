@@ -71,8 +71,9 @@ extern void TellerNote(Teller teller, const char *format, ...) __attribute__((fo
 /* TellerLack -- a note that the log, or what was read of it, may not have all that was recorded */
 extern void TellerLack(Teller teller, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* GapsTell -- all files are scanned: tell of everything that is missing */
-extern void GapsTell(Teller teller, Regions regions, Table table);
+/* GapsTell -- all files are scanned: tell of everything that is missing
+ * growing  but not of ends, which are to come: whoever finds that nobody writes any more tells of those (GapsEnds) */
+extern void GapsTell(Teller teller, Regions regions, Table table, Bool growing);
 
 /* GapsBehind -- a block with this number came: tell what of its stream is missing before it */
 extern void GapsBehind(Teller teller, Regions regions, Stream stream, uint64_t sequence);

@@ -220,7 +220,7 @@ static void readingTellScanned(Reading reading)
   log->gapsTold = TRUE;
   log->teller.telling = TRUE;
   readingDropped(reading);
-  GapsTell(&log->teller, &log->regions, &log->table);
+  GapsTell(&log->teller, &log->regions, &log->table, log->follow != NULL);
 }
 
 static Res readingBegin(Reading reading)
