@@ -170,6 +170,36 @@ static void testDeclined(void)
   recoverDone(&left);
 }
 
+/* testStranger -- a region whose identity was written over, of a process that the log has nothing of: what is lost with it is
+ * counted by the recording's collector; where the log has none the region stays, and tells of it */
+static void testStranger(void)
+{
+  LeftStruct left;
+  uint64_t lost;
+  Bool stays;
+  Count i;
+
+  for (i = 0; i < 3; ++i) {
+    recoverMake(&left, 1, 0);
+    make.size = made.count = 0;
+    collector->header.ended = i == 1;
+    collector->header.open = i != 1;
+    if (i == 2)
+      collector->header.role[0] = '\0';
+    MakeHeader(&make, collector);
+    MakeWrite(&make, path);
+    left.header.identity ^= (uint64_t)1 << 40;
+    leftWrite(&left);
+    (void)recoverLacks();
+    lost = summary.discarded;
+    TapOk(lost > 0, "%llu events of a region with another identity are lost", (unsigned long long)lost);
+    TapOk(recoverLog(0) == ResOK && (stays = access(left.path, F_OK) == 0) == (i == 2), "which is %s", i == 2 ? "left" : "removed");
+    (void)recoverLacks();
+    TapIs(summary.discarded, lost, "and they stay lost: %s", got.note);
+    recoverDone(&left);
+  }
+}
+
 /* testForeign -- not into what is not its log */
 static void testForeign(void)
 {
@@ -328,6 +358,7 @@ int main(void)
   testHeaderTorn();
   testCut();
   testDeclined();
+  testStranger();
   testForeign();
   testRunning();
   testDying();

@@ -35,6 +35,7 @@ typedef struct recoverStruct {
   uid_t owner;                 /* of the log */
   Recovered recovered;
   Bool scanned;
+  Bool untold;                 /* what is lost with the region in hand can be told nowhere in the log */
   Bool cut;                    /* the log lacks some of its end: it is not for us to say that it is whole */
   FileStruct file;
   ScanPlaceStruct place;
@@ -143,6 +144,33 @@ static Res recoverClose(Recover recover, Process process)
   return res;
 }
 
+/* recoverTell -- events are lost of a process that the log does not know: the recording's collector, which is no more, counts them,
+ * as it does while it lives.  Where the log knows of none the memory stays, which tells of it. */
+static Res recoverTell(Recover recover, uint64_t recording, uint64_t lost)
+{
+  Table table = &recover->table;
+  Process process = NULL;
+  TextStruct text;
+  Index i;
+  Res res;
+
+  for (i = 0; i < table->processes && process == NULL; ++i) {
+    Header header = &table->process[i]->public.header;
+    if (table->process[i]->headed && header->recording == recording && strcmp(header->role, HeaderRoleCOLLECTOR) == 0)
+      process = table->process[i];
+  }
+  recover->untold = process == NULL;
+  if (process == NULL)
+    return ResOK;
+  process->public.header.lost += lost;
+  if (process->public.header.ended)
+    return recoverClose(recover, process);
+  TextInit(&text, recover->room, sizeof recover->room);
+  HeaderBegin(&text, &process->public.header);
+  res = HeaderEnd(&text);
+  return res == ResOK ? FileAppend(recover->log, recover->room, TextLength(&text)) : res;
+}
+
 /* recoverEnd -- where nobody records any more the recording is over, though its collector could not say so */
 static Res recoverEnd(Recover recover)
 {
@@ -177,6 +205,7 @@ static Res recoverTake(Recover recover, uint64_t recording, LeftCollector collec
   }
   blocks = recover->scan.blocks;
   recover->cut |= LeftRegionCut(&recover->region, recover->log) > 0;
+  recover->untold = FALSE;
   recover->region.table = &recover->table;
   recover->region.to = recover->log;
   res = LeftRegionTake(&recover->region);
@@ -189,8 +218,10 @@ static Res recoverTake(Recover recover, uint64_t recording, LeftCollector collec
   recover->recovered->blocks += recover->scan.blocks - blocks;
   recover->recovered->spoiled += recover->region.spoiled;
   process->lost = LeftRegionLost(&recover->region);
-  if (recover->cut)
-    return ResOK;
+  if (!process->headed && process->lost > 0 && !recover->keep)
+    res = recoverTell(recover, recording, process->lost);
+  if (res != ResOK || recover->cut)
+    return res;
   if (collector != LeftCollectorNONE)
     TableOrphan(&recover->table, recording);
   return process->headed && LeftRegionUsed(&recover->region) ? recoverClose(recover, process) : ResOK;
@@ -217,7 +248,7 @@ static Res recoverVisit(void *data, LeftPlace place)
       ++recover->recovered->running;
     /* Once more: it may have lived when its header was read. */
     else if (LeftRegionRead(&recover->region) && (res = recoverTake(recover, place->name.recording, collector)) == ResOK &&
-             !recover->keep)
+             !recover->keep && !recover->untold)
       LeftPlaceRemove(place, &status);
   } else if (LeftRegionUnborn(&recover->region, &status, place->name.pid)) {
     LeftPlaceRemove(place, &status);
