@@ -155,6 +155,21 @@ for my $row ([8, '3 1000 kill', 1000, 1000, 1000], [24, '3 1000 exit', 1000, 100
     }
 }
 
+# Where it makes its memory itself, by descriptors that its other threads do not see, the files that they have by these numbers stay as they
+# are.
+for my $bytes (1_000_000, 0) {
+    open my $data, '>', 'data' or die;
+    print $data 'd' x $bytes;
+    close $data;
+    my ($status, undef, $said) = run('sh', '-c', "ulimit -n 40; PAWPRINT_LOG=l.paw LD_PRELOAD=$B/lib/libpawprint.so exec $^X -e '"
+        . 'while (open my $f, "+<", "data") { push @f, $f } if (!fork) { @x = map { "x" x ($_ * 10) } 1 .. 5000; exit } wait; exit $?' . "'");
+    open $data, '<:raw', 'data' or die;
+    read $data, my $bytesThere, 2_000_000;
+    is $status, 0, "a child without descriptors, whose parent has a file of $bytes bytes by all of them, runs" or diag $said;
+    ok $bytesThere eq 'd' x $bytes, 'and the file stays as it is';
+    unlink 'data', glob 'l.paw*';
+}
+
 # Where the child can have no thread, either, by which it would be recorded, its events are lost, and its parent's memory counts them,
 # whatever it dies of.  A thread is refused only to whom root is not.
 SKIP: {

@@ -86,7 +86,7 @@ static DrainResult drainSend(Process process, BlockHeader block, Bool settle, Co
   Res res = SendBlock(process, block, &tally, 0);
 
   if (res == ResFAIL) {
-    BlockWalk(&tally, StreamEvents(block), block->whole - BlockHeaderSIZE, block->first, settle);
+    BlockWalk(&tally, StreamEvents(block), StoreSize(block) - BlockHeaderSIZE, block->first, settle);
     *countReturn = tally.count;
     if (!settle && (!tally.broken || tally.pending > 0))
       return DrainPENDING;
@@ -95,7 +95,7 @@ static DrainResult drainSend(Process process, BlockHeader block, Bool settle, Co
       drainLose(process, 1);
   }
   if (tally.count == SendCountUNKNOWN)
-    BlockWalk(&tally, StreamEvents(block), block->whole - BlockHeaderSIZE, block->first, FALSE);
+    BlockWalk(&tally, StreamEvents(block), StoreSize(block) - BlockHeaderSIZE, block->first, FALSE);
   *countReturn = tally.count;
   return res == ResOK ? DrainSENT : DrainREFUSED;
 }

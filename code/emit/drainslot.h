@@ -8,6 +8,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 #include "base/types.h"
+#include "emit/store.h"
 #include "format/region.h"
 
 /* drainAt -- where the block in a slot is, and how large it is, as the slot says; or NULL.  Its header may be spoiled. */
@@ -35,9 +36,9 @@ static inline uint8_t drainState(RegionHeader region, Index slot)
 /* drainUsed -- bytes of a full block that were reserved for events; never more than it has */
 static inline Size drainUsed(BlockHeader block)
 {
-  Size most = block->whole - BlockHeaderSIZE;
+  Size most = StoreSize(block) - BlockHeaderSIZE, used = __atomic_load_n(&block->used, __ATOMIC_RELAXED);
 
-  return block->used <= most ? block->used : most;
+  return used <= most ? used : most;
 }
 
 /* drainSnapped -- has a snapshot of this full block been sent?  Then it is counted as full no longer. */

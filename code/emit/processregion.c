@@ -66,19 +66,36 @@ static void processRegion(Process process, int control, Bool lent)
     ControlShare(control, region, lent);
 }
 
-/* processOpened -- the same of a region that the process has made itself: what its `fd` opens has the lock */
-static void processOpened(Process process, int fd)
+/* processAgain -- another description of a file that is open; -1: there is none */
+static int processAgain(int fd)
 {
-  char path[32];
+  struct stat its, status;
+  char path[40];
   TextStruct text;
   long own;
 
-  DumpedAsk(process->shared.path[0] != '\0');
   TextInit(&text, path, sizeof path);
-  TextString(&text, "/proc/self/fd/");
+  TextString(&text, "/proc/thread-self/fd/"); /* the table may be this thread's own (plinth/apart.h) */
   TextDecimal(&text, (uint64_t)fd);
   own = QuietCall(SYS_openat, AT_FDCWD, TextTerminate(&text), O_RDWR | O_CLOEXEC);
-  processRegion(process, own >= 0 ? (int)own : fd, own >= 0);
+  if (own < 0)
+    return -1;
+  /* What stands there under /proc need not be the system's. */
+  if (QuietStat(fd, &its) == 0 && QuietStat((int)own, &status) == 0 && its.st_dev == status.st_dev &&
+      its.st_ino == status.st_ino)
+    return (int)own;
+  (void)QuietCall(SYS_close, own);
+  return -1;
+}
+
+/* processOpened -- the same of a region that the process has made itself: what its `fd` opens has the lock */
+static void processOpened(Process process, int fd)
+{
+  int own;
+
+  DumpedAsk(process->shared.path[0] != '\0');
+  own = processAgain(fd);
+  processRegion(process, own >= 0 ? own : fd, own >= 0);
   if (own >= 0)
     (void)QuietCall(SYS_close, own);
 }
