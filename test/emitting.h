@@ -15,6 +15,7 @@
 #include "emit/event.h"
 #include "emit/process.h"
 #include "emit/public.h"
+#include "plinth/quiet.h"
 
 static PlinthMemory emitMemory;
 
@@ -54,6 +55,7 @@ __attribute__((unused)) static void EmitCatch(void)
   fd = open(emitStderrPath, O_RDWR | O_CREAT | O_TRUNC, 0600);
   emitStderr = dup(2);
   (void)dup2(fd, 2);
+  QuietVoice(); /* as the wrapper of dup2 does */
   (void)close(fd);
 }
 
@@ -66,6 +68,7 @@ __attribute__((unused)) static char *EmitCaught(void)
   (void)close(fd);
   (void)unlink(emitStderrPath);
   (void)dup2(emitStderr, 2);
+  QuietVoice();
   (void)close(emitStderr);
   return text;
 }
