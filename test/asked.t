@@ -53,6 +53,12 @@ my $whole = asked($counted[0], 'block', 0, 0);
 is $of->{overwritten} + $of->{objects}, $whole->{objects}, 'what was overwritten and what is there are all';
 cmp_ok $of->{newest_from}, '>', 0, 'the newest begin later';
 cmp_ok $of->{newest_from}, '<', $of->{duration}, 'and before the end';
+for my $of_copy (1, 2) {
+  my $copy = "$dir/newest.$of_copy.paw";
+  is system("$B/bin/eventcnv -f paw -o $copy $log"), 0, 'it is written again';
+  is asked($copy, 'a copy of that', 1, 0)->{$_}, $of->{$_}, "with the same $_" for qw(overwritten objects);
+  $log = $copy;
+}
 
 # A program that says so when it runs, ignores a signal, and ends when its standard input does.
 sub goes {

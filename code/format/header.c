@@ -106,6 +106,10 @@ static void headerRecording(Text text, Header header)
   if (header->begun != 0)
     headerNumber(text, "begun: ", header->begun);
   headerSentWrite(text, &header->sent);
+  if (header->older != 0) {
+    headerNumber(text, "older: ", header->older);
+    headerNumber(text, "kept: ", header->kept);
+  }
   if (header->stopped != 0)
     headerNumber(text, "stopped: ", header->stopped);
   if (header->ended)
@@ -411,6 +415,8 @@ static const struct {
   {"stream:", formSTREAM, 0, 0},
   {"forked:", formFORKED, 0, 0},
   {"sent:", formSENT, 0, 0},
+  {"older:", formUINT64, AT(older)},
+  {"kept:", formUINT64, AT(kept)},
   {"stopped:", formUINT64, AT(stopped)},
 #undef AT
 };

@@ -84,6 +84,8 @@ typedef struct HeaderStruct {
   uint32_t alone;                  /* not 0: its collector has died, and it goes on without */
   uint64_t begun;                  /* ticks when the log was opened, where the process ran before; 0: from its start */
   HeaderSentStruct sent;
+  uint64_t older, kept;            /* so many events, or more, were overwritten; from these ticks on all are there.  0: none, or
+                                      the blocks tell */
   uint64_t stopped;                /* ticks when the recording was ended on purpose, and programs went on; 0: it was not */
   Bool ended;                      /* the process's part of the log ends here */
   uint64_t streams;                /* if so: how many streams have sent a block, in all closing header blocks */

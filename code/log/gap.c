@@ -252,6 +252,22 @@ static void gapsRegionTell(Teller teller, const RegionStruct *region)
     TellerGap(teller, region->place, region->what, region->guess, region->guess > 0 ? LogLostABOUT : LogLostATLEAST);
 }
 
+uint64_t GapsOlder(Stream stream)
+{
+  Tally tally = &stream->tally;
+  uint64_t events = tally->moreEvents, lost;
+  Index i;
+
+  if (!stream->unsent)
+    return 0;
+  for (i = stream->process->public.header.begun != 0 ? 1 : 0; i < tally->runs; ++i)
+    if (tally->run[i].from > (i > 0 ? tally->run[i - 1].to : 0)) {
+      (void)TallyLost(&lost, i > 0 ? &tally->run[i - 1] : NULL, &tally->run[i]);
+      events += lost;
+    }
+  return events;
+}
+
 void GapsBehind(Teller teller, Regions regions, Stream stream, uint64_t sequence)
 {
   Tally tally = &stream->tally;

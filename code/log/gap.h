@@ -71,6 +71,9 @@ extern void TellerNote(Teller teller, const char *format, ...) __attribute__((fo
 /* TellerLack -- a note that the log, or what was read of it, may not have all that was recorded */
 extern void TellerLack(Teller teller, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* GapsOlder -- how many events at least of a stream of which only the newest were to be kept are not there; 0: it is none */
+extern uint64_t GapsOlder(Stream stream);
+
 /* GapsTell -- all files are scanned: tell of everything that is missing
  * growing  but not of ends, which are to come: whoever finds that nobody writes any more tells of those (GapsEnds) */
 extern void GapsTell(Teller teller, Regions regions, Table table, Bool growing);

@@ -338,21 +338,11 @@ void LogClose(Log log)
   free(log);
 }
 
-/* logKept -- a stream of which only the newest blocks were to be kept */
-static void logKept(LogSummary summary, Log log, Stream stream)
+/* logKept -- from these ticks on all events of a process are there, and so many before were overwritten */
+static void logKept(LogSummary summary, Log log, Process process, uint64_t events, uint64_t ticks)
 {
-  Tally tally = &stream->tally;
-  uint64_t events = tally->moreEvents, time, lost;
-  Index i;
+  uint64_t time = events > 0 ? LogTime(log, process->public.number, ticks) : 0;
 
-  for (i = stream->process->public.header.begun != 0 ? 1 : 0; i < tally->runs; ++i)
-    if (tally->run[i].from > (i > 0 ? tally->run[i - 1].to : 0)) {
-      (void)TallyLost(&lost, i > 0 ? &tally->run[i - 1] : NULL, &tally->run[i]);
-      events += lost;
-    }
-  if (events == 0)
-    return;
-  time = LogTime(log, stream->process->public.number, stream->since);
   summary->overwritten += events;
   if (time > summary->kept)
     summary->kept = time;
@@ -373,14 +363,15 @@ void LogSummarize(LogSummary summary, Log log)
   if (GapsDropped(&dropped, &process, &log->table))
     summary->dropped = dropped.events;
   for (i = 0; i < log->table.streams; ++i) {
-    summary->discarded += log->table.stream[i]->discarded;
-    if (log->table.stream[i]->unsent)
-      logKept(summary, log, log->table.stream[i]);
+    Stream stream = log->table.stream[i];
+    summary->discarded += stream->discarded;
+    logKept(summary, log, stream->process, GapsOlder(stream), stream->since);
   }
   for (i = 0; i < log->table.processes; ++i) {
     process = log->table.process[i];
     summary->discarded += process->unseen;
     summary->discarded += process->public.header.lost > process->lost ? process->public.header.lost : process->lost;
+    logKept(summary, log, process, process->public.header.older, process->public.header.kept);
     if (process->public.header.stopped != 0)
       summary->stopped = LogTime(log, i, process->public.header.stopped);
   }

@@ -368,6 +368,22 @@ static uint64_t rewriteLacks(LogRewrite rewrite)
   return lacks;
 }
 
+/* rewriteKept -- of which processes only the newest events had been kept; what begins later knows nothing of it */
+static void rewriteKept(LogRewrite rewrite)
+{
+  Table table = &rewrite->log->table;
+  Index i;
+
+  for (i = 0; i < table->streams && !rewrite->heads.later; ++i) {
+    Stream stream = table->stream[i];
+    RewriteHead head = &rewrite->heads.head[stream->process->public.number];
+    uint64_t events = GapsOlder(stream);
+    head->older += events;
+    if (events > 0 && stream->since > head->kept)
+      head->kept = stream->since;
+  }
+}
+
 Res LogRewriteEnd(LogRewrite rewrite)
 {
   Index i;
@@ -377,6 +393,7 @@ Res LogRewriteEnd(LogRewrite rewrite)
       rewriteSeal(rewrite, rewrite->block[i]);
   RewriteHeadsEnd(&rewrite->heads);
   rewrite->heads.lacks = rewriteLacks(rewrite);
+  rewriteKept(rewrite);
   for (i = 0; i < rewrite->log->table.processes; ++i)
     if (rewrite->heads.head[i].headed)
       rewriteClose(rewrite, &rewrite->process[i]);

@@ -102,8 +102,10 @@ static Header headHeader(RewriteHeads heads, Process process, RegistryNameStruct
   header->open = 1;
   header->ended = FALSE;
   header->gone = 0;
-  if (heads->later)
+  if (heads->later) {
     header->sent.first = UINT32_MAX;
+    header->older = header->kept = 0;
+  }
   if (heads->earlier) {
     header->sent.now = UINT32_MAX;
     header->stopped = 0;
@@ -164,6 +166,7 @@ void RewriteHeadsEnd(RewriteHeads heads)
 void RewriteHeadsClose(RewriteHeads heads, Process process, HeaderStream stream, Count n)
 {
   RegistryNameStruct registry = heads->types[process->types->number].name;
+  RewriteHead its = &heads->head[process->public.number];
   Index i = 0;
 
   do {
@@ -173,6 +176,9 @@ void RewriteHeadsClose(RewriteHeads heads, Process process, HeaderStream stream,
     header->open = 0;
     header->ended = TRUE;
     header->lacks = heads->lacks;
+    header->older += its->older;
+    if (header->kept < its->kept)
+      header->kept = its->kept;
     header->gone = process->public.header.gone;
     header->streams = n;
     TextInit(&text, heads->room, headROOM);
