@@ -90,8 +90,8 @@ int CtlTraceback(Ctl ctl)
   int fd, status;
   Res res;
 
-  if (ctl->count == 2 && OptionParseNumber(ctl->words[1], &ctl->newest) != ResOK)
-    return OptionUsage(ctl->tool, "traceback: '%s' is no number", ctl->words[1]);
+  if (ctl->count == 2)
+    (void)OptionParseNumber(ctl->words[1], &ctl->newest);
   fd = FileOpenTemporary();
   res = ctlCopy(ctl, fd);
   if (res != ResOK) {

@@ -305,6 +305,24 @@ static int ctlEach(Ctl ctl, int (*run)(Ctl ctl), Bool each)
   return status;
 }
 
+/* ctlTakes -- is what stands behind a command's name meant for it?  Its second word is a number. */
+static Bool ctlTakes(Ctl ctl, Count most, int *statusReturn)
+{
+  const char *command = ctl->words[0];
+  Count number;
+
+  if (ctl->count > 1 && most > 1 && OptionParseNumber(ctl->words[1], &number) != ResOK)
+    *statusReturn = ctl->words[1][0] == '-' ? OptionUsage(ctl->tool, "%s: no option is called %s", command, ctl->words[1])
+                                            : OptionUsage(ctl->tool, "%s: '%s' is no number", command, ctl->words[1]);
+  else if (ctl->count > most)
+    *statusReturn = OptionUsage(ctl->tool, "%s: '%s' is one word too many", command, ctl->words[most]);
+  else if (ctl->buffered)
+    *statusReturn = OptionUsage(ctl->tool, "--buffered is for a list of kinds, not for %s", command);
+  else
+    return TRUE;
+  return FALSE;
+}
+
 /* ctlRun -- the command in `words`, on the process */
 static int ctlRun(Ctl ctl, uint32_t pid)
 {
@@ -316,10 +334,8 @@ static int ctlRun(Ctl ctl, uint32_t pid)
 
   for (i = 0; ctl->count > 0 && i < ARRAY_LENGTH(ctlCommands); ++i)
     if (strcmp(ctl->words[0], ctlCommands[i].word) == 0) {
-      if (ctl->count > ctlCommands[i].most)
-        return OptionUsage(ctl->tool, "%s: '%s' is one word too many", ctl->words[0], ctl->words[ctlCommands[i].most]);
-      if (ctl->buffered)
-        return OptionUsage(ctl->tool, "--buffered is for a list of kinds, not for %s", ctl->words[0]);
+      if (!ctlTakes(ctl, ctlCommands[i].most, &status))
+        return status;
       run = ctlCommands[i].run;
       changes = ctlCommands[i].changes;
       each = ctlCommands[i].each;

@@ -46,7 +46,8 @@ typedef struct RecordingStruct {
   Bool force, raw, paused, alone, clean;
   uint8_t codes[ChooseSIZE]; /* that `events` names */
   Collector collector; /* NULL: there is none, processes write to the log themselves */
-  char **logs;         /* that `clean` is for, NULL at their end */
+  char **logs;         /* that `clean` is for, NULL at their end, */
+  Bool *meant;         /* and for which of them something was in memory */
   int signals;         /* a descriptor that tells of signals */
   pid_t pid;
   int fd;              /* the log, until the collector has it; -1 */

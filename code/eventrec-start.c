@@ -92,17 +92,27 @@ Bool RecordingLog(Recording recording, pid_t pid)
          snprintf(recording->log, sizeof recording->log, "%s%s%s", folder, name[0] != '/' ? "/" : "", name) < PATH_MAX;
 }
 
+/* recordingFolder -- is there the folder that a path says, `length` bytes of it? */
+static Bool recordingFolder(const char *path, int length)
+{
+  char folder[PATH_MAX];
+  struct stat status;
+
+  (void)snprintf(folder, sizeof folder, "%.*s", length, path);
+  return stat(folder, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 /* recordingRefused -- the log cannot be made, with errno: why, and what to do */
 static Bool recordingRefused(Recording recording)
 {
   const char *path = recording->log, *slash = strrchr(path, '/');
-  int error = errno;
+  int error = errno, length = slash > path ? (int)(slash - path) : 1;
 
   if (error == EEXIST)
     (void)OptionFail(recording->tool, "%s: File exists; --force overwrites it", path);
-  else if (error == ENOENT || error == ENOTDIR)
+  else if ((error == ENOENT || error == ENOTDIR) && !recordingFolder(path, length))
     (void)OptionFail(recording->tool, "%s: there is no folder %.*s; make it, or choose another one with -o", path,
-                     slash > path ? (int)(slash - path) : 1, path);
+                     length, path);
   else
     (void)OptionFail(recording->tool, "%s: the log cannot be made: %s; choose another place with -o", path,
                      strerror(error));

@@ -144,6 +144,13 @@ static Bool recordingHas(const char *log, uint64_t identity)
   return has;
 }
 
+/* recordingMeant -- one of the logs that were named is meant; it */
+static const char *recordingMeant(Recording recording, char **name)
+{
+  recording->meant[name - recording->logs] = TRUE;
+  return *name;
+}
+
 /* recordingCleans -- the log that a region is for, if none was named; the one of those that were named that it is, by that
  * name, which may lead there without links; or else one of those that has its recording: it was moved, or what a collector has sent was received in it */
 static const char *recordingCleans(void *data, const char *log, uint64_t identity)
@@ -155,10 +162,10 @@ static const char *recordingCleans(void *data, const char *log, uint64_t identit
   for (name = recording->logs; *name != NULL; ++name)
     if (strcmp(*name, log) == 0 ||
         (realpath(*name, named) != NULL && realpath(log, its) != NULL && strcmp(named, its) == 0))
-      return *name;
+      return recordingMeant(recording, name);
   for (name = recording->logs; *name != NULL; ++name)
     if (access(log, F_OK) != 0 && recordingHas(*name, identity))
-      return *name;
+      return recordingMeant(recording, name);
   return recording->logs[0] == NULL ? log : NULL;
 }
 
@@ -184,22 +191,49 @@ static Res recordingShare(Recording recording, char **logs)
   return res;
 }
 
+/* recordingNamed -- one of the logs that were named: is it one?  What lies beside it comes to it, too.
+ * meant  something in memory was for it, and told */
+static Res recordingNamed(Recording recording, const char *log, Bool meant)
+{
+  const char *reason = NULL;
+  struct stat status;
+  Res res = ResOK;
+
+  if (lstat(log, &status) != 0)
+    reason = meant ? NULL : strerror(errno);
+  else if (!S_ISREG(status.st_mode))
+    reason = "it is no file";
+  else if (status.st_size == 0)
+    reason = meant ? NULL : "it is empty, and nothing that is left in memory is certainly its own";
+  else if ((res = CleanBeside(log, recordingSay, recording)) == ResPARAM)
+    reason = errno == EINVAL ? "it is no log" : strerror(errno);
+  if (reason == NULL)
+    return res;
+  (void)OptionFail(recording->tool, "%s: %s", log, reason);
+  return ResPARAM;
+}
+
 /* recordingClean -- no program: remove what dead recordings of these logs have left, or all of them */
-static int recordingClean(Recording recording, char **logs)
+static int recordingClean(Recording recording, char **logs, Count count)
 {
   Count removed;
   Res res;
+  Index i;
 
   if (recordingLink(logs) != NULL)
     return OptionFail(recording->tool, "%s: it is a link, which is not followed: name the log that it leads to",
                       recordingLink(logs));
   recording->logs = logs;
+  recording->meant = calloc(count + 1, sizeof *recording->meant);
+  if (recording->meant == NULL)
+    return OptionFail(recording->tool, "no memory");
   res = recordingShare(recording, logs);
   if (res == ResOK)
     res = CleanRegions(recordingCleans, recordingSay, recording, &removed);
-  for (; *logs != NULL; ++logs)
-    if (access(*logs, F_OK) == 0 && CleanBeside(*logs, recordingSay, recording) != ResOK)
+  for (i = 0; i < count; ++i)
+    if (recordingNamed(recording, logs[i], recording->meant[i]) != ResOK)
       res = ResIO;
+  free(recording->meant);
   if (fflush(stdout) != 0)
     return OptionFail(recording->tool, "standard output: %s", strerror(errno));
   return res == ResOK ? 0 : eventrecFAILED;
@@ -324,7 +358,7 @@ int main(int argc, char **argv)
   if (recording.clean || listen.where != NULL)
     (void)signal(SIGXFSZ, SIG_IGN); /* such a write fails, like one to a full disk */
   if (recording.clean)
-    return recordingClean(&recording, argv + 1);
+    return recordingClean(&recording, argv + 1, operands);
   if (listen.where != NULL)
     return recordingListen(&recording, &listen, operands);
   return recordingProgram(&recording, argv + 1);

@@ -187,25 +187,42 @@ static Bool viewerFit(Viewer viewer, int *statusReturn)
   return OptionFit(viewer->source.tool, uses, count, chosen, statusReturn);
 }
 
+/* viewerAre -- is that the name of a view, or several, separated by commas? */
+static Bool viewerAre(const char *names)
+{
+  Size length = strcspn(names, ",");
+
+  return ViewClassFind(names, length) != NULL && (names[length] == '\0' || viewerAre(names + length + 1));
+}
+
+/* viewerAdd -- these views are wanted, too; FALSE: reported, with the status */
+static Bool viewerAdd(Viewer viewer, const char *names, int *statusReturn)
+{
+  Size length = strcspn(names, ",");
+  ViewClass class = ViewClassFind(names, length);
+  Index i;
+
+  for (i = 0; i < viewer->count && viewer->class[i] != class; ++i)
+    ;
+  if (i < viewer->count) {
+    *statusReturn = OptionUsage(viewer->source.tool, "%s is named twice", class->name);
+    return FALSE;
+  }
+  viewer->class[viewer->count++] = class;
+  return names[length] == '\0' || viewerAdd(viewer, names + length + 1, statusReturn);
+}
+
 /* viewerChoose -- views are named first, then logs; FALSE: reported, with the status
  *
  * What looks like the name of a view, and not like a log, is meant as one. */
 static Bool viewerChoose(Viewer viewer, const char *const **paths, Count *operands, int *statusReturn)
 {
   const OptionToolStruct *tool = viewer->source.tool;
-  ViewClass class;
   char names[256];
-  Index i;
 
-  for (; *operands > 0 && (class = ViewClassFind(**paths)) != NULL; ++*paths, --*operands) {
-    for (i = 0; i < viewer->count && viewer->class[i] != class; ++i)
-      ;
-    if (i < viewer->count) {
-      *statusReturn = OptionUsage(tool, "%s is named twice", class->name);
+  for (; *operands > 0 && viewerAre(**paths); ++*paths, --*operands)
+    if (!viewerAdd(viewer, **paths, statusReturn))
       return FALSE;
-    }
-    viewer->class[viewer->count++] = class;
-  }
   if (viewer->count == 0)
     viewer->class[viewer->count++] = ViewClassAt(0);
   viewerNames(names, sizeof names, FALSE);
@@ -231,7 +248,7 @@ int main(int argc, char **argv)
   static char notes[2048] = "Views:";
   uint64_t given;
   const OptionToolStruct tool = {
-    .name = "eventview", .synopsis = "[view...] [options] log...",
+    .name = "eventview", .synopsis = "[view[,view...]] [options] log...",
     .summary = "Says what logs hold.  Several views are had in one pass; summary is shown if none is named.",
     .notes = notes, .options = options, .count = ARRAY_LENGTH(options), .given = &given, .usage = 2, .failure = 1,
   };

@@ -43,6 +43,9 @@ my $perl = abs_path($^X) =~ s{.*/}{}r;
 is_deeply unseen('--', 'env', '-i', $^X, '-e', '1'), ["$perl: $preload"], 'env -i takes the library away';
 is_deeply unseen('--', 'env', '-u', 'PAWPRINT_RECORDING', $^X, '-e', '1'), ["$perl: $recording"],
     'without our variable the library does not know of the recording';
+is_deeply unseen('--', 'env', '-u', 'LD_PRELOAD', 'PAWPRINT_RECORDING=', $^X, '-e', '1'), ["$perl: $preload"],
+    'an empty variable is nobody else\'s recording';
+is_deeply unseen('--', 'env', 'PAWPRINT_RECORDING=', $^X, '-e', '1'), ["$perl: $recording"], 'nor where the library stays';
 is_deeply unseen('--', $^X, '-e', 'for (1 .. 3) { if (!fork) { delete $ENV{LD_PRELOAD}; exec $^X, "-e", "1" } wait }'),
     ["$perl: $preload (3 processes)"], 'processes of one program are counted';
 is_deeply unseen('--', $^X, '-e', '{ no warnings; exec "/nonexistent/program" } { local %ENV = (); no warnings; exec "/etc" }'), [],

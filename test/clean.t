@@ -101,7 +101,7 @@ kill 'KILL', $program->{pid};
 end($program);
 rename 'moved.paw', 'here.paw';
 my $said = clean('other.paw');
-is $said, '', 'of other logs nothing is meant';
+is $said, "eventrec: other.paw: No such file or directory\n", 'of other logs nothing is meant';
 like clean('here.paw'), qr/, log here\.paw: added to the log; removed$/m, 'a log that was moved has its recording';
 is numbers('here.paw'), '0-20499', 'and all of it then';
 is system("$B/bin/eventcnv --check here.paw 2>check") >> 8, 0, 'it lacks nothing' or diag slurp('check');
@@ -250,6 +250,20 @@ for my $type ('', 'ramfs') {
     system "umount $dir/numbers" if $type;
   }
 }
+
+# What is named and is no log.
+open my $source, '>', 'some.c' or die;
+print $source "int main(void) { return 0; }\n" x 1000;
+close $source;
+open $source, '>', 'empty.paw' or die;
+close $source;
+my %reason = ('typo.paw' => 'No such file or directory', '.' => 'it is no file', '/dev/null' => 'it is no file', 'some.c' => 'it is no log',
+    'empty.paw' => 'it is empty, and nothing that is left in memory is certainly its own');
+for my $named (sort keys %reason) {
+    is clean($named, 'here.paw'), "eventrec: $named: $reason{$named}\n", "$named: what is wrong is said";
+    is $? >> 8, 125, 'and it is a failure';
+}
+is clean('here.paw'), '', 'a log for which nothing is left is none';
 
 # A link whose region is gone.
 my $link = '/dev/shm/pawprint-0123456789abcdef-17-0';

@@ -59,6 +59,9 @@ for (['no number', ['x'], qr/'x' is no number of a process/, 2],
      ['nobody', [4194304 - 1], qr/^eventctl: there is no process 4194303$/m, 1],
      ['--buffered for a command', ['-b', $$, 'flush'], qr/--buffered is for a list of kinds, not for flush/, 2],
      ['--buffered alone', ['-b', $$], qr/--buffered is for a list/, 2],
+     ['traceback of what is none', [$$, 'traceback', '--addr', '0x1'], qr/traceback: no option is called --addr$/m, 2],
+     ['traceback of so many', [$$, 'traceback', 'all'], qr/traceback: 'all' is no number$/m, 2],
+     ['too much for traceback', [$$, 'traceback', 7, 8], qr/'8' is one word too many/, 2],
      ['too much', [$$, 'start', 'now'], qr/'now' is one word too many/, 2],
      ['not recorded', [$$], qr/^eventctl: process $$ is not recorded, and has not allowed control/, 1]) {
     my ($name, $words, $message, $wanted) = @$_;

@@ -81,6 +81,7 @@ SKIP: {
 }
 
 for ([['-o', 'no/such/a.paw'], qr{/no/such/a\.paw: there is no folder .*/no/such; }, 'a folder that there is not'],
+    [['-o', '/proc/a.paw'], qr{/proc/a\.paw: the log cannot be made: .*; choose another place with -o}, 'a folder in which no file can be'],
     [['-o', '-'], qr/--output -: standard output is the program's own/, 'standard output'],
     [['-o', '/dev/full'], qr/full: it is no file; choose another/, 'a device'],
     [['--listen', 'unix:s', '-k', 'Pool'], qr/--kinds has no meaning with --listen/, 'a listener and a program'],

@@ -221,6 +221,13 @@ subtest 'usage' => sub {
         is($status, 2, "@{$case->[0]}: status");
         like($err, $case->[1], 'message');
     }
+    is_deeply([view('summary,live', $churn)], [view('summary', 'live', $churn)], 'several views, separated by commas');
+    for my $case (['live,sites' => qr/'live,sites' is neither a view nor a file; views are: /], ['live,' => qr/'live,' is neither/],
+        ['live,summary,live' => qr/live is named twice/]) {
+        my ($status, $out, $err) = view($case->[0], $churn);
+        is($status, 2, "$case->[0]: status");
+        like($err, $case->[1], 'message');
+    }
     for my $bytes ('', "text\n" x 100) {
         my ($status, $out, $err) = view(spew("$Dir/no.paw", $bytes));
         is($status, 1, 'no log: status');

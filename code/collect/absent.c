@@ -270,8 +270,9 @@ static Bool absentElsewhere(pid_t pid)
 /* absentLack -- what was missing in an environment, in words; constants, which are compared by address */
 static const char *absentLack(unsigned lack)
 {
-  return (lack & RegionLackCOLLECTOR) != 0 ? "another eventrec, inside this one, records it, and what it starts"
-         : (lack & RegionLackLIBRARY) != 0 ? "LD_PRELOAD was not in the environment that it was given"
+  /* First: without the library nobody records it. */
+  return (lack & RegionLackLIBRARY) != 0     ? "LD_PRELOAD was not in the environment that it was given"
+         : (lack & RegionLackCOLLECTOR) != 0 ? "another eventrec, inside this one, records it, and what it starts"
                                            : RegionVARIABLE " was not in the environment that it was given";
 }
 

@@ -269,7 +269,7 @@ Res CleanAdd(const char *log)
     return ResOK;
   res = LogRecover(fd, FALSE, log, 0, TRUE, &recovered);
   (void)close(fd);
-  return res;
+  return res == ResPARAM ? ResOK : res;
 }
 
 Res CleanBeside(const char *log, void (*tell)(void *data, const char *line), void *data)
@@ -280,10 +280,14 @@ Res CleanBeside(const char *log, void (*tell)(void *data, const char *line), voi
   int fd = LeftPlaceAppend(&certain, log, 0);
   Res res;
 
-  if (fd < 0) /* there is no such file, or it belongs to another user, or is a link */
-    return ResOK;
+  if (fd < 0)
+    return ResPARAM;
   res = LogRecover(fd, certain, log, 0, FALSE, &recovered);
   (void)close(fd);
+  if (res == ResPARAM) {
+    errno = EINVAL;
+    return res;
+  }
   if (res == ResOK && recovered.blocks == 0 && recovered.spoiled == 0)
     return ResOK;
   (void)snprintf(done, sizeof done, "%zu block%s that lay beside it added", recovered.blocks, recovered.blocks == 1 ? "" : "s");

@@ -25,11 +25,12 @@ extern Res CleanRegions(CleanChoose choose, void (*tell)(void *data, const char 
                         Count *removedReturn);
 
 /* CleanAdd -- put into a log what dead processes of its recordings have left, which stays where it is: other logs may lack it,
- * too.  ResIO, ResMEMORY with errno set; nothing to be done: ResOK */
+ * too.  ResIO, ResMEMORY with errno set; nothing to be done, or no log: ResOK */
 extern Res CleanAdd(const char *log);
 
 /* CleanBeside -- put into a log what dead processes of it have left beside it, where /dev/shm had no room, and remove
- * that.  One line if there was any, or it could not be. */
+ * that.  One line if there was any, or it could not be.  ResPARAM, nothing told: it cannot be opened, with errno, or is no log
+ * (EINVAL). */
 extern Res CleanBeside(const char *log, void (*tell)(void *data, const char *line), void *data);
 
 #endif /* COLLECT_CLEAN_H */

@@ -257,6 +257,15 @@ static Res recoverVisit(void *data, LeftPlace place)
   return res;
 }
 
+/* recoverForeign -- has the file nothing that a log has, though it is not empty? */
+static Bool recoverForeign(Recover recover)
+{
+  const ScanStruct *scan = &recover->scan;
+
+  return scan->blocks + scan->headers == 0 && scan->foreign[0] == 0 &&
+         !RegionsNothing(&recover->regions, 0, recover->file.size);
+}
+
 static void recoverFree(Recover recover)
 {
   int reason = errno;
@@ -309,6 +318,8 @@ Res LogRecover(int log, Bool certain, const char *path, uint64_t recording, Bool
   recover->keep = keep;
   recover->recovered = recoveredReturn;
   res = recording == 0 ? recoverScan(recover) : ResOK;
+  if (res == ResOK && recording == 0 && recoverForeign(recover))
+    res = ResPARAM;
   if (res == ResOK)
     res = LeftPlaceSearch(path, recoverVisit, recover);
   if (res == ResOK && recover->scanned)

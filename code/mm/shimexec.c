@@ -106,6 +106,14 @@ static Bool shimOurs(const char *entry)
   return HandOurs(room, QuietPeek(room, entry, sizeof room));
 }
 
+/* shimNothing -- is this value empty? */
+static Bool shimNothing(const char *value)
+{
+  char first;
+
+  return QuietPeek(&first, value, 1) == 1 && first == '\0';
+}
+
 /* shimBegins -- does the entry begin so? */
 static Bool shimBegins(ShimSeen seen, const char *entry, const char *name, Size length)
 {
@@ -131,7 +139,7 @@ static unsigned shimLack(char *const envp[])
     if (envp != NULL && read == 0 && (read = QuietPeek(entry, envp + i, sizeof entry[0]) / sizeof entry[0]) == 0)
       return 0;
     for (k = 0; k < read && entry[k] != NULL; ++k) {
-      if (shimBegins(&seen, entry[k], recording, sizeof recording - 1))
+      if (shimBegins(&seen, entry[k], recording, sizeof recording - 1) && !shimNothing(entry[k] + sizeof recording - 1))
         lack = (lack & ~(unsigned)RegionLackRECORDING) | (shimOurs(entry[k]) ? 0 : RegionLackCOLLECTOR);
       else if (shimBegins(&seen, entry[k], preload, sizeof preload - 1) && shimHas(entry[k]))
         lack &= ~(unsigned)RegionLackLIBRARY;

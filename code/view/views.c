@@ -125,12 +125,12 @@ ViewClass ViewClassAt(Index i)
   return i < ARRAY_LENGTH(viewClasses) ? &viewClasses[i] : NULL;
 }
 
-ViewClass ViewClassFind(const char *name)
+ViewClass ViewClassFind(const char *name, Size length)
 {
   Index i;
 
   for (i = 0; i < ARRAY_LENGTH(viewClasses); ++i)
-    if (strcmp(viewClasses[i].name, name) == 0)
+    if (strlen(viewClasses[i].name) == length && memcmp(viewClasses[i].name, name, length) == 0)
       return &viewClasses[i];
   return NULL;
 }

@@ -43,8 +43,8 @@ typedef struct ViewClassStruct {
 typedef const ViewClassStruct *ViewClass;
 
 /* ViewClassAt -- the class with this number, NULL behind the last one; 0 is the one that is shown if none is named
- * ViewClassFind -- the one of this name, or NULL */
+ * ViewClassFind -- the one of this name, which has `length` bytes, or NULL */
 extern ViewClass ViewClassAt(Index i);
-extern ViewClass ViewClassFind(const char *name);
+extern ViewClass ViewClassFind(const char *name, Size length);
 
 #endif /* VIEW_VIEWS_H */
