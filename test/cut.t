@@ -98,7 +98,7 @@ sub cutAt {
 system("$B/test/heaptest", 'foreign', "$Dir/foreign.paw") == 0 or die;
 # Programs that are recorded, and logs that are made.
 my @logs;
-for my $kind (qw(churn pools family single)) {
+for my $kind (qw(churn pools family lost single)) {
     push @logs, "$Dir/$kind.paw";
     system("$B/test/heaptest", $kind, $logs[-1]) == 0 or die "no log of kind $kind";
 }

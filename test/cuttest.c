@@ -187,6 +187,14 @@ static void testSwapped(void)
     {.stamp = 1050014, .kind = HeapInALLOC, .thread = 1, .addr = 0x200, .size = 20},
   };
 
+  SimEventStruct before[] = {
+    {.stamp = 1000000, .kind = HeapInALLOC, .thread = 1, .addr = 0x100, .size = 10},
+    {.stamp = 1000100, .kind = HeapInALLOC, .thread = 0, .addr = 0x100, .size = 20},
+    {.stamp = 1000200, .kind = HeapInFREE, .thread = 0, .addr = 0x100},
+    {.stamp = 1050000, .kind = HeapInALLOC, .thread = 0, .addr = 0x300, .size = 30},
+  };
+
+  TapIs(wrongAny(before, ARRAY_LENGTH(before), 2), 0, "what came before that which lives is told after it");
   TapIs(wrongAny(lives, ARRAY_LENGTH(lives), 2), 0, "an address is given out again before its free is told");
   TapIs(wrongAny(none, ARRAY_LENGTH(none), 2), 0, "a free is told before its allocation, and nothing lives");
 }

@@ -88,6 +88,20 @@ subtest 'every number, against another count' => sub {
     is($doc->{threads}, 1, 'threads');
 };
 
+# What is missing costs one finding, and each number after it is right again.
+subtest 'a free is missing, of one of two threads' => sub {
+    my $log = makeLog('lost');
+    my (undef, $doc) = summary($log);
+    my $true = oracle($log);
+
+    is($doc->{$_}, $true->{$_}, $_) for qw(allocations frees resizes total_bytes);
+    is($doc->{overlaps}, 1, 'one object went without one');
+    is($doc->{$_}, 0, "$_: none") for qw(unmatched unfinished repairs);
+    is($doc->{live_objects}, 1, 'nothing but what the other thread has lives on');
+    my ($live) = view('live', '--json', $log);
+    is($live, 0, 'live: status');
+};
+
 subtest 'threads whose stamps contradict each other' => sub {
     my ($status, $doc) = summary($churn);
 

@@ -167,6 +167,12 @@ subtest 'made logs' => sub {
     cmp_ok($sum->{repairs}, '<=', $sum->{allocations} / 10, 'of which few events are put right') or diag $sum->{allocations};
 };
 
+subtest 'a free is missing, of one of two threads' => sub {
+    my $log = makeLog('lost');
+    cmp_ok(0 + keys %{objects($log, '--at', $_)}, '<=', 2, "at $_: each thread has one at most") for 0.0011, 0.0017, 0.0025;
+    is(join(' ', keys %{objects($log, '--at', 'end')}), '4711 0x40', 'at the end: what the other thread has');
+};
+
 subtest 'real programs' => sub {
     plan skip_all => 'no events per object in this variety' if ($ENV{VARIETY} // 'cool') ne 'cool';
     plan skip_all => 'nothing can be preloaded into a sanitized program' if $ENV{SAN};

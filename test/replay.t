@@ -80,6 +80,15 @@ subtest 'threads free what others allocated, in any schedule' => sub {
     }
 };
 
+subtest 'a free is missing, of one of two threads' => sub {
+    my ($status, $doc) = table('--verify', '-a', 'libc', makeLog('lost'));
+
+    is($status, 0, 'status');
+    is($doc->{resizes}, 20000, 'resizes');
+    is($doc->{allocations}, 20001, 'allocations');
+    is($doc->{frees}, 20000, 'frees, the one that is presumed among them');
+};
+
 subtest 'pools with class and parameters' => sub {
     my ($status, $doc, $err) = table('--verify', '-a', 'pawprint,libc', makeLog('pools'));
 

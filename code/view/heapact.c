@@ -126,7 +126,6 @@ static void actRevive(HeapOrder order, HeapThread thread, HeapResize resize)
     HeapObject object = HeapTableSeek(&resize->pool->table, resize->old);
     ++order->tally.unfinished;
     if (HeapObjectLives(object)) {
-      ++order->tally.overlaps;
       actPresumeAway(order, &input, &resize->object);
     } else if ((object = HeapTableInsert(&resize->pool->table, object, resize->old)) == NULL) {
       order->res = ResMEMORY;
@@ -141,16 +140,23 @@ static void actRevive(HeapOrder order, HeapThread thread, HeapResize resize)
   actResizeDone(thread, resize);
 }
 
-/* actOldest -- the place of the thread's oldest resize */
-static Index actOldest(HeapThread thread)
+/* actOldest -- the thread's oldest resize whose end has not come in, if it is in as many as may be; or the oldest of
+ * all, if there is no place left; else NULL */
+static HeapResize actOldest(HeapThread thread)
 {
-  Index i, oldest = 0;
+  HeapResize oldest = NULL;
+  Count open = 0;
+  unsigned busy, all = (1u << HeapResizePLACES) - 1;
 
-  for (i = 1; i < HeapResizesMAX; ++i) {
-    if (thread->resize[i].key < thread->resize[oldest].key)
-      oldest = i;
+  for (busy = thread->busy; busy != 0; busy &= busy - 1) {
+    HeapResize resize = &thread->resize[__builtin_ctz(busy)];
+    if (resize->ended && thread->busy != all)
+      continue;
+    ++open;
+    if (oldest == NULL || resize->key < oldest->key)
+      oldest = resize;
   }
-  return oldest;
+  return open < HeapResizesMAX ? NULL : oldest;
 }
 
 /* HeapActOpen -- a resize begins; an open one of the same object has lost its end */
@@ -161,8 +167,8 @@ void HeapActOpen(HeapOrder order, HeapInput input)
 
   if (UNLIKELY(resize != NULL))
     actRevive(order, thread, resize);
-  if (UNLIKELY(thread->busy == (1u << HeapResizesMAX) - 1))
-    actRevive(order, thread, &thread->resize[actOldest(thread)]);
+  if (UNLIKELY(thread->busy != 0 && (resize = actOldest(thread)) != NULL))
+    actRevive(order, thread, resize);
   resize = &thread->resize[__builtin_ctz(~thread->busy)];
   thread->busy |= 1u << (resize - thread->resize);
   resize->state = HeapResizeHELD;
@@ -189,6 +195,27 @@ static inline void actBefore(HeapOrder order, HeapInput input)
   order->operation.resized = input->kind == HeapInEND;
 }
 
+/* actMove -- remember that something has come to the event's address or gone from it (heaporder.c); who brought what
+ * is told to live is not known.  What is held back may depend on what is remembered of another address, which then
+ * stays. */
+static inline void actMove(HeapOrder order, HeapInput input)
+{
+  uint64_t addr = HeapActPlace(input), key = HeapStateAddr(addr, input->pool);
+  HeapMove move = &order->move[heapOrderMove(addr)];
+  uint32_t thread = input->kind == HeapInLIVE ? UINT32_MAX : (uint32_t)input->thread->number;
+
+  if (!order->several ||
+      (UNLIKELY(order->held > 0) && move->key != key && order->bucket[heapOrderBucket(addr)].first != 0 &&
+       HeapOrderFresh(order, move)))
+    return;
+  if (move->key != key)
+    *move = (HeapMoveStruct){.key = key};
+  else if (move->thread != thread)
+    move->other = move->time;
+  move->time = order->now;
+  move->thread = thread;
+}
+
 static inline void actAlloc(HeapOrder order, HeapInput input, HeapObject place)
 {
   HeapObject object = HeapTableInsert(&input->pool->table, place, input->addr);
@@ -209,24 +236,13 @@ static inline void actAlloc(HeapOrder order, HeapInput input, HeapObject place)
   order->operation.site = input->kind == HeapInALLOC ? input->old : 0;
   actTell(order, order->client.alloc, HeapALLOC, input, object);
   order->operation.told = order->operation.resized = FALSE;
+  actMove(order, input);
   HeapOrderChanged(order, input->addr);
-}
-
-/* actCross -- remember that a thread took away what another had allocated; it may have been something else
- * (heaporder.c) */
-static inline void actCross(HeapOrder order, HeapInput input, HeapObject object)
-{
-  if (UNLIKELY(object->thread != (uint32_t)input->thread->number)) {
-    Index i = order->crossings++ % HeapCrossingsMAX;
-    order->crossing[i].addr = input->addr;
-    order->crossing[i].pool = input->pool;
-    order->crossing[i].time = order->now;
-  }
 }
 
 static inline void actFree(HeapOrder order, HeapInput input, HeapObject place)
 {
-  actCross(order, input, place);
+  actMove(order, input);
   actTell(order, order->client.free, HeapFREE, input, place);
   HeapTableDelete(&input->pool->table, place);
   HeapOrderChanged(order, input->addr);
@@ -240,7 +256,7 @@ static void actBegin(HeapOrder order, HeapInput input, HeapObject place)
     ++order->tally.unfinished;
     return;
   }
-  actCross(order, input, place);
+  actMove(order, input);
   resize->state = HeapResizeKNOWN;
   resize->object = *place;
   actTell(order, order->client.other, HeapRESIZEBEGIN, input, place);
@@ -273,6 +289,7 @@ static void actEnd(HeapOrder order, HeapInput input, HeapResize resize, HeapObje
       ++order->tally.failed;
     return;
   }
+  actMove(order, input);
   HeapOrderChanged(order, HeapActPlace(input));
   object = HeapTableInsert(&input->pool->table, place, HeapActPlace(input));
   if (object == NULL) {
@@ -407,6 +424,8 @@ void HeapActGo(HeapOrder order, HeapInput input, HeapObject object)
   resize->state = HeapResizeKNOWN;
   resize->object = *object;
   actTell(order, order->client.other, HeapRESIZEBEGIN, input, object);
+  if (resize->ended)
+    HeapOrderChanged(order, resize->place);
 }
 
 /* HeapActMatch -- find the resize that the event ends.  If its begin was lost, what lives at the old address is what

@@ -94,45 +94,56 @@ static void orderUnhold(HeapOrder order, Index place)
   --order->held;
 }
 
-/* orderTry -- do what of the bucket's events can be done, oldest first, until nothing more can
- * newest  the newest arrival that something has come of: what is older has been put behind it, unless it waited for
- *         what has been given up */
-static void orderTry(HeapOrder order, Index bucket, uint64_t *newest)
+/* orderTry -- do the oldest of the bucket's events that can be done; FALSE: none can
+ * newest  the arrival that made it possible: what is older has been put behind it, unless it waited for what has been
+ *         given up */
+static Bool orderTry(HeapOrder order, Index bucket, uint64_t newest)
 {
-  Index place = order->bucket[bucket].first;
+  Index place;
 
-  while (place != 0) {
+  for (place = order->bucket[bucket].first; place != 0; place = orderAt(order, place)->after) {
     HeapInputStruct input = orderAt(order, place)->input;
-    uint64_t arrival = orderAt(order, place)->arrival;
     Bool orphan = HeapActOrphan(&input); /* which waited for nothing but its begin to be given up */
     if (orderFirst(order, place) && HeapActTry(order, &input)) {
-      if (arrival < *newest && !orphan)
-        ++order->tally.repairs;
-      else
-        *newest = arrival;
+      order->tally.repairs += orderAt(order, place)->arrival < newest && !orphan;
       orderUnhold(order, place);
-      place = order->bucket[bucket].first;
-    } else {
-      place = orderAt(order, place)->after;
+      return TRUE;
     }
   }
+  return FALSE;
 }
 
-/* orderRetry -- do what of the held can be done where something has changed
- * newest  the arrival that has changed it; orderNOW: one that was not held */
+/* orderDirty -- of the buckets in which something may have come true the one that holds the oldest; HeapBuckets: none */
+static Index orderDirty(HeapOrder order)
+{
+  Index i, found = HeapBuckets;
+  uint64_t oldest = orderNOW;
+
+  for (i = 0; i < ARRAY_LENGTH(order->dirty); ++i) {
+    uint64_t dirty;
+    for (dirty = order->dirty[i]; dirty != 0; dirty &= dirty - 1) {
+      Index bucket = i * 64 + (Index)__builtin_ctzll(dirty), place = order->bucket[bucket].first;
+      if (place == 0) {
+        order->dirty[i] &= ~(dirty & -dirty);
+      } else if (orderAt(order, place)->arrival < oldest) {
+        oldest = orderAt(order, place)->arrival;
+        found = bucket;
+      }
+    }
+  }
+  return found;
+}
+
+/* orderRetry -- do what of the held can be done where something has changed, as far as can be in the order in which it
+ * came in: a thread may have done much since
+ * newest  the arrival that has changed it; orderNOW: one that was not held; 0: what has been given up */
 static void orderRetry(HeapOrder order, uint64_t newest)
 {
-  Index i;
+  Index bucket;
 
-  for (i = 0; i < ARRAY_LENGTH(order->dirty);) {
-    uint64_t dirty = order->dirty[i];
-    if (dirty == 0) {
-      ++i;
-      continue;
-    }
-    order->dirty[i] &= dirty - 1;
-    orderTry(order, i * 64 + (Index)__builtin_ctzll(dirty), &newest);
-    i = 0;
+  while ((bucket = orderDirty(order)) != HeapBuckets) {
+    if (!orderTry(order, bucket, newest))
+      order->dirty[bucket / 64] &= ~((uint64_t)1 << bucket % 64);
   }
 }
 
@@ -151,17 +162,15 @@ static Index orderNext(HeapOrder order)
   return 0;
 }
 
-/* orderCrossed -- has another thread's free or resize, not long before `input`, taken what `input` should have? */
-static Bool orderCrossed(HeapOrder order, HeapInput input)
+/* orderMoved -- has another thread than the event's done something on its address that may have come after `next`, though
+ * it was told before?  What its own thread did before it cannot have come after it. */
+static Bool orderMoved(HeapOrder order, HeapInput input, HeapInput next)
 {
-  Index i;
+  HeapMove move = &order->move[heapOrderMove(HeapActPlace(input))];
+  uint64_t other = move->thread != (uint32_t)input->thread->number ? move->time : move->other;
 
-  for (i = 0; i < HeapCrossingsMAX; ++i) {
-    if (order->crossing[i].addr == input->addr && order->crossing[i].pool == input->pool &&
-        order->crossing[i].time + HeapBoundTIME >= input->time)
-      return TRUE;
-  }
-  return FALSE;
+  return move->key == HeapStateAddr(HeapActPlace(input), input->pool) && other != 0 &&
+         other + HeapBoundTIME >= next->time;
 }
 
 /* orderBeside -- tell of an object that the event at `come` brings and that at `go` takes away; or of a resize in
@@ -218,21 +227,20 @@ static void orderGiveUp(HeapOrder order, HeapInput input)
 
 /* orderExpire -- the oldest held event will not come true as it stands
  *
- * If its thread then takes away what it brings, that was before the object came which lives there now.  If it takes
- * away what nobody brought, and then brings something, and another thread has taken what lived there, then that was
+ * If its thread then takes away what it brings, that may have been before another thread brought what lives there now;
+ * if it takes away what nobody brought, and then brings something, before another thread took what lived there: that was
  * what is brought here. Else something is missing in the log. */
 static void orderExpire(HeapOrder order)
 {
   HeapInputStruct input = orderAt(order, order->oldest)->input;
   uint64_t arrival = orderAt(order, order->oldest)->arrival;
-  Index next = orderNext(order);
+  Bool brings = HeapActBrings(&input);
+  Bool lives = HeapObjectLives(HeapTableSeek(&input.pool->table, HeapActPlace(&input)));
+  Index next = orderNext(order), come = brings ? order->oldest : next, go = brings ? next : order->oldest;
 
-  if (next != 0 && HeapActBrings(&input) &&
-      HeapObjectLives(HeapTableSeek(&input.pool->table, HeapActPlace(&input)))) {
-    orderBeside(order, order->oldest, next);
-  } else if (next != 0 && !HeapActBrings(&input) && orderCrossed(order, &input) &&
-             HeapActMay(&orderAt(order, next)->input, &input)) {
-    orderBeside(order, next, order->oldest);
+  if (next != 0 && lives == brings && orderMoved(order, &input, &orderAt(order, next)->input) &&
+      HeapActMay(&orderAt(order, come)->input, &orderAt(order, go)->input)) {
+    orderBeside(order, come, go);
   } else {
     orderUnhold(order, order->oldest);
     orderGiveUp(order, &input);
@@ -298,6 +306,13 @@ void HeapOrderUntil(HeapOrder order, uint64_t time)
     orderExpire(order);
 }
 
+/* orderRoom -- make sure of a place for one more resize of the thread: what is held back may need them all */
+static void orderRoom(HeapOrder order, HeapThread thread)
+{
+  while (UNLIKELY(thread->busy == (1u << HeapResizePLACES) - 1 && order->held > 0))
+    orderExpire(order);
+}
+
 void HeapOrderEvent(HeapOrder order, HeapInput input)
 {
   HeapOrderUntil(order, input->time);
@@ -313,10 +328,13 @@ void HeapOrderEvent(HeapOrder order, HeapInput input)
       HeapStateGone(order, input->pool, input->addr);
   }
   if (input->kind >= HeapInBEGIN) {
+    orderRoom(order, input->thread);
     if (input->kind == HeapInBEGIN)
       HeapActOpen(order, input);
     else
       HeapActMatch(order, input);
+    if (UNLIKELY(order->held > 0))
+      orderRetry(order, 0); /* what comes true because another resize has been given up is not put behind this event */
   }
   if (orderHeldOn(order, HeapActPlace(input)))
     orderHold(order, input, FALSE);

@@ -25,9 +25,10 @@
 enum {
   HeapBoundTIME = 10000,  /* ns that an event may be held back: ten times what was seen */
   HeapBoundEVENTS = 256,  /* events that are held back at a time */
-  HeapResizesMAX = 4,     /* resizes that one thread is in at a time */
+  HeapResizesMAX = 4,     /* resizes that one thread is in at a time, */
+  HeapResizePLACES = 16,  /* and with those whose end has come in and is held back */
   HeapBuckets = 256,      /* of held events, by address */
-  HeapCrossingsMAX = 256, /* that are remembered */
+  HeapMovesMAX = 2 * HeapBuckets, /* addresses whose last change is remembered */
   HeapClassMAX = 32       /* bytes of a pool's class that are kept, terminated */
 };
 
@@ -70,7 +71,7 @@ typedef struct HeapThreadStruct {
   HeapPool gonePool;
   Index mark;    /* heapsave.c */
   unsigned busy; /* a bit for each place in `resize` that is in use */
-  HeapResizeStruct resize[HeapResizesMAX];
+  HeapResizeStruct resize[HeapResizePLACES];
   struct HeapThreadStruct *next; /* heap.c */
 } HeapThreadStruct, *HeapThread;
 
@@ -165,6 +166,14 @@ typedef struct HeapHoldStruct {
   uint16_t before, after; /* of those in its bucket */
 } HeapHoldStruct, *HeapHold;
 
+/* When something came to an address or went from it, for the last time. */
+typedef struct HeapMoveStruct {
+  uint64_t key;    /* the pool and the address (HeapStateAddr) */
+  uint64_t time;   /* when that was told; 0: never */
+  uint64_t other;  /* and the last that another thread did; 0: none is known */
+  uint32_t thread; /* number of the thread that did what was last */
+} HeapMoveStruct, *HeapMove;
+
 /* What lives in a process. */
 typedef struct HeapSumStruct {
   uint64_t objects, bytes;
@@ -184,11 +193,7 @@ typedef struct HeapOrderStruct {
   Bool windowed;      /* it is forked, and */
   HeapTableStruct window; /* what its parent's other threads did meanwhile: heapfork.c */
   uint64_t doubt;     /* objects that it may have had more or less at first, for what these were in the middle of */
-  uint64_t crossings; /* objects taken away by another thread than the one that allocated them */
-  struct {
-    uint64_t addr, time;
-    HeapPool pool;
-  } crossing[HeapCrossingsMAX]; /* the newest */
+  HeapMoveStruct move[HeapMovesMAX]; /* by address, while it has several threads; another address's takes the place */
   Bool several;       /* the process has had more than one thread */
   HeapSumStruct sum;
   Count held;
@@ -220,6 +225,19 @@ extern Index HeapOrderHeld(HeapOrder order, HeapInput input);
 static inline Index heapOrderBucket(uint64_t addr)
 {
   return (Index)((addr * 0x9e3779b97f4a7c15ull) >> 56);
+}
+
+/* heapOrderMove -- where the last change on this address is remembered: two places to a bucket */
+static inline Index heapOrderMove(uint64_t addr)
+{
+  return (Index)((addr * 0x9e3779b97f4a7c15ull) >> 55);
+}
+
+/* HeapOrderFresh -- may what is held now still depend on this move?  It has been told within the bound of something
+ * that is held back, and that came within the bound. */
+static inline Bool HeapOrderFresh(HeapOrder order, HeapMove move)
+{
+  return move->time != 0 && order->now - move->time <= 2 * HeapBoundTIME;
 }
 
 /* HeapOrderChanged -- something has come to this address or gone from it: held events may have become possible */

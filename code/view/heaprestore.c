@@ -204,7 +204,7 @@ static void restoreThread(Restore restore, HeapThread thread)
   thread->gone = HeapBytesGet(from);
   thread->goneTime = HeapBytesGet(from);
   thread->gonePool = restorePoolRef(restore);
-  thread->busy = (unsigned)HeapBytesGet(from) & ((1u << HeapResizesMAX) - 1);
+  thread->busy = (unsigned)HeapBytesGet(from) & ((1u << HeapResizePLACES) - 1);
   for (busy = thread->busy; busy != 0; busy &= busy - 1)
     restoreResize(restore, &thread->resize[__builtin_ctz(busy)]);
 }
@@ -266,6 +266,7 @@ static void restoreHeld(Restore restore, HeapOrder order)
 static void restoreOrder(Restore restore, HeapOrder order)
 {
   HeapBytes from = &restore->bytes;
+  uint64_t place;
   Count held;
   Index i;
 
@@ -278,10 +279,12 @@ static void restoreOrder(Restore restore, HeapOrder order)
     restoreTable(restore, &order->gone);
   if (order->windowed)
     restoreTable(restore, &order->window);
-  for (i = 0; i < order->crossings && i < HeapCrossingsMAX; ++i) {
-    order->crossing[i].addr = HeapBytesGet(from);
-    order->crossing[i].time = HeapBytesGet(from);
-    order->crossing[i].pool = restorePoolRef(restore);
+  while ((place = HeapBytesGet(from)) != 0 && restoreGood(restore)) {
+    HeapMove move = &order->move[(place - 1) % HeapMovesMAX];
+    move->key = HeapBytesGet(from);
+    move->time = HeapBytesGet(from);
+    move->other = HeapBytesGet(from);
+    move->thread = (uint32_t)HeapBytesGet(from);
   }
   if (held > HeapBoundEVENTS)
     from->failed = TRUE;

@@ -185,7 +185,7 @@ static void saveHeld(Save save, HeapInput input)
 static void saveOrder(Save save, HeapOrder order)
 {
   HeapBytes to = &save->bytes;
-  Index i, crossings = order->crossings < HeapCrossingsMAX ? order->crossings : HeapCrossingsMAX;
+  Index i;
 
 #define NUMBER(field) HeapBytesPut(to, (uint64_t)field);
   HeapSavedNUMBERS
@@ -194,11 +194,15 @@ static void saveOrder(Save save, HeapOrder order)
     saveTable(save, &order->gone);
   if (order->windowed)
     saveTable(save, &order->window);
-  for (i = 0; i < crossings; ++i) {
-    HeapBytesPut(to, order->crossing[i].addr);
-    HeapBytesPut(to, order->crossing[i].time);
-    savePoolRef(save, order->crossing[i].pool);
-  }
+  for (i = 0; i < HeapMovesMAX; ++i)
+    if (HeapOrderFresh(order, &order->move[i])) {
+      HeapBytesPut(to, i + 1);
+      HeapBytesPut(to, order->move[i].key);
+      HeapBytesPut(to, order->move[i].time);
+      HeapBytesPut(to, order->move[i].other);
+      HeapBytesPut(to, order->move[i].thread);
+    }
+  HeapBytesPut(to, 0);
   for (i = order->oldest; i != 0; i = order->hold[i - 1].newer)
     saveHeld(save, &order->hold[i - 1].input);
 }

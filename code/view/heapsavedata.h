@@ -23,7 +23,7 @@ enum {
 /* The plain numbers of a HeapOrderStruct. */
 #define HeapSavedNUMBERS \
   NUMBER(order->now) NUMBER(order->key) NUMBER(order->res) HeapSavedTALLY((*order)) NUMBER(order->stating) \
-  NUMBER(order->stateFrom) NUMBER(order->stateTo) NUMBER(order->crossings) NUMBER(order->held) \
+  NUMBER(order->stateFrom) NUMBER(order->stateTo) NUMBER(order->held) \
   NUMBER(order->several) NUMBER(order->windowed) NUMBER(order->doubt)
 
 /* Of a HeapProcessStruct, and of a HeapStruct. */
