@@ -203,7 +203,7 @@ static int recordingWait(Recording recording)
 /* recordingFinish -- what is still in memory goes into the log; how many processes still run */
 static Count recordingFinish(Recording recording)
 {
-  RecoveredStruct recovered = {0, 0, 0};
+  RecoveredStruct recovered = {0};
   Count running = 0;
 
   recording->whole = recording->collector != NULL && CollectorEnd(recording->collector, &running) == ResOK;

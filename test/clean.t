@@ -78,6 +78,35 @@ like clean("$dir/gone.paw"), qr/^\Q$region\E: of process \d+, .*, log \Q$dir\E\/
     'where the log is gone, how many events go with it is said';
 is join(' ', left()), '', 'and nothing stays';
 
+# The program and eventrec are killed, and the beginning of the program's memory was written over: word 5 is the number of
+# slots, and those before it magic, order and major.
+for my $case (['slots', 20, 1], ['magic', 0, 1], ['order', 8, 0]) {
+    my ($what, $at, $collected) = @$case;
+    $program = start($collected ? "$rec -o over.paw $B/prog/ways" : "env PAWPRINT_LOG=over.paw $B/prog/ways");
+    ok tell_($program, 300), "a program has 300 events, $what";
+    ($region) = grep { !/\.log$/ && /-\d+-0$/ } left();
+    my ($pid) = $region =~ /-(\d+)-\d+$/;
+    kill 'KILL', $program->{pid};
+    kill 'KILL', $pid if $collected;
+    end($program);
+    until_(sub { !-e "/proc/$pid/exe" });
+    open my $file, '+<', $region or die;
+    seek $file, $at, 0;
+    print {$file} "\xee\xee\xee\xee";
+    close $file;
+    my $over = 'its beginning was written over by the program, so that nothing can be read of it';
+    like clean(), qr/^\Q$region\E: of process $pid, .*: \Q$over\E; it stays until it is a minute old$/m, 'it is named';
+    my $check = `$B/bin/eventcnv --check over.paw 2>&1`;
+    is $? >> 8, 1, 'the log lacks it';
+    unlike $check, qr/\Q$region\E, which is gone/, 'what is there is not said to be gone';
+    utime time - 3600, time - 3600, $region;
+    like clean(), qr/^\Q$region\E: of process $pid, .*: \Q$over\E; removed$/m, 'that is said when it is removed';
+    is join(' ', left()), '', 'and nothing stays';
+    system "$B/bin/eventcnv --check over.paw >/dev/null 2>&1";
+    is $? >> 8, 1, 'the log lacks it still';
+    unlink 'over.paw';
+}
+
 # A program was killed when it had made the file that was to become its memory, and nothing more, and nobody has waited for
 # it yet.  It is not about to lock the file, as one that runs may be.
 {

@@ -22,6 +22,7 @@
 #include "log/leftregion.h"
 #include "log/recover.h"
 
+#define cleanOVER "its beginning was written over by the program, so that nothing can be read of it"
 #define cleanFOLDER "/dev/shm"
 
 /* A region that nobody has. */
@@ -29,6 +30,7 @@ typedef struct CleanStruct {
   char path[sizeof cleanFOLDER + 256], link[sizeof cleanFOLDER + 264];
   uint64_t recording;
   Bool alone;             /* a link without a region */
+  Bool over, young;       /* nothing can be read of it; it was made just now */
   uint32_t pid;
   double hours, mebibytes;
   char log[RegionPathMAX];
@@ -72,8 +74,11 @@ static Bool cleanRead(Clean clean, int fd, uint32_t pid)
       return FALSE;
     }
   } else if (!LeftRegionUnborn(&region, &status, pid)) {
-    return FALSE;
+    clean->over = LeftRegionOver(&region, &status, pid);
+    if (!clean->over)
+      return FALSE;
   }
+  clean->young = LeftRegionYoung(&status);
   clean->hours = difftime(time(NULL), status.st_mtime) / 3600;
   clean->mebibytes = (double)status.st_blocks * 512 / (1 << 20);
   cleanLink(clean);
@@ -103,7 +108,9 @@ static Res cleanDrop(Clean clean, char *room, Size size)
   Count events = cleanEvents(clean);
   int length = snprintf(room, size, "%s", clean->log[0] != '\0' ? "its log is gone" : "it was to be sent elsewhere");
 
-  if (events > 0)
+  if (clean->over)
+    (void)snprintf(room + length, size - (Size)length, ", and " cleanOVER "; removed");
+  else if (events > 0)
     (void)snprintf(room + length, size - (Size)length, ", and %zu event%s with it; removed", events,
                    events == 1 ? "" : "s");
   else
@@ -122,10 +129,21 @@ static void cleanSpoiled(char *room, Size size, const char *done, uint64_t spoil
                    (unsigned long long)spoiled, spoiled == 1 ? " is" : "s are");
 }
 
+/* cleanRefused -- what a region holds cannot be added to its log: why, in words */
+static void cleanRefused(Clean clean, char *room, Size size, Bool empty)
+{
+  (void)snprintf(room, size, "it cannot be added to the log: %s; it stays, and is removed by: rm %s*",
+                 !empty ? "that is of another recording"
+                        : "nothing in it says that it is its own, and links lead there (eventrec --clean adds to an "
+                          "empty log that is named by its path without links), or it was not there yet, or "
+                          "its file system does not tell",
+                 clean->path);
+}
+
 /* cleanOne -- take what a region holds into its log, and remove it; how that went, in words */
 static Res cleanOne(Clean clean, char *room, Size size)
 {
-  RecoveredStruct recovered = {0, 0, 0};
+  RecoveredStruct recovered = {0};
   struct stat status;
   Bool certain;
   Res res;
@@ -135,6 +153,10 @@ static Res cleanOne(Clean clean, char *room, Size size)
     (void)snprintf(room, size, "its region is gone; removed");
     return unlink(clean->link) == 0 || errno == ENOENT ? ResOK : ResIO;
   }
+  if (clean->over && clean->young) {
+    (void)snprintf(room, size, cleanOVER "; it stays until it is a minute old");
+    return ResIO;
+  }
   /* It may have been added along with another one of the same log. */
   if (clean->log[0] == '\0' || stat(clean->log, &status) != 0)
     return cleanDrop(clean, room, size);
@@ -143,12 +165,7 @@ static Res cleanOne(Clean clean, char *room, Size size)
   if (log >= 0)
     (void)close(log);
   if (res == ResPARAM) {
-    (void)snprintf(room, size, "it cannot be added to the log: %s; it stays, and is removed by: rm %s*",
-                   status.st_size > 0 ? "that is of another recording"
-                                      : "nothing in it says that it is its own, and links lead there (eventrec --clean adds to an "
-                                        "empty log that is named by its path without links), or it was not there yet, or "
-                                        "its file system does not tell",
-                   clean->path);
+    cleanRefused(clean, room, size, status.st_size == 0);
     return ResIO;
   }
   if (res != ResOK || access(clean->path, F_OK) == 0) {
@@ -156,7 +173,7 @@ static Res cleanOne(Clean clean, char *room, Size size)
                    log < 0 && errno == ELOOP ? "that is a link, which is not followed" : strerror(errno));
     return ResIO;
   }
-  cleanSpoiled(room, size, "added to the log; removed", recovered.spoiled);
+  cleanSpoiled(room, size, clean->over ? cleanOVER "; removed" : "added to the log; removed", recovered.spoiled);
   return ResOK;
 }
 

@@ -277,11 +277,22 @@ static Res leftoverVisit(void *data, LeftPlace place)
   return res;
 }
 
+/* leftoverThere -- nothing was read from a region, but it is there */
+static Res leftoverThere(void *data, LeftPlace place)
+{
+  struct stat status;
+  Bool *there = data;
+
+  *there = fstatat(place->at, place->file, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode);
+  return ResOK;
+}
+
 /* leftoverMissing -- of a process that has not ended no region was found */
 static void leftoverMissing(Leftover leftover, Process process)
 {
   Header header = &process->public.header;
   const char *log = leftover->teller->paths[process->file];
+  Bool there = FALSE;
 
   if (!process->headed || header->region[0] == '\0' || header->ended || process->life != ProcessLifeUNKNOWN ||
       process->recovered || leftover->file[process->file]->core)
@@ -292,10 +303,13 @@ static void leftoverMissing(Leftover leftover, Process process)
   if (leftover->refused[0] != '\0')
     TellerLack(leftover->teller, "%s: the newest events of process %u may be in %s, which is not read: %s", log,
                header->pid, header->region, leftover->refused);
-  else
+  else {
+    (void)LeftPlaceNamed(header->region, header->recording, leftover->file[process->file]->path, leftoverThere, &there);
     TellerLack(leftover->teller,
-               "%s: the end of process %u is missing, and its newest events, if there were any: they were in %s, which is gone",
-               log, header->pid, header->region);
+               "%s: the end of process %u is missing, and its newest events, if there were any: they were in %s, %s",
+               log, header->pid, header->region,
+               there ? "which cannot be read, because its beginning was written over" : "which is gone");
+  }
 }
 
 /* leftoverTell -- one line for those who run, one for those who were killed */

@@ -19,6 +19,7 @@
 #include "log/file.h"
 
 enum { leftYOUNG = 60 }; /* seconds: whoever has just made a file may yet lock it */
+enum { leftVersionsMAX = 999 };
 enum { leftTriesMAX = 500 }; /* of 2 ms each */
 
 Bool LeftRegionRead(LeftRegion region)
@@ -55,6 +56,24 @@ Bool LeftRegionUnborn(LeftRegion region, const struct stat *status, uint32_t pid
          memcmp(header->magic, none, sizeof none) == 0 && header->log[0] == '\0' &&
          (status->st_size > 0 || difftime(time(NULL), status->st_mtime) > leftYOUNG || !leftRuns(pid)) &&
          flock(region->fd, LOCK_EX | LOCK_NB) == 0;
+}
+
+Bool LeftRegionYoung(const struct stat *status)
+{
+  return difftime(time(NULL), status->st_mtime) <= leftYOUNG;
+}
+
+/* leftOther -- is it a region of another version, which its own tools can read? */
+static Bool leftOther(RegionHeader header)
+{
+  return memcmp(header->magic, RegionMAGIC, BlockMagicSIZE) == 0 && header->order == BlockORDER &&
+         header->major != BlockMAJOR && header->major <= leftVersionsMAX;
+}
+
+Bool LeftRegionOver(LeftRegion region, const struct stat *status, uint32_t pid)
+{
+  return S_ISREG(status->st_mode) && status->st_size >= (off_t)RegionFIRST && !LeftRegionRead(region) &&
+         !leftOther(&region->header) && !leftRuns(pid) && flock(region->fd, LOCK_EX | LOCK_NB) == 0;
 }
 
 static Res leftWrite(LeftRegion region, const void *bytes, Size size)

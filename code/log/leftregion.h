@@ -44,6 +44,13 @@ extern Bool LeftRegionRead(LeftRegion region);
  * locked.  Who makes one locks it before it has a size, and writes its header after that (format/region.h). */
 extern Bool LeftRegionUnborn(LeftRegion region, const struct stat *status, uint32_t pid);
 
+/* LeftRegionOver -- is the file, which no region can be read from, one whose process has written over its beginning, and has
+ * ended?  Then it is locked.  One of another version is none. */
+extern Bool LeftRegionOver(LeftRegion region, const struct stat *status, uint32_t pid);
+
+/* LeftRegionYoung -- was the file made just now?  Somebody may be about to read it. */
+extern Bool LeftRegionYoung(const struct stat *status);
+
 /* LeftRegionUsed -- after LeftRegionTake: has its process put anything there?  One that found no room for its header block in it
  * has gone on without it: then the region knows nothing of that process's end. */
 extern Bool LeftRegionUsed(LeftRegion region);

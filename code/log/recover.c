@@ -227,6 +227,31 @@ static Res recoverTake(Recover recover, uint64_t recording, LeftCollector collec
   return process->headed && LeftRegionUsed(&recover->region) ? recoverClose(recover, process) : ResOK;
 }
 
+/* recoverOver -- nothing can be read of the region in hand.  The log lacks the end of its process; if it knows of none, one
+ * event at least is lost. */
+static Res recoverOver(Recover recover, LeftPlace place)
+{
+  Table table = &recover->table;
+  Bool known = FALSE;
+  Index i;
+  Res res = recoverScan(recover);
+
+  if (res != ResOK)
+    return res;
+  if (!recoverHas(recover, place->name.recording)) {
+    errno = EINVAL;
+    return ResPARAM;
+  }
+  for (i = 0; i < table->processes; ++i) {
+    Header header = &table->process[i]->public.header;
+    known |= table->process[i]->headed && header->recording == place->name.recording && header->pid == place->name.pid &&
+             !header->ended;
+  }
+  recover->untold = FALSE;
+  ++recover->recovered->over;
+  return known || recover->keep ? ResOK : recoverTell(recover, place->name.recording, 1);
+}
+
 /* recoverVisit -- a file that is called as regions are */
 static Res recoverVisit(void *data, LeftPlace place)
 {
@@ -252,6 +277,10 @@ static Res recoverVisit(void *data, LeftPlace place)
       LeftPlaceRemove(place, &status);
   } else if (LeftRegionUnborn(&recover->region, &status, place->name.pid)) {
     LeftPlaceRemove(place, &status);
+  } else if (LeftRegionOver(&recover->region, &status, place->name.pid) && !LeftRegionYoung(&status)) {
+    res = recoverOver(recover, place);
+    if (res == ResOK && !recover->keep && !recover->untold)
+      LeftPlaceRemove(place, &status);
   }
   (void)close(recover->region.fd);
   return res;
@@ -309,7 +338,7 @@ Res LogRecover(int log, Bool certain, const char *path, uint64_t recording, Bool
   Recover recover;
   Res res;
 
-  *recoveredReturn = (RecoveredStruct){0, 0, 0};
+  *recoveredReturn = (RecoveredStruct){0};
   if (fstat(log, &status) != 0 || !S_ISREG(status.st_mode))
     return ResIO;
   recover = recoverMake(log, certain, path, recording, status.st_uid);

@@ -12,6 +12,7 @@
 typedef struct RecoveredStruct {
   Count blocks;     /* that were appended */
   Count running;    /* processes that still write to the log */
+  Count over;       /* regions of which nothing could be read, because the program had written over their beginning */
   uint64_t spoiled; /* events of blocks that the program had written over: they are lost, which the log says */
 } RecoveredStruct, *Recovered;
 
