@@ -248,14 +248,16 @@ END
 # A recorded program takes a dead collector's name, and answers whoever asks: nobody believes it who is not of its user.
 # Nor does anybody remove by a path what is no region, whoever tells of it.
 for my $case (['another user, who names a file of root\'s', 'unlink', $nobody], ['another user, who cuts the memory', 'cut', $nobody],
-              ['root, who names another file', 'unlink', '']) {
-    my ($who, $what, $user) = @$case;
-    my $log = "$dir/impostor$what$user.paw";
+              ['root, who names another file', 'unlink', ''],
+              ['another user, where all users have the same number, who cuts the memory', 'cut', $nobody, 'space']) {
+    my ($who, $what, $user, @space) = @$case;
+    next if @space && system('unshare -U true 2>/dev/null') != 0;
+    my $log = "$dir/impostor$what$user@space.paw";
     mkdir "$dir/roots", 0700;
     spew("$dir/roots/victim", "precious\n");
     unlink "$dir/go";
     system('mkfifo', "$dir/go") == 0 or die;
-    my $rec = started($log, 'sh', '-c', 'exec "$@" < "$0"', "$dir/go", "$B/prog/impostor", "$dir/roots/victim", $what, $user || ());
+    my $rec = started($log, 'sh', '-c', 'exec "$@" < "$0"', "$dir/go", "$B/prog/impostor", "$dir/roots/victim", $what, $user || (), @space);
     open my $go, '>', "$dir/go" or die;
     until_(sub { slurp("$log.out") =~ /^ready$/m }) or diag slurp("$log.err");
     kill 'KILL', $rec;

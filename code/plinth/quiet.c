@@ -20,6 +20,7 @@
 #include "plinth/forbid.h"
 
 enum { quietPAGE = 4096 }; /* bytes of the smallest page: every mapping is so aligned */
+enum { quietOVERFLOW = 65534 }; /* what the system calls a user that has no number in a user namespace */
 
 /* Of the calls by this name the one that fills in what <sys/stat.h> has. */
 #if defined(SYS_fstat64) && !defined(__LP64__)
@@ -66,9 +67,30 @@ uint32_t QuietPid(void)
   return (uint32_t)QuietCall(SYS_getpid);
 }
 
+/* quietSpaceWhole -- has each user of the system a number here?  Else we are in a user namespace in which all others, and
+ * perhaps we ourselves, are called quietOVERFLOW. */
+static Bool quietSpaceWhole(void)
+{
+  static const char wanted[] = "004294967295"; /* the numbers from 0 on are those outside from 0 on, all of them */
+  char room[64];
+  long fd = QuietCall(SYS_openat, AT_FDCWD, "/proc/self/uid_map", O_RDONLY | O_CLOEXEC), size, i;
+  Size n = 0;
+
+  if (fd < 0)
+    return TRUE; /* no such thing, or no /proc */
+  size = QuietCall(SYS_read, fd, room, sizeof room);
+  (void)QuietCall(SYS_close, fd);
+  for (i = 0; i < size && room[i] != '\n'; ++i)
+    if (room[i] != ' ' && (n == sizeof wanted - 1 || room[i] != wanted[n++]))
+      return FALSE;
+  return n == sizeof wanted - 1;
+}
+
 uint32_t QuietUser(void)
 {
-  return (uint32_t)QuietCall(SYS_geteuid);
+  uint32_t user = (uint32_t)QuietCall(SYS_geteuid);
+
+  return user == quietOVERFLOW && !quietSpaceWhole() ? UINT32_MAX : user;
 }
 
 uint64_t QuietLimit(int resource)

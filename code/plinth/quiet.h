@@ -38,7 +38,8 @@ extern void QuietBar(void);
 extern void QuietUnbar(void);
 extern Bool QuietBarred(void);
 
-/* QuietPid, QuietUser -- getpid and geteuid; UINT32_MAX and its kin where they may not be asked for
+/* QuietPid, QuietUser -- getpid and geteuid; UINT32_MAX and its kin where they may not be asked for, and where
+ * another user would have the same number (a user namespace that does not know us)
  * QuietLimit -- getrlimit: what holds now; UINT64_MAX: no limit is known
  * QuietStat -- fstat; 0, or minus an errno */
 extern uint32_t QuietPid(void);

@@ -1,15 +1,16 @@
 /* impostor.c -- a program of root's with a child that takes a dead collector's name
  *
- *   impostor VICTIM WHAT [USER]
+ *   impostor VICTIM WHAT [USER [space]]
  *
  * The child becomes USER and waits for the name; it answers everybody who asks for a region: it may be removed by the
  * name VICTIM, and then, if WHAT is `unlink`, there is no collector; if it is `cut`, no memory.  It tells what it hears.
- * Whoever closes our input lets another child begin, which allocates and frees 4444 bytes 20000 times, becomes a program
+ * Whoever closes our input lets another child begin, which, with `space` in a user namespace that maps nobody, allocates and frees 4444 bytes 20000 times, becomes a program
  * that does the same, has a child that becomes a third one, and ends.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <grp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -169,6 +170,8 @@ int main(int argc, char **argv)
     ;
   honest = fork();
   if (honest == 0) {
+    if (argc > 4 && unshare(CLONE_NEWUSER) != 0)
+      _exit(1);
     work();
     (void)execl("/proc/self/exe", argv[0], "again", (char *)NULL);
     _exit(1);
