@@ -21,7 +21,7 @@ static MakeBlockStruct block;
 /* What is known of a log at its end. */
 typedef struct EndStruct {
   HeapTallyStruct tally;
-  HeapSumStruct sum;
+  Count objects;
   uint64_t digest; /* of what lives */
 } EndStruct, *End;
 
@@ -56,7 +56,7 @@ static void endObject(void *data, HeapPool pool, HeapThread thread, HeapObject o
   end->digest += (pool->addr * 31 + object->addr) * 2654435761u + object->size * 40503u;
 }
 
-/* endOf -- play a log to its end */
+/* endOf -- play a log of one process, or two, to its end */
 static void endOf(End end, const char *path)
 {
   static const HeapClientStruct client = {NULL, nothing, nothing, nothing, nothing, FALSE};
@@ -64,16 +64,24 @@ static void endOf(End end, const char *path)
   HeapClientStruct copy = client;
   Log log = logOpen(path);
   Heap heap;
+  Index i;
 
   memset(end, 0, sizeof *end);
   if (HeapCreate(&heap, &copy, log) != ResOK)
     makeFail("no memory");
   request.event = endEvent;
   request.data = heap;
-  if (LogRead(log, &request) != ResOK || HeapSettle(heap) != ResOK || HeapObjects(heap, 0, endObject, end) != ResOK)
+  if (LogRead(log, &request) != ResOK || HeapSettle(heap) != ResOK)
     makeFail("the log cannot be played");
-  HeapLookTally(&end->tally, heap, 0);
-  HeapLookSum(&end->sum, heap, 0);
+  for (i = 0; i < 2; ++i) {
+    HeapSumStruct sum;
+    if (HeapObjects(heap, i, endObject, end) != ResOK)
+      makeFail("no memory");
+    end->digest *= 3;
+    HeapLookSum(&sum, heap, i);
+    end->objects += sum.objects;
+  }
+  HeapTallySum(&end->tally, heap);
   HeapDestroy(heap);
   LogClose(log);
 }
@@ -111,26 +119,39 @@ static void putSim(SimEvent event)
     makeFail("the log is too large for one block");
 }
 
-/* logMake -- a log of these events */
-static void logMake(SimEvent events, Count count, unsigned threads)
+/* logProcess -- a process that has told these events, in this order */
+static void logProcess(MakeProcess process, uint64_t begun, SimEvent events, Count count, unsigned threads)
 {
-  MakeProcess process = MakeProcessNew(4711, 1);
+  uint32_t pid = process->header.pid;
   unsigned thread;
   Index i;
 
   MakeHeader(&make, process);
-  MakeBlockBegin(&block, process, 4711, EventKindPool, 0, 1000);
-  (void)MakeEvent(&block, EventPoolCreateCODE, 1000, (uint64_t[]){1, 0}, "malloc");
+  MakeBlockBegin(&block, process, pid, EventKindPool, 0, begun);
+  (void)MakeEvent(&block, EventPoolCreateCODE, begun, (uint64_t[]){1, 0}, "malloc");
   MakeBlockEnd(&make, &block, BlockFlagSEALED);
   for (thread = 0; thread < threads; ++thread) {
-    MakeBlockBegin(&block, process, 4711 + thread, EventKindObject, 0, 2000);
+    MakeBlockBegin(&block, process, pid + thread, EventKindObject, 0, 2000);
     for (i = 0; i < count; ++i)
       if (events[i].thread == thread)
         putSim(&events[i]);
     MakeBlockEnd(&make, &block, BlockFlagSEALED);
   }
+}
+
+static void logWrite(void)
+{
   MakeWrite(&make, whole);
   MakeFree(&make);
+}
+
+/* logMake -- a log of one process */
+static void logMake(SimEvent events, Count count, unsigned threads)
+{
+  MakeProcess process = MakeProcessNew(4711, 1);
+
+  logProcess(process, 1000, events, count, threads);
+  logWrite();
   MakeProcessFree(process);
 }
 
@@ -141,11 +162,11 @@ static Bool wrong(End all, uint64_t from)
 
   cutAt(from);
   endOf(&its, part);
-  if (its.digest == all->digest && its.sum.objects == all->sum.objects && its.tally.unmatched <= all->tally.unmatched)
+  if (its.digest == all->digest && its.objects == all->objects && its.tally.unmatched <= all->tally.unmatched)
     return FALSE;
   printf("# cut at %llu: %llu unmatched, %llu in the whole; %llu objects, %llu\n", (unsigned long long)from,
           (unsigned long long)its.tally.unmatched, (unsigned long long)all->tally.unmatched,
-          (unsigned long long)its.sum.objects, (unsigned long long)all->sum.objects);
+          (unsigned long long)its.objects, (unsigned long long)all->objects);
   return TRUE;
 }
 
@@ -243,6 +264,50 @@ static void testResized(void)
   TapIs(wrongAny(row, ARRAY_LENGTH(row), 2), 0, "two resizes go on at one address, one after the other");
 }
 
+/* testForked -- a child is made while another thread is at work, and what that did before the cut is the child's, as
+ * turns out behind it, or not */
+static void testForked(void)
+{
+  static const struct {
+    Bool child;
+    SimEventStruct event;
+  } did[] = {
+    {FALSE, {.stamp = 1000000, .kind = HeapInALLOC, .thread = 0, .addr = 0x100, .size = 10}},
+    {FALSE, {.stamp = 1010000, .kind = HeapInALLOC, .thread = 1, .addr = 0x200, .size = 20}},
+    {FALSE, {.stamp = 1030000, .kind = HeapInALLOC, .thread = 1, .addr = 0x300, .size = 30}},
+    {FALSE, {.stamp = 1040000, .kind = HeapInFREE, .thread = 1, .addr = 0x200}},
+    {FALSE, {.stamp = 1045000, .kind = HeapInALLOC, .thread = 1, .addr = 0x700, .size = 70}},
+    {FALSE, {.stamp = 1050000, .kind = HeapInALLOC, .thread = 1, .addr = 0x400, .size = 40}},
+    {TRUE, {.stamp = 1070000, .kind = HeapInFREE, .thread = 0, .addr = 0x300}},
+    {TRUE, {.stamp = 1080000, .kind = HeapInALLOC, .thread = 0, .addr = 0x200, .size = 50}},
+    {TRUE, {.stamp = 1090000, .kind = HeapInBEGIN, .thread = 0, .addr = 0x700, .size = 80}},
+    {TRUE, {.stamp = 1091000, .kind = HeapInEND, .thread = 0, .addr = 0x800, .old = 0x700, .size = 80}},
+    {TRUE, {.stamp = 1100000, .kind = HeapInFREE, .thread = 0, .addr = 0x100}},
+    {FALSE, {.stamp = 1110000, .kind = HeapInALLOC, .thread = 0, .addr = 0x900, .size = 90}}
+  };
+  SimEventStruct its[ARRAY_LENGTH(did)];
+  MakeProcess process[2] = {MakeProcessNew(4711, 1), MakeProcessNew(5000, 2)};
+  EndStruct all;
+  Count n = 0, count;
+  Index i, child;
+
+  process[1]->header.forked = (HeaderForkStruct){.identity = 1, .thread = 4711, .before = 1020000, .after = 1060000};
+  for (child = 0; child < 2; ++child) {
+    for (i = count = 0; i < ARRAY_LENGTH(did); ++i)
+      if (did[i].child == (Bool)child)
+        its[count++] = did[i].event;
+    logProcess(process[child], child ? 1065000 : 1000, its, count, 2 - (unsigned)child);
+  }
+  logWrite();
+  endOf(&all, whole);
+  TapOk(all.objects == 5 + 2 && all.tally.unmatched == 0, "what a child of fork has is found out");
+  for (i = 1; i < ARRAY_LENGTH(did); ++i)
+    n += wrong(&all, timeOf(did[i].event.stamp)) + wrong(&all, timeOf(did[i].event.stamp - 5000));
+  TapIs(n, 0, "and told where the log is cut before");
+  MakeProcessFree(process[0]);
+  MakeProcessFree(process[1]);
+}
+
 /* testRandom -- always the same logs, with little in them, and all of it soon gone */
 static void testRandom(void)
 {
@@ -267,6 +332,7 @@ int main(void)
   (void)snprintf(part, sizeof part, "/tmp/pawprint-part-%ld.paw", (long)getpid());
   testSwapped();
   testResized();
+  testForked();
   testRandom();
   (void)unlink(whole);
   (void)unlink(part);

@@ -3,16 +3,19 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Two passes where the log is cut by time: one over what comes before, of which definitions are written and the heap is
- * kept; one over what is wanted.
+ * kept; one over what is wanted.  Where a child of fork may have had more than was known at the cut, what is wanted is read
+ * for that first.
  */
 #include "view/cut.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "view/cutstate.h"
 #include "view/heap.h"
 #include "view/heapfork.h"
+#include "view/heapsave.h"
 #include "view/heapwalk.h"
 
 /* What an event type is to a cut; bits. */
@@ -30,6 +33,13 @@ typedef struct cutProcessStruct {
   Bool told;         /* what it had at first has been written */
 } cutProcessStruct;
 
+/* An object that a child of fork had, which is found out when the child takes it away. */
+typedef struct cutHadStruct {
+  Index process;
+  uint64_t pool;
+  HeapObjectStruct object;
+} cutHadStruct;
+
 typedef struct CutStruct {
   Log log;
   LogRewrite rewrite;
@@ -44,6 +54,9 @@ typedef struct CutStruct {
   Count lacking;             /* processes whose objects cannot be told */
   Res res;
   Bool second;               /* it is what is wanted that is read for them */
+  Bool ahead;                /* it is read ahead, and all is as before afterwards */
+  cutHadStruct *had;         /* owned; what was found out so */
+  Count hads, hadCapacity;
 } CutStruct, *Cut;
 
 /* What later events refer to, by name; whatever the registry. */
@@ -136,6 +149,7 @@ static void cutFinish(Cut cut)
   for (i = 0; i < cut->processes && cut->process != NULL; ++i)
     free(cut->process[i].is);
   free(cut->process);
+  free(cut->had);
   if (cut->heap != NULL)
     HeapDestroy(cut->heap);
 }
@@ -174,6 +188,18 @@ static Bool cutBefore(LogRequest request, LogEvent event)
   return defines && LogRewritePut(cut->rewrite, event);
 }
 
+/* cutHad -- what turned out later is there from now on */
+static Res cutHad(Cut cut, Index number)
+{
+  Index i;
+  Res res = ResOK;
+
+  for (i = 0; i < cut->hads && res == ResOK; ++i)
+    if (cut->had[i].process == number)
+      res = HeapForkHad(cut->heap, number, cut->had[i].pool, &cut->had[i].object);
+  return res;
+}
+
 /* cutBegins -- a process has its first objects from one that is not chosen: they are told before its first event */
 static void cutBegins(void *data, HeapOperation operation)
 {
@@ -188,7 +214,10 @@ static void cutBegins(void *data, HeapOperation operation)
   if (parent == NULL || !OfProcessBefore(cut->of, parent->number))
     return;
   cut->process[number].told = TRUE;
-  cut->res = CutStateOf(&cut->lacking, cut->rewrite, cut->log, cut->heap, number, operation->thread, operation->time);
+  cut->res = cutHad(cut, number);
+  if (cut->res == ResOK)
+    cut->res = CutStateOf(&cut->lacking, cut->rewrite, cut->log, cut->heap, number, operation->thread,
+                          operation->time);
 }
 
 static void cutNothing(void *data, HeapOperation operation)
@@ -216,7 +245,6 @@ static uint32_t cutKinds(Cut cut, Bool (*wants)(void *data, LogProcess process, 
 static Res cutFirst(Cut cut)
 {
   LogRequestStruct before = LogRequestALL;
-  Index i;
   Res res;
 
   before.to = cut->request->from;
@@ -225,10 +253,7 @@ static Res cutFirst(Cut cut)
   before.event = cutBefore;
   before.data = cut;
   res = LogRead(cut->log, &before);
-  if (res == ResOK && cut->objects)
-    res = CutState(&cut->lacking, cut->rewrite, cut->log, cut->heap, cut->request->from);
-  for (i = 0; i < cut->processes; ++i)
-    cut->process[i].told = HeapHas(cut->heap, i);
+  HeapForksDo(cut->heap, cut->request->from - 1); /* of which no event has told since */
   return res;
 }
 
@@ -237,6 +262,82 @@ static Bool cutHeirsWant(void *data, LogProcess process, EventType type)
   unsigned is = cutIs(data, process, type);
 
   return (is & cutHEAP) != 0 && (is & (cutCHOSEN | cutBEFORE)) != 0;
+}
+
+/* cutCame -- a child takes away what another thread of its parent had allocated while it was made */
+static void cutCame(void *data, HeapOperation operation)
+{
+  Cut cut = data;
+
+  if (!cut->ahead || !operation->inherited)
+    return;
+  if (Grow(&cut->had, &cut->hadCapacity, cut->hads, sizeof *cut->had))
+    cut->had[cut->hads++] = (cutHadStruct){operation->process, operation->pool->addr, *operation->object};
+  else
+    cut->res = ResMEMORY;
+}
+
+static Bool cutAheadEvent(LogRequest request, LogEvent event)
+{
+  Cut cut = request->data;
+  unsigned is = cutIs(cut, event->process, event->type);
+
+  if ((is & cutBEFORE) != 0 || cutKeeps(cut, is, event))
+    HeapEvent(cut->heap, event);
+  return cut->res != ResOK;
+}
+
+/* cutFind -- read what is wanted, and forget it but for what it says of what children had */
+static Res cutFind(Cut cut)
+{
+  LogRequestStruct request = *cut->request;
+  unsigned char *bytes;
+  Count weight;
+  Size size;
+  Res res = HeapSave(&bytes, &size, &weight, cut->heap), restored;
+
+  if (res != ResOK)
+    return res;
+  request.data = request.chooseData = cut;
+  request.choose = cutHeirsWant;
+  request.kinds = cutKinds(cut, cutHeirsWant);
+  request.accept = NULL;
+  request.count = UINT64_MAX;
+  request.event = cutAheadEvent;
+  cut->ahead = TRUE;
+  res = LogRead(cut->log, &request);
+  HeapCatchUp(cut->heap);
+  cut->ahead = FALSE;
+  restored = HeapRestore(cut->heap, bytes, size);
+  free(bytes);
+  return res != ResOK ? res : restored != ResOK ? restored : cut->res;
+}
+
+/* cutAhead -- where it may turn out later what a child had, what it does later decides */
+static Res cutAhead(Cut cut)
+{
+  Bool doubt = cut->heirs;
+  Index i;
+
+  for (i = 0; i < cut->processes; ++i)
+    doubt |= HeapForkDoubts(cut->heap, i);
+  return cut->objects && doubt ? cutFind(cut) : ResOK;
+}
+
+/* cutTell -- tell what lived at the cut */
+static Res cutTell(Cut cut)
+{
+  Res res = ResOK;
+  Index i;
+
+  for (i = 0; i < cut->processes; ++i) {
+    cut->process[i].told = HeapHas(cut->heap, i);
+    if (cut->process[i].told && res == ResOK)
+      res = cutHad(cut, i);
+  }
+  if (res == ResOK && cut->objects)
+    res = CutState(&cut->lacking, cut->rewrite, cut->log, cut->heap, cut->request->from);
+  return res;
 }
 
 static Bool cutHeirsEvent(LogRequest request, LogEvent event)
@@ -265,17 +366,22 @@ static Res cutHeirs(Cut cut)
 /* cutHeap -- what is written of the heap before anything that is wanted */
 static Res cutHeap(Cut cut)
 {
-  HeapClientStruct client = {cut, cutNothing, cutNothing, cutNothing, cutBegins, FALSE};
+  HeapClientStruct client = {cut, cutCame, cutNothing, cutNothing, cutBegins, FALSE};
   LogSummaryStruct summary;
-  Bool heirs = cut->heirs && cut->objects;
+  Bool heirs = cut->heirs && cut->objects, cuts;
   Res res = HeapCreate(&cut->heap, &client, cut->log);
 
   if (res != ResOK)
     return res;
   HeapOf(cut->heap, cut->of);
   LogSummarize(&summary, cut->log);
-  if (cut->request->from > summary.first)
+  cuts = cut->request->from > summary.first;
+  if (cuts)
     res = cutFirst(cut);
+  if (res == ResOK)
+    res = cutAhead(cut);
+  if (res == ResOK && cuts)
+    res = cutTell(cut);
   return res == ResOK && heirs ? cutHeirs(cut) : res;
 }
 

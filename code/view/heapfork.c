@@ -124,11 +124,11 @@ static Bool forkPools(HeapProcess child, HeapProcess parent)
   return TRUE;
 }
 
-static HeapPool forkPool(HeapProcess child, HeapPool pool)
+static HeapPool forkPool(HeapProcess child, uint64_t addr)
 {
-  HeapPool its = *HeapPoolBucket(child, pool->addr);
+  HeapPool its = *HeapPoolBucket(child, addr);
 
-  while (its != NULL && its->addr != pool->addr)
+  while (its != NULL && its->addr != addr)
     its = its->next;
   return its;
 }
@@ -160,7 +160,7 @@ static void forkNote(HeapOrder order, HeapPool pool, uint64_t addr, Bool came, u
 /* forkResize -- a thread that is no more in the child was resizing an object: it is where it was, perhaps */
 static void forkResize(HeapProcess child, HeapResize resize)
 {
-  HeapPool pool = resize->state == HeapResizeKNOWN ? forkPool(child, resize->pool) : NULL;
+  HeapPool pool = resize->state == HeapResizeKNOWN ? forkPool(child, resize->pool->addr) : NULL;
   HeapObject place;
 
   if (pool == NULL || HeapTableOwn(&pool->table) != ResOK)
@@ -352,7 +352,7 @@ void HeapForkSee(Heap heap, HeapProcess parent, HeapInput input)
     parent->child = 0;
     return;
   }
-  pool = forkPool(child, input->pool);
+  pool = forkPool(child, input->pool->addr);
   child->order.doubt += forkSwing(input, input->thread->number >= child->inherited);
   if (pool != NULL)
     forkNote(&child->order, pool, input->addr, HeapActBrings(input), input->size, input->align);
@@ -392,4 +392,34 @@ Bool HeapForkGone(HeapOrder order, HeapInput input)
   HeapActPresume(order, input, place);
   HeapTableDelete(&input->pool->table, place);
   return TRUE;
+}
+
+/* What is found out later */
+
+Bool HeapForkDoubts(Heap heap, Index number)
+{
+  HeapProcess process = number < heap->count ? heap->process[number] : NULL;
+
+  return process != NULL && !process->ended && (process->order.windowed || process->child != 0);
+}
+
+Res HeapForkHad(Heap heap, Index number, uint64_t pool, const HeapObjectStruct *object)
+{
+  HeapProcess process = number < heap->count ? heap->process[number] : NULL;
+  HeapPool its = process == NULL || process->threads == 0 ? NULL : forkPool(process, pool);
+  HeapObject place;
+
+  if (its == NULL)
+    return ResOK;
+  if (HeapTableOwn(&its->table) != ResOK)
+    return ResMEMORY;
+  place = HeapTableSeek(&its->table, object->addr);
+  if (place->addr != 0)
+    return ResOK;
+  if ((place = HeapTableInsert(&its->table, place, object->addr)) == NULL)
+    return ResMEMORY;
+  *place = (HeapObjectStruct){.addr = object->addr, .size = object->size, .align = object->align, .told = 1};
+  ++process->order.sum.objects;
+  process->order.sum.bytes += object->size;
+  return ResOK;
 }

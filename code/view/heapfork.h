@@ -67,4 +67,9 @@ extern void HeapForkSee(struct HeapStruct *heap, struct HeapProcessStruct *paren
 extern Bool HeapForkCome(HeapOrder order, HeapInput input);
 extern Bool HeapForkGone(HeapOrder order, HeapInput input);
 
+/* HeapForkDoubts -- may it be found out later that the process has inherited more, or that its newest child has?
+ * HeapForkHad -- that has been found out: from now on the object is there, unless something else is.  ResMEMORY. */
+extern Bool HeapForkDoubts(struct HeapStruct *heap, Index process);
+extern Res HeapForkHad(struct HeapStruct *heap, Index process, uint64_t pool, const HeapObjectStruct *object);
+
 #endif /* VIEW_HEAPFORK_H */
