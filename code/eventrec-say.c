@@ -123,6 +123,17 @@ static Index recordingWhy(Recording recording, const char *path)
   return i;
 }
 
+/* recordingMet -- has a process of this program announced itself, though by its file it cannot?  It is linked with the library. */
+static Bool recordingMet(Recording recording, const char *path)
+{
+  Index i;
+
+  for (i = 0; i < recording->mets; ++i)
+    if (strcmp(recording->met[i], path) == 0)
+      return TRUE;
+  return FALSE;
+}
+
 /* recordingFiles -- tell what the files of programs say */
 static void recordingFiles(Recording recording)
 {
@@ -130,7 +141,8 @@ static void recordingFiles(Recording recording)
   Index i;
 
   for (i = 0; i < recording->known; ++i)
-    if (recordingWhy(recording, recording->path[i]) == i)
+    if (recordingWhy(recording, recording->path[i]) == i &&
+        !(recordingWhole(recording->reason[i]) && recordingMet(recording, recording->path[i])))
       recordingNot(recording, recording->path[i], recording->reason[i], recording->unseen[i]);
   if (recording->unlooked == 0)
     return;

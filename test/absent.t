@@ -36,6 +36,7 @@ sub said {
 # unseen(@options_and_command) -- the lines that say what was not seen, without the folders of programs
 sub unseen { return [sort map { /^eventrec: not seen: (.*)/ ? $1 =~ s{^(?:/\S*/)?}{}r : () } said(@_)] }
 
+my $code = abs_path('code');
 my $preload = 'LD_PRELOAD was not in the environment that it was given';
 my $recording = 'PAWPRINT_RECORDING was not in the environment that it was given';
 my $perl = abs_path($^X) =~ s{.*/}{}r;
@@ -132,13 +133,20 @@ SKIP: {
     my $many = "cd $dir; for i in 1 2 3 4 5 6 7 8 9 10; do for j in 1 2 3 4 5; do env -i ./true; done & done; wait";
     is_deeply unseen('--', 'sh', '-c', $many), ["$name: $preload (50 processes)"], 'fifty that end at once, ten at a time, are counted';
     is_deeply [map { @{unseen('--', 'sh', '-c', "cd $dir; exec env -i ./true")} } 1 .. 5], [("$name: $preload") x 5], 'one that ends at once, each time';
-    skip 'nothing can be linked statically here', 4 unless $static;
+    skip 'nothing can be linked statically here', 6 unless $static;
     is_deeply unseen('--', 'sh', '-c', "cd $dir; for i in 1 2 3 4 5 6 7 8 9 10; do ./at-once; $dir/at-once; done"), ["$said (20 processes)"],
         'twenty static programs that end at once are counted';
     is_deeply [map { @{unseen('--', 'sh', '-c', "cd $dir; exec ./at-once")} } 1 .. 5], [($said) x 5], 'one, each time';
     is_deeply unseen('--', $^X, '-e', "for (1 .. 20) { if (!fork) { exec '$B/prog/starts', 'vfork', '$dir/at-once', 0 } } 1 while wait > 0"),
         ["$said (20 processes)"], 'also such as vfork has started';
     is_deeply unseen('--', "$dir/at-once"), [$said], 'and one that is the program itself';
+    open $out, '>', "$dir/linked.c" or die;
+    print $out "#include <pawprint.h>\nint main(void) { EventUserWord(EventIntern(\"linked\"), 1); return 0; }\n";
+    close $out;
+    my $linked = system("gcc -static -o $dir/linked -I$code/emit $dir/linked.c $B/lib/libpawprint.a -lpthread -ldl -lm >$dir/linking 2>&1") == 0;
+    skip 'nothing can be linked with the library statically here', 2 unless $linked;
+    is_deeply unseen('--', "$dir/linked"), [], 'one that is linked with the library itself is seen';
+    is_deeply unseen('--', 'sh', '-c', "$dir/linked; $dir/linked; :"), [], 'also if others start it';
 }
 # However many programs there are, each is named, or counted: those that are announced, and those of which their files speak.
 SKIP: {
