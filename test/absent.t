@@ -38,6 +38,7 @@ sub unseen { return [sort map { /^eventrec: not seen: (.*)/ ? $1 =~ s{^(?:/\S*/)
 
 my $code = abs_path('code');
 my $preload = 'LD_PRELOAD was not in the environment that it was given';
+my $others = 'LD_PRELOAD was without libpawprint.so in the environment that it was given';
 my $recording = 'PAWPRINT_RECORDING was not in the environment that it was given';
 my $perl = abs_path($^X) =~ s{.*/}{}r;
 
@@ -171,8 +172,18 @@ SKIP: {
     is_deeply unseen('--', @bwrap, 'sleep', '0.6'), ['sleep: it sees other folders, in which the library is not'],
         'a program in a sandbox without the library is named';
 }
+# Where LD_PRELOAD is given, and has only others' libraries, that is said.
+SKIP: {
+    open my $out, '>', "$dir/other.c" or die;
+    print $out "int other;\n";
+    close $out;
+    skip 'no library can be made', 2 if system("gcc -shared -fPIC -o $dir/other.so $dir/other.c >/dev/null 2>&1") != 0;
+    is_deeply unseen('--', 'env', "LD_PRELOAD=$dir/other.so", $^X, '-e', '1'), ["$perl: $others"], 'by env';
+    is_deeply unseen('--', 'env', '-i', "LD_PRELOAD=$dir/other.so", '/bin/sh', '-c', "$^X -e 'sleep 1'; true"),
+        [sort "$perl: $others", abs_path('/bin/sh') =~ s{.*/}{}r . ": $others"], 'and by one that is not seen';
+}
 SKIP: {
     skip 'no node', 1 unless present('node');
-    is_deeply unseen('--', 'env', 'LD_PRELOAD=', 'node', '-e', '1'), ["node: $preload"], 'env LD_PRELOAD= takes it away, too';
+    is_deeply unseen('--', 'env', 'LD_PRELOAD=', 'node', '-e', '1'), ["node: $others"], 'env LD_PRELOAD= takes it away, too';
 }
 done_testing;

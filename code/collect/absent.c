@@ -271,7 +271,8 @@ static Bool absentElsewhere(pid_t pid)
 static const char *absentLack(unsigned lack)
 {
   /* First: without the library nobody records it. */
-  return (lack & RegionLackLIBRARY) != 0     ? "LD_PRELOAD was not in the environment that it was given"
+  return (lack & RegionLackOTHERS) != 0      ? "LD_PRELOAD was without libpawprint.so in the environment that it was given"
+         : (lack & RegionLackLIBRARY) != 0   ? "LD_PRELOAD was not in the environment that it was given"
          : (lack & RegionLackCOLLECTOR) != 0 ? "another eventrec, inside this one, records it, and what it starts"
                                            : RegionVARIABLE " was not in the environment that it was given";
 }
@@ -280,7 +281,7 @@ static const char *absentLack(unsigned lack)
  * reason cannot be found out. */
 static const char *absentReason(const AbsentWaitStruct *wait)
 {
-  Bool recorded, preloads;
+  Bool recorded, preloads, others;
   ssize_t read;
 
   if ((wait->lack & RegionLackCOLLECTOR) == 0 && absentHolds(wait->pid, "maps", "libpawprint.so", &read))
@@ -290,8 +291,10 @@ static const char *absentReason(const AbsentWaitStruct *wait)
   if (read <= 0)
     return wait->seen ? NULL : "it ended, or changed its user, before it announced itself";
   preloads = absentHolds(wait->pid, "environ", "libpawprint.so", &read);
-  if (read >= 0 && !preloads)
-    return absentLack(RegionLackLIBRARY);
+  if (read >= 0 && !preloads) {
+    others = absentHolds(wait->pid, "environ", "LD_PRELOAD=", &read);
+    return absentLack(others ? RegionLackLIBRARY | RegionLackOTHERS : RegionLackLIBRARY);
+  }
   recorded = absentHolds(wait->pid, "environ", RegionVARIABLE "=", &read);
   if (read >= 0 && !recorded)
     return absentLack(RegionLackRECORDING);

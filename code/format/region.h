@@ -298,8 +298,8 @@ static inline uint64_t RegionLost(RegionHeader header)
 enum { RegionNoteNONE, RegionNoteEXEC, RegionNoteSTAYS, RegionNoteSTART, RegionNoteLOST, RegionNoteBEFORE };
 
 /* What the environment that a program is given lacks (RegionMeetStruct.lack): with RegionLackCOLLECTOR it names another
- * collector, whose recording is inside ours. */
-enum { RegionLackLIBRARY = 1, RegionLackRECORDING = 2, RegionLackCOLLECTOR = 4 };
+ * collector, whose recording is inside ours; with RegionLackOTHERS, which comes with RegionLackLIBRARY, it has LD_PRELOAD without our library. */
+enum { RegionLackLIBRARY = 1, RegionLackRECORDING = 2, RegionLackCOLLECTOR = 4, RegionLackOTHERS = 8 };
 
 /* The meeting of a process and its collector: one datagram to the abstract UNIX socket that the setting `collector`
  * names ("NAME:TOKEN"), with one end of a socket pair (SOCK_SEQPACKET) beside it, and an answer on that.  The collector

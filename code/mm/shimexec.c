@@ -141,8 +141,9 @@ static unsigned shimLack(char *const envp[])
     for (k = 0; k < read && entry[k] != NULL; ++k) {
       if (shimBegins(&seen, entry[k], recording, sizeof recording - 1) && !shimNothing(entry[k] + sizeof recording - 1))
         lack = (lack & ~(unsigned)RegionLackRECORDING) | (shimOurs(entry[k]) ? 0 : RegionLackCOLLECTOR);
-      else if (shimBegins(&seen, entry[k], preload, sizeof preload - 1) && shimHas(entry[k]))
-        lack &= ~(unsigned)RegionLackLIBRARY;
+      else if (shimBegins(&seen, entry[k], preload, sizeof preload - 1))
+        lack = shimHas(entry[k]) ? lack & ~(unsigned)(RegionLackLIBRARY | RegionLackOTHERS)
+                                 : lack | ((lack & RegionLackLIBRARY) != 0 ? RegionLackOTHERS : 0);
     }
     if (k < read || read == 0)
       return lack;
