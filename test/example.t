@@ -174,6 +174,37 @@ SKIP: {
     is `$B/bin/eventcnv --check $dir/ctl.paw 2>&1`, '', 'the log is whole';
 }
 
+# An allocator in a program that is linked with the library defines the events of allocators, which that has: it gets those.
+SKIP: {
+    skip 'nothing is recorded by the rash variety', 4 if ($ENV{VARIETY} // 'cool') eq 'rash';
+    skip 'the library needs the sanitizer\'s', 4 if $ENV{SAN};
+    open my $out, '>', 'own.c' or die;
+    print $out <<'END';
+#include <pawprint.h>
+int main(void)
+{
+  static char room[4096];
+  EventCode create, alloc, release;
+  if (EventTypeDefine(&create, "PoolCreate", "PPS", "pool arena class", "") != 0 ||
+      EventTypeDefine(&alloc, "PoolAlloc", "PAW", "pool addr size", "") != 0 ||
+      EventTypeDefine(&release, "PoolFree", "PA", "pool addr", "") != 0)
+    return 1;
+  EventEmit(create, room, (void *)0, "ownpool");
+  for (int i = 0; i < 100; ++i)
+    EventEmit(alloc, room, room + 16 * i, (EventWord)16);
+  for (int i = 0; i < 40; ++i)
+    EventEmit(release, room, room + 16 * i);
+  return 0;
+}
+END
+    close $out;
+    $said = `$cc -o own own.c -I$share/code -I$dir/root/opt/paw/include -L$B/lib -lpawprint -Wl,-rpath,$B/lib 2>&1`;
+    is "$?$said", '0', 'it builds';
+    is `PAWPRINT_LOG=own.paw ./own 2>&1; echo \$?`, "0\n", 'it gets them';
+    like `$B/bin/eventview live own.paw 2>&1`, qr/ 60 objects, 960 bytes, class ownpool$/m, 'live has its objects';
+    like `$B/bin/replay -a libc -n 1 own.paw 2>&1`, qr/libc/, 'and replay';
+}
+
 # A program with an emitter that everybody sees, built without the flags that keep it inside, beside libpawprint.so.
 SKIP: {
     skip 'programs are recorded by the cool variety', 4 if ($ENV{VARIETY} // 'cool') ne 'cool';

@@ -103,7 +103,7 @@ static void refused(const char *name, const char *format, const char *params, co
 
 static void testTypes(void)
 {
-  EventCode miss = 0, none = 0, all = 0;
+  EventCode miss = 0, none = 0, all = 0, same = 0;
   DecodeStruct d;
   EventType type;
   double value;
@@ -118,6 +118,12 @@ static void testTypes(void)
   DecodeMemory(&d, emitMemory);
   TapIs(d.headers, 3, "each is told before its first use");
   DecodeFree(&d);
+  TapOk(EventTypeDefine(&same, "CacheMiss", "AWS", "line size reason", "") == 0 && same == miss, "the same once more is the same");
+  TapOk(EventTypeDefine(&same, "PoolAlloc", "PAW", "pool addr size", "") == 0 && same == EventPoolAllocCODE,
+        "so is one that the library has");
+  refused("PoolAlloc", "PAW", "pool addr length", "with other parameters");
+  refused("PoolAlloc", "PA", "pool addr", "with other parameters");
+  refused("PoolAlloc", "PAU", "pool addr size", "with other parameters");
   type = RegistryFind(SendRegistry(), miss);
   TapOk(type != NULL && type->nameLength == 9 && memcmp(type->name, "CacheMiss", 9) == 0 && type->describeLength > 0 &&
         memcmp(type->describe, "missed %line", 12) == 0, "with name and sentence");

@@ -78,7 +78,8 @@ extern void EventUserString(EventWord id, const char *text);
 
 /* EventTypeDefine -- a new type of event, of the kind User, for the rest of the process
  *
- * name      an identifier that no event has
+ * name      an identifier that no event has; or one that has the same format and params, which is the event then, with its own
+ *           kind and describe
  * format    letters: P pointer, A address, W EventWord, U unsigned int, D double, and S, a string, last; "0" for none
  * params    a name for each, separated by spaces
  * describe  a sentence in which %name stands for a parameter's value, %*name for the interned string that has this

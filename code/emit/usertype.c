@@ -106,6 +106,25 @@ static Res userEnter(EventCode *codeReturn, EventType *typeReturn, const char *n
   return res;
 }
 
+/* userSame -- has a type this format, and parameters of these names? */
+static Bool userSame(EventType type, const char *format, const char *params)
+{
+  Count letters = strcmp(format, "0") == 0 ? 0 : strlen(format);
+  Index i;
+
+  if (type->params != letters || memcmp(type->letter, format, letters) != 0)
+    return FALSE;
+  for (i = 0; i < letters; ++i) {
+    Size length;
+    params += strspn(params, " ");
+    length = strcspn(params, " ");
+    if (length != type->paramLength[i] || memcmp(params, type->param[i], length) != 0)
+      return FALSE;
+    params += length;
+  }
+  return params[strspn(params, " ")] == '\0';
+}
+
 EVENT_API int EventTypeDefine(EventCode *codeReturn, const char *name, const char *format, const char *params,
                               const char *describe)
 {
@@ -120,8 +139,12 @@ EVENT_API int EventTypeDefine(EventCode *codeReturn, const char *name, const cha
   if (strspn(format, "PAWUDS0") != strlen(format))
     return userComplain(name, "the format has letters that are none of P A W U D S");
   res = userEnter(codeReturn, &other, name, format, params, describe);
+  if (res == ResPARAM && userSame(other, format, params)) {
+    *codeReturn = other->code;
+    return 0;
+  }
   if (res == ResPARAM)
-    return userComplain(name, "there is an event of this name");
+    return userComplain(name, "there is an event of this name, with other parameters");
   if (res == ResFORMAT)
     return userComplain(name, "the format is none, or there is not a name for each of its parameters");
   return res == ResOK ? 0 : userComplain(name, "there is no room for more");
