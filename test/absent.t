@@ -138,7 +138,7 @@ SKIP: {
     is_deeply unseen('--', 'sh', '-c', "cd $dir; for i in 1 2 3 4 5 6 7 8 9 10; do ./at-once; $dir/at-once; done"), ["$said (20 processes)"],
         'twenty static programs that end at once are counted';
     is_deeply [map { @{unseen('--', 'sh', '-c', "cd $dir; exec ./at-once")} } 1 .. 5], [($said) x 5], 'one, each time';
-    is_deeply unseen('--', $^X, '-e', "for (1 .. 20) { if (!fork) { exec '$B/prog/starts', 'vfork', '$dir/at-once', 0 } } 1 while wait > 0"),
+    is_deeply unseen('--', $^X, '-e', "for (1 .. 20) { if (!fork) { exec '$B/prog/starts', 'vfork', '$dir/at-once', 0 or exit 1 } } 1 while wait > 0"),
         ["$said (20 processes)"], 'also such as vfork has started';
     is_deeply unseen('--', "$dir/at-once"), [$said], 'and one that is the program itself';
     open $out, '>', "$dir/linked.c" or die;

@@ -22,7 +22,7 @@ sub cnv { run("$B/bin/eventcnv", @_) }
 
 # A family: perl, which becomes another program in a child.
 my $script = 'my %h; $h{$_ % 997} .= "x" x ($_ % 61) for 1 .. 20000; delete $h{$_} for 1 .. 500;'
-    . ' if (!fork) { exec "sh", "-c", ":" } wait; print scalar(keys %h), "\n"';
+    . ' if (!fork) { exec "sh", "-c", ":" or exit 1 } wait; print scalar(keys %h), "\n"';
 is((run("$B/bin/eventrec", '-m', 'manage', '-k', '+Sync', '-o', $log, $ENV{PERL} || 'perl', '-e', $script))[0], 0,
    'a recording');
 my (undef, $text) = cnv('-v', $log);
