@@ -124,7 +124,9 @@ SKIP: {
     for (['ours first', "$lib $two"], ['ours last', "$two $lib"]) {
         my ($name, $preload) = @$_;
         my $log = "$dir/" . $name =~ s/ /-/r . '.paw';
-        is `PAWPRINT_LOG=$log LD_PRELOAD='$preload' $perl -e '$work' 2>&1`, "done\n", "without a collector, $name: nothing is told";
+        my $told = $name eq 'ours first' ? qr// : qr/pawprint: not seen: \S+: its malloc or operator new comes before libpawprint\.so[^\n]*\n/;
+        like `PAWPRINT_LOG=$log LD_PRELOAD='$preload' $perl -e '$work' 2>&1`, qr/\A${told}done\n\z/,
+            "without a collector, $name: only that is told which is not seen";
         if ($name eq 'ours first') {
             $both->($name, $log, 1);
             next;
