@@ -142,7 +142,7 @@ static void recordingFiles(Recording recording)
 
   for (i = 0; i < recording->known; ++i)
     if (recordingWhy(recording, recording->path[i]) == i &&
-        !(recordingWhole(recording->reason[i]) && recordingMet(recording, recording->path[i])))
+        !(recording->reason[i] != NULL && ProgramStatic(recording->reason[i]) && recordingMet(recording, recording->path[i])))
       recordingNot(recording, recording->path[i], recording->reason[i], recording->unseen[i]);
   if (recording->unlooked == 0)
     return;

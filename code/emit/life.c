@@ -420,11 +420,22 @@ void ProcessEnd(void)
   errno = error;
 }
 
+/* lifeConnected -- does anything go elsewhere than to a file? */
+static Bool lifeConnected(void)
+{
+  Index i;
+
+  for (i = 0; i < ProcessPlinthsMAX; ++i)
+    if (PlinthClassOf(&ProcessPlinths[i]) != NULL && PlinthClassOf(&ProcessPlinths[i]) != &PlinthClassFile)
+      return TRUE;
+  return FALSE;
+}
+
 void ProcessExec(void)
 {
   Process process = ProcessIfReady();
 
-  if (process != NULL && process->pid == QuietPid() && ProcessOpen() &&
+  if (process != NULL && process->pid == QuietPid() && ProcessOpen() && lifeConnected() &&
       (ProcessRegion(process) != NULL || process->regionless))
     ProcessEnd();
 }

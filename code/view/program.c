@@ -338,6 +338,11 @@ Bool ProgramPartly(const char *reason)
   return strncmp(reason, "it calls", 8) == 0 || strncmp(reason, "an operator", 11) == 0;
 }
 
+Bool ProgramStatic(const char *reason)
+{
+  return strncmp(reason, "static", 6) == 0;
+}
+
 /* programScript -- the interpreter that a script names; FALSE: it is no script */
 static Bool programScript(Program program, char *room, Size size)
 {

@@ -34,8 +34,10 @@ extern Res ProgramFind(char *room, Size size, const char *name);
  */
 extern const char *ProgramUnseen(const char *path, uid_t user, Size *left);
 
-/* ProgramPartly -- is that a reason for which only some of it is not seen? */
+/* ProgramPartly -- is that a reason for which only some of it is not seen?  ProgramStatic -- one that does not hold for a
+ * program in which the library is from the beginning? */
 extern Bool ProgramPartly(const char *reason);
+extern Bool ProgramStatic(const char *reason);
 
 /* Functions that only one allocator has, in a file: a bit for each allocator. */
 typedef struct ProgramDoorsStruct {
