@@ -246,7 +246,7 @@ static Res cleanList(Clean *listReturn, Count *countReturn)
 
 Res CleanRegions(CleanChoose choose, void (*tell)(void *data, const char *line), void *data, Count *removedReturn)
 {
-  char line[2 * RegionPathMAX], how[512];
+  char line[2 * RegionPathMAX], how[640];
   Clean list;
   Count count;
   Index i;
