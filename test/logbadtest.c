@@ -314,6 +314,25 @@ static void testTwice(void)
   MakeFree(&make);
 }
 
+/* testBeyond -- a block, the first of its stream, has a number that no writer reaches */
+static void testBeyond(void)
+{
+  static BadResultStruct result;
+  static MakeBlockStruct block;
+  MakeStruct make = {0};
+  MakeProcess process = MakeProcessNew(10, 1);
+
+  MakeHeader(&make, process);
+  MakeBlockBegin(&block, process, 11, EventKindObject, 0, 100);
+  block.header.sequence = UINT64_MAX;
+  (void)MakeEvent(&block, EventPoolFreeCODE, 101, (uint64_t[]){7, 0}, NULL);
+  MakeBlockEnd(&make, &block, BlockFlagSEALED);
+  badRead(&result, make.bytes, make.size);
+  TapOk(result.opened == ResOK, "a block's number that no writer reaches is read: %s", result.error);
+  MakeProcessFree(process);
+  MakeFree(&make);
+}
+
 /* testNoLogs -- files that are no logs of ours */
 static void testNoLogs(void)
 {
@@ -348,6 +367,7 @@ int main(void)
   testMissing();
   testInserted(&seed);
   testTwice();
+  testBeyond();
   testNoLogs();
   (void)unlink(path);
   MakeFree(&good);

@@ -62,7 +62,7 @@ Res TakeBlock(Scan scan, BlockHeader header, uint64_t offset, Bool cut)
                  (header->flags & BlockFlagUNSENT) != 0);
   if (res != ResOK)
     return res;
-  if (header->sequence == stream->tally.run[stream->tally.runs - 1].from)
+  if (stream->tally.runs > 0 && header->sequence == stream->tally.run[stream->tally.runs - 1].from)
     stream->since = header->first;
   stream->logged |= !scan->file->core;
   takeNewest(scan, stream, header, cut, seen);
