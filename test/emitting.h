@@ -43,6 +43,15 @@ __attribute__((unused)) static void EmitGet(Decode decode)
   DecodeMemory(decode, emitMemory);
 }
 
+/* EmitMust -- end the test if what it needs cannot be had */
+__attribute__((unused)) static void EmitMust(Bool done)
+{
+  if (done)
+    return;
+  printf("Bail out! no memory, or no thread\n");
+  exit(1);
+}
+
 static int emitStderr = -1;
 static char emitStderrPath[64];
 

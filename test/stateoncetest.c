@@ -21,14 +21,6 @@ int main(void)
 
 #else
 
-static void must(Bool done)
-{
-  if (done)
-    return;
-  printf("Bail out! no memory, or no thread\n");
-  exit(1);
-}
-
 enum { onceTHREADS = 2, onceTIMES = 2000 };
 
 static Bool onceStop;
@@ -57,10 +49,10 @@ static void testOnce(void)
   DecodeStruct d;
   Index i;
 
-  must(EventControlKinds("none") == 0); /* so there are but the two events around it */
+  EmitMust(EventControlKinds("none") == 0); /* so there are but the two events around it */
   EmitFresh();
   for (i = 0; i < onceTHREADS; ++i)
-    must(pthread_create(&thread[i], NULL, attend, NULL) == 0);
+    EmitMust(pthread_create(&thread[i], NULL, attend, NULL) == 0);
   for (i = 0; i < onceTIMES; ++i)
     waitAll();
   __atomic_store_n(&onceStop, TRUE, __ATOMIC_RELEASE);
@@ -70,7 +62,7 @@ static void testOnce(void)
   TapIs(DecodeCount(&d, EventStateBeginCODE), onceTIMES, "it is told as often as it is asked for, by whatever thread");
   TapIs(DecodeCount(&d, EventStateEndCODE), onceTIMES, "and each time to its end");
   DecodeFree(&d);
-  must(EventControlKinds("all") == 0);
+  EmitMust(EventControlKinds("all") == 0);
 }
 
 /* testAnew -- a pool of whose objects some cannot be told: a slow path is changing their slab */
@@ -82,9 +74,9 @@ static void testAnew(void)
   Arena arena;
   Pool pool;
 
-  must(ArenaCreate(&arena, 1) == ResOK);
-  must(PoolCreate(&pool, arena, "SGF", NULL, 0) == ResOK);
-  must(PoolAlloc(&large, pool, SGFBlockMAX + 1) == ResOK && PoolAlloc(&small, pool, 48) == ResOK);
+  EmitMust(ArenaCreate(&arena, 1) == ResOK);
+  EmitMust(PoolCreate(&pool, arena, "SGF", NULL, 0) == ResOK);
+  EmitMust(PoolAlloc(&large, pool, SGFBlockMAX + 1) == ResOK && PoolAlloc(&small, pool, 48) == ResOK);
   EmitFresh();
   SGFBusyBegin();
   waitAll();

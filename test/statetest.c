@@ -25,14 +25,6 @@ int main(void)
 
 #else
 
-static void must(Bool done)
-{
-  if (done)
-    return;
-  printf("Bail out! no memory, or no thread\n");
-  exit(1);
-}
-
 /* within -- do all events stand between the first StateBegin and the last StateEnd? */
 static Bool within(Decode decode)
 {
@@ -129,11 +121,11 @@ static void testPools(void)
   Count n = 0, wrong = 0;
   Index i;
 
-  must(ArenaCreate(&arena, 1) == ResOK);
-  must(PoolCreate(&mfs, arena, "MFS", &unit, 1) == ResOK);
-  must(PoolCreate(&mvff, arena, "MVFF", NULL, 0) == ResOK);
+  EmitMust(ArenaCreate(&arena, 1) == ResOK);
+  EmitMust(PoolCreate(&mfs, arena, "MFS", &unit, 1) == ResOK);
+  EmitMust(PoolCreate(&mvff, arena, "MVFF", NULL, 0) == ResOK);
   for (i = 0; i < 3000; ++i)
-    must(PoolAlloc(&object[i], mfs, 48) == ResOK);
+    EmitMust(PoolAlloc(&object[i], mfs, 48) == ResOK);
   for (i = 0; i < 3000; i += 3)
     PoolFree(mfs, object[i], 48);
   told(&d);
@@ -192,11 +184,11 @@ static void testFirstFit(void)
   Pool pool;
   Index i;
 
-  must(ArenaCreate(&arena, 1) == ResOK);
-  must(PoolCreate(&pool, arena, "MVFF", NULL, 0) == ResOK);
+  EmitMust(ArenaCreate(&arena, 1) == ResOK);
+  EmitMust(PoolCreate(&pool, arena, "MVFF", NULL, 0) == ResOK);
   for (i = 0; i < N; ++i) {
     size[i] = mvffSize(i);
-    must((i % 11 == 0 ? PoolAllocAligned(&object[i], pool, size[i], (Size)16 << i % 8)
+    EmitMust((i % 11 == 0 ? PoolAllocAligned(&object[i], pool, size[i], (Size)16 << i % 8)
                       : PoolAlloc(&object[i], pool, size[i])) == ResOK);
     memset((void *)object[i], 0xff, size[i]);
   }
@@ -207,7 +199,7 @@ static void testFirstFit(void)
       object[i] = NULL;
     } else if (TapRandom(&seed) % 3 == 0) {
       Size other = mvffSize(TapRandom(&seed) % N);
-      must(PoolResize(&object[i], pool, object[i], size[i], other) == ResOK);
+      EmitMust(PoolResize(&object[i], pool, object[i], size[i], other) == ResOK);
       memset((void *)object[i], 0xff, size[i] = other);
     }
   TapOk(mvffTold(pool, object, size, N), "and with holes between them, and resized");
@@ -226,8 +218,8 @@ static void testLocked(void)
   Arena arena;
   Pool pool;
 
-  must(ArenaCreate(&arena, 1) == ResOK);
-  must(PoolCreate(&pool, arena, "SGF", NULL, 0) == ResOK);
+  EmitMust(ArenaCreate(&arena, 1) == ResOK);
+  EmitMust(PoolCreate(&pool, arena, "SGF", NULL, 0) == ResOK);
   EmitFresh();
   StateAsk();
   LockClaim(&ArenaRegistryLock);
@@ -275,7 +267,7 @@ static void *work(void *argument)
 
   for (i = 0; i < sgfOBJECTS; ++i) {
     worker->size[i] = i % 100 == 0 ? 100000 : next(&worker->seed) % 2000 + 1;
-    must(PoolAlloc(&worker->object[i], worker->pool, worker->size[i]) == ResOK);
+    EmitMust(PoolAlloc(&worker->object[i], worker->pool, worker->size[i]) == ResOK);
   }
   (void)__atomic_add_fetch(&sgfReady, 1, __ATOMIC_ACQ_REL);
   while (!worker->ends && !__atomic_load_n(&sgfStop, __ATOMIC_ACQUIRE))
@@ -301,7 +293,7 @@ static void threadsTell(Decode decode, Worker worker, Pool pool)
     worker[i].seed = (unsigned)i;
     worker[i].works = i == 0;
     worker[i].ends = i == 1;
-    must(pthread_create(&worker[i].thread, NULL, work, &worker[i]) == 0);
+    EmitMust(pthread_create(&worker[i].thread, NULL, work, &worker[i]) == 0);
   }
   while (__atomic_load_n(&sgfReady, __ATOMIC_ACQUIRE) < sgfTHREADS)
     (void)sched_yield();
@@ -329,9 +321,9 @@ static void testThreads(void)
   Count wrong = 0, late = 0, tries = 0;
   Index i, j;
 
-  must(ArenaCreate(&arena, 1) == ResOK);
+  EmitMust(ArenaCreate(&arena, 1) == ResOK);
   for (;;) {
-    must(PoolCreate(&pool, arena, "SGF", NULL, 0) == ResOK);
+    EmitMust(PoolCreate(&pool, arena, "SGF", NULL, 0) == ResOK);
     threadsTell(&d, worker, pool);
     /* A thread that has no processor for a second, in the middle of an operation, is left out; then this end is not
      * told. */

@@ -15,8 +15,8 @@ Res StandardHold(void)
   for (fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF)
       continue;
-    /* The wrong way round: who reads from it or writes to it is told EBADF, and nothing is lost silently.  All lower ones
-     * are there, so it gets this number. */
+    /* Standard input can only be written and the others can only be read, so that using them fails (EBADF), as if they were
+     * closed.  open returns the lowest free number, which is this one. */
     held = open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
     if (held < 0)
       return ResIO;

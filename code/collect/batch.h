@@ -42,7 +42,7 @@ typedef struct BatchStruct {
   uint64_t limit;      /* on the size of files; UINT64_MAX: none */
   Bool last;           /* what comes now are the last words, for which room is left below the limit */
   uint64_t cut;        /* where in the log a write was cut short; 0: none was */
-  uint64_t missing;    /* bytes of the log that somebody else has cut off */
+  uint64_t missing;    /* bytes that another program has truncated from the log */
   Size passed;         /* of these, to the outlet, or past it */
   uint64_t behind;     /* since when the outlet, which is not all there is, takes nothing; monotonic ns; 0: it does */
   uint64_t skipped;    /* events that it did not get, */
@@ -74,8 +74,8 @@ extern void BatchDrop(BatchSlotStruct slot);
  *          moment */
 extern Res BatchWrite(Batch batch);
 
-/* BatchMissing -- how many bytes somebody else has cut off the log.  A cut is noticed when the file is found to be shorter
- * than what we have written to it, which is looked at before each write, too. */
+/* BatchMissing -- how many bytes another program has truncated from the log.  The batch compares the length of the file with
+ * what it has written, before each write and now. */
 extern uint64_t BatchMissing(Batch batch);
 
 /* BatchReached -- how long the log is now, if nobody has cut it; 0: nobody knows, or what is written goes elsewhere, too */

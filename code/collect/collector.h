@@ -95,7 +95,7 @@ extern Res CollectorEnd(Collector collector, Count *runningReturn);
 extern void CollectorCount(Collector collector, uint64_t *eventsReturn, uint64_t *discardedReturn,
                            uint64_t *bytesReturn);
 
-/* CollectorMissing -- how many bytes somebody else has cut off the log, as far as that was noticed (BatchMissing) */
+/* CollectorMissing -- how many bytes another program has truncated from the log, as far as the collector has noticed (BatchMissing) */
 extern uint64_t CollectorMissing(Collector collector);
 
 /* CollectorUntold -- after CollectorEnd: events that are lost, which the log has no room to say */

@@ -472,8 +472,8 @@ Bool HandLost(uint64_t events)
   return res == 0;
 }
 
-/* meetCall -- wake whoever has the collector's name, where no socket of ours can be kept.  It is told nothing by that.  0, or minus
- * an errno: there is nobody. */
+/* meetCall -- wake the process that has the collector's name, where this one cannot keep a socket.  The message contains no
+ * information.  Returns 0, or minus an errno if no process has the name. */
 static long meetCall(RegionMeet call)
 {
   long to = meetDial();

@@ -33,9 +33,9 @@ enum { StateHooksMAX = 4 };
 extern void StateHookAdd(StateHook hook);
 
 /* StateAsk -- have it told, once, from the next event on, of whatever thread
- * StateAttend -- if it has been asked for, tell what is, or go on with it: each thread best tells what is its own.  TRUE:
- *                all is told; FALSE: not now; ask again at the next event, of whatever thread.  Called with signals
- *                blocked and no lock of the emitter's held. */
+ * StateAttend -- if it was asked for, begin to tell it, or continue; each thread tells best what is its own.  Returns TRUE when
+ *                all is told, FALSE when the next event, of any thread, has to call it again.  Signals are blocked, and
+ *                the caller holds no lock of the emitter. */
 extern void StateAsk(void);
 extern Bool StateAttend(void);
 

@@ -133,7 +133,7 @@ static void storeStandIn(StoreMapping mapping)
     QuietUnmap(end, (Size)(all - end));
   if (QuietMapAt(mapping->place, size, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1) == NULL)
-    size = 0; /* somebody was quicker */
+    size = 0; /* another mapping has taken the place meanwhile */
   *mapping = (StoreMappingStruct){mapping->place, mapping->place, size, size, TRUE};
 }
 

@@ -98,8 +98,8 @@ void StreamAlter(BlockHeader block, Size used, uint64_t before, uint64_t discard
   block->mono = sum;
 }
 
-/* StreamErase -- no block is here any more, and no events.  The slot says nothing of a size from then on: what has one has a
- * header, or somebody has written over it. */
+/* StreamErase -- erase a block and its events.  First its slot loses its size: a slot that has a size and no sound header was
+ * written over by the program. */
 void StreamErase(RegionHeader region, BlockHeader block, Size used)
 {
   uint8_t *state = &region->state[StoreSlot(region, block)];
