@@ -190,6 +190,14 @@ SKIP: {
     my ($status, $out, $err) = run($cnv, spew("$dir/hand", substr $core, 0, length($core) - 3000));
     like $err, qr/the core is cut off; events may be missing/, 'cut off, and told';
 
+    # Nobody knows what stood in the page that is cut: a check is 1, though all events are there.
+    my $page = elf(1, @wide, [1, $base + (1 << 40), "\0" x 4096]);
+    ($status, $out, $err) = run($cnv, '--check', spew("$dir/hand", $page));
+    is "$status $out", '0 ', 'a whole core lacks nothing, says --check' or diag $err;
+    ($status, $out, $err) = run($cnv, '--check', spew("$dir/hand", substr $page, 0, length($page) - 1));
+    is "$status $out", '1 ', 'one that lacks a byte lacks something' or diag $err;
+    like $err, qr/^eventcnv: \Q$dir\E\/hand: the core is cut off; events may be missing$/m, 'which is told';
+
     # Whatever stands in it: an answer, and soon.
     my ($worst, $bad) = (0, 0);
     for my $round (1 .. 60) {
