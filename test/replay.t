@@ -318,6 +318,16 @@ SKIP: {
             cmp_ok($row->{peak_resident}, '>', $doc->{peak_asked} / 2, "$row->{allocator}: takes memory") unless $SAN;
         }
     };
+    subtest 'threads whose data destructors free' => sub {
+        plan skip_all => 'the library is not preloaded in a sanitized build' if $SAN;
+        my $log = "$Dir/keys.paw";
+        my ($status, undef, $err) = run("$B/bin/eventrec", '-o', $log, "$B/prog/inherits", 200, 'threads');
+        is($status, 0, 'are recorded') or diag($err);
+        ($status, my $doc, $err) = table('--verify', '-a', 'libc', $log);
+        is($status, 0, 'and replayed') or diag($err);
+        is($doc->{threads}, 201, 'each is one thread, with what it frees at its end');
+        cmp_ok($doc->{frees}, '>=', 200, 'and frees it');
+    };
 }
 
 done_testing();
