@@ -10,7 +10,8 @@ use warnings;
 use File::Temp qw(tempdir);
 use Test::More;
 
-my $eventcnv = ($ENV{B} // 'build/cool') . '/bin/eventcnv';
+my $bin = ($ENV{B} // 'build/cool') . '/bin';
+my $eventcnv = "$bin/eventcnv";
 my $folder = tempdir(CLEANUP => 1);
 
 sub slurp {
@@ -42,6 +43,26 @@ for my $size (8, 100, 500) {
     is system("$eventcnv $folder/head.paw >$folder/out 2>$folder/err"), 256, "the first $size bytes of a log: status 1";
     is slurp("$folder/err"), "eventcnv: $folder/head.paw: the log is cut off or damaged in its first block: "
         . "nothing of it can be read\n", 'which is told';
+}
+
+# The same fault in thousands of places: eight are told, the others counted, and the count of damage has all.
+{
+    my ($whole, $times, $log) = (slurp('test/good/threads.paw'), 3000, "$folder/often.paw");
+    my @places = map { $_ * length($whole) + ($_ - 1) * length "junk\n" } 1 .. 8;
+    open my $out, '>:raw', $log or die;
+    print $out $whole, "junk\n$whole" x $times;
+    close $out;
+    for (["$eventcnv $log", 1, slurp('test/good/threads.txt')], ["$eventcnv --check $log", 1, ''],
+         ["$bin/eventview summary $log", 1, qr/^damage +$times places, /m], ["$bin/eventview --json $log", 1, qr/"gaps": $times\b/],
+         ["$bin/replay -a none $log", 0, qr/^none /m]) {
+        my ($command, $status, $answer) = @$_;
+        my ($tool) = $command =~ m{/(\w+) };
+        is system("$command >$folder/out 2>$folder/err") >> 8, $status, "$command: status";
+        like slurp("$folder/out"), ref $answer ? $answer : qr/\A\Q$answer\E\z/, 'what is sound is read';
+        is join('', grep { /no block here/ } split /^/, slurp("$folder/err")),
+            join('', map { "$tool: $log: offset $_: no block here; at least 0 events lost\n" } @places)
+            . "$tool: ... and @{[$times - 8]} more of these: no block here\n", 'a fault that repeats is told eight times, and counted';
+    }
 }
 
 done_testing;
