@@ -45,15 +45,32 @@ sub whole {
 
 sub ownfiles { return ("$B/prog/ownfiles", $_[0], $dir, $_[1]) }
 
-for my $mode (qw(range from each dup2 dup3 raw)) {
-    my $log = "$dir/$mode.paw";
-    my ($status, $said) = run({LD_PRELOAD => "$B/lib/libpawprint.so", PAWPRINT_LOG => $log}, ownfiles($mode, 20));
+# astray($log) -- puts what has gone into the program's own files behind the log, and says how many blocks that is
+sub astray {
+    my ($log) = @_;
+    my $stray = '';
 
-    # Past libc the numbers may become the program's own; between a look and a write that cannot be known.
+    for my $file (glob "$dir/own*") {
+        open my $in, '<:raw', $file or die "$file: $!";
+        local $/;
+        $stray .= <$in> =~ s/my line\n//gr;
+    }
+    open my $out, '>>:raw', $log or die "$log: $!";
+    print $out $stray;
+    close $out or die "$log: $!";
+    return scalar(() = $stray =~ /\x8fPAW(?:blk|hdr)\n/g);
+}
+
+for my $mode (qw(range from each dup2 dup3 raw)) {
+    my ($log, $rounds) = ("$dir/$mode.paw", 20);
+    my ($status, $said) = run({LD_PRELOAD => "$B/lib/libpawprint.so", PAWPRINT_LOG => $log}, ownfiles($mode, $rounds));
+
+    # Past libc the numbers may become the program's own between a look and a write; then one block goes astray.
     if ($mode eq 'raw') {
-        unlink glob "$dir/own* $log";
-        ok $status == 0 || $said =~ /foreign bytes/, "$mode: no more than what is documented" or diag "$status: $said";
-        next;
+        my $blocks = astray($log);
+        $said =~ s/^pawprint: cannot write the log: .*: Bad file descriptor\n//mg; # who finds it closed writes again
+        $said =~ s/^ownfiles: (?:foreign bytes in|lines are missing in) .*\n//mg && $status == 256 and $status = 0 if $blocks > 0;
+        cmp_ok $blocks, '<=', $rounds, "$mode, without a collector: a block at most goes astray each time";
     }
     is "$status: $said", '0: ', "$mode, without a collector: all is as the program expects";
     whole("$mode, without a collector", $log);
