@@ -160,6 +160,14 @@ static int programRun(const char *mode, Count *told)
     emitLate();
     return 0;
   }
+  if (strcmp(mode, "stopped") == 0) {
+    /* Another thread has found no room either, and was the first: it is about to stop the recording. */
+    __atomic_store_n(&ProcessRegion(ProcessGet())->stopped, 1, __ATOMIC_SEQ_CST);
+    for (i = 0; i < numbersMAX && (__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) >> EventUserWordKIND & 1) != 0; ++i)
+      EVENT_WW(UserWord, 0, i);
+    told[0] = i;
+    return 0;
+  }
   if (strcmp(mode, "left") == 0) {
     emitLeft(told);
     return 0;
@@ -571,6 +579,13 @@ static void testSlow(void)
   toyClose(&toy);
   TapOk(discards(&toy) > 0 && discards(&toy) < 10 && toy.events < sum(shared),
         "stop: the recording ends where there is no room");
+
+  memset(&toy, 0, sizeof toy);
+  toy.slow = 20000;
+  (void)toyRun(&toy, "stopped", stop, shared);
+  toyClose(&toy);
+  TapOk(sum(shared) < numbersMAX && discards(&toy) == 1,
+        "stop: a thread that finds no room goes on no further, also where another one was first");
 }
 
 /* testLeft -- a collector lets go of a program whose events it has no room for */

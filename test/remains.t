@@ -51,6 +51,18 @@ sub started {
     is_deeply [regions()], [], 'and nothing is left';
 }
 
+# The same where only the newest were to be kept: what was overwritten is not missing.
+{
+    my $log = "$dir/newest.paw";
+    my $program = 'my @some = map { "x" x (100 + $_) } 1 .. 5000; my $rec = getppid; kill KILL => $rec; 1 while getppid == $rec; exec $^X, "-e", 1';
+    my $pid = started($rec, '-o', $log, '-k', 'Object', '-p', 'overwrite', '-b', '4K', '-n', 8, '--', $^X, '-e', $program);
+    waitpid $pid, 0;
+    until_(sub { `$cnv --check $log 2>&1` !~ /still running|about to write/ });
+    system "$rec --clean $log >/dev/null 2>&1";
+    is scalar `$cnv --check $log 2>&1`, '', 'of a process that becomes another program the newest are kept, and nothing is missing';
+    is_deeply [regions()], [], 'and nothing is left';
+}
+
 # Where /dev/shm has no room the region is beside the log.
 SKIP: {
     my @small = ('unshare', $> == 0 ? '-m' : '-rm', 'sh', '-c', 'mount -t tmpfs -o size=16k none /dev/shm && exec "$@"', 'sh');

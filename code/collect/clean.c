@@ -177,7 +177,7 @@ static Res cleanOne(Clean clean, char *room, Size size)
   return ResOK;
 }
 
-/* cleanAlone -- is it a link of ours that a region had, which is gone? */
+/* cleanAlone -- is it a link of ours that a region had, which is gone?  Where its process runs, the region may be about to be made. */
 static Bool cleanAlone(Clean clean, const char *file)
 {
   Size length = strlen(file), end = sizeof RegionLINK - 1;
@@ -193,7 +193,7 @@ static Bool cleanAlone(Clean clean, const char *file)
   cleanLink(clean);
   clean->recording = name.recording;
   clean->pid = name.pid;
-  clean->alone = clean->log[0] != '\0';
+  clean->alone = clean->log[0] != '\0' && !LeftRegionRuns(name.pid);
   return clean->alone;
 }
 

@@ -78,27 +78,39 @@ static Bool placeName(PlaceFile file, Place place, pid_t pid, unsigned number)
   return !text.overflow;
 }
 
-/* placeTry -- make it in one folder */
+/* placeLink -- the name of the link beside a region */
+static const char *placeLink(char *room, Size size, PlaceFile file)
+{
+  (void)snprintf(room, size, "%s%s", file->name, RegionLINK);
+  return room;
+}
+
+/* placeTry -- make it in one folder
+ *
+ * The link is made before the region: so there is never a region of which nobody knows what log it is for. */
 static Res placeTry(PlaceFile file, Place place, int folder, pid_t pid, Size size)
 {
+  char link[sizeof file->name + sizeof RegionLINK];
+  Bool links = folder == place->memory && place->log[0] != '\0', made;
   unsigned number;
   int error;
 
   file->folder = folder;
-  file->linked = FALSE;
   errno = ENAMETOOLONG;
   for (number = 0; number < placeTriesMAX && placeName(file, place, pid, number); ++number) {
+    file->linked = links && symlinkat(place->log, folder, placeLink(link, sizeof link, file)) == 0;
     file->fd = openat(folder, file->name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (file->fd < 0 && errno == EEXIST)
-      continue;
-    if (file->fd < 0)
-      return ResIO;
-    if (placeSize(file, place, size) == ResOK)
+    made = file->fd >= 0;
+    if (made && placeSize(file, place, size) == ResOK)
       return ResOK;
     error = errno;
-    (void)unlinkat(folder, file->name, 0);
+    if (file->linked)
+      (void)unlinkat(folder, link, 0);
+    if (made)
+      (void)unlinkat(folder, file->name, 0);
     errno = error;
-    return ResIO;
+    if (made || error != EEXIST)
+      return ResIO;
   }
   return ResIO;
 }
@@ -114,23 +126,13 @@ static Res placeNameless(PlaceFile file, Place place, Size size)
   return placeSize(file, place, size);
 }
 
-/* placeLink -- the name of the link beside a region */
-static const char *placeLink(char *room, Size size, PlaceFile file)
-{
-  (void)snprintf(room, size, "%s%s", file->name, RegionLINK);
-  return room;
-}
-
 Res PlaceMake(PlaceFile file, char *path, Place place, pid_t pid, Size size)
 {
-  char link[sizeof file->name + sizeof RegionLINK];
   const char *slash = strrchr(place->log, '/');
 
   path[0] = '\0';
   file->fd = file->locked = -1;
   if (place->memory >= 0 && placeTry(file, place, place->memory, pid, size) == ResOK) {
-    if (place->log[0] != '\0')
-      file->linked = symlinkat(place->log, place->memory, placeLink(link, sizeof link, file)) == 0;
     (void)snprintf(path, RegionPathMAX, "%s/%s", RegionFOLDER, file->name);
     return ResOK;
   }

@@ -402,10 +402,12 @@ Bool HandDiscard(Process process, Thread thread, unsigned kind, unsigned unsent)
     StreamAlter(stream->block, stream->block->used, stream->block->before, ++stream->discarded);
   else if (!unsent)
     ProcessLose(process);
-  if (!unsent && region != NULL && region->policy == RegionPolicySTOP &&
-      __atomic_compare_exchange_n(&region->stopped, &none, EventClock(EVENT_SLOW), FALSE, __ATOMIC_ACQ_REL,
-                                  __ATOMIC_RELAXED))
+  /* Each thread that has lost an event stops the recording, not only the first one: else it would go on, and leave a gap. */
+  if (!unsent && region != NULL && region->policy == RegionPolicySTOP) {
+    (void)__atomic_compare_exchange_n(&region->stopped, &none, EventClock(EVENT_SLOW), FALSE, __ATOMIC_ACQ_REL,
+                                      __ATOMIC_RELAXED);
     ControlStop();
+  }
   return FALSE;
 }
 

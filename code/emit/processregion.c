@@ -20,7 +20,7 @@ enum { processPage = 4096 };
 
 /* processAdopt -- a block that this process left behind when it was another program, or its header block: send it as it
  * is */
-static Res processAdopt(void *process, void *base, Size size)
+static Res processAdopt(void *process, RegionHeader region, void *base, Size size)
 {
   BlockHeader block = base;
   BlockHeaderStruct header;
@@ -39,7 +39,7 @@ static Res processAdopt(void *process, void *base, Size size)
   BlockWalk(&tally, (char *)base + BlockHeaderSIZE, size - BlockHeaderSIZE, block->first, TRUE);
   ((Process)process)->lost += tally.broken;
   /* Also if there is nothing in it: that it was found is worth knowing. */
-  return SendBlock(process, block, &tally, BlockFlagRECOVERED);
+  return SendBlock(process, block, &tally, BlockFlagRECOVERED | (RegionOverwrites(region, block) ? BlockFlagUNSENT : 0));
 }
 
 /* processRegion -- tell in the region how blocks are to be handed over, and let others reach the control table in it

@@ -267,16 +267,17 @@ static RegionHeader storeShared(Store store, const char *log, uint64_t recording
 
   for (beside = 0; beside < (log[0] != '\0' ? 2 : 1); ++beside)
     for (n = 0; n < storeTriesMAX && storeName(store->path, sizeof store->path, log, recording, n, beside); ++n) {
+      /* The link is made before the region: so there is never a region of which nobody knows what log it is for. */
+      Bool linked = !beside && log[0] == '/' && QuietCall(SYS_symlinkat, log, AT_FDCWD, storeLink(link, store->path)) == 0;
       int fd = storeFile(store->path, size);
-      if (fd >= 0) {
-        RegionHeader header = storeMap(store, fd, size);
+      RegionHeader header = fd >= 0 ? storeMap(store, fd, size) : NULL;
+      if (header != NULL) {
         *fdReturn = fd;
-        if (header != NULL) {
-          if (!beside && log[0] == '/')
-            (void)QuietCall(SYS_symlinkat, log, AT_FDCWD, storeLink(link, store->path));
-          return header;
-        }
-        *fdReturn = -1;
+        return header;
+      }
+      if (linked)
+        (void)QuietCall(SYS_unlinkat, AT_FDCWD, link, 0);
+      if (fd >= 0) {
         (void)QuietCall(SYS_close, fd);
         (void)QuietCall(SYS_unlinkat, AT_FDCWD, store->path, 0);
       }
@@ -578,9 +579,19 @@ void StoreInherit(Store store)
   }
 }
 
+/* storeCounts -- does the region count events that none of its blocks has? */
+static Bool storeCounts(RegionHeader header)
+{
+  Index i;
+
+  for (i = 0; i < RegionLEAVING; ++i)
+    if (header->leaving[i].count != 0)
+      return TRUE;
+  return RegionLost(header) != 0 || RegionCounted(header) != 0;
+}
+
 /* storeAdoptFile -- one region, if its owner is gone and it is of the recording */
-static void storeAdoptFile(int fd, const char *path, uint64_t recording,
-                           Res (*block)(void *data, void *base, Size size), void *data)
+static void storeAdoptFile(int fd, const char *path, uint64_t recording, StoreAdoptFunction block, void *data)
 {
   struct stat status;
   RegionHeader header;
@@ -601,17 +612,17 @@ static void storeAdoptFile(int fd, const char *path, uint64_t recording,
     its = header->text.length[i];
     if (header->hand.collector != RegionCollectorNONE && header->text.generation != 0 && its <= RegionTextSIZE &&
         RegionTEXT + (i + 1) * RegionTextSIZE <= size)
-      res = block(data, (char *)header + RegionTEXT + i * RegionTextSIZE, its);
+      res = block(data, header, (char *)header + RegionTEXT + i * RegionTextSIZE, its);
     for (i = 0; i < header->slots && res == ResOK; ++i)
       if (RegionBlockAt(&offset, &its, header, i))
-        res = block(data, (char *)header + offset, its);
-    if (res == ResOK)
+        res = block(data, header, (char *)header + offset, its);
+    if (res == ResOK && !storeCounts(header))
       storeRemove(path);
   }
   (void)QuietCall(SYS_munmap, header, size);
 }
 
-void StoreAdopt(const char *log, uint64_t recording, Res (*block)(void *data, void *base, Size size), void *data)
+void StoreAdopt(const char *log, uint64_t recording, StoreAdoptFunction block, void *data)
 {
   char path[RegionPathMAX];
   unsigned beside, n;

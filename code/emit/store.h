@@ -113,10 +113,11 @@ extern void StoreForked(void);
 /* StoreAdopt -- the regions that a process with our number left behind: one that became us by exec
  *
  * log, recording  as for StoreOpen
- * Calls `block` for its header block, if a collector should have written that, and for each block in each region of that recording whose owner is gone, and removes the file, unless
- * `block` fails: then whoever reads the log still finds it.
+ * Calls `block` for the header block, if a collector should have written that, and for each block in each region of that
+ * recording whose owner is gone.  Then it removes the file, unless `block` failed, or the region counts events that no
+ * block has: whoever reads the log finds those there.
  */
-extern void StoreAdopt(const char *log, uint64_t recording, Res (*block)(void *data, void *base, Size size),
-                       void *data);
+typedef Res (*StoreAdoptFunction)(void *data, RegionHeader region, void *base, Size size);
+extern void StoreAdopt(const char *log, uint64_t recording, StoreAdoptFunction block, void *data);
 
 #endif /* EMIT_STORE_H */

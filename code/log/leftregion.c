@@ -33,9 +33,7 @@ Bool LeftRegionRead(LeftRegion region)
          RegionHeaderSound(&region->header, (Size)status.st_size);
 }
 
-/* leftRuns -- is there a process of this number that has not ended?  One that nobody has waited for has no
- * program any more. */
-static Bool leftRuns(uint32_t pid)
+Bool LeftRegionRuns(uint32_t pid)
 {
   char path[32], program[1];
 
@@ -54,7 +52,7 @@ Bool LeftRegionUnborn(LeftRegion region, const struct stat *status, uint32_t pid
   memset(header, 0, offsetof(RegionHeaderStruct, log) + 1);
   return S_ISREG(status->st_mode) && pread(region->fd, header, sizeof *header, 0) >= 0 &&
          memcmp(header->magic, none, sizeof none) == 0 && header->log[0] == '\0' &&
-         (status->st_size > 0 || difftime(time(NULL), status->st_mtime) > leftYOUNG || !leftRuns(pid)) &&
+         (status->st_size > 0 || difftime(time(NULL), status->st_mtime) > leftYOUNG || !LeftRegionRuns(pid)) &&
          flock(region->fd, LOCK_EX | LOCK_NB) == 0;
 }
 
@@ -73,7 +71,7 @@ static Bool leftOther(RegionHeader header)
 Bool LeftRegionOver(LeftRegion region, const struct stat *status, uint32_t pid)
 {
   return S_ISREG(status->st_mode) && status->st_size >= (off_t)RegionFIRST && !LeftRegionRead(region) &&
-         !leftOther(&region->header) && !leftRuns(pid) && flock(region->fd, LOCK_EX | LOCK_NB) == 0;
+         !leftOther(&region->header) && !LeftRegionRuns(pid) && flock(region->fd, LOCK_EX | LOCK_NB) == 0;
 }
 
 static Res leftWrite(LeftRegion region, const void *bytes, Size size)
@@ -130,7 +128,7 @@ Bool LeftRegionLock(LeftRegion region, int how)
   for (tries = 0; tries < leftTriesMAX; ++tries) {
     if (flock(region->fd, how | LOCK_NB) == 0)
       return TRUE;
-    if (leftRuns(region->pid))
+    if (LeftRegionRuns(region->pid))
       return FALSE;
     (void)nanosleep(&moment, NULL);
   }

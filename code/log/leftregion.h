@@ -48,6 +48,10 @@ extern Bool LeftRegionUnborn(LeftRegion region, const struct stat *status, uint3
  * ended?  Then it is locked.  One of another version is none. */
 extern Bool LeftRegionOver(LeftRegion region, const struct stat *status, uint32_t pid);
 
+/* LeftRegionRuns -- is there a process of this number that has not ended?  One that nobody has waited for has no program any
+ * more. */
+extern Bool LeftRegionRuns(uint32_t pid);
+
 /* LeftRegionYoung -- was the file made just now?  Somebody may be about to read it. */
 extern Bool LeftRegionYoung(const struct stat *status);
 
