@@ -1,6 +1,6 @@
 #!/usr/bin/env perl
-# stray.t -- a program writes over its own blocks in shared memory, over each word of a header, and all of it, or over events: its
-# events are in the log, or are counted as lost, by everybody who tells of that
+# stray.t -- a program writes over its own blocks in shared memory, over each word of a header, and all of it, over events, or over
+# the states of their slots: its events are in the log, or are counted as lost, by everybody who tells of that
 #
 # SPDX-License-Identifier: BSD-2-Clause
 #
@@ -88,6 +88,7 @@ sub faults {
     push @faults, "events of a block are missing that nobody has written over" if grep { /^$#emitted:/ } @short;
     push @faults, "$lacks events are missing, and --check gives $status: $told" if ($lacks > 0) != ($status == 1) || $status > 1;
     push @faults, "nothing is missing, so nothing is spoiled" if $spoiled && $lacks == 0;
+    push @faults, "$lacks events are missing (@short) of blocks that are whole" if !$spoiled && $lacks > 0;
     # Of events that were written over themselves nobody can tell how many there were: one at least.
     my $known = $lacks;
     $known -= ($_ =~ /:(\d+)/)[0] - 1 for grep { /^(?:@{[$#emitted - 1]}|@{[$#emitted - 2]}):/ } @short;
@@ -97,7 +98,7 @@ sub faults {
 
 sub try {
     my ($which, $how, $policy, $end) = @_;
-    my $spoiled = $which ne 'none';
+    my $spoiled = $which ne 'none' && $how ne 'state';
     my $status = record($which, $how, $policy, $end);
     my @faults;
 
@@ -132,6 +133,12 @@ for my $end ('killed', 'ends', 'both', 'alone') {
         for my $which ('open', 'full') {
             try($which, $_, $policy, $end) for $ENV{SOAK} ? @how : $how[$next++ % @how];
         }
+    }
+}
+# Where the state of a slot was written over the block's header tells what it should be.
+for my $end ('killed', 'ends', 'both', 'alone') {
+    for my $policy ('overwrite', 'discard', 'block') {
+        try($_, 'state', $policy, $end) for 'open', 'full';
     }
 }
 done_testing;

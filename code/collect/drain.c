@@ -315,12 +315,38 @@ static void drainLeaving(Drain drain)
   }
 }
 
+/* drainEnd -- no slot from this one on has any memory */
+static Index drainEnd(Drain drain)
+{
+  Index end = drain->slots;
+  off_t at;
+
+  while (end > 0 && drain->header->state[end - 1] == RegionFREE)
+    --end;
+  while (end < drain->slots && (at = lseek(drain->file.fd, (off_t)RegionSize(end), SEEK_DATA)) >= (off_t)RegionFIRST)
+    end = ((Size)at - RegionFIRST) / RegionSlotSIZE + 1;
+  return end;
+}
+
+/* drainMend -- the process is dead: slots whose states it has written over get those that their blocks tell */
+static void drainMend(Drain drain)
+{
+  Index i, end = drainEnd(drain);
+
+  for (i = 0; i < end; ++i) {
+    uint8_t told = RegionStateTold((char *)drain->header + RegionSize(i + 1), BlockMAX, drain->identity);
+    if (RegionStateWrong(drain->header->state[i], told))
+      drain->header->state[i] = told;
+  }
+}
+
 Res DrainTakeAll(Drain drain)
 {
   Batch batch = &drain->shop->batch;
   Count refused = batch->refused;
 
   (void)DrainHeaderNew(drain);
+  drainMend(drain);
   (void)DrainRound(drain, DrainALL);
   drain->taken = batch->refused == refused;
   return drain->taken ? ResOK : ResIO;

@@ -84,6 +84,38 @@ static void takingGive(Taking taking)
                                  .size = taking->size, .mark = &taking->note->mark});
 }
 
+/* takingMend -- the program has written over the slot's state */
+static void takingMend(Taking taking, uint8_t state)
+{
+  taking->state = state;
+  __atomic_store_n(&taking->drain->header->state[taking->slot], state, __ATOMIC_RELEASE);
+}
+
+/* takingMended -- is the block of another size than the slot says, or is there none at all?  Then the state is mended. */
+static Bool takingMended(Taking taking)
+{
+  uint8_t told = RegionStateTold(takingPlace(taking) + taking->size, BlockMAX, taking->drain->identity);
+  const char *copy = (const char *)taking->block;
+
+  if (RegionStateWrong(taking->state, told))
+    takingMend(taking, told);
+  else if (copy[0] == 0 && memcmp(copy, copy + 1, taking->size - 1) == 0)
+    takingMend(taking, RegionFREE);
+  else
+    return FALSE;
+  return TRUE;
+}
+
+/* takingFilled -- does the slot of a block that its owner is filling say that it is full?  Then the state is mended.  Should the
+ * owner hand it over meanwhile it is found when the process ends. */
+static Bool takingFilled(Taking taking)
+{
+  if (taking->what == DrainALL || (taking->state & RegionFULL) == 0 || !RegionFilled(taking->block))
+    return FALSE;
+  takingMend(taking, (uint8_t)(RegionOPEN | __builtin_ctzl(taking->size)));
+  return TRUE;
+}
+
 /* takingSpoiled -- the copy is none, though the slot has a size: the program has written over its header.  What its owner may
  * be filling, or erasing, is looked at again; in the memory of the dead nobody looks there any more. */
 static void takingSpoiled(Taking taking)
@@ -91,7 +123,7 @@ static void takingSpoiled(Taking taking)
   Drain drain = taking->drain;
   Bool full = (taking->state & RegionFULL) != 0;
 
-  if (!full && taking->what != DrainALL)
+  if ((!full && taking->what != DrainALL) || takingMended(taking))
     return;
   DrainSpoiled(drain, BlockSpoiled(taking->block, taking->size));
   if (full)
@@ -289,7 +321,7 @@ static Bool takingSend(Taking taking)
     return FALSE;
   if (again && stream->total != BlockBeforeUNKNOWN) {
     stream->total += taking->tally.count - note->count;
-  } else if (!again) {
+  } else if (!again && block->sequence >= stream->next) {
     stream->next = block->sequence + 1;
     stream->total = before == BlockBeforeUNKNOWN ? before : before + taking->tally.count;
   }
@@ -486,7 +518,7 @@ static Bool takingBlock(Taking taking)
     takingSpoiled(taking);
     return FALSE;
   }
-  if (!takingKnow(taking))
+  if (takingFilled(taking) || !takingKnow(taking))
     return FALSE;
   stream = takingStream(taking);
   if (taking->what != DrainALL && full && takingStalled(taking, stream) && stream->stall != taking->slot + 1) {

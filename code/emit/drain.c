@@ -127,6 +127,24 @@ static void drainCount(Stream stream, BlockHeader block, Count count)
     stream->before += count;
 }
 
+/* drainNone -- where the slot says there is no block as it was written: the program has written over it, or over the slot's
+ * state, which is mended.  The slot is claimed. */
+static DrainResult drainNone(Process process, Store store, RegionHeader region, Index slot, uint8_t state)
+{
+  uint8_t told = StoreTold(store, slot);
+  BlockHeader block;
+  Size size;
+
+  if (RegionStateWrong(state, told)) {
+    __atomic_store_n(&region->state[slot], told, __ATOMIC_RELEASE);
+    return DrainGONE;
+  }
+  block = drainAt(&size, region, slot);
+  if (block != NULL)
+    drainSpoiled(process, store, region, block, size);
+  return DrainSENT;
+}
+
 /* drainTake -- send the block in a slot and free it, if it is still full
  *
  * stream  whose it is, if the caller owns that; else NULL
@@ -144,10 +162,11 @@ static DrainResult drainTake(Process process, Stream stream, Store store, Region
   if (!drainClaim(region, slot, &state))
     return DrainGONE;
   block = drainAt(&size, region, slot);
-  if (!drainWhole(block, size)) {
-    if (block != NULL)
-      drainSpoiled(process, store, region, block, size);
-    return DrainSENT;
+  if (!drainWhole(block, size))
+    return drainNone(process, store, region, slot, state);
+  if (RegionFilled(block)) { /* its owner is filling it: the program has written over the slot's state */
+    __atomic_store_n(&region->state[slot], RegionOPEN | (state & RegionLog2MASK), __ATOMIC_RELEASE);
+    return DrainGONE;
   }
   snapped = drainSnapped(block);
   if (stream != NULL && !snapped)
@@ -292,6 +311,8 @@ Bool DrainStream(Process process, Stream stream, uint32_t number, DrainHow how)
 
 Bool DrainAll(Process process, DrainHow how)
 {
+  if (how == DrainSETTLE) /* the process ends, and no other thread has any block */
+    StoreMend(&process->shared);
   return drainRun(process, NULL, 0, how);
 }
 

@@ -94,6 +94,15 @@ static Bool fullPending(BlockHeader block, Size size)
   return tally.pending > 0;
 }
 
+/* fullTold -- a slot says that a block of this size is full.  Where it should say something else, as the program has written over
+ * it, that; else RegionFREE */
+static uint8_t fullTold(RegionHeader region, BlockHeader block, Size size)
+{
+  if (block->whole != size)
+    return RegionStateTold((char *)block + size, size, region->identity);
+  return RegionFilled(block) ? (uint8_t)(RegionOPEN | __builtin_ctzl(size)) : RegionFREE;
+}
+
 /* fullForget -- erase the block in a slot, if that is still the one with this ticket, and nothing in it is pending
  *
  * While it was looked for other threads may have used the slot again, for what is newest now.  While it is erased it is
@@ -102,7 +111,7 @@ static Bool fullPending(BlockHeader block, Size size)
  * the newest are kept is asked once more when it is ours: if they are, it was the oldest of all when it was looked for. */
 static void fullForget(RegionHeader region, Index slot, uint64_t ticket)
 {
-  uint8_t state = __atomic_load_n(&region->state[slot], __ATOMIC_ACQUIRE), full = state;
+  uint8_t state = __atomic_load_n(&region->state[slot], __ATOMIC_ACQUIRE), full = state, told;
   BlockHeader block;
   Bool same, pending;
   Size offset, size;
@@ -112,7 +121,9 @@ static void fullForget(RegionHeader region, Index slot, uint64_t ticket)
                                    __ATOMIC_RELAXED))
     return;
   block = (BlockHeader)(void *)((char *)region + offset);
-  same = fullTicket(region, slot) == ticket && RegionKeeps(region);
+  told = fullTold(region, block, size);
+  full = told != RegionFREE ? told : full;
+  same = told == RegionFREE && fullTicket(region, slot) == ticket && RegionKeeps(region);
   pending = same && (ticket & 1) != 0 && fullPending(block, size);
   if (pending)
     __atomic_store_n(&region->tickets[slot], fullTicketNew(region, TRUE), __ATOMIC_RELEASE);

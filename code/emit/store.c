@@ -34,10 +34,11 @@ enum {
   storeDUMPED = RegionFIRST + 6 * RegionSlotSIZE, /* bytes at its beginning that any core has: dumping a hole in tmpfs
                               fills it, so it is no more than a short process needs */
   storeTABLE = 2 << 20,    /* bytes that a table of pages tells of */
-  storeMostLOG = 16,       /* of BlockMAX */
+  storeLeastLOG = 12,      /* of BlockMIN, */
+  storeMostLOG = 16,       /* and of BlockMAX */
   storePoorNS = 10000000 /* that a file system which had no room is not asked again */
 };
-_Static_assert(BlockMAX == 1 << storeMostLOG, "log2 of the largest block");
+_Static_assert(BlockMIN == 1 << storeLeastLOG && BlockMAX == 1 << storeMostLOG, "log2 of the least and the largest block");
 
 /* The mappings of this process's stores, and of its parent's, where an event that fork has interrupted may yet be
  * written. */
@@ -472,6 +473,17 @@ static void storeRaise(Store store, Index i)
     ;
 }
 
+/* storeEnd -- where a slot ends */
+static char *storeEnd(RegionHeader header, Index i)
+{
+  return (char *)header + RegionSize(i + 1);
+}
+
+uint8_t StoreTold(Store store, Index i)
+{
+  return RegionStateTold(storeEnd(store->header, i), (Size)1 << store->provided[i], store->header->identity);
+}
+
 /* storeFree -- the first free slot from `i` on, or `slots`.  Eight states are looked at in one go. */
 static Index storeFree(RegionHeader header, Index i)
 {
@@ -499,6 +511,25 @@ static Bool storePoor(Store store)
   return poor != 0 && EventClockMonotonic() - poor < storePoorNS;
 }
 
+/* storeTaken -- is there a block in a slot that was free, and is ours now?  Then the program has written over the slot's state,
+ * which gets what it should be; its owner may have come first, and handed the block over. */
+static Bool storeTaken(Store store, Index i, unsigned had)
+{
+  const char *end = storeEnd(store->header, i);
+  uint8_t ours = RegionOPEN, told;
+  uint64_t some = 0;
+  unsigned log2;
+
+  for (log2 = storeLeastLOG; log2 <= had; ++log2)
+    some |= *(const uint64_t *)(const void *)(end - ((Size)1 << log2));
+  if (LIKELY(some == 0))
+    return FALSE;
+  told = StoreTold(store, i);
+  if (told != RegionFREE)
+    (void)__atomic_compare_exchange_n(&store->header->state[i], &ours, told, FALSE, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+  return TRUE;
+}
+
 /* storeClaim -- take a free slot for a block of 1 << *log2 bytes, or of what was had there before; FALSE: not this one.
  * It does not say how large it is: others look at the headers of all that have a size, and there is none yet. */
 static Bool storeClaim(Store store, Index i, unsigned *log2, Bool *poor)
@@ -509,6 +540,8 @@ static Bool storeClaim(Store store, Index i, unsigned *log2, Bool *poor)
 
   if ((1u << its) < BlockMIN ||
       !__atomic_compare_exchange_n(&header->state[i], &none, RegionOPEN, FALSE, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+    return FALSE;
+  if (storeTaken(store, i, had))
     return FALSE;
   storeRaise(store, i);
   if (!storeSlotProvide(store, i, its)) {
@@ -559,23 +592,44 @@ void StoreGive(Store store, void *block)
   __atomic_store_n(&store->header->state[StoreSlot(store->header, block)], RegionFREE, __ATOMIC_RELEASE);
 }
 
+/* storeErased -- nothing is left of the block in a slot */
+static void storeErased(Store store, Index i)
+{
+  Size size = (Size)1 << store->provided[i];
+
+  memset(storeEnd(store->header, i) - size, 0, size);
+  __atomic_store_n(&store->header->state[i], RegionFREE, __ATOMIC_RELEASE);
+  (void)__atomic_fetch_sub(&store->header->pool.full, 1, __ATOMIC_ACQ_REL);
+}
+
 void StoreInherit(Store store)
 {
   RegionHeader region = store->header;
   Index i;
 
   for (i = 0; i < StoreLimit(store); ++i) {
-    uint8_t state = __atomic_load_n(&region->state[i], __ATOMIC_ACQUIRE);
-    Size size = (Size)1 << store->provided[i];
+    uint8_t state = __atomic_load_n(&region->state[i], __ATOMIC_ACQUIRE), told;
     if ((state & RegionFULL) == 0)
       continue;
-    if ((state & RegionLog2MASK) != 0) {
+    told = StoreTold(store, i);
+    if (RegionStateWrong(state, told))
+      state = told;
+    if ((state & RegionLog2MASK) != 0)
       __atomic_store_n(&region->state[i], state & (uint8_t)~RegionTAKEN, __ATOMIC_RELEASE);
-      continue;
-    }
-    memset((char *)region + RegionFIRST + (i + 1) * RegionSlotSIZE - size, 0, size);
-    __atomic_store_n(&region->state[i], RegionFREE, __ATOMIC_RELEASE);
-    (void)__atomic_fetch_sub(&region->pool.full, 1, __ATOMIC_ACQ_REL);
+    else
+      storeErased(store, i);
+  }
+}
+
+void StoreMend(Store store)
+{
+  RegionHeader region = StoreRegion(store);
+  Index i;
+
+  for (i = 0; region != NULL && i < StoreLimit(store); ++i) {
+    uint8_t told = StoreTold(store, i);
+    if (RegionStateWrong(region->state[i], told))
+      __atomic_store_n(&region->state[i], told, __ATOMIC_RELEASE);
   }
 }
 

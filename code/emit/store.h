@@ -75,6 +75,11 @@ extern void StoreGive(Store store, void *block);
  * erasing nothing is left */
 extern void StoreInherit(Store store);
 
+/* StoreTold -- what the state of a slot should be by the block in it; RegionFREE: there is none.  StoreMend -- where the program
+ * has written over a slot's state it is that again; nobody else uses any. */
+extern uint8_t StoreTold(Store store, Index slot);
+extern void StoreMend(Store store);
+
 /* StoreRegion -- its region, or NULL as long as there is none: another thread may be making it */
 static inline RegionHeader StoreRegion(Store store)
 {

@@ -31,6 +31,23 @@ Bool RegionBlockAt(Size *offsetReturn, Size *sizeReturn, RegionHeader header, In
   return TRUE;
 }
 
+uint8_t RegionStateTold(const void *end, Size most, uint64_t identity)
+{
+  BlockHeaderStruct header;
+  Bool swapped;
+  Size size;
+
+  for (size = BlockMIN; size <= most && size <= BlockMAX; size *= 2) {
+    const char *place = (const char *)end - size;
+    if (memcmp(place, BlockMAGIC, BlockMagicSIZE) == 0 &&
+        BlockHeaderUnsealedRead(&header, &swapped, place) == ResOK && !swapped && header.whole == size &&
+        header.process == identity && (header.flags & BlockFlagSUMMED) != 0)
+      return (uint8_t)((header.used > 0 && (header.flags & BlockFlagUNSENT) == 0 ? RegionFULL : RegionOPEN) |
+                       __builtin_ctzl(size));
+  }
+  return RegionFREE;
+}
+
 void RegionNameWrite(Text text, RegionName name, const char *log)
 {
   int shift;

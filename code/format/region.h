@@ -17,6 +17,8 @@
  *   RegionTAKEN   alone, with no size: under RegionPolicyOVERWRITE a thread of the writer erases it, and frees it
  * What has a size has a header, whatever died at any moment, or the program has written over it: whoever makes a header says
  * the size after that, and whoever erases one takes the size away before.
+ * Of a block with a sound header that tells, too, what its slot's state should be: by that a state is mended which the program
+ * has written over.
  * Where there is no collector, or it has died, the writer's threads send what is full, too.
  *
  * Design: design/format.md .region, design/collector.md .hand      Tests: test/death.t, test/collect.t
@@ -235,6 +237,28 @@ extern Bool RegionNamed(const char *path);
 
 /* RegionBlockAt -- where slot `i`'s block begins in the file, and its size; FALSE if there is none */
 extern Bool RegionBlockAt(Size *offsetReturn, Size *sizeReturn, RegionHeader header, Index i);
+
+/* RegionStateTold -- what the state of a slot should be by the header of the block in it: a block that was handed over says how
+ * much of it is used.  So a state that the program has written over can be mended.
+ *
+ * end       where the slot ends, in memory
+ * most      so many bytes before that may be looked at
+ * identity  of the process
+ * returns   RegionFREE: no sound header of this process is there */
+extern uint8_t RegionStateTold(const void *end, Size most, uint64_t identity);
+
+/* RegionStateWrong -- is that not what `state` says?  Of a block that is full the header may not say so. */
+static inline Bool RegionStateWrong(uint8_t state, uint8_t told)
+{
+  return told != RegionFREE && ((state & RegionLog2MASK) != (told & RegionLog2MASK) || (state & RegionFULL) < (told & RegionFULL) ||
+                                (state & (RegionFULL | RegionOPEN)) == 0);
+}
+
+/* RegionFilled -- is a block being filled?  What was handed over says how much of it is used, unless it has nothing. */
+static inline Bool RegionFilled(const BlockHeaderStruct *block)
+{
+  return block->used == 0 && *(const uint64_t *)(const void *)(block + 1) != 0;
+}
 
 /* RegionOverwrites -- is the block of a stream of which RegionPolicyOVERWRITE keeps the newest?  Then what is missing
  * before it is no loss, which BlockFlagUNSENT tells. */

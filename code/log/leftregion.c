@@ -174,14 +174,41 @@ static Count leftKnown(Table table, BlockHeader header, Count count)
   return TallyHas(&stream->tally, header->sequence) ? count : 0;
 }
 
-/* leftRead -- is there a block at `at` that was to be sent?  Then it is in region->block.  What has a size has a header, or
- * the program has written over it. */
-static Bool leftRead(BlockHeader soundReturn, BlockTally tallyReturn, LeftRegion region, Size at, Size size)
+/* leftMemory -- has slot `i` any? */
+static Bool leftMemory(LeftRegion region, Index i)
+{
+  off_t data = lseek(region->fd, (off_t)(RegionSize(i + 1) - BlockMAX), SEEK_DATA);
+
+  return data >= (off_t)RegionFIRST && data < (off_t)RegionSize(i + 1);
+}
+
+/* leftAt -- where the block in slot `i` is, and its size: by the slot's state, or by the block itself, if the program has written
+ * over that */
+static Bool leftAt(Size *atReturn, Size *sizeReturn, LeftRegion region, Index i)
 {
   BlockHeader header = &region->block.header;
+  Bool sized = RegionBlockAt(atReturn, sizeReturn, &region->header, i);
+  uint8_t told;
+
+  if (sized && FileReadAt(region->fd, *atReturn, header, sizeof *header) == ResOK && header->whole == *sizeReturn)
+    return TRUE;
+  if (!leftMemory(region, i) || FileReadAt(region->fd, RegionSize(i + 1) - BlockMAX, header, BlockMAX) != ResOK)
+    return sized;
+  told = RegionStateTold((char *)header + BlockMAX, BlockMAX, region->header.identity);
+  if (RegionStateWrong(region->header.state[i], told))
+    region->header.state[i] = told;
+  return RegionBlockAt(atReturn, sizeReturn, &region->header, i);
+}
+
+/* leftRead -- is there a block in slot `i` that was to be sent?  Then it is in region->block.  What has a size has a header, or
+ * the program has written over it. */
+static Bool leftRead(BlockHeader soundReturn, BlockTally tallyReturn, LeftRegion region, Index i)
+{
+  BlockHeader header = &region->block.header;
+  Size at, size;
   Bool swapped;
 
-  if (FileReadAt(region->fd, at, header, size) != ResOK)
+  if (!leftAt(&at, &size, region, i) || FileReadAt(region->fd, at, header, size) != ResOK)
     return FALSE;
   if (BlockHeaderUnsealedRead(soundReturn, &swapped, header) != ResOK || swapped || soundReturn->whole != size ||
       soundReturn->process != region->header.identity) {
@@ -198,18 +225,17 @@ Count LeftRegionEvents(LeftRegion region)
 {
   BlockHeaderStruct sound;
   BlockTallyStruct tally;
-  Size at, size;
   Count count = 0;
   Index i;
 
   for (i = 0; i < region->header.slots; ++i)
-    if (RegionBlockAt(&at, &size, &region->header, i) && leftRead(&sound, &tally, region, at, size))
+    if (leftRead(&sound, &tally, region, i))
       count += tally.count;
   return count;
 }
 
-/* leftBlock -- copy the block at `at`, unless the logs have all of it */
-static Res leftBlock(LeftRegion region, Size at, Size size)
+/* leftBlock -- copy the block in slot `i`, unless the logs have all of it */
+static Res leftBlock(LeftRegion region, Index i)
 {
   BlockHeader header = &region->block.header;
   BlockHeaderStruct sound;
@@ -217,7 +243,7 @@ static Res leftBlock(LeftRegion region, Size at, Size size)
   Stream stream;
   Count known;
 
-  if (!leftRead(&sound, &tally, region, at, size))
+  if (!leftRead(&sound, &tally, region, i))
     return ResOK;
   known = leftKnown(region->table, &sound, tally.count);
   stream = TableStreamFind(region->table, sound.process, sound.stream);
@@ -270,7 +296,7 @@ void LeftRegionSays(LeftRegion region, Process process, Bool left)
 Res LeftRegionTake(LeftRegion region)
 {
   Process process;
-  Size at, size, length;
+  Size length;
   Index i;
   Res res = ResOK;
 
@@ -282,8 +308,7 @@ Res LeftRegionTake(LeftRegion region)
   if (res == ResOK)
     LeftRegionSays(region, process, TRUE);
   for (i = 0; i < region->header.slots && res == ResOK; ++i)
-    if (RegionBlockAt(&at, &size, &region->header, i))
-      res = leftBlock(region, at, size);
+    res = leftBlock(region, i);
   if (res == ResOK && (region->taken || region->spoiled > 0))
     process->lost = LeftRegionLost(region);
   return res;

@@ -1,4 +1,4 @@
-/* stray.c -- a program that writes over the headers of its own blocks in shared memory
+/* stray.c -- a program that writes over the headers of its own blocks in shared memory, or over what is said of these
  *
  *     stray COUNTS WHICH HOW END
  *
@@ -7,7 +7,8 @@
  *
  * COUNTS  a file that gets a word for each thread: how many events it has emitted
  * WHICH   open, full: of a block that is being filled, or that waits for the recorder; none
- * HOW     ones, zeros, flip: what becomes of the words
+ * HOW     ones, zeros, flip: what becomes of the words; state: the state of the block's slot is written over instead, of each
+ *         thread's with another one
  * END     killed: the program; both: the recorder, too; alone: the recorder, and the program goes on and ends;
  *         ends: the recorder goes on, and so does the program, and ends
  *
@@ -114,6 +115,16 @@ static void strayBlock(unsigned char *header, uintptr_t t, const char *how)
   }
 }
 
+/* strayState -- what the state of a slot becomes: free, open, full and nobody's, with no size, with that of the block, a larger
+ * and none that there is */
+static uint8_t strayState(uintptr_t t)
+{
+  static const uint8_t bits[] = {RegionFREE, RegionOPEN, RegionFULL, RegionTAKEN, RegionFULL | RegionTAKEN, 0xe0};
+  static const uint8_t log2[] = {0, 12, 14, 3, 31};
+
+  return bits[t % sizeof bits] | log2[t / sizeof bits % sizeof log2];
+}
+
 /* strayAll -- of each thread the block that is in this state */
 static void strayAll(RegionHeader region, uint8_t which, const char *how)
 {
@@ -127,7 +138,11 @@ static void strayAll(RegionHeader region, uint8_t which, const char *how)
       continue;
     block = (unsigned char *)region + offset;
     memcpy(&id, block + BlockHeaderSIZE + 8, sizeof id);
-    if (((BlockHeader)(void *)block)->stream / 2 % 16 == 6 && id < strayTHREADS)
+    if (((BlockHeader)(void *)block)->stream / 2 % 16 != 6 || id >= strayTHREADS)
+      continue;
+    if (strcmp(how, "state") == 0)
+      region->state[i] = strayState((uintptr_t)id);
+    else
       strayBlock(block, (uintptr_t)id, how);
   }
 }
