@@ -63,6 +63,19 @@ sub started {
     is_deeply [regions()], [], 'and nothing is left';
 }
 
+# The same where the recording had stopped for want of room: what the flight recorder has had since is nobody's loss.
+{
+    my $log = "$dir/stopped.paw";
+    my $program = 'my $rec = getppid; kill STOP => $rec; my @some = map { "x" x (100 + $_) } 1 .. 5000; kill KILL => $rec; 1 while getppid == $rec; exec $^X, "-e", 1';
+    my $pid = started($rec, '-o', $log, '-k', 'Object', '-p', 'stop', '-b', '4K', '-n', 8, '--', $^X, '-e', $program);
+    waitpid $pid, 0;
+    until_(sub { `$cnv --check $log 2>&1` !~ /still running|about to write/ });
+    system "$rec --clean $log >/dev/null 2>&1";
+    my $said = `$cnv --check $log 2>&1`;
+    like $said, qr/^eventcnv: \d+ events? w(?:as|ere) discarded .*\n\z/, 'the events that found no room are all that is missing';
+    is_deeply [regions()], [], 'and nothing is left';
+}
+
 # Where /dev/shm has no room the region is beside the log.
 SKIP: {
     my @small = ('unshare', $> == 0 ? '-m' : '-rm', 'sh', '-c', 'mount -t tmpfs -o size=16k none /dev/shm && exec "$@"', 'sh');

@@ -36,10 +36,16 @@ static Res processAdopt(void *process, RegionHeader region, void *base, Size siz
     ((Process)process)->lost += BlockSpoiled(block, size);
     return ResOK;
   }
-  BlockWalk(&tally, (char *)base + BlockHeaderSIZE, size - BlockHeaderSIZE, block->first, TRUE);
-  ((Process)process)->lost += tally.broken;
-  /* Also if there is nothing in it: that it was found is worth knowing. */
-  return SendBlock(process, block, &tally, BlockFlagRECOVERED | (RegionOverwrites(region, block) ? BlockFlagUNSENT : 0));
+  if ((header.flags & BlockFlagUNSENT) != 0) {
+    /* Nobody has asked for the flight recorder's events. */
+    memset(&tally, 0, sizeof tally);
+    block->sequence = block->before = 0;
+  } else {
+    BlockWalk(&tally, (char *)base + BlockHeaderSIZE, size - BlockHeaderSIZE, block->first, TRUE);
+    ((Process)process)->lost += tally.broken;
+  }
+  /* Also if there is nothing in it: that the memory was found is worth knowing. */
+  return SendBlock(process, block, &tally, BlockFlagRECOVERED | (RegionOverwrites(region, block) ? BlockFlagUNSENT : header.flags & BlockFlagUNSENT));
 }
 
 /* processRegion -- tell in the region how blocks are to be handed over, and let others reach the control table in it
