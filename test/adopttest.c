@@ -26,9 +26,8 @@ static char path[] = "/tmp/adoptXXXXXX";
 static Res block(void *blocks, RegionHeader region, void *base, Size size)
 {
   UNUSED(region);
-  UNUSED(base);
   UNUSED(size);
-  ++*(Count *)blocks;
+  *(Count *)blocks += base != NULL;
   return ResOK;
 }
 

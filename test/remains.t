@@ -76,6 +76,15 @@ sub started {
     is_deeply [regions()], [], 'and nothing is left';
 }
 
+# A program that writes to a file alone becomes another one, and has emitted nothing.
+{
+    my $log = "$dir/nothing.paw";
+    my $one = 'my @some = map { "x$_" } 1 .. 300; exec $^X, "-e", 1';
+    system 'env', "LD_PRELOAD=$B/lib/libpawprint.so", "PAWPRINT_LOG=$log", 'PAWPRINT_KINDS=none', $^X, '-e', $one;
+    is scalar `$cnv --check $log 2>&1`, '', 'of a program that has emitted nothing nothing is missing when it becomes another one';
+    is_deeply [regions()], [], 'and nothing is left';
+}
+
 # Where /dev/shm has no room the region is beside the log.
 SKIP: {
     my @small = ('unshare', $> == 0 ? '-m' : '-rm', 'sh', '-c', 'mount -t tmpfs -o size=16k none /dev/shm && exec "$@"', 'sh');

@@ -18,6 +18,26 @@
 
 enum { processPage = 4096 };
 
+/* processFound -- all that was left in memory is in the log: an empty block of the flight recorder tells that, which is found there
+ * also if nothing was left */
+static Res processFound(Process process, RegionHeader region)
+{
+  BlockHeaderStruct header;
+  BlockTallyStruct tally;
+
+  memset(&header, 0, sizeof header);
+  memset(&tally, 0, sizeof tally);
+  memcpy(header.magic, BlockMAGIC, BlockMagicSIZE);
+  header.order = BlockORDER;
+  header.major = BlockMAJOR;
+  header.whole = BlockMIN;
+  header.pid = header.thread = region->pid;
+  header.process = region->identity;
+  header.stream = 32 + 1;
+  header.first = EventClock(EVENT_SLOW);
+  return SendBlock(process, &header, &tally, BlockFlagRECOVERED | BlockFlagUNSENT);
+}
+
 /* processAdopt -- a block that this process left behind when it was another program, or its header block: send it as it
  * is */
 static Res processAdopt(void *process, RegionHeader region, void *base, Size size)
@@ -27,6 +47,8 @@ static Res processAdopt(void *process, RegionHeader region, void *base, Size siz
   BlockTallyStruct tally;
   Bool swapped;
 
+  if (base == NULL)
+    return processFound(process, region);
   if (size >= BlockMagicSIZE && memcmp(base, HeaderMAGIC, BlockMagicSIZE) == 0) {
     /* It was for a collector to write, which has died. */
     __atomic_store_n(&((Process)process)->alone, TRUE, __ATOMIC_RELAXED);
@@ -36,16 +58,11 @@ static Res processAdopt(void *process, RegionHeader region, void *base, Size siz
     ((Process)process)->lost += BlockSpoiled(block, size);
     return ResOK;
   }
-  if ((header.flags & BlockFlagUNSENT) != 0) {
-    /* Nobody has asked for the flight recorder's events. */
-    memset(&tally, 0, sizeof tally);
-    block->sequence = block->before = 0;
-  } else {
-    BlockWalk(&tally, (char *)base + BlockHeaderSIZE, size - BlockHeaderSIZE, block->first, TRUE);
-    ((Process)process)->lost += tally.broken;
-  }
-  /* Also if there is nothing in it: that the memory was found is worth knowing. */
-  return SendBlock(process, block, &tally, BlockFlagRECOVERED | (RegionOverwrites(region, block) ? BlockFlagUNSENT : header.flags & BlockFlagUNSENT));
+  if ((header.flags & BlockFlagUNSENT) != 0)
+    return ResOK; /* nobody has asked for the flight recorder's events */
+  BlockWalk(&tally, (char *)base + BlockHeaderSIZE, size - BlockHeaderSIZE, block->first, TRUE);
+  ((Process)process)->lost += tally.broken;
+  return SendBlock(process, block, &tally, BlockFlagRECOVERED | (RegionOverwrites(region, block) ? BlockFlagUNSENT : 0));
 }
 
 /* processRegion -- tell in the region how blocks are to be handed over, and let others reach the control table in it

@@ -670,6 +670,8 @@ static void storeAdoptFile(int fd, const char *path, uint64_t recording, StoreAd
     for (i = 0; i < header->slots && res == ResOK; ++i)
       if (RegionBlockAt(&offset, &its, header, i))
         res = block(data, header, (char *)header + offset, its);
+    if (res == ResOK)
+      res = block(data, header, NULL, 0);
     if (res == ResOK && !storeCounts(header))
       storeRemove(path);
   }

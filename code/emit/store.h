@@ -119,7 +119,7 @@ extern void StoreForked(void);
  *
  * log, recording  as for StoreOpen
  * Calls `block` for the header block, if a collector should have written that, and for each block in each region of that
- * recording whose owner is gone.  Then it removes the file, unless `block` failed, or the region counts events that no
+ * recording whose owner is gone, and at last without a block.  Then it removes the file, unless `block` failed, or the region counts events that no
  * block has: whoever reads the log finds those there.
  */
 typedef Res (*StoreAdoptFunction)(void *data, RegionHeader region, void *base, Size size);
