@@ -279,7 +279,7 @@ sub faults {
     # Of a block that a child was writing as another user the whole copy lies in memory that is not read; that is told.
     my $unread = $told =~ /, which (?:is not read|cannot be read: Operation not permitted)/;
     # One in another root folder, or with other file systems, has nothing but memory of its own when the collector has gone.
-    $unread ||= $plan->{mode} =~ /chroot|mount/ && $told =~ /$Lacks/ && $told =~ /block (?:cut off|damaged)/;
+    $unread ||= $plan->{mode} =~ /chroot|mount/ && $told =~ /$Lacks/ && $told =~ /cut off|damaged/;
     # Where the collector was killed in its first header block, and nobody had emitted anything, the log has a piece of that.
     push @faults, "damaged: $told" if !$away && !$unread && $told =~ /damaged|lost/ && ($when ne 'cleaned' || grep { $_->{UserWord} } @rows)
         && !($when ne 'cleaned' && $told =~ /nothing of it can be read/);
