@@ -170,6 +170,26 @@ static void testDeclined(void)
   recoverDone(&left);
 }
 
+/* testCounts -- all that a process has put into its region is how many events it has lost, because there was no room for more */
+static void testCounts(void)
+{
+  LeftStruct left;
+  Count read;
+
+  recoverMake(&left, 5, 0);
+  memset(left.header.state, 0, sizeof left.header.state);
+  left.header.text.generation = 0;
+  left.header.lost = 7;
+  leftWrite(&left);
+  (void)recoverLacks();
+  read = (Count)summary.discarded;
+  TapIs(read, 7, "what a region counts as lost is told, also if nothing else is in it");
+  TapOk(recoverLog(0) == ResOK && access(left.path, F_OK) != 0, "it is removed");
+  (void)recoverLacks();
+  TapIs((Count)summary.discarded, 7, "and the log tells it from then on");
+  recoverDone(&left);
+}
+
 /* testStranger -- a region whose identity was written over, of a process that the log has nothing of: what is lost with it is
  * counted by the recording's collector; where the log has none the region stays, and tells of it */
 static void testStranger(void)
@@ -358,6 +378,7 @@ int main(void)
   testHeaderTorn();
   testCut();
   testDeclined();
+  testCounts();
   testStranger();
   testForeign();
   testRunning();

@@ -309,7 +309,7 @@ Res LeftRegionTake(LeftRegion region)
     LeftRegionSays(region, process, TRUE);
   for (i = 0; i < region->header.slots && res == ResOK; ++i)
     res = leftBlock(region, i);
-  if (res == ResOK && (region->taken || region->spoiled > 0))
+  if (res == ResOK && LeftRegionUsed(region))
     process->lost = LeftRegionLost(region);
   return res;
 }
