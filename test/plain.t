@@ -11,6 +11,10 @@ use warnings;
 use Cwd qw(abs_path);
 use Encode qw(decode FB_CROAK);
 use File::Temp qw(tempdir);
+use IO::Handle;
+use IO::Socket::UNIX;
+use IPC::Open2;
+use POSIX ();
 use Test::More;
 
 my $b = $ENV{B} // 'build/cool';
@@ -61,6 +65,87 @@ SKIP: {
     is plain(run("$b/bin/eventrec", '-o', "$folder/rec$odd.paw", "$folder/$odd")), 'plain', 'eventrec';
     is plain(run("$b/bin/eventrec", '-o', "$folder/rec2$odd.paw", "$folder/none$odd")), 'plain',
         'eventrec of what is not there';
+}
+
+# start($prog, @command) -- a program of ours under such a name, which does as a line of its standard input says, and answers
+sub start {
+    my ($prog, @command) = @_;
+    my $its = {};
+
+    system('cp', "$b/prog/$prog", "$folder/$prog$odd") == 0 or die;
+    open my $err, '>&', \*STDERR or die;
+    open STDERR, '>', "$folder/its" or die;
+    $its->{pid} = open2($its->{out}, $its->{in}, @command);
+    open STDERR, '>&', $err or die;
+    return $its;
+}
+
+sub does {
+    my ($its, $line) = @_;
+    print {$its->{in}} "$line\n";
+    $its->{in}->flush;
+    return (readline $its->{out}) // '';
+}
+
+sub end {
+    my ($its) = @_;
+    close $its->{in};
+    waitpid $its->{pid}, 0;
+}
+
+# A program with such a name while it runs.
+SKIP: {
+    skip 'no telemetry in this variety', 1 if ($ENV{VARIETY} // 'cool') eq 'rash';
+    my $its = start('steady', "$b/bin/eventrec", '-o', "$folder/live$odd.paw", '--', "$folder/steady$odd");
+    is does($its, 10), "10\n", 'a program runs';
+    my $list = run("$b/bin/eventctl");
+    is plain($list), 'plain', 'eventctl: the list';
+    my ($pid) = $list =~ m{^(\d+) +steady\\033\[31m.*, collected, into \Q$folder\E/live\\033.*\.paw$}m;
+    ok defined $pid, 'which has the program, and names the log' or diag $list;
+    for my $words ([], ['traceback', 5], ['flush'], [$odd], ["-$odd"], ["+K$odd"]) {
+        my $text = run("$b/bin/eventctl", $pid // $$, @$words);
+        is plain($text), 'plain', join ' ', 'eventctl PID', map { s/[^ -~]/?/gr } @$words;
+    }
+    like run("$b/bin/eventctl", $pid // $$), qr/^process \d+ steady\\033\[31m/m, 'eventctl names it, too';
+    is plain(run("$b/bin/eventctl", $odd)), 'plain', 'eventctl of what is no process';
+    end($its);
+    my $said = run('cat', "$folder/its");
+    is plain($said), 'plain', 'and eventrec in the end';
+    like $said, qr/-> \Q$folder\E\/live\\033/, 'which names the log';
+}
+
+# One who listens at such a place, into such files, to such a program, and to those who send anything.
+SKIP: {
+    skip 'no telemetry in this variety', 1 if ($ENV{VARIETY} // 'cool') eq 'rash';
+    my $place = "$folder/sock$odd";
+    my $pid = fork // die "fork: $!";
+    if ($pid == 0) {
+        open STDERR, '>', "$folder/listener" or POSIX::_exit(99);
+        { no warnings; exec "$b/bin/eventrec", '--listen', "unix:$place", '-o', "$folder/sent$odd" }
+        POSIX::_exit(99);
+    }
+    for (1 .. 500) {
+        last if -S $place;
+        select undef, undef, undef, 0.02;
+    }
+    my $its = start('ways', "$folder/ways$odd", "unix:$place");
+    is does($its, 10), "10\n", 'a program sends';
+    end($its);
+    for my $sent ($odd x 100, "\x8fPAWlnk\n1 $odd\n", "\x8fPAWask\n$odd\n", "\x8fPAWlnk\n1 0000000000004711 0000000000000000\n$odd" . $odd x 100) {
+        my $socket = IO::Socket::UNIX->new(Peer => $place) or next;
+        syswrite $socket, $sent;
+        shutdown $socket, 1;
+        1 while sysread $socket, my $room, 4096;
+    }
+    is plain(run("$b/bin/eventctl", "unix:$place", "+K$odd")), 'plain', 'eventctl of a listener';
+    is plain(run("$b/bin/eventctl", "unix:$place$odd", 'flush')), 'plain', 'and of none';
+    kill TERM => $pid;
+    waitpid $pid, 0;
+    my $said = run('cat', "$folder/listener");
+    is plain($said), 'plain', 'a listener';
+    like $said, qr/^eventrec: listens on unix:\Q$folder\E\/sock\\033/m, 'which says where it is';
+    like $said, qr/^eventrec: \d+ events .* -> \Q$folder\E\/sent\\033.*\.1\.paw \(.*ways\\033.*, process \d+\)$/m, 'and who has sent what';
+    is plain(run('cat', "$folder/its")), 'plain', 'the program that sends';
 }
 
 # What the library itself says in a program.
