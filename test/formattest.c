@@ -181,6 +181,35 @@ static void testBlockMemory(void)
   TapIs(BlockSpoiled(bytes, sizeof bytes), 1, "whatever stands there");
 }
 
+/* testBlockState -- what the header of a block in memory says of its slot's state, and which states that mends */
+static void testBlockState(void)
+{
+  static const uint8_t right[] = {RegionFULL | 12, RegionFULL | RegionTAKEN | 12, RegionTAKEN},
+                       wrong[] = {RegionFREE, RegionOPEN, RegionOPEN | 12, RegionFULL, RegionFULL | 13, 0xff};
+  BlockHeaderStruct header;
+  unsigned char bytes[BlockMIN];
+  unsigned i, bad = 0;
+  uint8_t told;
+
+  MakeBlockBegin(&block, process, 77, EventKindObject, 5, 1000);
+  header = block.header;
+  header.whole = sizeof bytes;
+  header.used = 64;
+  header.flags = BlockFlagSUMMED;
+  header.last = header.mono = BlockHeaderSum(&header);
+  memset(bytes, 0, sizeof bytes);
+  memcpy(bytes, &header, sizeof header);
+  told = RegionStateTold(bytes + sizeof bytes, sizeof bytes, header.process);
+  TapIs(told, RegionFULL | 12, "a block that was handed over says that its slot is full");
+  TapIs(RegionStateTold(bytes + sizeof bytes, sizeof bytes, header.process + 1), RegionFREE, "unless it is another process's");
+  for (i = 0; i < ARRAY_LENGTH(right); ++i)
+    bad += RegionStateWrong(right[i], told);
+  TapIs(bad, 0, "a slot that says so is right, and so is one whose block is about to be erased");
+  for (i = 0; i < ARRAY_LENGTH(wrong); ++i)
+    bad += !RegionStateWrong(wrong[i], told);
+  TapIs(bad, 0, "any other is wrong");
+}
+
 /* testBlockSizes -- sound checksums over sizes that cannot be */
 static void testBlockSizes(void)
 {
@@ -487,6 +516,7 @@ int main(void)
   testFull();
   testBlockHeader();
   testBlockMemory();
+  testBlockState();
   testBlockSizes();
   testSwapped();
   testWalk();

@@ -14,7 +14,7 @@
  *                 the log zeroes it, and frees it.
  *                 Under RegionPolicyOVERWRITE it says so first (RegionTAKEN): else the writer might use the block again
  *                 meanwhile.  What has a ticket it takes only if that is asked for.
- *   RegionTAKEN   alone, with no size: under RegionPolicyOVERWRITE a thread of the writer erases it, and frees it
+ *   RegionTAKEN   alone, with no size: a thread of the writer erases it, and frees it or makes a new block there
  * What has a size has a header, whatever died at any moment, or the program has written over it: whoever makes a header says
  * the size after that, and whoever erases one takes the size away before.
  * Of a block with a sound header that tells, too, what its slot's state should be: by that a state is mended which the program
@@ -247,11 +247,13 @@ extern Bool RegionBlockAt(Size *offsetReturn, Size *sizeReturn, RegionHeader hea
  * returns   RegionFREE: no sound header of this process is there */
 extern uint8_t RegionStateTold(const void *end, Size most, uint64_t identity);
 
-/* RegionStateWrong -- is that not what `state` says?  Of a block that is full the header may not say so. */
+/* RegionStateWrong -- is that not what `state` says?  Of a block that is full the header may not say so; and of one that is about
+ * to be erased it says what the block was: RegionTAKEN alone is never wrong. */
 static inline Bool RegionStateWrong(uint8_t state, uint8_t told)
 {
-  return told != RegionFREE && ((state & RegionLog2MASK) != (told & RegionLog2MASK) || (state & RegionFULL) < (told & RegionFULL) ||
-                                (state & (RegionFULL | RegionOPEN)) == 0);
+  return state != RegionTAKEN && told != RegionFREE &&
+         ((state & RegionLog2MASK) != (told & RegionLog2MASK) || (state & RegionFULL) < (told & RegionFULL) ||
+          (state & (RegionFULL | RegionOPEN)) == 0);
 }
 
 /* RegionFilled -- is a block being filled?  What was handed over says how much of it is used, unless it has nothing. */
