@@ -184,8 +184,8 @@ static void testBlockMemory(void)
 /* testBlockState -- what the header of a block in memory says of its slot's state, and which states that mends */
 static void testBlockState(void)
 {
-  static const uint8_t right[] = {RegionFULL | 12, RegionFULL | RegionTAKEN | 12, RegionTAKEN},
-                       wrong[] = {RegionFREE, RegionOPEN, RegionOPEN | 12, RegionFULL, RegionFULL | 13, 0xff};
+  static const uint8_t right[] = {RegionFULL | 12, RegionFULL | RegionTAKEN | 12, RegionERASED},
+                       wrong[] = {RegionFREE, RegionTAKEN, RegionOPEN, RegionOPEN | 12, RegionFULL, RegionFULL | 13, 0xff};
   BlockHeaderStruct header;
   unsigned char bytes[BlockMIN];
   unsigned i, bad = 0;

@@ -117,7 +117,7 @@ static void fullForget(RegionHeader region, Index slot, uint64_t ticket)
   Size offset, size;
 
   if (!fullOld(state) || !RegionBlockAt(&offset, &size, region, slot) || fullTicket(region, slot) != ticket ||
-      !__atomic_compare_exchange_n(&region->state[slot], &state, RegionTAKEN, FALSE, __ATOMIC_ACQ_REL,
+      !__atomic_compare_exchange_n(&region->state[slot], &state, RegionERASED, FALSE, __ATOMIC_ACQ_REL,
                                    __ATOMIC_RELAXED))
     return;
   block = (BlockHeader)(void *)((char *)region + offset);

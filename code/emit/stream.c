@@ -102,7 +102,7 @@ void StreamAlter(BlockHeader block, Size used, uint64_t before, uint64_t discard
  * written over by the program. */
 void StreamErase(RegionHeader region, BlockHeader block, Size used)
 {
-  __atomic_store_n(&region->state[StoreSlot(region, block)], RegionTAKEN, __ATOMIC_RELEASE);
+  __atomic_store_n(&region->state[StoreSlot(region, block)], RegionERASED, __ATOMIC_RELEASE);
   Fence();
   __atomic_store_n((uint64_t *)(void *)block->magic, 0, __ATOMIC_RELEASE);
   Fence();

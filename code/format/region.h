@@ -14,7 +14,7 @@
  *                 the log zeroes it, and frees it.
  *                 Under RegionPolicyOVERWRITE it says so first (RegionTAKEN): else the writer might use the block again
  *                 meanwhile.  What has a ticket it takes only if that is asked for.
- *   RegionTAKEN   alone, with no size: a thread of the writer erases it, and frees it or makes a new block there
+ *   RegionERASED  a thread of the writer erases it, and frees it or makes a new block there
  * What has a size has a header, whatever died at any moment, or the program has written over it: whoever makes a header says
  * the size after that, and whoever erases one takes the size away before.
  * Of a block with a sound header that tells, too, what its slot's state should be: by that a state is mended which the program
@@ -50,7 +50,8 @@ enum {
   RegionFREE = 0,
   RegionOPEN = 0x20,
   RegionFULL = 0x40,
-  RegionTAKEN = 0x80,             /* beside RegionFULL: by the collector, which reads it; alone: nobody's block */
+  RegionTAKEN = 0x80,             /* beside RegionFULL: by the collector, which reads it */
+  RegionERASED = 0xa0,            /* nobody's block: RegionFULL and a size do not stand beside it */
   RegionLog2MASK = 0x1f
 };
 
@@ -248,10 +249,10 @@ extern Bool RegionBlockAt(Size *offsetReturn, Size *sizeReturn, RegionHeader hea
 extern uint8_t RegionStateTold(const void *end, Size most, uint64_t identity);
 
 /* RegionStateWrong -- is that not what `state` says?  Of a block that is full the header may not say so; and of one that is about
- * to be erased it says what the block was: RegionTAKEN alone is never wrong. */
+ * to be erased it says what the block was: RegionERASED is never wrong. */
 static inline Bool RegionStateWrong(uint8_t state, uint8_t told)
 {
-  return state != RegionTAKEN && told != RegionFREE &&
+  return state != RegionERASED && told != RegionFREE &&
          ((state & RegionLog2MASK) != (told & RegionLog2MASK) || (state & RegionFULL) < (told & RegionFULL) ||
           (state & (RegionFULL | RegionOPEN)) == 0);
 }
