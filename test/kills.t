@@ -281,7 +281,9 @@ sub faults {
     # One in another root folder, or with other file systems, has nothing but memory of its own when the collector has gone.
     $unread ||= $plan->{mode} =~ /chroot|mount/ && $told =~ /$Lacks/ && $told =~ /cut off|damaged/;
     # Where the collector was killed in its first header block, and nobody had emitted anything, the log has a piece of that.
-    push @faults, "damaged: $told" if !$away && !$unread && $told =~ /damaged|lost/ && ($when ne 'cleaned' || grep { $_->{UserWord} } @rows)
+    # Where nobody knows how the recording ended, nobody knows what a torn header block was, either.
+    my $unknown = $told =~ /the end of the recording is not in the log/ && $told !~ /lost(?<!; 0 events lost)|(?<!header block )damaged/;
+    push @faults, "damaged: $told" if !$away && !$unknown && !$unread && $told =~ /damaged|lost/ && ($when ne 'cleaned' || grep { $_->{UserWord} } @rows)
         && !($when ne 'cleaned' && $told =~ /nothing of it can be read/);
     # What is counted is missing: but where the process was killed behind a write, before it could take it back.
     my $most = $lacks + 3 * @rows + ($plan->{mode} eq 'threads' ? 0 : 100);
