@@ -98,7 +98,7 @@ sub faults {
 
 sub try {
     my ($which, $how, $policy, $end) = @_;
-    my $spoiled = $which ne 'none' && $how ne 'state';
+    my $spoiled = $which ne 'none' && $which ne 'region' && $how ne 'state';
     my $status = record($which, $how, $policy, $end);
     my @faults;
 
@@ -107,6 +107,7 @@ sub try {
     my ($lacks, $counted, @more) = faults($spoiled, 'as it was left');
     push @faults, @more;
     my $said = slurp("$dir/err");
+    push @faults, "blocks find no room: $said" if $which eq 'region' && $said =~ /no more room/;
     if ($end eq 'ends' || $end eq 'killed') {
         my ($last) = $said =~ /\((\d+) discarded\)/;
         push @faults, "eventrec counts " . ($last // 'nothing') . ", and --check $counted: $said" if ($last // -1) != $counted;
@@ -141,4 +142,11 @@ for my $end ('killed', 'ends', 'both', 'alone') {
         try($_, 'state', $policy, $end) for 'open', 'full';
     }
 }
+# Where the region says wrong things of all blocks, nobody waits for what cannot come.  (What comes before the second look at a
+# count that may be right is discarded, if that is the policy, or overwritten.)
+for my $end ('ends', 'alone') {
+    try('region', 'full', $_, $end) for 'overwrite', 'discard', 'block';
+    try('region', 'many', 'block', $end);
+}
+try('region', $_, 'block', 'ends') for 'generation', 'length', 'text';
 done_testing;

@@ -181,12 +181,26 @@ static Res drainAgain(Drain drain)
   return drainHead(drain, __atomic_load_n(&drain->header->lost, __ATOMIC_RELAXED), NULL);
 }
 
+/* drainAsk -- ask the process for something, which it does with its next event */
+static void drainAsk(Drain drain, uint32_t what)
+{
+  Word *table = (Word *)(void *)((char *)drain->header + RegionCONTROL);
+
+  (void)__atomic_fetch_or(&drain->header->hand.attention, what, __ATOMIC_SEQ_CST);
+  (void)__atomic_fetch_or(&table[RegionControlATTENTION], (Word)RegionControlATTEND, __ATOMIC_SEQ_CST);
+}
+
 Bool DrainHeaderNew(Drain drain)
 {
+  Res res;
+
   if (drain->muted)
     return TRUE;
-  if (DrainHeaderTake(&drain->head, drain->header, drain->identity, (uint32_t)drain->pid, drain->shop) == ResOK)
+  res = DrainHeaderTake(&drain->head, drain->header, drain->identity, (uint32_t)drain->pid, drain->shop);
+  if (res == ResOK)
     drain->owed = TRUE;
+  else if (res == ResFORMAT && drain->head.generation != 0)
+    drainAsk(drain, RegionAskHEADER);
   return drain->head.types != NULL;
 }
 

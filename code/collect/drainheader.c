@@ -95,18 +95,28 @@ void DrainHeaderForget(DrainHeader header, DrainTypes *list)
   typesFree(types);
 }
 
-/* headerCopy -- the newest text, as it was at one moment; 0: there is none, or never the same twice */
-static Size headerCopy(uint32_t *generationReturn, void *place, RegionHeader region)
+/* headerLength -- of a text, as its own first line says: what the region says the program may have written over; 0: it is none */
+static Size headerLength(const char *text)
+{
+  char line[BlockMagicSIZE + HeaderLineSIZE];
+  unsigned version[3];
+  Size length;
+
+  memcpy(line, text, sizeof line);
+  return HeaderLength(&length, version, line, sizeof line) == ResOK && length <= RegionTextSIZE ? length : 0;
+}
+
+/* headerCopy -- the newest text, or the one `older` before that, as it was at one moment; 0: there is none, or never the same twice */
+static Size headerCopy(uint32_t *generationReturn, void *place, RegionHeader region, unsigned older)
 {
   unsigned tries;
 
   for (tries = 0; tries < drainTries; ++tries) {
     uint32_t generation = __atomic_load_n(&region->text.generation, __ATOMIC_ACQUIRE);
-    Size length = __atomic_load_n(&region->text.length[generation & 1], __ATOMIC_RELAXED);
+    const char *text = (const char *)region + RegionTEXT + ((generation - older) & 1) * (Size)RegionTextSIZE;
+    Size length = headerLength(text);
     *generationReturn = generation;
-    if (length > RegionTextSIZE)
-      return 0;
-    memcpy(place, (char *)region + RegionTEXT + (generation & 1) * (Size)RegionTextSIZE, length);
+    memcpy(place, text, length);
     Fence();
     /* One that is written now goes to the other place; only the next but one would stand where we read. */
     if (__atomic_load_n(&region->text.generation, __ATOMIC_RELAXED) == generation)
@@ -140,17 +150,20 @@ Res DrainHeaderTake(DrainHeader header, RegionHeader region, uint64_t identity, 
 {
   uint32_t generation = __atomic_load_n(&region->text.generation, __ATOMIC_ACQUIRE);
   unsigned char *place;
-  Size length;
-  Res res;
+  Res res = ResFORMAT;
+  unsigned older;
 
-  if (generation == header->generation)
+  if (generation == header->generation && (generation != 0 || header->types != NULL))
     return ResEND;
   place = BatchPlace(&shop->batch, RegionTextSIZE);
   if (place == NULL)
     return ResIO;
-  length = headerCopy(&generation, place, region);
+  /* Which is the newest the program may have written over, too. */
+  for (older = 0; older < 2 && res == ResFORMAT && (older == 0 || header->types == NULL); ++older) {
+    Size length = headerCopy(&generation, place, region, older);
+    res = length == 0 ? ResFORMAT : headerRead(header, place, length, identity, shop);
+  }
   header->generation = generation;
-  res = length == 0 ? ResFORMAT : headerRead(header, place, length, identity, shop);
   if (res == ResMEMORY)
     header->generation = 0;
   if (res == ResOK)

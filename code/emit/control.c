@@ -196,6 +196,10 @@ static void controlAttend(void)
   }
   if (!StateAttend())
     (void)__atomic_fetch_or(&EVENT_CONTROL[EventControlCLOCK], (Word)EventControlATTEND, __ATOMIC_SEQ_CST);
+  if ((asked & RegionAskHEADER) != 0) {
+    (void)__atomic_fetch_and(&region->hand.attention, ~(uint32_t)RegionAskHEADER, __ATOMIC_SEQ_CST);
+    (void)SendHeader(process);
+  }
   if ((asked & RegionAskFLUSH) != 0 && !RegionCollected(region)) {
     (void)__atomic_fetch_and(&region->hand.attention, ~(uint32_t)RegionAskFLUSH, __ATOMIC_SEQ_CST);
     if (ProcessSends())

@@ -88,6 +88,10 @@ extern Bool HandChanged(Process process, Thread thread, Bool changed);
 /* HandRoom -- may one more block of this kind be full?  Then it is counted.  If need be what is oldest is forgotten. */
 extern Bool HandRoom(RegionHeader region, unsigned kind);
 
+/* HandMend -- there is no room for one more: is that so?  Where more are counted as full than are, now and at the last look, some
+ * 10 ms ago at least, the program has written over the count; then it is counted anew.  TRUE: it was. */
+extern Bool HandMend(RegionHeader region, uint64_t now);
+
 /* HandOverwrite -- forget the oldest full block of a frequent kind, if the policy says so.  FALSE: there is none; TRUE
  * also if another thread was quicker, or the block stays. */
 extern Bool HandOverwrite(RegionHeader region);

@@ -6,7 +6,11 @@
 #include "emit/handoffer.h"
 #include "emit/stream.h"
 
-enum { fullTRIES = 64 }; /* to have an old block, which other threads want, too */
+enum {
+  fullTRIES = 64,              /* to have an old block, which other threads want, too */
+  fullSLACK = 64,              /* blocks that are counted as full and are not yet, or no longer, at most */
+  fullLOOK = 30000000          /* ticks, some 10 ms, between two looks at the slots */
+};
 
 /* fullFrequent -- may the stream's blocks be overwritten?  Not those of definitions, and of what is rare. */
 static Bool fullFrequent(unsigned kind)
@@ -30,6 +34,39 @@ static Bool fullRoom(RegionHeader region, unsigned kind)
     return TRUE;
   (void)__atomic_fetch_sub(&region->pool.full, 1, __ATOMIC_ACQ_REL);
   return FALSE;
+}
+
+/* fullCount -- how many slots are full, by their states, or were until just now */
+static uint32_t fullCount(RegionHeader region)
+{
+  uint32_t count = 0;
+  Index i;
+
+  for (i = 0; i < region->slots && i < RegionSlotsMAX; ++i)
+    count += (__atomic_load_n(&region->state[i], __ATOMIC_RELAXED) & (RegionFULL | RegionTAKEN)) != 0;
+  return count;
+}
+
+/* What is too much may be blocks that threads are about to hand over, or have just freed: so it is looked at twice, unless it is
+ * more than that can be.  Where it was that all the same, and the count is one too low now, it wraps when all are free, is far
+ * too high then, and is mended again. */
+Bool HandMend(RegionHeader region, uint64_t now)
+{
+  static struct {
+    uint64_t when;
+    uint32_t more;
+  } look;
+  uint32_t full = __atomic_load_n(&region->pool.full, __ATOMIC_ACQUIRE), limit = fullLimit(region), count, before;
+
+  if ((full < limit || full - limit <= fullSLACK) && now - __atomic_load_n(&look.when, __ATOMIC_RELAXED) < fullLOOK)
+    return FALSE;
+  __atomic_store_n(&look.when, now, __ATOMIC_RELAXED);
+  count = fullCount(region);
+  if (full <= count)
+    return FALSE;
+  before = __atomic_exchange_n(&look.more, full - count, __ATOMIC_RELAXED);
+  return (full - count == before || full - count > fullSLACK) &&
+         __atomic_compare_exchange_n(&region->pool.full, &full, count, FALSE, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
 /* fullTicketNew -- a ticket that no block has had; odd where something in the block may be pending */
@@ -153,7 +190,7 @@ Bool HandRoom(RegionHeader region, unsigned kind)
   unsigned tries;
 
   for (tries = 0; !fullRoom(region, kind); ++tries)
-    if (tries == fullTRIES || !HandOverwrite(region))
+    if (!HandMend(region, EventClock(EVENT_SLOW)) && (tries == fullTRIES || !HandOverwrite(region)))
       return FALSE;
   return TRUE;
 }

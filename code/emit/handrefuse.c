@@ -54,7 +54,8 @@ Bool HandRefuses(Process process, Thread thread, Stream stream)
   refused = refused == 0 || (thread->refused != 0 && thread->refused < refused) ? thread->refused : refused;
   return (region->policy == RegionPolicyDISCARD || HandVain(process, region)) && now - refused > HandPATIENCE &&
          (now - (looked > thread->looked ? looked : thread->looked) < refusePOOR ||
-          (stream->block != NULL && __atomic_load_n(&region->pool.full, __ATOMIC_ACQUIRE) >= region->limit));
+          (stream->block != NULL && __atomic_load_n(&region->pool.full, __ATOMIC_ACQUIRE) >= region->limit &&
+           !HandMend(region, now)));
 }
 
 Bool HandChanged(Process process, Thread thread, Bool changed)

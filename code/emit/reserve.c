@@ -108,6 +108,7 @@ void *EventReserveSlow(unsigned kind, Size size, Word at)
     QuietEnd(&mask);
     HandWait(process);
     QuietBegin(&mask);
+    BufferAbove.attend();
   }
   QuietEnd(&mask);
   errno = error;

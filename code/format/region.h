@@ -77,7 +77,8 @@ enum {
  * sets the attention bit of the control table afterwards. */
 enum {
   RegionAskFLUSH = 1,             /* send what the buffers hold: where there is no collector */
-  RegionAskSTATE = 2              /* tell first what already is */
+  RegionAskSTATE = 2,             /* tell first what already is */
+  RegionAskHEADER = 4             /* write the header block's text once more: it is none */
 };
 
 /* The control table at RegionCONTROL: words as wide as the writer's.  In word 0 a bit for each kind says that it is

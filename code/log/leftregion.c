@@ -82,17 +82,18 @@ static Res leftWrite(LeftRegion region, const void *bytes, Size size)
   return FileAppend(region->to, bytes, size);
 }
 
-/* leftTextSound -- is one of the two texts a whole header block of this process?  Its length, then. */
+/* leftTextSound -- is one of the two texts a whole header block of this process?  Its length, then, as it says itself: the
+ * program may have written over what the region says. */
 static Bool leftTextSound(LeftRegion region, unsigned which, Size *lengthReturn)
 {
-  Size length = region->header.text.length[which];
+  Size at = RegionTEXT + which * RegionTextSIZE;
   unsigned version[3];
   const char *body;
 
-  return length >= BlockMagicSIZE + HeaderLineSIZE && length <= RegionTextSIZE &&
-         FileReadAt(region->fd, RegionTEXT + which * RegionTextSIZE, region->text, length) == ResOK &&
-         HeaderLength(lengthReturn, version, region->text, length) == ResOK && *lengthReturn == length &&
-         HeaderRead(&region->parsed, &body, region->text, length) == ResOK &&
+  return FileReadAt(region->fd, at, region->text, BlockMagicSIZE + HeaderLineSIZE) == ResOK &&
+         HeaderLength(lengthReturn, version, region->text, BlockMagicSIZE + HeaderLineSIZE) == ResOK &&
+         *lengthReturn <= RegionTextSIZE && FileReadAt(region->fd, at, region->text, *lengthReturn) == ResOK &&
+         HeaderRead(&region->parsed, &body, region->text, *lengthReturn) == ResOK &&
          region->parsed.identity == region->header.identity;
 }
 

@@ -6,9 +6,11 @@
  * one block of each is written over, of thread t in its own way (strayBlock): the t'th word of it, or more, or events.
  *
  * COUNTS  a file that gets a word for each thread: how many events it has emitted
- * WHICH   open, full: of a block that is being filled, or that waits for the recorder; none
+ * WHICH   open, full: of a block that is being filled, or that waits for the recorder; none; region: no block's, but what
+ *         the region says of all of them
  * HOW     ones, zeros, flip: what becomes of the words; state: the state of the block's slot is written over instead, of each
- *         thread's with another one
+ *         thread's with another one.  Of the region: full, many, how many blocks are full; generation, length, of its header block,
+ *         and text, that itself
  * END     killed: the program; both: the recorder, too; alone: the recorder, and the program goes on and ends;
  *         ends: the recorder goes on, and so does the program, and ends
  *
@@ -27,7 +29,7 @@
 
 #include "format/region.h"
 
-enum { strayWORDS = BlockHeaderSIZE / 4, strayTHREADS = strayWORDS + 9, strayFEW = 5, strayMANY = 200 };
+enum { strayWORDS = BlockHeaderSIZE / 4, strayTHREADS = strayWORDS + 9, strayFEW = 5, strayMANY = 200, strayALL = 3000 };
 
 static void (*strayWord)(uintptr_t id, uintptr_t value);
 static uint64_t strayCount[strayTHREADS];
@@ -147,6 +149,21 @@ static void strayAll(RegionHeader region, uint8_t which, const char *how)
   }
 }
 
+/* strayRegionWide -- what the region says of all blocks */
+static void strayRegionWide(RegionHeader region, const char *how)
+{
+  if (strcmp(how, "full") == 0)
+    region->pool.full = UINT32_MAX - 7;
+  else if (strcmp(how, "many") == 0)
+    region->pool.full += region->limit;
+  else if (strcmp(how, "generation") == 0)
+    region->text.generation = 0;
+  else if (strcmp(how, "length") == 0)
+    region->text.length[0] = region->text.length[1] = 77;
+  else
+    memset((char *)region + RegionTEXT + (region->text.generation & 1) * RegionTextSIZE + BlockMagicSIZE, '?', 4);
+}
+
 /* strayWrite -- say how many events there were */
 static void strayWrite(const char *path)
 {
@@ -170,6 +187,8 @@ int main(int argc, char **argv)
   end = argv[4];
   strayFirst = strcmp(argv[2], "full") == 0 ? strayMANY : strayFEW;
   strayThen = strcmp(end, "alone") == 0 || strcmp(end, "ends") == 0 ? strayMANY : 0;
+  if (strayThen > 0 && strcmp(argv[2], "region") == 0)
+    strayThen = strcmp(argv[3], "full") == 0 ? strayMANY : strayALL; /* more than there is room for */
   (void)pthread_barrier_init(&strayBarrier, NULL, strayTHREADS + 1);
   strayStop(recorder);
   for (i = 0; i < strayTHREADS; ++i)
@@ -177,7 +196,9 @@ int main(int argc, char **argv)
       strayFail("pthread_create");
   (void)pthread_barrier_wait(&strayBarrier);
   strayWrite(argv[1]);
-  if (strcmp(argv[2], "none") != 0)
+  if (strcmp(argv[2], "region") == 0)
+    strayRegionWide(strayRegion(), argv[3]);
+  else if (strcmp(argv[2], "none") != 0)
     strayAll(strayRegion(), strayFirst == strayMANY ? RegionFULL : RegionOPEN, argv[3]);
   if (strcmp(end, "both") == 0 || strcmp(end, "alone") == 0)
     (void)kill(recorder, SIGKILL);
