@@ -220,6 +220,10 @@ static void testOther(void)
   MakeBytes(&cut, make.bytes + bound[first + 3], make.size - bound[first + 3]);
   TapOk(!endRead(&cut), "what was overwritten is not missing");
   cut.size = 0;
+  MakeBytes(&cut, make.bytes, bound[first - 1] + 100);
+  MakeBytes(&cut, make.bytes + bound[first + 3], make.size - bound[first + 3]);
+  TapOk(!endRead(&cut), "nor is it where a write was cut short: %s", got.gap);
+  cut.size = 0;
   MakeBytes(&cut, make.bytes, bound[bounds - 5]);
   MakeBytes(&cut, make.bytes + bound[bounds - 4], make.size - bound[bounds - 4]);
   TapOk(endRead(&cut), "what was sent last is");

@@ -110,7 +110,7 @@ static void testEmpty(void)
   blocks[1].header.flags = 0;
   left.slot = 66;
   leftPut(&left, &blocks[1], RegionFULL);
-  left.header.state[66] = RegionTAKEN; /* it was being overwritten */
+  left.header.state[66] = RegionERASED; /* it was being overwritten */
   leftWrite(&left);
   qsort(made.event, made.count, sizeof *made.event, listCompare);
   TapOk(testReadAll(), "a log to which nothing came is read");

@@ -209,10 +209,8 @@ static void gapsMissing(Teller teller, Regions regions, Stream stream, const Tal
     return;
   blocks = next->from - (run != NULL ? run->to : 0);
   exact = TallyLost(&lost, run, next);
-  if ((blocks == 0 && (lost == 0 || stream->unsent)) || GapsMatch(regions, from, next->place, lost, exact))
-    return;
-  /* Of a flight recorder, blocks that are not there were overwritten. */
-  if (stream->unsent)
+  /* Of a flight recorder, blocks that are not there were overwritten, whatever damage is between. */
+  if (stream->unsent || (blocks == 0 && lost == 0) || GapsMatch(regions, from, next->place, lost, exact))
     return;
   if (blocks == 0)
     (void)snprintf(what, sizeof what, "the end of the block of thread %u/%u before this one is missing", ProcessNumber(stream->process),
