@@ -274,7 +274,9 @@ sub faults {
     push @faults, 'events of threads that never were' if grep { @{$seen->{$_} // []} > @rows } keys %$seen;
     push @faults, "$lacks events are missing, and --check says 0: $told" if $lacks > 0 && $status == 0;
     # What was being written out of private memory when its process was killed is missed by the numbers of its blocks.
-    my $away = $lacks > 0 && slurp("$dir/err") =~ /no more room for blocks/ && $told =~ /lost/;
+    # Of a stream of which nothing else was kept nobody but its numbers tells then that something is missing.
+    my $away = ($lacks > 0 || $plan->{policy} eq 'overwrite') && slurp("$dir/err") =~ /no more room for blocks/ && $told =~ /lost/;
+    $plan->{away} = $away;
     push @faults, "$lacks events are missing, $discarded were counted: $told" if !$away && $lacks > $discarded && $told !~ /$Lacks/ && !($when ne 'cleaned' && $told =~ /nothing of it can be read/);
     # Of a block that a child was writing as another user the whole copy lies in memory that is not read; that is told.
     my $unread = $told =~ /, which (?:is not read|cannot be read: Operation not permitted)/;
@@ -324,7 +326,7 @@ for my $i (1 .. $ENV{KILLS}) {
         # Nobody knows what a collector that was killed would have written, nor what a child that begins in another root folder
         # or as another user, when the collector has gone, had in memory of its own.
         push @faults, "cleaned: nothing is missing, but --check says: $after[2]"
-            if $after[0] == 0 && $after[3] == 0 && $after[1] != 0 && (($plan->{who} =~ /^(?:program|some)$/ && $plan->{mode} =~ /threads|family/) || $after[2] !~ /$Lacks|nothing of it can be read/);
+            if $after[0] == 0 && $after[3] == 0 && $after[1] != 0 && !$plan->{away} && (($plan->{who} =~ /^(?:program|some)$/ && $plan->{mode} =~ /threads|family/) || $after[2] !~ /$Lacks|nothing of it can be read/);
         ($lacks, $status, $told, $discarded) = @after;
     } elsif (my @emitted = grep { $_->{UserWord} } rows()) {
         push @faults, 'events were emitted, and there is no log';
