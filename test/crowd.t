@@ -177,4 +177,18 @@ SKIP: {
     }
 }
 
+# On a full disk nobody can write, neither the collector nor the process: who is to wait for room waits some seconds in all.
+SKIP: {
+    my $objects = 300000;
+    my $mounts = "mount -t tmpfs -o size=64m none /dev/shm && mount -t tmpfs -o size=1m none $dir/full";
+    mkdir "$dir/full";
+    my @full = ('unshare', '-rm', 'sh', '-c', "$mounts && exec \"\$\@\"", 'sh');
+    skip 'no file system can be mounted here', 2 if (say_of(@full, 'true'))[0] != 0;
+    my ($status, $text) = say_of(@full, 'timeout', '-k', 9, 120, "$B/bin/eventrec", '-p', 'block', '-n', 16, '-b', '4K', '--raw', '--sample=0',
+                                 '-k', 'Object', '-o', "$dir/full/log.paw", '--', "$B/prog/crowd", 1, $objects);
+    is $status, 0, 'a program that is to wait for room does not wait for a full disk' or diag $text;
+    my ($events, $discarded) = $text =~ /eventrec: (\d+) events \((\d+) discarded\)/;
+    cmp_ok(($events // 0) + ($discarded // 0), '>=', $objects, 'and each event is in the log, in memory, or counted as discarded') or diag $text;
+}
+
 done_testing;

@@ -345,14 +345,15 @@ void DrainBeside(Process process, BlockHeader block, Size used)
   QuietUnmap(copy, BlockMAX);
 }
 
-Bool DrainPrivate(Process process)
+Bool DrainPrivate(Process process, Bool refused)
 {
+  unsigned mask = refused ? RegionFULL | RegionTAKEN : RegionFULL;
   Store store;
   Index i, k;
 
   for (k = 1; (store = ProcessStore(process, k)) != NULL; ++k)
     for (i = 0; i < StoreLimit(store); ++i)
-      if ((drainState(store->header, i) & RegionFULL) != 0)
+      if ((drainState(store->header, i) & mask) == RegionFULL)
         return TRUE;
   return FALSE;
 }

@@ -57,8 +57,9 @@ extern Bool DrainOverwrite(Process process, uint32_t number, BlockHeader except)
 /* DrainForget -- erase all blocks of the thread with this serial number that are not full: it has ended */
 extern void DrainForget(Process process, uint32_t serial);
 
-/* DrainPrivate -- are there full blocks in private memory, which does not outlive the process? */
-extern Bool DrainPrivate(Process process);
+/* DrainPrivate -- are there full blocks in private memory, which does not outlive the process?
+ * refused  only such that nobody is sending */
+extern Bool DrainPrivate(Process process, Bool refused);
 
 /* DrainLeft -- how many events are in full blocks, and were discarded beside them: in all, or only in those of private
  * memory */

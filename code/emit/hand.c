@@ -82,28 +82,40 @@ static Bool handLeaves(Process process)
          (__atomic_load_n(&ProcessRegion(process)->hand.collector, __ATOMIC_ACQUIRE) & RegionCollectorLEAVES) != 0;
 }
 
-/* handPrivate -- there is no room where a collector drains: may a stream that is sent go on in private memory?  Where
- * the program is to wait it does, when waiting has been in vain for so many ticks: what keeps the room may be blocks that
- * are being filled by threads that wait themselves.  Where the newest are kept the oldest has made room already, if there
- * is any. */
-static Bool handPrivate(Process process, Thread thread, uint64_t patience)
-{
-  uint32_t policy = ProcessRegion(process)->policy;
-
-  if (thread->inside || HandLog() == NULL || handLeaves(process))
-    return FALSE;
-  return policy == RegionPolicyOVERWRITE ||
-         (policy == RegionPolicyBLOCK &&
-          (patience == 0 || (thread->refused != 0 && EventClock(EVENT_SLOW) - thread->refused > patience)));
-}
-
-/* handPatient -- how long, then: if full blocks take the room, until the collector must be stuck; if open ones do, not
- * long, and not at all once it is known */
+/* handPatient -- how long a thread waits that is to wait: if full blocks take the room, until the collector must be stuck; if
+ * open ones do, not long, and not at all once it is known */
 static uint64_t handPatient(Process process, Bool crowded)
 {
   if (crowded)
     return handStuck;
   return __atomic_load_n(&process->crowded, __ATOMIC_RELAXED) ? 0 : HandPATIENCE;
+}
+
+/* handImpatient -- has the thread waited for more than so many ticks? */
+static Bool handImpatient(Thread thread, uint64_t patience)
+{
+  return thread->refused != 0 && EventClock(EVENT_SLOW) - thread->refused > patience;
+}
+
+/* handPrivate -- there is no room where a collector drains: may a stream that is sent go on in private memory?  Where
+ * the program is to wait it does, when waiting has been in vain: what keeps the room may be blocks that
+ * are being filled by threads that wait themselves.  Where the newest are kept the oldest has made room already, if there
+ * is any. */
+static Bool handPrivate(Process process, Thread thread, Bool crowded)
+{
+  uint64_t patience = handPatient(process, crowded);
+  uint32_t policy = ProcessRegion(process)->policy;
+
+  if (thread->inside || HandLog() == NULL || handLeaves(process))
+    return FALSE;
+  if (policy == RegionPolicyBLOCK && crowded && DrainPrivate(process, TRUE)) {
+    /* What went there before is still there: the log takes nothing from us, either. */
+    if (handImpatient(thread, handStuck))
+      __atomic_store_n(&process->barred, TRUE, __ATOMIC_RELAXED);
+    return FALSE;
+  }
+  return policy == RegionPolicyOVERWRITE ||
+         (policy == RegionPolicyBLOCK && (patience == 0 || handImpatient(thread, patience)));
 }
 
 /* handTake -- a fresh block from where the stream's blocks should lie */
@@ -125,7 +137,7 @@ static Bool handTakeElse(Process process, Thread thread, Stream stream, unsigned
   if (!unsent && ProcessRegion(process) != NULL) {
     if (ProcessCollected(process))
       HandDoubt(process, ProcessRegion(process));
-    if (ProcessCollected(process) && !handPrivate(process, thread, handPatient(process, crowded)))
+    if (ProcessCollected(process) && !handPrivate(process, thread, crowded))
       return FALSE;
     if (!__atomic_exchange_n(&process->crowded, TRUE, __ATOMIC_RELAXED))
       QuietSay("no more room for blocks", process->shared.path,
@@ -396,7 +408,7 @@ Bool HandDiscard(Process process, Thread thread, unsigned kind, unsigned unsent)
     HandDoubt(process, region);
   /* Whose collector has just died sends by itself when it tries again. */
   if (!unsent && region != NULL && ProcessCollected(process) &&
-      ((region->policy == RegionPolicyBLOCK && !HandVain(process, region)) || handLeaves(process) || !RegionCollected(region)))
+      ((region->policy == RegionPolicyBLOCK && !HandBarred(process) && !HandVain(process, region)) || handLeaves(process) || !RegionCollected(region)))
     return TRUE;
   if (stream->block != NULL)
     StreamAlter(stream->block, stream->block->used, stream->block->before, ++stream->discarded);

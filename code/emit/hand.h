@@ -73,12 +73,18 @@ static inline Bool HandCollected(Process process, Store store)
  * meanwhile.
  * HandVain -- has nobody found room for a second, although no block is full, so that nobody is about to make any?  The
  * system gives no memory, then.
+ * HandBarred -- has the collector drained nothing for a second, and is what the process has sent itself refused?  The disk is full,
+ * then, until room is found again.
  * HandDoubt -- there is no room now, and a collector should make some: once a second at most it is asked whether it lives.  The
  * kernel does not tell its death where another process of the family has spoiled the list by which it would.  A few us then,
  * without a wait.
  * HandChanged -- remember since when there has been none, for this thread and for all; returns whether there was */
 extern Bool HandRefuses(Process process, Thread thread, Stream stream);
 extern Bool HandVain(Process process, RegionHeader region);
+static inline Bool HandBarred(Process process)
+{
+  return __atomic_load_n(&process->barred, __ATOMIC_RELAXED);
+}
 extern void HandDoubt(Process process, RegionHeader region);
 extern Bool HandChanged(Process process, Thread thread, Bool changed);
 

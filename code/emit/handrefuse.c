@@ -52,7 +52,7 @@ Bool HandRefuses(Process process, Thread thread, Stream stream)
   /* What other threads have found out holds for this one. */
   looked = __atomic_load_n(&process->looked, __ATOMIC_RELAXED);
   refused = refused == 0 || (thread->refused != 0 && thread->refused < refused) ? thread->refused : refused;
-  return (region->policy == RegionPolicyDISCARD || HandVain(process, region)) && now - refused > HandPATIENCE &&
+  return (region->policy == RegionPolicyDISCARD || HandBarred(process) || HandVain(process, region)) && now - refused > HandPATIENCE &&
          (now - (looked > thread->looked ? looked : thread->looked) < refusePOOR ||
           (stream->block != NULL && __atomic_load_n(&region->pool.full, __ATOMIC_ACQUIRE) >= region->limit &&
            !HandMend(region, now)));
@@ -62,6 +62,8 @@ Bool HandChanged(Process process, Thread thread, Bool changed)
 {
   if (changed) {
     thread->refused = 0;
+    if (HandBarred(process))
+      __atomic_store_n(&process->barred, FALSE, __ATOMIC_RELAXED);
     if (__atomic_load_n(&process->refused, __ATOMIC_RELAXED) != 0)
       __atomic_store_n(&process->refused, 0, __ATOMIC_RELAXED);
     return TRUE;

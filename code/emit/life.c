@@ -277,7 +277,7 @@ static void lifePrivate(Process process)
   long moment[2] = {0, lifeMoment};
   unsigned tries;
 
-  for (tries = 0; tries < lifeMoments && refused == 0 && DrainPrivate(process); ++tries)
+  for (tries = 0; tries < lifeMoments && refused == 0 && DrainPrivate(process, FALSE); ++tries)
     (void)QuietCall(SYS_nanosleep, moment, NULL);
   (void)lifeLost(process, refused + DrainLeft(process, FALSE), TRUE);
 }

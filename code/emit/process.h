@@ -47,6 +47,7 @@ struct ProcessStruct {
   Bool regionless;          /* there is no memory for a region: that has been told, and is not tried again */
   Bool doomed;              /* nor is there a way out: events are only counted (ControlLedgerCount) */
   Bool crowded;             /* it has been told that the shared region is full */
+  Bool barred;              /* neither the collector nor we can write the log: no thread waits for room */
   Bool alone;               /* its collector has died */
   Bool collected;           /* blocks are handed over to a collector (hand.h), as far as is known */
   SyncStruct sync;          /* at the beginning */
