@@ -18,6 +18,7 @@
 
 #include "collect/family.h"
 #include "log/recover.h"
+#include "plinth/clock.h"
 #include "plinth/plinth.h"
 #include "view/program.h"
 
@@ -220,10 +221,11 @@ static Count recordingFinish(Recording recording)
   }
   RecordingFind(recording);
   if (recording->own >= 0 &&
-      LogRecover(recording->own, TRUE, recording->log, recording->identity, FALSE, &recovered) != ResOK)
+      LogRecover(recording->own, TRUE, recording->log, recording->identity, EventClockSync, FALSE, &recovered) != ResOK)
     (void)OptionFail(recording->tool,
                      "%s: what the program left in memory could not be added: %s; it stays in /dev/shm", recording->log,
                      strerror(errno));
+  running -= recovered.released < running ? recovered.released : running;
   return recovered.running > running ? recovered.running : running;
 }
 

@@ -15,14 +15,19 @@ static MakeProcess process, collector;
 static LogSummaryStruct summary;
 static RecoveredStruct recovered;
 
-/* recoverLog -- LogRecover of the log as it is */
-static Res recoverLog(uint64_t recording)
+/* recoverLogNow -- LogRecover of the log as it is */
+static Res recoverLogNow(uint64_t recording, RecoverNow now)
 {
   int fd = open(path, O_WRONLY | O_APPEND);
-  Res res = LogRecover(fd, TRUE, path, recording, FALSE, &recovered);
+  Res res = LogRecover(fd, TRUE, path, recording, now, FALSE, &recovered);
 
   (void)close(fd);
   return res;
+}
+
+static Res recoverLog(uint64_t recording)
+{
+  return recoverLogNow(recording, NULL);
 }
 
 static Size recoverSize(void)
@@ -147,6 +152,50 @@ static void testCut(void)
   }
   TapIs(silent, 0, "a recovered log that is cut is found out");
   recoverDone(&left);
+}
+
+enum { recoverTICKS = 1 << 20, recoverMONO = 1 << 21 };
+
+static void recoverNow(Sync nowReturn, Bool slow)
+{
+  *nowReturn = (SyncStruct){slow ? recoverMONO : recoverTICKS, recoverMONO, 0};
+}
+
+/* recoverGone -- when the log says that the process had ended */
+static uint64_t recoverGone(void)
+{
+  Log log = testOpen(&got);
+  uint64_t gone = 0;
+  Index i;
+
+  LogSummarize(&summary, log);
+  for (i = 0; i < summary.processes; ++i)
+    if (LogProcessAt(log, i)->header.identity == process->header.identity)
+      gone = LogProcessAt(log, i)->header.gone;
+  LogClose(log);
+  return gone;
+}
+
+/* testGone -- a process that was let go has ended at the same moment as its recording: the log says when that was seen */
+static void testGone(void)
+{
+  LeftStruct left;
+  Index i;
+
+  for (i = 0; i < 4; ++i) {
+    recoverMake(&left, 5, 0);
+    strcpy(process->header.clock, i == 1 ? "monotonic" : SyncCOUNTER);
+    leftText(&left);
+    left.header.hand.collector = RegionCollectorNONE;
+    left.header.hand.released = i != 2;
+    leftWrite(&left);
+    (void)recoverLogNow(leftRECORDING, i == 3 ? NULL : recoverNow);
+    TapIs(recoverGone(), i == 0 ? recoverTICKS : i == 1 ? recoverMONO : 0, "%s",
+          i == 2 ? "of one that was not let go nobody knows how long ago it ended,"
+          : i == 3 ? "nor when the recording ended long ago"
+                   : "the log says when a process that was let go was seen to have ended");
+    recoverDone(&left);
+  }
 }
 
 /* testDeclined -- a process has found no room in its region for its header block, and has gone on in memory that nobody
@@ -379,6 +428,7 @@ int main(void)
   testCut();
   testDeclined();
   testCounts();
+  testGone();
   testStranger();
   testForeign();
   testRunning();

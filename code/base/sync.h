@@ -11,6 +11,8 @@
 
 #include "base/types.h"
 
+#define SyncCOUNTER "counter" /* the clock whose ticks are those of the processor's counter; of another one they are CLOCK_MONOTONIC's ns */
+
 typedef struct SyncStruct {
   uint64_t ticks;
   uint64_t mono; /* CLOCK_MONOTONIC, ns */

@@ -161,7 +161,7 @@ static Res cleanOne(Clean clean, char *room, Size size)
   if (clean->log[0] == '\0' || stat(clean->log, &status) != 0)
     return cleanDrop(clean, room, size);
   log = LeftPlaceAppend(&certain, clean->log, clean->recording);
-  res = log < 0 ? ResIO : LogRecover(log, certain, clean->log, clean->recording, FALSE, &recovered);
+  res = log < 0 ? ResIO : LogRecover(log, certain, clean->log, clean->recording, NULL, FALSE, &recovered);
   if (log >= 0)
     (void)close(log);
   if (res == ResPARAM) {
@@ -284,7 +284,7 @@ Res CleanAdd(const char *log)
 
   if (fd < 0)
     return ResOK;
-  res = LogRecover(fd, FALSE, log, 0, TRUE, &recovered);
+  res = LogRecover(fd, FALSE, log, 0, NULL, TRUE, &recovered);
   (void)close(fd);
   return res == ResPARAM ? ResOK : res;
 }
@@ -299,7 +299,7 @@ Res CleanBeside(const char *log, void (*tell)(void *data, const char *line), voi
 
   if (fd < 0)
     return ResPARAM;
-  res = LogRecover(fd, certain, log, 0, FALSE, &recovered);
+  res = LogRecover(fd, certain, log, 0, NULL, FALSE, &recovered);
   (void)close(fd);
   if (res == ResPARAM) {
     errno = EINVAL;

@@ -467,6 +467,7 @@ void DrainLeave(Drain drain)
 
 void DrainLetGo(Drain drain)
 {
+  __atomic_store_n(&drain->header->hand.released, 1, __ATOMIC_RELAXED);
   __atomic_store_n(&drain->header->hand.collector, RegionCollectorNONE, __ATOMIC_SEQ_CST);
   (void)__atomic_fetch_add(&drain->header->pool.freed, 1, __ATOMIC_SEQ_CST);
   (void)syscall(SYS_futex, &drain->header->pool.freed, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);

@@ -142,7 +142,7 @@ static Res headerRead(DrainHeader header, const void *bytes, Size length, uint64
     return res == ResMEMORY ? res : ResFORMAT;
   DrainHeaderForget(header, &shop->types);
   header->types = types;
-  header->slow = strcmp(header->header.clock, "counter") != 0;
+  header->slow = strcmp(header->header.clock, SyncCOUNTER) != 0;
   return ResOK;
 }
 

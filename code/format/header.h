@@ -72,7 +72,7 @@ typedef struct HeaderStruct {
   uint64_t recording;              /* identity of the recording that the process belongs to: random; 0 if unknown */
   HeaderForkStruct forked;
   WidthsStruct widths;
-  char clock[16];                  /* "tsc", "monotonic", ... */
+  char clock[16];                  /* SyncCOUNTER, "monotonic", ... */
   uint64_t frequency;              /* ticks a second, as the writer estimates; syncs far apart are better */
   char boot[40];                   /* identity of the system's run: equal means one clock; "" if unknown */
   Count syncs;

@@ -164,6 +164,7 @@ typedef struct RegionHeaderStruct {
     uint32_t attention;           /* RegionAsk... */
     uint32_t unwritten;           /* where there is no collector: the process has ended, and its ways out did not take
                                      all; 0 */
+    uint32_t released;            /* the collector's recording is over, and it has let the process go, which lived; 0 */
   } hand __attribute__((aligned(64)));
   struct {
     uint32_t full;                /* blocks that are full now */

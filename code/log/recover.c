@@ -31,6 +31,8 @@ typedef struct recoverStruct {
   Bool certain;                /* it is the log even if nothing in it says so */
   const char *path;
   uint64_t recording;          /* only this one; 0: any that the log has */
+  RecoverNow now;              /* NULL: nobody knows when processes ended */
+  SyncStruct ended;            /* when the process of the region in hand had, at the latest */
   Bool keep;                   /* nothing that was added is removed */
   uid_t owner;                 /* of the log */
   Recovered recovered;
@@ -189,6 +191,26 @@ static Res recoverEnd(Recover recover)
 
 /* ---- Regions ---- */
 
+/* recoverLock -- has the process of the region in hand ended?  Then the region is locked, and that was when this was seen. */
+static Bool recoverLock(Recover recover)
+{
+  if (!LeftRegionLock(&recover->region, LOCK_EX))
+    return FALSE;
+  if (recover->now != NULL)
+    recover->now(&recover->ended, FALSE);
+  return TRUE;
+}
+
+/* recoverGone -- the process of the region in hand lived when its recording was about to end, and has ended since: the log
+ * says when */
+static void recoverGone(Recover recover, Header header)
+{
+  if (recover->now == NULL || recover->region.header.hand.released == 0)
+    return;
+  header->gone = strcmp(header->clock, SyncCOUNTER) == 0 ? recover->ended.ticks : recover->ended.mono;
+  ++recover->recovered->released;
+}
+
 /* recoverTake -- append what the region in hand has, its header block first, and the process's closing header block, unless more
  * is missing */
 static Res recoverTake(Recover recover, uint64_t recording, LeftCollector collector)
@@ -224,7 +246,10 @@ static Res recoverTake(Recover recover, uint64_t recording, LeftCollector collec
     return res;
   if (collector != LeftCollectorNONE)
     TableOrphan(&recover->table, recording);
-  return process->headed && LeftRegionUsed(&recover->region) ? recoverClose(recover, process) : ResOK;
+  if (!process->headed || !LeftRegionUsed(&recover->region))
+    return ResOK;
+  recoverGone(recover, &process->public.header);
+  return recoverClose(recover, process);
 }
 
 /* recoverOver -- nothing can be read of the region in hand.  The log lacks the end of its process; if it knows of none, one
@@ -269,7 +294,7 @@ static Res recoverVisit(void *data, LeftPlace place)
     return ResOK;
   if (LeftRegionRead(&recover->region)) {
     collector = LeftRegionCollector(&recover->region);
-    if (collector == LeftCollectorLIVES || !LeftRegionLock(&recover->region, LOCK_EX))
+    if (collector == LeftCollectorLIVES || !recoverLock(recover))
       ++recover->recovered->running;
     /* Once more: it may have lived when its header was read. */
     else if (LeftRegionRead(&recover->region) && (res = recoverTake(recover, place->name.recording, collector)) == ResOK &&
@@ -332,7 +357,8 @@ static Recover recoverMake(int log, Bool certain, const char *path, uint64_t rec
   return recover;
 }
 
-Res LogRecover(int log, Bool certain, const char *path, uint64_t recording, Bool keep, Recovered recoveredReturn)
+Res LogRecover(int log, Bool certain, const char *path, uint64_t recording, RecoverNow now, Bool keep,
+               Recovered recoveredReturn)
 {
   struct stat status;
   Recover recover;
@@ -344,6 +370,7 @@ Res LogRecover(int log, Bool certain, const char *path, uint64_t recording, Bool
   recover = recoverMake(log, certain, path, recording, status.st_uid);
   if (recover == NULL)
     return ResMEMORY;
+  recover->now = now;
   recover->keep = keep;
   recover->recovered = recoveredReturn;
   res = recording == 0 ? recoverScan(recover) : ResOK;

@@ -7,14 +7,19 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
+#include "base/sync.h"
 #include "base/types.h"
 
 typedef struct RecoveredStruct {
   Count blocks;     /* that were appended */
   Count running;    /* processes that still write to the log */
+  Count released;   /* processes that their collector had let go, and that have ended since */
   Count over;       /* regions of which nothing could be read, because the program had written over their beginning */
   uint64_t spoiled; /* events of blocks that the program had written over: they are lost, which the log says */
 } RecoveredStruct, *Recovered;
+
+/* RecoverNow -- the present: with FALSE `ticks` are those of processes whose clock is the processor's counter (EventClockSync) */
+typedef void (*RecoverNow)(Sync nowReturn, Bool slow);
 
 /* LogRecover -- append to a log the header blocks and blocks of its processes that have ended, close their parts, and
  * remove their memory; where nobody records any more, close the recording
@@ -23,13 +28,16 @@ typedef struct RecoveredStruct {
  * certain        it is the log even if nothing in it says so
  * path           what the log is called: to look beside it, and for nothing else
  * recording      of which recording; 0: of those that the log has
+ * now            the recording ends in this moment: of a process that its collector has just let go, and that has ended all the
+ *                same, the log says when that was seen; NULL: nobody knows how long ago a process ended
  * keep           what is added stays in memory, too: another log lacks it as well
  * recoveredReturn  what that was
  * returns        ResOK; ResPARAM: that is no log, or has nothing of that recording, and is not certain to be its log, or not
  *                empty: nothing was appended.  ResIO, ResMEMORY: not all could be written (errno says why); nothing is removed that was not.
  * cost           nothing of the log is read where there is nothing to recover and `recording` is said
  */
-extern Res LogRecover(int log, Bool certain, const char *path, uint64_t recording, Bool keep, Recovered recoveredReturn);
+extern Res LogRecover(int log, Bool certain, const char *path, uint64_t recording, RecoverNow now, Bool keep,
+                      Recovered recoveredReturn);
 
 /* LogRecordingHas -- has the log of this descriptor something of a recording, or is it certainly its log, and empty?  All of it is
  * scanned.  ResPARAM: it has not,

@@ -164,7 +164,7 @@ static const char *clockBoot(void)
 
 static const char *clockName(Bool slow)
 {
-  return slow ? "monotonic" : "counter";
+  return slow ? "monotonic" : SyncCOUNTER;
 }
 
 void EventClockDescribe(char clockReturn[EventClockNameSIZE], uint64_t *frequencyReturn,
