@@ -43,9 +43,9 @@ static FindingStruct aFinding(const FindingsStruct *findings, uint32_t streams)
     h->kind = (uint8_t)below(4);
     h->flags = (uint8_t)TapRandom(&state);
     h->count = (uint32_t)below(BlockMAX / EventALIGN + 1);
-    h->sequence = some();
-    h->before = below(9) == 0 ? BlockBeforeUNKNOWN : some();
-    h->discarded = some();
+    h->sequence = some() & (CountMAX - 1);
+    h->before = below(9) == 0 ? BlockBeforeUNKNOWN : some() & (CountMAX - 1);
+    h->discarded = some() & (CountMAX - 1);
     h->first = some();
     h->last = h->first + below(UINT64_MAX - h->first);
     h->mono = some();

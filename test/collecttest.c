@@ -845,6 +845,33 @@ static void spoilt(void)
   TapIs(summary.discarded, 120, "the log has the same count, also of who has no header block there");
 }
 
+/* miscounts -- a process writes over the count of what it has lost: that is told, and one event counts */
+static void miscounts(void)
+{
+  LogSummaryStruct summary = {0};
+  Collector collector = collectorNew(NULL);
+  uint64_t events, discarded, bytes;
+  WriterStruct writer;
+  Log log;
+
+  writerOpen(&writer, collector, RegionPolicyDISCARD, EventRegistryTEXT);
+  greet(collector);
+  writer.header->lost = (uint64_t)1 << 60;
+  greet(collector);
+  writerClose(&writer);
+  (void)CollectorRun(collector, -1, EventClockMonotonic() + 210 * testMs);
+  CollectorCount(collector, &events, &discarded, &bytes);
+  TapOk(strstr(told, "how many events it lost is not known") != NULL && discarded == 1,
+        "a count of lost events that cannot be is told, and counts one: %s", told);
+  collectorEnd(collector, 0);
+  log = testOpen(&got);
+  if (log != NULL) {
+    LogSummarize(&summary, log);
+    LogClose(log);
+  }
+  TapIs(summary.discarded, 1, "in the log, too");
+}
+
 /* hostile -- a process that writes anything anywhere; the sanitizers see what is wrong then */
 static void hostile(uint64_t *seed)
 {
@@ -972,6 +999,7 @@ int main(void)
   killed();
   followed();
   spoilt();
+  miscounts();
   manyStreams();
   hostile(&seed);
   (void)unlink(path);

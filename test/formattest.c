@@ -437,7 +437,7 @@ static void testHeaderEnd(void)
 {
   static HeaderStruct header, back, other;
   static char otherRoom[4096];
-  static HeaderStreamStruct streams[] = {{0, 1, 2, 3}, {UINT32_MAX, UINT64_MAX, HeaderEventsUNKNOWN, UINT64_MAX}};
+  static HeaderStreamStruct streams[] = {{0, 1, 2, 3}, {UINT32_MAX, CountMAX, HeaderEventsUNKNOWN, CountMAX}};
   HeaderStreamStruct stream;
   const char *body = headerRoom, *next;
   TextStruct text;
@@ -482,6 +482,10 @@ static void testHeaderEnd(void)
         stream.events != streams[i].events || stream.discarded != streams[i].discarded)
       break;
   TapIs(i, ARRAY_LENGTH(streams), "and what each stream had");
+  TapOk(headerLines(&back, &body, &length, "lost: 9007199254740992\n") == ResOK && back.lost == CountMAX &&
+          headerLines(&back, &body, &length, "lost: 9007199254740993\n") == ResFORMAT &&
+          headerLines(&back, &body, &length, "stream: 1 2 3 9007199254740993\n") == ResFORMAT,
+        "a header block with more than there can be of something is none");
   TapOk(headerLines(&back, &body, &length, EventRegistryTEXT) == ResOK && !back.ended && back.recording == 0 &&
           back.begun == 0 && !HeaderStreamNext(&stream, &body, headerRoom + length),
         "a header block need have none of these lines");

@@ -199,6 +199,47 @@ static void testUncounted(void)
   MakeFree(&make);
 }
 
+/* testMiscounts -- a count in a region that cannot be was written over: nobody says that as much is lost, but that it is not known */
+static void testMiscounts(void)
+{
+  static const uint64_t forged[] = {UINT64_MAX, (uint64_t)1 << 60, (uint64_t)1 << 62, CountMAX + 1};
+  MakeProcess process = MakeProcessNew(10, 1);
+  MakeStruct make = {0};
+  Count silent = 0, believed = 0;
+  LogSummaryStruct summary;
+  LeftStruct left;
+  Index i, k;
+
+  for (i = 0; i < ARRAY_LENGTH(forged); ++i)
+    for (k = 0; k < 4; ++k) {
+      LogRequestStruct request = LogRequestALL;
+      Log log;
+      make.size = made.count = 0;
+      leftBegin(&left, process);
+      leftText(&left);
+      MakeHeader(&make, process);
+      MakeWrite(&make, path);
+      left.header.hand.collector = 4711 | RegionCollectorDIED;
+      *(k == 0 ? &left.header.lost : k == 1 ? &left.header.pool.away : &left.header.pool.reached) = k < 3 ? forged[i] : 0;
+      leftWrite(&left);
+      if (k == 3 && pwrite(left.fd, &forged[i], sizeof forged[i], RegionLEDGER) != sizeof forged[i])
+        makeFail(left.path);
+      log = testOpen(&got);
+      if (log == NULL || testRead(log, &got, &request) != ResOK)
+        makeFail(path);
+      LogSummarize(&summary, log);
+      LogClose(log);
+      /* More than half of all numbers away is fewer than none. */
+      silent += !(k == 1 && i == 0) && (summary.lacks == 0 || strstr(got.note, "cannot be") == NULL);
+      believed += summary.discarded > 1;
+      leftEnd(&left);
+    }
+  TapIs(silent, 0, "a count in shared memory that cannot be is told: %s", got.note);
+  TapIs(believed, 0, "and not taken for what is lost");
+  MakeProcessFree(process);
+  MakeFree(&make);
+}
+
 /* testHostile -- whatever stands in a region, reading ends, and events are of the types that the header says */
 static void testHostile(uint64_t *seed)
 {
@@ -254,6 +295,7 @@ int main(void)
   testEmpty();
   testBoth();
   testUncounted();
+  testMiscounts();
   testHostile(&seed);
   (void)unlink(path);
   return TapDone();

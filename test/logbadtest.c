@@ -31,7 +31,7 @@ typedef struct BadResultStruct {
   unsigned invented;
   uint64_t lastTime;
   Bool disorder;
-  uint64_t gaps, lost;
+  uint64_t gaps, lost, discarded;
   int exact;
   uint64_t offset;
   char what[128], error[512];
@@ -101,6 +101,7 @@ static void badRead(BadResult result, const unsigned char *bytes, Size size)
   LogRequestStruct request = {.to = UINT64_MAX, .count = UINT64_MAX, .kinds = UINT32_MAX, .event = badEvent,
                               .data = result};
   const char *paths[1] = {path};
+  LogSummaryStruct summary;
   Log log;
 
   memset(result, 0, sizeof *result);
@@ -108,6 +109,8 @@ static void badRead(BadResult result, const unsigned char *bytes, Size size)
   result->opened = LogOpen(&log, paths, 1, &hooks, result->error, sizeof result->error);
   if (result->opened == ResOK) {
     result->read = LogRead(log, &request);
+    LogSummarize(&summary, log);
+    result->discarded = summary.discarded;
     LogClose(log);
   }
 }
@@ -314,21 +317,33 @@ static void testTwice(void)
   MakeFree(&make);
 }
 
-/* testBeyond -- a block, the first of its stream, has a number that no writer reaches */
+/* testBeyond -- a block, the first of its stream, or a header block, says what no writer reaches: as much cannot have been lost */
 static void testBeyond(void)
 {
+  static const uint64_t beyond[] = {UINT64_MAX, (uint64_t)1 << 60, CountMAX + 1};
   static BadResultStruct result;
   static MakeBlockStruct block;
   MakeStruct make = {0};
   MakeProcess process = MakeProcessNew(10, 1);
+  Count silent = 0, believed = 0;
+  Index i, k;
 
-  MakeHeader(&make, process);
-  MakeBlockBegin(&block, process, 11, EventKindObject, 0, 100);
-  block.header.sequence = UINT64_MAX;
-  (void)MakeEvent(&block, EventPoolFreeCODE, 101, (uint64_t[]){7, 0}, NULL);
-  MakeBlockEnd(&make, &block, BlockFlagSEALED);
-  badRead(&result, make.bytes, make.size);
-  TapOk(result.opened == ResOK, "a block's number that no writer reaches is read: %s", result.error);
+  for (k = 0; k < 3; ++k)
+    for (i = 0; i < ARRAY_LENGTH(beyond); ++i) {
+      make.size = 0;
+      MakeHeader(&make, process);
+      MakeBlockBegin(&block, process, 11, EventKindObject, 0, 100);
+      block.header.sequence = k == 0 ? beyond[i] : 0;
+      block.header.discarded = k == 1 ? beyond[i] : 0;
+      block.header.before = k == 2 && i > 0 ? beyond[i] : 0;
+      (void)MakeEvent(&block, EventPoolFreeCODE, 101, (uint64_t[]){7, 0}, NULL);
+      MakeBlockEnd(&make, &block, BlockFlagSEALED);
+      badRead(&result, make.bytes, make.size);
+      silent += result.opened != ResOK || (result.gaps == 0) != (k == 2 && i == 0);
+      believed += result.lost > 1 || result.discarded > 1;
+    }
+  TapIs(silent, 0, "where a block says what no writer reaches, that is damage: %s", result.what);
+  TapIs(believed, 0, "and nobody says that as many events are lost");
   MakeProcessFree(process);
   MakeFree(&make);
 }

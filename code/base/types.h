@@ -30,6 +30,19 @@ typedef size_t Count;  /* how many of something */
 typedef size_t Index;  /* which of several, from 0 */
 typedef unsigned Bool;
 
+/* No count of events, blocks or bytes that is true is greater: at a thousand million events a second that takes three months.  One
+ * that stands where others can write may be. */
+#define CountMAX ((uint64_t)1 << 53)
+
+/* CountAdd -- so many more of which somebody says that they are lost: where there cannot be as many nobody knows how many are, and
+ * one counts */
+static inline uint64_t CountAdd(uint64_t sum, uint64_t more)
+{
+  if (sum >= CountMAX)
+    return CountMAX;
+  return more <= CountMAX - sum ? sum + more : sum + 1;
+}
+
 #ifndef TRUE
 #define TRUE  1u
 #define FALSE 0u

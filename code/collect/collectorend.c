@@ -29,9 +29,13 @@ static Drain collectorPart(Collector collector, Index i)
                   (long)drain->pid, DrainProgram(drain), drain->spoiled, drain->spoiled == 1 ? "" : "s",
                   drain->spoiled == 1 ? "was" : "were", (unsigned long long)drain->spoiledEvents,
                   drain->spoiledEvents == 1 ? " is" : "s are");
+  if (RegionMiscounts(drain->header))
+    CollectorTell(collector, "%ld (%s): how many events it lost is not known: the program has written over that count, which cannot be",
+                  (long)drain->pid, DrainProgram(drain));
   /* What a process that is let go has away may still come. */
-  lost = RegionCollected(drain->header) ? RegionLost(drain->header) : __atomic_load_n(&drain->header->lost, __ATOMIC_RELAXED);
-  collector->shop.counts.discarded += lost;
+  lost = RegionCollected(drain->header) ? RegionLost(drain->header)
+                                        : CountAdd(0, __atomic_load_n(&drain->header->lost, __ATOMIC_RELAXED));
+  collector->shop.counts.discarded = CountAdd(collector->shop.counts.discarded, lost);
   if (!DrainHeaded(drain) && lost > 0)
     (void)TellerLost(collector->teller, lost);
   if (collector->witness != NULL)

@@ -244,10 +244,12 @@ static void collectorExpect(Collector collector, MeetMessage message, const char
 }
 
 /* collectorLost -- a process ends that has no region, and had no room in the log to say what is lost with it */
-static void collectorLost(Collector collector, uint64_t events)
+static void collectorLost(Collector collector, pid_t pid, uint64_t events)
 {
   uint64_t before = TellerLost(collector->teller, 0);
 
+  if (events > CountMAX)
+    CollectorTell(collector, "%ld: how many events are lost with it is not known: what it says cannot be", (long)pid);
   collector->shop.counts.discarded += TellerLost(collector->teller, events) - before;
 }
 
@@ -276,7 +278,7 @@ static void collectorNote(Collector collector, MeetMessage message)
   if (note->note == RegionNoteSTAYS && collector->absent != NULL)
     AbsentStays(collector->absent, message->pid);
   if (note->note == RegionNoteLOST)
-    collectorLost(collector, note->lost);
+    collectorLost(collector, message->pid, note->lost);
   if (note->note == RegionNoteBEFORE)
     collectorBefore(collector, message);
   if (note->note > RegionNoteSTART || note->note == RegionNoteSTAYS || note->program[0] == '\0')

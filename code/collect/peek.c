@@ -101,7 +101,7 @@ void PeekCount(PeekCounts counts, Live live)
   Index i;
 
   memset(counts, 0, sizeof *counts);
-  counts->discarded = live->region->lost + RegionCounted(live->region);
+  counts->discarded = CountAdd(CountAdd(0, live->region->lost), RegionCounted(live->region));
   for (i = 0; i < live->slots; ++i) {
     uint8_t state = __atomic_load_n(&live->region->state[i], __ATOMIC_ACQUIRE);
     BlockHeader block;
@@ -120,7 +120,7 @@ void PeekCount(PeekCounts counts, Live live)
     qsort(streams, n, sizeof *streams, peekCompare);
   for (i = 0; i < n; ++i)
     if (i + 1 == n || streams[i + 1].stream != streams[i].stream)
-      counts->discarded += streams[i].discarded;
+      counts->discarded = CountAdd(counts->discarded, streams[i].discarded);
   free(streams);
 }
 

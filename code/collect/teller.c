@@ -25,8 +25,6 @@ enum {
   tellerOutSIZE = BlockHeaderSIZE + BlockRestMAX
 };
 
-#define tellerLostMAX ((uint64_t)1 << 60)
-
 struct TellerStruct {
   TellerWrite write;
   void *data;
@@ -305,7 +303,7 @@ void TellerStopped(Teller teller)
 uint64_t TellerLost(Teller teller, uint64_t events)
 {
   /* The number may come from a process that means harm. */
-  teller->lost = events > tellerLostMAX - teller->lost ? tellerLostMAX : teller->lost + events;
+  teller->lost = CountAdd(teller->lost, events);
   return teller->lost;
 }
 

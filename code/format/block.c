@@ -53,6 +53,11 @@ static Bool blockSizesSound(BlockHeader h)
          ((h->flags & BlockFlagPACKED) != 0 || h->rest == h->used) && h->first <= h->last;
 }
 
+Bool BlockCountsSound(const BlockHeaderStruct *h)
+{
+  return h->sequence <= CountMAX && h->discarded <= CountMAX && (h->before <= CountMAX || h->before == BlockBeforeUNKNOWN);
+}
+
 /* blockHeaderTake -- what both kinds of reading do first: magic, order */
 static Res blockHeaderTake(BlockHeader header, Bool *swappedReturn, const void *bytes)
 {
@@ -76,7 +81,7 @@ Res BlockHeaderRead(BlockHeader headerReturn, Bool *swappedReturn, const void *b
     return ResFORMAT;
   if (headerReturn->major != BlockMAJOR)
     return ResVERSION;
-  return blockSizesSound(headerReturn) ? ResOK : ResFORMAT;
+  return blockSizesSound(headerReturn) && BlockCountsSound(headerReturn) ? ResOK : ResFORMAT;
 }
 
 /* blockMix -- one field more; no two values of it give the same */
@@ -118,8 +123,8 @@ Res BlockHeaderUnsealedRead(BlockHeader headerReturn, Bool *swappedReturn, const
     return res;
   if (headerReturn->major != BlockMAJOR)
     return ResVERSION;
-  return headerReturn->whole >= BlockMIN && headerReturn->whole <= BlockMAX && blockSumSound(headerReturn) ? ResOK
-                                                                                                           : ResFORMAT;
+  return headerReturn->whole >= BlockMIN && headerReturn->whole <= BlockMAX && blockSumSound(headerReturn) &&
+         BlockCountsSound(headerReturn) ? ResOK : ResFORMAT;
 }
 
 void BlockHeaderSealOpen(BlockHeader header, BlockTally tally)

@@ -151,9 +151,12 @@ extern void BlockHeaderSeal(BlockHeader header);
  * bytes           BlockHeaderSIZE bytes, of any alignment
  * headerReturn    the header, in our order; `order` is BlockORDER
  * swappedReturn   whether the writer's order is the other one, which its events are in, too
- * returns         ResFORMAT: no magic, a wrong checksum, or sizes that cannot be; ResVERSION: sound, of another major
+ * returns         ResFORMAT: no magic, a wrong checksum, or sizes or counts that cannot be; ResVERSION: sound, of another major
  */
 extern Res BlockHeaderRead(BlockHeader headerReturn, Bool *swappedReturn, const void *bytes);
+
+/* BlockCountsSound -- can be what a header says of its stream: the block's number, and the events before it? */
+extern Bool BlockCountsSound(const BlockHeaderStruct *header);
 
 /* BlockHeaderSum -- of the header of a block in memory, whose checksum is not computed yet: by that it is known whether the
  * program has written over it.  What readers of the log believe is in it, but for the magic, cpuLast and BlockFlagSNAPSHOT.

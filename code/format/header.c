@@ -180,7 +180,7 @@ void HeaderBegin(Text text, Header header)
   headerString(text, "clock: ", header->clock);
   headerNumber(text, "frequency: ", header->frequency);
   headerSyncs(text, header);
-  headerNumber(text, "lost: ", header->lost);
+  headerNumber(text, "lost: ", CountAdd(0, header->lost)); /* it may come from memory that somebody has written over */
   headerDroppedWrite(text, &header->dropped);
   headerRecording(text, header);
   if (header->registry.length > 0) {
@@ -267,6 +267,12 @@ static Bool headerDecimal(uint64_t *nReturn, const char **next, const char *limi
   return TRUE;
 }
 
+/* headerCount -- the same for how many of something there are */
+static Bool headerCount(uint64_t *nReturn, const char **next, const char *limit)
+{
+  return headerDecimal(nReturn, next, limit) && *nReturn <= CountMAX;
+}
+
 /* headerUnquote -- a string as TextQuoted writes it; cut to `size` bytes with its NUL */
 static Bool headerUnquote(char *room, Size size, const char *next, const char *limit)
 {
@@ -312,7 +318,7 @@ static Bool headerDropped(Header header, const char *next, const char *limit)
 {
   Dropped dropped = &header->dropped;
 
-  return headerDecimal(&dropped->blocks, &next, limit) && headerDecimal(&dropped->events, &next, limit) &&
+  return headerCount(&dropped->blocks, &next, limit) && headerCount(&dropped->events, &next, limit) &&
          headerDecimal(&dropped->ticks, &next, limit);
 }
 
@@ -352,7 +358,7 @@ static Bool headerRegistry(Header header, const char *next, const char *limit)
 static Bool headerEnd(Header header, const char *next, const char *limit)
 {
   header->ended = TRUE;
-  return headerDecimal(&header->streams, &next, limit);
+  return headerCount(&header->streams, &next, limit);
 }
 
 /* headerStream -- the value of a `stream:` line */
@@ -361,16 +367,16 @@ static Bool headerStream(HeaderStream streamReturn, const char *next, const char
   HeaderStreamStruct stream;
   uint64_t number;
 
-  if (!headerDecimal(&number, &next, limit) || number > UINT32_MAX || !headerDecimal(&stream.blocks, &next, limit))
+  if (!headerDecimal(&number, &next, limit) || number > UINT32_MAX || !headerCount(&stream.blocks, &next, limit))
     return FALSE;
   stream.stream = (uint32_t)number;
   if (limit - next >= 2 && next[0] == '?' && next[1] == ' ') {
     stream.events = HeaderEventsUNKNOWN;
     next += 2;
-  } else if (!headerDecimal(&stream.events, &next, limit) || stream.events == HeaderEventsUNKNOWN) {
+  } else if (!headerCount(&stream.events, &next, limit)) {
     return FALSE;
   }
-  if (!headerDecimal(&stream.discarded, &next, limit))
+  if (!headerCount(&stream.discarded, &next, limit))
     return FALSE;
   *streamReturn = stream;
   return TRUE;
@@ -379,7 +385,7 @@ static Bool headerStream(HeaderStream streamReturn, const char *next, const char
 /* What each key's value is, and where it goes. */
 typedef enum headerForm {
   formUINT32, formUINT64, formSTRING, formARGUMENT, formSYNC, formDROPPED, formREGISTRY, formORDER, formWORD,
-  formEND, formSTREAM, formFORKED, formSENT
+  formEND, formSTREAM, formFORKED, formSENT, formCOUNT
 } headerForm;
 
 static const struct {
@@ -402,20 +408,20 @@ static const struct {
   {"clock:", formSTRING, AT(clock)},
   {"frequency:", formUINT64, AT(frequency)},
   {"sync:", formSYNC, 0, 0},
-  {"lost:", formUINT64, AT(lost)},
+  {"lost:", formCOUNT, AT(lost)},
   {"dropped:", formDROPPED, 0, 0},
   {"registry:", formREGISTRY, 0, 0},
   {"recording:", formUINT64, AT(recording)},
   {"open:", formUINT32, AT(open)},
   {"alone:", formUINT32, AT(alone)},
-  {"lacks:", formUINT64, AT(lacks)},
+  {"lacks:", formCOUNT, AT(lacks)},
   {"begun:", formUINT64, AT(begun)},
   {"end:", formEND, 0, 0},
   {"gone:", formUINT64, AT(gone)},
   {"stream:", formSTREAM, 0, 0},
   {"forked:", formFORKED, 0, 0},
   {"sent:", formSENT, 0, 0},
-  {"older:", formUINT64, AT(older)},
+  {"older:", formCOUNT, AT(older)},
   {"kept:", formUINT64, AT(kept)},
   {"stopped:", formUINT64, AT(stopped)},
 #undef AT
@@ -473,7 +479,9 @@ static Bool headerTake(Header header, Index k, const char *value, const char *li
   }
   if (!headerDecimal(&n, &value, limit))
     return FALSE;
-  if (headerKeys[k].form == formUINT64)
+  if (headerKeys[k].form == formCOUNT && n > CountMAX)
+    return FALSE;
+  if (headerKeys[k].form == formUINT64 || headerKeys[k].form == formCOUNT)
     memcpy(place, &n, sizeof n);
   else if (headerKeys[k].form == formUINT32)
     *(uint32_t *)place = (uint32_t)n;

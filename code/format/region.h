@@ -305,7 +305,7 @@ static inline void RegionLedgerClose(RegionHeader header)
   uint64_t *ledger = (uint64_t *)(void *)((char *)header + RegionLEDGER);
   uint64_t lost = __atomic_exchange_n(ledger, RegionLedgerCLOSED, __ATOMIC_ACQ_REL);
 
-  (void)__atomic_fetch_add(&header->lost, lost & ~RegionLedgerCLOSED, __ATOMIC_RELAXED);
+  (void)__atomic_fetch_add(&header->lost, CountAdd(0, lost & ~RegionLedgerCLOSED), __ATOMIC_RELAXED);
 }
 
 /* RegionLost -- events that no block has, if the process is dead */
@@ -314,7 +314,15 @@ static inline uint64_t RegionLost(RegionHeader header)
   uint64_t away = __atomic_load_n(&header->pool.away, __ATOMIC_RELAXED);
 
   /* What was given up may have arrived all the same: then fewer than none are away. */
-  return __atomic_load_n(&header->lost, __ATOMIC_RELAXED) + (away <= INT64_MAX ? away : 0);
+  return CountAdd(CountAdd(0, __atomic_load_n(&header->lost, __ATOMIC_RELAXED)), away <= INT64_MAX ? away : 0);
+}
+
+/* RegionMiscounts -- has the program written over one of these counts, as far as that can be seen? */
+static inline Bool RegionMiscounts(RegionHeader header)
+{
+  uint64_t away = __atomic_load_n(&header->pool.away, __ATOMIC_RELAXED);
+
+  return __atomic_load_n(&header->lost, __ATOMIC_RELAXED) > CountMAX || (away <= INT64_MAX && away > CountMAX);
 }
 
 /* The one environment variable by which a recorder tells the processes of a family what is wanted: settings

@@ -171,7 +171,8 @@ static Res findingsGetBlock(Findings findings, FindingsText text, Finding findin
   header->first = findingsDifference(text, findings->first);
   header->last = findingsDifference(text, header->first);
   header->mono = findingsDifference(text, findings->mono);
-  if (text->wrong || finding->size < BlockHeaderSIZE || header->last < header->first)
+  if (text->wrong || finding->size < BlockHeaderSIZE || header->last < header->first ||
+      !BlockCountsSound(header))
     return ResFORMAT;
   finding->what = FindingBLOCK;
   findingsGo(findings, finding, stream);

@@ -78,7 +78,7 @@ void TellerGap(Teller teller, uint64_t place, const char *what, uint64_t lost, i
     return;
   gap.exact = exact;
   ++teller->gaps;
-  teller->lost += lost;
+  teller->lost = CountAdd(teller->lost, lost);
   if (teller->hooks.gap != NULL)
     teller->hooks.gap(teller->hooks.data, &gap);
 }
@@ -131,7 +131,7 @@ static Index gapsRegion(Regions regions, uint64_t place)
 static void gapsShare(Region region, uint64_t lost, int exact)
 {
   region->matched = TRUE;
-  region->lost += lost;
+  region->lost = CountAdd(region->lost, lost);
   if (exact > region->exact)
     region->exact = exact;
 }
@@ -160,8 +160,8 @@ Bool GapsDropped(Dropped dropped, Process *processReturn, Table table)
       *processReturn = table->process[i];
       dropped->ticks = its->ticks;
     }
-    dropped->blocks += its->blocks;
-    dropped->events += its->events;
+    dropped->blocks = CountAdd(dropped->blocks, its->blocks);
+    dropped->events = CountAdd(dropped->events, its->events);
   }
   return dropped->blocks > 0;
 }
@@ -261,7 +261,7 @@ uint64_t GapsOlder(Stream stream)
   for (i = stream->process->public.header.begun != 0 ? 1 : 0; i < tally->runs; ++i)
     if (tally->run[i].from > (i > 0 ? tally->run[i - 1].to : 0)) {
       (void)TallyLost(&lost, i > 0 ? &tally->run[i - 1] : NULL, &tally->run[i]);
-      events += lost;
+      events = CountAdd(events, lost);
     }
   return events;
 }

@@ -97,11 +97,11 @@ static void gapsEnded(GapsEnd end, Process process)
         continue; /* it says so for logs that were opened earlier, too */
       if (its->blocks > 0) {
         ++absent;
-        blocks = blocks < UINT64_MAX - its->blocks ? blocks + its->blocks : UINT64_MAX;
-        exact = exact && its->events != HeaderEventsUNKNOWN && its->events < UINT64_MAX / 2 - events;
-        events += exact ? its->events : 0;
+        blocks = CountAdd(blocks, its->blocks);
+        exact = exact && its->events != HeaderEventsUNKNOWN;
+        events = CountAdd(events, exact ? its->events : 0);
       }
-      process->unseen += its->discarded;
+      process->unseen = CountAdd(process->unseen, its->discarded);
       continue;
     }
     if (its->discarded > stream->discarded)
@@ -212,7 +212,7 @@ static uint64_t gapsUndropped(Table table, Dropped dropped)
   for (i = 0; i < table->streams; ++i) {
     Stream stream = table->stream[i];
     if (stream->logged && !stream->unsent && stream->tally.runs > 0 && stream->process->public.header.begun == 0)
-      blocks += stream->tally.run[0].from;
+      blocks = CountAdd(blocks, stream->tally.run[0].from);
   }
   return blocks > dropped->blocks ? blocks - dropped->blocks : 0;
 }

@@ -42,7 +42,7 @@ typedef struct leftoverStruct {
   Teller teller;
   Count seen, capacity;
   struct { dev_t device; ino_t inode; } *known; /* regions that were looked at; owned */
-  leftoverTellStruct running, ending, taken, unwritten, spoilers;
+  leftoverTellStruct running, ending, taken, unwritten, spoilers, miscounters;
   leftoverTellStruct over;         /* those that have left nothing, and whose collector lives */
   Index shortened;                 /* a log that was cut, */
   uint64_t cut;                    /* and how much of its end is missing; 0: none is known */
@@ -157,6 +157,8 @@ static Res leftoverTake(Leftover leftover, LeftPlace place, Index file, const ch
   leftover->spoiled += region->spoiled;
   if (region->spoiled > 0)
     leftoverCount(leftover, &leftover->spoilers, file, path);
+  if (LeftRegionMiscounts(region))
+    leftoverCount(leftover, &leftover->miscounters, file, path);
   if (region->events > 0)
     leftoverCount(leftover, LeftRegionUnwritten(region, collector) ? &leftover->unwritten : &leftover->taken, file, path);
   return ResOK;
@@ -331,7 +333,10 @@ static void leftoverTell(Leftover leftover)
   else if (leftover->over.processes > 0 && running->processes == 0)
     TellerLack(leftover->teller, "%s: eventrec still records; what is to come is not in the log yet",
                paths[leftover->over.file]);
-  if (leftover->cut > 0)
+  if (leftover->cut == LeftCutUNKNOWN)
+    TellerLack(leftover->teller, "%s: whether it was cut is not known: what its memory says of its length cannot be, and was written over",
+               paths[leftover->shortened]);
+  else if (leftover->cut > 0)
     TellerLack(leftover->teller, "%s: it was cut: %llu bytes that eventrec has written are missing",
                paths[leftover->shortened], (unsigned long long)leftover->cut);
   if (taken->processes == 1)
@@ -344,6 +349,10 @@ static void leftoverTell(Leftover leftover)
     TellerLack(leftover->teller, "%s: the newest events of process %u%s could not be written, and are in %s; eventrec "
                "--clean adds them", paths[unwritten->file], unwritten->pid,
                unwritten->processes > 1 ? " and others" : "", unwritten->path);
+  if (leftover->miscounters.processes > 0)
+    TellerLack(leftover->teller, "%s: how many events process %u%s lost is not known: it had written over that count in shared memory, "
+               "which cannot be", paths[leftover->miscounters.file], leftover->miscounters.pid,
+               leftover->miscounters.processes > 1 ? " and others" : "");
   if (spoilers->processes > 0)
     TellerLack(leftover->teller, "%s: process %u%s had written over blocks in shared memory; %llu event%s lost",
                paths[spoilers->file], spoilers->pid, spoilers->processes > 1 ? " and others" : "",

@@ -155,6 +155,8 @@ uint64_t LeftRegionCut(LeftRegion region, int log)
   uint64_t reached = region->header.pool.reached;
   struct stat status;
 
+  if (reached > CountMAX)
+    return LeftCutUNKNOWN;
   return fstat(log, &status) == 0 && reached > (uint64_t)status.st_size ? reached - (uint64_t)status.st_size : 0;
 }
 
@@ -262,19 +264,35 @@ static Res leftBlock(LeftRegion region, Index i)
   return leftWrite(region, header, header->size);
 }
 
+/* leftLedger -- how many events children of the process that can send nothing have counted */
+static Bool leftLedger(uint64_t *ledger, LeftRegion region)
+{
+  if (FileReadAt(region->fd, RegionLEDGER, ledger, sizeof *ledger) != ResOK)
+    return FALSE;
+  *ledger &= ~RegionLedgerCLOSED;
+  return TRUE;
+}
+
+Bool LeftRegionMiscounts(LeftRegion region)
+{
+  uint64_t ledger;
+
+  return RegionMiscounts(&region->header) || (leftLedger(&ledger, region) && ledger > CountMAX);
+}
+
 uint64_t LeftRegionLost(LeftRegion region)
 {
-  uint64_t lost = RegionLost(&region->header) + region->spoiled, ledger;
+  uint64_t lost = CountAdd(RegionLost(&region->header), region->spoiled), ledger;
   Index i;
 
-  if (FileReadAt(region->fd, RegionLEDGER, &ledger, sizeof ledger) == ResOK)
-    lost += ledger & ~RegionLedgerCLOSED;
+  if (leftLedger(&ledger, region))
+    lost = CountAdd(lost, ledger);
   for (i = 0; i < RegionLEAVING; ++i) {
     const RegionLeavingStruct *leaving = &region->header.leaving[i];
     Stream stream = TableStreamFind(region->table, region->header.identity, leaving->stream);
     if (leaving->count < RegionLeavingCLAIMED &&
         (stream == NULL || (stream->newestSequence != leaving->sequence && !TallyHas(&stream->tally, leaving->sequence))))
-      lost += leaving->count;
+      lost = CountAdd(lost, leaving->count);
   }
   return lost;
 }

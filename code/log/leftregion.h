@@ -77,7 +77,9 @@ typedef enum LeftCollector {
 
 extern LeftCollector LeftRegionCollector(LeftRegion region);
 
-/* LeftRegionCut -- how many bytes of its end the log lacks that the region's collector had written */
+/* LeftRegionCut -- how many bytes of its end the log lacks that the region's collector had written; LeftCutUNKNOWN: what the
+ * region says of that cannot be */
+#define LeftCutUNKNOWN UINT64_MAX
 extern uint64_t LeftRegionCut(LeftRegion region, int log);
 
 /* LeftRegionUnwritten -- did whoever should have written what is there end without: its collector, or the process, if that
@@ -86,6 +88,9 @@ extern Bool LeftRegionUnwritten(LeftRegion region, LeftCollector collector);
 
 /* LeftRegionLost -- how many events of the dead process no block has, neither here nor in the logs; after LeftRegionTake */
 extern uint64_t LeftRegionLost(LeftRegion region);
+
+/* LeftRegionMiscounts -- has it written over a count of those, as far as that can be seen?  Then one event of it counts. */
+extern Bool LeftRegionMiscounts(LeftRegion region);
 
 /* LeftRegionSays -- which kinds the process sends, or sent at last, and its number, as its region has them
  * left  so it was when it died: no header block knows better */

@@ -308,7 +308,7 @@ Res LoaderLoad(Loaded *loadedReturn, LoadReport report, Loader loader, const Ind
   }
   report->lost = 0;
   if (UNLIKELY(header.discarded > stream->passed)) {
-    loader->table->passed += header.discarded - stream->passed;
+    loader->table->passed = CountAdd(loader->table->passed, header.discarded - stream->passed);
     stream->passed = header.discarded;
   }
   loaderList(loader, report, loaded, &header, bytes, wanted);

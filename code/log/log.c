@@ -343,7 +343,7 @@ static void logKept(LogSummary summary, Log log, Process process, uint64_t event
 {
   uint64_t time = events > 0 ? LogTime(log, process->public.number, ticks) : 0;
 
-  summary->overwritten += events;
+  summary->overwritten = CountAdd(summary->overwritten, events);
   if (time > summary->kept)
     summary->kept = time;
 }
@@ -364,13 +364,13 @@ void LogSummarize(LogSummary summary, Log log)
     summary->dropped = dropped.events;
   for (i = 0; i < log->table.streams; ++i) {
     Stream stream = log->table.stream[i];
-    summary->discarded += stream->discarded;
+    summary->discarded = CountAdd(summary->discarded, stream->discarded);
     logKept(summary, log, stream->process, GapsOlder(stream), stream->since);
   }
   for (i = 0; i < log->table.processes; ++i) {
     process = log->table.process[i];
-    summary->discarded += process->unseen;
-    summary->discarded += process->public.header.lost > process->lost ? process->public.header.lost : process->lost;
+    summary->discarded = CountAdd(CountAdd(summary->discarded, process->unseen),
+                                  process->public.header.lost > process->lost ? process->public.header.lost : process->lost);
     logKept(summary, log, process, process->public.header.older, process->public.header.kept);
     if (process->public.header.stopped != 0)
       summary->stopped = LogTime(log, i, process->public.header.stopped);

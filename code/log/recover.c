@@ -164,7 +164,7 @@ static Res recoverTell(Recover recover, uint64_t recording, uint64_t lost)
   recover->untold = process == NULL;
   if (process == NULL)
     return ResOK;
-  process->public.header.lost += lost;
+  process->public.header.lost = CountAdd(process->public.header.lost, lost);
   if (process->public.header.ended)
     return recoverClose(recover, process);
   TextInit(&text, recover->room, sizeof recover->room);

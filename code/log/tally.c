@@ -37,8 +37,8 @@ static Res tallyRoom(Tally tally, Index *at)
     TallyRun run = tally->run;
     uint64_t lost;
     (void)TallyLost(&lost, &run[0], &run[1]);
-    tally->moreBlocks += run[1].from - run[0].to;
-    tally->moreEvents += lost;
+    tally->moreBlocks = CountAdd(tally->moreBlocks, run[1].from - run[0].to);
+    tally->moreEvents = CountAdd(tally->moreEvents, lost);
     tallyJoin(tally, 0);
     *at -= *at > 0;
   }
@@ -52,7 +52,7 @@ static uint64_t tallyAfter(uint64_t before, Count count)
 {
   if (before == TallyUNKNOWN)
     return TallyUNKNOWN;
-  return before < TallyUNKNOWN - 1 - count ? before + count : TallyUNKNOWN - 1;
+  return before + count; /* neither is greater than CountMAX */
 }
 
 /* tallyCopy -- a copy of a block in `run` says what the first one did not know, or did not have: if it is longer than
@@ -87,8 +87,6 @@ Res TallyAdd(Tally tally, uint64_t sequence, uint64_t before, Count count, uint6
   Index i;
   Res res;
 
-  if (sequence == UINT64_MAX)
-    return ResOK; /* no writer counts that far, and neither can we */
   i = tallyBehind(tally, sequence); /* where the block's run would be */
   if (i > 0 && tally->run[i - 1].to > sequence) {
     tallyCopy(&tally->run[i - 1], &block);
