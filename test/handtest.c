@@ -25,7 +25,7 @@
 #include "format/region.h"
 #include "tap.h"
 
-enum { seriesMAX = 16, numbersMAX = 1 << 18, threadsMAX = 3, keptLooks = 60, keptBegin = 200 };
+enum { seriesMAX = 16, numbersMAX = 1 << 18, threadsMAX = 3, keptLooks = 60, keptBegin = 200, deniedRUNS = 3 };
 enum { toldFULL = seriesMAX, toldLEAVES, toldSIZE }; /* what program and test say to each other, behind the series */
 
 #if defined(VARIETY_RASH)
@@ -230,6 +230,7 @@ typedef struct toyStruct {
   uint64_t lost;
   Bool dies;      /* after some blocks it is dead */
   Bool died;
+  Bool denied;    /* the program writes again and again that there is none, so that it sends by itself, and it goes on all the same */
   Bool keeps;     /* blocks of frequent kinds are overwritten, and not drained before the end */
   Count interned;
   Count misplaced; /* blocks whose `before` is not the number of their first event */
@@ -380,6 +381,8 @@ static void toyRound(Toy toy, Bool dead)
   toyMeet(toy);
   for (r = 0; r < toy->regions; ++r) {
     ToyRegion region = &toy->region[r];
+    if (toy->denied)
+      __atomic_store_n(&region->header->hand.collector, RegionCollectorNONE, __ATOMIC_SEQ_CST);
     for (i = 0; i < region->header->slots; ++i) {
       uint8_t state = __atomic_load_n(&region->header->state[i], __ATOMIC_ACQUIRE);
       if (state == RegionFREE || (!dead && (state & RegionFULL) == 0) || !toyBlock(toy, region, i, dead))
@@ -614,6 +617,25 @@ static void testLeft(void)
   TapIs(toy.events + discards(&toy), sum(shared), "and all of them are counted");
 }
 
+/* testDenied -- what says in shared memory that there is a collector is written over, and it goes on: blocks are erased while
+ * the program sends them.  Who has which events is not said; but the program does not go astray in its own memory. */
+static void testDenied(void)
+{
+  static const char *const few[] = {"PAWPRINT_BLOCKS", "64", NULL};
+  static toyStruct toy;
+  Index i;
+  int status, bad = 0;
+
+  for (i = 0; i < deniedRUNS && bad == 0; ++i) {
+    memset(&toy, 0, sizeof toy);
+    toy.denied = TRUE;
+    status = toyRun(&toy, "threads", few, shared);
+    toyClose(&toy);
+    bad |= status;
+  }
+  TapIs(bad, 0, "a program that does not know its collector any more comes to its end");
+}
+
 static void testOverwrite(void)
 {
   static const char *const few[] = {"PAWPRINT_BLOCKS", "8", "PAWPRINT_POLICY", "overwrite", NULL};
@@ -741,7 +763,8 @@ int main(int argc, char **argv)
   testSlow();
   testLeft();
   if (EVENT_PRESENT(PoolAlloc)) {
-    testOverwrite();
+    testDenied();
+  testOverwrite();
     testLate();
     testKept();
   } else
