@@ -6,6 +6,7 @@ use strict;
 use warnings;
 use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
+use POSIX ();
 use Test::More;
 use Time::HiRes qw(sleep);
 
@@ -105,6 +106,25 @@ for my $case (['slots', 20, 1], ['magic', 0, 1], ['order', 8, 0]) {
     system "$B/bin/eventcnv --check over.paw >/dev/null 2>&1";
     is $? >> 8, 1, 'the log lacks it still';
     unlink 'over.paw';
+}
+
+# What is called as regions are, and is no file, is not opened: who waits for a reader of a FIFO goes on waiting.
+{
+    my $fifo = "/dev/shm/pawprint-0123456789abcdef-1-0";
+    POSIX::mkfifo($fifo, 0600) or die "$fifo: $!";
+    my $pid = fork // die "fork: $!";
+    if ($pid == 0) {
+        open my $begun, '>', 'begun' or POSIX::_exit(9);
+        open my $out, '>', $fifo or POSIX::_exit(9);
+        POSIX::_exit(3);
+    }
+    until_(sub { -e 'begun' && slurp("/proc/$pid/stat") =~ /\) S/ });
+    is clean(), '', 'a FIFO that is called as regions are is no region';
+    sleep 0.1;
+    is waitpid($pid, POSIX::WNOHANG()), 0, 'and is not opened';
+    kill 'KILL', $pid;
+    waitpid $pid, 0;
+    ok unlink($fifo, 'begun') == 2 && !left(), 'it stays';
 }
 
 # Whoever makes a region is killed when there is just its file: what log that was for is known all the same.

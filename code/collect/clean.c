@@ -57,14 +57,11 @@ static void cleanLink(Clean clean)
 }
 
 /* cleanRead -- is it a region of ours, or what was to become one, and nobody's who lives? */
-static Bool cleanRead(Clean clean, int fd, uint32_t pid)
+static Bool cleanRead(Clean clean, int fd, const struct stat *status, uint32_t pid)
 {
   static LeftRegionStruct region;
-  struct stat status;
 
   region.fd = fd;
-  if (fstat(fd, &status) != 0 || status.st_uid != geteuid())
-    return FALSE;
   clean->pid = pid;
   if (LeftRegionRead(&region)) {
     if (flock(fd, LOCK_SH | LOCK_NB) != 0)
@@ -73,14 +70,14 @@ static Bool cleanRead(Clean clean, int fd, uint32_t pid)
       (void)flock(fd, LOCK_UN);
       return FALSE;
     }
-  } else if (!LeftRegionUnborn(&region, &status, pid)) {
-    clean->over = LeftRegionOver(&region, &status, pid);
+  } else if (!LeftRegionUnborn(&region, status, pid)) {
+    clean->over = LeftRegionOver(&region, status, pid);
     if (!clean->over)
       return FALSE;
   }
-  clean->young = LeftRegionYoung(&status);
-  clean->hours = difftime(time(NULL), status.st_mtime) / 3600;
-  clean->mebibytes = (double)status.st_blocks * 512 / (1 << 20);
+  clean->young = LeftRegionYoung(status);
+  clean->hours = difftime(time(NULL), status->st_mtime) / 3600;
+  clean->mebibytes = (double)status->st_blocks * 512 / (1 << 20);
   cleanLink(clean);
   /* Whoever takes what it holds locks it again. */
   (void)flock(fd, LOCK_UN);
@@ -90,10 +87,12 @@ static Bool cleanRead(Clean clean, int fd, uint32_t pid)
 /* cleanEvents -- how many events a region holds that were to be sent */
 static Count cleanEvents(Clean clean)
 {
+  LeftPlaceStruct place = {.at = AT_FDCWD, .file = clean->path};
   static LeftRegionStruct region;
+  struct stat status;
   Count count = 0;
 
-  region.fd = open(clean->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  region.fd = LeftPlaceOpen(&status, &place, FALSE, geteuid());
   if (region.fd < 0)
     return 0;
   if (LeftRegionRead(&region))
@@ -197,19 +196,20 @@ static Bool cleanAlone(Clean clean, const char *file)
   return clean->alone;
 }
 
-/* cleanRegion -- is it a region that nobody has? */
-static Bool cleanRegion(Clean clean, const char *file)
+/* cleanRegion -- is a file in the folder `at` a region that nobody has? */
+static Bool cleanRegion(Clean clean, int at, const char *file)
 {
-  RegionNameStruct name;
+  LeftPlaceStruct place = {.at = at, .file = file};
+  struct stat status;
   Bool ours;
   int fd;
 
-  if (!RegionNameParse(&name, file) || name.log != 0)
+  if (!RegionNameParse(&place.name, file) || place.name.log != 0)
     return FALSE;
-  clean->recording = name.recording;
+  clean->recording = place.name.recording;
   (void)snprintf(clean->path, sizeof clean->path, "%s/%s", cleanFOLDER, file);
-  fd = open(clean->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  ours = fd >= 0 && cleanRead(clean, fd, name.pid);
+  fd = LeftPlaceOpen(&status, &place, TRUE, geteuid());
+  ours = fd >= 0 && cleanRead(clean, fd, &status, place.name.pid);
   if (fd >= 0)
     (void)close(fd);
   return ours;
@@ -235,7 +235,7 @@ static Res cleanList(Clean *listReturn, Count *countReturn)
     }
     list = more;
     memset(&list[count], 0, sizeof *list);
-    count += cleanRegion(&list[count], entry->d_name) || cleanAlone(&list[count], entry->d_name);
+    count += cleanRegion(&list[count], dirfd(dir), entry->d_name) || cleanAlone(&list[count], entry->d_name);
   }
   if (dir != NULL)
     (void)closedir(dir);
