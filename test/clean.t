@@ -79,6 +79,19 @@ like clean("$dir/gone.paw"), qr/^\Q$region\E: of process \d+, .*, log \Q$dir\E\/
     'where the log is gone, how many events go with it is said';
 is join(' ', left()), '', 'and nothing stays';
 
+# The same where an empty file stands in the log's place, and the program had emitted nothing.
+$program = start("env PAWPRINT_LOG=none.paw PAWPRINT_KINDS=none $B/prog/ways");
+ok tell_($program, 5), 'a program has events of kinds that are off';
+kill 'KILL', $program->{pid};
+end($program);
+rename 'none.paw', 'moved.paw';
+open my $none, '>', 'none.paw' or die;
+close $none;
+($region) = grep { !/\.log$/ } left();
+like clean("$dir/none.paw"), qr/^\Q$region\E: .*: its log is empty; nothing was in it; removed$/m, 'where the log is empty memory with nothing in it is removed';
+is join(' ', left()), '', 'and nothing stays';
+unlink 'none.paw', 'moved.paw';
+
 # The program and eventrec are killed, and the beginning of the program's memory was written over: word 5 is the number of
 # slots, and those before it magic, order and major.
 for my $case (['slots', 20, 1], ['magic', 0, 1], ['order', 8, 0]) {

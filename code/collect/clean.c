@@ -84,28 +84,32 @@ static Bool cleanRead(Clean clean, int fd, const struct stat *status, uint32_t p
   return TRUE;
 }
 
-/* cleanEvents -- how many events a region holds that were to be sent */
+/* cleanEvents -- how many events a region holds that were to be sent, or counts as lost */
 static Count cleanEvents(Clean clean)
 {
   LeftPlaceStruct place = {.at = AT_FDCWD, .file = clean->path};
-  static LeftRegionStruct region;
+  static TableStruct none;
+  static LeftRegionStruct region = {.table = &none};
   struct stat status;
   Count count = 0;
 
   region.fd = LeftPlaceOpen(&status, &place, FALSE, geteuid());
   if (region.fd < 0)
     return 0;
-  if (LeftRegionRead(&region))
-    count = LeftRegionEvents(&region) + (Count)region.spoiled;
+  region.spoiled = 0;
+  if (LeftRegionRead(&region)) {
+    count = LeftRegionEvents(&region);
+    count += (Count)LeftRegionLost(&region);
+  }
   (void)close(region.fd);
   return count;
 }
 
-/* cleanDrop -- remove a region that no log is there for; what is lost with it, in words */
-static Res cleanDrop(Clean clean, char *room, Size size)
+/* cleanDrop -- remove a region that no log has, for the reason `why`; what is lost with it, in words */
+static Res cleanDrop(Clean clean, char *room, Size size, const char *why)
 {
   Count events = cleanEvents(clean);
-  int length = snprintf(room, size, "%s", clean->log[0] != '\0' ? "its log is gone" : "it was to be sent elsewhere");
+  int length = snprintf(room, size, "%s", why);
 
   if (clean->over)
     (void)snprintf(room + length, size - (Size)length, ", and " cleanOVER "; removed");
@@ -158,11 +162,13 @@ static Res cleanOne(Clean clean, char *room, Size size)
   }
   /* It may have been added along with another one of the same log. */
   if (clean->log[0] == '\0' || stat(clean->log, &status) != 0)
-    return cleanDrop(clean, room, size);
+    return cleanDrop(clean, room, size, clean->log[0] != '\0' ? "its log is gone" : "it was to be sent elsewhere");
   log = LeftPlaceAppend(&certain, clean->log, clean->recording);
   res = log < 0 ? ResIO : LogRecover(log, certain, clean->log, clean->recording, NULL, FALSE, &recovered);
   if (log >= 0)
     (void)close(log);
+  if (res == ResPARAM && status.st_size == 0 && !clean->over && cleanEvents(clean) == 0)
+    return cleanDrop(clean, room, size, "its log is empty");
   if (res == ResPARAM) {
     cleanRefused(clean, room, size, status.st_size == 0);
     return ResIO;
