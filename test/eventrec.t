@@ -109,6 +109,12 @@ system $^X, '-e', '$SIG{CHLD} = "IGNORE"; open STDERR, ">", "err"; exec @ARGV', 
     'exit 3';
 is($? >> 8, 3, 'who was told to ignore ended children has the status all the same');
 
+# What the library itself needs is not the program's.
+sub allocations { return scalar(() = `$B/bin/eventcnv -E PoolAlloc,PoolAllocZero $_[0] 2>/dev/null` =~ /\n/g) }
+system "env LD_PRELOAD=$B/lib/libpawprint.so PAWPRINT_LOG=alone.paw ls / >/dev/null";
+record('-o', 'with.paw', 'ls', '/');
+is(allocations('alone.paw'), allocations('with.paw'), 'a program that writes its log alone allocates no more');
+
 mkdir 'below' or die;
 system "LD_PRELOAD=$B/lib/libpawprint.so PAWPRINT_LOG=relative.paw sh -c 'cd below && perl -e 1 && perl -e 1' 2>err";
 is(slurp('err'), '', 'a log without a folder, and programs that are started in another one');

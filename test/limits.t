@@ -155,6 +155,19 @@ for my $row ([8, '3 1000 kill', 1000, 1000, 1000], [24, '3 1000 exit', 1000, 100
     }
 }
 
+# Children of fork that have little address space become another program: what they had is in the log, or counted.
+for my $size (map { 1000 * $_ } 16 .. 24) {
+    my $program = 'for (1 .. 3) { if (!fork) { my @some = map { "x" x 70 } 1 .. 200; syswrite STDOUT, "all\n"; exec "true" } wait }';
+    my ($status, $out, $said) = run("$B/bin/eventrec", '-k', 'Object', '-o', 'l.paw', 'sh', '-c', 'ulimit -v $1; exec perl -e "$2"', 'sh', $size, $program);
+    my $emitted = 200 * (() = $out =~ /^all$/mg);
+    my $has = () = (run("$B/bin/eventcnv", '-E', 'PoolAlloc', '-e', 'size > 70 && size < 75', 'l.paw'))[1] =~ /\n/g;
+    my ($check, $told) = (run("$B/bin/eventcnv", '--check', 'l.paw'))[0, 2];
+    my ($discarded) = $told =~ /(\d+) events? w(?:as|ere) discarded/;
+    ok $has + ($discarded // 0) >= $emitted && ($check != 0 || !$discarded), "$size KiB of address space: all that children emit before exec is in the log, or counted"
+        or diag "$has of $emitted: $check $told $said";
+    unlink 'l.paw', glob 'l.paw*';
+}
+
 # Where it makes its memory itself, by descriptors that its other threads do not see, the files that they have by these numbers stay as they
 # are.
 for my $bytes (1_000_000, 0) {

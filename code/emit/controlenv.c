@@ -243,6 +243,32 @@ static Bool controlPlace(Text places, Text numbers, Plinth plinth)
   return TRUE;
 }
 
+/* controlPut -- set a variable for the programs that this one starts.  setenv would take memory from the program's malloc, which is
+ * recorded: the program has not allocated that.  What is put there stays for ever, as the program may copy the pointer. */
+static void controlPut(const char *name, const char *value)
+{
+  Size length = strlen(name), count = 0, size = length + strlen(value) + 2;
+  char *entry = QuietMap(WordAlignUp(size, BlockMIN), BlockMIN), **all = environ, **more;
+
+  if (entry == NULL)
+    return;
+  (void)strcpy(entry, name);
+  (void)strcat(entry, "=");
+  (void)strcat(entry, value);
+  for (; all != NULL && all[count] != NULL; ++count)
+    if (strncmp(all[count], entry, length + 1) == 0) {
+      all[count] = entry;
+      return;
+    }
+  more = QuietMap(WordAlignUp((count + 2) * sizeof *more, BlockMIN), BlockMIN);
+  if (more == NULL)
+    return;
+  if (count > 0)
+    memcpy(more, all, count * sizeof *more);
+  more[count] = entry;
+  environ = more;
+}
+
 void ControlFamily(void)
 {
   char number[sizeof ControlSettings.family], clock[EventClockTellSIZE], room[ProcessPlinthsMAX * PlinthPlaceMAX];
@@ -259,7 +285,7 @@ void ControlFamily(void)
       return;
   if (TextLength(&places) == 0)
     return;
-  (void)setenv("PAWPRINT_LOG", TextTerminate(&places), 1);
+  controlPut("PAWPRINT_LOG", TextTerminate(&places));
   if (TextLength(&numbers) == 0)
     return;
   (void)TextTerminate(&numbers);
@@ -269,5 +295,5 @@ void ControlFamily(void)
   TextHex(&digits, ControlSettings.recording);
   SettingsAdd(&text, "recording", TextTerminate(&digits));
   SettingsAdd(&text, "clock", EventClockTell(clock, EVENT_SLOW));
-  (void)setenv(RegionVARIABLE, TextTerminate(&text), 1);
+  controlPut(RegionVARIABLE, TextTerminate(&text));
 }

@@ -435,8 +435,9 @@ void ProcessExec(void)
 {
   Process process = ProcessIfReady();
 
-  if (process != NULL && process->pid == QuietPid() && ProcessOpen() && lifeConnected() &&
-      (ProcessRegion(process) != NULL || process->regionless))
+  /* What is in private memory alone nobody finds behind it. */
+  if (process != NULL && process->pid == QuietPid() &&
+      (process->regionless || (ProcessOpen() && lifeConnected() && ProcessRegion(process) != NULL)))
     ProcessEnd();
 }
 
