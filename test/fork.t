@@ -274,6 +274,16 @@ sub alone {
     return system(@program);
 }
 
+# A process that has ended has nothing, however soon another one allocates.
+{
+    my $log = record('ends', [], abs_path("$B/prog/ends"));
+    my $sum = summary($log);
+    cmp_ok($sum->{peak_bytes}, '<', 51_000_000, 'whoever allocates when another process has ended has not that one\'s memory, too');
+    cmp_ok($sum->{peak_bytes}, '>=', 50_000_000, 'but each has its own');
+    my ($mapped) = map { /^mapped .*, peak (\d+)/ ? $1 : () } split /\n/, (run("$B/bin/eventview", $log))[1];
+    cmp_ok($mapped, '<', 51_000_000, 'nor what it had mapped');
+}
+
 subtest 'without eventrec' => sub {
     my @perl = ('perl', '-e', 'my $x = "y" x 5_000_000');
     is(alone("$Dir/alone.$_.paw", @perl), 0, 'runs') for 1 .. 3;

@@ -366,6 +366,14 @@ Res DrainTakeAll(Drain drain)
   return drain->taken ? ResOK : ResIO;
 }
 
+/* drainGone -- when the process ended: as it said itself, unless it has emitted something since, or as was seen */
+static uint64_t drainGone(Drain drain)
+{
+  uint64_t ending = __atomic_load_n(&drain->header->ending, __ATOMIC_RELAXED);
+
+  return ending != 0 && ending >= drain->newest && ending < drain->gone ? ending : drain->gone;
+}
+
 Res DrainFarewell(Drain drain)
 {
   Res res = ResOK;
@@ -373,7 +381,7 @@ Res DrainFarewell(Drain drain)
   AVER(drain->taken);
   RegionLedgerClose(drain->header);
   drainLeaving(drain);
-  drain->head.header.gone = drain->gone;
+  drain->head.header.gone = drainGone(drain);
   if (!drain->muted)
     res = drainHead(drain, RegionLost(drain->header), &drain->streams);
   drain->parted = res == ResOK;

@@ -78,6 +78,7 @@ typedef struct DrainStruct {
   Bool shut;                /* sends nothing any more, by our will */
   uint32_t sent;            /* the kinds that it sent, when that was looked at last, or until it was shut */
   uint64_t gone;            /* ticks when it was seen that the process had ended; 0: it has not */
+  uint64_t newest;          /* ticks of the newest event that was taken, or of the beginning of its block */
   Count spoiled;            /* blocks that the program has written over, */
   uint64_t spoiledEvents;   /* and events that are lost with them: the region counts them among others */
   Bool taken, parted;       /* all that it left, and its last header block, were put into the batch */

@@ -279,6 +279,8 @@ static Bool takingSeal(Taking taking, uint64_t before)
   header.used = (uint32_t)taking->tally.used;
   header.before = before;
   header.last = taking->tally.last;
+  if (drain->newest < taking->tally.last)
+    drain->newest = taking->tally.last;
   header.mono = 0;
   if ((header.flags & BlockFlagSEALED) != 0) {
     header.mono = EventClockMonotonic();

@@ -441,12 +441,22 @@ void ProcessExec(void)
     ProcessEnd();
 }
 
+void ProcessEnding(Bool ending)
+{
+  Process process = ProcessIfReady();
+  RegionHeader region = process != NULL && process->pid == QuietPid() ? ProcessRegion(process) : NULL;
+
+  if (region != NULL)
+    __atomic_store_n(&region->ending, ending ? EventClock(EVENT_SLOW) : 0, __ATOMIC_RELEASE);
+}
+
 extern int __cxa_atexit(void (*function)(void *), void *argument, void *library);
 
 static void lifeExit(void *unused)
 {
   UNUSED(unused);
   ProcessEnd();
+  ProcessEnding(TRUE);
 }
 
 void ProcessForkStart(void)

@@ -195,4 +195,8 @@ extern void ProcessForkStart(void);
 extern void ProcessEnd(void);
 extern void ProcessExec(void);
 
+/* ProcessEnding -- the process is about to end, or to become another program, or that has failed: when it was is left for the
+ * collector, which sees the end later.  Does nothing in the child of a vfork. */
+extern void ProcessEnding(Bool ending);
+
 #endif /* EMIT_PROCESS_H */

@@ -153,6 +153,7 @@ typedef struct RegionHeaderStruct {
                                      mask */
   char log[RegionPathMAX];        /* the log that the blocks belong to, an absolute path; "" for another way out */
   uint64_t recording;             /* identity of the recording that they belong to; 0: unknown */
+  uint64_t ending;                /* ticks when the process was about to end, or to become another program; 0: it is not */
 
   /* The writer and the collector together; each line of the cache for one purpose. */
   struct {

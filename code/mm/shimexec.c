@@ -195,6 +195,7 @@ static Bool shimNote(const char *path, char *const envp[])
 
   if (told)
     HandNote(RegionNoteEXEC, path, shimLack(envp), 0);
+  ProcessEnding(TRUE);
   return told;
 }
 
@@ -203,6 +204,7 @@ static int shimStays(Bool told, const char *path, int result)
 {
   int error = errno;
 
+  ProcessEnding(FALSE);
   if (told)
     HandNote(RegionNoteSTAYS, path, 0, 0);
   errno = error;
@@ -323,6 +325,7 @@ static Bool shimNoteOpened(int fd, const char *path, char *const envp[])
   if (name[0] != '\0')
     (void)strcat(strcat(whole, "/"), name);
   HandNote(RegionNoteEXEC, whole, shimLack(envp), 0);
+  ProcessEnding(TRUE);
   return TRUE;
 }
 

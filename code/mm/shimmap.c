@@ -150,6 +150,7 @@ SHIM void _exit(int status)
     function(status);
   }
   ProcessEnd();
+  ProcessEnding(TRUE);
   for (;;)
     (void)syscall(SYS_exit_group, status);
 }

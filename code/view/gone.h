@@ -1,8 +1,8 @@
 /* gone.h -- when the processes of a log ended, as their closing header blocks say
  *
  * The collector's event of an end comes when it looks, up to a tenth of a second late, and without a collector there is
- * none.  A closing header block says it as well as anybody knows: the process itself wrote it last of all, or the
- * collector saw the end before it let any other process begin.
+ * none.  A closing header block says it as well as anybody knows: the process itself wrote it last of all, or left the
+ * time for the collector (ProcessEnding), or was killed, and the collector saw the end before it let any other process begin.
  *
  * Always true: those that are still to come are in order of time, and none of them is before `time`.
  *
