@@ -113,6 +113,8 @@ static Bool recordingSignal(Recording recording)
     /* The terminal sends its own to the program, too. */
     if (info.ssi_code != SI_KERNEL)
       (void)kill(recording->pid, (int)info.ssi_signo);
+    if (recording->stopped != 0)
+      continue; /* it has ended before, and why is known */
     recording->signalled = TRUE;
     if (recordingClock() + recordingGrace * 1000000u < recording->end)
       recording->end = recordingClock() + recordingGrace * 1000000u;

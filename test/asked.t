@@ -101,6 +101,26 @@ SKIP: {
   asked($log, 'a signal to eventrec that the program ignores', 0, 1);
 }
 
+# Whatever ends a recording first is the reason that is told.
+for my $which (-x "$B/bin/eventctl" ? ('-t', 'signal') : ()) {
+  open my $err, '>&', \*STDERR;
+  open STDERR, '>', "$dir/err";
+  my @program = goes($which eq '-t' ? ('-t', 0.1) : (), '-o', "$dir/reason$which.paw");
+  open STDERR, '>&', $err;
+  my ($eventrec, $pid) = @program;
+  for my $turn (1, 2) {
+    kill TERM => $eventrec if $which eq 'signal' || $turn == 2;
+    for (1 .. 300) {
+      last if `$B/bin/eventctl $pid` !~ /\byes\s+yes$/m;
+      Time::HiRes::sleep(0.05);
+    }
+  }
+  ends(@program);
+  open my $in, '<', "$dir/err";
+  my ($reason) = map { /the last [\d.]+ s of the program/ ? /-t 0.1/ ? '-t' : /signal/ ? 'signal' : $_ : () } <$in>;
+  is $reason, $which, "where $which ended it, and a signal comes after that, it says so";
+}
+
 # Nothing is ever switched on.
 $log = "$dir/never.paw";
 is system("$B/bin/eventrec", '--paused', '-o', $log, @allocates), 0, 'a program is not recorded';
