@@ -101,6 +101,16 @@ SKIP: {
   asked($log, 'a signal to eventrec that the program ignores', 0, 1);
 }
 
+# A recording that stops for want of room, of a program that forks later.
+{
+  $log = "$dir/stopped.paw";
+  system("$B/bin/eventrec", '-n', 8, '-b', '4K', '-p', 'stop', '-k', 'Object,System', '-o', $log, $^X, '-e',
+    'my @a = map { "x" x (100 + $_) } 1 .. 20000; for (1, 2) { if (!fork) { my @b = map { "y" x $_ } 1 .. 50; exit } wait }');
+  my ($from) = `$B/bin/eventview $log` =~ /^not recorded +from ([\d.]+) s on, in 1 process: kinds were switched off then or later$/m;
+  my ($last) = `$B/bin/eventcnv -k Object $log` =~ /^([\d.]+) .*\n\z/m;
+  is $from, $last, 'since when a process that forks later is not recorded';
+}
+
 # Whatever ends a recording first is the reason that is told.
 for my $which (-x "$B/bin/eventctl" ? ('-t', 'signal') : ()) {
   open my $err, '>&', \*STDERR;

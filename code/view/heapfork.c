@@ -257,11 +257,13 @@ void HeapForkMet(Heap heap, HeapProcess process)
 static void forkDo(Heap heap, HeapFork fork)
 {
   HeapProcess parent = fork->parent < heap->count ? heap->process[fork->parent] : NULL, child;
+  uint64_t now;
 
   if (parent == NULL || parent->ended ||
       (fork->child < heap->count && (heap->process[fork->child] != NULL || heap->past[fork->child] != NULL)))
     return;
   HeapDrain(heap);
+  now = parent->order.now;
   HeapOrderUntil(&parent->order, fork->before);
   child = HeapProcessOf(heap, fork->child);
   if (child == NULL) {
@@ -280,6 +282,7 @@ static void forkDo(Heap heap, HeapFork fork)
   child->order.sum.peakObjects = child->order.sum.objects;
   child->order.sum.peakBytes = child->order.sum.bytes;
   child->order.sum.peakTime = fork->before;
+  parent->order.now = now; /* its last event: that it forks is none */
   parent->child = fork->child + 1;
   parent->forker = fork->thread;
   parent->childTime = fork->after;
