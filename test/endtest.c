@@ -230,22 +230,6 @@ static void testOther(void)
   MakeFree(&cut);
 }
 
-/* testFound -- the program that has taken the place of a process's says that it found all that was left, and is killed before it
- * says what it is */
-static void testFound(void)
-{
-  MakeStruct cut = {0};
-
-  endMake(0);
-  MakeBytes(&cut, make.bytes, bound[bounds - 4]);
-  MakeBytes(&cut, make.bytes + bound[bounds - 3], make.size - bound[bounds - 3]);
-  TapOk(endRead(&cut), "the end of a process is missing");
-  MakeBlockBegin(&blocks[0], process[0], 99, EventKindArena, 1, 1000);
-  MakeBlockEnd(&cut, &blocks[0], BlockFlagRECOVERED | BlockFlagUNSENT);
-  TapOk(!endRead(&cut), "unless who became it has found all: %s", got.gap);
-  MakeFree(&cut);
-}
-
 /* testTorn -- writes that were cut short, with something written behind them */
 static void testTorn(void)
 {
@@ -415,7 +399,6 @@ int main(void)
   testHole();
   testRewritten();
   testOther();
-  testFound();
   testTorn();
   testKilled();
   testCount();

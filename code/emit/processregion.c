@@ -176,8 +176,20 @@ static Bool processDoomed(Process process, int fd)
   return TRUE;
 }
 
-/* processAlone -- there is no collector to be had: open the log, and begin with what an earlier program of this process
- * left */
+/* processBefore -- what an earlier program of this process left.  Our header block is in the log by now: so if we are killed
+ * meanwhile it is known who came after that program, or what it left is still there.  Its blocks refer to a header of their own. */
+static void processBefore(Process process)
+{
+  Bool alone = __atomic_load_n(&process->alone, __ATOMIC_RELAXED);
+
+  if (ProcessLog()[0] == '\0')
+    return;
+  StoreAdopt(ProcessLog(), ControlSettings.recording, processAdopt, process);
+  if (__atomic_load_n(&process->alone, __ATOMIC_RELAXED) != alone)
+    (void)SendHeader(process);
+}
+
+/* processAlone -- there is no collector to be had: open the log, and make our own memory */
 static void processAlone(Process process)
 {
   int fd;
@@ -185,9 +197,6 @@ static void processAlone(Process process)
   if (ControlSettings.log[0] != '\0')
     ControlOpenLog(process);
   ControlRecording();
-  /* The blocks of what this process was before exec refer to a header of theirs, which is in the log. */
-  if (ProcessLog()[0] != '\0')
-    StoreAdopt(ProcessLog(), ControlSettings.recording, processAdopt, process);
   process->regionless =
       StoreOpen(&process->shared, ProcessLog(), ControlSettings.recording, process->identity, &fd) != ResOK;
   if (processDoomed(process, fd))
@@ -204,6 +213,7 @@ static void processAlone(Process process)
   (void)SendHeader(process);
   if (fd >= 0)
     (void)QuietCall(SYS_close, fd);
+  processBefore(process);
 }
 
 /* processShare -- where descriptors can be had */

@@ -163,7 +163,7 @@ static void gapsOpen(GapsEnd end, Process process)
     if (header->recording != 0 && gapsKilled(end->table, header->recording))
       return;
     gapsMany(&end->collectors, process);
-  } else if (process->found || (header->recording != 0 && gapsSucceeded(end, process))) {
+  } else if (header->recording != 0 && gapsSucceeded(end, process)) {
     return;
   } else if (process->life == ProcessLifeUNKNOWN) {
     gapsMany(&end->open, process);

@@ -50,7 +50,6 @@ typedef struct ProcessStruct {
   uint32_t pid;            /* as its blocks say */
   Bool headed;             /* a header of it was found */
   Bool recovered;          /* blocks that it left in memory are in the log */
-  Bool found;              /* and they are all that it left: who adopted them says so */
   Bool ambiguous;          /* one of its headers had lines of the registry that cannot be taken */
   Bool expected;           /* a closing header block of it should come */
   Bool orphan;             /* memory of its recording says that the collector was killed */

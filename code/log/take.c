@@ -69,10 +69,8 @@ Res TakeBlock(Scan scan, BlockHeader header, uint64_t offset, Bool cut)
   entry.stream = (uint32_t)stream->number;
   if (cut)
     entry.flags |= IndexEntryCUT;
-  if ((header->flags & BlockFlagRECOVERED) != 0) {
+  if ((header->flags & BlockFlagRECOVERED) != 0)
     stream->process->recovered = TRUE;
-    stream->process->found |= (header->flags & BlockFlagUNSENT) != 0 && header->count == 0;
-  }
   if (header->discarded > stream->discarded)
     stream->discarded = header->discarded;
   clock = ClockResolve(stream->process->clock);
