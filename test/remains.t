@@ -51,28 +51,19 @@ sub started {
     is_deeply [regions()], [], 'and nothing is left';
 }
 
-# The same where only the newest were to be kept: what was overwritten is not missing.
-{
-    my $log = "$dir/newest.paw";
-    my $program = 'my @some = map { "x" x (100 + $_) } 1 .. 5000; my $rec = getppid; kill KILL => $rec; 1 while getppid == $rec; exec $^X, "-e", 1';
-    my $pid = started($rec, '-o', $log, '-k', 'Object', '-p', 'overwrite', '-b', '4K', '-n', 8, '--', $^X, '-e', $program);
+# The same where only the newest were to be kept: what was overwritten is not missing.  And where the recording had stopped for want
+# of room: what the flight recorder has had since is nobody's loss.
+for my $case (['overwrite', '', qr/^\z/, 'nothing is missing'],
+              ['stop', 'kill STOP => $rec;', qr/^eventcnv: \d+ events? w(?:as|ere) discarded .*\n\z/, 'the events that found no room are missing']) {
+    my ($policy, $first, $says, $what) = @$case;
+    my $log = "$dir/$policy.paw";
+    my $program = 'my $rec = getppid; ' . $first . ' my @some = map { "x" x (100 + $_) } 1 .. 5000; '
+        . 'kill KILL => $rec; 1 while getppid == $rec; exec $^X, "-e", 1';
+    my $pid = started($rec, '-o', $log, '-k', 'Object', '-p', $policy, '-b', '4K', '-n', 8, '--', $^X, '-e', $program);
     waitpid $pid, 0;
     until_(sub { `$cnv --check $log 2>&1` !~ /still running|about to write/ });
     system "$rec --clean $log >/dev/null 2>&1";
-    is scalar `$cnv --check $log 2>&1`, '', 'of a process that becomes another program the newest are kept, and nothing is missing';
-    is_deeply [regions()], [], 'and nothing is left';
-}
-
-# The same where the recording had stopped for want of room: what the flight recorder has had since is nobody's loss.
-{
-    my $log = "$dir/stopped.paw";
-    my $program = 'my $rec = getppid; kill STOP => $rec; my @some = map { "x" x (100 + $_) } 1 .. 5000; kill KILL => $rec; 1 while getppid == $rec; exec $^X, "-e", 1';
-    my $pid = started($rec, '-o', $log, '-k', 'Object', '-p', 'stop', '-b', '4K', '-n', 8, '--', $^X, '-e', $program);
-    waitpid $pid, 0;
-    until_(sub { `$cnv --check $log 2>&1` !~ /still running|about to write/ });
-    system "$rec --clean $log >/dev/null 2>&1";
-    my $said = `$cnv --check $log 2>&1`;
-    like $said, qr/^eventcnv: \d+ events? w(?:as|ere) discarded .*\n\z/, 'the events that found no room are all that is missing';
+    like scalar `$cnv --check $log 2>&1`, $says, "-p $policy, and the program becomes another one: $what";
     is_deeply [regions()], [], 'and nothing is left';
 }
 
