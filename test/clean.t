@@ -145,9 +145,9 @@ SKIP: {
     skip 'strace is not to be had here', 6 if system('strace -o /dev/null true 2>/dev/null') != 0;
     for my $case (['eventrec', "$rec -o killed.paw true"], ['the program', "env PAWPRINT_LOG=$dir/killed.paw LD_PRELOAD=$B/lib/libpawprint.so true"]) {
         my ($who, $command) = @$case;
-        system "strace -f -o /dev/null -e trace=flock -e inject=flock:signal=KILL $command >/dev/null 2>&1";
+        system "strace -f -o /dev/null -e trace=ftruncate -e inject=ftruncate:signal=KILL $command >/dev/null 2>&1";
         my @made = grep { !/\.log$/ } left();
-        ok @made == 1 && -l "$made[0].log", "$who is killed when it has made the file, and its link is there";
+        ok @made > 0 && !grep({ !-l "$_.log" } @made), "$who is killed when it has made the file, and its link is there";
         clean("$dir/killed.paw");
         is join(' ', left()), '', 'and nothing stays';
         unlink 'killed.paw';
