@@ -67,9 +67,10 @@ sub seen {
     return @seen;
 }
 
-# faults($spoiled, $when) -- what of the log is not as it should be; and how many events it lacks
+# faults($spoiled, $when, $newest) -- what of the log is not as it should be; and how many events it lacks: if only the newest may be
+# kept, those behind the first that is there
 sub faults {
-    my ($spoiled, $when) = @_;
+    my ($spoiled, $when, $newest) = @_;
     my @emitted = unpack 'Q*', slurp("$dir/counts");
     my @seen = seen();
     my $told = `$cnv --check $log 2>&1`;
@@ -80,8 +81,9 @@ sub faults {
     push @faults, 'the program has not come far' if @emitted != $WORDS + 9;
     for my $t (0 .. $#emitted) {
         my %values = map { $_ => 1 } @{$seen[$t] // []};
-        my $n = grep { !$values{$_} } 0 .. $emitted[$t] - 1;
-        push @faults, "thread $t: twice, or never emitted" if @{$seen[$t] // []} != $emitted[$t] - $n;
+        my $first = $newest ? $seen[$t][0] // $emitted[$t] : 0;
+        my $n = grep { !$values{$_} } $first .. $emitted[$t] - 1;
+        push @faults, "thread $t: twice, or never emitted" if @{$seen[$t] // []} != $emitted[$t] - $first - $n;
         push @short, "$t:$n" if $n > 0;
         $lacks += $n;
     }
@@ -99,12 +101,13 @@ sub faults {
 sub try {
     my ($which, $how, $policy, $end) = @_;
     my $spoiled = $which ne 'none' && $which ne 'region' && $how ne 'state';
+    my $newest = $which eq 'region' && $policy eq 'overwrite';
     my $status = record($which, $how, $policy, $end);
     my @faults;
 
     push @faults, !defined $status ? 'somebody does not come to his end' : "eventrec: status $status"
         if ($status // -1) != ($end eq 'ends' ? 0 : $end eq 'killed' ? 137 << 8 : 9);
-    my ($lacks, $counted, @more) = faults($spoiled, 'as it was left');
+    my ($lacks, $counted, @more) = faults($spoiled, 'as it was left', $newest);
     push @faults, @more;
     my $said = slurp("$dir/err");
     push @faults, "blocks find no room: $said" if $which eq 'region' && $said =~ /no more room/;
@@ -119,7 +122,7 @@ sub try {
         my ($lost) = $clean =~ /(\d+) events? (?:is|are) lost, because the program had written over/;
         push @faults, "--clean tells of $counted as of " . ($lost // 0) . ": $clean" if ($lost // 0) != $counted;
     }
-    my ($after, $then, @rest) = faults($spoiled, 'cleaned');
+    my ($after, $then, @rest) = faults($spoiled, 'cleaned', $newest);
     push @faults, @rest;
     push @faults, "--clean makes $then of $counted that are lost" if $then != $counted;
     push @faults, 'something stays: ' . join ' ', regions() if regions();
