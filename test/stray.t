@@ -67,10 +67,10 @@ sub seen {
     return @seen;
 }
 
-# faults($spoiled, $when, $newest, $alone) -- what of the log is not as it should be; and how many events it lacks: if only the newest may be
+# faults($spoiled, $when, $newest) -- what of the log is not as it should be; and how many events it lacks: if only the newest may be
 # kept, those behind the first that is there
 sub faults {
-    my ($spoiled, $when, $newest, $alone) = @_;
+    my ($spoiled, $when, $newest) = @_;
     my @emitted = unpack 'Q*', slurp("$dir/counts");
     my @seen = seen();
     my $told = `$cnv --check $log 2>&1`;
@@ -94,8 +94,7 @@ sub faults {
     # Of events that were written over themselves nobody can tell how many there were: one at least.
     my $known = $lacks;
     $known -= ($_ =~ /:(\d+)/)[0] - 1 for grep { /^(?:@{[$#emitted - 1]}|@{[$#emitted - 2]}):/ } @short;
-    # Where the collector was killed as well, a block that its owner and another thread come upon may count twice.
-    push @faults, "$lacks events are missing (@short), $counted were counted: $told" if $alone && $spoiled ? $counted < $known : $counted != $known;
+    push @faults, "$lacks events are missing (@short), $counted were counted: $told" if $counted != $known;
     return ($lacks, $counted, map { "$when: $_" } @faults);
 }
 
@@ -108,7 +107,7 @@ sub try {
 
     push @faults, !defined $status ? 'somebody does not come to his end' : "eventrec: status $status"
         if ($status // -1) != ($end eq 'ends' ? 0 : $end eq 'killed' ? 137 << 8 : 9);
-    my ($lacks, $counted, @more) = faults($spoiled, 'as it was left', $newest, $end eq 'alone');
+    my ($lacks, $counted, @more) = faults($spoiled, 'as it was left', $newest);
     push @faults, @more;
     my $said = slurp("$dir/err");
     push @faults, "blocks find no room: $said" if $which eq 'region' && $said =~ /no more room/;
@@ -123,7 +122,7 @@ sub try {
         my ($lost) = $clean =~ /(\d+) events? (?:is|are) lost, because the program had written over/;
         push @faults, "--clean tells of $counted as of " . ($lost // 0) . ": $clean" if ($lost // 0) != $counted;
     }
-    my ($after, $then, @rest) = faults($spoiled, 'cleaned', $newest, $end eq 'alone');
+    my ($after, $then, @rest) = faults($spoiled, 'cleaned', $newest);
     push @faults, @rest;
     push @faults, "--clean makes $then of $counted that are lost" if $then != $counted;
     push @faults, 'something stays: ' . join ' ', regions() if regions();

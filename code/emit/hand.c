@@ -214,7 +214,8 @@ static void handOver(Process process, Stream stream, Store store, BlockHeader bl
     stream->before = handBefore(&pending, store->header, stream, block, reserved);
     stream->sent = stream->sequence;
     stream->waits = TRUE; /* should the collector go */
-    if (ProcessOpen())
+    /* When the collector is dead, and another thread has just opened the log, it goes there with all that is left. */
+    if (ProcessOpen() && RegionCollected(store->header))
       DrainBeside(process, block, reserved);
     HandGive(store->header, block, reserved, pending);
     return;
