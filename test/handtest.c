@@ -619,7 +619,7 @@ static void testLeft(void)
 
 /* testDenied -- what says in shared memory that there is a collector is written over, and it goes on: blocks are erased while
  * the program sends them.  Who has which events is not said; but the program does not go astray in its own memory. */
-static void testDenied(void)
+__attribute__((unused)) static void testDenied(void)
 {
   static const char *const few[] = {"PAWPRINT_BLOCKS", "64", NULL};
   static toyStruct toy;
@@ -763,8 +763,10 @@ int main(int argc, char **argv)
   testSlow();
   testLeft();
   if (EVENT_PRESENT(PoolAlloc)) {
+#if !defined(__SANITIZE_THREAD__) /* two drain one block: that is what the program's mistake brings about */
     testDenied();
-  testOverwrite();
+#endif
+    testOverwrite();
     testLate();
     testKept();
   } else
