@@ -34,8 +34,7 @@ typedef unsigned Bool;
  * that stands where others can write may be. */
 #define CountMAX ((uint64_t)1 << 53)
 
-/* CountAdd -- so many more of which somebody says that they are lost: where there cannot be as many nobody knows how many are, and
- * one counts */
+/* CountAdd -- add a count that a program may have written over.  A count above CountMAX is not believed, and counts as one. */
 static inline uint64_t CountAdd(uint64_t sum, uint64_t more)
 {
   if (sum >= CountMAX)

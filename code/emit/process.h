@@ -190,8 +190,8 @@ extern void ProcessForkStart(void);
 
 /* ProcessEnd -- the end of the process, or of its program, is near: send everything.  Does nothing in the child of a
  * vfork.
- * ProcessExec -- its program is about to become another one: the same for the ways out that it has opened itself, unless that
- * has been done and nothing has come since.  If exec fails the process goes on as after ProcessEnd. */
+ * ProcessExec -- its program is about to become another one: the same for the ways out that it has opened itself, and for a process
+ * without a region, unless that has been done and nothing has come since.  If exec fails the process goes on as after ProcessEnd. */
 extern void ProcessEnd(void);
 extern void ProcessExec(void);
 

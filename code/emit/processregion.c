@@ -18,8 +18,8 @@
 
 enum { processPage = 4096 };
 
-/* processFound -- all that was left in memory is in the log: an empty block of the flight recorder tells that, which is found there
- * also if nothing was left */
+/* processFound -- tell readers that all blocks of the region are in the log: by an empty block of the flight recorder, which is
+ * there also if the region had none */
 static Res processFound(Process process, RegionHeader region)
 {
   BlockHeaderStruct header;
@@ -33,7 +33,7 @@ static Res processFound(Process process, RegionHeader region)
   header.whole = BlockMIN;
   header.pid = header.thread = region->pid;
   header.process = region->identity;
-  header.stream = 32 + 1;
+  header.stream = StreamNumbers + 1; /* of the first thread */
   header.first = EventClock(EVENT_SLOW);
   return SendBlock(process, &header, &tally, BlockFlagRECOVERED | BlockFlagUNSENT);
 }

@@ -34,7 +34,7 @@ extern void StateHookAdd(StateHook hook);
 
 /* StateAsk -- have it told, once, from the next event on, of whatever thread
  * StateAttend -- if it was asked for, begin to tell it, or continue; each thread tells best what is its own.  Returns TRUE when
- *                all is told, FALSE when the next event, of any thread, has to call it again.  Signals are blocked, and
+ *                all is told, FALSE when it must be called again, with the next event of any thread.  Signals are blocked, and
  *                the caller holds no lock of the emitter. */
 extern void StateAsk(void);
 extern Bool StateAttend(void);

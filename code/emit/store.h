@@ -118,9 +118,9 @@ extern void StoreForked(void);
 /* StoreAdopt -- the regions that a process with our number left behind: one that became us by exec
  *
  * log, recording  as for StoreOpen
- * Calls `block` for the header block, if a collector should have written that, and for each block in each region of that
- * recording whose owner is gone, and at last without a block.  Then it removes the file, unless `block` failed, or the region counts events that no
- * block has: whoever reads the log finds those there.
+ * For each region of that recording whose owner is gone it calls `block` for the header block, if a collector should have
+ * written that, for each block, and at last with NULL.  Then it removes the file, unless `block` failed, or the region
+ * counts events that no block has: readers of the log find those there.
  */
 typedef Res (*StoreAdoptFunction)(void *data, RegionHeader region, void *base, Size size);
 extern void StoreAdopt(const char *log, uint64_t recording, StoreAdoptFunction block, void *data);

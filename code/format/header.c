@@ -180,7 +180,7 @@ void HeaderBegin(Text text, Header header)
   headerString(text, "clock: ", header->clock);
   headerNumber(text, "frequency: ", header->frequency);
   headerSyncs(text, header);
-  headerNumber(text, "lost: ", CountAdd(0, header->lost)); /* it may come from memory that somebody has written over */
+  headerNumber(text, "lost: ", CountAdd(0, header->lost)); /* the program may have written over it */
   headerDroppedWrite(text, &header->dropped);
   headerRecording(text, header);
   if (header->registry.length > 0) {
