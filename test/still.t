@@ -95,6 +95,21 @@ sub collected {
     is `$cnv --check $log 2>&1`, '', 'nothing is missing';
     is slurp("$log.err") =~ s/^eventrec: \d+ events.*\n//r, '', 'nor is anybody named who has recorded himself';
 }
+# The queue of an eventrec that stands still is full in the end: for one program there is room for what is said before its exec,
+# and none for what it asks itself.  How many asked before decides which.
+for my $before (0, 1) {
+    my $log = "$dir/full.$before.paw";
+    my $session = session($log);
+    kill STOP => $session->{pid};
+    $session->{ask}->('fork') for 1 .. $before;
+    $session->{ask}->('program') for 1 .. 12;
+    kill CONT => $session->{pid};
+    ok until_(sub { !notices() }), "eventrec goes on, its queue was full, $before had asked before";
+    select undef, undef, undef, 0.5; # longer than a program is waited for
+    $session->{end}->();
+    is `$cnv --check $log 2>&1`, '', 'nothing is missing';
+    is slurp("$log.err") =~ s/^eventrec: \d+ events.*\n//r, '', 'nobody is named: each has recorded himself';
+}
 {
     # Killed while it stands still.
     my $log = "$dir/killed.paw";

@@ -61,6 +61,7 @@ struct AbsentStruct {
   AbsentName name;
   Count names, nameCapacity;
   Count unnamed;            /* processes for which there was no room */
+  uint64_t forgiven;        /* who was announced until then may have recorded itself without a word */
   AbsentClearedStruct cleared[absentClearedMAX]; /* by the low bits of the process number */
 };
 
@@ -277,9 +278,14 @@ static const char *absentLack(unsigned lack)
                                            : RegionVARIABLE " was not in the environment that it was given";
 }
 
+void AbsentForgive(Absent absent, uint64_t now)
+{
+  absent->forgiven = now + (uint64_t)absentMOMENT * absentNsPerMs;
+}
+
 /* absentReason -- why the process did not announce itself to the collector.  NULL: it need not, or it has ended and the
  * reason cannot be found out. */
-static const char *absentReason(const AbsentWaitStruct *wait)
+static const char *absentReason(Absent absent, const AbsentWaitStruct *wait)
 {
   Bool recorded, preloads, others;
   ssize_t read;
@@ -289,7 +295,7 @@ static const char *absentReason(const AbsentWaitStruct *wait)
   if (wait->lack != 0)
     return absentLack(wait->lack);
   if (read <= 0)
-    return wait->seen ? NULL : "it ended, or changed its user, before it announced itself";
+    return wait->seen || wait->since <= absent->forgiven ? NULL : "it ended, or changed its user, before it announced itself";
   preloads = absentHolds(wait->pid, "environ", "libpawprint.so", &read);
   if (read >= 0 && !preloads) {
     others = absentHolds(wait->pid, "environ", "LD_PRELOAD=", &read);
@@ -328,7 +334,7 @@ static Bool absentRuns(char path[PATH_MAX], pid_t pid)
 /* absentJudge -- count a process that has not come, or remember that all is well */
 static void absentJudge(Absent absent, const AbsentWaitStruct *wait, uint64_t now)
 {
-  const char *reason = wait->certain ? NULL : absentReason(wait);
+  const char *reason = wait->certain ? NULL : absentReason(absent, wait);
   char path[PATH_MAX];
   const char *program = absentRuns(path, wait->pid) ? path : wait->path;
 

@@ -45,6 +45,11 @@ extern void AbsentHidden(Absent absent, const char *path, unsigned lack);
 extern void AbsentStays(Absent absent, pid_t pid);
 extern void AbsentMet(Absent absent, pid_t pid, const char *path, uint64_t now);
 
+/* AbsentForgive -- the collector has stood still for a time, and processes that saw it have recorded themselves without a word:
+ * whoever was announced until a moment after now, and has ended before anybody could look, may be one of them, and is not
+ * named */
+extern void AbsentForgive(Absent absent, uint64_t now);
+
 /* AbsentPoll -- judge those for whom the moment is over; all of them if `last`
  * cost  some system calls for each */
 extern void AbsentPoll(Absent absent, uint64_t now, Bool last);

@@ -335,6 +335,12 @@ static Bool collectorSleep(Collector collector, int fd, uint64_t ns)
   return readable;
 }
 
+void CollectorGoesRound(Collector collector)
+{
+  if (PlaceGoesRound(&collector->place) && collector->absent != NULL)
+    AbsentForgive(collector->absent, EventClockMonotonic());
+}
+
 Bool CollectorRun(Collector collector, int fd, uint64_t until)
 {
   Count idle = 0;
@@ -350,7 +356,7 @@ Bool CollectorRun(Collector collector, int fd, uint64_t until)
     now = EventClockMonotonic();
     if (now - collector->tended >= collectorTend) {
       collector->tended = now;
-      PlaceGoesRound(&collector->place);
+      CollectorGoesRound(collector);
       (void)CollectorBury(collector, TRUE);
       collectorShow(collector);
       CollectorLink(collector);

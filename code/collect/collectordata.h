@@ -73,6 +73,10 @@ extern void CollectorReach(Collector collector);
 /* CollectorRelease -- the region that was kept is not needed any more */
 extern void CollectorRelease(Collector collector);
 
+/* CollectorGoesRound -- if some of the family have said that the collector stands still, remove their notice, and do not take
+ * those for unrecorded who recorded themselves because of it.  collect/place.h, collect/absent.h */
+extern void CollectorGoesRound(Collector collector);
+
 /* CollectorRound -- once through all regions; how many blocks that was */
 extern Count CollectorRound(Collector collector);
 

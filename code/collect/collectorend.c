@@ -308,13 +308,14 @@ Res CollectorEnd(Collector collector, Count *runningReturn)
     (void)nanosleep(&moment, NULL);
   }
   CollectorAlone(collector);
+  CollectorGoesRound(collector);
   collectorAbsent(collector);
   for (i = collector->drains; i-- > 0; )
     if (!DrainIsDead(collector->drain[i]))
       DrainLeave(collector->drain[i]);
     else if (collectorEnded(collector, i) != ResOK)
       res = ResIO;
-  PlaceGoesRound(&collector->place);
+  CollectorGoesRound(collector);
   res = collectorClose(collector, res, &reason);
   if (collectorLetGo(collector, runningReturn) != ResOK && res == ResOK) {
     res = ResIO;

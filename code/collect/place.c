@@ -175,7 +175,7 @@ void PlaceDrop(PlaceFile file)
   file->fd = file->locked = -1;
 }
 
-void PlaceGoesRound(Place place)
+Bool PlaceGoesRound(Place place)
 {
   char name[RegionStillMAX];
   struct stat status;
@@ -184,7 +184,6 @@ void PlaceGoesRound(Place place)
   TextInit(&text, name, sizeof name);
   RegionStillWrite(&text, place->recording);
   /* A notice is a link; what is none is not of the family, and stays. */
-  if (place->memory >= 0 && fstatat(place->memory, TextTerminate(&text), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-      S_ISLNK(status.st_mode))
-    (void)unlinkat(place->memory, TextTerminate(&text), 0);
+  return place->memory >= 0 && fstatat(place->memory, TextTerminate(&text), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+         S_ISLNK(status.st_mode) && unlinkat(place->memory, TextTerminate(&text), 0) == 0;
 }

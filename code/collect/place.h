@@ -53,8 +53,8 @@ extern Res PlaceMake(PlaceFile fileReturn, char *pathReturn, Place place, pid_t 
 /* PlaceAgain -- open a file that is open already once more: another open file description, -1 with errno set */
 extern int PlaceAgain(Place place, int fd, int flags);
 
-/* PlaceGoesRound -- whoever has said that the collector stands still was wrong: remove that notice */
-extern void PlaceGoesRound(Place place);
+/* PlaceGoesRound -- whoever has said that the collector stands still was wrong: remove that notice.  FALSE: there is none */
+extern Bool PlaceGoesRound(Place place);
 
 /* PlaceRemove -- remove the file, and the link beside it.  PlaceDrop -- close it; it stays where it is. */
 extern void PlaceRemove(PlaceFile file);
