@@ -202,7 +202,7 @@ check: all tests
 
 # The tests of random deaths, of an independent count, of recordings that stay on and of stopped threads, longer.
 soak: all tests
-	$(RUN_ENV) SOAK=1 $(PERL) tool/check --verbose test/death.t test/collect.t test/kills.t test/count.t test/stays.t test/halted.t
+	$(RUN_ENV) SOAK=1 $(PERL) tool/check --verbose test/death.t test/collect.t test/kills.t test/count.t test/stays.t test/halted.t test/steps.t
 
 # FUZZ_SECONDS: all targets together.
 fuzz:

@@ -298,7 +298,8 @@ void RecordingSummary(Recording recording, Count running)
           !read ? recording->log : recording->output != NULL ? recording->output : strrchr(recording->log, '/') + 1);
   recordingLines(recording);
   if (running > 0)
-    SayLine(stderr, "eventrec: %zu of its processes still run, and write to the log", running);
+    SayLine(stderr, running == 1 ? "eventrec: %zu of its processes still runs, and writes to the log" :
+                                   "eventrec: %zu of its processes still run, and write to the log", running);
 }
 
 /* RecordingSent -- the end of a recording that went to another place, and a line of what was sent */
@@ -320,5 +321,6 @@ void RecordingSent(Recording recording)
                 recording->seconds, recording->to);
   recordingLines(recording);
   if (running > 0)
-    SayLine(stderr, "eventrec: %zu of its processes still run, and send by themselves", running);
+    SayLine(stderr, running == 1 ? "eventrec: %zu of its processes still runs, and sends by itself" :
+                                   "eventrec: %zu of its processes still run, and send by themselves", running);
 }

@@ -476,7 +476,7 @@ for my $signal ('INT', 'TERM') {
 {
     my ($status, $said) = record('daemon.paw', '--', 'sh', '-c', "$tell $dir/counts slow 1 400000 & sleep 0.2; exit 4");
     is $status, 4, 'a program that leaves somebody behind';
-    like $said, qr/^eventrec: 1 of its processes still run, and write to the log$/m, 'which is told';
+    like $said, qr/^eventrec: 1 of its processes still runs, and writes to the log$/m, 'which is told';
     until_(sub { ((counts())[0] // 0) >= 400000 && !regions() });
     is_deeply [faults('daemon.paw', 0)], [], 'and who goes on, to the last event';
 }
