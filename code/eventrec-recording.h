@@ -52,6 +52,7 @@ typedef struct RecordingStruct {
   pid_t pid;
   int fd;              /* the log, until the collector has it; -1 */
   int own;             /* the log again, for us to count what is in it, wherever it is by then; -1 */
+  int folder;          /* where it was made; -1: nowhere */
   dev_t device;        /* and which file that is */
   ino_t inode;
   uint64_t identity;   /* of the recording */

@@ -16,6 +16,7 @@
 
 #include "base/settings.h"
 #include "collect/listen.h"
+#include "collect/place.h"
 #include "format/region.h"
 #include "plinth/clock.h"
 #include "plinth/dumped.h"
@@ -124,17 +125,21 @@ static Bool recordingRefused(Recording recording)
 static Bool recordingCreate(char *familyReturn, Size size, Recording recording)
 {
   struct stat status;
+  const char *name;
 
-  if (lstat(recording->log, &status) == 0) {
+  recording->folder = PlaceFolder(&name, recording->log);
+  if (recording->folder < 0)
+    return recordingRefused(recording);
+  if (fstatat(recording->folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0) {
     /* A device, a FIFO: nothing that a log was, and gone for everybody if it were removed. */
     if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode)) {
       (void)OptionFail(recording->tool, "%s: it is no file; choose another name", recording->log);
       return FALSE;
     }
     if (recording->force)
-      (void)unlink(recording->log);
+      (void)unlinkat(recording->folder, name, 0);
   }
-  recording->fd = open(recording->log, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  recording->fd = openat(recording->folder, name, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (recording->fd < 0 || fstat(recording->fd, &status) != 0)
     return recordingRefused(recording);
   recording->device = status.st_dev;
@@ -232,12 +237,14 @@ static int recordingBecome(Recording recording, char **argv, int end)
 /* recordingDiscard -- the log of a program that was not started, if that is still what its name leads to */
 static void recordingDiscard(Recording recording)
 {
+  const char *name = strrchr(recording->log, '/') + 1;
   struct stat status;
 
   if (recording->fd < 0)
     return;
-  if (lstat(recording->log, &status) == 0 && status.st_dev == recording->device && status.st_ino == recording->inode)
-    (void)unlink(recording->log);
+  if (fstatat(recording->folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_dev == recording->device &&
+      status.st_ino == recording->inode)
+    (void)unlinkat(recording->folder, name, 0);
   (void)close(recording->fd);
   recording->fd = -1;
 }

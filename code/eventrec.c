@@ -282,7 +282,7 @@ static int recordingProgram(Recording recording, char **arguments)
 
 int main(int argc, char **argv)
 {
-  static RecordingStruct recording = {.fd = -1, .own = -1, .kinds = "", .stack = "0", .blockSize = recordingBlock, .blocks = recordingBlocks,
+  static RecordingStruct recording = {.fd = -1, .folder = -1, .own = -1, .kinds = "", .stack = "0", .blockSize = recordingBlock, .blocks = recordingBlocks,
                                       .sample = SampleINTERVAL};
   uint64_t given;
   ListenStruct listen = {.senders = ListenSendersDEFAULT, .limit = ListenSizeDEFAULT};

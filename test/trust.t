@@ -410,4 +410,37 @@ SKIP: {
     }
 }
 
+# The folder of a file that is going to be removed is swapped for a link to another one at the last moment.
+SKIP: {
+    my @strace = ('strace', '-f', '-o', '/dev/null', '-e', 'inject=unlink,unlinkat:delay_enter=2000000:when=1');
+    skip 'strace is not to be had here, or another processor', 9 if `uname -m` !~ /^x86_64/ || system("@strace true 2>/dev/null") != 0;
+    spew("$dir/script", "#!$dir/nothing\n");
+    chmod 0755, "$dir/script";
+    for my $case (['a listener', ['--listen', "unix:$dir/swapped/file", '-o', "$dir/received"], 'INT'],
+                  ['--force', ['--force', '-o', "$dir/swapped/file", '--', 'true']],
+                  ['a program that does not start', ['-o', "$dir/swapped/file", '--', "$dir/script"]]) {
+        my ($what, $command, $signal) = @$case;
+        system 'rm', '-rf', map { "$dir/$_" } 'swapped', 'before', 'others';
+        mkdir "$dir/$_" for 'swapped', 'others';
+        spew("$dir/$_/file", 'theirs') for 'others', $what eq '--force' ? 'swapped' : ();
+        my $pid = fork // die "fork: $!";
+        if ($pid == 0) {
+            open STDERR, '>', "$dir/swapped.err";
+            { no warnings; exec @strace, "$B/bin/eventrec", @$command }
+            exit 99;
+        }
+        my @traced;
+        my $ends = sub { @traced = slurp("/proc/$pid/task/$pid/children") =~ /(\d+)/g; return waitpid($pid, 1) == $pid };
+        until_(sub { $ends->() || slurp("$dir/swapped.err") =~ /listens on/ && kill $signal => @traced }) if $signal;
+        my $removes;
+        until_(sub { my $over = $ends->(); $removes = grep { slurp("/proc/$_/syscall") =~ /^(?:87|263) / } @traced; $removes || $over });
+        ok $removes, "$what: is about to remove a file";
+        rename "$dir/swapped", "$dir/before";
+        symlink 'others', "$dir/swapped";
+        waitpid $pid, 0;
+        is slurp("$dir/others/file"), 'theirs', 'which is not the one of another folder, that has its name now';
+        isnt slurp("$dir/before/file"), 'theirs', 'but its own';
+    }
+}
+
 done_testing();

@@ -264,7 +264,7 @@ static const char *listenRemedy(ListenSocket its, int error)
 int ListenRun(Listen listen)
 {
   ReceiverStruct receiver = {.listen = listen, .number = 1, .places = listen->senders + ListenStrangersMAX + 1};
-  ListenSocketStruct its = {.fd = -1};
+  ListenSocketStruct its = {.fd = -1, .folder = -1};
   struct pollfd *poll = NULL;
   char where[PlinthPlaceMAX];
   const char *reason;

@@ -39,17 +39,23 @@ Res SenderCreate(Sender sender, const char *prefix, Count *number)
 Res SenderReopen(Sender sender)
 {
   struct stat status;
+  char again[64];
+  int handle, error;
 
   AVER(sender->fd < 0);
-  sender->fd = open(sender->path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (sender->fd < 0)
+  /* It is looked at first: what may have its name now is not opened. */
+  handle = open(sender->path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+  if (handle < 0)
     return ResIO;
-  if (fstat(sender->fd, &status) == 0 && (uint64_t)status.st_dev == sender->device &&
-      (uint64_t)status.st_ino == sender->inode)
-    return ResOK;
-  SenderClose(sender);
-  errno = ESTALE;
-  return ResIO;
+  error = ESTALE;
+  if (fstat(handle, &status) == 0 && (uint64_t)status.st_dev == sender->device && (uint64_t)status.st_ino == sender->inode) {
+    (void)snprintf(again, sizeof again, "/proc/self/fd/%d", handle);
+    sender->fd = open(again, O_WRONLY | O_APPEND | O_CLOEXEC);
+    error = errno;
+  }
+  (void)close(handle);
+  errno = error;
+  return sender->fd >= 0 ? ResOK : ResIO;
 }
 
 Res SenderWrite(Sender sender, const void *message, Size size)

@@ -22,21 +22,34 @@ static int placeFolder(const char *path)
   return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
+int PlaceFolder(const char **nameReturn, const char *path)
+{
+  const char *slash = strrchr(path, '/');
+  char folder[PATH_MAX];
+
+  *nameReturn = slash != NULL ? slash + 1 : path;
+  if (slash == NULL)
+    return placeFolder(".");
+  if (snprintf(folder, sizeof folder, "%.*s", (int)(slash - path + (slash == path)), path) >= (int)sizeof folder) {
+    errno = ENAMETOOLONG;
+    return -1;
+  }
+  return placeFolder(folder);
+}
+
 void PlaceOpen(Place place, uint64_t recording, const char *log)
 {
-  const char *slash = log != NULL ? strrchr(log, '/') : NULL;
-  char folder[PATH_MAX];
+  const char *name;
 
   place->recording = recording;
   place->memory = placeFolder(RegionFOLDER);
   place->open = placeFolder("/proc/self/fd");
   place->beside = -1;
   place->log[0] = '\0';
-  if (slash == NULL || strlen(log) >= sizeof place->log)
+  if (log == NULL || log[0] != '/' || strlen(log) >= sizeof place->log)
     return;
   (void)strcpy(place->log, log);
-  (void)snprintf(folder, sizeof folder, "%.*s", (int)(slash - log + (slash == log)), log);
-  place->beside = placeFolder(folder);
+  place->beside = PlaceFolder(&name, log);
 }
 
 void PlaceClose(Place place)

@@ -36,6 +36,14 @@ typedef struct PlaceFileStruct {
   char name[NAME_MAX + 1];
 } PlaceFileStruct, *PlaceFile;
 
+/* PlaceFolder -- the folder that a file lies in, opened once, for what is to be made, looked at and removed there: so all of it
+ * happens in one folder, whoever may put another one in its place meanwhile
+ *
+ * nameReturn  the file's name in it; a part of `path`
+ * returns     a descriptor (O_PATH); -1: errno says why
+ */
+extern int PlaceFolder(const char **nameReturn, const char *path);
+
 /* PlaceOpen -- where regions of a recording can be
  * log  its absolute path, or NULL */
 extern void PlaceOpen(Place placeReturn, uint64_t recording, const char *log);
