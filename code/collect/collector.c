@@ -28,6 +28,7 @@ enum {
   collectorNap = 300000,       /* ns between two rounds, while there is work */
   collectorPatience = 8,       /* rounds without work before it sleeps */
   collectorTend = 100000000,   /* ns between two looks at who lives; the longest sleep */
+  collectorSlow = 1000000000,  /* ns in which a receiver takes nothing, and nobody is told */
   collectorBusy = 128,         /* blocks of one round after which there is no nap */
   collectorGRAVES = 8,         /* processes that have ended are buried together, or when it is looked who lives */
   collectorSlice = 500000,     /* ns of the processor at a time */
@@ -215,15 +216,32 @@ Res CollectorSend(Collector collector, const char *where, const char **reasonRet
   return res;
 }
 
+/* collectorRefused -- nothing is taken: say so once.  A receiver may take nothing for a moment, while it writes. */
+static void collectorRefused(Collector collector)
+{
+  uint64_t now = EventClockMonotonic();
+
+  if (!collector->told)
+    collector->since = now;
+  if (collector->shop.batch.fd < 0 && now - collector->since < collectorSlow)
+    return;
+  if (!collector->complained && collector->shop.batch.fd < 0)
+    CollectorTell(collector, "the log cannot be sent: %s; events wait in memory, and -p says what becomes of those that find no room",
+                  PlinthReason(&collector->outlet));
+  else if (!collector->complained)
+    CollectorTell(collector, "the log cannot be written: %s; events wait in memory, and those that find no room are discarded",
+                  strerror(collector->shop.batch.reason));
+  collector->complained = TRUE;
+}
+
 Res CollectorWrite(Collector collector)
 {
   Res res = BatchWrite(&collector->shop.batch);
-  Bool sent = collector->shop.batch.fd < 0;
 
-  if (res == ResIO && !collector->told)
-    CollectorTell(collector,
-                  "the log cannot be %s: %s; events wait in memory, and those that find no room are discarded",
-                  sent ? "sent" : "written", sent ? PlinthReason(&collector->outlet) : strerror(collector->shop.batch.reason));
+  if (res == ResIO)
+    collectorRefused(collector);
+  else
+    collector->complained = FALSE;
   if (res == ResOK && collector->last != NULL)
     CollectorReach(collector);
   collector->told = res == ResIO;

@@ -46,6 +46,8 @@ typedef struct CollectorStruct {
   Bool refused;                /* it has been told that there are too many processes */
   uint64_t untold;             /* events that are lost, and the log does not say so */
   Bool told;                   /* that the log cannot be written, */
+  uint64_t since;              /* ns, monotonic: since when, */
+  Bool complained;             /* and whether that was said */
   Bool crowded;                /* that it cannot be kept small */
   PlinthStruct outlet;         /* where it goes, if that is no file */
   ImagesStruct images;
