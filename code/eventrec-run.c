@@ -203,6 +203,19 @@ static int recordingWait(Recording recording)
   return status;
 }
 
+/* recordingLacks -- not all could be written to the log: what is in memory can be added yet, and all else is lost */
+static void recordingLacks(Recording recording, const char *reason)
+{
+  if (CollectorStayed(recording->collector) > 0)
+    (void)OptionFail(recording->tool,
+                     "%s: what processes left in memory could not be added: %s; eventrec --clean adds it",
+                     recording->log, reason);
+  else
+    (void)OptionFail(recording->tool,
+                     "%s: the log could not be written to its end: %s; what is lost counts as discarded",
+                     recording->log, reason);
+}
+
 /* recordingFinish -- what is still in memory goes into the log; how many processes still run */
 static Count recordingFinish(Recording recording)
 {
@@ -211,9 +224,7 @@ static Count recordingFinish(Recording recording)
 
   recording->whole = recording->collector != NULL && CollectorEnd(recording->collector, &running) == ResOK;
   if (recording->collector != NULL && !recording->whole)
-    (void)OptionFail(recording->tool,
-                     "%s: what processes left in memory could not be added: %s; eventrec --clean adds it",
-                     recording->log, strerror(errno));
+    recordingLacks(recording, strerror(errno));
   if (recording->collector != NULL) {
     recording->untold = CollectorUntold(recording->collector);
     recording->missing = CollectorMissing(recording->collector);

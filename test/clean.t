@@ -365,7 +365,7 @@ sub told {
 # A full disk: eventrec and readers count alike, until all is in the log.
 mkdir "$dir/small";
 SKIP: {
-    skip 'no mount', 21 if system("mount -t tmpfs -o size=300k none $dir/small") != 0;
+    skip 'no mount', 23 if system("mount -t tmpfs -o size=300k none $dir/small") != 0;
     for my $blocks (1920, 20) {
         $program = start("$rec --force -n $blocks -o small/full.paw $B/prog/ways");
         tell_($program, 1000000);
@@ -399,6 +399,14 @@ SKIP: {
     is `$B/bin/eventcnv --check small/own.paw 2>&1`, "eventcnv: $discarded events were discarded while recording, for want of room\n",
         'and the log does when all else is there';
     is join(' ', left()), '/dev/shm/other.log', 'nothing stays in memory';
+
+    # Where memory has no name, either, what is in it cannot be added: it is lost, said to be, and counted.
+    system "rm -f $dir/small/*; mount -o remount,size=4k $dir/small; mount -t tmpfs -o size=4k none /dev/shm";
+    system "$rec -k User -n 20 -o small/lost.paw $B/prog/ways < told >/dev/null 2>err";
+    system "umount /dev/shm";
+    my ($lost) = slurp('err') =~ /^eventrec: (\d{2,}) events of process \d+ could not be written, and are lost/m;
+    cmp_ok((slurp('err') =~ /\((\d+) discarded\)/)[0], '>=', $lost // 1, 'what memory without a name has is lost, and counted') or diag slurp('err');
+    unlike slurp('err'), qr/--clean/, 'and nothing is said to be added';
     system "umount $dir/small";
 }
 

@@ -128,6 +128,31 @@ for my $size (0, 3000, 20_000, 60_000, 300_000, 2_200_000) {
     }
 }
 
+# What is said of a log that is not whole: that something waits, or can be added, only if there is memory that stays; and a
+# soft limit of eventrec's, beyond which the program writes, leaves one count, too.
+my @lists = ('perl', '-e', 'for (1 .. 300_000) { my @a = (1, q(x) x 100) }');
+for my $row ((map { [$_, $_, @lists] } 100, 300, 1000), ['unlimited', 300, 'sh', '-c', 'ulimit -S -f unlimited; exec "$0" "$@"', @lists]) {
+    my ($hard, $soft, @command) = @$row;
+    my $what = "a limit of $soft" . ($hard eq $soft ? '' : ', which the program raises');
+    my (undef, undef, $said) = run('bash', '-c', "ulimit -S -f $soft && ulimit -H -f $hard && exec \"\$0\" \"\$@\"", "$B/bin/eventrec", '-o', 'l.paw', @command);
+    my ($events, $discarded) = $said =~ /^eventrec: (\d+) events \((\d+) discarded\)/m;
+    my $size = -s 'l.paw';
+
+    cmp_ok $discarded // 0, '>', 0, "$what: eventrec says what is lost" or diag $said;
+    unlike $said, qr{--clean|wait in memory|/dev/shm|events that eventrec itself}, "$what: and not that it could be had yet";
+    like $said, qr/^eventrec: \S+: the log could not be written to its end: File too large; what is lost counts as discarded$/m, "$what: why";
+    for my $when ('before', 'after') {
+        my ($check, $text) = (run("$B/bin/eventcnv", '--check', 'l.paw'))[0, 2];
+        like $text, qr/^eventcnv: l\.paw: the end of the recording is not in the log, which is cut off, or could not be written to its end, or eventrec was killed$/m,
+            "$what: readers know that the log may be at its limit, $when --clean";
+        like $text, qr/^eventcnv: $discarded events were discarded while recording/m, "$what: and count the same" or diag $said;
+        is scalar(() = (run("$B/bin/eventcnv", 'l.paw'))[1] =~ /\n/g), $events, "$what: the others are there";
+        is join(' ', run("$B/bin/eventrec", '--clean', 'l.paw')), '0  ', "$what: --clean finds nothing" if $when eq 'before';
+    }
+    is -s 'l.paw', $size, "$what: and adds nothing";
+    unlink 'l.paw', glob 'l.paw*';
+}
+
 # A program that has opened all that it may, or has all the address space that it may, and forks: its children are recorded all the same, however
 # they end and whoever lives by then, and so is what they become.  Each emits as many events as it was told to.
 my $starved = "$B/prog/starved";

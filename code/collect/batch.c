@@ -312,6 +312,19 @@ uint64_t BatchLast(Batch batch, uint64_t process)
   return events;
 }
 
+Bool BatchFarther(Batch batch)
+{
+  struct rlimit limit;
+
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max)
+    return FALSE;
+  limit.rlim_cur = limit.rlim_max;
+  if (setrlimit(RLIMIT_FSIZE, &limit) != 0)
+    return FALSE;
+  BatchOpen(batch, batch->fd);
+  return TRUE;
+}
+
 uint64_t BatchWaiting(Batch batch, uint64_t process)
 {
   BlockHeaderStruct block;

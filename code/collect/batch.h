@@ -88,6 +88,9 @@ extern void BatchOpen(Batch batch, int fd);
  * comes now are the last words.  Returns how many events of one process, by its identity, were dropped. */
 extern uint64_t BatchLast(Batch batch, uint64_t process);
 
+/* BatchFarther -- our soft limit on file sizes becomes the hard one; FALSE: it is no lower */
+extern Bool BatchFarther(Batch batch);
+
 /* BatchWaiting -- how many events wait, for the outlet where there is one: of one process, by its identity; 0: of all */
 extern uint64_t BatchWaiting(Batch batch, uint64_t process);
 

@@ -229,8 +229,8 @@ static void collectorRefused(Collector collector)
     CollectorTell(collector, "the log cannot be sent: %s; events wait in memory, and -p says what becomes of those that find no room",
                   PlinthReason(&collector->outlet));
   else if (!collector->complained)
-    CollectorTell(collector, "the log cannot be written: %s; events wait in memory, and those that find no room are discarded",
-                  strerror(collector->shop.batch.reason));
+    CollectorTell(collector, "the log cannot be written: %s%s", strerror(collector->shop.batch.reason),
+                  collector->drains > 0 ? "; events wait in memory, and those that find no room are discarded" : "");
   collector->complained = TRUE;
 }
 

@@ -87,7 +87,7 @@ extern void CollectorStop(Collector collector);
 
 /* CollectorEnd -- take what all hold: from those that have ended everything; the others go on by themselves
  * runningReturn  how many that is
- * returns        ResIO: not all could be written (errno); it stays in memory */
+ * returns        ResIO: not all could be written (errno); CollectorStayed says what became of it */
 extern Res CollectorEnd(Collector collector, Count *runningReturn);
 
 /* CollectorCount -- what was collected so far: events that were written, or have arrived where the log is only sent; those
@@ -100,6 +100,10 @@ extern uint64_t CollectorMissing(Collector collector);
 
 /* CollectorUntold -- after CollectorEnd: events that are lost, which the log has no room to say */
 extern uint64_t CollectorUntold(Collector collector);
+
+/* CollectorStayed -- after CollectorEnd: in how many regions that stay is what could not be written.  Without any it is
+ * lost. */
+extern Count CollectorStayed(Collector collector);
 
 extern void CollectorFree(Collector collector);
 extern Bool CollectorCheck(Collector collector);

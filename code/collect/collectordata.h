@@ -39,6 +39,7 @@ typedef struct CollectorStruct {
   Drain drain[collectorDrainsMAX];
   Drain last;                  /* of a process that has ended, when there was no other: its region stays; NULL */
   Drain stays;                 /* of one whose region stays, because the log could not be written; NULL */
+  Count stayed;                /* regions of which that is so */
   uint64_t tended;             /* when it was last looked who lives */
   Count dead;                  /* processes of which it is known that they have ended, and no more was done */
   Bool stopped;

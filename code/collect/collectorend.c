@@ -89,6 +89,8 @@ void CollectorRelease(Collector collector)
 /* collectorStays -- what a dead process has left cannot be written */
 static void collectorStays(Collector collector, Drain drain)
 {
+  WatchCounts counts = &collector->shop.counts;
+  uint64_t discarded = counts->discarded;
   unsigned long long events = DrainStays(drain);
 
   if (drain->path[0] != '\0') {
@@ -96,7 +98,8 @@ static void collectorStays(Collector collector, Drain drain)
                   "it, and adds them to the log if that is a file", drain->path, events, (long)drain->pid);
     return;
   }
-  collector->shop.counts.discarded += events;
+  counts->discarded += events;
+  (void)TellerLost(collector->teller, counts->discarded - discarded); /* no reader finds them there */
   CollectorTell(collector, "%llu events of process %ld could not be written, and are lost: their memory has no name under "
                 "which it could stay; make room in " RegionFOLDER, events, (long)drain->pid);
 }
@@ -186,26 +189,22 @@ static void collectorFinish(Collector collector)
 }
 
 /* collectorLastWords -- the log could not take all: it is to say at least how many events nobody else can tell of.  What it
- * cannot take of that, either, is counted in a region that stays, from which readers and eventrec --clean have it, or is for
- * our owner to say. */
+ * cannot take of that, either, is counted in a region that stays, from which readers and eventrec --clean have it.
+ * Where none stays, our own soft limit on file sizes does not keep back that one message: somebody else may have
+ * written the log beyond it.  What then is in no place is for our owner to say. */
 static void collectorLastWords(Collector collector)
 {
   Batch batch = &collector->shop.batch;
 
   uint64_t own = BatchLast(batch, TellerIdentity(collector->teller)) + TellerDiscarded(collector->teller);
-  uint64_t lost = TellerLost(collector->teller, 0);
+  uint64_t lost = TellerLost(collector->teller, own);
 
-  (void)TellerLost(collector->teller, own);
   if (TellerHeader(collector->teller) == ResOK && BatchWrite(batch) == ResOK)
     return;
-  if (collector->stays != NULL) {
-    (void)__atomic_fetch_add(&collector->stays->header->lost, lost + own, __ATOMIC_RELAXED);
-    return;
-  }
-  collector->untold = lost;
-  if (own > 0) /* no reader will know of them, so they are not in the one count */
-    CollectorTell(collector, "%llu events that eventrec itself has of processes and threads are lost",
-                  (unsigned long long)own);
+  if (collector->stays != NULL)
+    (void)__atomic_fetch_add(&collector->stays->header->lost, lost, __ATOMIC_RELAXED);
+  else if (!BatchFarther(batch) || BatchWrite(batch) != ResOK)
+    collector->untold = lost;
 }
 
 /* collectorClose -- the recording is over, which the log says, if it can take that; else the last words.  *reasonReturn:
@@ -230,6 +229,11 @@ uint64_t CollectorMissing(Collector collector)
 uint64_t CollectorUntold(Collector collector)
 {
   return collector->untold;
+}
+
+Count CollectorStayed(Collector collector)
+{
+  return collector->stayed;
 }
 
 /* collectorAbsent -- tell who of the family has not announced itself */
@@ -259,6 +263,7 @@ static Res collectorEnded(Collector collector, Index i)
   }
   collectorStays(collector, collector->drain[i]);
   drain = collectorPart(collector, i);
+  collector->stayed += drain->path[0] != '\0';
   if (collector->stays == NULL && drain->path[0] != '\0')
     collector->stays = drain;
   else

@@ -171,20 +171,23 @@ static void gapsOpen(GapsEnd end, Process process)
   end->accounted = FALSE;
 }
 
+/* Why an end may not be there, though nobody was killed. */
+#define gapsNOEND "which is cut off, or could not be written to its end"
+
 static void gapsEndTell(GapsEnd end)
 {
   Teller teller = end->teller;
   GapsMany open = &end->open, collectors = &end->collectors;
 
   if (open->count == 1)
-    TellerLack(teller, "%s: the end of process %u is not in the log, which is cut off, or the process was killed",
+    TellerLack(teller, "%s: the end of process %u is not in the log, " gapsNOEND ", or the process was killed",
                teller->paths[open->first->file], open->first->public.header.pid);
   else if (open->count > 1)
     TellerLack(teller,
-               "%s: the ends of %zu processes (%u ...) are not in the log, which is cut off, or they were killed",
+               "%s: the ends of %zu processes (%u ...) are not in the log, " gapsNOEND ", or they were killed",
                teller->paths[open->first->file], open->count, open->first->public.header.pid);
   if (collectors->count > 0)
-    TellerLack(teller, "%s: the end of the recording is not in the log, which is cut off, or eventrec was killed",
+    TellerLack(teller, "%s: the end of the recording is not in the log, " gapsNOEND ", or eventrec was killed",
                teller->paths[collectors->first->file]);
 }
 
