@@ -49,4 +49,14 @@ for my $wrong (['Tests: test/atest.c, test/btest.c', 'there is no test/btest.c']
     is said($comment), "code/base/a.h:3: $why\n", $comment;
 }
 
+# The programs that tests run.
+make_path("$root/test/prog");
+spew("$root/test/prog/some.c", '');
+spew("$root/test/prog/other.cc", '');
+spew("$root/code/base/a.h", '');
+spew("$root/test/a.t", join "\n", 'run("$B/prog/some 1", "${B}/prog/other.so", "$b/prog/$any", "build/cool/prog/some");',
+                                  q(run("$B/prog/none", '${B}/prog/gone.so')), 'run("build/hot/prog/lost $b/prog/so")');
+is +(run($perl, 'tool/cites', $root))[2], join('', map { "test/a.t:$_->[0]: there is no test/prog/$_->[1].*\n" }
+   [2, 'none'], [2, 'gone'], [3, 'lost'], [3, 'so']), 'programs that tests run and that are not there';
+
 done_testing;
