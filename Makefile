@@ -117,7 +117,8 @@ $(foreach r,$(ROOMS),$(eval $(call room_rule,$(r))))
 
 WRITER := base format plinth emit mm
 # What only tools need stays out of other people's programs.
-TOOLS_ONLY := $(patsubst %,$(B)/pic/base/%.o,option optionfit repeat say standard terminal)
+include code/base/tools.mk
+TOOLS_ONLY := $(BASE_TOOLS:%=$(B)/pic/base/%.o)
 writer_pic := $(filter-out $(TOOLS_ONLY),$(foreach r,$(WRITER),$(patsubst code/%.c,$(B)/pic/%.o,$(call room_src,$(r)))) \
   $(patsubst code/%.c,$(B)/pic/%.o,$(SHIM)))
 $(B)/lib/libpawprint.so: $(writer_pic) tool/libpawprint.list
@@ -234,7 +235,7 @@ GDB    := $(wildcard tool/pawprint-gdb.py tool/pawprint.gdb)
 dest   := $(DESTDIR)$(PREFIX)
 # What an allocator with a registry of its own takes: the emitter's sources, the generator, and examples to begin with.
 EMITTER_FILES := $(wildcard examples/*.* examples/*/*.[ch] examples/*/Makefile) code/eventgen.pl code/eventdef.h \
-  $(foreach r,base format plinth emit,$(wildcard code/$(r)/*.[ch]))
+  code/base/tools.mk $(foreach r,base format plinth emit,$(wildcard code/$(r)/*.[ch]))
 
 install: all | $(GEN)
 	install -d $(dest)/bin $(dest)/lib/pkgconfig $(dest)/include/pawprint

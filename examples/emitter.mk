@@ -26,7 +26,9 @@ EMITTER_CFLAGS = -std=gnu11 $(CFLAGS) -Wall -Wextra -D_GNU_SOURCE -DPAWPRINT_EMI
   -ftls-model=initial-exec -I$(OUT) -I$(HERE) -I$(PAWPRINT)/code
 
 # What only Pawprint's tools need is left out.
-emitter_sources := $(filter-out %/option.c %/optionfit.c %/terminal.c,$(wildcard $(foreach room,base format plinth emit,$(PAWPRINT)/code/$(room)/*.c)))
+include $(PAWPRINT)/code/base/tools.mk
+emitter_sources := $(filter-out $(BASE_TOOLS:%=$(PAWPRINT)/code/base/%.c),\
+  $(wildcard $(foreach room,base format plinth emit,$(PAWPRINT)/code/$(room)/*.c)))
 emitter_objects := $(emitter_sources:$(PAWPRINT)/code/%.c=$(OUT)/emitter/%.o)
 
 all:

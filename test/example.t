@@ -30,6 +30,8 @@ chdir "$dir/built" or die;
 $said = `make -s -f $share/examples/tiny/Makefile CC='$cc' PERL='$perl' CFLAGS='-O0 -Werror' 2>&1`;
 is $?, 0, 'the example builds from the installed place, in an empty folder' or BAIL_OUT($said);
 is $said, '', 'without a warning';
+my %ours = map { $_ => 1 } `ar t $B/lib/libpawprint.a` =~ /\S+/g;
+is join(' ', grep { !$ours{$_} } `ar t build/emitter.a` =~ /\S+/g), '', 'of what is not in the library nothing is in the emitter';
 
 {
     my $log = "$dir/tiny.paw";

@@ -152,7 +152,7 @@ PAW_API const char *PawEventString(PawEvent event, int field, size_t *lengthRetu
 PAW_API int PawEventGet(uint64_t *valueReturn, PawEvent event, const char *name);
 
 /* PawEventDescribe -- the event in words, as the registry of its log describes it, in `text`: cut to `size` bytes, the
- * end included, and fit for a terminal.  Returns `text`, or "" if size is 0. */
+ * end included, and fit for a terminal.  Interned strings stay numbers.  Returns `text`, or "" if size is 0. */
 PAW_API const char *PawEventDescribe(PawEvent event, char *text, size_t size);
 
 /* Positions: places in the one order of all events; before an event, or between two. */
