@@ -94,6 +94,19 @@ for my $row (['--fsize=0', 1, 0, 0], ['--fsize=3000', 1, 0, 0], ['--fsize=100000
     }
 }
 
+# Where one or two descriptors are left nobody can answer, and whoever records itself is there all the same; one is enough for that.
+for my $limit (4 .. 7) {
+    for my $collected (1, 0) {
+        my ($status, $out, $said) = run($collected ? ("$B/bin/eventrec", '-o', 'l.paw') : ('env', "LD_PRELOAD=$B/lib/libpawprint.so", 'PAWPRINT_LOG=l.paw'),
+                                        'prlimit', "--nofile=$limit", 'sh', '-c', 'exit 3');
+        my $what = "--nofile=$limit, " . ($collected ? 'with a collector' : 'without one');
+        is $status, 3 << 8, "$what: the program does what it does";
+        is $said =~ s/^eventrec: \d+ events \(0 discarded\).*\n//r, '', 'nothing is said, and nobody is named as unseen';
+        is scalar(() = (run("$B/bin/eventcnv", 'l.paw'))[1] =~ / ThreadStart /g), 2, 'the log has each program';
+        check($what, 1, $said);
+    }
+}
+
 # One count: what is in the log and what is told are together what the program has emitted, whoever tells it.
 my $emitted = 300_000;
 my @steady = ('sh', '-c', "echo $emitted | exec $B/prog/steady 0");

@@ -75,6 +75,8 @@ void MeetDrop(int fd)
 {
   struct linger none = {0, 0};
 
+  if (fd < 0)
+    return;
   (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
   (void)close(fd);
 }
@@ -122,7 +124,7 @@ static MeetKind meetKind(MeetMessage message, MeetSocket meet)
     return MeetOTHER;
   if (its->pid == 0)
     return its->note != RegionNoteNONE ? MeetNOTE : MeetOTHER;
-  return message->fd >= 0 ? MeetPROCESS : MeetOTHER;
+  return MeetPROCESS;
 }
 
 MeetKind MeetReceive(MeetMessage message, MeetSocket meet)
@@ -156,7 +158,7 @@ Bool MeetWaits(int fd)
 {
   struct pollfd end = {fd, 0, 0};
 
-  return poll(&end, 1, 0) == 0;
+  return fd >= 0 && poll(&end, 1, 0) == 0;
 }
 
 /* The control messages of an answer: descriptors, and who it is from. */

@@ -27,13 +27,13 @@ typedef struct MeetSocketStruct {
 typedef enum MeetKind {
   MeetNOTHING, /* no datagram is there */
   MeetOTHER,   /* to wake us, or not to be believed */
-  MeetPROCESS, /* a process that wants a region */
+  MeetPROCESS, /* a process that wants a region; or is there, and has no descriptors for an answer */
   MeetNOTE     /* of a program: request.note */
 } MeetKind;
 
 typedef struct MeetMessageStruct {
   RegionMeetStruct request;    /* its strings are terminated */
-  int fd;                      /* where the answer of MeetPROCESS goes; the receiver's to close; else -1 */
+  int fd;                      /* where the answer of MeetPROCESS goes; the receiver's to close; -1: nowhere */
   pid_t pid;                   /* the sender's, as we number it */
   uid_t uid;
 } MeetMessageStruct, *MeetMessage;
@@ -46,10 +46,11 @@ extern void MeetClose(MeetSocket socket);
 /* MeetReceive -- the next datagram; never waits */
 extern MeetKind MeetReceive(MeetMessage messageReturn, MeetSocket socket);
 
-/* MeetDrop -- close what somebody has sent.  A socket of his that would wait until its data has arrived does not do so. */
+/* MeetDrop -- close what somebody has sent, if it is not -1.  A socket of his that would wait until its data has
+ * arrived does not do so. */
 extern void MeetDrop(int fd);
 
-/* MeetWaits -- does anybody still have the other end of this, on which an answer would go? */
+/* MeetWaits -- does anybody still have the other end of this, on which an answer would go?  Nobody has that of -1. */
 extern Bool MeetWaits(int fd);
 
 /* MeetAnswer -- send the answer with these descriptors, which stay the caller's; never waits.  Where the system lets us it

@@ -124,8 +124,20 @@ static Bool meetNap(long res, uint64_t end)
   return TRUE;
 }
 
+/* meetOffer -- send the request as soon as the queue has room; 0, or minus an errno: -EAGAIN, it is `end` */
+static long meetOffer(long to, RegionMeet meet, int fd, uint64_t end)
+{
+  long res;
+
+  do
+    res = meetSend(to, meet, fd);
+  while (meetNap(res, end));
+  return res;
+}
+
 /* meetAsk -- send the request with one end of a pair, which is closed here.  With what is answered on the other end the
- * kernel says from whom it is.  That end, or minus an errno: -EAGAIN, it is `end`. */
+ * kernel says from whom it is.  That end, or minus an errno: -EAGAIN, it is `end`.  Where no pair can be had the
+ * request goes out without: nobody can answer that, but the collector knows that the process is there. */
 static long meetAsk(long to, RegionMeet meet, uint64_t end)
 {
   int ends[2], on = 1;
@@ -133,12 +145,10 @@ static long meetAsk(long to, RegionMeet meet, uint64_t end)
 
   res = QuietCall(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends);
   if (res < 0)
-    return res;
+    return meetOffer(to, meet, -1, end) == -EAGAIN ? -EAGAIN : res;
   res = QuietCall(SYS_setsockopt, ends[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
   if (res == 0)
-    do
-      res = meetSend(to, meet, ends[1]);
-    while (meetNap(res, end));
+    res = meetOffer(to, meet, ends[1], end);
   (void)QuietCall(SYS_close, ends[1]);
   if (res == 0)
     return ends[0];

@@ -111,7 +111,8 @@ static int processAgain(int fd)
   return -1;
 }
 
-/* processOpened -- the same of a region that the process has made itself: what its `fd` opens has the lock */
+/* processOpened -- the same of a region that the process has made itself: what its `fd` opens has the lock, and keeps
+ * it as long as it is mapped.  It is closed: there may be no other number for the log. */
 static void processOpened(Process process, int fd)
 {
   int own;
@@ -121,6 +122,7 @@ static void processOpened(Process process, int fd)
   processRegion(process, own >= 0 ? own : fd, own >= 0);
   if (own >= 0)
     (void)QuietCall(SYS_close, own);
+  (void)QuietCall(SYS_close, fd);
 }
 
 /* processMeet -- have the collector make the region, and take what is put there.  FALSE: there is none, or it cannot be
@@ -211,8 +213,6 @@ static void processAlone(Process process)
   if (process->shared.path[0] == '\0' && ControlSettings.log[0] != '\0')
     StoreMark(ControlSettings.log, ControlSettings.recording);
   (void)SendHeader(process);
-  if (fd >= 0)
-    (void)QuietCall(SYS_close, fd);
   processBefore(process);
 }
 

@@ -644,19 +644,30 @@ static Bool storeCounts(RegionHeader header)
   return RegionLost(header) != 0 || RegionCounted(header) != 0;
 }
 
+/* storeAdoptMap -- a region whose owner is gone; its lock is ours while it is mapped.  The file is closed: there may be
+ * no other number for the log.  NULL: it is none */
+static RegionHeader storeAdoptMap(Size *sizeReturn, int fd)
+{
+  RegionHeader header = NULL;
+  struct stat status;
+
+  if (QuietCall(SYS_flock, fd, LOCK_EX | LOCK_NB) == 0 && QuietStat(fd, &status) == 0 && status.st_uid == QuietUser()) {
+    *sizeReturn = (Size)status.st_size;
+    if (*sizeReturn >= RegionFIRST)
+      header = QuietMapAt(NULL, *sizeReturn, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd);
+  }
+  (void)QuietCall(SYS_close, fd);
+  return header;
+}
+
 /* storeAdoptFile -- one region, if its owner is gone and it is of the recording */
 static void storeAdoptFile(int fd, const char *path, uint64_t recording, StoreAdoptFunction block, void *data)
 {
-  struct stat status;
-  RegionHeader header;
   Size size, offset, its;
+  RegionHeader header = storeAdoptMap(&size, fd);
   Res res = ResOK;
   Index i;
 
-  if (QuietCall(SYS_flock, fd, LOCK_EX | LOCK_NB) != 0 || QuietStat(fd, &status) != 0 || status.st_uid != QuietUser())
-    return;
-  size = (Size)status.st_size;
-  header = size < RegionFIRST ? NULL : QuietMapAt(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd);
   if (header == NULL)
     return;
   if (RegionHeaderSound(header, size) && header->pid == QuietPid() && header->recording == recording &&
@@ -691,6 +702,5 @@ void StoreAdopt(const char *log, uint64_t recording, StoreAdoptFunction block, v
       if (fd < 0) /* somebody else's, which may stand in front of ours */
         continue;
       storeAdoptFile(fd, path, recording, block, data);
-      (void)QuietCall(SYS_close, fd);
     }
 }
