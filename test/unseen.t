@@ -191,6 +191,25 @@ for my $name (sort keys %$strangers) {
     }
 }
 
+# An executable at a fixed place that takes the address of malloc, or of operator new, is asked for it first, and has only the way to
+# the library's.
+for my $name (grep { defined $strangers->{$_} } sort keys %$strangers) {
+    my $file = $name eq 'operators' ? spurt('takes.cc', '#include <new>' . "\nint main() { void *(*volatile take)(std::size_t) = operator new;"
+                                              . " void *volatile p = take(100); operator delete(p); return 3; }\n")
+        : spurt('takes.c', "#include <stdlib.h>\nint main(void) { void *(*volatile take)(size_t) = malloc; void *volatile p = take(100); free(p); return 3; }\n");
+    my $program = compile("takes-$name", $name eq 'operators' ? 'g++' : 'gcc', '-O1 -fno-builtin -fno-pie -no-pie', $file);
+    SKIP: {
+        skip 'no such executables here', 4 unless defined $program;
+        for (['before', "$strangers->{$name}:\$LD_PRELOAD", 1], ['behind', "\$LD_PRELOAD:$strangers->{$name}", 0]) {
+            my ($how, $preload, $named) = @$_;
+            my ($status, undef, $err) = run($rec, '-o', "$dir/log.takes.$name.$how", 'sh', '-c', "LD_PRELOAD=$preload exec $program");
+            is $status, 3 << 8, "$name $how, its address is taken: the program runs" or diag $err;
+            is_deeply [$err =~ /^eventrec: (not seen: .*)/mg], $named ? ['not seen: ' . abs_path($program) . ": it has malloc or operator new of "
+                . "$strangers->{$name}, which comes before libpawprint.so: only calls that it passes on are seen"] : [], 'and is named where it is not seen';
+        }
+    }
+}
+
 # libc's own names for malloc, in a program, in a library, and in a library that wraps malloc by them.
 {
     my $declared = "#include <stddef.h>\nvoid *__libc_malloc(size_t); void __libc_free(void *);";

@@ -273,18 +273,58 @@ void ShimStart(void)
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _end[] __attribute__((visibility("hidden")));
 
+/* shimOurs -- is the address inside this library? */
+static Bool shimOurs(const void *address)
+{
+  return (Word)address - (Word)__ehdr_start < (Word)(_end - __ehdr_start);
+}
+
+/* shimHome -- the executable or the library in which an address is; NULL: none */
+static struct link_map *shimHome(void *address)
+{
+  struct link_map *map = NULL;
+  Dl_info info;
+
+  return address != NULL && dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) != 0 ? map : NULL;
+}
+
+/* shimWay -- is a function of the executable only the way to one in a library?  An executable that has a fixed place in
+ * memory, and takes the address of a function, gives it that address for the whole process. */
+static Bool shimWay(void *address)
+{
+  ElfW(Sym) *symbol = NULL;
+  Dl_info info;
+
+  return dladdr1(address, &info, (void **)&symbol, RTLD_DL_SYMENT) != 0 && symbol != NULL &&
+         symbol->st_shndx == SHN_UNDEF;
+}
+
+/* shimHas -- has this library the function itself?  A name without a folder is the kernel's own, which has none. */
+static Bool shimHas(const struct link_map *map, const char *function)
+{
+  void *library = strchr(map->l_name, '/') != NULL ? dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+  Bool has = library != NULL && shimHome(dlsym(library, function)) == map;
+
+  if (library != NULL)
+    (void)dlclose(library);
+  return has;
+}
+
 /* shimStranger -- the library that comes before this one and has this function; NULL: none, or it is inside the executable,
  * whose file says so */
 static const char *shimStranger(const char *function)
 {
   void *first = dlsym(RTLD_DEFAULT, function);
-  struct link_map *map = NULL;
-  Dl_info info;
+  struct link_map *map = shimOurs(first) ? NULL : shimHome(first);
 
-  if (first == NULL || (Word)first - (Word)__ehdr_start < (Word)(_end - __ehdr_start) ||
-      dladdr1(first, &info, (void **)&map, RTLD_DL_LINKMAP) == 0)
+  if (map == NULL || map->l_prev != NULL)
+    return map != NULL ? map->l_name : NULL;
+  if (!shimWay(first))
     return NULL;
-  return map->l_prev != NULL ? map->l_name : NULL;
+  while ((map = map->l_next) != NULL && !shimOurs(map->l_ld))
+    if (shimHas(map, function))
+      return map->l_name;
+  return NULL;
 }
 
 /* shimBefore -- if there is such a library, calls of its functions come here only if it passes them on: name it */
