@@ -89,6 +89,18 @@ for my $compiler (qw(gcc clang)) {
     }
 }
 
+# A runtime that is inside the program may not show itself to libraries: then ours is in, too.
+my $hidden = compile('hidden', 'gcc', '-O1 -fno-builtin -pthread -fsanitize=thread -static-libtsan', $source);
+SKIP: {
+    skip 'gcc has no thread sanitizer here', 3 unless defined $hidden && (run($hidden))[0] == 7 << 8;
+    my ($status, $out, $err) = run($rec, '-o', "$dir/log.hidden", $hidden);
+    my $in = grep { / PoolCreate / } `$cnv $dir/log.hidden`;
+    is "$status $out", (7 << 8) . " done\n", 'a thread sanitizer inside the program: it runs' or diag $err;
+    like $err, $in ? qr/^eventrec: not seen: \S+: built with ThreadSanitizer, whose malloc is in the program: calls of it are not seen$/m : $named{thread},
+        'it is said that calls of malloc are not seen, or that the library stays out: what it does';
+    is scalar(grep { / PoolAlloc .*size=12345$/ } `$cnv $dir/log.hidden`), 0, 'and they are not';
+}
+
 # Functions that only one allocator has, and operators that nothing can stand in front of.
 my %doors = (
     jemalloc => ['jemalloc', 'void *mallocx(unsigned long, int); void dallocx(void *, int);', 'void *p = mallocx(100, 0); dallocx(p, 0);'],

@@ -157,6 +157,7 @@ static const char *const programNames[] = {
 /* What a program's symbols say. */
 typedef struct ProgramSymbolsStruct {
   unsigned defines; /* these functions are in the executable itself: their calls do not come to us */
+  unsigned shows;   /* those of them that libraries find there */
   unsigned asks;    /* it calls these, which a library has */
   ProgramDoorsStruct doors;
 } ProgramSymbolsStruct, *ProgramSymbols;
@@ -170,9 +171,10 @@ static void programSymbol(ProgramSymbols symbols, const Sym *symbol, const char 
 
   for (i = 0; (name[0] == '_' || name[0] == 'm') && i < ARRAY_LENGTH(programNames); ++i)
     if (strcmp(programNames[i], name) == 0) {
-      if (there && (symbol->st_info & 15) == STT_FUNC)
+      if (there && (symbol->st_info & 15) == STT_FUNC) {
         symbols->defines |= 1u << i;
-      else if (!there && dynamic)
+        symbols->shows |= dynamic ? 1u << i : 0;
+      } else if (!there && dynamic)
         symbols->asks |= 1u << i;
     }
   if (there)
@@ -263,7 +265,8 @@ static const char *programSanitized(const ProgramSymbolsStruct *symbols)
 {
   unsigned defines = symbols->defines;
 
-  if (((defines | symbols->asks) & programTSAN) != 0)
+  /* The library stays out where it finds this. */
+  if (((symbols->shows | symbols->asks) & programTSAN) != 0)
     return "built with ThreadSanitizer: the library stays out of it";
   if ((defines & programMALLOC) == 0)
     return (symbols->asks & programASAN) != 0 && (defines & programOPTIONS) != 0
@@ -272,6 +275,8 @@ static const char *programSanitized(const ProgramSymbolsStruct *symbols)
                : NULL;
   if ((defines & programASAN) != 0)
     return "built with AddressSanitizer, whose malloc is in the program: calls of it are not seen";
+  if ((defines & programTSAN) != 0)
+    return "built with ThreadSanitizer, whose malloc is in the program: calls of it are not seen";
   if ((defines & programMSAN) != 0)
     return "built with MemorySanitizer, whose malloc is in the program: calls of it are not seen";
   if ((defines & programLSAN) != 0)
