@@ -60,6 +60,24 @@ sub ends {
     return;
 }
 
+# holes($name, $log) -- whatever block is not there, or of which block only the beginning is, something is missing
+sub holes {
+    my ($name, $log) = @_;
+    my $bytes = slurp($log);
+    my (@at, @silent);
+
+    push @at, pos($bytes) - 4 while $bytes =~ /\x8fPAW/g;
+    push @at, length $bytes;
+    for my $i (grep { substr($bytes, $at[$_], 8) eq "\x8fPAWblk\n" } 0 .. $#at - 1) {
+        for my $kept (0, 8, 100) {
+            my ($status, $said) = check(spew("$dir/hole.paw", substr($bytes, 0, $at[$i] + $kept) . substr $bytes, $at[$i + 1]));
+            push @silent, "$at[$i]+$kept" if $status != 1 || $said !~ /lost/;
+        }
+    }
+    is "@silent", '', "$name: a block is cut out, or cut short, and that is told";
+    return;
+}
+
 # record($log, @options) -- of a family of three
 sub record {
     my ($log, @options) = @_;
@@ -76,6 +94,7 @@ for my $kind (sort keys %kind) {
     next if $kind eq 'stop' && slurp("$dir/said") !~ /\(0 discarded\)/; # it did stop, of which more below
     whole($kind, $log);
     ends($kind, $log);
+    holes($kind, $log) if $kind =~ /\A(?:packed|overwrite)\z/;
 }
 {
     my $log = "$dir/packed.paw";
@@ -93,6 +112,18 @@ for my $kind (sort keys %kind) {
     is $status, 1, 'one of two that is cut: 1';
     ($status) = check("$dir/cut.paw", $log);
     is $status, 0, 'what another log has whole is not missing';
+}
+{
+    # Only the newest are kept, and the process sends them by itself.
+    my $program = 'my @a = map {[$_]} 1 .. 20000; kill KILL => my $rec = getppid; 1 while getppid == $rec; @a = map {[$_]} 1 .. 4000';
+    my $log = "$dir/left.paw";
+    system "$rec -p overwrite -n 8 -o $log -- perl -e '$program' 2>$dir/said";
+    for (1 .. 100) {
+        last if (check($log))[1] !~ /runs|running|about to/;
+        sleep 0.1;
+    }
+    whole('overwrite, and eventrec was killed', $log);
+    holes('overwrite, and eventrec was killed', $log);
 }
 SKIP: {
     # Perl's objects are what makes a log large.

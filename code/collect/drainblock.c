@@ -179,13 +179,22 @@ static void takingChoose(Taking taking)
   taking->tally.used = to;
 }
 
+/* takingBehind -- the flag of a block of which it is known that the one before it is in the log */
+static unsigned takingBehind(Taking taking)
+{
+  DrainStream stream = takingStream(taking);
+
+  return stream->next > 0 && taking->block->sequence == stream->next && stream->total != BlockBeforeUNKNOWN
+           ? BlockFlagBEHIND : 0;
+}
+
 /* takingFlags -- what is told of the block */
 static unsigned takingFlags(Taking taking)
 {
   unsigned flags = taking->block->flags & BlockFlagsOWNER;
 
   if (RegionOverwrites(taking->drain->header, taking->block))
-    flags |= BlockFlagUNSENT; /* earlier ones may have been overwritten, as was asked for */
+    flags |= BlockFlagUNSENT | takingBehind(taking); /* earlier ones may have been overwritten, as was asked for */
   if (taking->what != DrainALL && (taking->pending || (taking->state & RegionFULL) == 0))
     return flags | BlockFlagSEALED | BlockFlagSNAPSHOT;
   return flags | (taking->what == DrainALL && (taking->state & RegionFULL) == 0 ? BlockFlagRECOVERED : BlockFlagSEALED);

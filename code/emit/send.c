@@ -570,12 +570,16 @@ static Bool sendCount(BlockHeader block, BlockTally tally)
   return tally->pending == 0 && tally->used == reserved;
 }
 
-/* sendOverwrites -- the flag of a stream of which earlier blocks may have been overwritten, as was asked for */
+/* sendOverwrites -- the flags of a stream of which earlier blocks may have been overwritten, as was asked for, though not
+ * the one before this if that was sent */
 static unsigned sendOverwrites(Process process, BlockHeader block)
 {
   RegionHeader region = ProcessRegion(process);
 
-  return region != NULL && RegionOverwrites(region, block) ? BlockFlagUNSENT : 0;
+  if (region == NULL || !RegionOverwrites(region, block))
+    return 0;
+  return block->process == process->identity && block->sequence > 0 && SentIs(process, block->stream, block->sequence - 1)
+           ? BlockFlagUNSENT | BlockFlagBEHIND : BlockFlagUNSENT;
 }
 
 /* sendOut -- a sealed block, to where it is to go */

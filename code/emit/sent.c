@@ -78,6 +78,13 @@ void SentNote(Process process, BlockHeader block, unsigned ways)
   sentRaise(&sent->next, block->sequence + 1);
 }
 
+Bool SentIs(Process process, uint32_t stream, uint64_t sequence)
+{
+  Sent sent = sentFind(process, stream);
+
+  return sent != NULL && __atomic_load_n(&sent->next, __ATOMIC_ACQUIRE) == sequence + 1;
+}
+
 uint64_t SentLost(Process process, uint32_t stream, uint64_t discarded)
 {
   Sent sent = sentFind(process, stream);

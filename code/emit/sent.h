@@ -27,6 +27,9 @@ extern void SentPrepare(Process process);
  */
 extern void SentNote(Process process, BlockHeader block, unsigned ways);
 
+/* SentIs -- is the stream's newest block that was sent by this process the one with this number? */
+extern Bool SentIs(Process process, uint32_t stream, uint64_t sequence);
+
 /* SentLost -- a block of a stream will never go out: how many of the events that it says were discarded nobody has been
  * told of.  They count as told from then on. */
 extern uint64_t SentLost(Process process, uint32_t stream, uint64_t discarded);

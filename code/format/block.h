@@ -89,7 +89,8 @@ enum {
   BlockFlagRECOVERED = 8, /* taken from the memory of a process that died, by whoever read it */
   BlockFlagUNSENT = 16,   /* of the flight recorder: earlier blocks of this stream were overwritten, not lost */
   BlockFlagCPU = 32,      /* cpuFirst and cpuLast are what the owner was on, as far as it came */
-  BlockFlagSUMMED = 64    /* in memory only: `last` and `mono` are BlockHeaderSum */
+  BlockFlagSUMMED = 64,   /* in memory only: `last` and `mono` are BlockHeaderSum */
+  BlockFlagBEHIND = 128   /* beside UNSENT: whoever wrote it has written the one before it, which was not overwritten */
 };
 
 /* The flags that stand in an open block in its owner's memory, too. */

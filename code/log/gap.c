@@ -193,6 +193,16 @@ Bool GapsMatch(Regions regions, uint64_t from, uint64_t to, uint64_t lost, Bool 
   return count > 0;
 }
 
+/* gapsDoubt -- between two places blocks were overwritten, or lost: writes that were cut short there are told,
+ * but not if somebody was killed: then they may have been of what was overwritten since */
+static void gapsDoubt(Teller teller, Regions regions, uint64_t from, uint64_t to)
+{
+  Index i;
+
+  for (i = gapsRegion(regions, from); !teller->killed && i < regions->count && regions->region[i].place < to; ++i)
+    regions->region[i].doubted = !regions->region[i].harmless;
+}
+
 /* gapsMissing -- blocks of `stream` are missing between two runs, of which the first may be none */
 static void gapsMissing(Teller teller, Regions regions, Stream stream, const TallyRunStruct *run,
                         const TallyRunStruct *next)
@@ -208,13 +218,17 @@ static void gapsMissing(Teller teller, Regions regions, Stream stream, const Tal
   if (teller->dropped && run == NULL && gapsZeros(regions, from, next->place))
     return;
   blocks = next->from - (run != NULL ? run->to : 0);
-  exact = TallyLost(&lost, run, next);
-  /* Of a flight recorder, blocks that are not there were overwritten, whatever damage is between. */
-  if (stream->unsent || (blocks == 0 && lost == 0) || GapsMatch(regions, from, next->place, lost, exact))
+  if (stream->unsent && blocks > 0 && !next->behind)
+    gapsDoubt(teller, regions, from, next->place);
+  /* Of a flight recorder, other blocks that are not there were overwritten. */
+  if (!TallyMissing(&lost, &exact, run, next, stream->unsent) || GapsMatch(regions, from, next->place, lost, exact))
     return;
   if (blocks == 0)
     (void)snprintf(what, sizeof what, "the end of the block of thread %u/%u before this one is missing", ProcessNumber(stream->process),
                    stream->thread);
+  else if (stream->unsent && blocks > 1)
+    (void)snprintf(what, sizeof what, "a block of thread %u/%u is missing before this one, or more",
+                   ProcessNumber(stream->process), stream->thread);
   else
     (void)snprintf(what, sizeof what, "%llu block%s of thread %u/%u missing before this one",
                    (unsigned long long)blocks, blocks == 1 ? "" : "s", ProcessNumber(stream->process), stream->thread);
@@ -240,7 +254,7 @@ static void gapsStream(Teller teller, Regions regions, Stream stream)
 
 static void gapsRegionTell(Teller teller, const RegionStruct *region)
 {
-  if ((teller->dropped && region->zeros) || (teller->accounted && region->torn && !region->matched))
+  if ((teller->dropped && region->zeros) || (teller->accounted && region->torn && !region->matched && !region->doubted))
     return;
   if (region->matched)
     TellerGap(teller, region->place, region->what, region->lost, region->exact);
@@ -248,6 +262,20 @@ static void gapsRegionTell(Teller teller, const RegionStruct *region)
     TellerGap(teller, region->place, region->what, 0, LogLostEXACTLY);
   else
     TellerGap(teller, region->place, region->what, region->guess, region->guess > 0 ? LogLostABOUT : LogLostATLEAST);
+}
+
+/* gapsAnyKilled -- was anybody killed, as far as is known, or does anybody run? */
+static Bool gapsAnyKilled(Table table)
+{
+  Index i;
+
+  for (i = 0; i < table->processes; ++i) {
+    Process process = table->process[i];
+    if (process->recovered || process->orphan || process->public.header.alone != 0 ||
+        process->life != ProcessLifeUNKNOWN)
+      return TRUE;
+  }
+  return FALSE;
 }
 
 uint64_t GapsOlder(Stream stream)
@@ -292,6 +320,7 @@ void GapsTell(Teller teller, Regions regions, Table table, Bool growing)
   Index i;
 
   teller->dropped = GapsDropped(&dropped, &process, table);
+  teller->killed = gapsAnyKilled(table);
   for (i = 0; i < table->streams; ++i)
     gapsStream(teller, regions, table->stream[i]);
   teller->accounted = GapsEnds(growing ? &mute : teller, regions, table) && teller->gaps == gaps;

@@ -26,7 +26,8 @@ typedef struct RegionStruct {
   Bool tail;           /* nothing sound follows in the file, */
   Bool cut;            /* and it ends within something */
   uint32_t guess;      /* events that the damaged header claims; 0 if it cannot be read */
-  Bool matched;        /* a gap in some stream's numbering lies here */
+  Bool matched;        /* a gap in some stream's numbering lies here, */
+  Bool doubted;        /* or one of which nobody knows whether all that was in it was overwritten on purpose */
   int exact;           /* LogLost...: how well `lost` is known; lying in two regions, the split is a guess */
   uint64_t lost;       /* events of those gaps */
 } RegionStruct, *Region;
@@ -59,6 +60,7 @@ typedef struct TellerStruct {
   uint64_t lacks;           /* of TellerLack */
   Bool telling;
   Bool accounted;           /* of all processes it is known that nothing is missing: what was cut short came again */
+  Bool killed;              /* somebody was, as far as is known: what was cut short may have been overwritten since */
   Bool dropped;             /* blocks were cut away on purpose: zeros, and gaps that they explain, are no damage */
 } TellerStruct, *Teller;
 

@@ -151,8 +151,8 @@ void ReadingMissing(Reading reading, Stream stream, const IndexEntryStruct *entr
   if (!its->met || entry->sequence > its->sequence)
     its->sequence = entry->sequence;
   its->met = TRUE;
-  if (!behind || stream->unsent || reading->client.gap == NULL ||
-      !TallyBehind(&gap.lost, &exact, &stream->tally, entry->sequence))
+  if (!behind || reading->client.gap == NULL ||
+      !TallyBehind(&gap.lost, &exact, &stream->tally, entry->sequence, stream->unsent))
     return;
   gap.exact = exact ? LogLostEXACTLY : LogLostATLEAST;
   reading->client.gap(reading->client.data, &gap);

@@ -59,7 +59,7 @@ Res TakeBlock(Scan scan, BlockHeader header, uint64_t offset, Bool cut)
     return res;
   seen = TallyHas(&stream->tally, header->sequence);
   res = TallyAdd(&stream->tally, header->sequence, header->before, header->count, entry.place,
-                 (header->flags & BlockFlagUNSENT) != 0);
+                 (header->flags & BlockFlagUNSENT) != 0, (header->flags & BlockFlagBEHIND) != 0);
   if (res != ResOK)
     return res;
   if (stream->tally.runs > 0 && header->sequence == stream->tally.run[stream->tally.runs - 1].from)

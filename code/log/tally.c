@@ -61,6 +61,8 @@ static void tallyCopy(TallyRun run, const TallyRunStruct *block)
 {
   if (run->from == block->from && run->before == TallyUNKNOWN)
     run->before = block->before;
+  if (run->from == block->from)
+    run->behind |= block->behind;
   if (run->to != block->to)
     return;
   if (run->after == TallyUNKNOWN)
@@ -81,9 +83,9 @@ static Index tallyBehind(Tally tally, uint64_t sequence)
   return i;
 }
 
-Res TallyAdd(Tally tally, uint64_t sequence, uint64_t before, Count count, uint64_t place, Bool loose)
+Res TallyAdd(Tally tally, uint64_t sequence, uint64_t before, Count count, uint64_t place, Bool loose, Bool behind)
 {
-  TallyRunStruct block = {sequence, sequence + 1, before, tallyAfter(before, count), count, place, place};
+  TallyRunStruct block = {sequence, sequence + 1, before, tallyAfter(before, count), count, place, place, behind};
   Index i;
   Res res;
 
@@ -127,14 +129,29 @@ Bool TallyLost(uint64_t *lostReturn, const TallyRunStruct *previous, const Tally
   return TRUE;
 }
 
-Bool TallyBehind(uint64_t *lostReturn, Bool *exactReturn, Tally tally, uint64_t sequence)
+Bool TallyMissing(uint64_t *lostReturn, Bool *exactReturn, const TallyRunStruct *previous, const TallyRunStruct *next,
+                  Bool loose)
+{
+  uint64_t blocks = next->from - (previous != NULL ? previous->to : 0);
+
+  *exactReturn = TallyLost(lostReturn, previous, next);
+  if (!loose)
+    return blocks > 0 || *lostReturn > 0;
+  /* Of the others nobody knows whether they were overwritten. */
+  if (blocks > 1) {
+    *lostReturn = 1;
+    *exactReturn = FALSE;
+  }
+  return blocks > 0 && next->behind;
+}
+
+Bool TallyBehind(uint64_t *lostReturn, Bool *exactReturn, Tally tally, uint64_t sequence, Bool loose)
 {
   Index i = tallyBehind(tally, sequence);
 
   if (i < 2 || tally->run[i - 1].from != sequence)
     return FALSE;
-  *exactReturn = TallyLost(lostReturn, &tally->run[i - 2], &tally->run[i - 1]);
-  return TRUE;
+  return TallyMissing(lostReturn, exactReturn, &tally->run[i - 2], &tally->run[i - 1], loose);
 }
 
 Bool TallyCheck(Tally tally)

@@ -27,6 +27,7 @@ typedef struct TallyRunStruct {
   uint64_t before, after;    /* events of the stream before the first, and up to the end of the last; or TallyUNKNOWN */
   uint64_t last;             /* events of the last block */
   uint64_t place, lastPlace; /* of the first and the last block, as the index has them */
+  Bool behind;               /* the block before the first was written, too: BlockFlagBEHIND */
 } TallyRunStruct, *TallyRun;
 
 typedef struct TallyStruct {
@@ -37,9 +38,11 @@ typedef struct TallyStruct {
 
 /* TallyAdd -- a block: its number, the events before it and in it, and where it is
  * loose    `before` counts events that were overwritten, too, so a jump in it is no loss
+ * behind   the block before it was written
  * returns  ResMEMORY
  * cost     none that grows with the stream, where blocks come in order */
-extern Res TallyAdd(Tally tally, uint64_t sequence, uint64_t before, Count count, uint64_t place, Bool loose);
+extern Res TallyAdd(Tally tally, uint64_t sequence, uint64_t before, Count count, uint64_t place, Bool loose,
+                    Bool behind);
 
 /* TallyHas -- was a block with this number seen? */
 extern Bool TallyHas(Tally tally, uint64_t sequence);
@@ -48,9 +51,14 @@ extern Bool TallyHas(Tally tally, uint64_t sequence);
  * returns  whether that is exact; else so many at least: each block that is missing has one */
 extern Bool TallyLost(uint64_t *lostReturn, const TallyRunStruct *previous, const TallyRunStruct *next);
 
+/* TallyMissing -- is anything missing between two runs?  If so how much, as TallyLost has it
+ * loose    earlier blocks of the stream may have been overwritten: but not one that was written */
+extern Bool TallyMissing(uint64_t *lostReturn, Bool *exactReturn, const TallyRunStruct *previous,
+                         const TallyRunStruct *next, Bool loose);
+
 /* TallyBehind -- is anything missing right before the block with this number, behind an earlier one?  If so how much,
- * as TallyLost has it */
-extern Bool TallyBehind(uint64_t *lostReturn, Bool *exactReturn, Tally tally, uint64_t sequence);
+ * as TallyMissing has it */
+extern Bool TallyBehind(uint64_t *lostReturn, Bool *exactReturn, Tally tally, uint64_t sequence, Bool loose);
 
 extern void TallyFree(Tally tally);
 extern Bool TallyCheck(Tally tally);
