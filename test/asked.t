@@ -60,6 +60,21 @@ for my $of_copy (1, 2) {
   $log = $copy;
 }
 
+# A log that is to stay small lacks its oldest events: how many is told, and is exact for one that lacks nothing else.
+{
+  my $log = "$dir/small.paw";
+  is system("$B/bin/eventrec", '-p', 'block', '-k', 'Object,System', '--max-size', '1M', '-o', $log, @allocates), 0, 'a log that is to stay small';
+  my ($said) = `$B/bin/eventview $log 2>&1` =~ /^oldest dropped (\d+) events, so that the log stays as small as was asked for$/m;
+  cmp_ok $said // 0, '>', 0, 'that events were dropped is told';
+  for my $view ('summary', 'live') {
+    is((`$B/bin/eventview $view --json $log 2>/dev/null` =~ /"dropped": (\d+)/)[0], $said, "$view: in JSON, too");
+  }
+  my $json = `$B/bin/eventview --json $log 2>/dev/null`;
+  my $objects = 0;
+  $objects += $1 while $json =~ /"kind": "Object", "name": "\w+", "count": (\d+)/g;
+  cmp_ok abs($objects + $said - $whole->{objects}), '<=', 200, 'these and those that are there are all, but for the few of other kinds';
+}
+
 # A program that says so when it runs, ignores a signal, and ends when its standard input does.
 sub goes {
   my (@options) = @_;

@@ -15,6 +15,9 @@ void AskedText(FILE *out, const LogSummaryStruct *log)
   if (log->overwritten > 0)
     fprintf(out, "newest only    from %.9f s on; %llu events before that, or more, were overwritten, as was asked for\n",
             askedSince(log, log->kept), (unsigned long long)log->overwritten);
+  if (log->dropped > 0)
+    fprintf(out, "oldest dropped %llu event%s, so that the log stays as small as was asked for\n",
+            (unsigned long long)log->dropped, log->dropped == 1 ? "" : "s");
   if (log->stopped != 0)
     fprintf(out, "ended          at %.9f s, as was asked for; what the program did then is not in the log\n",
             askedSince(log, log->stopped));
@@ -22,6 +25,7 @@ void AskedText(FILE *out, const LogSummaryStruct *log)
 
 void AskedJson(FILE *out, const LogSummaryStruct *log)
 {
-  fprintf(out, "\"overwritten\": %llu, \"newest_from\": %.9f, \"recording_ended_at\": %.9f",
-          (unsigned long long)log->overwritten, askedSince(log, log->kept), askedSince(log, log->stopped));
+  fprintf(out, "\"overwritten\": %llu, \"newest_from\": %.9f, \"dropped\": %llu, \"recording_ended_at\": %.9f",
+          (unsigned long long)log->overwritten, askedSince(log, log->kept), (unsigned long long)log->dropped,
+          askedSince(log, log->stopped));
 }
