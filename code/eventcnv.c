@@ -175,15 +175,13 @@ static Bool cnvBlock(void *data, Text line)
 static int cnvHeaders(Cnv cnv)
 {
   enum { room = 4 << 20 };
-  LogSummaryStruct summary;
   char *bytes = malloc(room);
   TextStruct text;
   Index i;
 
   if (bytes == NULL)
     return OptionFail(cnv->source.tool, "no memory");
-  LogSummarize(&summary, cnv->source.log);
-  for (i = 0; i < summary.processes && cnv->out.failed == 0; ++i) {
+  for (i = 0; i < LogProcesses(cnv->source.log) && cnv->out.failed == 0; ++i) {
     LogProcess process = LogProcessAt(cnv->source.log, i);
     char version[64];
     const char *lines;

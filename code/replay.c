@@ -185,14 +185,12 @@ static Bool replayBusiest(Replay replay, Count processes, int *status)
 /* replayProcess -- which process is replayed */
 static Bool replayProcess(Replay replay, int *status)
 {
-  LogSummaryStruct summary;
   char error[512];
   Count may = 0;
   Index i;
 
-  LogSummarize(&summary, replay->source.log);
-  replay->processes = summary.processes;
-  for (i = 0; i < summary.processes; ++i) {
+  replay->processes = LogProcesses(replay->source.log);
+  for (i = 0; i < replay->processes; ++i) {
     if (!replayMay(replay, LogProcessAt(replay->source.log, i)))
       continue;
     ++may;
@@ -206,7 +204,7 @@ static Bool replayProcess(Replay replay, int *status)
   if (may <= 1)
     return TRUE;
   replay->process = NULL;
-  return replayBusiest(replay, summary.processes, status);
+  return replayBusiest(replay, replay->processes, status);
 }
 
 /* replayOperation -- of the process that is replayed; and of its ancestors what pools and arenas they make, which are

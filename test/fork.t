@@ -1,6 +1,6 @@
 #!/usr/bin/perl
-# fork.t -- processes of a family: what a child of fork has from its parent, what ends with a process, and what frees of
-# what nobody saw cost
+# fork.t -- processes of a family: what a child of fork has from its parent, what ends with a process, and what many
+# processes, and frees of what nobody saw, cost
 use strict;
 use warnings;
 use FindBin;
@@ -329,6 +329,19 @@ sub cheapest {
     }
     return @best;
 }
+
+# The time is proportional to the number of processes: a log of 4000 costs as much as four of 1000, or somewhat more.
+subtest 'what many processes cost' => sub {
+    my ($few, $many) = map {
+        record("many.$_", [], 'sh', '-c', "i=0; while [ \$i -lt $_ ]; do (exit 0); i=\$((i + 1)); done; exit 0")
+    } 1000, 4000;
+    is(scalar @{summary($many)->{processes}}, 4001, 'all are there');
+    for my $view ('summary', 'live') {
+        my ($four, $one) = cheapest(4, map { ['sh', '-c', join '; ', map { "$B/bin/eventview $view $_" } @$_] }
+                                    [($few) x 4], [$many]);
+        cmp_ok($one, '<=', 2 * $four, "$view: four times as many, not more than twice as much for each") or diag $four;
+    }
+};
 
 # A free of what nobody saw costs at most twice a matched one: n of them, of a log that all are read of, no more than n
 # allocations and their frees do.  What else a tool does is the same for both, and no part of the difference.

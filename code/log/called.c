@@ -70,15 +70,13 @@ static Bool calledIsPid(const char *word, uint32_t pid)
 /* calledIsInner -- is it the number that the process has for itself, and nobody has for others? */
 static Bool calledIsInner(Log log, const HeaderStruct *header, const char *word)
 {
-  LogSummaryStruct summary;
   Index i;
 
   if (header->inner == 0 || !calledIsPid(word, header->inner))
     return FALSE;
-  LogSummarize(&summary, log);
-  for (i = 0; i < summary.processes && LogProcessAt(log, i)->header.pid != header->inner; ++i)
+  for (i = 0; i < LogProcesses(log) && LogProcessAt(log, i)->header.pid != header->inner; ++i)
     ;
-  return i == summary.processes;
+  return i == LogProcesses(log);
 }
 
 Bool LogProcessIs(Log log, LogProcess process, const char *word)
@@ -91,14 +89,12 @@ Bool LogProcessIs(Log log, LogProcess process, const char *word)
 
 void LogProcessNone(Log log, const char *word, char *error, Size size)
 {
-  LogSummaryStruct summary;
   NearStruct near;
   TextStruct text;
   Index i;
 
   NearInit(&near, word, strlen(word));
-  LogSummarize(&summary, log);
-  for (i = 0; i < summary.processes; ++i) {
+  for (i = 0; i < LogProcesses(log); ++i) {
     const HeaderStruct *header = &LogProcessAt(log, i)->header;
     if (header->role[0] == '\0')
       NearOffer(&near, HeaderCalled(header), strlen(HeaderCalled(header)));

@@ -394,8 +394,20 @@ uint64_t LogProcessNewest(Log log, Index i)
   return log->table.process[i]->newest == 0 ? 0 : LogTime(log, i, log->table.process[i]->newest);
 }
 
+Count LogProcesses(Log log)
+{
+  return log->table.processes;
+}
+
 LogProcess LogProcessAt(Log log, Index i)
 {
   AVER(i < log->table.processes);
   return &log->table.process[i]->public;
+}
+
+LogProcess LogProcessFind(Log log, uint64_t identity)
+{
+  Process process = TableProcessFind(&log->table, identity);
+
+  return process != NULL ? &process->public : NULL;
 }

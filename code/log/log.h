@@ -167,8 +167,13 @@ typedef struct LogSummaryStruct {
   Count processes;
 } LogSummaryStruct, *LogSummary;
 
+/* LogSummarize -- looks at all processes and streams: not for each of many things
+ * LogProcesses -- how many processes are known by now, at no cost
+ * LogProcessFind -- the one that has this identity, or NULL, at the cost of a hash and a look */
 extern void LogSummarize(LogSummary summaryReturn, Log log);
+extern Count LogProcesses(Log log);
 extern LogProcess LogProcessAt(Log log, Index i);
+extern LogProcess LogProcessFind(Log log, uint64_t identity);
 
 /* LogTime -- ticks of a process's clock as ns of wall time
  * LogProcessNewest -- ns of wall time of the first event in the latest block that the log has, so far, of process `i`;

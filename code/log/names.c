@@ -33,12 +33,10 @@ static Bool namesListHas(const char *list, const char *name, Size length)
 /* namesEach -- call `each` for the types of each registry once, until it returns TRUE */
 static Bool namesEach(Log log, Bool (*each)(void *data, EventType type), void *data)
 {
-  LogSummaryStruct summary;
   Registry last = NULL;
   Index i, t;
 
-  LogSummarize(&summary, log);
-  for (i = 0; i < summary.processes; ++i) {
+  for (i = 0; i < LogProcesses(log); ++i) {
     Registry registry = LogProcessAt(log, i)->registry;
     for (t = 0; registry != last && t < registry->count; ++t)
       if (each(data, &registry->types[t]))

@@ -64,16 +64,6 @@ static Bool positionNumber(uint64_t *numberReturn, const char **next, unsigned b
   return TRUE;
 }
 
-/* positionProcess -- the number of a process with an identity, or how many there are */
-static uint64_t positionProcess(Log log, uint64_t identity)
-{
-  Index i = 0;
-
-  while (i < log->table.processes && log->table.process[i]->public.header.identity != identity)
-    ++i;
-  return i;
-}
-
 /* positionFine -- wall time and sixteenths as fine time; *beforeReturn is whether it is before the traceset */
 static uint64_t positionFine(Bool *beforeReturn, Log log, uint64_t time, uint64_t sixteenths)
 {
@@ -89,6 +79,7 @@ Res LogPositionRead(LogPosition positionReturn, Log log, const char *text)
 {
   uint64_t time, sixteenths, identity;
   LogPositionStruct position = LogPositionFIRST;
+  LogProcess process;
   const char *next = text;
   Bool whole = strchr(text, '/') != NULL, before;
 
@@ -103,9 +94,9 @@ Res LogPositionRead(LogPosition positionReturn, Log log, const char *text)
     if (!positionNumber(&identity, &next, 16, '/') || !positionNumber(&position.stream, &next, 10, '/') ||
         !positionNumber(&position.sequence, &next, 10, '/') || !positionNumber(&position.at, &next, 10, '\0'))
       return ResFORMAT;
-    position.process = positionProcess(log, identity);
-    if (position.process == log->table.processes)
+    if ((process = LogProcessFind(log, identity)) == NULL)
       return ResFAIL;
+    position.process = process->number;
   }
   position.fine = positionFine(&before, log, time, sixteenths);
   *positionReturn = before ? (LogPositionStruct)LogPositionFIRST : position;

@@ -131,16 +131,17 @@ static Res tableProcessMake(Process *processReturn, Table table, uint64_t identi
   return ResOK;
 }
 
+Process TableProcessFind(Table table, uint64_t identity)
+{
+  uint32_t number = table->processSlots != 0 ? *tableProcessSlot(table, identity) : 0;
+
+  return number != 0 ? table->process[number - 1] : NULL;
+}
+
 Res TableProcess(Process *processReturn, Table table, uint64_t identity)
 {
-  if (table->processSlots != 0) {
-    uint32_t number = *tableProcessSlot(table, identity);
-    if (number != 0) {
-      *processReturn = table->process[number - 1];
-      return ResOK;
-    }
-  }
-  return tableProcessMake(processReturn, table, identity);
+  *processReturn = TableProcessFind(table, identity);
+  return *processReturn != NULL ? ResOK : tableProcessMake(processReturn, table, identity);
 }
 
 void TableOrphan(Table table, uint64_t recording)

@@ -125,7 +125,8 @@ extern Res TableStream(Stream *streamReturn, Table table, BlockHeader header);
 /* TableOrphan -- the collector of a recording was killed: of all its processes that is known from now on */
 extern void TableOrphan(Table table, uint64_t recording);
 
-/* TableStreamFind -- a stream that is known, or NULL */
+/* TableProcessFind, TableStreamFind -- a process, or a stream, that is known, or NULL */
+extern Process TableProcessFind(Table table, uint64_t identity);
 extern Stream TableStreamFind(Table table, uint64_t identity, uint32_t id);
 
 /* TableHeader -- take what a sound header block says

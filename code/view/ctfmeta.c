@@ -152,14 +152,12 @@ static void ctfStream(Output output, Size width)
 
 void CtfMetaWrite(Output output, TypeIds ids, Log log, const uint8_t uuid[CtfUuidSIZE], uint64_t start)
 {
-  LogSummaryStruct summary;
   uint64_t next = 0;
   Index i, t;
 
-  LogSummarize(&summary, log);
   ctfTrace(output, uuid, start);
   ctfStream(output, CtfIdWidth(ids));
-  for (i = 0; i < summary.processes; ++i) {
+  for (i = 0; i < LogProcesses(log); ++i) {
     Registry registry = LogProcessAt(log, i)->registry;
     if (ids->first[i] != next)
       continue; /* an earlier process's */

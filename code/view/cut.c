@@ -127,13 +127,11 @@ static Res cutTypes(Cut cut, Index number)
 
 static Res cutInit(Cut cut, Log log, LogRewrite rewrite, LogRequest request, OfProcess of)
 {
-  LogSummaryStruct summary;
   Index i;
   Res res = ResOK;
 
-  LogSummarize(&summary, log);
   *cut = (CutStruct){.log = log, .rewrite = rewrite, .request = request, .of = of, .left = request->count,
-                     .processes = summary.processes};
+                     .processes = LogProcesses(log)};
   cut->process = calloc(cut->processes + 1, sizeof *cut->process);
   if (cut->process == NULL)
     return ResMEMORY;

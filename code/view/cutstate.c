@@ -334,13 +334,11 @@ Res CutStateOf(Count *lackingReturn, LogRewrite rewrite, Log log, Heap heap, Ind
 
 Res CutState(Count *lackingReturn, LogRewrite rewrite, Log log, Heap heap, uint64_t from)
 {
-  LogSummaryStruct summary;
   Index i;
   Res res = ResOK;
 
   *lackingReturn = 0;
-  LogSummarize(&summary, log);
-  for (i = 0; i < summary.processes && res == ResOK; ++i)
+  for (i = 0; i < LogProcesses(log) && res == ResOK; ++i)
     if (HeapHas(heap, i))
       res = CutStateOf(lackingReturn, rewrite, log, heap, i, NULL, from);
   return res;

@@ -101,11 +101,9 @@ static void deathsName(Deaths deaths, LogEvent event, deathsPlan plan)
 /* deathsLog -- the process as it recorded itself: the newest of that number on the collector's machine; or NULL */
 static LogProcess deathsLog(Deaths deaths, LogEvent event, uint32_t pid)
 {
-  LogSummaryStruct summary;
   Index i;
 
-  LogSummarize(&summary, deaths->log);
-  for (i = summary.processes; i-- > 0;) {
+  for (i = LogProcesses(deaths->log); i-- > 0;) {
     LogProcess process = LogProcessAt(deaths->log, i);
     if (process->header.pid == pid && strcmp(process->header.boot, event->process->header.boot) == 0)
       return process;

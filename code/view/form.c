@@ -249,12 +249,10 @@ static Res formColumn(FormColumns columns, const char *name, uint8_t length)
 
 Res FormColumnsMake(FormColumns columns, Log log)
 {
-  LogSummaryStruct summary;
   Index i, t, p;
 
   memset(columns, 0, sizeof *columns);
-  LogSummarize(&summary, log);
-  for (i = 0; i < summary.processes; ++i) {
+  for (i = 0; i < LogProcesses(log); ++i) {
     Registry registry = LogProcessAt(log, i)->registry;
     if (i > 0 && registry == LogProcessAt(log, i - 1)->registry)
       continue;

@@ -26,10 +26,9 @@ void GoneFrom(Gone gone, Index next)
 
 Res GoneLook(Gone gone, Log log)
 {
-  LogSummaryStruct summary;
+  Count known = gone->count;
 
-  LogSummarize(&summary, log);
-  for (; gone->looked < summary.processes; ++gone->looked) {
+  for (; gone->looked < LogProcesses(log); ++gone->looked) {
     const HeaderStruct *header = &LogProcessAt(log, gone->looked)->header;
     GoneOneStruct one = {.process = gone->looked};
     if (!header->ended || header->gone == 0)
@@ -41,7 +40,7 @@ Res GoneLook(Gone gone, Log log)
     if (LogProcessNewest(log, one.process) <= one.time)
       gone->one[gone->count++] = one;
   }
-  if (gone->count > gone->next)
+  if (gone->count > known)
     qsort(gone->one + gone->next, gone->count - gone->next, sizeof *gone->one, goneCompare);
   GoneFrom(gone, gone->next);
   return ResOK;

@@ -27,14 +27,8 @@ enum {
 LogProcess HeapForkParent(Log log, LogProcess child)
 {
   uint64_t identity = child->header.forked.identity;
-  LogSummaryStruct summary;
-  Index i;
 
-  LogSummarize(&summary, log);
-  for (i = identity == 0 ? 0 : summary.processes; i > 0; --i)
-    if (LogProcessAt(log, i - 1)->header.identity == identity)
-      return LogProcessAt(log, i - 1);
-  return NULL;
+  return identity != 0 ? LogProcessFind(log, identity) : NULL;
 }
 
 static int forkCompare(const void *a, const void *b)
@@ -49,11 +43,10 @@ static int forkCompare(const void *a, const void *b)
 Res HeapForksLook(Heap heap)
 {
   HeapForks forks = &heap->forks;
-  LogSummaryStruct summary;
+  Count known = forks->count;
   HeapForkStruct fork;
 
-  LogSummarize(&summary, heap->log);
-  for (; forks->looked < summary.processes; ++forks->looked) {
+  for (; forks->looked < LogProcesses(heap->log); ++forks->looked) {
     LogProcess child = LogProcessAt(heap->log, forks->looked), parent = HeapForkParent(heap->log, child);
     if (parent == NULL)
       continue;
@@ -67,7 +60,7 @@ Res HeapForksLook(Heap heap)
     fork.after = LogTime(heap->log, fork.child, child->header.forked.after);
     forks->fork[forks->count++] = fork;
   }
-  if (forks->count > forks->next)
+  if (forks->count > known)
     qsort(forks->fork + forks->next, forks->count - forks->next, sizeof fork, forkCompare);
   forks->time = forks->next < forks->count ? forks->fork[forks->next].before : UINT64_MAX;
   return ResOK;

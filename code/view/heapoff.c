@@ -262,12 +262,10 @@ static Bool offShown(Heap heap, LogProcess process, LogProcess only)
 HeapOffStruct HeapOff(Heap heap, LogProcess only)
 {
   HeapOffStruct off = heap->off;
-  LogSummaryStruct summary;
   uint64_t from;
   Index i;
 
-  LogSummarize(&summary, heap->log);
-  for (i = 0; i < summary.processes; ++i) {
+  for (i = 0; i < LogProcesses(heap->log); ++i) {
     if (!offShown(heap, LogProcessAt(heap->log, i), only))
       continue;
     off.never += offNever(heap, i);

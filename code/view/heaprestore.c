@@ -402,15 +402,13 @@ static void restoreHeap(Restore restore, Heap heap, Count processes)
 Res HeapRestore(Heap heap, const unsigned char *bytes, Size size)
 {
   restoreStruct restore = {.bytes = {.bytes = (unsigned char *)bytes, .size = size - sizeof(uint32_t)}};
-  LogSummaryStruct summary;
 
   HeapClear(heap);
   if (!restoreSound(bytes, size))
     return ResFORMAT;
   if (HeapForksLook(heap) != ResOK || GoneLook(&heap->gone, heap->log) != ResOK)
     return ResMEMORY;
-  LogSummarize(&summary, heap->log);
-  restoreHeap(&restore, heap, summary.processes);
+  restoreHeap(&restore, heap, LogProcesses(heap->log));
   if (restore.bytes.next + HeapSavedPAD != restore.bytes.size)
     restore.bytes.failed = TRUE;
   free(restore.pool);

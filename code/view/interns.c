@@ -153,12 +153,10 @@ static Bool internsLearn(LogRequest request, LogEvent event)
 Bool InternsMay(Log log)
 {
   uint32_t there = LogKindsThere(log);
-  LogSummaryStruct summary;
   int addr, id;
   Index i, t;
 
-  LogSummarize(&summary, log);
-  for (i = 0; there != 0 && i < summary.processes; ++i) {
+  for (i = 0; there != 0 && i < LogProcesses(log); ++i) {
     Registry registry = LogProcessAt(log, i)->registry;
     for (t = 0; t < registry->count; ++t)
       if (registry->types[t].kind < 32 && (there >> registry->types[t].kind & 1) != 0 &&
@@ -208,13 +206,11 @@ static Bool internsEnough(void *data)
 /* internsChosen -- does the request itself get every event that gives a string a number, or an address a label? */
 static Bool internsChosen(Log log, LogRequest request)
 {
-  LogSummaryStruct summary;
   Index i, t;
 
   if (request->from > 0 || request->start != NULL || request->accept != NULL)
     return FALSE;
-  LogSummarize(&summary, log);
-  for (i = 0; i < summary.processes; ++i) {
+  for (i = 0; i < LogProcesses(log); ++i) {
     LogProcess process = LogProcessAt(log, i);
     for (t = 0; t < process->registry->count; ++t) {
       EventType type = &process->registry->types[t];

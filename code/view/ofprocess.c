@@ -27,11 +27,9 @@ struct OfProcessStruct {
 /* ofMeans -- is a recorded process meant that has this number, or, without one, any? */
 static Bool ofMeans(OfProcess of, const uint64_t *pid)
 {
-  LogSummaryStruct summary;
   Index i;
 
-  LogSummarize(&summary, of->log);
-  for (i = 0; i < summary.processes; ++i) {
+  for (i = 0; i < LogProcesses(of->log); ++i) {
     LogProcess process = LogProcessAt(of->log, i);
     if (process->header.role[0] == '\0' && (pid == NULL || process->header.pid == *pid) &&
         LogProcessIs(of->log, process, of->word))
@@ -43,15 +41,13 @@ static Bool ofMeans(OfProcess of, const uint64_t *pid)
 /* ofBefore -- whom do those that are meant have their first objects from?  FALSE: no memory */
 static Bool ofBefore(OfProcess of)
 {
-  LogSummaryStruct summary;
   Index i;
 
-  LogSummarize(&summary, of->log);
-  of->before = calloc(summary.processes + 1, sizeof *of->before);
+  of->processes = LogProcesses(of->log);
+  of->before = calloc(of->processes + 1, sizeof *of->before);
   if (of->before == NULL)
     return FALSE;
-  of->processes = summary.processes;
-  for (i = 0; i < summary.processes; ++i) {
+  for (i = 0; i < of->processes; ++i) {
     LogProcess process = LogProcessAt(of->log, i);
     if (process->header.role[0] != '\0' || !LogProcessIs(of->log, process, of->word))
       continue;

@@ -172,13 +172,11 @@ static Bool sourceProcess(Source source)
  * the first few events means others, unless these are asked for, or nobody else has any. */
 static Bool sourcePrograms(Source source)
 {
-  LogSummaryStruct summary;
   Index i;
 
   if (source->count == SIZE_MAX || source->kinds != NULL || source->events != NULL || source->expression != NULL)
     return FALSE;
-  LogSummarize(&summary, source->log);
-  for (i = 0; i < summary.processes; ++i)
+  for (i = 0; i < LogProcesses(source->log); ++i)
     if (LogProcessAt(source->log, i)->header.role[0] == '\0')
       return TRUE;
   return source->follow.idle != NULL;

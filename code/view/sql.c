@@ -210,7 +210,6 @@ static Res sqlCreate(Writer *writerReturn, const WriterOptionsStruct *options, L
                      Size size)
 {
   Writer sql = calloc(1, sizeof *sql);
-  LogSummaryStruct summary;
   Index i;
 
   UNUSED(error);
@@ -231,8 +230,7 @@ static Res sqlCreate(Writer *writerReturn, const WriterOptionsStruct *options, L
   OutputString(output, "-- Events of a memory manager, for sqlite3: eventcnv -f sql LOG | sqlite3 FILE.db\n"
           "PRAGMA synchronous=OFF;\nPRAGMA cache_size=-65536;\nBEGIN;\n"
           "CREATE TABLE processes(pid INTEGER, parent INTEGER, program TEXT);\n");
-  LogSummarize(&summary, log);
-  for (i = 0; i < summary.processes; ++i)
+  for (i = 0; i < LogProcesses(log); ++i)
     sqlProcess(output, LogProcessAt(log, i));
   *writerReturn = sql;
   return ResOK;

@@ -123,16 +123,16 @@ static Bool stateEvent(LogRequest request, LogEvent event)
 /* stateKinds -- the kinds that have a type which is wanted */
 static uint32_t stateKinds(State state, uint32_t only)
 {
-  LogSummaryStruct summary;
+  Registry last = NULL; /* families of one program stand together, and share one */
   uint32_t kinds = 0;
   Index i, j;
 
-  LogSummarize(&summary, state->log);
-  for (i = 0; i < summary.processes; ++i) {
+  for (i = 0; i < LogProcesses(state->log); ++i) {
     Registry registry = LogProcessAt(state->log, i)->registry;
-    for (j = 0; j < registry->count; ++j)
+    for (j = 0; registry != last && j < registry->count; ++j)
       if (registry->types[j].kind < 32 && HeapWants(&registry->types[j]))
         kinds |= 1u << registry->types[j].kind;
+    last = registry;
   }
   return kinds & only;
 }

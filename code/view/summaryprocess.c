@@ -17,11 +17,9 @@ enum { processSHOWN = 20, processArgumentsSHOWN = 6, processArgumentMAX = 40 }; 
 /* processAdd -- those of which there are events: recorded programs, or who watched them */
 static void processAdd(SummaryProcesses processes, Summary summary, Bool recorded)
 {
-  LogSummaryStruct log;
   Index i, j;
 
-  LogSummarize(&log, summary->log);
-  for (i = 0; i < log.processes; ++i) {
+  for (i = 0; i < LogProcesses(summary->log); ++i) {
     LogProcess of = LogProcessAt(summary->log, i);
     HeapSumStruct sum;
     SummaryProcess process = &processes->process[processes->recorded + processes->collectors];
@@ -83,11 +81,9 @@ static int processCompare(const void *a, const void *b)
 
 Bool SummaryProcessesMake(SummaryProcesses processes, Summary summary)
 {
-  LogSummaryStruct log;
 
   *processes = (SummaryProcessesStruct){0};
-  LogSummarize(&log, summary->log);
-  processes->process = malloc((log.processes + 1) * sizeof *processes->process);
+  processes->process = malloc((LogProcesses(summary->log) + 1) * sizeof *processes->process);
   if (processes->process == NULL)
     return FALSE;
   processAdd(processes, summary, TRUE);

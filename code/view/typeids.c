@@ -21,15 +21,13 @@ static Index typeIdsShared(Log log, Index i)
 
 Res TypeIdsMake(TypeIds ids, Log log)
 {
-  LogSummaryStruct summary;
   Index i, shared;
 
-  LogSummarize(&summary, log);
   ids->count = 0;
-  ids->first = calloc(summary.processes + 1, sizeof *ids->first);
+  ids->first = calloc(LogProcesses(log) + 1, sizeof *ids->first);
   if (ids->first == NULL)
     return ResMEMORY;
-  for (i = 0; i < summary.processes; ++i) {
+  for (i = 0; i < LogProcesses(log); ++i) {
     shared = typeIdsShared(log, i);
     ids->first[i] = shared < i ? ids->first[shared] : (uint32_t)ids->count;
     if (shared == i)

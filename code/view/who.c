@@ -96,18 +96,16 @@ static WhoProcess whoProcess(Who who, LogProcess log, uint32_t pid)
 
 Res WhoInit(Who who, Log log)
 {
-  LogSummaryStruct summary;
   Index i;
 
   memset(who, 0, sizeof *who);
   who->last = &who->first;
   PlansInit(&who->plans, sizeof(whoPlanStruct));
-  LogSummarize(&summary, log);
-  who->process = calloc(summary.processes + 1, sizeof(WhoProcess));
+  who->count = LogProcesses(log);
+  who->process = calloc(who->count + 1, sizeof(WhoProcess));
   if (who->process == NULL)
     return ResMEMORY;
-  who->count = summary.processes;
-  for (i = 0; i < summary.processes; ++i) {
+  for (i = 0; i < who->count; ++i) {
     LogProcess process = LogProcessAt(log, i);
     who->process[i] = whoProcess(who, process, process->header.pid);
   }
