@@ -61,7 +61,8 @@ static void endHeader(MakeProcess p, Bool ended, MakeBlock b, Count n, Count str
   TextInit(&text, room, sizeof room);
   HeaderBegin(&text, &p->header);
   for (i = 0; ended && i < n; ++i)
-    HeaderStreamWrite(&text, &(HeaderStreamStruct){b[i].header.stream, b[i].header.sequence, b[i].header.before, 0});
+    HeaderStreamWrite(&text, &(HeaderStreamStruct){b[i].header.stream, b[i].header.sequence, b[i].header.before,
+                                                   b[i].header.discarded});
   TextString(&text, p->registryText);
   if (HeaderEnd(&text) != ResOK)
     makeFail("the header is too long");
@@ -154,45 +155,102 @@ static void testHole(void)
   MakeFree(&cut);
 }
 
-/* testRewritten -- what is filtered and cut, too */
-static void testRewritten(void)
+/* endRewrite -- `log`, written again of these kinds, in its place; how many events were discarded, as is known before
+ * it is read? */
+static uint64_t endRewrite(Make log, uint32_t kinds)
 {
   LogRequestStruct request = LogRequestALL;
   char again[] = "/tmp/endtestXXXXXX";
   int fd = mkstemp(again);
   static unsigned char bytes[1 << 20];
-  MakeStruct cut = {0};
   LogRewrite rewrite = NULL;
-  Count wrong = 0, places = 0;
-  unsigned char *at;
   ssize_t size;
-  Log log;
+  Log it;
 
-  endMake(0);
-  MakeWrite(&make, path);
-  log = testOpen(&got);
-  if (log == NULL || LogRewriteCreate(&rewrite, log, fd, TRUE) != ResOK)
+  MakeWrite(log, path);
+  it = testOpen(&got);
+  if (it == NULL || LogRewriteCreate(&rewrite, it, fd, TRUE) != ResOK)
     makeFail("rewriting");
+  LogSummarize(&summary, it);
+  request.kinds = kinds;
   request.event = LogRewriteEvent;
   request.data = rewrite;
-  LogRewriteBegin(rewrite, UINT32_MAX);
-  if (LogRead(log, &request) != ResOK || LogRewriteEnd(rewrite) != ResOK)
+  LogRewritePart(rewrite, &request);
+  LogRewriteBegin(rewrite, kinds);
+  if (LogRead(it, &request) != ResOK || LogRewriteEnd(rewrite) != ResOK)
     makeFail("rewriting");
   LogRewriteDestroy(rewrite);
-  LogClose(log);
+  LogClose(it);
   size = pread(fd, bytes, sizeof bytes, 0);
   (void)close(fd);
   (void)unlink(again);
-  MakeBytes(&cut, bytes, size > 0 ? (Size)size : 0);
-  TapOk(!endRead(&cut), "a log that was written again lacks nothing");
+  log->size = 0;
+  MakeBytes(log, bytes, size > 0 ? (Size)size : 0);
+  return summary.discarded;
+}
+
+/* testRewritten -- what is filtered and cut, too */
+static void testRewritten(void)
+{
+  MakeStruct cut = {0}, again = {0};
+  Count wrong = 0, places = 0;
+  const unsigned char *at, *limit;
+
+  endMake(0);
+  MakeBytes(&again, make.bytes, make.size);
+  (void)endRewrite(&again, UINT32_MAX);
+  TapOk(!endRead(&again), "a log that was written again lacks nothing");
   endTellNot("written again");
-  for (at = bytes + 1; (at = memmem(at, (Size)(bytes + size - at), BlockMAGIC, 4)) != NULL; ++at) {
-    cut.size = (Size)(at - bytes);
+  limit = again.bytes + again.size;
+  for (at = again.bytes + 1; (at = memmem(at, (Size)(limit - at), BlockMAGIC, 4)) != NULL; ++at) {
+    cut.size = 0;
+    MakeBytes(&cut, again.bytes, (Size)(at - again.bytes));
     ++places;
     wrong += !endRead(&cut);
   }
   TapIs(wrong, 0, "cut behind any of its %zu blocks, something is missing", places + 1);
   MakeFree(&cut);
+  MakeFree(&again);
+}
+
+/* testDiscarded -- events that were discarded in a stream that has events, in one of which a block has none, in one that
+ * has no block, in a process that has no block at all, and where there was no room for a stream: all count, also in
+ * copies */
+static void testDiscarded(void)
+{
+  MakeStruct other = {0};
+  Index i;
+
+  make.size = bounds = 0;
+  process[2]->header.lost = 10000;
+  for (i = 0; i < 3; ++i)
+    endHeader(process[i], FALSE, NULL, 0, 0);
+  for (i = 0; i < 4; ++i)
+    MakeBlockBegin(&blocks[i], process[i < 3 ? 0 : 1], (uint32_t)(20 + i), EventKindObject, 0, 100 + i);
+  endFill(&blocks[0]);
+  for (i = 0; i < 4; ++i)
+    blocks[i].header.discarded = (uint64_t[]){1, 20, 300, 4000}[i];
+  for (i = 0; i < 2; ++i) {
+    MakeBlockEnd(&make, &blocks[i], BlockFlagSEALED);
+    MakeBlockNext(&blocks[i], blocks[i].header.last + 1);
+  }
+  for (i = 0; i < 4; ++i)
+    blocks[i].header.discarded = (uint64_t[]){1, 20, 300, 4000}[i];
+  endHeader(process[0], TRUE, &blocks[0], 3, 3);
+  endHeader(process[1], TRUE, &blocks[3], 1, 1);
+  endHeader(process[2], TRUE, NULL, 0, 0);
+  process[2]->header.lost = 0;
+  (void)endRead(&make);
+  TapIs(summary.discarded, 14321, "what was discarded where no block says so counts, too");
+  MakeBytes(&other, make.bytes, make.size);
+  TapIs(endRewrite(&make, UINT32_MAX), 14321, "and is known before anything is read");
+  TapIs(endRewrite(&make, UINT32_MAX), 14321, "also in a copy");
+  TapIs(endRewrite(&make, UINT32_MAX), 14321, "and in a copy of that");
+  (void)endRead(&make);
+  TapIs(summary.discarded, 14321, "of which nothing changes as it is read");
+  (void)endRewrite(&other, 1u << EventKindArena);
+  TapIs(endRewrite(&other, UINT32_MAX), 14300, "but streams of other kinds are left out on purpose, with what they had");
+  MakeFree(&other);
 }
 
 /* testOther -- kinds of logs that lack something on purpose */
@@ -427,6 +485,7 @@ int main(void)
   testCut(&seed);
   testHole();
   testRewritten();
+  testDiscarded();
   testOther();
   testWritten();
   testTorn();

@@ -77,7 +77,7 @@ typedef struct HeaderStruct {
   char boot[40];                   /* identity of the system's run: equal means one clock; "" if unknown */
   Count syncs;
   SyncStruct sync[HeaderSyncsMAX];
-  uint64_t lost;                   /* events that no block could count: no room for a stream */
+  uint64_t lost;                   /* events that no block could count: no room for a stream; or that none of this log counts */
   DroppedStruct dropped;           /* cut away from the log on purpose */
   uint32_t open;                   /* not 0: a closing header block of the process comes later in the log */
   uint64_t lacks;                  /* not 0: the log that this one was written from lacked so many events, or more */

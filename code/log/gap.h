@@ -90,6 +90,10 @@ extern void GapsRegions(Teller teller, Regions regions, Index first, Index limit
  * known of all processes that nothing is, there */
 extern Bool GapsEnds(Teller teller, Regions regions, Table table);
 
+/* GapsDiscarded -- what was discarded in each process's streams, as its closing header blocks say: also in those of which
+ * no block is there (`unseen`) */
+extern void GapsDiscarded(Table table);
+
 /* GapsMatch -- lay `lost` events between two places to the damaged regions there; FALSE if there are none */
 extern Bool GapsMatch(Regions regions, uint64_t from, uint64_t to, uint64_t lost, Bool exact);
 

@@ -79,6 +79,39 @@ static void gapsAbsent(GapsEnd end, Process process, Count streams, uint64_t blo
            exact ? events : late ? streams : blocks - dropped, exact);
 }
 
+/* gapsSaid -- does something say what there should be of a process's streams? */
+static Bool gapsSaid(Process process)
+{
+  return process->public.header.ended || (process->expected && process->life == ProcessLifeTAKEN);
+}
+
+/* gapsEarlier -- what is said of a stream that has no block may be of logs that were opened earlier */
+static Bool gapsEarlier(Header header)
+{
+  return !header->ended && header->begun != 0;
+}
+
+void GapsDiscarded(Table table)
+{
+  Index i, k;
+
+  for (i = 0; i < table->processes; ++i) {
+    Process process = table->process[i];
+    process->unseen = 0;
+    if (!gapsSaid(process))
+      continue;
+    EndsSettle(&process->ends);
+    for (k = 0; k < process->ends.count; ++k) {
+      HeaderStream its = &process->ends.stream[k];
+      Stream stream = TableStreamFind(table, process->public.header.identity, its->stream);
+      if (stream != NULL && stream->tally.runs > 0)
+        stream->discarded = its->discarded > stream->discarded ? its->discarded : stream->discarded;
+      else if (!gapsEarlier(&process->public.header))
+        process->unseen = CountAdd(process->unseen, its->discarded);
+    }
+  }
+}
+
 /* gapsEnded -- a process that has a closing header block, or that was about to end: is all there that it says? */
 static void gapsEnded(GapsEnd end, Process process)
 {
@@ -88,24 +121,18 @@ static void gapsEnded(GapsEnd end, Process process)
   Index i;
 
   EndsSettle(&process->ends);
-  process->unseen = 0;
   for (i = 0; i < process->ends.count; ++i) {
     HeaderStream its = &process->ends.stream[i];
     Stream stream = TableStreamFind(end->table, header->identity, its->stream);
     if (stream == NULL || stream->tally.runs == 0) {
-      if (!header->ended && header->begun != 0)
-        continue; /* it says so for logs that were opened earlier, too */
-      if (its->blocks > 0) {
+      if (its->blocks > 0 && !gapsEarlier(header)) {
         ++absent;
         blocks = CountAdd(blocks, its->blocks);
         exact = exact && its->events != HeaderEventsUNKNOWN;
         events = CountAdd(events, exact ? its->events : 0);
       }
-      process->unseen = CountAdd(process->unseen, its->discarded);
       continue;
     }
-    if (its->discarded > stream->discarded)
-      stream->discarded = its->discarded;
     if (its->blocks >= stream->tally.run[stream->tally.runs - 1].to)
       gapsShort(end, stream, its);
   }
@@ -228,6 +255,7 @@ Bool GapsEnds(Teller teller, Regions regions, Table table)
   Process bearer;
   Index i;
 
+  GapsDiscarded(table);
   if (GapsDropped(&dropped, &bearer, table)) {
     end.dropped = dropped.blocks;
     blocks = gapsUndropped(table, &dropped);

@@ -226,6 +226,7 @@ Res LogSpan(Log log)
 
   if (res != ResOK)
     return res;
+  GapsDiscarded(&log->table);
   log->origin = TableFit(&log->table);
   logBeyond(log);
   res = IndexEnd(&log->index);
@@ -369,8 +370,7 @@ void LogSummarize(LogSummary summary, Log log)
   }
   for (i = 0; i < log->table.processes; ++i) {
     process = log->table.process[i];
-    summary->discarded = CountAdd(CountAdd(summary->discarded, process->unseen),
-                                  process->public.header.lost > process->lost ? process->public.header.lost : process->lost);
+    summary->discarded = CountAdd(CountAdd(summary->discarded, process->unseen), ProcessLost(process));
     logKept(summary, log, process, process->public.header.older, process->public.header.kept);
     if (process->public.header.stopped != 0)
       summary->stopped = LogTime(log, i, process->public.header.stopped);

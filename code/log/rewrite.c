@@ -54,10 +54,11 @@ typedef struct rewriteStreamStruct {
   RewriteStream sibling;      /* of the same process */
 } rewriteStreamStruct;
 
-enum { rewritePLACES = 1024 };
+enum { rewritePLACES = 1024, rewriteANY = UINT16_MAX /* as a kind: all of them */ };
 
 struct LogRewriteStruct {
   Log log;
+  LogRequestStruct request;   /* what of it is wanted */
   Bool packed;
   RewriteProcess process;     /* by number */
   RewriteStream place[rewritePLACES]; /* streams by process and number */
@@ -211,21 +212,31 @@ static void rewriteSwap(unsigned char *bytes, EventType type)
     rewriteReverse(bytes + type->offset[i], type->width[i]);
 }
 
-static RewriteStream *rewriteListOf(LogRewrite rewrite, LogEvent event)
+static RewriteStream *rewriteListOf(LogRewrite rewrite, uint32_t stream, Index process)
 {
-  return &rewrite->place[(event->stream * 2654435761u >> 8 ^ event->process->number) % rewritePLACES];
+  return &rewrite->place[(stream * 2654435761u >> 8 ^ process) % rewritePLACES];
+}
+
+/* rewriteStreamFind -- a stream that has been met, or NULL */
+static RewriteStream rewriteStreamFind(LogRewrite rewrite, uint32_t id, Index process)
+{
+  RewriteStream stream = *rewriteListOf(rewrite, id, process);
+
+  while (stream != NULL && (stream->process != &rewrite->process[process] || stream->id != id))
+    stream = stream->next;
+  return stream;
 }
 
 /* rewriteStreamNew -- find an event's stream, or make it; NULL if there is no memory */
 static __attribute__((noinline)) RewriteStream rewriteStreamNew(LogRewrite rewrite, LogEvent event)
 {
   RewriteProcess process = &rewrite->process[event->process->number];
-  RewriteStream *list = rewriteListOf(rewrite, event), stream;
+  RewriteStream *list = rewriteListOf(rewrite, event->stream, event->process->number);
+  RewriteStream stream = rewriteStreamFind(rewrite, event->stream, event->process->number);
   Stream known;
 
-  for (stream = *list; stream != NULL; stream = stream->next)
-    if (stream->process == process && stream->id == event->stream)
-      return rewrite->last = stream;
+  if (stream != NULL)
+    return rewrite->last = stream;
   stream = calloc(1, sizeof *stream);
   if (stream == NULL) {
     RewriteOutFail(&rewrite->out, ResMEMORY);
@@ -319,6 +330,22 @@ Bool LogRewriteEvent(LogRequest request, LogEvent event)
   return LogRewritePut(request->data, event);
 }
 
+/* rewriteWants -- may the new log have events of a process, of one kind or (rewriteANY) whichever? */
+static Bool rewriteWants(LogRewrite rewrite, Process process, unsigned kind)
+{
+  LogRequest request = &rewrite->request;
+  Registry registry = process->public.registry;
+  Index i;
+
+  if (request->choose == NULL && request->kinds == UINT32_MAX)
+    return TRUE;
+  for (i = 0; registry != NULL && i < registry->count; ++i)
+    if ((kind == rewriteANY || registry->types[i].kind == kind) &&
+        LogRequestChooses(request, &process->public, &registry->types[i]))
+      return TRUE;
+  return FALSE;
+}
+
 void LogRewriteBegin(LogRewrite rewrite, uint32_t kinds)
 {
   Table table = &rewrite->log->table;
@@ -327,9 +354,12 @@ void LogRewriteBegin(LogRewrite rewrite, uint32_t kinds)
   for (i = 0; i < table->streams; ++i)
     if (table->stream[i]->kind >= 32 || (kinds >> table->stream[i]->kind & 1) != 0)
       rewrite->process[table->stream[i]->process->public.number].wanted = TRUE;
-  for (i = 0; i < table->processes; ++i)
-    if (rewrite->process[i].wanted && table->process[i]->headed)
-      RewriteHeadsWrite(&rewrite->heads, table->process[i]);
+  for (i = 0; i < table->processes; ++i) {
+    Process process = table->process[i];
+    Bool bare = process->unseen > 0 || ProcessLost(process) > 0; /* it may have no stream */
+    if (process->headed && (rewrite->process[i].wanted || (bare && rewriteWants(rewrite, process, rewriteANY))))
+      RewriteHeadsWrite(&rewrite->heads, process);
+  }
 }
 
 /* rewriteClose -- a process's closing header block: what there should be of each stream */
@@ -384,6 +414,37 @@ static void rewriteKept(LogRewrite rewrite)
   }
 }
 
+/* rewriteWhole -- is all that the log has wanted? */
+static Bool rewriteWhole(LogRewrite rewrite)
+{
+  LogRequest request = &rewrite->request;
+
+  return request->accept == NULL && request->choose == NULL && request->kinds == UINT32_MAX &&
+         !rewrite->heads.later && !rewrite->heads.earlier;
+}
+
+/* rewriteLost -- events that were discarded in streams of which the new log has no block, so that none of its blocks
+ * counts them.  A stream that had events, and of which none were chosen, is left out on purpose. */
+static void rewriteLost(LogRewrite rewrite)
+{
+  Table table = &rewrite->log->table;
+  Bool whole = rewriteWhole(rewrite);
+  Index i;
+
+  for (i = 0; i < table->streams; ++i) {
+    Stream stream = table->stream[i];
+    Process process = stream->process;
+    RewriteHead head = &rewrite->heads.head[process->public.number];
+    RewriteStream its = rewriteStreamFind(rewrite, stream->id, process->public.number);
+    if (stream->discarded > 0 && (its == NULL || its->sequence == 0) && (whole || !TallyEvents(&stream->tally)) &&
+        rewriteWants(rewrite, process, stream->kind))
+      head->lost = CountAdd(head->lost, stream->discarded);
+  }
+  for (i = 0; i < table->processes; ++i)
+    if (table->process[i]->unseen > 0 && rewriteWants(rewrite, table->process[i], rewriteANY))
+      rewrite->heads.head[i].lost = CountAdd(rewrite->heads.head[i].lost, table->process[i]->unseen);
+}
+
 Res LogRewriteEnd(LogRewrite rewrite)
 {
   Index i;
@@ -394,6 +455,7 @@ Res LogRewriteEnd(LogRewrite rewrite)
   RewriteHeadsEnd(&rewrite->heads);
   rewrite->heads.lacks = rewriteLacks(rewrite);
   rewriteKept(rewrite);
+  rewriteLost(rewrite);
   for (i = 0; i < rewrite->log->table.processes; ++i)
     if (rewrite->heads.head[i].headed)
       rewriteClose(rewrite, &rewrite->process[i]);
@@ -443,6 +505,7 @@ void LogRewritePart(LogRewrite rewrite, const LogRequestStruct *request)
 {
   LogSummaryStruct summary;
 
+  rewrite->request = *request;
   LogSummarize(&summary, rewrite->log);
   rewrite->heads.later = request->from > summary.first || request->start != NULL;
   rewrite->heads.earlier = request->to <= summary.last || request->end != NULL || request->count != UINT64_MAX;
@@ -456,6 +519,7 @@ Res LogRewriteCreate(LogRewrite *rewriteReturn, Log log, int fd, Bool packed)
   if (rewrite == NULL)
     return ResMEMORY;
   rewrite->log = log;
+  rewrite->request = (LogRequestStruct)LogRequestALL;
   rewrite->out.fd = fd;
   rewrite->packed = packed;
   res = rewriteProcesses(rewrite);

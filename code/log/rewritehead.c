@@ -99,6 +99,7 @@ static Header headHeader(RewriteHeads heads, Process process, RegistryNameStruct
   header->begun = 0;     /* streams are numbered anew */
   header->alone = 0;
   header->lacks = 0;
+  header->lost = ProcessLost(process);
   header->open = 1;
   header->ended = FALSE;
   header->gone = 0;
@@ -176,6 +177,7 @@ void RewriteHeadsClose(RewriteHeads heads, Process process, HeaderStream stream,
     header->open = 0;
     header->ended = TRUE;
     header->lacks = heads->lacks;
+    header->lost = CountAdd(header->lost, its->lost);
     header->older += its->older;
     if (header->kept < its->kept)
       header->kept = its->kept;

@@ -21,6 +21,7 @@ enum { RewriteHeadEACH = 4 << 20 }; /* bytes between two headers of a process, a
 typedef struct RewriteHeadStruct {
   Bool headed;             /* it has a header in the log, */
   uint64_t since;          /* so far from its beginning */
+  uint64_t lost;           /* events that were discarded, and that no block of it counts */
   uint64_t older, kept;    /* events that its streams lack on purpose, and the ticks from which on they do not */
 } RewriteHeadStruct, *RewriteHead;
 

@@ -141,6 +141,12 @@ static inline uint32_t ProcessNumber(Process process)
   return process->headed ? process->public.header.pid : process->pid;
 }
 
+/* ProcessLost -- events that no block could count, as its headers or its memory say */
+static inline uint64_t ProcessLost(Process process)
+{
+  return process->public.header.lost > process->lost ? process->public.header.lost : process->lost;
+}
+
 /* ProcessTyped -- is it known what types a process has? */
 static inline Bool ProcessTyped(Process process)
 {

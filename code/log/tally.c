@@ -117,6 +117,11 @@ Bool TallyHas(Tally tally, uint64_t sequence)
   return i > 0 && tally->run[i - 1].to > sequence;
 }
 
+Bool TallyEvents(Tally tally)
+{
+  return tally->runs > 0 && tally->run[tally->runs - 1].after > 0;
+}
+
 Bool TallyLost(uint64_t *lostReturn, const TallyRunStruct *previous, const TallyRunStruct *next)
 {
   uint64_t after = previous != NULL ? previous->after : 0, to = previous != NULL ? previous->to : 0;

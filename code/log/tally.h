@@ -47,6 +47,9 @@ extern Res TallyAdd(Tally tally, uint64_t sequence, uint64_t before, Count count
 /* TallyHas -- was a block with this number seen? */
 extern Bool TallyHas(Tally tally, uint64_t sequence);
 
+/* TallyEvents -- may there have been events in the stream, up to the newest block that was seen? */
+extern Bool TallyEvents(Tally tally);
+
 /* TallyLost -- how many events are missing between two runs, `previous` NULL at the beginning
  * returns  whether that is exact; else so many at least: each block that is missing has one */
 extern Bool TallyLost(uint64_t *lostReturn, const TallyRunStruct *previous, const TallyRunStruct *next);
