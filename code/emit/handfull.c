@@ -144,8 +144,8 @@ static uint8_t fullTold(RegionHeader region, BlockHeader block, Size size)
  *
  * While it was looked for other threads may have used the slot again, for what is newest now.  While it is erased it is
  * nobody's: if it were open, it would be sent should we be killed, and what is between it and the others is gone.
- * Where something is pending somebody will write: the block stays, and is looked at again when all others were.  Whether
- * the newest are kept is asked once more when it is ours: if they are, it was the oldest of all when it was looked for. */
+ * Where something is pending somebody will write: the block stays, and is looked at again when all others were.  It does not
+ * stay for another reason: others may have erased newer ones since it was nobody's. */
 static void fullForget(RegionHeader region, Index slot, uint64_t ticket)
 {
   uint8_t state = __atomic_load_n(&region->state[slot], __ATOMIC_ACQUIRE), full = state, told;
@@ -160,7 +160,7 @@ static void fullForget(RegionHeader region, Index slot, uint64_t ticket)
   block = (BlockHeader)(void *)((char *)region + offset);
   told = fullTold(region, block, size);
   full = told != RegionFREE ? told : full;
-  same = told == RegionFREE && fullTicket(region, slot) == ticket && RegionKeeps(region);
+  same = told == RegionFREE && fullTicket(region, slot) == ticket;
   pending = same && (ticket & 1) != 0 && fullPending(block, size);
   if (pending)
     __atomic_store_n(&region->tickets[slot], fullTicketNew(region, TRUE), __ATOMIC_RELEASE);
@@ -174,12 +174,14 @@ static void fullForget(RegionHeader region, Index slot, uint64_t ticket)
   __atomic_store_n(&region->state[slot], RegionFREE, __ATOMIC_RELEASE);
 }
 
+/* Whether the newest are kept is asked once more behind the look: if they still are, nobody had begun to send an older one, so
+ * what was found was the oldest of all, and may go whatever comes. */
 Bool HandOverwrite(RegionHeader region)
 {
   uint64_t ticket;
   Index oldest = RegionKeeps(region) ? fullOldest(&ticket, region) : region->slots;
 
-  if (oldest == region->slots)
+  if (oldest == region->slots || !RegionKeeps(region))
     return FALSE;
   fullForget(region, oldest, ticket);
   return TRUE;
