@@ -28,7 +28,7 @@ enum {
   collectorNap = 300000,       /* ns between two rounds, while there is work */
   collectorPatience = 8,       /* rounds without work before it sleeps */
   collectorTend = 100000000,   /* ns between two looks at who lives; the longest sleep */
-  collectorSlow = 1000000000,  /* ns in which a receiver takes nothing, and nobody is told */
+  collectorSlow = 1000000000,  /* ns that a receiver may take nothing before that is told */
   collectorBusy = 128,         /* blocks of one round after which there is no nap */
   collectorGRAVES = 8,         /* processes that have ended are buried together, or when it is looked who lives */
   collectorSlice = 500000,     /* ns of the processor at a time */
@@ -219,16 +219,17 @@ Res CollectorSend(Collector collector, const char *where, const char **reasonRet
 /* collectorRefused -- nothing is taken: say so once.  A receiver may take nothing for a moment, while it writes. */
 static void collectorRefused(Collector collector)
 {
+  Bool sent = collector->shop.batch.fd < 0;
   uint64_t now = EventClockMonotonic();
 
   if (!collector->told)
     collector->since = now;
-  if (collector->shop.batch.fd < 0 && now - collector->since < collectorSlow)
+  if (collector->complained || (sent && now - collector->since < collectorSlow))
     return;
-  if (!collector->complained && collector->shop.batch.fd < 0)
+  if (sent)
     CollectorTell(collector, "the log cannot be sent: %s; events wait in memory, and -p says what becomes of those that find no room",
                   PlinthReason(&collector->outlet));
-  else if (!collector->complained)
+  else
     CollectorTell(collector, "the log cannot be written: %s%s", strerror(collector->shop.batch.reason),
                   collector->drains > 0 ? "; events wait in memory, and those that find no room are discarded" : "");
   collector->complained = TRUE;

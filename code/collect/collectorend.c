@@ -190,8 +190,8 @@ static void collectorFinish(Collector collector)
 
 /* collectorLastWords -- the log could not take all: it is to say at least how many events nobody else can tell of.  What it
  * cannot take of that, either, is counted in a region that stays, from which readers and eventrec --clean have it.
- * Where none stays, our own soft limit on file sizes does not keep back that one message: somebody else may have
- * written the log beyond it.  What then is in no place is for our owner to say. */
+ * If no region stays, our own soft limit on file sizes is raised to the hard one for that one message: another process
+ * may have written the log beyond the soft limit.  What then is in no place is for our owner to say. */
 static void collectorLastWords(Collector collector)
 {
   Batch batch = &collector->shop.batch;

@@ -144,8 +144,8 @@ static uint8_t fullTold(RegionHeader region, BlockHeader block, Size size)
  *
  * While it was looked for other threads may have used the slot again, for what is newest now.  While it is erased it is
  * nobody's: if it were open, it would be sent should we be killed, and what is between it and the others is gone.
- * Where something is pending somebody will write: the block stays, and is looked at again when all others were.  It does not
- * stay for another reason: others may have erased newer ones since it was nobody's. */
+ * If an event in the block is pending, somebody will write it: the block stays, and is looked at again when all others were.
+ * That eventrec has died meanwhile is no reason to keep the block: other threads may have erased newer ones since. */
 static void fullForget(RegionHeader region, Index slot, uint64_t ticket)
 {
   uint8_t state = __atomic_load_n(&region->state[slot], __ATOMIC_ACQUIRE), full = state, told;

@@ -193,8 +193,8 @@ Bool GapsMatch(Regions regions, uint64_t from, uint64_t to, uint64_t lost, Bool 
   return count > 0;
 }
 
-/* gapsDoubt -- between two places blocks were overwritten, or lost: writes that were cut short there are told,
- * but not if somebody was killed: then they may have been of what was overwritten since */
+/* gapsDoubt -- blocks that should be between two places were overwritten, or lost.  Pieces of blocks there are told as damage,
+ * unless a process or eventrec was killed: then the block may have been overwritten in memory after the write was cut short. */
 static void gapsDoubt(Teller teller, Regions regions, uint64_t from, uint64_t to)
 {
   Index i;

@@ -60,7 +60,7 @@ typedef struct TellerStruct {
   uint64_t lacks;           /* of TellerLack */
   Bool telling;
   Bool accounted;           /* of all processes it is known that nothing is missing: what was cut short came again */
-  Bool killed;              /* somebody was, as far as is known: what was cut short may have been overwritten since */
+  Bool killed;              /* a process or eventrec was killed, as far as is known: see gapsDoubt */
   Bool dropped;             /* blocks were cut away on purpose: zeros, and gaps that they explain, are no damage */
 } TellerStruct, *Teller;
 
