@@ -116,6 +116,37 @@ SKIP: {
   asked($log, 'a signal to eventrec that the program ignores', 0, 1);
 }
 
+# Nobody asked for the newest only of a program of which kinds were switched off, and the flight recorder was flushed later.
+SKIP: {
+  skip 'no eventctl', 1 unless -x "$B/bin/eventctl";
+  $log = "$dir/flushed.paw";
+  my $eventrec = open2(my $from, my $to, "$B/bin/eventrec", '-p', 'block', '-o', $log, $^X, '-e',
+    '$| = 1; print "$$\n"; while (<STDIN>) { for (1 .. $_) { my $x = "x" x 1000; undef $x } print "done\n" }');
+  my $say = sub { print $to "$_[0]\n"; $to->flush; <$from> };
+  chomp(my $pid = <$from>);
+  $say->(1000);
+  is system("$B/bin/eventctl $pid stop"), 0, 'kinds are switched off';
+  Time::HiRes::sleep(0.5);
+  $say->(20000);
+  is system("$B/bin/eventctl $pid flush"), 0, 'and the flight recorder is flushed';
+  close $to;
+  waitpid $eventrec, 0;
+  my $of = asked($log, 'kinds off, and a flush', 0, 0);
+  my $copy = "$dir/flushed.copy.paw";
+  is system("$B/bin/eventcnv -f paw -o $copy $log"), 0, 'it is written again';
+  asked($copy, 'a copy of that', 0, 0);
+  cmp_ok $of->{while_off} + $of->{while_off_missing}, '>=', 40000, 'what came meanwhile is counted';
+  for (['summary', $log], ['live', $log], ['summary', $copy]) {
+    my ($view, $its) = @$_;
+    my $out = `$B/bin/eventview $view $its`;
+    my ($from, $events) = $out =~ /^while off      the flight recorder's newest (\d+) events, from ([\d.]+) s on/m ? ($2, $1) : (0, 0);
+    my ($off) = $out =~ /^not recorded   from ([\d.]+) s on, in 1 process: kinds were switched off then or later$/m;
+    is $events, $of->{while_off}, "$view: so many are there";
+    cmp_ok $from - ($off // 1e9), '>', 0.4, "$view: and since when kinds were off is told by what was sent";
+  }
+  like scalar(`$B/bin/eventview $log`), qr/ s on; \d+ before that, or more, are not in the log$/m, 'and how many others there were';
+}
+
 # A recording that stops for want of room, of a program that forks later.
 {
   $log = "$dir/stopped.paw";

@@ -137,6 +137,12 @@ static inline unsigned BlockStreamPlace(BlockHeader header)
   return header->stream / 2 % 16;
 }
 
+/* BlockStreamUnsent -- is a stream with this number the flight recorder's?  What is in it came while its kind was not sent. */
+static inline Bool BlockStreamUnsent(uint32_t stream)
+{
+  return (stream & 1) != 0;
+}
+
 /* BlockCpu -- the processor that its events were emitted on; BlockCpuUNKNOWN: several, or it is not said */
 static inline uint16_t BlockCpu(const BlockHeaderStruct *header)
 {

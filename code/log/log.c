@@ -349,6 +349,18 @@ static void logKept(LogSummary summary, Log log, Process process, uint64_t event
     summary->kept = time;
 }
 
+/* logUnsent -- a stream of the flight recorder: what of it is there */
+static void logUnsent(LogSummary summary, Log log, Stream stream)
+{
+  uint64_t events = TallyCount(&stream->tally);
+  uint64_t time = events > 0 ? LogTime(log, stream->process->public.number, stream->since) : 0;
+
+  summary->unsent = CountAdd(summary->unsent, events);
+  summary->unsentOlder = CountAdd(summary->unsentOlder, GapsOlder(stream));
+  if (time > summary->unsentFrom)
+    summary->unsentFrom = time;
+}
+
 void LogSummarize(LogSummary summary, Log log)
 {
   DroppedStruct dropped;
@@ -366,7 +378,10 @@ void LogSummarize(LogSummary summary, Log log)
   for (i = 0; i < log->table.streams; ++i) {
     Stream stream = log->table.stream[i];
     summary->discarded = CountAdd(summary->discarded, stream->discarded);
-    logKept(summary, log, stream->process, GapsOlder(stream), stream->since);
+    if (BlockStreamUnsent(stream->id))
+      logUnsent(summary, log, stream);
+    else
+      logKept(summary, log, stream->process, GapsOlder(stream), stream->since);
   }
   for (i = 0; i < log->table.processes; ++i) {
     process = log->table.process[i];

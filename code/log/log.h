@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/types.h"
+#include "format/block.h"
 #include "format/header.h"
 #include "format/registry.h"
 #include "log/position.h"
@@ -52,6 +53,12 @@ typedef struct LogEventStruct {
   uint16_t cpu;            /* the processor that its thread was on; LogCpuUNKNOWN */
   const unsigned char *bytes; /* the event as written: header, parameters; in the writer's order */
 } LogEventStruct, *LogEvent;
+
+/* LogEventUnsent -- did the event's kind not go to the log, so that only the flight recorder had it, which was flushed? */
+static inline Bool LogEventUnsent(LogEvent event)
+{
+  return BlockStreamUnsent(event->stream);
+}
 
 /* LogEventWord -- parameter `i`, a P, A, W or U, as an integer */
 static inline uint64_t LogEventWord(LogEvent event, Index i)
@@ -158,6 +165,9 @@ typedef struct LogSummaryStruct {
   uint64_t dropped;        /* events that were cut away on purpose, so that the log stays small */
   uint64_t overwritten;    /* events, or more, of which only the newest were to be kept, and are not there; */
   uint64_t kept;           /* if so: ns from when on all are there */
+  uint64_t unsent;         /* events that the flight recorder had, while their kinds were not sent; */
+  uint64_t unsentFrom;     /* if so: ns from when on they are its newest, of all threads; */
+  uint64_t unsentOlder;    /* and so many, or more, that it had had before are not there */
   uint64_t stopped;        /* ns when the recording was ended on purpose, and programs went on; 0: it was not */
   uint64_t lost;           /* by damage, as far as known, so far */
   uint64_t gaps;           /* lines told so far */

@@ -407,7 +407,7 @@ static void rewriteKept(LogRewrite rewrite)
   for (i = 0; i < table->streams && !rewrite->heads.later; ++i) {
     Stream stream = table->stream[i];
     RewriteHead head = &rewrite->heads.head[stream->process->public.number];
-    uint64_t events = GapsOlder(stream);
+    uint64_t events = BlockStreamUnsent(stream->id) ? 0 : GapsOlder(stream);
     head->older += events;
     if (events > 0 && stream->since > head->kept)
       head->kept = stream->since;

@@ -122,6 +122,19 @@ Bool TallyEvents(Tally tally)
   return tally->runs > 0 && tally->run[tally->runs - 1].after > 0;
 }
 
+uint64_t TallyCount(Tally tally)
+{
+  uint64_t events = 0;
+  Index i;
+
+  for (i = 0; i < tally->runs; ++i) {
+    const TallyRunStruct *run = &tally->run[i];
+    events += run->before == TallyUNKNOWN || run->after == TallyUNKNOWN || run->after < run->before
+                ? run->last + (run->to - run->from - 1) : run->after - run->before;
+  }
+  return events;
+}
+
 Bool TallyLost(uint64_t *lostReturn, const TallyRunStruct *previous, const TallyRunStruct *next)
 {
   uint64_t after = previous != NULL ? previous->after : 0, to = previous != NULL ? previous->to : 0;

@@ -15,6 +15,13 @@ void AskedText(FILE *out, const LogSummaryStruct *log)
   if (log->overwritten > 0)
     fprintf(out, "newest only    from %.9f s on; %llu events before that, or more, were overwritten, as was asked for\n",
             askedSince(log, log->kept), (unsigned long long)log->overwritten);
+  if (log->unsent > 0)
+    fprintf(out, "while off      the flight recorder's newest %llu event%s, from %.9f s on",
+            (unsigned long long)log->unsent, log->unsent == 1 ? "" : "s", askedSince(log, log->unsentFrom));
+  if (log->unsent > 0 && log->unsentOlder > 0)
+    fprintf(out, "; %llu before that, or more, are not in the log", (unsigned long long)log->unsentOlder);
+  if (log->unsent > 0)
+    fputc('\n', out);
   if (log->dropped > 0)
     fprintf(out, "oldest dropped %llu event%s, so that the log stays as small as was asked for\n",
             (unsigned long long)log->dropped, log->dropped == 1 ? "" : "s");
@@ -25,7 +32,9 @@ void AskedText(FILE *out, const LogSummaryStruct *log)
 
 void AskedJson(FILE *out, const LogSummaryStruct *log)
 {
-  fprintf(out, "\"overwritten\": %llu, \"newest_from\": %.9f, \"dropped\": %llu, \"recording_ended_at\": %.9f",
-          (unsigned long long)log->overwritten, askedSince(log, log->kept), (unsigned long long)log->dropped,
+  fprintf(out, "\"overwritten\": %llu, \"newest_from\": %.9f, \"while_off\": %llu, \"while_off_from\": %.9f, "
+          "\"while_off_missing\": %llu, \"dropped\": %llu, \"recording_ended_at\": %.9f",
+          (unsigned long long)log->overwritten, askedSince(log, log->kept), (unsigned long long)log->unsent,
+          askedSince(log, log->unsentFrom), (unsigned long long)log->unsentOlder, (unsigned long long)log->dropped,
           askedSince(log, log->stopped));
 }

@@ -439,9 +439,12 @@ void HeapEvent(Heap heap, LogEvent event)
       HeapPlanMake(plan, event->type, event->process->header.widths.swapped);
     if (plan->does >= HeapDoesALLOC && plan->does <= HeapDoesLIVE) {
       ++heap->objectTypes;
-      (void)HeapOffBegins(heap, process, event->time);
+      if (!LogEventUnsent(event))
+        (void)HeapOffBegins(heap, process, event->time);
     }
   }
+  if (UNLIKELY(LogEventUnsent(event)))
+    HeapOffUnsent(heap, process, event->time);
   if (UNLIKELY(plan->does >= HeapDoesTHREAD))
     heapProcesses(heap, process, thread, plan, event);
   else if (UNLIKELY(plan->does >= HeapDoesPOOLCREATE))

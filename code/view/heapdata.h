@@ -29,6 +29,8 @@ typedef struct HeapPastStruct {
   Count threads;       /* of its own */
   Bool leader;         /* among these the one with the number of the process */
   Bool told;           /* it has told of objects, or begun to tell what it has */
+  uint64_t unsentLast; /* ns of the last event that the flight recorder had, */
+  uint64_t unsentFrom; /* and of the last on its heap that was sent before that; 0: there is none */
   uint64_t last;       /* ns of its last event on its heap, */
   HeapTallyStruct tally;
   HeapSumStruct sum;   /* and what lived in it, when it ended */
@@ -138,9 +140,11 @@ extern void HeapThreadStart(HeapProcess process, LogEvent event);
 
 /* HeapOffBegins -- the process tells of its heap, perhaps for the first time; were kinds off until then?
  * HeapOffOn -- it tells which kinds are on again
+ * HeapOffUnsent -- it has told something that only the flight recorder had
  * HeapOffState -- it tells what it has */
 extern Bool HeapOffBegins(Heap heap, HeapProcess process, uint64_t time);
 extern void HeapOffOn(Heap heap, HeapProcess process, LogEvent event);
+extern void HeapOffUnsent(Heap heap, HeapProcess process, uint64_t time);
 extern void HeapOffState(Heap heap, HeapProcess process, uint64_t time);
 
 /* HeapDrain -- take what is queued: its turn would come with the next events */

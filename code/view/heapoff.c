@@ -92,6 +92,16 @@ Bool HeapOffBegins(Heap heap, HeapProcess process, uint64_t time)
   return off;
 }
 
+/* HeapOffUnsent -- a kind was off, and the flight recorder had the event: what the process told last before was sent */
+void HeapOffUnsent(Heap heap, HeapProcess process, uint64_t time)
+{
+  HeapDrain(heap);
+  if (process->order.now > process->seen.unsentLast)
+    process->seen.unsentFrom = process->order.now;
+  if (time > process->seen.unsentLast)
+    process->seen.unsentLast = time;
+}
+
 /* HeapOffOn -- a process tells which kinds are on again, and how long they were off; not longer than it is recorded */
 void HeapOffOn(Heap heap, HeapProcess process, LogEvent event)
 {
@@ -173,6 +183,8 @@ static Bool offAheadEvent(LogRequest request, LogEvent event)
   HeapProcess process = ahead->heap->process[event->process->number];
   uint8_t *is = &ahead->heap->ahead[event->process->number];
 
+  if (LogEventUnsent(event))
+    return FALSE;
   if (ahead->states && !offOn(event->type))
     *is = offMAY;
   else if (ahead->states && (double)event->fine - offSeconds(event) * offFINE < ahead->from)
@@ -226,7 +238,7 @@ Res HeapOffAhead(Heap heap, const LogPositionStruct *position)
 
 /* What is known of it */
 
-/* offEnd -- has the process told nothing since kinds were switched off for the last time?  *fromReturn: since when */
+/* offEnd -- has the process sent nothing since kinds were switched off for the last time?  *fromReturn: since when */
 static Bool offEnd(uint64_t *fromReturn, Heap heap, Index number)
 {
   HeapProcess process = number < heap->count ? heap->process[number] : NULL;
@@ -237,6 +249,8 @@ static Bool offEnd(uint64_t *fromReturn, Heap heap, Index number)
   if (seen == NULL || is == offLIVES || (is == offENDED && !offLast(LogProcessAt(heap->log, number), seen)))
     return FALSE;
   *fromReturn = seen == past ? past->last : process->ended ? process->last : process->order.now;
+  if (*fromReturn <= seen->unsentLast)
+    *fromReturn = seen->unsentFrom;
   return TRUE;
 }
 

@@ -325,7 +325,7 @@ static void restorePast(Restore restore, Heap heap, Index number)
   heap->past[number] = past;
   restoreCounts(restore, past);
 #define NUMBER(field) field = (__typeof__(field))HeapBytesGet(from);
-  NUMBER(past->threads) NUMBER(past->last) HeapSavedTALLY((*past))
+  NUMBER(past->threads) NUMBER(past->last) NUMBER(past->unsentLast) NUMBER(past->unsentFrom) HeapSavedTALLY((*past))
 #undef NUMBER
 }
 

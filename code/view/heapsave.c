@@ -225,7 +225,7 @@ static void savePast(Save save, HeapPast past)
   save->weight += savePOOL;
   saveCounts(save, past);
 #define NUMBER(field) HeapBytesPut(to, (uint64_t)field);
-  NUMBER(past->threads) NUMBER(past->last) HeapSavedTALLY((*past))
+  NUMBER(past->threads) NUMBER(past->last) NUMBER(past->unsentLast) NUMBER(past->unsentFrom) HeapSavedTALLY((*past))
 #undef NUMBER
 }
 
