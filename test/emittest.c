@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include "emit/drain.h"
 #include "emitting.h"
 #include "plinth/quiet.h"
 
@@ -190,6 +191,28 @@ static void testPendingLast(Bool raw)
   DecodeSound(&d, "an interrupted event at the end");
   TapOk(EmitSeries(&d, 31, 1) && EmitSeries(&d, 32, n) && EmitSeries(&d, 33, 2 * n),
         "%s: an interrupted event that stands last in its block is not lost", raw ? "raw" : "packed");
+  DecodeFree(&d);
+}
+
+/* testLeft -- what is left is counted without a change: its block may be in use again by the time it is looked at */
+static void testLeft(void)
+{
+  Word words[2] = {35, 0};
+  Size size = sizeof(EventHeaderStruct) + sizeof words;
+  Count n = 2 * BlockMIN / size;
+  EventHeader pending;
+  DecodeStruct d;
+
+  EmitFresh();
+  pending = EventReserve(EventKindUser, size);
+  series(34, n);
+  TapOk(DrainLeft(ProcessGet(), TRUE) > 0, "a full block in which something is pending is left");
+  TapIs(pending->code, 0, "and to count it writes nothing into it");
+  memcpy(pending + 1, words, sizeof words);
+  EventCommit(pending, EventUserWordCODE);
+  EmitGet(&d);
+  DecodeSound(&d, "events that were left");
+  TapOk(EmitSeries(&d, 34, n) && EmitSeries(&d, 35, 1), "all of it arrives");
   DecodeFree(&d);
 }
 
@@ -963,6 +986,7 @@ int main(void)
   WITHIN(testBlocks(TRUE));
   WITHIN(testPendingLast(FALSE));
   WITHIN(testPendingLast(TRUE));
+  WITHIN(testLeft());
   WITHIN(testEpochs());
   WITHIN(testOldBlock());
   WITHIN(testInterruptedAtEnd());

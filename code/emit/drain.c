@@ -358,7 +358,8 @@ Bool DrainPrivate(Process process, Bool refused)
   return FALSE;
 }
 
-/* drainLeft -- the same of one block; what has been told, or will be, of events that were discarded is not counted again */
+/* drainLeft -- the same of one block; what has been told, or will be, of events that were discarded is not counted again.  The
+ * block may be in use by now: nothing is written into it. */
 static uint64_t drainLeft(Process process, Store store, Index slot)
 {
   Size size = 0;
@@ -371,7 +372,7 @@ static uint64_t drainLeft(Process process, Store store, Index slot)
   lost = SentLost(process, block->stream, block->discarded);
   if (drainSnapped(block))
     return lost;
-  BlockWalk(&tally, StreamEvents(block), size - BlockHeaderSIZE, block->first, TRUE);
+  BlockWalk(&tally, StreamEvents(block), size - BlockHeaderSIZE, block->first, FALSE);
   return lost + tally.count;
 }
 
