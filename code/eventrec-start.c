@@ -259,7 +259,11 @@ static int recordingLaunch(Recording recording, pid_t pid, int end)
   if (!RecordingLog(recording, pid) ||
       (recording->file && !recordingCreate(family, sizeof family, recording)))
     return eventrecFAILED;
-  (void)send(end, family, sizeof family, MSG_NOSIGNAL);
+  /* Without this the child ends as soon as our end is closed. */
+  if (send(end, family, sizeof family, MSG_NOSIGNAL) != (ssize_t)sizeof family) {
+    (void)OptionFail(recording->tool, "the process cannot be told to begin: %s", strerror(errno));
+    return eventrecFAILED;
+  }
   /* Our status comes through, or the end of it as the program begins: whose own status might be the same number. */
   (void)!read(end, &failed, sizeof failed);
   return failed;

@@ -142,6 +142,13 @@ like($err, qr/no-such-program/, 'it is named');
 open my $plain, '>', 'plain'; print $plain "text\n"; close $plain;
 ($status) = record('./plain');
 is($status, 126, 'a program that may not be run: 126');
+SKIP: {
+    skip 'strace is not to be had here', 3 if $ENV{SAN} || system("strace -o /dev/null true 2>/dev/null") != 0;
+    my $said = `timeout -s KILL 20 strace -o /dev/null -e inject=sendto:error=ENOBUFS:when=1 $B/bin/eventrec -o untold.paw true 2>&1`;
+    is($? >> 8, 125, 'a program that cannot be told to begin: 125');
+    like($said, qr/\Aeventrec: the process cannot be told to begin: No buffer space/, 'why is said');
+    ok(!-e 'untold.paw', 'and no log is left');
+}
 ($status, $out, $err) = record();
 is($status, 125, 'no program: 125');
 ($status, $out, $err) = record('--no-such-option', 'true');
