@@ -22,6 +22,7 @@
 #include "plinth/dumped.h"
 #include "plinth/plinth.h"
 #include "plinth/quiet.h"
+#include "view/program.h"
 
 enum { recordingFAMILY = 64 }; /* bytes of DEVICE:INODE, as they go through a socket */
 
@@ -209,11 +210,24 @@ static Bool recordingEnvironment(Recording recording, const char *family)
   return setenv("LD_PRELOAD", preload, 1) == 0 && recordingSettings(recording, family);
 }
 
+/* recordingNot -- the program, which was there, could not be executed: why; our status */
+static int recordingNot(Recording recording, int error)
+{
+  char interpreter[PATH_MAX];
+
+  if (error != ENOENT || access(recording->program, F_OK) != 0)
+    (void)OptionFail(recording->tool, "%s: %s", recording->program, strerror(error));
+  else if (ProgramInterpreter(interpreter, sizeof interpreter, recording->program, getuid()))
+    (void)OptionFail(recording->tool, "%s: its interpreter, %s, is missing", recording->program, interpreter);
+  else
+    (void)OptionFail(recording->tool, "%s: the interpreter or loader that it names is missing", recording->program);
+  return error == ENOENT ? eventrecMISSING : eventrecCANNOT;
+}
+
 /* recordingBecome -- in the child: become the program.  What goes wrong is told here; then our status is returned. */
 static int recordingBecome(Recording recording, char **argv, int end)
 {
   char family[recordingFAMILY];
-  int error;
 
   /* The log's name may have our number in it, and it is the parent's to write. */
   if (read(end, family, sizeof family) != (ssize_t)sizeof family || !RecordingLog(recording, getpid()))
@@ -229,9 +243,7 @@ static int recordingBecome(Recording recording, char **argv, int end)
   (void)sigaction(SIGXFSZ, &recording->limited, NULL);
   (void)sigprocmask(SIG_SETMASK, &recording->mask, NULL);
   (void)execv(recording->program, argv);
-  error = errno;
-  (void)OptionFail(recording->tool, "%s: %s", recording->program, strerror(error));
-  return error == ENOENT ? eventrecMISSING : eventrecCANNOT;
+  return recordingNot(recording, errno);
 }
 
 /* recordingDiscard -- the log of a program that was not started, if that is still what its name leads to */

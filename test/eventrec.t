@@ -142,6 +142,11 @@ like($err, qr/no-such-program/, 'it is named');
 open my $plain, '>', 'plain'; print $plain "text\n"; close $plain;
 ($status) = record('./plain');
 is($status, 126, 'a program that may not be run: 126');
+open my $orphan, '>', 'orphan'; print $orphan "#! /no/such -x\n"; close $orphan;
+chmod 0755, 'orphan';
+($status, $out, $err) = record('./orphan');
+is($status, 127, 'a script without its interpreter: 127');
+is($err, "eventrec: ./orphan: its interpreter, /no/such, is missing\n", 'which is said');
 SKIP: {
     skip 'strace is not to be had here', 3 if $ENV{SAN} || system("strace -o /dev/null true 2>/dev/null") != 0;
     my $said = `timeout -s KILL 20 strace -o /dev/null -e inject=sendto:error=ENOBUFS:when=1 $B/bin/eventrec -o untold.paw true 2>&1`;

@@ -366,6 +366,19 @@ static Bool programScript(Program program, char *room, Size size)
   return script && length > 0;
 }
 
+Bool ProgramInterpreter(char *room, Size size, const char *path, uid_t user)
+{
+  Size left = ProgramBytesMAX;
+  ProgramStruct program;
+  Bool script;
+
+  if (!programOpen(&program, path, user, left))
+    return FALSE;
+  script = programScript(&program, room, size);
+  programClose(&program, &left);
+  return script;
+}
+
 const char *ProgramUnseen(const char *path, uid_t user, Size *left)
 {
   char room[2][programNameMAX];

@@ -28,6 +28,9 @@ enum { ProgramBytesMAX = 32 << 20 }; /* of one file that are looked at; node has
  * returns ResOK; ResPARAM: not found; ResIO: found, and may not be run */
 extern Res ProgramFind(char *room, Size size, const char *name);
 
+/* ProgramInterpreter -- the interpreter that a script names; FALSE: it is none, or cannot be read */
+extern Bool ProgramInterpreter(char *room, Size size, const char *path, uid_t user);
+
 /* ProgramUnseen -- why a program would not be observed, in words that live forever; NULL if nothing speaks against it
  *
  * path  an executable, or a script, whose interpreter is then looked at
