@@ -41,7 +41,7 @@ typedef struct RecordingStruct {
   Count blocks;
   Count sample;       /* ms between two samples; 0: none */
   Bool system;        /* what the collector sees of processes and threads is wanted */
-  double limit;       /* seconds; 0: none */
+  double limit;       /* seconds, more than 0; HUGE_VAL: none */
   Size keep;         /* bytes of the log that stay, the newest; 0: all */
   Bool force, raw, paused, alone, clean;
   uint8_t codes[ChooseSIZE]; /* that `events` names */

@@ -276,7 +276,7 @@ int RecordingRun(Recording recording, char **argv)
   recording->looked = recordingLookedMAX;
   recordingCollector(recording);
   recording->end =
-      recording->limit > 0 && recording->limit < 1e9 ? begin + (uint64_t)(recording->limit * 1e9) : UINT64_MAX;
+      recording->limit < 1e9 ? begin + (uint64_t)(recording->limit * 1e9) : UINT64_MAX;
   recording->pid = RecordingStart(recording, argv, &status);
   if (recording->pid < 0)
     return status;

@@ -10,6 +10,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -262,6 +263,8 @@ static int recordingProgram(Recording recording, char **arguments)
   if (recording->keep != 0 && recording->keep < TrimLimitMIN)
     return OptionUsage(recording->tool, "--max-size is less than %d MiB, which would hold little but headers",
                        TrimLimitMIN >> 20);
+  if (recording->limit <= 0)
+    return OptionUsage(recording->tool, "--time %g: it is more than 0 seconds", recording->limit);
   if (!recordingKinds(recording) || !RecordingTo(recording) || !recordingBuffers(recording))
     return eventrecFAILED;
   if (strcmp(recording->stack, "0") != 0 && strcmp(recording->stack, "1") != 0)
@@ -283,7 +286,7 @@ static int recordingProgram(Recording recording, char **arguments)
 int main(int argc, char **argv)
 {
   static RecordingStruct recording = {.fd = -1, .folder = -1, .own = -1, .kinds = "", .stack = "0", .blockSize = recordingBlock, .blocks = recordingBlocks,
-                                      .sample = SampleINTERVAL};
+                                      .limit = HUGE_VAL, .sample = SampleINTERVAL};
   uint64_t given;
   ListenStruct listen = {.senders = ListenSendersDEFAULT, .limit = ListenSizeDEFAULT};
   const OptionStruct options[] = {

@@ -87,6 +87,8 @@ for ([['-o', 'no/such/a.paw'], qr{/no/such/a\.paw: there is no folder .*/no/such
     [['--listen', 'unix:s', '-k', 'Pool'], qr/--kinds has no meaning with --listen/, 'a listener and a program'],
     [['--senders', 3], qr/--senders has no meaning with a program; it is for --listen/, 'senders to nobody'],
     [['--clean', '-p', 'block'], qr/--policy has no meaning with --clean/, 'a policy of nothing'],
+    [['-t', 0], qr/--time 0: /, 'no time at all'],
+    [['-t', -1], qr/--time -1: /, 'less than that'],
     [['--max-size', '1M', '--to', 'tcp:127.0.0.1:9'], qr/--max-size has no meaning with --to/, 'a limit of what is not kept']) {
     my ($words, $said, $name) = @$_;
     ($status, $out, $err) = record(@$words, 'true');
