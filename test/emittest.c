@@ -888,6 +888,7 @@ static void testCancel(void)
   (void)snprintf(path, sizeof path, "/tmp/pawprint-cancel-%d.paw", (int)getpid());
   EmitFresh();
   TapOk(EventLogOpen(path) == 0, "a file, too");
+  TapOk(EventLogOpen(path) == -1, "not twice: it is there already");
   pthread_create(&thread, NULL, cancelRun, NULL);
   pthread_barrier_wait(&barrier);
   pthread_cancel(thread);

@@ -69,20 +69,24 @@ static Bool fileAppends(int fd, long kept)
          QuietCall(SYS_fcntl, fd, F_GETFD) == kept;
 }
 
-/* fileBeside -- does another emitter of this process write to the file?  Two allocators, each with a registry of its own,
- * have one log. */
+/* fileBeside -- does another emitter of this process write to the file, and we do not yet?  Two allocators, each with a
+ * registry of its own, have one log. */
 static Bool fileBeside(int fd)
 {
   struct stat status, other;
+  Bool beside = FALSE;
   int i;
 
   if (QuietStat(fd, &status) != 0)
     return FALSE;
   for (i = fileLOWEST; i < fileLIMIT; ++i)
     if (i != fd && fileAppends(i, FD_CLOEXEC) && QuietStat(i, &other) == 0 && other.st_dev == status.st_dev &&
-        other.st_ino == status.st_ino)
-      return TRUE;
-  return FALSE;
+        other.st_ino == status.st_ino) {
+      if (DescriptorKept(i))
+        return FALSE;
+      beside = TRUE;
+    }
+  return beside;
 }
 
 int PlinthFileInherit(const char *family)
