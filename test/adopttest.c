@@ -2,7 +2,9 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include <signal.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "emit/store.h"
@@ -41,12 +43,46 @@ static Bool adopted(void)
   return access(store.path, F_OK) != 0;
 }
 
+static StoreStruct inherited;
+static char *inheritedBlock;
+
+/* overwrite -- what another thread does at the moment when the block is looked at: it claims it, to erase it */
+static void overwrite(int signal)
+{
+  RegionHeader header = inherited.header;
+
+  UNUSED(signal);
+  (void)mprotect(inheritedBlock, BlockMAX, PROT_READ | PROT_WRITE);
+  __atomic_store_n(&header->state[StoreSlot(header, inheritedBlock)], RegionERASED, __ATOMIC_RELEASE);
+}
+
+/* testInherit -- a thread that is overwriting an old block as the collector dies is let alone: what it has claimed does not
+ * become full again */
+static void testInherit(void)
+{
+  Size size = BlockMAX;
+  uint8_t *state;
+
+  if (StoreOpen(&inherited, "", adoptRECORDING, 1, NULL) != ResOK || (inheritedBlock = StoreTake(&inherited, &size)) == NULL) {
+    TapSkip("no memory");
+    return;
+  }
+  state = &inherited.header->state[StoreSlot(inherited.header, inheritedBlock)];
+  *state = (uint8_t)(RegionFULL | __builtin_ctzl(size));
+  (void)signal(SIGSEGV, overwrite);
+  (void)mprotect(inheritedBlock, size, PROT_NONE);
+  StoreInherit(&inherited);
+  TapIs(*state, RegionERASED, "a block that another thread erases meanwhile does not become full again");
+  (void)signal(SIGSEGV, SIG_DFL);
+}
+
 int main(void)
 {
   RegionHeader header;
   uint64_t *ledger;
   int log = mkstemp(path), fd;
 
+  testInherit();
   if (log < 0 || StoreOpen(&store, path, adoptRECORDING, 1, &fd) != ResOK || fd < 0 || store.path[0] == '\0' ||
       !StoreProvide(&store, RegionCONTROL, 4096)) {
     TapSkip("no shared memory");

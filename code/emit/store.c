@@ -602,21 +602,28 @@ static void storeErased(Store store, Index i)
   (void)__atomic_fetch_sub(&store->header->pool.full, 1, __ATOMIC_ACQ_REL);
 }
 
+/* storeState -- the state of a slot becomes `new`, unless another thread has changed it since it was `old` */
+static Bool storeState(RegionHeader region, Index i, uint8_t old, uint8_t new)
+{
+  return __atomic_compare_exchange_n(&region->state[i], &old, new, FALSE, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+/* Another thread may still be overwriting an old block, as it has begun that before the collector died. */
 void StoreInherit(Store store)
 {
   RegionHeader region = store->header;
   Index i;
 
   for (i = 0; i < StoreLimit(store); ++i) {
-    uint8_t state = __atomic_load_n(&region->state[i], __ATOMIC_ACQUIRE), told;
-    if ((state & RegionFULL) == 0)
+    uint8_t old = __atomic_load_n(&region->state[i], __ATOMIC_ACQUIRE), state = old, told;
+    if ((old & RegionFULL) == 0)
       continue;
     told = StoreTold(store, i);
     if (RegionStateWrong(state, told))
       state = told;
     if ((state & RegionLog2MASK) != 0)
-      __atomic_store_n(&region->state[i], state & (uint8_t)~RegionTAKEN, __ATOMIC_RELEASE);
-    else
+      (void)storeState(region, i, old, state & (uint8_t)~RegionTAKEN);
+    else if (storeState(region, i, old, RegionERASED))
       storeErased(store, i);
   }
 }
@@ -627,9 +634,9 @@ void StoreMend(Store store)
   Index i;
 
   for (i = 0; region != NULL && i < StoreLimit(store); ++i) {
-    uint8_t told = StoreTold(store, i);
-    if (RegionStateWrong(region->state[i], told))
-      __atomic_store_n(&region->state[i], told, __ATOMIC_RELEASE);
+    uint8_t state = __atomic_load_n(&region->state[i], __ATOMIC_ACQUIRE), told = StoreTold(store, i);
+    if (RegionStateWrong(state, told))
+      (void)storeState(region, i, state, told);
   }
 }
 
