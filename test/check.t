@@ -78,6 +78,27 @@ sub holes {
     return;
 }
 
+# processes($log) -- how many processes have a header block, besides eventrec, and their identities
+sub processes {
+    my ($log) = @_;
+    my (%seen, @identity);
+    for my $part (split /(?=\x8fPAW)/, slurp($log)) {
+        my ($identity) = $part =~ /\A\x8fPAWhdr\n.*?^identity: 0x([0-9a-f]+)$/ms or next;
+        push @identity, $identity if $part !~ /^role: /m && !$seen{$identity}++;
+    }
+    return (scalar @identity, @identity);
+}
+
+# without($log, $i) -- the log without anything of a process
+sub without {
+    my ($log, $i) = @_;
+    my $identity = (processes($log))[1 + $i];
+    my $bytes = reverse pack 'H16', substr '0' x 16 . $identity, -16;
+    return spew("$dir/without.paw", join '', grep {
+        /\A\x8fPAWhdr\n/ ? !/^identity: 0x$identity$/m : index(substr($_, 0, 128), $bytes) < 0
+    } split /(?=\x8fPAW)/, slurp($log));
+}
+
 # record($log, @options) -- of a family of three
 sub record {
     my ($log, @options) = @_;
@@ -207,6 +228,72 @@ SKIP: {
             `$cnv -f paw --force -o $logs[$i + 1] $logs[$i] 2>&1` if $i < 2;
         }
     }
+}
+{
+    # Processes of which nothing is there: the recording's end says how many have a header block.
+    my $family = 'true; perl -e 1; perl -e "fork; 1"; (exec true); exec perl -e 1';
+    my $log = "$dir/several.paw";
+    is system("$rec -o $log -- sh -c '$family' 2>$dir/said"), 0, 'several processes, by fork and exec';
+    whole('several', $log);
+    my ($n) = processes($log);
+    my (@silent, @again);
+    cmp_ok $n, '>=', 6, 'each has a header block';
+    for my $i (0 .. $n - 1) {
+        my ($status, $said) = check(without($log, $i));
+        push @silent, $i if $status != 1 || $said !~ /without.paw: 1 of its $n processes is not in the log$/m;
+        `$cnv -f paw --force -o $dir/again.paw $dir/without.paw 2>&1`;
+        push @again, $i if (check("$dir/again.paw"))[0] != 1;
+    }
+    is "@silent", '', 'whichever is cut out: 1, and that is told';
+    is "@again", '', 'of a copy, too';
+    my $said = `$B/bin/eventview summary $dir/without.paw 2>&1`;
+    like $said, qr/of its $n processes is not in the log/, 'all who read it are told';
+    is system("$cnv -f paw -o $dir/whole.paw $log"), 0, 'a copy of all';
+    whole('a copy', "$dir/whole.paw");
+    ($said) = (check(without("$dir/whole.paw", 1)))[1];
+    like $said, qr/without.paw: 1 of its $n processes is not in the log$/m, 'and it tells what is cut out of it';
+    spew("$dir/both.paw", slurp("$dir/whole.paw") . slurp($log) . slurp("$dir/merged.paw"));
+    whole('a copy, the log, and another copy, one behind the other', "$dir/both.paw");
+    my ($status) = check(without($log, 1), $log);
+    is $status, 0, 'what another log has is not missing';
+    spew("$dir/both.paw", slurp("$dir/raw.paw") . slurp("$dir/without.paw"));
+    is((check("$dir/both.paw"))[0], 1, 'behind another recording: 1');
+    spew("$dir/both.paw", slurp("$dir/raw.paw") . slurp($log));
+    whole('two recordings in one log', "$dir/both.paw");
+    system "$rec -o $dir/appended.paw -- sh -c '$family' 2>$dir/said" for 1 .. 2;
+    whole('recorded twice', "$dir/appended.paw");
+    my ($pid) = map { !/^role: /m && /^pid: (\d+)/m ? $1 : () } split /(?=\x8fPAW)/, slurp($log);
+    for my $part ("--process $pid", '--process perl', '-E PoolAlloc', '-E Intern', '--from 0.01', '--to 0.01', '-n 3') {
+        `$cnv -f paw --force $part -o $dir/part.paw $log 2>&1`;
+        whole("a copy with $part", "$dir/part.paw");
+    }
+    for my $options ('--process perl', '-E PoolResizeBegin', '-k none', '--paused', '-p overwrite -n 8', '-t 0.05') {
+        system "$rec $options --force -o $dir/chosen.paw -- sh -c '$family' 2>$dir/said";
+        whole("recorded with $options", "$dir/chosen.paw");
+    }
+}
+SKIP: {
+    # What goes on purpose, if only header blocks of whole processes, is not missing.
+    my $said = `$rec --max-size 1m -E PoolResizeBegin -o $dir/short.paw -- sh -c 'for i in \$(seq 150); do env true; done' 2>&1`;
+    skip 'the file system makes no holes', 2 if $? != 0 && $said =~ /hole/;
+    cmp_ok((processes("$dir/short.paw"))[0], '<', 140, '--max-size: header blocks of processes without a block go');
+    whole('--max-size, of processes without a block', "$dir/short.paw");
+}
+{
+    # eventrec is killed: who comes next counts what there is.
+    my $log = "$dir/killed.paw";
+    system "$rec -o $log -- perl -e 'for (1 .. 3) { system q(true) } select undef, undef, undef, 0.3; kill KILL => getppid, \$\$' 2>$dir/said";
+    for (1 .. 100) {
+        last if (check($log))[1] !~ /running|about to/;
+        sleep 0.1;
+    }
+    whole('eventrec was killed', $log);
+    is system("$rec --clean $log >/dev/null 2>&1"), 0, 'it is cleaned';
+    whole('cleaned after that', $log);
+    my ($n) = processes($log);
+    my ($status, $said) = check(without($log, $n - 1));
+    is $status, 1, 'and then a process is cut out: 1';
+    like $said, qr/: 1 of its $n processes is not in the log$/m, 'which is told';
 }
 {
     # Version 1.0 does not tell.

@@ -155,6 +155,20 @@ static void testHole(void)
   MakeFree(&cut);
 }
 
+/* endWithout -- the recording without anything of process 1, into `cut` */
+static void endWithout(Make cut)
+{
+  Index i;
+
+  cut->size = 0;
+  for (i = 0; i < bounds; ++i) {
+    Size from = i > 0 ? bound[i - 1] : 0;
+    Bool block = i >= 3 && i < 3 + 4 * endRounds;
+    if (block ? (i - 3) % 4 != 2 : i != 1 && i != bounds - 2)
+      MakeBytes(cut, make.bytes + from, bound[i] - from);
+  }
+}
+
 /* endRewrite -- `log`, written again of these kinds, in its place; how many events were discarded, as is known before
  * it is read? */
 static uint64_t endRewrite(Make log, uint32_t kinds)
@@ -187,6 +201,34 @@ static uint64_t endRewrite(Make log, uint32_t kinds)
   log->size = 0;
   MakeBytes(log, bytes, size > 0 ? (Size)size : 0);
   return summary.discarded;
+}
+
+/* testProcesses -- the collector's end says how many processes there are */
+static void testProcesses(void)
+{
+  MakeStruct cut = {0};
+
+  process[2]->header.processes = 2;
+  endMake(0);
+  TapOk(!endRead(&make), "all processes that the collector's end counts are there");
+  endTellNot("processes");
+  endWithout(&cut);
+  TapOk(endRead(&cut) && strstr(got.note, ": 1 of its 2 processes is not in the log") != NULL,
+        "one of which nothing is there is missing: %s", got.note);
+  (void)endRewrite(&cut, UINT32_MAX);
+  TapOk(endRead(&cut) && strstr(got.note, "lacked 1 event, or more") != NULL, "its copy says so: %s", got.note);
+  endWithout(&cut);
+  MakeBytes(&cut, make.bytes, make.size);
+  TapOk(!endRead(&cut), "but not if it stands in another log");
+  process[1]->header.recording = endRECORDING + 1;
+  endHeader(process[1], TRUE, &blocks[2], 1, 1);
+  TapOk(!endRead(&make), "one that goes on in another recording is of both");
+  process[1]->header.recording = endRECORDING;
+  process[2]->header.processes = 0;
+  endMake(0);
+  endWithout(&cut);
+  TapOk(!endRead(&cut), "a log of older versions does not tell");
+  MakeFree(&cut);
 }
 
 /* testRewritten -- what is filtered and cut, too */
@@ -484,6 +526,7 @@ int main(void)
   testWhole();
   testCut(&seed);
   testHole();
+  testProcesses();
   testRewritten();
   testDiscarded();
   testOther();

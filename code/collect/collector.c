@@ -74,6 +74,7 @@ Res CollectorNew(Collector *collectorReturn, const CollectorSettingsStruct *sett
   if (res == ResOK && getrandom(&collector->place.recording, sizeof collector->place.recording, 0) < 0)
     res = ResIO;
   collector->place.recording |= collector->place.recording == 0;
+  collector->shop.recording = collector->place.recording;
   if (res == ResOK)
     res = TellerCreate(&collector->teller, collectorSay, collector, collector->place.recording, settings->raw);
   if (res != ResOK) {

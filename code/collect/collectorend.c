@@ -213,6 +213,7 @@ static Res collectorClose(Collector collector, Res res, int *reasonReturn)
 {
   if (res == ResOK)
     res = CollectorWrite(collector);
+  TellerHeaded(collector->teller, collector->shop.headed);
   if (TellerEnd(collector->teller) != ResOK || CollectorWrite(collector) != ResOK)
     res = ResIO;
   *reasonReturn = collector->shop.batch.reason;

@@ -169,10 +169,18 @@ static uint32_t *drainControl(Drain drain)
  * until we switched it off, it sent until its part of the log ended. */
 static Res drainHead(Drain drain, uint64_t lost, const DrainStreamsStruct *ended)
 {
+  DrainShop shop = drain->shop;
+  Res res;
+
   if (!drain->shut)
     drain->sent = __atomic_load_n(drainControl(drain), __ATOMIC_RELAXED) & RegionControlSENT;
   drain->head.header.sent.now = drain->sent;
-  return DrainHeaderAgain(&drain->head, lost, ended, drain->shop);
+  res = DrainHeaderAgain(&drain->head, lost, ended, shop);
+  if (res == ResOK && !drain->counted && drain->head.types != NULL && drain->head.header.recording == shop->recording) {
+    drain->counted = TRUE;
+    ++shop->headed;
+  }
+  return res;
 }
 
 /* drainAgain -- the same while the process lives */

@@ -44,6 +44,8 @@ typedef struct DrainShopStruct {
   RegistryNameStruct known; /* the types that the collector's own header block has put into the log; length 0: none */
   Pack pack;
   WatchCountsStruct counts; /* of all that went into the batch */
+  uint64_t recording;       /* which this is, */
+  uint64_t headed;          /* and of how many of its processes a header block went into the batch */
   Watch watch;              /* NULL: nobody watches */
   BatchStruct batch;
   struct DrainStruct *spare[DrainSPARE]; /* of processes that have ended, as new */
@@ -75,6 +77,7 @@ typedef struct DrainStruct {
   uint64_t unheaded;        /* bytes since its last header block */
   Bool muted;               /* nothing of it is wanted: blocks are freed and not written */
   Bool owed;                /* its header block is known, and not in the log */
+  Bool counted;             /* among those of which there is one */
   Bool shut;                /* sends nothing any more, by our will */
   uint32_t sent;            /* the kinds that it sent, when that was looked at last, or until it was shut */
   uint64_t gone;            /* ticks when it was seen that the process had ended; 0: it has not */

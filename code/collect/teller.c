@@ -36,6 +36,7 @@ struct TellerStruct {
   uint64_t told, discarded;           /* events */
   uint64_t lost;                      /* of processes, which nobody else can tell of */
   uint64_t stopped;                   /* ticks when the recording was ended on purpose; 0 */
+  uint64_t headed;                    /* processes of the recording that have a header block */
   uint64_t bytes, unheaded;           /* at rest: in all; since the last header, tellerHeaderEvery if there is none */
   uint64_t sequence;                  /* of the block that is being filled */
   uint64_t first;                     /* ticks of its first event; 0 while it has none */
@@ -116,6 +117,7 @@ static void tellerDescribe(Teller teller, Header header, Bool last)
   header->streams = teller->sequence > 0;
   header->lost = teller->lost;
   header->stopped = teller->stopped;
+  header->processes = last ? teller->headed : 0;
   header->widths = teller->registry.widths;
   (void)strcpy(header->role, HeaderRoleCOLLECTOR);
   length = readlink("/proc/self/exe", header->program, sizeof header->program - 1);
@@ -298,6 +300,11 @@ uint64_t TellerPoll(Teller teller, uint64_t now)
 void TellerStopped(Teller teller)
 {
   teller->stopped = EventClock(teller->slow);
+}
+
+void TellerHeaded(Teller teller, uint64_t processes)
+{
+  teller->headed = processes;
 }
 
 uint64_t TellerLost(Teller teller, uint64_t events)

@@ -52,6 +52,9 @@ extern Bool TellerCheck(Teller teller);
 /* TellerStopped -- the recording ends now, on purpose, and programs go on: the closing header block says so */
 extern void TellerStopped(Teller teller);
 
+/* TellerHeaded -- so many processes of the recording have a header block: the closing header block says so */
+extern void TellerHeaded(Teller teller, uint64_t processes);
+
 /* TellerChoose -- only types whose bits are set in `events`, by code, are written; NULL: all, as at first.  The
  * caller's, and stays. */
 extern void TellerChoose(Teller teller, const uint8_t *events);

@@ -97,6 +97,11 @@ static void headerRecording(Text text, Header header)
     TextHex(text, header->recording);
     TextChar(text, '\n');
   }
+  if (header->copy != 0) {
+    TextString(text, "copy: ");
+    TextHex(text, header->copy);
+    TextChar(text, '\n');
+  }
   if (header->open != 0)
     headerNumber(text, "open: ", header->open);
   if (header->alone != 0)
@@ -112,6 +117,8 @@ static void headerRecording(Text text, Header header)
   }
   if (header->stopped != 0)
     headerNumber(text, "stopped: ", header->stopped);
+  if (header->processes != 0)
+    headerNumber(text, "processes: ", header->processes);
   if (header->ended)
     headerNumber(text, "end: ", header->streams);
   if (header->gone != 0)
@@ -318,6 +325,7 @@ static Bool headerDropped(Header header, const char *next, const char *limit)
 {
   Dropped dropped = &header->dropped;
 
+  dropped->marked = TRUE;
   return headerCount(&dropped->blocks, &next, limit) && headerCount(&dropped->events, &next, limit) &&
          headerDecimal(&dropped->ticks, &next, limit);
 }
@@ -412,6 +420,7 @@ static const struct {
   {"dropped:", formDROPPED, 0, 0},
   {"registry:", formREGISTRY, 0, 0},
   {"recording:", formUINT64, AT(recording)},
+  {"copy:", formUINT64, AT(copy)},
   {"open:", formUINT32, AT(open)},
   {"alone:", formUINT32, AT(alone)},
   {"lacks:", formCOUNT, AT(lacks)},
@@ -424,6 +433,7 @@ static const struct {
   {"older:", formCOUNT, AT(older)},
   {"kept:", formUINT64, AT(kept)},
   {"stopped:", formUINT64, AT(stopped)},
+  {"processes:", formCOUNT, AT(processes)},
 #undef AT
 };
 

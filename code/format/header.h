@@ -33,6 +33,7 @@ enum {
 typedef struct DroppedStruct {
   uint64_t blocks, events;
   uint64_t ticks;                  /* no event of those blocks is later */
+  Bool marked;                     /* something was, if only header blocks: in what is read */
 } DroppedStruct, *Dropped;
 
 /* A registry by what its lines are: a header block may name one that stands in another of the same log. */
@@ -70,6 +71,7 @@ typedef struct HeaderStruct {
   uint32_t inner;                  /* as the process numbers itself, in a namespace of its own; 0: as `pid` */
   uint64_t identity;               /* of the process, and of the registry that it has: random */
   uint64_t recording;              /* identity of the recording that the process belongs to: random; 0 if unknown */
+  uint64_t copy;                   /* where there is none: identity of the log that was written from others: random; 0 if it was not */
   HeaderForkStruct forked;
   WidthsStruct widths;
   char clock[16];                  /* SyncCOUNTER, "monotonic", ... */
@@ -87,6 +89,7 @@ typedef struct HeaderStruct {
   uint64_t older, kept;            /* so many events, or more, were overwritten; from these ticks on all are there.  0: none, or
                                       the blocks tell */
   uint64_t stopped;                /* ticks when the recording was ended on purpose, and programs went on; 0: it was not */
+  uint64_t processes;              /* so many of the recording, or the copy, had a header block, besides collectors; 0: nobody says */
   Bool ended;                      /* the process's part of the log ends here */
   uint64_t streams;                /* if so: how many streams have sent a block, in all closing header blocks */
   uint64_t gone;                   /* ticks when the process had ended, or was about to; 0: it has not, or nobody knows */

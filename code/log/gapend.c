@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "log/census.h"
+
 /* Processes of which the same is to be told. */
 typedef struct gapsManyStruct {
   Count count;
@@ -218,6 +220,38 @@ static void gapsEndTell(GapsEnd end)
                teller->paths[collectors->first->file]);
 }
 
+/* gapsMarked -- was anything cut away on purpose, if only header blocks?  Whole processes may have gone with it. */
+static Bool gapsMarked(Table table)
+{
+  Index i;
+
+  for (i = 0; i < table->processes; ++i)
+    if (table->process[i]->public.header.dropped.marked)
+      return TRUE;
+  return FALSE;
+}
+
+/* gapsProcesses -- are all processes there of which the ends of recordings, and copies, say that they have a header block? */
+static void gapsProcesses(GapsEnd end)
+{
+  Teller teller = end->teller;
+  CensusStruct census;
+  Index i;
+
+  if (gapsMarked(end->table) || CensusTake(&census, end->table) != ResOK)
+    return;
+  for (i = 0; i < census.count; ++i) {
+    CensusOf of = &census.of[i];
+    Count there = of->there + census.moved;
+    if (of->recording == 0 || there >= of->said)
+      continue;
+    end->accounted = FALSE;
+    TellerLack(teller, "%s: %llu of its %llu processes %s not in the log", teller->paths[of->teller->file],
+               (unsigned long long)(of->said - there), (unsigned long long)of->said, of->said - there == 1 ? "is" : "are");
+  }
+  CensusFree(&census);
+}
+
 /* gapsWritten -- logs that were written from others say what those lacked */
 static void gapsWritten(Teller teller, Table table)
 {
@@ -273,6 +307,7 @@ Bool GapsEnds(Teller teller, Regions regions, Table table)
       end.accounted = FALSE;
   }
   gapsEndTell(&end);
+  gapsProcesses(&end);
   gapsWritten(teller, table);
   return end.accounted;
 }

@@ -19,6 +19,7 @@
 
 #include "base/text.h"
 #include "format/block.h"
+#include "log/census.h"
 #include "log/index.h"
 #include "log/leftplace.h"
 #include "log/leftregion.h"
@@ -173,6 +174,22 @@ static Res recoverTell(Recover recover, uint64_t recording, uint64_t lost)
   return res == ResOK ? FileAppend(recover->log, recover->room, TextLength(&text)) : res;
 }
 
+/* recoverCensus -- how many processes a recording is said to have: those that the log has now, for nobody knows of others */
+static uint64_t recoverCensus(Table table, uint64_t recording)
+{
+  CensusStruct census;
+  uint64_t there = 0;
+  Index i;
+
+  if (CensusTake(&census, table) != ResOK)
+    return 0;
+  for (i = 0; i < census.count; ++i)
+    if (census.of[i].recording == recording)
+      there = census.of[i].there;
+  CensusFree(&census);
+  return there;
+}
+
 /* recoverEnd -- where nobody records any more the recording is over, though its collector could not say so */
 static Res recoverEnd(Recover recover)
 {
@@ -183,8 +200,10 @@ static Res recoverEnd(Recover recover)
   for (i = 0; i < table->processes && res == ResOK && recover->recovered->running == 0 && !recover->cut; ++i) {
     Process process = table->process[i];
     if (process->headed && process->expected && !process->public.header.ended &&
-        strcmp(process->public.header.role, HeaderRoleCOLLECTOR) == 0 && process->orphan)
+        strcmp(process->public.header.role, HeaderRoleCOLLECTOR) == 0 && process->orphan) {
+      process->public.header.processes = recoverCensus(table, process->public.header.recording);
       res = recoverClose(recover, process);
+    }
   }
   return res;
 }

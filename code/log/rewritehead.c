@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 
 #include "log/headertext.h"
@@ -99,6 +100,8 @@ static Header headHeader(RewriteHeads heads, Process process, RegistryNameStruct
   header->begun = 0;     /* streams are numbered anew */
   header->alone = 0;
   header->lacks = 0;
+  header->copy = heads->salt | (heads->salt == 0);
+  header->processes = 0;
   header->lost = ProcessLost(process);
   header->open = 1;
   header->ended = FALSE;
@@ -159,6 +162,7 @@ void RewriteHeadsEnd(RewriteHeads heads)
   for (i = 0; i < table->processes; ++i)
     if (heads->head[i].headed || (none && table->process[i]->headed)) {
       heads->head[i].headed = TRUE;
+      heads->processes += strcmp(table->process[i]->public.header.role, HeaderRoleCOLLECTOR) != 0;
       if (heads->types[table->process[i]->types->number].name.length == 0)
         RewriteHeadsWrite(heads, table->process[i]);
     }
@@ -177,6 +181,7 @@ void RewriteHeadsClose(RewriteHeads heads, Process process, HeaderStream stream,
     header->open = 0;
     header->ended = TRUE;
     header->lacks = heads->lacks;
+    header->processes = heads->processes;
     header->lost = CountAdd(header->lost, its->lost);
     header->older += its->older;
     if (header->kept < its->kept)

@@ -34,7 +34,8 @@ typedef struct RewriteTypesStruct {
 typedef struct RewriteHeadsStruct {
   Table table;
   RewriteOut out;
-  uint64_t salt;           /* makes identities new */
+  uint64_t salt;           /* makes identities new, and is the copy's */
+  uint64_t processes;      /* that have a header in the log, besides collectors: known at the end */
   Bool later, earlier;     /* the new log begins later, or ends earlier: which kinds were off before, or then, is
                               nothing to it */
   uint64_t lacks;          /* for closing header blocks: what is written from lacked so many events, or more */

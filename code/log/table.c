@@ -208,6 +208,7 @@ static void tableHeaderCopy(Header to, Header from)
     strcpy(to->argument[i], from->argument[i]);
   if (dropped.blocks > to->dropped.blocks)
     to->dropped = dropped;
+  to->dropped.marked |= dropped.marked;
   if (whole)
     to->begun = 0;
   if (to->inner == 0)
@@ -323,6 +324,8 @@ Res TableHeader(Table table, Header header, Index file, const char *body, Size l
   if (res != ResOK)
     return res;
   process->public.registry = process->types->registry;
+  process->moved |= process->headed && (process->public.header.recording != header->recording ||
+                                       process->public.header.copy != header->copy);
   tableHeaderCopy(&process->public.header, header);
   process->public.header.widths = process->types->widths;
   if (process->left) {

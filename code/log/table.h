@@ -52,6 +52,7 @@ typedef struct ProcessStruct {
   Bool recovered;          /* blocks that it left in memory are in the log */
   Bool ambiguous;          /* one of its headers had lines of the registry that cannot be taken */
   Bool expected;           /* a closing header block of it should come */
+  Bool moved;              /* its header blocks are of several recordings, or copies */
   Bool orphan;             /* memory of its recording says that the collector was killed */
   uint8_t life;            /* ProcessLife... */
   uint64_t endPlace;       /* of its newest closing header block */
