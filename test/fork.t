@@ -341,6 +341,9 @@ subtest 'what many processes cost' => sub {
                                     [($few) x 4], [$many]);
         cmp_ok($one, '<=', 2 * $four, "$view: four times as many, not more than twice as much for each") or diag $four;
     }
+    my ($four, $one) = cheapest(4, map { ['sh', '-c', join '; ', map { "$B/bin/eventcnv --process sh -k System $_" } @$_] }
+                                [($few) x 4], [$many]);
+    cmp_ok($one, '<=', 1.5 * $four, "eventcnv --process: four times as many, hardly more for each") or diag $four;
 };
 
 # A free of what nobody saw costs at most twice a matched one: n of them, of a log that all are read of, no more than n

@@ -12,30 +12,55 @@
 #include "view/heapfork.h"
 #include "view/plans.h"
 
-enum { ofKNOWN = 256 }; /* answers that are kept */
-
 struct OfProcessStruct {
   Log log;
   const char *word;
   Bool followed;
-  Bool *before;          /* owned; by the number of each process: is it an ancestor; NULL: of none, or nobody knows */
-  Count processes;       /* so many are known of */
-  uint64_t pid[ofKNOWN]; /* 1 + the number that was asked for, by number, modulo */
-  Bool meant[ofKNOWN];   /* and the answer */
+  Bool *before;    /* owned; by the number of each process: is it an ancestor; NULL: of none, or nobody knows */
+  Count processes; /* so many are known of */
+  uint32_t *pid;   /* owned; the numbers of those that are meant, sorted; NULL: the log is followed, and more may come */
+  Count pids;
 };
 
-/* ofMeans -- is a recorded process meant that has this number, or, without one, any? */
-static Bool ofMeans(OfProcess of, const uint64_t *pid)
+/* ofIs -- is that a recorded process, and meant? */
+static Bool ofIs(OfProcess of, LogProcess process)
+{
+  return process->header.role[0] == '\0' && LogProcessIs(of->log, process, of->word);
+}
+
+/* ofMeans -- is a recorded process meant that has this number?  As the log is now. */
+static Bool ofMeans(OfProcess of, uint64_t pid)
 {
   Index i;
 
   for (i = 0; i < LogProcesses(of->log); ++i) {
     LogProcess process = LogProcessAt(of->log, i);
-    if (process->header.role[0] == '\0' && (pid == NULL || process->header.pid == *pid) &&
-        LogProcessIs(of->log, process, of->word))
+    if (process->header.pid == pid && ofIs(of, process))
       return TRUE;
   }
   return FALSE;
+}
+
+static int ofCompare(const void *a, const void *b)
+{
+  uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
+
+  return (one > other) - (one < other);
+}
+
+/* ofPids -- the numbers of those that are meant.  FALSE: no memory */
+static Bool ofPids(OfProcess of)
+{
+  Index i;
+
+  of->pid = malloc((LogProcesses(of->log) + 1) * sizeof *of->pid);
+  if (of->pid == NULL)
+    return FALSE;
+  for (i = 0; i < LogProcesses(of->log); ++i)
+    if (ofIs(of, LogProcessAt(of->log, i)))
+      of->pid[of->pids++] = LogProcessAt(of->log, i)->header.pid;
+  qsort(of->pid, of->pids, sizeof *of->pid, ofCompare);
+  return TRUE;
 }
 
 /* ofBefore -- whom do those that are meant have their first objects from?  FALSE: no memory */
@@ -49,7 +74,7 @@ static Bool ofBefore(OfProcess of)
     return FALSE;
   for (i = 0; i < of->processes; ++i) {
     LogProcess process = LogProcessAt(of->log, i);
-    if (process->header.role[0] != '\0' || !LogProcessIs(of->log, process, of->word))
+    if (!ofIs(of, process))
       continue;
     while ((process = HeapForkParent(of->log, process)) != NULL && !LogProcessIs(of->log, process, of->word) &&
            !of->before[process->number])
@@ -69,15 +94,15 @@ Res OfProcessMake(OfProcess *ofReturn, Log log, const char *word, Bool followed,
   of->log = log;
   of->word = word;
   of->followed = followed;
-  if (!followed && !ofMeans(of, NULL)) {
-    LogProcessNone(log, word, error, size);
-    free(of);
-    return ResPARAM;
-  }
-  if (!followed && !ofBefore(of)) {
+  if (!followed && (!ofPids(of) || !ofBefore(of))) {
     (void)snprintf(error, size, "no memory");
-    free(of);
+    OfProcessFree(of);
     return ResMEMORY;
+  }
+  if (!followed && of->pids == 0) {
+    LogProcessNone(log, word, error, size);
+    OfProcessFree(of);
+    return ResPARAM;
   }
   *ofReturn = of;
   return ResOK;
@@ -85,8 +110,10 @@ Res OfProcessMake(OfProcess *ofReturn, Log log, const char *word, Bool followed,
 
 void OfProcessFree(OfProcess of)
 {
-  if (of != NULL)
+  if (of != NULL) {
     free(of->before);
+    free(of->pid);
+  }
   free(of);
 }
 
@@ -110,15 +137,13 @@ Bool OfProcessBefore(OfProcess of, Index number)
 Bool OfProcessAccepts(OfProcess of, LogEvent event)
 {
   uint64_t pid;
-  Index slot;
+  uint32_t key;
 
   if (event->process->header.role[0] == '\0')
     return TRUE;
   pid = LogEventWord(event, (Index)PlansParam(event->type, "pid", "UW"));
-  slot = pid % ofKNOWN;
-  if (of->pid[slot] != pid + 1 || of->followed) {
-    of->pid[slot] = pid + 1;
-    of->meant[slot] = ofMeans(of, &pid);
-  }
-  return of->meant[slot];
+  key = (uint32_t)pid;
+  if (of->pid == NULL)
+    return ofMeans(of, pid);
+  return key == pid && bsearch(&key, of->pid, of->pids, sizeof *of->pid, ofCompare) != NULL;
 }
