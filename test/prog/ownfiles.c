@@ -4,8 +4,9 @@
  *
  * MODE is `range' (close_range), `from' (closefrom), `each' (close of each number), `dup2' or `dup3' (its own file in the
  * place of each number), or `raw' (close_range past libc).  Two threads allocate meanwhile.  After each round it opens
- * its own files under all numbers that come, and writes to them; at the end it looks what is in them.  Status 0: its own
- * bytes and no others; what is wrong is said.
+ * its own files under all numbers that come, and writes to them, and leaves them open for a while, so that who takes one
+ * for the log puts many blocks into it; at the end it looks what is in them.  Status 0: its own bytes and no others; what
+ * is wrong is said.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -19,7 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { THREADS = 2, NUMBERS = 1200, FILES = 4, LINE = 8 };
+enum { THREADS = 2, NUMBERS = 1200, FILES = 4, LINE = 8, NAP = 20000 /* us */ };
 
 static int stop, wrong;
 static const char *folder;
@@ -148,6 +149,7 @@ int main(int argc, char **argv)
     } else {
       closeAll(argv[1]);
       openAll();
+      (void)usleep(NAP);
     }
   }
   __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
