@@ -31,6 +31,7 @@ typedef struct CleanStruct {
   uint64_t recording;
   Bool alone;             /* a link without a region */
   Bool over, young;       /* nothing can be read of it; it was made just now */
+  int failed;             /* why it cannot be read, as long as that is so: errno; 0: it can be */
   uint32_t pid;
   double hours, mebibytes;
   char log[RegionPathMAX];
@@ -53,6 +54,10 @@ static void cleanLink(Clean clean)
   (void)snprintf(clean->link, sizeof clean->link, "%s" RegionLINK, clean->path);
   if (lstat(clean->link, &status) == 0 && status.st_uid == geteuid())
     length = readlink(clean->link, clean->log, sizeof clean->log - 1);
+  else
+    errno = ENOENT;
+  if (length < 0 && errno != ENOENT && errno != EINVAL)
+    clean->failed = errno;
   clean->log[length > 0 ? length : 0] = '\0';
 }
 
@@ -60,21 +65,24 @@ static void cleanLink(Clean clean)
 static Bool cleanRead(Clean clean, int fd, const struct stat *status, uint32_t pid)
 {
   static LeftRegionStruct region;
+  Bool read;
 
   region.fd = fd;
   clean->pid = pid;
-  if (LeftRegionRead(&region)) {
+  read = LeftRegionRead(&region);
+  if (read || region.failed != 0) {
     if (flock(fd, LOCK_SH | LOCK_NB) != 0)
       return FALSE;
-    if (cleanCollected(&region.header)) {
+    if (read && cleanCollected(&region.header)) {
       (void)flock(fd, LOCK_UN);
       return FALSE;
     }
   } else if (!LeftRegionUnborn(&region, status, pid)) {
-    clean->over = LeftRegionOver(&region, status, pid);
-    if (!clean->over)
+    clean->over = region.failed == 0 && LeftRegionOver(&region, status, pid);
+    if (!clean->over && region.failed == 0)
       return FALSE;
   }
+  clean->failed = region.failed;
   clean->young = LeftRegionYoung(status);
   clean->hours = difftime(time(NULL), status->st_mtime) / 3600;
   clean->mebibytes = (double)status->st_blocks * 512 / (1 << 20);
@@ -84,33 +92,39 @@ static Bool cleanRead(Clean clean, int fd, const struct stat *status, uint32_t p
   return TRUE;
 }
 
-/* cleanEvents -- how many events a region holds that were to be sent, or counts as lost */
-static Count cleanEvents(Clean clean)
+/* cleanEvents -- how many events a region holds that were to be sent, or counts as lost; ResIO, with errno: that cannot be read */
+static Res cleanEvents(Count *countReturn, Clean clean)
 {
   LeftPlaceStruct place = {.at = AT_FDCWD, .file = clean->path};
   static TableStruct none;
   static LeftRegionStruct region = {.table = &none};
   struct stat status;
-  Count count = 0;
 
+  *countReturn = 0;
   region.fd = LeftPlaceOpen(&status, &place, FALSE, geteuid());
   if (region.fd < 0)
-    return 0;
+    return errno == ENOENT ? ResOK : ResIO;
   region.spoiled = 0;
   if (LeftRegionRead(&region)) {
-    count = LeftRegionEvents(&region);
-    count += (Count)LeftRegionLost(&region);
+    *countReturn = LeftRegionEvents(&region);
+    *countReturn += (Count)LeftRegionLost(&region);
   }
   (void)close(region.fd);
-  return count;
+  errno = region.failed;
+  return region.failed == 0 ? ResOK : ResIO;
 }
 
 /* cleanDrop -- remove a region that no log has, for the reason `why`; what is lost with it, in words */
 static Res cleanDrop(Clean clean, char *room, Size size, const char *why)
 {
-  Count events = cleanEvents(clean);
   int length = snprintf(room, size, "%s", why);
+  Count events;
 
+  if (cleanEvents(&events, clean) != ResOK) {
+    (void)snprintf(room + length, size - (Size)length, ", and it cannot be read: %s; it stays, and is removed by: rm %s*",
+                   strerror(errno), clean->path);
+    return ResIO;
+  }
   if (clean->over)
     (void)snprintf(room + length, size - (Size)length, ", and " cleanOVER "; removed");
   else if (events > 0)
@@ -143,14 +157,49 @@ static void cleanRefused(Clean clean, char *room, Size size, Bool empty)
                  clean->path);
 }
 
+/* cleanAdded -- what a region holds was to come to its log: how that went, in words */
+static Res cleanAdded(Clean clean, char *room, Size size, Res res, Recovered recovered, const char *reason)
+{
+  Bool stays = access(clean->path, F_OK) == 0;
+
+  if (recovered->unread != 0) {
+    (void)snprintf(room, size, "%s: not all that its recording left can be read: %s",
+                   stays ? "it stays" : "added to the log; removed", strerror(recovered->unread));
+    return ResIO;
+  }
+  if (res != ResOK || stays) {
+    (void)snprintf(room, size, "it cannot be added to the log: %s; it stays", reason);
+    return ResIO;
+  }
+  cleanSpoiled(room, size, clean->over ? cleanOVER "; removed" : "added to the log; removed", recovered->spoiled);
+  return ResOK;
+}
+
+/* cleanLog -- take what a region holds into its log, which is there */
+static Res cleanLog(Clean clean, char *room, Size size, Bool empty)
+{
+  RecoveredStruct recovered = {0};
+  const char *reason;
+  Count events;
+  Bool certain;
+  int log = LeftPlaceAppend(&certain, clean->log, clean->recording);
+  Res res = log < 0 ? ResIO : LogRecover(log, certain, clean->log, clean->recording, NULL, FALSE, &recovered);
+
+  reason = log < 0 && errno == ELOOP ? "that is a link, which is not followed" : strerror(errno);
+  if (log >= 0)
+    (void)close(log);
+  if (res != ResPARAM)
+    return cleanAdded(clean, room, size, res, &recovered, reason);
+  if (empty && !clean->over && cleanEvents(&events, clean) == ResOK && events == 0)
+    return cleanDrop(clean, room, size, "its log is empty");
+  cleanRefused(clean, room, size, empty);
+  return ResIO;
+}
+
 /* cleanOne -- take what a region holds into its log, and remove it; how that went, in words */
 static Res cleanOne(Clean clean, char *room, Size size)
 {
-  RecoveredStruct recovered = {0};
   struct stat status;
-  Bool certain;
-  Res res;
-  int log;
 
   if (clean->alone) {
     (void)snprintf(room, size, "its region is gone; removed");
@@ -161,25 +210,19 @@ static Res cleanOne(Clean clean, char *room, Size size)
     return ResIO;
   }
   /* It may have been added along with another one of the same log. */
-  if (clean->log[0] == '\0' || stat(clean->log, &status) != 0)
-    return cleanDrop(clean, room, size, clean->log[0] != '\0' ? "its log is gone" : "it was to be sent elsewhere");
-  log = LeftPlaceAppend(&certain, clean->log, clean->recording);
-  res = log < 0 ? ResIO : LogRecover(log, certain, clean->log, clean->recording, NULL, FALSE, &recovered);
-  if (log >= 0)
-    (void)close(log);
-  if (res == ResPARAM && status.st_size == 0 && !clean->over && cleanEvents(clean) == 0)
-    return cleanDrop(clean, room, size, "its log is empty");
-  if (res == ResPARAM) {
-    cleanRefused(clean, room, size, status.st_size == 0);
+  if (clean->failed != 0 && access(clean->path, F_OK) == 0) {
+    (void)snprintf(room, size, "it cannot be read: %s; it stays", strerror(clean->failed));
     return ResIO;
   }
-  if (res != ResOK || access(clean->path, F_OK) == 0) {
-    (void)snprintf(room, size, "it cannot be added to the log: %s; it stays",
-                   log < 0 && errno == ELOOP ? "that is a link, which is not followed" : strerror(errno));
+  if (clean->log[0] == '\0')
+    return cleanDrop(clean, room, size, "it was to be sent elsewhere");
+  if (stat(clean->log, &status) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR)
+      return cleanDrop(clean, room, size, "its log is gone");
+    (void)snprintf(room, size, "it cannot be added to the log: %s; it stays", strerror(errno));
     return ResIO;
   }
-  cleanSpoiled(room, size, clean->over ? cleanOVER "; removed" : "added to the log; removed", recovered.spoiled);
-  return ResOK;
+  return cleanLog(clean, room, size, status.st_size == 0);
 }
 
 /* cleanAlone -- is it a link of ours that a region had, which is gone?  Where its process runs, the region may be about to be made. */
@@ -317,6 +360,8 @@ Res CleanBeside(const char *log, void (*tell)(void *data, const char *line), voi
   cleanSpoiled(how, sizeof how, done, recovered.spoiled);
   if (res == ResOK)
     (void)snprintf(line, sizeof line, "%s: %s", log, how);
+  else if (recovered.unread != 0)
+    (void)snprintf(line, sizeof line, "%s: not all that its recording left can be read: %s", log, strerror(recovered.unread));
   else
     (void)snprintf(line, sizeof line, "%s: what lies beside it cannot be added: %s", log, strerror(errno));
   tell(data, line);

@@ -130,6 +130,7 @@ Res FileOpen(File file, const char *path, LogHooks hooks)
   file->size = (uint64_t)status.st_size;
   file->live = file->left = file->core = FALSE;
   file->ahead = 0;
+  file->failed = 0;
   file->windowAt = 0;
   file->windowSize = 0;
   return ResOK;
@@ -167,11 +168,21 @@ Res FileReadAt(int fd, uint64_t offset, void *bytes, Size size)
   return ResOK;
 }
 
+/* fileReadAt -- the same for a file, which keeps why it failed */
+static Res fileReadAt(File file, uint64_t offset, void *bytes, Size size)
+{
+  Res res = FileReadAt(file->fd, offset, bytes, size);
+
+  if (res == ResIO && file->failed == 0)
+    file->failed = errno;
+  return res;
+}
+
 Res FileRead(File file, uint64_t offset, void *bytes, Size size)
 {
   if (offset > file->size || size > file->size - offset)
     return ResEND;
-  return FileReadAt(file->fd, offset, bytes, size);
+  return fileReadAt(file, offset, bytes, size);
 }
 
 uint64_t FileData(File file, uint64_t offset)
@@ -196,7 +207,7 @@ static void fileWindow(File file, uint64_t offset, Size size)
   if (left < size)
     size = (Size)left;
   file->windowSize = 0;
-  if (size > 0 && FileReadAt(file->fd, offset, file->window, size) == ResOK) {
+  if (size > 0 && fileReadAt(file, offset, file->window, size) == ResOK) {
     file->windowAt = offset;
     file->windowSize = size;
   }

@@ -24,6 +24,7 @@ typedef struct FileStruct {
   Bool live;         /* a process still records into it: its end may be half of a block */
   Bool left;         /* what was recorded into it was found in shared memory */
   Bool core;         /* it was a core file; these are the blocks that were in it (core.h) */
+  int failed;        /* why a read of it failed: errno; 0: none has */
   uint64_t ahead;    /* up to here the system has been asked to read ahead */
   uint64_t windowAt;
   Size windowSize;

@@ -42,7 +42,8 @@ typedef struct leftoverStruct {
   Teller teller;
   Count seen, capacity;
   struct { dev_t device; ino_t inode; } *known; /* regions that were looked at; owned */
-  leftoverTellStruct running, ending, taken, unwritten, spoilers, miscounters;
+  leftoverTellStruct running, ending, taken, unwritten, spoilers, miscounters, unread;
+  int unreadWhy;                   /* of the first of these: errno */
   leftoverTellStruct over;         /* those that have left nothing, and whose collector lives */
   Index shortened;                 /* a log that was cut, */
   uint64_t cut;                    /* and how much of its end is missing; 0: none is known */
@@ -80,6 +81,30 @@ static Bool leftoverIsNew(Leftover leftover, const struct stat *status)
   leftover->known[leftover->seen].device = status->st_dev;
   leftover->known[leftover->seen++].inode = status->st_ino;
   return TRUE;
+}
+
+/* leftoverNamed -- a process whose header block in a log names the region at this path; NULL: there is none */
+static Process leftoverNamed(Leftover leftover, const char *path)
+{
+  Index i;
+
+  for (i = 0; i < leftover->table->processes; ++i)
+    if (strcmp(leftover->table->process[i]->public.header.region, path) == 0)
+      return leftover->table->process[i];
+  return NULL;
+}
+
+/* leftoverUnread -- of the region in hand not all can be read, or nothing: its process is told of here, and not as one whose
+ * region is gone */
+static void leftoverUnread(Leftover leftover, Index file, const char *path)
+{
+  Process process = leftoverNamed(leftover, path);
+
+  if (process != NULL && process->life == ProcessLifeUNKNOWN)
+    process->life = ProcessLifeGONE;
+  if (leftover->unread.processes == 0)
+    leftover->unreadWhy = leftover->region.failed;
+  leftoverCount(leftover, &leftover->unread, file, path);
 }
 
 /* leftoverTail -- the log's last, incomplete block is being written, or in a region, whole: it is no loss */
@@ -142,8 +167,11 @@ static Res leftoverTake(Leftover leftover, LeftPlace place, Index file, const ch
   if (runs || collector == LeftCollectorLIVES)
     return leftoverLives(leftover, file, path, runs);
   /* Once more: it may have lived when its header was read. */
-  if (!LeftRegionRead(region))
+  if (!LeftRegionRead(region)) {
+    if (region->failed != 0)
+      leftoverUnread(leftover, file, path);
     return ResOK;
+  }
   res = LeftRegionTake(region);
   if (res == ResOK && LeftRegionUsed(region))
     res = leftoverProcess(leftover, ProcessLifeTAKEN);
@@ -161,6 +189,8 @@ static Res leftoverTake(Leftover leftover, LeftPlace place, Index file, const ch
     leftoverCount(leftover, &leftover->miscounters, file, path);
   if (region->events > 0)
     leftoverCount(leftover, LeftRegionUnwritten(region, collector) ? &leftover->unwritten : &leftover->taken, file, path);
+  if (region->failed != 0)
+    leftoverUnread(leftover, file, path);
   return ResOK;
 }
 
@@ -197,20 +227,27 @@ static Res leftoverRecordings(Leftover leftover)
   return ResOK;
 }
 
-/* leftoverFirst -- nothing sound has come to the log in hand yet, so nobody says which recording it is of: was the region
- * made for it? */
-static Bool leftoverFirst(Leftover leftover, LeftPlace place, const struct stat *status)
+/* leftoverFor -- nothing sound has come to the log in hand yet, so nobody says which recording it is of: was the region
+ * made for a log of that name? */
+static Bool leftoverFor(Leftover leftover, LeftPlace place, const struct stat *status)
 {
   File log = leftover->file[leftover->at];
   char path[PATH_MAX];
   const char *slash;
 
-  if (log->core || realpath(log->path, path) == NULL || !LeftPlaceFirst(place, leftover->region.fd, log->fd))
+  if (log->core || realpath(log->path, path) == NULL)
     return FALSE;
   slash = strrchr(path, '/');
   if (place->name.log != 0)
     return strlen(slash + 1) == place->name.log && strncmp(slash + 1, place->file, place->name.log) == 0;
   return LeftPlaceLog(place, status->st_uid, path);
+}
+
+/* leftoverFirst -- was the region made for that log? */
+static Bool leftoverFirst(Leftover leftover, LeftPlace place, const struct stat *status)
+{
+  return LeftPlaceFirst(place, leftover->region.header.inode, leftover->file[leftover->at]->fd) &&
+         leftoverFor(leftover, place, status);
 }
 
 /* leftoverOwner -- who owns a log */
@@ -224,13 +261,18 @@ static uid_t leftoverOwner(File log)
 /* leftoverOpened -- a region may be believed: is it of one of the logs?  Then take what is in it */
 static Res leftoverOpened(Leftover leftover, LeftPlace place, leftoverOf of, const struct stat *status)
 {
+  Index file = of != NULL ? of->file : leftover->at;
   char path[RegionPathMAX + leftoverNAME];
+  Bool read = LeftRegionRead(&leftover->region);
 
   (void)snprintf(path, sizeof path, "%s/%s", place->folder, place->file);
-  if (!LeftRegionRead(&leftover->region) || (of == NULL && !leftoverFirst(leftover, place, status)) ||
-      !leftoverIsNew(leftover, status))
+  if ((!read && leftover->region.failed == 0) ||
+      (of == NULL && !(read ? leftoverFirst : leftoverFor)(leftover, place, status)) || !leftoverIsNew(leftover, status))
     return ResOK;
-  return leftoverTake(leftover, place, of != NULL ? of->file : leftover->at, path);
+  if (read)
+    return leftoverTake(leftover, place, file, path);
+  leftoverUnread(leftover, file, path);
+  return ResOK;
 }
 
 /* leftoverRefused -- a region of a recording in the logs cannot be opened: whoever has it may not have been able to write
@@ -239,17 +281,13 @@ static void leftoverRefused(Leftover leftover, LeftPlace place, leftoverOf of, c
 {
   const char *log = leftover->teller->paths[of->file];
   char path[RegionPathMAX + leftoverNAME];
-  Index i;
 
   if (error == EPERM && status->st_uid != geteuid())
     (void)snprintf(leftover->refused, sizeof leftover->refused, "it belongs to user %lu", (unsigned long)status->st_uid);
   else
     (void)snprintf(leftover->refused, sizeof leftover->refused, "%s", strerror(error));
   (void)snprintf(path, sizeof path, "%s/%s", place->folder, place->file);
-  for (i = 0; i < leftover->table->processes; ++i)
-    if (strcmp(leftover->table->process[i]->public.header.region, path) == 0)
-      return;
-  if (leftover->strangers++ > 0)
+  if (leftoverNamed(leftover, path) != NULL || leftover->strangers++ > 0)
     return;
   TellerLack(leftover->teller, "%s: newest events may be in %s, which is not read: %s", log, path,
              leftover->refused);
@@ -318,7 +356,7 @@ static void leftoverMissing(Leftover leftover, Process process)
 static void leftoverTell(Leftover leftover)
 {
   LeftoverTell running = &leftover->running, ending = &leftover->ending, taken = &leftover->taken;
-  LeftoverTell unwritten = &leftover->unwritten, spoilers = &leftover->spoilers;
+  LeftoverTell unwritten = &leftover->unwritten, spoilers = &leftover->spoilers, unread = &leftover->unread;
   const char *const *paths = leftover->teller->paths;
 
   if (running->processes == 1)
@@ -349,6 +387,9 @@ static void leftoverTell(Leftover leftover)
     TellerLack(leftover->teller, "%s: the newest events of process %u%s could not be written, and are in %s; eventrec "
                "--clean adds them", paths[unwritten->file], unwritten->pid,
                unwritten->processes > 1 ? " and others" : "", unwritten->path);
+  if (unread->processes > 0)
+    TellerLack(leftover->teller, "%s: newest events of process %u%s may be in %s, which cannot be read: %s", paths[unread->file],
+               unread->pid, unread->processes > 1 ? " and others" : "", unread->path, strerror(leftover->unreadWhy));
   if (leftover->miscounters.processes > 0)
     TellerLack(leftover->teller, "%s: how many events process %u%s lost is not known: it had written over that count in shared memory, "
                "which cannot be", paths[leftover->miscounters.file], leftover->miscounters.pid,

@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "log/file.h"
+
 enum { leftTICK = 20000000 /* ns by which files' times may lag */ };
 
 /* leftBelieved -- a regular file of ours, or of the log's owner */
@@ -176,14 +178,12 @@ static int64_t leftMade(LeftPlace place)
   return made;
 }
 
-Bool LeftPlaceFirst(LeftPlace place, int region, int log)
+Bool LeftPlaceFirst(LeftPlace place, uint64_t inode, int log)
 {
   int64_t made = leftMade(place), logMade = leftTime(log, "");
-  RegionHeaderStruct header;
   struct stat status;
 
-  if (made == 0 || fstat(log, &status) != 0 || status.st_ino == 0 ||
-      pread(region, &header, sizeof header, 0) != (ssize_t)sizeof header || header.inode != (uint64_t)status.st_ino)
+  if (made == 0 || fstat(log, &status) != 0 || status.st_ino == 0 || inode != (uint64_t)status.st_ino)
     return FALSE;
   /* A file is not younger than its last change, which nobody can set back. */
   return (logMade != 0 ? logMade : leftStamp(&status.st_ctim)) <= made + leftTICK;
@@ -196,19 +196,23 @@ typedef struct leftFirstStruct {
   Bool first, other; /* a region that was made for it; one that was not */
 } leftFirstStruct, *leftFirst;
 
-/* leftFirstVisit -- a file that is called as regions are; what was to become one says nothing */
+/* leftFirstVisit -- a file that is called as regions are; what was to become one says nothing, and one that cannot be read may
+ * be of another log */
 static Res leftFirstVisit(void *data, LeftPlace place)
 {
   static const char none[BlockMagicSIZE];
-  char magic[BlockMagicSIZE];
+  RegionHeaderStruct header;
   leftFirst asked = data;
   struct stat status;
+  Res res;
   int fd;
 
   if (place->name.recording != asked->recording || (fd = LeftPlaceOpen(&status, place, FALSE, geteuid())) < 0)
     return ResOK;
-  if (pread(fd, magic, sizeof magic, 0) == (ssize_t)sizeof magic && memcmp(magic, none, sizeof none) != 0) {
-    if (LeftPlaceFirst(place, fd, asked->log))
+  memset(header.magic, 0, sizeof header.magic);
+  res = FileReadAt(fd, 0, &header, sizeof header);
+  if (res == ResIO || memcmp(header.magic, none, sizeof none) != 0) {
+    if (res == ResOK && LeftPlaceFirst(place, header.inode, asked->log))
       asked->first = TRUE;
     else
       asked->other = TRUE;

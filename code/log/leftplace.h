@@ -51,15 +51,16 @@ extern Bool LeftPlaceTarget(char *room, LeftPlace place, uid_t owner);
 
 /* LeftPlaceFirst -- may a log to which nothing has come be the one that a region was made for, though it cannot say so?  It has the
  * number that the region tells of it, which is given again when a file is gone; so it must not be younger than the region,
- * either.  FALSE also where the file system does not tell. */
-extern Bool LeftPlaceFirst(LeftPlace place, int region, int log);
+ * either.  FALSE also where the file system does not tell.
+ * inode  that number */
+extern Bool LeftPlaceFirst(LeftPlace place, uint64_t inode, int log);
 
 /* LeftPlaceAppend -- open the log that such a link names, for appending, if it is a regular file of ours; -1 with errno
  * (ELOOP: it is a link).
  * Whether it is of the region's recording LogRecordingHas tells.
  * certain  if it is empty it is the log of this recording: no link is on the way to it, in any folder, and it has one name, so
  *          whoever may write in one of the folders cannot have led us to a file that is elsewhere; and all regions of the
- *          recording were made for it (LeftPlaceFirst).  Of recording 0 none is. */
+ *          recording were made for it, and can be read (LeftPlaceFirst).  Of recording 0 none is. */
 extern int LeftPlaceAppend(Bool *certainReturn, const char *path, uint64_t recording);
 
 /* LeftPlaceLog -- was a region in RegionFOLDER made for the log at this absolute path, as the link beside it says, which

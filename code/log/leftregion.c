@@ -22,14 +22,25 @@ enum { leftYOUNG = 60 }; /* seconds: whoever has just made a file may yet lock i
 enum { leftVersionsMAX = 999 };
 enum { leftTriesMAX = 500 }; /* of 2 ms each */
 
+/* leftBytes -- read some of the file: all reads of it.  ResEND: so much is not there; ResIO: it cannot be read, which is kept. */
+static Res leftBytes(LeftRegion region, Size at, void *bytes, Size size)
+{
+  Res res = FileReadAt(region->fd, at, bytes, size);
+
+  if (res == ResIO && region->failed == 0)
+    region->failed = errno;
+  return res;
+}
+
 Bool LeftRegionRead(LeftRegion region)
 {
   struct stat status;
 
   region->events = region->spoiled = 0;
   region->taken = FALSE;
+  region->failed = 0;
   return fstat(region->fd, &status) == 0 && S_ISREG(status.st_mode) &&
-         FileReadAt(region->fd, 0, &region->header, sizeof region->header) == ResOK &&
+         leftBytes(region, 0, &region->header, sizeof region->header) == ResOK &&
          RegionHeaderSound(&region->header, (Size)status.st_size);
 }
 
@@ -50,7 +61,7 @@ Bool LeftRegionUnborn(LeftRegion region, const struct stat *status, uint32_t pid
   RegionHeader header = &region->header;
 
   memset(header, 0, offsetof(RegionHeaderStruct, log) + 1);
-  return S_ISREG(status->st_mode) && pread(region->fd, header, sizeof *header, 0) >= 0 &&
+  return S_ISREG(status->st_mode) && leftBytes(region, 0, header, sizeof *header) != ResIO &&
          memcmp(header->magic, none, sizeof none) == 0 && header->log[0] == '\0' &&
          (status->st_size > 0 || difftime(time(NULL), status->st_mtime) > leftYOUNG || !LeftRegionRuns(pid)) &&
          flock(region->fd, LOCK_EX | LOCK_NB) == 0;
@@ -71,7 +82,7 @@ static Bool leftOther(RegionHeader header)
 Bool LeftRegionOver(LeftRegion region, const struct stat *status, uint32_t pid)
 {
   return S_ISREG(status->st_mode) && status->st_size >= (off_t)RegionFIRST && !LeftRegionRead(region) &&
-         !leftOther(&region->header) && !LeftRegionRuns(pid) && flock(region->fd, LOCK_EX | LOCK_NB) == 0;
+         region->failed == 0 && !leftOther(&region->header) && !LeftRegionRuns(pid) && flock(region->fd, LOCK_EX | LOCK_NB) == 0;
 }
 
 static Res leftWrite(LeftRegion region, const void *bytes, Size size)
@@ -90,9 +101,9 @@ static Bool leftTextSound(LeftRegion region, unsigned which, Size *lengthReturn)
   unsigned version[3];
   const char *body;
 
-  return FileReadAt(region->fd, at, region->text, BlockMagicSIZE + HeaderLineSIZE) == ResOK &&
+  return leftBytes(region, at, region->text, BlockMagicSIZE + HeaderLineSIZE) == ResOK &&
          HeaderLength(lengthReturn, version, region->text, BlockMagicSIZE + HeaderLineSIZE) == ResOK &&
-         *lengthReturn <= RegionTextSIZE && FileReadAt(region->fd, at, region->text, *lengthReturn) == ResOK &&
+         *lengthReturn <= RegionTextSIZE && leftBytes(region, at, region->text, *lengthReturn) == ResOK &&
          HeaderRead(&region->parsed, &body, region->text, *lengthReturn) == ResOK &&
          region->parsed.identity == region->header.identity;
 }
@@ -177,11 +188,13 @@ static Count leftKnown(Table table, BlockHeader header, Count count)
   return TallyHas(&stream->tally, header->sequence) ? count : 0;
 }
 
-/* leftMemory -- has slot `i` any? */
+/* leftMemory -- has slot `i` any?  Behind the last of the file's it is ENXIO. */
 static Bool leftMemory(LeftRegion region, Index i)
 {
   off_t data = lseek(region->fd, (off_t)(RegionSize(i + 1) - BlockMAX), SEEK_DATA);
 
+  if (data < 0 && errno != ENXIO && region->failed == 0)
+    region->failed = errno;
   return data >= (off_t)RegionFIRST && data < (off_t)RegionSize(i + 1);
 }
 
@@ -193,9 +206,9 @@ static Bool leftAt(Size *atReturn, Size *sizeReturn, LeftRegion region, Index i)
   Bool sized = RegionBlockAt(atReturn, sizeReturn, &region->header, i);
   uint8_t told;
 
-  if (sized && FileReadAt(region->fd, *atReturn, header, sizeof *header) == ResOK && header->whole == *sizeReturn)
+  if (sized && leftBytes(region, *atReturn, header, sizeof *header) == ResOK && header->whole == *sizeReturn)
     return TRUE;
-  if (!leftMemory(region, i) || FileReadAt(region->fd, RegionSize(i + 1) - BlockMAX, header, BlockMAX) != ResOK)
+  if (!leftMemory(region, i) || leftBytes(region, RegionSize(i + 1) - BlockMAX, header, BlockMAX) != ResOK)
     return sized;
   told = RegionStateTold((char *)header + BlockMAX, BlockMAX, region->header.identity);
   if (RegionStateWrong(region->header.state[i], told))
@@ -211,7 +224,7 @@ static Bool leftRead(BlockHeader soundReturn, BlockTally tallyReturn, LeftRegion
   Size at, size;
   Bool swapped;
 
-  if (!leftAt(&at, &size, region, i) || FileReadAt(region->fd, at, header, size) != ResOK)
+  if (!leftAt(&at, &size, region, i) || leftBytes(region, at, header, size) != ResOK)
     return FALSE;
   if (BlockHeaderUnsealedRead(soundReturn, &swapped, header) != ResOK || swapped || soundReturn->whole != size ||
       soundReturn->process != region->header.identity) {
@@ -267,7 +280,7 @@ static Res leftBlock(LeftRegion region, Index i)
 /* leftLedger -- how many events children of the process that can send nothing have counted */
 static Bool leftLedger(uint64_t *ledger, LeftRegion region)
 {
-  if (FileReadAt(region->fd, RegionLEDGER, ledger, sizeof *ledger) != ResOK)
+  if (leftBytes(region, RegionLEDGER, ledger, sizeof *ledger) != ResOK)
     return FALSE;
   *ledger &= ~RegionLedgerCLOSED;
   return TRUE;
@@ -303,13 +316,22 @@ void LeftRegionSays(LeftRegion region, Process process, Bool left)
   Size length;
 
   if (!LeftRegionText(region, &length) ||
-      FileReadAt(region->fd, RegionControlAt(region->parsed.widths.word), &word, sizeof word) != ResOK)
+      leftBytes(region, RegionControlAt(region->parsed.widths.word), &word, sizeof word) != ResOK)
     return;
   process->left = left;
   process->leftKinds = process->public.header.sent.now = word & RegionControlSENT;
   process->leftPid = region->pid;
   if (process->headed)
     HeaderOutside(&process->public.header, region->pid);
+}
+
+/* leftStrict -- has all been read so far that was to be? */
+static Res leftStrict(LeftRegion region)
+{
+  if (!region->strict || region->failed == 0)
+    return ResOK;
+  errno = region->failed;
+  return ResIO;
 }
 
 Res LeftRegionTake(LeftRegion region)
@@ -323,14 +345,17 @@ Res LeftRegionTake(LeftRegion region)
   if (LeftRegionText(region, &length))
     res = leftWrite(region, region->text, length);
   if (res == ResOK)
+    res = leftStrict(region);
+  if (res == ResOK)
     res = TableProcess(&process, region->table, region->header.identity);
   if (res == ResOK)
     LeftRegionSays(region, process, TRUE);
   for (i = 0; i < region->header.slots && res == ResOK; ++i)
-    res = leftBlock(region, i);
+    if ((res = leftBlock(region, i)) == ResOK)
+      res = leftStrict(region);
   if (res == ResOK && LeftRegionUsed(region))
     process->lost = LeftRegionLost(region);
-  return res;
+  return res == ResOK ? leftStrict(region) : res;
 }
 
 Bool LeftRegionUsed(LeftRegion region)

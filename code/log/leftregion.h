@@ -22,6 +22,8 @@
 typedef struct LeftRegionStruct {
   int fd;                       /* the region; the caller's, open and locked */
   uint32_t pid;                 /* of the process, for who made the region, as its name says; the caller's */
+  int failed;                   /* why a read of it failed, since LeftRegionRead began: errno; 0: none has */
+  Bool strict;                  /* LeftRegionTake ends where one does; the caller's */
   Table table;                  /* what the logs have */
   int to;                       /* the temporary file; -1 as long as there is none */
   uint64_t events;              /* taken that the logs have not, of this region */
@@ -37,7 +39,8 @@ typedef struct LeftRegionStruct {
   } block;
 } LeftRegionStruct, *LeftRegion;
 
-/* LeftRegionRead -- is the file at region->fd a region of our version?  Its header, then. */
+/* LeftRegionRead -- is the file at region->fd a region of our version?  Its header, then.  Where region->failed is set nobody
+ * knows, nor is what any of these says of a region all that is there. */
 extern Bool LeftRegionRead(LeftRegion region);
 
 /* LeftRegionUnborn -- is the file, which is none, what was to become a region when its maker was killed?  Then it is
@@ -97,7 +100,8 @@ extern Bool LeftRegionMiscounts(LeftRegion region);
 extern void LeftRegionSays(LeftRegion region, Process process, Bool left);
 
 /* LeftRegionTake -- write to region->to (made if need be) what the logs do not have: the header block's newest text,
- * and what is committed in blocks, full or open.  The flight recorder's are left.  ResIO, ResMEMORY. */
+ * and what is committed in blocks, full or open.  The flight recorder's are left.  What
+ * cannot be read is left out, which region->failed says; if `strict`, it ends there: ResIO, with errno.  ResIO, ResMEMORY. */
 extern Res LeftRegionTake(LeftRegion region);
 
 /* LeftRegionEvents -- how many events are there that were to be sent, whatever logs have; region->spoiled are

@@ -63,11 +63,12 @@ static Res recoverBlock(void *data, Stream stream, const IndexEntryStruct *entry
   return ResOK;
 }
 
-/* recoverScan -- scan what the log has, or has got since the last time */
+/* recoverScan -- scan what the log has, or has got since the last time: all of that */
 static Res recoverScan(Recover recover)
 {
   struct stat status;
   char name[32];
+  Res res;
 
   if (!recover->scanned) {
     (void)snprintf(name, sizeof name, "/proc/self/fd/%d", recover->log);
@@ -80,7 +81,11 @@ static Res recoverScan(Recover recover)
     return ResIO;
   recover->file.size = (uint64_t)status.st_size;
   recover->file.windowSize = 0;
-  return ScanOn(&recover->scan, &recover->file, 0, &recover->place, UINT64_MAX);
+  res = ScanOn(&recover->scan, &recover->file, 0, &recover->place, UINT64_MAX);
+  if (res != ResOK || recover->file.failed == 0)
+    return res;
+  errno = recover->file.failed;
+  return ResIO;
 }
 
 /* recoverHas -- has the log something of a recording?  An empty one has nothing of any other; but neither has an empty file
@@ -236,6 +241,7 @@ static Res recoverTake(Recover recover, uint64_t recording, LeftCollector collec
 {
   Process process;
   uint64_t blocks;
+  Bool used;
   Res res = recoverScan(recover);
 
   if (res != ResOK)
@@ -258,14 +264,17 @@ static Res recoverTake(Recover recover, uint64_t recording, LeftCollector collec
     return res;
   recover->recovered->blocks += recover->scan.blocks - blocks;
   recover->recovered->spoiled += recover->region.spoiled;
+  used = LeftRegionUsed(&recover->region);
   process->lost = LeftRegionLost(&recover->region);
+  if (recover->region.failed != 0)
+    return ResIO;
   if (!process->headed && process->lost > 0 && !recover->keep)
     res = recoverTell(recover, recording, process->lost);
   if (res != ResOK || recover->cut)
     return res;
   if (collector != LeftCollectorNONE)
     TableOrphan(&recover->table, recording);
-  if (!process->headed || !LeftRegionUsed(&recover->region))
+  if (!process->headed || !used)
     return ResOK;
   recoverGone(recover, &process->public.header);
   return recoverClose(recover, process);
@@ -296,38 +305,68 @@ static Res recoverOver(Recover recover, LeftPlace place)
   return known || recover->keep ? ResOK : recoverTell(recover, place->name.recording, 1);
 }
 
-/* recoverVisit -- a file that is called as regions are */
+/* recoverNone -- a file that is called as regions are, and none that can be read */
+static Res recoverNone(Recover recover, LeftPlace place, const struct stat *status)
+{
+  LeftRegion region = &recover->region;
+  Res res = ResOK;
+
+  if (LeftRegionUnborn(region, status, place->name.pid)) {
+    LeftPlaceRemove(place, status);
+  } else if (region->failed == 0 && LeftRegionOver(region, status, place->name.pid) && !LeftRegionYoung(status)) {
+    res = recoverOver(recover, place);
+    if (res == ResOK && !recover->keep && !recover->untold)
+      LeftPlaceRemove(place, status);
+  }
+  return res;
+}
+
+/* recoverOpened -- the same, open; with region.failed set it stays */
+static Res recoverOpened(Recover recover, LeftPlace place, const struct stat *status)
+{
+  LeftRegion region = &recover->region;
+  LeftCollector collector;
+  Res res;
+
+  if (!LeftRegionRead(region))
+    return region->failed == 0 ? recoverNone(recover, place, status) : ResIO;
+  collector = LeftRegionCollector(region);
+  if (collector == LeftCollectorLIVES || !recoverLock(recover)) {
+    ++recover->recovered->running;
+    return ResOK;
+  }
+  /* Once more: it may have lived when its header was read. */
+  if (!LeftRegionRead(region))
+    return region->failed == 0 ? ResOK : ResIO;
+  res = recoverTake(recover, place->name.recording, collector);
+  if (res == ResOK && !recover->keep && !recover->untold)
+    LeftPlaceRemove(place, status);
+  return res;
+}
+
+/* recoverVisit -- a file that is called as regions are.  Where one cannot be read the others are taken all the same. */
 static Res recoverVisit(void *data, LeftPlace place)
 {
   Recover recover = data;
-  LeftCollector collector;
   struct stat status;
-  Res res = ResOK;
+  Res res;
 
   if (recover->recording != 0 ? place->name.recording != recover->recording
                               : !recoverHas(recover, place->name.recording))
     return ResOK;
   recover->region.pid = place->name.pid;
   recover->region.fd = LeftPlaceOpen(&status, place, TRUE, recover->owner);
-  if (recover->region.fd < 0)
+  if (recover->region.fd < 0) {
+    if (errno != ENOENT && errno != EPERM)
+      recover->recovered->unread = errno;
     return ResOK;
-  if (LeftRegionRead(&recover->region)) {
-    collector = LeftRegionCollector(&recover->region);
-    if (collector == LeftCollectorLIVES || !recoverLock(recover))
-      ++recover->recovered->running;
-    /* Once more: it may have lived when its header was read. */
-    else if (LeftRegionRead(&recover->region) && (res = recoverTake(recover, place->name.recording, collector)) == ResOK &&
-             !recover->keep && !recover->untold)
-      LeftPlaceRemove(place, &status);
-  } else if (LeftRegionUnborn(&recover->region, &status, place->name.pid)) {
-    LeftPlaceRemove(place, &status);
-  } else if (LeftRegionOver(&recover->region, &status, place->name.pid) && !LeftRegionYoung(&status)) {
-    res = recoverOver(recover, place);
-    if (res == ResOK && !recover->keep && !recover->untold)
-      LeftPlaceRemove(place, &status);
   }
+  res = recoverOpened(recover, place, &status);
   (void)close(recover->region.fd);
-  return res;
+  if (recover->region.failed == 0 || (res != ResOK && res != ResIO))
+    return res;
+  recover->recovered->unread = recover->region.failed;
+  return ResOK;
 }
 
 /* recoverForeign -- has the file nothing that a log has, though it is not empty? */
@@ -373,6 +412,7 @@ static Recover recoverMake(int log, Bool certain, const char *path, uint64_t rec
   recover->scan.teller = &recover->teller;
   recover->scan.block = recoverBlock;
   recover->scan.plain = TRUE;
+  recover->region.strict = TRUE;
   return recover;
 }
 
@@ -397,6 +437,10 @@ Res LogRecover(int log, Bool certain, const char *path, uint64_t recording, Reco
     res = ResPARAM;
   if (res == ResOK)
     res = LeftPlaceSearch(path, recoverVisit, recover);
+  if (res == ResOK && recoveredReturn->unread != 0) {
+    errno = recoveredReturn->unread;
+    res = ResIO;
+  }
   if (res == ResOK && recover->scanned)
     res = recoverEnd(recover);
   recoverFree(recover);

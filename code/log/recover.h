@@ -15,6 +15,7 @@ typedef struct RecoveredStruct {
   Count running;    /* processes that still write to the log */
   Count released;   /* processes that their collector had let go, and that have ended since */
   Count over;       /* regions of which nothing could be read, because the program had written over their beginning */
+  int unread;       /* why a region cannot be read: errno; it stays, and the recording is not closed; 0: all can be */
   uint64_t spoiled; /* events of blocks that the program had written over: they are lost, which the log says */
 } RecoveredStruct, *Recovered;
 
@@ -33,7 +34,8 @@ typedef void (*RecoverNow)(Sync nowReturn, Bool slow);
  * keep           what is added stays in memory, too: another log lacks it as well
  * recoveredReturn  what that was
  * returns        ResOK; ResPARAM: that is no log, or has nothing of that recording, and is not certain to be its log, or not
- *                empty: nothing was appended.  ResIO, ResMEMORY: not all could be written (errno says why); nothing is removed that was not.
+ *                empty: nothing was appended.  ResIO, ResMEMORY: not all could be read or written (errno says why); nothing is removed of which not all
+ *                was.  Other regions are added where one cannot be read.
  * cost           nothing of the log is read where there is nothing to recover and `recording` is said
  */
 extern Res LogRecover(int log, Bool certain, const char *path, uint64_t recording, RecoverNow now, Bool keep,
