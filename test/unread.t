@@ -106,7 +106,7 @@ for my $case (["$cnv -E UserWord", 'a reader'], ["$rec --clean", '--clean']) {
     my ($command, $what) = @$case;
     for my $call ('pread64', 'lseek') {
         my ($runs, @wrong) = (0);
-        for (my $n = 1; ; $n += $ENV{SOAK} ? 1 : $call eq 'lseek' ? 3500 : $n < 4 ? 1 : 17) {
+        for (my $n = 1; ; $n += $ENV{SOAK} ? 1 : $call eq 'lseek' ? 3500 : $n < 4 ? 1 : 7) {
             again();
             my ($status, $said, $came) = injected($call, 'error=EIO', $n, "$command a.paw");
             last if !$came;
@@ -132,6 +132,29 @@ for my $case (["$cnv -E UserWord", 'a reader'], ["$rec --clean", '--clean']) {
         cmp_ok $runs, '>', 0, "$what: calls of $call fail";
         is_deeply \@wrong, [], "$what: what cannot be read ($call) is told, and is there when it can be";
     }
+}
+
+# --clean is killed, where it writes or removes something, or there is no room: then it is run again, for this log or for all.
+for my $case (['unlinkat', 'signal=KILL'], ['write', 'signal=KILL'], ['write', 'error=ENOSPC']) {
+    my ($call, $what) = @$case;
+    my ($runs, @wrong) = (0);
+    for my $named ('a.paw', '') {
+        for (my $n = 1; ; ++$n) {
+            again();
+            my ($status, $said, $came) = injected($call, $what, $n, "$rec --clean a.paw");
+            last if !$came;
+            ++$runs;
+            my $stayed = join ' ', left();
+            my $then = `$rec --clean $named 2>&1`;
+            my ($lacks, $how) = check();
+            my $wrong = $lacks ? "then $how" : '';
+            $wrong .= 'then events ' . numbers() if numbers() ne $numbers;
+            $wrong .= "left: @{[left()]}" if left();
+            push @wrong, "$call $n: $wrong ($stayed; $then)" if $wrong ne '';
+        }
+    }
+    cmp_ok $runs, '>', 0, "$what at $call of --clean";
+    is_deeply \@wrong, [], 'the next one makes the log whole, and leaves nothing';
 }
 
 chdir '/';

@@ -132,8 +132,10 @@ static Res cleanDrop(Clean clean, char *room, Size size, const char *why)
                    events == 1 ? "" : "s");
   else
     (void)snprintf(room + length, size - (Size)length, "; nothing was in it; removed");
+  if (unlink(clean->path) != 0 && errno != ENOENT)
+    return ResIO;
   (void)unlink(clean->link);
-  return unlink(clean->path) == 0 || errno == ENOENT ? ResOK : ResIO;
+  return ResOK;
 }
 
 /* cleanSpoiled -- what was done, and how many events nobody can add */

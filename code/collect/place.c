@@ -112,6 +112,9 @@ static Res placeTry(PlaceFile file, Place place, int folder, pid_t pid, Size siz
   errno = ENAMETOOLONG;
   for (number = 0; number < placeTriesMAX && placeName(file, place, pid, number); ++number) {
     file->linked = links && symlinkat(place->log, folder, placeLink(link, sizeof link, file)) == 0;
+    file->fd = -1;
+    if (links && !file->linked && errno == EEXIST)
+      continue; /* another region's, which is gone, and about to go itself */
     file->fd = openat(folder, file->name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     made = file->fd >= 0;
     if (made && placeSize(file, place, size) == ResOK)
@@ -171,10 +174,10 @@ void PlaceRemove(PlaceFile file)
 {
   char link[sizeof file->name + sizeof RegionLINK];
 
-  if (file->linked) /* first: nothing finds a link alone */
-    (void)unlinkat(file->folder, placeLink(link, sizeof link, file), 0);
   if (file->folder >= 0)
     (void)unlinkat(file->folder, file->name, 0);
+  if (file->linked)
+    (void)unlinkat(file->folder, placeLink(link, sizeof link, file), 0);
   file->folder = -1;
   file->linked = FALSE;
 }

@@ -87,13 +87,14 @@ static const char *storeLink(char *room, const char *path)
   return strcat(room, RegionLINK);
 }
 
-/* storeRemove -- the file at `path`, and before it the link beside it, if there is one: nothing finds a link alone */
+/* storeRemove -- the file at `path`, and then the link beside it, if there is one: a link alone says of nobody that something is
+ * left */
 static void storeRemove(const char *path)
 {
   char room[RegionPathMAX];
 
-  (void)QuietCall(SYS_unlinkat, AT_FDCWD, storeLink(room, path), 0);
   (void)QuietCall(SYS_unlinkat, AT_FDCWD, path, 0);
+  (void)QuietCall(SYS_unlinkat, AT_FDCWD, storeLink(room, path), 0);
 }
 
 /* storeRemember -- for the child of a fork; what finds no place stays where it is */
@@ -268,9 +269,12 @@ static RegionHeader storeShared(Store store, const char *log, uint64_t recording
 
   for (beside = 0; beside < (log[0] != '\0' ? 2 : 1); ++beside)
     for (n = 0; n < storeTriesMAX && storeName(store->path, sizeof store->path, log, recording, n, beside); ++n) {
-      /* The link is made before the region: so there is never a region of which nobody knows what log it is for. */
-      Bool linked = !beside && log[0] == '/' && QuietCall(SYS_symlinkat, log, AT_FDCWD, storeLink(link, store->path)) == 0;
-      int fd = storeFile(store->path, size);
+      /* The link is made before the region: so there is never a region of which nobody knows what log it is for.  One that is
+       * there is another region's, which is gone, and about to go itself. */
+      Bool links = !beside && log[0] == '/';
+      long res = links ? QuietCall(SYS_symlinkat, log, AT_FDCWD, storeLink(link, store->path)) : 0;
+      Bool linked = links && res == 0;
+      int fd = res == -EEXIST ? -EEXIST : storeFile(store->path, size);
       RegionHeader header = fd >= 0 ? storeMap(store, fd, size) : NULL;
       if (header != NULL) {
         *fdReturn = fd;

@@ -294,9 +294,7 @@ void LeftPlaceRemove(LeftPlace place, const struct stat *status)
 
   if (fstatat(place->at, place->file, &named, AT_SYMLINK_NOFOLLOW) != 0 || !leftSame(&named, status))
     return;
-  /* The link first: nothing finds a link alone. */
-  if (leftLink(link, place) && fstatat(place->at, link, &named, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(named.st_mode) &&
-      named.st_uid == status->st_uid)
+  if (unlinkat(place->at, place->file, 0) == 0 && leftLink(link, place) &&
+      fstatat(place->at, link, &named, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(named.st_mode) && named.st_uid == status->st_uid)
     (void)unlinkat(place->at, link, 0);
-  (void)unlinkat(place->at, place->file, 0);
 }

@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/grow.h"
 #include "base/text.h"
 #include "format/block.h"
 #include "log/census.h"
@@ -26,6 +27,12 @@
 #include "log/scan.h"
 
 enum { recoverSTREAMS = 8192 /* of a closing header block: whatever the numbers are, they fit */ };
+
+/* A region that stays until its recording is closed: whoever is killed before that, or finds no room, can begin anew. */
+typedef struct recoverHeldStruct {
+  uint64_t recording;
+  struct stat status;
+} recoverHeldStruct;
 
 typedef struct recoverStruct {
   int log;
@@ -38,6 +45,9 @@ typedef struct recoverStruct {
   uid_t owner;                 /* of the log */
   Recovered recovered;
   Bool scanned;
+  recoverHeldStruct *held;     /* one of each recording that had a collector, at most; owned */
+  Count helds, capacity;
+  Bool told;                   /* what is lost with the region in hand was counted in the log: once is enough */
   Bool untold;                 /* what is lost with the region in hand can be told nowhere in the log */
   Bool cut;                    /* the log lacks some of its end: it is not for us to say that it is whole */
   FileStruct file;
@@ -170,6 +180,7 @@ static Res recoverTell(Recover recover, uint64_t recording, uint64_t lost)
   recover->untold = process == NULL;
   if (process == NULL)
     return ResOK;
+  recover->told = TRUE;
   process->public.header.lost = CountAdd(process->public.header.lost, lost);
   if (process->public.header.ended)
     return recoverClose(recover, process);
@@ -252,7 +263,7 @@ static Res recoverTake(Recover recover, uint64_t recording, LeftCollector collec
   }
   blocks = recover->scan.blocks;
   recover->cut |= LeftRegionCut(&recover->region, recover->log) > 0;
-  recover->untold = FALSE;
+  recover->told = recover->untold = FALSE;
   recover->region.table = &recover->table;
   recover->region.to = recover->log;
   res = LeftRegionTake(&recover->region);
@@ -305,6 +316,32 @@ static Res recoverOver(Recover recover, LeftPlace place)
   return known || recover->keep ? ResOK : recoverTell(recover, place->name.recording, 1);
 }
 
+/* recoverHold -- is the region in hand, which was taken, to stay until its recording is closed? */
+static Bool recoverHold(Recover recover, uint64_t recording, const struct stat *status)
+{
+  Index i;
+
+  for (i = 0; i < recover->helds; ++i)
+    if (recover->held[i].recording == recording)
+      return FALSE;
+  if (recover->told || !Grow(&recover->held, &recover->capacity, recover->helds, sizeof *recover->held))
+    return FALSE;
+  recover->held[recover->helds++] = (recoverHeldStruct){recording, *status};
+  return TRUE;
+}
+
+/* recoverDrop -- the recordings are closed: remove what stayed for that */
+static Res recoverDrop(void *data, LeftPlace place)
+{
+  Recover recover = data;
+  Index i;
+
+  for (i = 0; i < recover->helds; ++i)
+    if (recover->held[i].recording == place->name.recording)
+      LeftPlaceRemove(place, &recover->held[i].status);
+  return ResOK;
+}
+
 /* recoverNone -- a file that is called as regions are, and none that can be read */
 static Res recoverNone(Recover recover, LeftPlace place, const struct stat *status)
 {
@@ -339,7 +376,8 @@ static Res recoverOpened(Recover recover, LeftPlace place, const struct stat *st
   if (!LeftRegionRead(region))
     return region->failed == 0 ? ResOK : ResIO;
   res = recoverTake(recover, place->name.recording, collector);
-  if (res == ResOK && !recover->keep && !recover->untold)
+  if (res == ResOK && !recover->keep && !recover->untold &&
+      (collector == LeftCollectorNONE || !recoverHold(recover, place->name.recording, status)))
     LeftPlaceRemove(place, status);
   return res;
 }
@@ -388,6 +426,7 @@ static void recoverFree(Recover recover)
   IndexFree(&recover->index);
   RegionsFree(&recover->regions);
   free(recover->scan.text);
+  free(recover->held);
   free(recover);
   errno = reason;
 }
@@ -443,6 +482,8 @@ Res LogRecover(int log, Bool certain, const char *path, uint64_t recording, Reco
   }
   if (res == ResOK && recover->scanned)
     res = recoverEnd(recover);
+  if (res == ResOK && recover->helds > 0)
+    res = LeftPlaceSearch(path, recoverDrop, recover);
   recoverFree(recover);
   return res;
 }
