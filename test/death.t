@@ -37,13 +37,20 @@ sub regions {
     return @found;
 }
 
-END { unlink map { ($_, "$_.log") } regions() }
+# leavings() -- those, and the links beside them.  A process that is killed before it has made its region leaves the link alone,
+# which eventrec --clean removes.
+sub leavings {
+    return (map { ($_, "$_.log") } regions()),
+        grep { (readlink // '') =~ /^\Q$dir\E/ } glob '/dev/shm/pawprint-*.log';
+}
+
+END { unlink leavings() }
 
 # start($mode) -- a child that records into $dir/log
 sub start {
     my ($mode, $threads) = @_;
 
-    unlink "$dir/log", "$dir/counts", map { ($_, "$_.log") } regions();
+    unlink "$dir/log", "$dir/counts", leavings();
     my $pid = fork // die "fork: $!";
     if ($pid == 0) {
         open STDERR, '>', "$dir/stderr" or POSIX::_exit(127);
