@@ -14,7 +14,7 @@ plan skip_all => 'no events per object in this variety' if ($ENV{VARIETY} // 'co
 plan skip_all => 'nothing can be preloaded into a sanitized program' if $ENV{SAN};
 
 my $dir = tempdir(CLEANUP => 1);
-my $newest = qr/^newest only    from (\d+\.\d+) s on; (\d+) events before that, or more, were overwritten, as was asked for$/m;
+my $newest = qr/^newest only    from (\d+\.\d+) s on; (\d+) events before that were overwritten, as was asked for$/m;
 my $ended = qr/^ended          at (\d+\.\d+) s, as was asked for; what the program did then is not in the log$/m;
 
 # What the summary of a log says as numbers, when it and live have been looked at: are the lines there that are wanted?
@@ -58,6 +58,53 @@ for my $of_copy (1, 2) {
   is system("$B/bin/eventcnv -f paw -o $copy $log"), 0, 'it is written again';
   is asked($copy, 'a copy of that', 1, 0)->{$_}, $of->{$_}, "with the same $_" for qw(overwritten objects);
   $log = $copy;
+}
+
+# The process counts what is overwritten: also of streams of which nothing is left, of threads that run at one time, and of blocks
+# of which a flush has put the beginning into the log.
+for my $mode ('short', 'together') {
+  my %of;
+  for my $policy ('block', 'overwrite') {
+    my $log = "$dir/$mode.$policy.paw";
+    is system("$B/bin/eventrec", '-n', 8, '-p', $policy, '-k', 'Object', '-o', $log, "$B/prog/crowd", 50, 3000, $mode), 0, "$mode threads, $policy";
+    $of{$policy} = asked($log, "$mode threads, $policy", $policy eq 'overwrite' ? 1 : 0, 0);
+  }
+  cmp_ok $of{overwrite}{overwritten}, '>', 100000, "$mode threads: most is overwritten";
+  my $all = $of{overwrite}{overwritten} + $of{overwrite}{objects};
+  cmp_ok abs($all - $of{block}{objects}), '<=', 4, "$mode threads: what was overwritten and what is there are all";
+}
+SKIP: {
+  skip 'no eventctl', 1 unless -x "$B/bin/eventctl";
+  my %of;
+  for my $policy ('block', 'overwrite') {
+    my $log = "$dir/flush.$policy.paw";
+    my $eventrec = open2(my $from, my $to, "$B/bin/eventrec", '-n', 8, '-p', $policy, '-k', 'Object', '-o', $log, $^X, '-e',
+      '$| = 1; print "$$\n"; while (<STDIN>) { for (1 .. $_) { my $x = "x" x 1000; undef $x } print "done\n" }');
+    chomp(my $pid = <$from>);
+    for (1 .. 5) {
+      print $to "3333\n";
+      $to->flush;
+      <$from>;
+      system "$B/bin/eventctl $pid flush";
+    }
+    print $to "20000\n";
+    close $to;
+    waitpid $eventrec, 0;
+    $of{$policy} = asked($log, "flushed, $policy", $policy eq 'overwrite' ? 1 : 0, 0);
+  }
+  cmp_ok abs($of{overwrite}{overwritten} + $of{overwrite}{objects} - $of{block}{objects}), '<=', 4, 'with flushes, too';
+}
+
+# Where the log does not have that count, what its blocks tell is told: so many, or more.
+{
+  open my $in, '<:raw', "$dir/newest.paw";
+  my $bytes = do { local $/; <$in> };
+  my $cut = rindex $bytes, "\x8fPAW", index($bytes, "\nforgotten: ");
+  open my $out, '>:raw', "$dir/cut.paw";
+  print $out substr $bytes, 0, $cut;
+  close $out;
+  like scalar(`$B/bin/eventview $_ $dir/cut.paw 2>/dev/null`), qr/^newest only    .* \d+ events before that, or more, were overwritten, as was asked for$/m,
+    "without its end, $_" for qw(summary live);
 }
 
 # A log that is to stay small lacks its oldest events: how many is told, and is exact for one that lacks nothing else.

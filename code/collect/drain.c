@@ -175,6 +175,8 @@ static Res drainHead(Drain drain, uint64_t lost, const DrainStreamsStruct *ended
   if (!drain->shut)
     drain->sent = __atomic_load_n(drainControl(drain), __ATOMIC_RELAXED) & RegionControlSENT;
   drain->head.header.sent.now = drain->sent;
+  HeaderForgotten(&drain->head.header, __atomic_load_n(&drain->header->pool.forgotten, __ATOMIC_RELAXED),
+                  __atomic_load_n(&drain->header->pool.forgottenTo, __ATOMIC_RELAXED));
   res = DrainHeaderAgain(&drain->head, lost, ended, shop);
   if (res == ResOK && !drain->counted && drain->head.types != NULL && drain->head.header.recording == shop->recording) {
     drain->counted = TRUE;

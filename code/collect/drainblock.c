@@ -366,6 +366,8 @@ static Bool takingOpen(Taking taking)
     takingChoose(taking);
   if (!takingSeal(taking, before))
     return FALSE;
+  if (RegionOverwrites(taking->drain->header, taking->block)) /* then these are there */
+    __atomic_store_n(&((BlockHeader)(void *)takingPlace(taking))->size, note->count, __ATOMIC_RELAXED);
   return TRUE;
 }
 

@@ -33,22 +33,21 @@ static inline void handFence(void)
   __asm__ volatile("" : : : "memory");
 }
 
-/* handBefore -- how many events the stream has had: only where blocks are overwritten, so that readers can tell how
- * many those were; it costs a walk, which also tells whether something in the block, of which so much is reserved, may
- * be pending */
-static uint64_t handBefore(Bool *pendingReturn, RegionHeader region, Stream stream, BlockHeader block, Size reserved)
+/* handBefore -- how many events the stream has had, and the block: only where blocks are overwritten, so that readers can
+ * tell how many those were; it costs a walk, which also tells whether something in the block, of which so much is reserved,
+ * may be pending */
+static uint64_t handBefore(BlockTally tallyReturn, Bool *pendingReturn, RegionHeader region, Stream stream,
+                           BlockHeader block, Size reserved)
 {
-  BlockTallyStruct tally;
-
   *pendingReturn = TRUE;
-  if (region->policy != RegionPolicyOVERWRITE || (block != NULL && stream->before == BlockBeforeUNKNOWN))
+  *tallyReturn = (BlockTallyStruct){.last = block->first};
+  if (region->policy != RegionPolicyOVERWRITE)
     return BlockBeforeUNKNOWN;
-  if (block == NULL)
-    return stream->before;
-  BlockWalk(&tally, (char *)block + BlockHeaderSIZE, StoreSize(block) - BlockHeaderSIZE, block->first, FALSE);
-  *pendingReturn = tally.pending > 0 || tally.used < reserved;
+  BlockWalk(tallyReturn, (char *)block + BlockHeaderSIZE, StoreSize(block) - BlockHeaderSIZE, block->first, FALSE);
+  *pendingReturn = tallyReturn->pending > 0 || tallyReturn->used < reserved;
   /* What a handler has interrupted is counted, too: it will be committed. */
-  return stream->before + tally.count + tally.pending;
+  tallyReturn->count += tallyReturn->pending;
+  return stream->before == BlockBeforeUNKNOWN ? BlockBeforeUNKNOWN : stream->before + tallyReturn->count;
 }
 
 /* handTakeShared -- a fresh block where others can read it.  Where the newest are kept the oldest makes room. */
@@ -155,20 +154,21 @@ static Bool handTakeElse(Process process, Thread thread, Stream stream, unsigned
 static Bool handForget(Process process, Stream stream, Store store, BlockHeader block, Size reserved, Bool counted)
 {
   RegionHeader region = ProcessRegion(process);
+  BlockTallyStruct tally;
   Bool pending = TRUE;
   uint64_t before;
 
   if (region == NULL || !RegionOverwrites(region, block) || !RegionKeeps(region))
     return FALSE;
-  before = handBefore(&pending, region, stream, block, reserved);
+  before = handBefore(&tally, &pending, region, stream, block, reserved);
   if (pending)
     return FALSE;
   stream->before = before;
   stream->sent = ++stream->sequence;
   if (store != &process->shared)
     StreamHome(process, block, block->count);
+  RegionForget(region, block, (uint32_t)tally.count, RegionRest(block->first, tally.last));
   StreamErase(store->header, block, reserved);
-  (void)__atomic_fetch_add(&region->pool.overwritten, 1, __ATOMIC_RELAXED);
   if (counted)
     (void)__atomic_fetch_sub(&store->header->pool.full, 1, __ATOMIC_ACQ_REL);
   return TRUE;
@@ -206,12 +206,15 @@ static Bool handRoom(Process process, Store store, unsigned kind)
 static void handOver(Process process, Stream stream, Store store, BlockHeader block, Size reserved)
 {
   uint32_t number = block->stream;
+  BlockTallyStruct tally;
   Bool pending = TRUE;
 
   StreamLeave(block);
   ++stream->sequence;
   if (HandCollected(process, store)) {
-    stream->before = handBefore(&pending, store->header, stream, block, reserved);
+    stream->before = handBefore(&tally, &pending, store->header, stream, block, reserved);
+    block->count = (uint32_t)tally.count; /* should it be overwritten */
+    block->rest = RegionRest(block->first, tally.last);
     stream->sent = stream->sequence;
     stream->waits = TRUE; /* should the collector go */
     /* When the collector is dead, and another thread has just opened the log, it goes there with all that is left. */

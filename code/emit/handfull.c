@@ -168,8 +168,8 @@ static void fullForget(RegionHeader region, Index slot, uint64_t ticket)
     __atomic_store_n(&region->state[slot], full, __ATOMIC_RELEASE);
     return;
   }
+  RegionForget(region, block, block->count, block->rest);
   StreamErase(region, block, size - BlockHeaderSIZE);
-  (void)__atomic_fetch_add(&region->pool.overwritten, 1, __ATOMIC_RELAXED);
   (void)__atomic_fetch_sub(&region->pool.full, 1, __ATOMIC_ACQ_REL);
   __atomic_store_n(&region->state[slot], RegionFREE, __ATOMIC_RELEASE);
 }

@@ -332,8 +332,11 @@ static void sendHeaderFill(Process process, Scratch scratch, Bool ended)
   if (!sent)
     header->frequency = sendRate(&header->sync[0], &header->sync[1]);
   header->lost = __atomic_load_n(&process->lost, __ATOMIC_RELAXED);
-  if (ProcessRegion(process) != NULL)
+  if (ProcessRegion(process) != NULL) {
     header->lost += __atomic_load_n(&ProcessRegion(process)->lost, __ATOMIC_RELAXED);
+    HeaderForgotten(header, __atomic_load_n(&ProcessRegion(process)->pool.forgotten, __ATOMIC_RELAXED),
+                    __atomic_load_n(&ProcessRegion(process)->pool.forgottenTo, __ATOMIC_RELAXED));
+  }
   header->alone = __atomic_load_n(&process->alone, __ATOMIC_RELAXED);
   if (strlen(region) < sizeof header->region)
     (void)strcpy(header->region, region);

@@ -115,6 +115,10 @@ static void headerRecording(Text text, Header header)
     headerNumber(text, "older: ", header->older);
     headerNumber(text, "kept: ", header->kept);
   }
+  if (header->forgotten != 0) {
+    headerNumber(text, "forgotten: ", header->forgotten);
+    headerNumber(text, "forgottento: ", header->forgottenTo);
+  }
   if (header->stopped != 0)
     headerNumber(text, "stopped: ", header->stopped);
   if (header->processes != 0)
@@ -432,6 +436,8 @@ static const struct {
   {"sent:", formSENT, 0, 0},
   {"older:", formCOUNT, AT(older)},
   {"kept:", formUINT64, AT(kept)},
+  {"forgotten:", formCOUNT, AT(forgotten)},
+  {"forgottento:", formUINT64, AT(forgottenTo)},
   {"stopped:", formUINT64, AT(stopped)},
   {"processes:", formCOUNT, AT(processes)},
 #undef AT

@@ -88,6 +88,8 @@ typedef struct HeaderStruct {
   HeaderSentStruct sent;
   uint64_t older, kept;            /* so many events, or more, were overwritten; from these ticks on all are there.  0: none, or
                                       the blocks tell */
+  uint64_t forgotten, forgottenTo; /* so many events were overwritten when the block was written, none after these ticks;
+                                      0: none, or the blocks tell */
   uint64_t stopped;                /* ticks when the recording was ended on purpose, and programs went on; 0: it was not */
   uint64_t processes;              /* so many of the recording, or the copy, had a header block, besides collectors; 0: nobody says */
   Bool ended;                      /* the process's part of the log ends here */
@@ -101,6 +103,15 @@ typedef struct HeaderStruct {
   char argument[HeaderArgumentsMAX][HeaderTextMAX]; /* the first, terminated, each cut to its room; last, because they
                                       are mostly not there */
 } HeaderStruct, *Header;
+
+/* HeaderForgotten -- a region says that so many events were overwritten; the program may have written over that */
+static inline void HeaderForgotten(Header header, uint64_t events, uint64_t to)
+{
+  if (events <= CountMAX && events > header->forgotten) {
+    header->forgotten = events;
+    header->forgottenTo = to;
+  }
+}
 
 /* HeaderBegin, HeaderEnd -- write a header block into `text`
  *

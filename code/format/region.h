@@ -177,6 +177,8 @@ typedef struct RegionHeaderStruct {
                                      if the process is killed.  Those that are being written are in `leaving`. */
     uint64_t reached;             /* so long was the log when the collector took something of the recording out of memory:
                                      a shorter one was cut; 0: unknown */
+    uint64_t forgotten;           /* events in the blocks that were overwritten, but for those that the log has, */
+    uint64_t forgottenTo;         /* and ticks: none of them was later */
   } pool __attribute__((aligned(64)));
   struct {
     uint32_t generation;          /* counts header blocks; the newest, if any, is in text (generation & 1); the other
@@ -271,6 +273,34 @@ static inline Bool RegionFilled(const BlockHeaderStruct *block)
 static inline Bool RegionOverwrites(RegionHeader header, BlockHeader block)
 {
   return header->policy == RegionPolicyOVERWRITE && (header->frequent >> BlockStreamPlace(block) & 1) != 0;
+}
+
+/* Of a full block that may be overwritten its header in memory says what goes then: `count` is how many events it has, and
+ * `rest` how much later than `first` the last of them came, in units of 1 << RegionRestSHIFT ticks.  `size` is how many of
+ * them the collector has written to the log while the block was open.
+ *
+ * RegionForget -- that block is overwritten */
+enum { RegionRestSHIFT = 8 };
+
+static inline uint32_t RegionRest(uint64_t first, uint64_t last)
+{
+  uint64_t rest = last <= first ? 0 : ((last - first) >> RegionRestSHIFT) + 1;
+
+  return rest < UINT32_MAX ? (uint32_t)rest : UINT32_MAX;
+}
+
+static inline void RegionForget(RegionHeader header, const BlockHeaderStruct *block, uint32_t count, uint32_t rest)
+{
+  uint32_t there = __atomic_load_n(&block->size, __ATOMIC_RELAXED);
+  uint64_t last = block->first + ((uint64_t)rest << RegionRestSHIFT);
+  uint64_t to = __atomic_load_n(&header->pool.forgottenTo, __ATOMIC_RELAXED);
+
+  count = count < BlockMAX / EventALIGN ? count : BlockMAX / EventALIGN;
+  (void)__atomic_fetch_add(&header->pool.overwritten, 1, __ATOMIC_RELAXED);
+  (void)__atomic_fetch_add(&header->pool.forgotten, there < count ? count - there : 0, __ATOMIC_RELAXED);
+  while (last > to && !__atomic_compare_exchange_n(&header->pool.forgottenTo, &to, last, FALSE, __ATOMIC_RELAXED,
+                                                   __ATOMIC_RELAXED))
+    ;
 }
 
 /* RegionCollected -- is a collector there, as far as is known?  One load. */

@@ -339,14 +339,36 @@ void LogClose(Log log)
   free(log);
 }
 
-/* logKept -- from these ticks on all events of a process are there, and so many before were overwritten */
+/* logKept -- from these ticks on all events of a process are there, and so many before were overwritten; 0: all are there */
 static void logKept(LogSummary summary, Log log, Process process, uint64_t events, uint64_t ticks)
 {
-  uint64_t time = events > 0 ? LogTime(log, process->public.number, ticks) : 0;
+  uint64_t time = ticks > 0 ? LogTime(log, process->public.number, ticks) : 0;
 
   summary->overwritten = CountAdd(summary->overwritten, events);
   if (time > summary->kept)
     summary->kept = time;
+}
+
+/* logOlder -- what a stream lacks because only the newest were kept.  Of a process that counts that itself this is a part. */
+static void logOlder(LogSummary summary, Log log, Stream stream)
+{
+  uint64_t events = GapsOlder(stream);
+
+  if (stream->process->public.header.forgotten != 0 && stream->process->public.header.ended)
+    return;
+  summary->overwrittenMore |= events > 0;
+  logKept(summary, log, stream->process, stream->process->public.header.forgotten != 0 ? 0 : events,
+          events > 0 ? stream->since : 0);
+}
+
+/* logProcessOlder -- the same of a process: as it counts that itself, or as a log says that was written from another */
+static void logProcessOlder(LogSummary summary, Log log, Process process)
+{
+  const HeaderStruct *header = &process->public.header;
+
+  logKept(summary, log, process, header->older, header->kept);
+  logKept(summary, log, process, header->forgotten, header->forgottenTo);
+  summary->overwrittenMore |= header->older > 0 || (header->forgotten > 0 && !header->ended);
 }
 
 /* logUnsent -- a stream of the flight recorder: what of it is there */
@@ -381,12 +403,12 @@ void LogSummarize(LogSummary summary, Log log)
     if (BlockStreamUnsent(stream->id))
       logUnsent(summary, log, stream);
     else
-      logKept(summary, log, stream->process, GapsOlder(stream), stream->since);
+      logOlder(summary, log, stream);
   }
   for (i = 0; i < log->table.processes; ++i) {
     process = log->table.process[i];
     summary->discarded = CountAdd(CountAdd(summary->discarded, process->unseen), ProcessLost(process));
-    logKept(summary, log, process, process->public.header.older, process->public.header.kept);
+    logProcessOlder(summary, log, process);
     if (process->public.header.stopped != 0)
       summary->stopped = LogTime(log, i, process->public.header.stopped);
   }

@@ -163,7 +163,8 @@ typedef struct LogSummaryStruct {
   uint64_t discarded;      /* by the writers, for want of room */
   uint64_t passed;         /* of those, before blocks that have been read so far */
   uint64_t dropped;        /* events that were cut away on purpose, so that the log stays small */
-  uint64_t overwritten;    /* events, or more, of which only the newest were to be kept, and are not there; */
+  uint64_t overwritten;    /* events of which only the newest were to be kept, and are not there; */
+  Bool overwrittenMore;    /* or more; */
   uint64_t kept;           /* if so: ns from when on all are there */
   uint64_t unsent;         /* events that the flight recorder had, while their kinds were not sent; */
   uint64_t unsentFrom;     /* if so: ns from when on they are its newest, of all threads; */

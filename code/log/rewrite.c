@@ -407,7 +407,8 @@ static void rewriteKept(LogRewrite rewrite)
   for (i = 0; i < table->streams && !rewrite->heads.later; ++i) {
     Stream stream = table->stream[i];
     RewriteHead head = &rewrite->heads.head[stream->process->public.number];
-    uint64_t events = BlockStreamUnsent(stream->id) ? 0 : GapsOlder(stream);
+    Bool told = BlockStreamUnsent(stream->id) || stream->process->public.header.forgotten != 0;
+    uint64_t events = told ? 0 : GapsOlder(stream);
     head->older += events;
     if (events > 0 && stream->since > head->kept)
       head->kept = stream->since;

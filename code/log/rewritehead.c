@@ -108,7 +108,12 @@ static Header headHeader(RewriteHeads heads, Process process, RegistryNameStruct
   header->gone = 0;
   if (heads->later) {
     header->sent.first = UINT32_MAX;
-    header->older = header->kept = 0;
+    header->older = header->kept = header->forgotten = header->forgottenTo = 0;
+  }
+  if (header->forgotten > 0 && !process->public.header.ended) { /* there may have been more */
+    header->older = header->forgotten;
+    header->kept = header->forgottenTo;
+    header->forgotten = header->forgottenTo = 0;
   }
   if (heads->earlier) {
     header->sent.now = UINT32_MAX;

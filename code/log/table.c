@@ -199,6 +199,7 @@ Res TableStream(Stream *streamReturn, Table table, BlockHeader header)
 static void tableHeaderCopy(Header to, Header from)
 {
   Count i, kept = from->arguments < HeaderArgumentsMAX ? from->arguments : HeaderArgumentsMAX;
+  uint64_t forgotten = to->forgotten, forgottenTo = to->forgottenTo;
   DroppedStruct dropped = to->dropped; /* whoever wrote the newest header may not know what was cut away */
   uint32_t outer = to->inner != 0 ? to->pid : 0; /* which it does not know itself */
   Bool whole = to->widths.word != 0 && to->begun == 0; /* one of the logs has it from its beginning */
@@ -206,6 +207,7 @@ static void tableHeaderCopy(Header to, Header from)
   memcpy(to, from, offsetof(HeaderStruct, argument));
   for (i = 0; i < kept; ++i)
     strcpy(to->argument[i], from->argument[i]);
+  HeaderForgotten(to, forgotten, forgottenTo);
   if (dropped.blocks > to->dropped.blocks)
     to->dropped = dropped;
   to->dropped.marked |= dropped.marked;

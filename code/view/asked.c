@@ -13,8 +13,9 @@ static double askedSince(const LogSummaryStruct *log, uint64_t time)
 void AskedText(FILE *out, const LogSummaryStruct *log)
 {
   if (log->overwritten > 0)
-    fprintf(out, "newest only    from %.9f s on; %llu events before that, or more, were overwritten, as was asked for\n",
-            askedSince(log, log->kept), (unsigned long long)log->overwritten);
+    fprintf(out, "newest only    from %.9f s on; %llu event%s before that%s overwritten, as was asked for\n",
+            askedSince(log, log->kept), (unsigned long long)log->overwritten, log->overwritten == 1 ? "" : "s",
+            log->overwrittenMore ? ", or more, were" : log->overwritten == 1 ? " was" : " were");
   if (log->unsent > 0)
     fprintf(out, "while off      the flight recorder's newest %llu event%s, from %.9f s on",
             (unsigned long long)log->unsent, log->unsent == 1 ? "" : "s", askedSince(log, log->unsentFrom));
@@ -32,9 +33,10 @@ void AskedText(FILE *out, const LogSummaryStruct *log)
 
 void AskedJson(FILE *out, const LogSummaryStruct *log)
 {
-  fprintf(out, "\"overwritten\": %llu, \"newest_from\": %.9f, \"while_off\": %llu, \"while_off_from\": %.9f, "
-          "\"while_off_missing\": %llu, \"dropped\": %llu, \"recording_ended_at\": %.9f",
-          (unsigned long long)log->overwritten, askedSince(log, log->kept), (unsigned long long)log->unsent,
+  fprintf(out, "\"overwritten\": %llu, \"overwritten_at_least\": %s, \"newest_from\": %.9f, "
+          "\"while_off\": %llu, \"while_off_from\": %.9f, \"while_off_missing\": %llu, \"dropped\": %llu, \"recording_ended_at\": %.9f",
+          (unsigned long long)log->overwritten, log->overwrittenMore ? "true" : "false", askedSince(log, log->kept),
+          (unsigned long long)log->unsent,
           askedSince(log, log->unsentFrom), (unsigned long long)log->unsentOlder, (unsigned long long)log->dropped,
           askedSince(log, log->stopped));
 }

@@ -1,6 +1,6 @@
-/* crowd THREADS OBJECTS [kill|together] -- so many threads live at one time, and each allocates and frees so many objects of
+/* crowd THREADS OBJECTS [kill|together|short] -- so many threads live at one time, and each allocates and frees so many objects of
  * 4711 bytes: one after the other, so that only one of them runs at any moment, but each keeps what it has for its events; or
- * all together, if so asked for.  In the end it is killed if that was
+ * all together, if so asked for; or each has ended before the next one begins (short).  In the end it is killed if that was
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -16,6 +16,7 @@ enum { crowdSIZE = 4711, crowdSTACK = 65536 };
 
 static sem_t crowdDone;
 static long crowdObjects;
+static int crowdShort;
 
 static void *crowdRun(void *unused)
 {
@@ -28,7 +29,7 @@ static void *crowdRun(void *unused)
     free(object);
   }
   (void)sem_post(&crowdDone);
-  for (;;)
+  while (!crowdShort)
     (void)pause();
   return NULL;
 }
@@ -41,6 +42,7 @@ int main(int argc, char **argv)
   pthread_t thread;
 
   crowdObjects = argc > 2 ? atol(argv[2]) : 0;
+  crowdShort = argc > 3 && strcmp(argv[3], "short") == 0;
   (void)pthread_attr_init(&attributes);
   (void)pthread_attr_setstacksize(&attributes, crowdSTACK);
   (void)sem_init(&crowdDone, 0, 0);
@@ -51,11 +53,13 @@ int main(int argc, char **argv)
     }
     while (!together && sem_wait(&crowdDone) != 0)
       ;
+    if (crowdShort)
+      (void)pthread_join(thread, NULL);
   }
   for (i = 0; together && i < threads; ++i)
     while (sem_wait(&crowdDone) != 0)
       ;
-  if (argc > 3 && !together)
+  if (argc > 3 && !together && !crowdShort)
     (void)kill(getpid(), SIGKILL);
   return 0;
 }
