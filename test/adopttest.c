@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -76,6 +78,21 @@ static void testInherit(void)
   (void)signal(SIGSEGV, SIG_DFL);
 }
 
+/* testBehind -- where only a link is left in the first place, what is in the next one is found */
+static void testBehind(void)
+{
+  char link[RegionPathMAX + 8];
+  int fd;
+
+  (void)snprintf(link, sizeof link, "%s" RegionLINK, store.path);
+  TapOk(symlink(path, link) == 0 && StoreOpen(&store, path, adoptRECORDING, 1, &fd) == ResOK && fd >= 0 &&
+          strcmp(store.path + strlen(store.path) - 2, "-1") == 0, "a link that is there takes the number");
+  (void)flock(fd, LOCK_UN);
+  (void)close(fd);
+  TapOk(adopted(), "what is behind it is adopted");
+  (void)unlink(link);
+}
+
 int main(void)
 {
   RegionHeader header;
@@ -105,6 +122,7 @@ int main(void)
   TapOk(!adopted(), "so does one in which children have counted");
   *ledger = 0;
   TapOk(adopted(), "one that counts nothing is removed");
+  testBehind();
   (void)close(log);
   (void)unlink(path);
   return TapDone();

@@ -702,13 +702,15 @@ static void storeAdoptFile(int fd, const char *path, uint64_t recording, StoreAd
 
 void StoreAdopt(const char *log, uint64_t recording, StoreAdoptFunction block, void *data)
 {
-  char path[RegionPathMAX];
+  char path[RegionPathMAX], link[RegionPathMAX];
+  struct stat status;
   unsigned beside, n;
 
   for (beside = 0; beside < 2; ++beside)
     for (n = 0; n < storeTriesMAX && storeName(path, sizeof path, log, recording, n, beside); ++n) {
       int fd = (int)QuietCall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-      if (fd == -ENOENT)
+      /* Where only the link of one that is gone is left, there may be more behind it. */
+      if (fd == -ENOENT && QuietCall(SYS_newfstatat, AT_FDCWD, storeLink(link, path), &status, AT_SYMLINK_NOFOLLOW) != 0)
         break;
       if (fd < 0) /* somebody else's, which may stand in front of ours */
         continue;
