@@ -252,8 +252,8 @@ static int cnvIndex(Cnv cnv, const char *const *paths, Count n)
     SourceSaid(&cnv->source);
     if (res != ResOK)
       return OptionFail(cnv->source.tool, "%s", error);
-    printf("%s.idx: %llu blocks of %llu bytes, in %llu bytes\n", paths[i], (unsigned long long)indexed.blocks,
-           (unsigned long long)indexed.covered, (unsigned long long)indexed.bytes);
+    printf("%s.idx: %llu block%s of %llu bytes, in %llu bytes\n", paths[i], (unsigned long long)indexed.blocks,
+           TextPlural(indexed.blocks), (unsigned long long)indexed.covered, (unsigned long long)indexed.bytes);
   }
   if (fflush(stdout) != 0 && errno != EPIPE)
     return OptionFail(cnv->source.tool, "standard output: %s", strerror(errno));

@@ -83,11 +83,11 @@ static int ctlShow(Ctl ctl)
     if (ctl->live->kind[k][0] != '\0')
       SayLine(stdout, "%-10s %-5s %s", ctl->live->kind[k], (sent >> k & 1) != 0 ? "yes" : "no",
              (buffered >> k & 1) != 0 ? "yes" : "no");
-  printf("policy %s: %zu of %" PRIu32 " blocks full, %" PRIu64 " event%s discarded",
-         policy < ARRAY_LENGTH(policies) ? policies[policy] : "unknown", counts.full, region->limit, counts.discarded,
-         counts.discarded == 1 ? "" : "s");
+  printf("policy %s: %zu of %" PRIu32 " block%s full, %" PRIu64 " event%s discarded",
+         policy < ARRAY_LENGTH(policies) ? policies[policy] : "unknown", counts.full, region->limit,
+         TextPlural(region->limit), counts.discarded, TextPlural(counts.discarded));
   if (region->pool.overwritten > 0)
-    printf(", %" PRIu32 " blocks overwritten", region->pool.overwritten);
+    printf(", %" PRIu32 " block%s overwritten", region->pool.overwritten, TextPlural(region->pool.overwritten));
   printf("%s\n", region->stopped != 0 ? ", stopped when there was no room" : "");
   return fflush(stdout) == 0 || errno == EPIPE ? 0 : OptionFail(ctl->tool, "standard output: %s", strerror(errno));
 }
@@ -411,7 +411,7 @@ static int ctlListener(Ctl ctl, const char *where)
   }
   if (text.overflow || ListenAsk(where, TextTerminate(&text), &senders, &reason) != ResOK)
     return OptionFail(ctl->tool, "%s: %s", where, reason);
-  printf("passed on to %zu sender%s\n", senders, senders == 1 ? "" : "s");
+  printf("passed on to %zu sender%s\n", senders, TextPlural(senders));
   return fflush(stdout) == 0 || errno == EPIPE ? 0 : OptionFail(ctl->tool, "standard output: %s", strerror(errno));
 }
 

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/say.h"
+#include "base/text.h"
 #include "eventrec-recording.h"
 
 #include <errno.h>
@@ -180,7 +181,7 @@ static void recordingLines(Recording recording)
     SayLine(stderr, "eventrec: %s", recording->line[i]);
   if (recording->linesMore > 0)
     SayLine(stderr, "eventrec: %zu more line%s, for which there was no room, %s left out", recording->linesMore,
-            recording->linesMore == 1 ? "" : "s", recording->linesMore == 1 ? "is" : "are");
+            TextPlural(recording->linesMore), recording->linesMore == 1 ? "is" : "are");
 }
 
 /* recordingSeen -- is there a recorded program in the log, not only what the collector saw? */

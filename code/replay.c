@@ -16,13 +16,13 @@
 #include <unistd.h>
 
 #include "base/option.h"
-#include "log/called.h"
 #include "base/say.h"
+#include "base/text.h"
+#include "log/called.h"
 #include "replay-table.h"
 #include "view/heapfork.h"
 #include "view/heaplook.h"
 #include "view/heapoff.h"
-#include "base/say.h"
 
 static void replayReason(Replay replay, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -368,9 +368,10 @@ static Bool replayFaults(Replay replay, ReplayAllocator allocator)
   }
   if (result->faults > 0)
     SayLine(stderr, "%s: %s: %llu fault%s", name, allocator->name, (unsigned long long)result->faults,
-            result->faults == 1 ? "" : "s");
+            TextPlural(result->faults));
   if (result->failures > 0)
-    replayReason(replay, "%s: %llu allocations failed", allocator->name, (unsigned long long)result->failures);
+    replayReason(replay, "%s: %llu allocation%s failed", allocator->name, (unsigned long long)result->failures,
+                 TextPlural(result->failures));
   if (result->message[0] != '\0')
     replayReason(replay, "%s: %s", allocator->name, result->message);
   return result->faults == 0;

@@ -14,7 +14,7 @@ plan skip_all => 'no events per object in this variety' if ($ENV{VARIETY} // 'co
 plan skip_all => 'nothing can be preloaded into a sanitized program' if $ENV{SAN};
 
 my $dir = tempdir(CLEANUP => 1);
-my $newest = qr/^newest only    from (\d+\.\d+) s on; (\d+) events before that were overwritten, as was asked for$/m;
+my $newest = qr/^newest only    from (\d+\.\d+) s on; (\d+) events? before that w(?:as|ere) overwritten, as was asked for$/m;
 my $ended = qr/^ended          at (\d+\.\d+) s, as was asked for; what the program did then is not in the log$/m;
 
 # What the summary of a log says as numbers, when it and live have been looked at: are the lines there that are wanted?
@@ -103,7 +103,7 @@ SKIP: {
   open my $out, '>:raw', "$dir/cut.paw";
   print $out substr $bytes, 0, $cut;
   close $out;
-  like scalar(`$B/bin/eventview $_ $dir/cut.paw 2>/dev/null`), qr/^newest only    .* \d+ events before that, or more, were overwritten, as was asked for$/m,
+  like scalar(`$B/bin/eventview $_ $dir/cut.paw 2>/dev/null`), qr/^newest only    .* \d+ events? before that, or more, were overwritten, as was asked for$/m,
     "without its end, $_" for qw(summary live);
 }
 
@@ -111,7 +111,7 @@ SKIP: {
 {
   my $log = "$dir/small.paw";
   is system("$B/bin/eventrec", '-p', 'block', '-k', 'Object,System', '--max-size', '1M', '-o', $log, @allocates), 0, 'a log that is to stay small';
-  my ($said) = `$B/bin/eventview $log 2>&1` =~ /^oldest dropped (\d+) events, so that the log stays as small as was asked for$/m;
+  my ($said) = `$B/bin/eventview $log 2>&1` =~ /^oldest dropped (\d+) events?, so that the log stays as small as was asked for$/m;
   cmp_ok $said // 0, '>', 0, 'that events were dropped is told';
   for my $view ('summary', 'live') {
     is((`$B/bin/eventview $view --json $log 2>/dev/null` =~ /"dropped": (\d+)/)[0], $said, "$view: in JSON, too");
@@ -186,7 +186,7 @@ SKIP: {
   for (['summary', $log], ['live', $log], ['summary', $copy]) {
     my ($view, $its) = @$_;
     my $out = `$B/bin/eventview $view $its`;
-    my ($from, $events) = $out =~ /^while off      the flight recorder's newest (\d+) events, from ([\d.]+) s on/m ? ($2, $1) : (0, 0);
+    my ($from, $events) = $out =~ /^while off      the flight recorder's newest (\d+) events?, from ([\d.]+) s on/m ? ($2, $1) : (0, 0);
     my ($off) = $out =~ /^not recorded   from ([\d.]+) s on, in 1 process: kinds were switched off then or later$/m;
     is $events, $of->{while_off}, "$view: so many are there";
     cmp_ok $from - ($off // 1e9), '>', 0.4, "$view: and since when kinds were off is told by what was sent";

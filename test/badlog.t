@@ -45,6 +45,15 @@ for my $size (8, 100, 500) {
         . "nothing of it can be read\n", 'which is told';
 }
 
+# One is one.
+{
+    my ($whole, $log) = (slurp('test/good/threads.paw'), "$folder/once.paw");
+    open my $out, '>:raw', $log or die;
+    print $out $whole, "junk\n", $whole;
+    close $out;
+    like `$bin/eventview $log 2>$folder/err`, qr/^damage +1 place, 0 events lost$/m, 'damage in one place';
+}
+
 # The same fault in thousands of places: eight are told, the others counted, and the count of damage has all.
 {
     my ($whole, $times, $log) = (slurp('test/good/threads.paw'), 3000, "$folder/often.paw");

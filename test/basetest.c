@@ -94,6 +94,8 @@ static void testNumbers(uint64_t seed)
   TapOk(strcmp(decimal(0), "0") == 0 && strcmp(decimal(UINT64_MAX), "18446744073709551615") == 0, "decimal's ends");
   TapOk(CountAdd(3, 4) == 7 && CountAdd(0, CountMAX) == CountMAX && CountAdd(3, UINT64_MAX) == 4 && CountAdd(CountMAX, CountMAX) == CountMAX,
         "of counts more than there can be count one, and no sum wraps");
+  TapOk(*TextPlural(1) == '\0' && strcmp(TextPlural(0), "s") == 0 && strcmp(TextPlural(2), "s") == 0 &&
+        strcmp(TextPlural((1ULL << 32) + 1), "s") == 0, "one is one, and all else many");
   TapOk(strcmp(hex(0), "0x0") == 0 && strcmp(hex(UINT64_MAX), "0xffffffffffffffff") == 0, "hex's ends");
 }
 

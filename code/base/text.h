@@ -52,6 +52,12 @@ extern Size TextUtf8(const char *bytes, Size left);
 extern Size TextPrintable(const char *bytes, Size left);
 extern char *TextPutEscape(char *p, char byte);
 
+/* TextPlural -- what makes a noun fit its number: "1 event", "2 events", "0 events" */
+static inline const char *TextPlural(uint64_t n)
+{
+  return n == 1 ? "" : "s";
+}
+
 /* TextTerminate -- a NUL behind the text, not counted; returns the text as a string */
 extern char *TextTerminate(Text text);
 

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "format/region.h"
 #include "log/leftplace.h"
 #include "log/leftregion.h"
@@ -129,7 +130,7 @@ static Res cleanDrop(Clean clean, char *room, Size size, const char *why)
     (void)snprintf(room + length, size - (Size)length, ", and " cleanOVER "; removed");
   else if (events > 0)
     (void)snprintf(room + length, size - (Size)length, ", and %zu event%s with it; removed", events,
-                   events == 1 ? "" : "s");
+                   TextPlural(events));
   else
     (void)snprintf(room + length, size - (Size)length, "; nothing was in it; removed");
   if (unlink(clean->path) != 0 && errno != ENOENT)
@@ -358,7 +359,8 @@ Res CleanBeside(const char *log, void (*tell)(void *data, const char *line), voi
   }
   if (res == ResOK && recovered.blocks == 0 && recovered.spoiled == 0)
     return ResOK;
-  (void)snprintf(done, sizeof done, "%zu block%s that lay beside it added", recovered.blocks, recovered.blocks == 1 ? "" : "s");
+  (void)snprintf(done, sizeof done, "%zu block%s that lay beside it added", recovered.blocks,
+                 TextPlural(recovered.blocks));
   cleanSpoiled(how, sizeof how, done, recovered.spoiled);
   if (res == ResOK)
     (void)snprintf(line, sizeof line, "%s: %s", log, how);

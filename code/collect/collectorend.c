@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <time.h>
 
+#include "base/text.h"
 #include "collect/collectordata.h"
 #include "plinth/clock.h"
 
@@ -22,11 +23,12 @@ static Drain collectorPart(Collector collector, Index i)
     CollectorTell(collector, "%ld (%s): recording stopped after %.3f s, because no block was free", (long)drain->pid,
                   DrainProgram(drain), (double)stopped * 1e-9);
   if (overwritten != 0)
-    CollectorTell(collector, "%ld (%s): only the newest events were kept; %lu older blocks were overwritten",
-                  (long)drain->pid, DrainProgram(drain), (unsigned long)overwritten);
+    CollectorTell(collector, "%ld (%s): only the newest events were kept; %lu older block%s overwritten",
+                  (long)drain->pid, DrainProgram(drain), (unsigned long)overwritten,
+                  overwritten == 1 ? " was" : "s were");
   if (drain->spoiled != 0)
     CollectorTell(collector, "%ld (%s): %zu block%s in shared memory %s written over by the program; %llu event%s lost",
-                  (long)drain->pid, DrainProgram(drain), drain->spoiled, drain->spoiled == 1 ? "" : "s",
+                  (long)drain->pid, DrainProgram(drain), drain->spoiled, TextPlural(drain->spoiled),
                   drain->spoiled == 1 ? "was" : "were", (unsigned long long)drain->spoiledEvents,
                   drain->spoiledEvents == 1 ? " is" : "s are");
   if (RegionMiscounts(drain->header))
@@ -94,14 +96,16 @@ static void collectorStays(Collector collector, Drain drain)
   unsigned long long events = DrainStays(drain);
 
   if (drain->path[0] != '\0') {
-    CollectorTell(collector, "%s stays, with %llu events of process %ld that could not be written; eventrec --clean removes "
-                  "it, and adds them to the log if that is a file", drain->path, events, (long)drain->pid);
+    CollectorTell(collector, "%s stays, with %llu event%s of process %ld that could not be written; eventrec --clean "
+                  "removes it, and adds %s to the log if that is a file", drain->path, events, TextPlural(events),
+                  (long)drain->pid, events == 1 ? "it" : "them");
     return;
   }
   counts->discarded += events;
   (void)TellerLost(collector->teller, counts->discarded - discarded); /* no reader finds them there */
-  CollectorTell(collector, "%llu events of process %ld could not be written, and are lost: their memory has no name under "
-                "which it could stay; make room in " RegionFOLDER, events, (long)drain->pid);
+  CollectorTell(collector, "%llu event%s of process %ld could not be written, and %s lost: the memory has no name "
+                "under which it could stay; make room in " RegionFOLDER, events, TextPlural(events), (long)drain->pid,
+                events == 1 ? "is" : "are");
 }
 
 /* collectorTakeAll -- what the dead have left goes into the log, and then what is said of them at the end; ResIO: not of all.
@@ -180,12 +184,13 @@ static void collectorFinish(Collector collector)
   if (left == 0 && events == 0)
     return;
   if (batch->fd >= 0)
-    CollectorTell(collector, "%s: %llu events have not arrived: %s; the file has them", outlet->place, events,
-                  PlinthReason(outlet));
+    CollectorTell(collector, "%s: %llu event%s not arrived: %s; the file has %s", outlet->place, events,
+                  events == 1 ? " has" : "s have", PlinthReason(outlet), events == 1 ? "it" : "them");
   else
-    CollectorTell(collector, "%s: %llu events in %zu block%s have not been acknowledged: %s; they count as discarded; with "
-                  "-o FILE a file has them, too", outlet->place, events, left, left == 1 ? "" : "s",
-                  PlinthReason(outlet));
+    CollectorTell(collector, "%s: %llu event%s in %zu block%s %s not been acknowledged: %s; %s as discarded; "
+                  "with -o FILE a file has %s, too", outlet->place, events, TextPlural(events), left, TextPlural(left),
+                  events == 1 ? "has" : "have", PlinthReason(outlet), events == 1 ? "it counts" : "they count",
+                  events == 1 ? "it" : "them");
 }
 
 /* collectorLastWords -- the log could not take all: it is to say at least how many events nobody else can tell of.  What it

@@ -139,7 +139,7 @@ static Count coreTell(Core core)
     if (core->process[i].blocks) {
       ++found;
       TellerNote(core->teller, "%s: a core: took %llu event%s of process %u from its buffers", path,
-                 (unsigned long long)core->process[i].events, core->process[i].events == 1 ? "" : "s",
+                 (unsigned long long)core->process[i].events, TextPlural(core->process[i].events),
                  core->process[i].pid);
     }
   if (core->cut)

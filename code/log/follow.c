@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "base/aver.h"
+#include "base/text.h"
 #include "log/leftover.h"
 #include "log/reading.h"
 
@@ -387,7 +388,7 @@ void FollowEnd(Follow follow, Reading reading)
     return;
   if (reading->late > 0)
     TellerNote(&log->teller, "%s: %llu event%s came late, and stand%s behind later ones", log->path[0],
-               (unsigned long long)reading->late, reading->late == 1 ? "" : "s", reading->late == 1 ? "s" : "");
+               (unsigned long long)reading->late, TextPlural(reading->late), reading->late == 1 ? "s" : "");
   log->summary.last = log->origin + (reading->latest >> ClockFineSHIFT);
   follow->reading = NULL;
 }

@@ -11,6 +11,7 @@
 
 #include "base/aver.h"
 #include "base/grow.h"
+#include "base/text.h"
 
 /* regionsExtend -- make the last region reach to the end of one behind it */
 static void regionsExtend(Region last, const RegionStruct *region)
@@ -231,7 +232,7 @@ static void gapsMissing(Teller teller, Regions regions, Stream stream, const Tal
                    ProcessNumber(stream->process), stream->thread);
   else
     (void)snprintf(what, sizeof what, "%llu block%s of thread %u/%u missing before this one",
-                   (unsigned long long)blocks, blocks == 1 ? "" : "s", ProcessNumber(stream->process), stream->thread);
+                   (unsigned long long)blocks, TextPlural(blocks), ProcessNumber(stream->process), stream->thread);
   TellerGap(teller, next->place, what, lost, exact ? LogLostEXACTLY : LogLostATLEAST);
 }
 
@@ -246,8 +247,9 @@ static void gapsStream(Teller teller, Regions regions, Stream stream)
   for (i = 0; i < tally->runs; ++i)
     gapsMissing(teller, regions, stream, i > 0 ? &tally->run[i - 1] : NULL, &tally->run[i]);
   if (tally->moreBlocks > 0) {
-    (void)snprintf(what, sizeof what, "in earlier gaps %llu blocks of thread %u/%u are missing",
-                   (unsigned long long)tally->moreBlocks, ProcessNumber(stream->process), stream->thread);
+    (void)snprintf(what, sizeof what, "in earlier gaps %llu block%s of thread %u/%u %s missing",
+                   (unsigned long long)tally->moreBlocks, TextPlural(tally->moreBlocks), ProcessNumber(stream->process),
+                   stream->thread, tally->moreBlocks == 1 ? "is" : "are");
     TellerGap(teller, tally->run[0].place, what, tally->moreEvents, LogLostABOUT);
   }
 }

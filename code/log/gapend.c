@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "log/census.h"
 
 /* Processes of which the same is to be told. */
@@ -59,7 +60,7 @@ static void gapsShort(GapsEnd end, Stream stream, HeaderStream its)
                    stream->thread);
   else
     (void)snprintf(what, sizeof what, "the newest %llu block%s of thread %u/%u, behind this one, %s missing",
-                   (unsigned long long)blocks, blocks == 1 ? "" : "s", ProcessNumber(stream->process), stream->thread,
+                   (unsigned long long)blocks, TextPlural(blocks), ProcessNumber(stream->process), stream->thread,
                    blocks == 1 ? "is" : "are");
   gapsTail(end, last->lastPlace, last->lastPlace, what, lost, exact);
 }
@@ -76,7 +77,7 @@ static void gapsAbsent(GapsEnd end, Process process, Count streams, uint64_t blo
     return;
   exact = exact && dropped == 0 && !late;
   (void)snprintf(what, sizeof what, "all blocks of %zu stream%s of process %u are missing", streams,
-                 streams == 1 ? "" : "s", process->public.header.pid);
+                 TextPlural(streams), process->public.header.pid);
   gapsTail(end, IndexPlace(IndexPlaceFile(process->endPlace), 0), process->endPlace, what,
            exact ? events : late ? streams : blocks - dropped, exact);
 }
@@ -263,7 +264,7 @@ static void gapsWritten(Teller teller, Table table)
       most = table->process[i];
   if (most != NULL)
     TellerLack(teller, "%s: it was written from a log that lacked %llu event%s, or more", teller->paths[most->file],
-               (unsigned long long)most->public.header.lacks, most->public.header.lacks == 1 ? "" : "s");
+               (unsigned long long)most->public.header.lacks, TextPlural(most->public.header.lacks));
 }
 
 /* gapsUndropped -- how many blocks more are missing where streams begin than were cut away on purpose, as the header
@@ -294,8 +295,8 @@ Bool GapsEnds(Teller teller, Regions regions, Table table)
     end.dropped = dropped.blocks;
     blocks = gapsUndropped(table, &dropped);
     if (blocks > 0)
-      TellerLack(teller, "%s: %llu blocks are missing at the beginning, besides those that were dropped on purpose",
-                 teller->paths[bearer->file], (unsigned long long)blocks);
+      TellerLack(teller, "%s: %llu block%s missing at the beginning, besides those that were dropped on purpose",
+                 teller->paths[bearer->file], (unsigned long long)blocks, blocks == 1 ? " is" : "s are");
   }
   for (i = 0; i < table->processes; ++i) {
     Process process = table->process[i];

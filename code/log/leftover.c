@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/grow.h"
+#include "base/text.h"
 #include "log/leftplace.h"
 #include "log/leftregion.h"
 
@@ -379,10 +380,11 @@ static void leftoverTell(Leftover leftover)
                paths[leftover->shortened], (unsigned long long)leftover->cut);
   if (taken->processes == 1)
     TellerNote(leftover->teller, "%s: took %llu event%s of process %u from shared memory: %s", paths[taken->file],
-               (unsigned long long)leftover->events, leftover->events == 1 ? "" : "s", taken->pid, taken->path);
+               (unsigned long long)leftover->events, TextPlural(leftover->events), taken->pid, taken->path);
   else if (taken->processes > 1)
-    TellerNote(leftover->teller, "%s: took %llu events of %zu processes from shared memory: %s and others",
-               paths[taken->file], (unsigned long long)leftover->events, taken->processes, taken->path);
+    TellerNote(leftover->teller, "%s: took %llu event%s of %zu processes from shared memory: %s and others",
+               paths[taken->file], (unsigned long long)leftover->events, TextPlural(leftover->events), taken->processes,
+               taken->path);
   if (unwritten->processes > 0)
     TellerLack(leftover->teller, "%s: the newest events of process %u%s could not be written, and are in %s; eventrec "
                "--clean adds them", paths[unwritten->file], unwritten->pid,
@@ -399,9 +401,11 @@ static void leftoverTell(Leftover leftover)
                paths[spoilers->file], spoilers->pid, spoilers->processes > 1 ? " and others" : "",
                (unsigned long long)leftover->spoiled, leftover->spoiled == 1 ? " is" : "s are");
   if (leftover->missing > 1)
-    TellerLack(leftover->teller, "so it is with %zu other processes", leftover->missing - 1);
+    TellerLack(leftover->teller, "so it is with %zu other process%s", leftover->missing - 1,
+               leftover->missing == 2 ? "" : "es");
   if (leftover->strangers > 1)
-    TellerLack(leftover->teller, "%zu other files in memory that may have newest events are not read", leftover->strangers - 1);
+    TellerLack(leftover->teller, "%zu other file%s in memory that may have newest events %s not read",
+               leftover->strangers - 1, TextPlural(leftover->strangers - 1), leftover->strangers == 2 ? "is" : "are");
 }
 
 /* leftoverFile -- the temporary file, to be scanned */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/aver.h"
+#include "base/text.h"
 
 /* In the highest bits of a place, of which a file's number leaves four. */
 enum { readingToldUNKNOWN = 1, readingToldORPHAN, readingToldCONTRARY };
@@ -134,7 +135,7 @@ static void readingContraryTell(Reading reading, Process process)
     char what[1024]; /* a path that is longer is cut */
     process->contrary = contrary->next;
     (void)snprintf(what, sizeof what, "from here on: %llu block%s of process %u with other events than in %s",
-                   (unsigned long long)contrary->blocks, contrary->blocks == 1 ? "" : "s", ProcessNumber(process),
+                   (unsigned long long)contrary->blocks, TextPlural(contrary->blocks), ProcessNumber(process),
                    reading->log->path[contrary->other]);
     TellerGap(reading->teller, contrary->place, what, contrary->events, LogLostABOUT);
     free(contrary);
@@ -189,9 +190,11 @@ static void readingDropped(Reading reading)
     return;
   time = log->origin + (ClockFine(ClockResolve(process->clock), dropped.ticks) >> ClockFineSHIFT);
   since = time > log->summary.first ? time - log->summary.first : 0;
-  TellerNote(reading->teller, "%s: %llu blocks with %llu events from before %llu.%03llu s were dropped on purpose",
-             log->path[process->file], (unsigned long long)dropped.blocks, (unsigned long long)dropped.events,
-             (unsigned long long)(since / 1000000000), (unsigned long long)(since / 1000000 % 1000));
+  TellerNote(reading->teller, "%s: %llu block%s with %llu event%s from before %llu.%03llu s %s dropped on purpose",
+             log->path[process->file], (unsigned long long)dropped.blocks, TextPlural(dropped.blocks),
+             (unsigned long long)dropped.events, TextPlural(dropped.events),
+             (unsigned long long)(since / 1000000000), (unsigned long long)(since / 1000000 % 1000),
+             dropped.blocks == 1 ? "was" : "were");
 }
 
 ReadingStream ReadingStreamOf(Reading reading, Stream stream)

@@ -126,16 +126,19 @@ const char *PlinthReason(Plinth plinth)
 Res PlinthFinish(Plinth plinth, PlinthEvents events)
 {
   Count left = PlinthWait(plinth, plinthFINISH);
+  uint64_t lost;
   char room[160];
   TextStruct text;
 
   if (left == 0)
     return ResOK;
+  lost = PlinthLeft(plinth, events);
   TextInit(&text, room, sizeof room);
   TextDecimal(&text, left);
   TextString(&text, left == 1 ? " block with " : " blocks with ");
-  TextDecimal(&text, PlinthLeft(plinth, events));
-  TextString(&text, left == 1 ? " events was not acknowledged in time" : " events were not acknowledged in time");
+  TextDecimal(&text, lost);
+  TextString(&text, lost == 1 ? " event " : " events ");
+  TextString(&text, left == 1 ? "was not acknowledged in time" : "were not acknowledged in time");
   QuietSay("the log may be incomplete", plinth->place, TextTerminate(&text));
   return ResLIMIT;
 }

@@ -4,6 +4,8 @@
  */
 #include "view/asked.h"
 
+#include "base/text.h"
+
 /* askedSince -- seconds from the beginning of the log */
 static double askedSince(const LogSummaryStruct *log, uint64_t time)
 {
@@ -14,18 +16,18 @@ void AskedText(FILE *out, const LogSummaryStruct *log)
 {
   if (log->overwritten > 0)
     fprintf(out, "newest only    from %.9f s on; %llu event%s before that%s overwritten, as was asked for\n",
-            askedSince(log, log->kept), (unsigned long long)log->overwritten, log->overwritten == 1 ? "" : "s",
+            askedSince(log, log->kept), (unsigned long long)log->overwritten, TextPlural(log->overwritten),
             log->overwrittenMore ? ", or more, were" : log->overwritten == 1 ? " was" : " were");
   if (log->unsent > 0)
     fprintf(out, "while off      the flight recorder's newest %llu event%s, from %.9f s on",
-            (unsigned long long)log->unsent, log->unsent == 1 ? "" : "s", askedSince(log, log->unsentFrom));
+            (unsigned long long)log->unsent, TextPlural(log->unsent), askedSince(log, log->unsentFrom));
   if (log->unsent > 0 && log->unsentOlder > 0)
     fprintf(out, "; %llu before that, or more, are not in the log", (unsigned long long)log->unsentOlder);
   if (log->unsent > 0)
     fputc('\n', out);
   if (log->dropped > 0)
     fprintf(out, "oldest dropped %llu event%s, so that the log stays as small as was asked for\n",
-            (unsigned long long)log->dropped, log->dropped == 1 ? "" : "s");
+            (unsigned long long)log->dropped, TextPlural(log->dropped));
   if (log->stopped != 0)
     fprintf(out, "ended          at %.9f s, as was asked for; what the program did then is not in the log\n",
             askedSince(log, log->stopped));

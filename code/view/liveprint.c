@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/say.h"
+#include "base/text.h"
 #include "view/asked.h"
 #include "view/calledsay.h"
 #include "view/heapoff.h"
@@ -37,7 +38,7 @@ static uint32_t printThread(LiveProcess process, HeapObject object)
 
 static void textSum(FILE *out, LiveSum sum)
 {
-  fprintf(out, "%10llu object%s, ", (unsigned long long)sum->objects, sum->objects == 1 ? "" : "s");
+  fprintf(out, "%10llu object%s, ", (unsigned long long)sum->objects, TextPlural(sum->objects));
   SayBytes(out, sum->bytes);
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/say.h"
+#include "base/text.h"
 #include "log/when.h"
 #include "view/heap.h"
 #include "view/known.h"
@@ -55,7 +56,7 @@ static void sourceGap(void *data, LogGap gap)
   sourceAside(source);
   SayLine(stderr, "%s: %s: offset %llu: %s; %s%llu event%s lost", source->tool->name, gap->path,
           (unsigned long long)gap->offset, gap->what, exact[gap->exact], (unsigned long long)gap->lost,
-          gap->lost == 1 ? "" : "s");
+          TextPlural(gap->lost));
 }
 
 void SourceNote(void *data, const char *line)

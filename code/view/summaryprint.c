@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/say.h"
+#include "base/text.h"
 #include "view/asked.h"
 #include "view/heaplook.h"
 #include "view/heapoff.h"
@@ -158,7 +159,7 @@ static void textEvents(FILE *out, Print print, Summary summary)
 
 static void printObjects(FILE *out, uint64_t n)
 {
-  fprintf(out, "%llu object%s, ", (unsigned long long)n, n == 1 ? "" : "s");
+  fprintf(out, "%llu object%s, ", (unsigned long long)n, TextPlural(n));
 }
 
 static void textHeap(FILE *out, Print print, Summary summary)
@@ -166,13 +167,14 @@ static void textHeap(FILE *out, Print print, Summary summary)
   Index i;
 
   if (summary->told > 0)
-    fprintf(out, "at first       %llu objects that were allocated before the recording\n",
-            (unsigned long long)summary->told);
+    fprintf(out, "at first       %llu object%s allocated before the recording\n",
+            (unsigned long long)summary->told, summary->told == 1 ? " that was" : "s that were");
   fprintf(out, "allocations    %llu, ", (unsigned long long)summary->allocs);
   SayBytes(out, summary->totalBytes);
   fprintf(out, " in all\nfrees          %llu", (unsigned long long)summary->frees);
   if (summary->presumed > 0)
-    fprintf(out, ", and %llu objects that went without one", (unsigned long long)summary->presumed);
+    fprintf(out, ", and %llu object%s that went without one", (unsigned long long)summary->presumed,
+            TextPlural(summary->presumed));
   fprintf(out, "\nresizes        %llu", (unsigned long long)summary->resizes);
   if (print->tally.failed > 0)
     fprintf(out, ", and %llu that failed", (unsigned long long)print->tally.failed);
@@ -211,33 +213,38 @@ static void textTrouble(FILE *out, Print print, Summary summary)
   HeapOffStruct off = HeapOff(summary->heap, NULL);
 
   AskedText(out, &print->log);
-  fprintf(out, "discarded      %llu events\n", (unsigned long long)print->log.discarded);
+  fprintf(out, "discarded      %llu event%s\n", (unsigned long long)print->log.discarded,
+          TextPlural(print->log.discarded));
   if (print->log.gaps == 0)
     fprintf(out, "damage         none\n");
   else
-    fprintf(out, "damage         %llu places, %llu events lost\n", (unsigned long long)print->log.gaps,
-            (unsigned long long)print->log.lost);
+    fprintf(out, "damage         %llu place%s, %llu event%s lost\n", (unsigned long long)print->log.gaps,
+            TextPlural(print->log.gaps), (unsigned long long)print->log.lost, TextPlural(print->log.lost));
   HeapOffText(out, &off, print->log.first);
   if (!print->objects) {
     fprintf(out, "no Object events: nothing is known of allocations\n");
     return;
   }
-  fprintf(out, "unmatched      %llu frees and resizes of what was never seen allocated\n",
-          (unsigned long long)tally->unmatched);
+  fprintf(out, "unmatched      %llu %s of what was never seen allocated\n", (unsigned long long)tally->unmatched,
+          tally->unmatched == 1 ? "free or resize" : "frees and resizes");
   if (tally->forgotten > 0)
     fprintf(out, "forgotten      what %llu children of fork had from their parents: too many were waited for; their frees of it "
             "are unmatched\n", (unsigned long long)tally->forgotten);
   if (tally->early > 0)
     fprintf(out, "early          %llu more, before the process had told what was there\n",
             (unsigned long long)tally->early);
-  fprintf(out, "repairs        %llu events put behind a later one\n", (unsigned long long)tally->repairs);
+  fprintf(out, "repairs        %llu event%s put behind a later one\n", (unsigned long long)tally->repairs,
+          TextPlural(tally->repairs));
   if (tally->overlaps > 0)
-    fprintf(out, "overlaps       %llu allocations where an object lived\n", (unsigned long long)tally->overlaps);
+    fprintf(out, "overlaps       %llu allocation%s where an object lived\n", (unsigned long long)tally->overlaps,
+            TextPlural(tally->overlaps));
   if (tally->unfinished > 0)
-    fprintf(out, "unfinished     %llu resizes without an end\n", (unsigned long long)tally->unfinished);
+    fprintf(out, "unfinished     %llu resize%s without an end\n", (unsigned long long)tally->unfinished,
+            TextPlural(tally->unfinished));
   if (summary->otherSizes > 0)
-    fprintf(out, "sizes          %llu allocations of rare sizes were not counted by size\n",
-            (unsigned long long)summary->otherSizes);
+    fprintf(out, "sizes          %llu allocation%s of rare sizes %s not counted by size\n",
+            (unsigned long long)summary->otherSizes, TextPlural(summary->otherSizes),
+            summary->otherSizes == 1 ? "was" : "were");
 }
 
 Bool SummaryText(FILE *out, Summary summary)

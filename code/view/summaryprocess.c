@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/say.h"
+#include "base/text.h"
 #include "view/calledsay.h"
 #include "view/heaplook.h"
 #include "view/json.h"
@@ -112,8 +113,8 @@ static void textProcess(FILE *out, SummaryProcess process)
   Header header = process->header;
   Index j;
 
-  fprintf(out, "  %-12u %llu events, %zu thread%s", header->pid, (unsigned long long)process->events,
-          process->threads, process->threads == 1 ? "" : "s");
+  fprintf(out, "  %-12u %llu event%s, %zu thread%s", header->pid, (unsigned long long)process->events,
+          TextPlural(process->events), process->threads, TextPlural(process->threads));
   if (process->heap > 0)
     textPart(out, ", ", process->heap, "heap");
   if (process->mapped.peak > 0)
@@ -145,8 +146,8 @@ void SummaryProcessesText(FILE *out, SummaryProcesses processes)
   fprintf(out, "threads        %zu\n", processes->threads);
   for (i = 0; i < processes->collectors; ++i) {
     SummaryProcess process = &processes->process[processes->recorded + i];
-    fprintf(out, "%s %llu events: ", i == 0 ? "collector     " : "              ",
-            (unsigned long long)process->events);
+    fprintf(out, "%s %llu event%s: ", i == 0 ? "collector     " : "              ",
+            (unsigned long long)process->events, TextPlural(process->events));
     SayPlain(out, process->header->program, strlen(process->header->program));
     putc('\n', out);
   }
