@@ -93,7 +93,8 @@ static Bool cleanRead(Clean clean, int fd, const struct stat *status, uint32_t p
   return TRUE;
 }
 
-/* cleanEvents -- how many events a region holds that were to be sent, or counts as lost; ResIO, with errno: that cannot be read */
+/* cleanEvents -- how many events a region holds that were to be sent, or counts as lost; ResIO, with errno: that cannot
+ * be read */
 static Res cleanEvents(Count *countReturn, Clean clean)
 {
   LeftPlaceStruct place = {.at = AT_FDCWD, .file = clean->path};
@@ -122,8 +123,8 @@ static Res cleanDrop(Clean clean, char *room, Size size, const char *why)
   Count events;
 
   if (cleanEvents(&events, clean) != ResOK) {
-    (void)snprintf(room + length, size - (Size)length, ", and it cannot be read: %s; it stays, and is removed by: rm %s*",
-                   strerror(errno), clean->path);
+    (void)snprintf(room + length, size - (Size)length,
+                   ", and it cannot be read: %s; it stays, and is removed by: rm %s*", strerror(errno), clean->path);
     return ResIO;
   }
   if (clean->over)
@@ -365,7 +366,8 @@ Res CleanBeside(const char *log, void (*tell)(void *data, const char *line), voi
   if (res == ResOK)
     (void)snprintf(line, sizeof line, "%s: %s", log, how);
   else if (recovered.unread != 0)
-    (void)snprintf(line, sizeof line, "%s: not all that its recording left can be read: %s", log, strerror(recovered.unread));
+    (void)snprintf(line, sizeof line, "%s: not all that its recording left can be read: %s", log,
+                   strerror(recovered.unread));
   else
     (void)snprintf(line, sizeof line, "%s: what lies beside it cannot be added: %s", log, strerror(errno));
   tell(data, line);

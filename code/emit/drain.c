@@ -358,8 +358,8 @@ Bool DrainPrivate(Process process, Bool refused)
   return FALSE;
 }
 
-/* drainLeft -- the same of one block; what has been told, or will be, of events that were discarded is not counted again.  The
- * block may be in use by now: nothing is written into it. */
+/* drainLeft -- the same of one block; what has been told, or will be, of events that were discarded is not counted
+ * again.  The block may be in use by now: nothing is written into it. */
 static uint64_t drainLeft(Process process, Store store, Index slot)
 {
   Size size = 0;

@@ -33,9 +33,9 @@ static inline void handFence(void)
   __asm__ volatile("" : : : "memory");
 }
 
-/* handBefore -- how many events the stream has had, and the block: only where blocks are overwritten, so that readers can
- * tell how many those were; it costs a walk, which also tells whether something in the block, of which so much is reserved,
- * may be pending */
+/* handBefore -- how many events the stream has had, and the block: only where blocks are overwritten, so that readers
+ * can tell how many those were; it costs a walk, which also tells whether something in the block, of which so much is
+ * reserved, may be pending */
 static uint64_t handBefore(BlockTally tallyReturn, Bool *pendingReturn, RegionHeader region, Stream stream,
                            BlockHeader block, Size reserved)
 {

@@ -87,8 +87,8 @@ static const char *storeLink(char *room, const char *path)
   return strcat(room, RegionLINK);
 }
 
-/* storeRemove -- the file at `path`, and then the link beside it, if there is one: a link alone says of nobody that something is
- * left */
+/* storeRemove -- the file at `path`, and then the link beside it, if there is one: a link alone says of nobody that
+ * something is left */
 static void storeRemove(const char *path)
 {
   char room[RegionPathMAX];
@@ -269,8 +269,8 @@ static RegionHeader storeShared(Store store, const char *log, uint64_t recording
 
   for (beside = 0; beside < (log[0] != '\0' ? 2 : 1); ++beside)
     for (n = 0; n < storeTriesMAX && storeName(store->path, sizeof store->path, log, recording, n, beside); ++n) {
-      /* The link is made before the region: so there is never a region of which nobody knows what log it is for.  One that is
-       * there is another region's, which is gone, and about to go itself. */
+      /* The link is made before the region: so there is never a region of which nobody knows what log it is for.  One
+       * that is there is another region's, which is gone, and about to go itself. */
       Bool links = !beside && log[0] == '/';
       long res = links ? QuietCall(SYS_symlinkat, log, AT_FDCWD, storeLink(link, store->path)) : 0;
       Bool linked = links && res == 0;
@@ -710,7 +710,8 @@ void StoreAdopt(const char *log, uint64_t recording, StoreAdoptFunction block, v
     for (n = 0; n < storeTriesMAX && storeName(path, sizeof path, log, recording, n, beside); ++n) {
       int fd = (int)QuietCall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
       /* Where only the link of one that is gone is left, there may be more behind it. */
-      if (fd == -ENOENT && QuietCall(SYS_newfstatat, AT_FDCWD, storeLink(link, path), &status, AT_SYMLINK_NOFOLLOW) != 0)
+      if (fd == -ENOENT &&
+          QuietCall(SYS_newfstatat, AT_FDCWD, storeLink(link, path), &status, AT_SYMLINK_NOFOLLOW) != 0)
         break;
       if (fd < 0) /* somebody else's, which may stand in front of ours */
         continue;

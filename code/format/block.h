@@ -137,7 +137,8 @@ static inline unsigned BlockStreamPlace(BlockHeader header)
   return header->stream / 2 % 16;
 }
 
-/* BlockStreamUnsent -- is a stream with this number the flight recorder's?  What is in it came while its kind was not sent. */
+/* BlockStreamUnsent -- is a stream with this number the flight recorder's?  What is in it came while its kind was not
+ * sent. */
 static inline Bool BlockStreamUnsent(uint32_t stream)
 {
   return (stream & 1) != 0;

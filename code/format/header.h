@@ -71,7 +71,7 @@ typedef struct HeaderStruct {
   uint32_t inner;                  /* as the process numbers itself, in a namespace of its own; 0: as `pid` */
   uint64_t identity;               /* of the process, and of the registry that it has: random */
   uint64_t recording;              /* identity of the recording that the process belongs to: random; 0 if unknown */
-  uint64_t copy;                   /* where there is none: identity of the log that was written from others: random; 0 if it was not */
+  uint64_t copy;                   /* where there is none: that of a log which was written from others; 0: it was not */
   HeaderForkStruct forked;
   WidthsStruct widths;
   char clock[16];                  /* SyncCOUNTER, "monotonic", ... */
@@ -88,10 +88,11 @@ typedef struct HeaderStruct {
   HeaderSentStruct sent;
   uint64_t older, kept;            /* so many events, or more, were overwritten; from these ticks on all are there.  0: none, or
                                       the blocks tell */
-  uint64_t forgotten, forgottenTo; /* so many events were overwritten when the block was written, none after these ticks;
+  uint64_t forgotten, forgottenTo; /* so many events were overwritten when this was written, none after these ticks;
                                       0: none, or the blocks tell */
   uint64_t stopped;                /* ticks when the recording was ended on purpose, and programs went on; 0: it was not */
-  uint64_t processes;              /* so many of the recording, or the copy, had a header block, besides collectors; 0: nobody says */
+  uint64_t processes;              /* so many of the recording, or the copy, had a header block, besides collectors;
+                                      0: nobody says */
   Bool ended;                      /* the process's part of the log ends here */
   uint64_t streams;                /* if so: how many streams have sent a block, in all closing header blocks */
   uint64_t gone;                   /* ticks when the process had ended, or was about to; 0: it has not, or nobody knows */

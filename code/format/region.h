@@ -275,9 +275,9 @@ static inline Bool RegionOverwrites(RegionHeader header, BlockHeader block)
   return header->policy == RegionPolicyOVERWRITE && (header->frequent >> BlockStreamPlace(block) & 1) != 0;
 }
 
-/* Of a full block that may be overwritten its header in memory says what goes then: `count` is how many events it has, and
- * `rest` how much later than `first` the last of them came, in units of 1 << RegionRestSHIFT ticks.  `size` is how many of
- * them the collector has written to the log while the block was open.
+/* Of a full block that may be overwritten its header in memory says what goes then: `count` is how many events it has,
+ * and `rest` how much later than `first` the last of them came, in units of 1 << RegionRestSHIFT ticks.  `size` is how
+ * many of them the collector has written to the log while the block was open.
  *
  * RegionForget -- that block is overwritten */
 enum { RegionRestSHIFT = 8 };

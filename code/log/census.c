@@ -49,7 +49,8 @@ Res CensusTake(Census census, Table table)
     Bool one = process->headed && strcmp(header->role, HeaderRoleCOLLECTOR) != 0;
     census->moved += one && process->moved;
     census->of[census->count++] = (CensusOfStruct){header->recording != 0 ? header->recording : header->copy,
-                                                   one && !process->moved, header->ended ? header->processes : 0, process};
+                                                   one && !process->moved,
+                                                   header->ended ? header->processes : 0, process};
   }
   if (census->count > 0)
     qsort(census->of, census->count, sizeof *census->of, censusCompare);

@@ -232,7 +232,8 @@ static Bool gapsMarked(Table table)
   return FALSE;
 }
 
-/* gapsProcesses -- are all processes there of which the ends of recordings, and copies, say that they have a header block? */
+/* gapsProcesses -- are all processes there of which the ends of recordings, and copies, say that they have a header
+ * block? */
 static void gapsProcesses(GapsEnd end)
 {
   Teller teller = end->teller;
@@ -248,7 +249,8 @@ static void gapsProcesses(GapsEnd end)
       continue;
     end->accounted = FALSE;
     TellerLack(teller, "%s: %llu of its %llu processes %s not in the log", teller->paths[of->teller->file],
-               (unsigned long long)(of->said - there), (unsigned long long)of->said, of->said - there == 1 ? "is" : "are");
+               (unsigned long long)(of->said - there), (unsigned long long)of->said,
+               of->said - there == 1 ? "is" : "are");
   }
   CensusFree(&census);
 }

@@ -95,8 +95,8 @@ static Process leftoverNamed(Leftover leftover, const char *path)
   return NULL;
 }
 
-/* leftoverUnread -- of the region in hand not all can be read, or nothing: its process is told of here, and not as one whose
- * region is gone */
+/* leftoverUnread -- of the region in hand not all can be read, or nothing: its process is told of here, and not as one
+ * whose region is gone */
 static void leftoverUnread(Leftover leftover, Index file, const char *path)
 {
   Process process = leftoverNamed(leftover, path);
@@ -268,7 +268,8 @@ static Res leftoverOpened(Leftover leftover, LeftPlace place, leftoverOf of, con
 
   (void)snprintf(path, sizeof path, "%s/%s", place->folder, place->file);
   if ((!read && leftover->region.failed == 0) ||
-      (of == NULL && !(read ? leftoverFirst : leftoverFor)(leftover, place, status)) || !leftoverIsNew(leftover, status))
+      (of == NULL && !(read ? leftoverFirst : leftoverFor)(leftover, place, status)) ||
+      !leftoverIsNew(leftover, status))
     return ResOK;
   if (read)
     return leftoverTake(leftover, place, file, path);
@@ -390,8 +391,9 @@ static void leftoverTell(Leftover leftover)
                "--clean adds them", paths[unwritten->file], unwritten->pid,
                unwritten->processes > 1 ? " and others" : "", unwritten->path);
   if (unread->processes > 0)
-    TellerLack(leftover->teller, "%s: newest events of process %u%s may be in %s, which cannot be read: %s", paths[unread->file],
-               unread->pid, unread->processes > 1 ? " and others" : "", unread->path, strerror(leftover->unreadWhy));
+    TellerLack(leftover->teller, "%s: newest events of process %u%s may be in %s, which cannot be read: %s",
+               paths[unread->file], unread->pid, unread->processes > 1 ? " and others" : "", unread->path,
+               strerror(leftover->unreadWhy));
   if (leftover->miscounters.processes > 0)
     TellerLack(leftover->teller, "%s: how many events process %u%s lost is not known: it had written over that count in shared memory, "
                "which cannot be", paths[leftover->miscounters.file], leftover->miscounters.pid,

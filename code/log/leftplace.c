@@ -196,8 +196,8 @@ typedef struct leftFirstStruct {
   Bool first, other; /* a region that was made for it; one that was not */
 } leftFirstStruct, *leftFirst;
 
-/* leftFirstVisit -- a file that is called as regions are; what was to become one says nothing, and one that cannot be read may
- * be of another log */
+/* leftFirstVisit -- a file that is called as regions are; what was to become one says nothing, and one that cannot be
+ * read may be of another log */
 static Res leftFirstVisit(void *data, LeftPlace place)
 {
   static const char none[BlockMagicSIZE];
@@ -295,6 +295,7 @@ void LeftPlaceRemove(LeftPlace place, const struct stat *status)
   if (fstatat(place->at, place->file, &named, AT_SYMLINK_NOFOLLOW) != 0 || !leftSame(&named, status))
     return;
   if (unlinkat(place->at, place->file, 0) == 0 && leftLink(link, place) &&
-      fstatat(place->at, link, &named, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(named.st_mode) && named.st_uid == status->st_uid)
+      fstatat(place->at, link, &named, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(named.st_mode) &&
+      named.st_uid == status->st_uid)
     (void)unlinkat(place->at, link, 0);
 }

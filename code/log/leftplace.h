@@ -67,8 +67,8 @@ extern int LeftPlaceAppend(Bool *certainReturn, const char *path, uint64_t recor
  * its owner made? */
 extern Bool LeftPlaceLog(LeftPlace place, uid_t owner, const char *path);
 
-/* LeftPlaceRemove -- remove the file, if it is still the one of `status`, and then the link beside it: so there is no region
- * without it, whenever we are killed, and a link alone is found by eventrec --clean */
+/* LeftPlaceRemove -- remove the file, if it is still the one of `status`, and then the link beside it: so there is no
+ * region without it, whenever we are killed, and a link alone is found by eventrec --clean */
 extern void LeftPlaceRemove(LeftPlace place, const struct stat *status);
 
 #endif /* LOG_LEFTPLACE_H */

@@ -22,7 +22,8 @@ enum { leftYOUNG = 60 }; /* seconds: whoever has just made a file may yet lock i
 enum { leftVersionsMAX = 999 };
 enum { leftTriesMAX = 500 }; /* of 2 ms each */
 
-/* leftBytes -- read some of the file: all reads of it.  ResEND: so much is not there; ResIO: it cannot be read, which is kept. */
+/* leftBytes -- read some of the file: all reads of it.  ResEND: so much is not there; ResIO: it cannot be read, which
+ * is kept. */
 static Res leftBytes(LeftRegion region, Size at, void *bytes, Size size)
 {
   Res res = FileReadAt(region->fd, at, bytes, size);
@@ -82,7 +83,8 @@ static Bool leftOther(RegionHeader header)
 Bool LeftRegionOver(LeftRegion region, const struct stat *status, uint32_t pid)
 {
   return S_ISREG(status->st_mode) && status->st_size >= (off_t)RegionFIRST && !LeftRegionRead(region) &&
-         region->failed == 0 && !leftOther(&region->header) && !LeftRegionRuns(pid) && flock(region->fd, LOCK_EX | LOCK_NB) == 0;
+         region->failed == 0 && !leftOther(&region->header) && !LeftRegionRuns(pid) &&
+         flock(region->fd, LOCK_EX | LOCK_NB) == 0;
 }
 
 static Res leftWrite(LeftRegion region, const void *bytes, Size size)

@@ -39,8 +39,8 @@ typedef struct LeftRegionStruct {
   } block;
 } LeftRegionStruct, *LeftRegion;
 
-/* LeftRegionRead -- is the file at region->fd a region of our version?  Its header, then.  Where region->failed is set nobody
- * knows, nor is what any of these says of a region all that is there. */
+/* LeftRegionRead -- is the file at region->fd a region of our version?  Its header, then.  Where region->failed is set
+ * nobody knows, nor is what any of these says of a region all that is there. */
 extern Bool LeftRegionRead(LeftRegion region);
 
 /* LeftRegionUnborn -- is the file, which is none, what was to become a region when its maker was killed?  Then it is
@@ -101,7 +101,8 @@ extern void LeftRegionSays(LeftRegion region, Process process, Bool left);
 
 /* LeftRegionTake -- write to region->to (made if need be) what the logs do not have: the header block's newest text,
  * and what is committed in blocks, full or open.  The flight recorder's are left.  What
- * cannot be read is left out, which region->failed says; if `strict`, it ends there: ResIO, with errno.  ResIO, ResMEMORY. */
+ * cannot be read is left out, which region->failed says; if `strict`, it ends there: ResIO, with errno.  ResIO,
+ * ResMEMORY. */
 extern Res LeftRegionTake(LeftRegion region);
 
 /* LeftRegionEvents -- how many events are there that were to be sent, whatever logs have; region->spoiled are

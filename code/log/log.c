@@ -339,7 +339,8 @@ void LogClose(Log log)
   free(log);
 }
 
-/* logKept -- from these ticks on all events of a process are there, and so many before were overwritten; 0: all are there */
+/* logKept -- from these ticks on all events of a process are there, and so many before were overwritten; 0: all are
+ * there */
 static void logKept(LogSummary summary, Log log, Process process, uint64_t events, uint64_t ticks)
 {
   uint64_t time = ticks > 0 ? LogTime(log, process->public.number, ticks) : 0;
@@ -349,7 +350,8 @@ static void logKept(LogSummary summary, Log log, Process process, uint64_t event
     summary->kept = time;
 }
 
-/* logOlder -- what a stream lacks because only the newest were kept.  Of a process that counts that itself this is a part. */
+/* logOlder -- what a stream lacks because only the newest were kept.  Of a process that counts that itself this is a
+ * part. */
 static void logOlder(LogSummary summary, Log log, Stream stream)
 {
   uint64_t events = GapsOlder(stream);

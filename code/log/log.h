@@ -54,7 +54,7 @@ typedef struct LogEventStruct {
   const unsigned char *bytes; /* the event as written: header, parameters; in the writer's order */
 } LogEventStruct, *LogEvent;
 
-/* LogEventUnsent -- did the event's kind not go to the log, so that only the flight recorder had it, which was flushed? */
+/* LogEventUnsent -- did the event's kind not go to the log, so that only the flight recorder had it, until a flush? */
 static inline Bool LogEventUnsent(LogEvent event)
 {
   return BlockStreamUnsent(event->stream);

@@ -28,7 +28,7 @@
 
 enum { recoverSTREAMS = 8192 /* of a closing header block: whatever the numbers are, they fit */ };
 
-/* A region that stays until its recording is closed: whoever is killed before that, or finds no room, can begin anew. */
+/* A region that stays until its recording is closed: who is killed before that, or finds no room, can begin anew. */
 typedef struct recoverHeldStruct {
   uint64_t recording;
   struct stat status;
@@ -190,7 +190,8 @@ static Res recoverTell(Recover recover, uint64_t recording, uint64_t lost)
   return res == ResOK ? FileAppend(recover->log, recover->room, TextLength(&text)) : res;
 }
 
-/* recoverCensus -- how many processes a recording is said to have: those that the log has now, for nobody knows of others */
+/* recoverCensus -- how many processes a recording is said to have: those that the log has now, for nobody knows of
+ * others */
 static uint64_t recoverCensus(Table table, uint64_t recording)
 {
   CensusStruct census;

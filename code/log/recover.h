@@ -34,8 +34,8 @@ typedef void (*RecoverNow)(Sync nowReturn, Bool slow);
  * keep           what is added stays in memory, too: another log lacks it as well
  * recoveredReturn  what that was
  * returns        ResOK; ResPARAM: that is no log, or has nothing of that recording, and is not certain to be its log, or not
- *                empty: nothing was appended.  ResIO, ResMEMORY: not all could be read or written (errno says why); nothing is removed of which not all
- *                was.  Other regions are added where one cannot be read.
+ *                empty: nothing was appended.  ResIO, ResMEMORY: not all could be read or written (errno says why);
+ *                nothing is removed of which not all was.  Other regions are added where one cannot be read.
  * cost           nothing of the log is read where there is nothing to recover and `recording` is said
  */
 extern Res LogRecover(int log, Bool certain, const char *path, uint64_t recording, RecoverNow now, Bool keep,

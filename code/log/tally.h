@@ -50,8 +50,8 @@ extern Bool TallyHas(Tally tally, uint64_t sequence);
 /* TallyEvents -- may there have been events in the stream, up to the newest block that was seen? */
 extern Bool TallyEvents(Tally tally);
 
-/* TallyCount -- how many events the blocks have that were seen, or so many at least: of those between blocks that were handed
- * over uncounted each has one */
+/* TallyCount -- how many events the blocks have that were seen, or so many at least: of those between blocks that were
+ * handed over uncounted each has one */
 extern uint64_t TallyCount(Tally tally);
 
 /* TallyLost -- how many events are missing between two runs, `previous` NULL at the beginning

@@ -36,7 +36,8 @@ void AskedText(FILE *out, const LogSummaryStruct *log)
 void AskedJson(FILE *out, const LogSummaryStruct *log)
 {
   fprintf(out, "\"overwritten\": %llu, \"overwritten_at_least\": %s, \"newest_from\": %.9f, "
-          "\"while_off\": %llu, \"while_off_from\": %.9f, \"while_off_missing\": %llu, \"dropped\": %llu, \"recording_ended_at\": %.9f",
+          "\"while_off\": %llu, \"while_off_from\": %.9f, \"while_off_missing\": %llu, \"dropped\": %llu, "
+          "\"recording_ended_at\": %.9f",
           (unsigned long long)log->overwritten, log->overwrittenMore ? "true" : "false", askedSince(log, log->kept),
           (unsigned long long)log->unsent,
           askedSince(log, log->unsentFrom), (unsigned long long)log->unsentOlder, (unsigned long long)log->dropped,

@@ -18,7 +18,7 @@ struct OfProcessStruct {
   Bool followed;
   Bool *before;    /* owned; by the number of each process: is it an ancestor; NULL: of none, or nobody knows */
   Count processes; /* so many are known of */
-  uint32_t *pid;   /* owned; the numbers of those that are meant, sorted; NULL: the log is followed, and more may come */
+  uint32_t *pid;   /* owned; numbers of those that are meant, sorted; NULL: the log is followed, and more may come */
   Count pids;
 };
 
