@@ -184,6 +184,7 @@ sub atLast {
 
 sub readChrome {
     my ($path, $log, $text, $summary) = @_;
+    cnv('-f', 'chrome', '--thin', '0', '-o', $path, $log);
     my $events = decode_json(slurp($path))->{traceEvents};
     my %lane = map { $_->{name} eq 'thread_name' ? ($_->{tid} => 1) : () } @$events;
     my %live;

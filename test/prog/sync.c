@@ -6,6 +6,7 @@
  *     sync off N      N times a mutex and a condition, for counting what that costs
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
@@ -37,7 +38,29 @@ static void until(int *flag)
     (void)usleep(1000);
 }
 
-static int holding, waiting, mayGo;
+static int holding, waiting, step;
+
+/* blocked -- wait until the first thread is at this step, and sleeps; or for a while, where it does not end */
+static void blocked(int at)
+{
+  char path[64], stat[256] = "";
+  unsigned tries;
+  int fd;
+
+  while (__atomic_load_n(&step, __ATOMIC_ACQUIRE) < at)
+    (void)usleep(1000);
+  (void)snprintf(path, sizeof path, "/proc/self/task/%ld/stat", (long)getpid());
+  for (tries = 0; tries < 1000 && strstr(stat, ") S ") == NULL; ++tries) {
+    (void)usleep(1000);
+    fd = open(path, O_RDONLY);
+    IS(fd >= 0 && read(fd, stat, sizeof stat - 1) > 0 && close(fd) == 0, 1);
+  }
+}
+
+static void at(int number)
+{
+  __atomic_store_n(&step, number, __ATOMIC_RELEASE);
+}
 
 static void *holder(void *unused)
 {
@@ -47,14 +70,15 @@ static void *holder(void *unused)
   IS(pthread_rwlock_wrlock(&rwlock), 0);
   IS(pthread_spin_lock(&spin), 0);
   __atomic_store_n(&holding, 1, __ATOMIC_RELEASE);
-  until(&mayGo);
-  (void)usleep(20000);
+  blocked(1);
   IS(pthread_mutex_unlock(&mutex), 0);
-  (void)usleep(20000);
+  blocked(2);
   IS(pthread_rwlock_unlock(&rwlock), 0);
-  (void)usleep(20000);
+  while (__atomic_load_n(&step, __ATOMIC_ACQUIRE) < 3)
+    (void)usleep(1000);
+  (void)usleep(50000); /* it does not sleep */
   IS(pthread_spin_unlock(&spin), 0);
-  (void)usleep(20000);
+  blocked(4);
   IS(sem_post(&sem), 0);
   return held;
 }
@@ -70,10 +94,13 @@ static void contended(void)
   until(&holding);
   IS(pthread_mutex_trylock(&mutex), EBUSY);
   IS(pthread_mutex_timedlock(&mutex, &past), ETIMEDOUT);
-  __atomic_store_n(&mayGo, 1, __ATOMIC_RELEASE);
+  at(1);
   IS(pthread_mutex_lock(&mutex), 0);
+  at(2);
   IS(pthread_rwlock_rdlock(&rwlock), 0);
+  at(3);
   IS(pthread_spin_lock(&spin), 0);
+  at(4);
   errno = 77;
   IS(sem_wait(&sem), 0);
   IS(errno, 77);
