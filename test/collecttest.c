@@ -597,6 +597,38 @@ static void changing(void)
   drainEnd(drain, &writer, &shop);
 }
 
+static char *lateText;
+
+/* late -- the process writes its header block at the moment when the second place is looked at */
+static void late(int signal)
+{
+  RegionHeader header = (RegionHeader)(void *)(lateText - RegionTEXT - RegionTextSIZE);
+
+  UNUSED(signal);
+  (void)mprotect(lateText, RegionTextSIZE, PROT_READ | PROT_WRITE);
+  memcpy(lateText, HeaderMAGIC, BlockMagicSIZE);
+  __atomic_store_n(&header->text.generation, 1, __ATOMIC_RELEASE);
+}
+
+/* published -- a header block that is written while it is looked for is found, if not now, then the next time */
+static void published(void)
+{
+  static DrainShopStruct shop;
+  WriterStruct writer;
+  Drain drain = drainNew(&writer, RegionPolicyBLOCK, &shop);
+
+  lateText = (char *)drain->header + RegionTEXT + RegionTextSIZE;
+  memset(lateText, 0, BlockMagicSIZE);
+  writer.header->text.generation = 0;
+  (void)signal(SIGSEGV, late);
+  (void)mprotect(lateText, RegionTextSIZE, PROT_NONE);
+  (void)DrainHeaderNew(drain);
+  TapIs(writer.header->text.generation, 1, "a header block is written while it is looked for");
+  TapOk(DrainHeaderNew(drain), "and found the next time");
+  (void)signal(SIGSEGV, SIG_DFL);
+  drainEnd(drain, &writer, &shop);
+}
+
 /* streams -- more of them than there can be: those that are used keep their numbers, and none is refused */
 static void streams(void)
 {
@@ -992,6 +1024,7 @@ int main(void)
   overwrite();
   claimed();
   changing();
+  published();
   streams();
   types();
   full();

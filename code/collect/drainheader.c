@@ -148,7 +148,7 @@ static Res headerRead(DrainHeader header, const void *bytes, Size length, uint64
 
 Res DrainHeaderTake(DrainHeader header, RegionHeader region, uint64_t identity, uint32_t pid, DrainShop shop)
 {
-  uint32_t generation = __atomic_load_n(&region->text.generation, __ATOMIC_ACQUIRE);
+  uint32_t generation = __atomic_load_n(&region->text.generation, __ATOMIC_ACQUIRE), seen;
   unsigned char *place;
   Res res = ResFORMAT;
   unsigned older;
@@ -160,7 +160,9 @@ Res DrainHeaderTake(DrainHeader header, RegionHeader region, uint64_t identity, 
     return ResIO;
   /* Which is the newest the program may have written over, too. */
   for (older = 0; older < 2 && res == ResFORMAT && (older == 0 || header->types == NULL); ++older) {
-    Size length = headerCopy(&generation, place, region, older);
+    Size length = headerCopy(&seen, place, region, older);
+    if (older == 0) /* what is written from here on is looked at the next time */
+      generation = seen;
     res = length == 0 ? ResFORMAT : headerRead(header, place, length, identity, shop);
   }
   header->generation = generation;
