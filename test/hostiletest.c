@@ -25,7 +25,10 @@ static const char hostileRegistry[] = "kind: 0 Arena\nkind: 5 Object\nkind: 6 Us
 static MakeBlockStruct block;
 static OutputStruct output;
 static char path[] = "/tmp/hostileXXXXXX";
+static HeaderStruct said;
 static Count opened, delivered;
+static Count untouched, sound;  /* header blocks that say what they did, and how many of those are accepted */
+static Count changed, believed; /* and of those that do not */
 
 /* hostileMutate -- a few bytes of `size`, changed in ways that matter */
 static void hostileMutate(unsigned char *bytes, Size size, uint64_t *seed)
@@ -48,16 +51,24 @@ static void hostileMutate(unsigned char *bytes, Size size, uint64_t *seed)
 /* hostileHeader -- a header block with changed lines, and the checksum to go with them */
 static void hostileHeader(Make make, MakeProcess process, uint64_t *seed)
 {
-  Size prefix = BlockMagicSIZE + HeaderLineSIZE;
-  char crc[9];
+  Size prefix = BlockMagicSIZE + HeaderLineSIZE, length;
+  const char *body;
+  char *bytes;
 
   MakeHeader(make, process);
-  if (TapRandom(seed) % 3 == 0)
+  bytes = (char *)make->bytes + make->last;
+  length = make->size - make->last;
+  bytes[prefix - 2] ^= 1; /* so that nothing is accepted but what is sealed here */
+  if (TapRandom(seed) % 3 == 0) {
+    HeaderSeal(bytes, length);
+    ++untouched;
+    sound += HeaderRead(&said, &body, bytes, length) == ResOK;
     return;
-  hostileMutate(make->bytes + make->last + prefix, make->size - make->last - prefix, seed);
-  (void)snprintf(crc, sizeof crc, "%08x", Crc32c(0, make->bytes + make->last + prefix,
-        make->size - make->last - prefix));
-  memcpy(make->bytes + make->last + BlockMagicSIZE + 43, crc, 8);
+  }
+  hostileMutate((unsigned char *)bytes + prefix, length - prefix, seed);
+  HeaderSeal(bytes, length);
+  ++changed;
+  believed += HeaderRead(&said, &body, bytes, length) == ResOK;
 }
 
 /* hostileBlock -- a block with changed fields and events */
@@ -144,6 +155,8 @@ int main(void)
   }
   TapOk(opened > hostileRounds / 2, "%zu of %u hostile logs open, and reading each ends", opened,
         (unsigned)hostileRounds);
+  TapOk(untouched > 0 && sound == untouched, "%zu of %zu header blocks that were not changed are accepted", sound, untouched);
+  TapOk(believed > changed / 10 && believed < changed, "and %zu of %zu that were", believed, changed);
   TapOk(delivered > 0, "with %zu bytes of what may be believed", delivered);
   MakeProcessFree(process[0]);
   MakeProcessFree(process[1]);

@@ -218,6 +218,12 @@ void HeaderStreamWrite(Text text, HeaderStream stream)
   headerNumber(text, "", stream->discarded);
 }
 
+void HeaderSeal(char *bytes, Size length)
+{
+  AVER(length >= headerPREFIX);
+  headerPut(bytes + BlockMagicSIZE + headerCrcAT, headerCrc(bytes, length), 8, 16);
+}
+
 Res HeaderEnd(Text text)
 {
   Size length = TextLength(text);
@@ -226,7 +232,7 @@ Res HeaderEnd(Text text)
     return ResLIMIT;
   AVER(length >= headerPREFIX);
   headerPut(text->base + BlockMagicSIZE + headerLengthAT, length, 10, 10);
-  headerPut(text->base + BlockMagicSIZE + headerCrcAT, headerCrc(text->base, length), 8, 16);
+  HeaderSeal(text->base, length);
   return ResOK;
 }
 

@@ -124,6 +124,9 @@ extern void HeaderBegin(Text text, Header header);
 extern void HeaderStreamWrite(Text text, HeaderStream stream);
 extern Res HeaderEnd(Text text);
 
+/* HeaderSeal -- put the checksum into a header block of `length` bytes, which is whole but for that */
+extern void HeaderSeal(char *bytes, Size length);
+
 /* HeaderLength -- the length of the header block that `bytes` begin, from its first line
  * size     bytes that are there, at least BlockMagicSIZE + HeaderLineSIZE
  * returns  ResFORMAT: no header block; ResVERSION: another major, and *lengthReturn is set all the same;

@@ -33,15 +33,13 @@ __attribute__((unused)) static void FuzzFail(const char *why)
 /* fuzzSealHeader -- the right checksum for the header block that `bytes` begin, if they do; returns its length, or 0 */
 static Size fuzzSealHeader(unsigned char *bytes, Size size)
 {
-  enum { prefix = BlockMagicSIZE + HeaderLineSIZE, place = BlockMagicSIZE + HeaderLineSIZE - 9 };
+  enum { prefix = BlockMagicSIZE + HeaderLineSIZE };
   unsigned version[3];
   Size length;
-  char crc[9];
 
   if (size < prefix || HeaderLength(&length, version, bytes, size) != ResOK || length > size || length < prefix)
     return 0;
-  (void)snprintf(crc, sizeof crc, "%08x", Crc32c(0, bytes + prefix, length - prefix));
-  memcpy(bytes + place, crc, 8);
+  HeaderSeal((char *)bytes, length);
   return length;
 }
 
