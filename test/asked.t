@@ -95,6 +95,39 @@ SKIP: {
   cmp_ok abs($of{overwrite}{overwritten} + $of{overwrite}{objects} - $of{block}{objects}), '<=', 4, 'with flushes, too';
 }
 
+# Where all are killed the memory has the count: each reader knows it, before and after it is added to the log for good.
+{
+  my %all;
+  for my $policy ('block', 'overwrite') {
+    my ($log, $copy) = ("$dir/killed.$policy.paw", "$dir/killed.$policy.copy.paw");
+    my $eventrec = open2(my $from, my $to, "$B/bin/eventrec", '-n', 8, '-p', $policy, '-k', 'Object', '-o', $log, $^X, '-e',
+      '$| = 1; print "$$\n"; while (<STDIN>) { for (1 .. $_) { my $x = "x" x 1000; undef $x } print "done\n" }');
+    chomp(my $pid = <$from>);
+    for my $turn (1 .. 5) {
+      print $to "10000\n";
+      $to->flush;
+      <$from>;
+    }
+    kill STOP => $eventrec;
+    kill KILL => $pid, $eventrec;
+    waitpid $eventrec, 0;
+    Time::HiRes::sleep(0.1);
+    my @asked = $policy eq 'overwrite' ? (1, 0) : (0, 0);
+    my $before = asked($log, "killed, $policy", @asked);
+    is system("$B/bin/eventcnv -f paw -o $copy $log 2> $dir/err"), 0, "killed, $policy: it is written again";
+    is system("$B/bin/eventrec --clean $log > $dir/err"), 0, "killed, $policy: what is in memory is added to the log";
+    my $after = asked($log, "killed, $policy, cleaned", @asked);
+    my $copied = asked($copy, "killed, $policy, a copy", @asked);
+    for my $number (qw(overwritten objects newest_from)) {
+      is $after->{$number}, $before->{$number}, "killed, $policy: $number are the same in the log";
+      is $copied->{$number}, $before->{$number}, "killed, $policy: $number are the same in the copy" if $number ne 'newest_from';
+    }
+    $all{$policy} = $before->{overwritten} + $before->{objects};
+  }
+  cmp_ok $all{block}, '>=', 100000, 'killed: all are there where none is overwritten';
+  cmp_ok abs($all{overwrite} - $all{block}), '<=', 4, 'killed: what was overwritten and what is there are all';
+}
+
 # Where the log does not have that count, what its blocks tell is told: so many, or more.
 {
   open my $in, '<:raw', "$dir/newest.paw";

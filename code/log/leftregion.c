@@ -355,8 +355,10 @@ Res LeftRegionTake(LeftRegion region)
   for (i = 0; i < region->header.slots && res == ResOK; ++i)
     if ((res = leftBlock(region, i)) == ResOK)
       res = leftStrict(region);
-  if (res == ResOK && LeftRegionUsed(region))
+  if (res == ResOK && LeftRegionUsed(region)) {
     process->lost = LeftRegionLost(region);
+    HeaderForgotten(&process->public.header, region->header.pool.forgotten, region->header.pool.forgottenTo);
+  }
   return res == ResOK ? leftStrict(region) : res;
 }
 

@@ -356,7 +356,7 @@ static void logOlder(LogSummary summary, Log log, Stream stream)
 {
   uint64_t events = GapsOlder(stream);
 
-  if (stream->process->public.header.forgotten != 0 && stream->process->public.header.ended)
+  if (stream->process->public.header.forgotten != 0 && ProcessOver(stream->process))
     return;
   summary->overwrittenMore |= events > 0;
   logKept(summary, log, stream->process, stream->process->public.header.forgotten != 0 ? 0 : events,
@@ -370,7 +370,7 @@ static void logProcessOlder(LogSummary summary, Log log, Process process)
 
   logKept(summary, log, process, header->older, header->kept);
   logKept(summary, log, process, header->forgotten, header->forgottenTo);
-  summary->overwrittenMore |= header->older > 0 || (header->forgotten > 0 && !header->ended);
+  summary->overwrittenMore |= header->older > 0 || (header->forgotten > 0 && !ProcessOver(process));
 }
 
 /* logUnsent -- a stream of the flight recorder: what of it is there */

@@ -280,8 +280,6 @@ static Res recoverTake(Recover recover, uint64_t recording, LeftCollector collec
   process->lost = LeftRegionLost(&recover->region);
   if (recover->region.failed != 0)
     return ResIO;
-  HeaderForgotten(&process->public.header, recover->region.header.pool.forgotten,
-                  recover->region.header.pool.forgottenTo);
   if (!process->headed && process->lost > 0 && !recover->keep)
     res = recoverTell(recover, recording, process->lost);
   if (res != ResOK || recover->cut)

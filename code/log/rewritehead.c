@@ -110,7 +110,7 @@ static Header headHeader(RewriteHeads heads, Process process, RegistryNameStruct
     header->sent.first = UINT32_MAX;
     header->older = header->kept = header->forgotten = header->forgottenTo = 0;
   }
-  if (header->forgotten > 0 && !process->public.header.ended) { /* there may have been more */
+  if (header->forgotten > 0 && !ProcessOver(process)) { /* there may have been more */
     header->older = header->forgotten;
     header->kept = header->forgottenTo;
     header->forgotten = header->forgottenTo = 0;

@@ -148,6 +148,13 @@ static inline uint64_t ProcessLost(Process process)
   return process->public.header.lost > process->lost ? process->public.header.lost : process->lost;
 }
 
+/* ProcessOver -- has it counted all that it ever will?  A closing header block says so, or its memory was taken after its
+ * death. */
+static inline Bool ProcessOver(Process process)
+{
+  return process->public.header.ended || process->life == ProcessLifeTAKEN;
+}
+
 /* ProcessTyped -- is it known what types a process has? */
 static inline Bool ProcessTyped(Process process)
 {
