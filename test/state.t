@@ -128,7 +128,7 @@ cmp_ok summary($observed)->{unmatched} + summary($observed)->{early}, '>', 0, 'o
 
 # Kinds that are off, for a while, at first or at last: nothing tells of that time, and that is said.
 
-my $since = qr/^not recorded   up to \d+\.\d{3} s, until \d+\.\d+ s: kinds were switched on then/m;
+my $since = qr/^not recorded   for up to \d+\.\d{3} s, until \d+\.\d+ s: kinds were switched on then/m;
 my $at_last = qr/^not recorded   from \d+\.\d+ s on, in 1 process: kinds were switched off then or later/m;
 
 # What the views say of a log: how many gaps there were, in how many processes kinds were off at last, and always.

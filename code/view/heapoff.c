@@ -299,7 +299,7 @@ static double offSince(uint64_t first, uint64_t time)
 Bool HeapOffLine(char line[HeapOffLineMAX], const HeapOffStruct *off, uint64_t first, Index i)
 {
   if (off->times > 0 && i-- == 0)
-    (void)snprintf(line, HeapOffLineMAX, "up to %.3f s, until %.9f s: kinds were switched on then, so what came or "
+    (void)snprintf(line, HeapOffLineMAX, "for up to %.3f s, until %.9f s: kinds were switched on then, so what came or "
                    "went before may be missing", (double)off->ns / 1e9, offSince(first, off->until));
   else if (off->ends > 0 && i-- == 0)
     (void)snprintf(line, HeapOffLineMAX, "from %.9f s on, in %zu process%s: kinds were switched off then or later",
