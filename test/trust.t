@@ -9,6 +9,7 @@ use strict;
 use warnings;
 use File::Temp 'tempdir';
 use IPC::Open2;
+use POSIX ();
 use Test::More;
 use Time::HiRes 'sleep';
 
@@ -273,6 +274,48 @@ for my $case (['another user, who names a file of root\'s', 'unlink', $nobody], 
     until_(sub { `$B/bin/eventcnv -n 1 $log 2>&1` !~ /still running/ });
     my $events = () = `$B/bin/eventcnv -e 'size==4444' $log 2>/dev/null` =~ /\n/g;
     cmp_ok $events, '>=', 2 * 20000, 'what was recorded is in the log';
+}
+
+# A daemon that changes its user, and outlives eventrec, may not remove its region: it empties it, or cannot even do that, where its
+# memory is locked.  Its end is in the log all the same.
+my $daemon = <<'END';
+my ($dir, $lock) = @ARGV;
+require POSIX;
+open my $go, '<', "$dir/go" or die;
+exit 0 if fork;
+$| = 1;
+my @before = map { "x$_" } 1 .. 5000;
+syscall $lock, 5 if $lock; # MCL_CURRENT | MCL_ONFAULT, where it may
+POSIX::setgid(65534); POSIX::setuid(65534);
+print "$$\n";
+sysread $go, my $byte, 1;
+my @after = map { "y$_" } 1 .. 5000;
+print "end\n";
+END
+my $mlockall = {x86_64 => 151, aarch64 => 230}->{(POSIX::uname())[4]} // 0;
+for my $lock (0, $mlockall ? $mlockall : ()) {
+    my $log = "$dir/daemon$lock.paw";
+    my $what = 'a daemon that has changed its user' . ($lock ? ', and has locked its memory' : '');
+    unlink "$dir/go";
+    system('mkfifo', "$dir/go") == 0 or die;
+    open my $go, '+<', "$dir/go" or die;
+    waitpid started($log, $^X, '-e', $daemon, $dir, $lock), 0;
+    until_(sub { slurp("$log.out") =~ /^\d+$/m }) or diag slurp("$log.err");
+    my ($pid) = slurp("$log.out") =~ /^(\d+)$/m;
+    print $go "\n";
+    close $go;
+    until_(sub { slurp("$log.out") =~ /^end$/m });
+    until_(sub { `$B/bin/eventcnv --check $log 2>&1` !~ /still running/ });
+    my ($region) = grep { !/log$/ } glob "/dev/shm/pawprint-*-$pid-*";
+    ok defined $region, "$what cannot remove its memory" or next;
+    cmp_ok +(stat $region)[12] * 512, '<=', 65536, 'but gives back what it held' if !$lock;
+    is `$B/bin/eventcnv --check $log 2>&1`, '', "$what: nothing is missing";
+    unlike `$B/bin/eventview $log`, qr/^no end/m, 'nor its end';
+    my $before = -s $log;
+    like `$B/bin/eventrec --clean $log 2>&1`, qr/; removed$/m, 'eventrec --clean removes it';
+    ok !-e $region, 'indeed';
+    is -s $log, $before, 'and has nothing to add';
+    unlike `$B/bin/eventview $log`, qr/^no end/m, 'its end is there yet';
 }
 
 # Root's collector has no number in a user namespace of somebody else's.

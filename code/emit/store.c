@@ -88,13 +88,14 @@ static const char *storeLink(char *room, const char *path)
 }
 
 /* storeRemove -- the file at `path`, and then the link beside it, if there is one: a link alone says of nobody that
- * something is left */
-static void storeRemove(const char *path)
+ * something is left.  FALSE: the file may be there yet. */
+static Bool storeRemove(const char *path)
 {
   char room[RegionPathMAX];
+  Bool removed = QuietCall(SYS_unlinkat, AT_FDCWD, path, 0) == 0;
 
-  (void)QuietCall(SYS_unlinkat, AT_FDCWD, path, 0);
   (void)QuietCall(SYS_unlinkat, AT_FDCWD, storeLink(room, path), 0);
+  return removed;
 }
 
 /* storeRemember -- for the child of a fork; what finds no place stays where it is */
@@ -425,10 +426,24 @@ void StoreMark(const char *log, uint64_t recording)
     (void)QuietCall(SYS_close, fd);
 }
 
+/* storeEmpty -- give back what the region's file holds, but for its header, which says that there is nothing: by the mapping, as
+ * whoever has changed its user, or its root folder, cannot remove the name */
+static void storeEmpty(Store store)
+{
+  Index i;
+
+  for (i = 0; i < storeMappingsMAX && store->header != NULL && store->shared; ++i) {
+    StoreMapping mapping = &storeMappings[i];
+    if (mapping->reserved != 0 && mapping->place == (char *)store->header &&
+        QuietCall(SYS_madvise, mapping->place + RegionTEXT, mapping->size - RegionTEXT, MADV_REMOVE) == 0)
+      __atomic_store_n(&store->header->text.generation, 0, __ATOMIC_RELEASE);
+  }
+}
+
 void StoreUnlink(Store store)
 {
-  if (store->path[0] != '\0')
-    storeRemove(store->path);
+  if (store->path[0] != '\0' && !storeRemove(store->path))
+    storeEmpty(store);
   store->path[0] = '\0';
 }
 
@@ -695,7 +710,7 @@ static void storeAdoptFile(int fd, const char *path, uint64_t recording, StoreAd
     if (res == ResOK)
       res = block(data, header, NULL, 0);
     if (res == ResOK && !storeCounts(header))
-      storeRemove(path);
+      (void)storeRemove(path);
   }
   (void)QuietCall(SYS_munmap, header, size);
 }

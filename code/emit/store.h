@@ -59,7 +59,7 @@ extern Bool StoreProvide(Store store, Size offset, Size size);
 extern void StoreMark(const char *log, uint64_t recording);
 
 /* StoreUnlink -- remove the file, and the link beside it: nothing in it is needed any more.  The memory stays until the
- * process ends. */
+ * process ends.  A file that cannot be removed is emptied, but for the region's header. */
 extern void StoreUnlink(Store store);
 
 /* StoreAhead -- have the file system give room for some of the largest blocks now: later it may not be asked */

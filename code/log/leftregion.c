@@ -336,6 +336,17 @@ static Res leftStrict(LeftRegion region)
   return ResIO;
 }
 
+/* leftEnded -- do the logs have a header block that says when the process had ended, and is newer than the text in hand?  Then
+ * that is over: the process could not remove the region, or was killed just before. */
+static Bool leftEnded(LeftRegion region)
+{
+  Process process = TableProcessFind(region->table, region->parsed.identity);
+  Header header = process != NULL ? &process->public.header : NULL;
+
+  return header != NULL && process->headed && header->ended && region->parsed.syncs > 0 &&
+         header->gone >= region->parsed.sync[region->parsed.syncs - 1].ticks;
+}
+
 Res LeftRegionTake(LeftRegion region)
 {
   Process process;
@@ -344,7 +355,7 @@ Res LeftRegionTake(LeftRegion region)
   Res res = ResOK;
 
   region->spoiled = 0;
-  if (LeftRegionText(region, &length))
+  if (LeftRegionText(region, &length) && !leftEnded(region))
     res = leftWrite(region, region->text, length);
   if (res == ResOK)
     res = leftStrict(region);

@@ -100,9 +100,9 @@ extern Bool LeftRegionMiscounts(LeftRegion region);
 extern void LeftRegionSays(LeftRegion region, Process process, Bool left);
 
 /* LeftRegionTake -- write to region->to (made if need be) what the logs do not have: the header block's newest text,
- * and what is committed in blocks, full or open.  The flight recorder's are left.  What the region
- * counts of the process is in region->table then.  What cannot be read is left out, which region->failed says; if
- * `strict`, it ends there: ResIO, with errno.  ResIO, ResMEMORY. */
+ * unless they have a newer one that says when the process had ended, and what is committed in blocks, full or open.  The
+ * flight recorder's are left.  What the region counts of the process is in region->table then.  What cannot be read is left
+ * out, which region->failed says; if `strict`, it ends there: ResIO, with errno.  ResIO, ResMEMORY. */
 extern Res LeftRegionTake(LeftRegion region);
 
 /* LeftRegionEvents -- how many events are there that were to be sent, whatever logs have; region->spoiled are

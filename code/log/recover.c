@@ -238,13 +238,22 @@ static Bool recoverLock(Recover recover)
 }
 
 /* recoverGone -- the process of the region in hand lived when its recording was about to end, and has ended since: the log
- * says when */
+ * says when, as that process did if it could */
 static void recoverGone(Recover recover, Header header)
 {
   if (recover->now == NULL || recover->region.header.hand.released == 0)
     return;
-  header->gone = strcmp(header->clock, SyncCOUNTER) == 0 ? recover->ended.ticks : recover->ended.mono;
+  if (header->gone == 0)
+    header->gone = strcmp(header->clock, SyncCOUNTER) == 0 ? recover->ended.ticks : recover->ended.mono;
   ++recover->recovered->released;
+}
+
+/* recoverClosed -- has the process closed its part itself, and left nothing? */
+static Bool recoverClosed(Recover recover, Process process)
+{
+  Header header = &process->public.header;
+
+  return header->ended && !recover->region.taken && process->lost <= header->lost;
 }
 
 /* recoverTake -- append what the region in hand has, its header block first, and the process's closing header block, unless more
@@ -286,10 +295,10 @@ static Res recoverTake(Recover recover, uint64_t recording, LeftCollector collec
     return res;
   if (collector != LeftCollectorNONE)
     TableOrphan(&recover->table, recording);
-  if (!process->headed || !used)
+  if (!process->headed)
     return ResOK;
   recoverGone(recover, &process->public.header);
-  return recoverClose(recover, process);
+  return !used || recoverClosed(recover, process) ? ResOK : recoverClose(recover, process);
 }
 
 /* recoverOver -- nothing can be read of the region in hand.  The log lacks the end of its process; if it knows of none, one
