@@ -39,8 +39,9 @@ static char kept;
     free(got == NULL ? p : got); \
   } while (0)
 
-/* volatile: compilers know what cannot be had. */
-static volatile size_t big = SIZE_MAX >> (sizeof(size_t) == 8 ? 17 : 1), root = (size_t)1 << (sizeof(size_t) * 4 + 1);
+/* volatile: compilers know what cannot be had.  `big` fits into the address space, but into no machine's memory. */
+static volatile size_t big = sizeof(size_t) == 8 ? (size_t)1 << (sizeof(size_t) * 5 + 6) : SIZE_MAX >> 1;
+static volatile size_t root = (size_t)1 << (sizeof(size_t) * 4 + 1);
 static volatile size_t most = SIZE_MAX, half = SIZE_MAX / 2 + 1, three = 3, none;
 
 int main(void)
