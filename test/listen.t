@@ -330,6 +330,30 @@ is(values_('h.5.paw'), '0-999', 'meanwhile others are served');
 is($status, 0, 'and the listener has survived it all') or diag $err;
 is(join(' ', sort glob 'h.*'), 'h.1.paw h.2.paw h.3.paw h.4.paw h.5.paw', 'with no other files');
 
+# Who comes again goes on in the file that was made for him: what has its name now is not written.
+{
+    my $its = listener('tcp:0', '-o', 'p');
+    local $tcp->{where} = $its->{where};
+    deliver("p.$_.paw", 20 + $_, $block) for 1 .. 4;
+    for my $i (1 .. 3) {
+        open my $other, '>', "other.$i" or die;
+        print $other 'mine';
+        close $other;
+        rename "p.$i.paw", "p.was.$i" or die;
+    }
+    rename 'other.1', 'p.1.paw' or die;
+    link 'other.2', 'p.2.paw' or die;
+    symlink 'other.3', 'p.3.paw' or die;
+    for my $way ([1, 'a file', qr/Stale file handle/], [2, 'a hard link', qr/Stale file handle/], [3, 'a symbolic link', qr/./]) {
+        my ($i, $what, $why) = @$way;
+        is(deliver("p.$i.paw", 20 + $i, $block x 2), 'mine', "$what in the log's place is not written");
+        like(slurp($its->{err}), qr/p\.$i\.paw: it cannot be written any more: $why.*; the rest is refused$/m, 'which is told');
+        ok(slurp("p.was.$i") eq $header . $block, 'nor is the log, where it is now');
+    }
+    ok(deliver('p.4.paw', 24, $block x 2) eq $header . $block x 2, 'the log itself is');
+    finish($its);
+}
+
 # Whole streams with something wrong somewhere, in pieces of any size.
 my $seed = $ENV{SEED} // time | 0;
 diag "SEED=$seed" if $ENV{SEED};

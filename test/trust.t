@@ -486,4 +486,30 @@ SKIP: {
     }
 }
 
+# The log of a program that does not start is removed; what has its name by then is not.
+SKIP: {
+    my @strace = ('strace', '-f', '-o', '/dev/null', '-e', 'inject=sendto:delay_enter=2000000:when=1');
+    skip 'strace is not to be had here', 6 if system("@strace true 2>/dev/null") != 0;
+    spew("$dir/script", "#!$dir/nothing\n");
+    chmod 0755, "$dir/script";
+    for my $what ('nothing', 'a file', 'a link') {
+        system 'rm', '-rf', map { "$dir/$_" } 'unstarted.paw', 'unstarted.was', 'others';
+        spew("$dir/others", 'theirs');
+        my $pid = fork // die "fork: $!";
+        if ($pid == 0) {
+            open STDERR, '>', "$dir/unstarted.err";
+            { no warnings; exec @strace, "$B/bin/eventrec", '-o', "$dir/unstarted.paw", '--', "$dir/script" }
+            exit 99;
+        }
+        until_(sub { -e "$dir/unstarted.paw" || waitpid($pid, 1) == $pid });
+        if ($what ne 'nothing') {
+            rename "$dir/unstarted.paw", "$dir/unstarted.was";
+            $what eq 'a file' ? rename "$dir/others", "$dir/unstarted.paw" : link "$dir/others", "$dir/unstarted.paw";
+        }
+        waitpid $pid, 0;
+        like slurp("$dir/unstarted.err"), qr/its interpreter, \S+, is missing/, "$what instead of the log of a program that does not start";
+        is -e "$dir/unstarted.paw" ? slurp("$dir/unstarted.paw") : 'nothing', $what eq 'nothing' ? $what : 'theirs', 'that is there in the end';
+    }
+}
+
 done_testing();
