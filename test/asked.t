@@ -132,7 +132,7 @@ SKIP: {
 {
   open my $in, '<:raw', "$dir/newest.paw";
   my $bytes = do { local $/; <$in> };
-  my $cut = rindex $bytes, "\x8fPAW", index($bytes, "\nforgotten: ");
+  my $cut = rindex $bytes, "\x8fPAW", rindex($bytes, "\nforgotten: "); # the last: it may be in the first, too
   open my $out, '>:raw', "$dir/cut.paw";
   print $out substr $bytes, 0, $cut;
   close $out;

@@ -260,8 +260,15 @@ SKIP: {
     is((check("$dir/both.paw"))[0], 1, 'behind another recording: 1');
     spew("$dir/both.paw", slurp("$dir/raw.paw") . slurp($log));
     whole('two recordings in one log', "$dir/both.paw");
-    system "$rec -o $dir/appended.paw -- sh -c '$family' 2>$dir/said" for 1 .. 2;
-    whole('recorded twice', "$dir/appended.paw");
+    my @twice = map { "$dir/twice$_.paw" } 1, 2;
+    is system("$rec -o $_ -- sh -c '$family' 2>$dir/said"), 0, 'recorded, and again' or diag slurp("$dir/said") for @twice;
+    whole('recorded twice', spew("$dir/twice.paw", join '', map { slurp($_) } @twice));
+    for my $i (0, 1) {
+        my @has = map { $_ == $i ? without($twice[$_], 0) && slurp("$dir/without.paw") : slurp($twice[$_]) } 0, 1;
+        my $count = (processes($twice[$i]))[0];
+        my ($status, $said) = check(spew("$dir/twice.paw", join '', @has));
+        like "$status $said", qr/^1 .*twice.paw: 1 of its $count processes is not in the log$/ms, 'without a process of one of them: 1';
+    }
     my ($pid) = map { !/^role: /m && /^pid: (\d+)/m ? $1 : () } split /(?=\x8fPAW)/, slurp($log);
     for my $part ("--process $pid", '--process perl', '-E PoolAlloc', '-E Intern', '--from 0.01', '--to 0.01', '-n 3') {
         `$cnv -f paw --force $part -o $dir/part.paw $log 2>&1`;

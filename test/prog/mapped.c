@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -40,6 +41,9 @@ int main(void)
     return 9;
   (void)sbrk(-(intptr_t)MB);                          /* 66 */
   (void)munmap(base + 48 * MB, 16 * MB - 100);        /* 50: whole pages */
+  for (i = 0; i < 20; ++i)
+    memset(kept[i], 1, 100000);
+  (void)usleep(300000);                               /* meanwhile it is sampled */
   child = fork();
   if (child == 0) {
     (void)map(NULL, 32 * MB, 0);
