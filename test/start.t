@@ -1,5 +1,5 @@
 #!/usr/bin/env perl
-# start.t -- a process that does nothing pays little for the library: counts that do not depend on time
+# start.t -- a process that does nothing pays little for the library: counts that do not depend on time, and how long it takes
 #
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;
@@ -65,5 +65,25 @@ for my $key (qw(boot clock frequency)) {
     cmp_ok scalar(@values), '>=', 1 + 1 + 2 + 2 * 5, "$key: all processes and the collector say it";
     is scalar(keys %value), 1, "$key: the same for all processes of a recording";
     ok !grep({ /^("")?$/ } keys %value), "$key: and known";
+}
+# What it takes, as parts of what plain takes: the least of several times that follow each other, each of many short programs, in
+# CPU time of all that takes part.  Other work on the machine makes all of them longer: the limits are above what is to be reached.
+{
+    my $loop = "sh -c 'i=0; while [ \$i -lt 200 ]; do " . (grep { -x } map { "$_/true" } split /:/, $ENV{PATH})[0] . '; i=$((i + 1)); done\'';
+    my %command = (plain => $loop, idle => "env LD_PRELOAD=$so $loop", recorded => "$rec --force -o $dir/many.paw -- $loop");
+    my (%least, @failed);
+
+    for my $round (1 .. 7) {
+        for my $how (qw(plain idle recorded)) {
+            my $before = (times)[2] + (times)[3];
+            push @failed, $how if system("$command{$how} >/dev/null 2>$dir/err") != 0;
+            my $took = (times)[2] + (times)[3] - $before;
+            $least{$how} = $took if $took < ($least{$how} // 1e9);
+        }
+    }
+    is "@failed", '', 'two hundred short programs, plain, with the idle library, and recorded';
+    note map { "$_: $least{$_} s CPU, " . $least{$_} / $least{plain} . "\n" } qw(plain idle recorded);
+    cmp_ok $least{idle}, '<', 1.8 * $least{plain}, 'the idle library costs a part of it';
+    cmp_ok $least{recorded}, '<', 3 * $least{plain}, 'a recording little more than twice as much';
 }
 done_testing;
