@@ -239,10 +239,12 @@ END
     my $uid = getpwnam 'nobody';
     skip 'not root, or nobody is not there', 2 if $> != 0 || !defined $uid;
     chmod 0755, $folder;
+    mkdir 'everyones';
+    chmod 0777, 'everyones';
     chown $uid, -1, 'secure' and chmod 04755, 'secure' or skip 'no program can be made set-user-id here', 2;
-    my $is = `PAWPRINT_LOG=$folder/secure.paw ./secure`;
+    my $is = `PAWPRINT_LOG=$folder/everyones/secure.paw ./secure`;
     skip 'set-user-id has no effect here', 2 if $is ne "1\n";
-    ok(!-e 'secure.paw', 'a set-user-id program ignores the environment');
+    ok(!-e 'everyones/secure.paw', 'a set-user-id program ignores the environment');
     chmod 0755, 'secure';
     `PAWPRINT_LOG=$folder/secure.paw ./secure`;
     like(text('secure.paw'), qr/UserWord .*value=1/, 'which it obeys when it is not');
