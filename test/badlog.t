@@ -35,6 +35,14 @@ for my $log (@logs) {
     }
 }
 
+# A copy has of a damaged log what is sound, at the times at which the log has it.
+for my $log (@logs) {
+    next unless slurp(($log =~ s/\.paw$/.txt/r)) // '';
+    system "$eventcnv -f paw -o $folder/copy.paw $log 2>/dev/null";
+    is `$eventcnv $folder/copy.paw 2>/dev/null`, `$eventcnv $log 2>/dev/null`, "a copy of $log has the same events";
+    unlink "$folder/copy.paw";
+}
+
 # What is cut off before anything can be read is still known for a log.
 for my $size (8, 100, 500) {
     open my $out, '>:raw', "$folder/head.paw" or die;

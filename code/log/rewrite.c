@@ -171,7 +171,7 @@ static inline uint64_t rewriteTicks(RewriteStream stream, LogEvent event)
   }
   /* Those stand at a block's beginning, all at one time. */
   if (UNLIKELY(event->sequence != stream->from || event->fine == stream->fine) &&
-      (ticks < clock->min || ClockFine(clock, ticks) < event->fine))
+      (ticks < clock->min || ClockFine(clock, ticks) != event->fine))
     ticks = event->fine > clock->base ? ClockReach(clock, event->fine) : clock->min;
   stream->from = event->sequence;
   stream->fine = event->fine;
