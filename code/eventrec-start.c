@@ -24,7 +24,7 @@
 #include "plinth/quiet.h"
 #include "view/program.h"
 
-enum { recordingFAMILY = 64 }; /* bytes of DEVICE:INODE, as they go through a socket */
+enum { recordingFAMILY = PlinthFileTellMAX + 1 }; /* bytes that tell which file the log is, as they go through a socket */
 
 /* RecordingLibrary -- where libpawprint.so is: beside us, as built or as installed */
 Bool RecordingLibrary(Recording recording)
@@ -121,11 +121,12 @@ static Bool recordingRefused(Recording recording)
   return FALSE;
 }
 
-/* recordingCreate -- make the log, which stays open: it is never looked for by its name again; its device and inode, by
+/* recordingCreate -- make the log, which stays open: it is never looked for by its name again; which file it is, by
  * which the program's whole family may append to it */
 static Bool recordingCreate(char *familyReturn, Size size, Recording recording)
 {
   struct stat status;
+  TextStruct text;
   const char *name;
 
   recording->folder = PlaceFolder(&name, recording->log);
@@ -145,8 +146,9 @@ static Bool recordingCreate(char *familyReturn, Size size, Recording recording)
     return recordingRefused(recording);
   recording->device = status.st_dev;
   recording->inode = status.st_ino;
-  (void)snprintf(familyReturn, size, "%llu:%llu", (unsigned long long)status.st_dev,
-                 (unsigned long long)status.st_ino);
+  TextInit(&text, familyReturn, size);
+  PlinthFileTell(&text, status.st_dev, status.st_ino, QuietBirth(recording->fd));
+  (void)TextTerminate(&text);
   return TRUE;
 }
 

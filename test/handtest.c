@@ -449,16 +449,21 @@ static void toyLog(Toy toy)
 static pid_t toyStart(Toy toy, const char *mode, const char *const *environment, Count *told)
 {
   char name[64], settings[160];
+  TextStruct text;
   struct stat made;
+  uint64_t birth;
   pid_t pid;
   int fd;
 
   toyOpen(toy, name, sizeof name);
   fd = open(logPath, O_CREAT | O_TRUNC | O_WRONLY, 0600);
   (void)fstat(fd, &made);
+  birth = QuietBirth(fd);
   (void)close(fd);
-  (void)snprintf(settings, sizeof settings, "collector=%s:token,family=%llu:%llu", name,
-                 (unsigned long long)made.st_dev, (unsigned long long)made.st_ino);
+  (void)snprintf(settings, sizeof settings, "collector=%s:token,family=", name);
+  TextInit(&text, settings + strlen(settings), sizeof settings - strlen(settings));
+  PlinthFileTell(&text, made.st_dev, made.st_ino, birth);
+  (void)TextTerminate(&text);
   memset(told, 0, toldSIZE * sizeof *told);
   pid = fork();
   if (pid == 0) {

@@ -65,11 +65,21 @@ static void testRefusals(void)
   refused(folder, NULL, ResIO, "irectory");
 }
 
+/* familyTell -- the family whose log a plinth has, if that was born then */
+static void familyTell(char family[PlinthFileTellMAX + 1], Plinth plinth, uint64_t birth)
+{
+  TextStruct text;
+
+  TextInit(&text, family, PlinthFileTellMAX + 1);
+  PlinthFileTell(&text, plinth->device, plinth->inode, birth);
+  (void)TextTerminate(&text);
+}
+
 static void testFile(void)
 {
   PlinthStruct plinth = {0}, second = {0};
   const char *reason, *path = inFolder("log");
-  char room[4096], family[64];
+  char room[4096], family[PlinthFileTellMAX + 1];
   struct stat status;
   int fd, i;
 
@@ -78,8 +88,7 @@ static void testFile(void)
   TapOk(PlinthSend(&plinth, "hello ", 6) == ResOK && PlinthSend(&plinth, "world ", 6) == ResOK, "messages are sent");
   TapIs(errno, 77, "errno is kept");
   TapOk(stat(path, &status) == 0 && (status.st_mode & 0777) == 0600, "only its owner may read it");
-  (void)snprintf(family, sizeof family, "%llu:%llu", (unsigned long long)plinth.device,
-                 (unsigned long long)plinth.inode);
+  familyTell(family, &plinth, plinth.birth);
   (void)snprintf(room, sizeof room, "file:%s", path);
   TapIs(PlinthOpen(&second, room, family, &reason), ResOK, "one of the family may append to it");
   TapIs(PlinthSend(&second, "too ", 4), ResOK, "and does");
@@ -107,6 +116,43 @@ static void testFile(void)
   PlinthClose(&plinth);
   PlinthClose(&second);
   TapOk(plinth.class == NULL, "closed");
+}
+
+/* testBorn -- a file that has the number of ours, but was born at another time, or nobody knows when, is not ours */
+static void testBorn(void)
+{
+  PlinthStruct plinth = {0}, second = {0};
+  const char *reason = "", *path = inFolder("born");
+  char family[PlinthFileTellMAX + 1];
+  uint64_t birth;
+  struct stat status;
+  int fd;
+
+  TapIs(PlinthOpen(&plinth, path, NULL, &reason), ResOK, "a file is opened");
+  birth = plinth.birth;
+  TapOk(birth != 0, "and it is known when it was born");
+  familyTell(family, &plinth, birth + 1);
+  TapOk(PlinthOpen(&second, path, family, &reason) == ResIO && PlinthFileInherit(family) < 0,
+        "one that was born at another time is not the family's: %s", reason);
+  familyTell(family, &plinth, 0);
+  TapIs(PlinthOpen(&second, path, family, &reason), ResIO, "nor is one of which that is not known");
+  plinth.birth = 0;
+  TapIs(PlinthSend(&plinth, "x", 1), ResOK, "whose descriptor serves nevertheless");
+  (void)close(plinth.fd);
+  TapIs(PlinthOffer(&plinth, "x", 1, FALSE), ResIO, "but it is not opened again");
+  plinth.birth = birth + 1;
+  TapIs(PlinthOffer(&plinth, "x", 1, FALSE), ResIO, "as one that was born at another time is not");
+  plinth.birth = birth;
+  TapIs(PlinthOffer(&plinth, "x", 1, FALSE), ResOK, "and the right one is");
+  plinth.birth = birth + 1;
+  fd = plinth.fd;
+  TapOk(PlinthOffer(&plinth, "x", 1, FALSE) == ResIO && stat(path, &status) == 0 && status.st_size == 2,
+        "nor is it written to where it has the number of our descriptor");
+  (void)close(fd);
+  (void)unlink(path);
+  (void)mkfifo(path, 0600);
+  TapIs(PlinthOffer(&plinth, "x", 1, FALSE), ResIO, "nobody waits for the reader of a FIFO in its place");
+  PlinthClose(&plinth);
 }
 
 /* testKept -- what the wrappers of close and dup2 ask */
@@ -302,6 +348,7 @@ int main(void)
     return 1;
   testRefusals();
   testFile();
+  testBorn();
   testKept();
   testFull();
   testMemory();

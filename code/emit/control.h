@@ -14,7 +14,7 @@
 /* What the environment asks for, read once, before the first event; a child of fork has it from its parent. */
 typedef struct ControlStruct {
   char log[PlinthPlaceMAX];   /* where to, while a collector writes it; "" if there is none */
-  char family[192];           /* whose log that is: DEVICE:INODE, several separated by + */
+  char family[384];           /* whose log that is: DEVICE:INODE:BIRTH, several separated by + */
   uint64_t recording;         /* its identity; 0: none was chosen yet */
   char collector[32];         /* the name of its socket; "": none */
   char token[RegionTokenMAX]; /* that it knows us by */

@@ -34,7 +34,7 @@ void ControlComplain(const char *name, const char *value, const char *reason)
 /* The settings that a recorder may make, in RegionVARIABLE.  All but the first four mean what the variable of that name
  * means (pawprint(7)), and stand for it.
  *   collector  NAME:TOKEN, its socket and what it knows the family by (format/region.h)
- *   family     DEVICE:INODE, the log that all processes of the family append to; several, separated by +
+ *   family     DEVICE:INODE:BIRTH, the log that all processes of the family append to; several, separated by +
  *   recording  its identity, hexadecimal
  *   clock      what is known of the machine's clock (EventClockTell): each process need not find it out again */
 static const char *const controlNames[] = {
@@ -237,9 +237,7 @@ static Bool controlPlace(Text places, Text numbers, Plinth plinth)
     return TRUE;
   if (TextLength(numbers) > 0)
     TextChar(numbers, '+');
-  TextDecimal(numbers, plinth->device);
-  TextChar(numbers, ':');
-  TextDecimal(numbers, plinth->inode);
+  PlinthFileTell(numbers, plinth->device, plinth->inode, plinth->birth);
   return TRUE;
 }
 

@@ -100,21 +100,40 @@ static void descriptorHide(Plinth plinth)
       __atomic_store_n(&descriptorPlinths[i], NULL, __ATOMIC_RELEASE);
 }
 
+Res DescriptorNote(Plinth plinth, int fd)
+{
+  struct stat status;
+
+  if (QuietStat(fd, &status) != 0)
+    return ResIO;
+  plinth->device = status.st_dev;
+  plinth->inode = status.st_ino;
+  plinth->birth = S_ISREG(status.st_mode) ? QuietBirth(fd) : 0;
+  return ResOK;
+}
+
+Bool DescriptorSame(Plinth plinth, int fd, struct stat *status, Bool held)
+{
+  uint64_t birth;
+
+  if (QuietStat(fd, status) != 0 || status->st_dev != plinth->device || status->st_ino != plinth->inode)
+    return FALSE;
+  birth = plinth->birth != 0 ? QuietBirth(fd) : 0;
+  return birth == 0 ? held : birth == plinth->birth;
+}
+
 Res DescriptorTake(Plinth plinth, int fd)
 {
   int before = descriptorOf(plinth), now = fd;
-  struct stat status;
   long high;
 
-  if (QuietStat(fd, &status) != 0)
+  if (DescriptorNote(plinth, fd) != ResOK)
     return ResIO;
   high = descriptorApart ? -EMFILE : descriptorHigh(fd);
   if (high >= 0) {
     (void)QuietCall(SYS_close, fd);
     now = (int)high;
   }
-  plinth->device = status.st_dev;
-  plinth->inode = status.st_ino;
   descriptorShow(plinth, now);
   /* Another thread may have found that ours is gone, and opened it again. */
   if (!__atomic_compare_exchange_n(&plinth->fd, &before, now, FALSE, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
@@ -126,6 +145,7 @@ void DescriptorPass(Plinth to, Plinth from)
 {
   to->device = from->device;
   to->inode = from->inode;
+  to->birth = from->birth;
   __atomic_store_n(&to->fd, descriptorOf(from), __ATOMIC_SEQ_CST);
   descriptorShow(to, to->fd);
   descriptorHide(from);
@@ -136,9 +156,7 @@ int DescriptorOurs(Plinth plinth, struct stat *status)
 {
   int fd = descriptorOf(plinth);
 
-  return fd >= 0 && QuietStat(fd, status) == 0 && status->st_dev == plinth->device && status->st_ino == plinth->inode
-             ? fd
-             : -1;
+  return fd >= 0 && DescriptorSame(plinth, fd, status, TRUE) ? fd : -1;
 }
 
 void DescriptorClose(Plinth plinth)

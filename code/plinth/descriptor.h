@@ -6,7 +6,7 @@
  * (mm/shimfd.c) ask here which numbers are ours: they close none of them, and a program that wants such a number for
  * itself gets it after we have moved.  System calls that pass the wrappers by can still come between.
  *
- * Always true: `fd` of a plinth is -1, or was ours when `device` and `inode` were noted; no number of ours is below
+ * Always true: `fd` of a plinth is -1, or was ours when `device`, `inode` and `birth` were noted; no number of ours is below
  * DescriptorLowest.
  *
  * Design: design/telemetry.md .descriptor      Tests: test/plinthtest.c, test/sockettest.c, test/ownfiles.t
@@ -27,6 +27,12 @@ enum { DescriptorTOP = 1024, DescriptorROOM = 16, DescriptorFEW = 64 };
 /* DescriptorMay -- may one be kept?  Not where the program may have so few (below DescriptorFEW) that it needs each,
  * not in a child of vfork, whose numbers mean nothing in its parent, whose memory it has, and not apart (below). */
 extern Bool DescriptorMay(void);
+
+/* DescriptorNote -- which file `fd` is, is the plinth's from here on.  ResIO: it is none; nothing is changed.
+ * DescriptorSame -- is that certainly the file which was noted?  Where `held`, the number was ours, and it is enough that nothing
+ * speaks against it: the system may not tell, or may not be asked any more, when a file was born.  *statusReturn tells of it. */
+extern Res DescriptorNote(Plinth plinth, int fd);
+extern Bool DescriptorSame(Plinth plinth, int fd, struct stat *statusReturn, Bool held);
 
 /* DescriptorTake -- `fd` becomes the plinth's, moved out of the program's way where that is allowed.  ResIO: it is
  * none; nothing is changed. */

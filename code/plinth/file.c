@@ -35,19 +35,26 @@ static Res fileAbsolute(Plinth plinth, const char *path)
   return QuietAbsolute(&text, path);
 }
 
+void PlinthFileTell(Text text, uint64_t device, uint64_t inode, uint64_t birth)
+{
+  TextDecimal(text, device);
+  TextChar(text, ':');
+  TextDecimal(text, inode);
+  TextChar(text, ':');
+  TextDecimal(text, birth);
+}
+
 /* fileIsFamily -- is the file one of those that `family` names? */
 static Bool fileIsFamily(int fd, const char *family)
 {
   struct stat status;
-  char room[48];
+  char room[PlinthFileTellMAX];
   TextStruct text;
 
   if (family == NULL || QuietStat(fd, &status) != 0)
     return FALSE;
   TextInit(&text, room, sizeof room);
-  TextDecimal(&text, status.st_dev);
-  TextChar(&text, ':');
-  TextDecimal(&text, status.st_ino);
+  PlinthFileTell(&text, status.st_dev, status.st_ino, QuietBirth(fd));
   for (; *family != '\0'; family += *family == '+') {
     Size length = strcspn(family, "+");
     if (length == TextLength(&text) && memcmp(family, room, length) == 0)
@@ -108,19 +115,25 @@ void PlinthFileLeave(Plinth plinth, const char *family)
     (void)QuietCall(SYS_fcntl, fd, F_SETFD, 0);
 }
 
-/* fileKeep -- the file that was opened is the plinth's; its descriptor, too, unless the program needs it more */
-static Res fileKeep(Plinth plinth, int fd)
+/* fileHoldsNothing -- is it a device such as /dev/full or /dev/null, in which nothing could be overwritten? */
+static Bool fileHoldsNothing(int fd)
 {
   struct stat status;
 
+  return QuietStat(fd, &status) == 0 && S_ISCHR(status.st_mode);
+}
+
+/* fileKeep -- the file that was opened is the plinth's; its descriptor, too, unless the program needs it more */
+static Res fileKeep(Plinth plinth, int fd)
+{
+  Res res;
+
   if (DescriptorMay())
     return DescriptorTake(plinth, fd);
-  if (QuietStat(fd, &status) != 0)
-    return ResIO;
-  plinth->device = status.st_dev;
-  plinth->inode = status.st_ino;
-  (void)QuietCall(SYS_close, fd);
-  return ResOK;
+  res = DescriptorNote(plinth, fd);
+  if (res == ResOK)
+    (void)QuietCall(SYS_close, fd);
+  return res;
 }
 
 static Res fileOpen(Plinth plinth, const char *place, const char *family, const char **reasonReturn)
@@ -137,14 +150,11 @@ static Res fileOpen(Plinth plinth, const char *place, const char *family, const 
   fd = family != NULL ? -EEXIST : QuietCall(SYS_openat, AT_FDCWD, plinth->place, flags | O_CREAT | O_EXCL, 0600);
   if (fd == -EEXIST) {
     fd = QuietCall(SYS_openat, AT_FDCWD, plinth->place, flags | O_NONBLOCK);
-    if (fd >= 0 && !fileIsFamily((int)fd, family) && !fileBeside((int)fd)) {
-      struct stat status;
-      /* A device such as /dev/full or /dev/null holds nothing that could be overwritten. */
-      if (QuietStat((int)fd, &status) != 0 || !S_ISCHR(status.st_mode)) {
-        (void)QuietCall(SYS_close, fd);
-        *reasonReturn = "it is there already; remove it, or choose another name";
-        return ResIO;
-      }
+    if (fd >= 0 && (!fileIsFamily((int)fd, family) || QuietBirth((int)fd) == 0) && !fileBeside((int)fd) &&
+        !fileHoldsNothing((int)fd)) {
+      (void)QuietCall(SYS_close, fd);
+      *reasonReturn = "it is there already; remove it, or choose another name";
+      return ResIO;
     }
   }
   if (fd < 0) {
@@ -156,19 +166,21 @@ static Res fileOpen(Plinth plinth, const char *place, const char *family, const 
 
 /* fileReopen -- the file under its name; -1: it cannot be had
  *
+ * A number is given again as soon as its file is gone, so where the system does not tell when a file was born nobody knows
+ * whether it is still the one: what is to be written stays where it is.  Nobody waits for the reader of a FIFO.
  * lentReturn  the descriptor is not kept: it is to be closed after use
  */
 static int fileReopen(Plinth plinth, struct stat *status, Bool *lentReturn, const char **reasonReturn)
 {
-  long fd = QuietCall(SYS_openat, AT_FDCWD, plinth->place, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
+  long fd = QuietCall(SYS_openat, AT_FDCWD, plinth->place, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 
   if (fd < 0) {
     *reasonReturn = QuietErrno((int)-fd);
     return -1;
   }
-  if (QuietStat((int)fd, status) != 0 || status->st_dev != plinth->device || status->st_ino != plinth->inode) {
+  if (!DescriptorSame(plinth, (int)fd, status, fileHoldsNothing((int)fd))) {
     (void)QuietCall(SYS_close, fd);
-    *reasonReturn = "it is another file now";
+    *reasonReturn = plinth->birth != 0 ? "it is another file now" : "it may be another file now";
     return -1;
   }
   *lentReturn = !DescriptorMay() || DescriptorTake(plinth, (int)fd) != ResOK;

@@ -18,6 +18,7 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
+#include "base/text.h"
 #include "base/types.h"
 
 typedef struct PlinthStruct *Plinth;
@@ -51,7 +52,7 @@ typedef struct PlinthStruct {
   Bool headless;                       /* the emitter's: it did not take the newest header block */
   Bool last;                           /* the emitter's: what comes now are the last words */
   int fd;                              /* the back-end's own, like what follows */
-  uint64_t device, inode;
+  uint64_t device, inode, birth;       /* which file; birth 0: that is not known (QuietBirth) */
   uint64_t limited;                    /* one more than the limit on file sizes at which it refused a message; 0: at none */
   void *state;
   Size size;                           /* of the memory at `state` */
@@ -70,8 +71,8 @@ static inline const PlinthClassStruct *PlinthClassOf(Plinth plinth)
  * plinthReturn  zeroed memory of the caller's, or one that could not be opened
  * where         "file:PATH", or just a PATH; "tcp:HOST:PORT", "unix:PATH" (plinth/socket.h); "memory:SIZE"
  *               (plinth/memory.h); "none:"
- * family        for a file: "DEVICE:INODE" of a log that may be appended to although it exists, several separated by +,
- *               or NULL
+ * family        for a file: what PlinthFileTell tells of a log that may be appended to although it exists, several
+ *               separated by +, or NULL
  * reasonReturn  why it failed, in words that live forever
  * returns       ResIO; ResPARAM: no such way; ResLIMIT: the place's name is too long
  */
@@ -111,6 +112,11 @@ extern Res PlinthFinish(Plinth plinth, PlinthEvents events);
 
 extern void PlinthClose(Plinth plinth);
 extern Bool PlinthCheck(Plinth plinth);
+
+/* PlinthFileTell -- append which file that is, for `family`: "DEVICE:INODE:BIRTH", PlinthFileTellMAX bytes at most.  One of
+ * birth 0 is not opened by its name: it may be another one by then. */
+enum { PlinthFileTellMAX = 3 * 20 + 2 };
+extern void PlinthFileTell(Text text, uint64_t device, uint64_t inode, uint64_t birth);
 
 /* PlinthFileLeave -- if the plinth's file is one of those that `family` names, programs that are executed from now on
  * have its descriptor.  PlinthFileInherit -- the descriptor that the program before this one has left so; -1: none.

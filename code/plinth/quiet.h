@@ -41,11 +41,14 @@ extern Bool QuietBarred(void);
 /* QuietPid, QuietUser -- getpid and geteuid; UINT32_MAX and its kin where they may not be asked for, and where
  * another user would have the same number (a user namespace that does not know us)
  * QuietLimit -- getrlimit: what holds now; UINT64_MAX: no limit is known
- * QuietStat -- fstat; 0, or minus an errno */
+ * QuietStat -- fstat; 0, or minus an errno
+ * QuietBirth -- what tells an open file from an earlier one that had the same number: when it was born, in ns, or else a
+ * digest of its handle; 0: the system tells neither */
 extern uint32_t QuietPid(void);
 extern uint32_t QuietUser(void);
 extern uint64_t QuietLimit(int resource);
 extern long QuietStat(int fd, struct stat *statusReturn);
+extern uint64_t QuietBirth(int fd);
 
 /* QuietPeek -- of memory that need not be there: how many bytes could be read */
 extern Size QuietPeek(void *room, const void *from, Size size);
