@@ -36,6 +36,13 @@ sub summary {
     return \%sum;
 }
 
+# sorted($calls) -- the counts of each process, in words, without its number
+sub sorted {
+    my ($calls) = @_;
+
+    return [sort map { my $of = $_; join ', ', map { "$_ $of->{$_}" } sort keys %$of } values %$calls];
+}
+
 # record($folder) -- the log of make -j2 there; what eventrec said
 sub record {
     my ($folder) = @_;
@@ -73,5 +80,13 @@ for my $of (values %$counted) {
     $sum{$_} += $of->{$_} for keys %$of;
 }
 is_deeply summary(), \%sum, 'eventview says the same of all of them';
+# What the library does for itself is not the program's: the other count is of a run without us.
+for my $threads (1, 20) {
+    my $alone = "$dir/alone.$threads";
+    is system("LD_PRELOAD='$counter' COUNTER='$alone' '$B/prog/tail' $threads"), 0, "$threads: a program with threads";
+    is system("'$rec' -o '$dir/tail.$threads.paw' -- '$B/prog/tail' $threads 2>'$dir/tail.err'"), 0, 'is recorded' or diag countedSlurp("$dir/tail.err");
+    my @both = (countedEvents($B, "$dir/tail.$threads.paw"), countedCalls($B, $alone));
+    is_deeply sorted($both[0]), sorted($both[1]), 'and has the calls that it has alone';
+}
 note join ', ', map { "$_ " . ($sum{$_} // 0) } @CountedNames;
 done_testing;

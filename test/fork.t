@@ -247,6 +247,14 @@ subtest 'forked in the midst of calls' => sub {
     }
 };
 
+subtest 'forked when all other threads have ended' => sub {
+    my $log = record('tail', [], "$B/prog/tail", 40);
+    my $sum = summary($log);
+    is($sum->{threads}, 42, 'what destructors do behind the end is the same thread');
+    cmp_ok($sum->{inherited_objects}, '>=', 5, 'the child has what its parent had');
+    is($sum->{inherited_in_doubt}, 0, 'and nobody was at work meanwhile');
+};
+
 subtest 'one after the other' => sub {
     my $log = record('row', [], 'sh', '-c', "for i in 1 2 3 4 5 6 7 8; do perl -e 'my \$x = \"y\" x 5_000_000' || exit 1; done");
     my $sum = summary($log);

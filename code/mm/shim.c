@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "emit/event.h"
+#include "mm/shimlook.h"
 #include "mm/shimwithin.h"
 
 #define SHIM __attribute__((visibility("default")))
@@ -55,6 +56,17 @@ static __attribute__((cold, noinline)) void shimFreeSlow(void *p, Word at)
   ShimNext.free(p);
 }
 
+/* shimGotInside -- what a call inside another one gives: the same, or in a lookup early memory instead */
+static __attribute__((cold, noinline)) void *shimGotInside(void *p, size_t size)
+{
+  void *early = ShimWithin == ShimLOOKUP && !ShimIsEarly(p) ? ShimEarlyTake(size, 1) : NULL;
+
+  if (early == NULL)
+    return p;
+  ShimNext.free(p);
+  return early;
+}
+
 /* shimGot -- the event of an allocation, or of its failure */
 static inline void *shimGot(void *p, size_t size, const void *site)
 {
@@ -65,7 +77,7 @@ static inline void *shimGot(void *p, size_t size, const void *site)
   if (!EVENT_PRESENT(PoolAlloc) || !EVENT_WANTED(EventPoolAllocKIND))
     return p;
   if (UNLIKELY(ShimWithin != ShimOUTSIDE))
-    return p;
+    return shimGotInside(p, size);
   if (UNLIKELY(ShimNext.sites))
     return shimGotSite(p, size, site);
   if (UNLIKELY(!EventTry(EventPoolAllocKIND, sizeof(EventPAWStruct), &at)))
@@ -85,7 +97,7 @@ SHIM void free(void *p)
 
   if (UNLIKELY(p == NULL || ShimIsEarly(p)))
     return;
-  if (EVENT_PRESENT(PoolFree) && EVENT_WANTED(EventPoolFreeKIND) && LIKELY(ShimWithin == ShimOUTSIDE)) {
+  if (EVENT_PRESENT(PoolFree) && EVENT_WANTED(EventPoolFreeKIND) && LIKELY((ShimWithin & ShimINSIDE) == 0)) {
     if (UNLIKELY(!EventTry(EventPoolFreeKIND, sizeof(EventPAStruct), &at))) {
       shimFreeSlow(p, at);
       return;
@@ -168,7 +180,7 @@ static void *(*shimOwn(void))(void *old, size_t size)
   void *symbol;
 
   if (UNLIKELY(own == NULL)) {
-    symbol = dlsym(RTLD_DEFAULT, "realloc");
+    symbol = ShimSymbol(RTLD_DEFAULT, "realloc");
     own = realloc;
     if (symbol != NULL)
       memcpy((void *)&own, &symbol, sizeof symbol);

@@ -23,6 +23,7 @@
 
 #include "emit/handoffer.h"
 #include "emit/process.h"
+#include "mm/shimlook.h"
 #include "mm/shimthread.h"
 
 #define SHIM __attribute__((visibility("default")))
@@ -55,16 +56,16 @@ void ShimExecStart(void)
 
   if (__atomic_load_n((void **)&shimReal.execve, __ATOMIC_ACQUIRE) != NULL)
     return;
-  *(void **)&shimReal.execv = dlsym(RTLD_NEXT, "execv");
-  *(void **)&shimReal.execvp = dlsym(RTLD_NEXT, "execvp");
-  *(void **)&shimReal.execvpe = dlsym(RTLD_NEXT, "execvpe");
-  *(void **)&shimReal.spawn = dlsym(RTLD_NEXT, "posix_spawn");
-  *(void **)&shimReal.spawnp = dlsym(RTLD_NEXT, "posix_spawnp");
-  *(void **)&shimReal.fexecve = dlsym(RTLD_NEXT, "fexecve");
-  *(void **)&shimReal.execveat = dlsym(RTLD_NEXT, "execveat"); /* NULL: none, in older libcs */
-  *(void **)&shimReal.system = dlsym(RTLD_NEXT, "system");
-  *(void **)&shimReal.popen = dlsym(RTLD_NEXT, "popen");
-  symbol = dlsym(RTLD_NEXT, "execve"); /* last: who sees it has all of them */
+  *(void **)&shimReal.execv = ShimSymbol(RTLD_NEXT, "execv");
+  *(void **)&shimReal.execvp = ShimSymbol(RTLD_NEXT, "execvp");
+  *(void **)&shimReal.execvpe = ShimSymbol(RTLD_NEXT, "execvpe");
+  *(void **)&shimReal.spawn = ShimSymbol(RTLD_NEXT, "posix_spawn");
+  *(void **)&shimReal.spawnp = ShimSymbol(RTLD_NEXT, "posix_spawnp");
+  *(void **)&shimReal.fexecve = ShimSymbol(RTLD_NEXT, "fexecve");
+  *(void **)&shimReal.execveat = ShimSymbol(RTLD_NEXT, "execveat"); /* NULL: none, in older libcs */
+  *(void **)&shimReal.system = ShimSymbol(RTLD_NEXT, "system");
+  *(void **)&shimReal.popen = ShimSymbol(RTLD_NEXT, "popen");
+  symbol = ShimSymbol(RTLD_NEXT, "execve"); /* last: who sees it has all of them */
   __atomic_store_n((void **)&shimReal.execve, symbol, __ATOMIC_RELEASE);
 }
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "emit/process.h"
+#include "mm/shimlook.h"
 
 #define SHIM __attribute__((visibility("default")))
 
@@ -38,10 +39,10 @@ static struct {
 
 __attribute__((constructor(102))) static void shimFdStart(void)
 {
-  *(void **)&shimReal.dup2 = dlsym(RTLD_NEXT, "dup2");
-  *(void **)&shimReal.dup3 = dlsym(RTLD_NEXT, "dup3");
-  *(void **)&shimReal.closeRange = dlsym(RTLD_NEXT, "close_range");
-  *(void **)&shimReal.close = dlsym(RTLD_NEXT, "close");
+  *(void **)&shimReal.dup2 = ShimSymbol(RTLD_NEXT, "dup2");
+  *(void **)&shimReal.dup3 = ShimSymbol(RTLD_NEXT, "dup3");
+  *(void **)&shimReal.closeRange = ShimSymbol(RTLD_NEXT, "close_range");
+  *(void **)&shimReal.close = ShimSymbol(RTLD_NEXT, "close");
 }
 
 /* shimOurs -- is this number ours? */

@@ -15,6 +15,7 @@
 
 #include "emit/process.h"
 #include "mm/mmfork.h"
+#include "mm/shimlook.h"
 #include "mm/shimnext.h"
 #include "mm/shimthread.h"
 
@@ -59,7 +60,7 @@ __attribute__((visibility("default")))
 int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *module)
 {
   int (*next)(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *module);
-  void *symbol = dlsym(RTLD_NEXT, "__register_atfork");
+  void *symbol = ShimSymbol(RTLD_NEXT, "__register_atfork");
 
   if (symbol == NULL)
     return ENOMEM;

@@ -17,6 +17,7 @@
 
 #include "emit/event.h"
 #include "emit/process.h"
+#include "mm/shimlook.h"
 
 #define SHIM __attribute__((visibility("default")))
 
@@ -41,7 +42,7 @@ static void *shimReal(void **real, const char *name)
   void *symbol = __atomic_load_n(real, __ATOMIC_ACQUIRE);
 
   if (symbol == NULL) {
-    symbol = dlsym(RTLD_NEXT, name);
+    symbol = ShimSymbol(RTLD_NEXT, name);
     __atomic_store_n(real, symbol, __ATOMIC_RELEASE);
   }
   return symbol;

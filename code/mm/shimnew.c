@@ -19,6 +19,7 @@
 
 #include "emit/event.h"
 #include "mm/mmalloc.h"
+#include "mm/shimlook.h"
 #include "mm/shimwithin.h"
 
 #define SHIM __attribute__((visibility("default")))
@@ -88,13 +89,13 @@ static __attribute__((cold, noinline)) void operatorFind(void *function, const c
   Dl_info info;
 
   ShimStart();
-  symbol = dlsym(RTLD_NEXT, name);
+  symbol = ShimSymbol(RTLD_NEXT, name);
   if (symbol == NULL && __atomic_load_n(&home, __ATOMIC_ACQUIRE) == NULL && dladdr(site, &info) != 0 &&
-      (caller = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD)) != NULL)
+      (caller = ShimLibrary(info.dli_fname)) != NULL)
     __atomic_store_n(&home, caller, __ATOMIC_RELEASE);
   caller = __atomic_load_n(&home, __ATOMIC_ACQUIRE);
   if (symbol == NULL && caller != NULL)
-    symbol = dlsym(caller, name);
+    symbol = ShimSymbol(caller, name);
   __atomic_store_n((void **)function, symbol, __ATOMIC_RELEASE);
   errno = error;
 }

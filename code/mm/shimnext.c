@@ -17,6 +17,7 @@
 #include "emit/process.h"
 #include "emit/state.h"
 #include "mm/mmalloc.h"
+#include "mm/shimlook.h"
 #include "mm/shimsync.h"
 #include "mm/shimthread.h"
 #include "mm/shimwithin.h"
@@ -45,15 +46,17 @@ static __thread Bool shimChoosing; /* by this thread, at this moment */
 static Bool shimAsleep;            /* it was chosen before the library might record (ProcessSleeps) */
 static unsigned shimChoice;        /* 0: nobody has chosen; 1: somebody does; 2: chosen */
 
-static void *shimEarlyTake(Size size, Size align)
+void *ShimEarlyTake(Size size, Size align)
 {
-  Size at = WordAlignUp(shimEarlyUsed, align < shimALIGN ? shimALIGN : align);
+  Size used = __atomic_load_n(&shimEarlyUsed, __ATOMIC_RELAXED), at;
 
-  if (at > ShimEarlySIZE || size > ShimEarlySIZE - at) {
-    errno = ENOMEM;
-    return NULL;
-  }
-  shimEarlyUsed = at + size;
+  do {
+    at = WordAlignUp(used, align < shimALIGN ? shimALIGN : align);
+    if (at > ShimEarlySIZE || size > ShimEarlySIZE - at) {
+      errno = ENOMEM;
+      return NULL;
+    }
+  } while (!__atomic_compare_exchange_n(&shimEarlyUsed, &used, at + size, FALSE, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
   return ShimEarly + at;
 }
 
@@ -93,7 +96,7 @@ static size_t shimMMUsable(void *p)
 /* shimSymbol -- the function that would have served, in the type of a data pointer, which POSIX lets us copy */
 static void shimSymbol(void *function, const char *name)
 {
-  void *symbol = dlsym(RTLD_NEXT, name);
+  void *symbol = ShimSymbol(RTLD_NEXT, name);
 
   memcpy(function, &symbol, sizeof symbol);
 }
@@ -216,7 +219,7 @@ static void shimChoose(void)
 static void *shimFirstMalloc(size_t size)
 {
   if (shimChoosing)
-    return shimEarlyTake(size, shimALIGN);
+    return ShimEarlyTake(size, shimALIGN);
   shimChoose();
   return ShimNext.malloc(size);
 }
@@ -234,7 +237,7 @@ static void *shimFirstCalloc(size_t count, size_t size)
   size_t bytes;
 
   if (shimChoosing)
-    return __builtin_mul_overflow(count, size, &bytes) ? NULL : shimEarlyTake(bytes, shimALIGN);
+    return __builtin_mul_overflow(count, size, &bytes) ? NULL : ShimEarlyTake(bytes, shimALIGN);
   shimChoose();
   return ShimNext.calloc(count, size);
 }
@@ -242,7 +245,7 @@ static void *shimFirstCalloc(size_t count, size_t size)
 static void *shimFirstRealloc(void *p, size_t size)
 {
   if (shimChoosing)
-    return p == NULL ? shimEarlyTake(size, shimALIGN) : NULL;
+    return p == NULL ? ShimEarlyTake(size, shimALIGN) : NULL;
   shimChoose();
   return ShimNext.realloc(p, size);
 }
@@ -250,7 +253,7 @@ static void *shimFirstRealloc(void *p, size_t size)
 static void *shimFirstMemalign(size_t align, size_t size)
 {
   if (shimChoosing)
-    return shimEarlyTake(size, align);
+    return ShimEarlyTake(size, align);
   shimChoose();
   return ShimNext.memalign(align, size);
 }
@@ -302,11 +305,11 @@ static Bool shimWay(void *address)
 /* shimHas -- has this library the function itself?  A name without a folder is the kernel's own, which has none. */
 static Bool shimHas(const struct link_map *map, const char *function)
 {
-  void *library = strchr(map->l_name, '/') != NULL ? dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
-  Bool has = library != NULL && shimHome(dlsym(library, function)) == map;
+  void *library = strchr(map->l_name, '/') != NULL ? ShimLibrary(map->l_name) : NULL;
+  Bool has = library != NULL && shimHome(ShimSymbol(library, function)) == map;
 
   if (library != NULL)
-    (void)dlclose(library);
+    ShimLibraryLeave(library);
   return has;
 }
 
@@ -314,7 +317,7 @@ static Bool shimHas(const struct link_map *map, const char *function)
  * whose file says so */
 static const char *shimStranger(const char *function)
 {
-  void *first = dlsym(RTLD_DEFAULT, function);
+  void *first = ShimSymbol(RTLD_DEFAULT, function);
   struct link_map *map = shimOurs(first) ? NULL : shimHome(first);
 
   if (map == NULL || map->l_prev != NULL)

@@ -31,7 +31,11 @@ extern ShimNextStruct ShimNext;
 enum { ShimEarlySIZE = 65536 };
 extern char ShimEarly[ShimEarlySIZE];
 
-/* ShimIsEarly -- is `p` from the little memory that serves while the table is being chosen?  It is never given back. */
+/* ShimEarlyTake -- from the little memory that serves while the table is being chosen, and in lookups.  It is never given
+ * back.  NULL: there is none left
+ * ShimIsEarly -- is `p` from there? */
+extern void *ShimEarlyTake(Size size, Size align);
+
 static inline Bool ShimIsEarly(const void *p)
 {
   return (Word)p - (Word)ShimEarly < ShimEarlySIZE;

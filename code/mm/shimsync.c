@@ -5,26 +5,25 @@
 #include "mm/shimsync.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "emit/process.h"
+#include "mm/shimlook.h"
 
 /* syncSymbol -- what would have been called; of the condition variables, the version that programs of this century
- * mean. Their first version is an other thing by the same name. */
+ * mean. Their first version is an other thing by the same name; clockwait, which is younger, has none. */
 static void syncSymbol(void *function, const char *name)
 {
-  int error = errno;
-  void *symbol = strncmp(name, "pthread_cond_", 13) == 0 ? dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2") : NULL;
+  Bool old = strncmp(name, "pthread_cond_", 13) == 0 && strcmp(name, "pthread_cond_clockwait") != 0;
+  void *symbol = old ? ShimSymbolVersion(name, "GLIBC_2.3.2") : NULL;
 
   if (symbol == NULL)
-    symbol = dlsym(RTLD_NEXT, name);
+    symbol = ShimSymbol(RTLD_NEXT, name);
   /* A libc that lacks it has no callers of it. */
   if (symbol != NULL)
     __atomic_store_n((void **)function, symbol, __ATOMIC_RELEASE);
-  errno = error;
 }
 
 #define X(returns, member, name, parameters, arguments) \

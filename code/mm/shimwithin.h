@@ -21,7 +21,9 @@
 typedef enum ShimDepth {
   ShimOUTSIDE,  /* in no wrapper: what is called now is told */
   ShimMALLOC,   /* inside a function of the malloc family */
-  ShimOPERATOR  /* inside an operator new or delete */
+  ShimOPERATOR, /* inside an operator new or delete */
+  ShimINSIDE = ShimMALLOC | ShimOPERATOR,
+  ShimLOOKUP = 4    /* the library looks something up: what is allocated is its own, what is freed is told */
 } ShimDepth;
 
 /* ShimWithin -- what the calling thread is inside of: a ShimDepth */

@@ -378,7 +378,6 @@ static inline void heapObject(Heap heap, HeapProcess process, HeapThread thread,
   input->pool = heapPoolOf(process, pool);
   input->thread = thread;
   input->mark = heap->mark;
-  thread->ended = FALSE;
   if (UNLIKELY(input->pool == NULL)) {
     heap->res = ResMEMORY;
     return;

@@ -326,7 +326,8 @@ void HeapForkTell(Heap heap, HeapProcess process, HeapThread thread)
 
 /* forkSwing -- by how many objects more may what the child has be another number than its parent had `before`?  The child
  * was made before the event or after it.
- * fresh  the thread began meanwhile, and so was not counted among the others */
+ * fresh  the thread was not counted among the others: it began meanwhile, or had told its end, behind which its
+ *        destructors are */
 static Count forkSwing(HeapInput input, Bool fresh)
 {
   HeapThread thread = input->thread;
@@ -349,7 +350,7 @@ void HeapForkSee(Heap heap, HeapProcess parent, HeapInput input)
     return;
   }
   pool = forkPool(child, input->pool->addr);
-  child->order.doubt += forkSwing(input, input->thread->number >= child->inherited);
+  child->order.doubt += forkSwing(input, input->thread->number >= child->inherited || input->thread->ended);
   if (pool != NULL)
     forkNote(&child->order, pool, input->addr, HeapActBrings(input), input->size, input->align);
 }

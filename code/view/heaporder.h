@@ -63,7 +63,7 @@ typedef struct HeapThreadStruct {
   uint32_t id;   /* the system's number */
   uint32_t serial; /* the writer's number of it, when it was met */
   Bool past;     /* it is no more: another may have its number */
-  Bool ended;    /* it has told its end, and nothing on objects since */
+  Bool ended;    /* it has told its end; its destructors may emit after that */
   int32_t swing; /* while its process is forked: what it has allocated since, less what it has freed, */
   uint32_t swung; /* and how far from 0 that was at most; heapfork.c */
   Bool inherited; /* it is the parent's */

@@ -196,7 +196,7 @@ static void textHeap(FILE *out, Print print, Summary summary)
     SayBytes(out, summary->inheritedBytes);
     fprintf(out, ", that children of fork had from their parents\n");
     if (summary->doubt > 0)
-      fprintf(out, "in doubt       %llu of them at most, more or less: other threads of the parents were at work meanwhile\n",
+      fprintf(out, "in doubt       %llu at most, more or less: other threads of the parents were at work meanwhile\n",
               (unsigned long long)summary->doubt);
   }
   fprintf(out, "mean lifetime  %.9f s\n", printLifetime(summary));
