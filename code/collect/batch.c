@@ -299,17 +299,41 @@ void BatchOpen(Batch batch, int fd)
     batch->limit = limit.rlim_cur;
 }
 
-uint64_t BatchLast(Batch batch, uint64_t process)
+/* batchPiece -- of the message within which the last write ended: is it a block of the process of which the log has the
+ * whole header?  Readers tell of those that it is cut off, and of how many events. */
+static Bool batchPiece(BlockHeader block, Batch batch, Size end, uint64_t process)
 {
-  uint64_t events;
+  if (batch->cut == 0 || end - batch->written < BlockHeaderSIZE ||
+      memcmp(batch->room + batch->written, BlockMAGIC, BlockMagicSIZE) != 0)
+    return FALSE;
+  memcpy(block, batch->room + batch->written, sizeof *block);
+  return block->process == process;
+}
+
+void BatchLast(BatchDropped dropped, Batch batch, uint64_t process)
+{
+  Size at, size, end = batch->written;
+  BlockHeaderStruct block;
+  Bool header;
 
   batchWhole(batch);
-  events = BatchWaiting(batch, process);
+  *dropped = (BatchDroppedStruct){.events = BatchWaiting(batch, process)};
+  for (at = batchOut(batch); at < batch->used; at += size) {
+    size = batchMessage(batch->room + at, batch->used - at, &header);
+    if (header)
+      continue;
+    memcpy(&block, batch->room + at, sizeof block);
+    dropped->blocks += block.process == process;
+  }
+  if (batchPiece(&block, batch, end, process) && dropped->blocks > 0) {
+    dropped->piece = block.count;
+    dropped->events -= block.count;
+    --dropped->blocks;
+  }
   batch->used = batch->written = batch->passed = 0;
   batch->cut = 0;
   batch->slots = 0;
   batch->last = TRUE;
-  return events;
 }
 
 Bool BatchFarther(Batch batch)

@@ -55,6 +55,12 @@ typedef struct BatchStruct {
   unsigned char room[BatchSIZE];
 } BatchStruct, *Batch;
 
+typedef struct BatchDroppedStruct {
+  Count blocks;        /* of which the log has nothing, or less than the header, */
+  uint64_t events;     /* with so many events, */
+  uint64_t piece;      /* and events of one block before those that is cut off in the log, which readers tell; 0 */
+} BatchDroppedStruct, *BatchDropped;
+
 /* BatchPlace -- room for a message of at most `size` bytes; NULL: what is there cannot be written at present */
 extern unsigned char *BatchPlace(Batch batch, Size size);
 
@@ -85,8 +91,8 @@ extern uint64_t BatchReached(Batch batch);
 extern void BatchOpen(Batch batch, int fd);
 
 /* BatchLast -- the log cannot take what waits, and never will: it is dropped, the slots of its blocks stay as they are.  What
- * comes now are the last words.  Returns how many events of one process, by its identity, were dropped. */
-extern uint64_t BatchLast(Batch batch, uint64_t process);
+ * comes now are the last words.  droppedReturn: what of one process, by its identity, was dropped */
+extern void BatchLast(BatchDropped droppedReturn, Batch batch, uint64_t process);
 
 /* BatchFarther -- our soft limit on file sizes becomes the hard one; FALSE: it is no lower */
 extern Bool BatchFarther(Batch batch);

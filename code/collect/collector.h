@@ -98,7 +98,8 @@ extern void CollectorCount(Collector collector, uint64_t *eventsReturn, uint64_t
 /* CollectorMissing -- how many bytes another program has truncated from the log, as far as the collector has noticed (BatchMissing) */
 extern uint64_t CollectorMissing(Collector collector);
 
-/* CollectorUntold -- after CollectorEnd: events that are lost, which the log has no room to say */
+/* CollectorUntold -- after CollectorEnd: events that are lost, which the log has no room to say, or says of a
+ * block that is cut off */
 extern uint64_t CollectorUntold(Collector collector);
 
 /* CollectorStayed -- after CollectorEnd: in how many regions that stay is what could not be written.  Without any it is

@@ -1,6 +1,6 @@
 /* collectordata.h -- what a collector is made of, for the files that it is made of
  *
- * Design: design/collector.md      Tests: test/collecttest.c
+ * Design: design/collector.md      Tests: test/collecttest.c, test/closing.t
  */
 #ifndef COLLECT_COLLECTORDATA_H
 #define COLLECT_COLLECTORDATA_H
@@ -45,7 +45,8 @@ typedef struct CollectorStruct {
   Bool stopped;
   Bool met;                    /* the header block of a process is in the log */
   Bool refused;                /* it has been told that there are too many processes */
-  uint64_t untold;             /* events that are lost, and the log does not say so */
+  int reason;                  /* errno of the first failure at the end; 0 */
+  uint64_t untold;             /* events that are lost, and the log does not say so, or that a block is cut off */
   Bool told;                   /* that the log cannot be written, */
   uint64_t since;              /* ns, monotonic: since when, */
   Bool complained;             /* and whether that was said */

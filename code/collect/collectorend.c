@@ -3,13 +3,20 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "base/aver.h"
 #include "base/text.h"
 #include "collect/collectordata.h"
 #include "plinth/clock.h"
 
-enum { collectorDying = 5 /* tries for the lock of a process whose parent's end we have seen, 2 ms apart */ };
+enum {
+  collectorDying = 5,  /* tries for the lock of a process whose parent's end we have seen, 2 ms apart */
+  collectorCLOSING = 2 /* tries to write that the recording is over */
+};
 
 /* collectorPart -- say what became of a process, and do no more for it */
 static Drain collectorPart(Collector collector, Index i)
@@ -193,38 +200,103 @@ static void collectorFinish(Collector collector)
                   events == 1 ? "it" : "them");
 }
 
-/* collectorLastWords -- the log could not take all: it is to say at least how many events nobody else can tell of.  What it
- * cannot take of that, either, is counted in a region that stays, from which readers and eventrec --clean have it.
- * If no region stays, our own soft limit on file sizes is raised to the hard one for that one message: another process
- * may have written the log beyond the soft limit.  What then is in no place is for our owner to say. */
+/* collectorFails -- the log could not be written: the first reason is the one that is told */
+static Res collectorFails(Collector collector)
+{
+  if (collector->reason == 0)
+    collector->reason = collector->shop.batch.reason;
+  return ResIO;
+}
+
+/* collectorClosing -- fill a region that has no slots: its header block is the one that closes the recording */
+static Res collectorClosing(Collector collector, int fd)
+{
+  Place place = &collector->place;
+  Size length;
+  const void *text = TellerClosing(&length, collector->teller);
+  static RegionHeaderStruct header;
+
+  header = (RegionHeaderStruct){.order = BlockORDER, .major = BlockMAJOR, .pid = (uint32_t)getpid()};
+  memcpy(header.magic, RegionMAGIC, BlockMagicSIZE);
+  header.identity = TellerIdentity(collector->teller);
+  header.recording = place->recording;
+  header.device = place->device;
+  header.inode = place->inode;
+  if (strlen(place->log) < sizeof header.log)
+    (void)strcpy(header.log, place->log);
+  header.hand.collector = (uint32_t)gettid() | RegionCollectorDIED;
+  header.pool.reached = BatchReached(&collector->shop.batch);
+  header.text.generation = 2;
+  header.text.length[0] = (uint32_t)length;
+  AVER(length <= RegionTextSIZE);
+  return pwrite(fd, text, length, RegionTEXT) == (ssize_t)length &&
+                 pwrite(fd, &header, sizeof header, 0) == (ssize_t)sizeof header
+             ? ResOK : ResIO;
+}
+
+/* collectorLeaves -- the closing header block stays in memory, as what a process has left does, for eventrec --clean; ResIO: there is
+ * no room for it, either, or the log is no file */
+static Res collectorLeaves(Collector collector)
+{
+  Place place = &collector->place;
+  char path[RegionPathMAX];
+  PlaceFileStruct file;
+  struct stat status;
+  Res res;
+
+  if (place->log[0] == '\0' || fstat(collector->shop.batch.fd, &status) != 0 || !S_ISREG(status.st_mode) ||
+      PlaceMake(&file, path, place, getpid(), RegionSize(0)) != ResOK)
+    return ResIO;
+  res = path[0] != '\0' ? collectorClosing(collector, file.fd) : ResIO;
+  if (res != ResOK)
+    PlaceRemove(&file);
+  PlaceDrop(&file);
+  collector->stayed += res == ResOK;
+  return res;
+}
+
+/* collectorLastWords -- the log could not take all: it is to say that the recording is over, and how many events nobody else can tell
+ * of.  What it cannot take of that, either, stays in memory, from which readers and eventrec --clean have it: where a region
+ * stays, that has the count, and else one is made for the closing header block.  Before that our own soft limit on file sizes
+ * is raised to the hard one for that one message: another process may have written the log beyond the soft limit.  What then
+ * is in no place is for our owner to say. */
 static void collectorLastWords(Collector collector)
 {
   Batch batch = &collector->shop.batch;
+  Teller teller = collector->teller;
+  BatchDroppedStruct dropped;
+  uint64_t lost;
 
-  uint64_t own = BatchLast(batch, TellerIdentity(collector->teller)) + TellerDiscarded(collector->teller);
-  uint64_t lost = TellerLost(collector->teller, own);
-
-  if (TellerHeader(collector->teller) == ResOK && BatchWrite(batch) == ResOK)
+  BatchLast(&dropped, batch, TellerIdentity(teller));
+  TellerDropped(teller, dropped.blocks, dropped.events);
+  collector->untold = dropped.piece;
+  if (collector->stays != NULL) {
+    lost = TellerLost(teller, TellerDiscarded(teller));
+    if (TellerHeader(teller) != ResOK || BatchWrite(batch) != ResOK)
+      (void)__atomic_fetch_add(&collector->stays->header->lost, lost, __ATOMIC_RELAXED);
     return;
-  if (collector->stays != NULL)
-    (void)__atomic_fetch_add(&collector->stays->header->lost, lost, __ATOMIC_RELAXED);
-  else if (!BatchFarther(batch) || BatchWrite(batch) != ResOK)
-    collector->untold = lost;
+  }
+  if (TellerEnd(teller) == ResOK && BatchWrite(batch) == ResOK)
+    return;
+  if ((!BatchFarther(batch) || BatchWrite(batch) != ResOK) && collectorLeaves(collector) != ResOK)
+    collector->untold += TellerLost(teller, 0) + TellerDiscarded(teller);
 }
 
-/* collectorClose -- the recording is over, which the log says, if it can take that; else the last words.  *reasonReturn:
- * errno of the failure */
-static Res collectorClose(Collector collector, Res res, int *reasonReturn)
+/* collectorClose -- the recording is over, which the log says, if it can take that, and be it the second time; else the last
+ * words */
+static Res collectorClose(Collector collector)
 {
-  if (res == ResOK)
-    res = CollectorWrite(collector);
+  unsigned tries;
+
   TellerHeaded(collector->teller, collector->shop.headed);
-  if (TellerEnd(collector->teller) != ResOK || CollectorWrite(collector) != ResOK)
-    res = ResIO;
-  *reasonReturn = collector->shop.batch.reason;
-  if (res != ResOK && collector->shop.batch.fd >= 0)
+  for (tries = 0; tries < collectorCLOSING; ++tries) {
+    if (TellerEnd(collector->teller) == ResOK && CollectorWrite(collector) == ResOK)
+      return ResOK;
+    (void)collectorFails(collector);
+  }
+  if (collector->shop.batch.fd >= 0)
     collectorLastWords(collector);
-  return res;
+  return ResIO;
 }
 
 uint64_t CollectorMissing(Collector collector)
@@ -267,6 +339,7 @@ static Res collectorEnded(Collector collector, Index i)
     collectorClosed(collector, i);
     return ResOK;
   }
+  (void)collectorFails(collector);
   collectorStays(collector, collector->drain[i]);
   drain = collectorPart(collector, i);
   collector->stayed += drain->path[0] != '\0';
@@ -305,7 +378,6 @@ Res CollectorEnd(Collector collector, Count *runningReturn)
   static const struct timespec moment = {0, 2000000};
   unsigned tries;
   Res res = ResOK;
-  int reason;
   Index i;
 
   collector->shop.batch.patient = TRUE;
@@ -313,7 +385,9 @@ Res CollectorEnd(Collector collector, Count *runningReturn)
   for (tries = 0; tries < collectorDying; ++tries) {
     CollectorReceive(collector);
     (void)CollectorRound(collector);
-    res = CollectorBury(collector, TRUE);
+    /* What cannot be written now is tried again below. */
+    if (CollectorBury(collector, TRUE) != ResOK)
+      (void)collectorFails(collector);
     if (collector->drains == 0)
       break;
     (void)nanosleep(&moment, NULL);
@@ -327,13 +401,12 @@ Res CollectorEnd(Collector collector, Count *runningReturn)
     else if (collectorEnded(collector, i) != ResOK)
       res = ResIO;
   CollectorGoesRound(collector);
-  res = collectorClose(collector, res, &reason);
-  if (collectorLetGo(collector, runningReturn) != ResOK && res == ResOK) {
+  if (collectorClose(collector) != ResOK)
     res = ResIO;
-    reason = collector->shop.batch.reason;
-  }
+  if (collectorLetGo(collector, runningReturn) != ResOK)
+    res = ResIO;
   collectorFinish(collector);
-  errno = reason;
+  errno = collector->reason != 0 ? collector->reason : EIO;
   return res;
 }
 

@@ -116,6 +116,9 @@ static void tellerDescribe(Teller teller, Header header, Bool last)
   header->open = !last;
   header->streams = teller->sequence > 0;
   header->lost = teller->lost;
+  /* Of a stream of which there is nothing nothing else can tell. */
+  if (last && teller->sequence == 0)
+    header->lost = CountAdd(header->lost, teller->discarded);
   header->stopped = teller->stopped;
   header->processes = last ? teller->headed : 0;
   header->widths = teller->registry.widths;
@@ -128,8 +131,8 @@ static void tellerDescribe(Teller teller, Header header, Bool last)
   EventClockSync(&header->sync[1], teller->slow);
 }
 
-/* tellerHeader -- write the header block */
-static Res tellerHeader(Teller teller, Bool last)
+/* tellerCompose -- the header block in `out`; its size */
+static Size tellerCompose(Teller teller, Bool last)
 {
   HeaderStreamStruct stream = {tellerSTREAM, teller->sequence, teller->told, teller->discarded};
   HeaderStruct header;
@@ -144,7 +147,14 @@ static Res tellerHeader(Teller teller, Bool last)
   TextBytes(&text, tellerRegistry, sizeof tellerRegistry - 1);
   res = HeaderEnd(&text);
   AVER(res == ResOK);
-  res = tellerSend(teller, TextLength(&text));
+  return TextLength(&text);
+}
+
+/* tellerHeader -- write the header block */
+static Res tellerHeader(Teller teller, Bool last)
+{
+  Res res = tellerSend(teller, tellerCompose(teller, last));
+
   /* Where it could not be written, the next block tries again. */
   teller->unheaded = res == ResOK ? 0 : tellerHeaderEvery;
   return res;
@@ -276,6 +286,22 @@ Res TellerEnd(Teller teller)
     res = tellerHeader(teller, TRUE);
   teller->ended |= res == ResOK;
   return res;
+}
+
+void TellerDropped(Teller teller, Count blocks, uint64_t events)
+{
+  AVER(blocks <= teller->sequence && events <= teller->told);
+  teller->sequence -= blocks;
+  teller->told -= events;
+  teller->discarded += events;
+  teller->ended = FALSE;
+}
+
+const void *TellerClosing(Size *sizeReturn, Teller teller)
+{
+  *sizeReturn = tellerCompose(teller, TRUE);
+  teller->ended = TRUE;
+  return teller->out;
 }
 
 void TellerDestroy(Teller teller)

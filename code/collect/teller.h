@@ -47,6 +47,13 @@ extern Res TellerCreate(Teller *tellerReturn, TellerWrite write, void *data, uin
 extern Res TellerEnd(Teller teller);
 extern void TellerDestroy(Teller teller);
 
+/* TellerDropped -- its newest blocks, with so many events, did not arrive, nor has a header block since: they count as discarded, and
+ * TellerEnd writes the closing header block anew */
+extern void TellerDropped(Teller teller, Count blocks, uint64_t events);
+
+/* TellerClosing -- the closing header block, which the caller sees to; it is there until the next call */
+extern const void *TellerClosing(Size *sizeReturn, Teller teller);
+
 extern Bool TellerCheck(Teller teller);
 
 /* TellerStopped -- the recording ends now, on purpose, and programs go on: the closing header block says so */

@@ -295,7 +295,8 @@ static Res recoverTake(Recover recover, uint64_t recording, LeftCollector collec
     return res;
   if (collector != LeftCollectorNONE)
     TableOrphan(&recover->table, recording);
-  if (!process->headed)
+  /* Of a collector it is the closing header block itself that was left. */
+  if (!process->headed || (recover->region.header.text.generation != 0 && recover->region.parsed.ended))
     return ResOK;
   recoverGone(recover, &process->public.header);
   return !used || recoverClosed(recover, process) ? ResOK : recoverClose(recover, process);
