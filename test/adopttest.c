@@ -82,7 +82,7 @@ static void testInherit(void)
 static void testBehind(void)
 {
   char link[RegionPathMAX + 8];
-  int fd;
+  int fd = -1;
 
   (void)snprintf(link, sizeof link, "%s" RegionLINK, store.path);
   TapOk(symlink(path, link) == 0 && StoreOpen(&store, path, adoptRECORDING, 1, &fd) == ResOK && fd >= 0 &&
