@@ -167,6 +167,16 @@ Bool GapsDropped(Dropped dropped, Process *processReturn, Table table)
   return dropped->blocks > 0;
 }
 
+Bool GapsMarked(Table table)
+{
+  Index i;
+
+  for (i = 0; i < table->processes; ++i)
+    if (table->process[i]->public.header.dropped.marked)
+      return TRUE;
+  return FALSE;
+}
+
 /* GapsMatch -- where there are several, each but the last gets what its damaged header claims.  So does each where `lost`
  * is only the least that it can be.
  */
@@ -317,11 +327,9 @@ void GapsTell(Teller teller, Regions regions, Table table, Bool growing)
 {
   TellerStruct mute = {.paths = teller->paths};
   uint64_t gaps = teller->gaps;
-  DroppedStruct dropped;
-  Process process;
   Index i;
 
-  teller->dropped = GapsDropped(&dropped, &process, table);
+  teller->dropped = GapsMarked(table);
   teller->killed = gapsAnyKilled(table);
   for (i = 0; i < table->streams; ++i)
     gapsStream(teller, regions, table->stream[i]);

@@ -52,6 +52,9 @@ extern Bool RegionsCheck(Regions regions);
  * one whose clock tells until when. */
 extern Bool GapsDropped(Dropped droppedReturn, Process *processReturn, Table table);
 
+/* GapsMarked -- was anything cut away on purpose, if only header blocks?  Whole processes may have gone with it. */
+extern Bool GapsMarked(Table table);
+
 /* Whom to tell.  Gaps are counted, and told while `telling`. */
 typedef struct TellerStruct {
   LogHooksStruct hooks;

@@ -221,17 +221,6 @@ static void gapsEndTell(GapsEnd end)
                teller->paths[collectors->first->file]);
 }
 
-/* gapsMarked -- was anything cut away on purpose, if only header blocks?  Whole processes may have gone with it. */
-static Bool gapsMarked(Table table)
-{
-  Index i;
-
-  for (i = 0; i < table->processes; ++i)
-    if (table->process[i]->public.header.dropped.marked)
-      return TRUE;
-  return FALSE;
-}
-
 /* gapsProcesses -- are all processes there of which the ends of recordings, and copies, say that they have a header
  * block? */
 static void gapsProcesses(GapsEnd end)
@@ -240,7 +229,7 @@ static void gapsProcesses(GapsEnd end)
   CensusStruct census;
   Index i;
 
-  if (gapsMarked(end->table) || CensusTake(&census, end->table) != ResOK)
+  if (GapsMarked(end->table) || CensusTake(&census, end->table) != ResOK)
     return;
   for (i = 0; i < census.count; ++i) {
     CensusOf of = &census.of[i];
