@@ -28,7 +28,7 @@ enum {
   collectorNap = 300000,       /* ns between two rounds, while there is work */
   collectorPatience = 8,       /* rounds without work before it sleeps */
   collectorTend = 100000000,   /* ns between two looks at who lives; the longest sleep */
-  collectorSlow = 1000000000,  /* ns that a receiver may take nothing before that is told */
+  collectorSlow = 1000000000,  /* ns without progress at the receiver, after which the collector says so */
   collectorBusy = 128,         /* blocks of one round after which there is no nap */
   collectorGRAVES = 8,         /* processes that have ended are buried together, or when it is looked who lives */
   collectorSlice = 500000,     /* ns of the processor at a time */

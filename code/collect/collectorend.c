@@ -200,7 +200,7 @@ static void collectorFinish(Collector collector)
                   events == 1 ? "it" : "them");
 }
 
-/* collectorFails -- the log could not be written: the first reason is the one that is told */
+/* collectorFails -- the log could not be written: keep the reason, unless an earlier failure has left one */
 static Res collectorFails(Collector collector)
 {
   if (collector->reason == 0)

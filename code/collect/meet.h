@@ -46,8 +46,8 @@ extern void MeetClose(MeetSocket socket);
 /* MeetReceive -- the next datagram; never waits */
 extern MeetKind MeetReceive(MeetMessage messageReturn, MeetSocket socket);
 
-/* MeetDrop -- close a descriptor that somebody has sent, if it is not -1.  If it is a socket, close does not wait until
- * the data in it has arrived. */
+/* MeetDrop -- close a descriptor that a process has sent; -1: there is none.  Closing a socket does not wait until the
+ * other side has received its data. */
 extern void MeetDrop(int fd);
 
 /* MeetWaits -- does anybody still have the other end of this, on which an answer would go?  Nobody has that of -1. */

@@ -144,7 +144,8 @@ static uint8_t fullTold(RegionHeader region, BlockHeader block, Size size)
  *
  * While it was looked for other threads may have used the slot again, for what is newest now.  While it is erased it is
  * nobody's: if it were open, it would be sent should we be killed, and what is between it and the others is gone.
- * If an event in the block is pending, somebody will write it: the block stays, and is looked at again when all others were.
+ * If a signal handler has interrupted an event in the block, the thread will still write that event: the block stays, and
+ * is looked at again after all others.
  * That eventrec has died meanwhile is no reason to keep the block: other threads may have erased newer ones since. */
 static void fullForget(RegionHeader region, Index slot, uint64_t ticket)
 {

@@ -204,8 +204,9 @@ Bool GapsMatch(Regions regions, uint64_t from, uint64_t to, uint64_t lost, Bool 
   return count > 0;
 }
 
-/* gapsDoubt -- blocks that should be between two places were overwritten, or lost.  Pieces of blocks there are told as damage,
- * unless a process or eventrec was killed: then the block may have been overwritten in memory after the write was cut short. */
+/* gapsDoubt -- a stream lacks blocks between two places of the log: they were overwritten, or lost.  A piece of a block
+ * that lies there is told as damage, unless a process or eventrec was killed: then that block's write may have been cut
+ * short, and the block in memory overwritten later. */
 static void gapsDoubt(Teller teller, Regions regions, uint64_t from, uint64_t to)
 {
   Index i;

@@ -95,8 +95,8 @@ static Process leftoverNamed(Leftover leftover, const char *path)
   return NULL;
 }
 
-/* leftoverUnread -- of the region in hand not all can be read, or nothing: its process is told of here, and not as one
- * whose region is gone */
+/* leftoverUnread -- the region in hand cannot be read, or not all of it: count its process among those of which that is
+ * told, and not among those whose region is gone */
 static void leftoverUnread(Leftover leftover, Index file, const char *path)
 {
   Process process = leftoverNamed(leftover, path);

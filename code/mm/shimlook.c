@@ -9,7 +9,8 @@
 
 #include "mm/shimwithin.h"
 
-/* LOOK -- ask the dynamic loader, inside of nothing else: what is freed is told, also where an operator looks */
+/* LOOK -- call the dynamic loader with the thread marked as ShimLOOKUP and nothing else: so its frees have events, also
+ * inside an operator new or delete */
 #define LOOK(call) \
   do { \
     unsigned before = ShimWithin; \

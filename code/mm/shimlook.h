@@ -1,11 +1,11 @@
 /* shimlook.h -- looking up functions, by the library, in the program's threads
  *
  * A lookup that fails allocates what dlerror would say, and another lookup, or the thread's end, frees it.  That is
- * nothing that the program does.  So everything that the library asks of the dynamic loader goes through here: what a
- * thread allocates meanwhile is the little memory of ShimEarly, of which nothing is told.  What it frees meanwhile is told:
- * it may be what the loader has allocated for the program's own lookups.  errno stays as it is.
+ * nothing that the program does.  So everything that the library asks of the dynamic loader goes through here: what
+ * malloc gives to the thread meanwhile comes from ShimEarly's memory, and has no event.  What the thread frees meanwhile
+ * has one: the loader may have allocated it for the program's own lookups.  errno stays as it is.
  *
- * Design: design/shim.md .shim.look      Tests: test/shimnew.t, test/fork.t
+ * Design: design/shim.md .shim.look      Tests: test/shimnew.t, test/count.t
  */
 #ifndef MM_SHIMLOOK_H
 #define MM_SHIMLOOK_H
