@@ -11,7 +11,8 @@ CC      := $(if $(filter default undefined,$(origin CC)),$(if $(shell command -v
 PERL    ?= perl
 OBJCOPY ?= objcopy
 PREFIX  ?= /usr/local
-JOBS    ?= 2
+# Tests wait for much: more of them at a time than most machines that they run on have processors.
+JOBS    ?= 3
 FUZZ_SECONDS ?= 60
 
 comma := ,
@@ -201,9 +202,11 @@ RUN_ENV = B=$(B) CC="$(CC)" SAN="$(SAN)" VARIETY=$(VARIETY) PERL="$(PERL)"
 check: all tests
 	$(RUN_ENV) $(PERL) tool/check $(JOBS) $(TESTS) $(sort $(wildcard test/*.t))
 
-# The tests of random deaths, of an independent count, of recordings that stay on and of stopped threads, longer.
+# The tests of random deaths, of an independent count, of recordings that stay on, of stopped threads, of many threads and
+# of what cannot be read, longer.
 soak: all tests
-	$(RUN_ENV) SOAK=1 $(PERL) tool/check --verbose test/death.t test/collect.t test/kills.t test/count.t test/stays.t test/halted.t test/steps.t
+	$(RUN_ENV) SOAK=1 $(PERL) tool/check --verbose test/death.t test/collect.t test/kills.t test/count.t test/stays.t test/halted.t \
+	  test/steps.t test/crowd.t test/unread.t
 
 # FUZZ_SECONDS: all targets together.
 fuzz:

@@ -1,6 +1,8 @@
 #!/usr/bin/env perl
 # collect.t -- eventrec collects: however program and collector end, what was emitted is in the log, each event once
 #
+# Takes long.
+#
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # SOAK=1 kills 200 times instead of 12.

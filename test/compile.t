@@ -1,5 +1,7 @@
 # compile.t -- annotations that must compile, and annotations that must not
 #
+# Takes long.
+#
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;
 use warnings;

@@ -1,6 +1,8 @@
 #!/usr/bin/perl
 # consumers.t -- recordings of several real programs in every format, read by whom it is for; and in every view
 #
+# Takes long.
+#
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # formats.t and drawn.t go into what each format says of odd and damaged logs.  Here are ordinary logs, and the programs that

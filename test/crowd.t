@@ -1,6 +1,9 @@
 #!/usr/bin/env perl
 # crowd.t -- any number of threads, whatever room there is for their blocks: each event arrives, or is counted
 #
+# SOAK=1 has more rounds of what depends on who comes first.
+# Takes long.
+#
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;
 use warnings;
@@ -106,7 +109,7 @@ SKIP: {
     my @small = ('unshare', '-rm', 'sh', '-c', 'mount -t tmpfs -o size=4m none /dev/shm && exec "$@"', 'sh');
     skip 'no file system can be mounted here', 1 if (say_of(@small, 'true'))[0] != 0;
     my ($log, $threads, $objects) = ("$dir/together.paw", 600, 1500);
-    for my $mode ('observe', 'observe', 'manage') {
+    for my $mode ('observe', 'manage', $ENV{SOAK} ? ('observe') x 4 : ()) {
         unlink $log;
         my ($status, $text) = say_of(@small, "$B/bin/eventrec", '-m', $mode, '-p', 'block', '-n', 8, '-k', 'Object', '-o', $log, '--',
                                      "$B/prog/crowd", $threads, $objects, 'together');
@@ -132,7 +135,7 @@ kill KILL => $pid;
 readline $ended;
 system $rec, '--clean', $log;
 END
-    for my $round (1, 2) {
+    for my $round (1 .. ($ENV{SOAK} ? 5 : 1)) {
         unlink $log;
         my (undef, $text) = say_of(@small, $^X, '-e', $killed, "$B/bin/eventrec", $log, "$B/prog/crowd", 300, 3000, 'together');
         is join(' ', counted($log)), '900000 0 0', "block, eventrec stands still and is killed: nothing is discarded, $round" or diag $text;

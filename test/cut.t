@@ -1,6 +1,8 @@
 #!/usr/bin/perl
 # cut.t -- logs that are cut, merged, packed and repaired
 #
+# Takes long.
+#
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;
 use warnings;

@@ -1,6 +1,8 @@
 #!/usr/bin/perl
 # drawn.t -- logs as pictures: chrome, paje and folded, held against what other tools say of the same log
 #
+# Takes long.
+#
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;
 use warnings;

@@ -2,6 +2,8 @@
 # example.t -- allocators of one's own, with registries of their own, built from what is installed; their logs in the
 # unmodified tools; and emitters of two registries in one process
 #
+# Takes long.
+#
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;
 use warnings;

@@ -1,6 +1,8 @@
 #!/usr/bin/perl
 # formats.t -- what eventcnv writes is read by those that it is written for, and says what text says
 #
+# Takes long.
+#
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Each format's own reader: sqlite3 for sql, babeltrace2 for ctf (where they are installed), JSON::PP for json. The events that

@@ -1,6 +1,8 @@
 #!/usr/bin/env perl
 # gdb.t -- what a debugger can see and do in a live process, and in a core
 #
+# Takes long.
+#
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;
 use warnings;

@@ -67,10 +67,12 @@ for my $key (qw(boot clock frequency)) {
     ok !grep({ /^("")?$/ } keys %value), "$key: and known";
 }
 # What it takes, as parts of what plain takes: the least of several times that follow each other, each of many short programs, in
-# CPU time of all that takes part.  Other work on the machine makes all of them longer: the limits are above what is to be reached.
+# CPU time of all that takes part.  Other work on the machine makes all of them longer: the limits are above what is to be
+# reached, and where three times do not keep to them there are some more.
 {
     my $loop = "sh -c 'i=0; while [ \$i -lt 200 ]; do " . (grep { -x } map { "$_/true" } split /:/, $ENV{PATH})[0] . '; i=$((i + 1)); done\'';
     my %command = (plain => $loop, idle => "env LD_PRELOAD=$so $loop", recorded => "$rec --force -o $dir/many.paw -- $loop");
+    my %limit = (idle => 1.8, recorded => 3);
     my (%least, @failed);
 
     for my $round (1 .. 7) {
@@ -80,10 +82,11 @@ for my $key (qw(boot clock frequency)) {
             my $took = (times)[2] + (times)[3] - $before;
             $least{$how} = $took if $took < ($least{$how} // 1e9);
         }
+        last if $round >= 3 && !grep { $least{$_} >= $limit{$_} * $least{plain} } keys %limit;
     }
     is "@failed", '', 'two hundred short programs, plain, with the idle library, and recorded';
     note map { "$_: $least{$_} s CPU, " . $least{$_} / $least{plain} . "\n" } qw(plain idle recorded);
-    cmp_ok $least{idle}, '<', 1.8 * $least{plain}, 'the idle library costs a part of it';
-    cmp_ok $least{recorded}, '<', 3 * $least{plain}, 'a recording little more than twice as much';
+    cmp_ok $least{idle}, '<', $limit{idle} * $least{plain}, 'the idle library costs a part of it';
+    cmp_ok $least{recorded}, '<', $limit{recorded} * $least{plain}, 'a recording little more than twice as much';
 }
 done_testing;
