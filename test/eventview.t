@@ -125,6 +125,12 @@ subtest 'for people' => sub {
 };
 
 subtest 'filters' => sub {
+    for my $part (['-k', 'Pool'], ['-E', 'PoolFree'], ['--from', '0.01'], ['-e', 'size > 100']) {
+        like((view('summary', @$part, $churn))[1], qr/^$_ +\d+ with events that were asked for$/m, "@$part: $_ that had none are not known of")
+            for 'processes', 'threads';
+    }
+    unlike((view('summary', $churn))[1], qr/asked for$/m, 'of the whole all are');
+
     my ($all) = (summary($churn))[1];
     my ($frees) = (summary('-E', 'PoolFree', $churn))[1];
     my ($none) = (summary('-k', 'Pool', $churn))[1];

@@ -255,6 +255,19 @@ subtest 'forked when all other threads have ended' => sub {
     is($sum->{inherited_in_doubt}, 0, 'and nobody was at work meanwhile');
 };
 
+subtest 'made by the system call itself' => sub {
+    my $log = record('clones', [], "$B/prog/clones", 3);
+    my $sum = summary($log);
+    is_deeply([@$sum{qw(unmatched inherited_objects inherited_in_doubt inherited_by_clone)}], [0, 300, 0, 3],
+              'without other threads nothing is in doubt for what these did, but the children are counted');
+    my $text = (run("$B/bin/eventview", 'summary,live', $log))[1];
+    unlike($text, qr/^ *in doubt/m, 'nor does it say so');
+    like($text, qr/^by clone +3 of these children/m, 'but how these were made');
+    my @late = map { $_->{by_clone} ? 1 : 0 } map { @{live('--process', $_->{pid}, $log)->{processes}} } @{$sum->{processes}};
+    is_deeply([sort @late], [0, 1, 1, 1], 'also of each');
+    is(summary(record('forked', [], "$B/prog/inherits", 1000, 'free'))->{inherited_by_clone}, 0, 'and not of those of fork');
+};
+
 subtest 'one after the other' => sub {
     my $log = record('row', [], 'sh', '-c', "for i in 1 2 3 4 5 6 7 8; do perl -e 'my \$x = \"y\" x 5_000_000' || exit 1; done");
     my $sum = summary($log);

@@ -7,6 +7,7 @@ use strict;
 use warnings;
 use File::Temp qw(tempdir);
 use JSON::PP;
+use List::Util qw(max);
 use Test::More;
 
 my $b = $ENV{B} // 'build/cool';
@@ -39,10 +40,24 @@ my $text = `$b/bin/eventview $folder/mapped.paw`;
 my $both = '85983232 bytes \(82\.0 MiB\)';
 like $text, qr/^mapped +$both at end, peak $both, at [\d.]+ s; at end: the sum of what each process had at its own$/m, 'mapped, in text';
 like $text, qr/^live at end    \d+ objects?, \d+ bytes.*, the sum of what each process had at its own end$/m, 'the heaps\' end, too';
-like $text, qr/^resident +.* at end, peak .*, as sampled; at end: the sum of what each process had at its own$/m, 'and what was resident';
+like $text, qr/^resident +.* at end, peak .*, as sampled, [\d.]+ s apart at most; at end: the sum of what each process had at its own$/m, 'and what was resident';
 my $alone = do { system "$b/bin/eventrec -o $folder/alone.paw -- perl -e 1 2>$folder/err"; `$b/bin/eventview $folder/alone.paw` };
 ok $alone =~ /^live at end    \d+ objects?, \d+ bytes/m && $alone !~ /each process/, 'of one process it is the end';
-like $text, qr/^resident +\d+ bytes .*, as sampled; at end/m, 'resident';
+like $text, qr/^resident +\d+ bytes .*, as sampled, .*; at end/m, 'resident';
+
+# Between two samples nothing is known of what is resident: how long that was at most is told.
+{
+    my $log = "$folder/apart.paw";
+    system $b . '/bin/eventrec', '--sample=50', '-o', $log, 'perl', '-e',
+        'my $rec = getppid; sub nap { select undef, undef, undef, $_[0] } nap(0.2); kill STOP => $rec; nap(0.7); kill CONT => $rec; nap(0.2)';
+    my $of = decode_json(scalar `$b/bin/eventview --json $log`);
+    my @looks = map { (split)[0] } `$b/bin/eventcnv -E MachineSample $log`;
+    my $most = max(0, map { $looks[$_] - $looks[$_ - 1] } 1 .. $#looks);
+    cmp_ok $most, '>', 0.6, 'a collector that did not run has taken no samples';
+    cmp_ok abs($of->{resident_samples_apart} - $most), '<', 1e-6, 'which the summary knows';
+    like scalar(`$b/bin/eventview $log`), qr/^resident .*, as sampled, @{[sprintf '%.3f', $of->{resident_samples_apart}]} s apart at most$/m, 'and says';
+    unlike scalar(`$b/bin/eventview -E ProcessSample $log`), qr/apart/, 'where there are such events';
+}
 like $text, qr/^  $parent->{pid} .*, 67\.0 MiB mapped.*\n  $child .*, 32\.0 MiB mapped.*: /m, 'by size';
 
 # The dead give back what they had: a summary of many processes, one after the other, takes little more than one of few.

@@ -90,6 +90,15 @@ lines('eventcnv', '-f', 'paw', '--no-state', '--process', 'worker', '-o', "$fold
 is $status, 0, 'a log of them alone';
 is_deeply [own(lines('eventcnv', "$folder/part.paw"))], \@workers, 'has them';
 
+unlike join('', lines('eventview', '--process', 'worker', $log)), qr/asked for$/m, 'all of them is all that was asked for';
+lines('eventcnv', '-f', 'paw', '--process', 'worker', '-o', "$folder/chosen.paw", $log);
+is_deeply [own(lines('eventcnv', "$folder/chosen.paw"))], \@workers, 'nor has one with what events refer to others';
+my %chosen = map { $_ => 1 } grep { /^processes: / } lines('eventcnv', '--header', "$folder/chosen.paw");
+is join('', keys %chosen), "processes: 2\n", 'it says how many it has';
+like join('', lines('eventview', "$folder/chosen.paw")), qr/^processes +2\n/m, 'as its summary does';
+lines('eventcnv', '--check', "$folder/chosen.paw");
+is "$status $err", '0 ', 'and lacks nothing';
+
 # The first events are the program's, unless others are asked for.
 @all = lines('eventcnv', '-v', $log);
 my @programs = grep { !m{^\S+ $collector/} } @all;

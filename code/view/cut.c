@@ -82,17 +82,20 @@ static Bool cutMay(LogProcess process, EventType type)
   return FALSE;
 }
 
+/* cutLook -- what a type of a process is.  Where processes were asked for, to what another one defines nothing refers; but the
+ * pools of one from which they have inherited are in their heaps. */
 static unsigned cutLook(Cut cut, LogProcess process, EventType type)
 {
   Bool before = cut->of != NULL && OfProcessBefore(cut->of, process->number);
   Bool chosen = LogRequestChooses(cut->request, process, type);
+  Bool means = cut->of == NULL || process->header.role[0] != '\0' || OfProcessMeans(cut->of, process);
   unsigned is = cutKNOWN | (chosen ? before ? cutBEFORE : cutCHOSEN : 0) | (HeapWants(type) ? cutHEAP : 0) |
-                (cutMay(process, type) ? cutMAY : 0);
+                (means && cutMay(process, type) ? cutMAY : 0);
   Index i;
 
   for (i = 0; i < ARRAY_LENGTH(cutDefinitions); ++i)
     if (cutNamed(type, cutDefinitions[i]))
-      is |= cutDEFINES;
+      is |= means ? cutDEFINES : before && HeapWants(type) ? cutBEFORE : 0;
   return is;
 }
 

@@ -31,6 +31,7 @@ typedef struct HeapPastStruct {
   Bool told;           /* it has told of objects, or begun to tell what it has */
   uint64_t unsentLast; /* ns of the last event that the flight recorder had, */
   uint64_t unsentFrom; /* and of the last on its heap that was sent before that; 0: there is none */
+  uint64_t on;         /* ns when it told last that kinds were on again; 0 */
   uint64_t last;       /* ns of its last event on its heap, */
   HeapTallyStruct tally;
   HeapSumStruct sum;   /* and what lived in it, when it ended */

@@ -40,6 +40,11 @@ static int forkCompare(const void *a, const void *b)
   return x->child < y->child ? -1 : x->child > y->child;
 }
 
+Bool HeapForkLate(LogProcess child)
+{
+  return child->header.forked.identity != 0 && child->header.forked.thread == 0;
+}
+
 Res HeapForksLook(Heap heap)
 {
   HeapForks forks = &heap->forks;
@@ -169,7 +174,8 @@ static void forkResize(HeapProcess child, HeapResize resize)
 }
 
 /* forkOthers -- each other thread of the parent may be in the middle of one call: what it frees, of which has been told, is
- * there yet, or what it allocates is there, of which has not been told */
+ * there yet, or what it allocates is there, of which has not been told.  Where it is not known which one forked one of
+ * them did. */
 static Count forkOthers(HeapProcess parent, uint32_t forker)
 {
   HeapThread thread;
@@ -182,7 +188,7 @@ static Count forkOthers(HeapProcess parent, uint32_t forker)
       thread->swing = 0;
       thread->swung = 0;
     }
-  return others;
+  return others - (forker == 0 && others > 0);
 }
 
 static void forkResizes(HeapProcess child, HeapProcess parent)

@@ -43,6 +43,9 @@ struct HeapProcessStruct;
 /* HeapForkParent -- the process of the log whose child by fork this one is, or NULL */
 extern LogProcess HeapForkParent(Log log, LogProcess child);
 
+/* HeapForkLate -- was it made past the library, so that it is only known when it came to its first event? */
+extern Bool HeapForkLate(LogProcess child);
+
 /* HeapForksLook -- look for processes that the log did not have before.  ResMEMORY.
  * HeapForksFree -- forget all */
 extern Res HeapForksLook(struct HeapStruct *heap);

@@ -108,6 +108,8 @@ void HeapOffOn(Heap heap, HeapProcess process, LogEvent event)
   double ns = offOn(event->type) ? offSeconds(event) * 1e9 : 0;
   uint64_t first = LogTime(heap->log, process->order.operation.process, process->log->header.sent.ticks);
 
+  if (ns > 0)
+    process->seen.on = event->time;
   if (ns > 0 && HeapShows(heap, process) && !HeapOffBegins(heap, process, event->time))
     offAdd(heap, ns < (double)event->time && event->time - (uint64_t)ns > first ? event->time - (uint64_t)ns : first,
            event->time);
@@ -141,6 +143,16 @@ void HeapOffPart(Heap heap, const LogRequestStruct *request)
 static Bool offLast(LogProcess process, HeapPast seen)
 {
   return process->header.sent.ticks != 0 && (~process->header.sent.now & offKinds(process, seen)) != 0;
+}
+
+/* offStopped -- when the process found no block, and stopped its recording for that, if kinds are still off; threads that
+ * had begun to emit then may have finished later.  UINT64_MAX: it has not, or they were on again. */
+static uint64_t offStopped(Heap heap, LogProcess process, HeapPast seen)
+{
+  const HeaderStruct *header = &process->header;
+  uint64_t time = header->stopped < header->sent.ticks ? 0 : LogTime(heap->log, process->number, header->stopped);
+
+  return time > seen->on ? time : UINT64_MAX;
 }
 
 /* What comes later.  Of a process: it has ended; it lives; kinds may be off, which is to be found out, and is so if
@@ -196,8 +208,19 @@ static Bool offAheadEvent(LogRequest request, LogEvent event)
   return --ahead->left == 0;
 }
 
+/* offAheadIs -- the same of a process that lives: who had stopped itself before `from` was off then */
+static uint8_t offAheadIs(Heap heap, HeapProcess process, double from)
+{
+  LogSummaryStruct summary;
+
+  if (!offLast(process->log, &process->seen))
+    return offLIVES;
+  LogSummarize(&summary, heap->log);
+  return (double)offStopped(heap, process->log, &process->seen) - (double)summary.first < from / 16 ? offIS : offMAY;
+}
+
 /* offAheadInit -- what is known without looking */
-static Res offAheadInit(Heap heap)
+static Res offAheadInit(Heap heap, double from)
 {
   Index i;
 
@@ -208,7 +231,7 @@ static Res offAheadInit(Heap heap)
   for (i = 0; i < heap->count; ++i) {
     HeapProcess process = heap->process[i];
     if (process != NULL && process->met && !process->ended && HeapShows(heap, process))
-      heap->ahead[i] = offLast(process->log, &process->seen) ? offMAY : offLIVES;
+      heap->ahead[i] = offAheadIs(heap, process, from);
   }
   return ResOK;
 }
@@ -227,7 +250,7 @@ Res HeapOffAhead(Heap heap, const LogPositionStruct *position)
   request.choose = offAheadChoose;
   request.event = offAheadEvent;
   request.data = &ahead;
-  res = offAheadInit(heap);
+  res = offAheadInit(heap, ahead.from);
   if (res == ResOK)
     res = LogRead(heap->log, &request);
   for (i = 0; i < heap->aheads; ++i)
@@ -245,12 +268,16 @@ static Bool offEnd(uint64_t *fromReturn, Heap heap, Index number)
   HeapPast past = number < heap->count ? heap->past[number] : NULL;
   HeapPast seen = process != NULL && process->met ? &process->seen : past;
   uint8_t is = number < heap->aheads ? heap->ahead[number] : heap->earlier ? offLIVES : offENDED;
+  uint64_t stopped;
 
   if (seen == NULL || is == offLIVES || (is == offENDED && !offLast(LogProcessAt(heap->log, number), seen)))
     return FALSE;
   *fromReturn = seen == past ? past->last : process->ended ? process->last : process->order.now;
   if (*fromReturn <= seen->unsentLast)
     *fromReturn = seen->unsentFrom;
+  stopped = offStopped(heap, LogProcessAt(heap->log, number), seen);
+  if (stopped < *fromReturn)
+    *fromReturn = stopped;
   return TRUE;
 }
 

@@ -30,7 +30,8 @@ enum {
 #define HeapSavedPROCESS \
   NUMBER(process->order.now) NUMBER(process->met) NUMBER(process->ended) NUMBER(process->last) NUMBER(process->pools) \
   NUMBER(process->threads) NUMBER(process->inherited) NUMBER(process->child) NUMBER(process->forker) \
-  NUMBER(process->childTime) NUMBER(process->seen.unsentLast) NUMBER(process->seen.unsentFrom)
+  NUMBER(process->childTime) NUMBER(process->seen.unsentLast) NUMBER(process->seen.unsentFrom) \
+  NUMBER(process->seen.on)
 #define HeapSavedHEAP NUMBER(heap->res) NUMBER(heap->objectTypes) NUMBER(heap->living) NUMBER(heap->kept) \
   NUMBER(heap->forks.next) NUMBER(heap->gone.next) \
   NUMBER(heap->off.times) NUMBER(heap->off.ns) NUMBER(heap->off.until)

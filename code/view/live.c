@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "view/heapfork.h"
 #include "view/heapoff.h"
 #include "view/livedata.h"
 
@@ -178,6 +179,7 @@ static Res liveProcess(Live live, LiveProcess process, Index number)
 
   process->process = LogProcessAt(live->log, number);
   process->doubt = HeapDoubt(heap, number);
+  process->late = HeapForkParent(live->log, process->process) != NULL && HeapForkLate(process->process);
   if (HeapLookArenas(&process->arena, &process->arenas, heap, number) != ResOK ||
       livePools(process, heap, number) != ResOK || liveThreadsAll(process, heap, number) != ResOK)
     return ResMEMORY;

@@ -40,6 +40,7 @@ typedef struct LiveProcessStruct {
   LogProcess process;
   LiveSumStruct sum;
   uint64_t doubt;                     /* so many objects more or less */
+  Bool late;                          /* what it had from its parent is what that had when it came to its first event */
   Count arenas, pools, threads, sites;
   HeapObject arena;                   /* owned, as the next three: by age, */
   LivePool pool;                      /* in order of appearance, */

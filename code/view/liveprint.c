@@ -166,6 +166,9 @@ static void textProcess(FILE *out, Live live, LiveProcess process)
   if (process->doubt > 0)
     fprintf(out, "  in doubt     %llu at most, more or less: other threads of its parent were at work when it was forked\n",
             (unsigned long long)process->doubt);
+  if (process->late)
+    fputs("  by clone     made by a system call past the library: what it had at first is what its parent had at its "
+          "first event\n", out);
   textArenas(out, live, process);
   textPools(out, live, process);
   if (process->sum.objects == 0)
@@ -339,7 +342,8 @@ static void jsonProcess(FILE *out, Live live, LiveProcess process)
   fputs(", \"program\": ", out);
   JsonString(out, header->program);
   jsonSum(out, &process->sum);
-  fprintf(out, ", \"in_doubt\": %llu", (unsigned long long)process->doubt);
+  fprintf(out, ", \"in_doubt\": %llu, \"by_clone\": %s", (unsigned long long)process->doubt,
+          process->late ? "true" : "false");
   jsonArenas(out, live, process);
   jsonPools(out, live, process);
   jsonClasses(out, process);

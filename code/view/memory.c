@@ -21,7 +21,7 @@ enum {
 
 typedef enum MemoryTells {
   memoryUNSEEN, memoryNOTHING, memoryMAP, memoryUNMAP, memoryREMAP, memoryBREAK, memoryMOVE, memorySAMPLE,
-  memoryEXEC, memoryEXIT
+  memoryEXEC, memoryEXIT, memoryROUND
 } MemoryTells;
 
 /* What an event type tells, and by which parameters. */
@@ -43,6 +43,7 @@ static const struct {
   {"ProcessSample", memorySAMPLE, {"pid", "resident"}},
   {"ProcessExec", memoryEXEC, {"pid", "program"}},
   {"ProcessExit", memoryEXIT, {"pid"}},
+  {"MachineSample", memoryROUND, {NULL}}, /* told each time that all are looked at */
 };
 
 typedef enum MemoryKind { MemoryMAPPED, MemoryRESIDENT, MemoryKINDS } MemoryKind;
@@ -54,6 +55,7 @@ typedef struct memoryProcessStruct {
   uint32_t older;                /* 1 + the number of one met before with a number like its, or 0 */
   SpansStruct spans;
   uint64_t limit;                /* the break told last, or 0 */
+  uint64_t looked;               /* a collector: when it looked last at all others, or 0 */
   uint64_t now[MemoryKINDS];
   MemoryBytesStruct bytes[MemoryKINDS];
 } memoryProcessStruct, *memoryProcess;
@@ -65,6 +67,7 @@ struct MemoryStruct {
   GoneStruct gone;
   Bool failed;
   uint64_t left;
+  uint64_t apart;                /* ns between two looks of a collector, at most */
   uint64_t now[MemoryKINDS];     /* of all that live */
   MemoryBytesStruct bytes[MemoryKINDS]; /* `end`: of those that have ended */
   uint32_t recent[memoryBUCKETS]; /* by the system's number: 1 + the number of the one met last, or 0 */
@@ -307,6 +310,14 @@ static void memoryTold(Memory memory, LogEvent event, memoryPlan plan)
     memorySet(memory, process, MemoryRESIDENT, resident, event->time);
 }
 
+/* memoryRound -- a collector looks at all */
+static void memoryRound(Memory memory, memoryProcess collector, uint64_t time)
+{
+  if (collector->looked != 0 && time > collector->looked && time - collector->looked > memory->apart)
+    memory->apart = time - collector->looked;
+  collector->looked = time;
+}
+
 void MemoryEvent(Memory memory, LogEvent event)
 {
   memoryProcess process;
@@ -326,6 +337,8 @@ void MemoryEvent(Memory memory, LogEvent event)
     return;
   if (plan->tells < memorySAMPLE)
     memoryOwn(memory, process, event, plan);
+  else if (plan->tells == memoryROUND)
+    memoryRound(memory, process, event->time);
   else
     memoryTold(memory, event, plan);
 }
@@ -356,6 +369,11 @@ void MemoryMapped(MemoryBytes bytes, Memory memory, const Index *process)
 void MemoryResident(MemoryBytes bytes, Memory memory, const Index *process)
 {
   memoryBytes(bytes, memory, process, MemoryRESIDENT);
+}
+
+uint64_t MemoryApart(Memory memory)
+{
+  return memory->apart;
 }
 
 uint64_t MemoryLeft(Memory memory)

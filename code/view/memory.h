@@ -39,6 +39,9 @@ extern Res MemoryFinish(Memory memory);
 extern void MemoryMapped(MemoryBytes bytesReturn, Memory memory, const Index *process);
 extern void MemoryResident(MemoryBytes bytesReturn, Memory memory, const Index *process);
 
+/* MemoryApart -- ns between two samples of what is resident, at most: a peak in between is not known.  0: not known */
+extern uint64_t MemoryApart(Memory memory);
+
 /* MemoryLeft -- mappings that were more than can be followed, so that the bytes are not exact */
 extern uint64_t MemoryLeft(Memory memory);
 

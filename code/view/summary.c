@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "view/heapfork.h"
 #include "view/heaplook.h"
 #include "view/heapoff.h"
 #include "view/summarydata.h"
@@ -115,6 +116,7 @@ static void summaryBegin(Summary summary, HeapOperation operation)
     summary->inherited += operation->objects;
     summary->inheritedBytes += operation->bytes;
     summary->doubt += operation->doubt;
+    summary->late += HeapForkLate(LogProcessAt(summary->log, operation->process));
   }
   summary->liveObjects += operation->objects;
   summaryGrow(summary, operation->bytes, operation->time);
@@ -171,8 +173,27 @@ Res SummaryCreate(Summary *summaryReturn, Log log, OfProcess of)
   return ResOK;
 }
 
+/* summaryChooses -- does a request choose all types of the processes that count? */
+static Bool summaryChooses(Summary summary, const LogRequestStruct *asked)
+{
+  LogRequestStruct request = *asked;
+  Index i, t;
+
+  for (i = 0; request.choose != NULL && i < LogProcesses(summary->log); ++i) {
+    LogProcess process = LogProcessAt(summary->log, i);
+    Bool counts = process->header.role[0] == '\0' && (summary->of == NULL || OfProcessMeans(summary->of, process));
+    for (t = 0; counts && process->registry != NULL && t < process->registry->count; ++t)
+      if (!LogRequestChooses(&request, process, &process->registry->types[t]))
+        return FALSE;
+  }
+  return TRUE;
+}
+
 void SummaryPart(Summary summary, const LogRequestStruct *request)
 {
+  summary->part = request->from > 0 || request->to != UINT64_MAX || request->start != NULL || request->end != NULL ||
+                  request->count != UINT64_MAX || request->kinds != UINT32_MAX ||
+                  (request->accept != NULL && summary->of == NULL) || !summaryChooses(summary, request);
   HeapOffPart(summary->heap, request);
   summary->to = request->to;
 }

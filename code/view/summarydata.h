@@ -25,6 +25,7 @@ struct SummaryStruct {
   Log log;
   OfProcess of;                 /* whose processes count; NULL: all do */
   uint64_t to;                  /* no event at this time or later comes */
+  Bool part;                    /* not all events of the processes that count come */
   Heap heap;
   Memory memory;
   DeathsStruct deaths;
@@ -38,7 +39,8 @@ struct SummaryStruct {
   uint64_t leftBytes, leftObjects; /* in processes when they ended */
   Count unended;                /* processes of which nobody knows that they have ended, when the log has */
   uint64_t inherited, inheritedBytes; /* objects that children of fork had from their parents, */
-  uint64_t doubt;               /* give or take so many */
+  uint64_t doubt;               /* give or take so many, */
+  Count late;                   /* and so many children only when they came to their first event */
   uint64_t peakBytes, peakObjects, peakTime; /* objects: at the peak of bytes */
   uint64_t totalBytes;          /* allocated; a resize counts by what it adds */
   double lifetime;              /* ns, of all that went */

@@ -198,6 +198,9 @@ static void textHeap(FILE *out, Print print, Summary summary)
     if (summary->doubt > 0)
       fprintf(out, "in doubt       %llu at most, more or less: other threads of the parents were at work meanwhile\n",
               (unsigned long long)summary->doubt);
+    if (summary->late > 0)
+      fprintf(out, "by clone       %zu of these children: made by a system call past the library, so what they had is "
+              "what their parents had at their first events\n", summary->late);
   }
   fprintf(out, "mean lifetime  %.9f s\n", printLifetime(summary));
   for (i = 0; i < print->sizes; ++i)
@@ -316,9 +319,9 @@ static void jsonHeap(FILE *out, Print print, Summary summary)
   HeapOffJson(out, &off);
   fputs(",\n", out);
   fprintf(out, " \"inherited_objects\": %llu, \"inherited_bytes\": %llu, \"inherited_in_doubt\": %llu, "
-          "\"forgotten\": %llu,\n",
+          "\"inherited_by_clone\": %zu, \"forgotten\": %llu,\n",
           (unsigned long long)summary->inherited, (unsigned long long)summary->inheritedBytes,
-          (unsigned long long)summary->doubt, (unsigned long long)tally->forgotten);
+          (unsigned long long)summary->doubt, summary->late, (unsigned long long)tally->forgotten);
   fputs(" \"sizes\": [", out);
   for (i = 0; i < print->sizes; ++i)
     fprintf(out, "%s{\"size\": %llu, \"count\": %llu}", i == 0 ? "" : ", ", (unsigned long long)print->size[i].size,

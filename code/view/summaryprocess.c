@@ -82,8 +82,7 @@ static int processCompare(const void *a, const void *b)
 
 Bool SummaryProcessesMake(SummaryProcesses processes, Summary summary)
 {
-
-  *processes = (SummaryProcessesStruct){0};
+  *processes = (SummaryProcessesStruct){.part = summary->part};
   processes->process = malloc((LogProcesses(summary->log) + 1) * sizeof *processes->process);
   if (processes->process == NULL)
     return FALSE;
@@ -136,14 +135,15 @@ static void textProcess(FILE *out, SummaryProcess process)
 
 void SummaryProcessesText(FILE *out, SummaryProcesses processes)
 {
+  const char *which = processes->part ? " with events that were asked for" : "";
   Index i;
 
-  fprintf(out, "processes      %zu\n", processes->recorded);
+  fprintf(out, "processes      %zu%s\n", processes->recorded, which);
   for (i = 0; i < processes->recorded && i < processSHOWN; ++i)
     textProcess(out, &processes->process[i]);
   if (processes->recorded > processSHOWN)
     fprintf(out, "  and %zu more\n", processes->recorded - processSHOWN);
-  fprintf(out, "threads        %zu\n", processes->threads);
+  fprintf(out, "threads        %zu%s\n", processes->threads, which);
   for (i = 0; i < processes->collectors; ++i) {
     SummaryProcess process = &processes->process[processes->recorded + i];
     fprintf(out, "%s %llu event%s: ", i == 0 ? "collector     " : "              ",
@@ -196,13 +196,16 @@ static void textMemory(FILE *out, const char *name, MemoryBytes bytes, const cha
 void SummaryMemoryText(FILE *out, Memory memory, SummaryProcesses processes, uint64_t start)
 {
   const char *each = processes->recorded > 1 ? "; at end: the sum of what each process had at its own" : "";
+  char sampled[64] = ", as sampled";
   MemoryBytesStruct bytes;
 
   MemoryMapped(&bytes, memory, NULL);
   textMemory(out, "mapped", &bytes, MemoryLeft(memory) > 0 ? "; there were more mappings than could be followed" : "",
              each, start);
   MemoryResident(&bytes, memory, NULL);
-  textMemory(out, "resident", &bytes, ", as sampled", each, start);
+  if (MemoryApart(memory) > 0)
+    (void)snprintf(sampled, sizeof sampled, ", as sampled, %.3f s apart at most", (double)MemoryApart(memory) / 1e9);
+  textMemory(out, "resident", &bytes, sampled, each, start);
 }
 
 /* ---- JSON ---- */
@@ -282,5 +285,6 @@ void SummaryMemoryJson(FILE *out, Memory memory, uint64_t start)
   MemoryResident(&bytes, memory, NULL);
   jsonMemory(out, "resident", &bytes, ", ");
   if (bytes.known)
-    fprintf(out, "\"peak_resident_at\": %.9f,\n ", processSince(start, bytes.peakTime));
+    fprintf(out, "\"peak_resident_at\": %.9f, \"resident_samples_apart\": %.9f,\n ",
+            processSince(start, bytes.peakTime), (double)MemoryApart(memory) / 1e9);
 }

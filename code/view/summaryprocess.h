@@ -30,6 +30,7 @@ typedef struct SummaryProcessStruct {
 typedef struct SummaryProcessesStruct {
   Count recorded, collectors; /* the second behind the first */
   Count threads;           /* of the recorded; one that goes on through exec is one */
+  Bool part;               /* there may be more of both, with events that did not come */
   SummaryProcess process;  /* owned */
 } SummaryProcessesStruct, *SummaryProcesses;
 
