@@ -85,6 +85,7 @@ typedef struct RecordingStruct {
   Bool whole;          /* the collector has written all that it had */
   uint64_t missing;    /* bytes that somebody has cut off it again */
   uint64_t collected, discarded, written; /* events, and bytes of the log, that the collector has counted */
+  Count barred;        /* processes that go on, and may not remove their memory at their end */
   uint64_t untold;     /* events that are lost, which the log does not say */
   double seconds;
   sigset_t watched;          /* the signals that `signals` tells of */

@@ -238,6 +238,7 @@ static Count recordingFinish(Recording recording)
     (void)OptionFail(recording->tool,
                      "%s: what the program left in memory could not be added: %s; it stays in /dev/shm", recording->log,
                      strerror(errno));
+  recording->barred = recovered.barred;
   running -= recovered.released < running ? recovered.released : running;
   return recovered.running > running ? recovered.running : running;
 }

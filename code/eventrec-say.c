@@ -301,6 +301,11 @@ void RecordingSummary(Recording recording, Count running)
   if (running > 0)
     SayLine(stderr, running == 1 ? "eventrec: %zu of its processes still runs, and writes to the log" :
                                    "eventrec: %zu of its processes still run, and write to the log", running);
+  if (recording->barred > 0)
+    SayLine(stderr, recording->barred == 1 ? "eventrec: %zu of them has another user now, and may not remove its shared memory when it ends; "
+                                           "eventrec --clean %s removes it then" :
+                                           "eventrec: %zu of them have another user now, and may not remove their shared memory when they "
+                                           "end; eventrec --clean %s removes it then", recording->barred, recording->log);
 }
 
 /* RecordingSent -- the end of a recording that went to another place, and a line of what was sent */

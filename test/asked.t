@@ -237,6 +237,28 @@ SKIP: {
   is $from, $last, 'since when a process that forks later is not recorded';
 }
 
+# A recording that stops, of threads, some of which had begun to tell something, and are done with that later.
+for my $run (1 .. 6) {
+  $log = "$dir/threads.paw";
+  my $said = `$B/bin/eventrec --force -n 16 -p stop -o $log $B/prog/churn 8 100000 2>&1`;
+  my %stopped = $said =~ /^eventrec: (\d+) .*: recording stopped after ([\d.]+) s/mg;
+  cmp_ok scalar(keys %stopped), '>', 0, "threads, run $run: they stop" or diag $said;
+  open my $in, '<', $log or die "$log: $!";
+  like do { local $/; scalar <$in> }, qr/^stopped: \d+$/m, "run $run: the process says when in the log";
+  close $in;
+  for my $pid (sort keys %stopped) {
+    my $text = `$B/bin/eventview --process $pid $log`;
+    my ($from) = $text =~ /^not recorded +from ([\d.]+) s on, in 1 process: /m;
+    my ($first) = `$B/bin/eventcnv --process $pid -E ThreadStart $log 2>$dir/err` =~ /^([\d.]+) /;
+    my ($last) = split ' ', (`$B/bin/eventcnv --process $pid -k Object $log 2>$dir/err`)[-1];
+    cmp_ok $from // 1e9, '<=', $first + $stopped{$pid} + 0.001, "run $run: what is not recorded begins then" or diag $said, $text;
+    unlike $text, qr/^ended /m, "run $run: and that is not as was asked for";
+    my $between = (($from // 0) + $last) / 2;
+    like scalar(`$B/bin/eventview live --process $pid --at $between $log`), qr/^not recorded +from [\d.]+ s on/m,
+      "run $run: it is said of the time in between" if $last > ($from // 0) + 1e-5;
+  }
+}
+
 # Whatever ends a recording first is the reason that is told.
 for my $which (-x "$B/bin/eventctl" ? ('-t', 'signal') : ()) {
   open my $err, '>&', \*STDERR;

@@ -1,11 +1,14 @@
 #!/usr/bin/env perl
 # check.t -- eventcnv --check gives 0 for a log that has all that was recorded, and for no other
 #
+# Takes long.
+#
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Each kind of log (design/log.md .check) is recorded, found whole, and then cut behind its blocks, and within.
 use strict;
 use warnings;
+use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use POSIX ();
 use Test::More;
@@ -13,6 +16,7 @@ use Time::HiRes qw(sleep);
 
 my $B = $ENV{B} // 'build/cool';
 my ($rec, $cnv) = ("$B/bin/eventrec", "$B/bin/eventcnv");
+my $library = abs_path("$B/lib/libpawprint.so");
 my $seed = $ENV{SEED} // time;
 my $dir = tempdir('/tmp/pawprint-XXXXXX', CLEANUP => 1);
 my $cuts = 30; # of each log
@@ -303,6 +307,32 @@ SKIP: {
     my ($status, $said) = check(without($log, $n - 1));
     is $status, 1, 'and then a process is cut out: 1';
     like $said, qr/: 1 of its $n processes is not in the log$/m, 'which is told';
+}
+{
+    # Of a program that became another one the end is cut away: its number, which that one has, is none.
+    system "$rec -o $dir/exec.paw -- sh -c 'exec perl -e 1' 2>$dir/said";
+    whole('a program that becomes another one', "$dir/exec.paw");
+    my $first = (processes("$dir/exec.paw"))[1];
+    my $rest = join '', grep { !/\A\x8fPAWhdr\n.*?^identity: 0x$first\n.*?^end: /ms } split /(?=\x8fPAW)/, slurp("$dir/exec.paw");
+    my ($status, $said) = check(spew("$dir/hole.paw", $rest));
+    like "$status $said", qr/^1 .*: the end of process \d+ is (?:not in the log|missing)/, 'without its end: 1';
+}
+SKIP: {
+    skip 'no events of objects in this variety', 8 if ($ENV{VARIETY} // 'cool') ne 'cool';
+    # Where memory has no name nobody finds it behind exec.
+    my $chain = q(sh -c 'x=1; exec sh -c "x=1; exec sh -c :"');
+    for my $case (['eventrec', "$rec -o $dir/chain.paw -- $chain"],
+                  ['the library alone', "env LD_PRELOAD=$library PAWPRINT_LOG=$dir/chain.paw $chain"]) {
+        my ($name, $command) = @$case;
+        my ($all, $limited) = map {
+            unlink "$dir/chain.paw";
+            system "$_ $command 2>$dir/said";
+            whole("$name, programs that become others, $_", "$dir/chain.paw");
+            scalar(() = `$cnv $dir/chain.paw 2>/dev/null` =~ / PoolAlloc /g)
+        } ':;', 'ulimit -f 900;';
+        cmp_ok $all, '>', 100, "$name: three programs allocate";
+        cmp_ok abs($all - $limited), '<', 20, 'and nothing of that is lost where memory can have no name';
+    }
 }
 {
     # Version 1.0 does not tell.

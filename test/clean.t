@@ -92,6 +92,49 @@ like clean("$dir/none.paw"), qr/^\Q$region\E: .*: its log is empty; nothing was 
 is join(' ', left()), '', 'and nothing stays';
 unlink 'none.paw', 'moved.paw';
 
+# The program and eventrec are killed, and the program has written over who collects: somebody who lives, whose process is another.
+for my $who (1, 0x80000001, $$) {
+    $program = start("$rec -o forged.paw $B/prog/ways");
+    ok tell_($program, 300), 'a program has 300 events';
+    ($region) = grep { !/\.log$/ && /-\d+-0$/ } left();
+    my ($pid) = $region =~ /-(\d+)-\d+$/;
+    kill 'KILL', $program->{pid};
+    kill 'KILL', $pid;
+    end($program);
+    until_(sub { !-e "/proc/$pid/exe" });
+    open my $file, '+<', $region or die;
+    seek $file, 1152, 0;
+    print {$file} pack 'L', $who;
+    close $file;
+    unlike scalar(`$B/bin/eventcnv --check forged.paw 2>&1`), qr/about to write/, 'nobody is said to be about to write what it left';
+    like clean(), qr/^\Q$region\E: of process $pid, .*: added to the log; removed$/m, '--clean adds it';
+    is join(' ', left()), '', 'and nothing stays';
+    is numbers('forged.paw'), '0-299', 'it is in the log';
+    is scalar(`$B/bin/eventcnv --check forged.paw 2>&1`), '', 'which lacks nothing';
+    unlink 'forged.paw';
+}
+
+# eventrec has been stopped, and its program is killed: what that has left is eventrec's, and --clean says so.
+$program = start("$rec -o stopped.paw $B/prog/ways");
+ok tell_($program, 300), 'a program has 300 events';
+($region) = grep { !/\.log$/ && /-\d+-0$/ } left();
+{
+    my ($pid) = $region =~ /-(\d+)-\d+$/;
+    kill 'STOP', $program->{pid};
+    kill 'KILL', $pid;
+    until_(sub { !-e "/proc/$pid/exe" });
+    like clean(), qr/^\Q$region\E: of process $pid, .*: it stays: an eventrec that lives is to add it to the log, and has not for a second$/m,
+        'what an eventrec has that lives is left to it, and named';
+    is $? >> 8, 125, 'as something that is left';
+    kill 'CONT', $program->{pid};
+    end($program);
+    is join(' ', left()), '', 'eventrec takes it';
+    is numbers('stopped.paw'), '0-299', 'into the log';
+    is clean(), '', 'and there is nothing to be cleaned';
+    is $? >> 8, 0, 'which is no failure';
+    unlink 'stopped.paw';
+}
+
 # The program and eventrec are killed, and the beginning of the program's memory was written over: word 5 is the number of
 # slots, and those before it magic, order and major.
 for my $case (['slots', 20, 1], ['magic', 0, 1], ['order', 8, 0]) {

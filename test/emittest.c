@@ -202,11 +202,18 @@ static void testLeft(void)
   Count n = 2 * BlockMIN / size;
   EventHeader pending;
   DecodeStruct d;
+  Process process;
+  char named;
 
   EmitFresh();
   pending = EventReserve(EventKindUser, size);
   series(34, n);
-  TapOk(DrainLeft(ProcessGet(), TRUE) > 0, "a full block in which something is pending is left");
+  process = ProcessGet();
+  TapIs(DrainLeft(process), 0, "what is in memory that has a name is found there");
+  named = process->shared.path[0];
+  process->shared.path[0] = '\0';
+  TapOk(DrainLeft(process) > 0, "a full block in which something is pending is left, where it has none");
+  process->shared.path[0] = named;
   TapIs(pending->code, 0, "and to count it writes nothing into it");
   memcpy(pending + 1, words, sizeof words);
   EventCommit(pending, EventUserWordCODE);

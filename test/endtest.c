@@ -421,6 +421,45 @@ static void testKilled(void)
   process[1]->header.alone = 0;
 }
 
+/* endUnended -- a recording in which process 0 has no closing header block, and process 1, which began later, has its number */
+static void endUnended(void)
+{
+  static unsigned char rest[1 << 16];
+  Size from, size;
+
+  endMake(0);
+  from = bound[bounds - 3];
+  size = make.size - from;
+  memcpy(rest, make.bytes + from, size);
+  make.size = bound[bounds - 4];
+  MakeBytes(&make, rest, size);
+}
+
+/* testNumber -- of two processes that have the same number the first one's end is not there: it need not have become the other, unless
+ * that says so */
+static void testNumber(void)
+{
+  uint32_t pid = process[1]->header.pid;
+  uint64_t ticks = process[1]->header.sync[0].ticks;
+  MakeBlockStruct *found = &blocks[4];
+
+  process[1]->header.pid = process[0]->header.pid;
+  process[1]->header.sync[0].ticks = process[0]->header.sync[0].ticks + 10;
+  endUnended();
+  TapOk(endRead(&make) && strstr(got.note, "end of process 10 is not in the log") != NULL, "a number that is given again is no end: %s",
+        got.note);
+  MakeBlockBegin(found, process[0], 30, 0, 0, 120);
+  MakeBlockEnd(&make, found, BlockFlagSEALED | BlockFlagRECOVERED | BlockFlagUNSENT);
+  TapOk(!endRead(&make), "but that a program has found all that the one before it had left is");
+  endTellNot("found");
+  endUnended();
+  endFill(found);
+  MakeBlockEnd(&make, found, BlockFlagSEALED | BlockFlagRECOVERED | BlockFlagUNSENT);
+  TapOk(endRead(&make), "and that it has found some is none");
+  process[1]->header.pid = pid;
+  process[1]->header.sync[0].ticks = ticks;
+}
+
 /* testCount -- a block header that says another number of events than there are */
 static void testCount(void)
 {
@@ -533,6 +572,7 @@ int main(void)
   testWritten();
   testTorn();
   testKilled();
+  testNumber();
   testCount();
   testFlushed();
   testSplit();

@@ -176,6 +176,8 @@ static void testBlockMemory(void)
   bytes[BlockHeaderSIZE + block.header.used] = 24; /* the length of one that is begun, or something else */
   TapIs(BlockSpoiled(bytes, sizeof bytes), 4, "and what was begun");
   memset(bytes, 0, sizeof bytes);
+  TapIs(BlockSpoiled(bytes, sizeof bytes), 0, "none where there is nothing,");
+  bytes[BlockHeaderSIZE - 1] = 1;
   TapIs(BlockSpoiled(bytes, sizeof bytes), 1, "and one where nothing can be counted");
   memset(bytes, 0xff, sizeof bytes);
   TapIs(BlockSpoiled(bytes, sizeof bytes), 1, "whatever stands there");

@@ -88,6 +88,25 @@ static __attribute__((noinline)) void leftWrite(Left left)
     makeFail(left->path);
 }
 
+/* leftCollected -- the region has a collector that lives.  leftAbandoned -- it has none any more */
+static void leftCollector(Left left, short how)
+{
+  struct flock all = {.l_type = how, .l_whence = SEEK_SET};
+
+  if (fcntl(left->fd, F_OFD_SETLK, &all) != 0)
+    makeFail(left->path);
+}
+
+__attribute__((unused)) static void leftCollected(Left left)
+{
+  leftCollector(left, F_RDLCK);
+}
+
+__attribute__((unused)) static void leftAbandoned(Left left)
+{
+  leftCollector(left, F_UNLCK);
+}
+
 static void leftEnd(Left left)
 {
   (void)close(left->fd);

@@ -124,7 +124,16 @@ static void testEmpty(void)
   process->header.boot[0] = '\0';
   leftText(&left);
   leftWrite(&left);
-  TapOk(!testReadAll(), "what a collector will take is left to it");
+  TapOk(testReadAll() && got.count == 60 * leftEach && strstr(got.note, "could not be written") != NULL,
+        "nor is one believed that lives, and does not have the region: %s", got.note);
+  for (i = 0; i < 3; ++i) {
+    left.header.hand.collector = (uint32_t[]){(uint32_t)getppid(), 4711 | RegionCollectorDIED, RegionCollectorNONE}[i];
+    leftWrite(&left);
+    leftCollected(&left);
+    TapOk(!testReadAll() && got.count == 0 && strstr(got.note, "about to write") != NULL,
+          "what a collector will take is left to it, whatever the program has written there: %s", got.note);
+    leftAbandoned(&left);
+  }
   leftEnd(&left);
   MakeProcessFree(process);
   MakeFree(&make);
@@ -240,6 +249,142 @@ static void testMiscounts(void)
   MakeFree(&make);
 }
 
+/* testStates -- the program has written over the states of slots that are empty, and nothing is lost by that; but where something
+ * stands that is no block, one event is */
+static void testStates(void)
+{
+  MakeProcess process = MakeProcessNew(10, 1);
+  MakeStruct make = {0};
+  LogSummaryStruct summary;
+  LeftStruct left;
+  Index spoiled, i;
+
+  for (spoiled = 0; spoiled < 2; ++spoiled) {
+    LogRequestStruct request = LogRequestALL;
+    Log log;
+    make.size = made.count = 0;
+    leftBegin(&left, process);
+    leftText(&left);
+    MakeHeader(&make, process);
+    MakeWrite(&make, path);
+    left.header.hand.collector = 4711 | RegionCollectorDIED;
+    MakeBlockBegin(&blocks[0], process, 11, EventKindObject, 0, 100);
+    leftFill(&blocks[0], leftEach, TRUE);
+    leftPut(&left, &blocks[0], RegionFULL);
+    for (i = 1; i < 9; ++i)
+      left.header.state[i] = (uint8_t)((i % 2 != 0 ? RegionFULL : RegionOPEN) | (12 + i / 2));
+    /* Of one of them the file has memory, as of a slot that was used. */
+    if (pwrite(left.fd, spoiled ? "x" : "", 1, (off_t)(RegionSize(2) - 4096)) != 1)
+      makeFail(left.path);
+    leftWrite(&left);
+    log = testOpen(&got);
+    if (log == NULL || testRead(log, &got, &request) != ResOK)
+      makeFail(path);
+    LogSummarize(&summary, log);
+    LogClose(log);
+    TapIs(listSame(&got, &made), -1, "the states of empty slots were written over: all events are there,");
+    TapIs(summary.discarded, spoiled, spoiled ? "and where something stands one is lost" : "and nothing is lost");
+    TapIs(summary.lacks, spoiled, "which the log says it lacks: %s", got.note);
+    leftEnd(&left);
+  }
+  MakeProcessFree(process);
+  MakeFree(&make);
+}
+
+/* testOverwritten -- killed while the block in a slot of which 7 events were overwritten before was overwritten, before and
+ * behind the moment in which its 20 were counted */
+static void testOverwritten(void)
+{
+  MakeProcess process = MakeProcessNew(10, 1);
+  MakeStruct make = {0};
+  LogSummaryStruct summary;
+  LeftStruct left;
+  uint64_t counted;
+
+  for (counted = 0; counted < 2; ++counted) {
+    uint64_t forgot = counted ? 27 : 7;
+    LogRequestStruct request = LogRequestALL;
+    BlockHeader header = &blocks[1].header;
+    Log log;
+    make.size = made.count = 0;
+    leftBegin(&left, process);
+    leftText(&left);
+    MakeHeader(&make, process);
+    MakeWrite(&make, path);
+    left.header.hand.collector = 4711 | RegionCollectorDIED;
+    left.header.policy = RegionPolicyOVERWRITE;
+    left.header.frequent = 1 << EventKindObject;
+    left.header.pool.overwritten = 2;
+    MakeBlockBegin(&blocks[0], process, 11, EventKindObject, 0, 300);
+    leftFill(&blocks[0], leftEach, TRUE);
+    leftPut(&left, &blocks[0], RegionFULL);
+    MakeBlockBegin(&blocks[1], process, 12, EventKindObject, 0, 100);
+    header->flags = BlockFlagSUMMED;
+    header->whole = BlockMIN;
+    header->used = 20 * 24;
+    header->count = 20;
+    header->rest = 1;
+    header->reserved2 = counted ? 27 : 0;
+    header->last = header->mono = BlockHeaderSum(header);
+    left.header.state[1] = RegionOVERWRITTEN;
+    if (pwrite(left.fd, header, sizeof *header, (off_t)(RegionSize(2) - BlockMIN)) != sizeof *header ||
+        pwrite(left.fd, &forgot, sizeof forgot, RegionFORGOT + sizeof forgot) != sizeof forgot)
+      makeFail(left.path);
+    leftWrite(&left);
+    log = testOpen(&got);
+    if (log == NULL || testRead(log, &got, &request) != ResOK)
+      makeFail(path);
+    LogSummarize(&summary, log);
+    LogClose(log);
+    TapIs(listSame(&got, &made), -1, "killed while a block was overwritten, which was %s: the other is there", counted ? "counted" : "not counted yet");
+    TapIs(summary.overwritten, 27, "it is told, once,");
+    TapIs(summary.discarded, 0, "and not as lost");
+    leftEnd(&left);
+  }
+  MakeProcessFree(process);
+  MakeFree(&make);
+}
+
+/* testForged -- the program has written over how many events were overwritten, and until when: what cannot be is not told */
+static void testForged(void)
+{
+  MakeProcess process = MakeProcessNew(10, 1);
+  MakeStruct make = {0};
+  LogSummaryStruct summary;
+  LeftStruct left;
+  Index i;
+
+  for (i = 0; i < 3; ++i) {
+    Log log;
+    make.size = made.count = 0;
+    leftBegin(&left, process);
+    leftText(&left);
+    MakeHeader(&make, process);
+    MakeWrite(&make, path);
+    left.header.hand.collector = 4711 | RegionCollectorDIED;
+    left.header.policy = i == 0 ? RegionPolicyDISCARD : RegionPolicyOVERWRITE;
+    left.header.pool.overwritten = 2;
+    left.header.pool.forgotten = i == 1 ? UINT32_MAX : 280;
+    left.header.pool.forgottenTo = (uint64_t)1 << 60;
+    MakeBlockBegin(&blocks[0], process, 11, EventKindObject, 0, 300);
+    leftFill(&blocks[0], leftEach, TRUE);
+    leftPut(&left, &blocks[0], RegionFULL);
+    leftWrite(&left);
+    log = testOpen(&got);
+    if (log == NULL)
+      makeFail(path);
+    LogSummarize(&summary, log);
+    TapIs(summary.overwritten, i == 2 ? 280 : 0, i == 0   ? "nothing is overwritten where that was not asked for"
+                                                 : i == 1 ? "nor more than two blocks had"
+                                                          : "but as many as they had are,");
+    TapOk(summary.kept <= summary.last, "and none behind the log's end");
+    LogClose(log);
+    leftEnd(&left);
+  }
+  MakeProcessFree(process);
+  MakeFree(&make);
+}
+
 /* testHostile -- whatever stands in a region, reading ends, and events are of the types that the header says */
 static void testHostile(uint64_t *seed)
 {
@@ -296,6 +441,9 @@ int main(void)
   testBoth();
   testUncounted();
   testMiscounts();
+  testStates();
+  testOverwritten();
+  testForged();
   testHostile(&seed);
   (void)unlink(path);
   return TapDone();

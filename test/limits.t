@@ -207,6 +207,26 @@ for my $size (map { 1000 * $_ } 16 .. 24) {
     unlink 'l.paw', glob 'l.paw*';
 }
 
+# Where files may not be large enough memory has no name, and nobody finds it behind exec, or behind an end by which other threads, who sleep,
+# end, too: all of it is in the log.  Where no program can be executed the process goes on.
+for my $row ([9, 'emit fork emit exec emit'], [3, 'emit emit exec emit'], [9, 'emit threads'], [10, 'emit threads exec emit'],
+             [4, 'emit failed emit failed emit exec emit'], [18, 'emit threads failed emit fork emit exec emit'],
+             [9, 'emit orphan fork emit exec emit'], [10, 'emit orphan threads exec emit']) {
+    my ($emits, $words) = @$row;
+    for my $collected (1, 0) {
+        next if !$collected && $words =~ /orphan/;
+        my @command = $collected ? ("$B/bin/eventrec", '--force', '-k', 'Object', '-o', 'l.paw')
+                                 : ('env', "LD_PRELOAD=$B/lib/libpawprint.so", 'PAWPRINT_KINDS=Object', 'PAWPRINT_LOG=l.paw');
+        my (undef, undef, $said) = run('bash', '-c', 'ulimit -f 900; "$@"; true', 'bash', @command, "$B/prog/leaves", split ' ', $words);
+        my $what = "$words, without a name, " . ($collected ? 'eventrec' : 'the program alone');
+        is scalar(() = (run("$B/bin/eventcnv", '-E', 'PoolAlloc', '-e', 'size == 7001', 'l.paw'))[1] =~ /\n/g), 50 * $emits,
+            "$what: all is in the log" or diag $said;
+        my $check = (run("$B/bin/eventcnv", '--check', 'l.paw'))[2] =~ s/^[^\n]*: the end of the recording is not in the log[^\n]*\n//r;
+        is $check, '', "$what: nothing is missing, but for the end of a recording whose eventrec was killed";
+        unlink 'l.paw', glob 'l.paw*';
+    }
+}
+
 # Where it makes its memory itself, by descriptors that its other threads do not see, the files that they have by these numbers stay as they
 # are.
 for my $bytes (1_000_000, 0) {

@@ -235,6 +235,21 @@ like(slurp('program.err'), qr/the receiver refuses it/, 'the next one is told so
 ($status, $err) = finish($unix);
 like($err, qr/102400 bytes are as many as may be.*2 senders are as many as may be/s, 'and we are, both');
 
+# What a sender on this machine keeps in memory, because it was refused, has not come.
+SKIP: {
+    skip 'no events of objects in this variety', 3 if ($ENV{VARIETY} // 'cool') ne 'cool';
+    my $small = listener('unix:small', '-o', 'small', '--max-size', '100K');
+    system "$B/bin/eventrec --to unix:small -- perl -e 'my \@a = map { qq(x\$_) } 1 .. 300000' 2>err";
+    ($status, $err) = finish($small);
+    my ($stays, $held) = slurp('err') =~ m{^eventrec: (/dev/shm/\S+) stays, with (\d+) events?}m;
+    cmp_ok($held // 0, '>', 0, 'a sender that is refused keeps what has found no room') or diag slurp('err');
+    unlink $stays if defined $stays;
+    my $came = () = `$B/bin/eventcnv small.1.paw 2>/dev/null` =~ /\n/g;
+    like($err, qr/^eventrec: $came events /m, 'the receiver counts what it has') or diag $err;
+    my $said = `$B/bin/eventcnv --check small.1.paw 2>&1`;
+    like($said, qr/what no receiver refused was in \Q$stays\E, which is gone$/m, 'nor does a reader say that all the rest was in memory');
+}
+
 # ---- Hostile senders --------------------------------------------------------------------------------------------------
 
 my $header = substr slurp('file.paw'), 0, slurp('file.paw') =~ /length (\d+)/ && $1;

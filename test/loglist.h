@@ -25,7 +25,7 @@ typedef struct TestListStruct {
   Count count;
   TestEventStruct event[testEVENTS];
   uint64_t gaps, lost, notes;
-  char gap[256], note[256];
+  char gap[256], note[256], first[512]; /* the last of each, and the first note */
 } TestListStruct, *TestList;
 
 static TestListStruct made, got;
@@ -45,7 +45,8 @@ static void listNote(void *data, const char *line)
 {
   TestList list = data;
 
-  ++list->notes;
+  if (list->notes++ == 0)
+    (void)snprintf(list->first, sizeof list->first, "%s", line);
   (void)snprintf(list->note, sizeof list->note, "%s", line);
 }
 
@@ -112,7 +113,7 @@ static Log testOpen(TestList list)
 
   list->count = 0;
   list->gaps = list->lost = list->notes = 0;
-  list->gap[0] = list->note[0] = '\0';
+  list->gap[0] = list->note[0] = list->first[0] = '\0';
   if (LogOpen(&log, paths, 1, &hooks, error, sizeof error) != ResOK) {
     printf("# %s\n", error);
     return NULL;

@@ -135,6 +135,26 @@ static void testHeaderTorn(void)
   recoverDone(&left);
 }
 
+/* testTwice -- the collector was killed while it wrote a block, and the process while it wrote that block again */
+static void testTwice(void)
+{
+  char block[BlockRestMAX];
+  LeftStruct left;
+  Size size;
+
+  recoverMake(&left, 5, 0);
+  size = make.size - make.last;
+  memcpy(block, make.bytes + make.last, size);
+  make.size = make.last + 300;
+  MakeHeader(&make, process);
+  MakeBytes(&make, block, size - 9);
+  MakeHeader(&make, process);
+  MakeWrite(&make, path);
+  TapOk(!recoverLacks() && listSame(&got, &made) == -1, "a block cut short twice is read from memory: %s", got.gap);
+  TapOk(recoverLog(0) == ResOK && !recoverLacks() && listSame(&got, &made) == -1, "and recovered from there: %s", got.gap);
+  recoverDone(&left);
+}
+
 /* testCut -- what was recovered says how it ends */
 static void testCut(void)
 {
@@ -209,7 +229,14 @@ static void testDeclined(void)
   memset(left.header.state, 0, sizeof left.header.state);
   left.header.text.generation = 0;
   left.header.hand.collector = RegionCollectorNONE;
-  leftWrite(&left);
+  for (n = 2; n-- > 0;) {
+    left.header.identity = process->header.identity + n;
+    leftWrite(&left);
+    (void)recoverLacks();
+    silent += strstr(got.first, n > 0 ? "says that it is another process's" : "which is empty") == NULL;
+    printf("# %s\n", got.first);
+  }
+  TapIs(silent, 0, "what stands where a process's memory was, and is not read, is told as it is");
   for (n = 0; n < 2; ++n) {
     silent += !recoverLacks() || summary.lacks != 2; /* the end of the process, and that of the recording */
     silent += recoverLog(0) != ResOK;
@@ -265,6 +292,55 @@ static void testStranger(void)
     TapOk(recoverLog(0) == ResOK && (stays = access(left.path, F_OK) == 0) == (i == 2), "which is %s", i == 2 ? "left" : "removed");
     (void)recoverLacks();
     TapIs(summary.discarded, lost, "and they stay lost: %s", got.note);
+    recoverDone(&left);
+  }
+}
+
+/* testShort -- a log that was cut is not closed, but what memory counts of events that are not there comes to it */
+static void testShort(void)
+{
+  uint64_t overwritten, lost;
+  LeftStruct left;
+
+  recoverMake(&left, 5, 300);
+  left.header.lost = 7;
+  left.header.pool.reached = make.size + 1000;
+  left.header.policy = RegionPolicyOVERWRITE;
+  left.header.pool.overwritten = 4;
+  left.header.pool.forgotten = 500;
+  left.header.pool.forgottenTo = 101;
+  leftWrite(&left);
+  TapOk(recoverLacks(), "a log was cut: %s", got.note);
+  overwritten = summary.overwritten;
+  lost = summary.discarded;
+  TapOk(recoverLog(0) == ResOK && access(left.path, F_OK) != 0, "what is in memory is added to it");
+  TapOk(recoverLacks(), "so it is not whole: %s", got.note);
+  TapIs(overwritten, 500, "events were overwritten,");
+  TapIs(summary.overwritten, overwritten, "which the log says from then on");
+  TapIs(lost, 7, "and lost,");
+  TapIs(summary.discarded, lost, "which it says, too");
+  recoverDone(&left);
+}
+
+/* testDropped -- of a stream all that the log had was dropped on purpose, and the rest is in memory: nothing is missing */
+static void testDropped(void)
+{
+  static const char zeros[3 * 4096];
+  LeftStruct left;
+  Count n;
+
+  for (n = 0; n < 2; ++n) {
+    recoverMake(&left, 5, 0);
+    make.size = made.count = 0;
+    MakeHeader(&make, process);
+    MakeBytes(&make, zeros, sizeof zeros);
+    collector->header.dropped = (DroppedStruct){.blocks = 3 + n, .events = (3 + n) * leftEach, .ticks = 101};
+    MakeHeader(&make, collector);
+    MakeWrite(&make, path);
+    TapIs(recoverLacks(), n == 0, "%s: %s %s", n == 0 ? "one block more is missing than was dropped on purpose"
+                                               : "all that is missing was dropped on purpose", got.gap, got.note);
+    TapOk(recoverLog(0) == ResOK && access(left.path, F_OK) != 0, "what is in memory is added to the log");
+    TapIs(recoverLacks(), n == 0, "and that is told in the same way: %s", got.note);
     recoverDone(&left);
   }
 }
@@ -425,11 +501,14 @@ int main(void)
   (void)close(fd);
   testWhole();
   testHeaderTorn();
+  testTwice();
   testCut();
   testDeclined();
   testCounts();
   testGone();
   testStranger();
+  testShort();
+  testDropped();
   testForeign();
   testRunning();
   testDying();

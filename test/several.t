@@ -139,7 +139,7 @@ for my $how ('by itself', 'by eventrec') {
     # Threads that run until the process dies leave what they have in its memory.  By itself that stays, and is found with
     # either log.  Under eventrec the collector has it, adds it to its own log and removes it: nobody can say of the second
     # that it has their last events, though here it does, since they stand still.  So it must not be called whole.
-    $how eq 'by itself' or like check('b.paw'), qr/\A1: eventcnv: b\.paw: the end of process \d+ is missing, and its newest events, if there were any: they were in \S+, which is gone\n\z/,
+    $how eq 'by itself' or like check('b.paw'), qr/\A1: eventcnv: b\.paw: the end of process \d+ is missing, and its newest events, if there were any: what no receiver refused was in \S+, which is gone\n\z/,
             'what they did at the very end may be missing in the second, and that is said';
 }
 

@@ -136,6 +136,28 @@ is_deeply [run({PAWPRINT_MODE => $_}, "$B/prog/ownmalloc")], [0, "ok\n", ''], "a
     is_deeply [split /\n/, $out], [split /\n/, $plain], 'each says the same with a collector';
 }
 
+# Another library's functions of the same names are called as without us, wherever it stands; and a call is told once.
+for my $kinds ('+Object', '+Sync') {
+    my ($deny, %log) = ("$B/prog/deny.so", PAWPRINT_KINDS => $kinds);
+    my @due = run({LD_PRELOAD => $deny}, "$B/prog/pleads");
+    is $due[0], 4 << 8, 'a library has a word in how a program ends';
+    is scalar(() = $due[1] =~ /, denied: 18$/mg), 7, 'and refuses what it does not like';
+    for (["$so $deny", 'behind'], ["$deny $so", 'in front']) {
+        my ($preload, $where) = @$_;
+        is_deeply [run({%log, LD_PRELOAD => $preload}, "$B/prog/pleads")], \@due, "so it does $where of ours ($kinds)";
+        my @mine = map { /^\S+ (Memory.*)$/ && $1 !~ /^MemoryUnmap.*=12345678$/ ? $1 =~ s/ (?:addr|old|base|limit|before)=0x[0-9a-f]+//gr : () } events();
+        is_deeply \@mine, ['MemoryMap size=65536 protection=3 flags=34', 'MemoryMap size=131072 protection=3 flags=34',
+            'MemoryRemap oldSize=65536 size=196608', 'MemoryUnmap size=196608', 'MemoryBreak'], 'each that was made is told once';
+    }
+    is_deeply [run({%log, LD_PRELOAD => "$so $deny", PAWPRINT_MODE => 'manage'}, "$B/prog/pleads")], \@due, 'and where Pawprint serves';
+    is_deeply [run({%log, LD_PRELOAD => "$so $B/prog/nested.so $deny"}, "$B/prog/pleads")], \@due, 'and behind an allocator that maps';
+}
+{
+    my @due = run({LD_PRELOAD => "$B/prog/deny.so"}, "$B/prog/pleads");
+    is_deeply [(run({LD_PRELOAD => "$B/prog/deny.so", PAWPRINT_LOG => undef}, "$B/bin/eventrec", '--force', '-o', $log, "$B/prog/pleads"))[0, 1]],
+        [@due[0, 1]], 'and with a collector';
+}
+
 # The constructors of some libraries run before ours: of jq's, for instance.
 {
     open my $out, '>', "$dir/first.c" or die;
@@ -231,7 +253,7 @@ SKIP: {
     is `$cnv --check $tmpfs/log 2>&1`, '', 'and nothing is missing';
     is scalar(() = `$cnv $tmpfs/log 2>/dev/null` =~ /\n/g), $events, 'nor was before, by who dumped it';
     system "cp $dir/short $tmpfs/log";
-    like `$cnv --check $tmpfs/log 2>&1`, qr/its newest events, if there were any: they were in $left[-1], which is gone$/m, 'without it something is missing';
+    like `$cnv --check $tmpfs/log 2>&1`, qr/its newest events, if there were any: what no receiver refused was in $left[-1], which is gone$/m, 'without it something is missing';
     is $? >> 8, 1, 'and that is said';
     system "umount $tmpfs";
 }

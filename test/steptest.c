@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A child begins, fills, alters and erases blocks, or frees slots as a collector does; it is stepped through that,
- * instruction by instruction, while its region is looked at as whoever comes after a death would.
+ * A child begins, fills, alters and erases blocks, frees slots as a collector does, or overwrites a block; it is stepped through
+ * that, instruction by instruction, while its region is looked at as whoever comes after a death would.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +16,7 @@
 #include "collect/batch.h"
 #include "emit/process.h"
 #include "emit/event.h"
+#include "emit/hand.h"
 #include "emit/public.h"
 #include "emit/send.h"
 #include "emit/stream.h"
@@ -69,6 +70,14 @@ static void stepWriter(void)
   stepTurn();
 }
 
+/* stepOverwrite -- the older of two blocks is overwritten */
+static void stepOverwrite(void *region)
+{
+  stepTurn();
+  (void)HandOverwrite(region);
+  stepTurn();
+}
+
 /* stepBatch -- a slot is freed, and its block is in the log */
 static void stepBatch(void *region)
 {
@@ -89,7 +98,7 @@ static void stepBatch(void *region)
   stepTurn();
 }
 
-static pid_t stepChild(void *region)
+static pid_t stepChild(void (*does)(void *), void *region)
 {
   pid_t pid = fork();
 
@@ -98,7 +107,7 @@ static pid_t stepChild(void *region)
   if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0)
     _exit(77);
   if (region != NULL)
-    stepBatch(region);
+    does(region);
   else if (unlink(stepLog) == 0 && EventLogOpen(stepLog) == 0)
     stepWriter();
   exit(0); /* as a program ends, which leaves nothing in memory */
@@ -191,11 +200,79 @@ static RegionHeader stepMake(void)
   return region;
 }
 
+/* stepBlock -- a full block of `events` events in slot `slot` of a region where the newest are kept */
+static void stepBlock(RegionHeader region, Index slot, uint32_t events)
+{
+  BlockHeader block = (BlockHeader)(void *)((char *)region + RegionSize(slot + 1) - BlockMIN);
+
+  region->state[slot] = RegionFULL | 12;
+  region->tickets[slot] = 2 * ++region->pool.ticket;
+  ++region->pool.full;
+  *block = (BlockHeaderStruct){.magic = BlockMAGIC, .order = BlockORDER, .major = BlockMAJOR, .flags = BlockFlagSUMMED,
+                               .whole = BlockMIN, .used = events * EventALIGN, .count = events, .size = 2, .first = 1000,
+                               .rest = 1, .kind = EventKindObject};
+  block->last = block->mono = BlockHeaderSum(block);
+  memset(block + 1, 7, events * EventALIGN);
+}
+
+/* stepForgot -- so many events are full, or told as overwritten by whoever comes after a death */
+static Count stepForgot(RegionHeader region)
+{
+  Count events = 0;
+  Index i;
+
+  for (i = 0; i < stepLOOK; ++i) {
+    BlockHeader begun = RegionForgetBegun(region, i, (char *)region + RegionSize(i + 1));
+    events += begun != NULL ? RegionForgotThen(*RegionForgot(region, i), begun) : *RegionForgot(region, i);
+    if (region->state[i] == (RegionFULL | 12))
+      events += i == 0 ? 100 : 50;
+  }
+  return events;
+}
+
+/* testOverwrite -- at any moment of it a block is there, or counted, and none is both */
+static void testOverwrite(void)
+{
+  RegionHeader region = mmap(NULL, RegionSize(stepLOOK), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  Count steps = 0, wrong = 0;
+  int status = 0;
+  pid_t pid;
+
+  if (region == MAP_FAILED) {
+    TapSkip("no memory");
+    return;
+  }
+  region->slots = stepLOOK;
+  region->policy = RegionPolicyOVERWRITE;
+  region->hand.collector = 4711;
+  *RegionForgot(region, 0) = 7;
+  stepBlock(region, 0, 102); /* the log has two of them */
+  stepBlock(region, 1, 50);
+  pid = stepChild(stepOverwrite, region);
+  (void)waitpid(pid, &status, 0);
+  do {
+    if (ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL) != 0 || waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status))
+      break;
+    wrong += stepForgot(region) != 157;
+  } while (++steps < stepMOST && WSTOPSIG(status) == SIGTRAP);
+  stepEnd(pid);
+  TapOk(region->state[0] == RegionFREE && region->state[1] == (RegionFULL | 12), "in %zu steps the older block goes", steps);
+  TapIs(wrong, 0, "at each of them it is there, or counted, and at none it is both");
+  TapIs(RegionForgotten(region), 107, "it is counted in the end,");
+  TapIs(region->pool.forgottenTo, 1000 + (1 << RegionRestSHIFT), "and so is its time");
+  region->pool.forgotten = BlockMAX;
+  TapIs(RegionForgotten(region), 0, "more than so many blocks can have had is not believed,");
+  region->pool.overwritten = 100;
+  TapIs(RegionForgotten(region), BlockMAX + 107, "but as many as they can,");
+  region->policy = RegionPolicyDISCARD;
+  TapIs(RegionForgotten(region), 0, "where the newest are kept");
+}
+
 int main(void)
 {
   RegionHeader region;
   int fd = mkstemp(stepLog), status = 0;
-  pid_t pid = stepChild(NULL);
+  pid_t pid = stepChild(NULL, NULL);
 
   (void)close(fd);
   if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status)) {
@@ -209,11 +286,12 @@ int main(void)
     stepThrough(pid, region, 6, "a program's thread");
   stepEnd(pid);
   region = stepMake();
-  pid = stepChild(region);
+  pid = stepChild(stepBatch, region);
   (void)waitpid(pid, &status, 0);
   stepThrough(pid, region, 2, "who frees what is in the log");
   stepEnd(pid);
   TapIs(region->state[0], RegionFREE, "which is free then");
+  testOverwrite();
   (void)unlink(stepLog);
   return TapDone();
 }

@@ -318,6 +318,30 @@ for my $lock (0, $mlockall ? $mlockall : ()) {
     unlike `$B/bin/eventview $log`, qr/^no end/m, 'its end is there yet';
 }
 
+# eventrec's end tells of it, where the daemon has done that by then; and says nothing of one that has not.
+for my $drops (1, 0) {
+    my $log = "$dir/told$drops.paw";
+    unlink "$dir/go";
+    system('mkfifo', "$dir/go") == 0 or die;
+    open my $go, '+<', "$dir/go" or die;
+    my $waits = 'my ($dir, $drops) = @ARGV; require POSIX; open my $go, "<", "$dir/go" or die; pipe my $in, my $out; if (!fork) { ' .
+                'if ($drops) { POSIX::setgid(65534); POSIX::setuid(65534) } syswrite $out, "x"; sysread $go, my $byte, 1; exit } ' .
+                'sysread $in, my $byte, 1';
+    waitpid started($log, $^X, '-e', $waits, $dir, $drops), 0;
+    my $said = slurp("$log.err");
+    like $said, qr/^eventrec: 1 of its processes still runs, and writes to the log$/m, 'a daemon outlives eventrec';
+    my $tells = qr/^eventrec: 1 of them has another user now, and may not remove its shared memory when it ends; eventrec --clean \Q$log\E removes it then$/m;
+    $drops ? like $said, $tells, 'as another user: what stays, and what removes it, is told' : unlike $said, qr/shared memory/, 'and removes its memory itself';
+    print $go "\n";
+    close $go;
+    until_(sub { `$B/bin/eventcnv --check $log 2>&1` !~ /still running/ });
+    my ($identity) = `$B/bin/eventcnv --header $log` =~ /^recording: 0x(\S+)/m;
+    $identity = sprintf "%016s", $identity;
+    is scalar(grep { !/log$/ } glob "/dev/shm/pawprint-$identity-*"), $drops, $drops ? 'so it is' : 'indeed';
+    system "$B/bin/eventrec --clean $log >/dev/null 2>&1";
+    is scalar(() = glob "/dev/shm/pawprint-$identity-*"), 0, 'then nothing stays';
+}
+
 # Root's collector has no number in a user namespace of somebody else's.
 SKIP: {
     my $log = "$dir/space.paw";

@@ -2,6 +2,7 @@
 # unread.t -- what dead recordings have left is not lost where it cannot be read, or where --clean is killed
 #
 # Takes some of the system calls; SOAK=1: all of them.
+# Takes long.
 #
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;
@@ -87,11 +88,12 @@ sub again {
 
 sub check { my $said = `$cnv --check a.paw 2>&1`; return ($? >> 8, $said) }
 
-# injected($call, $what, $n, $command) -- so run, with that done to its $n-th such call: its status, what it said, and whether it had
-# so many
+# injected($call, $what, $n, $command, $file) -- so run, with that done to its $n-th such call (of this file): its status, what it said,
+# and whether it had so many
 sub injected {
-    my ($call, $what, $n, $command) = @_;
+    my ($call, $what, $n, $command, $file) = @_;
     my $quick = $what =~ m{^error} ? '-f --seccomp-bpf' : ''; # which delivers no signals
+    $quick .= " -P $file" if ($file // '') ne '';
     my $said = `strace $quick -o trace -e trace=$call -e inject=$call:$what:when=$n $command 2>&1`;
     return ($?, $said, slurp('trace') =~ /\(INJECTED\)|\+\+\+ killed/m ? 1 : 0);
 }
@@ -103,16 +105,17 @@ my $numbers = numbers();
 like $numbers, qr/^0-205\d\d$/, 'with which all events are there';
 
 # What cannot be read.
-my %stride = $ENV{SOAK} ? (pread64 => 7, lseek => 3500) : (pread64 => 61, lseek => 17000);
+my $Stride = $ENV{SOAK} ? 7 : 61; # of all files; of what is in memory each call fails
 for my $case (["$cnv -E UserWord", 'a reader'], ["$rec --clean", '--clean']) {
     my ($command, $what) = @$case;
-    for my $call ('pread64', 'lseek') {
-        my ($runs, @wrong) = (0);
-        for (my $n = 1; ; $n += $n < 4 && $call eq 'pread64' ? 1 : $stride{$call}) {
+    my (%runs, @wrong);
+    for my $of (map { my $file = $_; map { [$_, $file] } 'pread64', 'lseek' } '', @regions) {
+        my ($call, $file) = @$of;
+        for (my $n = 1; ; $n += $file ne '' || $n < 4 ? 1 : $Stride) {
             again();
-            my ($status, $said, $came) = injected($call, 'error=EIO', $n, "$command a.paw");
+            my ($status, $said, $came) = injected($call, 'error=EIO', $n, "$command a.paw", $file);
             last if !$came;
-            ++$runs;
+            ++$runs{$call};
             my $wrong = '';
             if ($what eq 'a reader') {
                 my ($all, @lines) = (numbers($said), grep { !/ UserWord / } split /\n/, $said);
@@ -129,11 +132,11 @@ for my $case (["$cnv -E UserWord", 'a reader'], ["$rec --clean", '--clean']) {
             $wrong .= "then $how" if $lacks;
             $wrong .= 'then events ' . numbers() if numbers() ne $numbers;
             $wrong .= "left: @{[left()]}" if left();
-            push @wrong, "$call $n: $wrong" if $wrong ne '';
+            push @wrong, "$call $n of $file: $wrong" if $wrong ne '';
         }
-        cmp_ok $runs, '>', 0, "$what: calls of $call fail";
-        is_deeply \@wrong, [], "$what: what cannot be read ($call) is told, and is there when it can be";
     }
+    cmp_ok $runs{$_} // 0, '>', 3, "$what: calls of $_ fail" for 'pread64', 'lseek';
+    is_deeply \@wrong, [], "$what: what cannot be read is told, and is there when it can be";
 }
 
 # --clean is killed, where it writes or removes something, or there is no room: then it is run again, for this log or for all.

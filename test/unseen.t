@@ -203,6 +203,24 @@ for my $name (sort keys %$strangers) {
     }
 }
 
+# Tools of valgrind that replace malloc are named, unless they are told to replace libc's alone; those that do not are not.
+for (['--tool=memcheck', 1], ['--tool=massif --massif-out-file=/dev/null', 1], ['--tool=dhat --dhat-out-file=/dev/null', 1],
+     ['--tool=memcheck --soname-synonyms=somalloc=nouserintercepts', 0], ['--tool=none', 0]) {
+    my ($options, $named) = @$_;
+    SKIP: {
+        skip "no valgrind with $options here", 4 if system("valgrind -q $options /bin/true >$dir/said 2>&1") != 0;
+        skip "valgrind cannot read the library's debug information", 4
+            if system("LD_PRELOAD=$B/lib/libpawprint.so valgrind -q $options $allocates >$dir/said 2>&1") != 7 << 8;
+        my ($status, undef, $err) = run($rec, '--force', '-o', "$dir/log.valgrind", 'sh', '-c', "exec valgrind -q $options $allocates");
+        is $status, 7 << 8, "valgrind $options: the program runs" or diag $err;
+        is scalar(grep { / PoolAlloc .*size=12345$/ } `$cnv $dir/log.valgrind`), $named ? 0 : 1, 'what it allocates is seen, or not';
+        my @lines = $err =~ /^eventrec: (not seen: .*)/mg;
+        is scalar(grep { m{^not seen: \S+: it has malloc or operator new of \S+/vgpreload_\S+, which comes before libpawprint\.so: } } @lines),
+            $named, 'and is named if it is not' or diag $err;
+        is scalar(@lines), $named, 'and nothing else is';
+    }
+}
+
 # An executable at a fixed place that takes the address of malloc, or of operator new, is asked for it first, and has only the way to
 # the library's.
 for my $name (grep { defined $strangers->{$_} } sort keys %$strangers) {

@@ -200,8 +200,20 @@ static void absentAdd(Absent absent, AbsentWaitStruct wait, const char *path)
     ++absent->unnamed;
 }
 
+/* absentSaw -- a note about a process comes after the process was seen in /proc: forget what was seen.  Both are of one
+ * program; the note was still in the queue. */
+static void absentSaw(Absent absent, pid_t pid)
+{
+  Index i;
+
+  for (i = absent->waits; i-- > 0; )
+    if (absent->wait[i].pid == pid && absent->wait[i].seen)
+      absentForget(absent, i);
+}
+
 void AbsentExec(Absent absent, pid_t pid, const char *path, unsigned lack, Bool certain, uint64_t now)
 {
+  absentSaw(absent, pid);
   absentAdd(absent, (AbsentWaitStruct){.pid = pid, .lack = lack, .certain = certain, .since = now}, path);
 }
 
@@ -295,7 +307,9 @@ static const char *absentReason(Absent absent, const AbsentWaitStruct *wait)
   if (wait->lack != 0)
     return absentLack(wait->lack);
   if (read <= 0)
-    return wait->seen || wait->since <= absent->forgiven ? NULL : "it ended, or changed its user, before it announced itself";
+    return wait->seen || wait->since <= absent->forgiven
+               ? NULL : "it ended, or changed its user, before it announced itself, or could not reach eventrec "
+                        "(another network namespace)";
   preloads = absentHolds(wait->pid, "environ", "libpawprint.so", &read);
   if (read >= 0 && !preloads) {
     others = absentHolds(wait->pid, "environ", "LD_PRELOAD=", &read);
@@ -364,12 +378,24 @@ static Bool absentLoading(pid_t pid)
   return behind != NULL && (strncmp(behind, ") R", 3) == 0 || strncmp(behind, ") D", 3) == 0);
 }
 
+/* absentBefore -- is the process still the program that announced what it is going to be?  On a busy machine any time lies
+ * between the note and the exec. */
+static Bool absentBefore(const AbsentWaitStruct *wait)
+{
+  ssize_t read;
+
+  return !wait->seen && (wait->certain || wait->lack != 0) && (wait->lack & RegionLackCOLLECTOR) == 0 &&
+         absentHolds(wait->pid, "maps", "libpawprint.so", &read);
+}
+
 /* absentDue -- is the moment over?  At the end of the recording it is for who is not there any more, or will not
  * come. */
 static Bool absentDue(const AbsentWaitStruct *wait, uint64_t now, Bool last)
 {
   char path[PATH_MAX];
 
+  if (!last && now - wait->since < (uint64_t)absentPATIENCE * absentNsPerMs && absentBefore(wait))
+    return FALSE;
   if (now - wait->since >= (uint64_t)absentMOMENT * absentNsPerMs)
     return wait->lack != 0 || wait->certain || now - wait->since >= (uint64_t)absentPATIENCE * absentNsPerMs ||
            !absentLoading(wait->pid);

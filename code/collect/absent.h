@@ -8,7 +8,7 @@
  *
  * One thread.
  *
- * Design: design/collector.md .family      Tests: test/absent.t
+ * Design: design/collector.md .family      Tests: test/absenttest.c, test/absent.t
  */
 #ifndef COLLECT_ABSENT_H
 #define COLLECT_ABSENT_H

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,24 +25,40 @@
 #define cleanOVER "its beginning was written over by the program, so that nothing can be read of it"
 #define cleanFOLDER "/dev/shm"
 
+enum { cleanTriesMAX = 100 }; /* of 10 ms each */
+
 /* A region that nobody has. */
 typedef struct CleanStruct {
   char path[sizeof cleanFOLDER + 256], link[sizeof cleanFOLDER + 264];
   uint64_t recording;
   Bool alone;             /* a link without a region */
   Bool over, young;       /* nothing can be read of it; it was made just now */
+  Bool collected;         /* a collector that lives has it, and has not taken what it holds */
   int failed;             /* why it cannot be read, as long as that is so: errno; 0: it can be */
   uint32_t pid;
   double hours, mebibytes;
   char log[RegionPathMAX];
 } CleanStruct, *Clean;
 
-/* cleanCollected -- is there a collector that lives?  It will come to it in a moment. */
-static Bool cleanCollected(RegionHeader header)
+/* cleanNobodys -- has no collector that lives the region of a process that is dead?  Or it has, and leaves the events there: it comes
+ * to them in a moment, for which we wait, a second for all regions, and without the lock, for which it looks. */
+static Bool cleanNobodys(Clean clean, LeftRegion region)
 {
-  pid_t tid = (pid_t)(header->hand.collector & RegionCollectorTID);
+  static const struct timespec moment = {0, 10000000};
+  static unsigned tries;
+  struct stat status;
 
-  return RegionCollected(header) && (kill(tid, 0) == 0 || errno != ESRCH);
+  while (LeftRegionCollector(region) == LeftCollectorLIVES && !clean->collected) {
+    if (LeftRegionEvents(region) == 0)
+      return FALSE;
+    (void)flock(region->fd, LOCK_UN);
+    (void)nanosleep(&moment, NULL);
+    if (fstat(region->fd, &status) != 0 || status.st_nlink == 0 || !LeftRegionRead(region) ||
+        flock(region->fd, LOCK_SH | LOCK_NB) != 0)
+      return FALSE;
+    clean->collected = ++tries > cleanTriesMAX;
+  }
+  return TRUE;
 }
 
 /* cleanLink -- for which log the region was made, as the link beside it says, which must be ours, too; "": none */
@@ -74,7 +89,7 @@ static Bool cleanRead(Clean clean, int fd, const struct stat *status, uint32_t p
   if (read || region.failed != 0) {
     if (flock(fd, LOCK_SH | LOCK_NB) != 0)
       return FALSE;
-    if (read && cleanCollected(&region.header)) {
+    if (read && !cleanNobodys(clean, &region)) {
       (void)flock(fd, LOCK_UN);
       return FALSE;
     }
@@ -208,6 +223,10 @@ static Res cleanOne(Clean clean, char *room, Size size)
   if (clean->alone) {
     (void)snprintf(room, size, "its region is gone; removed");
     return unlink(clean->link) == 0 || errno == ENOENT ? ResOK : ResIO;
+  }
+  if (clean->collected) {
+    (void)snprintf(room, size, "it stays: an eventrec that lives is to add it to the log, and has not for a second");
+    return ResIO;
   }
   if (clean->over && clean->young) {
     (void)snprintf(room, size, cleanOVER "; it stays until it is a minute old");

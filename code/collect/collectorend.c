@@ -29,7 +29,7 @@ static Drain collectorPart(Collector collector, Index i)
   if (stopped != 0)
     CollectorTell(collector, "%ld (%s): recording stopped after %.3f s, because no block was free", (long)drain->pid,
                   DrainProgram(drain), (double)stopped * 1e-9);
-  if (overwritten != 0)
+  if (overwritten != 0 && drain->policy == RegionPolicyOVERWRITE)
     CollectorTell(collector, "%ld (%s): only the newest events were kept; %lu older block%s overwritten",
                   (long)drain->pid, DrainProgram(drain), (unsigned long)overwritten,
                   overwritten == 1 ? " was" : "s were");

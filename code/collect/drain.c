@@ -175,8 +175,9 @@ static Res drainHead(Drain drain, uint64_t lost, const DrainStreamsStruct *ended
   if (!drain->shut)
     drain->sent = __atomic_load_n(drainControl(drain), __ATOMIC_RELAXED) & RegionControlSENT;
   drain->head.header.sent.now = drain->sent;
-  HeaderForgotten(&drain->head.header, __atomic_load_n(&drain->header->pool.forgotten, __ATOMIC_RELAXED),
+  HeaderForgotten(&drain->head.header, RegionForgotten(drain->header),
                   __atomic_load_n(&drain->header->pool.forgottenTo, __ATOMIC_RELAXED));
+  drain->head.header.stopped = __atomic_load_n(&drain->header->stopped, __ATOMIC_RELAXED);
   res = DrainHeaderAgain(&drain->head, lost, ended, shop);
   if (res == ResOK && !drain->counted && drain->head.types != NULL && drain->head.header.recording == shop->recording) {
     drain->counted = TRUE;
@@ -352,13 +353,18 @@ static Index drainEnd(Drain drain)
   return end;
 }
 
-/* drainMend -- the process is dead: slots whose states it has written over get those that their blocks tell */
+/* drainMend -- the process is dead: slots whose states it has written over get those that their blocks tell, and what it began
+ * to overwrite is counted */
 static void drainMend(Drain drain)
 {
   Index i, end = drainEnd(drain);
 
   for (i = 0; i < end; ++i) {
-    uint8_t told = RegionStateTold((char *)drain->header + RegionSize(i + 1), BlockMAX, drain->identity);
+    char *at = (char *)drain->header + RegionSize(i + 1);
+    uint8_t told = RegionStateTold(at, BlockMAX, drain->identity);
+    BlockHeader begun = RegionForgetBegun(drain->header, i, at);
+    if (begun != NULL)
+      RegionForget(drain->header, i, begun);
     if (RegionStateWrong(drain->header->state[i], told))
       drain->header->state[i] = told;
   }
@@ -447,7 +453,9 @@ static uint64_t drainStay(Drain drain, Index slot)
   memcpy(block, (char *)drain->header + at, size);
   if (BlockHeaderUnsealedRead(&sound, &swapped, block) != ResOK || swapped || sound.whole != size ||
       sound.process != drain->identity) {
-    DrainSpoiled(drain, BlockSpoiled(block, size));
+    Count events = BlockSpoiled(block, size);
+    if (events > 0)
+      DrainSpoiled(drain, events);
     drain->header->state[slot] &= (uint8_t)~RegionLog2MASK;
     return 0;
   }

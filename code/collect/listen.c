@@ -173,10 +173,11 @@ static void listenSilent(void *data, const char *line)
   UNUSED(data), UNUSED(line);
 }
 
-/* listenSummary -- one line about a sender, as for a recording */
+/* listenSummary -- one line about a sender, as for a recording: of what has come, though a sender on this machine may have more in
+ * memory */
 static void listenSummary(Listen listen, Sender sender)
 {
-  LogHooksStruct hooks = {.note = listenSilent};
+  LogHooksStruct hooks = {.note = listenSilent, .filed = TRUE};
   LogSummaryStruct summary = {0};
   const char *path = sender->path;
   char error[512];

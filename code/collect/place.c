@@ -63,6 +63,14 @@ void PlaceClose(Place place)
   place->memory = place->beside = place->open = -1;
 }
 
+/* placeHeld -- say that the file's collector lives, by a lock that goes with us */
+static Bool placeHeld(int fd)
+{
+  struct flock all = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+
+  return fcntl(fd, F_OFD_SETLK, &all) == 0;
+}
+
 /* placeSize -- lock the file, then make it that long; what is not touched takes no room, but its beginning must be
  * there.  ResIO: there is none; it is closed. */
 static Res placeSize(PlaceFile file, Place place, Size size)
@@ -70,7 +78,8 @@ static Res placeSize(PlaceFile file, Place place, Size size)
   int error;
 
   file->locked = PlaceAgain(place, file->fd, O_RDWR);
-  if (file->locked >= 0 && flock(file->locked, LOCK_EX | LOCK_NB) == 0 && ftruncate(file->fd, (off_t)size) == 0 &&
+  if (file->locked >= 0 && flock(file->locked, LOCK_EX | LOCK_NB) == 0 && placeHeld(file->fd) &&
+      ftruncate(file->fd, (off_t)size) == 0 &&
       (fallocate(file->fd, 0, 0, placeHeadSIZE) == 0 || errno == EOPNOTSUPP))
     return ResOK;
   error = errno;

@@ -56,9 +56,12 @@ extern void ControlJoin(void);
  * lent        the descriptor does not have the region's lock: a child of fork may keep the page */
 extern void ControlShare(int fd, RegionHeader region, Bool lent);
 
-/* ControlLedgerCount -- in a child of fork: count events that are lost in its parent's region, or the parent's parent's.  FALSE:
- * there is none, or whose it is has ended.  ControlLedgerDrop -- it will not be needed */
+/* ControlLedgerCount -- count events that are lost in the region of another process, in a child of fork its parent's, or the
+ * parent's parent's.  FALSE: there is none, or whose it is has ended.
+ * ControlLedgerFind -- take that of any region of the recording, to this log, that has a name; FALSE: there is none.
+ * ControlLedgerDrop -- it will not be needed */
 extern Bool ControlLedgerCount(uint64_t events);
+extern Bool ControlLedgerFind(const char *log);
 extern void ControlLedgerDrop(void);
 
 /* ControlVariable -- what is wanted by a variable's name: the recorder's setting of that name if it made one

@@ -9,6 +9,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "emit/control.h"
+#include "emit/store.h"
 #include "plinth/clock.h"
 #include "plinth/quiet.h"
 
@@ -33,7 +34,8 @@ static Word *controlTheirs; /* the table that the program sees: ours, or its cop
 
 static Bool controlShared; /* the table is in memory that a child of fork shares with us */
 
-/* The page of a parent's table, in the region of which events are counted that a child cannot send; NULL: there is none. */
+/* The page of a parent's table, or of another process's, in the region of which events are counted that cannot be sent; NULL: there is
+ * none. */
 static char *controlLedger;
 static Bool controlLent; /* the table is in a region whose lock no child would keep: ours is for its children */
 
@@ -106,6 +108,33 @@ Bool ControlLedgerCount(uint64_t events)
     if (__atomic_compare_exchange_n(ledger, &lost, lost + events, FALSE, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
       return TRUE;
   return FALSE;
+}
+
+/* controlLedgerTake -- the page of a region's file; FALSE: it is closed, or cannot be had.  The page is there: on a full disk it
+ * could not be made. */
+static Bool controlLedgerTake(int fd)
+{
+  void *page;
+
+  if (QuietCall(SYS_fallocate, fd, 0, RegionCONTROL, EventControlSIZE) != 0)
+    return FALSE;
+  page = QuietMapFrom(NULL, EventControlSIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, RegionCONTROL);
+  if (page == NULL)
+    return FALSE;
+  ControlLedgerDrop();
+  controlLedger = page;
+  return ControlLedgerCount(0);
+}
+
+Bool ControlLedgerFind(const char *log)
+{
+  Bool taken = FALSE;
+  unsigned beside;
+
+  /* Where our parent's cannot be seen, readers do not see what is here. */
+  for (beside = 0; StoreFamilySeen() && !taken && beside < 2; ++beside)
+    taken = StoreEach(log, ControlSettings.recording, beside != 0, controlLedgerTake);
+  return taken;
 }
 
 void ControlJoin(void)

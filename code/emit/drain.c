@@ -64,7 +64,8 @@ static void drainLose(Process process, Count lost)
 }
 
 /* drainSpoiled -- the program has written over the header of a full block in a claimed slot: nobody knows whose its events
- * are, so they are lost, which is counted first */
+ * are, so they are lost, which is counted first.  Or over the state of a slot that is empty: nothing is lost then, and
+ * none was counted as full. */
 static void drainSpoiled(Process process, Store store, RegionHeader region, BlockHeader block, Size size)
 {
   RegionHeader shared = ProcessRegion(process);
@@ -73,7 +74,7 @@ static void drainSpoiled(Process process, Store store, RegionHeader region, Bloc
   drainLose(process, lost);
   if (store != &process->shared && shared != NULL)
     (void)__atomic_fetch_sub(&shared->pool.away, lost, __ATOMIC_RELAXED);
-  if (__atomic_load_n(&region->pool.full, __ATOMIC_ACQUIRE) > 0) /* whether a snapshot of it was sent nobody knows, either */
+  if (lost > 0 && __atomic_load_n(&region->pool.full, __ATOMIC_ACQUIRE) > 0) /* whether a snapshot of it was sent nobody knows, either */
     drainLess(process, region);
   drainFree(store, region, block, size);
 }
@@ -351,8 +352,8 @@ Bool DrainPrivate(Process process, Bool refused)
   Store store;
   Index i, k;
 
-  for (k = 1; (store = ProcessStore(process, k)) != NULL; ++k)
-    for (i = 0; i < StoreLimit(store); ++i)
+  for (k = ProcessFound(process); (store = ProcessStore(process, k)) != NULL; ++k)
+    for (i = 0; StoreRegion(store) != NULL && i < StoreLimit(store); ++i)
       if ((drainState(store->header, i) & mask) == RegionFULL)
         return TRUE;
   return FALSE;
@@ -376,8 +377,9 @@ static uint64_t drainLeft(Process process, Store store, Index slot)
   return lost + tally.count;
 }
 
-uint64_t DrainLeft(Process process, Bool all)
+uint64_t DrainLeft(Process process)
 {
+  Index private = ProcessFound(process);
   uint64_t left = 0;
   Store store;
   Index i, k;
@@ -386,7 +388,7 @@ uint64_t DrainLeft(Process process, Bool all)
   for (k = 0; (store = ProcessStore(process, k)) != NULL; ++k)
     for (i = 0; StoreRegion(store) != NULL && i < StoreLimit(store); ++i) {
       uint64_t its = drainLeft(process, store, i);
-      left += all || k > 0 ? its : 0; /* what is in the region stays, and says itself what was discarded */
+      left += k >= private ? its : 0; /* what is in the region stays, and says itself what was discarded */
     }
   return left;
 }

@@ -57,13 +57,13 @@ extern Bool DrainOverwrite(Process process, uint32_t number, BlockHeader except)
 /* DrainForget -- erase all blocks of the thread with this serial number that are not full: it has ended */
 extern void DrainForget(Process process, uint32_t serial);
 
-/* DrainPrivate -- are there full blocks in private memory, which does not outlive the process?
+/* DrainPrivate -- are there full blocks in private memory, which does not outlive the process?  That are all of its stores, where
+ * nobody finds the shared one (ProcessFound).
  * refused  only such that nobody is sending */
 extern Bool DrainPrivate(Process process, Bool refused);
 
-/* DrainLeft -- how many events are in full blocks, and were discarded beside them: in all, or only in those of private
- * memory */
-extern uint64_t DrainLeft(Process process, Bool all);
+/* DrainLeft -- how many events are in full blocks of private memory, and were discarded beside them */
+extern uint64_t DrainLeft(Process process);
 
 /* DrainSnapshot -- send what threads have committed in blocks that they are filling, and leave them; returns how many
  * events no way out took */

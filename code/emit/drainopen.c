@@ -8,6 +8,7 @@
 #include "emit/drain.h"
 #include "emit/drainslot.h"
 #include "emit/send.h"
+#include "emit/sent.h"
 #include "emit/stream.h"
 #include "plinth/quiet.h"
 
@@ -114,7 +115,7 @@ static uint64_t drainSnapshot(Process process, Store store, Index slot, char *co
     if (tally.used == 0)
       return 0;
     if (SendBlock(process, header, &tally, (header->flags & BlockFlagUNSENT) | BlockFlagSNAPSHOT | beside) != ResOK)
-      return tally.count;
+      return tally.count + (what == DrainPRIVATE ? SentLost(process, header->stream, header->discarded) : 0);
     if (store != &process->shared && drainSame(block, header))
       StreamHome(process, block, tally.count);
     return 0;
@@ -131,7 +132,7 @@ uint64_t DrainSnapshot(Process process, DrainWhat what)
 
   if (copy == NULL)
     return 0;
-  for (k = what == DrainPRIVATE; (store = ProcessStore(process, k)) != NULL; ++k)
+  for (k = what == DrainPRIVATE && ProcessFound(process); (store = ProcessStore(process, k)) != NULL; ++k)
     for (i = 0; StoreRegion(store) != NULL && i < StoreLimit(store); ++i)
       refused += drainSnapshot(process, store, i, copy, what);
   QuietUnmap(copy, BlockMAX);

@@ -145,6 +145,26 @@ static Bool handTakeElse(Process process, Thread thread, Stream stream, unsigned
   return (unsent || !process->doomed) && handTakeOwn(process, stream, size);
 }
 
+/* handForgetCount -- count a block that is to be overwritten; while one in the region is counted it is nobody's */
+static void handForgetCount(Process process, Store store, BlockHeader block, BlockTally tally)
+{
+  RegionHeader region = ProcessRegion(process);
+  uint32_t rest = RegionRest(block->first, tally->last);
+  Index slot;
+
+  if (store != &process->shared) {
+    StreamHome(process, block, block->count);
+    RegionForgetTo(region, block->first + ((uint64_t)rest << RegionRestSHIFT));
+    (void)__atomic_fetch_add(&region->pool.forgotten, tally->count, __ATOMIC_RELAXED);
+    return;
+  }
+  slot = StoreSlot(region, block);
+  block->count = (uint32_t)tally->count;
+  block->rest = rest;
+  __atomic_store_n(&region->state[slot], RegionOVERWRITTEN, __ATOMIC_RELEASE);
+  RegionForget(region, slot, block);
+}
+
 /* handForget -- the stream's block is full, and there is no room where the newest are kept: nothing older is left to be
  * overwritten, so it is overwritten itself.  Put aside or sent it would be kept, and what comes behind it would not.
  * FALSE: it is to be handed over; something in it is pending, or nothing is overwritten (any more: if the newest are kept
@@ -165,9 +185,7 @@ static Bool handForget(Process process, Stream stream, Store store, BlockHeader 
     return FALSE;
   stream->before = before;
   stream->sent = ++stream->sequence;
-  if (store != &process->shared)
-    StreamHome(process, block, block->count);
-  RegionForget(region, block, (uint32_t)tally.count, RegionRest(block->first, tally.last));
+  handForgetCount(process, store, block, &tally);
   StreamErase(store->header, block, reserved);
   if (counted)
     (void)__atomic_fetch_sub(&store->header->pool.full, 1, __ATOMIC_ACQ_REL);

@@ -146,6 +146,7 @@ static uint8_t fullTold(RegionHeader region, BlockHeader block, Size size)
  * nobody's: if it were open, it would be sent should we be killed, and what is between it and the others is gone.
  * If a signal handler has interrupted an event in the block, the thread will still write that event: the block stays, and
  * is looked at again after all others.
+ * From when it is claimed until it is counted its slot says that it is being overwritten, so that whoever comes after us counts it.
  * That eventrec has died meanwhile is no reason to keep the block: other threads may have erased newer ones since. */
 static void fullForget(RegionHeader region, Index slot, uint64_t ticket)
 {
@@ -155,7 +156,7 @@ static void fullForget(RegionHeader region, Index slot, uint64_t ticket)
   Size offset, size;
 
   if (!fullOld(state) || !RegionBlockAt(&offset, &size, region, slot) || fullTicket(region, slot) != ticket ||
-      !__atomic_compare_exchange_n(&region->state[slot], &state, RegionERASED, FALSE, __ATOMIC_ACQ_REL,
+      !__atomic_compare_exchange_n(&region->state[slot], &state, RegionOVERWRITTEN, FALSE, __ATOMIC_ACQ_REL,
                                    __ATOMIC_RELAXED))
     return;
   block = (BlockHeader)(void *)((char *)region + offset);
@@ -169,7 +170,7 @@ static void fullForget(RegionHeader region, Index slot, uint64_t ticket)
     __atomic_store_n(&region->state[slot], full, __ATOMIC_RELEASE);
     return;
   }
-  RegionForget(region, block, block->count, block->rest);
+  RegionForget(region, slot, block);
   StreamErase(region, block, size - BlockHeaderSIZE);
   (void)__atomic_fetch_sub(&region->pool.full, 1, __ATOMIC_ACQ_REL);
   __atomic_store_n(&region->state[slot], RegionFREE, __ATOMIC_RELEASE);

@@ -23,7 +23,9 @@
 enum {
   meetTELL = 20, /* ms to tell what is lost while the collector's queue is full */
   meetWAIT = 1000, /* ms for room in that queue, and for the answer, together */
-  meetNsPerMs = 1000000
+  meetNsPerMs = 1000000,
+  meetLOWEST = DescriptorFEW - DescriptorROOM, /* numbers that DescriptorTake gives, and the next one */
+  meetBEYOND = DescriptorTOP + DescriptorROOM
 };
 
 /* The log, for the time when the collector is gone; as long as there is none its class is NULL.  It outlives fork. */
@@ -33,6 +35,11 @@ static PlinthStruct meetLog = {.fd = -1};
  * later gets none of them.  It is kept: one that is opened for each word would now and then have a number that the program
  * counts on. */
 static PlinthStruct meetSocket = {.fd = -1};
+
+/* Programs that are executed now have it.  And the network namespace, its inode, in which the collector's name was found
+ * last; 0: not known. */
+static Bool meetSocketLeft;
+static uint64_t meetNetwork;
 
 /* meetAddress -- of the collector's socket, in the abstract namespace; returns its length */
 static Size meetAddress(struct sockaddr_un *address)
@@ -58,6 +65,34 @@ static long meetDial(void)
   if (res == 0)
     return fd;
   (void)QuietCall(SYS_close, fd);
+  return res;
+}
+
+/* meetNames -- is this number a socket that is connected to the collector which the environment names? */
+static Bool meetNames(int fd)
+{
+  struct sockaddr_un wanted, peer;
+  int length = sizeof peer;
+
+  return QuietCall(SYS_getpeername, fd, &peer, &length) == 0 && (Size)length == meetAddress(&wanted) &&
+         memcmp(&peer, &wanted, (Size)length) == 0;
+}
+
+/* meetLeft -- the socket that the program before this one has left, as one of ours; minus an errno: it has left none.
+ * Another emitter of this process may have found it already, whose it stays. */
+static long meetLeft(void)
+{
+  long res = -ECONNREFUSED;
+  int fd;
+
+  for (fd = meetBEYOND; res < 0 && --fd >= meetLOWEST; ) {
+    long flags = QuietCall(SYS_fcntl, fd, F_GETFD);
+    if (flags < 0 || !meetNames(fd))
+      continue;
+    res = QuietCall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0);
+    if (res >= 0 && flags == 0)
+      (void)QuietCall(SYS_close, fd);
+  }
   return res;
 }
 
@@ -219,8 +254,9 @@ static Bool meetOurs(const RegionGrantStruct *answer)
 }
 
 /* meetAnswer -- take the answer that is there; FALSE: there is none, or not from whom it should be, or not what it should be
- * believedReturn  it is a collector's, also if that takes no more processes */
-static Bool meetAnswer(HandGrant grant, Bool *believedReturn, int fd)
+ * believedIO  who was asked has proved before who it is; then: the answer is a collector's, also if that takes no more
+ *             processes */
+static Bool meetAnswer(HandGrant grant, Bool *believedIO, int fd)
 {
   union {
     struct cmsghdr header;
@@ -235,8 +271,8 @@ static Bool meetAnswer(HandGrant grant, Bool *believedReturn, int fd)
   size = QuietCall(SYS_recvmsg, fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   if (size < 0)
     return FALSE;
-  *believedReturn = meetControl(grant, &message) && size == (long)sizeof *answer && meetOurs(answer);
-  return *believedReturn && grant->count > RegionGrantCONTROL && answer->slots > 0 &&
+  *believedIO = (meetControl(grant, &message) || *believedIO) && size == (long)sizeof *answer && meetOurs(answer);
+  return *believedIO && grant->count > RegionGrantCONTROL && answer->slots > 0 &&
          answer->slots <= RegionSlotsMAX && memchr(answer->path, '\0', sizeof answer->path) != NULL &&
          memchr(answer->program, '\0', sizeof answer->program) != NULL &&
          (answer->path[0] == '\0' || RegionPathNamed(answer->path, ControlSettings.log));
@@ -260,17 +296,36 @@ static void meetRequest(RegionMeet meet, Process process)
   (void)strcpy(meet->program, meet->called ? called : QuietProgram());
 }
 
-/* meetKnock -- ask whoever has the collector's name for a region.  Who knows that it stands still does not wait for it; but
+/* meetWay -- a socket to ask by, connected to that of whoever has the collector's name; minus an errno.  A socket stays in
+ * the network namespace in which it was made: where nobody has the name the one that our parent had before fork, or that the
+ * program before this one has left, may reach the collector all the same.
+ * keptReturn  it is our parent's, and stays */
+static long meetWay(Bool *keptReturn)
+{
+  struct stat status;
+  long to = meetDial();
+
+  *keptReturn = FALSE;
+  if (to != -ECONNREFUSED)
+    return to;
+  to = DescriptorOurs(&meetSocket, &status);
+  *keptReturn = to >= 0;
+  return to >= 0 ? to : meetLeft();
+}
+
+/* meetKnock -- ask whoever is at the other end for a region.  Who knows that it stands still does not wait for it; but
  * when it goes on it is to know that we were there.  Who does not know, and finds out, lets the family know. */
-static Bool meetKnock(HandGrant grant, Bool *believedReturn, long to, RegionMeet meet, Bool still)
+static Bool meetKnock(HandGrant grant, Bool *believedIO, long to, RegionMeet meet, Bool still)
 {
   uint64_t end = still ? 0 : EventClockMonotonic() + (uint64_t)meetWAIT * meetNsPerMs;
   long fd = meetAsk(to, meet, end);
   Bool there = fd >= 0 && !still && meetWait((int)fd, end);
-  Bool met = there && meetAnswer(grant, believedReturn, (int)fd);
+  Bool met = there && meetAnswer(grant, believedIO, (int)fd);
 
   if (!still && (fd == -EAGAIN || (fd >= 0 && !there)))
     HandStillTell();
+  else if (still && fd == -ECONNREFUSED)
+    HandStillOver();
   if (fd >= 0)
     (void)QuietCall(SYS_close, fd);
   return met;
@@ -279,7 +334,8 @@ static Bool meetKnock(HandGrant grant, Bool *believedReturn, long to, RegionMeet
 Bool HandMeet(Process process, HandGrant grant)
 {
   RegionMeetStruct meet;
-  Bool met, believed = FALSE, still;
+  Bool met = FALSE, believed, kept, still;
+  unsigned turn;
   long to;
 
   grant->count = 0;
@@ -287,16 +343,17 @@ Bool HandMeet(Process process, HandGrant grant)
     return FALSE;
   meetRequest(&meet, process);
   still = HandStill();
-  to = meetDial();
-  if (to < 0) {
-    if (still && to == -ECONNREFUSED)
-      HandStillOver();
-    return FALSE;
-  }
-  met = meetKnock(grant, &believed, to, &meet, still);
-  if (believed)
+  turn = DescriptorEnter();
+  to = meetWay(&kept);
+  believed = kept;
+  if (to >= 0)
+    met = meetKnock(grant, &believed, to, &meet, still);
+  else if (still && to == -ECONNREFUSED)
+    HandStillOver();
+  DescriptorLeave(turn);
+  if (to >= 0 && !kept && believed)
     meetKeep(to);
-  else
+  else if (to >= 0 && !kept)
     (void)QuietCall(SYS_close, to);
   if (met)
     QuietProgramTold(grant->answer.program);
@@ -373,21 +430,61 @@ static void meetLeave(void)
     PlinthFileLeave(&ProcessPlinths[i], ControlSettings.family);
 }
 
+/* meetFound -- has anybody the collector's name here?  FALSE only where that is known. */
+static Bool meetFound(void)
+{
+  long to = meetDial();
+
+  if (to >= 0)
+    (void)QuietCall(SYS_close, to);
+  return to != -ECONNREFUSED;
+}
+
+/* meetFoundAgain -- the same in a process that goes on, where another thread may count on the number that a descriptor would
+ * have: none is opened in the network namespace in which the name was found before. */
+static Bool meetFoundAgain(void)
+{
+  struct stat status;
+  uint64_t network =
+      QuietCall(SYS_newfstatat, AT_FDCWD, "/proc/thread-self/ns/net", &status, 0) == 0 ? status.st_ino : 0;
+
+  if (network != 0 && network == __atomic_load_n(&meetNetwork, __ATOMIC_RELAXED))
+    return TRUE;
+  if (!meetFound())
+    return FALSE;
+  __atomic_store_n(&meetNetwork, network, __ATOMIC_RELAXED);
+  return TRUE;
+}
+
+/* meetPass -- programs that are executed from now on have the socket, or have it no longer: in another network namespace they
+ * cannot find the collector by its name */
+static void meetPass(Bool pass)
+{
+  struct stat status;
+  int fd = pass || meetSocketLeft ? DescriptorOurs(&meetSocket, &status) : -1;
+
+  if (fd >= 0)
+    (void)QuietCall(SYS_fcntl, fd, F_SETFD, pass ? 0 : FD_CLOEXEC);
+  meetSocketLeft = pass;
+}
+
 /* meetRefused -- can nobody be told anything?  A full queue is somebody's. */
 static Bool meetRefused(long res)
 {
   return res < 0 && res != -EAGAIN;
 }
 
-void HandStarts(unsigned lack)
+void HandStarts(unsigned lack, Bool collected)
 {
   RegionMeetStruct call;
 
-  if (!HandListened() || lack != 0)
+  if (!HandListened())
     return;
   meetFill(&call);
-  if (meetRefused(meetTell(&call)))
+  if (lack == 0 && !collected && meetRefused(meetTell(&call)))
     meetLeave();
+  else
+    meetPass(lack == 0 && !meetFoundAgain());
 }
 
 Bool HandOurs(const char *entry, Size length)
@@ -439,6 +536,7 @@ static Bool meetProgram(RegionMeet meet, const char *path)
 void HandNote(unsigned note, const char *path, unsigned lack, pid_t child)
 {
   RegionMeetStruct message;
+  Bool refused;
 
   if (!HandListened())
     return;
@@ -449,8 +547,13 @@ void HandNote(unsigned note, const char *path, unsigned lack, pid_t child)
   message.lack = lack;
   message.self = QuietPid();
   message.child = (uint32_t)child;
-  if (meetRefused(meetInsist(&message)) && note == RegionNoteEXEC && lack == 0)
+  refused = meetRefused(meetInsist(&message));
+  if (note != RegionNoteEXEC)
+    return;
+  if (lack == 0 && refused)
     meetLeave();
+  else
+    meetPass(lack == 0 && !meetFound());
 }
 
 void HandBefore(uint64_t identity, const char *library)

@@ -60,12 +60,14 @@ extern Bool HandOurs(const char *entry, Size length);
  * lack   what is missing in the environment that the program is given: RegionLack...
  * child  the process that was started; else 0
  * Also in a child of vfork.  A few us; errno is kept.  Who cannot be told cannot be asked for the log either: then the
- * program has its descriptor from us, unless it lacks something. */
+ * program has its descriptor from us, unless it lacks something.  Who can be told, but has no name here (another
+ * network namespace), can be asked by our socket: that the program has from us then. */
 extern void HandNote(unsigned note, const char *path, unsigned lack, pid_t child);
 
-/* HandStarts -- a program is about to be started, and only then will there be a note of it: if the collector is gone it
- * has the log's descriptor, as with HandNote.  A system call: not for a process whose region says that it is there. */
-extern void HandStarts(unsigned lack);
+/* HandStarts -- a program is about to be started, and only then will there be a note of it: it has from us what it cannot
+ * ask for, as with HandNote
+ * collected  the process's region says that the collector is there: one system call, usually; else two more */
+extern void HandStarts(unsigned lack, Bool collected);
 
 /* HandBefore -- tell the collector which library comes before ours, and has a malloc
  * identity  of the calling process; HandListened */

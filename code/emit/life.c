@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@
 #include "emit/process.h"
 #include "emit/send.h"
 #include "emit/traceback.h"
+#include "plinth/descriptor.h"
 #include "plinth/forbid.h"
 #include "plinth/quiet.h"
 
@@ -253,9 +255,11 @@ static Bool lifeLost(Process process, uint64_t lost, Bool others)
 {
   RegionHeader region = ProcessRegion(process);
   uint64_t *count = region != NULL ? &region->lost : &process->lost;
-  Bool ends = !others && process->shared.path[0] == '\0';
+  Bool ends = !ProcessFound(process);
 
   lifeAway(region, lost);
+  if (ends && region != NULL)
+    RegionLedgerClose(region);
   if (ends) {
     lost += __atomic_exchange_n(&process->lost, 0, __ATOMIC_RELAXED);
     lost += region != NULL ? __atomic_exchange_n(&region->lost, 0, __ATOMIC_RELAXED) : 0;
@@ -269,9 +273,23 @@ static Bool lifeLost(Process process, uint64_t lost, Bool others)
   return FALSE;
 }
 
+/* lifeHalt -- other threads go on, and nobody will find their memory: the process's part ends here, so they send nothing any
+ * more, and are given a moment for what they have begun */
+static void lifeHalt(Process process)
+{
+  long moment[2] = {0, lifeMoment};
+
+  process->halted |= (uint32_t)(__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) & (((Word)1 << EventKindLIMIT) - 1));
+  ControlStop();
+  (void)QuietCall(SYS_nanosleep, moment, NULL);
+}
+
 /* lifePrivate -- what other threads have in private memory is sent, by us or by those that are about to: they end when
- * the process does */
-static void lifePrivate(Process process)
+ * the process does
+ *
+ * knownReturn  whether the collector knows how much that is which could not be sent
+ * returns      FALSE: some could not */
+static Bool lifePrivate(Process process, Bool *knownReturn)
 {
   uint64_t refused = DrainSnapshot(process, DrainPRIVATE);
   long moment[2] = {0, lifeMoment};
@@ -279,22 +297,22 @@ static void lifePrivate(Process process)
 
   for (tries = 0; tries < lifeMoments && refused == 0 && DrainPrivate(process, FALSE); ++tries)
     (void)QuietCall(SYS_nanosleep, moment, NULL);
-  (void)lifeLost(process, refused + DrainLeft(process, FALSE), TRUE);
+  refused += DrainLeft(process);
+  *knownReturn = lifeLost(process, refused, TRUE);
+  return refused == 0;
 }
 
 /* lifeLeft -- what no way out has taken stays in the region, if that outlives us; else it is lost; returns whether the
  * collector knows how much that is */
 static Bool lifeLeft(Process process)
 {
-  Bool stays = process->shared.path[0] != '\0';
-
-  if (stays) {
+  if (ProcessFound(process)) {
     __atomic_store_n(&ProcessRegion(process)->hand.unwritten, TRUE, __ATOMIC_RELAXED);
     QuietSay("not all could be written", process->shared.path,
              "the rest stays there, and is read with the log; eventrec --clean removes it, and adds it to a log that is "
              "a file");
   }
-  return lifeLost(process, DrainLeft(process, !stays), FALSE);
+  return lifeLost(process, DrainLeft(process), FALSE);
 }
 
 /* lifeLastWords -- what comes now may use the room that is left for it below the limit on file sizes; or no longer */
@@ -306,12 +324,41 @@ static void lifeLastWords(Bool last)
     ProcessPlinths[i].last = last;
 }
 
+/* lifeVoid -- is the log there, and nothing in it?  Then it says itself that all is missing. */
+static Bool lifeVoid(void)
+{
+  struct stat status;
+  Index i;
+
+  for (i = 0; i < ProcessPlinthsMAX; ++i)
+    if (PlinthClassOf(&ProcessPlinths[i]) != NULL && DescriptorOurs(&ProcessPlinths[i], &status) >= 0 &&
+        S_ISREG(status.st_mode) && status.st_size == 0)
+      return TRUE;
+  return FALSE;
+}
+
+/* lifeElsewhere -- no way out takes the header block that says what is lost, and nobody finds our memory: another process's counts
+ * it.  If there is none an empty file says, beside a log that has something, that there was a process. */
+static void lifeElsewhere(Process process)
+{
+  RegionHeader region = ProcessRegion(process);
+  uint64_t lost = __atomic_exchange_n(&process->lost, 0, __ATOMIC_RELAXED);
+
+  lost += region != NULL ? __atomic_exchange_n(&region->lost, 0, __ATOMIC_RELAXED) : 0;
+  lost -= lost < process->lostTold ? lost : process->lostTold;
+  if (lost != 0 && !ControlLedgerCount(lost) && !(ControlLedgerFind(ProcessLog()) && ControlLedgerCount(lost)) && !lifeVoid())
+    StoreMark(ProcessLog(), ControlSettings.recording);
+}
+
 /* lifeLast -- without a collector: what is full goes out, then a last header block.  If all went out and nobody goes on
- * that names no region: so readers know that nothing is missing; then the region goes. */
+ * that names no region: so readers know that nothing is missing; then the region goes.  If nobody finds the region all has to. */
 static void lifeLast(Process process)
 {
-  Bool others = ProcessOthers(process), all = DrainAll(process, others ? DrainHURRY : DrainSETTLE), known = FALSE;
+  Bool others = ProcessOthers(process), found = ProcessFound(process), known = FALSE, all;
 
+  if (others && !found)
+    lifeHalt(process);
+  all = DrainAll(process, others ? DrainHURRY : DrainSETTLE);
   if (all && !others) {
     if (ProcessRegion(process) != NULL)
       RegionLedgerClose(ProcessRegion(process));
@@ -319,12 +366,14 @@ static void lifeLast(Process process)
     lifeForget(process);
     return;
   }
-  if (others)
-    lifePrivate(process);
-  else
+  all = others ? lifePrivate(process, &known) && !found : FALSE;
+  if (!others)
     known = lifeLeft(process);
   lifeLastWords(!known); /* then they are the collector's */
-  (void)SendLeave(process);
+  if (all)
+    SendEnd(process);
+  else if (SendLeave(process) != ResOK && !found)
+    lifeElsewhere(process);
   lifeLastWords(FALSE);
 }
 
@@ -395,7 +444,7 @@ void ProcessEnd(void)
   Process process = ProcessIfReady();
   QuietMaskStruct mask;
   int error = errno;
-  Bool locked;
+  Bool locked, known;
 
   if (process == NULL || process->pid != QuietPid() ||
       (ProcessRegion(process) == NULL && !ProcessOpen()))
@@ -410,7 +459,7 @@ void ProcessEnd(void)
   if (!ProcessCollected(process))
     lifeLast(process);
   else if (__atomic_load_n(&process->crowded, __ATOMIC_RELAXED))
-    lifePrivate(process);
+    (void)lifePrivate(process, &known);
   if (ProcessCollected(process))
     lifeBeside(process);
   if (locked)
@@ -431,21 +480,31 @@ static Bool lifeConnected(void)
   return FALSE;
 }
 
-void ProcessExec(void)
+Bool ProcessLeaves(void)
 {
   Process process = ProcessIfReady();
+  QuietMaskStruct mask;
+  int error = errno;
 
-  /* What is in private memory alone nobody finds behind it. */
-  if (process != NULL && process->pid == QuietPid() &&
-      (process->regionless || (ProcessOpen() && lifeConnected() && ProcessRegion(process) != NULL)))
-    ProcessEnd();
+  if (process == NULL || process->pid != QuietPid() || !ProcessSends())
+    return FALSE;
+  QuietBegin(&mask);
+  HandCheck(process);
+  QuietEnd(&mask);
+  errno = error;
+  return !ProcessFound(process) || (ProcessOpen() && lifeConnected());
 }
 
 void ProcessEnding(Bool ending)
 {
   Process process = ProcessIfReady();
-  RegionHeader region = process != NULL && process->pid == QuietPid() ? ProcessRegion(process) : NULL;
+  Bool ours = process != NULL && process->pid == QuietPid();
+  RegionHeader region = ours ? ProcessRegion(process) : NULL;
 
+  if (ours && process->halted != 0 && !ending) {
+    ControlSet(process->halted, 0);
+    process->halted = 0;
+  }
   if (region != NULL)
     __atomic_store_n(&region->ending, ending ? EventClock(EVENT_SLOW) : 0, __ATOMIC_RELEASE);
 }

@@ -36,6 +36,7 @@ struct ProcessStruct {
   uint64_t identity;
   HeaderForkStruct forked;  /* whose child it is */
   uint64_t lost;            /* events of threads that could have no state, before there was a region to count them in */
+  uint64_t lostTold;        /* of the events that are lost, so many a header block has told that a way out took */
   uint64_t refused, looked; /* since when no thread has found room for a block (ticks; 0: one has), and when the last looked */
   uint64_t asked;           /* when, for want of room, the collector was asked last whether it lives; 0: never */
   uint32_t drained;         /* full blocks that were made room of by this process itself */
@@ -49,6 +50,7 @@ struct ProcessStruct {
   Bool crowded;             /* it has been told that the shared region is full */
   Bool barred;              /* neither the collector nor we can write the log: no thread waits for room */
   Bool alone;               /* its collector has died */
+  uint32_t halted;          /* kinds that its other threads had been sending, until it was about to end (life.c) */
   Bool collected;           /* blocks are handed over to a collector (hand.h), as far as is known */
   SyncStruct sync;          /* at the beginning */
   HeaderSentStruct began;   /* when it first had somewhere to send, and the kinds that it sent then (`first`) */
@@ -138,6 +140,13 @@ static inline Bool ProcessCollected(Process process)
   return __atomic_load_n(&process->collected, __ATOMIC_ACQUIRE);
 }
 
+/* ProcessFound -- does anybody find the shared memory when the process has ended, or is another program?  A collector has it, or it
+ * has a name. */
+static inline Bool ProcessFound(Process process)
+{
+  return ProcessCollected(process) || (ProcessRegion(process) != NULL && process->shared.path[0] != '\0');
+}
+
 /* ProcessSends -- is there a collector, or is any way out open?  ProcessOpen -- is any open of the process's own? */
 extern Bool ProcessSends(void);
 extern Bool ProcessOpen(void);
@@ -190,10 +199,10 @@ extern void ProcessForkStart(void);
 
 /* ProcessEnd -- the end of the process, or of its program, is near: send everything.  Does nothing in the child of a
  * vfork.
- * ProcessExec -- its program is about to become another one: the same for the ways out that it has opened itself, and for a process
- * without a region, unless that has been done and nothing has come since.  If exec fails the process goes on as after ProcessEnd. */
+ * ProcessLeaves -- its program is about to become another one: is it to be called before?  So it is if there are connections of its
+ * own, and if nobody would find its memory.  If exec fails the process goes on as after ProcessEnd. */
 extern void ProcessEnd(void);
-extern void ProcessExec(void);
+extern Bool ProcessLeaves(void);
 
 /* ProcessEnding -- the process is about to end, or to become another program, or that has failed: when it was is left for the
  * collector, which sees the end later.  Does nothing in the child of a vfork. */

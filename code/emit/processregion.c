@@ -83,8 +83,10 @@ static void processRegion(Process process, int control, Bool lent)
       region->device = ProcessPlinths[i].device;
       region->inode = ProcessPlinths[i].inode;
     }
-  if (region->policy == RegionPolicyOVERWRITE)
+  if (region->policy == RegionPolicyOVERWRITE) {
     (void)StoreProvide(&process->shared, 0, sizeof *region);
+    (void)StoreProvide(&process->shared, RegionFORGOT, region->slots * sizeof(uint64_t));
+  }
   if (StoreProvide(&process->shared, RegionCONTROL, processPage))
     ControlShare(control, region, lent);
 }
@@ -150,31 +152,23 @@ static Bool processMeet(Process process)
   return met;
 }
 
-/* processReaches -- can any way out be had? */
-static Bool processReaches(Process process)
-{
-  Index i;
-
-  for (i = 0; i < ProcessPlinthsMAX; ++i)
-    if (PlinthClassOf(&ProcessPlinths[i]) != NULL && ProcessPlinths[i].fd >= 0)
-      return TRUE;
-  return ProcessOpen() && SendHeader(process) == ResOK;
-}
-
-/* processDoomed -- nothing that a child of fork keeps will ever be read: its region has no name, or is where its parent's
- * cannot be seen, in another root folder for instance, and it has no way out.  Its parent's region can count what is lost. */
-static Bool processDoomed(Process process, int fd)
+/* processDoomed -- nothing that the process keeps will ever be read: its region has no name, or is where its parent's cannot be
+ * seen, in another root folder for instance, and no way out takes its header block: an open one may be full.  Another process's
+ * region can count what is lost.
+ * headedReturn  the header block was taken */
+static Bool processDoomed(Process process, int fd, Bool *headedReturn)
 {
   Bool hidden = ProcessRegion(process) == NULL || process->shared.path[0] == '\0' || !StoreFamilySeen();
 
-  if (!hidden || !ProcessSends() || !ControlLedgerCount(0) || processReaches(process))
+  *headedReturn = hidden && ProcessOpen() && SendHeader(process) == ResOK;
+  if (!hidden || *headedReturn || !ProcessSends() || !(ControlLedgerCount(0) || ControlLedgerFind(ProcessLog())))
     return FALSE;
   StoreUnlink(&process->shared);
   StoreDetach(&process->shared);
   if (fd >= 0)
     (void)QuietCall(SYS_close, fd);
   process->regionless = process->doomed = TRUE;
-  QuietSay("nothing can be sent", ProcessLog(), "events are only counted, as discarded ones of the process that forked");
+  QuietSay("nothing can be sent", ProcessLog(), "events are only counted, as discarded ones of another process");
   return TRUE;
 }
 
@@ -194,6 +188,7 @@ static void processBefore(Process process)
 /* processAlone -- there is no collector to be had: open the log, and make our own memory */
 static void processAlone(Process process)
 {
+  Bool headed;
   int fd;
 
   if (ControlSettings.log[0] != '\0')
@@ -201,7 +196,7 @@ static void processAlone(Process process)
   ControlRecording();
   process->regionless =
       StoreOpen(&process->shared, ProcessLog(), ControlSettings.recording, process->identity, &fd) != ResOK;
-  if (processDoomed(process, fd))
+  if (processDoomed(process, fd, &headed))
     return;
   if (process->regionless)
     QuietSay("no memory for blocks", "", "events go through private memory");
@@ -212,7 +207,8 @@ static void processAlone(Process process)
              "events that are not yet written are lost if the process is killed");
   if (process->shared.path[0] == '\0' && ControlSettings.log[0] != '\0')
     StoreMark(ControlSettings.log, ControlSettings.recording);
-  (void)SendHeader(process);
+  if (!headed)
+    (void)SendHeader(process);
   processBefore(process);
 }
 

@@ -296,6 +296,7 @@ static HeaderSentStruct sendKinds(Process process, uint64_t ticks)
 {
   uint32_t now = (uint32_t)__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) & (((uint32_t)1 << EventKindLIMIT) - 1);
 
+  now |= process->halted;
   if (process->began.ticks == 0 && ProcessSends())
     process->began = (HeaderSentStruct){.ticks = ticks, .first = now};
   return (HeaderSentStruct){process->began.ticks, process->began.first, now};
@@ -334,8 +335,9 @@ static void sendHeaderFill(Process process, Scratch scratch, Bool ended)
   header->lost = __atomic_load_n(&process->lost, __ATOMIC_RELAXED);
   if (ProcessRegion(process) != NULL) {
     header->lost += __atomic_load_n(&ProcessRegion(process)->lost, __ATOMIC_RELAXED);
-    HeaderForgotten(header, __atomic_load_n(&ProcessRegion(process)->pool.forgotten, __ATOMIC_RELAXED),
+    HeaderForgotten(header, RegionForgotten(ProcessRegion(process)),
                     __atomic_load_n(&ProcessRegion(process)->pool.forgottenTo, __ATOMIC_RELAXED));
+    header->stopped = __atomic_load_n(&ProcessRegion(process)->stopped, __ATOMIC_RELAXED);
   }
   header->alone = __atomic_load_n(&process->alone, __ATOMIC_RELAXED);
   if (strlen(region) < sizeof header->region)
@@ -470,6 +472,8 @@ static Res sendHeader(Process process, Bool leaves)
   if (ProcessOpen()) {
     SentPrepare(process);
     res = sendHeaders(process, scratch);
+    if (res == ResOK)
+      __atomic_store_n(&process->lostTold, scratch->header.lost, __ATOMIC_RELAXED);
   }
   /* Where it could not be sent, the next block tries again. */
   __atomic_store_n(&process->unheaded, res == ResOK ? 0 : sendHeaderEvery + 1, __ATOMIC_RELAXED);

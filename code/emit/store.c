@@ -36,6 +36,7 @@ enum {
   storeTABLE = 2 << 20,    /* bytes that a table of pages tells of */
   storeLeastLOG = 12,      /* of BlockMIN, */
   storeMostLOG = 16,       /* and of BlockMAX */
+  storeENTRIES = 256,      /* words that are read of a folder in one go */
   storePoorNS = 10000000 /* that a file system which had no room is not asked again */
 };
 _Static_assert(BlockMIN == 1 << storeLeastLOG && BlockMAX == 1 << storeMostLOG, "log2 of the least and the largest block");
@@ -732,4 +733,71 @@ void StoreAdopt(const char *log, uint64_t recording, StoreAdoptFunction block, v
         continue;
       storeAdoptFile(fd, path, recording, block, data);
     }
+}
+
+typedef struct StoreEntryStruct {
+  uint64_t inode, offset;
+  uint16_t size;
+  uint8_t type;
+  char name[];
+} StoreEntryStruct, *StoreEntry; /* as getdents64 has it */
+
+/* storeEachSays -- does the file say that it is a region of the recording, as we make them?  It is read: of one that another process
+ * is making there may be no page yet, and on a full disk whoever touches that dies. */
+static Bool storeEachSays(int fd, uint64_t recording)
+{
+  struct {
+    char magic[BlockMagicSIZE];
+    uint32_t order, major;
+  } begin;
+  uint64_t its;
+
+  _Static_assert(offsetof(RegionHeaderStruct, order) == BlockMagicSIZE &&
+                     offsetof(RegionHeaderStruct, major) == BlockMagicSIZE + sizeof(uint32_t), "so regions begin");
+  return QuietCall(SYS_pread64, fd, &begin, sizeof begin, 0) == sizeof begin &&
+         memcmp(begin.magic, RegionMAGIC, BlockMagicSIZE) == 0 && begin.order == BlockORDER && begin.major == BlockMAJOR &&
+         QuietCall(SYS_pread64, fd, &its, sizeof its, offsetof(RegionHeaderStruct, recording)) == sizeof its &&
+         its == recording;
+}
+
+/* storeEachOpen -- the file of a region, which is ours, by its name in the folder; -1: it is none */
+static int storeEachOpen(long folder, const char *name, uint64_t recording)
+{
+  RegionNameStruct its;
+  struct stat status;
+  long fd;
+
+  if (!RegionNameParse(&its, name) || its.recording != recording)
+    return -1;
+  fd = QuietCall(SYS_openat, folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0)
+    return -1;
+  if (QuietStat((int)fd, &status) == 0 && status.st_uid == QuietUser() && (Size)status.st_size >= RegionFIRST &&
+      storeEachSays((int)fd, recording))
+    return (int)fd;
+  (void)QuietCall(SYS_close, fd);
+  return -1;
+}
+
+Bool StoreEach(const char *log, uint64_t recording, Bool beside, StoreEachFunction take)
+{
+  uint64_t entries[storeENTRIES];
+  char path[RegionPathMAX];
+  Bool taken = FALSE;
+  long folder, size, at;
+
+  if (!storeName(path, sizeof path, log, recording, 0, beside))
+    return FALSE;
+  *strrchr(path, '/') = '\0';
+  folder = QuietCall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  while (folder >= 0 && !taken && (size = QuietCall(SYS_getdents64, folder, entries, sizeof entries)) > 0)
+    for (at = 0; at < size && !taken; at += ((StoreEntry)(void *)((char *)entries + at))->size) {
+      int fd = storeEachOpen(folder, ((StoreEntry)(void *)((char *)entries + at))->name, recording);
+      taken = fd >= 0 && take(fd);
+      if (fd >= 0)
+        (void)QuietCall(SYS_close, fd);
+    }
+  if (folder >= 0)
+    (void)QuietCall(SYS_close, folder);
+  return taken;
 }

@@ -104,6 +104,11 @@ static inline Size StoreSize(const void *block)
   return RegionSlotSIZE - (Word)block % RegionSlotSIZE;
 }
 
+/* StoreEach -- call `take` with the file of each region of the recording that has a name, in RegionFOLDER or beside the log, and is
+ * our user's, until it returns TRUE; that is returned */
+typedef Bool (*StoreEachFunction)(int fd);
+extern Bool StoreEach(const char *log, uint64_t recording, Bool beside, StoreEachFunction take);
+
 /* StoreForks -- the process forks now, and this is its shared store */
 extern void StoreForks(Store store);
 

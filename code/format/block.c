@@ -267,7 +267,7 @@ void BlockWalk(BlockTally tally, void *events, Size size, uint64_t first, Bool s
 
 Count BlockSpoiled(void *block, Size size)
 {
-  const char *events = (const char *)block + BlockHeaderSIZE;
+  const char *bytes = block, *events = bytes + BlockHeaderSIZE;
   BlockTallyStruct tally;
   Count count;
   Size at;
@@ -278,5 +278,7 @@ Count BlockSpoiled(void *block, Size size)
   for (at = tally.used; at < size - BlockHeaderSIZE; ++at)
     if (events[at] != 0)
       return count + 1;
-  return count > 0 ? count : 1;
+  for (at = 0; at < BlockHeaderSIZE && count == 0; ++at)
+    count += bytes[at] != 0;
+  return count;
 }

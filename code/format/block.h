@@ -185,7 +185,7 @@ static inline uint64_t BlockSumPart(uint64_t used, uint64_t before, uint64_t dis
 extern Res BlockHeaderUnsealedRead(BlockHeader headerReturn, Bool *swappedReturn, const void *bytes);
 
 /* BlockSpoiled -- how many events go with a block in memory, of `size` bytes in all, whose header cannot be believed: those
- * that can still be counted, and one at least */
+ * that can still be counted, and one at least; 0: all is zero, so there is no block */
 extern Count BlockSpoiled(void *block, Size size);
 
 extern Bool BlockHeaderCheck(BlockHeader header);

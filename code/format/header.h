@@ -90,7 +90,8 @@ typedef struct HeaderStruct {
                                       the blocks tell */
   uint64_t forgotten, forgottenTo; /* so many events were overwritten when this was written, none after these ticks;
                                       0: none, or the blocks tell */
-  uint64_t stopped;                /* ticks when the recording was ended on purpose, and programs went on; 0: it was not */
+  uint64_t stopped;                /* ticks when the recording was ended on purpose, and programs went on, in a collector's;
+                                      in a program's: when its own ended, for want of a block.  0: it was not */
   uint64_t processes;              /* so many of the recording, or the copy, had a header block, besides collectors;
                                       0: nobody says */
   Bool ended;                      /* the process's part of the log ends here */

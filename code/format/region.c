@@ -48,6 +48,25 @@ uint8_t RegionStateTold(const void *end, Size most, uint64_t identity)
   return RegionFREE;
 }
 
+BlockHeader RegionForgetBegun(RegionHeader header, Index slot, void *end)
+{
+  uint8_t told = RegionFREE;
+
+  if (header->policy == RegionPolicyOVERWRITE && header->state[slot] == RegionOVERWRITTEN)
+    told = RegionStateTold(end, BlockMAX, header->identity);
+  return told != RegionFREE ? (BlockHeader)(void *)((char *)end - ((Size)1 << (told & RegionLog2MASK))) : NULL;
+}
+
+uint64_t RegionForgotten(RegionHeader header)
+{
+  uint64_t events = __atomic_load_n(&header->pool.forgotten, __ATOMIC_RELAXED);
+  Index i;
+
+  for (i = 0; header->policy == RegionPolicyOVERWRITE && i < header->slots && i < RegionSlotsMAX; ++i)
+    events = CountAdd(events, __atomic_load_n(RegionForgot(header, i), __ATOMIC_RELAXED));
+  return RegionForgotCan(header, events);
+}
+
 void RegionNameWrite(Text text, RegionName name, const char *log)
 {
   int shift;

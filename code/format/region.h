@@ -15,6 +15,8 @@
  *                 Under RegionPolicyOVERWRITE it says so first (RegionTAKEN): else the writer might use the block again
  *                 meanwhile.  What has a ticket it takes only if that is asked for.
  *   RegionERASED  a thread of the writer erases it, and frees it or makes a new block there
+ *   RegionOVERWRITTEN  the same, but first it counts the block, which goes because only the newest are kept: whoever comes
+ *                 after its death finishes that (RegionForget)
  * What has a size has a header, whatever died at any moment, or the program has written over it: whoever makes a header says
  * the size after that, and whoever erases one takes the size away before.
  * Of a block with a sound header that tells, too, what its slot's state should be: by that a state is mended which the program
@@ -52,6 +54,7 @@ enum {
   RegionFULL = 0x40,
   RegionTAKEN = 0x80,             /* beside RegionFULL: by the collector, which reads it */
   RegionERASED = 0xa0,            /* nobody's block: RegionFULL and a size do not stand beside it */
+  RegionOVERWRITTEN = 0xa1,       /* nor beside this */
   RegionLog2MASK = 0x1f
 };
 
@@ -64,7 +67,9 @@ enum {
 };
 
 /* Who drains the region, in `collector`: a futex of the kernel's robust list, so that the kernel itself marks the
- * collector's death, whatever it died of. */
+ * collector's death, whatever it died of.  The writer may have written over that.  Whether a collector lives others know by a
+ * lock of another sort than the writer's, for reading, on all of the file (fcntl, F_OFD_SETLK), which it has as long as it has
+ * the file open. */
 enum {
   RegionCollectorNONE = 0,             /* the writer sends itself */
   RegionCollectorTID = 0x3fffffff,     /* else: the collector's thread, in its own numbering, */
@@ -171,14 +176,14 @@ typedef struct RegionHeaderStruct {
     uint32_t full;                /* blocks that are full now */
     uint32_t freed;               /* futex: counts blocks that became free, while `waiting` */
     uint32_t waiting;             /* threads that wait for one */
-    uint32_t overwritten;         /* blocks that RegionPolicyOVERWRITE used again */
+    uint32_t overwritten;         /* blocks that RegionPolicyOVERWRITE used again; RegionOverwrittenMOST: or more */
     uint64_t ticket;              /* counts tickets */
     uint64_t away;                /* events that are to be sent and are in private memory, where there was no room: lost
                                      if the process is killed.  Those that are being written are in `leaving`. */
     uint64_t reached;             /* so long was the log when the collector took something of the recording out of memory:
                                      a shorter one was cut; 0: unknown */
-    uint64_t forgotten;           /* events in the blocks that were overwritten, but for those that the log has, */
-    uint64_t forgottenTo;         /* and ticks: none of them was later */
+    uint64_t forgotten;           /* events in the blocks of private memory that were overwritten; RegionForgotten has all */
+    uint64_t forgottenTo;         /* and ticks: none of them was later, nor of those that slots count */
   } pool __attribute__((aligned(64)));
   struct {
     uint32_t generation;          /* counts header blocks; the newest, if any, is in text (generation & 1); the other
@@ -254,10 +259,10 @@ extern Bool RegionBlockAt(Size *offsetReturn, Size *sizeReturn, RegionHeader hea
 extern uint8_t RegionStateTold(const void *end, Size most, uint64_t identity);
 
 /* RegionStateWrong -- is that not what `state` says?  Of a block that is full the header may not say so; and of one that is about
- * to be erased it says what the block was: RegionERASED is never wrong. */
+ * to be erased it says what the block was: RegionERASED is never wrong, nor is RegionOVERWRITTEN. */
 static inline Bool RegionStateWrong(uint8_t state, uint8_t told)
 {
-  return state != RegionERASED && told != RegionFREE &&
+  return state != RegionERASED && state != RegionOVERWRITTEN && told != RegionFREE &&
          ((state & RegionLog2MASK) != (told & RegionLog2MASK) || (state & RegionFULL) < (told & RegionFULL) ||
           (state & (RegionFULL | RegionOPEN)) == 0);
 }
@@ -277,9 +282,8 @@ static inline Bool RegionOverwrites(RegionHeader header, BlockHeader block)
 
 /* Of a full block that may be overwritten its header in memory says what goes then: `count` is how many events it has,
  * and `rest` how much later than `first` the last of them came, in units of 1 << RegionRestSHIFT ticks.  `size` is how
- * many of them the collector has written to the log while the block was open.
- *
- * RegionForget -- that block is overwritten */
+ * many of them the collector has written to the log while the block was open.  `reserved2`, if not 0, is what the slot's count
+ * of overwritten events is when the block has been counted. */
 enum { RegionRestSHIFT = 8 };
 
 static inline uint32_t RegionRest(uint64_t first, uint64_t last)
@@ -289,19 +293,74 @@ static inline uint32_t RegionRest(uint64_t first, uint64_t last)
   return rest < UINT32_MAX ? (uint32_t)rest : UINT32_MAX;
 }
 
-static inline void RegionForget(RegionHeader header, const BlockHeaderStruct *block, uint32_t count, uint32_t rest)
+/* How many events of each slot's blocks were overwritten is counted apart, at RegionFORGOT, by nobody but who has claimed the
+ * slot: so one store counts a block, whatever others count meanwhile. */
+enum { RegionFORGOT = RegionCONTROL + 16384, RegionForgotSIZE = RegionSlotsMAX * 8, RegionOverwrittenMOST = 1 << 30 };
+
+_Static_assert((int)RegionFORGOT + (int)RegionForgotSIZE <= RegionTEXT, "the counts are behind the control table");
+
+/* RegionForgot -- the count of a slot */
+static inline uint64_t *RegionForgot(RegionHeader header, Index slot)
 {
-  uint32_t there = __atomic_load_n(&block->size, __ATOMIC_RELAXED);
-  uint64_t last = block->first + ((uint64_t)rest << RegionRestSHIFT);
+  return (uint64_t *)(void *)((char *)header + RegionFORGOT) + slot;
+}
+
+/* RegionForgotThen -- what is the count of a slot, which is `forgot` now, when the block in it has been counted?  The same at
+ * any moment of RegionForget. */
+static inline uint64_t RegionForgotThen(uint64_t forgot, const BlockHeaderStruct *block)
+{
+  uint32_t there = __atomic_load_n(&block->size, __ATOMIC_RELAXED), count = block->count;
+
+  if (block->reserved2 != 0 && block->reserved2 == forgot)
+    return forgot;
+  count = count < BlockMAX / EventALIGN ? count : BlockMAX / EventALIGN;
+  return forgot + (there < count ? count - there : 0);
+}
+
+/* RegionForgotLast -- none of the block's events was later */
+static inline uint64_t RegionForgotLast(const BlockHeaderStruct *block)
+{
+  return block->first + ((uint64_t)block->rest << RegionRestSHIFT);
+}
+
+/* RegionForgetTo -- one block more is overwritten: no event of it was later than `last` */
+static inline void RegionForgetTo(RegionHeader header, uint64_t last)
+{
   uint64_t to = __atomic_load_n(&header->pool.forgottenTo, __ATOMIC_RELAXED);
 
-  count = count < BlockMAX / EventALIGN ? count : BlockMAX / EventALIGN;
-  (void)__atomic_fetch_add(&header->pool.overwritten, 1, __ATOMIC_RELAXED);
-  (void)__atomic_fetch_add(&header->pool.forgotten, there < count ? count - there : 0, __ATOMIC_RELAXED);
+  if (__atomic_load_n(&header->pool.overwritten, __ATOMIC_RELAXED) < RegionOverwrittenMOST)
+    (void)__atomic_fetch_add(&header->pool.overwritten, 1, __ATOMIC_RELAXED);
   while (last > to && !__atomic_compare_exchange_n(&header->pool.forgottenTo, &to, last, FALSE, __ATOMIC_RELAXED,
                                                    __ATOMIC_RELAXED))
     ;
 }
+
+/* RegionForget -- count the block in a slot that is RegionOVERWRITTEN.  Who dies meanwhile may be followed by another, who does
+ * all of it once more. */
+static inline void RegionForget(RegionHeader header, Index slot, BlockHeader block)
+{
+  uint64_t *forgot = RegionForgot(header, slot), then = RegionForgotThen(*forgot, block);
+
+  RegionForgetTo(header, RegionForgotLast(block));
+  __atomic_store_n(&block->reserved2, then, __ATOMIC_RELEASE);
+  __atomic_store_n(forgot, then, __ATOMIC_RELEASE);
+}
+
+/* RegionForgetBegun -- the block in a slot whose owner died while it overwrote the block; NULL: there is none
+ * end  where the slot ends, in memory: BlockMAX bytes before that may be looked at */
+extern BlockHeader RegionForgetBegun(RegionHeader header, Index slot, void *end);
+
+/* RegionForgotCan -- `events`, if so many can have been overwritten; 0: the program has written over a count */
+static inline uint64_t RegionForgotCan(RegionHeader header, uint64_t events)
+{
+  uint64_t blocks = __atomic_load_n(&header->pool.overwritten, __ATOMIC_RELAXED);
+
+  return header->policy == RegionPolicyOVERWRITE &&
+         (blocks >= RegionOverwrittenMOST || events <= blocks * (BlockMAX / EventALIGN)) ? events : 0;
+}
+
+/* RegionForgotten -- how many events were overwritten, but for those that the log has, as far as that can be */
+extern uint64_t RegionForgotten(RegionHeader header);
 
 /* RegionCollected -- is a collector there, as far as is known?  One load. */
 static inline Bool RegionCollected(RegionHeader header)
@@ -319,8 +378,8 @@ static inline Bool RegionKeeps(RegionHeader header)
          (__atomic_load_n(&header->hand.collector, __ATOMIC_ACQUIRE) & RegionCollectorLEAVES) == 0;
 }
 
-/* Children of fork keep the page of the control table.  One that can neither send its events, nor leave them where anybody finds
- * them, counts them there: 8 bytes at RegionLEDGER, until the process whose region that is has ended (RegionLedgerCLOSED). */
+/* Children of fork keep the page of the control table, and what is executed may take one.  Who can neither send events, nor leave them
+ * where anybody finds them, counts them there: 8 bytes at RegionLEDGER, until the process whose region that is has ended (RegionLedgerCLOSED). */
 enum { RegionLEDGER = RegionCONTROL + 2048 };
 #define RegionLedgerCLOSED ((uint64_t)1 << 63)
 

@@ -215,6 +215,12 @@ static void gapsDoubt(Teller teller, Regions regions, uint64_t from, uint64_t to
     regions->region[i].doubted = !regions->region[i].harmless;
 }
 
+/* gapsTaken -- is that in memory, and in no log? */
+static Bool gapsTaken(Teller teller, uint64_t place)
+{
+  return teller->memory > 0 && IndexPlaceFile(place) == teller->memory;
+}
+
 /* gapsMissing -- blocks of `stream` are missing between two runs, of which the first may be none */
 static void gapsMissing(Teller teller, Regions regions, Stream stream, const TallyRunStruct *run,
                         const TallyRunStruct *next)
@@ -226,8 +232,8 @@ static void gapsMissing(Teller teller, Regions regions, Stream stream, const Tal
   /* The log was opened later. */
   if (run == NULL && stream->process->public.header.begun != 0)
     return;
-  /* A stream loses its oldest blocks first. */
-  if (teller->dropped && run == NULL && gapsZeros(regions, from, next->place))
+  /* A stream loses its oldest blocks first.  What was taken from memory stood behind all that is in the logs. */
+  if (teller->dropped && run == NULL && gapsZeros(regions, gapsTaken(teller, next->place) ? 0 : from, next->place))
     return;
   blocks = next->from - (run != NULL ? run->to : 0);
   if (stream->unsent && blocks > 0 && !next->behind)

@@ -59,6 +59,7 @@ extern Bool GapsMarked(Table table);
 typedef struct TellerStruct {
   LogHooksStruct hooks;
   const char *const *paths; /* by file */
+  Index memory;             /* the file of what was taken from memory; 0: nothing was */
   uint64_t gaps, lost;
   uint64_t lacks;           /* of TellerLack */
   Bool telling;

@@ -16,14 +16,11 @@ typedef struct gapsManyStruct {
   Process first;
 } gapsManyStruct, *GapsMany;
 
-enum { gapsASKED = 4096 /* processes without end for which it is looked whether they became another program */ };
-
 typedef struct gapsEndStruct {
   Teller teller;
   Regions regions;
   Table table;
   gapsManyStruct open, collectors;
-  Count asked;
   uint64_t dropped; /* blocks that were cut away on purpose, and of which it is not known yet which they were */
   Bool accounted; /* so far, of each process it is known that nothing is missing */
 } gapsEndStruct, *GapsEnd;
@@ -162,24 +159,6 @@ static Bool gapsKilled(Table table, uint64_t recording)
   return FALSE;
 }
 
-/* gapsSucceeded -- did a process become another program, which has taken what was left?  They have the same number. */
-static Bool gapsSucceeded(GapsEnd end, Process process)
-{
-  Header header = &process->public.header;
-  Index i;
-
-  if (++end->asked > gapsASKED)
-    return FALSE;
-  for (i = 0; i < end->table->processes; ++i) {
-    Process other = end->table->process[i];
-    Header its = &other->public.header;
-    if (other != process && its->recording == header->recording && its->pid == header->pid && header->syncs > 0 &&
-        its->syncs > 0 && its->sync[0].ticks > header->sync[0].ticks)
-      return TRUE;
-  }
-  return FALSE;
-}
-
 /* gapsOpen -- a process without closing header block */
 static void gapsOpen(GapsEnd end, Process process)
 {
@@ -193,7 +172,7 @@ static void gapsOpen(GapsEnd end, Process process)
     if (header->recording != 0 && gapsKilled(end->table, header->recording))
       return;
     gapsMany(&end->collectors, process);
-  } else if (header->recording != 0 && gapsSucceeded(end, process)) {
+  } else if (process->followed) {
     return;
   } else if (process->life == ProcessLifeUNKNOWN) {
     gapsMany(&end->open, process);

@@ -319,13 +319,30 @@ static Res leftoverVisit(void *data, LeftPlace place)
   return res;
 }
 
-/* leftoverThere -- nothing was read from a region, but it is there */
+/* What stands where a process's region should be. */
+typedef struct leftoverStandsStruct {
+  LeftRegion region;
+  Header header;                   /* the process's */
+  uid_t owner;                     /* of the log */
+  enum { leftoverNOTHING, leftoverSPOILED, leftoverEMPTY, leftoverANOTHER } what;
+} leftoverStandsStruct, *leftoverStands;
+
+/* leftoverThere -- nothing was read from a region of the process, but a file is there.  Of two that have a number one may have had its
+ * region in a /dev/shm of its own. */
 static Res leftoverThere(void *data, LeftPlace place)
 {
+  leftoverStands stands = data;
+  LeftRegion region = stands->region;
   struct stat status;
-  Bool *there = data;
 
-  *there = fstatat(place->at, place->file, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode);
+  region->fd = LeftPlaceOpen(&status, place, FALSE, stands->owner);
+  if (region->fd < 0)
+    return ResOK;
+  if (!LeftRegionRead(region))
+    stands->what = leftoverSPOILED;
+  else
+    stands->what = region->header.identity == stands->header->identity ? leftoverEMPTY : leftoverANOTHER;
+  (void)close(region->fd);
   return ResOK;
 }
 
@@ -334,7 +351,10 @@ static void leftoverMissing(Leftover leftover, Process process)
 {
   Header header = &process->public.header;
   const char *log = leftover->teller->paths[process->file];
-  Bool there = FALSE;
+  static const char *const why[] = {"which is gone", "which cannot be read, because its beginning was written over",
+                                    "which is empty",
+                                    "which is not here: what is there says that it is another process's"};
+  leftoverStandsStruct stands = {.region = &leftover->region, .header = header};
 
   if (!process->headed || header->region[0] == '\0' || header->ended || process->life != ProcessLifeUNKNOWN ||
       process->recovered || leftover->file[process->file]->core)
@@ -346,11 +366,12 @@ static void leftoverMissing(Leftover leftover, Process process)
     TellerLack(leftover->teller, "%s: the newest events of process %u may be in %s, which is not read: %s", log,
                header->pid, header->region, leftover->refused);
   else {
-    (void)LeftPlaceNamed(header->region, header->recording, leftover->file[process->file]->path, leftoverThere, &there);
+    stands.owner = leftoverOwner(leftover->file[process->file]);
+    (void)LeftPlaceNamed(header->region, header->recording, leftover->file[process->file]->path, leftoverThere, &stands);
     TellerLack(leftover->teller,
-               "%s: the end of process %u is missing, and its newest events, if there were any: they were in %s, %s",
-               log, header->pid, header->region,
-               there ? "which cannot be read, because its beginning was written over" : "which is gone");
+               "%s: the end of process %u is missing, and its newest events, if there were any: what no receiver refused was "
+               "in %s, %s",
+               log, header->pid, header->region, why[stands.what]);
   }
 }
 

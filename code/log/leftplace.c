@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +61,44 @@ int LeftPlaceOpen(struct stat *status, LeftPlace place, Bool write, uid_t owner)
   (void)close(handle);
   errno = reason;
   return fd;
+}
+
+/* leftRights -- the user as whom a process has to do with files, and what it may besides; FALSE: nobody knows */
+static Bool leftRights(uid_t *userReturn, uint64_t *mayReturn, uint32_t pid)
+{
+  char path[32], line[256];
+  unsigned long long may;
+  unsigned user;
+  Bool known = FALSE, knows = FALSE;
+  FILE *file;
+
+  (void)snprintf(path, sizeof path, "/proc/%u/status", (unsigned)pid);
+  file = fopen(path, "re");
+  if (file == NULL)
+    return FALSE;
+  while (!(known && knows) && fgets(line, sizeof line, file) != NULL) {
+    known |= sscanf(line, "Uid: %*u %*u %*u %u", &user) == 1;
+    knows |= sscanf(line, "CapEff: %llx", &may) == 1;
+  }
+  (void)fclose(file);
+  if (!known || !knows)
+    return FALSE;
+  *userReturn = user;
+  *mayReturn = may;
+  return TRUE;
+}
+
+Bool LeftPlaceBarred(LeftPlace place, const struct stat *status)
+{
+  struct stat folder;
+  uint64_t may;
+  uid_t user;
+
+  if (fstat(place->at, &folder) != 0 || !leftRights(&user, &may, place->name.pid) || user == folder.st_uid)
+    return FALSE;
+  if ((folder.st_mode & (S_IWGRP | S_IWOTH)) == 0)
+    return (may >> CAP_DAC_OVERRIDE & 1) == 0;
+  return (folder.st_mode & S_ISVTX) != 0 && user != status->st_uid && (may >> CAP_FOWNER & 1) == 0;
 }
 
 /* leftFolder -- all files in a folder that are called as regions are there */

@@ -67,6 +67,10 @@ extern int LeftPlaceAppend(Bool *certainReturn, const char *path, uint64_t recor
  * its owner made? */
 extern Bool LeftPlaceLog(LeftPlace place, uid_t owner, const char *path);
 
+/* LeftPlaceBarred -- is the process that a region is of one that may not remove it now, because it has changed its user?  FALSE also where
+ * that is not known. */
+extern Bool LeftPlaceBarred(LeftPlace place, const struct stat *status);
+
 /* LeftPlaceRemove -- remove the file, if it is still the one of `status`, and then the link beside it: so there is no
  * region without it, whenever we are killed, and a link alone is found by eventrec --clean */
 extern void LeftPlaceRemove(LeftPlace place, const struct stat *status);

@@ -37,7 +37,7 @@ Bool LeftRegionRead(LeftRegion region)
 {
   struct stat status;
 
-  region->events = region->spoiled = 0;
+  region->events = region->spoiled = region->hole = region->data = 0;
   region->taken = FALSE;
   region->failed = 0;
   return fstat(region->fd, &status) == 0 && S_ISREG(status.st_mode) &&
@@ -149,18 +149,25 @@ Bool LeftRegionLock(LeftRegion region, int how)
   return FALSE;
 }
 
+/* leftHeld -- has a collector that lives the region?  The program may have written over who that is, and not over its lock. */
+static Bool leftHeld(LeftRegion region)
+{
+  struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+  return fcntl(region->fd, F_OFD_GETLK, &all) == 0 && all.l_type != F_UNLCK;
+}
+
 LeftCollector LeftRegionCollector(LeftRegion region)
 {
   uint32_t collector = region->header.hand.collector;
-  pid_t tid = (pid_t)(collector & RegionCollectorTID);
 
+  /* A collector that asks what it has left itself could not write it. */
+  if ((pid_t)(collector & RegionCollectorTID) != gettid() && leftHeld(region))
+    return LeftCollectorLIVES;
   if (collector == RegionCollectorNONE)
     return LeftCollectorNONE;
   /* A region on a disk may have seen the machine go down: nobody has marked the collector's death then. */
-  if ((collector & RegionCollectorDIED) != 0 || !leftBooted(region))
-    return LeftCollectorKILLED;
-  /* A collector that asks what it has left itself could not write it. */
-  return tid != gettid() && (kill(tid, 0) == 0 || errno != ESRCH) ? LeftCollectorLIVES : LeftCollectorGONE;
+  return (collector & RegionCollectorDIED) != 0 || !leftBooted(region) ? LeftCollectorKILLED : LeftCollectorGONE;
 }
 
 uint64_t LeftRegionCut(LeftRegion region, int log)
@@ -190,14 +197,21 @@ static Count leftKnown(Table table, BlockHeader header, Count count)
   return TallyHas(&stream->tally, header->sequence) ? count : 0;
 }
 
-/* leftMemory -- has slot `i` any?  Behind the last of the file's it is ENXIO. */
+/* leftMemory -- has slot `i` any?  Behind the last of the file's it is ENXIO.  One look finds a whole run of slots that have none. */
 static Bool leftMemory(LeftRegion region, Index i)
 {
-  off_t data = lseek(region->fd, (off_t)(RegionSize(i + 1) - BlockMAX), SEEK_DATA);
+  Size end = RegionSize(i + 1), from = end - BlockMAX;
 
-  if (data < 0 && errno != ENXIO && region->failed == 0)
-    region->failed = errno;
-  return data >= (off_t)RegionFIRST && data < (off_t)RegionSize(i + 1);
+  if (from < region->hole || from >= region->data) {
+    off_t data = lseek(region->fd, (off_t)from, SEEK_DATA);
+    if (data < 0 && errno != ENXIO) {
+      region->failed = region->failed == 0 ? errno : region->failed;
+      return FALSE;
+    }
+    region->hole = from;
+    region->data = data < 0 ? SIZE_MAX : (Size)data;
+  }
+  return region->data < end;
 }
 
 /* leftAt -- where the block in slot `i` is, and its size: by the slot's state, or by the block itself, if the program has written
@@ -219,7 +233,7 @@ static Bool leftAt(Size *atReturn, Size *sizeReturn, LeftRegion region, Index i)
 }
 
 /* leftRead -- is there a block in slot `i` that was to be sent?  Then it is in region->block.  What has a size has a header, or
- * the program has written over it. */
+ * the program has written over it; or over the state of a slot that is empty: nothing is lost by that. */
 static Bool leftRead(BlockHeader soundReturn, BlockTally tallyReturn, LeftRegion region, Index i)
 {
   BlockHeader header = &region->block.header;
@@ -286,6 +300,37 @@ static Bool leftLedger(uint64_t *ledger, LeftRegion region)
     return FALSE;
   *ledger &= ~RegionLedgerCLOSED;
   return TRUE;
+}
+
+/* leftForgot -- how many events of a slot's blocks were overwritten, with those of one that was being counted */
+static uint64_t leftForgot(LeftRegion region, Index i)
+{
+  unsigned char *bytes = region->block.bytes;
+  BlockHeader block = NULL;
+  uint64_t forgot = 0;
+
+  if (leftBytes(region, RegionFORGOT + i * sizeof forgot, &forgot, sizeof forgot) != ResOK)
+    return 0;
+  if (region->header.state[i] == RegionOVERWRITTEN &&
+      leftBytes(region, RegionSize(i + 1) - BlockMAX, bytes, BlockMAX) == ResOK)
+    block = RegionForgetBegun(&region->header, i, bytes + BlockMAX);
+  if (block == NULL)
+    return forgot;
+  ++region->header.pool.overwritten; /* if it is not counted there yet */
+  if (RegionForgotLast(block) > region->header.pool.forgottenTo)
+    region->header.pool.forgottenTo = RegionForgotLast(block);
+  return RegionForgotThen(forgot, block);
+}
+
+/* leftForgotten -- how many events were overwritten, also in a block that was being overwritten when the process died */
+static uint64_t leftForgotten(LeftRegion region)
+{
+  uint64_t events = region->header.pool.forgotten;
+  Index i;
+
+  for (i = 0; region->header.policy == RegionPolicyOVERWRITE && i < region->header.slots; ++i)
+    events = CountAdd(events, leftForgot(region, i));
+  return RegionForgotCan(&region->header, events);
 }
 
 Bool LeftRegionMiscounts(LeftRegion region)
@@ -368,7 +413,9 @@ Res LeftRegionTake(LeftRegion region)
       res = leftStrict(region);
   if (res == ResOK && LeftRegionUsed(region)) {
     process->lost = LeftRegionLost(region);
-    HeaderForgotten(&process->public.header, region->header.pool.forgotten, region->header.pool.forgottenTo);
+    uint64_t forgotten = leftForgotten(region);
+    HeaderForgotten(&process->public.header, forgotten, region->header.pool.forgottenTo);
+    process->public.header.stopped = region->header.stopped;
   }
   return res == ResOK ? leftStrict(region) : res;
 }

@@ -28,6 +28,7 @@ typedef struct LeftRegionStruct {
   int to;                       /* the temporary file; -1 as long as there is none */
   uint64_t events;              /* taken that the logs have not, of this region */
   Bool taken;                   /* a header block or a block was written, of this region */
+  Size hole, data;              /* nothing is in the file between these two places, as was found last */
   uint64_t spoiled;             /* events of blocks in it that the program has written over */
   RegionHeaderStruct header;    /* as LeftRegionRead found it */
   HeaderStruct parsed;

@@ -76,7 +76,11 @@ Res LogRefuse(Scan scan, File file, char *error, Size size)
 Res LogLeftover(Log log, Scan scan)
 {
   File file;
-  Res res = LeftoverTake(&file, &log->table, log->file, log->files, &log->regions, &log->teller);
+  Res res;
+
+  if (log->teller.hooks.filed)
+    return ResOK;
+  res = LeftoverTake(&file, &log->table, log->file, log->files, &log->regions, &log->teller);
 
   if (res != ResOK || file == NULL)
     return res;
@@ -88,6 +92,7 @@ Res LogLeftover(Log log, Scan scan)
     return ResMEMORY;
   }
   file->path = log->path[log->files];
+  log->teller.memory = log->files;
   return ScanFile(scan, file, log->files++);
 }
 
@@ -340,12 +345,14 @@ void LogClose(Log log)
 }
 
 /* logKept -- from these ticks on all events of a process are there, and so many before were overwritten; 0: all are
- * there */
+ * there.  Nothing was overwritten behind the log's end, whatever the program has written over that. */
 static void logKept(LogSummary summary, Log log, Process process, uint64_t events, uint64_t ticks)
 {
   uint64_t time = ticks > 0 ? LogTime(log, process->public.number, ticks) : 0;
 
   summary->overwritten = CountAdd(summary->overwritten, events);
+  if (time > summary->last)
+    time = summary->last;
   if (time > summary->kept)
     summary->kept = time;
 }
@@ -411,7 +418,7 @@ void LogSummarize(LogSummary summary, Log log)
     process = log->table.process[i];
     summary->discarded = CountAdd(CountAdd(summary->discarded, process->unseen), ProcessLost(process));
     logProcessOlder(summary, log, process);
-    if (process->public.header.stopped != 0)
+    if (process->public.header.stopped != 0 && process->public.header.role[0] != '\0')
       summary->stopped = LogTime(log, i, process->public.header.stopped);
   }
 }

@@ -124,6 +124,7 @@ typedef struct LogHooksStruct {
   unsigned version[3];
   /* of core files whose own description of their events is not in them: the lines of a registry; NULL if unknown */
   const char *registry;
+  Bool filed;            /* only what is in the files: nothing is taken from shared memory, nor missed there */
 } LogHooksStruct, *LogHooks;
 
 /* LogOpen -- open `n` logs as one

@@ -134,6 +134,31 @@ static Index recoverStreams(Recover recover, Text text, Process process, Index f
   return from;
 }
 
+/* recoverOpen -- a process's header block, as it is known now; its part is not closed */
+static Res recoverOpen(Recover recover, Process process)
+{
+  TextStruct text;
+  Res res;
+
+  TextInit(&text, recover->room, sizeof recover->room);
+  HeaderBegin(&text, &process->public.header);
+  res = HeaderEnd(&text);
+  return res == ResOK ? FileAppend(recover->log, recover->room, TextLength(&text)) : res;
+}
+
+/* recoverCounts -- the log was cut, so a process's part cannot be closed: what its memory, which goes, counts is put there all the
+ * same */
+static Res recoverCounts(Recover recover, Process process)
+{
+  Header header = &process->public.header;
+  uint64_t lost = header->lost;
+
+  if (!process->headed || header->ended)
+    return ResOK;
+  header->lost = ProcessLost(process);
+  return header->lost > lost || header->forgotten > 0 ? recoverOpen(recover, process) : ResOK;
+}
+
 /* recoverClose -- a process's closing header block: the log has all of it that there was */
 static Res recoverClose(Recover recover, Process process)
 {
@@ -168,9 +193,7 @@ static Res recoverTell(Recover recover, uint64_t recording, uint64_t lost)
 {
   Table table = &recover->table;
   Process process = NULL;
-  TextStruct text;
   Index i;
-  Res res;
 
   for (i = 0; i < table->processes && process == NULL; ++i) {
     Header header = &table->process[i]->public.header;
@@ -182,12 +205,7 @@ static Res recoverTell(Recover recover, uint64_t recording, uint64_t lost)
     return ResOK;
   recover->told = TRUE;
   process->public.header.lost = CountAdd(process->public.header.lost, lost);
-  if (process->public.header.ended)
-    return recoverClose(recover, process);
-  TextInit(&text, recover->room, sizeof recover->room);
-  HeaderBegin(&text, &process->public.header);
-  res = HeaderEnd(&text);
-  return res == ResOK ? FileAppend(recover->log, recover->room, TextLength(&text)) : res;
+  return (process->public.header.ended ? recoverClose : recoverOpen)(recover, process);
 }
 
 /* recoverCensus -- how many processes a recording is said to have: those that the log has now, for nobody knows of
@@ -292,7 +310,7 @@ static Res recoverTake(Recover recover, uint64_t recording, LeftCollector collec
   if (!process->headed && process->lost > 0 && !recover->keep)
     res = recoverTell(recover, recording, process->lost);
   if (res != ResOK || recover->cut)
-    return res;
+    return res == ResOK ? recoverCounts(recover, process) : res;
   if (collector != LeftCollectorNONE)
     TableOrphan(&recover->table, recording);
   /* Of a collector it is the closing header block itself that was left. */
@@ -381,6 +399,7 @@ static Res recoverOpened(Recover recover, LeftPlace place, const struct stat *st
   collector = LeftRegionCollector(region);
   if (collector == LeftCollectorLIVES || !recoverLock(recover)) {
     ++recover->recovered->running;
+    recover->recovered->barred += LeftPlaceBarred(place, status);
     return ResOK;
   }
   /* Once more: it may have lived when its header was read. */

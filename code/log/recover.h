@@ -13,6 +13,7 @@
 typedef struct RecoveredStruct {
   Count blocks;     /* that were appended */
   Count running;    /* processes that still write to the log */
+  Count barred;     /* of those, such as may not remove their memory at their end: it is another user's now */
   Count released;   /* processes that their collector had let go, and that have ended since */
   Count over;       /* regions of which nothing could be read, because the program had written over their beginning */
   int unread;       /* why a region cannot be read: errno; it stays, and the recording is not closed; 0: all can be */

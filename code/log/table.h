@@ -50,6 +50,7 @@ typedef struct ProcessStruct {
   uint32_t pid;            /* as its blocks say */
   Bool headed;             /* a header of it was found */
   Bool recovered;          /* blocks that it left in memory are in the log */
+  Bool followed;           /* it became another program, which says that all was found that it had left in memory */
   Bool ambiguous;          /* one of its headers had lines of the registry that cannot be taken */
   Bool expected;           /* a closing header block of it should come */
   Bool moved;              /* its header blocks are of several recordings, or copies */
@@ -86,7 +87,7 @@ typedef struct StreamStruct {
   TallyStruct tally;
   uint64_t newest, newestSequence; /* `first` and number of the block that came last in the files, */
   uint32_t newestCount; /* and its events; 0 if it is cut off */
-  Bool newestSeen;      /* there was a copy of it before */
+  Bool newestSeen;      /* there was a copy of it before, which was whole */
   uint64_t cut, cutSequence; /* the same of a block that is cut off, and of which no whole copy has come; 0: none */
 } StreamStruct, *Stream;
 

@@ -39,10 +39,19 @@ static void takeNewest(Scan scan, Stream stream, BlockHeader header, Bool cut, B
     scan->events += header->count - had;
   if (cut ? !seen : missed)
     takeMissed(stream, cut ? header : NULL);
-  stream->newestSeen = seen;
+  stream->newestSeen = seen && !missed;
   stream->newest = header->first;
   stream->newestSequence = header->sequence;
   stream->newestCount = cut || header->count < had ? had : header->count;
+}
+
+/* takeFollows -- is it the block by which a program says of the one before it, of which it is, that it has found all that was
+ * left of that? */
+static Bool takeFollows(BlockHeader header)
+{
+  enum { flags = BlockFlagSEALED | BlockFlagRECOVERED | BlockFlagUNSENT };
+
+  return header->count == 0 && (header->flags & flags) == flags;
 }
 
 Res TakeBlock(Scan scan, BlockHeader header, uint64_t offset, Bool cut)
@@ -71,6 +80,7 @@ Res TakeBlock(Scan scan, BlockHeader header, uint64_t offset, Bool cut)
     entry.flags |= IndexEntryCUT;
   if ((header->flags & BlockFlagRECOVERED) != 0)
     stream->process->recovered = TRUE;
+  stream->process->followed |= takeFollows(header);
   if (header->discarded > stream->discarded)
     stream->discarded = header->discarded;
   clock = ClockResolve(stream->process->clock);

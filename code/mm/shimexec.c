@@ -1,7 +1,7 @@
 /* shimexec.c -- exec and posix_spawn, wrapped: the collector is told which programs the family runs
  *
  * So that one that the library cannot be loaded into, and so says nothing itself, is named all the same, and whether the
- * environment that it is given has what the library needs.  What the process sends by itself goes out before (ProcessExec).
+ * environment that it is given has what the library needs.  What nobody would find behind it goes out before (ProcessLeaves).
  * Nothing else is done, and nothing that a child of vfork may not do.  libc's own execl calls its own execve, by a name that is not ours: so execl and its kin are made here of the
  * functions with a vector.  system and popen start a shell inside libc: nobody knows its number.
  *
@@ -168,15 +168,15 @@ static Bool shimTold(const char *path)
   return res == 0 || (res != -EFAULT && res != -ENAMETOOLONG && res != -EPERM && strchr(path, '/') == NULL);
 }
 
-/* shimLeaves -- exec is about to be tried: what the process sends by itself goes out, if there is a program to become
+/* shimLeaves -- exec is about to be tried: what nobody would find behind it goes out, if there is a program to become
  * path  as the kernel is given it, from `folder`; NULL: it is going to be looked for, or is open */
 static void shimLeaves(int folder, const char *path)
 {
-  Bool open = ProcessOpen();
-  long res = !open || path == NULL ? 0 : QuietCall(SYS_faccessat, folder, path, X_OK);
+  Bool leaves = ProcessLeaves();
+  long res = !leaves || path == NULL ? 0 : QuietCall(SYS_faccessat, folder, path, X_OK);
 
-  if (open && (res == 0 || res == -EPERM))
-    ProcessExec();
+  if (leaves && (res == 0 || res == -EPERM))
+    ProcessEnd();
 }
 
 /* shimStarts -- a program is about to be started inside libc: it may have to be left what it cannot ask for */
@@ -185,8 +185,7 @@ static void shimStarts(unsigned lack)
   Process process = ProcessIfReady();
   RegionHeader region = process != NULL ? ProcessRegion(process) : NULL;
 
-  if (region == NULL || !RegionCollected(region))
-    HandStarts(lack);
+  HandStarts(lack, region != NULL && RegionCollected(region));
 }
 
 /* shimNote -- tell of a program, once all is looked up; returns whether there was anything to be told */

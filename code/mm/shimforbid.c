@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "emit/process.h"
+#include "mm/shimpass.h"
 #include "mm/shimsync.h"
 #include "mm/shimthread.h"
 
@@ -87,6 +88,7 @@ static Forbids forbidPrctl(unsigned long option, const unsigned long argument[4]
 
 SHIM int prctl(int option, ...)
 {
+  int (*next)(int, ...) = SHIM_PASS(prctl);
   unsigned long argument[4];
   va_list list;
   Forbids forbids;
@@ -99,7 +101,8 @@ SHIM int prctl(int option, ...)
   va_end(list);
   forbids = forbidPrctl((unsigned long)option, argument);
   forbidBefore(forbids);
-  result = (int)syscall(SYS_prctl, option, argument[0], argument[1], argument[2], argument[3]);
+  result = next != NULL ? next(option, argument[0], argument[1], argument[2], argument[3])
+                        : (int)syscall(SYS_prctl, option, argument[0], argument[1], argument[2], argument[3]);
   forbidAfter(forbids, result == 0);
   if (option == PR_SET_TSC && result == 0 && forbids == ForbidsNOTHING)
     ProcessUnbar();

@@ -17,6 +17,7 @@
 #include "mm/mmfork.h"
 #include "mm/shimlook.h"
 #include "mm/shimnext.h"
+#include "mm/shimpass.h"
 #include "mm/shimthread.h"
 
 static Bool shimHeld; /* by the thread that forks: all locks of the memory manager */
@@ -24,6 +25,7 @@ static Bool shimHeld; /* by the thread that forks: all locks of the memory manag
 static void shimPrepare(void)
 {
   ShimExecStart();
+  (void)ShimPassTo();
   shimHeld = ShimNext.manages;
   if (shimHeld)
     MMForkPrepare();

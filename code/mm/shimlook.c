@@ -6,6 +6,8 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
+#include <stdlib.h>
 
 #include "mm/shimwithin.h"
 
@@ -37,6 +39,18 @@ void *ShimSymbolVersion(const char *name, const char *version)
   return symbol;
 }
 
+Bool ShimReached(void)
+{
+  void *(*volatile call)(size_t) = malloc;
+  Bool reached;
+  void *p;
+
+  LOOK(p = call(1));
+  reached = p != NULL && ShimIsEarly(p);
+  LOOK(free(p));
+  return reached;
+}
+
 void *ShimLibrary(const char *path)
 {
   void *library;
@@ -48,4 +62,42 @@ void *ShimLibrary(const char *path)
 void ShimLibraryLeave(void *library)
 {
   LOOK((void)dlclose(library));
+}
+
+typedef struct LookExtentStruct {
+  Word address, base, limit;
+} LookExtentStruct, *LookExtent;
+
+/* lookExtent -- has this library the address?  Then it is the last one that is asked. */
+static int lookExtent(struct dl_phdr_info *info, size_t size, void *closure)
+{
+  LookExtent extent = closure;
+  Index i;
+
+  UNUSED(size);
+  extent->base = SIZE_MAX;
+  extent->limit = 0;
+  for (i = 0; i < info->dlpi_phnum; ++i) {
+    Word start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr, end = start + info->dlpi_phdr[i].p_memsz;
+    if (info->dlpi_phdr[i].p_type != PT_LOAD)
+      continue;
+    extent->base = start < extent->base ? start : extent->base;
+    extent->limit = end > extent->limit ? end : extent->limit;
+  }
+  return extent->address >= extent->base && extent->address < extent->limit;
+}
+
+Bool ShimExtent(Word *baseReturn, Word *limitReturn, const void *address)
+{
+  LookExtentStruct extent = {.address = (Word)address};
+  int found;
+
+  if (address == NULL)
+    return FALSE;
+  LOOK(found = dl_iterate_phdr(lookExtent, &extent));
+  if (found == 0)
+    return FALSE;
+  *baseReturn = extent.base;
+  *limitReturn = extent.limit;
+  return TRUE;
 }

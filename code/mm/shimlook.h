@@ -16,10 +16,15 @@
 
 /* ShimSymbol -- what dlsym finds in `library`; NULL: nothing.  RTLD_NEXT is next to this library.
  * ShimSymbolVersion -- what comes next to this library, by name and version
- * ShimLibrary -- a library that is loaded already; NULL: it is not.  ShimLibraryLeave gives it back. */
+ * ShimReached -- does a call of malloc come to this library's?  FALSE also where its kind is off
+ * ShimLibrary -- a library that is loaded already; NULL: it is not.  ShimLibraryLeave gives it back.
+ * ShimExtent -- where the library in which `address` is begins and ends in memory; FALSE: it is in none.  That is a
+ *   walk through the libraries, and takes a fortieth of what dladdr does, which looks for a symbol. */
 extern void *ShimSymbol(void *library, const char *name);
 extern void *ShimSymbolVersion(const char *name, const char *version);
+extern Bool ShimReached(void);
 extern void *ShimLibrary(const char *path);
 extern void ShimLibraryLeave(void *library);
+extern Bool ShimExtent(Word *baseReturn, Word *limitReturn, const void *address);
 
 #endif /* MM_SHIMLOOK_H */

@@ -1,16 +1,14 @@
 /* shimmap.c -- the program's own mappings, and _exit, wrapped
  *
  * mmap, munmap, mremap, brk and sbrk are seen where the program or one of its libraries calls them by name; libc's
- * calls to itself and the dynamic loader's are not.  _exit ends the program without its exit handlers: the log is
- * brought up to date first.  exec needs none for that: the program that comes after it finds what was left behind
- * (emit/store.h), or whoever reads the log does.
+ * calls to itself and the dynamic loader's are not.  Who comes next serves them (mm/shimpass.h).  _exit ends the
+ * program without its exit handlers: the log is brought up to date first.  exec needs none for that: the program that
+ * comes after it finds what was left behind (emit/store.h), or whoever reads the log does.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <dlfcn.h>
-#include <errno.h>
 #include <stdarg.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -18,12 +16,16 @@
 #include "emit/event.h"
 #include "emit/process.h"
 #include "mm/shimlook.h"
+#include "mm/shimpass.h"
 
 #define SHIM __attribute__((visibility("default")))
 
+typedef void *(*ShimMmap)(void *place, size_t size, int protection, int flags, int fd, off_t offset);
+typedef void *(*ShimMmap64)(void *place, size_t size, int protection, int flags, int fd, off64_t offset);
+
 static inline void *shimMapped(void *place, size_t size, int protection, int flags)
 {
-  if (LIKELY(place != MAP_FAILED))
+  if (LIKELY(place != MAP_FAILED && ShimPassing == 0))
     EVENT_AWUU(MemoryMap, place, size, (unsigned)protection, (unsigned)flags);
   return place;
 }
@@ -36,61 +38,43 @@ enum { shimMapUNIT = 1 };
 #define shimMapCALL SYS_mmap
 #endif
 
-/* shimReal -- the function of libc that a wrapper stands in front of; looked up once */
-static void *shimReal(void **real, const char *name)
-{
-  void *symbol = __atomic_load_n(real, __ATOMIC_ACQUIRE);
-
-  if (symbol == NULL) {
-    symbol = ShimSymbol(RTLD_NEXT, name);
-    __atomic_store_n(real, symbol, __ATOMIC_RELEASE);
-  }
-  return symbol;
-}
-
-/* SHIM_ASIDE -- where the library stays out, whoever would have been called is: a sanitizer wants to know of it */
-#define SHIM_ASIDE(name, type, ...) \
-  do { \
-    static void *real_; \
-    type function_; \
-    void *symbol_; \
-    if (LIKELY(!ProcessAside())) \
-      break; \
-    symbol_ = shimReal(&real_, name); \
-    memcpy(&function_, &symbol_, sizeof function_); \
-    return function_(__VA_ARGS__); \
-  } while (0)
-
-typedef void *(*ShimMmap)(void *place, size_t size, int protection, int flags, int fd, off_t offset);
-typedef void *(*ShimMmap64)(void *place, size_t size, int protection, int flags, int fd, off64_t offset);
-typedef int (*ShimMunmap)(void *place, size_t size);
-typedef void *(*ShimMremap)(void *old, size_t oldSize, size_t size, int flags, ...);
-
 SHIM void *mmap(void *place, size_t size, int protection, int flags, int fd, off_t offset)
 {
-  SHIM_ASIDE("mmap", ShimMmap, place, size, protection, flags, fd, offset);
-  return shimMapped((void *)syscall(shimMapCALL, place, size, protection, flags, fd, offset / shimMapUNIT), size,
-                    protection, flags);
+  ShimMmap next = SHIM_PASS(mmap);
+  void *result;
+
+  SHIM_PASSING(next != NULL, result = next != NULL ? next(place, size, protection, flags, fd, offset)
+                                                   : (void *)syscall(shimMapCALL, place, size, protection, flags, fd,
+                                                                     offset / shimMapUNIT));
+  return shimMapped(result, size, protection, flags);
 }
 
 SHIM void *mmap64(void *place, size_t size, int protection, int flags, int fd, off64_t offset)
 {
-  SHIM_ASIDE("mmap64", ShimMmap64, place, size, protection, flags, fd, offset);
-  return shimMapped((void *)syscall(shimMapCALL, place, size, protection, flags, fd, (long)(offset / shimMapUNIT)),
-                    size, protection, flags);
+  ShimMmap64 next = SHIM_PASS(mmap64);
+  void *result;
+
+  SHIM_PASSING(next != NULL, result = next != NULL ? next(place, size, protection, flags, fd, offset)
+                                                   : (void *)syscall(shimMapCALL, place, size, protection, flags, fd,
+                                                                     (long)(offset / shimMapUNIT)));
+  return shimMapped(result, size, protection, flags);
 }
 
 SHIM int munmap(void *place, size_t size)
 {
-  SHIM_ASIDE("munmap", ShimMunmap, place, size);
+  int (*next)(void *, size_t) = SHIM_PASS(munmap);
+  int result;
+
   /* Before it is given up: another thread may have it at once.  What the system will refuse is not told. */
-  if (LIKELY(size != 0 && (Word)place % (Word)getpagesize() == 0 && size <= SIZE_MAX - (Word)place))
+  if (LIKELY(ShimPassing == 0 && size != 0 && (Word)place % (Word)getpagesize() == 0 && size <= SIZE_MAX - (Word)place))
     EVENT_AW(MemoryUnmap, place, size);
-  return (int)syscall(SYS_munmap, place, size);
+  SHIM_PASSING(next != NULL, result = next != NULL ? next(place, size) : (int)syscall(SYS_munmap, place, size));
+  return result;
 }
 
 SHIM void *mremap(void *old, size_t oldSize, size_t size, int flags, ...)
 {
+  void *(*next)(void *, size_t, size_t, int, ...) = SHIM_PASS(mremap);
   va_list args;
   void *place = NULL;
 
@@ -98,65 +82,68 @@ SHIM void *mremap(void *old, size_t oldSize, size_t size, int flags, ...)
   if ((flags & MREMAP_FIXED) != 0)
     place = va_arg(args, void *);
   va_end(args);
-  SHIM_ASIDE("mremap", ShimMremap, old, oldSize, size, flags, place);
-  place = (void *)syscall(SYS_mremap, old, oldSize, size, flags, place);
-  if (place != MAP_FAILED)
+  SHIM_PASSING(next != NULL, place = next != NULL ? next(old, oldSize, size, flags, place)
+                                                  : (void *)syscall(SYS_mremap, old, oldSize, size, flags, place));
+  if (place != MAP_FAILED && ShimPassing == 0)
     EVENT_AWAW(MemoryRemap, old, oldSize, place, size);
   return place;
 }
 
-static char *shimSbrk(intptr_t more)
-{
-  static void *real;
-  void *(*function)(intptr_t);
-  void *symbol = shimReal(&real, "sbrk");
+/* The break is libc's affair, too: where it is not known yet who comes next, that is looked up all the same. */
 
-  memcpy(&function, &symbol, sizeof function);
-  return function(more);
+static char *shimSbrk(Bool others, intptr_t more)
+{
+  void *(*next)(intptr_t) = ShimPass.sbrk;
+  char *before;
+
+  if (UNLIKELY(next == NULL))
+    *(void **)&next = ShimSymbol(RTLD_NEXT, "sbrk");
+  SHIM_PASSING(others, before = next(more));
+  return before;
 }
 
 SHIM int brk(void *limit)
 {
-  static void *real;
-  int (*function)(void *);
-  void *symbol = shimReal(&real, "brk");
-  char *before = shimSbrk(0); /* libc may have moved it since the last event */
+  Bool others = ShimPassTo() == ShimPassOTHERS;
+  char *before = shimSbrk(others, 0); /* libc may have moved it since the last event */
+  int (*next)(void *) = ShimPass.brk;
   int result;
 
-  memcpy(&function, &symbol, sizeof function);
-  result = function(limit);
-  if (result == 0)
+  if (UNLIKELY(next == NULL))
+    *(void **)&next = ShimSymbol(RTLD_NEXT, "brk");
+  SHIM_PASSING(others, result = next(limit));
+  if (result == 0 && ShimPassing == 0)
     EVENT_AA(MemoryBreak, limit, before);
   return result;
 }
 
 SHIM void *sbrk(intptr_t more)
 {
-  char *before = shimSbrk(more);
+  char *before = shimSbrk(ShimPassTo() == ShimPassOTHERS, more);
 
-  if (more != 0 && before != (void *)-1)
+  if (more != 0 && before != (void *)-1 && ShimPassing == 0)
     EVENT_AA(MemoryBreak, before + more, before);
   return before;
 }
 
-SHIM void _exit(int status)
+/* shimEnd -- the process ends by `next`, or by the system; the log is brought up to date before */
+static _Noreturn void shimEnd(void (*next)(int status), int status)
 {
-  static void *real;
-  void (*function)(int);
-  void *symbol;
-
-  if (ProcessAside()) {
-    symbol = shimReal(&real, "_exit");
-    memcpy(&function, &symbol, sizeof function);
-    function(status);
-  }
   ProcessEnd();
   ProcessEnding(TRUE);
+  if (next != NULL)
+    next(status);
   for (;;)
     (void)syscall(SYS_exit_group, status);
 }
 
+SHIM void _exit(int status)
+{
+  shimEnd(SHIM_PASS(exit), status);
+}
+
+/* Not by _exit: another library's may call this one. */
 SHIM void _Exit(int status)
 {
-  _exit(status);
+  shimEnd(SHIM_PASS(exitC), status);
 }

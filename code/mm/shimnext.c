@@ -18,6 +18,7 @@
 #include "emit/state.h"
 #include "mm/mmalloc.h"
 #include "mm/shimlook.h"
+#include "mm/shimpass.h"
 #include "mm/shimsync.h"
 #include "mm/shimthread.h"
 #include "mm/shimwithin.h"
@@ -138,8 +139,10 @@ static void shimObserve(void)
   shimSymbol(&next.realloc, "realloc");
   shimSymbol(&next.memalign, "memalign");
   shimSymbol(&next.usable, "malloc_usable_size");
-  if (!shimLibc(&next))
+  if (!shimLibc(&next)) {
     ShimDeepen(&next);
+    (void)ShimPassTo();
+  }
   ShimNext = next;
 }
 
@@ -330,6 +333,28 @@ static const char *shimStranger(const char *function)
   return NULL;
 }
 
+/* shimValgrind -- the libraries in their order, to this one: one by which a tool of valgrind replaces malloc, wherever it is */
+static int shimValgrind(struct dl_phdr_info *info, size_t size, void *nameReturn)
+{
+  static const char tool[] = "/vgpreload_", core[] = "/vgpreload_core"; /* of all tools, and replaces nothing */
+  const char *slash = strrchr(info->dlpi_name, '/');
+
+  UNUSED(size);
+  if (slash == NULL || strncmp(slash, tool, sizeof tool - 1) != 0 || strncmp(slash, core, sizeof core - 1) == 0)
+    return shimOurs((const void *)info->dlpi_addr);
+  *(const char **)nameReturn = info->dlpi_name;
+  return 1;
+}
+
+/* shimTranslated -- that library, where calls of our malloc do not come to us, though it is found first; or NULL */
+static const char *shimTranslated(void)
+{
+  const char *name = NULL;
+
+  (void)dl_iterate_phdr(shimValgrind, &name);
+  return name != NULL && !ShimReached() ? name : NULL;
+}
+
 /* shimBefore -- if there is such a library, calls of its functions come here only if it passes them on: name it */
 static void shimBefore(void)
 {
@@ -338,6 +363,8 @@ static void shimBefore(void)
 
   if (name == NULL && process != NULL)
     name = shimStranger(sizeof(size_t) == sizeof(unsigned) ? "_Znwj" : "_Znwm");
+  if (name == NULL && process != NULL)
+    name = shimTranslated();
   if (name == NULL)
     return;
   if (strlen(name) >= RegionPathMAX)

@@ -12,15 +12,17 @@
 #include "emit/process.h"
 #include "mm/shimlook.h"
 
-/* syncSymbol -- what would have been called; of the condition variables, the version that programs of this century
- * mean. Their first version is an other thing by the same name; clockwait, which is younger, has none. */
+/* syncSymbol -- what would have been called; of libc's condition variables, the version that programs of this century
+ * mean.  Their first version is an other thing by the same name; clockwait, which is younger, has none.  A search for that
+ * version passes over other libraries, whose functions have none. */
 static void syncSymbol(void *function, const char *name)
 {
   Bool old = strncmp(name, "pthread_cond_", 13) == 0 && strcmp(name, "pthread_cond_clockwait") != 0;
-  void *symbol = old ? ShimSymbolVersion(name, "GLIBC_2.3.2") : NULL;
+  void *symbol = ShimSymbol(RTLD_NEXT, name), *version = old ? ShimSymbolVersion(name, "GLIBC_2.3.2") : NULL;
+  Word base, limit;
 
-  if (symbol == NULL)
-    symbol = ShimSymbol(RTLD_NEXT, name);
+  if (version != NULL && symbol != version && ShimExtent(&base, &limit, version) && (Word)symbol - base < limit - base)
+    symbol = version;
   /* A libc that lacks it has no callers of it. */
   if (symbol != NULL)
     __atomic_store_n((void **)function, symbol, __ATOMIC_RELEASE);

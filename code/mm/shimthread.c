@@ -14,6 +14,7 @@
 
 #include "emit/process.h"
 #include "mm/pages.h"
+#include "mm/shimpass.h"
 #include "mm/shimsync.h"
 
 enum { threadPLACES = 64, threadNAME = 16 };
@@ -93,6 +94,7 @@ SHIM int pthread_create(pthread_t *handleReturn, const pthread_attr_t *attribute
     return EAGAIN;
   SyncStart();
   ShimExecStart();
+  (void)ShimPassTo();
   task->start = start;
   task->argument = argument;
   result = SyncNext.create(handleReturn, attributes, threadRun, task);

@@ -1,6 +1,10 @@
 /* short PATH -- PROGRAM...     runs it; each write to a file of that name, by whichever of its processes, is cut to a half,
  *                              as the system may do, but for one that follows such a one and is as long: it is the same
  *
+ *
+ * short PATH N PROGRAM...      one of N such writes is cut to some part, and its process killed within it; on standard
+ *                              error, first of all, the number of the program's process
+ *
  * Says on standard error how many were cut; the status is the program's, or 77 if nobody may be traced here.
  *
  * SPDX-License-Identifier: BSD-2-Clause
@@ -24,6 +28,8 @@ enum { shortSKIP = 77, shortLEAST = 64 };
 static const char *shortPath;
 static uint64_t shortLast;
 static unsigned shortCut;
+static unsigned shortOneOf; /* 0: nobody is killed */
+static pid_t shortDoomed;   /* a thread within the write that is its last; 0: none */
 
 static int shortIs(pid_t tid, uint64_t fd)
 {
@@ -38,19 +44,38 @@ static int shortIs(pid_t tid, uint64_t fd)
   return strcmp(path, shortPath) == 0;
 }
 
+/* shortLength -- how much of a write of so many bytes is to be made */
+static uint64_t shortLength(uint64_t length, pid_t tid)
+{
+  if (shortOneOf == 0) {
+    shortLast = length != shortLast ? length : 0;
+    return shortLast == 0 ? length : length / 2;
+  }
+  if (shortDoomed != 0 || (unsigned)rand() % shortOneOf != 0)
+    return length;
+  shortDoomed = tid;
+  return 1 + (uint64_t)rand() % (length - 1);
+}
+
 /* shortCall -- the thread is about to make a system call, or has made one */
 static void shortCall(pid_t tid)
 {
   struct __ptrace_syscall_info info;
   struct user_regs_struct registers;
+  uint64_t length;
 
+  if (tid == shortDoomed) {
+    (void)kill(tid, SIGKILL);
+    shortDoomed = 0;
+    return;
+  }
   if (ptrace(PTRACE_GET_SYSCALL_INFO, tid, sizeof info, &info) <= 0 || info.op != PTRACE_SYSCALL_INFO_ENTRY ||
       info.entry.nr != SYS_write || info.entry.args[2] < shortLEAST || !shortIs(tid, info.entry.args[0]))
     return;
-  shortLast = info.entry.args[2] != shortLast ? info.entry.args[2] : 0;
-  if (shortLast == 0 || ptrace(PTRACE_GETREGS, tid, 0, &registers) != 0)
+  length = shortLength(info.entry.args[2], tid);
+  if (length == info.entry.args[2] || ptrace(PTRACE_GETREGS, tid, 0, &registers) != 0)
     return;
-  registers.rdx /= 2;
+  registers.rdx = length;
   shortCut += ptrace(PTRACE_SETREGS, tid, 0, &registers) == 0;
 }
 
@@ -63,6 +88,7 @@ static int shortRun(pid_t program)
   while ((tid = waitpid(-1, &status, __WALL)) > 0) {
     int its = WIFSTOPPED(status) ? WSTOPSIG(status) : 0;
     if (!WIFSTOPPED(status)) {
+      shortDoomed = tid == shortDoomed ? 0 : shortDoomed;
       if (tid == program)
         result = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
       continue;
@@ -86,6 +112,7 @@ int main(int argc, char **argv)
   if (argc < 4)
     return 2;
   shortPath = argv[1];
+  shortOneOf = (unsigned)atoi(argv[2]);
   program = fork();
   if (program == 0) {
     if (ptrace(PTRACE_TRACEME, 0, 0, 0) != 0 || raise(SIGSTOP) != 0)
@@ -96,6 +123,9 @@ int main(int argc, char **argv)
   if (waitpid(program, &status, 0) != program || !WIFSTOPPED(status) ||
       ptrace(PTRACE_SETOPTIONS, program, 0, options) != 0 || ptrace(PTRACE_SYSCALL, program, 0, 0) != 0)
     return shortSKIP;
+  if (shortOneOf != 0)
+    (void)fprintf(stderr, "short: %d\n", (int)program);
+  srand((unsigned)program);
   status = shortRun(program);
   (void)fprintf(stderr, "short: %u writes\n", shortCut);
   return status;
