@@ -184,7 +184,11 @@ static int fileReopen(Plinth plinth, struct stat *status, Bool *lentReturn, cons
     return -1;
   }
   *lentReturn = !DescriptorMay() || DescriptorTake(plinth, (int)fd) != ResOK;
-  return *lentReturn ? (int)fd : DescriptorOurs(plinth, status);
+  if (!*lentReturn)
+    fd = DescriptorOurs(plinth, status);
+  if (fd < 0) /* the program has closed it meanwhile */
+    *reasonReturn = QuietErrno(EBADF);
+  return (int)fd;
 }
 
 /* fileWithinLimit -- a write to the limit on file sizes would be cut there; and there is to be room for the last words.  After
