@@ -1007,6 +1007,51 @@ static void followed(void)
   same("followed");
 }
 
+/* leaving -- a process is killed while it writes a block of private memory: the block is missing, with all of its events where the
+ * process knew how many its stream has */
+static void leaving(Bool knows)
+{
+  Collector collector = collectorNew(NULL);
+  WriterStruct writer;
+  uint64_t time = 1000;
+
+  writerOpen(&writer, collector, RegionPolicyDISCARD, EventRegistryTEXT);
+  MakeBlockBegin(&blocks[0], writer.process, 10, EventKindUser, 0, time += 5);
+  writerFill(&blocks[0], 5, &time);
+  writerPut(&writer, 0, &blocks[0], RegionFULL, blocks[0].header.used);
+  writer.header->leaving[RegionLEAVING - 1] = (RegionLeavingStruct){.stream = blocks[0].header.stream, .count = 7, .sequence = 1};
+  writer.header->leavingTo[RegionLEAVING - 1] = knows ? 5 + 7 + 1 : 0;
+  run(collector);
+  writerClose(&writer);
+  greet(collector);
+  collectorEnd(collector, 0);
+  TapOk(testReadAll() && got.gaps == 1, "a block that a process was writing when it was killed is missing (%s)", got.gap);
+  TapIs(got.lost, knows ? 7 : 1, knows ? "with its events" : "with one at least");
+}
+
+/* lacking -- a full file system has no page for a moment; what is put there later is found */
+static void lacking(void)
+{
+  Collector collector = collectorNew(NULL);
+  WriterStruct writer;
+  uint64_t time = 1000;
+
+  writerNew(&writer, EventRegistryTEXT);
+  (void)writerAsk(&writer, CollectorAddress(collector), NULL, RegionPolicyDISCARD);
+  run(collector);
+  TapOk(writerGrant(&writer) > 0 && ftruncate(writer.fd, RegionCONTROL) == 0, "a region of which there is little");
+  greet(collector);
+  TapOk(ftruncate(writer.fd, (off_t)RegionSize(testSlots)) == 0, "comes to be");
+  writerText(&writer);
+  MakeBlockBegin(&blocks[0], writer.process, 10, EventKindUser, 0, time += 5);
+  writerFill(&blocks[0], 5, &time);
+  writerPut(&writer, 0, &blocks[0], RegionFULL, blocks[0].header.used);
+  run(collector);
+  writerClose(&writer);
+  collectorEnd(collector, 0);
+  same("what came to be");
+}
+
 int main(void)
 {
   uint64_t seed = TapSeed() * 2 + 1;
@@ -1032,6 +1077,9 @@ int main(void)
   killed();
   followed();
   spoilt();
+  leaving(FALSE);
+  leaving(TRUE);
+  lacking();
   miscounts();
   manyStreams();
   hostile(&seed);

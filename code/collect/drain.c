@@ -205,6 +205,7 @@ Bool DrainHeaderNew(Drain drain)
 {
   Res res;
 
+  GuardAgain(drain->header);
   if (drain->muted)
     return TRUE;
   res = DrainHeaderTake(&drain->head, drain->header, drain->identity, (uint32_t)drain->pid, drain->shop);
@@ -328,6 +329,7 @@ static void drainLeaving(Drain drain)
 
   for (i = 0; i < RegionLEAVING; ++i) {
     RegionLeavingStruct its = drain->header->leaving[i];
+    uint64_t to = drain->header->leavingTo[i] - 1;
     DrainStream stream;
     if (its.count == 0 || its.count >= RegionLeavingCLAIMED || its.sequence > UINT32_MAX ||
         DrainStreamGet(&number, &drain->streams, its.stream) != ResOK)
@@ -335,8 +337,8 @@ static void drainLeaving(Drain drain)
     stream = &drain->streams.stream[number];
     if (stream->next > its.sequence)
       continue;
+    stream->total = to <= CountMAX ? to : BlockBeforeUNKNOWN;
     stream->next = its.sequence + 1;
-    stream->total = BlockBeforeUNKNOWN;
   }
 }
 

@@ -196,6 +196,8 @@ typedef struct RegionHeaderStruct {
   uint64_t tickets[RegionSlotsMAX];   /* of each full slot: twice `ticket`, so in the order in which they may be
                                          overwritten, and one more if something may be pending; 0: it is not
                                          overwritten */
+  uint64_t leavingTo[RegionLEAVING];  /* of each of `leaving`: 1 + how many events its stream has, with that block; 0:
+                                         not known */
 } RegionHeaderStruct, *RegionHeader;
 
 _Static_assert(sizeof(RegionHeaderStruct) <= RegionCONTROL, "the control table is behind the header");
