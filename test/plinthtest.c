@@ -179,6 +179,10 @@ static void testKept(void)
   TapOk(close(fd) == 0 && PlinthSend(&plinth, "moved", 5) == ResOK, "and serves there");
   TapOk(dup2(1, moved) == moved && !DescriptorKept(moved), "what the program has put there is not ours");
   TapOk(PlinthSend(&plinth, "again", 5) == ResOK && plinth.fd != moved && DescriptorKept(plinth.fd), "and is left alone");
+  TapOk(DescriptorAgain(&plinth, moved) == ResIO && fcntl(moved, F_GETFD) >= 0,
+        "nor is it the log where the program has put it in its place since it was opened");
+  TapOk(PlinthSend(&plinth, "to the log", 10) == ResOK && stat(inFolder("kept"), &status) == 0 && status.st_size == 20,
+        "which is written to");
   PlinthClose(&plinth);
   TapOk(!DescriptorKept(fd) && plinth.fd < 0, "closed");
   (void)close(moved);

@@ -122,23 +122,31 @@ Bool DescriptorSame(Plinth plinth, int fd, struct stat *status, Bool held)
   return birth == 0 ? held : birth == plinth->birth;
 }
 
-Res DescriptorTake(Plinth plinth, int fd)
+Res DescriptorAgain(Plinth plinth, int fd)
 {
   int before = descriptorOf(plinth), now = fd;
-  long high;
+  long high = descriptorApart ? -EMFILE : descriptorHigh(fd);
+  struct stat status;
 
-  if (DescriptorNote(plinth, fd) != ResOK)
-    return ResIO;
-  high = descriptorApart ? -EMFILE : descriptorHigh(fd);
-  if (high >= 0) {
-    (void)QuietCall(SYS_close, fd);
+  if (high >= 0)
     now = (int)high;
+  if (!DescriptorSame(plinth, now, &status, TRUE)) {
+    if (high >= 0)
+      (void)QuietCall(SYS_close, high);
+    return ResIO;
   }
+  if (high >= 0)
+    (void)QuietCall(SYS_close, fd);
   descriptorShow(plinth, now);
   /* Another thread may have found that ours is gone, and opened it again. */
   if (!__atomic_compare_exchange_n(&plinth->fd, &before, now, FALSE, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
     (void)QuietCall(SYS_close, now);
   return ResOK;
+}
+
+Res DescriptorTake(Plinth plinth, int fd)
+{
+  return DescriptorNote(plinth, fd) == ResOK ? DescriptorAgain(plinth, fd) : ResIO;
 }
 
 void DescriptorPass(Plinth to, Plinth from)

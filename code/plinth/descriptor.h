@@ -35,8 +35,11 @@ extern Res DescriptorNote(Plinth plinth, int fd);
 extern Bool DescriptorSame(Plinth plinth, int fd, struct stat *statusReturn, Bool held);
 
 /* DescriptorTake -- `fd` becomes the plinth's, moved out of the program's way where that is allowed.  ResIO: it is
- * none; nothing is changed. */
+ * none; nothing is changed.
+ * DescriptorAgain -- the same of the file that was noted, opened again.  ResIO: the program has closed `fd` meanwhile, and may
+ * have given the number to a file of its own, which is left alone. */
 extern Res DescriptorTake(Plinth plinth, int fd);
+extern Res DescriptorAgain(Plinth plinth, int fd);
 
 /* DescriptorPass -- what one plinth has becomes another's */
 extern void DescriptorPass(Plinth to, Plinth from);

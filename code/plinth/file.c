@@ -183,9 +183,10 @@ static int fileReopen(Plinth plinth, struct stat *status, Bool *lentReturn, cons
     *reasonReturn = plinth->birth != 0 ? "it is another file now" : "it may be another file now";
     return -1;
   }
-  *lentReturn = !DescriptorMay() || DescriptorTake(plinth, (int)fd) != ResOK;
-  if (!*lentReturn)
-    fd = DescriptorOurs(plinth, status);
+  *lentReturn = !DescriptorMay();
+  if (*lentReturn)
+    return (int)fd;
+  fd = DescriptorAgain(plinth, (int)fd) == ResOK ? DescriptorOurs(plinth, status) : -1;
   if (fd < 0) /* the program has closed it meanwhile */
     *reasonReturn = QuietErrno(EBADF);
   return (int)fd;
