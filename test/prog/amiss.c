@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <spawn.h>
@@ -29,7 +30,8 @@ static char *volatile end; /* of the last page that may be read: 20 letters in f
 
 static void programs(void)
 {
-  char word[] = "true", *arguments[] = {word, NULL}, *environment[] = {NULL};
+  char word[] = "true", *arguments[] = {word, NULL}, *environment[] = {NULL}, *strays[] = {nowhere, end - 20, NULL};
+  int file = open("/bin/true", O_RDONLY | O_CLOEXEC);
   pid_t pid;
 
   SAY(execve(nowhere, arguments, environment));
@@ -38,6 +40,22 @@ static void programs(void)
   SAY(execve(end, arguments, environment));
   SAY(execve("/nowhere/at/all", (char **)nowhere, environment));
   SAY(execve("/bin/true", (char **)nowhere, environment));
+  SAY(execve("/bin/true", arguments, (char **)nowhere));
+  SAY(execve("/bin/true", arguments, (char **)(end - sizeof(char *))));
+  SAY(execve("/bin/true", arguments, strays));
+  SAY(execvpe("true", arguments, (char **)nowhere));
+  SAY(execveat(AT_FDCWD, nowhere, arguments, environment, 0));
+  SAY(execveat(AT_FDCWD, end - 20, arguments, environment, 0));
+  SAY(execveat(file, "", arguments, (char **)nowhere, AT_EMPTY_PATH));
+  SAY(execveat(file, nowhere, arguments, environment, AT_EMPTY_PATH));
+  SAY(execveat(987, "x", arguments, environment, 0));
+  SAY(fexecve(987, arguments, environment));
+  SAY(fexecve(file, arguments, (char **)nowhere));
+  SAY(fexecve(file, (char **)nowhere, environment));
+  (void)close(file);
+  SAY(posix_spawn(&pid, "/bin/true", NULL, NULL, arguments, (char **)nowhere));
+  SAY(posix_spawn(&pid, "/bin/true", NULL, NULL, arguments, strays));
+  SAY(posix_spawnp(&pid, "true", NULL, NULL, arguments, (char **)nowhere));
   SAY(posix_spawn(&pid, nowhere, NULL, NULL, arguments, environment));
   SAY(posix_spawn(&pid, end - 20, NULL, NULL, arguments, environment));
   SAY(posix_spawnp(&pid, "no-such-program-at-all", NULL, NULL, arguments, environment));
