@@ -1019,14 +1019,50 @@ static void leaving(Bool knows)
   MakeBlockBegin(&blocks[0], writer.process, 10, EventKindUser, 0, time += 5);
   writerFill(&blocks[0], 5, &time);
   writerPut(&writer, 0, &blocks[0], RegionFULL, blocks[0].header.used);
-  writer.header->leaving[RegionLEAVING - 1] = (RegionLeavingStruct){.stream = blocks[0].header.stream, .count = 7, .sequence = 1};
-  writer.header->leavingTo[RegionLEAVING - 1] = knows ? 5 + 7 + 1 : 0;
+  writer.header->leaving[RegionLEAVING - 1] = (RegionLeavingStruct){blocks[0].header.stream, 7, 1, knows ? 5 + 7 : BlockBeforeUNKNOWN};
   run(collector);
   writerClose(&writer);
   greet(collector);
   collectorEnd(collector, 0);
   TapOk(testReadAll() && got.gaps == 1, "a block that a process was writing when it was killed is missing (%s)", got.gap);
   TapIs(got.lost, knows ? 7 : 1, knows ? "with its events" : "with one at least");
+}
+
+/* held -- a process is no more, and its memory is held by somebody else for a moment, as by who reads it in /proc: it is not
+ * said to run */
+static void held(void)
+{
+  Collector collector = collectorNew(NULL);
+  WriterStruct writer;
+  int ends[2];
+  pid_t child;
+
+  writerNew(&writer, EventRegistryTEXT);
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+    makeFail("socketpair");
+  child = fork();
+  if (child == 0) {
+    RegionMeetStruct meet = meetRequest(&writer, CollectorAddress(collector), NULL, RegionPolicyDISCARD);
+    (void)meetSend(CollectorAddress(collector), &meet, sizeof meet, ends[1]);
+    for (;;)
+      (void)pause();
+  }
+  (void)CollectorRun(collector, -1, EventClockMonotonic() + 100 * testMs);
+  writer.end = ends[0];
+  TapOk(writerGrant(&writer) > 0, "a process has a region");
+  writerText(&writer);
+  (void)kill(child, SIGKILL);
+  (void)waitpid(child, NULL, 0);
+  child = fork();
+  if (child == 0) {
+    (void)usleep(150000);
+    _exit(0);
+  }
+  (void)close(ends[1]);
+  writerClose(&writer);
+  collectorEnd(collector, 0);
+  (void)waitpid(child, NULL, 0);
+  TapOk(access(writer.path, F_OK) != 0, "and its region is gone");
 }
 
 /* lacking -- a full file system has no page for a moment; what is put there later is found */
@@ -1079,6 +1115,7 @@ int main(void)
   spoilt();
   leaving(FALSE);
   leaving(TRUE);
+  held();
   lacking();
   miscounts();
   manyStreams();

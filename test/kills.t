@@ -188,12 +188,15 @@ sub happen {
         syswrite $counts, pack 'Q', 1;
         until_(sub { !family() }) or return 'the program does not come to its end';
     }
-    my $gone;
+    my ($gone, %died);
     until_(sub {
         $kill->(family());
-        1 while ($gone = waitpid -1, POSIX::WNOHANG) > 0;
+        while (($gone = waitpid -1, POSIX::WNOHANG) > 0) {
+            my $signal = $? & 127 || ($? >> 8) - 128; # eventrec's status says of what the program died
+            ++$died{$signal} if $signal > 0 && $signal != POSIX::SIGKILL;
+        }
         return $gone < 0;
-    }) and return ();
+    }) and return map { "somebody died of signal $_" } sort keys %died;
     kill KILL => $rec;
     waitpid $rec, 0;
     return 'eventrec does not come to its end';

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -14,7 +15,8 @@
 #include "plinth/clock.h"
 
 enum {
-  collectorDying = 5,  /* tries for the lock of a process whose parent's end we have seen, 2 ms apart */
+  collectorDying = 5,  /* tries for the lock of a process whose parent's end we have seen, 2 ms apart, */
+  collectorDEAD = 500, /* and of one of which it is known that there is none any more */
   collectorCLOSING = 2 /* tries to write that the recording is over */
 };
 
@@ -373,6 +375,19 @@ static Res collectorLetGo(Collector collector, Count *runningReturn)
   return res;
 }
 
+/* collectorHeld -- does a process that is no more have its lock yet?  Who looked at its memory when it ended gives that back. */
+static Bool collectorHeld(Collector collector)
+{
+  Index i;
+
+  for (i = 0; i < collector->drains; ++i) {
+    Drain drain = collector->drain[i];
+    if (drain->gone == 0 && drain->pid > 0 && kill(drain->pid, 0) != 0 && errno == ESRCH)
+      return TRUE;
+  }
+  return FALSE;
+}
+
 Res CollectorEnd(Collector collector, Count *runningReturn)
 {
   static const struct timespec moment = {0, 2000000};
@@ -382,7 +397,7 @@ Res CollectorEnd(Collector collector, Count *runningReturn)
 
   collector->shop.batch.patient = TRUE;
   /* A process that has just ended may hold its lock for a moment yet; and one that is being read, too. */
-  for (tries = 0; tries < collectorDying; ++tries) {
+  for (tries = 0; tries < collectorDying || (tries < collectorDEAD && collectorHeld(collector)); ++tries) {
     CollectorReceive(collector);
     (void)CollectorRound(collector);
     /* What cannot be written now is tried again below. */

@@ -329,7 +329,6 @@ static void drainLeaving(Drain drain)
 
   for (i = 0; i < RegionLEAVING; ++i) {
     RegionLeavingStruct its = drain->header->leaving[i];
-    uint64_t to = drain->header->leavingTo[i] - 1;
     DrainStream stream;
     if (its.count == 0 || its.count >= RegionLeavingCLAIMED || its.sequence > UINT32_MAX ||
         DrainStreamGet(&number, &drain->streams, its.stream) != ResOK)
@@ -337,7 +336,7 @@ static void drainLeaving(Drain drain)
     stream = &drain->streams.stream[number];
     if (stream->next > its.sequence)
       continue;
-    stream->total = to <= CountMAX ? to : BlockBeforeUNKNOWN;
+    stream->total = its.to <= CountMAX ? its.to : BlockBeforeUNKNOWN;
     stream->next = its.sequence + 1;
   }
 }

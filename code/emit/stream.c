@@ -238,7 +238,7 @@ RegionLeaving StreamDepart(Process process, BlockHeader block)
       continue;
     leaving->stream = block->stream;
     leaving->sequence = block->sequence;
-    region->leavingTo[i] = block->before == BlockBeforeUNKNOWN ? 0 : block->before + block->count + 1;
+    leaving->to = block->before == BlockBeforeUNKNOWN ? BlockBeforeUNKNOWN : block->before + block->count;
     __atomic_store_n(&leaving->count, count, __ATOMIC_RELEASE);
     StreamHome(process, block, block->count);
     return leaving;

@@ -136,6 +136,7 @@ typedef struct RegionLeavingStruct {
   uint32_t stream;
   uint32_t count;                 /* of its events; 0: there is none; RegionLeavingCLAIMED: there will be */
   uint64_t sequence;
+  uint64_t to;                    /* so many events the stream has with it; BlockBeforeUNKNOWN */
 } RegionLeavingStruct, *RegionLeaving;
 
 typedef struct RegionHeaderStruct {
@@ -196,8 +197,6 @@ typedef struct RegionHeaderStruct {
   uint64_t tickets[RegionSlotsMAX];   /* of each full slot: twice `ticket`, so in the order in which they may be
                                          overwritten, and one more if something may be pending; 0: it is not
                                          overwritten */
-  uint64_t leavingTo[RegionLEAVING];  /* of each of `leaving`: 1 + how many events its stream has, with that block; 0:
-                                         not known */
 } RegionHeaderStruct, *RegionHeader;
 
 _Static_assert(sizeof(RegionHeaderStruct) <= RegionCONTROL, "the control table is behind the header");
