@@ -369,7 +369,8 @@ static void ctlShort(Ctl ctl, uint32_t pid, Count *seen)
   ctlClose(ctl);
 }
 
-/* ctlAll -- the processes of this user that are recorded: those that have a region mapped, wherever it lies */
+/* ctlAll -- the recorded processes that we can reach: for root all, for others those of this user, and those whose
+ * regions are theirs; wherever these lie */
 static int ctlAll(Ctl ctl)
 {
   DIR *folder = opendir("/proc");
@@ -380,14 +381,12 @@ static int ctlAll(Ctl ctl)
     return OptionFail(ctl->tool, "/proc: %s", strerror(errno));
   (void)signal(SIGBUS, ctlGone);
   while ((entry = readdir(folder)) != NULL) {
-    struct stat status;
-    if (OptionParseNumber(entry->d_name, &pid) == ResOK && pid > 0 && pid <= INT32_MAX &&
-        fstatat(dirfd(folder), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_uid == geteuid())
+    if (OptionParseNumber(entry->d_name, &pid) == ResOK && pid > 0 && pid <= INT32_MAX)
       ctlShort(ctl, (uint32_t)pid, &seen);
   }
   (void)closedir(folder);
   if (seen == 0)
-    printf("no process of this user is recorded\n");
+    printf("no process%s is recorded\n", geteuid() == 0 ? "" : " of this user");
   return fflush(stdout) == 0 || errno == EPIPE ? 0 : OptionFail(ctl->tool, "standard output: %s", strerror(errno));
 }
 
@@ -425,7 +424,7 @@ int main(int argc, char **argv)
     .name = "eventctl", .synopsis = "[options] [PID|unix:PATH [command]]",
     .summary = "Looks into a running program that Pawprint records, and changes what it records.",
     .options = options, .count = ARRAY_LENGTH(options), .usage = 2, .failure = 1, .stopAtOperand = TRUE,
-    .notes = "Without a number, the processes of this user that are recorded are listed.\n"
+    .notes = "Without a number, the recorded processes of this user are listed; for root, of all users.\n"
              "Commands:\n"
              "  (none)                    which kinds are sent and buffered; blocks, events discarded\n"
              "  +Object -Ref, Arena,Pool  change the kinds that are sent; all and none are kinds, too\n"

@@ -278,6 +278,68 @@ SKIP: {
     $program->{end}->();
 }
 
+# Root reaches processes of all users, but no log that their memory leads to; nor does it believe a third user.
+SKIP: {
+    skip 'only root reaches others', 9 if $> != 0;
+    my $user = 65534;
+    my $others = tempdir(CLEANUP => 1);
+    chown $user, -1, $others;
+    chmod 0755, $dir;
+    my $as = 'require POSIX; POSIX::setgid($ARGV[0]); POSIX::setuid(shift); exec @ARGV';
+    my $theirs = "$others/theirs.paw";
+    my $start = sub {
+        local $ENV{PAWPRINT_LOG} = $_[0];
+        my $pid = open2(my $out, my $in, $^X, '-e', $as, $user, "$B/prog/steady", 200);
+        push @started, $pid;
+        print $in "50\n";
+        $in->flush;
+        return ($pid, $in, scalar <$out>);
+    };
+    my ($pid, $in, $said) = $start->($theirs);
+    skip 'nobody cannot run what is built here', 9 if !defined $said;
+    my ($region) = grep { !/log$/ } glob "/dev/shm/pawprint-*-$pid-*";
+    skip 'the region is not in /dev/shm', 9 if !defined $region;
+    my $table = table($pid);
+    like $table->{rest} // $table->{said}, qr/^process $pid steady, by itself, into \Q$theirs\E$/m, 'root reaches a process of another user';
+    like +(run($ctl))[1], qr/^$pid +steady, by itself, into \Q$theirs\E$/m, 'and has it in its list';
+    run($ctl, $pid, 'stop');
+    is sent($pid), '', 'and switches it';
+
+    # Its user says that it is for a log of root's, and of that one's recording.
+    my $log = "$dir/roots.paw";
+    my $roots = start(PAWPRINT_LOG => $log);
+    $roots->{say}->(100);
+    run($ctl, $roots->{pid}, 'flush');
+    my $size = -s $log;
+    ok $size, 'root has a log';
+    my ($recording) = map { m{/pawprint-(\w+)-} } grep { !/log$/ } glob "/dev/shm/pawprint-*-$roots->{pid}-*";
+    my $lie = "/dev/shm/pawprint-$recording-$pid-0";
+    rename $region, $lie;
+    unlink "$region.log", "$lie.log";
+    symlink $log, "$lie.log";
+    system 'chown', '-h', $user, "$lie.log";
+    my ($status, undef, $err) = run($ctl, $pid, 'flush');
+    is -s $log, $size, 'what another user\'s memory says of its log is not believed';
+    like $err, qr/^eventctl: process $pid: its memory is another user's, .*; the program was asked, and will flush/, 'which is told';
+    $roots->{end}->();
+
+    chown 12345, -1, $lie;
+    is table($pid)->{said}, "eventctl: process $pid: its memory for events is another user's\n", 'nor is memory of a third user believed';
+    unlike +(run($ctl))[1], qr/^$pid /m, 'nor listed';
+    close $in;
+    waitpid $pid, 0;
+    unlink $lie, "$lie.log";
+
+    # It has changed its user, and its memory is root's.
+    skip 'a sanitizer has its own malloc', 1 if $ENV{SAN};
+    my $rec = open2(my $out, $in, 'sh', '-c', 'exec "$@" 2>"$0"', "$dir/said", "$B/bin/eventrec", '-o', "$dir/changed.paw", '--', $^X, '-e',
+                    'require POSIX; POSIX::setuid(shift); $| = 1; print "$$\n"; <STDIN>', $user);
+    $pid = <$out> + 0;
+    like +(run($ctl))[1], qr/^$pid .*, collected, into \Q$dir\E\/changed\.paw$/m, 'it is listed';
+    close $in;
+    waitpid $rec, 0;
+}
+
 # A region that is none.
 SKIP: {
     $program = start(PAWPRINT_LOG => "$dir/cut.paw");

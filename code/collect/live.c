@@ -40,6 +40,7 @@ typedef struct liveSearchStruct {
   Count count;
   Bool seen;                 /* something that was called as regions are */
   uint32_t other;            /* and was one, of this process; 0 */
+  Bool others;               /* its region is of a user whom we do not believe */
   char *error;
   Size size;
 } liveSearchStruct, *LiveSearch;
@@ -121,8 +122,8 @@ static Res liveText(Live live)
   return res;
 }
 
-/* liveMap -- map what `fd` is, if it is the process's region; takes the descriptor.  ResFORMAT: it is something
- * else. */
+/* liveMap -- map what `fd` is, which somebody has whom we believe (liveBelieved), if it is the process's region; takes the
+ * descriptor.  ResFORMAT: it is something else. */
 static Res liveMap(LiveSearch search, int fd, const char *path, Bool locked)
 {
   Live live = search->live;
@@ -133,10 +134,6 @@ static Res liveMap(LiveSearch search, int fd, const char *path, Bool locked)
       (locked && flock(fd, LOCK_SH | LOCK_NB) == 0)) {
     (void)close(fd);
     return ResFORMAT;
-  }
-  if (status.st_uid != geteuid()) {
-    (void)close(fd);
-    return liveSay(search, "process %" PRIu32 " is another user's", live->pid);
   }
   base = mmap(NULL, (Size)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
   (void)close(fd);
@@ -158,6 +155,23 @@ static Res liveMap(LiveSearch search, int fd, const char *path, Bool locked)
   return ResFORMAT;
 }
 
+/* liveOwner -- who may own the region besides us: for root, the process's user, who can do no more by it than with files of
+ * his own.  Users that our namespace does not know have one number, but there root may do no more with their files than
+ * everybody. */
+static uid_t liveOwner(Live live)
+{
+  char path[32];
+  struct stat status;
+
+  (void)snprintf(path, sizeof path, "/proc/%" PRIu32, live->pid);
+  return geteuid() == 0 && stat(path, &status) == 0 ? status.st_uid : geteuid();
+}
+
+static Bool liveBelieved(Live live, const struct stat *status)
+{
+  return status->st_uid == geteuid() || status->st_uid == liveOwner(live);
+}
+
 /* liveBegins -- does the file begin as a region does? */
 static Bool liveBegins(int fd)
 {
@@ -166,17 +180,18 @@ static Bool liveBegins(int fd)
   return pread(fd, magic, sizeof magic, 0) == (ssize_t)sizeof magic && memcmp(magic, RegionMAGIC, sizeof magic) == 0;
 }
 
-/* liveLook -- open a file that the process has mapped, if it is a regular file of ours, and a region: it is looked at
- * before it is opened, and read before it is opened for writing, because the process chooses what has such a name in its
- * own mounts.  -1 with errno. */
-static int liveLook(const char *path, int flags, struct stat *status)
+/* liveLook -- open a file that the process has mapped, if it is a regular file of somebody whom we believe, and a
+ * region: it is looked at before it is opened, and read before it is opened for writing, because the process chooses what has
+ * such a name in its own mounts.  -1 with errno, and the number of the file if there is one. */
+static int liveLook(Live live, const char *path, int flags, struct stat *status)
 {
   int handle = open(path, O_PATH | O_CLOEXEC | flags), fd = -1, reason;
   char again[32];
 
+  status->st_ino = 0;
   if (handle < 0)
     return -1;
-  if (fstat(handle, status) != 0 || !S_ISREG(status->st_mode) || status->st_uid != geteuid()) {
+  if (fstat(handle, status) != 0 || !S_ISREG(status->st_mode) || !liveBelieved(live, status)) {
     errno = EACCES;
   } else {
     (void)snprintf(again, sizeof again, "/proc/self/fd/%d", handle);
@@ -210,20 +225,24 @@ static Bool livePass(LiveSearch search, uint64_t inode)
   return TRUE;
 }
 
-/* liveTry -- the region at `path`, as we see it, if it is the file that the process has mapped.  ResEND: it is not. */
-static Res liveTry(LiveSearch search, LivePlace place, const char *path)
+/* liveTry -- the region at `path`, as we see it, if it is the file that the process has mapped, as it is where
+ * links are followed (flags 0: map_files).  ResEND, with errno: it is not. */
+static Res liveTry(LiveSearch search, LivePlace place, const char *path, int flags)
 {
   struct stat status;
-  int fd = liveLook(path, O_NOFOLLOW, &status);
+  int fd = liveLook(search->live, path, flags, &status);
+  int reason = errno;
 
-  if (fd < 0)
-    return ResEND;
   /* The device is not compared: filesystems in layers show another one in maps.  Pid and soundness are, later. */
-  if ((uint64_t)status.st_ino != place->inode) {
+  if (status.st_ino != 0 && (flags == 0 || (uint64_t)status.st_ino == place->inode)) {
+    if (fd >= 0)
+      return liveMap(search, fd, path, FALSE);
+    search->others |= !liveBelieved(search->live, &status);
+  } else if (fd >= 0) {
     (void)close(fd);
-    return ResEND;
   }
-  return liveMap(search, fd, path, FALSE);
+  errno = reason;
+  return ResEND;
 }
 
 /* liveTake -- the region that a line of maps names */
@@ -231,23 +250,23 @@ static Res liveTake(LiveSearch search, LivePlace place)
 {
   Live live = search->live;
   char path[sizeof place->path + 64];
-  struct stat status;
   Res res;
-  int fd;
 
   (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/root%s", live->pid, place->path);
-  res = liveTry(search, place, path);
+  res = liveTry(search, place, path, O_NOFOLLOW);
   if (res == ResEND)
-    res = liveTry(search, place, place->path);
+    res = liveTry(search, place, place->path, O_NOFOLLOW);
   if (res != ResEND)
     return res;
   /* Without a name: removed meanwhile, or never with one. */
   (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, live->pid, place->from,
                  place->to);
-  fd = liveLook(path, 0, &status);
-  if (fd >= 0)
-    return liveMap(search, fd, path, FALSE);
-  if (errno == EPERM || errno == EACCES)
+  res = liveTry(search, place, path, 0);
+  if (res != ResEND)
+    return res;
+  if (search->others)
+    (void)liveSay(search, "process %" PRIu32 ": its memory for events is another user's", live->pid);
+  else if (errno == EPERM || errno == EACCES)
     (void)liveSay(search, "process %" PRIu32 ": its memory for events has no name; only root reaches it, by %s",
                   live->pid, path);
   return ResEND;
@@ -319,7 +338,7 @@ static Res liveNamed(void *data, LeftPlace place)
 
   if (place->name.pid != search->live->pid || search->live->region != NULL)
     return ResOK;
-  fd = LeftPlaceOpen(&status, place, TRUE, geteuid());
+  fd = LeftPlaceOpen(&status, place, TRUE, liveOwner(search->live));
   if (fd >= 0 && liveMap(search, fd, place->file, TRUE) == ResOK)
     (void)livePass(search, status.st_ino);
   return ResOK;

@@ -3,8 +3,8 @@
  * Whoever may look at a process finds its region among the files that it has mapped, opens it as the process itself
  * sees it (so in containers and chroots, too), and shares it from then on.  Nothing is written to by finding it.
  *
- * Always true of an open one (LiveCheck): the region is sound, belongs to the caller's user, and says that it is
- * the process's; its newest header block was sound.
+ * Always true of an open one (LiveCheck): the region is sound, belongs to the caller's user, or, for root, to that of the
+ * process, and says that it is the process's; its newest header block was sound.
  *
  * The process may cut its file short at any time, which kills whoever reads there with SIGBUS; tools catch that.
  *

@@ -143,7 +143,7 @@ Res PeekAppend(Live live, int fd, Bool header)
 typedef struct peekPlaceStruct {
   Live live;
   uint64_t recording;     /* 0: the region has no name that we see, or no link beside it */
-  Bool ours;              /* we made it, and the link */
+  Bool ours;              /* we own it, and the link */
   char log[PATH_MAX];
 } peekPlaceStruct, *PeekPlace;
 
@@ -173,12 +173,16 @@ int PeekLog(Live live, const char **reasonReturn)
   *reasonReturn = "its log is no file, or not known from here";
   if (peek.recording == 0)
     return -1;
+  if (!peek.ours) {
+    *reasonReturn = "its memory is another user's, who does not tell us where to write";
+    return -1;
+  }
   fd = LeftPlaceAppend(&certain, peek.log, peek.recording);
   if (fd < 0) {
     *reasonReturn = strerror(errno);
     return -1;
   }
-  res = LogRecordingHas(fd, certain && peek.ours, peek.recording);
+  res = LogRecordingHas(fd, certain, peek.recording);
   if (res == ResOK)
     return fd;
   (void)close(fd);
