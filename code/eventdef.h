@@ -581,6 +581,11 @@ RELATION(MachineSample, 0x092a, TRUE, System, UWWWWW)
   PARAM(MachineSample, 4, W, disk, "us with nothing to do while somebody waited for a disk")
   PARAM(MachineSample, 5, W, stolen, "us that another machine on the same hardware had")
 
+RELATION(ProgramUnseen, 0x092b, TRUE, System, US)
+  DOC(ProgramUnseen, "not seen: %program")
+  PARAM(ProgramUnseen, 0, U, processes, "that ran it, and did not announce themselves; 0 where they were not counted")
+  PARAM(ProgramUnseen, 1, S, program, "the program, or a library that one has loaded, a colon, and why it was not seen, or what of it")
+
 #undef KIND
 #undef OFF
 #undef RELATION

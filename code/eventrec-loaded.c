@@ -56,7 +56,6 @@ void RecordingLoaded(void *data, pid_t pid, uid_t user, const char *program)
 void RecordingLibraries(Recording recording)
 {
   ProgramDoorsStruct *doors = calloc(recording->libraries + 1, sizeof *doors);
-  char line[PATH_MAX + 256];
   unsigned there = 0;
   Index i;
 
@@ -69,8 +68,7 @@ void RecordingLibraries(Recording recording)
     const char *reason = ProgramDoor(&doors[i], there);
     if (reason == NULL)
       continue;
-    (void)snprintf(line, sizeof line, "not seen: %s: %s", recording->loaded[i], reason);
-    RecordingLine(recording, line);
+    RecordingUnseen(recording, recording->loaded[i], reason, 0);
   }
   free(doors);
 }

@@ -123,6 +123,11 @@ extern Bool RecordingProgram(void *data, const char *name, uid_t user);
  * too large, which is told at the end. */
 extern Bool RecordingLooks(Recording recording, const char *path, Count others);
 
+/* RecordingUnseen -- this program, or library, is not seen, for this reason, in so many processes, which is told at the end, and in the log;
+ * 0: they are not counted.  RecordingLast -- at the end: what the files of programs and libraries say against their being seen */
+extern void RecordingUnseen(Recording recording, const char *path, const char *reason, Count count);
+extern void RecordingLast(void *data);
+
 /* RecordingAbsent -- so many processes of the family ran this program, and did not announce themselves, for this reason;
  * NULL: for that which its file says */
 extern void RecordingAbsent(void *data, const char *name, const char *reason, Count count);

@@ -39,6 +39,7 @@ static void recordingCollector(Recording recording)
     .program = RecordingProgram,
     .loaded = RecordingLoaded,
     .absent = RecordingAbsent,
+    .last = RecordingLast,
     .tell = RecordingLine,
   };
 
@@ -222,6 +223,8 @@ static Count recordingFinish(Recording recording)
   RecoveredStruct recovered = {0};
   Count running = 0;
 
+  if (recording->collector == NULL)
+    RecordingLast(recording);
   recording->whole = recording->collector != NULL && CollectorEnd(recording->collector, &running) == ResOK;
   if (recording->collector != NULL && !recording->whole)
     recordingLacks(recording, strerror(errno));

@@ -33,15 +33,17 @@ void RecordingLine(void *data, const char *line)
     ++recording->linesMore;
 }
 
-/* recordingNot -- the line of a program that is not seen, and in how many processes */
-static void recordingNot(Recording recording, const char *path, const char *reason, Count count)
+void RecordingUnseen(Recording recording, const char *path, const char *reason, Count count)
 {
   char line[PATH_MAX + 256];
   int length = snprintf(line, sizeof line, "not seen: %s: %s", path, reason);
+  Count lines = recording->lines + recording->linesMore;
 
   if (count > 1 && length < (int)sizeof line)
     (void)snprintf(line + length, sizeof line - (Size)length, " (%zu processes)", count);
   RecordingLine(recording, line);
+  if (recording->collector != NULL && lines < recording->lines + recording->linesMore)
+    CollectorUnseen(recording->collector, path, reason, count);
 }
 
 /* recordingWhole -- is that a reason for which nothing of a program is seen? */
@@ -144,12 +146,21 @@ static void recordingFiles(Recording recording)
   for (i = 0; i < recording->known; ++i)
     if (recordingWhy(recording, recording->path[i]) == i &&
         !(recording->reason[i] != NULL && ProgramStatic(recording->reason[i]) && recordingMet(recording, recording->path[i])))
-      recordingNot(recording, recording->path[i], recording->reason[i], recording->unseen[i]);
+      RecordingUnseen(recording, recording->path[i], recording->reason[i], recording->unseen[i]);
   if (recording->unlooked == 0)
     return;
   (void)snprintf(line, sizeof line, "programs and libraries were too many, or too large, to look into all: of %s and those after it "
                  "it is not known whether their files speak against their being seen", recording->first);
   RecordingLine(recording, line);
+}
+
+void RecordingLast(void *data)
+{
+  Recording recording = data;
+
+  (void)RecordingProgram(recording, recording->program, geteuid());
+  RecordingLibraries(recording);
+  recordingFiles(recording);
 }
 
 void RecordingAbsent(void *data, const char *name, const char *reason, Count count)
@@ -165,7 +176,7 @@ void RecordingAbsent(void *data, const char *name, const char *reason, Count cou
   if (i < recording->known && recordingWhole(recording->reason[i]))
     recording->unseen[i] += count;
   else
-    recordingNot(recording, path, reason != NULL ? reason : "by its file nothing can be loaded into it", count);
+    RecordingUnseen(recording, path, reason != NULL ? reason : "by its file nothing can be loaded into it", count);
 }
 
 static void recordingSilent(void *data, const char *line)
@@ -195,8 +206,8 @@ static Bool recordingSeen(Log log, Count processes)
   return FALSE;
 }
 
-/* recordingUnseen -- nothing was recorded: why? */
-static void recordingUnseen(Recording recording)
+/* recordingNothing -- nothing was recorded: why? */
+static void recordingNothing(Recording recording)
 {
   char line[PATH_MAX + 128];
 
@@ -280,9 +291,6 @@ void RecordingSummary(Recording recording, Count running)
   LogSummaryStruct summary = {0};
   Bool seen = FALSE, read;
 
-  (void)RecordingProgram(recording, recording->program, geteuid());
-  RecordingLibraries(recording);
-  recordingFiles(recording);
   read = recordingRead(&summary, &seen, recording);
   if (recording->whole && (!read || recording->missing > 0)) {
     summary.events = recording->collected;
@@ -293,7 +301,7 @@ void RecordingSummary(Recording recording, Count running)
     summary.discarded += recording->untold;
   }
   if (!seen)
-    recordingUnseen(recording);
+    recordingNothing(recording);
   SayLine(stderr, "eventrec: %llu events (%llu discarded), %llu bytes, %.3f s -> %s", (unsigned long long)summary.events,
           (unsigned long long)summary.discarded, (unsigned long long)summary.bytes, recording->seconds,
           !read ? recording->log : recording->output != NULL ? recording->output : strrchr(recording->log, '/') + 1);
@@ -314,14 +322,11 @@ void RecordingSent(Recording recording)
   uint64_t events = 0, discarded = 0, bytes = 0;
   Count running = 0;
 
-  (void)RecordingProgram(recording, recording->program, geteuid());
-  RecordingLibraries(recording);
   if (recording->collector != NULL) {
     (void)CollectorEnd(recording->collector, &running); /* what could not be sent is told, with its number */
     CollectorCount(recording->collector, &events, &discarded, &bytes);
     CollectorFree(recording->collector);
   }
-  recordingFiles(recording);
   SayLine(stderr, "eventrec: %llu events (%llu discarded), %llu bytes, %.3f s -> %s",
                 (unsigned long long)events, (unsigned long long)discarded, (unsigned long long)bytes,
                 recording->seconds, recording->to);

@@ -33,8 +33,20 @@ sub said {
     return @lines;
 }
 
+# summary() -- what the summary of the log says was not seen
+sub summary {
+    my ($lines) = `$B/bin/eventview $dir/a.paw` =~ /^(not seen {7}.*\n(?: {15}.*\n)*)/m;
+    return [sort map { substr $_, 15 } split /\n/, $lines // ''];
+}
+
 # unseen(@options_and_command) -- the lines that say what was not seen, without the folders of programs
-sub unseen { return [sort map { /^eventrec: not seen: (.*)/ ? $1 =~ s{^(?:/\S*/)?}{}r : () } said(@_)] }
+my @differs;
+sub unseen {
+    my @lines = sort map { /^eventrec: not seen: (.*)/ ? $1 : () } said(@_);
+    my $summary = summary();
+    push @differs, "@_: '@lines', and in the log '@$summary'" if "@lines" ne "@$summary";
+    return [map { s{^(?:/\S*/)?}{}r } @lines];
+}
 
 my $code = abs_path('code');
 my $preload = 'LD_PRELOAD was not in the environment that it was given';
@@ -43,6 +55,9 @@ my $recording = 'PAWPRINT_RECORDING was not in the environment that it was given
 my $perl = abs_path($^X) =~ s{.*/}{}r;
 
 is_deeply unseen('--', 'env', '-i', $^X, '-e', '1'), ["$perl: $preload"], 'env -i takes the library away';
+is_deeply unseen('-E', 'PoolFree', '--', 'env', '-i', $^X, '-e', '1'), ["$perl: $preload"], 'also where other events were chosen';
+is_deeply [`$B/bin/eventview --json $dir/a.paw` =~ /"not_seen": \[\{"program": "([^"]*)", "processes": 1\}\], "not_seen_count": 1/],
+    [abs_path($^X) . ": $preload"], 'and in JSON';
 is_deeply unseen('--', 'env', '-u', 'PAWPRINT_RECORDING', $^X, '-e', '1'), ["$perl: $recording"],
     'without our variable the library does not know of the recording';
 is_deeply unseen('--', 'env', '-u', 'LD_PRELOAD', 'PAWPRINT_RECORDING=', $^X, '-e', '1'), ["$perl: $preload"],
@@ -186,4 +201,6 @@ SKIP: {
     skip 'no node', 1 unless present('node');
     is_deeply unseen('--', 'env', 'LD_PRELOAD=', 'node', '-e', '1'), ["node: $others"], 'env LD_PRELOAD= takes it away, too';
 }
+is_deeply \@differs, [], 'and the log has the same, for its summary';
+
 done_testing;

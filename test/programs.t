@@ -131,7 +131,8 @@ for my $program (@programs) {
             my @unseen = $said =~ /^eventrec: (not seen: .*)$/mg;
             is $differences, '', 'the log agrees with the count';
             if ($unseen{$name}) {
-                like "@unseen", $unseen{$name}, 'the summary says what was not seen';
+                like "@unseen", $unseen{$name}, 'eventrec says what was not seen';
+                like `$B/bin/eventview $log`, qr/^not seen {7}.*$unseen{$name}/m, 'and so does the summary of the log';
             } else {
                 is "@unseen", '', 'nothing was not seen';
                 cmp_ok scalar(keys %$events), '>', 0, 'something was recorded';

@@ -111,10 +111,11 @@ for my $name (sort keys %doors) {
     my ($library, $declared, $body) = @{$doors{$name}};
     my $program = compile($name, 'gcc', spurt("$name.c", "$declared\nint main(void) { $body return 3; }\n"), "-l$library");
     SKIP: {
-        skip "$name is not here", 2 unless defined $program;
+        skip "$name is not here", 3 unless defined $program;
         my ($status, undef, $err) = run($rec, '-o', "$dir/log.$name", $program);
         is $status, 3 << 8, "$name by its own names: it runs";
         like $err, qr/^eventrec: not seen: \S+: it calls functions that only $name has/m, 'and that these calls are not seen is said';
+        like `$B/bin/eventview $dir/log.$name`, qr/^not seen {7}\S+: it calls functions that only $name has/m, 'also in the log';
     }
 }
 my $own = 'void *operator new(std::size_t n) { static char room[1 << 16], *at = room; at += n + 15 & ~15ul; return at; }'
@@ -161,7 +162,7 @@ for my $name (sort keys %doors) {
         my ($link, $named) = @$_;
         my $program = compile("$name-asks$named", 'gcc', $file, $link);
         SKIP: {
-            skip "$name is not here", 2 unless defined $program;
+            skip "$name is not here", 3 unless defined $program;
             my ($status, undef, $err) = run($rec, '-o', "$dir/log.$name.asks$named", $program);
             is $status, 3 << 8, "$name where it is there ($named): the program runs";
             my @lines = $err =~ /^eventrec: (not seen: .*)/mg;

@@ -45,6 +45,7 @@ typedef struct CollectorSettingsStruct {
   void (*absent)(void *data, const char *path, const char *reason, Count count); /* at the end: so many processes of the
                                                     family ran this program, and did not announce themselves; without a
                                                     reason: by its file they could not */
+  void (*last)(void *data); /* at the end, behind all calls of `absent`: the time for CollectorUnseen */
   void (*tell)(void *data, const char *line);    /* what the user should know */
 } CollectorSettingsStruct, *CollectorSettings;
 
@@ -84,6 +85,10 @@ extern void CollectorSeen(Collector collector, pid_t pid, const char *path, Bool
 /* CollectorStop -- end the recording: what processes send is switched off, now and in those to come; what is there is
  * written */
 extern void CollectorStop(Collector collector);
+
+/* CollectorUnseen -- say in the log that so many processes of a program were not seen, or not all that they did, and why.  Not behind
+ * the hook `last`.  0: they were not counted. */
+extern void CollectorUnseen(Collector collector, const char *program, const char *reason, Count processes);
 
 /* CollectorEnd -- take what all hold: from those that have ended everything; the others go on by themselves
  * runningReturn  how many that is

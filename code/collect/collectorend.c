@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -332,6 +333,16 @@ static void collectorAbsent(Collector collector)
                   unnamed == 1 ? "" : "es");
 }
 
+void CollectorUnseen(Collector collector, const char *program, const char *reason, Count processes)
+{
+  Teller teller = collector->teller;
+  char line[EventMaxStringLength + 1];
+
+  (void)snprintf(line, sizeof line, "%s: %s", program, reason);
+  if (teller != NULL)
+    EVENT_US(ProgramUnseen, (unsigned)processes, line);
+}
+
 /* collectorEnded -- a process has ended: what it left goes into the log, or stays where it is */
 static Res collectorEnded(Collector collector, Index i)
 {
@@ -410,6 +421,8 @@ Res CollectorEnd(Collector collector, Count *runningReturn)
   CollectorAlone(collector);
   CollectorGoesRound(collector);
   collectorAbsent(collector);
+  if (collector->settings.last != NULL)
+    collector->settings.last(collector->settings.data);
   for (i = collector->drains; i-- > 0; )
     if (!DrainIsDead(collector->drain[i]))
       DrainLeave(collector->drain[i]);

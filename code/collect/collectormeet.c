@@ -256,7 +256,7 @@ static void collectorLost(Collector collector, pid_t pid, uint64_t events)
 /* collectorBefore -- a library of a process comes before ours, and has a malloc */
 static void collectorBefore(Collector collector, MeetMessage message)
 {
-  char program[RegionPathMAX] = "";
+  char program[RegionPathMAX] = "", reason[RegionPathMAX + 128];
   Index i;
 
   for (i = 0; i < collector->drains && program[0] == '\0'; ++i)
@@ -264,8 +264,10 @@ static void collectorBefore(Collector collector, MeetMessage message)
       (void)strcpy(program, DrainProgram(collector->drain[i]));
   if (program[0] == '\0' && !ImageFind(&collector->images, message->pid, program))
     (void)strcpy(program, "a program");
-  CollectorTell(collector, "not seen: %s: it has malloc or operator new of %s, which comes before libpawprint.so: only calls that "
-                "it passes on are seen", program, message->request.program);
+  (void)snprintf(reason, sizeof reason, "it has malloc or operator new of %s, which comes before libpawprint.so: only calls that "
+                 "it passes on are seen", message->request.program);
+  CollectorTell(collector, "not seen: %s: %s", program, reason);
+  CollectorUnseen(collector, program, reason, 1);
 }
 
 /* collectorNote -- a process says which program it is going to run.  The file is looked at only if its path is absolute:

@@ -206,6 +206,12 @@ void TellerChoose(Teller teller, const uint8_t *events)
   teller->wanted = events;
 }
 
+/* tellerWanted -- is this event wanted?  What was not seen is to be known whatever is. */
+static Bool tellerWanted(Teller teller, uint16_t code)
+{
+  return code < EventCodeFIRST || code == EventProgramUnseenCODE || (teller->wanted[code / 8] >> code % 8 & 1) != 0;
+}
+
 /* tellerFilter -- of the events keep only those that are wanted */
 static void tellerFilter(Teller teller)
 {
@@ -215,7 +221,7 @@ static void tellerFilter(Teller teller)
     EventHeaderStruct event;
     memcpy(&event, teller->events + at, sizeof event);
     size = EventSizeOfLength(event.length);
-    if (event.code >= EventCodeFIRST && (teller->wanted[event.code / 8] >> event.code % 8 & 1) == 0) {
+    if (!tellerWanted(teller, event.code)) {
       --teller->count;
       continue;
     }

@@ -62,8 +62,8 @@ extern void TellerStopped(Teller teller);
 /* TellerHeaded -- so many processes of the recording have a header block: the closing header block says so */
 extern void TellerHeaded(Teller teller, uint64_t processes);
 
-/* TellerChoose -- only types whose bits are set in `events`, by code, are written; NULL: all, as at first.  The
- * caller's, and stays. */
+/* TellerChoose -- only types whose bits are set in `events`, by code, are written, and ProgramUnseen; NULL: all, as at first.
+ * The caller's, and stays. */
 extern void TellerChoose(Teller teller, const uint8_t *events);
 
 /* TellerHeader -- write the header block, now.  TellerRegistry -- what its lines of types are called. */

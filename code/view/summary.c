@@ -159,6 +159,7 @@ Res SummaryCreate(Summary *summaryReturn, Log log, OfProcess of)
   summary->to = UINT64_MAX;
   client.data = summary;
   DeathsInit(&summary->deaths, log);
+  UnseenInit(&summary->unseen);
   if (MemoryCreate(&summary->memory, log) != ResOK) {
     free(summary);
     return ResMEMORY;
@@ -203,6 +204,7 @@ void SummaryDestroy(Summary summary)
   HeapDestroy(summary->heap);
   MemoryDestroy(summary->memory);
   DeathsFinish(&summary->deaths);
+  UnseenFinish(&summary->unseen);
   free(summary);
 }
 
@@ -218,6 +220,7 @@ void SummaryEvent(Summary summary, LogEvent event)
   HeapEvent(summary->heap, event);
   MemoryEvent(summary->memory, event);
   DeathsEvent(&summary->deaths, event);
+  UnseenEvent(&summary->unseen, event);
 }
 
 Res SummaryFinish(Summary summary)
@@ -234,5 +237,5 @@ Res SummaryFinish(Summary summary)
   summary->liveObjects += summary->leftObjects;
   summary->liveBytes += summary->leftBytes;
   res = res != ResOK ? res : ahead;
-  return res != ResOK ? res : summary->deaths.failed ? ResMEMORY : memory;
+  return res != ResOK ? res : summary->deaths.failed || summary->unseen.failed ? ResMEMORY : memory;
 }

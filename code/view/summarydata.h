@@ -10,6 +10,7 @@
 #include "view/deaths.h"
 #include "view/memory.h"
 #include "view/summary.h"
+#include "view/unseen.h"
 
 enum {
   SummarySmallMAX = 8192,       /* sizes below this are counted each in its place */
@@ -29,6 +30,7 @@ struct SummaryStruct {
   Heap heap;
   Memory memory;
   DeathsStruct deaths;
+  UnseenStruct unseen;
   uint64_t events;
   uint64_t first, last;         /* ns of wall time */
   uint64_t allocs, frees, resizes;

@@ -260,6 +260,7 @@ Bool SummaryText(FILE *out, Summary summary)
   }
   SummaryProcessesText(out, &print.processes);
   SummaryDeathsText(out, &summary->deaths, print.log.first);
+  UnseenText(out, &summary->unseen);
   textEvents(out, &print, summary);
   if (print.objects)
     textHeap(out, &print, summary);
@@ -342,6 +343,7 @@ Bool SummaryJson(FILE *out, Summary summary)
   putc('{', out);
   SummaryProcessesJson(out, &print.processes);
   SummaryDeathsJson(out, &summary->deaths, print.log.first);
+  UnseenJson(out, &summary->unseen);
   SummaryMemoryJson(out, summary->memory, print.log.first);
   fprintf(out, "\"threads\": %zu, \"events\": %llu, \"first\": %.9f, \"last\": %.9f, \"duration\": %.9f,\n",
           print.processes.threads, (unsigned long long)summary->events, printSince(&print, summary->first),
