@@ -480,7 +480,7 @@ static Bool lifeConnected(void)
   return FALSE;
 }
 
-Bool ProcessLeaves(void)
+Bool ProcessLeaves(Bool foreign)
 {
   Process process = ProcessIfReady();
   QuietMaskStruct mask;
@@ -492,7 +492,8 @@ Bool ProcessLeaves(void)
   HandCheck(process);
   QuietEnd(&mask);
   errno = error;
-  return !ProcessFound(process) || (ProcessOpen() && lifeConnected());
+  foreign = foreign && !ProcessCollected(process) && ProcessRegion(process) != NULL;
+  return !ProcessFound(process) || (ProcessOpen() && (foreign || lifeConnected()));
 }
 
 void ProcessEnding(Bool ending)

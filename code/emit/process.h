@@ -200,9 +200,10 @@ extern void ProcessForkStart(void);
 /* ProcessEnd -- the end of the process, or of its program, is near: send everything.  Does nothing in the child of a
  * vfork.
  * ProcessLeaves -- its program is about to become another one: is it to be called before?  So it is if there are connections of its
- * own, and if nobody would find its memory.  If exec fails the process goes on as after ProcessEnd. */
+ * own, if nobody would find its memory, and without a collector if the other one is `foreign`: not recorded with this one, so
+ * it takes nothing over.  If exec fails the process goes on as after ProcessEnd. */
 extern void ProcessEnd(void);
-extern Bool ProcessLeaves(void);
+extern Bool ProcessLeaves(Bool foreign);
 
 /* ProcessEnding -- the process is about to end, or to become another program, or that has failed: when it was is left for the
  * collector, which sees the end later.  Does nothing in the child of a vfork. */

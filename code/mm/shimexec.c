@@ -170,9 +170,10 @@ static Bool shimTold(const char *path)
 
 /* shimLeaves -- exec is about to be tried: what nobody would find behind it goes out, if there is a program to become
  * path  as the kernel is given it, from `folder`; NULL: it is going to be looked for, or is open */
-static void shimLeaves(int folder, const char *path)
+static void shimLeaves(int folder, const char *path, char *const envp[])
 {
-  Bool leaves = ProcessLeaves();
+  Bool recorded = ProcessIfReady() != NULL && ProcessSends();
+  Bool leaves = recorded && ProcessLeaves((shimLack(envp) & (RegionLackLIBRARY | RegionLackRECORDING)) != 0);
   long res = !leaves || path == NULL ? 0 : QuietCall(SYS_faccessat, folder, path, X_OK);
 
   if (leaves && (res == 0 || res == -EPERM))
@@ -223,7 +224,7 @@ SHIM int execve(const char *path, char *const argv[], char *const envp[])
 {
   Bool told = shimNote(path, envp);
 
-  shimLeaves(AT_FDCWD, path);
+  shimLeaves(AT_FDCWD, path, envp);
   return shimStays(told, path, shimReal.execve(path, argv, envp));
 }
 
@@ -231,7 +232,7 @@ SHIM int execv(const char *path, char *const argv[])
 {
   Bool told = shimNote(path, environ);
 
-  shimLeaves(AT_FDCWD, path);
+  shimLeaves(AT_FDCWD, path, environ);
   return shimStays(told, path, shimReal.execv(path, argv));
 }
 
@@ -239,7 +240,7 @@ SHIM int execvp(const char *name, char *const argv[])
 {
   Bool told = shimNote(name, environ);
 
-  shimLeaves(AT_FDCWD, NULL);
+  shimLeaves(AT_FDCWD, NULL, environ);
   return shimStays(told, name, shimReal.execvp(name, argv));
 }
 
@@ -247,7 +248,7 @@ SHIM int execvpe(const char *name, char *const argv[], char *const envp[])
 {
   Bool told = shimNote(name, envp);
 
-  shimLeaves(AT_FDCWD, NULL);
+  shimLeaves(AT_FDCWD, NULL, envp);
   return shimStays(told, name, shimReal.execvpe(name, argv, envp));
 }
 
@@ -333,7 +334,7 @@ SHIM int fexecve(int fd, char *const argv[], char *const envp[])
 {
   Bool told = shimNoteOpened(fd, NULL, envp);
 
-  shimLeaves(AT_FDCWD, NULL);
+  shimLeaves(AT_FDCWD, NULL, envp);
   return shimStays(told, "", shimReal.fexecve(fd, argv, envp));
 }
 
@@ -342,7 +343,7 @@ SHIM int execveat(int folder, const char *path, char *const argv[], char *const 
   Bool told = folder == AT_FDCWD ? shimNote(path, envp) : shimNoteOpened(folder, path, envp);
 
   ShimExecStart();
-  shimLeaves(folder, (flags & AT_EMPTY_PATH) != 0 ? NULL : path);
+  shimLeaves(folder, (flags & AT_EMPTY_PATH) != 0 ? NULL : path, envp);
   if (shimReal.execveat == NULL)
     return shimStays(told, "", (int)syscall(SYS_execveat, folder, path, argv, envp, flags));
   return shimStays(told, "", shimReal.execveat(folder, path, argv, envp, flags));
