@@ -246,6 +246,37 @@ END
     system "$B/bin/eventrec --clean $log >/dev/null 2>&1";
 }
 
+# What a dead program left comes to its log only if that is ours; and a link alone is removed only by its owner, and by nobody who
+# is led there.
+{
+    my $log = "$dir/given.paw";
+    my $pid = open my $in, '|-', "PAWPRINT_LOG=$log exec $B/prog/ways > $log.out" or die;
+    $in->autoflush;
+    print $in "500\n";
+    until_(sub { -s "$log.out" });
+    kill 'KILL', $pid;
+    close $in;
+    my @region = grep { !/log$/ } glob "/dev/shm/pawprint-*-$pid-*";
+    is scalar(@region), 1, 'a program that records by itself is killed';
+    my $before = slurp($log);
+    chown $nobody, -1, $log;
+    like `$B/bin/eventrec --clean $log 2>&1`, qr/it cannot be added to the log: Operation not permitted; it stays$/m, 'its log is given to another user: --clean says why it adds nothing';
+    ok slurp($log) eq $before, 'nor does it';
+    ok -e $region[0], 'and leaves what there is';
+    chown 0, -1, $log;
+    like `$B/bin/eventrec --clean $log 2>&1`, qr/; removed$/m, 'it is ours again: then it is added';
+    is scalar(() = `$B/bin/eventcnv -E UserWord $log 2>/dev/null` =~ /\n/g), 500, 'and all is there';
+
+    my $link = sprintf '/dev/shm/pawprint-%016x-4194303-0.log', 0x7e57 << 32 | $$;
+    symlink $log, $link;
+    system 'chown', '-h', $nobody, $link;
+    is `$B/bin/eventrec --clean $log 2>&1` =~ /^\Q$link\E/m ? 'told' : '', '', 'a link of another user without a region is not believed';
+    ok -l $link, 'nor removed';
+    system 'chown', '-h', '0', $link;
+    like `$B/bin/eventrec --clean $log 2>&1`, qr/^\Q$link\E: .*its region is gone; removed$/m, 'unless it is ours';
+    unlink $link;
+}
+
 # A recorded program takes a dead collector's name, and answers whoever asks: nobody believes it who is not of its user.
 # Nor does anybody remove by a path what is no region, whoever tells of it.
 for my $case (['another user, who names a file of root\'s', 'unlink', $nobody], ['another user, who cuts the memory', 'cut', $nobody],
