@@ -453,5 +453,15 @@ SKIP: {
     system "umount $dir/small";
 }
 
+# The memory of a process is no log, though it has blocks: who names it by mistake loses nothing.
+system "LD_PRELOAD=$B/lib/libpawprint.so PAWPRINT_LOG=mistaken.paw sh -c '$B/prog/ways < told; kill -9 \$\$' >/dev/null 2>&1" if told(3000);
+my ($memory) = grep { -l "$_.log" && readlink("$_.log") eq "$dir/mistaken.paw" } left();
+SKIP: {
+    skip 'nothing is left in /dev/shm', 3 if !defined $memory;
+    is clean($memory), "eventrec: $memory: it is no log\n", 'memory in the place of a log is refused';
+    ok -e $memory, 'and stays';
+    like clean('mistaken.paw'), qr/^\Q$memory\E: .*: added to the log; removed$/m, 'for its log';
+}
+
 chdir '/';
 done_testing;

@@ -437,11 +437,16 @@ static Res recoverVisit(void *data, LeftPlace place)
   return ResOK;
 }
 
-/* recoverForeign -- has the file nothing that a log has, though it is not empty? */
+/* recoverForeign -- has the file nothing that a log has, though it is not empty?  Or is it the memory of a process, which has blocks,
+ * too? */
 static Bool recoverForeign(Recover recover)
 {
   const ScanStruct *scan = &recover->scan;
+  char magic[BlockMagicSIZE];
 
+  if (pread(recover->file.fd, magic, sizeof magic, 0) == (ssize_t)sizeof magic &&
+      memcmp(magic, RegionMAGIC, sizeof magic) == 0)
+    return TRUE;
   return scan->blocks + scan->headers == 0 && scan->foreign[0] == 0 &&
          !RegionsNothing(&recover->regions, 0, recover->file.size);
 }
