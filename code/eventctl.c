@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +39,14 @@ static void ctlGone(int number)
   UNUSED(number);
   (void)!write(STDERR_FILENO, message, sizeof message - 1);
   _exit(1);
+}
+
+/* The same of one of many that are listed: the others are listed all the same.  What it has mapped stays mapped. */
+static sigjmp_buf ctlNext;
+
+static void ctlSkip(int number)
+{
+  siglongjmp(ctlNext, number);
 }
 
 /* ctlRegistry -- what an emitter is called where there are several: version, number and checksum of its events */
@@ -357,6 +366,10 @@ static void ctlShort(Ctl ctl, uint32_t pid, Count *seen)
   char error[RegionPathMAX + 256], which[96];
   Index i;
 
+  if (sigsetjmp(ctlNext, TRUE) != 0) {
+    ctl->emitters = 0;
+    return;
+  }
   (void)ctlOpen(ctl, pid, error, sizeof error);
   for (i = 0; i < ctl->emitters; ++i) {
     Live live = ctl->live = ctl->emitter[i];
@@ -379,7 +392,7 @@ static int ctlAll(Ctl ctl)
 
   if (folder == NULL)
     return OptionFail(ctl->tool, "/proc: %s", strerror(errno));
-  (void)signal(SIGBUS, ctlGone);
+  (void)signal(SIGBUS, ctlSkip);
   while ((entry = readdir(folder)) != NULL) {
     if (OptionParseNumber(entry->d_name, &pid) == ResOK && pid > 0 && pid <= INT32_MAX)
       ctlShort(ctl, (uint32_t)pid, &seen);

@@ -358,6 +358,29 @@ SKIP: {
     kill 'KILL', $pid;
     unlink $region, "$region.log";
 }
+# One that is cut short, and made long again, while all are listed: the others are listed, and this one now and then.
+SKIP: {
+    $program = start(PAWPRINT_LOG => "$dir/wavers.paw");
+    $pid = $program->{pid};
+    $program->{say}->(10);
+    my ($region) = glob "/dev/shm/pawprint-*-$pid-*[0-9]";
+    skip 'the region is not in /dev/shm', 1 unless $region && -e $region;
+    kill 'STOP', $pid;
+    my $size = -s $region;
+    my $wavers = fork // die "fork: $!";
+    if ($wavers == 0) {
+        open my $file, '+<:raw', $region or POSIX::_exit(1);
+        for (1 .. 1000000) { truncate $file, 4096; truncate $file, $size }
+        POSIX::_exit(0);
+    }
+    my %status;
+    for (1 .. 100) { ++$status{(run($ctl))[0]} }
+    kill 'KILL', $wavers, $pid;
+    waitpid $wavers, 0;
+    is_deeply [keys %status], [0], 'one that cuts its memory short does not end the list';
+    unlink $region, "$region.log";
+}
+
 # Whatever stands in a region: an answer, and no harm.  The process stands still, so that what is spoilt stays so.
 SKIP: {
     $program = start(PAWPRINT_LOG => "$dir/spoilt.paw");
