@@ -41,7 +41,8 @@ static void ctlGone(int number)
   _exit(1);
 }
 
-/* The same of one of many that are listed: the others are listed all the same.  What it has mapped stays mapped. */
+/* The same, while many are listed: that process is left out, and the list goes on.  What we had mapped and allocated for it is
+ * not given back. */
 static sigjmp_buf ctlNext;
 
 static void ctlSkip(int number)

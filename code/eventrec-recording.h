@@ -123,8 +123,9 @@ extern Bool RecordingProgram(void *data, const char *name, uid_t user);
  * too large, which is told at the end. */
 extern Bool RecordingLooks(Recording recording, const char *path, Count others);
 
-/* RecordingUnseen -- this program, or library, is not seen, for this reason, in so many processes, which is told at the end, and in the log;
- * 0: they are not counted.  RecordingLast -- at the end: what the files of programs and libraries say against their being seen */
+/* RecordingUnseen -- name a program or library that is not seen, and why: in a line at the end, and by an event in the log
+ * count  processes that ran it; 0: they are not counted
+ * RecordingLast -- a hook, at the end: name those of which the file says that they cannot be seen; `data` is the Recording */
 extern void RecordingUnseen(Recording recording, const char *path, const char *reason, Count count);
 extern void RecordingLast(void *data);
 

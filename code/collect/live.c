@@ -122,8 +122,8 @@ static Res liveText(Live live)
   return res;
 }
 
-/* liveMap -- map what `fd` is, which somebody has whom we believe (liveBelieved), if it is the process's region; takes the
- * descriptor.  ResFORMAT: it is something else. */
+/* liveMap -- map the file `fd`, if it is the process's region, and take the descriptor.  The caller has checked the file's
+ * owner (liveBelieved).  ResFORMAT: it is something else. */
 static Res liveMap(LiveSearch search, int fd, const char *path, Bool locked)
 {
   Live live = search->live;
@@ -180,9 +180,9 @@ static Bool liveBegins(int fd)
   return pread(fd, magic, sizeof magic, 0) == (ssize_t)sizeof magic && memcmp(magic, RegionMAGIC, sizeof magic) == 0;
 }
 
-/* liveLook -- open a file that the process has mapped, if it is a regular file of somebody whom we believe, and a
- * region: it is looked at before it is opened, and read before it is opened for writing, because the process chooses what has
- * such a name in its own mounts.  -1 with errno, and the number of the file if there is one. */
+/* liveLook -- open a file that the process has mapped, if it is a regular file, has an owner whom we believe, and is a
+ * region.  The process chooses what has such a name in its own mounts, so we look at the file before we open it, and read it
+ * before we open it for writing.  -1 with errno, and the file's number in `status` if there is one. */
 static int liveLook(Live live, const char *path, int flags, struct stat *status)
 {
   int handle = open(path, O_PATH | O_CLOEXEC | flags), fd = -1, reason;
