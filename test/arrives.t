@@ -5,6 +5,7 @@
 use strict;
 use warnings;
 use Cwd qw(abs_path);
+use Fcntl ();
 use File::Temp qw(tempdir);
 use IO::Handle;
 use IPC::Open3;
@@ -218,14 +219,34 @@ SKIP: {
         my ($code, $programs) = @{$does{$what}};
         for my $way ('unix', 'file', 'file,unix') {
             my ($received, @own) = sent($way, $code);
-            is scalar(@$received), $programs, "$what, to $way: a file for each" if $way =~ /unix/;
+            is scalar(@$received), $programs, "$what, to $way: a file for each" or diag slurp('err') if $way =~ /unix/;
             is `$B/bin/eventcnv --check @$received @own 2>&1`, '', "$what, to $way: nothing is missing";
             is $?, 0, "$what, to $way: as the status says";
             is join(' ', stays(@$received, @own)), '', "$what, to $way: nothing stays in memory";
             my ($sum, $n) = map { my $n = 0; $n += events($_) for @$_; $n } $received, \@own;
-            is $sum, $n, "$what: both ways have the same" if $way eq 'file,unix';
+            is $sum, $n, "$what: both ways have the same" or diag slurp('err') if $way eq 'file,unix';
             cmp_ok $sum + $n, '>', 500 * ($way eq 'file,unix' ? 2 : 1), "$what, to $way: and there is something";
         }
     }
+
+    # The collector was killed, and nobody has noticed when the program executes one that is not recorded.
+    pipe my $ended, my $held or die;
+    my $recorder = fork // die;
+    if ($recorder == 0) {
+        fcntl $held, Fcntl::F_SETFD(), 0;
+        open STDERR, '>', 'err' or die;
+        exec @record, '-k', '+Object', '-o', 'killed.paw', '--', $^X, '-e',
+            "$work open my \$ready, '>', 'ready'; close \$ready; select undef, undef, undef, 0.02 until -e 'go';"
+            . "delete \$ENV{LD_PRELOAD}; exec { 'true' } 'true'" or POSIX::_exit(99);
+    }
+    close $held;
+    push @pids, $recorder;
+    ok until_(sub { -e 'ready' }), 'a recorded program is ready';
+    murder($recorder);
+    open my $go, '>', 'go' or die;
+    is scalar(readline $ended), undef, 'and becomes another one behind its collector\'s end';
+    is `$B/bin/eventcnv --check killed.paw 2>&1`, '', 'nothing is missing';
+    cmp_ok events('killed.paw'), '>', 500, 'and there is something';
+    is join(' ', stays('killed.paw')), '', 'and nothing stays in memory';
 }
 done_testing;

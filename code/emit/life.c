@@ -480,20 +480,25 @@ static Bool lifeConnected(void)
   return FALSE;
 }
 
-Bool ProcessLeaves(Bool foreign)
+ProcessLeave ProcessLeaves(void)
 {
   Process process = ProcessIfReady();
   QuietMaskStruct mask;
   int error = errno;
 
   if (process == NULL || process->pid != QuietPid() || !ProcessSends())
-    return FALSE;
+    return ProcessLeaveNOTHING;
   QuietBegin(&mask);
   HandCheck(process);
   QuietEnd(&mask);
   errno = error;
-  foreign = foreign && !ProcessCollected(process) && ProcessRegion(process) != NULL;
-  return !ProcessFound(process) || (ProcessOpen() && (foreign || lifeConnected()));
+  if (!ProcessFound(process))
+    return ProcessLeaveALL;
+  if (!ProcessOpen())
+    return ProcessLeaveNOTHING;
+  if (lifeConnected())
+    return ProcessLeaveALL;
+  return !ProcessCollected(process) && ProcessRegion(process) != NULL ? ProcessLeaveFOREIGN : ProcessLeaveNOTHING;
 }
 
 void ProcessEnding(Bool ending)

@@ -199,11 +199,15 @@ extern void ProcessForkStart(void);
 
 /* ProcessEnd -- the end of the process, or of its program, is near: send everything.  Does nothing in the child of a
  * vfork.
- * ProcessLeaves -- its program is about to become another one: is it to be called before?  So it is if there are connections of its
- * own, if nobody would find its memory, and without a collector if the other one is `foreign`: not recorded with this one, so
- * it takes nothing over.  If exec fails the process goes on as after ProcessEnd. */
+ * ProcessLeaves -- its program is about to become another one: is ProcessEnd to be called before?
+ * - ProcessLeaveNOTHING: no, who comes finds what there is, or the collector does
+ * - ProcessLeaveFOREIGN: only before a program that is not recorded into the same log, and so takes nothing over: there is
+ *   no collector, or it has died
+ * - ProcessLeaveALL: yes, there are connections of its own, or nobody would find its memory
+ * If exec fails the process goes on as after ProcessEnd. */
+typedef enum ProcessLeave { ProcessLeaveNOTHING, ProcessLeaveFOREIGN, ProcessLeaveALL } ProcessLeave;
 extern void ProcessEnd(void);
-extern Bool ProcessLeaves(Bool foreign);
+extern ProcessLeave ProcessLeaves(void);
 
 /* ProcessEnding -- the process is about to end, or to become another program, or that has failed: when it was is left for the
  * collector, which sees the end later.  Does nothing in the child of a vfork. */

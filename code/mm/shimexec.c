@@ -168,20 +168,18 @@ static Bool shimTold(const char *path)
   return res == 0 || (res != -EFAULT && res != -ENAMETOOLONG && res != -EPERM && strchr(path, '/') == NULL);
 }
 
-/* shimForeign -- will the program that is given this environment take nothing over?  With a collector that is not asked. */
+/* shimForeign -- will the program that is given this environment take nothing over? */
 static Bool shimForeign(char *const envp[])
 {
-  Process process = ProcessIfReady();
-
-  return process != NULL && ProcessSends() && !ProcessCollected(process) &&
-         (shimLack(envp) & (RegionLackLIBRARY | RegionLackRECORDING)) != 0;
+  return (shimLack(envp) & (RegionLackLIBRARY | RegionLackRECORDING)) != 0;
 }
 
 /* shimLeaves -- exec is about to be tried: what nobody would find behind it goes out, if there is a program to become
  * path  as the kernel is given it, from `folder`; NULL: it is going to be looked for, or is open */
 static void shimLeaves(int folder, const char *path, char *const envp[])
 {
-  Bool leaves = ProcessLeaves(shimForeign(envp));
+  ProcessLeave leave = ProcessLeaves();
+  Bool leaves = leave == ProcessLeaveALL || (leave == ProcessLeaveFOREIGN && shimForeign(envp));
   long res = !leaves || path == NULL ? 0 : QuietCall(SYS_faccessat, folder, path, X_OK);
 
   if (leaves && (res == 0 || res == -EPERM))
