@@ -104,6 +104,28 @@ SKIP: {
     }
 }
 
+# Where /dev/shm has so little that a part of a region's own pages is there, and the rest is not: in each size the program runs.
+SKIP: {
+    skip 'no file system can be mounted here', 8 if (say_of('unshare', '-rm', 'mount', '-t', 'tmpfs', 'none', '/dev/shm'))[0] != 0;
+    for my $policy (qw(block overwrite discard stop)) {
+        my $log = "$dir/narrow-$policy.paw";
+        my %by = (eventrec => ["$B/bin/eventrec", '-p', $policy, '-o', $log, '--'],
+            'the library alone' => ['env', "LD_PRELOAD=$B/lib/libpawprint.so", "PAWPRINT_LOG=$log", "PAWPRINT_POLICY=$policy"]);
+        for my $by (sort keys %by) {
+            my @bad;
+            for my $size (map { ($policy eq 'overwrite' ? 4 : 12) * $_ } 1 .. ($policy eq 'overwrite' ? 30 : 10)) {
+                my @within = ('unshare', '-rm', 'sh', '-c', "mount -t tmpfs -o size=${size}k none /dev/shm && \"\$@\"; s=\$?; $B/bin/eventrec --clean $log >/dev/null 2>&1; exit \$s", 'sh');
+                unlink $log;
+                my ($status, $text) = say_of(@within, @{$by{$by}}, "$B/prog/crowd", 2, $objects);
+                my ($got, $discarded) = counted($log);
+                push @bad, "${size}K: status $status, $got there, $discarded counted: $text"
+                    if $status != 0 || ($policy ne 'stop' && $got + $discarded < 2 * $objects);
+            }
+            is join("\n", @bad), '', "$policy, by $by: in each size that /dev/shm can have the program runs, and nothing is lost that is not counted";
+        }
+    }
+}
+
 # All at once: some are in private memory and make room there, while the collector drains what is shared.
 SKIP: {
     my @small = ('unshare', '-rm', 'sh', '-c', 'mount -t tmpfs -o size=4m none /dev/shm && exec "$@"', 'sh');

@@ -65,6 +65,18 @@ static Res processAdopt(void *process, RegionHeader region, void *base, Size siz
   return SendBlock(process, block, &tally, BlockFlagRECOVERED | (RegionOverwrites(region, block) ? BlockFlagUNSENT : 0));
 }
 
+/* processPolicy -- where the file system has no room for the counts of what is overwritten, nothing is overwritten: to touch a page
+ * that it cannot give would kill the program (design/collector.md .policy.forgotten) */
+static uint32_t processPolicy(Process process)
+{
+  RegionHeader region = ProcessRegion(process);
+  Bool room = ControlSettings.policy != RegionPolicyOVERWRITE ||
+              (StoreProvide(&process->shared, 0, sizeof *region) &&
+               StoreProvide(&process->shared, RegionFORGOT, region->slots * sizeof(uint64_t)));
+
+  return room ? ControlSettings.policy : RegionPolicyDISCARD;
+}
+
 /* processRegion -- tell in the region how blocks are to be handed over, and let others reach the control table in it
  * control  the region's file, without its lock (lent); or with it, where nothing else is to be had */
 static void processRegion(Process process, int control, Bool lent)
@@ -72,7 +84,7 @@ static void processRegion(Process process, int control, Bool lent)
   RegionHeader region = ProcessRegion(process);
   Index i;
 
-  region->policy = ControlSettings.policy;
+  region->policy = processPolicy(process);
   region->limit = ControlSettings.limit;
   region->blockSize = (uint32_t)process->blockSize;
   region->raw = ControlSettings.raw;
@@ -83,10 +95,6 @@ static void processRegion(Process process, int control, Bool lent)
       region->device = ProcessPlinths[i].device;
       region->inode = ProcessPlinths[i].inode;
     }
-  if (region->policy == RegionPolicyOVERWRITE) {
-    (void)StoreProvide(&process->shared, 0, sizeof *region);
-    (void)StoreProvide(&process->shared, RegionFORGOT, region->slots * sizeof(uint64_t));
-  }
   if (StoreProvide(&process->shared, RegionCONTROL, processPage))
     ControlShare(control, region, lent);
 }
