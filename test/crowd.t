@@ -59,6 +59,16 @@ plan skip_all => "there cannot be $threads threads here: $text" if $status != 0;
     say_of("$B/bin/eventrec", '--clean', $log);
 }
 
+# The same under eventrec: blocks that are being filled have all places, which no policy may count as a collector that is behind.
+for (['observe', 'discard'], ['observe', 'stop'], ['observe', 'block'], ['observe', 'overwrite'], ['manage', 'discard'], ['manage', 'stop']) {
+    my ($mode, $policy) = @$_;
+    my $log = "$dir/many.paw";
+    my ($status, $text) = say_of("$B/bin/eventrec", '-m', $mode, '-p', $policy, '-o', $log, '--', "$B/prog/crowd", $threads, $objects);
+    is $status, 0, "$mode, $policy: $threads threads at one time, under eventrec" or diag $text;
+    is join(' ', counted($log)), $threads * $objects . ' 0 0', "$mode, $policy: each event is there, and the log lacks nothing" or diag $text;
+    unlink $log;
+}
+
 # Without a collector each thread sends its own blocks; where only one may be full it waits for who is at it.
 {
     my $log = "$dir/narrow.paw";

@@ -97,9 +97,10 @@ static Bool handImpatient(Thread thread, uint64_t patience)
 }
 
 /* handPrivate -- there is no room where a collector drains: may a stream that is sent go on in private memory?  Where
- * the program is to wait it does, when waiting has been in vain: what keeps the room may be blocks that
- * are being filled by threads that wait themselves.  Where the newest are kept the oldest has made room already, if there
- * is any. */
+ * blocks that are being filled have all slots it may, under each policy: the collector cannot make room there, so no policy for
+ * a collector that is behind applies.  Where the program is to wait it may, too, when waiting has been in vain: what keeps the
+ * room may be blocks that are being filled by threads that wait themselves.  Where the newest are kept the oldest has made room
+ * already, if there is any. */
 static Bool handPrivate(Process process, Thread thread, Bool crowded)
 {
   uint64_t patience = handPatient(process, crowded);
@@ -113,7 +114,7 @@ static Bool handPrivate(Process process, Thread thread, Bool crowded)
       __atomic_store_n(&process->barred, TRUE, __ATOMIC_RELAXED);
     return FALSE;
   }
-  return policy == RegionPolicyOVERWRITE ||
+  return policy == RegionPolicyOVERWRITE || (!crowded && StoreExhausted(&process->shared)) ||
          (policy == RegionPolicyBLOCK && (patience == 0 || handImpatient(thread, patience)));
 }
 

@@ -612,6 +612,13 @@ void StoreGive(Store store, void *block)
   __atomic_store_n(&store->header->state[StoreSlot(store->header, block)], RegionFREE, __ATOMIC_RELEASE);
 }
 
+Bool StoreExhausted(Store store)
+{
+  RegionHeader header = StoreRegion(store);
+
+  return header != NULL && storeFree(header, 0) == header->slots;
+}
+
 /* storeErased -- nothing is left of the block in a slot */
 static void storeErased(Store store, Index i)
 {

@@ -71,6 +71,9 @@ extern void StoreAhead(Store store);
 extern void *StoreTake(Store store, Size *size);
 extern void StoreGive(Store store, void *block);
 
+/* StoreExhausted -- is there a block in each slot?  FALSE also where slots are free, and the file system has no room for them. */
+extern Bool StoreExhausted(Store store);
+
 /* StoreInherit -- the collector is gone, and what it had claimed is ours: a block that it read is full, and of one that it was
  * erasing nothing is left */
 extern void StoreInherit(Store store);
