@@ -11,7 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 typedef ElfW(Ehdr) Ehdr;
@@ -21,7 +23,8 @@ typedef ElfW(Sym) Sym;
 
 enum {
   programScriptsMAX = 4,       /* interpreters of interpreters */
-  programNameMAX = 4096        /* of an interpreter */
+  programNameMAX = 4096,       /* of an interpreter */
+  programGroupsMAX = 1024      /* that we are in */
 };
 
 /* A file that is looked at.  It is read, not mapped: whoever may cut it short does so at any time. */
@@ -39,11 +42,47 @@ static Bool programMay(const struct stat *status, uid_t user)
          (status->st_uid == user && (status->st_mode & S_IRUSR) != 0);
 }
 
+/* programAs -- whoever opens files from here on is `user`, in no group; -1: nobody that anybody knows.  `groups` has room for our
+ * own, whose number is returned; programSelf puts all back.  Where the system refuses (few users are known in a namespace) we
+ * stay who we are. */
+static int programAs(uid_t user, gid_t groups[programGroupsMAX])
+{
+  int count = getgroups(programGroupsMAX, groups);
+  uid_t nobody = 65534;
+
+  (void)setfsgid(nobody);
+  if (count >= 0)
+    (void)syscall(SYS_setgroups, 0, NULL);
+  (void)setfsuid(user == ProgramANYBODY ? nobody : user);
+  return count;
+}
+
+static void programSelf(const gid_t groups[programGroupsMAX], int count)
+{
+  (void)setfsuid(geteuid());
+  (void)setfsgid(getegid());
+  if (count >= 0)
+    (void)syscall(SYS_setgroups, count, groups);
+}
+
+/* programHandle -- a file by its name, through no folder that `user` may not search; not open for reading yet */
+static int programHandle(const char *path, uid_t user)
+{
+  gid_t groups[programGroupsMAX];
+  Bool other = geteuid() == 0 && user != 0;
+  int count = other ? programAs(user, groups) : 0, handle;
+
+  handle = open(path, O_PATH | O_CLOEXEC);
+  if (other)
+    programSelf(groups, count);
+  return handle;
+}
+
 /* programOpen -- a regular file, open for reading.  A recorded program chooses the path: what else may be there (a FIFO, a
  * device), and what it could not read itself, is looked at by its name alone, and not opened. */
 static Bool programOpen(Program program, const char *path, uid_t user, Size left)
 {
-  int handle = open(path, O_PATH | O_CLOEXEC);
+  int handle = programHandle(path, user);
   char again[32];
 
   program->fd = -1;

@@ -4,12 +4,12 @@
  * executable, as hostile bytes, and says why it would not be seen.  It does bounded work: of what is larger than any linker
  * makes it nothing is known, and nothing is said.
  *
- * user   who named the file: where we are root it is opened only if that user may read it by its mode.  ProgramANYBODY: it
- *        is not known who did, and everybody must be allowed to.
+ * user   who named the file: where we are root it is opened only if that user may search the folders on its path and, by its mode,
+ *        read it, as a member of no group.  ProgramANYBODY: it is not known who did, and everybody must be allowed to.
  * left   bytes of files that may yet be read, in all; what is read is taken off.  Where they are fewer than ProgramBytesMAX
  *        what is found may be nothing for that reason.
  *
- * Tests: test/eventrec.t, test/unseen.t, test/absent.t, test/trust.t
+ * Tests: test/programtest.c, test/eventrec.t, test/unseen.t, test/absent.t, test/trust.t
  */
 #ifndef VIEW_PROGRAM_H
 #define VIEW_PROGRAM_H
