@@ -7,8 +7,10 @@ use warnings;
 use Cwd qw(abs_path);
 use lib 'test/lib';
 use File::Temp qw(tempdir);
+use IO::Socket::UNIX;
 use IPC::Open2;
 use POSIX ();
+use Socket qw(SOCK_STREAM pack_sockaddr_un);
 use Registry qw(run slurp spew);
 use Test::More;
 use Time::HiRes qw(sleep time);
@@ -433,6 +435,25 @@ SKIP: {
     my @calls = grep { m{"/proc/self/fd/} } split /\n/, told("$dir/calls");
     is join(' ', sort keys %{{map { /\b(O_RD\w+)/ ? ($1 => 1) : () } @calls}}), 'O_RDONLY', 'which is called as a region: it is only read' or diag @calls;
     kill KILL => $pid;
+}
+
+# Whoever listens at a socket may take nothing, or answer with a byte now and then: neither is waited for without end.
+for my $takes (0, 1) {
+    my $path = "$dir/deaf$takes";
+    my $socket = IO::Socket::UNIX->new(Local => $path, Listen => 1) or die "$path: $!\n";
+    my @queued = $takes ? () : map { my $s = IO::Socket::UNIX->new(Type => SOCK_STREAM); $s->blocking(0); connect $s, pack_sockaddr_un($path); $s } 1 .. 4;
+    my $pid = $takes ? fork // die : 0;
+    if ($takes && $pid == 0) {
+        my $it = $socket->accept;
+        $SIG{PIPE} = 'DEFAULT';
+        for (1 .. 60) { syswrite $it, '1'; sleep 1 }
+        POSIX::_exit(0);
+    }
+    my ($status, undef, $err) = run('timeout', '-s', 'KILL', 30, "$B/bin/eventctl", "unix:$path", 'flush');
+    is $status, 1, $takes ? 'a listener that answers with a byte now and then: it is given up' : 'a listener that takes nobody: it is given up' or diag $err;
+    like $err, qr/does not answer/, 'and that is said';
+    kill KILL => $pid if $pid;
+    waitpid $pid, 0 if $pid;
 }
 
 done_testing;

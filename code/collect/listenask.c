@@ -8,24 +8,37 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "collect/listen.h"
 #include "plinth/address.h"
+#include "plinth/clock.h"
 #include "plinth/link.h"
 #include "plinth/plinth.h"
 
-enum { askPatience = 2000 }; /* ms */
+enum { askPatience = 2 }; /* s */
 
-/* askAnswer -- the number that the listener answers with */
+/* askPatient -- who does not take or answer anything is waited for so long, and no longer */
+static void askPatient(int fd)
+{
+  struct timeval patience = {.tv_sec = askPatience};
+
+  (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience); /* connect, too */
+}
+
+/* askAnswer -- the number that the listener answers with, all of it within that time */
 static Bool askAnswer(Count *sendersReturn, int fd)
 {
+  uint64_t end = EventClockMonotonic() + askPatience * (uint64_t)1000000000, now;
   struct pollfd wait = {fd, POLLIN, 0};
   char room[32];
   Size length = 0;
   ssize_t n;
 
-  while (length < sizeof room - 1 && poll(&wait, 1, askPatience) == 1 &&
+  while (length < sizeof room - 1 && (now = EventClockMonotonic()) < end &&
+         poll(&wait, 1, (int)((end - now) / 1000000) + 1) == 1 &&
          (n = recv(fd, room + length, sizeof room - 1 - length, 0)) > 0)
     length += (Size)n;
   if (length == 0 || room[length - 1] != '\n')
@@ -49,8 +62,10 @@ Res ListenAsk(const char *where, const char *request, Count *sendersReturn, cons
     return ResPARAM;
   }
   fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd >= 0)
+    askPatient(fd);
   if (fd < 0 || connect(fd, &address.name.any, address.length) != 0) {
-    *reasonReturn = strerrordesc_np(errno);
+    *reasonReturn = errno == EAGAIN ? "it does not answer" : strerrordesc_np(errno);
     res = ResIO;
   } else if (send(fd, line, (Size)length, MSG_NOSIGNAL) != length || !askAnswer(sendersReturn, fd)) {
     *reasonReturn = "it does not answer; perhaps it belongs to another user";
