@@ -569,6 +569,25 @@ SKIP: {
     unlike(slurp('err'), qr/could not be added/, 'nothing stays in memory');
     is(system("$B/bin/eventcnv --check file3.paw > check 2>&1"), 0, 'the file lacks nothing') or diag slurp('check');
 
+    # The receiver is killed between two processes: what it has is whole, process by process, and the recording's end is missing.
+    my $midway = listener('unix:gap', '-o', 'gap');
+    POSIX::mkfifo('go', 0600) or die;
+    my $gap = fork // die;
+    if ($gap == 0) {
+        open STDERR, '>', 'err' or die;
+        exec "$B/bin/eventrec", '-k', '-System', '--process', 'churn', '--to', 'unix:gap', 'sh', '-c',
+            "$B/prog/churn 1 50 >/dev/null; read x < go; $B/prog/churn 1 50 >/dev/null" or die;
+    }
+    ok(until_(sub { -e 'gap.1.paw' && `$B/bin/eventcnv --header gap.1.paw 2>/dev/null` =~ /^end:/m }), 'a process has been received to its end')
+        or diag `$B/bin/eventcnv --header gap.1.paw 2>&1`;
+    finish($midway, 'KILL');
+    open my $go, '>', 'go' or die;
+    close $go;
+    waitpid $gap, 0;
+    is(system("$B/bin/eventcnv --check gap.1.paw > check 2>&1") >> 8, 1, 'and the log does not say that it has all') or diag slurp('check');
+    like(slurp('check'), qr/the end of the recording is not in the log/, 'but what is missing');
+    unlink $1 while slurp('err') =~ m{^eventrec: (/dev/shm/\S+) stays}mg;
+
     system("$B/bin/eventrec --to unix:nobody,keep=256K perl -e '\$x{\$_} = 1 for 1 .. 200000' 2>err");
     like(slurp('err'), qr/kept in memory.*No such file.*events? in \d+ blocks? ha(?:s|ve) not been acknowledged: No such file or directory; (?:it counts|they count) as discarded/s, 'that nobody has received it is told');
     my ($stays) = slurp('err') =~ m{^eventrec: (/dev/shm/\S+) stays, with [1-9]\d* events? of process \d+ that could not be written; eventrec --clean removes it}m;

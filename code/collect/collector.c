@@ -194,8 +194,10 @@ Res CollectorLog(Collector collector, int fd, const char *path)
   AVER(collector->shop.batch.fd < 0);
   BatchOpen(&collector->shop.batch, fd);
   PlaceOpen(&collector->place, collector->place.recording, path);
-  if (fd < 0)
+  if (fd < 0) {
+    collector->shop.teller = collector->teller;
     return collectorRobust(collector);
+  }
   if (fstat(fd, &status) != 0)
     return ResIO;
   /* Another description: what programs do to that is nothing to us. */

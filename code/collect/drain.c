@@ -183,6 +183,8 @@ static Res drainHead(Drain drain, uint64_t lost, const DrainStreamsStruct *ended
     drain->counted = TRUE;
     ++shop->headed;
   }
+  if (shop->headed > 0 && shop->teller != NULL && TellerHeader(shop->teller) == ResOK)
+    shop->teller = NULL;
   return res;
 }
 

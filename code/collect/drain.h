@@ -23,6 +23,7 @@
 #include "collect/drainstream.h"
 #include "collect/meet.h"
 #include "collect/place.h"
+#include "collect/teller.h"
 #include "collect/watch.h"
 #include "format/pack.h"
 #include "format/region.h"
@@ -46,6 +47,7 @@ typedef struct DrainShopStruct {
   WatchCountsStruct counts; /* of all that went into the batch */
   uint64_t recording;       /* which this is, */
   uint64_t headed;          /* and of how many of its processes a header block went into the batch */
+  Teller teller;            /* whose own header block is to follow the first one of a process; NULL: it is in the log */
   Watch watch;              /* NULL: nobody watches */
   BatchStruct batch;
   struct DrainStruct *spare[DrainSPARE]; /* of processes that have ended, as new */
