@@ -114,6 +114,45 @@ for my $who (1, 0x80000001, $$) {
     unlink 'forged.paw';
 }
 
+# A file that names the recording, as anybody may make one: what the recording left is for the log that it was made for.
+$program = start("$rec -o its.paw $B/prog/ways");
+ok tell_($program, 300), 'a program has 300 events';
+($region) = grep { !/\.log$/ && /-\d+-0$/ } left();
+{
+    my ($pid) = $region =~ /-(\d+)-\d+$/;
+    kill 'KILL', $program->{pid};
+    kill 'KILL', $pid;
+    end($program);
+    until_(sub { !-e "/proc/$pid/exe" });
+    system 'cp', 'its.paw', 'other.paw';
+    my $was = slurp('other.paw');
+    like clean('other.paw'), qr/^other\.paw: what its recording left is for \Q$dir\E\/its\.paw: eventrec --clean adds it there$/m,
+        'another file with something of the recording: --clean says for which log it is';
+    ok -e $region && slurp('other.paw') eq $was, 'and leaves it';
+    like clean('its.paw'), qr/: added to the log; removed$/m, 'that log gets it';
+    is numbers('its.paw'), '0-299', 'all of it';
+    is join(' ', left()), '', 'and nothing stays';
+    unlink 'its.paw', 'other.paw';
+}
+
+# The same, and the log was moved: then it is the one that has something of the recording.
+$program = start("$rec -o its.paw $B/prog/ways");
+ok tell_($program, 300), 'a program has 300 events';
+($region) = grep { !/\.log$/ && /-\d+-0$/ } left();
+{
+    my ($pid) = $region =~ /-(\d+)-\d+$/;
+    kill 'KILL', $program->{pid};
+    kill 'KILL', $pid;
+    end($program);
+    until_(sub { !-e "/proc/$pid/exe" });
+    rename 'its.paw', 'moved.paw';
+    system("$rec -o its.paw true 2>err");
+    like clean('moved.paw'), qr/^moved\.paw: \d+ blocks? that lay beside it added$/m, 'a log that was moved, and another in its place';
+    is numbers('moved.paw'), '0-299', 'gets all of it';
+    unlink 'its.paw', 'moved.paw';
+    is join(' ', left()), '', 'and nothing stays';
+}
+
 # eventrec has been stopped, and its program is killed: what that has left is eventrec's, and --clean says so.
 $program = start("$rec -o stopped.paw $B/prog/ways");
 ok tell_($program, 300), 'a program has 300 events';

@@ -363,7 +363,7 @@ Res CleanAdd(const char *log)
 
 Res CleanBeside(const char *log, void (*tell)(void *data, const char *line), void *data)
 {
-  char line[PATH_MAX + RegionPathMAX], done[128], how[256];
+  char line[2 * PATH_MAX + RegionPathMAX], done[128], how[256];
   RecoveredStruct recovered;
   Bool certain;
   int fd = LeftPlaceAppend(&certain, log, 0);
@@ -376,6 +376,10 @@ Res CleanBeside(const char *log, void (*tell)(void *data, const char *line), voi
   if (res == ResPARAM) {
     errno = EINVAL;
     return res;
+  }
+  if (recovered.elsewhere) {
+    (void)snprintf(line, sizeof line, "%s: what its recording left is for %s: eventrec --clean adds it there", log, recovered.log);
+    tell(data, line);
   }
   if (res == ResOK && recovered.blocks == 0 && recovered.spoiled == 0)
     return ResOK;

@@ -412,6 +412,28 @@ static Res recoverOpened(Recover recover, LeftPlace place, const struct stat *st
   return res;
 }
 
+/* recoverElsewhere -- is a region of a log that is another file, and is there?  Anybody may put the number of a recording, which
+ * the names of its regions tell, into a file; the link beside a region was made by whoever made that. */
+static Bool recoverElsewhere(Recover recover, LeftPlace place, const struct stat *status)
+{
+  struct stat log, its;
+  char path[PATH_MAX];
+  Bool certain, elsewhere;
+  int fd;
+
+  if (!LeftPlaceTarget(path, place, status->st_uid) || (fd = LeftPlaceAppend(&certain, path, place->name.recording)) < 0)
+    return FALSE;
+  elsewhere = fstat(fd, &log) == 0 && fstat(recover->log, &its) == 0 &&
+              (log.st_dev != its.st_dev || log.st_ino != its.st_ino) &&
+              LogRecordingHas(fd, certain, place->name.recording) == ResOK;
+  (void)close(fd);
+  if (elsewhere) {
+    recover->recovered->elsewhere = TRUE;
+    (void)strcpy(recover->recovered->log, path);
+  }
+  return elsewhere;
+}
+
 /* recoverVisit -- a file that is called as regions are.  Where one cannot be read the others are taken all the same. */
 static Res recoverVisit(void *data, LeftPlace place)
 {
@@ -427,6 +449,10 @@ static Res recoverVisit(void *data, LeftPlace place)
   if (recover->region.fd < 0) {
     if (errno != ENOENT && errno != EPERM)
       recover->recovered->unread = errno;
+    return ResOK;
+  }
+  if (recover->recording == 0 && !recover->keep && recoverElsewhere(recover, place, &status)) {
+    (void)close(recover->region.fd);
     return ResOK;
   }
   res = recoverOpened(recover, place, &status);

@@ -7,6 +7,8 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
+#include <limits.h>
+
 #include "base/sync.h"
 #include "base/types.h"
 
@@ -17,6 +19,8 @@ typedef struct RecoveredStruct {
   Count released;   /* processes that their collector had let go, and that have ended since */
   Count over;       /* regions of which nothing could be read, because the program had written over their beginning */
   int unread;       /* why a region cannot be read: errno; it stays, and the recording is not closed; 0: all can be */
+  Bool elsewhere;   /* there are regions of one of the log's recordings that were made for another log, which is there; they stay */
+  char log[PATH_MAX]; /* that log */
   uint64_t spoiled; /* events of blocks that the program had written over: they are lost, which the log says */
 } RecoveredStruct, *Recovered;
 
@@ -29,7 +33,8 @@ typedef void (*RecoverNow)(Sync nowReturn, Bool slow);
  * log            a descriptor of the log, for appending (O_APPEND); the caller has seen to it that it is the log
  * certain        it is the log even if nothing in it says so
  * path           what the log is called: to look beside it, and for nothing else
- * recording      of which recording; 0: of those that the log has
+ * recording      of which recording; 0: of those that the log has, but nothing (unless `keep`) that was made for another log, which is
+ *                there and has that recording
  * now            the recording ends in this moment: of a process that its collector has just let go, and that has ended all the
  *                same, the log says when that was seen; NULL: nobody knows how long ago a process ended
  * keep           what is added stays in memory, too: another log lacks it as well
