@@ -203,7 +203,7 @@ static Res followBegin(Follow follow, char *error, Size size)
   Res res = followSize(follow);
 
   if (res == ResOK)
-    res = ScanKnown(scan, follow->log->file[0], 0, &follow->place);
+    res = ScanIndexed(scan, follow->log->file[0]);
   if (res != ResOK)
     return res;
   for (;;) {
@@ -243,7 +243,6 @@ static Follow followMake(Log log, const LogIdleStruct *idle)
   follow->scan.teller = &log->teller;
   follow->scan.block = followBlock;
   follow->scan.data = follow;
-  follow->scan.plain = log->plain;
   follow->scan.total = log->file[0]->size;
   follow->scan.growing = TRUE;
   follow->grown = followNow();
@@ -293,12 +292,6 @@ Res LogFollowOpen(Log *logReturn, const char *path, LogHooks hooks, const LogIdl
     res = ResPARAM;
   } else {
     res = followOpen(log, idle, error, size);
-    if (res == ResFAIL) { /* an index file does not tell the truth */
-      FollowDestroy(log->follow);
-      LogForget(log);
-      log->plain = TRUE;
-      res = followOpen(log, idle, error, size);
-    }
   }
   return LogMade(logReturn, log, res, error, size);
 }
@@ -306,6 +299,8 @@ Res LogFollowOpen(Log *logReturn, const char *path, LogHooks hooks, const LogIdl
 void FollowDestroy(Follow follow)
 {
   PartialsFree(&follow->partials);
+  if (follow->scan.known != NULL)
+    IndexFileClose(follow->scan.known);
   free(follow->scan.text);
   free(follow);
 }

@@ -96,7 +96,8 @@ Res LogLeftover(Log log, Scan scan)
   return ScanFile(scan, file, log->files++);
 }
 
-void LogScanBegin(Log log, Scan scan)
+/* logScanBegin -- where the scan puts what it finds */
+static void logScanBegin(Log log, Scan scan)
 {
   Index i;
 
@@ -104,18 +105,33 @@ void LogScanBegin(Log log, Scan scan)
   scan->index = &log->index;
   scan->regions = &log->regions;
   scan->teller = &log->teller;
-  scan->plain = log->plain;
   for (i = 0; i < log->files; ++i)
     scan->total += log->file[i]->size;
+}
+
+/* logIndexed -- the file is scanned, with the help of this index file: it serves further if all that is to be read is as it
+ * was when that was written */
+static void logIndexed(Log log, IndexFile known)
+{
+  if (log->files == 1 && log->table.offset == NULL && IndexFileSame(known))
+    log->known = known;
+  else
+    IndexFileClose(known);
 }
 
 /* logScanFile -- scan one file; *foreignReturn is whether nothing sound was found in it */
 static Res logScanFile(Log log, Scan scan, Index i, Bool *foreignReturn, char *error, Size size)
 {
   uint64_t before = scan->blocks + scan->headers;
-  Res res;
+  Res res = log->making == NULL ? ScanIndexed(scan, log->file[i]) : ResOK;
 
-  res = ScanFile(scan, log->file[i], i);
+  scan->making = log->making;
+  if (res == ResOK)
+    res = ScanFile(scan, log->file[i], i);
+  scan->making = NULL;
+  if (scan->known != NULL)
+    logIndexed(log, scan->known);
+  scan->known = NULL;
   if (res == ResIO)
     (void)snprintf(error, size, "%s: %s", log->path[i], strerror(errno));
   *foreignReturn = scan->blocks + scan->headers == before;
@@ -133,7 +149,7 @@ static Res logScanAll(Log log, Scan scan, char *error, Size size)
   Index i;
   Res res = foreign != NULL ? ResOK : ResMEMORY;
 
-  LogScanBegin(log, scan);
+  logScanBegin(log, scan);
   for (i = 0; i < files && res == ResOK; ++i) {
     res = logScanFile(log, scan, i, &foreign[i], error, size);
     if (res == ResOK && foreign[i] && scan->foreign[0] != 0)
@@ -242,18 +258,6 @@ Res LogSpan(Log log)
   return res;
 }
 
-void LogForget(Log log)
-{
-  IndexFree(&log->index);
-  RegionsFree(&log->regions);
-  TableFree(&log->table);
-  log->table = (TableStruct){.offset = log->table.offset, .offsets = log->table.offsets};
-  memset(&log->regions, 0, sizeof log->regions);
-  memset(&log->summary, 0, sizeof log->summary);
-  log->teller.lacks = 0;
-  IndexInit(&log->index, &log->table);
-}
-
 static Res logFiles(Log log, const char *const *paths, Count n, char *error, Size size)
 {
   Index i;
@@ -316,14 +320,69 @@ Res LogOpen(Log *logReturn, const char *const *paths, Count n, LogHooks hooks, c
   if (res != ResOK)
     return res;
   res = logScan(log, error, size);
-  if (res == ResFAIL) { /* an index file does not tell the truth */
-    LogForget(log);
-    log->plain = TRUE;
-    res = logScan(log, error, size);
-  }
   if (res == ResOK)
     res = LogSpan(log);
   return LogMade(logReturn, log, res, error, size);
+}
+
+/* logIndexFail -- say why the index file cannot be written */
+static Res logIndexFail(Res res, const char *path, char *error, Size size)
+{
+  if (res == ResUNIMPL)
+    (void)snprintf(error, size, "%s: only a log in a file has an index", path);
+  else if (res == ResPARAM)
+    (void)snprintf(error, size, "%s.idx: the file is no index, and is not overwritten", path);
+  else if (res == ResLIMIT)
+    (void)snprintf(error, size, "%s: the name is too long", path);
+  else
+    (void)snprintf(error, size, "%s.idx: %s", path, res == ResMEMORY ? "no memory" : strerror(errno));
+  return res;
+}
+
+/* logIndex -- look through a log, and write down what is found, and check points if all that there is is in the file */
+static Res logIndex(Log log, LogCheckPoints points, char *error, Size size)
+{
+  Res res = logScan(log, error, size);
+
+  if (res == ResOK)
+    res = LogSpan(log);
+  if (res == ResOK && points != NULL && log->files == 1 && log->table.offset == NULL) {
+    log->teller.hooks.gap = NULL; /* who reads the log is told of that */
+    log->teller.hooks.note = NULL;
+    res = points(log->making, log);
+    if (log->teller.gaps > 0)
+      IndexFileKeepNone(log->making); /* from a check point on nobody would be told of damage that lies before */
+  }
+  if (res != ResOK && *error != '\0')
+    return res;
+  if (res == ResOK)
+    res = IndexFileFinish(log->making);
+  return res == ResOK ? res : logIndexFail(res, log->path[0], error, size);
+}
+
+Res LogIndexWrite(LogIndexed indexedReturn, const char *path, LogHooks hooks, LogCheckPoints points, char *error,
+                  Size size)
+{
+  Log log;
+  Res res = LogMake(&log, &path, 1, hooks, error, size);
+
+  if (res != ResOK)
+    return res;
+  res = IndexFileCreate(&log->making, log->file[0]);
+  if (res == ResOK) {
+    IndexFileHead head = IndexFileHeadOf(log->making);
+    res = logIndex(log, points, error, size);
+    *indexedReturn = (LogIndexedStruct){head->records, head->covered, IndexFileBytes(log->making), head->checks};
+  } else {
+    (void)logIndexFail(res, path, error, size);
+  }
+  LogClose(log);
+  return res;
+}
+
+IndexFile LogKnown(Log log)
+{
+  return log->files == 1 ? log->known : NULL;
 }
 
 void LogClose(Log log)
@@ -337,7 +396,13 @@ void LogClose(Log log)
   }
   free(log->file);
   free(log->path);
-  LogForget(log);
+  IndexFree(&log->index);
+  RegionsFree(&log->regions);
+  TableFree(&log->table);
+  if (log->making != NULL)
+    IndexFileClose(log->making);
+  if (log->known != NULL)
+    IndexFileClose(log->known);
   ToldFree(&log->told);
   if (log->follow != NULL)
     FollowDestroy(log->follow);

@@ -23,6 +23,7 @@
 #include "log/position.h"
 
 typedef struct LogStruct *Log;
+typedef struct IndexFileStruct *IndexFile; /* indexfile.h */
 
 /* A process that recorded, as its newest sound header says. */
 typedef struct LogProcessStruct {
@@ -146,15 +147,23 @@ extern void LogClose(Log log);
  * replaced in one step; what has its name and is no index stays.  The log is looked through from its beginning.
  *
  * hooks        as LogOpen has them
+ * points       called with the open log, may add check points to the index file (log/indexfile.h); or NULL
  * error        room of `size` bytes for a message when it fails
  * returns      as LogOpen has it, and ResIO: cannot be written; ResPARAM: there is something else of that name
  */
 typedef struct LogIndexedStruct {
   uint64_t blocks, covered; /* in the index: blocks of so many bytes of the log, */
-  uint64_t bytes;           /* and how many it has itself */
+  uint64_t bytes;           /* and how many it has itself, */
+  uint64_t checks;          /* with so many check points */
 } LogIndexedStruct, *LogIndexed;
 
-extern Res LogIndexWrite(LogIndexed indexedReturn, const char *path, LogHooks hooks, char *error, Size size);
+typedef Res (*LogCheckPoints)(IndexFile file, Log log);
+
+extern Res LogIndexWrite(LogIndexed indexedReturn, const char *path, LogHooks hooks, LogCheckPoints points, char *error,
+                         Size size);
+
+/* LogKnown -- the index file whose check points are those of the log as it is, or NULL */
+extern IndexFile LogKnown(Log log);
 
 /* What is known without reading events. */
 typedef struct LogSummaryStruct {

@@ -15,6 +15,7 @@
 #include "log/file.h"
 #include "log/gap.h"
 #include "log/index.h"
+#include "log/indexfile.h"
 #include "log/log.h"
 #include "log/scan.h"
 #include "log/table.h"
@@ -34,7 +35,8 @@ struct LogStruct {
   uint64_t origin;    /* ns since 1970 of fine time 0 */
   Bool gapsTold;      /* a pass has told what scanning found, */
   ToldStruct told;    /* and the damage of these blocks: by place, with what it is in the highest bits */
-  Bool plain;         /* it is opened without index files */
+  IndexFile making;   /* the index file that is being written; or NULL */
+  IndexFile known;    /* that of the only file, where nothing has come to it since, and nothing from elsewhere; or NULL */
   Follow follow;      /* where it is followed while it grows (follow.h); else NULL */
 };
 
@@ -43,14 +45,8 @@ struct LogStruct {
 extern Res LogMake(Log *logReturn, const char *const *paths, Count n, LogHooks hooks, char *error, Size size);
 extern Res LogMade(Log *logReturn, Log log, Res res, char *error, Size size);
 
-/* LogScanBegin -- where the scan of a Log puts what it finds */
-extern void LogScanBegin(Log log, Scan scan);
-
 /* LogRefuse -- a file in which nothing sound was found: say what it is */
 extern Res LogRefuse(Scan scan, File file, char *error, Size size);
-
-/* LogForget -- whatever was found is forgotten, to begin anew */
-extern void LogForget(Log log);
 
 /* LogScanned -- take from the scan what the summary says */
 extern void LogScanned(Log log, Scan scan);

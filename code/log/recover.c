@@ -511,7 +511,6 @@ static Recover recoverMake(int log, Bool certain, const char *path, uint64_t rec
   recover->scan.regions = &recover->regions;
   recover->scan.teller = &recover->teller;
   recover->scan.block = recoverBlock;
-  recover->scan.plain = TRUE;
   recover->region.strict = TRUE;
   return recover;
 }

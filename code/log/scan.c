@@ -10,8 +10,6 @@
 #include "base/aver.h"
 #include "base/crc.h"
 #include "format/block.h"
-#include "log/known.h"
-#include "log/take.h"
 
 enum {
   scanWasteMAX = 64 << 20, /* and as much as the file has: bytes read for header blocks that were none */
@@ -20,6 +18,15 @@ enum {
   scanTornMAX = 4 * HeaderMAX, /* bytes of writes that were cut short, one behind the other, that are looked at */
   scanProgressSTEPS = 256  /* blocks, or windows searched, for which progress is told once */
 };
+
+/* A sound thing in a file. */
+typedef struct scanThingStruct {
+  Bool isBlock;
+  uint64_t size;            /* bytes to what comes behind it */
+  BlockHeaderStruct header; /* if it is a block */
+  const char *body;         /* of a header block: lines in scan->text */
+  Size bodyLength;
+} scanThingStruct, *ScanThing;
 
 /* scanBlock, scanHeader -- what stands at `offset`: ResOK and *thing, ResFORMAT, ResVERSION, ResEND if the file
  * ends within */
@@ -70,10 +77,18 @@ static Res scanHeader(Scan scan, ScanThing thing, uint64_t offset)
   return res;
 }
 
-Res ScanThingAt(Scan scan, ScanThing thing, uint64_t offset)
+/* scanThingAt -- what stands at a place: as scanBlock and scanHeader, and ResMEMORY, ResIO */
+static Res scanThingAt(Scan scan, ScanThing thing, uint64_t offset)
 {
-  const unsigned char *bytes = FileBytes(scan->file, offset, BlockMagicSIZE);
+  const unsigned char *bytes = scan->known != NULL ? IndexFileAt(scan->known, offset) : NULL;
+  Bool swapped;
 
+  if (bytes != NULL && BlockHeaderRead(&thing->header, &swapped, bytes) == ResOK) {
+    thing->isBlock = TRUE;
+    thing->size = thing->header.size;
+    return ResOK;
+  }
+  bytes = FileBytes(scan->file, offset, BlockMagicSIZE);
   if (bytes == NULL)
     return ResEND;
   if (memcmp(bytes, BlockMAGIC, BlockMagicSIZE) == 0)
@@ -83,7 +98,8 @@ Res ScanThingAt(Scan scan, ScanThing thing, uint64_t offset)
   return ResFORMAT;
 }
 
-void ScanProgress(Scan scan, uint64_t offset)
+/* scanProgress -- tell now and then how far the file is scanned */
+static void scanProgress(Scan scan, uint64_t offset)
 {
   LogHooks hooks = &scan->teller->hooks;
 
@@ -97,7 +113,7 @@ void ScanProgress(Scan scan, uint64_t offset)
  * file's size. */
 static Res scanFind(Scan scan, uint64_t *offsetReturn, uint64_t *waitReturn, uint64_t offset)
 {
-  ScanThingStruct thing;
+  scanThingStruct thing;
 
   *waitReturn = UINT64_MAX;
   for (;;) {
@@ -113,12 +129,12 @@ static Res scanFind(Scan scan, uint64_t *offsetReturn, uint64_t *waitReturn, uin
     }
     at = memchr(bytes, BlockMAGIC[0], there);
     if (at == NULL) {
-      ScanProgress(scan, offset);
+      scanProgress(scan, offset);
       offset = FileData(scan->file, offset + there);
       continue;
     }
     offset += (uint64_t)(at - bytes);
-    res = ScanThingAt(scan, &thing, offset);
+    res = scanThingAt(scan, &thing, offset);
     if (res == ResMEMORY)
       return res;
     if (res == ResEND && *waitReturn == UINT64_MAX)
@@ -278,6 +294,154 @@ static uint64_t scanWithin(Scan scan, uint64_t offset, uint64_t end, uint64_t ne
   return end;
 }
 
+/* What is found goes into the table, the index and the regions. */
+
+/* scanMissed -- a block is cut off and no copy of it has come; NULL: it has */
+static void scanMissed(Stream stream, const BlockHeaderStruct *header)
+{
+  stream->cut = header != NULL ? header->first : 0;
+  stream->cutSequence = header != NULL ? header->sequence : 0;
+}
+
+/* scanNewest -- a block is its stream's newest; its events count once, however many copies of it there are */
+static void scanNewest(Scan scan, Stream stream, BlockHeader header, Bool cut, Bool seen)
+{
+  Bool again = seen && stream->newest == header->first && stream->newestSequence == header->sequence;
+  Bool missed = stream->cut == header->first && stream->cutSequence == header->sequence;
+  uint32_t had = again ? stream->newestCount : 0;
+
+  if (!cut && (!seen || missed || (again && header->count > had)))
+    scan->events += header->count - had;
+  if (cut ? !seen : missed)
+    scanMissed(stream, cut ? header : NULL);
+  stream->newestSeen = seen && !missed;
+  stream->newest = header->first;
+  stream->newestSequence = header->sequence;
+  stream->newestCount = cut || header->count < had ? had : header->count;
+}
+
+/* scanFollows -- is it the block by which a program says of the one before it, of which it is, that it has found all that was
+ * left of that? */
+static Bool scanFollows(BlockHeader header)
+{
+  enum { flags = BlockFlagSEALED | BlockFlagRECOVERED | BlockFlagUNSENT };
+
+  return header->count == 0 && (header->flags & flags) == flags;
+}
+
+/* scanTakeBlock -- a block's header; `cut` if the file ends within the block */
+static Res scanTakeBlock(Scan scan, BlockHeader header, uint64_t offset, Bool cut)
+{
+  IndexEntryStruct entry = {.first = header->first, .last = header->last, .sequence = header->sequence,
+                            .count = (uint16_t)header->count, .flags = header->flags & 0x7f, .kind = header->kind,
+                            .place = IndexPlace(scan->number, offset)};
+  Stream stream;
+  Clock clock;
+  Bool seen;
+  Res res = TableStream(&stream, scan->table, header);
+
+  if (res != ResOK)
+    return res;
+  seen = TallyHas(&stream->tally, header->sequence);
+  res = TallyAdd(&stream->tally, header->sequence, header->before, header->count, entry.place,
+                 (header->flags & BlockFlagUNSENT) != 0, (header->flags & BlockFlagBEHIND) != 0);
+  if (res != ResOK)
+    return res;
+  if (stream->tally.runs > 0 && header->sequence == stream->tally.run[stream->tally.runs - 1].from)
+    stream->since = header->first;
+  stream->logged |= !scan->file->core;
+  scanNewest(scan, stream, header, cut, seen);
+  entry.stream = (uint32_t)stream->number;
+  if (cut)
+    entry.flags |= IndexEntryCUT;
+  if ((header->flags & BlockFlagRECOVERED) != 0)
+    stream->process->recovered = TRUE;
+  stream->process->followed |= scanFollows(header);
+  if (header->discarded > stream->discarded)
+    stream->discarded = header->discarded;
+  clock = ClockResolve(stream->process->clock);
+  ClockSee(clock, header->first, header->last);
+  if (header->first > stream->process->newest)
+    stream->process->newest = header->first;
+  if ((header->flags & BlockFlagSEALED) != 0 && header->mono != 0)
+    ClockSeal(clock, header->last, header->mono);
+  ++scan->blocks;
+  return scan->block != NULL ? scan->block(scan->data, stream, &entry, seen) : IndexAdd(scan->index, &entry);
+}
+
+/* scanEnd -- what a header block says of the end of its process's part, or that it will come */
+static Res scanEnd(Scan scan, ScanThing thing, uint64_t offset)
+{
+  const char *next = thing->body, *limit = thing->body + thing->bodyLength;
+  HeaderStreamStruct stream;
+  Process process;
+  Res res;
+
+  if (scan->file->core || !(scan->header.recording != 0 || scan->header.open != 0 || scan->header.ended))
+    return ResOK;
+  res = TableProcess(&process, scan->table, scan->header.identity);
+  if (res != ResOK)
+    return res;
+  process->expected = TRUE;
+  if (scan->header.ended || process->ends.count == 0)
+    process->endPlace = IndexPlace(scan->number, offset);
+  while (res == ResOK && HeaderStreamNext(&stream, &next, limit))
+    res = EndsAdd(&process->ends, &stream);
+  return res;
+}
+
+static Bool scanNewer(const unsigned a[3], const unsigned b[3])
+{
+  return a[1] != b[1] ? a[1] > b[1] : a[2] > b[2];
+}
+
+/* scanTakeHeader -- a header block, which scan->header and `thing` have, at `offset` */
+static Res scanTakeHeader(Scan scan, ScanThing thing, uint64_t offset)
+{
+  unsigned theirs[3] = {scan->header.major, scan->header.median, scan->header.minor};
+  Bool news;
+  Res res = TableHeader(scan->table, &scan->header, scan->number, thing->body, thing->bodyLength, &news);
+
+  if (res == ResOK)
+    res = scanEnd(scan, thing, offset);
+  if (res != ResOK)
+    return res;
+  ++scan->headers;
+  if (theirs[1] > scan->teller->hooks.version[1] && (scan->newer[0] == 0 || scanNewer(theirs, scan->newer)))
+    memcpy(scan->newer, theirs, sizeof theirs);
+  if (news)
+    TellerNote(scan->teller, "%s: process %u names event types in a way that this build cannot read%s",
+               scan->file->path, scan->header.pid,
+               TypesFull(&scan->table->types) ? ", or too many for a log of this size" : "");
+  return ResOK;
+}
+
+/* scanTakeCut -- the block that was taken last, which has this header, was cut short */
+static void scanTakeCut(Scan scan, const BlockHeaderStruct *header)
+{
+  Stream stream = TableStreamFind(scan->table, header->process, header->stream);
+
+  /* Of a copy in memory nothing is known from here. */
+  if (stream != NULL && !stream->newestSeen && stream->newest == header->first &&
+      stream->newestSequence == header->sequence) {
+    scan->events -= stream->newestCount;
+    stream->newestCount = 0;
+    scanMissed(stream, header);
+  }
+  if (scan->block == NULL)
+    IndexCutLast(scan->index); /* whoever wrote it was killed in between */
+}
+
+/* scanTakeRegion -- damage from `offset` to `next` */
+static Res scanTakeRegion(Scan scan, Region region, uint64_t offset, uint64_t next)
+{
+  region->place = IndexPlace(scan->number, offset);
+  region->end = IndexPlace(scan->number, next);
+  return RegionsAdd(scan->regions, region);
+}
+
+/* Going from block to block */
+
 /* scanCut -- was the block that led to place->offset cut short?  What came behind it stands somewhere within, then, and
  * the place is there. */
 static Res scanCut(Scan scan, ScanPlace place, Bool *cutReturn)
@@ -293,19 +457,19 @@ static Res scanCut(Scan scan, ScanPlace place, Bool *cutReturn)
   if (scanPayloadSound(scan, &place->previous, begin))
     return ResOK;
   res = scanFind(scan, &next, &wait, begin + 1);
-  if (res == ResOK && wait != UINT64_MAX)
-    TakeEnds(scan);
   if (res == ResOK && next >= place->offset)
     next = scanWithin(scan, begin + 1, place->offset, next);
   if (res != ResOK || next >= place->offset)
     return res;
-  TakeCut(scan, &place->previous, place->offset, next);
+  scanTakeCut(scan, &place->previous);
   *cutReturn = TRUE;
   place->offset = next;
   return ResOK;
 }
 
-Res ScanDamage(Scan scan, ScanPlace place, Res why)
+/* scanDamage -- nothing sound stands at the place, for this reason: note the region, and go on behind it, or back into the
+ * block before, if that was cut short */
+static Res scanDamage(Scan scan, ScanPlace place, Res why)
 {
   RegionStruct region = {.zeros = FALSE};
   uint64_t begin = place->offset, next, wait;
@@ -322,14 +486,12 @@ Res ScanDamage(Scan scan, ScanPlace place, Res why)
   place->searched = 0;
   if (res != ResOK)
     return res;
-  if (wait != UINT64_MAX || why == ResEND || why == ResIO)
-    TakeEnds(scan);
   region.zeros = scanZeros(scan, begin, next);
   region.tail = next == scan->file->size;
   place->offset = next;
   scanRegion(scan, &region, begin, why);
   region.torn = scanTorn(scan, begin, next);
-  return TakeRegion(scan, &region, begin, next);
+  return scanTakeRegion(scan, &region, begin, next);
 }
 
 /* scanBehind -- a sound block's header: take it, and go behind the block */
@@ -341,9 +503,9 @@ static Res scanBehind(Scan scan, ScanThing thing, ScanPlace place)
 
   place->follows = TRUE;
   place->previous = thing->header;
-  if (cut)
-    TakeEnds(scan);
-  res = TakeBlock(scan, &thing->header, place->offset, cut);
+  if (scan->making != NULL)
+    IndexFileAdd(scan->making, place->offset, FileBytes(scan->file, place->offset, BlockHeaderSIZE), thing->size);
+  res = scanTakeBlock(scan, &thing->header, place->offset, cut);
   if (!cut)
     place->offset += thing->size;
   else if (res == ResOK)
@@ -353,7 +515,7 @@ static Res scanBehind(Scan scan, ScanThing thing, ScanPlace place)
 
 Res ScanOn(Scan scan, File file, Index number, ScanPlace place, uint64_t blocks)
 {
-  ScanThingStruct thing;
+  scanThingStruct thing;
   uint64_t limit = blocks < UINT64_MAX - scan->blocks ? scan->blocks + blocks : UINT64_MAX;
   Res res = ResOK;
 
@@ -364,26 +526,27 @@ Res ScanOn(Scan scan, File file, Index number, ScanPlace place, uint64_t blocks)
     Res found;
     /* Headers of large blocks are all that is read of them.  On a disk it is faster to fetch the rest, too, unless that
      * is a hole. */
-    if (place->follows && place->previous.size >= FileWindowSIZE / 2) {
+    if (place->follows && place->previous.size >= FileWindowSIZE / 2 &&
+        (scan->known == NULL || IndexFileAt(scan->known, place->offset) == NULL)) {
       FileGlance(file, place->offset, BlockHeaderSIZE);
       if (place->previous.size <= BlockMAX)
         FileAhead(file, place->offset);
     }
-    found = place->searched != 0 ? ResFORMAT : ScanThingAt(scan, &thing, place->offset);
+    found = place->searched != 0 ? ResFORMAT : scanThingAt(scan, &thing, place->offset);
     if (found == ResMEMORY)
       return found;
     cut = found == ResEND || (found == ResOK && thing.size > file->size - place->offset);
     if (cut && scan->growing)
       break;
-    ScanProgress(scan, place->offset);
+    scanProgress(scan, place->offset);
     if (found != ResOK) {
-      res = ScanDamage(scan, place, found);
+      res = scanDamage(scan, place, found);
       if (place->searched != 0)
         break;
     } else if (thing.isBlock) {
       res = scanBehind(scan, &thing, place);
     } else {
-      res = TakeHeader(scan, &thing, place->offset);
+      res = scanTakeHeader(scan, &thing, place->offset);
       place->offset += thing.size;
       place->follows = FALSE;
     }
@@ -391,19 +554,21 @@ Res ScanOn(Scan scan, File file, Index number, ScanPlace place, uint64_t blocks)
   return res;
 }
 
-Res ScanKnown(Scan scan, File file, Index number, ScanPlace place)
-{
-  memset(place, 0, sizeof *place);
-  scan->wasted = 0;
-  scan->file = file;
-  scan->number = number;
-  return scan->beside == NULL && !scan->plain ? KnownTake(scan, place) : ResOK;
-}
-
 Res ScanFile(Scan scan, File file, Index number)
 {
-  ScanPlaceStruct place;
-  Res res = ScanKnown(scan, file, number, &place);
+  ScanPlaceStruct place = {.offset = 0};
 
-  return res == ResOK ? ScanOn(scan, file, number, &place, UINT64_MAX) : res;
+  scan->wasted = 0;
+  return ScanOn(scan, file, number, &place, UINT64_MAX);
+}
+
+Res ScanIndexed(Scan scan, File file)
+{
+  const char *why;
+  Res res = IndexFileOpen(&scan->known, file, &why);
+
+  if (res == ResFORMAT || res == ResPARAM)
+    TellerNote(scan->teller, "%s.idx %s, and is not used; eventcnv --index makes a new one%s", file->path, why,
+               res == ResPARAM ? " when it is gone" : "");
+  return res == ResMEMORY ? res : ResOK;
 }

@@ -4,8 +4,7 @@
  * sound header, and notes the region between.  A size is believed only if the header's checksum is right, and even
  * then a block that was cut short and written over by the next is recognised.
  *
- * What it finds goes through TakeBlock and its like, which know nothing of where it came from: what an index file says
- * is taken the same way (known.h).
+ * Where the log has an index file (indexfile.h), headers of blocks are read from that; all else is the same.
  *
  * Design: design/log.md .scan      Tests: test/logbadtest.c, test/hostiletest.c
  */
@@ -16,10 +15,10 @@
 
 #include "base/types.h"
 #include "format/header.h"
-#include "log/beside.h"
 #include "log/file.h"
 #include "log/gap.h"
 #include "log/index.h"
+#include "log/indexfile.h"
 #include "log/table.h"
 
 /* What a file's scanning has come to. */
@@ -39,8 +38,8 @@ typedef struct ScanStruct {
   Res (*block)(void *data, Stream stream, const IndexEntryStruct *entry, Bool seen);
   void *data;          /* for it */
   Bool growing;        /* the file's end may come later: what is cut off there is left for the next time */
-  Bool plain;          /* no index file is used */
-  Beside beside;       /* what is found is written down there, too; or NULL */
+  IndexFile known;     /* headers of blocks are read from there, where it has them; or NULL */
+  IndexFile making;    /* and are written there; or NULL */
   File file;           /* the one being scanned, */
   Index number;        /* and its number */
   uint64_t blocks;     /* sound ones found, */
@@ -55,36 +54,15 @@ typedef struct ScanStruct {
   HeaderStruct header;
 } ScanStruct, *Scan;
 
-/* A sound thing in a file. */
-typedef struct ScanThingStruct {
-  Bool isBlock;
-  uint64_t size;            /* bytes to what comes behind it */
-  BlockHeaderStruct header; /* if it is a block */
-  const char *body;         /* of a header block: lines in scan->text */
-  Size bodyLength;
-} ScanThingStruct, *ScanThing;
-
-/* ScanThingAt -- what stands at a place of scan->file: ResOK and *thing, ResFORMAT, ResVERSION, ResEND if the file ends
- * within; ResMEMORY, ResIO */
-extern Res ScanThingAt(Scan scan, ScanThing thing, uint64_t offset);
-
-/* ScanDamage -- nothing sound stands at the place, for this reason: note the region, and go on behind it, or back into
- * the block before, if that was cut short; ResMEMORY, ResIO */
-extern Res ScanDamage(Scan scan, ScanPlace place, Res why);
-
-/* ScanProgress -- tell now and then how far the file is scanned */
-extern void ScanProgress(Scan scan, uint64_t offset);
-
-/* ScanKnown -- begin to scan `file`, which has `number`: take what its index file knows, unless that is being written or
- * is not to be used; *place is where scanning is to go on.  As ScanFile. */
-extern Res ScanKnown(Scan scan, File file, Index number, ScanPlace place);
-
-/* ScanFile -- scan `file`, which has `number`, with the help of its index file, unless that is being written
- * returns  ResMEMORY, ResIO; ResFAIL: the index file does not tell the truth, and is not to be used (`plain`).
- *          Whatever stands in the file is no failure. */
+/* ScanFile -- scan `file`, which has `number`, from its beginning to its end; ResMEMORY, ResIO.  Whatever stands in the file
+ * is no failure. */
 extern Res ScanFile(Scan scan, File file, Index number);
 
 /* ScanOn -- scan on from a place, all zeros at first, to the file's end or for so many blocks */
 extern Res ScanOn(Scan scan, File file, Index number, ScanPlace place, uint64_t blocks);
+
+/* ScanIndexed -- the file's index file serves from now on, as scan->known, if it has one that can be believed; the caller
+ * closes it.  An index that is of no use is told in a line.  ResMEMORY. */
+extern Res ScanIndexed(Scan scan, File file);
 
 #endif /* LOG_SCAN_H */

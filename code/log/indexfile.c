@@ -1,0 +1,398 @@
+/* indexfile.c -- the index file beside a log
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "log/indexfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/aver.h"
+#include "base/crc.h"
+
+enum {
+  indexHEAD = sizeof(IndexFileHeadStruct),
+  indexRECORD = sizeof(IndexFileRecordStruct),
+  indexTICK = 20000000 /* ns: files' times go by the system's ticks */
+};
+
+_Static_assert(indexRECORD == 8 + BlockHeaderSIZE, "a record has no holes");
+_Static_assert(indexHEAD == 8 + 2 * 4 + 6 * 8 + IndexFileChecksMAX * (6 * 8 + 2 * 4) + 2 * 4, "the head has no holes");
+
+struct IndexFileStruct {
+  IndexFileHeadStruct head;
+  File log;
+  Bool same;                          /* reading: nothing has come to the log since */
+  uint64_t next;                      /* reading: the number of the record that is looked at next */
+  FileStruct file;                    /* reading: the index file itself */
+  FILE *out;                          /* writing: it; else NULL */
+  char path[IndexFilePathMAX];        /* PATH.idx, */
+  char temporary[IndexFilePathMAX];   /* and what it is called while it is written */
+};
+
+/* indexMake -- an IndexFile for a log, nothing open; ResMEMORY, ResLIMIT */
+static Res indexMake(IndexFile *fileReturn, File log)
+{
+  IndexFile file = calloc(1, sizeof *file);
+
+  if (file == NULL)
+    return ResMEMORY;
+  file->log = log;
+  file->file.fd = -1;
+  if (snprintf(file->path, sizeof file->path, "%s.idx", log->path) >= (int)sizeof file->path ||
+      snprintf(file->temporary, sizeof file->temporary, "%s.idx.XXXXXX", log->path) >= (int)sizeof file->temporary) {
+    free(file);
+    return ResLIMIT;
+  }
+  *fileReturn = file;
+  return ResOK;
+}
+
+void IndexFileClose(IndexFile file)
+{
+  if (file->out != NULL) {
+    (void)fclose(file->out);
+    (void)unlink(file->temporary);
+  }
+  if (file->file.fd >= 0)
+    (void)close(file->file.fd);
+  free(file);
+}
+
+IndexFileHead IndexFileHeadOf(IndexFile file)
+{
+  return &file->head;
+}
+
+uint64_t IndexFileBytes(IndexFile file)
+{
+  return indexHEAD + file->head.records * indexRECORD + file->head.bytes;
+}
+
+uint64_t IndexFileRoom(IndexFile file)
+{
+  return file->head.size / 2 < IndexFileCheckBytesMAX ? file->head.size / 2 : IndexFileCheckBytesMAX;
+}
+
+/* indexNamed -- is it the log's path that leads to it?  Then, and not where it was copied from a pipe or a core, a file
+ * beside that path is about it. */
+static Bool indexNamed(File log, struct stat *status)
+{
+  struct stat named;
+
+  return !log->core && fstat(log->fd, status) == 0 && stat(log->path, &named) == 0 &&
+         named.st_dev == status->st_dev && named.st_ino == status->st_ino && S_ISREG(status->st_mode);
+}
+
+static uint32_t indexHeadCrc(const IndexFileHeadStruct *head)
+{
+  return Crc32c(0, head, offsetof(IndexFileHeadStruct, crc));
+}
+
+/* Writing */
+
+/* indexMayReplace -- is there nothing of this name, or an index? */
+static Bool indexMayReplace(const char *path)
+{
+  char magic[BlockMagicSIZE];
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  Bool may = fd < 0 && errno == ENOENT;
+
+  if (fd >= 0) {
+    may = FileReadAt(fd, 0, magic, sizeof magic) == ResOK && memcmp(magic, IndexFileMAGIC, sizeof magic) == 0;
+    (void)close(fd);
+  }
+  return may;
+}
+
+/* indexSettle -- let the file system's clock go on, so that whoever changes the log after us gives it another time */
+static void indexSettle(const struct stat *log)
+{
+  static const struct timespec tick = {0, indexTICK};
+  struct timespec now;
+
+  (void)clock_gettime(CLOCK_REALTIME, &now);
+  if (now.tv_sec - log->st_mtim.tv_sec <= 1)
+    (void)nanosleep(&tick, NULL);
+}
+
+/* indexOpenTemporary -- the file to be written, with room for the head; ResIO with errno set */
+static Res indexOpenTemporary(IndexFile file)
+{
+  int fd = mkostemp(file->temporary, O_CLOEXEC), reason;
+
+  if (fd >= 0)
+    file->out = fdopen(fd, "w");
+  if (file->out != NULL)
+    return fseek(file->out, indexHEAD, SEEK_SET) == 0 ? ResOK : ResIO;
+  reason = errno;
+  if (fd >= 0) {
+    (void)close(fd);
+    (void)unlink(file->temporary);
+  }
+  errno = reason;
+  return ResIO;
+}
+
+Res IndexFileCreate(IndexFile *fileReturn, File log)
+{
+  struct stat status;
+  IndexFile file;
+  Res res;
+
+  if (!indexNamed(log, &status))
+    return ResUNIMPL;
+  res = indexMake(&file, log);
+  if (res != ResOK)
+    return res;
+  res = indexMayReplace(file->path) ? indexOpenTemporary(file) : ResPARAM;
+  if (res != ResOK) {
+    int reason = errno;
+    IndexFileClose(file);
+    errno = reason;
+    return res;
+  }
+  indexSettle(&status);
+  memcpy(file->head.magic, IndexFileMAGIC, BlockMagicSIZE);
+  file->head.version = IndexFileVERSION;
+  file->head.size = log->size;
+  file->head.seconds = (int64_t)status.st_mtim.tv_sec;
+  file->head.nanos = (int64_t)status.st_mtim.tv_nsec;
+  *fileReturn = file;
+  return ResOK;
+}
+
+void IndexFileAdd(IndexFile file, uint64_t offset, const unsigned char *header, uint64_t size)
+{
+  IndexFileHead head = &file->head;
+
+  AVER(head->checks == 0);
+  (void)fwrite(&offset, sizeof offset, 1, file->out); /* IndexFileFinish sees whether it failed */
+  (void)fwrite(header, BlockHeaderSIZE, 1, file->out);
+  ++head->records;
+  head->covered = size < head->size - offset ? offset + size : head->size;
+}
+
+void IndexFileKeep(IndexFile file, uint32_t kept, const LogPositionStruct *position, const void *bytes, Size size)
+{
+  IndexFileHead head = &file->head;
+
+  if (head->checks == IndexFileChecksMAX || size > IndexFileRoom(file) - head->bytes)
+    return;
+  (void)fwrite(bytes, size, 1, file->out);
+  head->kept = kept;
+  head->check[head->checks++] = (IndexFileCheckStruct){
+    .position = *position, .offset = IndexFileBytes(file), .size = (uint32_t)size, .crc = Crc32c(0, bytes, size)};
+  head->bytes += size;
+}
+
+void IndexFileKeepNone(IndexFile file)
+{
+  file->head.checks = 0;
+  file->head.bytes = 0; /* IndexFileFinish cuts the file off there */
+}
+
+/* indexShare -- whoever may read the log may read its index, which says less; and it is whose the log is, if it can be */
+static void indexShare(IndexFile file)
+{
+  struct stat log, its;
+  int fd = fileno(file->out);
+  mode_t mode;
+
+  if (fstat(file->log->fd, &log) != 0)
+    return;
+  if (fchown(fd, log.st_uid, log.st_gid) != 0)
+    (void)!fchown(fd, (uid_t)-1, log.st_gid);
+  mode = S_IRUSR | S_IWUSR | (log.st_mode & (S_IRGRP | S_IROTH));
+  if (fstat(fd, &its) != 0 || (its.st_gid != log.st_gid && (mode & S_IROTH) == 0))
+    mode &= ~(mode_t)S_IRGRP; /* it would be another group's */
+  (void)fchmod(fd, mode);
+}
+
+Res IndexFileFinish(IndexFile file)
+{
+  IndexFileHead head = &file->head;
+  FILE *out = file->out;
+
+  head->crc = indexHeadCrc(head);
+  if (fseek(out, 0, SEEK_SET) != 0 || fwrite(head, sizeof *head, 1, out) != 1 || fflush(out) != 0 || ferror(out) ||
+      ftruncate(fileno(out), (off_t)IndexFileBytes(file)) != 0)
+    return ResIO;
+  indexShare(file);
+  if (rename(file->temporary, file->path) != 0)
+    return ResIO;
+  file->out = NULL;
+  return fclose(out) == 0 ? ResOK : ResIO;
+}
+
+/* Reading */
+
+/* indexTrusts -- is the file of somebody who may say what is in the log?  *sizeReturn: its bytes */
+static Bool indexTrusts(uint64_t *sizeReturn, int fd, const struct stat *log)
+{
+  struct stat status;
+
+  if (fstat(fd, &status) != 0)
+    return FALSE;
+  *sizeReturn = (uint64_t)status.st_size;
+  return S_ISREG(status.st_mode) &&
+         (status.st_uid == geteuid() || status.st_uid == log->st_uid || status.st_uid == 0);
+}
+
+/* indexRecord -- one record; NULL: there is none */
+static const unsigned char *indexRecord(IndexFile file, uint64_t number)
+{
+  return number < file->head.records ? FileBytes(&file->file, indexHEAD + number * indexRECORD, indexRECORD) : NULL;
+}
+
+/* indexFits -- does the log say the same as this record? */
+static Bool indexFits(IndexFile file, uint64_t number)
+{
+  const unsigned char *bytes = indexRecord(file, number);
+  unsigned char header[BlockHeaderSIZE];
+  uint64_t offset;
+
+  if (bytes == NULL)
+    return FALSE;
+  memcpy(&offset, bytes, sizeof offset);
+  return FileRead(file->log, offset, header, sizeof header) == ResOK &&
+         memcmp(header, bytes + sizeof offset, sizeof header) == 0;
+}
+
+/* indexFitsAll -- the first ones, some all over the log, and the last */
+static Bool indexFitsAll(IndexFile file)
+{
+  uint64_t records = file->head.records, stride = records / IndexFileSAMPLES + 1, i;
+
+  for (i = 0; i < records && i < IndexFileSAMPLES; ++i)
+    if (!indexFits(file, i))
+      return FALSE;
+  for (; i < records; i += stride)
+    if (!indexFits(file, i))
+      return FALSE;
+  return records == 0 || indexFits(file, records - 1);
+}
+
+/* indexSound -- are the head's numbers those of a file of this length? */
+static Bool indexSound(const IndexFileHeadStruct *head, uint64_t size)
+{
+  Index i;
+
+  if (head->crc != indexHeadCrc(head) || head->checks > IndexFileChecksMAX || head->bytes > size - indexHEAD ||
+      head->records > (size - indexHEAD) / indexRECORD || size != indexHEAD + head->records * indexRECORD + head->bytes)
+    return FALSE;
+  for (i = 0; i < head->checks; ++i)
+    if (head->check[i].size > IndexFileCheckBytesMAX || head->check[i].offset > size ||
+        head->check[i].size > size - head->check[i].offset)
+      return FALSE;
+  return TRUE;
+}
+
+/* indexHead -- read and check the head; returns why it is of no use, or NULL */
+static const char *indexHead(IndexFile file, const struct stat *log)
+{
+  IndexFileHead head = &file->head;
+
+  if (FileRead(&file->file, 0, head, sizeof head->magic) != ResOK ||
+      memcmp(head->magic, IndexFileMAGIC, BlockMagicSIZE) != 0)
+    return "is no index";
+  if (FileRead(&file->file, 0, head, sizeof *head) != ResOK)
+    return "is damaged";
+  if (head->version != IndexFileVERSION)
+    return "is an index of another version";
+  if (!indexSound(head, file->file.size))
+    return "is damaged";
+  if (file->log->size < head->size)
+    return "is of a longer log";
+  file->same = file->log->size == head->size;
+  if (file->same && ((int64_t)log->st_mtim.tv_sec != head->seconds || (int64_t)log->st_mtim.tv_nsec != head->nanos))
+    return "is older than the log";
+  return indexFitsAll(file) ? NULL : "is damaged, or of another log";
+}
+
+Res IndexFileOpen(IndexFile *fileReturn, File log, const char **whyReturn)
+{
+  struct stat status;
+  IndexFile file;
+  Res res = indexNamed(log, &status) ? indexMake(&file, log) : ResEND;
+
+  if (res != ResOK)
+    return res == ResMEMORY ? res : ResEND;
+  *whyReturn = NULL;
+  file->file.path = file->path;
+  file->file.fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (file->file.fd < 0 && errno == ENOENT)
+    res = ResEND;
+  else if (file->file.fd < 0)
+    *whyReturn = "cannot be opened";
+  else if (!indexTrusts(&file->file.size, file->file.fd, &status))
+    *whyReturn = "belongs to somebody else, or is no file";
+  else
+    *whyReturn = indexHead(file, &status);
+  if (*whyReturn != NULL)
+    res = indexMayReplace(file->path) ? ResFORMAT : ResPARAM;
+  if (res == ResOK)
+    *fileReturn = file;
+  else
+    IndexFileClose(file);
+  return res;
+}
+
+const unsigned char *IndexFileAt(IndexFile file, uint64_t offset)
+{
+  const unsigned char *bytes;
+  uint64_t place = 0;
+
+  while ((bytes = indexRecord(file, file->next)) != NULL) {
+    memcpy(&place, bytes, sizeof place);
+    if (place >= offset)
+      break;
+    ++file->next;
+  }
+  return bytes != NULL && place == offset && offset + BlockHeaderSIZE <= file->log->size ? bytes + sizeof place : NULL;
+}
+
+Bool IndexFileSame(IndexFile file)
+{
+  return file->same;
+}
+
+/* indexCheck -- the bytes of a check point; ResFORMAT: they are damaged, or not there */
+static Res indexCheck(unsigned char **bytesReturn, IndexFile file, const IndexFileCheckStruct *check)
+{
+  unsigned char *bytes = malloc(check->size + 1);
+
+  if (bytes == NULL)
+    return ResMEMORY;
+  if (FileReadAt(file->file.fd, check->offset, bytes, check->size) == ResOK &&
+      Crc32c(0, bytes, check->size) == check->crc) {
+    *bytesReturn = bytes;
+    return ResOK;
+  }
+  free(bytes);
+  return ResFORMAT;
+}
+
+Res IndexFileNearest(LogPosition positionReturn, unsigned char **bytesReturn, Size *sizeReturn, IndexFile file,
+                     uint32_t kept, const LogPositionStruct *position)
+{
+  Res res = ResEND;
+  Index i;
+
+  for (i = file->head.kept == kept ? file->head.checks : 0; i-- > 0 && res != ResOK && res != ResMEMORY;) {
+    const IndexFileCheckStruct *check = &file->head.check[i];
+    if (LogPositionCompare(&check->position, position) > 0)
+      continue;
+    *positionReturn = check->position;
+    *sizeReturn = check->size;
+    res = indexCheck(bytesReturn, file, check);
+  }
+  return res == ResFORMAT ? ResEND : res;
+}
