@@ -26,6 +26,7 @@
 #include "view/clean.h"
 #include "view/output.h"
 #include "view/source.h"
+#include "view/state.h"
 #include "view/writer.h"
 
 enum { cnvChoicesSIZE = 256, cnvUsesMAX = 32 };
@@ -247,7 +248,7 @@ static int cnvIndex(Cnv cnv, const char *const *paths, Count n)
 
   SourceHooks(&cnv->source, &hooks);
   for (i = 0; i < n; ++i) {
-    Res res = LogIndexWrite(&indexed, paths[i], &hooks, NULL, error, sizeof error);
+    Res res = LogIndexWrite(&indexed, paths[i], &hooks, StateKeep, error, sizeof error);
     ProgressErase(&cnv->source.progress);
     SourceSaid(&cnv->source);
     if (res != ResOK)
@@ -343,7 +344,7 @@ int main(int argc, char **argv)
                cnvGroupFOLLOW),
     OptionFlag(0, "check", &cnv.check, "read all and print nothing but what is damaged or missing", cnvGroupCHECK),
     OptionFlag(0, "header", &cnv.header, "print the header blocks as text", cnvGroupHEADER),
-    OptionFlag(0, "index", &cnv.index, "write LOG.idx beside each log, so that opening it is fast", cnvGroupINDEX),
+    OptionFlag(0, "index", &cnv.index, "write LOG.idx beside each log, so that opening and going into it is fast", cnvGroupINDEX),
     OptionFlag('v', "verbose", &cnv.options.verbose, "text: kind and code, too; --header: each block, too",
                (WriterTakesWORDS | cnvGroupVERBOSE)),
     OptionFlag(0, "describe", &cnv.options.describe,

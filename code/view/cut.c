@@ -292,13 +292,13 @@ static Bool cutAheadEvent(LogRequest request, LogEvent event)
 static Res cutFind(Cut cut)
 {
   LogRequestStruct request = *cut->request;
-  unsigned char *bytes;
-  Count weight;
-  Size size;
-  Res res = HeapSave(&bytes, &size, &weight, cut->heap), restored;
+  HeapBytesStruct bytes = {.size = 0};
+  Res res = HeapSave(&bytes, cut->heap), restored;
 
-  if (res != ResOK)
+  if (res != ResOK) {
+    free(bytes.bytes);
     return res;
+  }
   request.data = request.chooseData = cut;
   request.choose = cutHeirsWant;
   request.kinds = cutKinds(cut, cutHeirsWant);
@@ -309,8 +309,8 @@ static Res cutFind(Cut cut)
   res = LogRead(cut->log, &request);
   HeapCatchUp(cut->heap);
   cut->ahead = FALSE;
-  restored = HeapRestore(cut->heap, bytes, size);
-  free(bytes);
+  restored = HeapRestore(cut->heap, &bytes, UINT32_MAX);
+  free(bytes.bytes);
   return res != ResOK ? res : restored != ResOK ? restored : cut->res;
 }
 

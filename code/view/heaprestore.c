@@ -2,12 +2,10 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The bytes are our own, but they may come out of a file, and are checked by their sum.  All the same, every number
- * that something is indexed by is looked at.
+ * The bytes may come out of a file that somebody made: every number that something is indexed or counted by is looked at.
  */
 #include <string.h>
 
-#include "base/crc.h"
 #include "base/grow.h"
 #include "view/heapbytes.h"
 #include "view/heapdata.h"
@@ -15,7 +13,8 @@
 #include "view/heapsavedata.h"
 
 typedef struct restoreStruct {
-  HeapBytesStruct bytes;
+  HeapBytes bytes;
+  Count clients;       /* no object has a higher number from its client */
   HeapProcess process;
   HeapPool *pool;      /* by their number in the bytes */
   Count pools, poolCapacity;
@@ -26,16 +25,16 @@ typedef struct restoreStruct {
 
 static Bool restoreGood(Restore restore)
 {
-  return restore->res == ResOK && !restore->bytes.failed;
+  return restore->res == ResOK && !restore->bytes->failed;
 }
 
 /* restoreCount -- a number of things of which each takes a byte at least */
 static Count restoreCount(Restore restore)
 {
-  uint64_t count = HeapBytesGet(&restore->bytes);
+  uint64_t count = HeapBytesGet(restore->bytes);
 
-  if (count > restore->bytes.size - restore->bytes.next) {
-    restore->bytes.failed = TRUE;
+  if (count > restore->bytes->size - restore->bytes->next) {
+    restore->bytes->failed = TRUE;
     return 0;
   }
   return (Count)count;
@@ -61,7 +60,7 @@ static HeapPool restorePoolNew(Restore restore)
 /* restorePoolRef -- a pool that is referred to; one that has not been met is one of those destroyed */
 static HeapPool restorePoolRef(Restore restore)
 {
-  uint64_t number = HeapBytesGet(&restore->bytes);
+  uint64_t number = HeapBytesGet(restore->bytes);
 
   if (number == 0)
     return NULL;
@@ -74,7 +73,7 @@ static HeapPool restorePoolRef(Restore restore)
     return pool;
   }
   if (number > restore->pools) {
-    restore->bytes.failed = TRUE;
+    restore->bytes->failed = TRUE;
     return NULL;
   }
   return restore->pool[number - 1];
@@ -101,8 +100,14 @@ static inline void restoreObject(HeapObject object, HeapBytes from, uint64_t *ad
   }
 }
 
-/* restoreTable -- into `table`, which holds nothing */
-static void restoreTable(Restore restore, HeapTable table)
+/* restoreFits -- are its thread, and what its client has with it, of those that there are? */
+static Bool restoreFits(Restore restore, HeapObject object)
+{
+  return object->thread < restore->process->threads && object->client <= restore->clients;
+}
+
+/* restoreTable -- into `table`, which holds nothing; `objects`: they have a thread, and something of the client's */
+static void restoreTable(Restore restore, HeapTable table, Bool objects)
 {
   Count count = restoreCount(restore);
   uint64_t addr = 0;
@@ -112,10 +117,10 @@ static void restoreTable(Restore restore, HeapTable table)
     restore->res = ResMEMORY;
   for (; count > 0 && restoreGood(restore); --count) {
     HeapObjectStruct object;
-    restoreObject(&object, &restore->bytes, &addr, restore->process->order.now);
+    restoreObject(&object, restore->bytes, &addr, restore->process->order.now);
     place = HeapTableSeek(table, addr);
-    if (UNLIKELY(addr == 0 || place->addr != 0))
-      restore->bytes.failed = TRUE;
+    if (UNLIKELY(addr == 0 || place->addr != 0 || (objects && !restoreFits(restore, &object))))
+      restore->bytes->failed = TRUE;
     else if (UNLIKELY((place = HeapTableInsert(table, place, addr)) == NULL))
       restore->res = ResMEMORY;
     else
@@ -125,7 +130,7 @@ static void restoreTable(Restore restore, HeapTable table)
 
 static void restorePool(Restore restore, HeapPool pool, Bool lives)
 {
-  HeapBytes from = &restore->bytes;
+  HeapBytes from = restore->bytes;
   Size i, length;
 
   pool->number = (Index)HeapBytesGet(from);
@@ -143,7 +148,7 @@ static void restorePool(Restore restore, HeapPool pool, Bool lives)
   for (i = 0; i < length; ++i)
     pool->class[i] = (char)HeapBytesGet(from);
   if (lives)
-    restoreTable(restore, &pool->table);
+    restoreTable(restore, &pool->table, TRUE);
 }
 
 /* restorePools -- those that live, each bucket's in their order */
@@ -168,7 +173,7 @@ static void restorePools(Restore restore)
 
 static void restoreResize(Restore restore, HeapResize resize)
 {
-  HeapBytes from = &restore->bytes;
+  HeapBytes from = restore->bytes;
   uint64_t state = HeapBytesGet(from), addr = 0;
 
   resize->state = state == HeapResizeKNOWN   ? HeapResizeKNOWN :
@@ -184,12 +189,13 @@ static void restoreResize(Restore restore, HeapResize resize)
     from->failed = TRUE;
   if (resize->state == HeapResizeKNOWN) {
     restoreObject(&resize->object, from, &addr, restore->process->order.now);
+    from->failed |= !restoreFits(restore, &resize->object);
   }
 }
 
 static void restoreThread(Restore restore, HeapThread thread)
 {
-  HeapBytes from = &restore->bytes;
+  HeapBytes from = restore->bytes;
   unsigned busy, flags;
 
   thread->number = (Index)HeapBytesGet(from);
@@ -207,6 +213,24 @@ static void restoreThread(Restore restore, HeapThread thread)
   thread->busy = (unsigned)HeapBytesGet(from) & ((1u << HeapResizePLACES) - 1);
   for (busy = thread->busy; busy != 0; busy &= busy - 1)
     restoreResize(restore, &thread->resize[__builtin_ctz(busy)]);
+}
+
+/* restoreNumbered -- have the threads the numbers below their count, each one? */
+static Bool restoreNumbered(Restore restore)
+{
+  Bool *met = calloc(restore->threads + 1, sizeof *met), good = restore->threads == restore->process->threads;
+  Index i;
+
+  if (met == NULL)
+    restore->res = ResMEMORY;
+  for (i = 0; i < restore->threads && good && met != NULL; ++i) {
+    Index number = restore->thread[i]->number;
+    good = number < restore->threads && !met[number];
+    if (good)
+      met[number] = TRUE;
+  }
+  free(met);
+  return good;
 }
 
 static void restoreThreads(Restore restore)
@@ -234,13 +258,15 @@ static void restoreThreads(Restore restore)
     *link = thread;
     link = &thread->next;
   }
+  if (restoreGood(restore) && !restoreNumbered(restore))
+    restore->bytes->failed = TRUE;
 }
 
 static void restoreHeld(Restore restore, HeapOrder order)
 {
   HeapInputStruct event = {.time = 0};
   HeapInput input = &event;
-  HeapBytes from = &restore->bytes;
+  HeapBytes from = restore->bytes;
   uint64_t thread;
 
   input->kind = (uint8_t)HeapBytesGet(from);
@@ -265,7 +291,7 @@ static void restoreHeld(Restore restore, HeapOrder order)
 
 static void restoreOrder(Restore restore, HeapOrder order)
 {
-  HeapBytes from = &restore->bytes;
+  HeapBytes from = restore->bytes;
   uint64_t place;
   Count held;
   Index i;
@@ -276,9 +302,9 @@ static void restoreOrder(Restore restore, HeapOrder order)
   held = order->held;
   order->held = 0;
   if (order->stating)
-    restoreTable(restore, &order->gone);
+    restoreTable(restore, &order->gone, FALSE);
   if (order->windowed)
-    restoreTable(restore, &order->window);
+    restoreTable(restore, &order->window, FALSE);
   while ((place = HeapBytesGet(from)) != 0 && restoreGood(restore)) {
     HeapMove move = &order->move[(place - 1) % HeapMovesMAX];
     move->key = HeapBytesGet(from);
@@ -297,8 +323,8 @@ static void restoreCounts(Restore restore, HeapPast seen)
   Count types;
   Index i;
 
-  seen->leader = HeapBytesGet(&restore->bytes) != 0;
-  seen->told = HeapBytesGet(&restore->bytes) != 0;
+  seen->leader = HeapBytesGet(restore->bytes) != 0;
+  seen->told = HeapBytesGet(restore->bytes) != 0;
   types = restoreCount(restore);
   free(seen->counts);
   seen->types = 0;
@@ -309,12 +335,12 @@ static void restoreCounts(Restore restore, HeapPast seen)
   }
   seen->types = types;
   for (i = 0; i < types; ++i)
-    seen->counts[i] = HeapBytesGet(&restore->bytes);
+    seen->counts[i] = HeapBytesGet(restore->bytes);
 }
 
 static void restorePast(Restore restore, Heap heap, Index number)
 {
-  HeapBytes from = &restore->bytes;
+  HeapBytes from = restore->bytes;
   HeapPast past = calloc(1, sizeof *past);
 
   if (past == NULL) {
@@ -336,9 +362,22 @@ static void restoreDead(Restore restore, Count living)
   Index i;
 
   if (deads != restore->pools - living)
-    restore->bytes.failed = TRUE;
+    restore->bytes->failed = TRUE;
   for (i = living; i < restore->pools && restoreGood(restore); ++i)
     restorePool(restore, restore->pool[i], FALSE);
+}
+
+/* restorePlans -- a process whose first event has come has plans of the types that have been met */
+static void restorePlans(Restore restore, HeapProcess process)
+{
+  Count types = process->log->registry->count;
+  Index i;
+
+  if (!HeapProcessRegistry(process->heap, process, process->log))
+    restore->res = ResMEMORY;
+  for (i = 0; i < types && restoreGood(restore); ++i)
+    if (process->seen.counts[i] != 0 && !process->plans[i].made)
+      HeapPlanMake(&process->plans[i], &process->log->registry->types[i], process->log->header.widths.swapped);
 }
 
 static void restoreProcess(Restore restore, HeapProcess process)
@@ -347,12 +386,14 @@ static void restoreProcess(Restore restore, HeapProcess process)
 
   restore->process = process;
   restore->pools = 0;
-#define NUMBER(field) field = (__typeof__(field))HeapBytesGet(&restore->bytes);
+#define NUMBER(field) field = (__typeof__(field))HeapBytesGet(restore->bytes);
   HeapSavedPROCESS
 #undef NUMBER
   restoreCounts(restore, &process->seen);
+  if (restoreGood(restore) && process->met)
+    restorePlans(restore, process);
   HeapTableFinish(&process->arenas);
-  restoreTable(restore, &process->arenas);
+  restoreTable(restore, &process->arenas, FALSE);
   restorePools(restore);
   living = restore->pools;
   if (restoreGood(restore))
@@ -363,33 +404,37 @@ static void restoreProcess(Restore restore, HeapProcess process)
     restoreDead(restore, living);
 }
 
-/* restoreSound -- the sum of all bytes stands behind them */
-static Bool restoreSound(const unsigned char *bytes, Size size)
+/* restoreSound -- do processes name processes that there are, and was memory enough until it was saved? */
+static Bool restoreSound(Heap heap)
 {
-  uint32_t crc;
+  HeapProcess kept = heap->kept > 0 && heap->kept <= heap->count ? heap->process[heap->kept - 1] : NULL;
+  Bool sound = heap->res == ResOK && (heap->kept == 0 || (kept != NULL && kept->ended));
+  Index i;
 
-  if (size <= sizeof crc)
-    return FALSE;
-  memcpy(&crc, bytes + size - sizeof crc, sizeof crc);
-  return Crc32c(0, bytes, size - sizeof crc) == crc;
+  for (i = 0; i < heap->count; ++i)
+    if (heap->process[i] != NULL)
+      sound = sound && heap->process[i]->child <= heap->count && heap->process[i]->order.res == ResOK;
+  return sound;
 }
 
 /* restoreHeap -- `processes`: so many has the log */
 static void restoreHeap(Restore restore, Heap heap, Count processes)
 {
   HeapForks forks = &heap->forks;
-  uint64_t number;
+  uint64_t number, before = 0;
 
-#define NUMBER(field) field = (__typeof__(field))HeapBytesGet(&restore->bytes);
+#define NUMBER(field) field = (__typeof__(field))HeapBytesGet(restore->bytes);
   HeapSavedHEAP
 #undef NUMBER
   forks->time = forks->next < forks->count ? forks->fork[forks->next].before : UINT64_MAX;
   GoneFrom(&heap->gone, heap->gone.next);
-  while (restoreGood(restore) && (number = HeapBytesGet(&restore->bytes)) != 0) {
-    uint64_t saved = HeapBytesGet(&restore->bytes);
-    HeapProcess process = number <= processes ? HeapProcessOf(heap, (Index)number - 1) : NULL;
-    if (number > processes)
-      restore->bytes.failed = TRUE;
+  while (restoreGood(restore) && (number = HeapBytesGet(restore->bytes)) != 0) {
+    uint64_t saved = HeapBytesGet(restore->bytes);
+    Bool can = number > before && number <= processes;
+    HeapProcess process = can ? HeapProcessOf(heap, (Index)number - 1) : NULL;
+    before = number;
+    if (!can)
+      restore->bytes->failed = TRUE;
     else if (process == NULL)
       restore->res = ResMEMORY;
     else if (saved == HeapSavedLIVES)
@@ -399,18 +444,16 @@ static void restoreHeap(Restore restore, Heap heap, Count processes)
   }
 }
 
-Res HeapRestore(Heap heap, const unsigned char *bytes, Size size)
+Res HeapRestore(Heap heap, HeapBytes from, Count clients)
 {
-  restoreStruct restore = {.bytes = {.bytes = (unsigned char *)bytes, .size = size - sizeof(uint32_t)}};
+  restoreStruct restore = {.bytes = from, .clients = clients};
 
   HeapClear(heap);
-  if (!restoreSound(bytes, size))
-    return ResFORMAT;
   if (HeapForksLook(heap) != ResOK || GoneLook(&heap->gone, heap->log) != ResOK)
     return ResMEMORY;
   restoreHeap(&restore, heap, LogProcesses(heap->log));
-  if (restore.bytes.next + HeapSavedPAD != restore.bytes.size)
-    restore.bytes.failed = TRUE;
+  if (from->size - from->next != HeapSavedPAD || !restoreSound(heap))
+    from->failed = TRUE;
   free(restore.pool);
   free(restore.thread);
   if (!restoreGood(&restore)) {

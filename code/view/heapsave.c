@@ -9,25 +9,22 @@
 
 #include <string.h>
 
-#include "base/crc.h"
 #include "base/grow.h"
 #include "view/heapbytes.h"
 #include "view/heapdata.h"
 #include "view/heapsavedata.h"
 
 enum {
-  saveObjectMAX = HeapBytesFourMAX + 2 * HeapBytesNumberMAX, /* bytes */
-  savePOOL = 8, saveTHREAD = 8, savePROCESS = 100            /* what each costs, in objects */
+  saveObjectMAX = HeapBytesFourMAX + 2 * HeapBytesNumberMAX /* bytes */
 };
 
 typedef struct saveStruct {
-  HeapBytesStruct bytes;
+  HeapBytes bytes;
   HeapProcess process;
   uint64_t now;
   Count pools;       /* met so far */
   HeapPool *dead;    /* of these, those destroyed, to be written yet */
   Count deads, deadCapacity;
-  Count weight;
 } saveStruct, *Save;
 
 /* savePoolRef -- the number of a pool, plus one */
@@ -35,14 +32,14 @@ static void savePoolRef(Save save, HeapPool pool)
 {
   if (pool != NULL && pool->saved != save->process->saves) {
     if (!Grow(&save->dead, &save->deadCapacity, save->deads, sizeof *save->dead)) {
-      save->bytes.failed = TRUE;
+      save->bytes->failed = TRUE;
       return;
     }
     save->dead[save->deads++] = pool;
     pool->saved = save->process->saves;
     pool->mark = save->pools++;
   }
-  HeapBytesPut(&save->bytes, pool == NULL ? 0 : pool->mark + 1);
+  HeapBytesPut(save->bytes, pool == NULL ? 0 : pool->mark + 1);
 }
 
 static inline void saveObject(HeapBytes to, HeapObject object, uint64_t *addr, uint64_t now)
@@ -66,17 +63,16 @@ static void saveTable(Save save, HeapTable table)
   uint64_t addr = 0;
   Index i;
 
-  HeapBytesPut(&save->bytes, table->count);
-  save->weight += table->count;
+  HeapBytesPut(save->bytes, table->count);
   for (i = 0; i < table->capacity; ++i) {
-    if (table->objects[i].addr != 0 && HeapBytesRoom(&save->bytes, saveObjectMAX))
-      saveObject(&save->bytes, &table->objects[i], &addr, save->now);
+    if (table->objects[i].addr != 0 && HeapBytesRoom(save->bytes, saveObjectMAX))
+      saveObject(save->bytes, &table->objects[i], &addr, save->now);
   }
 }
 
 static void savePool(Save save, HeapPool pool)
 {
-  HeapBytes to = &save->bytes;
+  HeapBytes to = save->bytes;
   Size i;
 
   HeapBytesPut(to, pool->number);
@@ -91,7 +87,6 @@ static void savePool(Save save, HeapPool pool)
     HeapBytesPut(to, (unsigned char)pool->class[i]);
   if (pool->table.objects != NULL)
     saveTable(save, &pool->table);
-  save->weight += savePOOL;
 }
 
 /* savePools -- those that live; they are numbered before anything refers to them */
@@ -107,7 +102,7 @@ static void savePools(Save save)
       pool->mark = save->pools++;
     }
   }
-  HeapBytesPut(&save->bytes, save->pools);
+  HeapBytesPut(save->bytes, save->pools);
   for (i = 0; i < HeapBUCKETS; ++i) {
     for (pool = save->process->pool[i]; pool != NULL; pool = pool->next)
       savePool(save, pool);
@@ -118,21 +113,21 @@ static void saveResize(Save save, HeapResize resize)
 {
   uint64_t addr = 0;
 
-  HeapBytesPut(&save->bytes, (uint64_t)resize->state);
-  HeapBytesPut(&save->bytes, resize->ended);
-  HeapBytesPut(&save->bytes, resize->key);
-  HeapBytesPut(&save->bytes, resize->old);
-  HeapBytesPut(&save->bytes, resize->place);
-  HeapBytesPut(&save->bytes, resize->size);
-  HeapBytesPut(&save->bytes, resize->time);
+  HeapBytesPut(save->bytes, (uint64_t)resize->state);
+  HeapBytesPut(save->bytes, resize->ended);
+  HeapBytesPut(save->bytes, resize->key);
+  HeapBytesPut(save->bytes, resize->old);
+  HeapBytesPut(save->bytes, resize->place);
+  HeapBytesPut(save->bytes, resize->size);
+  HeapBytesPut(save->bytes, resize->time);
   savePoolRef(save, resize->pool);
-  if (resize->state == HeapResizeKNOWN && HeapBytesRoom(&save->bytes, saveObjectMAX))
-    saveObject(&save->bytes, &resize->object, &addr, save->now);
+  if (resize->state == HeapResizeKNOWN && HeapBytesRoom(save->bytes, saveObjectMAX))
+    saveObject(save->bytes, &resize->object, &addr, save->now);
 }
 
 static void saveThread(Save save, HeapThread thread)
 {
-  HeapBytes to = &save->bytes;
+  HeapBytes to = save->bytes;
   unsigned busy;
 
   HeapBytesPut(to, thread->number);
@@ -158,8 +153,7 @@ static void saveThreads(Save save)
   for (i = 0; i < HeapBUCKETS; ++i)
     for (thread = save->process->thread[i]; thread != NULL; thread = thread->next)
       thread->mark = count++;
-  save->weight += count * saveTHREAD;
-  HeapBytesPut(&save->bytes, count);
+  HeapBytesPut(save->bytes, count);
   for (i = 0; i < HeapBUCKETS; ++i)
     for (thread = save->process->thread[i]; thread != NULL; thread = thread->next)
       saveThread(save, thread);
@@ -167,7 +161,7 @@ static void saveThreads(Save save)
 
 static void saveHeld(Save save, HeapInput input)
 {
-  HeapBytes to = &save->bytes;
+  HeapBytes to = save->bytes;
 
   HeapBytesPut(to, input->kind);
   HeapBytesPut(to, input->time);
@@ -184,7 +178,7 @@ static void saveHeld(Save save, HeapInput input)
 
 static void saveOrder(Save save, HeapOrder order)
 {
-  HeapBytes to = &save->bytes;
+  HeapBytes to = save->bytes;
   Index i;
 
 #define NUMBER(field) HeapBytesPut(to, (uint64_t)field);
@@ -211,18 +205,17 @@ static void saveCounts(Save save, HeapPast seen)
 {
   Index i;
 
-  HeapBytesPut(&save->bytes, seen->leader);
-  HeapBytesPut(&save->bytes, seen->told);
-  HeapBytesPut(&save->bytes, seen->types);
+  HeapBytesPut(save->bytes, seen->leader);
+  HeapBytesPut(save->bytes, seen->told);
+  HeapBytesPut(save->bytes, seen->types);
   for (i = 0; i < seen->types; ++i)
-    HeapBytesPut(&save->bytes, seen->counts[i]);
+    HeapBytesPut(save->bytes, seen->counts[i]);
 }
 
 static void savePast(Save save, HeapPast past)
 {
-  HeapBytes to = &save->bytes;
+  HeapBytes to = save->bytes;
 
-  save->weight += savePOOL;
   saveCounts(save, past);
 #define NUMBER(field) HeapBytesPut(to, (uint64_t)field);
   NUMBER(past->threads) NUMBER(past->last) NUMBER(past->unsentLast) NUMBER(past->unsentFrom) HeapSavedTALLY((*past))
@@ -234,11 +227,10 @@ static void saveProcess(Save save, HeapProcess process)
   Index i;
 
   HeapDrain(process->heap);
-  save->weight += savePROCESS;
   save->process = process;
   save->now = process->order.now;
   save->pools = save->deads = 0;
-#define NUMBER(field) HeapBytesPut(&save->bytes, (uint64_t)field);
+#define NUMBER(field) HeapBytesPut(save->bytes, (uint64_t)field);
   HeapSavedPROCESS
 #undef NUMBER
   saveCounts(save, &process->seen);
@@ -246,64 +238,34 @@ static void saveProcess(Save save, HeapProcess process)
   savePools(save);
   saveThreads(save);
   saveOrder(save, &process->order);
-  HeapBytesPut(&save->bytes, save->deads);
+  HeapBytesPut(save->bytes, save->deads);
   for (i = 0; i < save->deads; ++i)
     savePool(save, save->dead[i]);
 }
 
-Res HeapSave(unsigned char **bytesReturn, Size *sizeReturn, Count *weightReturn, Heap heap)
+Res HeapSave(HeapBytes to, Heap heap)
 {
-  saveStruct save = {.bytes.size = 0};
-  uint32_t crc;
+  saveStruct save = {.bytes = to};
   Index i;
 
-#define NUMBER(field) HeapBytesPut(&save.bytes, (uint64_t)field);
+#define NUMBER(field) HeapBytesPut(to, (uint64_t)field);
   HeapSavedHEAP
 #undef NUMBER
   for (i = 0; i < heap->count; ++i) {
     if (heap->process[i] == NULL && heap->past[i] == NULL)
       continue;
-    HeapBytesPut(&save.bytes, i + 1);
-    HeapBytesPut(&save.bytes, heap->process[i] != NULL ? HeapSavedLIVES : HeapSavedPAST);
+    HeapBytesPut(to, i + 1);
+    HeapBytesPut(to, heap->process[i] != NULL ? HeapSavedLIVES : HeapSavedPAST);
     if (heap->process[i] != NULL)
       saveProcess(&save, heap->process[i]);
     else
       savePast(&save, heap->past[i]);
   }
-  HeapBytesPut(&save.bytes, 0);
+  HeapBytesPut(to, 0);
   free(save.dead);
-  if (HeapBytesRoom(&save.bytes, HeapSavedPAD + sizeof crc)) {
-    memset(save.bytes.bytes + save.bytes.size, 0, HeapSavedPAD);
-    save.bytes.size += HeapSavedPAD;
-    crc = Crc32c(0, save.bytes.bytes, save.bytes.size);
-    memcpy(save.bytes.bytes + save.bytes.size, &crc, sizeof crc);
-    save.bytes.size += sizeof crc;
+  if (HeapBytesRoom(to, HeapSavedPAD)) {
+    memset(to->bytes + to->size, 0, HeapSavedPAD);
+    to->size += HeapSavedPAD;
   }
-  if (save.bytes.failed) {
-    free(save.bytes.bytes);
-    return ResMEMORY;
-  }
-  *bytesReturn = save.bytes.bytes;
-  *sizeReturn = save.bytes.size;
-  *weightReturn = save.weight;
-  return ResOK;
-}
-
-Bool HeapUnsettled(Heap heap)
-{
-  Index i, j;
-
-  for (i = 0; i < heap->count; ++i) {
-    HeapThread thread;
-    if (heap->process[i] == NULL)
-      continue;
-    HeapDrain(heap);
-    if (heap->process[i]->order.held > 0)
-      return TRUE;
-    for (j = 0; j < HeapBUCKETS; ++j)
-      for (thread = heap->process[i]->thread[j]; thread != NULL; thread = thread->next)
-        if (thread->busy != 0)
-          return TRUE;
-  }
-  return FALSE;
+  return to->failed ? ResMEMORY : ResOK;
 }

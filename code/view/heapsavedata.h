@@ -11,7 +11,7 @@
 
 enum {
   HeapSavedSHIFT = 5, /* of an object's thread, behind: away, told, stale, align is not 0, client is not 0 */
-  HeapSavedPAD = HeapBytesFourMAX /* zeros before the sum */
+  HeapSavedPAD = HeapBytesFourMAX /* zeros at the end */
 };
 
 /* The plain numbers of how well events fitted, and of what lives. */

@@ -250,13 +250,12 @@ Res LiveCreate(Live *liveReturn, Log log, const LogRequestStruct *only, uint64_t
     LogPositionOfTime(&live->position, log, at);
   if (only->end != NULL && LogPositionCompare(only->end, &live->position) < 0)
     live->position = *only->end;
-  if (StateCreate(&live->state, log, only, StateIntervalNONE) != ResOK) {
+  if (StateCreate(&live->state, log, only, &live->position) != ResOK) {
     free(live);
     return ResMEMORY;
   }
   HeapOf(StateHeap(live->state), of);
   livePart(live, only, position != NULL);
-  (void)StateSeek(live->state, &live->position); /* from the beginning: nothing has to be restored */
   *liveReturn = live;
   return ResOK;
 }

@@ -1,4 +1,4 @@
-/* state.c -- what the memory manager had at any time of a log
+/* state.c -- what the memory manager had at a time of a log
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -7,30 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/aver.h"
 #include "base/grow.h"
 #include "view/heapsave.h"
-#include "view/statecheck.h"
 
-enum { stateSitesMAX = 1 << 24 };
+enum {
+  stateSitesMAX = 1 << 24,
+  stateVERSION = 1 /* of check points: another one whenever a heap remembers something else, or takes events otherwise */
+};
 
-/* Settling a heap with something held back makes another heap of it, that cannot be gone on with.  Then `resume` is
- * what was before. */
 struct StateStruct {
   Log log;
   Heap heap;
   LogRequestStruct request;
   Bool (*choose)(void *data, LogProcess process, EventType type); /* of the request that was given, */
   void *chooseData;                 /* and what it is handed */
-  LogPositionStruct from, to;       /* the request's bounds, */
-  uint64_t count;                   /* and how many events from the beginning on it may have */
-  LogPositionStruct position;       /* of the heap */
-  uint64_t events;                  /* before it */
-  uint64_t nextCheck;               /* at this number of events the next check point is made */
-  unsigned char *resume;            /* owned; NULL: the heap can be gone on with */
-  Size resumeSize;
-  StateChecksStruct checks;
-  StateCountsStruct counts;
+  LogPositionStruct from, to;       /* the request's bounds */
   HeapTableStruct sites;            /* by address; `client` is the place in `site` plus one */
   uint64_t *site;
   Count siteCapacity;
@@ -80,6 +71,72 @@ static void stateNothing(void *data, HeapOperation operation)
   UNUSED(operation);
 }
 
+/* Check points: the sites, and the heap */
+
+/* stateSave -- what there is, appended to `to`, whose `failed` says so; ResMEMORY */
+static Res stateSave(State state, HeapBytes to)
+{
+  Index i;
+
+  HeapCatchUp(state->heap); /* which may come upon sites */
+  HeapBytesPut(to, state->sites.count);
+  for (i = 0; i < state->sites.count; ++i)
+    HeapBytesPut(to, state->site[i]);
+  return HeapSave(to, state->heap);
+}
+
+/* stateSites -- read the sites into `state`, or, if that is NULL, pass them; FALSE: there can be no such ones */
+static Bool stateSites(Count *countReturn, State state, HeapBytes from)
+{
+  uint64_t count = HeapBytesGet(from), i;
+
+  for (i = 0; i < count && !from->failed; ++i) {
+    uint64_t site = HeapBytesGet(from);
+    if (state != NULL && (site == 0 || stateSiteAdd(state, site) != i + 1))
+      return FALSE;
+  }
+  *countReturn = (Count)count;
+  return !from->failed;
+}
+
+/* stateAll -- does the request choose all events, wherever it begins and ends? */
+static Bool stateAll(const LogRequestStruct *only)
+{
+  return only->kinds == UINT32_MAX && only->choose == NULL && only->accept == NULL;
+}
+
+/* stateRestore -- StateRestore, and the sites go to `state` if it is not NULL */
+static Res stateRestore(LogPosition position, Heap heap, State state, Log log, const LogPositionStruct *before)
+{
+  static const LogPositionStruct first = LogPositionFIRST;
+  HeapBytesStruct from = {.next = 0};
+  IndexFile file = LogKnown(log);
+  Count sites;
+  Res res = file != NULL ? IndexFileNearest(position, &from.bytes, &from.size, file, stateVERSION, before) : ResEND;
+
+  if (res == ResOK && !stateSites(&sites, state, &from))
+    res = ResFORMAT;
+  if (res == ResOK)
+    res = HeapRestore(heap, &from, sites);
+  free(from.bytes);
+  if (res != ResOK)
+    *position = first;
+  if (res == ResFORMAT && state != NULL) {
+    HeapTableFinish(&state->sites);
+    return HeapTableInit(&state->sites);
+  }
+  return res == ResMEMORY ? res : ResOK;
+}
+
+Res StateRestore(LogPosition position, Heap heap, Log log, const LogRequestStruct *only,
+                 const LogPositionStruct *before)
+{
+  static const LogPositionStruct first = LogPositionFIRST;
+
+  *position = first;
+  return stateAll(only) ? stateRestore(position, heap, NULL, log, before) : ResOK;
+}
+
 /* The request */
 
 static Bool stateChoose(void *data, LogProcess process, EventType type)
@@ -89,34 +146,11 @@ static Bool stateChoose(void *data, LogProcess process, EventType type)
   return HeapWants(type) && (state->choose == NULL || state->choose(state->chooseData, process, type));
 }
 
-/* stateCheckPoint -- keep what the heap is before the event; a check point less is no harm */
-static void stateCheckPoint(State state, LogEvent event)
-{
-  LogPositionStruct position;
-  unsigned char *bytes;
-  uint64_t least = state->checks.interval;
-  Count weight;
-  Size size;
-
-  LogEventPosition(&position, event);
-  if (HeapSave(&bytes, &size, &weight, state->heap) == ResOK) {
-    StateChecksAdd(&state->checks, &position, state->events, bytes, size);
-    least = weight / 2; /* so that saving costs some 40 ns for each event at most */
-  }
-  state->nextCheck = state->events + (least > state->checks.interval ? least : state->checks.interval);
-}
-
 static Bool stateEvent(LogRequest request, LogEvent event)
 {
   State state = request->data;
 
-  if (UNLIKELY(state->events >= state->nextCheck))
-    stateCheckPoint(state, event);
   HeapEvent(state->heap, event);
-  LogEventPosition(&state->position, event);
-  ++state->position.at;
-  ++state->events;
-  ++state->counts.events;
   return FALSE;
 }
 
@@ -146,7 +180,6 @@ static void stateRequest(State state, const LogRequestStruct *only)
                                 .end = &state->to, .count = only->count, .kinds = only->kinds,
                                 .accept = only->accept, .acceptData = only->acceptData, .event = stateEvent};
   state->choose = only->choose;
-  state->count = only->count;
   state->chooseData = only->chooseData != NULL ? only->chooseData : only->data;
   if (only->count != UINT64_MAX) {
     request->choose = only->choose;
@@ -157,111 +190,51 @@ static void stateRequest(State state, const LogRequestStruct *only)
   }
 }
 
-Res StateCreate(State *stateReturn, Log log, const LogRequestStruct *only, uint64_t interval)
+/* stateMake -- a state that has taken nothing, and whose request is not made yet */
+static Res stateMake(State *stateReturn, Log log)
 {
-  static const LogRequestStruct all = LogRequestALL;
   HeapClientStruct client = {.alloc = stateAlloc, .free = stateNothing, .resize = stateNothing, .other = stateNothing};
   State state = calloc(1, sizeof *state);
 
   if (state == NULL)
     return ResMEMORY;
+  state->log = log;
   client.data = state;
   if (HeapCreate(&state->heap, &client, log) != ResOK) {
     free(state);
     return ResMEMORY;
   }
-  StateChecksInit(&state->checks, interval == 0 ? StateIntervalDEFAULT : interval);
   if (HeapTableInit(&state->sites) != ResOK) {
     StateDestroy(state);
     return ResMEMORY;
   }
-  state->log = log;
-  state->nextCheck = state->checks.interval;
-  stateRequest(state, only == NULL ? &all : only);
   *stateReturn = state;
   return ResOK;
 }
 
+Res StateCreate(State *stateReturn, Log log, const LogRequestStruct *only, const LogPositionStruct *position)
+{
+  Res res = stateMake(stateReturn, log);
+  State state = *stateReturn;
+
+  if (res != ResOK)
+    return res;
+  state->to = *position;
+  stateRequest(state, only);
+  if (stateAll(only) && only->from == 0 && only->to == UINT64_MAX && only->start == NULL && only->end == NULL &&
+      only->count == UINT64_MAX)
+    res = stateRestore(&state->from, state->heap, state, log, position);
+  if (res != ResOK)
+    StateDestroy(state);
+  return res;
+}
+
 void StateDestroy(State state)
 {
-  StateChecksFinish(&state->checks);
   HeapTableFinish(&state->sites);
   HeapDestroy(state->heap);
   free(state->site);
-  free(state->resume);
   free(state);
-}
-
-/* Going to a position */
-
-static void stateBegin(State state)
-{
-  static const LogPositionStruct first = LogPositionFIRST;
-
-  HeapClear(state->heap);
-  state->position = first;
-  state->events = 0;
-}
-
-/* stateRestore -- to a check point, or the last one before it that can be had, or the beginning */
-static Res stateRestore(State state, StateCheck check)
-{
-  const unsigned char *bytes;
-  unsigned char *owned;
-  Res res = ResIO;
-
-  while (check != NULL) {
-    res = StateChecksBytes(&bytes, &owned, &state->checks, check);
-    if (res == ResOK) {
-      res = HeapRestore(state->heap, bytes, check->size);
-      free(owned);
-    }
-    if (res == ResOK) {
-      state->position = check->position;
-      state->events = check->events;
-      ++state->counts.restores;
-      return ResOK;
-    }
-    if (res == ResMEMORY)
-      break;
-    StateChecksForget(&state->checks, check);
-    state->nextCheck = state->checks.interval + (check == state->checks.check ? 0 : check[-1].events);
-    check = StateChecksFind(&state->checks, &check->position);
-  }
-  stateBegin(state);
-  return check == NULL ? ResOK : res;
-}
-
-/* stateResume -- the heap as it was before it was settled */
-static Res stateResume(State state)
-{
-  Res res = state->resume == NULL ? ResOK : HeapRestore(state->heap, state->resume, state->resumeSize);
-
-  free(state->resume);
-  state->resume = NULL;
-  if (res != ResOK)
-    stateBegin(state);
-  return res;
-}
-
-Res StateSeek(State state, const LogPositionStruct *position)
-{
-  StateCheck check = StateChecksFind(&state->checks, position);
-  Res res;
-
-  if (LogPositionCompare(&state->position, position) <= 0 &&
-      (check == NULL || LogPositionCompare(&check->position, &state->position) <= 0)) {
-    res = stateResume(state);
-  } else {
-    free(state->resume);
-    state->resume = NULL;
-    res = stateRestore(state, check);
-  }
-  state->from = state->position;
-  state->to = *position;
-  if (state->count != UINT64_MAX)
-    state->request.count = state->count - state->events; /* those that are behind us are of them */
-  return res;
 }
 
 LogRequest StateRequest(State state)
@@ -271,36 +244,7 @@ LogRequest StateRequest(State state)
 
 Res StateSettle(State state)
 {
-  Count weight;
-  Res res;
-
-  if (state->resume == NULL && HeapUnsettled(state->heap)) {
-    res = HeapSave(&state->resume, &state->resumeSize, &weight, state->heap);
-    if (res != ResOK)
-      return res;
-  }
   return HeapSettle(state->heap);
-}
-
-Res StateAt(State state, const LogPositionStruct *position)
-{
-  Res res = StateSeek(state, position);
-
-  if (res == ResOK && LogPositionCompare(&state->from, &state->to) < 0)
-    res = LogRead(state->log, &state->request);
-  if (res != ResOK)
-    return res;
-  state->position = *position; /* there is nothing between the last event and there */
-  return StateSettle(state);
-}
-
-Res StateAtTime(State state, uint64_t time)
-{
-  LogPositionStruct position = LogPositionLAST;
-
-  if (time != UINT64_MAX)
-    LogPositionOfTime(&position, state->log, time);
-  return StateAt(state, &position);
 }
 
 Heap StateHeap(State state)
@@ -308,25 +252,73 @@ Heap StateHeap(State state)
   return state->heap;
 }
 
-void StateCount(StateCounts countsReturn, State state)
+/* Keeping check points */
+
+typedef struct stateKeeperStruct {
+  State state;
+  IndexFile file;
+  uint64_t interval, events; /* from one check point to the next, and since the last one */
+  Count due;                 /* check points that were due, kept or not */
+  uint64_t bytes;            /* of those that were kept */
+  Res res;
+} stateKeeperStruct, *StateKeeper;
+
+/* stateKeep -- a check point is due: it is kept if it takes no more than its share, and what those before it left */
+static Res stateKeep(StateKeeper keeper, LogEvent event)
 {
-  *countsReturn = state->counts;
-  countsReturn->checks = state->checks.count;
-  countsReturn->memory = state->checks.memory;
-  countsReturn->file = state->checks.file;
+  uint64_t room = IndexFileRoom(keeper->file) / IndexFileChecksMAX;
+  LogPositionStruct position;
+  HeapBytesStruct to = {.size = 0};
+  Res res = stateSave(keeper->state, &to);
+
+  room *= keeper->due < IndexFileChecksMAX ? ++keeper->due : keeper->due;
+  LogEventPosition(&position, event);
+  if (res == ResOK && to.size <= room - keeper->bytes) {
+    IndexFileKeep(keeper->file, stateVERSION, &position, to.bytes, to.size);
+    keeper->bytes += to.size;
+  }
+  free(to.bytes);
+  return res;
 }
 
-void StateBound(State state, uint64_t memory, uint64_t file)
+static Bool stateKeepEvent(LogRequest request, LogEvent event)
 {
-  AVER(state->checks.count == 0);
-  state->checks.memoryMax = memory;
-  state->checks.fileMax = file;
+  StateKeeper keeper = request->data;
+
+  if (UNLIKELY(keeper->events++ == keeper->interval)) {
+    keeper->res = stateKeep(keeper, event);
+    keeper->events = 1;
+  }
+  HeapEvent(keeper->state->heap, event);
+  return keeper->res != ResOK;
 }
 
-Bool StateCheckAll(State state)
+Res StateKeepEvery(IndexFile file, Log log, uint64_t interval)
 {
-  StateChecksCheck(&state->checks);
-  AVER(state->checks.count == 0 ||
-       state->nextCheck > state->checks.check[state->checks.count - 1].events);
-  return TRUE;
+  static const LogRequestStruct all = LogRequestALL;
+  LogRequestStruct request;
+  stateKeeperStruct keeper = {.file = file, .interval = interval};
+  Res res = stateMake(&keeper.state, log);
+
+  if (res != ResOK)
+    return res;
+  request = all;
+  request.data = &keeper;
+  request.chooseData = keeper.state;
+  request.choose = stateChoose;
+  request.kinds = stateKinds(keeper.state, UINT32_MAX);
+  request.event = stateKeepEvent;
+  res = LogRead(log, &request);
+  StateDestroy(keeper.state);
+  return res == ResOK ? keeper.res : res;
+}
+
+Res StateKeep(IndexFile file, Log log)
+{
+  LogSummaryStruct summary;
+  uint64_t interval;
+
+  LogSummarize(&summary, log);
+  interval = summary.events / IndexFileChecksMAX + 1;
+  return StateKeepEvery(file, log, interval > StateIntervalMIN ? interval : StateIntervalMIN);
 }
