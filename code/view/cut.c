@@ -17,6 +17,7 @@
 #include "view/heapfork.h"
 #include "view/heapsave.h"
 #include "view/heapwalk.h"
+#include "view/state.h"
 
 /* What an event type is to a cut; bits. */
 enum {
@@ -242,18 +243,36 @@ static uint32_t cutKinds(Cut cut, Bool (*wants)(void *data, LogProcess process, 
   return kinds;
 }
 
-/* cutFirst -- the pass over what comes before */
-static Res cutFirst(Cut cut)
+/* cutPass -- a pass over a part of what comes before, for definitions, and with `objects` for the heap */
+static Res cutPass(Cut cut, const LogPositionStruct *start, const LogPositionStruct *end, Bool objects)
 {
   LogRequestStruct before = LogRequestALL;
-  Res res;
 
-  before.to = cut->request->from;
+  cut->objects = objects;
+  before.start = start;
+  before.end = end;
   before.choose = cutBeforeWants;
   before.kinds = cutKinds(cut, cutBeforeWants);
   before.event = cutBefore;
   before.data = cut;
-  res = LogRead(cut->log, &before);
+  return LogRead(cut->log, &before);
+}
+
+/* cutFirst -- what comes before: where there is a check point of the heap, only definitions are read up to that */
+static Res cutFirst(Cut cut)
+{
+  static const LogPositionStruct first = LogPositionFIRST;
+  LogPositionStruct from = first, cutAt;
+  Bool objects = cut->objects;
+  Res res = ResOK;
+
+  LogPositionOfTime(&cutAt, cut->log, cut->request->from);
+  if (objects)
+    res = StateRestore(&from, cut->heap, cut->log, cut->request, &cutAt);
+  if (res == ResOK && LogPositionCompare(&from, &first) > 0)
+    res = cutPass(cut, &first, &from, FALSE);
+  if (res == ResOK)
+    res = cutPass(cut, &from, &cutAt, objects);
   HeapForksDo(cut->heap, cut->request->from - 1); /* of which no event has told since */
   return res;
 }

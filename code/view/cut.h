@@ -23,7 +23,8 @@
  * bare     nothing but what was chosen
  * lackingReturn  processes whose live objects cannot be told, because they have no events for it
  * returns  ResMEMORY, ResIO: reading stopped; a failure to write is LogRewriteEnd's to tell
- * cost     what comes before the part is read, too, as far as the heap and definitions need it
+ * cost     what comes before the part is read, too, as far as the heap and definitions need it: the heap from the nearest
+ *          check point on (state.h)
  */
 extern Res CutWrite(Count *lackingReturn, Log log, LogRewrite rewrite, LogRequest request, OfProcess of, Bool bare);
 
