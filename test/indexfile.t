@@ -8,7 +8,8 @@ use warnings;
 use File::Temp qw(tempdir);
 use Test::More;
 
-my $eventcnv = ($ENV{B} // 'build/cool') . '/bin/eventcnv';
+my $B = $ENV{B} // 'build/cool';
+my $eventcnv = "$B/bin/eventcnv";
 my $folder = tempdir(CLEANUP => 1);
 my $log = "$folder/log.paw";
 my $seed = $ENV{SEED} // time;
@@ -284,6 +285,34 @@ $same &&= same($runs[$_], $runs[$_ + @with], 1, $with[$_]) for 0 .. $#with;
 ok $same, 'logs are followed with an index as they are without';
 ok scalar(grep { $_->{err} =~ /idx is damaged, or of another log, and/ } @runs), 'also where the index is not true';
 ok scalar(grep { $_->{err} =~ /idx is damaged, and is not used/ } @runs), 'and where it is cut off';
+
+# ---- Check points of the heap ----
+
+my $recorded = "$folder/recorded.paw";
+my $program = 'my @a; for my $i (1 .. 60000) { push @a, [$i, "x" x ($i % 300)]; shift @a if @a > 500 } fork; wait';
+is system("$B/bin/eventrec -o $recorded -- $^X -e '$program' >$folder/out 2>$folder/err"), 0, 'a program is recorded';
+my $end = cnv('-f', 'csv', $recorded)->{out} =~ /.*^([0-9.]+),/ms ? $1 : 0;
+my @asked;
+for my $part (0.31, 0.66, 0.97) {
+    my $at = sprintf '%.9f', $end * $part;
+    push @asked, ["eventview live --json --at $at", 'what lives'], map { ["eventcnv --from $at -f $_", "$_, from there on"] } 'chrome', 'paje';
+    push @asked, ["eventcnv --from $at --to $end -f paw -o $folder/cut.paw --force", 'cut'], ["eventcnv $folder/cut.paw", 'a part'];
+}
+# answers() -- to all of that; a cut's text instead of its bytes
+sub answers {
+    return map {
+        my ($command) = @$_;
+        my $log = $command =~ /cut\.paw$/ ? '' : $recorded;
+        [scalar(qx($B/bin/$command $log 2>&1)), $?];
+    } @asked;
+}
+my @without = answers();
+cnv('--index', $recorded);
+my ($checks) = unpack 'x12 L', slurp("$recorded.idx");
+cmp_ok $checks, '>', 1, 'its index has check points';
+my @now = answers();
+is_deeply $now[$_], $without[$_], "$asked[$_][1], from a check point on: the same" for 0 .. $#asked;
+ok !(grep { $_->[1] != 0 } @without), 'and none is a failure';
 
 # ---- What has no index ----
 

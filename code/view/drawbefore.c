@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "view/drawdata.h"
+#include "view/state.h"
 
 DrawProcess DrawHeld(Draw draw, WhoProcess process, Bool take)
 {
@@ -21,42 +22,95 @@ DrawProcess DrawHeld(Draw draw, WhoProcess process, Bool take)
   return drawn;
 }
 
-typedef struct beforeStruct {
-  Draw draw;
-  LogRequest request; /* what is to be drawn */
-} beforeStruct, *Before;
+/* Names */
 
-static Bool beforeWants(void *data, LogProcess process, EventType type)
+static Bool beforeNames(void *data, LogProcess process, EventType type)
 {
-  Before before = data;
-
-  return WhoWants(type) || (HeapWants(type) && LogRequestChooses(before->request, process, type));
+  UNUSED(data);
+  UNUSED(process);
+  return WhoWants(type);
 }
 
-static Bool beforeEvent(LogRequest request, LogEvent event)
+static Bool beforeName(LogRequest request, LogEvent event)
 {
-  Before before = request->data;
-  LogRequest drawn = before->request;
+  Draw draw = request->data;
 
-  (void)WhoTell(&before->draw->who, event);
-  if (HeapWants(event->type) && (drawn->accept == NULL || drawn->accept(drawn->acceptData, event)))
-    HeapEvent(before->draw->heap, event);
-  return before->draw->failed;
+  (void)WhoTell(&draw->who, event);
+  return draw->failed;
+}
+
+/* beforeKinds -- the kinds that have a type which names something */
+static uint32_t beforeKinds(Log log)
+{
+  uint32_t kinds = 0;
+  Index i, t;
+
+  for (i = 0; i < LogProcesses(log); ++i) {
+    Registry registry = LogProcessAt(log, i)->registry;
+    for (t = 0; t < registry->count; ++t)
+      if (registry->types[t].kind < 32 && WhoWants(&registry->types[t]))
+        kinds |= (uint32_t)1 << registry->types[t].kind;
+  }
+  return kinds;
+}
+
+/* The heap */
+
+static Bool beforeObjects(void *data, LogProcess process, EventType type)
+{
+  return HeapWants(type) && LogRequestChooses(data, process, type);
+}
+
+static Bool beforeObject(LogRequest request, LogEvent event)
+{
+  Draw draw = request->data;
+
+  HeapEvent(draw->heap, event);
+  return draw->failed;
+}
+
+/* beforeRead -- one pass: names from the beginning on, the heap from a position on */
+static Res beforeRead(Draw draw, LogRequest drawn, const LogPositionStruct *from, const LogPositionStruct *to)
+{
+  LogRequestStruct names = LogRequestALL, objects = LogRequestALL;
+  LogService service;
+  Res res = LogServiceCreate(&service, draw->log, 0);
+
+  if (res != ResOK)
+    return res;
+  names.data = objects.data = draw;
+  names.end = objects.end = to;
+  names.choose = beforeNames;
+  names.kinds = beforeKinds(draw->log);
+  names.event = beforeName;
+  objects.start = from;
+  objects.choose = beforeObjects;
+  objects.chooseData = drawn;
+  objects.accept = drawn->accept;
+  objects.acceptData = drawn->acceptData;
+  objects.event = beforeObject;
+  res = LogServiceFile(service, &names);
+  if (res == ResOK)
+    res = LogServiceFile(service, &objects);
+  if (res == ResOK)
+    res = LogServiceRun(service, NULL, NULL);
+  LogServiceDestroy(service);
+  return res;
 }
 
 Res DrawBefore(Draw draw, LogRequest drawn)
 {
-  LogRequestStruct request = LogRequestALL;
-  beforeStruct before = {draw, drawn};
+  LogPositionStruct from, to;
   Res res;
 
   draw->before = TRUE;
-  request.to = drawn->from;
-  request.choose = beforeWants;
-  request.event = beforeEvent;
-  request.data = &before;
-  res = LogRead(draw->log, &request);
+  LogPositionOfTime(&to, draw->log, drawn->from);
+  res = StateRestore(&from, draw->heap, draw->log, drawn, &to);
+  if (res == ResOK)
+    res = beforeRead(draw, drawn, &from, &to);
   HeapCatchUp(draw->heap);
+  if (res == ResOK)
+    res = DrawHeapLives(draw);
   draw->before = FALSE;
   draw->now = drawn->from - draw->start;
   return res == ResOK && draw->failed ? ResMEMORY : res;

@@ -135,6 +135,9 @@ extern DrawProcess DrawHeld(Draw draw, WhoProcess process, Bool take);
 /* DrawHeapBegin -- a process is drawn from now on: so is what lives in it */
 extern void DrawHeapBegin(Draw draw, WhoProcess process);
 
+/* DrawHeapLives -- what is told from now on is to be drawn; what lives now is held for when its process is.  ResMEMORY. */
+extern Res DrawHeapLives(Draw draw);
+
 /* DrawHeapMake -- a heap whose operations move the gauges.  ResMEMORY. */
 extern Res DrawHeapMake(Draw draw);
 

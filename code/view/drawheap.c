@@ -7,6 +7,8 @@
 
 #include "base/text.h"
 #include "view/drawdata.h"
+#include "view/heaplook.h"
+#include "view/heapwalk.h"
 
 /* ---- The live heap ---- */
 
@@ -104,15 +106,15 @@ static void drawLive(Draw draw, HeapOperation operation, uint64_t objects, uint6
   uint64_t time;
   Index pool;
 
-  if (DrawHides(draw, operation->process))
+  if (UNLIKELY(draw->before) || DrawHides(draw, operation->process))
     return;
-  drawn = UNLIKELY(draw->before) ? DrawHeld(draw, process, FALSE) : DrawProcessOf(draw, process);
+  drawn = DrawProcessOf(draw, process);
   if (UNLIKELY(drawn == NULL))
     return;
   drawn->liveObjects += objects;
   drawn->liveBytes += bytes;
   pool = bytes != 0 ? drawPool(draw, drawn, operation->pool, bytes) : DrawPoolsMAX;
-  if (UNLIKELY(draw->before) || UNLIKELY(!drawGauges(draw, process)))
+  if (UNLIKELY(!drawGauges(draw, process)))
     return;
   time = drawTime(draw, operation);
   if (objects != 0)
@@ -151,7 +153,7 @@ static void drawNothing(Draw draw, WhoProcess process, DrawProcess drawn, uint64
     if (drawn->pool[i].gauge != NULL)
       DrawSet(draw, drawn->pool[i].gauge, 0, time);
   }
-  if (!draw->before && drawGauges(draw, process)) {
+  if (drawGauges(draw, process)) {
     DrawSet(draw, drawn->objects, 0, time);
     DrawSet(draw, drawn->bytes, 0, time);
   }
@@ -163,11 +165,46 @@ static void drawOther(void *data, HeapOperation operation)
   WhoProcess process = draw->who.process[operation->process];
   DrawProcess drawn;
 
-  if (operation->kind != HeapPROCESSEND || operation->objects == 0 || DrawHides(draw, operation->process))
+  if (draw->before || operation->kind != HeapPROCESSEND || operation->objects == 0 ||
+      DrawHides(draw, operation->process))
     return;
-  drawn = draw->before ? DrawHeld(draw, process, FALSE) : DrawProcessOf(draw, process);
+  drawn = DrawProcessOf(draw, process);
   if (drawn != NULL)
     drawNothing(draw, process, drawn, drawTime(draw, operation));
+}
+
+/* What lives where the picture begins, of one process */
+typedef struct drawLivesStruct {
+  Draw draw;
+  DrawProcess drawn;
+} drawLivesStruct, *DrawLives;
+
+static void drawLives(void *data, HeapPool pool, HeapThread thread, HeapObject object)
+{
+  DrawLives lives = data;
+
+  UNUSED(thread);
+  ++lives->drawn->liveObjects;
+  lives->drawn->liveBytes += object->size;
+  if (object->size != 0)
+    (void)drawPool(lives->draw, lives->drawn, pool, object->size);
+}
+
+Res DrawHeapLives(Draw draw)
+{
+  drawLivesStruct lives = {draw, NULL};
+  const uint64_t *counts;
+  Count threads;
+  Index i;
+  Res res = ResOK;
+
+  for (i = 0; i < LogProcesses(draw->log) && res == ResOK; ++i) {
+    if (DrawHides(draw, i) || !HeapSeen(&threads, &counts, draw->heap, i) || !HeapHas(draw->heap, i))
+      continue;
+    lives.drawn = DrawHeld(draw, draw->who.process[i], FALSE);
+    res = lives.drawn == NULL ? ResMEMORY : HeapObjects(draw->heap, i, drawLives, &lives);
+  }
+  return res;
 }
 
 Res DrawHeapMake(Draw draw)

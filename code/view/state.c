@@ -305,8 +305,7 @@ Res StateKeepEvery(IndexFile file, Log log, uint64_t interval)
   request = all;
   request.data = &keeper;
   request.chooseData = keeper.state;
-  request.choose = stateChoose;
-  request.kinds = stateKinds(keeper.state, UINT32_MAX);
+  request.choose = stateChoose; /* of all kinds: whatever is damaged is to be known */
   request.event = stateKeepEvent;
   res = LogRead(log, &request);
   StateDestroy(keeper.state);
