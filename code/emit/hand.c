@@ -114,7 +114,7 @@ static Bool handPrivate(Process process, Thread thread, Bool crowded)
       __atomic_store_n(&process->barred, TRUE, __ATOMIC_RELAXED);
     return FALSE;
   }
-  return policy == RegionPolicyOVERWRITE || (!crowded && StoreExhausted(&process->shared)) ||
+  return policy == RegionPolicyOVERWRITE || (!crowded && !StorePoor(&process->shared)) ||
          (policy == RegionPolicyBLOCK && (patience == 0 || handImpatient(thread, patience)));
 }
 

@@ -523,8 +523,8 @@ static Index storeFree(RegionHeader header, Index i)
   return header->slots;
 }
 
-/* storePoor -- had the file system no room a moment ago?  Then it is not asked again: what was had before serves. */
-static Bool storePoor(Store store)
+/* Then it is not asked again: what was had before serves. */
+Bool StorePoor(Store store)
 {
   uint64_t poor = __atomic_load_n(&store->poor, __ATOMIC_RELAXED);
 
@@ -595,7 +595,7 @@ void *StoreTake(Store store, Size *size)
 {
   RegionHeader header = __atomic_load_n(&store->header, __ATOMIC_ACQUIRE);
   unsigned log2 = (unsigned)__builtin_ctzl(*size);
-  Bool poor = storePoor(store);
+  Bool poor = StorePoor(store);
   Index i;
 
   AVER(WordIsPowerOf2(*size) && *size >= BlockMIN && *size <= BlockMAX);
@@ -610,13 +610,6 @@ void *StoreTake(Store store, Size *size)
 void StoreGive(Store store, void *block)
 {
   __atomic_store_n(&store->header->state[StoreSlot(store->header, block)], RegionFREE, __ATOMIC_RELEASE);
-}
-
-Bool StoreExhausted(Store store)
-{
-  RegionHeader header = StoreRegion(store);
-
-  return header != NULL && storeFree(header, 0) == header->slots;
 }
 
 /* storeErased -- nothing is left of the block in a slot */

@@ -71,8 +71,8 @@ extern void StoreAhead(Store store);
 extern void *StoreTake(Store store, Size *size);
 extern void StoreGive(Store store, void *block);
 
-/* StoreExhausted -- is there a block in each slot?  FALSE also where slots are free, and the file system has no room for them. */
-extern Bool StoreExhausted(Store store);
+/* StorePoor -- had the file system no room a moment ago?  Where StoreTake finds no slot all the same there is a block in each. */
+extern Bool StorePoor(Store store);
 
 /* StoreInherit -- the collector is gone, and what it had claimed is ours: a block that it read is full, and of one that it was
  * erasing nothing is left */

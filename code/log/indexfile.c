@@ -6,10 +6,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,7 +22,8 @@
 enum {
   indexHEAD = sizeof(IndexFileHeadStruct),
   indexRECORD = sizeof(IndexFileRecordStruct),
-  indexTICK = 20000000 /* ns: files' times go by the system's ticks */
+  indexTICK = 20000000, /* ns: files' times go by the system's ticks */
+  indexRANDOM = 20      /* characters of a temporary name behind the index's */
 };
 
 _Static_assert(indexRECORD == 8 + BlockHeaderSIZE, "a record has no holes");
@@ -33,23 +36,46 @@ struct IndexFileStruct {
   uint64_t next;                      /* reading: the number of the record that is looked at next */
   FileStruct file;                    /* reading: the index file itself */
   FILE *out;                          /* writing: it; else NULL */
-  char path[IndexFilePathMAX];        /* PATH.idx, */
-  char temporary[IndexFilePathMAX];   /* and what it is called while it is written */
+  int folder;                         /* that the log is in: opened once, all names are looked up in it */
+  char path[IndexFilePathMAX];        /* PATH.idx, for messages; */
+  const char *name;                   /* of that, what it is called in the folder, */
+  char temporary[IndexFilePathMAX];   /* and while it is written */
 };
 
-/* indexMake -- an IndexFile for a log, nothing open; ResMEMORY, ResLIMIT */
-static Res indexMake(IndexFile *fileReturn, File log)
+/* indexFolder -- open the folder of a path; -1 with errno */
+static int indexFolder(const char *path)
+{
+  char folder[IndexFilePathMAX];
+  const char *slash = strrchr(path, '/');
+  int length = slash == NULL ? 0 : (int)(slash + 1 - path);
+
+  (void)snprintf(folder, sizeof folder, "%.*s", length, path);
+  return open(length == 0 ? "." : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* indexMake -- an IndexFile for a log, its folder open and nothing else.  The log must be found by its name there: not where it was
+ * copied from a pipe or a core, and not where somebody has put another folder in the place of its own.
+ * ResMEMORY, ResLIMIT; ResUNIMPL: no file beside that path is about it */
+static Res indexMake(IndexFile *fileReturn, File log, struct stat *status)
 {
   IndexFile file = calloc(1, sizeof *file);
+  const char *slash = strrchr(log->path, '/'), *name = slash == NULL ? log->path : slash + 1;
+  struct stat named;
 
   if (file == NULL)
     return ResMEMORY;
   file->log = log;
-  file->file.fd = -1;
-  if (snprintf(file->path, sizeof file->path, "%s.idx", log->path) >= (int)sizeof file->path ||
-      snprintf(file->temporary, sizeof file->temporary, "%s.idx.XXXXXX", log->path) >= (int)sizeof file->temporary) {
+  file->file.fd = file->folder = -1;
+  if (snprintf(file->path, sizeof file->path, "%s.idx", log->path) >= (int)sizeof file->path - indexRANDOM) {
     free(file);
     return ResLIMIT;
+  }
+  file->name = file->path + (name - log->path);
+  file->folder = log->core ? -1 : indexFolder(file->path);
+  if (file->folder < 0 || fstat(log->fd, status) != 0 || fstatat(file->folder, name, &named, 0) != 0 ||
+      named.st_dev != status->st_dev || named.st_ino != status->st_ino || !S_ISREG(status->st_mode)) {
+    IndexFileClose(file);
+    return ResUNIMPL;
   }
   *fileReturn = file;
   return ResOK;
@@ -59,10 +85,12 @@ void IndexFileClose(IndexFile file)
 {
   if (file->out != NULL) {
     (void)fclose(file->out);
-    (void)unlink(file->temporary);
+    (void)unlinkat(file->folder, file->temporary, 0);
   }
   if (file->file.fd >= 0)
     (void)close(file->file.fd);
+  if (file->folder >= 0)
+    (void)close(file->folder);
   free(file);
 }
 
@@ -81,16 +109,6 @@ uint64_t IndexFileRoom(IndexFile file)
   return file->head.size / 2 < IndexFileCheckBytesMAX ? file->head.size / 2 : IndexFileCheckBytesMAX;
 }
 
-/* indexNamed -- is it the log's path that leads to it?  Then, and not where it was copied from a pipe or a core, a file
- * beside that path is about it. */
-static Bool indexNamed(File log, struct stat *status)
-{
-  struct stat named;
-
-  return !log->core && fstat(log->fd, status) == 0 && stat(log->path, &named) == 0 &&
-         named.st_dev == status->st_dev && named.st_ino == status->st_ino && S_ISREG(status->st_mode);
-}
-
 static uint32_t indexHeadCrc(const IndexFileHeadStruct *head)
 {
   return Crc32c(0, head, offsetof(IndexFileHeadStruct, crc));
@@ -99,10 +117,10 @@ static uint32_t indexHeadCrc(const IndexFileHeadStruct *head)
 /* Writing */
 
 /* indexMayReplace -- is there nothing of this name, or an index? */
-static Bool indexMayReplace(const char *path)
+static Bool indexMayReplace(IndexFile file)
 {
   char magic[BlockMagicSIZE];
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  int fd = openat(file->folder, file->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   Bool may = fd < 0 && errno == ENOENT;
 
   if (fd >= 0) {
@@ -126,8 +144,12 @@ static void indexSettle(const struct stat *log)
 /* indexOpenTemporary -- the file to be written, with room for the head; ResIO with errno set */
 static Res indexOpenTemporary(IndexFile file)
 {
-  int fd = mkostemp(file->temporary, O_CLOEXEC), reason;
+  uint64_t number = 0;
+  int fd, reason;
 
+  (void)!getrandom(&number, sizeof number, 0);
+  (void)snprintf(file->temporary, sizeof file->temporary, "%s.%016" PRIx64, file->name, number);
+  fd = openat(file->folder, file->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd >= 0)
     file->out = fdopen(fd, "w");
   if (file->out != NULL)
@@ -135,7 +157,7 @@ static Res indexOpenTemporary(IndexFile file)
   reason = errno;
   if (fd >= 0) {
     (void)close(fd);
-    (void)unlink(file->temporary);
+    (void)unlinkat(file->folder, file->temporary, 0);
   }
   errno = reason;
   return ResIO;
@@ -145,14 +167,11 @@ Res IndexFileCreate(IndexFile *fileReturn, File log)
 {
   struct stat status;
   IndexFile file;
-  Res res;
+  Res res = indexMake(&file, log, &status);
 
-  if (!indexNamed(log, &status))
-    return ResUNIMPL;
-  res = indexMake(&file, log);
   if (res != ResOK)
     return res;
-  res = indexMayReplace(file->path) ? indexOpenTemporary(file) : ResPARAM;
+  res = indexMayReplace(file) ? indexOpenTemporary(file) : ResPARAM;
   if (res != ResOK) {
     int reason = errno;
     IndexFileClose(file);
@@ -226,7 +245,7 @@ Res IndexFileFinish(IndexFile file)
       ftruncate(fileno(out), (off_t)IndexFileBytes(file)) != 0)
     return ResIO;
   indexShare(file);
-  if (rename(file->temporary, file->path) != 0)
+  if (renameat(file->folder, file->temporary, file->folder, file->name) != 0)
     return ResIO;
   file->out = NULL;
   return fclose(out) == 0 ? ResOK : ResIO;
@@ -321,13 +340,13 @@ Res IndexFileOpen(IndexFile *fileReturn, File log, const char **whyReturn)
 {
   struct stat status;
   IndexFile file;
-  Res res = indexNamed(log, &status) ? indexMake(&file, log) : ResEND;
+  Res res = indexMake(&file, log, &status);
 
   if (res != ResOK)
     return res == ResMEMORY ? res : ResEND;
   *whyReturn = NULL;
   file->file.path = file->path;
-  file->file.fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  file->file.fd = openat(file->folder, file->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (file->file.fd < 0 && errno == ENOENT)
     res = ResEND;
   else if (file->file.fd < 0)
@@ -337,7 +356,7 @@ Res IndexFileOpen(IndexFile *fileReturn, File log, const char **whyReturn)
   else
     *whyReturn = indexHead(file, &status);
   if (*whyReturn != NULL)
-    res = indexMayReplace(file->path) ? ResFORMAT : ResPARAM;
+    res = indexMayReplace(file) ? ResFORMAT : ResPARAM;
   if (res == ResOK)
     *fileReturn = file;
   else
