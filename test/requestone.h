@@ -9,16 +9,6 @@
 
 #include "requestlog.h"
 
-/* The service that is tested: the real one, or a mutant. */
-typedef struct ApiStruct {
-  Res (*create)(LogService *serviceReturn, Log log, uint64_t chunk);
-  void (*destroy)(LogService service);
-  Res (*file)(LogService service, LogRequest request);
-  Bool (*withdraw)(LogService service, LogRequest request);
-  Res (*run)(LogService service, Bool (*pending)(void *data), void *data);
-  void (*count)(LogServiceCounts countsReturn, LogService service);
-} ApiStruct;
-
 static struct {
   uint64_t requests, expected, hooks, runs, interrupted, stops, withdrawn, seeks, restores, costs, decoded, idle;
 } tally;
@@ -45,7 +35,6 @@ static Count ones;
 
 /* The set that is served. */
 static struct {
-  const ApiStruct *api;
   LogService service;
   uint64_t chunk, order, since; /* events since it was asked what is pending */
   uint64_t idle;              /* calls since a request was given an event, began or ended */

@@ -22,10 +22,10 @@ static void act(void)
   if (often(set.file) && set.budget > 0 && !it->filed && it->after == 0) {
     --set.budget;
     oneRandom(it);
-    if (set.api->file(set.service, &it->request) != ResOK)
+    if (LogServiceFile(set.service, &it->request) != ResOK)
       faulty("a request cannot be filed");
   } else if (often(set.file / 4) && it->filed && it->after == 0) {
-    if (set.api->file(set.service, &it->request) != ResPARAM)
+    if (LogServiceFile(set.service, &it->request) != ResPARAM)
       faulty("a request was filed twice");
   }
   it = &one[below(ones)];
@@ -33,7 +33,7 @@ static void act(void)
     Bool was = it->filed, begun = it->begun, already = it->withdrawn;
     uint64_t order = it->order;
     it->withdrawn = TRUE;
-    if (!set.api->withdraw(set.service, &it->request)) {
+    if (!LogServiceWithdraw(set.service, &it->request)) {
       it->withdrawn = already;
       if (was && it->after == 0)
         faulty("a request cannot be withdrawn");
@@ -57,9 +57,6 @@ static void maybeStop(One it, uint64_t order)
     ++tally.stops;
   }
 }
-
-/* stuckEnd -- how the process ends where a service goes round for ever: nothing that a hook returns would stop it */
-static void (*stuckEnd)(void);
 
 /* progress -- the service came by; how often may it do that without giving anything to anybody? */
 static void progress(Bool gives)
@@ -384,7 +381,7 @@ static void setRates(void)
 }
 
 /* setRun -- file a random set of requests, and have it served to its end, or nearly */
-static void setRun(const ApiStruct *api, uint64_t seed)
+static void setRun(uint64_t seed)
 {
   LogServiceCountsStruct counts;
   uint64_t chunk;
@@ -395,7 +392,6 @@ static void setRun(const ApiStruct *api, uint64_t seed)
   seedBy(seed * 104729);
   memset(&set, 0, sizeof set);
   set.often = below(knowns);
-  set.api = api;
   set.budget = 20;
   setRates();
   ones = below(64) == 0 ? setREQUESTS : 1 + below(below(2) == 0 ? 3 : 10);
@@ -403,31 +399,31 @@ static void setRun(const ApiStruct *api, uint64_t seed)
     one[i].filed = one[i].chunk = one[i].begun = FALSE;
   chunk = below(4) == 0 ? 0 : 1 + below(below(2) == 0 ? 5 : 100);
   set.chunk = chunk != 0 ? chunk : LogChunkDEFAULT;
-  if (api->create(&set.service, theLog, chunk) != ResOK)
+  if (LogServiceCreate(&set.service, theLog, chunk) != ResOK)
     faulty("no service");
   now = ones - below(ones) / 4;
   for (i = 0; i < now && fault[0] == '\0'; ++i) {
     oneRandom(&one[i]);
-    if (api->file(set.service, &one[i].request) != ResOK)
+    if (LogServiceFile(set.service, &one[i].request) != ResOK)
       faulty("a request cannot be filed");
   }
   while (res == ResLIMIT && fault[0] == '\0' && below(50) != 0) {
     ++tally.runs;
     set.since = 0;
     set.ask = FALSE;
-    res = api->run(set.service, setPending, &set);
+    res = LogServiceRun(set.service, setPending, &set);
     if (fault[0] == '\0')
       setServed(res);
     act();
   }
-  api->count(&counts, set.service);
+  LogServiceCount(&counts, set.service);
   tally.seeks += counts.seeks;
   tally.restores += counts.restores;
   for (i = 0; i < ones; ++i)
     one[i].withdrawn = TRUE;
   set.file = set.withdraw = set.stop = 0;
   if (fault[0] == '\0')
-    api->destroy(set.service);
+    LogServiceDestroy(set.service);
   for (i = 0; i < ones; ++i)
     if (one[i].begun && fault[0] == '\0')
       faulty("a service was destroyed, and a request has not been told");
@@ -499,7 +495,7 @@ static void costOf(uint64_t *blocksReturn, uint64_t *decodedReturn)
 
 /* setCost -- requests of one priority, filed up front: one pass, which loads each block once, and only those that
  * somebody wants; also where it is interrupted after every chunk */
-static void setCost(const ApiStruct *api, uint64_t seed)
+static void setCost(uint64_t seed)
 {
   LogServiceCountsStruct counts;
   uint64_t blocks, decoded, chunk;
@@ -513,7 +509,7 @@ static void setCost(const ApiStruct *api, uint64_t seed)
   set.pending = chunk == 0 ? 0 : 1000;
   set.chunk = LogChunkDEFAULT;
   ones = 1 + below(10);
-  if (api->create(&service, theLog, chunk) != ResOK)
+  if (LogServiceCreate(&service, theLog, chunk) != ResOK)
     faulty("no service");
   for (i = 0; i < ones; ++i) {
     LogRequest r = &one[i].request;
@@ -526,12 +522,12 @@ static void setCost(const ApiStruct *api, uint64_t seed)
     r->beforeChunk = costChunk;
     r->beforeTrace = r->afterTrace = NULL;
     r->beforeStream = r->afterStream = NULL;
-    if (api->file(service, r) != ResOK)
+    if (LogServiceFile(service, r) != ResOK)
       faulty("a request cannot be filed");
   }
-  while (api->run(service, setPending, &set) == ResLIMIT) {}
-  api->count(&counts, service);
-  api->destroy(service);
+  while (LogServiceRun(service, setPending, &set) == ResLIMIT) {}
+  LogServiceCount(&counts, service);
+  LogServiceDestroy(service);
   costOf(&blocks, &decoded);
   if (counts.blocks != blocks || counts.decoded != decoded || counts.seeks > 1)
     faulty("%u seeks, %u blocks instead of %u, %u events instead of %u", (unsigned)counts.seeks,

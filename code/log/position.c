@@ -7,13 +7,13 @@
 #include <string.h>
 
 #include "base/aver.h"
-#include "log/bound.h"
+#include "log/clock.h"
 #include "log/logset.h"
 #include "log/request.h"
 
 void LogPositionOfTime(LogPosition positionReturn, Log log, uint64_t time)
 {
-  *positionReturn = (LogPositionStruct){.fine = BoundFine(log->origin, time)};
+  *positionReturn = (LogPositionStruct){.fine = ClockFineAt(log->origin, time)};
 }
 
 /* ---- Text ---- */
@@ -67,7 +67,7 @@ static Bool positionNumber(uint64_t *numberReturn, const char **next, unsigned b
 /* positionFine -- wall time and sixteenths as fine time; *beforeReturn is whether it is before the traceset */
 static uint64_t positionFine(Bool *beforeReturn, Log log, uint64_t time, uint64_t sixteenths)
 {
-  uint64_t fine = BoundFine(log->origin, time);
+  uint64_t fine = ClockFineAt(log->origin, time);
 
   *beforeReturn = time < log->origin;
   if (!*beforeReturn && fine != UINT64_MAX)

@@ -1,4 +1,7 @@
-/* service.c -- requests are filed, withdrawn, and counted
+/* service.c -- requests are filed and withdrawn, enter and leave the service, and their hooks are called in pairs
+ *
+ * Every hook may file and withdraw, its own request too: after each call nothing is taken for granted but that what was
+ * freed is only buried.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -9,7 +12,6 @@
 
 #include "base/aver.h"
 #include "base/grow.h"
-#include "log/bound.h"
 
 Bool ServiceCheck(LogService service)
 {
@@ -38,19 +40,20 @@ Res LogServiceCreate(LogService *serviceReturn, Log log, uint64_t chunk)
     return ResMEMORY;
   service->log = log;
   service->chunk = chunk != 0 ? chunk : LogChunkDEFAULT;
-  RoutesInit(service);
+  DispatchInit(service);
   *serviceReturn = service;
   return ResOK;
 }
 
 Bool ServiceNothing(Filed filed)
 {
-  return BoundCounted(filed->left) || BoundReached(&filed->end, &filed->start);
+  return filed->left == 0 || LogPositionCompare(&filed->end, &filed->start) <= 0;
 }
 
 Bool ServiceOver(LogService service, Filed filed)
 {
-  return service->dry || filed->request->stop || ServiceNothing(filed) || BoundReached(&filed->end, &service->current);
+  return service->dry || filed->request->stop || ServiceNothing(filed) ||
+         LogPositionCompare(&filed->end, &service->current) <= 0;
 }
 
 static void serviceBury(LogService service)
@@ -90,7 +93,7 @@ void ServiceSlot(LogService service, Filed filed)
     if (service->slot[i] == NULL) {
       service->slot[i] = filed;
       filed->bit = (uint64_t)1 << i;
-      RoutesForget(service, filed->bit);
+      DispatchForget(service, filed->bit);
       serviceUnreckon(service, filed->bit);
     }
 }
@@ -102,9 +105,9 @@ static void serviceBounds(LogService service, Filed filed)
 
   LogPositionOfTime(&filed->start, service->log, request->from);
   LogPositionOfTime(&filed->end, service->log, request->to);
-  if (request->start != NULL && BoundBefore(&filed->start, request->start))
+  if (request->start != NULL && LogPositionCompare(&filed->start, request->start) < 0)
     filed->start = *request->start;
-  if (request->end != NULL && BoundBefore(request->end, &filed->end))
+  if (request->end != NULL && LogPositionCompare(request->end, &filed->end) < 0)
     filed->end = *request->end;
   filed->left = request->count;
 }
@@ -145,6 +148,182 @@ Bool LogServiceWithdraw(LogService service, LogRequest request)
     serviceBury(service);
   return TRUE;
 }
+
+/* ---- Entering and leaving ---- */
+
+static Res servicePlace(LogService service, Process process, Stream stream)
+{
+  if ((service->places & (service->places + 1)) == 0) { /* 0, 1, 3, 7 ... are full */
+    Place more = realloc(service->place, 2 * (service->places + 1) * sizeof *more);
+    if (more == NULL)
+      return ResMEMORY;
+    service->place = more;
+  }
+  service->place[service->places++] = (PlaceStruct){process, stream};
+  return ResOK;
+}
+
+/* servicePlaces -- list processes and streams that came since this was called last; those that are listed stay */
+static Res servicePlaces(LogService service)
+{
+  Table table = &service->log->table;
+  Index p, s;
+  Res res = ResOK;
+
+  if (service->knownProcesses == table->processes && service->knownStreams == table->streams)
+    return ResOK;
+  for (p = 0; p < table->processes && res == ResOK; ++p) {
+    if (p >= service->knownProcesses)
+      res = servicePlace(service, table->process[p], NULL);
+    for (s = service->knownStreams; s < table->streams && res == ResOK; ++s)
+      if (table->stream[s]->process == table->process[p])
+        res = servicePlace(service, table->process[p], table->stream[s]);
+  }
+  service->knownProcesses = table->processes;
+  service->knownStreams = table->streams;
+  return res;
+}
+
+/* servicePlaceCall -- the one of two hooks that a place is for */
+static void servicePlaceCall(LogRequest request, const PlaceStruct *place, void (*trace)(LogRequest, LogProcess),
+                          void (*stream)(LogRequest, LogStream))
+{
+  LogProcess process = &place->process->public;
+
+  if (place->stream == NULL) {
+    if (trace != NULL)
+      trace(request, process);
+  } else if (stream != NULL && ServiceKind(request->kinds, place->stream->kind)) {
+    LogStreamStruct the = {process, place->stream->id, place->stream->thread, place->stream->kind};
+    stream(request, &the);
+  }
+}
+
+/* serviceBegin -- the before-hooks, as far as the request goes along */
+static void serviceBegin(LogService service, Filed filed)
+{
+  LogRequest request = filed->request;
+  Bool each = request->beforeTrace != NULL || request->beforeStream != NULL || request->afterTrace != NULL ||
+              request->afterStream != NULL;
+  Count places;
+
+  filed->begun = TRUE;
+  if (request->beforeTraceset != NULL)
+    request->beforeTraceset(request);
+  if (!each)
+    return;
+  if (servicePlaces(service) != ResOK)
+    service->res = ResMEMORY;
+  places = service->res == ResOK ? service->places : 0;
+  while (filed->places < places && filed->state == FiledSERVED && !request->stop) {
+    PlaceStruct place = service->place[filed->places++];
+    servicePlaceCall(request, &place, request->beforeTrace, request->beforeStream);
+  }
+}
+
+void ServiceEnter(LogService service, Filed filed)
+{
+  LogRequest request = filed->request;
+
+  AVER(filed->state == FiledWAITING && !filed->chunk);
+  filed->state = FiledSERVED;
+  ++service->served;
+  ++service->generation;
+  if (!filed->begun)
+    serviceBegin(service, filed);
+  if (filed->state == FiledSERVED && !request->stop) {
+    filed->chunk = TRUE;
+    if (request->beforeChunk != NULL)
+      request->beforeChunk(request);
+  }
+  if (filed->state == FiledSERVED && ServiceOver(service, filed))
+    ServiceEnd(service, filed);
+}
+
+static void serviceChunkEnd(Filed filed)
+{
+  if (!filed->chunk)
+    return;
+  filed->chunk = FALSE;
+  if (filed->request->afterChunk != NULL)
+    filed->request->afterChunk(filed->request);
+}
+
+/* serviceAfter -- the after-hooks, in reverse */
+static void serviceAfter(LogService service, Filed filed)
+{
+  LogRequest request = filed->request;
+
+  while (filed->places > 0) {
+    PlaceStruct place = service->place[--filed->places];
+    servicePlaceCall(request, &place, request->afterTrace, request->afterStream);
+  }
+  if (filed->begun && request->afterTraceset != NULL)
+    request->afterTraceset(request);
+}
+
+void ServiceEnd(LogService service, Filed filed)
+{
+  Index i;
+
+  AVER(filed->state != FiledENDED);
+  for (i = 0; service->filed[i] != filed; ++i)
+    AVER(i + 1 < service->count);
+  memmove(&service->filed[i], &service->filed[i + 1], (--service->count - i) * sizeof *service->filed);
+  service->served -= filed->state == FiledSERVED;
+  filed->state = FiledENDED;
+  if (filed->bit != 0)
+    service->slot[__builtin_ctzll(filed->bit)] = NULL;
+  ++service->generation;
+  ServiceHalt(service);
+  filed->grave = service->grave;
+  service->grave = filed;
+  serviceChunkEnd(filed);
+  serviceAfter(service, filed);
+}
+
+/* serviceLeft -- one that has left, and was not told yet; or NULL */
+static Filed serviceLeft(LogService service)
+{
+  Index i;
+
+  for (i = 0; i < service->count; ++i)
+    if (service->filed[i]->state == FiledWAITING && service->filed[i]->chunk)
+      return service->filed[i];
+  return NULL;
+}
+
+void ServiceLeave(LogService service)
+{
+  LogPriority priority = LogPriorityLOW;
+  Filed filed;
+  Index i;
+
+  if (service->served == 0)
+    return; /* the pass stays where it is, for whoever can go on with it */
+  for (i = 0; i < service->count; ++i) {
+    filed = service->filed[i];
+    if (filed->state == FiledSERVED) {
+      if (filed->request->priority > priority)
+        priority = filed->request->priority;
+      filed->state = FiledWAITING;
+      filed->start = service->current;
+    } else if (LogPositionCompare(&filed->start, &service->current) < 0) {
+      service->pass.slots &= ~filed->bit; /* the pass has not loaded for it what lies behind its start */
+    }
+  }
+  service->served = 0;
+  ++service->generation;
+  if (service->pass.reading != NULL) {
+    ServicePassEnd(service, &service->saved[priority]);
+    service->saved[priority] = service->pass;
+    service->pass = (PassStruct){.reading = NULL};
+  }
+  while ((filed = serviceLeft(service)) != NULL)
+    serviceChunkEnd(filed);
+}
+
+/* ---- Running ---- */
 
 void ServicePassEnd(LogService service, Pass pass)
 {
@@ -197,7 +376,7 @@ void LogServiceDestroy(LogService service)
     ServiceEnd(service, service->filed[0]);
   serviceBury(service);
   serviceDrop(service);
-  RoutesFinish(service);
+  DispatchFinish(service);
   free(service->filed);
   free(service->place);
   free(service);

@@ -57,7 +57,8 @@ typedef struct RouteEntryStruct {
   int priority;
 } RouteEntryStruct, *RouteEntry;
 
-/* A route on which there is more to do than to call one hook of each: the pass calls this, which calls them. */
+/* A route on which there is more to do than to call one hook of each request: the pass calls its one hook, which calls
+ * them. */
 typedef struct CarefulStruct {
   LogRequestStruct handed; /* first: a request of the service's own, of which a careful route is found */
   Count takers, hooks;     /* entries: first who is asked or counts, then hooks */
@@ -130,6 +131,12 @@ extern Bool ServiceOver(LogService service, Filed filed);
 /* ServiceSlot -- give it a slot, if one is free */
 extern void ServiceSlot(LogService service, Filed filed);
 
+/* ServiceKind -- are blocks of this kind read for a request of these?  Those that no header can name are alike. */
+static inline Bool ServiceKind(uint32_t kinds, unsigned kind)
+{
+  return kind < EventKindMAX ? kinds >> kind & 1 : kinds == UINT32_MAX;
+}
+
 /* ServicePassEnd -- away with a pass, if it is one; what it cost is kept */
 extern void ServicePassEnd(LogService service, Pass pass);
 
@@ -140,21 +147,11 @@ static inline void ServiceHalt(LogService service)
     service->pass.reading->halt = TRUE;
 }
 
-/* RoutesInit, RoutesFinish -- what reading and handing out need; the service is zeroed otherwise */
-extern void RoutesInit(LogService service);
-extern void RoutesFinish(LogService service);
+/* DispatchInit, DispatchFinish -- what dispatch.c needs; the service is zeroed otherwise */
+extern void DispatchInit(LogService service);
+extern void DispatchFinish(LogService service);
 
-/* RoutesKnow -- have the choices of those in these slots; NULL: no memory, and so says service->res */
-extern Routes RoutesKnow(LogService service, Process process, uint64_t bits);
-
-/* RoutesTable -- where events go, as a reading asks for it; RoutesTableFree -- away with one, or NULL
- * RoutesHalted -- the reading's `halted` */
-extern const ReadingRouteStruct *RoutesTable(void *data, Process process, unsigned kind);
-extern void RoutesTableFree(RouteTable table);
-extern void RoutesHalted(void *data, const ReadingHandStruct *more, LogEvent event);
-
-
-/* RoutesForget -- a slot has a new tenant */
-extern void RoutesForget(LogService service, uint64_t bit);
+/* DispatchForget -- a slot has a new tenant */
+extern void DispatchForget(LogService service, uint64_t bit);
 
 #endif /* LOG_SERVICE_H */

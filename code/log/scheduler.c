@@ -1,4 +1,4 @@
-/* serve.c -- the algorithm: who is served next, from where, and how far
+/* scheduler.c -- the algorithm: who is served next, from where, and how far
  *
  * One step at a time.  Somebody enters; or all that are served give way; or a chunk is read, and who has had all
  * ends.  Each step begins by looking at everything anew, because hooks file and withdraw as they like.
@@ -8,45 +8,44 @@
 #include "log/service.h"
 
 #include "base/aver.h"
-#include "log/bound.h"
 
-/* serveBetter -- of two that wait, does `a` go first? */
-static Bool serveBetter(Filed a, Filed b)
+/* schedulerBetter -- of two that wait, does `a` go first? */
+static Bool schedulerBetter(Filed a, Filed b)
 {
   if (a->request->priority != b->request->priority)
-    return BoundUrgent(a->request->priority, b->request->priority);
-  return BoundBefore(&a->start, &b->start);
+    return a->request->priority > b->request->priority;
+  return LogPositionCompare(&a->start, &b->start) < 0;
 }
 
-/* serveFirst -- of those that wait, and if `bare` have no slot, the one that goes first; NULL if there is none */
-static Filed serveFirst(LogService service, Bool bare)
+/* schedulerFirst -- of those that wait, and if `bare` have no slot, the one that goes first; NULL if there is none */
+static Filed schedulerFirst(LogService service, Bool bare)
 {
   Filed first = NULL;
   Index i;
 
   for (i = 0; i < service->count; ++i) {
     Filed filed = service->filed[i];
-    if (filed->state == FiledWAITING && (!bare || filed->bit == 0) && (first == NULL || serveBetter(filed, first)))
+    if (filed->state == FiledWAITING && (!bare || filed->bit == 0) && (first == NULL || schedulerBetter(filed, first)))
       first = filed;
   }
   return first;
 }
 
-/* serveJoin -- one that can join those that are served, or NULL */
-static Filed serveJoin(LogService service)
+/* schedulerJoin -- one that can join those that are served, or NULL */
+static Filed schedulerJoin(LogService service)
 {
   Index i;
 
   for (i = 0; i < service->count; ++i) {
     Filed filed = service->filed[i];
-    if (filed->state == FiledWAITING && filed->bit != 0 && BoundJoins(&filed->start, &service->current))
+    if (filed->state == FiledWAITING && filed->bit != 0 && LogPositionCompare(&filed->start, &service->current) == 0)
       return filed;
   }
   return NULL;
 }
 
-/* serveTake -- a slot for one that must have it: of those that wait, the last in turn gives its own up */
-static void serveTake(LogService service, Filed filed)
+/* schedulerTake -- a slot for one that must have it: of those that wait, the last in turn gives its own up */
+static void schedulerTake(LogService service, Filed filed)
 {
   Filed last = NULL;
   Index i;
@@ -56,7 +55,7 @@ static void serveTake(LogService service, Filed filed)
     return;
   for (i = 0; i < service->count; ++i) {
     Filed other = service->filed[i];
-    if (other->state == FiledWAITING && other->bit != 0 && (last == NULL || !serveBetter(other, last)))
+    if (other->state == FiledWAITING && other->bit != 0 && (last == NULL || !schedulerBetter(other, last)))
       last = other;
   }
   AVER(last != NULL);
@@ -65,8 +64,8 @@ static void serveTake(LogService service, Filed filed)
   ServiceSlot(service, filed);
 }
 
-/* serveGivesWay -- are only requests served that must give way to one that waits? */
-static Bool serveGivesWay(LogService service)
+/* schedulerGivesWay -- are only requests served that must give way to one that waits? */
+static Bool schedulerGivesWay(LogService service)
 {
   LogPriority served = LogPriorityLOW, waiting = LogPriorityLOW;
   Index i;
@@ -77,29 +76,29 @@ static Bool serveGivesWay(LogService service)
     if (filed->request->priority > *highest)
       *highest = filed->request->priority;
   }
-  return BoundUrgent(waiting, served);
+  return waiting > served;
 }
 
-/* serveReckoned -- does a pass reckon with all that are served? */
-static Bool serveReckoned(LogService service, const PassStruct *pass)
+/* schedulerReckoned -- does a pass reckon with all that are served? */
+static Bool schedulerReckoned(LogService service, const PassStruct *pass)
 {
   Index i;
 
   for (i = 0; i < service->count; ++i)
-    if (service->filed[i]->state == FiledSERVED && !BoundReckons(pass->slots, service->filed[i]->bit))
+    if (service->filed[i]->state == FiledSERVED && (pass->slots & service->filed[i]->bit) == 0)
       return FALSE;
   return TRUE;
 }
 
-/* serveRestore -- go on with a pass that was saved here, if there is one that serves */
-static Bool serveRestore(LogService service)
+/* schedulerRestore -- go on with a pass that was saved here, if there is one that serves */
+static Bool schedulerRestore(LogService service)
 {
   Index i;
 
   for (i = 0; i < LogPriorityLIMIT; ++i) {
     Pass saved = &service->saved[i];
-    if (saved->reading != NULL && BoundJoins(&service->current, &saved->reading->position) &&
-        serveReckoned(service, saved)) {
+    if (saved->reading != NULL && LogPositionCompare(&service->current, &saved->reading->position) == 0 &&
+        schedulerReckoned(service, saved)) {
       service->pass = *saved;
       *saved = (PassStruct){.reading = NULL};
       ++service->counts.restores;
@@ -109,18 +108,18 @@ static Bool serveRestore(LogService service)
   return FALSE;
 }
 
-/* serveReady -- have a pass that stands at `current` and reckons with all that are served */
-static Res serveReady(LogService service)
+/* schedulerReady -- have a pass that stands at `current` and reckons with all that are served */
+static Res schedulerReady(LogService service)
 {
   Filed bare;
 
-  if (service->pass.reading != NULL && serveReckoned(service, &service->pass))
+  if (service->pass.reading != NULL && schedulerReckoned(service, &service->pass))
     return ResOK;
   ServicePassEnd(service, &service->pass);
-  if (serveRestore(service))
+  if (schedulerRestore(service))
     return ResOK;
   /* A new pass can reckon with more of them. */
-  while ((bare = serveFirst(service, TRUE)) != NULL) {
+  while ((bare = schedulerFirst(service, TRUE)) != NULL) {
     ServiceSlot(service, bare);
     if (bare->bit == 0)
       break;
@@ -130,8 +129,8 @@ static Res serveReady(LogService service)
   return ReadingCreate(&service->pass.reading, service->log, &service->client, &service->current);
 }
 
-/* serveEnd -- up to where nothing changes: the lowest end of those served, or start that is ahead */
-static void serveEnd(LogPosition endReturn, LogService service)
+/* schedulerEnd -- up to where nothing changes: the lowest end of those served, or start that is ahead */
+static void schedulerEnd(LogPosition endReturn, LogService service)
 {
   Index i;
 
@@ -140,17 +139,17 @@ static void serveEnd(LogPosition endReturn, LogService service)
     Filed filed = service->filed[i];
     const LogPositionStruct *bound = &filed->end;
     if (filed->state == FiledWAITING) {
-      if (filed->bit == 0 || !BoundAhead(&filed->start, &service->current))
+      if (filed->bit == 0 || LogPositionCompare(&filed->start, &service->current) <= 0)
         continue;
       bound = &filed->start;
     }
-    if (BoundBefore(bound, endReturn))
+    if (LogPositionCompare(bound, endReturn) < 0)
       *endReturn = *bound;
   }
 }
 
-/* serveOver -- the next of those served that has had all, or NULL */
-static Filed serveOver(LogService service)
+/* schedulerOver -- the next of those served that has had all, or NULL */
+static Filed schedulerOver(LogService service)
 {
   Index i;
 
@@ -160,8 +159,8 @@ static Filed serveOver(LogService service)
   return NULL;
 }
 
-/* serveRead -- one run of the pass, up to `end` or for a chunk */
-static Res serveRead(LogService service, const LogPositionStruct *end)
+/* schedulerRead -- one run of the pass, up to `end` or for a chunk */
+static Res schedulerRead(LogService service, const LogPositionStruct *end)
 {
   Reading reading = service->pass.reading;
   Res res;
@@ -172,22 +171,22 @@ static Res serveRead(LogService service, const LogPositionStruct *end)
   return res;
 }
 
-/* serveChunk -- read on, and let those go that have had all */
-static Res serveChunk(LogService service)
+/* schedulerChunk -- read on, and let those go that have had all */
+static Res schedulerChunk(LogService service)
 {
   LogPositionStruct end;
   uint64_t generation = service->generation;
   Filed over;
-  Res res = serveReady(service);
+  Res res = schedulerReady(service);
 
   if (res != ResOK || service->generation != generation)
     return res; /* or a hook that was told of a gap has changed something */
-  serveEnd(&end, service);
-  res = serveRead(service, &end);
+  schedulerEnd(&end, service);
+  res = schedulerRead(service, &end);
   if (res == ResOK || res == ResEND) {
     service->current = service->pass.reading->position;
     service->dry = res == ResEND;
-    while ((over = serveOver(service)) != NULL)
+    while ((over = schedulerOver(service)) != NULL)
       ServiceEnd(service, over);
     service->dry = FALSE;
     res = service->res;
@@ -196,22 +195,22 @@ static Res serveChunk(LogService service)
   return res;
 }
 
-/* serveBegin -- nobody is served: who is next?  A pass that can come to where it starts leaps there. */
-static Res serveBegin(LogService service, Bool *lookReturn)
+/* schedulerBegin -- nobody is served: who is next?  A pass that can come to where it starts leaps there. */
+static Res schedulerBegin(LogService service, Bool *lookReturn)
 {
-  Filed next = serveFirst(service, FALSE);
+  Filed next = schedulerFirst(service, FALSE);
   Pass pass = &service->pass;
   Res res = ResOK;
 
   if (!ServiceNothing(next)) {
-    if (pass->reading != NULL && BoundReckons(pass->slots, next->bit) &&
-        BoundAhead(&next->start, &service->current))
+    if (pass->reading != NULL && (pass->slots & next->bit) != 0 &&
+        LogPositionCompare(&next->start, &service->current) > 0)
       res = ReadingLeap(pass->reading, &next->start);
-    else if (!BoundJoins(&next->start, &service->current))
+    else if (LogPositionCompare(&next->start, &service->current) != 0)
       ServicePassEnd(service, pass);
     if (res != ResOK)
       return res;
-    serveTake(service, next);
+    schedulerTake(service, next);
     service->current = next->start;
   }
   ServiceEnter(service, next);
@@ -224,16 +223,16 @@ Res ServiceStep(LogService service, Bool *lookReturn)
   Filed next;
 
   if (service->served == 0)
-    return serveBegin(service, lookReturn);
-  next = serveJoin(service);
+    return schedulerBegin(service, lookReturn);
+  next = schedulerJoin(service);
   if (next != NULL) {
     ServiceEnter(service, next);
     *lookReturn = next->state == FiledENDED;
     return ResOK;
   }
-  *lookReturn = !serveGivesWay(service);
+  *lookReturn = !schedulerGivesWay(service);
   if (*lookReturn)
-    return serveChunk(service);
+    return schedulerChunk(service);
   ServiceLeave(service);
   return ResOK;
 }
