@@ -33,14 +33,14 @@ my @libraries = ((map { "$B/lib/room-$_.a" } qw(log format base)), qw(-ldl -lpth
 # What is wrong, the file, the place as it is, and as it is in the mutant.
 my @mutants = (
     ['a start that is a unit late', 'service',
-     'LogPositionOfTime(&filed->start, service->log, request->from);' =>
-     'LogPositionOfTime(&filed->start, service->log, request->from); filed->start.fine += filed->start.fine + 1 != 0;'],
+     'PawPositionOfTime(&filed->start, service->log, request->from);' =>
+     'PawPositionOfTime(&filed->start, service->log, request->from); filed->start.fine += filed->start.fine + 1 != 0;'],
     ['a start that is a unit early', 'service',
-     'LogPositionOfTime(&filed->start, service->log, request->from);' =>
-     'LogPositionOfTime(&filed->start, service->log, request->from); filed->start.fine -= filed->start.fine > 0;'],
+     'PawPositionOfTime(&filed->start, service->log, request->from);' =>
+     'PawPositionOfTime(&filed->start, service->log, request->from); filed->start.fine -= filed->start.fine > 0;'],
     ['an end that is a unit late', 'service',
-     'LogPositionOfTime(&filed->end, service->log, request->to);' =>
-     'LogPositionOfTime(&filed->end, service->log, request->to); filed->end.fine += filed->end.fine + 1 != 0;'],
+     'PawPositionOfTime(&filed->end, service->log, request->to);' =>
+     'PawPositionOfTime(&filed->end, service->log, request->to); filed->end.fine += filed->end.fine + 1 != 0;'],
     ['a start compared by its time only', 'service',
      'LogPositionCompare(&filed->start, request->start) < 0' => 'filed->start.fine < request->start->fine'],
     ['bounds of a run compared by their times only', 'scheduler',
@@ -70,11 +70,11 @@ my @mutants = (
      'ServiceKind(request->kinds, place->stream->kind)' => 'TRUE'],
     ['kinds are not looked at for types', 'dispatch', 'ServiceKind(request->kinds, type->kind)' => 'TRUE'],
     ['low priority goes first', 'scheduler',
-     'a->request->priority > b->request->priority' => 'a->request->priority < b->request->priority'],
+     'return a->high' => 'return b->high'],
     ['who starts last goes first', 'scheduler',
      'LogPositionCompare(&a->start, &b->start) < 0' => 'LogPositionCompare(&a->start, &b->start) > 0'],
-    ['an equal priority makes others give way', 'scheduler', 'waiting > served' => 'waiting >= served'],
-    ['high priority waits', 'scheduler', 'waiting > served' => 'FALSE'],
+    ['an equal priority makes others give way', 'scheduler', 'waiting && !served' => 'waiting >= served'],
+    ['high priority waits', 'scheduler', 'waiting && !served' => 'FALSE'],
     ['equal hooks in reverse', 'dispatch',
      'entry->priority < service->entry[i - 1].priority' => 'entry->priority <= service->entry[i - 1].priority'],
     ['hooks not by priority', 'dispatch', 'entry->priority < service->entry[i - 1].priority' => 'FALSE'],

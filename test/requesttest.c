@@ -13,7 +13,7 @@
 
 /* ---- Positions ---- */
 
-/* stepOnce -- as LogPositionStep should, by hand: the position `n` events of a choice away */
+/* stepOnce -- as PawPositionStep should, by hand: the position `n` events of a choice away */
 static uint64_t stepOnce(LogPosition positionReturn, One it, const LogPositionStruct *from, int64_t n)
 {
   uint64_t left = n < 0 ? 0 - (uint64_t)n : (uint64_t)n, had = 0;
@@ -48,7 +48,8 @@ static void testSteps(uint64_t seed)
       randomPosition(&from);
       by = (int64_t)below(knowns + 3) - (int64_t)(knowns / 2);
       had = stepOnce(&expected, &one[0], &from, by);
-      res = LogPositionStep(&got, &n, theLog, &one[0].request, &from, by);
+      got = from;
+      res = PawPositionStep(&got, &n, theLog, &one[0].request, by);
       if (res != ResOK || n != had || LogPositionCompare(&got, &expected) != 0) {
         ++wrong;
         printf("# log %u, step %u: %lld steps gave %llu instead of %llu\n", (unsigned)round, (unsigned)i, (long long)by,
@@ -67,28 +68,28 @@ static void testTexts(uint64_t seed)
                                     "99999999999999999999.1", "-1.0",
                                     "1.0/ABC0/0/0/0"};
   LogPositionStruct position, back;
-  char text[LogPositionTextMAX];
+  char text[PAW_POSITION_TEXT];
   Index i, wrong = 0;
 
   (void)setLog(&seed);
   for (i = 0; i < knowns; ++i) {
-    LogPositionText(text, theLog, &known[i].position);
-    wrong += LogPositionRead(&back, theLog, text) != ResOK || LogPositionCompare(&back, &known[i].position) != 0;
+    PawPositionText(text, theLog, &known[i].position);
+    wrong += PawPositionRead(&back, theLog, text) != ResOK || LogPositionCompare(&back, &known[i].position) != 0;
   }
   TapIs(wrong, 0, "the position of each event is the same after it was text");
   for (i = wrong = 0; i < ARRAY_LENGTH(bad); ++i)
-    if (LogPositionRead(&position, theLog, bad[i]) != ResFORMAT) {
+    if (PawPositionRead(&position, theLog, bad[i]) != ResFORMAT) {
       printf("# it is taken for a position: %s\n", bad[i]);
       ++wrong;
     }
   TapIs(wrong, 0, "what is no position is refused");
-  TapOk(LogPositionRead(&position, theLog, "1.0/dead/1/2/3") == ResFAIL, "and so is one of a process that is not here");
+  TapOk(PawPositionRead(&position, theLog, "1.0/dead/1/2/3") == ResFAIL, "and so is one of a process that is not here");
   position = (LogPositionStruct)LogPositionLAST;
   --position.fine;
-  LogPositionText(text, theLog, &position);
-  TapOk(strlen(text) < sizeof text && LogPositionRead(&back, theLog, text) == ResOK && back.fine >= position.fine,
+  PawPositionText(text, theLog, &position);
+  TapOk(strlen(text) < sizeof text && PawPositionRead(&back, theLog, text) == ResOK && back.fine >= position.fine,
         "the last position but one is text, too");
-  TapOk(LogPositionRead(&back, theLog, "1.0") == ResOK &&
+  TapOk(PawPositionRead(&back, theLog, "1.0") == ResOK &&
           LogPositionCompare(&back, &(LogPositionStruct)LogPositionFIRST) == 0,
         "a time before the traceset is its beginning");
   setLogEnd();
@@ -129,7 +130,7 @@ static void testHurt(void)
   LogRequestStruct request[2] = {LogRequestALL, LogRequestALL};
   HurtStruct hurt[2];
   const char *paths[1] = {path};
-  LogService service;
+  PawService service;
   char error[256];
   Index i;
   Res res;
@@ -148,7 +149,7 @@ static void testHurt(void)
   MakeWrite(&make, path);
   memset(hurt, 0, sizeof hurt);
   if (LogOpen(&theLog, paths, 1, &hooks, error, sizeof error) != ResOK ||
-      LogServiceCreate(&service, theLog, 0) != ResOK) {
+      PawServiceCreate(&service, theLog, 0) != ResOK) {
     TapOk(FALSE, "a damaged log opens");
     return;
   }
@@ -156,18 +157,18 @@ static void testHurt(void)
     request[i].data = &hurt[i];
     request[i].event = hurtEvent;
     request[i].gap = hurtGap;
-    request[i].afterTraceset = hurtEnd;
-    (void)LogServiceFile(service, &request[i]);
+    request[i].after = hurtEnd;
+    (void)PawServiceFile(service, &request[i]);
   }
-  LogPositionOfTime(&known[0].position, theLog, 86400 * (uint64_t)1000000000 + 1050);
+  PawPositionOfTime(&known[0].position, theLog, 86400 * (uint64_t)1000000000 + 1050);
   request[1].end = &known[0].position;
-  (void)LogServiceWithdraw(service, &request[1]);
-  (void)LogServiceFile(service, &request[1]);
-  res = LogServiceRun(service, NULL, NULL);
+  (void)PawServiceWithdraw(service, &request[1]);
+  (void)PawServiceFile(service, &request[1]);
+  res = PawServiceRun(service, NULL, NULL);
   TapOk(res == ResOK && hurt[0].events == 20 && hurt[0].ends == 1, "a request goes on behind a damaged block");
   TapOk(hurt[0].gaps == 1 && hurt[0].lost == 10, "and was told of it, once");
   TapOk(hurt[1].events == 5 && hurt[1].gaps == 0 && hurt[1].ends == 1, "one that had ended before was not");
-  LogServiceDestroy(service);
+  PawServiceDestroy(service);
   setLogEnd();
   MakeProcessFree(process);
   MakeFree(&make);
@@ -214,10 +215,10 @@ static void testEnough(void)
   MakeProcess process = MakeProcessNew(10, 1);
   MakeStruct make = {0};
   const char *paths[1] = {path};
-  uint64_t left = LogChunkDEFAULT;
+  uint64_t left = ServiceChunkDEFAULT;
   char error[256];
 
-  aRow(&make, process, LogChunkDEFAULT + 10, 1000);
+  aRow(&make, process, ServiceChunkDEFAULT + 10, 1000);
   MakeWrite(&make, path);
   request.data = &left;
   request.event = enoughEvent;
@@ -264,17 +265,17 @@ static void testLeap(void)
   uint64_t come = 0, sum[2] = {0, 0};
   LogHooksStruct hooks = {.data = &come, .progress = leapProgress};
   LogRequestStruct request[2] = {LogRequestALL, LogRequestALL};
-  LogServiceCountsStruct counts;
+  ServiceCountsStruct counts;
   MakeProcess process = MakeProcessNew(10, 1);
   MakeStruct make = {0};
   const char *paths[1] = {path};
-  LogService service;
+  PawService service;
   char error[256];
   Index i;
 
   leapLog(&make, process, far + 1000);
   if (LogOpen(&theLog, paths, 1, &hooks, error, sizeof error) != ResOK ||
-      LogServiceCreate(&service, theLog, 0) != ResOK) {
+      PawServiceCreate(&service, theLog, 0) != ResOK) {
     TapOk(FALSE, "a log of many blocks opens");
     return;
   }
@@ -284,16 +285,16 @@ static void testLeap(void)
   for (i = 0; i < 2; ++i) {
     request[i].data = &sum[i];
     request[i].event = leapEvent;
-    (void)LogServiceFile(service, &request[i]);
+    (void)PawServiceFile(service, &request[i]);
   }
-  (void)LogServiceRun(service, NULL, NULL);
-  LogServiceCount(&counts, service);
+  (void)PawServiceRun(service, NULL, NULL);
+  ServiceCount(&counts, service);
   TapOk(sum[0] == 1000000 && sum[1] == 1000000 + some * far + some * (some - 1) / 2,
         "two requests far apart see theirs");
   TapOk(counts.seeks == 1 && counts.blocks == 1 + 1 + some, "in one pass, which loads a block once that both want");
   TapOk(come < far / 10, "and comes to few of the blocks between them");
   printf("# it came to %u blocks\n", (unsigned)come);
-  LogServiceDestroy(service);
+  PawServiceDestroy(service);
   setLogEnd();
   MakeProcessFree(process);
   MakeFree(&make);

@@ -19,7 +19,7 @@
 
 /* ---- What is read ---- */
 
-static Routes routesOf(LogService service, Process process)
+static Routes routesOf(PawService service, Process process)
 {
   Index number = process->public.number;
 
@@ -57,7 +57,7 @@ static void routesFree(Routes routes)
 }
 
 /* routesRenew -- the process has another registry: nothing is known of it */
-static Res routesRenew(LogService service, Routes routes, RegistryStruct *registry)
+static Res routesRenew(PawService service, Routes routes, RegistryStruct *registry)
 {
   Count types = registry->count + 1;
   uint64_t *chosen = calloc(types, sizeof *chosen);
@@ -100,7 +100,7 @@ static void routesAsk(Routes routes, Process process, Filed filed)
   routes->known |= bit;
 }
 
-static Routes routesKnow(LogService service, Process process, uint64_t bits)
+static Routes routesKnow(PawService service, Process process, uint64_t bits)
 {
   Routes routes = routesOf(service, process);
 
@@ -114,7 +114,7 @@ static Routes routesKnow(LogService service, Process process, uint64_t bits)
   return routes;
 }
 
-void DispatchForget(LogService service, uint64_t bit)
+void DispatchForget(PawService service, uint64_t bit)
 {
   Index i;
 
@@ -124,7 +124,7 @@ void DispatchForget(LogService service, uint64_t bit)
 }
 
 /* routesMeet -- the slots that may want something of a block with events in [first, last], fine */
-static uint64_t routesMeet(LogService service, unsigned kind, uint64_t first, uint64_t last)
+static uint64_t routesMeet(PawService service, unsigned kind, uint64_t first, uint64_t last)
 {
   LogPositionStruct opened = {.fine = first};
   uint64_t bits = 0;
@@ -143,7 +143,7 @@ static uint64_t routesMeet(LogService service, unsigned kind, uint64_t first, ui
 /* routesWanted -- for the reading: the types of a block that anybody wants who is served or will join */
 static const unsigned char *routesWanted(void *data, Process process, unsigned kind, uint64_t first, uint64_t last)
 {
-  LogService service = data;
+  PawService service = data;
   uint64_t bits = routesMeet(service, kind, first, last);
   Routes routes = bits != 0 ? routesKnow(service, process, bits) : NULL;
   Index i;
@@ -162,7 +162,7 @@ static const unsigned char *routesWanted(void *data, Process process, unsigned k
 /* routesGap -- the reading's other hook: events are lost */
 static void routesGap(void *data, LogGap gap)
 {
-  LogService service = data;
+  PawService service = data;
   Index i = 0;
 
   ++service->gaps;
@@ -182,7 +182,7 @@ static void routesGap(void *data, LogGap gap)
 /* ---- Who is called for events of a type ---- */
 
 /* dispatchPut -- one more entry of the route that is made */
-static Bool dispatchPut(LogService service, const RouteEntryStruct *entry)
+static Bool dispatchPut(PawService service, const RouteEntryStruct *entry)
 {
   if (!Grow(&service->entry, &service->entryCapacity, service->entries, sizeof *service->entry))
     return FALSE;
@@ -191,7 +191,7 @@ static Bool dispatchPut(LogService service, const RouteEntryStruct *entry)
 }
 
 /* dispatchHook -- a hook goes behind all, from `first` on, that are not to be called later */
-static Bool dispatchHook(LogService service, Index first, const RouteEntryStruct *entry)
+static Bool dispatchHook(PawService service, Index first, const RouteEntryStruct *entry)
 {
   Index i;
 
@@ -204,7 +204,7 @@ static Bool dispatchHook(LogService service, Index first, const RouteEntryStruct
 }
 
 /* dispatchHooks -- all hooks that a request has for events of a code */
-static Bool dispatchHooks(LogService service, Index first, Filed filed, uint16_t code)
+static Bool dispatchHooks(PawService service, Index first, Filed filed, uint16_t code)
 {
   LogRequest request = filed->request;
   RouteEntryStruct entry = {.call = request->event, .filed = filed};
@@ -232,7 +232,7 @@ static Bool dispatchTakes(Routes routes, Filed filed, Index type, unsigned kind)
 
 /* dispatchList -- list who is called, and before them who is asked or counts; *carefulReturn is whether something is to
  * be looked at in between */
-static Bool dispatchList(LogService service, Routes routes, Index type, unsigned kind, Count *takersReturn,
+static Bool dispatchList(PawService service, Routes routes, Index type, unsigned kind, Count *takersReturn,
                          Bool *carefulReturn)
 {
   Index i, before;
@@ -288,7 +288,7 @@ static Bool dispatchCareful(LogRequest request, LogEvent event)
 /* dispatchRest -- a hook for the event has changed what is filed: call those after it that are still served */
 static void dispatchRest(void *data, const ReadingHandStruct *more, LogEvent event)
 {
-  LogService service = data;
+  PawService service = data;
 
   for (; more != NULL && more->call != NULL; ++more) {
     Filed filed = ServiceFind(service, more->request);
@@ -316,7 +316,7 @@ static Bool dispatchCount(LogRequest request, LogEvent event)
 }
 
 /* dispatchPlain -- the route is the hooks themselves */
-static void *dispatchPlain(LogService service, ReadingRouteStruct *route)
+static void *dispatchPlain(PawService service, ReadingRouteStruct *route)
 {
   ReadingHand hand = malloc((service->entries + 1) * sizeof *hand);
   Index i;
@@ -335,7 +335,7 @@ static void *dispatchPlain(LogService service, ReadingRouteStruct *route)
 }
 
 /* dispatchGuarded -- the route is to dispatchCareful */
-static void *dispatchGuarded(LogService service, ReadingRouteStruct *route, Count takers)
+static void *dispatchGuarded(PawService service, ReadingRouteStruct *route, Count takers)
 {
   Careful careful = malloc(sizeof *careful + service->entries * sizeof careful->entry[0]);
 
@@ -354,7 +354,7 @@ static void *dispatchGuarded(LogService service, ReadingRouteStruct *route, Coun
  * pass looks at the route again behind each call. */
 static Bool dispatchLearn(LogRequest request, LogEvent event)
 {
-  LogService service = request->data;
+  PawService service = request->data;
   Routes routes = service->routes[event->process->number];
   RouteTable table = routes->table[event->kind < EventKindMAX ? event->kind : EventKindMAX];
   Index type = (Index)(event->type - routes->registry->types);
@@ -387,7 +387,7 @@ static RouteTable dispatchTableMake(Count types)
 
 static const ReadingRouteStruct *routesTable(void *data, Process process, unsigned kind)
 {
-  LogService service = data;
+  PawService service = data;
   uint64_t bits = 0;
   Routes routes;
   RouteTable *place, table;
@@ -411,7 +411,7 @@ static const ReadingRouteStruct *routesTable(void *data, Process process, unsign
   return table != NULL ? table->route : NULL;
 }
 
-void DispatchInit(LogService service)
+void DispatchInit(PawService service)
 {
   service->generation = 1;
   service->client = (ReadingClientStruct){.data = service, .wanted = routesWanted, .routes = routesTable,
@@ -419,7 +419,7 @@ void DispatchInit(LogService service)
   service->learner = (LogRequestStruct){.data = service};
 }
 
-void DispatchFinish(LogService service)
+void DispatchFinish(PawService service)
 {
   Index i;
 

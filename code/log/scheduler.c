@@ -12,13 +12,13 @@
 /* schedulerBetter -- of two that wait, does `a` go first? */
 static Bool schedulerBetter(Filed a, Filed b)
 {
-  if (a->request->priority != b->request->priority)
-    return a->request->priority > b->request->priority;
+  if (a->high != b->high)
+    return a->high;
   return LogPositionCompare(&a->start, &b->start) < 0;
 }
 
 /* schedulerFirst -- of those that wait, and if `bare` have no slot, the one that goes first; NULL if there is none */
-static Filed schedulerFirst(LogService service, Bool bare)
+static Filed schedulerFirst(PawService service, Bool bare)
 {
   Filed first = NULL;
   Index i;
@@ -32,7 +32,7 @@ static Filed schedulerFirst(LogService service, Bool bare)
 }
 
 /* schedulerJoin -- one that can join those that are served, or NULL */
-static Filed schedulerJoin(LogService service)
+static Filed schedulerJoin(PawService service)
 {
   Index i;
 
@@ -45,7 +45,7 @@ static Filed schedulerJoin(LogService service)
 }
 
 /* schedulerTake -- a slot for one that must have it: of those that wait, the last in turn gives its own up */
-static void schedulerTake(LogService service, Filed filed)
+static void schedulerTake(PawService service, Filed filed)
 {
   Filed last = NULL;
   Index i;
@@ -65,22 +65,23 @@ static void schedulerTake(LogService service, Filed filed)
 }
 
 /* schedulerGivesWay -- are only requests served that must give way to one that waits? */
-static Bool schedulerGivesWay(LogService service)
+static Bool schedulerGivesWay(PawService service)
 {
-  LogPriority served = LogPriorityLOW, waiting = LogPriorityLOW;
+  Bool served = FALSE, waiting = FALSE; /* any of high priority */
   Index i;
 
   for (i = 0; i < service->count; ++i) {
     Filed filed = service->filed[i];
-    LogPriority *highest = filed->state == FiledSERVED ? &served : &waiting;
-    if (filed->request->priority > *highest)
-      *highest = filed->request->priority;
+    if (filed->state == FiledSERVED)
+      served |= filed->high;
+    else
+      waiting |= filed->high;
   }
-  return waiting > served;
+  return waiting && !served;
 }
 
 /* schedulerReckoned -- does a pass reckon with all that are served? */
-static Bool schedulerReckoned(LogService service, const PassStruct *pass)
+static Bool schedulerReckoned(PawService service, const PassStruct *pass)
 {
   Index i;
 
@@ -91,11 +92,11 @@ static Bool schedulerReckoned(LogService service, const PassStruct *pass)
 }
 
 /* schedulerRestore -- go on with a pass that was saved here, if there is one that serves */
-static Bool schedulerRestore(LogService service)
+static Bool schedulerRestore(PawService service)
 {
   Index i;
 
-  for (i = 0; i < LogPriorityLIMIT; ++i) {
+  for (i = 0; i < ARRAY_LENGTH(service->saved); ++i) {
     Pass saved = &service->saved[i];
     if (saved->reading != NULL && LogPositionCompare(&service->current, &saved->reading->position) == 0 &&
         schedulerReckoned(service, saved)) {
@@ -109,7 +110,7 @@ static Bool schedulerRestore(LogService service)
 }
 
 /* schedulerReady -- have a pass that stands at `current` and reckons with all that are served */
-static Res schedulerReady(LogService service)
+static Res schedulerReady(PawService service)
 {
   Filed bare;
 
@@ -130,7 +131,7 @@ static Res schedulerReady(LogService service)
 }
 
 /* schedulerEnd -- up to where nothing changes: the lowest end of those served, or start that is ahead */
-static void schedulerEnd(LogPosition endReturn, LogService service)
+static void schedulerEnd(LogPosition endReturn, PawService service)
 {
   Index i;
 
@@ -149,7 +150,7 @@ static void schedulerEnd(LogPosition endReturn, LogService service)
 }
 
 /* schedulerOver -- the next of those served that has had all, or NULL */
-static Filed schedulerOver(LogService service)
+static Filed schedulerOver(PawService service)
 {
   Index i;
 
@@ -160,7 +161,7 @@ static Filed schedulerOver(LogService service)
 }
 
 /* schedulerRead -- one run of the pass, up to `end` or for a chunk */
-static Res schedulerRead(LogService service, const LogPositionStruct *end)
+static Res schedulerRead(PawService service, const LogPositionStruct *end)
 {
   Reading reading = service->pass.reading;
   Res res;
@@ -172,7 +173,7 @@ static Res schedulerRead(LogService service, const LogPositionStruct *end)
 }
 
 /* schedulerChunk -- read on, and let those go that have had all */
-static Res schedulerChunk(LogService service)
+static Res schedulerChunk(PawService service)
 {
   LogPositionStruct end;
   uint64_t generation = service->generation;
@@ -196,7 +197,7 @@ static Res schedulerChunk(LogService service)
 }
 
 /* schedulerBegin -- nobody is served: who is next?  A pass that can come to where it starts leaps there. */
-static Res schedulerBegin(LogService service, Bool *lookReturn)
+static Res schedulerBegin(PawService service, Bool *lookReturn)
 {
   Filed next = schedulerFirst(service, FALSE);
   Pass pass = &service->pass;
@@ -218,7 +219,7 @@ static Res schedulerBegin(LogService service, Bool *lookReturn)
   return ResOK;
 }
 
-Res ServiceStep(LogService service, Bool *lookReturn)
+Res ServiceStep(PawService service, Bool *lookReturn)
 {
   Filed next;
 

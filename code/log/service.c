@@ -13,7 +13,7 @@
 #include "base/aver.h"
 #include "base/grow.h"
 
-Bool ServiceCheck(LogService service)
+Bool ServiceCheck(PawService service)
 {
   Count served = 0;
   Index i;
@@ -32,14 +32,14 @@ Bool ServiceCheck(LogService service)
          LogPositionCompare(&service->pass.reading->position, &service->current) == 0);
 }
 
-Res LogServiceCreate(LogService *serviceReturn, Log log, uint64_t chunk)
+int PawServiceCreate(PawService *serviceReturn, PawLog log, uint64_t chunk)
 {
-  LogService service = calloc(1, sizeof *service);
+  PawService service = calloc(1, sizeof *service);
 
   if (service == NULL)
     return ResMEMORY;
   service->log = log;
-  service->chunk = chunk != 0 ? chunk : LogChunkDEFAULT;
+  service->chunk = chunk != 0 ? chunk : ServiceChunkDEFAULT;
   DispatchInit(service);
   *serviceReturn = service;
   return ResOK;
@@ -50,13 +50,13 @@ Bool ServiceNothing(Filed filed)
   return filed->left == 0 || LogPositionCompare(&filed->end, &filed->start) <= 0;
 }
 
-Bool ServiceOver(LogService service, Filed filed)
+Bool ServiceOver(PawService service, Filed filed)
 {
   return service->dry || filed->request->stop || ServiceNothing(filed) ||
          LogPositionCompare(&filed->end, &service->current) <= 0;
 }
 
-static void serviceBury(LogService service)
+static void serviceBury(PawService service)
 {
   while (service->grave != NULL) {
     Filed next = service->grave->grave;
@@ -65,7 +65,7 @@ static void serviceBury(LogService service)
   }
 }
 
-Filed ServiceFind(LogService service, LogRequest request)
+Filed ServiceFind(PawService service, LogRequest request)
 {
   Index i;
 
@@ -76,16 +76,16 @@ Filed ServiceFind(LogService service, LogRequest request)
 }
 
 /* serviceUnreckon -- passes do not reckon with one that came later */
-static void serviceUnreckon(LogService service, uint64_t slot)
+static void serviceUnreckon(PawService service, uint64_t slot)
 {
   Index i;
 
   service->pass.slots &= ~slot;
-  for (i = 0; i < LogPriorityLIMIT; ++i)
+  for (i = 0; i < ARRAY_LENGTH(service->saved); ++i)
     service->saved[i].slots &= ~slot;
 }
 
-void ServiceSlot(LogService service, Filed filed)
+void ServiceSlot(PawService service, Filed filed)
 {
   Index i;
 
@@ -99,12 +99,12 @@ void ServiceSlot(LogService service, Filed filed)
 }
 
 /* serviceBounds -- of time and position the narrower */
-static void serviceBounds(LogService service, Filed filed)
+static void serviceBounds(PawService service, Filed filed)
 {
   LogRequest request = filed->request;
 
-  LogPositionOfTime(&filed->start, service->log, request->from);
-  LogPositionOfTime(&filed->end, service->log, request->to);
+  PawPositionOfTime(&filed->start, service->log, request->from);
+  PawPositionOfTime(&filed->end, service->log, request->to);
   if (request->start != NULL && LogPositionCompare(&filed->start, request->start) < 0)
     filed->start = *request->start;
   if (request->end != NULL && LogPositionCompare(request->end, &filed->end) < 0)
@@ -112,19 +112,33 @@ static void serviceBounds(LogService service, Filed filed)
   filed->left = request->count;
 }
 
-Res LogServiceFile(LogService service, LogRequest request)
+/* serviceMeans -- can the request be served, as it is? */
+static Bool serviceMeans(LogRequest request)
+{
+  Index i;
+
+  if (request->size != sizeof *request)
+    return FALSE;
+  for (i = 0; i < request->hookCount; ++i)
+    if (request->hooks[i].call == NULL || request->hooks[i].code > UINT16_MAX)
+      return FALSE;
+  return TRUE;
+}
+
+int PawServiceFile(PawService service, PawRequest *request)
 {
   Filed filed;
 
-  if (service->closing || ServiceFind(service, request) != NULL)
+  if (service->closing || !serviceMeans(request) || ServiceFind(service, request) != NULL)
     return ResPARAM;
-  AVER(request->priority < LogPriorityLIMIT);
   if (!Grow(&service->filed, &service->capacity, service->count, sizeof *service->filed))
     return ResMEMORY;
   filed = calloc(1, sizeof *filed);
   if (filed == NULL)
     return ResMEMORY;
+  request->stop = FALSE;
   filed->request = request;
+  filed->high = request->high != 0;
   filed->counter.data = filed;
   filed->state = FiledWAITING;
   serviceBounds(service, filed);
@@ -134,7 +148,7 @@ Res LogServiceFile(LogService service, LogRequest request)
   return ResOK;
 }
 
-Bool LogServiceWithdraw(LogService service, LogRequest request)
+int PawServiceWithdraw(PawService service, PawRequest *request)
 {
   Filed filed = ServiceFind(service, request);
   Bool running = service->running;
@@ -151,7 +165,7 @@ Bool LogServiceWithdraw(LogService service, LogRequest request)
 
 /* ---- Entering and leaving ---- */
 
-static Res servicePlace(LogService service, Process process, Stream stream)
+static Res servicePlace(PawService service, Process process, Stream stream)
 {
   if ((service->places & (service->places + 1)) == 0) { /* 0, 1, 3, 7 ... are full */
     Place more = realloc(service->place, 2 * (service->places + 1) * sizeof *more);
@@ -164,7 +178,7 @@ static Res servicePlace(LogService service, Process process, Stream stream)
 }
 
 /* servicePlaces -- list processes and streams that came since this was called last; those that are listed stay */
-static Res servicePlaces(LogService service)
+static Res servicePlaces(PawService service)
 {
   Table table = &service->log->table;
   Index p, s;
@@ -185,31 +199,31 @@ static Res servicePlaces(LogService service)
 }
 
 /* servicePlaceCall -- the one of two hooks that a place is for */
-static void servicePlaceCall(LogRequest request, const PlaceStruct *place, void (*trace)(LogRequest, LogProcess),
-                          void (*stream)(LogRequest, LogStream))
+static void servicePlaceCall(LogRequest request, const PlaceStruct *place, void (*each)(LogRequest, LogProcess),
+                             void (*stream)(LogRequest, const PawStream *))
 {
   LogProcess process = &place->process->public;
 
   if (place->stream == NULL) {
-    if (trace != NULL)
-      trace(request, process);
+    if (each != NULL)
+      each(request, process);
   } else if (stream != NULL && ServiceKind(request->kinds, place->stream->kind)) {
-    LogStreamStruct the = {process, place->stream->id, place->stream->thread, place->stream->kind};
+    PawStream the = {process, place->stream->id, place->stream->thread, place->stream->kind};
     stream(request, &the);
   }
 }
 
 /* serviceBegin -- the before-hooks, as far as the request goes along */
-static void serviceBegin(LogService service, Filed filed)
+static void serviceBegin(PawService service, Filed filed)
 {
   LogRequest request = filed->request;
-  Bool each = request->beforeTrace != NULL || request->beforeStream != NULL || request->afterTrace != NULL ||
+  Bool each = request->beforeProcess != NULL || request->beforeStream != NULL || request->afterProcess != NULL ||
               request->afterStream != NULL;
   Count places;
 
   filed->begun = TRUE;
-  if (request->beforeTraceset != NULL)
-    request->beforeTraceset(request);
+  if (request->before != NULL)
+    request->before(request);
   if (!each)
     return;
   if (servicePlaces(service) != ResOK)
@@ -217,11 +231,11 @@ static void serviceBegin(LogService service, Filed filed)
   places = service->res == ResOK ? service->places : 0;
   while (filed->places < places && filed->state == FiledSERVED && !request->stop) {
     PlaceStruct place = service->place[filed->places++];
-    servicePlaceCall(request, &place, request->beforeTrace, request->beforeStream);
+    servicePlaceCall(request, &place, request->beforeProcess, request->beforeStream);
   }
 }
 
-void ServiceEnter(LogService service, Filed filed)
+void ServiceEnter(PawService service, Filed filed)
 {
   LogRequest request = filed->request;
 
@@ -250,19 +264,19 @@ static void serviceChunkEnd(Filed filed)
 }
 
 /* serviceAfter -- the after-hooks, in reverse */
-static void serviceAfter(LogService service, Filed filed)
+static void serviceAfter(PawService service, Filed filed)
 {
   LogRequest request = filed->request;
 
   while (filed->places > 0) {
     PlaceStruct place = service->place[--filed->places];
-    servicePlaceCall(request, &place, request->afterTrace, request->afterStream);
+    servicePlaceCall(request, &place, request->afterProcess, request->afterStream);
   }
-  if (filed->begun && request->afterTraceset != NULL)
-    request->afterTraceset(request);
+  if (filed->begun && request->after != NULL)
+    request->after(request);
 }
 
-void ServiceEnd(LogService service, Filed filed)
+void ServiceEnd(PawService service, Filed filed)
 {
   Index i;
 
@@ -283,7 +297,7 @@ void ServiceEnd(LogService service, Filed filed)
 }
 
 /* serviceLeft -- one that has left, and was not told yet; or NULL */
-static Filed serviceLeft(LogService service)
+static Filed serviceLeft(PawService service)
 {
   Index i;
 
@@ -293,9 +307,9 @@ static Filed serviceLeft(LogService service)
   return NULL;
 }
 
-void ServiceLeave(LogService service)
+void ServiceLeave(PawService service)
 {
-  LogPriority priority = LogPriorityLOW;
+  Bool high = FALSE;
   Filed filed;
   Index i;
 
@@ -304,8 +318,7 @@ void ServiceLeave(LogService service)
   for (i = 0; i < service->count; ++i) {
     filed = service->filed[i];
     if (filed->state == FiledSERVED) {
-      if (filed->request->priority > priority)
-        priority = filed->request->priority;
+      high |= filed->high;
       filed->state = FiledWAITING;
       filed->start = service->current;
     } else if (LogPositionCompare(&filed->start, &service->current) < 0) {
@@ -315,8 +328,8 @@ void ServiceLeave(LogService service)
   service->served = 0;
   ++service->generation;
   if (service->pass.reading != NULL) {
-    ServicePassEnd(service, &service->saved[priority]);
-    service->saved[priority] = service->pass;
+    ServicePassEnd(service, &service->saved[high]);
+    service->saved[high] = service->pass;
     service->pass = (PassStruct){.reading = NULL};
   }
   while ((filed = serviceLeft(service)) != NULL)
@@ -325,7 +338,7 @@ void ServiceLeave(LogService service)
 
 /* ---- Running ---- */
 
-void ServicePassEnd(LogService service, Pass pass)
+void ServicePassEnd(PawService service, Pass pass)
 {
   if (pass->reading != NULL) {
     service->counts.blocks += pass->reading->blocks;
@@ -335,7 +348,7 @@ void ServicePassEnd(LogService service, Pass pass)
   *pass = (PassStruct){.reading = NULL};
 }
 
-static void serviceCountPass(LogServiceCounts counts, const PassStruct *pass)
+static void serviceCountPass(ServiceCounts counts, const PassStruct *pass)
 {
   if (pass->reading != NULL) {
     counts->blocks += pass->reading->blocks;
@@ -343,18 +356,18 @@ static void serviceCountPass(LogServiceCounts counts, const PassStruct *pass)
   }
 }
 
-void LogServiceCount(LogServiceCounts countsReturn, LogService service)
+void ServiceCount(ServiceCounts countsReturn, PawService service)
 {
   Index i;
 
   *countsReturn = service->counts;
   serviceCountPass(countsReturn, &service->pass);
-  for (i = 0; i < LogPriorityLIMIT; ++i)
+  for (i = 0; i < ARRAY_LENGTH(service->saved); ++i)
     serviceCountPass(countsReturn, &service->saved[i]);
 }
 
 /* serviceDrop -- nobody is served any more: away with the passes */
-static void serviceDrop(LogService service)
+static void serviceDrop(PawService service)
 {
   Index i;
 
@@ -364,12 +377,14 @@ static void serviceDrop(LogService service)
       i = (Index)-1; /* its hooks may have changed anything */
     }
   ServicePassEnd(service, &service->pass);
-  for (i = 0; i < LogPriorityLIMIT; ++i)
+  for (i = 0; i < ARRAY_LENGTH(service->saved); ++i)
     ServicePassEnd(service, &service->saved[i]);
 }
 
-void LogServiceDestroy(LogService service)
+void PawServiceDestroy(PawService service)
 {
+  if (service == NULL)
+    return;
   AVER(!service->running);
   service->closing = service->running = TRUE;
   while (service->count > 0)
@@ -382,7 +397,7 @@ void LogServiceDestroy(LogService service)
   free(service);
 }
 
-Res LogServiceRun(LogService service, Bool (*pending)(void *data), void *data)
+int PawServiceRun(PawService service, int (*pending)(void *data), void *data)
 {
   Res res = ResOK;
 
@@ -406,25 +421,24 @@ Res LogServiceRun(LogService service, Bool (*pending)(void *data), void *data)
   return res;
 }
 
-/* serviceEnough -- where nobody else waits, a hook that wants no more now wants no more */
+/* serviceEnough -- where nobody else waits, a hook that ends the chunk ends it all */
 static Bool serviceEnough(void *data)
 {
-  LogService service = data;
+  PawService service = data;
 
   return service->enough;
 }
 
-Res LogRead(Log log, LogRequest request)
+int PawRead(PawLog log, PawRequest *request)
 {
-  LogService service;
-  Res res = LogServiceCreate(&service, log, 0);
+  PawService service;
+  Res res = PawServiceCreate(&service, log, 0);
 
   if (res != ResOK)
     return res;
-  request->stop = FALSE;
-  res = LogServiceFile(service, request);
+  res = PawServiceFile(service, request);
   if (res == ResOK)
-    res = LogServiceRun(service, serviceEnough, service);
-  LogServiceDestroy(service);
+    res = PawServiceRun(service, serviceEnough, service);
+  PawServiceDestroy(service);
   return res == ResLIMIT ? ResOK : res;
 }
