@@ -167,12 +167,8 @@ int PawServiceWithdraw(PawService service, PawRequest *request)
 
 static Res servicePlace(PawService service, Process process, Stream stream)
 {
-  if ((service->places & (service->places + 1)) == 0) { /* 0, 1, 3, 7 ... are full */
-    Place more = realloc(service->place, 2 * (service->places + 1) * sizeof *more);
-    if (more == NULL)
-      return ResMEMORY;
-    service->place = more;
-  }
+  if (!Grow(&service->place, &service->placeCapacity, service->places, sizeof *service->place))
+    return ResMEMORY;
   service->place[service->places++] = (PlaceStruct){process, stream};
   return ResOK;
 }
@@ -338,22 +334,20 @@ void ServiceLeave(PawService service)
 
 /* ---- Running ---- */
 
-void ServicePassEnd(PawService service, Pass pass)
-{
-  if (pass->reading != NULL) {
-    service->counts.blocks += pass->reading->blocks;
-    service->counts.decoded += pass->reading->decoded;
-    ReadingDestroy(pass->reading);
-  }
-  *pass = (PassStruct){.reading = NULL};
-}
-
 static void serviceCountPass(ServiceCounts counts, const PassStruct *pass)
 {
   if (pass->reading != NULL) {
     counts->blocks += pass->reading->blocks;
     counts->decoded += pass->reading->decoded;
   }
+}
+
+void ServicePassEnd(PawService service, Pass pass)
+{
+  serviceCountPass(&service->counts, pass);
+  if (pass->reading != NULL)
+    ReadingDestroy(pass->reading);
+  *pass = (PassStruct){.reading = NULL};
 }
 
 void ServiceCount(ServiceCounts countsReturn, PawService service)

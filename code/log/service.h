@@ -96,7 +96,8 @@ struct LogServiceStruct {
   ReadingClientStruct client;
   LogRequestStruct learner; /* who is called for an event of which nobody knows yet where it goes */
   Place place;
-  Count places, knownProcesses, knownStreams; /* that the places have */
+  Count places, placeCapacity;
+  Count knownProcesses, knownStreams; /* that the places have */
   Routes *routes;          /* by process; NULL: nothing asked yet */
   Count processes;
   RouteEntry entry;        /* of the route that is made */
