@@ -141,7 +141,7 @@ reader_pic := $(filter-out $(TOOLS_ONLY) $(B)/pic/base/bt.o,$(foreach r,$(READER
 $(B)/lib/libpawlog.so: $(reader_pic)
 	$(call say,LD     ,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -shared -Wl,-soname,libpawlog.so -Wl,-z,now -Wl,-z,defs -o $@ $^
+	$(Q)$(CC) -shared -Wl,-soname,libpawlog.so.1 -Wl,-z,now -Wl,-z,defs -o $@ $^
 
 # One object, in which names that are hidden are nobody else's: a program may have a LogOpen of its own.
 $(B)/lib/libpawlog.a: $(reader_pic)
@@ -244,9 +244,10 @@ install: all | $(GEN)
 	install -d $(dest)/bin $(dest)/lib/pkgconfig $(dest)/include/pawprint
 	$(if $(BINS),install $(BINS) $(dest)/bin)
 	install $(B)/lib/libpawprint.so $(dest)/lib
-	install $(B)/lib/libpawlog.so $(dest)/lib
+	install $(B)/lib/libpawlog.so $(dest)/lib/libpawlog.so.1
+	ln -sf libpawlog.so.1 $(dest)/lib/libpawlog.so
 	install -m 644 $(B)/lib/libpawprint.a $(B)/lib/libpawlog.a $(dest)/lib
-	install -m 644 code/library/pawlog.h $(dest)/include/pawlog.h
+	install -m 644 code/log/pawlog.h $(dest)/include/pawlog.h
 	$(if $(PUBLIC),install -m 644 $(PUBLIC) $(dest)/include/pawprint.h)
 	$(if $(PUBLIC),for h in $$($(CC) $(ALL_CFLAGS) -MM $(PUBLIC) | tr -d '\\' | tr ' ' '\n' | grep '\.h$$'); do \
 	  to=$${h#code/}; to=$${to#$(B)/gen/}; install -D -m 644 $$h $(dest)/include/pawprint/$$to || exit 1; done)

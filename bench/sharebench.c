@@ -29,7 +29,7 @@ typedef struct BenchCountStruct {
 static LogRequestStruct theRequest[benchREQUESTS];
 static BenchCountStruct theCount[benchREQUESTS];
 static struct {
-  LogEventHook call;
+  PawEventHook call;
   LogRequest request;
 } theHand[benchREQUESTS]; /* of the floor */
 
@@ -85,19 +85,19 @@ static void benchRequest(unsigned i, BenchCase which, LogSummary summary)
 static double benchRun(Log log, LogSummary summary, BenchCase which, uint64_t *eventsReturn)
 {
   unsigned filed = which == BenchONE || which == BenchFLOOR ? 1 : benchREQUESTS, i;
-  LogService service;
+  PawService service;
   clock_t begin = clock();
 
-  if (LogServiceCreate(&service, log, 0) != ResOK)
+  if (PawServiceCreate(&service, log, 0) != ResOK)
     exit(1);
   for (i = 0; i < benchREQUESTS; ++i)
     benchRequest(i, which, summary);
   for (i = 0; i < filed; ++i)
-    if (LogServiceFile(service, &theRequest[i]) != ResOK)
+    if (PawServiceFile(service, &theRequest[i]) != ResOK)
       exit(1);
-  if (LogServiceRun(service, NULL, NULL) != ResOK)
+  if (PawServiceRun(service, NULL, NULL) != ResOK)
     exit(1);
-  LogServiceDestroy(service);
+  PawServiceDestroy(service);
   *eventsReturn = theCount[0].events;
   return (double)(clock() - begin) / CLOCKS_PER_SEC;
 }

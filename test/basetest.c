@@ -248,7 +248,7 @@ static void testBT(void)
 {
   enum { bits = 200 };
   Word table[BTSize(bits) / sizeof(Word) + 1];
-  Bool expected[bits] = {FALSE};
+  unsigned expected[bits] = {FALSE};
   uint64_t seed = 7;
   Index i, j, ends[2] = {0, 1};
   unsigned wrong = 0;

@@ -50,7 +50,7 @@ close $c;
 sub lines { my ($command) = @_; my @lines = `$command`; die "$command: $?" if $?; return @lines }
 
 my ($one, $two) = @cpus[0, -1];
-is system($ENV{CC} || 'gcc', "-DONE=$one", "-DTWO=$two", '-Icode/library', '-o', $reads, "$reads.c", "$B/lib/libpawlog.a"), 0,
+is system($ENV{CC} || 'gcc', "-DONE=$one", "-DTWO=$two", '-Icode/log', '-o', $reads, "$reads.c", "$B/lib/libpawlog.a"), 0,
     'a program with libpawlog';
 my $program = "$B/prog/cpu $two $one $two";
 for my $how ("$B/bin/eventrec -o %s -- $program", "$B/bin/eventrec --raw -o %s -- $program",

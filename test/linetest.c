@@ -123,8 +123,12 @@ static Bool lineWords(char *got, Size size, Make make, Bool (*choose)(void *, Lo
   OutputInit(&output, fd);
   if (LogOpen(&log, paths, 1, &hooks, error, sizeof error) == ResOK) {
     if (LineCreate(&line, LineDESCRIBE, log, &output) == ResOK) {
-      request = (LogRequestStruct){.data = line, .event = LineEvent, .choose = choose, .from = from, .to = UINT64_MAX,
-                                   .count = count, .kinds = UINT32_MAX};
+      request = (LogRequestStruct)LogRequestALL;
+      request.data = line;
+      request.event = LineEvent;
+      request.choose = choose;
+      request.from = from;
+      request.count = count;
       if (LineRead(line, &request) == ResOK && LineEnd(line) == ResOK)
         length = pread(fd, got, size - 1, 0);
       LineDestroy(line);

@@ -98,13 +98,14 @@ static void badRead(BadResult result, const unsigned char *bytes, Size size)
   MakeStruct file = {.bytes = (unsigned char *)(uintptr_t)bytes, .size = size};
   LogHooksStruct hooks = {.data = result, .gap = badGap,
                           .version = {EventVersionMAJOR, EventVersionMEDIAN, EventVersionMINOR}};
-  LogRequestStruct request = {.to = UINT64_MAX, .count = UINT64_MAX, .kinds = UINT32_MAX, .event = badEvent,
-                              .data = result};
+  LogRequestStruct request = LogRequestALL;
   const char *paths[1] = {path};
   LogSummaryStruct summary;
   Log log;
 
   memset(result, 0, sizeof *result);
+  request.data = result;
+  request.event = badEvent;
   MakeWrite(&file, path);
   result->opened = LogOpen(&log, paths, 1, &hooks, result->error, sizeof result->error);
   if (result->opened == ResOK) {

@@ -85,7 +85,7 @@ for my $tool (@tools) {
 {
     my ($synopsis) = slurp('man/pawlog.3') =~ /^\.SH SYNOPSIS\n(.*?)(?=^\.SH)/ms;
     my %shown = map { $_ => 1 } $synopsis =~ /\b(Paw\w+)\(/g;
-    my %declared = map { $_ => 1 } slurp('code/library/pawlog.h') =~ /^PAW_API [^(;]*?(\w+)\(/mg;
+    my %declared = map { $_ => 1 } slurp('code/log/pawlog.h') =~ /^PAW_API [^(;]*?(\w+)\(/mg;
 
     cmp_ok scalar(keys %declared), '>', 50, 'pawlog.h declares functions';
     is_deeply [sort keys %shown], [sort keys %declared], 'pawlog(3) shows all of them';

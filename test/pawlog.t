@@ -37,7 +37,7 @@ unlike join('', `ldd $root/usr/lib/libpawlog.so`), qr/libpawprint/, 'the writer 
     # What pawlog(3) shows is what the header declares.
     my ($synopsis) = slurp('man/pawlog.3') =~ /^\.SH SYNOPSIS\n(.*?)(?=^\.SH)/ms;
     my %shown = map { $_ => 1 } $synopsis =~ /\b(Paw[A-Z]\w+)\(/g;
-    my %declared = map { $_ => 1 } slurp('code/library/pawlog.h') =~ /^PAW_API [^(\n]*?\b(Paw\w+)\(/mg;
+    my %declared = map { $_ => 1 } slurp('code/log/pawlog.h') =~ /^PAW_API [^(\n]*?\b(Paw\w+)\(/mg;
     is_deeply [sort keys %shown], [sort keys %declared], 'pawlog(3) shows all of pawlog.h';
 }
 

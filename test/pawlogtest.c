@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "library/pawlog.h"
+#include "log/pawlog.h"
 #include "tap.h"
 
 static const char *const paths[] = {"test/good/threads.paw", "test/good/foreign.paw"};
@@ -85,8 +85,10 @@ static void hooks(PawLog log)
   request.count = 1;
   TapIs(PawRead(log, &request), PAW_OK, "a request with hooks");
   TapOk(strcmp(order, "ac") == 0 || strcmp(order, "acb") == 0, "hooks are called by priority: %s", order);
-  request.hookCount = PAW_HOOKS_MAX + 1;
-  TapIs(PawRead(log, &request), PAW_PARAM, "too many hooks are refused");
+  hook[1].code = 0x10000;
+  TapIs(PawRead(log, &request), PAW_PARAM, "a hook for a code that cannot be is refused");
+  hook[1] = (PawHook){NULL, 0, 0};
+  TapIs(PawRead(log, &request), PAW_PARAM, "and one that is none");
   request.hookCount = 0;
   request.size = 8;
   TapIs(PawRead(log, &request), PAW_PARAM, "so is a request of another size");
@@ -220,6 +222,12 @@ static void types(PawLog log)
   TapOk(PawProcessAt(log, PawProcesses(log)) == NULL && PawTypeAt(p, PawTypes(p)) == NULL, "nothing behind the last");
 }
 
+static int chooses(void *data, PawProcess p, PawType type)
+{
+  (void)data, (void)p;
+  return PawTypeIs(type, "PoolAlloc");
+}
+
 static void filters(PawLog log)
 {
   PawFilter filter;
@@ -231,24 +239,29 @@ static void filters(PawLog log)
   TapOk(strstr(message, "column") != NULL, "is told: %s", message);
   TapIs(PawFilterMake(&filter, log, "name == \"PoolFree\" && addr > 0", NULL, 0), PAW_OK, "one that can");
   clientInit(&client);
-  client.request.filter = filter;
+  PawRequestFilter(&client.request, filter);
   TapIs(PawRead(log, &client.request), PAW_OK, "a request with it");
   TapOk(client.events > 0 && client.events < 40, "sees some events (%u)", client.events);
   clientInit(&client);
-  client.request.filter = filter;
   client.request.count = 1;
+  PawRequestFilter(&client.request, filter);
   TapIs(PawRead(log, &client.request), PAW_OK, "another with the same filter");
   TapIs(client.events, 1, "sees fewer if it wants fewer");
+  clientInit(&client);
+  client.request.choose = chooses;
+  PawRequestFilter(&client.request, filter);
+  TapIs(PawRead(log, &client.request), PAW_OK, "one that chooses other types besides");
+  TapOk(client.events == 0 && PawFilterError(filter) == PAW_OK, "sees what both let pass: nothing");
   PawFilterFree(filter);
   TapIs(PawFilterMake(&filter, log, "time >= 0", NULL, 0), PAW_OK, "a filter that says when");
   clientInit(&client);
-  client.request.filter = filter;
   client.request.to = PawFirst(log) + 1;
+  PawRequestFilter(&client.request, filter);
   TapIs(PawRead(log, &client.request), PAW_OK, "a request for the first moment");
   TapOk(client.events >= 1, "sees what is there");
   seen = client.events;
   clientInit(&client);
-  client.request.filter = filter;
+  PawRequestFilter(&client.request, filter);
   TapIs(PawRead(log, &client.request), PAW_OK, "one for all times");
   TapOk(client.events > seen, "sees more, though the filter is the same");
   PawFilterFree(filter);

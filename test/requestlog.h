@@ -15,7 +15,7 @@
 
 enum { setEVENTS = 600, setREQUESTS = 90, setHOOKS = 4, setSTREAMS = 10, setPLACES = 32 };
 
-static char path[64] = "/tmp/requesttestXXXXXX";
+static char path[256] = "/tmp/requesttestXXXXXX";
 static char fault[256];
 static uint64_t state; /* of the random numbers */
 
@@ -144,6 +144,20 @@ static Bool logKnow(LogRequest request, LogEvent event)
   return FALSE;
 }
 
+/* stuckEnd -- how the process ends where a service goes round for ever: nothing that a hook returns would stop it */
+static void (*stuckEnd)(void);
+
+/* logChunk -- a log is one chunk for its only request */
+static void logChunk(LogRequest request)
+{
+  unsigned *chunks = request->data;
+
+  if (++*chunks > 1000) {
+    faulty("the service goes round, and serves nobody");
+    stuckEnd();
+  }
+}
+
 static void logMake(void)
 {
   MakeStruct make = {0};
@@ -184,6 +198,7 @@ static Bool setLog(const uint64_t *seed)
   LogHooksStruct hooks = {.data = NULL};
   LogRequestStruct request = LogRequestALL;
   const char *paths[1] = {path};
+  unsigned chunks = 0;
   char error[256];
   Index i;
 
@@ -193,7 +208,9 @@ static Bool setLog(const uint64_t *seed)
     faulty("%s", error);
     return FALSE;
   }
+  request.data = &chunks;
   request.event = logKnow;
+  request.beforeChunk = logChunk;
   if (LogRead(theLog, &request) != ResOK || readKnowns != knowns)
     faulty("the log does not read as it was written: %u events of %u", (unsigned)readKnowns, (unsigned)knowns);
   /* Fine time 0 is a whole nanosecond, and need not be where the first block begins. */

@@ -9,16 +9,6 @@
 
 #include "requestlog.h"
 
-/* The service that is tested: the real one, or a mutant. */
-typedef struct ApiStruct {
-  Res (*create)(LogService *serviceReturn, Log log, uint64_t chunk);
-  void (*destroy)(LogService service);
-  Res (*file)(LogService service, LogRequest request);
-  Bool (*withdraw)(LogService service, LogRequest request);
-  Res (*run)(LogService service, Bool (*pending)(void *data), void *data);
-  void (*count)(LogServiceCounts countsReturn, LogService service);
-} ApiStruct;
-
 static struct {
   uint64_t requests, expected, hooks, runs, interrupted, stops, withdrawn, seeks, restores, costs, decoded, idle;
 } tally;
@@ -27,7 +17,7 @@ typedef struct OneStruct {
   LogRequestStruct request;   /* first: so that a request is one of these */
   LogPositionStruct start, end;
   LogPositionStruct first;    /* where it starts indeed */
-  LogEventHookStruct hook[setHOOKS];
+  PawHook hook[setHOOKS];
   uint32_t salt;              /* of its choice */
   Count places;               /* that it has hooks for */
   uint16_t expected[setEVENTS];
@@ -45,8 +35,7 @@ static Count ones;
 
 /* The set that is served. */
 static struct {
-  const ApiStruct *api;
-  LogService service;
+  PawService service;
   uint64_t chunk, order, since; /* events since it was asked what is pending */
   uint64_t idle;              /* calls since a request was given an event, began or ended */
   unsigned pending, stop, enough, withdraw, file; /* how often: of 1000 */
@@ -172,25 +161,25 @@ static uint64_t randomTime(void)
 /* randomPosition -- before, between, at and behind events; also by way of its text */
 static void randomPosition(LogPosition position)
 {
-  char text[LogPositionTextMAX];
+  char text[PAW_POSITION_TEXT];
 
   *position = known[below(knowns)].position;
   switch (below(8)) {
-  case 0: LogPositionOfTime(position, theLog, randomTime()); break;
+  case 0: PawPositionOfTime(position, theLog, randomTime()); break;
   case 1: *position = (LogPositionStruct)LogPositionFIRST; break;
   case 2: *position = (LogPositionStruct)LogPositionLAST; break;
   case 3: position->process = below(4); break;
   case 4: position->fine += below(3) - 1; break;
   case 6:
-    LogPositionOfTime(position, theLog, known[set.often % knowns].time);
+    PawPositionOfTime(position, theLog, known[set.often % knowns].time);
     position->fine += below(3) - 1;
     break;
   case 5: ++position->at; break;
   default: break;
   }
   if (below(4) == 0) {
-    LogPositionText(text, theLog, position);
-    if (LogPositionRead(position, theLog, text) != ResOK)
+    PawPositionText(text, theLog, position);
+    if (PawPositionRead(position, theLog, text) != ResOK)
       faulty("position %s cannot be read", text);
   }
 }

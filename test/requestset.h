@@ -22,10 +22,10 @@ static void act(void)
   if (often(set.file) && set.budget > 0 && !it->filed && it->after == 0) {
     --set.budget;
     oneRandom(it);
-    if (set.api->file(set.service, &it->request) != ResOK)
+    if (PawServiceFile(set.service, &it->request) != ResOK)
       faulty("a request cannot be filed");
   } else if (often(set.file / 4) && it->filed && it->after == 0) {
-    if (set.api->file(set.service, &it->request) != ResPARAM)
+    if (PawServiceFile(set.service, &it->request) != ResPARAM)
       faulty("a request was filed twice");
   }
   it = &one[below(ones)];
@@ -33,7 +33,7 @@ static void act(void)
     Bool was = it->filed, begun = it->begun, already = it->withdrawn;
     uint64_t order = it->order;
     it->withdrawn = TRUE;
-    if (!set.api->withdraw(set.service, &it->request)) {
+    if (!PawServiceWithdraw(set.service, &it->request)) {
       it->withdrawn = already;
       if (was && it->after == 0)
         faulty("a request cannot be withdrawn");
@@ -58,9 +58,6 @@ static void maybeStop(One it, uint64_t order)
   }
 }
 
-/* stuckEnd -- how the process ends where a service goes round for ever: nothing that a hook returns would stop it */
-static void (*stuckEnd)(void);
-
 /* progress -- the service came by; how often may it do that without giving anything to anybody? */
 static void progress(Bool gives)
 {
@@ -84,15 +81,15 @@ static void mayBeCalled(One it, const char *what)
     faulty("%s is called behind an interruption", what);
 }
 
-static void beforeTraceset(LogRequest request)
+static void before(LogRequest request)
 {
   One it = (One)request;
   uint64_t order = it->order;
   Index i;
 
-  mayBeCalled(it, "beforeTraceset");
+  mayBeCalled(it, "before");
   if (it->begun)
-    faulty("beforeTraceset is called twice");
+    faulty("before is called twice");
   it->begun = TRUE;
   progress(TRUE);
   for (i = 0; i < ones && one[i].chunk == FALSE; ++i) {}
@@ -100,8 +97,8 @@ static void beforeTraceset(LogRequest request)
     for (i = 0; i < ones; ++i) {
       LogRequest other = &one[i].request;
       if (one[i].filed && !one[i].begun &&
-          (other->priority > request->priority ||
-           (other->priority == request->priority && LogPositionCompare(&one[i].first, &it->first) < 0)))
+          (other->high > request->high ||
+           (other->high == request->high && LogPositionCompare(&one[i].first, &it->first) < 0)))
         faulty("a request is served before one that goes first");
     }
   act();
@@ -120,30 +117,30 @@ static void push(One it, uint64_t place)
   maybeStop(it, order);
 }
 
-static void beforeTrace(LogRequest request, LogProcess process)
+static void beforeProcess(LogRequest request, LogProcess process)
 {
   One it = (One)request;
 
-  mayBeCalled(it, "beforeTrace");
+  mayBeCalled(it, "beforeProcess");
   if (!it->begun || (it->stack > 0 && it->place[it->stack - 1] >> 32 >= process->number + 1))
-    faulty("beforeTrace is called out of order");
+    faulty("beforeProcess is called out of order");
   push(it, (uint64_t)(process->number + 1) << 32);
 }
 
-static void beforeStream(LogRequest request, LogStream stream)
+static void beforeStream(LogRequest request, const PawStream *stream)
 {
   One it = (One)request;
   Index i;
 
   mayBeCalled(it, "beforeStream");
-  if (!oneKind(it, stream->kind) || stream->id >= logStreams || stream->kind != streamKind[stream->id])
+  if (!oneKind(it, stream->kind) || stream->stream >= logStreams || stream->kind != streamKind[stream->stream])
     faulty("beforeStream is called of a wrong stream");
   for (i = 0; i < it->stack; ++i)
-    if (it->place[i] == ((uint64_t)(stream->process->number + 1) << 32 | (stream->id + 1)))
+    if (it->place[i] == ((uint64_t)(stream->process->number + 1) << 32 | (stream->stream + 1)))
       faulty("beforeStream is called twice");
-  if (request->beforeTrace != NULL && it->place[it->stack - 1] >> 32 != stream->process->number + 1)
+  if (request->beforeProcess != NULL && it->place[it->stack - 1] >> 32 != stream->process->number + 1)
     faulty("beforeStream is not called within its trace");
-  push(it, (uint64_t)(stream->process->number + 1) << 32 | (stream->id + 1));
+  push(it, (uint64_t)(stream->process->number + 1) << 32 | (stream->stream + 1));
 }
 
 static void pop(One it, uint64_t place)
@@ -155,14 +152,14 @@ static void pop(One it, uint64_t place)
   --it->after;
 }
 
-static void afterTrace(LogRequest request, LogProcess process)
+static void afterProcess(LogRequest request, LogProcess process)
 {
   pop((One)request, (uint64_t)(process->number + 1) << 32);
 }
 
-static void afterStream(LogRequest request, LogStream stream)
+static void afterStream(LogRequest request, const PawStream *stream)
 {
-  pop((One)request, (uint64_t)(stream->process->number + 1) << 32 | (stream->id + 1));
+  pop((One)request, (uint64_t)(stream->process->number + 1) << 32 | (stream->stream + 1));
 }
 
 static void beforeChunk(LogRequest request)
@@ -173,7 +170,7 @@ static void beforeChunk(LogRequest request)
   mayBeCalled(it, "beforeChunk");
   if (!it->begun || it->chunk)
     faulty("beforeChunk is called twice");
-  if (request->beforeTrace != NULL && it->stack != it->places)
+  if (request->beforeProcess != NULL && it->stack != it->places)
     faulty("%u before-hooks were called instead of %u", (unsigned)it->stack, (unsigned)it->places);
   it->chunk = TRUE;
   progress(FALSE);
@@ -194,12 +191,12 @@ static void afterChunk(LogRequest request)
   --it->after;
 }
 
-static void afterTraceset(LogRequest request)
+static void after(LogRequest request)
 {
   One it = (One)request;
 
   if (!it->begun || !it->filed || it->chunk || it->stack != 0)
-    faulty("afterTraceset is called out of order");
+    faulty("after is called out of order");
   if (!it->withdrawn && !it->stopped && it->cursor != it->expecteds)
     faulty("request %u ends with %u of %u events", (unsigned)(it - one), (unsigned)it->cursor, (unsigned)it->expecteds);
   it->filed = it->begun = FALSE;
@@ -220,7 +217,7 @@ static void newEvent(const LogPositionStruct *position)
   if (++set.since > set.chunk)
     faulty("a chunk is too long");
   for (i = 0; i < ones; ++i)
-    if (one[i].filed && one[i].request.priority == LogPriorityHIGH) {
+    if (one[i].filed && one[i].request.high) {
       waits |= !one[i].chunk;
       served |= one[i].chunk;
     }
@@ -286,7 +283,7 @@ static Bool eventHook(LogRequest request, LogEvent event, Index which)
   }
 HOOK(0) HOOK(1) HOOK(2) HOOK(3) HOOK(4)
 
-static const LogEventHook hookOf[setHOOKS + 1] = {event0, event1, event2, event3, event4};
+static const PawEventHook hookOf[setHOOKS + 1] = {event0, event1, event2, event3, event4};
 
 /* oneRandom -- make it a random request, about to be filed */
 static void oneRandom(One it)
@@ -310,27 +307,27 @@ static void oneRandom(One it)
   }
   if (below(3) == 0)
     r->kinds = (uint32_t)below(256);
-  r->priority = below(3) == 0 ? LogPriorityHIGH : LogPriorityLOW;
+  r->high = below(3) == 0;
   r->hookCount = below(2) == 0 ? 0 : below(setHOOKS + 1);
   r->event = r->hookCount == 0 || below(2) == 0 ? event0 : NULL;
   for (i = 0; i < r->hookCount; ++i)
-    it->hook[i] = (LogEventHookStruct){hookOf[i + 1], (int)below(4) - 1, below(2) == 0 ? 0 : known[below(knowns)].code};
+    it->hook[i] = (PawHook){hookOf[i + 1], (int)below(4) - 1, below(2) == 0 ? 0 : known[below(knowns)].code};
   r->hooks = it->hook;
-  r->beforeTraceset = beforeTraceset;
+  r->before = before;
   r->beforeChunk = beforeChunk;
   r->afterChunk = afterChunk;
-  r->afterTraceset = afterTraceset;
+  r->after = after;
   it->places = 0;
   if (below(2) == 0) {
-    r->beforeTrace = beforeTrace;
+    r->beforeProcess = beforeProcess;
     r->beforeStream = beforeStream;
     r->afterStream = afterStream;
-    r->afterTrace = afterTrace;
+    r->afterProcess = afterProcess;
     it->places = logProcesses;
     for (i = 0; i < logStreams; ++i)
       it->places += oneKind(it, streamKind[i]);
   }
-  LogPositionOfTime(&it->first, theLog, r->from);
+  PawPositionOfTime(&it->first, theLog, r->from);
   if (r->start != NULL && LogPositionCompare(r->start, &it->first) > 0)
     it->first = *r->start;
   oneExpect(it);
@@ -384,9 +381,9 @@ static void setRates(void)
 }
 
 /* setRun -- file a random set of requests, and have it served to its end, or nearly */
-static void setRun(const ApiStruct *api, uint64_t seed)
+static void setRun(uint64_t seed)
 {
-  LogServiceCountsStruct counts;
+  ServiceCountsStruct counts;
   uint64_t chunk;
   Count now;
   Index i;
@@ -395,39 +392,38 @@ static void setRun(const ApiStruct *api, uint64_t seed)
   seedBy(seed * 104729);
   memset(&set, 0, sizeof set);
   set.often = below(knowns);
-  set.api = api;
   set.budget = 20;
   setRates();
   ones = below(64) == 0 ? setREQUESTS : 1 + below(below(2) == 0 ? 3 : 10);
   for (i = 0; i < ones; ++i)
     one[i].filed = one[i].chunk = one[i].begun = FALSE;
   chunk = below(4) == 0 ? 0 : 1 + below(below(2) == 0 ? 5 : 100);
-  set.chunk = chunk != 0 ? chunk : LogChunkDEFAULT;
-  if (api->create(&set.service, theLog, chunk) != ResOK)
+  set.chunk = chunk != 0 ? chunk : ServiceChunkDEFAULT;
+  if (PawServiceCreate(&set.service, theLog, chunk) != ResOK)
     faulty("no service");
   now = ones - below(ones) / 4;
   for (i = 0; i < now && fault[0] == '\0'; ++i) {
     oneRandom(&one[i]);
-    if (api->file(set.service, &one[i].request) != ResOK)
+    if (PawServiceFile(set.service, &one[i].request) != ResOK)
       faulty("a request cannot be filed");
   }
   while (res == ResLIMIT && fault[0] == '\0' && below(50) != 0) {
     ++tally.runs;
     set.since = 0;
     set.ask = FALSE;
-    res = api->run(set.service, setPending, &set);
+    res = PawServiceRun(set.service, setPending, &set);
     if (fault[0] == '\0')
       setServed(res);
     act();
   }
-  api->count(&counts, set.service);
+  ServiceCount(&counts, set.service);
   tally.seeks += counts.seeks;
   tally.restores += counts.restores;
   for (i = 0; i < ones; ++i)
     one[i].withdrawn = TRUE;
   set.file = set.withdraw = set.stop = 0;
   if (fault[0] == '\0')
-    api->destroy(set.service);
+    PawServiceDestroy(set.service);
   for (i = 0; i < ones; ++i)
     if (one[i].begun && fault[0] == '\0')
       faulty("a service was destroyed, and a request has not been told");
@@ -452,7 +448,7 @@ static void costChunk(LogRequest request)
 /* costEnd -- where it ends indeed */
 static void costEnd(LogPosition endReturn, One it)
 {
-  LogPositionOfTime(endReturn, theLog, it->request.to);
+  PawPositionOfTime(endReturn, theLog, it->request.to);
   if (it->request.end != NULL && LogPositionCompare(it->request.end, endReturn) < 0)
     *endReturn = *it->request.end;
 }
@@ -499,11 +495,11 @@ static void costOf(uint64_t *blocksReturn, uint64_t *decodedReturn)
 
 /* setCost -- requests of one priority, filed up front: one pass, which loads each block once, and only those that
  * somebody wants; also where it is interrupted after every chunk */
-static void setCost(const ApiStruct *api, uint64_t seed)
+static void setCost(uint64_t seed)
 {
-  LogServiceCountsStruct counts;
+  ServiceCountsStruct counts;
   uint64_t blocks, decoded, chunk;
-  LogService service;
+  PawService service;
   Index i;
 
   seedBy(seed * 15485863);
@@ -511,27 +507,27 @@ static void setCost(const ApiStruct *api, uint64_t seed)
   set.often = below(knowns);
   chunk = below(2) == 0 ? 0 : 1 + below(50);
   set.pending = chunk == 0 ? 0 : 1000;
-  set.chunk = LogChunkDEFAULT;
+  set.chunk = ServiceChunkDEFAULT;
   ones = 1 + below(10);
-  if (api->create(&service, theLog, chunk) != ResOK)
+  if (PawServiceCreate(&service, theLog, chunk) != ResOK)
     faulty("no service");
   for (i = 0; i < ones; ++i) {
     LogRequest r = &one[i].request;
     oneRandom(&one[i]);
     r->count = UINT64_MAX;
-    r->priority = LogPriorityLOW;
+    r->high = FALSE;
     r->event = costEvent;
     r->hookCount = 0;
-    r->beforeTraceset = r->afterChunk = r->afterTraceset = NULL;
+    r->before = r->afterChunk = r->after = NULL;
     r->beforeChunk = costChunk;
-    r->beforeTrace = r->afterTrace = NULL;
+    r->beforeProcess = r->afterProcess = NULL;
     r->beforeStream = r->afterStream = NULL;
-    if (api->file(service, r) != ResOK)
+    if (PawServiceFile(service, r) != ResOK)
       faulty("a request cannot be filed");
   }
-  while (api->run(service, setPending, &set) == ResLIMIT) {}
-  api->count(&counts, service);
-  api->destroy(service);
+  while (PawServiceRun(service, setPending, &set) == ResLIMIT) {}
+  ServiceCount(&counts, service);
+  PawServiceDestroy(service);
   costOf(&blocks, &decoded);
   if (counts.blocks != blocks || counts.decoded != decoded || counts.seeks > 1)
     faulty("%u seeks, %u blocks instead of %u, %u events instead of %u", (unsigned)counts.seeks,

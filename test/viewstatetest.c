@@ -561,7 +561,7 @@ static void testMany(void)
   TapOk(head->bytes <= head->size / 2, "%llu bytes of them", (unsigned long long)head->bytes);
   for (i = 0; i < 8; ++i) {
     Bool from;
-    LogPositionOfTime(&position, log, (uint64_t)86400 * 1000000000 + below(MANY) * 1000);
+    PawPositionOfTime(&position, log, (uint64_t)86400 * 1000000000 + below(MANY) * 1000);
     wrong += digestAt(log, &all, &position, &from) != digestAt(plain, &all, &position, NULL);
     used += from;
   }

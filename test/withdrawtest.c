@@ -17,7 +17,7 @@ static void hookNote(void *data, const char *line) { UNUSED(data); UNUSED(line);
 
 typedef struct ClientStruct {
   LogRequestStruct request; /* first */
-  LogService service;
+  PawService service;
   struct ClientStruct *end[2]; /* withdrawn by a hook */
   unsigned events, gaps, late, after;
   Bool stops, leaves, frees;
@@ -31,7 +31,7 @@ static Bool event(LogRequest request, LogEvent e)
   ++client->events;
   client->late += client->gaps > 0;
   if (client->frees) {
-    (void)LogServiceWithdraw(client->service, request);
+    (void)PawServiceWithdraw(client->service, request);
     free(client);
   }
   return FALSE;
@@ -45,7 +45,7 @@ static void endOthers(LogRequest request)
 
   for (i = 0; i < ARRAY_LENGTH(client->end); ++i)
     if (client->end[i] != NULL)
-      (void)LogServiceWithdraw(client->service, &client->end[i]->request);
+      (void)PawServiceWithdraw(client->service, &client->end[i]->request);
 }
 
 static void after(LogRequest request)
@@ -61,32 +61,32 @@ static void gap(LogRequest request, LogGap the)
   ++client->gaps;
   request->stop = client->stops;
   if (client->leaves)
-    (void)LogServiceWithdraw(client->service, request);
+    (void)PawServiceWithdraw(client->service, request);
   endOthers(request);
 }
 
-static void clientInit(Client client, LogService service)
+static void clientInit(Client client, PawService service)
 {
   memset(client, 0, sizeof *client);
   client->request = (LogRequestStruct)LogRequestALL;
   client->request.data = client;
   client->request.event = event;
   client->request.gap = gap;
-  client->request.afterTraceset = after;
+  client->request.after = after;
   client->service = service;
 }
 
 /* clientsMake -- a service and so many clients, all filed */
-static LogService clientsMake(Client clients, Count count, Log log)
+static PawService clientsMake(Client clients, Count count, Log log)
 {
-  LogService service;
+  PawService service;
   Index i;
 
-  if (LogServiceCreate(&service, log, 1) != ResOK)
+  if (PawServiceCreate(&service, log, 1) != ResOK)
     abort();
   for (i = 0; i < count; ++i) {
     clientInit(&clients[i], service);
-    (void)LogServiceFile(service, &clients[i].request);
+    (void)PawServiceFile(service, &clients[i].request);
   }
   return service;
 }
@@ -94,31 +94,31 @@ static LogService clientsMake(Client clients, Count count, Log log)
 static void testGap(Log log, Count count, Bool stops)
 {
   ClientStruct client[2];
-  LogService service = clientsMake(client, count, log);
+  PawService service = clientsMake(client, count, log);
 
   client[0].stops = stops;
   client[0].leaves = !stops;
-  TapIs(LogServiceRun(service, NULL, NULL), ResOK, "%u served", (unsigned)count);
+  TapIs(PawServiceRun(service, NULL, NULL), ResOK, "%u served", (unsigned)count);
   TapOk(client[0].gaps == 1 && client[0].after == 1, "one is told of a gap, and %s",
         stops ? "stops" : "withdraws itself");
   TapIs(client[0].late, 0, "no event is handed to it after that");
-  LogServiceDestroy(service);
+  PawServiceDestroy(service);
 }
 
 static void testOthers(Log log)
 {
   ClientStruct client[5];
-  LogService service = clientsMake(client, 5, log);
+  PawService service = clientsMake(client, 5, log);
 
   client[2].end[0] = &client[0];
   client[2].end[1] = &client[1];
-  TapIs(LogServiceRun(service, NULL, NULL), ResOK, "five served");
+  TapIs(PawServiceRun(service, NULL, NULL), ResOK, "five served");
   TapOk(client[2].gaps > 0 && client[3].gaps == client[2].gaps && client[4].gaps == client[2].gaps,
         "where one withdraws two others when there is a gap, the rest is told of it, too");
-  LogServiceDestroy(service);
+  PawServiceDestroy(service);
 }
 
-static void endStream(LogRequest request, LogStream stream)
+static void endStream(LogRequest request, const PawStream *stream)
 {
   UNUSED(stream);
   endOthers(request);
@@ -133,30 +133,30 @@ static Bool always(void *data)
 static void testOutside(Log log)
 {
   ClientStruct client[3];
-  LogService service = clientsMake(client, 3, log);
+  PawService service = clientsMake(client, 3, log);
 
   client[0].end[0] = &client[1];
   client[1].end[0] = &client[2];
   client[0].request.afterStream = client[1].request.afterStream = endStream;
-  TapIs(LogServiceRun(service, always, NULL), ResLIMIT, "three are interrupted");
-  TapOk(LogServiceWithdraw(service, &client[0].request), "one is withdrawn, and withdraws the next, and that the last");
+  TapIs(PawServiceRun(service, always, NULL), ResLIMIT, "three are interrupted");
+  TapOk(PawServiceWithdraw(service, &client[0].request), "one is withdrawn, and withdraws the next, and that the last");
   TapIs(client[2].after, 1, "which is told");
-  TapIs(LogServiceRun(service, NULL, NULL), ResOK, "nothing is left");
-  LogServiceDestroy(service);
+  TapIs(PawServiceRun(service, NULL, NULL), ResOK, "nothing is left");
+  PawServiceDestroy(service);
 }
 
 static void testFreed(Log log, Count others)
 {
   ClientStruct other;
-  LogService service = clientsMake(&other, others, log);
+  PawService service = clientsMake(&other, others, log);
   Client client = malloc(sizeof *client);
 
   clientInit(client, service);
   client->frees = TRUE;
-  (void)LogServiceFile(service, &client->request);
-  TapIs(LogServiceRun(service, NULL, NULL), ResOK, "one that withdraws itself may be freed at once, with %u others",
+  (void)PawServiceFile(service, &client->request);
+  TapIs(PawServiceRun(service, NULL, NULL), ResOK, "one that withdraws itself may be freed at once, with %u others",
         (unsigned)others);
-  LogServiceDestroy(service);
+  PawServiceDestroy(service);
 }
 
 int main(void)

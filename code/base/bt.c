@@ -4,7 +4,7 @@
  */
 #include "bt.h"
 
-Bool BTGet(BT bt, Index i)
+unsigned BTGet(BT bt, Index i)
 {
   return (Bool)(__atomic_load_n(&bt[i / WORD_WIDTH], __ATOMIC_RELAXED) >> (i % WORD_WIDTH) & 1);
 }

@@ -19,7 +19,7 @@ typedef Word *BT;
 #define BT_API PAWPRINT_API
 
 /* BTGet -- bit `i` of `bt`, 0 or 1 */
-extern Bool BTGet(BT bt, Index i) BT_API;
+extern unsigned BTGet(BT bt, Index i) BT_API;
 
 /* BTSet, BTRes -- set bit `i` of `bt` to 1, to 0 */
 extern void BTSet(BT bt, Index i) BT_API;

@@ -28,7 +28,7 @@ typedef struct AddrStruct *Addr;
 typedef size_t Size;   /* bytes */
 typedef size_t Count;  /* how many of something */
 typedef size_t Index;  /* which of several, from 0 */
-typedef unsigned Bool;
+typedef int Bool;
 
 /* No count of events, blocks or bytes that is true is greater: at a thousand million events a second that takes three months.  One
  * that stands where others can write may be. */
@@ -43,8 +43,8 @@ static inline uint64_t CountAdd(uint64_t sum, uint64_t more)
 }
 
 #ifndef TRUE
-#define TRUE  1u
-#define FALSE 0u
+#define TRUE  1
+#define FALSE 0
 #endif
 
 #define WORD_WIDTH ((unsigned)sizeof(Word) * 8u) /* bits */

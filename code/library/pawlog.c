@@ -1,33 +1,27 @@
-/* pawlog.c -- libpawlog: logs, processes, types, events, positions
+/* pawlog.c -- libpawlog: what is opaque to those who include pawlog.h, and what they may leave out
+ *
+ * Requests and positions are those of the reader (log/service.c, log/position.c).
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "library/pawdata.h"
+#include "log/pawlog.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/version.h"
+#include "log/filter.h"
 #include "log/when.h"
 #include "view/describe.h"
 #include "view/known.h"
 
 #include "eventdef.h"
 
-int PawResult(Res res)
-{
-  switch (res) {
-  case ResOK: case ResEND: return PAW_OK;
-  case ResMEMORY: return PAW_MEMORY;
-  case ResIO: return PAW_IO;
-  case ResFORMAT: return PAW_FORMAT;
-  case ResVERSION: return PAW_VERSION;
-  case ResPARAM: return PAW_PARAM;
-  case ResLIMIT: return PAW_PENDING;
-  default: return PAW_FAIL;
-  }
-}
+/* A Res is handed out as it is. */
+_Static_assert((int)PAW_OK == (int)ResOK && (int)PAW_FAIL == (int)ResFAIL && (int)PAW_MEMORY == (int)ResMEMORY &&
+                 (int)PAW_PENDING == (int)ResLIMIT && (int)PAW_IO == (int)ResIO && (int)PAW_FORMAT == (int)ResFORMAT &&
+                 (int)PAW_VERSION == (int)ResVERSION && (int)PAW_PARAM == (int)ResPARAM,
+               "errors have the numbers of results");
 
 const char *PawVersion(void)
 {
@@ -36,11 +30,13 @@ const char *PawVersion(void)
 
 const char *PawError(int error)
 {
-  static const char *const words[] = {"no error", "failed", "no memory", "reading failed", "not what it should be",
-                                      "another major version", "an argument that cannot be meant",
-                                      "something is pending"};
+  static const char *const words[] = {
+    [PAW_OK] = "no error", [PAW_FAIL] = "failed", [PAW_MEMORY] = "no memory", [PAW_PENDING] = "something is pending",
+    [PAW_IO] = "reading failed", [PAW_FORMAT] = "not what it should be", [PAW_VERSION] = "another major version",
+    [PAW_PARAM] = "an argument that cannot be meant"
+  };
 
-  return error >= 0 && error < (int)ARRAY_LENGTH(words) ? words[error] : "unknown error";
+  return error >= 0 && error < (int)ARRAY_LENGTH(words) && words[error] != NULL ? words[error] : "unknown error";
 }
 
 /* Opening */
@@ -51,78 +47,45 @@ void(PawHandlersInit)(PawHandlers *handlers, size_t size)
   handlers->size = size;
 }
 
-static void pawGap(void *data, LogGap gap)
-{
-  PawLog log = data;
-  PawGap told = {gap->path, gap->offset, gap->what, gap->lost, (int)gap->exact};
-
-  if (log->handlers.gap != NULL)
-    log->handlers.gap(log->handlers.data, &told);
-}
-
-static void pawNote(void *data, const char *line)
-{
-  PawLog log = data;
-
-  if (log->handlers.note != NULL)
-    log->handlers.note(log->handlers.data, line);
-}
-
-static void pawProgress(void *data, uint64_t done, uint64_t total)
-{
-  PawLog log = data;
-
-  if (log->handlers.progress != NULL)
-    log->handlers.progress(log->handlers.data, done, total);
-}
-
 int PawOpen(PawLog *logReturn, const char *const *paths, size_t count, const PawHandlers *handlers, char *message,
             size_t size)
 {
-  LogHooksStruct hooks = {.gap = pawGap, .note = pawNote, .progress = pawProgress,
-                          .version = {EventVersionMAJOR, EventVersionMEDIAN, EventVersionMINOR},
-                          .registry = KnownRegistry};
+  PawHandlers its = {.size = sizeof its};
   char ignored[256];
-  PawLog log;
   Res res;
 
   if (message == NULL || size == 0) {
     message = ignored;
     size = sizeof ignored;
   }
-  if (handlers != NULL && handlers->size != sizeof *handlers) {
+  if (handlers != NULL && handlers->size != sizeof its) {
     (void)snprintf(message, size, "the handlers are not those of PawHandlersInit");
     return PAW_PARAM;
   }
-  log = calloc(1, sizeof *log);
-  if (log == NULL) {
-    (void)snprintf(message, size, "no memory");
-    return PAW_MEMORY;
-  }
   if (handlers != NULL)
-    log->handlers = *handlers;
-  hooks.data = log;
-  res = LogOpen(&log->log, paths, count, &hooks, message, size);
-  if (res == ResOK)
-    *logReturn = log;
-  else
-    free(log);
-  return PawResult(res);
+    its = *handlers;
+  if (its.version[0] == 0) {
+    its.version[0] = EventVersionMAJOR;
+    its.version[1] = EventVersionMEDIAN;
+    its.version[2] = EventVersionMINOR;
+  }
+  if (its.registry == NULL)
+    its.registry = KnownRegistry;
+  res = LogOpen(logReturn, paths, count, &its, message, size);
+  return res == ResRESOURCE || res == ResLIMIT || res == ResUNIMPL || res == ResEND ? PAW_FAIL : (int)res;
 }
 
 void PawClose(PawLog log)
 {
-  if (log == NULL)
-    return;
-  LogClose(log->log);
-  free(log);
+  if (log != NULL)
+    LogClose(log);
 }
 
 static LogSummaryStruct pawSummary(PawLog log)
 {
   LogSummaryStruct summary;
 
-  LogSummarize(&summary, log->log);
+  LogSummarize(&summary, log);
   return summary;
 }
 
@@ -160,15 +123,15 @@ int PawTime(uint64_t *timeReturn, PawLog log, const char *text)
 {
   LogSummaryStruct summary = pawSummary(log);
 
-  return PawResult(LogWhen(timeReturn, &summary, text));
+  return LogWhen(timeReturn, &summary, text);
 }
 
 int PawKinds(uint32_t *kindsReturn, PawLog log, const char *names, char *message, size_t size)
 {
   char ignored[256];
 
-  return PawResult(message != NULL && size > 0 ? LogKindMask(kindsReturn, log->log, names, message, size)
-                                               : LogKindMask(kindsReturn, log->log, names, ignored, sizeof ignored));
+  return message != NULL && size > 0 ? LogKindMask(kindsReturn, log, names, message, size)
+                                     : LogKindMask(kindsReturn, log, names, ignored, sizeof ignored);
 }
 
 /* Processes */
@@ -180,54 +143,54 @@ size_t PawProcesses(PawLog log)
 
 PawProcess PawProcessAt(PawLog log, size_t i)
 {
-  return i < PawProcesses(log) ? (PawProcess)LogProcessAt(log->log, i) : NULL;
+  return i < PawProcesses(log) ? LogProcessAt(log, i) : NULL;
 }
 
 size_t PawProcessNumber(PawProcess process)
 {
-  return PawTheProcess(process)->number;
+  return process->number;
 }
 
 uint32_t PawProcessPid(PawProcess process)
 {
-  return PawTheProcess(process)->header.pid;
+  return process->header.pid;
 }
 
 uint32_t PawProcessParent(PawProcess process)
 {
-  return PawTheProcess(process)->header.parent;
+  return process->header.parent;
 }
 
 uint64_t PawProcessIdentity(PawProcess process)
 {
-  return PawTheProcess(process)->header.identity;
+  return process->header.identity;
 }
 
 const char *PawProcessProgram(PawProcess process)
 {
-  return PawTheProcess(process)->header.program;
+  return process->header.program;
 }
 
 int PawProcessIsCollector(PawProcess process)
 {
-  return strcmp(PawTheProcess(process)->header.role, "collector") == 0;
+  return strcmp(process->header.role, "collector") == 0;
 }
 
 size_t PawProcessArguments(PawProcess process)
 {
-  Count arguments = PawTheProcess(process)->header.arguments;
+  Count arguments = process->header.arguments;
 
   return arguments < HeaderArgumentsMAX ? arguments : HeaderArgumentsMAX;
 }
 
 const char *PawProcessArgument(PawProcess process, size_t i)
 {
-  return i < PawProcessArguments(process) ? PawTheProcess(process)->header.argument[i] : "";
+  return i < PawProcessArguments(process) ? process->header.argument[i] : "";
 }
 
 unsigned PawProcessWord(PawProcess process)
 {
-  return PawTheProcess(process)->header.widths.word;
+  return process->header.widths.word;
 }
 
 /* Types */
@@ -250,14 +213,14 @@ static const char *pawCopy(char *to, size_t size, const char *name, Size length)
 
 size_t PawTypes(PawProcess process)
 {
-  Registry registry = PawTheProcess(process)->registry;
+  Registry registry = process->registry;
 
   return registry == NULL ? 0 : registry->count;
 }
 
 PawType PawTypeAt(PawProcess process, size_t i)
 {
-  return i < PawTypes(process) ? (PawType)&PawTheProcess(process)->registry->types[i] : NULL;
+  return i < PawTypes(process) ? &process->registry->types[i] : NULL;
 }
 
 PawType PawTypeFind(PawProcess process, const char *name)
@@ -272,27 +235,26 @@ PawType PawTypeFind(PawProcess process, const char *name)
 
 unsigned PawTypeCode(PawType type)
 {
-  return PawTheType(type)->code;
+  return type->code;
 }
 
 unsigned PawTypeKind(PawType type)
 {
-  return PawTheType(type)->kind;
+  return type->kind;
 }
 
 int PawTypeIs(PawType type, const char *name)
 {
-  return pawNamed(PawTheType(type)->name, PawTheType(type)->nameLength, name) != FALSE;
+  return pawNamed(type->name, type->nameLength, name) != FALSE;
 }
 
 unsigned PawTypeFields(PawType type)
 {
-  return PawTheType(type)->params;
+  return type->params;
 }
 
-int PawTypeField(PawType theType, const char *name)
+int PawTypeField(PawType type, const char *name)
 {
-  EventType type = PawTheType(theType);
   Index i;
 
   for (i = 0; i < type->params; ++i)
@@ -303,17 +265,16 @@ int PawTypeField(PawType theType, const char *name)
 
 char PawTypeLetter(PawType type, unsigned field)
 {
-  return field < PawTheType(type)->params ? PawTheType(type)->letter[field] : '\0';
+  return field < type->params ? type->letter[field] : '\0';
 }
 
 const char *PawTypeName(PawType type, char *name, size_t size)
 {
-  return pawCopy(name, size, PawTheType(type)->name, PawTheType(type)->nameLength);
+  return pawCopy(name, size, type->name, type->nameLength);
 }
 
-const char *PawTypeFieldName(PawType theType, unsigned field, char *name, size_t size)
+const char *PawTypeFieldName(PawType type, unsigned field, char *name, size_t size)
 {
-  EventType type = PawTheType(theType);
 
   return field < type->params ? pawCopy(name, size, type->param[field], type->paramLength[field])
                               : pawCopy(name, size, "", 0);
@@ -323,39 +284,39 @@ const char *PawTypeKindName(PawProcess process, PawType type)
 {
   unsigned kind = PawTypeKind(type);
 
-  return kind < EventKindMAX ? PawTheProcess(process)->registry->kind[kind] : "";
+  return kind < EventKindMAX ? process->registry->kind[kind] : "";
 }
 
 /* Events */
 
 uint64_t PawEventTime(PawEvent event)
 {
-  return PawTheEvent(event)->time;
+  return event->time;
 }
 
 PawProcess PawEventProcess(PawEvent event)
 {
-  return (PawProcess)PawTheEvent(event)->process;
+  return event->process;
 }
 
 PawType PawEventType(PawEvent event)
 {
-  return (PawType)PawTheEvent(event)->type;
+  return event->type;
 }
 
 uint32_t PawEventThread(PawEvent event)
 {
-  return PawTheEvent(event)->thread;
+  return event->thread;
 }
 
 uint32_t PawEventStream(PawEvent event)
 {
-  return PawTheEvent(event)->stream;
+  return event->stream;
 }
 
 int PawEventCpu(PawEvent event)
 {
-  return PawTheEvent(event)->cpu == LogCpuUNKNOWN ? -1 : PawTheEvent(event)->cpu;
+  return event->cpu == LogCpuUNKNOWN ? -1 : event->cpu;
 }
 
 /* pawLetter -- of a field, or 0 if the event has no such */
@@ -364,9 +325,8 @@ static inline char pawLetter(LogEvent event, int field)
   return field >= 0 && field < event->type->params ? event->type->letter[field] : '\0';
 }
 
-uint64_t PawEventWord(PawEvent theEvent, int field)
+uint64_t PawEventWord(PawEvent event, int field)
 {
-  LogEvent event = PawTheEvent(theEvent);
   char letter = pawLetter(event, field);
 
   return letter == '\0' || letter == 'S' || letter == 'D' ? 0 : LogEventWord(event, (Index)field);
@@ -374,25 +334,25 @@ uint64_t PawEventWord(PawEvent theEvent, int field)
 
 double PawEventDouble(PawEvent event, int field)
 {
-  return pawLetter(PawTheEvent(event), field) == 'D' ? LogEventDouble(PawTheEvent(event), (Index)field)
+  return pawLetter(event, field) == 'D' ? LogEventDouble(event, (Index)field)
                                                      : (double)PawEventWord(event, field);
 }
 
 const char *PawEventString(PawEvent event, int field, size_t *lengthReturn)
 {
   *lengthReturn = 0;
-  return pawLetter(PawTheEvent(event), field) == 'S' ? LogEventString(PawTheEvent(event), (Index)field, lengthReturn)
+  return pawLetter(event, field) == 'S' ? LogEventString(event, (Index)field, lengthReturn)
                                                      : NULL;
 }
 
 int PawEventGet(uint64_t *valueReturn, PawEvent event, const char *name)
 {
   int field = PawTypeField(PawEventType(event), name);
-  char letter = pawLetter(PawTheEvent(event), field);
+  char letter = pawLetter(event, field);
 
   if (letter == '\0' || letter == 'S' || letter == 'D')
     return 0;
-  *valueReturn = LogEventWord(PawTheEvent(event), (Index)field);
+  *valueReturn = LogEventWord(event, (Index)field);
   return 1;
 }
 
@@ -403,7 +363,7 @@ const char *PawEventDescribe(PawEvent event, char *text, size_t size)
   if (size == 0)
     return "";
   TextInit(&words, text, size);
-  DescribeEvent(&words, PawTheEvent(event));
+  DescribeEvent(&words, event);
   return TextTerminate(&words);
 }
 
@@ -411,41 +371,43 @@ const char *PawEventDescribe(PawEvent event, char *text, size_t size)
 
 void PawEventPosition(PawPosition *positionReturn, PawEvent event)
 {
-  LogPositionStruct position;
-
-  LogEventPosition(&position, PawTheEvent(event));
-  *positionReturn = PawPositionOf(&position);
+  LogEventPosition(positionReturn, event);
 }
 
 int PawPositionCompare(const PawPosition *a, const PawPosition *b)
 {
-  LogPositionStruct theA = PawThePosition(a), theB = PawThePosition(b);
-
-  return LogPositionCompare(&theA, &theB);
+  return LogPositionCompare(a, b);
 }
 
-void PawPositionOfTime(PawPosition *positionReturn, PawLog log, uint64_t time)
-{
-  LogPositionStruct position;
+/* Requests */
 
-  LogPositionOfTime(&position, log->log, time);
-  *positionReturn = PawPositionOf(&position);
+void(PawRequestInit)(PawRequest *request, size_t size)
+{
+  memset(request, 0, size);
+  request->size = size;
+  request->to = UINT64_MAX;
+  request->count = UINT64_MAX;
+  request->kinds = UINT32_MAX;
 }
 
-void PawPositionText(char text[PAW_POSITION_TEXT], PawLog log, const PawPosition *position)
+int PawFilterMake(PawFilter *filterReturn, PawLog log, const char *expression, char *message, size_t size)
 {
-  LogPositionStruct thePosition = PawThePosition(position);
-
-  _Static_assert((int)PAW_POSITION_TEXT >= (int)LogPositionTextMAX, "a position fits");
-  LogPositionText(text, log->log, &thePosition);
-}
-
-int PawPositionRead(PawPosition *positionReturn, PawLog log, const char *text)
-{
-  LogPositionStruct position;
-  Res res = LogPositionRead(&position, log->log, text);
+  char ignored[256];
+  uint64_t from = 0, to = UINT64_MAX;
+  Res res = message != NULL && size > 0 ? FilterMake(filterReturn, log, expression, message, size)
+                                        : FilterMake(filterReturn, log, expression, ignored, sizeof ignored);
 
   if (res == ResOK)
-    *positionReturn = PawPositionOf(&position);
-  return PawResult(res);
+    FilterTimes(*filterReturn, &from, &to); /* once for all requests that will have it */
+  return res;
+}
+
+void PawFilterFree(PawFilter filter)
+{
+  FilterFree(filter);
+}
+
+int PawFilterError(PawFilter filter)
+{
+  return FilterRes(filter);
 }

@@ -20,6 +20,14 @@
 
 enum { ClockFineSHIFT = 4 }; /* a fine unit is a nanosecond shifted right by this */
 
+/* ClockFineAt -- wall time, of a traceset that begins at `origin`, as fine time: of the first event not before it */
+static inline uint64_t ClockFineAt(uint64_t origin, uint64_t time)
+{
+  if (time <= origin)
+    return 0;
+  return time - origin > UINT64_MAX >> ClockFineSHIFT ? UINT64_MAX : (time - origin) << ClockFineSHIFT;
+}
+
 typedef struct ClockStruct {
   Index number;
   char name[16], boot[40];  /* as headers say; boot is "" for a process's own clock */

@@ -241,6 +241,35 @@ Bool FilterExhausted(Filter filter)
   return TRUE;
 }
 
+static Bool filterChoose(void *data, LogProcess process, EventType type)
+{
+  return FilterChooses(data, process, type);
+}
+
+static Bool filterAccept(void *data, LogEvent event)
+{
+  return FilterMatches(data, event);
+}
+
+void PawRequestFilter(PawRequest *request, PawFilter filter)
+{
+  Bool own = request->choose != NULL;
+
+  if (request->from < filter->from)
+    request->from = filter->from;
+  if (request->to > filter->to)
+    request->to = filter->to;
+  request->kinds &= FilterKinds(filter);
+  if (!own) {
+    request->choose = filterChoose;
+    request->chooseData = filter;
+  }
+  if (own || !FilterExhausted(filter)) {
+    request->accept = filterAccept;
+    request->acceptData = filter;
+  }
+}
+
 Res FilterRes(Filter filter)
 {
   return filter != NULL ? filter->res : ResOK;

@@ -60,6 +60,8 @@ extern Bool FilterExhausted(Filter filter);
  *          no allocation but when the first event of a type comes */
 extern Bool FilterMatches(Filter filter, LogEvent event);
 
+/* PawRequestFilter (pawlog.h) puts into a request what a filter says, after FilterTimes. */
+
 /* FilterRes -- ResMEMORY: there was no memory for a plan, and FilterMatches has said FALSE instead.  NULL: ResOK */
 extern Res FilterRes(Filter filter);
 

@@ -20,9 +20,10 @@
 #include "format/block.h"
 #include "format/header.h"
 #include "format/registry.h"
+#include "log/pawlog.h"
 #include "log/position.h"
 
-typedef struct LogStruct *Log;
+typedef PawLog Log;
 typedef struct IndexFileStruct *IndexFile; /* indexfile.h */
 
 /* A process that recorded, as its newest sound header says. */
@@ -102,36 +103,18 @@ static inline void LogEventPosition(LogPosition positionReturn, LogEvent event)
   *positionReturn = (LogPositionStruct){event->fine, event->process->number, event->stream, event->sequence, event->at};
 }
 
-/* What is wrong with a log, for the message hook. */
-typedef struct LogGapStruct {
-  const char *path;
-  uint64_t offset;         /* in the file */
-  const char *what;        /* "block checksum mismatch", ... */
-  uint64_t lost;           /* events */
-  enum { LogLostEXACTLY, LogLostABOUT, LogLostATLEAST } exact;
-} LogGapStruct, *LogGap;
+/* What is wrong with a log, for the hook `gap` */
+typedef PawGap LogGapStruct;
+typedef const PawGap *LogGap;
+enum { LogLostEXACTLY, LogLostABOUT, LogLostATLEAST }; /* its `exact` */
 
-typedef struct LogHooksStruct {
-  void *data;                                 /* handed to each hook */
-  void (*gap)(void *data, LogGap gap);        /* damage, or something missing */
-  /* worth telling, nothing lost: taken from shared memory, newer registry, ... */
-  void (*note)(void *data, const char *line);
-  void (*progress)(void *data, uint64_t done, uint64_t total); /* blocks; after each block that a pass has come to */
-  /* bytes; now and then while logs are opened; a total of 0: standard input is copied, which ends when it ends */
-  void (*scanning)(void *data, uint64_t done, uint64_t total);
-  const int64_t *offset; /* ns by which the times of each path's processes are shifted, for clocks that disagree; or
-                            NULL */
-  /* of the registry that the caller knows: what is newer is noted; 0s: 1.0.0 */
-  unsigned version[3];
-  /* of core files whose own description of their events is not in them: the lines of a registry; NULL if unknown */
-  const char *registry;
-  Bool filed;            /* only what is in the files: nothing is taken from shared memory, nor missed there */
-} LogHooksStruct, *LogHooks;
+typedef PawHandlers LogHooksStruct, *LogHooks;
 
 /* LogOpen -- open `n` logs as one
  *
  * paths   files, or "-" for standard input (which is copied to a temporary file where it cannot seek); core files, too
- * hooks   as above; copied, but for `offset`, which stays the caller's until the log is closed
+ * hooks   PawHandlers (pawlog.h), of any size; copied, but for `offset`, which stays the caller's until the log is
+ *         closed.  Without a version 1.0.0 is known, without a registry none
  * error   room of `size` bytes for a message when it fails: "FILE: reason"
  * returns ResIO: cannot be read; ResFORMAT: no log at all (empty, text, not one sound block); ResVERSION: another major
  *

@@ -7,13 +7,13 @@
 #include <string.h>
 
 #include "base/aver.h"
-#include "log/bound.h"
+#include "log/clock.h"
 #include "log/logset.h"
 #include "log/request.h"
 
-void LogPositionOfTime(LogPosition positionReturn, Log log, uint64_t time)
+void PawPositionOfTime(PawPosition *positionReturn, PawLog log, uint64_t time)
 {
-  *positionReturn = (LogPositionStruct){.fine = BoundFine(log->origin, time)};
+  *positionReturn = (LogPositionStruct){.fine = ClockFineAt(log->origin, time)};
 }
 
 /* ---- Text ---- */
@@ -21,20 +21,20 @@ void LogPositionOfTime(LogPosition positionReturn, Log log, uint64_t time)
 /* What stands for times before all events, and behind them. */
 static const char positionLast[] = "end";
 
-void LogPositionText(char text[LogPositionTextMAX], Log log, const LogPositionStruct *position)
+void PawPositionText(char text[PAW_POSITION_TEXT], PawLog log, const PawPosition *position)
 {
   uint64_t fine = position->fine;
   Bool beyond = position->process >= log->table.processes;
 
   if (fine == UINT64_MAX) {
-    (void)snprintf(text, LogPositionTextMAX, "%s", positionLast);
+    (void)snprintf(text, PAW_POSITION_TEXT, "%s", positionLast);
   } else if (beyond || (position->process | position->stream | position->sequence | position->at) == 0) {
     /* Before all events of a time, or behind them: wherever processes have other numbers, too. */
     fine += beyond;
-    (void)snprintf(text, LogPositionTextMAX, "%llu.%u", (unsigned long long)(log->origin + (fine >> ClockFineSHIFT)),
+    (void)snprintf(text, PAW_POSITION_TEXT, "%llu.%u", (unsigned long long)(log->origin + (fine >> ClockFineSHIFT)),
                    (unsigned)(fine & ((1 << ClockFineSHIFT) - 1)));
   } else {
-    (void)snprintf(text, LogPositionTextMAX, "%llu.%u/%llx/%llu/%llu/%llu",
+    (void)snprintf(text, PAW_POSITION_TEXT, "%llu.%u/%llx/%llu/%llu/%llu",
                    (unsigned long long)(log->origin + (fine >> ClockFineSHIFT)),
                    (unsigned)(fine & ((1 << ClockFineSHIFT) - 1)),
                    (unsigned long long)log->table.process[position->process]->public.header.identity,
@@ -67,7 +67,7 @@ static Bool positionNumber(uint64_t *numberReturn, const char **next, unsigned b
 /* positionFine -- wall time and sixteenths as fine time; *beforeReturn is whether it is before the traceset */
 static uint64_t positionFine(Bool *beforeReturn, Log log, uint64_t time, uint64_t sixteenths)
 {
-  uint64_t fine = BoundFine(log->origin, time);
+  uint64_t fine = ClockFineAt(log->origin, time);
 
   *beforeReturn = time < log->origin;
   if (!*beforeReturn && fine != UINT64_MAX)
@@ -75,7 +75,7 @@ static uint64_t positionFine(Bool *beforeReturn, Log log, uint64_t time, uint64_
   return fine;
 }
 
-Res LogPositionRead(LogPosition positionReturn, Log log, const char *text)
+int PawPositionRead(PawPosition *positionReturn, PawLog log, const char *text)
 {
   uint64_t time, sixteenths, identity;
   LogPositionStruct position = LogPositionFIRST;
@@ -158,8 +158,7 @@ static uint64_t positionWindow(Log log, uint64_t n)
 }
 
 /* positionBack -- windows that double, each before the last one; then to its place in the window that it is in */
-static Res positionBack(LogPosition positionReturn, uint64_t *nReturn, Log log, PositionWalk walk,
-                        const LogPositionStruct *position, uint64_t n)
+static Res positionBack(LogPosition position, uint64_t *nReturn, Log log, PositionWalk walk, uint64_t n)
 {
   uint64_t width = positionWindow(log, n), had = 0;
   LogPositionStruct end = *position, start = end, first = end;
@@ -178,25 +177,31 @@ static Res positionBack(LogPosition positionReturn, uint64_t *nReturn, Log log, 
     width = width < UINT64_MAX / 2 ? width * 2 : UINT64_MAX;
   }
   if (res == ResOK) {
-    *positionReturn = first;
+    *position = first;
     *nReturn = had;
   }
   return res;
 }
 
-Res LogPositionStep(LogPosition positionReturn, uint64_t *nReturn, Log log, LogRequest request,
-                    const LogPositionStruct *position, int64_t n)
+int PawPositionStep(PawPosition *position, uint64_t *nReturn, PawLog log, PawRequest *request, int64_t n)
 {
   positionWalkStruct walk = {.chooser = request, .last = *position};
+  uint64_t had = 0;
   Res res;
 
-  if (n < 0)
-    return positionBack(positionReturn, nReturn, log, &walk, position, 0 - (uint64_t)n);
-  res = positionWalk(&walk, log, position, NULL, (uint64_t)n);
-  if (res == ResOK) {
-    *positionReturn = walk.last;
-    positionReturn->at += walk.count > 0;
-    *nReturn = walk.count;
+  if (request->size != sizeof *request)
+    return ResPARAM;
+  if (n < 0) {
+    res = positionBack(position, &had, log, &walk, 0 - (uint64_t)n);
+  } else {
+    res = positionWalk(&walk, log, position, NULL, (uint64_t)n);
+    if (res == ResOK) {
+      *position = walk.last;
+      position->at += walk.count > 0;
+      had = walk.count;
+    }
   }
+  if (res == ResOK && nReturn != NULL)
+    *nReturn = had;
   return res;
 }

@@ -16,19 +16,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 #include "base/types.h"
+#include "log/pawlog.h"
 
-typedef struct LogPositionStruct {
-  uint64_t fine;     /* sixteenths of a nanosecond since the traceset's earliest block */
-  uint64_t process;  /* number in the traceset */
-  uint64_t stream;   /* number in the process */
-  uint64_t sequence; /* of the block in the stream */
-  uint64_t at;       /* place in the block's bytes */
-} LogPositionStruct, *LogPosition;
+typedef PawPosition LogPositionStruct, *LogPosition;
 
 #define LogPositionFIRST {0, 0, 0, 0, 0}
 #define LogPositionLAST  {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}
-
-enum { LogPositionTextMAX = 112 }; /* bytes, the end included */
 
 /* LogPositionCompare -- less than, equal to or greater than 0, as `a` stands before, at or behind `b` */
 static inline int LogPositionCompare(const LogPositionStruct *a, const LogPositionStruct *b)

@@ -24,7 +24,7 @@
 
 /* Somebody who is called for an event; TRUE, or `stop` of the request, ends the run behind it. */
 typedef struct ReadingHandStruct {
-  LogEventHook call;
+  PawEventHook call;
   LogRequest request;
 } ReadingHandStruct, *ReadingHand;
 

@@ -13,7 +13,6 @@
 #include "base/crc.h"
 #include "format/block.h"
 #include "format/pack.h"
-#include "log/bound.h"
 #include "log/logset.h"
 #include "log/rewritehead.h"
 
@@ -311,7 +310,7 @@ uint64_t LogRewriteTicks(LogRewrite rewrite, LogProcess process, uint64_t time)
 {
   const ClockStruct *clock = rewrite->process[process->number].clock;
   uint64_t origin = rewrite->log->origin;
-  uint64_t ticks = ClockReach(clock, BoundFine(origin, time));
+  uint64_t ticks = ClockReach(clock, ClockFineAt(origin, time));
 
   if (ticks == UINT64_MAX) /* its line is not that long */
     ticks = clock->max;

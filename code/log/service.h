@@ -30,6 +30,7 @@ typedef struct FiledStruct {
   LogPositionStruct start, end; /* what it has still to be given: [start, end) if it waits, */
   uint64_t left;           /* and at most so many events */
   FiledState state;
+  Bool high;               /* its priority */
   Bool begun;              /* its before-hooks were called, */
   Index places;            /* of the service's places those before this one */
   Bool refused;            /* it does not accept the event that is being handed out */
@@ -52,12 +53,13 @@ typedef struct PlaceStruct {
 
 /* Somebody who is called for an event, or, if `call` is NULL, who counts it, or is asked whether he accepts it. */
 typedef struct RouteEntryStruct {
-  LogEventHook call;
+  PawEventHook call;
   Filed filed;
   int priority;
 } RouteEntryStruct, *RouteEntry;
 
-/* A route on which there is more to do than to call one hook of each: the pass calls this, which calls them. */
+/* A route on which there is more to do than to call one hook of each request: the pass calls its one hook, which calls
+ * them. */
 typedef struct CarefulStruct {
   LogRequestStruct handed; /* first: a request of the service's own, of which a careful route is found */
   Count takers, hooks;     /* entries: first who is asked or counts, then hooks */
@@ -90,11 +92,12 @@ struct LogServiceStruct {
   Filed slot[ServiceSlotMAX];
   Filed grave;
   LogPositionStruct current;
-  PassStruct pass, saved[LogPriorityLIMIT];
+  PassStruct pass, saved[2]; /* saved: of low, of high priority */
   ReadingClientStruct client;
   LogRequestStruct learner; /* who is called for an event of which nobody knows yet where it goes */
   Place place;
-  Count places, knownProcesses, knownStreams; /* that the places have */
+  Count places, placeCapacity;
+  Count knownProcesses, knownStreams; /* that the places have */
   Routes *routes;          /* by process; NULL: nothing asked yet */
   Count processes;
   RouteEntry entry;        /* of the route that is made */
@@ -105,56 +108,52 @@ struct LogServiceStruct {
   uint64_t gaps;           /* that were handed out */
   Bool dry;                /* nothing is left in the traceset */
   Res res;                 /* of what failed where nothing can be returned */
-  LogServiceCountsStruct counts; /* but for the passes that there are */
+  ServiceCountsStruct counts; /* but for the passes that there are */
 };
 
-extern Bool ServiceCheck(LogService service);
+extern Bool ServiceCheck(PawService service);
 
 /* ServiceEnter -- serve one that waits; its before-hooks are called if they were not yet.  It may have ended then.
  * ServiceLeave -- all that are served wait again, from here on.
  * ServiceEnd -- one has had all that it will: its after-hooks, and it is filed no more. */
-extern void ServiceEnter(LogService service, Filed filed);
-extern void ServiceLeave(LogService service);
-extern void ServiceEnd(LogService service, Filed filed);
+extern void ServiceEnter(PawService service, Filed filed);
+extern void ServiceLeave(PawService service);
+extern void ServiceEnd(PawService service, Filed filed);
 
 /* ServiceStep -- go on by one step; *lookReturn is whether it is time to look what is pending.  ResMEMORY, ResIO. */
-extern Res ServiceStep(LogService service, Bool *lookReturn);
+extern Res ServiceStep(PawService service, Bool *lookReturn);
 
 /* ServiceFind -- what is filed of a request, or NULL */
-extern Filed ServiceFind(LogService service, LogRequest request);
+extern Filed ServiceFind(PawService service, LogRequest request);
 
 /* ServiceNothing -- was there never anything in it?  ServiceOver -- has one that is served had all? */
 extern Bool ServiceNothing(Filed filed);
-extern Bool ServiceOver(LogService service, Filed filed);
+extern Bool ServiceOver(PawService service, Filed filed);
 
 /* ServiceSlot -- give it a slot, if one is free */
-extern void ServiceSlot(LogService service, Filed filed);
+extern void ServiceSlot(PawService service, Filed filed);
+
+/* ServiceKind -- are blocks of this kind read for a request of these?  Those that no header can name are alike. */
+static inline Bool ServiceKind(uint32_t kinds, unsigned kind)
+{
+  return kind < EventKindMAX ? kinds >> kind & 1 : kinds == UINT32_MAX;
+}
 
 /* ServicePassEnd -- away with a pass, if it is one; what it cost is kept */
-extern void ServicePassEnd(LogService service, Pass pass);
+extern void ServicePassEnd(PawService service, Pass pass);
 
 /* ServiceHalt -- something has changed under the pass that runs: it ends behind this event */
-static inline void ServiceHalt(LogService service)
+static inline void ServiceHalt(PawService service)
 {
   if (service->pass.reading != NULL)
     service->pass.reading->halt = TRUE;
 }
 
-/* RoutesInit, RoutesFinish -- what reading and handing out need; the service is zeroed otherwise */
-extern void RoutesInit(LogService service);
-extern void RoutesFinish(LogService service);
+/* DispatchInit, DispatchFinish -- what dispatch.c needs; the service is zeroed otherwise */
+extern void DispatchInit(PawService service);
+extern void DispatchFinish(PawService service);
 
-/* RoutesKnow -- have the choices of those in these slots; NULL: no memory, and so says service->res */
-extern Routes RoutesKnow(LogService service, Process process, uint64_t bits);
-
-/* RoutesTable -- where events go, as a reading asks for it; RoutesTableFree -- away with one, or NULL
- * RoutesHalted -- the reading's `halted` */
-extern const ReadingRouteStruct *RoutesTable(void *data, Process process, unsigned kind);
-extern void RoutesTableFree(RouteTable table);
-extern void RoutesHalted(void *data, const ReadingHandStruct *more, LogEvent event);
-
-
-/* RoutesForget -- a slot has a new tenant */
-extern void RoutesForget(LogService service, uint64_t bit);
+/* DispatchForget -- a slot has a new tenant */
+extern void DispatchForget(PawService service, uint64_t bit);
 
 #endif /* LOG_SERVICE_H */

@@ -266,7 +266,7 @@ static Res cutFirst(Cut cut)
   Bool objects = cut->objects;
   Res res = ResOK;
 
-  LogPositionOfTime(&cutAt, cut->log, cut->request->from);
+  PawPositionOfTime(&cutAt, cut->log, cut->request->from);
   if (objects)
     res = StateRestore(&from, cut->heap, cut->log, cut->request, &cutAt);
   if (res == ResOK && LogPositionCompare(&from, &first) > 0)

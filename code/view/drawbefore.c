@@ -73,8 +73,8 @@ static Bool beforeObject(LogRequest request, LogEvent event)
 static Res beforeRead(Draw draw, LogRequest drawn, const LogPositionStruct *from, const LogPositionStruct *to)
 {
   LogRequestStruct names = LogRequestALL, objects = LogRequestALL;
-  LogService service;
-  Res res = LogServiceCreate(&service, draw->log, 0);
+  PawService service;
+  Res res = PawServiceCreate(&service, draw->log, 0);
 
   if (res != ResOK)
     return res;
@@ -89,12 +89,12 @@ static Res beforeRead(Draw draw, LogRequest drawn, const LogPositionStruct *from
   objects.accept = drawn->accept;
   objects.acceptData = drawn->acceptData;
   objects.event = beforeObject;
-  res = LogServiceFile(service, &names);
+  res = PawServiceFile(service, &names);
   if (res == ResOK)
-    res = LogServiceFile(service, &objects);
+    res = PawServiceFile(service, &objects);
   if (res == ResOK)
-    res = LogServiceRun(service, NULL, NULL);
-  LogServiceDestroy(service);
+    res = PawServiceRun(service, NULL, NULL);
+  PawServiceDestroy(service);
   return res;
 }
 
@@ -104,7 +104,7 @@ Res DrawBefore(Draw draw, LogRequest drawn)
   Res res;
 
   draw->before = TRUE;
-  LogPositionOfTime(&to, draw->log, drawn->from);
+  PawPositionOfTime(&to, draw->log, drawn->from);
   res = StateRestore(&from, draw->heap, draw->log, drawn, &to);
   if (res == ResOK)
     res = beforeRead(draw, drawn, &from, &to);

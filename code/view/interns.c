@@ -120,7 +120,7 @@ uint32_t InternsLabelOf(Interns interns, LogProcess process, uint64_t addr, uint
 /* A pass with two requests: the caller's, and the one that learns. */
 typedef struct internsReadingStruct {
   Interns interns;
-  LogService service;
+  PawService service;
   LogRequest request;                /* the caller's own */
   LogRequestStruct its, learns;      /* that are filed */
   Bool enough;                       /* its hook wants no more */
@@ -193,7 +193,7 @@ static void internsEnd(LogRequest request)
 {
   InternsReading reading = request->data;
 
-  (void)LogServiceWithdraw(reading->service, &reading->learns);
+  (void)PawServiceWithdraw(reading->service, &reading->learns);
 }
 
 static Bool internsEnough(void *data)
@@ -229,21 +229,21 @@ Res InternsRead(Interns interns, Log log, LogRequest request)
 
   if (internsChosen(log, request))
     return LogRead(log, request);
-  res = LogServiceCreate(&reading.service, log, 0);
+  res = PawServiceCreate(&reading.service, log, 0);
   if (res != ResOK)
     return res;
   reading.its.data = &reading;
   reading.its.chooseData = request->chooseData != NULL ? request->chooseData : request->data;
   reading.its.event = internsEvent;
-  reading.its.afterTraceset = internsEnd;
+  reading.its.after = internsEnd;
   reading.learns.data = &reading;
   reading.learns.choose = internsChoose;
   reading.learns.event = internsLearn;
-  res = LogServiceFile(reading.service, &reading.learns); /* first, so that it knows what the same event says */
+  res = PawServiceFile(reading.service, &reading.learns); /* first, so that it knows what the same event says */
   if (res == ResOK)
-    res = LogServiceFile(reading.service, &reading.its);
+    res = PawServiceFile(reading.service, &reading.its);
   if (res == ResOK)
-    res = LogServiceRun(reading.service, internsEnough, &reading);
-  LogServiceDestroy(reading.service);
+    res = PawServiceRun(reading.service, internsEnough, &reading);
+  PawServiceDestroy(reading.service);
   return res == ResOK || res == ResLIMIT ? reading.res : res;
 }

@@ -225,7 +225,7 @@ static void livePart(Live live, const LogRequestStruct *only, Bool position)
     part = *only;
   live->ahead = live->position;
   if (part.to < live->at)
-    LogPositionOfTime(&live->ahead, live->log, part.to);
+    PawPositionOfTime(&live->ahead, live->log, part.to);
   if (position || live->at != UINT64_MAX)
     part.end = &live->position;
   HeapOffPart(StateHeap(live->state), &part);
@@ -247,7 +247,7 @@ Res LiveCreate(Live *liveReturn, Log log, const LogRequestStruct *only, uint64_t
   if (position != NULL)
     live->position = *position;
   else if (at != UINT64_MAX)
-    LogPositionOfTime(&live->position, log, at);
+    PawPositionOfTime(&live->position, log, at);
   if (only->end != NULL && LogPositionCompare(only->end, &live->position) < 0)
     live->position = *only->end;
   if (StateCreate(&live->state, log, only, &live->position) != ResOK) {

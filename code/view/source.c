@@ -87,11 +87,6 @@ static Bool sourceChoose(void *data, LogProcess process, EventType type)
          (source->filter == NULL || FilterChooses(source->filter, process, type));
 }
 
-static Bool sourceAcceptFilter(void *data, LogEvent event)
-{
-  return FilterMatches(data, event);
-}
-
 static Bool sourceAccept(void *data, LogEvent event)
 {
   Source source = data;
@@ -114,11 +109,7 @@ static Bool sourceFilter(Source source)
     return FALSE;
   }
   FilterTimes(source->filter, &request->from, &request->to);
-  request->kinds &= FilterKinds(source->filter);
-  if (!FilterExhausted(source->filter)) {
-    request->accept = sourceAcceptFilter;
-    request->acceptData = source->filter;
-  }
+  PawRequestFilter(request, source->filter);
   return TRUE;
 }
 
@@ -240,15 +231,14 @@ static Bool sourceRead(Source source, Res res, int *statusReturn)
 static Bool sourceBound(Source source, int *statusReturn)
 {
   LogRequest request = &source->request;
-  LogPositionStruct begin;
   uint64_t n = 0;
   Res res;
 
   if (!source->heirs || source->of == NULL || source->count > INT64_MAX)
     return TRUE;
   source->heirs = FALSE;
-  LogPositionOfTime(&begin, source->log, request->from);
-  res = LogPositionStep(&source->end, &n, source->log, request, &begin, (int64_t)source->count);
+  PawPositionOfTime(&source->end, source->log, request->from);
+  res = PawPositionStep(&source->end, &n, source->log, request, (int64_t)source->count);
   source->heirs = TRUE;
   request->count = UINT64_MAX;
   if (n == source->count)
@@ -316,16 +306,16 @@ Bool SourceRead(Source source, int *statusReturn)
 
 Bool SourceServe(Source source, const LogRequest *requests, Count n, int *statusReturn)
 {
-  LogService service;
-  Res res = LogServiceCreate(&service, source->log, 0);
+  PawService service;
+  Res res = PawServiceCreate(&service, source->log, 0);
   Index i;
 
   if (res == ResOK) {
     for (i = 0; i < n && res == ResOK; ++i)
-      res = LogServiceFile(service, requests[i]);
+      res = PawServiceFile(service, requests[i]);
     if (res == ResOK)
-      res = LogServiceRun(service, NULL, NULL);
-    LogServiceDestroy(service);
+      res = PawServiceRun(service, NULL, NULL);
+    PawServiceDestroy(service);
   }
   return sourceRead(source, res, statusReturn);
 }

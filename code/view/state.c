@@ -176,7 +176,8 @@ static void stateRequest(State state, const LogRequestStruct *only)
 {
   LogRequest request = &state->request;
 
-  *request = (LogRequestStruct){.data = state, .from = only->from, .to = only->to, .start = &state->from,
+  *request = (LogRequestStruct){.size = sizeof *request,
+                                .data = state, .from = only->from, .to = only->to, .start = &state->from,
                                 .end = &state->to, .count = only->count, .kinds = only->kinds,
                                 .accept = only->accept, .acceptData = only->acceptData, .event = stateEvent};
   state->choose = only->choose;

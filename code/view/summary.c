@@ -229,7 +229,7 @@ Res SummaryFinish(Summary summary)
   Res res, memory = MemoryFinish(summary->memory), ahead;
 
   if (summary->to != UINT64_MAX)
-    LogPositionOfTime(&to, summary->log, summary->to);
+    PawPositionOfTime(&to, summary->log, summary->to);
   ahead = HeapOffAhead(summary->heap, &to);
   HeapUntil(summary->heap, UINT64_MAX);
   summary->unended = HeapLiving(summary->heap);

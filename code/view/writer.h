@@ -62,7 +62,7 @@ typedef struct WriterClassStruct {
                 Size size);
 
   /* Takes one event; TRUE when writing has failed.  The request's `data` is the Writer, so that it is a hook. */
-  LogEventHook event;
+  PawEventHook event;
 
   /* Reads by itself what the request chooses, and what it needs besides; NULL: it only takes events.  As LogRead. */
   Res (*read)(Writer writer, LogRequest request);

@@ -82,16 +82,17 @@ static void fuzzPlaces(Log log, uint32_t how)
   LogRequestStruct request = LogRequestALL;
   FuzzPassStruct all = fuzzPass(log, &request);
   LogPositionStruct place = all.middle, again;
-  char text[LogPositionTextMAX];
+  char text[PAW_POSITION_TEXT];
   int64_t steps = (int64_t)(how % 64) - 32;
   uint64_t n;
 
   if (all.events < 9)
     return;
-  LogPositionText(text, log, &place);
-  if (LogPositionRead(&again, log, text) == ResOK && LogPositionCompare(&place, &again) != 0)
+  PawPositionText(text, log, &place);
+  if (PawPositionRead(&again, log, text) == ResOK && LogPositionCompare(&place, &again) != 0)
     FuzzFail("a position is another one as text");
-  if (LogPositionStep(&again, &n, log, &request, &place, steps) == ResOK && n > (uint64_t)llabs(steps))
+  again = place;
+  if (PawPositionStep(&again, &n, log, &request, steps) == ResOK && n > (uint64_t)llabs(steps))
     FuzzFail("more steps than were asked for");
 }
 
@@ -103,12 +104,12 @@ static Bool fuzzPending(void *data)
   return ++fuzzAsked % *(uint32_t *)data == 0;
 }
 
-static void fuzzServe(LogService service, uint32_t how)
+static void fuzzServe(PawService service, uint32_t how)
 {
   uint32_t every = 2 + how % 3;
   Count n = 0;
 
-  while (LogServiceRun(service, fuzzPending, &every) == ResLIMIT)
+  while (PawServiceRun(service, fuzzPending, &every) == ResLIMIT)
     if (++n == fuzzStepsMAX)
       FuzzFail("a service that does not end");
 }
@@ -118,31 +119,31 @@ static void fuzzService(Log log, uint32_t how)
   LogRequestStruct request[fuzzREQUESTS];
   FuzzPassStruct pass[fuzzREQUESTS] = {{0}}, all;
   LogSummaryStruct summary;
-  LogService service;
+  PawService service;
   Index i;
 
   LogSummarize(&summary, log);
   request[0] = (LogRequestStruct)LogRequestALL;
   all = fuzzPass(log, &request[0]);
-  if (LogServiceCreate(&service, log, 1 + how % 50) != ResOK)
+  if (PawServiceCreate(&service, log, 1 + how % 50) != ResOK)
     return;
   for (i = 0; i < fuzzREQUESTS; ++i) {
     request[i] = (LogRequestStruct)LogRequestALL;
     request[i].event = fuzzEvent;
     request[i].data = &pass[i];
-    request[i].priority = how >> i & 1;
+    request[i].high = how >> i & 1;
   }
   request[1].from = summary.first + how % 4096;
   request[2].start = &all.middle;
   request[2].count = how % 30;
   request[3].kinds = how >> 3;
   for (i = 0; i < fuzzREQUESTS; ++i)
-    if (LogServiceFile(service, &request[(i + how) % fuzzREQUESTS]) != ResOK)
+    if (PawServiceFile(service, &request[(i + how) % fuzzREQUESTS]) != ResOK)
       FuzzFail("a request is not filed");
   fuzzServe(service, how >> 9);
   if (pass[0].events != all.events || pass[0].sum != all.sum || pass[2].events > request[2].count)
     FuzzFail("a request sees something else where it shares the pass");
-  LogServiceDestroy(service);
+  PawServiceDestroy(service);
 }
 
 static Bool fuzzSum(LogRequest request, LogEvent event)

@@ -1,7 +1,8 @@
-/* pawlog.h -- read Pawprint's logs: libpawlog
+/* pawlog.h -- logs, requests and events: read Pawprint's logs, with libpawlog
  *
  * Logs (.paw files, and cores of recorded programs) are opened together and read as one, in order of time.  Who wants
- * events describes them in a request, and its hooks are called for exactly those; requests that overlap share a pass.
+ * events describes them in a request, and its hooks are called for exactly those.  Requests that overlap share a pass
+ * over the log, and an event is decoded once; each sees exactly its events, once, in order, whatever else is filed.
  * What is damaged or missing is told, and the rest is delivered.
  *
  * This header stands alone, in C99 and C++.  Structs that the caller makes begin with their size, which PawRequestInit
@@ -11,7 +12,10 @@
  * of wall time since 1970.  Functions that return an int return PAW_OK (0) or what went wrong, unless they say
  * otherwise.
  *
- * Manual: pawlog(3)
+ * Always true of a request that is filed: the hooks before and after it are called once; beforeChunk and afterChunk
+ * alternate, and begin and end each time that it is served; hooks for events are called between these only.
+ *
+ * Manual: pawlog(3)      Design: design/requests.md .public      Tests: test/pawlogtest.c, test/pawlog.t
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -34,21 +38,21 @@ extern "C" {
 /* What went wrong. */
 enum {
   PAW_OK = 0,
-  PAW_FAIL,    /* as the function says */
-  PAW_MEMORY,  /* no memory */
-  PAW_IO,      /* reading failed: errno says why */
-  PAW_FORMAT,  /* what was given is not what it should be: no log, no position */
-  PAW_VERSION, /* a log of another major version */
-  PAW_PARAM,   /* an argument that cannot be meant */
-  PAW_PENDING  /* PawServiceRun has stopped because something is pending */
+  PAW_FAIL = 1,    /* as the function says */
+  PAW_MEMORY = 3,  /* no memory */
+  PAW_PENDING = 4, /* PawServiceRun has stopped because something is pending */
+  PAW_IO = 6,      /* reading failed: errno says why */
+  PAW_FORMAT = 7,  /* what was given is not what it should be: no log, no position */
+  PAW_VERSION = 8, /* a log of another major version */
+  PAW_PARAM = 9    /* an argument that cannot be meant */
 };
 
-typedef struct PawLogStruct *PawLog;
-typedef const struct PawProcessStruct *PawProcess; /* lives as long as its log */
-typedef const struct PawTypeStruct *PawType;       /* of events, in one process; the same */
-typedef const struct PawEventStruct *PawEvent;     /* lives while a hook runs */
-typedef struct PawFilterStruct *PawFilter;         /* to be freed before its log is closed */
-typedef struct PawServiceStruct *PawService;
+typedef struct LogStruct *PawLog;
+typedef struct LogProcessStruct *PawProcess; /* lives as long as its log */
+typedef struct EventTypeStruct *PawType;     /* of events, in one process; the same */
+typedef struct LogEventStruct *PawEvent;     /* lives while a hook runs */
+typedef struct FilterStruct *PawFilter;      /* to be freed before its log is closed */
+typedef struct LogServiceStruct *PawService;
 
 /* One thing that is damaged or missing. */
 typedef struct PawGap {
@@ -64,8 +68,17 @@ typedef struct PawHandlers {
   size_t size; /* of this struct */
   void *data;  /* handed to each */
   void (*gap)(void *data, const PawGap *gap);     /* once for each gap, in the first pass that comes to it */
-  void (*note)(void *data, const char *line);     /* worth telling, nothing is lost */
-  void (*progress)(void *data, uint64_t done, uint64_t total); /* blocks, in a pass */
+  void (*note)(void *data, const char *line);     /* worth telling, nothing is lost: newer registry, ... */
+  void (*progress)(void *data, uint64_t done, uint64_t total); /* blocks, after each that a pass has come to */
+  /* Bytes, now and then while logs are opened; a total of 0: standard input is copied, which ends when it ends. */
+  void (*scanning)(void *data, uint64_t done, uint64_t total);
+  const int64_t *offset; /* ns by which the times of each path's processes are shifted, for clocks that disagree, or
+                            NULL; the caller's until the log is closed */
+  int filed;             /* only what is in the files: nothing is taken from shared memory, nor missed there */
+  /* Of the registry that the caller knows.  What is newer is noted; it is also that of core files which do not have
+   * their own.  0s and NULL: the library's. */
+  unsigned version[3];
+  const char *registry;  /* its lines */
 } PawHandlers;
 
 /* Logs */
@@ -158,10 +171,14 @@ PAW_API const char *PawEventDescribe(PawEvent event, char *text, size_t size);
 /* Positions: places in the one order of all events; before an event, or between two. */
 
 typedef struct PawPosition {
-  uint64_t part[5]; /* not for others to look at */
+  uint64_t fine;     /* sixteenths of a nanosecond since the logs' earliest block */
+  uint64_t process;  /* number in the log */
+  uint64_t stream;   /* number in the process */
+  uint64_t sequence; /* of the block in the stream */
+  uint64_t at;       /* place in the block's bytes */
 } PawPosition;
 
-enum { PAW_POSITION_TEXT = 128 }; /* bytes, the end included */
+enum { PAW_POSITION_TEXT = 112 }; /* bytes, the end included */
 
 PAW_API void PawEventPosition(PawPosition *positionReturn, PawEvent event); /* that before the event */
 PAW_API int PawPositionCompare(const PawPosition *a, const PawPosition *b); /* less than, equal to, greater than 0 */
@@ -172,48 +189,49 @@ PAW_API int PawPositionRead(PawPosition *positionReturn, PawLog log, const char 
 
 /* Requests */
 
-/* PawFilterMake -- what an expression means for the events of a log, as eventcnv --filter takes it.  PAW_PARAM: the
- * message says what is wrong, and where; PAW_MEMORY.  Any number of requests may have it.  PawFilterFree -- not while
- * a request with it is filed; NULL is none. */
-PAW_API int PawFilterMake(PawFilter *filterReturn, PawLog log, const char *expression, char *message, size_t size);
-PAW_API void PawFilterFree(PawFilter filter);
-
 typedef struct PawRequest PawRequest;
 
+/* One thread's events of one kind, in one process. */
 typedef struct PawStream {
   PawProcess process;
-  uint32_t stream, thread;
+  uint32_t stream; /* its number in the process */
+  uint32_t thread; /* as the system numbers it */
   unsigned kind;
 } PawStream;
 
-enum { PAW_HOOKS_MAX = 16 }; /* of one request */
+/* A hook for events.  One that returns TRUE (not 0) ends the chunk: once all hooks have been called for this event,
+ * `pending` is asked. */
+typedef int (*PawEventHook)(PawRequest *request, PawEvent event);
 
-/* A hook for events; TRUE (not 0) ends the chunk. */
 typedef struct PawHook {
-  int (*call)(PawRequest *request, PawEvent event);
-  int priority;  /* those for one event are called by rising priority, then in the order of filing */
+  PawEventHook call;
+  int priority;  /* those for one event are called by rising priority, then in the order of filing, then as given */
   unsigned code; /* only events with this code; 0: all that the request chooses */
 } PawHook;
 
-/* The caller's; while it is filed nothing of it changes but `stop`. */
+/* PawRequest -- the caller's; while it is filed nothing of it changes but `stop`.  The service only reads it. */
 struct PawRequest {
   size_t size;     /* of this struct */
   void *data;      /* the caller's own */
-  uint64_t from, to; /* times: from inclusive, to exclusive */
+  uint64_t from, to; /* times: from inclusive, to exclusive; 0 and UINT64_MAX for all */
   const PawPosition *start, *end; /* the same by position, or NULL; of two bounds the narrower holds */
-  uint64_t count;  /* at most so many events */
-  uint32_t kinds;  /* a bit for each kind */
-  int (*choose)(PawRequest *request, PawProcess process, PawType type); /* asked once for each type; NULL: all */
-  PawFilter filter; /* only events for which it holds; NULL: all */
+  uint64_t count;  /* at most so many events, hooks or not, that it chooses and accepts; UINT64_MAX for all */
+  uint32_t kinds;  /* a bit for each kind; blocks of others are skipped unread.  UINT32_MAX is all, also those that no
+                      header can name */
+  int (*choose)(void *data, PawProcess process, PawType type); /* asked once for each type; NULL: all */
+  void *chooseData; /* handed to `choose` instead of `data`, unless NULL */
+  int (*accept)(void *data, PawEvent event); /* asked of each event that it chooses; an event that it refuses is not
+                      the request's, and is not counted.  It files, withdraws and stops nothing.  NULL: all are */
+  void *acceptData; /* handed to `accept` */
   int high;        /* goes before those that are not */
-  int stop;        /* set by a hook of its own: the request ends */
+  int stop;        /* set by a hook of its own: the request ends when the hook returns.  Others withdraw it. */
 
-  int (*event)(PawRequest *request, PawEvent event); /* a hook for all events, of priority 0; or NULL */
-  const PawHook *hooks;                              /* more of them */
+  PawEventHook event;   /* for all events, of priority 0; or NULL */
+  const PawHook *hooks; /* more of them */
   size_t hookCount;
 
   /* Called once each, before and after the whole, each process, each of its streams; and before and after each time
-   * that the request is worked on.  Each may be NULL. */
+   * that the request is served.  Each may be NULL. */
   void (*before)(PawRequest *request);
   void (*after)(PawRequest *request);
   void (*beforeProcess)(PawRequest *request, PawProcess process);
@@ -222,18 +240,34 @@ struct PawRequest {
   void (*afterStream)(PawRequest *request, const PawStream *stream);
   void (*beforeChunk)(PawRequest *request);
   void (*afterChunk)(PawRequest *request);
-  void (*gap)(PawRequest *request, const PawGap *gap); /* events that it might have wanted are lost */
+  void (*gap)(PawRequest *request, const PawGap *gap); /* while it is served, events that it might have wanted are
+                                                          lost */
 };
 
 /* PawRequestInit -- a request for all events, without hooks */
 PAW_API void PawRequestInit(PawRequest *request, size_t size);
 #define PawRequestInit(request) PawRequestInit(request, sizeof *(request))
 
-/* PawRead -- serve one request: the short way.  A hook that returns TRUE ends it.  PAW_MEMORY, PAW_IO, PAW_PARAM. */
+/* PawFilterMake -- what an expression means for the events of a log, as eventcnv --filter takes it.  PAW_PARAM: the
+ * message says what is wrong, and where; PAW_MEMORY.  Any number of requests may have it.  PawFilterFree -- not while
+ * a request with it is filed; NULL is none. */
+PAW_API int PawFilterMake(PawFilter *filterReturn, PawLog log, const char *expression, char *message, size_t size);
+PAW_API void PawFilterFree(PawFilter filter);
+
+/* PawRequestFilter -- the request is for events for which a filter holds, of those that it is for already: its times
+ * and kinds are narrowed, and `accept` becomes the filter's; so does `choose`, unless the request has one.  Last.
+ * PawFilterError -- PAW_MEMORY: there was no memory for the filter, and events may have been left out for that */
+PAW_API void PawRequestFilter(PawRequest *request, PawFilter filter);
+PAW_API int PawFilterError(PawFilter filter);
+
+/* PawRead -- file one request and serve it: the short way.  A hook that returns TRUE ends it, since nothing else waits.
+ * Errors as PawServiceFile and PawServiceRun have them. */
 PAW_API int PawRead(PawLog log, PawRequest *request);
 
-/* PawPositionStep -- move a position by `n` events of the request's choice, which its filter takes, backwards if n < 0;
- * *nReturn, which may be NULL, is how many there were.  PAW_MEMORY, PAW_IO, PAW_PARAM. */
+/* PawPositionStep -- move a position by `n` events that the request chooses and accepts, backwards if n < 0; what else
+ * the request says is not looked at.  *nReturn, which may be NULL, is how many there were.  PAW_MEMORY, PAW_IO,
+ * PAW_PARAM.
+ * Cost: forwards, reading so many events; backwards, a few times that. */
 PAW_API int PawPositionStep(PawPosition *position, uint64_t *nReturn, PawLog log, PawRequest *request, int64_t n);
 
 /* Services: many requests at a time */
@@ -243,13 +277,17 @@ PAW_API int PawPositionStep(PawPosition *position, uint64_t *nReturn, PawLog log
 PAW_API int PawServiceCreate(PawService *serviceReturn, PawLog log, uint64_t chunk);
 PAW_API void PawServiceDestroy(PawService service); /* NULL is none; not from a hook */
 
-/* PawServiceFile -- the request is served from now on; also from a hook.  PAW_MEMORY; PAW_PARAM: it is filed already,
- * or of a size that cannot be.  PawServiceWithdraw -- and no longer; 1, or 0 if it was not filed, or has ended. */
+/* PawServiceFile -- the request is served from now on, and its `stop` is reset; also from a hook.  PAW_MEMORY;
+ * PAW_PARAM: it is filed already, its size or a hook of it cannot be, or the service is being destroyed. */
 PAW_API int PawServiceFile(PawService service, PawRequest *request);
+
+/* PawServiceWithdraw -- the request is served no longer; also from a hook.  If it is being served its after-hooks are
+ * called before this returns; if it never was, none.  Then it is the caller's again, and may be freed, in its own hook,
+ * too.  Returns 1, or 0 if it was not filed, or has ended. */
 PAW_API int PawServiceWithdraw(PawService service, PawRequest *request);
 
 /* PawServiceRun -- serve until all requests have ended; or until `pending`, which may be NULL, says so after a chunk:
- * PAW_PENDING, and the next call goes on.  PAW_MEMORY, PAW_IO.  Not from a hook. */
+ * PAW_PENDING, and the next call goes on.  PAW_MEMORY, PAW_IO: those that are served have ended.  Not from a hook. */
 PAW_API int PawServiceRun(PawService service, int (*pending)(void *data), void *data);
 
 #ifdef __cplusplus
