@@ -17,12 +17,124 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/text.h"
 #include "view/clean.h"
 #include "view/heap.h"
-#include "view/modules.h"
+#include "view/plans.h"
+#include "view/strings.h"
 #include "view/who.h"
 #include "view/writer.h"
+
+/* Which file an address of a program was in, as events called ModuleLoad say with base, size and path; a forked child tells
+ * its own. */
+typedef struct ModulesModuleStruct {
+  LogProcess process;
+  uint64_t base, size;
+  uint32_t name;     /* number of the file's name in `strings` */
+} ModulesModuleStruct, *ModulesModule;
+
+typedef struct ModulesStruct {
+  Count count, capacity;
+  ModulesModule module; /* in order of appearance */
+  StringsStruct strings;
+  PlansStruct plans;
+  Bool failed;       /* there was no memory: some are not known */
+} ModulesStruct, *Modules;
+
+typedef struct modulesPlanStruct {
+  Bool made;
+  int base, size, path;
+} modulesPlanStruct, *modulesPlan;
+
+static void modulesInit(Modules modules)
+{
+  memset(modules, 0, sizeof *modules);
+  PlansInit(&modules->plans, sizeof(modulesPlanStruct));
+}
+
+static void modulesFinish(Modules modules)
+{
+  free(modules->module);
+  PlansFinish(&modules->plans);
+  StringsFinish(&modules->strings);
+}
+
+static void modulesPlanMake(modulesPlan plan, EventType type)
+{
+  plan->made = TRUE;
+  plan->base = plan->size = plan->path = -1;
+  if (PlansNamed(type, "ModuleLoad")) {
+    plan->base = PlansParam(type, "base", "AP");
+    plan->size = PlansParam(type, "size", "W");
+    plan->path = PlansParam(type, "path", "S");
+  }
+}
+
+static void modulesAdd(Modules modules, modulesPlan plan, LogEvent event)
+{
+  const char *path, *slash;
+  ModulesModule module;
+  Size length;
+
+  if (!Grow(&modules->module, &modules->capacity, modules->count, sizeof *modules->module)) {
+    modules->failed = TRUE;
+    return;
+  }
+  module = &modules->module[modules->count++];
+  module->process = event->process;
+  module->base = LogEventWord(event, (Index)plan->base);
+  module->size = LogEventWord(event, (Index)plan->size);
+  path = LogEventString(event, (Index)plan->path, &length);
+  slash = memrchr(path, '/', length);
+  if (slash != NULL) {
+    length -= (Size)(slash + 1 - path);
+    path = slash + 1;
+  }
+  module->name = StringsAdd(&modules->strings, path, length);
+}
+
+/* modulesTell -- learn from an event; TRUE: it is about a module, and nothing else */
+static Bool modulesTell(Modules modules, LogEvent event)
+{
+  modulesPlan plan = PlansOf(&modules->plans, event);
+
+  if (UNLIKELY(plan == NULL)) {
+    modules->failed = TRUE;
+    return FALSE;
+  }
+  if (UNLIKELY(!plan->made))
+    modulesPlanMake(plan, event->type);
+  if (LIKELY(plan->base < 0 || plan->size < 0 || plan->path < 0))
+    return FALSE;
+  modulesAdd(modules, plan, event);
+  return TRUE;
+}
+
+static Bool modulesHas(ModulesModule module, LogProcess process, uint64_t address)
+{
+  return module->process == process && address - module->base < module->size;
+}
+
+/* modulesFind -- the module in which *address of `process` is; of several the newest among the first `known`, then the
+ * oldest of the others.  Returns it, and in *address the place in it; NULL: in none that is known. */
+static ModulesModule modulesFind(Modules modules, LogProcess process, Count known, uint64_t *address)
+{
+  ModulesModule found = NULL;
+  Index i;
+
+  for (i = known; i-- > 0 && found == NULL;) {
+    if (modulesHas(&modules->module[i], process, *address))
+      found = &modules->module[i];
+  }
+  for (i = known; i < modules->count && found == NULL; ++i) {
+    if (modulesHas(&modules->module[i], process, *address))
+      found = &modules->module[i];
+  }
+  if (found != NULL)
+    *address -= found->base;
+  return found;
+}
 
 enum { foldedRowsMIN = 1024 };
 
@@ -48,7 +160,7 @@ typedef struct foldedTableStruct {
   uint32_t *place;
 } foldedTableStruct, *foldedTable;
 
-typedef struct foldedStruct {
+struct WriterStruct {
   Output output;
   OfProcess of;      /* whose rows are written; NULL: all */
   Heap heap;
@@ -62,7 +174,7 @@ typedef struct foldedStruct {
   foldedFrom from;
   foldedRow row;
   foldedTableStruct fromTable, rowTable;
-} foldedStruct, *Folding;
+};
 
 /* A plan: where the site is */
 typedef struct foldedPlanStruct {
@@ -112,7 +224,7 @@ static Bool foldedGrow(void **array, foldedTable table, Count count, Size size, 
   return TRUE;
 }
 
-static uint32_t *foldedFromPlace(Folding folding, const foldedFromStruct *key)
+static uint32_t *foldedFromPlace(Writer folding, const foldedFromStruct *key)
 {
   Index mask = folding->fromTable.capacity - 1, i = (Index)(foldedFromHash(key) >> 20) & mask;
 
@@ -124,7 +236,7 @@ static uint32_t *foldedFromPlace(Folding folding, const foldedFromStruct *key)
   }
 }
 
-static uint32_t *foldedRowPlace(Folding folding, const foldedRowStruct *key)
+static uint32_t *foldedRowPlace(Writer folding, const foldedRowStruct *key)
 {
   Index mask = folding->rowTable.capacity - 1, i = (Index)(foldedRowHash(key) >> 20) & mask;
 
@@ -138,7 +250,7 @@ static uint32_t *foldedRowPlace(Folding folding, const foldedRowStruct *key)
 }
 
 /* foldedFromNumber -- the number of what is at `key`; 0: no memory */
-static uint32_t foldedFromNumber(Folding folding, const foldedFromStruct *key)
+static uint32_t foldedFromNumber(Writer folding, const foldedFromStruct *key)
 {
   uint32_t *place;
   Bool emptied;
@@ -158,7 +270,7 @@ static uint32_t foldedFromNumber(Folding folding, const foldedFromStruct *key)
   return *place;
 }
 
-static uint32_t foldedRowNumber(Folding folding, const foldedRowStruct *key)
+static uint32_t foldedRowNumber(Writer folding, const foldedRowStruct *key)
 {
   uint32_t *place;
   Bool emptied;
@@ -181,7 +293,7 @@ static uint32_t foldedRowNumber(Folding folding, const foldedRowStruct *key)
 /* ---- Counting ---- */
 
 /* foldedRowOf -- the row for an object */
-static foldedRow foldedRowOf(Folding folding, HeapOperation operation, uint32_t *numberReturn)
+static foldedRow foldedRowOf(Writer folding, HeapOperation operation, uint32_t *numberReturn)
 {
   foldedRowStruct key = {.from = operation->mark};
 
@@ -196,7 +308,7 @@ static foldedRow foldedRowOf(Folding folding, HeapOperation operation, uint32_t 
 }
 
 /* foldedInherits -- the row for an object that has one: of another process, where that had it from, or the process's own */
-static foldedRow foldedInherits(Folding folding, HeapOperation operation, uint32_t *numberReturn)
+static foldedRow foldedInherits(Writer folding, HeapOperation operation, uint32_t *numberReturn)
 {
   foldedRowStruct key = folding->row[operation->object->client];
   foldedFromStruct from = folding->from[key.from];
@@ -210,7 +322,7 @@ static foldedRow foldedInherits(Folding folding, HeapOperation operation, uint32
 
 static void foldedAlloc(void *data, HeapOperation operation)
 {
-  Folding folding = data;
+  Writer folding = data;
   uint32_t known = operation->object->client, number;
   foldedRow row = (known != 0 ? foldedInherits : foldedRowOf)(folding, operation, &number);
 
@@ -225,7 +337,7 @@ static void foldedAlloc(void *data, HeapOperation operation)
 
 static void foldedFree(void *data, HeapOperation operation)
 {
-  Folding folding = data;
+  Writer folding = data;
 
   if (folding->value == WriterLIVE && LIKELY(!folding->failed))
     folding->row[operation->object->client].value -= operation->object->size;
@@ -234,7 +346,7 @@ static void foldedFree(void *data, HeapOperation operation)
 /* foldedResize -- what a resize adds is allocated by it; what lives, lives where the newest was asked for */
 static void foldedResize(void *data, HeapOperation operation)
 {
-  Folding folding = data;
+  Writer folding = data;
   uint64_t size = operation->object->size;
   uint32_t number;
   foldedRow row = foldedRowOf(folding, operation, &number);
@@ -257,7 +369,7 @@ static void foldedOther(void *data, HeapOperation operation)
 }
 
 /* foldedMark -- the number of where an event was: at a site, or else in a thread */
-static uint32_t foldedMark(Folding folding, WhoThread thread, uint64_t site)
+static uint32_t foldedMark(Writer folding, WhoThread thread, uint64_t site)
 {
   foldedFromStruct from = {.process = thread->process};
 
@@ -274,7 +386,7 @@ static uint32_t foldedMark(Folding folding, WhoThread thread, uint64_t site)
 
 static Bool foldedEvent(LogRequest request, LogEvent event)
 {
-  Folding folding = request->data;
+  Writer folding = request->data;
   foldedPlan plan = PlansOf(&folding->plans, event);
   WhoThread thread = WhoOf(&folding->who, event);
 
@@ -286,7 +398,7 @@ static Bool foldedEvent(LogRequest request, LogEvent event)
     plan->made = TRUE;
     plan->site = PlansParam(event->type, "site", "PAW");
   }
-  if (!WhoTell(&folding->who, event) && !ModulesTell(&folding->modules, event))
+  if (!WhoTell(&folding->who, event) && !modulesTell(&folding->modules, event))
     HeapMark(folding->heap, foldedMark(folding, thread, plan->site < 0 ? 0 : LogEventWord(event, (Index)plan->site)));
   HeapEvent(folding->heap, event);
   return FALSE;
@@ -294,7 +406,7 @@ static Bool foldedEvent(LogRequest request, LogEvent event)
 
 /* ---- Writing ---- */
 
-static void foldedString(Folding folding, uint32_t number)
+static void foldedString(Writer folding, uint32_t number)
 {
   Size length;
   const char *bytes = StringsAt(&folding->who.strings, number, &length);
@@ -302,12 +414,12 @@ static void foldedString(Folding folding, uint32_t number)
   CleanPlain(folding->output, length > 0 ? bytes : "?", length > 0 ? length : 1, ";");
 }
 
-static void foldedText(Folding folding, Text text)
+static void foldedText(Writer folding, Text text)
 {
   OutputBytes(folding->output, text->base, TextLength(text));
 }
 
-static void foldedProcess(Folding folding, WhoProcess process)
+static void foldedProcess(Writer folding, WhoProcess process)
 {
   char room[32];
   TextStruct text;
@@ -321,7 +433,7 @@ static void foldedProcess(Folding folding, WhoProcess process)
   foldedText(folding, &text);
 }
 
-static void foldedThread(Folding folding, WhoThread thread)
+static void foldedThread(Writer folding, WhoThread thread)
 {
   char room[32];
   TextStruct text;
@@ -348,7 +460,7 @@ static void foldedSize(Text text, uint32_t power)
   TextString(text, units[power / 10]);
 }
 
-static void foldedPool(Folding folding, foldedRow row)
+static void foldedPool(Writer folding, foldedRow row)
 {
   char room[64];
   TextStruct text;
@@ -373,12 +485,12 @@ static void foldedPool(Folding folding, foldedRow row)
   foldedText(folding, &text);
 }
 
-static void foldedSite(Folding folding, foldedFrom from)
+static void foldedSite(Writer folding, foldedFrom from)
 {
   char room[32];
   TextStruct text;
   uint64_t offset = from->site;
-  ModulesModule module = ModulesFind(&folding->modules, from->process->log, from->modules, &offset);
+  ModulesModule module = modulesFind(&folding->modules, from->process->log, from->modules, &offset);
 
   TextInit(&text, room, sizeof room);
   OutputBytes(folding->output, ";", 1);
@@ -392,7 +504,7 @@ static void foldedSite(Folding folding, foldedFrom from)
   foldedText(folding, &text);
 }
 
-static void foldedLine(Folding folding, foldedRow row)
+static void foldedLine(Writer folding, foldedRow row)
 {
   foldedFrom from = &folding->from[row->from];
   char room[32];
@@ -414,13 +526,13 @@ static void foldedLine(Folding folding, foldedRow row)
 }
 
 /* foldedShows -- is it a row of a process that is shown? */
-static Bool foldedShows(Folding folding, foldedRow row)
+static Bool foldedShows(Writer folding, foldedRow row)
 {
   return folding->of == NULL || !OfProcessBefore(folding->of, folding->from[row->from].process->log->number);
 }
 
 /* foldedNames -- count the processes of each name; FALSE: no memory */
-static Bool foldedNames(Folding folding)
+static Bool foldedNames(Writer folding)
 {
   WhoProcess process;
 
@@ -432,9 +544,8 @@ static Bool foldedNames(Folding folding)
   return TRUE;
 }
 
-static Res foldedFinish(Writer writer)
+static Res foldedFinish(Writer folding)
 {
-  Folding folding = (void *)writer;
   Index i;
 
   if (HeapSettle(folding->heap) != ResOK || folding->failed || folding->who.failed || !foldedNames(folding)) {
@@ -448,15 +559,14 @@ static Res foldedFinish(Writer writer)
   return OutputEnd(folding->output);
 }
 
-static void foldedDestroy(Writer writer)
+static void foldedDestroy(Writer folding)
 {
-  Folding folding = (void *)writer;
 
   if (folding->heap != NULL)
     HeapDestroy(folding->heap);
   WhoFinish(&folding->who);
   PlansFinish(&folding->plans);
-  ModulesFinish(&folding->modules);
+  modulesFinish(&folding->modules);
   free(folding->named);
   free(folding->from);
   free(folding->row);
@@ -469,7 +579,7 @@ static Res foldedCreate(Writer *writerReturn, const WriterOptionsStruct *options
                         Size size)
 {
   HeapClientStruct client = {.alloc = foldedAlloc, .free = foldedFree, .resize = foldedResize, .other = foldedOther, .each = TRUE};
-  Folding folding = calloc(1, sizeof *folding);
+  Writer folding = calloc(1, sizeof *folding);
 
   UNUSED(error);
   UNUSED(size);
@@ -480,14 +590,14 @@ static Res foldedCreate(Writer *writerReturn, const WriterOptionsStruct *options
   folding->value = options->value;
   folding->froms = folding->rows = 1;
   PlansInit(&folding->plans, sizeof(foldedPlanStruct));
-  ModulesInit(&folding->modules);
+  modulesInit(&folding->modules);
   client.data = folding;
   if (WhoInit(&folding->who, log) != ResOK || HeapCreate(&folding->heap, &client, log) != ResOK) {
     foldedDestroy((void *)folding);
     return ResMEMORY;
   }
   HeapOf(folding->heap, options->of);
-  *writerReturn = (void *)folding;
+  *writerReturn = folding;
   return ResOK;
 }
 
