@@ -1,6 +1,6 @@
-/* drawdata.h -- what a picture consists of, for the files that make it
+/* drawdata.h -- what a picture consists of, for the two files that make it
  *
- * draw.c takes events, drawbefore.c those before the picture, drawplan.c knows types, drawslice.c lanes, drawgauge.c gauges, drawheap.c the live heap.
+ * draw.c takes events, knows types and has the lanes; drawgauge.c has the gauges.
  *
  * Always true: gauges and lanes that wait do so in the order in which they began to, because all wait equally long;
  * what is due comes before the next event does.  Where the pen is not strict, the heap may tell later of what happened
@@ -102,31 +102,14 @@ static inline Bool DrawHides(Draw draw, Index process)
   return UNLIKELY(draw->of != NULL) && OfProcessBefore(draw->of, process);
 }
 
-/* DrawPlanMake -- what the event's type is */
-extern void DrawPlanMake(Draw draw, DrawPlan plan, LogEvent event);
-
-/* DrawProcessOf, DrawLaneOf -- what is drawn of them, told to the pen; NULL: no memory */
+/* DrawProcessOf -- what is drawn of it, told to the pen; NULL: no memory */
 extern DrawProcess DrawProcessOf(Draw draw, WhoProcess process);
-extern DrawLane DrawLaneOf(Draw draw, WhoThread thread);
 
-/* DrawMark, DrawBegin, DrawEnd -- something happens in a lane */
+/* DrawMark -- something happens in a lane */
 extern void DrawMark(Draw draw, DrawLane lane, uint32_t name, LogEvent event);
-extern void DrawBegin(Draw draw, DrawLane lane, DrawPlan plan, LogEvent event);
-extern void DrawEnd(Draw draw, DrawLane lane, DrawPlan plan, LogEvent event);
-extern void DrawEndAll(Draw draw); /* of all slices */
 
-/* DrawGaugeOf -- the gauge of this name, made if there is none; NULL: no memory
- * DrawSet -- it has this value from `time` on */
-extern DrawGauge DrawGaugeOf(Draw draw, WhoProcess process, uint32_t name, Bool real, Bool pool);
-extern void DrawSet(Draw draw, DrawGauge gauge, uint64_t value, uint64_t time);
-
-/* DrawGaugeDue, DrawLaneDue -- the first that waits is due, or nothing more comes (`last`) */
+/* DrawGaugeDue -- the first gauge that waits is due, or nothing more comes (`last`) */
 extern void DrawGaugeDue(Draw draw, Bool last);
-extern void DrawLaneDue(Draw draw, Bool last);
-
-/* DrawBefore -- learn from what comes before the request begins what lives then, and what things are called.  As
- * LogRead. */
-extern Res DrawBefore(Draw draw, LogRequest request);
 
 /* DrawHeld -- what is known of a process that is not drawn yet, made if there is nothing; `take`: which is drawn from
  * now on.  NULL: no memory. */
