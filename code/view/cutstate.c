@@ -10,7 +10,6 @@
 #include "base/grow.h"
 #include "view/heapact.h"
 #include "view/heaplook.h"
-#include "view/heapwalk.h"
 
 /* The types that tell it, by name. */
 enum {
