@@ -15,14 +15,14 @@
 #include "view/clean.h"
 #include "view/draw.h"
 
-typedef struct chromeStruct {
+struct WriterStruct {
   Output output;
   Draw draw;
   Bool begun;       /* something stands in the list */
   DrawPenStruct pen;
-} chromeStruct, *Chrome;
+};
 
-static void chromeInterned(Chrome chrome, uint32_t number)
+static void chromeInterned(Writer chrome, uint32_t number)
 {
   Size length;
   const char *bytes = StringsAt(&DrawWho(chrome->draw)->strings, number, &length);
@@ -31,7 +31,7 @@ static void chromeInterned(Chrome chrome, uint32_t number)
 }
 
 /* chromeOpen -- an object begins: what all have */
-static void chromeOpen(Chrome chrome, const char *phase, WhoProcess process, WhoThread thread)
+static void chromeOpen(Writer chrome, const char *phase, WhoProcess process, WhoThread thread)
 {
   OutputString(chrome->output, chrome->begun ? ",\n{\"ph\":\"" : "\n{\"ph\":\"");
   chrome->begun = TRUE;
@@ -42,7 +42,7 @@ static void chromeOpen(Chrome chrome, const char *phase, WhoProcess process, Who
 }
 
 /* chromeTime -- microseconds */
-static void chromeTime(Chrome chrome, uint64_t time)
+static void chromeTime(Writer chrome, uint64_t time)
 {
   TextStruct text;
 
@@ -54,7 +54,7 @@ static void chromeTime(Chrome chrome, uint64_t time)
   chrome->output->next = text.next;
 }
 
-static void chromeName(Chrome chrome, uint32_t name)
+static void chromeName(Writer chrome, uint32_t name)
 {
   OutputString(chrome->output, ",\"name\":");
   chromeInterned(chrome, name);
@@ -62,7 +62,7 @@ static void chromeName(Chrome chrome, uint32_t name)
 
 static void chromeProcess(void *data, WhoProcess process, uint64_t time)
 {
-  Chrome chrome = data;
+  Writer chrome = data;
 
   UNUSED(time);
   chromeOpen(chrome, "M", process, NULL);
@@ -78,7 +78,7 @@ static void chromeProcess(void *data, WhoProcess process, uint64_t time)
 
 static void chromeThread(void *data, WhoThread thread, Bool again, uint64_t time)
 {
-  Chrome chrome = data;
+  Writer chrome = data;
   Size length;
   const char *name = WhoThreadName(DrawWho(chrome->draw), thread, &length);
 
@@ -97,7 +97,7 @@ static void chromeGauge(void *data, DrawGauge gauge, uint64_t time)
   UNUSED(time);
 }
 
-static void chromeDouble(Chrome chrome, double d)
+static void chromeDouble(Writer chrome, double d)
 {
   TextStruct text;
 
@@ -114,7 +114,7 @@ static void chromeDouble(Chrome chrome, double d)
 
 static void chromeValue(void *data, DrawGauge gauge, uint64_t value, uint64_t time)
 {
-  Chrome chrome = data;
+  Writer chrome = data;
 
   chromeOpen(chrome, "C", gauge->process, NULL);
   chromeTime(chrome, time);
@@ -131,7 +131,7 @@ static void chromeValue(void *data, DrawGauge gauge, uint64_t value, uint64_t ti
 }
 
 /* chromeParam -- one parameter of an event */
-static void chromeParam(Chrome chrome, LogEvent event, Index i)
+static void chromeParam(Writer chrome, LogEvent event, Index i)
 {
   TextStruct text;
   const char *bytes;
@@ -158,7 +158,7 @@ static void chromeParam(Chrome chrome, LogEvent event, Index i)
   }
 }
 
-static void chromeParams(Chrome chrome, LogEvent event)
+static void chromeParams(Writer chrome, LogEvent event)
 {
   Index i;
 
@@ -176,7 +176,7 @@ static void chromeParams(Chrome chrome, LogEvent event)
 }
 
 /* chromeHappens -- an object of a thread begins, with its time and name */
-static void chromeHappens(Chrome chrome, const char *phase, WhoThread thread, uint32_t name, uint64_t time)
+static void chromeHappens(Writer chrome, const char *phase, WhoThread thread, uint32_t name, uint64_t time)
 {
   chromeOpen(chrome, phase, thread->process, thread);
   chromeTime(chrome, time);
@@ -191,7 +191,7 @@ static void chromeBegin(void *data, WhoThread thread, uint32_t name, LogEvent ev
 
 static void chromeEnd(void *data, WhoThread thread, uint32_t name, uint64_t time)
 {
-  Chrome chrome = data;
+  Writer chrome = data;
 
   chromeHappens(chrome, "E", thread, name, time);
   OutputString(chrome->output, "}");
@@ -199,7 +199,7 @@ static void chromeEnd(void *data, WhoThread thread, uint32_t name, uint64_t time
 
 static void chromeMark(void *data, WhoThread thread, uint32_t name, LogEvent event, uint64_t time)
 {
-  Chrome chrome = data;
+  Writer chrome = data;
 
   chromeHappens(chrome, "i", thread, name, time);
   OutputString(chrome->output, ",\"s\":\"t\"");
@@ -208,19 +208,18 @@ static void chromeMark(void *data, WhoThread thread, uint32_t name, LogEvent eve
 
 static Bool chromeEvent(LogRequest request, LogEvent event)
 {
-  Chrome chrome = request->data;
+  Writer chrome = request->data;
 
   return !DrawEvent(chrome->draw, event) || chrome->output->failed != 0;
 }
 
-static Res chromeRead(Writer writer, LogRequest request)
+static Res chromeRead(Writer chrome, LogRequest request)
 {
-  return DrawRead(((Chrome)(void *)writer)->draw, request);
+  return DrawRead(chrome->draw, request);
 }
 
-static Res chromeFinish(Writer writer)
+static Res chromeFinish(Writer chrome)
 {
-  Chrome chrome = (void *)writer;
   uint64_t end;
 
   if (DrawFinish(chrome->draw, &end) != ResOK) {
@@ -231,10 +230,8 @@ static Res chromeFinish(Writer writer)
   return OutputEnd(chrome->output);
 }
 
-static void chromeDestroy(Writer writer)
+static void chromeDestroy(Writer chrome)
 {
-  Chrome chrome = (void *)writer;
-
   DrawDestroy(chrome->draw);
   free(chrome);
 }
@@ -242,7 +239,7 @@ static void chromeDestroy(Writer writer)
 static Res chromeCreate(Writer *writerReturn, const WriterOptionsStruct *options, Log log, Output output, char *error,
                         Size size)
 {
-  Chrome chrome = calloc(1, sizeof *chrome);
+  Writer chrome = calloc(1, sizeof *chrome);
 
   UNUSED(error);
   UNUSED(size);
@@ -256,7 +253,7 @@ static Res chromeCreate(Writer *writerReturn, const WriterOptionsStruct *options
     return ResMEMORY;
   }
   OutputString(chrome->output, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
-  *writerReturn = (void *)chrome;
+  *writerReturn = chrome;
   return ResOK;
 }
 

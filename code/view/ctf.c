@@ -29,8 +29,55 @@
 #include "log/log.h"
 #include "view/form.h"
 #include "view/output.h"
-#include "view/typeids.h"
 #include "view/writer.h"
+
+/* One number for each event type of a traceset, 0, 1, ...  Processes with one registry share theirs; two registries have
+ * different ones, although types may be equal. */
+typedef struct CtfIdsStruct {
+  uint32_t *first; /* by process number: of the process's first type; the others follow */
+  Count count;
+} CtfIdsStruct, *CtfIds;
+
+static inline uint32_t ctfIdsOf(CtfIds ids, LogEvent event)
+{
+  return ids->first[event->process->number] + (uint32_t)(event->type - event->process->registry->types);
+}
+
+/* ctfIdsShared -- an earlier process with the same registry, or `i` itself */
+static Index ctfIdsShared(Log log, Index i)
+{
+  Registry registry = LogProcessAt(log, i)->registry;
+  Index j;
+
+  /* Families of one program stand together: the neighbour first. */
+  for (j = i; j > 0; --j)
+    if (LogProcessAt(log, j - 1)->registry == registry)
+      return j - 1;
+  return i;
+}
+
+/* ctfIdsMake -- number the types of all processes.  ResMEMORY. */
+static Res ctfIdsMake(CtfIds ids, Log log)
+{
+  Index i, shared;
+
+  ids->count = 0;
+  ids->first = calloc(LogProcesses(log) + 1, sizeof *ids->first);
+  if (ids->first == NULL)
+    return ResMEMORY;
+  for (i = 0; i < LogProcesses(log); ++i) {
+    shared = ctfIdsShared(log, i);
+    ids->first[i] = shared < i ? ids->first[shared] : (uint32_t)ids->count;
+    if (shared == i)
+      ids->count += LogProcessAt(log, i)->registry->count;
+  }
+  return ids->count <= UINT32_MAX ? ResOK : ResMEMORY;
+}
+
+static void ctfIdsFree(CtfIds ids)
+{
+  free(ids->first);
+}
 
 #define CtfMAGIC 0xC1FC1FC1u
 
@@ -48,7 +95,7 @@ typedef struct CtfPacketStruct {
 } __attribute__((packed)) CtfPacketStruct, *CtfPacket;
 
 /* ctfIdWidth -- bytes of the number of its class in an event */
-static inline Size ctfIdWidth(const TypeIdsStruct *ids)
+static inline Size ctfIdWidth(const CtfIdsStruct *ids)
 {
   return ids->count <= 0x10000 ? sizeof(uint16_t) : sizeof(uint32_t);
 }
@@ -197,7 +244,7 @@ static void ctfStream(Output output, Size width)
 }
 
 /* ctfMetaWrite -- the metadata; `start` is the wall time (ns since 1970) of the trace's time 0 */
-static void ctfMetaWrite(Output output, TypeIds ids, Log log, const uint8_t uuid[CtfUuidSIZE], uint64_t start)
+static void ctfMetaWrite(Output output, CtfIds ids, Log log, const uint8_t uuid[CtfUuidSIZE], uint64_t start)
 {
   uint64_t next = 0;
   Index i, t;
@@ -237,7 +284,7 @@ struct WriterStruct {
   Log log;
   uint64_t start;        /* ns of wall time: the clock's 0 */
   uint64_t last;         /* ns: of the newest event, or of the packet's begin */
-  TypeIdsStruct ids;
+  CtfIdsStruct ids;
   Size idWidth;
   ctfWhoStruct who[ctfWhosMAX]; /* by thread, modulo; whoever came last has the place */
   int failed;            /* errno of the first failure, or 0 */
@@ -456,7 +503,7 @@ static Bool ctfEvent(LogRequest request, LogEvent event)
   Writer ctf = request->data;
   uint64_t time = event->time - ctf->start;
   CtfWho who = &ctf->who[event->thread % ctfWhosMAX];
-  uint32_t id = TypeIdsOf(&ctf->ids, event);
+  uint32_t id = ctfIdsOf(&ctf->ids, event);
   uint16_t shortId = (uint16_t)id;
   uint32_t low = (uint32_t)time;
   char *p = ctf->next;
@@ -489,7 +536,7 @@ static void ctfDestroy(Writer ctf)
 {
   if (ctf->fd >= 0)
     (void)close(ctf->fd);
-  TypeIdsFree(&ctf->ids);
+  ctfIdsFree(&ctf->ids);
   free(ctf);
 }
 
@@ -512,7 +559,7 @@ static Res ctfCreate(Writer *writerReturn, const WriterOptionsStruct *options, L
   ctf->header.uuid[6] = (ctf->header.uuid[6] & 0x0f) | 0x40;
   ctf->header.uuid[8] = (ctf->header.uuid[8] & 0x3f) | 0x80;
   ctfBegin(ctf, 0);
-  res = TypeIdsMake(&ctf->ids, log);
+  res = ctfIdsMake(&ctf->ids, log);
   ctf->idWidth = ctfIdWidth(&ctf->ids);
   if (res == ResOK)
     res = ctfOpen(ctf, options, error, size);

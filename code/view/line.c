@@ -15,20 +15,15 @@
 #include "view/describe.h"
 #include "view/form.h"
 #include "view/interns.h"
+#include "view/plans.h"
 #include "view/put.h"
+#include "view/writer.h"
 
 enum {
   lineWhoSIZE = 64, lineWhosMAX = 64, lineLabelMAX = 64, lineNANOS = 1000000000,
   lineValueMAX = 64,                                            /* bytes of a value that is no string */
   lineREST = FormLiteralMAX + FormPiecesMAX * lineValueMAX + FormChunkSIZE /* of a line, whatever its strings are */
 };
-
-/* The forms of one registry's types, made as they are met. */
-typedef struct lineFormsStruct {
-  struct lineFormsStruct *next;
-  Registry registry;
-  FormStruct form[];
-} lineFormsStruct, *LineForms;
 
 /* Process and thread as text. */
 typedef struct lineWhoStruct {
@@ -39,7 +34,7 @@ typedef struct lineWhoStruct {
   char text[lineWhoSIZE];
 } lineWhoStruct;
 
-struct LineStruct {
+struct WriterStruct {
   LineStyle style;
   Log log;
   Output output;
@@ -48,7 +43,7 @@ struct LineStruct {
   Bool failed;               /* of one there was no memory */
   uint64_t start;            /* ns: what times are counted from */
   FormColumnsStruct columns;
-  LineForms forms;           /* of the registry met last, then the others */
+  PlansStruct forms;         /* FormStruct; no pieces: not made yet */
   lineWhoStruct who[lineWhosMAX]; /* by thread, modulo; whoever came last has the place */
   uint64_t second;           /* whose text `seconds` is */
   Size secondsLength;
@@ -264,37 +259,13 @@ static __attribute__((noinline)) void lineWho(lineWhoStruct *who, LineStyle styl
   who->cpu = event->cpu;
 }
 
-/* lineForms -- bring the forms of the event's registry to the front */
-static __attribute__((noinline)) Bool lineForms(Line line, Registry registry)
-{
-  LineForms *link, forms;
-
-  for (link = &line->forms; *link != NULL && (*link)->registry != registry; link = &(*link)->next)
-    ;
-  forms = *link;
-  if (forms != NULL) {
-    *link = forms->next;
-  } else {
-    forms = calloc(1, sizeof *forms + registry->count * sizeof forms->form[0]);
-    if (forms == NULL)
-      return FALSE;
-    forms->registry = registry;
-  }
-  forms->next = line->forms;
-  line->forms = forms;
-  return TRUE;
-}
-
 static inline Form lineForm(Line line, LogEvent event)
 {
-  Registry registry = event->process->registry;
-  Form form;
+  Form form = PlansOf(&line->forms, event);
 
-  if (UNLIKELY(line->forms == NULL || line->forms->registry != registry) && !lineForms(line, registry))
-    return NULL;
-  form = &line->forms->form[event->type - registry->types];
-  if (UNLIKELY(form->piece == NULL) &&
-      FormMake(form, line->style, registry, event->type, &line->columns) != ResOK)
+  if (UNLIKELY(form == NULL) ||
+      (UNLIKELY(form->piece == NULL) &&
+       FormMake(form, line->style, event->process->registry, event->type, &line->columns) != ResOK))
     return NULL;
   return form;
 }
@@ -391,6 +362,7 @@ Res LineCreate(Line *lineReturn, LineStyle style, Log log, Output output)
   line->style = style;
   line->log = log;
   InternsInit(&line->interns, &line->strings);
+  PlansInit(&line->forms, sizeof(FormStruct));
   line->output = output;
   line->start = summary.first;
   line->second = UINT64_MAX;
@@ -421,17 +393,52 @@ Res LineEnd(Line line)
 
 void LineDestroy(Line line)
 {
+  plansTableStruct *forms;
   Index i;
 
-  while (line->forms != NULL) {
-    LineForms forms = line->forms;
-    line->forms = forms->next;
+  for (forms = line->forms.front; forms != NULL; forms = forms->next)
     for (i = 0; i < forms->registry->count; ++i)
-      FormFree(&forms->form[i]);
-    free(forms);
-  }
+      FormFree((Form)(void *)forms->plans + i);
+  PlansFinish(&line->forms);
   FormColumnsFree(&line->columns);
   InternsFinish(&line->interns);
   StringsFinish(&line->strings);
   free(line);
 }
+
+/* The formats */
+
+static Res lineWriterText(Writer *writerReturn, const WriterOptionsStruct *options, Log log, Output output, char *error,
+                          Size size)
+{
+  UNUSED(error);
+  UNUSED(size);
+  return LineCreate(writerReturn, options->describe ? LineDESCRIBE : options->verbose ? LineVERBOSE : LineTEXT, log, output);
+}
+
+static Res lineWriterCsv(Writer *writerReturn, const WriterOptionsStruct *options, Log log, Output output, char *error,
+                         Size size)
+{
+  UNUSED(options);
+  UNUSED(error);
+  UNUSED(size);
+  return LineCreate(writerReturn, LineCSV, log, output);
+}
+
+static Res lineWriterJson(Writer *writerReturn, const WriterOptionsStruct *options, Log log, Output output, char *error,
+                          Size size)
+{
+  UNUSED(options);
+  UNUSED(error);
+  UNUSED(size);
+  return LineCreate(writerReturn, LineJSON, log, output);
+}
+
+#define lineWriterCLASS(theName, theCreate, theTakes)                                                                  \
+  {                                                                                                                    \
+    .name = theName, .follow = TRUE, .takes = theTakes, .create = theCreate, .event = LineEvent,                       \
+    .read = LineRead, .finish = LineEnd, .destroy = LineDestroy                                                        \
+  }
+const WriterClassStruct WriterClassText = lineWriterCLASS("text", lineWriterText, WriterTakesWORDS);
+const WriterClassStruct WriterClassCsv = lineWriterCLASS("csv", lineWriterCsv, 0);
+const WriterClassStruct WriterClassJson = lineWriterCLASS("json", lineWriterJson, 0);

@@ -1,4 +1,4 @@
-/* paje.c -- the trace format of Paje, for ViTE and pj_dump
+/* paje.c -- the trace format of Writer, for ViTE and pj_dump
  *
  * Processes are containers, and their threads and pools containers in them; slices are states that are pushed and
  * popped, marks events, and gauges variables.
@@ -46,17 +46,17 @@ static const char pajeDefinitions[] =
   "2 E T \"Event\"\n"
   "3 B L \"live bytes\"\n";
 
-typedef struct pajeStruct {
+struct WriterStruct {
   Output output;
   Draw draw;
   unsigned char *defined; /* by number in who.strings: what has an alias for it */
   Count capacity;
   Bool failed;            /* there was no memory */
   DrawPenStruct pen;
-} pajeStruct, *Paje;
+};
 
 /* pajeName -- a string out of the log; there is no way to write a quote in quotes */
-static void pajeName(Paje paje, uint32_t number)
+static void pajeName(Writer paje, uint32_t number)
 {
   Size length;
   const char *bytes = StringsAt(&DrawWho(paje->draw)->strings, number, &length);
@@ -65,7 +65,7 @@ static void pajeName(Paje paje, uint32_t number)
 }
 
 /* pajeAt -- an event's number and time */
-static void pajeAt(Paje paje, unsigned event, uint64_t time)
+static void pajeAt(Writer paje, unsigned event, uint64_t time)
 {
   TextStruct text;
 
@@ -79,14 +79,14 @@ static void pajeAt(Paje paje, unsigned event, uint64_t time)
 }
 
 /* pajeThreadAlias -- equal numbers may be in two processes */
-static void pajeThreadAlias(Paje paje, WhoThread thread)
+static void pajeThreadAlias(Writer paje, WhoThread thread)
 {
   OutputNumber(paje->output, " t", thread->process->id);
   OutputNumber(paje->output, "_", thread->tid);
 }
 
 /* pajeDefine -- a name is used for something; TRUE: for the first time */
-static Bool pajeDefine(Paje paje, uint32_t name, unsigned bit)
+static Bool pajeDefine(Writer paje, uint32_t name, unsigned bit)
 {
   if (name >= paje->capacity) {
     Count capacity = 2 * ((Count)name + 32);
@@ -106,7 +106,7 @@ static Bool pajeDefine(Paje paje, uint32_t name, unsigned bit)
 }
 
 /* pajeState -- a state that is called so has an alias: `s` and the number of its name */
-static void pajeState(Paje paje, uint32_t name)
+static void pajeState(Writer paje, uint32_t name)
 {
   uint32_t color = name * 0x9e3779b1u;
 
@@ -125,7 +125,7 @@ static void pajeState(Paje paje, uint32_t name)
 
 static void pajeProcess(void *data, WhoProcess process, uint64_t time)
 {
-  Paje paje = data;
+  Writer paje = data;
 
   pajeAt(paje, pajeCREATE, time);
   OutputNumber(paje->output, " p", process->id);
@@ -137,7 +137,7 @@ static void pajeProcess(void *data, WhoProcess process, uint64_t time)
 
 static void pajeThread(void *data, WhoThread thread, Bool again, uint64_t time)
 {
-  Paje paje = data;
+  Writer paje = data;
   Size length;
   const char *name = WhoThreadName(DrawWho(paje->draw), thread, &length);
 
@@ -155,7 +155,7 @@ static void pajeThread(void *data, WhoThread thread, Bool again, uint64_t time)
 
 static void pajeGauge(void *data, DrawGauge gauge, uint64_t time)
 {
-  Paje paje = data;
+  Writer paje = data;
 
   if (gauge->pool) {
     pajeAt(paje, pajeCREATE, time);
@@ -175,7 +175,7 @@ static void pajeGauge(void *data, DrawGauge gauge, uint64_t time)
 
 static void pajeValue(void *data, DrawGauge gauge, uint64_t value, uint64_t time)
 {
-  Paje paje = data;
+  Writer paje = data;
   double d;
 
   pajeAt(paje, pajeSET, time);
@@ -197,7 +197,7 @@ static void pajeValue(void *data, DrawGauge gauge, uint64_t value, uint64_t time
 }
 
 /* pajeHappens -- the beginning of a line about what happens in a thread */
-static void pajeHappens(Paje paje, unsigned event, const char *type, WhoThread thread, uint64_t time)
+static void pajeHappens(Writer paje, unsigned event, const char *type, WhoThread thread, uint64_t time)
 {
   pajeAt(paje, event, time);
   OutputString(paje->output, type);
@@ -206,7 +206,7 @@ static void pajeHappens(Paje paje, unsigned event, const char *type, WhoThread t
 
 static void pajeBegin(void *data, WhoThread thread, uint32_t name, LogEvent event, uint64_t time)
 {
-  Paje paje = data;
+  Writer paje = data;
 
   UNUSED(event);
   pajeState(paje, name);
@@ -217,7 +217,7 @@ static void pajeBegin(void *data, WhoThread thread, uint32_t name, LogEvent even
 
 static void pajeEnd(void *data, WhoThread thread, uint32_t name, uint64_t time)
 {
-  Paje paje = data;
+  Writer paje = data;
 
   UNUSED(name);
   pajeHappens(paje, pajePOP, " S", thread, time);
@@ -226,7 +226,7 @@ static void pajeEnd(void *data, WhoThread thread, uint32_t name, uint64_t time)
 
 static void pajeMark(void *data, WhoThread thread, uint32_t name, LogEvent event, uint64_t time)
 {
-  Paje paje = data;
+  Writer paje = data;
 
   UNUSED(event);
   /* The name itself: ViTE has aliases for states only. */
@@ -240,13 +240,13 @@ static void pajeMark(void *data, WhoThread thread, uint32_t name, LogEvent event
 
 static Bool pajeEvent(LogRequest request, LogEvent event)
 {
-  Paje paje = request->data;
+  Writer paje = request->data;
 
   return !DrawEvent(paje->draw, event) || paje->failed || paje->output->failed != 0;
 }
 
 /* pajeDestroyAll -- what was made, the inner first */
-static void pajeDestroyAll(Paje paje, uint64_t time)
+static void pajeDestroyAll(Writer paje, uint64_t time)
 {
   WhoProcess process;
   WhoThread thread;
@@ -276,14 +276,13 @@ static void pajeDestroyAll(Paje paje, uint64_t time)
   }
 }
 
-static Res pajeRead(Writer writer, LogRequest request)
+static Res pajeRead(Writer paje, LogRequest request)
 {
-  return DrawRead(((Paje)(void *)writer)->draw, request);
+  return DrawRead(paje->draw, request);
 }
 
-static Res pajeFinish(Writer writer)
+static Res pajeFinish(Writer paje)
 {
-  Paje paje = (void *)writer;
   uint64_t end;
 
   if (DrawFinish(paje->draw, &end) != ResOK || paje->failed) {
@@ -294,10 +293,8 @@ static Res pajeFinish(Writer writer)
   return OutputEnd(paje->output);
 }
 
-static void pajeDestroy(Writer writer)
+static void pajeDestroy(Writer paje)
 {
-  Paje paje = (void *)writer;
-
   DrawDestroy(paje->draw);
   free(paje->defined);
   free(paje);
@@ -306,7 +303,7 @@ static void pajeDestroy(Writer writer)
 static Res pajeCreate(Writer *writerReturn, const WriterOptionsStruct *options, Log log, Output output, char *error,
                       Size size)
 {
-  Paje paje = calloc(1, sizeof *paje);
+  Writer paje = calloc(1, sizeof *paje);
 
   UNUSED(error);
   UNUSED(size);
@@ -319,7 +316,7 @@ static Res pajeCreate(Writer *writerReturn, const WriterOptionsStruct *options, 
     return ResMEMORY;
   }
   OutputString(paje->output, pajeDefinitions);
-  *writerReturn = (void *)paje;
+  *writerReturn = paje;
   return ResOK;
 }
 

@@ -29,7 +29,7 @@
 #include "view/form.h"
 #include "view/output.h"
 #include "view/put.h"
-#include "view/typeids.h"
+#include "view/plans.h"
 #include "view/writer.h"
 
 enum { SqlNameSIZE = 288 }; /* a name of 255 and what makes it unique, NUL included */
@@ -45,8 +45,7 @@ typedef struct SqlTableStruct {
 } SqlTableStruct, *SqlTable;
 
 typedef struct SqlTablesStruct {
-  TypeIdsStruct ids;
-  SqlTable *table;   /* by number of the type; NULL: none of it came yet */
+  PlansStruct plans;    /* SqlTable; NULL: none of the type came yet */
   SqlTable first, *end;
   Count count;
 } SqlTablesStruct, *SqlTables;
@@ -59,15 +58,11 @@ enum {
 /* The columns that each table begins with, or the view has. */
 static const char *const sqlOwn[] = {"n", "time", "pid", "tid", "kind", "name"};
 
-/* sqlTablesInit -- no tables yet.  ResMEMORY.  sqlTablesFinish gives all memory back. */
-static Res sqlTablesInit(SqlTables tables, Log log)
+static void sqlTablesInit(SqlTables tables)
 {
   memset(tables, 0, sizeof *tables);
   tables->end = &tables->first;
-  if (TypeIdsMake(&tables->ids, log) != ResOK)
-    return ResMEMORY;
-  tables->table = calloc(tables->ids.count + 1, sizeof *tables->table);
-  return tables->table != NULL ? ResOK : ResMEMORY;
+  PlansInit(&tables->plans, sizeof(SqlTable));
 }
 
 static void sqlTablesFinish(SqlTables tables)
@@ -77,8 +72,7 @@ static void sqlTablesFinish(SqlTables tables)
     free(tables->first);
     tables->first = next;
   }
-  free(tables->table);
-  TypeIdsFree(&tables->ids);
+  PlansFinish(&tables->plans);
 }
 
 /* ---- Literals ---- */
@@ -245,10 +239,11 @@ static void sqlTableCreate(Output output, SqlTable table)
   OutputString(output, ");\n");
 }
 
-/* sqlTablesMake -- the table for an event whose type has none, and the statement that creates it; NULL: no memory */
+/* sqlTablesMake -- the table for an event whose type has none yet, and the statement that creates it if it is new; NULL: no
+ * memory */
 static SqlTable sqlTablesMake(SqlTables tables, Output output, LogEvent event)
 {
-  SqlTable *place = &tables->table[TypeIdsOf(&tables->ids, event)], table;
+  SqlTable table;
   Index i;
 
   for (table = tables->first; table != NULL && !sqlAlike(table->type, event->type); table = table->next)
@@ -268,7 +263,6 @@ static SqlTable sqlTablesMake(SqlTables tables, Output output, LogEvent event)
     ++tables->count;
     sqlTableCreate(output, table);
   }
-  *place = table;
   return table;
 }
 
@@ -527,15 +521,14 @@ static char *sqlRow(Writer sql, char *p, LogEvent event)
 static Bool sqlEvent(LogRequest request, LogEvent event)
 {
   Writer sql = request->data;
-  SqlTable table = sql->tables.table[TypeIdsOf(&sql->tables.ids, event)];
+  SqlTable *place = PlansOf(&sql->tables.plans, event), table;
   SqlHeap heap;
 
-  if (UNLIKELY(table == NULL))
-    table = sqlTablesMake(&sql->tables, sql->output, event);
-  if (UNLIKELY(table == NULL))
+  if (UNLIKELY(place == NULL || (*place == NULL && (*place = sqlTablesMake(&sql->tables, sql->output, event)) == NULL)))
     sql->output->failed = ENOMEM;
   if (UNLIKELY(sql->output->failed != 0))
     return TRUE;
+  table = *place;
   heap = &sql->heap[table->number % sqlHeapsMAX];
   if (UNLIKELY(heap->table != table) || UNLIKELY(heap->next > heap->rows + (sqlHeapSIZE - sqlRowMAX))) {
     sqlFlush(sql->output, heap);
@@ -584,11 +577,7 @@ static Res sqlCreate(Writer *writerReturn, const WriterOptionsStruct *options, L
   sql->second = UINT64_MAX;
   for (i = 0; i < sqlHeapsMAX; ++i)
     sql->heap[i].next = sql->heap[i].rows;
-  if (sqlTablesInit(&sql->tables, log) != ResOK) {
-    sqlTablesFinish(&sql->tables);
-    free(sql);
-    return ResMEMORY;
-  }
+  sqlTablesInit(&sql->tables);
   OutputString(output, "-- Events of a memory manager, for sqlite3: eventcnv -f sql LOG | sqlite3 FILE.db\n"
           "PRAGMA synchronous=OFF;\nPRAGMA cache_size=-65536;\nBEGIN;\n"
           "CREATE TABLE processes(pid INTEGER, parent INTEGER, program TEXT);\n");
