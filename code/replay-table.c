@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "view/json.h"
+#include "view/document.h"
 
 static double replayRatio(Replay replay, ReplayAllocator allocator)
 {

@@ -1,22 +1,27 @@
 /* live.c -- what lives at a time: counted, and printed as text and as JSON
  *
+ * Objects are counted by pool, by size, by thread and, where that was recorded, by site; the largest and the oldest are
+ * named.  A size class has the sizes from a power of two to below the next.
+ *
+ * Always true: the objects of a process's pools, classes and threads each sum up to its own.
+ *
+ * Design: design/view.md .live      Tests: test/live.t
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "view/live.h"
+#include "view/views.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/say.h"
 #include "base/text.h"
-#include "view/asked.h"
-#include "view/calledsay.h"
+#include "view/document.h"
 #include "view/heapfork.h"
 #include "view/heaplook.h"
 #include "view/heapoff.h"
 #include "view/heaporder.h"
 #include "view/interns.h"
-#include "view/json.h"
 #include "view/state.h"
 
 typedef struct LiveObjectStruct {
@@ -73,7 +78,7 @@ typedef struct LiveProcessStruct {
   LiveTopStruct largest, oldest;
 } LiveProcessStruct, *LiveProcess;
 
-struct LiveStruct {
+typedef struct LiveStruct {
   Log log;
   State state;
   uint64_t at;
@@ -85,7 +90,7 @@ struct LiveStruct {
   InternsStruct interns;  /* the labels of addresses */
   Count processes;
   LiveProcess process;
-};
+} LiveStruct, *Live;
 
 /* liveClass -- the class of a size: 0 for 0, else its bits */
 static inline Index liveClass(uint64_t size)
@@ -342,8 +347,9 @@ static Bool liveIs(Live live, Index number)
   return LogProcessAt(live->log, number)->header.role[0] == '\0' && !HeapEnded(StateHeap(live->state), number);
 }
 
-Res LiveFinish(Live live)
+static Res liveFinish(void *view)
 {
+  Live live = view;
   const uint64_t *counts;
   Count threads;
   Index i;
@@ -381,38 +387,40 @@ static void livePart(Live live, const LogRequestStruct *only, Bool position)
   HeapOffPart(StateHeap(live->state), &part);
 }
 
-Res LiveCreate(Live *liveReturn, Log log, const LogRequestStruct *only, uint64_t at,
-               const LogPositionStruct *position, Count top, OfProcess of)
+/* liveCreate -- a view of the log before the time that is asked for, or at the position that is at that time */
+static Res liveCreate(void **viewReturn, ViewWants wants)
 {
   static const LogPositionStruct last = LogPositionLAST;
+  const LogRequestStruct *only = wants->request;
   Live live = calloc(1, sizeof *live);
 
   if (live == NULL)
     return ResMEMORY;
-  live->log = log;
+  live->log = wants->log;
   InternsInit(&live->interns, &live->strings);
-  live->at = at;
-  live->top = top;
+  live->at = wants->at;
+  live->top = wants->top;
   live->position = last;
-  if (position != NULL)
-    live->position = *position;
-  else if (at != UINT64_MAX)
-    LogPositionOfTime(&live->position, log, at);
+  if (wants->position != NULL)
+    live->position = *wants->position;
+  else if (wants->at != UINT64_MAX)
+    LogPositionOfTime(&live->position, wants->log, wants->at);
   if (only->end != NULL && LogPositionCompare(only->end, &live->position) < 0)
     live->position = *only->end;
-  if (StateCreate(&live->state, log, only, StateIntervalNONE) != ResOK) {
+  if (StateCreate(&live->state, wants->log, only, StateIntervalNONE) != ResOK) {
     free(live);
     return ResMEMORY;
   }
-  HeapOf(StateHeap(live->state), of);
-  livePart(live, only, position != NULL);
+  HeapOf(StateHeap(live->state), wants->of);
+  livePart(live, only, wants->position != NULL);
   (void)StateSeek(live->state, &live->position); /* from the beginning: nothing has to be restored */
-  *liveReturn = live;
+  *viewReturn = live;
   return ResOK;
 }
 
-void LiveDestroy(Live live)
+static void liveDestroy(void *view)
 {
+  Live live = view;
   Index i;
 
   for (i = 0; i < live->processes; ++i) {
@@ -439,14 +447,14 @@ static const char *liveLabel(Live live, LiveProcess process, uint64_t addr, uint
   return StringsAt(&live->strings, InternsLabelOf(&live->interns, process->process, addr, since), &length);
 }
 
-LogRequest LiveRequest(Live live)
+static LogRequest liveRequest(void *view)
 {
-  return StateRequest(live->state);
+  return StateRequest(((Live)view)->state);
 }
 
 static double printSince(Live live, uint64_t time)
 {
-  return time < live->summary.first ? 0 : (double)(time - live->summary.first) / 1e9;
+  return DocumentSince(live->summary.first, time);
 }
 
 /* printAt -- the time of the question, in the log */
@@ -612,8 +620,9 @@ static void textProcess(FILE *out, Live live, LiveProcess process)
   textTop(out, live, process, "oldest", &process->oldest);
 }
 
-void LiveText(FILE *out, Live live)
+static Bool liveText(FILE *out, void *view)
 {
+  Live live = view;
   HeapOffStruct off = HeapOff(StateHeap(live->state), NULL);
   Index i;
 
@@ -624,6 +633,7 @@ void LiveText(FILE *out, Live live)
     textProcess(out, live, &live->process[i]);
   if (live->processes == 0)
     fputs("nothing is known of allocations until then\n", out);
+  return TRUE;
 }
 
 /* JSON */
@@ -787,8 +797,9 @@ static void jsonProcess(FILE *out, Live live, LiveProcess process)
   putc('}', out);
 }
 
-void LiveJson(FILE *out, Live live)
+static Bool liveJson(FILE *out, void *view)
 {
+  Live live = view;
   HeapOffStruct off = HeapOff(StateHeap(live->state), NULL);
   Index i;
 
@@ -802,4 +813,10 @@ void LiveJson(FILE *out, Live live)
     jsonProcess(out, live, &live->process[i]);
   }
   fputs("]}\n", out);
+  return TRUE;
 }
+
+const ViewClassStruct ViewClassLive = {
+  "live", "arenas, pools and objects that live at a time (--at)", ViewTakesAT | ViewTakesTOP, liveCreate, liveRequest,
+  liveFinish, liveText, liveJson, liveDestroy
+};

@@ -8,7 +8,7 @@
 
 #include "base/say.h"
 #include "base/text.h"
-#include "view/json.h"
+#include "view/document.h"
 
 /* What an event type tells. */
 typedef struct unseenPlanStruct {
