@@ -4,11 +4,11 @@
  */
 #include "view/draw.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "view/drawdata.h"
 #include "view/heapplan.h"
 
 /* ---- Before the picture: what lives then, and what things are called ----
@@ -247,7 +247,7 @@ static Bool drawSkip(Draw draw, DrawLane lane, uint32_t name)
 void DrawMark(Draw draw, DrawLane lane, uint32_t name, LogEvent event)
 {
   if (!drawSkip(draw, lane, name))
-    draw->pen->mark(draw->pen->data, lane->thread, name, event, draw->now);
+    draw->pen->mark(draw, lane->thread, name, event, draw->now);
 }
 
 static void drawWait(Draw draw, DrawLane lane, uint64_t time)
@@ -289,7 +289,7 @@ static void drawBegin(Draw draw, DrawLane lane, DrawPlan plan, LogEvent event)
   slice->start = draw->now;
   slice->drawn = !drawSkip(draw, lane, plan->name);
   if (slice->drawn)
-    draw->pen->begin(draw->pen->data, lane->thread, plan->name, event, draw->now);
+    draw->pen->begin(draw, lane->thread, plan->name, event, draw->now);
   else if (!lane->waiting)
     drawWait(draw, lane, draw->now);
 }
@@ -302,7 +302,7 @@ static void drawPop(Draw draw, DrawLane lane)
 
   --process->open;
   if (slice->drawn)
-    draw->pen->end(draw->pen->data, lane->thread, slice->name, draw->now);
+    draw->pen->end(draw, lane->thread, slice->name, draw->now);
 }
 
 /* drawOpen -- how deep a slice of this name is in the lane, of this key unless that is 0; 0: there is none */
@@ -365,7 +365,7 @@ static void drawLaneDue(Draw draw, Bool last)
       break;
     }
     slice->drawn = TRUE;
-    draw->pen->begin(draw->pen->data, lane->thread, slice->name, NULL, lane->due);
+    draw->pen->begin(draw, lane->thread, slice->name, NULL, lane->due);
   }
   if (again)
     drawWait(draw, lane, lane->due);
@@ -388,13 +388,14 @@ static uint64_t drawThin(uint64_t thin, Log log)
   return thin > drawFINEST ? thin : drawFINEST;
 }
 
-Res DrawCreate(Draw *drawReturn, const WriterOptionsStruct *options, Log log, const DrawPenStruct *pen)
+Res DrawCreate(Writer *writerReturn, const WriterOptionsStruct *options, Log log, Output output, const DrawPenStruct *pen)
 {
   Draw draw = calloc(1, sizeof *draw);
 
   if (draw == NULL)
     return ResMEMORY;
   draw->pen = pen;
+  draw->output = output;
   draw->log = log;
   draw->of = options->of;
   draw->start = options->start;
@@ -410,7 +411,8 @@ Res DrawCreate(Draw *drawReturn, const WriterOptionsStruct *options, Log log, co
     DrawDestroy(draw);
     return ResMEMORY;
   }
-  *drawReturn = draw;
+  OutputString(output, pen->head);
+  *writerReturn = draw;
   return ResOK;
 }
 
@@ -440,17 +442,8 @@ void DrawDestroy(Draw draw)
     HeapDestroy(draw->heap);
   PlansFinish(&draw->plans);
   WhoFinish(&draw->who);
+  free(draw->own);
   free(draw);
-}
-
-Who DrawWho(Draw draw)
-{
-  return &draw->who;
-}
-
-DrawGauge DrawGauges(Draw draw)
-{
-  return draw->gauges;
 }
 
 DrawProcess DrawProcessOf(Draw draw, WhoProcess process)
@@ -464,7 +457,7 @@ DrawProcess DrawProcessOf(Draw draw, WhoProcess process)
     return NULL;
   process->client = drawn;
   process->met = TRUE;
-  draw->pen->process(draw->pen->data, process, draw->now);
+  draw->pen->process(draw, process, draw->now);
   DrawHeapBegin(draw, process);
   return drawn;
 }
@@ -485,7 +478,7 @@ static DrawLane drawLane(Draw draw, WhoThread thread)
   lane->next = draw->lanes;
   draw->lanes = lane;
   thread->client = lane;
-  draw->pen->thread(draw->pen->data, thread, FALSE, draw->now);
+  draw->pen->thread(draw, thread, FALSE, draw->now);
   thread->fresh = FALSE;
   return lane;
 }
@@ -497,7 +490,7 @@ static DrawLane drawLaneOf(Draw draw, WhoThread thread)
   if (UNLIKELY(lane == NULL))
     return drawLane(draw, thread);
   if (UNLIKELY(thread->fresh)) {
-    draw->pen->thread(draw->pen->data, thread, TRUE, draw->now);
+    draw->pen->thread(draw, thread, TRUE, draw->now);
     thread->fresh = FALSE;
   }
   return lane;
@@ -550,8 +543,9 @@ static void drawPlanned(Draw draw, DrawPlan plan, DrawLane lane, LogEvent event)
   }
 }
 
-Bool DrawEvent(Draw draw, LogEvent event)
+Bool DrawEvent(LogRequest request, LogEvent event)
 {
+  Draw draw = request->data;
   DrawPlan plan;
   WhoThread thread;
   DrawLane lane;
@@ -559,7 +553,7 @@ Bool DrawEvent(Draw draw, LogEvent event)
 
   if (DrawHides(draw, event->process->number)) {
     HeapEvent(draw->heap, event);
-    return !draw->failed;
+    return draw->failed;
   }
   plan = PlansOf(&draw->plans, event);
   told = WhoTell(&draw->who, event);
@@ -568,14 +562,14 @@ Bool DrawEvent(Draw draw, LogEvent event)
     draw->now = event->time - draw->start;
   drawDue(draw, FALSE);
   if (UNLIKELY(plan == NULL || thread == NULL || (lane = drawLaneOf(draw, thread)) == NULL))
-    return FALSE;
+    return TRUE;
   if (UNLIKELY(plan->role == DrawRoleUNSEEN))
     drawPlanMake(draw, plan, event);
   if (UNLIKELY(plan->role != DrawRoleQUIET) && !told)
     drawPlanned(draw, plan, lane, event);
   if (LIKELY(plan->heap))
     HeapEvent(draw->heap, event);
-  return !draw->failed;
+  return draw->failed || draw->output->failed != 0;
 }
 
 Res DrawRead(Draw draw, LogRequest request)
@@ -585,12 +579,16 @@ Res DrawRead(Draw draw, LogRequest request)
   return res == ResOK ? InternsRead(&draw->interns, draw->log, request) : res;
 }
 
-Res DrawFinish(Draw draw, uint64_t *endReturn)
+Res DrawFinish(Draw draw)
 {
   Res res = HeapSettle(draw->heap);
 
   drawDue(draw, TRUE);
   drawEndAll(draw);
-  *endReturn = draw->now;
-  return draw->failed || draw->who.failed ? ResMEMORY : res;
+  if (res != ResOK || draw->failed || draw->who.failed) {
+    errno = ENOMEM;
+    return ResIO;
+  }
+  draw->pen->tail(draw, draw->now);
+  return OutputEnd(draw->output);
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "view/drawdata.h"
+#include "view/draw.h"
 
 static DrawGauge *drawBucket(Draw draw, WhoProcess process, uint32_t name)
 {
@@ -41,7 +41,8 @@ static DrawGauge drawGaugeOf(Draw draw, WhoProcess process, uint32_t name, Bool 
   draw->gauges = gauge;
   gauge->bucket = *bucket;
   *bucket = gauge;
-  draw->pen->gauge(draw->pen->data, gauge, draw->now);
+  if (draw->pen->gauge != NULL)
+    draw->pen->gauge(draw, gauge, draw->now);
   return gauge;
 }
 
@@ -63,7 +64,7 @@ static void drawWrite(Draw draw, DrawGauge gauge, uint64_t value, uint64_t time)
   if (time > gauge->at)
     gauge->at = time;
   gauge->written = value;
-  draw->pen->value(draw->pen->data, gauge, value, gauge->at);
+  draw->pen->value(draw, gauge, value, gauge->at);
 }
 
 /* drawSettle -- at `time` it is due: write what has changed.  TRUE: something had, and it will be due again. */

@@ -561,7 +561,6 @@ static Res foldedFinish(Writer folding)
 
 static void foldedDestroy(Writer folding)
 {
-
   if (folding->heap != NULL)
     HeapDestroy(folding->heap);
   WhoFinish(&folding->who);
