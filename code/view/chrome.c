@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "view/clean.h"
+#include "view/output.h"
 #include "view/draw.h"
 
 static void chromeInterned(Draw chrome, uint32_t number)

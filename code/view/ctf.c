@@ -27,7 +27,6 @@
 #include "base/types.h"
 #include "log/called.h"
 #include "log/log.h"
-#include "view/form.h"
 #include "view/output.h"
 #include "view/writer.h"
 
@@ -110,12 +109,10 @@ static const char ctfOurs[] = "le", ctfTheirs[] = "be";
 static void ctfName(Output output, const char *name, Size length)
 {
   char safe[256];
-  Index i;
 
   if (length > sizeof safe)
     length = sizeof safe;
-  for (i = 0; i < length; ++i)
-    safe[i] = FormNameChar(name[i]);
+  CleanName(safe, name, length);
   OutputBytes(output, safe, length);
 }
 

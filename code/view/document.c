@@ -8,7 +8,7 @@
 
 #include "base/say.h"
 #include "base/text.h"
-#include "view/clean.h"
+#include "view/output.h"
 
 void JsonString(FILE *out, const char *string)
 {

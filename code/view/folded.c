@@ -19,7 +19,7 @@
 
 #include "base/grow.h"
 #include "base/text.h"
-#include "view/clean.h"
+#include "view/output.h"
 #include "view/heap.h"
 #include "view/plans.h"
 #include "view/strings.h"

@@ -11,6 +11,7 @@
 #include "base/aver.h"
 #include "base/text.h"
 #include "view/describe.h"
+#include "view/output.h"
 #include "view/interns.h"
 
 /* A form being made: literals run up in `text`, and a piece is closed by a value. */
@@ -63,19 +64,11 @@ static void formValue(FormMaking making, Index param, FormValue string, FormValu
   }
 }
 
-static void formName(FormMaking making, const char *name, Size length)
-{
-  Index i;
-
-  for (i = 0; i < length; ++i)
-    TextChar(&making->text, FormNameChar(name[i]));
-}
-
 static void formKind(FormMaking making, Registry registry)
 {
   const char *kind = registry->kind[making->type->kind];
 
-  formName(making, kind, strlen(kind));
+  CleanText(&making->text, kind, strlen(kind));
 }
 
 /* formLearns -- what the event itself says is known from its own line on */
@@ -94,10 +87,10 @@ static void formText(FormMaking making)
   EventType type = making->type;
   Index i;
 
-  formName(making, type->name, type->nameLength);
+  CleanText(&making->text, type->name, type->nameLength);
   for (i = 0; i < type->params; ++i) {
     TextChar(&making->text, ' ');
-    formName(making, type->param[i], type->paramLength[i]);
+    CleanText(&making->text, type->param[i], type->paramLength[i]);
     TextChar(&making->text, '=');
     formValue(making, i, FormQUOTED, FormDOUBLE);
   }
@@ -148,11 +141,11 @@ static void formJson(FormMaking making, Registry registry)
   TextString(&making->text, ",\"kind\":\"");
   formKind(making, registry);
   TextString(&making->text, "\",\"name\":\"");
-  formName(making, type->name, type->nameLength);
+  CleanText(&making->text, type->name, type->nameLength);
   TextString(&making->text, "\",\"params\":{");
   for (i = 0; i < type->params; ++i) {
     TextString(&making->text, quote ? "\",\"" : i > 0 ? ",\"" : "\"");
-    formName(making, type->param[i], type->paramLength[i]);
+    CleanText(&making->text, type->param[i], type->paramLength[i]);
     TextString(&making->text, "\":");
     quote = type->letter[i] == 'P' || type->letter[i] == 'A';
     if (quote)
@@ -169,7 +162,7 @@ static void formCsv(FormMaking making, Registry registry, FormColumns columns)
 
   formKind(making, registry);
   TextChar(&making->text, ',');
-  formName(making, type->name, type->nameLength);
+  CleanText(&making->text, type->name, type->nameLength);
   for (c = 0; c < columns->count; ++c) {
     TextChar(&making->text, ',');
     i = DescribeParam(type, columns->name[c], columns->length[c]);

@@ -58,13 +58,6 @@ typedef struct FormColumnsStruct {
 extern Res FormColumnsMake(FormColumns columns, Log log);
 extern void FormColumnsFree(FormColumns columns);
 
-/* FormNameChar -- a character of a name out of a log, of which nobody knows that it is one: nothing that would upset a
- * terminal, CSV or JSON */
-static inline char FormNameChar(char c)
-{
-  return c > ' ' && c < 0x7f && c != '"' && c != ',' && c != '\\' ? c : '?';
-}
-
 /* FormMake -- the form of `type` in `style`; ResMEMORY.  FormFree gives its memory back. */
 extern Res FormMake(Form form, LineStyle style, Registry registry, EventType type, FormColumns columns);
 extern void FormFree(Form form);

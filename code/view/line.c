@@ -11,12 +11,11 @@
 
 #include "base/aver.h"
 #include "base/text.h"
-#include "view/clean.h"
+#include "view/output.h"
 #include "view/describe.h"
 #include "view/form.h"
 #include "view/interns.h"
 #include "view/plans.h"
-#include "view/put.h"
 #include "view/writer.h"
 
 enum {
@@ -327,10 +326,8 @@ static void lineCsvName(Line line, Index column)
 {
   char name[512]; /* of which a name of a log takes 255 at most */
   Size length = line->columns.length[column];
-  Index i;
 
-  for (i = 0; i < length; ++i)
-    name[i] = FormNameChar(line->columns.name[column][i]);
+  CleanName(name, line->columns.name[column], length);
   while (length < sizeof name && lineCsvTaken(line, column, name, length))
     name[length++] = '_';
   OutputBytes(line->output, name, length);

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "view/clean.h"
+#include "view/output.h"
 #include "view/draw.h"
 
 /* The events that have a time, by their numbers in pajeDefinitions. */

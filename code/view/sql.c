@@ -26,9 +26,7 @@
 #include "base/types.h"
 #include "log/log.h"
 #include "view/describe.h"
-#include "view/form.h"
 #include "view/output.h"
-#include "view/put.h"
 #include "view/plans.h"
 #include "view/writer.h"
 
@@ -126,12 +124,9 @@ static char *sqlString(char *p, const char *bytes, Size length, Bool cut)
 /* sqlSafe -- a name as it can stand between double quotes */
 static void sqlSafe(char *safe, const char *name, Size length)
 {
-  Index i;
-
   if (length > 255)
     length = 255;
-  for (i = 0; i < length; ++i)
-    safe[i] = FormNameChar(name[i]);
+  CleanName(safe, name, length);
   safe[length] = '\0';
 }
 
