@@ -18,17 +18,21 @@ typedef struct deathsNamedStruct {
   struct deathsNamedStruct *next;
 } deathsNamedStruct, *deathsNamed;
 
-/* What an event type tells. */
-typedef struct deathsPlanStruct {
-  enum { deathsUNSEEN, deathsNOTHING, deathsNAME, deathsEXIT } tells;
-  int pid, status, string; /* parameters, or -1; the string is a name, or how it ended */
-} deathsPlanStruct, *deathsPlan;
+/* What event types tell. */
+enum { deathsNAME = PlansCLIENT, deathsEXIT };
+enum { deathsPID, deathsSTRING, deathsSTATUS }; /* the string is a name, or how it ended */
+
+static const PlansKnownStruct deathsKnown[] = {
+  {"ProcessStart", deathsNAME, {"UW pid", "S name"}},
+  {"ProcessExec", deathsNAME, {"UW pid", "S program"}},
+  {"ProcessExit", deathsEXIT, {"UW pid", "S how", "UW status"}},
+};
 
 void DeathsInit(Deaths deaths, Log log)
 {
   memset(deaths, 0, sizeof *deaths);
   deaths->log = log;
-  PlansInit(&deaths->plans, sizeof(deathsPlanStruct));
+  PlansInit(&deaths->plans, sizeof(PlansTellStruct));
 }
 
 void DeathsFinish(Deaths deaths)
@@ -43,28 +47,6 @@ void DeathsFinish(Deaths deaths)
     }
   PlansFinish(&deaths->plans);
   StringsFinish(&deaths->strings);
-}
-
-static void deathsPlanMake(deathsPlan plan, EventType type)
-{
-  static const struct {
-    const char *type, *string;
-    int tells;
-  } known[] = {
-    {"ProcessStart", "name", deathsNAME}, {"ProcessExec", "program", deathsNAME}, {"ProcessExit", "how", deathsEXIT},
-  };
-  Index i;
-
-  plan->tells = deathsNOTHING;
-  for (i = 0; i < ARRAY_LENGTH(known); ++i) {
-    if (!PlansNamed(type, known[i].type))
-      continue;
-    plan->pid = PlansParam(type, "pid", "UW");
-    plan->status = PlansParam(type, "status", "UW");
-    plan->string = PlansParam(type, known[i].string, "S");
-    if (plan->pid >= 0 && plan->string >= 0 && (plan->status >= 0 || known[i].tells == deathsNAME))
-      plan->tells = known[i].tells;
-  }
 }
 
 /* deathsNamedOf -- what is known of a process, made if nothing is; NULL: no memory */
@@ -86,16 +68,15 @@ static deathsNamed deathsNamedOf(Deaths deaths, uint32_t pid)
   return named;
 }
 
-static void deathsName(Deaths deaths, LogEvent event, deathsPlan plan)
+static void deathsName(Deaths deaths, LogEvent event, PlansTell plan)
 {
-  deathsNamed named = deathsNamedOf(deaths, (uint32_t)LogEventWord(event, (Index)plan->pid));
+  deathsNamed named = deathsNamedOf(deaths, (uint32_t)LogEventWord(event, (Index)plan->param[deathsPID]));
   Size length;
-  const char *name = LogEventString(event, (Index)plan->string, &length), *slash = memrchr(name, '/', length);
+  const char *name = LogEventString(event, (Index)plan->param[deathsSTRING], &length);
 
-  if (slash != NULL)
-    length -= (Size)(slash + 1 - name);
+  name = PlansBase(name, &length);
   if (named != NULL && length > 0)
-    named->name = StringsAdd(&deaths->strings, slash != NULL ? slash + 1 : name, length);
+    named->name = StringsAdd(&deaths->strings, name, length);
 }
 
 /* deathsLog -- the process as it recorded itself: the newest of that number on the collector's machine; or NULL */
@@ -111,18 +92,18 @@ static LogProcess deathsLog(Deaths deaths, LogEvent event, uint32_t pid)
   return NULL;
 }
 
-static void deathsExit(Deaths deaths, LogEvent event, deathsPlan plan)
+static void deathsExit(Deaths deaths, LogEvent event, PlansTell plan)
 {
   static const char signal[] = "signal";
-  uint32_t pid = (uint32_t)LogEventWord(event, (Index)plan->pid);
+  uint32_t pid = (uint32_t)LogEventWord(event, (Index)plan->param[deathsPID]);
   Size length;
-  const char *how = LogEventString(event, (Index)plan->string, &length);
+  const char *how = LogEventString(event, (Index)plan->param[deathsSTRING], &length);
 
   if (length != strlen(signal) || memcmp(how, signal, length) != 0)
     return;
   if (deaths->count < DeathsMAX) {
     deathsNamed named = deathsNamedOf(deaths, pid);
-    deaths->death[deaths->count] = (DeathStruct){pid, (unsigned)LogEventWord(event, (Index)plan->status), event->time,
+    deaths->death[deaths->count] = (DeathStruct){pid, (unsigned)LogEventWord(event, (Index)plan->param[deathsSTATUS]), event->time,
                                                  deathsLog(deaths, event, pid), named != NULL ? named->name : 0};
   }
   ++deaths->count;
@@ -130,15 +111,13 @@ static void deathsExit(Deaths deaths, LogEvent event, deathsPlan plan)
 
 void DeathsEvent(Deaths deaths, LogEvent event)
 {
-  deathsPlan plan = PlansOf(&deaths->plans, event);
+  PlansTell plan = PlansTells(&deaths->plans, event, deathsKnown, ARRAY_LENGTH(deathsKnown));
 
   if (UNLIKELY(plan == NULL)) {
     deaths->failed = TRUE;
     return;
   }
-  if (UNLIKELY(plan->tells == deathsUNSEEN))
-    deathsPlanMake(plan, event->type);
-  if (LIKELY(plan->tells == deathsNOTHING))
+  if (LIKELY(plan->tells == PlansNOTHING))
     return;
   if (plan->tells == deathsNAME)
     deathsName(deaths, event, plan);

@@ -42,15 +42,14 @@ typedef struct ModulesStruct {
   Bool failed;       /* there was no memory: some are not known */
 } ModulesStruct, *Modules;
 
-typedef struct modulesPlanStruct {
-  Bool made;
-  int base, size, path;
-} modulesPlanStruct, *modulesPlan;
+enum { modulesBASE, modulesSIZE, modulesPATH };
+
+static const PlansKnownStruct modulesKnown[] = {{"ModuleLoad", PlansCLIENT, {"AP base", "W size", "S path"}}};
 
 static void modulesInit(Modules modules)
 {
   memset(modules, 0, sizeof *modules);
-  PlansInit(&modules->plans, sizeof(modulesPlanStruct));
+  PlansInit(&modules->plans, sizeof(PlansTellStruct));
 }
 
 static void modulesFinish(Modules modules)
@@ -60,20 +59,9 @@ static void modulesFinish(Modules modules)
   StringsFinish(&modules->strings);
 }
 
-static void modulesPlanMake(modulesPlan plan, EventType type)
+static void modulesAdd(Modules modules, PlansTell plan, LogEvent event)
 {
-  plan->made = TRUE;
-  plan->base = plan->size = plan->path = -1;
-  if (PlansNamed(type, "ModuleLoad")) {
-    plan->base = PlansParam(type, "base", "AP");
-    plan->size = PlansParam(type, "size", "W");
-    plan->path = PlansParam(type, "path", "S");
-  }
-}
-
-static void modulesAdd(Modules modules, modulesPlan plan, LogEvent event)
-{
-  const char *path, *slash;
+  const char *path;
   ModulesModule module;
   Size length;
 
@@ -83,29 +71,23 @@ static void modulesAdd(Modules modules, modulesPlan plan, LogEvent event)
   }
   module = &modules->module[modules->count++];
   module->process = event->process;
-  module->base = LogEventWord(event, (Index)plan->base);
-  module->size = LogEventWord(event, (Index)plan->size);
-  path = LogEventString(event, (Index)plan->path, &length);
-  slash = memrchr(path, '/', length);
-  if (slash != NULL) {
-    length -= (Size)(slash + 1 - path);
-    path = slash + 1;
-  }
+  module->base = LogEventWord(event, (Index)plan->param[modulesBASE]);
+  module->size = LogEventWord(event, (Index)plan->param[modulesSIZE]);
+  path = LogEventString(event, (Index)plan->param[modulesPATH], &length);
+  path = PlansBase(path, &length);
   module->name = StringsAdd(&modules->strings, path, length);
 }
 
 /* modulesTell -- learn from an event; TRUE: it is about a module, and nothing else */
 static Bool modulesTell(Modules modules, LogEvent event)
 {
-  modulesPlan plan = PlansOf(&modules->plans, event);
+  PlansTell plan = PlansTells(&modules->plans, event, modulesKnown, ARRAY_LENGTH(modulesKnown));
 
   if (UNLIKELY(plan == NULL)) {
     modules->failed = TRUE;
     return FALSE;
   }
-  if (UNLIKELY(!plan->made))
-    modulesPlanMake(plan, event->type);
-  if (LIKELY(plan->base < 0 || plan->size < 0 || plan->path < 0))
+  if (LIKELY(plan->tells == PlansNOTHING))
     return FALSE;
   modulesAdd(modules, plan, event);
   return TRUE;

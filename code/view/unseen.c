@@ -10,16 +10,14 @@
 #include "base/text.h"
 #include "view/document.h"
 
-/* What an event type tells. */
-typedef struct unseenPlanStruct {
-  enum { unseenUNKNOWN, unseenNOTHING, unseenTELLS } tells;
-  int processes, program; /* parameters */
-} unseenPlanStruct, *unseenPlan;
+enum { unseenPROCESSES, unseenPROGRAM };
+
+static const PlansKnownStruct unseenKnown[] = {{"ProgramUnseen", PlansCLIENT, {"UW processes", "S program"}}};
 
 void UnseenInit(Unseen unseen)
 {
   memset(unseen, 0, sizeof *unseen);
-  PlansInit(&unseen->plans, sizeof(unseenPlanStruct));
+  PlansInit(&unseen->plans, sizeof(PlansTellStruct));
 }
 
 void UnseenFinish(Unseen unseen)
@@ -28,23 +26,12 @@ void UnseenFinish(Unseen unseen)
   StringsFinish(&unseen->strings);
 }
 
-static void unseenPlanMake(unseenPlan plan, EventType type)
-{
-  plan->tells = unseenNOTHING;
-  if (!PlansNamed(type, "ProgramUnseen"))
-    return;
-  plan->processes = PlansParam(type, "processes", "UW");
-  plan->program = PlansParam(type, "program", "S");
-  if (plan->processes >= 0 && plan->program >= 0)
-    plan->tells = unseenTELLS;
-}
-
-static void unseenAdd(Unseen unseen, LogEvent event, unseenPlan plan)
+static void unseenAdd(Unseen unseen, LogEvent event, PlansTell plan)
 {
   Size length;
-  const char *string = LogEventString(event, (Index)plan->program, &length);
+  const char *string = LogEventString(event, (Index)plan->param[unseenPROGRAM], &length);
   uint32_t program = length > 0 ? StringsAdd(&unseen->strings, string, length) : 0;
-  uint64_t processes = LogEventWord(event, (Index)plan->processes);
+  uint64_t processes = LogEventWord(event, (Index)plan->param[unseenPROCESSES]);
   Index i;
 
   unseen->failed |= program == 0 && length > 0;
@@ -62,15 +49,13 @@ static void unseenAdd(Unseen unseen, LogEvent event, unseenPlan plan)
 
 void UnseenEvent(Unseen unseen, LogEvent event)
 {
-  unseenPlan plan = PlansOf(&unseen->plans, event);
+  PlansTell plan = PlansTells(&unseen->plans, event, unseenKnown, ARRAY_LENGTH(unseenKnown));
 
   if (UNLIKELY(plan == NULL)) {
     unseen->failed = TRUE;
     return;
   }
-  if (UNLIKELY(plan->tells == unseenUNKNOWN))
-    unseenPlanMake(plan, event->type);
-  if (UNLIKELY(plan->tells == unseenTELLS))
+  if (UNLIKELY(plan->tells == PlansCLIENT))
     unseenAdd(unseen, event, plan);
 }
 
