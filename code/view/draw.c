@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/text.h"
-#include "view/heapplan.h"
 
 /* ---- Before the picture: what lives then, and what things are called ----
  *
- * A process is drawn when the first event of the picture comes from it or tells of it.  What has been learned of it is held
- * until then. */
+ * A process is drawn when the first event of the picture comes from it or tells of it.  What has been learned of it is
+ * held until then. */
 
 DrawProcess DrawHeld(Draw draw, WhoProcess process, Bool take)
 {
@@ -91,16 +91,6 @@ static Bool drawEnds(const char *name, Size length, const char *suffix, Size *st
   return TRUE;
 }
 
-/* drawPlain -- the length of the type's name, without the Site of one that says where besides */
-static Size drawPlain(EventType type)
-{
-  Size length = type->nameLength;
-
-  if (PlansParam(type, "site", "PAW") >= 0)
-    (void)drawEnds(type->name, length, "Site", &length);
-  return length;
-}
-
 /* drawFind -- the type whose name is the stem and the suffix; or NULL */
 static EventType drawFind(Registry registry, const char *stem, Size length, const char *suffix)
 {
@@ -108,7 +98,7 @@ static EventType drawFind(Registry registry, const char *stem, Size length, cons
 
   for (i = 0; i < registry->count; ++i) {
     EventType type = &registry->types[i];
-    Size plain = drawPlain(type), other;
+    Size plain = HeapPlain(type), other;
     if (plain == length + strlen(suffix) && drawEnds(type->name, plain, suffix, &other) &&
         memcmp(type->name, stem, length) == 0)
       return type;
@@ -138,7 +128,7 @@ static void drawSalts(DrawPlan plan, EventType type, EventType other)
 /* drawPair -- if the type is one of a pair, name the slice and say which */
 static void drawPair(Draw draw, DrawPlan plan, EventType type, Registry registry)
 {
-  Size plain = drawPlain(type), stem;
+  Size plain = HeapPlain(type), stem;
   char name[512];
   TextStruct text;
   EventType other = NULL;
@@ -211,12 +201,10 @@ static void drawPlanMake(Draw draw, DrawPlan plan, LogEvent event)
  * Of slices that begin thick and fast only some are drawn.  One that is not, though, and lasts longer than that, is
  * what somebody looks for: its lane waits, and the slice is drawn from when it is due, if it is still open. */
 
-enum { drawSeenMIN = 8 };
-
 /* drawSkip -- has the lane had one of these so lately that another is not drawn? */
 static Bool drawSkip(Draw draw, DrawLane lane, uint32_t name)
 {
-  struct DrawSeenStruct *seen;
+  DrawSeen seen;
   Index i;
 
   if (draw->thin == 0)
@@ -230,17 +218,11 @@ static Bool drawSkip(Draw draw, DrawLane lane, uint32_t name)
     seen->time = draw->now;
     return FALSE;
   }
-  if (i == 0 || (i >= drawSeenMIN && (i & (i - 1)) == 0)) {
-    seen = realloc(lane->seen, (i == 0 ? drawSeenMIN : 2 * i) * sizeof *seen);
-    if (seen == NULL) {
-      draw->failed = TRUE;
-      return TRUE;
-    }
-    lane->seen = seen;
+  if (!Grow(&lane->seen, &lane->seenCapacity, lane->seens, sizeof *seen)) {
+    draw->failed = TRUE;
+    return TRUE;
   }
-  lane->seen[i].name = name;
-  lane->seen[i].time = draw->now;
-  ++lane->seens;
+  lane->seen[lane->seens++] = (DrawSeenStruct){name, draw->now};
   return FALSE;
 }
 
@@ -388,7 +370,8 @@ static uint64_t drawThin(uint64_t thin, Log log)
   return thin > drawFINEST ? thin : drawFINEST;
 }
 
-Res DrawCreate(Writer *writerReturn, const WriterOptionsStruct *options, Log log, Output output, const DrawPenStruct *pen)
+Res DrawCreate(Writer *writerReturn, const WriterOptionsStruct *options, Log log, Output output,
+               const DrawPenStruct *pen)
 {
   Draw draw = calloc(1, sizeof *draw);
 

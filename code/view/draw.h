@@ -94,16 +94,18 @@ typedef struct DrawSliceStruct {
   uint64_t key;        /* of what its two events both say; 0: nothing */
 } DrawSliceStruct, *DrawSlice;
 
+typedef struct DrawSeenStruct {
+  uint32_t name;
+  uint64_t time;
+} DrawSeenStruct, *DrawSeen;
+
 typedef struct DrawLaneStruct {
   WhoThread thread;
   Bool told;           /* to the pen */
   unsigned depth;
   DrawSliceStruct slice[DrawDepthMAX];
-  Count seens;         /* types that were drawn, and when last */
-  struct DrawSeenStruct {
-    uint32_t name;
-    uint64_t time;
-  } *seen;
+  Count seens, seenCapacity;
+  DrawSeen seen;       /* owned; types that were drawn, and when last */
   Bool waiting;        /* a slice may be longer than it is thinned */
   uint64_t due;
   struct DrawLaneStruct *later, *next;
@@ -156,7 +158,8 @@ extern Res DrawRead(Writer writer, LogRequest request);
 extern Res DrawFinish(Writer writer);
 extern void DrawDestroy(Writer writer);
 #define DrawCLASS \
-  .heirs = TRUE, .takes = WriterTakesTHIN, .event = DrawEvent, .read = DrawRead, .finish = DrawFinish, .destroy = DrawDestroy
+  .heirs = TRUE, .takes = WriterTakesTHIN, .event = DrawEvent, .read = DrawRead, \
+  .finish = DrawFinish, .destroy = DrawDestroy
 
 /* ---- Between the two files ---- */
 

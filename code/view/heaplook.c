@@ -4,6 +4,7 @@
  */
 #include "view/heaplook.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,39 +41,29 @@ static HeapProcess lookLives(Heap heap, Index number)
   return process != NULL && process->ended && heap->living > 0 ? NULL : process;
 }
 
-static int lookPoolCompare(const void *a, const void *b)
+/* lookCompare -- by the numbers of pools or threads, with which both begin */
+static int lookCompare(const void *a, const void *b)
 {
-  const HeapPool x = *(const HeapPool *)a, y = *(const HeapPool *)b;
+  Index x = **(const Index *const *)a, y = **(const Index *const *)b;
 
-  return x->number < y->number ? -1 : x->number > y->number;
+  return x < y ? -1 : x > y;
 }
 
-static int lookThreadCompare(const void *a, const void *b)
-{
-  const HeapThread x = *(const HeapThread *)a, y = *(const HeapThread *)b;
-
-  return x->number < y->number ? -1 : x->number > y->number;
-}
+_Static_assert(offsetof(HeapPoolStruct, number) == 0 && offsetof(HeapThreadStruct, number) == 0, "for lookCompare");
 
 Res HeapLookPools(HeapPool **poolsReturn, Count *countReturn, Heap heap, Index number)
 {
   HeapProcess process = lookLives(heap, number);
-  HeapPool *pools, pool;
-  Count count = 0;
+  HeapPool *pools = malloc(((process == NULL ? 0 : process->pools) + 1) * sizeof *pools), pool;
   Index i;
 
-  for (i = 0; process != NULL && i < HeapBUCKETS; ++i)
-    for (pool = process->pool[i]; pool != NULL; pool = pool->next)
-      ++count;
-  pools = malloc((count + 1) * sizeof *pools);
   if (pools == NULL)
     return ResMEMORY;
-  *countReturn = count;
-  count = 0;
-  for (i = 0; process != NULL && i < HeapBUCKETS; ++i)
-    for (pool = process->pool[i]; pool != NULL; pool = pool->next)
-      pools[count++] = pool;
-  qsort(pools, count, sizeof *pools, lookPoolCompare);
+  *countReturn = 0;
+  if (process != NULL)
+    HeapEACHPOOL(process, i, pool)
+      pools[(*countReturn)++] = pool;
+  qsort(pools, *countReturn, sizeof *pools, lookCompare);
   *poolsReturn = pools;
   return ResOK;
 }
@@ -80,19 +71,17 @@ Res HeapLookPools(HeapPool **poolsReturn, Count *countReturn, Heap heap, Index n
 Res HeapLookThreads(HeapThread **threadsReturn, Count *countReturn, Heap heap, Index number)
 {
   HeapProcess process = lookProcess(heap, number);
-  Count count = process == NULL ? 0 : process->threads;
-  HeapThread *threads = malloc((count + 1) * sizeof *threads), thread;
+  HeapThread *threads = malloc(((process == NULL ? 0 : process->threads) + 1) * sizeof *threads), thread;
   Index i;
 
   if (threads == NULL)
     return ResMEMORY;
-  count = 0;
-  for (i = 0; process != NULL && i < HeapBUCKETS; ++i)
-    for (thread = process->thread[i]; thread != NULL; thread = thread->next)
-      threads[count++] = thread;
-  qsort(threads, count, sizeof *threads, lookThreadCompare);
+  *countReturn = 0;
+  if (process != NULL)
+    HeapEACHTHREAD(process, i, thread)
+      threads[(*countReturn)++] = thread;
+  qsort(threads, *countReturn, sizeof *threads, lookCompare);
   *threadsReturn = threads;
-  *countReturn = count;
   return ResOK;
 }
 
@@ -109,12 +98,7 @@ void HeapLookTally(HeapTally tallyReturn, Heap heap, Index number)
   HeapProcess process = lookProcess(heap, number);
   HeapPast past = lookPast(heap, number);
 
-  if (process != NULL)
-    *tallyReturn = process->order.tally;
-  else if (past != NULL)
-    *tallyReturn = past->tally;
-  else
-    memset(tallyReturn, 0, sizeof *tallyReturn);
+  *tallyReturn = process != NULL ? process->order.tally : past != NULL ? past->tally : (HeapTallyStruct){0};
 }
 
 void HeapLookSum(HeapSum sumReturn, Heap heap, Index number)
@@ -122,29 +106,7 @@ void HeapLookSum(HeapSum sumReturn, Heap heap, Index number)
   HeapProcess process = lookProcess(heap, number);
   HeapPast past = lookPast(heap, number);
 
-  if (process != NULL)
-    *sumReturn = process->order.sum;
-  else if (past != NULL)
-    *sumReturn = past->sum;
-  else
-    memset(sumReturn, 0, sizeof *sumReturn);
-}
-
-/* lookCounts -- events by type, of all types that the process has by now; FALSE: no memory */
-static Bool lookCounts(Heap heap, Index number, HeapPast seen)
-{
-  Count types = LogProcessAt(heap->log, number)->registry->count;
-  uint64_t *counts;
-
-  if (types <= seen->types)
-    return TRUE;
-  counts = realloc(seen->counts, types * sizeof *counts);
-  if (counts == NULL)
-    return FALSE;
-  memset(counts + seen->types, 0, (types - seen->types) * sizeof *counts);
-  seen->counts = counts;
-  seen->types = types;
-  return TRUE;
+  *sumReturn = process != NULL ? process->order.sum : past != NULL ? past->sum : (HeapSumStruct){0};
 }
 
 Bool HeapSeen(Count *threadsReturn, const uint64_t **countsReturn, Heap heap, Index number)
@@ -152,7 +114,7 @@ Bool HeapSeen(Count *threadsReturn, const uint64_t **countsReturn, Heap heap, In
   HeapProcess process = lookProcess(heap, number);
   HeapPast seen = process != NULL ? &process->seen : lookPast(heap, number);
 
-  if (seen == NULL || !lookCounts(heap, number, seen))
+  if (seen == NULL || !HeapSeenTypes(seen, LogProcessAt(heap->log, number)->registry->count))
     return FALSE;
   *threadsReturn = process != NULL ? process->threads - process->inherited : seen->threads;
   *countsReturn = seen->counts;
@@ -244,9 +206,8 @@ void HeapPending(Heap heap, Index number, lookPendingHook hook, void *data)
 
   if (process == NULL)
     return;
-  for (i = 0; i < HeapBUCKETS; ++i)
-    for (thread = process->thread[i]; thread != NULL; thread = thread->next)
-      lookResizes(thread, hook, data);
+  HeapEACHTHREAD(process, i, thread)
+    lookResizes(thread, hook, data);
   for (i = process->order.oldest; i != 0; i = process->order.hold[i - 1].newer)
     hook(data, &process->order.hold[i - 1].input, FALSE, NULL);
 }
@@ -289,9 +250,8 @@ Res HeapObjects(Heap heap, Index number, lookHook hook, void *data)
   byNumber = calloc(process->threads + 1, sizeof *byNumber);
   if (byNumber == NULL)
     return ResMEMORY;
-  for (i = 0; i < HeapBUCKETS; ++i)
-    for (thread = process->thread[i]; thread != NULL; thread = thread->next)
-      byNumber[thread->number] = thread;
+  HeapEACHTHREAD(process, i, thread)
+    byNumber[thread->number] = thread;
   for (i = 0; i < HeapBUCKETS; ++i) {
     for (pool = process->pool[i]; pool != NULL && res == ResOK; pool = pool->next)
       res = lookPool(pool, byNumber, hook, data);
@@ -324,11 +284,10 @@ void HeapGone(Heap heap, Index number, void (*hook)(void *data, HeapPool pool, u
 
   if (process == NULL || !process->order.stating)
     return;
-  for (i = 0; i < HeapBUCKETS; ++i)
-    for (pool = process->pool[i]; pool != NULL; pool = pool->next)
-      for (j = 0; j < process->order.gone.capacity; ++j) {
-        uint64_t key = process->order.gone.objects[j].addr;
-        if (key != 0 && HeapStateAddr(key, pool) >> 48 == 0)
-          hook(data, pool, HeapStateAddr(key, pool));
-      }
+  HeapEACHPOOL(process, i, pool)
+    for (j = 0; j < process->order.gone.capacity; ++j) {
+      uint64_t key = process->order.gone.objects[j].addr;
+      if (key != 0 && HeapStateAddr(key, pool) >> 48 == 0)
+        hook(data, pool, HeapStateAddr(key, pool));
+    }
 }

@@ -30,8 +30,8 @@ extern void HeapLookSum(HeapSum sumReturn, Heap heap, Index process);
 /* HeapDoubt -- so many objects more or less it may have: other threads of its parent were at work when it was forked */
 extern uint64_t HeapDoubt(Heap heap, Index process);
 
-/* HeapEnded -- has it ended, so that nothing lives in it?  If no process lives, the last one that did has not, here: what
- * lived in it then is still to be seen. */
+/* HeapEnded -- has it ended, so that nothing lives in it?  If no process lives, the last one that did has not, here:
+ * what lived in it then is still to be seen. */
 extern Bool HeapEnded(Heap heap, Index process);
 
 /* HeapLiving -- how many recorded programs live, as far as is known */
@@ -49,8 +49,8 @@ extern Bool HeapLeader(Heap heap, Index process);
 extern void HeapTallySum(HeapTally tallyReturn, Heap heap);
 extern Count HeapObjectTypes(Heap heap);
 
-/* HeapHas -- may something live in the process?  So it may in a child of fork before an event of it has come, and not in
- * one that has ended. */
+/* HeapHas -- may something live in the process?  So it may in a child of fork before an event of it has come, and not
+ * in one that has ended. */
 extern Bool HeapHas(Heap heap, Index process);
 
 /* HeapPending -- tell `hook` of the beginnings of the resizes that have not ended, and of the events that still wait to
