@@ -2,8 +2,8 @@
  *
  * Two files: `metadata`, which is complete before the first event, and `events`, a row of packets, each written with
  * one call.  An event is a few copies: number and time, who it was, and the parameters as they stand in the log.
- * The metadata says, in CTF 1.8's own language, what packets and events look like: one stream class, with an event class for
- * each type of each registry.
+ * The metadata says, in CTF 1.8's own language, what packets and events look like: one stream class, with an event
+ * class for each type of each registry.
  *
  * Design: design/view.md .ctf      Tests: test/formats.t
  *
@@ -16,6 +16,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,8 +31,8 @@
 #include "view/output.h"
 #include "view/writer.h"
 
-/* One number for each event type of a traceset, 0, 1, ...  Processes with one registry share theirs; two registries have
- * different ones, although types may be equal. */
+/* One number for each event type of a traceset, 0, 1, ...  Processes with one registry share theirs; two registries
+ * have different ones, although types may be equal. */
 typedef struct CtfIdsStruct {
   uint32_t *first; /* by process number: of the process's first type; the others follow */
   Count count;
@@ -141,19 +142,15 @@ static void ctfField(Output output, EventType type, Index param)
   }
   OutputString(output, "_");
   OutputBytes(output, word, type->paramLength[param]);
-  if (twice) {
+  if (twice)
     OutputNumber(output, "__", param);
-  }
 }
 
 /* ctfInteger -- an unsigned integer's type */
 static void ctfInteger(Output output, Size bytes, const char *order, unsigned base)
 {
-  OutputNumber(output, "integer { size = ", 8 * bytes);
-  OutputNumber(output, "; align = 8; signed = false; base = ", base);
-  OutputString(output, "; byte_order = ");
-  OutputString(output, order);
-  OutputString(output, "; } ");
+  OutputFormat(output, "integer { size = %zu; align = 8; signed = false; base = %u; byte_order = %s; } ",
+               8 * bytes, base, order);
 }
 
 static void ctfParam(Output output, EventType type, Index param, const char *order)
@@ -164,9 +161,7 @@ static void ctfParam(Output output, EventType type, Index param, const char *ord
     OutputString(output, "string { encoding = UTF8; } ");
     break;
   case 'D':
-    OutputString(output, "floating_point { exp_dig = 11; mant_dig = 53; align = 8; byte_order = ");
-    OutputString(output, order);
-    OutputString(output, "; } ");
+    OutputFormat(output, "floating_point { exp_dig = 11; mant_dig = 53; align = 8; byte_order = %s; } ", order);
     break;
   default:
     ctfInteger(output, type->width[param], order, type->letter[param] == 'P' || type->letter[param] == 'A' ? 16 : 10);
@@ -182,8 +177,7 @@ static void ctfEventClass(Output output, Registry registry, EventType type, uint
 
   OutputString(output, "event {\n  name = \"");
   ctfName(output, type->name, type->nameLength);
-  OutputNumber(output, "\"; id = ", id);
-  OutputString(output, "; stream_id = 0;\n  fields := struct {\n");
+  OutputFormat(output, "\"; id = %" PRIu64 "; stream_id = 0;\n  fields := struct {\n", id);
   for (i = 0; i < type->params; ++i)
     ctfParam(output, type, i, order);
   OutputString(output, "  };\n};\n");
@@ -191,15 +185,10 @@ static void ctfEventClass(Output output, Registry registry, EventType type, uint
 
 static void ctfUuid(Output output, const uint8_t uuid[CtfUuidSIZE])
 {
-  static const char hex[] = "0123456789abcdef";
   Index i;
 
-  for (i = 0; i < CtfUuidSIZE; ++i) {
-    char digits[2] = {hex[uuid[i] >> 4], hex[uuid[i] & 15]};
-    if (i == 4 || i == 6 || i == 8 || i == 10)
-      OutputString(output, "-");
-    OutputBytes(output, digits, 2);
-  }
+  for (i = 0; i < CtfUuidSIZE; ++i)
+    OutputFormat(output, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", uuid[i]);
 }
 
 static void ctfTrace(Output output, const uint8_t uuid[CtfUuidSIZE], uint64_t start)
@@ -210,34 +199,26 @@ static void ctfTrace(Output output, const uint8_t uuid[CtfUuidSIZE], uint64_t st
             "typealias integer { size = 64; align = 8; signed = false; } := uint64_t;\n\n"
             "trace {\n  major = 1;\n  minor = 8;\n  uuid = \"");
   ctfUuid(output, uuid);
-  OutputString(output, "\";\n  byte_order = ");
-  OutputString(output, ctfOurs);
-  OutputString(output, ";\n  packet.header := struct {\n    uint32_t magic;\n    uint8_t uuid[16];\n"
-            "    uint32_t stream_id;\n"
-            "  };\n};\n\nenv {\n  domain = \"memory\";\n  tracer_name = \"pawprint\";\n};\n\n"
-            "clock {\n  name = \"wall\";\n  description = \"wall time; 0 is the earliest event\";\n"
-            "  freq = 1000000000;\n");
-  /* Not parted into offset_s and this: there is a Trace Compass that knows offset only. */
-  OutputNumber(output, "  offset = ", start);
-  OutputString(output, ";\n};\n\n");
+  /* The offset is not parted into offset_s and this: there is a Trace Compass that knows offset only. */
+  OutputFormat(output, "\";\n  byte_order = %s;\n  packet.header := struct {\n"
+               "    uint32_t magic;\n    uint8_t uuid[16];\n    uint32_t stream_id;\n"
+               "  };\n};\n\nenv {\n  domain = \"memory\";\n  tracer_name = \"pawprint\";\n};\n\n"
+               "clock {\n  name = \"wall\";\n  description = \"wall time; 0 is the earliest event\";\n"
+               "  freq = 1000000000;\n  offset = %" PRIu64 ";\n};\n\n", ctfOurs, start);
 }
 
 static void ctfStream(Output output, Size width)
 {
-  static const char time[] = "map = clock.wall.value; } ";
-
+#define CLOCK(bits) "    integer { size = " #bits "; align = 8; signed = false; map = clock.wall.value; } "
   OutputString(output, "stream {\n  id = 0;\n  packet.context := struct {\n"
-            "    integer { size = 64; align = 8; signed = false; ");
-  OutputString(output, time);
-  OutputString(output, "timestamp_begin;\n    integer { size = 64; align = 8; signed = false; ");
-  OutputString(output, time);
-  OutputString(output, "timestamp_end;\n    uint64_t content_size;\n    uint64_t packet_size;\n"
-            "    uint64_t packet_seq_num;\n    uint64_t events_discarded;\n  };\n  event.header := struct {\n    ");
+               CLOCK(64) "timestamp_begin;\n" CLOCK(64) "timestamp_end;\n"
+               "    uint64_t content_size;\n    uint64_t packet_size;\n"
+               "    uint64_t packet_seq_num;\n    uint64_t events_discarded;\n  };\n  event.header := struct {\n    ");
   ctfInteger(output, width, ctfOurs, 10);
-  OutputString(output, "id;\n    integer { size = 32; align = 8; signed = false; ");
-  OutputString(output, time);
-  OutputString(output, "timestamp;\n  };\n  event.context := struct {\n    uint32_t _vpid;\n    uint32_t _vtid;\n"
-            "    string { encoding = UTF8; } _procname;\n  };\n};\n\n");
+  OutputString(output, "id;\n" CLOCK(32) "timestamp;\n"
+               "  };\n  event.context := struct {\n    uint32_t _vpid;\n    uint32_t _vtid;\n"
+               "    string { encoding = UTF8; } _procname;\n  };\n};\n\n");
+#undef CLOCK
 }
 
 /* ctfMetaWrite -- the metadata; `start` is the wall time (ns since 1970) of the trace's time 0 */

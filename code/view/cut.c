@@ -19,6 +19,7 @@
 #include "view/heapfork.h"
 #include "view/heaplook.h"
 #include "view/heapsave.h"
+#include "view/plans.h"
 #include "view/writer.h"
 
 /* What an event type is to a cut; bits. */
@@ -68,11 +69,6 @@ static const char *const cutDefinitions[] = {
   "ProcessExec", "ArenaCreate", "ArenaDestroy", "PoolCreate", "PoolParam", "PoolDestroy"
 };
 
-static Bool cutNamed(EventType type, const char *name)
-{
-  return type->nameLength == strlen(name) && memcmp(type->name, name, type->nameLength) == 0;
-}
-
 /* cutMay -- is the type of the kind that interned strings are of? */
 static Bool cutMay(LogProcess process, EventType type)
 {
@@ -80,7 +76,7 @@ static Bool cutMay(LogProcess process, EventType type)
   Index i;
 
   for (i = 0; i < registry->count; ++i)
-    if (cutNamed(&registry->types[i], cutDefinitions[0]))
+    if (PlansNamed(&registry->types[i], cutDefinitions[0]))
       return registry->types[i].kind == type->kind;
   return FALSE;
 }
@@ -97,7 +93,7 @@ static unsigned cutLook(Cut cut, LogProcess process, EventType type)
   Index i;
 
   for (i = 0; i < ARRAY_LENGTH(cutDefinitions); ++i)
-    if (cutNamed(type, cutDefinitions[i]))
+    if (PlansNamed(type, cutDefinitions[i]))
       is |= means ? cutDEFINES : before && HeapWants(type) ? cutBEFORE : 0;
   return is;
 }
@@ -509,11 +505,12 @@ static Res cutRead(Writer writer, LogRequest request)
   WriterOptions options = &writer->options;
   Count lacking = 0;
   char line[128];
-  Res res = CutWrite(&lacking, writer->log, writer->rewrite, request, options->bare ? NULL : options->of, options->bare);
+  Res res = CutWrite(&lacking, writer->log, writer->rewrite, request,
+                     options->bare ? NULL : options->of, options->bare);
 
   if (lacking > 0) {
-    (void)snprintf(line, sizeof line, "%zu process%s no events to tell what lived at the cut; that is left out", lacking,
-                   lacking == 1 ? " has" : "es have");
+    (void)snprintf(line, sizeof line, "%zu process%s no events to tell what lived at the cut; that is left out",
+                   lacking, lacking == 1 ? " has" : "es have");
     options->note(options->data, line);
   }
   return res;

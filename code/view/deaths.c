@@ -103,8 +103,9 @@ static void deathsExit(Deaths deaths, LogEvent event, PlansTell plan)
     return;
   if (deaths->count < DeathsMAX) {
     deathsNamed named = deathsNamedOf(deaths, pid);
-    deaths->death[deaths->count] = (DeathStruct){pid, (unsigned)LogEventWord(event, (Index)plan->param[deathsSTATUS]), event->time,
-                                                 deathsLog(deaths, event, pid), named != NULL ? named->name : 0};
+    deaths->death[deaths->count] = (DeathStruct){
+        pid, (unsigned)LogEventWord(event, (Index)plan->param[deathsSTATUS]), event->time,
+        deathsLog(deaths, event, pid), named != NULL ? named->name : 0};
   }
   ++deaths->count;
 }

@@ -61,8 +61,8 @@ void AskedJson(FILE *out, const LogSummaryStruct *log)
   fprintf(out, "\"overwritten\": %llu, \"overwritten_at_least\": %s, \"newest_from\": %.9f, "
           "\"while_off\": %llu, \"while_off_from\": %.9f, \"while_off_missing\": %llu, \"dropped\": %llu, "
           "\"recording_ended_at\": %.9f",
-          (unsigned long long)log->overwritten, log->overwrittenMore ? "true" : "false", DocumentSince(log->first, log->kept),
-          (unsigned long long)log->unsent,
-          DocumentSince(log->first, log->unsentFrom), (unsigned long long)log->unsentOlder, (unsigned long long)log->dropped,
-          DocumentSince(log->first, log->stopped));
+          (unsigned long long)log->overwritten, log->overwrittenMore ? "true" : "false",
+          DocumentSince(log->first, log->kept), (unsigned long long)log->unsent,
+          DocumentSince(log->first, log->unsentFrom), (unsigned long long)log->unsentOlder,
+          (unsigned long long)log->dropped, DocumentSince(log->first, log->stopped));
 }

@@ -1,8 +1,8 @@
-/* document.h -- what views and other documents have in common: strings of JSON, times, names of processes, and what of a
- * recording is not in its log because somebody asked for that
+/* document.h -- what views and other documents have in common: strings of JSON, times, names of processes, and what of
+ * a recording is not in its log because somebody asked for that
  *
- * Of the newest events alone, and of the time before the recording was ended, numbers would be taken for those of the whole
- * program.
+ * Of the newest events alone, and of the time before the recording was ended, numbers would be taken for those of the
+ * whole program.
  *
  * Design: design/view.md .json, .called, .asked      Tests: test/eventview.t, test/process.t, test/asked.t
  */
@@ -28,8 +28,8 @@ extern void JsonString(FILE *out, const char *string);
 /* CalledSay -- print the path of the file that runs; before it the name for people, if that is another */
 extern void CalledSay(FILE *out, const HeaderStruct *header);
 
-/* AskedText -- a line of a view for each thing that was asked for; AskedJson -- members of an object, with no comma behind
- * them */
+/* AskedText -- a line of a view for each thing that was asked for; AskedJson -- members of an object, with no comma
+ * behind them */
 extern void AskedText(FILE *out, const LogSummaryStruct *log);
 extern void AskedJson(FILE *out, const LogSummaryStruct *log);
 

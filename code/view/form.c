@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/aver.h"
+#include "base/grow.h"
 #include "base/text.h"
 #include "view/describe.h"
 #include "view/output.h"
@@ -165,7 +166,7 @@ static void formCsv(FormMaking making, Registry registry, FormColumns columns)
   CleanText(&making->text, type->name, type->nameLength);
   for (c = 0; c < columns->count; ++c) {
     TextChar(&making->text, ',');
-    i = DescribeParam(type, columns->name[c], columns->length[c]);
+    i = DescribeParam(type, columns->column[c].name, columns->column[c].length);
     if (i < type->params)
       formValue(making, i, FormCSV, FormDOUBLE);
   }
@@ -219,23 +220,11 @@ static Res formColumn(FormColumns columns, const char *name, uint8_t length)
   Index i;
 
   for (i = 0; i < columns->count; ++i)
-    if (columns->length[i] == length && memcmp(columns->name[i], name, length) == 0)
+    if (columns->column[i].length == length && memcmp(columns->column[i].name, name, length) == 0)
       return ResOK;
-  if (columns->count == columns->capacity) {
-    Count capacity = columns->capacity == 0 ? 32 : columns->capacity * 2;
-    const char **names = realloc(columns->name, capacity * sizeof *names);
-    uint8_t *lengths;
-    if (names == NULL)
-      return ResMEMORY;
-    columns->name = names;
-    lengths = realloc(columns->length, capacity * sizeof *lengths);
-    if (lengths == NULL)
-      return ResMEMORY;
-    columns->length = lengths;
-    columns->capacity = capacity;
-  }
-  columns->name[columns->count] = name;
-  columns->length[columns->count] = length;
+  if (!Grow(&columns->column, &columns->capacity, columns->count, sizeof *columns->column))
+    return ResMEMORY;
+  columns->column[columns->count] = (FormColumnStruct){name, length};
   ++columns->count;
   return ResOK;
 }
@@ -259,6 +248,5 @@ Res FormColumnsMake(FormColumns columns, Log log)
 
 void FormColumnsFree(FormColumns columns)
 {
-  free(columns->name);
-  free(columns->length);
+  free(columns->column);
 }

@@ -49,10 +49,14 @@ typedef struct FormStruct {
 } FormStruct, *Form;
 
 /* FormColumns -- the columns of CSV: every parameter name of every registry, once */
+typedef struct FormColumnStruct {
+  const char *name; /* not terminated */
+  uint8_t length;
+} FormColumnStruct;
+
 typedef struct FormColumnsStruct {
   Count count, capacity;
-  const char **name; /* not terminated */
-  uint8_t *length;
+  FormColumnStruct *column;
 } FormColumnsStruct, *FormColumns;
 
 extern Res FormColumnsMake(FormColumns columns, Log log);

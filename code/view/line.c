@@ -316,7 +316,8 @@ static Bool lineCsvTaken(Line line, Index column, const char *name, Size length)
     if (strlen(lineOwn[i]) == length && strncasecmp(lineOwn[i], name, length) == 0)
       return TRUE;
   for (i = 0; i < line->columns.count; ++i)
-    if (i != column && line->columns.length[i] == length && memcmp(line->columns.name[i], name, length) == 0)
+    if (i != column && line->columns.column[i].length == length &&
+        memcmp(line->columns.column[i].name, name, length) == 0)
       return TRUE;
   return FALSE;
 }
@@ -325,9 +326,9 @@ static Bool lineCsvTaken(Line line, Index column, const char *name, Size length)
 static void lineCsvName(Line line, Index column)
 {
   char name[512]; /* of which a name of a log takes 255 at most */
-  Size length = line->columns.length[column];
+  Size length = line->columns.column[column].length;
 
-  CleanName(name, line->columns.name[column], length);
+  CleanName(name, line->columns.column[column].name, length);
   while (length < sizeof name && lineCsvTaken(line, column, name, length))
     name[length++] = '_';
   OutputBytes(line->output, name, length);
@@ -410,7 +411,8 @@ static Res lineWriterText(Writer *writerReturn, const WriterOptionsStruct *optio
 {
   UNUSED(error);
   UNUSED(size);
-  return LineCreate(writerReturn, options->describe ? LineDESCRIBE : options->verbose ? LineVERBOSE : LineTEXT, log, output);
+  return LineCreate(writerReturn, options->describe ? LineDESCRIBE : options->verbose ? LineVERBOSE : LineTEXT, log,
+                    output);
 }
 
 static Res lineWriterCsv(Writer *writerReturn, const WriterOptionsStruct *options, Log log, Output output, char *error,

@@ -5,9 +5,12 @@
 #include "view/output.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/aver.h"
 #include "base/text.h"
 
 void OutputInit(Output output, int fd)
@@ -56,6 +59,19 @@ void OutputNumber(Output output, const char *before, uint64_t number)
 {
   OutputString(output, before);
   output->next = TextPutDecimal(OutputRoom(output), number);
+}
+
+void OutputFormat(Output output, const char *format, ...)
+{
+  char *room = OutputRoom(output);
+  va_list args;
+  int length;
+
+  va_start(args, format);
+  length = vsnprintf(room, OutputRoomMAX, format, args);
+  va_end(args);
+  AVER(length >= 0 && length < OutputRoomMAX);
+  output->next = room + length;
 }
 
 Res OutputEnd(Output output)

@@ -41,6 +41,9 @@ extern void OutputBytes(Output output, const char *bytes, Size size);
 extern void OutputString(Output output, const char *string);
 extern void OutputNumber(Output output, const char *before, uint64_t number);
 
+/* OutputFormat -- what printf makes of the rest, less than OutputRoomMAX bytes; not for what each event has */
+extern __attribute__((format(printf, 2, 3))) void OutputFormat(Output output, const char *format, ...);
+
 /* OutputEnd -- write what is there; ResIO: that has failed, or something did before, and errno says why */
 extern Res OutputEnd(Output output);
 
@@ -54,8 +57,8 @@ static inline char *OutputRoom(Output output)
 
 /* ---- Strings out of logs, made fit for the files of others ----
  *
- * What a log calls its events, threads and programs may be any bytes.  Most of these write to an Output in pieces, so that a
- * string may be of any length. */
+ * What a log calls its events, threads and programs may be any bytes.  Most of these write to an Output in pieces, so
+ * that a string may be of any length. */
 
 /* CleanJson -- as JSON has it, in double quotes; bytes that are no UTF-8 become U+FFFD
  * CleanJsonChar -- one character of that, of the `left` bytes there, at `p`, unchecked:

@@ -75,8 +75,8 @@ static void pajeThreadAlias(Draw paje, WhoThread thread)
   OutputNumber(paje->output, "_", thread->tid);
 }
 
-/* pajeDefine -- a name is used for something; TRUE: for the first time.  The pen's own memory has bits by the number of the
- * name. */
+/* pajeDefine -- a name is used for something; TRUE: for the first time.  The pen's own memory has bits by the number of
+ * the name. */
 static Bool pajeDefine(Draw paje, uint32_t name, unsigned char bit)
 {
   unsigned char *defined = paje->own;
@@ -105,13 +105,9 @@ static void pajeState(Draw paje, uint32_t name)
 
   if (!pajeDefine(paje, name, pajeSTATE))
     return;
-  OutputNumber(paje->output, "4 s", name);
-  OutputString(paje->output, " S \"");
+  OutputFormat(paje->output, "4 s%u S \"", name);
   pajeName(paje, name);
-  OutputNumber(paje->output, "\" \"0.", color >> 24 & 7);
-  OutputNumber(paje->output, " 0.", 2 + (color >> 27 & 7));
-  OutputNumber(paje->output, " 0.", 2 + (color >> 20 & 7));
-  OutputString(paje->output, "\"\n");
+  OutputFormat(paje->output, "\" \"0.%u 0.%u 0.%u\"\n", color >> 24 & 7, 2 + (color >> 27 & 7), 2 + (color >> 20 & 7));
 }
 
 /* ---- What the pen writes ---- */
@@ -119,9 +115,7 @@ static void pajeState(Draw paje, uint32_t name)
 static void pajeProcess(Draw paje, WhoProcess process, uint64_t time)
 {
   pajeAt(paje, pajeCREATE, time);
-  OutputNumber(paje->output, " p", process->id);
-  OutputNumber(paje->output, " P 0 \"", process->id);
-  OutputString(paje->output, " ");
+  OutputFormat(paje->output, " p%u P 0 \"%u ", process->id, process->id);
   pajeName(paje, process->name);
   OutputString(paje->output, "\"\n");
 }
@@ -135,10 +129,7 @@ static void pajeThread(Draw paje, WhoThread thread, Bool again, uint64_t time)
     return; /* a container keeps its name */
   pajeAt(paje, pajeCREATE, time);
   pajeThreadAlias(paje, thread);
-  OutputNumber(paje->output, " T p", thread->process->id);
-  OutputNumber(paje->output, " \"", thread->process->id);
-  OutputNumber(paje->output, "/", thread->tid);
-  OutputString(paje->output, " ");
+  OutputFormat(paje->output, " T p%u \"%u/%u ", thread->process->id, thread->process->id, thread->tid);
   CleanPlain(paje->output, name, length, "\"");
   OutputString(paje->output, "\"\n");
 }
@@ -147,15 +138,11 @@ static void pajeGauge(Draw paje, DrawGauge gauge, uint64_t time)
 {
   if (gauge->pool) {
     pajeAt(paje, pajeCREATE, time);
-    OutputNumber(paje->output, " g", gauge->number);
-    OutputNumber(paje->output, " L p", gauge->process->id);
-    OutputNumber(paje->output, " \"", gauge->process->id);
-    OutputString(paje->output, " ");
+    OutputFormat(paje->output, " g%u L p%u \"%u ", gauge->number, gauge->process->id, gauge->process->id);
     pajeName(paje, gauge->name);
     OutputString(paje->output, "\"\n");
   } else if (pajeDefine(paje, gauge->name, pajeVARIABLE)) {
-    OutputNumber(paje->output, "3 v", gauge->name);
-    OutputString(paje->output, " P \"");
+    OutputFormat(paje->output, "3 v%u P \"", gauge->name);
     pajeName(paje, gauge->name);
     OutputString(paje->output, "\"\n");
   }
@@ -227,8 +214,7 @@ static void pajeTail(Draw paje, uint64_t time)
   for (gauge = paje->gauges; gauge != NULL; gauge = gauge->next) {
     if (gauge->pool) {
       pajeAt(paje, pajeDESTROY, time);
-      OutputNumber(paje->output, " L g", gauge->number);
-      OutputString(paje->output, "\n");
+      OutputFormat(paje->output, " L g%u\n", gauge->number);
     }
   }
   for (process = paje->who.first; process != NULL; process = process->next) {
@@ -243,8 +229,7 @@ static void pajeTail(Draw paje, uint64_t time)
       OutputString(paje->output, "\n");
     }
     pajeAt(paje, pajeDESTROY, time);
-    OutputNumber(paje->output, " P p", process->id);
-    OutputString(paje->output, "\n");
+    OutputFormat(paje->output, " P p%u\n", process->id);
   }
 }
 

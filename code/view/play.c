@@ -20,9 +20,9 @@
 #include "base/aver.h"
 #include "base/types.h"
 
-/* With `verify` an object's contents are a function of its seed and the place in the object, so that a resized object is
- * checked as far as it reaches and only the rest is filled.  Of an object larger than PlayCheckMAX, the first and the last
- * PlayCheckMAX / 2 bytes are filled, so that memory that no program would touch is not. */
+/* With `verify` an object's contents are a function of its seed and the place in the object, so that a resized object
+ * is checked as far as it reaches and only the rest is filled.  Of an object larger than PlayCheckMAX, the first and
+ * the last PlayCheckMAX / 2 bytes are filled, so that memory that no program would touch is not. */
 enum { PlayCheckMAX = 1 << 20 };
 
 enum {

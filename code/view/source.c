@@ -18,8 +18,8 @@
 #include "view/heap.h"
 #include "view/known.h"
 
-/* By how much the times of logs are shifted, as people write it: a list, separated by commas, of FILE=SECONDS for a log by its
- * name, or SECONDS alone for the log of that place in the order of the command line. */
+/* By how much the times of logs are shifted, as people write it: a list, separated by commas, of FILE=SECONDS for a log
+ * by its name, or SECONDS alone for the log of that place in the order of the command line. */
 
 #define offsetSecondsMAX 9e9 /* what 64 bits of nanoseconds have, about 285 years */
 

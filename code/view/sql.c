@@ -5,16 +5,18 @@
  *
  * Design: design/view.md .sql      Tests: test/formats.t
  *
- * There is a table for each type of event, made when its first event comes.  Types of several registries that look the same
- * (name, parameters, letters) share one.  Names come out of logs: what of them would end a quoted name is replaced, and what
- * SQLite has another meaning for, or is taken, is changed.
+ * There is a table for each type of event, made when its first event comes.  Types of several registries that look the
+ * same (name, parameters, letters) share one.  Names come out of logs: what of them would end a quoted name is
+ * replaced, and what SQLite has another meaning for, or is taken, is changed.
  *
  * Always true: rows wait in at most `sqlHeapsMAX` heaps, each of one table; a heap has room for one more row; no two
- * tables have the same name, and no two columns of one, also for SQLite, which does not tell capitals from small letters.
+ * tables have the same name, and no two columns of one, also for SQLite, which does not tell capitals from small
+ * letters.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,13 +132,6 @@ static void sqlSafe(char *safe, const char *name, Size length)
   safe[length] = '\0';
 }
 
-static void sqlName(Output output, const char *name)
-{
-  OutputString(output, "\"");
-  OutputString(output, name);
-  OutputString(output, "\"");
-}
-
 /* sqlLiteral -- bytes of a header as a literal; descriptions are cut where nobody would read on */
 static void sqlLiteral(Output output, const char *bytes, Size length)
 {
@@ -223,19 +218,15 @@ static void sqlTableCreate(Output output, SqlTable table)
   EventType type = table->type;
   Index i;
 
-  OutputString(output, "CREATE TABLE ");
-  sqlName(output, table->name);
-  OutputString(output, "(n INTEGER PRIMARY KEY, time REAL, pid INTEGER, tid INTEGER");
-  for (i = 0; i < type->params; ++i) {
-    OutputString(output, ", ");
-    sqlName(output, table->column[i]);
-    OutputString(output, type->letter[i] == 'S' ? " TEXT" : type->letter[i] == 'D' ? " REAL" : " INTEGER");
-  }
+  OutputFormat(output, "CREATE TABLE \"%s\"(n INTEGER PRIMARY KEY, time REAL, pid INTEGER, tid INTEGER", table->name);
+  for (i = 0; i < type->params; ++i)
+    OutputFormat(output, ", \"%s\" %s", table->column[i],
+                 type->letter[i] == 'S' ? "TEXT" : type->letter[i] == 'D' ? "REAL" : "INTEGER");
   OutputString(output, ");\n");
 }
 
-/* sqlTablesMake -- the table for an event whose type has none yet, and the statement that creates it if it is new; NULL: no
- * memory */
+/* sqlTablesMake -- the table for an event whose type has none yet, and the statement that creates it if it is new;
+ * NULL: no memory */
 static SqlTable sqlTablesMake(SqlTables tables, Output output, LogEvent event)
 {
   SqlTable table;
@@ -266,21 +257,12 @@ static SqlTable sqlTablesMake(SqlTables tables, Output output, LogEvent event)
 /* sqlIndexes -- addresses are what is looked for */
 static void sqlIndexes(Output output, SqlTable table)
 {
-  char number[32];
   Index i;
 
-  for (i = 0; i < table->type->params; ++i) {
-    if (table->type->letter[i] != 'A')
-      continue;
-    (void)snprintf(number, sizeof number, "address_%zu_%zu", table->number, i);
-    OutputString(output, "CREATE INDEX ");
-    sqlName(output, number);
-    OutputString(output, " ON ");
-    sqlName(output, table->name);
-    OutputString(output, "(");
-    sqlName(output, table->column[i]);
-    OutputString(output, ");\n");
-  }
+  for (i = 0; i < table->type->params; ++i)
+    if (table->type->letter[i] == 'A')
+      OutputFormat(output, "CREATE INDEX \"address_%zu_%zu\" ON \"%s\"(\"%s\");\n", table->number, i, table->name,
+                   table->column[i]);
 }
 
 /* sqlColumns -- every column name of all tables, once; returns how many */
@@ -313,14 +295,9 @@ static void sqlViewPart(Output output, SqlTable table, const char *const *column
   for (c = 0; c < columns; ++c) {
     for (i = 0; i < table->type->params && strcasecmp(column[c], table->column[i]) != 0; ++i)
       ;
-    OutputString(output, ",");
-    if (i == table->type->params)
-      OutputString(output, "NULL AS ");
-    sqlName(output, column[c]);
+    OutputFormat(output, ",%s\"%s\"", i == table->type->params ? "NULL AS " : "", column[c]);
   }
-  OutputString(output, " FROM ");
-  sqlName(output, table->name);
-  OutputString(output, "\n");
+  OutputFormat(output, " FROM \"%s\"\n", table->name);
 }
 
 static void sqlView(SqlTables tables, Output output)
@@ -349,9 +326,7 @@ static void sqlType(Output output, SqlTable table)
   sqlPlain(output, type->name, type->nameLength);
   OutputString(output, ",");
   sqlPlain(output, kind, strlen(kind));
-  OutputNumber(output, ",", type->code);
-  OutputNumber(output, ",", table->count);
-  OutputString(output, ",");
+  OutputFormat(output, ",%u,%" PRIu64 ",", type->code, table->count);
   sqlLiteral(output, table->name, strlen(table->name));
   OutputString(output, ",");
   sqlLiteral(output, type->describe, type->describeLength);
@@ -412,9 +387,7 @@ static void sqlFlush(Output output, SqlHeap heap)
 {
   if (heap->next == heap->rows)
     return;
-  OutputString(output, "INSERT INTO \"");
-  OutputString(output, heap->table->name);
-  OutputString(output, "\" VALUES\n");
+  OutputFormat(output, "INSERT INTO \"%s\" VALUES\n", heap->table->name);
   OutputBytes(output, heap->rows, (Size)(heap->next - heap->rows) - 2); /* without the last comma */
   OutputString(output, ";\n");
   heap->next = heap->rows;
@@ -541,16 +514,8 @@ static void sqlProcess(Output output, LogProcess process)
 {
   const HeaderStruct *header = &process->header;
   char literal[2 * HeaderTextMAX + 32], *p;
-  TextStruct text;
-  char room[128];
 
-  TextInit(&text, room, sizeof room);
-  TextString(&text, "INSERT INTO processes VALUES(");
-  TextDecimal(&text, header->pid);
-  TextChar(&text, ',');
-  TextDecimal(&text, header->parent);
-  TextChar(&text, ',');
-  OutputBytes(output, room, TextLength(&text));
+  OutputFormat(output, "INSERT INTO processes VALUES(%u,%u,", header->pid, header->parent);
   p = sqlString(literal, header->program, strlen(header->program), FALSE);
   OutputBytes(output, literal, (Size)(p - literal));
   OutputString(output, ");\n");
@@ -586,25 +551,12 @@ static Res sqlCreate(Writer *writerReturn, const WriterOptionsStruct *options, L
 static void sqlRecording(Writer sql)
 {
   LogSummaryStruct summary;
-  TextStruct text;
-  char room[512];
 
   LogSummarize(&summary, sql->log);
-  TextInit(&text, room, sizeof room);
-  TextString(&text, "CREATE TABLE recording(start_ns INTEGER, events INTEGER, discarded INTEGER, lost INTEGER, "
-             "gaps INTEGER);\n"
-             "INSERT INTO recording VALUES(");
-  TextDecimal(&text, sql->start);
-  TextChar(&text, ',');
-  TextDecimal(&text, sql->count);
-  TextChar(&text, ',');
-  TextDecimal(&text, summary.discarded);
-  TextChar(&text, ',');
-  TextDecimal(&text, summary.lost);
-  TextChar(&text, ',');
-  TextDecimal(&text, summary.gaps);
-  TextString(&text, ");\n");
-  OutputBytes(sql->output, room, TextLength(&text));
+  OutputFormat(sql->output, "CREATE TABLE recording(start_ns INTEGER, events INTEGER, discarded INTEGER, lost INTEGER, "
+               "gaps INTEGER);\n"
+               "INSERT INTO recording VALUES(%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ");\n",
+               sql->start, sql->count, (uint64_t)summary.discarded, (uint64_t)summary.lost, (uint64_t)summary.gaps);
 }
 
 static Res sqlFinish(Writer sql)

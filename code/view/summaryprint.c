@@ -201,7 +201,8 @@ static const char *summaryEachText(SummaryProcesses processes)
 }
 
 /* textMemory -- `each` tells what the end is */
-static void textMemory(FILE *out, const char *name, MemoryBytes bytes, const char *note, const char *each, uint64_t start)
+static void textMemory(FILE *out, const char *name, MemoryBytes bytes, const char *note, const char *each,
+                       uint64_t start)
 {
   if (!bytes->known)
     return;

@@ -1,6 +1,7 @@
 /* views.h -- everything that eventview can show
  *
- * A view files one request, and prints what its events come to.  A new one is a class here, and a row in the table of eventview.c.
+ * A view files one request, and prints what its events come to.  A new one is a class here, and a row in the table of
+ * eventview.c.
  *
  * Design: design/view.md .views      Tests: test/eventview.t, test/live.t
  */
