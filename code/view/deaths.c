@@ -1,4 +1,4 @@
-/* deaths.c -- which processes died of a signal
+/* deaths.c -- which processes died of a signal, and which programs were not seen
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/say.h"
 #include "log/called.h"
+#include "view/document.h"
 
 enum { deathsCommMAX = 15 }; /* of a program's name that the kernel keeps */
 
@@ -19,13 +21,14 @@ typedef struct deathsNamedStruct {
 } deathsNamedStruct, *deathsNamed;
 
 /* What event types tell. */
-enum { deathsNAME = PlansCLIENT, deathsEXIT };
-enum { deathsPID, deathsSTRING, deathsSTATUS }; /* the string is a name, or how it ended */
+enum { deathsNAME = PlansCLIENT, deathsEXIT, deathsUNSEEN };
+enum { deathsPID, deathsSTRING, deathsSTATUS, deathsPROCESSES }; /* the string is a name, or how it ended */
 
 static const PlansKnownStruct deathsKnown[] = {
   {"ProcessStart", deathsNAME, {"UW pid", "S name"}},
   {"ProcessExec", deathsNAME, {"UW pid", "S program"}},
   {"ProcessExit", deathsEXIT, {"UW pid", "S how", "UW status"}},
+  {"ProgramUnseen", deathsUNSEEN, {NULL, "S program", NULL, "UW processes"}},
 };
 
 void DeathsInit(Deaths deaths, Log log)
@@ -110,6 +113,27 @@ static void deathsExit(Deaths deaths, LogEvent event, PlansTell plan)
   ++deaths->count;
 }
 
+static void deathsUnseen(Deaths deaths, LogEvent event, PlansTell plan)
+{
+  Size length;
+  const char *string = LogEventString(event, (Index)plan->param[deathsSTRING], &length);
+  uint32_t program = length > 0 ? StringsAdd(&deaths->strings, string, length) : 0;
+  uint64_t processes = LogEventWord(event, (Index)plan->param[deathsPROCESSES]);
+  Index i;
+
+  deaths->failed |= program == 0 && length > 0;
+  for (i = 0; i < deaths->unseens && i < DeathsUnseenMAX; ++i)
+    if (deaths->unseen[i].program == program) {
+      deaths->unseen[i].processes = CountAdd(deaths->unseen[i].processes, processes);
+      return;
+    }
+  if (program == 0)
+    return;
+  if (i < DeathsUnseenMAX)
+    deaths->unseen[i] = (DeathsUnseenStruct){program, processes};
+  ++deaths->unseens;
+}
+
 void DeathsEvent(Deaths deaths, LogEvent event)
 {
   PlansTell plan = PlansTells(&deaths->plans, event, deathsKnown, ARRAY_LENGTH(deathsKnown));
@@ -122,11 +146,14 @@ void DeathsEvent(Deaths deaths, LogEvent event)
     return;
   if (plan->tells == deathsNAME)
     deathsName(deaths, event, plan);
-  else
+  else if (plan->tells == deathsEXIT)
     deathsExit(deaths, event, plan);
+  else
+    deathsUnseen(deaths, event, plan);
 }
 
-const char *DeathsName(Deaths deaths, const DeathStruct *death, Size *lengthReturn)
+/* deathsNameOf -- what a dead process is called, without its folders; "" if that is not known */
+static const char *deathsNameOf(Deaths deaths, const DeathStruct *death, Size *lengthReturn)
 {
   const char *name = death->log != NULL ? HeaderProgram(&death->log->header) : "";
   Size length = 0;
@@ -142,9 +169,77 @@ const char *DeathsName(Deaths deaths, const DeathStruct *death, Size *lengthRetu
   return name;
 }
 
-const char *DeathsSignal(unsigned signal)
+/* deathsSignal -- what a signal is called, as KILL; "" if that is not known */
+static const char *deathsSignal(unsigned signal)
 {
   const char *name = signal < NSIG ? sigabbrev_np((int)signal) : NULL;
 
   return name != NULL ? name : "";
+}
+
+static void deathsUnseenText(FILE *out, Deaths deaths)
+{
+  Index i;
+
+  for (i = 0; i < deaths->unseens && i < DeathsUnseenMAX; ++i) {
+    Size length;
+    const char *program = StringsAt(&deaths->strings, deaths->unseen[i].program, &length);
+    fprintf(out, "%-14s ", i == 0 ? "not seen" : "");
+    SayPlain(out, program, length);
+    if (deaths->unseen[i].processes > 1)
+      fprintf(out, " (%llu processes)", (unsigned long long)deaths->unseen[i].processes);
+    putc('\n', out);
+  }
+  if (deaths->unseens > DeathsUnseenMAX)
+    fprintf(out, "               and %zu more\n", deaths->unseens - DeathsUnseenMAX);
+}
+
+void DeathsText(FILE *out, Deaths deaths, uint64_t start)
+{
+  Index i;
+
+  for (i = 0; i < deaths->count && i < DeathsMAX; ++i) {
+    Death death = &deaths->death[i];
+    Size length;
+    const char *name = deathsNameOf(deaths, death, &length), *signal = deathsSignal(death->signal);
+    fprintf(out, "%-14s %u", i == 0 ? "killed" : "", death->pid);
+    fputs(length > 0 ? " (" : "", out);
+    SayPlain(out, name, length);
+    fprintf(out, "%s by signal %u%s%s, at %.9f s\n", length > 0 ? ")" : "", death->signal,
+            signal[0] != '\0' ? ", " : "", signal, DocumentSince(start, death->time));
+  }
+  if (deaths->count > DeathsMAX)
+    fprintf(out, "               and %zu more\n", deaths->count - DeathsMAX);
+  deathsUnseenText(out, deaths);
+}
+
+static void deathsUnseenJson(FILE *out, Deaths deaths)
+{
+  Index i;
+
+  fputs("\"not_seen\": [", out);
+  for (i = 0; i < deaths->unseens && i < DeathsUnseenMAX; ++i) {
+    Size length;
+    fprintf(out, "%s{\"program\": ", i == 0 ? "" : ", ");
+    JsonString(out, StringsAt(&deaths->strings, deaths->unseen[i].program, &length));
+    fprintf(out, ", \"processes\": %llu}", (unsigned long long)deaths->unseen[i].processes);
+  }
+  fprintf(out, "], \"not_seen_count\": %zu,\n ", deaths->unseens);
+}
+
+void DeathsJson(FILE *out, Deaths deaths, uint64_t start)
+{
+  Index i;
+
+  fputs("\"killed\": [", out);
+  for (i = 0; i < deaths->count && i < DeathsMAX; ++i) {
+    Death death = &deaths->death[i];
+    Size length;
+    fprintf(out, "%s{\"pid\": %u, \"signal\": %u, \"at\": %.9f, \"name\": ", i == 0 ? "" : ", ", death->pid,
+            death->signal, DocumentSince(start, death->time));
+    JsonString(out, deathsNameOf(deaths, death, &length));
+    putc('}', out);
+  }
+  fprintf(out, "], \"killed_count\": %zu,\n ", deaths->count);
+  deathsUnseenJson(out, deaths);
 }

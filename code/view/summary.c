@@ -153,7 +153,6 @@ static void summaryDestroy(void *view)
   HeapDestroy(summary->heap);
   MemoryDestroy(summary->memory);
   DeathsFinish(&summary->deaths);
-  UnseenFinish(&summary->unseen);
   free(summary);
 }
 
@@ -171,7 +170,6 @@ static Bool summaryEvent(LogRequest request, LogEvent event)
   HeapEvent(summary->heap, event);
   MemoryEvent(summary->memory, event);
   DeathsEvent(&summary->deaths, event);
-  UnseenEvent(&summary->unseen, event);
   return FALSE;
 }
 
@@ -190,7 +188,7 @@ static Res summaryFinish(void *view)
   summary->liveObjects += summary->leftObjects;
   summary->liveBytes += summary->leftBytes;
   res = res != ResOK ? res : ahead;
-  return res != ResOK ? res : summary->deaths.failed || summary->unseen.failed ? ResMEMORY : memory;
+  return res != ResOK ? res : summary->deaths.failed ? ResMEMORY : memory;
 }
 
 /* summaryChooses -- does a request choose all types of the processes that count? */
@@ -236,7 +234,6 @@ static Res summaryCreate(void **viewReturn, ViewWants wants)
   summary->request.event = summaryEvent;
   client.data = summary;
   DeathsInit(&summary->deaths, wants->log);
-  UnseenInit(&summary->unseen);
   if (MemoryCreate(&summary->memory, wants->log) != ResOK) {
     free(summary);
     return ResMEMORY;

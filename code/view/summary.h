@@ -17,7 +17,6 @@
 #include "view/deaths.h"
 #include "view/heap.h"
 #include "view/memory.h"
-#include "view/unseen.h"
 #include "view/views.h"
 
 enum {
@@ -38,7 +37,6 @@ typedef struct SummaryStruct {
   Heap heap;
   Memory memory;
   DeathsStruct deaths;
-  UnseenStruct unseen;
   uint64_t events;
   uint64_t first, last;         /* ns of wall time */
   uint64_t allocs, frees, resizes;

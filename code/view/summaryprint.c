@@ -176,24 +176,6 @@ static void summaryProcessesText(FILE *out, SummaryProcesses processes)
   }
 }
 
-static void summaryDeathsText(FILE *out, Deaths deaths, uint64_t start)
-{
-  Index i;
-
-  for (i = 0; i < deaths->count && i < DeathsMAX; ++i) {
-    Death death = &deaths->death[i];
-    Size length;
-    const char *name = DeathsName(deaths, death, &length), *signal = DeathsSignal(death->signal);
-    fprintf(out, "%-14s %u", i == 0 ? "killed" : "", death->pid);
-    fputs(length > 0 ? " (" : "", out);
-    SayPlain(out, name, length);
-    fprintf(out, "%s by signal %u%s%s, at %.9f s\n", length > 0 ? ")" : "", death->signal,
-            signal[0] != '\0' ? ", " : "", signal, DocumentSince(start, death->time));
-  }
-  if (deaths->count > DeathsMAX)
-    fprintf(out, "               and %zu more\n", deaths->count - DeathsMAX);
-}
-
 /* summaryEachText -- what a sum "at end" is over, if there are several processes; "" of one */
 static const char *summaryEachText(SummaryProcesses processes)
 {
@@ -275,22 +257,6 @@ static void summaryProcessesJson(FILE *out, SummaryProcesses processes)
 {
   jsonProcesses(out, "processes", processes->process, processes->recorded);
   jsonProcesses(out, "collectors", processes->process + processes->recorded, processes->collectors);
-}
-
-static void summaryDeathsJson(FILE *out, Deaths deaths, uint64_t start)
-{
-  Index i;
-
-  fputs("\"killed\": [", out);
-  for (i = 0; i < deaths->count && i < DeathsMAX; ++i) {
-    Death death = &deaths->death[i];
-    Size length;
-    fprintf(out, "%s{\"pid\": %u, \"signal\": %u, \"at\": %.9f, \"name\": ", i == 0 ? "" : ", ", death->pid,
-            death->signal, DocumentSince(start, death->time));
-    JsonString(out, DeathsName(deaths, death, &length));
-    putc('}', out);
-  }
-  fprintf(out, "], \"killed_count\": %zu,\n ", deaths->count);
 }
 
 static void summaryMemoryJson(FILE *out, Memory memory, uint64_t start)
@@ -550,8 +516,7 @@ Bool SummaryText(FILE *out, void *view)
     return FALSE;
   }
   summaryProcessesText(out, &print.processes);
-  summaryDeathsText(out, &summary->deaths, print.log.first);
-  UnseenText(out, &summary->unseen);
+  DeathsText(out, &summary->deaths, print.log.first);
   textEvents(out, &print, summary);
   if (print.objects)
     textHeap(out, &print, summary);
@@ -634,8 +599,7 @@ Bool SummaryJson(FILE *out, void *view)
   }
   putc('{', out);
   summaryProcessesJson(out, &print.processes);
-  summaryDeathsJson(out, &summary->deaths, print.log.first);
-  UnseenJson(out, &summary->unseen);
+  DeathsJson(out, &summary->deaths, print.log.first);
   summaryMemoryJson(out, summary->memory, print.log.first);
   fprintf(out, "\"threads\": %zu, \"events\": %llu, \"first\": %.9f, \"last\": %.9f, \"duration\": %.9f,\n",
           print.processes.threads, (unsigned long long)summary->events, DocumentSince(print.log.first, summary->first),
