@@ -10,15 +10,20 @@
 #include "base/text.h"
 #include "view/output.h"
 
-void JsonString(FILE *out, const char *string)
+void JsonBytes(FILE *out, const char *bytes, Size length)
 {
-  Size left = strlen(string), n;
   char piece[CleanJsonMAX];
+  Size n;
 
   putc('"', out);
-  for (; left > 0; string += n, left -= n)
-    (void)fwrite(piece, 1, (Size)(CleanJsonChar(piece, string, left, &n) - piece), out);
+  for (; length > 0; bytes += n, length -= n)
+    (void)fwrite(piece, 1, (Size)(CleanJsonChar(piece, bytes, length, &n) - piece), out);
   putc('"', out);
+}
+
+void JsonString(FILE *out, const char *string)
+{
+  JsonBytes(out, string, strlen(string));
 }
 
 void CalledSay(FILE *out, const HeaderStruct *header)

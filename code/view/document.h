@@ -22,8 +22,10 @@ static inline double DocumentSince(uint64_t first, uint64_t time)
   return time < first ? 0 : (double)(time - first) / 1e9;
 }
 
-/* JsonString -- print `string` as JSON has it (CleanJson), in double quotes */
+/* JsonString -- print `string` as JSON has it (CleanJson), in double quotes
+ * JsonBytes -- the same of `length` bytes */
 extern void JsonString(FILE *out, const char *string);
+extern void JsonBytes(FILE *out, const char *bytes, Size length);
 
 /* CalledSay -- print the path of the file that runs; before it the name for people, if that is another */
 extern void CalledSay(FILE *out, const HeaderStruct *header);

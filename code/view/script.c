@@ -130,6 +130,9 @@ Res ScriptCreate(Script *scriptReturn, Bool merged, uint64_t tick)
 
 void ScriptDestroy(Script script)
 {
+  ScriptTable tables[] = {&script->threads, &script->chunks, &script->epochs, &script->pools, &script->params,
+                          &script->arenas, &script->poolNumbers, &script->arenaAddrs, &script->slots,
+                          &script->threadNumbers};
   Index i;
 
   for (i = 0; i < script->threads.count; ++i) {
@@ -137,16 +140,8 @@ void ScriptDestroy(Script script)
     free(thread->ops);
     free(thread);
   }
-  free(script->threads.base);
-  free(script->chunks.base);
-  free(script->epochs.base);
-  free(script->pools.base);
-  free(script->params.base);
-  free(script->arenas.base);
-  free(script->poolNumbers.base);
-  free(script->arenaAddrs.base);
-  free(script->slots.base);
-  free(script->threadNumbers.base);
+  for (i = 0; i < ARRAY_LENGTH(tables); ++i)
+    free(tables[i]->base);
   close(script->fd);
   free(script);
 }

@@ -528,17 +528,6 @@ Bool SummaryText(FILE *out, void *view)
 
 /* JSON */
 
-static void jsonBytes(FILE *out, const char *string, Size length)
-{
-  char text[256];
-
-  if (length >= sizeof text)
-    length = sizeof text - 1;
-  memcpy(text, string, length);
-  text[length] = '\0';
-  JsonString(out, text);
-}
-
 static void jsonTypes(FILE *out, Print print)
 {
   Index i;
@@ -548,7 +537,7 @@ static void jsonTypes(FILE *out, Print print)
     fprintf(out, "%s\n  {\"kind\": ", i == 0 ? "" : ",");
     JsonString(out, print->type[i].kind);
     fputs(", \"name\": ", out);
-    jsonBytes(out, print->type[i].name, print->type[i].nameLength);
+    JsonBytes(out, print->type[i].name, print->type[i].nameLength);
     fprintf(out, ", \"count\": %llu}", (unsigned long long)print->type[i].count);
   }
   fputs("],\n", out);
