@@ -23,7 +23,6 @@
 #include "log/blocks.h"
 #include "log/headertext.h"
 #include "log/request.h"
-#include "view/clean.h"
 #include "view/output.h"
 #include "view/source.h"
 #include "view/state.h"

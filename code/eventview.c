@@ -14,12 +14,14 @@
 #include "base/option.h"
 #include "base/text.h"
 #include "log/when.h"
-#include "view/live.h"
 #include "view/peak.h"
 #include "view/source.h"
 #include "view/views.h"
 
 enum { evViewsMAX = 16 };
+
+/* All views; the first is shown if none is named. */
+static const ViewClass viewerClasses[] = {&ViewClassSummary, &ViewClassLive};
 
 typedef struct ViewerStruct {
   SourceStruct source; /* first: it is the request's data */
@@ -153,17 +155,16 @@ static int viewerRun(Viewer viewer)
 /* viewerNames -- which views there are: separated by commas; or a line for each, with what it says */
 static void viewerNames(char *names, Size size, Bool lines)
 {
-  ViewClass class;
   TextStruct text;
   Index i;
 
   TextInit(&text, names, size);
-  for (i = 0; (class = ViewClassAt(i)) != NULL; ++i) {
+  for (i = 0; i < ARRAY_LENGTH(viewerClasses); ++i) {
     TextString(&text, lines ? "\n  " : i == 0 ? "" : ", ");
-    TextString(&text, class->name);
+    TextString(&text, viewerClasses[i]->name);
     if (lines) {
       TextString(&text, ": ");
-      TextString(&text, class->says);
+      TextString(&text, viewerClasses[i]->says);
     }
   }
   TextTerminate(&text);
@@ -174,12 +175,12 @@ static Bool viewerFit(Viewer viewer, int *statusReturn)
 {
   OptionUseStruct uses[evViewsMAX];
   uint64_t chosen = 0;
-  ViewClass class;
   Count count;
   Index i;
 
-  for (count = 0; (class = ViewClassAt(count)) != NULL; ++count) {
-    AVER(count < evViewsMAX);
+  AVER(ARRAY_LENGTH(viewerClasses) <= evViewsMAX);
+  for (count = 0; count < ARRAY_LENGTH(viewerClasses); ++count) {
+    ViewClass class = viewerClasses[count];
     uses[count] = (OptionUseStruct){class->name, class->takes | SourceGroupCHOOSE | SourceGroupOPEN};
     for (i = 0; i < viewer->count; ++i)
       chosen |= (uint64_t)(viewer->class[i] == class) << count;
@@ -187,19 +188,30 @@ static Bool viewerFit(Viewer viewer, int *statusReturn)
   return OptionFit(viewer->source.tool, uses, count, chosen, statusReturn);
 }
 
+/* viewerFind -- the view of this name, which has `length` bytes, or NULL */
+static ViewClass viewerFind(const char *name, Size length)
+{
+  Index i;
+
+  for (i = 0; i < ARRAY_LENGTH(viewerClasses); ++i)
+    if (strlen(viewerClasses[i]->name) == length && memcmp(viewerClasses[i]->name, name, length) == 0)
+      return viewerClasses[i];
+  return NULL;
+}
+
 /* viewerAre -- is that the name of a view, or several, separated by commas? */
 static Bool viewerAre(const char *names)
 {
   Size length = strcspn(names, ",");
 
-  return ViewClassFind(names, length) != NULL && (names[length] == '\0' || viewerAre(names + length + 1));
+  return viewerFind(names, length) != NULL && (names[length] == '\0' || viewerAre(names + length + 1));
 }
 
 /* viewerAdd -- these views are wanted, too; FALSE: reported, with the status */
 static Bool viewerAdd(Viewer viewer, const char *names, int *statusReturn)
 {
   Size length = strcspn(names, ",");
-  ViewClass class = ViewClassFind(names, length);
+  ViewClass class = viewerFind(names, length);
   Index i;
 
   for (i = 0; i < viewer->count && viewer->class[i] != class; ++i)
@@ -224,7 +236,7 @@ static Bool viewerChoose(Viewer viewer, const char *const **paths, Count *operan
     if (!viewerAdd(viewer, **paths, statusReturn))
       return FALSE;
   if (viewer->count == 0)
-    viewer->class[viewer->count++] = ViewClassAt(0);
+    viewer->class[viewer->count++] = viewerClasses[0];
   viewerNames(names, sizeof names, FALSE);
   if (*operands == 0)
     *statusReturn = OptionUsage(tool, "no log is given");
@@ -237,7 +249,7 @@ static Bool viewerChoose(Viewer viewer, const char *const **paths, Count *operan
 
 int main(int argc, char **argv)
 {
-  static ViewerStruct viewer = {.source.count = SIZE_MAX, .source.heirs = TRUE, .top = LiveTopDEFAULT};
+  static ViewerStruct viewer = {.source.count = SIZE_MAX, .source.heirs = TRUE, .top = ViewTopDEFAULT};
   const OptionStruct options[] = {
     SourceOPTIONS(&viewer.source),
     OptionString(0, "at", &viewer.at, "T|peak|end", "live: before this time, at the peak, or the end", ViewTakesAT),

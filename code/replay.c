@@ -19,10 +19,147 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "log/called.h"
-#include "replay-table.h"
+#include "replay-child.h"
+#include "view/document.h"
 #include "view/heapfork.h"
 #include "view/heaplook.h"
 #include "view/heapoff.h"
+#include "view/script.h"
+#include "view/source.h"
+
+enum { ReplayMERGED, ReplayRECORDED };
+
+enum { ReplayAllocatorsMAX = 64, ReplayReasonsMAX = 16, ReplayReasonSIZE = 192, ReplayRunsMAX = 1000 };
+
+#define ReplayTICK 50000.0 /* ns: how precisely recorded time is kept */
+
+/* An allocator, and what came of its runs. */
+typedef struct ReplayAllocatorStruct {
+  const char *name;        /* as the user gave it */
+  ReplayKind kind;
+  char library[4096];
+  Bool ran;                /* `median` is good */
+  PlayResultStruct median; /* of each number by itself; faults and failures of the worst run */
+  char error[PlayMessageSIZE];
+} ReplayAllocatorStruct, *ReplayAllocator;
+
+typedef struct ReplayStruct {
+  SourceStruct source;     /* first: it is the request's data */
+  const char *log;
+  const char *allocatorList, *speedText;
+  unsigned threads;
+  double speed;
+  Count repeat;
+  const char *named;       /* which process is asked for; NULL: any */
+  Bool verify, json;
+  LogProcess process;      /* the one that is replayed */
+  Count processes;         /* in the log, that recorded */
+  Bool begun;              /* an operation of its own has come, */
+  Index first;             /* of this thread */
+  Count others;            /* processes with operations that are not */
+  uint64_t *counts;        /* events on objects, by process */
+  Heap heap;
+  Script script;
+  Count allocators;
+  ReplayAllocatorStruct allocator[ReplayAllocatorsMAX];
+  Count reasons;           /* why the replay is not exact */
+  char reason[ReplayReasonsMAX][ReplayReasonSIZE];
+} ReplayStruct, *Replay;
+
+static double replayRatio(Replay replay, ReplayAllocator allocator)
+{
+  uint64_t asked = ScriptHeaderOf(replay->script)->peakBytes;
+
+  return asked == 0 ? 0 : (double)allocator->median.peak / (double)asked;
+}
+
+static double replayPerOperation(Replay replay, ReplayAllocator allocator)
+{
+  uint64_t operations = ScriptHeaderOf(replay->script)->operations;
+
+  return operations == 0 ? 0 : (double)allocator->median.ns / (double)operations;
+}
+
+/* replayTable, ReplayJson -- print what came of all allocators: as a table for people, as one JSON document */
+static void replayTable(Replay replay)
+{
+  ScriptHeader header = ScriptHeaderOf(replay->script);
+  int width = (int)strlen("allocator");
+  Index i;
+
+  for (i = 0; i < replay->allocators; ++i) {
+    if ((int)strlen(replay->allocator[i].name) > width)
+      width = (int)strlen(replay->allocator[i].name);
+  }
+  printf("%-*s %12s %10s %8s %14s %14s %8s\n", width, "allocator", "operations", "seconds", "ns/op", "peak asked",
+         "peak resident", "ratio");
+  for (i = 0; i < replay->allocators; ++i) {
+    ReplayAllocator allocator = &replay->allocator[i];
+    if (!allocator->ran) {
+      SayLine(stdout, "%-*s %s", width, allocator->name, allocator->error);
+      continue;
+    }
+    printf("%-*s %12llu %10.3f %8.1f %14llu", width, allocator->name, (unsigned long long)header->operations,
+           (double)allocator->median.ns / 1e9, replayPerOperation(replay, allocator),
+           (unsigned long long)header->peakBytes);
+    if (allocator->kind == ReplayNONE)
+      printf(" %14s %8s\n", "-", "-");
+    else
+      printf(" %14llu %8.3f\n", (unsigned long long)allocator->median.peak, replayRatio(replay, allocator));
+  }
+}
+
+static void replayJsonAllocator(Replay replay, ReplayAllocator allocator)
+{
+  printf("{\"allocator\": ");
+  JsonString(stdout, allocator->name);
+  if (!allocator->ran) {
+    printf(", \"error\": ");
+    JsonString(stdout, allocator->error);
+    printf("}");
+    return;
+  }
+  printf(", \"runs\": %zu, \"operations\": %llu, \"seconds\": %.9f, \"cpu_seconds\": %.9f, \"ns_per_operation\": %.3f, "
+         "\"peak_asked\": %llu, \"peak_resident\": %llu, \"ratio\": %.6f, \"failures\": %llu",
+         replay->repeat, (unsigned long long)ScriptHeaderOf(replay->script)->operations,
+         (double)allocator->median.ns / 1e9, (double)allocator->median.cpu / 1e9,
+         replayPerOperation(replay, allocator), (unsigned long long)ScriptHeaderOf(replay->script)->peakBytes,
+         (unsigned long long)allocator->median.peak, replayRatio(replay, allocator),
+         (unsigned long long)allocator->median.failures);
+  if (replay->verify)
+    printf(", \"faults\": %llu", (unsigned long long)allocator->median.faults);
+  printf("}");
+}
+
+static void replayJson(Replay replay)
+{
+  ScriptHeader header = ScriptHeaderOf(replay->script);
+  Index i;
+
+  printf("{\"log\": ");
+  JsonString(stdout, replay->log);
+  printf(", \"process\": %u, \"program\": ", replay->process == NULL ? 0 : replay->process->header.pid);
+  JsonString(stdout, replay->process == NULL ? "" : replay->process->header.program);
+  printf(", \"threads\": %llu, \"order\": \"%s\", \"speed\": ", (unsigned long long)header->threads,
+         replay->threads == ReplayMERGED ? "merged" : "recorded");
+  JsonString(stdout, replay->speedText);
+  printf(",\n \"operations\": %llu, \"allocations\": %llu, \"frees\": %llu, \"resizes\": %llu, \"crossings\": %llu, "
+         "\"peak_asked\": %llu, \"peak_objects\": %llu,\n \"exact\": %s, \"not_exact\": [",
+         (unsigned long long)header->operations, (unsigned long long)header->allocs,
+         (unsigned long long)(header->frees + header->drops), (unsigned long long)header->resizes,
+         (unsigned long long)header->crossings, (unsigned long long)header->peakBytes,
+         (unsigned long long)header->peakObjects, replay->reasons == 0 ? "true" : "false");
+  for (i = 0; i < replay->reasons; ++i) {
+    fputs(i == 0 ? "" : ", ", stdout);
+    JsonString(stdout, replay->reason[i]);
+  }
+  printf("],\n \"allocators\": [");
+  for (i = 0; i < replay->allocators; ++i) {
+    fputs(i == 0 ? "\n  " : ",\n  ", stdout);
+    replayJsonAllocator(replay, &replay->allocator[i]);
+  }
+  printf("]}\n");
+}
 
 static void replayReason(Replay replay, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -411,9 +548,9 @@ static int replayRun(Replay replay)
       well = FALSE;
   }
   if (replay->json)
-    ReplayJson(replay);
+    replayJson(replay);
   else
-    ReplayTable(replay);
+    replayTable(replay);
   replayNotExact(replay);
   if (fflush(stdout) != 0 && errno != EPIPE)
     return OptionFail(replay->source.tool, "standard output: %s", strerror(errno));

@@ -12,7 +12,6 @@
 #include "logmake.h"
 #include "view/cut.h"
 #include "view/heaplook.h"
-#include "view/heapwalk.h"
 
 static char whole[64], part[64];
 static MakeStruct make;

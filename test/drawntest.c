@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "tap.h"
-#include "view/clean.h"
+#include "view/output.h"
 #include "view/strings.h"
 #include "view/writer.h"
 

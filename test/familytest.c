@@ -10,7 +10,7 @@
 #include "log/request.h"
 #include "logmake.h"
 #include "view/heaplook.h"
-#include "view/summarydata.h"
+#include "view/summary.h"
 
 enum { FAMILY = 40, ADDRESSES = 48, EVENTS = 12000, STEP = 30000, SIZE = 1000, COLLECTOR = 900 };
 
@@ -252,12 +252,6 @@ static Log writeLog(const char *path)
   return log;
 }
 
-static Bool take(LogRequest request, LogEvent event)
-{
-  SummaryEvent(request->data, event);
-  return FALSE;
-}
-
 /* wrongObjects -- what a member has and the heap does not, or the other way round */
 static Count wrongObjects(Heap heap, Index number, MemberStruct *member)
 {
@@ -282,18 +276,19 @@ static Count wrongObjects(Heap heap, Index number, MemberStruct *member)
 
 static void compare(Log log)
 {
-  LogRequestStruct request = LogRequestALL;
+  static const LogRequestStruct all = LogRequestALL;
+  ViewWantsStruct wants = {.log = log, .request = &all, .at = UINT64_MAX};
   HeapTallyStruct tally;
   HeapSumStruct sum;
   Count wrong = 0, sums = 0;
   Summary summary;
+  void *view;
   Index m;
 
-  if (SummaryCreate(&summary, log, NULL) != ResOK)
+  if (ViewClassSummary.create(&view, &wants) != ResOK)
     makeFail("no memory");
-  request.event = take;
-  request.data = summary;
-  if (LogRead(log, &request) != ResOK || SummaryFinish(summary) != ResOK)
+  summary = view;
+  if (LogRead(log, ViewClassSummary.request(view)) != ResOK || ViewClassSummary.finish(view) != ResOK)
     makeFail("the log cannot be read");
   for (m = 0; m < family.members; ++m) {
     wrong += wrongObjects(summary->heap, m, &family.member[m]);
@@ -309,7 +304,7 @@ static void compare(Log log)
   TapOk(summary->allocs == family.allocs && summary->frees == family.frees && summary->resizes == family.resizes,
         "allocations, frees and resizes are what was done");
   TapIs(summary->inherited, family.inherited, "so many objects were inherited");
-  SummaryDestroy(summary);
+  ViewClassSummary.destroy(view);
 }
 
 int main(void)

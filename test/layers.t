@@ -46,7 +46,7 @@ sub build {
         'base/types.h'   => '', 'eventdef.h'     => '', 'format/block.h' => '#include "base/types.h"',
         'plinth/plinth.h' => '#include "base/types.h"', 'emit/event.h'   => "#include \"eventgen.h\"\n",
         'mm/pool.h'      => '#include "emit/event.h"', 'log/log.h'      => '#include "format/block.h"',
-        'view/live.h'    => '#include "log/log.h"', 'replay.c'       => '#include "mm/pool.h"', %files,
+        'view/views.h'   => '#include "log/log.h"', 'replay.c'       => '#include "mm/pool.h"', %files,
     );
 
     remove_tree($root);
@@ -74,13 +74,13 @@ sub accepts {
 accepts('a house in order');
 accepts('system headers and comments', 'base/a.c' => "#include <stdio.h>\n/*\n#include \"mm/pool.h\"\n*/\n// \"\n");
 accepts('a neighbour by its bare name', 'base/a.c' => '#include "types.h"');
-accepts('folders within a room', 'view/deep/a.c' => '#include "view/live.h"');
+accepts('folders within a room', 'view/deep/a.c' => '#include "view/views.h"');
 
 # Each floor that a room may not use
 my %may = (base => [], format => ['base'], plinth => ['base'], emit => [qw(base format plinth)], mm => [qw(base emit)],
            log => [qw(base format)], view => [qw(base log)]);
 my %header = (base => 'base/types.h', format => 'format/block.h', plinth => 'plinth/plinth.h', emit => 'emit/event.h',
-              mm => 'mm/pool.h', log => 'log/log.h', view => 'view/live.h');
+              mm => 'mm/pool.h', log => 'log/log.h', view => 'view/views.h');
 for my $room (sort keys %may) {
     for my $other (sort keys %header) {
         my %files = ("$room/a.c" => "\n#include \"$header{$other}\"");
@@ -105,7 +105,7 @@ for my $tool (qw(eventrec eventcnv eventview eventctl replay)) {
     refuses("$tool has no emitter", "code/$tool.c:1: ", "$tool.c" => '#include "emit/event.h"');
 }
 refuses('a chain that nobody may build',
-        'code/view/live.h:1: must never reach emit: code/view/live.h -> code/log/log.h -> '
+        'code/view/views.h:1: must never reach emit: code/view/views.h -> code/log/log.h -> '
         . 'code/mm/pool.h -> code/emit/event.h',
         'log/log.h' => '#include "mm/pool.h"');
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char textPairs[] =
+const char TextPairs[201] =
   "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
   "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
   "8081828384858687888990919293949596979899";
@@ -44,12 +44,12 @@ char *TextPutDecimal(char *p, uint64_t n)
   while (n >= 100) {
     unsigned pair = (unsigned)(n % 100) * 2;
     n /= 100;
-    digits[--i] = textPairs[pair + 1];
-    digits[--i] = textPairs[pair];
+    digits[--i] = TextPairs[pair + 1];
+    digits[--i] = TextPairs[pair];
   }
   if (n >= 10) {
-    digits[--i] = textPairs[n * 2 + 1];
-    digits[--i] = textPairs[n * 2];
+    digits[--i] = TextPairs[n * 2 + 1];
+    digits[--i] = TextPairs[n * 2];
   } else {
     digits[--i] = (char)('0' + n);
   }

@@ -61,6 +61,8 @@ static inline const char *TextPlural(uint64_t n)
 /* TextTerminate -- a NUL behind the text, not counted; returns the text as a string */
 extern char *TextTerminate(Text text);
 
+extern const char TextPairs[201]; /* 00 to 99 */
+
 /* TextPutDecimal, TextPutHex -- the digits of `n` at `p`, unchecked, for callers that have made sure of room:
  * at most 20 and 16 bytes.  Return the place behind the last digit. */
 extern char *TextPutDecimal(char *p, uint64_t n);

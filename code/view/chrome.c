@@ -6,35 +6,25 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "view/clean.h"
+#include "view/output.h"
 #include "view/draw.h"
 
-typedef struct chromeStruct {
-  Output output;
-  Draw draw;
-  Bool begun;       /* something stands in the list */
-  DrawPenStruct pen;
-} chromeStruct, *Chrome;
-
-static void chromeInterned(Chrome chrome, uint32_t number)
+static void chromeInterned(Draw chrome, uint32_t number)
 {
   Size length;
-  const char *bytes = StringsAt(&DrawWho(chrome->draw)->strings, number, &length);
+  const char *bytes = StringsAt(&chrome->who.strings, number, &length);
 
   CleanJson(chrome->output, bytes, length);
 }
 
 /* chromeOpen -- an object begins: what all have */
-static void chromeOpen(Chrome chrome, const char *phase, WhoProcess process, WhoThread thread)
+static void chromeOpen(Draw chrome, const char *phase, WhoProcess process, WhoThread thread)
 {
-  OutputString(chrome->output, chrome->begun ? ",\n{\"ph\":\"" : "\n{\"ph\":\"");
-  chrome->begun = TRUE;
+  OutputString(chrome->output, chrome->owns++ > 0 ? ",\n{\"ph\":\"" : "\n{\"ph\":\"");
   OutputString(chrome->output, phase);
   OutputNumber(chrome->output, "\",\"pid\":", process->id);
   if (thread != NULL)
@@ -42,7 +32,7 @@ static void chromeOpen(Chrome chrome, const char *phase, WhoProcess process, Who
 }
 
 /* chromeTime -- microseconds */
-static void chromeTime(Chrome chrome, uint64_t time)
+static void chromeTime(Draw chrome, uint64_t time)
 {
   TextStruct text;
 
@@ -54,16 +44,14 @@ static void chromeTime(Chrome chrome, uint64_t time)
   chrome->output->next = text.next;
 }
 
-static void chromeName(Chrome chrome, uint32_t name)
+static void chromeName(Draw chrome, uint32_t name)
 {
   OutputString(chrome->output, ",\"name\":");
   chromeInterned(chrome, name);
 }
 
-static void chromeProcess(void *data, WhoProcess process, uint64_t time)
+static void chromeProcess(Draw chrome, WhoProcess process, uint64_t time)
 {
-  Chrome chrome = data;
-
   UNUSED(time);
   chromeOpen(chrome, "M", process, NULL);
   OutputString(chrome->output, ",\"name\":\"process_name\",\"args\":{\"name\":");
@@ -76,11 +64,10 @@ static void chromeProcess(void *data, WhoProcess process, uint64_t time)
   }
 }
 
-static void chromeThread(void *data, WhoThread thread, Bool again, uint64_t time)
+static void chromeThread(Draw chrome, WhoThread thread, Bool again, uint64_t time)
 {
-  Chrome chrome = data;
   Size length;
-  const char *name = WhoThreadName(DrawWho(chrome->draw), thread, &length);
+  const char *name = WhoThreadName(&chrome->who, thread, &length);
 
   UNUSED(again);
   UNUSED(time);
@@ -90,14 +77,7 @@ static void chromeThread(void *data, WhoThread thread, Bool again, uint64_t time
   OutputString(chrome->output, "}}");
 }
 
-static void chromeGauge(void *data, DrawGauge gauge, uint64_t time)
-{
-  UNUSED(data);
-  UNUSED(gauge);
-  UNUSED(time);
-}
-
-static void chromeDouble(Chrome chrome, double d)
+static void chromeDouble(Draw chrome, double d)
 {
   TextStruct text;
 
@@ -112,10 +92,8 @@ static void chromeDouble(Chrome chrome, double d)
   chrome->output->next = text.next;
 }
 
-static void chromeValue(void *data, DrawGauge gauge, uint64_t value, uint64_t time)
+static void chromeValue(Draw chrome, DrawGauge gauge, uint64_t value, uint64_t time)
 {
-  Chrome chrome = data;
-
   chromeOpen(chrome, "C", gauge->process, NULL);
   chromeTime(chrome, time);
   chromeName(chrome, gauge->name);
@@ -131,7 +109,7 @@ static void chromeValue(void *data, DrawGauge gauge, uint64_t value, uint64_t ti
 }
 
 /* chromeParam -- one parameter of an event */
-static void chromeParam(Chrome chrome, LogEvent event, Index i)
+static void chromeParam(Draw chrome, LogEvent event, Index i)
 {
   TextStruct text;
   const char *bytes;
@@ -158,7 +136,7 @@ static void chromeParam(Chrome chrome, LogEvent event, Index i)
   }
 }
 
-static void chromeParams(Chrome chrome, LogEvent event)
+static void chromeParams(Draw chrome, LogEvent event)
 {
   Index i;
 
@@ -176,91 +154,48 @@ static void chromeParams(Chrome chrome, LogEvent event)
 }
 
 /* chromeHappens -- an object of a thread begins, with its time and name */
-static void chromeHappens(Chrome chrome, const char *phase, WhoThread thread, uint32_t name, uint64_t time)
+static void chromeHappens(Draw chrome, const char *phase, WhoThread thread, uint32_t name, uint64_t time)
 {
   chromeOpen(chrome, phase, thread->process, thread);
   chromeTime(chrome, time);
   chromeName(chrome, name);
 }
 
-static void chromeBegin(void *data, WhoThread thread, uint32_t name, LogEvent event, uint64_t time)
+static void chromeBegin(Draw chrome, WhoThread thread, uint32_t name, LogEvent event, uint64_t time)
 {
-  chromeHappens(data, "B", thread, name, time);
-  chromeParams(data, event);
+  chromeHappens(chrome, "B", thread, name, time);
+  chromeParams(chrome, event);
 }
 
-static void chromeEnd(void *data, WhoThread thread, uint32_t name, uint64_t time)
+static void chromeEnd(Draw chrome, WhoThread thread, uint32_t name, uint64_t time)
 {
-  Chrome chrome = data;
-
   chromeHappens(chrome, "E", thread, name, time);
   OutputString(chrome->output, "}");
 }
 
-static void chromeMark(void *data, WhoThread thread, uint32_t name, LogEvent event, uint64_t time)
+static void chromeMark(Draw chrome, WhoThread thread, uint32_t name, LogEvent event, uint64_t time)
 {
-  Chrome chrome = data;
-
   chromeHappens(chrome, "i", thread, name, time);
   OutputString(chrome->output, ",\"s\":\"t\"");
   chromeParams(chrome, event);
 }
 
-static Bool chromeEvent(LogRequest request, LogEvent event)
+static void chromeTail(Draw chrome, uint64_t time)
 {
-  Chrome chrome = request->data;
-
-  return !DrawEvent(chrome->draw, event) || chrome->output->failed != 0;
-}
-
-static Res chromeRead(Writer writer, LogRequest request)
-{
-  return DrawRead(((Chrome)(void *)writer)->draw, request);
-}
-
-static Res chromeFinish(Writer writer)
-{
-  Chrome chrome = (void *)writer;
-  uint64_t end;
-
-  if (DrawFinish(chrome->draw, &end) != ResOK) {
-    errno = ENOMEM;
-    return ResIO;
-  }
+  UNUSED(time);
   OutputString(chrome->output, "\n]}\n");
-  return OutputEnd(chrome->output);
-}
-
-static void chromeDestroy(Writer writer)
-{
-  Chrome chrome = (void *)writer;
-
-  DrawDestroy(chrome->draw);
-  free(chrome);
 }
 
 static Res chromeCreate(Writer *writerReturn, const WriterOptionsStruct *options, Log log, Output output, char *error,
                         Size size)
 {
-  Chrome chrome = calloc(1, sizeof *chrome);
+  static const DrawPenStruct pen = {
+    .head = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", .process = chromeProcess, .thread = chromeThread,
+    .value = chromeValue, .begin = chromeBegin, .end = chromeEnd, .mark = chromeMark, .tail = chromeTail};
 
   UNUSED(error);
   UNUSED(size);
-  if (chrome == NULL)
-    return ResMEMORY;
-  chrome->output = output;
-  chrome->pen = (DrawPenStruct){chrome,      FALSE,       chromeProcess, chromeThread, chromeGauge,
-                                chromeValue, chromeBegin, chromeEnd,     chromeMark};
-  if (DrawCreate(&chrome->draw, options, log, &chrome->pen) != ResOK) {
-    free(chrome);
-    return ResMEMORY;
-  }
-  OutputString(chrome->output, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
-  *writerReturn = (void *)chrome;
-  return ResOK;
+  return DrawCreate(writerReturn, options, log, output, &pen);
 }
 
-const WriterClassStruct WriterClassChrome = {
-  .name = "chrome", .heirs = TRUE, .takes = WriterTakesTHIN, .create = chromeCreate, .event = chromeEvent, .read = chromeRead,
-  .finish = chromeFinish, .destroy = chromeDestroy,
-};
+const WriterClassStruct WriterClassChrome = {.name = "chrome", .create = chromeCreate, DrawCLASS};

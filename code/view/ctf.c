@@ -2,6 +2,8 @@
  *
  * Two files: `metadata`, which is complete before the first event, and `events`, a row of packets, each written with
  * one call.  An event is a few copies: number and time, who it was, and the parameters as they stand in the log.
+ * The metadata says, in CTF 1.8's own language, what packets and events look like: one stream class, with an event
+ * class for each type of each registry.
  *
  * Design: design/view.md .ctf      Tests: test/formats.t
  *
@@ -14,6 +16,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,9 +25,220 @@
 #include <unistd.h>
 
 #include "base/aver.h"
+#include "base/types.h"
 #include "log/called.h"
-#include "view/ctfmeta.h"
+#include "log/log.h"
+#include "view/output.h"
 #include "view/writer.h"
+
+/* One number for each event type of a traceset, 0, 1, ...  Processes with one registry share theirs; two registries
+ * have different ones, although types may be equal. */
+typedef struct CtfIdsStruct {
+  uint32_t *first; /* by process number: of the process's first type; the others follow */
+  Count count;
+} CtfIdsStruct, *CtfIds;
+
+static inline uint32_t ctfIdsOf(CtfIds ids, LogEvent event)
+{
+  return ids->first[event->process->number] + (uint32_t)(event->type - event->process->registry->types);
+}
+
+/* ctfIdsShared -- an earlier process with the same registry, or `i` itself */
+static Index ctfIdsShared(Log log, Index i)
+{
+  Registry registry = LogProcessAt(log, i)->registry;
+  Index j;
+
+  /* Families of one program stand together: the neighbour first. */
+  for (j = i; j > 0; --j)
+    if (LogProcessAt(log, j - 1)->registry == registry)
+      return j - 1;
+  return i;
+}
+
+/* ctfIdsMake -- number the types of all processes.  ResMEMORY. */
+static Res ctfIdsMake(CtfIds ids, Log log)
+{
+  Index i, shared;
+
+  ids->count = 0;
+  ids->first = calloc(LogProcesses(log) + 1, sizeof *ids->first);
+  if (ids->first == NULL)
+    return ResMEMORY;
+  for (i = 0; i < LogProcesses(log); ++i) {
+    shared = ctfIdsShared(log, i);
+    ids->first[i] = shared < i ? ids->first[shared] : (uint32_t)ids->count;
+    if (shared == i)
+      ids->count += LogProcessAt(log, i)->registry->count;
+  }
+  return ids->count <= UINT32_MAX ? ResOK : ResMEMORY;
+}
+
+static void ctfIdsFree(CtfIds ids)
+{
+  free(ids->first);
+}
+
+#define CtfMAGIC 0xC1FC1FC1u
+
+enum { CtfUuidSIZE = 16 };
+
+/* What each packet begins with; packed, in our byte order. */
+typedef struct CtfPacketStruct {
+  uint32_t magic;
+  uint8_t uuid[CtfUuidSIZE];
+  uint32_t stream;
+  uint64_t begin, end;   /* ns since the trace's time 0: of its first and its last event */
+  uint64_t content, size; /* bits, this header included; equal: there is no padding */
+  uint64_t number;
+  uint64_t discarded;    /* events, from the beginning to this packet's end */
+} __attribute__((packed)) CtfPacketStruct, *CtfPacket;
+
+/* ctfIdWidth -- bytes of the number of its class in an event */
+static inline Size ctfIdWidth(const CtfIdsStruct *ids)
+{
+  return ids->count <= 0x10000 ? sizeof(uint16_t) : sizeof(uint32_t);
+}
+
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+static const char ctfOurs[] = "be", ctfTheirs[] = "le";
+#else
+static const char ctfOurs[] = "le", ctfTheirs[] = "be";
+#endif
+
+/* ctfName -- a name out of a log, as a string between quotes that are there already */
+static void ctfName(Output output, const char *name, Size length)
+{
+  char safe[256];
+
+  if (length > sizeof safe)
+    length = sizeof safe;
+  CleanName(safe, name, length);
+  OutputBytes(output, safe, length);
+}
+
+static char ctfWordChar(char c)
+{
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ? c : '_';
+}
+
+/* ctfField -- a parameter's name as an identifier that no other parameter of the type has
+ *
+ * Readers take the `_` in front away; it keeps names off the language's own words. */
+static void ctfField(Output output, EventType type, Index param)
+{
+  char word[256];
+  Bool twice = FALSE;
+  Index i, j;
+
+  for (i = 0; i < type->paramLength[param]; ++i)
+    word[i] = ctfWordChar(type->param[param][i]);
+  for (j = 0; j < type->params; ++j) {
+    if (j == param || type->paramLength[j] != type->paramLength[param])
+      continue;
+    for (i = 0; i < type->paramLength[j] && ctfWordChar(type->param[j][i]) == word[i]; ++i)
+      ;
+    twice |= i == type->paramLength[j];
+  }
+  OutputString(output, "_");
+  OutputBytes(output, word, type->paramLength[param]);
+  if (twice)
+    OutputNumber(output, "__", param);
+}
+
+/* ctfInteger -- an unsigned integer's type */
+static void ctfInteger(Output output, Size bytes, const char *order, unsigned base)
+{
+  OutputFormat(output, "integer { size = %zu; align = 8; signed = false; base = %u; byte_order = %s; } ",
+               8 * bytes, base, order);
+}
+
+static void ctfParam(Output output, EventType type, Index param, const char *order)
+{
+  OutputString(output, "    ");
+  switch (type->letter[param]) {
+  case 'S':
+    OutputString(output, "string { encoding = UTF8; } ");
+    break;
+  case 'D':
+    OutputFormat(output, "floating_point { exp_dig = 11; mant_dig = 53; align = 8; byte_order = %s; } ", order);
+    break;
+  default:
+    ctfInteger(output, type->width[param], order, type->letter[param] == 'P' || type->letter[param] == 'A' ? 16 : 10);
+  }
+  ctfField(output, type, param);
+  OutputString(output, ";\n");
+}
+
+static void ctfEventClass(Output output, Registry registry, EventType type, uint64_t id)
+{
+  const char *order = registry->widths.swapped ? ctfTheirs : ctfOurs;
+  Index i;
+
+  OutputString(output, "event {\n  name = \"");
+  ctfName(output, type->name, type->nameLength);
+  OutputFormat(output, "\"; id = %" PRIu64 "; stream_id = 0;\n  fields := struct {\n", id);
+  for (i = 0; i < type->params; ++i)
+    ctfParam(output, type, i, order);
+  OutputString(output, "  };\n};\n");
+}
+
+static void ctfUuid(Output output, const uint8_t uuid[CtfUuidSIZE])
+{
+  Index i;
+
+  for (i = 0; i < CtfUuidSIZE; ++i)
+    OutputFormat(output, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", uuid[i]);
+}
+
+static void ctfTrace(Output output, const uint8_t uuid[CtfUuidSIZE], uint64_t start)
+{
+  OutputString(output, "/* CTF 1.8 */\n\n"
+            "typealias integer { size = 8; align = 8; signed = false; } := uint8_t;\n"
+            "typealias integer { size = 32; align = 8; signed = false; } := uint32_t;\n"
+            "typealias integer { size = 64; align = 8; signed = false; } := uint64_t;\n\n"
+            "trace {\n  major = 1;\n  minor = 8;\n  uuid = \"");
+  ctfUuid(output, uuid);
+  /* The offset is not parted into offset_s and this: there is a Trace Compass that knows offset only. */
+  OutputFormat(output, "\";\n  byte_order = %s;\n  packet.header := struct {\n"
+               "    uint32_t magic;\n    uint8_t uuid[16];\n    uint32_t stream_id;\n"
+               "  };\n};\n\nenv {\n  domain = \"memory\";\n  tracer_name = \"pawprint\";\n};\n\n"
+               "clock {\n  name = \"wall\";\n  description = \"wall time; 0 is the earliest event\";\n"
+               "  freq = 1000000000;\n  offset = %" PRIu64 ";\n};\n\n", ctfOurs, start);
+}
+
+static void ctfStream(Output output, Size width)
+{
+#define CLOCK(bits) "    integer { size = " #bits "; align = 8; signed = false; map = clock.wall.value; } "
+  OutputString(output, "stream {\n  id = 0;\n  packet.context := struct {\n"
+               CLOCK(64) "timestamp_begin;\n" CLOCK(64) "timestamp_end;\n"
+               "    uint64_t content_size;\n    uint64_t packet_size;\n"
+               "    uint64_t packet_seq_num;\n    uint64_t events_discarded;\n  };\n  event.header := struct {\n    ");
+  ctfInteger(output, width, ctfOurs, 10);
+  OutputString(output, "id;\n" CLOCK(32) "timestamp;\n"
+               "  };\n  event.context := struct {\n    uint32_t _vpid;\n    uint32_t _vtid;\n"
+               "    string { encoding = UTF8; } _procname;\n  };\n};\n\n");
+#undef CLOCK
+}
+
+/* ctfMetaWrite -- the metadata; `start` is the wall time (ns since 1970) of the trace's time 0 */
+static void ctfMetaWrite(Output output, CtfIds ids, Log log, const uint8_t uuid[CtfUuidSIZE], uint64_t start)
+{
+  uint64_t next = 0;
+  Index i, t;
+
+  ctfTrace(output, uuid, start);
+  ctfStream(output, ctfIdWidth(ids));
+  for (i = 0; i < LogProcesses(log); ++i) {
+    Registry registry = LogProcessAt(log, i)->registry;
+    if (ids->first[i] != next)
+      continue; /* an earlier process's */
+    for (t = 0; t < registry->count; ++t)
+      ctfEventClass(output, registry, &registry->types[t], next + t);
+    next += registry->count;
+  }
+  AVER(next == ids->count);
+}
 
 enum {
   ctfPacketSIZE = 256 * 1024, /* at most */
@@ -48,7 +262,7 @@ struct WriterStruct {
   Log log;
   uint64_t start;        /* ns of wall time: the clock's 0 */
   uint64_t last;         /* ns: of the newest event, or of the packet's begin */
-  TypeIdsStruct ids;
+  CtfIdsStruct ids;
   Size idWidth;
   ctfWhoStruct who[ctfWhosMAX]; /* by thread, modulo; whoever came last has the place */
   int failed;            /* errno of the first failure, or 0 */
@@ -137,7 +351,7 @@ static int ctfMetadata(Writer ctf, int folder)
   failed = fd < 0 ? errno : output == NULL ? ENOMEM : 0;
   if (failed == 0) {
     OutputInit(output, fd);
-    CtfMetaWrite(output, &ctf->ids, ctf->log, ctf->header.uuid, ctf->start);
+    ctfMetaWrite(output, &ctf->ids, ctf->log, ctf->header.uuid, ctf->start);
     (void)OutputFlush(output);
     failed = output->failed;
   }
@@ -267,7 +481,7 @@ static Bool ctfEvent(LogRequest request, LogEvent event)
   Writer ctf = request->data;
   uint64_t time = event->time - ctf->start;
   CtfWho who = &ctf->who[event->thread % ctfWhosMAX];
-  uint32_t id = TypeIdsOf(&ctf->ids, event);
+  uint32_t id = ctfIdsOf(&ctf->ids, event);
   uint16_t shortId = (uint16_t)id;
   uint32_t low = (uint32_t)time;
   char *p = ctf->next;
@@ -300,7 +514,7 @@ static void ctfDestroy(Writer ctf)
 {
   if (ctf->fd >= 0)
     (void)close(ctf->fd);
-  TypeIdsFree(&ctf->ids);
+  ctfIdsFree(&ctf->ids);
   free(ctf);
 }
 
@@ -323,8 +537,8 @@ static Res ctfCreate(Writer *writerReturn, const WriterOptionsStruct *options, L
   ctf->header.uuid[6] = (ctf->header.uuid[6] & 0x0f) | 0x40;
   ctf->header.uuid[8] = (ctf->header.uuid[8] & 0x3f) | 0x80;
   ctfBegin(ctf, 0);
-  res = TypeIdsMake(&ctf->ids, log);
-  ctf->idWidth = CtfIdWidth(&ctf->ids);
+  res = ctfIdsMake(&ctf->ids, log);
+  ctf->idWidth = ctfIdWidth(&ctf->ids);
   if (res == ResOK)
     res = ctfOpen(ctf, options, error, size);
   if (res != ResOK) {

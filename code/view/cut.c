@@ -1,4 +1,4 @@
-/* cut.c -- a part of a log, written as a log that can be read alone
+/* cut.c -- a part of a log, written as a log that can be read alone; and that as a format
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
@@ -8,16 +8,20 @@
  */
 #include "view/cut.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/grow.h"
 #include "view/cutstate.h"
 #include "view/heap.h"
 #include "view/heapfork.h"
+#include "view/heaplook.h"
 #include "view/heapsave.h"
-#include "view/heapwalk.h"
+#include "view/plans.h"
 #include "view/state.h"
+#include "view/writer.h"
 
 /* What an event type is to a cut; bits. */
 enum {
@@ -66,11 +70,6 @@ static const char *const cutDefinitions[] = {
   "ProcessExec", "ArenaCreate", "ArenaDestroy", "PoolCreate", "PoolParam", "PoolDestroy"
 };
 
-static Bool cutNamed(EventType type, const char *name)
-{
-  return type->nameLength == strlen(name) && memcmp(type->name, name, type->nameLength) == 0;
-}
-
 /* cutMay -- is the type of the kind that interned strings are of? */
 static Bool cutMay(LogProcess process, EventType type)
 {
@@ -78,7 +77,7 @@ static Bool cutMay(LogProcess process, EventType type)
   Index i;
 
   for (i = 0; i < registry->count; ++i)
-    if (cutNamed(&registry->types[i], cutDefinitions[0]))
+    if (PlansNamed(&registry->types[i], cutDefinitions[0]))
       return registry->types[i].kind == type->kind;
   return FALSE;
 }
@@ -95,7 +94,7 @@ static unsigned cutLook(Cut cut, LogProcess process, EventType type)
   Index i;
 
   for (i = 0; i < ARRAY_LENGTH(cutDefinitions); ++i)
-    if (cutNamed(type, cutDefinitions[i]))
+    if (PlansNamed(type, cutDefinitions[i]))
       is |= means ? cutDEFINES : before && HeapWants(type) ? cutBEFORE : 0;
   return is;
 }
@@ -481,3 +480,73 @@ Res CutWrite(Count *lackingReturn, Log log, LogRewrite rewrite, LogRequest reque
   cutFinish(&cut);
   return res;
 }
+
+/* The format */
+
+struct WriterStruct {
+  WriterOptionsStruct options;
+  Log log;
+  LogRewrite rewrite;
+};
+
+static Res cutCreate(Writer *writerReturn, const WriterOptionsStruct *options, Log log, Output output, char *error,
+                     Size size)
+{
+  Writer writer;
+  Res res;
+
+  if (isatty(output->fd)) {
+    (void)snprintf(error, size, "a log is not for a terminal; -o names a file for it");
+    return ResPARAM;
+  }
+  writer = calloc(1, sizeof *writer);
+  if (writer == NULL)
+    return ResMEMORY;
+  writer->options = *options;
+  writer->log = log;
+  res = LogRewriteCreate(&writer->rewrite, log, output->fd, !options->raw);
+  if (res == ResOK)
+    *writerReturn = writer;
+  else
+    free(writer);
+  return res;
+}
+
+static Bool cutPut(LogRequest request, LogEvent event)
+{
+  Writer writer = request->data;
+
+  return LogRewritePut(writer->rewrite, event);
+}
+
+static Res cutRead(Writer writer, LogRequest request)
+{
+  WriterOptions options = &writer->options;
+  Count lacking = 0;
+  char line[128];
+  Res res = CutWrite(&lacking, writer->log, writer->rewrite, request,
+                     options->bare ? NULL : options->of, options->bare);
+
+  if (lacking > 0) {
+    (void)snprintf(line, sizeof line, "%zu process%s no events to tell what lived at the cut; that is left out",
+                   lacking, lacking == 1 ? " has" : "es have");
+    options->note(options->data, line);
+  }
+  return res;
+}
+
+static Res cutEnd(Writer writer)
+{
+  return LogRewriteEnd(writer->rewrite);
+}
+
+static void cutDestroy(Writer writer)
+{
+  LogRewriteDestroy(writer->rewrite);
+  free(writer);
+}
+
+const WriterClassStruct WriterClassPaw = {
+  .name = "paw", .heirs = TRUE, .takes = WriterTakesBLOCKS, .create = cutCreate, .event = cutPut, .read = cutRead,
+  .finish = cutEnd, .destroy = cutDestroy,
+};

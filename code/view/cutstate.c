@@ -8,9 +8,8 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "view/heapact.h"
 #include "view/heaplook.h"
-#include "view/heapwalk.h"
+#include "view/plans.h"
 
 /* The types that tell it, by name. */
 enum {
@@ -57,11 +56,6 @@ typedef struct stateStruct {
   Res res;
 } stateStruct, *State;
 
-static Bool stateNamed(const char *name, Size length, const char *wanted)
-{
-  return length == strlen(wanted) && memcmp(name, wanted, length) == 0;
-}
-
 static void stateTypes(State state)
 {
   Registry registry = state->process->registry;
@@ -69,7 +63,7 @@ static void stateTypes(State state)
 
   for (i = 0; i < registry->count; ++i)
     for (j = 0; j < stateTYPES; ++j)
-      if (stateNamed(registry->types[i].name, registry->types[i].nameLength, stateName[j]))
+      if (PlansNamed(&registry->types[i], stateName[j]))
         state->type[j] = &registry->types[i];
 }
 
@@ -77,12 +71,13 @@ static void stateTypes(State state)
 static void stateTell(State state, EventType type, HeapThread thread, uint64_t ticks, const uint64_t *value)
 {
   uint64_t param[EventParamMAX] = {0};
-  Index i, j;
+  Index j;
 
-  for (i = 0; i < type->params; ++i)
-    for (j = 0; j < stateVALUES; ++j)
-      if (stateNamed(type->param[i], type->paramLength[i], stateParam[j]))
-        param[i] = value[j];
+  for (j = 0; j < stateVALUES; ++j) {
+    int i = PlansParam(type, stateParam[j], "PAWUD");
+    if (i >= 0)
+      param[i] = value[j];
+  }
   (void)LogRewriteMake(state->rewrite, state->process, type, thread->serial, thread->id, ticks, param);
 }
 

@@ -1,4 +1,4 @@
-/* deaths.c -- which processes died of a signal
+/* deaths.c -- which processes died of a signal, and which programs were not seen
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/say.h"
 #include "log/called.h"
+#include "view/document.h"
 
 enum { deathsCommMAX = 15 }; /* of a program's name that the kernel keeps */
 
@@ -18,17 +20,22 @@ typedef struct deathsNamedStruct {
   struct deathsNamedStruct *next;
 } deathsNamedStruct, *deathsNamed;
 
-/* What an event type tells. */
-typedef struct deathsPlanStruct {
-  enum { deathsUNSEEN, deathsNOTHING, deathsNAME, deathsEXIT } tells;
-  int pid, status, string; /* parameters, or -1; the string is a name, or how it ended */
-} deathsPlanStruct, *deathsPlan;
+/* What event types tell. */
+enum { deathsNAME = PlansCLIENT, deathsEXIT, deathsUNSEEN };
+enum { deathsPID, deathsSTRING, deathsSTATUS, deathsPROCESSES }; /* the string is a name, or how it ended */
+
+static const PlansKnownStruct deathsKnown[] = {
+  {"ProcessStart", deathsNAME, {"UW pid", "S name"}},
+  {"ProcessExec", deathsNAME, {"UW pid", "S program"}},
+  {"ProcessExit", deathsEXIT, {"UW pid", "S how", "UW status"}},
+  {"ProgramUnseen", deathsUNSEEN, {NULL, "S program", NULL, "UW processes"}},
+};
 
 void DeathsInit(Deaths deaths, Log log)
 {
   memset(deaths, 0, sizeof *deaths);
   deaths->log = log;
-  PlansInit(&deaths->plans, sizeof(deathsPlanStruct));
+  PlansInit(&deaths->plans, sizeof(PlansTellStruct));
 }
 
 void DeathsFinish(Deaths deaths)
@@ -43,28 +50,6 @@ void DeathsFinish(Deaths deaths)
     }
   PlansFinish(&deaths->plans);
   StringsFinish(&deaths->strings);
-}
-
-static void deathsPlanMake(deathsPlan plan, EventType type)
-{
-  static const struct {
-    const char *type, *string;
-    int tells;
-  } known[] = {
-    {"ProcessStart", "name", deathsNAME}, {"ProcessExec", "program", deathsNAME}, {"ProcessExit", "how", deathsEXIT},
-  };
-  Index i;
-
-  plan->tells = deathsNOTHING;
-  for (i = 0; i < ARRAY_LENGTH(known); ++i) {
-    if (!PlansNamed(type, known[i].type))
-      continue;
-    plan->pid = PlansParam(type, "pid", "UW");
-    plan->status = PlansParam(type, "status", "UW");
-    plan->string = PlansParam(type, known[i].string, "S");
-    if (plan->pid >= 0 && plan->string >= 0 && (plan->status >= 0 || known[i].tells == deathsNAME))
-      plan->tells = known[i].tells;
-  }
 }
 
 /* deathsNamedOf -- what is known of a process, made if nothing is; NULL: no memory */
@@ -86,16 +71,15 @@ static deathsNamed deathsNamedOf(Deaths deaths, uint32_t pid)
   return named;
 }
 
-static void deathsName(Deaths deaths, LogEvent event, deathsPlan plan)
+static void deathsName(Deaths deaths, LogEvent event, PlansTell plan)
 {
-  deathsNamed named = deathsNamedOf(deaths, (uint32_t)LogEventWord(event, (Index)plan->pid));
+  deathsNamed named = deathsNamedOf(deaths, (uint32_t)LogEventWord(event, (Index)plan->param[deathsPID]));
   Size length;
-  const char *name = LogEventString(event, (Index)plan->string, &length), *slash = memrchr(name, '/', length);
+  const char *name = LogEventString(event, (Index)plan->param[deathsSTRING], &length);
 
-  if (slash != NULL)
-    length -= (Size)(slash + 1 - name);
+  name = PlansBase(name, &length);
   if (named != NULL && length > 0)
-    named->name = StringsAdd(&deaths->strings, slash != NULL ? slash + 1 : name, length);
+    named->name = StringsAdd(&deaths->strings, name, length);
 }
 
 /* deathsLog -- the process as it recorded itself: the newest of that number on the collector's machine; or NULL */
@@ -111,42 +95,65 @@ static LogProcess deathsLog(Deaths deaths, LogEvent event, uint32_t pid)
   return NULL;
 }
 
-static void deathsExit(Deaths deaths, LogEvent event, deathsPlan plan)
+static void deathsExit(Deaths deaths, LogEvent event, PlansTell plan)
 {
   static const char signal[] = "signal";
-  uint32_t pid = (uint32_t)LogEventWord(event, (Index)plan->pid);
+  uint32_t pid = (uint32_t)LogEventWord(event, (Index)plan->param[deathsPID]);
   Size length;
-  const char *how = LogEventString(event, (Index)plan->string, &length);
+  const char *how = LogEventString(event, (Index)plan->param[deathsSTRING], &length);
 
   if (length != strlen(signal) || memcmp(how, signal, length) != 0)
     return;
   if (deaths->count < DeathsMAX) {
     deathsNamed named = deathsNamedOf(deaths, pid);
-    deaths->death[deaths->count] = (DeathStruct){pid, (unsigned)LogEventWord(event, (Index)plan->status), event->time,
-                                                 deathsLog(deaths, event, pid), named != NULL ? named->name : 0};
+    deaths->death[deaths->count] = (DeathStruct){
+        pid, (unsigned)LogEventWord(event, (Index)plan->param[deathsSTATUS]), event->time,
+        deathsLog(deaths, event, pid), named != NULL ? named->name : 0};
   }
   ++deaths->count;
 }
 
+static void deathsUnseen(Deaths deaths, LogEvent event, PlansTell plan)
+{
+  Size length;
+  const char *string = LogEventString(event, (Index)plan->param[deathsSTRING], &length);
+  uint32_t program = length > 0 ? StringsAdd(&deaths->strings, string, length) : 0;
+  uint64_t processes = LogEventWord(event, (Index)plan->param[deathsPROCESSES]);
+  Index i;
+
+  deaths->failed |= program == 0 && length > 0;
+  for (i = 0; i < deaths->unseens && i < DeathsUnseenMAX; ++i)
+    if (deaths->unseen[i].program == program) {
+      deaths->unseen[i].processes = CountAdd(deaths->unseen[i].processes, processes);
+      return;
+    }
+  if (program == 0)
+    return;
+  if (i < DeathsUnseenMAX)
+    deaths->unseen[i] = (DeathsUnseenStruct){program, processes};
+  ++deaths->unseens;
+}
+
 void DeathsEvent(Deaths deaths, LogEvent event)
 {
-  deathsPlan plan = PlansOf(&deaths->plans, event);
+  PlansTell plan = PlansTells(&deaths->plans, event, deathsKnown, ARRAY_LENGTH(deathsKnown));
 
   if (UNLIKELY(plan == NULL)) {
     deaths->failed = TRUE;
     return;
   }
-  if (UNLIKELY(plan->tells == deathsUNSEEN))
-    deathsPlanMake(plan, event->type);
-  if (LIKELY(plan->tells == deathsNOTHING))
+  if (LIKELY(plan->tells == PlansNOTHING))
     return;
   if (plan->tells == deathsNAME)
     deathsName(deaths, event, plan);
-  else
+  else if (plan->tells == deathsEXIT)
     deathsExit(deaths, event, plan);
+  else
+    deathsUnseen(deaths, event, plan);
 }
 
-const char *DeathsName(Deaths deaths, const DeathStruct *death, Size *lengthReturn)
+/* deathsNameOf -- what a dead process is called, without its folders; "" if that is not known */
+static const char *deathsNameOf(Deaths deaths, const DeathStruct *death, Size *lengthReturn)
 {
   const char *name = death->log != NULL ? HeaderProgram(&death->log->header) : "";
   Size length = 0;
@@ -162,9 +169,77 @@ const char *DeathsName(Deaths deaths, const DeathStruct *death, Size *lengthRetu
   return name;
 }
 
-const char *DeathsSignal(unsigned signal)
+/* deathsSignal -- what a signal is called, as KILL; "" if that is not known */
+static const char *deathsSignal(unsigned signal)
 {
   const char *name = signal < NSIG ? sigabbrev_np((int)signal) : NULL;
 
   return name != NULL ? name : "";
+}
+
+static void deathsUnseenText(FILE *out, Deaths deaths)
+{
+  Index i;
+
+  for (i = 0; i < deaths->unseens && i < DeathsUnseenMAX; ++i) {
+    Size length;
+    const char *program = StringsAt(&deaths->strings, deaths->unseen[i].program, &length);
+    fprintf(out, "%-14s ", i == 0 ? "not seen" : "");
+    SayPlain(out, program, length);
+    if (deaths->unseen[i].processes > 1)
+      fprintf(out, " (%llu processes)", (unsigned long long)deaths->unseen[i].processes);
+    putc('\n', out);
+  }
+  if (deaths->unseens > DeathsUnseenMAX)
+    fprintf(out, "               and %zu more\n", deaths->unseens - DeathsUnseenMAX);
+}
+
+void DeathsText(FILE *out, Deaths deaths, uint64_t start)
+{
+  Index i;
+
+  for (i = 0; i < deaths->count && i < DeathsMAX; ++i) {
+    Death death = &deaths->death[i];
+    Size length;
+    const char *name = deathsNameOf(deaths, death, &length), *signal = deathsSignal(death->signal);
+    fprintf(out, "%-14s %u", i == 0 ? "killed" : "", death->pid);
+    fputs(length > 0 ? " (" : "", out);
+    SayPlain(out, name, length);
+    fprintf(out, "%s by signal %u%s%s, at %.9f s\n", length > 0 ? ")" : "", death->signal,
+            signal[0] != '\0' ? ", " : "", signal, DocumentSince(start, death->time));
+  }
+  if (deaths->count > DeathsMAX)
+    fprintf(out, "               and %zu more\n", deaths->count - DeathsMAX);
+  deathsUnseenText(out, deaths);
+}
+
+static void deathsUnseenJson(FILE *out, Deaths deaths)
+{
+  Index i;
+
+  fputs("\"not_seen\": [", out);
+  for (i = 0; i < deaths->unseens && i < DeathsUnseenMAX; ++i) {
+    Size length;
+    fprintf(out, "%s{\"program\": ", i == 0 ? "" : ", ");
+    JsonString(out, StringsAt(&deaths->strings, deaths->unseen[i].program, &length));
+    fprintf(out, ", \"processes\": %llu}", (unsigned long long)deaths->unseen[i].processes);
+  }
+  fprintf(out, "], \"not_seen_count\": %zu,\n ", deaths->unseens);
+}
+
+void DeathsJson(FILE *out, Deaths deaths, uint64_t start)
+{
+  Index i;
+
+  fputs("\"killed\": [", out);
+  for (i = 0; i < deaths->count && i < DeathsMAX; ++i) {
+    Death death = &deaths->death[i];
+    Size length;
+    fprintf(out, "%s{\"pid\": %u, \"signal\": %u, \"at\": %.9f, \"name\": ", i == 0 ? "" : ", ", death->pid,
+            death->signal, DocumentSince(start, death->time));
+    JsonString(out, deathsNameOf(deaths, death, &length));
+    putc('}', out);
+  }
+  fprintf(out, "], \"killed_count\": %zu,\n ", deaths->count);
+  deathsUnseenJson(out, deaths);
 }

@@ -1,18 +1,21 @@
-/* deaths.h -- which processes died of a signal
+/* deaths.h -- which processes died of a signal, and which programs were not seen, or not all that they do
  *
- * As the collector saw them end (ProcessExit).  The first are kept with their names, the others counted.
+ * As the collector saw processes end (ProcessExit), and as it says at the end (ProgramUnseen).  The first are kept with
+ * their names, the others counted.
  *
- * Design: design/view.md .summary      Tests: test/memory.t
+ * Design: design/view.md .summary      Tests: test/memory.t, test/unseen.t
  */
 #ifndef VIEW_DEATHS_H
 #define VIEW_DEATHS_H
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
+#include <stdio.h>
+
 #include "view/plans.h"
 #include "view/strings.h"
 
-enum { DeathsMAX = 20, DeathsBUCKETS = 1024 };
+enum { DeathsMAX = 20, DeathsUnseenMAX = 64, DeathsBUCKETS = 1024 };
 
 typedef struct DeathStruct {
   uint32_t pid;
@@ -22,6 +25,11 @@ typedef struct DeathStruct {
   uint32_t name;           /* of what it ran when it died, in `strings`; 0: not known */
 } DeathStruct, *Death;
 
+typedef struct DeathsUnseenStruct {
+  uint32_t program;        /* with the reason, in `strings` */
+  uint64_t processes;      /* that ran it; 0: they were not counted */
+} DeathsUnseenStruct;
+
 typedef struct DeathsStruct {
   Log log;
   StringsStruct strings;
@@ -30,19 +38,20 @@ typedef struct DeathsStruct {
   Bool failed;
   Count count;             /* of all */
   DeathStruct death[DeathsMAX];
+  Count unseens;           /* of all */
+  DeathsUnseenStruct unseen[DeathsUnseenMAX];
 } DeathsStruct, *Deaths;
 
-/* DeathsInit -- nobody has died; DeathsFinish gives memory back */
+/* DeathsInit -- nobody has died, and all was seen; DeathsFinish gives memory back */
 extern void DeathsInit(Deaths deaths, Log log);
 extern void DeathsFinish(Deaths deaths);
 
 /* DeathsEvent -- one event, in the order of LogRead */
 extern void DeathsEvent(Deaths deaths, LogEvent event);
 
-/* DeathsName -- what a dead process is called, without its folders; "" if that is not known */
-extern const char *DeathsName(Deaths deaths, const DeathStruct *death, Size *lengthReturn);
-
-/* DeathsSignal -- what a signal is called, as KILL; "" if that is not known */
-extern const char *DeathsSignal(unsigned signal);
+/* DeathsText, DeathsJson -- print them: lines for people; members of a JSON object, with a comma behind
+ * start  ns: when the log begins */
+extern void DeathsText(FILE *out, Deaths deaths, uint64_t start);
+extern void DeathsJson(FILE *out, Deaths deaths, uint64_t start);
 
 #endif /* VIEW_DEATHS_H */

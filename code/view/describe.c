@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "view/form.h"
+#include "view/output.h"
 
 Bool DescribeMayLack(EventType type, Index param)
 {
@@ -79,23 +79,15 @@ static void describeValue(Text text, LogEvent event, Index param)
   }
 }
 
-static void describeName(Text text, const char *name, Size length)
-{
-  Index i;
-
-  for (i = 0; i < length; ++i)
-    TextChar(text, FormNameChar(name[i]));
-}
-
 static void describeAll(Text text, LogEvent event)
 {
   EventType type = event->type;
   Index i;
 
-  describeName(text, type->name, type->nameLength);
+  CleanText(text, type->name, type->nameLength);
   for (i = 0; i < type->params; ++i) {
     TextChar(text, ' ');
-    describeName(text, type->param[i], type->paramLength[i]);
+    CleanText(text, type->param[i], type->paramLength[i]);
     TextChar(text, '=');
     describeValue(text, event, i);
   }

@@ -3,9 +3,9 @@
  *   perl;libc.so.6+0x8a1b2 4096
  *
  * A line for each stack of each process, its outermost frame first, and a number.  (A child of fork that executes a
- * program of the same name is two processes of one name and number; whoever draws adds the lines up.)  Where an allocation's event says its site, the
- * frames are the process and the site; else process, thread, pool and a class of sizes.  The numbers add up to what a
- * summary says of the same log.
+ * program of the same name is two processes of one name and number; whoever draws adds the lines up.)	Where an
+ * allocation's event says its site, the frames are the process and the site; else process, thread, pool and a class of
+ * sizes.  The numbers add up to what a summary says of the same log.
  *
  * Always true: an object that lives has the number of its row as `client`; row 0 is no row.
  *
@@ -14,15 +14,110 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/text.h"
-#include "view/clean.h"
+#include "view/output.h"
 #include "view/heap.h"
-#include "view/modules.h"
+#include "view/plans.h"
+#include "view/strings.h"
 #include "view/who.h"
 #include "view/writer.h"
+
+/* Which file an address of a program was in, as events called ModuleLoad say with base, size and path; a forked child
+ * tells its own. */
+typedef struct ModulesModuleStruct {
+  LogProcess process;
+  uint64_t base, size;
+  uint32_t name;     /* number of the file's name in `strings` */
+} ModulesModuleStruct, *ModulesModule;
+
+typedef struct ModulesStruct {
+  Count count, capacity;
+  ModulesModule module; /* in order of appearance */
+  StringsStruct strings;
+  PlansStruct plans;
+  Bool failed;       /* there was no memory: some are not known */
+} ModulesStruct, *Modules;
+
+enum { modulesBASE, modulesSIZE, modulesPATH };
+
+static const PlansKnownStruct modulesKnown[] = {{"ModuleLoad", PlansCLIENT, {"AP base", "W size", "S path"}}};
+
+static void modulesInit(Modules modules)
+{
+  memset(modules, 0, sizeof *modules);
+  PlansInit(&modules->plans, sizeof(PlansTellStruct));
+}
+
+static void modulesFinish(Modules modules)
+{
+  free(modules->module);
+  PlansFinish(&modules->plans);
+  StringsFinish(&modules->strings);
+}
+
+static void modulesAdd(Modules modules, PlansTell plan, LogEvent event)
+{
+  const char *path;
+  ModulesModule module;
+  Size length;
+
+  if (!Grow(&modules->module, &modules->capacity, modules->count, sizeof *modules->module)) {
+    modules->failed = TRUE;
+    return;
+  }
+  module = &modules->module[modules->count++];
+  module->process = event->process;
+  module->base = LogEventWord(event, (Index)plan->param[modulesBASE]);
+  module->size = LogEventWord(event, (Index)plan->param[modulesSIZE]);
+  path = LogEventString(event, (Index)plan->param[modulesPATH], &length);
+  path = PlansBase(path, &length);
+  module->name = StringsAdd(&modules->strings, path, length);
+}
+
+/* modulesTell -- learn from an event; TRUE: it is about a module, and nothing else */
+static Bool modulesTell(Modules modules, LogEvent event)
+{
+  PlansTell plan = PlansTells(&modules->plans, event, modulesKnown, ARRAY_LENGTH(modulesKnown));
+
+  if (UNLIKELY(plan == NULL)) {
+    modules->failed = TRUE;
+    return FALSE;
+  }
+  if (LIKELY(plan->tells == PlansNOTHING))
+    return FALSE;
+  modulesAdd(modules, plan, event);
+  return TRUE;
+}
+
+static Bool modulesHas(ModulesModule module, LogProcess process, uint64_t address)
+{
+  return module->process == process && address - module->base < module->size;
+}
+
+/* modulesFind -- the module in which *address of `process` is; of several the newest among the first `known`, then the
+ * oldest of the others.  Returns it, and in *address the place in it; NULL: in none that is known. */
+static ModulesModule modulesFind(Modules modules, LogProcess process, Count known, uint64_t *address)
+{
+  ModulesModule found = NULL;
+  Index i;
+
+  for (i = known; i-- > 0 && found == NULL;) {
+    if (modulesHas(&modules->module[i], process, *address))
+      found = &modules->module[i];
+  }
+  for (i = known; i < modules->count && found == NULL; ++i) {
+    if (modulesHas(&modules->module[i], process, *address))
+      found = &modules->module[i];
+  }
+  if (found != NULL)
+    *address -= found->base;
+  return found;
+}
 
 enum { foldedRowsMIN = 1024 };
 
@@ -42,13 +137,16 @@ typedef struct foldedRowStruct {
   uint64_t value;
 } foldedRowStruct, *foldedRow;
 
-/* A table of keys: places hold 1 + an index into an array of the owner's. */
+/* An array of things, each of which is known by the `key` bytes that it begins with. */
 typedef struct foldedTableStruct {
-  Count capacity;    /* of places; a power of 2 */
-  uint32_t *place;
+  Size key, size;    /* bytes; of a thing */
+  Count count;       /* numbers given out, 0 among them */
+  Count capacity;    /* of places; a power of 2, twice that of the array */
+  uint32_t *place;   /* by hash; 0 is none */
+  char *base;
 } foldedTableStruct, *foldedTable;
 
-typedef struct foldedStruct {
+struct WriterStruct {
   Output output;
   OfProcess of;      /* whose rows are written; NULL: all */
   Heap heap;
@@ -58,11 +156,8 @@ typedef struct foldedStruct {
   unsigned value;
   Bool failed;       /* there was no memory */
   uint32_t *named;   /* how many processes have a name, by its number; made at the end */
-  Count froms, rows; /* numbers given out, 0 among them */
-  foldedFrom from;
-  foldedRow row;
-  foldedTableStruct fromTable, rowTable;
-} foldedStruct, *Folding;
+  foldedTableStruct from, row;
+};
 
 /* A plan: where the site is */
 typedef struct foldedPlanStruct {
@@ -70,110 +165,80 @@ typedef struct foldedPlanStruct {
   int site;
 } foldedPlanStruct, *foldedPlan;
 
-static uint64_t foldedMix(uint64_t hash, uint64_t word)
+/* foldedAt -- the thing with this number */
+static inline void *foldedAt(foldedTable table, uint32_t number)
 {
-  return (hash ^ word) * 0x9e3779b97f4a7c15u ^ hash >> 29;
+  return table->base + number * table->size;
 }
 
-static uint64_t foldedFromHash(const foldedFromStruct *from)
+static inline foldedFrom foldedFromAt(Writer folding, uint32_t number)
 {
-  return foldedMix(foldedMix(foldedMix(1, (uintptr_t)from->process), (uintptr_t)from->thread), from->site);
+  return foldedAt(&folding->from, number);
 }
 
-static uint64_t foldedRowHash(const foldedRowStruct *row)
+static inline foldedRow foldedRowAt(Writer folding, uint32_t number)
 {
-  return foldedMix(foldedMix(1, (uint64_t)row->from << 32 | row->pool), (uint64_t)row->class << 32 | row->power);
+  return foldedAt(&folding->row, number);
 }
 
-/* foldedGrow -- room for one more in an array of `count` things of `size` bytes and in its table; the table is empty
- * after it has grown, and TRUE is returned in *emptied */
-static Bool foldedGrow(void **array, foldedTable table, Count count, Size size, Bool *emptied)
+static uint64_t foldedHash(const char *key, Size size)
+{
+  uint64_t hash = 1, word;
+
+  for (; size > 0; size -= sizeof word, key += sizeof word) {
+    memcpy(&word, key, sizeof word);
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15u ^ hash >> 29;
+  }
+  return hash;
+}
+
+static uint32_t *foldedPlace(foldedTable table, const char *key)
+{
+  Index mask = table->capacity - 1, i = (Index)(foldedHash(key, table->key) >> 20) & mask;
+
+  for (;; i = (i + 1) & mask) {
+    uint32_t *place = &table->place[i];
+    if (*place == 0 || memcmp(foldedAt(table, *place), key, table->key) == 0)
+      return place;
+  }
+}
+
+/* foldedGrow -- room for one more; FALSE: no memory */
+static Bool foldedGrow(foldedTable table)
 {
   Count capacity = table->capacity == 0 ? foldedRowsMIN : 2 * table->capacity;
-  uint32_t *place;
-  void *grown;
+  uint32_t *place, i;
+  char *base;
 
-  *emptied = FALSE;
-  if (count < table->capacity / 2)
+  if (LIKELY(table->count < table->capacity / 2))
     return TRUE;
-  if (capacity > UINT32_MAX / 2)
+  if (capacity > UINT32_MAX / 2 || (base = realloc(table->base, capacity / 2 * table->size)) == NULL)
     return FALSE;
-  grown = realloc(*array, capacity / 2 * size);
-  if (grown == NULL)
-    return FALSE;
-  *array = grown;
+  table->base = base;
   place = calloc(capacity, sizeof *place);
   if (place == NULL)
     return FALSE;
   free(table->place);
   table->place = place;
   table->capacity = capacity;
-  *emptied = TRUE;
+  for (i = 1; i < table->count; ++i)
+    *foldedPlace(table, foldedAt(table, i)) = i;
   return TRUE;
 }
 
-static uint32_t *foldedFromPlace(Folding folding, const foldedFromStruct *key)
-{
-  Index mask = folding->fromTable.capacity - 1, i = (Index)(foldedFromHash(key) >> 20) & mask;
-
-  for (;; i = (i + 1) & mask) {
-    uint32_t *place = &folding->fromTable.place[i];
-    foldedFrom from = &folding->from[*place];
-    if (*place == 0 || (from->process == key->process && from->thread == key->thread && from->site == key->site))
-      return place;
-  }
-}
-
-static uint32_t *foldedRowPlace(Folding folding, const foldedRowStruct *key)
-{
-  Index mask = folding->rowTable.capacity - 1, i = (Index)(foldedRowHash(key) >> 20) & mask;
-
-  for (;; i = (i + 1) & mask) {
-    uint32_t *place = &folding->rowTable.place[i];
-    foldedRow row = &folding->row[*place];
-    if (*place == 0 ||
-        (row->from == key->from && row->pool == key->pool && row->class == key->class && row->power == key->power))
-      return place;
-  }
-}
-
-/* foldedFromNumber -- the number of what is at `key`; 0: no memory */
-static uint32_t foldedFromNumber(Folding folding, const foldedFromStruct *key)
+/* foldedNumber -- the number of what has the key of `thing`, which is added if nothing has; 0: no memory */
+static uint32_t foldedNumber(Writer folding, foldedTable table, const void *thing)
 {
   uint32_t *place;
-  Bool emptied;
-  Index i;
 
-  if (!foldedGrow((void **)&folding->from, &folding->fromTable, folding->froms, sizeof *key, &emptied)) {
+  if (!foldedGrow(table)) {
     folding->failed = TRUE;
     return 0;
   }
-  for (i = 1; emptied && i < folding->froms; ++i)
-    *foldedFromPlace(folding, &folding->from[i]) = (uint32_t)i;
-  place = foldedFromPlace(folding, key);
+  place = foldedPlace(table, thing);
   if (*place == 0) {
-    *place = (uint32_t)folding->froms;
-    folding->from[folding->froms++] = *key;
-  }
-  return *place;
-}
-
-static uint32_t foldedRowNumber(Folding folding, const foldedRowStruct *key)
-{
-  uint32_t *place;
-  Bool emptied;
-  Index i;
-
-  if (!foldedGrow((void **)&folding->row, &folding->rowTable, folding->rows, sizeof *key, &emptied)) {
-    folding->failed = TRUE;
-    return 0;
-  }
-  for (i = 1; emptied && i < folding->rows; ++i)
-    *foldedRowPlace(folding, &folding->row[i]) = (uint32_t)i;
-  place = foldedRowPlace(folding, key);
-  if (*place == 0) {
-    *place = (uint32_t)folding->rows;
-    folding->row[folding->rows++] = *key;
+    *place = (uint32_t)table->count++;
+    memcpy(foldedAt(table, *place), thing, table->size);
   }
   return *place;
 }
@@ -181,36 +246,37 @@ static uint32_t foldedRowNumber(Folding folding, const foldedRowStruct *key)
 /* ---- Counting ---- */
 
 /* foldedRowOf -- the row for an object */
-static foldedRow foldedRowOf(Folding folding, HeapOperation operation, uint32_t *numberReturn)
+static foldedRow foldedRowOf(Writer folding, HeapOperation operation, uint32_t *numberReturn)
 {
   foldedRowStruct key = {.from = operation->mark};
 
-  if (operation->mark == 0 || folding->from[operation->mark].site == 0) {
+  if (operation->mark == 0 || foldedFromAt(folding, operation->mark)->site == 0) {
     uint64_t size = operation->object->size;
     key.pool = (uint32_t)operation->pool->number;
     key.class = StringsAdd(&folding->who.strings, operation->pool->class, strlen(operation->pool->class));
     key.power = size == 0 ? 0 : 64 - (uint32_t)__builtin_clzll(size);
   }
-  *numberReturn = foldedRowNumber(folding, &key);
-  return &folding->row[*numberReturn];
+  *numberReturn = foldedNumber(folding, &folding->row, &key);
+  return foldedRowAt(folding, *numberReturn);
 }
 
-/* foldedInherits -- the row for an object that has one: of another process, where that had it from, or the process's own */
-static foldedRow foldedInherits(Folding folding, HeapOperation operation, uint32_t *numberReturn)
+/* foldedInherits -- the row for an object that has one: of another process, where that had it from, or the process's
+ * own */
+static foldedRow foldedInherits(Writer folding, HeapOperation operation, uint32_t *numberReturn)
 {
-  foldedRowStruct key = folding->row[operation->object->client];
-  foldedFromStruct from = folding->from[key.from];
+  foldedRowStruct key = *foldedRowAt(folding, operation->object->client);
+  foldedFromStruct from = *foldedFromAt(folding, key.from);
 
   from.process = folding->who.process[operation->process];
-  key.from = foldedFromNumber(folding, &from);
+  key.from = foldedNumber(folding, &folding->from, &from);
   key.value = 0;
-  *numberReturn = foldedRowNumber(folding, &key);
-  return &folding->row[*numberReturn];
+  *numberReturn = foldedNumber(folding, &folding->row, &key);
+  return foldedRowAt(folding, *numberReturn);
 }
 
 static void foldedAlloc(void *data, HeapOperation operation)
 {
-  Folding folding = data;
+  Writer folding = data;
   uint32_t known = operation->object->client, number;
   foldedRow row = (known != 0 ? foldedInherits : foldedRowOf)(folding, operation, &number);
 
@@ -225,16 +291,16 @@ static void foldedAlloc(void *data, HeapOperation operation)
 
 static void foldedFree(void *data, HeapOperation operation)
 {
-  Folding folding = data;
+  Writer folding = data;
 
   if (folding->value == WriterLIVE && LIKELY(!folding->failed))
-    folding->row[operation->object->client].value -= operation->object->size;
+    foldedRowAt(folding, operation->object->client)->value -= operation->object->size;
 }
 
 /* foldedResize -- what a resize adds is allocated by it; what lives, lives where the newest was asked for */
 static void foldedResize(void *data, HeapOperation operation)
 {
-  Folding folding = data;
+  Writer folding = data;
   uint64_t size = operation->object->size;
   uint32_t number;
   foldedRow row = foldedRowOf(folding, operation, &number);
@@ -244,7 +310,7 @@ static void foldedResize(void *data, HeapOperation operation)
   if (folding->value == WriterBYTES && size > operation->oldSize)
     row->value += size - operation->oldSize;
   if (folding->value == WriterLIVE) {
-    folding->row[operation->object->client].value -= operation->oldSize;
+    foldedRowAt(folding, operation->object->client)->value -= operation->oldSize;
     row->value += size;
   }
   operation->object->client = number;
@@ -257,7 +323,7 @@ static void foldedOther(void *data, HeapOperation operation)
 }
 
 /* foldedMark -- the number of where an event was: at a site, or else in a thread */
-static uint32_t foldedMark(Folding folding, WhoThread thread, uint64_t site)
+static uint32_t foldedMark(Writer folding, WhoThread thread, uint64_t site)
 {
   foldedFromStruct from = {.process = thread->process};
 
@@ -266,15 +332,15 @@ static uint32_t foldedMark(Folding folding, WhoThread thread, uint64_t site)
   from.site = site;
   from.modules = folding->modules.count;
   if (site != 0)
-    return foldedFromNumber(folding, &from);
+    return foldedNumber(folding, &folding->from, &from);
   from.thread = thread;
-  thread->client = (void *)(uintptr_t)foldedFromNumber(folding, &from);
+  thread->client = (void *)(uintptr_t)foldedNumber(folding, &folding->from, &from);
   return (uint32_t)(uintptr_t)thread->client;
 }
 
 static Bool foldedEvent(LogRequest request, LogEvent event)
 {
-  Folding folding = request->data;
+  Writer folding = request->data;
   foldedPlan plan = PlansOf(&folding->plans, event);
   WhoThread thread = WhoOf(&folding->who, event);
 
@@ -286,7 +352,7 @@ static Bool foldedEvent(LogRequest request, LogEvent event)
     plan->made = TRUE;
     plan->site = PlansParam(event->type, "site", "PAW");
   }
-  if (!WhoTell(&folding->who, event) && !ModulesTell(&folding->modules, event))
+  if (!WhoTell(&folding->who, event) && !modulesTell(&folding->modules, event))
     HeapMark(folding->heap, foldedMark(folding, thread, plan->site < 0 ? 0 : LogEventWord(event, (Index)plan->site)));
   HeapEvent(folding->heap, event);
   return FALSE;
@@ -294,7 +360,7 @@ static Bool foldedEvent(LogRequest request, LogEvent event)
 
 /* ---- Writing ---- */
 
-static void foldedString(Folding folding, uint32_t number)
+static void foldedString(Writer folding, uint32_t number)
 {
   Size length;
   const char *bytes = StringsAt(&folding->who.strings, number, &length);
@@ -302,12 +368,12 @@ static void foldedString(Folding folding, uint32_t number)
   CleanPlain(folding->output, length > 0 ? bytes : "?", length > 0 ? length : 1, ";");
 }
 
-static void foldedText(Folding folding, Text text)
+static void foldedText(Writer folding, Text text)
 {
   OutputBytes(folding->output, text->base, TextLength(text));
 }
 
-static void foldedProcess(Folding folding, WhoProcess process)
+static void foldedProcess(Writer folding, WhoProcess process)
 {
   char room[32];
   TextStruct text;
@@ -321,7 +387,7 @@ static void foldedProcess(Folding folding, WhoProcess process)
   foldedText(folding, &text);
 }
 
-static void foldedThread(Folding folding, WhoThread thread)
+static void foldedThread(Writer folding, WhoThread thread)
 {
   char room[32];
   TextStruct text;
@@ -348,7 +414,7 @@ static void foldedSize(Text text, uint32_t power)
   TextString(text, units[power / 10]);
 }
 
-static void foldedPool(Folding folding, foldedRow row)
+static void foldedPool(Writer folding, foldedRow row)
 {
   char room[64];
   TextStruct text;
@@ -373,12 +439,12 @@ static void foldedPool(Folding folding, foldedRow row)
   foldedText(folding, &text);
 }
 
-static void foldedSite(Folding folding, foldedFrom from)
+static void foldedSite(Writer folding, foldedFrom from)
 {
   char room[32];
   TextStruct text;
   uint64_t offset = from->site;
-  ModulesModule module = ModulesFind(&folding->modules, from->process->log, from->modules, &offset);
+  ModulesModule module = modulesFind(&folding->modules, from->process->log, from->modules, &offset);
 
   TextInit(&text, room, sizeof room);
   OutputBytes(folding->output, ";", 1);
@@ -392,9 +458,9 @@ static void foldedSite(Folding folding, foldedFrom from)
   foldedText(folding, &text);
 }
 
-static void foldedLine(Folding folding, foldedRow row)
+static void foldedLine(Writer folding, foldedRow row)
 {
-  foldedFrom from = &folding->from[row->from];
+  foldedFrom from = foldedFromAt(folding, row->from);
   char room[32];
   TextStruct text;
 
@@ -414,13 +480,13 @@ static void foldedLine(Folding folding, foldedRow row)
 }
 
 /* foldedShows -- is it a row of a process that is shown? */
-static Bool foldedShows(Folding folding, foldedRow row)
+static Bool foldedShows(Writer folding, foldedRow row)
 {
-  return folding->of == NULL || !OfProcessBefore(folding->of, folding->from[row->from].process->log->number);
+  return folding->of == NULL || !OfProcessBefore(folding->of, foldedFromAt(folding, row->from)->process->log->number);
 }
 
 /* foldedNames -- count the processes of each name; FALSE: no memory */
-static Bool foldedNames(Folding folding)
+static Bool foldedNames(Writer folding)
 {
   WhoProcess process;
 
@@ -432,36 +498,33 @@ static Bool foldedNames(Folding folding)
   return TRUE;
 }
 
-static Res foldedFinish(Writer writer)
+static Res foldedFinish(Writer folding)
 {
-  Folding folding = (void *)writer;
   Index i;
 
   if (HeapSettle(folding->heap) != ResOK || folding->failed || folding->who.failed || !foldedNames(folding)) {
     errno = ENOMEM;
     return ResIO;
   }
-  for (i = 1; i < folding->rows && folding->output->failed == 0; ++i) {
-    if (folding->row[i].value > 0 && foldedShows(folding, &folding->row[i]))
-      foldedLine(folding, &folding->row[i]);
+  for (i = 1; i < folding->row.count && folding->output->failed == 0; ++i) {
+    if (foldedRowAt(folding, (uint32_t)i)->value > 0 && foldedShows(folding, foldedRowAt(folding, (uint32_t)i)))
+      foldedLine(folding, foldedRowAt(folding, (uint32_t)i));
   }
   return OutputEnd(folding->output);
 }
 
-static void foldedDestroy(Writer writer)
+static void foldedDestroy(Writer folding)
 {
-  Folding folding = (void *)writer;
-
   if (folding->heap != NULL)
     HeapDestroy(folding->heap);
   WhoFinish(&folding->who);
   PlansFinish(&folding->plans);
-  ModulesFinish(&folding->modules);
+  modulesFinish(&folding->modules);
   free(folding->named);
-  free(folding->from);
-  free(folding->row);
-  free(folding->fromTable.place);
-  free(folding->rowTable.place);
+  free(folding->from.base);
+  free(folding->from.place);
+  free(folding->row.base);
+  free(folding->row.place);
   free(folding);
 }
 
@@ -469,7 +532,7 @@ static Res foldedCreate(Writer *writerReturn, const WriterOptionsStruct *options
                         Size size)
 {
   HeapClientStruct client = {.alloc = foldedAlloc, .free = foldedFree, .resize = foldedResize, .other = foldedOther, .each = TRUE};
-  Folding folding = calloc(1, sizeof *folding);
+  Writer folding = calloc(1, sizeof *folding);
 
   UNUSED(error);
   UNUSED(size);
@@ -478,16 +541,17 @@ static Res foldedCreate(Writer *writerReturn, const WriterOptionsStruct *options
   folding->output = output;
   folding->of = options->of;
   folding->value = options->value;
-  folding->froms = folding->rows = 1;
+  folding->from = (foldedTableStruct){offsetof(foldedFromStruct, modules), sizeof(foldedFromStruct), 1, 0, NULL, NULL};
+  folding->row = (foldedTableStruct){offsetof(foldedRowStruct, value), sizeof(foldedRowStruct), 1, 0, NULL, NULL};
   PlansInit(&folding->plans, sizeof(foldedPlanStruct));
-  ModulesInit(&folding->modules);
+  modulesInit(&folding->modules);
   client.data = folding;
   if (WhoInit(&folding->who, log) != ResOK || HeapCreate(&folding->heap, &client, log) != ResOK) {
-    foldedDestroy((void *)folding);
+    foldedDestroy(folding);
     return ResMEMORY;
   }
   HeapOf(folding->heap, options->of);
-  *writerReturn = (void *)folding;
+  *writerReturn = folding;
   return ResOK;
 }
 

@@ -7,7 +7,7 @@
  * Events pass through a short queue, so that the memory that each one needs is on its way before its turn comes: what
  * the hook is told lags behind the events by up to HeapQUEUE of them, and by what is held back.
  *
- * Design: design/view.md .heap      Tests: test/heaptest.c
+ * Design: design/view.md .heap, .heap.names      Tests: test/heaptest.c, test/replay.t
  */
 #ifndef VIEW_HEAP_H
 #define VIEW_HEAP_H
@@ -53,8 +53,8 @@ extern void HeapEvent(Heap heap, LogEvent event);
 extern void HeapMark(Heap heap, uint32_t mark);
 extern void HeapPrompt(Heap heap);
 
-/* HeapUntil -- all events before `time` have come: children are made, and processes end, until then, though nobody tells
- * anything any more */
+/* HeapUntil -- all events before `time` have come: children are made, and processes end, until then, though nobody
+ * tells anything any more */
 extern void HeapUntil(Heap heap, uint64_t time);
 
 /* HeapCatchUp -- tell the hook of what is queued; what is held back stays so */
@@ -63,5 +63,54 @@ extern void HeapCatchUp(Heap heap);
 /* HeapSettle -- all events have come: tell the hook of what is still queued or held back
  * ResMEMORY: memory ran out at some time, and what was told is not the whole. */
 extern Res HeapSettle(Heap heap);
+
+/* ---- What an event type does to a heap, by its name and the names of its parameters ---- */
+
+/* Parameters by their names, in the order of a plan's places. */
+enum {
+  HeapParamPOOL, HeapParamADDR, HeapParamSIZE, HeapParamALIGN, HeapParamOLD, HeapParamARENA, HeapParamCLASS,
+  HeapParamVALUE, HeapParamNAME, HeapParamGRAIN, HeapParamSITE, HeapParamTHREAD, HeapParamPID, HeapParamPROGRAM,
+  HeapParamLIMIT
+};
+
+/* HeapParamIsText -- is the parameter a string? */
+static inline Bool HeapParamIsText(Index param)
+{
+  return param == HeapParamCLASS || param == HeapParamNAME || param == HeapParamPROGRAM;
+}
+
+/* What a type of event does. */
+typedef enum HeapDoes {
+  HeapDoesNOTHING, HeapDoesALLOC, HeapDoesZERO, HeapDoesALIGNED, HeapDoesFREE, HeapDoesBEGIN, HeapDoesEND, HeapDoesLIVE,
+  HeapDoesSTATEBEGIN, HeapDoesSTATEEND, HeapDoesLIVEEND, HeapDoesKINDSON,
+  HeapDoesPOOLCREATE, HeapDoesPOOLPARAM, HeapDoesPOOLDESTROY, HeapDoesARENACREATE, HeapDoesARENADESTROY,
+  HeapDoesSEGALLOC, HeapDoesSEGFREE,
+  HeapDoesTHREAD, HeapDoesTHREADEND, HeapDoesEXIT, HeapDoesEXEC
+} HeapDoes;
+
+/* A plan is made when `made`; param[i] is the place of parameter i among the event's, or -1.  `plain` events on
+ * objects have 64-bit words in our order, which are at the offsets given; one that the event does not have is
+ * anywhere in it.  `old` is the site where an allocation says it; oldMask is 0 where the event has neither. */
+typedef struct HeapPlanStruct {
+  Bool made, plain;
+  uint8_t does; /* HeapDoes */
+  uint8_t kind; /* HeapInputKind */
+  uint16_t pool, addr, old, size, align;
+  uint64_t oldMask;
+  int8_t param[HeapParamLIMIT];
+} HeapPlanStruct, *HeapPlan;
+
+/* HeapPlanOld -- which parameter HeapInputStruct has as `old` */
+static inline Index HeapPlanOld(HeapPlan plan)
+{
+  return plan->does == HeapDoesBEGIN || plan->does == HeapDoesEND ? HeapParamOLD : HeapParamSITE;
+}
+
+/* HeapPlain -- the length of the type's name, without the Site of a type XSite that says where besides, in its
+ * parameter site */
+extern Size HeapPlain(EventType type);
+
+/* HeapPlanMake -- the plan for a type, whose writer's byte order may not be ours.  TRUE: it does something. */
+extern Bool HeapPlanMake(HeapPlan plan, EventType type, Bool swapped);
 
 #endif /* VIEW_HEAP_H */

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "heapact.h"
+#include "view/heaporder.h"
 
 #include <string.h>
 

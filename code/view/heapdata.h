@@ -1,8 +1,8 @@
 /* heapdata.h -- what the live heaps of a log's processes consist of, for what feeds, saves and shows them
  *
- * Always true: in - out <= HeapQUEUE, and of no process that has been forgotten;  each pool that lives is in the bucket of its address, each other one in `dead`,
- * with no table;  of a log's process number i, process[i] or past[i] is NULL: what lives is known of those that live,
- * and of the one that `kept` names
+ * Always true: in - out <= HeapQUEUE, and of no process that has been forgotten;  each pool that lives is in the bucket
+ * of its address, each other one in `dead`, with no table;  of a log's process number i, process[i] or past[i] is NULL:
+ * what lives is known of those that live, and of the one that `kept` names
  *
  * Design: design/view.md .heap      Tests: test/heaptest.c, test/viewstatetest.c
  */
@@ -15,7 +15,6 @@
 #include "view/heap.h"
 #include "view/heapfork.h"
 #include "view/heapoff.h"
-#include "view/heapplan.h"
 
 enum {
   HeapBUCKETS = 256,
@@ -102,11 +101,23 @@ struct HeapStruct {
   Res res;
 };
 
+/* HeapEACHPOOL, HeapEACHTHREAD -- for each pool that lives in a process, or each thread that it ever had; `i` is an
+ * Index */
+#define HeapEACHPOOL(process, i, at) \
+  for ((i) = 0; (i) < HeapBUCKETS; ++(i)) \
+    for ((at) = (process)->pool[i]; (at) != NULL; (at) = (at)->next)
+#define HeapEACHTHREAD(process, i, at) \
+  for ((i) = 0; (i) < HeapBUCKETS; ++(i)) \
+    for ((at) = (process)->thread[i]; (at) != NULL; (at) = (at)->next)
+
 /* HeapShows -- is that a recorded program which is to be shown? */
 extern Bool HeapShows(Heap heap, HeapProcess process);
 
 /* HeapProcessOf -- the state of the log's process `number`, made if there is none; NULL: no memory */
 extern HeapProcess HeapProcessOf(Heap heap, Index number);
+
+/* HeapSeenTypes -- room for the counts of so many types; FALSE: no memory */
+extern Bool HeapSeenTypes(HeapPast seen, Count types);
 
 /* HeapProcessRegistry -- the process has another registry, or more types in it; FALSE: no memory */
 extern Bool HeapProcessRegistry(Heap heap, HeapProcess process, LogProcess log);

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "view/heapact.h"
 #include "view/heapdata.h"
 #include "view/heaplook.h"
 #include "view/heapstate.h"
@@ -182,12 +181,11 @@ static Count forkOthers(HeapProcess parent, uint32_t forker)
   Count others = 0;
   Index i;
 
-  for (i = 0; i < HeapBUCKETS; ++i)
-    for (thread = parent->thread[i]; thread != NULL; thread = thread->next) {
-      others += !thread->past && !thread->ended && thread->id != forker;
-      thread->swing = 0;
-      thread->swung = 0;
-    }
+  HeapEACHTHREAD(parent, i, thread) {
+    others += !thread->past && !thread->ended && thread->id != forker;
+    thread->swing = 0;
+    thread->swung = 0;
+  }
   return others - (forker == 0 && others > 0);
 }
 
@@ -197,10 +195,9 @@ static void forkResizes(HeapProcess child, HeapProcess parent)
   unsigned busy;
   Index i;
 
-  for (i = 0; i < HeapBUCKETS; ++i)
-    for (thread = parent->thread[i]; thread != NULL; thread = thread->next)
-      for (busy = thread->busy; busy != 0; busy &= busy - 1)
-        forkResize(child, &thread->resize[__builtin_ctz(busy)]);
+  HeapEACHTHREAD(parent, i, thread)
+    for (busy = thread->busy; busy != 0; busy &= busy - 1)
+      forkResize(child, &thread->resize[__builtin_ctz(busy)]);
 }
 
 /* forkHeld -- bytes that would be given back with a process, not counting what others need, too */
@@ -210,9 +207,8 @@ static Size forkHeld(HeapProcess process)
   HeapPool pool;
   Index i;
 
-  for (i = 0; i < HeapBUCKETS; ++i)
-    for (pool = process->pool[i]; pool != NULL; pool = pool->next)
-      size += sizeof *pool + pool->table.capacity * sizeof(HeapObjectStruct) /
+  HeapEACHPOOL(process, i, pool)
+    size += sizeof *pool + pool->table.capacity * sizeof(HeapObjectStruct) /
                                  (pool->table.shares == NULL ? 1 : *pool->table.shares);
   return size;
 }

@@ -1,9 +1,11 @@
-/* heaplook.h -- what is in a heap: the arenas, pools and threads of a process
+/* heaplook.h -- what a heap has come to: arenas, pools, threads and objects, and what is not settled yet
  *
  * The arrays are the caller's to free, what their elements point to is the heap's, and good until its next event.  The
  * objects of a pool are in its table; those that are being resized are not there (HeapObjectLives).
  *
- * Design: design/view.md .state      Tests: test/viewstatetest.c
+ * Nothing of the heap changes by being looked at, but that what waits in its queue is taken for what is told by hooks.
+ *
+ * Design: design/view.md .state, .heap.walk      Tests: test/viewstatetest.c, test/cut.t
  */
 #ifndef VIEW_HEAPLOOK_H
 #define VIEW_HEAPLOOK_H
@@ -28,8 +30,8 @@ extern void HeapLookSum(HeapSum sumReturn, Heap heap, Index process);
 /* HeapDoubt -- so many objects more or less it may have: other threads of its parent were at work when it was forked */
 extern uint64_t HeapDoubt(Heap heap, Index process);
 
-/* HeapEnded -- has it ended, so that nothing lives in it?  If no process lives, the last one that did has not, here: what
- * lived in it then is still to be seen. */
+/* HeapEnded -- has it ended, so that nothing lives in it?  If no process lives, the last one that did has not, here:
+ * what lived in it then is still to be seen. */
 extern Bool HeapEnded(Heap heap, Index process);
 
 /* HeapLiving -- how many recorded programs live, as far as is known */
@@ -46,5 +48,28 @@ extern Bool HeapLeader(Heap heap, Index process);
  * HeapObjectTypes -- how many types were met that allocate, free, or tell what lives */
 extern void HeapTallySum(HeapTally tallyReturn, Heap heap);
 extern Count HeapObjectTypes(Heap heap);
+
+/* HeapHas -- may something live in the process?  So it may in a child of fork before an event of it has come, and not
+ * in one that has ended. */
+extern Bool HeapHas(Heap heap, Index process);
+
+/* HeapPending -- tell `hook` of the beginnings of the resizes that have not ended, and of the events that still wait to
+ * come true, in no order
+ * begun    it is such a beginning
+ * object   of which, if that is known; else NULL */
+extern void HeapPending(Heap heap, Index process,
+                        void (*hook)(void *data, HeapInput input, Bool begun, HeapObject object), void *data);
+
+/* HeapObjects -- tell `hook` of each object that lives, pool by pool, the oldest first; those that are being resized
+ * are among them, as they were, and are those that HeapPending names.  `thread` is who allocated it.  ResMEMORY. */
+extern Res HeapObjects(Heap heap, Index process,
+                       void (*hook)(void *data, HeapPool pool, HeapThread thread, HeapObject object), void *data);
+
+/* HeapStating -- does the process still tell what it already has (heapstate.h)?
+ * HeapGone -- if so, tell `hook` of the addresses of objects that have gone since it began to
+ * HeapIsGone -- is this one of them?  Another object may be there now. */
+extern Bool HeapStating(Heap heap, Index process);
+extern Bool HeapIsGone(Heap heap, Index process, HeapPool pool, uint64_t addr);
+extern void HeapGone(Heap heap, Index process, void (*hook)(void *data, HeapPool pool, uint64_t addr), void *data);
 
 #endif /* VIEW_HEAPLOOK_H */

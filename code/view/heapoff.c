@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "view/document.h"
 #include "view/heapdata.h"
 
 /* offHeap -- does the type tell of objects, or of a pool in which they live? */
@@ -318,19 +319,14 @@ HeapOffStruct HeapOff(Heap heap, LogProcess only)
   return off;
 }
 
-static double offSince(uint64_t first, uint64_t time)
-{
-  return time < first ? 0 : (double)(time - first) / 1e9;
-}
-
 Bool HeapOffLine(char line[HeapOffLineMAX], const HeapOffStruct *off, uint64_t first, Index i)
 {
   if (off->times > 0 && i-- == 0)
     (void)snprintf(line, HeapOffLineMAX, "for up to %.3f s, until %.9f s: kinds were switched on then, so what came or "
-                   "went before may be missing", (double)off->ns / 1e9, offSince(first, off->until));
+                   "went before may be missing", (double)off->ns / 1e9, DocumentSince(first, off->until));
   else if (off->ends > 0 && i-- == 0)
     (void)snprintf(line, HeapOffLineMAX, "from %.9f s on, in %zu process%s: kinds were switched off then or later",
-                   offSince(first, off->from), off->ends, off->ends == 1 ? "" : "es");
+                   DocumentSince(first, off->from), off->ends, off->ends == 1 ? "" : "es");
   else if (off->never > 0 && i-- == 0)
     (void)snprintf(line, HeapOffLineMAX, "%zu process%s: kinds were off from the beginning on", off->never,
                    off->never == 1 ? "" : "es");

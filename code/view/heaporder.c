@@ -11,7 +11,6 @@
 #include <stdlib.h>
 
 #include "base/aver.h"
-#include "view/heapact.h"
 #include "view/heapfork.h"
 #include "view/heapstate.h"
 

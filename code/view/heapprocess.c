@@ -132,25 +132,30 @@ static HeapPlans processPlans(Heap heap, Registry registry, Bool swapped)
   return plans;
 }
 
+Bool HeapSeenTypes(HeapPast seen, Count types)
+{
+  uint64_t *counts;
+
+  if (types <= seen->types)
+    return TRUE;
+  counts = realloc(seen->counts, types * sizeof *counts);
+  if (counts == NULL)
+    return FALSE;
+  memset(counts + seen->types, 0, (types - seen->types) * sizeof *counts);
+  seen->counts = counts;
+  seen->types = types;
+  return TRUE;
+}
+
 Bool HeapProcessRegistry(Heap heap, HeapProcess process, LogProcess log)
 {
   HeapPlans plans = processPlans(heap, log->registry, log->header.widths.swapped);
-  Count types = log->registry->count;
-  uint64_t *counts;
 
   if (plans == NULL)
     return FALSE;
   process->registry = log->registry;
   process->plans = plans->plan;
-  if (types <= process->seen.types)
-    return TRUE;
-  counts = realloc(process->seen.counts, types * sizeof *counts);
-  if (counts == NULL)
-    return FALSE;
-  memset(counts + process->seen.types, 0, (types - process->seen.types) * sizeof *counts);
-  process->seen.counts = counts;
-  process->seen.types = types;
-  return TRUE;
+  return HeapSeenTypes(&process->seen, log->registry->count);
 }
 
 /* Threads */
@@ -226,9 +231,8 @@ void HeapProcessSettle(HeapProcess process)
 
   HeapDrain(process->heap);
   HeapOrderSettle(&process->order);
-  for (i = 0; i < HeapBUCKETS; ++i)
-    for (thread = process->thread[i]; thread != NULL; thread = thread->next)
-      HeapOrderAbandon(&process->order, thread);
+  HeapEACHTHREAD(process, i, thread)
+    HeapOrderAbandon(&process->order, thread);
 }
 
 /* processTell -- tell of all objects of a process together */

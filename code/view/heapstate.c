@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "view/heapact.h"
 
 /* The last free that a thread told of before StateBegin may not have happened yet when objects were looked at: for so
  * many ns the thread may have been kept from going on. */

@@ -5,30 +5,312 @@
 #include "view/line.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/aver.h"
+#include "base/grow.h"
 #include "base/text.h"
-#include "view/clean.h"
+#include "base/types.h"
+#include "log/log.h"
 #include "view/describe.h"
-#include "view/form.h"
 #include "view/interns.h"
-#include "view/put.h"
+#include "view/output.h"
+#include "view/plans.h"
+#include "view/writer.h"
+
+/* ---- Forms: what the line of an event type looks like in a style, worked out once ----
+ *
+ * Always true: pieces[i].param < params or FormNONE; literals are padded to FormChunkSIZE, so that they may be copied in
+ * chunks. */
+
+enum {
+  FormChunkSIZE = 32,
+  FormPiecesMAX = 2 * EventParamMAX + 1,
+  FormLiteralMAX = 12288 /* bytes of all literals of a form; more is cut */
+};
+
+typedef enum FormValue {
+  FormNONE, /* the literal alone */
+  FormHEX, FormDECIMAL, FormDOUBLE, FormQUOTED,
+  FormCSV,  /* a string as CSV has it */
+  FormJSON, /* and as JSON */
+  FormREAL, /* a double as JSON has it */
+  FormKNOWN, /* a number, of which all bits say that it is unknown; */
+  FormKNOWNCSV, FormKNOWNJSON, /* which is nothing, or null, there */
+  FormINTERNED, /* the string that has this number */
+  FormINTERNS,  /* nothing: the event gives a string this number */
+  FormLABELS    /* nothing: the event gives this address a label */
+} FormValue;
+
+typedef struct FormPieceStruct {
+  const char *literal; /* comes before the value */
+  uint16_t length;
+  uint8_t value;       /* FormValue */
+  uint8_t param;
+} FormPieceStruct, *FormPiece;
+
+typedef struct FormStruct {
+  Count pieces;
+  FormPiece piece;
+  char *literals;
+} FormStruct, *Form;
+
+/* FormColumns -- the columns of CSV: every parameter name of every registry, once */
+typedef struct FormColumnStruct {
+  const char *name; /* not terminated */
+  uint8_t length;
+} FormColumnStruct;
+
+typedef struct FormColumnsStruct {
+  Count count, capacity;
+  FormColumnStruct *column;
+} FormColumnsStruct, *FormColumns;
+
+/* A form being made: literals run up in `text`, and a piece is closed by a value. */
+typedef struct formMakingStruct {
+  Form form;
+  EventType type;
+  TextStruct text;
+  FormPieceStruct piece[FormPiecesMAX];
+  char *begin;            /* of the literal that is open */
+} formMakingStruct, *FormMaking;
+
+/* formClose -- the open literal ends here, and `value` of parameter `param` follows */
+static void formClose(FormMaking making, FormValue value, Index param)
+{
+  Form form = making->form;
+  FormPiece piece = &making->piece[form->pieces];
+
+  if (form->pieces == FormPiecesMAX)
+    return;
+  piece->literal = making->begin;
+  piece->length = (uint16_t)(making->text.next - making->begin);
+  piece->value = (uint8_t)value;
+  piece->param = (uint8_t)param;
+  ++form->pieces;
+  making->begin = making->text.next;
+}
+
+/* formValue -- parameter `param` in the way of its letter; `string` and `real` are how the style has S and D */
+static void formValue(FormMaking making, Index param, FormValue string, FormValue real)
+{
+  switch (making->type->letter[param]) {
+  case 'P':
+  case 'A':
+    TextString(&making->text, "0x");
+    formClose(making, FormHEX, param);
+    break;
+  case 'D':
+    formClose(making, real, param);
+    break;
+  case 'S':
+    formClose(making, string, param);
+    break;
+  default:
+    if (!DescribeMayLack(making->type, param))
+      formClose(making, FormDECIMAL, param);
+    else
+      formClose(making, string == FormCSV ? FormKNOWNCSV : string == FormJSON ? FormKNOWNJSON : FormKNOWN, param);
+  }
+}
+
+static void formKind(FormMaking making, Registry registry)
+{
+  const char *kind = registry->kind[making->type->kind];
+
+  CleanText(&making->text, kind, strlen(kind));
+}
+
+/* formLearns -- what the event itself says is known from its own line on */
+static void formLearns(FormMaking making)
+{
+  int one, other;
+
+  if (InternsTells(&one, &other, making->type))
+    formClose(making, FormINTERNS, (Index)one);
+  else if (InternsLabels(&one, &other, making->type))
+    formClose(making, FormLABELS, (Index)one);
+}
+
+static void formText(FormMaking making)
+{
+  EventType type = making->type;
+  Index i;
+
+  CleanText(&making->text, type->name, type->nameLength);
+  for (i = 0; i < type->params; ++i) {
+    TextChar(&making->text, ' ');
+    CleanText(&making->text, type->param[i], type->paramLength[i]);
+    TextChar(&making->text, '=');
+    formValue(making, i, FormQUOTED, FormDOUBLE);
+  }
+}
+
+static void formVerbose(FormMaking making, Registry registry)
+{
+  EventType type = making->type;
+  char code[16];
+
+  formKind(making, registry);
+  (void)snprintf(code, sizeof code, " 0x%04x ", type->code);
+  TextString(&making->text, code);
+  formText(making);
+}
+
+static void formDescribe(FormMaking making)
+{
+  EventType type = making->type;
+  const char *next = type->describe, *limit = next + type->describeLength, *behind;
+  Bool interned;
+
+  if (next == limit) {
+    formText(making);
+    return;
+  }
+  while (next < limit) {
+    Index param = DescribePlace(&behind, &interned, type, next);
+    if (param < type->params && making->form->pieces + 1 < FormPiecesMAX) {
+      if (interned)
+        formClose(making, FormINTERNED, param);
+      else
+        formValue(making, param, FormQUOTED, FormDOUBLE);
+      next = behind;
+    } else {
+      TextChar(&making->text, *next >= ' ' && *next < 0x7f ? *next : '?');
+      ++next;
+    }
+  }
+}
+
+static void formJson(FormMaking making, Registry registry)
+{
+  EventType type = making->type;
+  Bool quote = FALSE;
+  Index i;
+
+  TextString(&making->text, ",\"kind\":\"");
+  formKind(making, registry);
+  TextString(&making->text, "\",\"name\":\"");
+  CleanText(&making->text, type->name, type->nameLength);
+  TextString(&making->text, "\",\"params\":{");
+  for (i = 0; i < type->params; ++i) {
+    TextString(&making->text, quote ? "\",\"" : i > 0 ? ",\"" : "\"");
+    CleanText(&making->text, type->param[i], type->paramLength[i]);
+    TextString(&making->text, "\":");
+    quote = type->letter[i] == 'P' || type->letter[i] == 'A';
+    if (quote)
+      TextChar(&making->text, '"');
+    formValue(making, i, FormJSON, FormREAL);
+  }
+  TextString(&making->text, quote ? "\"}}" : "}}");
+}
+
+static void formCsv(FormMaking making, Registry registry, FormColumns columns)
+{
+  EventType type = making->type;
+  Index c, i;
+
+  formKind(making, registry);
+  TextChar(&making->text, ',');
+  CleanText(&making->text, type->name, type->nameLength);
+  for (c = 0; c < columns->count; ++c) {
+    TextChar(&making->text, ',');
+    i = DescribeParam(type, columns->column[c].name, columns->column[c].length);
+    if (i < type->params)
+      formValue(making, i, FormCSV, FormDOUBLE);
+  }
+}
+
+static void formFree(Form form)
+{
+  free(form->piece);
+  free(form->literals);
+  form->piece = NULL;
+  form->literals = NULL;
+}
+
+/* formMake -- the form of `type` in `style`; ResMEMORY.  FormFree gives its memory back. */
+static Res formMake(Form form, LineStyle style, Registry registry, EventType type, FormColumns columns)
+{
+  char literals[FormLiteralMAX];
+  formMakingStruct making = {.form = form, .type = type};
+  Size length;
+  Index i;
+
+  form->pieces = 0;
+  TextInit(&making.text, literals, sizeof literals);
+  making.begin = making.text.next;
+  if (style == LineTEXT || style == LineVERBOSE || style == LineDESCRIBE)
+    formLearns(&making);
+  switch (style) {
+  case LineTEXT: formText(&making); break;
+  case LineVERBOSE: formVerbose(&making, registry); break;
+  case LineDESCRIBE: formDescribe(&making); break;
+  case LineCSV: formCsv(&making, registry, columns); break;
+  case LineJSON: formJson(&making, registry); break;
+  }
+  TextChar(&making.text, '\n');
+  formClose(&making, FormNONE, 0);
+  length = TextLength(&making.text);
+  form->piece = malloc(form->pieces * sizeof *form->piece);
+  form->literals = calloc(1, length + FormChunkSIZE);
+  if (form->piece == NULL || form->literals == NULL) {
+    formFree(form);
+    return ResMEMORY;
+  }
+  memcpy(form->literals, literals, length);
+  memcpy(form->piece, making.piece, form->pieces * sizeof *form->piece);
+  for (i = 0; i < form->pieces; ++i)
+    form->piece[i].literal = form->literals + (making.piece[i].literal - literals);
+  return ResOK;
+}
+
+static Res formColumn(FormColumns columns, const char *name, uint8_t length)
+{
+  Index i;
+
+  for (i = 0; i < columns->count; ++i)
+    if (columns->column[i].length == length && memcmp(columns->column[i].name, name, length) == 0)
+      return ResOK;
+  if (!Grow(&columns->column, &columns->capacity, columns->count, sizeof *columns->column))
+    return ResMEMORY;
+  columns->column[columns->count] = (FormColumnStruct){name, length};
+  ++columns->count;
+  return ResOK;
+}
+
+static Res formColumnsMake(FormColumns columns, Log log)
+{
+  Index i, t, p;
+
+  memset(columns, 0, sizeof *columns);
+  for (i = 0; i < LogProcesses(log); ++i) {
+    Registry registry = LogProcessAt(log, i)->registry;
+    if (i > 0 && registry == LogProcessAt(log, i - 1)->registry)
+      continue;
+    for (t = 0; t < registry->count; ++t)
+      for (p = 0; p < registry->types[t].params; ++p)
+        if (formColumn(columns, registry->types[t].param[p], registry->types[t].paramLength[p]) != ResOK)
+          return ResMEMORY;
+  }
+  return ResOK;
+}
+
+static void formColumnsFree(FormColumns columns)
+{
+  free(columns->column);
+}
+
+/* ---- Lines ---- */
 
 enum {
   lineWhoSIZE = 64, lineWhosMAX = 64, lineLabelMAX = 64, lineNANOS = 1000000000,
   lineValueMAX = 64,                                            /* bytes of a value that is no string */
   lineREST = FormLiteralMAX + FormPiecesMAX * lineValueMAX + FormChunkSIZE /* of a line, whatever its strings are */
 };
-
-/* The forms of one registry's types, made as they are met. */
-typedef struct lineFormsStruct {
-  struct lineFormsStruct *next;
-  Registry registry;
-  FormStruct form[];
-} lineFormsStruct, *LineForms;
 
 /* Process and thread as text. */
 typedef struct lineWhoStruct {
@@ -39,7 +321,7 @@ typedef struct lineWhoStruct {
   char text[lineWhoSIZE];
 } lineWhoStruct;
 
-struct LineStruct {
+struct WriterStruct {
   LineStyle style;
   Log log;
   Output output;
@@ -48,7 +330,7 @@ struct LineStruct {
   Bool failed;               /* of one there was no memory */
   uint64_t start;            /* ns: what times are counted from */
   FormColumnsStruct columns;
-  LineForms forms;           /* of the registry met last, then the others */
+  PlansStruct forms;         /* FormStruct; no pieces: not made yet */
   lineWhoStruct who[lineWhosMAX]; /* by thread, modulo; whoever came last has the place */
   uint64_t second;           /* whose text `seconds` is */
   Size secondsLength;
@@ -264,37 +546,13 @@ static __attribute__((noinline)) void lineWho(lineWhoStruct *who, LineStyle styl
   who->cpu = event->cpu;
 }
 
-/* lineForms -- bring the forms of the event's registry to the front */
-static __attribute__((noinline)) Bool lineForms(Line line, Registry registry)
-{
-  LineForms *link, forms;
-
-  for (link = &line->forms; *link != NULL && (*link)->registry != registry; link = &(*link)->next)
-    ;
-  forms = *link;
-  if (forms != NULL) {
-    *link = forms->next;
-  } else {
-    forms = calloc(1, sizeof *forms + registry->count * sizeof forms->form[0]);
-    if (forms == NULL)
-      return FALSE;
-    forms->registry = registry;
-  }
-  forms->next = line->forms;
-  line->forms = forms;
-  return TRUE;
-}
-
 static inline Form lineForm(Line line, LogEvent event)
 {
-  Registry registry = event->process->registry;
-  Form form;
+  Form form = PlansOf(&line->forms, event);
 
-  if (UNLIKELY(line->forms == NULL || line->forms->registry != registry) && !lineForms(line, registry))
-    return NULL;
-  form = &line->forms->form[event->type - registry->types];
-  if (UNLIKELY(form->piece == NULL) &&
-      FormMake(form, line->style, registry, event->type, &line->columns) != ResOK)
+  if (UNLIKELY(form == NULL) ||
+      (UNLIKELY(form->piece == NULL) &&
+       formMake(form, line->style, event->process->registry, event->type, &line->columns) != ResOK))
     return NULL;
   return form;
 }
@@ -346,7 +604,8 @@ static Bool lineCsvTaken(Line line, Index column, const char *name, Size length)
     if (strlen(lineOwn[i]) == length && strncasecmp(lineOwn[i], name, length) == 0)
       return TRUE;
   for (i = 0; i < line->columns.count; ++i)
-    if (i != column && line->columns.length[i] == length && memcmp(line->columns.name[i], name, length) == 0)
+    if (i != column && line->columns.column[i].length == length &&
+        memcmp(line->columns.column[i].name, name, length) == 0)
       return TRUE;
   return FALSE;
 }
@@ -355,11 +614,9 @@ static Bool lineCsvTaken(Line line, Index column, const char *name, Size length)
 static void lineCsvName(Line line, Index column)
 {
   char name[512]; /* of which a name of a log takes 255 at most */
-  Size length = line->columns.length[column];
-  Index i;
+  Size length = line->columns.column[column].length;
 
-  for (i = 0; i < length; ++i)
-    name[i] = FormNameChar(line->columns.name[column][i]);
+  CleanName(name, line->columns.column[column].name, length);
   while (length < sizeof name && lineCsvTaken(line, column, name, length))
     name[length++] = '_';
   OutputBytes(line->output, name, length);
@@ -391,11 +648,12 @@ Res LineCreate(Line *lineReturn, LineStyle style, Log log, Output output)
   line->style = style;
   line->log = log;
   InternsInit(&line->interns, &line->strings);
+  PlansInit(&line->forms, sizeof(FormStruct));
   line->output = output;
   line->start = summary.first;
   line->second = UINT64_MAX;
   if (style == LineCSV) {
-    if (FormColumnsMake(&line->columns, log) != ResOK) {
+    if (formColumnsMake(&line->columns, log) != ResOK) {
       LineDestroy(line);
       return ResMEMORY;
     }
@@ -421,17 +679,53 @@ Res LineEnd(Line line)
 
 void LineDestroy(Line line)
 {
+  plansTableStruct *forms;
   Index i;
 
-  while (line->forms != NULL) {
-    LineForms forms = line->forms;
-    line->forms = forms->next;
+  for (forms = line->forms.front; forms != NULL; forms = forms->next)
     for (i = 0; i < forms->registry->count; ++i)
-      FormFree(&forms->form[i]);
-    free(forms);
-  }
-  FormColumnsFree(&line->columns);
+      formFree((Form)(void *)forms->plans + i);
+  PlansFinish(&line->forms);
+  formColumnsFree(&line->columns);
   InternsFinish(&line->interns);
   StringsFinish(&line->strings);
   free(line);
 }
+
+/* The formats */
+
+static Res lineWriterText(Writer *writerReturn, const WriterOptionsStruct *options, Log log, Output output, char *error,
+                          Size size)
+{
+  UNUSED(error);
+  UNUSED(size);
+  return LineCreate(writerReturn, options->describe ? LineDESCRIBE : options->verbose ? LineVERBOSE : LineTEXT, log,
+                    output);
+}
+
+static Res lineWriterCsv(Writer *writerReturn, const WriterOptionsStruct *options, Log log, Output output, char *error,
+                         Size size)
+{
+  UNUSED(options);
+  UNUSED(error);
+  UNUSED(size);
+  return LineCreate(writerReturn, LineCSV, log, output);
+}
+
+static Res lineWriterJson(Writer *writerReturn, const WriterOptionsStruct *options, Log log, Output output, char *error,
+                          Size size)
+{
+  UNUSED(options);
+  UNUSED(error);
+  UNUSED(size);
+  return LineCreate(writerReturn, LineJSON, log, output);
+}
+
+#define lineWriterCLASS(theName, theCreate, theTakes)                                                                  \
+  {                                                                                                                    \
+    .name = theName, .follow = TRUE, .takes = theTakes, .create = theCreate, .event = LineEvent,                       \
+    .read = LineRead, .finish = LineEnd, .destroy = LineDestroy                                                        \
+  }
+const WriterClassStruct WriterClassText = lineWriterCLASS("text", lineWriterText, WriterTakesWORDS);
+const WriterClassStruct WriterClassCsv = lineWriterCLASS("csv", lineWriterCsv, 0);
+const WriterClassStruct WriterClassJson = lineWriterCLASS("json", lineWriterJson, 0);

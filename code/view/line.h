@@ -12,7 +12,7 @@
 
 #include "base/types.h"
 #include "log/request.h"
-#include "view/output.h"
+#include "view/writer.h"
 
 typedef enum LineStyle {
   LineTEXT,     /* 0.000001234 4711/4712 PoolAlloc pool=0x7f0c1f9e0000 addr=0x7f0c1fa01040 size=32 */
@@ -22,7 +22,7 @@ typedef enum LineStyle {
   LineJSON
 } LineStyle;
 
-typedef struct LineStruct *Line;
+typedef Writer Line; /* the writers of text, csv and json are these */
 
 /* LineCreate -- a writer of lines for the events of `log`; CSV writes its header line at once.  ResMEMORY. */
 extern Res LineCreate(Line *lineReturn, LineStyle style, Log log, Output output);

@@ -15,34 +15,24 @@
 
 enum {
   memoryBUCKETS = 1024,
-  memoryPAGE = 4096, /* what the kernel rounds to, at least */
-  memoryPARAMS = 4
+  memoryPAGE = 4096 /* what the kernel rounds to, at least */
 };
 
-typedef enum MemoryTells {
-  memoryUNSEEN, memoryNOTHING, memoryMAP, memoryUNMAP, memoryREMAP, memoryBREAK, memoryMOVE, memorySAMPLE,
-  memoryEXEC, memoryEXIT, memoryROUND
-} MemoryTells;
+enum {
+  memoryMAP = PlansCLIENT, memoryUNMAP, memoryREMAP, memoryBREAK, memoryMOVE, memorySAMPLE, memoryEXEC, memoryEXIT,
+  memoryROUND
+};
 
-/* What an event type tells, and by which parameters. */
-typedef struct memoryPlanStruct {
-  MemoryTells tells;
-  int param[memoryPARAMS];
-} memoryPlanStruct, *memoryPlan;
-
-static const struct {
-  const char *type;
-  MemoryTells tells;
-  const char *param[memoryPARAMS];
-} memoryKnown[] = {
-  {"MemoryMap", memoryMAP, {"base", "size"}},
-  {"MemoryUnmap", memoryUNMAP, {"base", "size"}},
-  {"MemoryRemap", memoryREMAP, {"old", "oldSize", "base", "size"}},
-  {"MemoryBreak", memoryBREAK, {"limit"}}, /* of registry 1.0 */
-  {"MemoryBreak", memoryMOVE, {"limit", "before"}},
-  {"ProcessSample", memorySAMPLE, {"pid", "resident"}},
-  {"ProcessExec", memoryEXEC, {"pid", "program"}},
-  {"ProcessExit", memoryEXIT, {"pid"}},
+/* What event types tell, and by which parameters. */
+static const PlansKnownStruct memoryKnown[] = {
+  {"MemoryMap", memoryMAP, {"PAWU base", "PAWU size"}},
+  {"MemoryUnmap", memoryUNMAP, {"PAWU base", "PAWU size"}},
+  {"MemoryRemap", memoryREMAP, {"PAWU old", "PAWU oldSize", "PAWU base", "PAWU size"}},
+  {"MemoryBreak", memoryBREAK, {"PAWU limit"}}, /* of registry 1.0 */
+  {"MemoryBreak", memoryMOVE, {"PAWU limit", "PAWU before"}},
+  {"ProcessSample", memorySAMPLE, {"PAWU pid", "PAWU resident"}},
+  {"ProcessExec", memoryEXEC, {"PAWU pid", "S program"}},
+  {"ProcessExit", memoryEXIT, {"PAWU pid"}},
   {"MachineSample", memoryROUND, {NULL}}, /* told each time that all are looked at */
 };
 
@@ -82,7 +72,7 @@ Res MemoryCreate(Memory *memoryReturn, Log log)
   if (memory == NULL)
     return ResMEMORY;
   memory->log = log;
-  PlansInit(&memory->plans, sizeof(memoryPlanStruct));
+  PlansInit(&memory->plans, sizeof(PlansTellStruct));
   SpanPoolInit(&memory->pool);
   *memoryReturn = memory;
   return ResOK;
@@ -95,23 +85,6 @@ void MemoryDestroy(Memory memory)
   GoneFinish(&memory->gone);
   free(memory->process);
   free(memory);
-}
-
-static void memoryPlanMake(memoryPlan plan, EventType type)
-{
-  Index i, p;
-
-  plan->tells = memoryNOTHING;
-  for (i = 0; i < ARRAY_LENGTH(memoryKnown); ++i) {
-    Bool all = PlansNamed(type, memoryKnown[i].type);
-    for (p = 0; all && p < memoryPARAMS && memoryKnown[i].param[p] != NULL; ++p) {
-      plan->param[p] = PlansParam(type, memoryKnown[i].param[p],
-                                  memoryKnown[i].tells == memoryEXEC && p > 0 ? "S" : "PAWU");
-      all = plan->param[p] >= 0;
-    }
-    if (all)
-      plan->tells = memoryKnown[i].tells;
-  }
 }
 
 /* memorySet -- a process has so much of it now */
@@ -267,14 +240,14 @@ static void memoryBreakTo(Memory memory, memoryProcess process, uint64_t before,
 }
 
 /* memoryOwn -- what a process tells of itself */
-static void memoryOwn(Memory memory, memoryProcess process, LogEvent event, memoryPlan plan)
+static void memoryOwn(Memory memory, memoryProcess process, LogEvent event, PlansTell plan)
 {
-  uint64_t value[memoryPARAMS] = {0};
+  uint64_t value[PlansPARAMS] = {0};
   Index i;
 
   if (process->gone)
     return;
-  for (i = 0; i < memoryPARAMS && (i == 0 || plan->param[i] > 0); ++i)
+  for (i = 0; i < PlansPARAMS && plan->param[i] >= 0; ++i)
     value[i] = LogEventWord(event, (Index)plan->param[i]);
   switch (plan->tells) {
   case memoryMAP: memoryRange(memory, process, TRUE, value[0], value[1]); break;
@@ -290,7 +263,7 @@ static void memoryOwn(Memory memory, memoryProcess process, LogEvent event, memo
 }
 
 /* memoryTold -- what the collector tells of a process */
-static void memoryTold(Memory memory, LogEvent event, memoryPlan plan)
+static void memoryTold(Memory memory, LogEvent event, PlansTell plan)
 {
   uint32_t pid = (uint32_t)LogEventWord(event, (Index)plan->param[0]);
   const char *program = NULL;
@@ -321,19 +294,17 @@ static void memoryRound(Memory memory, memoryProcess collector, uint64_t time)
 void MemoryEvent(Memory memory, LogEvent event)
 {
   memoryProcess process;
-  memoryPlan plan;
+  PlansTell plan;
 
   if (UNLIKELY(event->time > memory->gone.time))
     memoryGone(memory, event->time);
   process = memoryOf(memory, event);
-  plan = PlansOf(&memory->plans, event);
+  plan = PlansTells(&memory->plans, event, memoryKnown, ARRAY_LENGTH(memoryKnown));
   if (UNLIKELY(process == NULL) || UNLIKELY(plan == NULL)) {
     memory->failed = TRUE;
     return;
   }
-  if (UNLIKELY(plan->tells == memoryUNSEEN))
-    memoryPlanMake(plan, event->type);
-  if (LIKELY(plan->tells == memoryNOTHING))
+  if (LIKELY(plan->tells == PlansNOTHING))
     return;
   if (plan->tells < memorySAMPLE)
     memoryOwn(memory, process, event, plan);

@@ -1,4 +1,4 @@
-/* paje.c -- the trace format of Paje, for ViTE and pj_dump
+/* paje.c -- the trace format of Writer, for ViTE and pj_dump
  *
  * Processes are containers, and their threads and pools containers in them; slices are states that are pushed and
  * popped, marks events, and gauges variables.
@@ -9,13 +9,12 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "view/clean.h"
+#include "view/output.h"
 #include "view/draw.h"
 
 /* The events that have a time, by their numbers in pajeDefinitions. */
@@ -46,26 +45,17 @@ static const char pajeDefinitions[] =
   "2 E T \"Event\"\n"
   "3 B L \"live bytes\"\n";
 
-typedef struct pajeStruct {
-  Output output;
-  Draw draw;
-  unsigned char *defined; /* by number in who.strings: what has an alias for it */
-  Count capacity;
-  Bool failed;            /* there was no memory */
-  DrawPenStruct pen;
-} pajeStruct, *Paje;
-
 /* pajeName -- a string out of the log; there is no way to write a quote in quotes */
-static void pajeName(Paje paje, uint32_t number)
+static void pajeName(Draw paje, uint32_t number)
 {
   Size length;
-  const char *bytes = StringsAt(&DrawWho(paje->draw)->strings, number, &length);
+  const char *bytes = StringsAt(&paje->who.strings, number, &length);
 
   CleanPlain(paje->output, bytes, length, "\"");
 }
 
 /* pajeAt -- an event's number and time */
-static void pajeAt(Paje paje, unsigned event, uint64_t time)
+static void pajeAt(Draw paje, unsigned event, uint64_t time)
 {
   TextStruct text;
 
@@ -79,103 +69,87 @@ static void pajeAt(Paje paje, unsigned event, uint64_t time)
 }
 
 /* pajeThreadAlias -- equal numbers may be in two processes */
-static void pajeThreadAlias(Paje paje, WhoThread thread)
+static void pajeThreadAlias(Draw paje, WhoThread thread)
 {
   OutputNumber(paje->output, " t", thread->process->id);
   OutputNumber(paje->output, "_", thread->tid);
 }
 
-/* pajeDefine -- a name is used for something; TRUE: for the first time */
-static Bool pajeDefine(Paje paje, uint32_t name, unsigned bit)
+/* pajeDefine -- a name is used for something; TRUE: for the first time.  The pen's own memory has bits by the number of
+ * the name. */
+static Bool pajeDefine(Draw paje, uint32_t name, unsigned char bit)
 {
-  if (name >= paje->capacity) {
-    Count capacity = 2 * ((Count)name + 32);
-    unsigned char *defined = realloc(paje->defined, capacity);
+  unsigned char *defined = paje->own;
+
+  if (name >= paje->owns) {
+    Count size = 2 * ((Count)name + 32);
+    defined = realloc(defined, size);
     if (defined == NULL) {
       paje->failed = TRUE;
       return FALSE;
     }
-    memset(defined + paje->capacity, 0, capacity - paje->capacity);
-    paje->defined = defined;
-    paje->capacity = capacity;
+    memset(defined + paje->owns, 0, size - paje->owns);
+    paje->own = defined;
+    paje->owns = size;
   }
-  if (paje->defined[name] & bit)
+  if (defined[name] & bit)
     return FALSE;
-  paje->defined[name] |= (unsigned char)bit;
+  defined[name] |= bit;
   return TRUE;
 }
 
 /* pajeState -- a state that is called so has an alias: `s` and the number of its name */
-static void pajeState(Paje paje, uint32_t name)
+static void pajeState(Draw paje, uint32_t name)
 {
   uint32_t color = name * 0x9e3779b1u;
 
   if (!pajeDefine(paje, name, pajeSTATE))
     return;
-  OutputNumber(paje->output, "4 s", name);
-  OutputString(paje->output, " S \"");
+  OutputFormat(paje->output, "4 s%u S \"", name);
   pajeName(paje, name);
-  OutputNumber(paje->output, "\" \"0.", color >> 24 & 7);
-  OutputNumber(paje->output, " 0.", 2 + (color >> 27 & 7));
-  OutputNumber(paje->output, " 0.", 2 + (color >> 20 & 7));
-  OutputString(paje->output, "\"\n");
+  OutputFormat(paje->output, "\" \"0.%u 0.%u 0.%u\"\n", color >> 24 & 7, 2 + (color >> 27 & 7), 2 + (color >> 20 & 7));
 }
 
 /* ---- What the pen writes ---- */
 
-static void pajeProcess(void *data, WhoProcess process, uint64_t time)
+static void pajeProcess(Draw paje, WhoProcess process, uint64_t time)
 {
-  Paje paje = data;
-
   pajeAt(paje, pajeCREATE, time);
-  OutputNumber(paje->output, " p", process->id);
-  OutputNumber(paje->output, " P 0 \"", process->id);
-  OutputString(paje->output, " ");
+  OutputFormat(paje->output, " p%u P 0 \"%u ", process->id, process->id);
   pajeName(paje, process->name);
   OutputString(paje->output, "\"\n");
 }
 
-static void pajeThread(void *data, WhoThread thread, Bool again, uint64_t time)
+static void pajeThread(Draw paje, WhoThread thread, Bool again, uint64_t time)
 {
-  Paje paje = data;
   Size length;
-  const char *name = WhoThreadName(DrawWho(paje->draw), thread, &length);
+  const char *name = WhoThreadName(&paje->who, thread, &length);
 
   if (again)
     return; /* a container keeps its name */
   pajeAt(paje, pajeCREATE, time);
   pajeThreadAlias(paje, thread);
-  OutputNumber(paje->output, " T p", thread->process->id);
-  OutputNumber(paje->output, " \"", thread->process->id);
-  OutputNumber(paje->output, "/", thread->tid);
-  OutputString(paje->output, " ");
+  OutputFormat(paje->output, " T p%u \"%u/%u ", thread->process->id, thread->process->id, thread->tid);
   CleanPlain(paje->output, name, length, "\"");
   OutputString(paje->output, "\"\n");
 }
 
-static void pajeGauge(void *data, DrawGauge gauge, uint64_t time)
+static void pajeGauge(Draw paje, DrawGauge gauge, uint64_t time)
 {
-  Paje paje = data;
-
   if (gauge->pool) {
     pajeAt(paje, pajeCREATE, time);
-    OutputNumber(paje->output, " g", gauge->number);
-    OutputNumber(paje->output, " L p", gauge->process->id);
-    OutputNumber(paje->output, " \"", gauge->process->id);
-    OutputString(paje->output, " ");
+    OutputFormat(paje->output, " g%u L p%u \"%u ", gauge->number, gauge->process->id, gauge->process->id);
     pajeName(paje, gauge->name);
     OutputString(paje->output, "\"\n");
   } else if (pajeDefine(paje, gauge->name, pajeVARIABLE)) {
-    OutputNumber(paje->output, "3 v", gauge->name);
-    OutputString(paje->output, " P \"");
+    OutputFormat(paje->output, "3 v%u P \"", gauge->name);
     pajeName(paje, gauge->name);
     OutputString(paje->output, "\"\n");
   }
 }
 
-static void pajeValue(void *data, DrawGauge gauge, uint64_t value, uint64_t time)
+static void pajeValue(Draw paje, DrawGauge gauge, uint64_t value, uint64_t time)
 {
-  Paje paje = data;
   double d;
 
   pajeAt(paje, pajeSET, time);
@@ -197,17 +171,15 @@ static void pajeValue(void *data, DrawGauge gauge, uint64_t value, uint64_t time
 }
 
 /* pajeHappens -- the beginning of a line about what happens in a thread */
-static void pajeHappens(Paje paje, unsigned event, const char *type, WhoThread thread, uint64_t time)
+static void pajeHappens(Draw paje, unsigned event, const char *type, WhoThread thread, uint64_t time)
 {
   pajeAt(paje, event, time);
   OutputString(paje->output, type);
   pajeThreadAlias(paje, thread);
 }
 
-static void pajeBegin(void *data, WhoThread thread, uint32_t name, LogEvent event, uint64_t time)
+static void pajeBegin(Draw paje, WhoThread thread, uint32_t name, LogEvent event, uint64_t time)
 {
-  Paje paje = data;
-
   UNUSED(event);
   pajeState(paje, name);
   pajeHappens(paje, pajePUSH, " S", thread, time);
@@ -215,19 +187,15 @@ static void pajeBegin(void *data, WhoThread thread, uint32_t name, LogEvent even
   OutputString(paje->output, "\n");
 }
 
-static void pajeEnd(void *data, WhoThread thread, uint32_t name, uint64_t time)
+static void pajeEnd(Draw paje, WhoThread thread, uint32_t name, uint64_t time)
 {
-  Paje paje = data;
-
   UNUSED(name);
   pajeHappens(paje, pajePOP, " S", thread, time);
   OutputString(paje->output, "\n");
 }
 
-static void pajeMark(void *data, WhoThread thread, uint32_t name, LogEvent event, uint64_t time)
+static void pajeMark(Draw paje, WhoThread thread, uint32_t name, LogEvent event, uint64_t time)
 {
-  Paje paje = data;
-
   UNUSED(event);
   /* The name itself: ViTE has aliases for states only. */
   pajeHappens(paje, pajeNEW, " E", thread, time);
@@ -236,30 +204,20 @@ static void pajeMark(void *data, WhoThread thread, uint32_t name, LogEvent event
   OutputString(paje->output, "\"\n");
 }
 
-/* ---- The writer ---- */
-
-static Bool pajeEvent(LogRequest request, LogEvent event)
-{
-  Paje paje = request->data;
-
-  return !DrawEvent(paje->draw, event) || paje->failed || paje->output->failed != 0;
-}
-
-/* pajeDestroyAll -- what was made, the inner first */
-static void pajeDestroyAll(Paje paje, uint64_t time)
+/* pajeTail -- what was made, the inner first */
+static void pajeTail(Draw paje, uint64_t time)
 {
   WhoProcess process;
   WhoThread thread;
   DrawGauge gauge;
 
-  for (gauge = DrawGauges(paje->draw); gauge != NULL; gauge = gauge->next) {
+  for (gauge = paje->gauges; gauge != NULL; gauge = gauge->next) {
     if (gauge->pool) {
       pajeAt(paje, pajeDESTROY, time);
-      OutputNumber(paje->output, " L g", gauge->number);
-      OutputString(paje->output, "\n");
+      OutputFormat(paje->output, " L g%u\n", gauge->number);
     }
   }
-  for (process = DrawWho(paje->draw)->first; process != NULL; process = process->next) {
+  for (process = paje->who.first; process != NULL; process = process->next) {
     if (process->client == NULL)
       continue; /* which was never drawn */
     for (thread = process->threads; thread != NULL; thread = thread->next) {
@@ -271,59 +229,20 @@ static void pajeDestroyAll(Paje paje, uint64_t time)
       OutputString(paje->output, "\n");
     }
     pajeAt(paje, pajeDESTROY, time);
-    OutputNumber(paje->output, " P p", process->id);
-    OutputString(paje->output, "\n");
+    OutputFormat(paje->output, " P p%u\n", process->id);
   }
-}
-
-static Res pajeRead(Writer writer, LogRequest request)
-{
-  return DrawRead(((Paje)(void *)writer)->draw, request);
-}
-
-static Res pajeFinish(Writer writer)
-{
-  Paje paje = (void *)writer;
-  uint64_t end;
-
-  if (DrawFinish(paje->draw, &end) != ResOK || paje->failed) {
-    errno = ENOMEM;
-    return ResIO;
-  }
-  pajeDestroyAll(paje, end);
-  return OutputEnd(paje->output);
-}
-
-static void pajeDestroy(Writer writer)
-{
-  Paje paje = (void *)writer;
-
-  DrawDestroy(paje->draw);
-  free(paje->defined);
-  free(paje);
 }
 
 static Res pajeCreate(Writer *writerReturn, const WriterOptionsStruct *options, Log log, Output output, char *error,
                       Size size)
 {
-  Paje paje = calloc(1, sizeof *paje);
+  static const DrawPenStruct pen = {
+    .strict = TRUE, .head = pajeDefinitions, .process = pajeProcess, .thread = pajeThread, .gauge = pajeGauge,
+    .value = pajeValue, .begin = pajeBegin, .end = pajeEnd, .mark = pajeMark, .tail = pajeTail};
 
   UNUSED(error);
   UNUSED(size);
-  if (paje == NULL)
-    return ResMEMORY;
-  paje->output = output;
-  paje->pen = (DrawPenStruct){paje, TRUE, pajeProcess, pajeThread, pajeGauge, pajeValue, pajeBegin, pajeEnd, pajeMark};
-  if (DrawCreate(&paje->draw, options, log, &paje->pen) != ResOK) {
-    free(paje);
-    return ResMEMORY;
-  }
-  OutputString(paje->output, pajeDefinitions);
-  *writerReturn = (void *)paje;
-  return ResOK;
+  return DrawCreate(writerReturn, options, log, output, &pen);
 }
 
-const WriterClassStruct WriterClassPaje = {
-  .name = "paje", .heirs = TRUE, .takes = WriterTakesTHIN, .create = pajeCreate, .event = pajeEvent, .read = pajeRead,
-  .finish = pajeFinish, .destroy = pajeDestroy,
-};
+const WriterClassStruct WriterClassPaje = {.name = "paje", .create = pajeCreate, DrawCLASS};

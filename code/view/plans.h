@@ -41,7 +41,37 @@ static inline void *PlansOf(Plans plans, LogEvent event)
 /* PlansParam -- the place of the parameter that is called so, of one of these letters; -1 if there is none */
 extern int PlansParam(EventType type, const char *name, const char *letters);
 
+/* What a type tells a client that knows it by name, and by which parameters. */
+enum { PlansPARAMS = 4, PlansUNMADE = 0, PlansNOTHING, PlansCLIENT }; /* what a client knows begins there */
+
+typedef struct PlansTellStruct {
+  int tells; /* PlansUNMADE: the type has not been met */
+  int param[PlansPARAMS]; /* their places, or -1 */
+} PlansTellStruct, *PlansTell;
+
+typedef struct PlansKnownStruct {
+  const char *type;
+  int tells;
+  const char *param[PlansPARAMS]; /* "letters name"; with ? before it one that the type may lack; NULL: none */
+} PlansKnownStruct;
+
+/* PlansMatch -- what a type tells: the last of the `count` known that has its name, and all of whose parameters it has
+ * PlansTells -- the same of an event's type, worked out once, for Plans of PlansTellStructs; NULL: no memory */
+extern void PlansMatch(PlansTell tell, EventType type, const PlansKnownStruct *known, Count count);
+
+static inline PlansTell PlansTells(Plans plans, LogEvent event, const PlansKnownStruct *known, Count count)
+{
+  PlansTell tell = (PlansTell)PlansOf(plans, event);
+
+  if (LIKELY(tell != NULL) && UNLIKELY(tell->tells == PlansUNMADE))
+    PlansMatch(tell, event->type, known, count);
+  return tell;
+}
+
 /* PlansNamed -- is the type called so? */
 extern Bool PlansNamed(EventType type, const char *name);
+
+/* PlansBase -- the last part of a path of *length bytes, which becomes that part's */
+extern const char *PlansBase(const char *path, Size *length);
 
 #endif /* VIEW_PLANS_H */

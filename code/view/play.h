@@ -6,7 +6,7 @@
  *
  * Each new object is written to: its first byte, and one byte of each page of it, so that resident memory means
  * something. Objects larger than `touch` bytes get only the first.  With `verify` objects are filled and checked
- * instead (playcheck.h).
+ * instead.
  *
  * Design: design/replayer.md .play      Tests: test/replay.t
  */

@@ -1,13 +1,265 @@
-/* script.c -- what a process did to its heap, as a script that can be run again: the compiler
+/* script.c -- what a process did to its heap, as a script that can be run again: its memory, the compiler, its file
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "scriptdata.h"
+#include "view/script.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/aver.h"
+#include "base/grow.h"
+
+enum {
+  ScriptWaitedSIZE = 8     /* threads of which a thread remembers how far it has waited for them */
+};
+
+#define ScriptNONE UINT32_MAX
+
+/* A growing array of `size`-byte things. */
+typedef struct ScriptTableStruct {
+  void *base;
+  Count count, capacity;
+} ScriptTableStruct, *ScriptTable;
+
+typedef struct ScriptSlotStruct {
+  uint32_t next;   /* among free ones */
+  uint32_t thread; /* that gave it its address; of a free one, nothing */
+  uint64_t epoch;  /* in which that was, or in which it was freed */
+  uint64_t done;   /* how many operations of that thread must be done */
+} ScriptSlotStruct;
+
+typedef struct ScriptListStruct {
+  ScriptThreadStruct public;
+  uint64_t epoch;             /* that it entered last, + 1; 0 for none */
+  uint64_t time;              /* of its last TIME */
+  uint32_t stack;             /* freed slots, the newest first */
+  Count stacked;
+  struct {
+    uint32_t thread;
+    uint64_t done;
+  } waited[ScriptWaitedSIZE];
+  Count count;                /* operations in `ops` */
+  ScriptOp ops;               /* ScriptChunkOPS of them */
+} ScriptListStruct, *ScriptList;
+
+typedef struct ScriptPlacedStruct {  /* a chunk that has been written */
+  uint32_t thread;
+  ScriptChunkStruct chunk;
+} ScriptPlacedStruct;
+
+struct ScriptStruct {
+  int fd;
+  Bool merged;
+  uint64_t tick;                 /* ns between two TIME operations; 0 for none */
+  Res res;
+  int error;                     /* errno of ResIO */
+  uint64_t offset;               /* bytes written */
+  uint64_t first;                /* time of the first operation; 0 before it */
+  uint64_t bytes, objects;       /* live */
+  uint64_t inEpoch;              /* operations in the newest epoch */
+  ScriptHeaderStruct header;
+  ScriptTableStruct threads;                /* ScriptList */
+  ScriptTableStruct chunks;                 /* ScriptPlacedStruct */
+  ScriptTableStruct epochs;                 /* ScriptEpochStruct */
+  ScriptTableStruct pools, params, arenas;  /* as in the file */
+  ScriptTableStruct poolNumbers;            /* uint32_t: by the heap's number, script's + 1 */
+  ScriptTableStruct arenaAddrs;             /* uint64_t: of each arena; 0 for one that is gone */
+  ScriptTableStruct slots;                  /* ScriptSlotStruct */
+  ScriptTableStruct threadNumbers;          /* uint32_t: by the heap's number, script's + 1 */
+  uint32_t queueHead, queueTail; /* free slots for all, the oldest first */
+};
+
+#define scriptTableAt(table, type, i) (&((type *)(table).base)[i])
+
+/* scriptTableAdd -- one more thing of `size` bytes, zeroed; NULL without memory, which the script remembers */
+static void *scriptTableAdd(Script script, ScriptTable table, Size size)
+{
+  void *new;
+
+  if (!Grow(&table->base, &table->capacity, table->count, size)) {
+    script->res = ResMEMORY;
+    return NULL;
+  }
+  new = (char *)table->base + table->count++ * size;
+  memset(new, 0, size);
+  return new;
+}
+
+/* scriptTemporary -- a file without a name.  Not in memory if that can be helped: it may be larger. */
+static int scriptTemporary(void)
+{
+  const char *folder = getenv("TMPDIR");
+  int fd;
+
+  if (folder == NULL || *folder == '\0')
+    folder = "/tmp";
+  fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (fd < 0) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/replay-XXXXXX", folder);
+    fd = mkostemp(path, O_CLOEXEC);
+    if (fd >= 0)
+      unlink(path);
+  }
+  return fd >= 0 ? fd : memfd_create("replay", MFD_CLOEXEC);
+}
+
+Res ScriptCreate(Script *scriptReturn, Bool merged, uint64_t tick)
+{
+  Script script = calloc(1, sizeof *script);
+
+  if (script == NULL)
+    return ResMEMORY;
+  script->fd = scriptTemporary();
+  if (script->fd < 0) {
+    free(script);
+    return ResIO;
+  }
+  script->merged = merged;
+  script->tick = tick;
+  script->queueHead = script->queueTail = ScriptNONE;
+  *scriptReturn = script;
+  return ResOK;
+}
+
+void ScriptDestroy(Script script)
+{
+  ScriptTable tables[] = {&script->threads, &script->chunks, &script->epochs, &script->pools, &script->params,
+                          &script->arenas, &script->poolNumbers, &script->arenaAddrs, &script->slots,
+                          &script->threadNumbers};
+  Index i;
+
+  for (i = 0; i < script->threads.count; ++i) {
+    ScriptList thread = *scriptTableAt(script->threads, ScriptList, i);
+    free(thread->ops);
+    free(thread);
+  }
+  for (i = 0; i < ARRAY_LENGTH(tables); ++i)
+    free(tables[i]->base);
+  close(script->fd);
+  free(script);
+}
+
+ScriptHeader ScriptHeaderOf(Script script)
+{
+  return &script->header;
+}
+
+int ScriptFile(Script script)
+{
+  return script->fd;
+}
+
+/* The file */
+
+static void scriptWrite(Script script, const void *data, Size size)
+{
+  const char *p = data;
+
+  while (size > 0 && script->res == ResOK) {
+    ssize_t n = pwrite(script->fd, p, size, (off_t)script->offset);
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n <= 0) {
+      script->res = ResIO;
+      script->error = n < 0 ? errno : ENOSPC;
+      return;
+    }
+    p += n;
+    size -= (Size)n;
+    script->offset += (uint64_t)n;
+  }
+}
+
+/* scriptFlush -- write what the list `number` has as a chunk */
+static void scriptFlush(Script script, ScriptList thread, Index number)
+{
+  ScriptPlacedStruct *placed;
+
+  if (thread->count == 0)
+    return;
+  placed = scriptTableAdd(script, &script->chunks, sizeof *placed);
+  if (placed == NULL)
+    return;
+  placed->thread = (uint32_t)number;
+  placed->chunk.offset = script->offset;
+  placed->chunk.count = thread->count;
+  ++thread->public.chunks;
+  scriptWrite(script, thread->ops, thread->count * sizeof *thread->ops);
+  thread->count = 0;
+}
+
+/* Tables */
+
+/* scriptChunks -- each thread's chunks in one run */
+static void scriptChunks(Script script)
+{
+  ScriptChunkStruct *sorted = malloc((script->chunks.count + 1) * sizeof *sorted);
+  uint64_t next = 0;
+  Index i;
+
+  if (sorted == NULL) {
+    script->res = ResMEMORY;
+    return;
+  }
+  for (i = 0; i < script->threads.count; ++i) {
+    ScriptList thread = *scriptTableAt(script->threads, ScriptList, i);
+    thread->public.chunk = next;
+    next += thread->public.chunks;
+    thread->public.chunks = 0;
+  }
+  for (i = 0; i < script->chunks.count; ++i) {
+    ScriptPlacedStruct *placed = scriptTableAt(script->chunks, ScriptPlacedStruct, i);
+    ScriptList thread = *scriptTableAt(script->threads, ScriptList, placed->thread);
+    sorted[thread->public.chunk + thread->public.chunks++] = placed->chunk;
+  }
+  script->header.chunks = script->chunks.count;
+  script->header.chunkTable = script->offset;
+  scriptWrite(script, sorted, script->chunks.count * sizeof *sorted);
+  free(sorted);
+}
+
+static void scriptTable(Script script, uint64_t *count, uint64_t *place, ScriptTable table, Size size)
+{
+  *count = table->count;
+  *place = script->offset;
+  scriptWrite(script, table->base, table->count * size);
+}
+
+Res ScriptFinish(Script script)
+{
+  ScriptHeader header = &script->header;
+  Index i;
+
+  /* The last epoch may have been opened behind something that stood alone, for nobody. */
+  if (script->epochs.count > 0 &&
+      scriptTableAt(script->epochs, ScriptEpochStruct, script->epochs.count - 1)->threads == 0)
+    --script->epochs.count;
+  for (i = 0; i < script->threads.count; ++i)
+    scriptFlush(script, *scriptTableAt(script->threads, ScriptList, i), i);
+  scriptChunks(script);
+  header->threads = script->threads.count;
+  header->threadTable = script->offset;
+  for (i = 0; i < script->threads.count; ++i) {
+    ScriptList thread = *scriptTableAt(script->threads, ScriptList, i);
+    scriptWrite(script, &thread->public, sizeof thread->public);
+  }
+  scriptTable(script, &header->epochs, &header->epochTable, &script->epochs, sizeof(ScriptEpochStruct));
+  scriptTable(script, &header->pools, &header->poolTable, &script->pools, sizeof(ScriptPoolStruct));
+  scriptTable(script, &header->params, &header->paramTable, &script->params, sizeof(ScriptParamStruct));
+  scriptTable(script, &header->arenas, &header->arenaTable, &script->arenas, sizeof(ScriptArenaStruct));
+  header->operations = header->allocs + header->frees + header->resizes + header->drops;
+  scriptWrite(script, header, sizeof *header);
+  if (script->res == ResIO)
+    errno = script->error;
+  return script->res;
+}
 
 enum {
   scriptStackMAX = 64   /* freed slots that a thread keeps for itself; the rest is for all, two epochs later */
@@ -17,7 +269,7 @@ enum {
 static inline ScriptOp scriptEmit(Script script, ScriptList thread, Index number)
 {
   if (UNLIKELY(thread->count == ScriptChunkOPS)) {
-    ScriptFlush(script, thread, number);
+    scriptFlush(script, thread, number);
     if (script->res != ResOK)
       thread->count = 0; /* nobody will read it */
   }
@@ -41,7 +293,7 @@ static void scriptSync(Script script, ScriptList thread, Index number, ScriptKin
 /* scriptThreadNew -- the list of a thread that is met for the first time; its number, or ScriptNONE */
 static uint32_t scriptThreadNew(Script script, HeapThread heapThread)
 {
-  ScriptList *place = ScriptTableAdd(script, &script->threads, sizeof *place), thread;
+  ScriptList *place = scriptTableAdd(script, &script->threads, sizeof *place), thread;
 
   if (place == NULL)
     return ScriptNONE;
@@ -65,10 +317,10 @@ static uint32_t scriptThread(Script script, HeapThread heapThread)
   uint32_t *number;
 
   while (UNLIKELY(script->threadNumbers.count <= i)) {
-    if (ScriptTableAdd(script, &script->threadNumbers, sizeof *number) == NULL)
+    if (scriptTableAdd(script, &script->threadNumbers, sizeof *number) == NULL)
       return ScriptNONE;
   }
-  number = ScriptTableAt(script->threadNumbers, uint32_t, i);
+  number = scriptTableAt(script->threadNumbers, uint32_t, i);
   if (UNLIKELY(*number == 0))
     *number = scriptThreadNew(script, heapThread) + 1;
   return *number - 1;
@@ -81,9 +333,9 @@ static void scriptEpoch(Script script, uint32_t lag)
   ScriptEpochStruct *epoch = NULL;
 
   if (script->epochs.count > 0)
-    epoch = ScriptTableAt(script->epochs, ScriptEpochStruct, script->epochs.count - 1);
+    epoch = scriptTableAt(script->epochs, ScriptEpochStruct, script->epochs.count - 1);
   if (epoch == NULL || epoch->threads > 0)
-    epoch = ScriptTableAdd(script, &script->epochs, sizeof *epoch);
+    epoch = scriptTableAdd(script, &script->epochs, sizeof *epoch);
   if (epoch != NULL)
     epoch->lag = lag;
   script->inEpoch = 0;
@@ -105,7 +357,7 @@ static inline void scriptEnter(Script script, ScriptList thread, Index number)
     if (thread->epoch == 0)
       thread->public.epoch = epoch;
     thread->epoch = epoch + 1;
-    ++ScriptTableAt(script->epochs, ScriptEpochStruct, epoch)->threads;
+    ++scriptTableAt(script->epochs, ScriptEpochStruct, epoch)->threads;
   }
 }
 
@@ -143,20 +395,20 @@ static uint32_t scriptSlotNew(Script script, ScriptList thread)
   uint32_t i = thread->stack;
 
   if (i != ScriptNONE) {
-    thread->stack = ScriptTableAt(script->slots, ScriptSlotStruct, i)->next;
+    thread->stack = scriptTableAt(script->slots, ScriptSlotStruct, i)->next;
     --thread->stacked;
     return i;
   }
   i = script->queueHead;
-  if (i != ScriptNONE && ScriptTableAt(script->slots, ScriptSlotStruct, i)->epoch + 2 < script->epochs.count) {
-    script->queueHead = ScriptTableAt(script->slots, ScriptSlotStruct, i)->next;
+  if (i != ScriptNONE && scriptTableAt(script->slots, ScriptSlotStruct, i)->epoch + 2 < script->epochs.count) {
+    script->queueHead = scriptTableAt(script->slots, ScriptSlotStruct, i)->next;
     return i;
   }
   if (script->slots.count == ScriptNONE) {
     script->res = ResLIMIT;
     return ScriptNONE;
   }
-  if (ScriptTableAdd(script, &script->slots, sizeof(ScriptSlotStruct)) == NULL)
+  if (scriptTableAdd(script, &script->slots, sizeof(ScriptSlotStruct)) == NULL)
     return ScriptNONE;
   script->header.slots = script->slots.count;
   return (uint32_t)script->slots.count - 1;
@@ -164,7 +416,7 @@ static uint32_t scriptSlotNew(Script script, ScriptList thread)
 
 static void scriptSlotFree(Script script, ScriptList thread, uint32_t i)
 {
-  ScriptSlotStruct *slot = ScriptTableAt(script->slots, ScriptSlotStruct, i);
+  ScriptSlotStruct *slot = scriptTableAt(script->slots, ScriptSlotStruct, i);
 
   if (script->merged || thread->stacked < scriptStackMAX) {
     slot->next = thread->stack;
@@ -177,7 +429,7 @@ static void scriptSlotFree(Script script, ScriptList thread, uint32_t i)
   if (script->queueHead == ScriptNONE)
     script->queueHead = i;
   else
-    ScriptTableAt(script->slots, ScriptSlotStruct, script->queueTail)->next = i;
+    scriptTableAt(script->slots, ScriptSlotStruct, script->queueTail)->next = i;
   script->queueTail = i;
 }
 
@@ -188,7 +440,7 @@ static uint64_t scriptArena(Script script, uint64_t addr)
   Index i;
 
   for (i = script->arenaAddrs.count; addr != 0 && i > 0; --i) {
-    if (*ScriptTableAt(script->arenaAddrs, uint64_t, i - 1) == addr)
+    if (*scriptTableAt(script->arenaAddrs, uint64_t, i - 1) == addr)
       return i;
   }
   return 0;
@@ -196,8 +448,8 @@ static uint64_t scriptArena(Script script, uint64_t addr)
 
 static void scriptArenaAdd(Script script, uint64_t addr, uint64_t size)
 {
-  uint64_t *place = ScriptTableAdd(script, &script->arenaAddrs, sizeof *place);
-  ScriptArenaStruct *arena = ScriptTableAdd(script, &script->arenas, sizeof *arena);
+  uint64_t *place = scriptTableAdd(script, &script->arenaAddrs, sizeof *place);
+  ScriptArenaStruct *arena = scriptTableAdd(script, &script->arenas, sizeof *arena);
 
   if (place == NULL || arena == NULL)
     return;
@@ -224,15 +476,15 @@ static void scriptAlone(Script script, ScriptList thread, Index number, ScriptKi
 static uint32_t *scriptPoolPlace(Script script, HeapPool pool)
 {
   while (script->poolNumbers.count <= pool->number) {
-    if (ScriptTableAdd(script, &script->poolNumbers, sizeof(uint32_t)) == NULL)
+    if (scriptTableAdd(script, &script->poolNumbers, sizeof(uint32_t)) == NULL)
       return NULL;
   }
-  return ScriptTableAt(script->poolNumbers, uint32_t, pool->number);
+  return scriptTableAt(script->poolNumbers, uint32_t, pool->number);
 }
 
 static void scriptPoolDescribe(Script script, HeapPool heapPool, uint32_t number)
 {
-  ScriptPoolStruct *pool = ScriptTableAt(script->pools, ScriptPoolStruct, number);
+  ScriptPoolStruct *pool = scriptTableAt(script->pools, ScriptPoolStruct, number);
 
   _Static_assert((int)HeapClassMAX <= (int)ScriptNameMAX, "a class fits");
   strcpy(pool->class, heapPool->class);
@@ -248,7 +500,7 @@ static uint32_t scriptPool(Script script, ScriptList thread, Index number, HeapP
     return 0;
   if (UNLIKELY(*place == 0)) {
     if (script->pools.count == ScriptPoolsMAX ||
-        ScriptTableAdd(script, &script->pools, sizeof(ScriptPoolStruct)) == NULL) {
+        scriptTableAdd(script, &script->pools, sizeof(ScriptPoolStruct)) == NULL) {
       script->res = script->res != ResOK ? script->res : ResLIMIT;
       return 0;
     }
@@ -261,14 +513,14 @@ static uint32_t scriptPool(Script script, ScriptList thread, Index number, HeapP
 
 static void scriptParam(Script script, uint32_t pool, HeapOperation operation)
 {
-  ScriptPoolStruct *owner = ScriptTableAt(script->pools, ScriptPoolStruct, pool);
+  ScriptPoolStruct *owner = scriptTableAt(script->pools, ScriptPoolStruct, pool);
   ScriptParamStruct *param;
   Size length = operation->nameLength < ScriptNameMAX ? operation->nameLength : ScriptNameMAX - 1;
 
   /* They follow the pool's creation, so that a pool's stand together; one that comes late is left out. */
   if (owner->params != 0 && owner->param + owner->params != script->params.count)
     return;
-  param = ScriptTableAdd(script, &script->params, sizeof *param);
+  param = scriptTableAdd(script, &script->params, sizeof *param);
   if (param == NULL)
     return;
   memcpy(param->name, operation->name, length);
@@ -289,12 +541,12 @@ static void scriptArenaOperation(Script script, HeapOperation operation)
   AVER(operation->kind == HeapARENADESTROY);
   arena = scriptArena(script, operation->addr);
   if (arena != 0)
-    *ScriptTableAt(script->arenaAddrs, uint64_t, arena - 1) = 0;
+    *scriptTableAt(script->arenaAddrs, uint64_t, arena - 1) = 0;
 }
 
 static void scriptRare(Script script, HeapOperation operation, uint32_t number)
 {
-  ScriptList thread = *ScriptTableAt(script->threads, ScriptList, number);
+  ScriptList thread = *scriptTableAt(script->threads, ScriptList, number);
 
   /* Threads are started in the order of their lists: each begins in an epoch no earlier than the one before it. */
   scriptEnter(script, thread, number);
@@ -342,7 +594,7 @@ static void scriptFree(Script script, HeapOperation operation, ScriptOp op)
 
 static void scriptObject(Script script, HeapOperation operation, uint32_t number)
 {
-  ScriptList thread = *ScriptTableAt(script->threads, ScriptList, number);
+  ScriptList thread = *scriptTableAt(script->threads, ScriptList, number);
   uint32_t pool = scriptPool(script, thread, number, operation->pool);
   uint32_t slot = operation->kind == HeapALLOC ? scriptSlotNew(script, thread) : operation->object->client;
   ScriptSlotStruct *state;
@@ -351,7 +603,7 @@ static void scriptObject(Script script, HeapOperation operation, uint32_t number
   if (slot == ScriptNONE)
     return;
   operation->object->client = slot;
-  state = ScriptTableAt(script->slots, ScriptSlotStruct, slot);
+  state = scriptTableAt(script->slots, ScriptSlotStruct, slot);
   scriptTime(script, thread, number, operation->time);
   scriptEnter(script, thread, number);
   if (operation->kind != HeapALLOC && state->thread != number)

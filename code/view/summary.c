@@ -2,14 +2,14 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "summary.h"
+#include "view/summary.h"
 
 #include <stdlib.h>
 
 #include "view/heapfork.h"
 #include "view/heaplook.h"
 #include "view/heapoff.h"
-#include "view/summarydata.h"
+#include "view/views.h"
 
 static Index summaryHash(uint64_t key, Count capacity)
 {
@@ -146,73 +146,23 @@ static void summaryOther(void *data, HeapOperation operation)
   summary->arenas += operation->kind == HeapARENACREATE;
 }
 
-Res SummaryCreate(Summary *summaryReturn, Log log, OfProcess of)
+static void summaryDestroy(void *view)
 {
-  HeapClientStruct client = {
-      .alloc = summaryAlloc, .free = summaryFree, .resize = summaryResize, .other = summaryOther};
-  Summary summary = calloc(1, sizeof *summary);
+  Summary summary = view;
 
-  if (summary == NULL)
-    return ResMEMORY;
-  summary->log = log;
-  summary->of = of;
-  summary->to = UINT64_MAX;
-  client.data = summary;
-  DeathsInit(&summary->deaths, log);
-  UnseenInit(&summary->unseen);
-  if (MemoryCreate(&summary->memory, log) != ResOK) {
-    free(summary);
-    return ResMEMORY;
-  }
-  if (HeapCreate(&summary->heap, &client, log) != ResOK) {
-    MemoryDestroy(summary->memory);
-    free(summary);
-    return ResMEMORY;
-  }
-  HeapOf(summary->heap, of);
-  *summaryReturn = summary;
-  return ResOK;
-}
-
-/* summaryChooses -- does a request choose all types of the processes that count? */
-static Bool summaryChooses(Summary summary, const LogRequestStruct *asked)
-{
-  LogRequestStruct request = *asked;
-  Index i, t;
-
-  for (i = 0; request.choose != NULL && i < LogProcesses(summary->log); ++i) {
-    LogProcess process = LogProcessAt(summary->log, i);
-    Bool counts = process->header.role[0] == '\0' && (summary->of == NULL || OfProcessMeans(summary->of, process));
-    for (t = 0; counts && process->registry != NULL && t < process->registry->count; ++t)
-      if (!LogRequestChooses(&request, process, &process->registry->types[t]))
-        return FALSE;
-  }
-  return TRUE;
-}
-
-void SummaryPart(Summary summary, const LogRequestStruct *request)
-{
-  summary->part = request->from > 0 || request->to != UINT64_MAX || request->start != NULL || request->end != NULL ||
-                  request->count != UINT64_MAX || request->kinds != UINT32_MAX ||
-                  (request->accept != NULL && summary->of == NULL) || !summaryChooses(summary, request);
-  HeapOffPart(summary->heap, request);
-  summary->to = request->to;
-}
-
-void SummaryDestroy(Summary summary)
-{
   HeapDestroy(summary->heap);
   MemoryDestroy(summary->memory);
   DeathsFinish(&summary->deaths);
-  UnseenFinish(&summary->unseen);
   free(summary);
 }
 
-void SummaryEvent(Summary summary, LogEvent event)
+static Bool summaryEvent(LogRequest request, LogEvent event)
 {
+  Summary summary = request->data;
+
   if (UNLIKELY(summary->of != NULL) && OfProcessBefore(summary->of, event->process->number)) {
     HeapEvent(summary->heap, event);
-    return;
+    return FALSE;
   }
   if (UNLIKELY(summary->events++ == 0))
     summary->first = event->time;
@@ -220,16 +170,17 @@ void SummaryEvent(Summary summary, LogEvent event)
   HeapEvent(summary->heap, event);
   MemoryEvent(summary->memory, event);
   DeathsEvent(&summary->deaths, event);
-  UnseenEvent(&summary->unseen, event);
+  return FALSE;
 }
 
-Res SummaryFinish(Summary summary)
+static Res summaryFinish(void *view)
 {
+  Summary summary = view;
   LogPositionStruct to = LogPositionLAST;
   Res res, memory = MemoryFinish(summary->memory), ahead;
 
-  if (summary->to != UINT64_MAX)
-    PawPositionOfTime(&to, summary->log, summary->to);
+  if (summary->request.to != UINT64_MAX)
+    PawPositionOfTime(&to, summary->log, summary->request.to);
   ahead = HeapOffAhead(summary->heap, &to);
   HeapUntil(summary->heap, UINT64_MAX);
   summary->unended = HeapLiving(summary->heap);
@@ -237,5 +188,74 @@ Res SummaryFinish(Summary summary)
   summary->liveObjects += summary->leftObjects;
   summary->liveBytes += summary->leftBytes;
   res = res != ResOK ? res : ahead;
-  return res != ResOK ? res : summary->deaths.failed || summary->unseen.failed ? ResMEMORY : memory;
+  return res != ResOK ? res : summary->deaths.failed ? ResMEMORY : memory;
 }
+
+/* summaryChooses -- does a request choose all types of the processes that count? */
+static Bool summaryChooses(Summary summary)
+{
+  LogRequest request = &summary->request;
+  Index i, t;
+
+  for (i = 0; request->choose != NULL && i < LogProcesses(summary->log); ++i) {
+    LogProcess process = LogProcessAt(summary->log, i);
+    Bool counts = process->header.role[0] == '\0' && (summary->of == NULL || OfProcessMeans(summary->of, process));
+    for (t = 0; counts && process->registry != NULL && t < process->registry->count; ++t)
+      if (!LogRequestChooses(request, process, &process->registry->types[t]))
+        return FALSE;
+  }
+  return TRUE;
+}
+
+/* summaryPart -- do not all events of the processes that count come? */
+static Bool summaryPart(Summary summary)
+{
+  LogRequest request = &summary->request;
+
+  return request->from > 0 || request->to != UINT64_MAX || request->start != NULL || request->end != NULL ||
+         request->count != UINT64_MAX || request->kinds != UINT32_MAX ||
+         (request->accept != NULL && summary->of == NULL) || !summaryChooses(summary);
+}
+
+static Res summaryCreate(void **viewReturn, ViewWants wants)
+{
+  HeapClientStruct client = {
+      .alloc = summaryAlloc, .free = summaryFree, .resize = summaryResize, .other = summaryOther};
+  Summary summary = calloc(1, sizeof *summary);
+
+  if (summary == NULL)
+    return ResMEMORY;
+  summary->log = wants->log;
+  summary->of = wants->of;
+  summary->request = *wants->request;
+  if (summary->request.chooseData == NULL)
+    summary->request.chooseData = summary->request.data;
+  summary->request.data = summary;
+  summary->request.event = summaryEvent;
+  client.data = summary;
+  DeathsInit(&summary->deaths, wants->log);
+  if (MemoryCreate(&summary->memory, wants->log) != ResOK) {
+    free(summary);
+    return ResMEMORY;
+  }
+  if (HeapCreate(&summary->heap, &client, wants->log) != ResOK) {
+    MemoryDestroy(summary->memory);
+    free(summary);
+    return ResMEMORY;
+  }
+  HeapOf(summary->heap, wants->of);
+  summary->part = summaryPart(summary);
+  HeapOffPart(summary->heap, &summary->request);
+  *viewReturn = summary;
+  return ResOK;
+}
+
+static LogRequest summaryRequest(void *view)
+{
+  return &((Summary)view)->request;
+}
+
+const ViewClassStruct ViewClassSummary = {
+  "summary", "counts, rates, and what the heap came to", 0, summaryCreate, summaryRequest, summaryFinish, SummaryText,
+  SummaryJson, summaryDestroy
+};

@@ -4,40 +4,62 @@
  * in all processes that lived then; what lives at the end is what each had at its own end, or at the log's.
  *
  * Always true:
- *   liveBytes and liveObjects are those of the objects not freed, of processes that live, until SummaryFinish
+ *   liveBytes and liveObjects are those of the objects not freed, of processes that live, until all events have come
  *   a size is counted under exactly one entry of `sizes`, or in `otherSizes`
  *
- * Design: design/view.md .summary      Tests: test/eventview.t
+ * Design: design/view.md .summary      Tests: test/eventview.t, test/familytest.c
  */
 #ifndef VIEW_SUMMARY_H
 #define VIEW_SUMMARY_H
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-#include <stdio.h>
-
-#include "log/request.h"
+#include "view/deaths.h"
 #include "view/heap.h"
+#include "view/memory.h"
+#include "view/views.h"
 
-typedef struct SummaryStruct *Summary;
+enum {
+  SummarySmallMAX = 8192,       /* sizes below this are counted each in its place */
+  SummaryLargeSIZE = 1 << 16,   /* places for the others; half of them are used */
+  SummarySizesSHOWN = 10
+};
 
-/* SummaryCreate -- nothing seen yet.  ResMEMORY.
- * of  whose processes count, or NULL: all; events of those that they inherit of come, too.  The caller's, and stays. */
-extern Res SummaryCreate(Summary *summaryReturn, Log log, OfProcess of);
+typedef struct SummarySizeStruct {
+  uint64_t size, count;
+} SummarySizeStruct, *SummarySize;
 
-/* SummaryPart -- only the events of this request come; before the first */
-extern void SummaryPart(Summary summary, const LogRequestStruct *request);
+typedef struct SummaryStruct {
+  Log log;
+  LogRequestStruct request;     /* what comes */
+  OfProcess of;                 /* whose processes count; NULL: all do */
+  Bool part;                    /* not all events of the processes that count come */
+  Heap heap;
+  Memory memory;
+  DeathsStruct deaths;
+  uint64_t events;
+  uint64_t first, last;         /* ns of wall time */
+  uint64_t allocs, frees, resizes;
+  uint64_t told;                /* objects that were there before the recording */
+  uint64_t presumed;            /* objects that went without a free: with their pool, or overlapped */
+  uint64_t pools, arenas;       /* created */
+  uint64_t liveBytes, liveObjects; /* at the moment; at last: in each process when it ended, or the log did */
+  uint64_t leftBytes, leftObjects; /* in processes when they ended */
+  Count unended;                /* processes of which nobody knows that they have ended, when the log has */
+  uint64_t inherited, inheritedBytes; /* objects that children of fork had from their parents, */
+  uint64_t doubt;               /* give or take so many, */
+  Count late;                   /* and so many children only when they came to their first event */
+  uint64_t peakBytes, peakObjects, peakTime; /* objects: at the peak of bytes */
+  uint64_t totalBytes;          /* allocated; a resize counts by what it adds */
+  double lifetime;              /* ns, of all that went */
+  Count larges;                 /* places used in `large` */
+  uint64_t otherSizes;          /* allocations whose size found no place */
+  uint64_t small[SummarySmallMAX];
+  SummarySizeStruct large[SummaryLargeSIZE];
+} SummaryStruct, *Summary;
 
-extern void SummaryDestroy(Summary summary);
-
-/* SummaryEvent -- count one event; in the order of LogRead.  About 20 ns for one on an object. */
-extern void SummaryEvent(Summary summary, LogEvent event);
-
-/* SummaryFinish -- all events have come.  ResMEMORY: it ran out at some time, and the numbers are too low. */
-extern Res SummaryFinish(Summary summary);
-
-/* SummaryText, SummaryJson -- print it: for people; as one JSON document.  FALSE: no memory, nothing was printed. */
-extern Bool SummaryText(FILE *out, Summary summary);
-extern Bool SummaryJson(FILE *out, Summary summary);
+/* SummaryText, SummaryJson -- print it, as views do */
+extern Bool SummaryText(FILE *out, void *summary);
+extern Bool SummaryJson(FILE *out, void *summary);
 
 #endif /* VIEW_SUMMARY_H */

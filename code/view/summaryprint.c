@@ -1,18 +1,279 @@
 /* summaryprint.c -- a summary as text and as JSON
  *
+ * Of processes the recorded programs come first, the largest before all others; behind them who watched.
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/say.h"
 #include "base/text.h"
-#include "view/asked.h"
+#include "view/document.h"
 #include "view/heaplook.h"
 #include "view/heapoff.h"
-#include "view/json.h"
-#include "view/summarydata.h"
-#include "view/summaryprocess.h"
+#include "view/summary.h"
+
+/* A process of which there are events. */
+typedef struct SummaryProcessStruct {
+  Header header;
+  Registry registry;
+  Count threads;
+  Bool leader;             /* among these the one that has the number of the process */
+  const uint64_t *counts;  /* by place in the registry */
+  uint64_t events;
+  uint64_t heap;           /* bytes of objects at their peak */
+  MemoryBytesStruct mapped, resident;
+} SummaryProcessStruct, *SummaryProcess;
+
+typedef struct SummaryProcessesStruct {
+  Count recorded, collectors; /* the second behind the first */
+  Count threads;           /* of the recorded; one that goes on through exec is one */
+  Bool part;               /* there may be more of both, with events that did not come */
+  SummaryProcess process;  /* owned */
+} SummaryProcessesStruct, *SummaryProcesses;
+
+enum { processSHOWN = 20, processArgumentsSHOWN = 6, processArgumentMAX = 40 }; /* in the text; JSON has all */
+
+/* processAdd -- those of which there are events: recorded programs, or who watched them */
+static void processAdd(SummaryProcesses processes, Summary summary, Bool recorded)
+{
+  Index i, j;
+
+  for (i = 0; i < LogProcesses(summary->log); ++i) {
+    LogProcess of = LogProcessAt(summary->log, i);
+    HeapSumStruct sum;
+    SummaryProcess process = &processes->process[processes->recorded + processes->collectors];
+    if ((of->header.role[0] == '\0') != recorded ||
+        !HeapSeen(&process->threads, &process->counts, summary->heap, i))
+      continue;
+    process->header = &of->header;
+    process->registry = of->registry;
+    process->events = 0;
+    process->leader = HeapLeader(summary->heap, i);
+    HeapLookSum(&sum, summary->heap, i);
+    process->heap = sum.peakBytes;
+    for (j = 0; j < of->registry->count; ++j)
+      process->events += process->counts[j];
+    MemoryMapped(&process->mapped, summary->memory, &i);
+    MemoryResident(&process->resident, summary->memory, &i);
+    ++*(recorded ? &processes->recorded : &processes->collectors);
+  }
+}
+
+static int processNumberCompare(const void *a, const void *b)
+{
+  const SummaryProcessStruct *x = a, *y = b;
+
+  if (x->header->pid != y->header->pid)
+    return x->header->pid < y->header->pid ? -1 : 1;
+  return strcmp(x->header->boot, y->header->boot);
+}
+
+/* processThreads -- how many there were.  Programs that follow each other by exec are one process, and the thread that
+ * has its number goes on through all of them. */
+static void processThreads(SummaryProcesses processes)
+{
+  Bool leader = FALSE;
+  Index i;
+
+  qsort(processes->process, processes->recorded, sizeof *processes->process, processNumberCompare);
+  for (i = 0; i < processes->recorded; ++i) {
+    SummaryProcess process = &processes->process[i];
+    Bool same = i > 0 && processNumberCompare(process - 1, process) == 0;
+    processes->threads += process->threads - (same && leader && process->leader);
+    leader = (same && leader) || process->leader;
+  }
+}
+
+static int processCompare(const void *a, const void *b)
+{
+  const SummaryProcessStruct *x = a, *y = b;
+  uint64_t xs = x->heap + x->mapped.peak, ys = y->heap + y->mapped.peak;
+
+  if (xs != ys)
+    return xs > ys ? -1 : 1;
+  if (x->resident.peak != y->resident.peak)
+    return x->resident.peak > y->resident.peak ? -1 : 1;
+  if (x->events != y->events)
+    return x->events > y->events ? -1 : 1;
+  return x->header < y->header ? -1 : x->header > y->header;
+}
+
+/* summaryProcessesMake -- in order; FALSE: no memory.  summaryProcessesFree may follow in either case. */
+static Bool summaryProcessesMake(SummaryProcesses processes, Summary summary)
+{
+  *processes = (SummaryProcessesStruct){.part = summary->part};
+  processes->process = malloc((LogProcesses(summary->log) + 1) * sizeof *processes->process);
+  if (processes->process == NULL)
+    return FALSE;
+  processAdd(processes, summary, TRUE);
+  processAdd(processes, summary, FALSE);
+  processThreads(processes);
+  qsort(processes->process, processes->recorded, sizeof *processes->process, processCompare);
+  return TRUE;
+}
+
+static void summaryProcessesFree(SummaryProcesses processes)
+{
+  free(processes->process);
+}
+
+/* ---- Text ---- */
+
+static void textPart(FILE *out, const char *before, uint64_t bytes, const char *what)
+{
+  fputs(before, out);
+  SayShort(out, bytes);
+  fprintf(out, " %s", what);
+}
+
+static void textProcess(FILE *out, SummaryProcess process)
+{
+  Header header = process->header;
+  Index j;
+
+  fprintf(out, "  %-12u %llu event%s, %zu thread%s", header->pid, (unsigned long long)process->events,
+          TextPlural(process->events), process->threads, TextPlural(process->threads));
+  if (process->heap > 0)
+    textPart(out, ", ", process->heap, "heap");
+  if (process->mapped.peak > 0)
+    textPart(out, ", ", process->mapped.peak, "mapped");
+  if (process->resident.known)
+    textPart(out, ", ", process->resident.peak, "resident");
+  if (header->inner != 0)
+    fprintf(out, ", number %u in its namespace", header->inner);
+  fputs(": ", out);
+  CalledSay(out, header);
+  for (j = 1; j < header->arguments && j < processArgumentsSHOWN; ++j) {
+    Size length = strlen(header->argument[j]);
+    putc(' ', out);
+    SayPlain(out, header->argument[j], length > processArgumentMAX ? processArgumentMAX : length);
+    fputs(length > processArgumentMAX ? "..." : "", out);
+  }
+  fputs(header->arguments > processArgumentsSHOWN ? " ...\n" : "\n", out);
+}
+
+/* Each prints its part: for people; members of one JSON object, with a comma behind. */
+static void summaryProcessesText(FILE *out, SummaryProcesses processes)
+{
+  const char *which = processes->part ? " with events that were asked for" : "";
+  Index i;
+
+  fprintf(out, "processes      %zu%s\n", processes->recorded, which);
+  for (i = 0; i < processes->recorded && i < processSHOWN; ++i)
+    textProcess(out, &processes->process[i]);
+  if (processes->recorded > processSHOWN)
+    fprintf(out, "  and %zu more\n", processes->recorded - processSHOWN);
+  fprintf(out, "threads        %zu%s\n", processes->threads, which);
+  for (i = 0; i < processes->collectors; ++i) {
+    SummaryProcess process = &processes->process[processes->recorded + i];
+    fprintf(out, "%s %llu event%s: ", i == 0 ? "collector     " : "              ",
+            (unsigned long long)process->events, TextPlural(process->events));
+    SayPlain(out, process->header->program, strlen(process->header->program));
+    putc('\n', out);
+  }
+}
+
+/* summaryEachText -- what a sum "at end" is over, if there are several processes; "" of one */
+static const char *summaryEachText(SummaryProcesses processes)
+{
+  return processes->recorded > 1 ? ", the sum of what each process had at its own end" : "";
+}
+
+/* textMemory -- `each` tells what the end is */
+static void textMemory(FILE *out, const char *name, MemoryBytes bytes, const char *note, const char *each,
+                       uint64_t start)
+{
+  if (!bytes->known)
+    return;
+  fprintf(out, "%-14s ", name);
+  SayBytes(out, bytes->end);
+  fputs(" at end, peak ", out);
+  SayBytes(out, bytes->peak);
+  fprintf(out, ", at %.9f s%s%s\n", DocumentSince(start, bytes->peakTime), note, each);
+}
+
+static void summaryMemoryText(FILE *out, Memory memory, SummaryProcesses processes, uint64_t start)
+{
+  const char *each = processes->recorded > 1 ? "; at end: the sum of what each process had at its own" : "";
+  char sampled[64] = ", as sampled";
+  MemoryBytesStruct bytes;
+
+  MemoryMapped(&bytes, memory, NULL);
+  textMemory(out, "mapped", &bytes, MemoryLeft(memory) > 0 ? "; there were more mappings than could be followed" : "",
+             each, start);
+  MemoryResident(&bytes, memory, NULL);
+  if (MemoryApart(memory) > 0)
+    (void)snprintf(sampled, sizeof sampled, ", as sampled, %.3f s apart at most", (double)MemoryApart(memory) / 1e9);
+  textMemory(out, "resident", &bytes, sampled, each, start);
+}
+
+/* ---- JSON ---- */
+
+static void jsonMemory(FILE *out, const char *name, MemoryBytes bytes, const char *end)
+{
+  if (bytes->known)
+    fprintf(out, "\"%s_bytes\": %llu, \"peak_%s_bytes\": %llu%s", name, (unsigned long long)bytes->end, name,
+            (unsigned long long)bytes->peak, end);
+}
+
+static void jsonProcess(FILE *out, SummaryProcess process)
+{
+  Header header = process->header;
+  Index j;
+
+  fprintf(out, "{\"pid\": %u, \"inner_pid\": %u, \"parent\": %u, \"events\": %llu, \"threads\": %zu, ", header->pid,
+          HeaderLeader(header), header->parent, (unsigned long long)process->events, process->threads);
+  fprintf(out, "\"peak_bytes\": %llu, ", (unsigned long long)process->heap);
+  jsonMemory(out, "mapped", &process->mapped, ", ");
+  jsonMemory(out, "resident", &process->resident, ", ");
+  fputs("\"name\": ", out);
+  JsonString(out, HeaderCalled(header));
+  fputs(", \"program\": ", out);
+  JsonString(out, header->program);
+  fputs(", \"arguments\": [", out);
+  for (j = 0; j < header->arguments && j < HeaderArgumentsMAX; ++j) {
+    fputs(j == 0 ? "" : ", ", out);
+    JsonString(out, header->argument[j]);
+  }
+  fputs("]}", out);
+}
+
+static void jsonProcesses(FILE *out, const char *name, SummaryProcess process, Count count)
+{
+  Index i;
+
+  fprintf(out, "\"%s\": [", name);
+  for (i = 0; i < count; ++i) {
+    fputs(i == 0 ? "\n  " : ",\n  ", out);
+    jsonProcess(out, &process[i]);
+  }
+  fputs("],\n ", out);
+}
+
+static void summaryProcessesJson(FILE *out, SummaryProcesses processes)
+{
+  jsonProcesses(out, "processes", processes->process, processes->recorded);
+  jsonProcesses(out, "collectors", processes->process + processes->recorded, processes->collectors);
+}
+
+static void summaryMemoryJson(FILE *out, Memory memory, uint64_t start)
+{
+  MemoryBytesStruct bytes;
+
+  MemoryMapped(&bytes, memory, NULL);
+  jsonMemory(out, "mapped", &bytes, ", ");
+  if (bytes.known)
+    fprintf(out, "\"peak_mapped_at\": %.9f, \"mappings_left_out\": %llu,\n ", DocumentSince(start, bytes.peakTime),
+            (unsigned long long)MemoryLeft(memory));
+  MemoryResident(&bytes, memory, NULL);
+  jsonMemory(out, "resident", &bytes, ", ");
+  if (bytes.known)
+    fprintf(out, "\"peak_resident_at\": %.9f, \"resident_samples_apart\": %.9f,\n ",
+            DocumentSince(start, bytes.peakTime), (double)MemoryApart(memory) / 1e9);
+}
 
 /* The types of all processes, those of the same kind and name together. */
 typedef struct typeCountStruct {
@@ -108,12 +369,7 @@ static Bool printInit(Print print, Summary summary)
     printSize(print, i, summary->small[i]);
   for (i = 0; i < SummaryLargeSIZE; ++i)
     printSize(print, summary->large[i].size, summary->large[i].count);
-  return SummaryProcessesMake(&print->processes, summary) && printTypes(print);
-}
-
-static double printSince(Print print, uint64_t time)
-{
-  return time < print->log.first ? 0 : (double)(time - print->log.first) / 1e9;
+  return summaryProcessesMake(&print->processes, summary) && printTypes(print);
 }
 
 static double printLifetime(Summary summary)
@@ -125,7 +381,7 @@ static double printLifetime(Summary summary)
 
 static void printFinish(Print print)
 {
-  SummaryProcessesFree(&print->processes);
+  summaryProcessesFree(&print->processes);
   free(print->type);
 }
 
@@ -181,11 +437,11 @@ static void textHeap(FILE *out, Print print, Summary summary)
   fprintf(out, "\nlive at end    ");
   printObjects(out, summary->liveObjects);
   SayBytes(out, summary->liveBytes);
-  fputs(SummaryEachText(&print->processes), out);
+  fputs(summaryEachText(&print->processes), out);
   fprintf(out, "\npeak           ");
   printObjects(out, summary->peakObjects);
   SayBytes(out, summary->peakBytes);
-  fprintf(out, ", at %.9f s\n", printSince(print, summary->peakTime));
+  fprintf(out, ", at %.9f s\n", DocumentSince(print->log.first, summary->peakTime));
   if (summary->unended > 0 && print->processes.recorded > 1)
     fprintf(out, "no end         %zu process%s: the log does not say that %s ended, so the peak counts what %s had until the "
             "log's end\n", summary->unended, summary->unended == 1 ? "" : "es",
@@ -250,38 +506,27 @@ static void textTrouble(FILE *out, Print print, Summary summary)
             summary->otherSizes == 1 ? "was" : "were");
 }
 
-Bool SummaryText(FILE *out, Summary summary)
+Bool SummaryText(FILE *out, void *view)
 {
+  Summary summary = view;
   printStruct print;
 
   if (!printInit(&print, summary)) {
     printFinish(&print);
     return FALSE;
   }
-  SummaryProcessesText(out, &print.processes);
-  SummaryDeathsText(out, &summary->deaths, print.log.first);
-  UnseenText(out, &summary->unseen);
+  summaryProcessesText(out, &print.processes);
+  DeathsText(out, &summary->deaths, print.log.first);
   textEvents(out, &print, summary);
   if (print.objects)
     textHeap(out, &print, summary);
-  SummaryMemoryText(out, summary->memory, &print.processes, print.log.first);
+  summaryMemoryText(out, summary->memory, &print.processes, print.log.first);
   textTrouble(out, &print, summary);
   printFinish(&print);
   return TRUE;
 }
 
 /* JSON */
-
-static void jsonBytes(FILE *out, const char *string, Size length)
-{
-  char text[256];
-
-  if (length >= sizeof text)
-    length = sizeof text - 1;
-  memcpy(text, string, length);
-  text[length] = '\0';
-  JsonString(out, text);
-}
 
 static void jsonTypes(FILE *out, Print print)
 {
@@ -292,7 +537,7 @@ static void jsonTypes(FILE *out, Print print)
     fprintf(out, "%s\n  {\"kind\": ", i == 0 ? "" : ",");
     JsonString(out, print->type[i].kind);
     fputs(", \"name\": ", out);
-    jsonBytes(out, print->type[i].name, print->type[i].nameLength);
+    JsonBytes(out, print->type[i].name, print->type[i].nameLength);
     fprintf(out, ", \"count\": %llu}", (unsigned long long)print->type[i].count);
   }
   fputs("],\n", out);
@@ -315,7 +560,7 @@ static void jsonHeap(FILE *out, Print print, Summary summary)
           "\"peak_at\": %.9f, \"mean_lifetime\": %.9f,\n",
           (unsigned long long)summary->liveObjects, (unsigned long long)summary->liveBytes,
           (unsigned long long)summary->peakObjects, (unsigned long long)summary->peakBytes,
-          printSince(print, summary->peakTime), printLifetime(summary));
+          DocumentSince(print->log.first, summary->peakTime), printLifetime(summary));
   fprintf(out, " \"processes_without_end\": %zu, ", summary->unended);
   HeapOffJson(out, &off);
   fputs(",\n", out);
@@ -332,8 +577,9 @@ static void jsonHeap(FILE *out, Print print, Summary summary)
           (unsigned long long)tally->overlaps, (unsigned long long)tally->unfinished);
 }
 
-Bool SummaryJson(FILE *out, Summary summary)
+Bool SummaryJson(FILE *out, void *view)
 {
+  Summary summary = view;
   printStruct print;
 
   if (!printInit(&print, summary)) {
@@ -341,13 +587,12 @@ Bool SummaryJson(FILE *out, Summary summary)
     return FALSE;
   }
   putc('{', out);
-  SummaryProcessesJson(out, &print.processes);
-  SummaryDeathsJson(out, &summary->deaths, print.log.first);
-  UnseenJson(out, &summary->unseen);
-  SummaryMemoryJson(out, summary->memory, print.log.first);
+  summaryProcessesJson(out, &print.processes);
+  DeathsJson(out, &summary->deaths, print.log.first);
+  summaryMemoryJson(out, summary->memory, print.log.first);
   fprintf(out, "\"threads\": %zu, \"events\": %llu, \"first\": %.9f, \"last\": %.9f, \"duration\": %.9f,\n",
-          print.processes.threads, (unsigned long long)summary->events, printSince(&print, summary->first),
-          printSince(&print, summary->last), print.seconds);
+          print.processes.threads, (unsigned long long)summary->events, DocumentSince(print.log.first, summary->first),
+          DocumentSince(print.log.first, summary->last), print.seconds);
   jsonTypes(out, &print);
   jsonHeap(out, &print, summary);
   putc(' ', out);

@@ -1,6 +1,7 @@
 /* views.h -- everything that eventview can show
  *
- * A view files one request, and prints what its events come to.  A new one is a row in the table of views.c.
+ * A view files one request, and prints what its events come to.  A new one is a class here, and a row in the table of
+ * eventview.c.
  *
  * Design: design/view.md .views      Tests: test/eventview.t, test/live.t
  */
@@ -24,6 +25,8 @@ typedef struct ViewWantsStruct {
   Count top;                       /* how many are named in a list */
 } ViewWantsStruct, *ViewWants;
 
+enum { ViewTopDEFAULT = 10 };
+
 /* Options that not every view has a use for: bits of a class's `takes`. */
 enum { ViewTakesAT = 1, ViewTakesTOP = 2 };
 
@@ -42,9 +45,7 @@ typedef struct ViewClassStruct {
 
 typedef const ViewClassStruct *ViewClass;
 
-/* ViewClassAt -- the class with this number, NULL behind the last one; 0 is the one that is shown if none is named
- * ViewClassFind -- the one of this name, which has `length` bytes, or NULL */
-extern ViewClass ViewClassAt(Index i);
-extern ViewClass ViewClassFind(const char *name, Size length);
+extern const ViewClassStruct ViewClassSummary; /* summary.c */
+extern const ViewClassStruct ViewClassLive;    /* live.c */
 
 #endif /* VIEW_VIEWS_H */

@@ -9,24 +9,17 @@
 
 #include "log/called.h"
 
-/* What an event type tells. */
-typedef struct whoPlanStruct {
-  enum { whoUNSEEN, whoNOTHING, whoTHREAD, whoTASK, whoPROCESS } tells;
-  Bool only; /* and nothing else */
-  int pid, thread, handle, name; /* parameters, or -1 */
-} whoPlanStruct, *whoPlan;
+/* What event types tell, and nothing else if it is ...ONLY; the name is the last parameter. */
+enum { whoTHREAD = PlansCLIENT, whoTHREADONLY, whoPROCESS };
+enum { whoPID, whoTID, whoHANDLE, whoNAME };
 
-static const struct {
-  const char *type, *name; /* the parameter that names */
-  unsigned tells;
-  Bool only;
-} whoKnown[] = {
-  {"ThreadStart", "name", whoTHREAD, FALSE},
-  {"ThreadName", "name", whoTHREAD, TRUE},
-  {"TaskName", "name", whoTASK, TRUE},
-  {"ProcessSeen", "name", whoPROCESS, FALSE},
-  {"ProcessStart", "name", whoPROCESS, FALSE},
-  {"ProcessExec", "program", whoPROCESS, FALSE},
+static const PlansKnownStruct whoKnown[] = {
+  {"ThreadStart", whoTHREAD, {NULL, "UW thread", "?PA handle", "S name"}},
+  {"ThreadName", whoTHREADONLY, {NULL, "UW thread", "?PA handle", "S name"}},
+  {"TaskName", whoTHREADONLY, {"UW pid", "UW task", "?PA handle", "S name"}},
+  {"ProcessSeen", whoPROCESS, {"UW pid", NULL, NULL, "S name"}},
+  {"ProcessStart", whoPROCESS, {"UW pid", NULL, NULL, "S name"}},
+  {"ProcessExec", whoPROCESS, {"UW pid", NULL, NULL, "S program"}},
 };
 
 Bool WhoWants(EventType type)
@@ -37,37 +30,6 @@ Bool WhoWants(EventType type)
     if (PlansNamed(type, whoKnown[i].type))
       return TRUE;
   return FALSE;
-}
-
-static void whoPlanMake(whoPlan plan, EventType type)
-{
-  Index i;
-
-  plan->tells = whoNOTHING;
-  for (i = 0; i < ARRAY_LENGTH(whoKnown); ++i) {
-    if (!PlansNamed(type, whoKnown[i].type))
-      continue;
-    plan->pid = PlansParam(type, "pid", "UW");
-    plan->thread = PlansParam(type, whoKnown[i].tells == whoTASK ? "task" : "thread", "UW");
-    plan->handle = PlansParam(type, "handle", "PA");
-    plan->name = PlansParam(type, whoKnown[i].name, "S");
-    if (plan->name < 0 || (whoKnown[i].tells != whoTHREAD && plan->pid < 0) ||
-        (whoKnown[i].tells != whoPROCESS && plan->thread < 0))
-      continue;
-    plan->tells = whoKnown[i].tells;
-    plan->only = whoKnown[i].only;
-  }
-}
-
-static uint32_t whoBase(Who who, const char *path, Size length)
-{
-  const char *slash = memrchr(path, '/', length);
-
-  if (slash != NULL) {
-    length -= (Size)(slash + 1 - path);
-    path = slash + 1;
-  }
-  return StringsAdd(&who->strings, path, length);
 }
 
 /* whoProcess -- one more process */
@@ -100,7 +62,7 @@ Res WhoInit(Who who, Log log)
 
   memset(who, 0, sizeof *who);
   who->last = &who->first;
-  PlansInit(&who->plans, sizeof(whoPlanStruct));
+  PlansInit(&who->plans, sizeof(PlansTellStruct));
   who->count = LogProcesses(log);
   who->process = calloc(who->count + 1, sizeof(WhoProcess));
   if (who->process == NULL)
@@ -205,12 +167,12 @@ WhoThread WhoNew(Who who, LogEvent event)
 }
 
 /* whoNamed -- a thread is called so; one that is not known yet will be */
-static void whoNamed(Who who, whoPlan plan, LogEvent event, WhoProcess process)
+static void whoNamed(Who who, PlansTell plan, LogEvent event, WhoProcess process)
 {
-  uint64_t handle = plan->handle < 0 ? 0 : LogEventWord(event, (Index)plan->handle);
-  uint32_t tid = (uint32_t)LogEventWord(event, (Index)plan->thread), name;
+  uint64_t handle = plan->param[whoHANDLE] < 0 ? 0 : LogEventWord(event, (Index)plan->param[whoHANDLE]);
+  uint32_t tid = (uint32_t)LogEventWord(event, (Index)plan->param[whoTID]), name;
   Size length;
-  const char *bytes = LogEventString(event, (Index)plan->name, &length);
+  const char *bytes = LogEventString(event, (Index)plan->param[whoNAME], &length);
   WhoThread thread;
 
   if (tid == event->thread && process->log == event->process) {
@@ -237,7 +199,7 @@ static void whoNamed(Who who, whoPlan plan, LogEvent event, WhoProcess process)
 
 Bool WhoTell(Who who, LogEvent event)
 {
-  whoPlan plan = PlansOf(&who->plans, event);
+  PlansTell plan = PlansTells(&who->plans, event, whoKnown, ARRAY_LENGTH(whoKnown));
   WhoProcess process;
   const char *bytes;
   Size length;
@@ -246,20 +208,19 @@ Bool WhoTell(Who who, LogEvent event)
     who->failed = TRUE;
     return FALSE;
   }
-  if (UNLIKELY(plan->tells == whoUNSEEN))
-    whoPlanMake(plan, event->type);
-  if (LIKELY(plan->tells == whoNOTHING))
+  if (LIKELY(plan->tells == PlansNOTHING))
     return FALSE;
-  process = plan->tells == whoTHREAD ? who->process[event->process->number]
-                                     : WhoPid(who, (uint32_t)LogEventWord(event, (Index)plan->pid));
+  process = plan->param[whoPID] < 0 ? who->process[event->process->number]
+                                      : WhoPid(who, (uint32_t)LogEventWord(event, (Index)plan->param[whoPID]));
   if (process == NULL)
     return FALSE;
   if (plan->tells != whoPROCESS) {
     whoNamed(who, plan, event, process);
-    return plan->only;
+    return plan->tells == whoTHREADONLY;
   }
-  bytes = LogEventString(event, (Index)plan->name, &length);
+  bytes = LogEventString(event, (Index)plan->param[whoNAME], &length);
+  bytes = PlansBase(bytes, &length);
   if (process->name == 0 && length > 0)
-    process->name = whoBase(who, bytes, length);
-  return plan->only;
+    process->name = StringsAdd(&who->strings, bytes, length);
+  return FALSE;
 }

@@ -76,10 +76,10 @@ typedef struct WriterClassStruct {
 extern const WriterClassStruct *const WriterClasses[];
 extern const Count WriterClassCount;
 
-extern const WriterClassStruct WriterClassText, WriterClassCsv, WriterClassJson; /* linewriter.c */
+extern const WriterClassStruct WriterClassText, WriterClassCsv, WriterClassJson; /* line.c */
 extern const WriterClassStruct WriterClassSql;                                   /* sql.c */
 extern const WriterClassStruct WriterClassCtf;                                   /* ctf.c */
-extern const WriterClassStruct WriterClassPaw;                                   /* pawwriter.c */
+extern const WriterClassStruct WriterClassPaw;                                   /* cut.c */
 extern const WriterClassStruct WriterClassChrome;                                /* chrome.c */
 extern const WriterClassStruct WriterClassPaje;                                  /* paje.c */
 extern const WriterClassStruct WriterClassFolded;                                /* folded.c */

@@ -7,7 +7,7 @@
 #include "fuzzlog.h"
 #include "log/filter.h"
 #include "log/request.h"
-#include "view/summary.h"
+#include "view/views.h"
 
 enum { fuzzREQUESTS = 4, fuzzStepsMAX = 1 << 16 };
 
@@ -146,27 +146,20 @@ static void fuzzService(Log log, uint32_t how)
   PawServiceDestroy(service);
 }
 
-static Bool fuzzSum(LogRequest request, LogEvent event)
-{
-  SummaryEvent(request->data, event);
-  return FALSE;
-}
-
 /* fuzzSummary -- what it comes to */
 static void fuzzSummary(Log log)
 {
-  LogRequestStruct request = LogRequestALL;
-  Summary summary;
+  static const LogRequestStruct request = LogRequestALL;
+  ViewWantsStruct wants = {.log = log, .request = &request, .at = UINT64_MAX};
+  void *view;
 
-  if (SummaryCreate(&summary, log, NULL) != ResOK)
+  if (ViewClassSummary.create(&view, &wants) != ResOK)
     return;
-  request.event = fuzzSum;
-  request.data = summary;
-  (void)LogRead(log, &request);
-  (void)SummaryFinish(summary);
-  (void)SummaryText(nowhere, summary);
-  (void)SummaryJson(nowhere, summary);
-  SummaryDestroy(summary);
+  (void)LogRead(log, ViewClassSummary.request(view));
+  (void)ViewClassSummary.finish(view);
+  (void)ViewClassSummary.text(nowhere, view);
+  (void)ViewClassSummary.json(nowhere, view);
+  ViewClassSummary.destroy(view);
 }
 
 static Bool fuzzChoose(void *data, LogProcess process, EventType type)
