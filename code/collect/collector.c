@@ -113,8 +113,6 @@ static void collectorWitness(Collector collector)
 
   if (WitnessCreate(&collector->witness, &settings) != ResOK)
     collector->witness = NULL;
-  else
-    collector->shop.watch = WitnessWatches(collector->witness);
 }
 
 /* collectorPaused -- is there nothing to be told yet?  What was paused begins with somebody's first event. */
@@ -131,7 +129,6 @@ static Bool collectorPaused(Collector collector)
 
 void CollectorAlone(Collector collector)
 {
-  collector->shop.watch = NULL;
   if (collector->witness != NULL)
     WitnessDestroy(collector->witness);
   collector->witness = NULL;

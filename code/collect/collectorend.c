@@ -50,8 +50,6 @@ static Drain collectorPart(Collector collector, Index i)
   collector->shop.counts.discarded = CountAdd(collector->shop.counts.discarded, lost);
   if (!DrainHeaded(drain) && lost > 0)
     (void)TellerLost(collector->teller, lost);
-  if (collector->witness != NULL)
-    WitnessPart(collector->witness, drain->identity);
   collector->drain[i] = collector->drain[--collector->drains];
   CollectorLink(collector);
   return drain;

@@ -48,7 +48,6 @@ typedef struct DrainShopStruct {
   uint64_t recording;       /* which this is, */
   uint64_t headed;          /* and of how many of its processes a header block went into the batch */
   Teller teller;            /* whose own header block is to follow the first one of a process; NULL: it is in the log */
-  Watch watch;              /* NULL: nobody watches */
   BatchStruct batch;
   struct DrainStruct *spare[DrainSPARE]; /* of processes that have ended, as new */
   Count spares;
@@ -61,7 +60,7 @@ typedef struct DrainSlotStruct {
   uint8_t mark;
   uint32_t stream;          /* its number among the streams */
   uint32_t count;           /* events of it that are in the log */
-  uint32_t seen, seenCount; /* bytes and events of it that were counted for who watches */
+  uint32_t seenCount;       /* events of it that were counted for who watches */
   uint64_t first;           /* when it was opened: by that it is known to be the same */
   uint64_t before, looked;  /* as it was sent; when it was looked at last, ns */
 } DrainSlotStruct, *DrainSlot;

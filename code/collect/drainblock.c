@@ -256,17 +256,11 @@ static void takingRest(Taking taking, BlockHeader header, unsigned char *rest)
 /* takingWatch -- what is new in it counts for the person who watches; a block may be written more than once */
 static void takingWatch(Taking taking, Size size)
 {
-  Drain drain = taking->drain;
-  DrainShop shop = drain->shop;
+  DrainShop shop = taking->drain->shop;
   DrainSlot note = taking->note;
-  BlockHeader block = taking->block;
 
   shop->counts.events += taking->tally.count > note->seenCount ? taking->tally.count - note->seenCount : 0;
   shop->counts.bytes += size;
-  if (shop->watch != NULL && drain->head.types != NULL && taking->tally.used > note->seen)
-    WatchBlock(shop->watch, &drain->head.types->registry, drain->identity, block + 1, taking->tally.used, note->seen,
-               block->first);
-  note->seen = (uint32_t)taking->tally.used;
   note->seenCount = (uint32_t)taking->tally.count;
 }
 
@@ -495,7 +489,7 @@ Bool DrainSlotList(DrainEntry entry, Drain drain, Index slot, uint8_t state, Dra
   if (taking.note->first != header.first) {
     taking.note->first = header.first;
     taking.note->mark = drainNONE;
-    taking.note->count = taking.note->seen = taking.note->seenCount = 0;
+    taking.note->count = taking.note->seenCount = 0;
   }
   entry->first = header.first;
   entry->sequence = header.sequence;

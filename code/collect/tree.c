@@ -346,8 +346,15 @@ void TreeRefresh(Tree tree)
 {
   Index i;
 
+  tree->resident = 0;
   for (i = 0; i < tree->members;)
-    i += treeLook(tree, i);
+    if (treeLook(tree, i))
+      tree->resident += tree->member[i++]->stat.resident;
+}
+
+uint64_t TreeResident(Tree tree)
+{
+  return tree->resident;
 }
 
 unsigned TreePoll(Tree tree)

@@ -31,6 +31,7 @@ struct TreeStruct {
   void *data;
   TreeMember *member;      /* each owned; by rising pid */
   Count members, capacity;
+  uint64_t resident;       /* bytes of all members, when they were looked at last */
   uint32_t ended[TreeENDED]; /* the newest members that have; by turns */
   Count ends;
 

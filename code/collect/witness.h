@@ -41,12 +41,8 @@ extern Bool WitnessCheck(Witness witness);
 extern void WitnessProgram(Witness witness, pid_t pid);
 extern void WitnessEnded(Witness witness, pid_t pid, int status);
 
-/* WitnessMeet -- a process offers its memory.  WitnessPart -- it does so no longer. */
+/* WitnessMeet -- a process offers its memory */
 extern void WitnessMeet(Witness witness, pid_t pid, RegionMeet request);
-extern void WitnessPart(Witness witness, uint64_t identity);
-
-/* WitnessWatches -- does somebody watch, so that WatchBlock is to be called? */
-extern Watch WitnessWatches(Witness witness);
 
 /* WitnessPoll -- whatever is due; returns ns until the next */
 extern uint64_t WitnessPoll(Witness witness, uint64_t now, WatchCounts counts);
