@@ -4,10 +4,13 @@
  */
 #include "eventrec-recording.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/resource.h>
@@ -16,7 +19,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collect/family.h"
 #include "log/recover.h"
 #include "plinth/clock.h"
 #include "plinth/plinth.h"
@@ -138,6 +140,86 @@ static void recordingNap(Recording recording, uint64_t until)
     (void)ppoll(&poll, 1, &time, NULL);
 }
 
+/* ---- The processes that descend from the program, as the system lists them ---- */
+
+enum { familyMAX = 1024 }; /* processes that are looked at */
+
+/* Processes that were met, and those that are still to be looked at behind them. */
+typedef struct FamilyStruct {
+  Count count, threads;
+  pid_t pid[familyMAX];
+} FamilyStruct, *Family;
+
+/* familyAdd -- the numbers in a list, which spaces separate */
+static void familyAdd(Family family, const char *list)
+{
+  char *end;
+  long pid;
+
+  for (; family->count < familyMAX && (pid = strtol(list, &end, 10)) > 0 && end != list; list = end)
+    family->pid[family->count++] = (pid_t)pid;
+}
+
+/* familyThread -- the children that one thread has started */
+static void familyThread(Family family, const char *path)
+{
+  char list[4096];
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  ssize_t n = fd < 0 ? -1 : read(fd, list, sizeof list - 1);
+
+  if (fd >= 0)
+    (void)close(fd);
+  if (n <= 0)
+    return;
+  list[n] = '\0';
+  /* A number that was cut off is another one. */
+  if ((Size)n == sizeof list - 1 && strrchr(list, ' ') != NULL)
+    *strrchr(list, ' ') = '\0';
+  familyAdd(family, list);
+}
+
+static void familyChildren(Family family, pid_t pid)
+{
+  char path[PATH_MAX];
+  struct dirent *entry;
+  DIR *dir;
+
+  (void)snprintf(path, sizeof path, "/proc/%ld/task", (long)pid);
+  dir = opendir(path);
+  while (dir != NULL && (entry = readdir(dir)) != NULL && family->threads < familyMAX)
+    if (entry->d_name[0] != '.') {
+      ++family->threads;
+      (void)snprintf(path, sizeof path, "/proc/%ld/task/%s/children", (long)pid, entry->d_name);
+      familyThread(family, path);
+    }
+  if (dir != NULL)
+    (void)closedir(dir);
+}
+
+/* familyPrograms -- call `program` with the number of `pid` and each of its descendants, and the path of what it runs: a few
+ * system calls for each process and thread, no more than familyMAX of either.  Looked at from time to time, so that programs
+ * that announce nothing are met all the same: what lives shorter than the time between two looks, or has been given another
+ * parent, is missed. */
+static void familyPrograms(pid_t pid, void (*program)(void *data, pid_t pid, const char *path), void *data)
+{
+  FamilyStruct family = {.count = 1, .pid = {pid}};
+  char link[32], path[PATH_MAX];
+  Index i;
+
+  for (i = 0; i < family.count; ++i) {
+    ssize_t n;
+    (void)snprintf(link, sizeof link, "/proc/%ld/exe", (long)family.pid[i]);
+    n = readlink(link, path, sizeof path - 1);
+    if (n > 0) {
+      path[n] = '\0';
+      program(data, family.pid[i], path);
+    }
+    familyChildren(&family, family.pid[i]);
+  }
+}
+
+/* ---- The whole of it ---- */
+
 /* recordingFound -- a process of the family was found, running this program */
 static void recordingFound(void *data, pid_t pid, const char *path)
 {
@@ -189,7 +271,7 @@ static int recordingWait(Recording recording)
       recording->end = UINT64_MAX;
     }
     if (now >= look) {
-      FamilyPrograms(recording->pid, recordingFound, recording);
+      familyPrograms(recording->pid, recordingFound, recording);
       /* A large family is looked at less often: it is to cost a hundredth at most. */
       look = recordingClock();
       look += (look - now) * 100 > recordingLook * 1000000u ? (look - now) * 100 : recordingLook * 1000000u;
