@@ -23,7 +23,6 @@
 #include "base/option.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "collect/control.h"
 #include "collect/listen.h"
 #include "collect/live.h"
 #include "collect/peek.h"

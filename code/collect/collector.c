@@ -21,6 +21,9 @@
 #include <unistd.h>
 
 #include "base/aver.h"
+#include "base/names.h"
+#include "base/text.h"
+#include "collect/live.h"
 #include "eventgen.h"
 #include "plinth/clock.h"
 
@@ -266,15 +269,57 @@ static void collectorFlush(Collector collector, Drain drain)
   (void)syscall(SYS_futex, &drain->header->hand.attention, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
+/* collectorRequest -- the oldest request that has come in by the way out, as a string; FALSE: there is none */
+static Bool collectorRequest(char *room, Size size, Plinth outlet)
+{
+  Size length;
+
+  if (PlinthReceive(outlet, room, size - 1, &length) != ResOK)
+    return FALSE;
+  room[length] = '\0';
+  return TRUE;
+}
+
+/* collectorKinds -- the list is meant as the process names its kinds, against what it sends now */
+static void collectorKinds(Drain drain, Live live, const char *list)
+{
+  const char *names[EventKindMAX];
+  char room[256];
+  uint32_t mask;
+  TextStruct error;
+  Index i;
+
+  if (drain->head.types == NULL)
+    return;
+  for (i = 0; i < EventKindMAX; ++i)
+    names[i] = drain->head.types->registry.kind[i];
+  TextInit(&error, room, sizeof room);
+  if (NamesMask(&mask, list, names, EventKindMAX, LiveSent(live), "kind", &error) == ResOK)
+    LiveSend(live, mask);
+}
+
+/* collectorObey -- have a process do what a request says: "kinds LIST", "flush"; what is not understood is not done */
+static void collectorObey(Drain drain, const char *request)
+{
+  LiveStruct live = {.region = drain->header};
+
+  if (drain->muted || drain->shut)
+    return;
+  if (strcmp(request, "flush") == 0)
+    LiveAsk(&live, RegionAskFLUSH);
+  else if (strncmp(request, "kinds ", 6) == 0)
+    collectorKinds(drain, &live, request + 6);
+}
+
 /* collectorHear -- what the way out brings back; that it is asked moves on what it keeps, too */
 static void collectorHear(Collector collector)
 {
   char request[256];
   Index i;
 
-  while (collector->shop.batch.outlet != NULL && OutletRequest(request, sizeof request, &collector->outlet))
+  while (collector->shop.batch.outlet != NULL && collectorRequest(request, sizeof request, &collector->outlet))
     for (i = 0; i < collector->drains; ++i)
-      OutletObey(collector->drain[i], request);
+      collectorObey(collector->drain[i], request);
 }
 
 /* collectorFirst -- the header block of the first process is written at once: whoever receives the log calls it after
@@ -454,7 +499,7 @@ void CollectorFree(Collector collector)
   if (collector->absent != NULL)
     AbsentDestroy(collector->absent);
   DrainShopFinish(&collector->shop);
-  ImagesFinish(&collector->images);
+  CollectorImagesFinish(&collector->images);
   free(collector->shop.pack);
   free(collector);
 }

@@ -18,7 +18,8 @@
 enum {
   collectorDying = 5,  /* tries for the lock of a process whose parent's end we have seen, 2 ms apart, */
   collectorDEAD = 500, /* and of one of which it is known that there is none any more */
-  collectorCLOSING = 2 /* tries to write that the recording is over */
+  collectorCLOSING = 2, /* tries to write that the recording is over */
+  collectorWAIT = 2000 /* ms without any progress at the receiver */
 };
 
 /* collectorPart -- say what became of a process, and do no more for it */
@@ -177,6 +178,18 @@ void CollectorCount(Collector collector, uint64_t *eventsReturn, uint64_t *disca
   }
 }
 
+/* collectorArrive -- wait until all has arrived where it is sent, as long as some does; returns how many messages are left */
+static Count collectorArrive(Plinth outlet)
+{
+  Count left = PlinthWait(outlet, collectorWAIT), before;
+
+  do {
+    before = left;
+    left = left > 0 ? PlinthWait(outlet, collectorWAIT) : 0;
+  } while (left < before && left > 0);
+  return left;
+}
+
 /* collectorFinish -- wait until the receiver has acknowledged what the way out keeps; tell the user what it has not */
 static void collectorFinish(Collector collector)
 {
@@ -187,7 +200,7 @@ static void collectorFinish(Collector collector)
 
   if (outlet == NULL)
     return;
-  left = OutletFinish(outlet);
+  left = collectorArrive(outlet);
   events = batch->skipped + PlinthLeft(outlet, BlockMessageEvents);
   if (left == 0 && events == 0)
     return;
