@@ -16,6 +16,7 @@
 #include "base/aver.h"
 #include "base/crc.h"
 #include "format/block.h"
+#include "log/file.h"
 #include "plinth/socket.h"
 
 enum {
@@ -76,20 +77,13 @@ static Res senderReopen(Sender sender)
 /* senderWrite -- append a message, whole or not at all.  ResIO: errno says why. */
 static Res senderWrite(Sender sender, const void *message, Size size)
 {
-  Size done = 0;
   int error;
 
-  while (done < size) {
-    ssize_t n = write(sender->fd, (const char *)message + done, size - done);
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n <= 0) {
-      error = n == 0 ? ENOSPC : errno;
-      (void)!ftruncate(sender->fd, (off_t)sender->size);
-      errno = error;
-      return ResIO;
-    }
-    done += (Size)n;
+  if (FileWriteAll(sender->fd, message, size) != ResOK) {
+    error = errno;
+    (void)!ftruncate(sender->fd, (off_t)sender->size);
+    errno = error;
+    return ResIO;
   }
   sender->size += size;
   return ResOK;

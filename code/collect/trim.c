@@ -77,23 +77,6 @@ static Res fileSize(TrimFile file)
   return ResOK;
 }
 
-static Res fileRead(TrimFile file, uint64_t offset, void *bytes, Size size)
-{
-  char *next = bytes;
-
-  while (size > 0) {
-    ssize_t n = pread(file->fd, next, size, (off_t)offset);
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n <= 0)
-      return ResIO;
-    next += n;
-    offset += (uint64_t)n;
-    size -= (Size)n;
-  }
-  return ResOK;
-}
-
 /* fileBytes -- what is there at `offset` of `size` bytes, or of a window if that is more */
 static const unsigned char *fileBytes(TrimFile file, uint64_t offset, Size size, Size *thereReturn)
 {
@@ -105,7 +88,7 @@ static const unsigned char *fileBytes(TrimFile file, uint64_t offset, Size size,
   if (file->windowSize == 0 || offset < file->windowAt || offset >= end || end - offset < size) {
     file->windowAt = offset;
     file->windowSize = left < trimWINDOW ? (Size)left : trimWINDOW;
-    if (fileRead(file, offset, file->window, file->windowSize) != ResOK)
+    if (FileReadAt(file->fd, offset, file->window, file->windowSize) != ResOK)
       file->windowSize = 0;
   }
   *thereReturn = file->windowSize > 0 ? (Size)(file->windowAt + file->windowSize - offset) : 0;
@@ -243,7 +226,7 @@ static Bool trimHeaderRead(Trim trim, uint64_t place, Size length, uint64_t *has
   const char *body, *types, *limit = trim->text + length;
   RegistryNameStruct name;
 
-  if (fileRead(&trim->file, place, trim->text, length) != ResOK ||
+  if (FileReadAt(trim->file.fd, place, trim->text, length) != ResOK ||
       HeaderRead(&trim->header, &body, trim->text, length) != ResOK)
     return FALSE;
   types = HeaderTypes(body, limit);

@@ -83,21 +83,6 @@ static uint64_t checksPlace(StateChecks checks, Size size)
   return place;
 }
 
-static Res checksWrite(int fd, const unsigned char *bytes, Size size, uint64_t place)
-{
-  while (size > 0) {
-    ssize_t n = pwrite(fd, bytes, size, (off_t)place);
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n <= 0)
-      return ResIO;
-    bytes += n;
-    place += (uint64_t)n;
-    size -= (Size)n;
-  }
-  return ResOK;
-}
-
 /* checksSpill -- put it into the file; FALSE: there is no room */
 static Bool checksSpill(StateChecks checks, StateCheck check)
 {
@@ -106,7 +91,7 @@ static Bool checksSpill(StateChecks checks, StateCheck check)
   if (checks->fd < 0)
     checks->fd = FileOpenTemporary();
   check->offset = checksPlace(checks, check->size);
-  if (checks->fd < 0 || checksWrite(checks->fd, check->bytes, check->size, check->offset) != ResOK) {
+  if (checks->fd < 0 || FileWriteAt(checks->fd, check->offset, check->bytes, check->size) != ResOK) {
     checks->fileFailed = TRUE; /* no room in there, either: memory has to do from here on */
     return FALSE;
   }
