@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/aver.h"
-#include "base/crc.h"
+#include "base/fence.h"
 #include "collect/drain.h"
 #include "plinth/clock.h"
 /* Its structs need format/block.h. */
@@ -237,22 +237,6 @@ static Bool takingQuick(Taking taking)
   return TRUE;
 }
 
-/* takingRest -- the events at rest into `rest`, packed if that makes them less */
-static void takingRest(Taking taking, BlockHeader header, unsigned char *rest)
-{
-  Size used = taking->tally.used;
-
-  if ((taking->packed > 0 || takingPack(taking, used)) && taking->packed < used) {
-    header->flags |= BlockFlagPACKED;
-    header->rest = (uint32_t)taking->packed;
-  } else {
-    header->rest = (uint32_t)used;
-    memcpy(rest, taking->block + 1, used);
-  }
-  header->count = (uint32_t)taking->tally.count;
-  header->restCrc = Crc32c(0, rest, header->rest);
-}
-
 /* takingWatch -- what is new in it counts for the person who watches; a block may be written more than once */
 static void takingWatch(Taking taking, Size size)
 {
@@ -289,9 +273,10 @@ static Bool takingSeal(Taking taking, uint64_t before)
     header.mono = EventClockMonotonic();
     header.last = now > header.last ? now : header.last;
   }
-  takingRest(taking, &header, place + BlockHeaderSIZE);
-  header.size = BlockHeaderSIZE + header.rest;
-  BlockHeaderSeal(&header);
+  if (taking->packed == 0)
+    (void)takingPack(taking, taking->tally.used);
+  header.count = (uint32_t)taking->tally.count;
+  BlockSeal(&header, place + BlockHeaderSIZE, taking->packed, taking->block + 1);
   memcpy(place, &header, sizeof header);
   BatchCommit(batch, header.size);
   takingWatch(taking, header.size);
@@ -339,15 +324,13 @@ static Bool takingSend(Taking taking)
 /* takingOpen -- of an open block, what it holds now, if that is more than before */
 static Bool takingOpen(Taking taking)
 {
-  BlockHeaderStruct after;
   DrainSlot note = taking->note;
   uint64_t before = takingBefore(taking);
 
   /* Its owner may have handed it over, and taken it again, while we copied. */
-  takingRead(taking, &after, sizeof after);
-  if (__atomic_load_n(&taking->drain->header->state[taking->slot], __ATOMIC_ACQUIRE) != taking->state ||
-      memcmp(after.magic, BlockMAGIC, BlockMagicSIZE) != 0 || after.stream != taking->block->stream ||
-      after.sequence != taking->block->sequence || after.first != taking->block->first)
+  Fence();
+  if (!BlockSame(takingPlace(taking), taking->block) ||
+      __atomic_load_n(&taking->drain->header->state[taking->slot], __ATOMIC_ACQUIRE) != taking->state)
     return FALSE;
   if (taking->tally.used == 0 || before == BlockBeforeUNKNOWN ||
       (taking->what == DrainSHOWN &&

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/aver.h"
-#include "base/crc.h"
 #include "base/text.h"
 #include "format/header.h"
 #include "format/pack.h"
@@ -236,21 +235,14 @@ static Size tellerSeal(Teller teller)
 {
   BlockHeader header = (BlockHeader)(void *)teller->out;
   uint8_t *rest = teller->out + BlockHeaderSIZE;
+  Size packed = 0;
   Count count;
 
   tellerFill(teller, header);
   if (!teller->raw)
-    header->rest = (uint32_t)BlockPack((Pack)(void *)teller->pack, &teller->registry, teller->events, teller->used,
-                                       teller->first, rest, &count);
-  if (header->rest > 0 && header->rest < teller->used) {
-    header->flags |= BlockFlagPACKED;
-  } else {
-    header->rest = (uint32_t)teller->used;
-    memcpy(rest, teller->events, teller->used);
-  }
-  header->size = BlockHeaderSIZE + header->rest;
-  header->restCrc = Crc32c(0, rest, header->rest);
-  BlockHeaderSeal(header);
+    packed = BlockPack((Pack)(void *)teller->pack, &teller->registry, teller->events, teller->used, teller->first, rest,
+                       &count);
+  BlockSeal(header, rest, packed, teller->events);
   return header->size;
 }
 

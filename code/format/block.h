@@ -154,6 +154,14 @@ static inline uint16_t BlockCpu(const BlockHeaderStruct *header)
 /* BlockHeaderSeal -- compute headerCrc; every other field is the caller's */
 extern void BlockHeaderSeal(BlockHeader header);
 
+/* BlockSeal -- the block at rest: the rest of its header, and its events, packed if that makes them less
+ *
+ * header  `used`, and all that says nothing of the events at rest, is the caller's; not at `rest`
+ * rest    where the events go: `packed` bytes are there that BlockPack has written; 0: none
+ * events  `used` bytes, as they are in memory; at `rest` if they are to stay there
+ */
+extern void BlockSeal(BlockHeader header, void *rest, Size packed, const void *events);
+
 /* BlockHeaderRead -- a header from outside, into our byte order
  *
  * bytes           BlockHeaderSIZE bytes, of any alignment
@@ -212,11 +220,18 @@ typedef struct BlockTallyStruct {
  */
 extern void BlockWalk(BlockTally tallyReturn, void *events, Size size, uint64_t first, Bool settle);
 
-/* BlockHeaderSealOpen -- make the block of a dead process a sound one, as it stands: recovered, not sealed by its
- * writer
+/* BlockSealOpen -- make an open block a sound one, as it stands, not sealed by its writer
  *
  * header  in our byte order, with the settled events (BlockWalk) behind it
+ * flag    BlockFlagRECOVERED: its process is dead; BlockFlagSNAPSHOT: it goes on, and that is a copy
  */
-extern void BlockHeaderSealOpen(BlockHeader header, BlockTally tally);
+extern void BlockSealOpen(BlockHeader header, BlockTally tally, unsigned flag);
+
+/* BlockSame -- is the block in memory, which may be in use, still the one whose header that is? */
+extern Bool BlockSame(const void *block, const BlockHeaderStruct *header);
+
+/* BlockCopyLive -- copy a block in memory that its owner may be filling: `size` bytes, aligned as events are, from low to
+ * high, so that an event whose code is seen is seen whole.  FALSE: it is not the same block any more. */
+extern Bool BlockCopyLive(void *copy, const void *block, Size size);
 
 #endif /* FORMAT_BLOCK_H */

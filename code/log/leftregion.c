@@ -289,7 +289,7 @@ static Res leftBlock(LeftRegion region, Index i)
   if (RegionOverwrites(&region->header, &sound))
     header->flags |= BlockFlagUNSENT;
   region->spoiled += tally.broken;
-  BlockHeaderSealOpen(header, &tally);
+  BlockSealOpen(header, &tally, BlockFlagRECOVERED);
   return leftWrite(region, header, header->size);
 }
 
