@@ -225,7 +225,7 @@ static int ctlFlush(Ctl ctl)
   Res res;
 
   if (RegionCollected(live->region)) {
-    LiveAsk(live, RegionAskFLUSH);
+    RegionAsk(live->region, RegionAskFLUSH);
     LiveWake(live);
     if (LiveWait(live, RegionAskFLUSH, ctlFlushMS))
       return 0;
@@ -233,7 +233,7 @@ static int ctlFlush(Ctl ctl)
       return OptionFail(ctl->tool, "process %" PRIu32 ": its collector has not answered for a second; it was "
                         "asked, and may yet", live->pid);
   }
-  LiveAsk(live, RegionAskFLUSH);
+  RegionAsk(live->region, RegionAskFLUSH);
   fd = PeekLog(live, &reason);
   if (fd < 0) {
     SayLine(stderr, "%s: process %" PRIu32 ": %s; the program was asked, and will flush with its next event",

@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collect/procfs.h"
 #include "log/recover.h"
 #include "plinth/clock.h"
 #include "plinth/plinth.h"
@@ -95,14 +96,6 @@ static void recordingOpen(Recording recording)
   recording->collector = NULL;
 }
 
-static uint64_t recordingClock(void)
-{
-  struct timespec t;
-
-  (void)clock_gettime(CLOCK_MONOTONIC, &t);
-  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* recordingSignal -- take those that are there; TRUE: the program has ended.  What is meant to end us ends the program
  * and the recording; we end when it has. */
 static Bool recordingSignal(Recording recording)
@@ -119,8 +112,8 @@ static Bool recordingSignal(Recording recording)
     if (recording->stopped != 0)
       continue; /* it has ended before, and why is known */
     recording->signalled = TRUE;
-    if (recordingClock() + recordingGrace * 1000000u < recording->end)
-      recording->end = recordingClock() + recordingGrace * 1000000u;
+    if (EventClockMonotonic() + recordingGrace * 1000000u < recording->end)
+      recording->end = EventClockMonotonic() + recordingGrace * 1000000u;
   }
   /* As long as it is not reaped nobody else has its number. */
   return waitid(P_PID, (id_t)recording->pid, &child, WEXITED | WNOHANG | WNOWAIT) != 0 ? errno == ECHILD
@@ -130,7 +123,7 @@ static Bool recordingSignal(Recording recording)
 /* recordingNap -- until a signal comes, or `until`; the collector works meanwhile, if there is one */
 static void recordingNap(Recording recording, uint64_t until)
 {
-  uint64_t now = recordingClock(), ns = until > now ? until - now : 0;
+  uint64_t now = EventClockMonotonic(), ns = until > now ? until - now : 0;
   struct timespec time = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
   struct pollfd poll = {recording->signals, POLLIN, 0};
 
@@ -196,23 +189,20 @@ static void familyChildren(Family family, pid_t pid)
     (void)closedir(dir);
 }
 
-/* familyPrograms -- call `program` with the number of `pid` and each of its descendants, and the path of what it runs: a few
- * system calls for each process and thread, no more than familyMAX of either.  Looked at from time to time, so that programs
- * that announce nothing are met all the same: what lives shorter than the time between two looks, or has been given another
- * parent, is missed. */
-static void familyPrograms(pid_t pid, void (*program)(void *data, pid_t pid, const char *path), void *data)
+/* recordingFamily -- look at the program and all that descend from it: a few system calls for each process and thread, of no
+ * more than familyMAX.  Done from time to time, so that programs that announce nothing are met all the same: what lives
+ * shorter than the time between two looks, or has been given another parent, is missed. */
+static void recordingFamily(Recording recording)
 {
-  FamilyStruct family = {.count = 1, .pid = {pid}};
-  char link[32], path[PATH_MAX];
+  FamilyStruct family = {.count = 1, .pid = {recording->pid}};
+  char path[PATH_MAX];
   Index i;
 
   for (i = 0; i < family.count; ++i) {
-    ssize_t n;
-    (void)snprintf(link, sizeof link, "/proc/%ld/exe", (long)family.pid[i]);
-    n = readlink(link, path, sizeof path - 1);
-    if (n > 0) {
-      path[n] = '\0';
-      program(data, family.pid[i], path);
+    if (ProcProgram(path, sizeof path, AT_FDCWD, family.pid[i])) {
+      Bool certain = RecordingProgram(recording, path, ProgramANYBODY);
+      if (recording->collector != NULL)
+        CollectorSeen(recording->collector, family.pid[i], path, certain);
     }
     familyChildren(&family, family.pid[i]);
   }
@@ -220,30 +210,19 @@ static void familyPrograms(pid_t pid, void (*program)(void *data, pid_t pid, con
 
 /* ---- The whole of it ---- */
 
-/* recordingFound -- a process of the family was found, running this program */
-static void recordingFound(void *data, pid_t pid, const char *path)
-{
-  Recording recording = data;
-
-  Bool certain = RecordingProgram(recording, path, ProgramANYBODY);
-
-  if (recording->collector != NULL)
-    CollectorSeen(recording->collector, pid, path, certain);
-}
-
 /* recordingStop -- the recording ends, and the program goes on: where it writes to the log itself, so does that */
 static void recordingStop(Recording recording)
 {
   if (recording->collector == NULL)
     return;
   CollectorStop(recording->collector);
-  recording->stopped = recordingClock();
+  recording->stopped = EventClockMonotonic();
 }
 
 /* recordingStopped -- what the log has not is told */
 static void recordingStopped(Recording recording)
 {
-  double beyond = (double)(recordingClock() - recording->stopped) * 1e-9;
+  double beyond = (double)(EventClockMonotonic() - recording->stopped) * 1e-9;
   char line[160];
 
   if (recording->stopped == 0)
@@ -265,15 +244,15 @@ static int recordingWait(Recording recording)
   int status = 0;
 
   while (!recordingSignal(recording)) {
-    uint64_t now = recordingClock();
+    uint64_t now = EventClockMonotonic();
     if (now >= recording->end) {
       recordingStop(recording);
       recording->end = UINT64_MAX;
     }
     if (now >= look) {
-      familyPrograms(recording->pid, recordingFound, recording);
+      recordingFamily(recording);
       /* A large family is looked at less often: it is to cost a hundredth at most. */
-      look = recordingClock();
+      look = EventClockMonotonic();
       look += (look - now) * 100 > recordingLook * 1000000u ? (look - now) * 100 : recordingLook * 1000000u;
     }
     recordingNap(recording, look < recording->end ? look : recording->end);
@@ -353,7 +332,7 @@ static Bool recordingSignals(Recording recording)
 /* RecordingRun -- the whole of it; our status */
 int RecordingRun(Recording recording, char **argv)
 {
-  uint64_t begin = recordingClock();
+  uint64_t begin = EventClockMonotonic();
   Count running;
   int status;
 
@@ -371,7 +350,7 @@ int RecordingRun(Recording recording, char **argv)
   if (recording->collector != NULL)
     CollectorProgram(recording->collector, recording->pid);
   status = recordingWait(recording);
-  recording->seconds = (double)(recordingClock() - begin) * 1e-9;
+  recording->seconds = (double)(EventClockMonotonic() - begin) * 1e-9;
   recordingStopped(recording);
   if (!recording->file) {
     RecordingSent(recording);

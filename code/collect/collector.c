@@ -306,7 +306,7 @@ static void collectorObey(Drain drain, const char *request)
   if (drain->muted || drain->shut)
     return;
   if (strcmp(request, "flush") == 0)
-    LiveAsk(&live, RegionAskFLUSH);
+    RegionAsk(drain->header, RegionAskFLUSH);
   else if (strncmp(request, "kinds ", 6) == 0)
     collectorKinds(drain, &live, request + 6);
 }

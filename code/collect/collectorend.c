@@ -32,19 +32,19 @@ static Drain collectorPart(Collector collector, Index i)
 
   if (stopped != 0)
     CollectorTell(collector, "%ld (%s): recording stopped after %.3f s, because no block was free", (long)drain->pid,
-                  DrainProgram(drain), (double)stopped * 1e-9);
+                  drain->program, (double)stopped * 1e-9);
   if (overwritten != 0 && drain->policy == RegionPolicyOVERWRITE)
     CollectorTell(collector, "%ld (%s): only the newest events were kept; %lu older block%s overwritten",
-                  (long)drain->pid, DrainProgram(drain), (unsigned long)overwritten,
+                  (long)drain->pid, drain->program, (unsigned long)overwritten,
                   overwritten == 1 ? " was" : "s were");
   if (drain->spoiled != 0)
     CollectorTell(collector, "%ld (%s): %zu block%s in shared memory %s written over by the program; %llu event%s lost",
-                  (long)drain->pid, DrainProgram(drain), drain->spoiled, TextPlural(drain->spoiled),
+                  (long)drain->pid, drain->program, drain->spoiled, TextPlural(drain->spoiled),
                   drain->spoiled == 1 ? "was" : "were", (unsigned long long)drain->spoiledEvents,
                   drain->spoiledEvents == 1 ? " is" : "s are");
   if (RegionMiscounts(drain->header))
     CollectorTell(collector, "%ld (%s): how many events it lost is not known: the program has written over that count, which cannot be",
-                  (long)drain->pid, DrainProgram(drain));
+                  (long)drain->pid, drain->program);
   /* What a process that is let go has away may still come. */
   lost = RegionCollected(drain->header) ? RegionLost(drain->header)
                                         : CountAdd(0, __atomic_load_n(&drain->header->lost, __ATOMIC_RELAXED));

@@ -104,12 +104,9 @@ static void imageKeep(Images images, Image image, const char *called, const char
 static Bool imageAsk(char path[RegionPathMAX], struct stat *status, pid_t pid)
 {
   char link[32];
-  ssize_t length;
 
   (void)snprintf(link, sizeof link, "/proc/%ld/exe", (long)pid);
-  length = readlink(link, path, RegionPathMAX - 1);
-  path[length > 0 ? length : 0] = '\0';
-  return length > 0 && stat(link, status) == 0;
+  return ProcProgram(path, RegionPathMAX, AT_FDCWD, pid) && stat(link, status) == 0;
 }
 
 /* imageFind -- `program` is how the process was called, an absolute path or another; from here on it is the path of the
@@ -162,11 +159,11 @@ static Bool collectorCalled(Drain drain, const char *wanted)
 
   if (ProcInit(&proc, "/proc", 0) == ResOK) {
     length = ProcRead(&proc, &fd, ProcPath(path, (uint32_t)drain->pid, 0, "comm"), name, sizeof name);
-    (void)!readlinkat(proc.root, ProcPath(path, (uint32_t)drain->pid, 0, "exe"), program, sizeof program - 1);
+    (void)ProcProgram(program, sizeof program, proc.root, drain->pid);
     ProcDrop(&proc, &fd);
     ProcFinish(&proc);
   }
-  if (length < 2 || strcmp(collectorLast(program), collectorLast(DrainProgram(drain))) != 0)
+  if (length < 2 || strcmp(collectorLast(program), collectorLast(drain->program)) != 0)
     return FALSE;
   --length; /* a newline comes after it */
   return strncmp(wanted, name, length) == 0 && (wanted[length] == '\0' || length == collectorCommMAX);
@@ -184,7 +181,7 @@ static Bool collectorWanted(Collector collector, Drain drain)
   if (strcmp(wanted, number) == 0)
     return TRUE;
   (void)snprintf(number, sizeof number, "%lu", (unsigned long)drain->header->pid);
-  return strcmp(wanted, number) == 0 || strcmp(wanted, collectorLast(DrainProgram(drain))) == 0 ||
+  return strcmp(wanted, number) == 0 || strcmp(wanted, collectorLast(drain->program)) == 0 ||
          collectorCalled(drain, wanted);
 }
 
@@ -348,7 +345,7 @@ static void collectorBefore(Collector collector, MeetMessage message)
 
   for (i = 0; i < collector->drains && program[0] == '\0'; ++i)
     if (collector->drain[i]->identity == message->request.identity)
-      (void)strcpy(program, DrainProgram(collector->drain[i]));
+      (void)strcpy(program, collector->drain[i]->program);
   if (program[0] == '\0' && !imageFind(&collector->images, message->pid, program))
     (void)strcpy(program, "a program");
   (void)snprintf(reason, sizeof reason, "it has malloc or operator new of %s, which comes before libpawprint.so: only calls that "

@@ -214,9 +214,6 @@ extern void DrainClose(Drain drain);
 /* DrainShopFinish -- when all are closed */
 extern void DrainShopFinish(DrainShop shop);
 
-/* DrainProgram -- the program that the process runs, as it says; "" if unknown */
-extern const char *DrainProgram(Drain drain);
-
 /* DrainHeaded -- is there a header block by which the log says of the process what is lost, if that is wanted? */
 extern Bool DrainHeaded(Drain drain);
 

@@ -161,22 +161,9 @@ static void takingSettle(Taking taking)
 static void takingChoose(Taking taking)
 {
   const uint8_t *wanted = taking->drain->shop->events;
-  char *events = (char *)(taking->block + 1);
-  Size at, to = 0, size;
 
-  for (at = 0; at < taking->tally.used; at += size) {
-    EventHeaderStruct event;
-    memcpy(&event, events + at, sizeof event);
-    size = EventSizeOfLength(event.length);
-    if (event.code == EventPadCODE ||
-        (event.code >= EventCodeFIRST && (wanted[event.code / 8] >> event.code % 8 & 1) == 0)) {
-      taking->tally.count -= event.code >= EventCodeFIRST;
-      continue;
-    }
-    memmove(events + to, events + at, size);
-    to += size;
-  }
-  taking->tally.used = to;
+  if (wanted != NULL)
+    BlockChoose(taking->block + 1, &taking->tally.used, &taking->tally.count, wanted, 0);
 }
 
 /* takingBehind -- the flag of a block of which it is known that the one before it is in the log */
@@ -305,8 +292,7 @@ static Bool takingSend(Taking taking)
   uint64_t before = again ? note->before : takingBefore(taking);
 
   takingSettle(taking);
-  if (taking->drain->shop->events != NULL)
-    takingChoose(taking);
+  takingChoose(taking);
   if (!takingSeal(taking, before))
     return FALSE;
   if (again && stream->total != BlockBeforeUNKNOWN) {
@@ -339,8 +325,7 @@ static Bool takingOpen(Taking taking)
     return FALSE;
   note->count = (uint32_t)taking->tally.count;
   takingSettle(taking);
-  if (taking->drain->shop->events != NULL)
-    takingChoose(taking);
+  takingChoose(taking);
   if (!takingSeal(taking, before))
     return FALSE;
   if (RegionOverwrites(taking->drain->header, taking->block)) /* then these are there */

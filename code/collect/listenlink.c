@@ -126,7 +126,8 @@ void ConnectionClose(Connection connection)
     senderClose(connection->sender);
 }
 
-void ConnectionSay(Connection connection, const char *line)
+/* linkSay -- a line to the other end, or nothing where it does not listen */
+static void linkSay(Connection connection, const char *line)
 {
   Size length = strlen(line);
 
@@ -145,7 +146,7 @@ void ConnectionWrite(Connection connection)
     return;
   if (connection->acknowledge && connection->outUsed < sizeof connection->out - sizeof line) {
     (void)snprintf(line, sizeof line, "ack %llu\n", (unsigned long long)connection->sender->have);
-    ConnectionSay(connection, line);
+    linkSay(connection, line);
     connection->acknowledge = FALSE;
   }
   if (connection->outUsed == 0)
@@ -163,7 +164,7 @@ static Res linkRefuse(Connection connection)
   if (connection->sender != NULL)
     connection->sender->refused = TRUE;
   ConnectionWrite(connection);
-  ConnectionSay(connection, "no\n");
+  linkSay(connection, "no\n");
   ConnectionWrite(connection);
   return ResLIMIT;
 }
@@ -366,12 +367,12 @@ static Res linkAsked(Receiver receiver, Connection connection)
   (void)snprintf(room, sizeof room, "%.*s\n", (int)(end - line), line);
   for (i = 0; i < receiver->connections; ++i)
     if (receiver->connection[i]->fd >= 0 && receiver->connection[i]->sender != NULL) {
-      ConnectionSay(receiver->connection[i], room);
+      linkSay(receiver->connection[i], room);
       ConnectionWrite(receiver->connection[i]);
       ++passed;
     }
   (void)snprintf(room, sizeof room, "%zu\n", passed);
-  ConnectionSay(connection, room);
+  linkSay(connection, room);
   ConnectionWrite(connection);
   return ResEND;
 }

@@ -72,9 +72,7 @@ extern void ReceiverSay(Receiver receiver, Connection connection, const char *fo
  * something is wrong with it */
 extern void ConnectionRead(Receiver receiver, Connection connection);
 
-/* ConnectionSay -- a line to the other end, or nothing where it does not listen
- * ConnectionWrite -- say what could not be said before, and what we have */
-extern void ConnectionSay(Connection connection, const char *line);
+/* ConnectionWrite -- say what could not be said before, and what we have */
 extern void ConnectionWrite(Connection connection);
 
 extern void ConnectionClose(Connection connection);

@@ -475,11 +475,11 @@ void LiveSend(Live live, uint32_t kinds)
   /* Before, so that the state is what comes first; and behind, because threads to which other kinds matter may have told
    * one meanwhile. */
   if (on != 0)
-    LiveAsk(live, RegionAskSTATE);
+    RegionAsk(live->region, RegionAskSTATE);
   liveChange(live, on, off);
   RegionOffSay(liveTable(live), off, now);
   if (on != 0)
-    LiveAsk(live, RegionAskSTATE);
+    RegionAsk(live->region, RegionAskSTATE);
 }
 
 void LiveBuffer(Live live, uint32_t kinds)
@@ -487,12 +487,6 @@ void LiveBuffer(Live live, uint32_t kinds)
   uint32_t old = LiveBuffered(live);
 
   liveChange(live, (Word)(kinds & ~old) << RegionControlBUFFER, (Word)(old & ~kinds) << RegionControlBUFFER);
-}
-
-void LiveAsk(Live live, uint32_t what)
-{
-  (void)__atomic_fetch_or(&live->region->hand.attention, what, __ATOMIC_SEQ_CST);
-  (void)__atomic_fetch_or(&liveTable(live)[RegionControlATTENTION], (Word)RegionControlATTEND, __ATOMIC_SEQ_CST);
 }
 
 /* liveCollector -- read from the environment of a live process where its collector is: "NAME:TOKEN", in `room`; NULL if

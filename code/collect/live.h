@@ -70,9 +70,6 @@ extern void LiveSend(Live live, uint32_t kinds);
 /* LiveBuffer -- have the flight recorder keep these kinds while they are not sent, and no others */
 extern void LiveBuffer(Live live, uint32_t kinds);
 
-/* LiveAsk -- ask for RegionAskX; does not wait */
-extern void LiveAsk(Live live, uint32_t what);
-
 /* LiveWake -- call the process's collector, which looks no more often than every tenth of a second if nobody does;
  * without an answer, and without a word if it cannot be reached */
 extern void LiveWake(Live live);

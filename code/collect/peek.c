@@ -37,7 +37,10 @@ static Bool peekTake(void *room, BlockHeader soundReturn, Live live, Index i)
   return FALSE;
 }
 
-Bool PeekBlock(void *room, Live live, Index i)
+/* peekBlock -- the block in slot `i`, if it holds any events, as a sound block at rest
+ *
+ * room  BlockMAX bytes, aligned as a BlockHeader is; header->size bytes of them are the block */
+static Bool peekBlock(void *room, Live live, Index i)
 {
   BlockHeader header = room;
   BlockHeaderStruct sound;
@@ -106,7 +109,7 @@ Res PeekAppend(Live live, int fd, Bool header)
   if (res == ResOK && header)
     res = FileAppend(fd, live->text, live->length);
   for (i = 0; res == ResOK && i < live->slots; ++i)
-    if (PeekBlock(room, live, i))
+    if (peekBlock(room, live, i))
       res = FileAppend(fd, room, ((BlockHeader)room)->size);
   free(room);
   return res;

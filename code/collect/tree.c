@@ -174,12 +174,11 @@ static Bool treeStat(ProcStat statReturn, Tree tree, uint32_t pid)
 
 static void treeTellExec(Tree tree, ProcStat stat)
 {
-  char path[ProcPathSIZE], program[treeProgramSIZE];
+  char program[treeProgramSIZE];
   Teller teller = tree->teller;
-  ssize_t length = readlinkat(tree->proc->root, ProcPath(path, stat->pid, 0, "exe"), program, sizeof program - 1);
+  Bool known = ProcProgram(program, sizeof program, tree->proc->root, (pid_t)stat->pid);
 
-  program[length > 0 ? length : 0] = '\0';
-  EVENT_US(ProcessExec, stat->pid, length > 0 ? program : stat->name);
+  EVENT_US(ProcessExec, stat->pid, known ? program : stat->name);
 }
 
 /* treeKnew -- was it a member not long ago?  Its offer may be read after its end was seen. */
@@ -343,27 +342,9 @@ static Bool treeLook(Tree tree, Index i)
 /* scanMarked -- does the mark stand in the environment of the process? */
 static Bool scanMarked(Tree tree, uint32_t pid)
 {
-  char path[ProcPathSIZE], room[ProcReadMAX];
-  Size length = tree->mark == NULL ? 0 : strlen(tree->mark), kept = 0, at = 0;
-  Bool found = FALSE;
-  ssize_t size;
-  int fd;
+  ssize_t read;
 
-  if (length == 0 || length >= sizeof room / 2)
-    return FALSE;
-  fd = openat(tree->proc->root, ProcPath(path, pid, 0, "environ"), O_RDONLY | O_CLOEXEC);
-  if (fd < 0)
-    return FALSE;
-  /* The mark may be cut by the end of what is read at once: that much is kept. */
-  while (!found && at < scanEnvironMAX && (size = pread(fd, room + kept, sizeof room - kept, (off_t)at)) > 0) {
-    Size there = kept + (Size)size;
-    found = memmem(room, there, tree->mark, length) != NULL;
-    at += (Size)size;
-    kept = there < length - 1 ? there : length - 1;
-    memmove(room, room + there - kept, kept);
-  }
-  (void)close(fd);
-  return found;
+  return tree->mark != NULL && ProcHolds(&read, tree->proc->root, (pid_t)pid, "environ", tree->mark, scanEnvironMAX);
 }
 
 /* scanAdopt -- strangers whose parent is a member now, and theirs in turn */

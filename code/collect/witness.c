@@ -66,26 +66,17 @@ Res WitnessCreate(Witness *witnessReturn, const WitnessSettingsStruct *settings)
   return ResOK;
 }
 
-void WitnessFinish(Witness witness)
+void WitnessDestroy(Witness witness)
 {
   if (witness->tree != NULL) {
     SampleDestroy(witness->sample);
     TreeDestroy(witness->tree);
     ProcFinish(&witness->proc);
-    witness->sample = NULL;
-    witness->tree = NULL;
   }
   if (witness->teller != NULL)
     (void)TellerFlush(witness->teller);
   if (witness->watch != NULL)
     WatchDestroy(witness->watch);
-  witness->teller = NULL;
-  witness->watch = NULL;
-}
-
-void WitnessDestroy(Witness witness)
-{
-  WitnessFinish(witness);
   free(witness);
 }
 

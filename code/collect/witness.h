@@ -31,9 +31,7 @@ typedef struct WitnessSettingsStruct {
 /* WitnessCreate -- ResMEMORY; where there is no /proc nothing is told of it, and that is no failure */
 extern Res WitnessCreate(Witness *witnessReturn, const WitnessSettingsStruct *settings);
 
-/* WitnessFinish -- the last samples, and no line any longer.  What follows is no longer told. */
-extern void WitnessFinish(Witness witness);
-
+/* WitnessDestroy -- the last samples, and no line any longer.  What follows is no longer told. */
 extern void WitnessDestroy(Witness witness);
 extern Bool WitnessCheck(Witness witness);
 

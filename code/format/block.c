@@ -142,6 +142,26 @@ Res BlockHeaderUnsealedRead(BlockHeader headerReturn, Bool *swappedReturn, const
          BlockCountsSound(headerReturn) ? ResOK : ResFORMAT;
 }
 
+void BlockChoose(void *events, Size *used, Count *count, const uint8_t *wanted, uint16_t always)
+{
+  char *base = events;
+  Size at, to = 0, size;
+
+  for (at = 0; at < *used; at += size) {
+    EventHeaderStruct event;
+    memcpy(&event, base + at, sizeof event);
+    size = EventSizeOfLength(event.length);
+    if (event.code == EventPadCODE || (event.code >= EventCodeFIRST && event.code != always &&
+                                       (wanted[event.code / 8] >> event.code % 8 & 1) == 0)) {
+      *count -= event.code >= EventCodeFIRST;
+      continue;
+    }
+    memmove(base + to, base + at, size);
+    to += size;
+  }
+  *used = to;
+}
+
 void BlockSealOpen(BlockHeader header, BlockTally tally, unsigned flag)
 {
   header->flags = (uint8_t)((header->flags & BlockFlagsOWNER) | flag);

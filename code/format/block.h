@@ -220,6 +220,13 @@ typedef struct BlockTallyStruct {
  */
 extern void BlockWalk(BlockTally tallyReturn, void *events, Size size, uint64_t first, Bool settle);
 
+/* BlockChoose -- of settled events (BlockWalk), keep only those of types that are wanted, and no pads
+ *
+ * wanted  a bit for each code; and the type `always` is wanted in any case
+ * used, count  of all; then of those that are left
+ */
+extern void BlockChoose(void *events, Size *used, Count *count, const uint8_t *wanted, uint16_t always);
+
 /* BlockSealOpen -- make an open block a sound one, as it stands, not sealed by its writer
  *
  * header  in our byte order, with the settled events (BlockWalk) behind it
