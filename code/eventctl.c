@@ -91,6 +91,12 @@ static const char *ctlWhich(Ctl ctl, char *room, Size size)
   return TextTerminate(&text);
 }
 
+/* ctlFlushed -- what was printed goes out; our status */
+static int ctlFlushed(Ctl ctl)
+{
+  return fflush(stdout) == 0 || errno == EPIPE ? 0 : OptionFail(ctl->tool, "standard output: %s", strerror(errno));
+}
+
 static int ctlShow(Ctl ctl)
 {
   char which[96];
@@ -117,7 +123,7 @@ static int ctlShow(Ctl ctl)
   if (region->pool.overwritten > 0)
     printf(", %" PRIu32 " block%s overwritten", region->pool.overwritten, TextPlural(region->pool.overwritten));
   printf("%s\n", region->stopped != 0 ? ", stopped when there was no room" : "");
-  return fflush(stdout) == 0 || errno == EPIPE ? 0 : OptionFail(ctl->tool, "standard output: %s", strerror(errno));
+  return ctlFlushed(ctl);
 }
 
 static void ctlCommandsSay(Text text);
@@ -519,7 +525,7 @@ static int ctlAll(Ctl ctl)
   (void)closedir(folder);
   if (seen == 0)
     printf("no process%s is recorded\n", geteuid() == 0 ? "" : " of this user");
-  return fflush(stdout) == 0 || errno == EPIPE ? 0 : OptionFail(ctl->tool, "standard output: %s", strerror(errno));
+  return ctlFlushed(ctl);
 }
 
 /* ctlListener -- the command in `words` for all who send to a listening eventrec; whether they obey is theirs to say */
@@ -543,7 +549,7 @@ static int ctlListener(Ctl ctl, const char *where)
   if (text.overflow || ListenAsk(where, TextTerminate(&text), &senders, &reason) != ResOK)
     return OptionFail(ctl->tool, "%s: %s", where, reason);
   printf("passed on to %zu sender%s\n", senders, TextPlural(senders));
-  return fflush(stdout) == 0 || errno == EPIPE ? 0 : OptionFail(ctl->tool, "standard output: %s", strerror(errno));
+  return ctlFlushed(ctl);
 }
 
 int main(int argc, char **argv)

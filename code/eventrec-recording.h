@@ -83,10 +83,8 @@ typedef struct RecordingStruct {
   char log[PATH_MAX]; /* absolute */
   char found[32];     /* where it can be opened, whatever has its name by now; "": by that */
   Bool whole;          /* the collector has written all that it had */
-  uint64_t missing;    /* bytes that somebody has cut off it again */
-  uint64_t collected, discarded, written; /* events, and bytes of the log, that the collector has counted */
+  CollectorCountsStruct counts; /* what the collector has counted */
   Count barred;        /* processes that go on, and may not remove their memory at their end */
-  uint64_t untold;     /* events that are lost, which the log does not say */
   double seconds;
   sigset_t watched;          /* the signals that `signals` tells of */
   sigset_t mask;             /* as we were given them, for the program */
@@ -108,10 +106,12 @@ extern pid_t RecordingStart(Recording recording, char **argv, int *statusReturn)
 /* eventrec-run.c: RecordingRun -- the whole of it; our status */
 extern int RecordingRun(Recording recording, char **argv);
 
-/* eventrec-say.c: RecordingLine -- a line to be told at the end, once; a hook, `data` is the Recording.
+/* eventrec-say.c: RecordingLine -- a line to be told at the end, once; a hook, `data` is the Recording.  RecordingTell -- the
+ * same with a format.
  * RecordingProgram -- does something speak against observing a program of the family?  A path, or a name to be looked for,
  * that this user named, or ProgramANYBODY (view/program.h).  It is told at the end.  TRUE: nothing of it can be observed. */
 extern void RecordingLine(void *data, const char *line);
+extern void RecordingTell(Recording recording, const char *format, ...) __attribute__((format(printf, 2, 3)));
 extern Bool RecordingProgram(void *data, const char *name, uid_t user);
 
 /* RecordingLooks -- may this program or library be looked at, after so many others of its sort?  FALSE: they were too many, or

@@ -223,17 +223,15 @@ static void recordingStop(Recording recording)
 static void recordingStopped(Recording recording)
 {
   double beyond = (double)(EventClockMonotonic() - recording->stopped) * 1e-9;
-  char line[160];
 
   if (recording->stopped == 0)
     return;
   if (recording->signalled)
-    (void)snprintf(line, sizeof line, "the recording ended a second after the signal; the last %.3f s of the program are not in it",
-                   beyond);
+    RecordingTell(recording, "the recording ended a second after the signal; the last %.3f s of the program are not in "
+                  "it", beyond);
   else
-    (void)snprintf(line, sizeof line, "-t %g: the recording ended then; the last %.3f s of the program are not in it",
-                   recording->limit, beyond);
-  RecordingLine(recording, line);
+    RecordingTell(recording, "-t %g: the recording ended then; the last %.3f s of the program are not in it",
+                  recording->limit, beyond);
 }
 
 /* recordingWait -- until the program has ended; its wait status */
@@ -268,7 +266,7 @@ static int recordingWait(Recording recording)
 /* recordingLacks -- not all could be written to the log: what is in memory can be added yet, and all else is lost */
 static void recordingLacks(Recording recording, const char *reason)
 {
-  if (CollectorStayed(recording->collector) > 0)
+  if (recording->counts.stayed > 0)
     (void)OptionFail(recording->tool,
                      "%s: what processes left in memory could not be added: %s; eventrec --clean adds it",
                      recording->log, reason);
@@ -282,18 +280,17 @@ static void recordingLacks(Recording recording, const char *reason)
 static Count recordingFinish(Recording recording)
 {
   RecoveredStruct recovered = {0};
+  const char *reason;
   Count running = 0;
 
   if (recording->collector == NULL)
     RecordingLast(recording);
   recording->whole = recording->collector != NULL && CollectorEnd(recording->collector, &running) == ResOK;
-  if (recording->collector != NULL && !recording->whole)
-    recordingLacks(recording, strerror(errno));
+  reason = strerror(errno);
   if (recording->collector != NULL) {
-    recording->untold = CollectorUntold(recording->collector);
-    recording->missing = CollectorMissing(recording->collector);
-    CollectorCount(recording->collector, &recording->collected, &recording->discarded,
-                   &recording->written);
+    CollectorCount(&recording->counts, recording->collector);
+    if (!recording->whole)
+      recordingLacks(recording, reason);
     CollectorFree(recording->collector);
   }
   RecordingFind(recording);

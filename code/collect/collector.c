@@ -269,17 +269,6 @@ static void collectorFlush(Collector collector, Drain drain)
   (void)syscall(SYS_futex, &drain->header->hand.attention, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* collectorRequest -- the oldest request that has come in by the way out, as a string; FALSE: there is none */
-static Bool collectorRequest(char *room, Size size, Plinth outlet)
-{
-  Size length;
-
-  if (PlinthReceive(outlet, room, size - 1, &length) != ResOK)
-    return FALSE;
-  room[length] = '\0';
-  return TRUE;
-}
-
 /* collectorKinds -- the list is meant as the process names its kinds, against what it sends now */
 static void collectorKinds(Drain drain, Live live, const char *list)
 {
@@ -315,11 +304,15 @@ static void collectorObey(Drain drain, const char *request)
 static void collectorHear(Collector collector)
 {
   char request[256];
+  Size length;
   Index i;
 
-  while (collector->shop.batch.outlet != NULL && collectorRequest(request, sizeof request, &collector->outlet))
+  while (collector->shop.batch.outlet != NULL &&
+         PlinthReceive(&collector->outlet, request, sizeof request - 1, &length) == ResOK) {
+    request[length] = '\0';
     for (i = 0; i < collector->drains; ++i)
       collectorObey(collector->drain[i], request);
+  }
 }
 
 /* collectorFirst -- the header block of the first process is written at once: whoever receives the log calls it after

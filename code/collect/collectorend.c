@@ -161,20 +161,24 @@ static uint64_t collectorSize(const void *message, Size size)
   return size;
 }
 
-void CollectorCount(Collector collector, uint64_t *eventsReturn, uint64_t *discardedReturn, uint64_t *bytesReturn)
+void CollectorCount(CollectorCounts its, Collector collector)
 {
-  WatchCounts counts = &collector->shop.counts;
   Batch batch = &collector->shop.batch;
 
-  *eventsReturn = counts->events;
-  *discardedReturn = counts->discarded + TellerDiscarded(collector->teller);
-  *bytesReturn = batch->bytes;
+  *its = (CollectorCountsStruct){
+    .events = collector->shop.counts.events,
+    .discarded = collector->shop.counts.discarded + TellerDiscarded(collector->teller),
+    .bytes = batch->bytes,
+    .missing = BatchMissing(batch),
+    .untold = collector->untold,
+    .stayed = collector->stayed,
+  };
   if (batch->outlet != NULL && batch->fd < 0) {
     uint64_t kept = PlinthLeft(batch->outlet, BlockMessageEvents);
     /* What waits for the outlet is in the processes' memory yet, but for what we say ourselves. */
-    *eventsReturn -= kept + BatchWaiting(batch, 0);
-    *discardedReturn += kept + BatchWaiting(batch, TellerIdentity(collector->teller));
-    *bytesReturn -= PlinthLeft(batch->outlet, collectorSize);
+    its->events -= kept + BatchWaiting(batch, 0);
+    its->discarded += kept + BatchWaiting(batch, TellerIdentity(collector->teller));
+    its->bytes -= PlinthLeft(batch->outlet, collectorSize);
   }
 }
 
@@ -311,21 +315,6 @@ static Res collectorClose(Collector collector)
   if (collector->shop.batch.fd >= 0)
     collectorLastWords(collector);
   return ResIO;
-}
-
-uint64_t CollectorMissing(Collector collector)
-{
-  return BatchMissing(&collector->shop.batch);
-}
-
-uint64_t CollectorUntold(Collector collector)
-{
-  return collector->untold;
-}
-
-Count CollectorStayed(Collector collector)
-{
-  return collector->stayed;
 }
 
 /* collectorAbsent -- tell who of the family has not announced itself */

@@ -439,14 +439,12 @@ static uint64_t drainStay(Drain drain, Index slot)
   BlockHeaderStruct sound;
   BlockTallyStruct tally;
   Size at, size;
-  Bool swapped;
   Index number;
 
   if (!RegionBlockAt(&at, &size, drain->header, slot))
     return 0;
   memcpy(block, (char *)drain->header + at, size);
-  if (BlockHeaderUnsealedRead(&sound, &swapped, block) != ResOK || swapped || sound.whole != size ||
-      sound.process != drain->identity) {
+  if (!BlockUnsealedIs(&sound, block, size, drain->identity)) {
     Count events = BlockSpoiled(block, size);
     if (events > 0)
       DrainSpoiled(drain, events);

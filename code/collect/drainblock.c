@@ -67,10 +67,8 @@ static Bool takingSized(Taking taking)
 static Bool takingJudge(Taking taking)
 {
   BlockHeaderStruct header;
-  Bool swapped;
 
-  return BlockHeaderUnsealedRead(&header, &swapped, taking->block) == ResOK && !swapped &&
-         header.whole == taking->size && header.process == taking->drain->identity && header.sequence < UINT64_MAX;
+  return BlockUnsealedIs(&header, taking->block, taking->size, taking->drain->identity) && header.sequence < UINT64_MAX;
 }
 
 /* takingGive -- the slot is done with: free when the batch is written */
@@ -246,6 +244,8 @@ static Bool takingSeal(Taking taking, uint64_t before)
 
   if (place == NULL)
     return FALSE;
+  takingSettle(taking);
+  takingChoose(taking);
   header.flags = (uint8_t)takingFlags(taking);
   header.reserved0 = 0;
   header.reserved1 = 0;
@@ -291,8 +291,6 @@ static Bool takingSend(Taking taking)
   Bool again = note->mark == drainSNAPPED;
   uint64_t before = again ? note->before : takingBefore(taking);
 
-  takingSettle(taking);
-  takingChoose(taking);
   if (!takingSeal(taking, before))
     return FALSE;
   if (again && stream->total != BlockBeforeUNKNOWN) {
@@ -324,8 +322,6 @@ static Bool takingOpen(Taking taking)
       note->count >= taking->tally.count)
     return FALSE;
   note->count = (uint32_t)taking->tally.count;
-  takingSettle(taking);
-  takingChoose(taking);
   if (!takingSeal(taking, before))
     return FALSE;
   if (RegionOverwrites(taking->drain->header, taking->block)) /* then these are there */

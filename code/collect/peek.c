@@ -25,14 +25,12 @@ static Bool peekTake(void *room, BlockHeader soundReturn, Live live, Index i)
 {
   Size offset, size;
   unsigned tries;
-  Bool swapped;
 
   for (tries = 0; tries < peekTries; ++tries) {
     if (!RegionBlockAt(&offset, &size, live->region, i))
       return FALSE;
     if (BlockCopyLive(room, (const char *)live->region + offset, size))
-      return BlockHeaderUnsealedRead(soundReturn, &swapped, room) == ResOK && !swapped && soundReturn->whole == size &&
-             soundReturn->process == live->header.identity;
+      return BlockUnsealedIs(soundReturn, room, size, live->header.identity);
   }
   return FALSE;
 }

@@ -142,6 +142,14 @@ Res BlockHeaderUnsealedRead(BlockHeader headerReturn, Bool *swappedReturn, const
          BlockCountsSound(headerReturn) ? ResOK : ResFORMAT;
 }
 
+Bool BlockUnsealedIs(BlockHeader header, const void *bytes, Size whole, uint64_t process)
+{
+  Bool swapped;
+
+  return BlockHeaderUnsealedRead(header, &swapped, bytes) == ResOK && !swapped && header->whole == whole &&
+         header->process == process;
+}
+
 void BlockChoose(void *events, Size *used, Count *count, const uint8_t *wanted, uint16_t always)
 {
   char *base = events;

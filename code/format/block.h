@@ -192,6 +192,10 @@ static inline uint64_t BlockSumPart(uint64_t used, uint64_t before, uint64_t dis
  * returns  ResFORMAT also if its sum is wrong; who writes no sum (an older emitter) is believed */
 extern Res BlockHeaderUnsealedRead(BlockHeader headerReturn, Bool *swappedReturn, const void *bytes);
 
+/* BlockUnsealedIs -- is that the sound header of a block in memory, of so many bytes in all, of this process and in our
+ * order? */
+extern Bool BlockUnsealedIs(BlockHeader headerReturn, const void *bytes, Size whole, uint64_t process);
+
 /* BlockSpoiled -- how many events go with a block in memory, of `size` bytes in all, whose header cannot be believed: those
  * that can still be counted, and one at least; 0: all is zero, so there is no block */
 extern Count BlockSpoiled(void *block, Size size);
