@@ -154,7 +154,6 @@ $(B)/lib/libpawlog.a: $(reader_pic)
 
 # A tool that is more than one file has the others beside it, as replay-child.c.
 $(B)/bin/replay: $(patsubst code/%.c,$(B)/obj/%.o,$(wildcard code/replay-*.c))
-$(B)/bin/eventctl: $(patsubst code/%.c,$(B)/obj/%.o,$(wildcard code/eventctl-*.c))
 $(B)/bin/eventrec: $(patsubst code/%.c,$(B)/obj/%.o,$(wildcard code/eventrec-*.c))
 
 $(B)/bin/%: $(B)/obj/%.o $(LIBS)

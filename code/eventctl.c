@@ -7,8 +7,6 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "eventctl-process.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -22,14 +20,34 @@
 #include <unistd.h>
 
 #include "base/names.h"
+#include "base/option.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "collect/control.h"
 #include "collect/listen.h"
+#include "collect/live.h"
 #include "collect/peek.h"
 #include "log/called.h"
+#include "log/file.h"
+#include "log/request.h"
+#include "view/line.h"
+#include "view/output.h"
 
 enum { ctlTracebackEVENTS = 10, ctlFlushMS = 1000 };
+
+/* A process that is worked on, and what is to be done there. */
+typedef struct CtlStruct {
+  const OptionToolStruct *tool;
+  Bool buffered;       /* lists are of what the flight recorder keeps */
+  Live live;           /* the emitter that a command is run for, */
+  Live emitter[LiveEMITTERS]; /* of all that the process has: owned, */
+  Count emitters;      /* so many */
+  const char *const *words; /* the command, */
+  Count count;         /* of so many words */
+  Log log;             /* for traceback: the blocks as a log, */
+  Line line;
+  Count newest;        /* so many events of each kind, */
+  uint64_t events[LiveEMITTERS][EventKindMAX]; /* of so many that there are, by number of the process in the log */
+} CtlStruct, *Ctl;
 
 /* The program may end, or cut its memory short, at any time. */
 static void ctlGone(int number)
@@ -73,6 +91,12 @@ static const char *ctlWhich(Ctl ctl, char *room, Size size)
   return TextTerminate(&text);
 }
 
+/* ctlFlushed -- what was printed goes out; our status */
+static int ctlFlushed(Ctl ctl)
+{
+  return fflush(stdout) == 0 || errno == EPIPE ? 0 : OptionFail(ctl->tool, "standard output: %s", strerror(errno));
+}
+
 static int ctlShow(Ctl ctl)
 {
   char which[96];
@@ -99,7 +123,7 @@ static int ctlShow(Ctl ctl)
   if (region->pool.overwritten > 0)
     printf(", %" PRIu32 " block%s overwritten", region->pool.overwritten, TextPlural(region->pool.overwritten));
   printf("%s\n", region->stopped != 0 ? ", stopped when there was no room" : "");
-  return fflush(stdout) == 0 || errno == EPIPE ? 0 : OptionFail(ctl->tool, "standard output: %s", strerror(errno));
+  return ctlFlushed(ctl);
 }
 
 static void ctlCommandsSay(Text text);
@@ -207,7 +231,7 @@ static int ctlFlush(Ctl ctl)
   Res res;
 
   if (RegionCollected(live->region)) {
-    LiveAsk(live, RegionAskFLUSH);
+    RegionAsk(live->region, RegionAskFLUSH);
     LiveWake(live);
     if (LiveWait(live, RegionAskFLUSH, ctlFlushMS))
       return 0;
@@ -215,7 +239,7 @@ static int ctlFlush(Ctl ctl)
       return OptionFail(ctl->tool, "process %" PRIu32 ": its collector has not answered for a second; it was "
                         "asked, and may yet", live->pid);
   }
-  LiveAsk(live, RegionAskFLUSH);
+  RegionAsk(live->region, RegionAskFLUSH);
   fd = PeekLog(live, &reason);
   if (fd < 0) {
     SayLine(stderr, "%s: process %" PRIu32 ": %s; the program was asked, and will flush with its next event",
@@ -228,6 +252,106 @@ static int ctlFlush(Ctl ctl)
   return OptionFail(ctl->tool, "the log of process %" PRIu32 ": %s", live->pid, res == ResMEMORY ? "no memory" : strerror(errno));
 }
 
+/* ---- traceback: the newest events that are in the memory of a process ---- */
+
+/* What is missing from these blocks is in the log, not lost. */
+static void ctlGap(void *data, LogGap gap)
+{
+  UNUSED(data);
+  UNUSED(gap);
+}
+
+static void ctlNote(void *data, const char *note)
+{
+  UNUSED(data);
+  UNUSED(note);
+}
+
+static Bool ctlCount(LogRequest request, LogEvent event)
+{
+  Ctl ctl = request->data;
+
+  if (event->process->number < LiveEMITTERS)
+    ++ctl->events[event->process->number][event->type->kind];
+  return FALSE;
+}
+
+static Bool ctlPrint(LogRequest request, LogEvent event)
+{
+  Ctl ctl = request->data;
+  LogRequestStruct line = {.data = ctl->line};
+
+  return event->process->number < LiveEMITTERS &&
+         ctl->events[event->process->number][event->type->kind]-- <= ctl->newest && LineEvent(&line, event);
+}
+
+/* ctlPrintAll -- two passes over the copied blocks: which events are the newest, and those */
+static int ctlPrintAll(Ctl ctl)
+{
+  LogRequestStruct request = LogRequestALL;
+  OutputStruct output;
+  Res res;
+
+  OutputInit(&output, STDOUT_FILENO);
+  if (LineCreate(&ctl->line, LineTEXT, ctl->log, &output) != ResOK)
+    return OptionFail(ctl->tool, "no memory");
+  request.data = ctl;
+  request.event = ctlCount;
+  res = LogRead(ctl->log, &request);
+  request.event = ctlPrint;
+  if (res == ResOK)
+    res = LogRead(ctl->log, &request);
+  (void)OutputFlush(&output);
+  LineDestroy(ctl->line);
+  if (res != ResOK)
+    return OptionFail(ctl->tool, "reading stopped: %s", res == ResIO ? strerror(errno) : ResName(res));
+  if (output.failed != 0 && output.failed != EPIPE)
+    return OptionFail(ctl->tool, "standard output: %s", strerror(output.failed));
+  return 0;
+}
+
+/* ctlCopy -- the blocks of all emitters, as a log */
+static Res ctlCopy(Ctl ctl, int fd)
+{
+  Res res = fd < 0 ? ResIO : ResOK;
+  Index i;
+
+  for (i = 0; i < ctl->emitters && res == ResOK; ++i)
+    res = PeekAppend(ctl->emitter[i], fd, TRUE);
+  return res;
+}
+
+/* ctlTraceback -- copy the blocks into a log without a name, and read that */
+static int ctlTraceback(Ctl ctl)
+{
+  LogHooksStruct hooks = {.data = ctl, .gap = ctlGap, .note = ctlNote};
+  char path[32], error[256];
+  const char *paths[] = {path};
+  int fd, status;
+  Res res;
+
+  if (ctl->count == 2)
+    (void)OptionParseNumber(ctl->words[1], &ctl->newest);
+  fd = FileOpenTemporary();
+  res = ctlCopy(ctl, fd);
+  if (res != ResOK) {
+    status = OptionFail(ctl->tool, "temporary file: %s", res == ResMEMORY ? "no memory" : strerror(errno));
+  } else {
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (LogOpen(&ctl->log, paths, 1, &hooks, error, sizeof error) != ResOK) {
+      status = OptionFail(ctl->tool, "process %" PRIu32 ": %s", ctl->live->pid, error);
+    } else {
+      status = ctlPrintAll(ctl);
+      LogClose(ctl->log);
+    }
+  }
+  if (fd >= 0)
+    (void)close(fd);
+  return status;
+}
+
+/* ---- Commands ---- */
+
 static const struct {
   const char *word;
   Count most;        /* words, that one included */
@@ -238,7 +362,7 @@ static const struct {
   {"start", 1, TRUE, TRUE, ctlStart},
   {"stop", 1, TRUE, TRUE, ctlStop},
   {"flush", 1, FALSE, TRUE, ctlFlush},
-  {"traceback", 2, FALSE, FALSE, CtlTraceback},
+  {"traceback", 2, FALSE, FALSE, ctlTraceback},
 };
 
 static void ctlCommandsSay(Text text)
@@ -401,7 +525,7 @@ static int ctlAll(Ctl ctl)
   (void)closedir(folder);
   if (seen == 0)
     printf("no process%s is recorded\n", geteuid() == 0 ? "" : " of this user");
-  return fflush(stdout) == 0 || errno == EPIPE ? 0 : OptionFail(ctl->tool, "standard output: %s", strerror(errno));
+  return ctlFlushed(ctl);
 }
 
 /* ctlListener -- the command in `words` for all who send to a listening eventrec; whether they obey is theirs to say */
@@ -425,7 +549,7 @@ static int ctlListener(Ctl ctl, const char *where)
   if (text.overflow || ListenAsk(where, TextTerminate(&text), &senders, &reason) != ResOK)
     return OptionFail(ctl->tool, "%s: %s", where, reason);
   printf("passed on to %zu sender%s\n", senders, TextPlural(senders));
-  return fflush(stdout) == 0 || errno == EPIPE ? 0 : OptionFail(ctl->tool, "standard output: %s", strerror(errno));
+  return ctlFlushed(ctl);
 }
 
 int main(int argc, char **argv)

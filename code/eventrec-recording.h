@@ -12,7 +12,6 @@
 #include <sys/types.h>
 
 #include "base/option.h"
-#include "collect/choose.h"
 #include "collect/collector.h"
 
 enum { eventrecFAILED = 125, eventrecCANNOT = 126, eventrecMISSING = 127 };
@@ -23,6 +22,7 @@ enum {
   recordingBlocksMAX = 3072,
   recordingLook = 100,        /* ms between two looks at the family */
   recordingGrace = 1000,      /* ms that a program has to end when it was told to; then the recording does */
+  recordingCODES = 65536 / 8, /* bytes of a set of codes */
   recordingLinesMAX = 256,    /* to be told at the end */
   recordingKnownMAX = 1024,   /* programs of the family */
   recordingLookedMAX = 512 << 20, /* bytes of their files that are read: two seconds of work, if somebody wants it so */
@@ -44,7 +44,7 @@ typedef struct RecordingStruct {
   double limit;       /* seconds, more than 0; HUGE_VAL: none */
   Size keep;         /* bytes of the log that stay, the newest; 0: all */
   Bool force, raw, paused, alone, clean;
-  uint8_t codes[ChooseSIZE]; /* that `events` names */
+  uint8_t codes[recordingCODES]; /* that `events` names */
   Collector collector; /* NULL: there is none, processes write to the log themselves */
   char **logs;         /* that `clean` is for, NULL at their end, */
   Bool *meant;         /* and for which of them something was in memory */
@@ -83,10 +83,8 @@ typedef struct RecordingStruct {
   char log[PATH_MAX]; /* absolute */
   char found[32];     /* where it can be opened, whatever has its name by now; "": by that */
   Bool whole;          /* the collector has written all that it had */
-  uint64_t missing;    /* bytes that somebody has cut off it again */
-  uint64_t collected, discarded, written; /* events, and bytes of the log, that the collector has counted */
+  CollectorCountsStruct counts; /* what the collector has counted */
   Count barred;        /* processes that go on, and may not remove their memory at their end */
-  uint64_t untold;     /* events that are lost, which the log does not say */
   double seconds;
   sigset_t watched;          /* the signals that `signals` tells of */
   sigset_t mask;             /* as we were given them, for the program */
@@ -99,11 +97,6 @@ typedef struct RecordingStruct {
 extern Bool RecordingLibrary(Recording recording);
 extern Bool RecordingTo(Recording recording);
 
-/* eventrec-loaded.c: RecordingLoaded -- a process of this program has come: what has it loaded?  RecordingLibraries -- at
- * the end: which of these call what is not seen */
-extern void RecordingLoaded(void *data, pid_t pid, uid_t user, const char *program);
-extern void RecordingLibraries(Recording recording);
-
 /* RecordingLog -- the log's name for a process, absolute; FALSE: it is too long */
 extern Bool RecordingLog(Recording recording, pid_t pid);
 
@@ -113,10 +106,12 @@ extern pid_t RecordingStart(Recording recording, char **argv, int *statusReturn)
 /* eventrec-run.c: RecordingRun -- the whole of it; our status */
 extern int RecordingRun(Recording recording, char **argv);
 
-/* eventrec-say.c: RecordingLine -- a line to be told at the end, once; a hook, `data` is the Recording.
+/* eventrec-say.c: RecordingLine -- a line to be told at the end, once; a hook, `data` is the Recording.  RecordingTell -- the
+ * same with a format.
  * RecordingProgram -- does something speak against observing a program of the family?  A path, or a name to be looked for,
  * that this user named, or ProgramANYBODY (view/program.h).  It is told at the end.  TRUE: nothing of it can be observed. */
 extern void RecordingLine(void *data, const char *line);
+extern void RecordingTell(Recording recording, const char *format, ...) __attribute__((format(printf, 2, 3)));
 extern Bool RecordingProgram(void *data, const char *name, uid_t user);
 
 /* RecordingLooks -- may this program or library be looked at, after so many others of its sort?  FALSE: they were too many, or
@@ -132,6 +127,11 @@ extern void RecordingLast(void *data);
 /* RecordingAbsent -- so many processes of the family ran this program, and did not announce themselves, for this reason;
  * NULL: for that which its file says */
 extern void RecordingAbsent(void *data, const char *name, const char *reason, Count count);
+
+/* RecordingLoaded -- a process of this program has come: what has it loaded?  RecordingLibraries -- at
+ * the end: which of these call what is not seen */
+extern void RecordingLoaded(void *data, pid_t pid, uid_t user, const char *program);
+extern void RecordingLibraries(Recording recording);
 
 /* RecordingFind -- is the log still where it was made, and as long as it was written?  If it was moved that is its name from
  * now on.  What is not so is told at the end. */

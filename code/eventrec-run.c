@@ -4,10 +4,13 @@
  */
 #include "eventrec-recording.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/resource.h>
@@ -16,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collect/family.h"
+#include "collect/procfs.h"
 #include "log/recover.h"
 #include "plinth/clock.h"
 #include "plinth/plinth.h"
@@ -93,14 +96,6 @@ static void recordingOpen(Recording recording)
   recording->collector = NULL;
 }
 
-static uint64_t recordingClock(void)
-{
-  struct timespec t;
-
-  (void)clock_gettime(CLOCK_MONOTONIC, &t);
-  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* recordingSignal -- take those that are there; TRUE: the program has ended.  What is meant to end us ends the program
  * and the recording; we end when it has. */
 static Bool recordingSignal(Recording recording)
@@ -117,8 +112,8 @@ static Bool recordingSignal(Recording recording)
     if (recording->stopped != 0)
       continue; /* it has ended before, and why is known */
     recording->signalled = TRUE;
-    if (recordingClock() + recordingGrace * 1000000u < recording->end)
-      recording->end = recordingClock() + recordingGrace * 1000000u;
+    if (EventClockMonotonic() + recordingGrace * 1000000u < recording->end)
+      recording->end = EventClockMonotonic() + recordingGrace * 1000000u;
   }
   /* As long as it is not reaped nobody else has its number. */
   return waitid(P_PID, (id_t)recording->pid, &child, WEXITED | WNOHANG | WNOWAIT) != 0 ? errno == ECHILD
@@ -128,7 +123,7 @@ static Bool recordingSignal(Recording recording)
 /* recordingNap -- until a signal comes, or `until`; the collector works meanwhile, if there is one */
 static void recordingNap(Recording recording, uint64_t until)
 {
-  uint64_t now = recordingClock(), ns = until > now ? until - now : 0;
+  uint64_t now = EventClockMonotonic(), ns = until > now ? until - now : 0;
   struct timespec time = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
   struct pollfd poll = {recording->signals, POLLIN, 0};
 
@@ -138,16 +133,82 @@ static void recordingNap(Recording recording, uint64_t until)
     (void)ppoll(&poll, 1, &time, NULL);
 }
 
-/* recordingFound -- a process of the family was found, running this program */
-static void recordingFound(void *data, pid_t pid, const char *path)
+/* ---- The processes that descend from the program, as the system lists them ---- */
+
+enum { familyMAX = 1024 }; /* processes that are looked at */
+
+/* Processes that were met, and those that are still to be looked at behind them. */
+typedef struct FamilyStruct {
+  Count count, threads;
+  pid_t pid[familyMAX];
+} FamilyStruct, *Family;
+
+/* familyAdd -- the numbers in a list, which spaces separate */
+static void familyAdd(Family family, const char *list)
 {
-  Recording recording = data;
+  char *end;
+  long pid;
 
-  Bool certain = RecordingProgram(recording, path, ProgramANYBODY);
-
-  if (recording->collector != NULL)
-    CollectorSeen(recording->collector, pid, path, certain);
+  for (; family->count < familyMAX && (pid = strtol(list, &end, 10)) > 0 && end != list; list = end)
+    family->pid[family->count++] = (pid_t)pid;
 }
+
+/* familyThread -- the children that one thread has started */
+static void familyThread(Family family, const char *path)
+{
+  char list[4096];
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  ssize_t n = fd < 0 ? -1 : read(fd, list, sizeof list - 1);
+
+  if (fd >= 0)
+    (void)close(fd);
+  if (n <= 0)
+    return;
+  list[n] = '\0';
+  /* A number that was cut off is another one. */
+  if ((Size)n == sizeof list - 1 && strrchr(list, ' ') != NULL)
+    *strrchr(list, ' ') = '\0';
+  familyAdd(family, list);
+}
+
+static void familyChildren(Family family, pid_t pid)
+{
+  char path[PATH_MAX];
+  struct dirent *entry;
+  DIR *dir;
+
+  (void)snprintf(path, sizeof path, "/proc/%ld/task", (long)pid);
+  dir = opendir(path);
+  while (dir != NULL && (entry = readdir(dir)) != NULL && family->threads < familyMAX)
+    if (entry->d_name[0] != '.') {
+      ++family->threads;
+      (void)snprintf(path, sizeof path, "/proc/%ld/task/%s/children", (long)pid, entry->d_name);
+      familyThread(family, path);
+    }
+  if (dir != NULL)
+    (void)closedir(dir);
+}
+
+/* recordingFamily -- look at the program and all that descend from it: a few system calls for each process and thread, of no
+ * more than familyMAX.  Done from time to time, so that programs that announce nothing are met all the same: what lives
+ * shorter than the time between two looks, or has been given another parent, is missed. */
+static void recordingFamily(Recording recording)
+{
+  FamilyStruct family = {.count = 1, .pid = {recording->pid}};
+  char path[PATH_MAX];
+  Index i;
+
+  for (i = 0; i < family.count; ++i) {
+    if (ProcProgram(path, sizeof path, AT_FDCWD, family.pid[i])) {
+      Bool certain = RecordingProgram(recording, path, ProgramANYBODY);
+      if (recording->collector != NULL)
+        CollectorSeen(recording->collector, family.pid[i], path, certain);
+    }
+    familyChildren(&family, family.pid[i]);
+  }
+}
+
+/* ---- The whole of it ---- */
 
 /* recordingStop -- the recording ends, and the program goes on: where it writes to the log itself, so does that */
 static void recordingStop(Recording recording)
@@ -155,24 +216,22 @@ static void recordingStop(Recording recording)
   if (recording->collector == NULL)
     return;
   CollectorStop(recording->collector);
-  recording->stopped = recordingClock();
+  recording->stopped = EventClockMonotonic();
 }
 
 /* recordingStopped -- what the log has not is told */
 static void recordingStopped(Recording recording)
 {
-  double beyond = (double)(recordingClock() - recording->stopped) * 1e-9;
-  char line[160];
+  double beyond = (double)(EventClockMonotonic() - recording->stopped) * 1e-9;
 
   if (recording->stopped == 0)
     return;
   if (recording->signalled)
-    (void)snprintf(line, sizeof line, "the recording ended a second after the signal; the last %.3f s of the program are not in it",
-                   beyond);
+    RecordingTell(recording, "the recording ended a second after the signal; the last %.3f s of the program are not in "
+                  "it", beyond);
   else
-    (void)snprintf(line, sizeof line, "-t %g: the recording ended then; the last %.3f s of the program are not in it",
-                   recording->limit, beyond);
-  RecordingLine(recording, line);
+    RecordingTell(recording, "-t %g: the recording ended then; the last %.3f s of the program are not in it",
+                  recording->limit, beyond);
 }
 
 /* recordingWait -- until the program has ended; its wait status */
@@ -183,15 +242,15 @@ static int recordingWait(Recording recording)
   int status = 0;
 
   while (!recordingSignal(recording)) {
-    uint64_t now = recordingClock();
+    uint64_t now = EventClockMonotonic();
     if (now >= recording->end) {
       recordingStop(recording);
       recording->end = UINT64_MAX;
     }
     if (now >= look) {
-      FamilyPrograms(recording->pid, recordingFound, recording);
+      recordingFamily(recording);
       /* A large family is looked at less often: it is to cost a hundredth at most. */
-      look = recordingClock();
+      look = EventClockMonotonic();
       look += (look - now) * 100 > recordingLook * 1000000u ? (look - now) * 100 : recordingLook * 1000000u;
     }
     recordingNap(recording, look < recording->end ? look : recording->end);
@@ -207,7 +266,7 @@ static int recordingWait(Recording recording)
 /* recordingLacks -- not all could be written to the log: what is in memory can be added yet, and all else is lost */
 static void recordingLacks(Recording recording, const char *reason)
 {
-  if (CollectorStayed(recording->collector) > 0)
+  if (recording->counts.stayed > 0)
     (void)OptionFail(recording->tool,
                      "%s: what processes left in memory could not be added: %s; eventrec --clean adds it",
                      recording->log, reason);
@@ -221,18 +280,17 @@ static void recordingLacks(Recording recording, const char *reason)
 static Count recordingFinish(Recording recording)
 {
   RecoveredStruct recovered = {0};
+  const char *reason;
   Count running = 0;
 
   if (recording->collector == NULL)
     RecordingLast(recording);
   recording->whole = recording->collector != NULL && CollectorEnd(recording->collector, &running) == ResOK;
-  if (recording->collector != NULL && !recording->whole)
-    recordingLacks(recording, strerror(errno));
+  reason = strerror(errno);
   if (recording->collector != NULL) {
-    recording->untold = CollectorUntold(recording->collector);
-    recording->missing = CollectorMissing(recording->collector);
-    CollectorCount(recording->collector, &recording->collected, &recording->discarded,
-                   &recording->written);
+    CollectorCount(&recording->counts, recording->collector);
+    if (!recording->whole)
+      recordingLacks(recording, reason);
     CollectorFree(recording->collector);
   }
   RecordingFind(recording);
@@ -271,7 +329,7 @@ static Bool recordingSignals(Recording recording)
 /* RecordingRun -- the whole of it; our status */
 int RecordingRun(Recording recording, char **argv)
 {
-  uint64_t begin = recordingClock();
+  uint64_t begin = EventClockMonotonic();
   Count running;
   int status;
 
@@ -289,7 +347,7 @@ int RecordingRun(Recording recording, char **argv)
   if (recording->collector != NULL)
     CollectorProgram(recording->collector, recording->pid);
   status = recordingWait(recording);
-  recording->seconds = (double)(recordingClock() - begin) * 1e-9;
+  recording->seconds = (double)(EventClockMonotonic() - begin) * 1e-9;
   recordingStopped(recording);
   if (!recording->file) {
     RecordingSent(recording);

@@ -2,12 +2,12 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "base/say.h"
-#include "base/text.h"
 #include "eventrec-recording.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/say.h"
+#include "base/text.h"
 #include "log/log.h"
 #include "view/program.h"
 
@@ -44,6 +46,17 @@ void RecordingUnseen(Recording recording, const char *path, const char *reason, 
   RecordingLine(recording, line);
   if (recording->collector != NULL && lines < recording->lines + recording->linesMore)
     CollectorUnseen(recording->collector, path, reason, count);
+}
+
+void RecordingTell(Recording recording, const char *format, ...)
+{
+  char line[2 * PATH_MAX + 600];
+  va_list args;
+
+  va_start(args, format);
+  (void)vsnprintf(line, sizeof line, format, args);
+  va_end(args);
+  RecordingLine(recording, line);
 }
 
 /* recordingWhole -- is that a reason for which nothing of a program is seen? */
@@ -140,7 +153,6 @@ static Bool recordingMet(Recording recording, const char *path)
 /* recordingFiles -- tell what the files of programs say */
 static void recordingFiles(Recording recording)
 {
-  char line[PATH_MAX + 256];
   Index i;
 
   for (i = 0; i < recording->known; ++i)
@@ -149,9 +161,8 @@ static void recordingFiles(Recording recording)
       RecordingUnseen(recording, recording->path[i], recording->reason[i], recording->unseen[i]);
   if (recording->unlooked == 0)
     return;
-  (void)snprintf(line, sizeof line, "programs and libraries were too many, or too large, to look into all: of %s and those after it "
-                 "it is not known whether their files speak against their being seen", recording->first);
-  RecordingLine(recording, line);
+  RecordingTell(recording, "programs and libraries were too many, or too large, to look into all: of %s and those after "
+                "it it is not known whether their files speak against their being seen", recording->first);
 }
 
 void RecordingLast(void *data)
@@ -209,15 +220,12 @@ static Bool recordingSeen(Log log, Count processes)
 /* recordingNothing -- nothing was recorded: why? */
 static void recordingNothing(Recording recording)
 {
-  char line[PATH_MAX + 128];
-
   if (recording->lines > 0)
     return;
   if (recording->process != NULL)
-    (void)snprintf(line, sizeof line, "--process: no process of the family was called '%s'", recording->process);
+    RecordingTell(recording, "--process: no process of the family was called '%s'", recording->process);
   else
-    (void)snprintf(line, sizeof line, "not seen: %s: it did not load the library", recording->program);
-  RecordingLine(recording, line);
+    RecordingTell(recording, "not seen: %s: it did not load the library", recording->program);
 }
 
 /* recordingThere -- is the log what a name leads to? */
@@ -231,35 +239,31 @@ static Bool recordingThere(Recording recording, const char *path)
 /* recordingMoved -- the log is not where it was made: where is it? */
 static void recordingMoved(Recording recording)
 {
-  char line[2 * PATH_MAX + 128], name[PATH_MAX];
+  char name[PATH_MAX];
   struct stat status;
   ssize_t length = readlink(recording->found, name, sizeof name - 1);
 
   name[length > 0 ? length : 0] = '\0';
   if (recordingThere(recording, name)) {
-    (void)snprintf(line, sizeof line, "%s: the log was moved while it was written; it is %s now", recording->log, name);
+    RecordingTell(recording, "%s: the log was moved while it was written; it is %s now", recording->log, name);
     (void)strcpy(recording->log, name);
     recording->output = recording->log;
   } else if (fstat(recording->own, &status) == 0 && status.st_nlink > 0) {
-    (void)snprintf(line, sizeof line, "%s: the log was moved while it was written, and its name is not known", recording->log);
+    RecordingTell(recording, "%s: the log was moved while it was written, and its name is not known", recording->log);
   } else {
-    (void)snprintf(line, sizeof line, "%s: the log was removed while it was written; its events are gone with it",
-                   recording->log);
+    RecordingTell(recording, "%s: the log was removed while it was written; its events are gone with it",
+                  recording->log);
   }
-  RecordingLine(recording, line);
 }
 
 void RecordingFind(Recording recording)
 {
-  char line[PATH_MAX + 128];
-
   if (recording->own >= 0 && !recordingThere(recording, recording->log))
     recordingMoved(recording);
-  if (recording->missing == 0)
+  if (recording->counts.missing == 0)
     return;
-  (void)snprintf(line, sizeof line, "%s: the log was cut while it was written: %llu bytes of it are missing", recording->log,
-                 (unsigned long long)recording->missing);
-  RecordingLine(recording, line);
+  RecordingTell(recording, "%s: the log was cut while it was written: %llu bytes of it are missing", recording->log,
+                (unsigned long long)recording->counts.missing);
 }
 
 /* recordingRead -- what is in the log; FALSE: it cannot be read, which is told
@@ -268,7 +272,7 @@ static Bool recordingRead(LogSummary summaryReturn, Bool *seenReturn, Recording 
 {
   const char *place = recording->found[0] != '\0' ? recording->found : recording->log, *reason;
   LogHooksStruct hooks = {.note = recordingSilent};
-  char error[512], line[PATH_MAX + 600];
+  char error[512];
   Log log;
 
   if (LogOpen(&log, &place, 1, &hooks, error, sizeof error) == ResOK) {
@@ -278,9 +282,8 @@ static Bool recordingRead(LogSummary summaryReturn, Bool *seenReturn, Recording 
     return TRUE;
   }
   reason = strncmp(error, place, strlen(place)) == 0 ? error + strlen(place) : error;
-  (void)snprintf(line, sizeof line, "%s: what was written cannot be read back%s", recording->log, reason);
-  if (recording->whole && recording->collected > 0)
-    RecordingLine(recording, line);
+  if (recording->whole && recording->counts.events > 0)
+    RecordingTell(recording, "%s: what was written cannot be read back%s", recording->log, reason);
   return FALSE;
 }
 
@@ -292,13 +295,13 @@ void RecordingSummary(Recording recording, Count running)
   Bool seen = FALSE, read;
 
   read = recordingRead(&summary, &seen, recording);
-  if (recording->whole && (!read || recording->missing > 0)) {
-    summary.events = recording->collected;
-    summary.discarded = recording->discarded;
-    summary.bytes = recording->written;
+  if (recording->whole && (!read || recording->counts.missing > 0)) {
+    summary.events = recording->counts.events;
+    summary.discarded = recording->counts.discarded;
+    summary.bytes = recording->counts.bytes;
     seen = recording->mets > 0;
   } else {
-    summary.discarded += recording->untold;
+    summary.discarded += recording->counts.untold;
   }
   if (!seen)
     recordingNothing(recording);
@@ -319,19 +322,83 @@ void RecordingSummary(Recording recording, Count running)
 /* RecordingSent -- the end of a recording that went to another place, and a line of what was sent */
 void RecordingSent(Recording recording)
 {
-  uint64_t events = 0, discarded = 0, bytes = 0;
+  CollectorCounts counts = &recording->counts;
   Count running = 0;
 
   if (recording->collector != NULL) {
     (void)CollectorEnd(recording->collector, &running); /* what could not be sent is told, with its number */
-    CollectorCount(recording->collector, &events, &discarded, &bytes);
+    CollectorCount(counts, recording->collector);
     CollectorFree(recording->collector);
   }
   SayLine(stderr, "eventrec: %llu events (%llu discarded), %llu bytes, %.3f s -> %s",
-                (unsigned long long)events, (unsigned long long)discarded, (unsigned long long)bytes,
-                recording->seconds, recording->to);
+          (unsigned long long)counts->events, (unsigned long long)counts->discarded, (unsigned long long)counts->bytes,
+          recording->seconds, recording->to);
   recordingLines(recording);
   if (running > 0)
     SayLine(stderr, running == 1 ? "eventrec: %zu of its processes still runs, and sends by itself" :
                                    "eventrec: %zu of its processes still run, and send by themselves", running);
+}
+
+/* ---- Recorded programs and the libraries that they have loaded: do they go to an allocator without us? ----
+ *
+ * A process has its libraries when it comes; which these are is looked up once for each program.  What is in them, and in
+ * the program, is looked up at the end, when nobody waits. */
+
+/* loadedAdd -- one more string in a list of so many at most; FALSE: it is there, or there is no room */
+static Bool loadedAdd(char *list[recordingKnownMAX], Count *count, const char *string)
+{
+  Index i;
+
+  for (i = 0; i < *count; ++i)
+    if (strcmp(list[i], string) == 0)
+      return FALSE;
+  if (*count == recordingKnownMAX || (list[*count] = strdup(string)) == NULL)
+    return FALSE;
+  ++*count;
+  return TRUE;
+}
+
+void RecordingLoaded(void *data, pid_t pid, uid_t user, const char *program)
+{
+  Recording recording = data;
+  char path[32], *line = NULL;
+  size_t room = 0;
+  FILE *maps;
+
+  if (program[0] == '\0' || !loadedAdd(recording->met, &recording->mets, program))
+    return;
+  (void)snprintf(path, sizeof path, "/proc/%ld/maps", (long)pid);
+  maps = fopen(path, "re");
+  while (maps != NULL && getline(&line, &room, maps) >= 0) {
+    char permissions[8];
+    int at = 0;
+    line[strcspn(line, "\n")] = '\0';
+    if (sscanf(line, "%*x-%*x %7s %*x %*x:%*x %*u %n", permissions, &at) == 1 && at > 0 &&
+        strchr(permissions, 'x') != NULL && line[at] == '/' &&
+        loadedAdd(recording->loaded, &recording->libraries, line + at))
+      recording->loader[recording->libraries - 1] = user;
+  }
+  free(line);
+  if (maps != NULL)
+    (void)fclose(maps);
+}
+
+void RecordingLibraries(Recording recording)
+{
+  ProgramDoorsStruct *doors = calloc(recording->libraries + 1, sizeof *doors);
+  unsigned there = 0;
+  Index i;
+
+  for (i = 0; doors != NULL && i < recording->libraries; ++i) {
+    if (RecordingLooks(recording, recording->loaded[i], i))
+      ProgramDoorsRead(&doors[i], recording->loaded[i], recording->loader[i], &recording->looked);
+    there |= doors[i].has;
+  }
+  for (i = 0; doors != NULL && i < recording->libraries; ++i) {
+    const char *reason = ProgramDoor(&doors[i], there);
+    if (reason == NULL)
+      continue;
+    RecordingUnseen(recording, recording->loaded[i], reason, 0);
+  }
+  free(doors);
 }

@@ -269,6 +269,40 @@ static void testSwapped(void)
   MakeFree(&make);
 }
 
+/* ---- Sealing and copying ---- */
+
+static void testSeal(void)
+{
+  static uint64_t memory[BlockMIN / sizeof(uint64_t)], copy[BlockMIN / sizeof(uint64_t)];
+  BlockHeader header = (BlockHeader)(void *)memory, copied = (BlockHeader)(void *)copy;
+  unsigned char rest[64], *events = (unsigned char *)(header + 1);
+  BlockHeaderStruct sound;
+  BlockTallyStruct tally = {.used = 48, .count = 2, .last = 9};
+  Bool swapped;
+
+  *header = (BlockHeaderStruct){.magic = BlockMAGIC, .order = BlockORDER, .major = BlockMAJOR, .flags = BlockFlagSEALED,
+                                .whole = BlockMIN, .used = 48, .count = 2, .process = 1, .first = 7, .last = 9};
+  memset(events, 'e', 48);
+  memset(rest, 'p', sizeof rest);
+  BlockSeal(header, rest, 20, events);
+  TapOk(header->size == BlockHeaderSIZE + 20 && header->rest == 20 && (header->flags & BlockFlagPACKED) != 0 &&
+          rest[0] == 'p' && BlockHeaderRead(&sound, &swapped, header) == ResOK,
+        "a block whose packed events are less is sealed packed");
+  header->flags = BlockFlagSEALED;
+  BlockSeal(header, rest, 48, events);
+  TapOk(header->rest == 48 && header->flags == BlockFlagSEALED && memcmp(rest, events, 48) == 0 && rest[48] == 'p' &&
+          BlockHeaderRead(&sound, &swapped, header) == ResOK,
+        "and else as it is");
+  BlockSealOpen(header, &tally, BlockFlagSNAPSHOT);
+  TapOk(header->flags == BlockFlagSNAPSHOT && header->size == BlockHeaderSIZE + 48 && header->last == 9 && header->mono == 0 &&
+          BlockHeaderRead(&sound, &swapped, header) == ResOK,
+        "an open one says that it is no more than a copy");
+  TapOk(BlockCopyLive(copied, header, BlockMIN) && memcmp(copied, header, BlockMIN) == 0, "a block in memory is copied");
+  TapOk(BlockSame(header, copied), "and is the same");
+  ++header->sequence;
+  TapOk(!BlockSame(header, copied), "until its owner fills the next one in its place");
+}
+
 /* ---- Walking ---- */
 
 static void testWalk(void)
@@ -525,6 +559,7 @@ int main(void)
   testBlockState();
   testBlockSizes();
   testSwapped();
+  testSeal();
   testWalk();
   testWalkRandom(&seed);
   testHeader();

@@ -20,7 +20,8 @@ static Tree tree;
 /* process -- a process of the fake system that sleeps */
 static void process(unsigned pid, unsigned parent, const char *name, unsigned long long stack)
 {
-  FakeStruct fake = {.name = name, .state = 'S', .parent = parent, .threads = 1, .start = pid, .stack = stack};
+  FakeStruct fake = {.name = name, .state = 'S', .parent = parent, .threads = 1, .start = pid, .stack = stack,
+                     .resident = 3};
   char program[100];
 
   FakeStat(pid, 0, &fake);
@@ -95,6 +96,7 @@ static void testFamily(void)
   TapIs(TreeMembers(tree), 4, "all belong to the family");
   process(101, 100, "cc1", 70);
   TapLines(poll(), "ProcessExec pid=101 program=/bin/cc1\n", "one that executes another program is noticed");
+  TapIs(TreeResident(tree), 4 * 3 * proc.page, "and how much memory all have is known");
   FakeStat(102, 0, &dead);
   TapLines(poll(), "ProcessExit pid=102 status=3 how=exit\n", "one that has ended, but not for its parent, says how");
   FakeRemove("101");

@@ -15,6 +15,7 @@
 
 #include "base/aver.h"
 #include "base/grow.h"
+#include "collect/procfs.h"
 #include "format/region.h"
 
 enum {
@@ -240,30 +241,10 @@ void AbsentSeen(Absent absent, pid_t pid, const char *path, Bool certain, uint64
   absentAdd(absent, (AbsentWaitStruct){.pid = pid, .seen = TRUE, .certain = certain, .since = now}, path);
 }
 
-/* absentHolds -- does a file of the process hold these bytes?  *readReturn: how many bytes were read; -1: it cannot be */
-static Bool absentHolds(pid_t pid, const char *file, const char *bytes, ssize_t *readReturn)
+/* absentHolds -- does a file of the process hold this string?  *readReturn: how many bytes were read; -1: it cannot be */
+static Bool absentHolds(ssize_t *readReturn, pid_t pid, const char *file, const char *string)
 {
-  Size length = strlen(bytes), kept = 0;
-  char path[64], room[16384];
-  Bool found = FALSE;
-  ssize_t n;
-  int fd;
-
-  *readReturn = -1;
-  (void)snprintf(path, sizeof path, "/proc/%ld/%s", (long)pid, file);
-  fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0)
-    return FALSE;
-  *readReturn = 0;
-  while (!found && (n = read(fd, room + kept, sizeof room - kept)) > 0) {
-    Size there = kept + (Size)n;
-    *readReturn += n;
-    found = memmem(room, there, bytes, length) != NULL;
-    kept = there < length - 1 ? there : length - 1;
-    memmove(room, room + there - kept, kept);
-  }
-  (void)close(fd);
-  return found;
+  return ProcHolds(readReturn, AT_FDCWD, pid, file, string, SIZE_MAX);
 }
 
 /* absentElsewhere -- does the process see other folders than we do? */
@@ -302,7 +283,7 @@ static const char *absentReason(Absent absent, const AbsentWaitStruct *wait)
   Bool recorded, preloads, others;
   ssize_t read;
 
-  if ((wait->lack & RegionLackCOLLECTOR) == 0 && absentHolds(wait->pid, "maps", "libpawprint.so", &read))
+  if ((wait->lack & RegionLackCOLLECTOR) == 0 && absentHolds(&read, wait->pid, "maps", "libpawprint.so"))
     return NULL;
   if (wait->lack != 0)
     return absentLack(wait->lack);
@@ -310,12 +291,12 @@ static const char *absentReason(Absent absent, const AbsentWaitStruct *wait)
     return wait->seen || wait->since <= absent->forgiven
                ? NULL : "it ended, or changed its user, before it announced itself, or could not reach eventrec "
                         "(another network namespace)";
-  preloads = absentHolds(wait->pid, "environ", "libpawprint.so", &read);
+  preloads = absentHolds(&read, wait->pid, "environ", "libpawprint.so");
   if (read >= 0 && !preloads) {
-    others = absentHolds(wait->pid, "environ", "LD_PRELOAD=", &read);
+    others = absentHolds(&read, wait->pid, "environ", "LD_PRELOAD=");
     return absentLack(others ? RegionLackLIBRARY | RegionLackOTHERS : RegionLackLIBRARY);
   }
-  recorded = absentHolds(wait->pid, "environ", RegionVARIABLE "=", &read);
+  recorded = absentHolds(&read, wait->pid, "environ", RegionVARIABLE "=");
   if (read >= 0 && !recorded)
     return absentLack(RegionLackRECORDING);
   return absentElsewhere(wait->pid) ? "it sees other folders, in which the library is not" :
@@ -333,24 +314,12 @@ void AbsentHidden(Absent absent, const char *path, unsigned lack)
     ++name->hidden;
 }
 
-/* absentRuns -- the program that a process runs.  FALSE: it has ended, whether or not its parent knows, or is none of ours. */
-static Bool absentRuns(char path[PATH_MAX], pid_t pid)
-{
-  char link[64];
-  ssize_t length;
-
-  (void)snprintf(link, sizeof link, "/proc/%ld/exe", (long)pid);
-  length = readlink(link, path, PATH_MAX - 1);
-  path[length > 0 ? length : 0] = '\0';
-  return length > 0;
-}
-
 /* absentJudge -- count a process that has not come, or remember that all is well */
 static void absentJudge(Absent absent, const AbsentWaitStruct *wait, uint64_t now)
 {
   const char *reason = wait->certain ? NULL : absentReason(absent, wait);
   char path[PATH_MAX];
-  const char *program = absentRuns(path, wait->pid) ? path : wait->path;
+  const char *program = ProcProgram(path, sizeof path, AT_FDCWD, wait->pid) ? path : wait->path;
 
   /* What exec was given is certain; what runs now may be the next program already. */
   if (reason != NULL)
@@ -385,7 +354,7 @@ static Bool absentBefore(const AbsentWaitStruct *wait)
   ssize_t read;
 
   return !wait->seen && (wait->certain || wait->lack != 0) && (wait->lack & RegionLackCOLLECTOR) == 0 &&
-         absentHolds(wait->pid, "maps", "libpawprint.so", &read);
+         absentHolds(&read, wait->pid, "maps", "libpawprint.so");
 }
 
 /* absentDue -- is the moment over?  At the end of the recording it is for who is not there any more, or will not
@@ -399,7 +368,7 @@ static Bool absentDue(const AbsentWaitStruct *wait, uint64_t now, Bool last)
   if (now - wait->since >= (uint64_t)absentMOMENT * absentNsPerMs)
     return wait->lack != 0 || wait->certain || now - wait->since >= (uint64_t)absentPATIENCE * absentNsPerMs ||
            !absentLoading(wait->pid);
-  return last && (wait->lack != 0 || wait->certain || (!absentRuns(path, wait->pid) && errno != EACCES));
+  return last && (wait->lack != 0 || wait->certain || (!ProcProgram(path, sizeof path, AT_FDCWD, wait->pid) && errno != EACCES));
 }
 
 void AbsentPoll(Absent absent, uint64_t now, Bool last)

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/grow.h"
 #include "base/text.h"
 #include "format/region.h"
 #include "log/leftplace.h"
@@ -293,19 +294,16 @@ static Res cleanList(Clean *listReturn, Count *countReturn)
   DIR *dir = opendir(cleanFOLDER);
   struct dirent *entry;
   Clean list = NULL;
-  Count count = 0;
+  Count count = 0, capacity = 0;
 
   while (dir != NULL && (entry = readdir(dir)) != NULL) {
-    Clean more;
     if (strncmp(entry->d_name, RegionPREFIX, sizeof RegionPREFIX - 1) != 0)
       continue;
-    more = realloc(list, (count + 1) * sizeof *list);
-    if (more == NULL) {
+    if (!Grow(&list, &capacity, count, sizeof *list)) {
       free(list);
       (void)closedir(dir);
       return ResMEMORY;
     }
-    list = more;
     memset(&list[count], 0, sizeof *list);
     count += cleanRegion(&list[count], dirfd(dir), entry->d_name) || cleanAlone(&list[count], entry->d_name);
   }

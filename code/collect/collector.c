@@ -21,6 +21,9 @@
 #include <unistd.h>
 
 #include "base/aver.h"
+#include "base/names.h"
+#include "base/text.h"
+#include "collect/live.h"
 #include "eventgen.h"
 #include "plinth/clock.h"
 
@@ -113,8 +116,6 @@ static void collectorWitness(Collector collector)
 
   if (WitnessCreate(&collector->witness, &settings) != ResOK)
     collector->witness = NULL;
-  else
-    collector->shop.watch = WitnessWatches(collector->witness);
 }
 
 /* collectorPaused -- is there nothing to be told yet?  What was paused begins with somebody's first event. */
@@ -131,7 +132,6 @@ static Bool collectorPaused(Collector collector)
 
 void CollectorAlone(Collector collector)
 {
-  collector->shop.watch = NULL;
   if (collector->witness != NULL)
     WitnessDestroy(collector->witness);
   collector->witness = NULL;
@@ -269,15 +269,50 @@ static void collectorFlush(Collector collector, Drain drain)
   (void)syscall(SYS_futex, &drain->header->hand.attention, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
+/* collectorKinds -- the list is meant as the process names its kinds, against what it sends now */
+static void collectorKinds(Drain drain, Live live, const char *list)
+{
+  const char *names[EventKindMAX];
+  char room[256];
+  uint32_t mask;
+  TextStruct error;
+  Index i;
+
+  if (drain->head.types == NULL)
+    return;
+  for (i = 0; i < EventKindMAX; ++i)
+    names[i] = drain->head.types->registry.kind[i];
+  TextInit(&error, room, sizeof room);
+  if (NamesMask(&mask, list, names, EventKindMAX, LiveSent(live), "kind", &error) == ResOK)
+    LiveSend(live, mask);
+}
+
+/* collectorObey -- have a process do what a request says: "kinds LIST", "flush"; what is not understood is not done */
+static void collectorObey(Drain drain, const char *request)
+{
+  LiveStruct live = {.region = drain->header};
+
+  if (drain->muted || drain->shut)
+    return;
+  if (strcmp(request, "flush") == 0)
+    RegionAsk(drain->header, RegionAskFLUSH);
+  else if (strncmp(request, "kinds ", 6) == 0)
+    collectorKinds(drain, &live, request + 6);
+}
+
 /* collectorHear -- what the way out brings back; that it is asked moves on what it keeps, too */
 static void collectorHear(Collector collector)
 {
   char request[256];
+  Size length;
   Index i;
 
-  while (collector->shop.batch.outlet != NULL && OutletRequest(request, sizeof request, &collector->outlet))
+  while (collector->shop.batch.outlet != NULL &&
+         PlinthReceive(&collector->outlet, request, sizeof request - 1, &length) == ResOK) {
+    request[length] = '\0';
     for (i = 0; i < collector->drains; ++i)
-      OutletObey(collector->drain[i], request);
+      collectorObey(collector->drain[i], request);
+  }
 }
 
 /* collectorFirst -- the header block of the first process is written at once: whoever receives the log calls it after
@@ -457,7 +492,7 @@ void CollectorFree(Collector collector)
   if (collector->absent != NULL)
     AbsentDestroy(collector->absent);
   DrainShopFinish(&collector->shop);
-  ImagesFinish(&collector->images);
+  CollectorImagesFinish(&collector->images);
   free(collector->shop.pack);
   free(collector);
 }

@@ -92,24 +92,20 @@ extern void CollectorUnseen(Collector collector, const char *program, const char
 
 /* CollectorEnd -- take what all hold: from those that have ended everything; the others go on by themselves
  * runningReturn  how many that is
- * returns        ResIO: not all could be written (errno); CollectorStayed says what became of it */
+ * returns        ResIO: not all could be written (errno); CollectorCount says what became of it */
 extern Res CollectorEnd(Collector collector, Count *runningReturn);
 
-/* CollectorCount -- what was collected so far: events that were written, or have arrived where the log is only sent; those
- * that were discarded, or have not arrived; and bytes.  What waits in memory is neither. */
-extern void CollectorCount(Collector collector, uint64_t *eventsReturn, uint64_t *discardedReturn,
-                           uint64_t *bytesReturn);
-
-/* CollectorMissing -- how many bytes another program has truncated from the log, as far as the collector has noticed (BatchMissing) */
-extern uint64_t CollectorMissing(Collector collector);
-
-/* CollectorUntold -- after CollectorEnd: events that are lost, which the log has no room to say, or says of a
- * block that is cut off */
-extern uint64_t CollectorUntold(Collector collector);
-
-/* CollectorStayed -- after CollectorEnd: in how many regions that stay is what could not be written.  Without any it is
- * lost. */
-extern Count CollectorStayed(Collector collector);
+/* CollectorCount -- what was collected so far.  What waits in memory is in none of these. */
+typedef struct CollectorCountsStruct {
+  uint64_t events;    /* that were written, or have arrived where the log is only sent */
+  uint64_t discarded; /* or have not arrived there */
+  uint64_t bytes;
+  uint64_t missing;   /* bytes that another program has truncated from the log, as far as it was noticed (BatchMissing) */
+  uint64_t untold;    /* after CollectorEnd: events that are lost, which the log has no room to say, or says of a block that
+                         is cut off */
+  Count stayed;       /* after CollectorEnd: regions that stay, with what could not be written: without any it is lost */
+} CollectorCountsStruct, *CollectorCounts;
+extern void CollectorCount(CollectorCounts countsReturn, Collector collector);
 
 extern void CollectorFree(Collector collector);
 extern Bool CollectorCheck(Collector collector);

@@ -9,23 +9,38 @@
 
 #include <linux/futex.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "base/types.h"
 #include "collect/absent.h"
 #include "collect/collector.h"
 #include "collect/drain.h"
 #include "collect/guard.h"
-#include "collect/image.h"
 #include "collect/meet.h"
 #include "collect/place.h"
-#include "collect/outlet.h"
 #include "collect/witness.h"
 #include "plinth/plinth.h"
 
 /* What stands in the environment of each process of the family, before our address. */
 #define collectorVARIABLE RegionVARIABLE "=collector="
 
-enum { collectorDrainsMAX = GuardsMAX - 1 }; /* `last` has one, too; the kernel walks 2048 of a robust list */
+enum {
+  collectorDrainsMAX = GuardsMAX - 1, /* `last` has one, too; the kernel walks 2048 of a robust list */
+  collectorImagesMAX = 64
+};
+
+/* Which file a process ran that was called so. */
+typedef struct ImageStruct {
+  char called[RegionPathMAX], program[RegionPathMAX];
+  dev_t device;            /* of the file that `called` led to */
+  ino_t inode;
+  struct timespec changed;
+} ImageStruct, *Image;
+
+typedef struct ImagesStruct {
+  Count count;             /* that were ever kept; the newest are there */
+  Image image[collectorImagesMAX];
+} ImagesStruct, *Images;
 
 /* The head of the kernel's list; the nodes are in the regions, hand.next. */
 typedef struct CollectorStruct {
@@ -62,6 +77,9 @@ typedef struct CollectorStruct {
 
 /* CollectorLink -- the kernel's list anew.  As a whole: what is in the regions may have been changed. */
 extern void CollectorLink(Collector collector);
+
+/* CollectorImagesFinish -- forget which files processes ran */
+extern void CollectorImagesFinish(Images images);
 
 /* CollectorReceive -- the datagrams that are there, not more than can have been there at one time: anybody may send
  * more without an end.  Who asks for a region gets one. */

@@ -18,7 +18,8 @@
 enum {
   collectorDying = 5,  /* tries for the lock of a process whose parent's end we have seen, 2 ms apart, */
   collectorDEAD = 500, /* and of one of which it is known that there is none any more */
-  collectorCLOSING = 2 /* tries to write that the recording is over */
+  collectorCLOSING = 2, /* tries to write that the recording is over */
+  collectorWAIT = 2000 /* ms without any progress at the receiver */
 };
 
 /* collectorPart -- say what became of a process, and do no more for it */
@@ -31,27 +32,25 @@ static Drain collectorPart(Collector collector, Index i)
 
   if (stopped != 0)
     CollectorTell(collector, "%ld (%s): recording stopped after %.3f s, because no block was free", (long)drain->pid,
-                  DrainProgram(drain), (double)stopped * 1e-9);
+                  drain->program, (double)stopped * 1e-9);
   if (overwritten != 0 && drain->policy == RegionPolicyOVERWRITE)
     CollectorTell(collector, "%ld (%s): only the newest events were kept; %lu older block%s overwritten",
-                  (long)drain->pid, DrainProgram(drain), (unsigned long)overwritten,
+                  (long)drain->pid, drain->program, (unsigned long)overwritten,
                   overwritten == 1 ? " was" : "s were");
   if (drain->spoiled != 0)
     CollectorTell(collector, "%ld (%s): %zu block%s in shared memory %s written over by the program; %llu event%s lost",
-                  (long)drain->pid, DrainProgram(drain), drain->spoiled, TextPlural(drain->spoiled),
+                  (long)drain->pid, drain->program, drain->spoiled, TextPlural(drain->spoiled),
                   drain->spoiled == 1 ? "was" : "were", (unsigned long long)drain->spoiledEvents,
                   drain->spoiledEvents == 1 ? " is" : "s are");
   if (RegionMiscounts(drain->header))
     CollectorTell(collector, "%ld (%s): how many events it lost is not known: the program has written over that count, which cannot be",
-                  (long)drain->pid, DrainProgram(drain));
+                  (long)drain->pid, drain->program);
   /* What a process that is let go has away may still come. */
   lost = RegionCollected(drain->header) ? RegionLost(drain->header)
                                         : CountAdd(0, __atomic_load_n(&drain->header->lost, __ATOMIC_RELAXED));
   collector->shop.counts.discarded = CountAdd(collector->shop.counts.discarded, lost);
   if (!DrainHeaded(drain) && lost > 0)
     (void)TellerLost(collector->teller, lost);
-  if (collector->witness != NULL)
-    WitnessPart(collector->witness, drain->identity);
   collector->drain[i] = collector->drain[--collector->drains];
   CollectorLink(collector);
   return drain;
@@ -162,21 +161,37 @@ static uint64_t collectorSize(const void *message, Size size)
   return size;
 }
 
-void CollectorCount(Collector collector, uint64_t *eventsReturn, uint64_t *discardedReturn, uint64_t *bytesReturn)
+void CollectorCount(CollectorCounts its, Collector collector)
 {
-  WatchCounts counts = &collector->shop.counts;
   Batch batch = &collector->shop.batch;
 
-  *eventsReturn = counts->events;
-  *discardedReturn = counts->discarded + TellerDiscarded(collector->teller);
-  *bytesReturn = batch->bytes;
+  *its = (CollectorCountsStruct){
+    .events = collector->shop.counts.events,
+    .discarded = collector->shop.counts.discarded + TellerDiscarded(collector->teller),
+    .bytes = batch->bytes,
+    .missing = BatchMissing(batch),
+    .untold = collector->untold,
+    .stayed = collector->stayed,
+  };
   if (batch->outlet != NULL && batch->fd < 0) {
     uint64_t kept = PlinthLeft(batch->outlet, BlockMessageEvents);
     /* What waits for the outlet is in the processes' memory yet, but for what we say ourselves. */
-    *eventsReturn -= kept + BatchWaiting(batch, 0);
-    *discardedReturn += kept + BatchWaiting(batch, TellerIdentity(collector->teller));
-    *bytesReturn -= PlinthLeft(batch->outlet, collectorSize);
+    its->events -= kept + BatchWaiting(batch, 0);
+    its->discarded += kept + BatchWaiting(batch, TellerIdentity(collector->teller));
+    its->bytes -= PlinthLeft(batch->outlet, collectorSize);
   }
+}
+
+/* collectorArrive -- wait until all has arrived where it is sent, as long as some does; returns how many messages are left */
+static Count collectorArrive(Plinth outlet)
+{
+  Count left = PlinthWait(outlet, collectorWAIT), before;
+
+  do {
+    before = left;
+    left = left > 0 ? PlinthWait(outlet, collectorWAIT) : 0;
+  } while (left < before && left > 0);
+  return left;
 }
 
 /* collectorFinish -- wait until the receiver has acknowledged what the way out keeps; tell the user what it has not */
@@ -189,7 +204,7 @@ static void collectorFinish(Collector collector)
 
   if (outlet == NULL)
     return;
-  left = OutletFinish(outlet);
+  left = collectorArrive(outlet);
   events = batch->skipped + PlinthLeft(outlet, BlockMessageEvents);
   if (left == 0 && events == 0)
     return;
@@ -300,21 +315,6 @@ static Res collectorClose(Collector collector)
   if (collector->shop.batch.fd >= 0)
     collectorLastWords(collector);
   return ResIO;
-}
-
-uint64_t CollectorMissing(Collector collector)
-{
-  return BatchMissing(&collector->shop.batch);
-}
-
-uint64_t CollectorUntold(Collector collector)
-{
-  return collector->untold;
-}
-
-Count CollectorStayed(Collector collector)
-{
-  return collector->stayed;
 }
 
 /* collectorAbsent -- tell who of the family has not announced itself */

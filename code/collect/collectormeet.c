@@ -6,7 +6,9 @@
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -56,6 +58,88 @@ void CollectorTell(Collector collector, const char *format, ...)
   collector->settings.tell(collector->settings.data, line);
 }
 
+/* ---- Which file a process runs, of one that has said only how it was called ----
+ *
+ * The system knows, and a link in /proc says it; but the first look at a process there takes ten microseconds, much of
+ * what one costs us that lives for a moment.  So what a name led to is remembered, as long as the same file is there.
+ * What a process says is believed of that process alone: what is remembered for others is what the system has said, and
+ * only if it is the file that is there under the name.  (Of a script it is not.)  design/collector.md .meet.program */
+
+static Bool imageSame(Image image, const struct stat *status)
+{
+  return image->device == status->st_dev && image->inode == status->st_ino &&
+         image->changed.tv_sec == status->st_ctim.tv_sec && image->changed.tv_nsec == status->st_ctim.tv_nsec;
+}
+
+/* imageKnown -- what is remembered of a name; NULL: nothing */
+static Image imageKnown(Images images, const char *called)
+{
+  Index i;
+
+  for (i = 0; i < collectorImagesMAX && images->image[i] != NULL; ++i)
+    if (strcmp(images->image[i]->called, called) == 0)
+      return images->image[i];
+  return NULL;
+}
+
+/* imageKeep -- remember it, in the place of what was known of the name, or else of the oldest */
+static void imageKeep(Images images, Image image, const char *called, const char *program, const struct stat *status)
+{
+  Image *place = &images->image[images->count % collectorImagesMAX];
+
+  if (image == NULL && *place == NULL && (*place = malloc(sizeof **place)) == NULL)
+    return;
+  if (image == NULL) {
+    image = *place;
+    ++images->count;
+  }
+  (void)strcpy(image->called, called);
+  (void)strcpy(image->program, program);
+  image->device = status->st_dev;
+  image->inode = status->st_ino;
+  image->changed = status->st_ctim;
+}
+
+/* imageAsk -- the system: which file runs, and its path; FALSE: we may not know */
+static Bool imageAsk(char path[RegionPathMAX], struct stat *status, pid_t pid)
+{
+  char link[32];
+
+  (void)snprintf(link, sizeof link, "/proc/%ld/exe", (long)pid);
+  return ProcProgram(path, RegionPathMAX, AT_FDCWD, pid) && stat(link, status) == 0;
+}
+
+/* imageFind -- `program` is how the process was called, an absolute path or another; from here on it is the path of the
+ * file that it runs.  FALSE: that cannot be known, and it is as it was. */
+static Bool imageFind(Images images, pid_t pid, char program[RegionPathMAX])
+{
+  /* A name that does not begin at the root may be another file in each folder. */
+  Image image = program[0] == '/' ? imageKnown(images, program) : NULL;
+  char path[RegionPathMAX];
+  struct stat status, its;
+
+  if (image != NULL && stat(program, &status) == 0 && imageSame(image, &status)) {
+    (void)strcpy(program, image->program);
+    return TRUE;
+  }
+  if (!imageAsk(path, &its, pid))
+    return FALSE;
+  if (program[0] == '/' && stat(program, &status) == 0 && status.st_dev == its.st_dev && status.st_ino == its.st_ino)
+    imageKeep(images, image, program, path, &status);
+  (void)strcpy(program, path);
+  return TRUE;
+}
+
+void CollectorImagesFinish(Images images)
+{
+  Index i;
+
+  for (i = 0; i < collectorImagesMAX; ++i)
+    free(images->image[i]);
+}
+
+/* ---- Who comes ---- */
+
 /* collectorLast -- the last part of a path */
 static const char *collectorLast(const char *path)
 {
@@ -75,11 +159,11 @@ static Bool collectorCalled(Drain drain, const char *wanted)
 
   if (ProcInit(&proc, "/proc", 0) == ResOK) {
     length = ProcRead(&proc, &fd, ProcPath(path, (uint32_t)drain->pid, 0, "comm"), name, sizeof name);
-    (void)!readlinkat(proc.root, ProcPath(path, (uint32_t)drain->pid, 0, "exe"), program, sizeof program - 1);
+    (void)ProcProgram(program, sizeof program, proc.root, drain->pid);
     ProcDrop(&proc, &fd);
     ProcFinish(&proc);
   }
-  if (length < 2 || strcmp(collectorLast(program), collectorLast(DrainProgram(drain))) != 0)
+  if (length < 2 || strcmp(collectorLast(program), collectorLast(drain->program)) != 0)
     return FALSE;
   --length; /* a newline comes after it */
   return strncmp(wanted, name, length) == 0 && (wanted[length] == '\0' || length == collectorCommMAX);
@@ -97,7 +181,7 @@ static Bool collectorWanted(Collector collector, Drain drain)
   if (strcmp(wanted, number) == 0)
     return TRUE;
   (void)snprintf(number, sizeof number, "%lu", (unsigned long)drain->header->pid);
-  return strcmp(wanted, number) == 0 || strcmp(wanted, collectorLast(DrainProgram(drain))) == 0 ||
+  return strcmp(wanted, number) == 0 || strcmp(wanted, collectorLast(drain->program)) == 0 ||
          collectorCalled(drain, wanted);
 }
 
@@ -216,7 +300,7 @@ static void collectorTake(Collector collector, MeetMessage message, Bool *buried
 {
   collectorLook(collector);
   if (message->request.called != 0)
-    message->request.called = ImageFind(&collector->images, message->pid, message->request.program);
+    message->request.called = imageFind(&collector->images, message->pid, message->request.program);
   if (collector->settings.loaded != NULL)
     collector->settings.loaded(collector->settings.data, message->pid, message->uid, message->request.program);
   if (collector->absent != NULL)
@@ -261,8 +345,8 @@ static void collectorBefore(Collector collector, MeetMessage message)
 
   for (i = 0; i < collector->drains && program[0] == '\0'; ++i)
     if (collector->drain[i]->identity == message->request.identity)
-      (void)strcpy(program, DrainProgram(collector->drain[i]));
-  if (program[0] == '\0' && !ImageFind(&collector->images, message->pid, program))
+      (void)strcpy(program, collector->drain[i]->program);
+  if (program[0] == '\0' && !imageFind(&collector->images, message->pid, program))
     (void)strcpy(program, "a program");
   (void)snprintf(reason, sizeof reason, "it has malloc or operator new of %s, which comes before libpawprint.so: only calls that "
                  "it passes on are seen", message->request.program);

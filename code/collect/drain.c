@@ -194,15 +194,6 @@ static Res drainAgain(Drain drain)
   return drainHead(drain, __atomic_load_n(&drain->header->lost, __ATOMIC_RELAXED), NULL);
 }
 
-/* drainAsk -- ask the process for something, which it does with its next event */
-static void drainAsk(Drain drain, uint32_t what)
-{
-  Word *table = (Word *)(void *)((char *)drain->header + RegionCONTROL);
-
-  (void)__atomic_fetch_or(&drain->header->hand.attention, what, __ATOMIC_SEQ_CST);
-  (void)__atomic_fetch_or(&table[RegionControlATTENTION], (Word)RegionControlATTEND, __ATOMIC_SEQ_CST);
-}
-
 Bool DrainHeaderNew(Drain drain)
 {
   Res res;
@@ -214,7 +205,7 @@ Bool DrainHeaderNew(Drain drain)
   if (res == ResOK)
     drain->owed = TRUE;
   else if (res == ResFORMAT && drain->head.generation != 0)
-    drainAsk(drain, RegionAskHEADER);
+    RegionAsk(drain->header, RegionAskHEADER);
   return drain->head.types != NULL;
 }
 
@@ -448,14 +439,12 @@ static uint64_t drainStay(Drain drain, Index slot)
   BlockHeaderStruct sound;
   BlockTallyStruct tally;
   Size at, size;
-  Bool swapped;
   Index number;
 
   if (!RegionBlockAt(&at, &size, drain->header, slot))
     return 0;
   memcpy(block, (char *)drain->header + at, size);
-  if (BlockHeaderUnsealedRead(&sound, &swapped, block) != ResOK || swapped || sound.whole != size ||
-      sound.process != drain->identity) {
+  if (!BlockUnsealedIs(&sound, block, size, drain->identity)) {
     Count events = BlockSpoiled(block, size);
     if (events > 0)
       DrainSpoiled(drain, events);
@@ -505,11 +494,6 @@ void DrainLetGo(Drain drain)
 Bool DrainHeaded(Drain drain)
 {
   return drain->muted || drain->head.types != NULL;
-}
-
-const char *DrainProgram(Drain drain)
-{
-  return drain->program;
 }
 
 uint64_t DrainStopped(Drain drain)

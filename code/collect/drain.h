@@ -4,11 +4,12 @@
  * batch.  Whatever stands in the region is judged in a copy: the process may write anything there at any time.
  *
  * Always true (DrainCheck): header is a mapping of `size` bytes, and all slots lie in it; a slot's mark is drainNONE
- * unless its block was looked at and is still there.
+ * unless its block was looked at and is still there; a stream's `stall` is 0, or one more than the slot of the block that
+ * its later blocks wait behind.
  *
  * One thread.
  *
- * Design: design/collector.md .hand, .hostile      Tests: test/collecttest.c
+ * Design: design/collector.md .hand, .hand.header, .hand.count, .hand.order, .hostile      Tests: test/collecttest.c
  */
 #ifndef COLLECT_DRAIN_H
 #define COLLECT_DRAIN_H
@@ -19,14 +20,51 @@
 
 #include "base/types.h"
 #include "collect/batch.h"
-#include "collect/drainheader.h"
-#include "collect/drainstream.h"
 #include "collect/meet.h"
 #include "collect/place.h"
 #include "collect/teller.h"
 #include "collect/watch.h"
+#include "format/header.h"
 #include "format/pack.h"
 #include "format/region.h"
+#include "format/registry.h"
+
+/* One text of types and what it means. */
+typedef struct DrainTypesStruct {
+  struct DrainTypesStruct *next;
+  Count users;
+  Size length;
+  Size named;               /* `length` if the log has these lines already, else 0 */
+  char *text;               /* owned; the registry's names point into it */
+  RegistryStruct registry;  /* its types are owned */
+} DrainTypesStruct, *DrainTypes;
+
+typedef struct DrainHeaderStruct {
+  uint32_t generation;      /* of the text that was taken last, sound or not; 0: none yet */
+  Bool slow;                /* the process's clock is the system's */
+  DrainTypes types;         /* NULL: no sound header yet */
+  HeaderStruct header;
+} DrainHeaderStruct, *DrainHeader;
+
+enum { DrainStreamsMAX = 1 << 15 };
+
+typedef struct DrainStreamStruct {
+  uint32_t id;
+  uint32_t stall;     /* a slot + 1 */
+  uint32_t behind;    /* blocks that were seen to wait behind it */
+  Bool used;          /* since it was last looked for one that is not */
+  uint64_t next;      /* number of the block that is to come */
+  uint64_t total;     /* events in those before; BlockBeforeUNKNOWN */
+  uint64_t discarded; /* as the latest block says */
+} DrainStreamStruct, *DrainStream;
+
+typedef struct DrainStreamsStruct {
+  Count count, capacity; /* capacity is a power of two, or 0 */
+  DrainStream stream;    /* owned; by number */
+  Count places;          /* a power of two, more than half of them empty, or 0 */
+  uint32_t *place;       /* owned; by id: a number + 1, or 0 */
+  Index hand;            /* the number at which it goes on to look for a stream that is not used */
+} DrainStreamsStruct, *DrainStreams;
 
 /* A slot that may have something to take. */
 typedef struct DrainEntryStruct {
@@ -48,7 +86,6 @@ typedef struct DrainShopStruct {
   uint64_t recording;       /* which this is, */
   uint64_t headed;          /* and of how many of its processes a header block went into the batch */
   Teller teller;            /* whose own header block is to follow the first one of a process; NULL: it is in the log */
-  Watch watch;              /* NULL: nobody watches */
   BatchStruct batch;
   struct DrainStruct *spare[DrainSPARE]; /* of processes that have ended, as new */
   Count spares;
@@ -61,7 +98,7 @@ typedef struct DrainSlotStruct {
   uint8_t mark;
   uint32_t stream;          /* its number among the streams */
   uint32_t count;           /* events of it that are in the log */
-  uint32_t seen, seenCount; /* bytes and events of it that were counted for who watches */
+  uint32_t seenCount;       /* events of it that were counted for who watches */
   uint64_t first;           /* when it was opened: by that it is known to be the same */
   uint64_t before, looked;  /* as it was sent; when it was looked at last, ns */
 } DrainSlotStruct, *DrainSlot;
@@ -177,9 +214,6 @@ extern void DrainClose(Drain drain);
 /* DrainShopFinish -- when all are closed */
 extern void DrainShopFinish(DrainShop shop);
 
-/* DrainProgram -- the program that the process runs, as it says; "" if unknown */
-extern const char *DrainProgram(Drain drain);
-
 /* DrainHeaded -- is there a header block by which the log says of the process what is lost, if that is wanted? */
 extern Bool DrainHeaded(Drain drain);
 
@@ -195,5 +229,42 @@ extern void DrainSpoiled(Drain drain, Count events);
  * it; TRUE if something of it went into the batch. */
 extern Bool DrainSlotList(DrainEntry entryReturn, Drain drain, Index slot, uint8_t state, DrainWhat what);
 extern Bool DrainSlotTake(Drain drain, DrainEntry entry, DrainWhat what);
+
+/* ---- drainheader.c: the header block, and how far each stream has come ---- */
+
+/* DrainHeaderTake -- read the newest header block, if there is one that was not read
+ *
+ * identity  that it must have
+ * pid       of the process, as we number it
+ * shop      whose types are in use; its batch's room serves to read it, and nothing is put there
+ * returns   ResEND: there is none; ResFORMAT: it is not sound, and not looked at again; ResIO, ResMEMORY: not
+ *           now
+ */
+extern Res DrainHeaderTake(DrainHeader header, RegionHeader region, uint64_t identity, uint32_t pid,
+                           DrainShop shop);
+
+/* DrainHeaderAgain -- write it into the batch, with the newest relation of ticks to time.  Types that the log has from
+ * the collector are named and not repeated.
+ * lost   events that no block counts
+ * ended  NULL; or nothing is left in memory, and the process's part ends: it names no region, and says what of these
+ *        streams should be there */
+extern Res DrainHeaderAgain(DrainHeader header, uint64_t lost, const DrainStreamsStruct *ended,
+                            DrainShop shop);
+
+/* DrainHeaderForget -- give back its types */
+extern void DrainHeaderForget(DrainHeader header, DrainTypes *list);
+
+/* DrainStreamGet -- the number of the stream with this id, made if it is new
+ *
+ * Where there are as many as can be the place of one that was not used for long is given to it, for threads come and
+ * go: if that comes again all the same, nobody knows how many events it has had.
+ *
+ * returns  ResMEMORY; ResLIMIT: blocks wait in all of them */
+extern Res DrainStreamGet(Index *numberReturn, DrainStreams streams, uint32_t id);
+
+/* DrainStreamDiscarded -- a block says how many events the stream has discarded; how many of them are news */
+extern uint64_t DrainStreamDiscarded(DrainStream stream, uint64_t discarded);
+
+extern void DrainStreamsFree(DrainStreams streams);
 
 #endif /* COLLECT_DRAIN_H */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/aver.h"
-#include "base/crc.h"
+#include "base/fence.h"
 #include "collect/drain.h"
 #include "plinth/clock.h"
 /* Its structs need format/block.h. */
@@ -67,10 +67,8 @@ static Bool takingSized(Taking taking)
 static Bool takingJudge(Taking taking)
 {
   BlockHeaderStruct header;
-  Bool swapped;
 
-  return BlockHeaderUnsealedRead(&header, &swapped, taking->block) == ResOK && !swapped &&
-         header.whole == taking->size && header.process == taking->drain->identity && header.sequence < UINT64_MAX;
+  return BlockUnsealedIs(&header, taking->block, taking->size, taking->drain->identity) && header.sequence < UINT64_MAX;
 }
 
 /* takingGive -- the slot is done with: free when the batch is written */
@@ -161,22 +159,9 @@ static void takingSettle(Taking taking)
 static void takingChoose(Taking taking)
 {
   const uint8_t *wanted = taking->drain->shop->events;
-  char *events = (char *)(taking->block + 1);
-  Size at, to = 0, size;
 
-  for (at = 0; at < taking->tally.used; at += size) {
-    EventHeaderStruct event;
-    memcpy(&event, events + at, sizeof event);
-    size = EventSizeOfLength(event.length);
-    if (event.code == EventPadCODE ||
-        (event.code >= EventCodeFIRST && (wanted[event.code / 8] >> event.code % 8 & 1) == 0)) {
-      taking->tally.count -= event.code >= EventCodeFIRST;
-      continue;
-    }
-    memmove(events + to, events + at, size);
-    to += size;
-  }
-  taking->tally.used = to;
+  if (wanted != NULL)
+    BlockChoose(taking->block + 1, &taking->tally.used, &taking->tally.count, wanted, 0);
 }
 
 /* takingBehind -- the flag of a block of which it is known that the one before it is in the log */
@@ -237,36 +222,14 @@ static Bool takingQuick(Taking taking)
   return TRUE;
 }
 
-/* takingRest -- the events at rest into `rest`, packed if that makes them less */
-static void takingRest(Taking taking, BlockHeader header, unsigned char *rest)
-{
-  Size used = taking->tally.used;
-
-  if ((taking->packed > 0 || takingPack(taking, used)) && taking->packed < used) {
-    header->flags |= BlockFlagPACKED;
-    header->rest = (uint32_t)taking->packed;
-  } else {
-    header->rest = (uint32_t)used;
-    memcpy(rest, taking->block + 1, used);
-  }
-  header->count = (uint32_t)taking->tally.count;
-  header->restCrc = Crc32c(0, rest, header->rest);
-}
-
 /* takingWatch -- what is new in it counts for the person who watches; a block may be written more than once */
 static void takingWatch(Taking taking, Size size)
 {
-  Drain drain = taking->drain;
-  DrainShop shop = drain->shop;
+  DrainShop shop = taking->drain->shop;
   DrainSlot note = taking->note;
-  BlockHeader block = taking->block;
 
   shop->counts.events += taking->tally.count > note->seenCount ? taking->tally.count - note->seenCount : 0;
   shop->counts.bytes += size;
-  if (shop->watch != NULL && drain->head.types != NULL && taking->tally.used > note->seen)
-    WatchBlock(shop->watch, &drain->head.types->registry, drain->identity, block + 1, taking->tally.used, note->seen,
-               block->first);
-  note->seen = (uint32_t)taking->tally.used;
   note->seenCount = (uint32_t)taking->tally.count;
 }
 
@@ -281,6 +244,8 @@ static Bool takingSeal(Taking taking, uint64_t before)
 
   if (place == NULL)
     return FALSE;
+  takingSettle(taking);
+  takingChoose(taking);
   header.flags = (uint8_t)takingFlags(taking);
   header.reserved0 = 0;
   header.reserved1 = 0;
@@ -295,9 +260,10 @@ static Bool takingSeal(Taking taking, uint64_t before)
     header.mono = EventClockMonotonic();
     header.last = now > header.last ? now : header.last;
   }
-  takingRest(taking, &header, place + BlockHeaderSIZE);
-  header.size = BlockHeaderSIZE + header.rest;
-  BlockHeaderSeal(&header);
+  if (taking->packed == 0)
+    (void)takingPack(taking, taking->tally.used);
+  header.count = (uint32_t)taking->tally.count;
+  BlockSeal(&header, place + BlockHeaderSIZE, taking->packed, taking->block + 1);
   memcpy(place, &header, sizeof header);
   BatchCommit(batch, header.size);
   takingWatch(taking, header.size);
@@ -325,9 +291,6 @@ static Bool takingSend(Taking taking)
   Bool again = note->mark == drainSNAPPED;
   uint64_t before = again ? note->before : takingBefore(taking);
 
-  takingSettle(taking);
-  if (taking->drain->shop->events != NULL)
-    takingChoose(taking);
   if (!takingSeal(taking, before))
     return FALSE;
   if (again && stream->total != BlockBeforeUNKNOWN) {
@@ -345,15 +308,13 @@ static Bool takingSend(Taking taking)
 /* takingOpen -- of an open block, what it holds now, if that is more than before */
 static Bool takingOpen(Taking taking)
 {
-  BlockHeaderStruct after;
   DrainSlot note = taking->note;
   uint64_t before = takingBefore(taking);
 
   /* Its owner may have handed it over, and taken it again, while we copied. */
-  takingRead(taking, &after, sizeof after);
-  if (__atomic_load_n(&taking->drain->header->state[taking->slot], __ATOMIC_ACQUIRE) != taking->state ||
-      memcmp(after.magic, BlockMAGIC, BlockMagicSIZE) != 0 || after.stream != taking->block->stream ||
-      after.sequence != taking->block->sequence || after.first != taking->block->first)
+  Fence();
+  if (!BlockSame(takingPlace(taking), taking->block) ||
+      __atomic_load_n(&taking->drain->header->state[taking->slot], __ATOMIC_ACQUIRE) != taking->state)
     return FALSE;
   if (taking->tally.used == 0 || before == BlockBeforeUNKNOWN ||
       (taking->what == DrainSHOWN &&
@@ -361,9 +322,6 @@ static Bool takingOpen(Taking taking)
       note->count >= taking->tally.count)
     return FALSE;
   note->count = (uint32_t)taking->tally.count;
-  takingSettle(taking);
-  if (taking->drain->shop->events != NULL)
-    takingChoose(taking);
   if (!takingSeal(taking, before))
     return FALSE;
   if (RegionOverwrites(taking->drain->header, taking->block)) /* then these are there */
@@ -495,7 +453,7 @@ Bool DrainSlotList(DrainEntry entry, Drain drain, Index slot, uint8_t state, Dra
   if (taking.note->first != header.first) {
     taking.note->first = header.first;
     taking.note->mark = drainNONE;
-    taking.note->count = taking.note->seen = taking.note->seenCount = 0;
+    taking.note->count = taking.note->seenCount = 0;
   }
   entry->first = header.first;
   entry->sequence = header.sequence;

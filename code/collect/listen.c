@@ -1,30 +1,164 @@
-/* listen.c -- receiving logs over a socket: who may come in, for how long, and the end
+/* listen.c -- receiving logs over a socket: who may come in, for how long, and the end; and asking a listener
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "base/say.h"
 #include "collect/listen.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include "base/say.h"
 #include "collect/listenlink.h"
-#include "collect/listensocket.h"
+#include "collect/place.h"
 #include "log/log.h"
+#include "plinth/address.h"
+#include "plinth/clock.h"
+#include "plinth/link.h"
+#include "plinth/plinth.h"
 #include "plinth/socket.h"
 
 enum {
+  listenBACKLOG = 1024,
+  askPatience = 2,       /* s */
   listenRoundMAX = 1000, /* ms of one poll */
   listenNap = 20,        /* ms, where nobody can be let in */
   listenTail = 1000      /* ms at the end, to read what has come in */
 };
+
+/* ---- The socket ---- */
+
+/* The socket at which a listener waits.  The file of a UNIX socket has mode 0600 from the moment it exists, takes the place
+ * of one that nobody listens at any more, and of nothing else, and is removed at the end if it is still ours. */
+typedef struct ListenSocketStruct {
+  int fd;                /* -1: not open */
+  AddressStruct address;
+  int folder;            /* where its file is; -1: it has none, or the folder cannot be opened */
+  Bool named;            /* there is a file to be removed, which was this: */
+  uint64_t device, inode;
+} ListenSocketStruct, *ListenSocket;
+
+/* listenName -- the name of the socket's file in its folder */
+static const char *listenName(ListenSocket its)
+{
+  const char *path = its->address.name.local.sun_path, *slash = strrchr(path, '/');
+
+  return slash != NULL ? slash + 1 : path;
+}
+
+/* listenThere -- the address by which its file is reached in the folder that was opened, whatever has the folder's name
+ * now; where the system gives none, or it is too long, the one that was typed */
+static socklen_t listenThere(struct sockaddr_un *there, ListenSocket its)
+{
+  char path[sizeof there->sun_path + 32];
+
+  *there = its->address.name.local;
+  if (snprintf(path, sizeof path, "/proc/self/fd/%d/%s", its->folder, listenName(its)) >= (int)sizeof there->sun_path ||
+      faccessat(AT_FDCWD, "/proc/self/fd", X_OK, 0) != 0)
+    return its->address.length;
+  (void)strcpy(there->sun_path, path);
+  return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path) + 1);
+}
+
+/* listenStatus -- what has the socket's name; FALSE: nothing has */
+static Bool listenStatus(struct stat *statusReturn, ListenSocket its)
+{
+  return fstatat(its->folder, listenName(its), statusReturn, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* listenStale -- remove a socket's file that nobody listens at any more; FALSE: somebody does, or it is no socket */
+static Bool listenStale(ListenSocket its)
+{
+  struct sockaddr_un there;
+  socklen_t length = listenThere(&there, its);
+  struct stat status;
+  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), result, error;
+
+  if (fd < 0 || !listenStatus(&status, its) || !S_ISSOCK(status.st_mode)) {
+    if (fd >= 0)
+      (void)close(fd);
+    return FALSE;
+  }
+  result = connect(fd, (struct sockaddr *)&there, length);
+  error = errno;
+  (void)close(fd);
+  return result != 0 && error == ECONNREFUSED && unlinkat(its->folder, listenName(its), 0) == 0;
+}
+
+/* listenLocal -- the same as bind, for a file that only its owner may connect to, from the first moment on */
+static int listenLocal(ListenSocket its)
+{
+  struct sockaddr_un there;
+  socklen_t length;
+  struct stat status;
+  const char *name;
+  mode_t mask;
+  int result;
+
+  its->folder = PlaceFolder(&name, its->address.name.local.sun_path);
+  if (its->folder < 0)
+    return -1;
+  length = listenThere(&there, its);
+  mask = umask(0177);
+  result = bind(its->fd, (struct sockaddr *)&there, length);
+  if (result != 0 && errno == EADDRINUSE) {
+    result = listenStale(its) ? bind(its->fd, (struct sockaddr *)&there, length) : -1;
+    errno = EADDRINUSE;
+  }
+  (void)umask(mask);
+  if (result == 0 && listenStatus(&status, its)) {
+    its->named = TRUE;
+    its->device = status.st_dev;
+    its->inode = status.st_ino;
+  }
+  return result;
+}
+
+/* listenOpen -- listen at `address`, which then has the real port; FALSE: errno says why */
+static Bool listenOpen(ListenSocket its)
+{
+  Address address = &its->address;
+  int one = 1, result;
+
+  its->folder = -1;
+  its->fd = socket(address->name.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (its->fd < 0)
+    return FALSE;
+  if (!AddressIsLocal(address))
+    (void)setsockopt(its->fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+  result = AddressIsLocal(address) ? listenLocal(its) : bind(its->fd, &address->name.any, address->length);
+  if (result != 0 || listen(its->fd, listenBACKLOG) != 0)
+    return FALSE;
+  address->length = sizeof address->name;
+  return AddressIsLocal(address) || getsockname(its->fd, &address->name.any, &address->length) == 0;
+}
+
+static void listenClose(ListenSocket its)
+{
+  struct stat status;
+
+  if (its->fd >= 0)
+    (void)close(its->fd);
+  if (its->named && listenStatus(&status, its) && (uint64_t)status.st_dev == its->device &&
+      (uint64_t)status.st_ino == its->inode)
+    (void)unlinkat(its->folder, listenName(its), 0);
+  if (its->folder >= 0)
+    (void)close(its->folder);
+}
+
+/* ---- Who comes in ---- */
 
 static volatile sig_atomic_t listenEnded; /* for the signal handler alone */
 
@@ -203,7 +337,7 @@ static void listenFinish(Receiver receiver, ListenSocket its, struct pollfd *pol
 
   while (SocketNow() - begin < listenTail && listenRound(receiver, its, poll, 0, mask))
     ;
-  ListenSocketClose(its);
+  listenClose(its);
   for (i = 0; i < receiver->connections; ++i)
     ConnectionClose(receiver->connection[i]);
   listenForget(receiver);
@@ -284,9 +418,9 @@ int ListenRun(Listen listen)
   poll = calloc(receiver.places + 1, sizeof *poll);
   if (receiver.sender == NULL || receiver.connection == NULL || poll == NULL) {
     status = OptionFail(listen->tool, "no memory for %zu senders", listen->senders);
-  } else if (!ListenSocketOpen(&its)) {
+  } else if (!listenOpen(&its)) {
     status = OptionFail(listen->tool, "%s: %s%s", listen->where, strerror(errno), listenRemedy(&its, errno));
-    ListenSocketClose(&its);
+    listenClose(&its);
   } else {
     listenLoop(&receiver, &its, poll);
   }
@@ -294,4 +428,108 @@ int ListenRun(Listen listen)
   free(receiver.connection);
   free(poll);
   return status;
+}
+
+/* ---- The other side: asking a listener something, and finding its address ---- */
+
+/* askPatient -- who does not take or answer anything is waited for so long, and no longer */
+static void askPatient(int fd)
+{
+  struct timeval patience = {.tv_sec = askPatience};
+
+  (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience); /* connect, too */
+}
+
+/* askAnswer -- the number that the listener answers with, all of it within that time */
+static Bool askAnswer(Count *sendersReturn, int fd)
+{
+  uint64_t end = EventClockMonotonic() + askPatience * (uint64_t)1000000000, now;
+  struct pollfd wait = {fd, POLLIN, 0};
+  char room[32];
+  Size length = 0;
+  ssize_t n;
+
+  while (length < sizeof room - 1 && (now = EventClockMonotonic()) < end &&
+         poll(&wait, 1, (int)((end - now) / 1000000) + 1) == 1 &&
+         (n = recv(fd, room + length, sizeof room - 1 - length, 0)) > 0)
+    length += (Size)n;
+  if (length == 0 || room[length - 1] != '\n')
+    return FALSE;
+  room[length - 1] = '\0';
+  return OptionParseNumber(room, sendersReturn) == ResOK;
+}
+
+Res ListenAsk(const char *where, const char *request, Count *sendersReturn, const char **reasonReturn)
+{
+  char line[LinkMagicSIZE + LinkLineMAX + 1];
+  AddressStruct address;
+  int fd, length = snprintf(line, sizeof line, "%s%s\n", LinkAskMAGIC, request);
+  Res res = AddressRead(&address, where, reasonReturn);
+
+  if (res != ResOK)
+    return res;
+  if (!AddressIsLocal(&address) || length >= (int)sizeof line) {
+    *reasonReturn = AddressIsLocal(&address) ? "the request is too long"
+                                             : "only a listener on a UNIX socket can be asked";
+    return ResPARAM;
+  }
+  fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd >= 0)
+    askPatient(fd);
+  if (fd < 0 || connect(fd, &address.name.any, address.length) != 0) {
+    *reasonReturn = errno == EAGAIN ? "it does not answer" : strerrordesc_np(errno);
+    res = ResIO;
+  } else if (send(fd, line, (Size)length, MSG_NOSIGNAL) != length || !askAnswer(sendersReturn, fd)) {
+    *reasonReturn = "it does not answer; perhaps it belongs to another user";
+    res = ResIO;
+  }
+  if (fd >= 0)
+    (void)close(fd);
+  return res;
+}
+
+/* askLookUp -- the address of tcp:HOST:PORT where HOST is a name */
+static Res askLookUp(Address address, char *where, const char **reasonReturn)
+{
+  struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *found;
+  char *host = where + strlen("tcp:"), *colon = strrchr(host, ':');
+  int error;
+
+  *colon = '\0';
+  error = getaddrinfo(host, colon + 1, &hints, &found);
+  if (error != 0) {
+    *reasonReturn = gai_strerror(error);
+    return ResIO;
+  }
+  address->length = found->ai_addrlen;
+  memcpy(&address->name, found->ai_addr, found->ai_addrlen);
+  freeaddrinfo(found);
+  return ResOK;
+}
+
+Res ListenResolve(char *room, Size size, const char *where, const char **reasonReturn)
+{
+  const char *option = strstr(where, ",keep=");
+  char name[PlinthPlaceMAX];
+  AddressStruct address;
+  TextStruct text;
+  Res res;
+
+  if (option == NULL)
+    option = where + strlen(where);
+  if (snprintf(name, sizeof name, "%.*s", (int)(option - where), where) >= (int)sizeof name) {
+    *reasonReturn = "its name is too long";
+    return ResLIMIT;
+  }
+  res = AddressRead(&address, name, reasonReturn);
+  if (res == ResUNIMPL)
+    res = askLookUp(&address, name, reasonReturn);
+  if (res != ResOK)
+    return res;
+  TextInit(&text, room, size);
+  AddressWrite(&text, &address);
+  TextString(&text, option);
+  (void)TextTerminate(&text);
+  *reasonReturn = "its name is too long";
+  return text.overflow ? ResLIMIT : ResOK;
 }

@@ -5,22 +5,98 @@
 #include "collect/listenlink.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/aver.h"
 #include "base/crc.h"
 #include "format/block.h"
+#include "log/file.h"
 #include "plinth/socket.h"
 
 enum {
   linkReads = 8,          /* of one connection in one go */
   linkRoom = 64 << 10,    /* bytes at first */
-  linkUnsoundMAX = 3      /* unsound messages after which a sender is refused */
+  linkUnsoundMAX = 3,     /* unsound messages after which a sender is refused */
+  senderFilesMAX = 1000000
 };
+
+/* ---- A sender's file ---- */
+
+/* senderCreate -- a new file, PREFIX.N.paw with the first N from *number on that is free; mode 0600.  ResIO: errno says why. */
+static Res senderCreate(Sender sender, const char *prefix, Count *number)
+{
+  struct stat status;
+
+  for (; *number < senderFilesMAX; ++*number) {
+    if (snprintf(sender->path, sizeof sender->path, "%s.%zu.paw", prefix, *number) >= (int)sizeof sender->path) {
+      errno = ENAMETOOLONG;
+      return ResIO;
+    }
+    sender->fd = open(sender->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (sender->fd >= 0 || errno != EEXIST)
+      break;
+  }
+  if (sender->fd < 0 || fstat(sender->fd, &status) != 0)
+    return ResIO;
+  ++*number;
+  sender->device = status.st_dev;
+  sender->inode = status.st_ino;
+  sender->size = 0;
+  return ResOK;
+}
+
+/* senderReopen -- the file, after the sender had gone.  ResIO: errno says why. */
+static Res senderReopen(Sender sender)
+{
+  struct stat status;
+  char again[64];
+  int handle, error;
+
+  AVER(sender->fd < 0);
+  /* It is looked at first: what may have its name now is not opened. */
+  handle = open(sender->path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+  if (handle < 0)
+    return ResIO;
+  error = ESTALE;
+  if (fstat(handle, &status) == 0 && (uint64_t)status.st_dev == sender->device && (uint64_t)status.st_ino == sender->inode) {
+    (void)snprintf(again, sizeof again, "/proc/self/fd/%d", handle);
+    sender->fd = open(again, O_WRONLY | O_APPEND | O_CLOEXEC);
+    error = errno;
+  }
+  (void)close(handle);
+  errno = error;
+  return sender->fd >= 0 ? ResOK : ResIO;
+}
+
+/* senderWrite -- append a message, whole or not at all.  ResIO: errno says why. */
+static Res senderWrite(Sender sender, const void *message, Size size)
+{
+  int error;
+
+  if (FileWriteAll(sender->fd, message, size) != ResOK) {
+    error = errno;
+    (void)!ftruncate(sender->fd, (off_t)sender->size);
+    errno = error;
+    return ResIO;
+  }
+  sender->size += size;
+  return ResOK;
+}
+
+static void senderClose(Sender sender)
+{
+  if (sender->fd >= 0)
+    (void)close(sender->fd);
+  sender->fd = -1;
+}
+
+/* ---- A connection ---- */
 
 void ReceiverSay(Receiver receiver, Connection connection, const char *format, ...)
 {
@@ -47,10 +123,11 @@ void ConnectionClose(Connection connection)
     (void)close(connection->fd);
   connection->fd = -1;
   if (connection->sender != NULL)
-    SenderClose(connection->sender);
+    senderClose(connection->sender);
 }
 
-void ConnectionSay(Connection connection, const char *line)
+/* linkSay -- a line to the other end, or nothing where it does not listen */
+static void linkSay(Connection connection, const char *line)
 {
   Size length = strlen(line);
 
@@ -69,7 +146,7 @@ void ConnectionWrite(Connection connection)
     return;
   if (connection->acknowledge && connection->outUsed < sizeof connection->out - sizeof line) {
     (void)snprintf(line, sizeof line, "ack %llu\n", (unsigned long long)connection->sender->have);
-    ConnectionSay(connection, line);
+    linkSay(connection, line);
     connection->acknowledge = FALSE;
   }
   if (connection->outUsed == 0)
@@ -87,7 +164,7 @@ static Res linkRefuse(Connection connection)
   if (connection->sender != NULL)
     connection->sender->refused = TRUE;
   ConnectionWrite(connection);
-  ConnectionSay(connection, "no\n");
+  linkSay(connection, "no\n");
   ConnectionWrite(connection);
   return ResLIMIT;
 }
@@ -116,7 +193,7 @@ static Res linkKnown(Receiver receiver, Connection connection, Sender sender)
   connection->sender = sender;
   if (sender->refused)
     return linkRefuse(connection);
-  if (SenderReopen(sender) == ResOK)
+  if (senderReopen(sender) == ResOK)
     return ResOK;
   ReceiverSay(receiver, connection, "it cannot be written any more: %s; the rest is refused", strerror(errno));
   return linkRefuse(connection);
@@ -151,10 +228,10 @@ static Res linkNew(Receiver receiver, Connection connection)
   sender->peer = connection->peer;
   sender->have = connection->next;
   sender->begin = sender->end = SocketNow();
-  res = SenderCreate(sender, receiver->prefix, &receiver->number);
+  res = senderCreate(sender, receiver->prefix, &receiver->number);
   if (res != ResOK) {
     ReceiverSay(receiver, connection, "%s: %s", sender->path, strerror(errno));
-    SenderClose(sender);
+    senderClose(sender);
     free(sender);
     return res;
   }
@@ -172,7 +249,7 @@ static Res linkStore(Receiver receiver, Connection connection, const char *messa
     ReceiverSay(receiver, connection, "%zu bytes are as many as may be; the rest is refused", receiver->listen->limit);
     return linkRefuse(connection);
   }
-  if (SenderWrite(sender, message, size) != ResOK) {
+  if (senderWrite(sender, message, size) != ResOK) {
     if (!sender->told)
       ReceiverSay(receiver, connection, "%s; the sender keeps what it can, and tries again", strerror(errno));
     sender->told = TRUE;
@@ -290,12 +367,12 @@ static Res linkAsked(Receiver receiver, Connection connection)
   (void)snprintf(room, sizeof room, "%.*s\n", (int)(end - line), line);
   for (i = 0; i < receiver->connections; ++i)
     if (receiver->connection[i]->fd >= 0 && receiver->connection[i]->sender != NULL) {
-      ConnectionSay(receiver->connection[i], room);
+      linkSay(receiver->connection[i], room);
       ConnectionWrite(receiver->connection[i]);
       ++passed;
     }
   (void)snprintf(room, sizeof room, "%zu\n", passed);
-  ConnectionSay(connection, room);
+  linkSay(connection, room);
   ConnectionWrite(connection);
   return ResEND;
 }

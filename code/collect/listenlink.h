@@ -1,6 +1,7 @@
 /* listenlink.h -- one connection of a listener: from bytes that nobody vouches for to messages in a file
  *
- * Always true: used <= room; while `sender` is NULL it is a stranger, who is closed after ListenPATIENCE.
+ * Always true: used <= room; `size` bytes of a sender's file are whole, sound messages, and `have` is the number of the
+ * next message; while `sender` is NULL it is a stranger, who is closed after ListenPATIENCE.
  *
  * Design: design/collector.md .out      Tests: test/listen.t
  */
@@ -9,10 +10,32 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
+#include <limits.h>
+
 #include "base/repeat.h"
 #include "collect/listen.h"
-#include "collect/listenfile.h"
+#include "format/header.h"
+#include "plinth/address.h"
 #include "plinth/link.h"
+
+/* One sender, and the file that its log goes to. */
+typedef struct SenderStruct {
+  uint64_t link;
+  AddressStruct peer;              /* where it first came from; only the same machine may go on with it */
+  char program[HeaderTextMAX];     /* the first that is recorded, fit to be printed; "" as long as none is known */
+  uint32_t pid;
+  char path[PATH_MAX];
+  int fd;                          /* -1: not connected, or it cannot be written */
+  uint64_t device, inode;
+  Size size;
+  uint64_t have;
+  uint32_t headerCrc;              /* of the last header block written: the same one need not come twice */
+  Size headerLength;
+  unsigned unsound;                /* how often something unsound came */
+  Bool refused;                    /* nothing more is taken */
+  Bool told;                       /* that it cannot be written */
+  uint64_t begin, end;             /* ms: the first and the last message */
+} SenderStruct, *Sender;
 
 typedef struct ConnectionStruct {
   int fd;                     /* -1: closed, to be forgotten */
@@ -49,9 +72,7 @@ extern void ReceiverSay(Receiver receiver, Connection connection, const char *fo
  * something is wrong with it */
 extern void ConnectionRead(Receiver receiver, Connection connection);
 
-/* ConnectionSay -- a line to the other end, or nothing where it does not listen
- * ConnectionWrite -- say what could not be said before, and what we have */
-extern void ConnectionSay(Connection connection, const char *line);
+/* ConnectionWrite -- say what could not be said before, and what we have */
 extern void ConnectionWrite(Connection connection);
 
 extern void ConnectionClose(Connection connection);

@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/fence.h"
 #include "base/aver.h"
 #include "log/file.h"
 #include "log/leftplace.h"
@@ -21,48 +20,25 @@
 
 enum { peekTries = 4 };
 
-/* peekSame -- is the block still the one whose header that is? */
-static Bool peekSame(const volatile BlockHeaderStruct *now, BlockHeader header)
-{
-  const volatile uint64_t *magic = (const volatile uint64_t *)(const volatile void *)now->magic;
-  uint64_t its;
-
-  memcpy(&its, header->magic, sizeof its);
-  return *magic == its && now->process == header->process && now->stream == header->stream &&
-         now->sequence == header->sequence && now->first == header->first;
-}
-
-/* peekCopy -- from low to high, so that an event whose code is seen is seen whole */
-static Bool peekCopy(void *room, Live live, Size offset, Size size)
-{
-  const volatile uint64_t *from = (const volatile uint64_t *)(const void *)((const char *)live->region + offset);
-  uint64_t *to = room;
-  Index i;
-
-  for (i = 0; i < size / sizeof *to; ++i)
-    to[i] = from[i];
-  Fence();
-  return peekSame((const volatile BlockHeaderStruct *)(const volatile void *)from, room);
-}
-
 /* peekTake -- a copy of slot `i`'s block, unsealed; its header in `soundReturn`.  FALSE: no sound block is there. */
 static Bool peekTake(void *room, BlockHeader soundReturn, Live live, Index i)
 {
   Size offset, size;
   unsigned tries;
-  Bool swapped;
 
   for (tries = 0; tries < peekTries; ++tries) {
     if (!RegionBlockAt(&offset, &size, live->region, i))
       return FALSE;
-    if (peekCopy(room, live, offset, size))
-      return BlockHeaderUnsealedRead(soundReturn, &swapped, room) == ResOK && !swapped && soundReturn->whole == size &&
-             soundReturn->process == live->header.identity;
+    if (BlockCopyLive(room, (const char *)live->region + offset, size))
+      return BlockUnsealedIs(soundReturn, room, size, live->header.identity);
   }
   return FALSE;
 }
 
-Bool PeekBlock(void *room, Live live, Index i)
+/* peekBlock -- the block in slot `i`, if it holds any events, as a sound block at rest
+ *
+ * room  BlockMAX bytes, aligned as a BlockHeader is; header->size bytes of them are the block */
+static Bool peekBlock(void *room, Live live, Index i)
 {
   BlockHeader header = room;
   BlockHeaderStruct sound;
@@ -73,9 +49,7 @@ Bool PeekBlock(void *room, Live live, Index i)
   BlockWalk(&tally, header + 1, sound.whole - BlockHeaderSIZE, sound.first, TRUE);
   if (tally.used == 0)
     return FALSE;
-  BlockHeaderSealOpen(header, &tally);
-  header->flags = (uint8_t)((header->flags & BlockFlagsOWNER) | BlockFlagSNAPSHOT);
-  BlockHeaderSeal(header);
+  BlockSealOpen(header, &tally, BlockFlagSNAPSHOT);
   return TRUE;
 }
 
@@ -133,7 +107,7 @@ Res PeekAppend(Live live, int fd, Bool header)
   if (res == ResOK && header)
     res = FileAppend(fd, live->text, live->length);
   for (i = 0; res == ResOK && i < live->slots; ++i)
-    if (PeekBlock(room, live, i))
+    if (peekBlock(room, live, i))
       res = FileAppend(fd, room, ((BlockHeader)room)->size);
   free(room);
   return res;

@@ -15,12 +15,6 @@
 #include "collect/live.h"
 #include "format/block.h"
 
-/* PeekBlock -- the block in slot `i`, if it holds any events, as a sound block at rest
- *
- * room     BlockMAX bytes, aligned as a BlockHeader is; header->size bytes of them are the block
- */
-extern Bool PeekBlock(void *room, Live live, Index i);
-
 /* PeekCountsStruct -- what a process has waiting, and what it lost, as its region tells */
 typedef struct PeekCountsStruct {
   Count open, full;    /* blocks */

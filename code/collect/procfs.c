@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -145,6 +146,46 @@ const char *ProcPath(char room[ProcPathSIZE], uint32_t pid, uint32_t tid, const 
   TextString(&text, file);
   AVER(!text.overflow);
   return TextTerminate(&text);
+}
+
+/* procAt -- where that is, below `root` */
+static const char *procAt(char room[ProcPathSIZE], int root, pid_t pid, const char *file)
+{
+  (void)snprintf(room, ProcPathSIZE, "%s%ld/%s", root == AT_FDCWD ? "/proc/" : "", (long)pid, file);
+  return room;
+}
+
+Bool ProcProgram(char *room, Size size, int root, pid_t pid)
+{
+  char path[ProcPathSIZE];
+  ssize_t length = readlinkat(root, procAt(path, root, pid, "exe"), room, size - 1);
+
+  room[length > 0 ? length : 0] = '\0';
+  return length > 0;
+}
+
+Bool ProcHolds(ssize_t *readReturn, int root, pid_t pid, const char *file, const char *string, Size most)
+{
+  Size length = strlen(string), kept = 0;
+  char path[ProcPathSIZE], room[ProcReadMAX * 4];
+  int fd = openat(root, procAt(path, root, pid, file), O_RDONLY | O_CLOEXEC);
+  Bool found = FALSE;
+  ssize_t n;
+
+  AVER(length > 0 && length < sizeof room / 2);
+  *readReturn = fd < 0 ? -1 : 0;
+  if (fd < 0)
+    return FALSE;
+  /* The string may be cut by the end of what is read at once: that much is kept. */
+  while (!found && (Size)*readReturn < most && (n = read(fd, room + kept, sizeof room - kept)) > 0) {
+    Size there = kept + (Size)n;
+    *readReturn += n;
+    found = memmem(room, there, string, length) != NULL;
+    kept = there < length - 1 ? there : length - 1;
+    memmove(room, room + there - kept, kept);
+  }
+  (void)close(fd);
+  return found;
 }
 
 /* procDigits -- a number at *next, before `limit`, and past it; FALSE if there is none.  What is too large stays so. */

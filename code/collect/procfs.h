@@ -13,6 +13,9 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
+#include <fcntl.h>
+#include <sys/types.h>
+
 #include "base/types.h"
 
 enum {
@@ -78,6 +81,15 @@ extern void ProcRelease(Proc proc, int held);
 
 /* ProcPath -- "PID/file", or "PID/task/TID/file" if tid is not 0; returns room */
 extern const char *ProcPath(char room[ProcPathSIZE], uint32_t pid, uint32_t tid, const char *file);
+
+/* ProcProgram -- the path of the program that a process runs; FALSE, and "": it has ended, whether or not its parent knows, or
+ * we may not know (errno)
+ * root  of a Proc; AT_FDCWD: the system's own */
+extern Bool ProcProgram(char *room, Size size, int root, pid_t pid);
+
+/* ProcHolds -- do the first bytes of a file, `most` of them, hold this string?
+ * readReturn  how many were read; -1: it cannot be opened */
+extern Bool ProcHolds(ssize_t *readReturn, int root, pid_t pid, const char *file, const char *string, Size most);
 
 /* ProcNumbers -- the names in a folder that are numbers, rising
  * *numbers, *capacity  grown as need be (realloc)

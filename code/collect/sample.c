@@ -10,10 +10,195 @@
 
 #include "base/aver.h"
 #include "base/grow.h"
-#include "collect/samplethread.h"
 #include "plinth/clock.h"
 
-enum { sampleRoomSIZE = 64 << 10, sampleMILLION = 1000000 };
+enum {
+  sampleRoomSIZE = 64 << 10,
+  sampleMILLION = 1000000,
+  threadReadSIZE = 1024,
+  threadQUIET = 10 /* readings after which a thread that has not run is looked at: others may have renamed it */
+};
+
+/* ---- One thread ---- */
+
+/* What was read of a thread.  Times in us. */
+typedef struct SampleReadingStruct {
+  uint64_t running, waiting; /* SampleUNKNOWN where the system does not measure them */
+  uint64_t slices;           /* how often it ran: as long as that is the same, it has done nothing */
+  uint64_t user, system, disk, minor, major;
+  uint64_t state;            /* a letter; all are of one width, so that there is nothing between them */
+} SampleReadingStruct, *SampleReading;
+
+#define SampleUNKNOWN UINT64_MAX
+
+typedef struct SampleThreadStruct {
+  uint32_t pid, tid;
+  int sched, stat;           /* descriptors, for ProcRead */
+  uint64_t start;            /* as its stat has it: another one under its number has another */
+  uint64_t birth;            /* when it started, us on the monotonic clock; negative where that clock is younger */
+  uint64_t time;             /* of the reading, the same */
+  uint64_t blocked;          /* as told last: it never falls */
+  Bool told;                 /* the reading is in the log, */
+  uint64_t toldTime;         /* as it was then */
+  unsigned quiet;            /* readings since its stat was looked at, */
+  unsigned asleep;           /* and since it was seen to have run */
+  SampleReadingStruct reading;
+  char name[ProcNameSIZE];
+} SampleThreadStruct, *SampleThread;
+
+/* What holds for all threads. */
+typedef struct SampleContextStruct {
+  Teller teller;
+  Proc proc;
+  uint64_t now;              /* us on the monotonic clock, of this round */
+  uint64_t uptime;           /* us since the machine's start, the same moment; threads' births count from there */
+  Bool delays;               /* the system measures waiting for disks */
+} SampleContextStruct, *SampleContext;
+
+/* threadInit -- a thread of which nothing has been read yet */
+static void threadInit(SampleThread thread, uint32_t pid, uint32_t tid)
+{
+  memset(thread, 0, sizeof *thread);
+  thread->pid = pid;
+  thread->tid = tid;
+  thread->sched = thread->stat = -1;
+}
+
+/* threadWord -- a number as an event has it; all bits set means unknown, so a large one stays below */
+static Word threadWord(uint64_t n)
+{
+  if (n == SampleUNKNOWN)
+    return (Word)-1;
+  return (Word)n - ((Word)n == (Word)-1);
+}
+
+/* threadBlocked -- us that it neither ran nor could have, up to the last reading */
+static uint64_t threadBlocked(SampleThread thread)
+{
+  SampleReading reading = &thread->reading;
+  uint64_t age = thread->time - thread->birth, busy;
+
+  if (reading->waiting == SampleUNKNOWN)
+    return SampleUNKNOWN;
+  busy = reading->running + reading->waiting;
+  /* Clocks of different coarseness. */
+  if (age > busy && age - busy > thread->blocked)
+    thread->blocked = age - busy;
+  return thread->blocked;
+}
+
+static void threadTell(SampleThread thread, SampleContext context, char letter)
+{
+  Teller teller = context->teller;
+  SampleReading reading = &thread->reading;
+  uint64_t disk = context->delays || reading->disk != 0 ? reading->disk : SampleUNKNOWN;
+  char state[2] = {letter, '\0'};
+
+  EVENT_UUWWWWWWWWS(TaskSample, thread->pid, thread->tid, threadWord(reading->running), threadWord(reading->user),
+                    threadWord(reading->system), threadWord(reading->waiting), threadWord(threadBlocked(thread)),
+                    threadWord(disk), threadWord(reading->minor), threadWord(reading->major), state);
+  thread->told = TRUE;
+  thread->toldTime = thread->time;
+}
+
+/* threadName -- the system's name for it, if that is new */
+static void threadName(SampleThread thread, SampleContext context, ProcStat stat)
+{
+  Teller teller = context->teller;
+
+  if (thread->time != 0 && strcmp(thread->name, stat->name) == 0)
+    return;
+  memcpy(thread->name, stat->name, sizeof thread->name);
+  EVENT_UUS(TaskName, thread->pid, thread->tid, thread->name);
+}
+
+/* threadSched -- FALSE: the system does not say, or it is gone */
+static Bool threadSched(SampleReading reading, SampleThread thread, SampleContext context)
+{
+  char path[ProcPathSIZE], text[threadReadSIZE];
+  uint64_t numbers[3];
+  Size size = ProcRead(context->proc, &thread->sched,
+                       thread->sched >= 0 ? "" : ProcPath(path, thread->pid, thread->tid, "schedstat"), text,
+                       sizeof text);
+
+  /* A system that does not measure says 0 0 0. */
+  if (!ProcSchedParse(numbers, text, size) || numbers[2] == 0)
+    return FALSE;
+  reading->running = numbers[0] / 1000;
+  reading->waiting = numbers[1] / 1000;
+  reading->slices = numbers[2];
+  return TRUE;
+}
+
+static Bool threadStat(ProcStat stat, SampleThread thread, SampleContext context)
+{
+  char path[ProcPathSIZE], text[threadReadSIZE];
+  Size size = ProcRead(context->proc, &thread->stat,
+                       thread->stat >= 0 ? "" : ProcPath(path, thread->pid, thread->tid, "stat"), text, sizeof text);
+
+  return ProcStatParse(stat, context->proc, text, size) && stat->pid == thread->tid;
+}
+
+/* threadBegin -- at the first reading: when did it start? */
+static void threadBegin(SampleThread thread, SampleContext context, ProcStat stat, SampleReading reading)
+{
+  uint64_t start = stat->start > UINT64_MAX / context->proc->tick ? UINT64_MAX : stat->start * context->proc->tick;
+  uint64_t age = context->uptime > start ? context->uptime - start : 0;
+
+  if (reading->waiting != SampleUNKNOWN && age < reading->running + reading->waiting)
+    age = reading->running + reading->waiting;
+  thread->birth = context->now - age;
+  thread->start = stat->start;
+}
+
+/* threadRead -- read it, and tell what is new; FALSE: it is gone */
+static Bool threadRead(SampleThread thread, SampleContext context)
+{
+  SampleReadingStruct reading = {.running = SampleUNKNOWN, .waiting = SampleUNKNOWN};
+  SampleReading before = &thread->reading;
+  ProcStatStruct stat;
+
+  if (threadSched(&reading, thread, context) && thread->time != 0 && reading.slices == before->slices &&
+      reading.running == before->running && reading.waiting == before->waiting) {
+    ++thread->asleep;
+    if (++thread->quiet < threadQUIET) {
+      thread->time = context->now;
+      return TRUE;
+    }
+  } else {
+    thread->asleep = 0;
+  }
+  if (!threadStat(&stat, thread, context) || (thread->time != 0 && stat.start != thread->start))
+    return FALSE;
+  reading.user = stat.user;
+  reading.system = stat.system;
+  reading.disk = stat.disk;
+  reading.minor = stat.minor;
+  reading.major = stat.major;
+  reading.state = (unsigned char)stat.state;
+  if (thread->time == 0)
+    threadBegin(thread, context, &stat, &reading);
+  threadName(thread, context, &stat);
+  thread->told = thread->time != 0 && memcmp(before, &reading, sizeof reading) == 0 && thread->told;
+  thread->reading = reading;
+  thread->quiet = 0;
+  thread->time = context->now;
+  if (!thread->told)
+    threadTell(thread, context, (char)reading.state);
+  return TRUE;
+}
+
+/* threadLast -- tell the last reading unless that is told, and close the files
+ * ended  the thread has; that is told in any case */
+static void threadLast(SampleThread thread, SampleContext context, Bool ended)
+{
+  if (thread->time != 0 && (ended || thread->toldTime != thread->time))
+    threadTell(thread, context, ended ? 'X' : (char)thread->reading.state);
+  ProcDrop(context->proc, &thread->sched);
+  ProcDrop(context->proc, &thread->stat);
+}
+
+/* ---- The family ---- */
 
 /* A member of the tree, with its threads. */
 typedef struct SampleProcessStruct {
@@ -86,7 +271,7 @@ static void sampleGone(void *data, TreeMember member)
   if (process == NULL)
     return;
   for (i = 0; i < process->threads; ++i)
-    SampleThreadLast(&process->thread[i], &sample->context, TRUE);
+    threadLast(&process->thread[i], &sample->context, TRUE);
   sampleProcess(sample, member, TRUE);
   sample->threads -= process->threads;
   free(process->thread);
@@ -135,7 +320,7 @@ static Bool sampleInsert(Sample sample, SampleProcess process, Index i)
 
 static void sampleRemove(Sample sample, SampleProcess process, Index i)
 {
-  SampleThreadLast(&process->thread[i], &sample->context, TRUE);
+  threadLast(&process->thread[i], &sample->context, TRUE);
   --process->threads;
   --sample->threads;
   memmove(&process->thread[i], &process->thread[i + 1], (process->threads - i) * sizeof process->thread[0]);
@@ -152,7 +337,7 @@ static void sampleMerge(Sample sample, SampleProcess process, uint32_t pid, cons
     } else if (i == process->threads || process->thread[i].tid > tid[j]) {
       if (!sampleInsert(sample, process, i))
         return;
-      SampleThreadInit(&process->thread[i++], pid, tid[j++]);
+      threadInit(&process->thread[i++], pid, tid[j++]);
     } else {
       ++i, ++j;
     }
@@ -200,7 +385,7 @@ static void sampleMember(Sample sample, TreeMember member)
   sampleList(sample, member, process);
   for (i = 0; i < process->threads;) {
     SampleThread thread = &process->thread[i];
-    if (sampleSkips(sample, process, thread) || SampleThreadRead(thread, &sample->context))
+    if (sampleSkips(sample, process, thread) || threadRead(thread, &sample->context))
       ++i;
     else
       sampleRemove(sample, process, i);
@@ -244,7 +429,7 @@ static void sampleFinish(Sample sample, TreeMember member)
   if (process == NULL)
     return;
   for (i = 0; i < process->threads; ++i)
-    SampleThreadLast(&process->thread[i], &sample->context, FALSE);
+    threadLast(&process->thread[i], &sample->context, FALSE);
   free(process->thread);
   free(process);
   member->client = NULL;

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/aver.h"
-#include "base/crc.h"
 #include "base/text.h"
 #include "format/header.h"
 #include "format/pack.h"
@@ -206,51 +205,19 @@ void TellerChoose(Teller teller, const uint8_t *events)
   teller->wanted = events;
 }
 
-/* tellerWanted -- is this event wanted?  What was not seen is to be known whatever is. */
-static Bool tellerWanted(Teller teller, uint16_t code)
-{
-  return code < EventCodeFIRST || code == EventProgramUnseenCODE || (teller->wanted[code / 8] >> code % 8 & 1) != 0;
-}
-
-/* tellerFilter -- of the events keep only those that are wanted */
-static void tellerFilter(Teller teller)
-{
-  Size at, to = 0, size;
-
-  for (at = 0; at < teller->used; at += size) {
-    EventHeaderStruct event;
-    memcpy(&event, teller->events + at, sizeof event);
-    size = EventSizeOfLength(event.length);
-    if (!tellerWanted(teller, event.code)) {
-      --teller->count;
-      continue;
-    }
-    memmove(teller->events + to, teller->events + at, size);
-    to += size;
-  }
-  teller->used = to;
-}
-
 /* tellerSeal -- the block as a message in `out`; its size */
 static Size tellerSeal(Teller teller)
 {
   BlockHeader header = (BlockHeader)(void *)teller->out;
   uint8_t *rest = teller->out + BlockHeaderSIZE;
+  Size packed = 0;
   Count count;
 
   tellerFill(teller, header);
   if (!teller->raw)
-    header->rest = (uint32_t)BlockPack((Pack)(void *)teller->pack, &teller->registry, teller->events, teller->used,
-                                       teller->first, rest, &count);
-  if (header->rest > 0 && header->rest < teller->used) {
-    header->flags |= BlockFlagPACKED;
-  } else {
-    header->rest = (uint32_t)teller->used;
-    memcpy(rest, teller->events, teller->used);
-  }
-  header->size = BlockHeaderSIZE + header->rest;
-  header->restCrc = Crc32c(0, rest, header->rest);
-  BlockHeaderSeal(header);
+    packed = BlockPack((Pack)(void *)teller->pack, &teller->registry, teller->events, teller->used, teller->first, rest,
+                       &count);
+  BlockSeal(header, rest, packed, teller->events);
   return header->size;
 }
 
@@ -260,8 +227,8 @@ Res TellerFlush(Teller teller)
   Res res = ResOK;
 
   AVER(TellerCheck(teller));
-  if (teller->wanted != NULL)
-    tellerFilter(teller);
+  if (teller->wanted != NULL) /* what was not seen is to be known whatever is */
+    BlockChoose(teller->events, &teller->used, &teller->count, teller->wanted, EventProgramUnseenCODE);
   if (teller->count == 0) {
     teller->used = 0;
     teller->first = 0;

@@ -1,9 +1,10 @@
-/* tree.c -- the family of processes: its members
+/* tree.c -- the family of processes
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "collect/tree.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,9 +13,56 @@
 
 #include "base/aver.h"
 #include "base/grow.h"
-#include "collect/treedata.h"
 
-enum { treeReadSIZE = 1024, treeProgramSIZE = 1024, treeLITTLE = 256 << 10 };
+enum {
+  treeReadSIZE = 1024,
+  treeProgramSIZE = 1024,
+  treeLITTLE = 256 << 10,
+  scanBATCH = 64,            /* new processes that one poll looks at */
+  scanQUIET = 10,            /* polls after which all processes are listed, whatever the system says */
+  scanEnvironMAX = 256 << 10,/* bytes of an environment that are searched */
+  treeENDED = 64             /* members that have ended are remembered */
+};
+
+/* Numbers of processes, rising; grown as need be. */
+typedef struct TreePidsStruct {
+  uint32_t *pid;
+  Count count, capacity;
+} TreePidsStruct, *TreePids;
+
+/* A process that was looked at and is not of the family; its parent may turn out to be. */
+typedef struct TreeStrangerStruct {
+  uint32_t pid, parent;
+} TreeStrangerStruct;
+
+struct TreeStruct {
+  Teller teller;
+  Proc proc;
+  const char *mark;
+  Bool follow;
+  TreeGone gone;
+  void *data;
+  TreeMember *member;      /* each owned; by rising pid */
+  Count members, capacity;
+  uint64_t resident;       /* bytes of all members, when they were looked at last */
+  uint32_t ended[treeENDED]; /* the newest members that have; by turns */
+  Count ends;
+
+  /* The scan. */
+  int newestFd;            /* for ProcNewest */
+  uint32_t newest;         /* what it said last */
+  Bool news;               /* it said something else before that, or nothing */
+  Bool stale;              /* there was news since all processes were listed */
+  Bool joined;             /* there is a member whose children may be among the strangers */
+  unsigned quiet;          /* polls since all processes were listed */
+  Bool begun;              /* the processes that the recording begins with are told */
+  TreePidsStruct known;    /* at the last listing */
+  TreePidsStruct fresh;    /* of these, new ones; those from `next` on are to be looked at */
+  TreePidsStruct spare;
+  Index next;
+  TreeStrangerStruct *stranger; /* as many places as `known` has */
+  Count strangers, strangerCapacity;
+};
 
 Bool TreeCheck(Tree tree)
 {
@@ -58,7 +106,8 @@ TreeMember TreeMemberAt(Tree tree, Index i)
   return tree->member[i];
 }
 
-Bool TreeFind(Index *iReturn, Tree tree, uint32_t pid)
+/* treeFind -- where the member with this pid is, or would be */
+static Bool treeFind(Index *iReturn, Tree tree, uint32_t pid)
 {
   Index low = 0, high = tree->members;
 
@@ -87,16 +136,6 @@ static void treeLeave(Tree tree, Index i)
   memmove(&tree->member[i], &tree->member[i + 1], (tree->members - i) * sizeof *tree->member);
 }
 
-void TreeDestroy(Tree tree)
-{
-  AVER(TreeCheck(tree));
-  while (tree->members > 0)
-    treeLeave(tree, tree->members - 1);
-  TreeScanFinish(tree);
-  free(tree->member);
-  free(tree);
-}
-
 static Bool treeRoom(Tree tree)
 {
   return tree->members < TreeMembersMAX &&
@@ -122,7 +161,8 @@ static Bool treeDead(ProcStat stat)
   return stat->state == 'X' || (stat->state == 'Z' && stat->threads <= 1);
 }
 
-Bool TreeStat(ProcStat statReturn, Tree tree, uint32_t pid)
+/* treeStat -- read a process's stat; FALSE: it is gone, or has ended */
+static Bool treeStat(ProcStat statReturn, Tree tree, uint32_t pid)
 {
   Proc proc = tree->proc;
   int fd = -1;
@@ -134,12 +174,11 @@ Bool TreeStat(ProcStat statReturn, Tree tree, uint32_t pid)
 
 static void treeTellExec(Tree tree, ProcStat stat)
 {
-  char path[ProcPathSIZE], program[treeProgramSIZE];
+  char program[treeProgramSIZE];
   Teller teller = tree->teller;
-  ssize_t length = readlinkat(tree->proc->root, ProcPath(path, stat->pid, 0, "exe"), program, sizeof program - 1);
+  Bool known = ProcProgram(program, sizeof program, tree->proc->root, (pid_t)stat->pid);
 
-  program[length > 0 ? length : 0] = '\0';
-  EVENT_US(ProcessExec, stat->pid, length > 0 ? program : stat->name);
+  EVENT_US(ProcessExec, stat->pid, known ? program : stat->name);
 }
 
 /* treeKnew -- was it a member not long ago?  Its offer may be read after its end was seen. */
@@ -147,9 +186,9 @@ static Bool treeKnew(Tree tree, uint32_t pid)
 {
   Index i;
 
-  for (i = 0; i < TreeENDED && tree->ended[i] != pid; ++i)
+  for (i = 0; i < treeENDED && tree->ended[i] != pid; ++i)
     ;
-  return i < TreeENDED;
+  return i < treeENDED;
 }
 
 /* treeTellEnd -- status as wait has it; NULL if nobody knows */
@@ -157,7 +196,7 @@ static void treeTellEnd(Tree tree, uint32_t pid, const int *status)
 {
   Teller teller = tree->teller;
 
-  tree->ended[tree->ends++ % TreeENDED] = pid;
+  tree->ended[tree->ends++ % treeENDED] = pid;
   if (status == NULL)
     EVENT_UUS(ProcessExit, pid, 0, "unknown");
   else if (WIFSIGNALED(*status))
@@ -172,7 +211,7 @@ static TreeMember treeInsert(Tree tree, ProcStat stat, int held)
   Teller teller = tree->teller;
   TreeMember member;
   Index i;
-  Bool there = TreeFind(&i, tree, stat->pid);
+  Bool there = treeFind(&i, tree, stat->pid);
 
   AVER(!there);
   UNUSED(there); /* where nothing is checked */
@@ -196,10 +235,11 @@ static Bool treeForked(Tree tree, ProcStat stat)
 {
   Index parent;
 
-  return TreeFind(&parent, tree, stat->parent) && tree->member[parent]->stat.stack == stat->stack;
+  return treeFind(&parent, tree, stat->parent) && tree->member[parent]->stat.stack == stat->stack;
 }
 
-TreeMember TreeJoin(Tree tree, ProcStat stat, Bool direct)
+/* treeJoin -- a member by what its stat says; NULL without memory, or if there are too many */
+static TreeMember treeJoin(Tree tree, ProcStat stat, Bool direct)
 {
   TreeMember member = treeInsert(tree, stat, direct ? -1 : ProcHold(tree->proc, stat->pid));
 
@@ -297,16 +337,183 @@ static Bool treeLook(Tree tree, Index i)
   return TRUE;
 }
 
+/* ---- Looking for members ---- */
+
+/* scanMarked -- does the mark stand in the environment of the process? */
+static Bool scanMarked(Tree tree, uint32_t pid)
+{
+  ssize_t read;
+
+  return tree->mark != NULL && ProcHolds(&read, tree->proc->root, (pid_t)pid, "environ", tree->mark, scanEnvironMAX);
+}
+
+/* scanAdopt -- strangers whose parent is a member now, and theirs in turn */
+static void scanAdopt(Tree tree)
+{
+  Index i, at;
+
+  while (tree->joined) {
+    tree->joined = FALSE;
+    for (i = 0; i < tree->strangers;) {
+      TreeStrangerStruct stranger = tree->stranger[i];
+      ProcStatStruct stat;
+      if (!treeFind(&at, tree, stranger.parent)) {
+        ++i;
+        continue;
+      }
+      tree->stranger[i] = tree->stranger[--tree->strangers];
+      if (!treeFind(&at, tree, stranger.pid) && treeStat(&stat, tree, stranger.pid))
+        (void)treeJoin(tree, &stat, FALSE);
+    }
+  }
+}
+
+/* scanOne -- a process that was not there before: member or stranger */
+static void scanOne(Tree tree, uint32_t pid)
+{
+  Teller teller = tree->teller;
+  ProcStatStruct stat;
+  Index i;
+
+  if (treeFind(&i, tree, pid) || !treeStat(&stat, tree, pid))
+    return;
+  if (tree->follow && (treeFind(&i, tree, stat.parent) || (tree->begun && scanMarked(tree, pid)))) {
+    (void)treeJoin(tree, &stat, FALSE);
+    return;
+  }
+  if (!tree->begun)
+    EVENT_UUS(ProcessSeen, pid, stat.parent, stat.name);
+  AVER(tree->strangers < tree->strangerCapacity);
+  tree->stranger[tree->strangers++] = (TreeStrangerStruct){pid, stat.parent};
+}
+
+/* scanSome -- look at some of those that are new; TRUE if more are left */
+static Bool scanSome(Tree tree)
+{
+  Index end = tree->fresh.count - tree->next > scanBATCH ? tree->next + scanBATCH : tree->fresh.count;
+
+  while (tree->next < end)
+    scanOne(tree, tree->fresh.pid[tree->next++]);
+  if (tree->follow)
+    scanAdopt(tree);
+  if (tree->next < tree->fresh.count)
+    return TRUE;
+  tree->begun = TRUE;
+  return FALSE;
+}
+
+static int scanCompare(const void *a, const void *b)
+{
+  const uint32_t *x = a, *y = b;
+
+  return *x < *y ? -1 : *x > *y;
+}
+
+/* scanStrangers -- forget strangers that have gone; have room for as many as there are processes */
+static Bool scanStrangers(Tree tree, TreePids now)
+{
+  TreeStrangerStruct *more;
+  Index i;
+
+  for (i = 0; i < tree->strangers;) {
+    if (bsearch(&tree->stranger[i].pid, now->pid, now->count, sizeof now->pid[0], scanCompare) == NULL)
+      tree->stranger[i] = tree->stranger[--tree->strangers];
+    else
+      ++i;
+  }
+  if (now->count <= tree->strangerCapacity)
+    return TRUE;
+  more = realloc(tree->stranger, now->capacity * sizeof *more);
+  if (more == NULL)
+    return FALSE;
+  tree->stranger = more;
+  tree->strangerCapacity = now->capacity;
+  return TRUE;
+}
+
+/* scanFresh -- `fresh` are those of `now` that are not known; FALSE without memory */
+static Bool scanFresh(Tree tree, TreePids now)
+{
+  TreePids known = &tree->known, fresh = &tree->fresh;
+  Index i, j = 0;
+
+  tree->next = fresh->count = 0;
+  if (now->count > fresh->capacity) {
+    uint32_t *more = realloc(fresh->pid, now->capacity * sizeof *more);
+    if (more == NULL)
+      return FALSE;
+    fresh->pid = more;
+    fresh->capacity = now->capacity;
+  }
+  for (i = 0; i < now->count; ++i) {
+    while (j < known->count && known->pid[j] < now->pid[i])
+      ++j;
+    if (j == known->count || known->pid[j] != now->pid[i])
+      fresh->pid[fresh->count++] = now->pid[i];
+  }
+  return TRUE;
+}
+
+/* scanList -- list all processes; FALSE: not now */
+static Bool scanList(Tree tree)
+{
+  TreePids now = &tree->spare;
+  TreePidsStruct before = tree->known;
+
+  if (ProcNumbers(&now->pid, &now->capacity, &now->count, tree->proc, ".") != ResOK || !scanStrangers(tree, now) ||
+      !scanFresh(tree, now))
+    return FALSE;
+  tree->known = *now;
+  tree->spare = before;
+  tree->stale = FALSE;
+  tree->quiet = 0;
+  return TRUE;
+}
+
+/* treeScan -- find members; TRUE: there is more to be looked at soon */
+static Bool treeScan(Tree tree)
+{
+  uint32_t newest = ProcNewest(tree->proc, &tree->newestFd);
+
+  tree->news = newest == 0 || newest != tree->newest;
+  tree->newest = newest;
+  tree->stale |= tree->news;
+  if (tree->next < tree->fresh.count)
+    return scanSome(tree);
+  if (tree->begun && !tree->follow)
+    return FALSE;
+  if (tree->stale || ++tree->quiet >= scanQUIET)
+    return scanList(tree) && scanSome(tree);
+  scanAdopt(tree);
+  return FALSE;
+}
+
+/* ---- What the collector calls ---- */
+
+void TreeDestroy(Tree tree)
+{
+  AVER(TreeCheck(tree));
+  while (tree->members > 0)
+    treeLeave(tree, tree->members - 1);
+  ProcDrop(tree->proc, &tree->newestFd);
+  free(tree->known.pid);
+  free(tree->fresh.pid);
+  free(tree->spare.pid);
+  free(tree->stranger);
+  free(tree->member);
+  free(tree);
+}
+
 void TreeAdd(Tree tree, uint32_t pid, Bool direct)
 {
   ProcStatStruct stat = {.pid = pid, .parent = direct ? (uint32_t)getpid() : 0};
   Index i;
 
-  if (TreeFind(&i, tree, pid))
+  if (treeFind(&i, tree, pid))
     return;
   /* Our own child stays until it is told that it has ended. */
-  if (TreeStat(&stat, tree, pid) || direct)
-    (void)TreeJoin(tree, &stat, direct);
+  if (treeStat(&stat, tree, pid) || direct)
+    (void)treeJoin(tree, &stat, direct);
 }
 
 void TreeMeet(Tree tree, TreeMet met)
@@ -317,10 +524,10 @@ void TreeMeet(Tree tree, TreeMet met)
   ProcStatStruct stat;
   Index i;
 
-  if ((TreeFind(&i, tree, met->pid) && treeLook(tree, i)) || treeJoinSaid(tree, met))
+  if ((treeFind(&i, tree, met->pid) && treeLook(tree, i)) || treeJoinSaid(tree, met))
     return;
-  if (TreeStat(&stat, tree, met->pid)) {
-    (void)TreeJoin(tree, &stat, FALSE);
+  if (treeStat(&stat, tree, met->pid)) {
+    (void)treeJoin(tree, &stat, FALSE);
     return;
   }
   if (treeKnew(tree, met->pid))
@@ -333,7 +540,7 @@ void TreeEnded(Tree tree, uint32_t pid, int status)
 {
   Index i;
 
-  if (!TreeFind(&i, tree, pid))
+  if (!treeFind(&i, tree, pid))
     return;
   /* If nobody has waited for it yet, its last times can still be had. */
   tree->member[i]->direct = TRUE;
@@ -346,8 +553,15 @@ void TreeRefresh(Tree tree)
 {
   Index i;
 
+  tree->resident = 0;
   for (i = 0; i < tree->members;)
-    i += treeLook(tree, i);
+    if (treeLook(tree, i))
+      tree->resident += tree->member[i++]->stat.resident;
+}
+
+uint64_t TreeResident(Tree tree)
+{
+  return tree->resident;
 }
 
 unsigned TreePoll(Tree tree)
@@ -355,7 +569,7 @@ unsigned TreePoll(Tree tree)
   Bool more;
 
   TreeRefresh(tree);
-  more = TreeScan(tree);
+  more = treeScan(tree);
   AVER(TreeCheck(tree));
   return more ? TreePOLL / 20 : TreePOLL;
 }

@@ -82,6 +82,9 @@ extern void TreeRefresh(Tree tree);
 extern Count TreeMembers(Tree tree);
 extern TreeMember TreeMemberAt(Tree tree, Index i);
 
+/* TreeResident -- bytes that its members had in memory when they were looked at last; what they share counts in each */
+extern uint64_t TreeResident(Tree tree);
+
 /* TreeNews -- has any process or thread of the system started since the last poll but one?  TRUE if nobody knows. */
 extern Bool TreeNews(Tree tree);
 

@@ -5,19 +5,185 @@
 #include "collect/trim.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/aver.h"
 #include "base/text.h"
-#include "collect/trimfile.h"
+#include "format/block.h"
+#include "format/header.h"
 #include "log/file.h"
 
 enum {
   trimSHARE = 8,    /* an eighth of the limit goes at a time */
   trimLISTS = 256,
+  trimWINDOW = 65536, /* bytes of the log that are read at a time */
   trimLineMAX = 80  /* bytes of the line that tells what has gone */
 };
+
+/* ---- The log, thing by thing, and holes in it ---- */
+
+typedef struct TrimFileStruct {
+  int fd;
+  Size page;            /* what the file system gives back is a multiple of this */
+  uint64_t size;        /* of the file, */
+  uint64_t freed;       /* and what of that takes no room */
+  uint64_t windowAt;
+  Size windowSize;
+  unsigned char window[trimWINDOW];
+} TrimFileStruct, *TrimFile;
+
+/* What stands at a place. */
+typedef struct TrimThingStruct {
+  enum { TrimBLOCK, TrimHEADER, TrimZEROS, TrimJUNK, TrimEND } what; /* END: what stands there is not all there */
+  uint64_t size;
+  BlockHeaderStruct header; /* of a block */
+} TrimThingStruct, *TrimThing;
+
+/* fileOpen -- ResIO: errno says why; EOPNOTSUPP if there can be no holes */
+static Res fileOpen(TrimFile file, int fd)
+{
+  struct stat status;
+
+  file->fd = fd;
+  file->windowSize = 0;
+  if (fstat(fd, &status) != 0)
+    return ResIO;
+  if (!S_ISREG(status.st_mode)) {
+    errno = EOPNOTSUPP;
+    return ResIO;
+  }
+  file->page = status.st_blksize > 0 && WordIsPowerOf2((Word)status.st_blksize) ? (Size)status.st_blksize : 4096;
+  file->size = (uint64_t)status.st_size;
+  if ((uint64_t)status.st_blocks * 512 < file->size)
+    file->freed = file->size - (uint64_t)status.st_blocks * 512;
+  /* Behind its end there is nothing to lose. */
+  return fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)WordAlignUp(file->size, file->page),
+                   (off_t)file->page) == 0 ? ResOK : ResIO;
+}
+
+/* fileSize -- how large is it now? */
+static Res fileSize(TrimFile file)
+{
+  struct stat status;
+
+  if (fstat(file->fd, &status) != 0)
+    return ResIO;
+  file->size = (uint64_t)status.st_size;
+  file->windowSize = 0; /* what stands there may have gone, or come */
+  return ResOK;
+}
+
+/* fileBytes -- what is there at `offset` of `size` bytes, or of a window if that is more */
+static const unsigned char *fileBytes(TrimFile file, uint64_t offset, Size size, Size *thereReturn)
+{
+  uint64_t left = offset < file->size ? file->size - offset : 0;
+  uint64_t end = file->windowAt + file->windowSize;
+
+  if (left < size)
+    size = (Size)left;
+  if (file->windowSize == 0 || offset < file->windowAt || offset >= end || end - offset < size) {
+    file->windowAt = offset;
+    file->windowSize = left < trimWINDOW ? (Size)left : trimWINDOW;
+    if (FileReadAt(file->fd, offset, file->window, file->windowSize) != ResOK)
+      file->windowSize = 0;
+  }
+  *thereReturn = file->windowSize > 0 ? (Size)(file->windowAt + file->windowSize - offset) : 0;
+  return file->window + (offset - file->windowAt);
+}
+
+/* fileRun -- zeros from here on: how many; what is in holes is not read */
+static uint64_t fileRun(TrimFile file, uint64_t offset, const unsigned char *bytes, Size there)
+{
+  Size n = 0;
+  off_t data;
+
+  while (n < there && bytes[n] == 0)
+    ++n;
+  if (n < there)
+    return n;
+  data = lseek(file->fd, (off_t)(offset + n), SEEK_DATA);
+  if (data < 0 && errno == ENXIO)
+    return file->size - offset;
+  return data > 0 && (uint64_t)data > offset + n ? (uint64_t)data - offset : n;
+}
+
+/* fileThing -- what stands at `offset`, before the file's end */
+static void fileThing(TrimThing thing, TrimFile file, uint64_t offset)
+{
+  Size there, length;
+  const unsigned char *bytes = fileBytes(file, offset, BlockHeaderSIZE, &there), *next;
+  unsigned version[3];
+  Bool swapped;
+
+  thing->what = TrimEND;
+  thing->size = 0;
+  if (there < BlockMagicSIZE + HeaderLineSIZE)
+    return;
+  if (bytes[0] == 0) {
+    thing->what = TrimZEROS;
+    thing->size = fileRun(file, offset, bytes, there);
+    return;
+  }
+  if (there >= BlockHeaderSIZE && BlockHeaderRead(&thing->header, &swapped, bytes) == ResOK) {
+    thing->what = TrimBLOCK;
+    thing->size = thing->header.size;
+  } else if (HeaderLength(&length, version, bytes, there) == ResOK) {
+    thing->what = TrimHEADER;
+    thing->size = length;
+  } else if (there < BlockHeaderSIZE) {
+    return;
+  } else {
+    thing->what = TrimJUNK;
+    next = memchr(bytes + 1, BlockMAGIC[0], there - 1);
+    thing->size = next != NULL ? (Size)(next - bytes) : there;
+  }
+  if (thing->size > file->size - offset)
+    thing->what = TrimEND;
+}
+
+/* fileZeros -- is there nothing but zeros? */
+static Bool fileZeros(TrimFile file, uint64_t from, uint64_t to)
+{
+  while (from < to) {
+    Size there, i;
+    const unsigned char *bytes = fileBytes(file, from, 1, &there);
+    for (i = 0; i < there && from + i < to; ++i)
+      if (bytes[i] != 0)
+        return FALSE;
+    if (there == 0)
+      return FALSE;
+    from += there;
+  }
+  return TRUE;
+}
+
+/* filePunch -- make a hole */
+static Res filePunch(TrimFile file, uint64_t from, uint64_t to)
+{
+  uint64_t begin = from - from % file->page, end = WordAlignUp(to, file->page);
+  struct stat before, after;
+
+  AVER(from < to);
+  /* The pages in which it begins and ends go if the rest of them is zeros by now. */
+  if (fileZeros(file, begin, from))
+    from = begin;
+  if (end <= file->size && fileZeros(file, to, end))
+    to = end;
+  if (fstat(file->fd, &before) != 0 ||
+      fallocate(file->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)from, (off_t)(to - from)) != 0 ||
+      fstat(file->fd, &after) != 0)
+    return ResIO;
+  if (after.st_blocks < before.st_blocks)
+    file->freed += (uint64_t)(before.st_blocks - after.st_blocks) * 512;
+  file->windowSize = 0;
+  return ResOK;
+}
+
+/* ---- What is kept in mind ---- */
 
 /* The newest header block of a process that has this registry: of those before, none is needed. */
 typedef struct trimHeaderStruct {
@@ -60,7 +226,7 @@ static Bool trimHeaderRead(Trim trim, uint64_t place, Size length, uint64_t *has
   const char *body, *types, *limit = trim->text + length;
   RegistryNameStruct name;
 
-  if (TrimFileRead(&trim->file, place, trim->text, length) != ResOK ||
+  if (FileReadAt(trim->file.fd, place, trim->text, length) != ResOK ||
       HeaderRead(&trim->header, &body, trim->text, length) != ResOK)
     return FALSE;
   types = HeaderTypes(body, limit);
@@ -119,7 +285,7 @@ static Res trimSee(Trim trim)
   Res res = ResOK;
 
   while (res == ResOK && trim->seen < trim->file.size) {
-    TrimFileThing(&thing, &trim->file, trim->seen);
+    fileThing(&thing, &trim->file, trim->seen);
     if (thing.what == TrimEND)
       break;
     if (thing.what == TrimHEADER)
@@ -152,7 +318,7 @@ static Res trimBury(Trim trim, uint64_t identity, uint64_t place, Bool all)
       link = &header->next;
       continue;
     }
-    res = TrimFilePunch(&trim->file, header->place, header->place + header->length);
+    res = filePunch(&trim->file, header->place, header->place + header->length);
     *link = header->next;
     free(header);
   }
@@ -211,7 +377,7 @@ static Res trimRow(Trim trim, TrimWalk walk)
 {
   if (!walk->now || walk->from == walk->to)
     return ResOK;
-  return TrimFilePunch(&trim->file, walk->from, walk->to);
+  return filePunch(&trim->file, walk->from, walk->to);
 }
 
 /* trimWalk -- from `from` to `to`, or until `bytes` go; *endReturn is how far it came */
@@ -224,7 +390,7 @@ static Res trimWalk(Trim trim, TrimWalk walk, uint64_t from, uint64_t to, uint64
   walk->bytes = 0;
   memset(&walk->dropped, 0, sizeof walk->dropped);
   for (; res == ResOK && from < to && walk->bytes < bytes; from += thing.size) {
-    TrimFileThing(&thing, &trim->file, from);
+    fileThing(&thing, &trim->file, from);
     if (thing.what == TrimEND)
       break;
     if (thing.what == TrimZEROS && thing.size > to - from)
@@ -346,7 +512,7 @@ static uint64_t trimLive(Trim trim)
 Res TrimNewest(Trim trim)
 {
   uint64_t share = trim->limit / trimSHARE, target = trim->limit - share, old;
-  Res res = TrimFileSize(&trim->file);
+  Res res = fileSize(&trim->file);
 
   if (res == ResOK)
     res = trimSee(trim);
@@ -361,7 +527,7 @@ Res TrimNewest(Trim trim)
     else
       break;
     if (res == ResOK)
-      res = TrimFileSize(&trim->file);
+      res = fileSize(&trim->file);
     if (res == ResOK)
       res = trimSee(trim);
   }
@@ -385,7 +551,7 @@ Res TrimCreate(Trim *trimReturn, int log, uint64_t limit, uint32_t stay)
     return ResMEMORY;
   trim->limit = limit;
   trim->stay = stay;
-  res = TrimFileOpen(&trim->file, log);
+  res = fileOpen(&trim->file, log);
   if (res != ResOK) {
     free(trim);
     return res;

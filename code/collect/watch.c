@@ -14,7 +14,6 @@
 
 #include "base/aver.h"
 #include "base/terminal.h"
-#include "collect/estimate.h"
 
 enum { watchRATES = 4, watchWIDTH = 80, watchTextSIZE = 256, watchMILLION = 1000000 };
 
@@ -25,7 +24,6 @@ enum { watchRATES = 4, watchWIDTH = 80, watchTextSIZE = 256, watchMILLION = 1000
 
 struct WatchStruct {
   int fd;                  /* our own way to the terminal, which never blocks */
-  Estimate estimate;
   uint64_t due;            /* ns */
   Bool shown;              /* the line is on the screen */
   uint64_t time[watchRATES], events[watchRATES]; /* at the last lines, for the rate */
@@ -34,7 +32,7 @@ struct WatchStruct {
 
 Bool WatchCheck(Watch watch)
 {
-  return watch->fd >= 0 && watch->next < watchRATES && EstimateCheck(watch->estimate);
+  return watch->fd >= 0 && watch->next < watchRATES;
 }
 
 /* watchOpen -- the terminal, opened anew; -1 if it is none that will do */
@@ -60,9 +58,8 @@ Res WatchCreate(Watch *watchReturn, int fd, uint64_t now)
   if (mine < 0)
     return ResFAIL;
   watch = calloc(1, sizeof *watch);
-  if (watch == NULL || EstimateCreate(&watch->estimate, EstimateSHARE) != ResOK) {
+  if (watch == NULL) {
     (void)close(mine);
-    free(watch);
     return ResMEMORY;
   }
   watch->fd = mine;
@@ -78,19 +75,7 @@ void WatchDestroy(Watch watch)
   AVER(WatchCheck(watch));
   WatchErase(watch);
   (void)close(watch->fd);
-  EstimateDestroy(watch->estimate);
   free(watch);
-}
-
-void WatchBlock(Watch watch, Registry registry, uint64_t process, const void *events, Size used,
-                Size seen, uint64_t first)
-{
-  EstimateBlock(watch->estimate, registry, process, events, used, seen, first);
-}
-
-void WatchGone(Watch watch, uint64_t process)
-{
-  EstimateGone(watch->estimate, process);
 }
 
 /* watchScaled -- a number in three digits or so, with a unit */
@@ -126,15 +111,18 @@ static void watchBytes(Text text, uint64_t n)
   watchScaled(text, n, 1024, units);
 }
 
-void WatchText(Text text, Size width, WatchCounts counts, uint64_t rate, uint64_t live, Bool exact)
+void WatchText(Text text, Size width, WatchCounts counts, uint64_t rate, uint64_t resident)
 {
   TextString(text, "eventrec: ");
   watchNumber(text, rate, " events/s, ");
   watchNumber(text, counts->events, " events, ");
   watchBytes(text, counts->bytes);
   TextString(text, ", ");
-  watchNumber(text, counts->discarded, exact ? " discarded, live " : " discarded, live about ");
-  watchBytes(text, live);
+  watchNumber(text, counts->discarded, " discarded");
+  if (resident > 0) {
+    TextString(text, ", resident ");
+    watchBytes(text, resident);
+  }
   /* In the last column some terminals begin another row. */
   if (TextLength(text) > width - 1)
     text->next = text->base + width - 1;
@@ -184,19 +172,16 @@ void WatchErase(Watch watch)
   watch->shown = FALSE;
 }
 
-static void watchShow(Watch watch, WatchCounts counts, uint64_t rate)
+static void watchShow(Watch watch, WatchCounts counts, uint64_t rate, uint64_t resident)
 {
   char room[watchTextSIZE], line[watchTextSIZE];
   TextStruct text, inner;
   struct winsize size;
-  uint64_t live;
-  Bool exact;
 
   if (ioctl(watch->fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
     size.ws_col = watchWIDTH;
-  live = EstimateBytes(&exact, watch->estimate);
   TextInit(&inner, line, sizeof line);
-  WatchText(&inner, size.ws_col, counts, rate, live, exact);
+  WatchText(&inner, size.ws_col, counts, rate, resident);
   TextInit(&text, room, sizeof room);
   TextString(&text, watchDOWN);
   TextBytes(&text, line, TextLength(&inner));
@@ -206,7 +191,7 @@ static void watchShow(Watch watch, WatchCounts counts, uint64_t rate)
   watch->shown = TRUE;
 }
 
-uint64_t WatchPoll(Watch watch, uint64_t now, WatchCounts counts)
+uint64_t WatchPoll(Watch watch, uint64_t now, WatchCounts counts, uint64_t resident)
 {
   uint64_t rate;
 
@@ -214,7 +199,7 @@ uint64_t WatchPoll(Watch watch, uint64_t now, WatchCounts counts)
     return watch->due - now;
   rate = watchRate(watch, now, counts->events);
   if (watchMay(watch))
-    watchShow(watch, counts, rate);
+    watchShow(watch, counts, rate, resident);
   watch->due = now + WatchPERIOD * (uint64_t)watchMILLION;
   return watch->due - now;
 }

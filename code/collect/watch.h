@@ -1,8 +1,8 @@
 /* watch.h -- the line that moves: how a recording goes, for a person at a terminal
  *
  * One line, in the row below the terminal's cursor, rewritten a few times a second, and erased at the end: events a
- * second, events, bytes, discarded, live bytes.  The program's own output goes on where it was.  Nothing is written
- * while the program has the terminal for itself (no line editing: editors, shells, passwords) or we are in the
+ * second, events, bytes, discarded, resident memory.  The program's own output goes on where it was.  Nothing is
+ * written while the program has the terminal for itself (no line editing: editors, shells, passwords) or we are in the
  * background, and nobody ever waits for the terminal.
  *
  * Always true (WatchCheck): what is on the screen is one line, shorter than it is wide.
@@ -16,7 +16,6 @@
 
 #include "base/text.h"
 #include "base/types.h"
-#include "format/registry.h"
 
 typedef struct WatchStruct *Watch;
 
@@ -42,21 +41,15 @@ extern Res WatchCreate(Watch *watchReturn, int fd, uint64_t now);
 extern void WatchDestroy(Watch watch);
 extern Bool WatchCheck(Watch watch);
 
-/* WatchBlock, WatchGone -- as EstimateBlock and EstimateGone (estimate.h): for each block that is drained, each process
- * that ends */
-extern void WatchBlock(Watch watch, Registry registry, uint64_t process, const void *events, Size used,
-                       Size seen, uint64_t first);
-extern void WatchGone(Watch watch, uint64_t process);
-
-/* WatchPoll -- rewrite the line if it is time; returns ns after which it is again */
-extern uint64_t WatchPoll(Watch watch, uint64_t now, WatchCounts counts);
+/* WatchPoll -- rewrite the line if it is time; returns ns after which it is again
+ * resident  bytes of memory that the recorded processes have; 0: not known, and not shown */
+extern uint64_t WatchPoll(Watch watch, uint64_t now, WatchCounts counts, uint64_t resident);
 
 /* WatchErase -- take the line away, before something else is written; it comes back */
 extern void WatchErase(Watch watch);
 
 /* WatchText -- the line itself, cut to less than `width` columns
- * rate   events a second
- * exact  live bytes are no estimate */
-extern void WatchText(Text text, Size width, WatchCounts counts, uint64_t rate, uint64_t live, Bool exact);
+ * rate   events a second */
+extern void WatchText(Text text, Size width, WatchCounts counts, uint64_t rate, uint64_t resident);
 
 #endif /* COLLECT_WATCH_H */

@@ -66,26 +66,17 @@ Res WitnessCreate(Witness *witnessReturn, const WitnessSettingsStruct *settings)
   return ResOK;
 }
 
-void WitnessFinish(Witness witness)
+void WitnessDestroy(Witness witness)
 {
   if (witness->tree != NULL) {
     SampleDestroy(witness->sample);
     TreeDestroy(witness->tree);
     ProcFinish(&witness->proc);
-    witness->sample = NULL;
-    witness->tree = NULL;
   }
   if (witness->teller != NULL)
     (void)TellerFlush(witness->teller);
   if (witness->watch != NULL)
     WatchDestroy(witness->watch);
-  witness->teller = NULL;
-  witness->watch = NULL;
-}
-
-void WitnessDestroy(Witness witness)
-{
-  WitnessFinish(witness);
   free(witness);
 }
 
@@ -109,17 +100,6 @@ void WitnessMeet(Witness witness, pid_t pid, RegionMeet its)
     TreeMeet(witness->tree, &met);
 }
 
-void WitnessPart(Witness witness, uint64_t identity)
-{
-  if (witness->watch != NULL)
-    WatchGone(witness->watch, identity);
-}
-
-Watch WitnessWatches(Witness witness)
-{
-  return witness->watch;
-}
-
 uint64_t WitnessPoll(Witness witness, uint64_t now, WatchCounts counts)
 {
   uint64_t due = UINT64_MAX, its;
@@ -131,7 +111,7 @@ uint64_t WitnessPoll(Witness witness, uint64_t now, WatchCounts counts)
     due = its < due ? its : due;
   }
   if (witness->watch != NULL) {
-    its = WatchPoll(witness->watch, now, counts);
+    its = WatchPoll(witness->watch, now, counts, witness->tree != NULL ? TreeResident(witness->tree) : 0);
     due = its < due ? its : due;
   }
   return due;

@@ -31,9 +31,7 @@ typedef struct WitnessSettingsStruct {
 /* WitnessCreate -- ResMEMORY; where there is no /proc nothing is told of it, and that is no failure */
 extern Res WitnessCreate(Witness *witnessReturn, const WitnessSettingsStruct *settings);
 
-/* WitnessFinish -- the last samples, and no line any longer.  What follows is no longer told. */
-extern void WitnessFinish(Witness witness);
-
+/* WitnessDestroy -- the last samples, and no line any longer.  What follows is no longer told. */
 extern void WitnessDestroy(Witness witness);
 extern Bool WitnessCheck(Witness witness);
 
@@ -41,12 +39,8 @@ extern Bool WitnessCheck(Witness witness);
 extern void WitnessProgram(Witness witness, pid_t pid);
 extern void WitnessEnded(Witness witness, pid_t pid, int status);
 
-/* WitnessMeet -- a process offers its memory.  WitnessPart -- it does so no longer. */
+/* WitnessMeet -- a process offers its memory */
 extern void WitnessMeet(Witness witness, pid_t pid, RegionMeet request);
-extern void WitnessPart(Witness witness, uint64_t identity);
-
-/* WitnessWatches -- does somebody watch, so that WatchBlock is to be called? */
-extern Watch WitnessWatches(Witness witness);
 
 /* WitnessPoll -- whatever is due; returns ns until the next */
 extern uint64_t WitnessPoll(Witness witness, uint64_t now, WatchCounts counts);

@@ -4,7 +4,6 @@
  */
 #include <string.h>
 
-#include "base/fence.h"
 #include "emit/drain.h"
 #include "emit/drainslot.h"
 #include "emit/send.h"
@@ -67,32 +66,6 @@ void DrainForget(Process process, uint32_t serial)
     }
 }
 
-/* drainSame -- is the block, which may be in use, still the one whose header that is? */
-__attribute__((no_sanitize("thread"))) static Bool drainSame(BlockHeader block, BlockHeader header)
-{
-  const volatile BlockHeaderStruct *now = block;
-  const volatile uint64_t *magic = (const volatile uint64_t *)(const void *)block->magic;
-  uint64_t its;
-
-  memcpy(&its, header->magic, sizeof its);
-  return *magic == its && now->stream == header->stream && now->sequence == header->sequence &&
-         now->first == header->first;
-}
-
-/* drainCopyOpen -- a block that may be in use, as it is now.  FALSE: its owner changed it meanwhile. */
-__attribute__((no_sanitize("thread"))) static Bool drainCopyOpen(char *copy, BlockHeader block, Size size)
-{
-  const volatile uint64_t *from = (const volatile uint64_t *)(const void *)block;
-  BlockHeader header = (BlockHeader)(void *)copy;
-  uint64_t *to = (uint64_t *)(void *)copy;
-  Index i;
-
-  for (i = 0; i < size / sizeof *to; ++i)
-    to[i] = from[i];
-  Fence();
-  return drainWhole(header, size) && drainSame(block, header);
-}
-
 /* drainSnapshot -- send one block as it is now, and leave it; returns how many events nobody took */
 static uint64_t drainSnapshot(Process process, Store store, Index slot, char *copy, DrainWhat what)
 {
@@ -107,7 +80,7 @@ static uint64_t drainSnapshot(Process process, Store store, Index slot, char *co
     if ((drainState(region, slot) & RegionOPEN) == 0 || !RegionBlockAt(&offset, &size, region, slot))
       return 0;
     block = (BlockHeader)(void *)((char *)region + offset);
-    if (!drainCopyOpen(copy, block, size))
+    if (!BlockCopyLive(copy, block, size) || !drainWhole(header, size))
       continue;
     if ((header->flags & BlockFlagUNSENT) != 0 && what != DrainUNSENT)
       return 0;
@@ -116,7 +89,7 @@ static uint64_t drainSnapshot(Process process, Store store, Index slot, char *co
       return 0;
     if (SendBlock(process, header, &tally, (header->flags & BlockFlagUNSENT) | BlockFlagSNAPSHOT | beside) != ResOK)
       return tally.count + (what == DrainPRIVATE ? SentLost(process, header->stream, header->discarded) : 0);
-    if (store != &process->shared && drainSame(block, header))
+    if (store != &process->shared && BlockSame(block, header))
       StreamHome(process, block, tally.count);
     return 0;
   }

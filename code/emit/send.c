@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/aver.h"
-#include "base/crc.h"
 #include "base/text.h"
 #include "emit/handoffer.h"
 #include "emit/control.h"
@@ -517,29 +516,18 @@ void SendEnd(Process process)
   scratchGive(process, scratch);
 }
 
-/* sendRest -- the block's events as they go out, packed if that makes them less; FALSE: some are pending */
-static Bool sendRest(Scratch scratch, BlockHeader header, const void *events, BlockTally tally, Bool raw)
+/* sendPack -- pack the block's events behind the header in `out`; FALSE: some are pending */
+static Bool sendPack(Size *packedReturn, Scratch scratch, BlockHeader block, BlockTally tally)
 {
-  uint8_t *rest = scratch->out + BlockHeaderSIZE;
   Count count;
 
-  header->rest = 0;
-  if (!raw) {
-    header->rest = (uint32_t)BlockPack((Pack)(void *)scratch->pack, SendRegistry(), events, tally->used, header->first,
-                                       rest, &count);
-    if (tally->count == SendCountUNKNOWN) {
-      if (header->rest == 0 && tally->used > 0)
-        return FALSE;
-      tally->count = count;
-    }
+  *packedReturn = BlockPack((Pack)(void *)scratch->pack, SendRegistry(), block + 1, tally->used, block->first,
+                            scratch->out + BlockHeaderSIZE, &count);
+  if (tally->count == SendCountUNKNOWN) {
+    if (*packedReturn == 0 && tally->used > 0)
+      return FALSE;
+    tally->count = count;
   }
-  if (header->rest > 0 && header->rest < tally->used) {
-    header->flags |= BlockFlagPACKED;
-  } else {
-    header->rest = (uint32_t)tally->used;
-    memcpy(rest, events, tally->used);
-  }
-  header->restCrc = Crc32c(0, rest, header->rest);
   return TRUE;
 }
 
@@ -549,10 +537,11 @@ static Size sendSeal(Scratch scratch, BlockHeader block, BlockTally tally, unsig
   BlockHeader header = (BlockHeader)(void *)scratch->out;
   /* What another program left behind has its own types. */
   Bool raw = sendRaw || (flags & BlockFlagRECOVERED) != 0;
+  Size packed = 0;
 
   *header = *block;
   header->flags = (uint8_t)(flags | BlockFlagSEALED | (block->flags & BlockFlagCPU));
-  if (!sendRest(scratch, header, (const char *)block + BlockHeaderSIZE, tally, raw))
+  if (!raw && !sendPack(&packed, scratch, block, tally))
     return 0;
   header->used = (uint32_t)tally->used;
   header->count = (uint32_t)tally->count;
@@ -560,8 +549,7 @@ static Size sendSeal(Scratch scratch, BlockHeader block, BlockTally tally, unsig
   header->last = EventClock(EVENT_SLOW);
   if (header->last < tally->last)
     header->last = tally->last;
-  header->size = BlockHeaderSIZE + header->rest;
-  BlockHeaderSeal(header);
+  BlockSeal(header, scratch->out + BlockHeaderSIZE, packed, block + 1);
   return header->size;
 }
 

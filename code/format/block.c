@@ -9,12 +9,27 @@
 
 #include "base/aver.h"
 #include "base/crc.h"
+#include "base/fence.h"
 
 enum { blockFlagsSUM = BlockFlagsOWNER | BlockFlagSUMMED };
 
 void BlockHeaderSeal(BlockHeader header)
 {
   header->headerCrc = Crc32c(0, header, offsetof(BlockHeaderStruct, headerCrc));
+}
+
+void BlockSeal(BlockHeader header, void *rest, Size packed, const void *events)
+{
+  Bool less = packed > 0 && packed < header->used;
+
+  if (less)
+    header->flags |= BlockFlagPACKED;
+  else if (rest != events)
+    memcpy(rest, events, header->used);
+  header->rest = less ? (uint32_t)packed : header->used;
+  header->size = BlockHeaderSIZE + header->rest;
+  header->restCrc = Crc32c(0, rest, header->rest);
+  BlockHeaderSeal(header);
 }
 
 /* blockHeaderSwap -- into the other byte order, field by field */
@@ -127,16 +142,65 @@ Res BlockHeaderUnsealedRead(BlockHeader headerReturn, Bool *swappedReturn, const
          BlockCountsSound(headerReturn) ? ResOK : ResFORMAT;
 }
 
-void BlockHeaderSealOpen(BlockHeader header, BlockTally tally)
+Bool BlockUnsealedIs(BlockHeader header, const void *bytes, Size whole, uint64_t process)
 {
-  header->flags = (uint8_t)((header->flags & BlockFlagsOWNER) | BlockFlagRECOVERED);
-  header->used = header->rest = (uint32_t)tally->used;
+  Bool swapped;
+
+  return BlockHeaderUnsealedRead(header, &swapped, bytes) == ResOK && !swapped && header->whole == whole &&
+         header->process == process;
+}
+
+void BlockChoose(void *events, Size *used, Count *count, const uint8_t *wanted, uint16_t always)
+{
+  char *base = events;
+  Size at, to = 0, size;
+
+  for (at = 0; at < *used; at += size) {
+    EventHeaderStruct event;
+    memcpy(&event, base + at, sizeof event);
+    size = EventSizeOfLength(event.length);
+    if (event.code == EventPadCODE || (event.code >= EventCodeFIRST && event.code != always &&
+                                       (wanted[event.code / 8] >> event.code % 8 & 1) == 0)) {
+      *count -= event.code >= EventCodeFIRST;
+      continue;
+    }
+    memmove(base + to, base + at, size);
+    to += size;
+  }
+  *used = to;
+}
+
+void BlockSealOpen(BlockHeader header, BlockTally tally, unsigned flag)
+{
+  header->flags = (uint8_t)((header->flags & BlockFlagsOWNER) | flag);
+  header->used = (uint32_t)tally->used;
   header->count = (uint32_t)tally->count;
-  header->size = BlockHeaderSIZE + header->rest;
   header->last = tally->last;
   header->mono = 0;
-  header->restCrc = Crc32c(0, header + 1, tally->used);
-  BlockHeaderSeal(header);
+  BlockSeal(header, header + 1, 0, header + 1);
+}
+
+__attribute__((no_sanitize("thread"))) Bool BlockSame(const void *block, const BlockHeaderStruct *header)
+{
+  const volatile BlockHeaderStruct *now = block;
+  const volatile uint64_t *magic = block;
+  uint64_t its;
+
+  memcpy(&its, header->magic, sizeof its);
+  return *magic == its && now->process == header->process && now->stream == header->stream &&
+         now->sequence == header->sequence && now->first == header->first;
+}
+
+__attribute__((no_sanitize("thread"))) Bool BlockCopyLive(void *copy, const void *block, Size size)
+{
+  const volatile uint64_t *from = block;
+  uint64_t *to = copy;
+  Index i;
+
+  for (i = 0; i < size / sizeof *to; ++i)
+    to[i] = from[i];
+  Fence();
+  return BlockSame(block, copy);
 }
 
 Bool BlockHeaderCheck(BlockHeader header)

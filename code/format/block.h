@@ -154,6 +154,14 @@ static inline uint16_t BlockCpu(const BlockHeaderStruct *header)
 /* BlockHeaderSeal -- compute headerCrc; every other field is the caller's */
 extern void BlockHeaderSeal(BlockHeader header);
 
+/* BlockSeal -- the block at rest: the rest of its header, and its events, packed if that makes them less
+ *
+ * header  `used`, and all that says nothing of the events at rest, is the caller's; not at `rest`
+ * rest    where the events go: `packed` bytes are there that BlockPack has written; 0: none
+ * events  `used` bytes, as they are in memory; at `rest` if they are to stay there
+ */
+extern void BlockSeal(BlockHeader header, void *rest, Size packed, const void *events);
+
 /* BlockHeaderRead -- a header from outside, into our byte order
  *
  * bytes           BlockHeaderSIZE bytes, of any alignment
@@ -184,6 +192,10 @@ static inline uint64_t BlockSumPart(uint64_t used, uint64_t before, uint64_t dis
  * returns  ResFORMAT also if its sum is wrong; who writes no sum (an older emitter) is believed */
 extern Res BlockHeaderUnsealedRead(BlockHeader headerReturn, Bool *swappedReturn, const void *bytes);
 
+/* BlockUnsealedIs -- is that the sound header of a block in memory, of so many bytes in all, of this process and in our
+ * order? */
+extern Bool BlockUnsealedIs(BlockHeader headerReturn, const void *bytes, Size whole, uint64_t process);
+
 /* BlockSpoiled -- how many events go with a block in memory, of `size` bytes in all, whose header cannot be believed: those
  * that can still be counted, and one at least; 0: all is zero, so there is no block */
 extern Count BlockSpoiled(void *block, Size size);
@@ -212,11 +224,25 @@ typedef struct BlockTallyStruct {
  */
 extern void BlockWalk(BlockTally tallyReturn, void *events, Size size, uint64_t first, Bool settle);
 
-/* BlockHeaderSealOpen -- make the block of a dead process a sound one, as it stands: recovered, not sealed by its
- * writer
+/* BlockChoose -- of settled events (BlockWalk), keep only those of types that are wanted, and no pads
+ *
+ * wanted  a bit for each code; and the type `always` is wanted in any case
+ * used, count  of all; then of those that are left
+ */
+extern void BlockChoose(void *events, Size *used, Count *count, const uint8_t *wanted, uint16_t always);
+
+/* BlockSealOpen -- make an open block a sound one, as it stands, not sealed by its writer
  *
  * header  in our byte order, with the settled events (BlockWalk) behind it
+ * flag    BlockFlagRECOVERED: its process is dead; BlockFlagSNAPSHOT: it goes on, and that is a copy
  */
-extern void BlockHeaderSealOpen(BlockHeader header, BlockTally tally);
+extern void BlockSealOpen(BlockHeader header, BlockTally tally, unsigned flag);
+
+/* BlockSame -- is the block in memory, which may be in use, still the one whose header that is? */
+extern Bool BlockSame(const void *block, const BlockHeaderStruct *header);
+
+/* BlockCopyLive -- copy a block in memory that its owner may be filling: `size` bytes, aligned as events are, from low to
+ * high, so that an event whose code is seen is seen whole.  FALSE: it is not the same block any more. */
+extern Bool BlockCopyLive(void *copy, const void *block, Size size);
 
 #endif /* FORMAT_BLOCK_H */

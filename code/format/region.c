@@ -34,14 +34,12 @@ Bool RegionBlockAt(Size *offsetReturn, Size *sizeReturn, RegionHeader header, In
 uint8_t RegionStateTold(const void *end, Size most, uint64_t identity)
 {
   BlockHeaderStruct header;
-  Bool swapped;
   Size size;
 
   for (size = BlockMIN; size <= most && size <= BlockMAX; size *= 2) {
     const char *place = (const char *)end - size;
     if (memcmp(place, BlockMAGIC, BlockMagicSIZE) == 0 &&
-        BlockHeaderUnsealedRead(&header, &swapped, place) == ResOK && !swapped && header.whole == size &&
-        header.process == identity && (header.flags & BlockFlagSUMMED) != 0)
+        BlockUnsealedIs(&header, place, size, identity) && (header.flags & BlockFlagSUMMED) != 0)
       return (uint8_t)((header.used > 0 && (header.flags & BlockFlagUNSENT) == 0 ? RegionFULL : RegionOPEN) |
                        __builtin_ctzl(size));
   }

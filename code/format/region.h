@@ -469,4 +469,13 @@ typedef struct RegionGrantStruct {
 
 enum { RegionGrantLOCKED, RegionGrantCONTROL, RegionGrantLOG, RegionGrantMAX };
 
+/* RegionAsk -- ask the process for RegionAskX, which it does with its next event; does not wait */
+static inline void RegionAsk(RegionHeader region, uint32_t what)
+{
+  Word *table = (Word *)(void *)((char *)region + RegionCONTROL);
+
+  (void)__atomic_fetch_or(&region->hand.attention, what, __ATOMIC_SEQ_CST);
+  (void)__atomic_fetch_or(&table[RegionControlATTENTION], (Word)RegionControlATTEND, __ATOMIC_SEQ_CST);
+}
+
 #endif /* FORMAT_REGION_H */

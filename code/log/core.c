@@ -49,7 +49,7 @@ Res CoreBlock(Core core, Size size)
     return ResOK;
   if (header->before == BlockBeforeUNKNOWN)
     header->before = 0;
-  BlockHeaderSealOpen(header, &tally);
+  BlockSealOpen(header, &tally, BlockFlagRECOVERED);
   return FileWriteAll(core->to, header, header->size);
 }
 

@@ -43,12 +43,13 @@ int FileOpenTemporary(void)
   return fd;
 }
 
-Res FileWriteAll(int fd, const void *bytes, Size size)
+/* fileWrite -- all of it, at `offset`; at -1, where the descriptor stands */
+static Res fileWrite(int fd, off_t offset, const void *bytes, Size size)
 {
   const char *next = bytes;
 
   while (size > 0) {
-    ssize_t n = write(fd, next, size);
+    ssize_t n = offset < 0 ? write(fd, next, size) : pwrite(fd, next, size, offset);
     if (n < 0 && errno == EINTR)
       continue;
     if (n <= 0) {
@@ -56,9 +57,20 @@ Res FileWriteAll(int fd, const void *bytes, Size size)
       return ResIO;
     }
     next += n;
+    offset += offset < 0 ? 0 : n;
     size -= (Size)n;
   }
   return ResOK;
+}
+
+Res FileWriteAt(int fd, uint64_t offset, const void *bytes, Size size)
+{
+  return fileWrite(fd, (off_t)offset, bytes, size);
+}
+
+Res FileWriteAll(int fd, const void *bytes, Size size)
+{
+  return fileWrite(fd, -1, bytes, size);
 }
 
 Res FileAppend(int fd, const void *message, Size size)

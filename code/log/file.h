@@ -58,8 +58,10 @@ extern uint64_t FileData(File file, uint64_t offset);
 /* FileRead -- `size` bytes at `offset` into `bytes`; ResEND if the file ends before, ResIO */
 extern Res FileRead(File file, uint64_t offset, void *bytes, Size size);
 
-/* FileReadAt, FileWriteAll -- the same for a bare descriptor; writing goes to its end */
+/* FileReadAt -- the same for a bare descriptor.  FileWriteAt -- write all of it there; FileWriteAll, where the descriptor
+ * stands.  ResIO: errno says why, and some of it may be written */
 extern Res FileReadAt(int fd, uint64_t offset, void *bytes, Size size);
+extern Res FileWriteAt(int fd, uint64_t offset, const void *bytes, Size size);
 extern Res FileWriteAll(int fd, const void *bytes, Size size);
 
 /* FileAppend -- one message to a log that others may append to at the same moment, all of it in one go: where a write is cut

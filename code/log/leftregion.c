@@ -238,12 +238,10 @@ static Bool leftRead(BlockHeader soundReturn, BlockTally tallyReturn, LeftRegion
 {
   BlockHeader header = &region->block.header;
   Size at, size;
-  Bool swapped;
 
   if (!leftAt(&at, &size, region, i) || leftBytes(region, at, header, size) != ResOK)
     return FALSE;
-  if (BlockHeaderUnsealedRead(soundReturn, &swapped, header) != ResOK || swapped || soundReturn->whole != size ||
-      soundReturn->process != region->header.identity) {
+  if (!BlockUnsealedIs(soundReturn, header, size, region->header.identity)) {
     region->spoiled += BlockSpoiled(header, size);
     return FALSE;
   }
@@ -289,7 +287,7 @@ static Res leftBlock(LeftRegion region, Index i)
   if (RegionOverwrites(&region->header, &sound))
     header->flags |= BlockFlagUNSENT;
   region->spoiled += tally.broken;
-  BlockHeaderSealOpen(header, &tally);
+  BlockSealOpen(header, &tally, BlockFlagRECOVERED);
   return leftWrite(region, header, header->size);
 }
 

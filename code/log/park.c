@@ -61,21 +61,6 @@ void ParkRelease(Park park, Loaded loaded)
   loaded->parked = FALSE;
 }
 
-static Bool parkWrite(Park park, uint64_t at, const unsigned char *bytes, Size size)
-{
-  while (size > 0) {
-    ssize_t n = pwrite(park->fd, bytes, size, (off_t)at);
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n <= 0)
-      return FALSE;
-    bytes += n;
-    at += (uint64_t)n;
-    size -= (Size)n;
-  }
-  return TRUE;
-}
-
 /* parkEvents -- write what is left of a block as records at `at`; *endReturn is behind them */
 static Bool parkEvents(Park park, Loaded loaded, uint64_t at, uint64_t *endReturn)
 {
@@ -87,7 +72,7 @@ static Bool parkEvents(Park park, Loaded loaded, uint64_t at, uint64_t *endRetur
     const LoadedItemStruct *item = &loaded->item[i];
     Size size = EventSizeOfLength(item->length);
     if (used + sizeof *item + size > sizeof records) {
-      if (!parkWrite(park, at, records, used))
+      if (FileWriteAt(park->fd, at, records, used) != ResOK)
         return FALSE;
       at += used;
       used = 0;
@@ -97,7 +82,7 @@ static Bool parkEvents(Park park, Loaded loaded, uint64_t at, uint64_t *endRetur
     used += sizeof *item + size;
   }
   *endReturn = at + used;
-  return parkWrite(park, at, records, used);
+  return FileWriteAt(park->fd, at, records, used) == ResOK;
 }
 
 Res ParkPut(Park park, Loader loader, Loaded *loaded)

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/aver.h"
-#include "base/crc.h"
 #include "format/block.h"
 #include "format/pack.h"
 #include "log/logset.h"
@@ -75,24 +74,18 @@ static void rewriteSeal(LogRewrite rewrite, RewriteBlock block)
   RewriteStream stream = block->stream;
   RewriteProcess process = stream->process;
   BlockHeader header = &block->header;
-  const void *rest = block->bytes;
+  unsigned char *rest = block->bytes;
+  Size packed = 0;
   Count count;
 
   RewriteHeadsBefore(&rewrite->heads, process->process);
   header->flags = BlockFlagSEALED | (header->cpuFirst != BlockCpuUNKNOWN ? BlockFlagCPU : 0);
-  header->rest = header->used;
   if (rewrite->packed) {
-    Size packed = BlockPack(rewrite->pack, process->process->public.registry, block->bytes, header->used, header->first,
-                            rewrite->rest, &count);
-    if (packed > 0 && packed < header->used) {
-      header->flags |= BlockFlagPACKED;
-      header->rest = (uint32_t)packed;
-      rest = rewrite->rest;
-    }
+    rest = rewrite->rest;
+    packed = BlockPack(rewrite->pack, process->process->public.registry, block->bytes, header->used, header->first, rest,
+                       &count);
   }
-  header->size = BlockHeaderSIZE + header->rest;
-  header->restCrc = Crc32c(0, rest, header->rest);
-  BlockHeaderSeal(header);
+  BlockSeal(header, rest, packed, block->bytes);
   RewriteOutBytes(&rewrite->out, header, BlockHeaderSIZE);
   RewriteOutBytes(&rewrite->out, rest, header->rest);
   stream->sequence = header->sequence + 1;

@@ -27,6 +27,7 @@
 #include "base/aver.h"
 #include "base/types.h"
 #include "log/called.h"
+#include "log/file.h"
 #include "log/log.h"
 #include "view/output.h"
 #include "view/writer.h"
@@ -404,7 +405,7 @@ static uint64_t ctfDiscarded(Writer ctf)
 /* ctfEnd -- write the open packet; after a failure, cut off what of it was written */
 static void ctfEnd(Writer ctf)
 {
-  Size size = (Size)(ctf->next - ctf->packet), done = 0;
+  Size size = (Size)(ctf->next - ctf->packet);
 
   if (ctf->failed != 0)
     return;
@@ -413,15 +414,10 @@ static void ctfEnd(Writer ctf)
   /* Readers count what is missing from one packet to the next: in the first is nothing, and nothing is missing. */
   ctf->header.discarded = ctf->header.number == 0 ? 0 : ctfDiscarded(ctf);
   memcpy(ctf->packet, &ctf->header, sizeof ctf->header);
-  while (done < size) {
-    ssize_t n = write(ctf->fd, ctf->packet + done, size - done);
-    if (n >= 0) {
-      done += (Size)n;
-    } else if (errno != EINTR) {
-      ctf->failed = errno;
-      (void)!ftruncate(ctf->fd, (off_t)ctf->offset); /* if that fails as well there is nothing more to be done */
-      return;
-    }
+  if (FileWriteAll(ctf->fd, ctf->packet, size) != ResOK) {
+    ctf->failed = errno;
+    (void)!ftruncate(ctf->fd, (off_t)ctf->offset); /* if that fails as well there is nothing more to be done */
+    return;
   }
   ctf->offset += size;
   ++ctf->header.number;

@@ -8,10 +8,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/aver.h"
 #include "base/text.h"
+#include "log/file.h"
 
 void OutputInit(Output output, int fd)
 {
@@ -23,17 +23,10 @@ void OutputInit(Output output, int fd)
 
 Bool OutputFlush(Output output)
 {
-  const char *from = output->base;
-
-  if (output->before != NULL && from < output->next)
+  if (output->before != NULL && output->base < output->next)
     output->before(output->data);
-  while (output->failed == 0 && from < output->next) {
-    ssize_t n = write(output->fd, from, (Size)(output->next - from));
-    if (n >= 0)
-      from += n;
-    else if (errno != EINTR)
-      output->failed = errno;
-  }
+  if (output->failed == 0 && FileWriteAll(output->fd, output->base, (Size)(output->next - output->base)) != ResOK)
+    output->failed = errno;
   output->next = output->base;
   return output->failed == 0;
 }

@@ -14,6 +14,7 @@
 
 #include "base/aver.h"
 #include "base/grow.h"
+#include "log/file.h"
 
 enum {
   ScriptWaitedSIZE = 8     /* threads of which a thread remembers how far it has waited for them */
@@ -160,21 +161,13 @@ int ScriptFile(Script script)
 
 static void scriptWrite(Script script, const void *data, Size size)
 {
-  const char *p = data;
-
-  while (size > 0 && script->res == ResOK) {
-    ssize_t n = pwrite(script->fd, p, size, (off_t)script->offset);
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n <= 0) {
-      script->res = ResIO;
-      script->error = n < 0 ? errno : ENOSPC;
-      return;
-    }
-    p += n;
-    size -= (Size)n;
-    script->offset += (uint64_t)n;
-  }
+  if (script->res != ResOK)
+    return;
+  script->res = FileWriteAt(script->fd, script->offset, data, size);
+  if (script->res == ResOK)
+    script->offset += size;
+  else
+    script->error = errno;
 }
 
 /* scriptFlush -- write what the list `number` has as a chunk */
