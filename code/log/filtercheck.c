@@ -14,7 +14,7 @@
 #include "format/block.h"
 #include "log/filterdata.h"
 #include "log/logset.h"
-#include "log/near.h"
+#include "log/names.h"
 #include "log/when.h"
 
 /* ---- Numbers that are in a relation to another ---- */
@@ -105,7 +105,6 @@ static void rangeReals(double *loReturn, double *hiReturn, FilterMark relation, 
  *
  * Always true of a pattern that was compiled: repetitions have added patternAddedMAX pieces at most; patternDepthMAX
  * parentheses are within one another at most.
-
  */
 
 enum { patternAddedMAX = 1000, patternDepthMAX = 100, patternRepeatMAX = 1 << 15 };

@@ -225,7 +225,6 @@ static Res lexAll(Filter filter)
  *   all         = not { "&&" not }
  *   not         = "!" not | "(" any ")" | comparison
  *   comparison  = operand relation operand | operand "in" "[" constant "," constant "]" | operand "=~" string
-
  */
 
 typedef struct ParseStruct {

@@ -17,9 +17,7 @@
 
 #include "log/load.h"
 #include "log/logset.h"
-#include "log/park.h"
-#include "log/partial.h"
-#include "log/queue.h"
+#include "log/arriving.h"
 #include "log/request.h"
 
 /* Somebody who is called for an event; TRUE, or `stop` of the request, ends the run behind it. */

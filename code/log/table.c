@@ -1,7 +1,8 @@
-/* table.c -- the processes and streams of a traceset
+/* table.c -- who recorded: the processes and streams of a traceset
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+
 #include "log/table.h"
 
 #include <stddef.h>
@@ -11,6 +12,70 @@
 
 #include "base/aver.h"
 #include "base/crc.h"
+
+/* ---- What should be there of a process's streams, as its closing header blocks say ---- */
+
+enum { endsMIN = 16 };
+
+static int endsCompare(const void *a, const void *b)
+{
+  const HeaderStreamStruct *x = a, *y = b;
+
+  return x->stream != y->stream ? (x->stream < y->stream ? -1 : 1) : 0;
+}
+
+/* endsJoin -- two lines of one stream.  A number of events that somebody counted belongs to its number of blocks. */
+static void endsJoin(HeaderStream to, const HeaderStreamStruct *from)
+{
+  if (from->blocks > to->blocks || (from->blocks == to->blocks && to->events == HeaderEventsUNKNOWN)) {
+    to->blocks = from->blocks;
+    to->events = from->events;
+  } else if (from->blocks == to->blocks && from->events != HeaderEventsUNKNOWN && from->events > to->events) {
+    to->events = from->events;
+  }
+  if (from->discarded > to->discarded)
+    to->discarded = from->discarded;
+}
+
+void EndsSettle(Ends ends)
+{
+  Index i;
+  Count kept = 0;
+
+  if (ends->count > 0)
+    qsort(ends->stream, ends->count, sizeof *ends->stream, endsCompare);
+  for (i = 0; i < ends->count; ++i) {
+    if (kept > 0 && ends->stream[kept - 1].stream == ends->stream[i].stream)
+      endsJoin(&ends->stream[kept - 1], &ends->stream[i]);
+    else
+      ends->stream[kept++] = ends->stream[i];
+  }
+  ends->count = kept;
+}
+
+Res EndsAdd(Ends ends, const HeaderStreamStruct *stream)
+{
+  if (ends->count == ends->capacity) {
+    EndsSettle(ends);
+    if (ends->count * 2 >= ends->capacity) {
+      Count capacity = ends->capacity > 0 ? ends->capacity * 2 : endsMIN;
+      HeaderStream more = realloc(ends->stream, capacity * sizeof *more);
+      if (more == NULL)
+        return ResMEMORY;
+      ends->stream = more;
+      ends->capacity = capacity;
+    }
+  }
+  ends->stream[ends->count++] = *stream;
+  return ResOK;
+}
+
+void EndsFree(Ends ends)
+{
+  free(ends->stream);
+}
+
+/* ---- Processes and streams ---- */
 
 enum { tableSlotsMIN = 64 };
 
@@ -439,4 +504,62 @@ void TableFree(Table table)
   free(table->streamSlot);
   free(table->processSlot);
   TypesFree(&table->types);
+}
+
+/* ---- How many processes of each recording there are in a log ---- */
+
+static int censusCompare(const void *a, const void *b)
+{
+  const CensusOfStruct *x = a, *y = b;
+
+  return x->recording != y->recording ? (x->recording < y->recording ? -1 : 1) : 0;
+}
+
+/* censusJoin -- those of one recording become one */
+static void censusJoin(Census census)
+{
+  Count kept = 0;
+  Index i;
+
+  for (i = 0; i < census->count; ++i) {
+    CensusOf of = &census->of[i], to = kept > 0 ? &census->of[kept - 1] : NULL;
+    if (to == NULL || to->recording != of->recording) {
+      census->of[kept++] = *of;
+      continue;
+    }
+    to->there += of->there;
+    if (of->said > to->said) {
+      to->said = of->said;
+      to->teller = of->teller;
+    }
+  }
+  census->count = kept;
+}
+
+Res CensusTake(Census census, Table table)
+{
+  Index i;
+
+  *census = (CensusStruct){0};
+  census->of = malloc((table->processes + 1) * sizeof *census->of);
+  if (census->of == NULL)
+    return ResMEMORY;
+  for (i = 0; i < table->processes; ++i) {
+    Process process = table->process[i];
+    Header header = &process->public.header;
+    Bool one = process->headed && strcmp(header->role, HeaderRoleCOLLECTOR) != 0;
+    census->moved += one && process->moved;
+    census->of[census->count++] = (CensusOfStruct){header->recording != 0 ? header->recording : header->copy,
+                                                   one && !process->moved,
+                                                   header->ended ? header->processes : 0, process};
+  }
+  if (census->count > 0)
+    qsort(census->of, census->count, sizeof *census->of, censusCompare);
+  censusJoin(census);
+  return ResOK;
+}
+
+void CensusFree(Census census)
+{
+  free(census->of);
 }
