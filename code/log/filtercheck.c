@@ -290,24 +290,6 @@ static const struct {
   {"code", FilterFieldCODE, checkNUMBER},   {"cpu", FilterFieldCPU, checkNUMBER},
 };
 
-typedef Bool (*CheckVisit)(void *data, Registry registry, EventType type);
-
-/* checkEach -- call `visit` for each type of each registry, until it says TRUE */
-static Bool checkEach(Log log, CheckVisit visit, void *data)
-{
-  Registry last = NULL;
-  Index i, t;
-
-  for (i = 0; i < log->table.processes; ++i) {
-    Registry registry = LogProcessAt(log, i)->registry;
-    for (t = 0; registry != last && t < registry->count; ++t)
-      if (visit(data, registry, &registry->types[t]))
-        return TRUE;
-    last = registry;
-  }
-  return FALSE;
-}
-
 static Bool checkSame(FilterToken token, const char *name, Size length)
 {
   return token->stringLength == length && memcmp(token->string, name, length) == 0;
@@ -383,7 +365,7 @@ static Res checkField(Filter filter, FilterOperand operand, unsigned *classesRet
     }
   }
   operand->field = FilterFieldPARAM;
-  (void)checkEach(filter->log, checkParam, &look);
+  (void)LogTypesEach(filter->log, checkParam, &look);
   *classesReturn = look.classes;
   if (look.classes == 0)
     return checkMissing(filter, operand->token, "no field of any event", &look.near);
@@ -472,9 +454,9 @@ static Res checkKnown(Filter filter, FilterTest test)
   checkLookStruct look = {.operand = &test->right};
 
   NearInit(&look.near, test->right.token->string, test->right.token->stringLength);
-  if (test->left.field == FilterFieldNAME && !checkEach(filter->log, checkName, &look))
+  if (test->left.field == FilterFieldNAME && !LogTypesEach(filter->log, checkName, &look))
     return checkMissing(filter, test->right.token, "no event", &look.near);
-  if (test->left.field == FilterFieldKIND && !checkEach(filter->log, checkKind, &look))
+  if (test->left.field == FilterFieldKIND && !LogTypesEach(filter->log, checkKind, &look))
     return checkMissing(filter, test->right.token, "no kind", &look.near);
   if (test->left.field == FilterFieldPROCESS && filter->log->follow == NULL)
     return checkProgram(filter, test);

@@ -338,7 +338,7 @@ void LogClose(Log log)
   free(log->file);
   free(log->path);
   LogForget(log);
-  ToldFree(&log->told);
+  free(log->told.slot);
   if (log->follow != NULL)
     FollowDestroy(log->follow);
   free(log);

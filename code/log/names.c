@@ -30,8 +30,7 @@ static Bool namesListHas(const char *list, const char *name, Size length)
   return FALSE;
 }
 
-/* namesEach -- call `each` for the types of each registry once, until it returns TRUE */
-static Bool namesEach(Log log, Bool (*each)(void *data, EventType type), void *data)
+Bool LogTypesEach(Log log, LogTypesVisit visit, void *data)
 {
   Registry last = NULL;
   Index i, t;
@@ -39,29 +38,21 @@ static Bool namesEach(Log log, Bool (*each)(void *data, EventType type), void *d
   for (i = 0; i < LogProcesses(log); ++i) {
     Registry registry = LogProcessAt(log, i)->registry;
     for (t = 0; registry != last && t < registry->count; ++t)
-      if (each(data, &registry->types[t]))
+      if (visit(data, registry, &registry->types[t]))
         return TRUE;
     last = registry;
   }
   return FALSE;
 }
 
-typedef struct namesWordStruct {
-  const char *name;
-  Size length;
-} namesWordStruct;
-
-static Bool namesIs(void *data, EventType type)
+/* namesIs -- is it the type that is looked for?  What is not may be near. */
+static Bool namesIs(void *data, Registry registry, EventType type)
 {
-  const namesWordStruct *word = data;
+  Near near = data;
 
-  return type->nameLength == word->length && memcmp(type->name, word->name, word->length) == 0;
-}
-
-static Bool namesOffer(void *near, EventType type)
-{
+  UNUSED(registry);
   NearOffer(near, type->name, type->nameLength);
-  return FALSE;
+  return type->nameLength == near->length && memcmp(type->name, near->word, near->length) == 0;
 }
 
 Res LogNamesMake(LogNames *namesReturn, Log log, const char *list, char *error, Size size)
@@ -76,19 +67,17 @@ Res LogNamesMake(LogNames *namesReturn, Log log, const char *list, char *error, 
     return ResPARAM;
   }
   while (*next != '\0') {
-    namesWordStruct word = {next, strcspn(next, namesSEPARATORS)};
-    if (!namesEach(log, namesIs, &word)) {
+    NearInit(&near, next, strcspn(next, namesSEPARATORS));
+    if (!LogTypesEach(log, namesIs, &near)) {
       TextInit(&text, error, size);
       TextString(&text, "no event is called '");
-      TextBytes(&text, word.name, word.length);
+      TextBytes(&text, near.word, near.length);
       TextChar(&text, '\'');
-      NearInit(&near, word.name, word.length);
-      (void)namesEach(log, namesOffer, &near);
       NearTell(&near, &text);
       (void)TextTerminate(&text);
       return ResPARAM;
     }
-    next += word.length;
+    next += near.length;
     next += strspn(next, namesSEPARATORS);
   }
   names = malloc(sizeof *names);

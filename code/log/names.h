@@ -12,6 +12,10 @@
 #include "base/types.h"
 #include "log/log.h"
 
+/* LogTypesEach -- call `visit` for the types of each registry once, until it returns TRUE; was there one? */
+typedef Bool (*LogTypesVisit)(void *data, Registry registry, EventType type);
+extern Bool LogTypesEach(Log log, LogTypesVisit visit, void *data);
+
 typedef struct LogNamesStruct *LogNames;
 
 /* LogNamesMake -- the types that `list` names, separated by commas or spaces

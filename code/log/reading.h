@@ -137,26 +137,28 @@ static inline void ReadingRoutesForget(Reading reading)
   ++reading->stamp;
 }
 
-/* For read.c: what the pass knows of a stream; NULL: no memory. */
+/* For readingtell.c: what the pass knows of a stream; NULL: no memory. */
 extern ReadingStream ReadingStreamOf(Reading reading, Stream stream);
 
-/* For read.c: a block that failed; events that are missing or cannot be had; a block that contradicts one in a file. */
-extern void ReadingFailureTell(Reading reading, ReadingStream its, uint32_t had);
-extern void ReadingFailureForget(Reading reading, ReadingStream its);
+/* What a pass tells (readingtell.c).  Of a block that did not load: keep that; it does not matter any more; no sound
+ * copy came, and `had` of its events were had from a worse one.  The last of these for all blocks that the run came to. */
 extern void ReadingFailureSet(Reading reading, ReadingStream its, const IndexEntryStruct *entry, const char *what,
                               uint32_t count);
+extern void ReadingFailureForget(Reading reading, ReadingStream its);
+extern void ReadingFailureTell(Reading reading, ReadingStream its, uint32_t had);
+extern void ReadingTellFailures(Reading reading);
+
+/* Events that are missing or cannot be had; a block that contradicts one in a file; damage at a place; blocks that are
+ * missing before this one. */
 extern void ReadingOmit(Reading reading, ProcessOmitted omitted, const IndexEntryStruct *entry, uint64_t events,
                         uint16_t code);
 extern void ReadingContrary(Reading reading, Process process, Index other, const IndexEntryStruct *entry);
 extern void ReadingTell(Reading reading, uint64_t place, const char *what, uint64_t lost, int exact);
 extern void ReadingMissing(Reading reading, Stream stream, const IndexEntryStruct *entry);
 
-/* For reading.c: close all blocks.  Close those that have nothing at reading->from or behind it, and leave out what the
- * others have before.  Deliver what comes before `until`: ResOK: that, or the run has ended; ResLIMIT:
- * `end` was reached; ResEND: there is nothing more. */
-extern void ReadingGive(Reading reading);
-extern Res ReadingSift(Reading reading);
-extern Res ReadingMerge(Reading reading, const LogPositionStruct *end);
+/* Once: what scanning found to be missing.  And at the pass's end: what no copy could make good. */
+extern void ReadingTellScanned(Reading reading);
+extern void ReadingTellEnd(Reading reading);
 
 /* What follow.c does for the pass over a log that is followed: begin; take what came, ResEND if it stopped waiting;
  * end.  Of other passes over it nothing. */

@@ -12,10 +12,9 @@
 
 #include "base/aver.h"
 #include "base/crc.h"
+#include "base/grow.h"
 
 /* ---- What should be there of a process's streams, as its closing header blocks say ---- */
-
-enum { endsMIN = 16 };
 
 static int endsCompare(const void *a, const void *b)
 {
@@ -57,14 +56,9 @@ Res EndsAdd(Ends ends, const HeaderStreamStruct *stream)
 {
   if (ends->count == ends->capacity) {
     EndsSettle(ends);
-    if (ends->count * 2 >= ends->capacity) {
-      Count capacity = ends->capacity > 0 ? ends->capacity * 2 : endsMIN;
-      HeaderStream more = realloc(ends->stream, capacity * sizeof *more);
-      if (more == NULL)
-        return ResMEMORY;
-      ends->stream = more;
-      ends->capacity = capacity;
-    }
+    if (ends->count * 2 >= ends->capacity &&
+        !Grow(&ends->stream, &ends->capacity, ends->capacity, sizeof *ends->stream))
+      return ResMEMORY;
   }
   ends->stream[ends->count++] = *stream;
   return ResOK;
@@ -86,21 +80,6 @@ static uint64_t tableHash(uint64_t a, uint64_t b)
   uint64_t h = (a ^ b * 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
 
   return h ^ h >> 31;
-}
-
-/* tableGrow -- room for one more pointer: doubles at powers of two */
-static Res tableGrow(void *list, Count count)
-{
-  void **pointers;
-
-  if ((count & (count - 1)) != 0 && count != 0)
-    return ResOK;
-  memcpy(&pointers, list, sizeof pointers);
-  pointers = realloc(pointers, (count == 0 ? 1 : count * 2) * sizeof *pointers);
-  if (pointers == NULL)
-    return ResMEMORY;
-  memcpy(list, &pointers, sizeof pointers);
-  return ResOK;
 }
 
 /* tableSlotsGrow -- empty slots for `count` things and one more; the caller puts them in again if TRUE was returned */
@@ -149,7 +128,7 @@ static Res tableClock(Clock *clockReturn, Table table)
 {
   Clock clock;
 
-  if (tableGrow(&table->clock, table->clocks) != ResOK)
+  if (!Grow(&table->clock, &table->clockRoom, table->clocks, sizeof *table->clock))
     return ResMEMORY;
   clock = calloc(1, sizeof *clock);
   if (clock == NULL)
@@ -179,7 +158,7 @@ static Res tableProcessMake(Process *processReturn, Table table, uint64_t identi
   Bool moved;
   Index i;
 
-  if (tableGrow(&table->process, table->processes) != ResOK ||
+  if (!Grow(&table->process, &table->processRoom, table->processes, sizeof *table->process) ||
       tableSlotsGrow(&moved, &table->processSlot, &table->processSlots, table->processes) != ResOK)
     return ResMEMORY;
   for (i = 0; moved && i < table->processes; ++i)
@@ -226,7 +205,7 @@ static Res tableStreamMake(Stream *streamReturn, Table table, BlockHeader header
   Index i;
   Res res = TableProcess(&process, table, header->process);
 
-  if (res != ResOK || tableGrow(&table->stream, table->streams) != ResOK ||
+  if (res != ResOK || !Grow(&table->stream, &table->streamRoom, table->streams, sizeof *table->stream) ||
       tableSlotsGrow(&moved, &table->streamSlot, &table->streamSlots, table->streams) != ResOK)
     return ResMEMORY;
   for (i = 0; moved && i < table->streams; ++i)

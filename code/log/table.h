@@ -5,7 +5,7 @@
  *
  * Always true (TableCheck): processes and streams stay where they are once made, and are numbered as they appeared.
  *
- * Design: design/log.md .table .check .census      Tests: test/logtest.c, test/logwhotest.c, test/endtest.c, test/check.t
+ * Design: design/log.md .table .check .census      Tests: test/logtest.c, test/logwhotest.c, test/endtest.c
  */
 #ifndef LOG_TABLE_H
 #define LOG_TABLE_H
@@ -116,6 +116,7 @@ enum {
 
 typedef struct TableStruct {
   Count processes, streams, clocks;
+  Count processRoom, streamRoom, clockRoom; /* how many of each there is room for, in these: */
   Process *process;  /* owned, as are the things pointed at; so many each stand in one piece */
   Stream *stream;
   Clock *clock;
