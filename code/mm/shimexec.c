@@ -26,8 +26,6 @@
 #include "mm/shimlook.h"
 #include "mm/shimthread.h"
 
-#define SHIM __attribute__((visibility("default")))
-
 /* Of an environment so many entries are looked at, so many at a time, and so many bytes of a value; of the program's memory
  * so much is read at a time. */
 enum { shimENVIRONMENT = 4096, shimENTRIES = 64, shimNAME = 20, shimVALUE = 4096, shimPAGE = 4096 };

@@ -17,7 +17,6 @@
 #include "mm/mmfork.h"
 #include "mm/shimlook.h"
 #include "mm/shimnext.h"
-#include "mm/shimpass.h"
 #include "mm/shimthread.h"
 
 static Bool shimHeld; /* by the thread that forks: all locks of the memory manager */

@@ -1,7 +1,7 @@
 /* shimmap.c -- the program's own mappings, and _exit, wrapped
  *
  * mmap, munmap, mremap, brk and sbrk are seen where the program or one of its libraries calls them by name; libc's
- * calls to itself and the dynamic loader's are not.  Who comes next serves them (mm/shimpass.h).  _exit ends the
+ * calls to itself and the dynamic loader's are not.  Who comes next serves them (mm/shimlook.h).  _exit ends the
  * program without its exit handlers: the log is brought up to date first.  exec needs none for that: the program that
  * comes after it finds what was left behind (emit/store.h), or whoever reads the log does.
  *
@@ -16,9 +16,6 @@
 #include "emit/event.h"
 #include "emit/process.h"
 #include "mm/shimlook.h"
-#include "mm/shimpass.h"
-
-#define SHIM __attribute__((visibility("default")))
 
 typedef void *(*ShimMmap)(void *place, size_t size, int protection, int flags, int fd, off_t offset);
 typedef void *(*ShimMmap64)(void *place, size_t size, int protection, int flags, int fd, off64_t offset);

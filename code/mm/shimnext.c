@@ -18,10 +18,8 @@
 #include "emit/state.h"
 #include "mm/mmalloc.h"
 #include "mm/shimlook.h"
-#include "mm/shimpass.h"
 #include "mm/shimsync.h"
 #include "mm/shimthread.h"
-#include "mm/shimwithin.h"
 
 enum { shimALIGN = 16 };
 
@@ -60,6 +58,72 @@ void *ShimEarlyTake(Size size, Size align)
   } while (!__atomic_compare_exchange_n(&shimEarlyUsed, &used, at + size, FALSE, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
   return ShimEarly + at;
 }
+
+/* ---- The mark of a thread that is inside an allocator ---- */
+
+__thread unsigned ShimWithin __attribute__((tls_model("initial-exec")));
+
+/* What serves behind the functions here. */
+static ShimNextStruct within;
+
+/* WITHIN -- make a call with the mark set */
+#define WITHIN(call) \
+  do { \
+    unsigned before = ShimWithin; \
+    ShimWithin = ShimMALLOC; \
+    call; \
+    ShimWithin = before; \
+  } while (0)
+
+static void *withinMalloc(size_t size)
+{
+  void *p;
+
+  WITHIN(p = within.malloc(size));
+  return p;
+}
+
+static void withinFree(void *p)
+{
+  WITHIN(within.free(p));
+}
+
+static void *withinCalloc(size_t count, size_t size)
+{
+  void *p;
+
+  WITHIN(p = within.calloc(count, size));
+  return p;
+}
+
+static void *withinRealloc(void *old, size_t size)
+{
+  void *p;
+
+  WITHIN(p = within.realloc(old, size));
+  return p;
+}
+
+static void *withinMemalign(size_t align, size_t size)
+{
+  void *p;
+
+  WITHIN(p = within.memalign(align, size));
+  return p;
+}
+
+/* shimDeepen -- let the functions of `next` be called with the mark set */
+static void shimDeepen(ShimNextStruct *next)
+{
+  within = *next;
+  next->malloc = withinMalloc;
+  next->free = withinFree;
+  next->calloc = withinCalloc;
+  next->realloc = withinRealloc;
+  next->memalign = withinMemalign;
+}
+
+/* ---- Who serves ---- */
 
 static void shimMMFree(void *p)
 {
@@ -140,7 +204,7 @@ static void shimObserve(void)
   shimSymbol(&next.memalign, "memalign");
   shimSymbol(&next.usable, "malloc_usable_size");
   if (!shimLibc(&next)) {
-    ShimDeepen(&next);
+    shimDeepen(&next);
     (void)ShimPassTo();
   }
   ShimNext = next;
@@ -390,4 +454,18 @@ __attribute__((constructor(102))) static void shimConstruct(void)
     MMThreadsWatch();
   ShimForkStart();
   StateHookAdd(shimState);
+}
+
+/* ---- What AddressSanitizer asks for ----
+ *
+ * Its runtime, where it is a shared library, insists on being the first one in the process, and does not start where we
+ * are.  It needs not be: what it serves is called behind our wrappers.  A program that has options of its own is asked
+ * before us; for that one the environment must say it (pawprint(7)).
+ */
+
+extern const char *__asan_default_options(void) __attribute__((visibility("default")));
+
+const char *__asan_default_options(void)
+{
+  return "verify_asan_link_order=0";
 }

@@ -18,8 +18,7 @@
 #include <time.h>
 
 #include "emit/event.h"
-
-#define SHIM __attribute__((visibility("default")))
+#include "mm/shimlook.h"
 
 typedef const struct timespec *SyncTime;
 

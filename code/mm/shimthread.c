@@ -14,7 +14,7 @@
 
 #include "emit/process.h"
 #include "mm/pages.h"
-#include "mm/shimpass.h"
+#include "mm/shimlook.h"
 #include "mm/shimsync.h"
 
 enum { threadPLACES = 64, threadNAME = 16 };
