@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "emit/process.h"
-#include "mm/mmfork.h"
+#include "mm/mmalloc.h"
 #include "mm/shimlook.h"
 #include "mm/shimnext.h"
 #include "mm/shimthread.h"
