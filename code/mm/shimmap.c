@@ -17,9 +17,6 @@
 #include "emit/process.h"
 #include "mm/shimlook.h"
 
-typedef void *(*ShimMmap)(void *place, size_t size, int protection, int flags, int fd, off_t offset);
-typedef void *(*ShimMmap64)(void *place, size_t size, int protection, int flags, int fd, off64_t offset);
-
 static inline void *shimMapped(void *place, size_t size, int protection, int flags)
 {
   if (LIKELY(place != MAP_FAILED && ShimPassing == 0))
@@ -35,27 +32,20 @@ enum { shimMapUNIT = 1 };
 #define shimMapCALL SYS_mmap
 #endif
 
-SHIM void *mmap(void *place, size_t size, int protection, int flags, int fd, off_t offset)
-{
-  ShimMmap next = SHIM_PASS(mmap);
-  void *result;
+#define SHIM_MMAP(name, Offset) \
+  SHIM void *name(void *place, size_t size, int protection, int flags, int fd, Offset offset) \
+  { \
+    __typeof__(name) *next = SHIM_PASS(name); \
+    void *result; \
+    SHIM_PASSING(next != NULL, \
+                 result = next != NULL ? next(place, size, protection, flags, fd, offset) \
+                                       : (void *)syscall(shimMapCALL, place, size, protection, flags, fd, \
+                                                         (long)(offset / shimMapUNIT))); \
+    return shimMapped(result, size, protection, flags); \
+  }
 
-  SHIM_PASSING(next != NULL, result = next != NULL ? next(place, size, protection, flags, fd, offset)
-                                                   : (void *)syscall(shimMapCALL, place, size, protection, flags, fd,
-                                                                     offset / shimMapUNIT));
-  return shimMapped(result, size, protection, flags);
-}
-
-SHIM void *mmap64(void *place, size_t size, int protection, int flags, int fd, off64_t offset)
-{
-  ShimMmap64 next = SHIM_PASS(mmap64);
-  void *result;
-
-  SHIM_PASSING(next != NULL, result = next != NULL ? next(place, size, protection, flags, fd, offset)
-                                                   : (void *)syscall(shimMapCALL, place, size, protection, flags, fd,
-                                                                     (long)(offset / shimMapUNIT)));
-  return shimMapped(result, size, protection, flags);
-}
+SHIM_MMAP(mmap, off_t)
+SHIM_MMAP(mmap64, off64_t)
 
 SHIM int munmap(void *place, size_t size)
 {

@@ -66,61 +66,42 @@ __thread unsigned ShimWithin __attribute__((tls_model("initial-exec")));
 /* What serves behind the functions here. */
 static ShimNextStruct within;
 
-/* WITHIN -- make a call with the mark set */
-#define WITHIN(call) \
-  do { \
+/* WITHIN -- a function that makes a call with the mark set */
+#define WITHIN(name, parameters, arguments) \
+  static void *within_##name parameters \
+  { \
     unsigned before = ShimWithin; \
+    void *p; \
     ShimWithin = ShimMALLOC; \
-    call; \
+    p = within.name arguments; \
     ShimWithin = before; \
-  } while (0)
+    return p; \
+  }
 
-static void *withinMalloc(size_t size)
+WITHIN(malloc, (size_t size), (size))
+WITHIN(calloc, (size_t count, size_t size), (count, size))
+WITHIN(realloc, (void *old, size_t size), (old, size))
+WITHIN(memalign, (size_t align, size_t size), (align, size))
+
+static void within_free(void *p)
 {
-  void *p;
+  unsigned before = ShimWithin;
 
-  WITHIN(p = within.malloc(size));
-  return p;
+  ShimWithin = ShimMALLOC;
+  within.free(p);
+  ShimWithin = before;
 }
 
-static void withinFree(void *p)
-{
-  WITHIN(within.free(p));
-}
-
-static void *withinCalloc(size_t count, size_t size)
-{
-  void *p;
-
-  WITHIN(p = within.calloc(count, size));
-  return p;
-}
-
-static void *withinRealloc(void *old, size_t size)
-{
-  void *p;
-
-  WITHIN(p = within.realloc(old, size));
-  return p;
-}
-
-static void *withinMemalign(size_t align, size_t size)
-{
-  void *p;
-
-  WITHIN(p = within.memalign(align, size));
-  return p;
-}
+/* The functions that may call each other. */
+#define SERVING_FUNCTIONS(X) X(malloc) X(free) X(calloc) X(realloc) X(memalign)
 
 /* shimDeepen -- let the functions of `next` be called with the mark set */
 static void shimDeepen(ShimNextStruct *next)
 {
   within = *next;
-  next->malloc = withinMalloc;
-  next->free = withinFree;
-  next->calloc = withinCalloc;
-  next->realloc = withinRealloc;
-  next->memalign = withinMemalign;
+#define X(name) next->name = within_##name;
+  SERVING_FUNCTIONS(X)
+#undef X
 }
 
 /* ---- Who serves ---- */
@@ -183,25 +164,21 @@ static Bool shimSites(void)
 static Bool shimLibc(const ShimNextStruct *next)
 {
   ShimNextStruct libc = {.pool = NULL};
+  Bool same = TRUE;
 
-  shimSymbol(&libc.malloc, "__libc_malloc");
-  shimSymbol(&libc.free, "__libc_free");
-  shimSymbol(&libc.calloc, "__libc_calloc");
-  shimSymbol(&libc.realloc, "__libc_realloc");
-  shimSymbol(&libc.memalign, "__libc_memalign");
-  return next->malloc == libc.malloc && next->free == libc.free && next->calloc == libc.calloc &&
-         next->realloc == libc.realloc && next->memalign == libc.memalign;
+#define X(name) shimSymbol(&libc.name, "__libc_" #name), same &= next->name == libc.name;
+  SERVING_FUNCTIONS(X)
+#undef X
+  return same;
 }
 
 static void shimObserve(void)
 {
   ShimNextStruct next = {.pool = &shimForeign, .sites = shimSites()};
 
-  shimSymbol(&next.malloc, "malloc");
-  shimSymbol(&next.free, "free");
-  shimSymbol(&next.calloc, "calloc");
-  shimSymbol(&next.realloc, "realloc");
-  shimSymbol(&next.memalign, "memalign");
+#define X(name) shimSymbol(&next.name, #name);
+  SERVING_FUNCTIONS(X)
+#undef X
   shimSymbol(&next.usable, "malloc_usable_size");
   if (!shimLibc(&next)) {
     shimDeepen(&next);
