@@ -66,7 +66,8 @@ static Bool readingNew(Reading reading, uint64_t place, uint64_t what)
   return reading->teller->telling && toldAdd(&reading->log->told, place | what << 60);
 }
 
-void ReadingTell(Reading reading, uint64_t place, const char *what, uint64_t lost, int exact)
+/* readingGap -- whom the pass works for is told, each time */
+static void readingGap(Reading reading, uint64_t place, const char *what, uint64_t lost, int exact)
 {
   LogGapStruct gap = {.path = reading->log->path[IndexPlaceFile(place)], .offset = IndexPlaceOffset(place),
                       .what = what, .lost = lost};
@@ -74,6 +75,11 @@ void ReadingTell(Reading reading, uint64_t place, const char *what, uint64_t los
   gap.exact = exact;
   if (reading->client.gap != NULL)
     reading->client.gap(reading->client.data, &gap);
+}
+
+void ReadingTell(Reading reading, uint64_t place, const char *what, uint64_t lost, int exact)
+{
+  readingGap(reading, place, what, lost, exact);
   if (readingNew(reading, place, 0))
     TellerGap(reading->teller, place, what, lost, exact);
 }
@@ -120,13 +126,9 @@ void ReadingFailureSet(Reading reading, ReadingStream its, const IndexEntryStruc
 
 void ReadingOmit(Reading reading, ProcessOmitted omitted, const IndexEntryStruct *entry, uint64_t events, uint16_t code)
 {
-  LogGapStruct gap = {.path = reading->log->path[IndexPlaceFile(entry->place)],
-                      .offset = IndexPlaceOffset(entry->place), .lost = events, .exact = LogLostEXACTLY};
-
-  gap.what = code != 0 ? "events that no header block of the process has"
-                       : "no header block of the process, or of its registry, was found";
-  if (reading->client.gap != NULL)
-    reading->client.gap(reading->client.data, &gap);
+  readingGap(reading, entry->place,
+             code != 0 ? "events that no header block of the process has"
+                       : "no header block of the process, or of its registry, was found", events, LogLostEXACTLY);
   if (!readingNew(reading, entry->place, code != 0 ? readingToldUNKNOWN : readingToldORPHAN))
     return;
   if (omitted->events == 0) {
@@ -152,18 +154,15 @@ static ProcessContrary readingContraryOf(Process process, Index other, uint64_t 
 
 void ReadingContrary(Reading reading, Process process, Index other, const IndexEntryStruct *entry)
 {
-  LogGapStruct gap = {.path = reading->log->path[IndexPlaceFile(entry->place)],
-                      .offset = IndexPlaceOffset(entry->place), .lost = entry->count, .exact = LogLostABOUT,
-                      .what = "another block with this time and number has other events"};
+  static const char what[] = "another block with this time and number has other events";
   ProcessContrary contrary;
 
-  if (reading->client.gap != NULL)
-    reading->client.gap(reading->client.data, &gap);
+  readingGap(reading, entry->place, what, entry->count, LogLostABOUT);
   if (!readingNew(reading, entry->place, readingToldCONTRARY))
     return;
   contrary = readingContraryOf(process, other, entry->place);
   if (contrary == NULL) {
-    TellerGap(reading->teller, entry->place, gap.what, gap.lost, gap.exact);
+    TellerGap(reading->teller, entry->place, what, entry->count, LogLostABOUT);
     return;
   }
   ++contrary->blocks;
@@ -190,17 +189,15 @@ void ReadingMissing(Reading reading, Stream stream, const IndexEntryStruct *entr
 {
   ReadingStream its = ReadingStreamOf(reading, stream);
   Bool behind = its->met && entry->sequence > its->sequence + 1, exact;
-  LogGapStruct gap = {.path = reading->log->path[IndexPlaceFile(entry->place)],
-                      .offset = IndexPlaceOffset(entry->place), .what = "blocks before this one are missing"};
+  uint64_t lost;
 
   if (!its->met || entry->sequence > its->sequence)
     its->sequence = entry->sequence;
   its->met = TRUE;
-  if (!behind || reading->client.gap == NULL ||
-      !TallyBehind(&gap.lost, &exact, &stream->tally, entry->sequence, stream->unsent))
-    return;
-  gap.exact = exact ? LogLostEXACTLY : LogLostATLEAST;
-  reading->client.gap(reading->client.data, &gap);
+  if (behind && reading->client.gap != NULL &&
+      TallyBehind(&lost, &exact, &stream->tally, entry->sequence, stream->unsent))
+    readingGap(reading, entry->place, "blocks before this one are missing", lost,
+               exact ? LogLostEXACTLY : LogLostATLEAST);
 }
 
 /* readingOmittedTell -- tell what of a process was left out */
