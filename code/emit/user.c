@@ -266,8 +266,8 @@ static EventType userRowType(UserRow row)
   return RegistryFind(SendRegistry(), code);
 }
 
-/* userRowTell -- an event of such a row, with its parameters; the first use takes a lock.  Where the registry has all of
- * them nobody calls it. */
+/* userRowTell -- an event of such a row, with its parameters; the first use takes a lock.  Where the registry has all
+ * rows nobody calls it. */
 static __attribute__((unused)) void userRowTell(UserRow row, ...)
 {
   EventType type = userRowType(row);

@@ -21,8 +21,9 @@
 
 typedef struct FollowStruct *Follow;
 
-/* Which blocks' damage has been told, so that another pass over them does not tell it again: a set of numbers, in memory
- * that grows with the damage, not with the log.  Always true: over a third of the slots are empty; an empty slot is 0. */
+/* Which blocks' damage has been told, so that another pass over them does not tell it again: a set of numbers, in
+ * memory that grows with the damage, not with the log.
+ * Always true: over a third of the slots are empty; an empty slot is 0. */
 typedef struct ToldStruct {
   uint64_t *slot; /* owned */
   Count count, capacity;

@@ -140,23 +140,28 @@ static inline void ReadingRoutesForget(Reading reading)
 /* For readingtell.c: what the pass knows of a stream; NULL: no memory. */
 extern ReadingStream ReadingStreamOf(Reading reading, Stream stream);
 
-/* What a pass tells (readingtell.c).  Of a block that did not load: keep that; it does not matter any more; no sound
- * copy came, and `had` of its events were had from a worse one.  The last of these for all blocks that the run came to. */
+/* What a pass tells (readingtell.c).
+ *
+ * ReadingFailureSet     a block did not load: keep that until it is known whether a copy of it does
+ * ReadingFailureForget  it does not matter any more
+ * ReadingFailureTell    no sound copy came; `had` of its events were had from a worse one
+ * ReadingTellFailures   so it is with all blocks that the run came to
+ * ReadingOmit           events cannot be had: no header block has their code, or (`code` 0) the process's registry
+ * ReadingContrary       a sealed block contradicts one in the file `other`
+ * ReadingTell           damage at a place
+ * ReadingMissing        are blocks of the stream missing before this one?
+ * ReadingTellScanned    once: what scanning found to be missing
+ * ReadingTellEnd        at the pass's end: what no copy could make good */
 extern void ReadingFailureSet(Reading reading, ReadingStream its, const IndexEntryStruct *entry, const char *what,
                               uint32_t count);
 extern void ReadingFailureForget(Reading reading, ReadingStream its);
 extern void ReadingFailureTell(Reading reading, ReadingStream its, uint32_t had);
 extern void ReadingTellFailures(Reading reading);
-
-/* Events that are missing or cannot be had; a block that contradicts one in a file; damage at a place; blocks that are
- * missing before this one. */
 extern void ReadingOmit(Reading reading, ProcessOmitted omitted, const IndexEntryStruct *entry, uint64_t events,
                         uint16_t code);
 extern void ReadingContrary(Reading reading, Process process, Index other, const IndexEntryStruct *entry);
 extern void ReadingTell(Reading reading, uint64_t place, const char *what, uint64_t lost, int exact);
 extern void ReadingMissing(Reading reading, Stream stream, const IndexEntryStruct *entry);
-
-/* Once: what scanning found to be missing.  And at the pass's end: what no copy could make good. */
 extern void ReadingTellScanned(Reading reading);
 extern void ReadingTellEnd(Reading reading);
 

@@ -9,7 +9,8 @@
  * Always true: `fd` of a plinth is -1, or was ours when `device`, `inode` and `birth` were noted; no number of ours is below
  * DescriptorLowest.
  *
- * Design: design/telemetry.md .descriptor .descriptor.apart      Tests: test/plinthtest.c, test/sockettest.c, test/ownfiles.t
+ * Design: design/telemetry.md .descriptor .descriptor.apart
+ * Tests: test/plinthtest.c, test/sockettest.c, test/ownfiles.t, test/limits.t
  */
 #ifndef PLINTH_DESCRIPTOR_H
 #define PLINTH_DESCRIPTOR_H
@@ -71,8 +72,8 @@ extern Bool DescriptorGap(unsigned *first, unsigned *lastReturn, unsigned last);
  * parent.  Returns whether it was ours, and is for the caller to replace or to close. */
 extern Bool DescriptorYield(int fd);
 
-/* DescriptorIsApart -- has the calling thread a table of descriptors of its own (below)?  What it opens is gone with it,
- * so none of it is kept. */
+/* DescriptorIsApart -- has the calling thread a table of descriptors of its own (below)?  What it opens is gone with
+ * it, so none of it is kept. */
 extern Bool DescriptorIsApart(void);
 
 /* DescriptorForked -- in the child of a fork: what was inherited is its own */
