@@ -9,15 +9,16 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "aver.h"
 #include "say.h"
-#include "standard.h"
 #include "text.h"
 #include "version.h"
 
@@ -358,12 +359,33 @@ static Bool parserShort(Parser parser, const char *letters)
   return TRUE;
 }
 
+/* optionHold -- hold those of descriptors 0, 1 and 2 that are closed, so that nothing that is opened later becomes
+ * standard output, and no message goes into a log
+ *
+ * What is read there or written fails as before, and a program that we become by exec finds them closed, as we did.
+ * returns  ResIO: one cannot be held, with errno */
+static Res optionHold(void)
+{
+  int fd, held;
+
+  for (fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF)
+      continue;
+    /* Standard input can only be written and the others can only be read, so that using them fails (EBADF), as if they were
+     * closed.  open returns the lowest free number, which is this one. */
+    held = open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+    if (held < 0)
+      return ResIO;
+  }
+  return ResOK;
+}
+
 Bool OptionParse(const OptionToolStruct *tool, int argc, char **argv, Count *operandsReturn, int *statusReturn)
 {
   parserStruct parser = {.tool = tool, .argc = argc, .argv = argv, .next = argc > 0, .kept = argc > 0};
   Bool options = TRUE;
 
-  if (StandardHold() != ResOK) {
+  if (optionHold() != ResOK) {
     *statusReturn = OptionFail(tool, "/dev/null, in the place of a standard descriptor that is closed: %s", strerror(errno));
     return FALSE;
   }
