@@ -19,7 +19,6 @@
 #include "collect/place.h"
 #include "format/region.h"
 #include "plinth/clock.h"
-#include "plinth/dumped.h"
 #include "plinth/plinth.h"
 #include "plinth/quiet.h"
 #include "view/program.h"
@@ -239,8 +238,8 @@ static int recordingBecome(Recording recording, char **argv, int end)
     return eventrecFAILED;
   }
   /* Here, for the whole family: so its processes need not. */
-  DumpedAsk(TRUE);
-  DumpedAsk(FALSE);
+  QuietDumped(TRUE);
+  QuietDumped(FALSE);
   (void)sigaction(SIGCHLD, &recording->children, NULL);
   (void)sigaction(SIGXFSZ, &recording->limited, NULL);
   (void)sigprocmask(SIG_SETMASK, &recording->mask, NULL);

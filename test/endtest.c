@@ -5,7 +5,7 @@
  * A recording is made of two processes and the collector.  It is cut at every block, and at random bytes; it is filtered,
  * cut down on purpose, overwritten, opened late, torn in the middle.
  */
-#include "log/ends.h"
+#include "log/table.h"
 #include "log/rewrite.h"
 #include "loglist.h"
 

@@ -9,8 +9,7 @@
 #include <time.h>
 
 #include "log/follow.h"
-#include "log/partial.h"
-#include "log/queue.h"
+#include "log/arriving.h"
 #include "loglist.h"
 
 enum { followStreams = 5, followPIECES = 60 };

@@ -9,7 +9,6 @@
 
 #include "mm/arena.h"
 #include "mm/mmalloc.h"
-#include "mm/mmfork.h"
 #include "mm/sgf.h"
 #include "tap.h"
 

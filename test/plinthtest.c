@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "plinth/apart.h"
 #include "plinth/descriptor.h"
 #include "plinth/memory.h"
 #include "plinth/quiet.h"

@@ -9,14 +9,17 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "aver.h"
 #include "say.h"
-#include "standard.h"
+#include "text.h"
 #include "version.h"
 
 enum {
@@ -356,12 +359,33 @@ static Bool parserShort(Parser parser, const char *letters)
   return TRUE;
 }
 
+/* optionHold -- hold those of descriptors 0, 1 and 2 that are closed, so that nothing that is opened later becomes
+ * standard output, and no message goes into a log
+ *
+ * What is read there or written fails as before, and a program that we become by exec finds them closed, as we did.
+ * returns  ResIO: one cannot be held, with errno */
+static Res optionHold(void)
+{
+  int fd, held;
+
+  for (fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF)
+      continue;
+    /* Standard input can only be written and the others can only be read, so that using them fails (EBADF), as if they were
+     * closed.  open returns the lowest free number, which is this one. */
+    held = open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+    if (held < 0)
+      return ResIO;
+  }
+  return ResOK;
+}
+
 Bool OptionParse(const OptionToolStruct *tool, int argc, char **argv, Count *operandsReturn, int *statusReturn)
 {
   parserStruct parser = {.tool = tool, .argc = argc, .argv = argv, .next = argc > 0, .kept = argc > 0};
   Bool options = TRUE;
 
-  if (StandardHold() != ResOK) {
+  if (optionHold() != ResOK) {
     *statusReturn = OptionFail(tool, "/dev/null, in the place of a standard descriptor that is closed: %s", strerror(errno));
     return FALSE;
   }
@@ -387,5 +411,65 @@ Bool OptionParse(const OptionToolStruct *tool, int argc, char **argv, Count *ope
   if (parser.kept < argc)
     argv[parser.kept] = NULL;
   *operandsReturn = (Count)(parser.kept > 0 ? parser.kept - 1 : 0);
+  return TRUE;
+}
+
+/* ---- Options that would mean nothing ---- */
+
+enum { fitNamesMAX = 3, fitTextSIZE = 1024 };
+
+/* fitNames -- the names of some uses, as one would say them */
+static void fitNames(Text text, const OptionUseStruct *uses, Count count, uint64_t which)
+{
+  Count left = (Count)__builtin_popcountll(which);
+  Index i;
+
+  for (i = 0; i < count; ++i)
+    if (which >> i & 1) {
+      TextString(text, uses[i].name);
+      --left;
+      TextString(text, left > 1 ? ", " : left == 1 ? " and " : "");
+    }
+}
+
+/* fitIsUse -- is the option what asks for one of these uses? */
+static Bool fitIsUse(const OptionStruct *option, const OptionUseStruct *uses, Count count, uint64_t which)
+{
+  Index i;
+
+  for (i = 0; i < count; ++i)
+    if (which >> i & 1 && strncmp(uses[i].name, "--", 2) == 0 && strcmp(uses[i].name + 2, option->name) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+Bool OptionFit(const OptionToolStruct *tool, const OptionUseStruct *uses, Count count, uint64_t chosen,
+               int *statusReturn)
+{
+  char room[fitTextSIZE];
+  TextStruct text;
+  Index i, u;
+
+  AVER(tool->given != NULL && tool->count <= 64 && count <= 64);
+  for (i = 0; i < tool->count; ++i) {
+    const OptionStruct *option = &tool->options[i];
+    uint64_t takers = 0;
+    if ((*tool->given >> i & 1) == 0 || option->group == 0)
+      continue;
+    for (u = 0; u < count; ++u)
+      if ((uses[u].takes & option->group) != 0)
+        takers |= (uint64_t)1 << u;
+    if ((takers & chosen) != 0)
+      continue;
+    TextInit(&text, room, sizeof room);
+    TextString(&text, "has no meaning with ");
+    fitNames(&text, uses, count, chosen);
+    if (__builtin_popcountll(takers) <= fitNamesMAX && !fitIsUse(option, uses, count, takers)) {
+      TextString(&text, "; it is for ");
+      fitNames(&text, uses, count, takers);
+    }
+    *statusReturn = OptionUsage(tool, "--%s %s", option->name, TextTerminate(&text));
+    return FALSE;
+  }
   return TRUE;
 }

@@ -22,7 +22,7 @@
  * Always true: nothing is kept between calls; a value is written only by an option that was given and parses, so
  * that what stood there before is the default.
  *
- * Design: design/house.md .option      Tests: test/optiontest.c
+ * Design: design/house.md .option .standard      Tests: test/optiontest.c, test/standard.t
  */
 #ifndef BASE_OPTION_H
 #define BASE_OPTION_H
@@ -87,7 +87,7 @@ typedef struct OptionToolStruct {
   Bool stopAtOperand;          /* the first operand ends the options: what follows belongs to another program */
 } OptionToolStruct;
 
-/* OptionParse -- hold the standard descriptors (standard.h), and read the command line
+/* OptionParse -- hold the standard descriptors, and read the command line
  *
  * argv            is reordered: argv[1] to argv[*operandsReturn] are the operands, then NULL
  * returns         TRUE to go on; FALSE when all is said (--help, --version, an error, which has been

@@ -9,7 +9,8 @@
  * numbers, but for one in which something is pending: if many wait behind it, what it holds is sent as a snapshot, and
  * the whole of it when that is filled in.
  *
- * Design: design/telemetry.md .buffer.wait, .send      Tests: test/emittest.c, test/signaltest.c, test/handtest.c
+ * Design: design/telemetry.md .buffer.wait .send, design/collector.md .hand.spoiled
+ * Tests: test/emittest.c, test/signaltest.c, test/handtest.c, test/stray.t
  */
 #ifndef EMIT_DRAIN_H
 #define EMIT_DRAIN_H

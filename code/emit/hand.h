@@ -66,7 +66,7 @@ static inline Bool HandCollected(Process process, Store store)
   return store == &process->shared && ProcessCollected(process);
 }
 
-/* No room (handrefuse.c).
+/* No room (handfull.c).
  *
  * HandRefuses -- has there been none for long, and is there none now?  Then an event is discarded at once: to look for room
  * costs a hundred times as much, and more without a collector.  Not before: a collector that is only behind comes up

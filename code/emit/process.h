@@ -40,7 +40,7 @@ struct ProcessStruct {
   uint64_t refused, looked; /* since when no thread has found room for a block (ticks; 0: one has), and when the last looked */
   uint64_t asked;           /* when, for want of room, the collector was asked last whether it lives; 0: never */
   uint32_t drained;         /* full blocks that were made room of by this process itself */
-  uint32_t freed;           /* how often room had been made, when that was looked at last (handrefuse.c) */
+  uint32_t freed;           /* how often room had been made, when that was looked at last (handfull.c) */
   uint64_t tookOver;        /* ticks when it began to send by itself what a collector had drained before; 0: it has not */
   uint64_t unheaded;        /* bytes sent since the last header block */
   Bool stuck;               /* whoever sets it up does not come to an end */

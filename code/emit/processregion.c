@@ -12,8 +12,7 @@
 #include "emit/control.h"
 #include "emit/handoffer.h"
 #include "emit/send.h"
-#include "plinth/apart.h"
-#include "plinth/dumped.h"
+#include "plinth/descriptor.h"
 #include "plinth/quiet.h"
 
 enum { processPage = 4096 };
@@ -108,7 +107,7 @@ static int processAgain(int fd)
   long own;
 
   TextInit(&text, path, sizeof path);
-  TextString(&text, "/proc/thread-self/fd/"); /* the table may be this thread's own (plinth/apart.h) */
+  TextString(&text, "/proc/thread-self/fd/"); /* the table may be this thread's own (plinth/descriptor.h) */
   TextDecimal(&text, (uint64_t)fd);
   own = QuietCall(SYS_openat, AT_FDCWD, TextTerminate(&text), O_RDWR | O_CLOEXEC);
   if (own < 0)
@@ -127,7 +126,7 @@ static void processOpened(Process process, int fd)
 {
   int own;
 
-  DumpedAsk(process->shared.path[0] != '\0');
+  QuietDumped(process->shared.path[0] != '\0');
   own = processAgain(fd);
   processRegion(process, own >= 0 ? own : fd, own >= 0);
   if (own >= 0)

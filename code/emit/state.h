@@ -42,9 +42,7 @@ extern Bool StateAttend(void);
 /* StateWait -- the same until it is told, or two seconds have gone by.  Not in malloc, nor with signals blocked. */
 extern void StateWait(void);
 
-/* StateModules -- tell what files are mapped to be run, if the kind System is wanted
- * StateThreads -- tell of all threads of the process, likewise */
+/* StateModules -- tell what files are mapped to be run, if the kind System is wanted */
 extern void StateModules(void);
-extern void StateThreads(void);
 
 #endif /* EMIT_STATE_H */

@@ -1,8 +1,11 @@
-/* user.c -- what programs tell themselves: strings, labels, values
+/* user.c -- what programs tell themselves: types of events, strings, labels, values
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include "emit/user.h"
+
 #include <errno.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -12,8 +15,272 @@
 #include "emit/process.h"
 #include "emit/public.h"
 #include "emit/send.h"
-#include "emit/user.h"
 #include "plinth/quiet.h"
+
+/* ---- Types of events that are defined while the program runs ---- */
+
+enum { userLineMAX = 1024 };
+
+/* A row of our registry that somebody else's lacks, as a type that is defined at run time: readers go by the names. */
+typedef struct userRowStruct {
+  const char *name, *format, *params, *describe;
+  Bool definition; /* its events go to the stream that no policy overwrites */
+  EventCode code;  /* 0: not defined yet */
+} userRowStruct, *UserRow;
+
+static unsigned userTypes; /* defined at run time, so far */
+
+static int userComplain(const char *name, const char *reason)
+{
+  QuietSay("cannot define event type", name, reason);
+  return -1;
+}
+
+/* userTypeNamed -- the type of this name, or NULL */
+static EventType userTypeNamed(const char *name)
+{
+  Registry registry = SendRegistry();
+  Index i;
+
+  for (i = 0; i < registry->count; ++i)
+    if (registry->types[i].nameLength == strlen(name) && memcmp(registry->types[i].name, name, strlen(name)) == 0)
+      return &registry->types[i];
+  return NULL;
+}
+
+/* userWord -- nothing but letters, digits and underscores, and spaces if `spaces` */
+static Bool userWord(const char *string, Bool spaces)
+{
+  const char *p = string;
+
+  for (; *p != '\0'; ++p)
+    if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9' && p > string) ||
+          *p == '_' || (*p == ' ' && spaces)))
+      return FALSE;
+  return p > string || spaces;
+}
+
+/* userDefine -- enter the type in the registry.  The process is locked. */
+static Res userDefine(EventCode *codeReturn, const char *name, const char *format, const char *params,
+                      const char *describe)
+{
+  char room[userLineMAX];
+  TextStruct text;
+  Res res;
+
+  if (userTypes > UINT16_MAX - EventCodeDYNAMIC)
+    return ResLIMIT;
+  TextInit(&text, room, sizeof room);
+  TextString(&text, "event: ");
+  TextHex(&text, EventCodeDYNAMIC + userTypes);
+  TextChar(&text, ' ');
+  TextString(&text, name);
+  TextString(&text, " " EventKindDYNAMIC " 1 ");
+  TextString(&text, format);
+  TextChar(&text, ' ');
+  TextString(&text, params);
+  if (text.overflow)
+    return ResLIMIT;
+  res = SendDefine(room, TextLength(&text));
+  if (res != ResOK)
+    return res;
+  *codeReturn = (EventCode)(EventCodeDYNAMIC + userTypes++);
+  TextInit(&text, room, sizeof room);
+  TextString(&text, "describe: ");
+  TextHex(&text, *codeReturn);
+  TextChar(&text, ' ');
+  TextString(&text, describe);
+  if (describe[0] != '\0' && strchr(describe, '\n') == NULL)
+    (void)SendDefine(room, TextLength(&text));
+  return ResOK;
+}
+
+/* userEnter -- the same, unless there is an event of this name; and before its first use every reader finds it in the
+ * header in front.  ResPARAM: there is one, *typeReturn. */
+static Res userEnter(EventCode *codeReturn, EventType *typeReturn, const char *name, const char *format,
+                     const char *params, const char *describe)
+{
+  QuietMaskStruct mask;
+  int error = errno;
+  Process process;
+  Res res = ResMEMORY;
+
+  QuietBegin(&mask);
+  process = ProcessGet();
+  if (process != NULL && ProcessLock(process)) {
+    *typeReturn = userTypeNamed(name);
+    res = *typeReturn != NULL ? ResPARAM : userDefine(codeReturn, name, format, params, describe);
+    ProcessUnlock(process);
+    if (res == ResOK && ProcessSends())
+      (void)SendHeader(process);
+  }
+  QuietEnd(&mask);
+  errno = error;
+  return res;
+}
+
+/* userSame -- has a type this format, and parameters of these names? */
+static Bool userSame(EventType type, const char *format, const char *params)
+{
+  Count letters = strcmp(format, "0") == 0 ? 0 : strlen(format);
+  Index i;
+
+  if (type->params != letters || memcmp(type->letter, format, letters) != 0)
+    return FALSE;
+  for (i = 0; i < letters; ++i) {
+    Size length;
+    params += strspn(params, " ");
+    length = strcspn(params, " ");
+    if (length != type->paramLength[i] || memcmp(params, type->param[i], length) != 0)
+      return FALSE;
+    params += length;
+  }
+  return params[strspn(params, " ")] == '\0';
+}
+
+EVENT_API int EventTypeDefine(EventCode *codeReturn, const char *name, const char *format, const char *params,
+                              const char *describe)
+{
+  EventType other;
+  Res res;
+
+  *codeReturn = 0;
+  if (!userWord(name, FALSE))
+    return userComplain(name, "its name is no identifier");
+  if (!userWord(params, TRUE))
+    return userComplain(name, "the parameters' names are no identifiers separated by spaces");
+  if (strspn(format, "PAWUDS0") != strlen(format))
+    return userComplain(name, "the format has letters that are none of P A W U D S");
+  res = userEnter(codeReturn, &other, name, format, params, describe);
+  if (res == ResPARAM && userSame(other, format, params)) {
+    *codeReturn = other->code;
+    return 0;
+  }
+  if (res == ResPARAM)
+    return userComplain(name, "there is an event of this name, with other parameters");
+  if (res == ResFORMAT)
+    return userComplain(name, "the format is none, or there is not a name for each of its parameters");
+  return res == ResOK ? 0 : userComplain(name, "there is no room for more");
+}
+
+/* userParam -- the next argument, as parameter `i` */
+static void userParam(EventType type, Index i, char *event, va_list *args)
+{
+  char *place = event + type->offset[i];
+  double d;
+  unsigned u;
+  Word w;
+
+  switch (type->letter[i]) {
+  case 'U':
+    u = va_arg(*args, unsigned);
+    memcpy(place, &u, sizeof u);
+    break;
+  case 'D':
+    d = va_arg(*args, double);
+    memcpy(place, &d, sizeof d);
+    break;
+  case 'W':
+    w = va_arg(*args, EventWord);
+    memcpy(place, &w, sizeof w);
+    break;
+  default:
+    w = (Word)va_arg(*args, void *);
+    memcpy(place, &w, sizeof w);
+    break;
+  }
+}
+
+/* userString -- the string that stands last among the arguments; "" if the type has none */
+static const char *userString(EventType type, va_list *args)
+{
+  char skipped[EventSizeMAX];
+  const char *string;
+  Index i;
+
+  if (!type->strings)
+    return "";
+  for (i = 0; i + 1u < type->params; ++i)
+    userParam(type, i, skipped, args);
+  string = va_arg(*args, const char *);
+  return string != NULL ? string : "";
+}
+
+/* userEmit -- an event of a type whose parameters are `args` */
+static void userEmit(unsigned stream, EventType type, va_list *args)
+{
+  const char *string;
+  va_list again;
+  Size length;
+  char *event;
+  Index i;
+
+  va_copy(again, *args);
+  string = userString(type, &again);
+  va_end(again);
+  length = EventStringLength(string);
+  event = stream == type->kind ? EventReserve(stream, type->length + (type->strings ? length + 1 : 0))
+                               : EventReserveSlow(stream, type->length + (type->strings ? length + 1 : 0), 0);
+  if (event == NULL)
+    return;
+  for (i = 0; i < type->params - (Index)type->strings; ++i)
+    userParam(type, i, event, args);
+  if (type->strings)
+    EventStringCopy(event + type->length, string, length, (EventHeader)(void *)event);
+  EventCommit((EventHeader)(void *)event, type->code);
+}
+
+EVENT_API void EventEmit(unsigned code, ...)
+{
+  EventType type = code > UINT16_MAX ? NULL : RegistryFind(SendRegistry(), (EventCode)code);
+  va_list args;
+
+  if (type == NULL || !EVENT_WANTED(type->kind))
+    return;
+  va_start(args, code);
+  userEmit(type->kind, type, &args);
+  va_end(args);
+}
+
+/* userRowType -- the type of a row that the registry lacks, defined when it is first used; NULL: it cannot be, or the
+ * program has defined one of this name that is another */
+static EventType userRowType(UserRow row)
+{
+  EventCode code = __atomic_load_n(&row->code, __ATOMIC_ACQUIRE);
+  EventType other = NULL;
+
+  if (LIKELY(code != 0))
+    return RegistryFind(SendRegistry(), code);
+  switch (userEnter(&code, &other, row->name, row->format, row->params, row->describe)) {
+  case ResOK:
+    break;
+  case ResPARAM: /* also where another thread has just done it */
+    if (other->params != strlen(row->format) || memcmp(other->letter, row->format, other->params) != 0)
+      return NULL;
+    code = other->code;
+    break;
+  default:
+    return NULL;
+  }
+  __atomic_store_n(&row->code, code, __ATOMIC_RELEASE);
+  return RegistryFind(SendRegistry(), code);
+}
+
+/* userRowTell -- an event of such a row, with its parameters; the first use takes a lock.  Where the registry has all
+ * rows nobody calls it. */
+static __attribute__((unused)) void userRowTell(UserRow row, ...)
+{
+  EventType type = userRowType(row);
+  va_list args;
+
+  if (type == NULL || !EVENT_WANTED(type->kind))
+    return;
+  va_start(args, row);
+  userEmit(row->definition ? (unsigned)EventStreamDEFINITION : type->kind, type, &args);
+  va_end(args);
+}
+
+/* ---- Strings, labels, values ---- */
 
 enum { userBuckets = 1024, userChunk = 65536, userProbes = 64 };
 
@@ -89,9 +356,9 @@ static void userTell(UserString entry)
   if (room != NULL)
     EVENT_FILL_WS(Intern, room, entry->id, entry->string, length);
 #else
-  static UserRowStruct row = {"Intern", "WS", "id string", "string %id is %string", TRUE, 0};
+  static userRowStruct row = {"Intern", "WS", "id string", "string %id is %string", TRUE, 0};
 
-  UserRowTell(&row, entry->id, entry->string);
+  userRowTell(&row, entry->id, entry->string);
 #endif
 }
 
@@ -141,9 +408,9 @@ static void userLabelTell(const void *addr, Word id)
 #if defined(EventLabelCODE)
   EVENT_AW(Label, addr, id);
 #else
-  static UserRowStruct row = {"Label", "AW", "addr id", "labels %addr with string %*id", FALSE, 0};
+  static userRowStruct row = {"Label", "AW", "addr id", "labels %addr with string %*id", FALSE, 0};
 
-  UserRowTell(&row, addr, id);
+  userRowTell(&row, addr, id);
 #endif
 }
 
@@ -175,9 +442,9 @@ EVENT_API void EventUserWord(EventWord id, EventWord value)
 #if defined(EventUserWordCODE)
   EVENT_WW(UserWord, id, value);
 #else
-  static UserRowStruct row = {"UserWord", "WW", "id value", "%*id: %value", FALSE, 0};
+  static userRowStruct row = {"UserWord", "WW", "id value", "%*id: %value", FALSE, 0};
 
-  UserRowTell(&row, id, value);
+  userRowTell(&row, id, value);
 #endif
 }
 
@@ -186,9 +453,9 @@ EVENT_API void EventUserDouble(EventWord id, double value)
 #if defined(EventUserDoubleCODE)
   EVENT_WD(UserDouble, id, value);
 #else
-  static UserRowStruct row = {"UserDouble", "WD", "id value", "%*id: %value", FALSE, 0};
+  static userRowStruct row = {"UserDouble", "WD", "id value", "%*id: %value", FALSE, 0};
 
-  UserRowTell(&row, id, value);
+  userRowTell(&row, id, value);
 #endif
 }
 
@@ -197,8 +464,8 @@ EVENT_API void EventUserString(EventWord id, const char *text)
 #if defined(EventUserStringCODE)
   EVENT_WS(UserString, id, text != NULL ? text : "");
 #else
-  static UserRowStruct row = {"UserString", "WS", "id text", "%*id: %text", FALSE, 0};
+  static userRowStruct row = {"UserString", "WS", "id text", "%*id: %text", FALSE, 0};
 
-  UserRowTell(&row, id, text != NULL ? text : "");
+  userRowTell(&row, id, text != NULL ? text : "");
 #endif
 }

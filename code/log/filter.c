@@ -91,11 +91,9 @@ Res FilterMake(Filter *filterReturn, Log log, const char *expression, char *erro
     filter->to = UINT64_MAX;
     filter->error = &text;
     LogSummarize(&filter->summary, log);
-    res = FilterLex(filter);
+    res = FilterParse(filter);
     if (res == ResOK)
-      res = FilterParse(filter);
-    if (res == ResOK)
-      res = FilterMean(filter);
+      res = FilterCheckTests(filter);
   }
   if (res == ResMEMORY)
     TextString(&text, "no memory");

@@ -1,11 +1,8 @@
 /* filterdata.h -- a filter, from the inside
  *
- *   filterlex      bytes -> tokens
- *   filterparse    tokens -> a tree of comparisons
- *   filtermean     what each comparison means: fields, types, constants as ranges
- *   filterpattern  regular expressions
- *   filterplan     the tree -> steps, for one type of event
- *   filterrun      steps and an event -> whether it passes
+ *   filterparse    bytes -> tokens -> a tree of comparisons
+ *   filtercheck    what each comparison means: fields, types, constants as ranges, regular expressions
+ *   filtercompile  the tree -> steps, for one type of event; steps and an event -> whether it passes
  *   filter         all together, and what can be said without an event
  *
  * Always true: a token's, node's and test's pointers lead into the filter's own memory, which is freed as a whole.
@@ -147,14 +144,8 @@ struct FilterStruct {
 extern Res FilterFail(Filter filter, Size at, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* The stages of FilterMake, in this order; each fails with ResPARAM, having said why, or with ResMEMORY. */
-extern Res FilterLex(Filter filter);
 extern Res FilterParse(Filter filter);
-extern Res FilterMean(Filter filter);
-
-/* FilterRangeMake -- the integers that are in a relation to a number; for IN, from `number` to `last`
- * FilterRealsMake -- the same for doubles */
-extern FilterRangeStruct FilterRangeMake(FilterMark relation, FilterNumber number, FilterNumber last);
-extern void FilterRealsMake(double *loReturn, double *hiReturn, FilterMark relation, double number, double last);
+extern Res FilterCheckTests(Filter filter);
 
 /* FilterPlanFor -- the plan for a type, or NULL: no memory, which FilterRes will say */
 extern FilterPlan FilterPlanFor(Filter filter, LogProcess process, EventType type);
@@ -168,11 +159,7 @@ extern const char *FilterProgram(FilterTest test, LogProcess process);
 /* FilterStringHolds -- is a string in the test's relation to its constant? */
 extern Bool FilterStringHolds(FilterTest test, const char *string, Size length);
 
-/* FilterPattern -- compile a test's pattern; FilterPatternMatches -- does a string have a part that it matches? */
-extern Res FilterPattern(Filter filter, FilterTest test);
+/* FilterPatternMatches -- does a string have a part that the test's pattern matches? */
 extern Bool FilterPatternMatches(FilterTest test, const char *string, Size length);
-
-/* FilterPairHolds -- are two fields in the test's relation? */
-extern Bool FilterPairHolds(FilterTest test, LogEvent event);
 
 #endif /* LOG_FILTERDATA_H */

@@ -237,13 +237,9 @@ static Follow followMake(Log log, const LogIdleStruct *idle)
     return NULL;
   follow->log = log;
   follow->idle = *idle;
-  follow->scan.table = &log->table;
-  follow->scan.index = &log->index;
-  follow->scan.regions = &log->regions;
-  follow->scan.teller = &log->teller;
+  LogScanBegin(log, &follow->scan);
   follow->scan.block = followBlock;
   follow->scan.data = follow;
-  follow->scan.total = log->file[0]->size;
   follow->scan.growing = TRUE;
   follow->grown = followNow();
   return follow;

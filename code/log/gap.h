@@ -52,9 +52,6 @@ extern Bool RegionsCheck(Regions regions);
  * one whose clock tells until when. */
 extern Bool GapsDropped(Dropped droppedReturn, Process *processReturn, Table table);
 
-/* GapsMarked -- was anything cut away on purpose, if only header blocks?  Whole processes may have gone with it. */
-extern Bool GapsMarked(Table table);
-
 /* Whom to tell.  Gaps are counted, and told while `telling`. */
 typedef struct TellerStruct {
   LogHooksStruct hooks;
@@ -97,8 +94,5 @@ extern Bool GapsEnds(Teller teller, Regions regions, Table table);
 /* GapsDiscarded -- what was discarded in each process's streams, as its closing header blocks say: also in those of which
  * no block is there (`unseen`) */
 extern void GapsDiscarded(Table table);
-
-/* GapsMatch -- lay `lost` events between two places to the damaged regions there; FALSE if there are none */
-extern Bool GapsMatch(Regions regions, uint64_t from, uint64_t to, uint64_t lost, Bool exact);
 
 #endif /* LOG_GAP_H */

@@ -96,8 +96,7 @@ Res LogLeftover(Log log, Scan scan)
   return ScanFile(scan, file, log->files++);
 }
 
-/* logScanBegin -- where the scan puts what it finds */
-static void logScanBegin(Log log, Scan scan)
+void LogScanBegin(Log log, Scan scan)
 {
   Index i;
 
@@ -149,7 +148,7 @@ static Res logScanAll(Log log, Scan scan, char *error, Size size)
   Index i;
   Res res = foreign != NULL ? ResOK : ResMEMORY;
 
-  logScanBegin(log, scan);
+  LogScanBegin(log, scan);
   for (i = 0; i < files && res == ResOK; ++i) {
     res = logScanFile(log, scan, i, &foreign[i], error, size);
     if (res == ResOK && foreign[i] && scan->foreign[0] != 0)
@@ -403,7 +402,7 @@ void LogClose(Log log)
     IndexFileClose(log->making);
   if (log->known != NULL)
     IndexFileClose(log->known);
-  ToldFree(&log->told);
+  free(log->told.slot);
   if (log->follow != NULL)
     FollowDestroy(log->follow);
   free(log);

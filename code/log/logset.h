@@ -19,9 +19,16 @@
 #include "log/log.h"
 #include "log/scan.h"
 #include "log/table.h"
-#include "log/told.h"
 
 typedef struct FollowStruct *Follow;
+
+/* Which blocks' damage has been told, so that another pass over them does not tell it again: a set of numbers, in
+ * memory that grows with the damage, not with the log.
+ * Always true: over a third of the slots are empty; an empty slot is 0. */
+typedef struct ToldStruct {
+  uint64_t *slot; /* owned */
+  Count count, capacity;
+} ToldStruct, *Told;
 
 struct LogStruct {
   Count files;
@@ -39,6 +46,9 @@ struct LogStruct {
   IndexFile known;    /* that of the only file, where nothing has come to it since, and nothing from elsewhere; or NULL */
   Follow follow;      /* where it is followed while it grows (follow.h); else NULL */
 };
+
+/* LogScanBegin -- where the scan puts what it finds */
+extern void LogScanBegin(Log log, Scan scan);
 
 /* LogMake -- a Log with its files open, not scanned yet; errors as LogOpen has them
  * LogMade -- hand it out if `res` is ResOK; else close it, and see that there is a message */

@@ -17,9 +17,7 @@
 
 #include "log/load.h"
 #include "log/logset.h"
-#include "log/park.h"
-#include "log/partial.h"
-#include "log/queue.h"
+#include "log/arriving.h"
 #include "log/request.h"
 
 /* Somebody who is called for an event; TRUE, or `stop` of the request, ends the run behind it. */
@@ -139,26 +137,33 @@ static inline void ReadingRoutesForget(Reading reading)
   ++reading->stamp;
 }
 
-/* For read.c: what the pass knows of a stream; NULL: no memory. */
+/* For readingtell.c: what the pass knows of a stream; NULL: no memory. */
 extern ReadingStream ReadingStreamOf(Reading reading, Stream stream);
 
-/* For read.c: a block that failed; events that are missing or cannot be had; a block that contradicts one in a file. */
-extern void ReadingFailureTell(Reading reading, ReadingStream its, uint32_t had);
-extern void ReadingFailureForget(Reading reading, ReadingStream its);
+/* What a pass tells (readingtell.c).
+ *
+ * ReadingFailureSet     a block did not load: keep that until it is known whether a copy of it does
+ * ReadingFailureForget  it does not matter any more
+ * ReadingFailureTell    no sound copy came; `had` of its events were had from a worse one
+ * ReadingTellFailures   so it is with all blocks that the run came to
+ * ReadingOmit           events cannot be had: no header block has their code, or (`code` 0) the process's registry
+ * ReadingContrary       a sealed block contradicts one in the file `other`
+ * ReadingTell           damage at a place
+ * ReadingMissing        are blocks of the stream missing before this one?
+ * ReadingTellScanned    once: what scanning found to be missing
+ * ReadingTellEnd        at the pass's end: what no copy could make good */
 extern void ReadingFailureSet(Reading reading, ReadingStream its, const IndexEntryStruct *entry, const char *what,
                               uint32_t count);
+extern void ReadingFailureForget(Reading reading, ReadingStream its);
+extern void ReadingFailureTell(Reading reading, ReadingStream its, uint32_t had);
+extern void ReadingTellFailures(Reading reading);
 extern void ReadingOmit(Reading reading, ProcessOmitted omitted, const IndexEntryStruct *entry, uint64_t events,
                         uint16_t code);
 extern void ReadingContrary(Reading reading, Process process, Index other, const IndexEntryStruct *entry);
 extern void ReadingTell(Reading reading, uint64_t place, const char *what, uint64_t lost, int exact);
 extern void ReadingMissing(Reading reading, Stream stream, const IndexEntryStruct *entry);
-
-/* For reading.c: close all blocks.  Close those that have nothing at reading->from or behind it, and leave out what the
- * others have before.  Deliver what comes before `until`: ResOK: that, or the run has ended; ResLIMIT:
- * `end` was reached; ResEND: there is nothing more. */
-extern void ReadingGive(Reading reading);
-extern Res ReadingSift(Reading reading);
-extern Res ReadingMerge(Reading reading, const LogPositionStruct *end);
+extern void ReadingTellScanned(Reading reading);
+extern void ReadingTellEnd(Reading reading);
 
 /* What follow.c does for the pass over a log that is followed: begin; take what came, ResEND if it stopped waiting;
  * end.  Of other passes over it nothing. */

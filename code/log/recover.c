@@ -20,7 +20,7 @@
 #include "base/grow.h"
 #include "base/text.h"
 #include "format/block.h"
-#include "log/census.h"
+#include "log/table.h"
 #include "log/index.h"
 #include "log/leftplace.h"
 #include "log/leftregion.h"

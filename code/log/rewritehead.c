@@ -1,7 +1,8 @@
-/* rewritehead.c -- the header blocks of a log that is written again
+/* rewritehead.c -- a log that is written again: where its bytes go, and its header blocks
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+
 #include "log/rewritehead.h"
 
 #include <errno.h>
@@ -9,7 +10,43 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "log/file.h"
 #include "log/headertext.h"
+
+/* ---- Bytes ---- */
+
+void RewriteOutFail(RewriteOut out, Res res)
+{
+  if (out->failed == ResOK) {
+    out->failed = res;
+    out->reason = errno;
+  }
+}
+
+void RewriteOutFlush(RewriteOut out)
+{
+  if (out->failed == ResOK && FileWriteAll(out->fd, out->bytes, out->pending) != ResOK)
+    RewriteOutFail(out, ResIO);
+  out->pending = 0;
+}
+
+void RewriteOutBytes(RewriteOut out, const void *bytes, Size size)
+{
+  const unsigned char *from = bytes;
+
+  out->written += size;
+  while (size > 0) {
+    Size n = RewriteOutSIZE - out->pending < size ? RewriteOutSIZE - out->pending : size;
+    memcpy(out->bytes + out->pending, from, n);
+    out->pending += n;
+    from += n;
+    size -= n;
+    if (out->pending == RewriteOutSIZE)
+      RewriteOutFlush(out);
+  }
+}
+
+/* ---- Header blocks ---- */
 
 /* More than a header block may have, so that one that is too long is told as that: 64 arguments, quoted, and a
  * registry. */

@@ -1,19 +1,40 @@
-/* rewritehead.h -- the header blocks of a log that is written again
+/* rewritehead.h -- a log that is written again: where its bytes go, and its header blocks
  *
  * A process's header comes before its first block, again every few MiB, and at the end.  The lines of a registry, most
  * of a header's bytes, stand in the first one that needs them, again every few MiB, and in one at the end; the other
  * headers name it.  The one at the end says how many blocks there should be.  So each thing stands there twice at
  * least, and whichever is damaged another serves.
  *
- * Design: design/log.md .rewrite.head      Tests: test/headtest.c
+ * Design: design/log.md .rewrite.head      Tests: test/headtest.c, test/logwhotest.c
  */
 #ifndef LOG_REWRITEHEAD_H
 #define LOG_REWRITEHEAD_H
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-#include "log/rewriteout.h"
+#include "base/types.h"
 #include "log/table.h"
+
+/* ---- Bytes, and the first thing that failed ---- */
+
+enum { RewriteOutSIZE = 256 * 1024 }; /* bytes that are written at a time */
+
+typedef struct RewriteOutStruct {
+  int fd;                     /* the caller's */
+  Res failed;                 /* what the first failure was, */
+  int reason;                 /* and its errno */
+  uint64_t written;           /* bytes, those that wait included */
+  Size pending;               /* bytes in `bytes` */
+  unsigned char bytes[RewriteOutSIZE];
+} RewriteOutStruct, *RewriteOut;
+
+/* RewriteOutFail -- note a failure, and errno; of several the first counts
+ * RewriteOutBytes, RewriteOutFlush -- write; write what waits.  Nothing more is written once something failed. */
+extern void RewriteOutFail(RewriteOut out, Res res);
+extern void RewriteOutBytes(RewriteOut out, const void *bytes, Size size);
+extern void RewriteOutFlush(RewriteOut out);
+
+/* ---- Header blocks ---- */
 
 enum { RewriteHeadEACH = 4 << 20 }; /* bytes between two headers of a process, and two copies of a registry */
 

@@ -1,7 +1,8 @@
-/* table.c -- the processes and streams of a traceset
+/* table.c -- who recorded: the processes and streams of a traceset
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+
 #include "log/table.h"
 
 #include <stddef.h>
@@ -11,6 +12,64 @@
 
 #include "base/aver.h"
 #include "base/crc.h"
+#include "base/grow.h"
+
+/* ---- What should be there of a process's streams, as its closing header blocks say ---- */
+
+static int endsCompare(const void *a, const void *b)
+{
+  const HeaderStreamStruct *x = a, *y = b;
+
+  return x->stream != y->stream ? (x->stream < y->stream ? -1 : 1) : 0;
+}
+
+/* endsJoin -- two lines of one stream.  A number of events that somebody counted belongs to its number of blocks. */
+static void endsJoin(HeaderStream to, const HeaderStreamStruct *from)
+{
+  if (from->blocks > to->blocks || (from->blocks == to->blocks && to->events == HeaderEventsUNKNOWN)) {
+    to->blocks = from->blocks;
+    to->events = from->events;
+  } else if (from->blocks == to->blocks && from->events != HeaderEventsUNKNOWN && from->events > to->events) {
+    to->events = from->events;
+  }
+  if (from->discarded > to->discarded)
+    to->discarded = from->discarded;
+}
+
+void EndsSettle(Ends ends)
+{
+  Index i;
+  Count kept = 0;
+
+  if (ends->count > 0)
+    qsort(ends->stream, ends->count, sizeof *ends->stream, endsCompare);
+  for (i = 0; i < ends->count; ++i) {
+    if (kept > 0 && ends->stream[kept - 1].stream == ends->stream[i].stream)
+      endsJoin(&ends->stream[kept - 1], &ends->stream[i]);
+    else
+      ends->stream[kept++] = ends->stream[i];
+  }
+  ends->count = kept;
+}
+
+Res EndsAdd(Ends ends, const HeaderStreamStruct *stream)
+{
+  if (ends->count == ends->capacity) {
+    EndsSettle(ends);
+    if (ends->count * 2 >= ends->capacity &&
+        !Grow(&ends->stream, &ends->capacity, ends->capacity, sizeof *ends->stream))
+      return ResMEMORY;
+  }
+  ends->stream[ends->count++] = *stream;
+  return ResOK;
+}
+
+void EndsFree(Ends ends)
+{
+  free(ends->stream);
+}
+
+/* ---- Processes and streams ---- */
 
 enum { tableSlotsMIN = 64 };
 
@@ -21,21 +80,6 @@ static uint64_t tableHash(uint64_t a, uint64_t b)
   uint64_t h = (a ^ b * 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
 
   return h ^ h >> 31;
-}
-
-/* tableGrow -- room for one more pointer: doubles at powers of two */
-static Res tableGrow(void *list, Count count)
-{
-  void **pointers;
-
-  if ((count & (count - 1)) != 0 && count != 0)
-    return ResOK;
-  memcpy(&pointers, list, sizeof pointers);
-  pointers = realloc(pointers, (count == 0 ? 1 : count * 2) * sizeof *pointers);
-  if (pointers == NULL)
-    return ResMEMORY;
-  memcpy(list, &pointers, sizeof pointers);
-  return ResOK;
 }
 
 /* tableSlotsGrow -- empty slots for `count` things and one more; the caller puts them in again if TRUE was returned */
@@ -84,7 +128,7 @@ static Res tableClock(Clock *clockReturn, Table table)
 {
   Clock clock;
 
-  if (tableGrow(&table->clock, table->clocks) != ResOK)
+  if (!Grow(&table->clock, &table->clockRoom, table->clocks, sizeof *table->clock))
     return ResMEMORY;
   clock = calloc(1, sizeof *clock);
   if (clock == NULL)
@@ -114,7 +158,7 @@ static Res tableProcessMake(Process *processReturn, Table table, uint64_t identi
   Bool moved;
   Index i;
 
-  if (tableGrow(&table->process, table->processes) != ResOK ||
+  if (!Grow(&table->process, &table->processRoom, table->processes, sizeof *table->process) ||
       tableSlotsGrow(&moved, &table->processSlot, &table->processSlots, table->processes) != ResOK)
     return ResMEMORY;
   for (i = 0; moved && i < table->processes; ++i)
@@ -161,7 +205,7 @@ static Res tableStreamMake(Stream *streamReturn, Table table, BlockHeader header
   Index i;
   Res res = TableProcess(&process, table, header->process);
 
-  if (res != ResOK || tableGrow(&table->stream, table->streams) != ResOK ||
+  if (res != ResOK || !Grow(&table->stream, &table->streamRoom, table->streams, sizeof *table->stream) ||
       tableSlotsGrow(&moved, &table->streamSlot, &table->streamSlots, table->streams) != ResOK)
     return ResMEMORY;
   for (i = 0; moved && i < table->streams; ++i)
@@ -439,4 +483,62 @@ void TableFree(Table table)
   free(table->streamSlot);
   free(table->processSlot);
   TypesFree(&table->types);
+}
+
+/* ---- How many processes of each recording there are in a log ---- */
+
+static int censusCompare(const void *a, const void *b)
+{
+  const CensusOfStruct *x = a, *y = b;
+
+  return x->recording != y->recording ? (x->recording < y->recording ? -1 : 1) : 0;
+}
+
+/* censusJoin -- those of one recording become one */
+static void censusJoin(Census census)
+{
+  Count kept = 0;
+  Index i;
+
+  for (i = 0; i < census->count; ++i) {
+    CensusOf of = &census->of[i], to = kept > 0 ? &census->of[kept - 1] : NULL;
+    if (to == NULL || to->recording != of->recording) {
+      census->of[kept++] = *of;
+      continue;
+    }
+    to->there += of->there;
+    if (of->said > to->said) {
+      to->said = of->said;
+      to->teller = of->teller;
+    }
+  }
+  census->count = kept;
+}
+
+Res CensusTake(Census census, Table table)
+{
+  Index i;
+
+  *census = (CensusStruct){0};
+  census->of = malloc((table->processes + 1) * sizeof *census->of);
+  if (census->of == NULL)
+    return ResMEMORY;
+  for (i = 0; i < table->processes; ++i) {
+    Process process = table->process[i];
+    Header header = &process->public.header;
+    Bool one = process->headed && strcmp(header->role, HeaderRoleCOLLECTOR) != 0;
+    census->moved += one && process->moved;
+    census->of[census->count++] = (CensusOfStruct){header->recording != 0 ? header->recording : header->copy,
+                                                   one && !process->moved,
+                                                   header->ended ? header->processes : 0, process};
+  }
+  if (census->count > 0)
+    qsort(census->of, census->count, sizeof *census->of, censusCompare);
+  censusJoin(census);
+  return ResOK;
+}
+
+void CensusFree(Census census)
+{
+  free(census->of);
 }

@@ -5,7 +5,7 @@
  *
  * Always true (TableCheck): processes and streams stay where they are once made, and are numbered as they appeared.
  *
- * Design: design/log.md .table      Tests: test/logtest.c, test/logwhotest.c
+ * Design: design/log.md .table .check .census      Tests: test/logtest.c, test/logwhotest.c, test/endtest.c
  */
 #ifndef LOG_TABLE_H
 #define LOG_TABLE_H
@@ -16,10 +16,28 @@
 #include "format/block.h"
 #include "format/header.h"
 #include "log/clock.h"
-#include "log/ends.h"
 #include "log/log.h"
 #include "log/tally.h"
 #include "log/types.h"
+
+/* ---- What should be there of a process's streams, as its closing header blocks say ----
+ *
+ * A process may have several closing header blocks, of a stream each may say something: the largest numbers hold.
+ *
+ * Always true behind EndsSettle: the streams stand in order of their numbers, each once.
+ */
+
+typedef struct EndsStruct {
+  Count count, capacity;
+  HeaderStream stream; /* owned */
+} EndsStruct, *Ends;
+
+/* EndsAdd -- one more `stream:` line; ResMEMORY.  Memory grows with the streams, not with the lines. */
+extern Res EndsAdd(Ends ends, const HeaderStreamStruct *stream);
+extern void EndsSettle(Ends ends);
+extern void EndsFree(Ends ends);
+
+/* ---- Processes and streams ---- */
 
 /* Events of a process that had to be left out, summed up so that they are told in one line. */
 typedef struct ProcessOmittedStruct {
@@ -98,6 +116,7 @@ enum {
 
 typedef struct TableStruct {
   Count processes, streams, clocks;
+  Count processRoom, streamRoom, clockRoom; /* how many of each there is room for, in these: */
   Process *process;  /* owned, as are the things pointed at; so many each stand in one piece */
   Stream *stream;
   Clock *clock;
@@ -169,5 +188,25 @@ extern uint64_t TableFit(Table table);
 
 /* TableFitNew -- the same for clocks of which a header came after TableFit, which returned `origin` */
 extern void TableFitNew(Table table, uint64_t origin);
+
+/* ---- How many processes of each recording, or copy, there are in a log, and how many there should be ---- */
+
+typedef struct CensusOfStruct {
+  uint64_t recording; /* or copy; 0: it is not known which */
+  Count there;        /* processes that have a header block, besides collectors */
+  uint64_t said;      /* how many that should be, as closing header blocks say; 0: they do not */
+  Process teller;     /* whose do, if any do */
+} CensusOfStruct, *CensusOf;
+
+/* Always true: each recording stands there once, in order. */
+typedef struct CensusStruct {
+  Count count;
+  CensusOf of;        /* owned */
+  Count moved;        /* processes that are of several, and are counted in none */
+} CensusStruct, *Census;
+
+/* CensusTake -- count those that a table has; ResMEMORY, and it need not be freed */
+extern Res CensusTake(Census censusReturn, Table table);
+extern void CensusFree(Census census);
 
 #endif /* LOG_TABLE_H */

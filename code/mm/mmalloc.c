@@ -2,17 +2,19 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Design: design/mm.md .mmalloc      Tests: test/malloctest.c
+ * Design: design/mm.md .mmalloc .fork      Tests: test/malloctest.c
  */
 #include "mm/mmalloc.h"
 
-#include "mm/mmfork.h"
-#include "mm/sgf.h"
+#include "mm/arena.h"
 #include "mm/sgfcache.h"
 
 /* Until there is a pool this is NULL, as is the pool of SGFCacheNone, which has no block: so the first call takes the
  * slow path without a test of its own. */
 static SGF mmSGF;
+
+/* Guards the making of the pool; the first in the order of locks. */
+static LockStruct mmCreateLock = LockINITIALIZER;
 
 static SGF mmGet(void) { return __atomic_load_n(&mmSGF, __ATOMIC_ACQUIRE); }
 
@@ -22,7 +24,7 @@ static __attribute__((noinline, cold)) SGF mmCreate(void)
   Pool pool;
   SGF sgf;
 
-  LockClaim(&MMCreateLock);
+  LockClaim(&mmCreateLock);
   sgf = mmGet();
   if (sgf == NULL && ArenaCreate(&arena, ChunkSIZE) == ResOK) {
     if (PoolCreate(&pool, arena, "SGF", NULL, 0) == ResOK) {
@@ -32,7 +34,7 @@ static __attribute__((noinline, cold)) SGF mmCreate(void)
       ArenaDestroy(arena);
     }
   }
-  LockRelease(&MMCreateLock);
+  LockRelease(&mmCreateLock);
   return sgf;
 }
 
@@ -95,3 +97,38 @@ Bool MMOwns(const void *p)
 void MMThreadExit(void) { SGFThreadExit(); }
 
 void MMThreadsWatch(void) { SGFThreadsWatch(); }
+
+/* ---- Taking every lock of the memory manager ---- */
+
+/* forkEach -- `visit` every lock of every pool, and then of every arena */
+static void forkEach(void (*visit)(Lock))
+{
+  Ring a, p, afterA, afterP;
+
+  RING_FOR(a, &ArenaRegistry, afterA)
+    RING_FOR(p, &RING_ELT(ArenaStruct, arenasRing, a)->poolRing, afterP)
+      visit(&RING_ELT(PoolStruct, arenaRing, p)->lock);
+  RING_FOR(a, &ArenaRegistry, afterA)
+    visit(&RING_ELT(ArenaStruct, arenasRing, a)->lock);
+}
+
+void MMForkPrepare(void)
+{
+  LockClaim(&mmCreateLock);
+  LockClaim(&ArenaRegistryLock);
+  forkEach(LockClaim);
+  LockClaim(&SGFCacheStoreLock);
+  LockForking = TRUE;
+}
+
+void MMForkParent(void)
+{
+  LockForking = FALSE;
+  LockRelease(&SGFCacheStoreLock);
+  forkEach(LockRelease);
+  LockRelease(&ArenaRegistryLock);
+  LockRelease(&mmCreateLock);
+}
+
+/* The forking thread, which holds the locks, is the one that lives on in the child. */
+void MMForkChild(void) { MMForkParent(); }

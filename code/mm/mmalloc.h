@@ -5,7 +5,7 @@
  *
  * Failure is NULL.  Sizes of 0 count as 1.  Objects are aligned to 16 bytes.  Any thread may free any object.
  *
- * Design: design/mm.md .mmalloc      Tests: test/malloctest.c
+ * Design: design/mm.md .mmalloc .fork      Tests: test/malloctest.c
  */
 #ifndef MM_MMALLOC_H
 #define MM_MMALLOC_H
@@ -38,5 +38,18 @@ extern Bool MMOwns(const void *p);
  * MMThreadsWatch -- from here on each thread that allocates does that of itself when it ends */
 extern void MMThreadExit(void);
 extern void MMThreadsWatch(void);
+
+/* ---- Forking while other threads are in the memory manager ----
+ *
+ * A fork copies every lock as it is.  So whoever forks takes all of them first, and both processes release them: the
+ * child finds arenas and pools in order.  Caches of threads that the child lacks are as they were in mid-operation: the
+ * child never takes a block from them; what it frees into them stays there.
+ *
+ * Threads: MMForkPrepare in the thread that forks, before it; then MMForkParent there, MMForkChild in the child.
+ */
+
+extern void MMForkPrepare(void);
+extern void MMForkParent(void);
+extern void MMForkChild(void);
 
 #endif /* MM_MMALLOC_H */

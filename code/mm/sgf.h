@@ -23,9 +23,6 @@ typedef struct SGFStruct *SGF;
 
 extern const PoolClassStruct PoolClassSGF;
 
-/* SGFLive -- the class's `live`, in sgflive.c */
-extern Bool SGFLive(Pool pool, Bool late);
-
 /* PoolSGF -- the SGF that `pool`, which must be of that class, is */
 extern SGF PoolSGF(Pool pool);
 

@@ -1,12 +1,16 @@
-/* sgfcache.c -- slabs and their lists, and blocks that come from other threads: the slow paths of SGF
+/* sgfcache.c -- slabs and their lists, and blocks that come from other threads, and which thread has which cache
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Design: design/mm.md .sgf.remote .sgf.orphan      Tests: test/malloctest.c
+ * Design: design/mm.md .sgf.remote .sgf.cache .sgf.orphan .sgf.gone      Tests: test/malloctest.c
  */
 #include "mm/sgfcache.h"
 
+#include <pthread.h>
+#include <string.h>
+
 #include "base/aver.h"
+#include "mm/pages.h"
 
 #define cacheBLOCKS 4u                /* blocks that a slab has at least */
 #define cacheCARVE  4096u             /* bytes of blocks that are linked into the free list at a time */
@@ -374,4 +378,181 @@ Bool SGFCacheCheck(SGFCache cache)
   }
   AVER(n == cache->emptyCount);
   return TRUE;
+}
+
+/* ---- Which thread has which cache: claimed, inherited, given up ---- */
+
+#define cacheSTORE ((Size)64 << 10) /* bytes mapped at a time for caches */
+
+#define cacheDIRECT { [0 ... SGFDirectCOUNT - 1] = &SlabNone }
+SGFCacheStruct SGFCacheNone = { .direct = cacheDIRECT };
+SGFCacheStruct SGFCacheGone = { .direct = cacheDIRECT };
+SGFStruct SGFDead;
+
+__thread SGFCache SGFThreadCache __attribute__((tls_model("initial-exec"))) = &SGFCacheNone;
+
+__thread unsigned SGFThreadBusy __attribute__((tls_model("initial-exec")));
+
+LockStruct SGFCacheStoreLock = LockINITIALIZER;
+static SGFCache cacheStore; /* linked by next; under SGFCacheStoreLock */
+
+/* cacheNew -- from the store, which is filled as needed */
+static SGFCache cacheNew(SGF sgf)
+{
+  SGFCache cache;
+  void *room;
+  Index i;
+
+  LockClaim(&SGFCacheStoreLock);
+  if (cacheStore == NULL && PagesMap(&room, cacheSTORE) == ResOK)
+    for (i = 0; i < cacheSTORE / sizeof(SGFCacheStruct); ++i) {
+      cache = (SGFCache)room + i;
+      cache->next = cacheStore;
+      cacheStore = cache;
+    }
+  cache = cacheStore;
+  if (cache != NULL)
+    cacheStore = cache->next;
+  LockRelease(&SGFCacheStoreLock);
+  if (cache == NULL)
+    return NULL;
+  memset(cache->list, 0, sizeof cache->list);
+  for (i = 0; i < SGFDirectCOUNT; ++i)
+    cache->direct[i] = &SlabNone;
+  cache->empty = NULL;
+  cache->emptyCount = 0;
+  __atomic_store_n(&cache->orphan, FALSE, __ATOMIC_RELAXED);
+  __atomic_store_n(&cache->pending, NULL, __ATOMIC_RELAXED);
+  __atomic_store_n(&cache->sgf, sgf, __ATOMIC_RELAXED);
+  RingInit(&cache->sgfRing);
+  RingInit(&cache->orphanRing);
+  return cache;
+}
+
+static void cacheStorePut(SGFCache cache)
+{
+  LockClaim(&SGFCacheStoreLock);
+  cache->next = cacheStore;
+  cacheStore = cache;
+  LockRelease(&SGFCacheStoreLock);
+}
+
+SGFCache SGFCacheClaim(SGF sgf)
+{
+  SGFCache cache = NULL;
+
+  LockClaim(&sgf->poolStruct.lock);
+  if (!RingIsSingle(&sgf->orphans)) {
+    cache = RING_ELT(SGFCacheStruct, orphanRing, sgf->orphans.next);
+    RingRemove(&cache->orphanRing);
+    __atomic_store_n(&cache->orphan, FALSE, __ATOMIC_RELAXED);
+    __atomic_sub_fetch(&sgf->orphanCount, 1, __ATOMIC_RELAXED);
+  } else {
+    cache = cacheNew(sgf);
+    if (cache != NULL)
+      RingInsertBefore(&sgf->caches, &cache->sgfRing);
+  }
+  LockRelease(&sgf->poolStruct.lock);
+  return cache;
+}
+
+void SGFCacheDisown(SGFCache cache)
+{
+  SGF sgf = cache->sgf;
+
+  SGFCacheTidy(cache);
+  LockClaim(&sgf->poolStruct.lock);
+  RingInsertBefore(&sgf->orphans, &cache->orphanRing);
+  __atomic_store_n(&cache->orphan, TRUE, __ATOMIC_RELAXED);
+  __atomic_add_fetch(&sgf->orphanCount, 1, __ATOMIC_RELAXED);
+  LockRelease(&sgf->poolStruct.lock);
+}
+
+/* cacheIsDead -- the pool of one of the calling thread's caches was destroyed */
+static Bool cacheIsDead(SGFCache cache) { return __atomic_load_n(&cache->sgf, __ATOMIC_ACQUIRE) == &SGFDead; }
+
+static pthread_key_t threadKey; /* its destructor tells of a thread's end */
+static Bool threadsWatched;
+
+static void threadEnded(void *unused)
+{
+  UNUSED(unused);
+  SGFThreadExit();
+}
+
+void SGFThreadsWatch(void)
+{
+  if (!threadsWatched && pthread_key_create(&threadKey, threadEnded) == 0)
+    threadsWatched = TRUE;
+}
+
+SGFCache SGFCacheOfThread(SGF sgf)
+{
+  SGFCache *link = &SGFThreadCache, cache;
+
+  while ((cache = *link) != &SGFCacheNone) {
+    if (__atomic_load_n(&cache->sgf, __ATOMIC_RELAXED) == sgf) {
+      *link = cache->next;
+      break;
+    }
+    if (cacheIsDead(cache)) {
+      *link = cache->next;
+      cacheStorePut(cache);
+    } else {
+      link = &cache->next;
+    }
+  }
+  if (cache == &SGFCacheNone) {
+    if (SGFThreadCache == &SGFCacheNone && threadsWatched)
+      (void)pthread_setspecific(threadKey, &threadKey);
+    cache = SGFCacheClaim(sgf);
+  }
+  if (cache != NULL) {
+    cache->next = SGFThreadCache;
+    SGFThreadCache = cache;
+  }
+  return cache;
+}
+
+Bool SGFCacheIsOwn(SGFCache cache)
+{
+  SGFCache own;
+
+  for (own = SGFThreadCache; own != NULL; own = own->next)
+    if (own == cache)
+      return TRUE;
+  return FALSE;
+}
+
+void SGFThreadExit(void)
+{
+  SGFCache cache = SGFThreadCache, next;
+
+  SGFBusyBegin();
+  SGFThreadCache = &SGFCacheGone;
+  for (; cache != &SGFCacheNone && cache != &SGFCacheGone; cache = next) {
+    next = cache->next;
+    if (cacheIsDead(cache))
+      cacheStorePut(cache);
+    else
+      SGFCacheDisown(cache);
+  }
+  SGFBusyEnd();
+}
+
+void SGFCachesFinish(SGF sgf)
+{
+  Ring node, after;
+
+  LockClaim(&sgf->poolStruct.lock);
+  RING_FOR(node, &sgf->caches, after) {
+    SGFCache cache = RING_ELT(SGFCacheStruct, sgfRing, node);
+    RingRemove(&cache->sgfRing);
+    RingRemove(&cache->orphanRing);
+    /* An orphan goes to the store at once, any other when its thread next looks through its caches, or ends. */
+    __atomic_store_n(&cache->sgf, &SGFDead, __ATOMIC_RELEASE);
+    if (cache->orphan)
+      cacheStorePut(cache);
+  }
+  LockRelease(&sgf->poolStruct.lock);
 }

@@ -130,7 +130,7 @@ extern void SGFRemoteFree(Slab slab, void *block);
 /* SGFCachesFinish -- `sgf` is being destroyed: its caches are dead */
 extern void SGFCachesFinish(SGF sgf);
 
-/* SGFCacheStoreLock -- guards the caches that are in no use; for mmfork.c */
+/* SGFCacheStoreLock -- guards the caches that are in no use; for mmalloc.c */
 extern LockStruct SGFCacheStoreLock;
 
 /* SGFCacheCheck -- AVERs what must be true of a cache that nobody else uses; TRUE */

@@ -3,7 +3,7 @@
  * An allocation's event is stamped after the memory is had, a free's before it is given up, a resize has both.  A call
  * that does nothing (free of NULL) is no event.  errno is what the served call leaves.  Where sites are wanted
  * (ShimNext.sites) an allocation's event has the address that the call returns to, too.  A call that the allocator makes
- * inside another one is told by nobody but the outer one (mm/shimwithin.h).
+ * inside another one is told by nobody but the outer one (mm/shimnext.h).
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -16,9 +16,7 @@
 
 #include "emit/event.h"
 #include "mm/shimlook.h"
-#include "mm/shimwithin.h"
-
-#define SHIM __attribute__((visibility("default")))
+#include "mm/shimnext.h"
 
 /* shimFailed -- the event of a failed allocation, and errno */
 static __attribute__((cold, noinline)) void *shimFailed(size_t size)

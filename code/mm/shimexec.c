@@ -26,8 +26,6 @@
 #include "mm/shimlook.h"
 #include "mm/shimthread.h"
 
-#define SHIM __attribute__((visibility("default")))
-
 /* Of an environment so many entries are looked at, so many at a time, and so many bytes of a value; of the program's memory
  * so much is read at a time. */
 enum { shimENVIRONMENT = 4096, shimENTRIES = 64, shimNAME = 20, shimVALUE = 4096, shimPAGE = 4096 };
@@ -35,19 +33,14 @@ enum { shimENVIRONMENT = 4096, shimENTRIES = 64, shimNAME = 20, shimVALUE = 4096
 /* The functions of libc behind the wrappers.  They are looked up before the first fork and before a second thread begins
  * (shimthread.h), at the latest: in a child of many threads the dynamic loader's lock may be held by nobody who lives.  Not
  * at the beginning: most programs execute no other one, and looking them up takes 5 microseconds. */
+#define EXEC_FUNCTIONS(X) \
+  X(execv) X(execvp) X(execvpe) X(posix_spawn) X(posix_spawnp) X(fexecve) X(execveat) X(system) X(popen)
+
 static struct {
-  int (*execve)(const char *path, char *const argv[], char *const envp[]);
-  int (*execv)(const char *path, char *const argv[]);
-  int (*execvp)(const char *name, char *const argv[]);
-  int (*execvpe)(const char *name, char *const argv[], char *const envp[]);
-  int (*spawn)(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
-               const posix_spawnattr_t *attributes, char *const argv[], char *const envp[]);
-  int (*spawnp)(pid_t *pid, const char *name, const posix_spawn_file_actions_t *actions,
-                const posix_spawnattr_t *attributes, char *const argv[], char *const envp[]);
-  int (*fexecve)(int fd, char *const argv[], char *const envp[]);
-  int (*execveat)(int folder, const char *path, char *const argv[], char *const envp[], int flags);
-  int (*system)(const char *command);
-  FILE *(*popen)(const char *command, const char *type);
+  __typeof__(execve) *execve;
+#define X(name) __typeof__(name) *name;
+  EXEC_FUNCTIONS(X)
+#undef X
 } shimReal;
 
 void ShimExecStart(void)
@@ -56,15 +49,9 @@ void ShimExecStart(void)
 
   if (__atomic_load_n((void **)&shimReal.execve, __ATOMIC_ACQUIRE) != NULL)
     return;
-  *(void **)&shimReal.execv = ShimSymbol(RTLD_NEXT, "execv");
-  *(void **)&shimReal.execvp = ShimSymbol(RTLD_NEXT, "execvp");
-  *(void **)&shimReal.execvpe = ShimSymbol(RTLD_NEXT, "execvpe");
-  *(void **)&shimReal.spawn = ShimSymbol(RTLD_NEXT, "posix_spawn");
-  *(void **)&shimReal.spawnp = ShimSymbol(RTLD_NEXT, "posix_spawnp");
-  *(void **)&shimReal.fexecve = ShimSymbol(RTLD_NEXT, "fexecve");
-  *(void **)&shimReal.execveat = ShimSymbol(RTLD_NEXT, "execveat"); /* NULL: none, in older libcs */
-  *(void **)&shimReal.system = ShimSymbol(RTLD_NEXT, "system");
-  *(void **)&shimReal.popen = ShimSymbol(RTLD_NEXT, "popen");
+#define X(name) *(void **)&shimReal.name = ShimSymbol(RTLD_NEXT, #name); /* execveat: NULL in older libcs */
+  EXEC_FUNCTIONS(X)
+#undef X
   symbol = ShimSymbol(RTLD_NEXT, "execve"); /* last: who sees it has all of them */
   __atomic_store_n((void **)&shimReal.execve, symbol, __ATOMIC_RELEASE);
 }
@@ -226,37 +213,20 @@ static int shimStarted(Bool told, const char *path, unsigned lack, const pid_t *
   return result;
 }
 
-SHIM int execve(const char *path, char *const argv[], char *const envp[])
-{
-  Bool told = shimNote(path, envp);
+/* SHIM_EXEC -- the wrapper of a function that becomes the program at `path`
+ * known  that path, as the kernel is given it; NULL: it is going to be looked for */
+#define SHIM_EXEC(name, parameters, arguments, path, known, envp) \
+  SHIM int name parameters \
+  { \
+    Bool told = shimNote(path, envp); \
+    shimLeaves(AT_FDCWD, known, envp); \
+    return shimStays(told, path, shimReal.name arguments); \
+  }
 
-  shimLeaves(AT_FDCWD, path, envp);
-  return shimStays(told, path, shimReal.execve(path, argv, envp));
-}
-
-SHIM int execv(const char *path, char *const argv[])
-{
-  Bool told = shimNote(path, environ);
-
-  shimLeaves(AT_FDCWD, path, environ);
-  return shimStays(told, path, shimReal.execv(path, argv));
-}
-
-SHIM int execvp(const char *name, char *const argv[])
-{
-  Bool told = shimNote(name, environ);
-
-  shimLeaves(AT_FDCWD, NULL, environ);
-  return shimStays(told, name, shimReal.execvp(name, argv));
-}
-
-SHIM int execvpe(const char *name, char *const argv[], char *const envp[])
-{
-  Bool told = shimNote(name, envp);
-
-  shimLeaves(AT_FDCWD, NULL, envp);
-  return shimStays(told, name, shimReal.execvpe(name, argv, envp));
-}
+SHIM_EXEC(execve, (const char *path, char *const argv[], char *const envp[]), (path, argv, envp), path, path, envp)
+SHIM_EXEC(execv, (const char *path, char *const argv[]), (path, argv), path, path, environ)
+SHIM_EXEC(execvp, (const char *path, char *const argv[]), (path, argv), path, NULL, environ)
+SHIM_EXEC(execvpe, (const char *path, char *const argv[], char *const envp[]), (path, argv, envp), path, NULL, envp)
 
 /* SHIM_VECTOR -- the words of execl from `first` on, up to NULL, as a vector on the stack; `list` is behind that */
 #define SHIM_VECTOR(argv, list, first) \
@@ -392,26 +362,17 @@ SHIM FILE *popen(const char *command, const char *type)
   return pipe;
 }
 
-SHIM int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
-                     const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
-{
-  Bool told = shimTold(path);
-  unsigned lack = told ? shimLack(envp) : 0;
-  pid_t child = 0, *childReturn = pid != NULL ? pid : &child;
+#define SHIM_SPAWN(name) \
+  SHIM int name(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions, \
+                const posix_spawnattr_t *attributes, char *const argv[], char *const envp[]) \
+  { \
+    Bool told = shimTold(path); \
+    unsigned lack = told ? shimLack(envp) : 0; \
+    pid_t child = 0, *childReturn = pid != NULL ? pid : &child; \
+    shimStarts(lack); \
+    return shimStarted(told, path, lack, childReturn, \
+                       shimReal.name(childReturn, path, actions, attributes, argv, envp)); \
+  }
 
-  shimStarts(lack);
-  return shimStarted(told, path, lack, childReturn,
-                     shimReal.spawn(childReturn, path, actions, attributes, argv, envp));
-}
-
-SHIM int posix_spawnp(pid_t *pid, const char *name, const posix_spawn_file_actions_t *actions,
-                      const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
-{
-  Bool told = shimTold(name);
-  unsigned lack = told ? shimLack(envp) : 0;
-  pid_t child = 0, *childReturn = pid != NULL ? pid : &child;
-
-  shimStarts(lack);
-  return shimStarted(told, name, lack, childReturn,
-                     shimReal.spawnp(childReturn, name, actions, attributes, argv, envp));
-}
+SHIM_SPAWN(posix_spawn)
+SHIM_SPAWN(posix_spawnp)

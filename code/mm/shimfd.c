@@ -18,8 +18,6 @@
 #include "emit/process.h"
 #include "mm/shimlook.h"
 
-#define SHIM __attribute__((visibility("default")))
-
 #if !defined(SYS_close_range)
 #define SYS_close_range 436
 #endif

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "emit/process.h"
-#include "mm/shimpass.h"
+#include "mm/shimlook.h"
 #include "mm/shimsync.h"
 #include "mm/shimthread.h"
 

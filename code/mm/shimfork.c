@@ -14,10 +14,9 @@
 #include <string.h>
 
 #include "emit/process.h"
-#include "mm/mmfork.h"
+#include "mm/mmalloc.h"
 #include "mm/shimlook.h"
 #include "mm/shimnext.h"
-#include "mm/shimpass.h"
 #include "mm/shimthread.h"
 
 static Bool shimHeld; /* by the thread that forks: all locks of the memory manager */

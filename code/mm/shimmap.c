@@ -1,7 +1,7 @@
 /* shimmap.c -- the program's own mappings, and _exit, wrapped
  *
  * mmap, munmap, mremap, brk and sbrk are seen where the program or one of its libraries calls them by name; libc's
- * calls to itself and the dynamic loader's are not.  Who comes next serves them (mm/shimpass.h).  _exit ends the
+ * calls to itself and the dynamic loader's are not.  Who comes next serves them (mm/shimlook.h).  _exit ends the
  * program without its exit handlers: the log is brought up to date first.  exec needs none for that: the program that
  * comes after it finds what was left behind (emit/store.h), or whoever reads the log does.
  *
@@ -16,12 +16,6 @@
 #include "emit/event.h"
 #include "emit/process.h"
 #include "mm/shimlook.h"
-#include "mm/shimpass.h"
-
-#define SHIM __attribute__((visibility("default")))
-
-typedef void *(*ShimMmap)(void *place, size_t size, int protection, int flags, int fd, off_t offset);
-typedef void *(*ShimMmap64)(void *place, size_t size, int protection, int flags, int fd, off64_t offset);
 
 static inline void *shimMapped(void *place, size_t size, int protection, int flags)
 {
@@ -38,27 +32,20 @@ enum { shimMapUNIT = 1 };
 #define shimMapCALL SYS_mmap
 #endif
 
-SHIM void *mmap(void *place, size_t size, int protection, int flags, int fd, off_t offset)
-{
-  ShimMmap next = SHIM_PASS(mmap);
-  void *result;
+#define SHIM_MMAP(name, Offset) \
+  SHIM void *name(void *place, size_t size, int protection, int flags, int fd, Offset offset) \
+  { \
+    __typeof__(name) *next = SHIM_PASS(name); \
+    void *result; \
+    SHIM_PASSING(next != NULL, \
+                 result = next != NULL ? next(place, size, protection, flags, fd, offset) \
+                                       : (void *)syscall(shimMapCALL, place, size, protection, flags, fd, \
+                                                         (long)(offset / shimMapUNIT))); \
+    return shimMapped(result, size, protection, flags); \
+  }
 
-  SHIM_PASSING(next != NULL, result = next != NULL ? next(place, size, protection, flags, fd, offset)
-                                                   : (void *)syscall(shimMapCALL, place, size, protection, flags, fd,
-                                                                     offset / shimMapUNIT));
-  return shimMapped(result, size, protection, flags);
-}
-
-SHIM void *mmap64(void *place, size_t size, int protection, int flags, int fd, off64_t offset)
-{
-  ShimMmap64 next = SHIM_PASS(mmap64);
-  void *result;
-
-  SHIM_PASSING(next != NULL, result = next != NULL ? next(place, size, protection, flags, fd, offset)
-                                                   : (void *)syscall(shimMapCALL, place, size, protection, flags, fd,
-                                                                     (long)(offset / shimMapUNIT)));
-  return shimMapped(result, size, protection, flags);
-}
+SHIM_MMAP(mmap, off_t)
+SHIM_MMAP(mmap64, off64_t)
 
 SHIM int munmap(void *place, size_t size)
 {

@@ -20,9 +20,7 @@
 #include "emit/event.h"
 #include "mm/mmalloc.h"
 #include "mm/shimlook.h"
-#include "mm/shimwithin.h"
-
-#define SHIM __attribute__((visibility("default")))
+#include "mm/shimnext.h"
 
 #if defined(__LP64__)
 #define Z "m" /* how size_t is mangled */

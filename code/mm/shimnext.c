@@ -18,10 +18,8 @@
 #include "emit/state.h"
 #include "mm/mmalloc.h"
 #include "mm/shimlook.h"
-#include "mm/shimpass.h"
 #include "mm/shimsync.h"
 #include "mm/shimthread.h"
-#include "mm/shimwithin.h"
 
 enum { shimALIGN = 16 };
 
@@ -60,6 +58,53 @@ void *ShimEarlyTake(Size size, Size align)
   } while (!__atomic_compare_exchange_n(&shimEarlyUsed, &used, at + size, FALSE, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
   return ShimEarly + at;
 }
+
+/* ---- The mark of a thread that is inside an allocator ---- */
+
+__thread unsigned ShimWithin __attribute__((tls_model("initial-exec")));
+
+/* What serves behind the functions here. */
+static ShimNextStruct within;
+
+/* WITHIN -- a function that makes a call with the mark set */
+#define WITHIN(name, parameters, arguments) \
+  static void *within_##name parameters \
+  { \
+    unsigned before = ShimWithin; \
+    void *p; \
+    ShimWithin = ShimMALLOC; \
+    p = within.name arguments; \
+    ShimWithin = before; \
+    return p; \
+  }
+
+WITHIN(malloc, (size_t size), (size))
+WITHIN(calloc, (size_t count, size_t size), (count, size))
+WITHIN(realloc, (void *old, size_t size), (old, size))
+WITHIN(memalign, (size_t align, size_t size), (align, size))
+
+static void within_free(void *p)
+{
+  unsigned before = ShimWithin;
+
+  ShimWithin = ShimMALLOC;
+  within.free(p);
+  ShimWithin = before;
+}
+
+/* The functions that may call each other. */
+#define SERVING_FUNCTIONS(X) X(malloc) X(free) X(calloc) X(realloc) X(memalign)
+
+/* shimDeepen -- let the functions of `next` be called with the mark set */
+static void shimDeepen(ShimNextStruct *next)
+{
+  within = *next;
+#define X(name) next->name = within_##name;
+  SERVING_FUNCTIONS(X)
+#undef X
+}
+
+/* ---- Who serves ---- */
 
 static void shimMMFree(void *p)
 {
@@ -119,28 +164,24 @@ static Bool shimSites(void)
 static Bool shimLibc(const ShimNextStruct *next)
 {
   ShimNextStruct libc = {.pool = NULL};
+  Bool same = TRUE;
 
-  shimSymbol(&libc.malloc, "__libc_malloc");
-  shimSymbol(&libc.free, "__libc_free");
-  shimSymbol(&libc.calloc, "__libc_calloc");
-  shimSymbol(&libc.realloc, "__libc_realloc");
-  shimSymbol(&libc.memalign, "__libc_memalign");
-  return next->malloc == libc.malloc && next->free == libc.free && next->calloc == libc.calloc &&
-         next->realloc == libc.realloc && next->memalign == libc.memalign;
+#define X(name) shimSymbol(&libc.name, "__libc_" #name), same &= next->name == libc.name;
+  SERVING_FUNCTIONS(X)
+#undef X
+  return same;
 }
 
 static void shimObserve(void)
 {
   ShimNextStruct next = {.pool = &shimForeign, .sites = shimSites()};
 
-  shimSymbol(&next.malloc, "malloc");
-  shimSymbol(&next.free, "free");
-  shimSymbol(&next.calloc, "calloc");
-  shimSymbol(&next.realloc, "realloc");
-  shimSymbol(&next.memalign, "memalign");
+#define X(name) shimSymbol(&next.name, #name);
+  SERVING_FUNCTIONS(X)
+#undef X
   shimSymbol(&next.usable, "malloc_usable_size");
   if (!shimLibc(&next)) {
-    ShimDeepen(&next);
+    shimDeepen(&next);
     (void)ShimPassTo();
   }
   ShimNext = next;
@@ -390,4 +431,18 @@ __attribute__((constructor(102))) static void shimConstruct(void)
     MMThreadsWatch();
   ShimForkStart();
   StateHookAdd(shimState);
+}
+
+/* ---- What AddressSanitizer asks for ----
+ *
+ * Its runtime, where it is a shared library, insists on being the first one in the process, and does not start where we
+ * are.  It needs not be: what it serves is called behind our wrappers.  A program that has options of its own is asked
+ * before us; for that one the environment must say it (pawprint(7)).
+ */
+
+extern const char *__asan_default_options(void) __attribute__((visibility("default")));
+
+const char *__asan_default_options(void)
+{
+  return "verify_asan_link_order=0";
 }

@@ -18,8 +18,7 @@
 #include <time.h>
 
 #include "emit/event.h"
-
-#define SHIM __attribute__((visibility("default")))
+#include "mm/shimlook.h"
 
 typedef const struct timespec *SyncTime;
 
@@ -89,12 +88,28 @@ extern void SyncStart(void);
 /* SYNC_WANTED -- does anybody want to hear of it? */
 #define SYNC_WANTED (EVENT_PRESENT(ThreadCreate) && EVENT_WANTED(EventKindSync))
 
-/* SyncTimely -- may a wait have this clock and this limit?  Some functions refuse others before they look at what is
- * waited for: those are not to be tried then.  `limit` is read as the function itself would. */
-static inline Bool SyncTimely(clockid_t clock, SyncTime limit)
-{
-  return (clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC) && limit->tv_nsec >= 0 && limit->tv_nsec < 1000000000;
-}
+/* Wrappers of functions that do not wait, from their names, parameters, calls and events
+ *
+ * SYNC_BEFORE  the event, and then the call
+ * SYNC_AFTER   the call, and then the event, which may name `result`
+ * SYNC_DONE    the same, if the call did what it should */
+#define SYNC_BEFORE(name, parameters, call, event) \
+  SHIM int name parameters \
+  { \
+    if (SYNC_WANTED) \
+      event; \
+    return call; \
+  }
+#define SYNC_AFTER_IF(name, parameters, condition, call, event) \
+  SHIM int name parameters \
+  { \
+    int result = call; \
+    if (SYNC_WANTED && (condition)) \
+      event; \
+    return result; \
+  }
+#define SYNC_AFTER(name, parameters, call, event) SYNC_AFTER_IF(name, parameters, TRUE, call, event)
+#define SYNC_DONE(name, parameters, call, event)  SYNC_AFTER_IF(name, parameters, result == 0, call, event)
 
 /* SyncThread -- the system's number of the calling thread; a system call the first time
  * SyncForked -- in the child of a fork the number is another */

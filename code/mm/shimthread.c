@@ -14,7 +14,7 @@
 
 #include "emit/process.h"
 #include "mm/pages.h"
-#include "mm/shimpass.h"
+#include "mm/shimlook.h"
 #include "mm/shimsync.h"
 
 enum { threadPLACES = 64, threadNAME = 16 };
@@ -110,8 +110,9 @@ static void threadJoinCancelled(void *handle)
   EVENT_UPU(ThreadJoinEnd, SyncThread(), handle, ECANCELED);
 }
 
-#define THREAD_JOIN(call) \
-  do { \
+#define THREAD_JOIN(name, parameters, call) \
+  SHIM int name parameters \
+  { \
     volatile int result; \
     if (!SYNC_WANTED) \
       return call; \
@@ -121,35 +122,15 @@ static void threadJoinCancelled(void *handle)
     pthread_cleanup_pop(0); \
     EVENT_UPU(ThreadJoinEnd, SyncThread(), (void *)handle, result); \
     return result; \
-  } while (0)
+  }
 
-SHIM int pthread_join(pthread_t handle, void **resultReturn)
-{
-  THREAD_JOIN(SyncNext.join(handle, resultReturn));
-}
-
-SHIM int pthread_timedjoin_np(pthread_t handle, void **resultReturn, SyncTime limit)
-{
-  THREAD_JOIN(SyncNext.timedJoin(handle, resultReturn, limit));
-}
-
-SHIM int pthread_tryjoin_np(pthread_t handle, void **resultReturn)
-{
-  int result = SyncNext.tryJoin(handle, resultReturn);
-
-  if (SYNC_WANTED)
-    EVENT_UPU(ThreadJoinEnd, SyncThread(), (void *)handle, result);
-  return result;
-}
-
-SHIM int pthread_detach(pthread_t handle)
-{
-  int result = SyncNext.detach(handle);
-
-  if (SYNC_WANTED && result == 0)
-    EVENT_UP(ThreadDetach, SyncThread(), (void *)handle);
-  return result;
-}
+THREAD_JOIN(pthread_join, (pthread_t handle, void **resultReturn), SyncNext.join(handle, resultReturn))
+THREAD_JOIN(pthread_timedjoin_np, (pthread_t handle, void **resultReturn, SyncTime limit),
+            SyncNext.timedJoin(handle, resultReturn, limit))
+SYNC_AFTER(pthread_tryjoin_np, (pthread_t handle, void **resultReturn), SyncNext.tryJoin(handle, resultReturn),
+           EVENT_UPU(ThreadJoinEnd, SyncThread(), (void *)handle, result))
+SYNC_DONE(pthread_detach, (pthread_t handle), SyncNext.detach(handle),
+          EVENT_UP(ThreadDetach, SyncThread(), (void *)handle))
 
 SHIM void pthread_exit(void *result)
 {

@@ -9,7 +9,8 @@
  * Always true: `fd` of a plinth is -1, or was ours when `device`, `inode` and `birth` were noted; no number of ours is below
  * DescriptorLowest.
  *
- * Design: design/telemetry.md .descriptor      Tests: test/plinthtest.c, test/sockettest.c, test/ownfiles.t
+ * Design: design/telemetry.md .descriptor .descriptor.apart
+ * Tests: test/plinthtest.c, test/sockettest.c, test/ownfiles.t, test/limits.t
  */
 #ifndef PLINTH_DESCRIPTOR_H
 #define PLINTH_DESCRIPTOR_H
@@ -18,6 +19,7 @@
 
 #include <sys/stat.h>
 
+#include "base/types.h"
 #include "plinth/plinth.h"
 
 /* Where ours are: at the top of what the limit on descriptors allows, but not above DescriptorTOP, because the system
@@ -70,12 +72,29 @@ extern Bool DescriptorGap(unsigned *first, unsigned *lastReturn, unsigned last);
  * parent.  Returns whether it was ours, and is for the caller to replace or to close. */
 extern Bool DescriptorYield(int fd);
 
-/* DescriptorApart -- the calling thread has a table of descriptors of its own (apart.h): what it opens is gone with it, so none
- * of it is kept.  DescriptorIsApart -- is it so? */
-extern void DescriptorApart(Bool apart);
+/* DescriptorIsApart -- has the calling thread a table of descriptors of its own (below)?  What it opens is gone with
+ * it, so none of it is kept. */
 extern Bool DescriptorIsApart(void);
 
 /* DescriptorForked -- in the child of a fork: what was inherited is its own */
 extern void DescriptorForked(void);
+
+/* ---- Descriptors in a program that has none left ----
+ *
+ * A program may open files until it can open no more, and fork: its child needs descriptors to meet the collector, or to
+ * make a region, but only for a moment, as mappings do not need them.  What needs them runs in a thread that has a
+ * table of descriptors of its own, which begins as a copy of the program's and goes with the thread: nothing that the
+ * program has open is closed, and no other thread of it sees a number of ours.
+ */
+
+/* ApartRoom -- are there as many descriptors as a meeting with the collector takes?  Nine system calls. */
+extern Bool ApartRoom(void);
+
+/* ApartRun -- call `function` where there are, and wait until it has returned.  Signals are blocked.  What it opens is
+ * closed then, and what it maps stays.
+ *
+ * returns  FALSE: it was not called.  No thread can be had, or one is there already, or a filter of seccomp would kill for it.
+ */
+extern Bool ApartRun(void (*function)(void *closure), void *closure);
 
 #endif /* PLINTH_DESCRIPTOR_H */

@@ -248,11 +248,5 @@ static Res fileSend(Plinth plinth, const void *message, Size size, const char **
   return res;
 }
 
-static Res fileReceive(Plinth plinth, void *room, Size size, Size *sizeReturn)
-{
-  UNUSED(plinth), UNUSED(room), UNUSED(size);
-  *sizeReturn = 0;
-  return ResEND;
-}
-
-const PlinthClassStruct PlinthClassFile = {"file", fileOpen, fileSend, fileReceive, DescriptorClose, NULL, NULL, NULL};
+const PlinthClassStruct PlinthClassFile = {.name = "file", .open = fileOpen, .send = fileSend,
+                                           .close = DescriptorClose};

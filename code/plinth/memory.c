@@ -122,7 +122,6 @@ static Res memoryReceive(Plinth plinth, void *room, Size size, Size *sizeReturn)
   PlinthMemory memory = PlinthMemoryOf(plinth);
   Res res = ResEND;
 
-  *sizeReturn = 0;
   if (!memoryLock(memory))
     return res;
   if (memory->received != memory->posted) {
@@ -144,4 +143,5 @@ static void memoryClose(Plinth plinth)
   plinth->state = NULL;
 }
 
-const PlinthClassStruct PlinthClassMemory = {"memory", memoryOpen, memorySend, memoryReceive, memoryClose, NULL, NULL, NULL};
+const PlinthClassStruct PlinthClassMemory = {.name = "memory", .open = memoryOpen, .send = memorySend,
+                                             .receive = memoryReceive, .close = memoryClose};

@@ -13,6 +13,22 @@
 
 enum { plinthFINISH = 1000 }; /* ms that the end of a process may take */
 
+/* A plinth that leads nowhere: everything goes out, nothing arrives; for measuring, and to switch a way out off. */
+
+static Res noneOpen(Plinth plinth, const char *place, const char *family, const char **reasonReturn)
+{
+  UNUSED(plinth), UNUSED(place), UNUSED(family), UNUSED(reasonReturn);
+  return ResOK;
+}
+
+static Res noneSend(Plinth plinth, const void *message, Size size, const char **reasonReturn)
+{
+  UNUSED(plinth), UNUSED(message), UNUSED(size), UNUSED(reasonReturn);
+  return ResOK;
+}
+
+const PlinthClassStruct PlinthClassNone = {.name = "none", .open = noneOpen, .send = noneSend};
+
 static const PlinthClassStruct *const plinthClasses[] = {&PlinthClassFile, &PlinthClassMemory, &PlinthClassNone,
                                                     &PlinthClassTcp, &PlinthClassUnix};
 
@@ -146,13 +162,15 @@ Res PlinthFinish(Plinth plinth, PlinthEvents events)
 Res PlinthReceive(Plinth plinth, void *room, Size size, Size *sizeReturn)
 {
   AVER(PlinthCheck(plinth));
-  return plinth->class->receive(plinth, room, size, sizeReturn);
+  *sizeReturn = 0;
+  return plinth->class->receive != NULL ? plinth->class->receive(plinth, room, size, sizeReturn) : ResEND;
 }
 
 void PlinthClose(Plinth plinth)
 {
   AVER(PlinthCheck(plinth));
-  plinth->class->close(plinth);
+  if (plinth->class->close != NULL)
+    plinth->class->close(plinth);
   plinth->class = NULL;
 }
 

@@ -31,8 +31,8 @@ typedef struct PlinthClassStruct {
   const char *name;                    /* in front of the colon in PlinthOpen's `where` */
   Res (*open)(Plinth plinth, const char *place, const char *family, const char **reasonReturn);
   Res (*send)(Plinth plinth, const void *message, Size size, const char **reasonReturn);
-  Res (*receive)(Plinth plinth, void *room, Size size, Size *sizeReturn);
-  void (*close)(Plinth plinth);
+  Res (*receive)(Plinth plinth, void *room, Size size, Size *sizeReturn); /* NULL: nothing ever comes */
+  void (*close)(Plinth plinth);        /* NULL: nothing is to be done */
   void (*header)(Plinth plinth, const void *message, Size size); /* NULL, or: keep a header block to begin with */
   Count (*wait)(Plinth plinth, unsigned ms); /* NULL, or: wait for what is kept; how much is left */
   uint64_t (*left)(Plinth plinth, PlinthEvents events); /* NULL, or: the events in what is left */

@@ -96,6 +96,11 @@ extern long QuietWrite(int fd, const void *bytes, Size size);
  * ResLIMIT: it does not fit; ResIO: the folder cannot be named. */
 extern Res QuietAbsolute(Text text, const char *path);
 
+/* QuietDumped -- cores are to have files that are mapped shared, which the system leaves out of them unless asked.  It
+ * holds for all that the process starts, too; nothing is taken out.
+ * named  those that have a name, else those that have none */
+extern void QuietDumped(Bool named);
+
 /* QuietVoice -- descriptor 2 as it is now is the program's standard error: at the beginning, and where the program has put a
  * file there (dup2).  If it is closed now, whatever gets its number later is something else.
  * QuietVoiceWrite -- write to the program's standard error; to nothing else, whatever is called 2 by now */

@@ -1,9 +1,11 @@
-/* socket.c -- plinths over stream sockets: keeping, locking, and the plinth's functions
+/* socket.c -- plinths over stream sockets
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "plinth/socket.h"
 
+#include <errno.h>
+#include <linux/tcp.h>
 #include <poll.h>
 #include <sched.h>
 #include <string.h>
@@ -16,16 +18,58 @@
 #include "base/text.h"
 #include "plinth/address.h"
 #include "plinth/descriptor.h"
+#include "plinth/keep.h"
+#include "plinth/link.h"
 #include "plinth/quiet.h"
 
 enum {
   socketPage = 4096,
+  socketHeaderMAX = 1 << 20, /* bytes of a header block */
   socketYields = 100,   /* before a thread that waits for the lock sleeps, */
   socketNaps = 1000,    /* and how often it does before it gives up: a tenth of a second */
   socketNap = 100000,   /* ns */
   socketPoll = 20,      /* ms, the longest sleep while the end is waited for */
   socketMissing = 5     /* who is not there is waited for so much shorter */
 };
+
+enum {
+  dialDelayMIN = 10,       /* ms between attempts to connect, at first, */
+  dialDelayMAX = 5000,     /* and at last */
+  dialWrites = 64,         /* calls in one go: whoever emits has other things to do */
+  dialReads = 16,
+  dialDEAD = 30000         /* ms after which a connection whose other end says nothing more is given up */
+};
+
+typedef enum SocketPhase { SocketDOWN, SocketDIALING, SocketUP } SocketPhase;
+
+/* Always true: the lock is held by whoever looks at anything here; where the phase is SocketDOWN, there is no
+ * descriptor. */
+typedef struct socketStruct {
+  unsigned lock;                   /* its owner's process number */
+  uint32_t pid;                    /* whose link this is; 0: to be begun */
+  Bool wiped;                      /* fork leaves this zeroed; else `pid` tells */
+  uint64_t link;                   /* random */
+  SocketPhase phase;
+  Bool obeyed;                     /* the receiver's requests are */
+  Bool local;                      /* a UNIX socket */
+  uint64_t retry;                  /* ms, monotonic: no attempt to connect before */
+  unsigned delay;                  /* ms, between attempts; grows */
+  char hello[LinkHelloSIZE];
+  Size greeted;                    /* bytes of hello and header block that went out on this connection */
+  Index greeting;                  /* the header block that goes, or went, with the hello */
+  Size greetingLength;             /* of hello and header block together; 0: nothing has been greeted yet */
+  Index newest;                    /* the newest header block */
+  Size headerLength[2];
+  char line[LinkLineMAX];          /* from the receiver, up to here */
+  Size lineLength;
+  unsigned requests, received;     /* counted */
+  Size requestLength[SocketRequestsMAX];
+  char request[SocketRequestsMAX][LinkLineMAX];
+  KeepStruct keep;
+} socketStruct, *Socket;
+
+/* socketHeader -- where header block `i`, 0 or 1, lies */
+#define socketHeader(socket, i) ((char *)(socket) + WordAlignUp(sizeof(socketStruct), 4096) + (i) * socketHeaderMAX)
 
 uint64_t SocketNow(void)
 {
@@ -37,17 +81,15 @@ uint64_t SocketNow(void)
 
 static Size socketOverhead(void)
 {
-  return WordAlignUp(sizeof(SocketStruct), socketPage) + 2 * SocketHeaderMAX;
+  return WordAlignUp(sizeof(socketStruct), socketPage) + 2 * socketHeaderMAX;
 }
 
-/* socketKeep -- the bytes that ",keep=SIZE" at the end of the place asks for; 0: not to be understood.  *lengthReturn:
- * of the place without that. */
-static Size socketKeep(Size *lengthReturn, const char *place)
+/* socketKeep -- the bytes that ",keep=SIZE" at the end of the place asks for; 0: not to be understood */
+static Size socketKeep(const char *place)
 {
   const char *option = strstr(place, ",keep="), *p;
   Size keep = 0;
 
-  *lengthReturn = option != NULL ? (Size)(option - place) : strlen(place);
   if (option == NULL)
     return SocketKeepDEFAULT;
   for (p = option + 6; *p >= '0' && *p <= '9' && keep <= (Size)1 << 30; ++p)
@@ -71,25 +113,32 @@ static Res socketPlace(Plinth plinth, const char *way, const char *place)
   return text.overflow ? ResLIMIT : ResOK;
 }
 
+/* socketAddress -- the address in a plinth's place; what stands behind it does not belong to it */
+static Res socketAddress(Address addressReturn, Plinth plinth, const char **reasonReturn)
+{
+  char where[PlinthPlaceMAX], *option = strstr(strcpy(where, plinth->place), ",keep=");
+
+  if (option != NULL)
+    *option = '\0';
+  return AddressRead(addressReturn, where, reasonReturn);
+}
+
 static Res socketOpen(Plinth plinth, const char *way, const char *place, const char **reasonReturn)
 {
-  char where[PlinthPlaceMAX];
   AddressStruct address;
-  Size keep, length;
+  Size keep;
   Res res = place[0] != '\0' ? socketPlace(plinth, way, place) : ResPARAM;
 
-  if (res == ResPARAM)
-    *reasonReturn = "it names no place";
-  if (res == ResPARAM)
+  if (res != ResOK) {
+    *reasonReturn = res == ResPARAM ? "it names no place" : "its name is too long";
     return res;
-  keep = socketKeep(&length, plinth->place);
-  if (res != ResOK || keep == 0) {
-    *reasonReturn = res != ResOK ? "its name is too long" : "keep= wants a size from 256K to 1024M";
-    return res != ResOK ? res : ResPARAM;
   }
-  memcpy(where, plinth->place, length);
-  where[length] = '\0';
-  res = AddressRead(&address, where, reasonReturn);
+  keep = socketKeep(plinth->place);
+  if (keep == 0) {
+    *reasonReturn = "keep= wants a size from 256K to 1024M";
+    return ResPARAM;
+  }
+  res = socketAddress(&address, plinth, reasonReturn);
   if (res != ResOK)
     return res;
   plinth->size = socketOverhead() + keep;
@@ -113,6 +162,259 @@ static Res unixOpen(Plinth plinth, const char *place, const char *family, const 
   return socketOpen(plinth, "unix:", place, reasonReturn);
 }
 
+/* ---- One link over one connection after another: connecting, greeting, writing, hearing ---- */
+
+/* dialFail -- there is no connection; another attempt is due after a while.  What was not acknowledged goes again. */
+static void dialFail(Plinth plinth, Socket socket, const char *reason)
+{
+  DescriptorClose(plinth);
+  plinth->reason = reason;
+  socket->phase = SocketDOWN;
+  socket->delay = socket->delay == 0 ? dialDelayMIN : socket->delay * 2;
+  if (socket->delay > dialDelayMAX)
+    socket->delay = dialDelayMAX;
+  socket->retry = SocketNow() + socket->delay;
+  KeepRewind(&socket->keep);
+  if (!__atomic_exchange_n(&plinth->warned, TRUE, __ATOMIC_RELAXED))
+    QuietSay("the log is kept in memory, as far as it fits", plinth->place, reason);
+}
+
+static void dialOption(Plinth plinth, int level, int name, int value)
+{
+  (void)QuietCall(SYS_setsockopt, plinth->fd, level, name, &value, sizeof value);
+}
+
+/* dialTrusted -- is the other end of this UNIX socket ourselves, or the system? */
+static Bool dialTrusted(Plinth plinth, Bool *selfReturn)
+{
+  struct ucred peer = {0, (uid_t)-1, (gid_t)-1};
+  socklen_t length = sizeof peer;
+
+  *selfReturn = FALSE;
+  if (QuietCall(SYS_getsockopt, plinth->fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
+    return FALSE;
+  *selfReturn = peer.uid == QuietUser();
+  return *selfReturn || peer.uid == 0;
+}
+
+/* dialMirrored -- TCP may connect a socket to itself, where nobody listens on a port that it would choose */
+static Bool dialMirrored(Plinth plinth)
+{
+  AddressStruct here, there;
+
+  memset(&here, 0, sizeof here);
+  memset(&there, 0, sizeof there);
+  here.length = there.length = sizeof here.name;
+  return QuietCall(SYS_getsockname, plinth->fd, &here.name, &here.length) == 0 &&
+         QuietCall(SYS_getpeername, plinth->fd, &there.name, &there.length) == 0 &&
+         memcmp(&here.name, &there.name, sizeof here.name) == 0;
+}
+
+/* dialUp -- the connection stands: whom do we talk to, and what comes first? */
+static void dialUp(Plinth plinth, Socket socket)
+{
+  const char *obey;
+
+  if (socket->local) {
+    if (!dialTrusted(plinth, &socket->obeyed)) {
+      dialFail(plinth, socket, "it belongs to another user");
+      return;
+    }
+  } else if (dialMirrored(plinth)) {
+    dialFail(plinth, socket, QuietErrno(ECONNREFUSED));
+    return;
+  } else {
+    dialOption(plinth, IPPROTO_TCP, TCP_NODELAY, 1);
+    dialOption(plinth, IPPROTO_TCP, TCP_USER_TIMEOUT, dialDEAD);
+    dialOption(plinth, SOL_SOCKET, SO_KEEPALIVE, 1);
+    /* Nobody knows whose the other end is. */
+    obey = QuietEnvironment("PAWPRINT_OBEY");
+    socket->obeyed = obey != NULL && strcmp(obey, "tcp") == 0;
+  }
+  plinth->reason = NULL;
+  socket->phase = SocketUP;
+  socket->greeted = 0;
+  socket->greeting = socket->newest;
+  socket->greetingLength = LinkHelloSIZE + socket->headerLength[socket->newest];
+  socket->lineLength = 0;
+  LinkHelloWrite(socket->hello, socket->link, socket->keep.tail.number);
+}
+
+static void dialConnect(Plinth plinth, Socket socket)
+{
+  AddressStruct address;
+  const char *reason;
+  long fd, result;
+  Res res = socketAddress(&address, plinth, &reason);
+
+  AVER(res == ResOK); /* it was sound when the plinth was opened */
+  fd = QuietCall(SYS_socket, address.name.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0) {
+    dialFail(plinth, socket, QuietErrno((int)-fd));
+    return;
+  }
+  result = QuietCall(SYS_connect, fd, &address.name, address.length);
+  if ((result != 0 && result != -EINPROGRESS) || DescriptorTake(plinth, (int)fd) != ResOK) {
+    (void)QuietCall(SYS_close, fd);
+    dialFail(plinth, socket, QuietErrno((int)-result));
+    return;
+  }
+  socket->phase = SocketDIALING;
+}
+
+/* dialAnswered -- has the attempt to connect come to an end? */
+static void dialAnswered(Plinth plinth, Socket socket)
+{
+  struct pollfd wait = {plinth->fd, POLLOUT, 0};
+  struct timespec now = {0, 0};
+  socklen_t length = sizeof(int);
+  int error = 0;
+
+  if (QuietCall(SYS_ppoll, &wait, 1, &now, NULL, 0) <= 0)
+    return;
+  (void)QuietCall(SYS_getsockopt, plinth->fd, SOL_SOCKET, SO_ERROR, &error, &length);
+  if (error != 0)
+    dialFail(plinth, socket, QuietErrno(error));
+  else
+    dialUp(plinth, socket);
+}
+
+/* dialRequest -- a line that is not for us, for whoever emits */
+static void dialRequest(Socket socket)
+{
+  Index i;
+
+  if (!socket->obeyed || socket->requests - socket->received == SocketRequestsMAX)
+    return;
+  i = socket->requests++ % SocketRequestsMAX;
+  socket->requestLength[i] = socket->lineLength;
+  memcpy(socket->request[i], socket->line, socket->lineLength);
+}
+
+/* dialLine -- one line from the receiver, whole; FALSE: the connection is given up */
+static Bool dialLine(Plinth plinth, Socket socket)
+{
+  uint64_t n = 0;
+  Index i;
+
+  if (socket->lineLength == 2 && memcmp(socket->line, "no", 2) == 0) {
+    dialFail(plinth, socket, "the receiver refuses it, and tells there why");
+    return FALSE;
+  }
+  if (socket->lineLength < 5 || memcmp(socket->line, "ack ", 4) != 0) {
+    dialRequest(socket);
+    return TRUE;
+  }
+  for (i = 4; i < socket->lineLength && socket->line[i] >= '0' && socket->line[i] <= '9' && n < UINT64_MAX / 16; ++i)
+    n = n * 10 + (uint64_t)(socket->line[i] - '0');
+  if (i < socket->lineLength || KeepAcknowledged(&socket->keep, n) != ResOK) {
+    dialFail(plinth, socket, "the receiver has acknowledged what was never sent");
+    return FALSE;
+  }
+  socket->delay = 0;
+  return TRUE;
+}
+
+static Bool dialHearBytes(Plinth plinth, Socket socket, const char *bytes, Size size)
+{
+  Index i;
+
+  for (i = 0; i < size; ++i) {
+    if (bytes[i] != '\n' && socket->lineLength == sizeof socket->line) {
+      dialFail(plinth, socket, "what the receiver says is not understood");
+      return FALSE;
+    }
+    if (bytes[i] != '\n') {
+      socket->line[socket->lineLength++] = bytes[i];
+    } else {
+      if (!dialLine(plinth, socket))
+        return FALSE;
+      socket->lineLength = 0;
+    }
+  }
+  return TRUE;
+}
+
+/* dialHear -- what the receiver has said; FALSE: there is no connection any more */
+static Bool dialHear(Plinth plinth, Socket socket)
+{
+  char room[512];
+  Index i;
+
+  for (i = 0; i < dialReads; ++i) {
+    long n = QuietCall(SYS_recvfrom, plinth->fd, room, sizeof room, MSG_DONTWAIT, NULL, NULL);
+    if (n == -EAGAIN || n == -EINTR)
+      break;
+    if (n <= 0) {
+      dialFail(plinth, socket, n == 0 ? "the receiver has closed the connection" : QuietErrno((int)-n));
+      return FALSE;
+    }
+    if (!dialHearBytes(plinth, socket, room, (Size)n))
+      return FALSE;
+    if ((Size)n < sizeof room)
+      break;
+  }
+  return TRUE;
+}
+
+/* dialPieces -- what goes out next: hello and header block, then messages */
+static Count dialPieces(struct iovec pieces[2], Socket socket)
+{
+  Size length = socket->greetingLength, at = socket->greeted;
+  Count count = 0;
+
+  if (at >= length)
+    return KeepNext(pieces, &socket->keep);
+  if (at < LinkHelloSIZE)
+    pieces[count++] = (struct iovec){socket->hello + at, LinkHelloSIZE - at};
+  at = at < LinkHelloSIZE ? 0 : at - LinkHelloSIZE;
+  pieces[count++] = (struct iovec){socketHeader(socket, socket->greeting) + at, length - LinkHelloSIZE - at};
+  return count;
+}
+
+static void dialSpeak(Plinth plinth, Socket socket)
+{
+  struct iovec pieces[2];
+  struct msghdr message = {.msg_iov = pieces};
+  Index i;
+
+  for (i = 0; i < dialWrites && (message.msg_iovlen = dialPieces(pieces, socket)) > 0; ++i) {
+    long n = QuietCall(SYS_sendmsg, plinth->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (n == -EAGAIN || n == -EINTR)
+      return;
+    if (n < 0) {
+      /* What it said before it went counts. */
+      if (dialHear(plinth, socket))
+        dialFail(plinth, socket, QuietErrno((int)-n));
+      return;
+    }
+    if (socket->greeted < socket->greetingLength)
+      socket->greeted += (Size)n;
+    else
+      KeepGiven(&socket->keep, (Size)n);
+  }
+}
+
+/* socketPump -- do what can be done without waiting: connect, read, write */
+static void socketPump(Plinth plinth, Socket socket)
+{
+  unsigned turn = DescriptorEnter();
+  struct stat status;
+
+  if (socket->phase != SocketDOWN && DescriptorOurs(plinth, &status) < 0)
+    dialFail(plinth, socket, "the program has closed its descriptor");
+  /* Before there is a header block nobody would listen. */
+  if (socket->phase == SocketDOWN && socket->headerLength[socket->newest] > 0 && SocketNow() >= socket->retry)
+    dialConnect(plinth, socket);
+  if (socket->phase == SocketDIALING)
+    dialAnswered(plinth, socket);
+  if (socket->phase == SocketUP && dialHear(plinth, socket))
+    dialSpeak(plinth, socket);
+  DescriptorLeave(turn);
+}
+
+/* ---- The plinth ---- */
+
 /* socketBegin -- a link of this process's own; the descriptor, if there is one, is its parent's */
 static void socketBegin(Plinth plinth, Socket socket)
 {
@@ -121,7 +423,7 @@ static void socketBegin(Plinth plinth, Socket socket)
     socket->link = (SocketNow() << 20 ^ (uint64_t)QuietPid()) * 0x9e3779b97f4a7c15ull;
   socket->link |= 1;
   socket->local = plinth->class == &PlinthClassUnix;
-  KeepInit(&socket->keep, SocketHeader(socket, 2), plinth->size - socketOverhead());
+  KeepInit(&socket->keep, socketHeader(socket, 2), plinth->size - socketOverhead());
   socket->wiped = QuietCall(SYS_madvise, socket, plinth->size, MADV_WIPEONFORK) == 0;
   __atomic_store_n(&socket->pid, QuietPid(), __ATOMIC_RELEASE);
 }
@@ -173,10 +475,10 @@ static Res socketSend(Plinth plinth, const void *message, Size size, const char 
   }
   res = KeepPut(&socket->keep, message, size);
   if (res != ResOK) {
-    SocketPump(plinth, socket);
+    socketPump(plinth, socket);
     res = KeepPut(&socket->keep, message, size);
   }
-  SocketPump(plinth, socket);
+  socketPump(plinth, socket);
   *reasonReturn = socket->phase == SocketUP ? "it takes less than is recorded, and no more can be kept"
                                             : "it cannot be reached, and no more can be kept";
   socketGive(socket);
@@ -186,14 +488,14 @@ static Res socketSend(Plinth plinth, const void *message, Size size, const char 
 /* socketHeaderKeep -- the newest header block, not into the place of one that is going out */
 static void socketHeaderKeep(Plinth plinth, const void *message, Size size)
 {
-  Socket socket = size <= SocketHeaderMAX ? socketTake(plinth) : NULL;
+  Socket socket = size <= socketHeaderMAX ? socketTake(plinth) : NULL;
   Bool going;
 
   if (socket == NULL)
     return;
   going = socket->phase != SocketDOWN && socket->greeted < socket->greetingLength;
   socket->newest = 1 - (going ? socket->greeting : socket->newest);
-  memcpy(SocketHeader(socket, socket->newest), message, size);
+  memcpy(socketHeader(socket, socket->newest), message, size);
   socket->headerLength[socket->newest] = size;
   socketGive(socket);
 }
@@ -203,10 +505,9 @@ static Res socketReceive(Plinth plinth, void *room, Size size, Size *sizeReturn)
   Socket socket = socketTake(plinth);
   Res res = ResEND;
 
-  *sizeReturn = 0;
   if (socket == NULL)
     return res;
-  SocketPump(plinth, socket);
+  socketPump(plinth, socket);
   if (socket->received != socket->requests) {
     Index i = socket->received++ % SocketRequestsMAX;
     *sizeReturn = socket->requestLength[i] < size ? socket->requestLength[i] : size;
@@ -234,7 +535,7 @@ static Count socketWait(Plinth plinth, unsigned ms)
   Bool writing, connected;
 
   while (socket != NULL) {
-    SocketPump(plinth, socket);
+    socketPump(plinth, socket);
     left = goal > socket->keep.acknowledged ? goal - socket->keep.acknowledged : 0;
     connected = socket->phase != SocketDOWN;
     writing = socket->phase == SocketDIALING || socket->keep.next.number < goal;

@@ -1,14 +1,15 @@
-/* partial.h -- blocks of which a longer copy may come, and which of their events were delivered
+/* arriving.h -- blocks that come while a pass runs: those that wait, and those of which a longer copy may come
  *
  * A block that fills slowly comes as snapshots (BlockFlagSNAPSHOT), each longer than the one before, and at last whole.
- * An event stays at its place in the block; so a bit for each place tells which were had.
+ * An event stays at its place in the block; so a bit for each place tells which were delivered.
  *
- * Always true: a block is here from its first snapshot until it was had whole.
+ * Always true: a Partial is here from its block's first snapshot until that was had whole.  QueueCheck: no entry of the
+ * queue comes before its parent in the heap, which is by the time at which the blocks were opened; at most QueueMAX.
  *
  * Design: design/log.md .follow      Tests: test/followtest.c
  */
-#ifndef LOG_PARTIAL_H
-#define LOG_PARTIAL_H
+#ifndef LOG_ARRIVING_H
+#define LOG_ARRIVING_H
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
@@ -46,4 +47,24 @@ extern void PartialsTake(Partials partials, Loaded loaded, const IndexEntryStruc
 
 extern void PartialsFree(Partials partials);
 
-#endif /* LOG_PARTIAL_H */
+enum { QueueMAX = 32768 };
+
+typedef struct QueueEntryStruct {
+  uint64_t fine; /* of the block's first tick */
+  IndexEntryStruct entry;
+} QueueEntryStruct, *QueueEntry;
+
+typedef struct QueueStruct {
+  QueueEntry heap; /* owned */
+  Count count, capacity;
+} QueueStruct, *Queue;
+
+/* QueuePut -- one more; ResMEMORY; ResLIMIT if there are too many */
+extern Res QueuePut(Queue queue, uint64_t fine, const IndexEntryStruct *entry);
+
+/* QueueTake -- away with the first */
+extern void QueueTake(Queue queue);
+extern void QueueFree(Queue queue);
+extern Bool QueueCheck(Queue queue);
+
+#endif /* LOG_ARRIVING_H */

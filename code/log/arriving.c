@@ -1,12 +1,17 @@
-/* partial.c -- blocks of which a longer copy may come, and which of their events were delivered
+/* arriving.c -- blocks that come while a pass runs
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "log/partial.h"
+
+#include "log/arriving.h"
 
 #include <stdlib.h>
 
+#include "base/aver.h"
+#include "base/grow.h"
 #include "format/block.h"
+
+/* ---- Blocks of which a longer copy may come ---- */
 
 /* partialsLink -- where the block is, or would be */
 static Partial *partialsLink(Partials partials, const IndexEntryStruct *entry)
@@ -86,4 +91,62 @@ void PartialsFree(Partials partials)
   for (i = 0; i < PartialsLISTS; ++i)
     while (partials->list[i] != NULL)
       partialsRemove(partials, &partials->list[i]);
+}
+
+/* ---- Blocks that wait ---- */
+
+static Bool queueBefore(const QueueEntryStruct *a, const QueueEntryStruct *b)
+{
+  return a->fine != b->fine ? a->fine < b->fine : IndexCompare(&a->entry, &b->entry) < 0;
+}
+
+Res QueuePut(Queue queue, uint64_t fine, const IndexEntryStruct *entry)
+{
+  QueueEntryStruct put = {fine, *entry};
+  Index i = queue->count, parent;
+
+  if (queue->count == QueueMAX)
+    return ResLIMIT;
+  if (!Grow(&queue->heap, &queue->capacity, queue->count, sizeof *queue->heap))
+    return ResMEMORY;
+  ++queue->count;
+  for (; i > 0 && queueBefore(&put, &queue->heap[parent = (i - 1) / 2]); i = parent)
+    queue->heap[i] = queue->heap[parent];
+  queue->heap[i] = put;
+  return ResOK;
+}
+
+void QueueTake(Queue queue)
+{
+  QueueEntryStruct moving;
+  Index i = 0, child;
+
+  AVER(queue->count > 0);
+  moving = queue->heap[--queue->count];
+  while ((child = 2 * i + 1) < queue->count) {
+    if (child + 1 < queue->count && queueBefore(&queue->heap[child + 1], &queue->heap[child]))
+      ++child;
+    if (!queueBefore(&queue->heap[child], &moving))
+      break;
+    queue->heap[i] = queue->heap[child];
+    i = child;
+  }
+  queue->heap[i] = moving;
+}
+
+void QueueFree(Queue queue)
+{
+  free(queue->heap);
+  queue->heap = NULL;
+  queue->count = queue->capacity = 0;
+}
+
+Bool QueueCheck(Queue queue)
+{
+  Index i;
+
+  AVER(queue->count <= queue->capacity && queue->count <= QueueMAX);
+  for (i = 1; i < queue->count; ++i)
+    AVER(!queueBefore(&queue->heap[i], &queue->heap[(i - 1) / 2]));
+  return TRUE;
 }
