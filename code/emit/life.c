@@ -350,8 +350,25 @@ static void lifeElsewhere(Process process)
     StoreMark(ProcessLog(), ControlSettings.recording);
 }
 
+/* lifeClose -- all went out: the last header block follows, which may use the room that is left for it.  Then nothing in the region is
+ * needed any more.  FALSE: a log has not taken it. */
+static Bool lifeClose(Process process)
+{
+  Res res;
+
+  if (ProcessRegion(process) != NULL)
+    RegionLedgerClose(ProcessRegion(process));
+  lifeLastWords(TRUE);
+  res = SendEnd(process); /* first: who is killed in between leaves a region that has nothing which the log lacks */
+  lifeLastWords(FALSE);
+  if (res == ResOK)
+    lifeForget(process);
+  return res == ResOK;
+}
+
 /* lifeLast -- without a collector: what is full goes out, then a last header block.  If all went out and nobody goes on
- * that names no region: so readers know that nothing is missing; then the region goes.  If nobody finds the region all has to. */
+ * that names no region: so readers know that nothing is missing; then the region goes.  If nobody finds the region all has to.
+ * If the log does not take that header block the region stays, as if there were more: it says what the log should have. */
 static void lifeLast(Process process)
 {
   Bool others = ProcessOthers(process), found = ProcessFound(process), known = FALSE, all;
@@ -359,20 +376,13 @@ static void lifeLast(Process process)
   if (others && !found)
     lifeHalt(process);
   all = DrainAll(process, others ? DrainHURRY : DrainSETTLE);
-  if (all && !others) {
-    if (ProcessRegion(process) != NULL)
-      RegionLedgerClose(ProcessRegion(process));
-    SendEnd(process); /* first: who is killed in between leaves a region that has nothing which the log lacks */
-    lifeForget(process);
+  if (all && !others && lifeClose(process))
     return;
-  }
   all = others ? lifePrivate(process, &known) && !found : FALSE;
   if (!others)
     known = lifeLeft(process);
   lifeLastWords(!known); /* then they are the collector's */
-  if (all)
-    SendEnd(process);
-  else if (SendLeave(process) != ResOK && !found)
+  if ((all ? SendEnd : SendLeave)(process) != ResOK && !found)
     lifeElsewhere(process);
   lifeLastWords(FALSE);
 }
@@ -386,7 +396,7 @@ static void lifeBeside(Process process)
   if (ProcessOthers(process))
     (void)DrainSnapshot(process, DrainBESIDE);
   else
-    SendEnd(process);
+    (void)SendEnd(process); /* what a way out has not taken is in the collector's log */
 }
 
 /* lifeClockBar -- neither the processor's counter nor the system is to be asked for the time */
@@ -498,7 +508,13 @@ ProcessLeave ProcessLeaves(void)
     return ProcessLeaveNOTHING;
   if (lifeConnected())
     return ProcessLeaveALL;
-  return !ProcessCollected(process) && ProcessRegion(process) != NULL ? ProcessLeaveFOREIGN : ProcessLeaveNOTHING;
+  if (ProcessCollected(process) || ProcessRegion(process) == NULL)
+    return ProcessLeaveNOTHING;
+  QuietBegin(&mask);
+  SendStay(process);
+  QuietEnd(&mask);
+  errno = error;
+  return ProcessLeaveFOREIGN;
 }
 
 void ProcessEnding(Bool ending)
