@@ -350,17 +350,15 @@ static void lifeElsewhere(Process process)
     StoreMark(ProcessLog(), ControlSettings.recording);
 }
 
-/* lifeClose -- all went out: the last header block follows, which may use the room that is left for it.  Then nothing in the region is
- * needed any more.  FALSE: a log has not taken it. */
+/* lifeClose -- all went out: the last header block follows.  Then nothing in the region is needed any more.  FALSE: a log has not taken
+ * it.  The room below the limit on file sizes is for those who have lost something. */
 static Bool lifeClose(Process process)
 {
   Res res;
 
   if (ProcessRegion(process) != NULL)
     RegionLedgerClose(ProcessRegion(process));
-  lifeLastWords(TRUE);
   res = SendEnd(process); /* first: who is killed in between leaves a region that has nothing which the log lacks */
-  lifeLastWords(FALSE);
   if (res == ResOK)
     lifeForget(process);
   return res == ResOK;

@@ -205,7 +205,7 @@ static void processBefore(Process process)
 
   if (ProcessLog()[0] == '\0')
     return;
-  StoreAdopt(ProcessLog(), ControlSettings.recording, processAdopt, &before);
+  StoreAdopt(ProcessLog(), ControlSettings.recording, HandListened(), processAdopt, &before);
   FormerFree(&before.former);
   if (__atomic_load_n(&process->alone, __ATOMIC_RELAXED) != alone)
     (void)SendHeader(process);
