@@ -364,6 +364,19 @@ static Bool lifeClose(Process process)
   return res == ResOK;
 }
 
+/* lifeUnclosed -- a log has not taken that: the region says it, and stays.  Where nobody finds it readers see that the end is missing;
+ * nothing is lost now, so what was lost before is counted elsewhere. */
+static void lifeUnclosed(Process process, Bool found)
+{
+  if (!found) {
+    lifeElsewhere(process);
+    lifeForget(process);
+    return;
+  }
+  (void)lifeLeft(process);
+  SendStay(process);
+}
+
 /* lifeLast -- without a collector: what is full goes out, then a last header block.  If all went out and nobody goes on
  * that names no region: so readers know that nothing is missing; then the region goes.  If nobody finds the region all has to.
  * If the log does not take that header block the region stays, as if there were more: it says what the log should have. */
@@ -374,8 +387,11 @@ static void lifeLast(Process process)
   if (others && !found)
     lifeHalt(process);
   all = DrainAll(process, others ? DrainHURRY : DrainSETTLE);
-  if (all && !others && lifeClose(process))
+  if (all && !others) {
+    if (!lifeClose(process))
+      lifeUnclosed(process, found);
     return;
+  }
   all = others ? lifePrivate(process, &known) && !found : FALSE;
   if (!others)
     known = lifeLeft(process);
