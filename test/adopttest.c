@@ -36,11 +36,11 @@ static Res block(void *blocks, RegionHeader region, void *base, Size size)
 }
 
 /* adopted -- is the region gone when it was adopted? */
-static Bool adopted(void)
+static Bool adopted(Bool collected)
 {
   Count blocks = 0;
 
-  StoreAdopt(path, adoptRECORDING, block, &blocks);
+  StoreAdopt(path, adoptRECORDING, collected, block, &blocks);
   TapIs(blocks, 0, "there is no block in it");
   return access(store.path, F_OK) != 0;
 }
@@ -89,8 +89,32 @@ static void testBehind(void)
           strcmp(store.path + strlen(store.path) - 2, "-1") == 0, "a link that is there takes the number");
   (void)flock(fd, LOCK_UN);
   (void)close(fd);
-  TapOk(adopted(), "what is behind it is adopted");
+  TapOk(adopted(FALSE), "what is behind it is adopted");
   (void)unlink(link);
+}
+
+/* testFar -- a collector numbers the regions of a process on and on: one that is there is found, whatever is not */
+static void testFar(void)
+{
+  char far[RegionPathMAX], *number;
+  int fd = -1;
+
+  TapOk(StoreOpen(&store, path, adoptRECORDING, 1, &fd) == ResOK && fd >= 0, "one more region");
+  (void)strcpy(far, store.path);
+  number = strrchr(far, '-');
+  (void)strcpy(number, "-1234");
+  TapOk(rename(store.path, far) == 0, "with a high number, as a collector gives it");
+  (void)snprintf(far + strlen(far), sizeof far - strlen(far), RegionLINK);
+  (void)strcat(store.path, RegionLINK);
+  (void)rename(store.path, far);
+  far[strlen(far) - strlen(RegionLINK)] = '\0';
+  (void)strcpy(store.path, far);
+  (void)flock(fd, LOCK_UN);
+  (void)close(fd);
+  TapOk(!adopted(FALSE), "where there was no collector nobody looks so far");
+  TapOk(adopted(TRUE), "where there was one it is adopted");
+  (void)strcat(far, RegionLINK);
+  TapOk(access(far, F_OK) != 0, "and its link goes, too");
 }
 
 int main(void)
@@ -110,19 +134,20 @@ int main(void)
   header = store.header;
   ledger = (uint64_t *)(void *)((char *)header + RegionLEDGER);
   header->lost = 3;
-  TapOk(!adopted(), "a region that counts lost events stays");
+  TapOk(!adopted(FALSE), "a region that counts lost events stays");
   header->lost = 0;
   header->pool.away = 3;
-  TapOk(!adopted(), "so does one that counts events in private memory");
+  TapOk(!adopted(FALSE), "so does one that counts events in private memory");
   header->pool.away = 0;
   header->leaving[RegionLEAVING - 1].count = 3;
-  TapOk(!adopted(), "so does one that counts a block that was being sent");
+  TapOk(!adopted(FALSE), "so does one that counts a block that was being sent");
   header->leaving[RegionLEAVING - 1].count = 0;
   *ledger = 3;
-  TapOk(!adopted(), "so does one in which children have counted");
+  TapOk(!adopted(FALSE), "so does one in which children have counted");
   *ledger = 0;
-  TapOk(adopted(), "one that counts nothing is removed");
+  TapOk(adopted(FALSE), "one that counts nothing is removed");
   testBehind();
+  testFar();
   (void)close(log);
   (void)unlink(path);
   return TapDone();

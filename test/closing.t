@@ -89,6 +89,66 @@ SKIP: {
     is_deeply \@wrong, [], 'and the same is true, and the reason is told';
 }
 
+# Without a collector the program closes the log itself.  What finds no room for that leaves its region, and --check is not 0
+# before --clean has added the end; then nothing is missing.
+my $alone = "env LD_PRELOAD=$B/lib/libpawprint.so PAWPRINT_KINDS=Object,System PAWPRINT_LOG=$log perl -e 'my \@a = map { q(x) x 1000 } 1 .. 2000' 2>&1";
+
+# unclosed($said) -- what is wrong with a log that its program may not have closed; whether it has not, and has left no event
+sub unclosed {
+    my ($said) = @_;
+    my $left = () = glob '/dev/shm/*';
+    my $check = `$cnv --check $log 2>&1`;
+    my $status = $? >> 8;
+    my $before = () = `$cnv -E PoolAlloc $log 2>/dev/null` =~ /\n/g;
+    my $wrong = $left > 0 && $status != 1 ? ' It is called whole.' : '';
+    my $added = `$rec --clean $log 2>&1`;
+    my $after = `$cnv --check $log 2>&1`;
+    $wrong .= ' It is not whole.' if $? != 0;
+    $wrong .= ' An event is missing.' if $before < 2000 || $before != (() = `$cnv -E PoolAlloc $log 2>/dev/null` =~ /\n/g);
+    $wrong .= " Left: @{[glob '/dev/shm/*']}." if glob '/dev/shm/*';
+    unlink glob '/dev/shm/*';
+    return ($wrong eq "" ? undef : "$wrong $said$check$added$after", $check =~ /: the end of process \d+ could not be written/ ? 1 : 0);
+}
+
+SKIP: {
+    skip 'a disk cannot be made here', 3 if system("mount -t tmpfs -o size=32k none disk && umount disk") != 0;
+    my ($tries, $ends, @wrong) = (0, 0);
+    unlink $log;
+    system $alone;
+    my $pages = int((-s $log) / 4096);
+    for my $more (-8 .. 2) {
+        system('mount', '-t', 'tmpfs', '-o', 'size=' . 4 * ($pages + $more) . 'k', 'none', 'disk') == 0 or die;
+        my $said = `$alone`;
+        system('mount', '-o', 'remount,size=16m', 'disk') == 0 or die;
+        my ($wrong, $end) = unclosed($said);
+        push @wrong, "$pages + $more pages: $wrong" if defined $wrong;
+        $ends += $end;
+        ++$tries;
+        system 'umount', 'disk';
+    }
+    is $tries, 11, 'the disk is full at each place, for a program that writes its log itself';
+    cmp_ok $ends, '>', 0, 'sometimes at its end only';
+    is_deeply \@wrong, [], 'and --check is 1 until --clean has closed its part';
+}
+SKIP: {
+    skip 'strace is not to be had here', 2 if system('strace -o /dev/null -e trace=write -e inject=write:error=EIO:when=1000 true >/dev/null 2>&1') != 0;
+    my ($runs, $ends, @wrong) = (0, 0);
+    for my $to ('+', '') {
+        for (my $n = 2; $n <= 40; ++$n) {
+            unlink $log;
+            my $said = `strace -f -o trace -P $log -e trace=write -e inject=write:error=ENOSPC:when=$n$to $alone`;
+            open my $trace, '<', 'trace' or die;
+            last if !grep { /\(INJECTED\)/ } <$trace>;
+            my ($wrong, $end) = unclosed($said);
+            push @wrong, "$n$to: $wrong" if defined $wrong;
+            $ends += $end;
+            ++$runs;
+        }
+    }
+    cmp_ok $ends, '>', 0, "of $runs failing writes of such a program some are its last";
+    is_deeply \@wrong, [], 'and the same is true';
+}
+
 # Neither the disk nor /dev/shm has room, or files may have no size, when there is no collector any more: who begins then can keep nothing, and
 # what it emits is counted, in memory of another process that stays.  An event more or less is the first thread's.
 SKIP: {

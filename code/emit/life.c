@@ -350,8 +350,36 @@ static void lifeElsewhere(Process process)
     StoreMark(ProcessLog(), ControlSettings.recording);
 }
 
+/* lifeClose -- all went out: the last header block follows.  Then nothing in the region is needed any more.  FALSE: a log has not taken
+ * it.  The room below the limit on file sizes is for those who have lost something. */
+static Bool lifeClose(Process process)
+{
+  Res res;
+
+  if (ProcessRegion(process) != NULL)
+    RegionLedgerClose(ProcessRegion(process));
+  res = SendEnd(process); /* first: who is killed in between leaves a region that has nothing which the log lacks */
+  if (res == ResOK)
+    lifeForget(process);
+  return res == ResOK;
+}
+
+/* lifeUnclosed -- a log has not taken that: the region says it, and stays.  Where nobody finds it readers see that the end is missing;
+ * nothing is lost now, so what was lost before is counted elsewhere. */
+static void lifeUnclosed(Process process, Bool found)
+{
+  if (!found) {
+    lifeElsewhere(process);
+    lifeForget(process);
+    return;
+  }
+  (void)lifeLeft(process);
+  SendStay(process);
+}
+
 /* lifeLast -- without a collector: what is full goes out, then a last header block.  If all went out and nobody goes on
- * that names no region: so readers know that nothing is missing; then the region goes.  If nobody finds the region all has to. */
+ * that names no region: so readers know that nothing is missing; then the region goes.  If nobody finds the region all has to.
+ * If the log does not take that header block the region stays, as if there were more: it says what the log should have. */
 static void lifeLast(Process process)
 {
   Bool others = ProcessOthers(process), found = ProcessFound(process), known = FALSE, all;
@@ -360,19 +388,15 @@ static void lifeLast(Process process)
     lifeHalt(process);
   all = DrainAll(process, others ? DrainHURRY : DrainSETTLE);
   if (all && !others) {
-    if (ProcessRegion(process) != NULL)
-      RegionLedgerClose(ProcessRegion(process));
-    SendEnd(process); /* first: who is killed in between leaves a region that has nothing which the log lacks */
-    lifeForget(process);
+    if (!lifeClose(process))
+      lifeUnclosed(process, found);
     return;
   }
   all = others ? lifePrivate(process, &known) && !found : FALSE;
   if (!others)
     known = lifeLeft(process);
   lifeLastWords(!known); /* then they are the collector's */
-  if (all)
-    SendEnd(process);
-  else if (SendLeave(process) != ResOK && !found)
+  if ((all ? SendEnd : SendLeave)(process) != ResOK && !found)
     lifeElsewhere(process);
   lifeLastWords(FALSE);
 }
@@ -386,7 +410,7 @@ static void lifeBeside(Process process)
   if (ProcessOthers(process))
     (void)DrainSnapshot(process, DrainBESIDE);
   else
-    SendEnd(process);
+    (void)SendEnd(process); /* what a way out has not taken is in the collector's log */
 }
 
 /* lifeClockBar -- neither the processor's counter nor the system is to be asked for the time */
@@ -498,7 +522,13 @@ ProcessLeave ProcessLeaves(void)
     return ProcessLeaveNOTHING;
   if (lifeConnected())
     return ProcessLeaveALL;
-  return !ProcessCollected(process) && ProcessRegion(process) != NULL ? ProcessLeaveFOREIGN : ProcessLeaveNOTHING;
+  if (ProcessCollected(process) || ProcessRegion(process) == NULL)
+    return ProcessLeaveNOTHING;
+  QuietBegin(&mask);
+  SendStay(process);
+  QuietEnd(&mask);
+  errno = error;
+  return ProcessLeaveFOREIGN;
 }
 
 void ProcessEnding(Bool ending)

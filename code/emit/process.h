@@ -202,7 +202,7 @@ extern void ProcessForkStart(void);
  * ProcessLeaves -- its program is about to become another one: is ProcessEnd to be called before?
  * - ProcessLeaveNOTHING: no, who comes finds what there is, or the collector does
  * - ProcessLeaveFOREIGN: only before a program that is not recorded into the same log, and so takes nothing over: there is
- *   no collector, or it has died
+ *   no collector, or it has died.  Who takes it over finds in the region how much of each stream was sent.
  * - ProcessLeaveALL: yes, there are connections of its own, or nobody would find its memory
  * If exec fails the process goes on as after ProcessEnd. */
 typedef enum ProcessLeave { ProcessLeaveNOTHING, ProcessLeaveFOREIGN, ProcessLeaveALL } ProcessLeave;

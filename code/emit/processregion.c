@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "emit/control.h"
+#include "emit/former.h"
 #include "emit/handoffer.h"
 #include "emit/send.h"
 #include "plinth/descriptor.h"
@@ -17,13 +18,22 @@
 
 enum { processPage = 4096 };
 
-/* processFound -- tell readers that all blocks of the region are in the log: by an empty block of the flight recorder, which is
- * there also if the region had none */
-static Res processFound(Process process, RegionHeader region)
+/* Whoever sends what an earlier program of the process left. */
+typedef struct processBeforeStruct {
+  Process process;
+  Former former;
+} processBeforeStruct, *processBefores;
+
+/* processFound -- tell readers that all blocks of the region are in the log.  Where it has no header block that can be made the closing
+ * one: by an empty block of the flight recorder, which is there also if the region had none */
+static Res processFound(Process process, Former *former, RegionHeader region)
 {
   BlockHeaderStruct header;
   BlockTallyStruct tally;
+  Res res = FormerEnd(former, region);
 
+  if (res != ResFAIL)
+    return res;
   memset(&header, 0, sizeof header);
   memset(&tally, 0, sizeof tally);
   memcpy(header.magic, BlockMAGIC, BlockMagicSIZE);
@@ -39,29 +49,35 @@ static Res processFound(Process process, RegionHeader region)
 
 /* processAdopt -- a block that this process left behind when it was another program, or its header block: send it as it
  * is */
-static Res processAdopt(void *process, RegionHeader region, void *base, Size size)
+static Res processAdopt(void *data, RegionHeader region, void *base, Size size)
 {
+  processBefores before = data;
+  Process process = before->process;
   BlockHeader block = base;
   BlockHeaderStruct header;
   BlockTallyStruct tally;
   Bool swapped;
+  Res res;
 
   if (base == NULL)
-    return processFound(process, region);
+    return processFound(process, &before->former, region);
   if (size >= BlockMagicSIZE && memcmp(base, HeaderMAGIC, BlockMagicSIZE) == 0) {
     /* It was for a collector to write, which has died. */
-    __atomic_store_n(&((Process)process)->alone, TRUE, __ATOMIC_RELAXED);
+    __atomic_store_n(&process->alone, TRUE, __ATOMIC_RELAXED);
     return SendText(base, size);
   }
   if (BlockHeaderUnsealedRead(&header, &swapped, block) != ResOK || swapped || header.whole != size) {
-    ((Process)process)->lost += BlockSpoiled(block, size);
+    process->lost += BlockSpoiled(block, size);
     return ResOK;
   }
   if ((header.flags & BlockFlagUNSENT) != 0)
     return ResOK; /* nobody has asked for the flight recorder's events */
   BlockWalk(&tally, (char *)base + BlockHeaderSIZE, size - BlockHeaderSIZE, block->first, TRUE);
-  ((Process)process)->lost += tally.broken;
-  return SendBlock(process, block, &tally, BlockFlagRECOVERED | (RegionOverwrites(region, block) ? BlockFlagUNSENT : 0));
+  process->lost += tally.broken;
+  res = SendBlock(process, block, &tally, BlockFlagRECOVERED | (RegionOverwrites(region, block) ? BlockFlagUNSENT : 0));
+  if (res == ResOK)
+    FormerBlock(&before->former, region, block, tally.count);
+  return res;
 }
 
 /* processPolicy -- where the file system has no room for the counts of what is overwritten, nothing is overwritten: to touch a page
@@ -183,11 +199,13 @@ static Bool processDoomed(Process process, int fd, Bool *headedReturn)
  * meanwhile it is known who came after that program, or what it left is still there.  Its blocks refer to a header of their own. */
 static void processBefore(Process process)
 {
+  processBeforeStruct before = {process, NULL};
   Bool alone = __atomic_load_n(&process->alone, __ATOMIC_RELAXED);
 
   if (ProcessLog()[0] == '\0')
     return;
-  StoreAdopt(ProcessLog(), ControlSettings.recording, processAdopt, process);
+  StoreAdopt(ProcessLog(), ControlSettings.recording, HandListened(), processAdopt, &before);
+  FormerFree(&before.former);
   if (__atomic_load_n(&process->alone, __ATOMIC_RELAXED) != alone)
     (void)SendHeader(process);
 }

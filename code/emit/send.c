@@ -490,30 +490,55 @@ Res SendLeave(Process process)
   return sendHeader(process, TRUE);
 }
 
-void SendEnd(Process process)
+void SendStay(Process process)
 {
   Scratch scratch = scratchTake(process);
-  TextStruct text;
-  Bool headless;
-  Index i, next;
 
   if (scratch == NULL)
     return;
+  sendHeaderFill(process, scratch, FALSE);
+  (void)sendKeep(process, scratch, TRUE);
+  scratchGive(process, scratch);
+}
+
+/* sendEnd -- the last header block, or as many as hold all streams, to one way out */
+static Res sendEnd(Process process, Scratch scratch, Index way)
+{
+  Index next = 0;
+  TextStruct text;
+  Bool headless;
+  Res res;
+
+  scratch->header.streams = SentStreams(process, way);
+  do {
+    TextInit(&text, scratch->text, sizeof scratch->text);
+    res = sendText(&text, process, scratch, process->begun[way], way, &next);
+    if (res == ResOK)
+      res = sendOne(&ProcessPlinths[way], scratch->text, TextLength(&text), &headless);
+  } while (res == ResOK && next != 0);
+  return res;
+}
+
+Res SendEnd(Process process)
+{
+  Scratch scratch = scratchTake(process);
+  Res file = ResOK, other = ResOK;
+  Bool arrived = FALSE;
+  Index i;
+
+  if (scratch == NULL)
+    return ResMEMORY;
   sendHeaderFill(process, scratch, TRUE);
   for (i = 0; i < ProcessPlinthsMAX; ++i) {
-    if (PlinthClassOf(&ProcessPlinths[i]) == NULL)
-      continue;
-    scratch->header.streams = SentStreams(process, i);
-    next = 0;
-    do {
-      TextInit(&text, scratch->text, sizeof scratch->text);
-      if (sendText(&text, process, scratch, process->begun[i], i, &next) != ResOK ||
-          sendOne(&ProcessPlinths[i], scratch->text, TextLength(&text), &headless) != ResOK)
-        break;
-    } while (next != 0);
+    const PlinthClassStruct *class = PlinthClassOf(&ProcessPlinths[i]);
+    Res its = class != NULL ? sendEnd(process, scratch, i) : ResOK;
+    arrived |= class != NULL && its == ResOK;
+    if (its != ResOK)
+      *(class == &PlinthClassFile ? &file : &other) = its;
   }
   __atomic_store_n(&process->unheaded, sendHeaderEvery + 1, __ATOMIC_RELAXED);
   scratchGive(process, scratch);
+  return file != ResOK || arrived ? file : other;
 }
 
 /* sendPack -- pack the block's events behind the header in `out`; FALSE: some are pending */

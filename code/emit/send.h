@@ -34,8 +34,15 @@ extern Res SendHeader(Process process);
 extern Res SendLeave(Process process);
 
 /* SendEnd -- send the process's last header block to every way out of its own: all of its part is there, and it says how
- * much that is.  Should it send anything more, a header block goes before that. */
-extern void SendEnd(Process process);
+ * much that is.  Should it send anything more, a header block goes before that.
+ *
+ * returns  ResOK if each file took it, and one way out at least, or there is none.  Else the region has to stay, by which
+ *          readers know the end, and which eventrec --clean adds to the log */
+extern Res SendEnd(Process process);
+
+/* SendStay -- say in the region, and nowhere else, what was sent of each stream so far: the process is about to become another
+ * program, which takes the rest that is there */
+extern void SendStay(Process process);
 
 /* SendText -- send a header block that somebody else has written, if it is one */
 extern Res SendText(const char *text, Size length);

@@ -716,25 +716,6 @@ static void storeAdoptFile(int fd, const char *path, uint64_t recording, StoreAd
   (void)QuietCall(SYS_munmap, header, size);
 }
 
-void StoreAdopt(const char *log, uint64_t recording, StoreAdoptFunction block, void *data)
-{
-  char path[RegionPathMAX], link[RegionPathMAX];
-  struct stat status;
-  unsigned beside, n;
-
-  for (beside = 0; beside < 2; ++beside)
-    for (n = 0; n < storeTriesMAX && storeName(path, sizeof path, log, recording, n, beside); ++n) {
-      int fd = (int)QuietCall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-      /* Where only the link of one that is gone is left, there may be more behind it. */
-      if (fd == -ENOENT &&
-          QuietCall(SYS_newfstatat, AT_FDCWD, storeLink(link, path), &status, AT_SYMLINK_NOFOLLOW) != 0)
-        break;
-      if (fd < 0) /* somebody else's, which may stand in front of ours */
-        continue;
-      storeAdoptFile(fd, path, recording, block, data);
-    }
-}
-
 typedef struct StoreEntryStruct {
   uint64_t inode, offset;
   uint16_t size;
@@ -760,14 +741,15 @@ static Bool storeEachSays(int fd, uint64_t recording)
          its == recording;
 }
 
-/* storeEachOpen -- the file of a region, which is ours, by its name in the folder; -1: it is none */
-static int storeEachOpen(long folder, const char *name, uint64_t recording)
+/* storeEachOpen -- the file of a region, which is ours, by its name in the folder; -1: it is none
+ * pid  0, or whose it is to be */
+static int storeEachOpen(long folder, const char *name, uint64_t recording, uint32_t pid)
 {
   RegionNameStruct its;
   struct stat status;
   long fd;
 
-  if (!RegionNameParse(&its, name) || its.recording != recording)
+  if (!RegionNameParse(&its, name) || its.recording != recording || (pid != 0 && its.pid != pid))
     return -1;
   fd = QuietCall(SYS_openat, folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0)
@@ -779,25 +761,91 @@ static int storeEachOpen(long folder, const char *name, uint64_t recording)
   return -1;
 }
 
-Bool StoreEach(const char *log, uint64_t recording, Bool beside, StoreEachFunction take)
+/* Whoever is given such files. */
+typedef struct storeEachStruct {
+  StoreEachFunction take;   /* StoreEach's, or NULL: */
+  StoreAdoptFunction block; /* StoreAdopt's, */
+  void *data;
+  uint64_t recording;
+  uint32_t pid;             /* for regions of this process */
+} storeEachStruct, *storeEachs;
+
+/* storeEachTake -- the file, which is closed; FALSE: on with the next one */
+static Bool storeEachTake(storeEachs each, int fd, const char *path)
+{
+  Bool taken = FALSE;
+
+  if (each->take == NULL) {
+    storeAdoptFile(fd, path, each->recording, each->block, each->data);
+  } else {
+    taken = each->take(fd);
+    (void)QuietCall(SYS_close, fd);
+  }
+  return taken;
+}
+
+/* storeEach -- all of one folder */
+static Bool storeEach(const char *log, Bool beside, storeEachs each)
 {
   uint64_t entries[storeENTRIES];
-  char path[RegionPathMAX];
+  char path[RegionPathMAX], *name;
   Bool taken = FALSE;
   long folder, size, at;
 
-  if (!storeName(path, sizeof path, log, recording, 0, beside))
+  if (!storeName(path, sizeof path, log, each->recording, 0, beside))
     return FALSE;
-  *strrchr(path, '/') = '\0';
+  name = strrchr(path, '/');
+  *name++ = '\0';
   folder = QuietCall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  name[-1] = '/';
   while (folder >= 0 && !taken && (size = QuietCall(SYS_getdents64, folder, entries, sizeof entries)) > 0)
     for (at = 0; at < size && !taken; at += ((StoreEntry)(void *)((char *)entries + at))->size) {
-      int fd = storeEachOpen(folder, ((StoreEntry)(void *)((char *)entries + at))->name, recording);
-      taken = fd >= 0 && take(fd);
-      if (fd >= 0)
-        (void)QuietCall(SYS_close, fd);
+      const char *its = ((StoreEntry)(void *)((char *)entries + at))->name;
+      Size length = strlen(its);
+      Bool fits = length < sizeof path - sizeof RegionLINK - (Size)(name - path);
+      int fd = fits ? storeEachOpen(folder, its, each->recording, each->pid) : -1;
+      if (fd < 0)
+        continue;
+      memcpy(name, its, length + 1);
+      taken = storeEachTake(each, fd, path);
     }
   if (folder >= 0)
     (void)QuietCall(SYS_close, folder);
   return taken;
+}
+
+Bool StoreEach(const char *log, uint64_t recording, Bool beside, StoreEachFunction take)
+{
+  storeEachStruct each = {.take = take, .recording = recording};
+
+  return storeEach(log, beside, &each);
+}
+
+/* storeAdoptNext -- the regions that this process has numbered itself: in a row */
+static void storeAdoptNext(const char *log, storeEachs each, Bool beside)
+{
+  char path[RegionPathMAX], link[RegionPathMAX];
+  struct stat status;
+  unsigned n;
+
+  for (n = 0; n < storeTriesMAX && storeName(path, sizeof path, log, each->recording, n, beside); ++n) {
+    int fd = (int)QuietCall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    /* Where only the link of one that is gone is left, there may be more behind it. */
+    if (fd == -ENOENT && QuietCall(SYS_newfstatat, AT_FDCWD, storeLink(link, path), &status, AT_SYMLINK_NOFOLLOW) != 0)
+      break;
+    if (fd >= 0) /* else it is somebody else's, which may stand in front of ours */
+      storeAdoptFile(fd, path, each->recording, each->block, each->data);
+  }
+}
+
+void StoreAdopt(const char *log, uint64_t recording, Bool collected, StoreAdoptFunction block, void *data)
+{
+  storeEachStruct each = {.block = block, .data = data, .recording = recording, .pid = QuietPid()};
+  unsigned beside;
+
+  for (beside = 0; beside < 2; ++beside)
+    if (collected)
+      (void)storeEach(log, beside != 0, &each);
+    else
+      storeAdoptNext(log, &each, beside != 0);
 }

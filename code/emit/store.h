@@ -126,11 +126,13 @@ extern void StoreForked(void);
 /* StoreAdopt -- the regions that a process with our number left behind: one that became us by exec
  *
  * log, recording  as for StoreOpen
+ * collected       there was a collector, which has made some of them: it numbers them on and on, and removes what is closed, so
+ *                 the folders are looked through.  Else their numbers are known.
  * For each region of that recording whose owner is gone it calls `block` for the header block, if a collector should have
  * written that, for each block, and at last with NULL.  Then it removes the file, unless `block` failed, or the region
  * counts events that no block has: readers of the log find those there.
  */
 typedef Res (*StoreAdoptFunction)(void *data, RegionHeader region, void *base, Size size);
-extern void StoreAdopt(const char *log, uint64_t recording, StoreAdoptFunction block, void *data);
+extern void StoreAdopt(const char *log, uint64_t recording, Bool collected, StoreAdoptFunction block, void *data);
 
 #endif /* EMIT_STORE_H */

@@ -46,6 +46,7 @@ typedef struct leftoverStruct {
   leftoverTellStruct running, ending, taken, unwritten, spoilers, miscounters, unread;
   int unreadWhy;                   /* of the first of these: errno */
   leftoverTellStruct over;         /* those that have left nothing, and whose collector lives */
+  leftoverTellStruct unclosed;     /* those that lack their end only, which they could not write */
   Index shortened;                 /* a log that was cut, */
   uint64_t cut;                    /* and how much of its end is missing; 0: none is known */
   leftoverOf of;                   /* by `recording`; owned */
@@ -157,6 +158,14 @@ static void leftoverOrphan(Leftover leftover, LeftPlace place, Index file)
   leftover->shortened = file;
 }
 
+/* leftoverOpen -- have the logs no closing header block of the region's process? */
+static Bool leftoverOpen(Leftover leftover)
+{
+  Process process = TableProcessFind(leftover->table, leftover->region.header.identity);
+
+  return process == NULL || !process->public.header.ended;
+}
+
 /* leftoverTake -- the region in hand belongs to a log: take what a dead process left there */
 static Res leftoverTake(Leftover leftover, LeftPlace place, Index file, const char *path)
 {
@@ -190,6 +199,8 @@ static Res leftoverTake(Leftover leftover, LeftPlace place, Index file, const ch
     leftoverCount(leftover, &leftover->miscounters, file, path);
   if (region->events > 0)
     leftoverCount(leftover, LeftRegionUnwritten(region, collector) ? &leftover->unwritten : &leftover->taken, file, path);
+  else if (collector == LeftCollectorNONE && LeftRegionUnwritten(region, collector) && leftoverOpen(leftover))
+    leftoverCount(leftover, &leftover->unclosed, file, path);
   if (region->failed != 0)
     leftoverUnread(leftover, file, path);
   return ResOK;
@@ -411,6 +422,10 @@ static void leftoverTell(Leftover leftover)
     TellerLack(leftover->teller, "%s: the newest events of process %u%s could not be written, and are in %s; eventrec "
                "--clean adds them", paths[unwritten->file], unwritten->pid,
                unwritten->processes > 1 ? " and others" : "", unwritten->path);
+  if (leftover->unclosed.processes > 0)
+    TellerLack(leftover->teller, "%s: the end of process %u%s could not be written, and is in %s; eventrec --clean adds it",
+               paths[leftover->unclosed.file], leftover->unclosed.pid,
+               leftover->unclosed.processes > 1 ? " and others" : "", leftover->unclosed.path);
   if (unread->processes > 0)
     TellerLack(leftover->teller, "%s: newest events of process %u%s may be in %s, which cannot be read: %s",
                paths[unread->file], unread->pid, unread->processes > 1 ? " and others" : "", unread->path,
