@@ -248,19 +248,40 @@ sub lost {
     return ($lost, $most, $exactly);
 }
 
-# private($plan) -- may blocks have been in memory of a process's own, which is gone when it is killed while it writes them?
+# away($plan) -- do processes of the program go where what was shared is not: another user, root folder, file systems?
+sub away { my ($plan) = @_; return $plan->{mode} =~ /nobody|chroot|mount/ }
+
+# spared($plan) -- does nobody kill eventrec, neither as planned nor within a write?
+sub spared { my ($plan) = @_; return !$plan->{torn} && $plan->{who} =~ /^(?:program|some)$/ }
+
+# torn($plan) -- may a piece of what somebody wrote be in the log?  Who writes is eventrec, and, where that is away or
+# there is no room in shared memory, a process; it has been killed.
+sub torn { my ($plan) = @_; return !spared($plan) || away($plan) || $ENV{KILLS_WITHIN} eq '2m' }
+
+# private($plan, $told) -- may blocks have been in memory of a process's own, which is gone when it is killed while
+# it writes?
 # Where there is no room in shared memory, and where its own user, root folder or file systems keep it from what was shared.
 # eventrec has what it sees itself there, which is of no kind User.
 sub private {
-    my ($plan, $told, $lacks) = @_;
+    my ($plan, $told) = @_;
 
-    return 1 if $plan->{kinds} ne 'User' && ($told =~ /the end of the recording is not in the log/ || ($plan->{torn} && $lacks == 0));
-    return slurp("$dir/err") =~ /no more room for blocks/ || $plan->{mode} =~ /nobody|chroot|mount/
+    return 1 if $plan->{kinds} ne 'User' && $told =~ /the end of the recording is not in the log/;
+    # A process that finds no room for a region has all in memory of its own, and says nothing of it.
+    return 1 if $plan->{torn} && $ENV{KILLS_WITHIN} eq '2m';
+    return slurp("$dir/err") =~ /no more room for blocks/ || away($plan)
         || ($plan->{room}[3] // 1000) < $plan->{threads};
 }
 
 # count(\@ranges) -- how many events that is
 sub count { my $n = 0; $n += $_->[1] - $_->[0] + 1 for @{$_[0] // []}; return $n }
+
+# inner($plan, \@ranges) -- how many events of UserWord are not there though a later one of their thread is
+sub inner {
+    my ($plan, $ranges) = @_;
+
+    return 0 if !@{$ranges // []};
+    return $ranges->[-1][1] + 1 - count($ranges) - ($plan->{policy} eq 'overwrite' ? $ranges->[0][0] : 0);
+}
 
 # missing($plan, $row, $kind, $emitted, \@ranges, \@faults) -- how many are not there that should be
 sub missing {
@@ -290,19 +311,20 @@ sub missing {
 sub faults {
     my ($plan, $when) = @_;
     my @rows = rows();
-    my (@faults, $lacks);
+    my (@faults, $lacks, $inner);
     my ($seen, $said) = seen();
     my ($status, $told, $discarded) = check();
     my ($lost, $most, $exactly) = lost($told);
     my $absent = 0; # of what was emitted, and of one more of each thread, which may be about to count it
 
-    $lacks = 0;
+    $lacks = $inner = 0;
     $plan->{lost} = $lost;
     for my $row (1 .. @rows) {
         for my $kind ($plan->{kinds} eq 'User' ? 'UserWord' : ('UserWord', 'PoolAlloc')) {
             my @these;
             my $n = missing($plan, $row, $kind, $rows[$row - 1]{$kind}, $seen->{$kind}[$row - 1] // [], \@these);
             $lacks += $n;
+            $inner += inner($plan, $seen->{$kind}[$row - 1]) if $kind eq 'UserWord';
             $absent += $rows[$row - 1]{$kind} + 1 - count($seen->{$kind}[$row - 1]);
             $plan->{detail} .= "\n    $kind $row lacks $n of $rows[$row - 1]{$kind}: "
                 . join ' ', map { "$_->[0]-$_->[1]" } @{$seen->{$kind}[$row - 1] // []} if $n > 0 && length($plan->{detail} // '') < 600;
@@ -312,18 +334,25 @@ sub faults {
     push @faults, 'events of threads that never were' if grep { @{$seen->{$_} // []} > @rows } keys %$seen;
     push @faults, "$lacks events are missing, and --check says 0: $told" if $lacks > 0 && $status == 0;
     my $unknown = $told =~ /$Lacks/;
-    my $unreadable = $when ne 'cleaned' && $told =~ /nothing of it can be read/;
+    my $unreadable = $when ne 'cleaned' && $told =~ /nothing of it can be read/ && torn($plan);
+    push @faults, "nobody killed eventrec, and its end is not there: $told"
+        if $told =~ /the end of the recording is not/ && spared($plan);
     # What was being written out of private memory when its process was killed is missed by the numbers of its blocks: each
-    # missing event is counted, or in such a place, or it is told that nobody knows.
-    push @faults, "$lacks events are missing, $discarded were counted, $lost lost: $told" if $lacks > $discarded + $most && !$unknown && !$unreadable;
+    # missing event is counted, or in such a place.  How many the newest are that nobody could take is not known, but
+    # only of processes that went away from shared memory; of a gap before something newer it is.
+    push @faults, "$lacks events are missing, $discarded were counted, $lost lost: $told"
+        if $lacks > $discarded + $most && !($unknown && away($plan)) && !$unreadable;
+    push @faults, "$inner events are missing before others, $discarded were counted, $lost lost: $told"
+        if $inner > $discarded + $most;
     # A piece of which the rest would be just as long as what came behind it hides that (design/log.md .torn).
     my $hides = $plan->{torn} && $told =~ /checksum mismatch/;
-    push @faults, "damaged: $told" if $lost > 0 && !private($plan, $told, $lacks) && !$unreadable && !$hides;
+    push @faults, "damaged: $told" if $lost > 0 && !private($plan, $told) && !$unreadable && !$hides;
     push @faults, "$exactly events are said to be lost, and $absent are not there: $told" if $plan->{kinds} eq 'User' && $exactly > $absent;
     # A torn place that lost nothing is told where nobody knows what it was: how a process, or the recording, ended is not
-    # known; or nobody has closed yet the part of eventrec, which was killed.
-    push @faults, "torn: $told" if $told =~ /damaged|0 events lost/ && $lost == 0 && !$unknown && $when eq 'cleaned'
-        && grep { $_->{UserWord} } @rows;
+    # known, or nobody has closed yet the part of eventrec, which was killed.  Where nobody was killed who writes there
+    # is none.
+    push @faults, "torn: $told" if $told =~ /damaged|0 events lost/ && $lost == 0 && (grep { $_->{UserWord} } @rows)
+        && !(torn($plan) && ($unknown || $when ne 'cleaned'));
     # What is counted is missing: but where the process was killed behind a write, before it could take it back.
     my $counted = $lacks + 3 * @rows + ($plan->{mode} eq 'threads' ? 0 : 100);
     push @faults, "$discarded events were counted, and $lacks are missing: $told" if $plan->{kinds} eq 'User' && $plan->{policy} =~ /discard|block/ && $discarded > $counted;
@@ -363,7 +392,8 @@ for my $i (1 .. $ENV{KILLS}) {
         # Nobody knows what a collector that was killed would have written, nor what a child that begins in another root folder
         # or as another user, when the collector has gone, had in memory of its own.
         push @faults, "cleaned: nothing is missing, but --check says: $after[2]"
-            if $after[0] == 0 && $after[3] == 0 && $after[1] != 0 && $plan->{lost} == 0 && (($plan->{who} =~ /^(?:program|some)$/ && !$plan->{torn} && $plan->{mode} =~ /threads|family/) || $after[2] !~ /$Lacks|nothing of it can be read/);
+            if $after[0] == 0 && $after[3] == 0 && $after[1] != 0 && $plan->{lost} == 0
+                && ((spared($plan) && !away($plan)) || $after[2] !~ /$Lacks|nothing of it can be read/);
         ($lacks, $status, $told, $discarded) = @after;
     } elsif (my @emitted = grep { $_->{UserWord} } rows()) {
         push @faults, 'events were emitted, and there is no log';

@@ -67,6 +67,18 @@ like $text, qr/^resident +\d+ bytes .*, as sampled, .*; at end/m, 'resident';
 }
 like $text, qr/^  $parent->{pid} .*, 67\.0 MiB mapped.*\n  $child .*, 32\.0 MiB mapped.*: /m, 'by size';
 
+# The largest of a family is neither the first that there was nor the last.
+{
+    my $log = "$folder/sizes.paw";
+    my @said = split ' ', `$b/bin/eventrec -o $log -- perl -e '\$| = 1; print "\$\$\\n"; for my \$n (1, 30, 10) { my \$child = fork // die; if (!\$child) { my \$x = "x" x (\$n << 20); exit } waitpid \$child, 0; print "\$child\\n" }' 2>$folder/err`;
+    is scalar(@said), 4, 'a program has three children';
+    my @wanted = @said[2, 3, 1, 0];
+    my @sizes = map { [@$_{qw(pid peak_bytes)}] } @{decode_json(scalar `$b/bin/eventview --json $log`)->{processes}};
+    is_deeply [map { $_->[0] } @sizes], \@wanted, 'the largest process is the first, in JSON' or diag explain \@sizes;
+    ok !(grep { $sizes[$_][1] > $sizes[$_ - 1][1] } 1 .. $#sizes), 'and no other is larger than the one before it' or diag explain \@sizes;
+    is_deeply [`$b/bin/eventview $log` =~ /^  (\d+) +\d+ events?, \d+ threads?, [\d.]+ [KM]iB heap/mg], \@wanted, 'and in text';
+}
+
 # The dead give back what they had: a summary of many processes, one after the other, takes little more than one of few.
 SKIP: {
     skip 'what a sanitizer keeps is not the memory of eventview', 6 if $ENV{SAN};

@@ -66,6 +66,18 @@ for my $key (qw(boot clock frequency)) {
     is scalar(keys %value), 1, "$key: the same for all processes of a recording";
     ok !grep({ /^("")?$/ } keys %value), "$key: and known";
 }
+# The region of a process has memory for what it needs, which is little of its size, and more when it has more to keep.
+{
+    my $look = 'sub look { my ($region) = grep { !/log$/ } glob "/dev/shm/pawprint-*-$$-*"; print join(" ", (stat $region)[7, 12]), "\n" } '
+        . 'look(); my @list = map { [$_] } 1 .. 100000; look()';
+    my @looks = map { [split] } `$rec -p overwrite -k Object -n 64 -o $dir/region.paw -- perl -e '$look' 2>$dir/err`;
+    is scalar(@looks), 2, 'a program looks at its region' or diag `cat $dir/err`;
+    my ($size, $short, $long) = ($looks[0][0] // 0, map { 512 * ($_->[1] // 0) } @looks);
+    cmp_ok $short, '<', $size / 500, 'of a process that has done little the region takes little of its size';
+    cmp_ok $long, '>', 1.5 * $short, 'it grows with what is kept there';
+    cmp_ok $long, '<', $size / 50, 'and by no more';
+    note "$short, $long of $size bytes";
+}
 # What it takes, as parts of what plain takes: the least of several times that follow each other, each of many short programs, in
 # CPU time of all that takes part.  Other work on the machine makes all of them longer: the limits are above what is to be
 # reached, and where three times do not keep to them there are some more.

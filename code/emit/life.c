@@ -245,6 +245,14 @@ static void lifeAway(RegionHeader region, uint64_t lost)
     (void)__atomic_fetch_sub(&region->pool.away, away < lost ? away : lost, __ATOMIC_RELAXED);
 }
 
+/* lifeLedger -- nobody counts in the region any more.  Where there was no room for its page nobody has, and to touch that
+ * would kill the program. */
+static void lifeLedger(Process process)
+{
+  if (StoreProvide(&process->shared, RegionCONTROL, EventControlSIZE))
+    RegionLedgerClose(ProcessRegion(process));
+}
+
 /* lifeLost -- so many events end with the process, which is counted where readers find it: in the region, or in the header
  * block.  Who has a collector, and a region that ends with it, tells the collector of all that are lost: that has the last
  * word in the log.
@@ -259,7 +267,7 @@ static Bool lifeLost(Process process, uint64_t lost, Bool others)
 
   lifeAway(region, lost);
   if (ends && region != NULL)
-    RegionLedgerClose(region);
+    lifeLedger(process);
   if (ends) {
     lost += __atomic_exchange_n(&process->lost, 0, __ATOMIC_RELAXED);
     lost += region != NULL ? __atomic_exchange_n(&region->lost, 0, __ATOMIC_RELAXED) : 0;
@@ -357,7 +365,7 @@ static Bool lifeClose(Process process)
   Res res;
 
   if (ProcessRegion(process) != NULL)
-    RegionLedgerClose(ProcessRegion(process));
+    lifeLedger(process);
   res = SendEnd(process); /* first: who is killed in between leaves a region that has nothing which the log lacks */
   if (res == ResOK)
     lifeForget(process);

@@ -660,6 +660,16 @@ void StoreMend(Store store)
   }
 }
 
+/* storeLedger -- how many events others have counted in a region: none where there was no room for the page, and to touch
+ * that would kill the program */
+static uint64_t storeLedger(RegionHeader header)
+{
+  Size size = RegionLEDGER - RegionCONTROL + sizeof(uint64_t);
+  long res = QuietCall(SYS_madvise, (char *)header + RegionCONTROL, size, MADV_POPULATE_WRITE);
+
+  return res == 0 || res == -EINVAL ? RegionCounted(header) : 0;
+}
+
 /* storeCounts -- does the region count events that none of its blocks has? */
 static Bool storeCounts(RegionHeader header)
 {
@@ -668,7 +678,7 @@ static Bool storeCounts(RegionHeader header)
   for (i = 0; i < RegionLEAVING; ++i)
     if (header->leaving[i].count != 0)
       return TRUE;
-  return RegionLost(header) != 0 || RegionCounted(header) != 0;
+  return RegionLost(header) != 0 || storeLedger(header) != 0;
 }
 
 /* storeAdoptMap -- a region whose owner is gone; its lock is ours while it is mapped.  The file is closed: there may be

@@ -9,6 +9,7 @@ use strict;
 use warnings;
 use Exporter qw(import);
 use POSIX ();
+use Test::More ();
 
 our @EXPORT = qw(@CountedNames countedRecord countedCalls countedEvents countedSlurp);
 
@@ -57,7 +58,7 @@ sub countedCalls {
     return \%calls;
 }
 
-# countedEvents($B, $log) -- the same, as the log has them
+# countedEvents($B, $log) -- the same, as the log has them; an eventcnv that fails is a failed test
 sub countedEvents {
     my ($B, $log) = @_;
     my %events;
@@ -67,7 +68,7 @@ sub countedEvents {
     while (<$in>) {
         ++$events{$1}{$2} if m{^\S+ (\d+)/\d+ (\w+)};
     }
-    close $in or $events{damaged} = {};
+    close $in or Test::More::fail "eventcnv of $log: status " . ($? >> 8);
     return \%events;
 }
 
