@@ -16,6 +16,7 @@
 #include "log/leftover.h"
 #include "log/logset.h"
 #include "log/reading.h"
+#include "log/twice.h"
 
 enum { logFilesMAX = 4096 }; /* a place has 16 bits for the file, and the system as many descriptors */
 
@@ -185,6 +186,8 @@ static Res logScan(Log log, char *error, Size size)
 
   if (res == ResOK)
     LogScanned(log, scan);
+  if (res == ResOK)
+    res = TwiceTell(&log->teller, &log->table);
   if (scan != NULL)
     free(scan->text);
   free(scan);
