@@ -14,7 +14,7 @@
 
 enum { ReplayMERGED, ReplayRECORDED };
 
-enum { ReplayAllocatorsMAX = 64, ReplayReasonsMAX = 16, ReplayReasonSIZE = 192, ReplayRunsMAX = 1000 };
+enum { ReplayAllocatorsMAX = 64, ReplayReasonsMAX = 24, ReplayReasonSIZE = 352, ReplayRunsMAX = 1000 };
 
 #define ReplayTICK 50000.0 /* ns: how precisely recorded time is kept */
 

@@ -75,3 +75,30 @@ Res ChooseEvents(uint8_t *codes, uint32_t *kinds, const char *list, Text error)
   }
   return res;
 }
+
+void ChooseSay(char *room, Size size, const uint8_t *codes)
+{
+  static const char others[] = " and 65536 others";
+  TextStruct text;
+  Count left = 0;
+  Index i;
+
+  TextInit(&text, room, size);
+  for (i = 0; i < ARRAY_LENGTH(chooseTypes); ++i) {
+    uint16_t code = chooseTypes[i].code;
+    if ((codes[code / 8] >> code % 8 & 1) == 0)
+      continue;
+    if (left > 0 || TextLength(&text) + sizeof ", " + strlen(chooseTypes[i].name) + sizeof others > size) {
+      ++left;
+      continue;
+    }
+    TextString(&text, TextLength(&text) > 0 ? ", " : "");
+    TextString(&text, chooseTypes[i].name);
+  }
+  if (left > 0) {
+    TextString(&text, " and ");
+    TextDecimal(&text, left);
+    TextString(&text, left == 1 ? " other" : " others");
+  }
+  (void)TextTerminate(&text);
+}

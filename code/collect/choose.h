@@ -21,4 +21,7 @@ enum { ChooseSIZE = 65536 / 8 }; /* bytes of a set of codes */
  */
 extern Res ChooseEvents(uint8_t *codesReturn, uint32_t *kindsReturn, const char *list, Text error);
 
+/* ChooseSay -- the names of a set of types, for people: as many as `size` bytes have room for, and how many others */
+extern void ChooseSay(char *room, Size size, const uint8_t *codes);
+
 #endif /* COLLECT_CHOOSE_H */

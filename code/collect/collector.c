@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/aver.h"
+#include "collect/choose.h"
 #include "eventgen.h"
 #include "plinth/clock.h"
 
@@ -81,6 +82,8 @@ Res CollectorNew(Collector *collectorReturn, const CollectorSettingsStruct *sett
     CollectorFree(collector);
     return res;
   }
+  if (settings->events != NULL)
+    ChooseSay(collector->shop.chosen, sizeof collector->shop.chosen, settings->events);
   TellerChoose(collector->teller, settings->events);
   if (!settings->alone && AbsentCreate(&collector->absent) != ResOK)
     collector->absent = NULL;

@@ -460,6 +460,20 @@ static void logUnsent(LogSummary summary, Log log, Stream stream)
     summary->unsentFrom = time;
 }
 
+/* logChosen -- which types of events were chosen for a process, when all before it are looked at */
+static void logChosen(LogSummary summary, Process process)
+{
+  const char *chosen = process->public.header.events;
+
+  if (!process->headed || (process->public.header.role[0] != '\0' && *chosen == '\0'))
+    return;
+  if (summary->chosen == NULL)
+    summary->chosen = chosen;
+  summary->chosenSome |= strcmp(summary->chosen, chosen) != 0;
+  if (*summary->chosen == '\0')
+    summary->chosen = chosen;
+}
+
 void LogSummarize(LogSummary summary, Log log)
 {
   DroppedStruct dropped;
@@ -486,9 +500,12 @@ void LogSummarize(LogSummary summary, Log log)
     process = log->table.process[i];
     summary->discarded = CountAdd(CountAdd(summary->discarded, process->unseen), ProcessLost(process));
     logProcessOlder(summary, log, process);
+    logChosen(summary, process);
     if (process->public.header.stopped != 0 && process->public.header.role[0] != '\0')
       summary->stopped = LogTime(log, i, process->public.header.stopped);
   }
+  if (summary->chosen == NULL)
+    summary->chosen = "";
 }
 
 uint64_t LogTime(Log log, Index i, uint64_t ticks)

@@ -14,6 +14,12 @@
 
 #include "log/log.h"
 
+enum { AskedLineMAX = 320 };
+
+/* AskedLine -- the `i`th such thing: its name, and in `line` what is said of it, which may have bytes out of the log; NULL:
+ * there are no more */
+extern const char *AskedLine(char line[AskedLineMAX], const LogSummaryStruct *log, Index i);
+
 /* AskedText -- a line of a view for each such thing; AskedJson -- members of an object, with no comma behind them */
 extern void AskedText(FILE *out, const LogSummaryStruct *log);
 extern void AskedJson(FILE *out, const LogSummaryStruct *log);
