@@ -302,10 +302,12 @@ like scalar(`$B/bin/eventview $_ $log`), qr/^not recorded   1 process: kinds wer
     my ($unmatched) = `$B/bin/eventview --process $process $log` =~ /^unmatched +(\d+)/m;
     my $said = `$B/bin/replay -a none --process $process $log 2>&1`;
     is $? >> 8, 1, 'replay has nothing to do';
-    like $said, qr/^replay: \S+types\.paw: nothing to replay: no allocation of process $process is in the log$/m, 'and says so';
+    like $said, qr/^replay: \S+types\.paw: nothing to replay: no allocation of process $process is in the log$/m,
+      'and says so';
     like $said, qr/^replay: not exact: only events: PoolFree, .*not known; $unmatched frees and resizes of objects whose/m,
       'with the reason, and its own frees, not those of its parent';
-    like scalar `$B/bin/replay --json -a none --process $process $log 2>/dev/null`, qr/"error": "nothing to replay"/, 'in JSON, too';
+    like scalar `$B/bin/replay --json -a none --process $process $log 2>/dev/null`, qr/"error": "nothing to replay"/,
+      'in JSON, too';
   }
   like scalar `$B/bin/eventview $log $dir/all.paw`, $only->('PoolFree', ' of some processes'), 'beside another log it says that, too';
   unlike scalar `$B/bin/eventview $dir/all.paw`, qr/^only events/m, 'nothing is said where all were recorded';
@@ -317,7 +319,8 @@ like scalar(`$B/bin/eventview $_ $log`), qr/^not recorded   1 process: kinds wer
 }
 
 # Replay says what is not there, as the views do.
-for ([newest => 'newest only: from \d+\.\d+ s on; \d+ events? before that were overwritten'], [time => 'ended: at \d+\.\d+ s, as was asked for']) {
+for ([newest => 'newest only: from \d+\.\d+ s on; \d+ events? before that were overwritten'],
+     [time => 'ended: at \d+\.\d+ s, as was asked for']) {
   my ($what, $said) = @$_;
   my $log = "$dir/$what.paw";
   next if !-e $log;

@@ -41,6 +41,7 @@ void DeathsFinish(Deaths deaths)
       free(deaths->bucket[i]);
       deaths->bucket[i] = next;
     }
+  free(deaths->pid);
   PlansFinish(&deaths->plans);
   StringsFinish(&deaths->strings);
 }
@@ -111,6 +112,32 @@ static LogProcess deathsLog(Deaths deaths, LogEvent event, uint32_t pid)
   return NULL;
 }
 
+static int deathsOrder(const void *a, const void *b)
+{
+  uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+  return x < y ? -1 : x > y;
+}
+
+/* deathsRecorded -- is there anything in the log of a process with this number?  A later one may have it, too. */
+static Bool deathsRecorded(Deaths deaths, uint32_t pid)
+{
+  Count processes = LogProcesses(deaths->log);
+
+  if (deaths->pid == NULL || deaths->recorded != processes) {
+    uint32_t *numbers = realloc(deaths->pid, (processes + 1) * sizeof *numbers);
+    if (numbers == NULL) {
+      deaths->failed = TRUE;
+      return TRUE;
+    }
+    deaths->pid = numbers;
+    for (deaths->recorded = 0; deaths->recorded < processes; ++deaths->recorded)
+      numbers[deaths->recorded] = LogProcessAt(deaths->log, deaths->recorded)->header.pid;
+    qsort(numbers, processes, sizeof *numbers, deathsOrder);
+  }
+  return bsearch(&pid, deaths->pid, deaths->recorded, sizeof pid, deathsOrder) != NULL;
+}
+
 static void deathsExit(Deaths deaths, LogEvent event, deathsPlan plan)
 {
   static const char signal[] = "signal";
@@ -126,6 +153,7 @@ static void deathsExit(Deaths deaths, LogEvent event, deathsPlan plan)
                                                  deathsLog(deaths, event, pid), named != NULL ? named->name : 0};
   }
   ++deaths->count;
+  deaths->unrecorded += !deathsRecorded(deaths, pid);
 }
 
 void DeathsEvent(Deaths deaths, LogEvent event)

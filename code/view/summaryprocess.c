@@ -174,6 +174,9 @@ void SummaryDeathsText(FILE *out, Deaths deaths, uint64_t start)
   }
   if (deaths->count > DeathsMAX)
     fprintf(out, "               and %zu more\n", deaths->count - DeathsMAX);
+  if (deaths->unrecorded > 0)
+    fprintf(out, "               %zu of %zu had recorded nothing, and %s none of the processes above\n",
+            deaths->unrecorded, deaths->count, deaths->unrecorded == 1 ? "is" : "are");
 }
 
 const char *SummaryEachText(SummaryProcesses processes)
@@ -270,7 +273,7 @@ void SummaryDeathsJson(FILE *out, Deaths deaths, uint64_t start)
     JsonString(out, DeathsName(deaths, death, &length));
     putc('}', out);
   }
-  fprintf(out, "], \"killed_count\": %zu,\n ", deaths->count);
+  fprintf(out, "], \"killed_count\": %zu, \"killed_unrecorded\": %zu,\n ", deaths->count, deaths->unrecorded);
 }
 
 void SummaryMemoryJson(FILE *out, Memory memory, uint64_t start)
