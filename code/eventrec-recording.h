@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "base/option.h"
+#include "collect/choose.h"
 #include "collect/collector.h"
 
 enum { eventrecFAILED = 125, eventrecCANNOT = 126, eventrecMISSING = 127 };
@@ -22,7 +23,6 @@ enum {
   recordingBlocksMAX = 3072,
   recordingLook = 100,        /* ms between two looks at the family */
   recordingGrace = 1000,      /* ms that a program has to end when it was told to; then the recording does */
-  recordingCODES = 65536 / 8, /* bytes of a set of codes */
   recordingLinesMAX = 256,    /* to be told at the end */
   recordingKnownMAX = 1024,   /* programs of the family */
   recordingLookedMAX = 512 << 20, /* bytes of their files that are read: two seconds of work, if somebody wants it so */
@@ -44,7 +44,7 @@ typedef struct RecordingStruct {
   double limit;       /* seconds, more than 0; HUGE_VAL: none */
   Size keep;         /* bytes of the log that stay, the newest; 0: all */
   Bool force, raw, paused, alone, clean;
-  uint8_t codes[recordingCODES]; /* that `events` names */
+  uint8_t codes[ChooseSIZE]; /* that `events` names */
   Collector collector; /* NULL: there is none, processes write to the log themselves */
   char **logs;         /* that `clean` is for, NULL at their end, */
   Bool *meant;         /* and for which of them something was in memory */

@@ -45,74 +45,6 @@ static const char *const recordingKindNames[32] = {
 #include "eventdef.h"
 };
 
-static const struct {
-  const char *name;
-  uint16_t code;
-  uint8_t kind;
-} chooseTypes[] = {
-#define RELATION(name, code, always, kind, format) {#name, code, EventKind##kind},
-#include "eventdef.h"
-};
-
-/* chooseNear -- the names that are most like a word, the best first */
-static void chooseNear(Text error, const char *word, Size length)
-{
-  unsigned distance, told = 0;
-  Index i;
-
-  for (distance = 0; distance < NamesLengthMAX && told < NamesNearMAX; ++distance)
-    for (i = 0; i < ARRAY_LENGTH(chooseTypes) && told < NamesNearMAX; ++i)
-      if (NamesDistance(word, length, chooseTypes[i].name) == distance) {
-        TextString(error, told++ == 0 ? "; near it are " : ", ");
-        TextString(error, chooseTypes[i].name);
-      }
-}
-
-/* chooseOne -- the type of this name */
-static Res chooseOne(uint8_t *codes, uint32_t *kinds, const char *word, Size length, Text error)
-{
-  Index i;
-
-  for (i = 0; i < ARRAY_LENGTH(chooseTypes); ++i)
-    if (strlen(chooseTypes[i].name) == length && memcmp(chooseTypes[i].name, word, length) == 0) {
-      codes[chooseTypes[i].code / 8] |= (uint8_t)(1u << chooseTypes[i].code % 8);
-      *kinds |= (uint32_t)1 << chooseTypes[i].kind;
-      return ResOK;
-    }
-  TextString(error, "no event is called '");
-  TextBytes(error, word, length);
-  TextChar(error, '\'');
-  chooseNear(error, word, length);
-  return ResPARAM;
-}
-
-/* chooseEvents -- the types that `list` names, separated by commas
- *
- * codes   a bit for each code
- * kinds   their kinds: a bit for each
- * error   where there is no such type: which, and those whose names are like it
- * returns ResPARAM: a name is unknown, or there is none; design/collector.md .choose */
-static Res chooseEvents(uint8_t *codes, uint32_t *kinds, const char *list, Text error)
-{
-  Res res = ResOK;
-
-  memset(codes, 0, recordingCODES);
-  *kinds = 0;
-  while (res == ResOK && *list != '\0') {
-    Size length;
-    list += strspn(list, " ,");
-    length = strcspn(list, " ,");
-    if (length > 0)
-      res = chooseOne(codes, kinds, list, length, error);
-    list += length;
-  }
-  if (res == ResOK && *kinds == 0) {
-    TextString(error, "no event is named");
-    res = ResPARAM;
-  }
-  return res;
-}
-
 /* recordingEvents -- are all names in the list types, and which kinds are left of `mask`?  Those alone are asked
  * for. */
 static Bool recordingEvents(Recording recording, uint32_t mask)
@@ -124,7 +56,7 @@ static Bool recordingEvents(Recording recording, uint32_t mask)
   Index i;
 
   TextInit(&error, room, sizeof room);
-  if (chooseEvents(recording->codes, &theirs, recording->events, &error) != ResOK) {
+  if (ChooseEvents(recording->codes, &theirs, recording->events, &error) != ResOK) {
     (void)OptionUsage(recording->tool, "%s", TextTerminate(&error));
     return FALSE;
   }

@@ -29,7 +29,7 @@
 
 enum { ReplayMERGED, ReplayRECORDED };
 
-enum { ReplayAllocatorsMAX = 64, ReplayReasonsMAX = 16, ReplayReasonSIZE = 192, ReplayRunsMAX = 1000 };
+enum { ReplayAllocatorsMAX = 64, ReplayReasonsMAX = 24, ReplayReasonSIZE = 352, ReplayRunsMAX = 1000 };
 
 #define ReplayTICK 50000.0 /* ns: how precisely recorded time is kept */
 
@@ -80,7 +80,7 @@ static double replayPerOperation(Replay replay, ReplayAllocator allocator)
   return operations == 0 ? 0 : (double)allocator->median.ns / (double)operations;
 }
 
-/* replayTable, ReplayJson -- print what came of all allocators: as a table for people, as one JSON document */
+/* replayTable, replayJson -- print what came of all allocators: as a table for people, as one JSON document */
 static void replayTable(Replay replay)
 {
   ScriptHeader header = ScriptHeaderOf(replay->script);
@@ -380,20 +380,26 @@ static Bool replayEvent(LogRequest request, LogEvent event)
 static void replayMissing(Replay replay)
 {
   HeapOffStruct off = HeapOff(replay->heap, replay->process);
-  char line[HeapOffLineMAX];
+  char line[HeapOffLineMAX], wanted[AskedLineMAX];
+  const char *asked;
   LogSummaryStruct summary;
   HeapTallyStruct tally;
   Index i;
 
   LogSummarize(&summary, replay->source.log);
-  HeapTallySum(&tally, replay->heap);
+  if (replay->process != NULL) /* its ancestors are read for what it has of them; what they did amiss is not its own */
+    HeapLookTally(&tally, replay->heap, replay->process->number);
+  else
+    HeapTallySum(&tally, replay->heap);
 #define MISSING(n, one, many) \
   do { \
     if ((n) > 0) \
       replayReason(replay, "%llu %s", (unsigned long long)(n), (n) == 1 ? one : many); \
   } while (0)
   if (HeapObjectTypes(replay->heap) == 0)
-    replayReason(replay, "no Object events in the log: nothing to replay");
+    replayReason(replay, "no Object events in the log");
+  for (i = 0; (asked = AskedLine(wanted, &summary, i)) != NULL; ++i)
+    replayReason(replay, "%s: %s", asked, wanted);
   for (i = 0; HeapOffLine(line, &off, summary.first, i); ++i)
     replayReason(replay, "not recorded: %s", line);
   MISSING(summary.discarded, "event discarded while recording", "events discarded while recording");
@@ -557,6 +563,26 @@ static int replayRun(Replay replay)
   return well ? 0 : replay->source.tool->failure;
 }
 
+/* replayNothing -- say that there is nothing to replay, and what may be the reason; returns the status */
+static int replayNothing(Replay replay)
+{
+  static const char nothing[] = "nothing to replay";
+  const char *name = replay->source.tool->name;
+  Index i;
+
+  for (i = 0; i < replay->allocators; ++i)
+    memcpy(replay->allocator[i].error, nothing, sizeof nothing);
+  if (replay->json)
+    replayJson(replay);
+  if (replay->process != NULL)
+    SayLine(stderr, "%s: %s: %s: no allocation of process %u is in the log", name, replay->log, nothing,
+            replay->process->header.pid);
+  else
+    SayLine(stderr, "%s: %s: %s: no process has recorded", name, replay->log, nothing);
+  replayNotExact(replay);
+  return replay->source.tool->failure;
+}
+
 static int replayMain(Replay replay, const char *const *paths)
 {
   int status;
@@ -571,10 +597,7 @@ static int replayMain(Replay replay, const char *const *paths)
     return status;
   }
   if (ScriptHeaderOf(replay->script)->operations == 0) {
-    if (replay->reasons == 0)
-      replayReason(replay, "the process did nothing to its heap: nothing to replay");
-    replayNotExact(replay);
-    status = replay->source.tool->failure;
+    status = replayNothing(replay);
   } else {
     status = replayRun(replay);
   }

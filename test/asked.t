@@ -285,4 +285,46 @@ is system("$B/bin/eventrec", '--paused', '-o', $log, @allocates), 0, 'a program 
 is asked($log, '--paused, never started', 0, 0)->{never_recorded}, 1, 'its process is counted';
 like scalar(`$B/bin/eventview $_ $log`), qr/^not recorded   1 process: kinds were off from the beginning on$/m, "and told by $_" for qw(summary live);
 
+# Single types of events are chosen: only the collector knows, and each view says so.
+{
+  my $log = "$dir/types.paw";
+  my $program = 'my %h; $h{$_ % 1000} .= "x$_" for 1 .. 2000; if (fork == 0) { exit 3 } wait';
+  my $only = sub { my ($names, $some) = @_; qr/^only events    $names, as was asked for$some; what other events would have told is not known$/m };
+  is system("$B/bin/eventrec", '-E', 'PoolFree', '-o', $log, $^X, '-e', $program), 0, 'recorded with -E';
+  my @numbers = sort { $a <=> $b } map { /^  (\d+) /mg } `$B/bin/eventview $log`;
+  is scalar @numbers, 2, 'two processes';
+  system "$B/bin/eventcnv -f paw -k Object --process $numbers[0] -o $dir/types.copy.paw $log";
+  for my $log ($log, "$dir/types.copy.paw") {
+    like scalar `$B/bin/eventview $_ $log`, $only->('PoolFree', ''), "$_ says which" for qw(summary live);
+    like scalar `$B/bin/eventview $_ --json $log`, qr/"only_events": "PoolFree"/, "$_ says so in JSON" for qw(summary live);
+  }
+  for my $process (@numbers) {
+    my ($unmatched) = `$B/bin/eventview --process $process $log` =~ /^unmatched +(\d+)/m;
+    my $said = `$B/bin/replay -a none --process $process $log 2>&1`;
+    is $? >> 8, 1, 'replay has nothing to do';
+    like $said, qr/^replay: \S+types\.paw: nothing to replay: no allocation of process $process is in the log$/m,
+      'and says so';
+    like $said, qr/^replay: not exact: only events: PoolFree, .*not known; $unmatched frees and resizes of objects whose/m,
+      'with the reason, and its own frees, not those of its parent';
+    like scalar `$B/bin/replay --json -a none --process $process $log 2>/dev/null`, qr/"error": "nothing to replay"/,
+      'in JSON, too';
+  }
+  like scalar `$B/bin/eventview $log $dir/all.paw`, $only->('PoolFree', ' of some processes'), 'beside another log it says that, too';
+  unlike scalar `$B/bin/eventview $dir/all.paw`, qr/^only events/m, 'nothing is said where all were recorded';
+  my @types = `$B/bin/eventcnv --header $log` =~ /^event: \S+ (\w+)/mg;
+  my %types = map { $_ => 1 } @types;
+  is system("$B/bin/eventrec", '-E', join(',', keys %types), '--force', '-o', $log, 'true'), 0, 'all types are named';
+  my ($names, $others) = `$B/bin/eventview $log` =~ /^only events    (.*) and (\d+) others, /m;
+  is +(() = $names =~ /\w+/g) + $others, scalar(keys %types), 'some are named then, and the others counted';
+}
+
+# Replay says what is not there, as the views do.
+for ([newest => 'newest only: from \d+\.\d+ s on; \d+ events? before that were overwritten'],
+     [time => 'ended: at \d+\.\d+ s, as was asked for']) {
+  my ($what, $said) = @$_;
+  my $log = "$dir/$what.paw";
+  next if !-e $log;
+  like scalar `$B/bin/replay -a none $log 2>&1`, qr/^replay: not exact: .*$said/m, "replay says of $what";
+}
+
 done_testing;

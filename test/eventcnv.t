@@ -101,6 +101,37 @@ chosen('all at once', sub { $_[0] =~ /PoolFree/ && $_[0] ge '0.0000012' && $m++ 
     is scalar(() = $out =~ /\n/g), @all + (() = "@all" =~ /Pool(?:Alloc|Free) /g), 'it can be read together with the old one';
 }
 
+# ---- Copies beside what they were copied from ----
+
+{
+    # read(logs) -- what is said of them, by --check, which gives 0: nothing is missing
+    my $said = sub {
+        my (undef, $err, $status) = cnv('--check', @_);
+        is $status, 0, 'nothing is missing in ' . join ' and ', map { s/.*\///r } @_;
+        return $err;
+    };
+    my ($copy, $again, $pair) = map { "$folder/$_.paw" } qw(beside.copy beside.again beside.both);
+    my $twice = 'too, and at least one is a copy by eventcnv -f paw: (?:it counts as two processes|each counts as two), '
+        . 'and what both have of it twice';
+    my ($n) = scalar(() = (cnv('--header', $log))[0] =~ /^pid:/mg);
+    my $they = $n > 1 ? "$n processes \\(\\d+ \\.\\.\\.\\) are" : 'process \\d+ is';
+
+    cnv('-f', 'paw', '-o', $copy, $log);
+    cnv('-f', 'paw', '-o', $again, $copy);
+    is $said->($copy), '', 'of a copy nothing is said';
+    is $said->($again), '', 'nor of a copy of that';
+    is $said->($copy, $copy), '', 'nor of a log that is named twice';
+    like $said->($log, $copy), qr/^eventcnv: $copy: $they in $log, $twice\n\z/, 'of a log and its copy it is, in one line';
+    like $said->($log, $again), qr/^eventcnv: $again: $they in $log, $twice\n\z/, 'and of a log and a copy of its copy';
+    is scalar(() = $said->($log, $copy, $again) =~ /, $twice$/mg), 2, 'of three logs: of two pairs';
+    cnv('-f', 'paw', '-o', $pair, $log, $copy);
+    is((cnv($pair))[0], (cnv($log, $copy))[0], 'both copied together keep their processes apart');
+    like $said->($pair, $log), qr/$twice/, 'which is told again beside one of them';
+    system "cat $log $copy > $pair";
+    like $said->($pair), qr/^eventcnv: $pair: .*in it twice, once at least as eventcnv -f paw copied.*\n\z/, 'and in one file';
+    is $said->($log, 'test/good/foreign.paw'), '', 'of other logs nothing is';
+}
+
 # ---- Where logs come from, and where text goes ----
 
 is `cat $log | $eventcnv -`, join('', @all), 'standard input, though it cannot seek';

@@ -43,6 +43,18 @@ $json = `$b/bin/eventview --json $folder/killed.paw`;
 is_deeply [map { [@$_{qw(signal name)}] } @{decode_json($json)->{killed}}], [[9, 'sh']], 'who was killed, and how';
 like `$b/bin/eventview $folder/killed.paw`, qr/^killed +\d+ \(sh\) by signal 9, KILL, at /m, 'in text';
 
+# Children that are killed right after fork: who has recorded nothing is no process of the summary, which says so.
+{
+    system "$b/bin/eventrec -o $folder/young.paw -- $b/prog/young 15 2>$folder/err";
+    my $its = decode_json(scalar `$b/bin/eventview --json $folder/young.paw`);
+    my %there = map { $_->{pid} => 1 } @{$its->{processes}};
+    my $none = grep { !$there{$_->{pid}} } @{$its->{killed}};
+    my ($said) = `$b/bin/eventview $folder/young.paw`
+        =~ /^ +(\d+) of $its->{killed_count} had recorded nothing, and (?:is|are) none of the processes above$/m;
+    is $its->{killed_unrecorded}, $none, "killed right after fork ($none of $its->{killed_count}): in JSON";
+    is $said // 0, $none, 'and in text';
+}
+
 my $text = `$b/bin/eventview $folder/mapped.paw`;
 my $both = '85983232 bytes \(82\.0 MiB\)';
 like $text, qr/^mapped +$both at end, peak $both, at [\d.]+ s; at end: the sum of what each process had at its own$/m, 'mapped, in text';

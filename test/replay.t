@@ -118,7 +118,8 @@ subtest 'a log that lacks something' => sub {
 
     ($status, $out, $err) = replay('-a', 'libc', makeLog('none'));
     is($status, 1, 'without Object events there is nothing to replay');
-    like($err, qr/^replay: not exact: no Object events in the log/m, 'which is said');
+    like($err, qr/^replay: \S+: nothing to replay: /m, 'which is said');
+    like($err, qr/^replay: not exact: no Object events in the log/m, 'with the reason');
 
     my ($more, $doc) = table('-a', 'libc', makeLog('family'));
     is($doc->{process}, 5000, 'of a family, the busiest is replayed');

@@ -23,6 +23,7 @@
 #include "base/aver.h"
 #include "base/names.h"
 #include "base/text.h"
+#include "collect/choose.h"
 #include "collect/live.h"
 #include "eventgen.h"
 #include "plinth/clock.h"
@@ -84,6 +85,8 @@ Res CollectorNew(Collector *collectorReturn, const CollectorSettingsStruct *sett
     CollectorFree(collector);
     return res;
   }
+  if (settings->events != NULL)
+    ChooseSay(collector->shop.chosen, sizeof collector->shop.chosen, settings->events);
   TellerChoose(collector->teller, settings->events);
   if (!settings->alone && AbsentCreate(&collector->absent) != ResOK)
     collector->absent = NULL;

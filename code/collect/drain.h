@@ -78,6 +78,7 @@ enum { DrainSPARE = 16 };
 /* What all Drains of a collector share: what is wanted, and working memory. */
 typedef struct DrainShopStruct {
   const uint8_t *events;    /* bits by code: the types that are wanted; NULL: all */
+  char chosen[HeaderEventsSIZE]; /* their names, for header blocks; "": all */
   Bool raw;                 /* blocks are not packed */
   DrainTypes types;         /* in use */
   RegistryNameStruct known; /* the types that the collector's own header block has put into the log; length 0: none */

@@ -242,6 +242,7 @@ Res DrainHeaderAgain(DrainHeader header, uint64_t lost, const DrainStreamsStruct
   its->streams = ended != NULL ? headerEnds(ended) : 0;
   its->lost = lost;
   its->begun = 0; /* our log was there before the process */
+  memcpy(its->events, shop->chosen, sizeof its->events);
   its->syncs = its->syncs == 0 ? 1 : HeaderSyncsMAX;
   EventClockSync(&its->sync[its->syncs - 1], header->slow);
   if (header->types->named > 0)

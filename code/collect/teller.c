@@ -12,6 +12,7 @@
 
 #include "base/aver.h"
 #include "base/text.h"
+#include "collect/choose.h"
 #include "format/header.h"
 #include "format/pack.h"
 #include "format/registry.h"
@@ -119,6 +120,8 @@ static void tellerDescribe(Teller teller, Header header, Bool last)
   if (last && teller->sequence == 0)
     header->lost = CountAdd(header->lost, teller->discarded);
   header->stopped = teller->stopped;
+  if (teller->wanted != NULL)
+    ChooseSay(header->events, sizeof header->events, teller->wanted);
   header->processes = last ? teller->headed : 0;
   header->widths = teller->registry.widths;
   (void)strcpy(header->role, HeaderRoleCOLLECTOR);

@@ -111,6 +111,8 @@ static void headerRecording(Text text, Header header)
   if (header->begun != 0)
     headerNumber(text, "begun: ", header->begun);
   headerSentWrite(text, &header->sent);
+  if (header->events[0] != '\0')
+    headerString(text, "events: ", header->events);
   if (header->older != 0) {
     headerNumber(text, "older: ", header->older);
     headerNumber(text, "kept: ", header->kept);
@@ -419,6 +421,7 @@ static const struct {
   {"outer:", formUINT32, AT(inner)}, /* until all is read */
   {"parent:", formUINT32, AT(parent)},
   {"role:", formSTRING, AT(role)},
+  {"events:", formSTRING, AT(events)},
   {"program:", formSTRING, AT(program)},
   {"argument:", formARGUMENT, 0, 0},
   {"region:", formSTRING, AT(region)},

@@ -21,7 +21,8 @@ enum {
   HeaderSyncsMAX = 2,      /* the first and the newest relation of ticks to time */
   HeaderArgumentsMAX = 64, /* that are kept; more are counted */
   HeaderTextMAX = 256,     /* bytes of a path, program or argument that are kept */
-  HeaderRoleSIZE = 16
+  HeaderRoleSIZE = 16,
+  HeaderEventsSIZE = 192   /* of which events were chosen */
 };
 
 #define HeaderDROPPED "dropped: " /* the key of a line that is added to a header block when the log is cut down */
@@ -98,6 +99,7 @@ typedef struct HeaderStruct {
   uint64_t streams;                /* if so: how many streams have sent a block, in all closing header blocks */
   uint64_t gone;                   /* ticks when the process had ended, or was about to; 0: it has not, or nobody knows */
   char role[HeaderRoleSIZE];       /* "" for a recorded program */
+  char events[HeaderEventsSIZE];   /* types of events that were chosen by name, for people; "": nothing is said of that */
   RegistryNameStruct registry;     /* whose lines come before its own */
   char program[HeaderTextMAX];     /* path; "" if unknown */
   char region[HeaderTextMAX];      /* where the open blocks are while it lives; "" if nowhere */

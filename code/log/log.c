@@ -16,6 +16,7 @@
 #include "log/leftover.h"
 #include "log/logset.h"
 #include "log/reading.h"
+#include "log/twice.h"
 
 enum { logFilesMAX = 4096 }; /* a place has 16 bits for the file, and the system as many descriptors */
 
@@ -184,6 +185,8 @@ static Res logScan(Log log, char *error, Size size)
 
   if (res == ResOK)
     LogScanned(log, scan);
+  if (res == ResOK)
+    res = TwiceTell(&log->teller, &log->table);
   if (scan != NULL)
     free(scan->text);
   free(scan);
@@ -456,6 +459,20 @@ static void logUnsent(LogSummary summary, Log log, Stream stream)
     summary->unsentFrom = time;
 }
 
+/* logChosen -- which types of events were chosen for a process, when all before it are looked at */
+static void logChosen(LogSummary summary, Process process)
+{
+  const char *chosen = process->public.header.events;
+
+  if (!process->headed || (process->public.header.role[0] != '\0' && *chosen == '\0'))
+    return;
+  if (summary->chosen == NULL)
+    summary->chosen = chosen;
+  summary->chosenSome |= strcmp(summary->chosen, chosen) != 0;
+  if (*summary->chosen == '\0')
+    summary->chosen = chosen;
+}
+
 void LogSummarize(LogSummary summary, Log log)
 {
   DroppedStruct dropped;
@@ -482,9 +499,12 @@ void LogSummarize(LogSummary summary, Log log)
     process = log->table.process[i];
     summary->discarded = CountAdd(CountAdd(summary->discarded, process->unseen), ProcessLost(process));
     logProcessOlder(summary, log, process);
+    logChosen(summary, process);
     if (process->public.header.stopped != 0 && process->public.header.role[0] != '\0')
       summary->stopped = LogTime(log, i, process->public.header.stopped);
   }
+  if (summary->chosen == NULL)
+    summary->chosen = "";
 }
 
 uint64_t LogTime(Log log, Index i, uint64_t ticks)

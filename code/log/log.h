@@ -167,6 +167,8 @@ typedef struct LogSummaryStruct {
   uint64_t gaps;           /* lines told so far */
   uint64_t lacks;          /* notes so far that something recorded may not have been read: it is not in the log yet, or
                               its end cannot be found */
+  const char *chosen;      /* types of events that were chosen by name when it was recorded, as it says; "": all */
+  Bool chosenSome;         /* it has processes of which that is not so */
   Bool newer;              /* a registry of a newer median than the hooks' version */
   Count processes;
 } LogSummaryStruct, *LogSummary;

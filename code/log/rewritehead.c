@@ -12,6 +12,7 @@
 
 #include "log/file.h"
 #include "log/headertext.h"
+#include "log/twice.h"
 
 /* ---- Bytes ---- */
 
@@ -61,6 +62,7 @@ Res RewriteHeadsInit(RewriteHeads heads, Table table, RewriteOut out)
   heads->out = out;
   if (getrandom(&heads->salt, sizeof heads->salt, GRND_NONBLOCK) != sizeof heads->salt)
     heads->salt = (uintptr_t)heads * 0x9e3779b97f4a7c15u;
+  heads->salt |= heads->salt == 0;
   heads->head = calloc(table->processes + 1, sizeof *heads->head);
   heads->types = calloc(table->types.count + 1, sizeof *heads->types);
   heads->header = malloc(sizeof *heads->header);
@@ -78,9 +80,23 @@ void RewriteHeadsFinish(RewriteHeads heads)
   free(heads->room);
 }
 
+/* headOriginal -- the identity that a process had when it was recorded, so that a copy of a copy knows it, too; but
+ * where another process of the traceset has that, the one that it has now.  So those of two processes differ. */
+static uint64_t headOriginal(RewriteHeads heads, Process process)
+{
+  Header header = &process->public.header;
+  uint64_t original = TwiceOriginal(header);
+
+  return process->twice || TableProcessFind(heads->table, original) != NULL ? header->identity : original;
+}
+
 /* headIdentity -- what an identity is in the new log; 0, which is none, stays */
 static uint64_t headIdentity(RewriteHeads heads, uint64_t identity)
 {
+  Process process = TableProcessFind(heads->table, identity);
+
+  if (process != NULL)
+    identity = headOriginal(heads, process);
   return identity == 0 ? 0 : identity != heads->salt ? identity ^ heads->salt : 1;
 }
 
@@ -137,7 +153,7 @@ static Header headHeader(RewriteHeads heads, Process process, RegistryNameStruct
   header->begun = 0;     /* streams are numbered anew */
   header->alone = 0;
   header->lacks = 0;
-  header->copy = heads->salt | (heads->salt == 0);
+  header->copy = heads->salt;
   header->processes = 0;
   header->lost = ProcessLost(process);
   header->open = 1;

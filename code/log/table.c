@@ -244,11 +244,15 @@ static void tableHeaderCopy(Header to, Header from)
 {
   Count i, kept = from->arguments < HeaderArgumentsMAX ? from->arguments : HeaderArgumentsMAX;
   uint64_t forgotten = to->forgotten, forgottenTo = to->forgottenTo;
+  char events[HeaderEventsSIZE]; /* a process that goes on without its collector does not know what that chose */
   DroppedStruct dropped = to->dropped; /* whoever wrote the newest header may not know what was cut away */
   uint32_t outer = to->inner != 0 ? to->pid : 0; /* which it does not know itself */
   Bool whole = to->widths.word != 0 && to->begun == 0; /* one of the logs has it from its beginning */
 
+  memcpy(events, to->events, sizeof events);
   memcpy(to, from, offsetof(HeaderStruct, argument));
+  if (to->events[0] == '\0')
+    memcpy(to->events, events, sizeof events);
   for (i = 0; i < kept; ++i)
     strcpy(to->argument[i], from->argument[i]);
   HeaderForgotten(to, forgotten, forgottenTo);

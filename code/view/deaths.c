@@ -48,6 +48,7 @@ void DeathsFinish(Deaths deaths)
       free(deaths->bucket[i]);
       deaths->bucket[i] = next;
     }
+  free(deaths->pid);
   PlansFinish(&deaths->plans);
   StringsFinish(&deaths->strings);
 }
@@ -95,6 +96,32 @@ static LogProcess deathsLog(Deaths deaths, LogEvent event, uint32_t pid)
   return NULL;
 }
 
+static int deathsOrder(const void *a, const void *b)
+{
+  uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+  return x < y ? -1 : x > y;
+}
+
+/* deathsRecorded -- is there anything in the log of a process with this number?  A later one may have it, too. */
+static Bool deathsRecorded(Deaths deaths, uint32_t pid)
+{
+  Count processes = LogProcesses(deaths->log);
+
+  if (deaths->pid == NULL || deaths->recorded != processes) {
+    uint32_t *numbers = realloc(deaths->pid, (processes + 1) * sizeof *numbers);
+    if (numbers == NULL) {
+      deaths->failed = TRUE;
+      return TRUE;
+    }
+    deaths->pid = numbers;
+    for (deaths->recorded = 0; deaths->recorded < processes; ++deaths->recorded)
+      numbers[deaths->recorded] = LogProcessAt(deaths->log, deaths->recorded)->header.pid;
+    qsort(numbers, processes, sizeof *numbers, deathsOrder);
+  }
+  return bsearch(&pid, deaths->pid, deaths->recorded, sizeof pid, deathsOrder) != NULL;
+}
+
 static void deathsExit(Deaths deaths, LogEvent event, PlansTell plan)
 {
   static const char signal[] = "signal";
@@ -111,6 +138,7 @@ static void deathsExit(Deaths deaths, LogEvent event, PlansTell plan)
         deathsLog(deaths, event, pid), named != NULL ? named->name : 0};
   }
   ++deaths->count;
+  deaths->unrecorded += !deathsRecorded(deaths, pid);
 }
 
 static void deathsUnseen(Deaths deaths, LogEvent event, PlansTell plan)
@@ -210,6 +238,9 @@ void DeathsText(FILE *out, Deaths deaths, uint64_t start)
   }
   if (deaths->count > DeathsMAX)
     fprintf(out, "               and %zu more\n", deaths->count - DeathsMAX);
+  if (deaths->unrecorded > 0)
+    fprintf(out, "               %zu of %zu had recorded nothing, and %s none of the processes above\n",
+            deaths->unrecorded, deaths->count, deaths->unrecorded == 1 ? "is" : "are");
   deathsUnseenText(out, deaths);
 }
 
@@ -240,6 +271,6 @@ void DeathsJson(FILE *out, Deaths deaths, uint64_t start)
     JsonString(out, deathsNameOf(deaths, death, &length));
     putc('}', out);
   }
-  fprintf(out, "], \"killed_count\": %zu,\n ", deaths->count);
+  fprintf(out, "], \"killed_count\": %zu, \"killed_unrecorded\": %zu,\n ", deaths->count, deaths->unrecorded);
   deathsUnseenJson(out, deaths);
 }

@@ -36,7 +36,10 @@ typedef struct DeathsStruct {
   struct deathsNamedStruct *bucket[DeathsBUCKETS]; /* what processes run, as far as it was told */
   PlansStruct plans;
   Bool failed;
-  Count count;             /* of all */
+  Count count;             /* of all, */
+  Count unrecorded;        /* and of those of which nothing is in the log */
+  Count recorded;          /* processes of the log that are in `pid`, by number: owned; NULL: not yet made */
+  uint32_t *pid;
   DeathStruct death[DeathsMAX];
   Count unseens;           /* of all */
   DeathsUnseenStruct unseen[DeathsUnseenMAX];

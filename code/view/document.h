@@ -30,6 +30,12 @@ extern void JsonBytes(FILE *out, const char *bytes, Size length);
 /* CalledSay -- print the path of the file that runs; before it the name for people, if that is another */
 extern void CalledSay(FILE *out, const HeaderStruct *header);
 
+enum { AskedLineMAX = 320 };
+
+/* AskedLine -- the `i`th thing that was asked for: its name, and in `line` what is said of it, which may have bytes out of the log;
+ * NULL: there are no more */
+extern const char *AskedLine(char line[AskedLineMAX], const LogSummaryStruct *log, Index i);
+
 /* AskedText -- a line of a view for each thing that was asked for; AskedJson -- members of an object, with no comma
  * behind them */
 extern void AskedText(FILE *out, const LogSummaryStruct *log);

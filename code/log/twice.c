@@ -1,0 +1,120 @@
+/* twice.c -- processes that are in a traceset twice: as they were recorded, and in a copy
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "log/twice.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A process, and the first one that was the same when it was recorded. */
+typedef struct twiceStruct {
+  uint64_t original;
+  Process process, first;
+} twiceStruct, *Twice;
+
+static int twiceOrder(uint64_t a, uint64_t b)
+{
+  return a < b ? -1 : a > b;
+}
+
+/* twiceByOriginal -- of those with one original, by their logs */
+static int twiceByOriginal(const void *a, const void *b)
+{
+  const twiceStruct *x = a, *y = b;
+  int order = twiceOrder(x->original, y->original);
+
+  if (order == 0)
+    order = twiceOrder(x->process->file, y->process->file);
+  return order != 0 ? order : twiceOrder(x->process->public.number, y->process->public.number);
+}
+
+/* twiceByLogs -- by the pair of logs that they are in */
+static int twiceByLogs(const void *a, const void *b)
+{
+  const twiceStruct *x = a, *y = b;
+  int order = twiceOrder(x->first->file, y->first->file);
+
+  if (order == 0)
+    order = twiceOrder(x->process->file, y->process->file);
+  return order != 0 ? order : twiceOrder(x->process->public.number, y->process->public.number);
+}
+
+/* twiceTake -- the processes of a table that say who they are.  Of collectors nothing is counted. */
+static Count twiceTake(Twice twice, Table table)
+{
+  Count count = 0;
+  Index i;
+
+  for (i = 0; i < table->processes; ++i) {
+    Process process = table->process[i];
+    if (process->headed && strcmp(process->public.header.role, HeaderRoleCOLLECTOR) != 0)
+      twice[count++] = (twiceStruct){TwiceOriginal(&process->public.header), process, process};
+  }
+  return count;
+}
+
+/* twiceKeep -- leave only those that are the same as one before; returns how many they are */
+static Count twiceKeep(Twice twice, Count count)
+{
+  Process first = NULL;
+  uint64_t original = 0;
+  Count kept = 0;
+  Index i;
+
+  for (i = 0; i < count; ++i) {
+    if (first != NULL && twice[i].original == original) {
+      first->twice = twice[i].process->twice = TRUE;
+      twice[kept++] = (twiceStruct){original, twice[i].process, first};
+    } else {
+      first = twice[i].process;
+      original = twice[i].original;
+    }
+  }
+  return kept;
+}
+
+/* twiceTell -- `count` processes of one log are the same as some of another one, or of itself */
+static void twiceTell(Teller teller, Twice twice, Count count)
+{
+  const char *path = teller->paths[twice->process->file];
+  unsigned pid = ProcessNumber(twice->process);
+
+  if (twice->first->file == twice->process->file && count == 1)
+    TellerNote(teller, "%s: process %u is in it twice, once at least as eventcnv -f paw copied it: it counts as two "
+               "processes, and what both have of it twice", path, pid);
+  else if (twice->first->file == twice->process->file)
+    TellerNote(teller, "%s: %zu processes (%u ...) are in it twice, once at least as eventcnv -f paw copied them: each "
+               "counts as two, and what both have of it twice", path, count, pid);
+  else if (count == 1)
+    TellerNote(teller, "%s: process %u is in %s, too, and at least one is a copy by eventcnv -f paw: it counts as two "
+               "processes, and what both have of it twice", path, pid, teller->paths[twice->first->file]);
+  else
+    TellerNote(teller, "%s: %zu processes (%u ...) are in %s, too, and at least one is a copy by eventcnv -f paw: each "
+               "counts as two, and what both have of it twice", path, count, pid,
+               teller->paths[twice->first->file]);
+}
+
+Res TwiceTell(Teller teller, Table table)
+{
+  Twice twice = malloc((table->processes + 1) * sizeof *twice);
+  Count count, n;
+  Index i;
+
+  if (twice == NULL)
+    return ResMEMORY;
+  count = twiceTake(twice, table);
+  if (count > 0)
+    qsort(twice, count, sizeof *twice, twiceByOriginal);
+  count = twiceKeep(twice, count);
+  if (count > 0)
+    qsort(twice, count, sizeof *twice, twiceByLogs);
+  for (i = 0; i < count; i += n) {
+    for (n = 1; i + n < count && twice[i].first->file == twice[i + n].first->file &&
+                twice[i].process->file == twice[i + n].process->file;)
+      ++n;
+    twiceTell(teller, &twice[i], n);
+  }
+  free(twice);
+  return ResOK;
+}

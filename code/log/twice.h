@@ -1,0 +1,26 @@
+/* twice.h -- processes that are in a traceset twice: as they were recorded, and in a copy
+ *
+ * What eventcnv -f paw writes has identities of its own, so that it can be read beside anything, and says (`copy:`)
+ * what made them: so the original ones can be had.
+ *
+ * Design: design/log.md .twice      Tests: test/headtest.c, test/eventcnv.t
+ */
+#ifndef LOG_TWICE_H
+#define LOG_TWICE_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "log/gap.h"
+#include "log/table.h"
+
+/* TwiceOriginal -- the identity that a process had when it was recorded, as its header says */
+static inline uint64_t TwiceOriginal(const HeaderStruct *header)
+{
+  return header->identity != header->copy ? header->identity ^ header->copy : header->identity;
+}
+
+/* TwiceTell -- find the processes that are there twice (`twice`), and tell of them in a line for each pair of logs;
+ * ResMEMORY */
+extern Res TwiceTell(Teller teller, Table table);
+
+#endif /* LOG_TWICE_H */
