@@ -11,7 +11,7 @@
 #include "logmake.h"
 #include "view/heaplook.h"
 #include "view/heapsave.h"
-#include "view/heapwalk.h"
+#include "view/heaplook.h"
 #include "view/state.h"
 
 static char path[64], indexPath[72];
