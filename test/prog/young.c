@@ -17,7 +17,7 @@ int main(int argc, char **argv)
     pid_t child = fork();
     if (child < 0)
       return 1;
-    for (; child == 0;)
+    while (child == 0)
       (void)pause();
     (void)usleep((useconds_t)n * 300);
     (void)kill(child, SIGKILL);
