@@ -5,8 +5,11 @@
  * What an index says is changed at random: nothing is expected but that the events are those of the log; the sanitizers
  * see to the rest.
  */
+#include <fcntl.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "log/indexfile.h"
 #include "log/request.h"
@@ -174,9 +177,51 @@ static void testLies(Count blocks, Bool sealed)
   TapOk(rejected > lieROUNDS / 10, "what cannot be was seen in %llu of them", (unsigned long long)rejected);
 }
 
+static Bool there(const char *folder, const char *name)
+{
+  char file[128];
+
+  (void)snprintf(file, sizeof file, "%s/%s", folder, name);
+  return access(file, F_OK) == 0;
+}
+
+/* testSwap -- somebody puts another folder in the place of the log's, before an index is begun and in the middle */
+static void testSwap(void)
+{
+  char folder[] = "/tmp/indexswapXXXXXX", place[64], other[64], away[64], log[80];
+  FileStruct file = {.fd = -1, .path = log};
+  IndexFile index = NULL;
+  Res res;
+
+  (void)!mkdtemp(folder);
+  (void)snprintf(place, sizeof place, "%s/place", folder);
+  (void)snprintf(other, sizeof other, "%s/other", folder);
+  (void)snprintf(away, sizeof away, "%s/away", folder);
+  (void)snprintf(log, sizeof log, "%s/run.paw", place);
+  (void)mkdir(place, 0700);
+  (void)mkdir(other, 0700);
+  file.fd = open(log, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  (void)rename(place, away);
+  (void)symlink(other, place);
+  TapIs(IndexFileCreate(&index, &file), ResUNIMPL, "another folder stands in the place of the log's: no index is begun there");
+  (void)unlink(place);
+  (void)rename(away, place);
+  res = IndexFileCreate(&index, &file);
+  TapIs(res, ResOK, "where the log is one is begun");
+  (void)rename(place, away);
+  (void)symlink(other, place);
+  TapIs(IndexFileFinish(index), ResOK, "another folder comes meanwhile: it is finished");
+  IndexFileClose(index);
+  TapOk(there(away, "run.paw.idx") && !there(other, "run.paw.idx"), "in the folder of the log, wherever that is now");
+  (void)close(file.fd);
+  (void)snprintf(log, sizeof log, "rm -rf %s", folder);
+  TapIs(system(log), 0, "and nothing is left");
+}
+
 int main(void)
 {
   state = TapSeed() | 1;
+  testSwap();
   (void)close(mkstemp(path));
   (void)snprintf(indexPath, sizeof indexPath, "%s.idx", path);
   testLies(lieFEW, TRUE);
