@@ -111,7 +111,8 @@ sub record {
     waitpid $pid, 0;
     my $slain = $? == 9;
     spurt('fifo', "$each\n") if "@command" =~ /fifo/;
-    until_(sub { (check())[1] !~ /still running|about to write|still records/ && events() >= $events }) or diag 'it does not end';
+    # Events first: before a process has begun it does not run, either.
+    until_(sub { events() >= $events && (check())[1] !~ /still running|about to write|still records/ }) or diag 'it does not end';
     return $slain;
 }
 
