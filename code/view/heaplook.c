@@ -54,9 +54,15 @@ _Static_assert(offsetof(HeapPoolStruct, number) == 0 && offsetof(HeapThreadStruc
 Res HeapLookPools(HeapPool **poolsReturn, Count *countReturn, Heap heap, Index number)
 {
   HeapProcess process = lookLives(heap, number);
-  HeapPool *pools = malloc(((process == NULL ? 0 : process->pools) + 1) * sizeof *pools), pool;
+  HeapPool *pools, pool;
+  Count live = 0;
   Index i;
 
+  /* They are counted: `pools` is how many there ever were, as the bytes say that the heap was restored from. */
+  if (process != NULL)
+    HeapEACHPOOL(process, i, pool)
+      ++live;
+  pools = malloc((live + 1) * sizeof *pools);
   if (pools == NULL)
     return ResMEMORY;
   *countReturn = 0;
