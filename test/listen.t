@@ -575,8 +575,8 @@ SKIP: {
     my $gap = fork // die;
     if ($gap == 0) {
         open STDERR, '>', 'err' or die;
-        exec "$B/bin/eventrec", '-k', '-System', '--process', 'churn', '--to', 'unix:gap', 'sh', '-c',
-            "$B/prog/churn 1 50 >/dev/null; read x < go; $B/prog/churn 1 50 >/dev/null" or die;
+        my $work = q(perl -e 'my @a = map { "x$_" } 1 .. 1000');
+        exec "$B/bin/eventrec", '-k', '-System', '--process', 'perl', '--to', 'unix:gap', 'sh', '-c', "$work; read x < go; $work" or die;
     }
     ok(until_(sub { -e 'gap.1.paw' && `$B/bin/eventcnv --header gap.1.paw 2>/dev/null` =~ /^end:/m }), 'a process has been received to its end')
         or diag `$B/bin/eventcnv --header gap.1.paw 2>&1`;
