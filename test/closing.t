@@ -68,6 +68,39 @@ SKIP: {
     is_deeply \@wrong, [], 'and when there is room --clean closes the recording, and the log and eventrec count the same';
 }
 
+# Neither shared memory nor the disk has room, and the program is killed: what it discarded while its blocks were in private
+# memory is counted where that outlives it.
+SKIP: {
+    skip 'a disk cannot be made here', 1 if system("mount -t tmpfs -o size=300k none disk") != 0;
+    my ($counts, @wrong) = "$dir/counts";
+    unlink glob '/dev/shm/*';
+    for my $room (60, 72) {
+        unlink $log;
+        system('mount', '-o', 'remount,size=300k', 'disk') == 0 && system('mount', '-o', "remount,size=${room}k", '/dev/shm') == 0 or die;
+        open my $file, '>', $counts or die;
+        truncate $file, 4096;
+        my $emitted = sub { my @words = unpack 'Q*', do { open my $in, '<:raw', $counts or die; local $/; <$in> }; return $words[9] };
+        my $pid = fork // die;
+        if ($pid == 0) {
+            open STDERR, '>', 'said' or die;
+            local %ENV = (%ENV, LD_PRELOAD => "$B/lib/libpawprint.so", PAWPRINT_LOG => $log, PAWPRINT_KINDS => 'User', PAWPRINT_BLOCK => 4096, PAWPRINT_BLOCKS => 32);
+            exec "$B/prog/slain", $counts, 'threads', 1, $dir or die;
+        }
+        for (1 .. 1000) { last if $emitted->() > 100000; select undef, undef, undef, 0.005 }
+        kill KILL => $pid;
+        waitpid $pid, 0;
+        system('mount', '-o', 'remount,size=64m', $_) == 0 or die for 'disk', '/dev/shm';
+        system "$rec --clean $log >/dev/null 2>&1";
+        my $there = () = `$cnv -E UserWord $log 2>/dev/null` =~ /^/mg;
+        my $said = `$cnv --check $log 2>&1`;
+        my ($discarded) = $said =~ /(\d+) events? w(?:as|ere) discarded/;
+        my $all = $emitted->() + 100; # of the main thread before
+        push @wrong, "$room KiB: $all emitted, $there are there: $said" if $all < 100000 || abs($all - $there - ($discarded // 0)) > 2;
+    }
+    is_deeply \@wrong, [], 'no room anywhere, and the program is killed: each event is there, or counted';
+    system 'umount', 'disk';
+}
+
 # Writes to the log fail: one, two, or all from there on.
 SKIP: {
     skip 'strace is not to be had here', 2 if system('strace -o /dev/null -e trace=write -e inject=write:error=EIO:when=1000 true >/dev/null 2>&1') != 0;

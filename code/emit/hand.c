@@ -433,7 +433,8 @@ Bool HandDiscard(Process process, Thread thread, unsigned kind, unsigned unsent)
   if (!unsent && region != NULL && ProcessCollected(process) &&
       ((region->policy == RegionPolicyBLOCK && !HandBarred(process) && !HandVain(process, region)) || handLeaves(process) || !RegionCollected(region)))
     return TRUE;
-  if (stream->block != NULL)
+  /* A block in private memory ends with a process that is killed: what is counted there would be counted nowhere. */
+  if (stream->block != NULL && (unsent || region == NULL || stream->store == &process->shared))
     StreamAlter(stream->block, stream->block->used, stream->block->before, ++stream->discarded);
   else if (!unsent)
     ProcessLose(process);

@@ -152,7 +152,7 @@ typedef struct RegionHeaderStruct {
   uint32_t blockSize;             /* of the largest block of a frequent kind that is sent */
   uint32_t raw;                   /* blocks go to the log unpacked */
   uint64_t lost;                  /* events of threads that could have no stream, or of streams that could have no
-                                     block */
+                                     block, or have one in private memory, where a count would end with the process */
   uint64_t stopped;               /* ticks when RegionPolicySTOP ended the recording; 0 */
   uint32_t chosen;                /* kinds that are sent as soon as recording starts: a mask */
   uint32_t frequent;              /* which of a thread's streams (BlockStreamPlace) RegionPolicyOVERWRITE overwrites: a
