@@ -136,6 +136,36 @@ SKIP: {
     }
 }
 
+# The same of programs that follow each other, and look at what is left of the one before: whose last pages may not be there.
+SKIP: {
+    skip 'no file system can be mounted here', 2 if (say_of('unshare', '-rm', 'mount', '-t', 'tmpfs', 'none', '/dev/shm'))[0] != 0;
+    for my $policy (qw(discard overwrite)) {
+        my @died;
+        for my $size (map { 4 * $_ } 1 .. 35) {
+            my @within = ('unshare', '-rm', 'sh', '-c', "mount -t tmpfs -o size=${size}k none /dev/shm && exec \"\$@\"", 'sh');
+            my ($status, $text) = say_of(@within, 'env', "LD_PRELOAD=$B/lib/libpawprint.so", "PAWPRINT_LOG=$dir/after.paw", "PAWPRINT_POLICY=$policy",
+                                         'sh', '-c', 'for i in 1 2 3; do "$0" || exit; done; exit 0', "$B/prog/steps");
+            push @died, "${size}K: $status $text" if $status != 0 || $text !~ /12.*12.*12/s;
+            unlink glob "$dir/after.paw*";
+        }
+        is join("\n", @died), '', "$policy: in each size that /dev/shm can have programs follow each other";
+    }
+}
+
+# And of a program that becomes another one when eventrec is dead.
+SKIP: {
+    skip 'no file system can be mounted here', 1 if (say_of('unshare', '-rm', 'mount', '-t', 'tmpfs', 'none', '/dev/shm'))[0] != 0;
+    skip 'no process can be traced here', 1 if (say_of("$B/prog/steps", 1))[0] >> 8 == 77;
+    my @died;
+    for my $size ((map { 4 * $_ } 18 .. 26) x ($ENV{SOAK} ? 4 : 1)) {
+        my $log = "$dir/became.paw";
+        my (undef, $text) = say_of('unshare', '-rm', 'sh', '-c', "mount -t tmpfs -o size=${size}k none /dev/shm && $B/bin/eventrec -o $log -- $B/prog/steps 5000 orphan | cat");
+        push @died, "${size}K: $text" if $text !~ /^12 \d+ ended$/m;
+        unlink glob "$log*";
+    }
+    is join("\n", @died), '', 'nor does one die that looks for what it has left itself, when eventrec is dead';
+}
+
 # All at once: some are in private memory and make room there, while the collector drains what is shared.
 SKIP: {
     my @small = ('unshare', '-rm', 'sh', '-c', 'mount -t tmpfs -o size=4m none /dev/shm && exec "$@"', 'sh');
