@@ -129,12 +129,12 @@ my ($true, $sleep) = map { my $name = $_; (grep { -x } map { "$_/$name" } split 
 my ($shell) = abs_path('/bin/sh') =~ m{([^/]+)$};
 for my $how (qw(execve execl execlp execle fexecve execveat folder posix_spawn posix_spawnp vfork)) {
     is_deeply unseen('--', "$B/prog/starts", $how, $true, 0), ["true: $preload"], "$how: a program that ends at once";
-    is_deeply unseen('--', "$B/prog/starts", $how, $sleep, 0.6), ["sleep: $preload"], 'and one that does not';
+    is_deeply unseen('--', "$B/prog/starts", $how, $sleep, 1), ["sleep: $preload"], 'and one that does not';
 }
 is_deeply unseen('--', "$B/prog/starts", 'memfd', $true, 0), ["/memfd:copy (deleted): $preload"], 'and one that has no name';
 for my $how (qw(system popen)) {
     is_deeply unseen('--', "$B/prog/starts", $how, '-', ':'), ["$shell: $preload"], "$how: a shell that ends at once";
-    is_deeply unseen('--', "$B/prog/starts", $how, '-', 'sleep 0.6; :'), [sort "$shell: $preload", "sleep: $preload"],
+    is_deeply unseen('--', "$B/prog/starts", $how, '-', 'sleep 2; :'), [sort "$shell: $preload", "sleep: $preload"],
         'and one that does not, and what it runs, each once';
 }
 # Who is announced is named, and counted, however soon he ends, in whatever folder, and however many there are at one time.

@@ -87,9 +87,15 @@ cmp_ok most(@recorder), '<=', 16 << 10, 'and eventrec has little of its own';
 if ($ENV{SOAK}) {
     cmp_ok late(@recorder), '<=', early(@recorder) * 1.25 + 2048, 'eventrec has as much memory late as early';
     cmp_ok late(@program), '<=', early(@program) * 1.25 + 2048, 'and so has the program';
-    # What they share is as much as was ever full at one time, which other work on the machine makes more; what somebody forgets
-    # is more with each second.
-    cmp_ok late(@shared), '<=', early(@shared) * 2 + 8192, 'and what they share does not grow on and on';
+    # What they share is as much as was ever full at one time: where other work holds eventrec up for a moment that is more, and
+    # stays.  What somebody forgets is more with each second.
+    my ($most, $more) = (most(@shared[0 .. @shared / 2 - 1]), 0);
+    for (@shared[@shared / 2 .. $#shared]) {
+        next if $_ <= $most;
+        $most = $_;
+        ++$more;
+    }
+    cmp_ok $more, '<=', @shared / 8, 'and what they share does not grow on and on';
 }
 note sprintf 'log %d bytes at most, KiB: eventrec %d, %d; program %d, %d; shared %d, %d', most(@disk), early(@recorder),
     late(@recorder), early(@program), late(@program), early(@shared), late(@shared);
