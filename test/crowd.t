@@ -159,7 +159,7 @@ SKIP: {
     my @died;
     for my $size ((map { 4 * $_ } 18 .. 26) x ($ENV{SOAK} ? 4 : 1)) {
         my $log = "$dir/became.paw";
-        my (undef, $text) = say_of('unshare', '-rm', 'sh', '-c', "mount -t tmpfs -o size=${size}k none /dev/shm && $B/bin/eventrec -o $log -- $B/prog/steps 5000 orphan | cat");
+        my (undef, $text) = say_of('unshare', '-rm', 'sh', '-c', "exec 2>/dev/null; mount -t tmpfs -o size=${size}k none /dev/shm && $B/bin/eventrec -o $log -- $B/prog/steps 5000 orphan | cat");
         push @died, "${size}K: $text" if $text !~ /^12 \d+ ended$/m;
         unlink glob "$log*";
     }
