@@ -35,15 +35,17 @@ ifeq ($(filter cool hot rash,$(VARIETY)),)
 $(error VARIETY is cool, hot or rash, not `$(VARIETY)')
 endif
 
-# Rooms, from the roof down: the order in which archives are linked.  One that has no files yet is an empty archive.
-ROOMS  := library view collect log mm emit plinth format base
+# Rooms, from the roof down; but for code/malloc, which is in the library that is preloaded and nowhere else.
+ROOMS  := library replay analyse export heap collect listen monitor request recover filter log mm emit plinth format base
 TOOLS  := eventrec eventcnv eventview eventctl replay
-SHIM   := $(wildcard code/mm/shim*.c)
+SHIM   := $(wildcard code/malloc/*.c)
 GEN    := $(B)/gen/eventgen.h
 
-room_src = $(filter-out $(SHIM),$(wildcard code/$(1)/*.c))
+room_src = $(wildcard code/$(1)/*.c)
 room_obj = $(patsubst code/%.c,$(B)/obj/%.o,$(call room_src,$(1)))
 LIBS   := $(foreach r,$(ROOMS),$(B)/lib/room-$(r).a)
+# Files of one room may call files of another that call files of the first, though none of them in a circle.
+linked = -Wl,--start-group $(1) -Wl,--end-group
 TOOLS_PRESENT := $(foreach t,$(TOOLS),$(if $(wildcard code/$(t).c),$(t)))
 BINS   := $(TOOLS_PRESENT:%=$(B)/bin/%)
 TESTS  := $(patsubst test/%.c,$(B)/test/%,$(wildcard test/*test.c))
@@ -105,7 +107,7 @@ $(B)/pic/%.o: code/%.c $(B)/flags | $(GEN)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(DEPFLAGS) $(PIC) -c $< -o $@
 # Exceptions of C++ pass through it.
-$(B)/pic/mm/shimnew.o: PIC += -fexceptions
+$(B)/pic/malloc/shimnew.o: PIC += -fexceptions
 
 define room_rule
 $(B)/lib/room-$(1).a: $(call room_obj,$(1))
@@ -135,9 +137,9 @@ $(B)/lib/libpawprint.a: $(filter-out $(TOOLS_ONLY:$(B)/pic/%=$(B)/obj/%),$(forea
 	$(Q)ar rcs $@ $^
 
 # The reader as a library for other programs, which see what pawlog.h declares and nothing else of it.
-READER := library log format base
+READER := library request recover filter log format base
 reader_pic := $(filter-out $(TOOLS_ONLY) $(B)/pic/base/bt.o,$(foreach r,$(READER),$(patsubst code/%.c,$(B)/pic/%.o,$(call room_src,$(r))))) \
-  $(patsubst %,$(B)/pic/view/%.o,known describe)
+  $(B)/pic/analyse/builtinregistry.o $(B)/pic/export/describe.o
 $(B)/lib/libpawlog.so: $(reader_pic)
 	$(call say,LD     ,$@)
 	@mkdir -p $(@D)
@@ -152,24 +154,20 @@ $(B)/lib/libpawlog.a: $(reader_pic)
 	$(Q)$(OBJCOPY) --localize-hidden $(@:.a=.o)
 	$(Q)ar rcs $@ $(@:.a=.o)
 
-# A tool that is more than one file has the others beside it, as replay-child.c.
-$(B)/bin/replay: $(patsubst code/%.c,$(B)/obj/%.o,$(wildcard code/replay-*.c))
-$(B)/bin/eventrec: $(patsubst code/%.c,$(B)/obj/%.o,$(wildcard code/eventrec-*.c))
-
 $(B)/bin/%: $(B)/obj/%.o $(LIBS)
 	$(call say,LD     ,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(SANFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LINKLIBS)
+	$(Q)$(CC) $(SANFLAGS) -o $@ $(filter %.o,$^) $(call linked,$(filter %.a,$^)) $(LINKLIBS)
 
 $(B)/test/%: test/%.c $(LIBS) $(B)/flags | $(GEN)
 	$(call say,TEST   ,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) $(DEPFLAGS) $(SANFLAGS) -Itest -o $@ $< $(LIBS) $(LINKLIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(DEPFLAGS) $(SANFLAGS) -Itest -o $@ $< $(call linked,$(LIBS)) $(LINKLIBS)
 
 $(B)/bench/%: bench/%.c $(LIBS) $(B)/flags | $(GEN)
 	$(call say,BENCH  ,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) $(DEPFLAGS) -o $@ $< $(LIBS) $(LINKLIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(DEPFLAGS) -o $@ $< $(call linked,$(LIBS)) $(LINKLIBS)
 
 # Programs that end-to-end tests run, and libraries that they preload.  No compiler may leave out a malloc there.
 PROG_SOS := counter deny living nested
@@ -182,15 +180,15 @@ $(B)/prog/%.so: test/prog/%.c $(B)/flags
 $(B)/prog/%: test/prog/%.c $(LIBS) $(B)/flags | $(GEN)
 	$(call say,PROG   ,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -fno-builtin $(DEPFLAGS) $(SANFLAGS) -o $@ $< $(LIBS) $(LINKLIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -fno-builtin $(DEPFLAGS) $(SANFLAGS) -o $@ $< $(call linked,$(LIBS)) $(LINKLIBS)
 
 # Fuzzing targets: with libFuzzer's main where the objects are made for it, else with our own.
 FUZZ_MAIN := $(if $(findstring fuzzer-no-link,$(SAN)),-fsanitize=fuzzer,test/fuzz/mutator.c)
-FUZZ_LIBS := $(foreach r,view log format base,$(B)/lib/room-$(r).a)
+FUZZ_LIBS := $(foreach r,replay analyse export heap request recover filter log format base,$(B)/lib/room-$(r).a)
 $(B)/fuzz/%: test/fuzz/fuzz%.c $(wildcard test/fuzz/*.h) test/fuzz/mutator.c $(FUZZ_LIBS) $(B)/flags | $(GEN)
 	$(call say,FUZZ   ,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) $(SANFLAGS) -Itest/fuzz -o $@ $< $(FUZZ_MAIN) $(FUZZ_LIBS) $(LINKLIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(SANFLAGS) -Itest/fuzz -o $@ $< $(FUZZ_MAIN) $(call linked,$(FUZZ_LIBS)) $(LINKLIBS)
 
 # Fuzzing targets, too: nobody else would see that they no longer compile.
 tests: $(TESTS) $(PROGS) $(patsubst test/fuzz/fuzz%.c,$(B)/fuzz/%,$(wildcard test/fuzz/fuzz*.c))

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "log/request.h"
+#include "request/request.h"
 
 enum { benchREQUESTS = 10, benchROUNDS = 7 };
 

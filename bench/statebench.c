@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "view/state.h"
+#include "heap/managerstate.h"
 
 static double seconds(void)
 {

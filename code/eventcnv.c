@@ -1,7 +1,7 @@
 /* eventcnv.c -- dump and convert logs
  *
  * Reads any number of logs as one, in order of time, and writes the events that are wanted in one of the formats that
- * view/writer.h has. What is damaged or missing is told on standard error, one line for each gap, and makes the status
+ * export/writer.h has. What is damaged or missing is told on standard error, one line for each gap, and makes the status
  * 1.
  *
  * Design: design/log.md, design/format.md      Tests: test/eventcnv.t, test/formats.t, test/badlog.t
@@ -17,16 +17,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analyse/source.h"
 #include "base/aver.h"
 #include "base/option.h"
 #include "base/text.h"
-#include "log/blocks.h"
-#include "log/headertext.h"
-#include "log/request.h"
-#include "view/output.h"
-#include "view/source.h"
-#include "view/state.h"
-#include "view/writer.h"
+#include "export/blocks.h"
+#include "export/headertext.h"
+#include "export/output.h"
+#include "export/writer.h"
+#include "heap/managerstate.h"
+#include "request/request.h"
 
 enum { cnvChoicesSIZE = 256, cnvUsesMAX = 32 };
 

@@ -23,14 +23,14 @@
 #include "base/option.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "collect/listen.h"
-#include "collect/live.h"
-#include "collect/peek.h"
+#include "export/line.h"
+#include "export/output.h"
+#include "listen/listen.h"
 #include "log/called.h"
-#include "log/file.h"
-#include "log/request.h"
-#include "view/line.h"
-#include "view/output.h"
+#include "log/logfile.h"
+#include "monitor/attach.h"
+#include "monitor/blockcopy.h"
+#include "request/request.h"
 
 enum { ctlTracebackEVENTS = 10, ctlFlushMS = 1000 };
 

@@ -20,15 +20,15 @@
 #include "base/names.h"
 #include "base/option.h"
 #include "base/say.h"
-#include "collect/clean.h"
-#include "collect/listen.h"
+#include "collect/observable.h"
+#include "collect/recording.h"
 #include "collect/trim.h"
-#include "collect/sample.h"
-#include "eventrec-recording.h"
 #include "format/block.h"
-#include "log/leftplace.h"
-#include "log/recover.h"
-#include "view/program.h"
+#include "listen/listen.h"
+#include "monitor/sample.h"
+#include "recover/clean.h"
+#include "recover/recover.h"
+#include "recover/regionplace.h"
 
 /* Groups of options (OptionFit). */
 enum {

@@ -10,13 +10,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyse/peak.h"
+#include "analyse/source.h"
+#include "analyse/views.h"
 #include "base/aver.h"
 #include "base/option.h"
 #include "base/text.h"
-#include "log/when.h"
-#include "view/peak.h"
-#include "view/source.h"
-#include "view/views.h"
+#include "filter/timeparse.h"
 
 enum { evViewsMAX = 16 };
 

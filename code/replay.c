@@ -1,7 +1,7 @@
 /* replay.c -- replay what a program did to its heap, on other allocators
  *
- * The log is compiled once into a script of operations (view/script.h); each allocator then runs it in a fresh process
- * (replay-child.h), as often as asked, and the medians are printed side by side.
+ * The log is compiled once into a script of operations (replay/script.h); each allocator then runs it in a fresh process
+ * (replay/child.h), as often as asked, and the medians are printed side by side.
  *
  * Design: design/replayer.md      Tests: test/replay.t
  *
@@ -15,17 +15,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyse/source.h"
 #include "base/option.h"
 #include "base/say.h"
 #include "base/text.h"
+#include "export/document.h"
+#include "heap/heapfork.h"
+#include "heap/heaplook.h"
+#include "heap/heapoff.h"
 #include "log/called.h"
-#include "replay-child.h"
-#include "view/document.h"
-#include "view/heapfork.h"
-#include "view/heaplook.h"
-#include "view/heapoff.h"
-#include "view/script.h"
-#include "view/source.h"
+#include "replay/child.h"
+#include "replay/script.h"
 
 enum { ReplayMERGED, ReplayRECORDED };
 

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "collect/absent.h"
+#include "monitor/absent.h"
 
 #include <fcntl.h>
 #include <signal.h>

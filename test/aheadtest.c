@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "log/file.h"
+#include "log/logfile.h"
 #include "logmake.h"
 
 enum { aheadBLOCKS = 800 };

@@ -6,12 +6,12 @@
  */
 #include <unistd.h>
 
+#include "export/extract.h"
+#include "export/rewrite.h"
+#include "heap/heaplook.h"
 #include "heapsim.h"
-#include "log/request.h"
-#include "log/rewrite.h"
 #include "logmake.h"
-#include "view/cut.h"
-#include "view/heaplook.h"
+#include "request/request.h"
 
 static char whole[64], part[64];
 static MakeStruct make;

@@ -6,10 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "export/output.h"
+#include "export/writer.h"
+#include "request/strings.h"
 #include "tap.h"
-#include "view/output.h"
-#include "view/strings.h"
-#include "view/writer.h"
 
 /* ---- Strings ---- */
 

@@ -9,9 +9,9 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "emit/drain.h"
+#include "emit/selfdrain.h"
 #include "emitting.h"
-#include "plinth/quiet.h"
+#include "plinth/rawsyscall.h"
 
 #if defined(VARIETY_RASH)
 

@@ -15,7 +15,7 @@
 #include "emit/event.h"
 #include "emit/process.h"
 #include "emit/public.h"
-#include "plinth/quiet.h"
+#include "plinth/rawsyscall.h"
 
 static PlinthMemory emitMemory;
 

@@ -5,8 +5,8 @@
  * A recording is made of two processes and the collector.  It is cut at every block, and at random bytes; it is filtered,
  * cut down on purpose, overwritten, opened late, torn in the middle.
  */
+#include "export/rewrite.h"
 #include "log/table.h"
-#include "log/rewrite.h"
 #include "loglist.h"
 
 enum { endRECORDING = 0x1234, endEach = 20, endRounds = 4, endBoundsMAX = 200, endTold = 4 };

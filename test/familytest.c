@@ -7,10 +7,10 @@
  */
 #include <unistd.h>
 
-#include "log/request.h"
+#include "analyse/summary.h"
+#include "heap/heaplook.h"
 #include "logmake.h"
-#include "view/heaplook.h"
-#include "view/summary.h"
+#include "request/request.h"
 
 enum { FAMILY = 40, ADDRESSES = 48, EVENTS = 12000, STEP = 30000, SIZE = 1000, COLLECTOR = 900 };
 

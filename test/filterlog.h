@@ -5,7 +5,7 @@
 #ifndef TEST_FILTERLOG_H
 #define TEST_FILTERLOG_H
 
-#include "log/filter.h"
+#include "filter/filter.h"
 #include "logmake.h"
 
 enum { filterLogs = 14, filterExpressions = 800, filterEvents = 4096, filterBYTES = 128, filterDEPTH = 5 };

@@ -8,9 +8,9 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "log/follow.h"
-#include "log/arriving.h"
 #include "loglist.h"
+#include "request/arriving.h"
+#include "request/follow.h"
 
 enum { followStreams = 5, followPIECES = 60 };
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "plinth/quiet.h"
+#include "plinth/rawsyscall.h"
 #include "tap.h"
 
 #define RUN(...) run((const struct sock_filter[]){__VA_ARGS__}, sizeof((const struct sock_filter[]){__VA_ARGS__}))

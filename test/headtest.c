@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "log/rewrite.h"
-#include "log/types.h"
+#include "export/rewrite.h"
+#include "log/registryset.h"
 #include "loglist.h"
 
 enum { headPROCESSES = 40, headLINES = 5000 /* bytes of a registry's lines, at least */ };

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 
 #include "base/types.h"
+#include "heap/heapreorder.h"
 #include "tap.h"
-#include "view/heaporder.h"
 
 typedef struct SimEventStruct {
   uint64_t stamp, truth;     /* ns */

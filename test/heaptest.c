@@ -6,12 +6,12 @@
  */
 #include <stdio.h>
 
+#include "heap/heap.h"
+#include "heap/heapreorder.h"
+#include "heap/heapstate.h"
+#include "heap/heaptable.h"
 #include "heapsim.h"
 #include "logmake.h"
-#include "view/heap.h"
-#include "view/heaporder.h"
-#include "view/heapstate.h"
-#include "view/heaptable.h"
 
 /* The table */
 

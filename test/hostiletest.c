@@ -8,10 +8,10 @@
  */
 #include <stddef.h>
 
-#include "log/request.h"
-#include "log/rewrite.h"
+#include "export/line.h"
+#include "export/rewrite.h"
 #include "logmake.h"
-#include "view/line.h"
+#include "request/request.h"
 
 enum { hostileRounds = 1500, hostileBlocks = 12 };
 

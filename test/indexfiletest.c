@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "log/indexfile.h"
-#include "log/request.h"
 #include "logmake.h"
+#include "request/request.h"
 
 /* Blocks few enough for each to be compared with what the index says; and so many that most are not. */
 enum { lieROUNDS = 1000, lieFEW = 40, lieMANY = 1500, lieSTREAMS = 5, lieHEAD = sizeof(IndexFileHeadStruct) };

@@ -5,9 +5,9 @@
 #include <fcntl.h>
 #include <inttypes.h>
 
-#include "log/request.h"
+#include "export/line.h"
 #include "logmake.h"
-#include "view/line.h"
+#include "request/request.h"
 
 static MakeBlockStruct block;
 static struct {

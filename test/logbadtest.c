@@ -7,8 +7,8 @@
  */
 #include <errno.h>
 
-#include "log/request.h"
 #include "logmake.h"
+#include "request/request.h"
 
 enum { badBlocks = 9, badStreams = 3, badEach = 7, badEVENTS = badBlocks * badEach, badThings = badBlocks + 2 };
 

@@ -5,8 +5,8 @@
 #ifndef TEST_LOGLIST_H
 #define TEST_LOGLIST_H
 
-#include "log/request.h"
 #include "logmake.h"
+#include "request/request.h"
 
 enum { testEVENTS = 200000, testRealBASE = 86400 };
 

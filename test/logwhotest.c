@@ -2,9 +2,9 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "log/names.h"
-#include "log/rewrite.h"
-#include "log/when.h"
+#include "export/rewrite.h"
+#include "filter/timeparse.h"
+#include "log/typenames.h"
 #include "loglist.h"
 
 /* ---- Clocks ---- */

@@ -48,7 +48,7 @@ for my $tool (@tools) {
 
 # eventview(1) and the words of the summary that tell what is not as it should be.
 {
-    my ($trouble) = slurp('code/view/summaryprint.c') =~ /^static void textTrouble(.*?)^\}/ms;
+    my ($trouble) = slurp('code/analyse/summaryprint.c') =~ /^static void textTrouble(.*?)^\}/ms;
     my %said = map { $_ => 1 } $trouble =~ /"(?:\\n)?([a-z]+(?: [a-z]+)?) {2,}/g;
     my ($words) = slurp('man/eventview.1') =~ /^Some lines of the summary need a word:\n(.*?)^\.SH/ms;
     my %explained = map { $_ => 1 } $words =~ /^\.TP\n\.B (.*)$/mg;

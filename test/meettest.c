@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collect/meet.h"
+#include "collect/rendezvous.h"
 #include "tap.h"
 
 enum { meetLINGER = 20, meetFDS = 8 };

@@ -2,10 +2,10 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "view/memory.h"
+#include "analyse/footprint.h"
 
-#include "log/request.h"
 #include "logmake.h"
+#include "request/request.h"
 
 enum { memoryPAGES = 4096 };
 

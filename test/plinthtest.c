@@ -14,7 +14,7 @@
 
 #include "plinth/descriptor.h"
 #include "plinth/memory.h"
-#include "plinth/quiet.h"
+#include "plinth/rawsyscall.h"
 #include "tap.h"
 
 static char folder[64];

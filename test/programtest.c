@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collect/observable.h"
 #include "tap.h"
-#include "view/program.h"
 
 enum { someUSER = 65533 };
 

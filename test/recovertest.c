@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "log/recover.h"
+#include "recover/recover.h"
 
 #include "leftmake.h"
 

@@ -10,8 +10,8 @@
 
 #include <stdarg.h>
 
-#include "log/request.h"
 #include "logmake.h"
+#include "request/request.h"
 
 enum { setEVENTS = 600, setREQUESTS = 90, setHOOKS = 4, setSTREAMS = 10, setPLACES = 32 };
 

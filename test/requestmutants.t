@@ -23,12 +23,12 @@ my $B = $ENV{B} || 'build/cool';
 my $cc = $ENV{CC} || 'gcc';
 my $given = $ENV{SEED} // time;
 my $seed = $given * 1000003 | 1;
-my @sources = map { "code/log/$_.c" } qw(service scheduler dispatch);
+my @sources = map { "code/request/$_.c" } qw(service scheduler dispatch);
 my $now = '&service->current';
 my $variety = {hot => '-DVARIETY_HOT', rash => '-DVARIETY_RASH'}->{$ENV{VARIETY} // 'cool'};
 my @flags = ('-std=gnu11', '-O0', '-D_GNU_SOURCE', '-Icode', "-I$B/gen", '-Itest', defined $variety ? $variety : (),
              $ENV{SAN} ? ("-fsanitize=$ENV{SAN}", '-fno-sanitize-recover=all') : ());
-my @libraries = ((map { "$B/lib/room-$_.a" } qw(log format base)), qw(-ldl -lpthread));
+my @libraries = ('-Wl,--start-group', (map { "$B/lib/room-$_.a" } qw(request recover filter log format base)), '-Wl,--end-group', qw(-ldl -lpthread));
 
 # What is wrong, the file, the place as it is, and as it is in the mutant.
 my @mutants = (
@@ -121,9 +121,9 @@ my ($status, $said) = served("$Dir/right");
 is "$status$said", '0', 'stands ' . SETS . ' sets';
 for my $mutant (@mutants) {
     my ($what, $file, $place, $wrong) = @$mutant;
-    my $text = slurp("code/log/$file.c");
+    my $text = slurp("code/request/$file.c");
     my $places = () = $text =~ /\Q$place\E/g;
-    is $places, 1, "code/log/$file.c: one `$place'" or next;
+    is $places, 1, "code/request/$file.c: one `$place'" or next;
     $text =~ s/\Q$place\E/$wrong/;
     spew("$Dir/mutant.c", $text);
     my @others = grep { $_ ne "$Dir/$file.o" } @objects;

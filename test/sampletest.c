@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "collect/sample.h"
+#include "monitor/sample.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -18,7 +18,7 @@
 #include <time.h>
 
 #include "emitting.h"
-#include "plinth/quiet.h"
+#include "plinth/rawsyscall.h"
 
 #if defined(VARIETY_RASH) || defined(__SANITIZE_THREAD__)
 

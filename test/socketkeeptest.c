@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "plinth/keep.h"
+#include "plinth/resendqueue.h"
 
 #include "plinth/address.h"
 #include "plinth/link.h"

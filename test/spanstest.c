@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "view/spans.h"
+#include "analyse/spans.h"
 
 #include <stdlib.h>
 

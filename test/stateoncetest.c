@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "emit/state.h"
+#include "emit/statedump.h"
 #include "emitting.h"
 #include "mm/arena.h"
 #include "mm/pool.h"

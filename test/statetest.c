@@ -8,7 +8,7 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 
-#include "emit/state.h"
+#include "emit/statedump.h"
 #include "emit/user.h"
 #include "emitting.h"
 #include "mm/arena.h"

@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "collect/batch.h"
-#include "emit/process.h"
 #include "emit/event.h"
-#include "emit/hand.h"
+#include "emit/handover.h"
+#include "emit/process.h"
 #include "emit/public.h"
 #include "emit/send.h"
 #include "emit/stream.h"

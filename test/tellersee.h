@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "collect/teller.h"
 #include "format/registry.h"
+#include "monitor/selfevents.h"
 
 enum { seeTEXT = 4 << 20, seeTYPES = 512 };
 

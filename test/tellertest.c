@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "collect/teller.h"
+#include "monitor/selfevents.h"
 
 #include <unistd.h>
 

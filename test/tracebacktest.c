@@ -5,8 +5,8 @@
 #include <pthread.h>
 #include <sys/wait.h>
 
-#include "emitting.h"
 #include "emit/traceback.h"
+#include "emitting.h"
 
 #if defined(VARIETY_RASH)
 

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "collect/tree.h"
+#include "monitor/tree.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

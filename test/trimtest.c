@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 
 #include "collect/trim.h"
-#include "log/request.h"
 #include "logmake.h"
+#include "request/request.h"
 
 enum { trimStreams = 4, trimDefining = 800, trimLIMIT = 2 << 20, trimStay = 1 << EventKindUser | 1 << EventKindPool };
 

@@ -39,7 +39,7 @@ sub run {
     return ($?, slurp("$dir/out"), slurp("$dir/err"));
 }
 
-my $source = spurt('program.c', <<'END');
+my $source = spurt('observable.c', <<'END');
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

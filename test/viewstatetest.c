@@ -7,12 +7,12 @@
  */
 #include <unistd.h>
 
-#include "log/request.h"
+#include "heap/heaplook.h"
+#include "heap/heaplook.h"
+#include "heap/heapsave.h"
+#include "heap/managerstate.h"
 #include "logmake.h"
-#include "view/heaplook.h"
-#include "view/heapsave.h"
-#include "view/heaplook.h"
-#include "view/state.h"
+#include "request/request.h"
 
 static char path[64], indexPath[72];
 static uint64_t random64;

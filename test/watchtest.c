@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "collect/watch.h"
+#include "monitor/statusline.h"
 
 #include <fcntl.h>
 #include <poll.h>

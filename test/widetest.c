@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "log/filter.h"
-#include "log/request.h"
+#include "export/line.h"
+#include "filter/filter.h"
 #include "logmake.h"
-#include "view/line.h"
+#include "request/request.h"
 
 static MakeBlockStruct block;
 static OutputStruct output;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "log/request.h"
+#include "request/request.h"
 #include "tap.h"
 
 static const char *const path = "test/bad/payload.paw"; /* some blocks in its middle are damaged */

@@ -23,9 +23,9 @@
 #include "base/aver.h"
 #include "base/names.h"
 #include "base/text.h"
-#include "collect/choose.h"
-#include "collect/live.h"
 #include "eventgen.h"
+#include "monitor/attach.h"
+#include "monitor/choose.h"
 #include "plinth/clock.h"
 
 enum {

@@ -12,13 +12,13 @@
 #include <time.h>
 
 #include "base/types.h"
-#include "collect/absent.h"
 #include "collect/collector.h"
 #include "collect/drain.h"
-#include "collect/guard.h"
-#include "collect/meet.h"
 #include "collect/place.h"
-#include "collect/witness.h"
+#include "collect/rendezvous.h"
+#include "collect/sigbus.h"
+#include "monitor/absent.h"
+#include "monitor/processwatch.h"
 #include "plinth/plinth.h"
 
 /* What stands in the environment of each process of the family, before our address. */
@@ -96,7 +96,7 @@ extern void CollectorReach(Collector collector);
 extern void CollectorRelease(Collector collector);
 
 /* CollectorGoesRound -- if some of the family have said that the collector stands still, remove their notice, and do not take
- * those for unrecorded who recorded themselves because of it.  collect/place.h, collect/absent.h */
+ * those for unrecorded who recorded themselves because of it.  collect/place.h, monitor/absent.h */
 extern void CollectorGoesRound(Collector collector);
 
 /* CollectorRound -- once through all regions; how many blocks that was */

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "collect/collectordata.h"
-#include "collect/procfs.h"
+#include "monitor/procfs.h"
 #include "plinth/clock.h"
 
 enum {

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/aver.h"
-#include "collect/guard.h"
+#include "collect/sigbus.h"
 #include "plinth/clock.h"
 
 enum {

@@ -20,14 +20,14 @@
 
 #include "base/types.h"
 #include "collect/batch.h"
-#include "collect/meet.h"
 #include "collect/place.h"
-#include "collect/teller.h"
-#include "collect/watch.h"
+#include "collect/rendezvous.h"
 #include "format/header.h"
 #include "format/pack.h"
 #include "format/region.h"
 #include "format/registry.h"
+#include "monitor/selfevents.h"
+#include "monitor/statusline.h"
 
 /* One text of types and what it means. */
 typedef struct DrainTypesStruct {

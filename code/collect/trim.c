@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "format/block.h"
 #include "format/header.h"
-#include "log/file.h"
+#include "log/logfile.h"
 
 enum {
   trimSHARE = 8,    /* an eighth of the limit goes at a time */

@@ -7,8 +7,8 @@
 #include "emit/buffer.h"
 
 #include "base/aver.h"
-#include "emit/drain.h"
-#include "emit/hand.h"
+#include "emit/handover.h"
+#include "emit/selfdrain.h"
 #include "emit/stream.h"
 
 void ThreadFlush(Process process, Thread thread, Bool unsent, Bool final)

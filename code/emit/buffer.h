@@ -53,7 +53,7 @@ typedef struct ThreadStruct {
   uint32_t serial;     /* counts the threads of the process */
   uint32_t number;     /* of its place, from 1 */
   uint32_t next;       /* the place of the thread that ended after this one; 0: none */
-  uint32_t inside;     /* it is changing a block with signals let through: handlers leave its streams alone (hand.h) */
+  uint32_t inside;     /* it is changing a block with signals let through: handlers leave its streams alone (handover.h) */
   uint64_t refused, looked; /* since when it has found no room, 0: it did; and when it looked for some last; ticks */
   struct ThreadStruct *nested; /* where such handlers' events go; NULL until one needs it */
   StreamStruct stream[EventStreamsLIMIT][2];

@@ -8,12 +8,12 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "emit/drain.h"
-#include "emit/hand.h"
+#include "emit/handover.h"
 #include "emit/public.h"
+#include "emit/selfdrain.h"
 #include "emit/send.h"
-#include "emit/state.h"
-#include "plinth/quiet.h"
+#include "emit/statedump.h"
+#include "plinth/rawsyscall.h"
 
 #define controlKINDS (((Word)1 << EventKindLIMIT) - 1)
 

@@ -66,7 +66,7 @@ extern void ControlLedgerDrop(void);
 
 /* ControlVariable -- what is wanted by a variable's name: the recorder's setting of that name if it made one
  * (PAWPRINT_RECORDING), else the environment variable; NULL if neither is there, or it does not fit in `room`.  Also
- * before libc is ready (plinth/quiet.h). */
+ * before libc is ready (plinth/rawsyscall.h). */
 extern const char *ControlVariable(const char *name, char *room, Size size);
 
 /* ControlComplain -- say on standard error what is wrong with an environment variable's value */

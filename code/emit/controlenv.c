@@ -15,7 +15,7 @@
 #include "base/settings.h"
 #include "base/text.h"
 #include "emit/send.h"
-#include "plinth/quiet.h"
+#include "plinth/rawsyscall.h"
 
 enum { controlLimit = 1024, controlBlock = 32768, controlBlocksMAX = 3072 };
 

@@ -11,7 +11,7 @@
 #include "emit/control.h"
 #include "emit/store.h"
 #include "plinth/clock.h"
-#include "plinth/quiet.h"
+#include "plinth/rawsyscall.h"
 
 _Static_assert((unsigned)RegionControlBUFFER == EventKindBUFFER &&
                    (unsigned)RegionControlATTENTION == EventControlCLOCK &&

@@ -8,7 +8,7 @@
 
 #include "emit/send.h"
 #include "format/header.h"
-#include "plinth/quiet.h"
+#include "plinth/rawsyscall.h"
 
 enum {
   formerSTREAMS = 8192, /* that are known; of more nothing is said.  All of their lines fit into a header block. */

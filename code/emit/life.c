@@ -12,16 +12,16 @@
 #include <unistd.h>
 
 #include "base/aver.h"
+#include "emit/collectorsocket.h"
 #include "emit/control.h"
-#include "emit/drain.h"
-#include "emit/hand.h"
-#include "emit/handoffer.h"
+#include "emit/handover.h"
 #include "emit/process.h"
+#include "emit/selfdrain.h"
 #include "emit/send.h"
 #include "emit/traceback.h"
 #include "plinth/descriptor.h"
 #include "plinth/forbid.h"
-#include "plinth/quiet.h"
+#include "plinth/rawsyscall.h"
 
 enum {
   lifeMoment = 1000000, /* ns */

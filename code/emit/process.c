@@ -13,9 +13,9 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include "emit/collectorsocket.h"
 #include "emit/control.h"
-#include "emit/handoffer.h"
-#include "plinth/quiet.h"
+#include "plinth/rawsyscall.h"
 
 enum {
   processPage = 4096,

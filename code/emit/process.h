@@ -14,10 +14,10 @@
 #include "emit/buffer.h"
 #include "emit/store.h"
 #include "format/header.h"
-#include "plinth/descriptor.h" /* for wrappers of calls that would close what the process keeps (mm/shimfd.c), too */
+#include "plinth/descriptor.h" /* for wrappers of calls that would close what the process keeps (malloc/shimfd.c), too */
 #include "plinth/forbid.h"
 #include "plinth/plinth.h"
-#include "plinth/quiet.h"
+#include "plinth/rawsyscall.h"
 
 enum { ProcessWorkingSIZE = 512 << 10, ProcessPlinthsMAX = 4, ProcessScratches = 4, ProcessOwnMAX = 16 };
 
@@ -40,7 +40,7 @@ struct ProcessStruct {
   uint64_t refused, looked; /* since when no thread has found room for a block (ticks; 0: one has), and when the last looked */
   uint64_t asked;           /* when, for want of room, the collector was asked last whether it lives; 0: never */
   uint32_t drained;         /* full blocks that were made room of by this process itself */
-  uint32_t freed;           /* how often room had been made, when that was looked at last (handfull.c) */
+  uint32_t freed;           /* how often room had been made, when that was looked at last (quota.c) */
   uint64_t tookOver;        /* ticks when it began to send by itself what a collector had drained before; 0: it has not */
   uint64_t unheaded;        /* bytes sent since the last header block */
   Bool stuck;               /* whoever sets it up does not come to an end */
@@ -51,7 +51,7 @@ struct ProcessStruct {
   Bool barred;              /* neither the collector nor we can write the log: no thread waits for room */
   Bool alone;               /* its collector has died */
   uint32_t halted;          /* kinds that its other threads had been sending, until it was about to end (life.c) */
-  Bool collected;           /* blocks are handed over to a collector (hand.h), as far as is known */
+  Bool collected;           /* blocks are handed over to a collector (handover.h), as far as is known */
   SyncStruct sync;          /* at the beginning */
   HeaderSentStruct began;   /* when it first had somewhere to send, and the kinds that it sent then (`first`) */
   Size blockSize;           /* of the largest block of a frequent kind that is sent */
@@ -134,7 +134,7 @@ static inline RegionHeader ProcessRegion(Process process)
   return __atomic_load_n(&process->shared.header, __ATOMIC_ACQUIRE);
 }
 
-/* ProcessCollected -- are blocks handed over to a collector (hand.h), as far as is known? */
+/* ProcessCollected -- are blocks handed over to a collector (handover.h), as far as is known? */
 static inline Bool ProcessCollected(Process process)
 {
   return __atomic_load_n(&process->collected, __ATOMIC_ACQUIRE);

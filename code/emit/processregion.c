@@ -9,12 +9,12 @@
 #include <sys/syscall.h>
 
 #include "base/text.h"
+#include "emit/collectorsocket.h"
 #include "emit/control.h"
 #include "emit/former.h"
-#include "emit/handoffer.h"
 #include "emit/send.h"
 #include "plinth/descriptor.h"
-#include "plinth/quiet.h"
+#include "plinth/rawsyscall.h"
 
 enum { processPage = 4096 };
 

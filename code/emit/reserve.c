@@ -7,10 +7,10 @@
 
 #include "base/aver.h"
 #include "emit/buffer.h"
-#include "emit/hand.h"
+#include "emit/handover.h"
 #include "emit/process.h"
 #include "emit/stream.h"
-#include "plinth/quiet.h"
+#include "plinth/rawsyscall.h"
 
 __thread EventThread EventThreadSelf;
 

@@ -14,12 +14,12 @@
 
 #include "base/aver.h"
 #include "base/text.h"
-#include "emit/handoffer.h"
+#include "emit/collectorsocket.h"
 #include "emit/control.h"
 #include "emit/sent.h"
 #include "format/header.h"
 #include "format/pack.h"
-#include "plinth/quiet.h"
+#include "plinth/rawsyscall.h"
 
 enum {
   sendHeaderEvery = 4 << 20,  /* bytes between two header blocks */

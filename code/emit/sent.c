@@ -6,7 +6,7 @@
 
 #include "emit/buffer.h"
 #include "format/header.h"
-#include "plinth/quiet.h"
+#include "plinth/rawsyscall.h"
 
 enum {
   sentMAX = 1 << 15,    /* streams, as many as a collector knows of one process */

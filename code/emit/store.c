@@ -18,7 +18,7 @@
 #include "base/aver.h"
 #include "base/text.h"
 #include "plinth/clock.h"
-#include "plinth/quiet.h"
+#include "plinth/rawsyscall.h"
 
 #if !defined(MADV_POPULATE_WRITE)
 #define MADV_POPULATE_WRITE 23

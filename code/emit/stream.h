@@ -1,6 +1,6 @@
 /* stream.h -- one stream: its cursor and the block that it points into
  *
- * What its owner does to them, with signals blocked or marked as being inside (hand.h); a handler that interrupts may
+ * What its owner does to them, with signals blocked or marked as being inside (handover.h); a handler that interrupts may
  * reserve at the cursor and nothing else.
  *
  * Design: design/telemetry.md .buffer      Tests: test/emittest.c, test/signaltest.c

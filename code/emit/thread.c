@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "emit/buffer.h"
 #include "emit/process.h"
-#include "plinth/quiet.h"
+#include "plinth/rawsyscall.h"
 
 enum { threadSweepEvery = 16 };
 

@@ -15,7 +15,7 @@
 #include "emit/process.h"
 #include "emit/public.h"
 #include "emit/send.h"
-#include "plinth/quiet.h"
+#include "plinth/rawsyscall.h"
 
 enum { tracebackMAX = 256, tracebackAver = 32, tracebackPage = 4096 };
 

@@ -15,7 +15,7 @@
 #include "emit/process.h"
 #include "emit/public.h"
 #include "emit/send.h"
-#include "plinth/quiet.h"
+#include "plinth/rawsyscall.h"
 
 /* ---- Types of events that are defined while the program runs ---- */
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "log/names.h"
+#include "log/typenames.h"
 
 enum { calledMAX = 64 }; /* bytes of a name that is believed */
 

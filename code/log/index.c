@@ -11,7 +11,7 @@
 #include "base/aver.h"
 #include "base/grow.h"
 #include "format/block.h"
-#include "log/file.h"
+#include "log/logfile.h"
 
 enum {
   indexBufferMAX = IndexGROUP, /* entries of a spilled piece that are in memory during a pass */

@@ -3,7 +3,7 @@
  * The headers of the log's blocks stand in it one behind the other, each with its place in the log, so that scanning
  * reads them there instead of one here and one there all over the log.  That is all: whatever is not in the index is
  * read from the log, so the index may be of what the log was before it grew.  Behind the headers there may be check
- * points: what somebody wants to know again about certain positions of the log (view/state.h).  They serve as long as
+ * points: what somebody wants to know again about certain positions of the log (heap/managerstate.h).  They serve as long as
  * nothing has come to the log.
  *
  * An index is not believed blindly.  It must belong to the log's owner, to us or to root; the log must not be shorter
@@ -21,9 +21,9 @@
 
 #include "base/types.h"
 #include "format/block.h"
-#include "log/file.h"
 #include "log/log.h"
-#include "log/position.h"
+#include "log/logfile.h"
+#include "request/position.h"
 
 #define IndexFileMAGIC "\x8fPAWidx\n" /* 8 bytes */
 

@@ -13,7 +13,7 @@
 #include "base/crc.h"
 #include "base/grow.h"
 #include "format/block.h"
-#include "log/file.h"
+#include "log/logfile.h"
 
 enum {
   loaderSparesMAX = 16, /* blocks' memory that is kept for the next ones */

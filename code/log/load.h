@@ -15,8 +15,8 @@
 
 #include "base/types.h"
 #include "format/pack.h"
-#include "log/file.h"
 #include "log/index.h"
+#include "log/logfile.h"
 
 /* One event that is to be delivered. */
 typedef struct LoadedItemStruct {

@@ -21,7 +21,7 @@
 #include "format/header.h"
 #include "format/registry.h"
 #include "log/pawlog.h"
-#include "log/position.h"
+#include "request/position.h"
 
 typedef PawLog Log;
 typedef struct IndexFileStruct *IndexFile; /* indexfile.h */

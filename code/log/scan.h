@@ -15,10 +15,10 @@
 
 #include "base/types.h"
 #include "format/header.h"
-#include "log/file.h"
 #include "log/gap.h"
 #include "log/index.h"
 #include "log/indexfile.h"
+#include "log/logfile.h"
 #include "log/table.h"
 
 /* What a file's scanning has come to. */

@@ -15,10 +15,10 @@
 #include "base/types.h"
 #include "format/block.h"
 #include "format/header.h"
-#include "log/clock.h"
+#include "log/clocktime.h"
 #include "log/log.h"
+#include "log/registryset.h"
 #include "log/tally.h"
-#include "log/types.h"
 
 /* ---- What should be there of a process's streams, as its closing header blocks say ----
  *

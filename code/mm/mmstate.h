@@ -11,7 +11,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 #include "base/types.h"
-#include "emit/state.h"
+#include "emit/statedump.h"
 
 /* MMState -- the hook; ArenaCreate adds it */
 extern Bool MMState(StateStep step);

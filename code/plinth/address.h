@@ -1,7 +1,7 @@
 /* address.h -- where a socket leads: "tcp:HOST:PORT" and "unix:PATH"
  *
  * HOST is a numeric address, an IPv6 one in brackets; "localhost", nothing, or only a PORT, is 127.0.0.1.  Other names
- * are for those who may ask the network (collect/listen.h): nothing here allocates, waits or reads files.
+ * are for those who may ask the network (listen/listen.h): nothing here allocates, waits or reads files.
  *
  * Design: design/collector.md .out      Tests: test/socketkeeptest.c
  */

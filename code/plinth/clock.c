@@ -20,7 +20,7 @@
 #endif
 
 #include "base/text.h"
-#include "plinth/quiet.h"
+#include "plinth/rawsyscall.h"
 
 #if defined(PAWPRINT_LIBRARY)
 extern void __asan_init(void) __attribute__((weak));

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "plinth/forbid.h"
-#include "plinth/quiet.h"
+#include "plinth/rawsyscall.h"
 
 enum {
   descriptorPlinthsMAX = 16, /* whose descriptors are kept; those of more are only looked at */

@@ -3,7 +3,7 @@
  * Programs close descriptors that they did not open, and open their own in the same place.  So a descriptor of ours has
  * a high number, and before each use it is looked at: it is ours only as long as it leads to the same file or socket.
  * Between the look and the use nobody may put another file in its place.  The wrappers of the calls that could
- * (mm/shimfd.c) ask here which numbers are ours: they close none of them, and a program that wants such a number for
+ * (malloc/shimfd.c) ask here which numbers are ours: they close none of them, and a program that wants such a number for
  * itself gets it after we have moved.  System calls that pass the wrappers by can still come between.
  *
  * Always true: `fd` of a plinth is -1, or was ours when `device`, `inode` and `birth` were noted; no number of ours is below

@@ -18,7 +18,7 @@
 
 #include "base/text.h"
 #include "plinth/descriptor.h"
-#include "plinth/quiet.h"
+#include "plinth/rawsyscall.h"
 
 enum {
   fileTRIES = 8, /* to write a message in one go */

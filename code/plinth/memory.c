@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/aver.h"
-#include "plinth/quiet.h"
+#include "plinth/rawsyscall.h"
 
 enum { memoryALIGN = 4096, memoryNap = 50000, memoryNaps = 20000 }; /* ns, and how often */
 

@@ -9,7 +9,7 @@
 
 #include "base/aver.h"
 #include "base/text.h"
-#include "plinth/quiet.h"
+#include "plinth/rawsyscall.h"
 
 enum { plinthFINISH = 1000 }; /* ms that the end of a process may take */
 

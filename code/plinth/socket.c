@@ -18,9 +18,9 @@
 #include "base/text.h"
 #include "plinth/address.h"
 #include "plinth/descriptor.h"
-#include "plinth/keep.h"
 #include "plinth/link.h"
-#include "plinth/quiet.h"
+#include "plinth/rawsyscall.h"
+#include "plinth/resendqueue.h"
 
 enum {
   socketPage = 4096,

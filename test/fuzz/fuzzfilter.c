@@ -5,9 +5,9 @@
  * An expression is an error that points into it, or a filter that says the same of an event whether it is asked, or the
  * request knows beforehand.  The events are those of logs in test/good, so it runs from the repository's root.
  */
+#include "filter/filter.h"
 #include "fuzz.h"
-#include "log/filter.h"
-#include "log/request.h"
+#include "request/request.h"
 
 static Log logs[2];
 

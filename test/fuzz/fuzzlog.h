@@ -11,7 +11,7 @@
 #include <fcntl.h>
 
 #include "fuzz.h"
-#include "log/request.h"
+#include "request/request.h"
 
 enum { FuzzLogMAX = 1 << 18 };
 

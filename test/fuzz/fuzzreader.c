@@ -4,10 +4,10 @@
  *
  * What becomes of the bytes is in fuzzlog.h.
  */
+#include "analyse/views.h"
+#include "filter/filter.h"
 #include "fuzzlog.h"
-#include "log/filter.h"
-#include "log/request.h"
-#include "view/views.h"
+#include "request/request.h"
 
 enum { fuzzREQUESTS = 4, fuzzStepsMAX = 1 << 16 };
 

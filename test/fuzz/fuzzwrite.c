@@ -5,10 +5,10 @@
  * What is a log again is read again: it must be sound, whatever the first one was, and have the same events.  What
  * becomes of the bytes is in fuzzlog.h.
  */
+#include "export/output.h"
+#include "export/rewrite.h"
+#include "export/writer.h"
 #include "fuzzlog.h"
-#include "log/rewrite.h"
-#include "view/output.h"
-#include "view/writer.h"
 
 static int sink = -1;
 static char folder[] = "/tmp/fuzzXXXXXX";

@@ -1,0 +1,15 @@
+/* builtinregistry.h -- the events that this build knows, as the text of a registry
+ *
+ * For what does not carry its own: core files whose header block was not dumped.
+ *
+ * Tests: test/core.t
+ */
+#ifndef ANALYSE_BUILTINREGISTRY_H
+#define ANALYSE_BUILTINREGISTRY_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+/* Lines as design/format.md .registry has them */
+extern const char *const KnownRegistry;
+
+#endif /* ANALYSE_BUILTINREGISTRY_H */

@@ -1,0 +1,60 @@
+/* deaths.h -- which processes died of a signal, and which programs were not seen, or not all that they do
+ *
+ * As the collector saw processes end (ProcessExit), and as it says at the end (ProgramUnseen).  The first are kept with
+ * their names, the others counted.
+ *
+ * Design: design/view.md .summary      Tests: test/memory.t, test/unseen.t
+ */
+#ifndef ANALYSE_DEATHS_H
+#define ANALYSE_DEATHS_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include <stdio.h>
+
+#include "request/strings.h"
+#include "request/typecache.h"
+
+enum { DeathsMAX = 20, DeathsUnseenMAX = 64, DeathsBUCKETS = 1024 };
+
+typedef struct DeathStruct {
+  uint32_t pid;
+  unsigned signal;
+  uint64_t time;
+  LogProcess log;          /* NULL: it was not recorded */
+  uint32_t name;           /* of what it ran when it died, in `strings`; 0: not known */
+} DeathStruct, *Death;
+
+typedef struct DeathsUnseenStruct {
+  uint32_t program;        /* with the reason, in `strings` */
+  uint64_t processes;      /* that ran it; 0: they were not counted */
+} DeathsUnseenStruct;
+
+typedef struct DeathsStruct {
+  Log log;
+  StringsStruct strings;
+  struct deathsNamedStruct *bucket[DeathsBUCKETS]; /* what processes run, as far as it was told */
+  PlansStruct plans;
+  Bool failed;
+  Count count;             /* of all, */
+  Count unrecorded;        /* and of those of which nothing is in the log */
+  Count recorded;          /* processes of the log that are in `pid`, by number: owned; NULL: not yet made */
+  uint32_t *pid;
+  DeathStruct death[DeathsMAX];
+  Count unseens;           /* of all */
+  DeathsUnseenStruct unseen[DeathsUnseenMAX];
+} DeathsStruct, *Deaths;
+
+/* DeathsInit -- nobody has died, and all was seen; DeathsFinish gives memory back */
+extern void DeathsInit(Deaths deaths, Log log);
+extern void DeathsFinish(Deaths deaths);
+
+/* DeathsEvent -- one event, in the order of LogRead */
+extern void DeathsEvent(Deaths deaths, LogEvent event);
+
+/* DeathsText, DeathsJson -- print them: lines for people; members of a JSON object, with a comma behind
+ * start  ns: when the log begins */
+extern void DeathsText(FILE *out, Deaths deaths, uint64_t start);
+extern void DeathsJson(FILE *out, Deaths deaths, uint64_t start);
+
+#endif /* ANALYSE_DEATHS_H */

@@ -1,0 +1,58 @@
+/* observable.h -- can a program be observed?  What its file says
+ *
+ * A preloaded library sees only what the dynamic loader brings together, and only calls by name.  This looks at the
+ * executable, as hostile bytes, and says why it would not be seen.  It does bounded work: of what is larger than any linker
+ * makes it nothing is known, and nothing is said.
+ *
+ * user   who named the file: where we are root it is opened only if that user may search the folders on its path and, by its mode,
+ *        read it, as a member of no group.  ProgramANYBODY: it is not known who did, and everybody must be allowed to.
+ * left   bytes of files that may yet be read, in all; what is read is taken off.  Where they are fewer than ProgramBytesMAX
+ *        what is found may be nothing for that reason.
+ *
+ * Tests: test/programtest.c, test/eventrec.t, test/unseen.t, test/absent.t, test/trust.t
+ */
+#ifndef COLLECT_OBSERVABLE_H
+#define COLLECT_OBSERVABLE_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include <sys/types.h>
+
+#include "base/types.h"
+
+#define ProgramANYBODY ((uid_t)-1)
+
+enum { ProgramBytesMAX = 32 << 20 }; /* of one file that are looked at; node has 17 MiB of symbols and their names */
+
+/* ProgramFind -- the file that running `name` would run, looked for in PATH as a shell does
+ * returns ResOK; ResPARAM: not found; ResIO: found, and may not be run */
+extern Res ProgramFind(char *room, Size size, const char *name);
+
+/* ProgramInterpreter -- the interpreter that a script names; FALSE: it is none, or cannot be read */
+extern Bool ProgramInterpreter(char *room, Size size, const char *path, uid_t user);
+
+/* ProgramUnseen -- why a program would not be observed, in words that live forever; NULL if nothing speaks against it
+ *
+ * path  an executable, or a script, whose interpreter is then looked at
+ */
+extern const char *ProgramUnseen(const char *path, uid_t user, Size *left);
+
+/* ProgramPartly -- is that a reason for which only some of it is not seen?  ProgramStatic -- one that does not hold for a
+ * program in which the library is from the beginning? */
+extern Bool ProgramPartly(const char *reason);
+extern Bool ProgramStatic(const char *reason);
+
+/* Functions that only one allocator has, in a file: a bit for each allocator. */
+typedef struct ProgramDoorsStruct {
+  unsigned has;  /* they are in it */
+  unsigned asks; /* it cannot do without them, */
+  unsigned may;  /* or can, and calls them where they are there */
+} ProgramDoorsStruct, *ProgramDoors;
+
+/* ProgramDoorsRead -- what is in the file, an executable or a library; nothing, if it is neither
+ * ProgramDoor -- that it calls such functions, in words that live forever; NULL: it does not, or has them itself
+ * there   the allocators that are beside it */
+extern void ProgramDoorsRead(ProgramDoors doors, const char *path, uid_t user, Size *left);
+extern const char *ProgramDoor(const ProgramDoorsStruct *doors, unsigned there);
+
+#endif /* COLLECT_OBSERVABLE_H */

@@ -1,0 +1,359 @@
+/* recordingrun.c -- from the beginning of a program to its end
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "collect/recording.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collect/observable.h"
+#include "monitor/procfs.h"
+#include "plinth/clock.h"
+#include "plinth/plinth.h"
+#include "recover/recover.h"
+
+/* recordingCollector -- have a collector, if that can be */
+static void recordingCollector(Recording recording)
+{
+  CollectorSettingsStruct settings = {
+    .process = recording->process,
+    .events = recording->events != NULL ? recording->codes : NULL,
+    .raw = recording->raw,
+    .keep = recording->keep,
+    .witness = recording->system,
+    .paused = recording->paused,
+    .sample = (unsigned)recording->sample,
+    .alone = recording->alone,
+    .watched = TRUE,
+    .data = recording,
+    .program = RecordingProgram,
+    .loaded = RecordingLoaded,
+    .absent = RecordingAbsent,
+    .last = RecordingLast,
+    .tell = RecordingLine,
+  };
+
+  if (CollectorNew(&recording->collector, &settings) == ResOK) {
+    recording->identity = CollectorRecording(recording->collector);
+    return;
+  }
+  recording->collector = NULL;
+  (void)!getrandom(&recording->identity, sizeof recording->identity, 0);
+  (void)OptionFail(recording->tool, "no collector: %s; processes write to the log themselves", strerror(errno));
+}
+
+/* recordingOutlet -- the log goes to another place, too, or instead: the collector sends it there.  FALSE: told. */
+static Bool recordingOutlet(Recording recording)
+{
+  const char *reason;
+
+  if (recording->to == NULL || CollectorSend(recording->collector, recording->to, &reason) == ResOK)
+    return TRUE;
+  (void)OptionFail(recording->tool, "%s: %s; %s", recording->to, reason,
+                   recording->file ? "nothing is sent there" : "processes send by themselves");
+  return FALSE;
+}
+
+/* recordingOpen -- the log is there: the collector may write to it.  More files than usual may be open. */
+static void recordingOpen(Recording recording)
+{
+  struct rlimit limit;
+  Res res;
+
+  if (recording->fd >= 0)
+    recording->own = fcntl(recording->fd, F_DUPFD_CLOEXEC, 0);
+  if (recording->own >= 0)
+    (void)snprintf(recording->found, sizeof recording->found, "/proc/self/fd/%d", recording->own);
+  if (recording->collector == NULL)
+    return;
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+  }
+  res = recordingOutlet(recording) || recording->file ? ResOK : ResFAIL;
+  if (res == ResOK) {
+    res = CollectorLog(recording->collector, recording->fd, recording->file ? recording->log : NULL);
+    recording->fd = -1;
+    if (res == ResOK)
+      return;
+    (void)OptionFail(recording->tool, "%s: %s; processes write to it themselves",
+                     recording->file ? recording->log : recording->to, strerror(errno));
+  }
+  CollectorFree(recording->collector);
+  recording->collector = NULL;
+}
+
+/* recordingSignal -- take those that are there; TRUE: the program has ended.  What is meant to end us ends the program
+ * and the recording; we end when it has. */
+static Bool recordingSignal(Recording recording)
+{
+  struct signalfd_siginfo info;
+  siginfo_t child = {0};
+
+  while (read(recording->signals, &info, sizeof info) == (ssize_t)sizeof info) {
+    if (info.ssi_signo == SIGCHLD)
+      continue;
+    /* The terminal sends its own to the program, too. */
+    if (info.ssi_code != SI_KERNEL)
+      (void)kill(recording->pid, (int)info.ssi_signo);
+    if (recording->stopped != 0)
+      continue; /* it has ended before, and why is known */
+    recording->signalled = TRUE;
+    if (EventClockMonotonic() + recordingGrace * 1000000u < recording->end)
+      recording->end = EventClockMonotonic() + recordingGrace * 1000000u;
+  }
+  /* As long as it is not reaped nobody else has its number. */
+  return waitid(P_PID, (id_t)recording->pid, &child, WEXITED | WNOHANG | WNOWAIT) != 0 ? errno == ECHILD
+                                                                                       : child.si_pid != 0;
+}
+
+/* recordingNap -- until a signal comes, or `until`; the collector works meanwhile, if there is one */
+static void recordingNap(Recording recording, uint64_t until)
+{
+  uint64_t now = EventClockMonotonic(), ns = until > now ? until - now : 0;
+  struct timespec time = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+  struct pollfd poll = {recording->signals, POLLIN, 0};
+
+  if (recording->collector != NULL)
+    (void)CollectorRun(recording->collector, recording->signals, until);
+  else
+    (void)ppoll(&poll, 1, &time, NULL);
+}
+
+/* ---- The processes that descend from the program, as the system lists them ---- */
+
+enum { familyMAX = 1024 }; /* processes that are looked at */
+
+/* Processes that were met, and those that are still to be looked at behind them. */
+typedef struct FamilyStruct {
+  Count count, threads;
+  pid_t pid[familyMAX];
+} FamilyStruct, *Family;
+
+/* familyAdd -- the numbers in a list, which spaces separate */
+static void familyAdd(Family family, const char *list)
+{
+  char *end;
+  long pid;
+
+  for (; family->count < familyMAX && (pid = strtol(list, &end, 10)) > 0 && end != list; list = end)
+    family->pid[family->count++] = (pid_t)pid;
+}
+
+/* familyThread -- the children that one thread has started */
+static void familyThread(Family family, const char *path)
+{
+  char list[4096];
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  ssize_t n = fd < 0 ? -1 : read(fd, list, sizeof list - 1);
+
+  if (fd >= 0)
+    (void)close(fd);
+  if (n <= 0)
+    return;
+  list[n] = '\0';
+  /* A number that was cut off is another one. */
+  if ((Size)n == sizeof list - 1 && strrchr(list, ' ') != NULL)
+    *strrchr(list, ' ') = '\0';
+  familyAdd(family, list);
+}
+
+static void familyChildren(Family family, pid_t pid)
+{
+  char path[PATH_MAX];
+  struct dirent *entry;
+  DIR *dir;
+
+  (void)snprintf(path, sizeof path, "/proc/%ld/task", (long)pid);
+  dir = opendir(path);
+  while (dir != NULL && (entry = readdir(dir)) != NULL && family->threads < familyMAX)
+    if (entry->d_name[0] != '.') {
+      ++family->threads;
+      (void)snprintf(path, sizeof path, "/proc/%ld/task/%s/children", (long)pid, entry->d_name);
+      familyThread(family, path);
+    }
+  if (dir != NULL)
+    (void)closedir(dir);
+}
+
+/* recordingFamily -- look at the program and all that descend from it: a few system calls for each process and thread, of no
+ * more than familyMAX.  Done from time to time, so that programs that announce nothing are met all the same: what lives
+ * shorter than the time between two looks, or has been given another parent, is missed. */
+static void recordingFamily(Recording recording)
+{
+  FamilyStruct family = {.count = 1, .pid = {recording->pid}};
+  char path[PATH_MAX];
+  Index i;
+
+  for (i = 0; i < family.count; ++i) {
+    if (ProcProgram(path, sizeof path, AT_FDCWD, family.pid[i])) {
+      Bool certain = RecordingProgram(recording, path, ProgramANYBODY);
+      if (recording->collector != NULL)
+        CollectorSeen(recording->collector, family.pid[i], path, certain);
+    }
+    familyChildren(&family, family.pid[i]);
+  }
+}
+
+/* ---- The whole of it ---- */
+
+/* recordingStop -- the recording ends, and the program goes on: where it writes to the log itself, so does that */
+static void recordingStop(Recording recording)
+{
+  if (recording->collector == NULL)
+    return;
+  CollectorStop(recording->collector);
+  recording->stopped = EventClockMonotonic();
+}
+
+/* recordingStopped -- what the log has not is told */
+static void recordingStopped(Recording recording)
+{
+  double beyond = (double)(EventClockMonotonic() - recording->stopped) * 1e-9;
+
+  if (recording->stopped == 0)
+    return;
+  if (recording->signalled)
+    RecordingTell(recording, "the recording ended a second after the signal; the last %.3f s of the program are not in "
+                  "it", beyond);
+  else
+    RecordingTell(recording, "-t %g: the recording ended then; the last %.3f s of the program are not in it",
+                  recording->limit, beyond);
+}
+
+/* recordingWait -- until the program has ended; its wait status */
+static int recordingWait(Recording recording)
+{
+  uint64_t look = 0;
+  siginfo_t child = {0};
+  int status = 0;
+
+  while (!recordingSignal(recording)) {
+    uint64_t now = EventClockMonotonic();
+    if (now >= recording->end) {
+      recordingStop(recording);
+      recording->end = UINT64_MAX;
+    }
+    if (now >= look) {
+      recordingFamily(recording);
+      /* A large family is looked at less often: it is to cost a hundredth at most. */
+      look = EventClockMonotonic();
+      look += (look - now) * 100 > recordingLook * 1000000u ? (look - now) * 100 : recordingLook * 1000000u;
+    }
+    recordingNap(recording, look < recording->end ? look : recording->end);
+  }
+  if (recording->collector != NULL &&
+      waitid(P_PID, (id_t)recording->pid, &child, WEXITED | WNOWAIT) == 0)
+    CollectorEnded(recording->collector, recording->pid,
+                   child.si_code == CLD_EXITED ? W_EXITCODE(child.si_status, 0) : child.si_status);
+  (void)waitpid(recording->pid, &status, 0);
+  return status;
+}
+
+/* recordingLacks -- not all could be written to the log: what is in memory can be added yet, and all else is lost */
+static void recordingLacks(Recording recording, const char *reason)
+{
+  if (recording->counts.stayed > 0)
+    (void)OptionFail(recording->tool,
+                     "%s: what processes left in memory could not be added: %s; eventrec --clean adds it",
+                     recording->log, reason);
+  else
+    (void)OptionFail(recording->tool,
+                     "%s: the log could not be written to its end: %s; what is lost counts as discarded",
+                     recording->log, reason);
+}
+
+/* recordingFinish -- what is still in memory goes into the log; how many processes still run */
+static Count recordingFinish(Recording recording)
+{
+  RecoveredStruct recovered = {0};
+  const char *reason;
+  Count running = 0;
+
+  if (recording->collector == NULL)
+    RecordingLast(recording);
+  recording->whole = recording->collector != NULL && CollectorEnd(recording->collector, &running) == ResOK;
+  reason = strerror(errno);
+  if (recording->collector != NULL) {
+    CollectorCount(&recording->counts, recording->collector);
+    if (!recording->whole)
+      recordingLacks(recording, reason);
+    CollectorFree(recording->collector);
+  }
+  RecordingFind(recording);
+  if (recording->own >= 0 &&
+      LogRecover(recording->own, TRUE, recording->log, recording->identity, EventClockSync, FALSE, &recovered) != ResOK)
+    (void)OptionFail(recording->tool,
+                     "%s: what the program left in memory could not be added: %s; it stays in /dev/shm", recording->log,
+                     strerror(errno));
+  recording->barred = recovered.barred;
+  running -= recovered.released < running ? recovered.released : running;
+  return recovered.running > running ? recovered.running : running;
+}
+
+/* recordingSignals -- from here on signals wait until they are read; the program gets the mask that we were given.  Who
+ * ignores ended children, as we may have been told to, learns no status.  A write past the limit on file sizes fails,
+ * like one to a full disk. */
+static Bool recordingSignals(Recording recording)
+{
+  static const int signals[] = {SIGCHLD, SIGTERM, SIGHUP, SIGINT, SIGQUIT};
+  struct sigaction children = {.sa_handler = SIG_DFL}, limited = {.sa_handler = SIG_IGN};
+  Index i;
+
+  (void)sigemptyset(&recording->watched);
+  for (i = 0; i < ARRAY_LENGTH(signals); ++i)
+    (void)sigaddset(&recording->watched, signals[i]);
+  (void)sigprocmask(SIG_BLOCK, &recording->watched, &recording->mask);
+  (void)sigaction(SIGCHLD, &children, &recording->children);
+  (void)sigaction(SIGXFSZ, &limited, &recording->limited);
+  recording->signals = signalfd(-1, &recording->watched, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (recording->signals >= 0)
+    return TRUE;
+  (void)OptionFail(recording->tool, "signals cannot be waited for: %s", strerror(errno));
+  return FALSE;
+}
+
+/* RecordingRun -- the whole of it; our status */
+int RecordingRun(Recording recording, char **argv)
+{
+  uint64_t begin = EventClockMonotonic();
+  Count running;
+  int status;
+
+  if (!recordingSignals(recording))
+    return eventrecFAILED;
+  recording->looked = recordingLookedMAX;
+  recordingCollector(recording);
+  recording->end =
+      recording->limit < 1e9 ? begin + (uint64_t)(recording->limit * 1e9) : UINT64_MAX;
+  recording->pid = RecordingStart(recording, argv, &status);
+  if (recording->pid < 0)
+    return status;
+  (void)RecordingLog(recording, recording->pid);
+  recordingOpen(recording);
+  if (recording->collector != NULL)
+    CollectorProgram(recording->collector, recording->pid);
+  status = recordingWait(recording);
+  recording->seconds = (double)(EventClockMonotonic() - begin) * 1e-9;
+  recordingStopped(recording);
+  if (!recording->file) {
+    RecordingSent(recording);
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  }
+  running = recordingFinish(recording);
+  RecordingSummary(recording, running);
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}

@@ -1,0 +1,225 @@
+/* rendezvous.c -- the socket at which processes ask for a region
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "collect/rendezvous.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/aver.h"
+
+enum {
+  meetDescriptorsMAX = 253, /* as many as one datagram may have: the system would close what we have no room for */
+  meetTries = 8
+};
+
+/* meetBind -- bind to a fresh name */
+static Res meetBind(MeetSocket meet)
+{
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  uint64_t random[3];
+  Size length;
+
+  if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
+    return ResIO;
+  (void)snprintf(meet->name, sizeof meet->name, "pawprint-%016llx", (unsigned long long)random[0]);
+  (void)snprintf(meet->token, sizeof meet->token, "%016llx%016llx", (unsigned long long)random[1],
+                 (unsigned long long)random[2]);
+  length = strlen(meet->name);
+  memcpy(address.sun_path + 1, meet->name, length);
+  if (bind(meet->fd, (struct sockaddr *)&address,
+           (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length)) != 0)
+    return ResIO;
+  return ResOK;
+}
+
+Res MeetOpen(MeetSocket meet)
+{
+  int on = 1;
+  unsigned tries;
+
+  memset(meet, 0, sizeof *meet);
+  meet->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (meet->fd < 0)
+    return ResIO;
+  if (setsockopt(meet->fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) == 0)
+    for (tries = 0; tries < meetTries; ++tries) {
+      if (meetBind(meet) == ResOK)
+        return ResOK;
+      if (errno != EADDRINUSE)
+        break;
+    }
+  MeetClose(meet);
+  return ResIO;
+}
+
+void MeetClose(MeetSocket meet)
+{
+  int error = errno;
+
+  if (meet->fd >= 0)
+    (void)close(meet->fd);
+  meet->fd = -1;
+  errno = error;
+}
+
+void MeetDrop(int fd)
+{
+  struct linger none = {0, 0};
+
+  if (fd < 0)
+    return;
+  (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
+  (void)close(fd);
+}
+
+/* meetControl -- who sent it, and the first descriptor that came with it; others are closed */
+static Bool meetControl(MeetMessage message, struct msghdr *header)
+{
+  struct cmsghdr *control;
+  Bool known = FALSE;
+
+  for (control = CMSG_FIRSTHDR(header); control != NULL; control = CMSG_NXTHDR(header, control)) {
+    if (control->cmsg_level != SOL_SOCKET)
+      continue;
+    if (control->cmsg_type == SCM_CREDENTIALS) {
+      struct ucred credentials;
+      memcpy(&credentials, CMSG_DATA(control), sizeof credentials);
+      message->pid = credentials.pid;
+      message->uid = credentials.uid;
+      known = TRUE;
+    } else if (control->cmsg_type == SCM_RIGHTS) {
+      Count count = (control->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+      Index i;
+      for (i = 0; i < count; ++i) {
+        int fd;
+        memcpy(&fd, CMSG_DATA(control) + i * sizeof fd, sizeof fd);
+        if (message->fd < 0)
+          message->fd = fd;
+        else
+          MeetDrop(fd);
+      }
+    }
+  }
+  return known;
+}
+
+/* meetKind -- what a whole datagram from a known sender is */
+static MeetKind meetKind(MeetMessage message, MeetSocket meet)
+{
+  RegionMeet its = &message->request;
+
+  if (memcmp(its->magic, RegionMAGIC, sizeof its->magic) != 0 || its->version != RegionMeetVERSION ||
+      memchr(its->program, '\0', sizeof its->program) == NULL || memchr(its->token, '\0', sizeof its->token) == NULL ||
+      memchr(its->name, '\0', sizeof its->name) == NULL ||
+      strcmp(its->token, meet->token) != 0 || (message->uid != geteuid() && geteuid() != 0))
+    return MeetOTHER;
+  if (its->pid == 0)
+    return its->note != RegionNoteNONE ? MeetNOTE : MeetOTHER;
+  return MeetPROCESS;
+}
+
+MeetKind MeetReceive(MeetMessage message, MeetSocket meet)
+{
+  union {
+    char bytes[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(meetDescriptorsMAX * sizeof(int))];
+    struct cmsghdr align;
+  } control;
+  struct iovec place = {&message->request, sizeof message->request};
+  struct msghdr header = {.msg_iov = &place, .msg_iovlen = 1, .msg_control = &control,
+                          .msg_controllen = sizeof control};
+  MeetKind kind = MeetOTHER;
+  ssize_t n;
+
+  message->fd = -1;
+  do
+    n = recvmsg(meet->fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  while (n < 0 && errno == EINTR);
+  if (n < 0)
+    return MeetNOTHING;
+  if (meetControl(message, &header) && (Size)n == sizeof message->request)
+    kind = meetKind(message, meet);
+  if (kind != MeetPROCESS && message->fd >= 0) {
+    MeetDrop(message->fd);
+    message->fd = -1;
+  }
+  return kind;
+}
+
+Bool MeetWaits(int fd)
+{
+  struct pollfd end = {fd, 0, 0};
+
+  return fd >= 0 && poll(&end, 1, 0) == 0;
+}
+
+/* The control messages of an answer: descriptors, and who it is from. */
+typedef union meetRoomUnion {
+  char bytes[CMSG_SPACE(RegionGrantMAX * sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];
+  struct cmsghdr align;
+} meetRoomUnion, *meetRoom;
+
+/* meetPut -- one control message more */
+static void meetPut(struct msghdr *header, meetRoom room, int type, const void *data, Size size)
+{
+  struct cmsghdr *control = (struct cmsghdr *)(void *)(room->bytes + header->msg_controllen);
+
+  *control = (struct cmsghdr){CMSG_LEN(size), SOL_SOCKET, type};
+  memcpy(CMSG_DATA(control), data, size);
+  header->msg_control = room;
+  header->msg_controllen += CMSG_SPACE(size);
+}
+
+/* meetUser -- the user of who asks, which is not ours.  FALSE: it is, or it is not known. */
+static Bool meetUser(struct ucred *user, int fd)
+{
+  socklen_t length = sizeof *user;
+
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, user, &length) != 0 || user->uid == geteuid())
+    return FALSE;
+  user->pid = getpid();
+  user->gid = getgid();
+  return TRUE;
+}
+
+static ssize_t meetSend(int fd, const struct msghdr *header)
+{
+  ssize_t n;
+
+  do
+    n = sendmsg(fd, header, MSG_DONTWAIT | MSG_NOSIGNAL);
+  while (n < 0 && errno == EINTR);
+  return n;
+}
+
+/* Who asks believes root and its own user, but may be in a user namespace where root has no number.  So root says that the
+ * answer is from that user, which the kernel lets only those say who may become it; where it does not let us, we are root. */
+Res MeetAnswer(int fd, const RegionGrantStruct *answer, const int *fds, Count count)
+{
+  meetRoomUnion room = {{0}};
+  RegionGrantStruct copy = *answer;
+  struct iovec place = {&copy, sizeof copy};
+  struct msghdr header = {.msg_iov = &place, .msg_iovlen = 1};
+  struct ucred user;
+  ssize_t n = -1;
+
+  AVER(count <= RegionGrantMAX);
+  if (count > 0)
+    meetPut(&header, &room, SCM_RIGHTS, fds, count * sizeof *fds);
+  if (meetUser(&user, fd)) {
+    struct msghdr theirs = header;
+    meetPut(&theirs, &room, SCM_CREDENTIALS, &user, sizeof user);
+    n = meetSend(fd, &theirs);
+  }
+  if (n < 0)
+    n = meetSend(fd, &header);
+  return n == (ssize_t)sizeof copy ? ResOK : ResIO;
+}

@@ -1,0 +1,60 @@
+/* rendezvous.h -- the socket at which processes ask for a region
+ *
+ * An abstract datagram socket with a random name.  Whoever asks must know the token, and must have our user's number,
+ * unless we are root: both come to it by PAWPRINT_RECORDING in its environment.  Along with a request comes a socket
+ * for the answer, and nothing else that came is ever used.
+ *
+ * Design: design/collector.md .meet      Tests: test/meettest.c, test/collecttest.c
+ */
+#ifndef COLLECT_RENDEZVOUS_H
+#define COLLECT_RENDEZVOUS_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include <sys/types.h>
+
+#include "base/types.h"
+#include "format/region.h"
+
+enum { MeetNameMAX = 32 };
+
+typedef struct MeetSocketStruct {
+  int fd;                      /* -1: there is none */
+  char name[MeetNameMAX];      /* of the abstract socket, without the NUL in front */
+  char token[RegionTokenMAX];
+} MeetSocketStruct, *MeetSocket;
+
+typedef enum MeetKind {
+  MeetNOTHING, /* no datagram is there */
+  MeetOTHER,   /* to wake us, or not to be believed */
+  MeetPROCESS, /* a process that wants a region; or is there, and has no descriptors for an answer */
+  MeetNOTE     /* of a program: request.note */
+} MeetKind;
+
+typedef struct MeetMessageStruct {
+  RegionMeetStruct request;    /* its strings are terminated */
+  int fd;                      /* where the answer of MeetPROCESS goes; the receiver's to close; -1: nowhere */
+  pid_t pid;                   /* the sender's, as we number it */
+  uid_t uid;
+} MeetMessageStruct, *MeetMessage;
+
+/* MeetOpen -- make the socket; close-on-exec.  ResIO: errno says why. */
+extern Res MeetOpen(MeetSocket socketReturn);
+
+extern void MeetClose(MeetSocket socket);
+
+/* MeetReceive -- the next datagram; never waits */
+extern MeetKind MeetReceive(MeetMessage messageReturn, MeetSocket socket);
+
+/* MeetDrop -- close a descriptor that a process has sent; -1: there is none.  Closing a socket does not wait until the
+ * other side has received its data. */
+extern void MeetDrop(int fd);
+
+/* MeetWaits -- does anybody still have the other end of this, on which an answer would go?  Nobody has that of -1. */
+extern Bool MeetWaits(int fd);
+
+/* MeetAnswer -- send the answer with these descriptors, which stay the caller's; never waits.  Where the system lets us it
+ * is from the user of whoever asks, else from ours.  ResIO: it cannot be delivered. */
+extern Res MeetAnswer(int fd, const RegionGrantStruct *answer, const int *fds, Count count);
+
+#endif /* COLLECT_RENDEZVOUS_H */

@@ -1,0 +1,101 @@
+/* sigbus.c -- memory of another process's file
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "collect/sigbus.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* What is mapped: changed by one thread, read by the handler that interrupts it. */
+static struct {
+  char *base; /* NULL: free */
+  Size size;
+  int fd;
+  Bool zeroed; /* some of it is zeros of our own */
+} guards[GuardsMAX];
+static Count guardsZeroed; /* so many mappings are, or were */
+static Size guardPage;     /* 0: the handler is not installed */
+
+/* guardZero -- zeros of our own there */
+static Bool guardZero(char *at, Size size)
+{
+  return mmap(at, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == at;
+}
+
+static void guardHandle(int signal, siginfo_t *info, void *context)
+{
+  char *at = info->si_addr;
+  Index i;
+
+  UNUSED(context);
+  for (i = 0; i < GuardsMAX; ++i) {
+    char *base = __atomic_load_n(&guards[i].base, __ATOMIC_ACQUIRE);
+    Size size = guards[i].size, from;
+    if (base == NULL || at < base || at >= base + size)
+      continue;
+    if (!guards[i].zeroed)
+      ++guardsZeroed;
+    guards[i].zeroed = TRUE;
+    /* What is there stays: it may be one page that a full file system could not give.  Who cuts away so much that the
+     * system gives us no more mappings gets zeros for all of it. */
+    from = WordAlignDown((Size)(at - base), guardPage);
+    if (guardZero(base + from, guardPage) || guardZero(base, size))
+      return;
+  }
+  /* Not ours: it comes again when we return, and does what it does by default. */
+  (void)sigaction(signal, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+}
+
+void *GuardMap(int fd, Size size)
+{
+  struct sigaction action = {.sa_sigaction = guardHandle, .sa_flags = SA_SIGINFO};
+  Index i = 0;
+  char *base;
+
+  while (i < GuardsMAX && guards[i].base != NULL)
+    ++i;
+  if (i == GuardsMAX || (guardPage == 0 && sigaction(SIGBUS, &action, NULL) != 0))
+    return NULL;
+  guardPage = (Size)sysconf(_SC_PAGESIZE);
+  base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+  if (base == MAP_FAILED)
+    return NULL;
+  guards[i].size = size;
+  guards[i].fd = fd;
+  __atomic_store_n(&guards[i].base, base, __ATOMIC_RELEASE);
+  return base;
+}
+
+/* guardAgain -- the file again, where zeros of our own are */
+static void guardAgain(Index i)
+{
+  if (!guards[i].zeroed)
+    return;
+  guards[i].zeroed = FALSE;
+  --guardsZeroed;
+  (void)mmap(guards[i].base, guards[i].size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, guards[i].fd, 0);
+}
+
+void GuardAgain(void *base)
+{
+  Index i;
+
+  for (i = 0; guardsZeroed > 0 && i < GuardsMAX; ++i)
+    if (guards[i].base == base)
+      guardAgain(i);
+}
+
+void GuardUnmap(void *base, Size size)
+{
+  Index i;
+
+  for (i = 0; i < GuardsMAX; ++i)
+    if (guards[i].base == base) {
+      guardsZeroed -= guards[i].zeroed;
+      guards[i].zeroed = FALSE;
+      __atomic_store_n(&guards[i].base, NULL, __ATOMIC_RELEASE);
+    }
+  (void)munmap(base, size);
+}

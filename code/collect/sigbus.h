@@ -1,0 +1,26 @@
+/* sigbus.h -- memory of another process's file, which that process may cut short
+ *
+ * Touching a page of a mapping that its file no longer has, or that a full file system cannot give, is a SIGBUS.  For
+ * mappings made here a handler puts zeros of our own there instead; any other SIGBUS does what it always does.
+ *
+ * Design: design/collector.md .hostile      Tests: test/collecttest.c
+ */
+#ifndef COLLECT_SIGBUS_H
+#define COLLECT_SIGBUS_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "base/types.h"
+
+enum { GuardsMAX = 1025 };
+
+/* GuardMap -- the first `size` bytes of a file, shared, for reading and writing; NULL: no memory, or too many
+ * fd  stays open until GuardUnmap */
+extern void *GuardMap(int fd, Size size);
+
+/* GuardAgain -- what was replaced by zeros is the file's again: the other process may have put something there since */
+extern void GuardAgain(void *base);
+
+extern void GuardUnmap(void *base, Size size);
+
+#endif /* COLLECT_SIGBUS_H */

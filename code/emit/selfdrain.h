@@ -1,0 +1,79 @@
+/* selfdrain.h -- full blocks of slots, sent by the process itself: where there is no collector, or none any more
+ *
+ * A full block is one in a slot that says RegionFULL; this takes it to the ways out, erases it and frees the slot.  Any
+ * thread may do it for any block: it claims the slot first (RegionTAKEN).  What a way out refuses stays where it is,
+ * and is tried again; so does a block in which an event is pending, because a signal handler has interrupted it.
+ * Signals are blocked, nothing is locked, nobody is waited for.
+ *
+ * Always true: a block is erased when it is sent, not before; the blocks of a stream are sent in order of their
+ * numbers, but for one in which something is pending: if many wait behind it, what it holds is sent as a snapshot, and
+ * the whole of it when that is filled in.
+ *
+ * Design: design/telemetry.md .buffer.wait .send, design/collector.md .hand.spoiled
+ * Tests: test/emittest.c, test/signaltest.c, test/handtest.c, test/stray.t
+ */
+#ifndef EMIT_SELFDRAIN_H
+#define EMIT_SELFDRAIN_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "base/types.h"
+#include "emit/process.h"
+
+/* DrainBlock -- send the full block in a slot, and free the slot; the stream's others have been sent
+ *
+ * returns  FALSE: it stays, because something in it is pending, or no way out takes it
+ */
+extern Bool DrainBlock(Process process, Stream stream, Store store, BlockHeader block);
+
+/* DrainBeside -- send a copy of a block that is about to be handed over to the collector to the ways out that the process
+ * has beside it; what in it is pending is counted there as lost */
+extern void DrainBeside(Process process, BlockHeader block, Size used);
+
+/* DrainStream -- send the full blocks of one stream, in order; by its owner
+ *
+ * number   StreamNumber
+ * how      what to do about a block in which something is pending
+ * returns  FALSE: some stay, and are worth another look
+ */
+typedef enum DrainHow {
+  DrainWAIT,   /* leave it, and those behind it, as long as they are few */
+  DrainHURRY,  /* send a snapshot of it, and go on */
+  DrainSETTLE  /* nobody will fill that in: the thread has ended */
+} DrainHow;
+
+extern Bool DrainStream(Process process, Stream stream, uint32_t number, DrainHow how);
+
+/* DrainAll -- send whatever is full, of whatever stream.  FALSE: some stay. */
+extern Bool DrainAll(Process process, DrainHow how);
+
+/* DrainOverwrite -- erase the blocks of a stream of the flight recorder that are done with, unless something in them is
+ * pending
+ *
+ * except   the stream's block that is being filled, or NULL
+ * returns  FALSE: some stay
+ */
+extern Bool DrainOverwrite(Process process, uint32_t number, BlockHeader except);
+
+/* DrainForget -- erase all blocks of the thread with this serial number that are not full: it has ended */
+extern void DrainForget(Process process, uint32_t serial);
+
+/* DrainPrivate -- are there full blocks in private memory, which does not outlive the process?  That are all of its stores, where
+ * nobody finds the shared one (ProcessFound).
+ * refused  only such that nobody is sending */
+extern Bool DrainPrivate(Process process, Bool refused);
+
+/* DrainLeft -- how many events are in full blocks of private memory, and were discarded beside them */
+extern uint64_t DrainLeft(Process process);
+
+/* DrainSnapshot -- send what threads have committed in blocks that they are filling, and leave them; returns how many
+ * events no way out took */
+typedef enum DrainWhat {
+  DrainUNSENT,  /* the flight recorder's blocks, too */
+  DrainPRIVATE, /* of private memory, which does not outlive the process, those of streams that are sent */
+  DrainBESIDE   /* those of streams that are sent, to the ways out that the process has beside its collector */
+} DrainWhat;
+
+extern uint64_t DrainSnapshot(Process process, DrainWhat what);
+
+#endif /* EMIT_SELFDRAIN_H */

@@ -1,0 +1,340 @@
+/* extractstate.c -- what lived where a log was cut
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "export/extractstate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "heap/heaplook.h"
+#include "request/typecache.h"
+
+/* The types that tell it, by name. */
+enum {
+  stateBEGIN, stateEND, stateLIVE, stateLIVEEND, stateALLOC, stateALIGNED, stateFREE, stateRESIZE, stateRESIZED,
+  stateTYPES
+};
+static const char *const stateName[stateTYPES] = {"StateBegin", "StateEnd", "PoolLive", "PoolLiveEnd", "PoolAlloc",
+  "PoolAllocAligned", "PoolFree", "PoolResizeBegin", "PoolResizeEnd"};
+
+/* Values for parameters, by name. */
+enum { statePOOL, stateADDR, stateSIZE, stateALIGN, stateOLD, stateCOUNT, stateKINDS, stateVALUES };
+static const char *const stateParam[stateVALUES] = {"pool", "addr", "size", "align", "old", "count", "kinds"};
+
+/* One event that is told at its own time. */
+typedef struct stateItemStruct {
+  uint64_t ticks;
+  Index number;           /* keeps those of one moment in their order */
+  HeapInputStruct input;
+  Bool begun;             /* a resize that goes on, */
+  HeapObject object;      /* and of which object, if that is known */
+} stateItemStruct, *StateItem;
+
+typedef struct stateStruct {
+  LogRewrite rewrite;
+  LogProcess process;
+  Heap heap;
+  EventType type[stateTYPES]; /* NULL: the process has none */
+  uint64_t cut;           /* ticks: all is told before this */
+  uint64_t base;          /* the moment of StateEnd; PoolLive stands one tick before, StateBegin two; what comes at its
+                             own time comes later, and what has taken the place of something gone one tick later */
+  uint64_t baseTime;      /* ns: what is had later is told at its own time */
+  Bool stating;           /* the process tells itself what it already has: the cut is in the middle of that */
+  Bool stale;             /* objects are told that were there before it began to */
+  Bool begun;
+  HeapThread thread;      /* who tells */
+  HeapThread *threads;    /* that were seen; owned */
+  Count threadCount;
+  HeapThreadStruct nobody; /* stands for a thread that is not known, or not this process's: its first */
+  HeapPool pool;          /* of the objects that are told, */
+  uint64_t told;          /* and how many have been */
+  Count items, capacity;
+  Count pending;          /* of these items, so many are not settled at the cut */
+  StateItem item;
+  Res res;
+} stateStruct, *State;
+
+static void stateTypes(State state)
+{
+  Registry registry = state->process->registry;
+  Index i, j;
+
+  for (i = 0; i < registry->count; ++i)
+    for (j = 0; j < stateTYPES; ++j)
+      if (PlansNamed(&registry->types[i], stateName[j]))
+        state->type[j] = &registry->types[i];
+}
+
+/* stateTell -- one event, made up; parameters that `value` does not have are 0 */
+static void stateTell(State state, EventType type, HeapThread thread, uint64_t ticks, const uint64_t *value)
+{
+  uint64_t param[EventParamMAX] = {0};
+  Index j;
+
+  for (j = 0; j < stateVALUES; ++j) {
+    int i = PlansParam(type, stateParam[j], "PAWUD");
+    if (i >= 0)
+      param[i] = value[j];
+  }
+  (void)LogRewriteMake(state->rewrite, state->process, type, thread->serial, thread->id, ticks, param);
+}
+
+/* stateMark -- StateBegin or StateEnd */
+static void stateMark(State state, EventType type, HeapThread thread, uint64_t ticks)
+{
+  uint64_t value[stateVALUES] = {0};
+
+  value[stateKINDS] = (uint64_t)1 << state->type[stateLIVE]->kind;
+  stateTell(state, type, thread, ticks, value);
+}
+
+/* stateOther -- a thread of the process but this one, that has not ended if there is such a one; NULL */
+static HeapThread stateOther(State state, HeapThread but)
+{
+  HeapThread other = NULL;
+  Index i;
+
+  for (i = 0; i < state->threadCount; ++i)
+    if (state->threads[i] != but && !state->threads[i]->inherited && (other == NULL || other->past))
+      other = state->threads[i];
+  return other;
+}
+
+/* statePoolEnd -- all objects of a pool have been told */
+static void statePoolEnd(State state)
+{
+  uint64_t value[stateVALUES] = {0};
+
+  if (state->pool != NULL && state->type[stateLIVEEND] != NULL && !state->stating) {
+    value[statePOOL] = state->pool->addr;
+    value[stateCOUNT] = state->told;
+    stateTell(state, state->type[stateLIVEEND], state->thread, state->base - 1, value);
+  }
+  state->pool = NULL;
+  state->told = 0;
+}
+
+/* stateTicks -- the moment of an event at `time`, to the nanosecond where the clock is that fine, but before the cut */
+static uint64_t stateTicks(State state, uint64_t time)
+{
+  uint64_t ticks = LogRewriteTicks(state->rewrite, state->process, time);
+
+  return ticks < state->cut ? ticks : state->cut - 1;
+}
+
+static void stateLater(State state, HeapInput input, uint64_t ticks, Bool begun, HeapObject object)
+{
+  if (!Grow(&state->item, &state->capacity, state->items, sizeof *state->item)) {
+    state->res = ResMEMORY;
+    return;
+  }
+  state->item[state->items] = (stateItemStruct){ticks, state->items, *input, begun, object};
+  ++state->items;
+}
+
+/* statePending -- something is not settled: what lives is told of before it */
+static void statePending(void *data, HeapInput input, Bool begun, HeapObject object)
+{
+  State state = data;
+  uint64_t ticks = stateTicks(state, input->time);
+
+  stateLater(state, input, ticks, begun, object);
+  if (ticks - 2 < state->base) {
+    state->base = ticks - 2;
+    state->baseTime = input->time - 1;
+  }
+}
+
+/* stateBegin -- where there were several threads two of them tell: so the reader knows that, and holds events back */
+static void stateBegin(State state, HeapThread thread)
+{
+  HeapThread other = stateOther(state, thread);
+
+  if (state->begun)
+    return;
+  state->begun = TRUE;
+  state->thread = thread;
+  stateMark(state, state->type[stateBEGIN], other != NULL ? other : thread, state->base - 2);
+}
+
+/* stateGone -- what has gone since the process began to tell: what it still tells of it means nothing */
+static void stateGone(void *data, HeapPool pool, uint64_t addr)
+{
+  State state = data;
+  uint64_t value[stateVALUES] = {[statePOOL] = pool->addr, [stateADDR] = addr};
+
+  if (state->type[stateFREE] != NULL)
+    stateTell(state, state->type[stateFREE], state->thread, state->base, value);
+}
+
+static int stateCompare(const void *a, const void *b)
+{
+  const stateItemStruct *x = a, *y = b;
+
+  if (x->ticks != y->ticks)
+    return x->ticks < y->ticks ? -1 : 1;
+  return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* stateOwn -- the beginning of the resize of this object, if it is being resized; or NULL */
+static StateItem stateOwn(State state, HeapObject object)
+{
+  Index i;
+
+  for (i = 0; i < state->pending; ++i)
+    if (state->item[i].object == object)
+      return &state->item[i];
+  return NULL;
+}
+
+/* stateWhen -- ticks at which the object can be told, if it cannot be with all others; else 0
+ *
+ * It was had at the time of the event that made it possible (HeapOrder), which may be later than what its own thread did
+ * then; or before, where a resize has brought it.  So it is told behind the beginning of the resize of what stood there
+ * before, and in front of what waits for it: its own resize, or events that are held back on its address. */
+static uint64_t stateWhen(State state, HeapPool pool, HeapObject object)
+{
+  uint64_t ticks = object->time > state->baseTime ? stateTicks(state, object->time) : 0, first = 0, last = UINT64_MAX;
+  Index i;
+
+  for (i = 0; i < state->pending; ++i) {
+    StateItem item = &state->item[i], own;
+    if (item->input.pool != pool || HeapActPlace(&item->input) != object->addr)
+      continue;
+    own = stateOwn(state, object);
+    if (item != own && item->begun && (own == NULL || stateCompare(item, own) < 0))
+      first = item->ticks + 1 > first ? item->ticks + 1 : first;
+    else if (item == own || (own == NULL && !item->begun))
+      last = item->ticks - 1 < last ? item->ticks - 1 : last;
+  }
+  ticks = ticks > last ? last : ticks;
+  ticks = ticks < first ? first : ticks;
+  return ticks < state->cut ? ticks : state->cut - 1;
+}
+
+static void stateObject(void *data, HeapPool pool, HeapThread thread, HeapObject object)
+{
+  State state = data;
+  uint64_t value[stateVALUES] = {[statePOOL] = pool->addr, [stateADDR] = object->addr, [stateSIZE] = object->size};
+
+  HeapInputStruct input = {.kind = HeapInALLOC, .addr = object->addr, .size = object->size, .align = object->align,
+                           .pool = pool, .thread = thread};
+  uint64_t when = stateWhen(state, pool, object);
+
+  if (thread->inherited) /* which has no stream in this process */
+    input.thread = thread = &state->nobody;
+
+  if (state->stating && (object->stale != 0) != state->stale)
+    return;
+  if ((when != 0 || HeapIsGone(state->heap, state->process->number, pool, object->addr)) &&
+      state->type[stateALLOC] != NULL) {
+    stateLater(state, &input, when != 0 ? when : state->base + 1, FALSE, NULL);
+    return;
+  }
+  if (state->stale) {
+    stateTell(state, state->type[stateLIVE], thread, state->base - 3, value);
+    return;
+  }
+  stateBegin(state, thread);
+  if (state->pool != pool)
+    statePoolEnd(state);
+  state->pool = pool;
+  ++state->told;
+  /* One thread tells all: what comes of it is then in one order. */
+  stateTell(state, state->type[stateLIVE], state->thread, state->base - 1, value);
+}
+
+/* stateItems -- tell what comes at its own time */
+static void stateItems(State state)
+{
+  static const int does[] = {[HeapInALLOC] = stateALLOC, [HeapInFREE] = stateFREE, [HeapInBEGIN] = stateRESIZE,
+                             [HeapInEND] = stateRESIZED, [HeapInLIVE] = stateLIVE};
+  Index i;
+
+  if (state->items > 0)
+    qsort(state->item, state->items, sizeof *state->item, stateCompare);
+  for (i = 0; i < state->items; ++i) {
+    HeapInput input = &state->item[i].input;
+    EventType type = state->type[does[input->kind]];
+    uint64_t value[stateVALUES] = {[statePOOL] = input->pool->addr, [stateADDR] = input->addr,
+                                   [stateSIZE] = input->size, [stateALIGN] = (uint64_t)1 << input->align,
+                                   [stateOLD] = input->kind == HeapInBEGIN ? input->addr : input->old};
+    if (input->kind == HeapInALLOC && input->align > 0 && state->type[stateALIGNED] != NULL)
+      type = state->type[stateALIGNED];
+    if (type != NULL)
+      stateTell(state, type, input->thread, state->item[i].ticks, value);
+  }
+}
+
+/* stateObjects -- what lives.  Where the process was telling that itself it goes on behind the cut: what was there
+ * before it began is told first, and what has gone since again; its own StateEnd follows. */
+static Res stateObjects(State state)
+{
+  Heap heap = state->heap;
+  Index number = state->process->number;
+  HeapThread first = stateOther(state, NULL);
+  Res res = ResOK;
+
+  state->stale = state->stating = HeapStating(heap, number);
+  if (state->stale)
+    res = HeapObjects(heap, number, stateObject, state);
+  state->stale = FALSE;
+  if (res == ResOK)
+    res = HeapObjects(heap, number, stateObject, state);
+  if (state->stating)
+    stateBegin(state, &state->nobody);
+  else if (stateOther(state, first) != NULL)
+    stateBegin(state, first);
+  statePoolEnd(state);
+  HeapGone(heap, number, stateGone, state);
+  if (state->begun && !state->stating)
+    stateMark(state, state->type[stateEND], state->thread, state->base);
+  return res;
+}
+
+/* stateProcess -- what lives in one process */
+static Res stateProcess(State state, uint64_t from)
+{
+  Res res = HeapLookThreads(&state->threads, &state->threadCount, state->heap, state->process->number);
+
+  if (res != ResOK)
+    return res;
+  state->cut = LogRewriteTicks(state->rewrite, state->process, from);
+  state->base = state->cut - 2;
+  state->baseTime = from - 1;
+  HeapPending(state->heap, state->process->number, statePending, state);
+  state->pending = state->items;
+  res = stateObjects(state);
+  stateItems(state);
+  free(state->item);
+  free(state->threads);
+  return res == ResOK ? state->res : res;
+}
+
+Res CutStateOf(Count *lackingReturn, LogRewrite rewrite, Log log, Heap heap, Index number, HeapThread thread,
+               uint64_t from)
+{
+  stateStruct state = {.rewrite = rewrite, .process = LogProcessAt(log, number), .heap = heap};
+
+  state.nobody.id = thread != NULL ? thread->id : HeaderLeader(&state.process->header);
+  state.nobody.serial = thread != NULL ? thread->serial : 0;
+  stateTypes(&state);
+  if (state.type[stateBEGIN] != NULL && state.type[stateEND] != NULL && state.type[stateLIVE] != NULL)
+    return stateProcess(&state, from);
+  ++*lackingReturn;
+  return ResOK;
+}
+
+Res CutState(Count *lackingReturn, LogRewrite rewrite, Log log, Heap heap, uint64_t from)
+{
+  Index i;
+  Res res = ResOK;
+
+  *lackingReturn = 0;
+  for (i = 0; i < LogProcesses(log) && res == ResOK; ++i)
+    if (HeapHas(heap, i))
+      res = CutStateOf(lackingReturn, rewrite, log, heap, i, NULL, from);
+  return res;
+}

@@ -1,0 +1,587 @@
+/* heap.c -- from the events of a log to the inputs of heapreorder.c
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * For each process and type that is met, a plan is made once (HeapPlan).
+ */
+#include "heap/heap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "heap/heapdata.h"
+#include "heap/heapstate.h"
+#include "request/typecache.h"
+
+static const char *const heapParams[HeapParamLIMIT] = {"pool", "addr", "size", "align", "old",
+                                                   "arena", "class", "value", "name", "grain", "site",
+                                                   "thread", "pid", "program"};
+
+/* The names that are understood, and the parameters that each must have. */
+static const struct {
+  const char *name;
+  HeapDoes does;
+  unsigned needs;
+} heapKnown[] = {
+#define N(param) (1u << HeapParam##param)
+  {"PoolAlloc", HeapDoesALLOC, N(POOL) | N(ADDR) | N(SIZE)},
+  {"PoolFree", HeapDoesFREE, N(POOL) | N(ADDR)},
+  {"PoolAllocZero", HeapDoesZERO, N(POOL) | N(ADDR) | N(SIZE)},
+  {"PoolAllocAligned", HeapDoesALIGNED, N(POOL) | N(ADDR) | N(SIZE) | N(ALIGN)},
+  {"PoolResizeBegin", HeapDoesBEGIN, N(POOL) | N(OLD)},
+  {"PoolResizeEnd", HeapDoesEND, N(POOL) | N(OLD) | N(ADDR) | N(SIZE)},
+  {"PoolLive", HeapDoesLIVE, N(POOL) | N(ADDR) | N(SIZE)},
+  {"PoolLiveEnd", HeapDoesLIVEEND, N(POOL)},
+  {"StateBegin", HeapDoesSTATEBEGIN, 0},
+  {"StateEnd", HeapDoesSTATEEND, 0},
+  {"KindsOn", HeapDoesKINDSON, 0},
+  {"PoolCreate", HeapDoesPOOLCREATE, N(POOL) | N(ARENA) | N(CLASS)},
+  {"PoolParam", HeapDoesPOOLPARAM, N(POOL) | N(VALUE) | N(NAME)},
+  {"PoolDestroy", HeapDoesPOOLDESTROY, N(POOL)},
+  {"ArenaCreate", HeapDoesARENACREATE, N(ARENA) | N(SIZE)},
+  {"ArenaDestroy", HeapDoesARENADESTROY, N(ARENA)},
+  {"SegAlloc", HeapDoesSEGALLOC, N(POOL) | N(SIZE)},
+  {"SegFree", HeapDoesSEGFREE, N(POOL) | N(SIZE)},
+  {"ThreadStart", HeapDoesTHREAD, N(THREAD)},
+  {"ThreadEnd", HeapDoesTHREADEND, N(THREAD)},
+  {"ProcessExit", HeapDoesEXIT, N(PID)},
+  {"ProcessExec", HeapDoesEXEC, N(PID) | N(PROGRAM)},
+#undef N
+};
+
+Size HeapPlain(EventType type)
+{
+  static const char suffix[] = "Site";
+  Size length = type->nameLength, more = sizeof suffix - 1;
+
+  return length > more && memcmp(type->name + length - more, suffix, more) == 0 &&
+         PlansParam(type, "site", "PAWUDS") >= 0 ? length - more : length;
+}
+
+/* heapPlanNames -- find the parameters, and what the event does if it has all that are needed */
+static void heapPlanNames(HeapPlan plan, EventType type)
+{
+  Size length = HeapPlain(type);
+  unsigned has = 0;
+  Index i;
+
+  memset(plan, 0, sizeof *plan);
+  plan->made = TRUE;
+  for (i = 0; i < HeapParamLIMIT; ++i) {
+    plan->param[i] = (int8_t)PlansParam(type, heapParams[i], HeapParamIsText(i) ? "S" : "PAWU");
+    has |= (unsigned)(plan->param[i] >= 0) << i;
+  }
+  for (i = 0; i < ARRAY_LENGTH(heapKnown); ++i) {
+    if (length == strlen(heapKnown[i].name) && memcmp(type->name, heapKnown[i].name, length) == 0 &&
+        (heapKnown[i].needs & ~has) == 0)
+      plan->does = (uint8_t)heapKnown[i].does;
+  }
+}
+
+static uint16_t heapOffset(HeapPlan plan, EventType type, Index param)
+{
+  return plan->param[param] < 0 ? 0 : type->offset[plan->param[param]];
+}
+
+/* heapPlanPlain -- work out where the words of an event on an object are */
+static void heapPlanPlain(HeapPlan plan, EventType type, Bool swapped)
+{
+  Index i;
+
+  plan->plain = !swapped;
+  for (i = 0; i < HeapParamTHREAD; ++i) {
+    if (plan->param[i] >= 0 && !HeapParamIsText(i) && type->width[plan->param[i]] != 8)
+      plan->plain = FALSE;
+  }
+  plan->kind = plan->does == HeapDoesFREE ? HeapInFREE : plan->does == HeapDoesBEGIN ? HeapInBEGIN :
+               plan->does == HeapDoesEND ? HeapInEND : plan->does == HeapDoesLIVE ? HeapInLIVE : HeapInALLOC;
+  plan->pool = heapOffset(plan, type, HeapParamPOOL);
+  plan->addr = heapOffset(plan, type, plan->does == HeapDoesBEGIN ? HeapParamOLD : HeapParamADDR);
+  plan->old = heapOffset(plan, type, HeapPlanOld(plan));
+  plan->oldMask = plan->param[HeapPlanOld(plan)] < 0 ? 0 : UINT64_MAX;
+  plan->size = heapOffset(plan, type, HeapParamSIZE);
+  plan->align = heapOffset(plan, type, HeapParamALIGN);
+}
+
+Bool HeapPlanMake(HeapPlan plan, EventType type, Bool swapped)
+{
+  heapPlanNames(plan, type);
+  heapPlanPlain(plan, type, swapped);
+  return plan->does != HeapDoesNOTHING;
+}
+
+Res HeapCreate(Heap *heapReturn, HeapClient client, Log log)
+{
+  Heap heap = calloc(1, sizeof *heap);
+
+  if (heap == NULL)
+    return ResMEMORY;
+  heap->client = *client;
+  heap->log = log;
+  *heapReturn = heap;
+  return ResOK;
+}
+
+void HeapOf(Heap heap, OfProcess of)
+{
+  heap->of = of;
+}
+
+void HeapClear(Heap heap)
+{
+  HeapProcessesFree(heap);
+  HeapForksFree(&heap->forks);
+  GoneFinish(&heap->gone);
+  heap->off = (HeapOffStruct){0};
+  free(heap->ahead);
+  heap->ahead = NULL;
+  heap->aheads = 0;
+  heap->objectTypes = 0;
+  heap->res = ResOK;
+}
+
+void HeapDestroy(Heap heap)
+{
+  HeapClear(heap);
+  while (heap->plans != NULL) {
+    HeapPlans next = heap->plans->next;
+    free(heap->plans);
+    heap->plans = next;
+  }
+  free(heap);
+}
+
+Bool HeapWants(EventType type)
+{
+  HeapPlanStruct plan;
+
+  return HeapPlanMake(&plan, type, FALSE);
+}
+
+Bool HeapTells(EventType type)
+{
+  HeapPlanStruct plan;
+
+  return HeapPlanMake(&plan, type, FALSE) && plan.does < HeapDoesTHREAD;
+}
+
+/* Threads and pools */
+
+static inline HeapThread heapThreadOf(HeapProcess process, LogEvent event)
+{
+  Index i = (event->stream >> 5) % HeapRECENT;
+
+  if (UNLIKELY(process->recent[i].thread == NULL || process->recent[i].stream != event->stream ||
+               process->recent[i].thread->id != event->thread)) {
+    process->recent[i].stream = event->stream;
+    process->recent[i].thread = HeapThreadNew(process, event);
+  }
+  return process->recent[i].thread;
+}
+
+HeapPool *HeapPoolBucket(HeapProcess process, uint64_t addr)
+{
+  return &process->pool[((addr * 0x9e3779b97f4a7c15ull) >> 32) % HeapBUCKETS];
+}
+
+static HeapPool heapPoolNew(HeapProcess process, uint64_t addr)
+{
+  HeapPool *bucket = HeapPoolBucket(process, addr), pool = calloc(1, sizeof *pool);
+
+  if (pool == NULL || HeapTableInit(&pool->table) != ResOK) {
+    free(pool);
+    return NULL;
+  }
+  pool->number = process->pools++;
+  pool->addr = addr;
+  pool->next = *bucket;
+  *bucket = pool;
+  return pool;
+}
+
+static HeapPool heapPoolFind(HeapProcess process, uint64_t addr)
+{
+  HeapPool pool = *HeapPoolBucket(process, addr);
+
+  while (pool != NULL && pool->addr != addr)
+    pool = pool->next;
+  return pool;
+}
+
+static inline HeapPool heapPoolOf(HeapProcess process, uint64_t addr)
+{
+  HeapPool pool = process->lastPool;
+
+  if (UNLIKELY(pool == NULL || pool->addr != addr)) {
+    pool = heapPoolFind(process, addr);
+    if (pool == NULL)
+      pool = heapPoolNew(process, addr);
+    process->lastPool = pool;
+  }
+  return pool;
+}
+
+/* The queue */
+
+static inline void heapTake(Heap heap)
+{
+  Index i = heap->out++ % HeapQUEUE;
+
+  HeapOrderEvent(heap->queue[i].order, &heap->queue[i].input);
+}
+
+void HeapDrain(Heap heap)
+{
+  while (heap->out != heap->in)
+    heapTake(heap);
+}
+
+/* heapState -- an event of a process that tells what it already has */
+static void heapState(Heap heap, HeapProcess process, HeapThread thread, HeapPlan plan, LogEvent event)
+{
+  HeapPool pool;
+  Index i;
+
+  HeapDrain(heap);
+  if (plan->does == HeapDoesKINDSON) {
+    HeapOffOn(heap, process, event);
+    return;
+  }
+  if (plan->does == HeapDoesLIVEEND) {
+    pool = heapPoolOf(process, LogEventWord(event, (Index)plan->param[HeapParamPOOL]));
+    if (pool == NULL)
+      heap->res = ResMEMORY;
+    else
+      HeapStatePurge(&process->order, pool, thread, event->time);
+    return;
+  }
+  if (plan->does == HeapDoesSTATEEND) {
+    HeapStateEnd(&process->order, event->time);
+    return;
+  }
+  HeapOffState(heap, process, event->time);
+  HeapStateBegin(&process->order, event->time);
+  HeapEACHPOOL(process, i, pool)
+    HeapStatePool(&process->order, pool);
+  HeapEACHTHREAD(process, i, thread)
+    HeapStateThread(&process->order, thread);
+}
+
+/* heapRepeated -- is this the creation of an arena or a pool that is there, told once more, or a parameter of one? */
+static Bool heapRepeated(HeapProcess process, HeapPlan plan, LogEvent event)
+{
+  HeapPool pool;
+  Size length;
+
+  if (plan->does == HeapDoesARENACREATE)
+    return HeapTableSeek(&process->arenas, LogEventWord(event, (Index)plan->param[HeapParamARENA]))->addr != 0;
+  if (plan->does != HeapDoesPOOLCREATE && plan->does != HeapDoesPOOLPARAM)
+    return FALSE;
+  pool = heapPoolFind(process, LogEventWord(event, (Index)plan->param[HeapParamPOOL]));
+  if (pool == NULL)
+    return FALSE;
+  if (plan->does == HeapDoesPOOLCREATE) {
+    const char *class = LogEventString(event, (Index)plan->param[HeapParamCLASS], &length);
+    pool->repeated = length > 0 && strlen(pool->class) == length && memcmp(pool->class, class, length) == 0 &&
+                     pool->arena == LogEventWord(event, (Index)plan->param[HeapParamARENA]);
+  }
+  return pool->repeated;
+}
+
+/* heapArena -- an arena comes or goes */
+static void heapArena(Heap heap, HeapProcess process, HeapOperation operation)
+{
+  HeapObject place;
+
+  if (HeapTableOwn(&process->arenas) != ResOK) {
+    heap->res = ResMEMORY;
+    return;
+  }
+  place = HeapTableSeek(&process->arenas, operation->addr);
+  if (operation->kind == HeapARENADESTROY) {
+    if (place->addr != 0)
+      HeapTableDelete(&process->arenas, place);
+  } else if (operation->addr != 0) {
+    place = HeapTableInsert(&process->arenas, place, operation->addr);
+    if (place == NULL) {
+      heap->res = ResMEMORY;
+      return;
+    }
+    place->size = operation->size < HeapSizeMAX ? operation->size : HeapSizeMAX;
+    place->client = operation->grain < UINT32_MAX ? (uint32_t)operation->grain : UINT32_MAX;
+    place->time = operation->time;
+    place->thread = 0;
+    place->align = place->told = place->stale = 0;
+  }
+}
+
+/* heapSegment -- a pool gets or gives back memory of its arena; of what it had at first nobody may have told */
+static void heapSegment(Heap heap, HeapProcess process, HeapPlan plan, LogEvent event)
+{
+  HeapPool pool = heapPoolOf(process, LogEventWord(event, (Index)plan->param[HeapParamPOOL]));
+  uint64_t size = LogEventWord(event, (Index)plan->param[HeapParamSIZE]);
+
+  if (pool == NULL) {
+    heap->res = ResMEMORY;
+  } else if (plan->does == HeapDoesSEGALLOC) {
+    ++pool->segments;
+    pool->reserved += size;
+  } else if (pool->segments > 0) {
+    --pool->segments;
+    pool->reserved -= size < pool->reserved ? size : pool->reserved;
+  }
+}
+
+/* heapPool -- an event on a pool: what it says of it */
+static void heapPool(HeapProcess process, HeapPlan plan, LogEvent event, HeapOperation operation, const uint64_t *word)
+{
+  HeapPool pool = operation->pool, *link;
+
+  if (plan->does == HeapDoesPOOLCREATE) {
+    Size length;
+    const char *class = LogEventString(event, (Index)plan->param[HeapParamCLASS], &length);
+    if (length >= HeapClassMAX)
+      length = HeapClassMAX - 1;
+    memcpy(pool->class, class, length);
+    pool->class[length] = '\0';
+    pool->arena = word[HeapParamARENA];
+    pool->time = operation->time;
+    operation->kind = HeapPOOLCREATE;
+  } else if (plan->does == HeapDoesPOOLPARAM) {
+    operation->name = LogEventString(event, (Index)plan->param[HeapParamNAME], &operation->nameLength);
+    operation->size = word[HeapParamVALUE];
+    operation->kind = HeapPOOLPARAM;
+  } else {
+    link = HeapPoolBucket(process, pool->addr);
+    HeapOrderDestroy(&process->order, pool, operation->thread, event->time);
+    while (*link != pool)
+      link = &(*link)->next;
+    *link = pool->next;
+    pool->next = process->dead;
+    process->dead = pool;
+    process->lastPool = NULL;
+    operation->kind = HeapPOOLDESTROY;
+  }
+}
+
+/* heapRare -- an event on a pool or an arena: these wait for what is queued, and are told at once */
+static void heapRare(Heap heap, HeapProcess process, HeapThread thread, HeapPlan plan, LogEvent event)
+{
+  HeapOperationStruct operation = {.process = event->process->number, .thread = thread};
+  uint64_t word[HeapParamLIMIT] = {0};
+  Index i;
+
+  for (i = 0; i < HeapParamLIMIT; ++i) {
+    if (plan->param[i] >= 0 && !HeapParamIsText(i))
+      word[i] = LogEventWord(event, (Index)plan->param[i]);
+  }
+  if (heapRepeated(process, plan, event))
+    return;
+  if (plan->does >= HeapDoesSEGALLOC) {
+    heapSegment(heap, process, plan, event);
+    return;
+  }
+  HeapDrain(heap);
+  HeapOrderSettle(&process->order);
+  if (event->time > process->order.now)
+    process->order.now = event->time;
+  operation.time = process->order.now;
+  if (plan->does == HeapDoesARENACREATE || plan->does == HeapDoesARENADESTROY) {
+    operation.kind = plan->does == HeapDoesARENACREATE ? HeapARENACREATE : HeapARENADESTROY;
+    operation.addr = word[HeapParamARENA];
+    operation.size = word[HeapParamSIZE];
+    operation.grain = word[HeapParamGRAIN];
+    heapArena(heap, process, &operation);
+  } else {
+    HeapPool pool = heapPoolOf(process, word[HeapParamPOOL]);
+    if (pool == NULL) {
+      heap->res = ResMEMORY;
+      return;
+    }
+    operation.pool = pool;
+    heapPool(process, plan, event, &operation, word);
+  }
+  heap->client.other(heap->client.data, &operation);
+}
+
+/* heapProcesses -- the collector tells of a process that it ends, or becomes another program; or a thread begins or ends */
+static void heapProcesses(Heap heap, HeapProcess process, HeapThread thread, HeapPlan plan, LogEvent event)
+{
+  const char *program = NULL;
+  Size length = 0;
+
+  if (plan->does == HeapDoesTHREAD || plan->does == HeapDoesTHREADEND) {
+    if (LogEventWord(event, (Index)plan->param[HeapParamTHREAD]) != event->thread || process->order.stating)
+      return;
+    if (plan->does == HeapDoesTHREAD)
+      HeapThreadStart(process, event);
+    else
+      thread->ended = TRUE;
+    return;
+  }
+  if (plan->does == HeapDoesEXEC)
+    program = LogEventString(event, (Index)plan->param[HeapParamPROGRAM], &length);
+  HeapProcessPid(heap, event->process, (uint32_t)LogEventWord(event, (Index)plan->param[HeapParamPID]), program,
+                 length, event->time);
+}
+
+static inline uint64_t heapWord(LogEvent event, uint16_t offset)
+{
+  uint64_t word;
+
+  memcpy(&word, event->bytes + offset, sizeof word);
+  return word;
+}
+
+/* heapDecode -- the event's parameters from a writer like us: no branches but for what is rare */
+static inline void heapDecode(HeapInput input, uint64_t *pool, uint64_t *align, HeapPlan plan, LogEvent event)
+{
+  *pool = heapWord(event, plan->pool);
+  input->addr = heapWord(event, plan->addr);
+  input->old = heapWord(event, plan->old) & plan->oldMask;
+  input->size = heapWord(event, plan->size);
+  *align = UNLIKELY(plan->does == HeapDoesALIGNED) ? heapWord(event, plan->align) : 0;
+}
+
+/* heapDecodeAny -- the same from any writer */
+static void heapDecodeAny(HeapInput input, uint64_t *pool, uint64_t *align, HeapPlan plan, LogEvent event)
+{
+#define WORD(i) (plan->param[i] < 0 ? 0 : LogEventWord(event, (Index)plan->param[i]))
+  *pool = WORD(HeapParamPOOL);
+  input->addr = WORD(plan->does == HeapDoesBEGIN ? HeapParamOLD : HeapParamADDR);
+  input->old = WORD(HeapPlanOld(plan));
+  input->size = WORD(HeapParamSIZE);
+  *align = plan->does == HeapDoesALIGNED ? WORD(HeapParamALIGN) : 0;
+#undef WORD
+}
+
+/* heapObject -- an event on an object: into the queue, while the processor fetches what it will need */
+static inline void heapObject(Heap heap, HeapProcess process, HeapThread thread, HeapPlan plan, LogEvent event)
+{
+  HeapInput input = &heap->queue[heap->in % HeapQUEUE].input;
+  uint64_t pool, align;
+
+  if (LIKELY(heap->in - heap->out == HeapQUEUE))
+    heapTake(heap);
+  if (LIKELY(plan->plain))
+    heapDecode(input, &pool, &align, plan, event);
+  else
+    heapDecodeAny(input, &pool, &align, plan, event);
+  input->time = event->time;
+  input->kind = plan->kind;
+  input->zero = plan->does == HeapDoesZERO;
+  input->align = LIKELY(align == 0) ? 0 : (uint8_t)(63 - __builtin_clzll(align));
+  input->pool = heapPoolOf(process, pool);
+  input->thread = thread;
+  input->mark = heap->mark;
+  if (UNLIKELY(input->pool == NULL)) {
+    heap->res = ResMEMORY;
+    return;
+  }
+  /* Address 0 is no object: an allocation that failed, a free of nothing. */
+  if (UNLIKELY(input->addr == 0 && (input->kind != HeapInEND || input->old == 0)))
+    return;
+  HeapTableTouch(&input->pool->table, input->addr);
+  heap->queue[heap->in++ % HeapQUEUE].order = &process->order;
+  if (UNLIKELY(process->child != 0)) {
+    HeapDrain(heap); /* what the child did before does not know of this */
+    HeapForkSee(heap, process, input);
+  }
+  if (heap->prompt)
+    HeapDrain(heap);
+}
+
+/* heapFirst -- the event is the first of its process, or says that it lives after all, or has a type that is new */
+static Bool heapFirst(Heap heap, HeapProcess process, LogEvent event)
+{
+  HeapThread thread;
+
+  if (!HeapProcessRegistry(heap, process, event->process) || (thread = heapThreadOf(process, event)) == NULL) {
+    heap->res = ResMEMORY;
+    return FALSE;
+  }
+  if (!process->met || process->ended)
+    HeapProcessMeet(heap, process, thread, event->time);
+  return TRUE;
+}
+
+void HeapEvent(Heap heap, LogEvent event)
+{
+  HeapProcess process;
+  HeapThread thread;
+  Index type = (Index)(event->type - event->process->registry->types);
+  HeapPlan plan;
+
+  if (UNLIKELY(event->time >= heap->forks.time))
+    HeapForksDo(heap, event->time);
+  if (UNLIKELY(event->time > heap->gone.time))
+    HeapProcessesGone(heap, event->time);
+  process = HeapProcessOf(heap, event->process->number);
+  if (UNLIKELY(process == NULL)) {
+    heap->res = ResMEMORY;
+    return;
+  }
+  if (UNLIKELY(process->registry != event->process->registry || type >= process->seen.types || process->ended) &&
+      !heapFirst(heap, process, event))
+    return;
+  if (UNLIKELY((thread = heapThreadOf(process, event)) == NULL)) {
+    heap->res = ResMEMORY;
+    return;
+  }
+  plan = &process->plans[type];
+  if (UNLIKELY(process->seen.counts[type]++ == 0)) {
+    if (!plan->made)
+      HeapPlanMake(plan, event->type, event->process->header.widths.swapped);
+    if (plan->does >= HeapDoesALLOC && plan->does <= HeapDoesLIVE) {
+      ++heap->objectTypes;
+      if (!LogEventUnsent(event))
+        (void)HeapOffBegins(heap, process, event->time);
+    }
+  }
+  if (UNLIKELY(LogEventUnsent(event)))
+    HeapOffUnsent(heap, process, event->time);
+  if (UNLIKELY(plan->does >= HeapDoesTHREAD))
+    heapProcesses(heap, process, thread, plan, event);
+  else if (UNLIKELY(plan->does >= HeapDoesPOOLCREATE))
+    heapRare(heap, process, thread, plan, event);
+  else if (UNLIKELY(plan->does >= HeapDoesSTATEBEGIN))
+    heapState(heap, process, thread, plan, event);
+  else if (LIKELY(plan->does != HeapDoesNOTHING))
+    heapObject(heap, process, thread, plan, event);
+}
+
+void HeapMark(Heap heap, uint32_t mark)
+{
+  heap->mark = mark;
+}
+
+void HeapPrompt(Heap heap)
+{
+  heap->prompt = TRUE;
+}
+
+void HeapUntil(Heap heap, uint64_t time)
+{
+  HeapForksDo(heap, time);
+  HeapProcessesGone(heap, time);
+}
+
+void HeapCatchUp(Heap heap)
+{
+  HeapDrain(heap);
+}
+
+Res HeapSettle(Heap heap)
+{
+  Index i;
+
+  for (i = 0; i < heap->count; ++i) {
+    HeapProcess process = heap->process[i];
+    if (process == NULL)
+      continue;
+    HeapProcessSettle(process);
+    if (process->order.res != ResOK)
+      heap->res = process->order.res;
+  }
+  return heap->res;
+}

@@ -1,0 +1,387 @@
+/* heapreorder.c -- the live objects of one process, and the repair of order between its threads
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The usual event costs one look-up.  What is not true yet goes to `hold`; each change on an address with held events,
+ * by an arrival or by what one held event does, is an occasion to try those again, oldest first, and no others.
+ */
+#include "heap/heapreorder.h"
+
+#include <string.h>
+#include <stdlib.h>
+
+#include "base/aver.h"
+#include "heap/heapfork.h"
+#include "heap/heapstate.h"
+
+#define orderNOW UINT64_MAX
+
+void HeapOrderInit(HeapOrder order, Index process, HeapClient client)
+{
+  memset(order, 0, sizeof *order);
+  order->operation.process = process;
+  order->client = *client;
+}
+
+/* orderHeldOn -- are events held back that may be on this address? */
+static inline Bool orderHeldOn(HeapOrder order, uint64_t addr)
+{
+  return UNLIKELY(order->held > 0) && order->bucket[heapOrderBucket(addr)].first != 0;
+}
+
+/* Holding back */
+
+static inline HeapHold orderAt(HeapOrder order, Index place)
+{
+  return &order->hold[place - 1];
+}
+
+/* orderSame -- are both events of one thread, on one address? */
+static inline Bool orderSame(HeapInput a, HeapInput b)
+{
+  return a->thread == b->thread && a->pool == b->pool && HeapActPlace(a) == HeapActPlace(b);
+}
+
+/* orderFirst -- is the event at `place` the oldest held one of its thread on its address? */
+static Bool orderFirst(HeapOrder order, Index place)
+{
+  Index i;
+
+  for (i = orderAt(order, place)->before; i != 0; i = orderAt(order, i)->before)
+    if (orderSame(&orderAt(order, i)->input, &orderAt(order, place)->input))
+      return FALSE;
+  return TRUE;
+}
+
+/* orderPlace -- a place for one more event; there is one */
+static Index orderPlace(HeapOrder order)
+{
+  Index place = order->unused;
+
+  AVER(order->held < HeapBoundEVENTS);
+  if (place == 0)
+    return ++order->used;
+  order->unused = orderAt(order, place)->newer;
+  return place;
+}
+
+Index HeapOrderHeld(HeapOrder order, HeapInput input)
+{
+  Index place = orderPlace(order), i = heapOrderBucket(HeapActPlace(input));
+  HeapHold hold = orderAt(order, place);
+
+  *hold = (HeapHoldStruct){.input = *input, .arrival = ++order->arrivals, .older = order->newest,
+                           .before = order->bucket[i].last};
+  *(hold->older != 0 ? &orderAt(order, hold->older)->newer : &order->oldest) = (uint16_t)place;
+  *(hold->before != 0 ? &orderAt(order, hold->before)->after : &order->bucket[i].first) = (uint16_t)place;
+  order->newest = order->bucket[i].last = (uint16_t)place;
+  ++order->held;
+  return place;
+}
+
+static void orderUnhold(HeapOrder order, Index place)
+{
+  HeapHold hold = orderAt(order, place);
+  Index i = heapOrderBucket(HeapActPlace(&hold->input));
+
+  *(hold->older != 0 ? &orderAt(order, hold->older)->newer : &order->oldest) = hold->newer;
+  *(hold->newer != 0 ? &orderAt(order, hold->newer)->older : &order->newest) = hold->older;
+  *(hold->before != 0 ? &orderAt(order, hold->before)->after : &order->bucket[i].first) = hold->after;
+  *(hold->after != 0 ? &orderAt(order, hold->after)->before : &order->bucket[i].last) = hold->before;
+  hold->newer = order->unused;
+  order->unused = (uint16_t)place;
+  --order->held;
+}
+
+/* orderTry -- do the oldest of the bucket's events that can be done; FALSE: none can
+ * newest  the arrival that made it possible: what is older has been put behind it, unless it waited for what has been
+ *         given up */
+static Bool orderTry(HeapOrder order, Index bucket, uint64_t newest)
+{
+  Index place;
+
+  for (place = order->bucket[bucket].first; place != 0; place = orderAt(order, place)->after) {
+    HeapInputStruct input = orderAt(order, place)->input;
+    Bool orphan = HeapActOrphan(&input); /* which waited for nothing but its begin to be given up */
+    if (orderFirst(order, place) && HeapActTry(order, &input)) {
+      order->tally.repairs += orderAt(order, place)->arrival < newest && !orphan;
+      orderUnhold(order, place);
+      return TRUE;
+    }
+  }
+  return FALSE;
+}
+
+/* orderDirty -- of the buckets in which something may have come true the one that holds the oldest; HeapBuckets: none */
+static Index orderDirty(HeapOrder order)
+{
+  Index i, found = HeapBuckets;
+  uint64_t oldest = orderNOW;
+
+  for (i = 0; i < ARRAY_LENGTH(order->dirty); ++i) {
+    uint64_t dirty;
+    for (dirty = order->dirty[i]; dirty != 0; dirty &= dirty - 1) {
+      Index bucket = i * 64 + (Index)__builtin_ctzll(dirty), place = order->bucket[bucket].first;
+      if (place == 0) {
+        order->dirty[i] &= ~(dirty & -dirty);
+      } else if (orderAt(order, place)->arrival < oldest) {
+        oldest = orderAt(order, place)->arrival;
+        found = bucket;
+      }
+    }
+  }
+  return found;
+}
+
+/* orderRetry -- do what of the held can be done where something has changed, as far as can be in the order in which it
+ * came in: a thread may have done much since
+ * newest  the arrival that has changed it; orderNOW: one that was not held; 0: what has been given up */
+static void orderRetry(HeapOrder order, uint64_t newest)
+{
+  Index bucket;
+
+  while ((bucket = orderDirty(order)) != HeapBuckets) {
+    if (!orderTry(order, bucket, newest))
+      order->dirty[bucket / 64] &= ~((uint64_t)1 << bucket % 64);
+  }
+}
+
+/* orderNext -- the place of the next event of the oldest one's thread on its address if one of the two brings an
+ * object and the other takes it away; or 0 */
+static Index orderNext(HeapOrder order)
+{
+  HeapInput first = &orderAt(order, order->oldest)->input;
+  Index i;
+
+  for (i = orderAt(order, order->oldest)->after; i != 0; i = orderAt(order, i)->after) {
+    HeapInput input = &orderAt(order, i)->input;
+    if (orderSame(input, first))
+      return HeapActBrings(input) != HeapActBrings(first) ? i : 0;
+  }
+  return 0;
+}
+
+/* orderMoved -- has another thread than the event's done something on its address that may have come after `next`, though
+ * it was told before?  What its own thread did before it cannot have come after it. */
+static Bool orderMoved(HeapOrder order, HeapInput input, HeapInput next)
+{
+  HeapMove move = &order->move[heapOrderMove(HeapActPlace(input))];
+  uint64_t other = move->thread != (uint32_t)input->thread->number ? move->time : move->other;
+
+  return move->key == HeapStateAddr(HeapActPlace(input), input->pool) && other != 0 &&
+         other + HeapBoundTIME >= next->time;
+}
+
+/* orderBeside -- tell of an object that the event at `come` brings and that at `go` takes away; or of a resize in
+ * place, of what has been told gone already */
+static void orderBeside(HeapOrder order, Index come, Index go)
+{
+  HeapInputStruct comes = orderAt(order, come)->input, goes = orderAt(order, go)->input;
+  HeapObjectStruct object;
+
+  orderUnhold(order, come);
+  orderUnhold(order, go);
+  order->operation.beside = TRUE;
+  if (goes.kind == HeapInBEGIN && comes.kind == HeapInEND && goes.key == comes.key) {
+    HeapActPast(order, &comes);
+  } else {
+    HeapActCome(order, &comes, &object);
+    HeapActGo(order, &goes, &object);
+  }
+  order->operation.beside = FALSE;
+  HeapOrderChanged(order, HeapActPlace(&comes)); /* the next of this thread on it is now its first */
+  ++order->tally.repairs;
+}
+
+/* orderPresumeBring -- an object is brought to an address where another lives: that one has gone unseen */
+static void orderPresumeBring(HeapOrder order, HeapInput input)
+{
+  HeapObject place;
+
+  if (!HeapActOwn(order, input->pool))
+    return;
+  place = HeapTableSeek(&input->pool->table, HeapActPlace(input));
+  if (HeapObjectLives(place)) {
+    if (!place->told && !place->stale)
+      ++order->tally.overlaps;
+    HeapActPresume(order, input, place);
+    HeapTableDelete(&input->pool->table, place);
+  }
+  if (!HeapActTry(order, input))
+    NOTREACHED;
+}
+
+/* orderGiveUp -- something is missing in the log: the event, which is not held, will not come true as it stands */
+static void orderGiveUp(HeapOrder order, HeapInput input)
+{
+  if (HeapActBrings(input)) {
+    orderPresumeBring(order, input);
+  } else {
+    HeapStateUnmatched(order, input);
+    if (input->kind == HeapInBEGIN)
+      HeapActUnknown(order, input);
+    HeapOrderChanged(order, input->addr);
+  }
+}
+
+/* orderExpire -- the oldest held event will not come true as it stands
+ *
+ * If its thread then takes away what it brings, that may have been before another thread brought what lives there now;
+ * if it takes away what nobody brought, and then brings something, before another thread took what lived there: that was
+ * what is brought here. Else something is missing in the log. */
+static void orderExpire(HeapOrder order)
+{
+  HeapInputStruct input = orderAt(order, order->oldest)->input;
+  uint64_t arrival = orderAt(order, order->oldest)->arrival;
+  Bool brings = HeapActBrings(&input);
+  Bool lives = HeapObjectLives(HeapTableSeek(&input.pool->table, HeapActPlace(&input)));
+  Index next = orderNext(order), come = brings ? order->oldest : next, go = brings ? next : order->oldest;
+
+  if (next != 0 && lives == brings && orderMoved(order, &input, &orderAt(order, next)->input) &&
+      HeapActMay(&orderAt(order, come)->input, &orderAt(order, go)->input)) {
+    orderBeside(order, come, go);
+  } else {
+    orderUnhold(order, order->oldest);
+    orderGiveUp(order, &input);
+  }
+  orderRetry(order, arrival);
+}
+
+/* orderHold -- the event cannot be true yet; `tried`: for certain */
+static void orderHold(HeapOrder order, HeapInput input, Bool tried)
+{
+  Index place;
+
+  if (order->held == HeapBoundEVENTS)
+    orderExpire(order);
+  place = HeapOrderHeld(order, input);
+  if (!tried)
+    HeapOrderChanged(order, HeapActPlace(input));
+  orderRetry(order, orderAt(order, place)->arrival);
+}
+
+void HeapOrderSettle(HeapOrder order)
+{
+  while (order->held > 0)
+    orderExpire(order);
+}
+
+void HeapOrderFinish(HeapOrder order)
+{
+  if (order->stating)
+    HeapTableFinish(&order->gone);
+  if (order->windowed)
+    HeapTableFinish(&order->window);
+  order->stating = order->windowed = FALSE;
+}
+
+/* orderCannot -- the event cannot be true now: later perhaps, if there is another thread whose event it waits for */
+static void orderCannot(HeapOrder order, HeapInput input)
+{
+  if (UNLIKELY(order->windowed) && (HeapActBrings(input) ? HeapForkGone(order, input) : HeapForkCome(order, input)) &&
+      HeapActTry(order, input))
+    return;
+  if (order->several)
+    orderHold(order, input, TRUE);
+  else
+    orderGiveUp(order, input);
+}
+
+/* orderTold -- the process tells of an object that it already has */
+static void orderTold(HeapOrder order, HeapInput input)
+{
+  if (!HeapStateLive(order, input))
+    return;
+  if (!HeapActTry(order, input))
+    NOTREACHED;
+  orderRetry(order, orderNOW);
+}
+
+void HeapOrderUntil(HeapOrder order, uint64_t time)
+{
+  if (time > order->now)
+    order->now = time;
+  while (UNLIKELY(order->held > 0) && order->now - orderAt(order, order->oldest)->input.time > HeapBoundTIME)
+    orderExpire(order);
+}
+
+/* orderRoom -- make sure of a place for one more resize of the thread: what is held back may need them all */
+static void orderRoom(HeapOrder order, HeapThread thread)
+{
+  while (UNLIKELY(thread->busy == (1u << HeapResizePLACES) - 1 && order->held > 0))
+    orderExpire(order);
+}
+
+void HeapOrderEvent(HeapOrder order, HeapInput input)
+{
+  HeapOrderUntil(order, input->time);
+  if (UNLIKELY(input->kind == HeapInLIVE)) {
+    orderTold(order, input);
+    return;
+  }
+  if (input->kind == HeapInFREE || input->kind == HeapInBEGIN) {
+    input->thread->gone = input->addr;
+    input->thread->gonePool = input->pool;
+    input->thread->goneTime = input->time;
+    if (UNLIKELY(order->stating))
+      HeapStateGone(order, input->pool, input->addr);
+  }
+  if (input->kind >= HeapInBEGIN) {
+    orderRoom(order, input->thread);
+    if (input->kind == HeapInBEGIN)
+      HeapActOpen(order, input);
+    else
+      HeapActMatch(order, input);
+    if (UNLIKELY(order->held > 0))
+      orderRetry(order, 0); /* what comes true because another resize has been given up is not put behind this event */
+  }
+  if (orderHeldOn(order, HeapActPlace(input)))
+    orderHold(order, input, FALSE);
+  else if (UNLIKELY(!HeapActTry(order, input)))
+    orderCannot(order, input);
+  else if (UNLIKELY(order->held > 0))
+    orderRetry(order, orderNOW);
+}
+
+void HeapOrderDestroy(HeapOrder order, HeapPool pool, HeapThread thread, uint64_t time)
+{
+  HeapInputStruct input = {.pool = pool, .thread = thread, .kind = HeapInFREE};
+  HeapObject objects;
+  Count i, n;
+
+  if (time > order->now)
+    order->now = time;
+  HeapOrderSettle(order);
+  if (HeapTableSort(&objects, &n, &pool->table) != ResOK) {
+    order->res = ResMEMORY;
+    return;
+  }
+  order->operation.destroyed = TRUE;
+  for (i = 0; i < n; ++i)
+    HeapActGo(order, &input, &objects[i]);
+  order->operation.destroyed = FALSE;
+  free(objects);
+  HeapTableFinish(&pool->table);
+}
+
+Bool HeapOrderCheck(HeapOrder order)
+{
+  Count all = 0, buckets = 0;
+  Index i, place;
+
+  AVER(order->held <= HeapBoundEVENTS && order->held <= order->used);
+  for (place = order->oldest; place != 0; place = orderAt(order, place)->newer) {
+    AVER(orderAt(order, place)->newer != 0 || place == order->newest);
+    ++all;
+  }
+  for (i = 0; i < HeapBuckets; ++i)
+    for (place = order->bucket[i].first; place != 0; place = orderAt(order, place)->after) {
+      AVER(heapOrderBucket(HeapActPlace(&orderAt(order, place)->input)) == i);
+      AVER(orderAt(order, place)->after != 0 || place == order->bucket[i].last);
+      ++buckets;
+    }
+  AVER(all == order->held && buckets == order->held);
+  for (i = 0; i < ARRAY_LENGTH(order->dirty); ++i)
+    AVER(order->dirty[i] == 0);
+  return TRUE;
+}

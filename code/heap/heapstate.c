@@ -1,0 +1,132 @@
+/* heapstate.c -- a process tells what already is
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "heap/heapstate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+
+/* The last free that a thread told of before StateBegin may not have happened yet when objects were looked at: for so
+ * many ns the thread may have been kept from going on. */
+#define statePause 10000000u
+
+/* stateKey -- an address in a pool as one number, never 0 */
+static uint64_t stateKey(HeapPool pool, uint64_t addr)
+{
+  return HeapStateAddr(addr, pool);
+}
+
+static void stateInsert(HeapOrder order, uint64_t key)
+{
+  HeapObject place = HeapTableSeek(&order->gone, key);
+
+  if (place->addr == 0 && HeapTableInsert(&order->gone, place, key) == NULL)
+    order->res = ResMEMORY;
+}
+
+void HeapStateBegin(HeapOrder order, uint64_t time)
+{
+  if (order->stating)
+    HeapTableFinish(&order->gone);
+  if (HeapTableInit(&order->gone) != ResOK) {
+    order->res = ResMEMORY;
+    order->stating = FALSE;
+    return;
+  }
+  order->stating = TRUE;
+  order->stateFrom = time;
+  /* What was missed until now is explained. */
+  HeapOrderSettle(order);
+  order->tally.early += order->tally.unmatched + order->tally.overlaps + order->tally.unfinished;
+  order->tally.unmatched = order->tally.overlaps = order->tally.unfinished = 0;
+}
+
+void HeapStateThread(HeapOrder order, HeapThread thread)
+{
+  if (order->stating && thread->gonePool != NULL && order->stateFrom - thread->goneTime < statePause)
+    stateInsert(order, stateKey(thread->gonePool, thread->gone));
+}
+
+void HeapStatePool(HeapOrder order, HeapPool pool)
+{
+  Index i;
+
+  if (!HeapActOwn(order, pool))
+    return;
+  for (i = 0; i < pool->table.capacity; ++i)
+    if (HeapObjectLives(&pool->table.objects[i]))
+      pool->table.objects[i].stale = 1;
+}
+
+void HeapStateEnd(HeapOrder order, uint64_t time)
+{
+  if (!order->stating)
+    return;
+  HeapTableFinish(&order->gone);
+  order->stating = FALSE;
+  order->stateTo = time + HeapBoundTIME;
+}
+
+void HeapStateGone(HeapOrder order, HeapPool pool, uint64_t addr)
+{
+  stateInsert(order, stateKey(pool, addr));
+}
+
+Bool HeapStateIsGone(HeapOrder order, HeapPool pool, uint64_t addr)
+{
+  return order->stating && HeapTableSeek(&order->gone, stateKey(pool, addr))->addr != 0;
+}
+
+Bool HeapStateLive(HeapOrder order, HeapInput input)
+{
+  HeapObject place;
+
+  if (!HeapActOwn(order, input->pool))
+    return FALSE;
+  place = HeapTableSeek(&input->pool->table, input->addr);
+  if (HeapObjectLives(place) && !(place->stale && place->size > input->size)) {
+    place->stale = 0;
+    return FALSE;
+  }
+  if (place->addr != 0 && place->away)
+    return FALSE;
+  if (HeapStateIsGone(order, input->pool, input->addr))
+    return FALSE;
+  if (HeapObjectLives(place)) {
+    HeapActPresume(order, input, place);
+    HeapTableDelete(&input->pool->table, place);
+  }
+  return TRUE;
+}
+
+void HeapStatePurge(HeapOrder order, HeapPool pool, HeapThread thread, uint64_t time)
+{
+  HeapInputStruct input = {.pool = pool, .thread = thread, .kind = HeapInFREE, .time = time};
+  HeapObject objects;
+  Count i, n;
+
+  if (!order->stating || !HeapActOwn(order, pool))
+    return;
+  if (HeapTableSort(&objects, &n, &pool->table) != ResOK) {
+    order->res = ResMEMORY;
+    return;
+  }
+  for (i = 0; i < n; ++i)
+    if (objects[i].stale) {
+      HeapObject place = HeapTableSeek(&pool->table, objects[i].addr);
+      input.addr = objects[i].addr;
+      HeapActPresume(order, &input, place);
+      HeapTableDelete(&pool->table, place);
+    }
+  free(objects);
+}
+
+void HeapStateUnmatched(HeapOrder order, HeapInput input)
+{
+  if (order->stating || input->time <= order->stateTo)
+    ++order->tally.early;
+  else
+    ++order->tally.unmatched;
+}

@@ -1,0 +1,117 @@
+/* clocktime.h -- ticks of a clock become time
+ *
+ * All processes with the same boot and clock share one Clock: one straight line through its earliest and its latest
+ * relation of ticks to the monotonic clock.  Times are kept as `fine`: sixteenths of a nanosecond since the earliest
+ * moment of the traceset, so that different ticks stay different, and events of one clock stand in the order of their
+ * ticks.
+ *
+ * Always true once fitted: ClockFine never falls as ticks rise; a process's clock is the end of its
+ * `alias` chain.
+ *
+ * Design: design/log.md .clock      Tests: test/logwhotest.c
+ */
+#ifndef LOG_CLOCKTIME_H
+#define LOG_CLOCKTIME_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "base/types.h"
+#include "format/header.h"
+
+enum { ClockFineSHIFT = 4 }; /* a fine unit is a nanosecond shifted right by this */
+
+/* ClockFineAt -- wall time, of a traceset that begins at `origin`, as fine time: of the first event not before it */
+static inline uint64_t ClockFineAt(uint64_t origin, uint64_t time)
+{
+  if (time <= origin)
+    return 0;
+  return time - origin > UINT64_MAX >> ClockFineSHIFT ? UINT64_MAX : (time - origin) << ClockFineSHIFT;
+}
+
+typedef struct ClockStruct {
+  Index number;
+  char name[16], boot[40];  /* as headers say; boot is "" for a process's own clock */
+  int64_t offset;           /* ns that were added to its wall times, because it was asked for */
+  struct ClockStruct *below; /* the next with such a `boot`, or NULL */
+  struct ClockStruct *alias; /* the clock that this one turned out to be, or NULL */
+  uint64_t frequency;       /* ticks a second, by the header; 0 if none came yet */
+  uint64_t min, max;        /* ticks of the earliest block, and of the end of the latest */
+  Bool synced, paired;      /* the next two, the two after that, are set */
+  SyncStruct early, late;   /* of the headers' syncs */
+  SyncStruct sealFirst, sealLast; /* of sealed blocks: ticks and mono only */
+  Bool beyond;              /* it begins too long after the earliest of all: its times are cut to TableSpanMAX */
+  Bool fitted;              /* the line is laid, and stays: */
+  uint64_t real;            /* ns since 1970 at `min`, rounded down; */
+  uint64_t fine;            /* what that cut off, in fine units; */
+  uint64_t low;             /* and what that cut off, in 2^64ths: so the line does not depend on which block is
+                               earliest */
+  uint64_t base;            /* fine at `min` */
+  uint64_t multiplier;      /* fine a tick, as multiplier / 2^(64 - shift) */
+  unsigned shift;
+  SyncStruct fitTo;         /* with `early`, the line's other end; ticks 0 if only a frequency was known */
+  uint64_t limit;           /* ticks since `min` that can be told apart; what is beyond is this */
+} ClockStruct, *Clock;
+
+/* ClockSync, ClockSeal, ClockSee -- take what a header, a sealed block, any block says */
+extern void ClockSync(Clock clock, Header header);
+extern void ClockSeal(Clock clock, uint64_t ticks, uint64_t mono);
+static inline void ClockSee(Clock clock, uint64_t first, uint64_t last)
+{
+  if (first < clock->min && !clock->fitted)
+    clock->min = first;
+  if (last > clock->max)
+    clock->max = last;
+}
+
+/* ClockInit -- a clock nobody has said anything of */
+extern void ClockInit(Clock clock, Index number);
+
+/* ClockJoin -- `clock` turns out to be `other`, which takes over what was learnt */
+extern void ClockJoin(Clock clock, Clock other);
+
+/* ClockResolve -- the clock at the end of the chain */
+static inline Clock ClockResolve(Clock clock)
+{
+  while (clock->alias != NULL)
+    clock = clock->alias;
+  return clock;
+}
+
+/* ClockFit -- lay the line; sets `real`.  The caller then sets `base` by the earliest `real` of all clocks. */
+extern void ClockFit(Clock clock);
+
+/* clockHigh -- the high 64 bits of a * b + c */
+static inline uint64_t clockHigh(uint64_t a, uint64_t b, uint64_t c)
+{
+#ifdef __SIZEOF_INT128__
+  return (uint64_t)(((unsigned __int128)a * b + c) >> 64);
+#else
+  uint64_t al = (uint32_t)a, ah = a >> 32, bl = (uint32_t)b, bh = b >> 32;
+  uint64_t middle = ah * bl + (al * bl >> 32), other = al * bh + (uint32_t)middle;
+  return ah * bh + (middle >> 32) + (other >> 32) + (a * b + c < c);
+#endif
+}
+
+/* ClockFine -- ticks as fine time; ticks before the clock's earliest are the earliest */
+static inline uint64_t ClockFine(const ClockStruct *clock, uint64_t ticks)
+{
+  uint64_t since = ticks > clock->min ? ticks - clock->min : 0;
+
+  if (UNLIKELY(since > clock->limit))
+    since = clock->limit;
+  return clock->base + clockHigh(since << clock->shift, clock->multiplier, clock->low);
+}
+
+/* ClockTicks -- fine time as ticks, about */
+static inline uint64_t ClockTicks(const ClockStruct *clock, uint64_t fine)
+{
+  double since = fine > clock->base ? (double)(fine - clock->base) : 0;
+
+  return clock->min + (uint64_t)(since * 18446744073709551616.0 / (double)clock->multiplier /
+                                 (double)((uint64_t)1 << clock->shift));
+}
+
+/* ClockReach -- the first ticks whose fine time is `fine` or later; UINT64_MAX if none are */
+extern uint64_t ClockReach(const ClockStruct *clock, uint64_t fine);
+
+#endif /* LOG_CLOCKTIME_H */

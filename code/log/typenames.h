@@ -1,0 +1,59 @@
+/* typenames.h -- event types by their names, and what somebody who misspelt a name may have meant
+ *
+ * Design: design/log.md .names      Tests: test/logwhotest.c, test/filtertest.c
+ */
+#ifndef LOG_TYPENAMES_H
+#define LOG_TYPENAMES_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "base/names.h"
+#include "base/text.h"
+#include "base/types.h"
+#include "log/log.h"
+
+/* LogTypesEach -- call `visit` for the types of each registry once, until it returns TRUE; was there one? */
+typedef Bool (*LogTypesVisit)(void *data, Registry registry, EventType type);
+extern Bool LogTypesEach(Log log, LogTypesVisit visit, void *data);
+
+typedef struct LogNamesStruct *LogNames;
+
+/* LogNamesMake -- the types that `list` names, separated by commas or spaces
+ * ResPARAM: a name that no process's registry has; `error` says which, and lists those that are like it; or no name at
+ * all.  ResMEMORY. */
+extern Res LogNamesMake(LogNames *namesReturn, Log log, const char *list, char *error, Size size);
+
+/* LogNamesFree -- NULL does nothing */
+extern void LogNamesFree(LogNames names);
+
+/* LogNamesHas -- is the type one of them?  For a request's `choose`. */
+extern Bool LogNamesHas(LogNames names, EventType type);
+
+/* ---- What somebody who misspelt a name may have meant ----
+ *
+ * A Near is a word and those names, of all that it was offered, that are most like it, the best first; of equally good
+ * ones those that were offered first.  It owns nothing: word and names must stay as long.
+ */
+
+typedef struct NearNameStruct {
+  const char *name; /* not terminated */
+  Size length;
+  unsigned distance;
+} NearNameStruct;
+
+typedef struct NearStruct {
+  const char *word; /* not terminated */
+  Size length;
+  Count count;      /* of names; they are in order of distance, and no two are equal */
+  NearNameStruct name[NamesNearMAX];
+} NearStruct, *Near;
+
+extern void NearInit(Near near, const char *word, Size length);
+
+/* NearOffer -- a name; one that is too long to be compared is left out */
+extern void NearOffer(Near near, const char *name, Size length);
+
+/* NearTell -- append "; near it are A, B", if there is any; what a terminal might not show becomes ? */
+extern void NearTell(Near near, Text text);
+
+#endif /* LOG_TYPENAMES_H */

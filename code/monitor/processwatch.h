@@ -1,0 +1,48 @@
+/* processwatch.h -- what the collector itself sees: its stream of events, the tree of processes, samples, and the line
+ *
+ * One thing for the collector's loop to create, poll and end.
+ *
+ * Always true (WitnessCheck): there is a tree and a sampler exactly where there is a stream to tell them in.
+ *
+ * Design: design/collector.md .own, .tree, .sample, .watch      Tests: test/witness.t
+ */
+#ifndef MONITOR_PROCESSWATCH_H
+#define MONITOR_PROCESSWATCH_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include <sys/types.h>
+
+#include "base/types.h"
+#include "format/region.h"
+#include "monitor/selfevents.h"
+#include "monitor/statusline.h"
+
+typedef struct WitnessStruct *Witness;
+
+typedef struct WitnessSettingsStruct {
+  Teller teller;           /* by which it tells of processes and threads; the caller's.  NULL: it does not. */
+  unsigned interval;       /* ms between two samples; 0: none */
+  Bool follow;             /* the family is more than one process */
+  const char *mark;        /* what stands in the environment of each (tree.h); stays the caller's */
+  int terminal;            /* where a person may watch; -1: nowhere */
+} WitnessSettingsStruct, *WitnessSettings;
+
+/* WitnessCreate -- ResMEMORY; where there is no /proc nothing is told of it, and that is no failure */
+extern Res WitnessCreate(Witness *witnessReturn, const WitnessSettingsStruct *settings);
+
+/* WitnessDestroy -- the last samples, and no line any longer.  What follows is no longer told. */
+extern void WitnessDestroy(Witness witness);
+extern Bool WitnessCheck(Witness witness);
+
+/* WitnessProgram -- our child runs the program.  WitnessEnded -- it has ended; best before it is reaped. */
+extern void WitnessProgram(Witness witness, pid_t pid);
+extern void WitnessEnded(Witness witness, pid_t pid, int status);
+
+/* WitnessMeet -- a process offers its memory */
+extern void WitnessMeet(Witness witness, pid_t pid, RegionMeet request);
+
+/* WitnessPoll -- whatever is due; returns ns until the next */
+extern uint64_t WitnessPoll(Witness witness, uint64_t now, WatchCounts counts);
+
+#endif /* MONITOR_PROCESSWATCH_H */

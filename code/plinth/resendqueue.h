@@ -1,0 +1,65 @@
+/* resendqueue.h -- messages that are kept until their receiver has acknowledged them
+ *
+ * A ring of bytes in memory of the caller's; messages in it are numbered from 0.  One of them is on its way; those
+ * before it have been handed over, those behind it wait.  Only what has been acknowledged makes room.
+ *
+ * Always true (KeepCheck):
+ *   tail.at <= next.at <= head.at <= tail.at + size       positions only grow; the place is the position modulo size
+ *   tail.number <= next.number <= head.number
+ *   next.number <= given, acknowledged <= given           given: how many have ever been handed over
+ *   done is less than the size of the message at `next`, or 0 if there is none
+ *
+ * Design: design/collector.md .out      Tests: test/socketkeeptest.c
+ */
+#ifndef PLINTH_RESENDQUEUE_H
+#define PLINTH_RESENDQUEUE_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include <sys/uio.h>
+
+#include "base/types.h"
+
+typedef struct KeepPlaceStruct {
+  uint64_t at;     /* in bytes */
+  uint64_t number; /* of the message that begins there */
+} KeepPlaceStruct;
+
+typedef struct KeepStruct {
+  char *base;
+  Size size;
+  KeepPlaceStruct tail;  /* the oldest that is kept */
+  KeepPlaceStruct next;  /* the one on its way */
+  KeepPlaceStruct head;  /* where the next one goes */
+  Size done;             /* bytes of the one on its way that were handed over */
+  uint64_t given, acknowledged;
+} KeepStruct, *Keep;
+
+/* KeepInit -- an empty ring in `size` bytes at `base` */
+extern void KeepInit(Keep keepReturn, void *base, Size size);
+
+/* KeepPut -- keep one more message.  ResLIMIT: there is no room. */
+extern Res KeepPut(Keep keep, const void *message, Size size);
+
+/* KeepNext -- what is to be handed over next, of one message: returns how many pieces, 0 to 2
+ * KeepGiven -- `size` bytes of it, and no more, have been handed over */
+extern Count KeepNext(struct iovec piecesReturn[2], Keep keep);
+extern void KeepGiven(Keep keep, Size size);
+
+/* KeepAcknowledged -- the receiver has all messages before number `n`.  ResFORMAT: that cannot be. */
+extern Res KeepAcknowledged(Keep keep, uint64_t n);
+
+/* KeepRewind -- the connection is broken: everything that is not acknowledged is to be handed over once more */
+extern void KeepRewind(Keep keep);
+
+/* KeepSum -- the sum of what `of` says of each message that is not acknowledged
+ *
+ * message  its first bytes, KeepSightMAX at most
+ * size     of the whole of it */
+enum { KeepSightMAX = 256 };
+
+extern uint64_t KeepSum(Keep keep, uint64_t (*of)(const void *message, Size size));
+
+extern Bool KeepCheck(Keep keep);
+
+#endif /* PLINTH_RESENDQUEUE_H */

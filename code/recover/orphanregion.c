@@ -1,0 +1,424 @@
+/* orphanregion.c -- the memory of one dead process, copied as header block and blocks
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "recover/orphanregion.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "log/logfile.h"
+
+enum { leftYOUNG = 60 }; /* seconds: whoever has just made a file may yet lock it */
+enum { leftVersionsMAX = 999 };
+enum { leftTriesMAX = 500 }; /* of 2 ms each */
+
+/* leftBytes -- read some of the file: all reads of it.  ResEND: so much is not there; ResIO: it cannot be read, which
+ * is kept. */
+static Res leftBytes(LeftRegion region, Size at, void *bytes, Size size)
+{
+  Res res = FileReadAt(region->fd, at, bytes, size);
+
+  if (res == ResIO && region->failed == 0)
+    region->failed = errno;
+  return res;
+}
+
+Bool LeftRegionRead(LeftRegion region)
+{
+  struct stat status;
+
+  region->events = region->spoiled = region->hole = region->data = 0;
+  region->taken = FALSE;
+  region->failed = 0;
+  return fstat(region->fd, &status) == 0 && S_ISREG(status.st_mode) &&
+         leftBytes(region, 0, &region->header, sizeof region->header) == ResOK &&
+         RegionHeaderSound(&region->header, (Size)status.st_size);
+}
+
+Bool LeftRegionRuns(uint32_t pid)
+{
+  char path[32], program[1];
+
+  if (kill((pid_t)pid, 0) != 0 && errno == ESRCH)
+    return FALSE;
+  (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/exe", pid);
+  return readlink(path, program, sizeof program) >= 0 || errno != ENOENT ||
+         readlink("/proc/self/exe", program, sizeof program) < 0;
+}
+
+Bool LeftRegionUnborn(LeftRegion region, const struct stat *status, uint32_t pid)
+{
+  static const char none[BlockMagicSIZE];
+  RegionHeader header = &region->header;
+
+  memset(header, 0, offsetof(RegionHeaderStruct, log) + 1);
+  return S_ISREG(status->st_mode) && leftBytes(region, 0, header, sizeof *header) != ResIO &&
+         memcmp(header->magic, none, sizeof none) == 0 && header->log[0] == '\0' &&
+         (status->st_size > 0 || difftime(time(NULL), status->st_mtime) > leftYOUNG || !LeftRegionRuns(pid)) &&
+         flock(region->fd, LOCK_EX | LOCK_NB) == 0;
+}
+
+Bool LeftRegionYoung(const struct stat *status)
+{
+  return difftime(time(NULL), status->st_mtime) <= leftYOUNG;
+}
+
+/* leftOther -- is it a region of another version, which its own tools can read? */
+static Bool leftOther(RegionHeader header)
+{
+  return memcmp(header->magic, RegionMAGIC, BlockMagicSIZE) == 0 && header->order == BlockORDER &&
+         header->major != BlockMAJOR && header->major <= leftVersionsMAX;
+}
+
+Bool LeftRegionOver(LeftRegion region, const struct stat *status, uint32_t pid)
+{
+  return S_ISREG(status->st_mode) && status->st_size >= (off_t)RegionFIRST && !LeftRegionRead(region) &&
+         region->failed == 0 && !leftOther(&region->header) && !LeftRegionRuns(pid) &&
+         flock(region->fd, LOCK_EX | LOCK_NB) == 0;
+}
+
+static Res leftWrite(LeftRegion region, const void *bytes, Size size)
+{
+  if (region->to < 0 && (region->to = FileOpenTemporary()) < 0)
+    return ResIO;
+  region->taken = TRUE;
+  return FileAppend(region->to, bytes, size);
+}
+
+/* leftTextSound -- is one of the two texts a whole header block of this process?  Its length, then, as it says itself: the
+ * program may have written over what the region says. */
+static Bool leftTextSound(LeftRegion region, unsigned which, Size *lengthReturn)
+{
+  Size at = RegionTEXT + which * RegionTextSIZE;
+  unsigned version[3];
+  const char *body;
+
+  return leftBytes(region, at, region->text, BlockMagicSIZE + HeaderLineSIZE) == ResOK &&
+         HeaderLength(lengthReturn, version, region->text, BlockMagicSIZE + HeaderLineSIZE) == ResOK &&
+         *lengthReturn <= RegionTextSIZE && leftBytes(region, at, region->text, *lengthReturn) == ResOK &&
+         HeaderRead(&region->parsed, &body, region->text, *lengthReturn) == ResOK &&
+         region->parsed.identity == region->header.identity;
+}
+
+Bool LeftRegionText(LeftRegion region, Size *lengthReturn)
+{
+  unsigned newest = region->header.text.generation & 1;
+
+  return region->header.text.generation != 0 &&
+         (leftTextSound(region, newest, lengthReturn) || leftTextSound(region, !newest, lengthReturn));
+}
+
+/* leftBooted -- is the system that the process ran on still up, as far as is known? */
+static Bool leftBooted(LeftRegion region)
+{
+  char boot[40] = "";
+  Size length;
+  int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+
+  if (fd >= 0) {
+    ssize_t n = read(fd, boot, sizeof boot - 1);
+    boot[n > 0 && boot[n - 1] == '\n' ? n - 1 : 0] = '\0';
+    (void)close(fd);
+  }
+  return boot[0] == '\0' || !LeftRegionText(region, &length) || region->parsed.boot[0] == '\0' ||
+         strcmp(region->parsed.boot, boot) == 0;
+}
+
+Bool LeftRegionLock(LeftRegion region, int how)
+{
+  static const struct timespec moment = {0, 2000000};
+  unsigned tries;
+
+  for (tries = 0; tries < leftTriesMAX; ++tries) {
+    if (flock(region->fd, how | LOCK_NB) == 0)
+      return TRUE;
+    if (LeftRegionRuns(region->pid))
+      return FALSE;
+    (void)nanosleep(&moment, NULL);
+  }
+  return FALSE;
+}
+
+/* leftHeld -- has a collector that lives the region?  The program may have written over who that is, and not over its lock. */
+static Bool leftHeld(LeftRegion region)
+{
+  struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+  return fcntl(region->fd, F_OFD_GETLK, &all) == 0 && all.l_type != F_UNLCK;
+}
+
+LeftCollector LeftRegionCollector(LeftRegion region)
+{
+  uint32_t collector = region->header.hand.collector;
+
+  /* A collector that asks what it has left itself could not write it. */
+  if ((pid_t)(collector & RegionCollectorTID) != gettid() && leftHeld(region))
+    return LeftCollectorLIVES;
+  if (collector == RegionCollectorNONE)
+    return LeftCollectorNONE;
+  /* A region on a disk may have seen the machine go down: nobody has marked the collector's death then. */
+  return (collector & RegionCollectorDIED) != 0 || !leftBooted(region) ? LeftCollectorKILLED : LeftCollectorGONE;
+}
+
+uint64_t LeftRegionCut(LeftRegion region, int log)
+{
+  uint64_t reached = region->header.pool.reached;
+  struct stat status;
+
+  if (reached > CountMAX)
+    return LeftCutUNKNOWN;
+  return fstat(log, &status) == 0 && reached > (uint64_t)status.st_size ? reached - (uint64_t)status.st_size : 0;
+}
+
+Bool LeftRegionUnwritten(LeftRegion region, LeftCollector collector)
+{
+  return collector == LeftCollectorGONE || (collector == LeftCollectorNONE && region->header.hand.unwritten != 0);
+}
+
+/* leftKnown -- how many of a block's `count` events the logs have */
+static Count leftKnown(Table table, BlockHeader header, Count count)
+{
+  Stream stream = TableStreamFind(table, header->process, header->stream);
+
+  if (stream == NULL || (stream->cut == header->first && stream->cutSequence == header->sequence))
+    return 0;
+  if (stream->newest == header->first && stream->newestSequence == header->sequence)
+    return stream->newestCount < count ? stream->newestCount : count;
+  return TallyHas(&stream->tally, header->sequence) ? count : 0;
+}
+
+/* leftMemory -- has slot `i` any?  Behind the last of the file's it is ENXIO.  One look finds a whole run of slots that have none. */
+static Bool leftMemory(LeftRegion region, Index i)
+{
+  Size end = RegionSize(i + 1), from = end - BlockMAX;
+
+  if (from < region->hole || from >= region->data) {
+    off_t data = lseek(region->fd, (off_t)from, SEEK_DATA);
+    if (data < 0 && errno != ENXIO) {
+      region->failed = region->failed == 0 ? errno : region->failed;
+      return FALSE;
+    }
+    region->hole = from;
+    region->data = data < 0 ? SIZE_MAX : (Size)data;
+  }
+  return region->data < end;
+}
+
+/* leftAt -- where the block in slot `i` is, and its size: by the slot's state, or by the block itself, if the program has written
+ * over that */
+static Bool leftAt(Size *atReturn, Size *sizeReturn, LeftRegion region, Index i)
+{
+  BlockHeader header = &region->block.header;
+  Bool sized = RegionBlockAt(atReturn, sizeReturn, &region->header, i);
+  uint8_t told;
+
+  if (sized && leftBytes(region, *atReturn, header, sizeof *header) == ResOK && header->whole == *sizeReturn)
+    return TRUE;
+  if (!leftMemory(region, i) || leftBytes(region, RegionSize(i + 1) - BlockMAX, header, BlockMAX) != ResOK)
+    return sized;
+  told = RegionStateTold((char *)header + BlockMAX, BlockMAX, region->header.identity);
+  if (RegionStateWrong(region->header.state[i], told))
+    region->header.state[i] = told;
+  return RegionBlockAt(atReturn, sizeReturn, &region->header, i);
+}
+
+/* leftRead -- is there a block in slot `i` that was to be sent?  Then it is in region->block.  What has a size has a header, or
+ * the program has written over it; or over the state of a slot that is empty: nothing is lost by that. */
+static Bool leftRead(BlockHeader soundReturn, BlockTally tallyReturn, LeftRegion region, Index i)
+{
+  BlockHeader header = &region->block.header;
+  Size at, size;
+
+  if (!leftAt(&at, &size, region, i) || leftBytes(region, at, header, size) != ResOK)
+    return FALSE;
+  if (!BlockUnsealedIs(soundReturn, header, size, region->header.identity)) {
+    region->spoiled += BlockSpoiled(header, size);
+    return FALSE;
+  }
+  if ((soundReturn->flags & BlockFlagUNSENT) != 0)
+    return FALSE;
+  BlockWalk(tallyReturn, header + 1, size - BlockHeaderSIZE, soundReturn->first, TRUE);
+  return TRUE;
+}
+
+Count LeftRegionEvents(LeftRegion region)
+{
+  BlockHeaderStruct sound;
+  BlockTallyStruct tally;
+  Count count = 0;
+  Index i;
+
+  for (i = 0; i < region->header.slots; ++i)
+    if (leftRead(&sound, &tally, region, i))
+      count += tally.count;
+  return count;
+}
+
+/* leftBlock -- copy the block in slot `i`, unless the logs have all of it */
+static Res leftBlock(LeftRegion region, Index i)
+{
+  BlockHeader header = &region->block.header;
+  BlockHeaderStruct sound;
+  BlockTallyStruct tally;
+  Stream stream;
+  Count known;
+
+  if (!leftRead(&sound, &tally, region, i))
+    return ResOK;
+  known = leftKnown(region->table, &sound, tally.count);
+  stream = TableStreamFind(region->table, sound.process, sound.stream);
+  if (stream != NULL && sound.discarded > stream->discarded)
+    stream->discarded = sound.discarded;
+  /* What the log has whole as its newest block was sent, and the process killed before it could forget it. */
+  region->spoiled += tally.used == 0 && tally.broken;
+  if (tally.used == 0 || (stream != NULL && known == tally.count && stream->newest == sound.first))
+    return ResOK;
+  region->events += tally.count - known;
+  if (RegionOverwrites(&region->header, &sound))
+    header->flags |= BlockFlagUNSENT;
+  region->spoiled += tally.broken;
+  BlockSealOpen(header, &tally, BlockFlagRECOVERED);
+  return leftWrite(region, header, header->size);
+}
+
+/* leftLedger -- how many events children of the process that can send nothing have counted */
+static Bool leftLedger(uint64_t *ledger, LeftRegion region)
+{
+  if (leftBytes(region, RegionLEDGER, ledger, sizeof *ledger) != ResOK)
+    return FALSE;
+  *ledger &= ~RegionLedgerCLOSED;
+  return TRUE;
+}
+
+/* leftForgot -- how many events of a slot's blocks were overwritten, with those of one that was being counted */
+static uint64_t leftForgot(LeftRegion region, Index i)
+{
+  unsigned char *bytes = region->block.bytes;
+  BlockHeader block = NULL;
+  uint64_t forgot = 0;
+
+  if (leftBytes(region, RegionFORGOT + i * sizeof forgot, &forgot, sizeof forgot) != ResOK)
+    return 0;
+  if (region->header.state[i] == RegionOVERWRITTEN &&
+      leftBytes(region, RegionSize(i + 1) - BlockMAX, bytes, BlockMAX) == ResOK)
+    block = RegionForgetBegun(&region->header, i, bytes + BlockMAX);
+  if (block == NULL)
+    return forgot;
+  ++region->header.pool.overwritten; /* if it is not counted there yet */
+  if (RegionForgotLast(block) > region->header.pool.forgottenTo)
+    region->header.pool.forgottenTo = RegionForgotLast(block);
+  return RegionForgotThen(forgot, block);
+}
+
+/* leftForgotten -- how many events were overwritten, also in a block that was being overwritten when the process died */
+static uint64_t leftForgotten(LeftRegion region)
+{
+  uint64_t events = region->header.pool.forgotten;
+  Index i;
+
+  for (i = 0; region->header.policy == RegionPolicyOVERWRITE && i < region->header.slots; ++i)
+    events = CountAdd(events, leftForgot(region, i));
+  return RegionForgotCan(&region->header, events);
+}
+
+Bool LeftRegionMiscounts(LeftRegion region)
+{
+  uint64_t ledger;
+
+  return RegionMiscounts(&region->header) || (leftLedger(&ledger, region) && ledger > CountMAX);
+}
+
+uint64_t LeftRegionLost(LeftRegion region)
+{
+  uint64_t lost = CountAdd(RegionLost(&region->header), region->spoiled), ledger;
+  Index i;
+
+  if (leftLedger(&ledger, region))
+    lost = CountAdd(lost, ledger);
+  for (i = 0; i < RegionLEAVING; ++i) {
+    const RegionLeavingStruct *leaving = &region->header.leaving[i];
+    Stream stream = TableStreamFind(region->table, region->header.identity, leaving->stream);
+    if (leaving->count < RegionLeavingCLAIMED &&
+        (stream == NULL || (stream->newestSequence != leaving->sequence && !TallyHas(&stream->tally, leaving->sequence))))
+      lost = CountAdd(lost, leaving->count);
+  }
+  return lost;
+}
+
+void LeftRegionSays(LeftRegion region, Process process, Bool left)
+{
+  uint32_t word;
+  Size length;
+
+  if (!LeftRegionText(region, &length) ||
+      leftBytes(region, RegionControlAt(region->parsed.widths.word), &word, sizeof word) != ResOK)
+    return;
+  process->left = left;
+  process->leftKinds = process->public.header.sent.now = word & RegionControlSENT;
+  process->leftPid = region->pid;
+  if (process->headed)
+    HeaderOutside(&process->public.header, region->pid);
+}
+
+/* leftStrict -- has all been read so far that was to be? */
+static Res leftStrict(LeftRegion region)
+{
+  if (!region->strict || region->failed == 0)
+    return ResOK;
+  errno = region->failed;
+  return ResIO;
+}
+
+/* leftEnded -- do the logs have a header block that says when the process had ended, and is newer than the text in hand?  Then
+ * that is over: the process could not remove the region, or was killed just before. */
+static Bool leftEnded(LeftRegion region)
+{
+  Process process = TableProcessFind(region->table, region->parsed.identity);
+  Header header = process != NULL ? &process->public.header : NULL;
+
+  return header != NULL && process->headed && header->ended && region->parsed.syncs > 0 &&
+         header->gone >= region->parsed.sync[region->parsed.syncs - 1].ticks;
+}
+
+Res LeftRegionTake(LeftRegion region)
+{
+  Process process;
+  Size length;
+  Index i;
+  Res res = ResOK;
+
+  region->spoiled = 0;
+  if (LeftRegionText(region, &length) && !leftEnded(region))
+    res = leftWrite(region, region->text, length);
+  if (res == ResOK)
+    res = leftStrict(region);
+  if (res == ResOK)
+    res = TableProcess(&process, region->table, region->header.identity);
+  if (res == ResOK)
+    LeftRegionSays(region, process, TRUE);
+  for (i = 0; i < region->header.slots && res == ResOK; ++i)
+    if ((res = leftBlock(region, i)) == ResOK)
+      res = leftStrict(region);
+  if (res == ResOK && LeftRegionUsed(region)) {
+    process->lost = LeftRegionLost(region);
+    uint64_t forgotten = leftForgotten(region);
+    HeaderForgotten(&process->public.header, forgotten, region->header.pool.forgottenTo);
+    process->public.header.stopped = region->header.stopped;
+  }
+  return res == ResOK ? leftStrict(region) : res;
+}
+
+Bool LeftRegionUsed(LeftRegion region)
+{
+  return region->header.text.generation != 0 || region->taken || region->spoiled > 0 || LeftRegionLost(region) > 0;
+}

@@ -1,0 +1,152 @@
+/* arriving.c -- blocks that come while a pass runs
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+#include "request/arriving.h"
+
+#include <stdlib.h>
+
+#include "base/aver.h"
+#include "base/grow.h"
+#include "format/block.h"
+
+/* ---- Blocks of which a longer copy may come ---- */
+
+/* partialsLink -- where the block is, or would be */
+static Partial *partialsLink(Partials partials, const IndexEntryStruct *entry)
+{
+  Partial *link = &partials->list[(entry->stream * 31 + entry->sequence) % PartialsLISTS];
+
+  while (*link != NULL && ((*link)->stream != entry->stream || (*link)->sequence != entry->sequence ||
+                           (*link)->first != entry->first))
+    link = &(*link)->next;
+  return link;
+}
+
+static void partialsRemove(Partials partials, Partial *link)
+{
+  Partial partial = *link;
+
+  *link = partial->next;
+  --partials->count;
+  free(partial);
+}
+
+Res PartialsSee(Bool *wantedReturn, Partials partials, const IndexEntryStruct *entry, Bool seen)
+{
+  Partial *link = partialsLink(partials, entry), partial = *link;
+
+  *wantedReturn = partial != NULL ? !partial->whole : !seen;
+  if ((entry->flags & BlockFlagSNAPSHOT) == 0) {
+    if (partial != NULL)
+      partial->whole = TRUE;
+    return ResOK;
+  }
+  if (partial != NULL || seen)
+    return ResOK;
+  partial = calloc(1, sizeof *partial);
+  if (partial == NULL)
+    return ResMEMORY;
+  partial->stream = entry->stream;
+  partial->sequence = entry->sequence;
+  partial->first = entry->first;
+  *link = partial;
+  ++partials->count;
+  return ResOK;
+}
+
+void PartialsForget(Partials partials, const IndexEntryStruct *entry)
+{
+  Partial *link = partialsLink(partials, entry);
+
+  if (*link != NULL)
+    partialsRemove(partials, link);
+}
+
+void PartialsTake(Partials partials, Loaded loaded, const IndexEntryStruct *entry)
+{
+  Partial *link = partialsLink(partials, entry), partial = *link;
+  Count n = 0;
+  Index i;
+
+  if (partial == NULL)
+    return;
+  for (i = 0; i < loaded->count; ++i) {
+    uint32_t place = loaded->item[i].at / EventALIGN;
+    if ((partial->had[place / 64] >> place % 64 & 1) != 0)
+      continue;
+    partial->had[place / 64] |= (uint64_t)1 << place % 64;
+    loaded->item[n++] = loaded->item[i];
+  }
+  loaded->count = n;
+  if ((entry->flags & BlockFlagSNAPSHOT) == 0)
+    partialsRemove(partials, link);
+}
+
+void PartialsFree(Partials partials)
+{
+  Index i;
+
+  for (i = 0; i < PartialsLISTS; ++i)
+    while (partials->list[i] != NULL)
+      partialsRemove(partials, &partials->list[i]);
+}
+
+/* ---- Blocks that wait ---- */
+
+static Bool queueBefore(const QueueEntryStruct *a, const QueueEntryStruct *b)
+{
+  return a->fine != b->fine ? a->fine < b->fine : IndexCompare(&a->entry, &b->entry) < 0;
+}
+
+Res QueuePut(Queue queue, uint64_t fine, const IndexEntryStruct *entry)
+{
+  QueueEntryStruct put = {fine, *entry};
+  Index i = queue->count, parent;
+
+  if (queue->count == QueueMAX)
+    return ResLIMIT;
+  if (!Grow(&queue->heap, &queue->capacity, queue->count, sizeof *queue->heap))
+    return ResMEMORY;
+  ++queue->count;
+  for (; i > 0 && queueBefore(&put, &queue->heap[parent = (i - 1) / 2]); i = parent)
+    queue->heap[i] = queue->heap[parent];
+  queue->heap[i] = put;
+  return ResOK;
+}
+
+void QueueTake(Queue queue)
+{
+  QueueEntryStruct moving;
+  Index i = 0, child;
+
+  AVER(queue->count > 0);
+  moving = queue->heap[--queue->count];
+  while ((child = 2 * i + 1) < queue->count) {
+    if (child + 1 < queue->count && queueBefore(&queue->heap[child + 1], &queue->heap[child]))
+      ++child;
+    if (!queueBefore(&queue->heap[child], &moving))
+      break;
+    queue->heap[i] = queue->heap[child];
+    i = child;
+  }
+  queue->heap[i] = moving;
+}
+
+void QueueFree(Queue queue)
+{
+  free(queue->heap);
+  queue->heap = NULL;
+  queue->count = queue->capacity = 0;
+}
+
+Bool QueueCheck(Queue queue)
+{
+  Index i;
+
+  AVER(queue->count <= queue->capacity && queue->count <= QueueMAX);
+  for (i = 1; i < queue->count; ++i)
+    AVER(!queueBefore(&queue->heap[i], &queue->heap[(i - 1) / 2]));
+  return TRUE;
+}

@@ -1,0 +1,70 @@
+/* arriving.h -- blocks that come while a pass runs: those that wait, and those of which a longer copy may come
+ *
+ * A block that fills slowly comes as snapshots (BlockFlagSNAPSHOT), each longer than the one before, and at last whole.
+ * An event stays at its place in the block; so a bit for each place tells which were delivered.
+ *
+ * Always true: a Partial is here from its block's first snapshot until that was had whole.  QueueCheck: no entry of the
+ * queue comes before its parent in the heap, which is by the time at which the blocks were opened; at most QueueMAX.
+ *
+ * Design: design/log.md .follow      Tests: test/followtest.c
+ */
+#ifndef REQUEST_ARRIVING_H
+#define REQUEST_ARRIVING_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "log/index.h"
+#include "log/load.h"
+
+typedef struct PartialStruct {
+  struct PartialStruct *next;  /* in its list */
+  uint32_t stream;             /* number in the table */
+  Bool whole;                  /* the block came whole: the next copy is one too many */
+  uint64_t first, sequence;
+  uint64_t had[BlockMAX / EventALIGN / 64];
+} PartialStruct, *Partial;
+
+enum { PartialsLISTS = 256 };
+
+typedef struct PartialsStruct {
+  Partial list[PartialsLISTS]; /* by stream and number */
+  Count count;
+} PartialsStruct, *Partials;
+
+/* PartialsSee -- a block was found: is it to be read?
+ *
+ * seen        one with its number was found before
+ * wantedReturn FALSE for a copy of a block that came whole
+ * ResMEMORY
+ */
+extern Res PartialsSee(Bool *wantedReturn, Partials partials, const IndexEntryStruct *entry, Bool seen);
+
+/* PartialsForget -- a block came whole, and its snapshots will not be read */
+extern void PartialsForget(Partials partials, const IndexEntryStruct *entry);
+
+/* PartialsTake -- of a loaded block, leave the events that were not had yet */
+extern void PartialsTake(Partials partials, Loaded loaded, const IndexEntryStruct *entry);
+
+extern void PartialsFree(Partials partials);
+
+enum { QueueMAX = 32768 };
+
+typedef struct QueueEntryStruct {
+  uint64_t fine; /* of the block's first tick */
+  IndexEntryStruct entry;
+} QueueEntryStruct, *QueueEntry;
+
+typedef struct QueueStruct {
+  QueueEntry heap; /* owned */
+  Count count, capacity;
+} QueueStruct, *Queue;
+
+/* QueuePut -- one more; ResMEMORY; ResLIMIT if there are too many */
+extern Res QueuePut(Queue queue, uint64_t fine, const IndexEntryStruct *entry);
+
+/* QueueTake -- away with the first */
+extern void QueueTake(Queue queue);
+extern void QueueFree(Queue queue);
+extern Bool QueueCheck(Queue queue);
+
+#endif /* REQUEST_ARRIVING_H */

@@ -1,0 +1,42 @@
+/* request.h -- event requests (pawlog.h), by the names of the house
+ *
+ * Programs of others and our tools use the same structs and functions, which pawlog.h declares.  Here are the names
+ * that the house has for them, and what only the tools need.
+ *
+ * Design: design/requests.md .public      Tests: test/requesttest.c
+ */
+#ifndef REQUEST_REQUEST_H
+#define REQUEST_REQUEST_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "log/log.h"
+#include "log/pawlog.h"
+
+typedef PawRequest LogRequestStruct, *LogRequest;
+
+#define LogRequestALL {.size = sizeof(PawRequest), .to = UINT64_MAX, .count = UINT64_MAX, .kinds = UINT32_MAX}
+#define LogRead(log, request) ((Res)PawRead(log, request)) /* errors have the numbers of results */
+
+/* LogRequestChooses -- does the request choose events of this type, by kind and by name? */
+static inline Bool LogRequestChooses(LogRequest request, LogProcess process, EventType type)
+{
+  void *data = request->chooseData != NULL ? request->chooseData : request->data;
+
+  return (type->kind >= 32 || (request->kinds >> type->kind & 1) != 0) &&
+         (request->choose == NULL || request->choose(data, process, type));
+}
+
+enum { ServiceChunkDEFAULT = 65536 }; /* events */
+
+/* What a service cost so far. */
+typedef struct ServiceCountsStruct {
+  uint64_t seeks;     /* passes begun by looking for a place, */
+  uint64_t restores;  /* and by going on with a saved state */
+  uint64_t blocks;    /* loaded */
+  uint64_t decoded;   /* events that those blocks listed */
+} ServiceCountsStruct, *ServiceCounts;
+
+extern void ServiceCount(ServiceCounts countsReturn, PawService service);
+
+#endif /* REQUEST_REQUEST_H */

@@ -1,0 +1,32 @@
+/* strings.h -- strings out of logs, each kept once and known by a number
+ *
+ * Always true: numbers are 1, 2, ... in order of appearance; 0 is the empty string; what StringsAt returns stays where
+ * it is until StringsFinish.
+ *
+ * Design: design/view.md .drawn      Tests: test/drawntest.c
+ */
+#ifndef REQUEST_STRINGS_H
+#define REQUEST_STRINGS_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "base/types.h"
+
+typedef struct StringsStruct {
+  Count count;      /* strings, the empty one not counted */
+  Count capacity;   /* places in `string`, and twice as many in `place`; a power of 2 */
+  struct stringsEntryStruct **string;
+  uint32_t *place;  /* by hash: the string's number; 0 for none */
+} StringsStruct, *Strings;
+
+/* StringsInit -- no strings yet; all zero bytes would do as well.  StringsFinish gives the memory back. */
+extern void StringsInit(Strings strings);
+extern void StringsFinish(Strings strings);
+
+/* StringsAdd -- the number of the string of `length` bytes, which is copied if it is new; 0 if there is no memory */
+extern uint32_t StringsAdd(Strings strings, const char *bytes, Size length);
+
+/* StringsAt -- the string with this number, NUL-terminated; its bytes may be any */
+extern const char *StringsAt(Strings strings, uint32_t number, Size *lengthReturn);
+
+#endif /* REQUEST_STRINGS_H */

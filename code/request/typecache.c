@@ -1,0 +1,95 @@
+/* typecache.c -- what a client works out once for each event type that it meets
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "request/typecache.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void PlansInit(Plans plans, Size size)
+{
+  plans->size = size;
+  plans->front = NULL;
+}
+
+void PlansFinish(Plans plans)
+{
+  while (plans->front != NULL) {
+    plansTableStruct *next = plans->front->next;
+    free(plans->front);
+    plans->front = next;
+  }
+}
+
+Bool PlansTurn(Plans plans, Registry registry)
+{
+  plansTableStruct **link, *table;
+
+  for (link = &plans->front; *link != NULL && (*link)->registry != registry; link = &(*link)->next)
+    ;
+  table = *link;
+  if (table != NULL) {
+    *link = table->next;
+  } else {
+    table = calloc(1, sizeof *table + registry->count * plans->size);
+    if (table == NULL)
+      return FALSE;
+    table->registry = registry;
+  }
+  table->next = plans->front;
+  plans->front = table;
+  return TRUE;
+}
+
+static int plansParam(EventType type, const char *name, const char *letters, Size count)
+{
+  Index i;
+
+  for (i = 0; i < type->params; ++i) {
+    if (type->paramLength[i] == strlen(name) && memcmp(type->param[i], name, type->paramLength[i]) == 0 &&
+        memchr(letters, type->letter[i], count) != NULL)
+      return (int)i;
+  }
+  return -1;
+}
+
+int PlansParam(EventType type, const char *name, const char *letters)
+{
+  return plansParam(type, name, letters, strlen(letters));
+}
+
+Bool PlansNamed(EventType type, const char *name)
+{
+  return type->nameLength == strlen(name) && memcmp(type->name, name, type->nameLength) == 0;
+}
+
+void PlansMatch(PlansTell tell, EventType type, const PlansKnownStruct *known, Count count)
+{
+  PlansTellStruct match;
+  Index i, p;
+
+  tell->tells = PlansNOTHING;
+  for (i = 0; i < count; ++i) {
+    Bool all = PlansNamed(type, known[i].type);
+    match.tells = known[i].tells;
+    for (p = 0; all && p < PlansPARAMS; ++p) {
+      const char *wanted = known[i].param[p];
+      Bool may = wanted == NULL || *wanted == '?';
+      match.param[p] = -1;
+      if (wanted != NULL)
+        match.param[p] = plansParam(type, strchr(wanted, ' ') + 1, wanted + may, strcspn(wanted + may, " "));
+      all = may || match.param[p] >= 0;
+    }
+    if (all)
+      *tell = match;
+  }
+}
+
+const char *PlansBase(const char *path, Size *length)
+{
+  const char *slash = memrchr(path, '/', *length), *base = slash == NULL ? path : slash + 1;
+
+  *length -= (Size)(base - path);
+  return base;
+}
