@@ -28,12 +28,12 @@ static int compare(const void *a, const void *b)
   return *x < *y ? -1 : *x > *y;
 }
 
-static State pass(Log log, uint64_t interval, double *timeReturn)
+static ManagerState pass(Log log, uint64_t interval, double *timeReturn)
 {
   double begin = seconds();
-  State state;
+  ManagerState state;
 
-  if (StateCreate(&state, log, NULL, interval) != ResOK || StateAtTime(state, UINT64_MAX) != ResOK) {
+  if (ManagerStateCreate(&state, log, NULL, interval) != ResOK || StateAtTime(state, UINT64_MAX) != ResOK) {
     fprintf(stderr, "statebench: no state\n");
     exit(1);
   }
@@ -51,7 +51,7 @@ int main(int argc, char **argv)
   StateCountsStruct counts;
   uint64_t random = 88172645463325252u;
   char error[256];
-  State state;
+  ManagerState state;
   Log log;
 
   if (argc < 2 || each == NULL || LogOpen(&log, paths, 1, &hooks, error, sizeof error) != ResOK) {
@@ -59,7 +59,7 @@ int main(int argc, char **argv)
     return 2;
   }
   LogSummarize(&summary, log);
-  StateDestroy(pass(log, StateIntervalNONE, &plain));
+  ManagerStateDestroy(pass(log, StateIntervalNONE, &plain));
   state = pass(log, 0, &checked);
   for (i = 0; i < questions; ++i) {
     double begin = seconds();
@@ -74,7 +74,7 @@ int main(int argc, char **argv)
          (unsigned long long)summary.events, plain, checked, each[questions / 2], each[questions * 95 / 100],
          each[questions - 1], (unsigned long long)counts.checks, (unsigned long long)counts.memory,
          (unsigned long long)counts.file);
-  StateDestroy(state);
+  ManagerStateDestroy(state);
   LogClose(log);
   return 0;
 }

@@ -247,7 +247,7 @@ static int cnvIndex(Cnv cnv, const char *const *paths, Count n)
 
   SourceHooks(&cnv->source, &hooks);
   for (i = 0; i < n; ++i) {
-    Res res = LogIndexWrite(&indexed, paths[i], &hooks, StateKeep, error, sizeof error);
+    Res res = LogIndexWrite(&indexed, paths[i], &hooks, ManagerStateKeep, error, sizeof error);
     ProgressErase(&cnv->source.progress);
     SourceSaid(&cnv->source);
     if (res != ResOK)

@@ -137,7 +137,7 @@ static void recordingSay(void *data, const char *line)
 static Bool recordingHas(const char *log, uint64_t identity)
 {
   Bool certain, has;
-  int fd = LeftPlaceAppend(&certain, log, identity);
+  int fd = RegionPlaceAppend(&certain, log, identity);
 
   has = fd >= 0 && LogRecordingHas(fd, certain, identity) == ResOK;
   if (fd >= 0)

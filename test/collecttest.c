@@ -495,7 +495,7 @@ static void pending(Bool never)
 
 static Drain drainNew(Writer writer, uint32_t policy, DrainShop shop)
 {
-  MeetMessageStruct message = {.pid = (pid_t)testPid + 1, .uid = geteuid()};
+  RendezvousMessageStruct message = {.pid = (pid_t)testPid + 1, .uid = geteuid()};
   RegionGrantStruct grant;
   PlaceStruct place;
   Drain drain = NULL;

@@ -97,7 +97,7 @@ static void cutAt(uint64_t from)
   if (fd < 0 || LogRewriteCreate(&rewrite, log, fd, TRUE) != ResOK)
     makeFail(part);
   request.from = from;
-  if (CutWrite(&lacking, log, rewrite, &request, NULL, FALSE) != ResOK || LogRewriteEnd(rewrite) != ResOK || lacking != 0)
+  if (ExtractWrite(&lacking, log, rewrite, &request, NULL, FALSE) != ResOK || LogRewriteEnd(rewrite) != ResOK || lacking != 0)
     makeFail("the log cannot be cut");
   LogRewriteDestroy(rewrite);
   (void)close(fd);

@@ -209,10 +209,10 @@ static void testLeft(void)
   pending = EventReserve(EventKindUser, size);
   series(34, n);
   process = ProcessGet();
-  TapIs(DrainLeft(process), 0, "what is in memory that has a name is found there");
+  TapIs(SelfDrainLeft(process), 0, "what is in memory that has a name is found there");
   named = process->shared.path[0];
   process->shared.path[0] = '\0';
-  TapOk(DrainLeft(process) > 0, "a full block in which something is pending is left, where it has none");
+  TapOk(SelfDrainLeft(process) > 0, "a full block in which something is pending is left, where it has none");
   process->shared.path[0] = named;
   TapIs(pending->code, 0, "and to count it writes nothing into it");
   memcpy(pending + 1, words, sizeof words);
@@ -499,12 +499,12 @@ static void testHeld(void)
 {
   Process process = ProcessGet();
   uint32_t generation;
-  QuietMaskStruct mask;
+  RawMaskStruct mask;
   pthread_t thread;
   DecodeStruct d;
 
   EmitFresh();
-  QuietBegin(&mask);
+  RawBegin(&mask);
   generation = ProcessRegion(process)->text.generation;
   TapOk(ProcessLock(process) && ProcessLockText(process), "the locks");
   if (pthread_create(&thread, NULL, held, NULL) == 0)
@@ -512,7 +512,7 @@ static void testHeld(void)
   TapOk(ProcessRegion(process)->text.generation == generation && process->textDue != 0, "nobody writes under a lock");
   ProcessUnlockText(process);
   ProcessUnlock(process);
-  QuietEnd(&mask);
+  RawEnd(&mask);
   TapOk(SendHeader(process) == ResOK && process->textDue == 0, "afterwards the header is as it should be");
   TapOk(EventIntern("a string that nobody has interned") != 0, "and a string is interned");
   EmitGet(&d);

@@ -64,7 +64,7 @@ __attribute__((unused)) static void EmitCatch(void)
   fd = open(emitStderrPath, O_RDWR | O_CREAT | O_TRUNC, 0600);
   emitStderr = dup(2);
   (void)dup2(fd, 2);
-  QuietVoice(); /* as the wrapper of dup2 does */
+  RawVoice(); /* as the wrapper of dup2 does */
   (void)close(fd);
 }
 
@@ -77,7 +77,7 @@ __attribute__((unused)) static char *EmitCaught(void)
   (void)close(fd);
   (void)unlink(emitStderrPath);
   (void)dup2(emitStderr, 2);
-  QuietVoice();
+  RawVoice();
   (void)close(emitStderr);
   return text;
 }

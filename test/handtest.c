@@ -458,7 +458,7 @@ static pid_t toyStart(Toy toy, const char *mode, const char *const *environment,
   toyOpen(toy, name, sizeof name);
   fd = open(logPath, O_CREAT | O_TRUNC | O_WRONLY, 0600);
   (void)fstat(fd, &made);
-  birth = QuietBirth(fd);
+  birth = RawBirth(fd);
   (void)close(fd);
   (void)snprintf(settings, sizeof settings, "collector=%s:token,family=", name);
   TextInit(&text, settings + strlen(settings), sizeof settings - strlen(settings));

@@ -60,7 +60,7 @@ static void testTable(uint64_t seed)
 
 enum { ADDRESSES = 1 << 16 };
 
-typedef struct WitnessStruct {
+typedef struct ProcessWatchStruct {
   uint64_t time;
   uint64_t live, objects;
   uint64_t twice;       /* addresses that were live twice */
@@ -71,11 +71,11 @@ typedef struct WitnessStruct {
   uint64_t count[HeapARENADESTROY + 1];
   uint64_t at[ADDRESSES];  /* serial of the object at address i * 16 */
   uint64_t size[ADDRESSES];
-} WitnessStruct, *Witness;
+} ProcessWatchStruct, *ProcessWatch;
 
-static void witness(void *data, HeapOperation operation)
+static void watcher(void *data, HeapOperation operation)
 {
-  Witness w = data;
+  ProcessWatch w = data;
   HeapObject object = operation->object;
   uint64_t i = object->addr / 16 % ADDRESSES;
 
@@ -121,10 +121,10 @@ static void witness(void *data, HeapOperation operation)
   }
 }
 
-static HeapOrderStruct order;
+static HeapReorderStruct order;
 static HeapPoolStruct pool;
 static HeapThreadStruct threads[simTHREADS];
-static WitnessStruct seen;
+static ProcessWatchStruct seen;
 
 static void begin(void)
 {
@@ -136,7 +136,7 @@ static void begin(void)
   for (i = 0; i < simTHREADS; ++i)
     threads[i].number = i;
   HeapTableInit(&pool.table);
-  HeapOrderInit(&order, 0, &(HeapClientStruct){&seen, witness, witness, witness, witness, FALSE});
+  HeapReorderInit(&order, 0, &(HeapClientStruct){&seen, watcher, watcher, watcher, watcher, FALSE});
   order.several = TRUE;
 }
 
@@ -144,10 +144,10 @@ static void end(void)
 {
   Index i;
 
-  HeapOrderSettle(&order);
+  HeapReorderSettle(&order);
   for (i = 0; i < simTHREADS; ++i)
-    HeapOrderAbandon(&order, &threads[i]);
-  HeapOrderCheck(&order);
+    HeapReorderAbandon(&order, &threads[i]);
+  HeapReorderCheck(&order);
   HeapTableCheck(&pool.table);
 }
 
@@ -156,7 +156,7 @@ static void event(uint64_t time, unsigned thread, HeapInputKind kind, uint64_t a
   HeapInputStruct input = {.time = time, .addr = addr, .old = old, .size = size, .pool = &pool,
                            .thread = &threads[thread], .kind = (uint8_t)kind};
 
-  HeapOrderEvent(&order, &input);
+  HeapReorderEvent(&order, &input);
 }
 
 static void replaySim(Sim sim)
@@ -168,7 +168,7 @@ static void replaySim(Sim sim)
     SimEvent e = &sim->events[i];
     event(e->stamp, e->thread, e->kind, e->addr, e->old, e->size);
     if (i % 10007 == 0)
-      HeapOrderCheck(&order);
+      HeapReorderCheck(&order);
   }
   end();
 }
@@ -438,7 +438,7 @@ static void testState(void)
   event(1 * MS, 1, HeapInFREE, 512, 0, 0);    /* nobody knows */
   event(95 * MS, 1, HeapInFREE, 64, 0, 0);    /* not done yet when objects are looked at */
   event(96 * MS, 0, HeapInFREE, 528, 0, 0);
-  HeapOrderSettle(&order);
+  HeapReorderSettle(&order);
   TapIs(order.tally.unmatched, 3, "what is freed before is unmatched,");
   HeapStateBegin(&order, 100 * MS);
   for (i = 0; i < simTHREADS; ++i)
@@ -468,7 +468,7 @@ static void testState(void)
   TapOk(order.tally.unmatched == 1 && order.tally.overlaps == 0 && order.tally.unfinished == 0,
         "afterwards all is as ever");
   TapIs(seen.twice + seen.absent + seen.backwards, 0, "and only what can be was told to the client");
-  HeapOrderFinish(&order);
+  HeapReorderFinish(&order);
   HeapTableFinish(&pool.table);
 }
 
@@ -568,10 +568,10 @@ static void testDestroy(void)
   for (i = 1; i <= 100; ++i)
     event(1000 + i, i % 3, HeapInALLOC, i * 16, 0, i);
   event(2000, 1, HeapInBEGIN, 160, 0, 1);
-  HeapOrderDestroy(&order, &pool, &threads[0], 3000);
+  HeapReorderDestroy(&order, &pool, &threads[0], 3000);
   TapIs(seen.count[HeapFREE], 99, "a pool's end is the end of its objects");
   for (i = 0; i < simTHREADS; ++i)
-    HeapOrderAbandon(&order, &threads[i]);
+    HeapReorderAbandon(&order, &threads[i]);
   TapIs(seen.live, 0, "of one that was being resized, too");
 }
 

@@ -37,7 +37,7 @@ static int lingering(void)
 }
 
 /* sent -- a datagram of a stranger, along with `count` times the descriptor, which is closed here */
-static Bool sent(MeetSocket meet, int fd, Count count)
+static Bool sent(RendezvousSocket meet, int fd, Count count)
 {
   union {
     char bytes[CMSG_SPACE(meetFDS * sizeof(int))];
@@ -68,13 +68,13 @@ static Bool sent(MeetSocket meet, int fd, Count count)
 
 int main(void)
 {
-  static MeetMessageStruct message;
+  static RendezvousMessageStruct message;
   struct timespec begin, end;
-  MeetSocketStruct meet;
+  RendezvousSocketStruct meet;
   Count count;
   int fd;
 
-  TapOk(MeetOpen(&meet) == ResOK, "a socket is made");
+  TapOk(RendezvousOpen(&meet) == ResOK, "a socket is made");
   for (count = 1; count <= meetFDS; count *= meetFDS) {
     fd = lingering();
     if (fd < 0) {
@@ -83,10 +83,10 @@ int main(void)
     }
     TapOk(sent(&meet, fd, count), "a stranger sends a socket, %zu times, that waits when it is closed", count);
     (void)clock_gettime(CLOCK_MONOTONIC, &begin);
-    TapOk(MeetReceive(&message, &meet) == MeetOTHER && message.fd < 0, "who is not believed");
+    TapOk(RendezvousReceive(&message, &meet) == RendezvousOTHER && message.fd < 0, "who is not believed");
     (void)clock_gettime(CLOCK_MONOTONIC, &end);
     TapOk(end.tv_sec - begin.tv_sec < meetLINGER / 2, "and that is not waited for");
   }
-  MeetClose(&meet);
+  RendezvousClose(&meet);
   return TapDone();
 }

@@ -31,7 +31,7 @@ static const char *inFolder(const char *name)
 
 static Size fileRead(const char *path, char *room, Size size)
 {
-  return QuietReadFile(path, room, size);
+  return RawReadFile(path, room, size);
 }
 
 /* refused -- opening fails, with a reason that says so */

@@ -22,7 +22,7 @@
  * busy the machine is. */
 #define STEP (1000000 * MS)
 
-static Teller teller;
+static SelfEvents self;
 static ProcStruct proc;
 static Tree tree;
 static Sample sample;
@@ -59,8 +59,8 @@ static void begin(Count keep, unsigned interval)
   FakeNewest(100);
   now = EventClockMonotonic();
   TapIs(ProcInit(&proc, fakeRoot, keep), ResOK, "a folder is /proc");
-  (void)TreeCreate(&tree, teller, &proc, NULL, TRUE);
-  TapIs(SampleCreate(&sample, teller, &proc, tree, interval), ResOK, "a sampler");
+  (void)TreeCreate(&tree, self, &proc, NULL, TRUE);
+  TapIs(SampleCreate(&sample, self, &proc, tree, interval), ResOK, "a sampler");
   TreeAdd(tree, 100, FALSE);
 }
 
@@ -72,7 +72,7 @@ static void end(void)
   ProcFinish(&proc);
   FakeEnd();
   (void)strcpy(fakeRoot + sizeof fakeRoot - 7, "XXXXXX");
-  (void)See(teller);
+  (void)See(self);
 }
 
 /* poll -- the next round's lines */
@@ -80,7 +80,7 @@ static const char *poll(void)
 {
   now += STEP;
   (void)SamplePoll(sample, now);
-  return See(teller);
+  return See(self);
 }
 
 #define TapHas(got, line, ...) \
@@ -123,7 +123,7 @@ static void testThread(void)
                  "system=10000 waiting=10002 blocked=2999950000 disk=20000 minor=7 major=2 state=R\n",
          "so is a new name, and a disk that somebody measures");
   TreeEnded(tree, 100, 0);
-  TapHas(See(teller), "waiting=10002 blocked=2999950000 disk=20000 minor=7 major=2 state=X\nProcessSample pid=100",
+  TapHas(See(self), "waiting=10002 blocked=2999950000 disk=20000 minor=7 major=2 state=X\nProcessSample pid=100",
          "with the end comes the last sample");
   end();
 }
@@ -153,9 +153,9 @@ static void testThreads(Count keep)
                  "minor=0 major=0 state=X\n", "one has ended: its last sample");
   TapHasNot(poll(), "task=110", "and that was the last");
   SampleDestroy(sample);
-  TapHas(See(teller), "task=119 running=0 user=0 system=0 waiting=0 blocked=",
+  TapHas(See(self), "task=119 running=0 user=0 system=0 waiting=0 blocked=",
          "at the end of the recording all are told");
-  (void)SampleCreate(&sample, teller, &proc, tree, 100);
+  (void)SampleCreate(&sample, self, &proc, tree, 100);
   end();
 }
 
@@ -180,8 +180,8 @@ static void testUnmeasured(void)
   FakeStat(100, 0, &sleeper);
   FakeStat(100, 100, &sleeper);
   (void)ProcInit(&proc, fakeRoot, 10);
-  (void)TreeCreate(&tree, teller, &proc, NULL, TRUE);
-  (void)SampleCreate(&sample, teller, &proc, tree, 100);
+  (void)TreeCreate(&tree, self, &proc, NULL, TRUE);
+  (void)SampleCreate(&sample, self, &proc, tree, 100);
   TreeAdd(tree, 100, FALSE);
   TapHas(poll(), " disk=0 ", "where waiting for disks is measured, none is none");
   end();
@@ -197,11 +197,11 @@ static void testPace(void)
   took = EventClockMonotonic() - took;
   TapOk(due > 0 && due <= (took * SampleSHARE > 50 * MS ? took * SampleSHARE : 50 * MS),
         "the next sample is due when it is due, or the tree before; later only as far as this one took long");
-  (void)See(teller);
+  (void)See(self);
   (void)SamplePoll(sample, now + 10 * MS);
-  TapHasNot(See(teller), "MachineSample", "not before");
+  TapHasNot(See(self), "MachineSample", "not before");
   (void)SamplePoll(sample, now + STEP);
-  TapHas(See(teller), "MachineSample", "but then");
+  TapHas(See(self), "MachineSample", "but then");
   end();
   begin(10, 0);
   TapHasNot(poll(), "Sample", "without an interval there are no samples,");
@@ -263,8 +263,8 @@ static void testReal(void)
 
   now = EventClockMonotonic();
   (void)ProcInit(&proc, "/proc", SampleKEEP);
-  (void)TreeCreate(&tree, teller, &proc, NULL, TRUE);
-  (void)SampleCreate(&sample, teller, &proc, tree, 10);
+  (void)TreeCreate(&tree, self, &proc, NULL, TRUE);
+  (void)SampleCreate(&sample, self, &proc, tree, 10);
   TreeAdd(tree, (uint32_t)getpid(), FALSE);
   (void)pthread_create(&thread, NULL, spin, NULL);
   while (__atomic_load_n(&spinner.tid, __ATOMIC_ACQUIRE) == 0)
@@ -281,7 +281,7 @@ static void testReal(void)
   TapHas(lines, last, "a thread that has ended is told last");
   TapHas(lines, "state=X\n", "as ended");
   SampleDestroy(sample);
-  TapHas(See(teller), "TaskSample", "and who lives on, at the end");
+  TapHas(See(self), "TaskSample", "and who lives on, at the end");
   TreeDestroy(tree);
   TapIs(proc.kept, 0, "no descriptor is left open");
   ProcFinish(&proc);
@@ -293,7 +293,7 @@ int main(void)
   TapSkip("no telemetry in this variety");
   return TapDone();
 #endif
-  teller = SeeTeller();
+  self = SeeTeller();
   testThread();
   testThreads(10);
   testThreads(0);
@@ -301,6 +301,6 @@ int main(void)
   testUnmeasured();
   testPace();
   testReal();
-  SeeFinish(teller);
+  SeeFinish(self);
   return TapDone();
 }

@@ -368,7 +368,7 @@ static Bool stepBlocked(pid_t child, int signal, Bool *blocked)
 
   if (signal != 0 || ptrace(PTRACE_GETREGS, child, NULL, &regs) != 0)
     return *blocked;
-  if (regs.rip == (Word)QuietBegin)
+  if (regs.rip == (Word)RawBegin)
     *blocked = TRUE;
   else if (*blocked && regs.orig_rax == SYS_rt_sigprocmask && regs.rax != (Word)-ENOSYS && regs.rdx == 0) {
     /* Left the system call that set the mask: which one was it? */

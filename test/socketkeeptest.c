@@ -87,10 +87,10 @@ static char modelByte(uint64_t n)
 }
 
 /* keepTake -- hand over at most `most` bytes; they are those of message `*at` from `*done` on, or FALSE */
-static Bool keepTake(Keep keep, Size most, uint64_t *at, Size *done)
+static Bool keepTake(ResendQueue keep, Size most, uint64_t *at, Size *done)
 {
   struct iovec pieces[2];
-  Count count = KeepNext(pieces, keep), i;
+  Count count = ResendQueueNext(pieces, keep), i;
   Size given = 0, j;
 
   for (i = 0; i < count; ++i)
@@ -99,7 +99,7 @@ static Bool keepTake(Keep keep, Size most, uint64_t *at, Size *done)
         return FALSE;
   if (given == 0)
     return count == 0;
-  KeepGiven(keep, given);
+  ResendQueueGiven(keep, given);
   *done += given;
   if (*done == modelSize(*at)) {
     *done = 0;
@@ -113,7 +113,7 @@ static uint64_t keepSize(const void *message, Size size)
 {
   const char *bytes = message;
 
-  return bytes[0] == bytes[(size < KeepSightMAX ? size : KeepSightMAX) - 1] ? size : 0;
+  return bytes[0] == bytes[(size < ResendQueueSightMAX ? size : ResendQueueSightMAX) - 1] ? size : 0;
 }
 
 static void testKeep(void)
@@ -121,16 +121,16 @@ static void testKeep(void)
   char ring[1000], large[1000] = "", message[100];
   uint64_t put = 0, at = 0, given = 0, acknowledged = 0, left, n;
   Count refused = 0, wrong = 0;
-  KeepStruct keep;
+  ResendQueueStruct keep;
   Size done = 0;
   unsigned i;
 
-  KeepInit(&keep, ring, sizeof ring);
+  ResendQueueInit(&keep, ring, sizeof ring);
   for (i = 0; i < 200000; ++i) {
     uint64_t dice = TapRandom(&seed) % 100;
     if (dice < 45) {
       memset(message, modelByte(put), sizeof message);
-      if (KeepPut(&keep, message, modelSize(put)) == ResOK)
+      if (ResendQueuePut(&keep, message, modelSize(put)) == ResOK)
         ++put;
       else
         ++refused;
@@ -139,25 +139,25 @@ static void testKeep(void)
       given = at > given ? at : given;
     } else if (dice < 99) {
       acknowledged += (given - acknowledged) * (TapRandom(&seed) % 5) / 4;
-      wrong += KeepAcknowledged(&keep, acknowledged) != ResOK;
+      wrong += ResendQueueAcknowledged(&keep, acknowledged) != ResOK;
     } else {
-      KeepRewind(&keep);
+      ResendQueueRewind(&keep);
       at = keep.next.number;
       done = 0;
       wrong += at != acknowledged;
     }
-    (void)KeepCheck(&keep);
+    (void)ResendQueueCheck(&keep);
     for (left = 0, n = acknowledged; n < put; ++n)
       left += modelSize(n);
-    wrong += KeepSum(&keep, keepSize) != left;
+    wrong += ResendQueueSum(&keep, keepSize) != left;
   }
   TapIs(wrong, 0, "what was kept goes out in order, byte for byte, and from the first that is not acknowledged again");
   TapOk(put > 10000 && refused > 1000, "of %llu messages; %zu found no room", (unsigned long long)put, refused);
-  TapIs(KeepAcknowledged(&keep, keep.given + 1), ResFORMAT, "what was never handed over cannot be acknowledged");
-  KeepInit(&keep, ring, sizeof ring);
-  TapIs(KeepPut(&keep, large, sizeof ring), ResLIMIT, "a message as large as the ring does not fit");
-  TapIs(KeepPut(&keep, large, sizeof ring - 4), ResOK, "one that just does");
-  TapIs(KeepPut(&keep, large, 1), ResLIMIT, "leaves no room for another");
+  TapIs(ResendQueueAcknowledged(&keep, keep.given + 1), ResFORMAT, "what was never handed over cannot be acknowledged");
+  ResendQueueInit(&keep, ring, sizeof ring);
+  TapIs(ResendQueuePut(&keep, large, sizeof ring), ResLIMIT, "a message as large as the ring does not fit");
+  TapIs(ResendQueuePut(&keep, large, sizeof ring - 4), ResOK, "one that just does");
+  TapIs(ResendQueuePut(&keep, large, 1), ResLIMIT, "leaves no room for another");
 }
 
 int main(void)

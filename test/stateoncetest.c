@@ -30,16 +30,16 @@ static void *attend(void *unused)
 {
   UNUSED(unused);
   while (!__atomic_load_n(&onceStop, __ATOMIC_ACQUIRE))
-    if (StateAttend())
+    if (StateDumpAttend())
       (void)sched_yield();
   return NULL;
 }
 
-/* waitAll -- StateWait, and however long it takes: a thread that tells may have no processor */
+/* waitAll -- StateDumpWait, and however long it takes: a thread that tells may have no processor */
 static void waitAll(void)
 {
-  StateWait();
-  while (!StateAttend())
+  StateDumpWait();
+  while (!StateDumpAttend())
     (void)sched_yield();
 }
 

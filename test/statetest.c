@@ -25,7 +25,7 @@ int main(void)
 
 #else
 
-/* within -- do all events stand between the first StateBegin and the last StateEnd? */
+/* within -- do all events stand between the first StateDumpBegin and the last StateDumpEnd? */
 static Bool within(Decode decode)
 {
   uint64_t begin = UINT64_MAX, end = 0;
@@ -61,7 +61,7 @@ static Count lives(Decode decode, Pool pool, Addr addr, Size size)
 static void told(Decode decode)
 {
   EmitFresh();
-  StateWait();
+  StateDumpWait();
   EmitGet(decode);
   DecodeSound(decode, "the state");
 }
@@ -221,19 +221,19 @@ static void testLocked(void)
   EmitMust(ArenaCreate(&arena, 1) == ResOK);
   EmitMust(PoolCreate(&pool, arena, "SGF", NULL, 0) == ResOK);
   EmitFresh();
-  StateAsk();
+  StateDumpAsk();
   LockClaim(&ArenaRegistryLock);
-  TapOk(!StateAttend(), "who holds the lock of the arenas is not waited for");
+  TapOk(!StateDumpAttend(), "who holds the lock of the arenas is not waited for");
   LockRelease(&ArenaRegistryLock);
   LockClaim(&arena->lock);
-  TapOk(!StateAttend(), "nor who holds an arena's");
+  TapOk(!StateDumpAttend(), "nor who holds an arena's");
   TapOk(LockTry(&ArenaRegistryLock), "and what was taken is given back");
   LockRelease(&ArenaRegistryLock);
   LockRelease(&arena->lock);
   EmitGet(&d);
   TapIs(d.events, 0, "and nothing is told");
   DecodeFree(&d);
-  TapOk(StateAttend(), "then it is");
+  TapOk(StateDumpAttend(), "then it is");
   PoolDestroy(pool);
   ArenaDestroy(arena);
 }
@@ -302,8 +302,8 @@ static void threadsTell(Decode decode, Worker worker, Pool pool)
   for (i = 0; i < sgfTHREADS; ++i)
     for (j = i; j < sgfOBJECTS; j += 5)
       PoolFree(pool, worker[i].object[j], worker[i].size[j]);
-  StateWait();
-  while (!StateAttend()) /* the thread that is telling may have no processor for longer than that */
+  StateDumpWait();
+  while (!StateDumpAttend()) /* the thread that is telling may have no processor for longer than that */
     (void)sched_yield();
   __atomic_store_n(&sgfStop, TRUE, __ATOMIC_RELEASE);
   for (i = 0; i < sgfTHREADS; ++i)
@@ -404,14 +404,14 @@ static void modulesAgain(int unused)
 
   UNUSED(unused);
   if (n >= modulesFORKS) {
-    StateModules();
+    StateDumpModules();
     return;
   }
   modulesChild[n] = fork();
   if (modulesChild[n] != 0)
     return;
   EmitFresh();
-  StateModules();
+  StateDumpModules();
   EmitGet(&d);
   ProcessEnd();
   _exit(DecodeCount(&d, EventModuleLoadCODE) >= 2 ? 0 : 1);
@@ -440,12 +440,12 @@ static void testModules(void)
     return;
   }
   EmitFresh();
-  StateModules();
+  StateDumpModules();
   EmitGet(&known);
   (void)signal(SIGALRM, modulesAgain);
   (void)setitimer(ITIMER_REAL, &often, NULL);
   for (; modulesInterrupted < modulesTIMES; ++times)
-    StateModules();
+    StateDumpModules();
   (void)setitimer(ITIMER_REAL, &never, NULL);
   (void)signal(SIGALRM, SIG_IGN);
   EmitGet(&d);

@@ -1,4 +1,4 @@
-/* tellersee.h -- what a teller tells, as lines of text: "ProcessStart pid=2 parent=1 name=sh"
+/* tellersee.h -- what a self tells, as lines of text: "ProcessStart pid=2 parent=1 name=sh"
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -40,7 +40,7 @@ static void seeParam(const char *event, EventType type, Index i)
     TextDecimal(&seeLines, value);
 }
 
-/* seeWrite -- a TellerWrite; the teller is raw */
+/* seeWrite -- a SelfEventsWrite; the self is raw */
 static Res seeWrite(void *data, const void *message, Size size)
 {
   const BlockHeaderStruct *block = message;
@@ -65,32 +65,32 @@ static Res seeWrite(void *data, const void *message, Size size)
   return ResOK;
 }
 
-/* SeeTeller -- a teller that is seen */
-static inline Teller SeeTeller(void)
+/* SeeTeller -- a self that is seen */
+static inline SelfEvents SeeTeller(void)
 {
   static const char text[] = EventRegistryTEXT;
   WidthsStruct widths = {sizeof(Word), FALSE};
-  Teller teller = NULL;
+  SelfEvents self = NULL;
 
   seeText = malloc(seeTEXT);
   TextInit(&seeLines, seeText, seeTEXT);
   RegistryInit(&seeRegistry, seeTypes, seeTYPES, widths);
   (void)RegistryText(&seeRegistry, text, sizeof text - 1);
-  (void)TellerCreate(&teller, seeWrite, NULL, 0, TRUE);
-  return teller;
+  (void)SelfEventsCreate(&self, seeWrite, NULL, 0, TRUE);
+  return self;
 }
 
 /* See -- all lines since the last See */
-static inline const char *See(Teller teller)
+static inline const char *See(SelfEvents self)
 {
   TextInit(&seeLines, seeText, seeTEXT);
-  (void)TellerFlush(teller);
+  (void)SelfEventsFlush(self);
   return TextTerminate(&seeLines);
 }
 
-static inline void SeeFinish(Teller teller)
+static inline void SeeFinish(SelfEvents self)
 {
-  TellerDestroy(teller);
+  SelfEventsDestroy(self);
   free(seeText);
 }
 

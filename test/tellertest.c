@@ -103,21 +103,21 @@ static Seen see(void)
 
 static void testRoundTrip(Bool raw)
 {
-  Teller teller;
+  SelfEvents self;
   Seen seen;
   unsigned i;
 
   outUsed = outMessages = 0;
-  TapIs(TellerCreate(&teller, take, NULL, 0, raw), ResOK, "a teller comes to be");
-  TapIs(TellerFlush(teller), ResOK, "and has nothing to write,");
+  TapIs(SelfEventsCreate(&self, take, NULL, 0, raw), ResOK, "a teller comes to be");
+  TapIs(SelfEventsFlush(self), ResOK, "and has nothing to write,");
   TapIs(outMessages, 0, "not even a header");
-  TapIs(TellerPoll(teller, EventClockMonotonic()), UINT64_MAX, "nor anything to wait for");
+  TapIs(SelfEventsPoll(self, EventClockMonotonic()), UINT64_MAX, "nor anything to wait for");
   for (i = 0; i < 100000; ++i)
     EVENT_UUS(ProcessExit, i, i % 3, "exit");
   EVENT_UWWWWW(MachineSample, 2, 1, 2, 3, 4, (Word)-1);
-  TapOk(TellerCheck(teller), "it is sound in between");
+  TapOk(SelfEventsCheck(self), "it is sound in between");
   TapOk(outMessages > 10, "blocks that are full are written by themselves");
-  TellerDestroy(teller);
+  SelfEventsDestroy(self);
   seen = see();
   TapIs(seen.wrong, 0, "all that was written reads back%s", raw ? ", raw" : "");
   TapIs(seen.events, 100001, "every event of it");
@@ -130,40 +130,40 @@ static void testRoundTrip(Bool raw)
 
 static void testDelay(void)
 {
-  Teller teller;
+  SelfEvents self;
   uint64_t now, due;
 
   outUsed = outMessages = 0;
-  (void)TellerCreate(&teller, take, NULL, 0, FALSE);
+  (void)SelfEventsCreate(&self, take, NULL, 0, FALSE);
   EVENT_UUS(ProcessSeen, 1, 0, "init");
   now = EventClockMonotonic();
-  due = TellerPoll(teller, now);
-  TapOk(due > 0 && due <= TellerDELAY * 1000000ull, "an event waits a tenth of a second at most");
+  due = SelfEventsPoll(self, now);
+  TapOk(due > 0 && due <= SelfEventsDELAY * 1000000ull, "an event waits a tenth of a second at most");
   TapIs(outMessages, 0, "and is not written before");
-  TapIs(TellerPoll(teller, now + TellerDELAY * 1000000ull), UINT64_MAX, "then it is,");
+  TapIs(SelfEventsPoll(self, now + SelfEventsDELAY * 1000000ull), UINT64_MAX, "then it is,");
   TapIs(outMessages, 2, "behind a header");
-  TapIs(TellerEvents(teller), 1, "and counts as told");
-  TapIs(TellerBytes(teller), outUsed, "so do its bytes");
-  TellerDestroy(teller);
+  TapIs(SelfEventsEvents(self), 1, "and counts as told");
+  TapIs(SelfEventsBytes(self), outUsed, "so do its bytes");
+  SelfEventsDestroy(self);
 }
 
 static void testLoss(void)
 {
-  Teller teller;
+  SelfEvents self;
   Seen seen;
 
   outUsed = outMessages = 0;
-  (void)TellerCreate(&teller, take, NULL, 0, FALSE);
+  (void)SelfEventsCreate(&self, take, NULL, 0, FALSE);
   EVENT_UUS(ProcessSeen, 1, 0, "init");
-  TapIs(TellerFlush(teller), ResOK, "a block is written");
+  TapIs(SelfEventsFlush(self), ResOK, "a block is written");
   outFull = TRUE;
   EVENT_UUS(ProcessSeen, 2, 1, "lost");
   EVENT_UUS(ProcessSeen, 3, 1, "lost");
-  TapIs(TellerFlush(teller), ResIO, "the next one finds the disk full");
+  TapIs(SelfEventsFlush(self), ResIO, "the next one finds the disk full");
   outFull = FALSE;
-  TapIs(TellerDiscarded(teller), 2, "what was in it is counted");
+  TapIs(SelfEventsDiscarded(self), 2, "what was in it is counted");
   EVENT_UUS(ProcessSeen, 4, 1, "told");
-  TellerDestroy(teller);
+  SelfEventsDestroy(self);
   seen = see();
   TapIs(seen.wrong, 0, "the log has no gap,");
   TapIs(seen.discarded, 2, "but says how many events it lacks");
@@ -173,15 +173,15 @@ static void testLoss(void)
 static void testString(void)
 {
   char text[EventMaxStringLength + 100];
-  Teller teller;
+  SelfEvents self;
   Seen seen;
 
   outUsed = outMessages = 0;
   memset(text, 'x', sizeof text - 1);
   text[sizeof text - 1] = '\0';
-  (void)TellerCreate(&teller, take, NULL, 0, TRUE);
+  (void)SelfEventsCreate(&self, take, NULL, 0, TRUE);
   EVENT_US(ProcessExec, 1, text);
-  TellerDestroy(teller);
+  SelfEventsDestroy(self);
   seen = see();
   TapIs(seen.wrong, 0, "a string that is too long");
   TapOk(memmem(out, outUsed, "xxxxxxxx", 9) != NULL, "is cut, and ends");

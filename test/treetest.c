@@ -11,7 +11,7 @@
 #include "tap.h"
 #include "tellersee.h"
 
-static Teller teller;
+static SelfEvents self;
 static ProcStruct proc;
 static Tree tree;
 
@@ -34,7 +34,7 @@ static const char *poll(void)
 {
   while (TreePoll(tree) < TreePOLL)
     ;
-  return See(teller);
+  return See(self);
 }
 
 #define TapLines(got, expected, ...) \
@@ -48,7 +48,7 @@ static void begin(Count keep, Bool follow)
 {
   FakeBegin();
   TapIs(ProcInit(&proc, fakeRoot, keep), ResOK, "a folder is /proc");
-  TapIs(TreeCreate(&tree, teller, &proc, MARK, follow), ResOK, "an empty family");
+  TapIs(TreeCreate(&tree, self, &proc, MARK, follow), ResOK, "an empty family");
 }
 
 static void end(void)
@@ -58,7 +58,7 @@ static void end(void)
   ProcFinish(&proc);
   FakeEnd();
   (void)strcpy(fakeRoot + sizeof fakeRoot - 7, "XXXXXX");
-  (void)See(teller);
+  (void)See(self);
 }
 
 static void testInitial(void)
@@ -104,7 +104,7 @@ static void testFamily(void)
   FakeRemove("100");
   TapLines(poll(), "", "our own child's end is left to whoever waits for it");
   TreeEnded(tree, 100, SIGKILL);
-  TapLines(See(teller), "ProcessExit pid=100 status=9 how=signal\n", "who says of what it died");
+  TapLines(See(self), "ProcessExit pid=100 status=9 how=signal\n", "who says of what it died");
   TreeEnded(tree, 100, 0);
   TapLines(poll(), "", "once");
   TapIs(TreeMembers(tree), 1, "the others live on");
@@ -141,17 +141,17 @@ static void testMeet(void)
   TapLines(poll(), "", "a stranger");
   process(30, 1, "escaped", 2);
   TreeMeet(tree, &(TreeMetStruct){.pid = 30, .parent = 1, .program = "/bin/escaped"});
-  TapLines(See(teller), "ProcessStart pid=30 parent=1 name=escaped\nProcessExec pid=30 program=/bin/escaped\n",
+  TapLines(See(self), "ProcessStart pid=30 parent=1 name=escaped\nProcessExec pid=30 program=/bin/escaped\n",
            "a process that offers itself is of the family at once,");
   TapLines(poll(), "ProcessStart pid=31 parent=30 name=child\n", "and so are its children, strangers so far");
   process(30, 1, "next", 3);
   TreeMeet(tree, &(TreeMetStruct){.pid = 30, .parent = 1, .program = "/bin/next"});
-  TapLines(See(teller), "ProcessExec pid=30 program=/bin/next\n", "who offers itself again has executed something");
+  TapLines(See(self), "ProcessExec pid=30 program=/bin/next\n", "who offers itself again has executed something");
   TreeMeet(tree, &(TreeMetStruct){.pid = 44, .parent = 30, .program = "/usr/bin/true"});
-  TapLines(See(teller), "ProcessStart pid=44 parent=30 name=true\nProcessExit pid=44 status=0 how=unknown\n",
+  TapLines(See(self), "ProcessStart pid=44 parent=30 name=true\nProcessExit pid=44 status=0 how=unknown\n",
            "one that is gone already was there all the same");
   TreeMeet(tree, &(TreeMetStruct){.pid = 44, .parent = 30, .program = "/usr/bin/true"});
-  TapLines(See(teller), "", "once");
+  TapLines(See(self), "", "once");
   FakeRemove("31");
   process(31, 1, "reused", 9);
   FakeFile("31/stat", "31 (reused) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 9999 0 0 0 0 0 9\n");
@@ -205,7 +205,7 @@ static void testReal(void)
   char c;
 
   TapIs(ProcInit(&proc, "/proc", 100), ResOK, "the real /proc");
-  (void)TreeCreate(&tree, teller, &proc, MARK, TRUE);
+  (void)TreeCreate(&tree, self, &proc, MARK, TRUE);
   if (pipe(ends) != 0 || (pid = fork()) < 0)
     exit(1);
   if (pid == 0) {
@@ -219,7 +219,7 @@ static void testReal(void)
   (void)close(ends[1]);
   (void)waitpid(pid, &status, 0);
   TreeEnded(tree, (uint32_t)pid, status);
-  TapOk(strstr(See(teller), " status=5 how=exit\n") != NULL, "until it ends");
+  TapOk(strstr(See(self), " status=5 how=exit\n") != NULL, "until it ends");
   TreeDestroy(tree);
   ProcFinish(&proc);
 }
@@ -230,7 +230,7 @@ int main(void)
   TapSkip("no telemetry in this variety");
   return TapDone();
 #endif
-  teller = SeeTeller();
+  self = SeeTeller();
   testInitial();
   testFamily();
   testMark();
@@ -238,6 +238,6 @@ int main(void)
   testAlone();
   testHostile();
   testReal();
-  SeeFinish(teller);
+  SeeFinish(self);
   return TapDone();
 }

@@ -159,7 +159,7 @@ static uint64_t interval;
 
 static Res keep(IndexFile file, Log log)
 {
-  return StateKeepEvery(file, log, interval);
+  return ManagerStateKeepEvery(file, log, interval);
 }
 
 /* indexedLog -- the log with an index file that has check points */
@@ -203,7 +203,7 @@ static uint64_t mix(uint64_t digest, uint64_t value)
   return digest ^ digest >> 29;
 }
 
-static uint64_t digestPool(State state, HeapPool pool)
+static uint64_t digestPool(ManagerState state, HeapPool pool)
 {
   uint64_t digest = mix(mix(mix(pool->number, pool->addr), mix(pool->arena, pool->time)),
                         mix(mix(pool->segments, pool->reserved), pool->repeated));
@@ -218,14 +218,14 @@ static uint64_t digestPool(State state, HeapPool pool)
     fail("no memory");
   for (i = 0; i < count; ++i) {
     digest = mix(mix(mix(digest, object[i].addr), object[i].size), object[i].time);
-    digest = mix(mix(digest, object[i].thread), StateSite(state, &object[i]));
+    digest = mix(mix(digest, object[i].thread), ManagerStateSite(state, &object[i]));
     digest = mix(digest, object[i].align | object[i].told << 8 | object[i].stale << 9);
   }
   free(object);
   return mix(digest, count);
 }
 
-static uint64_t digestState(State state, Log log)
+static uint64_t digestState(ManagerState state, Log log)
 {
   LogSummaryStruct summary;
   uint64_t digest = 0;
@@ -233,7 +233,7 @@ static uint64_t digestState(State state, Log log)
 
   LogSummarize(&summary, log);
   for (p = 0; p < summary.processes; ++p) {
-    Heap heap = StateHeap(state);
+    Heap heap = ManagerStateHeap(state);
     HeapTallyStruct tally;
     const uint64_t *counts;
     HeapPool *pools;
@@ -263,32 +263,32 @@ static uint64_t digestState(State state, Log log)
       digest = mix(mix(digest, arenas[i].addr), mix(arenas[i].size, mix(arenas[i].time, arenas[i].client)));
     free(arenas);
   }
-  return mix(digest, HeapObjectTypes(StateHeap(state)));
+  return mix(digest, HeapObjectTypes(ManagerStateHeap(state)));
 }
 
 static const LogRequestStruct all = LogRequestALL;
 
 /* stateAt -- the state before a position of all that `only` chooses; *fromReturn is whether a check point was used */
-static State stateAt(Log log, const LogRequestStruct *only, const LogPositionStruct *position, Bool *fromReturn)
+static ManagerState stateAt(Log log, const LogRequestStruct *only, const LogPositionStruct *position, Bool *fromReturn)
 {
   static const LogPositionStruct first = LogPositionFIRST;
-  State state;
+  ManagerState state;
 
-  if (StateCreate(&state, log, only, position) != ResOK)
+  if (ManagerStateCreate(&state, log, only, position) != ResOK)
     fail("no state");
   if (fromReturn != NULL)
-    *fromReturn = LogPositionCompare(StateRequest(state)->start, &first) > 0;
-  if (LogRead(log, StateRequest(state)) != ResOK || StateSettle(state) != ResOK)
+    *fromReturn = LogPositionCompare(ManagerStateRequest(state)->start, &first) > 0;
+  if (LogRead(log, ManagerStateRequest(state)) != ResOK || ManagerStateSettle(state) != ResOK)
     fail("no state there");
   return state;
 }
 
 static uint64_t digestAt(Log log, const LogRequestStruct *only, const LogPositionStruct *position, Bool *fromReturn)
 {
-  State state = stateAt(log, only, position, fromReturn);
+  ManagerState state = stateAt(log, only, position, fromReturn);
   uint64_t digest = digestState(state, log);
 
-  StateDestroy(state);
+  ManagerStateDestroy(state);
   return digest;
 }
 
@@ -465,16 +465,16 @@ static void walkGone(void *data, HeapPool pool, uint64_t addr)
 }
 
 /* lookAt -- all that anybody looks at, in the middle of the log and at its end */
-static void lookAt(State state, Log log)
+static void lookAt(ManagerState state, Log log)
 {
   Index i;
 
   for (i = 0; i < LogProcesses(log); ++i) {
-    if (HeapObjects(StateHeap(state), i, walkObject, NULL) != ResOK)
+    if (HeapObjects(ManagerStateHeap(state), i, walkObject, NULL) != ResOK)
       fail("no memory");
-    HeapPending(StateHeap(state), i, walkPending, NULL);
-    if (HeapStating(StateHeap(state), i))
-      HeapGone(StateHeap(state), i, walkGone, NULL);
+    HeapPending(ManagerStateHeap(state), i, walkPending, NULL);
+    if (HeapStating(ManagerStateHeap(state), i))
+      HeapGone(ManagerStateHeap(state), i, walkGone, NULL);
   }
   (void)digestState(state, log);
 }
@@ -488,14 +488,14 @@ static void testDamage(void)
   HeapBytesStruct bytes = {.size = 0}, damaged;
   Count refused = 0, taken = 0;
   Size size, i;
-  State state = stateAt(log, &all, &positions.position[positions.count / 2], NULL), other;
+  ManagerState state = stateAt(log, &all, &positions.position[positions.count / 2], NULL), other;
 
-  if (HeapSave(&bytes, StateHeap(state)) != ResOK)
+  if (HeapSave(&bytes, ManagerStateHeap(state)) != ResOK)
     fail("no bytes");
   size = bytes.size;
   for (i = 0; i < size; ++i) {
     damaged = (HeapBytesStruct){.bytes = bytes.bytes, .size = i};
-    refused += HeapRestore(StateHeap(state), &damaged, UINT32_MAX) == ResFORMAT;
+    refused += HeapRestore(ManagerStateHeap(state), &damaged, UINT32_MAX) == ResFORMAT;
   }
   TapIs(refused, size, "no beginning of a saved heap can be restored");
   damaged = (HeapBytesStruct){.bytes = malloc(size), .size = size};
@@ -507,25 +507,25 @@ static void testDamage(void)
     damaged.next = 0;
     damaged.failed = FALSE;
     other = stateAt(log, &all, &positions.position[positions.count / 2], NULL);
-    if (HeapRestore(StateHeap(other), &damaged, StateSites(other)) == ResOK) {
-      LogRequestStruct request = *StateRequest(other);
+    if (HeapRestore(ManagerStateHeap(other), &damaged, ManagerStateSites(other)) == ResOK) {
+      LogRequestStruct request = *ManagerStateRequest(other);
       lookAt(other, log);
       request.start = &positions.position[positions.count / 2];
       request.end = &last;
       (void)LogRead(log, &request);
-      (void)StateSettle(other);
+      (void)ManagerStateSettle(other);
       lookAt(other, log);
       ++taken;
     }
-    StateDestroy(other);
+    ManagerStateDestroy(other);
   }
   TapOk(taken > 100, "bytes that say something else are gone on with (%zu) or refused", taken);
   free(damaged.bytes);
   bytes.next = 0;
-  TapIs(HeapRestore(StateHeap(state), &bytes, UINT32_MAX), ResOK, "what is not damaged can be restored afterwards");
+  TapIs(HeapRestore(ManagerStateHeap(state), &bytes, UINT32_MAX), ResOK, "what is not damaged can be restored afterwards");
   free(bytes.bytes);
   free(positions.position);
-  StateDestroy(state);
+  ManagerStateDestroy(state);
   LogClose(log);
 }
 
@@ -597,17 +597,17 @@ static void testLeave(void)
 
   for (i = 0; i < 20; ++i) {
     LogRequest request;
-    State state;
-    if (StateCreate(&state, log, &all, &last) != ResOK)
+    ManagerState state;
+    if (ManagerStateCreate(&state, log, &all, &last) != ResOK)
       fail("no state");
-    request = StateRequest(state);
+    request = ManagerStateRequest(state);
     leaving.real = request->event;
     leaving.left = 1 + below(300);
     request->event = leaveEvent;
-    if (LogRead(log, request) != ResOK || StateSettle(state) != ResOK)
+    if (LogRead(log, request) != ResOK || ManagerStateSettle(state) != ResOK)
       fail("no reading");
     wrong += digestState(state, log) != digestAt(log, &all, &leaving.position, NULL);
-    StateDestroy(state);
+    ManagerStateDestroy(state);
   }
   TapIs(wrong, 0, "where a request is left in the middle, the state is that there");
   LogClose(log);

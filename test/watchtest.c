@@ -138,52 +138,52 @@ static void print(const char *text)
 
 static void testText(void)
 {
-  WatchCountsStruct counts = {.events = 12345678, .discarded = 0, .bytes = 45ull << 20};
+  StatusLineCountsStruct counts = {.events = 12345678, .discarded = 0, .bytes = 45ull << 20};
   char room[256];
   TextStruct text;
 
   TextInit(&text, room, sizeof room);
-  WatchText(&text, 120, &counts, 1234567, 1536);
+  StatusLineText(&text, 120, &counts, 1234567, 1536);
   TapOk(strcmp(TextTerminate(&text),
                "eventrec: 1.2 M events/s, 12.3 M events, 45.0 MiB, 0 discarded, resident 1.5 KiB") == 0,
         "the line says what there is to say");
   TextInit(&text, room, sizeof room);
   counts.discarded = 100001;
-  WatchText(&text, 120, &counts, 0, 0);
+  StatusLineText(&text, 120, &counts, 0, 0);
   TapOk(strstr(TextTerminate(&text), "0 events/s, ") != NULL, "what does not move,");
   TapOk(strcmp(strchr(room, 'B'), "B, 100 k discarded") == 0, "and nothing of memory that nobody knows");
   TextInit(&text, room, sizeof room);
-  WatchText(&text, 20, &counts, 0, 17);
+  StatusLineText(&text, 20, &counts, 0, 17);
   TapIs(TextLength(&text), 19, "it never fills the row");
 }
 
 static void testLine(void)
 {
-  WatchCountsStruct counts = {.events = 1000, .bytes = 10};
-  Watch watch;
+  StatusLineCountsStruct counts = {.events = 1000, .bytes = 10};
+  StatusLine watch;
 
   terminal(COLUMNS);
-  TapIs(WatchCreate(&watch, slave, 0), ResOK, "somebody watches");
-  TapIs(WatchPoll(watch, 1, &counts, 17), WatchFIRST * MS - 1, "what is soon over");
+  TapIs(StatusLineCreate(&watch, slave, 0), ResOK, "somebody watches");
+  TapIs(StatusLinePoll(watch, 1, &counts, 17), StatusLineFIRST * MS - 1, "what is soon over");
   TapIs(take(), 0, "needs no line");
   print("Name: ");
-  TapIs(WatchPoll(watch, 500 * MS, &counts, 17), WatchPERIOD * MS, "later it comes");
+  TapIs(StatusLinePoll(watch, 500 * MS, &counts, 17), StatusLinePERIOD * MS, "later it comes");
   (void)take();
   TapOk(begins(0, "Name: ") && column == 6 && row == 0, "the program's output is untouched, and the cursor behind it");
   TapOk(begins(1, "eventrec: 2.0 k events/s, 1.0 k events, 10 bytes, 0 discarded, resident 17 bytes"), "the line is below");
   print("me\r\n");
-  (void)WatchPoll(watch, 750 * MS, &counts, 17);
+  (void)StatusLinePoll(watch, 750 * MS, &counts, 17);
   (void)take();
   TapOk(begins(0, "Name: me ") && row == 1, "the program goes on,");
   TapOk(begins(2, "eventrec: "), "and the line moves out of its way");
   print("one\r\ntwo\r\nthree\r\nfour");
   (void)take();
   counts.events = 1500;
-  (void)WatchPoll(watch, 1000 * MS, &counts, 17);
+  (void)StatusLinePoll(watch, 1000 * MS, &counts, 17);
   (void)take();
   TapOk(begins(3, "four") && row == 3 && column == 4, "at the bottom the screen scrolls by one row");
   TapOk(begins(4, "eventrec: "), "for the line");
-  WatchDestroy(watch);
+  StatusLineDestroy(watch);
   (void)take();
   TapOk(blank(4) && row == 3 && column == 4, "at the end it is gone");
   TapIs(strange, 0, "and nothing strange was sent");
@@ -192,65 +192,65 @@ static void testLine(void)
 
 static void testQuiet(void)
 {
-  WatchCountsStruct counts = {0};
+  StatusLineCountsStruct counts = {0};
   struct termios state;
-  Watch watch;
+  StatusLine watch;
 
   terminal(30);
-  (void)WatchCreate(&watch, slave, 0);
+  (void)StatusLineCreate(&watch, slave, 0);
   (void)tcgetattr(slave, &state);
   state.c_lflag &= ~(tcflag_t)ICANON;
   (void)tcsetattr(slave, TCSANOW, &state);
-  (void)WatchPoll(watch, 1000 * MS, &counts, 17);
+  (void)StatusLinePoll(watch, 1000 * MS, &counts, 17);
   TapIs(take(), 0, "an editor has the terminal for itself,");
   state.c_lflag = (state.c_lflag | ICANON) & ~(tcflag_t)ECHO;
   (void)tcsetattr(slave, TCSANOW, &state);
-  (void)WatchPoll(watch, 2000 * MS, &counts, 17);
+  (void)StatusLinePoll(watch, 2000 * MS, &counts, 17);
   TapIs(take(), 0, "so has who asks for a password");
   state.c_lflag |= ECHO;
   (void)tcsetattr(slave, TCSANOW, &state);
-  (void)WatchPoll(watch, 3000 * MS, &counts, 17);
+  (void)StatusLinePoll(watch, 3000 * MS, &counts, 17);
   TapOk(take() > 0, "and then it is there again");
   TapOk(screen[1][28] != ' ' && screen[1][29] == ' ', "as wide as the terminal, but one");
-  WatchErase(watch);
+  StatusLineErase(watch);
   (void)take();
   TapOk(blank(1), "it goes when something else is to be written");
-  WatchDestroy(watch);
+  StatusLineDestroy(watch);
   TapIs(take(), 0, "once");
   away();
 }
 
 static void testStopped(void)
 {
-  WatchCountsStruct counts = {0};
-  Watch watch;
+  StatusLineCountsStruct counts = {0};
+  StatusLine watch;
   unsigned i;
 
   terminal(COLUMNS);
-  (void)WatchCreate(&watch, slave, 0);
+  (void)StatusLineCreate(&watch, slave, 0);
   (void)alarm(20);
   for (i = 1; i < 2000; ++i)
-    (void)WatchPoll(watch, i * 1000 * MS, &counts, 17);
+    (void)StatusLinePoll(watch, i * 1000 * MS, &counts, 17);
   (void)alarm(0);
   TapOk(TRUE, "a terminal that takes nothing more holds nobody up");
   TapOk((fcntl(slave, F_GETFL) & O_NONBLOCK) == 0, "and for the program it blocks as ever");
-  WatchDestroy(watch);
+  StatusLineDestroy(watch);
   away();
 }
 
 static void testNobody(void)
 {
-  Watch watch;
+  StatusLine watch;
   int ends[2];
 
   terminal(COLUMNS);
   if (pipe(ends) != 0)
     exit(1);
-  TapIs(WatchCreate(&watch, ends[1], 0), ResFAIL, "nobody watches a pipe");
+  TapIs(StatusLineCreate(&watch, ends[1], 0), ResFAIL, "nobody watches a pipe");
   (void)setenv("TERM", "dumb", 1);
-  TapIs(WatchCreate(&watch, slave, 0), ResFAIL, "nor a terminal that cannot move its cursor");
+  TapIs(StatusLineCreate(&watch, slave, 0), ResFAIL, "nor a terminal that cannot move its cursor");
   (void)unsetenv("TERM");
-  TapIs(WatchCreate(&watch, slave, 0), ResFAIL, "nor one of which nothing is known");
+  TapIs(StatusLineCreate(&watch, slave, 0), ResFAIL, "nor one of which nothing is known");
   (void)setenv("TERM", "xterm", 1);
   away();
 }
@@ -258,8 +258,8 @@ static void testNobody(void)
 /* testBackground -- in a session of its own, whose terminal has another group in front */
 static void testBackground(void)
 {
-  WatchCountsStruct counts = {0};
-  Watch watch;
+  StatusLineCountsStruct counts = {0};
+  StatusLine watch;
   int status = 0;
   pid_t pid;
 
@@ -274,11 +274,11 @@ static void testBackground(void)
       _exit(0);
     }
     (void)setpgid(pid, pid);
-    status = WatchCreate(&watch, slave, 0) != ResOK;
-    (void)WatchPoll(watch, 1000 * MS, &counts, 17);
+    status = StatusLineCreate(&watch, slave, 0) != ResOK;
+    (void)StatusLinePoll(watch, 1000 * MS, &counts, 17);
     status |= take() == 0 ? 4 : 0;
     (void)tcsetpgrp(slave, pid);
-    (void)WatchPoll(watch, 2000 * MS, &counts, 17);
+    (void)StatusLinePoll(watch, 2000 * MS, &counts, 17);
     status |= take() != 0 ? 8 : 0;
     (void)kill(pid, SIGKILL);
     _exit(status);

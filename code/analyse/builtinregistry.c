@@ -19,4 +19,4 @@ static const char knownLines[] =
 #include "eventdef.h"
   "\n";
 
-const char *const KnownRegistry = knownLines + 1;
+const char *const BuiltinRegistry = knownLines + 1;

@@ -10,6 +10,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /* Lines as design/format.md .registry has them */
-extern const char *const KnownRegistry;
+extern const char *const BuiltinRegistry;
 
 #endif /* ANALYSE_BUILTINREGISTRY_H */

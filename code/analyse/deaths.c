@@ -21,10 +21,10 @@ typedef struct deathsNamedStruct {
 } deathsNamedStruct, *deathsNamed;
 
 /* What event types tell. */
-enum { deathsNAME = PlansCLIENT, deathsEXIT, deathsUNSEEN };
+enum { deathsNAME = TypeCacheCLIENT, deathsEXIT, deathsUNSEEN };
 enum { deathsPID, deathsSTRING, deathsSTATUS, deathsPROCESSES }; /* the string is a name, or how it ended */
 
-static const PlansKnownStruct deathsKnown[] = {
+static const TypeCacheKnownStruct deathsKnown[] = {
   {"ProcessStart", deathsNAME, {"UW pid", "S name"}},
   {"ProcessExec", deathsNAME, {"UW pid", "S program"}},
   {"ProcessExit", deathsEXIT, {"UW pid", "S how", "UW status"}},
@@ -35,7 +35,7 @@ void DeathsInit(Deaths deaths, Log log)
 {
   memset(deaths, 0, sizeof *deaths);
   deaths->log = log;
-  PlansInit(&deaths->plans, sizeof(PlansTellStruct));
+  TypeCacheInit(&deaths->plans, sizeof(TypeCacheTellStruct));
 }
 
 void DeathsFinish(Deaths deaths)
@@ -49,7 +49,7 @@ void DeathsFinish(Deaths deaths)
       deaths->bucket[i] = next;
     }
   free(deaths->pid);
-  PlansFinish(&deaths->plans);
+  TypeCacheFinish(&deaths->plans);
   StringsFinish(&deaths->strings);
 }
 
@@ -72,13 +72,13 @@ static deathsNamed deathsNamedOf(Deaths deaths, uint32_t pid)
   return named;
 }
 
-static void deathsName(Deaths deaths, LogEvent event, PlansTell plan)
+static void deathsName(Deaths deaths, LogEvent event, TypeCacheTell plan)
 {
   deathsNamed named = deathsNamedOf(deaths, (uint32_t)LogEventWord(event, (Index)plan->param[deathsPID]));
   Size length;
   const char *name = LogEventString(event, (Index)plan->param[deathsSTRING], &length);
 
-  name = PlansBase(name, &length);
+  name = TypeCacheBase(name, &length);
   if (named != NULL && length > 0)
     named->name = StringsAdd(&deaths->strings, name, length);
 }
@@ -122,7 +122,7 @@ static Bool deathsRecorded(Deaths deaths, uint32_t pid)
   return bsearch(&pid, deaths->pid, deaths->recorded, sizeof pid, deathsOrder) != NULL;
 }
 
-static void deathsExit(Deaths deaths, LogEvent event, PlansTell plan)
+static void deathsExit(Deaths deaths, LogEvent event, TypeCacheTell plan)
 {
   static const char signal[] = "signal";
   uint32_t pid = (uint32_t)LogEventWord(event, (Index)plan->param[deathsPID]);
@@ -141,7 +141,7 @@ static void deathsExit(Deaths deaths, LogEvent event, PlansTell plan)
   deaths->unrecorded += !deathsRecorded(deaths, pid);
 }
 
-static void deathsUnseen(Deaths deaths, LogEvent event, PlansTell plan)
+static void deathsUnseen(Deaths deaths, LogEvent event, TypeCacheTell plan)
 {
   Size length;
   const char *string = LogEventString(event, (Index)plan->param[deathsSTRING], &length);
@@ -164,13 +164,13 @@ static void deathsUnseen(Deaths deaths, LogEvent event, PlansTell plan)
 
 void DeathsEvent(Deaths deaths, LogEvent event)
 {
-  PlansTell plan = PlansTells(&deaths->plans, event, deathsKnown, ARRAY_LENGTH(deathsKnown));
+  TypeCacheTell plan = TypeCacheTells(&deaths->plans, event, deathsKnown, ARRAY_LENGTH(deathsKnown));
 
   if (UNLIKELY(plan == NULL)) {
     deaths->failed = TRUE;
     return;
   }
-  if (LIKELY(plan->tells == PlansNOTHING))
+  if (LIKELY(plan->tells == TypeCacheNOTHING))
     return;
   if (plan->tells == deathsNAME)
     deathsName(deaths, event, plan);

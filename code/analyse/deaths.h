@@ -34,7 +34,7 @@ typedef struct DeathsStruct {
   Log log;
   StringsStruct strings;
   struct deathsNamedStruct *bucket[DeathsBUCKETS]; /* what processes run, as far as it was told */
-  PlansStruct plans;
+  TypeCacheStruct plans;
   Bool failed;
   Count count;             /* of all, */
   Count unrecorded;        /* and of those of which nothing is in the log */

@@ -19,12 +19,12 @@ enum {
 };
 
 enum {
-  memoryMAP = PlansCLIENT, memoryUNMAP, memoryREMAP, memoryBREAK, memoryMOVE, memorySAMPLE, memoryEXEC, memoryEXIT,
+  memoryMAP = TypeCacheCLIENT, memoryUNMAP, memoryREMAP, memoryBREAK, memoryMOVE, memorySAMPLE, memoryEXEC, memoryEXIT,
   memoryROUND
 };
 
 /* What event types tell, and by which parameters. */
-static const PlansKnownStruct memoryKnown[] = {
+static const TypeCacheKnownStruct memoryKnown[] = {
   {"MemoryMap", memoryMAP, {"PAWU base", "PAWU size"}},
   {"MemoryUnmap", memoryUNMAP, {"PAWU base", "PAWU size"}},
   {"MemoryRemap", memoryREMAP, {"PAWU old", "PAWU oldSize", "PAWU base", "PAWU size"}},
@@ -52,7 +52,7 @@ typedef struct memoryProcessStruct {
 
 struct MemoryStruct {
   Log log;
-  PlansStruct plans;
+  TypeCacheStruct plans;
   SpanPoolStruct pool;
   GoneStruct gone;
   Bool failed;
@@ -72,7 +72,7 @@ Res MemoryCreate(Memory *memoryReturn, Log log)
   if (memory == NULL)
     return ResMEMORY;
   memory->log = log;
-  PlansInit(&memory->plans, sizeof(PlansTellStruct));
+  TypeCacheInit(&memory->plans, sizeof(TypeCacheTellStruct));
   SpanPoolInit(&memory->pool);
   *memoryReturn = memory;
   return ResOK;
@@ -80,7 +80,7 @@ Res MemoryCreate(Memory *memoryReturn, Log log)
 
 void MemoryDestroy(Memory memory)
 {
-  PlansFinish(&memory->plans);
+  TypeCacheFinish(&memory->plans);
   SpanPoolFinish(&memory->pool);
   GoneFinish(&memory->gone);
   free(memory->process);
@@ -240,14 +240,14 @@ static void memoryBreakTo(Memory memory, memoryProcess process, uint64_t before,
 }
 
 /* memoryOwn -- what a process tells of itself */
-static void memoryOwn(Memory memory, memoryProcess process, LogEvent event, PlansTell plan)
+static void memoryOwn(Memory memory, memoryProcess process, LogEvent event, TypeCacheTell plan)
 {
-  uint64_t value[PlansPARAMS] = {0};
+  uint64_t value[TypeCachePARAMS] = {0};
   Index i;
 
   if (process->gone)
     return;
-  for (i = 0; i < PlansPARAMS && plan->param[i] >= 0; ++i)
+  for (i = 0; i < TypeCachePARAMS && plan->param[i] >= 0; ++i)
     value[i] = LogEventWord(event, (Index)plan->param[i]);
   switch (plan->tells) {
   case memoryMAP: memoryRange(memory, process, TRUE, value[0], value[1]); break;
@@ -263,7 +263,7 @@ static void memoryOwn(Memory memory, memoryProcess process, LogEvent event, Plan
 }
 
 /* memoryTold -- what the collector tells of a process */
-static void memoryTold(Memory memory, LogEvent event, PlansTell plan)
+static void memoryTold(Memory memory, LogEvent event, TypeCacheTell plan)
 {
   uint32_t pid = (uint32_t)LogEventWord(event, (Index)plan->param[0]);
   const char *program = NULL;
@@ -294,17 +294,17 @@ static void memoryRound(Memory memory, memoryProcess collector, uint64_t time)
 void MemoryEvent(Memory memory, LogEvent event)
 {
   memoryProcess process;
-  PlansTell plan;
+  TypeCacheTell plan;
 
   if (UNLIKELY(event->time > memory->gone.time))
     memoryGone(memory, event->time);
   process = memoryOf(memory, event);
-  plan = PlansTells(&memory->plans, event, memoryKnown, ARRAY_LENGTH(memoryKnown));
+  plan = TypeCacheTells(&memory->plans, event, memoryKnown, ARRAY_LENGTH(memoryKnown));
   if (UNLIKELY(process == NULL) || UNLIKELY(plan == NULL)) {
     memory->failed = TRUE;
     return;
   }
-  if (LIKELY(plan->tells == PlansNOTHING))
+  if (LIKELY(plan->tells == TypeCacheNOTHING))
     return;
   if (plan->tells < memorySAMPLE)
     memoryOwn(memory, process, event, plan);

@@ -80,7 +80,7 @@ typedef struct LiveProcessStruct {
 
 typedef struct LiveStruct {
   Log log;
-  State state;
+  ManagerState state;
   uint64_t at;
   Count top;
   LogPositionStruct ahead;    /* all events before it come, and none behind */
@@ -230,7 +230,7 @@ static void livePoolCount(Live live, LiveProcess process, LivePool pool, LiveSit
     liveAdd(&process->class[liveClass(object->size)], object);
     if (object->thread < process->threads)
       liveAdd(&process->thread[object->thread].sum, object);
-    sites[object->client].site = StateSite(live->state, object);
+    sites[object->client].site = ManagerStateSite(live->state, object);
     liveAdd(&sites[object->client].sum, object);
     liveTopAdd(&process->largest, pool->pool, object);
     liveTopAdd(&process->oldest, pool->pool, object);
@@ -274,7 +274,7 @@ static void liveThreads(LiveProcess process)
 
 static Res liveObjects(Live live, LiveProcess process)
 {
-  Count sites = StateSites(live->state) + 1, objects = 0, most;
+  Count sites = ManagerStateSites(live->state) + 1, objects = 0, most;
   LiveSite all;
   Index i;
   Res res;
@@ -330,7 +330,7 @@ static Res liveThreadsAll(LiveProcess process, Heap heap, Index number)
 
 static Res liveProcess(Live live, LiveProcess process, Index number)
 {
-  Heap heap = StateHeap(live->state);
+  Heap heap = ManagerStateHeap(live->state);
 
   process->process = LogProcessAt(live->log, number);
   process->doubt = HeapDoubt(heap, number);
@@ -344,7 +344,7 @@ static Res liveProcess(Live live, LiveProcess process, Index number)
 /* liveIs -- is it a recorded program that lives?  The last one that did is told of if nobody does. */
 static Bool liveIs(Live live, Index number)
 {
-  return LogProcessAt(live->log, number)->header.role[0] == '\0' && !HeapEnded(StateHeap(live->state), number);
+  return LogProcessAt(live->log, number)->header.role[0] == '\0' && !HeapEnded(ManagerStateHeap(live->state), number);
 }
 
 static Res liveFinish(void *view)
@@ -356,10 +356,10 @@ static Res liveFinish(void *view)
   Res res;
 
   if (live->at != UINT64_MAX)
-    HeapUntil(StateHeap(live->state), live->at);
-  res = StateSettle(live->state);
+    HeapUntil(ManagerStateHeap(live->state), live->at);
+  res = ManagerStateSettle(live->state);
   if (res == ResOK)
-    res = HeapOffAhead(StateHeap(live->state), &live->ahead);
+    res = HeapOffAhead(ManagerStateHeap(live->state), &live->ahead);
   LogSummarize(&live->summary, live->log);
   live->process = calloc(live->summary.processes + 1, sizeof *live->process);
   if (live->process == NULL)
@@ -367,7 +367,7 @@ static Res liveFinish(void *view)
   if (res == ResOK && InternsMay(live->log))
     res = InternsLearn(&live->interns, live->log, &live->position);
   for (i = 0; i < live->summary.processes && res == ResOK; ++i)
-    if (HeapSeen(&threads, &counts, StateHeap(live->state), i) && liveIs(live, i))
+    if (HeapSeen(&threads, &counts, ManagerStateHeap(live->state), i) && liveIs(live, i))
       res = liveProcess(live, &live->process[live->processes++], i);
   return res;
 }
@@ -384,7 +384,7 @@ static void livePart(Live live, const LogRequestStruct *only, Bool position)
     PawPositionOfTime(&live->ahead, live->log, part.to);
   if (position || live->at != UINT64_MAX)
     part.end = &live->position;
-  HeapOffPart(StateHeap(live->state), &part);
+  HeapOffPart(ManagerStateHeap(live->state), &part);
 }
 
 /* liveCreate -- a view of the log before the time that is asked for, or at the position that is at that time */
@@ -407,11 +407,11 @@ static Res liveCreate(void **viewReturn, ViewWants wants)
     PawPositionOfTime(&live->position, wants->log, wants->at);
   if (only->end != NULL && LogPositionCompare(only->end, &live->position) < 0)
     live->position = *only->end;
-  if (StateCreate(&live->state, wants->log, only, &live->position) != ResOK) {
+  if (ManagerStateCreate(&live->state, wants->log, only, &live->position) != ResOK) {
     free(live);
     return ResMEMORY;
   }
-  HeapOf(StateHeap(live->state), wants->of);
+  HeapOf(ManagerStateHeap(live->state), wants->of);
   livePart(live, only, wants->position != NULL);
   *viewReturn = live;
   return ResOK;
@@ -434,7 +434,7 @@ static void liveDestroy(void *view)
   free(live->process);
   InternsFinish(&live->interns);
   StringsFinish(&live->strings);
-  StateDestroy(live->state);
+  ManagerStateDestroy(live->state);
   free(live);
 }
 
@@ -448,7 +448,7 @@ static const char *liveLabel(Live live, LiveProcess process, uint64_t addr, uint
 
 static LogRequest liveRequest(void *view)
 {
-  return StateRequest(((Live)view)->state);
+  return ManagerStateRequest(((Live)view)->state);
 }
 
 static double printSince(Live live, uint64_t time)
@@ -580,7 +580,7 @@ static void textTop(FILE *out, Live live, LiveProcess process, const char *name,
   fprintf(out, "  %s\n", name);
   for (i = 0; i < top->count; ++i) {
     HeapObject object = &top->object[i].object;
-    uint64_t site = StateSite(live->state, object);
+    uint64_t site = ManagerStateSite(live->state, object);
     fprintf(out, "    0x%-14llx %10llu bytes, thread %u, pool 0x%llx, since %.9f s", (unsigned long long)object->addr,
             (unsigned long long)object->size, printThread(process, object),
             (unsigned long long)top->object[i].pool->addr, printSince(live, object->time));
@@ -622,7 +622,7 @@ static void textProcess(FILE *out, Live live, LiveProcess process)
 static Bool liveText(FILE *out, void *view)
 {
   Live live = view;
-  HeapOffStruct off = HeapOff(StateHeap(live->state), NULL);
+  HeapOffStruct off = HeapOff(ManagerStateHeap(live->state), NULL);
   Index i;
 
   fprintf(out, "at             %.9f s\n", printSince(live, printAt(live)));
@@ -765,7 +765,7 @@ static void jsonTop(FILE *out, Live live, LiveProcess process, const char *name,
     fprintf(out, ", \"size\": %llu, \"tid\": %u, ", (unsigned long long)object->size, printThread(process, object));
     jsonAddress(out, "pool", top->object[i].pool->addr);
     fputs(", ", out);
-    jsonAddress(out, "site", StateSite(live->state, object));
+    jsonAddress(out, "site", ManagerStateSite(live->state, object));
     fprintf(out, ", \"since\": %.9f, \"earlier\": %s", printSince(live, object->time),
             object->told ? "true" : "false");
     jsonLabel(out, liveLabel(live, process, object->addr, object->time));
@@ -799,7 +799,7 @@ static void jsonProcess(FILE *out, Live live, LiveProcess process)
 static Bool liveJson(FILE *out, void *view)
 {
   Live live = view;
-  HeapOffStruct off = HeapOff(StateHeap(live->state), NULL);
+  HeapOffStruct off = HeapOff(ManagerStateHeap(live->state), NULL);
   Index i;
 
   fprintf(out, "{\"at\": %.9f, ", printSince(live, printAt(live)));

@@ -294,7 +294,7 @@ void SourceHooks(Source source, LogHooks hooks)
   *hooks = (LogHooksStruct){.data = source, .gap = sourceGap, .note = SourceNote, .scanning = sourceScanning,
                             .progress = source->follow.idle == NULL ? sourceReading : NULL, .offset = source->offsets,
                             .version = {EventVersionMAJOR, EventVersionMEDIAN, EventVersionMINOR},
-                            .registry = KnownRegistry};
+                            .registry = BuiltinRegistry};
 }
 
 /* sourceRead -- FALSE: reading has ended with `res`, which is reported, with the status */

@@ -43,7 +43,7 @@ enum {
 static const long collectorFutexAT =
   (long)offsetof(RegionHeaderStruct, hand.collector) - (long)offsetof(RegionHeaderStruct, hand.next);
 
-/* collectorSay -- a TellerWrite: into the batch, with the programs' blocks */
+/* collectorSay -- a SelfEventsWrite: into the batch, with the programs' blocks */
 static Res collectorSay(void *data, const void *message, Size size)
 {
   Collector collector = data;
@@ -74,20 +74,20 @@ Res CollectorNew(Collector *collectorReturn, const CollectorSettingsStruct *sett
   collector->shop.batch.fd = -1;
   collector->meet.fd = collector->place.memory = collector->place.beside = collector->place.open = collector->handed = -1;
   collector->shop.pack = calloc(1, PackSIZE);
-  res = collector->shop.pack == NULL ? ResMEMORY : MeetOpen(&collector->meet);
+  res = collector->shop.pack == NULL ? ResMEMORY : RendezvousOpen(&collector->meet);
   if (res == ResOK && getrandom(&collector->place.recording, sizeof collector->place.recording, 0) < 0)
     res = ResIO;
   collector->place.recording |= collector->place.recording == 0;
   collector->shop.recording = collector->place.recording;
   if (res == ResOK)
-    res = TellerCreate(&collector->teller, collectorSay, collector, collector->place.recording, settings->raw);
+    res = SelfEventsCreate(&collector->self, collectorSay, collector, collector->place.recording, settings->raw);
   if (res != ResOK) {
     CollectorFree(collector);
     return res;
   }
   if (settings->events != NULL)
     ChooseSay(collector->shop.chosen, sizeof collector->shop.chosen, settings->events);
-  TellerChoose(collector->teller, settings->events);
+  SelfEventsChoose(collector->self, settings->events);
   if (!settings->alone && AbsentCreate(&collector->absent) != ResOK)
     collector->absent = NULL;
   (void)snprintf(collector->mark, sizeof collector->mark, collectorVARIABLE "%s:%s", collector->meet.name,
@@ -109,16 +109,16 @@ const char *CollectorAddress(Collector collector)
 /* collectorWitness -- without a witness there is a recording all the same */
 static void collectorWitness(Collector collector)
 {
-  WitnessSettingsStruct settings = {
-    .teller = collector->settings.witness ? collector->teller : NULL,
+  ProcessWatchSettingsStruct settings = {
+    .self = collector->settings.watcher ? collector->self : NULL,
     .interval = collector->settings.sample,
     .follow = !collector->settings.alone,
     .mark = collector->mark,
     .terminal = collector->settings.watched ? STDERR_FILENO : -1,
   };
 
-  if (WitnessCreate(&collector->witness, &settings) != ResOK)
-    collector->witness = NULL;
+  if (ProcessWatchCreate(&collector->watcher, &settings) != ResOK)
+    collector->watcher = NULL;
 }
 
 /* collectorPaused -- is there nothing to be told yet?  What was paused begins with somebody's first event. */
@@ -127,17 +127,17 @@ static Bool collectorPaused(Collector collector)
   if (collector->settings.paused && collector->shop.counts.events > 0 && !collector->stopped) {
     collector->settings.paused = FALSE;
     collectorWitness(collector);
-    if (collector->witness != NULL && collector->program != 0)
-      WitnessProgram(collector->witness, collector->program);
+    if (collector->watcher != NULL && collector->program != 0)
+      ProcessWatchProgram(collector->watcher, collector->program);
   }
-  return collector->witness == NULL;
+  return collector->watcher == NULL;
 }
 
 void CollectorAlone(Collector collector)
 {
-  if (collector->witness != NULL)
-    WitnessDestroy(collector->witness);
-  collector->witness = NULL;
+  if (collector->watcher != NULL)
+    ProcessWatchDestroy(collector->watcher);
+  collector->watcher = NULL;
 }
 
 /* collectorPrompt -- have the processor soon after it was asked for, in short slices, and before the program, where
@@ -185,9 +185,9 @@ static void collectorKeep(Collector collector)
  * repeat them, unless it may be cut away */
 static void collectorHead(Collector collector)
 {
-  if (TellerHeader(collector->teller) == ResOK && BatchWrite(&collector->shop.batch) == ResOK &&
+  if (SelfEventsHeader(collector->self) == ResOK && BatchWrite(&collector->shop.batch) == ResOK &&
       collector->settings.keep == 0 && collector->shop.batch.outlet == NULL)
-    collector->shop.known = TellerRegistry();
+    collector->shop.known = SelfEventsRegistry();
 }
 
 Res CollectorLog(Collector collector, int fd, const char *path)
@@ -198,7 +198,7 @@ Res CollectorLog(Collector collector, int fd, const char *path)
   BatchOpen(&collector->shop.batch, fd);
   PlaceOpen(&collector->place, collector->place.recording, path);
   if (fd < 0) {
-    collector->shop.teller = collector->teller;
+    collector->shop.self = collector->self;
     return collectorRobust(collector);
   }
   if (fstat(fd, &status) != 0)
@@ -273,7 +273,7 @@ static void collectorFlush(Collector collector, Drain drain)
 }
 
 /* collectorKinds -- the list is meant as the process names its kinds, against what it sends now */
-static void collectorKinds(Drain drain, Live live, const char *list)
+static void collectorKinds(Drain drain, Attach live, const char *list)
 {
   const char *names[EventKindMAX];
   char room[256];
@@ -286,14 +286,14 @@ static void collectorKinds(Drain drain, Live live, const char *list)
   for (i = 0; i < EventKindMAX; ++i)
     names[i] = drain->head.types->registry.kind[i];
   TextInit(&error, room, sizeof room);
-  if (NamesMask(&mask, list, names, EventKindMAX, LiveSent(live), "kind", &error) == ResOK)
-    LiveSend(live, mask);
+  if (NamesMask(&mask, list, names, EventKindMAX, AttachSent(live), "kind", &error) == ResOK)
+    AttachSend(live, mask);
 }
 
 /* collectorObey -- have a process do what a request says: "kinds LIST", "flush"; what is not understood is not done */
 static void collectorObey(Drain drain, const char *request)
 {
-  LiveStruct live = {.region = drain->header};
+  AttachStruct live = {.region = drain->header};
 
   if (drain->muted || drain->shut)
     return;
@@ -426,7 +426,7 @@ Bool CollectorRun(Collector collector, int fd, uint64_t until)
     if (now >= until)
       return FALSE;
     if (!collectorPaused(collector))
-      due = WitnessPoll(collector->witness, now, &collector->shop.counts);
+      due = ProcessWatchPoll(collector->watcher, now, &collector->shop.counts);
     due = due < collectorTend ? due : collectorTend;
     if (idle < collectorPatience && collector->drains > 0 && !collector->told) {
       if (collectorWait(collector, fd, taken >= collectorBusy ? 0 : collectorNap))
@@ -440,14 +440,14 @@ Bool CollectorRun(Collector collector, int fd, uint64_t until)
 void CollectorProgram(Collector collector, pid_t pid)
 {
   collector->program = pid;
-  if (collector->witness != NULL)
-    WitnessProgram(collector->witness, pid);
+  if (collector->watcher != NULL)
+    ProcessWatchProgram(collector->watcher, pid);
 }
 
 void CollectorEnded(Collector collector, pid_t pid, int status)
 {
-  if (collector->witness != NULL)
-    WitnessEnded(collector->witness, pid, status);
+  if (collector->watcher != NULL)
+    ProcessWatchEnded(collector->watcher, pid, status);
 }
 
 void CollectorStop(Collector collector)
@@ -455,7 +455,7 @@ void CollectorStop(Collector collector)
   Index i;
 
   collector->stopped = TRUE;
-  TellerStopped(collector->teller);
+  SelfEventsStopped(collector->self);
   CollectorAlone(collector);
   for (i = 0; i < collector->drains; ++i) {
     DrainShut(collector->drain[i]);
@@ -488,10 +488,10 @@ void CollectorFree(Collector collector)
     PlinthClose(&collector->outlet);
   if (collector->handed >= 0)
     (void)close(collector->handed);
-  MeetClose(&collector->meet);
+  RendezvousClose(&collector->meet);
   PlaceClose(&collector->place);
-  if (collector->teller != NULL)
-    TellerDestroy(collector->teller);
+  if (collector->self != NULL)
+    SelfEventsDestroy(collector->self);
   if (collector->absent != NULL)
     AbsentDestroy(collector->absent);
   DrainShopFinish(&collector->shop);

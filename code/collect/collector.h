@@ -31,7 +31,7 @@ typedef struct CollectorSettingsStruct {
   const uint8_t *events;  /* bits by code: only these types; NULL: all.  8192 bytes. */
   Bool raw;               /* blocks are not packed */
   uint64_t keep;          /* bytes of the log that are kept on the disk, the newest; 0: all */
-  Bool witness;           /* the collector tells in the log what it sees of processes and threads from outside, */
+  Bool watcher;           /* the collector tells in the log what it sees of processes and threads from outside, */
   Bool paused;            /* not before somebody else tells something, */
   unsigned sample;        /* ms between two samples of them; 0: none */
   Bool alone;             /* there is no family, but one process */

@@ -46,10 +46,10 @@ typedef struct ImagesStruct {
 typedef struct CollectorStruct {
   struct robust_list_head robust; /* first: the kernel has its address */
   CollectorSettingsStruct settings;
-  MeetSocketStruct meet;
+  RendezvousSocketStruct meet;
   PlaceStruct place;
   int handed;                  /* the log, for recorded programs; -1: it is no file */
-  char mark[sizeof collectorVARIABLE + MeetNameMAX + 1 + RegionTokenMAX]; /* collectorVARIABLE and our address */
+  char mark[sizeof collectorVARIABLE + RendezvousNameMAX + 1 + RegionTokenMAX]; /* collectorVARIABLE and our address */
   Count drains;
   Drain drain[collectorDrainsMAX];
   Drain last;                  /* of a process that has ended, when there was no other: its region stays; NULL */
@@ -68,8 +68,8 @@ typedef struct CollectorStruct {
   Bool crowded;                /* that it cannot be kept small */
   PlinthStruct outlet;         /* where it goes, if that is no file */
   ImagesStruct images;
-  Teller teller;               /* our own stream; NULL: no memory */
-  Witness witness;             /* NULL before anything is to be told, and at the end */
+  SelfEvents self;               /* our own stream; NULL: no memory */
+  ProcessWatch watcher;             /* NULL before anything is to be told, and at the end */
   Absent absent;               /* NULL: there is no family, or no memory */
   pid_t program;               /* our child; 0: none yet */
   DrainShopStruct shop;

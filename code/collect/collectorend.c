@@ -50,7 +50,7 @@ static Drain collectorPart(Collector collector, Index i)
                                         : CountAdd(0, __atomic_load_n(&drain->header->lost, __ATOMIC_RELAXED));
   collector->shop.counts.discarded = CountAdd(collector->shop.counts.discarded, lost);
   if (!DrainHeaded(drain) && lost > 0)
-    (void)TellerLost(collector->teller, lost);
+    (void)SelfEventsLost(collector->self, lost);
   collector->drain[i] = collector->drain[--collector->drains];
   CollectorLink(collector);
   return drain;
@@ -100,7 +100,7 @@ void CollectorRelease(Collector collector)
 /* collectorStays -- what a dead process has left cannot be written */
 static void collectorStays(Collector collector, Drain drain)
 {
-  WatchCounts counts = &collector->shop.counts;
+  StatusLineCounts counts = &collector->shop.counts;
   uint64_t discarded = counts->discarded;
   unsigned long long events = DrainStays(drain);
 
@@ -111,7 +111,7 @@ static void collectorStays(Collector collector, Drain drain)
     return;
   }
   counts->discarded += events;
-  (void)TellerLost(collector->teller, counts->discarded - discarded); /* no reader finds them there */
+  (void)SelfEventsLost(collector->self, counts->discarded - discarded); /* no reader finds them there */
   CollectorTell(collector, "%llu event%s of process %ld could not be written, and %s lost: the memory has no name "
                 "under which it could stay; make room in " RegionFOLDER, events, TextPlural(events), (long)drain->pid,
                 events == 1 ? "is" : "are");
@@ -167,7 +167,7 @@ void CollectorCount(CollectorCounts its, Collector collector)
 
   *its = (CollectorCountsStruct){
     .events = collector->shop.counts.events,
-    .discarded = collector->shop.counts.discarded + TellerDiscarded(collector->teller),
+    .discarded = collector->shop.counts.discarded + SelfEventsDiscarded(collector->self),
     .bytes = batch->bytes,
     .missing = BatchMissing(batch),
     .untold = collector->untold,
@@ -177,7 +177,7 @@ void CollectorCount(CollectorCounts its, Collector collector)
     uint64_t kept = PlinthLeft(batch->outlet, BlockMessageEvents);
     /* What waits for the outlet is in the processes' memory yet, but for what we say ourselves. */
     its->events -= kept + BatchWaiting(batch, 0);
-    its->discarded += kept + BatchWaiting(batch, TellerIdentity(collector->teller));
+    its->discarded += kept + BatchWaiting(batch, SelfEventsIdentity(collector->self));
     its->bytes -= PlinthLeft(batch->outlet, collectorSize);
   }
 }
@@ -231,12 +231,12 @@ static Res collectorClosing(Collector collector, int fd)
 {
   Place place = &collector->place;
   Size length;
-  const void *text = TellerClosing(&length, collector->teller);
+  const void *text = SelfEventsClosing(&length, collector->self);
   static RegionHeaderStruct header;
 
   header = (RegionHeaderStruct){.order = BlockORDER, .major = BlockMAJOR, .pid = (uint32_t)getpid()};
   memcpy(header.magic, RegionMAGIC, BlockMagicSIZE);
-  header.identity = TellerIdentity(collector->teller);
+  header.identity = SelfEventsIdentity(collector->self);
   header.recording = place->recording;
   header.device = place->device;
   header.inode = place->inode;
@@ -281,23 +281,23 @@ static Res collectorLeaves(Collector collector)
 static void collectorLastWords(Collector collector)
 {
   Batch batch = &collector->shop.batch;
-  Teller teller = collector->teller;
+  SelfEvents self = collector->self;
   BatchDroppedStruct dropped;
   uint64_t lost;
 
-  BatchLast(&dropped, batch, TellerIdentity(teller));
-  TellerDropped(teller, dropped.blocks, dropped.events);
+  BatchLast(&dropped, batch, SelfEventsIdentity(self));
+  SelfEventsDropped(self, dropped.blocks, dropped.events);
   collector->untold = dropped.piece;
   if (collector->stays != NULL) {
-    lost = TellerLost(teller, TellerDiscarded(teller));
-    if (TellerHeader(teller) != ResOK || BatchWrite(batch) != ResOK)
+    lost = SelfEventsLost(self, SelfEventsDiscarded(self));
+    if (SelfEventsHeader(self) != ResOK || BatchWrite(batch) != ResOK)
       (void)__atomic_fetch_add(&collector->stays->header->lost, lost, __ATOMIC_RELAXED);
     return;
   }
-  if (TellerEnd(teller) == ResOK && BatchWrite(batch) == ResOK)
+  if (SelfEventsEnd(self) == ResOK && BatchWrite(batch) == ResOK)
     return;
   if ((!BatchFarther(batch) || BatchWrite(batch) != ResOK) && collectorLeaves(collector) != ResOK)
-    collector->untold += TellerLost(teller, 0) + TellerDiscarded(teller);
+    collector->untold += SelfEventsLost(self, 0) + SelfEventsDiscarded(self);
 }
 
 /* collectorClose -- the recording is over, which the log says, if it can take that, and be it the second time; else the last
@@ -306,9 +306,9 @@ static Res collectorClose(Collector collector)
 {
   unsigned tries;
 
-  TellerHeaded(collector->teller, collector->shop.headed);
+  SelfEventsHeaded(collector->self, collector->shop.headed);
   for (tries = 0; tries < collectorCLOSING; ++tries) {
-    if (TellerEnd(collector->teller) == ResOK && CollectorWrite(collector) == ResOK)
+    if (SelfEventsEnd(collector->self) == ResOK && CollectorWrite(collector) == ResOK)
       return ResOK;
     (void)collectorFails(collector);
   }
@@ -335,11 +335,11 @@ static void collectorAbsent(Collector collector)
 
 void CollectorUnseen(Collector collector, const char *program, const char *reason, Count processes)
 {
-  Teller teller = collector->teller;
+  SelfEvents self = collector->self;
   char line[EventMaxStringLength + 1];
 
   (void)snprintf(line, sizeof line, "%s: %s", program, reason);
-  if (teller != NULL)
+  if (self != NULL)
     EVENT_US(ProgramUnseen, (unsigned)processes, line);
 }
 

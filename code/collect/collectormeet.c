@@ -246,7 +246,7 @@ static Res collectorGrant(Collector collector, int to, RegionGrant grant, Drain 
   fds[RegionGrantLOG] = collector->handed;
   if (fds[RegionGrantCONTROL] < 0)
     return ResIO;
-  res = MeetAnswer(to, grant, fds, collector->handed >= 0 ? RegionGrantMAX : RegionGrantLOG);
+  res = RendezvousAnswer(to, grant, fds, collector->handed >= 0 ? RegionGrantMAX : RegionGrantLOG);
   (void)close(fds[RegionGrantCONTROL]);
   return res;
 }
@@ -263,7 +263,7 @@ static void collectorLook(Collector collector)
 }
 
 /* collectorMake -- make a region for a process, and give it to that */
-static void collectorMake(Collector collector, MeetMessage message, Bool *buriedReturn)
+static void collectorMake(Collector collector, RendezvousMessage message, Bool *buriedReturn)
 {
   /* Whoever gets no region is to believe that, too. */
   RegionGrantStruct grant = {.magic = RegionMAGIC, .version = RegionMeetVERSION, .recording = collector->place.recording};
@@ -276,7 +276,7 @@ static void collectorMake(Collector collector, MeetMessage message, Bool *buried
   if (!collectorRoom(collector, message->pid, buriedReturn) ||
       DrainMake(&drain, &collector->shop, &collector->place, message, tid, &grant, &locked) != ResOK) {
     grant.slots = 0;
-    (void)MeetAnswer(message->fd, &grant, NULL, 0);
+    (void)RendezvousAnswer(message->fd, &grant, NULL, 0);
   } else {
     grant.quiet = collector->stopped || !collectorWanted(collector, drain);
     if (grant.quiet)
@@ -287,8 +287,8 @@ static void collectorMake(Collector collector, MeetMessage message, Bool *buried
     } else {
       if (collector->last != NULL)
         CollectorRelease(collector);
-      if (collector->witness != NULL)
-        WitnessMeet(collector->witness, drain->pid, &message->request);
+      if (collector->watcher != NULL)
+        ProcessWatchMeet(collector->watcher, drain->pid, &message->request);
     }
   }
   if (locked >= 0)
@@ -296,7 +296,7 @@ static void collectorMake(Collector collector, MeetMessage message, Bool *buried
 }
 
 /* collectorTake -- a process wants a region, or did want one: who waits no longer records itself */
-static void collectorTake(Collector collector, MeetMessage message, Bool *buriedReturn)
+static void collectorTake(Collector collector, RendezvousMessage message, Bool *buriedReturn)
 {
   collectorLook(collector);
   if (message->request.called != 0)
@@ -305,14 +305,14 @@ static void collectorTake(Collector collector, MeetMessage message, Bool *buried
     collector->settings.loaded(collector->settings.data, message->pid, message->uid, message->request.program);
   if (collector->absent != NULL)
     AbsentMet(collector->absent, message->pid, message->request.program, EventClockMonotonic());
-  if (MeetWaits(message->fd))
+  if (RendezvousWaits(message->fd))
     collectorMake(collector, message, buriedReturn);
 }
 
 /* collectorExpect -- a program that is not yet there: who runs it will come within a moment, if the library is loaded.
  * A child that its parent numbers in another way than we do is left alone.
  * certain  by its file it will not */
-static void collectorExpect(Collector collector, MeetMessage message, const char *path, Bool certain)
+static void collectorExpect(Collector collector, RendezvousMessage message, const char *path, Bool certain)
 {
   RegionMeet note = &message->request;
   uint64_t now = EventClockMonotonic();
@@ -330,15 +330,15 @@ static void collectorExpect(Collector collector, MeetMessage message, const char
 /* collectorLost -- a process ends that has no region, and had no room in the log to say what is lost with it */
 static void collectorLost(Collector collector, pid_t pid, uint64_t events)
 {
-  uint64_t before = TellerLost(collector->teller, 0);
+  uint64_t before = SelfEventsLost(collector->self, 0);
 
   if (events > CountMAX)
     CollectorTell(collector, "%ld: how many events are lost with it is not known: what it says cannot be", (long)pid);
-  collector->shop.counts.discarded += TellerLost(collector->teller, events) - before;
+  collector->shop.counts.discarded += SelfEventsLost(collector->self, events) - before;
 }
 
 /* collectorBefore -- a library of a process comes before ours, and has a malloc */
-static void collectorBefore(Collector collector, MeetMessage message)
+static void collectorBefore(Collector collector, RendezvousMessage message)
 {
   char program[RegionPathMAX] = "", reason[RegionPathMAX + 128];
   Index i;
@@ -356,7 +356,7 @@ static void collectorBefore(Collector collector, MeetMessage message)
 
 /* collectorNote -- a process says which program it is going to run.  The file is looked at only if its path is absolute:
  * for another we do not know the folder in which the path begins. */
-static void collectorNote(Collector collector, MeetMessage message)
+static void collectorNote(Collector collector, RendezvousMessage message)
 {
   RegionMeet note = &message->request;
   Bool certain = FALSE, found = note->program[0] == '/' || strchr(note->program, '/') == NULL;
@@ -376,15 +376,15 @@ static void collectorNote(Collector collector, MeetMessage message)
 
 void CollectorReceive(Collector collector)
 {
-  MeetMessageStruct message;
+  RendezvousMessageStruct message;
   Bool buried = FALSE;
-  MeetKind kind;
+  RendezvousKind kind;
   unsigned i;
 
-  for (i = 0; i < meetDatagrams && (kind = MeetReceive(&message, &collector->meet)) != MeetNOTHING; ++i) {
-    if (kind == MeetPROCESS) {
+  for (i = 0; i < meetDatagrams && (kind = RendezvousReceive(&message, &collector->meet)) != RendezvousNOTHING; ++i) {
+    if (kind == RendezvousPROCESS) {
       collectorTake(collector, &message, &buried);
-      MeetDrop(message.fd);
+      RendezvousDrop(message.fd);
     } else if (kind == MeetNOTE) {
       collectorNote(collector, &message);
     }

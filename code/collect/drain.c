@@ -31,7 +31,7 @@ enum {
 };
 
 /* drainFill -- all of the region's header that is known: what the process may rely on, and others find it by */
-static void drainFill(Drain drain, Place place, MeetMessage message, uint32_t tid)
+static void drainFill(Drain drain, Place place, RendezvousMessage message, uint32_t tid)
 {
   RegionHeader header = drain->header;
 
@@ -52,7 +52,7 @@ static void drainFill(Drain drain, Place place, MeetMessage message, uint32_t ti
 }
 
 /* drainFile -- the file, and another description of it, locked */
-static Res drainFile(Drain drain, Place place, MeetMessage message, RegionGrant grant, int *lockedReturn)
+static Res drainFile(Drain drain, Place place, RendezvousMessage message, RegionGrant grant, int *lockedReturn)
 {
   Res res = PlaceMake(&drain->file, grant->path, place, message->pid, drain->size);
 
@@ -61,7 +61,7 @@ static Res drainFile(Drain drain, Place place, MeetMessage message, RegionGrant 
   memcpy(drain->path, grant->path, sizeof drain->path);
   *lockedReturn = drain->file.locked;
   drain->file.locked = -1;
-  drain->header = GuardMap(drain->file.fd, drain->size);
+  drain->header = SigbusMap(drain->file.fd, drain->size);
   return drain->header != NULL ? ResOK : ResMEMORY;
 }
 
@@ -109,7 +109,7 @@ void DrainShopFinish(DrainShop shop)
     (void)munmap(shop->spare[--shop->spares], sizeof(DrainStruct));
 }
 
-Res DrainMake(Drain *drainReturn, DrainShop shop, Place place, MeetMessage message, uint32_t tid, RegionGrant grant,
+Res DrainMake(Drain *drainReturn, DrainShop shop, Place place, RendezvousMessage message, uint32_t tid, RegionGrant grant,
               int *lockedReturn)
 {
   Drain drain = drainNew(shop);
@@ -151,7 +151,7 @@ void DrainClose(Drain drain)
 {
   if (drain->header != NULL) {
     BatchForget(&drain->shop->batch, drain->header);
-    GuardUnmap(drain->header, drain->size);
+    SigbusUnmap(drain->header, drain->size);
   }
   PlaceDrop(&drain->file);
   DrainHeaderForget(&drain->head, &drain->shop->types);
@@ -183,8 +183,8 @@ static Res drainHead(Drain drain, uint64_t lost, const DrainStreamsStruct *ended
     drain->counted = TRUE;
     ++shop->headed;
   }
-  if (shop->headed > 0 && shop->teller != NULL && TellerHeader(shop->teller) == ResOK)
-    shop->teller = NULL;
+  if (shop->headed > 0 && shop->self != NULL && SelfEventsHeader(shop->self) == ResOK)
+    shop->self = NULL;
   return res;
 }
 
@@ -198,7 +198,7 @@ Bool DrainHeaderNew(Drain drain)
 {
   Res res;
 
-  GuardAgain(drain->header);
+  SigbusAgain(drain->header);
   if (drain->muted)
     return TRUE;
   res = DrainHeaderTake(&drain->head, drain->header, drain->identity, (uint32_t)drain->pid, drain->shop);

@@ -83,10 +83,10 @@ typedef struct DrainShopStruct {
   DrainTypes types;         /* in use */
   RegistryNameStruct known; /* the types that the collector's own header block has put into the log; length 0: none */
   Pack pack;
-  WatchCountsStruct counts; /* of all that went into the batch */
+  StatusLineCountsStruct counts; /* of all that went into the batch */
   uint64_t recording;       /* which this is, */
   uint64_t headed;          /* and of how many of its processes a header block went into the batch */
-  Teller teller;            /* whose own header block is to follow the first one of a process; NULL: it is in the log */
+  SelfEvents self;            /* whose own header block is to follow the first one of a process; NULL: it is in the log */
   BatchStruct batch;
   struct DrainStruct *spare[DrainSPARE]; /* of processes that have ended, as new */
   Count spares;
@@ -154,7 +154,7 @@ static inline Bool DrainTakesOpen(DrainWhat what)
  * lockedReturn a descriptor of the region, locked, for the process; the caller closes it
  * returns      ResMEMORY, ResIO, ResPARAM: it wants what cannot be
  */
-extern Res DrainMake(Drain *drainReturn, DrainShop shop, Place place, MeetMessage message, uint32_t tid,
+extern Res DrainMake(Drain *drainReturn, DrainShop shop, Place place, RendezvousMessage message, uint32_t tid,
                      RegionGrant grantReturn, int *lockedReturn);
 
 /* DrainWithdraw -- remove the region, and forget the process: also where the answer cannot be delivered */

@@ -33,7 +33,7 @@ static void recordingCollector(Recording recording)
     .events = recording->events != NULL ? recording->codes : NULL,
     .raw = recording->raw,
     .keep = recording->keep,
-    .witness = recording->system,
+    .watcher = recording->system,
     .paused = recording->paused,
     .sample = (unsigned)recording->sample,
     .alone = recording->alone,

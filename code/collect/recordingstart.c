@@ -62,7 +62,7 @@ Bool RecordingTo(Recording recording)
     TextInit(&text, room, sizeof room);
     TextString(&text, "unix:");
     reason = "its path is too long";
-    res = QuietAbsolute(&text, where + 5);
+    res = RawAbsolute(&text, where + 5);
     if (res == ResOK)
       res = ListenResolve(where, sizeof where, room, &reason);
   } else if (res == ResOK) {
@@ -146,7 +146,7 @@ static Bool recordingCreate(char *familyReturn, Size size, Recording recording)
   recording->device = status.st_dev;
   recording->inode = status.st_ino;
   TextInit(&text, familyReturn, size);
-  PlinthFileTell(&text, status.st_dev, status.st_ino, QuietBirth(recording->fd));
+  PlinthFileTell(&text, status.st_dev, status.st_ino, RawBirth(recording->fd));
   (void)TextTerminate(&text);
   return TRUE;
 }
@@ -238,8 +238,8 @@ static int recordingBecome(Recording recording, char **argv, int end)
     return eventrecFAILED;
   }
   /* Here, for the whole family: so its processes need not. */
-  QuietDumped(TRUE);
-  QuietDumped(FALSE);
+  RawDumped(TRUE);
+  RawDumped(FALSE);
   (void)sigaction(SIGCHLD, &recording->children, NULL);
   (void)sigaction(SIGXFSZ, &recording->limited, NULL);
   (void)sigprocmask(SIG_SETMASK, &recording->mask, NULL);

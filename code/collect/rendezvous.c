@@ -17,12 +17,12 @@
 #include "base/aver.h"
 
 enum {
-  meetDescriptorsMAX = 253, /* as many as one datagram may have: the system would close what we have no room for */
-  meetTries = 8
+  rendezvousDescriptorsMAX = 253, /* as many as one datagram may have: the system would close what we have no room for */
+  rendezvousTries = 8
 };
 
-/* meetBind -- bind to a fresh name */
-static Res meetBind(MeetSocket meet)
+/* rendezvousBind -- bind to a fresh name */
+static Res rendezvousBind(RendezvousSocket meet)
 {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   uint64_t random[3];
@@ -41,7 +41,7 @@ static Res meetBind(MeetSocket meet)
   return ResOK;
 }
 
-Res MeetOpen(MeetSocket meet)
+Res RendezvousOpen(RendezvousSocket meet)
 {
   int on = 1;
   unsigned tries;
@@ -51,17 +51,17 @@ Res MeetOpen(MeetSocket meet)
   if (meet->fd < 0)
     return ResIO;
   if (setsockopt(meet->fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) == 0)
-    for (tries = 0; tries < meetTries; ++tries) {
-      if (meetBind(meet) == ResOK)
+    for (tries = 0; tries < rendezvousTries; ++tries) {
+      if (rendezvousBind(meet) == ResOK)
         return ResOK;
       if (errno != EADDRINUSE)
         break;
     }
-  MeetClose(meet);
+  RendezvousClose(meet);
   return ResIO;
 }
 
-void MeetClose(MeetSocket meet)
+void RendezvousClose(RendezvousSocket meet)
 {
   int error = errno;
 
@@ -71,7 +71,7 @@ void MeetClose(MeetSocket meet)
   errno = error;
 }
 
-void MeetDrop(int fd)
+void RendezvousDrop(int fd)
 {
   struct linger none = {0, 0};
 
@@ -81,8 +81,8 @@ void MeetDrop(int fd)
   (void)close(fd);
 }
 
-/* meetControl -- who sent it, and the first descriptor that came with it; others are closed */
-static Bool meetControl(MeetMessage message, struct msghdr *header)
+/* rendezvousControl -- who sent it, and the first descriptor that came with it; others are closed */
+static Bool rendezvousControl(RendezvousMessage message, struct msghdr *header)
 {
   struct cmsghdr *control;
   Bool known = FALSE;
@@ -105,15 +105,15 @@ static Bool meetControl(MeetMessage message, struct msghdr *header)
         if (message->fd < 0)
           message->fd = fd;
         else
-          MeetDrop(fd);
+          RendezvousDrop(fd);
       }
     }
   }
   return known;
 }
 
-/* meetKind -- what a whole datagram from a known sender is */
-static MeetKind meetKind(MeetMessage message, MeetSocket meet)
+/* rendezvousKind -- what a whole datagram from a known sender is */
+static RendezvousKind rendezvousKind(RendezvousMessage message, RendezvousSocket meet)
 {
   RegionMeet its = &message->request;
 
@@ -121,22 +121,22 @@ static MeetKind meetKind(MeetMessage message, MeetSocket meet)
       memchr(its->program, '\0', sizeof its->program) == NULL || memchr(its->token, '\0', sizeof its->token) == NULL ||
       memchr(its->name, '\0', sizeof its->name) == NULL ||
       strcmp(its->token, meet->token) != 0 || (message->uid != geteuid() && geteuid() != 0))
-    return MeetOTHER;
+    return RendezvousOTHER;
   if (its->pid == 0)
-    return its->note != RegionNoteNONE ? MeetNOTE : MeetOTHER;
-  return MeetPROCESS;
+    return its->note != RegionNoteNONE ? MeetNOTE : RendezvousOTHER;
+  return RendezvousPROCESS;
 }
 
-MeetKind MeetReceive(MeetMessage message, MeetSocket meet)
+RendezvousKind RendezvousReceive(RendezvousMessage message, RendezvousSocket meet)
 {
   union {
-    char bytes[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(meetDescriptorsMAX * sizeof(int))];
+    char bytes[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(rendezvousDescriptorsMAX * sizeof(int))];
     struct cmsghdr align;
   } control;
   struct iovec place = {&message->request, sizeof message->request};
   struct msghdr header = {.msg_iov = &place, .msg_iovlen = 1, .msg_control = &control,
                           .msg_controllen = sizeof control};
-  MeetKind kind = MeetOTHER;
+  RendezvousKind kind = RendezvousOTHER;
   ssize_t n;
 
   message->fd = -1;
@@ -144,17 +144,17 @@ MeetKind MeetReceive(MeetMessage message, MeetSocket meet)
     n = recvmsg(meet->fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   while (n < 0 && errno == EINTR);
   if (n < 0)
-    return MeetNOTHING;
-  if (meetControl(message, &header) && (Size)n == sizeof message->request)
-    kind = meetKind(message, meet);
-  if (kind != MeetPROCESS && message->fd >= 0) {
-    MeetDrop(message->fd);
+    return RendezvousNOTHING;
+  if (rendezvousControl(message, &header) && (Size)n == sizeof message->request)
+    kind = rendezvousKind(message, meet);
+  if (kind != RendezvousPROCESS && message->fd >= 0) {
+    RendezvousDrop(message->fd);
     message->fd = -1;
   }
   return kind;
 }
 
-Bool MeetWaits(int fd)
+Bool RendezvousWaits(int fd)
 {
   struct pollfd end = {fd, 0, 0};
 
@@ -162,13 +162,13 @@ Bool MeetWaits(int fd)
 }
 
 /* The control messages of an answer: descriptors, and who it is from. */
-typedef union meetRoomUnion {
+typedef union rendezvousRoomUnion {
   char bytes[CMSG_SPACE(RegionGrantMAX * sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];
   struct cmsghdr align;
-} meetRoomUnion, *meetRoom;
+} rendezvousRoomUnion, *rendezvousRoom;
 
-/* meetPut -- one control message more */
-static void meetPut(struct msghdr *header, meetRoom room, int type, const void *data, Size size)
+/* rendezvousPut -- one control message more */
+static void rendezvousPut(struct msghdr *header, rendezvousRoom room, int type, const void *data, Size size)
 {
   struct cmsghdr *control = (struct cmsghdr *)(void *)(room->bytes + header->msg_controllen);
 
@@ -178,8 +178,8 @@ static void meetPut(struct msghdr *header, meetRoom room, int type, const void *
   header->msg_controllen += CMSG_SPACE(size);
 }
 
-/* meetUser -- the user of who asks, which is not ours.  FALSE: it is, or it is not known. */
-static Bool meetUser(struct ucred *user, int fd)
+/* rendezvousUser -- the user of who asks, which is not ours.  FALSE: it is, or it is not known. */
+static Bool rendezvousUser(struct ucred *user, int fd)
 {
   socklen_t length = sizeof *user;
 
@@ -190,7 +190,7 @@ static Bool meetUser(struct ucred *user, int fd)
   return TRUE;
 }
 
-static ssize_t meetSend(int fd, const struct msghdr *header)
+static ssize_t rendezvousSend(int fd, const struct msghdr *header)
 {
   ssize_t n;
 
@@ -202,9 +202,9 @@ static ssize_t meetSend(int fd, const struct msghdr *header)
 
 /* Who asks believes root and its own user, but may be in a user namespace where root has no number.  So root says that the
  * answer is from that user, which the kernel lets only those say who may become it; where it does not let us, we are root. */
-Res MeetAnswer(int fd, const RegionGrantStruct *answer, const int *fds, Count count)
+Res RendezvousAnswer(int fd, const RegionGrantStruct *answer, const int *fds, Count count)
 {
-  meetRoomUnion room = {{0}};
+  rendezvousRoomUnion room = {{0}};
   RegionGrantStruct copy = *answer;
   struct iovec place = {&copy, sizeof copy};
   struct msghdr header = {.msg_iov = &place, .msg_iovlen = 1};
@@ -213,13 +213,13 @@ Res MeetAnswer(int fd, const RegionGrantStruct *answer, const int *fds, Count co
 
   AVER(count <= RegionGrantMAX);
   if (count > 0)
-    meetPut(&header, &room, SCM_RIGHTS, fds, count * sizeof *fds);
-  if (meetUser(&user, fd)) {
+    rendezvousPut(&header, &room, SCM_RIGHTS, fds, count * sizeof *fds);
+  if (rendezvousUser(&user, fd)) {
     struct msghdr theirs = header;
-    meetPut(&theirs, &room, SCM_CREDENTIALS, &user, sizeof user);
-    n = meetSend(fd, &theirs);
+    rendezvousPut(&theirs, &room, SCM_CREDENTIALS, &user, sizeof user);
+    n = rendezvousSend(fd, &theirs);
   }
   if (n < 0)
-    n = meetSend(fd, &header);
+    n = rendezvousSend(fd, &header);
   return n == (ssize_t)sizeof copy ? ResOK : ResIO;
 }

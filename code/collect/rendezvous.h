@@ -16,45 +16,45 @@
 #include "base/types.h"
 #include "format/region.h"
 
-enum { MeetNameMAX = 32 };
+enum { RendezvousNameMAX = 32 };
 
-typedef struct MeetSocketStruct {
+typedef struct RendezvousSocketStruct {
   int fd;                      /* -1: there is none */
-  char name[MeetNameMAX];      /* of the abstract socket, without the NUL in front */
+  char name[RendezvousNameMAX];      /* of the abstract socket, without the NUL in front */
   char token[RegionTokenMAX];
-} MeetSocketStruct, *MeetSocket;
+} RendezvousSocketStruct, *RendezvousSocket;
 
-typedef enum MeetKind {
-  MeetNOTHING, /* no datagram is there */
-  MeetOTHER,   /* to wake us, or not to be believed */
-  MeetPROCESS, /* a process that wants a region; or is there, and has no descriptors for an answer */
+typedef enum RendezvousKind {
+  RendezvousNOTHING, /* no datagram is there */
+  RendezvousOTHER,   /* to wake us, or not to be believed */
+  RendezvousPROCESS, /* a process that wants a region; or is there, and has no descriptors for an answer */
   MeetNOTE     /* of a program: request.note */
-} MeetKind;
+} RendezvousKind;
 
-typedef struct MeetMessageStruct {
+typedef struct RendezvousMessageStruct {
   RegionMeetStruct request;    /* its strings are terminated */
-  int fd;                      /* where the answer of MeetPROCESS goes; the receiver's to close; -1: nowhere */
+  int fd;                      /* where the answer of RendezvousPROCESS goes; the receiver's to close; -1: nowhere */
   pid_t pid;                   /* the sender's, as we number it */
   uid_t uid;
-} MeetMessageStruct, *MeetMessage;
+} RendezvousMessageStruct, *RendezvousMessage;
 
-/* MeetOpen -- make the socket; close-on-exec.  ResIO: errno says why. */
-extern Res MeetOpen(MeetSocket socketReturn);
+/* RendezvousOpen -- make the socket; close-on-exec.  ResIO: errno says why. */
+extern Res RendezvousOpen(RendezvousSocket socketReturn);
 
-extern void MeetClose(MeetSocket socket);
+extern void RendezvousClose(RendezvousSocket socket);
 
-/* MeetReceive -- the next datagram; never waits */
-extern MeetKind MeetReceive(MeetMessage messageReturn, MeetSocket socket);
+/* RendezvousReceive -- the next datagram; never waits */
+extern RendezvousKind RendezvousReceive(RendezvousMessage messageReturn, RendezvousSocket socket);
 
-/* MeetDrop -- close a descriptor that a process has sent; -1: there is none.  Closing a socket does not wait until the
+/* RendezvousDrop -- close a descriptor that a process has sent; -1: there is none.  Closing a socket does not wait until the
  * other side has received its data. */
-extern void MeetDrop(int fd);
+extern void RendezvousDrop(int fd);
 
-/* MeetWaits -- does anybody still have the other end of this, on which an answer would go?  Nobody has that of -1. */
-extern Bool MeetWaits(int fd);
+/* RendezvousWaits -- does anybody still have the other end of this, on which an answer would go?  Nobody has that of -1. */
+extern Bool RendezvousWaits(int fd);
 
-/* MeetAnswer -- send the answer with these descriptors, which stay the caller's; never waits.  Where the system lets us it
+/* RendezvousAnswer -- send the answer with these descriptors, which stay the caller's; never waits.  Where the system lets us it
  * is from the user of whoever asks, else from ours.  ResIO: it cannot be delivered. */
-extern Res MeetAnswer(int fd, const RegionGrantStruct *answer, const int *fds, Count count);
+extern Res RendezvousAnswer(int fd, const RegionGrantStruct *answer, const int *fds, Count count);
 
 #endif /* COLLECT_RENDEZVOUS_H */

@@ -16,15 +16,15 @@ static struct {
   Bool zeroed; /* some of it is zeros of our own */
 } guards[GuardsMAX];
 static Count guardsZeroed; /* so many mappings are, or were */
-static Size guardPage;     /* 0: the handler is not installed */
+static Size sigbusPage;     /* 0: the handler is not installed */
 
-/* guardZero -- zeros of our own there */
-static Bool guardZero(char *at, Size size)
+/* sigbusZero -- zeros of our own there */
+static Bool sigbusZero(char *at, Size size)
 {
   return mmap(at, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == at;
 }
 
-static void guardHandle(int signal, siginfo_t *info, void *context)
+static void sigbusHandle(int signal, siginfo_t *info, void *context)
 {
   char *at = info->si_addr;
   Index i;
@@ -40,25 +40,25 @@ static void guardHandle(int signal, siginfo_t *info, void *context)
     guards[i].zeroed = TRUE;
     /* What is there stays: it may be one page that a full file system could not give.  Who cuts away so much that the
      * system gives us no more mappings gets zeros for all of it. */
-    from = WordAlignDown((Size)(at - base), guardPage);
-    if (guardZero(base + from, guardPage) || guardZero(base, size))
+    from = WordAlignDown((Size)(at - base), sigbusPage);
+    if (sigbusZero(base + from, sigbusPage) || sigbusZero(base, size))
       return;
   }
   /* Not ours: it comes again when we return, and does what it does by default. */
   (void)sigaction(signal, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
 }
 
-void *GuardMap(int fd, Size size)
+void *SigbusMap(int fd, Size size)
 {
-  struct sigaction action = {.sa_sigaction = guardHandle, .sa_flags = SA_SIGINFO};
+  struct sigaction action = {.sa_sigaction = sigbusHandle, .sa_flags = SA_SIGINFO};
   Index i = 0;
   char *base;
 
   while (i < GuardsMAX && guards[i].base != NULL)
     ++i;
-  if (i == GuardsMAX || (guardPage == 0 && sigaction(SIGBUS, &action, NULL) != 0))
+  if (i == GuardsMAX || (sigbusPage == 0 && sigaction(SIGBUS, &action, NULL) != 0))
     return NULL;
-  guardPage = (Size)sysconf(_SC_PAGESIZE);
+  sigbusPage = (Size)sysconf(_SC_PAGESIZE);
   base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
   if (base == MAP_FAILED)
     return NULL;
@@ -68,8 +68,8 @@ void *GuardMap(int fd, Size size)
   return base;
 }
 
-/* guardAgain -- the file again, where zeros of our own are */
-static void guardAgain(Index i)
+/* sigbusAgain -- the file again, where zeros of our own are */
+static void sigbusAgain(Index i)
 {
   if (!guards[i].zeroed)
     return;
@@ -78,16 +78,16 @@ static void guardAgain(Index i)
   (void)mmap(guards[i].base, guards[i].size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, guards[i].fd, 0);
 }
 
-void GuardAgain(void *base)
+void SigbusAgain(void *base)
 {
   Index i;
 
   for (i = 0; guardsZeroed > 0 && i < GuardsMAX; ++i)
     if (guards[i].base == base)
-      guardAgain(i);
+      sigbusAgain(i);
 }
 
-void GuardUnmap(void *base, Size size)
+void SigbusUnmap(void *base, Size size)
 {
   Index i;
 

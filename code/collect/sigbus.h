@@ -14,13 +14,13 @@
 
 enum { GuardsMAX = 1025 };
 
-/* GuardMap -- the first `size` bytes of a file, shared, for reading and writing; NULL: no memory, or too many
- * fd  stays open until GuardUnmap */
-extern void *GuardMap(int fd, Size size);
+/* SigbusMap -- the first `size` bytes of a file, shared, for reading and writing; NULL: no memory, or too many
+ * fd  stays open until SigbusUnmap */
+extern void *SigbusMap(int fd, Size size);
 
-/* GuardAgain -- what was replaced by zeros is the file's again: the other process may have put something there since */
-extern void GuardAgain(void *base);
+/* SigbusAgain -- what was replaced by zeros is the file's again: the other process may have put something there since */
+extern void SigbusAgain(void *base);
 
-extern void GuardUnmap(void *base, Size size);
+extern void SigbusUnmap(void *base, Size size);
 
 #endif /* COLLECT_SIGBUS_H */

@@ -25,7 +25,7 @@ void ThreadFlush(Process process, Thread thread, Bool unsent, Bool final)
 
 void ThreadRelease(Process process, Thread thread)
 {
-  DrainForget(process, thread->serial);
+  SelfDrainForget(process, thread->serial);
 }
 
 void ThreadForget(Thread thread, Store store)

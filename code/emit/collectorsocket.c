@@ -57,14 +57,14 @@ static long meetDial(void)
 {
   struct sockaddr_un address;
   Size length = meetAddress(&address);
-  long fd = QuietCall(SYS_socket, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), res;
+  long fd = RawCall(SYS_socket, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), res;
 
   if (fd < 0)
     return fd;
-  res = QuietCall(SYS_connect, fd, &address, length);
+  res = RawCall(SYS_connect, fd, &address, length);
   if (res == 0)
     return fd;
-  (void)QuietCall(SYS_close, fd);
+  (void)RawCall(SYS_close, fd);
   return res;
 }
 
@@ -74,7 +74,7 @@ static Bool meetNames(int fd)
   struct sockaddr_un wanted, peer;
   int length = sizeof peer;
 
-  return QuietCall(SYS_getpeername, fd, &peer, &length) == 0 && (Size)length == meetAddress(&wanted) &&
+  return RawCall(SYS_getpeername, fd, &peer, &length) == 0 && (Size)length == meetAddress(&wanted) &&
          memcmp(&peer, &wanted, (Size)length) == 0;
 }
 
@@ -86,12 +86,12 @@ static long meetLeft(void)
   int fd;
 
   for (fd = meetBEYOND; res < 0 && --fd >= meetLOWEST; ) {
-    long flags = QuietCall(SYS_fcntl, fd, F_GETFD);
+    long flags = RawCall(SYS_fcntl, fd, F_GETFD);
     if (flags < 0 || !meetNames(fd))
       continue;
-    res = QuietCall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0);
+    res = RawCall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0);
     if (res >= 0 && flags == 0)
-      (void)QuietCall(SYS_close, fd);
+      (void)RawCall(SYS_close, fd);
   }
   return res;
 }
@@ -114,7 +114,7 @@ static long meetSend(long to, RegionMeet meet, int fd)
     control.header = (struct cmsghdr){CMSG_LEN(sizeof fd), SOL_SOCKET, SCM_RIGHTS};
     memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
   }
-  res = QuietCall(SYS_sendmsg, to, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+  res = RawCall(SYS_sendmsg, to, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
   return res < 0 ? res : 0;
 }
 
@@ -137,7 +137,7 @@ static void meetKeep(long to)
   struct stat status;
 
   if (DescriptorOurs(&meetSocket, &status) >= 0 || !DescriptorMay() || DescriptorTake(&meetSocket, (int)to) != ResOK)
-    (void)QuietCall(SYS_close, to);
+    (void)RawCall(SYS_close, to);
 }
 
 static void meetFill(RegionMeet meet)
@@ -155,7 +155,7 @@ static Bool meetNap(long res, uint64_t end)
 
   if (res != -EAGAIN || EventClockMonotonic() >= end)
     return FALSE;
-  (void)QuietCall(SYS_nanosleep, moment, NULL);
+  (void)RawCall(SYS_nanosleep, moment, NULL);
   return TRUE;
 }
 
@@ -178,16 +178,16 @@ static long meetAsk(long to, RegionMeet meet, uint64_t end)
   int ends[2], on = 1;
   long res;
 
-  res = QuietCall(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends);
+  res = RawCall(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends);
   if (res < 0)
     return meetOffer(to, meet, -1, end) == -EAGAIN ? -EAGAIN : res;
-  res = QuietCall(SYS_setsockopt, ends[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
+  res = RawCall(SYS_setsockopt, ends[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
   if (res == 0)
     res = meetOffer(to, meet, ends[1], end);
-  (void)QuietCall(SYS_close, ends[1]);
+  (void)RawCall(SYS_close, ends[1]);
   if (res == 0)
     return ends[0];
-  (void)QuietCall(SYS_close, ends[0]);
+  (void)RawCall(SYS_close, ends[0]);
   return res;
 }
 
@@ -199,7 +199,7 @@ static Bool meetWait(int fd, uint64_t end)
 
   while ((now = EventClockMonotonic()) < end) {
     long time[2] = {(long)((end - now) / 1000000000u), (long)((end - now) % 1000000000u)};
-    long res = QuietCall(SYS_ppoll, &poll, 1, time, NULL, 0);
+    long res = RawCall(SYS_ppoll, &poll, 1, time, NULL, 0);
     if (res > 0)
       return TRUE;
     if (res < 0 && res != -EINTR)
@@ -219,7 +219,7 @@ static Count meetDescriptors(int fds[RegionGrantMAX], struct cmsghdr *control)
     if (i < RegionGrantMAX)
       fds[i] = fd;
     else
-      (void)QuietCall(SYS_close, fd);
+      (void)RawCall(SYS_close, fd);
   }
   return count < RegionGrantMAX ? count : RegionGrantMAX;
 }
@@ -239,7 +239,7 @@ static Bool meetControl(HandGrant grant, struct msghdr *message)
     } else if (control->cmsg_type == SCM_CREDENTIALS) {
       struct ucred sender;
       memcpy(&sender, CMSG_DATA(control), sizeof sender);
-      believed = sender.uid == 0 || sender.uid == QuietUser();
+      believed = sender.uid == 0 || sender.uid == RawUser();
     }
   }
   return believed;
@@ -268,7 +268,7 @@ static Bool meetAnswer(HandGrant grant, Bool *believedIO, int fd)
   RegionGrant answer = &grant->answer;
   long size;
 
-  size = QuietCall(SYS_recvmsg, fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  size = RawCall(SYS_recvmsg, fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   if (size < 0)
     return FALSE;
   *believedIO = (meetControl(grant, &message) || *believedIO) && size == (long)sizeof *answer && meetOurs(answer);
@@ -281,7 +281,7 @@ static Bool meetAnswer(HandGrant grant, Bool *believedIO, int fd)
 /* meetRequest -- what is asked for */
 static void meetRequest(RegionMeet meet, Process process)
 {
-  const char *called = ProcessArguments != NULL ? QuietProgramCalled() : NULL;
+  const char *called = ProcessArguments != NULL ? RawProgramCalled() : NULL;
 
   meetFill(meet);
   meet->pid = process->pid;
@@ -290,10 +290,10 @@ static void meetRequest(RegionMeet meet, Process process)
   meet->policy = ControlSettings.policy;
   meet->limit = ControlSettings.limit;
   meet->stack = ProcessStack;
-  (void)QuietCall(SYS_prctl, PR_GET_NAME, meet->name, 0, 0, 0);
-  _Static_assert(QuietProgramMAX <= sizeof meet->program, "it fits");
+  (void)RawCall(SYS_prctl, PR_GET_NAME, meet->name, 0, 0, 0);
+  _Static_assert(RawProgramMAX <= sizeof meet->program, "it fits");
   meet->called = called != NULL && strlen(called) < sizeof meet->program;
-  (void)strcpy(meet->program, meet->called ? called : QuietProgram());
+  (void)strcpy(meet->program, meet->called ? called : RawProgram());
 }
 
 /* meetWay -- a socket to ask by, connected to that of whoever has the collector's name; minus an errno.  A socket stays in
@@ -327,7 +327,7 @@ static Bool meetKnock(HandGrant grant, Bool *believedIO, long to, RegionMeet mee
   else if (still && fd == -ECONNREFUSED)
     HandStillOver();
   if (fd >= 0)
-    (void)QuietCall(SYS_close, fd);
+    (void)RawCall(SYS_close, fd);
   return met;
 }
 
@@ -354,9 +354,9 @@ Bool HandMeet(Process process, HandGrant grant)
   if (to >= 0 && !kept && believed)
     meetKeep(to);
   else if (to >= 0 && !kept)
-    (void)QuietCall(SYS_close, to);
+    (void)RawCall(SYS_close, to);
   if (met)
-    QuietProgramTold(grant->answer.program);
+    RawProgramTold(grant->answer.program);
   else
     HandGrantDrop(grant);
   return met;
@@ -368,7 +368,7 @@ void HandGrantDrop(HandGrant grant)
 
   for (i = 0; i < grant->count; ++i)
     if (grant->fd[i] >= 0)
-      (void)QuietCall(SYS_close, grant->fd[i]);
+      (void)RawCall(SYS_close, grant->fd[i]);
   grant->count = 0;
 }
 
@@ -436,7 +436,7 @@ static Bool meetFound(void)
   long to = meetDial();
 
   if (to >= 0)
-    (void)QuietCall(SYS_close, to);
+    (void)RawCall(SYS_close, to);
   return to != -ECONNREFUSED;
 }
 
@@ -446,7 +446,7 @@ static Bool meetFoundAgain(void)
 {
   struct stat status;
   uint64_t network =
-      QuietCall(SYS_newfstatat, AT_FDCWD, "/proc/thread-self/ns/net", &status, 0) == 0 ? status.st_ino : 0;
+      RawCall(SYS_newfstatat, AT_FDCWD, "/proc/thread-self/ns/net", &status, 0) == 0 ? status.st_ino : 0;
 
   if (network != 0 && network == __atomic_load_n(&meetNetwork, __ATOMIC_RELAXED))
     return TRUE;
@@ -464,7 +464,7 @@ static void meetPass(Bool pass)
   int fd = pass || meetSocketLeft ? DescriptorOurs(&meetSocket, &status) : -1;
 
   if (fd >= 0)
-    (void)QuietCall(SYS_fcntl, fd, F_SETFD, pass ? 0 : FD_CLOEXEC);
+    (void)RawCall(SYS_fcntl, fd, F_SETFD, pass ? 0 : FD_CLOEXEC);
   meetSocketLeft = pass;
 }
 
@@ -525,7 +525,7 @@ static Bool meetProgram(RegionMeet meet, const char *path)
   TextStruct text;
 
   TextInit(&text, meet->program, sizeof meet->program);
-  if (path[0] != '/' && strchr(path, '/') != NULL && QuietAbsolute(&text, path) == ResOK && meet->program[0] == '/')
+  if (path[0] != '/' && strchr(path, '/') != NULL && RawAbsolute(&text, path) == ResOK && meet->program[0] == '/')
     return TRUE;
   if (length >= sizeof meet->program)
     return FALSE;
@@ -545,7 +545,7 @@ void HandNote(unsigned note, const char *path, unsigned lack, pid_t child)
     return;
   message.note = note;
   message.lack = lack;
-  message.self = QuietPid();
+  message.self = RawPid();
   message.child = (uint32_t)child;
   refused = meetRefused(meetInsist(&message));
   if (note != RegionNoteEXEC)
@@ -594,7 +594,7 @@ static long meetCall(RegionMeet call)
   if (to < 0)
     return to;
   (void)meetSend(to, call, -1);
-  (void)QuietCall(SYS_close, to);
+  (void)RawCall(SYS_close, to);
   return 0;
 }
 
@@ -621,5 +621,5 @@ Bool HandGone(RegionHeader region)
   if (res != -EBADF)
     return res == -ECONNREFUSED || res == -ENOTCONN;
   /* In another network nobody has its name, and it lives all the same. */
-  return meetCall(&call) == -ECONNREFUSED && QuietCall(SYS_kill, collector, 0) == -ESRCH;
+  return meetCall(&call) == -ECONNREFUSED && RawCall(SYS_kill, collector, 0) == -ESRCH;
 }

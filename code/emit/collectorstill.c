@@ -47,8 +47,8 @@ Bool HandStill(void)
   const char *path = stillPath(&room);
   struct stat status;
 
-  if (path == NULL || QuietCall(SYS_newfstatat, AT_FDCWD, path, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
-      (status.st_uid != 0 && status.st_uid != QuietUser()))
+  if (path == NULL || RawCall(SYS_newfstatat, AT_FDCWD, path, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+      (status.st_uid != 0 && status.st_uid != RawUser()))
     return FALSE;
   if (stillHolds(&status))
     return TRUE;
@@ -62,7 +62,7 @@ void HandStillTell(void)
   const char *path = stillPath(&room);
 
   if (path != NULL)
-    (void)QuietCall(SYS_symlinkat, ControlSettings.log, AT_FDCWD, path);
+    (void)RawCall(SYS_symlinkat, ControlSettings.log, AT_FDCWD, path);
 }
 
 void HandStillOver(void)
@@ -71,5 +71,5 @@ void HandStillOver(void)
   const char *path = stillPath(&room);
 
   if (path != NULL)
-    (void)QuietCall(SYS_unlinkat, AT_FDCWD, path, 0);
+    (void)RawCall(SYS_unlinkat, AT_FDCWD, path, 0);
 }

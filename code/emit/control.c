@@ -28,7 +28,7 @@ EVENT_API int EventControlKinds(const char *list)
   ControlSet(mask, 0);
   /* What was not told until now changed meanwhile; before there is a way out nobody was told anything. */
   if ((mask & ~old) != 0 && ProcessIfReady() != NULL && ProcessSends())
-    StateAsk();
+    StateDumpAsk();
   return 0;
 }
 
@@ -54,13 +54,13 @@ static void controlRegionLog(Process process)
 
 EVENT_API int EventLogOpen(const char *where)
 {
-  QuietMaskStruct mask;
+  RawMaskStruct mask;
   int error = errno;
   Process process;
   Bool first, had;
   Res res = ResMEMORY;
 
-  QuietBegin(&mask);
+  RawBegin(&mask);
   process = ProcessGet();
   if (process != NULL && ProcessLock(process)) {
     first = !ProcessSends();
@@ -77,12 +77,12 @@ EVENT_API int EventLogOpen(const char *where)
         (void)SendHeader(process);
     }
   } else if (process != NULL) {
-    QuietSay("cannot open the log", where, "another thread, which a debugger may have stopped, is opening or closing one");
+    RawSay("cannot open the log", where, "another thread, which a debugger may have stopped, is opening or closing one");
   }
-  QuietEnd(&mask);
+  RawEnd(&mask);
   /* What has been is not in this log: so what is comes first. */
   if (res == ResOK)
-    StateWait();
+    StateDumpWait();
   errno = error;
   return res == ResOK ? 0 : -1;
 }
@@ -112,23 +112,23 @@ static void controlFlush(Process process)
     if (__atomic_load_n(&ProcessThread(process, i)->state, __ATOMIC_ACQUIRE) == ThreadRETIRED)
       controlFlushRetired(process, ProcessThread(process, i));
   if (!ProcessCollected(process))
-    (void)DrainAll(process, DrainHURRY);
-  (void)DrainSnapshot(process, DrainUNSENT);
+    (void)SelfDrainAll(process, SelfDrainHURRY);
+  (void)SelfDrainSnapshot(process, SelfDrainUNSENT);
 }
 
 EVENT_API void EventFlush(void)
 {
-  QuietMaskStruct mask;
+  RawMaskStruct mask;
   int error = errno;
   Process process;
 
-  QuietBegin(&mask);
+  RawBegin(&mask);
   process = ProcessGet();
   if (process != NULL && ProcessSends()) {
     HandCheck(process);
     controlFlush(process);
   }
-  QuietEnd(&mask);
+  RawEnd(&mask);
   errno = error;
 }
 
@@ -145,7 +145,7 @@ static void controlObey(char *message, Size size)
   else if (strncmp(message, "kinds ", 6) == 0)
     (void)EventControlKinds(message + 6);
   else
-    QuietSay("message", message, "not understood: \"kinds LIST\" and \"flush\" are");
+    RawSay("message", message, "not understood: \"kinds LIST\" and \"flush\" are");
 }
 
 /* controlReceive -- obey the messages that the plinths have brought */
@@ -168,12 +168,12 @@ EVENT_API EventMessageHandler EventMessageHandlerSet(EventMessageHandler handler
 
 EVENT_API void EventMessagePoll(void)
 {
-  QuietMaskStruct mask;
+  RawMaskStruct mask;
   int error = errno;
 
-  QuietBegin(&mask);
+  RawBegin(&mask);
   controlReceive();
-  QuietEnd(&mask);
+  RawEnd(&mask);
   errno = error;
 }
 
@@ -192,9 +192,9 @@ static void controlAttend(void)
   asked = region != NULL ? __atomic_load_n(&region->hand.attention, __ATOMIC_ACQUIRE) : 0;
   if ((asked & RegionAskSTATE) != 0) {
     (void)__atomic_fetch_and(&region->hand.attention, ~(uint32_t)RegionAskSTATE, __ATOMIC_SEQ_CST);
-    StateAsk();
+    StateDumpAsk();
   }
-  if (!StateAttend())
+  if (!StateDumpAttend())
     (void)__atomic_fetch_or(&EVENT_CONTROL[EventControlCLOCK], (Word)EventControlATTEND, __ATOMIC_SEQ_CST);
   if ((asked & RegionAskHEADER) != 0) {
     (void)__atomic_fetch_and(&region->hand.attention, ~(uint32_t)RegionAskHEADER, __ATOMIC_SEQ_CST);

@@ -28,7 +28,7 @@ ControlStruct ControlSettings = {
 
 void ControlComplain(const char *name, const char *value, const char *reason)
 {
-  QuietSay(name, value, reason);
+  RawSay(name, value, reason);
 }
 
 /* The settings that a recorder may make, in RegionVARIABLE.  All but the first four mean what the variable of that name
@@ -44,18 +44,18 @@ static const char *const controlNames[] = {
 /* controlSound -- are the recorder's settings, if there are any, such that we understand them all? */
 static Bool controlSound(void)
 {
-  const char *settings = QuietEnvironment(RegionVARIABLE);
+  const char *settings = RawEnvironment(RegionVARIABLE);
 
   if (settings == NULL || SettingsSound(settings, controlNames, ARRAY_LENGTH(controlNames)))
     return TRUE;
-  QuietSay(RegionVARIABLE, settings, "these are no settings of a recorder of this version; nothing is recorded");
+  RawSay(RegionVARIABLE, settings, "these are no settings of a recorder of this version; nothing is recorded");
   return FALSE;
 }
 
 /* controlSetting -- what the recorder says, or NULL */
 static const char *controlSetting(const char *name, char *room, Size size)
 {
-  const char *settings = QuietEnvironment(RegionVARIABLE);
+  const char *settings = RawEnvironment(RegionVARIABLE);
 
   return settings != NULL ? SettingsGet(settings, name, room, size) : NULL;
 }
@@ -72,7 +72,7 @@ const char *ControlVariable(const char *name, char *room, Size size)
   value = controlSetting(setting, room, size);
   if (value != NULL)
     return value;
-  value = QuietEnvironment(name);
+  value = RawEnvironment(name);
   return value != NULL && strlen(value) < size ? strcpy(room, value) : NULL;
 }
 
@@ -89,7 +89,7 @@ static Word controlNumber(const char *name, Word min, Word max, Word standard)
     number = number * 10 + (Word)(*at - '0');
   if (at != value && *at == '\0' && number >= min && number <= max)
     return number;
-  QuietSay(name, value, "it is no number, or too small, or too large, and is left aside");
+  RawSay(name, value, "it is no number, or too small, or too large, and is left aside");
   return standard;
 }
 
@@ -105,7 +105,7 @@ static uint32_t controlPolicy(void)
     if (strcmp(value, names[i]) == 0)
       return i;
   if (value != NULL)
-    QuietSay("PAWPRINT_POLICY", value, "it is none of discard, block, stop and overwrite");
+    RawSay("PAWPRINT_POLICY", value, "it is none of discard, block, stop and overwrite");
   return RegionPolicyDISCARD;
 }
 
@@ -200,7 +200,7 @@ void ControlFromEnvironment(void)
   settings->recording = controlRecording();
   if (ControlVariable("PAWPRINT_LOG", settings->log, sizeof settings->log) == NULL || settings->log[0] == '\0')
     return;
-  if (settings->only != 0 && settings->only != QuietPid()) {
+  if (settings->only != 0 && settings->only != RawPid()) {
     settings->log[0] = '\0';
     return;
   }
@@ -217,8 +217,8 @@ void ControlRecording(void)
 {
   uint64_t *recording = &ControlSettings.recording;
 
-  if (*recording == 0 && QuietCall(SYS_getrandom, recording, sizeof *recording, GRND_NONBLOCK) != sizeof *recording)
-    *recording = EventClockMonotonic() ^ (uint64_t)QuietPid() << 40;
+  if (*recording == 0 && RawCall(SYS_getrandom, recording, sizeof *recording, GRND_NONBLOCK) != sizeof *recording)
+    *recording = EventClockMonotonic() ^ (uint64_t)RawPid() << 40;
   *recording |= *recording == 0;
 }
 
@@ -246,7 +246,7 @@ static Bool controlPlace(Text places, Text numbers, Plinth plinth)
 static void controlPut(const char *name, const char *value)
 {
   Size length = strlen(name), count = 0, size = length + strlen(value) + 2;
-  char *entry = QuietMap(WordAlignUp(size, BlockMIN), BlockMIN), **all = environ, **more;
+  char *entry = RawMap(WordAlignUp(size, BlockMIN), BlockMIN), **all = environ, **more;
 
   if (entry == NULL)
     return;
@@ -258,7 +258,7 @@ static void controlPut(const char *name, const char *value)
       all[count] = entry;
       return;
     }
-  more = QuietMap(WordAlignUp((count + 2) * sizeof *more, BlockMIN), BlockMIN);
+  more = RawMap(WordAlignUp((count + 2) * sizeof *more, BlockMIN), BlockMIN);
   if (more == NULL)
     return;
   if (count > 0)

@@ -56,7 +56,7 @@ static void controlMap(int fd, long offset)
   Word first = __atomic_load_n(&here[0], __ATOMIC_RELAXED),
        clock = __atomic_load_n(&here[EventControlCLOCK], __ATOMIC_RELAXED);
 
-  if (QuietMapFrom(here, EventControlSIZE, PROT_READ | PROT_WRITE, flags, fd, offset) == NULL)
+  if (RawMapFrom(here, EventControlSIZE, PROT_READ | PROT_WRITE, flags, fd, offset) == NULL)
     return;
   if (fd < 0) {
     __atomic_store_n(&here[0], first, __ATOMIC_RELAXED);
@@ -66,9 +66,9 @@ static void controlMap(int fd, long offset)
   if (theirs == here)
     return;
   if (fd >= 0)
-    (void)QuietMapFrom(theirs, EventControlSIZE, PROT_READ | PROT_WRITE, flags, fd, offset);
+    (void)RawMapFrom(theirs, EventControlSIZE, PROT_READ | PROT_WRITE, flags, fd, offset);
   else
-    (void)QuietCall(SYS_mremap, here, 0, EventControlSIZE, MREMAP_MAYMOVE | MREMAP_FIXED, theirs);
+    (void)RawCall(SYS_mremap, here, 0, EventControlSIZE, MREMAP_MAYMOVE | MREMAP_FIXED, theirs);
 }
 
 /* controlFind -- where the program sees the table.  A copy of ours still says whose it is; a table of that name which
@@ -86,7 +86,7 @@ static void controlKeep(void)
   long page;
 
   ControlLedgerDrop();
-  page = QuietCall(SYS_mremap, EVENT_CONTROL, 0, EventControlSIZE, MREMAP_MAYMOVE);
+  page = RawCall(SYS_mremap, EVENT_CONTROL, 0, EventControlSIZE, MREMAP_MAYMOVE);
   if (page > 0 || page < -4095)
     controlLedger = (char *)page;
   controlLent = FALSE;
@@ -95,7 +95,7 @@ static void controlKeep(void)
 void ControlLedgerDrop(void)
 {
   if (controlLedger != NULL)
-    (void)QuietCall(SYS_munmap, controlLedger, EventControlSIZE);
+    (void)RawCall(SYS_munmap, controlLedger, EventControlSIZE);
   controlLedger = NULL;
 }
 
@@ -116,9 +116,9 @@ static Bool controlLedgerTake(int fd)
 {
   void *page;
 
-  if (QuietCall(SYS_fallocate, fd, 0, RegionCONTROL, EventControlSIZE) != 0)
+  if (RawCall(SYS_fallocate, fd, 0, RegionCONTROL, EventControlSIZE) != 0)
     return FALSE;
-  page = QuietMapFrom(NULL, EventControlSIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, RegionCONTROL);
+  page = RawMapFrom(NULL, EventControlSIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, RegionCONTROL);
   if (page == NULL)
     return FALSE;
   ControlLedgerDrop();
@@ -168,7 +168,7 @@ Res ControlMask(uint32_t *maskReturn, const char *list, uint32_t standard, const
   TextInit(&error, room, sizeof room);
   res = NamesMask(maskReturn, list, names, EventKindLIMIT, standard, "kind", &error);
   if (res != ResOK)
-    QuietSay("kinds", place, TextTerminate(&error));
+    RawSay("kinds", place, TextTerminate(&error));
   return res;
 }
 

@@ -28,7 +28,7 @@ typedef struct FormerStruct {
 static Bool formerMake(Former *former, RegionHeader region)
 {
   if (*former == NULL)
-    *former = QuietMap(WordAlignUp(sizeof(FormerStruct), formerPage), formerPage);
+    *former = RawMap(WordAlignUp(sizeof(FormerStruct), formerPage), formerPage);
   if (*former != NULL && (*former)->identity != region->identity) {
     (*former)->identity = region->identity;
     (*former)->streams = 0;
@@ -133,6 +133,6 @@ Res FormerEnd(Former *former, RegionHeader region)
 void FormerFree(Former *former)
 {
   if (*former != NULL)
-    QuietUnmap(*former, WordAlignUp(sizeof(FormerStruct), formerPage));
+    RawUnmap(*former, WordAlignUp(sizeof(FormerStruct), formerPage));
   *former = NULL;
 }

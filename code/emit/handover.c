@@ -108,7 +108,7 @@ static Bool handPrivate(Process process, Thread thread, Bool crowded)
 
   if (thread->inside || HandLog() == NULL || handLeaves(process))
     return FALSE;
-  if (policy == RegionPolicyBLOCK && crowded && DrainPrivate(process, TRUE)) {
+  if (policy == RegionPolicyBLOCK && crowded && SelfDrainPrivate(process, TRUE)) {
     /* What went there before is still there: the log takes nothing from us, either. */
     if (handImpatient(thread, handStuck))
       __atomic_store_n(&process->barred, TRUE, __ATOMIC_RELAXED);
@@ -124,7 +124,7 @@ static Bool handTake(Process process, Stream stream, unsigned unsent, Size size)
   /* The flight recorder's, too, where others may look at it. */
   return ProcessRegion(process) != NULL && (!unsent || ProcessCollected(process) || ControlSettings.allowed) &&
          (handTakeShared(process, stream, unsent, size) ||
-          (!unsent && !ProcessCollected(process) && DrainAll(process, DrainHURRY) &&
+          (!unsent && !ProcessCollected(process) && SelfDrainAll(process, SelfDrainHURRY) &&
            handTakeShared(process, stream, unsent, size)));
 }
 
@@ -140,8 +140,8 @@ static Bool handTakeElse(Process process, Thread thread, Stream stream, unsigned
     if (ProcessCollected(process) && !handPrivate(process, thread, crowded))
       return FALSE;
     if (!__atomic_exchange_n(&process->crowded, TRUE, __ATOMIC_RELAXED))
-      QuietSay("no more room for blocks", process->shared.path,
-               "events go through private memory, and are only counted if the process is killed");
+      RawSay("no more room for blocks", process->shared.path,
+             "events go through private memory, and are only counted if the process is killed");
   }
   return (unsent || !process->doomed) && handTakeOwn(process, stream, size);
 }
@@ -207,15 +207,15 @@ static Bool handRoom(Process process, Store store, unsigned kind)
     if (HandCollected(process, store))
       return FALSE;
     before = drained;
-    all = DrainAll(process, DrainHURRY);
+    all = SelfDrainAll(process, SelfDrainHURRY);
     drained = __atomic_load_n(&process->drained, __ATOMIC_RELAXED);
     if (drained != before)
       begin = EventClock(EVENT_SLOW);
-    if (QuietBarred() || EventClock(EVENT_SLOW) - begin > (all ? handStuck : handStays))
+    if (RawBarred() || EventClock(EVENT_SLOW) - begin > (all ? handStuck : handStays))
       return HandRoom(store->header, kind);
     if (HandRoom(store->header, kind))
       return TRUE;
-    (void)QuietCall(SYS_nanosleep, moment, NULL);
+    (void)RawCall(SYS_nanosleep, moment, NULL);
   }
   return TRUE;
 }
@@ -238,13 +238,13 @@ static void handOver(Process process, Stream stream, Store store, BlockHeader bl
     stream->waits = TRUE; /* should the collector go */
     /* When the collector is dead, and another thread has just opened the log, it goes there with all that is left. */
     if (ProcessOpen() && RegionCollected(store->header))
-      DrainBeside(process, block, reserved);
+      SelfDrainBeside(process, block, reserved);
     HandGive(store->header, block, reserved, pending);
     return;
   }
   HandGive(store->header, block, reserved, pending);
-  stream->waits = !(stream->waits ? DrainStream(process, stream, number, DrainWAIT)
-                                  : DrainBlock(process, stream, store, block));
+  stream->waits = !(stream->waits ? SelfDrainStream(process, stream, number, SelfDrainWAIT)
+                                  : SelfDrainBlock(process, stream, store, block));
 }
 
 /* handOverwrite -- the flight recorder's stream is done with a block: it is forgotten, but for one that waits */
@@ -267,7 +267,7 @@ static void handOverwrite(Process process, Stream stream, Store store, BlockHead
   StreamErase(store->header, block, reserved);
   StoreGive(store, block);
   if (stream->waits)
-    stream->waits = !DrainOverwrite(process, number, stream->block);
+    stream->waits = !SelfDrainOverwrite(process, number, stream->block);
 }
 
 /* handDone -- the stream has a fresh block, and is done with this one, which has been counted */
@@ -392,8 +392,8 @@ void HandLast(Process process, Thread thread, unsigned kind, Bool final)
     }
   }
   if (stream->waits && !ProcessCollected(process))
-    stream->waits = !DrainStream(process, stream, (uint32_t)StreamNumber(thread, kind, 0),
-                                 final ? DrainSETTLE : DrainHURRY);
+    stream->waits = !SelfDrainStream(process, stream, (uint32_t)StreamNumber(thread, kind, 0),
+                                     final ? SelfDrainSETTLE : SelfDrainHURRY);
 }
 
 void HandShow(Process process, Thread thread, unsigned kind, Bool final)
@@ -457,7 +457,7 @@ void HandWait(Process process)
   HandWake(region);
   if (__atomic_load_n(&region->pool.full, __ATOMIC_SEQ_CST) < region->limit)
     moment[1] = handShort; /* there is room by now, or what there is no room for is the block that comes next */
-  (void)QuietCall(SYS_futex, &region->pool.freed, FUTEX_WAIT, freed, moment, NULL, 0);
+  (void)RawCall(SYS_futex, &region->pool.freed, FUTEX_WAIT, freed, moment, NULL, 0);
   (void)__atomic_fetch_sub(&region->pool.waiting, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -475,7 +475,7 @@ Bool HandFlush(Process process)
     asked = __atomic_load_n(&region->hand.attention, __ATOMIC_ACQUIRE);
     if ((asked & RegionAskFLUSH) == 0)
       return TRUE;
-    (void)QuietCall(SYS_futex, &region->hand.attention, FUTEX_WAIT, asked, moment, NULL, 0);
+    (void)RawCall(SYS_futex, &region->hand.attention, FUTEX_WAIT, asked, moment, NULL, 0);
   }
   return FALSE;
 }
@@ -494,7 +494,7 @@ static void handTakeOver(Process process)
     __atomic_store_n(&process->collected, FALSE, __ATOMIC_RELEASE);
   }
   ProcessUnlock(process);
-  (void)DrainAll(process, DrainHURRY);
+  (void)SelfDrainAll(process, SelfDrainHURRY);
 }
 
 void HandCheck(Process process)

@@ -46,7 +46,7 @@ static void lifeForks(void)
   if (process == NULL)
     return;
   StoreForks(&process->shared);
-  lifeFork.parent.thread = (uint32_t)QuietCall(SYS_gettid);
+  lifeFork.parent.thread = (uint32_t)RawCall(SYS_gettid);
   lifeFork.parent.before = EventClock(EVENT_SLOW);
 }
 
@@ -84,8 +84,8 @@ static uint64_t lifeIdentity(void)
 {
   uint64_t identity = 0;
 
-  if (QuietCall(SYS_getrandom, &identity, sizeof identity, GRND_NONBLOCK) != sizeof identity)
-    identity = EventClockMonotonic() * 0x9e3779b97f4a7c15ull + (uint64_t)QuietPid();
+  if (RawCall(SYS_getrandom, &identity, sizeof identity, GRND_NONBLOCK) != sizeof identity)
+    identity = EventClockMonotonic() * 0x9e3779b97f4a7c15ull + (uint64_t)RawPid();
   return identity | 1;
 }
 
@@ -96,11 +96,11 @@ static void lifeSetUp(Process process)
   Bool slow;
 
   if (!lifeRead) {
-    QuietVoice(); /* before anything is opened here */
+    RawVoice(); /* before anything is opened here */
     ControlClock();
   }
   slow = EventClockChoose();
-  process->pid = QuietPid();
+  process->pid = RawPid();
   DescriptorForked(); /* whatever made this process */
   process->threadsMax = ProcessThreadsMax();
   process->identity = lifeIdentity();
@@ -163,7 +163,7 @@ static Bool lifeWait(Process process)
       __atomic_store_n(&process->stuck, TRUE, __ATOMIC_RELAXED);
       return FALSE;
     }
-    (void)QuietCall(SYS_nanosleep, moment, NULL);
+    (void)RawCall(SYS_nanosleep, moment, NULL);
   }
   return TRUE;
 }
@@ -233,7 +233,7 @@ static void lifeSayLost(uint64_t lost, Bool others)
   TextString(&text, others ? "at least " : "");
   TextDecimal(&text, lost);
   TextString(&text, lost == 1 ? " event is lost" : " events are lost");
-  QuietSay("not all could be written", ProcessLog(), TextTerminate(&text));
+  RawSay("not all could be written", ProcessLog(), TextTerminate(&text));
 }
 
 /* lifeAway -- events that are counted as away in private memory are counted as lost from here on, not twice */
@@ -289,7 +289,7 @@ static void lifeHalt(Process process)
 
   process->halted |= (uint32_t)(__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) & (((Word)1 << EventKindLIMIT) - 1));
   ControlStop();
-  (void)QuietCall(SYS_nanosleep, moment, NULL);
+  (void)RawCall(SYS_nanosleep, moment, NULL);
 }
 
 /* lifePrivate -- what other threads have in private memory is sent, by us or by those that are about to: they end when
@@ -299,13 +299,13 @@ static void lifeHalt(Process process)
  * returns      FALSE: some could not */
 static Bool lifePrivate(Process process, Bool *knownReturn)
 {
-  uint64_t refused = DrainSnapshot(process, DrainPRIVATE);
+  uint64_t refused = SelfDrainSnapshot(process, SelfDrainPRIVATE);
   long moment[2] = {0, lifeMoment};
   unsigned tries;
 
-  for (tries = 0; tries < lifeMoments && refused == 0 && DrainPrivate(process, FALSE); ++tries)
-    (void)QuietCall(SYS_nanosleep, moment, NULL);
-  refused += DrainLeft(process);
+  for (tries = 0; tries < lifeMoments && refused == 0 && SelfDrainPrivate(process, FALSE); ++tries)
+    (void)RawCall(SYS_nanosleep, moment, NULL);
+  refused += SelfDrainLeft(process);
   *knownReturn = lifeLost(process, refused, TRUE);
   return refused == 0;
 }
@@ -316,11 +316,11 @@ static Bool lifeLeft(Process process)
 {
   if (ProcessFound(process)) {
     __atomic_store_n(&ProcessRegion(process)->hand.unwritten, TRUE, __ATOMIC_RELAXED);
-    QuietSay("not all could be written", process->shared.path,
-             "the rest stays there, and is read with the log; eventrec --clean removes it, and adds it to a log that is "
-             "a file");
+    RawSay("not all could be written", process->shared.path,
+           "the rest stays there, and is read with the log; eventrec --clean removes it, and adds it to a log that is "
+           "a file");
   }
-  return lifeLost(process, DrainLeft(process), FALSE);
+  return lifeLost(process, SelfDrainLeft(process), FALSE);
 }
 
 /* lifeLastWords -- what comes now may use the room that is left for it below the limit on file sizes; or no longer */
@@ -394,7 +394,7 @@ static void lifeLast(Process process)
 
   if (others && !found)
     lifeHalt(process);
-  all = DrainAll(process, others ? DrainHURRY : DrainSETTLE);
+  all = SelfDrainAll(process, others ? SelfDrainHURRY : SelfDrainSETTLE);
   if (all && !others) {
     if (!lifeClose(process))
       lifeUnclosed(process, found);
@@ -416,7 +416,7 @@ static void lifeBeside(Process process)
   if (!ProcessOpen())
     return;
   if (ProcessOthers(process))
-    (void)DrainSnapshot(process, DrainBESIDE);
+    (void)SelfDrainSnapshot(process, SelfDrainBESIDE);
   else
     (void)SendEnd(process); /* what a way out has not taken is in the collector's log */
 }
@@ -447,7 +447,7 @@ void ProcessBar(Bool counterOnly)
   if (counterOnly)
     return;
   lifeAhead(process);
-  QuietBar();
+  RawBar();
 }
 
 void ProcessForbid(Bool known)
@@ -466,7 +466,7 @@ void ProcessForbid(Bool known)
 
 void ProcessUnbar(void)
 {
-  QuietUnbar();
+  RawUnbar();
   (void)__atomic_fetch_and(&EVENT_CONTROL[EventControlCLOCK], ~(Word)EventControlBARRED, __ATOMIC_SEQ_CST);
   EventClockUnbar();
 }
@@ -474,14 +474,14 @@ void ProcessUnbar(void)
 void ProcessEnd(void)
 {
   Process process = ProcessIfReady();
-  QuietMaskStruct mask;
+  RawMaskStruct mask;
   int error = errno;
   Bool locked, known;
 
-  if (process == NULL || process->pid != QuietPid() ||
+  if (process == NULL || process->pid != RawPid() ||
       (ProcessRegion(process) == NULL && !ProcessOpen()))
     return;
-  QuietBegin(&mask);
+  RawBegin(&mask);
   HandCheck(process);
   lifeFlush(process);
   /* A thread that has been stopped with the lock does not keep the process from its end. */
@@ -497,7 +497,7 @@ void ProcessEnd(void)
   if (locked)
     ProcessUnlock(process);
   lifeFinish();
-  QuietEnd(&mask);
+  RawEnd(&mask);
   errno = error;
 }
 
@@ -515,14 +515,14 @@ static Bool lifeConnected(void)
 ProcessLeave ProcessLeaves(void)
 {
   Process process = ProcessIfReady();
-  QuietMaskStruct mask;
+  RawMaskStruct mask;
   int error = errno;
 
-  if (process == NULL || process->pid != QuietPid() || !ProcessSends())
+  if (process == NULL || process->pid != RawPid() || !ProcessSends())
     return ProcessLeaveNOTHING;
-  QuietBegin(&mask);
+  RawBegin(&mask);
   HandCheck(process);
-  QuietEnd(&mask);
+  RawEnd(&mask);
   errno = error;
   if (!ProcessFound(process))
     return ProcessLeaveALL;
@@ -532,9 +532,9 @@ ProcessLeave ProcessLeaves(void)
     return ProcessLeaveALL;
   if (ProcessCollected(process) || ProcessRegion(process) == NULL)
     return ProcessLeaveNOTHING;
-  QuietBegin(&mask);
+  RawBegin(&mask);
   SendStay(process);
-  QuietEnd(&mask);
+  RawEnd(&mask);
   errno = error;
   return ProcessLeaveFOREIGN;
 }
@@ -542,7 +542,7 @@ ProcessLeave ProcessLeaves(void)
 void ProcessEnding(Bool ending)
 {
   Process process = ProcessIfReady();
-  Bool ours = process != NULL && process->pid == QuietPid();
+  Bool ours = process != NULL && process->pid == RawPid();
   RegionHeader region = ours ? ProcessRegion(process) : NULL;
 
   if (ours && process->halted != 0 && !ending) {
@@ -573,15 +573,15 @@ void ProcessForkStart(void)
 void ProcessStart(void)
 {
   static Bool started;
-  QuietMaskStruct mask;
+  RawMaskStruct mask;
 
   if (ProcessAside())
     __atomic_store_n(&EVENT_CONTROL[0], 0, __ATOMIC_RELAXED);
   if (ProcessSleeps() || __atomic_exchange_n(&started, TRUE, __ATOMIC_RELAXED))
     return;
-  QuietBegin(&mask);
+  RawBegin(&mask);
   (void)ProcessGet();
-  QuietEnd(&mask);
+  RawEnd(&mask);
   ControlFamily();
   (void)AverHandlerSet(TracebackAver);
   ProcessForkStart();

@@ -72,14 +72,14 @@ static Size processSize(unsigned threads)
 /* processReserve -- memory for as many threads as may be; where address space is limited a small part of it */
 static char *processReserve(unsigned *threadsReturn)
 {
-  uint64_t limit = QuietLimit(RLIMIT_AS);
+  uint64_t limit = RawLimit(RLIMIT_AS);
   unsigned threads;
   char *memory = NULL;
 
   for (threads = ThreadsMAX; memory == NULL && threads >= processThreadsMIN; threads /= 8) {
     if (threads / 8 >= processThreadsMIN && processSize(threads) > limit / 64)
       continue;
-    memory = QuietMap(processSize(threads), processPage);
+    memory = RawMap(processSize(threads), processPage);
     *threadsReturn = threads;
   }
   return memory;
@@ -98,8 +98,8 @@ Process ProcessMap(void)
   __atomic_store_n(&processThreads, threads, __ATOMIC_RELAXED); /* another thread would find the same */
   ((Process)(void *)memory)->threadsMax = threads; /* what is only read first is given to us twice */
   if (!__atomic_compare_exchange_n(&processMemory, &none, memory, FALSE, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-    QuietUnmap(memory, processSize(threads));
-  else if (QuietCall(SYS_madvise, memory, processSize(threads), MADV_WIPEONFORK) != 0)
+    RawUnmap(memory, processSize(threads));
+  else if (RawCall(SYS_madvise, memory, processSize(threads), MADV_WIPEONFORK) != 0)
     (void)pthread_atfork(NULL, NULL, processWipe);
   return processOf();
 }
@@ -148,7 +148,7 @@ static Bool processDead(Process process, unsigned owner)
 {
   unsigned tid = owner & processTID;
 
-  return tid == (unsigned)QuietCall(SYS_gettid) || QuietCall(SYS_tgkill, process->pid, tid, 0) != 0;
+  return tid == (unsigned)RawCall(SYS_gettid) || RawCall(SYS_tgkill, process->pid, tid, 0) != 0;
 }
 
 /* processWait -- sleep until a lock that `owner` has is given, a moment at the longest; FALSE: that has passed */
@@ -156,7 +156,7 @@ static Bool processWait(unsigned *lock, unsigned owner)
 {
   long moment[2] = {0, processMoment};
 
-  return QuietCall(SYS_futex, lock, FUTEX_WAIT_PRIVATE, owner, moment, NULL, 0) != -ETIMEDOUT;
+  return RawCall(SYS_futex, lock, FUTEX_WAIT_PRIVATE, owner, moment, NULL, 0) != -ETIMEDOUT;
 }
 
 /* processMark -- add a mark to the lock's word, unless that has changed; FALSE: it has, and *ownerIO is what it is */
@@ -174,7 +174,7 @@ static Bool processMark(unsigned *lock, unsigned *ownerIO, unsigned mark)
 static Bool processLockSlow(Process process, unsigned owner)
 {
   /* Others may wait behind us. */
-  unsigned self = (unsigned)QuietCall(SYS_gettid) | processWAITED, *lock = &process->lock, before = 0, waits = 0;
+  unsigned self = (unsigned)RawCall(SYS_gettid) | processWAITED, *lock = &process->lock, before = 0, waits = 0;
 
   for (;;) {
     if ((owner & processTID) != before)
@@ -198,7 +198,7 @@ Bool ProcessLock(Process process)
 {
   unsigned owner = 0;
 
-  return __atomic_compare_exchange_n(&process->lock, &owner, (unsigned)QuietCall(SYS_gettid), FALSE, __ATOMIC_ACQUIRE,
+  return __atomic_compare_exchange_n(&process->lock, &owner, (unsigned)RawCall(SYS_gettid), FALSE, __ATOMIC_ACQUIRE,
                                      __ATOMIC_RELAXED) ||
          processLockSlow(process, owner);
 }
@@ -206,12 +206,12 @@ Bool ProcessLock(Process process)
 void ProcessUnlock(Process process)
 {
   if ((__atomic_exchange_n(&process->lock, 0, __ATOMIC_RELEASE) & processWAITED) != 0)
-    (void)QuietCall(SYS_futex, &process->lock, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    (void)RawCall(SYS_futex, &process->lock, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
 Bool ProcessLockText(Process process)
 {
-  unsigned self = (unsigned)QuietCall(SYS_gettid), owner = 0;
+  unsigned self = (unsigned)RawCall(SYS_gettid), owner = 0;
 
   return __atomic_compare_exchange_n(&process->textLock, &owner, self, FALSE, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED) ||
          (processDead(process, owner) &&
@@ -261,7 +261,7 @@ Res ControlOpen(Process process, const char *where, const char *family, Bool lat
       res = PlinthOpen(&ProcessPlinths[i], where, family, &reason);
     }
   if (res != ResOK)
-    QuietSay("cannot open the log", where, reason);
+    RawSay("cannot open the log", where, reason);
   return res;
 }
 

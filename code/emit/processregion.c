@@ -125,14 +125,14 @@ static int processAgain(int fd)
   TextInit(&text, path, sizeof path);
   TextString(&text, "/proc/thread-self/fd/"); /* the table may be this thread's own (plinth/descriptor.h) */
   TextDecimal(&text, (uint64_t)fd);
-  own = QuietCall(SYS_openat, AT_FDCWD, TextTerminate(&text), O_RDWR | O_CLOEXEC);
+  own = RawCall(SYS_openat, AT_FDCWD, TextTerminate(&text), O_RDWR | O_CLOEXEC);
   if (own < 0)
     return -1;
   /* What stands there under /proc need not be the system's. */
-  if (QuietStat(fd, &its) == 0 && QuietStat((int)own, &status) == 0 && its.st_dev == status.st_dev &&
+  if (RawStat(fd, &its) == 0 && RawStat((int)own, &status) == 0 && its.st_dev == status.st_dev &&
       its.st_ino == status.st_ino)
     return (int)own;
-  (void)QuietCall(SYS_close, own);
+  (void)RawCall(SYS_close, own);
   return -1;
 }
 
@@ -142,12 +142,12 @@ static void processOpened(Process process, int fd)
 {
   int own;
 
-  QuietDumped(process->shared.path[0] != '\0');
+  RawDumped(process->shared.path[0] != '\0');
   own = processAgain(fd);
   processRegion(process, own >= 0 ? own : fd, own >= 0);
   if (own >= 0)
-    (void)QuietCall(SYS_close, own);
-  (void)QuietCall(SYS_close, fd);
+    (void)RawCall(SYS_close, own);
+  (void)RawCall(SYS_close, fd);
 }
 
 /* processMeet -- have the collector make the region, and take what is put there.  FALSE: there is none, or it cannot be
@@ -189,9 +189,9 @@ static Bool processDoomed(Process process, int fd, Bool *headedReturn)
   StoreUnlink(&process->shared);
   StoreDetach(&process->shared);
   if (fd >= 0)
-    (void)QuietCall(SYS_close, fd);
+    (void)RawCall(SYS_close, fd);
   process->regionless = process->doomed = TRUE;
-  QuietSay("nothing can be sent", ProcessLog(), "events are only counted, as discarded ones of another process");
+  RawSay("nothing can be sent", ProcessLog(), "events are only counted, as discarded ones of another process");
   return TRUE;
 }
 
@@ -224,12 +224,12 @@ static void processAlone(Process process)
   if (processDoomed(process, fd, &headed))
     return;
   if (process->regionless)
-    QuietSay("no memory for blocks", "", "events go through private memory");
+    RawSay("no memory for blocks", "", "events go through private memory");
   else if (fd >= 0)
     processOpened(process, fd);
   else if (ProcessLog()[0] != '\0')
-    QuietSay("no shared memory for blocks", ProcessLog(),
-             "events that are not yet written are lost if the process is killed");
+    RawSay("no shared memory for blocks", ProcessLog(),
+           "events that are not yet written are lost if the process is killed");
   if (process->shared.path[0] == '\0' && ControlSettings.log[0] != '\0')
     StoreMark(ControlSettings.log, ControlSettings.recording);
   if (!headed)

@@ -85,7 +85,7 @@ static unsigned bufferUnsent(unsigned kind)
 void *EventReserveSlow(unsigned kind, Size size, Word at)
 {
   EventThread self = EventThreadSelf;
-  QuietMaskStruct mask;
+  RawMaskStruct mask;
   int error = errno;
   Process process;
   Bool wait = FALSE;
@@ -97,7 +97,7 @@ void *EventReserveSlow(unsigned kind, Size size, Word at)
     place = HandReserve((Thread)(void *)self, kind, size, at);
   if (place != 0)
     return place == HandNOROOM ? NULL : (void *)place;
-  QuietBegin(&mask);
+  RawBegin(&mask);
   StreamAbandon(at, size);
   BufferAbove.attend();
   /* The first event sets the process up, and only then it is known whether its kind is sent. */
@@ -105,12 +105,12 @@ void *EventReserveSlow(unsigned kind, Size size, Word at)
   if (process == NULL)
     ProcessMiss();
   while (process != NULL && (place = threadPlace(kind, bufferUnsent(kind), size, &wait)) == 0 && wait) {
-    QuietEnd(&mask);
+    RawEnd(&mask);
     HandWait(process);
-    QuietBegin(&mask);
+    RawBegin(&mask);
     BufferAbove.attend();
   }
-  QuietEnd(&mask);
+  RawEnd(&mask);
   errno = error;
   return (void *)place;
 }

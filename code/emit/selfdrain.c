@@ -58,29 +58,29 @@ enum {
   drainBehindMAX = 8  /* blocks of a stream that wait behind one in which something is pending */
 };
 
-typedef enum DrainResult { DrainSENT, DrainPENDING, DrainREFUSED, DrainGONE } DrainResult;
+typedef enum SelfDrainResult { SelfDrainSENT, SelfDrainPENDING, SelfDrainREFUSED, SelfDrainGONE } SelfDrainResult;
 
 /* One full block, as it looked when it was listed.  What was opened first comes first; `place` makes that an order
  * between any two. */
-typedef struct DrainEntryStruct {
+typedef struct SelfDrainEntryStruct {
   uint64_t first, sequence;
   Word place;
   Store store;
   RegionHeader region;
   Index slot;
-} DrainEntryStruct, *DrainEntry;
+} SelfDrainEntryStruct, *SelfDrainEntry;
 
 /* One pass over all blocks, from the one that was opened first to the newest. */
-typedef struct DrainStruct {
+typedef struct SelfDrainStruct {
   Process process;
   Stream stream;             /* NULL: of any */
   uint32_t number;           /* of the stream */
-  DrainHow how;
-  DrainEntryStruct done;     /* up to this one all were looked at */
+  SelfDrainHow how;
+  SelfDrainEntryStruct done;     /* up to this one all were looked at */
   Count behind;              /* full blocks that are not listed, because they are newer */
   Count count;
-  DrainEntryStruct list[drainListMAX];
-} DrainStruct, *Drain;
+  SelfDrainEntryStruct list[drainListMAX];
+} SelfDrainStruct, *Drain;
 
 /* drainLess -- one block less is full */
 static void drainLess(Process process, RegionHeader region)
@@ -122,7 +122,7 @@ static void drainSpoiled(Process process, Store store, RegionHeader region, Bloc
 
 /* drainSend -- send a block that is ours alone, if nothing in it is pending; or if nobody will fill that.  Where the program has
  * written over events what stands before is sent. */
-static DrainResult drainSend(Process process, BlockHeader block, Bool settle, Count *countReturn)
+static SelfDrainResult drainSend(Process process, BlockHeader block, Bool settle, Count *countReturn)
 {
   BlockTallyStruct tally = {.used = drainUsed(block), .count = SendCountUNKNOWN, .last = block->first};
   Res res = SendBlock(process, block, &tally, 0);
@@ -131,7 +131,7 @@ static DrainResult drainSend(Process process, BlockHeader block, Bool settle, Co
     BlockWalk(&tally, StreamEvents(block), StoreSize(block) - BlockHeaderSIZE, block->first, settle);
     *countReturn = tally.count;
     if (!settle && (!tally.broken || tally.pending > 0))
-      return DrainPENDING;
+      return SelfDrainPENDING;
     res = SendBlock(process, block, &tally, 0);
     if (res == ResOK && tally.broken)
       drainLose(process, 1);
@@ -139,7 +139,7 @@ static DrainResult drainSend(Process process, BlockHeader block, Bool settle, Co
   if (tally.count == SendCountUNKNOWN)
     BlockWalk(&tally, StreamEvents(block), StoreSize(block) - BlockHeaderSIZE, block->first, FALSE);
   *countReturn = tally.count;
-  return res == ResOK ? DrainSENT : DrainREFUSED;
+  return res == ResOK ? SelfDrainSENT : SelfDrainREFUSED;
 }
 
 /* drainClaim -- the full block in a slot is nobody else's from here on; returns whether it was there */
@@ -171,7 +171,7 @@ static void drainCount(Stream stream, BlockHeader block, Count count)
 
 /* drainNone -- where the slot says there is no block as it was written: the program has written over it, or over the slot's
  * state, which is mended.  The slot is claimed. */
-static DrainResult drainNone(Process process, Store store, RegionHeader region, Index slot, uint8_t state)
+static SelfDrainResult drainNone(Process process, Store store, RegionHeader region, Index slot, uint8_t state)
 {
   uint8_t told = StoreTold(store, slot);
   BlockHeader block;
@@ -179,21 +179,21 @@ static DrainResult drainNone(Process process, Store store, RegionHeader region, 
 
   if (RegionStateWrong(state, told)) {
     __atomic_store_n(&region->state[slot], told, __ATOMIC_RELEASE);
-    return DrainGONE;
+    return SelfDrainGONE;
   }
   block = drainAt(&size, region, slot);
   if (block != NULL)
     drainSpoiled(process, store, region, block, size);
-  return DrainSENT;
+  return SelfDrainSENT;
 }
 
 /* drainTake -- send the block in a slot and free it, if it is still full
  *
  * stream  whose it is, if the caller owns that; else NULL
  */
-static DrainResult drainTake(Process process, Stream stream, Store store, RegionHeader region, Index slot, Bool settle)
+static SelfDrainResult drainTake(Process process, Stream stream, Store store, RegionHeader region, Index slot, Bool settle)
 {
-  DrainResult result;
+  SelfDrainResult result;
   RegionLeaving leaving;
   BlockHeader block;
   Count count = 0;
@@ -202,13 +202,13 @@ static DrainResult drainTake(Process process, Stream stream, Store store, Region
   Size size;
 
   if (!drainClaim(region, slot, &state))
-    return DrainGONE;
+    return SelfDrainGONE;
   block = drainAt(&size, region, slot);
   if (!drainWhole(block, size))
     return drainNone(process, store, region, slot, state);
   if (RegionFilled(block)) { /* its owner is filling it: the program has written over the slot's state */
     __atomic_store_n(&region->state[slot], RegionOPEN | (state & RegionLog2MASK), __ATOMIC_RELEASE);
-    return DrainGONE;
+    return SelfDrainGONE;
   }
   snapped = drainSnapped(block);
   if (stream != NULL && !snapped)
@@ -216,8 +216,8 @@ static DrainResult drainTake(Process process, Stream stream, Store store, Region
   leaving = store != &process->shared ? StreamDepart(process, block) : NULL;
   result = drainSend(process, block, settle, &count);
   if (store != &process->shared)
-    StreamArrive(process, block, leaving, result == DrainSENT);
-  if (result != DrainSENT) {
+    StreamArrive(process, block, leaving, result == SelfDrainSENT);
+  if (result != SelfDrainSENT) {
     __atomic_store_n(&region->state[slot], state, __ATOMIC_RELEASE);
     return result;
   }
@@ -226,7 +226,7 @@ static DrainResult drainTake(Process process, Stream stream, Store store, Region
   if (!snapped)
     drainLess(process, region);
   drainFree(store, region, block, size);
-  return DrainSENT;
+  return SelfDrainSENT;
 }
 
 /* drainCopy -- send a snapshot of a block in which something is pending, once; it stays where it is, and may stay for
@@ -242,7 +242,7 @@ static void drainCopy(Process process, Stream stream, RegionHeader region, Index
   if (!drainClaim(region, slot, &state))
     return;
   block = drainAt(&size, region, slot);
-  copy = drainWhole(block, size) && !drainSnapped(block) ? QuietMap(BlockMAX, BlockMIN) : NULL;
+  copy = drainWhole(block, size) && !drainSnapped(block) ? RawMap(BlockMAX, BlockMIN) : NULL;
   if (copy != NULL) {
     header = (BlockHeader)(void *)copy;
     memcpy(copy, block, size);
@@ -253,12 +253,12 @@ static void drainCopy(Process process, Stream stream, RegionHeader region, Index
         drainCount(stream, block, tally.count);
       drainLess(process, region);
     }
-    QuietUnmap(copy, BlockMAX);
+    RawUnmap(copy, BlockMAX);
   }
   __atomic_store_n(&region->state[slot], state, __ATOMIC_RELEASE);
 }
 
-static Bool drainBefore(const DrainEntryStruct *a, const DrainEntryStruct *b)
+static Bool drainBefore(const SelfDrainEntryStruct *a, const SelfDrainEntryStruct *b)
 {
   if (a->first != b->first)
     return a->first < b->first;
@@ -266,7 +266,7 @@ static Bool drainBefore(const DrainEntryStruct *a, const DrainEntryStruct *b)
 }
 
 /* drainListOne -- list a full block, and leave out the newest if there are too many */
-static void drainListOne(Drain drain, const DrainEntryStruct *entry)
+static void drainListOne(Drain drain, const SelfDrainEntryStruct *entry)
 {
   Index i;
 
@@ -291,7 +291,7 @@ __attribute__((no_sanitize("thread"))) static void drainList(Drain drain, Store 
   for (i = 0; i < limit; ++i) {
     const BlockHeaderStruct *block;
     Size size;
-    DrainEntryStruct entry = {.store = store, .region = region, .slot = i};
+    SelfDrainEntryStruct entry = {.store = store, .region = region, .slot = i};
     if ((drainState(region, i) & (RegionFULL | RegionTAKEN)) != RegionFULL || (block = drainAt(&size, region, i)) == NULL)
       continue;
     entry.first = block->first;
@@ -299,7 +299,7 @@ __attribute__((no_sanitize("thread"))) static void drainList(Drain drain, Store 
     entry.place = (Word)block;
     /* One stream alone does not look again and again at blocks that may stay pending for ever. */
     if ((drain->stream != NULL && (block->stream != drain->number ||
-                                   (drain->how == DrainWAIT && (block->flags & BlockFlagSNAPSHOT) != 0))) ||
+                                   (drain->how == SelfDrainWAIT && (block->flags & BlockFlagSNAPSHOT) != 0))) ||
         !drainBefore(&drain->done, &entry))
       continue;
     drainListOne(drain, &entry);
@@ -312,16 +312,16 @@ static Bool drainListed(Drain drain, Bool *stayReturn)
   Index i;
 
   for (i = 0; i < drain->count; ++i) {
-    DrainEntry entry = &drain->list[i];
-    DrainResult result = drainTake(drain->process, drain->stream, entry->store, entry->region, entry->slot,
-                                   drain->how == DrainSETTLE);
+    SelfDrainEntry entry = &drain->list[i];
+    SelfDrainResult result = drainTake(drain->process, drain->stream, entry->store, entry->region, entry->slot,
+                                       drain->how == SelfDrainSETTLE);
     drain->done = *entry;
-    *stayReturn |= result == DrainREFUSED;
-    if (result == DrainREFUSED)
+    *stayReturn |= result == SelfDrainREFUSED;
+    if (result == SelfDrainREFUSED)
       return FALSE;
-    if (result == DrainPENDING) {
-      *stayReturn |= drain->stream == NULL || drain->how == DrainWAIT;
-      if (drain->how == DrainWAIT && drain->count - i - 1 + drain->behind <= drainBehindMAX)
+    if (result == SelfDrainPENDING) {
+      *stayReturn |= drain->stream == NULL || drain->how == SelfDrainWAIT;
+      if (drain->how == SelfDrainWAIT && drain->count - i - 1 + drain->behind <= drainBehindMAX)
         return FALSE;
       drainCopy(drain->process, drain->stream, entry->region, entry->slot);
     }
@@ -331,9 +331,9 @@ static Bool drainListed(Drain drain, Bool *stayReturn)
 
 /* drainRun -- look at all blocks, from the oldest on; FALSE: some stay.  A collector drains the shared region itself, and
  * would erase a block under our hands. */
-static Bool drainRun(Process process, Stream stream, uint32_t number, DrainHow how)
+static Bool drainRun(Process process, Stream stream, uint32_t number, SelfDrainHow how)
 {
-  DrainStruct drain = {.process = process, .stream = stream, .number = number, .how = how};
+  SelfDrainStruct drain = {.process = process, .stream = stream, .number = number, .how = how};
   Bool stay = FALSE;
   Store store;
   Index i;
@@ -346,24 +346,24 @@ static Bool drainRun(Process process, Stream stream, uint32_t number, DrainHow h
   return !stay;
 }
 
-Bool DrainStream(Process process, Stream stream, uint32_t number, DrainHow how)
+Bool SelfDrainStream(Process process, Stream stream, uint32_t number, SelfDrainHow how)
 {
   return drainRun(process, stream, number, how);
 }
 
-Bool DrainAll(Process process, DrainHow how)
+Bool SelfDrainAll(Process process, SelfDrainHow how)
 {
-  if (how == DrainSETTLE) /* the process ends, and no other thread has any block */
+  if (how == SelfDrainSETTLE) /* the process ends, and no other thread has any block */
     StoreMend(&process->shared);
   return drainRun(process, NULL, 0, how);
 }
 
-Bool DrainBlock(Process process, Stream stream, Store store, BlockHeader block)
+Bool SelfDrainBlock(Process process, Stream stream, Store store, BlockHeader block)
 {
-  return drainTake(process, stream, store, store->header, StoreSlot(store->header, block), FALSE) == DrainSENT;
+  return drainTake(process, stream, store, store->header, StoreSlot(store->header, block), FALSE) == SelfDrainSENT;
 }
 
-void DrainBeside(Process process, BlockHeader block, Size used)
+void SelfDrainBeside(Process process, BlockHeader block, Size used)
 {
   BlockTallyStruct tally = {.used = used, .count = SendCountUNKNOWN, .last = block->first};
   Size size = StoreSize(block);
@@ -376,7 +376,7 @@ void DrainBeside(Process process, BlockHeader block, Size used)
   if (SendBlock(process, block, &tally, SendBESIDE) != ResFAIL)
     return;
   /* A signal handler has interrupted an event in it: the collector waits for that, and we cannot. */
-  copy = QuietMap(BlockMAX, BlockMIN);
+  copy = RawMap(BlockMAX, BlockMIN);
   if (copy == NULL)
     return;
   memcpy(copy, block, size);
@@ -384,10 +384,10 @@ void DrainBeside(Process process, BlockHeader block, Size used)
   (void)__atomic_fetch_add(&process->lost, tally.pending > 0 ? tally.pending : 1, __ATOMIC_RELAXED);
   BlockWalk(&tally, copy + BlockHeaderSIZE, size - BlockHeaderSIZE, block->first, TRUE);
   (void)SendBlock(process, (BlockHeader)(void *)copy, &tally, SendBESIDE);
-  QuietUnmap(copy, BlockMAX);
+  RawUnmap(copy, BlockMAX);
 }
 
-Bool DrainPrivate(Process process, Bool refused)
+Bool SelfDrainPrivate(Process process, Bool refused)
 {
   unsigned mask = refused ? RegionFULL | RegionTAKEN : RegionFULL;
   Store store;
@@ -418,7 +418,7 @@ static uint64_t drainLeft(Process process, Store store, Index slot)
   return lost + tally.count;
 }
 
-uint64_t DrainLeft(Process process)
+uint64_t SelfDrainLeft(Process process)
 {
   Index private = ProcessFound(process);
   uint64_t left = 0;
@@ -452,7 +452,7 @@ __attribute__((no_sanitize("thread"))) static BlockHeader drainOwned(Size *sizeR
   return *(const volatile uint32_t *)&block->stream - first < count ? block : NULL;
 }
 
-Bool DrainOverwrite(Process process, uint32_t number, BlockHeader except)
+Bool SelfDrainOverwrite(Process process, uint32_t number, BlockHeader except)
 {
   Store store;
   Bool all = TRUE;
@@ -475,7 +475,7 @@ Bool DrainOverwrite(Process process, uint32_t number, BlockHeader except)
   return all;
 }
 
-void DrainForget(Process process, uint32_t serial)
+void SelfDrainForget(Process process, uint32_t serial)
 {
   Store store;
   Index i, k;
@@ -492,9 +492,9 @@ void DrainForget(Process process, uint32_t serial)
 }
 
 /* drainSnapshot -- send one block as it is now, and leave it; returns how many events nobody took */
-static uint64_t drainSnapshot(Process process, Store store, Index slot, char *copy, DrainWhat what)
+static uint64_t drainSnapshot(Process process, Store store, Index slot, char *copy, SelfDrainWhat what)
 {
-  unsigned beside = what != DrainPRIVATE && ProcessCollected(process) ? SendBESIDE : 0;
+  unsigned beside = what != SelfDrainPRIVATE && ProcessCollected(process) ? SendBESIDE : 0;
   BlockHeader header = (BlockHeader)(void *)copy, block;
   RegionHeader region = store->header;
   BlockTallyStruct tally;
@@ -507,13 +507,13 @@ static uint64_t drainSnapshot(Process process, Store store, Index slot, char *co
     block = (BlockHeader)(void *)((char *)region + offset);
     if (!BlockCopyLive(copy, block, size) || !drainWhole(header, size))
       continue;
-    if ((header->flags & BlockFlagUNSENT) != 0 && what != DrainUNSENT)
+    if ((header->flags & BlockFlagUNSENT) != 0 && what != SelfDrainUNSENT)
       return 0;
     BlockWalk(&tally, StreamEvents(header), size - BlockHeaderSIZE, header->first, TRUE);
     if (tally.used == 0)
       return 0;
     if (SendBlock(process, header, &tally, (header->flags & BlockFlagUNSENT) | BlockFlagSNAPSHOT | beside) != ResOK)
-      return tally.count + (what == DrainPRIVATE ? SentLost(process, header->stream, header->discarded) : 0);
+      return tally.count + (what == SelfDrainPRIVATE ? SentLost(process, header->stream, header->discarded) : 0);
     if (store != &process->shared && BlockSame(block, header))
       StreamHome(process, block, tally.count);
     return 0;
@@ -521,18 +521,18 @@ static uint64_t drainSnapshot(Process process, Store store, Index slot, char *co
   return 0;
 }
 
-uint64_t DrainSnapshot(Process process, DrainWhat what)
+uint64_t SelfDrainSnapshot(Process process, SelfDrainWhat what)
 {
   Store store;
-  char *copy = QuietMap(BlockMAX, BlockMIN);
+  char *copy = RawMap(BlockMAX, BlockMIN);
   uint64_t refused = 0;
   Index i, k;
 
   if (copy == NULL)
     return 0;
-  for (k = what == DrainPRIVATE && ProcessFound(process); (store = ProcessStore(process, k)) != NULL; ++k)
+  for (k = what == SelfDrainPRIVATE && ProcessFound(process); (store = ProcessStore(process, k)) != NULL; ++k)
     for (i = 0; StoreRegion(store) != NULL && i < StoreLimit(store); ++i)
       refused += drainSnapshot(process, store, i, copy, what);
-  QuietUnmap(copy, BlockMAX);
+  RawUnmap(copy, BlockMAX);
   return refused;
 }

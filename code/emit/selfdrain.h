@@ -20,60 +20,60 @@
 #include "base/types.h"
 #include "emit/process.h"
 
-/* DrainBlock -- send the full block in a slot, and free the slot; the stream's others have been sent
+/* SelfDrainBlock -- send the full block in a slot, and free the slot; the stream's others have been sent
  *
  * returns  FALSE: it stays, because something in it is pending, or no way out takes it
  */
-extern Bool DrainBlock(Process process, Stream stream, Store store, BlockHeader block);
+extern Bool SelfDrainBlock(Process process, Stream stream, Store store, BlockHeader block);
 
-/* DrainBeside -- send a copy of a block that is about to be handed over to the collector to the ways out that the process
+/* SelfDrainBeside -- send a copy of a block that is about to be handed over to the collector to the ways out that the process
  * has beside it; what in it is pending is counted there as lost */
-extern void DrainBeside(Process process, BlockHeader block, Size used);
+extern void SelfDrainBeside(Process process, BlockHeader block, Size used);
 
-/* DrainStream -- send the full blocks of one stream, in order; by its owner
+/* SelfDrainStream -- send the full blocks of one stream, in order; by its owner
  *
  * number   StreamNumber
  * how      what to do about a block in which something is pending
  * returns  FALSE: some stay, and are worth another look
  */
-typedef enum DrainHow {
-  DrainWAIT,   /* leave it, and those behind it, as long as they are few */
-  DrainHURRY,  /* send a snapshot of it, and go on */
-  DrainSETTLE  /* nobody will fill that in: the thread has ended */
-} DrainHow;
+typedef enum SelfDrainHow {
+  SelfDrainWAIT,   /* leave it, and those behind it, as long as they are few */
+  SelfDrainHURRY,  /* send a snapshot of it, and go on */
+  SelfDrainSETTLE  /* nobody will fill that in: the thread has ended */
+} SelfDrainHow;
 
-extern Bool DrainStream(Process process, Stream stream, uint32_t number, DrainHow how);
+extern Bool SelfDrainStream(Process process, Stream stream, uint32_t number, SelfDrainHow how);
 
-/* DrainAll -- send whatever is full, of whatever stream.  FALSE: some stay. */
-extern Bool DrainAll(Process process, DrainHow how);
+/* SelfDrainAll -- send whatever is full, of whatever stream.  FALSE: some stay. */
+extern Bool SelfDrainAll(Process process, SelfDrainHow how);
 
-/* DrainOverwrite -- erase the blocks of a stream of the flight recorder that are done with, unless something in them is
+/* SelfDrainOverwrite -- erase the blocks of a stream of the flight recorder that are done with, unless something in them is
  * pending
  *
  * except   the stream's block that is being filled, or NULL
  * returns  FALSE: some stay
  */
-extern Bool DrainOverwrite(Process process, uint32_t number, BlockHeader except);
+extern Bool SelfDrainOverwrite(Process process, uint32_t number, BlockHeader except);
 
-/* DrainForget -- erase all blocks of the thread with this serial number that are not full: it has ended */
-extern void DrainForget(Process process, uint32_t serial);
+/* SelfDrainForget -- erase all blocks of the thread with this serial number that are not full: it has ended */
+extern void SelfDrainForget(Process process, uint32_t serial);
 
-/* DrainPrivate -- are there full blocks in private memory, which does not outlive the process?  That are all of its stores, where
+/* SelfDrainPrivate -- are there full blocks in private memory, which does not outlive the process?  That are all of its stores, where
  * nobody finds the shared one (ProcessFound).
  * refused  only such that nobody is sending */
-extern Bool DrainPrivate(Process process, Bool refused);
+extern Bool SelfDrainPrivate(Process process, Bool refused);
 
-/* DrainLeft -- how many events are in full blocks of private memory, and were discarded beside them */
-extern uint64_t DrainLeft(Process process);
+/* SelfDrainLeft -- how many events are in full blocks of private memory, and were discarded beside them */
+extern uint64_t SelfDrainLeft(Process process);
 
-/* DrainSnapshot -- send what threads have committed in blocks that they are filling, and leave them; returns how many
+/* SelfDrainSnapshot -- send what threads have committed in blocks that they are filling, and leave them; returns how many
  * events no way out took */
-typedef enum DrainWhat {
-  DrainUNSENT,  /* the flight recorder's blocks, too */
-  DrainPRIVATE, /* of private memory, which does not outlive the process, those of streams that are sent */
-  DrainBESIDE   /* those of streams that are sent, to the ways out that the process has beside its collector */
-} DrainWhat;
+typedef enum SelfDrainWhat {
+  SelfDrainUNSENT,  /* the flight recorder's blocks, too */
+  SelfDrainPRIVATE, /* of private memory, which does not outlive the process, those of streams that are sent */
+  SelfDrainBESIDE   /* those of streams that are sent, to the ways out that the process has beside its collector */
+} SelfDrainWhat;
 
-extern uint64_t DrainSnapshot(Process process, DrainWhat what);
+extern uint64_t SelfDrainSnapshot(Process process, SelfDrainWhat what);
 
 #endif /* EMIT_SELFDRAIN_H */

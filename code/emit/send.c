@@ -64,7 +64,7 @@ static Scratch scratchTake(Process process)
     if (scratch != NULL)
       return scratch;
   }
-  return QuietMap(scratchSize(), sendPage);
+  return RawMap(scratchSize(), sendPage);
 }
 
 static void scratchGive(Process process, Scratch scratch)
@@ -80,7 +80,7 @@ static void scratchGive(Process process, Scratch scratch)
     if (__atomic_compare_exchange_n(&process->scratch[i], &none, scratch, FALSE, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
       return;
   }
-  QuietUnmap(scratch, scratchSize());
+  RawUnmap(scratch, scratchSize());
 }
 
 /* The types.  Parsed once, by who needs them first: where a collector packs, or nothing is sent, that is nobody.  Types
@@ -100,11 +100,11 @@ static Size sendLinesUsed;
  * of its own; NULL: there is none.  A child of fork begins anew with what another thread of its parent had begun. */
 static SendTypesStruct *sendTypesRoom(void)
 {
-  unsigned self = QuietPid();
+  unsigned self = RawPid();
 
   if (__atomic_exchange_n(&sendTypesTaken, self, __ATOMIC_RELAXED) != self)
     return &sendTypesFirst;
-  return QuietMap(sizeof(SendTypesStruct), sendPage);
+  return RawMap(sizeof(SendTypesStruct), sendPage);
 }
 
 /* sendParse -- the registry's text; whoever is the first to be ready gives the types that all use */
@@ -121,28 +121,28 @@ static void sendParse(SendTypesStruct *types)
   AVER(res == ResOK);
   if (!__atomic_compare_exchange_n(&sendTypes, &none, &types->registry, FALSE, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED) &&
       types != &sendTypesFirst)
-    QuietUnmap(types, sizeof *types);
+    RawUnmap(types, sizeof *types);
 }
 
 Registry SendRegistry(void)
 {
   long moment[2] = {0, sendMoment};
   SendTypesStruct *types;
-  QuietMaskStruct mask;
+  RawMaskStruct mask;
   Registry registry;
 
   registry = __atomic_load_n(&sendTypes, __ATOMIC_ACQUIRE);
   if (LIKELY(registry != NULL))
     return registry;
-  QuietBegin(&mask);
+  RawBegin(&mask);
   while ((registry = __atomic_load_n(&sendTypes, __ATOMIC_ACQUIRE)) == NULL) {
     types = sendTypesRoom();
     if (types != NULL)
       sendParse(types);
     else /* no memory: another thread parses already, or memory comes back */
-      (void)QuietCall(SYS_nanosleep, moment, NULL);
+      (void)RawCall(SYS_nanosleep, moment, NULL);
   }
-  QuietEnd(&mask);
+  RawEnd(&mask);
   return registry;
 }
 
@@ -225,8 +225,8 @@ static void sendArgument(Index i, const char *argument, Size length)
  * costs as much as all else that a short process pays for being looked up */
 static void sendProgram(Bool ask)
 {
-  const char *called = ask || ProcessArguments == NULL ? NULL : QuietProgramCalled();
-  const char *program = called != NULL ? called : QuietProgram();
+  const char *called = ask || ProcessArguments == NULL ? NULL : RawProgramCalled();
+  const char *program = called != NULL ? called : RawProgram();
   Size length = strnlen(program, HeaderTextMAX - 1);
 
   memcpy(sendCalled.program, program, length);
@@ -245,7 +245,7 @@ static void sendLookUp(char *room, Size size)
     for (; argument[count] != NULL; ++count)
       sendArgument(count, argument[count], strlen(argument[count]));
   } else {
-    length = QuietReadFile("/proc/self/cmdline", room, size);
+    length = RawReadFile("/proc/self/cmdline", room, size);
     for (at = 0; at < length; at += its + 1) {
       its = strnlen(room + at, length - at);
       sendArgument(count++, room + at, its);
@@ -307,7 +307,7 @@ static void sendHeaderFill(Process process, Scratch scratch, Bool ended)
   Bool slow = EVENT_SLOW;
   Bool sent = ProcessSends(); /* what only a core will have need not cost a measurement */
   const char *region = ProcessRegion(process) != NULL && !ended ? process->shared.path : "";
-  long parent = QuietCall(SYS_getppid);
+  long parent = RawCall(SYS_getppid);
 
   memset(header, 0, offsetof(HeaderStruct, argument)); /* no pages for arguments that are not there */
   header->major = BlockMAJOR;

@@ -32,10 +32,10 @@ void SentPrepare(Process process)
 
   if (__atomic_load_n(&process->sent, __ATOMIC_ACQUIRE) != NULL)
     return;
-  table = QuietMap(size, sentPage);
+  table = RawMap(size, sentPage);
   if (table != NULL && !__atomic_compare_exchange_n(&process->sent, &none, table, FALSE, __ATOMIC_ACQ_REL,
                                                     __ATOMIC_RELAXED))
-    QuietUnmap(table, size);
+    RawUnmap(table, size);
 }
 
 /* sentFind -- the stream's entry, made if it has none; NULL: there is no room */

@@ -54,7 +54,7 @@ static void systemThread(const char *number)
   TextString(&text, "/proc/self/task/");
   TextBytes(&text, number, length);
   TextString(&text, "/comm");
-  length = QuietReadFile(TextTerminate(&text), name, sizeof name - 1);
+  length = RawReadFile(TextTerminate(&text), name, sizeof name - 1);
   while (length > 0 && name[length - 1] == '\n')
     --length;
   name[length] = '\0';
@@ -68,15 +68,15 @@ static void stateThreads(void)
 
   if (!EVENT_WANTED(EventKindSystem))
     return;
-  fd = QuietCall(SYS_openat, AT_FDCWD, "/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  while (fd >= 0 && (n = QuietCall(SYS_getdents64, fd, room, sizeof room)) > 0)
+  fd = RawCall(SYS_openat, AT_FDCWD, "/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  while (fd >= 0 && (n = RawCall(SYS_getdents64, fd, room, sizeof room)) > 0)
     for (at = 0; at < n;) {
       const systemEntryStruct *entry = (const void *)(room + at);
       systemThread(entry->name);
       at += entry->size;
     }
   if (fd >= 0)
-    (void)QuietCall(SYS_close, fd);
+    (void)RawCall(SYS_close, fd);
 }
 
 /* The file that the lines of /proc/self/maps are about. */
@@ -145,7 +145,7 @@ static Size systemLines(systemModule module, char *room, Size size)
   return (Size)(line - room);
 }
 
-void StateModules(void)
+void StateDumpModules(void)
 {
   /* On no stack, which may be small; one tells at a time. */
   static struct {
@@ -153,23 +153,23 @@ void StateModules(void)
     systemModuleStruct module;
     char room[systemLINE];
   } maps LARGE;
-  unsigned self = (unsigned)QuietCall(SYS_getpid);
+  unsigned self = (unsigned)RawCall(SYS_getpid);
   Size had = 0;
   long fd, n;
 
   if (!EVENT_WANTED(EventKindSystem) || __atomic_exchange_n(&maps.busy, self, __ATOMIC_ACQUIRE) == self)
     return;
   maps.module.path[0] = '\0';
-  fd = QuietCall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  fd = RawCall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
   while (fd >= 0 && had < sizeof maps.room &&
-         (n = QuietCall(SYS_read, fd, maps.room + had, sizeof maps.room - had)) > 0) {
+         (n = RawCall(SYS_read, fd, maps.room + had, sizeof maps.room - had)) > 0) {
     Size used = systemLines(&maps.module, maps.room, had + (Size)n);
     had += (Size)n - used;
     memmove(maps.room, maps.room + used, had);
   }
   systemModuleTell(&maps.module);
   if (fd >= 0)
-    (void)QuietCall(SYS_close, fd);
+    (void)RawCall(SYS_close, fd);
   __atomic_store_n(&maps.busy, 0, __ATOMIC_RELEASE);
 }
 
@@ -179,7 +179,7 @@ static void stateThreads(void)
 {
 }
 
-void StateModules(void)
+void StateDumpModules(void)
 {
 }
 
@@ -190,10 +190,10 @@ void StateModules(void)
 enum {
   statePatience = 20000000,    /* ns that threads are given to come by: who does not is idle, or blocked */
   stateGiveUp = 1000000000,    /* ns after which what is left is left out */
-  stateWaitMAX = 2000000000    /* ns that StateWait tries */
+  stateWaitMAX = 2000000000    /* ns that StateDumpWait tries */
 };
 
-static StateHook stateHooks[StateHooksMAX];
+static StateDumpHook stateHooks[StateDumpHooksMAX];
 static unsigned stateBusy;
 static uint32_t statePid;     /* of the process that stateBusy and stateLate belong to */
 static uint64_t stateLate;    /* 0: nothing has begun */
@@ -202,12 +202,12 @@ static unsigned stateSeen;    /* how often when it was last begun, */
 static unsigned stateDone;    /* and when that was begun which was last ended */
 static unsigned stateKinds;   /* that were sent when it began */
 
-void StateHookAdd(StateHook hook)
+void StateDumpHookAdd(StateDumpHook hook)
 {
   Index i;
 
-  for (i = 0; i < StateHooksMAX; ++i) {
-    StateHook none = NULL;
+  for (i = 0; i < StateDumpHooksMAX; ++i) {
+    StateDumpHook none = NULL;
     if (__atomic_compare_exchange_n(&stateHooks[i], &none, hook, FALSE, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ||
         none == hook)
       return;
@@ -215,12 +215,12 @@ void StateHookAdd(StateHook hook)
 }
 
 /* stateAsk -- ask the first `n` hooks, and stop at one that says FALSE; returns how many said TRUE */
-static Count stateAsk(StateStep step, Count n)
+static Count stateAsk(StateDumpStep step, Count n)
 {
   Index i;
 
   for (i = 0; i < n; ++i) {
-    StateHook hook = __atomic_load_n(&stateHooks[i], __ATOMIC_ACQUIRE);
+    StateDumpHook hook = __atomic_load_n(&stateHooks[i], __ATOMIC_ACQUIRE);
     if (hook != NULL && !hook(step))
       break;
   }
@@ -231,7 +231,7 @@ static Count stateAsk(StateStep step, Count n)
 #if defined(EventStateBeginCODE)
 static void stateMark(uint16_t code)
 {
-  EventHeader header = EVENT_PRESENT(StateBegin) ? BufferReserveSent(EventKindSystem, sizeof(EventUStruct)) : NULL;
+  EventHeader header = EVENT_PRESENT(StateDumpBegin) ? BufferReserveSent(EventKindSystem, sizeof(EventUStruct)) : NULL;
 
   if (header != NULL) {
     ((EventUStruct *)(void *)header)->f0 = stateKinds;
@@ -289,22 +289,22 @@ static void stateMark(uint16_t code)
 /* stateBegin -- all that can be told at one go; FALSE: not now, and nothing is told */
 static Bool stateBegin(void)
 {
-  Count claimed = stateAsk(StateCLAIM, StateHooksMAX);
+  Count claimed = stateAsk(StateDumpCLAIM, StateDumpHooksMAX);
 
-  if (claimed < StateHooksMAX) {
-    (void)stateAsk(StateGIVEUP, claimed);
+  if (claimed < StateDumpHooksMAX) {
+    (void)stateAsk(StateDumpGIVEUP, claimed);
     return FALSE;
   }
   stateKinds = (unsigned)(__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) & ((1u << EventKindLIMIT) - 1));
   stateSeen = __atomic_load_n(&stateAsked, __ATOMIC_ACQUIRE);
   /* What a thread does from here on it tells, and what it did before is seen. */
-  if (QuietCall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0) != 0 &&
-      QuietCall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0) == 0)
-    (void)QuietCall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0);
+  if (RawCall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0) != 0 &&
+      RawCall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0) == 0)
+    (void)RawCall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0);
   stateOn();
   stateMark(EventStateBeginCODE);
-  (void)stateAsk(StateTELL, StateHooksMAX);
-  StateModules();
+  (void)stateAsk(StateDumpTELL, StateDumpHooksMAX);
+  StateDumpModules();
   stateThreads();
   UserTell();
   stateLate = EventClockMonotonic() + statePatience;
@@ -315,9 +315,9 @@ static Bool stateBegin(void)
 static Bool stateGoOn(void)
 {
   uint64_t now = EventClockMonotonic();
-  StateStep step = now < stateLate ? StateLIVE : StateLATE;
+  StateDumpStep step = now < stateLate ? StateDumpLIVE : StateDumpLATE;
 
-  if (stateAsk(step, StateHooksMAX) < StateHooksMAX && now < stateLate + stateGiveUp)
+  if (stateAsk(step, StateDumpHooksMAX) < StateDumpHooksMAX && now < stateLate + stateGiveUp)
     return FALSE;
   stateMark(EventStateEndCODE);
   stateLate = 0;
@@ -352,30 +352,30 @@ static Bool stateTell(void)
   return told;
 }
 
-void StateAsk(void)
+void StateDumpAsk(void)
 {
   (void)__atomic_add_fetch(&stateAsked, 1, __ATOMIC_RELEASE);
   (void)__atomic_fetch_or(&EVENT_CONTROL[EventControlCLOCK], (Word)EventControlATTEND, __ATOMIC_SEQ_CST);
 }
 
-Bool StateAttend(void)
+Bool StateDumpAttend(void)
 {
   /* Who asks while it is told may have switched on what is not told: then it is told again. */
   return LIKELY(stateIdle()) || stateTell();
 }
 
-void StateWait(void)
+void StateDumpWait(void)
 {
   uint64_t limit = EventClockMonotonic() + stateWaitMAX;
-  QuietMaskStruct mask;
+  RawMaskStruct mask;
   Bool told;
 
-  StateAsk(); /* other threads, too */
+  StateDumpAsk(); /* other threads, too */
   do {
-    QuietBegin(&mask);
-    told = StateAttend();
-    QuietEnd(&mask);
+    RawBegin(&mask);
+    told = StateDumpAttend();
+    RawEnd(&mask);
     if (!told)
-      (void)QuietCall(SYS_sched_yield);
+      (void)RawCall(SYS_sched_yield);
   } while (!told && EventClockMonotonic() < limit);
 }

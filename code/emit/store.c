@@ -63,7 +63,7 @@ static char storeFamily[RegionPathMAX];
  * to the log is to lie beside it, that has room, too. */
 static Bool storeName(char *room, Size size, const char *log, uint64_t recording, unsigned n, Bool beside)
 {
-  RegionNameStruct name = {.recording = recording, .pid = QuietPid(), .number = n};
+  RegionNameStruct name = {.recording = recording, .pid = RawPid(), .number = n};
   const char *slash = strrchr(log, '/');
   TextStruct text;
 
@@ -93,9 +93,9 @@ static const char *storeLink(char *room, const char *path)
 static Bool storeRemove(const char *path)
 {
   char room[RegionPathMAX];
-  Bool removed = QuietCall(SYS_unlinkat, AT_FDCWD, path, 0) == 0;
+  Bool removed = RawCall(SYS_unlinkat, AT_FDCWD, path, 0) == 0;
 
-  (void)QuietCall(SYS_unlinkat, AT_FDCWD, storeLink(room, path), 0);
+  (void)RawCall(SYS_unlinkat, AT_FDCWD, storeLink(room, path), 0);
   return removed;
 }
 
@@ -121,7 +121,7 @@ Bool StoreFamilySeen(void)
 {
   struct stat status;
 
-  return storeFamily[0] == '\0' || QuietCall(SYS_newfstatat, AT_FDCWD, storeFamily, &status, AT_SYMLINK_NOFOLLOW) == 0;
+  return storeFamily[0] == '\0' || RawCall(SYS_newfstatat, AT_FDCWD, storeFamily, &status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* storeStandIn -- memory of the child's own where its parent's blocks were, and no more: where address space is limited, what
@@ -132,11 +132,11 @@ static void storeStandIn(StoreMapping mapping)
   char *end = mapping->place + mapping->size, *all = mapping->base + mapping->reserved;
 
   if (mapping->base < mapping->place)
-    QuietUnmap(mapping->base, (Size)(mapping->place - mapping->base));
+    RawUnmap(mapping->base, (Size)(mapping->place - mapping->base));
   if (end < all)
-    QuietUnmap(end, (Size)(all - end));
-  if (QuietMapAt(mapping->place, size, PROT_READ | PROT_WRITE,
-                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1) == NULL)
+    RawUnmap(end, (Size)(all - end));
+  if (RawMapAt(mapping->place, size, PROT_READ | PROT_WRITE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1) == NULL)
     size = 0; /* another mapping has taken the place meanwhile */
   *mapping = (StoreMappingStruct){mapping->place, mapping->place, size, size, TRUE};
 }
@@ -148,7 +148,7 @@ void StoreForked(void)
   for (i = 0; i < storeMappingsMAX; ++i) {
     StoreMapping mapping = &storeParents[i];
     if (mapping->reserved != 0)
-      QuietUnmap(mapping->base, mapping->reserved);
+      RawUnmap(mapping->base, mapping->reserved);
     *mapping = storeMappings[i];
     memset(&storeMappings[i], 0, sizeof storeMappings[i]);
     if (mapping->reserved != 0 && mapping->shared)
@@ -166,8 +166,8 @@ static Bool storeAligned(char *place)
 /* storeMapAt -- a mapping of the file, or private memory */
 static char *storeMapAt(char *place, Size size, int fd, int more)
 {
-  return QuietMapAt(place, size, PROT_READ | PROT_WRITE,
-                    (fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED) | MAP_NORESERVE | more, fd);
+  return RawMapAt(place, size, PROT_READ | PROT_WRITE,
+                  (fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED) | MAP_NORESERVE | more, fd);
 }
 
 /* storeMapNear -- below `near`, if nothing is there: then no address need be reserved, and nothing is left over.  What a
@@ -179,7 +179,7 @@ static Bool storeMapNear(StoreMapping mapping, const void *near, int fd, Size si
   place = storeMapAt(place, size, fd, 0);
   *mapping = (StoreMappingStruct){place, place, size, size, fd >= 0};
   if (place != NULL && !storeAligned(place))
-    QuietUnmap(place, size);
+    RawUnmap(place, size);
   return place != NULL && storeAligned(place);
 }
 
@@ -187,8 +187,8 @@ static Bool storeMapNear(StoreMapping mapping, const void *near, int fd, Size si
 static Bool storeMapWithin(StoreMapping mapping, int fd, Size size)
 {
   Size reserved = size + 2 * RegionSlotSIZE;
-  char *base = QuietMapAt(NULL, reserved, fd < 0 ? PROT_READ | PROT_WRITE : PROT_NONE,
-                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+  char *base = RawMapAt(NULL, reserved, fd < 0 ? PROT_READ | PROT_WRITE : PROT_NONE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
   char *place;
 
   if (base == NULL)
@@ -197,7 +197,7 @@ static Bool storeMapWithin(StoreMapping mapping, int fd, Size size)
   *mapping = (StoreMappingStruct){base, place, reserved, size, fd >= 0};
   if (fd < 0 || storeMapAt(place, size, fd, MAP_FIXED) != NULL)
     return TRUE;
-  (void)QuietCall(SYS_munmap, base, reserved);
+  (void)RawCall(SYS_munmap, base, reserved);
   return FALSE;
 }
 
@@ -214,13 +214,13 @@ static RegionHeader storeMap(const void *near, int fd, Size size)
   place = mapping.place;
   /* A core has what was used.  The rest would be half a gigabyte of zeros, and of a file take room in its file system. */
   if (size > storeDUMPED)
-    (void)QuietCall(SYS_madvise, place + storeDUMPED,
-                    (fd >= 0 ? place + size : mapping.base + mapping.reserved) - (place + storeDUMPED), MADV_DONTDUMP);
+    (void)RawCall(SYS_madvise, place + storeDUMPED,
+                  (fd >= 0 ? place + size : mapping.base + mapping.reserved) - (place + storeDUMPED), MADV_DONTDUMP);
   /* A child of fork must not write where its parent does: it has no such memory, and starts its own. */
   if (fd >= 0)
-    (void)QuietCall(SYS_madvise, place, size, MADV_DONTFORK);
+    (void)RawCall(SYS_madvise, place, size, MADV_DONTFORK);
   else /* What lies before it has other flags: so it begins a mapping, as debuggers and readers of cores look for it. */
-    (void)QuietCall(SYS_madvise, place, mapping.base + mapping.reserved - place, MADV_WIPEONFORK);
+    (void)RawCall(SYS_madvise, place, mapping.base + mapping.reserved - place, MADV_WIPEONFORK);
   storeRemember(mapping);
   return (RegionHeader)(void *)place;
 }
@@ -228,36 +228,36 @@ static RegionHeader storeMap(const void *near, int fd, Size size)
 /* storeFile -- a new file of mode 0600, locked; or minus an errno */
 static int storeFile(const char *path, Size size)
 {
-  long fd = QuietCall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  long fd = RawCall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   long res;
 
   if (fd < 0)
     return (int)fd;
-  res = QuietCall(SYS_flock, fd, LOCK_EX | LOCK_NB);
+  res = RawCall(SYS_flock, fd, LOCK_EX | LOCK_NB);
   if (res == 0)
-    res = QuietCall(SYS_ftruncate, fd, size);
+    res = RawCall(SYS_ftruncate, fd, size);
   if (res == 0)
-    res = QuietCall(SYS_fallocate, fd, 0, 0, storeHeadSIZE);
+    res = RawCall(SYS_fallocate, fd, 0, 0, storeHeadSIZE);
   if (res == 0 || res == -EOPNOTSUPP)
     return (int)fd;
-  (void)QuietCall(SYS_unlinkat, AT_FDCWD, path, 0);
-  (void)QuietCall(SYS_close, fd);
+  (void)RawCall(SYS_unlinkat, AT_FDCWD, path, 0);
+  (void)RawCall(SYS_close, fd);
   return (int)res;
 }
 
 /* storeNameless -- the store as a file that nobody can find but by its descriptor; -1: the system has no such thing */
 static RegionHeader storeNameless(Store store, Size size, int *fdReturn)
 {
-  long fd = QuietCall(SYS_memfd_create, RegionNAMELESS, MFD_CLOEXEC);
+  long fd = RawCall(SYS_memfd_create, RegionNAMELESS, MFD_CLOEXEC);
   RegionHeader header = NULL;
 
   store->path[0] = '\0';
   if (fd < 0)
     return NULL;
-  if (QuietCall(SYS_flock, fd, LOCK_EX | LOCK_NB) == 0 && QuietCall(SYS_ftruncate, fd, size) == 0)
+  if (RawCall(SYS_flock, fd, LOCK_EX | LOCK_NB) == 0 && RawCall(SYS_ftruncate, fd, size) == 0)
     header = storeMap(store, (int)fd, size);
   if (header == NULL)
-    (void)QuietCall(SYS_close, fd);
+    (void)RawCall(SYS_close, fd);
   else
     *fdReturn = (int)fd;
   return header;
@@ -274,7 +274,7 @@ static RegionHeader storeShared(Store store, const char *log, uint64_t recording
       /* The link is made before the region: so there is never a region of which nobody knows what log it is for.  One
        * that is there is another region's, which is gone, and about to go itself. */
       Bool links = !beside && log[0] == '/';
-      long res = links ? QuietCall(SYS_symlinkat, log, AT_FDCWD, storeLink(link, store->path)) : 0;
+      long res = links ? RawCall(SYS_symlinkat, log, AT_FDCWD, storeLink(link, store->path)) : 0;
       Bool linked = links && res == 0;
       int fd = res == -EEXIST ? -EEXIST : storeFile(store->path, size);
       RegionHeader header = fd >= 0 ? storeMap(store, fd, size) : NULL;
@@ -283,10 +283,10 @@ static RegionHeader storeShared(Store store, const char *log, uint64_t recording
         return header;
       }
       if (linked)
-        (void)QuietCall(SYS_unlinkat, AT_FDCWD, link, 0);
+        (void)RawCall(SYS_unlinkat, AT_FDCWD, link, 0);
       if (fd >= 0) {
-        (void)QuietCall(SYS_close, fd);
-        (void)QuietCall(SYS_unlinkat, AT_FDCWD, store->path, 0);
+        (void)RawCall(SYS_close, fd);
+        (void)RawCall(SYS_unlinkat, AT_FDCWD, store->path, 0);
       }
       if (fd != -EEXIST)
         break;
@@ -297,7 +297,7 @@ static RegionHeader storeShared(Store store, const char *log, uint64_t recording
 /* storeSlotsMax -- how many slots a file may have: a limit on file sizes comes with a signal that kills */
 static unsigned storeSlotsMax(void)
 {
-  uint64_t limit = QuietLimit(RLIMIT_FSIZE);
+  uint64_t limit = RawLimit(RLIMIT_FSIZE);
 
   if (limit >= RegionSize(RegionSlotsMAX))
     return RegionSlotsMAX;
@@ -308,7 +308,7 @@ static unsigned storeSlotsMax(void)
  * slots; the program wants the rest */
 static Size storeFair(void)
 {
-  uint64_t space = QuietLimit(RLIMIT_AS), data = QuietLimit(RLIMIT_DATA);
+  uint64_t space = RawLimit(RLIMIT_AS), data = RawLimit(RLIMIT_DATA);
   Size least, fair;
 
   fair = (Size)(space < data ? space : data);
@@ -365,7 +365,7 @@ Res StoreOpen(Store store, const char *log, uint64_t recording, uint64_t identit
   memcpy(header->magic, RegionMAGIC, BlockMagicSIZE);
   header->order = BlockORDER;
   header->major = BlockMAJOR;
-  header->pid = QuietPid();
+  header->pid = RawPid();
   header->slots = slots;
   header->identity = identity;
   header->recording = recording;
@@ -408,7 +408,7 @@ void StoreDetach(Store store)
 
   for (i = 0; i < storeMappingsMAX; ++i)
     if (storeMappings[i].reserved != 0 && storeMappings[i].place == (char *)store->header) {
-      QuietUnmap(storeMappings[i].base, storeMappings[i].reserved);
+      RawUnmap(storeMappings[i].base, storeMappings[i].reserved);
       memset(&storeMappings[i], 0, sizeof storeMappings[i]);
     }
   store->path[0] = '\0';
@@ -422,9 +422,9 @@ void StoreMark(const char *log, uint64_t recording)
   unsigned n;
 
   for (n = 0; fd == -EEXIST && n < storeTriesMAX && storeName(path, sizeof path, log, recording, n, FALSE); ++n)
-    fd = QuietCall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    fd = RawCall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd >= 0)
-    (void)QuietCall(SYS_close, fd);
+    (void)RawCall(SYS_close, fd);
 }
 
 /* storeEmpty -- give back what the region's file holds, but for its header, which says that there is nothing: by the mapping, as
@@ -436,7 +436,7 @@ static void storeEmpty(Store store)
   for (i = 0; i < storeMappingsMAX && store->header != NULL && store->shared; ++i) {
     StoreMapping mapping = &storeMappings[i];
     if (mapping->reserved != 0 && mapping->place == (char *)store->header &&
-        QuietCall(SYS_madvise, mapping->place + RegionTEXT, mapping->size - RegionTEXT, MADV_REMOVE) == 0)
+        RawCall(SYS_madvise, mapping->place + RegionTEXT, mapping->size - RegionTEXT, MADV_REMOVE) == 0)
       __atomic_store_n(&store->header->text.generation, 0, __ATOMIC_RELEASE);
   }
 }
@@ -453,20 +453,20 @@ Bool StoreProvide(Store store, Size offset, Size size)
   long fd, res;
 
   if (offset + size > storeDUMPED)
-    (void)QuietCall(SYS_madvise, (char *)store->header + offset, WordAlignUp(size, BlockMIN), MADV_DODUMP);
+    (void)RawCall(SYS_madvise, (char *)store->header + offset, WordAlignUp(size, BlockMIN), MADV_DODUMP);
   if (!store->shared || store->path[0] == '\0')
     return TRUE;
   /* By the mapping: a program that has given up its rights, its root folder or its descriptors still has that. */
-  res = QuietCall(SYS_madvise, (char *)store->header + offset, WordAlignUp(size, BlockMIN), MADV_POPULATE_WRITE);
+  res = RawCall(SYS_madvise, (char *)store->header + offset, WordAlignUp(size, BlockMIN), MADV_POPULATE_WRITE);
   if (res != -EINVAL)
     return res == 0;
   /* Systems before 5.14 have no such thing.  By path, not by a descriptor kept open: programs close descriptors that
    * they do not know. */
-  fd = QuietCall(SYS_openat, AT_FDCWD, store->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  fd = RawCall(SYS_openat, AT_FDCWD, store->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0)
     return FALSE;
-  res = QuietCall(SYS_fallocate, fd, 0, offset, size);
-  (void)QuietCall(SYS_close, fd);
+  res = RawCall(SYS_fallocate, fd, 0, offset, size);
+  (void)RawCall(SYS_close, fd);
   return res == 0 || res == -EOPNOTSUPP;
 }
 
@@ -665,7 +665,7 @@ void StoreMend(Store store)
 static uint64_t storeLedger(RegionHeader header)
 {
   Size size = RegionLEDGER - RegionCONTROL + sizeof(uint64_t);
-  long res = QuietCall(SYS_madvise, (char *)header + RegionCONTROL, size, MADV_POPULATE_WRITE);
+  long res = RawCall(SYS_madvise, (char *)header + RegionCONTROL, size, MADV_POPULATE_WRITE);
 
   return res == 0 || res == -EINVAL ? RegionCounted(header) : 0;
 }
@@ -688,12 +688,12 @@ static RegionHeader storeAdoptMap(Size *sizeReturn, int fd)
   RegionHeader header = NULL;
   struct stat status;
 
-  if (QuietCall(SYS_flock, fd, LOCK_EX | LOCK_NB) == 0 && QuietStat(fd, &status) == 0 && status.st_uid == QuietUser()) {
+  if (RawCall(SYS_flock, fd, LOCK_EX | LOCK_NB) == 0 && RawStat(fd, &status) == 0 && status.st_uid == RawUser()) {
     *sizeReturn = (Size)status.st_size;
     if (*sizeReturn >= RegionFIRST)
-      header = QuietMapAt(NULL, *sizeReturn, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd);
+      header = RawMapAt(NULL, *sizeReturn, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd);
   }
-  (void)QuietCall(SYS_close, fd);
+  (void)RawCall(SYS_close, fd);
   return header;
 }
 
@@ -707,7 +707,7 @@ static void storeAdoptFile(int fd, const char *path, uint64_t recording, StoreAd
 
   if (header == NULL)
     return;
-  if (RegionHeaderSound(header, size) && header->pid == QuietPid() && header->recording == recording &&
+  if (RegionHeaderSound(header, size) && header->pid == RawPid() && header->recording == recording &&
       !RegionCollected(header)) {
     /* Where there was a collector that died, it may not have come as far as to write the header block. */
     i = header->text.generation & 1;
@@ -723,7 +723,7 @@ static void storeAdoptFile(int fd, const char *path, uint64_t recording, StoreAd
     if (res == ResOK && !storeCounts(header))
       (void)storeRemove(path);
   }
-  (void)QuietCall(SYS_munmap, header, size);
+  (void)RawCall(SYS_munmap, header, size);
 }
 
 typedef struct StoreEntryStruct {
@@ -745,9 +745,9 @@ static Bool storeEachSays(int fd, uint64_t recording)
 
   _Static_assert(offsetof(RegionHeaderStruct, order) == BlockMagicSIZE &&
                      offsetof(RegionHeaderStruct, major) == BlockMagicSIZE + sizeof(uint32_t), "so regions begin");
-  return QuietCall(SYS_pread64, fd, &begin, sizeof begin, 0) == sizeof begin &&
+  return RawCall(SYS_pread64, fd, &begin, sizeof begin, 0) == sizeof begin &&
          memcmp(begin.magic, RegionMAGIC, BlockMagicSIZE) == 0 && begin.order == BlockORDER && begin.major == BlockMAJOR &&
-         QuietCall(SYS_pread64, fd, &its, sizeof its, offsetof(RegionHeaderStruct, recording)) == sizeof its &&
+         RawCall(SYS_pread64, fd, &its, sizeof its, offsetof(RegionHeaderStruct, recording)) == sizeof its &&
          its == recording;
 }
 
@@ -761,13 +761,13 @@ static int storeEachOpen(long folder, const char *name, uint64_t recording, uint
 
   if (!RegionNameParse(&its, name) || its.recording != recording || (pid != 0 && its.pid != pid))
     return -1;
-  fd = QuietCall(SYS_openat, folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  fd = RawCall(SYS_openat, folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0)
     return -1;
-  if (QuietStat((int)fd, &status) == 0 && status.st_uid == QuietUser() && (Size)status.st_size >= RegionFIRST &&
+  if (RawStat((int)fd, &status) == 0 && status.st_uid == RawUser() && (Size)status.st_size >= RegionFIRST &&
       storeEachSays((int)fd, recording))
     return (int)fd;
-  (void)QuietCall(SYS_close, fd);
+  (void)RawCall(SYS_close, fd);
   return -1;
 }
 
@@ -789,7 +789,7 @@ static Bool storeEachTake(storeEachs each, int fd, const char *path)
     storeAdoptFile(fd, path, each->recording, each->block, each->data);
   } else {
     taken = each->take(fd);
-    (void)QuietCall(SYS_close, fd);
+    (void)RawCall(SYS_close, fd);
   }
   return taken;
 }
@@ -806,9 +806,9 @@ static Bool storeEach(const char *log, Bool beside, storeEachs each)
     return FALSE;
   name = strrchr(path, '/');
   *name++ = '\0';
-  folder = QuietCall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  folder = RawCall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   name[-1] = '/';
-  while (folder >= 0 && !taken && (size = QuietCall(SYS_getdents64, folder, entries, sizeof entries)) > 0)
+  while (folder >= 0 && !taken && (size = RawCall(SYS_getdents64, folder, entries, sizeof entries)) > 0)
     for (at = 0; at < size && !taken; at += ((StoreEntry)(void *)((char *)entries + at))->size) {
       const char *its = ((StoreEntry)(void *)((char *)entries + at))->name;
       Size length = strlen(its);
@@ -820,7 +820,7 @@ static Bool storeEach(const char *log, Bool beside, storeEachs each)
       taken = storeEachTake(each, fd, path);
     }
   if (folder >= 0)
-    (void)QuietCall(SYS_close, folder);
+    (void)RawCall(SYS_close, folder);
   return taken;
 }
 
@@ -839,9 +839,9 @@ static void storeAdoptNext(const char *log, storeEachs each, Bool beside)
   unsigned n;
 
   for (n = 0; n < storeTriesMAX && storeName(path, sizeof path, log, each->recording, n, beside); ++n) {
-    int fd = (int)QuietCall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int fd = (int)RawCall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     /* Where only the link of one that is gone is left, there may be more behind it. */
-    if (fd == -ENOENT && QuietCall(SYS_newfstatat, AT_FDCWD, storeLink(link, path), &status, AT_SYMLINK_NOFOLLOW) != 0)
+    if (fd == -ENOENT && RawCall(SYS_newfstatat, AT_FDCWD, storeLink(link, path), &status, AT_SYMLINK_NOFOLLOW) != 0)
       break;
     if (fd >= 0) /* else it is somebody else's, which may stand in front of ours */
       storeAdoptFile(fd, path, each->recording, each->block, each->data);
@@ -850,7 +850,7 @@ static void storeAdoptNext(const char *log, storeEachs each, Bool beside)
 
 void StoreAdopt(const char *log, uint64_t recording, Bool collected, StoreAdoptFunction block, void *data)
 {
-  storeEachStruct each = {.block = block, .data = data, .recording = recording, .pid = QuietPid()};
+  storeEachStruct each = {.block = block, .data = data, .recording = recording, .pid = RawPid()};
   unsigned beside;
 
   for (beside = 0; beside < 2; ++beside)

@@ -44,7 +44,7 @@ static Bool threadZombie(uint32_t tid)
   TextString(&text, "/proc/self/task/");
   TextDecimal(&text, tid);
   TextString(&text, "/stat");
-  room[QuietReadFile(TextTerminate(&text), room, sizeof room - 1)] = '\0';
+  room[RawReadFile(TextTerminate(&text), room, sizeof room - 1)] = '\0';
   end = strrchr(room, ')'); /* of its name */
   return end != NULL && (strncmp(end, ") Z", 3) == 0 || strncmp(end, ") X", 3) == 0);
 }
@@ -52,11 +52,11 @@ static Bool threadZombie(uint32_t tid)
 /* threadDead -- did it end without telling?  The first thread is asked about when the process ends. */
 static Bool threadDead(Process process, Thread thread, Bool last)
 {
-  uint32_t self = (uint32_t)QuietCall(SYS_gettid);
+  uint32_t self = (uint32_t)RawCall(SYS_gettid);
 
   if (thread->tid == self)
     return FALSE;
-  if (QuietCall(SYS_tgkill, process->pid, thread->tid, 0) == -ESRCH)
+  if (RawCall(SYS_tgkill, process->pid, thread->tid, 0) == -ESRCH)
     return TRUE;
   return last && thread->tid == process->pid && threadZombie(thread->tid);
 }
@@ -129,7 +129,7 @@ static Thread threadNew(Process process)
     thread->number = number;
     /* Stream 0 is nobody's. */
     thread->serial = __atomic_add_fetch(&process->serials, 1, __ATOMIC_RELAXED);
-    thread->tid = (uint32_t)QuietCall(SYS_gettid);
+    thread->tid = (uint32_t)RawCall(SYS_gettid);
     thread->hot.self = &thread->hot;
     __atomic_store_n(&thread->state, ThreadLIVE, __ATOMIC_RELEASE);
   }
@@ -153,7 +153,7 @@ Thread ProcessThreadSelf(void)
   if (thread == NULL) {
     ProcessLose(process);
     if (!__atomic_exchange_n(&process->thronged, TRUE, __ATOMIC_RELAXED))
-      QuietSay("too many threads", "", "events of some are lost, and counted");
+      RawSay("too many threads", "", "events of some are lost, and counted");
     EventThreadSelf = NULL;
     return NULL;
   }
@@ -195,21 +195,21 @@ static void threadEnded(void *state)
 {
   Process process = ProcessIfReady();
   Thread thread = state;
-  QuietMaskStruct mask;
+  RawMaskStruct mask;
 
   if (process == NULL || &thread->hot != EventThreadSelf || thread->hot.self == NULL)
     return;
-  QuietBegin(&mask);
+  RawBegin(&mask);
   EventThreadSelf = NULL;
   if (thread->nested != NULL)
     threadRetire(process, thread->nested);
   threadRetire(process, thread);
-  QuietEnd(&mask);
+  RawEnd(&mask);
 }
 
 Bool ProcessOthers(Process process)
 {
-  uint32_t self = (uint32_t)QuietCall(SYS_gettid);
+  uint32_t self = (uint32_t)RawCall(SYS_gettid);
   Index i;
 
   for (i = 0; i < process->threads; ++i) {

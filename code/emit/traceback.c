@@ -158,13 +158,13 @@ static void tracebackLine(Traceback traceback, Index i, uint64_t newest, uint64_
     tracebackParam(&text, type, event, p);
   }
   *text.next++ = '\n';
-  (void)QuietCall(SYS_write, 2, room, TextLength(&text)); /* whatever is there: somebody asks to see it */
+  (void)RawCall(SYS_write, 2, room, TextLength(&text)); /* whatever is there: somebody asks to see it */
 }
 
 EVENT_API void EventTraceback(unsigned n)
 {
   Process process = ProcessIfReady();
-  Traceback traceback = QuietMap(sizeof *traceback, tracebackPage);
+  Traceback traceback = RawMap(sizeof *traceback, tracebackPage);
   char clock[EventClockNameSIZE];
   Store store;
   uint64_t frequency; /* all of the description that is wanted here */
@@ -178,14 +178,14 @@ EVENT_API void EventTraceback(unsigned n)
       tracebackStore(traceback, store);
   }
   if (traceback->count == 0) {
-    QuietSay("traceback", "", "no events");
+    RawSay("traceback", "", "no events");
   } else {
     unsigned newest = traceback->order[traceback->count - 1];
     EventClockDescribe(clock, &frequency, NULL, EVENT_CONTROL[EventControlCLOCK] != 0);
     for (i = 0; i < traceback->count; ++i)
       tracebackLine(traceback, i, traceback->entry[newest].time, frequency);
   }
-  QuietUnmap(traceback, sizeof *traceback);
+  RawUnmap(traceback, sizeof *traceback);
 }
 
 void TracebackAver(const char *condition, const char *file, unsigned line)

@@ -32,7 +32,7 @@ static unsigned userTypes; /* defined at run time, so far */
 
 static int userComplain(const char *name, const char *reason)
 {
-  QuietSay("cannot define event type", name, reason);
+  RawSay("cannot define event type", name, reason);
   return -1;
 }
 
@@ -100,12 +100,12 @@ static Res userDefine(EventCode *codeReturn, const char *name, const char *forma
 static Res userEnter(EventCode *codeReturn, EventType *typeReturn, const char *name, const char *format,
                      const char *params, const char *describe)
 {
-  QuietMaskStruct mask;
+  RawMaskStruct mask;
   int error = errno;
   Process process;
   Res res = ResMEMORY;
 
-  QuietBegin(&mask);
+  RawBegin(&mask);
   process = ProcessGet();
   if (process != NULL && ProcessLock(process)) {
     *typeReturn = userTypeNamed(name);
@@ -114,7 +114,7 @@ static Res userEnter(EventCode *codeReturn, EventType *typeReturn, const char *n
     if (res == ResOK && ProcessSends())
       (void)SendHeader(process);
   }
-  QuietEnd(&mask);
+  RawEnd(&mask);
   errno = error;
   return res;
 }
@@ -307,7 +307,7 @@ static void *userTake(Size size)
 
   size = WordAlignUp(size, sizeof(Word));
   if (userLeft < size) {
-    place = QuietMap(whole, 4096);
+    place = RawMap(whole, 4096);
     if (place == NULL)
       return NULL;
     __atomic_store_n(&userLeft, 0, __ATOMIC_RELEASE);
@@ -364,18 +364,18 @@ static void userTell(UserString entry)
 
 EVENT_API EventWord EventIntern(const char *string)
 {
-  QuietMaskStruct mask;
+  RawMaskStruct mask;
   Process process;
   UserString entry = NULL;
   Bool new = FALSE;
 
-  QuietBegin(&mask);
+  RawBegin(&mask);
   process = ProcessGet();
   if (process != NULL && ProcessLock(process)) {
     entry = userFind(string, &new);
     ProcessUnlock(process);
   }
-  QuietEnd(&mask);
+  RawEnd(&mask);
   if (new)
     userTell(entry);
   return entry != NULL ? entry->id : 0;

@@ -13,7 +13,7 @@
 #include "export/output.h"
 #include "export/trackbuilder.h"
 
-static void chromeInterned(Draw chrome, uint32_t number)
+static void chromeInterned(TrackBuilder chrome, uint32_t number)
 {
   Size length;
   const char *bytes = StringsAt(&chrome->who.strings, number, &length);
@@ -22,7 +22,7 @@ static void chromeInterned(Draw chrome, uint32_t number)
 }
 
 /* chromeOpen -- an object begins: what all have */
-static void chromeOpen(Draw chrome, const char *phase, WhoProcess process, WhoThread thread)
+static void chromeOpen(TrackBuilder chrome, const char *phase, ThreadsProcess process, ThreadsThread thread)
 {
   OutputString(chrome->output, chrome->owns++ > 0 ? ",\n{\"ph\":\"" : "\n{\"ph\":\"");
   OutputString(chrome->output, phase);
@@ -32,7 +32,7 @@ static void chromeOpen(Draw chrome, const char *phase, WhoProcess process, WhoTh
 }
 
 /* chromeTime -- microseconds */
-static void chromeTime(Draw chrome, uint64_t time)
+static void chromeTime(TrackBuilder chrome, uint64_t time)
 {
   TextStruct text;
 
@@ -44,13 +44,13 @@ static void chromeTime(Draw chrome, uint64_t time)
   chrome->output->next = text.next;
 }
 
-static void chromeName(Draw chrome, uint32_t name)
+static void chromeName(TrackBuilder chrome, uint32_t name)
 {
   OutputString(chrome->output, ",\"name\":");
   chromeInterned(chrome, name);
 }
 
-static void chromeProcess(Draw chrome, WhoProcess process, uint64_t time)
+static void chromeProcess(TrackBuilder chrome, ThreadsProcess process, uint64_t time)
 {
   UNUSED(time);
   chromeOpen(chrome, "M", process, NULL);
@@ -64,10 +64,10 @@ static void chromeProcess(Draw chrome, WhoProcess process, uint64_t time)
   }
 }
 
-static void chromeThread(Draw chrome, WhoThread thread, Bool again, uint64_t time)
+static void chromeThread(TrackBuilder chrome, ThreadsThread thread, Bool again, uint64_t time)
 {
   Size length;
-  const char *name = WhoThreadName(&chrome->who, thread, &length);
+  const char *name = ThreadsThreadName(&chrome->who, thread, &length);
 
   UNUSED(again);
   UNUSED(time);
@@ -77,7 +77,7 @@ static void chromeThread(Draw chrome, WhoThread thread, Bool again, uint64_t tim
   OutputString(chrome->output, "}}");
 }
 
-static void chromeDouble(Draw chrome, double d)
+static void chromeDouble(TrackBuilder chrome, double d)
 {
   TextStruct text;
 
@@ -92,7 +92,7 @@ static void chromeDouble(Draw chrome, double d)
   chrome->output->next = text.next;
 }
 
-static void chromeValue(Draw chrome, DrawGauge gauge, uint64_t value, uint64_t time)
+static void chromeValue(TrackBuilder chrome, TrackCounter gauge, uint64_t value, uint64_t time)
 {
   chromeOpen(chrome, "C", gauge->process, NULL);
   chromeTime(chrome, time);
@@ -109,7 +109,7 @@ static void chromeValue(Draw chrome, DrawGauge gauge, uint64_t value, uint64_t t
 }
 
 /* chromeParam -- one parameter of an event */
-static void chromeParam(Draw chrome, LogEvent event, Index i)
+static void chromeParam(TrackBuilder chrome, LogEvent event, Index i)
 {
   TextStruct text;
   const char *bytes;
@@ -136,7 +136,7 @@ static void chromeParam(Draw chrome, LogEvent event, Index i)
   }
 }
 
-static void chromeParams(Draw chrome, LogEvent event)
+static void chromeParams(TrackBuilder chrome, LogEvent event)
 {
   Index i;
 
@@ -154,33 +154,33 @@ static void chromeParams(Draw chrome, LogEvent event)
 }
 
 /* chromeHappens -- an object of a thread begins, with its time and name */
-static void chromeHappens(Draw chrome, const char *phase, WhoThread thread, uint32_t name, uint64_t time)
+static void chromeHappens(TrackBuilder chrome, const char *phase, ThreadsThread thread, uint32_t name, uint64_t time)
 {
   chromeOpen(chrome, phase, thread->process, thread);
   chromeTime(chrome, time);
   chromeName(chrome, name);
 }
 
-static void chromeBegin(Draw chrome, WhoThread thread, uint32_t name, LogEvent event, uint64_t time)
+static void chromeBegin(TrackBuilder chrome, ThreadsThread thread, uint32_t name, LogEvent event, uint64_t time)
 {
   chromeHappens(chrome, "B", thread, name, time);
   chromeParams(chrome, event);
 }
 
-static void chromeEnd(Draw chrome, WhoThread thread, uint32_t name, uint64_t time)
+static void chromeEnd(TrackBuilder chrome, ThreadsThread thread, uint32_t name, uint64_t time)
 {
   chromeHappens(chrome, "E", thread, name, time);
   OutputString(chrome->output, "}");
 }
 
-static void chromeMark(Draw chrome, WhoThread thread, uint32_t name, LogEvent event, uint64_t time)
+static void chromeMark(TrackBuilder chrome, ThreadsThread thread, uint32_t name, LogEvent event, uint64_t time)
 {
   chromeHappens(chrome, "i", thread, name, time);
   OutputString(chrome->output, ",\"s\":\"t\"");
   chromeParams(chrome, event);
 }
 
-static void chromeTail(Draw chrome, uint64_t time)
+static void chromeTail(TrackBuilder chrome, uint64_t time)
 {
   UNUSED(time);
   OutputString(chrome->output, "\n]}\n");
@@ -189,13 +189,13 @@ static void chromeTail(Draw chrome, uint64_t time)
 static Res chromeCreate(Writer *writerReturn, const WriterOptionsStruct *options, Log log, Output output, char *error,
                         Size size)
 {
-  static const DrawPenStruct pen = {
+  static const TrackSinkStruct pen = {
     .head = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", .process = chromeProcess, .thread = chromeThread,
     .value = chromeValue, .begin = chromeBegin, .end = chromeEnd, .mark = chromeMark, .tail = chromeTail};
 
   UNUSED(error);
   UNUSED(size);
-  return DrawCreate(writerReturn, options, log, output, &pen);
+  return TrackCreate(writerReturn, options, log, output, &pen);
 }
 
-const WriterClassStruct WriterClassChrome = {.name = "chrome", .create = chromeCreate, DrawCLASS};
+const WriterClassStruct WriterClassChrome = {.name = "chrome", .create = chromeCreate, TrackCLASS};

@@ -25,33 +25,33 @@
 
 /* What an event type is to a cut; bits. */
 enum {
-  cutCHOSEN = 1,   /* asked for */
-  cutDEFINES = 2,  /* defines something */
-  cutMAY = 4,      /* defines something where it stands in a stream that is not its kind's */
-  cutHEAP = 8,     /* changes the heap */
-  cutKNOWN = 16,
-  cutBEFORE = 32   /* changes that of a process from which others have inherited */
+  extractCHOSEN = 1,   /* asked for */
+  extractDEFINES = 2,  /* defines something */
+  extractMAY = 4,      /* defines something where it stands in a stream that is not its kind's */
+  extractHEAP = 8,     /* changes the heap */
+  extractKNOWN = 16,
+  extractBEFORE = 32   /* changes that of a process from which others have inherited */
 };
 
-typedef struct cutProcessStruct {
+typedef struct extractProcessStruct {
   unsigned char *is; /* by the type's place in the registry; NULL: not asked yet */
   Bool told;         /* what it had at first has been written */
-} cutProcessStruct;
+} extractProcessStruct;
 
 /* An object that a child of fork had, which is found out when the child takes it away. */
-typedef struct cutHadStruct {
+typedef struct extractHadStruct {
   Index process;
   uint64_t pool;
   HeapObjectStruct object;
-} cutHadStruct;
+} extractHadStruct;
 
-typedef struct CutStruct {
+typedef struct ExtractStruct {
   Log log;
   LogRewrite rewrite;
   LogRequest request;
   OfProcess of;
   Count processes;
-  cutProcessStruct *process; /* by number */
+  extractProcessStruct *process; /* by number */
   uint64_t left;             /* chosen events that may still be written */
   Heap heap;                 /* of what comes before; or NULL */
   Bool objects;              /* something is chosen that changes the heap */
@@ -60,394 +60,394 @@ typedef struct CutStruct {
   Res res;
   Bool second;               /* it is what is wanted that is read for them */
   Bool ahead;                /* it is read ahead, and all is as before afterwards */
-  cutHadStruct *had;         /* owned; what was found out so */
+  extractHadStruct *had;         /* owned; what was found out so */
   Count hads, hadCapacity;
-} CutStruct, *Cut;
+} ExtractStruct, *Extract;
 
 /* What later events refer to, by name; whatever the registry. */
-static const char *const cutDefinitions[] = {
+static const char *const extractDefinitions[] = {
   "Intern", "Label", "ModuleLoad", "ThreadStart", "ThreadName", "TaskName", "ProcessSeen", "ProcessStart",
   "ProcessExec", "ArenaCreate", "ArenaDestroy", "PoolCreate", "PoolParam", "PoolDestroy"
 };
 
-/* cutMay -- is the type of the kind that interned strings are of? */
-static Bool cutMay(LogProcess process, EventType type)
+/* extractMay -- is the type of the kind that interned strings are of? */
+static Bool extractMay(LogProcess process, EventType type)
 {
   Registry registry = process->registry;
   Index i;
 
   for (i = 0; i < registry->count; ++i)
-    if (PlansNamed(&registry->types[i], cutDefinitions[0]))
+    if (TypeCacheNamed(&registry->types[i], extractDefinitions[0]))
       return registry->types[i].kind == type->kind;
   return FALSE;
 }
 
-/* cutLook -- what a type of a process is.  Where processes were asked for, to what another one defines nothing refers; but the
+/* extractLook -- what a type of a process is.  Where processes were asked for, to what another one defines nothing refers; but the
  * pools of one from which they have inherited are in their heaps. */
-static unsigned cutLook(Cut cut, LogProcess process, EventType type)
+static unsigned extractLook(Extract extract, LogProcess process, EventType type)
 {
-  Bool before = cut->of != NULL && OfProcessBefore(cut->of, process->number);
-  Bool chosen = LogRequestChooses(cut->request, process, type);
-  Bool means = cut->of == NULL || process->header.role[0] != '\0' || OfProcessMeans(cut->of, process);
-  unsigned is = cutKNOWN | (chosen ? before ? cutBEFORE : cutCHOSEN : 0) | (HeapWants(type) ? cutHEAP : 0) |
-                (means && cutMay(process, type) ? cutMAY : 0);
+  Bool before = extract->of != NULL && OfProcessBefore(extract->of, process->number);
+  Bool chosen = LogRequestChooses(extract->request, process, type);
+  Bool means = extract->of == NULL || process->header.role[0] != '\0' || OfProcessMeans(extract->of, process);
+  unsigned is = extractKNOWN | (chosen ? before ? extractBEFORE : extractCHOSEN : 0) | (HeapWants(type) ? extractHEAP : 0) |
+                (means && extractMay(process, type) ? extractMAY : 0);
   Index i;
 
-  for (i = 0; i < ARRAY_LENGTH(cutDefinitions); ++i)
-    if (PlansNamed(type, cutDefinitions[i]))
-      is |= means ? cutDEFINES : before && HeapWants(type) ? cutBEFORE : 0;
+  for (i = 0; i < ARRAY_LENGTH(extractDefinitions); ++i)
+    if (TypeCacheNamed(type, extractDefinitions[i]))
+      is |= means ? extractDEFINES : before && HeapWants(type) ? extractBEFORE : 0;
   return is;
 }
 
-/* cutIs -- what a type is */
-static inline unsigned cutIs(Cut cut, LogProcess process, EventType type)
+/* extractIs -- what a type is */
+static inline unsigned extractIs(Extract extract, LogProcess process, EventType type)
 {
-  return cut->process[process->number].is[type - process->registry->types];
+  return extract->process[process->number].is[type - process->registry->types];
 }
 
-static Res cutTypes(Cut cut, Index number)
+static Res extractTypes(Extract extract, Index number)
 {
-  LogProcess process = LogProcessAt(cut->log, number);
+  LogProcess process = LogProcessAt(extract->log, number);
   Registry registry = process->registry;
   Index i;
 
   if (registry == NULL)
     return ResOK;
-  cut->process[number].is = malloc(registry->count + 1);
-  if (cut->process[number].is == NULL)
+  extract->process[number].is = malloc(registry->count + 1);
+  if (extract->process[number].is == NULL)
     return ResMEMORY;
   for (i = 0; i < registry->count; ++i) {
-    unsigned is = cutLook(cut, process, &registry->types[i]);
-    cut->process[number].is[i] = (unsigned char)is;
-    if ((is & (cutHEAP | cutCHOSEN)) == (cutHEAP | cutCHOSEN) && (is & cutDEFINES) == 0 &&
+    unsigned is = extractLook(extract, process, &registry->types[i]);
+    extract->process[number].is[i] = (unsigned char)is;
+    if ((is & (extractHEAP | extractCHOSEN)) == (extractHEAP | extractCHOSEN) && (is & extractDEFINES) == 0 &&
         HeapTells(&registry->types[i]))
-      cut->objects = TRUE;
-    if ((is & cutBEFORE) != 0)
-      cut->heirs = TRUE;
+      extract->objects = TRUE;
+    if ((is & extractBEFORE) != 0)
+      extract->heirs = TRUE;
   }
   return ResOK;
 }
 
-static Res cutInit(Cut cut, Log log, LogRewrite rewrite, LogRequest request, OfProcess of)
+static Res extractInit(Extract extract, Log log, LogRewrite rewrite, LogRequest request, OfProcess of)
 {
   Index i;
   Res res = ResOK;
 
-  *cut = (CutStruct){.log = log, .rewrite = rewrite, .request = request, .of = of, .left = request->count,
+  *extract = (ExtractStruct){.log = log, .rewrite = rewrite, .request = request, .of = of, .left = request->count,
                      .processes = LogProcesses(log)};
-  cut->process = calloc(cut->processes + 1, sizeof *cut->process);
-  if (cut->process == NULL)
+  extract->process = calloc(extract->processes + 1, sizeof *extract->process);
+  if (extract->process == NULL)
     return ResMEMORY;
-  for (i = 0; i < cut->processes && res == ResOK; ++i)
-    res = cutTypes(cut, i);
+  for (i = 0; i < extract->processes && res == ResOK; ++i)
+    res = extractTypes(extract, i);
   return res;
 }
 
-static void cutFinish(Cut cut)
+static void extractFinish(Extract extract)
 {
   Index i;
 
-  for (i = 0; i < cut->processes && cut->process != NULL; ++i)
-    free(cut->process[i].is);
-  free(cut->process);
-  free(cut->had);
-  if (cut->heap != NULL)
-    HeapDestroy(cut->heap);
+  for (i = 0; i < extract->processes && extract->process != NULL; ++i)
+    free(extract->process[i].is);
+  free(extract->process);
+  free(extract->had);
+  if (extract->heap != NULL)
+    HeapDestroy(extract->heap);
 }
 
-/* cutDefines -- does the event define something?  A thread's stream that is not its kind's holds what does. */
-static inline Bool cutDefines(unsigned is, LogEvent event)
+/* extractDefines -- does the event define something?  A thread's stream that is not its kind's holds what does. */
+static inline Bool extractDefines(unsigned is, LogEvent event)
 {
-  return (is & cutDEFINES) != 0 || ((is & cutMAY) != 0 && event->stream / 2 % 16 != event->type->kind);
+  return (is & extractDEFINES) != 0 || ((is & extractMAY) != 0 && event->stream / 2 % 16 != event->type->kind);
 }
 
-static inline Bool cutKeeps(Cut cut, unsigned is, LogEvent event)
+static inline Bool extractKeeps(Extract extract, unsigned is, LogEvent event)
 {
-  LogRequest request = cut->request;
+  LogRequest request = extract->request;
 
-  return (is & cutCHOSEN) != 0 && (request->accept == NULL || request->accept(request->acceptData, event));
+  return (is & extractCHOSEN) != 0 && (request->accept == NULL || request->accept(request->acceptData, event));
 }
 
 /* Before the cut */
 
-static Bool cutBeforeWants(void *data, LogProcess process, EventType type)
+static Bool extractBeforeWants(void *data, LogProcess process, EventType type)
 {
-  Cut cut = data;
-  unsigned is = cutIs(cut, process, type);
+  Extract extract = data;
+  unsigned is = extractIs(extract, process, type);
 
-  return (is & (cutDEFINES | cutMAY)) != 0 || (cut->objects && (is & cutHEAP) != 0 && (is & (cutCHOSEN | cutBEFORE)) != 0);
+  return (is & (extractDEFINES | extractMAY)) != 0 || (extract->objects && (is & extractHEAP) != 0 && (is & (extractCHOSEN | extractBEFORE)) != 0);
 }
 
-static Bool cutBefore(LogRequest request, LogEvent event)
+static Bool extractBefore(LogRequest request, LogEvent event)
 {
-  Cut cut = request->data;
-  unsigned is = cutIs(cut, event->process, event->type);
-  Bool defines = cutDefines(is, event);
+  Extract extract = request->data;
+  unsigned is = extractIs(extract, event->process, event->type);
+  Bool defines = extractDefines(is, event);
 
-  if (cut->objects && (is & cutHEAP) != 0 && (defines || (is & cutBEFORE) != 0 || cutKeeps(cut, is, event)))
-    HeapEvent(cut->heap, event);
-  return defines && LogRewritePut(cut->rewrite, event);
+  if (extract->objects && (is & extractHEAP) != 0 && (defines || (is & extractBEFORE) != 0 || extractKeeps(extract, is, event)))
+    HeapEvent(extract->heap, event);
+  return defines && LogRewritePut(extract->rewrite, event);
 }
 
-/* cutHad -- what turned out later is there from now on */
-static Res cutHad(Cut cut, Index number)
+/* extractHad -- what turned out later is there from now on */
+static Res extractHad(Extract extract, Index number)
 {
   Index i;
   Res res = ResOK;
 
-  for (i = 0; i < cut->hads && res == ResOK; ++i)
-    if (cut->had[i].process == number)
-      res = HeapForkHad(cut->heap, number, cut->had[i].pool, &cut->had[i].object);
+  for (i = 0; i < extract->hads && res == ResOK; ++i)
+    if (extract->had[i].process == number)
+      res = HeapForkHad(extract->heap, number, extract->had[i].pool, &extract->had[i].object);
   return res;
 }
 
-/* cutBegins -- a process has its first objects from one that is not chosen: they are told before its first event */
-static void cutBegins(void *data, HeapOperation operation)
+/* extractBegins -- a process has its first objects from one that is not chosen: they are told before its first event */
+static void extractBegins(void *data, HeapOperation operation)
 {
-  Cut cut = data;
+  Extract extract = data;
   Index number = operation->process;
   LogProcess parent;
 
-  if (operation->kind != HeapPROCESSBEGIN || operation->revived || !cut->second || cut->process[number].told ||
-      OfProcessBefore(cut->of, number) || cut->res != ResOK)
+  if (operation->kind != HeapPROCESSBEGIN || operation->revived || !extract->second || extract->process[number].told ||
+      OfProcessBefore(extract->of, number) || extract->res != ResOK)
     return;
-  parent = HeapForkParent(cut->log, LogProcessAt(cut->log, number));
-  if (parent == NULL || !OfProcessBefore(cut->of, parent->number))
+  parent = HeapForkParent(extract->log, LogProcessAt(extract->log, number));
+  if (parent == NULL || !OfProcessBefore(extract->of, parent->number))
     return;
-  cut->process[number].told = TRUE;
-  cut->res = cutHad(cut, number);
-  if (cut->res == ResOK)
-    cut->res = CutStateOf(&cut->lacking, cut->rewrite, cut->log, cut->heap, number, operation->thread,
-                          operation->time);
+  extract->process[number].told = TRUE;
+  extract->res = extractHad(extract, number);
+  if (extract->res == ResOK)
+    extract->res = ExtractStateOf(&extract->lacking, extract->rewrite, extract->log, extract->heap, number, operation->thread,
+                                  operation->time);
 }
 
-static void cutNothing(void *data, HeapOperation operation)
+static void extractNothing(void *data, HeapOperation operation)
 {
   UNUSED(data);
   UNUSED(operation);
 }
 
-/* cutKinds -- the kinds that have a type which `wants` wants */
-static uint32_t cutKinds(Cut cut, Bool (*wants)(void *data, LogProcess process, EventType type))
+/* extractKinds -- the kinds that have a type which `wants` wants */
+static uint32_t extractKinds(Extract extract, Bool (*wants)(void *data, LogProcess process, EventType type))
 {
   uint32_t kinds = 0;
   Index i, t;
 
-  for (i = 0; i < cut->processes; ++i) {
-    LogProcess process = LogProcessAt(cut->log, i);
+  for (i = 0; i < extract->processes; ++i) {
+    LogProcess process = LogProcessAt(extract->log, i);
     for (t = 0; process->registry != NULL && t < process->registry->count; ++t)
-      if (process->registry->types[t].kind < 32 && wants(cut, process, &process->registry->types[t]))
+      if (process->registry->types[t].kind < 32 && wants(extract, process, &process->registry->types[t]))
         kinds |= (uint32_t)1 << process->registry->types[t].kind;
   }
   return kinds;
 }
 
-/* cutPass -- a pass over a part of what comes before, for definitions, and with `objects` for the heap */
-static Res cutPass(Cut cut, const LogPositionStruct *start, const LogPositionStruct *end, Bool objects)
+/* extractPass -- a pass over a part of what comes before, for definitions, and with `objects` for the heap */
+static Res extractPass(Extract extract, const LogPositionStruct *start, const LogPositionStruct *end, Bool objects)
 {
   LogRequestStruct before = LogRequestALL;
 
-  cut->objects = objects;
+  extract->objects = objects;
   before.start = start;
   before.end = end;
-  before.choose = cutBeforeWants;
-  before.kinds = cutKinds(cut, cutBeforeWants);
-  before.event = cutBefore;
-  before.data = cut;
-  return LogRead(cut->log, &before);
+  before.choose = extractBeforeWants;
+  before.kinds = extractKinds(extract, extractBeforeWants);
+  before.event = extractBefore;
+  before.data = extract;
+  return LogRead(extract->log, &before);
 }
 
-/* cutFirst -- what comes before: where there is a check point of the heap, only definitions are read up to that */
-static Res cutFirst(Cut cut)
+/* extractFirst -- what comes before: where there is a check point of the heap, only definitions are read up to that */
+static Res extractFirst(Extract extract)
 {
   static const LogPositionStruct first = LogPositionFIRST;
-  LogPositionStruct from = first, cutAt;
-  Bool objects = cut->objects;
+  LogPositionStruct from = first, extractAt;
+  Bool objects = extract->objects;
   Res res = ResOK;
 
-  PawPositionOfTime(&cutAt, cut->log, cut->request->from);
+  PawPositionOfTime(&extractAt, extract->log, extract->request->from);
   if (objects)
-    res = StateRestore(&from, cut->heap, cut->log, cut->request, &cutAt);
+    res = ManagerStateRestore(&from, extract->heap, extract->log, extract->request, &extractAt);
   if (res == ResOK && LogPositionCompare(&from, &first) > 0)
-    res = cutPass(cut, &first, &from, FALSE);
+    res = extractPass(extract, &first, &from, FALSE);
   if (res == ResOK)
-    res = cutPass(cut, &from, &cutAt, objects);
-  HeapForksDo(cut->heap, cut->request->from - 1); /* of which no event has told since */
+    res = extractPass(extract, &from, &extractAt, objects);
+  HeapForksDo(extract->heap, extract->request->from - 1); /* of which no event has told since */
   return res;
 }
 
-static Bool cutHeirsWant(void *data, LogProcess process, EventType type)
+static Bool extractHeirsWant(void *data, LogProcess process, EventType type)
 {
-  unsigned is = cutIs(data, process, type);
+  unsigned is = extractIs(data, process, type);
 
-  return (is & cutHEAP) != 0 && (is & (cutCHOSEN | cutBEFORE)) != 0;
+  return (is & extractHEAP) != 0 && (is & (extractCHOSEN | extractBEFORE)) != 0;
 }
 
-/* cutCame -- a child takes away what another thread of its parent had allocated while it was made */
-static void cutCame(void *data, HeapOperation operation)
+/* extractCame -- a child takes away what another thread of its parent had allocated while it was made */
+static void extractCame(void *data, HeapOperation operation)
 {
-  Cut cut = data;
+  Extract extract = data;
 
-  if (!cut->ahead || !operation->inherited)
+  if (!extract->ahead || !operation->inherited)
     return;
-  if (Grow(&cut->had, &cut->hadCapacity, cut->hads, sizeof *cut->had))
-    cut->had[cut->hads++] = (cutHadStruct){operation->process, operation->pool->addr, *operation->object};
+  if (Grow(&extract->had, &extract->hadCapacity, extract->hads, sizeof *extract->had))
+    extract->had[extract->hads++] = (extractHadStruct){operation->process, operation->pool->addr, *operation->object};
   else
-    cut->res = ResMEMORY;
+    extract->res = ResMEMORY;
 }
 
-static Bool cutAheadEvent(LogRequest request, LogEvent event)
+static Bool extractAheadEvent(LogRequest request, LogEvent event)
 {
-  Cut cut = request->data;
-  unsigned is = cutIs(cut, event->process, event->type);
+  Extract extract = request->data;
+  unsigned is = extractIs(extract, event->process, event->type);
 
-  if ((is & cutBEFORE) != 0 || cutKeeps(cut, is, event))
-    HeapEvent(cut->heap, event);
-  return cut->res != ResOK;
+  if ((is & extractBEFORE) != 0 || extractKeeps(extract, is, event))
+    HeapEvent(extract->heap, event);
+  return extract->res != ResOK;
 }
 
-/* cutFind -- read what is wanted, and forget it but for what it says of what children had */
-static Res cutFind(Cut cut)
+/* extractFind -- read what is wanted, and forget it but for what it says of what children had */
+static Res extractFind(Extract extract)
 {
-  LogRequestStruct request = *cut->request;
+  LogRequestStruct request = *extract->request;
   HeapBytesStruct bytes = {.size = 0};
-  Res res = HeapSave(&bytes, cut->heap), restored;
+  Res res = HeapSave(&bytes, extract->heap), restored;
 
   if (res != ResOK) {
     free(bytes.bytes);
     return res;
   }
-  request.data = request.chooseData = cut;
-  request.choose = cutHeirsWant;
-  request.kinds = cutKinds(cut, cutHeirsWant);
+  request.data = request.chooseData = extract;
+  request.choose = extractHeirsWant;
+  request.kinds = extractKinds(extract, extractHeirsWant);
   request.accept = NULL;
   request.count = UINT64_MAX;
-  request.event = cutAheadEvent;
-  cut->ahead = TRUE;
-  res = LogRead(cut->log, &request);
-  HeapCatchUp(cut->heap);
-  cut->ahead = FALSE;
-  restored = HeapRestore(cut->heap, &bytes, UINT32_MAX);
+  request.event = extractAheadEvent;
+  extract->ahead = TRUE;
+  res = LogRead(extract->log, &request);
+  HeapCatchUp(extract->heap);
+  extract->ahead = FALSE;
+  restored = HeapRestore(extract->heap, &bytes, UINT32_MAX);
   free(bytes.bytes);
-  return res != ResOK ? res : restored != ResOK ? restored : cut->res;
+  return res != ResOK ? res : restored != ResOK ? restored : extract->res;
 }
 
-/* cutAhead -- where it may turn out later what a child had, what it does later decides */
-static Res cutAhead(Cut cut)
+/* extractAhead -- where it may turn out later what a child had, what it does later decides */
+static Res extractAhead(Extract extract)
 {
-  Bool doubt = cut->heirs;
+  Bool doubt = extract->heirs;
   Index i;
 
-  for (i = 0; i < cut->processes; ++i)
-    doubt |= HeapForkDoubts(cut->heap, i);
-  return cut->objects && doubt ? cutFind(cut) : ResOK;
+  for (i = 0; i < extract->processes; ++i)
+    doubt |= HeapForkDoubts(extract->heap, i);
+  return extract->objects && doubt ? extractFind(extract) : ResOK;
 }
 
-/* cutTell -- tell what lived at the cut */
-static Res cutTell(Cut cut)
+/* extractTell -- tell what lived at the cut */
+static Res extractTell(Extract extract)
 {
   Res res = ResOK;
   Index i;
 
-  for (i = 0; i < cut->processes; ++i) {
-    cut->process[i].told = HeapHas(cut->heap, i);
-    if (cut->process[i].told && res == ResOK)
-      res = cutHad(cut, i);
+  for (i = 0; i < extract->processes; ++i) {
+    extract->process[i].told = HeapHas(extract->heap, i);
+    if (extract->process[i].told && res == ResOK)
+      res = extractHad(extract, i);
   }
-  if (res == ResOK && cut->objects)
-    res = CutState(&cut->lacking, cut->rewrite, cut->log, cut->heap, cut->request->from);
+  if (res == ResOK && extract->objects)
+    res = ExtractState(&extract->lacking, extract->rewrite, extract->log, extract->heap, extract->request->from);
   return res;
 }
 
-static Bool cutHeirsEvent(LogRequest request, LogEvent event)
+static Bool extractHeirsEvent(LogRequest request, LogEvent event)
 {
-  Cut cut = request->data;
+  Extract extract = request->data;
 
-  HeapEvent(cut->heap, event);
-  return cut->res != ResOK;
+  HeapEvent(extract->heap, event);
+  return extract->res != ResOK;
 }
 
-/* cutHeirs -- the pass over the heap of what is wanted, for those that inherit there */
-static Res cutHeirs(Cut cut)
+/* extractHeirs -- the pass over the heap of what is wanted, for those that inherit there */
+static Res extractHeirs(Extract extract)
 {
-  LogRequestStruct request = *cut->request;
+  LogRequestStruct request = *extract->request;
   Res res;
 
-  request.data = request.chooseData = cut;
-  request.choose = cutHeirsWant;
-  request.kinds = cutKinds(cut, cutHeirsWant);
-  request.event = cutHeirsEvent;
-  cut->second = TRUE;
-  res = LogRead(cut->log, &request);
-  return res == ResOK ? cut->res : res;
+  request.data = request.chooseData = extract;
+  request.choose = extractHeirsWant;
+  request.kinds = extractKinds(extract, extractHeirsWant);
+  request.event = extractHeirsEvent;
+  extract->second = TRUE;
+  res = LogRead(extract->log, &request);
+  return res == ResOK ? extract->res : res;
 }
 
-/* cutHeap -- what is written of the heap before anything that is wanted */
-static Res cutHeap(Cut cut)
+/* extractHeap -- what is written of the heap before anything that is wanted */
+static Res extractHeap(Extract extract)
 {
-  HeapClientStruct client = {cut, cutCame, cutNothing, cutNothing, cutBegins, FALSE};
+  HeapClientStruct client = {extract, extractCame, extractNothing, extractNothing, extractBegins, FALSE};
   LogSummaryStruct summary;
-  Bool heirs = cut->heirs && cut->objects, cuts;
-  Res res = HeapCreate(&cut->heap, &client, cut->log);
+  Bool heirs = extract->heirs && extract->objects, cuts;
+  Res res = HeapCreate(&extract->heap, &client, extract->log);
 
   if (res != ResOK)
     return res;
-  HeapOf(cut->heap, cut->of);
-  LogSummarize(&summary, cut->log);
-  cuts = cut->request->from > summary.first;
+  HeapOf(extract->heap, extract->of);
+  LogSummarize(&summary, extract->log);
+  cuts = extract->request->from > summary.first;
   if (cuts)
-    res = cutFirst(cut);
+    res = extractFirst(extract);
   if (res == ResOK)
-    res = cutAhead(cut);
+    res = extractAhead(extract);
   if (res == ResOK && cuts)
-    res = cutTell(cut);
-  return res == ResOK && heirs ? cutHeirs(cut) : res;
+    res = extractTell(extract);
+  return res == ResOK && heirs ? extractHeirs(extract) : res;
 }
 
 /* What is wanted */
 
-static Bool cutWants(void *data, LogProcess process, EventType type)
+static Bool extractWants(void *data, LogProcess process, EventType type)
 {
-  return (cutIs(data, process, type) & (cutCHOSEN | cutDEFINES | cutMAY)) != 0;
+  return (extractIs(data, process, type) & (extractCHOSEN | extractDEFINES | extractMAY)) != 0;
 }
 
-static Bool cutEvent(LogRequest request, LogEvent event)
+static Bool extractEvent(LogRequest request, LogEvent event)
 {
-  Cut cut = request->data;
-  unsigned is = cutIs(cut, event->process, event->type);
+  Extract extract = request->data;
+  unsigned is = extractIs(extract, event->process, event->type);
 
-  if (cutKeeps(cut, is, event)) {
-    if (LogRewritePut(cut->rewrite, event))
+  if (extractKeeps(extract, is, event)) {
+    if (LogRewritePut(extract->rewrite, event))
       return TRUE;
-    return --cut->left == 0;
+    return --extract->left == 0;
   }
-  return cutDefines(is, event) && LogRewritePut(cut->rewrite, event);
+  return extractDefines(is, event) && LogRewritePut(extract->rewrite, event);
 }
 
-/* cutSecond -- the pass over what is wanted */
-static Res cutSecond(Cut cut)
+/* extractSecond -- the pass over what is wanted */
+static Res extractSecond(Extract extract)
 {
-  LogRequest chosen = cut->request;
+  LogRequest chosen = extract->request;
   LogRequestStruct request = *chosen;
 
-  request.data = cut;
-  request.choose = cutWants;
-  request.chooseData = cut;
+  request.data = extract;
+  request.choose = extractWants;
+  request.chooseData = extract;
   request.accept = NULL;
   request.count = UINT64_MAX;
-  request.kinds = cutKinds(cut, cutWants);
-  request.event = cutEvent;
+  request.kinds = extractKinds(extract, extractWants);
+  request.event = extractEvent;
   if (chosen->accept == NULL && chosen->choose == NULL && chosen->count == UINT64_MAX && chosen->kinds == UINT32_MAX) {
     request.choose = NULL; /* all of it: nothing is to be asked */
     request.kinds = chosen->kinds;
     request.event = LogRewriteEvent;
-    request.data = cut->rewrite;
+    request.data = extract->rewrite;
   }
-  return LogRead(cut->log, &request);
+  return LogRead(extract->log, &request);
 }
 
-/* cutBare -- what is chosen, and nothing besides */
-static Res cutBare(Log log, LogRewrite rewrite, LogRequest chosen)
+/* extractBare -- what is chosen, and nothing besides */
+static Res extractBare(Log log, LogRewrite rewrite, LogRequest chosen)
 {
   LogRequestStruct request = *chosen;
 
@@ -460,24 +460,24 @@ static Res cutBare(Log log, LogRewrite rewrite, LogRequest chosen)
   return LogRead(log, &request);
 }
 
-Res CutWrite(Count *lackingReturn, Log log, LogRewrite rewrite, LogRequest request, OfProcess of, Bool bare)
+Res ExtractWrite(Count *lackingReturn, Log log, LogRewrite rewrite, LogRequest request, OfProcess of, Bool bare)
 {
-  CutStruct cut;
+  ExtractStruct extract;
   Res res;
 
   *lackingReturn = 0;
   LogRewritePart(rewrite, request);
   if (bare || request->count == 0)
-    return cutBare(log, rewrite, request);
-  res = cutInit(&cut, log, rewrite, request, of);
+    return extractBare(log, rewrite, request);
+  res = extractInit(&extract, log, rewrite, request, of);
   if (res == ResOK && request->accept == NULL)
-    LogRewriteBegin(rewrite, request->kinds | cutKinds(&cut, cutBeforeWants));
+    LogRewriteBegin(rewrite, request->kinds | extractKinds(&extract, extractBeforeWants));
   if (res == ResOK)
-    res = cutHeap(&cut);
-  *lackingReturn = cut.lacking;
+    res = extractHeap(&extract);
+  *lackingReturn = extract.lacking;
   if (res == ResOK)
-    res = cutSecond(&cut);
-  cutFinish(&cut);
+    res = extractSecond(&extract);
+  extractFinish(&extract);
   return res;
 }
 
@@ -489,8 +489,8 @@ struct WriterStruct {
   LogRewrite rewrite;
 };
 
-static Res cutCreate(Writer *writerReturn, const WriterOptionsStruct *options, Log log, Output output, char *error,
-                     Size size)
+static Res extractCreate(Writer *writerReturn, const WriterOptionsStruct *options, Log log, Output output, char *error,
+                         Size size)
 {
   Writer writer;
   Res res;
@@ -512,20 +512,20 @@ static Res cutCreate(Writer *writerReturn, const WriterOptionsStruct *options, L
   return res;
 }
 
-static Bool cutPut(LogRequest request, LogEvent event)
+static Bool extractPut(LogRequest request, LogEvent event)
 {
   Writer writer = request->data;
 
   return LogRewritePut(writer->rewrite, event);
 }
 
-static Res cutRead(Writer writer, LogRequest request)
+static Res extractRead(Writer writer, LogRequest request)
 {
   WriterOptions options = &writer->options;
   Count lacking = 0;
   char line[128];
-  Res res = CutWrite(&lacking, writer->log, writer->rewrite, request,
-                     options->bare ? NULL : options->of, options->bare);
+  Res res = ExtractWrite(&lacking, writer->log, writer->rewrite, request,
+                         options->bare ? NULL : options->of, options->bare);
 
   if (lacking > 0) {
     (void)snprintf(line, sizeof line, "%zu process%s no events to tell what lived at the cut; that is left out",
@@ -535,18 +535,18 @@ static Res cutRead(Writer writer, LogRequest request)
   return res;
 }
 
-static Res cutEnd(Writer writer)
+static Res extractEnd(Writer writer)
 {
   return LogRewriteEnd(writer->rewrite);
 }
 
-static void cutDestroy(Writer writer)
+static void extractDestroy(Writer writer)
 {
   LogRewriteDestroy(writer->rewrite);
   free(writer);
 }
 
 const WriterClassStruct WriterClassPaw = {
-  .name = "paw", .heirs = TRUE, .takes = WriterTakesBLOCKS, .create = cutCreate, .event = cutPut, .read = cutRead,
-  .finish = cutEnd, .destroy = cutDestroy,
+  .name = "paw", .heirs = TRUE, .takes = WriterTakesBLOCKS, .create = extractCreate, .event = extractPut, .read = extractRead,
+  .finish = extractEnd, .destroy = extractDestroy,
 };

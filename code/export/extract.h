@@ -16,7 +16,7 @@
 #include "export/rewrite.h"
 #include "heap/ofprocess.h"
 
-/* CutWrite -- read a part of `log`, and write it with `rewrite`, whose end is left to the caller
+/* ExtractWrite -- read a part of `log`, and write it with `rewrite`, whose end is left to the caller
  *
  * request  what is chosen; its hooks are not called
  * of       the processes that are chosen, whose ancestors the request has, too: their heap is read, and not written; or NULL
@@ -26,6 +26,6 @@
  * cost     what comes before the part is read, too, as far as the heap and definitions need it: the heap from the nearest
  *          check point on (state.h)
  */
-extern Res CutWrite(Count *lackingReturn, Log log, LogRewrite rewrite, LogRequest request, OfProcess of, Bool bare);
+extern Res ExtractWrite(Count *lackingReturn, Log log, LogRewrite rewrite, LogRequest request, OfProcess of, Bool bare);
 
 #endif /* EXPORT_EXTRACT_H */

@@ -37,7 +37,7 @@ typedef struct stateStruct {
   LogProcess process;
   Heap heap;
   EventType type[stateTYPES]; /* NULL: the process has none */
-  uint64_t cut;           /* ticks: all is told before this */
+  uint64_t extract;           /* ticks: all is told before this */
   uint64_t base;          /* the moment of StateEnd; PoolLive stands one tick before, StateBegin two; what comes at its
                              own time comes later, and what has taken the place of something gone one tick later */
   uint64_t baseTime;      /* ns: what is had later is told at its own time */
@@ -63,7 +63,7 @@ static void stateTypes(State state)
 
   for (i = 0; i < registry->count; ++i)
     for (j = 0; j < stateTYPES; ++j)
-      if (PlansNamed(&registry->types[i], stateName[j]))
+      if (TypeCacheNamed(&registry->types[i], stateName[j]))
         state->type[j] = &registry->types[i];
 }
 
@@ -74,7 +74,7 @@ static void stateTell(State state, EventType type, HeapThread thread, uint64_t t
   Index j;
 
   for (j = 0; j < stateVALUES; ++j) {
-    int i = PlansParam(type, stateParam[j], "PAWUD");
+    int i = TypeCacheParam(type, stateParam[j], "PAWUD");
     if (i >= 0)
       param[i] = value[j];
   }
@@ -121,7 +121,7 @@ static uint64_t stateTicks(State state, uint64_t time)
 {
   uint64_t ticks = LogRewriteTicks(state->rewrite, state->process, time);
 
-  return ticks < state->cut ? ticks : state->cut - 1;
+  return ticks < state->extract ? ticks : state->extract - 1;
 }
 
 static void stateLater(State state, HeapInput input, uint64_t ticks, Bool begun, HeapObject object)
@@ -191,7 +191,7 @@ static StateItem stateOwn(State state, HeapObject object)
 
 /* stateWhen -- ticks at which the object can be told, if it cannot be with all others; else 0
  *
- * It was had at the time of the event that made it possible (HeapOrder), which may be later than what its own thread did
+ * It was had at the time of the event that made it possible (HeapReorder), which may be later than what its own thread did
  * then; or before, where a resize has brought it.  So it is told behind the beginning of the resize of what stood there
  * before, and in front of what waits for it: its own resize, or events that are held back on its address. */
 static uint64_t stateWhen(State state, HeapPool pool, HeapObject object)
@@ -211,7 +211,7 @@ static uint64_t stateWhen(State state, HeapPool pool, HeapObject object)
   }
   ticks = ticks > last ? last : ticks;
   ticks = ticks < first ? first : ticks;
-  return ticks < state->cut ? ticks : state->cut - 1;
+  return ticks < state->extract ? ticks : state->extract - 1;
 }
 
 static void stateObject(void *data, HeapPool pool, HeapThread thread, HeapObject object)
@@ -301,8 +301,8 @@ static Res stateProcess(State state, uint64_t from)
 
   if (res != ResOK)
     return res;
-  state->cut = LogRewriteTicks(state->rewrite, state->process, from);
-  state->base = state->cut - 2;
+  state->extract = LogRewriteTicks(state->rewrite, state->process, from);
+  state->base = state->extract - 2;
   state->baseTime = from - 1;
   HeapPending(state->heap, state->process->number, statePending, state);
   state->pending = state->items;
@@ -313,8 +313,8 @@ static Res stateProcess(State state, uint64_t from)
   return res == ResOK ? state->res : res;
 }
 
-Res CutStateOf(Count *lackingReturn, LogRewrite rewrite, Log log, Heap heap, Index number, HeapThread thread,
-               uint64_t from)
+Res ExtractStateOf(Count *lackingReturn, LogRewrite rewrite, Log log, Heap heap, Index number, HeapThread thread,
+                   uint64_t from)
 {
   stateStruct state = {.rewrite = rewrite, .process = LogProcessAt(log, number), .heap = heap};
 
@@ -327,7 +327,7 @@ Res CutStateOf(Count *lackingReturn, LogRewrite rewrite, Log log, Heap heap, Ind
   return ResOK;
 }
 
-Res CutState(Count *lackingReturn, LogRewrite rewrite, Log log, Heap heap, uint64_t from)
+Res ExtractState(Count *lackingReturn, LogRewrite rewrite, Log log, Heap heap, uint64_t from)
 {
   Index i;
   Res res = ResOK;
@@ -335,6 +335,6 @@ Res CutState(Count *lackingReturn, LogRewrite rewrite, Log log, Heap heap, uint6
   *lackingReturn = 0;
   for (i = 0; i < LogProcesses(log) && res == ResOK; ++i)
     if (HeapHas(heap, i))
-      res = CutStateOf(lackingReturn, rewrite, log, heap, i, NULL, from);
+      res = ExtractStateOf(lackingReturn, rewrite, log, heap, i, NULL, from);
   return res;
 }

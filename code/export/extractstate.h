@@ -14,13 +14,13 @@
 #include "export/rewrite.h"
 #include "heap/heap.h"
 
-/* CutState -- write what lives in `heap`, in all its processes that are shown, or in the one with this number; it has
+/* ExtractState -- write what lives in `heap`, in all its processes that are shown, or in the one with this number; it has
  * taken what comes before `from` (ns)
  * thread          by which that process tells it
  * lackingReturn   how many processes have no events to tell that with: theirs is left out
  * returns         ResMEMORY; a failure to write is LogRewriteEnd's to tell */
-extern Res CutState(Count *lackingReturn, LogRewrite rewrite, Log log, Heap heap, uint64_t from);
-extern Res CutStateOf(Count *lackingReturn, LogRewrite rewrite, Log log, Heap heap, Index number, HeapThread thread,
-                      uint64_t from);
+extern Res ExtractState(Count *lackingReturn, LogRewrite rewrite, Log log, Heap heap, uint64_t from);
+extern Res ExtractStateOf(Count *lackingReturn, LogRewrite rewrite, Log log, Heap heap, Index number, HeapThread thread,
+                          uint64_t from);
 
 #endif /* EXPORT_EXTRACTSTATE_H */

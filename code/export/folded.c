@@ -39,28 +39,28 @@ typedef struct ModulesStruct {
   Count count, capacity;
   ModulesModule module; /* in order of appearance */
   StringsStruct strings;
-  PlansStruct plans;
+  TypeCacheStruct plans;
   Bool failed;       /* there was no memory: some are not known */
 } ModulesStruct, *Modules;
 
 enum { modulesBASE, modulesSIZE, modulesPATH };
 
-static const PlansKnownStruct modulesKnown[] = {{"ModuleLoad", PlansCLIENT, {"AP base", "W size", "S path"}}};
+static const TypeCacheKnownStruct modulesKnown[] = {{"ModuleLoad", TypeCacheCLIENT, {"AP base", "W size", "S path"}}};
 
 static void modulesInit(Modules modules)
 {
   memset(modules, 0, sizeof *modules);
-  PlansInit(&modules->plans, sizeof(PlansTellStruct));
+  TypeCacheInit(&modules->plans, sizeof(TypeCacheTellStruct));
 }
 
 static void modulesFinish(Modules modules)
 {
   free(modules->module);
-  PlansFinish(&modules->plans);
+  TypeCacheFinish(&modules->plans);
   StringsFinish(&modules->strings);
 }
 
-static void modulesAdd(Modules modules, PlansTell plan, LogEvent event)
+static void modulesAdd(Modules modules, TypeCacheTell plan, LogEvent event)
 {
   const char *path;
   ModulesModule module;
@@ -75,20 +75,20 @@ static void modulesAdd(Modules modules, PlansTell plan, LogEvent event)
   module->base = LogEventWord(event, (Index)plan->param[modulesBASE]);
   module->size = LogEventWord(event, (Index)plan->param[modulesSIZE]);
   path = LogEventString(event, (Index)plan->param[modulesPATH], &length);
-  path = PlansBase(path, &length);
+  path = TypeCacheBase(path, &length);
   module->name = StringsAdd(&modules->strings, path, length);
 }
 
 /* modulesTell -- learn from an event; TRUE: it is about a module, and nothing else */
 static Bool modulesTell(Modules modules, LogEvent event)
 {
-  PlansTell plan = PlansTells(&modules->plans, event, modulesKnown, ARRAY_LENGTH(modulesKnown));
+  TypeCacheTell plan = TypeCacheTells(&modules->plans, event, modulesKnown, ARRAY_LENGTH(modulesKnown));
 
   if (UNLIKELY(plan == NULL)) {
     modules->failed = TRUE;
     return FALSE;
   }
-  if (LIKELY(plan->tells == PlansNOTHING))
+  if (LIKELY(plan->tells == TypeCacheNOTHING))
     return FALSE;
   modulesAdd(modules, plan, event);
   return TRUE;
@@ -123,8 +123,8 @@ enum { foldedRowsMIN = 1024 };
 
 /* What an event says of where it happened.  As a mark, `from` is the place of one in `from`, and 0 is none. */
 typedef struct foldedFromStruct {
-  WhoProcess process;
-  WhoThread thread;  /* NULL where there is a site */
+  ThreadsProcess process;
+  ThreadsThread thread;  /* NULL where there is a site */
   uint64_t site;     /* 0: none */
   Count modules;     /* that were known when it was met */
 } foldedFromStruct, *foldedFrom;
@@ -150,8 +150,8 @@ struct WriterStruct {
   Output output;
   OfProcess of;      /* whose rows are written; NULL: all */
   Heap heap;
-  WhoStruct who;
-  PlansStruct plans;
+  ThreadsStruct who;
+  TypeCacheStruct plans;
   ModulesStruct modules;
   unsigned value;
   Bool failed;       /* there was no memory */
@@ -323,7 +323,7 @@ static void foldedOther(void *data, HeapOperation operation)
 }
 
 /* foldedMark -- the number of where an event was: at a site, or else in a thread */
-static uint32_t foldedMark(Writer folding, WhoThread thread, uint64_t site)
+static uint32_t foldedMark(Writer folding, ThreadsThread thread, uint64_t site)
 {
   foldedFromStruct from = {.process = thread->process};
 
@@ -341,8 +341,8 @@ static uint32_t foldedMark(Writer folding, WhoThread thread, uint64_t site)
 static Bool foldedEvent(LogRequest request, LogEvent event)
 {
   Writer folding = request->data;
-  foldedPlan plan = PlansOf(&folding->plans, event);
-  WhoThread thread = WhoOf(&folding->who, event);
+  foldedPlan plan = TypeCacheOf(&folding->plans, event);
+  ThreadsThread thread = ThreadsOf(&folding->who, event);
 
   if (UNLIKELY(plan == NULL || thread == NULL || folding->failed)) {
     folding->failed = TRUE;
@@ -350,9 +350,9 @@ static Bool foldedEvent(LogRequest request, LogEvent event)
   }
   if (UNLIKELY(!plan->made)) {
     plan->made = TRUE;
-    plan->site = PlansParam(event->type, "site", "PAW");
+    plan->site = TypeCacheParam(event->type, "site", "PAW");
   }
-  if (!WhoTell(&folding->who, event) && !modulesTell(&folding->modules, event))
+  if (!ThreadsTell(&folding->who, event) && !modulesTell(&folding->modules, event))
     HeapMark(folding->heap, foldedMark(folding, thread, plan->site < 0 ? 0 : LogEventWord(event, (Index)plan->site)));
   HeapEvent(folding->heap, event);
   return FALSE;
@@ -373,7 +373,7 @@ static void foldedText(Writer folding, Text text)
   OutputBytes(folding->output, text->base, TextLength(text));
 }
 
-static void foldedProcess(Writer folding, WhoProcess process)
+static void foldedProcess(Writer folding, ThreadsProcess process)
 {
   char room[32];
   TextStruct text;
@@ -387,7 +387,7 @@ static void foldedProcess(Writer folding, WhoProcess process)
   foldedText(folding, &text);
 }
 
-static void foldedThread(Writer folding, WhoThread thread)
+static void foldedThread(Writer folding, ThreadsThread thread)
 {
   char room[32];
   TextStruct text;
@@ -397,7 +397,7 @@ static void foldedThread(Writer folding, WhoThread thread)
     TextString(&text, "main");
   } else {
     Size length;
-    const char *name = WhoThreadName(&folding->who, thread, &length);
+    const char *name = ThreadsThreadName(&folding->who, thread, &length);
     CleanPlain(folding->output, name, length, ";");
     TextChar(&text, ' ');
     TextDecimal(&text, thread->ordinal);
@@ -488,7 +488,7 @@ static Bool foldedShows(Writer folding, foldedRow row)
 /* foldedNames -- count the processes of each name; FALSE: no memory */
 static Bool foldedNames(Writer folding)
 {
-  WhoProcess process;
+  ThreadsProcess process;
 
   folding->named = calloc(folding->who.strings.count + 1, sizeof *folding->named);
   if (folding->named == NULL)
@@ -517,8 +517,8 @@ static void foldedDestroy(Writer folding)
 {
   if (folding->heap != NULL)
     HeapDestroy(folding->heap);
-  WhoFinish(&folding->who);
-  PlansFinish(&folding->plans);
+  ThreadsFinish(&folding->who);
+  TypeCacheFinish(&folding->plans);
   modulesFinish(&folding->modules);
   free(folding->named);
   free(folding->from.base);
@@ -543,10 +543,10 @@ static Res foldedCreate(Writer *writerReturn, const WriterOptionsStruct *options
   folding->value = options->value;
   folding->from = (foldedTableStruct){offsetof(foldedFromStruct, modules), sizeof(foldedFromStruct), 1, 0, NULL, NULL};
   folding->row = (foldedTableStruct){offsetof(foldedRowStruct, value), sizeof(foldedRowStruct), 1, 0, NULL, NULL};
-  PlansInit(&folding->plans, sizeof(foldedPlanStruct));
+  TypeCacheInit(&folding->plans, sizeof(foldedPlanStruct));
   modulesInit(&folding->modules);
   client.data = folding;
-  if (WhoInit(&folding->who, log) != ResOK || HeapCreate(&folding->heap, &client, log) != ResOK) {
+  if (ThreadsInit(&folding->who, log) != ResOK || HeapCreate(&folding->heap, &client, log) != ResOK) {
     foldedDestroy(folding);
     return ResMEMORY;
   }

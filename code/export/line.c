@@ -330,7 +330,7 @@ struct WriterStruct {
   Bool failed;               /* of one there was no memory */
   uint64_t start;            /* ns: what times are counted from */
   FormColumnsStruct columns;
-  PlansStruct forms;         /* FormStruct; no pieces: not made yet */
+  TypeCacheStruct forms;         /* FormStruct; no pieces: not made yet */
   lineWhoStruct who[lineWhosMAX]; /* by thread, modulo; whoever came last has the place */
   uint64_t second;           /* whose text `seconds` is */
   Size secondsLength;
@@ -548,7 +548,7 @@ static __attribute__((noinline)) void lineWho(lineWhoStruct *who, LineStyle styl
 
 static inline Form lineForm(Line line, LogEvent event)
 {
-  Form form = PlansOf(&line->forms, event);
+  Form form = TypeCacheOf(&line->forms, event);
 
   if (UNLIKELY(form == NULL) ||
       (UNLIKELY(form->piece == NULL) &&
@@ -648,7 +648,7 @@ Res LineCreate(Line *lineReturn, LineStyle style, Log log, Output output)
   line->style = style;
   line->log = log;
   InternsInit(&line->interns, &line->strings);
-  PlansInit(&line->forms, sizeof(FormStruct));
+  TypeCacheInit(&line->forms, sizeof(FormStruct));
   line->output = output;
   line->start = summary.first;
   line->second = UINT64_MAX;
@@ -679,13 +679,13 @@ Res LineEnd(Line line)
 
 void LineDestroy(Line line)
 {
-  plansTableStruct *forms;
+  cacheTableStruct *forms;
   Index i;
 
   for (forms = line->forms.front; forms != NULL; forms = forms->next)
     for (i = 0; i < forms->registry->count; ++i)
       formFree((Form)(void *)forms->plans + i);
-  PlansFinish(&line->forms);
+  TypeCacheFinish(&line->forms);
   formColumnsFree(&line->columns);
   InternsFinish(&line->interns);
   StringsFinish(&line->strings);

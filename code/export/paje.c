@@ -46,7 +46,7 @@ static const char pajeDefinitions[] =
   "3 B L \"live bytes\"\n";
 
 /* pajeName -- a string out of the log; there is no way to write a quote in quotes */
-static void pajeName(Draw paje, uint32_t number)
+static void pajeName(TrackBuilder paje, uint32_t number)
 {
   Size length;
   const char *bytes = StringsAt(&paje->who.strings, number, &length);
@@ -55,7 +55,7 @@ static void pajeName(Draw paje, uint32_t number)
 }
 
 /* pajeAt -- an event's number and time */
-static void pajeAt(Draw paje, unsigned event, uint64_t time)
+static void pajeAt(TrackBuilder paje, unsigned event, uint64_t time)
 {
   TextStruct text;
 
@@ -69,7 +69,7 @@ static void pajeAt(Draw paje, unsigned event, uint64_t time)
 }
 
 /* pajeThreadAlias -- equal numbers may be in two processes */
-static void pajeThreadAlias(Draw paje, WhoThread thread)
+static void pajeThreadAlias(TrackBuilder paje, ThreadsThread thread)
 {
   OutputNumber(paje->output, " t", thread->process->id);
   OutputNumber(paje->output, "_", thread->tid);
@@ -77,7 +77,7 @@ static void pajeThreadAlias(Draw paje, WhoThread thread)
 
 /* pajeDefine -- a name is used for something; TRUE: for the first time.  The pen's own memory has bits by the number of
  * the name. */
-static Bool pajeDefine(Draw paje, uint32_t name, unsigned char bit)
+static Bool pajeDefine(TrackBuilder paje, uint32_t name, unsigned char bit)
 {
   unsigned char *defined = paje->own;
 
@@ -99,7 +99,7 @@ static Bool pajeDefine(Draw paje, uint32_t name, unsigned char bit)
 }
 
 /* pajeState -- a state that is called so has an alias: `s` and the number of its name */
-static void pajeState(Draw paje, uint32_t name)
+static void pajeState(TrackBuilder paje, uint32_t name)
 {
   uint32_t color = name * 0x9e3779b1u;
 
@@ -112,7 +112,7 @@ static void pajeState(Draw paje, uint32_t name)
 
 /* ---- What the pen writes ---- */
 
-static void pajeProcess(Draw paje, WhoProcess process, uint64_t time)
+static void pajeProcess(TrackBuilder paje, ThreadsProcess process, uint64_t time)
 {
   pajeAt(paje, pajeCREATE, time);
   OutputFormat(paje->output, " p%u P 0 \"%u ", process->id, process->id);
@@ -120,10 +120,10 @@ static void pajeProcess(Draw paje, WhoProcess process, uint64_t time)
   OutputString(paje->output, "\"\n");
 }
 
-static void pajeThread(Draw paje, WhoThread thread, Bool again, uint64_t time)
+static void pajeThread(TrackBuilder paje, ThreadsThread thread, Bool again, uint64_t time)
 {
   Size length;
-  const char *name = WhoThreadName(&paje->who, thread, &length);
+  const char *name = ThreadsThreadName(&paje->who, thread, &length);
 
   if (again)
     return; /* a container keeps its name */
@@ -134,7 +134,7 @@ static void pajeThread(Draw paje, WhoThread thread, Bool again, uint64_t time)
   OutputString(paje->output, "\"\n");
 }
 
-static void pajeGauge(Draw paje, DrawGauge gauge, uint64_t time)
+static void pajeGauge(TrackBuilder paje, TrackCounter gauge, uint64_t time)
 {
   if (gauge->pool) {
     pajeAt(paje, pajeCREATE, time);
@@ -148,7 +148,7 @@ static void pajeGauge(Draw paje, DrawGauge gauge, uint64_t time)
   }
 }
 
-static void pajeValue(Draw paje, DrawGauge gauge, uint64_t value, uint64_t time)
+static void pajeValue(TrackBuilder paje, TrackCounter gauge, uint64_t value, uint64_t time)
 {
   double d;
 
@@ -171,14 +171,14 @@ static void pajeValue(Draw paje, DrawGauge gauge, uint64_t value, uint64_t time)
 }
 
 /* pajeHappens -- the beginning of a line about what happens in a thread */
-static void pajeHappens(Draw paje, unsigned event, const char *type, WhoThread thread, uint64_t time)
+static void pajeHappens(TrackBuilder paje, unsigned event, const char *type, ThreadsThread thread, uint64_t time)
 {
   pajeAt(paje, event, time);
   OutputString(paje->output, type);
   pajeThreadAlias(paje, thread);
 }
 
-static void pajeBegin(Draw paje, WhoThread thread, uint32_t name, LogEvent event, uint64_t time)
+static void pajeBegin(TrackBuilder paje, ThreadsThread thread, uint32_t name, LogEvent event, uint64_t time)
 {
   UNUSED(event);
   pajeState(paje, name);
@@ -187,14 +187,14 @@ static void pajeBegin(Draw paje, WhoThread thread, uint32_t name, LogEvent event
   OutputString(paje->output, "\n");
 }
 
-static void pajeEnd(Draw paje, WhoThread thread, uint32_t name, uint64_t time)
+static void pajeEnd(TrackBuilder paje, ThreadsThread thread, uint32_t name, uint64_t time)
 {
   UNUSED(name);
   pajeHappens(paje, pajePOP, " S", thread, time);
   OutputString(paje->output, "\n");
 }
 
-static void pajeMark(Draw paje, WhoThread thread, uint32_t name, LogEvent event, uint64_t time)
+static void pajeMark(TrackBuilder paje, ThreadsThread thread, uint32_t name, LogEvent event, uint64_t time)
 {
   UNUSED(event);
   /* The name itself: ViTE has aliases for states only. */
@@ -205,11 +205,11 @@ static void pajeMark(Draw paje, WhoThread thread, uint32_t name, LogEvent event,
 }
 
 /* pajeTail -- what was made, the inner first */
-static void pajeTail(Draw paje, uint64_t time)
+static void pajeTail(TrackBuilder paje, uint64_t time)
 {
-  WhoProcess process;
-  WhoThread thread;
-  DrawGauge gauge;
+  ThreadsProcess process;
+  ThreadsThread thread;
+  TrackCounter gauge;
 
   for (gauge = paje->gauges; gauge != NULL; gauge = gauge->next) {
     if (gauge->pool) {
@@ -236,13 +236,13 @@ static void pajeTail(Draw paje, uint64_t time)
 static Res pajeCreate(Writer *writerReturn, const WriterOptionsStruct *options, Log log, Output output, char *error,
                       Size size)
 {
-  static const DrawPenStruct pen = {
+  static const TrackSinkStruct pen = {
     .strict = TRUE, .head = pajeDefinitions, .process = pajeProcess, .thread = pajeThread, .gauge = pajeGauge,
     .value = pajeValue, .begin = pajeBegin, .end = pajeEnd, .mark = pajeMark, .tail = pajeTail};
 
   UNUSED(error);
   UNUSED(size);
-  return DrawCreate(writerReturn, options, log, output, &pen);
+  return TrackCreate(writerReturn, options, log, output, &pen);
 }
 
-const WriterClassStruct WriterClassPaje = {.name = "paje", .create = pajeCreate, DrawCLASS};
+const WriterClassStruct WriterClassPaje = {.name = "paje", .create = pajeCreate, TrackCLASS};

@@ -45,7 +45,7 @@ typedef struct SqlTableStruct {
 } SqlTableStruct, *SqlTable;
 
 typedef struct SqlTablesStruct {
-  PlansStruct plans;    /* SqlTable; NULL: none of the type came yet */
+  TypeCacheStruct plans;    /* SqlTable; NULL: none of the type came yet */
   SqlTable first, *end;
   Count count;
 } SqlTablesStruct, *SqlTables;
@@ -62,7 +62,7 @@ static void sqlTablesInit(SqlTables tables)
 {
   memset(tables, 0, sizeof *tables);
   tables->end = &tables->first;
-  PlansInit(&tables->plans, sizeof(SqlTable));
+  TypeCacheInit(&tables->plans, sizeof(SqlTable));
 }
 
 static void sqlTablesFinish(SqlTables tables)
@@ -72,7 +72,7 @@ static void sqlTablesFinish(SqlTables tables)
     free(tables->first);
     tables->first = next;
   }
-  PlansFinish(&tables->plans);
+  TypeCacheFinish(&tables->plans);
 }
 
 /* ---- Literals ---- */
@@ -489,7 +489,7 @@ static char *sqlRow(Writer sql, char *p, LogEvent event)
 static Bool sqlEvent(LogRequest request, LogEvent event)
 {
   Writer sql = request->data;
-  SqlTable *place = PlansOf(&sql->tables.plans, event), table;
+  SqlTable *place = TypeCacheOf(&sql->tables.plans, event), table;
   SqlHeap heap;
 
   if (UNLIKELY(place == NULL || (*place == NULL && (*place = sqlTablesMake(&sql->tables, sql->output, event)) == NULL)))

@@ -10,32 +10,32 @@
 #include "log/called.h"
 
 /* What event types tell, and nothing else if it is ...ONLY; the name is the last parameter. */
-enum { whoTHREAD = PlansCLIENT, whoTHREADONLY, whoPROCESS };
-enum { whoPID, whoTID, whoHANDLE, whoNAME };
+enum { threadsTHREAD = TypeCacheCLIENT, threadsTHREADONLY, threadsPROCESS };
+enum { threadsPID, threadsTID, threadsHANDLE, threadsNAME };
 
-static const PlansKnownStruct whoKnown[] = {
-  {"ThreadStart", whoTHREAD, {NULL, "UW thread", "?PA handle", "S name"}},
-  {"ThreadName", whoTHREADONLY, {NULL, "UW thread", "?PA handle", "S name"}},
-  {"TaskName", whoTHREADONLY, {"UW pid", "UW task", "?PA handle", "S name"}},
-  {"ProcessSeen", whoPROCESS, {"UW pid", NULL, NULL, "S name"}},
-  {"ProcessStart", whoPROCESS, {"UW pid", NULL, NULL, "S name"}},
-  {"ProcessExec", whoPROCESS, {"UW pid", NULL, NULL, "S program"}},
+static const TypeCacheKnownStruct threadsKnown[] = {
+  {"ThreadStart", threadsTHREAD, {NULL, "UW thread", "?PA handle", "S name"}},
+  {"ThreadName", threadsTHREADONLY, {NULL, "UW thread", "?PA handle", "S name"}},
+  {"TaskName", threadsTHREADONLY, {"UW pid", "UW task", "?PA handle", "S name"}},
+  {"ProcessSeen", threadsPROCESS, {"UW pid", NULL, NULL, "S name"}},
+  {"ProcessStart", threadsPROCESS, {"UW pid", NULL, NULL, "S name"}},
+  {"ProcessExec", threadsPROCESS, {"UW pid", NULL, NULL, "S program"}},
 };
 
-Bool WhoWants(EventType type)
+Bool ThreadsWants(EventType type)
 {
   Index i;
 
-  for (i = 0; i < ARRAY_LENGTH(whoKnown); ++i)
-    if (PlansNamed(type, whoKnown[i].type))
+  for (i = 0; i < ARRAY_LENGTH(threadsKnown); ++i)
+    if (TypeCacheNamed(type, threadsKnown[i].type))
       return TRUE;
   return FALSE;
 }
 
-/* whoProcess -- one more process */
-static WhoProcess whoProcess(Who who, LogProcess log, uint32_t pid)
+/* threadsProcess -- one more process */
+static ThreadsProcess threadsProcess(Threads who, LogProcess log, uint32_t pid)
 {
-  WhoProcess process = calloc(1, sizeof *process), *bucket = &who->numbered[pid % WhoBUCKETS], other;
+  ThreadsProcess process = calloc(1, sizeof *process), *bucket = &who->numbered[pid % ThreadsBUCKETS], other;
 
   if (process == NULL) {
     who->failed = TRUE;
@@ -46,7 +46,7 @@ static WhoProcess whoProcess(Who who, LogProcess log, uint32_t pid)
   process->leader = log != NULL ? HeaderLeader(&log->header) : pid;
   for (other = *bucket; other != NULL && other->pid != pid; other = other->bucket)
     ;
-  process->id = pid < WhoOTHER && other == NULL ? pid : WhoOTHER + who->others++;
+  process->id = pid < ThreadsOTHER && other == NULL ? pid : ThreadsOTHER + who->others++;
   process->bucket = *bucket;
   *bucket = process;
   if (log != NULL)
@@ -56,75 +56,75 @@ static WhoProcess whoProcess(Who who, LogProcess log, uint32_t pid)
   return process;
 }
 
-Res WhoInit(Who who, Log log)
+Res ThreadsInit(Threads who, Log log)
 {
   Index i;
 
   memset(who, 0, sizeof *who);
   who->last = &who->first;
-  PlansInit(&who->plans, sizeof(PlansTellStruct));
+  TypeCacheInit(&who->plans, sizeof(TypeCacheTellStruct));
   who->count = LogProcesses(log);
-  who->process = calloc(who->count + 1, sizeof(WhoProcess));
+  who->process = calloc(who->count + 1, sizeof(ThreadsProcess));
   if (who->process == NULL)
     return ResMEMORY;
   for (i = 0; i < who->count; ++i) {
     LogProcess process = LogProcessAt(log, i);
-    who->process[i] = whoProcess(who, process, process->header.pid);
+    who->process[i] = threadsProcess(who, process, process->header.pid);
   }
   if (who->failed) {
-    WhoFinish(who);
+    ThreadsFinish(who);
     return ResMEMORY;
   }
   return ResOK;
 }
 
-void WhoFinish(Who who)
+void ThreadsFinish(Threads who)
 {
   while (who->first != NULL) {
-    WhoProcess process = who->first;
+    ThreadsProcess process = who->first;
     who->first = process->next;
     while (process->threads != NULL) {
-      WhoThread thread = process->threads;
+      ThreadsThread thread = process->threads;
       process->threads = thread->next;
       free(thread);
     }
     free(process);
   }
   free(who->process);
-  PlansFinish(&who->plans);
+  TypeCacheFinish(&who->plans);
   StringsFinish(&who->strings);
 }
 
-WhoProcess WhoPid(Who who, uint32_t pid)
+ThreadsProcess ThreadsPid(Threads who, uint32_t pid)
 {
-  WhoProcess process, found = NULL;
+  ThreadsProcess process, found = NULL;
 
-  for (process = who->numbered[pid % WhoBUCKETS]; process != NULL; process = process->bucket) {
+  for (process = who->numbered[pid % ThreadsBUCKETS]; process != NULL; process = process->bucket) {
     if (process->pid == pid)
       found = process;
     if (found == process && process->met)
       break;
   }
-  return found != NULL ? found : whoProcess(who, NULL, pid);
+  return found != NULL ? found : threadsProcess(who, NULL, pid);
 }
 
-static WhoThread *whoBucket(Who who, WhoProcess process, uint32_t tid)
+static ThreadsThread *threadsBucket(Threads who, ThreadsProcess process, uint32_t tid)
 {
-  return &who->thread[(((uint64_t)process->id << 32 | tid) * 0x9e3779b97f4a7c15u >> 32) % WhoBUCKETS];
+  return &who->thread[(((uint64_t)process->id << 32 | tid) * 0x9e3779b97f4a7c15u >> 32) % ThreadsBUCKETS];
 }
 
-WhoThread WhoLook(Who who, WhoProcess process, uint32_t tid)
+ThreadsThread ThreadsLook(Threads who, ThreadsProcess process, uint32_t tid)
 {
-  WhoThread thread = *whoBucket(who, process, tid);
+  ThreadsThread thread = *threadsBucket(who, process, tid);
 
   while (thread != NULL && (thread->process != process || thread->tid != tid))
     thread = thread->bucket;
   return thread;
 }
 
-static WhoThread whoThread(Who who, WhoProcess process, uint32_t tid)
+static ThreadsThread threadsThread(Threads who, ThreadsProcess process, uint32_t tid)
 {
-  WhoThread *bucket = whoBucket(who, process, tid), thread = calloc(1, sizeof *thread);
+  ThreadsThread *bucket = threadsBucket(who, process, tid), thread = calloc(1, sizeof *thread);
 
   if (thread == NULL) {
     who->failed = TRUE;
@@ -141,7 +141,7 @@ static WhoThread whoThread(Who who, WhoProcess process, uint32_t tid)
   return thread;
 }
 
-const char *WhoThreadName(Who who, WhoThread thread, Size *lengthReturn)
+const char *ThreadsThreadName(Threads who, ThreadsThread thread, Size *lengthReturn)
 {
   const char *name = thread->tid == thread->process->leader ? "main" : "thread";
 
@@ -151,36 +151,36 @@ const char *WhoThreadName(Who who, WhoThread thread, Size *lengthReturn)
   return name;
 }
 
-WhoThread WhoNew(Who who, LogEvent event)
+ThreadsThread ThreadsNew(Threads who, LogEvent event)
 {
-  WhoProcess process = event->process->number < who->count ? who->process[event->process->number] : NULL;
-  WhoThread thread;
+  ThreadsProcess process = event->process->number < who->count ? who->process[event->process->number] : NULL;
+  ThreadsThread thread;
 
   if (process == NULL)
     return NULL;
   process->met = TRUE;
-  thread = WhoLook(who, process, event->thread);
+  thread = ThreadsLook(who, process, event->thread);
   if (thread == NULL)
-    thread = whoThread(who, process, event->thread);
-  who->recent[event->thread % WhoRECENT] = thread;
+    thread = threadsThread(who, process, event->thread);
+  who->recent[event->thread % ThreadsRECENT] = thread;
   return thread;
 }
 
-/* whoNamed -- a thread is called so; one that is not known yet will be */
-static void whoNamed(Who who, PlansTell plan, LogEvent event, WhoProcess process)
+/* threadsNamed -- a thread is called so; one that is not known yet will be */
+static void threadsNamed(Threads who, TypeCacheTell plan, LogEvent event, ThreadsProcess process)
 {
-  uint64_t handle = plan->param[whoHANDLE] < 0 ? 0 : LogEventWord(event, (Index)plan->param[whoHANDLE]);
-  uint32_t tid = (uint32_t)LogEventWord(event, (Index)plan->param[whoTID]), name;
+  uint64_t handle = plan->param[threadsHANDLE] < 0 ? 0 : LogEventWord(event, (Index)plan->param[threadsHANDLE]);
+  uint32_t tid = (uint32_t)LogEventWord(event, (Index)plan->param[threadsTID]), name;
   Size length;
-  const char *bytes = LogEventString(event, (Index)plan->param[whoNAME], &length);
-  WhoThread thread;
+  const char *bytes = LogEventString(event, (Index)plan->param[threadsNAME], &length);
+  ThreadsThread thread;
 
   if (tid == event->thread && process->log == event->process) {
-    thread = WhoOf(who, event);
+    thread = ThreadsOf(who, event);
   } else if (tid != 0) {
-    thread = WhoLook(who, process, tid);
+    thread = ThreadsLook(who, process, tid);
     if (thread == NULL)
-      thread = whoThread(who, process, tid);
+      thread = threadsThread(who, process, tid);
   } else {
     for (thread = handle != 0 ? process->threads : NULL; thread != NULL && thread->handle != handle;
          thread = thread->next)
@@ -197,10 +197,10 @@ static void whoNamed(Who who, PlansTell plan, LogEvent event, WhoProcess process
   }
 }
 
-Bool WhoTell(Who who, LogEvent event)
+Bool ThreadsTell(Threads who, LogEvent event)
 {
-  PlansTell plan = PlansTells(&who->plans, event, whoKnown, ARRAY_LENGTH(whoKnown));
-  WhoProcess process;
+  TypeCacheTell plan = TypeCacheTells(&who->plans, event, threadsKnown, ARRAY_LENGTH(threadsKnown));
+  ThreadsProcess process;
   const char *bytes;
   Size length;
 
@@ -208,18 +208,18 @@ Bool WhoTell(Who who, LogEvent event)
     who->failed = TRUE;
     return FALSE;
   }
-  if (LIKELY(plan->tells == PlansNOTHING))
+  if (LIKELY(plan->tells == TypeCacheNOTHING))
     return FALSE;
-  process = plan->param[whoPID] < 0 ? who->process[event->process->number]
-                                      : WhoPid(who, (uint32_t)LogEventWord(event, (Index)plan->param[whoPID]));
+  process = plan->param[threadsPID] < 0 ? who->process[event->process->number]
+                                      : ThreadsPid(who, (uint32_t)LogEventWord(event, (Index)plan->param[threadsPID]));
   if (process == NULL)
     return FALSE;
-  if (plan->tells != whoPROCESS) {
-    whoNamed(who, plan, event, process);
-    return plan->tells == whoTHREADONLY;
+  if (plan->tells != threadsPROCESS) {
+    threadsNamed(who, plan, event, process);
+    return plan->tells == threadsTHREADONLY;
   }
-  bytes = LogEventString(event, (Index)plan->param[whoNAME], &length);
-  bytes = PlansBase(bytes, &length);
+  bytes = LogEventString(event, (Index)plan->param[threadsNAME], &length);
+  bytes = TypeCacheBase(bytes, &length);
   if (process->name == 0 && length > 0)
     process->name = StringsAdd(&who->strings, bytes, length);
   return FALSE;

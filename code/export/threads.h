@@ -18,9 +18,9 @@
 #include "request/strings.h"
 #include "request/typecache.h"
 
-enum { WhoBUCKETS = 4096, WhoRECENT = 64, WhoOTHER = 1 << 30 };
+enum { ThreadsBUCKETS = 4096, ThreadsRECENT = 64, ThreadsOTHER = 1 << 30 };
 
-typedef struct WhoProcessStruct {
+typedef struct ThreadsProcessStruct {
   LogProcess log;   /* NULL: known only by what others tell of it */
   uint32_t pid;     /* the system's number, */
   uint32_t leader;  /* and that of its first thread */
@@ -28,68 +28,68 @@ typedef struct WhoProcessStruct {
   Bool met;         /* an event of it, or one that tells of it, has come */
   uint32_t name;    /* in `strings` */
   void *client;     /* the client's own; NULL at first */
-  struct WhoThreadStruct *threads; /* the newest first */
-  struct WhoProcessStruct *next;   /* in order of appearance */
-  struct WhoProcessStruct *bucket; /* of equal hash, the newest first */
-} WhoProcessStruct, *WhoProcess;
+  struct ThreadsThreadStruct *threads; /* the newest first */
+  struct ThreadsProcessStruct *next;   /* in order of appearance */
+  struct ThreadsProcessStruct *bucket; /* of equal hash, the newest first */
+} ThreadsProcessStruct, *ThreadsProcess;
 
-typedef struct WhoThreadStruct {
-  WhoProcess process;
+typedef struct ThreadsThreadStruct {
+  ThreadsProcess process;
   uint32_t tid;     /* the system's number */
   uint32_t ordinal; /* 1, 2, ... in its process */
   uint32_t name;    /* in `strings`; 0: not known */
   Bool fresh;       /* it is new, or has another name, since the client set this to FALSE */
   uint64_t handle;  /* as ThreadStart and ThreadName have it */
   void *client;     /* the client's own; NULL at first */
-  struct WhoThreadStruct *next;   /* in its process */
-  struct WhoThreadStruct *bucket; /* of equal hash */
-} WhoThreadStruct, *WhoThread;
+  struct ThreadsThreadStruct *next;   /* in its process */
+  struct ThreadsThreadStruct *bucket; /* of equal hash */
+} ThreadsThreadStruct, *ThreadsThread;
 
-typedef struct WhoStruct {
+typedef struct ThreadsStruct {
   StringsStruct strings;
-  PlansStruct plans;
-  WhoProcess *process;    /* by the log's number */
+  TypeCacheStruct plans;
+  ThreadsProcess *process;    /* by the log's number */
   Count count;
-  WhoProcess first, *last;
-  uint32_t others;        /* numbers above WhoOTHER that are given out */
+  ThreadsProcess first, *last;
+  uint32_t others;        /* numbers above ThreadsOTHER that are given out */
   Bool failed;            /* there was no memory */
-  WhoProcess numbered[WhoBUCKETS]; /* by pid */
-  WhoThread thread[WhoBUCKETS];
-  WhoThread recent[WhoRECENT];
-} WhoStruct, *Who;
+  ThreadsProcess numbered[ThreadsBUCKETS]; /* by pid */
+  ThreadsThread thread[ThreadsBUCKETS];
+  ThreadsThread recent[ThreadsRECENT];
+} ThreadsStruct, *Threads;
 
-/* WhoInit -- the processes that the log knows, none of them met.  ResMEMORY.  WhoFinish gives the memory back. */
-extern Res WhoInit(Who who, Log log);
-extern void WhoFinish(Who who);
+/* ThreadsInit -- the processes that the log knows, none of them met.  ResMEMORY.  ThreadsFinish gives the memory back. */
+extern Res ThreadsInit(Threads who, Log log);
+extern void ThreadsFinish(Threads who);
 
-/* WhoWants -- may an event of this type say what something is called? */
-extern Bool WhoWants(EventType type);
+/* ThreadsWants -- may an event of this type say what something is called? */
+extern Bool ThreadsWants(EventType type);
 
-/* WhoTell -- learn from an event what threads and processes are called.  TRUE: that is all that it says.
+/* ThreadsTell -- learn from an event what threads and processes are called.  TRUE: that is all that it says.
  * An event of a collector may be about a process in which the log has no events. */
-extern Bool WhoTell(Who who, LogEvent event);
+extern Bool ThreadsTell(Threads who, LogEvent event);
 
-/* WhoPid -- the process with this number that is there now: the last one met, or else the first; made if there is
+/* ThreadsPid -- the process with this number that is there now: the last one met, or else the first; made if there is
  * none; NULL: no memory */
-extern WhoProcess WhoPid(Who who, uint32_t pid);
+extern ThreadsProcess ThreadsPid(Threads who, uint32_t pid);
 
-/* WhoLook -- the thread with this number in a process, or NULL */
-extern WhoThread WhoLook(Who who, WhoProcess process, uint32_t tid);
+/* ThreadsLook -- the thread with this number in a process, or NULL */
+extern ThreadsThread ThreadsLook(Threads who, ThreadsProcess process, uint32_t tid);
 
-/* WhoThreadName -- what a thread is called; "main" or "thread" if nothing says it */
-extern const char *WhoThreadName(Who who, WhoThread thread, Size *lengthReturn);
+/* ThreadsThreadName -- what a thread is called; "main" or "thread" if nothing says it */
+extern const char *ThreadsThreadName(Threads who, ThreadsThread thread, Size *lengthReturn);
 
-/* WhoNew -- WhoOf's slow part */
-extern WhoThread WhoNew(Who who, LogEvent event);
+/* ThreadsNew -- ThreadsOf's slow part */
+extern ThreadsThread ThreadsNew(Threads who, LogEvent event);
 
-/* WhoOf -- the thread whose event it is, made at its first; NULL: no memory */
-static inline WhoThread WhoOf(Who who, LogEvent event)
+/* ThreadsOf -- the thread whose event it is, made at its first; NULL: no memory */
+static inline ThreadsThread ThreadsOf(Threads who, LogEvent event)
 {
-  WhoThread thread = who->recent[event->thread % WhoRECENT];
+  ThreadsThread thread = who->recent[event->thread % ThreadsRECENT];
 
   if (LIKELY(thread != NULL && thread->tid == event->thread && thread->process->log == event->process))
     return thread;
-  return WhoNew(who, event);
+  return ThreadsNew(who, event);
 }
 
 #endif /* EXPORT_THREADS_H */

@@ -17,13 +17,13 @@
  * A process is drawn when the first event of the picture comes from it or tells of it.  What has been learned of it is
  * held until then. */
 
-DrawProcess DrawHeld(Draw draw, WhoProcess process, Bool take)
+TrackProcess TrackHeld(TrackBuilder builder, ThreadsProcess process, Bool take)
 {
-  DrawProcess *place = process->log != NULL ? &draw->held[process->log->number] : NULL;
-  DrawProcess drawn = place != NULL && *place != NULL ? *place : calloc(1, sizeof *drawn);
+  TrackProcess *place = process->log != NULL ? &builder->held[process->log->number] : NULL;
+  TrackProcess drawn = place != NULL && *place != NULL ? *place : calloc(1, sizeof *drawn);
 
   if (drawn == NULL)
-    draw->failed = TRUE;
+    builder->failed = TRUE;
   if (place != NULL)
     *place = take ? NULL : drawn;
   return drawn;
@@ -35,15 +35,15 @@ static Bool beforeNames(void *data, LogProcess process, EventType type)
 {
   UNUSED(data);
   UNUSED(process);
-  return WhoWants(type);
+  return ThreadsWants(type);
 }
 
 static Bool beforeName(LogRequest request, LogEvent event)
 {
-  Draw draw = request->data;
+  TrackBuilder builder = request->data;
 
-  (void)WhoTell(&draw->who, event);
-  return draw->failed;
+  (void)ThreadsTell(&builder->who, event);
+  return builder->failed;
 }
 
 /* beforeKinds -- the kinds that have a type which names something */
@@ -55,7 +55,7 @@ static uint32_t beforeKinds(Log log)
   for (i = 0; i < LogProcesses(log); ++i) {
     Registry registry = LogProcessAt(log, i)->registry;
     for (t = 0; t < registry->count; ++t)
-      if (registry->types[t].kind < 32 && WhoWants(&registry->types[t]))
+      if (registry->types[t].kind < 32 && ThreadsWants(&registry->types[t]))
         kinds |= (uint32_t)1 << registry->types[t].kind;
   }
   return kinds;
@@ -70,25 +70,25 @@ static Bool beforeObjects(void *data, LogProcess process, EventType type)
 
 static Bool beforeObject(LogRequest request, LogEvent event)
 {
-  Draw draw = request->data;
+  TrackBuilder builder = request->data;
 
-  HeapEvent(draw->heap, event);
-  return draw->failed;
+  HeapEvent(builder->heap, event);
+  return builder->failed;
 }
 
 /* beforeRead -- one pass: names from the beginning on, the heap from a position on */
-static Res beforeRead(Draw draw, LogRequest drawn, const LogPositionStruct *from, const LogPositionStruct *to)
+static Res beforeRead(TrackBuilder builder, LogRequest drawn, const LogPositionStruct *from, const LogPositionStruct *to)
 {
   LogRequestStruct names = LogRequestALL, objects = LogRequestALL;
   PawService service;
-  Res res = PawServiceCreate(&service, draw->log, 0);
+  Res res = PawServiceCreate(&service, builder->log, 0);
 
   if (res != ResOK)
     return res;
-  names.data = objects.data = draw;
+  names.data = objects.data = builder;
   names.end = objects.end = to;
   names.choose = beforeNames;
-  names.kinds = beforeKinds(draw->log);
+  names.kinds = beforeKinds(builder->log);
   names.event = beforeName;
   objects.start = from;
   objects.choose = beforeObjects;
@@ -105,22 +105,22 @@ static Res beforeRead(Draw draw, LogRequest drawn, const LogPositionStruct *from
   return res;
 }
 
-static Res drawBefore(Draw draw, LogRequest drawn)
+static Res trackBefore(TrackBuilder builder, LogRequest drawn)
 {
   LogPositionStruct from, to;
   Res res;
 
-  draw->before = TRUE;
-  PawPositionOfTime(&to, draw->log, drawn->from);
-  res = StateRestore(&from, draw->heap, draw->log, drawn, &to);
+  builder->before = TRUE;
+  PawPositionOfTime(&to, builder->log, drawn->from);
+  res = ManagerStateRestore(&from, builder->heap, builder->log, drawn, &to);
   if (res == ResOK)
-    res = beforeRead(draw, drawn, &from, &to);
-  HeapCatchUp(draw->heap);
+    res = beforeRead(builder, drawn, &from, &to);
+  HeapCatchUp(builder->heap);
   if (res == ResOK)
-    res = DrawHeapLives(draw);
-  draw->before = FALSE;
-  draw->now = drawn->from - draw->start;
-  return res == ResOK && draw->failed ? ResMEMORY : res;
+    res = TrackHeapLives(builder);
+  builder->before = FALSE;
+  builder->now = drawn->from - builder->start;
+  return res == ResOK && builder->failed ? ResMEMORY : res;
 }
 
 /* ---- What an event type is in a picture, by its name and the names of its parameters ---- */
@@ -129,13 +129,13 @@ static Res drawBefore(Draw draw, LogRequest drawn)
 static const struct {
   const char *begin, *end, *shown;
   Bool own; /* a thread ends its own only, and some ends have no beginning: who need not wait does not begin to */
-} drawPairs[] = {
+} trackPairs[] = {
   {"Begin", "End", "", FALSE}, {"Start", "End", "", FALSE}, {"Request", "Acquire", " wait", TRUE},
   {"Reach", "Resume", " wait", TRUE},
 };
 
-/* drawEnds -- does the name end so, with a stem before it, whose length is returned? */
-static Bool drawEnds(const char *name, Size length, const char *suffix, Size *stemReturn)
+/* trackEnds -- does the name end so, with a stem before it, whose length is returned? */
+static Bool trackEnds(const char *name, Size length, const char *suffix, Size *stemReturn)
 {
   Size more = strlen(suffix);
 
@@ -145,23 +145,23 @@ static Bool drawEnds(const char *name, Size length, const char *suffix, Size *st
   return TRUE;
 }
 
-/* drawFind -- the type whose name is the stem and the suffix; or NULL */
-static EventType drawFind(Registry registry, const char *stem, Size length, const char *suffix)
+/* trackFind -- the type whose name is the stem and the suffix; or NULL */
+static EventType trackFind(Registry registry, const char *stem, Size length, const char *suffix)
 {
   Index i;
 
   for (i = 0; i < registry->count; ++i) {
     EventType type = &registry->types[i];
     Size plain = HeapPlain(type), other;
-    if (plain == length + strlen(suffix) && drawEnds(type->name, plain, suffix, &other) &&
+    if (plain == length + strlen(suffix) && trackEnds(type->name, plain, suffix, &other) &&
         memcmp(type->name, stem, length) == 0)
       return type;
   }
   return NULL;
 }
 
-/* drawSalts -- which parameters both types of a pair have, and what tells them apart */
-static void drawSalts(DrawPlan plan, EventType type, EventType other)
+/* trackSalts -- which parameters both types of a pair have, and what tells them apart */
+static void trackSalts(TrackPlan plan, EventType type, EventType other)
 {
   Index i, j, k;
 
@@ -179,8 +179,8 @@ static void drawSalts(DrawPlan plan, EventType type, EventType other)
   }
 }
 
-/* drawPair -- if the type is one of a pair, name the slice and say which */
-static void drawPair(Draw draw, DrawPlan plan, EventType type, Registry registry)
+/* trackPair -- if the type is one of a pair, name the slice and say which */
+static void trackPair(TrackBuilder builder, TrackPlan plan, EventType type, Registry registry)
 {
   Size plain = HeapPlain(type), stem;
   char name[512];
@@ -188,65 +188,65 @@ static void drawPair(Draw draw, DrawPlan plan, EventType type, Registry registry
   EventType other = NULL;
   Index i;
 
-  for (i = 0; i < ARRAY_LENGTH(drawPairs); ++i) {
-    if (drawEnds(type->name, plain, drawPairs[i].begin, &stem) &&
-        (other = drawFind(registry, type->name, stem, drawPairs[i].end)) != NULL)
-      plan->role = DrawRoleBEGIN;
-    else if (drawEnds(type->name, plain, drawPairs[i].end, &stem) &&
-             (other = drawFind(registry, type->name, stem, drawPairs[i].begin)) != NULL)
-      plan->role = DrawRoleEND;
+  for (i = 0; i < ARRAY_LENGTH(trackPairs); ++i) {
+    if (trackEnds(type->name, plain, trackPairs[i].begin, &stem) &&
+        (other = trackFind(registry, type->name, stem, trackPairs[i].end)) != NULL)
+      plan->role = TrackRoleBEGIN;
+    else if (trackEnds(type->name, plain, trackPairs[i].end, &stem) &&
+             (other = trackFind(registry, type->name, stem, trackPairs[i].begin)) != NULL)
+      plan->role = TrackRoleEND;
     else
       continue;
-    if (!drawPairs[i].own)
-      drawSalts(plan, type, other);
+    if (!trackPairs[i].own)
+      trackSalts(plan, type, other);
     TextInit(&text, name, sizeof name);
     TextBytes(&text, type->name, stem);
-    TextString(&text, drawPairs[i].shown);
-    plan->name = StringsAdd(&draw->who.strings, name, TextLength(&text));
+    TextString(&text, trackPairs[i].shown);
+    plan->name = StringsAdd(&builder->who.strings, name, TextLength(&text));
     return;
   }
 }
 
-/* drawValues -- types that say values, and strings */
-static void drawValues(Draw draw, DrawPlan plan, EventType type)
+/* trackValues -- types that say values, and strings */
+static void trackValues(TrackBuilder builder, TrackPlan plan, EventType type)
 {
   Size stem;
   int id, string;
 
-  if (drawEnds(type->name, type->nameLength, "Sample", &stem)) {
-    plan->role = DrawRoleSAMPLE;
-    plan->name = StringsAdd(&draw->who.strings, type->name, stem);
-    plan->param = PlansParam(type, "pid", "UW");
-    plan->other = PlansParam(type, "task", "UW");
+  if (trackEnds(type->name, type->nameLength, "Sample", &stem)) {
+    plan->role = TrackRoleSAMPLE;
+    plan->name = StringsAdd(&builder->who.strings, type->name, stem);
+    plan->param = TypeCacheParam(type, "pid", "UW");
+    plan->other = TypeCacheParam(type, "task", "UW");
   } else if (InternsTells(&id, &string, type)) {
-    plan->role = DrawRoleINTERN;
+    plan->role = TrackRoleINTERN;
     plan->param = id;
     plan->other = string;
-  } else if (type->nameLength > 4 && memcmp(type->name, "User", 4) == 0 && PlansParam(type, "id", "UW") >= 0) {
-    plan->role = DrawRoleUSER;
-    plan->param = PlansParam(type, "id", "UW");
-    plan->other = PlansParam(type, "value", "UWD");
+  } else if (type->nameLength > 4 && memcmp(type->name, "User", 4) == 0 && TypeCacheParam(type, "id", "UW") >= 0) {
+    plan->role = TrackRoleUSER;
+    plan->param = TypeCacheParam(type, "id", "UW");
+    plan->other = TypeCacheParam(type, "value", "UWD");
   }
 }
 
-static void drawPlanMake(Draw draw, DrawPlan plan, LogEvent event)
+static void trackPlanMake(TrackBuilder builder, TrackPlan plan, LogEvent event)
 {
   EventType type = event->type;
   HeapPlanStruct heap;
 
   plan->heap = HeapPlanMake(&heap, type, event->process->header.widths.swapped);
-  plan->name = StringsAdd(&draw->who.strings, type->name, type->nameLength);
-  plan->role = DrawRoleMARK;
+  plan->name = StringsAdd(&builder->who.strings, type->name, type->nameLength);
+  plan->role = TrackRoleMARK;
   plan->param = plan->other = -1;
   if (heap.does == HeapDoesFREE || heap.does == HeapDoesLIVE) {
-    plan->role = DrawRoleQUIET;
+    plan->role = TrackRoleQUIET;
   } else if (heap.does == HeapDoesALLOC || heap.does == HeapDoesZERO || heap.does == HeapDoesALIGNED) {
-    plan->role = DrawRoleALLOC;
+    plan->role = TrackRoleALLOC;
     plan->param = heap.param[HeapParamSIZE];
   } else {
-    drawPair(draw, plan, type, event->process->registry);
-    if (plan->role == DrawRoleMARK)
-      drawValues(draw, plan, type);
+    trackPair(builder, plan, type, event->process->registry);
+    if (plan->role == TrackRoleMARK)
+      trackValues(builder, plan, type);
   }
 }
 
@@ -255,51 +255,51 @@ static void drawPlanMake(Draw draw, DrawPlan plan, LogEvent event)
  * Of slices that begin thick and fast only some are drawn.  One that is not, though, and lasts longer than that, is
  * what somebody looks for: its lane waits, and the slice is drawn from when it is due, if it is still open. */
 
-/* drawSkip -- has the lane had one of these so lately that another is not drawn? */
-static Bool drawSkip(Draw draw, DrawLane lane, uint32_t name)
+/* trackSkip -- has the lane had one of these so lately that another is not drawn? */
+static Bool trackSkip(TrackBuilder builder, TrackLane lane, uint32_t name)
 {
-  DrawSeen seen;
+  TrackSeen seen;
   Index i;
 
-  if (draw->thin == 0)
+  if (builder->thin == 0)
     return FALSE;
   for (i = 0; i < lane->seens && lane->seen[i].name != name; ++i)
     ;
   if (i < lane->seens) {
     seen = &lane->seen[i];
-    if (draw->now - seen->time < draw->thin)
+    if (builder->now - seen->time < builder->thin)
       return TRUE;
-    seen->time = draw->now;
+    seen->time = builder->now;
     return FALSE;
   }
   if (!Grow(&lane->seen, &lane->seenCapacity, lane->seens, sizeof *seen)) {
-    draw->failed = TRUE;
+    builder->failed = TRUE;
     return TRUE;
   }
-  lane->seen[lane->seens++] = (DrawSeenStruct){name, draw->now};
+  lane->seen[lane->seens++] = (TrackSeenStruct){name, builder->now};
   return FALSE;
 }
 
-void DrawMark(Draw draw, DrawLane lane, uint32_t name, LogEvent event)
+void TrackMark(TrackBuilder builder, TrackLane lane, uint32_t name, LogEvent event)
 {
-  if (!drawSkip(draw, lane, name))
-    draw->pen->mark(draw, lane->thread, name, event, draw->now);
+  if (!trackSkip(builder, lane, name))
+    builder->pen->mark(builder, lane->thread, name, event, builder->now);
 }
 
-static void drawWait(Draw draw, DrawLane lane, uint64_t time)
+static void trackWait(TrackBuilder builder, TrackLane lane, uint64_t time)
 {
-  lane->due = time + draw->thin;
+  lane->due = time + builder->thin;
   lane->waiting = TRUE;
   lane->later = NULL;
-  if (draw->firstLane == NULL)
-    draw->firstLane = lane;
+  if (builder->firstLane == NULL)
+    builder->firstLane = lane;
   else
-    draw->lastLane->later = lane;
-  draw->lastLane = lane;
+    builder->lastLane->later = lane;
+  builder->lastLane = lane;
 }
 
-/* drawKey -- what a beginning says, and an end that belongs to it */
-static uint64_t drawKey(DrawPlan plan, LogEvent event)
+/* trackKey -- what a beginning says, and an end that belongs to it */
+static uint64_t trackKey(TrackPlan plan, LogEvent event)
 {
   uint64_t key = 0;
   Index i;
@@ -311,38 +311,38 @@ static uint64_t drawKey(DrawPlan plan, LogEvent event)
   return key;
 }
 
-static void drawBegin(Draw draw, DrawLane lane, DrawPlan plan, LogEvent event)
+static void trackBegin(TrackBuilder builder, TrackLane lane, TrackPlan plan, LogEvent event)
 {
-  DrawProcess process = lane->thread->process->client;
-  DrawSlice slice;
+  TrackProcess process = lane->thread->process->client;
+  TrackSlice slice;
 
-  if (lane->depth == DrawDepthMAX)
+  if (lane->depth == TrackDepthMAX)
     return; /* whose ends are all missing: what comes is no picture of anything */
   slice = &lane->slice[lane->depth++];
   ++process->open;
   slice->name = plan->name;
-  slice->key = drawKey(plan, event);
-  slice->start = draw->now;
-  slice->drawn = !drawSkip(draw, lane, plan->name);
+  slice->key = trackKey(plan, event);
+  slice->start = builder->now;
+  slice->drawn = !trackSkip(builder, lane, plan->name);
   if (slice->drawn)
-    draw->pen->begin(draw, lane->thread, plan->name, event, draw->now);
+    builder->pen->begin(builder, lane->thread, plan->name, event, builder->now);
   else if (!lane->waiting)
-    drawWait(draw, lane, draw->now);
+    trackWait(builder, lane, builder->now);
 }
 
-/* drawPop -- the innermost slice of the lane ends */
-static void drawPop(Draw draw, DrawLane lane)
+/* trackPop -- the innermost slice of the lane ends */
+static void trackPop(TrackBuilder builder, TrackLane lane)
 {
-  DrawProcess process = lane->thread->process->client;
-  DrawSlice slice = &lane->slice[--lane->depth];
+  TrackProcess process = lane->thread->process->client;
+  TrackSlice slice = &lane->slice[--lane->depth];
 
   --process->open;
   if (slice->drawn)
-    draw->pen->end(draw, lane->thread, slice->name, draw->now);
+    builder->pen->end(builder, lane->thread, slice->name, builder->now);
 }
 
-/* drawOpen -- how deep a slice of this name is in the lane, of this key unless that is 0; 0: there is none */
-static unsigned drawOpen(DrawLane lane, uint32_t name, uint64_t key)
+/* trackOpen -- how deep a slice of this name is in the lane, of this key unless that is 0; 0: there is none */
+static unsigned trackOpen(TrackLane lane, uint32_t name, uint64_t key)
 {
   unsigned depth = lane->depth;
 
@@ -351,44 +351,44 @@ static unsigned drawOpen(DrawLane lane, uint32_t name, uint64_t key)
   return depth;
 }
 
-/* drawEnd -- what is inside it ends with it.  What one thread has begun another may end, if they say the same of it. */
-static void drawEnd(Draw draw, DrawLane lane, DrawPlan plan, LogEvent event)
+/* trackEnd -- what is inside it ends with it.  What one thread has begun another may end, if they say the same of it. */
+static void trackEnd(TrackBuilder builder, TrackLane lane, TrackPlan plan, LogEvent event)
 {
-  DrawProcess process = lane->thread->process->client;
-  WhoThread thread = lane->thread->process->threads;
-  unsigned depth = drawOpen(lane, plan->name, 0);
+  TrackProcess process = lane->thread->process->client;
+  ThreadsThread thread = lane->thread->process->threads;
+  unsigned depth = trackOpen(lane, plan->name, 0);
   uint64_t key = 0;
 
   if (depth == 0 && process->open > 0)
-    key = drawKey(plan, event);
+    key = trackKey(plan, event);
   for (; depth == 0 && key != 0 && thread != NULL; thread = thread->next) {
     lane = thread->client;
-    depth = lane == NULL ? 0 : drawOpen(lane, plan->name, key);
+    depth = lane == NULL ? 0 : trackOpen(lane, plan->name, key);
   }
   while (depth > 0 && lane->depth >= depth)
-    drawPop(draw, lane);
+    trackPop(builder, lane);
 }
 
-static void drawEndAll(Draw draw)
+static void trackEndAll(TrackBuilder builder)
 {
-  DrawLane lane;
+  TrackLane lane;
 
-  for (lane = draw->lanes; lane != NULL; lane = lane->next) {
+  for (lane = builder->lanes; lane != NULL; lane = lane->next) {
     while (lane->depth > 0)
-      drawPop(draw, lane);
+      trackPop(builder, lane);
   }
 }
 
-static void drawLaneDue(Draw draw, Bool last)
+static void trackLaneDue(TrackBuilder builder, Bool last)
 {
-  DrawLane lane = draw->firstLane;
+  TrackLane lane = builder->firstLane;
   Bool again = FALSE;
   unsigned i;
 
-  draw->firstLane = lane->later;
+  builder->firstLane = lane->later;
   lane->waiting = FALSE;
   for (i = 0; i < lane->depth && !last; ++i) {
-    DrawSlice slice = &lane->slice[i];
+    TrackSlice slice = &lane->slice[i];
     unsigned inner = i + 1;
     if (slice->drawn)
       continue;
@@ -396,236 +396,236 @@ static void drawLaneDue(Draw draw, Bool last)
       ++inner;
     if (inner < lane->depth)
       continue; /* drawn now it would begin inside of what is inside of it */
-    if (lane->due - slice->start < draw->thin) {
+    if (lane->due - slice->start < builder->thin) {
       again = TRUE;
       break;
     }
     slice->drawn = TRUE;
-    draw->pen->begin(draw, lane->thread, slice->name, NULL, lane->due);
+    builder->pen->begin(builder, lane->thread, slice->name, NULL, lane->due);
   }
   if (again)
-    drawWait(draw, lane, lane->due);
+    trackWait(builder, lane, lane->due);
 }
 
 /* ---- Events taken in ---- */
 
 /* A picture of a log of an hour need not show what a millisecond did: unless told, one in so many pieces of the whole
  * is as fine as it gets, and 0.1 ms. */
-enum { drawPIECES = 50000, drawFINEST = 100000 };
+enum { trackPIECES = 50000, trackFINEST = 100000 };
 
-static uint64_t drawThin(uint64_t thin, Log log)
+static uint64_t trackThin(uint64_t thin, Log log)
 {
   LogSummaryStruct summary;
 
   if (thin != WriterThinAUTO)
     return thin;
   LogSummarize(&summary, log);
-  thin = summary.last > summary.first ? (summary.last - summary.first) / drawPIECES : 0;
-  return thin > drawFINEST ? thin : drawFINEST;
+  thin = summary.last > summary.first ? (summary.last - summary.first) / trackPIECES : 0;
+  return thin > trackFINEST ? thin : trackFINEST;
 }
 
-Res DrawCreate(Writer *writerReturn, const WriterOptionsStruct *options, Log log, Output output,
-               const DrawPenStruct *pen)
+Res TrackCreate(Writer *writerReturn, const WriterOptionsStruct *options, Log log, Output output,
+                const TrackSinkStruct *pen)
 {
-  Draw draw = calloc(1, sizeof *draw);
+  TrackBuilder builder = calloc(1, sizeof *builder);
 
-  if (draw == NULL)
+  if (builder == NULL)
     return ResMEMORY;
-  draw->pen = pen;
-  draw->output = output;
-  draw->log = log;
-  draw->of = options->of;
-  draw->start = options->start;
-  draw->thin = drawThin(options->thin, log);
-  PlansInit(&draw->plans, sizeof(DrawPlanStruct));
-  if (WhoInit(&draw->who, log) != ResOK) {
-    free(draw);
+  builder->pen = pen;
+  builder->output = output;
+  builder->log = log;
+  builder->of = options->of;
+  builder->start = options->start;
+  builder->thin = trackThin(options->thin, log);
+  TypeCacheInit(&builder->plans, sizeof(TrackPlanStruct));
+  if (ThreadsInit(&builder->who, log) != ResOK) {
+    free(builder);
     return ResMEMORY;
   }
-  InternsInit(&draw->interns, &draw->who.strings);
-  draw->held = calloc(draw->who.count + 1, sizeof(DrawProcess));
-  if (draw->held == NULL || DrawHeapMake(draw) != ResOK) {
-    DrawDestroy(draw);
+  InternsInit(&builder->interns, &builder->who.strings);
+  builder->held = calloc(builder->who.count + 1, sizeof(TrackProcess));
+  if (builder->held == NULL || TrackHeapMake(builder) != ResOK) {
+    TrackDestroy(builder);
     return ResMEMORY;
   }
   OutputString(output, pen->head);
-  *writerReturn = draw;
+  *writerReturn = builder;
   return ResOK;
 }
 
-void DrawDestroy(Draw draw)
+void TrackDestroy(TrackBuilder builder)
 {
-  WhoProcess process;
+  ThreadsProcess process;
   Index i;
 
-  while (draw->lanes != NULL) {
-    DrawLane lane = draw->lanes;
-    draw->lanes = lane->next;
+  while (builder->lanes != NULL) {
+    TrackLane lane = builder->lanes;
+    builder->lanes = lane->next;
     free(lane->seen);
     free(lane);
   }
-  while (draw->gauges != NULL) {
-    DrawGauge gauge = draw->gauges;
-    draw->gauges = gauge->next;
+  while (builder->gauges != NULL) {
+    TrackCounter gauge = builder->gauges;
+    builder->gauges = gauge->next;
     free(gauge);
   }
-  for (process = draw->who.first; process != NULL; process = process->next)
+  for (process = builder->who.first; process != NULL; process = process->next)
     free(process->client);
-  for (i = 0; draw->held != NULL && i < draw->who.count; ++i)
-    free(draw->held[i]);
-  free(draw->held);
-  InternsFinish(&draw->interns);
-  if (draw->heap != NULL)
-    HeapDestroy(draw->heap);
-  PlansFinish(&draw->plans);
-  WhoFinish(&draw->who);
-  free(draw->own);
-  free(draw);
+  for (i = 0; builder->held != NULL && i < builder->who.count; ++i)
+    free(builder->held[i]);
+  free(builder->held);
+  InternsFinish(&builder->interns);
+  if (builder->heap != NULL)
+    HeapDestroy(builder->heap);
+  TypeCacheFinish(&builder->plans);
+  ThreadsFinish(&builder->who);
+  free(builder->own);
+  free(builder);
 }
 
-DrawProcess DrawProcessOf(Draw draw, WhoProcess process)
+TrackProcess TrackProcessOf(TrackBuilder builder, ThreadsProcess process)
 {
-  DrawProcess drawn = process->client;
+  TrackProcess drawn = process->client;
 
   if (LIKELY(drawn != NULL))
     return drawn;
-  drawn = DrawHeld(draw, process, TRUE);
+  drawn = TrackHeld(builder, process, TRUE);
   if (drawn == NULL)
     return NULL;
   process->client = drawn;
   process->met = TRUE;
-  draw->pen->process(draw, process, draw->now);
-  DrawHeapBegin(draw, process);
+  builder->pen->process(builder, process, builder->now);
+  TrackHeapBegin(builder, process);
   return drawn;
 }
 
-/* drawLane -- a thread is drawn for the first time */
-static DrawLane drawLane(Draw draw, WhoThread thread)
+/* trackLane -- a thread is drawn for the first time */
+static TrackLane trackLane(TrackBuilder builder, ThreadsThread thread)
 {
-  DrawLane lane;
+  TrackLane lane;
 
-  if (DrawProcessOf(draw, thread->process) == NULL)
+  if (TrackProcessOf(builder, thread->process) == NULL)
     return NULL;
   lane = calloc(1, sizeof *lane);
   if (lane == NULL) {
-    draw->failed = TRUE;
+    builder->failed = TRUE;
     return NULL;
   }
   lane->thread = thread;
-  lane->next = draw->lanes;
-  draw->lanes = lane;
+  lane->next = builder->lanes;
+  builder->lanes = lane;
   thread->client = lane;
-  draw->pen->thread(draw, thread, FALSE, draw->now);
+  builder->pen->thread(builder, thread, FALSE, builder->now);
   thread->fresh = FALSE;
   return lane;
 }
 
-static DrawLane drawLaneOf(Draw draw, WhoThread thread)
+static TrackLane trackLaneOf(TrackBuilder builder, ThreadsThread thread)
 {
-  DrawLane lane = thread->client;
+  TrackLane lane = thread->client;
 
   if (UNLIKELY(lane == NULL))
-    return drawLane(draw, thread);
+    return trackLane(builder, thread);
   if (UNLIKELY(thread->fresh)) {
-    draw->pen->thread(draw, thread, TRUE, draw->now);
+    builder->pen->thread(builder, thread, TRUE, builder->now);
     thread->fresh = FALSE;
   }
   return lane;
 }
 
-/* drawDue -- what was due before now, in order; or, with `last`, all that waits */
-static void drawDue(Draw draw, Bool last)
+/* trackDue -- what was due before now, in order; or, with `last`, all that waits */
+static void trackDue(TrackBuilder builder, Bool last)
 {
   for (;;) {
-    DrawGauge gauge = draw->firstGauge;
-    DrawLane lane = draw->firstLane;
-    if (gauge != NULL && (last || gauge->due <= draw->now) && (lane == NULL || gauge->due <= lane->due))
-      DrawGaugeDue(draw, last);
-    else if (lane != NULL && (last || lane->due <= draw->now))
-      drawLaneDue(draw, last);
+    TrackCounter gauge = builder->firstGauge;
+    TrackLane lane = builder->firstLane;
+    if (gauge != NULL && (last || gauge->due <= builder->now) && (lane == NULL || gauge->due <= lane->due))
+      TrackCounterDue(builder, last);
+    else if (lane != NULL && (last || lane->due <= builder->now))
+      trackLaneDue(builder, last);
     else
       return;
   }
 }
 
-/* drawPlanned -- draw an event of which it is known what it is */
-static void drawPlanned(Draw draw, DrawPlan plan, DrawLane lane, LogEvent event)
+/* trackPlanned -- draw an event of which it is known what it is */
+static void trackPlanned(TrackBuilder builder, TrackPlan plan, TrackLane lane, LogEvent event)
 {
   switch (plan->role) {
-  case DrawRoleALLOC:
-    if (UNLIKELY(LogEventWord(event, (Index)plan->param) >= DrawLARGE))
-      DrawMark(draw, lane, plan->name, event);
+  case TrackRoleALLOC:
+    if (UNLIKELY(LogEventWord(event, (Index)plan->param) >= TrackLARGE))
+      TrackMark(builder, lane, plan->name, event);
     break;
-  case DrawRoleMARK:
-    DrawMark(draw, lane, plan->name, event);
+  case TrackRoleMARK:
+    TrackMark(builder, lane, plan->name, event);
     break;
-  case DrawRoleBEGIN:
-    drawBegin(draw, lane, plan, event);
+  case TrackRoleBEGIN:
+    trackBegin(builder, lane, plan, event);
     break;
-  case DrawRoleEND:
-    drawEnd(draw, lane, plan, event);
+  case TrackRoleEND:
+    trackEnd(builder, lane, plan, event);
     break;
-  case DrawRoleSAMPLE:
-    DrawSample(draw, plan, event);
+  case TrackRoleSAMPLE:
+    TrackSample(builder, plan, event);
     break;
-  case DrawRoleINTERN:
-    if (InternsAdd(&draw->interns, event, plan->param, plan->other) != ResOK)
-      draw->failed = TRUE;
+  case TrackRoleINTERN:
+    if (InternsAdd(&builder->interns, event, plan->param, plan->other) != ResOK)
+      builder->failed = TRUE;
     break;
-  case DrawRoleUSER:
-    DrawUser(draw, plan, event);
+  case TrackRoleUSER:
+    TrackUser(builder, plan, event);
     break;
   default:
     break;
   }
 }
 
-Bool DrawEvent(LogRequest request, LogEvent event)
+Bool TrackEvent(LogRequest request, LogEvent event)
 {
-  Draw draw = request->data;
-  DrawPlan plan;
-  WhoThread thread;
-  DrawLane lane;
+  TrackBuilder builder = request->data;
+  TrackPlan plan;
+  ThreadsThread thread;
+  TrackLane lane;
   Bool told;
 
-  if (DrawHides(draw, event->process->number)) {
-    HeapEvent(draw->heap, event);
-    return draw->failed;
+  if (TrackHides(builder, event->process->number)) {
+    HeapEvent(builder->heap, event);
+    return builder->failed;
   }
-  plan = PlansOf(&draw->plans, event);
-  told = WhoTell(&draw->who, event);
-  thread = WhoOf(&draw->who, event);
-  if (LIKELY(event->time > draw->start) && event->time - draw->start > draw->now)
-    draw->now = event->time - draw->start;
-  drawDue(draw, FALSE);
-  if (UNLIKELY(plan == NULL || thread == NULL || (lane = drawLaneOf(draw, thread)) == NULL))
+  plan = TypeCacheOf(&builder->plans, event);
+  told = ThreadsTell(&builder->who, event);
+  thread = ThreadsOf(&builder->who, event);
+  if (LIKELY(event->time > builder->start) && event->time - builder->start > builder->now)
+    builder->now = event->time - builder->start;
+  trackDue(builder, FALSE);
+  if (UNLIKELY(plan == NULL || thread == NULL || (lane = trackLaneOf(builder, thread)) == NULL))
     return TRUE;
-  if (UNLIKELY(plan->role == DrawRoleUNSEEN))
-    drawPlanMake(draw, plan, event);
-  if (UNLIKELY(plan->role != DrawRoleQUIET) && !told)
-    drawPlanned(draw, plan, lane, event);
+  if (UNLIKELY(plan->role == TrackRoleUNSEEN))
+    trackPlanMake(builder, plan, event);
+  if (UNLIKELY(plan->role != TrackRoleQUIET) && !told)
+    trackPlanned(builder, plan, lane, event);
   if (LIKELY(plan->heap))
-    HeapEvent(draw->heap, event);
-  return draw->failed || draw->output->failed != 0;
+    HeapEvent(builder->heap, event);
+  return builder->failed || builder->output->failed != 0;
 }
 
-Res DrawRead(Draw draw, LogRequest request)
+Res TrackRead(TrackBuilder builder, LogRequest request)
 {
-  Res res = request->from > draw->start ? drawBefore(draw, request) : ResOK;
+  Res res = request->from > builder->start ? trackBefore(builder, request) : ResOK;
 
-  return res == ResOK ? InternsRead(&draw->interns, draw->log, request) : res;
+  return res == ResOK ? InternsRead(&builder->interns, builder->log, request) : res;
 }
 
-Res DrawFinish(Draw draw)
+Res TrackFinish(TrackBuilder builder)
 {
-  Res res = HeapSettle(draw->heap);
+  Res res = HeapSettle(builder->heap);
 
-  drawDue(draw, TRUE);
-  drawEndAll(draw);
-  if (res != ResOK || draw->failed || draw->who.failed) {
+  trackDue(builder, TRUE);
+  trackEndAll(builder);
+  if (res != ResOK || builder->failed || builder->who.failed) {
     errno = ENOMEM;
     return ResIO;
   }
-  draw->pen->tail(draw, draw->now);
-  return OutputEnd(draw->output);
+  builder->pen->tail(builder, builder->now);
+  return OutputEnd(builder->output);
 }

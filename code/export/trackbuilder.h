@@ -30,11 +30,11 @@
 #include "heap/heap.h"
 #include "heap/interns.h"
 
-typedef Writer Draw; /* of a format that is drawn */
+typedef Writer TrackBuilder; /* of a format that is drawn */
 
 /* A value that changes. */
-typedef struct DrawGaugeStruct {
-  WhoProcess process;
+typedef struct TrackCounterStruct {
+  ThreadsProcess process;
   uint32_t name;       /* in who.strings */
   uint32_t number;     /* 1, 2, ... in order of appearance */
   Bool real;           /* it is a double, whose bits `value` has */
@@ -45,88 +45,88 @@ typedef struct DrawGaugeStruct {
   uint64_t peak, peakTime; /* the highest since then */
   uint64_t due;        /* ns; if it is waiting */
   Bool waiting;
-  struct DrawGaugeStruct *later; /* that is due next */
-  struct DrawGaugeStruct *bucket; /* of equal hash */
-  struct DrawGaugeStruct *next;  /* that appeared before */
-} DrawGaugeStruct, *DrawGauge;
+  struct TrackCounterStruct *later; /* that is due next */
+  struct TrackCounterStruct *bucket; /* of equal hash */
+  struct TrackCounterStruct *next;  /* that appeared before */
+} TrackCounterStruct, *TrackCounter;
 
 /* How it is written; times are ns since the picture's start. */
-typedef struct DrawPenStruct {
+typedef struct TrackSinkStruct {
   Bool strict; /* no time is to be told after a later one: peaks come late, and reading is slower */
   const char *head; /* what comes first */
-  void (*process)(Draw draw, WhoProcess process, uint64_t time);
-  void (*thread)(Draw draw, WhoThread thread, Bool again, uint64_t time); /* again: it has another name */
-  void (*gauge)(Draw draw, DrawGauge gauge, uint64_t time); /* NULL: nothing is written of a new one */
-  void (*value)(Draw draw, DrawGauge gauge, uint64_t value, uint64_t time);
-  void (*begin)(Draw draw, WhoThread thread, uint32_t name, LogEvent event, uint64_t time);
-  void (*end)(Draw draw, WhoThread thread, uint32_t name, uint64_t time);
-  void (*mark)(Draw draw, WhoThread thread, uint32_t name, LogEvent event, uint64_t time);
-  void (*tail)(Draw draw, uint64_t time); /* what comes last; up to this time has been drawn */
-} DrawPenStruct;
+  void (*process)(TrackBuilder builder, ThreadsProcess process, uint64_t time);
+  void (*thread)(TrackBuilder builder, ThreadsThread thread, Bool again, uint64_t time); /* again: it has another name */
+  void (*gauge)(TrackBuilder builder, TrackCounter gauge, uint64_t time); /* NULL: nothing is written of a new one */
+  void (*value)(TrackBuilder builder, TrackCounter gauge, uint64_t value, uint64_t time);
+  void (*begin)(TrackBuilder builder, ThreadsThread thread, uint32_t name, LogEvent event, uint64_t time);
+  void (*end)(TrackBuilder builder, ThreadsThread thread, uint32_t name, uint64_t time);
+  void (*mark)(TrackBuilder builder, ThreadsThread thread, uint32_t name, LogEvent event, uint64_t time);
+  void (*tail)(TrackBuilder builder, uint64_t time); /* what comes last; up to this time has been drawn */
+} TrackSinkStruct;
 
 enum {
-  DrawPoolsMAX = 16,   /* pools of a process that have gauges */
-  DrawDepthMAX = 32,   /* slices in a lane, one in the other */
-  DrawGAUGES = 4096
+  TrackPoolsMAX = 16,   /* pools of a process that have gauges */
+  TrackDepthMAX = 32,   /* slices in a lane, one in the other */
+  TrackGAUGES = 4096
 };
 
-#define DrawLARGE ((uint64_t)1 << 20) /* bytes of an allocation that has a mark of its own */
+#define TrackLARGE ((uint64_t)1 << 20) /* bytes of an allocation that has a mark of its own */
 
-typedef enum DrawRole {
-  DrawRoleUNSEEN, DrawRoleQUIET, DrawRoleALLOC, DrawRoleMARK, DrawRoleBEGIN, DrawRoleEND, DrawRoleSAMPLE,
-  DrawRoleINTERN, DrawRoleUSER
-} DrawRole;
+typedef enum TrackRole {
+  TrackRoleUNSEEN, TrackRoleQUIET, TrackRoleALLOC, TrackRoleMARK, TrackRoleBEGIN, TrackRoleEND, TrackRoleSAMPLE,
+  TrackRoleINTERN, TrackRoleUSER
+} TrackRole;
 
 /* What an event type is in a picture. */
-typedef struct DrawPlanStruct {
+typedef struct TrackPlanStruct {
   uint8_t role;
   Bool heap;           /* HeapEvent wants it */
   uint32_t name;       /* of its mark; of the slice that it begins or ends */
   int param;           /* ALLOC: size; INTERN, USER: the number of the string; SAMPLE: the process or -1; or -1 */
   uint64_t salt[EventParamMAX]; /* BEGIN, END: of a parameter that the other type has, too; else 0 */
   int other;           /* INTERN: the string; USER: the value; SAMPLE: the thread, or -1 */
-} DrawPlanStruct, *DrawPlan;
+} TrackPlanStruct, *TrackPlan;
 
-typedef struct DrawSliceStruct {
+typedef struct TrackSliceStruct {
   uint32_t name;
   Bool drawn;
   uint64_t start;
   uint64_t key;        /* of what its two events both say; 0: nothing */
-} DrawSliceStruct, *DrawSlice;
+} TrackSliceStruct, *TrackSlice;
 
-typedef struct DrawSeenStruct {
+typedef struct TrackSeenStruct {
   uint32_t name;
   uint64_t time;
-} DrawSeenStruct, *DrawSeen;
+} TrackSeenStruct, *TrackSeen;
 
-typedef struct DrawLaneStruct {
-  WhoThread thread;
+typedef struct TrackLaneStruct {
+  ThreadsThread thread;
   Bool told;           /* to the pen */
   unsigned depth;
-  DrawSliceStruct slice[DrawDepthMAX];
+  TrackSliceStruct slice[TrackDepthMAX];
   Count seens, seenCapacity;
-  DrawSeen seen;       /* owned; types that were drawn, and when last */
+  TrackSeen seen;       /* owned; types that were drawn, and when last */
   Bool waiting;        /* a slice may be longer than it is thinned */
   uint64_t due;
-  struct DrawLaneStruct *later, *next;
-} DrawLaneStruct, *DrawLane;
+  struct TrackLaneStruct *later, *next;
+} TrackLaneStruct, *TrackLane;
 
-typedef struct DrawProcessStruct {
+typedef struct TrackProcessStruct {
   Bool told;
   Count open;          /* slices in its lanes */
   uint64_t liveBytes, liveObjects;
-  DrawGauge bytes, objects;
-  Count pools;         /* that have been met, of the first DrawPoolsMAX */
+  TrackCounter bytes, objects;
+  Count pools;         /* that have been met, of the first TrackPoolsMAX */
   struct {
     uint64_t bytes;
     uint32_t class;
     Bool met;
-    DrawGauge gauge;
-  } pool[DrawPoolsMAX];
-} DrawProcessStruct, *DrawProcess;
+    TrackCounter gauge;
+  } pool[TrackPoolsMAX];
+} TrackProcessStruct, *TrackProcess;
 
 struct WriterStruct {
-  const DrawPenStruct *pen;
+  const TrackSinkStruct *pen;
   Output output;
   void *own;           /* the pen's own memory, given back with the picture, */
   Count owns;          /* and a number of its own */
@@ -134,65 +134,65 @@ struct WriterStruct {
   OfProcess of;        /* whose processes are drawn; NULL: all */
   uint64_t start, thin, now; /* ns; start of wall time, now since then */
   Bool failed;         /* there was no memory */
-  WhoStruct who;
+  ThreadsStruct who;
   InternsStruct interns; /* with strings of `who` */
-  PlansStruct plans;
+  TypeCacheStruct plans;
   Heap heap;
-  DrawProcess *held;     /* by the log's number, of what is not drawn yet: what lived when the picture began; or NULL */
+  TrackProcess *held;     /* by the log's number, of what is not drawn yet: what lived when the picture began; or NULL */
   Bool before;           /* what is taken now was before the picture begins */
-  DrawGauge gauges;    /* all */
+  TrackCounter gauges;    /* all */
   Count gaugeCount;
-  DrawGauge gauge[DrawGAUGES]; /* by hash */
-  DrawGauge firstGauge, lastGauge; /* that wait */
-  DrawLane lanes;
-  DrawLane firstLane, lastLane;
+  TrackCounter gauge[TrackGAUGES]; /* by hash */
+  TrackCounter firstGauge, lastGauge; /* that wait */
+  TrackLane lanes;
+  TrackLane firstLane, lastLane;
 };
 
-/* DrawCreate -- what `create` of such a format's class does: nothing is drawn yet.  `pen` must stay.  ResMEMORY. */
-extern Res DrawCreate(Writer *writerReturn, const WriterOptionsStruct *options, Log log, Output output,
-                      const DrawPenStruct *pen);
+/* TrackCreate -- what `create` of such a format's class does: nothing is drawn yet.  `pen` must stay.  ResMEMORY. */
+extern Res TrackCreate(Writer *writerReturn, const WriterOptionsStruct *options, Log log, Output output,
+                       const TrackSinkStruct *pen);
 
-/* DrawCLASS -- the rest of its class, but the name */
-extern Bool DrawEvent(LogRequest request, LogEvent event);
-extern Res DrawRead(Writer writer, LogRequest request);
-extern Res DrawFinish(Writer writer);
-extern void DrawDestroy(Writer writer);
-#define DrawCLASS \
-  .heirs = TRUE, .takes = WriterTakesTHIN, .event = DrawEvent, .read = DrawRead, \
-  .finish = DrawFinish, .destroy = DrawDestroy
+/* TrackCLASS -- the rest of its class, but the name */
+extern Bool TrackEvent(LogRequest request, LogEvent event);
+extern Res TrackRead(Writer writer, LogRequest request);
+extern Res TrackFinish(Writer writer);
+extern void TrackDestroy(Writer writer);
+#define TrackCLASS \
+  .heirs = TRUE, .takes = WriterTakesTHIN, .event = TrackEvent, .read = TrackRead, \
+  .finish = TrackFinish, .destroy = TrackDestroy
 
 /* ---- Between the two files ---- */
 
-/* DrawHides -- is the process there only because others have inherited its objects? */
-static inline Bool DrawHides(Draw draw, Index process)
+/* TrackHides -- is the process there only because others have inherited its objects? */
+static inline Bool TrackHides(TrackBuilder builder, Index process)
 {
-  return UNLIKELY(draw->of != NULL) && OfProcessBefore(draw->of, process);
+  return UNLIKELY(builder->of != NULL) && OfProcessBefore(builder->of, process);
 }
 
-/* DrawProcessOf -- what is drawn of it, told to the pen; NULL: no memory */
-extern DrawProcess DrawProcessOf(Draw draw, WhoProcess process);
+/* TrackProcessOf -- what is drawn of it, told to the pen; NULL: no memory */
+extern TrackProcess TrackProcessOf(TrackBuilder builder, ThreadsProcess process);
 
-/* DrawMark -- something happens in a lane */
-extern void DrawMark(Draw draw, DrawLane lane, uint32_t name, LogEvent event);
+/* TrackMark -- something happens in a lane */
+extern void TrackMark(TrackBuilder builder, TrackLane lane, uint32_t name, LogEvent event);
 
-/* DrawGaugeDue -- the first gauge that waits is due, or nothing more comes (`last`) */
-extern void DrawGaugeDue(Draw draw, Bool last);
+/* TrackCounterDue -- the first gauge that waits is due, or nothing more comes (`last`) */
+extern void TrackCounterDue(TrackBuilder builder, Bool last);
 
-/* DrawHeld -- what is known of a process that is not drawn yet, made if there is nothing; `take`: which is drawn from
+/* TrackHeld -- what is known of a process that is not drawn yet, made if there is nothing; `take`: which is drawn from
  * now on.  NULL: no memory. */
-extern DrawProcess DrawHeld(Draw draw, WhoProcess process, Bool take);
+extern TrackProcess TrackHeld(TrackBuilder builder, ThreadsProcess process, Bool take);
 
-/* DrawHeapBegin -- a process is drawn from now on: so is what lives in it */
-extern void DrawHeapBegin(Draw draw, WhoProcess process);
+/* TrackHeapBegin -- a process is drawn from now on: so is what lives in it */
+extern void TrackHeapBegin(TrackBuilder builder, ThreadsProcess process);
 
-/* DrawHeapLives -- what is told from now on is to be drawn; what lives now is held for when its process is.  ResMEMORY. */
-extern Res DrawHeapLives(Draw draw);
+/* TrackHeapLives -- what is told from now on is to be drawn; what lives now is held for when its process is.  ResMEMORY. */
+extern Res TrackHeapLives(TrackBuilder builder);
 
-/* DrawHeapMake -- a heap whose operations move the gauges.  ResMEMORY. */
-extern Res DrawHeapMake(Draw draw);
+/* TrackHeapMake -- a heap whose operations move the gauges.  ResMEMORY. */
+extern Res TrackHeapMake(TrackBuilder builder);
 
-/* DrawSample, DrawUser -- events that say values */
-extern void DrawSample(Draw draw, DrawPlan plan, LogEvent event);
-extern void DrawUser(Draw draw, DrawPlan plan, LogEvent event);
+/* TrackSample, TrackUser -- events that say values */
+extern void TrackSample(TrackBuilder builder, TrackPlan plan, LogEvent event);
+extern void TrackUser(TrackBuilder builder, TrackPlan plan, LogEvent event);
 
 #endif /* EXPORT_TRACKBUILDER_H */

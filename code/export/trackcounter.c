@@ -13,42 +13,42 @@
 #include "export/trackbuilder.h"
 #include "heap/heaplook.h"
 
-static DrawGauge *drawBucket(Draw draw, WhoProcess process, uint32_t name)
+static TrackCounter *counterBucket(TrackBuilder builder, ThreadsProcess process, uint32_t name)
 {
-  return &draw->gauge[(((uint64_t)process->id << 32 | name) * 0x9e3779b97f4a7c15u >> 32) % DrawGAUGES];
+  return &builder->gauge[(((uint64_t)process->id << 32 | name) * 0x9e3779b97f4a7c15u >> 32) % TrackGAUGES];
 }
 
-static DrawGauge drawGaugeOf(Draw draw, WhoProcess process, uint32_t name, Bool real, Bool pool)
+static TrackCounter counterOf(TrackBuilder builder, ThreadsProcess process, uint32_t name, Bool real, Bool pool)
 {
-  DrawGauge *bucket = drawBucket(draw, process, name), gauge;
+  TrackCounter *bucket = counterBucket(builder, process, name), gauge;
 
   for (gauge = *bucket; gauge != NULL; gauge = gauge->bucket) {
     if (gauge->process == process && gauge->name == name && gauge->real == real && gauge->pool == pool)
       return gauge;
   }
-  if (DrawProcessOf(draw, process) == NULL)
+  if (TrackProcessOf(builder, process) == NULL)
     return NULL;
   gauge = calloc(1, sizeof *gauge);
   if (gauge == NULL) {
-    draw->failed = TRUE;
+    builder->failed = TRUE;
     return NULL;
   }
   gauge->process = process;
   gauge->name = name;
   gauge->real = real;
   gauge->pool = pool;
-  gauge->number = (uint32_t)++draw->gaugeCount;
-  gauge->next = draw->gauges;
-  draw->gauges = gauge;
+  gauge->number = (uint32_t)++builder->gaugeCount;
+  gauge->next = builder->gauges;
+  builder->gauges = gauge;
   gauge->bucket = *bucket;
   *bucket = gauge;
-  if (draw->pen->gauge != NULL)
-    draw->pen->gauge(draw, gauge, draw->now);
+  if (builder->pen->gauge != NULL)
+    builder->pen->gauge(builder, gauge, builder->now);
   return gauge;
 }
 
-/* drawHigher -- is a higher than b? */
-static Bool drawHigher(DrawGauge gauge, uint64_t a, uint64_t b)
+/* counterHigher -- is a higher than b? */
+static Bool counterHigher(TrackCounter gauge, uint64_t a, uint64_t b)
 {
   double c, d;
 
@@ -59,89 +59,89 @@ static Bool drawHigher(DrawGauge gauge, uint64_t a, uint64_t b)
   return c > d;
 }
 
-/* drawWrite -- at the end of a log the heap may tell of something earlier than what was written last: not so the pen */
-static void drawWrite(Draw draw, DrawGauge gauge, uint64_t value, uint64_t time)
+/* counterWrite -- at the end of a log the heap may tell of something earlier than what was written last: not so the pen */
+static void counterWrite(TrackBuilder builder, TrackCounter gauge, uint64_t value, uint64_t time)
 {
   if (time > gauge->at)
     gauge->at = time;
   gauge->written = value;
-  draw->pen->value(draw, gauge, value, gauge->at);
+  builder->pen->value(builder, gauge, value, gauge->at);
 }
 
-/* drawSettle -- at `time` it is due: write what has changed.  TRUE: something had, and it will be due again. */
-static Bool drawSettle(Draw draw, DrawGauge gauge, uint64_t time)
+/* counterSettle -- at `time` it is due: write what has changed.  TRUE: something had, and it will be due again. */
+static Bool counterSettle(TrackBuilder builder, TrackCounter gauge, uint64_t time)
 {
-  Bool peak = drawHigher(gauge, gauge->peak, gauge->written) && drawHigher(gauge, gauge->peak, gauge->value);
+  Bool peak = counterHigher(gauge, gauge->peak, gauge->written) && counterHigher(gauge, gauge->peak, gauge->value);
 
   if (peak)
-    drawWrite(draw, gauge, gauge->peak, draw->pen->strict ? time : gauge->peakTime);
+    counterWrite(builder, gauge, gauge->peak, builder->pen->strict ? time : gauge->peakTime);
   if (!peak && gauge->value == gauge->written)
     return FALSE;
-  drawWrite(draw, gauge, gauge->value, time);
+  counterWrite(builder, gauge, gauge->value, time);
   gauge->peak = gauge->value;
-  gauge->due = time + draw->thin;
+  gauge->due = time + builder->thin;
   return TRUE;
 }
 
-static void drawWait(Draw draw, DrawGauge gauge)
+static void counterWait(TrackBuilder builder, TrackCounter gauge)
 {
   gauge->waiting = TRUE;
   gauge->later = NULL;
-  if (draw->firstGauge == NULL)
-    draw->firstGauge = gauge;
+  if (builder->firstGauge == NULL)
+    builder->firstGauge = gauge;
   else
-    draw->lastGauge->later = gauge;
-  draw->lastGauge = gauge;
+    builder->lastGauge->later = gauge;
+  builder->lastGauge = gauge;
 }
 
-/* drawChange -- a gauge that rests, or is due, has another value */
-static __attribute__((noinline)) void drawChange(Draw draw, DrawGauge gauge, uint64_t value, uint64_t time)
+/* counterChange -- a gauge that rests, or is due, has another value */
+static __attribute__((noinline)) void counterChange(TrackBuilder builder, TrackCounter gauge, uint64_t value, uint64_t time)
 {
-  if (gauge->waiting && drawSettle(draw, gauge, gauge->due) && time < gauge->due)
+  if (gauge->waiting && counterSettle(builder, gauge, gauge->due) && time < gauge->due)
     return; /* and waits on */
   gauge->value = gauge->peak = value;
-  gauge->due = time + draw->thin;
-  drawWrite(draw, gauge, value, time);
-  if (draw->thin > 0 && !gauge->waiting)
-    drawWait(draw, gauge);
+  gauge->due = time + builder->thin;
+  counterWrite(builder, gauge, value, time);
+  if (builder->thin > 0 && !gauge->waiting)
+    counterWait(builder, gauge);
 }
 
-static void drawSet(Draw draw, DrawGauge gauge, uint64_t value, uint64_t time)
+static void counterSet(TrackBuilder builder, TrackCounter gauge, uint64_t value, uint64_t time)
 {
   if (UNLIKELY(!gauge->waiting || time >= gauge->due))
-    drawChange(draw, gauge, value, time);
+    counterChange(builder, gauge, value, time);
   gauge->value = value;
-  if (drawHigher(gauge, value, gauge->peak)) {
+  if (counterHigher(gauge, value, gauge->peak)) {
     gauge->peak = value;
     gauge->peakTime = time;
   }
 }
 
-void DrawGaugeDue(Draw draw, Bool last)
+void TrackCounterDue(TrackBuilder builder, Bool last)
 {
-  DrawGauge gauge = draw->firstGauge;
+  TrackCounter gauge = builder->firstGauge;
 
-  draw->firstGauge = gauge->later;
-  if (!draw->pen->strict && gauge->process->log != NULL)
-    HeapCatchUp(draw->heap);
+  builder->firstGauge = gauge->later;
+  if (!builder->pen->strict && gauge->process->log != NULL)
+    HeapCatchUp(builder->heap);
   gauge->waiting = FALSE;
   if (last)
-    (void)drawSettle(draw, gauge, draw->now < gauge->due ? draw->now : gauge->due);
-  else if (gauge->due > draw->now || drawSettle(draw, gauge, gauge->due))
-    drawWait(draw, gauge);
+    (void)counterSettle(builder, gauge, builder->now < gauge->due ? builder->now : gauge->due);
+  else if (gauge->due > builder->now || counterSettle(builder, gauge, gauge->due))
+    counterWait(builder, gauge);
 }
 
 /* ---- The live heap ---- */
 
-static DrawGauge drawNamed(Draw draw, WhoProcess process, const char *name, Bool pool)
+static TrackCounter counterNamed(TrackBuilder builder, ThreadsProcess process, const char *name, Bool pool)
 {
-  return drawGaugeOf(draw, process, StringsAdd(&draw->who.strings, name, strlen(name)), FALSE, pool);
+  return counterOf(builder, process, StringsAdd(&builder->who.strings, name, strlen(name)), FALSE, pool);
 }
 
-/* drawPoolGauge -- a gauge for a pool, which has one where there is more than one pool */
-static DrawGauge drawPoolGauge(Draw draw, WhoProcess process, Index i)
+/* counterPoolGauge -- a gauge for a pool, which has one where there is more than one pool */
+static TrackCounter counterPoolGauge(TrackBuilder builder, ThreadsProcess process, Index i)
 {
-  DrawProcess drawn = process->client;
+  TrackProcess drawn = process->client;
   char name[96];
   TextStruct text;
   Size length;
@@ -150,220 +150,220 @@ static DrawGauge drawPoolGauge(Draw draw, WhoProcess process, Index i)
   TextInit(&text, name, sizeof name);
   TextString(&text, "pool ");
   TextDecimal(&text, i);
-  class = StringsAt(&draw->who.strings, drawn->pool[i].class, &length);
+  class = StringsAt(&builder->who.strings, drawn->pool[i].class, &length);
   if (length > 0)
     TextChar(&text, ' ');
   TextBytes(&text, class, length);
-  return drawNamed(draw, process, TextTerminate(&text), TRUE);
+  return counterNamed(builder, process, TextTerminate(&text), TRUE);
 }
 
-/* drawPoolGauges -- all pools have gauges from the second one on */
-static void drawPoolGauges(Draw draw, WhoProcess process, uint64_t time)
+/* counterPoolGauges -- all pools have gauges from the second one on */
+static void counterPoolGauges(TrackBuilder builder, ThreadsProcess process, uint64_t time)
 {
-  DrawProcess drawn = process->client;
+  TrackProcess drawn = process->client;
   Index i;
 
-  for (i = 0; drawn->pools > 1 && i < DrawPoolsMAX && !draw->failed; ++i) {
+  for (i = 0; drawn->pools > 1 && i < TrackPoolsMAX && !builder->failed; ++i) {
     if (drawn->pool[i].met && drawn->pool[i].gauge == NULL) {
-      drawn->pool[i].gauge = drawPoolGauge(draw, process, i);
+      drawn->pool[i].gauge = counterPoolGauge(builder, process, i);
       if (drawn->pool[i].gauge != NULL)
-        drawSet(draw, drawn->pool[i].gauge, drawn->pool[i].bytes, time);
+        counterSet(builder, drawn->pool[i].gauge, drawn->pool[i].bytes, time);
     }
   }
 }
 
-/* drawPool -- a pool's objects have become that much more (or less); returns its number */
-static Index drawPool(Draw draw, DrawProcess drawn, HeapPool pool, uint64_t more)
+/* counterPool -- a pool's objects have become that much more (or less); returns its number */
+static Index counterPool(TrackBuilder builder, TrackProcess drawn, HeapPool pool, uint64_t more)
 {
   Index i = pool->number;
 
-  if (UNLIKELY(i >= DrawPoolsMAX))
+  if (UNLIKELY(i >= TrackPoolsMAX))
     return i;
   if (UNLIKELY(!drawn->pool[i].met)) {
     drawn->pool[i].met = TRUE;
-    drawn->pool[i].class = StringsAdd(&draw->who.strings, pool->class, strlen(pool->class));
+    drawn->pool[i].class = StringsAdd(&builder->who.strings, pool->class, strlen(pool->class));
     ++drawn->pools;
   }
   drawn->pool[i].bytes += more;
   return i;
 }
 
-/* drawGauges -- the process has gauges for what lives in it; FALSE: no memory */
-static Bool drawGauges(Draw draw, WhoProcess process)
+/* counters -- the process has gauges for what lives in it; FALSE: no memory */
+static Bool counters(TrackBuilder builder, ThreadsProcess process)
 {
-  DrawProcess drawn = process->client;
+  TrackProcess drawn = process->client;
 
   if (UNLIKELY(drawn->bytes == NULL)) {
-    drawn->bytes = drawNamed(draw, process, "live bytes", FALSE);
-    drawn->objects = drawNamed(draw, process, "live objects", FALSE);
+    drawn->bytes = counterNamed(builder, process, "live bytes", FALSE);
+    drawn->objects = counterNamed(builder, process, "live objects", FALSE);
   }
-  return !draw->failed;
+  return !builder->failed;
 }
 
-void DrawHeapBegin(Draw draw, WhoProcess process)
+void TrackHeapBegin(TrackBuilder builder, ThreadsProcess process)
 {
-  DrawProcess drawn = process->client;
+  TrackProcess drawn = process->client;
 
-  if (drawn->liveObjects == 0 || !drawGauges(draw, process))
+  if (drawn->liveObjects == 0 || !counters(builder, process))
     return;
-  drawSet(draw, drawn->objects, drawn->liveObjects, draw->now);
-  drawSet(draw, drawn->bytes, drawn->liveBytes, draw->now);
-  drawPoolGauges(draw, process, draw->now);
+  counterSet(builder, drawn->objects, drawn->liveObjects, builder->now);
+  counterSet(builder, drawn->bytes, drawn->liveBytes, builder->now);
+  counterPoolGauges(builder, process, builder->now);
 }
 
-/* drawTime -- when it is drawn: where nothing may be told late, now */
-static inline uint64_t drawTime(Draw draw, HeapOperation operation)
+/* counterTime -- when it is drawn: where nothing may be told late, now */
+static inline uint64_t counterTime(TrackBuilder builder, HeapOperation operation)
 {
-  if (UNLIKELY(draw->pen->strict))
-    return draw->now;
-  return LIKELY(operation->time > draw->start) ? operation->time - draw->start : 0;
+  if (UNLIKELY(builder->pen->strict))
+    return builder->now;
+  return LIKELY(operation->time > builder->start) ? operation->time - builder->start : 0;
 }
 
-/* drawLive -- a process has so many more objects and bytes */
-static void drawLive(Draw draw, HeapOperation operation, uint64_t objects, uint64_t bytes)
+/* counterLive -- a process has so many more objects and bytes */
+static void counterLive(TrackBuilder builder, HeapOperation operation, uint64_t objects, uint64_t bytes)
 {
-  WhoProcess process = draw->who.process[operation->process];
-  DrawProcess drawn;
+  ThreadsProcess process = builder->who.process[operation->process];
+  TrackProcess drawn;
   uint64_t time;
   Index pool;
 
-  if (UNLIKELY(draw->before) || DrawHides(draw, operation->process))
+  if (UNLIKELY(builder->before) || TrackHides(builder, operation->process))
     return;
-  drawn = DrawProcessOf(draw, process);
+  drawn = TrackProcessOf(builder, process);
   if (UNLIKELY(drawn == NULL))
     return;
   drawn->liveObjects += objects;
   drawn->liveBytes += bytes;
-  pool = bytes != 0 ? drawPool(draw, drawn, operation->pool, bytes) : DrawPoolsMAX;
-  if (UNLIKELY(!drawGauges(draw, process)))
+  pool = bytes != 0 ? counterPool(builder, drawn, operation->pool, bytes) : TrackPoolsMAX;
+  if (UNLIKELY(!counters(builder, process)))
     return;
-  time = drawTime(draw, operation);
+  time = counterTime(builder, operation);
   if (objects != 0)
-    drawSet(draw, drawn->objects, drawn->liveObjects, time);
+    counterSet(builder, drawn->objects, drawn->liveObjects, time);
   if (bytes != 0)
-    drawSet(draw, drawn->bytes, drawn->liveBytes, time);
-  if (pool < DrawPoolsMAX && drawn->pool[pool].gauge != NULL)
-    drawSet(draw, drawn->pool[pool].gauge, drawn->pool[pool].bytes, time);
-  else if (pool < DrawPoolsMAX)
-    drawPoolGauges(draw, process, time);
+    counterSet(builder, drawn->bytes, drawn->liveBytes, time);
+  if (pool < TrackPoolsMAX && drawn->pool[pool].gauge != NULL)
+    counterSet(builder, drawn->pool[pool].gauge, drawn->pool[pool].bytes, time);
+  else if (pool < TrackPoolsMAX)
+    counterPoolGauges(builder, process, time);
 }
 
-static void drawAlloc(void *data, HeapOperation operation)
+static void counterAlloc(void *data, HeapOperation operation)
 {
-  drawLive(data, operation, 1, operation->object->size);
+  counterLive(data, operation, 1, operation->object->size);
 }
 
-static void drawFree(void *data, HeapOperation operation)
+static void counterFree(void *data, HeapOperation operation)
 {
-  drawLive(data, operation, 0 - (uint64_t)1, 0 - (uint64_t)operation->object->size);
+  counterLive(data, operation, 0 - (uint64_t)1, 0 - (uint64_t)operation->object->size);
 }
 
-static void drawResize(void *data, HeapOperation operation)
+static void counterResize(void *data, HeapOperation operation)
 {
-  drawLive(data, operation, 0, operation->object->size - operation->oldSize);
+  counterLive(data, operation, 0, operation->object->size - operation->oldSize);
 }
 
-/* drawNothing -- a process has ended, and nothing lives in it */
-static void drawNothing(Draw draw, WhoProcess process, DrawProcess drawn, uint64_t time)
+/* counterNothing -- a process has ended, and nothing lives in it */
+static void counterNothing(TrackBuilder builder, ThreadsProcess process, TrackProcess drawn, uint64_t time)
 {
   Index i;
 
   drawn->liveObjects = drawn->liveBytes = 0;
-  for (i = 0; i < DrawPoolsMAX; ++i) {
+  for (i = 0; i < TrackPoolsMAX; ++i) {
     drawn->pool[i].bytes = 0;
     if (drawn->pool[i].gauge != NULL)
-      drawSet(draw, drawn->pool[i].gauge, 0, time);
+      counterSet(builder, drawn->pool[i].gauge, 0, time);
   }
-  if (drawGauges(draw, process)) {
-    drawSet(draw, drawn->objects, 0, time);
-    drawSet(draw, drawn->bytes, 0, time);
+  if (counters(builder, process)) {
+    counterSet(builder, drawn->objects, 0, time);
+    counterSet(builder, drawn->bytes, 0, time);
   }
 }
 
-static void drawOther(void *data, HeapOperation operation)
+static void counterOther(void *data, HeapOperation operation)
 {
-  Draw draw = data;
-  WhoProcess process = draw->who.process[operation->process];
-  DrawProcess drawn;
+  TrackBuilder builder = data;
+  ThreadsProcess process = builder->who.process[operation->process];
+  TrackProcess drawn;
 
-  if (draw->before || operation->kind != HeapPROCESSEND || operation->objects == 0 ||
-      DrawHides(draw, operation->process))
+  if (builder->before || operation->kind != HeapPROCESSEND || operation->objects == 0 ||
+      TrackHides(builder, operation->process))
     return;
-  drawn = DrawProcessOf(draw, process);
+  drawn = TrackProcessOf(builder, process);
   if (drawn != NULL)
-    drawNothing(draw, process, drawn, drawTime(draw, operation));
+    counterNothing(builder, process, drawn, counterTime(builder, operation));
 }
 
 /* What lives where the picture begins, of one process */
-typedef struct drawLivesStruct {
-  Draw draw;
-  DrawProcess drawn;
-} drawLivesStruct, *DrawLives;
+typedef struct counterLivesStruct {
+  TrackBuilder builder;
+  TrackProcess drawn;
+} counterLivesStruct, *TrackLives;
 
-static void drawLives(void *data, HeapPool pool, HeapThread thread, HeapObject object)
+static void counterLives(void *data, HeapPool pool, HeapThread thread, HeapObject object)
 {
-  DrawLives lives = data;
+  TrackLives lives = data;
 
   UNUSED(thread);
   ++lives->drawn->liveObjects;
   lives->drawn->liveBytes += object->size;
   if (object->size != 0)
-    (void)drawPool(lives->draw, lives->drawn, pool, object->size);
+    (void)counterPool(lives->builder, lives->drawn, pool, object->size);
 }
 
-Res DrawHeapLives(Draw draw)
+Res TrackHeapLives(TrackBuilder builder)
 {
-  drawLivesStruct lives = {draw, NULL};
+  counterLivesStruct lives = {builder, NULL};
   const uint64_t *counts;
   Count threads;
   Index i;
   Res res = ResOK;
 
-  for (i = 0; i < LogProcesses(draw->log) && res == ResOK; ++i) {
-    if (DrawHides(draw, i) || !HeapSeen(&threads, &counts, draw->heap, i) || !HeapHas(draw->heap, i))
+  for (i = 0; i < LogProcesses(builder->log) && res == ResOK; ++i) {
+    if (TrackHides(builder, i) || !HeapSeen(&threads, &counts, builder->heap, i) || !HeapHas(builder->heap, i))
       continue;
-    lives.drawn = DrawHeld(draw, draw->who.process[i], FALSE);
-    res = lives.drawn == NULL ? ResMEMORY : HeapObjects(draw->heap, i, drawLives, &lives);
+    lives.drawn = TrackHeld(builder, builder->who.process[i], FALSE);
+    res = lives.drawn == NULL ? ResMEMORY : HeapObjects(builder->heap, i, counterLives, &lives);
   }
   return res;
 }
 
-Res DrawHeapMake(Draw draw)
+Res TrackHeapMake(TrackBuilder builder)
 {
-  HeapClientStruct client = {draw, drawAlloc, drawFree, drawResize, drawOther, TRUE};
-  Res res = HeapCreate(&draw->heap, &client, draw->log);
+  HeapClientStruct client = {builder, counterAlloc, counterFree, counterResize, counterOther, TRUE};
+  Res res = HeapCreate(&builder->heap, &client, builder->log);
 
   if (res != ResOK)
     return res;
-  HeapOf(draw->heap, draw->of);
-  if (draw->pen->strict)
-    HeapPrompt(draw->heap);
+  HeapOf(builder->heap, builder->of);
+  if (builder->pen->strict)
+    HeapPrompt(builder->heap);
   return res;
 }
 
 /* ---- Values that events say ---- */
 
-/* drawUnknown -- all bits of a number are set: what it counts is not known */
-static Bool drawUnknown(LogEvent event, Index i)
+/* counterUnknown -- all bits of a number are set: what it counts is not known */
+static Bool counterUnknown(LogEvent event, Index i)
 {
   return LogEventWord(event, i) == (event->type->width[i] == 8 ? UINT64_MAX : UINT32_MAX);
 }
 
-/* DrawSample -- each number is a gauge: of the process that it is about, or else of the one that tells */
-void DrawSample(Draw draw, DrawPlan plan, LogEvent event)
+/* TrackSample -- each number is a gauge: of the process that it is about, or else of the one that tells */
+void TrackSample(TrackBuilder builder, TrackPlan plan, LogEvent event)
 {
-  WhoProcess process = plan->param < 0 ? draw->who.process[event->process->number]
-                                       : WhoPid(&draw->who, (uint32_t)LogEventWord(event, (Index)plan->param));
+  ThreadsProcess process = plan->param < 0 ? builder->who.process[event->process->number]
+                                       : ThreadsPid(&builder->who, (uint32_t)LogEventWord(event, (Index)plan->param));
   char name[512];
   TextStruct text;
   Index i;
 
   for (i = 0; i < event->type->params && process != NULL; ++i) {
-    DrawGauge gauge;
+    TrackCounter gauge;
     Size length;
-    const char *stem = StringsAt(&draw->who.strings, plan->name, &length);
+    const char *stem = StringsAt(&builder->who.strings, plan->name, &length);
     if ((int)i == plan->param || (int)i == plan->other || strchr("UW", event->type->letter[i]) == NULL ||
-        drawUnknown(event, i))
+        counterUnknown(event, i))
       continue;
     TextInit(&text, name, sizeof name);
     TextBytes(&text, stem, length < 128 ? length : 128);
@@ -373,28 +373,28 @@ void DrawSample(Draw draw, DrawPlan plan, LogEvent event)
       TextChar(&text, ' ');
     }
     TextBytes(&text, event->type->param[i], event->type->paramLength[i]);
-    gauge = drawNamed(draw, process, TextTerminate(&text), FALSE);
+    gauge = counterNamed(builder, process, TextTerminate(&text), FALSE);
     if (gauge != NULL)
-      drawSet(draw, gauge, LogEventWord(event, i), draw->now);
+      counterSet(builder, gauge, LogEventWord(event, i), builder->now);
   }
 }
 
-/* DrawUser -- a value that the program names itself is a gauge, what is no number a mark */
-void DrawUser(Draw draw, DrawPlan plan, LogEvent event)
+/* TrackUser -- a value that the program names itself is a gauge, what is no number a mark */
+void TrackUser(TrackBuilder builder, TrackPlan plan, LogEvent event)
 {
-  WhoThread thread = WhoOf(&draw->who, event);
-  uint32_t interned = InternsFind(&draw->interns, event->process, LogEventWord(event, (Index)plan->param));
+  ThreadsThread thread = ThreadsOf(&builder->who, event);
+  uint32_t interned = InternsFind(&builder->interns, event->process, LogEventWord(event, (Index)plan->param));
   uint32_t name = interned != 0 ? interned : plan->name;
   Bool real = plan->other >= 0 && event->type->letter[plan->other] == 'D';
-  DrawGauge gauge;
+  TrackCounter gauge;
 
   if (plan->other < 0) {
-    DrawMark(draw, thread->client, name, event);
+    TrackMark(builder, thread->client, name, event);
     return;
   }
   if (real && !isfinite(LogEventDouble(event, (Index)plan->other)))
     return; /* which cannot be drawn */
-  gauge = drawGaugeOf(draw, thread->process, name, real, FALSE);
+  gauge = counterOf(builder, thread->process, name, real, FALSE);
   if (gauge != NULL)
-    drawSet(draw, gauge, LogEventWord(event, (Index)plan->other), draw->now);
+    counterSet(builder, gauge, LogEventWord(event, (Index)plan->other), builder->now);
 }

@@ -298,7 +298,7 @@ static Bool checkSame(FilterToken token, const char *name, Size length)
 typedef struct checkLookStruct {
   FilterOperand operand; /* what is looked for, */
   unsigned classes;      /* what was found, */
-  NearStruct near;       /* and what is like it */
+  SuggestStruct near;       /* and what is like it */
 } checkLookStruct;
 
 static Bool checkParam(void *data, Registry registry, EventType type)
@@ -308,7 +308,7 @@ static Bool checkParam(void *data, Registry registry, EventType type)
 
   UNUSED(registry);
   for (i = 0; i < type->params; ++i)
-    NearOffer(&look->near, type->param[i], type->paramLength[i]);
+    SuggestOffer(&look->near, type->param[i], type->paramLength[i]);
   if (FilterParam(type, look->operand, FilterClassNUMBER) >= 0)
     look->classes |= checkNUMBER;
   if (FilterParam(type, look->operand, FilterClassSTRING) >= 0)
@@ -321,7 +321,7 @@ static Bool checkName(void *data, Registry registry, EventType type)
   checkLookStruct *look = data;
 
   UNUSED(registry);
-  NearOffer(&look->near, type->name, type->nameLength);
+  SuggestOffer(&look->near, type->name, type->nameLength);
   return checkSame(look->operand->token, type->name, type->nameLength);
 }
 
@@ -330,18 +330,18 @@ static Bool checkKind(void *data, Registry registry, EventType type)
   checkLookStruct *look = data;
   const char *kind = registry->kind[type->kind];
 
-  NearOffer(&look->near, kind, strlen(kind));
+  SuggestOffer(&look->near, kind, strlen(kind));
   return checkSame(look->operand->token, kind, strlen(kind));
 }
 
 /* checkMissing -- nothing is called like that: say what is near */
-static Res checkMissing(Filter filter, FilterToken token, const char *what, Near near)
+static Res checkMissing(Filter filter, FilterToken token, const char *what, Suggest near)
 {
   char room[512];
   TextStruct text;
 
   TextInit(&text, room, sizeof room);
-  NearTell(near, &text);
+  SuggestTell(near, &text);
   return FilterFail(filter, token->at, "%s is called '%.*s'%s", what,
                     (int)(token->stringLength < checkShownMAX ? token->stringLength : checkShownMAX), token->string,
                     TextTerminate(&text));
@@ -354,9 +354,9 @@ static Res checkField(Filter filter, FilterOperand operand, unsigned *classesRet
   Bool own = filter->text[operand->token->at] != '.';
   Index i;
 
-  NearInit(&look.near, operand->token->string, operand->token->stringLength);
+  SuggestInit(&look.near, operand->token->string, operand->token->stringLength);
   for (i = 0; own && i < ARRAY_LENGTH(checkFields); ++i) {
-    NearOffer(&look.near, checkFields[i].name, strlen(checkFields[i].name));
+    SuggestOffer(&look.near, checkFields[i].name, strlen(checkFields[i].name));
     if (checkSame(operand->token, checkFields[i].name, strlen(checkFields[i].name))) {
       operand->field = checkFields[i].field;
       *classesReturn = checkFields[i].classes;
@@ -435,15 +435,15 @@ static Res checkTimes(Filter filter, FilterTest test)
 /* checkProgram -- is there a process that runs this program? */
 static Res checkProgram(Filter filter, FilterTest test)
 {
-  NearStruct near;
+  SuggestStruct near;
   Index i;
 
-  NearInit(&near, test->right.token->string, test->right.token->stringLength);
+  SuggestInit(&near, test->right.token->string, test->right.token->stringLength);
   for (i = 0; i < filter->log->table.processes; ++i) {
     const char *program = FilterProgram(test, LogProcessAt(filter->log, i));
     if (FilterStringHolds(test, program, strlen(program)))
       return ResOK;
-    NearOffer(&near, program, strlen(program));
+    SuggestOffer(&near, program, strlen(program));
   }
   return checkMissing(filter, test->right.token, "no process", &near);
 }
@@ -453,7 +453,7 @@ static Res checkKnown(Filter filter, FilterTest test)
 {
   checkLookStruct look = {.operand = &test->right};
 
-  NearInit(&look.near, test->right.token->string, test->right.token->stringLength);
+  SuggestInit(&look.near, test->right.token->string, test->right.token->stringLength);
   if (test->left.field == FilterFieldNAME && !LogTypesEach(filter->log, checkName, &look))
     return checkMissing(filter, test->right.token, "no event", &look.near);
   if (test->left.field == FilterFieldKIND && !LogTypesEach(filter->log, checkKind, &look))

@@ -55,7 +55,7 @@ Size HeapPlain(EventType type)
   Size length = type->nameLength, more = sizeof suffix - 1;
 
   return length > more && memcmp(type->name + length - more, suffix, more) == 0 &&
-         PlansParam(type, "site", "PAWUDS") >= 0 ? length - more : length;
+         TypeCacheParam(type, "site", "PAWUDS") >= 0 ? length - more : length;
 }
 
 /* heapPlanNames -- find the parameters, and what the event does if it has all that are needed */
@@ -68,7 +68,7 @@ static void heapPlanNames(HeapPlan plan, EventType type)
   memset(plan, 0, sizeof *plan);
   plan->made = TRUE;
   for (i = 0; i < HeapParamLIMIT; ++i) {
-    plan->param[i] = (int8_t)PlansParam(type, heapParams[i], HeapParamIsText(i) ? "S" : "PAWU");
+    plan->param[i] = (int8_t)TypeCacheParam(type, heapParams[i], HeapParamIsText(i) ? "S" : "PAWU");
     has |= (unsigned)(plan->param[i] >= 0) << i;
   }
   for (i = 0; i < ARRAY_LENGTH(heapKnown); ++i) {
@@ -227,7 +227,7 @@ static inline void heapTake(Heap heap)
 {
   Index i = heap->out++ % HeapQUEUE;
 
-  HeapOrderEvent(heap->queue[i].order, &heap->queue[i].input);
+  HeapReorderEvent(heap->queue[i].order, &heap->queue[i].input);
 }
 
 void HeapDrain(Heap heap)
@@ -353,7 +353,7 @@ static void heapPool(HeapProcess process, HeapPlan plan, LogEvent event, HeapOpe
     operation->kind = HeapPOOLPARAM;
   } else {
     link = HeapPoolBucket(process, pool->addr);
-    HeapOrderDestroy(&process->order, pool, operation->thread, event->time);
+    HeapReorderDestroy(&process->order, pool, operation->thread, event->time);
     while (*link != pool)
       link = &(*link)->next;
     *link = pool->next;
@@ -382,7 +382,7 @@ static void heapRare(Heap heap, HeapProcess process, HeapThread thread, HeapPlan
     return;
   }
   HeapDrain(heap);
-  HeapOrderSettle(&process->order);
+  HeapReorderSettle(&process->order);
   if (event->time > process->order.now)
     process->order.now = event->time;
   operation.time = process->order.now;

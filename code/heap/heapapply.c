@@ -9,7 +9,7 @@
 #include "base/aver.h"
 #include "heap/heapstate.h"
 
-static inline void actGrow(HeapSum sum, uint64_t bytes, uint64_t time)
+static inline void applyGrow(HeapSum sum, uint64_t bytes, uint64_t time)
 {
   sum->bytes += bytes;
   if (sum->bytes > sum->peakBytes) {
@@ -19,25 +19,25 @@ static inline void actGrow(HeapSum sum, uint64_t bytes, uint64_t time)
   }
 }
 
-/* actSum -- what lives is what has been told */
-static inline void actSum(HeapOrder order, HeapOperationKind kind, HeapObject object)
+/* applySum -- what lives is what has been told */
+static inline void applySum(HeapReorder order, HeapOperationKind kind, HeapObject object)
 {
   HeapSum sum = &order->sum;
 
   if (kind == HeapALLOC) {
     ++sum->objects;
-    actGrow(sum, object->size, order->now);
+    applyGrow(sum, object->size, order->now);
   } else if (kind == HeapFREE) {
     --sum->objects;
     sum->bytes -= object->size;
   } else if (kind == HeapRESIZE) {
     sum->bytes -= order->operation.oldSize;
-    actGrow(sum, object->size, order->now);
+    applyGrow(sum, object->size, order->now);
   }
 }
 
-/* actTell -- tell the client; what it is told beyond this has been set, and is taken back by the caller */
-static inline void actTell(HeapOrder order, HeapHook hook, HeapOperationKind kind, HeapInput input, HeapObject object)
+/* applyTell -- tell the client; what it is told beyond this has been set, and is taken back by the caller */
+static inline void applyTell(HeapReorder order, HeapHook hook, HeapOperationKind kind, HeapInput input, HeapObject object)
 {
   HeapOperation operation = &order->operation;
 
@@ -47,19 +47,19 @@ static inline void actTell(HeapOrder order, HeapHook hook, HeapOperationKind kin
   operation->thread = input->thread;
   operation->object = object;
   operation->mark = input->mark;
-  actSum(order, kind, object);
+  applySum(order, kind, object);
   hook(order->client.data, operation);
 }
 
-static inline uint64_t actSize(HeapInput input)
+static inline uint64_t applySize(HeapInput input)
 {
   return LIKELY(input->size <= HeapSizeMAX) ? input->size : HeapSizeMAX;
 }
 
 /* Resizes in progress */
 
-/* actResize -- the resize with this key, or NULL; key 0 is none */
-static inline HeapResize actResize(HeapThread thread, uint64_t key)
+/* applyResize -- the resize with this key, or NULL; key 0 is none */
+static inline HeapResize applyResize(HeapThread thread, uint64_t key)
 {
   unsigned busy;
 
@@ -71,8 +71,8 @@ static inline HeapResize actResize(HeapThread thread, uint64_t key)
   return NULL;
 }
 
-/* actOpen -- the resize of `old` that the thread has begun and, as far as it has come to us, not ended; or NULL */
-static inline HeapResize actOpen(HeapThread thread, HeapPool pool, uint64_t old)
+/* applyOpen -- the resize of `old` that the thread has begun and, as far as it has come to us, not ended; or NULL */
+static inline HeapResize applyOpen(HeapThread thread, HeapPool pool, uint64_t old)
 {
   unsigned busy;
 
@@ -84,13 +84,13 @@ static inline HeapResize actOpen(HeapThread thread, HeapPool pool, uint64_t old)
   return NULL;
 }
 
-/* actResizeDone -- its place may be used again */
-static inline void actResizeDone(HeapThread thread, HeapResize resize)
+/* applyResizeDone -- its place may be used again */
+static inline void applyResizeDone(HeapThread thread, HeapResize resize)
 {
   thread->busy &= ~(1u << (resize - thread->resize));
 }
 
-Bool HeapActCopy(HeapOrder order, HeapPool pool)
+Bool HeapActCopy(HeapReorder order, HeapPool pool)
 {
   Res res = HeapTableOwn(&pool->table);
 
@@ -100,49 +100,49 @@ Bool HeapActCopy(HeapOrder order, HeapPool pool)
 }
 
 /* HeapActPresume -- tell that an object has gone of which no event says so */
-void HeapActPresume(HeapOrder order, HeapInput input, HeapObject object)
+void HeapActPresume(HeapReorder order, HeapInput input, HeapObject object)
 {
   order->operation.presumed = TRUE;
-  actTell(order, order->client.free, HeapFREE, input, object);
+  applyTell(order, order->client.free, HeapFREE, input, object);
   order->operation.presumed = FALSE;
 }
 
-/* actPresumeAway -- the same of an object that is being resized, and so not at its address */
-static void actPresumeAway(HeapOrder order, HeapInput input, HeapObject object)
+/* applyPresumeAway -- the same of an object that is being resized, and so not at its address */
+static void applyPresumeAway(HeapReorder order, HeapInput input, HeapObject object)
 {
   order->operation.beside = TRUE;
   HeapActPresume(order, input, object);
   order->operation.beside = FALSE;
 }
 
-/* actRevive -- the resize will have no end: its object is back, if nothing stands there */
-static void actRevive(HeapOrder order, HeapThread thread, HeapResize resize)
+/* applyRevive -- the resize will have no end: its object is back, if nothing stands there */
+static void applyRevive(HeapReorder order, HeapThread thread, HeapResize resize)
 {
   HeapInputStruct input = {.pool = resize->pool, .thread = thread};
 
   if (resize->state == HeapResizeKNOWN && resize->pool->table.objects == NULL) {
-    actPresumeAway(order, &input, &resize->object); /* its pool has been destroyed meanwhile */
+    applyPresumeAway(order, &input, &resize->object); /* its pool has been destroyed meanwhile */
   } else if (resize->state == HeapResizeKNOWN && HeapActOwn(order, resize->pool)) {
     HeapObject object = HeapTableSeek(&resize->pool->table, resize->old);
     ++order->tally.unfinished;
     if (HeapObjectLives(object)) {
-      actPresumeAway(order, &input, &resize->object);
+      applyPresumeAway(order, &input, &resize->object);
     } else if ((object = HeapTableInsert(&resize->pool->table, object, resize->old)) == NULL) {
       order->res = ResMEMORY;
     } else {
       *object = resize->object;
-      actTell(order, order->client.other, HeapRESIZEFAIL, &input, object);
-      HeapOrderChanged(order, resize->old);
+      applyTell(order, order->client.other, HeapRESIZEFAIL, &input, object);
+      HeapReorderChanged(order, resize->old);
     }
   }
   if (resize->ended) /* and its end waits for nothing any longer */
-    HeapOrderChanged(order, resize->place);
-  actResizeDone(thread, resize);
+    HeapReorderChanged(order, resize->place);
+  applyResizeDone(thread, resize);
 }
 
-/* actOldest -- the thread's oldest resize whose end has not come in, if it is in as many as may be; or the oldest of
+/* applyOldest -- the thread's oldest resize whose end has not come in, if it is in as many as may be; or the oldest of
  * all, if there is no place left; else NULL */
-static HeapResize actOldest(HeapThread thread)
+static HeapResize applyOldest(HeapThread thread)
 {
   HeapResize oldest = NULL;
   Count open = 0;
@@ -160,15 +160,15 @@ static HeapResize actOldest(HeapThread thread)
 }
 
 /* HeapActOpen -- a resize begins; an open one of the same object has lost its end */
-void HeapActOpen(HeapOrder order, HeapInput input)
+void HeapActOpen(HeapReorder order, HeapInput input)
 {
   HeapThread thread = input->thread;
-  HeapResize resize = actOpen(thread, input->pool, input->addr);
+  HeapResize resize = applyOpen(thread, input->pool, input->addr);
 
   if (UNLIKELY(resize != NULL))
-    actRevive(order, thread, resize);
-  if (UNLIKELY(thread->busy != 0 && (resize = actOldest(thread)) != NULL))
-    actRevive(order, thread, resize);
+    applyRevive(order, thread, resize);
+  if (UNLIKELY(thread->busy != 0 && (resize = applyOldest(thread)) != NULL))
+    applyRevive(order, thread, resize);
   resize = &thread->resize[__builtin_ctz(~thread->busy)];
   thread->busy |= 1u << (resize - thread->resize);
   resize->state = HeapResizeHELD;
@@ -180,25 +180,25 @@ void HeapActOpen(HeapOrder order, HeapInput input)
   resize->key = input->key = ++order->key;
 }
 
-void HeapOrderAbandon(HeapOrder order, HeapThread thread)
+void HeapReorderAbandon(HeapReorder order, HeapThread thread)
 {
   while (thread->busy != 0)
-    actRevive(order, thread, &thread->resize[__builtin_ctz(thread->busy)]);
+    applyRevive(order, thread, &thread->resize[__builtin_ctz(thread->busy)]);
 }
 
 /* What an event does, once it can be true.  `place` is what HeapTableSeek found for its address. */
 
-/* actBefore -- what is about to be told as an allocation was there before, if it was told of or has been resized */
-static inline void actBefore(HeapOrder order, HeapInput input)
+/* applyBefore -- what is about to be told as an allocation was there before, if it was told of or has been resized */
+static inline void applyBefore(HeapReorder order, HeapInput input)
 {
   order->operation.told = input->kind != HeapInALLOC;
   order->operation.resized = input->kind == HeapInEND;
 }
 
-/* actMove -- remember that something has come to the event's address or gone from it (heapreorder.c); who brought what
+/* applyMove -- remember that something has come to the event's address or gone from it (heapreorder.c); who brought what
  * is told to live is not known.  What is held back may depend on what is remembered of another address, which then
  * stays. */
-static inline void actMove(HeapOrder order, HeapInput input)
+static inline void applyMove(HeapReorder order, HeapInput input)
 {
   uint64_t addr = HeapActPlace(input), key = HeapStateAddr(addr, input->pool);
   HeapMove move = &order->move[heapOrderMove(addr)];
@@ -206,7 +206,7 @@ static inline void actMove(HeapOrder order, HeapInput input)
 
   if (!order->several ||
       (UNLIKELY(order->held > 0) && move->key != key && order->bucket[heapOrderBucket(addr)].first != 0 &&
-       HeapOrderFresh(order, move)))
+       HeapReorderFresh(order, move)))
     return;
   if (move->key != key)
     *move = (HeapMoveStruct){.key = key};
@@ -216,7 +216,7 @@ static inline void actMove(HeapOrder order, HeapInput input)
   move->thread = thread;
 }
 
-static inline void actAlloc(HeapOrder order, HeapInput input, HeapObject place)
+static inline void applyAlloc(HeapReorder order, HeapInput input, HeapObject place)
 {
   HeapObject object = HeapTableInsert(&input->pool->table, place, input->addr);
 
@@ -224,50 +224,50 @@ static inline void actAlloc(HeapOrder order, HeapInput input, HeapObject place)
     order->res = ResMEMORY;
     return;
   }
-  object->size = actSize(input);
+  object->size = applySize(input);
   object->align = input->align & 63;
   object->time = order->now;
   object->thread = (uint32_t)input->thread->number;
   object->client = 0;
   object->told = input->kind == HeapInLIVE;
   object->stale = 0;
-  actBefore(order, input);
+  applyBefore(order, input);
   order->operation.zero = input->zero;
   order->operation.site = input->kind == HeapInALLOC ? input->old : 0;
-  actTell(order, order->client.alloc, HeapALLOC, input, object);
+  applyTell(order, order->client.alloc, HeapALLOC, input, object);
   order->operation.told = order->operation.resized = FALSE;
-  actMove(order, input);
-  HeapOrderChanged(order, input->addr);
+  applyMove(order, input);
+  HeapReorderChanged(order, input->addr);
 }
 
-static inline void actFree(HeapOrder order, HeapInput input, HeapObject place)
+static inline void applyFree(HeapReorder order, HeapInput input, HeapObject place)
 {
-  actMove(order, input);
-  actTell(order, order->client.free, HeapFREE, input, place);
+  applyMove(order, input);
+  applyTell(order, order->client.free, HeapFREE, input, place);
   HeapTableDelete(&input->pool->table, place);
-  HeapOrderChanged(order, input->addr);
+  HeapReorderChanged(order, input->addr);
 }
 
-static void actBegin(HeapOrder order, HeapInput input, HeapObject place)
+static void applyBegin(HeapReorder order, HeapInput input, HeapObject place)
 {
-  HeapResize resize = actResize(input->thread, input->key);
+  HeapResize resize = applyResize(input->thread, input->key);
 
   if (resize == NULL) { /* pushed out by later ones: more are nested than we keep */
     ++order->tally.unfinished;
     return;
   }
-  actMove(order, input);
+  applyMove(order, input);
   resize->state = HeapResizeKNOWN;
   resize->object = *place;
-  actTell(order, order->client.other, HeapRESIZEBEGIN, input, place);
+  applyTell(order, order->client.other, HeapRESIZEBEGIN, input, place);
   place->away = 1;
-  HeapOrderChanged(order, input->addr);
+  HeapReorderChanged(order, input->addr);
   if (resize->ended)
-    HeapOrderChanged(order, resize->place);
+    HeapReorderChanged(order, resize->place);
 }
 
-/* actForget -- the place of an object that is away is not needed any longer */
-static void actForget(HeapPool pool, uint64_t addr)
+/* applyForget -- the place of an object that is away is not needed any longer */
+static void applyForget(HeapPool pool, uint64_t addr)
 {
   HeapObject place = HeapTableSeek(&pool->table, addr);
 
@@ -275,22 +275,22 @@ static void actForget(HeapPool pool, uint64_t addr)
     HeapTableDelete(&pool->table, place);
 }
 
-static void actEnd(HeapOrder order, HeapInput input, HeapResize resize, HeapObject place)
+static void applyEnd(HeapReorder order, HeapInput input, HeapResize resize, HeapObject place)
 {
   HeapObject object;
   Bool known = resize != NULL && resize->state == HeapResizeKNOWN;
 
   if (resize != NULL)
-    actResizeDone(input->thread, resize);
+    applyResizeDone(input->thread, resize);
   if (!known) {
     if (input->addr != 0)
-      actAlloc(order, input, place);
+      applyAlloc(order, input, place);
     else
       ++order->tally.failed;
     return;
   }
-  actMove(order, input);
-  HeapOrderChanged(order, HeapActPlace(input));
+  applyMove(order, input);
+  HeapReorderChanged(order, HeapActPlace(input));
   object = HeapTableInsert(&input->pool->table, place, HeapActPlace(input));
   if (object == NULL) {
     order->res = ResMEMORY;
@@ -302,18 +302,18 @@ static void actEnd(HeapOrder order, HeapInput input, HeapResize resize, HeapObje
   object->away = object->told = object->stale = 0;
   if (input->addr == 0) {
     ++order->tally.failed;
-    actTell(order, order->client.other, HeapRESIZEFAIL, input, object);
+    applyTell(order, order->client.other, HeapRESIZEFAIL, input, object);
   } else {
     object->addr = input->addr;
-    object->size = actSize(input);
-    actTell(order, order->client.resize, HeapRESIZE, input, object);
+    object->size = applySize(input);
+    applyTell(order, order->client.resize, HeapRESIZE, input, object);
     if (input->addr != input->old)
-      actForget(input->pool, input->old);
+      applyForget(input->pool, input->old);
   }
 }
 
-/* actRetold -- what was told of lives: it is what the event brings, of which another thread told first */
-static HeapObject actRetold(HeapOrder order, HeapInput input, HeapObject place)
+/* applyRetold -- what was told of lives: it is what the event brings, of which another thread told first */
+static HeapObject applyRetold(HeapReorder order, HeapInput input, HeapObject place)
 {
   order->operation.told = TRUE;
   HeapActPresume(order, input, place);
@@ -323,7 +323,7 @@ static HeapObject actRetold(HeapOrder order, HeapInput input, HeapObject place)
 }
 
 /* HeapActTry -- do what the event says if it can be true now */
-Bool HeapActTry(HeapOrder order, HeapInput input)
+Bool HeapActTry(HeapReorder order, HeapInput input)
 {
   HeapObject place;
   Bool live;
@@ -333,13 +333,13 @@ Bool HeapActTry(HeapOrder order, HeapInput input)
   place = HeapTableSeek(&input->pool->table, HeapActPlace(input));
   live = HeapObjectLives(place);
   if (UNLIKELY(live && order->stating && place->told && (input->kind == HeapInALLOC || input->kind == HeapInEND))) {
-    place = actRetold(order, input, place);
+    place = applyRetold(order, input, place);
     live = FALSE;
   }
   if (input->kind == HeapInALLOC || input->kind == HeapInLIVE) {
     if (UNLIKELY(live))
       return FALSE;
-    actAlloc(order, input, place);
+    applyAlloc(order, input, place);
   } else if (UNLIKELY(!live && order->stating && !HeapActBrings(input))) {
     /* Most probably of what has not been told of yet: no use in waiting for its allocation. */
     HeapStateUnmatched(order, input);
@@ -348,27 +348,27 @@ Bool HeapActTry(HeapOrder order, HeapInput input)
   } else if (input->kind == HeapInFREE) {
     if (UNLIKELY(!live))
       return FALSE;
-    actFree(order, input, place);
+    applyFree(order, input, place);
   } else if (input->kind == HeapInBEGIN) {
     if (!live)
       return FALSE;
-    actBegin(order, input, place);
+    applyBegin(order, input, place);
   } else {
-    HeapResize resize = actResize(input->thread, input->key);
+    HeapResize resize = applyResize(input->thread, input->key);
     AVER_CRITICAL(input->kind == HeapInEND);
     if (resize != NULL && resize->state == HeapResizeHELD)
       return FALSE;
     /* Nothing comes of a failed resize of what was never seen. */
     if (live && (input->addr != 0 || (resize != NULL && resize->state == HeapResizeKNOWN)))
       return FALSE;
-    actEnd(order, input, resize, place);
+    applyEnd(order, input, resize, place);
   }
   return TRUE;
 }
 
-void HeapActCome(HeapOrder order, HeapInput input, HeapObject object)
+void HeapActCome(HeapReorder order, HeapInput input, HeapObject object)
 {
-  HeapResize resize = input->kind == HeapInEND ? actResize(input->thread, input->key) : NULL;
+  HeapResize resize = input->kind == HeapInEND ? applyResize(input->thread, input->key) : NULL;
   Bool known = resize != NULL && resize->state == HeapResizeKNOWN;
 
   if (known) {
@@ -383,56 +383,56 @@ void HeapActCome(HeapOrder order, HeapInput input, HeapObject object)
   }
   object->addr = HeapActPlace(input);
   if (input->addr != 0)
-    object->size = actSize(input);
+    object->size = applySize(input);
   order->operation.zero = input->zero;
   order->operation.site = input->kind == HeapInALLOC ? input->old : 0;
   if (!known) {
-    actBefore(order, input);
-    actTell(order, order->client.alloc, HeapALLOC, input, object);
+    applyBefore(order, input);
+    applyTell(order, order->client.alloc, HeapALLOC, input, object);
     order->operation.told = order->operation.resized = FALSE;
   } else if (input->addr != 0) {
-    actTell(order, order->client.resize, HeapRESIZE, input, object);
+    applyTell(order, order->client.resize, HeapRESIZE, input, object);
   } else {
     ++order->tally.failed;
-    actTell(order, order->client.other, HeapRESIZEFAIL, input, object);
+    applyTell(order, order->client.other, HeapRESIZEFAIL, input, object);
   }
   if (resize != NULL)
-    actResizeDone(input->thread, resize);
+    applyResizeDone(input->thread, resize);
 }
 
-void HeapActPast(HeapOrder order, HeapInput end)
+void HeapActPast(HeapReorder order, HeapInput end)
 {
-  HeapResize resize = actResize(end->thread, end->key);
-  HeapObjectStruct object = {.addr = end->addr, .size = actSize(end), .thread = (uint32_t)end->thread->number};
+  HeapResize resize = applyResize(end->thread, end->key);
+  HeapObjectStruct object = {.addr = end->addr, .size = applySize(end), .thread = (uint32_t)end->thread->number};
 
   if (resize != NULL)
-    actResizeDone(end->thread, resize);
+    applyResizeDone(end->thread, resize);
   if (end->addr == 0)
     ++order->tally.failed;
   else
-    actTell(order, order->client.other, HeapRESIZEPAST, end, &object);
+    applyTell(order, order->client.other, HeapRESIZEPAST, end, &object);
 }
 
-void HeapActGo(HeapOrder order, HeapInput input, HeapObject object)
+void HeapActGo(HeapReorder order, HeapInput input, HeapObject object)
 {
-  HeapResize resize = input->kind == HeapInBEGIN ? actResize(input->thread, input->key) : NULL;
+  HeapResize resize = input->kind == HeapInBEGIN ? applyResize(input->thread, input->key) : NULL;
 
   if (resize == NULL) {
-    actTell(order, order->client.free, HeapFREE, input, object);
+    applyTell(order, order->client.free, HeapFREE, input, object);
     return;
   }
   resize->state = HeapResizeKNOWN;
   resize->object = *object;
-  actTell(order, order->client.other, HeapRESIZEBEGIN, input, object);
+  applyTell(order, order->client.other, HeapRESIZEBEGIN, input, object);
   if (resize->ended)
-    HeapOrderChanged(order, resize->place);
+    HeapReorderChanged(order, resize->place);
 }
 
 /* HeapActMatch -- find the resize that the event ends.  If its begin was lost, what lives at the old address is what
  * was resized. */
-void HeapActMatch(HeapOrder order, HeapInput input)
+void HeapActMatch(HeapReorder order, HeapInput input)
 {
-  HeapResize resize = actOpen(input->thread, input->pool, input->old);
+  HeapResize resize = applyOpen(input->thread, input->pool, input->old);
 
   input->key = 0;
   if (UNLIKELY(resize == NULL)) {
@@ -445,35 +445,35 @@ void HeapActMatch(HeapOrder order, HeapInput input)
     if (!HeapActOwn(order, input->pool))
       return;
     HeapActOpen(order, &begin); /* which may bring another object back, and so move this one */
-    actBegin(order, &begin, HeapTableSeek(&input->pool->table, input->old));
-    resize = actResize(input->thread, begin.key);
+    applyBegin(order, &begin, HeapTableSeek(&input->pool->table, input->old));
+    resize = applyResize(input->thread, begin.key);
   }
   resize->ended = TRUE;
   resize->place = HeapActPlace(input);
   input->key = resize->key;
 }
 
-void HeapActUnknown(HeapOrder order, HeapInput input)
+void HeapActUnknown(HeapReorder order, HeapInput input)
 {
-  HeapResize resize = actResize(input->thread, input->key);
+  HeapResize resize = applyResize(input->thread, input->key);
 
   if (resize == NULL)
     return;
   resize->state = HeapResizeUNKNOWN;
   if (resize->ended)
-    HeapOrderChanged(order, resize->place);
+    HeapReorderChanged(order, resize->place);
 }
 
 Bool HeapActOrphan(HeapInput input)
 {
-  HeapResize resize = input->kind == HeapInEND ? actResize(input->thread, input->key) : NULL;
+  HeapResize resize = input->kind == HeapInEND ? applyResize(input->thread, input->key) : NULL;
 
   return input->kind == HeapInEND && input->key != 0 && (resize == NULL || resize->state == HeapResizeUNKNOWN);
 }
 
 Bool HeapActMay(HeapInput come, HeapInput go)
 {
-  HeapResize resize = come->kind == HeapInEND ? actResize(come->thread, come->key) : NULL;
+  HeapResize resize = come->kind == HeapInEND ? applyResize(come->thread, come->key) : NULL;
 
   return resize == NULL || resize->state != HeapResizeHELD || (go->kind == HeapInBEGIN && go->key == come->key);
 }

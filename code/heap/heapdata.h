@@ -37,7 +37,7 @@ typedef struct HeapPastStruct {
 } HeapPastStruct, *HeapPast;
 
 typedef struct HeapProcessStruct {
-  HeapOrderStruct order;
+  HeapReorderStruct order;
   Heap heap;
   LogProcess log;
   HeapPastStruct seen;                /* `threads`, `last`, `tally` and `sum` once it has ended; until then `order` has them */
@@ -94,7 +94,7 @@ struct HeapStruct {
   Bool prompt;           /* nothing stays in the queue */
   Index in, out;
   struct {
-    HeapOrder order;
+    HeapReorder order;
     HeapInputStruct input;
   } queue[HeapQUEUE];    /* of all processes, so that clients are told in one order; place i % HeapQUEUE for
                             out <= i < in */
@@ -125,11 +125,11 @@ extern Bool HeapProcessRegistry(Heap heap, HeapProcess process, LogProcess log);
 /* HeapProcessMeet -- the first event of a process has come, or the first after it seemed to have ended: whoever had its
  * number before has ended, and the client is told what it begins with.  `thread` is the event's.
  * HeapProcessEnd -- it ends: the client is told, and its objects are forgotten
- * HeapProcessPid -- all that have this number in the system that `teller` tells of end, but for one that runs
+ * HeapProcessPid -- all that have this number in the system that `reporter` tells of end, but for one that runs
  * `program`, of `length` bytes, if that is not NULL */
 extern void HeapProcessMeet(Heap heap, HeapProcess process, HeapThread thread, uint64_t time);
 extern void HeapProcessEnd(Heap heap, HeapProcess process, uint64_t time);
-extern void HeapProcessPid(Heap heap, LogProcess teller, uint32_t pid, const char *program, Size length,
+extern void HeapProcessPid(Heap heap, LogProcess reporter, uint32_t pid, const char *program, Size length,
                            uint64_t time);
 
 /* HeapProcessesGone -- all end that have ended before `time`, as their headers say */

@@ -131,7 +131,7 @@ static HeapPool forkPool(HeapProcess child, uint64_t addr)
 }
 
 /* forkNote -- something has come to an address, or gone from it, while the child was made */
-static void forkNote(HeapOrder order, HeapPool pool, uint64_t addr, Bool came, uint64_t size, unsigned align)
+static void forkNote(HeapReorder order, HeapPool pool, uint64_t addr, Bool came, uint64_t size, unsigned align)
 {
   uint64_t key = HeapStateAddr(addr, pool);
   HeapObject place;
@@ -259,7 +259,7 @@ static void forkDo(Heap heap, HeapFork fork)
     return;
   HeapDrain(heap);
   now = parent->order.now;
-  HeapOrderUntil(&parent->order, fork->before);
+  HeapReorderUntil(&parent->order, fork->before);
   child = HeapProcessOf(heap, fork->child);
   if (child == NULL) {
     heap->res = ResMEMORY;
@@ -358,12 +358,12 @@ void HeapForkSee(Heap heap, HeapProcess parent, HeapInput input)
 }
 
 /* forkNoted -- the entry for the event's address; its address is 0 if there is none */
-static HeapObject forkNoted(HeapOrder order, HeapInput input)
+static HeapObject forkNoted(HeapReorder order, HeapInput input)
 {
   return HeapTableSeek(&order->window, HeapStateAddr(HeapActPlace(input), input->pool));
 }
 
-Bool HeapForkCome(HeapOrder order, HeapInput input)
+Bool HeapForkCome(HeapReorder order, HeapInput input)
 {
   HeapObject noted = forkNoted(order, input);
   HeapInputStruct come = *input;
@@ -380,7 +380,7 @@ Bool HeapForkCome(HeapOrder order, HeapInput input)
   return TRUE;
 }
 
-Bool HeapForkGone(HeapOrder order, HeapInput input)
+Bool HeapForkGone(HeapReorder order, HeapInput input)
 {
   HeapObject noted = forkNoted(order, input), place;
 

@@ -67,8 +67,8 @@ extern void HeapForkSee(struct HeapStruct *heap, struct HeapProcessStruct *paren
 /* HeapForkCome -- an event takes away what is not there: did its process inherit that perhaps?  Then it is there now.
  * HeapForkGone -- an event brings something to where an object lives: was that gone perhaps when the process was
  * forked?  Then it is now. */
-extern Bool HeapForkCome(HeapOrder order, HeapInput input);
-extern Bool HeapForkGone(HeapOrder order, HeapInput input);
+extern Bool HeapForkCome(HeapReorder order, HeapInput input);
+extern Bool HeapForkGone(HeapReorder order, HeapInput input);
 
 /* HeapForkDoubts -- may it be found out later that the process has inherited more, or that its newest child has?
  * HeapForkHad -- that has been found out: from now on the object is there, unless something else is.  ResMEMORY. */

@@ -121,7 +121,7 @@ void HeapOffOn(Heap heap, HeapProcess process, LogEvent event)
  * since the last that it told of its heap. */
 void HeapOffState(Heap heap, HeapProcess process, uint64_t time)
 {
-  HeapOrder order = &process->order;
+  HeapReorder order = &process->order;
   uint64_t since = order->now > order->stateTo ? order->now : order->stateTo;
   Bool opens = process->log->header.begun != 0 && order->stateTo == 0 && !order->stating;
 

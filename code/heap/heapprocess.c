@@ -35,7 +35,7 @@ static void processFree(HeapProcess process)
   }
   processPoolsFree(process->dead);
   HeapTableFinish(&process->arenas);
-  HeapOrderFinish(&process->order);
+  HeapReorderFinish(&process->order);
   free(process->seen.counts);
   free(process);
 }
@@ -76,7 +76,7 @@ static HeapProcess processNew(Heap heap, Index number)
     free(process);
     return NULL;
   }
-  HeapOrderInit(&process->order, number, &heap->client);
+  HeapReorderInit(&process->order, number, &heap->client);
   process->heap = heap;
   process->log = LogProcessAt(heap->log, number);
   if (heap->past[number] != NULL)
@@ -204,7 +204,7 @@ void HeapThreadStart(HeapProcess process, LogEvent event)
   if (thread == NULL || thread->serial == event->stream >> 5)
     return;
   HeapDrain(process->heap);
-  HeapOrderAbandon(&process->order, thread);
+  HeapReorderAbandon(&process->order, thread);
   thread->past = TRUE;
   for (i = 0; i < HeapRECENT; ++i)
     if (process->recent[i].thread == thread)
@@ -230,9 +230,9 @@ void HeapProcessSettle(HeapProcess process)
   Index i;
 
   HeapDrain(process->heap);
-  HeapOrderSettle(&process->order);
+  HeapReorderSettle(&process->order);
   HeapEACHTHREAD(process, i, thread)
-    HeapOrderAbandon(&process->order, thread);
+    HeapReorderAbandon(&process->order, thread);
 }
 
 /* processTell -- tell of all objects of a process together */
@@ -306,20 +306,20 @@ void HeapProcessEnd(Heap heap, HeapProcess process, uint64_t time)
   processKeep(heap, process);
 }
 
-/* processIs -- may the process be the one that has this number in the system that `teller` belongs to? */
-static Bool processIs(HeapProcess process, LogProcess teller, uint32_t pid)
+/* processIs -- may the process be the one that has this number in the system that `reporter` belongs to? */
+static Bool processIs(HeapProcess process, LogProcess reporter, uint32_t pid)
 {
   return process != NULL && !process->ended && processRecorded(process) && process->log->header.pid == pid &&
-         strcmp(process->log->header.boot, teller->header.boot) == 0;
+         strcmp(process->log->header.boot, reporter->header.boot) == 0;
 }
 
-void HeapProcessPid(Heap heap, LogProcess teller, uint32_t pid, const char *program, Size length, uint64_t time)
+void HeapProcessPid(Heap heap, LogProcess reporter, uint32_t pid, const char *program, Size length, uint64_t time)
 {
   Index i;
 
   for (i = 0; i < heap->count; ++i) {
     HeapProcess process = heap->process[i];
-    if (processIs(process, teller, pid) && (program == NULL || !HeaderRuns(&process->log->header, program, length)) &&
+    if (processIs(process, reporter, pid) && (program == NULL || !HeaderRuns(&process->log->header, program, length)) &&
         LogProcessNewest(heap->log, i) <= time)
       HeapProcessEnd(heap, process, time);
   }

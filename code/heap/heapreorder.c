@@ -14,109 +14,109 @@
 #include "heap/heapfork.h"
 #include "heap/heapstate.h"
 
-#define orderNOW UINT64_MAX
+#define reorderNOW UINT64_MAX
 
-void HeapOrderInit(HeapOrder order, Index process, HeapClient client)
+void HeapReorderInit(HeapReorder order, Index process, HeapClient client)
 {
   memset(order, 0, sizeof *order);
   order->operation.process = process;
   order->client = *client;
 }
 
-/* orderHeldOn -- are events held back that may be on this address? */
-static inline Bool orderHeldOn(HeapOrder order, uint64_t addr)
+/* reorderHeldOn -- are events held back that may be on this address? */
+static inline Bool reorderHeldOn(HeapReorder order, uint64_t addr)
 {
   return UNLIKELY(order->held > 0) && order->bucket[heapOrderBucket(addr)].first != 0;
 }
 
 /* Holding back */
 
-static inline HeapHold orderAt(HeapOrder order, Index place)
+static inline HeapHold reorderAt(HeapReorder order, Index place)
 {
   return &order->hold[place - 1];
 }
 
-/* orderSame -- are both events of one thread, on one address? */
-static inline Bool orderSame(HeapInput a, HeapInput b)
+/* reorderSame -- are both events of one thread, on one address? */
+static inline Bool reorderSame(HeapInput a, HeapInput b)
 {
   return a->thread == b->thread && a->pool == b->pool && HeapActPlace(a) == HeapActPlace(b);
 }
 
-/* orderFirst -- is the event at `place` the oldest held one of its thread on its address? */
-static Bool orderFirst(HeapOrder order, Index place)
+/* reorderFirst -- is the event at `place` the oldest held one of its thread on its address? */
+static Bool reorderFirst(HeapReorder order, Index place)
 {
   Index i;
 
-  for (i = orderAt(order, place)->before; i != 0; i = orderAt(order, i)->before)
-    if (orderSame(&orderAt(order, i)->input, &orderAt(order, place)->input))
+  for (i = reorderAt(order, place)->before; i != 0; i = reorderAt(order, i)->before)
+    if (reorderSame(&reorderAt(order, i)->input, &reorderAt(order, place)->input))
       return FALSE;
   return TRUE;
 }
 
-/* orderPlace -- a place for one more event; there is one */
-static Index orderPlace(HeapOrder order)
+/* reorderPlace -- a place for one more event; there is one */
+static Index reorderPlace(HeapReorder order)
 {
   Index place = order->unused;
 
   AVER(order->held < HeapBoundEVENTS);
   if (place == 0)
     return ++order->used;
-  order->unused = orderAt(order, place)->newer;
+  order->unused = reorderAt(order, place)->newer;
   return place;
 }
 
-Index HeapOrderHeld(HeapOrder order, HeapInput input)
+Index HeapReorderHeld(HeapReorder order, HeapInput input)
 {
-  Index place = orderPlace(order), i = heapOrderBucket(HeapActPlace(input));
-  HeapHold hold = orderAt(order, place);
+  Index place = reorderPlace(order), i = heapOrderBucket(HeapActPlace(input));
+  HeapHold hold = reorderAt(order, place);
 
   *hold = (HeapHoldStruct){.input = *input, .arrival = ++order->arrivals, .older = order->newest,
                            .before = order->bucket[i].last};
-  *(hold->older != 0 ? &orderAt(order, hold->older)->newer : &order->oldest) = (uint16_t)place;
-  *(hold->before != 0 ? &orderAt(order, hold->before)->after : &order->bucket[i].first) = (uint16_t)place;
+  *(hold->older != 0 ? &reorderAt(order, hold->older)->newer : &order->oldest) = (uint16_t)place;
+  *(hold->before != 0 ? &reorderAt(order, hold->before)->after : &order->bucket[i].first) = (uint16_t)place;
   order->newest = order->bucket[i].last = (uint16_t)place;
   ++order->held;
   return place;
 }
 
-static void orderUnhold(HeapOrder order, Index place)
+static void reorderUnhold(HeapReorder order, Index place)
 {
-  HeapHold hold = orderAt(order, place);
+  HeapHold hold = reorderAt(order, place);
   Index i = heapOrderBucket(HeapActPlace(&hold->input));
 
-  *(hold->older != 0 ? &orderAt(order, hold->older)->newer : &order->oldest) = hold->newer;
-  *(hold->newer != 0 ? &orderAt(order, hold->newer)->older : &order->newest) = hold->older;
-  *(hold->before != 0 ? &orderAt(order, hold->before)->after : &order->bucket[i].first) = hold->after;
-  *(hold->after != 0 ? &orderAt(order, hold->after)->before : &order->bucket[i].last) = hold->before;
+  *(hold->older != 0 ? &reorderAt(order, hold->older)->newer : &order->oldest) = hold->newer;
+  *(hold->newer != 0 ? &reorderAt(order, hold->newer)->older : &order->newest) = hold->older;
+  *(hold->before != 0 ? &reorderAt(order, hold->before)->after : &order->bucket[i].first) = hold->after;
+  *(hold->after != 0 ? &reorderAt(order, hold->after)->before : &order->bucket[i].last) = hold->before;
   hold->newer = order->unused;
   order->unused = (uint16_t)place;
   --order->held;
 }
 
-/* orderTry -- do the oldest of the bucket's events that can be done; FALSE: none can
+/* reorderTry -- do the oldest of the bucket's events that can be done; FALSE: none can
  * newest  the arrival that made it possible: what is older has been put behind it, unless it waited for what has been
  *         given up */
-static Bool orderTry(HeapOrder order, Index bucket, uint64_t newest)
+static Bool reorderTry(HeapReorder order, Index bucket, uint64_t newest)
 {
   Index place;
 
-  for (place = order->bucket[bucket].first; place != 0; place = orderAt(order, place)->after) {
-    HeapInputStruct input = orderAt(order, place)->input;
+  for (place = order->bucket[bucket].first; place != 0; place = reorderAt(order, place)->after) {
+    HeapInputStruct input = reorderAt(order, place)->input;
     Bool orphan = HeapActOrphan(&input); /* which waited for nothing but its begin to be given up */
-    if (orderFirst(order, place) && HeapActTry(order, &input)) {
-      order->tally.repairs += orderAt(order, place)->arrival < newest && !orphan;
-      orderUnhold(order, place);
+    if (reorderFirst(order, place) && HeapActTry(order, &input)) {
+      order->tally.repairs += reorderAt(order, place)->arrival < newest && !orphan;
+      reorderUnhold(order, place);
       return TRUE;
     }
   }
   return FALSE;
 }
 
-/* orderDirty -- of the buckets in which something may have come true the one that holds the oldest; HeapBuckets: none */
-static Index orderDirty(HeapOrder order)
+/* reorderDirty -- of the buckets in which something may have come true the one that holds the oldest; HeapBuckets: none */
+static Index reorderDirty(HeapReorder order)
 {
   Index i, found = HeapBuckets;
-  uint64_t oldest = orderNOW;
+  uint64_t oldest = reorderNOW;
 
   for (i = 0; i < ARRAY_LENGTH(order->dirty); ++i) {
     uint64_t dirty;
@@ -124,8 +124,8 @@ static Index orderDirty(HeapOrder order)
       Index bucket = i * 64 + (Index)__builtin_ctzll(dirty), place = order->bucket[bucket].first;
       if (place == 0) {
         order->dirty[i] &= ~(dirty & -dirty);
-      } else if (orderAt(order, place)->arrival < oldest) {
-        oldest = orderAt(order, place)->arrival;
+      } else if (reorderAt(order, place)->arrival < oldest) {
+        oldest = reorderAt(order, place)->arrival;
         found = bucket;
       }
     }
@@ -133,37 +133,37 @@ static Index orderDirty(HeapOrder order)
   return found;
 }
 
-/* orderRetry -- do what of the held can be done where something has changed, as far as can be in the order in which it
+/* reorderRetry -- do what of the held can be done where something has changed, as far as can be in the order in which it
  * came in: a thread may have done much since
- * newest  the arrival that has changed it; orderNOW: one that was not held; 0: what has been given up */
-static void orderRetry(HeapOrder order, uint64_t newest)
+ * newest  the arrival that has changed it; reorderNOW: one that was not held; 0: what has been given up */
+static void reorderRetry(HeapReorder order, uint64_t newest)
 {
   Index bucket;
 
-  while ((bucket = orderDirty(order)) != HeapBuckets) {
-    if (!orderTry(order, bucket, newest))
+  while ((bucket = reorderDirty(order)) != HeapBuckets) {
+    if (!reorderTry(order, bucket, newest))
       order->dirty[bucket / 64] &= ~((uint64_t)1 << bucket % 64);
   }
 }
 
-/* orderNext -- the place of the next event of the oldest one's thread on its address if one of the two brings an
+/* reorderNext -- the place of the next event of the oldest one's thread on its address if one of the two brings an
  * object and the other takes it away; or 0 */
-static Index orderNext(HeapOrder order)
+static Index reorderNext(HeapReorder order)
 {
-  HeapInput first = &orderAt(order, order->oldest)->input;
+  HeapInput first = &reorderAt(order, order->oldest)->input;
   Index i;
 
-  for (i = orderAt(order, order->oldest)->after; i != 0; i = orderAt(order, i)->after) {
-    HeapInput input = &orderAt(order, i)->input;
-    if (orderSame(input, first))
+  for (i = reorderAt(order, order->oldest)->after; i != 0; i = reorderAt(order, i)->after) {
+    HeapInput input = &reorderAt(order, i)->input;
+    if (reorderSame(input, first))
       return HeapActBrings(input) != HeapActBrings(first) ? i : 0;
   }
   return 0;
 }
 
-/* orderMoved -- has another thread than the event's done something on its address that may have come after `next`, though
+/* reorderMoved -- has another thread than the event's done something on its address that may have come after `next`, though
  * it was told before?  What its own thread did before it cannot have come after it. */
-static Bool orderMoved(HeapOrder order, HeapInput input, HeapInput next)
+static Bool reorderMoved(HeapReorder order, HeapInput input, HeapInput next)
 {
   HeapMove move = &order->move[heapOrderMove(HeapActPlace(input))];
   uint64_t other = move->thread != (uint32_t)input->thread->number ? move->time : move->other;
@@ -172,15 +172,15 @@ static Bool orderMoved(HeapOrder order, HeapInput input, HeapInput next)
          other + HeapBoundTIME >= next->time;
 }
 
-/* orderBeside -- tell of an object that the event at `come` brings and that at `go` takes away; or of a resize in
+/* reorderBeside -- tell of an object that the event at `come` brings and that at `go` takes away; or of a resize in
  * place, of what has been told gone already */
-static void orderBeside(HeapOrder order, Index come, Index go)
+static void reorderBeside(HeapReorder order, Index come, Index go)
 {
-  HeapInputStruct comes = orderAt(order, come)->input, goes = orderAt(order, go)->input;
+  HeapInputStruct comes = reorderAt(order, come)->input, goes = reorderAt(order, go)->input;
   HeapObjectStruct object;
 
-  orderUnhold(order, come);
-  orderUnhold(order, go);
+  reorderUnhold(order, come);
+  reorderUnhold(order, go);
   order->operation.beside = TRUE;
   if (goes.kind == HeapInBEGIN && comes.kind == HeapInEND && goes.key == comes.key) {
     HeapActPast(order, &comes);
@@ -189,12 +189,12 @@ static void orderBeside(HeapOrder order, Index come, Index go)
     HeapActGo(order, &goes, &object);
   }
   order->operation.beside = FALSE;
-  HeapOrderChanged(order, HeapActPlace(&comes)); /* the next of this thread on it is now its first */
+  HeapReorderChanged(order, HeapActPlace(&comes)); /* the next of this thread on it is now its first */
   ++order->tally.repairs;
 }
 
-/* orderPresumeBring -- an object is brought to an address where another lives: that one has gone unseen */
-static void orderPresumeBring(HeapOrder order, HeapInput input)
+/* reorderPresumeBring -- an object is brought to an address where another lives: that one has gone unseen */
+static void reorderPresumeBring(HeapReorder order, HeapInput input)
 {
   HeapObject place;
 
@@ -211,62 +211,62 @@ static void orderPresumeBring(HeapOrder order, HeapInput input)
     NOTREACHED;
 }
 
-/* orderGiveUp -- something is missing in the log: the event, which is not held, will not come true as it stands */
-static void orderGiveUp(HeapOrder order, HeapInput input)
+/* reorderGiveUp -- something is missing in the log: the event, which is not held, will not come true as it stands */
+static void reorderGiveUp(HeapReorder order, HeapInput input)
 {
   if (HeapActBrings(input)) {
-    orderPresumeBring(order, input);
+    reorderPresumeBring(order, input);
   } else {
     HeapStateUnmatched(order, input);
     if (input->kind == HeapInBEGIN)
       HeapActUnknown(order, input);
-    HeapOrderChanged(order, input->addr);
+    HeapReorderChanged(order, input->addr);
   }
 }
 
-/* orderExpire -- the oldest held event will not come true as it stands
+/* reorderExpire -- the oldest held event will not come true as it stands
  *
  * If its thread then takes away what it brings, that may have been before another thread brought what lives there now;
  * if it takes away what nobody brought, and then brings something, before another thread took what lived there: that was
  * what is brought here. Else something is missing in the log. */
-static void orderExpire(HeapOrder order)
+static void reorderExpire(HeapReorder order)
 {
-  HeapInputStruct input = orderAt(order, order->oldest)->input;
-  uint64_t arrival = orderAt(order, order->oldest)->arrival;
+  HeapInputStruct input = reorderAt(order, order->oldest)->input;
+  uint64_t arrival = reorderAt(order, order->oldest)->arrival;
   Bool brings = HeapActBrings(&input);
   Bool lives = HeapObjectLives(HeapTableSeek(&input.pool->table, HeapActPlace(&input)));
-  Index next = orderNext(order), come = brings ? order->oldest : next, go = brings ? next : order->oldest;
+  Index next = reorderNext(order), come = brings ? order->oldest : next, go = brings ? next : order->oldest;
 
-  if (next != 0 && lives == brings && orderMoved(order, &input, &orderAt(order, next)->input) &&
-      HeapActMay(&orderAt(order, come)->input, &orderAt(order, go)->input)) {
-    orderBeside(order, come, go);
+  if (next != 0 && lives == brings && reorderMoved(order, &input, &reorderAt(order, next)->input) &&
+      HeapActMay(&reorderAt(order, come)->input, &reorderAt(order, go)->input)) {
+    reorderBeside(order, come, go);
   } else {
-    orderUnhold(order, order->oldest);
-    orderGiveUp(order, &input);
+    reorderUnhold(order, order->oldest);
+    reorderGiveUp(order, &input);
   }
-  orderRetry(order, arrival);
+  reorderRetry(order, arrival);
 }
 
-/* orderHold -- the event cannot be true yet; `tried`: for certain */
-static void orderHold(HeapOrder order, HeapInput input, Bool tried)
+/* reorderHold -- the event cannot be true yet; `tried`: for certain */
+static void reorderHold(HeapReorder order, HeapInput input, Bool tried)
 {
   Index place;
 
   if (order->held == HeapBoundEVENTS)
-    orderExpire(order);
-  place = HeapOrderHeld(order, input);
+    reorderExpire(order);
+  place = HeapReorderHeld(order, input);
   if (!tried)
-    HeapOrderChanged(order, HeapActPlace(input));
-  orderRetry(order, orderAt(order, place)->arrival);
+    HeapReorderChanged(order, HeapActPlace(input));
+  reorderRetry(order, reorderAt(order, place)->arrival);
 }
 
-void HeapOrderSettle(HeapOrder order)
+void HeapReorderSettle(HeapReorder order)
 {
   while (order->held > 0)
-    orderExpire(order);
+    reorderExpire(order);
 }
 
-void HeapOrderFinish(HeapOrder order)
+void HeapReorderFinish(HeapReorder order)
 {
   if (order->stating)
     HeapTableFinish(&order->gone);
@@ -275,48 +275,48 @@ void HeapOrderFinish(HeapOrder order)
   order->stating = order->windowed = FALSE;
 }
 
-/* orderCannot -- the event cannot be true now: later perhaps, if there is another thread whose event it waits for */
-static void orderCannot(HeapOrder order, HeapInput input)
+/* reorderCannot -- the event cannot be true now: later perhaps, if there is another thread whose event it waits for */
+static void reorderCannot(HeapReorder order, HeapInput input)
 {
   if (UNLIKELY(order->windowed) && (HeapActBrings(input) ? HeapForkGone(order, input) : HeapForkCome(order, input)) &&
       HeapActTry(order, input))
     return;
   if (order->several)
-    orderHold(order, input, TRUE);
+    reorderHold(order, input, TRUE);
   else
-    orderGiveUp(order, input);
+    reorderGiveUp(order, input);
 }
 
-/* orderTold -- the process tells of an object that it already has */
-static void orderTold(HeapOrder order, HeapInput input)
+/* reorderTold -- the process tells of an object that it already has */
+static void reorderTold(HeapReorder order, HeapInput input)
 {
   if (!HeapStateLive(order, input))
     return;
   if (!HeapActTry(order, input))
     NOTREACHED;
-  orderRetry(order, orderNOW);
+  reorderRetry(order, reorderNOW);
 }
 
-void HeapOrderUntil(HeapOrder order, uint64_t time)
+void HeapReorderUntil(HeapReorder order, uint64_t time)
 {
   if (time > order->now)
     order->now = time;
-  while (UNLIKELY(order->held > 0) && order->now - orderAt(order, order->oldest)->input.time > HeapBoundTIME)
-    orderExpire(order);
+  while (UNLIKELY(order->held > 0) && order->now - reorderAt(order, order->oldest)->input.time > HeapBoundTIME)
+    reorderExpire(order);
 }
 
-/* orderRoom -- make sure of a place for one more resize of the thread: what is held back may need them all */
-static void orderRoom(HeapOrder order, HeapThread thread)
+/* reorderRoom -- make sure of a place for one more resize of the thread: what is held back may need them all */
+static void reorderRoom(HeapReorder order, HeapThread thread)
 {
   while (UNLIKELY(thread->busy == (1u << HeapResizePLACES) - 1 && order->held > 0))
-    orderExpire(order);
+    reorderExpire(order);
 }
 
-void HeapOrderEvent(HeapOrder order, HeapInput input)
+void HeapReorderEvent(HeapReorder order, HeapInput input)
 {
-  HeapOrderUntil(order, input->time);
+  HeapReorderUntil(order, input->time);
   if (UNLIKELY(input->kind == HeapInLIVE)) {
-    orderTold(order, input);
+    reorderTold(order, input);
     return;
   }
   if (input->kind == HeapInFREE || input->kind == HeapInBEGIN) {
@@ -327,23 +327,23 @@ void HeapOrderEvent(HeapOrder order, HeapInput input)
       HeapStateGone(order, input->pool, input->addr);
   }
   if (input->kind >= HeapInBEGIN) {
-    orderRoom(order, input->thread);
+    reorderRoom(order, input->thread);
     if (input->kind == HeapInBEGIN)
       HeapActOpen(order, input);
     else
       HeapActMatch(order, input);
     if (UNLIKELY(order->held > 0))
-      orderRetry(order, 0); /* what comes true because another resize has been given up is not put behind this event */
+      reorderRetry(order, 0); /* what comes true because another resize has been given up is not put behind this event */
   }
-  if (orderHeldOn(order, HeapActPlace(input)))
-    orderHold(order, input, FALSE);
+  if (reorderHeldOn(order, HeapActPlace(input)))
+    reorderHold(order, input, FALSE);
   else if (UNLIKELY(!HeapActTry(order, input)))
-    orderCannot(order, input);
+    reorderCannot(order, input);
   else if (UNLIKELY(order->held > 0))
-    orderRetry(order, orderNOW);
+    reorderRetry(order, reorderNOW);
 }
 
-void HeapOrderDestroy(HeapOrder order, HeapPool pool, HeapThread thread, uint64_t time)
+void HeapReorderDestroy(HeapReorder order, HeapPool pool, HeapThread thread, uint64_t time)
 {
   HeapInputStruct input = {.pool = pool, .thread = thread, .kind = HeapInFREE};
   HeapObject objects;
@@ -351,7 +351,7 @@ void HeapOrderDestroy(HeapOrder order, HeapPool pool, HeapThread thread, uint64_
 
   if (time > order->now)
     order->now = time;
-  HeapOrderSettle(order);
+  HeapReorderSettle(order);
   if (HeapTableSort(&objects, &n, &pool->table) != ResOK) {
     order->res = ResMEMORY;
     return;
@@ -364,20 +364,20 @@ void HeapOrderDestroy(HeapOrder order, HeapPool pool, HeapThread thread, uint64_
   HeapTableFinish(&pool->table);
 }
 
-Bool HeapOrderCheck(HeapOrder order)
+Bool HeapReorderCheck(HeapReorder order)
 {
   Count all = 0, buckets = 0;
   Index i, place;
 
   AVER(order->held <= HeapBoundEVENTS && order->held <= order->used);
-  for (place = order->oldest; place != 0; place = orderAt(order, place)->newer) {
-    AVER(orderAt(order, place)->newer != 0 || place == order->newest);
+  for (place = order->oldest; place != 0; place = reorderAt(order, place)->newer) {
+    AVER(reorderAt(order, place)->newer != 0 || place == order->newest);
     ++all;
   }
   for (i = 0; i < HeapBuckets; ++i)
-    for (place = order->bucket[i].first; place != 0; place = orderAt(order, place)->after) {
-      AVER(heapOrderBucket(HeapActPlace(&orderAt(order, place)->input)) == i);
-      AVER(orderAt(order, place)->after != 0 || place == order->bucket[i].last);
+    for (place = order->bucket[i].first; place != 0; place = reorderAt(order, place)->after) {
+      AVER(heapOrderBucket(HeapActPlace(&reorderAt(order, place)->input)) == i);
+      AVER(reorderAt(order, place)->after != 0 || place == order->bucket[i].last);
       ++buckets;
     }
   AVER(all == order->held && buckets == order->held);

@@ -7,7 +7,7 @@
  * HeapBoundTIME and HeapBoundEVENTS; so the client is told only what can have happened.  While a process has one thread
  * nothing is held back: what cannot be true then never will be.
  *
- * Always true (HeapOrderCheck):
+ * Always true (HeapReorderCheck):
  *   held <= HeapBoundEVENTS;  each held event is in the list of all and in that of its address's bucket, both in the
  *   order of arrival;  between two events no bucket is `dirty`
  *   each operation told is no earlier than the one before
@@ -83,7 +83,7 @@ typedef struct HeapInputStruct {
   uint64_t addr;     /* the object; where END has it, the new address, or 0 if the resize failed */
   uint64_t old;      /* END: the address before; ALLOC: where it was asked for, or 0 */
   uint64_t size;     /* ALLOC, END: bytes asked for */
-  uint64_t key;      /* BEGIN, END: which resize; set by HeapOrderEvent */
+  uint64_t key;      /* BEGIN, END: which resize; set by HeapReorderEvent */
   HeapPool pool;
   HeapThread thread;
   uint8_t kind;      /* HeapInputKind */
@@ -180,7 +180,7 @@ typedef struct HeapSumStruct {
   uint64_t peakObjects, peakBytes, peakTime; /* at the peak of bytes */
 } HeapSumStruct, *HeapSum;
 
-typedef struct HeapOrderStruct {
+typedef struct HeapReorderStruct {
   HeapClientStruct client;
   HeapOperationStruct operation; /* what the hook is told; process is set, and what is seldom set is 0 */
   uint64_t now;       /* time of the newest event; operation.time follows it */
@@ -206,20 +206,20 @@ typedef struct HeapOrderStruct {
   } bucket[HeapBuckets];
   uint64_t dirty[HeapBuckets / 64]; /* a bit for each bucket in which something may have come true */
   HeapHoldStruct hold[HeapBoundEVENTS];
-} HeapOrderStruct, *HeapOrder;
+} HeapReorderStruct, *HeapReorder;
 
-/* HeapOrderInit -- no objects, nothing held; `client`, which is copied, is told of each operation */
-extern void HeapOrderInit(HeapOrder order, Index process, HeapClient client);
+/* HeapReorderInit -- no objects, nothing held; `client`, which is copied, is told of each operation */
+extern void HeapReorderInit(HeapReorder order, Index process, HeapClient client);
 
-/* HeapOrderEvent -- take one event; events of one thread come in their order, all of them by time
+/* HeapReorderEvent -- take one event; events of one thread come in their order, all of them by time
  * cost: a look-up in the pool's table; when events are held back on its address, a pass over those */
-extern void HeapOrderEvent(HeapOrder order, HeapInput input);
+extern void HeapReorderEvent(HeapReorder order, HeapInput input);
 
-/* HeapOrderUntil -- it is `time` now: give up what has waited for too long */
-extern void HeapOrderUntil(HeapOrder order, uint64_t time);
+/* HeapReorderUntil -- it is `time` now: give up what has waited for too long */
+extern void HeapReorderUntil(HeapReorder order, uint64_t time);
 
-/* HeapOrderHeld -- the event is held back as the newest: a saved order is restored.  Returns its place in `hold`. */
-extern Index HeapOrderHeld(HeapOrder order, HeapInput input);
+/* HeapReorderHeld -- the event is held back as the newest: a saved order is restored.  Returns its place in `hold`. */
+extern Index HeapReorderHeld(HeapReorder order, HeapInput input);
 
 /* heapOrderBucket -- where events on this address are held */
 static inline Index heapOrderBucket(uint64_t addr)
@@ -233,15 +233,15 @@ static inline Index heapOrderMove(uint64_t addr)
   return (Index)((addr * 0x9e3779b97f4a7c15ull) >> 55);
 }
 
-/* HeapOrderFresh -- may what is held now still depend on this move?  It has been told within the bound of something
+/* HeapReorderFresh -- may what is held now still depend on this move?  It has been told within the bound of something
  * that is held back, and that came within the bound. */
-static inline Bool HeapOrderFresh(HeapOrder order, HeapMove move)
+static inline Bool HeapReorderFresh(HeapReorder order, HeapMove move)
 {
   return move->time != 0 && order->now - move->time <= 2 * HeapBoundTIME;
 }
 
-/* HeapOrderChanged -- something has come to this address or gone from it: held events may have become possible */
-static inline void HeapOrderChanged(HeapOrder order, uint64_t addr)
+/* HeapReorderChanged -- something has come to this address or gone from it: held events may have become possible */
+static inline void HeapReorderChanged(HeapReorder order, uint64_t addr)
 {
   Index i;
 
@@ -252,19 +252,19 @@ static inline void HeapOrderChanged(HeapOrder order, uint64_t addr)
     order->dirty[i / 64] |= (uint64_t)1 << i % 64;
 }
 
-/* HeapOrderSettle -- hold nothing back any longer: at the end, and before a pool is destroyed */
-extern void HeapOrderSettle(HeapOrder order);
+/* HeapReorderSettle -- hold nothing back any longer: at the end, and before a pool is destroyed */
+extern void HeapReorderSettle(HeapReorder order);
 
-/* HeapOrderFinish -- give back what memory it has */
-extern void HeapOrderFinish(HeapOrder order);
+/* HeapReorderFinish -- give back what memory it has */
+extern void HeapReorderFinish(HeapReorder order);
 
-/* HeapOrderDestroy -- free all objects of `pool`, which is being destroyed (presumed), oldest first */
-extern void HeapOrderDestroy(HeapOrder order, HeapPool pool, HeapThread thread, uint64_t time);
+/* HeapReorderDestroy -- free all objects of `pool`, which is being destroyed (presumed), oldest first */
+extern void HeapReorderDestroy(HeapReorder order, HeapPool pool, HeapThread thread, uint64_t time);
 
-/* HeapOrderAbandon -- the thread's resizes have no end: their objects are back where they were */
-extern void HeapOrderAbandon(HeapOrder order, HeapThread thread);
+/* HeapReorderAbandon -- the thread's resizes have no end: their objects are back where they were */
+extern void HeapReorderAbandon(HeapReorder order, HeapThread thread);
 
-extern Bool HeapOrderCheck(HeapOrder order);
+extern Bool HeapReorderCheck(HeapReorder order);
 
 /* ---- heapapply.c: what an event does to the live objects, once it can be true ----
  *
@@ -286,11 +286,11 @@ static inline Bool HeapActBrings(HeapInput input)
 /* HeapActOpen -- a resize begins: input->key becomes its key; an open one of the same object has lost its end
  * HeapActMatch -- find the resize that the event ends, for input->key.  If its begin was lost, what lives at the old
  * address is what was resized. */
-extern void HeapActOpen(HeapOrder order, HeapInput input);
-extern void HeapActMatch(HeapOrder order, HeapInput input);
+extern void HeapActOpen(HeapReorder order, HeapInput input);
+extern void HeapActMatch(HeapReorder order, HeapInput input);
 
 /* HeapActUnknown -- the object of a resize that begins with this event was never seen */
-extern void HeapActUnknown(HeapOrder order, HeapInput input);
+extern void HeapActUnknown(HeapReorder order, HeapInput input);
 
 /* HeapActOrphan -- is it the end of a resize whose object was never seen, or which was given up?
  * HeapActMay -- may `come` be told before `go`, which stands before it?  Not if it ends a resize whose begin, another
@@ -300,24 +300,24 @@ extern Bool HeapActMay(HeapInput come, HeapInput go);
 
 /* HeapActOwn -- the pool's objects are going to change: from now on nobody shares its table.  FALSE: no memory, which
  * the order remembers. */
-extern Bool HeapActCopy(HeapOrder order, HeapPool pool);
-static inline Bool HeapActOwn(HeapOrder order, HeapPool pool)
+extern Bool HeapActCopy(HeapReorder order, HeapPool pool);
+static inline Bool HeapActOwn(HeapReorder order, HeapPool pool)
 {
   return LIKELY(pool->table.shares == NULL) || HeapActCopy(order, pool);
 }
 
 /* HeapActTry -- do what the event says; FALSE: it cannot be true now, and nothing has been done */
-extern Bool HeapActTry(HeapOrder order, HeapInput input);
+extern Bool HeapActTry(HeapReorder order, HeapInput input);
 
 /* HeapActPresume -- tell that an object has gone of which no event says so */
-extern void HeapActPresume(HeapOrder order, HeapInput input, HeapObject object);
+extern void HeapActPresume(HeapReorder order, HeapInput input, HeapObject object);
 
 /* HeapActCome, HeapActGo -- tell of an object that is at its address no longer, and in no table: what brings it,
  * which fills in *objectReturn, and what takes it away */
-extern void HeapActCome(HeapOrder order, HeapInput input, HeapObject objectReturn);
-extern void HeapActGo(HeapOrder order, HeapInput input, HeapObject object);
+extern void HeapActCome(HeapReorder order, HeapInput input, HeapObject objectReturn);
+extern void HeapActGo(HeapReorder order, HeapInput input, HeapObject object);
 
 /* HeapActPast -- tell of a resize, by its end, of an object that has been told gone */
-extern void HeapActPast(HeapOrder order, HeapInput end);
+extern void HeapActPast(HeapReorder order, HeapInput end);
 
 #endif /* HEAP_HEAPREORDER_H */

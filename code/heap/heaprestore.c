@@ -262,7 +262,7 @@ static void restoreThreads(Restore restore)
     restore->bytes->failed = TRUE;
 }
 
-static void restoreHeld(Restore restore, HeapOrder order)
+static void restoreHeld(Restore restore, HeapReorder order)
 {
   HeapInputStruct event = {.time = 0};
   HeapInput input = &event;
@@ -285,11 +285,11 @@ static void restoreHeld(Restore restore, HeapOrder order)
     from->failed = TRUE;
   } else {
     input->thread = restore->thread[thread];
-    (void)HeapOrderHeld(order, input);
+    (void)HeapReorderHeld(order, input);
   }
 }
 
-static void restoreOrder(Restore restore, HeapOrder order)
+static void restoreOrder(Restore restore, HeapReorder order)
 {
   HeapBytes from = restore->bytes;
   uint64_t place;

@@ -176,7 +176,7 @@ static void saveHeld(Save save, HeapInput input)
   HeapBytesPut(to, input->thread->mark);
 }
 
-static void saveOrder(Save save, HeapOrder order)
+static void saveOrder(Save save, HeapReorder order)
 {
   HeapBytes to = save->bytes;
   Index i;
@@ -189,7 +189,7 @@ static void saveOrder(Save save, HeapOrder order)
   if (order->windowed)
     saveTable(save, &order->window);
   for (i = 0; i < HeapMovesMAX; ++i)
-    if (HeapOrderFresh(order, &order->move[i])) {
+    if (HeapReorderFresh(order, &order->move[i])) {
       HeapBytesPut(to, i + 1);
       HeapBytesPut(to, order->move[i].key);
       HeapBytesPut(to, order->move[i].time);

@@ -20,7 +20,7 @@ enum {
   NUMBER(of.tally.unfinished) NUMBER(of.tally.failed) NUMBER(of.tally.forgotten) NUMBER(of.sum.objects) \
   NUMBER(of.sum.bytes) NUMBER(of.sum.peakObjects) NUMBER(of.sum.peakBytes) NUMBER(of.sum.peakTime)
 
-/* The plain numbers of a HeapOrderStruct. */
+/* The plain numbers of a HeapReorderStruct. */
 #define HeapSavedNUMBERS \
   NUMBER(order->now) NUMBER(order->key) NUMBER(order->res) HeapSavedTALLY((*order)) NUMBER(order->stating) \
   NUMBER(order->stateFrom) NUMBER(order->stateTo) NUMBER(order->held) \

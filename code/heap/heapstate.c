@@ -18,7 +18,7 @@ static uint64_t stateKey(HeapPool pool, uint64_t addr)
   return HeapStateAddr(addr, pool);
 }
 
-static void stateInsert(HeapOrder order, uint64_t key)
+static void stateInsert(HeapReorder order, uint64_t key)
 {
   HeapObject place = HeapTableSeek(&order->gone, key);
 
@@ -26,7 +26,7 @@ static void stateInsert(HeapOrder order, uint64_t key)
     order->res = ResMEMORY;
 }
 
-void HeapStateBegin(HeapOrder order, uint64_t time)
+void HeapStateBegin(HeapReorder order, uint64_t time)
 {
   if (order->stating)
     HeapTableFinish(&order->gone);
@@ -38,18 +38,18 @@ void HeapStateBegin(HeapOrder order, uint64_t time)
   order->stating = TRUE;
   order->stateFrom = time;
   /* What was missed until now is explained. */
-  HeapOrderSettle(order);
+  HeapReorderSettle(order);
   order->tally.early += order->tally.unmatched + order->tally.overlaps + order->tally.unfinished;
   order->tally.unmatched = order->tally.overlaps = order->tally.unfinished = 0;
 }
 
-void HeapStateThread(HeapOrder order, HeapThread thread)
+void HeapStateThread(HeapReorder order, HeapThread thread)
 {
   if (order->stating && thread->gonePool != NULL && order->stateFrom - thread->goneTime < statePause)
     stateInsert(order, stateKey(thread->gonePool, thread->gone));
 }
 
-void HeapStatePool(HeapOrder order, HeapPool pool)
+void HeapStatePool(HeapReorder order, HeapPool pool)
 {
   Index i;
 
@@ -60,7 +60,7 @@ void HeapStatePool(HeapOrder order, HeapPool pool)
       pool->table.objects[i].stale = 1;
 }
 
-void HeapStateEnd(HeapOrder order, uint64_t time)
+void HeapStateEnd(HeapReorder order, uint64_t time)
 {
   if (!order->stating)
     return;
@@ -69,17 +69,17 @@ void HeapStateEnd(HeapOrder order, uint64_t time)
   order->stateTo = time + HeapBoundTIME;
 }
 
-void HeapStateGone(HeapOrder order, HeapPool pool, uint64_t addr)
+void HeapStateGone(HeapReorder order, HeapPool pool, uint64_t addr)
 {
   stateInsert(order, stateKey(pool, addr));
 }
 
-Bool HeapStateIsGone(HeapOrder order, HeapPool pool, uint64_t addr)
+Bool HeapStateIsGone(HeapReorder order, HeapPool pool, uint64_t addr)
 {
   return order->stating && HeapTableSeek(&order->gone, stateKey(pool, addr))->addr != 0;
 }
 
-Bool HeapStateLive(HeapOrder order, HeapInput input)
+Bool HeapStateLive(HeapReorder order, HeapInput input)
 {
   HeapObject place;
 
@@ -101,7 +101,7 @@ Bool HeapStateLive(HeapOrder order, HeapInput input)
   return TRUE;
 }
 
-void HeapStatePurge(HeapOrder order, HeapPool pool, HeapThread thread, uint64_t time)
+void HeapStatePurge(HeapReorder order, HeapPool pool, HeapThread thread, uint64_t time)
 {
   HeapInputStruct input = {.pool = pool, .thread = thread, .kind = HeapInFREE, .time = time};
   HeapObject objects;
@@ -123,7 +123,7 @@ void HeapStatePurge(HeapOrder order, HeapPool pool, HeapThread thread, uint64_t 
   free(objects);
 }
 
-void HeapStateUnmatched(HeapOrder order, HeapInput input)
+void HeapStateUnmatched(HeapReorder order, HeapInput input)
 {
   if (order->stating || input->time <= order->stateTo)
     ++order->tally.early;

@@ -18,15 +18,15 @@
 
 /* HeapStateBegin, HeapStateEnd -- the process begins and ends to tell.  In between: what cannot be matched is no fault.
  * HeapStateThread, HeapStatePool -- at the beginning, for each thread and each pool that is known */
-extern void HeapStateBegin(HeapOrder order, uint64_t time);
-extern void HeapStateThread(HeapOrder order, HeapThread thread);
-extern void HeapStatePool(HeapOrder order, HeapPool pool);
-extern void HeapStateEnd(HeapOrder order, uint64_t time);
+extern void HeapStateBegin(HeapReorder order, uint64_t time);
+extern void HeapStateThread(HeapReorder order, HeapThread thread);
+extern void HeapStatePool(HeapReorder order, HeapPool pool);
+extern void HeapStateEnd(HeapReorder order, uint64_t time);
 
 /* HeapStateGone -- an object is freed or resized while the process tells
  * HeapStateIsGone -- has one been at this address?  Another may be there now. */
-extern void HeapStateGone(HeapOrder order, HeapPool pool, uint64_t addr);
-extern Bool HeapStateIsGone(HeapOrder order, HeapPool pool, uint64_t addr);
+extern void HeapStateGone(HeapReorder order, HeapPool pool, uint64_t addr);
+extern Bool HeapStateIsGone(HeapReorder order, HeapPool pool, uint64_t addr);
 
 /* HeapStateAddr -- the address whose key in order->gone is `key`, if it is one of this pool's; else something that is
  * no user's address */
@@ -36,12 +36,12 @@ static inline uint64_t HeapStateAddr(uint64_t key, HeapPool pool)
 }
 
 /* HeapStateLive -- the process tells of an object; TRUE: it is new to us */
-extern Bool HeapStateLive(HeapOrder order, HeapInput input);
+extern Bool HeapStateLive(HeapReorder order, HeapInput input);
 
 /* HeapStatePurge -- all objects of the pool have been told: what else was known is gone */
-extern void HeapStatePurge(HeapOrder order, HeapPool pool, HeapThread thread, uint64_t time);
+extern void HeapStatePurge(HeapReorder order, HeapPool pool, HeapThread thread, uint64_t time);
 
 /* HeapStateUnmatched -- count an event on an object that was never seen */
-extern void HeapStateUnmatched(HeapOrder order, HeapInput input);
+extern void HeapStateUnmatched(HeapReorder order, HeapInput input);
 
 #endif /* HEAP_HEAPSTATE_H */

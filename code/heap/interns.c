@@ -31,19 +31,19 @@ void InternsFinish(Interns interns)
 
 Bool InternsTells(int *idReturn, int *stringReturn, EventType type)
 {
-  if (!PlansNamed(type, "Intern"))
+  if (!TypeCacheNamed(type, "Intern"))
     return FALSE;
-  *idReturn = PlansParam(type, "id", "UW");
-  *stringReturn = PlansParam(type, "string", "S");
+  *idReturn = TypeCacheParam(type, "id", "UW");
+  *stringReturn = TypeCacheParam(type, "string", "S");
   return *idReturn >= 0 && *stringReturn >= 0;
 }
 
 Bool InternsLabels(int *addrReturn, int *idReturn, EventType type)
 {
-  if (!PlansNamed(type, "Label"))
+  if (!TypeCacheNamed(type, "Label"))
     return FALSE;
-  *addrReturn = PlansParam(type, "addr", "PA");
-  *idReturn = PlansParam(type, "id", "UW");
+  *addrReturn = TypeCacheParam(type, "addr", "PA");
+  *idReturn = TypeCacheParam(type, "id", "UW");
   return *addrReturn >= 0 && *idReturn >= 0;
 }
 

@@ -15,7 +15,7 @@ enum {
   stateVERSION = 1 /* of check points: another one whenever a heap remembers something else, or takes events otherwise */
 };
 
-struct StateStruct {
+struct ManagerStateStruct {
   Log log;
   Heap heap;
   LogRequestStruct request;
@@ -30,7 +30,7 @@ struct StateStruct {
 /* Sites */
 
 /* stateSiteAdd -- the number of a site, from 1; 0: there is no room for it */
-static uint32_t stateSiteAdd(State state, uint64_t site)
+static uint32_t stateSiteAdd(ManagerState state, uint64_t site)
 {
   HeapObject place = HeapTableSeek(&state->sites, site);
   Count count = state->sites.count;
@@ -49,12 +49,12 @@ static uint32_t stateSiteAdd(State state, uint64_t site)
   return place->client;
 }
 
-uint64_t StateSite(State state, const HeapObjectStruct *object)
+uint64_t ManagerStateSite(ManagerState state, const HeapObjectStruct *object)
 {
   return object->client == 0 ? 0 : state->site[object->client - 1];
 }
 
-Count StateSites(State state)
+Count ManagerStateSites(ManagerState state)
 {
   return state->sites.count;
 }
@@ -74,7 +74,7 @@ static void stateNothing(void *data, HeapOperation operation)
 /* Check points: the sites, and the heap */
 
 /* stateSave -- what there is, appended to `to`, whose `failed` says so; ResMEMORY */
-static Res stateSave(State state, HeapBytes to)
+static Res stateSave(ManagerState state, HeapBytes to)
 {
   Index i;
 
@@ -86,7 +86,7 @@ static Res stateSave(State state, HeapBytes to)
 }
 
 /* stateSites -- read the sites into `state`, or, if that is NULL, pass them; FALSE: there can be no such ones */
-static Bool stateSites(Count *countReturn, State state, HeapBytes from)
+static Bool stateSites(Count *countReturn, ManagerState state, HeapBytes from)
 {
   uint64_t count = HeapBytesGet(from), i;
 
@@ -105,8 +105,8 @@ static Bool stateAll(const LogRequestStruct *only)
   return only->kinds == UINT32_MAX && only->choose == NULL && only->accept == NULL;
 }
 
-/* stateRestore -- StateRestore, and the sites go to `state` if it is not NULL */
-static Res stateRestore(LogPosition position, Heap heap, State state, Log log, const LogPositionStruct *before)
+/* stateRestore -- ManagerStateRestore, and the sites go to `state` if it is not NULL */
+static Res stateRestore(LogPosition position, Heap heap, ManagerState state, Log log, const LogPositionStruct *before)
 {
   static const LogPositionStruct first = LogPositionFIRST;
   HeapBytesStruct from = {.next = 0};
@@ -128,8 +128,8 @@ static Res stateRestore(LogPosition position, Heap heap, State state, Log log, c
   return res == ResMEMORY ? res : ResOK;
 }
 
-Res StateRestore(LogPosition position, Heap heap, Log log, const LogRequestStruct *only,
-                 const LogPositionStruct *before)
+Res ManagerStateRestore(LogPosition position, Heap heap, Log log, const LogRequestStruct *only,
+                        const LogPositionStruct *before)
 {
   static const LogPositionStruct first = LogPositionFIRST;
 
@@ -141,21 +141,21 @@ Res StateRestore(LogPosition position, Heap heap, Log log, const LogRequestStruc
 
 static Bool stateChoose(void *data, LogProcess process, EventType type)
 {
-  State state = data;
+  ManagerState state = data;
 
   return HeapWants(type) && (state->choose == NULL || state->choose(state->chooseData, process, type));
 }
 
 static Bool stateEvent(LogRequest request, LogEvent event)
 {
-  State state = request->data;
+  ManagerState state = request->data;
 
   HeapEvent(state->heap, event);
   return FALSE;
 }
 
 /* stateKinds -- the kinds that have a type which is wanted */
-static uint32_t stateKinds(State state, uint32_t only)
+static uint32_t stateKinds(ManagerState state, uint32_t only)
 {
   Registry last = NULL; /* families of one program stand together, and share one */
   uint32_t kinds = 0;
@@ -172,7 +172,7 @@ static uint32_t stateKinds(State state, uint32_t only)
 }
 
 /* stateRequest -- what is wanted, of what `only` leaves.  A count counts what is not wanted, too. */
-static void stateRequest(State state, const LogRequestStruct *only)
+static void stateRequest(ManagerState state, const LogRequestStruct *only)
 {
   LogRequest request = &state->request;
 
@@ -192,10 +192,10 @@ static void stateRequest(State state, const LogRequestStruct *only)
 }
 
 /* stateMake -- a state that has taken nothing, and whose request is not made yet */
-static Res stateMake(State *stateReturn, Log log)
+static Res stateMake(ManagerState *stateReturn, Log log)
 {
   HeapClientStruct client = {.alloc = stateAlloc, .free = stateNothing, .resize = stateNothing, .other = stateNothing};
-  State state = calloc(1, sizeof *state);
+  ManagerState state = calloc(1, sizeof *state);
 
   if (state == NULL)
     return ResMEMORY;
@@ -206,17 +206,17 @@ static Res stateMake(State *stateReturn, Log log)
     return ResMEMORY;
   }
   if (HeapTableInit(&state->sites) != ResOK) {
-    StateDestroy(state);
+    ManagerStateDestroy(state);
     return ResMEMORY;
   }
   *stateReturn = state;
   return ResOK;
 }
 
-Res StateCreate(State *stateReturn, Log log, const LogRequestStruct *only, const LogPositionStruct *position)
+Res ManagerStateCreate(ManagerState *stateReturn, Log log, const LogRequestStruct *only, const LogPositionStruct *position)
 {
   Res res = stateMake(stateReturn, log);
-  State state = *stateReturn;
+  ManagerState state = *stateReturn;
 
   if (res != ResOK)
     return res;
@@ -226,11 +226,11 @@ Res StateCreate(State *stateReturn, Log log, const LogRequestStruct *only, const
       only->count == UINT64_MAX)
     res = stateRestore(&state->from, state->heap, state, log, position);
   if (res != ResOK)
-    StateDestroy(state);
+    ManagerStateDestroy(state);
   return res;
 }
 
-void StateDestroy(State state)
+void ManagerStateDestroy(ManagerState state)
 {
   HeapTableFinish(&state->sites);
   HeapDestroy(state->heap);
@@ -238,17 +238,17 @@ void StateDestroy(State state)
   free(state);
 }
 
-LogRequest StateRequest(State state)
+LogRequest ManagerStateRequest(ManagerState state)
 {
   return &state->request;
 }
 
-Res StateSettle(State state)
+Res ManagerStateSettle(ManagerState state)
 {
   return HeapSettle(state->heap);
 }
 
-Heap StateHeap(State state)
+Heap ManagerStateHeap(ManagerState state)
 {
   return state->heap;
 }
@@ -256,7 +256,7 @@ Heap StateHeap(State state)
 /* Keeping check points */
 
 typedef struct stateKeeperStruct {
-  State state;
+  ManagerState state;
   IndexFile file;
   uint64_t interval, events; /* from one check point to the next, and since the last one */
   Count due;                 /* check points that were due, kept or not */
@@ -294,7 +294,7 @@ static Bool stateKeepEvent(LogRequest request, LogEvent event)
   return keeper->res != ResOK;
 }
 
-Res StateKeepEvery(IndexFile file, Log log, uint64_t interval)
+Res ManagerStateKeepEvery(IndexFile file, Log log, uint64_t interval)
 {
   static const LogRequestStruct all = LogRequestALL;
   LogRequestStruct request;
@@ -309,16 +309,16 @@ Res StateKeepEvery(IndexFile file, Log log, uint64_t interval)
   request.choose = stateChoose; /* of all kinds: whatever is damaged is to be known */
   request.event = stateKeepEvent;
   res = LogRead(log, &request);
-  StateDestroy(keeper.state);
+  ManagerStateDestroy(keeper.state);
   return res == ResOK ? keeper.res : res;
 }
 
-Res StateKeep(IndexFile file, Log log)
+Res ManagerStateKeep(IndexFile file, Log log)
 {
   LogSummaryStruct summary;
   uint64_t interval;
 
   LogSummarize(&summary, log);
   interval = summary.events / IndexFileChecksMAX + 1;
-  return StateKeepEvery(file, log, interval > StateIntervalMIN ? interval : StateIntervalMIN);
+  return ManagerStateKeepEvery(file, log, interval > ManagerStateIntervalMIN ? interval : ManagerStateIntervalMIN);
 }

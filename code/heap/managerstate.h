@@ -20,44 +20,44 @@
 #include "log/indexfile.h"
 #include "request/request.h"
 
-typedef struct StateStruct *State;
+typedef struct ManagerStateStruct *ManagerState;
 
-enum { StateIntervalMIN = 65536 }; /* events between two check points at least */
+enum { ManagerStateIntervalMIN = 65536 }; /* events between two check points at least */
 
-/* StateCreate -- the state before `position`
+/* ManagerStateCreate -- the state before `position`
  *
  * only     what this request chooses and its bounds hold besides, so that what it leaves out is not read
  * returns  ResMEMORY
  */
-extern Res StateCreate(State *stateReturn, Log log, const LogRequestStruct *only, const LogPositionStruct *position);
-extern void StateDestroy(State state);
+extern Res ManagerStateCreate(ManagerState *stateReturn, Log log, const LogRequestStruct *only, const LogPositionStruct *position);
+extern void ManagerStateDestroy(ManagerState state);
 
-/* StateRequest -- the request that has to be served then: its data is the state; all hooks but `event` are the caller's
+/* ManagerStateRequest -- the request that has to be served then: its data is the state; all hooks but `event` are the caller's
  * to set
- * StateSettle -- the request has ended: the state is that at where it ended.  ResMEMORY. */
-extern LogRequest StateRequest(State state);
-extern Res StateSettle(State state);
+ * ManagerStateSettle -- the request has ended: the state is that at where it ended.  ResMEMORY. */
+extern LogRequest ManagerStateRequest(ManagerState state);
+extern Res ManagerStateSettle(ManagerState state);
 
-/* StateHeap -- the heap, to be looked at with heaplook.h once it is settled */
-extern Heap StateHeap(State state);
+/* ManagerStateHeap -- the heap, to be looked at with heaplook.h once it is settled */
+extern Heap ManagerStateHeap(ManagerState state);
 
-/* StateSite -- where the object was asked for; 0 if that was not recorded, or there are more than 16 M such places */
-extern uint64_t StateSite(State state, const HeapObjectStruct *object);
+/* ManagerStateSite -- where the object was asked for; 0 if that was not recorded, or there are more than 16 M such places */
+extern uint64_t ManagerStateSite(ManagerState state, const HeapObjectStruct *object);
 
-/* StateSites -- how many such places there are: an object's `client` is the number of its own, from 1, or 0 */
-extern Count StateSites(State state);
+/* ManagerStateSites -- how many such places there are: an object's `client` is the number of its own, from 1, or 0 */
+extern Count ManagerStateSites(ManagerState state);
 
-/* StateRestore -- a heap that has taken nothing yet becomes that of the nearest check point before `position`, if there is
+/* ManagerStateRestore -- a heap that has taken nothing yet becomes that of the nearest check point before `position`, if there is
  * one and `only` chooses all; its client is told nothing, and nothing of the objects' `client` is the client's
  * positionReturn  what comes from there on is missing; the log's beginning if nothing was restored
  * returns         ResMEMORY
  */
-extern Res StateRestore(LogPosition positionReturn, Heap heap, Log log, const LogRequestStruct *only,
-                        const LogPositionStruct *position);
+extern Res ManagerStateRestore(LogPosition positionReturn, Heap heap, Log log, const LogRequestStruct *only,
+                               const LogPositionStruct *position);
 
-/* StateKeep -- read the log and add check points to its index file, as LogIndexWrite wants it
- * StateKeepEvery -- the same, with so many events between two at least */
-extern Res StateKeep(IndexFile file, Log log);
-extern Res StateKeepEvery(IndexFile file, Log log, uint64_t interval);
+/* ManagerStateKeep -- read the log and add check points to its index file, as LogIndexWrite wants it
+ * ManagerStateKeepEvery -- the same, with so many events between two at least */
+extern Res ManagerStateKeep(IndexFile file, Log log);
+extern Res ManagerStateKeepEvery(IndexFile file, Log log, uint64_t interval);
 
 #endif /* HEAP_MANAGERSTATE_H */

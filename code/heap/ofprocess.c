@@ -120,7 +120,7 @@ void OfProcessFree(OfProcess of)
 Bool OfProcessChooses(OfProcess of, LogProcess process, EventType type)
 {
   if (process->header.role[0] != '\0')
-    return PlansParam(type, "pid", "UW") >= 0;
+    return TypeCacheParam(type, "pid", "UW") >= 0;
   return LogProcessIs(of->log, process, of->word);
 }
 
@@ -141,7 +141,7 @@ Bool OfProcessAccepts(OfProcess of, LogEvent event)
 
   if (event->process->header.role[0] == '\0')
     return TRUE;
-  pid = LogEventWord(event, (Index)PlansParam(event->type, "pid", "UW"));
+  pid = LogEventWord(event, (Index)TypeCacheParam(event->type, "pid", "UW"));
   key = (uint32_t)pid;
   if (of->pid == NULL)
     return ofMeans(of, pid);

@@ -70,7 +70,7 @@ int PawOpen(PawLog *logReturn, const char *const *paths, size_t count, const Paw
     its.version[2] = EventVersionMINOR;
   }
   if (its.registry == NULL)
-    its.registry = KnownRegistry;
+    its.registry = BuiltinRegistry;
   res = LogOpen(logReturn, paths, count, &its, message, size);
   return res == ResRESOURCE || res == ResLIMIT || res == ResUNIMPL || res == ResEND ? PAW_FAIL : (int)res;
 }

@@ -89,20 +89,20 @@ Bool LogProcessIs(Log log, LogProcess process, const char *word)
 
 void LogProcessNone(Log log, const char *word, char *error, Size size)
 {
-  NearStruct near;
+  SuggestStruct near;
   TextStruct text;
   Index i;
 
-  NearInit(&near, word, strlen(word));
+  SuggestInit(&near, word, strlen(word));
   for (i = 0; i < LogProcesses(log); ++i) {
     const HeaderStruct *header = &LogProcessAt(log, i)->header;
     if (header->role[0] == '\0')
-      NearOffer(&near, HeaderCalled(header), strlen(HeaderCalled(header)));
+      SuggestOffer(&near, HeaderCalled(header), strlen(HeaderCalled(header)));
   }
   TextInit(&text, error, size);
   TextString(&text, "no process is called '");
   TextString(&text, word);
   TextString(&text, "', or has that number");
-  NearTell(&near, &text);
+  SuggestTell(&near, &text);
   (void)TextTerminate(&text);
 }

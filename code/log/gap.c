@@ -15,7 +15,7 @@
 #include "log/table.h"
 
 /* regionsExtend -- make the last region reach to the end of one behind it */
-static void regionsExtend(Region last, const RegionStruct *region)
+static void regionsExtend(DamagedRange last, const DamagedRangeStruct *region)
 {
   last->end = region->end;
   last->zeros &= region->zeros;
@@ -23,9 +23,9 @@ static void regionsExtend(Region last, const RegionStruct *region)
   last->tail = region->tail;
 }
 
-Res RegionsAdd(Regions regions, const RegionStruct *region)
+Res DamagedRangesAdd(DamagedRanges regions, const DamagedRangeStruct *region)
 {
-  Region before = regions->count > 0 ? &regions->region[regions->count - 1] : NULL;
+  DamagedRange before = regions->count > 0 ? &regions->region[regions->count - 1] : NULL;
 
   /* Of zeros there may be any number, between blocks that stay; which of them is of no interest. */
   if (before != NULL && before->zeros && region->zeros &&
@@ -33,7 +33,7 @@ Res RegionsAdd(Regions regions, const RegionStruct *region)
     regionsExtend(before, region);
     return ResOK;
   }
-  if (regions->count == RegionsMAX) {
+  if (regions->count == DamagedRangesMAX) {
     if (IndexPlaceFile(before->place) == IndexPlaceFile(region->place))
       regionsExtend(before, region);
     return ResOK;
@@ -44,7 +44,7 @@ Res RegionsAdd(Regions regions, const RegionStruct *region)
   return ResOK;
 }
 
-Bool RegionsNothing(Regions regions, Index file, uint64_t size)
+Bool DamagedRangesNothing(DamagedRanges regions, Index file, uint64_t size)
 {
   Index i;
 
@@ -54,16 +54,16 @@ Bool RegionsNothing(Regions regions, Index file, uint64_t size)
   return size == 0;
 }
 
-void RegionsFree(Regions regions)
+void DamagedRangesFree(DamagedRanges regions)
 {
   free(regions->region);
 }
 
-Bool RegionsCheck(Regions regions)
+Bool DamagedRangesCheck(DamagedRanges regions)
 {
   Index i;
 
-  AVER(regions->count <= regions->capacity && regions->capacity <= RegionsMAX);
+  AVER(regions->count <= regions->capacity && regions->capacity <= DamagedRangesMAX);
   for (i = 0; i < regions->count; ++i) {
     AVER(regions->region[i].place < regions->region[i].end);
     AVER(i == 0 || regions->region[i - 1].end <= regions->region[i].place);
@@ -71,51 +71,51 @@ Bool RegionsCheck(Regions regions)
   return TRUE;
 }
 
-void TellerGap(Teller teller, uint64_t place, const char *what, uint64_t lost, int exact)
+void ReporterGap(Reporter reporter, uint64_t place, const char *what, uint64_t lost, int exact)
 {
-  LogGapStruct gap = {.path = teller->paths[IndexPlaceFile(place)], .offset = IndexPlaceOffset(place), .what = what,
+  LogGapStruct gap = {.path = reporter->paths[IndexPlaceFile(place)], .offset = IndexPlaceOffset(place), .what = what,
                       .lost = lost};
 
-  if (!teller->telling)
+  if (!reporter->telling)
     return;
   gap.exact = exact;
-  ++teller->gaps;
-  teller->lost = CountAdd(teller->lost, lost);
-  if (teller->hooks.gap != NULL)
-    teller->hooks.gap(teller->hooks.data, &gap);
+  ++reporter->gaps;
+  reporter->lost = CountAdd(reporter->lost, lost);
+  if (reporter->hooks.gap != NULL)
+    reporter->hooks.gap(reporter->hooks.data, &gap);
 }
 
-static void tellerLine(Teller teller, const char *format, va_list args)
+static void reporterLine(Reporter reporter, const char *format, va_list args)
 {
   char line[1024];
 
-  if (teller->hooks.note == NULL)
+  if (reporter->hooks.note == NULL)
     return;
   (void)vsnprintf(line, sizeof line, format, args);
-  teller->hooks.note(teller->hooks.data, line);
+  reporter->hooks.note(reporter->hooks.data, line);
 }
 
-void TellerNote(Teller teller, const char *format, ...)
+void ReporterNote(Reporter reporter, const char *format, ...)
 {
   va_list args;
 
   va_start(args, format);
-  tellerLine(teller, format, args);
+  reporterLine(reporter, format, args);
   va_end(args);
 }
 
-void TellerLack(Teller teller, const char *format, ...)
+void ReporterLack(Reporter reporter, const char *format, ...)
 {
   va_list args;
 
-  ++teller->lacks;
+  ++reporter->lacks;
   va_start(args, format);
-  tellerLine(teller, format, args);
+  reporterLine(reporter, format, args);
   va_end(args);
 }
 
 /* gapsRegion -- the first region at or behind `place`; regions->count if there is none */
-static Index gapsRegion(Regions regions, uint64_t place)
+static Index gapsRegion(DamagedRanges regions, uint64_t place)
 {
   Index low = 0, high = regions->count;
 
@@ -130,7 +130,7 @@ static Index gapsRegion(Regions regions, uint64_t place)
 }
 
 /* gapsShare -- `lost` events to a region; how well that is known is as bad as the worst that is said of it */
-static void gapsShare(Region region, uint64_t lost, int exact)
+static void gapsShare(DamagedRange region, uint64_t lost, int exact)
 {
   region->matched = TRUE;
   region->lost = CountAdd(region->lost, lost);
@@ -139,7 +139,7 @@ static void gapsShare(Region region, uint64_t lost, int exact)
 }
 
 /* gapsZeros -- are there nothing but zeros somewhere between two places? */
-static Bool gapsZeros(Regions regions, uint64_t from, uint64_t to)
+static Bool gapsZeros(DamagedRanges regions, uint64_t from, uint64_t to)
 {
   Index i;
 
@@ -184,7 +184,7 @@ static Bool gapsMarked(Table table)
  * Where there are several, each but the last gets what its damaged header claims.  So does each where `lost`
  * is only the least that it can be.
  */
-static Bool gapsMatch(Regions regions, uint64_t from, uint64_t to, uint64_t lost, Bool exact)
+static Bool gapsMatch(DamagedRanges regions, uint64_t from, uint64_t to, uint64_t lost, Bool exact)
 {
   Index i, last = regions->count, begin = gapsRegion(regions, from);
   Count count = 0;
@@ -195,7 +195,7 @@ static Bool gapsMatch(Regions regions, uint64_t from, uint64_t to, uint64_t lost
       ++count;
     }
   for (i = begin; count > 0 && i <= last; ++i) {
-    Region region = &regions->region[i];
+    DamagedRange region = &regions->region[i];
     uint64_t share = i == last || region->guess > lost ? lost : region->guess;
     if (region->harmless)
       continue;
@@ -211,22 +211,22 @@ static Bool gapsMatch(Regions regions, uint64_t from, uint64_t to, uint64_t lost
 /* gapsDoubt -- a stream lacks blocks between two places of the log: they were overwritten, or lost.  A piece of a block
  * that lies there is told as damage, unless a process or eventrec was killed: then that block's write may have been cut
  * short, and the block in memory overwritten later. */
-static void gapsDoubt(Teller teller, Regions regions, uint64_t from, uint64_t to)
+static void gapsDoubt(Reporter reporter, DamagedRanges regions, uint64_t from, uint64_t to)
 {
   Index i;
 
-  for (i = gapsRegion(regions, from); !teller->killed && i < regions->count && regions->region[i].place < to; ++i)
+  for (i = gapsRegion(regions, from); !reporter->killed && i < regions->count && regions->region[i].place < to; ++i)
     regions->region[i].doubted = !regions->region[i].harmless;
 }
 
 /* gapsTaken -- is that in memory, and in no log? */
-static Bool gapsTaken(Teller teller, uint64_t place)
+static Bool gapsTaken(Reporter reporter, uint64_t place)
 {
-  return teller->memory > 0 && IndexPlaceFile(place) == teller->memory;
+  return reporter->memory > 0 && IndexPlaceFile(place) == reporter->memory;
 }
 
 /* gapsMissing -- blocks of `stream` are missing between two runs, of which the first may be none */
-static void gapsMissing(Teller teller, Regions regions, Stream stream, const TallyRunStruct *run,
+static void gapsMissing(Reporter reporter, DamagedRanges regions, Stream stream, const TallyRunStruct *run,
                         const TallyRunStruct *next)
 {
   Bool sameFile = run != NULL && IndexPlaceFile(run->lastPlace) == IndexPlaceFile(next->place), exact;
@@ -237,11 +237,11 @@ static void gapsMissing(Teller teller, Regions regions, Stream stream, const Tal
   if (run == NULL && stream->process->public.header.begun != 0)
     return;
   /* A stream loses its oldest blocks first.  What was taken from memory stood behind all that is in the logs. */
-  if (teller->dropped && run == NULL && gapsZeros(regions, gapsTaken(teller, next->place) ? 0 : from, next->place))
+  if (reporter->dropped && run == NULL && gapsZeros(regions, gapsTaken(reporter, next->place) ? 0 : from, next->place))
     return;
   blocks = next->from - (run != NULL ? run->to : 0);
   if (stream->unsent && blocks > 0 && !next->behind)
-    gapsDoubt(teller, regions, from, next->place);
+    gapsDoubt(reporter, regions, from, next->place);
   /* Of a flight recorder, other blocks that are not there were overwritten. */
   if (!TallyMissing(&lost, &exact, run, next, stream->unsent) || gapsMatch(regions, from, next->place, lost, exact))
     return;
@@ -254,10 +254,10 @@ static void gapsMissing(Teller teller, Regions regions, Stream stream, const Tal
   else
     (void)snprintf(what, sizeof what, "%llu block%s of thread %u/%u missing before this one",
                    (unsigned long long)blocks, TextPlural(blocks), ProcessNumber(stream->process), stream->thread);
-  TellerGap(teller, next->place, what, lost, exact ? LogLostEXACTLY : LogLostATLEAST);
+  ReporterGap(reporter, next->place, what, lost, exact ? LogLostEXACTLY : LogLostATLEAST);
 }
 
-static void gapsStream(Teller teller, Regions regions, Stream stream)
+static void gapsStream(Reporter reporter, DamagedRanges regions, Stream stream)
 {
   Tally tally = &stream->tally;
   char what[128];
@@ -266,25 +266,25 @@ static void gapsStream(Teller teller, Regions regions, Stream stream)
   if (!stream->logged)
     return;
   for (i = 0; i < tally->runs; ++i)
-    gapsMissing(teller, regions, stream, i > 0 ? &tally->run[i - 1] : NULL, &tally->run[i]);
+    gapsMissing(reporter, regions, stream, i > 0 ? &tally->run[i - 1] : NULL, &tally->run[i]);
   if (tally->moreBlocks > 0) {
     (void)snprintf(what, sizeof what, "in earlier gaps %llu block%s of thread %u/%u %s missing",
                    (unsigned long long)tally->moreBlocks, TextPlural(tally->moreBlocks), ProcessNumber(stream->process),
                    stream->thread, tally->moreBlocks == 1 ? "is" : "are");
-    TellerGap(teller, tally->run[0].place, what, tally->moreEvents, LogLostABOUT);
+    ReporterGap(reporter, tally->run[0].place, what, tally->moreEvents, LogLostABOUT);
   }
 }
 
-static void gapsRegionTell(Teller teller, const RegionStruct *region)
+static void gapsRegionTell(Reporter reporter, const DamagedRangeStruct *region)
 {
-  if ((teller->dropped && region->zeros) || (teller->accounted && region->torn && !region->matched && !region->doubted))
+  if ((reporter->dropped && region->zeros) || (reporter->accounted && region->torn && !region->matched && !region->doubted))
     return;
   if (region->matched)
-    TellerGap(teller, region->place, region->what, region->lost, region->exact);
+    ReporterGap(reporter, region->place, region->what, region->lost, region->exact);
   else if (region->harmless)
-    TellerGap(teller, region->place, region->what, 0, LogLostEXACTLY);
+    ReporterGap(reporter, region->place, region->what, 0, LogLostEXACTLY);
   else
-    TellerGap(teller, region->place, region->what, region->guess, region->guess > 0 ? LogLostABOUT : LogLostATLEAST);
+    ReporterGap(reporter, region->place, region->what, region->guess, region->guess > 0 ? LogLostABOUT : LogLostATLEAST);
 }
 
 /* gapsAnyKilled -- was anybody killed, as far as is known, or does anybody run? */
@@ -317,7 +317,7 @@ uint64_t GapsOlder(Stream stream)
   return events;
 }
 
-void GapsBehind(Teller teller, Regions regions, Stream stream, uint64_t sequence)
+void GapsBehind(Reporter reporter, DamagedRanges regions, Stream stream, uint64_t sequence)
 {
   Tally tally = &stream->tally;
   Index i = tally->runs;
@@ -325,27 +325,27 @@ void GapsBehind(Teller teller, Regions regions, Stream stream, uint64_t sequence
   while (i > 0 && tally->run[i - 1].from > sequence)
     --i;
   if (i > 0 && tally->run[i - 1].from == sequence)
-    gapsMissing(teller, regions, stream, i > 1 ? &tally->run[i - 2] : NULL, &tally->run[i - 1]);
+    gapsMissing(reporter, regions, stream, i > 1 ? &tally->run[i - 2] : NULL, &tally->run[i - 1]);
 }
 
-void GapsRegions(Teller teller, Regions regions, Index first, Index limit)
+void GapsRegions(Reporter reporter, DamagedRanges regions, Index first, Index limit)
 {
   for (; first < limit && first < regions->count; ++first)
-    gapsRegionTell(teller, &regions->region[first]);
+    gapsRegionTell(reporter, &regions->region[first]);
 }
 
-void GapsTell(Teller teller, Regions regions, Table table, Bool growing)
+void GapsTell(Reporter reporter, DamagedRanges regions, Table table, Bool growing)
 {
-  TellerStruct mute = {.paths = teller->paths};
-  uint64_t gaps = teller->gaps;
+  ReporterStruct mute = {.paths = reporter->paths};
+  uint64_t gaps = reporter->gaps;
   Index i;
 
-  teller->dropped = gapsMarked(table);
-  teller->killed = gapsAnyKilled(table);
+  reporter->dropped = gapsMarked(table);
+  reporter->killed = gapsAnyKilled(table);
   for (i = 0; i < table->streams; ++i)
-    gapsStream(teller, regions, table->stream[i]);
-  teller->accounted = GapsEnds(growing ? &mute : teller, regions, table) && teller->gaps == gaps;
-  GapsRegions(teller, regions, 0, regions->count);
+    gapsStream(reporter, regions, table->stream[i]);
+  reporter->accounted = GapsEnds(growing ? &mute : reporter, regions, table) && reporter->gaps == gaps;
+  GapsRegions(reporter, regions, 0, regions->count);
 }
 
 /* ---- Is the end of each process's part there? ---- */
@@ -357,8 +357,8 @@ typedef struct gapsManyStruct {
 } gapsManyStruct, *GapsMany;
 
 typedef struct gapsEndStruct {
-  Teller teller;
-  Regions regions;
+  Reporter reporter;
+  DamagedRanges regions;
   Table table;
   gapsManyStruct open, collectors;
   uint64_t dropped; /* blocks that were cut away on purpose, and of which it is not known yet which they were */
@@ -377,7 +377,7 @@ static void gapsTail(GapsEnd end, uint64_t from, uint64_t place, const char *wha
 {
   end->accounted = FALSE;
   if (!gapsMatch(end->regions, from, IndexPlace(IndexPlaceFile(from) + 1, 0), lost, exact))
-    TellerGap(end->teller, place, what, lost, exact ? LogLostEXACTLY : LogLostATLEAST);
+    ReporterGap(end->reporter, place, what, lost, exact ? LogLostEXACTLY : LogLostATLEAST);
 }
 
 /* gapsShort -- a stream of which the newest blocks are missing, or the end of the newest one */
@@ -480,8 +480,8 @@ static void gapsEnded(GapsEnd end, Process process)
     gapsAbsent(end, process, absent, blocks, events, exact);
   if (process->ends.count < header->streams) {
     end->accounted = FALSE;
-    TellerGap(end->teller, process->endPlace, "another closing header block of the process is missing", 0,
-              LogLostATLEAST);
+    ReporterGap(end->reporter, process->endPlace, "another closing header block of the process is missing", 0,
+                LogLostATLEAST);
   }
 }
 
@@ -525,26 +525,26 @@ static void gapsOpen(GapsEnd end, Process process)
 
 static void gapsEndTell(GapsEnd end)
 {
-  Teller teller = end->teller;
+  Reporter reporter = end->reporter;
   GapsMany open = &end->open, collectors = &end->collectors;
 
   if (open->count == 1)
-    TellerLack(teller, "%s: the end of process %u is not in the log, " gapsNOEND ", or the process was killed",
-               teller->paths[open->first->file], open->first->public.header.pid);
+    ReporterLack(reporter, "%s: the end of process %u is not in the log, " gapsNOEND ", or the process was killed",
+                 reporter->paths[open->first->file], open->first->public.header.pid);
   else if (open->count > 1)
-    TellerLack(teller,
-               "%s: the ends of %zu processes (%u ...) are not in the log, " gapsNOEND ", or they were killed",
-               teller->paths[open->first->file], open->count, open->first->public.header.pid);
+    ReporterLack(reporter,
+                 "%s: the ends of %zu processes (%u ...) are not in the log, " gapsNOEND ", or they were killed",
+                 reporter->paths[open->first->file], open->count, open->first->public.header.pid);
   if (collectors->count > 0)
-    TellerLack(teller, "%s: the end of the recording is not in the log, " gapsNOEND ", or eventrec was killed",
-               teller->paths[collectors->first->file]);
+    ReporterLack(reporter, "%s: the end of the recording is not in the log, " gapsNOEND ", or eventrec was killed",
+                 reporter->paths[collectors->first->file]);
 }
 
 /* gapsProcesses -- are all processes there of which the ends of recordings, and copies, say that they have a header
  * block? */
 static void gapsProcesses(GapsEnd end)
 {
-  Teller teller = end->teller;
+  Reporter reporter = end->reporter;
   CensusStruct census;
   Index i;
 
@@ -556,15 +556,15 @@ static void gapsProcesses(GapsEnd end)
     if (of->recording == 0 || there >= of->said)
       continue;
     end->accounted = FALSE;
-    TellerLack(teller, "%s: %llu of its %llu processes %s not in the log", teller->paths[of->teller->file],
-               (unsigned long long)(of->said - there), (unsigned long long)of->said,
-               of->said - there == 1 ? "is" : "are");
+    ReporterLack(reporter, "%s: %llu of its %llu processes %s not in the log", reporter->paths[of->reporter->file],
+                 (unsigned long long)(of->said - there), (unsigned long long)of->said,
+                 of->said - there == 1 ? "is" : "are");
   }
   CensusFree(&census);
 }
 
 /* gapsWritten -- logs that were written from others say what those lacked */
-static void gapsWritten(Teller teller, Table table)
+static void gapsWritten(Reporter reporter, Table table)
 {
   Process most = NULL;
   Index i;
@@ -573,8 +573,8 @@ static void gapsWritten(Teller teller, Table table)
     if (table->process[i]->public.header.lacks > (most == NULL ? 0 : most->public.header.lacks))
       most = table->process[i];
   if (most != NULL)
-    TellerLack(teller, "%s: it was written from a log that lacked %llu event%s, or more", teller->paths[most->file],
-               (unsigned long long)most->public.header.lacks, TextPlural(most->public.header.lacks));
+    ReporterLack(reporter, "%s: it was written from a log that lacked %llu event%s, or more", reporter->paths[most->file],
+                 (unsigned long long)most->public.header.lacks, TextPlural(most->public.header.lacks));
 }
 
 /* gapsUndropped -- how many blocks more are missing where streams begin than were cut away on purpose, as the header
@@ -592,9 +592,9 @@ static uint64_t gapsUndropped(Table table, Dropped dropped)
   return blocks > dropped->blocks ? blocks - dropped->blocks : 0;
 }
 
-Bool GapsEnds(Teller teller, Regions regions, Table table)
+Bool GapsEnds(Reporter reporter, DamagedRanges regions, Table table)
 {
-  gapsEndStruct end = {.teller = teller, .regions = regions, .table = table, .accounted = table->processes > 0};
+  gapsEndStruct end = {.reporter = reporter, .regions = regions, .table = table, .accounted = table->processes > 0};
   DroppedStruct dropped;
   uint64_t blocks;
   Process bearer;
@@ -605,8 +605,8 @@ Bool GapsEnds(Teller teller, Regions regions, Table table)
     end.dropped = dropped.blocks;
     blocks = gapsUndropped(table, &dropped);
     if (blocks > 0)
-      TellerLack(teller, "%s: %llu block%s missing at the beginning, besides those that were dropped on purpose",
-                 teller->paths[bearer->file], (unsigned long long)blocks, blocks == 1 ? " is" : "s are");
+      ReporterLack(reporter, "%s: %llu block%s missing at the beginning, besides those that were dropped on purpose",
+                   reporter->paths[bearer->file], (unsigned long long)blocks, blocks == 1 ? " is" : "s are");
   }
   for (i = 0; i < table->processes; ++i) {
     Process process = table->process[i];
@@ -619,6 +619,6 @@ Bool GapsEnds(Teller teller, Regions regions, Table table)
   }
   gapsEndTell(&end);
   gapsProcesses(&end);
-  gapsWritten(teller, table);
+  gapsWritten(reporter, table);
   return end.accounted;
 }

@@ -4,7 +4,7 @@
  * the streams' blocks (tally.h).  A gap that lies at a region is the region's loss, told with its place; the others
  * are told with the place of the block behind them.
  *
- * Always true (RegionsCheck): regions do not overlap and stand in order of place.
+ * Always true (DamagedRangesCheck): regions do not overlap and stand in order of place.
  *
  * Design: design/log.md .gap      Tests: test/logbadtest.c, test/badlog.t
  */
@@ -17,7 +17,7 @@
 #include "log/index.h"
 #include "log/log.h"
 
-typedef struct RegionStruct {
+typedef struct DamagedRangeStruct {
   uint64_t place, end; /* as the index has them; end is in the same file */
   const char *what;    /* a constant */
   Bool zeros;          /* nothing else stands here: the file may have been cut down to its newest blocks */
@@ -30,66 +30,66 @@ typedef struct RegionStruct {
   Bool doubted;        /* or one of which nobody knows whether all that was in it was overwritten on purpose */
   int exact;           /* LogLost...: how well `lost` is known; lying in two regions, the split is a guess */
   uint64_t lost;       /* events of those gaps */
-} RegionStruct, *Region;
+} DamagedRangeStruct, *DamagedRange;
 
-enum { RegionsMAX = 4096 }; /* kept; what comes then is added to the last */
+enum { DamagedRangesMAX = 4096 }; /* kept; what comes then is added to the last */
 
-typedef struct RegionsStruct {
+typedef struct DamagedRangesStruct {
   Count count, capacity;
-  Region region; /* owned */
-} RegionsStruct, *Regions;
+  DamagedRange region; /* owned */
+} DamagedRangesStruct, *DamagedRanges;
 
-/* RegionsAdd -- one more, behind all others; ResMEMORY */
-extern Res RegionsAdd(Regions regions, const RegionStruct *region);
-extern void RegionsFree(Regions regions);
+/* DamagedRangesAdd -- one more, behind all others; ResMEMORY */
+extern Res DamagedRangesAdd(DamagedRanges regions, const DamagedRangeStruct *region);
+extern void DamagedRangesFree(DamagedRanges regions);
 
-/* RegionsNothing -- has a file of `size` bytes nothing but, perhaps, the beginning of its first block?  Then nobody says
+/* DamagedRangesNothing -- has a file of `size` bytes nothing but, perhaps, the beginning of its first block?  Then nobody says
  * which recording it is of. */
-extern Bool RegionsNothing(Regions regions, Index file, uint64_t size);
-extern Bool RegionsCheck(Regions regions);
+extern Bool DamagedRangesNothing(DamagedRanges regions, Index file, uint64_t size);
+extern Bool DamagedRangesCheck(DamagedRanges regions);
 
 /* GapsDropped -- what was cut away from the logs on purpose, all in all; FALSE if nothing was.  *processReturn is the
  * one whose clock tells until when. */
 extern Bool GapsDropped(Dropped droppedReturn, Process *processReturn, Table table);
 
 /* Whom to tell.  Gaps are counted, and told while `telling`. */
-typedef struct TellerStruct {
+typedef struct ReporterStruct {
   LogHooksStruct hooks;
   const char *const *paths; /* by file */
   Index memory;             /* the file of what was taken from memory; 0: nothing was */
   uint64_t gaps, lost;
-  uint64_t lacks;           /* of TellerLack */
+  uint64_t lacks;           /* of ReporterLack */
   Bool telling;
   Bool accounted;           /* of all processes it is known that nothing is missing: what was cut short came again */
   Bool killed;              /* a process or eventrec was killed, as far as is known: see gapsDoubt */
   Bool dropped;             /* blocks were cut away on purpose: zeros, and gaps that they explain, are no damage */
-} TellerStruct, *Teller;
+} ReporterStruct, *Reporter;
 
-/* TellerGap -- one line: at `place`, `what` happened and `lost` events are gone; exact as LogGapStruct has it */
-extern void TellerGap(Teller teller, uint64_t place, const char *what, uint64_t lost, int exact);
+/* ReporterGap -- one line: at `place`, `what` happened and `lost` events are gone; exact as LogGapStruct has it */
+extern void ReporterGap(Reporter reporter, uint64_t place, const char *what, uint64_t lost, int exact);
 
-/* TellerNote -- printf to the note hook */
-extern void TellerNote(Teller teller, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* ReporterNote -- printf to the note hook */
+extern void ReporterNote(Reporter reporter, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* TellerLack -- a note that the log, or what was read of it, may not have all that was recorded */
-extern void TellerLack(Teller teller, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* ReporterLack -- a note that the log, or what was read of it, may not have all that was recorded */
+extern void ReporterLack(Reporter reporter, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* GapsOlder -- how many events at least of a stream of which only the newest were to be kept are not there; 0: it is none */
 extern uint64_t GapsOlder(Stream stream);
 
 /* GapsTell -- all files are scanned: tell of everything that is missing
  * growing  but not of ends, which are to come: whoever finds that nobody writes any more tells of those (GapsEnds) */
-extern void GapsTell(Teller teller, Regions regions, Table table, Bool growing);
+extern void GapsTell(Reporter reporter, DamagedRanges regions, Table table, Bool growing);
 
 /* GapsBehind -- a block with this number came: tell what of its stream is missing before it */
-extern void GapsBehind(Teller teller, Regions regions, Stream stream, uint64_t sequence);
+extern void GapsBehind(Reporter reporter, DamagedRanges regions, Stream stream, uint64_t sequence);
 
 /* GapsRegions -- tell the regions from `first` to `limit`, exclusive */
-extern void GapsRegions(Teller teller, Regions regions, Index first, Index limit);
+extern void GapsRegions(Reporter reporter, DamagedRanges regions, Index first, Index limit);
 
 /* GapsEnds -- tell what is missing at the end of processes' parts, by their closing header blocks; FALSE if it is not
  * known of all processes that nothing is, there */
-extern Bool GapsEnds(Teller teller, Regions regions, Table table);
+extern Bool GapsEnds(Reporter reporter, DamagedRanges regions, Table table);
 
 /* GapsDiscarded -- what was discarded in each process's streams, as its closing header blocks say: also in those of which
  * no block is there (`unseen`) */

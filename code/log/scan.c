@@ -101,7 +101,7 @@ static Res scanThingAt(Scan scan, ScanThing thing, uint64_t offset)
 /* scanProgress -- tell now and then how far the file is scanned */
 static void scanProgress(Scan scan, uint64_t offset)
 {
-  LogHooks hooks = &scan->teller->hooks;
+  LogHooks hooks = &scan->reporter->hooks;
 
   if (scan->total > 0 && hooks->scanning != NULL && ++scan->steps % scanProgressSTEPS == 0)
     hooks->scanning(hooks->data, scan->bytes + offset, scan->total);
@@ -238,7 +238,7 @@ static Bool scanTorn(Scan scan, uint64_t offset, uint64_t end)
 }
 
 /* scanRegion -- describe the damage at `offset`, where `res` was found instead of something sound */
-static void scanRegion(Scan scan, Region region, uint64_t offset, Res res)
+static void scanRegion(Scan scan, DamagedRange region, uint64_t offset, Res res)
 {
   uint64_t left = scan->file->size - offset;
   Size there = left < BlockHeaderSIZE ? (Size)left : BlockHeaderSIZE;
@@ -407,12 +407,12 @@ static Res scanTakeHeader(Scan scan, ScanThing thing, uint64_t offset)
   if (res != ResOK)
     return res;
   ++scan->headers;
-  if (theirs[1] > scan->teller->hooks.version[1] && (scan->newer[0] == 0 || scanNewer(theirs, scan->newer)))
+  if (theirs[1] > scan->reporter->hooks.version[1] && (scan->newer[0] == 0 || scanNewer(theirs, scan->newer)))
     memcpy(scan->newer, theirs, sizeof theirs);
   if (news)
-    TellerNote(scan->teller, "%s: process %u names event types in a way that this build cannot read%s",
-               scan->file->path, scan->header.pid,
-               TypesFull(&scan->table->types) ? ", or too many for a log of this size" : "");
+    ReporterNote(scan->reporter, "%s: process %u names event types in a way that this build cannot read%s",
+                 scan->file->path, scan->header.pid,
+                 TypesFull(&scan->table->types) ? ", or too many for a log of this size" : "");
   return ResOK;
 }
 
@@ -433,11 +433,11 @@ static void scanTakeCut(Scan scan, const BlockHeaderStruct *header)
 }
 
 /* scanTakeRegion -- damage from `offset` to `next` */
-static Res scanTakeRegion(Scan scan, Region region, uint64_t offset, uint64_t next)
+static Res scanTakeRegion(Scan scan, DamagedRange region, uint64_t offset, uint64_t next)
 {
   region->place = IndexPlace(scan->number, offset);
   region->end = IndexPlace(scan->number, next);
-  return RegionsAdd(scan->regions, region);
+  return DamagedRangesAdd(scan->regions, region);
 }
 
 /* Going from block to block */
@@ -471,7 +471,7 @@ static Res scanCut(Scan scan, ScanPlace place, Bool *cutReturn)
  * block before, if that was cut short */
 static Res scanDamage(Scan scan, ScanPlace place, Res why)
 {
-  RegionStruct region = {.zeros = FALSE};
+  DamagedRangeStruct region = {.zeros = FALSE};
   uint64_t begin = place->offset, next, wait;
   Bool cut;
   Res res = scanCut(scan, place, &cut);
@@ -568,7 +568,7 @@ Res ScanIndexed(Scan scan, File file)
   Res res = IndexFileOpen(&scan->known, file, &why);
 
   if (res == ResFORMAT || res == ResPARAM)
-    TellerNote(scan->teller, "%s.idx %s, and is not used; eventcnv --index makes a new one%s", file->path, why,
-               res == ResPARAM ? " when it is gone" : "");
+    ReporterNote(scan->reporter, "%s.idx %s, and is not used; eventcnv --index makes a new one%s", file->path, why,
+                 res == ResPARAM ? " when it is gone" : "");
   return res == ResMEMORY ? res : ResOK;
 }

@@ -32,8 +32,8 @@ typedef struct ScanPlaceStruct {
 typedef struct ScanStruct {
   Table table;
   TheIndex index;
-  Regions regions;
-  Teller teller;
+  DamagedRanges regions;
+  Reporter reporter;
   /* where blocks go, if not into the index; `seen`: one with the same number was found before; or NULL */
   Res (*block)(void *data, Stream stream, const IndexEntryStruct *entry, Bool seen);
   void *data;          /* for it */
@@ -46,7 +46,7 @@ typedef struct ScanStruct {
   uint64_t events;     /* and what they announce */
   uint64_t headers;    /* sound header blocks found */
   unsigned foreign[3]; /* version of a block or header of another major, 0 if none was met */
-  unsigned newer[3];   /* the highest version of the headers, if newer than the teller's; else 0 */
+  unsigned newer[3];   /* the highest version of the headers, if newer than the reporter's; else 0 */
   uint64_t wasted;     /* bytes read for header blocks that were none */
   uint64_t bytes, total; /* of the files before this one, and of all: for the hook, if total > 0 */
   uint64_t steps;      /* between two calls of it */

@@ -513,7 +513,7 @@ static void censusJoin(Census census)
     to->there += of->there;
     if (of->said > to->said) {
       to->said = of->said;
-      to->teller = of->teller;
+      to->reporter = of->reporter;
     }
   }
   census->count = kept;

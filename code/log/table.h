@@ -196,7 +196,7 @@ typedef struct CensusOfStruct {
   uint64_t recording; /* or copy; 0: it is not known which */
   Count there;        /* processes that have a header block, besides collectors */
   uint64_t said;      /* how many that should be, as closing header blocks say; 0: they do not */
-  Process teller;     /* whose do, if any do */
+  Process reporter;     /* whose do, if any do */
 } CensusOfStruct, *CensusOf;
 
 /* Always true: each recording stands there once, in order. */

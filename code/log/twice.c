@@ -75,27 +75,27 @@ static Count twiceKeep(Twice twice, Count count)
 }
 
 /* twiceTell -- `count` processes of one log are the same as some of another one, or of itself */
-static void twiceTell(Teller teller, Twice twice, Count count)
+static void twiceTell(Reporter reporter, Twice twice, Count count)
 {
-  const char *path = teller->paths[twice->process->file];
+  const char *path = reporter->paths[twice->process->file];
   unsigned pid = ProcessNumber(twice->process);
 
   if (twice->first->file == twice->process->file && count == 1)
-    TellerNote(teller, "%s: process %u is in it twice, once at least as eventcnv -f paw copied it: it counts as two "
-               "processes, and what both have of it twice", path, pid);
+    ReporterNote(reporter, "%s: process %u is in it twice, once at least as eventcnv -f paw copied it: it counts as two "
+                 "processes, and what both have of it twice", path, pid);
   else if (twice->first->file == twice->process->file)
-    TellerNote(teller, "%s: %zu processes (%u ...) are in it twice, once at least as eventcnv -f paw copied them: each "
-               "counts as two, and what both have of it twice", path, count, pid);
+    ReporterNote(reporter, "%s: %zu processes (%u ...) are in it twice, once at least as eventcnv -f paw copied them: each "
+                 "counts as two, and what both have of it twice", path, count, pid);
   else if (count == 1)
-    TellerNote(teller, "%s: process %u is in %s, too, and at least one is a copy by eventcnv -f paw: it counts as two "
-               "processes, and what both have of it twice", path, pid, teller->paths[twice->first->file]);
+    ReporterNote(reporter, "%s: process %u is in %s, too, and at least one is a copy by eventcnv -f paw: it counts as two "
+                 "processes, and what both have of it twice", path, pid, reporter->paths[twice->first->file]);
   else
-    TellerNote(teller, "%s: %zu processes (%u ...) are in %s, too, and at least one is a copy by eventcnv -f paw: each "
-               "counts as two, and what both have of it twice", path, count, pid,
-               teller->paths[twice->first->file]);
+    ReporterNote(reporter, "%s: %zu processes (%u ...) are in %s, too, and at least one is a copy by eventcnv -f paw: each "
+                 "counts as two, and what both have of it twice", path, count, pid,
+                 reporter->paths[twice->first->file]);
 }
 
-Res TwiceTell(Teller teller, Table table)
+Res TwiceTell(Reporter reporter, Table table)
 {
   Twice twice = malloc((table->processes + 1) * sizeof *twice);
   Count count, n;
@@ -113,7 +113,7 @@ Res TwiceTell(Teller teller, Table table)
     for (n = 1; i + n < count && twice[i].first->file == twice[i + n].first->file &&
                 twice[i].process->file == twice[i + n].process->file;)
       ++n;
-    twiceTell(teller, &twice[i], n);
+    twiceTell(reporter, &twice[i], n);
   }
   free(twice);
   return ResOK;

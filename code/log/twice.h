@@ -21,6 +21,6 @@ static inline uint64_t TwiceOriginal(const HeaderStruct *header)
 
 /* TwiceTell -- find the processes that are there twice (`twice`), and tell of them in a line for each pair of logs;
  * ResMEMORY */
-extern Res TwiceTell(Teller teller, Table table);
+extern Res TwiceTell(Reporter reporter, Table table);
 
 #endif /* LOG_TWICE_H */

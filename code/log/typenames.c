@@ -48,10 +48,10 @@ Bool LogTypesEach(Log log, LogTypesVisit visit, void *data)
 /* namesIs -- is it the type that is looked for?  What is not may be near. */
 static Bool namesIs(void *data, Registry registry, EventType type)
 {
-  Near near = data;
+  Suggest near = data;
 
   UNUSED(registry);
-  NearOffer(near, type->name, type->nameLength);
+  SuggestOffer(near, type->name, type->nameLength);
   return type->nameLength == near->length && memcmp(type->name, near->word, near->length) == 0;
 }
 
@@ -60,20 +60,20 @@ Res LogNamesMake(LogNames *namesReturn, Log log, const char *list, char *error, 
   const char *next = list + strspn(list, namesSEPARATORS);
   LogNames names;
   TextStruct text;
-  NearStruct near;
+  SuggestStruct near;
 
   if (*next == '\0') {
     (void)snprintf(error, size, "no event is named");
     return ResPARAM;
   }
   while (*next != '\0') {
-    NearInit(&near, next, strcspn(next, namesSEPARATORS));
+    SuggestInit(&near, next, strcspn(next, namesSEPARATORS));
     if (!LogTypesEach(log, namesIs, &near)) {
       TextInit(&text, error, size);
       TextString(&text, "no event is called '");
       TextBytes(&text, near.word, near.length);
       TextChar(&text, '\'');
-      NearTell(&near, &text);
+      SuggestTell(&near, &text);
       (void)TextTerminate(&text);
       return ResPARAM;
     }
@@ -104,14 +104,14 @@ Bool LogNamesHas(LogNames names, EventType type)
 
 /* ---- Names that are near ---- */
 
-void NearInit(Near near, const char *word, Size length)
+void SuggestInit(Suggest near, const char *word, Size length)
 {
   memset(near, 0, sizeof *near);
   near->word = word;
   near->length = length;
 }
 
-static Bool nearHas(Near near, const char *name, Size length)
+static Bool nearHas(Suggest near, const char *name, Size length)
 {
   Index i;
 
@@ -121,7 +121,7 @@ static Bool nearHas(Near near, const char *name, Size length)
   return FALSE;
 }
 
-void NearOffer(Near near, const char *name, Size length)
+void SuggestOffer(Suggest near, const char *name, Size length)
 {
   char copy[NamesLengthMAX + 1];
   unsigned distance;
@@ -138,10 +138,10 @@ void NearOffer(Near near, const char *name, Size length)
     ++near->count;
   for (i = near->count - 1; i > 0 && near->name[i - 1].distance > distance; --i)
     near->name[i] = near->name[i - 1];
-  near->name[i] = (NearNameStruct){name, length, distance};
+  near->name[i] = (SuggestNameStruct){name, length, distance};
 }
 
-void NearTell(Near near, Text text)
+void SuggestTell(Suggest near, Text text)
 {
   Index i, k;
 

@@ -35,25 +35,25 @@ extern Bool LogNamesHas(LogNames names, EventType type);
  * ones those that were offered first.  It owns nothing: word and names must stay as long.
  */
 
-typedef struct NearNameStruct {
+typedef struct SuggestNameStruct {
   const char *name; /* not terminated */
   Size length;
   unsigned distance;
-} NearNameStruct;
+} SuggestNameStruct;
 
-typedef struct NearStruct {
+typedef struct SuggestStruct {
   const char *word; /* not terminated */
   Size length;
   Count count;      /* of names; they are in order of distance, and no two are equal */
-  NearNameStruct name[NamesNearMAX];
-} NearStruct, *Near;
+  SuggestNameStruct name[NamesNearMAX];
+} SuggestStruct, *Suggest;
 
-extern void NearInit(Near near, const char *word, Size length);
+extern void SuggestInit(Suggest near, const char *word, Size length);
 
-/* NearOffer -- a name; one that is too long to be compared is left out */
-extern void NearOffer(Near near, const char *name, Size length);
+/* SuggestOffer -- a name; one that is too long to be compared is left out */
+extern void SuggestOffer(Suggest near, const char *name, Size length);
 
-/* NearTell -- append "; near it are A, B", if there is any; what a terminal might not show becomes ? */
-extern void NearTell(Near near, Text text);
+/* SuggestTell -- append "; near it are A, B", if there is any; what a terminal might not show becomes ? */
+extern void SuggestTell(Suggest near, Text text);
 
 #endif /* LOG_TYPENAMES_H */

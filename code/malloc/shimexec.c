@@ -71,7 +71,7 @@ static const char *shimSee(Size *lengthReturn, ShimSeen seen, const char *at)
 
   if (place < seen->base || place - seen->base + shimNAME > seen->size) {
     seen->base = place % shimPAGE + shimNAME <= shimPAGE ? place - place % shimPAGE : place;
-    seen->size = QuietPeek(seen->bytes, (const void *)seen->base, shimPAGE);
+    seen->size = RawPeek(seen->bytes, (const void *)seen->base, shimPAGE);
   }
   *lengthReturn = seen->size > place - seen->base ? seen->size - (place - seen->base) : 0;
   return seen->bytes + (place - seen->base);
@@ -82,7 +82,7 @@ static Bool shimHas(const char *entry)
 {
   char room[shimVALUE + 1];
 
-  room[QuietPeek(room, entry, shimVALUE)] = '\0';
+  room[RawPeek(room, entry, shimVALUE)] = '\0';
   return strstr(room, "libpawprint.so") != NULL;
 }
 
@@ -91,7 +91,7 @@ static Bool shimOurs(const char *entry)
 {
   char room[shimVALUE];
 
-  return HandOurs(room, QuietPeek(room, entry, sizeof room));
+  return HandOurs(room, RawPeek(room, entry, sizeof room));
 }
 
 /* shimNothing -- is this value empty? */
@@ -99,7 +99,7 @@ static Bool shimNothing(const char *value)
 {
   char first;
 
-  return QuietPeek(&first, value, 1) == 1 && first == '\0';
+  return RawPeek(&first, value, 1) == 1 && first == '\0';
 }
 
 /* shimBegins -- does the entry begin so? */
@@ -123,8 +123,8 @@ static unsigned shimLack(char *const envp[])
   _Static_assert(sizeof recording - 1 <= shimNAME && sizeof preload - 1 <= shimNAME, "names fit");
   seen.base = seen.size = 0;
   for (i = 0; i < shimENVIRONMENT; i += k) {
-    Size read = envp != NULL ? QuietPeek(entry, envp + i, sizeof entry) / sizeof entry[0] : 0;
-    if (envp != NULL && read == 0 && (read = QuietPeek(entry, envp + i, sizeof entry[0]) / sizeof entry[0]) == 0)
+    Size read = envp != NULL ? RawPeek(entry, envp + i, sizeof entry) / sizeof entry[0] : 0;
+    if (envp != NULL && read == 0 && (read = RawPeek(entry, envp + i, sizeof entry[0]) / sizeof entry[0]) == 0)
       return 0;
     for (k = 0; k < read && entry[k] != NULL; ++k) {
       if (shimBegins(&seen, entry[k], recording, sizeof recording - 1) && !shimNothing(entry[k] + sizeof recording - 1))
@@ -150,7 +150,7 @@ static Bool shimTold(const char *path)
   ShimExecStart();
   if (!HandListened())
     return FALSE;
-  res = QuietCall(SYS_faccessat, AT_FDCWD, path, F_OK);
+  res = RawCall(SYS_faccessat, AT_FDCWD, path, F_OK);
   /* EPERM: it may not be asked. */
   return res == 0 || (res != -EFAULT && res != -ENAMETOOLONG && res != -EPERM && strchr(path, '/') == NULL);
 }
@@ -167,7 +167,7 @@ static void shimLeaves(int folder, const char *path, char *const envp[])
 {
   ProcessLeave leave = ProcessLeaves();
   Bool leaves = leave == ProcessLeaveALL || (leave == ProcessLeaveFOREIGN && shimForeign(envp));
-  long res = !leaves || path == NULL ? 0 : QuietCall(SYS_faccessat, folder, path, X_OK);
+  long res = !leaves || path == NULL ? 0 : RawCall(SYS_faccessat, folder, path, X_OK);
 
   if (leaves && (res == 0 || res == -EPERM))
     ProcessEnd();
@@ -279,7 +279,7 @@ static void shimOpened(char path[PATH_MAX], int fd)
   long length;
 
   (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-  length = QuietCall(SYS_readlinkat, AT_FDCWD, link, path, PATH_MAX - 1);
+  length = RawCall(SYS_readlinkat, AT_FDCWD, link, path, PATH_MAX - 1);
   path[length > 0 && path[0] == '/' ? length : 0] = '\0';
 }
 
@@ -288,7 +288,7 @@ static void shimOpened(char path[PATH_MAX], int fd)
 static Bool shimNoteOpened(int fd, const char *path, char *const envp[])
 {
   char whole[2 * PATH_MAX], name[PATH_MAX];
-  Size length = path != NULL ? QuietPeek(name, path, sizeof name - 1) : 0;
+  Size length = path != NULL ? RawPeek(name, path, sizeof name - 1) : 0;
 
   name[length] = '\0';
   ShimExecStart();

@@ -115,7 +115,7 @@ static int shimPutDone(Bool moved, int to, int result)
   if (UNLIKELY(moved && result < 0))
     (void)syscall(SYS_close, to);
   if (UNLIKELY(to == STDERR_FILENO && result == to))
-    QuietVoice();
+    RawVoice();
   errno = error;
   return result;
 }

@@ -37,15 +37,15 @@ static Forbids forbidFilter(const void *place)
   Size size;
   char one = 0;
 
-  if (QuietPeek(&one, &one, 1) != 1)
+  if (RawPeek(&one, &one, 1) != 1)
     return ForbidsUNKNOWN;
-  if (QuietPeek(&program, place, sizeof program) != sizeof program || program.len == 0 || program.len > BPF_MAXINSNS)
+  if (RawPeek(&program, place, sizeof program) != sizeof program || program.len == 0 || program.len > BPF_MAXINSNS)
     return ForbidsNOTHING;
   code = ForbidBegin(program.len);
   if (code == NULL)
     return ForbidsUNKNOWN;
   size = program.len * sizeof program.filter[0];
-  if (QuietPeek(code, program.filter, size) == size)
+  if (RawPeek(code, program.filter, size) == size)
     return ForbidsFILTER;
   ForbidKeep();
   return ForbidsNOTHING;

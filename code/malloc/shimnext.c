@@ -211,13 +211,13 @@ static void shimTellProcess(void)
 {
   ShimThreadTell();
   if (ShimNext.sites)
-    StateModules();
+    StateDumpModules();
 }
 
 /* shimState -- for a log that begins now */
-static Bool shimState(StateStep step)
+static Bool shimState(StateDumpStep step)
 {
-  if (step == StateTELL)
+  if (step == StateDumpTELL)
     shimTell();
   return TRUE;
 }
@@ -413,7 +413,7 @@ static void shimBefore(void)
   if (HandListened())
     HandBefore(process->identity, name);
   else
-    QuietSay("not seen", name, "its malloc or operator new comes before libpawprint.so, which sees only calls that it passes on");
+    RawSay("not seen", name, "its malloc or operator new comes before libpawprint.so, which sees only calls that it passes on");
 }
 
 /* The library is ready before the program's own constructors. */
@@ -430,7 +430,7 @@ __attribute__((constructor(102))) static void shimConstruct(void)
   if (ShimNext.manages)
     MMThreadsWatch();
   ShimForkStart();
-  StateHookAdd(shimState);
+  StateDumpHookAdd(shimState);
 }
 
 /* ---- What AddressSanitizer asks for ----

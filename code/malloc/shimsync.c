@@ -68,7 +68,7 @@ __thread unsigned SyncThreadNumber __attribute__((tls_model("initial-exec")));
 
 __attribute__((cold, noinline)) unsigned SyncThreadAsk(void)
 {
-  long number = QuietCall(SYS_gettid);
+  long number = RawCall(SYS_gettid);
 
   SyncThreadNumber = number > 0 ? (unsigned)number : 0; /* it may not be asked */
   return SyncThreadNumber;

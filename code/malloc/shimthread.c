@@ -55,7 +55,7 @@ static void threadBegins(Addr start)
 
   if (!EVENT_WANTED(EventKindSystem))
     return;
-  (void)QuietCall(SYS_prctl, PR_GET_NAME, name);
+  (void)RawCall(SYS_prctl, PR_GET_NAME, name);
   EVENT_UPAS(ThreadStart, SyncThread(), (void *)pthread_self(), start, name);
 }
 
@@ -155,6 +155,6 @@ void ShimThreadNamed(void)
 
   if (!EVENT_WANTED(EventKindSystem))
     return;
-  (void)QuietCall(SYS_prctl, PR_GET_NAME, name);
+  (void)RawCall(SYS_prctl, PR_GET_NAME, name);
   EVENT_UPS(ThreadName, SyncThread(), (void *)pthread_self(), name);
 }

@@ -86,7 +86,7 @@ Res ArenaCreate(Arena *arenaReturn, Size size)
 
   if (res != ResOK)
     return res;
-  StateHookAdd(MMState);
+  StateDumpHookAdd(MMState);
   arena = p;
   arena->sig = ArenaSIG;
   RingInit(&arena->arenasRing);

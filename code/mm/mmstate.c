@@ -117,25 +117,25 @@ static Bool stateObjects(Bool late)
   return told;
 }
 
-Bool MMState(StateStep step)
+Bool MMState(StateDumpStep step)
 {
   Ring node, after;
 
   switch (step) {
-  case StateCLAIM:
+  case StateDumpCLAIM:
     return stateClaim();
-  case StateGIVEUP:
+  case StateDumpGIVEUP:
     stateRelease(&ArenaRegistry);
     return TRUE;
-  case StateTELL:
+  case StateDumpTELL:
     (void)__atomic_add_fetch(&MMStateRound, 1, __ATOMIC_RELEASE);
     RING_FOR(node, &ArenaRegistry, after)
       stateArenaTell(stateArena(node));
     stateRelease(&ArenaRegistry);
     return TRUE;
-  case StateLIVE:
-  case StateLATE:
-    return stateObjects(step == StateLATE);
+  case StateDumpLIVE:
+  case StateDumpLATE:
+    return stateObjects(step == StateDumpLATE);
   }
   return TRUE;
 }

@@ -14,7 +14,7 @@
 #include "emit/statedump.h"
 
 /* MMState -- the hook; ArenaCreate adds it */
-extern Bool MMState(StateStep step);
+extern Bool MMState(StateDumpStep step);
 
 /* MMStateRound -- counts the times that it was told; a change begins a new round.  Under the registry's lock. */
 extern uint32_t MMStateRound;

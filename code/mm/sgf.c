@@ -290,7 +290,7 @@ static Bool sgfCheck(Pool pool)
  * where the owner does not come, anybody who reads them twice and finds the same, a list that adds up.  Threads that
  * allocate come: they ask for attention with each event.  What is freed or allocated after the look has its own event.
  *
- * One caller at a time (StateAttend), with the locks of arena and pool: no slab goes, or leaves an orphan, meanwhile.
+ * One caller at a time (StateDumpAttend), with the locks of arena and pool: no slab goes, or leaves an orphan, meanwhile.
  */
 
 enum { liveWORD = sizeof(Word) * 8, liveBLOCKS = ArenaGrainSIZE / SGFUnitSIZE };

@@ -28,32 +28,32 @@
 #include "plinth/clock.h"
 #include "recover/regionplace.h"
 
-enum { liveTriesMAX = 4, liveTablesMAX = 16, liveEnvironmentMAX = 1 << 20 };
+enum { attachTriesMAX = 4, attachTablesMAX = 16, attachEnvironmentMAX = 1 << 20 };
 
 _Static_assert(RegionCONTROL == 0x10000, "as maps has it: liveLine");
 
 /* A region's mapping in /proc/PID/maps. */
-typedef struct livePlaceStruct {
+typedef struct attachPlaceStruct {
   uint64_t from, to, offset; /* addresses in the process; and where in the file */
   unsigned long major, minor;
   uint64_t inode;
   char path[2 * RegionPathMAX];
-} livePlaceStruct, *LivePlace;
+} attachPlaceStruct, *LivePlace;
 
 /* What a search carries along. */
-typedef struct liveSearchStruct {
-  Live live;
+typedef struct attachSearchStruct {
+  Attach live;
   Index number;              /* so many regions of the process are to be passed over */
-  uint64_t passed[LiveEMITTERS]; /* the inodes of those that were */
+  uint64_t passed[AttachEMITTERS]; /* the inodes of those that were */
   Count count;
   Bool seen;                 /* something that was called as regions are */
   uint32_t other;            /* and was one, of this process; 0 */
   Bool others;               /* its region is of a user whom we do not believe */
   char *error;
   Size size;
-} liveSearchStruct, *LiveSearch;
+} attachSearchStruct, *AttachSearch;
 
-static Res __attribute__((format(printf, 2, 3))) liveSay(LiveSearch search, const char *format, ...)
+static Res __attribute__((format(printf, 2, 3))) attachSay(AttachSearch search, const char *format, ...)
 {
   va_list arguments;
 
@@ -63,8 +63,8 @@ static Res __attribute__((format(printf, 2, 3))) liveSay(LiveSearch search, cons
   return ResFAIL;
 }
 
-/* liveIsPid -- is `pid` one of the numbers that the process has, in its own namespace or one around it? */
-static Bool liveIsPid(Live live, uint32_t pid)
+/* attachIsPid -- is `pid` one of the numbers that the process has, in its own namespace or one around it? */
+static Bool attachIsPid(Attach live, uint32_t pid)
 {
   char path[64], line[512];
   const char *numbers = NULL;
@@ -91,8 +91,8 @@ static Bool liveIsPid(Live live, uint32_t pid)
   return is;
 }
 
-/* liveText -- a sound copy of the newest header block; a writer may be replacing it */
-static Res liveText(Live live)
+/* attachText -- a sound copy of the newest header block; a writer may be replacing it */
+static Res attachText(Attach live)
 {
   RegionHeader region = live->region;
   const char *body, *limit, *line, *end;
@@ -106,7 +106,7 @@ static Res liveText(Live live)
     free(registry);
     return ResMEMORY;
   }
-  for (tries = 0; tries < liveTriesMAX && res != ResOK; ++tries) {
+  for (tries = 0; tries < attachTriesMAX && res != ResOK; ++tries) {
     uint32_t generation = __atomic_load_n(&region->text.generation, __ATOMIC_ACQUIRE);
     live->length = __atomic_load_n(&region->text.length[generation & 1], __ATOMIC_RELAXED);
     if (generation == 0 || live->length > RegionTextSIZE)
@@ -130,11 +130,11 @@ static Res liveText(Live live)
   return res;
 }
 
-/* liveMap -- map the file `fd`, if it is the process's region, and take the descriptor.  The caller has checked the file's
- * owner (liveBelieved).  ResFORMAT: it is something else. */
-static Res liveMap(LiveSearch search, int fd, const char *path, Bool locked)
+/* attachMap -- map the file `fd`, if it is the process's region, and take the descriptor.  The caller has checked the file's
+ * owner (attachBelieved).  ResFORMAT: it is something else. */
+static Res attachMap(AttachSearch search, int fd, const char *path, Bool locked)
 {
-  Live live = search->live;
+  Attach live = search->live;
   struct stat status;
   void *base = MAP_FAILED;
 
@@ -146,7 +146,7 @@ static Res liveMap(LiveSearch search, int fd, const char *path, Bool locked)
   base = mmap(NULL, (Size)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
   (void)close(fd);
   if (base == MAP_FAILED)
-    return liveSay(search, "process %" PRIu32 ": %s: %s", live->pid, path, strerror(errno));
+    return attachSay(search, "process %" PRIu32 ": %s: %s", live->pid, path, strerror(errno));
   live->region = base;
   live->device = status.st_dev;
   live->inode = status.st_ino;
@@ -154,7 +154,7 @@ static Res liveMap(LiveSearch search, int fd, const char *path, Bool locked)
   live->slots = live->region->slots;
   if (live->slots <= RegionSlotsMAX && live->size >= RegionSize(live->slots) &&
       RegionHeaderSound(live->region, live->size)) {
-    if (liveIsPid(live, live->region->pid))
+    if (attachIsPid(live, live->region->pid))
       return ResOK;
     search->other = live->region->pid;
   }
@@ -163,10 +163,10 @@ static Res liveMap(LiveSearch search, int fd, const char *path, Bool locked)
   return ResFORMAT;
 }
 
-/* liveOwner -- who may own the region besides us: for root, the process's user, who can do no more by it than with files of
+/* attachOwner -- who may own the region besides us: for root, the process's user, who can do no more by it than with files of
  * his own.  Users that our namespace does not know have one number, but there root may do no more with their files than
  * everybody. */
-static uid_t liveOwner(Live live)
+static uid_t attachOwner(Attach live)
 {
   char path[32];
   struct stat status;
@@ -175,23 +175,23 @@ static uid_t liveOwner(Live live)
   return geteuid() == 0 && stat(path, &status) == 0 ? status.st_uid : geteuid();
 }
 
-static Bool liveBelieved(Live live, const struct stat *status)
+static Bool attachBelieved(Attach live, const struct stat *status)
 {
-  return status->st_uid == geteuid() || status->st_uid == liveOwner(live);
+  return status->st_uid == geteuid() || status->st_uid == attachOwner(live);
 }
 
-/* liveBegins -- does the file begin as a region does? */
-static Bool liveBegins(int fd)
+/* attachBegins -- does the file begin as a region does? */
+static Bool attachBegins(int fd)
 {
   char magic[BlockMagicSIZE];
 
   return pread(fd, magic, sizeof magic, 0) == (ssize_t)sizeof magic && memcmp(magic, RegionMAGIC, sizeof magic) == 0;
 }
 
-/* liveLook -- open a file that the process has mapped, if it is a regular file, has an owner whom we believe, and is a
+/* attachLook -- open a file that the process has mapped, if it is a regular file, has an owner whom we believe, and is a
  * region.  The process chooses what has such a name in its own mounts, so we look at the file before we open it, and read it
  * before we open it for writing.  -1 with errno, and the file's number in `status` if there is one. */
-static int liveLook(Live live, const char *path, int flags, struct stat *status)
+static int attachLook(Attach live, const char *path, int flags, struct stat *status)
 {
   int handle = open(path, O_PATH | O_CLOEXEC | flags), fd = -1, reason;
   char again[32];
@@ -199,13 +199,13 @@ static int liveLook(Live live, const char *path, int flags, struct stat *status)
   status->st_ino = 0;
   if (handle < 0)
     return -1;
-  if (fstat(handle, status) != 0 || !S_ISREG(status->st_mode) || !liveBelieved(live, status)) {
+  if (fstat(handle, status) != 0 || !S_ISREG(status->st_mode) || !attachBelieved(live, status)) {
     errno = EACCES;
   } else {
     (void)snprintf(again, sizeof again, "/proc/self/fd/%d", handle);
     fd = open(again, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd >= 0) {
-      Bool region = liveBegins(fd);
+      Bool region = attachBegins(fd);
       (void)close(fd);
       fd = region ? open(again, O_RDWR | O_CLOEXEC | O_NONBLOCK) : -1;
       errno = region ? errno : EINVAL;
@@ -217,8 +217,8 @@ static int liveLook(Live live, const char *path, int flags, struct stat *status)
   return fd;
 }
 
-/* livePass -- is it a region that is to be passed over, or has been?  Then it is closed. */
-static Bool livePass(LiveSearch search, uint64_t inode)
+/* attachPass -- is it a region that is to be passed over, or has been?  Then it is closed. */
+static Bool attachPass(AttachSearch search, uint64_t inode)
 {
   Index i;
 
@@ -233,19 +233,19 @@ static Bool livePass(LiveSearch search, uint64_t inode)
   return TRUE;
 }
 
-/* liveTry -- the region at `path`, as we see it, if it is the file that the process has mapped, as it is where
+/* attachTry -- the region at `path`, as we see it, if it is the file that the process has mapped, as it is where
  * links are followed (flags 0: map_files).  ResEND, with errno: it is not. */
-static Res liveTry(LiveSearch search, LivePlace place, const char *path, int flags)
+static Res attachTry(AttachSearch search, LivePlace place, const char *path, int flags)
 {
   struct stat status;
-  int fd = liveLook(search->live, path, flags, &status);
+  int fd = attachLook(search->live, path, flags, &status);
   int reason = errno;
 
   /* The device is not compared: filesystems in layers show another one in maps.  Pid and soundness are, later. */
   if (status.st_ino != 0 && (flags == 0 || (uint64_t)status.st_ino == place->inode)) {
     if (fd >= 0)
-      return liveMap(search, fd, path, FALSE);
-    search->others |= !liveBelieved(search->live, &status);
+      return attachMap(search, fd, path, FALSE);
+    search->others |= !attachBelieved(search->live, &status);
   } else if (fd >= 0) {
     (void)close(fd);
   }
@@ -253,36 +253,36 @@ static Res liveTry(LiveSearch search, LivePlace place, const char *path, int fla
   return ResEND;
 }
 
-/* liveTake -- the region that a line of maps names */
-static Res liveTake(LiveSearch search, LivePlace place)
+/* attachTake -- the region that a line of maps names */
+static Res attachTake(AttachSearch search, LivePlace place)
 {
-  Live live = search->live;
+  Attach live = search->live;
   char path[sizeof place->path + 64];
   Res res;
 
   (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/root%s", live->pid, place->path);
-  res = liveTry(search, place, path, O_NOFOLLOW);
+  res = attachTry(search, place, path, O_NOFOLLOW);
   if (res == ResEND)
-    res = liveTry(search, place, place->path, O_NOFOLLOW);
+    res = attachTry(search, place, place->path, O_NOFOLLOW);
   if (res != ResEND)
     return res;
   /* Without a name: removed meanwhile, or never with one. */
   (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, live->pid, place->from,
                  place->to);
-  res = liveTry(search, place, path, 0);
+  res = attachTry(search, place, path, 0);
   if (res != ResEND)
     return res;
   if (search->others)
-    (void)liveSay(search, "process %" PRIu32 ": its memory for events is another user's", live->pid);
+    (void)attachSay(search, "process %" PRIu32 ": its memory for events is another user's", live->pid);
   else if (errno == EPERM || errno == EACCES)
-    (void)liveSay(search, "process %" PRIu32 ": its memory for events has no name; only root reaches it, by %s",
-                  live->pid, path);
+    (void)attachSay(search, "process %" PRIu32 ": its memory for events has no name; only root reaches it, by %s",
+                    live->pid, path);
   return ResEND;
 }
 
-/* liveLine -- a line of maps, if it is where a region, or the control table in one, begins to be mapped.  A region is
+/* attachLine -- a line of maps, if it is where a region, or the control table in one, begins to be mapped.  A region is
  * mapped in as many pieces as it has blocks: so first a quick look at the offset. */
-static Bool liveLine(LivePlace place, char *line)
+static Bool attachLine(LivePlace place, char *line)
 {
   char permissions[8];
   char *at;
@@ -303,31 +303,31 @@ static Bool liveLine(LivePlace place, char *line)
   return RegionNamed(place->path);
 }
 
-/* liveFromMaps -- look through what the process has mapped */
-static Res liveFromMaps(LiveSearch search, FILE *maps)
+/* attachFromMaps -- look through what the process has mapped */
+static Res attachFromMaps(AttachSearch search, FILE *maps)
 {
   struct {
     uint64_t from, inode;
-  } table[liveTablesMAX];
+  } table[attachTablesMAX];
   uint64_t base = 0, inode = 0;
-  livePlaceStruct place;
+  attachPlaceStruct place;
   char *line = NULL;
   size_t room = 0;
   Count tables = 0;
   Res res = ResEND;
 
   while (res != ResFAIL && getline(&line, &room, maps) >= 0)
-    if (!liveLine(&place, line)) {
+    if (!attachLine(&place, line)) {
       continue;
-    } else if (place.offset == RegionCONTROL && tables < liveTablesMAX) {
+    } else if (place.offset == RegionCONTROL && tables < attachTablesMAX) {
       table[tables].from = place.from;
       table[tables++].inode = place.inode;
     } else if (place.offset == 0 && res != ResOK) {
       search->seen = TRUE;
       base = place.from;
       inode = place.inode;
-      res = liveTake(search, &place);
-      if (res == ResOK && livePass(search, place.inode))
+      res = attachTake(search, &place);
+      if (res == ResOK && attachPass(search, place.inode))
         res = ResEND;
     }
   free(line);
@@ -337,32 +337,32 @@ static Res liveFromMaps(LiveSearch search, FILE *maps)
   return res;
 }
 
-/* liveNamed -- a file that is called as a region of the process is */
-static Res liveNamed(void *data, LeftPlace place)
+/* attachNamed -- a file that is called as a region of the process is */
+static Res attachNamed(void *data, RegionPlace place)
 {
-  LiveSearch search = data;
+  AttachSearch search = data;
   struct stat status;
   int fd;
 
   if (place->name.pid != search->live->pid || search->live->region != NULL)
     return ResOK;
-  fd = LeftPlaceOpen(&status, place, TRUE, liveOwner(search->live));
-  if (fd >= 0 && liveMap(search, fd, place->file, TRUE) == ResOK)
-    (void)livePass(search, status.st_ino);
+  fd = RegionPlaceOpen(&status, place, TRUE, attachOwner(search->live));
+  if (fd >= 0 && attachMap(search, fd, place->file, TRUE) == ResOK)
+    (void)attachPass(search, status.st_ino);
   return ResOK;
 }
 
-/* liveFromNames -- where maps may not be read: by the name that a region has where nothing is unusual */
-static Res liveFromNames(LiveSearch search)
+/* attachFromNames -- where maps may not be read: by the name that a region has where nothing is unusual */
+static Res attachFromNames(AttachSearch search)
 {
-  (void)LeftPlaceSearch(NULL, liveNamed, search);
+  (void)RegionPlaceSearch(NULL, attachNamed, search);
   /* Whether the table is mapped cannot be seen; a process that lets others control it has written there. */
   search->live->controlled = search->live->region != NULL;
   return search->live->region != NULL ? ResOK : ResEND;
 }
 
-/* liveWhyNot -- why maps could not be read, or show no region */
-static void liveWhyNot(LiveSearch search, Bool readable)
+/* attachWhyNot -- why maps could not be read, or show no region */
+static void attachWhyNot(AttachSearch search, Bool readable)
 {
   uint32_t pid = search->live->pid;
   char path[32];
@@ -372,53 +372,53 @@ static void liveWhyNot(LiveSearch search, Bool readable)
     return;
   (void)snprintf(path, sizeof path, "/proc/%" PRIu32, pid);
   if (kill((pid_t)pid, 0) != 0 && errno == ESRCH)
-    (void)liveSay(search, "there is no process %" PRIu32, pid);
+    (void)attachSay(search, "there is no process %" PRIu32, pid);
   else if (!readable && stat(path, &status) == 0 && status.st_uid != geteuid() && status.st_uid != 0)
-    (void)liveSay(search, "process %" PRIu32 " is another user's", pid);
+    (void)attachSay(search, "process %" PRIu32 " is another user's", pid);
   else if (!readable)
-    (void)liveSay(search, "process %" PRIu32 " does not let us look into it: it is another user's, or has privileges",
-                  pid);
+    (void)attachSay(search, "process %" PRIu32 " does not let us look into it: it is another user's, or has privileges",
+                    pid);
   else if (search->other != 0)
-    (void)liveSay(search, "process %" PRIu32 " is not recorded itself: it has the events of process %" PRIu32, pid,
-                  search->other);
+    (void)attachSay(search, "process %" PRIu32 " is not recorded itself: it has the events of process %" PRIu32, pid,
+                    search->other);
   else if (search->seen)
-    (void)liveSay(search, "process %" PRIu32 ": its memory for events cannot be opened", pid);
+    (void)attachSay(search, "process %" PRIu32 ": its memory for events cannot be opened", pid);
   else
-    (void)liveSay(search, "process %" PRIu32 " is not recorded, and has not allowed control (PAWPRINT_CONTROL=1)", pid);
+    (void)attachSay(search, "process %" PRIu32 " is not recorded, and has not allowed control (PAWPRINT_CONTROL=1)", pid);
 }
 
-Res LiveOpen(Live live, uint32_t pid, Index number, char *error, Size size)
+Res AttachOpen(Attach live, uint32_t pid, Index number, char *error, Size size)
 {
-  liveSearchStruct search = {.live = live, .number = number, .error = error, .size = size};
+  attachSearchStruct search = {.live = live, .number = number, .error = error, .size = size};
   char path[32];
   FILE *maps;
   Res res;
 
-  AVER(size > 0 && number < LiveEMITTERS);
+  AVER(size > 0 && number < AttachEMITTERS);
   *error = '\0';
   memset(live, 0, sizeof *live);
   live->pid = pid;
   (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/maps", pid);
   maps = fopen(path, "re");
-  res = maps != NULL ? liveFromMaps(&search, maps) : liveFromNames(&search);
+  res = maps != NULL ? attachFromMaps(&search, maps) : attachFromNames(&search);
   if (number > 0 && (res == ResEND || res == ResFORMAT) && search.error[0] == '\0')
     res = ResEND;
   else if (res == ResEND || res == ResFORMAT)
-    liveWhyNot(&search, maps != NULL && !ferror(maps));
+    attachWhyNot(&search, maps != NULL && !ferror(maps));
   if (maps != NULL)
     (void)fclose(maps);
   if (res == ResOK) {
-    res = liveText(live);
+    res = attachText(live);
     if (res == ResFORMAT)
-      (void)liveSay(&search, "process %" PRIu32 " has not yet said what its events are, or in a way that this program "
-                    "cannot read", pid);
+      (void)attachSay(&search, "process %" PRIu32 " has not yet said what its events are, or in a way that this program "
+                      "cannot read", pid);
     else if (res != ResOK)
-      (void)liveSay(&search, "no memory");
+      (void)attachSay(&search, "no memory");
   }
   return res == ResOK || (res == ResEND && number > 0) ? res : ResFAIL;
 }
 
-void LiveClose(Live live)
+void AttachClose(Attach live)
 {
   if (live->region != NULL)
     (void)munmap(live->region, live->size);
@@ -427,7 +427,7 @@ void LiveClose(Live live)
   live->text = NULL;
 }
 
-Bool LiveCheck(Live live)
+Bool AttachCheck(Attach live)
 {
   AVER(live->region != NULL && live->text != NULL);
   AVER(live->slots <= RegionSlotsMAX && live->size >= RegionSize(live->slots));
@@ -438,60 +438,60 @@ Bool LiveCheck(Live live)
 
 /* ---- Control ---- */
 
-static Word *liveTable(Live live)
+static Word *attachTable(Attach live)
 {
   return (Word *)(void *)((char *)live->region + RegionCONTROL);
 }
 
-static Word liveWord(Live live)
+static Word attachWord(Attach live)
 {
-  return __atomic_load_n(&liveTable(live)[0], __ATOMIC_SEQ_CST);
+  return __atomic_load_n(&attachTable(live)[0], __ATOMIC_SEQ_CST);
 }
 
-uint32_t LiveSent(Live live)
+uint32_t AttachSent(Attach live)
 {
-  return (uint32_t)liveWord(live) & ((1u << RegionControlBUFFER) - 1);
+  return (uint32_t)attachWord(live) & ((1u << RegionControlBUFFER) - 1);
 }
 
-uint32_t LiveBuffered(Live live)
+uint32_t AttachBuffered(Attach live)
 {
-  return (uint32_t)liveWord(live) >> RegionControlBUFFER;
+  return (uint32_t)attachWord(live) >> RegionControlBUFFER;
 }
 
-/* liveChange -- these bits on, those off, in one step */
-static void liveChange(Live live, Word on, Word off)
+/* attachChange -- these bits on, those off, in one step */
+static void attachChange(Attach live, Word on, Word off)
 {
-  Word *table = liveTable(live), old = liveWord(live);
+  Word *table = attachTable(live), old = attachWord(live);
 
   while (!__atomic_compare_exchange_n(&table[0], &old, (old | on) & ~off, FALSE, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
     ;
 }
 
-void LiveSend(Live live, uint32_t kinds)
+void AttachSend(Attach live, uint32_t kinds)
 {
-  uint32_t old = LiveSent(live), on = kinds & ~old, off = old & ~kinds;
+  uint32_t old = AttachSent(live), on = kinds & ~old, off = old & ~kinds;
   uint64_t now = EventClockMonotonic();
 
   /* Before, so that the state is what comes first; and behind, because threads to which other kinds matter may have told
    * one meanwhile. */
   if (on != 0)
     RegionAsk(live->region, RegionAskSTATE);
-  liveChange(live, on, off);
-  RegionOffSay(liveTable(live), off, now);
+  attachChange(live, on, off);
+  RegionOffSay(attachTable(live), off, now);
   if (on != 0)
     RegionAsk(live->region, RegionAskSTATE);
 }
 
-void LiveBuffer(Live live, uint32_t kinds)
+void AttachBuffer(Attach live, uint32_t kinds)
 {
-  uint32_t old = LiveBuffered(live);
+  uint32_t old = AttachBuffered(live);
 
-  liveChange(live, (Word)(kinds & ~old) << RegionControlBUFFER, (Word)(old & ~kinds) << RegionControlBUFFER);
+  attachChange(live, (Word)(kinds & ~old) << RegionControlBUFFER, (Word)(old & ~kinds) << RegionControlBUFFER);
 }
 
-/* liveCollector -- read from the environment of a live process where its collector is: "NAME:TOKEN", in `room`; NULL if
+/* attachCollector -- read from the environment of a live process where its collector is: "NAME:TOKEN", in `room`; NULL if
  * it has none.  `bytes`, of `size`, is working memory for the environment. */
-static const char *liveCollector(Live live, char *room, Size roomSize, char *bytes, Size size)
+static const char *attachCollector(Attach live, char *room, Size roomSize, char *bytes, Size size)
 {
   static const char name[] = RegionVARIABLE "=";
   const char *at = bytes;
@@ -512,13 +512,13 @@ static const char *liveCollector(Live live, char *room, Size roomSize, char *byt
   return NULL;
 }
 
-void LiveWake(Live live)
+void AttachWake(Attach live)
 {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   RegionMeetStruct call = {.version = RegionMeetVERSION};
-  char *room = malloc(liveEnvironmentMAX), words[sizeof address.sun_path + sizeof call.token];
+  char *room = malloc(attachEnvironmentMAX), words[sizeof address.sun_path + sizeof call.token];
   const char *collector =
-    room != NULL ? liveCollector(live, words, sizeof words, room, liveEnvironmentMAX) : NULL;
+    room != NULL ? attachCollector(live, words, sizeof words, room, attachEnvironmentMAX) : NULL;
   const char *colon = collector != NULL ? strchr(collector, ':') : NULL;
   int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
@@ -535,7 +535,7 @@ void LiveWake(Live live)
   free(room);
 }
 
-Bool LiveWait(Live live, uint32_t what, unsigned ms)
+Bool AttachWait(Attach live, uint32_t what, unsigned ms)
 {
   uint32_t *attention = &live->region->hand.attention, now;
   struct timespec moment = {0, 1000000};

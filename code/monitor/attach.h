@@ -3,7 +3,7 @@
  * Whoever may look at a process finds its region among the files that it has mapped, opens it as the process itself
  * sees it (so in containers and chroots, too), and shares it from then on.  Nothing is written to by finding it.
  *
- * Always true of an open one (LiveCheck): the region is sound, belongs to the caller's user, or, for root, to that of the
+ * Always true of an open one (AttachCheck): the region is sound, belongs to the caller's user, or, for root, to that of the
  * process, and says that it is the process's; its newest header block was sound.
  *
  * The process may cut its file short at any time, which kills whoever reads there with SIGBUS; tools catch that.
@@ -21,9 +21,9 @@
 #include "format/header.h"
 #include "format/region.h"
 
-enum { LiveEMITTERS = 64 }; /* of one process, at most */
+enum { AttachEMITTERS = 64 }; /* of one process, at most */
 
-typedef struct LiveStruct {
+typedef struct AttachStruct {
   uint32_t pid;          /* as the caller sees it */
   Size size;             /* of the mapping, */
   RegionHeader region;   /* which begins here */
@@ -37,21 +37,21 @@ typedef struct LiveStruct {
   Count types;           /* of events, in its registry, */
   RegistryNameStruct registry; /* which has this name */
   char kind[EventKindMAX][16]; /* names of the kinds, "" where a number has none */
-} LiveStruct, *Live;
+} AttachStruct, *Attach;
 
-/* LiveOpen -- find and map a region of process `pid`: of its emitters, that with this number, from 0
+/* AttachOpen -- find and map a region of process `pid`: of its emitters, that with this number, from 0
  *
  * error    room of `size` bytes for a message that names the process when it fails
  * returns  ResFAIL: no such process, not ours, not recorded, or not to be had; ResEND: it has no more, and nothing is
  *          said; ResMEMORY
  * cost     reads /proc/PID/maps once; no walk over the region
  */
-extern Res LiveOpen(Live live, uint32_t pid, Index number, char *error, Size size);
+extern Res AttachOpen(Attach live, uint32_t pid, Index number, char *error, Size size);
 
-/* LiveClose -- give it back; also after a failed LiveOpen */
-extern void LiveClose(Live live);
+/* AttachClose -- give it back; also after a failed AttachOpen */
+extern void AttachClose(Attach live);
 
-extern Bool LiveCheck(Live live);
+extern Bool AttachCheck(Attach live);
 
 /* ---- Control: changing what the process records, and asking things of it, through its region ----
  *
@@ -59,22 +59,22 @@ extern Bool LiveCheck(Live live);
  * holds from the next event on.  What is asked is done by the process at its next event, or by its collector.  Several at
  * a time may do this: bits are changed one by one, atomically.  These use `region` and `pid` alone. */
 
-/* LiveSent, LiveBuffered -- the kinds that are sent, and those that the flight recorder keeps when they are not */
-extern uint32_t LiveSent(Live live);
-extern uint32_t LiveBuffered(Live live);
+/* AttachSent, AttachBuffered -- the kinds that are sent, and those that the flight recorder keeps when they are not */
+extern uint32_t AttachSent(Attach live);
+extern uint32_t AttachBuffered(Attach live);
 
-/* LiveSend -- have these kinds sent, and no others.  Where one is switched on the process first tells what already
+/* AttachSend -- have these kinds sent, and no others.  Where one is switched on the process first tells what already
  * is. */
-extern void LiveSend(Live live, uint32_t kinds);
+extern void AttachSend(Attach live, uint32_t kinds);
 
-/* LiveBuffer -- have the flight recorder keep these kinds while they are not sent, and no others */
-extern void LiveBuffer(Live live, uint32_t kinds);
+/* AttachBuffer -- have the flight recorder keep these kinds while they are not sent, and no others */
+extern void AttachBuffer(Attach live, uint32_t kinds);
 
-/* LiveWake -- call the process's collector, which looks no more often than every tenth of a second if nobody does;
+/* AttachWake -- call the process's collector, which looks no more often than every tenth of a second if nobody does;
  * without an answer, and without a word if it cannot be reached */
-extern void LiveWake(Live live);
+extern void AttachWake(Attach live);
 
-/* LiveWait -- until everything in `what` that was asked for is done, `ms` milliseconds at most; FALSE: it is not */
-extern Bool LiveWait(Live live, uint32_t what, unsigned ms);
+/* AttachWait -- until everything in `what` that was asked for is done, `ms` milliseconds at most; FALSE: it is not */
+extern Bool AttachWait(Attach live, uint32_t what, unsigned ms);
 
 #endif /* MONITOR_ATTACH_H */

@@ -18,15 +18,15 @@
 #include "recover/recover.h"
 #include "recover/regionplace.h"
 
-enum { peekTries = 4 };
+enum { copyTries = 4 };
 
-/* peekTake -- a copy of slot `i`'s block, unsealed; its header in `soundReturn`.  FALSE: no sound block is there. */
-static Bool peekTake(void *room, BlockHeader soundReturn, Live live, Index i)
+/* copyTake -- a copy of slot `i`'s block, unsealed; its header in `soundReturn`.  FALSE: no sound block is there. */
+static Bool copyTake(void *room, BlockHeader soundReturn, Attach live, Index i)
 {
   Size offset, size;
   unsigned tries;
 
-  for (tries = 0; tries < peekTries; ++tries) {
+  for (tries = 0; tries < copyTries; ++tries) {
     if (!RegionBlockAt(&offset, &size, live->region, i))
       return FALSE;
     if (BlockCopyLive(room, (const char *)live->region + offset, size))
@@ -35,16 +35,16 @@ static Bool peekTake(void *room, BlockHeader soundReturn, Live live, Index i)
   return FALSE;
 }
 
-/* peekBlock -- the block in slot `i`, if it holds any events, as a sound block at rest
+/* copyBlock -- the block in slot `i`, if it holds any events, as a sound block at rest
  *
  * room  BlockMAX bytes, aligned as a BlockHeader is; header->size bytes of them are the block */
-static Bool peekBlock(void *room, Live live, Index i)
+static Bool copyBlock(void *room, Attach live, Index i)
 {
   BlockHeader header = room;
   BlockHeaderStruct sound;
   BlockTallyStruct tally;
 
-  if (!peekTake(room, &sound, live, i))
+  if (!copyTake(room, &sound, live, i))
     return FALSE;
   BlockWalk(&tally, header + 1, sound.whole - BlockHeaderSIZE, sound.first, TRUE);
   if (tally.used == 0)
@@ -54,23 +54,23 @@ static Bool peekBlock(void *room, Live live, Index i)
 }
 
 /* Blocks of one stream count what it has lost, each from its beginning on: the latest counts. */
-typedef struct peekStreamStruct {
+typedef struct copyStreamStruct {
   uint32_t stream;
   uint64_t discarded;
-} peekStreamStruct, *PeekStream;
+} copyStreamStruct, *BlockCopyStream;
 
-static int peekCompare(const void *a, const void *b)
+static int copyCompare(const void *a, const void *b)
 {
-  const peekStreamStruct *x = a, *y = b;
+  const copyStreamStruct *x = a, *y = b;
 
   if (x->stream != y->stream)
     return x->stream < y->stream ? -1 : 1;
   return x->discarded < y->discarded ? -1 : x->discarded > y->discarded;
 }
 
-void PeekCount(PeekCounts counts, Live live)
+void BlockCopyCount(BlockCopyCounts counts, Attach live)
 {
-  peekStreamStruct *streams = calloc(live->slots + 1, sizeof *streams);
+  copyStreamStruct *streams = calloc(live->slots + 1, sizeof *streams);
   Count n = 0;
   Index i;
 
@@ -91,14 +91,14 @@ void PeekCount(PeekCounts counts, Live live)
     streams[n++].discarded = block->discarded;
   }
   if (streams != NULL)
-    qsort(streams, n, sizeof *streams, peekCompare);
+    qsort(streams, n, sizeof *streams, copyCompare);
   for (i = 0; i < n; ++i)
     if (i + 1 == n || streams[i + 1].stream != streams[i].stream)
       counts->discarded = CountAdd(counts->discarded, streams[i].discarded);
   free(streams);
 }
 
-Res PeekAppend(Live live, int fd, Bool header)
+Res BlockCopyAppend(Attach live, int fd, Bool header)
 {
   void *room = malloc(BlockMAX);
   Res res = room != NULL ? ResOK : ResMEMORY;
@@ -107,43 +107,43 @@ Res PeekAppend(Live live, int fd, Bool header)
   if (res == ResOK && header)
     res = FileAppend(fd, live->text, live->length);
   for (i = 0; res == ResOK && i < live->slots; ++i)
-    if (peekBlock(room, live, i))
+    if (copyBlock(room, live, i))
       res = FileAppend(fd, room, ((BlockHeader)room)->size);
   free(room);
   return res;
 }
 
-/* What PeekLog looks for. */
-typedef struct peekPlaceStruct {
-  Live live;
+/* What BlockCopyLog looks for. */
+typedef struct copyPlaceStruct {
+  Attach live;
   uint64_t recording;     /* 0: the region has no name that we see, or no link beside it */
   Bool ours;              /* we own it, and the link */
   char log[PATH_MAX];
-} peekPlaceStruct, *PeekPlace;
+} copyPlaceStruct, *BlockCopyPlace;
 
-/* peekPlace -- is that the region's file?  Then which recording it is of, and what its maker says that its log is */
-static Res peekPlace(void *data, LeftPlace place)
+/* copyPlace -- is that the region's file?  Then which recording it is of, and what its maker says that its log is */
+static Res copyPlace(void *data, RegionPlace place)
 {
-  PeekPlace peek = data;
+  BlockCopyPlace peek = data;
   struct stat status;
 
   if (fstatat(place->at, place->file, &status, AT_SYMLINK_NOFOLLOW) != 0 || status.st_dev != peek->live->device ||
       status.st_ino != peek->live->inode)
     return ResOK;
-  if (LeftPlaceTarget(peek->log, place, status.st_uid))
+  if (RegionPlaceTarget(peek->log, place, status.st_uid))
     peek->recording = place->name.recording;
   peek->ours = status.st_uid == geteuid();
   return ResEND;
 }
 
-int PeekLog(Live live, const char **reasonReturn)
+int BlockCopyLog(Attach live, const char **reasonReturn)
 {
-  peekPlaceStruct peek = {.live = live};
+  copyPlaceStruct peek = {.live = live};
   Bool certain;
   Res res;
   int fd;
 
-  (void)LeftPlaceSearch(NULL, peekPlace, &peek);
+  (void)RegionPlaceSearch(NULL, copyPlace, &peek);
   *reasonReturn = "its log is no file, or not known from here";
   if (peek.recording == 0)
     return -1;
@@ -151,7 +151,7 @@ int PeekLog(Live live, const char **reasonReturn)
     *reasonReturn = "its memory is another user's, who does not tell us where to write";
     return -1;
   }
-  fd = LeftPlaceAppend(&certain, peek.log, peek.recording);
+  fd = RegionPlaceAppend(&certain, peek.log, peek.recording);
   if (fd < 0) {
     *reasonReturn = strerror(errno);
     return -1;

@@ -15,22 +15,22 @@
 #include "format/block.h"
 #include "monitor/attach.h"
 
-/* PeekCountsStruct -- what a process has waiting, and what it lost, as its region tells */
-typedef struct PeekCountsStruct {
+/* BlockCopyCountsStruct -- what a process has waiting, and what it lost, as its region tells */
+typedef struct BlockCopyCountsStruct {
   Count open, full;    /* blocks */
   uint64_t discarded;  /* events, of all threads that have a block now, and of those that could have none */
-} PeekCountsStruct, *PeekCounts;
+} BlockCopyCountsStruct, *BlockCopyCounts;
 
-extern void PeekCount(PeekCounts countsReturn, Live live);
+extern void BlockCopyCount(BlockCopyCounts countsReturn, Attach live);
 
-/* PeekAppend -- write snapshots of all blocks to `fd`, after the header block if `header`; each by one write
+/* BlockCopyAppend -- write snapshots of all blocks to `fd`, after the header block if `header`; each by one write
  *
  * returns  ResIO, and errno; ResMEMORY
  */
-extern Res PeekAppend(Live live, int fd, Bool header);
+extern Res BlockCopyAppend(Attach live, int fd, Bool header);
 
-/* PeekLog -- the process's log, open for appending; -1 if it has none that is a file, or that cannot be opened: the
+/* BlockCopyLog -- the process's log, open for appending; -1 if it has none that is a file, or that cannot be opened: the
  * reason says why, and is a constant or strerror's */
-extern int PeekLog(Live live, const char **reasonReturn);
+extern int BlockCopyLog(Attach live, const char **reasonReturn);
 
 #endif /* MONITOR_BLOCKCOPY_H */

@@ -13,105 +13,105 @@
 #include "monitor/tree.h"
 #include "plinth/clock.h"
 
-struct WitnessStruct {
-  Teller teller;           /* NULL: nothing is told */
+struct ProcessWatchStruct {
+  SelfEvents self;           /* NULL: nothing is told */
   ProcStruct proc;
   Tree tree;               /* these two NULL: there is no /proc */
   Sample sample;
-  Watch watch;             /* NULL: nobody watches */
+  StatusLine watch;             /* NULL: nobody watches */
 };
 
-Bool WitnessCheck(Witness witness)
+Bool ProcessWatchCheck(ProcessWatch watcher)
 {
-  return (witness->tree == NULL) == (witness->sample == NULL) && (witness->tree == NULL || witness->teller != NULL);
+  return (watcher->tree == NULL) == (watcher->sample == NULL) && (watcher->tree == NULL || watcher->self != NULL);
 }
 
-/* witnessTells -- have something to tell */
-static Res witnessTells(Witness witness, const WitnessSettingsStruct *settings)
+/* watchTells -- have something to tell */
+static Res watchTells(ProcessWatch watcher, const ProcessWatchSettingsStruct *settings)
 {
   Res res;
 
-  witness->teller = settings->teller;
-  if (ProcInit(&witness->proc, "/proc", SampleKEEP) != ResOK)
+  watcher->self = settings->self;
+  if (ProcInit(&watcher->proc, "/proc", SampleKEEP) != ResOK)
     return ResOK;
-  res = TreeCreate(&witness->tree, witness->teller, &witness->proc, settings->mark, settings->follow);
+  res = TreeCreate(&watcher->tree, watcher->self, &watcher->proc, settings->mark, settings->follow);
   if (res == ResOK) {
-    res = SampleCreate(&witness->sample, witness->teller, &witness->proc, witness->tree, settings->interval);
+    res = SampleCreate(&watcher->sample, watcher->self, &watcher->proc, watcher->tree, settings->interval);
     if (res == ResOK)
       return ResOK;
-    TreeDestroy(witness->tree);
-    witness->tree = NULL;
+    TreeDestroy(watcher->tree);
+    watcher->tree = NULL;
   }
-  ProcFinish(&witness->proc);
+  ProcFinish(&watcher->proc);
   return res;
 }
 
-Res WitnessCreate(Witness *witnessReturn, const WitnessSettingsStruct *settings)
+Res ProcessWatchCreate(ProcessWatch *watchReturn, const ProcessWatchSettingsStruct *settings)
 {
-  Witness witness = calloc(1, sizeof *witness);
+  ProcessWatch watcher = calloc(1, sizeof *watcher);
   Res res;
 
-  if (witness == NULL)
+  if (watcher == NULL)
     return ResMEMORY;
   if (settings->terminal >= 0 &&
-      WatchCreate(&witness->watch, settings->terminal, EventClockMonotonic()) != ResOK)
-    witness->watch = NULL;
-  res = settings->teller != NULL ? witnessTells(witness, settings) : ResOK;
+      StatusLineCreate(&watcher->watch, settings->terminal, EventClockMonotonic()) != ResOK)
+    watcher->watch = NULL;
+  res = settings->self != NULL ? watchTells(watcher, settings) : ResOK;
   if (res != ResOK) {
-    WitnessDestroy(witness);
+    ProcessWatchDestroy(watcher);
     return res;
   }
-  AVER(WitnessCheck(witness));
-  *witnessReturn = witness;
+  AVER(ProcessWatchCheck(watcher));
+  *watchReturn = watcher;
   return ResOK;
 }
 
-void WitnessDestroy(Witness witness)
+void ProcessWatchDestroy(ProcessWatch watcher)
 {
-  if (witness->tree != NULL) {
-    SampleDestroy(witness->sample);
-    TreeDestroy(witness->tree);
-    ProcFinish(&witness->proc);
+  if (watcher->tree != NULL) {
+    SampleDestroy(watcher->sample);
+    TreeDestroy(watcher->tree);
+    ProcFinish(&watcher->proc);
   }
-  if (witness->teller != NULL)
-    (void)TellerFlush(witness->teller);
-  if (witness->watch != NULL)
-    WatchDestroy(witness->watch);
-  free(witness);
+  if (watcher->self != NULL)
+    (void)SelfEventsFlush(watcher->self);
+  if (watcher->watch != NULL)
+    StatusLineDestroy(watcher->watch);
+  free(watcher);
 }
 
-void WitnessProgram(Witness witness, pid_t pid)
+void ProcessWatchProgram(ProcessWatch watcher, pid_t pid)
 {
-  if (witness->tree != NULL)
-    TreeAdd(witness->tree, (uint32_t)pid, TRUE);
+  if (watcher->tree != NULL)
+    TreeAdd(watcher->tree, (uint32_t)pid, TRUE);
 }
 
-void WitnessEnded(Witness witness, pid_t pid, int status)
+void ProcessWatchEnded(ProcessWatch watcher, pid_t pid, int status)
 {
-  if (witness->tree != NULL)
-    TreeEnded(witness->tree, (uint32_t)pid, status);
+  if (watcher->tree != NULL)
+    TreeEnded(watcher->tree, (uint32_t)pid, status);
 }
 
-void WitnessMeet(Witness witness, pid_t pid, RegionMeet its)
+void ProcessWatchMeet(ProcessWatch watcher, pid_t pid, RegionMeet its)
 {
   TreeMetStruct met = {.pid = (uint32_t)pid, .stack = its->stack, .name = its->name, .program = its->program};
 
-  if (witness->tree != NULL)
-    TreeMeet(witness->tree, &met);
+  if (watcher->tree != NULL)
+    TreeMeet(watcher->tree, &met);
 }
 
-uint64_t WitnessPoll(Witness witness, uint64_t now, WatchCounts counts)
+uint64_t ProcessWatchPoll(ProcessWatch watcher, uint64_t now, StatusLineCounts counts)
 {
   uint64_t due = UINT64_MAX, its;
 
-  if (witness->sample != NULL)
-    due = SamplePoll(witness->sample, now);
-  if (witness->teller != NULL) {
-    its = TellerPoll(witness->teller, now);
+  if (watcher->sample != NULL)
+    due = SamplePoll(watcher->sample, now);
+  if (watcher->self != NULL) {
+    its = SelfEventsPoll(watcher->self, now);
     due = its < due ? its : due;
   }
-  if (witness->watch != NULL) {
-    its = WatchPoll(witness->watch, now, counts, witness->tree != NULL ? TreeResident(witness->tree) : 0);
+  if (watcher->watch != NULL) {
+    its = StatusLinePoll(watcher->watch, now, counts, watcher->tree != NULL ? TreeResident(watcher->tree) : 0);
     due = its < due ? its : due;
   }
   return due;

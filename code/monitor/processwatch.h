@@ -2,7 +2,7 @@
  *
  * One thing for the collector's loop to create, poll and end.
  *
- * Always true (WitnessCheck): there is a tree and a sampler exactly where there is a stream to tell them in.
+ * Always true (ProcessWatchCheck): there is a tree and a sampler exactly where there is a stream to tell them in.
  *
  * Design: design/collector.md .own, .tree, .sample, .watch      Tests: test/witness.t
  */
@@ -18,31 +18,31 @@
 #include "monitor/selfevents.h"
 #include "monitor/statusline.h"
 
-typedef struct WitnessStruct *Witness;
+typedef struct ProcessWatchStruct *ProcessWatch;
 
-typedef struct WitnessSettingsStruct {
-  Teller teller;           /* by which it tells of processes and threads; the caller's.  NULL: it does not. */
+typedef struct ProcessWatchSettingsStruct {
+  SelfEvents self;           /* by which it tells of processes and threads; the caller's.  NULL: it does not. */
   unsigned interval;       /* ms between two samples; 0: none */
   Bool follow;             /* the family is more than one process */
   const char *mark;        /* what stands in the environment of each (tree.h); stays the caller's */
   int terminal;            /* where a person may watch; -1: nowhere */
-} WitnessSettingsStruct, *WitnessSettings;
+} ProcessWatchSettingsStruct, *ProcessWatchSettings;
 
-/* WitnessCreate -- ResMEMORY; where there is no /proc nothing is told of it, and that is no failure */
-extern Res WitnessCreate(Witness *witnessReturn, const WitnessSettingsStruct *settings);
+/* ProcessWatchCreate -- ResMEMORY; where there is no /proc nothing is told of it, and that is no failure */
+extern Res ProcessWatchCreate(ProcessWatch *witnessReturn, const ProcessWatchSettingsStruct *settings);
 
-/* WitnessDestroy -- the last samples, and no line any longer.  What follows is no longer told. */
-extern void WitnessDestroy(Witness witness);
-extern Bool WitnessCheck(Witness witness);
+/* ProcessWatchDestroy -- the last samples, and no line any longer.  What follows is no longer told. */
+extern void ProcessWatchDestroy(ProcessWatch watcher);
+extern Bool ProcessWatchCheck(ProcessWatch watcher);
 
-/* WitnessProgram -- our child runs the program.  WitnessEnded -- it has ended; best before it is reaped. */
-extern void WitnessProgram(Witness witness, pid_t pid);
-extern void WitnessEnded(Witness witness, pid_t pid, int status);
+/* ProcessWatchProgram -- our child runs the program.  ProcessWatchEnded -- it has ended; best before it is reaped. */
+extern void ProcessWatchProgram(ProcessWatch watcher, pid_t pid);
+extern void ProcessWatchEnded(ProcessWatch watcher, pid_t pid, int status);
 
-/* WitnessMeet -- a process offers its memory */
-extern void WitnessMeet(Witness witness, pid_t pid, RegionMeet request);
+/* ProcessWatchMeet -- a process offers its memory */
+extern void ProcessWatchMeet(ProcessWatch watcher, pid_t pid, RegionMeet request);
 
-/* WitnessPoll -- whatever is due; returns ns until the next */
-extern uint64_t WitnessPoll(Witness witness, uint64_t now, WatchCounts counts);
+/* ProcessWatchPoll -- whatever is due; returns ns until the next */
+extern uint64_t ProcessWatchPoll(ProcessWatch watcher, uint64_t now, StatusLineCounts counts);
 
 #endif /* MONITOR_PROCESSWATCH_H */

@@ -48,7 +48,7 @@ typedef struct SampleThreadStruct {
 
 /* What holds for all threads. */
 typedef struct SampleContextStruct {
-  Teller teller;
+  SelfEvents self;
   Proc proc;
   uint64_t now;              /* us on the monotonic clock, of this round */
   uint64_t uptime;           /* us since the machine's start, the same moment; threads' births count from there */
@@ -89,7 +89,7 @@ static uint64_t threadBlocked(SampleThread thread)
 
 static void threadTell(SampleThread thread, SampleContext context, char letter)
 {
-  Teller teller = context->teller;
+  SelfEvents self = context->self;
   SampleReading reading = &thread->reading;
   uint64_t disk = context->delays || reading->disk != 0 ? reading->disk : SampleUNKNOWN;
   char state[2] = {letter, '\0'};
@@ -104,7 +104,7 @@ static void threadTell(SampleThread thread, SampleContext context, char letter)
 /* threadName -- the system's name for it, if that is new */
 static void threadName(SampleThread thread, SampleContext context, ProcStat stat)
 {
-  Teller teller = context->teller;
+  SelfEvents self = context->self;
 
   if (thread->time != 0 && strcmp(thread->name, stat->name) == 0)
     return;
@@ -248,7 +248,7 @@ Bool SampleCheck(Sample sample)
 /* sampleProcess -- tell what is new of a process as a whole; `last`: also what is not */
 static void sampleProcess(Sample sample, TreeMember member, Bool last)
 {
-  Teller teller = sample->context.teller;
+  SelfEvents self = sample->context.self;
   SampleProcess process = member->client;
   ProcStat is = &member->stat, was = &process->told;
 
@@ -290,13 +290,13 @@ static Bool sampleDelays(Proc proc)
   return size > 0 && answer[0] == '1';
 }
 
-Res SampleCreate(Sample *sampleReturn, Teller teller, Proc proc, Tree tree, unsigned interval)
+Res SampleCreate(Sample *sampleReturn, SelfEvents self, Proc proc, Tree tree, unsigned interval)
 {
   Sample sample = calloc(1, sizeof *sample);
 
   if (sample == NULL)
     return ResMEMORY;
-  sample->context = (SampleContextStruct){.teller = teller, .proc = proc, .delays = sampleDelays(proc)};
+  sample->context = (SampleContextStruct){.self = self, .proc = proc, .delays = sampleDelays(proc)};
   sample->tree = tree;
   sample->interval = interval * (uint64_t)sampleMILLION;
   sample->machine = -1;
@@ -396,7 +396,7 @@ static void sampleMember(Sample sample, TreeMember member)
 static void sampleMachine(Sample sample)
 {
   Proc proc = sample->context.proc;
-  Teller teller = sample->context.teller;
+  SelfEvents self = sample->context.self;
   ProcMachineStruct machine;
   Size size = ProcRead(proc, &sample->machine, "stat", sample->room, sizeof sample->room);
 

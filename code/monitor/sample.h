@@ -35,10 +35,10 @@ enum {
 
 /* SampleCreate -- samples of the members of `tree`
  *
- * teller, proc, tree  the caller's, and stay; the tree's TreeSetGone is taken
+ * self, proc, tree  the caller's, and stay; the tree's TreeSetGone is taken
  * interval            ms; 0: no samples, the tree alone is looked after
  * ResMEMORY */
-extern Res SampleCreate(Sample *sampleReturn, Teller teller, Proc proc, Tree tree, unsigned interval);
+extern Res SampleCreate(Sample *sampleReturn, SelfEvents self, Proc proc, Tree tree, unsigned interval);
 
 /* SampleDestroy -- the last samples, of all; before the tree goes */
 extern void SampleDestroy(Sample sample);

@@ -19,14 +19,14 @@
 #include "plinth/clock.h"
 
 enum {
-  tellerTypesMAX = 512,
-  tellerHeaderEvery = 4 << 20,        /* bytes between two header blocks */
-  tellerSTREAM = EventKindSystem * 2,
-  tellerOutSIZE = BlockHeaderSIZE + BlockRestMAX
+  selfTypesMAX = 512,
+  selfHeaderEvery = 4 << 20,        /* bytes between two header blocks */
+  selfSTREAM = EventKindSystem * 2,
+  selfOutSIZE = BlockHeaderSIZE + BlockRestMAX
 };
 
-struct TellerStruct {
-  TellerWrite write;
+struct SelfEventsStruct {
+  SelfEventsWrite write;
   void *data;
   const uint8_t *wanted;              /* bits by code; NULL: all */
   Bool raw, slow;                     /* slow: the processor's counter is no clock */
@@ -37,7 +37,7 @@ struct TellerStruct {
   uint64_t lost;                      /* of processes, which nobody else can tell of */
   uint64_t stopped;                   /* ticks when the recording was ended on purpose; 0 */
   uint64_t headed;                    /* processes of the recording that have a header block */
-  uint64_t bytes, unheaded;           /* at rest: in all; since the last header, tellerHeaderEvery if there is none */
+  uint64_t bytes, unheaded;           /* at rest: in all; since the last header, selfHeaderEvery if there is none */
   uint64_t sequence;                  /* of the block that is being filled */
   uint64_t first;                     /* ticks of its first event; 0 while it has none */
   uint64_t since;                     /* the same, CLOCK_MONOTONIC in ns */
@@ -46,61 +46,61 @@ struct TellerStruct {
   Size used;                          /* bytes of events in the block */
   Count count;                        /* events in it */
   RegistryStruct registry;
-  EventTypeStruct types[tellerTypesMAX];
+  EventTypeStruct types[selfTypesMAX];
   uint8_t events[BlockMAX - BlockHeaderSIZE] __attribute__((aligned(EventALIGN)));
-  uint8_t out[tellerOutSIZE] __attribute__((aligned(EventALIGN)));
+  uint8_t out[selfOutSIZE] __attribute__((aligned(EventALIGN)));
   uint64_t pack[];                    /* PackSIZE bytes */
 };
 
-static const char tellerRegistry[] = EventRegistryTEXT;
+static const char selfRegistry[] = EventRegistryTEXT;
 
-Bool TellerCheck(Teller teller)
+Bool SelfEventsCheck(SelfEvents self)
 {
-  return teller->write != NULL && teller->used <= sizeof teller->events && teller->used % EventALIGN == 0 &&
-         (teller->used > 0) == (teller->first != 0) && teller->count * EventALIGN <= teller->used &&
-         (teller->first == 0 || teller->epoch >= (uint32_t)(teller->first >> 32));
+  return self->write != NULL && self->used <= sizeof self->events && self->used % EventALIGN == 0 &&
+         (self->used > 0) == (self->first != 0) && self->count * EventALIGN <= self->used &&
+         (self->first == 0 || self->epoch >= (uint32_t)(self->first >> 32));
 }
 
-Res TellerCreate(Teller *tellerReturn, TellerWrite write, void *data, uint64_t recording, Bool raw)
+Res SelfEventsCreate(SelfEvents *selfReturn, SelfEventsWrite write, void *data, uint64_t recording, Bool raw)
 {
   WidthsStruct widths = {sizeof(Word), FALSE};
-  Teller teller = calloc(1, sizeof *teller + PackSIZE);
+  SelfEvents self = calloc(1, sizeof *self + PackSIZE);
   Res res;
 
-  if (teller == NULL)
+  if (self == NULL)
     return ResMEMORY;
-  teller->write = write;
-  teller->data = data;
-  teller->recording = recording;
-  teller->raw = raw;
-  teller->slow = EventClockChoose();
-  teller->unheaded = tellerHeaderEvery;
-  EventClockSync(&teller->sync, teller->slow);
-  if (getrandom(&teller->identity, sizeof teller->identity, GRND_NONBLOCK) != sizeof teller->identity)
-    teller->identity = teller->sync.ticks ^ (uint64_t)getpid() << 40;
-  teller->identity |= teller->identity == 0;
-  RegistryInit(&teller->registry, teller->types, tellerTypesMAX, widths);
-  res = RegistryText(&teller->registry, tellerRegistry, sizeof tellerRegistry - 1);
+  self->write = write;
+  self->data = data;
+  self->recording = recording;
+  self->raw = raw;
+  self->slow = EventClockChoose();
+  self->unheaded = selfHeaderEvery;
+  EventClockSync(&self->sync, self->slow);
+  if (getrandom(&self->identity, sizeof self->identity, GRND_NONBLOCK) != sizeof self->identity)
+    self->identity = self->sync.ticks ^ (uint64_t)getpid() << 40;
+  self->identity |= self->identity == 0;
+  RegistryInit(&self->registry, self->types, selfTypesMAX, widths);
+  res = RegistryText(&self->registry, selfRegistry, sizeof selfRegistry - 1);
   AVER(res == ResOK);
-  AVER(TellerCheck(teller));
-  *tellerReturn = teller;
+  AVER(SelfEventsCheck(self));
+  *selfReturn = self;
   return ResOK;
 }
 
-static Res tellerSend(Teller teller, Size size)
+static Res selfSend(SelfEvents self, Size size)
 {
-  Res res = teller->write(teller->data, teller->out, size);
+  Res res = self->write(self->data, self->out, size);
 
   if (res == ResOK)
-    teller->bytes += size;
+    self->bytes += size;
   return res;
 }
 
 /* The header's text is made where blocks are. */
-_Static_assert(sizeof tellerRegistry + 8192 < tellerOutSIZE, "a header without arguments fits");
+_Static_assert(sizeof selfRegistry + 8192 < selfOutSIZE, "a header without arguments fits");
 
-/* tellerDescribe -- what the header block says; `last`: it closes the stream */
-static void tellerDescribe(Teller teller, Header header, Bool last)
+/* selfDescribe -- what the header block says; `last`: it closes the stream */
+static void selfDescribe(SelfEvents self, Header header, Bool last)
 {
   ssize_t length;
 
@@ -110,74 +110,74 @@ static void tellerDescribe(Teller teller, Header header, Bool last)
   header->minor = EventVersionMINOR;
   header->pid = (uint32_t)getpid();
   header->parent = (uint32_t)getppid();
-  header->identity = teller->identity;
-  header->recording = teller->recording;
+  header->identity = self->identity;
+  header->recording = self->recording;
   header->ended = last;
   header->open = !last;
-  header->streams = teller->sequence > 0;
-  header->lost = teller->lost;
+  header->streams = self->sequence > 0;
+  header->lost = self->lost;
   /* Of a stream of which there is nothing nothing else can tell. */
-  if (last && teller->sequence == 0)
-    header->lost = CountAdd(header->lost, teller->discarded);
-  header->stopped = teller->stopped;
-  if (teller->wanted != NULL)
-    ChooseSay(header->events, sizeof header->events, teller->wanted);
-  header->processes = last ? teller->headed : 0;
-  header->widths = teller->registry.widths;
+  if (last && self->sequence == 0)
+    header->lost = CountAdd(header->lost, self->discarded);
+  header->stopped = self->stopped;
+  if (self->wanted != NULL)
+    ChooseSay(header->events, sizeof header->events, self->wanted);
+  header->processes = last ? self->headed : 0;
+  header->widths = self->registry.widths;
   (void)strcpy(header->role, HeaderRoleCOLLECTOR);
   length = readlink("/proc/self/exe", header->program, sizeof header->program - 1);
   header->program[length > 0 ? length : 0] = '\0';
-  EventClockDescribe(header->clock, &header->frequency, header->boot, teller->slow);
+  EventClockDescribe(header->clock, &header->frequency, header->boot, self->slow);
   header->syncs = HeaderSyncsMAX;
-  header->sync[0] = teller->sync;
-  EventClockSync(&header->sync[1], teller->slow);
+  header->sync[0] = self->sync;
+  EventClockSync(&header->sync[1], self->slow);
 }
 
-/* tellerCompose -- the header block in `out`; its size */
-static Size tellerCompose(Teller teller, Bool last)
+/* selfCompose -- the header block in `out`; its size */
+static Size selfCompose(SelfEvents self, Bool last)
 {
-  HeaderStreamStruct stream = {tellerSTREAM, teller->sequence, teller->told, teller->discarded};
+  HeaderStreamStruct stream = {selfSTREAM, self->sequence, self->told, self->discarded};
   HeaderStruct header;
   TextStruct text;
   Res res;
 
-  tellerDescribe(teller, &header, last);
-  TextInit(&text, (char *)teller->out, sizeof teller->out);
+  selfDescribe(self, &header, last);
+  TextInit(&text, (char *)self->out, sizeof self->out);
   HeaderBegin(&text, &header);
   if (last && header.streams > 0)
     HeaderStreamWrite(&text, &stream);
-  TextBytes(&text, tellerRegistry, sizeof tellerRegistry - 1);
+  TextBytes(&text, selfRegistry, sizeof selfRegistry - 1);
   res = HeaderEnd(&text);
   AVER(res == ResOK);
   return TextLength(&text);
 }
 
-/* tellerHeader -- write the header block */
-static Res tellerHeader(Teller teller, Bool last)
+/* selfHeader -- write the header block */
+static Res selfHeader(SelfEvents self, Bool last)
 {
-  Res res = tellerSend(teller, tellerCompose(teller, last));
+  Res res = selfSend(self, selfCompose(self, last));
 
   /* Where it could not be written, the next block tries again. */
-  teller->unheaded = res == ResOK ? 0 : tellerHeaderEvery;
+  self->unheaded = res == ResOK ? 0 : selfHeaderEvery;
   return res;
 }
 
-Res TellerHeader(Teller teller)
+Res SelfEventsHeader(SelfEvents self)
 {
-  return tellerHeader(teller, FALSE);
+  return selfHeader(self, FALSE);
 }
 
-RegistryNameStruct TellerRegistry(void)
+RegistryNameStruct SelfEventsRegistry(void)
 {
-  return RegistryNameOf(tellerRegistry, sizeof tellerRegistry - 1);
+  return RegistryNameOf(selfRegistry, sizeof selfRegistry - 1);
 }
 
-/* tellerFill -- the header of the block, but for what its events are at rest */
-static void tellerFill(Teller teller, BlockHeader header)
+/* selfFill -- the header of the block, but for what its events are at rest */
+static void selfFill(SelfEvents self, BlockHeader header)
 {
   Size whole = BlockMIN;
 
-  while (whole - BlockHeaderSIZE < teller->used)
+  while (whole - BlockHeaderSIZE < self->used)
     whole *= 2;
   *header = (BlockHeaderStruct){
     .magic = BlockMAGIC,
@@ -186,202 +186,202 @@ static void tellerFill(Teller teller, BlockHeader header)
     .flags = BlockFlagSEALED | BlockFlagCPU,
     .kind = EventKindSystem,
     .whole = (uint32_t)whole,
-    .used = (uint32_t)teller->used,
-    .count = (uint32_t)teller->count,
+    .used = (uint32_t)self->used,
+    .count = (uint32_t)self->count,
     .pid = (uint32_t)getpid(),
     .thread = (uint32_t)gettid(),
-    .cpuFirst = teller->cpu,
+    .cpuFirst = self->cpu,
     .cpuLast = (uint16_t)sched_getcpu(),
-    .process = teller->identity,
-    .stream = tellerSTREAM,
-    .sequence = teller->sequence,
-    .before = teller->told,
-    .discarded = teller->discarded,
-    .first = teller->first,
-    .last = EventClock(teller->slow),
+    .process = self->identity,
+    .stream = selfSTREAM,
+    .sequence = self->sequence,
+    .before = self->told,
+    .discarded = self->discarded,
+    .first = self->first,
+    .last = EventClock(self->slow),
     .mono = EventClockMonotonic(),
   };
 }
 
-void TellerChoose(Teller teller, const uint8_t *events)
+void SelfEventsChoose(SelfEvents self, const uint8_t *events)
 {
-  teller->wanted = events;
+  self->wanted = events;
 }
 
-/* tellerSeal -- the block as a message in `out`; its size */
-static Size tellerSeal(Teller teller)
+/* selfSeal -- the block as a message in `out`; its size */
+static Size selfSeal(SelfEvents self)
 {
-  BlockHeader header = (BlockHeader)(void *)teller->out;
-  uint8_t *rest = teller->out + BlockHeaderSIZE;
+  BlockHeader header = (BlockHeader)(void *)self->out;
+  uint8_t *rest = self->out + BlockHeaderSIZE;
   Size packed = 0;
   Count count;
 
-  tellerFill(teller, header);
-  if (!teller->raw)
-    packed = BlockPack((Pack)(void *)teller->pack, &teller->registry, teller->events, teller->used, teller->first, rest,
+  selfFill(self, header);
+  if (!self->raw)
+    packed = BlockPack((Pack)(void *)self->pack, &self->registry, self->events, self->used, self->first, rest,
                        &count);
-  BlockSeal(header, rest, packed, teller->events);
+  BlockSeal(header, rest, packed, self->events);
   return header->size;
 }
 
-Res TellerFlush(Teller teller)
+Res SelfEventsFlush(SelfEvents self)
 {
   Size size;
   Res res = ResOK;
 
-  AVER(TellerCheck(teller));
-  if (teller->wanted != NULL) /* what was not seen is to be known whatever is */
-    BlockChoose(teller->events, &teller->used, &teller->count, teller->wanted, EventProgramUnseenCODE);
-  if (teller->count == 0) {
-    teller->used = 0;
-    teller->first = 0;
+  AVER(SelfEventsCheck(self));
+  if (self->wanted != NULL) /* what was not seen is to be known whatever is */
+    BlockChoose(self->events, &self->used, &self->count, self->wanted, EventProgramUnseenCODE);
+  if (self->count == 0) {
+    self->used = 0;
+    self->first = 0;
     return ResOK;
   }
-  if (teller->unheaded >= tellerHeaderEvery)
-    res = TellerHeader(teller);
-  size = tellerSeal(teller);
+  if (self->unheaded >= selfHeaderEvery)
+    res = SelfEventsHeader(self);
+  size = selfSeal(self);
   if (res == ResOK)
-    res = tellerSend(teller, size);
+    res = selfSend(self, size);
   if (res == ResOK) {
-    teller->told += teller->count;
-    teller->unheaded += size;
-    ++teller->sequence;
+    self->told += self->count;
+    self->unheaded += size;
+    ++self->sequence;
   } else {
-    teller->discarded += teller->count;
+    self->discarded += self->count;
   }
-  teller->used = teller->count = 0;
-  teller->first = 0;
+  self->used = self->count = 0;
+  self->first = 0;
   return res;
 }
 
-Res TellerEnd(Teller teller)
+Res SelfEventsEnd(SelfEvents self)
 {
-  Res res = TellerFlush(teller);
+  Res res = SelfEventsFlush(self);
 
-  if (res == ResOK && teller->bytes > 0 && !teller->ended)
-    res = tellerHeader(teller, TRUE);
-  teller->ended |= res == ResOK;
+  if (res == ResOK && self->bytes > 0 && !self->ended)
+    res = selfHeader(self, TRUE);
+  self->ended |= res == ResOK;
   return res;
 }
 
-void TellerDropped(Teller teller, Count blocks, uint64_t events)
+void SelfEventsDropped(SelfEvents self, Count blocks, uint64_t events)
 {
-  AVER(blocks <= teller->sequence && events <= teller->told);
-  teller->sequence -= blocks;
-  teller->told -= events;
-  teller->discarded += events;
-  teller->ended = FALSE;
+  AVER(blocks <= self->sequence && events <= self->told);
+  self->sequence -= blocks;
+  self->told -= events;
+  self->discarded += events;
+  self->ended = FALSE;
 }
 
-const void *TellerClosing(Size *sizeReturn, Teller teller)
+const void *SelfEventsClosing(Size *sizeReturn, SelfEvents self)
 {
-  *sizeReturn = tellerCompose(teller, TRUE);
-  teller->ended = TRUE;
-  return teller->out;
+  *sizeReturn = selfCompose(self, TRUE);
+  self->ended = TRUE;
+  return self->out;
 }
 
-void TellerDestroy(Teller teller)
+void SelfEventsDestroy(SelfEvents self)
 {
-  (void)TellerEnd(teller);
-  free(teller);
+  (void)SelfEventsEnd(self);
+  free(self);
 }
 
-uint64_t TellerPoll(Teller teller, uint64_t now)
+uint64_t SelfEventsPoll(SelfEvents self, uint64_t now)
 {
-  const uint64_t delay = TellerDELAY * 1000000ull;
+  const uint64_t delay = SelfEventsDELAY * 1000000ull;
 
-  if (teller->used == 0)
+  if (self->used == 0)
     return UINT64_MAX;
-  if (now - teller->since >= delay) {
-    (void)TellerFlush(teller);
+  if (now - self->since >= delay) {
+    (void)SelfEventsFlush(self);
     return UINT64_MAX;
   }
-  return delay - (now - teller->since);
+  return delay - (now - self->since);
 }
 
-void TellerStopped(Teller teller)
+void SelfEventsStopped(SelfEvents self)
 {
-  teller->stopped = EventClock(teller->slow);
+  self->stopped = EventClock(self->slow);
 }
 
-void TellerHeaded(Teller teller, uint64_t processes)
+void SelfEventsHeaded(SelfEvents self, uint64_t processes)
 {
-  teller->headed = processes;
+  self->headed = processes;
 }
 
-uint64_t TellerLost(Teller teller, uint64_t events)
+uint64_t SelfEventsLost(SelfEvents self, uint64_t events)
 {
   /* The number may come from a process that means harm. */
-  teller->lost = CountAdd(teller->lost, events);
-  return teller->lost;
+  self->lost = CountAdd(self->lost, events);
+  return self->lost;
 }
 
-uint64_t TellerIdentity(Teller teller)
+uint64_t SelfEventsIdentity(SelfEvents self)
 {
-  return teller->identity;
+  return self->identity;
 }
 
-uint64_t TellerEvents(Teller teller)
+uint64_t SelfEventsEvents(SelfEvents self)
 {
-  return teller->told;
+  return self->told;
 }
 
-uint64_t TellerDiscarded(Teller teller)
+uint64_t SelfEventsDiscarded(SelfEvents self)
 {
-  return teller->discarded;
+  return self->discarded;
 }
 
-uint64_t TellerBytes(Teller teller)
+uint64_t SelfEventsBytes(SelfEvents self)
 {
-  return teller->bytes;
+  return self->bytes;
 }
 
-Bool TellerWants(Teller teller, unsigned kind)
+Bool SelfEventsWants(SelfEvents self, unsigned kind)
 {
-  UNUSED(teller);
+  UNUSED(self);
   AVER(kind == EventKindSystem);
   return TRUE;
 }
 
-/* tellerPlace -- the next event's place, with its header filled in but for the code */
-static void *tellerPlace(Teller teller, Size length, uint64_t now)
+/* selfPlace -- the next event's place, with its header filled in but for the code */
+static void *selfPlace(SelfEvents self, Size length, uint64_t now)
 {
   EventHeaderStruct header = {0, (uint16_t)length, (uint32_t)now};
-  void *place = teller->events + teller->used;
+  void *place = self->events + self->used;
 
   memset(place, 0, WordAlignUp(length, EventALIGN));
   memcpy(place, &header, sizeof header);
-  teller->used += WordAlignUp(length, EventALIGN);
+  self->used += WordAlignUp(length, EventALIGN);
   return place;
 }
 
-/* tellerEpoch -- the events that follow are of another epoch */
-static void tellerEpoch(Teller teller, uint64_t now)
+/* selfEpoch -- the events that follow are of another epoch */
+static void selfEpoch(SelfEvents self, uint64_t now)
 {
-  char *place = tellerPlace(teller, sizeof(EventHeaderStruct) + sizeof now, now);
+  char *place = selfPlace(self, sizeof(EventHeaderStruct) + sizeof now, now);
 
   memcpy(place + sizeof(EventHeaderStruct), &now, sizeof now);
   EventCommit((EventHeader)(void *)place, EventEpochCODE);
-  teller->epoch = (uint32_t)(now >> 32);
+  self->epoch = (uint32_t)(now >> 32);
 }
 
-void *TellerReserve(Teller teller, Size length)
+void *SelfEventsReserve(SelfEvents self, Size length)
 {
   const Size epoch = sizeof(EventHeaderStruct) + sizeof(uint64_t);
   uint64_t now;
 
   AVER(length >= sizeof(EventHeaderStruct) && length <= EventSizeMAX);
-  if (WordAlignUp(length, EventALIGN) + epoch > sizeof teller->events - teller->used)
-    (void)TellerFlush(teller);
-  now = EventClock(teller->slow);
-  if (teller->used == 0) {
-    teller->first = now | (now == 0);
-    teller->since = EventClockMonotonic();
-    teller->epoch = (uint32_t)(now >> 32);
-    teller->cpu = (uint16_t)sched_getcpu();
-  } else if (teller->epoch != (uint32_t)(now >> 32)) {
-    tellerEpoch(teller, now);
+  if (WordAlignUp(length, EventALIGN) + epoch > sizeof self->events - self->used)
+    (void)SelfEventsFlush(self);
+  now = EventClock(self->slow);
+  if (self->used == 0) {
+    self->first = now | (now == 0);
+    self->since = EventClockMonotonic();
+    self->epoch = (uint32_t)(now >> 32);
+    self->cpu = (uint16_t)sched_getcpu();
+  } else if (self->epoch != (uint32_t)(now >> 32)) {
+    selfEpoch(self, now);
   }
-  ++teller->count;
-  return tellerPlace(teller, length, now);
+  ++self->count;
+  return selfPlace(self, length, now);
 }

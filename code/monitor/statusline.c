@@ -15,28 +15,28 @@
 #include "base/aver.h"
 #include "base/terminal.h"
 
-enum { watchRATES = 4, watchWIDTH = 80, watchTextSIZE = 256, watchMILLION = 1000000 };
+enum { statusRATES = 4, statusWIDTH = 80, statusTextSIZE = 256, statusMILLION = 1000000 };
 
 /* See that there is a row below the cursor (which scrolls at the bottom), remember the cursor, and go there.  Index and
  * the cursor's movements keep the column. */
-#define watchDOWN "\033D\033[A\0337\033[B\r"
-#define watchBACK "\033[K\0338"
+#define statusDOWN "\033D\033[A\0337\033[B\r"
+#define statusBACK "\033[K\0338"
 
-struct WatchStruct {
+struct StatusLineStruct {
   int fd;                  /* our own way to the terminal, which never blocks */
   uint64_t due;            /* ns */
   Bool shown;              /* the line is on the screen */
-  uint64_t time[watchRATES], events[watchRATES]; /* at the last lines, for the rate */
+  uint64_t time[statusRATES], events[statusRATES]; /* at the last lines, for the rate */
   unsigned next;           /* the oldest of them */
 };
 
-Bool WatchCheck(Watch watch)
+Bool StatusLineCheck(StatusLine watch)
 {
-  return watch->fd >= 0 && watch->next < watchRATES;
+  return watch->fd >= 0 && watch->next < statusRATES;
 }
 
-/* watchOpen -- the terminal, opened anew; -1 if it is none that will do */
-static int watchOpen(int fd)
+/* statusOpen -- the terminal, opened anew; -1 if it is none that will do */
+static int statusOpen(int fd)
 {
   char path[64];
   TextStruct text;
@@ -49,10 +49,10 @@ static int watchOpen(int fd)
   return open(TextTerminate(&text), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-Res WatchCreate(Watch *watchReturn, int fd, uint64_t now)
+Res StatusLineCreate(StatusLine *statusReturn, int fd, uint64_t now)
 {
-  int mine = watchOpen(fd);
-  Watch watch;
+  int mine = statusOpen(fd);
+  StatusLine watch;
   Index i;
 
   if (mine < 0)
@@ -63,23 +63,23 @@ Res WatchCreate(Watch *watchReturn, int fd, uint64_t now)
     return ResMEMORY;
   }
   watch->fd = mine;
-  watch->due = now + WatchFIRST * (uint64_t)watchMILLION;
-  for (i = 0; i < watchRATES; ++i)
+  watch->due = now + StatusLineFIRST * (uint64_t)statusMILLION;
+  for (i = 0; i < statusRATES; ++i)
     watch->time[i] = now;
-  *watchReturn = watch;
+  *statusReturn = watch;
   return ResOK;
 }
 
-void WatchDestroy(Watch watch)
+void StatusLineDestroy(StatusLine watch)
 {
-  AVER(WatchCheck(watch));
-  WatchErase(watch);
+  AVER(StatusLineCheck(watch));
+  StatusLineErase(watch);
   (void)close(watch->fd);
   free(watch);
 }
 
-/* watchScaled -- a number in three digits or so, with a unit */
-static void watchScaled(Text text, uint64_t n, unsigned base, const char *const units[])
+/* statusScaled -- a number in three digits or so, with a unit */
+static void statusScaled(Text text, uint64_t n, unsigned base, const char *const units[])
 {
   uint64_t whole = n, part = 0;
   unsigned i;
@@ -96,51 +96,51 @@ static void watchScaled(Text text, uint64_t n, unsigned base, const char *const 
   TextString(text, units[i]);
 }
 
-static void watchNumber(Text text, uint64_t n, const char *what)
+static void statusNumber(Text text, uint64_t n, const char *what)
 {
   static const char *const units[] = {"", " k", " M", " G", " T", NULL};
 
-  watchScaled(text, n, 1000, units);
+  statusScaled(text, n, 1000, units);
   TextString(text, what);
 }
 
-static void watchBytes(Text text, uint64_t n)
+static void statusBytes(Text text, uint64_t n)
 {
   static const char *const units[] = {" bytes", " KiB", " MiB", " GiB", " TiB", NULL};
 
-  watchScaled(text, n, 1024, units);
+  statusScaled(text, n, 1024, units);
 }
 
-void WatchText(Text text, Size width, WatchCounts counts, uint64_t rate, uint64_t resident)
+void StatusLineText(Text text, Size width, StatusLineCounts counts, uint64_t rate, uint64_t resident)
 {
   TextString(text, "eventrec: ");
-  watchNumber(text, rate, " events/s, ");
-  watchNumber(text, counts->events, " events, ");
-  watchBytes(text, counts->bytes);
+  statusNumber(text, rate, " events/s, ");
+  statusNumber(text, counts->events, " events, ");
+  statusBytes(text, counts->bytes);
   TextString(text, ", ");
-  watchNumber(text, counts->discarded, " discarded");
+  statusNumber(text, counts->discarded, " discarded");
   if (resident > 0) {
     TextString(text, ", resident ");
-    watchBytes(text, resident);
+    statusBytes(text, resident);
   }
   /* In the last column some terminals begin another row. */
   if (TextLength(text) > width - 1)
     text->next = text->base + width - 1;
 }
 
-/* watchRate -- events a second, over the last lines */
-static uint64_t watchRate(Watch watch, uint64_t now, uint64_t events)
+/* statusRate -- events a second, over the last lines */
+static uint64_t statusRate(StatusLine watch, uint64_t now, uint64_t events)
 {
   uint64_t time = now - watch->time[watch->next], more = events - watch->events[watch->next];
 
   watch->time[watch->next] = now;
   watch->events[watch->next] = events;
-  watch->next = (watch->next + 1) % watchRATES;
+  watch->next = (watch->next + 1) % statusRATES;
   return time == 0 ? 0 : (uint64_t)((double)more * 1e9 / (double)time);
 }
 
-/* watchMay -- is the terminal in a state in which a line does no harm? */
-static Bool watchMay(Watch watch)
+/* statusMay -- is the terminal in a state in which a line does no harm? */
+static Bool statusMay(StatusLine watch)
 {
   struct termios state;
   pid_t group = tcgetpgrp(watch->fd);
@@ -149,8 +149,8 @@ static Bool watchMay(Watch watch)
          (state.c_lflag & (ICANON | ECHO)) == (ICANON | ECHO);
 }
 
-/* watchWrite -- all of it, or what there is room for; nobody waits */
-static void watchWrite(Watch watch, Text text)
+/* statusWrite -- all of it, or what there is room for; nobody waits */
+static void statusWrite(StatusLine watch, Text text)
 {
   ssize_t length = write(watch->fd, text->base, TextLength(text));
 
@@ -159,47 +159,47 @@ static void watchWrite(Watch watch, Text text)
     (void)!write(watch->fd, "\030", 1);
 }
 
-void WatchErase(Watch watch)
+void StatusLineErase(StatusLine watch)
 {
-  char room[sizeof watchDOWN watchBACK];
+  char room[sizeof statusDOWN statusBACK];
   TextStruct text;
 
-  if (!watch->shown || !watchMay(watch))
+  if (!watch->shown || !statusMay(watch))
     return;
   TextInit(&text, room, sizeof room);
-  TextString(&text, watchDOWN watchBACK);
-  watchWrite(watch, &text);
+  TextString(&text, statusDOWN statusBACK);
+  statusWrite(watch, &text);
   watch->shown = FALSE;
 }
 
-static void watchShow(Watch watch, WatchCounts counts, uint64_t rate, uint64_t resident)
+static void statusShow(StatusLine watch, StatusLineCounts counts, uint64_t rate, uint64_t resident)
 {
-  char room[watchTextSIZE], line[watchTextSIZE];
+  char room[statusTextSIZE], line[statusTextSIZE];
   TextStruct text, inner;
   struct winsize size;
 
   if (ioctl(watch->fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
-    size.ws_col = watchWIDTH;
+    size.ws_col = statusWIDTH;
   TextInit(&inner, line, sizeof line);
-  WatchText(&inner, size.ws_col, counts, rate, resident);
+  StatusLineText(&inner, size.ws_col, counts, rate, resident);
   TextInit(&text, room, sizeof room);
-  TextString(&text, watchDOWN);
+  TextString(&text, statusDOWN);
   TextBytes(&text, line, TextLength(&inner));
-  TextString(&text, watchBACK);
+  TextString(&text, statusBACK);
   AVER(!text.overflow);
-  watchWrite(watch, &text);
+  statusWrite(watch, &text);
   watch->shown = TRUE;
 }
 
-uint64_t WatchPoll(Watch watch, uint64_t now, WatchCounts counts, uint64_t resident)
+uint64_t StatusLinePoll(StatusLine watch, uint64_t now, StatusLineCounts counts, uint64_t resident)
 {
   uint64_t rate;
 
   if (now < watch->due)
     return watch->due - now;
-  rate = watchRate(watch, now, counts->events);
-  if (watchMay(watch))
-    watchShow(watch, counts, rate, resident);
-  watch->due = now + WatchPERIOD * (uint64_t)watchMILLION;
+  rate = statusRate(watch, now, counts->events);
+  if (statusMay(watch))
+    statusShow(watch, counts, rate, resident);
+  watch->due = now + StatusLinePERIOD * (uint64_t)statusMILLION;
   return watch->due - now;
 }

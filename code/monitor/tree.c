@@ -36,7 +36,7 @@ typedef struct TreeStrangerStruct {
 } TreeStrangerStruct;
 
 struct TreeStruct {
-  Teller teller;
+  SelfEvents self;
   Proc proc;
   const char *mark;
   Bool follow;
@@ -74,13 +74,13 @@ Bool TreeCheck(Tree tree)
   return tree->members <= tree->capacity && tree->members <= TreeMembersMAX && tree->next <= tree->fresh.count;
 }
 
-Res TreeCreate(Tree *treeReturn, Teller teller, Proc proc, const char *mark, Bool follow)
+Res TreeCreate(Tree *treeReturn, SelfEvents self, Proc proc, const char *mark, Bool follow)
 {
   Tree tree = calloc(1, sizeof *tree);
 
   if (tree == NULL)
     return ResMEMORY;
-  tree->teller = teller;
+  tree->self = self;
   tree->proc = proc;
   tree->mark = mark;
   tree->follow = follow;
@@ -175,7 +175,7 @@ static Bool treeStat(ProcStat statReturn, Tree tree, uint32_t pid)
 static void treeTellExec(Tree tree, ProcStat stat)
 {
   char program[treeProgramSIZE];
-  Teller teller = tree->teller;
+  SelfEvents self = tree->self;
   Bool known = ProcProgram(program, sizeof program, tree->proc->root, (pid_t)stat->pid);
 
   EVENT_US(ProcessExec, stat->pid, known ? program : stat->name);
@@ -194,7 +194,7 @@ static Bool treeKnew(Tree tree, uint32_t pid)
 /* treeTellEnd -- status as wait has it; NULL if nobody knows */
 static void treeTellEnd(Tree tree, uint32_t pid, const int *status)
 {
-  Teller teller = tree->teller;
+  SelfEvents self = tree->self;
 
   tree->ended[tree->ends++ % treeENDED] = pid;
   if (status == NULL)
@@ -208,7 +208,7 @@ static void treeTellEnd(Tree tree, uint32_t pid, const int *status)
 /* treeInsert -- a member, of which it is told; `held` is taken over */
 static TreeMember treeInsert(Tree tree, ProcStat stat, int held)
 {
-  Teller teller = tree->teller;
+  SelfEvents self = tree->self;
   TreeMember member;
   Index i;
   Bool there = treeFind(&i, tree, stat->pid);
@@ -255,7 +255,7 @@ static TreeMember treeJoin(Tree tree, ProcStat stat, Bool direct)
 static Bool treeJoinSaid(Tree tree, TreeMet met)
 {
   ProcStatStruct stat = {.pid = met->pid, .stack = met->stack};
-  Teller teller = tree->teller;
+  SelfEvents self = tree->self;
   int held = met->stack != 0 ? ProcHold(tree->proc, met->pid) : -1;
 
   if (!ProcParent(&stat.parent, held)) {
@@ -371,7 +371,7 @@ static void scanAdopt(Tree tree)
 /* scanOne -- a process that was not there before: member or stranger */
 static void scanOne(Tree tree, uint32_t pid)
 {
-  Teller teller = tree->teller;
+  SelfEvents self = tree->self;
   ProcStatStruct stat;
   Index i;
 
@@ -520,7 +520,7 @@ void TreeMeet(Tree tree, TreeMet met)
 {
   const char *slash = met->program != NULL ? strrchr(met->program, '/') : NULL;
   const char *name = slash != NULL ? slash + 1 : met->program != NULL ? met->program : "";
-  Teller teller = tree->teller;
+  SelfEvents self = tree->self;
   ProcStatStruct stat;
   Index i;
 

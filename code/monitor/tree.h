@@ -39,11 +39,11 @@ enum {
 
 /* TreeCreate -- an empty family
  *
- * teller, proc  the caller's, and stay
+ * self, proc  the caller's, and stay
  * mark          what stands in the environment of each process of the family ("NAME=value"); NULL: nothing does
  * follow        descendants belong to the family
  * ResMEMORY */
-extern Res TreeCreate(Tree *treeReturn, Teller teller, Proc proc, const char *mark, Bool follow);
+extern Res TreeCreate(Tree *treeReturn, SelfEvents self, Proc proc, const char *mark, Bool follow);
 extern void TreeDestroy(Tree tree);
 extern Bool TreeCheck(Tree tree);
 extern void TreeSetGone(Tree tree, TreeGone gone, void *data);

@@ -44,7 +44,7 @@ static uint64_t clockGet(clockid_t id)
   if (UNLIKELY(barred))
     id = id == CLOCK_REALTIME ? CLOCK_REALTIME_COARSE : CLOCK_MONOTONIC_COARSE;
   if (UNLIKELY(clockTaken()) && !barred)
-    (void)QuietCall(SYS_clock_gettime, id, &t);
+    (void)RawCall(SYS_clock_gettime, id, &t);
   else
     (void)clock_gettime(id, &t);
   return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
@@ -77,7 +77,7 @@ static Bool clockEven(void)
 static Bool clockSystemTrusts(void)
 {
   char name[16] = "";
-  Size size = QuietReadFile("/sys/devices/system/clocksource/clocksource0/current_clocksource", name, sizeof name - 1);
+  Size size = RawReadFile("/sys/devices/system/clocksource/clocksource0/current_clocksource", name, sizeof name - 1);
 
   return size >= 3 && memcmp(name, "tsc", 3) == 0;
 }
@@ -153,7 +153,7 @@ static const char *clockBoot(void)
   Size size;
 
   if (!__atomic_load_n(&clockKnown.booted, __ATOMIC_ACQUIRE)) {
-    size = QuietReadFile("/proc/sys/kernel/random/boot_id", room, sizeof room - 1);
+    size = RawReadFile("/proc/sys/kernel/random/boot_id", room, sizeof room - 1);
     while (size > 0 && room[size - 1] <= ' ')
       --size;
     memcpy(clockKnown.boot, room, size);

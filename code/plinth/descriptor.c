@@ -35,7 +35,7 @@ static __thread Bool descriptorApart __attribute__((tls_model("initial-exec")));
 
 static Size descriptorLimit(void)
 {
-  uint64_t limit = QuietLimit(RLIMIT_NOFILE);
+  uint64_t limit = RawLimit(RLIMIT_NOFILE);
 
   return limit > DescriptorTOP ? DescriptorTOP : (Size)limit;
 }
@@ -47,7 +47,7 @@ Bool DescriptorIsApart(void)
 
 Bool DescriptorMay(void)
 {
-  return !descriptorApart && descriptorLimit() >= DescriptorFEW && (descriptorPid == 0 || descriptorPid == QuietPid());
+  return !descriptorApart && descriptorLimit() >= DescriptorFEW && (descriptorPid == 0 || descriptorPid == RawPid());
 }
 
 /* descriptorHigh -- the same file under a higher number; minus an errno: there is none */
@@ -57,7 +57,7 @@ static long descriptorHigh(int fd)
   Size from = descriptorLimit();
 
   for (from = from > DescriptorROOM ? from - DescriptorROOM : 0; high < 0 && from > (Size)STDERR_FILENO; from /= 2)
-    high = QuietCall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, from);
+    high = RawCall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, from);
   return high;
 }
 
@@ -73,7 +73,7 @@ static void descriptorShow(Plinth plinth, int fd)
   Index i;
 
   if (descriptorPid == 0)
-    descriptorPid = QuietPid();
+    descriptorPid = RawPid();
   for (i = 0; i < descriptorPlinthsMAX && descriptorPlinths[i] != plinth; ++i)
     ;
   for (i = i < descriptorPlinthsMAX ? i : 0; i < descriptorPlinthsMAX; ++i) {
@@ -101,11 +101,11 @@ Res DescriptorNote(Plinth plinth, int fd)
 {
   struct stat status;
 
-  if (QuietStat(fd, &status) != 0)
+  if (RawStat(fd, &status) != 0)
     return ResIO;
   plinth->device = status.st_dev;
   plinth->inode = status.st_ino;
-  plinth->birth = S_ISREG(status.st_mode) ? QuietBirth(fd) : 0;
+  plinth->birth = S_ISREG(status.st_mode) ? RawBirth(fd) : 0;
   return ResOK;
 }
 
@@ -113,9 +113,9 @@ Bool DescriptorSame(Plinth plinth, int fd, struct stat *status, Bool held)
 {
   uint64_t birth;
 
-  if (QuietStat(fd, status) != 0 || status->st_dev != plinth->device || status->st_ino != plinth->inode)
+  if (RawStat(fd, status) != 0 || status->st_dev != plinth->device || status->st_ino != plinth->inode)
     return FALSE;
-  birth = plinth->birth != 0 ? QuietBirth(fd) : 0;
+  birth = plinth->birth != 0 ? RawBirth(fd) : 0;
   return birth == 0 ? held : birth == plinth->birth;
 }
 
@@ -129,15 +129,15 @@ Res DescriptorAgain(Plinth plinth, int fd)
     now = (int)high;
   if (!DescriptorSame(plinth, now, &status, TRUE)) {
     if (high >= 0)
-      (void)QuietCall(SYS_close, high);
+      (void)RawCall(SYS_close, high);
     return ResIO;
   }
   if (high >= 0)
-    (void)QuietCall(SYS_close, fd);
+    (void)RawCall(SYS_close, fd);
   descriptorShow(plinth, now);
   /* Another thread may have found that ours is gone, and opened it again. */
   if (!__atomic_compare_exchange_n(&plinth->fd, &before, now, FALSE, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
-    (void)QuietCall(SYS_close, now);
+    (void)RawCall(SYS_close, now);
   return ResOK;
 }
 
@@ -170,7 +170,7 @@ void DescriptorClose(Plinth plinth)
   int fd = DescriptorOurs(plinth, &status);
 
   if (fd >= 0)
-    (void)QuietCall(SYS_close, fd);
+    (void)RawCall(SYS_close, fd);
   descriptorHide(plinth);
   __atomic_store_n(&plinth->fd, -1, __ATOMIC_SEQ_CST);
 }
@@ -199,7 +199,7 @@ static void descriptorSettle(void)
   long nap[2] = {0, descriptorNap};
 
   for (naps = 0; naps < descriptorNaps && __atomic_load_n(&descriptorUsers[turn], __ATOMIC_SEQ_CST) != 0; ++naps)
-    (void)QuietCall(SYS_nanosleep, nap, NULL);
+    (void)RawCall(SYS_nanosleep, nap, NULL);
 }
 
 /* descriptorFind -- whose this number is; NULL: it is not ours */
@@ -247,7 +247,7 @@ Bool DescriptorYield(int fd)
   Plinth plinth = fd >= 0 ? descriptorFind(fd) : NULL;
   long high;
 
-  if (plinth == NULL || descriptorPid != QuietPid())
+  if (plinth == NULL || descriptorPid != RawPid())
     return FALSE;
   high = descriptorHigh(fd);
   if (high >= 0)
@@ -259,7 +259,7 @@ Bool DescriptorYield(int fd)
 
 void DescriptorForked(void)
 {
-  descriptorPid = QuietPid();
+  descriptorPid = RawPid();
   descriptorUsers[0] = descriptorUsers[1] = 0;
 }
 
@@ -291,10 +291,10 @@ Bool ApartRoom(void)
   int ends[2 * apartPIPES];
   Index i, count;
 
-  for (count = 0; count < 2 * apartPIPES && QuietCall(SYS_pipe2, ends + count, O_CLOEXEC) == 0; count += 2)
+  for (count = 0; count < 2 * apartPIPES && RawCall(SYS_pipe2, ends + count, O_CLOEXEC) == 0; count += 2)
     ;
   for (i = 0; i < count; ++i)
-    (void)QuietCall(SYS_close, ends[i]);
+    (void)RawCall(SYS_close, ends[i]);
   return count == 2 * apartPIPES;
 }
 
@@ -307,7 +307,7 @@ static int apartMain(void *its)
   descriptorApart = TRUE;
   for (fd = apartFIRST; fd < apartFIRST + apartCLOSED; ++fd)
     if (!DescriptorKept(fd))
-      (void)QuietCall(SYS_close, fd);
+      (void)RawCall(SYS_close, fd);
   apart->function(apart->closure);
   descriptorApart = FALSE;
   return 0;
@@ -317,11 +317,11 @@ Bool ApartRun(void (*function)(void *closure), void *closure)
 {
   ApartStruct apart = {function, closure};
   const long call[6] = {apartFLAGS, (long)(apartStack + sizeof apartStack)};
-  uint32_t pid = QuietPid(), busy = __atomic_load_n(&apartBusy, __ATOMIC_RELAXED);
+  uint32_t pid = RawPid(), busy = __atomic_load_n(&apartBusy, __ATOMIC_RELAXED);
   int error = errno;
   Bool run;
 
-  if (QuietBarred() || (ForbidAny() && ForbidCall(SYS_clone, call)) ||
+  if (RawBarred() || (ForbidAny() && ForbidCall(SYS_clone, call)) ||
       busy == pid ||
       !__atomic_compare_exchange_n(&apartBusy, &busy, pid, FALSE, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
     return FALSE;

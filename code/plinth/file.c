@@ -32,7 +32,7 @@ static Res fileAbsolute(Plinth plinth, const char *path)
   TextStruct text;
 
   TextInit(&text, plinth->place, sizeof plinth->place);
-  return QuietAbsolute(&text, path);
+  return RawAbsolute(&text, path);
 }
 
 void PlinthFileTell(Text text, uint64_t device, uint64_t inode, uint64_t birth)
@@ -51,10 +51,10 @@ static Bool fileIsFamily(int fd, const char *family)
   char room[PlinthFileTellMAX];
   TextStruct text;
 
-  if (family == NULL || QuietStat(fd, &status) != 0)
+  if (family == NULL || RawStat(fd, &status) != 0)
     return FALSE;
   TextInit(&text, room, sizeof room);
-  PlinthFileTell(&text, status.st_dev, status.st_ino, QuietBirth(fd));
+  PlinthFileTell(&text, status.st_dev, status.st_ino, RawBirth(fd));
   for (; *family != '\0'; family += *family == '+') {
     Size length = strcspn(family, "+");
     if (length == TextLength(&text) && memcmp(family, room, length) == 0)
@@ -70,10 +70,10 @@ static Bool fileIsFamily(int fd, const char *family)
  */
 static Bool fileAppends(int fd, long kept)
 {
-  long flags = QuietCall(SYS_fcntl, fd, F_GETFL);
+  long flags = RawCall(SYS_fcntl, fd, F_GETFL);
 
   return flags >= 0 && (flags & (O_ACCMODE | O_APPEND)) == (O_WRONLY | O_APPEND) &&
-         QuietCall(SYS_fcntl, fd, F_GETFD) == kept;
+         RawCall(SYS_fcntl, fd, F_GETFD) == kept;
 }
 
 /* fileBeside -- does another emitter of this process write to the file, and we do not yet?  Two allocators, each with a
@@ -84,10 +84,10 @@ static Bool fileBeside(int fd)
   Bool beside = FALSE;
   int i;
 
-  if (QuietStat(fd, &status) != 0)
+  if (RawStat(fd, &status) != 0)
     return FALSE;
   for (i = fileLOWEST; i < fileLIMIT; ++i)
-    if (i != fd && fileAppends(i, FD_CLOEXEC) && QuietStat(i, &other) == 0 && other.st_dev == status.st_dev &&
+    if (i != fd && fileAppends(i, FD_CLOEXEC) && RawStat(i, &other) == 0 && other.st_dev == status.st_dev &&
         other.st_ino == status.st_ino) {
       if (DescriptorKept(i))
         return FALSE;
@@ -112,7 +112,7 @@ void PlinthFileLeave(Plinth plinth, const char *family)
   int fd = PlinthClassOf(plinth) == &PlinthClassFile ? DescriptorOurs(plinth, &status) : -1;
 
   if (fd >= 0 && fileIsFamily(fd, family))
-    (void)QuietCall(SYS_fcntl, fd, F_SETFD, 0);
+    (void)RawCall(SYS_fcntl, fd, F_SETFD, 0);
 }
 
 /* fileHoldsNothing -- is it a device such as /dev/full or /dev/null, in which nothing could be overwritten? */
@@ -120,7 +120,7 @@ static Bool fileHoldsNothing(int fd)
 {
   struct stat status;
 
-  return QuietStat(fd, &status) == 0 && S_ISCHR(status.st_mode);
+  return RawStat(fd, &status) == 0 && S_ISCHR(status.st_mode);
 }
 
 /* fileKeep -- the file that was opened is the plinth's; its descriptor, too, unless the program needs it more */
@@ -132,7 +132,7 @@ static Res fileKeep(Plinth plinth, int fd)
     return DescriptorTake(plinth, fd);
   res = DescriptorNote(plinth, fd);
   if (res == ResOK)
-    (void)QuietCall(SYS_close, fd);
+    (void)RawCall(SYS_close, fd);
   return res;
 }
 
@@ -147,18 +147,18 @@ static Res fileOpen(Plinth plinth, const char *place, const char *family, const 
     return res;
   }
   /* A family has its log: what is called so in another root folder, or was made since, is not that. */
-  fd = family != NULL ? -EEXIST : QuietCall(SYS_openat, AT_FDCWD, plinth->place, flags | O_CREAT | O_EXCL, 0600);
+  fd = family != NULL ? -EEXIST : RawCall(SYS_openat, AT_FDCWD, plinth->place, flags | O_CREAT | O_EXCL, 0600);
   if (fd == -EEXIST) {
-    fd = QuietCall(SYS_openat, AT_FDCWD, plinth->place, flags | O_NONBLOCK);
-    if (fd >= 0 && (!fileIsFamily((int)fd, family) || QuietBirth((int)fd) == 0) && !fileBeside((int)fd) &&
+    fd = RawCall(SYS_openat, AT_FDCWD, plinth->place, flags | O_NONBLOCK);
+    if (fd >= 0 && (!fileIsFamily((int)fd, family) || RawBirth((int)fd) == 0) && !fileBeside((int)fd) &&
         !fileHoldsNothing((int)fd)) {
-      (void)QuietCall(SYS_close, fd);
+      (void)RawCall(SYS_close, fd);
       *reasonReturn = "it is there already; remove it, or choose another name";
       return ResIO;
     }
   }
   if (fd < 0) {
-    *reasonReturn = QuietErrno((int)-fd);
+    *reasonReturn = RawErrno((int)-fd);
     return ResIO;
   }
   return fileKeep(plinth, (int)fd);
@@ -172,14 +172,14 @@ static Res fileOpen(Plinth plinth, const char *place, const char *family, const 
  */
 static int fileReopen(Plinth plinth, struct stat *status, Bool *lentReturn, const char **reasonReturn)
 {
-  long fd = QuietCall(SYS_openat, AT_FDCWD, plinth->place, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  long fd = RawCall(SYS_openat, AT_FDCWD, plinth->place, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 
   if (fd < 0) {
-    *reasonReturn = QuietErrno((int)-fd);
+    *reasonReturn = RawErrno((int)-fd);
     return -1;
   }
   if (!DescriptorSame(plinth, (int)fd, status, fileHoldsNothing((int)fd))) {
-    (void)QuietCall(SYS_close, fd);
+    (void)RawCall(SYS_close, fd);
     *reasonReturn = plinth->birth != 0 ? "it is another file now" : "it may be another file now";
     return -1;
   }
@@ -188,7 +188,7 @@ static int fileReopen(Plinth plinth, struct stat *status, Bool *lentReturn, cons
     return (int)fd;
   fd = DescriptorAgain(plinth, (int)fd) == ResOK ? DescriptorOurs(plinth, status) : -1;
   if (fd < 0) /* the program has closed it meanwhile */
-    *reasonReturn = QuietErrno(EBADF);
+    *reasonReturn = RawErrno(EBADF);
   return (int)fd;
 }
 
@@ -197,7 +197,7 @@ static int fileReopen(Plinth plinth, struct stat *status, Bool *lentReturn, cons
 static Bool fileWithinLimit(Plinth plinth, struct stat *status, Size size)
 {
   uint64_t reserve = plinth->last ? 0 : PlinthRESERVE;
-  uint64_t limit = QuietLimit(RLIMIT_FSIZE);
+  uint64_t limit = RawLimit(RLIMIT_FSIZE);
 
   if (limit == UINT64_MAX || !S_ISREG(status->st_mode))
     return TRUE;
@@ -221,12 +221,12 @@ static Res fileWrite(Plinth plinth, int fd, struct stat *status, const void *mes
   }
   for (tries = 0; tries < fileTRIES && n >= 0; ++tries) {
     do
-      n = QuietWrite(fd, message, size);
+      n = RawWrite(fd, message, size);
     while (n == -EINTR);
     if (n == (long)size)
       return ResOK;
   }
-  *reasonReturn = n < 0 ? QuietErrno((int)-n) : "not all of it could be written";
+  *reasonReturn = n < 0 ? RawErrno((int)-n) : "not all of it could be written";
   return ResIO;
 }
 
@@ -243,7 +243,7 @@ static Res fileSend(Plinth plinth, const void *message, Size size, const char **
   if (fd >= 0)
     res = fileWrite(plinth, fd, &status, message, size, reasonReturn);
   if (UNLIKELY(lent))
-    (void)QuietCall(SYS_close, fd);
+    (void)RawCall(SYS_close, fd);
   DescriptorLeave(turn);
   return res;
 }

@@ -1,7 +1,7 @@
 /* forbid.h -- what the filters of seccomp that the program has installed would kill it for
  *
  * The kernel runs a filter for each system call.  One that kills, or stops, the program for a call of ours would not have
- * done so without us, so each call that QuietCall makes is tried on copies of the filters first.  What is between Begin
+ * done so without us, so each call that RawCall makes is tried on copies of the filters first.  What is between Begin
  * and Drop or Keep is one thread's at a time.
  *
  * Design: design/shim.md .shim.forbid      Tests: test/forbidtest.c test/forbid.t

@@ -27,7 +27,7 @@ static Res memoryOpen(Plinth plinth, const char *place, const char *family, cons
     *reasonReturn = "its size is no number of bytes";
     return ResPARAM;
   }
-  memory = QuietMap(own + WordAlignUp(size, memoryALIGN), memoryALIGN);
+  memory = RawMap(own + WordAlignUp(size, memoryALIGN), memoryALIGN);
   if (memory == NULL) {
     *reasonReturn = "no memory";
     return ResMEMORY;
@@ -49,7 +49,7 @@ PlinthMemory PlinthMemoryOf(Plinth plinth)
  * stopped in the middle, or the lock was written over. */
 static Bool memoryLock(PlinthMemory memory)
 {
-  unsigned self = QuietPid(), owner = 0, naps = 0;
+  unsigned self = RawPid(), owner = 0, naps = 0;
   long nap[2] = {0, memoryNap};
 
   while (!__atomic_compare_exchange_n(&memory->lock, &owner, self, FALSE, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
@@ -57,7 +57,7 @@ static Bool memoryLock(PlinthMemory memory)
       owner = 0;
       if (++naps > memoryNaps)
         return FALSE;
-      (void)QuietCall(SYS_nanosleep, nap, NULL);
+      (void)RawCall(SYS_nanosleep, nap, NULL);
     }
   return TRUE;
 }
@@ -73,7 +73,7 @@ static void memoryDawdle(PlinthMemory memory)
   struct timespec time = {slow / 1000000, (long)(slow % 1000000) * 1000};
 
   if (slow != 0)
-    (void)QuietCall(SYS_nanosleep, &time, NULL);
+    (void)RawCall(SYS_nanosleep, &time, NULL);
 }
 
 static Res memorySend(Plinth plinth, const void *message, Size size, const char **reasonReturn)
@@ -139,7 +139,7 @@ static void memoryClose(Plinth plinth)
   PlinthMemory memory = PlinthMemoryOf(plinth);
   Size own = WordAlignUp(sizeof *memory, memoryALIGN);
 
-  (void)QuietCall(SYS_munmap, memory, own + WordAlignUp(memory->size, memoryALIGN));
+  (void)RawCall(SYS_munmap, memory, own + WordAlignUp(memory->size, memoryALIGN));
   plinth->state = NULL;
 }
 

@@ -103,7 +103,7 @@ Res PlinthSend(Plinth plinth, const void *message, Size size)
     return ResOK;
   (void)__atomic_fetch_add(&plinth->failed, 1, __ATOMIC_RELAXED);
   if (!__atomic_exchange_n(&plinth->told, TRUE, __ATOMIC_RELAXED))
-    QuietSay("cannot write the log", plinth->place, reason);
+    RawSay("cannot write the log", plinth->place, reason);
   return res;
 }
 
@@ -155,7 +155,7 @@ Res PlinthFinish(Plinth plinth, PlinthEvents events)
   TextDecimal(&text, lost);
   TextString(&text, lost == 1 ? " event " : " events ");
   TextString(&text, left == 1 ? "was not acknowledged in time" : "were not acknowledged in time");
-  QuietSay("the log may be incomplete", plinth->place, TextTerminate(&text));
+  RawSay("the log may be incomplete", plinth->place, TextTerminate(&text));
   return ResLIMIT;
 }
 

@@ -52,7 +52,7 @@ typedef struct PlinthStruct {
   Bool headless;                       /* the emitter's: it did not take the newest header block */
   Bool last;                           /* the emitter's: what comes now are the last words */
   int fd;                              /* the back-end's own, like what follows */
-  uint64_t device, inode, birth;       /* which file; birth 0: that is not known (QuietBirth) */
+  uint64_t device, inode, birth;       /* which file; birth 0: that is not known (RawBirth) */
   uint64_t limited;                    /* one more than the limit on file sizes at which it refused a message; 0: at none */
   void *state;
   Size size;                           /* of the memory at `state` */

@@ -19,41 +19,41 @@
 #include "base/text.h"
 #include "plinth/forbid.h"
 
-enum { quietPAGE = 4096 }; /* bytes of the smallest page: every mapping is so aligned */
-enum { quietOVERFLOW = 65534 }; /* what the system calls a user that has no number in a user namespace */
+enum { rawPAGE = 4096 }; /* bytes of the smallest page: every mapping is so aligned */
+enum { rawOVERFLOW = 65534 }; /* what the system calls a user that has no number in a user namespace */
 
 /* Of the calls by this name the one that fills in what <sys/stat.h> has. */
 #if defined(SYS_fstat64) && !defined(__LP64__)
-#define quietSTAT SYS_fstat64
+#define rawSTAT SYS_fstat64
 #else
-#define quietSTAT SYS_fstat
+#define rawSTAT SYS_fstat
 #endif
 
 extern char **environ;
 
-static __thread Bool quietBarred __attribute__((tls_model("initial-exec")));
+static __thread Bool rawBarred __attribute__((tls_model("initial-exec")));
 
-void QuietBar(void)
+void RawBar(void)
 {
-  quietBarred = TRUE;
+  rawBarred = TRUE;
 }
 
-void QuietUnbar(void)
+void RawUnbar(void)
 {
-  quietBarred = FALSE;
+  rawBarred = FALSE;
 }
 
-Bool QuietBarred(void)
+Bool RawBarred(void)
 {
-  return quietBarred;
+  return rawBarred;
 }
 
-long QuietSystem(long number, long a, long b, long c, long d, long e, long f)
+long RawSystem(long number, long a, long b, long c, long d, long e, long f)
 {
   int error = errno;
   long result;
 
-  if (UNLIKELY(quietBarred) || (UNLIKELY(ForbidAny()) && ForbidCall(number, (const long[]){a, b, c, d, e, f})))
+  if (UNLIKELY(rawBarred) || (UNLIKELY(ForbidAny()) && ForbidCall(number, (const long[]){a, b, c, d, e, f})))
     return -EPERM;
   result = syscall(number, a, b, c, d, e, f);
   if (result == -1)
@@ -62,51 +62,51 @@ long QuietSystem(long number, long a, long b, long c, long d, long e, long f)
   return result;
 }
 
-uint32_t QuietPid(void)
+uint32_t RawPid(void)
 {
-  return (uint32_t)QuietCall(SYS_getpid);
+  return (uint32_t)RawCall(SYS_getpid);
 }
 
-/* quietSpaceWhole -- has each user of the system a number here?  Else we are in a user namespace in which all others, and
- * perhaps we ourselves, are called quietOVERFLOW. */
-static Bool quietSpaceWhole(void)
+/* rawSpaceWhole -- has each user of the system a number here?  Else we are in a user namespace in which all others, and
+ * perhaps we ourselves, are called rawOVERFLOW. */
+static Bool rawSpaceWhole(void)
 {
   static const char wanted[] = "004294967295"; /* the numbers from 0 on are those outside from 0 on, all of them */
   char room[64];
-  long fd = QuietCall(SYS_openat, AT_FDCWD, "/proc/self/uid_map", O_RDONLY | O_CLOEXEC), size, i;
+  long fd = RawCall(SYS_openat, AT_FDCWD, "/proc/self/uid_map", O_RDONLY | O_CLOEXEC), size, i;
   Size n = 0;
 
   if (fd < 0)
     return TRUE; /* no such thing, or no /proc */
-  size = QuietCall(SYS_read, fd, room, sizeof room);
-  (void)QuietCall(SYS_close, fd);
+  size = RawCall(SYS_read, fd, room, sizeof room);
+  (void)RawCall(SYS_close, fd);
   for (i = 0; i < size && room[i] != '\n'; ++i)
     if (room[i] != ' ' && (n == sizeof wanted - 1 || room[i] != wanted[n++]))
       return FALSE;
   return n == sizeof wanted - 1;
 }
 
-uint32_t QuietUser(void)
+uint32_t RawUser(void)
 {
-  uint32_t user = (uint32_t)QuietCall(SYS_geteuid);
+  uint32_t user = (uint32_t)RawCall(SYS_geteuid);
 
-  return user == quietOVERFLOW && !quietSpaceWhole() ? UINT32_MAX : user;
+  return user == rawOVERFLOW && !rawSpaceWhole() ? UINT32_MAX : user;
 }
 
-uint64_t QuietLimit(int resource)
+uint64_t RawLimit(int resource)
 {
   uint64_t limit[2] = {UINT64_MAX, UINT64_MAX}; /* now, and at most */
 
-  return QuietCall(SYS_prlimit64, 0, resource, NULL, limit) == 0 ? limit[0] : UINT64_MAX;
+  return RawCall(SYS_prlimit64, 0, resource, NULL, limit) == 0 ? limit[0] : UINT64_MAX;
 }
 
-long QuietStat(int fd, struct stat *status)
+long RawStat(int fd, struct stat *status)
 {
-  return QuietCall(quietSTAT, fd, status);
+  return RawCall(rawSTAT, fd, status);
 }
 
-/* quietHandle -- a digest of the handle by which a server of files would know it, which has the number's generation */
-static uint64_t quietHandle(int fd)
+/* rawHandle -- a digest of the handle by which a server of files would know it, which has the number's generation */
+static uint64_t rawHandle(int fd)
 {
   enum { most = 128 };
   struct {
@@ -118,152 +118,152 @@ static uint64_t quietHandle(int fd)
   int mount;
   Index i;
 
-  if (QuietCall(SYS_name_to_handle_at, fd, "", &handle, &mount, AT_EMPTY_PATH) != 0)
+  if (RawCall(SYS_name_to_handle_at, fd, "", &handle, &mount, AT_EMPTY_PATH) != 0)
     return 0;
   for (i = 0; i < handle.head.handle_bytes && i < most; ++i)
     digest = (digest ^ bytes[i]) * 0x100000001b3u;
   return digest | (uint64_t)1 << 63; /* no file is born so late */
 }
 
-uint64_t QuietBirth(int fd)
+uint64_t RawBirth(int fd)
 {
   struct statx status;
-  long res = QuietCall(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_BTIME, &status);
+  long res = RawCall(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_BTIME, &status);
 
   /* Who may not ask, but might before, is not to have something else instead. */
   if (res != 0)
-    return res == -ENOSYS ? quietHandle(fd) : 0;
+    return res == -ENOSYS ? rawHandle(fd) : 0;
   if ((status.stx_mask & STATX_BTIME) == 0)
-    return quietHandle(fd);
+    return rawHandle(fd);
   return (uint64_t)status.stx_btime.tv_sec * 1000000000 + status.stx_btime.tv_nsec;
 }
 
-Size QuietPeek(void *room, const void *from, Size size)
+Size RawPeek(void *room, const void *from, Size size)
 {
   struct iovec to = {room, size}, its = {(void *)(Word)from, size};
-  long n = QuietCall(SYS_process_vm_readv, QuietPid(), &to, 1, &its, 1, 0);
+  long n = RawCall(SYS_process_vm_readv, RawPid(), &to, 1, &its, 1, 0);
 
   return n > 0 ? (Size)n : 0;
 }
 
-void *QuietMapFrom(void *place, Size size, int protection, int flags, int fd, long offset)
+void *RawMapFrom(void *place, Size size, int protection, int flags, int fd, long offset)
 {
 #if defined(SYS_mmap2)
-  long result = QuietCall(SYS_mmap2, place, size, protection, flags, fd, offset / 4096);
+  long result = RawCall(SYS_mmap2, place, size, protection, flags, fd, offset / 4096);
 #else
-  long result = QuietCall(SYS_mmap, place, size, protection, flags, fd, offset);
+  long result = RawCall(SYS_mmap, place, size, protection, flags, fd, offset);
 #endif
 
   /* Addresses may be negative as a long on 32-bit machines; errors are the last page's. */
   return (unsigned long)result >= (unsigned long)-4095L ? NULL : (void *)result;
 }
 
-void *QuietMapAt(void *place, Size size, int protection, int flags, int fd)
+void *RawMapAt(void *place, Size size, int protection, int flags, int fd)
 {
-  return QuietMapFrom(place, size, protection, flags, fd, 0);
+  return RawMapFrom(place, size, protection, flags, fd, 0);
 }
 
-void QuietBegin(QuietMask mask)
+void RawBegin(RawMask mask)
 {
   uint64_t all = UINT64_MAX;
 
   mask->bits = 0;
-  (void)QuietCall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &mask->bits, sizeof all);
+  (void)RawCall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &mask->bits, sizeof all);
 }
 
-void QuietEnd(QuietMask mask)
+void RawEnd(RawMask mask)
 {
-  (void)QuietCall(SYS_rt_sigprocmask, SIG_SETMASK, &mask->bits, 0, sizeof mask->bits);
+  (void)RawCall(SYS_rt_sigprocmask, SIG_SETMASK, &mask->bits, 0, sizeof mask->bits);
 }
 
-void *QuietMap(Size size, Size align)
+void *RawMap(Size size, Size align)
 {
   enum { flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE };
-  Size more = align <= quietPAGE ? 0 : align;
-  char *base = QuietMapAt(NULL, size + more, PROT_READ | PROT_WRITE, flags, -1);
+  Size more = align <= rawPAGE ? 0 : align;
+  char *base = RawMapAt(NULL, size + more, PROT_READ | PROT_WRITE, flags, -1);
   char *place = (char *)WordAlignUp(base, align);
 
   if (base == NULL || more == 0)
     return base;
   if (place > base)
-    (void)QuietCall(SYS_munmap, base, place - base);
-  (void)QuietCall(SYS_munmap, place + size, align - (Size)(place - base));
+    (void)RawCall(SYS_munmap, base, place - base);
+  (void)RawCall(SYS_munmap, place + size, align - (Size)(place - base));
   return place;
 }
 
-void QuietUnmap(void *base, Size size)
+void RawUnmap(void *base, Size size)
 {
-  (void)QuietCall(SYS_munmap, base, size);
+  (void)RawCall(SYS_munmap, base, size);
 }
 
-Size QuietReadFile(const char *path, char *room, Size size)
+Size RawReadFile(const char *path, char *room, Size size)
 {
   Size done = 0;
-  long n, fd = QuietCall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+  long n, fd = RawCall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
 
   if (fd < 0)
     return 0;
-  while (done < size && ((n = QuietCall(SYS_read, fd, room + done, size - done)) > 0 || n == -EINTR))
+  while (done < size && ((n = RawCall(SYS_read, fd, room + done, size - done)) > 0 || n == -EINTR))
     done += n > 0 ? (Size)n : 0;
-  (void)QuietCall(SYS_close, fd);
+  (void)RawCall(SYS_close, fd);
   return done;
 }
 
-/* quietWriteLimited -- write; the signal for a write past the limit is this thread's, and is taken before it arrives,
+/* rawWriteLimited -- write; the signal for a write past the limit is this thread's, and is taken before it arrives,
  * unless one has been waiting already */
-static long quietWriteLimited(int fd, const void *bytes, Size size)
+static long rawWriteLimited(int fd, const void *bytes, Size size)
 {
   const uint64_t limit = (uint64_t)1 << (SIGXFSZ - 1);
   uint64_t waiting = 0, mask = 0;
   long none[2] = {0, 0}, n;
 
-  (void)QuietCall(SYS_rt_sigprocmask, SIG_BLOCK, &limit, &mask, sizeof limit);
-  (void)QuietCall(SYS_rt_sigpending, &waiting, sizeof waiting);
-  n = QuietCall(SYS_write, fd, bytes, size);
+  (void)RawCall(SYS_rt_sigprocmask, SIG_BLOCK, &limit, &mask, sizeof limit);
+  (void)RawCall(SYS_rt_sigpending, &waiting, sizeof waiting);
+  n = RawCall(SYS_write, fd, bytes, size);
   if (n == -EFBIG && (waiting & limit) == 0)
-    (void)QuietCall(SYS_rt_sigtimedwait, &limit, NULL, none, sizeof limit);
-  (void)QuietCall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof mask);
+    (void)RawCall(SYS_rt_sigtimedwait, &limit, NULL, none, sizeof limit);
+  (void)RawCall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof mask);
   return n;
 }
 
-long QuietWrite(int fd, const void *bytes, Size size)
+long RawWrite(int fd, const void *bytes, Size size)
 {
-  if (QuietLimit(RLIMIT_FSIZE) == UINT64_MAX)
-    return QuietCall(SYS_write, fd, bytes, size);
-  return quietWriteLimited(fd, bytes, size);
+  if (RawLimit(RLIMIT_FSIZE) == UINT64_MAX)
+    return RawCall(SYS_write, fd, bytes, size);
+  return rawWriteLimited(fd, bytes, size);
 }
 
-static char quietProgram[QuietProgramMAX] LARGE;
-static Bool quietProgramKnown;
+static char rawProgram[RawProgramMAX] LARGE;
+static Bool rawProgramKnown;
 
-const char *QuietProgram(void)
+const char *RawProgram(void)
 {
-  char room[QuietProgramMAX];
+  char room[RawProgramMAX];
   long length;
 
-  if (!__atomic_load_n(&quietProgramKnown, __ATOMIC_ACQUIRE)) {
-    length = QuietCall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", room, sizeof room - 1);
-    memcpy(quietProgram, room, length > 0 ? (Size)length : 0); /* another thread would copy the same */
-    __atomic_store_n(&quietProgramKnown, length > 0, __ATOMIC_RELEASE);
+  if (!__atomic_load_n(&rawProgramKnown, __ATOMIC_ACQUIRE)) {
+    length = RawCall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", room, sizeof room - 1);
+    memcpy(rawProgram, room, length > 0 ? (Size)length : 0); /* another thread would copy the same */
+    __atomic_store_n(&rawProgramKnown, length > 0, __ATOMIC_RELEASE);
   }
-  return quietProgram;
+  return rawProgram;
 }
 
-void QuietProgramTold(const char *path)
+void RawProgramTold(const char *path)
 {
-  if (path[0] == '\0' || strlen(path) >= sizeof quietProgram || __atomic_load_n(&quietProgramKnown, __ATOMIC_ACQUIRE))
+  if (path[0] == '\0' || strlen(path) >= sizeof rawProgram || __atomic_load_n(&rawProgramKnown, __ATOMIC_ACQUIRE))
     return;
-  (void)strcpy(quietProgram, path);
-  __atomic_store_n(&quietProgramKnown, TRUE, __ATOMIC_RELEASE);
+  (void)strcpy(rawProgram, path);
+  __atomic_store_n(&rawProgramKnown, TRUE, __ATOMIC_RELEASE);
 }
 
-const char *QuietProgramCalled(void)
+const char *RawProgramCalled(void)
 {
-  return __atomic_load_n(&quietProgramKnown, __ATOMIC_ACQUIRE) ? NULL : (const char *)getauxval(AT_EXECFN);
+  return __atomic_load_n(&rawProgramKnown, __ATOMIC_ACQUIRE) ? NULL : (const char *)getauxval(AT_EXECFN);
 }
 
-/* quietFind -- NAME=value in `size` bytes of NUL-terminated strings */
-static const char *quietFind(const char *strings, Size size, const char *name)
+/* rawFind -- NAME=value in `size` bytes of NUL-terminated strings */
+static const char *rawFind(const char *strings, Size size, const char *name)
 {
   Size length = strlen(name);
   const char *at = strings, *limit = strings + size;
@@ -279,7 +279,7 @@ static const char *quietFind(const char *strings, Size size, const char *name)
   return NULL;
 }
 
-const char *QuietEnvironment(const char *name)
+const char *RawEnvironment(const char *name)
 {
   static char early[65536] LARGE; /* touched only where libc is not ready */
 
@@ -287,15 +287,15 @@ const char *QuietEnvironment(const char *name)
     return NULL;
   if (environ != NULL)
     return getenv(name);
-  return quietFind(early, QuietReadFile("/proc/self/environ", early, sizeof early), name);
+  return rawFind(early, RawReadFile("/proc/self/environ", early, sizeof early), name);
 }
 
-Res QuietAbsolute(Text text, const char *path)
+Res RawAbsolute(Text text, const char *path)
 {
   long length;
 
   if (path[0] != '/') {
-    length = QuietCall(SYS_getcwd, text->next, TextRoom(text));
+    length = RawCall(SYS_getcwd, text->next, TextRoom(text));
     if (length <= 1)
       return length == -ERANGE ? ResLIMIT : ResIO;
     text->next += length - 1;
@@ -307,13 +307,13 @@ Res QuietAbsolute(Text text, const char *path)
   return text->overflow ? ResLIMIT : ResOK;
 }
 
-void QuietDumped(Bool named)
+void RawDumped(Bool named)
 {
   enum { dumpedNAMELESS = 2, dumpedNAMED = 8, hex = 16 };
   static const char path[] = "/proc/self/coredump_filter";
   char room[32];
   Word filter = 0, wanted = named ? dumpedNAMED : dumpedNAMELESS;
-  Size length = QuietReadFile(path, room, sizeof room - 1);
+  Size length = RawReadFile(path, room, sizeof room - 1);
   TextStruct text;
   const char *at;
   long fd;
@@ -325,14 +325,14 @@ void QuietDumped(Bool named)
     return;
   TextInit(&text, room, sizeof room);
   TextHex(&text, filter | wanted);
-  fd = QuietCall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CLOEXEC);
+  fd = RawCall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CLOEXEC);
   if (fd < 0)
     return;
-  (void)QuietCall(SYS_write, fd, room, TextLength(&text));
-  (void)QuietCall(SYS_close, fd);
+  (void)RawCall(SYS_write, fd, room, TextLength(&text));
+  (void)RawCall(SYS_close, fd);
 }
 
-const char *QuietErrno(int error)
+const char *RawErrno(int error)
 {
   const char *words = strerrordesc_np(error);
 
@@ -345,32 +345,32 @@ static struct {
   Bool known, is; /* it was looked at, and was open */
   dev_t device;
   ino_t inode;
-} quietVoice;
+} rawVoice;
 
-void QuietVoice(void)
+void RawVoice(void)
 {
   struct stat status;
 
-  quietVoice.is = QuietStat(STDERR_FILENO, &status) == 0;
-  if (quietVoice.is) {
-    quietVoice.device = status.st_dev;
-    quietVoice.inode = status.st_ino;
+  rawVoice.is = RawStat(STDERR_FILENO, &status) == 0;
+  if (rawVoice.is) {
+    rawVoice.device = status.st_dev;
+    rawVoice.inode = status.st_ino;
   }
-  quietVoice.known = TRUE;
+  rawVoice.known = TRUE;
 }
 
-void QuietVoiceWrite(const char *bytes, Size size)
+void RawVoiceWrite(const char *bytes, Size size)
 {
   struct stat status;
 
-  if (!quietVoice.known)
-    QuietVoice();
-  if (quietVoice.is && QuietStat(STDERR_FILENO, &status) == 0 && status.st_dev == quietVoice.device &&
-      status.st_ino == quietVoice.inode)
-    (void)QuietWrite(STDERR_FILENO, bytes, size);
+  if (!rawVoice.known)
+    RawVoice();
+  if (rawVoice.is && RawStat(STDERR_FILENO, &status) == 0 && status.st_dev == rawVoice.device &&
+      status.st_ino == rawVoice.inode)
+    (void)RawWrite(STDERR_FILENO, bytes, size);
 }
 
-void QuietSay(const char *thing, const char *place, const char *reason)
+void RawSay(const char *thing, const char *place, const char *reason)
 {
   char room[1024];
   TextStruct text;
@@ -389,5 +389,5 @@ void QuietSay(const char *thing, const char *place, const char *reason)
   if (TextRoom(&text) == 0)
     --text.next;
   TextChar(&text, '\n');
-  QuietVoiceWrite(room, TextLength(&text));
+  RawVoiceWrite(room, TextLength(&text));
 }

@@ -65,7 +65,7 @@ typedef struct socketStruct {
   unsigned requests, received;     /* counted */
   Size requestLength[SocketRequestsMAX];
   char request[SocketRequestsMAX][LinkLineMAX];
-  KeepStruct keep;
+  ResendQueueStruct keep;
 } socketStruct, *Socket;
 
 /* socketHeader -- where header block `i`, 0 or 1, lies */
@@ -107,7 +107,7 @@ static Res socketPlace(Plinth plinth, const char *way, const char *place)
   TextInit(&text, plinth->place, sizeof plinth->place);
   TextString(&text, way);
   if (strcmp(way, "unix:") == 0)
-    return QuietAbsolute(&text, place);
+    return RawAbsolute(&text, place);
   TextString(&text, place);
   (void)TextTerminate(&text);
   return text.overflow ? ResLIMIT : ResOK;
@@ -142,7 +142,7 @@ static Res socketOpen(Plinth plinth, const char *way, const char *place, const c
   if (res != ResOK)
     return res;
   plinth->size = socketOverhead() + keep;
-  plinth->state = QuietMap(plinth->size, socketPage);
+  plinth->state = RawMap(plinth->size, socketPage);
   if (plinth->state == NULL) {
     *reasonReturn = "no memory";
     return ResMEMORY;
@@ -174,14 +174,14 @@ static void dialFail(Plinth plinth, Socket socket, const char *reason)
   if (socket->delay > dialDelayMAX)
     socket->delay = dialDelayMAX;
   socket->retry = SocketNow() + socket->delay;
-  KeepRewind(&socket->keep);
+  ResendQueueRewind(&socket->keep);
   if (!__atomic_exchange_n(&plinth->warned, TRUE, __ATOMIC_RELAXED))
-    QuietSay("the log is kept in memory, as far as it fits", plinth->place, reason);
+    RawSay("the log is kept in memory, as far as it fits", plinth->place, reason);
 }
 
 static void dialOption(Plinth plinth, int level, int name, int value)
 {
-  (void)QuietCall(SYS_setsockopt, plinth->fd, level, name, &value, sizeof value);
+  (void)RawCall(SYS_setsockopt, plinth->fd, level, name, &value, sizeof value);
 }
 
 /* dialTrusted -- is the other end of this UNIX socket ourselves, or the system? */
@@ -191,9 +191,9 @@ static Bool dialTrusted(Plinth plinth, Bool *selfReturn)
   socklen_t length = sizeof peer;
 
   *selfReturn = FALSE;
-  if (QuietCall(SYS_getsockopt, plinth->fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
+  if (RawCall(SYS_getsockopt, plinth->fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
     return FALSE;
-  *selfReturn = peer.uid == QuietUser();
+  *selfReturn = peer.uid == RawUser();
   return *selfReturn || peer.uid == 0;
 }
 
@@ -205,8 +205,8 @@ static Bool dialMirrored(Plinth plinth)
   memset(&here, 0, sizeof here);
   memset(&there, 0, sizeof there);
   here.length = there.length = sizeof here.name;
-  return QuietCall(SYS_getsockname, plinth->fd, &here.name, &here.length) == 0 &&
-         QuietCall(SYS_getpeername, plinth->fd, &there.name, &there.length) == 0 &&
+  return RawCall(SYS_getsockname, plinth->fd, &here.name, &here.length) == 0 &&
+         RawCall(SYS_getpeername, plinth->fd, &there.name, &there.length) == 0 &&
          memcmp(&here.name, &there.name, sizeof here.name) == 0;
 }
 
@@ -221,14 +221,14 @@ static void dialUp(Plinth plinth, Socket socket)
       return;
     }
   } else if (dialMirrored(plinth)) {
-    dialFail(plinth, socket, QuietErrno(ECONNREFUSED));
+    dialFail(plinth, socket, RawErrno(ECONNREFUSED));
     return;
   } else {
     dialOption(plinth, IPPROTO_TCP, TCP_NODELAY, 1);
     dialOption(plinth, IPPROTO_TCP, TCP_USER_TIMEOUT, dialDEAD);
     dialOption(plinth, SOL_SOCKET, SO_KEEPALIVE, 1);
     /* Nobody knows whose the other end is. */
-    obey = QuietEnvironment("PAWPRINT_OBEY");
+    obey = RawEnvironment("PAWPRINT_OBEY");
     socket->obeyed = obey != NULL && strcmp(obey, "tcp") == 0;
   }
   plinth->reason = NULL;
@@ -248,15 +248,15 @@ static void dialConnect(Plinth plinth, Socket socket)
   Res res = socketAddress(&address, plinth, &reason);
 
   AVER(res == ResOK); /* it was sound when the plinth was opened */
-  fd = QuietCall(SYS_socket, address.name.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  fd = RawCall(SYS_socket, address.name.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) {
-    dialFail(plinth, socket, QuietErrno((int)-fd));
+    dialFail(plinth, socket, RawErrno((int)-fd));
     return;
   }
-  result = QuietCall(SYS_connect, fd, &address.name, address.length);
+  result = RawCall(SYS_connect, fd, &address.name, address.length);
   if ((result != 0 && result != -EINPROGRESS) || DescriptorTake(plinth, (int)fd) != ResOK) {
-    (void)QuietCall(SYS_close, fd);
-    dialFail(plinth, socket, QuietErrno((int)-result));
+    (void)RawCall(SYS_close, fd);
+    dialFail(plinth, socket, RawErrno((int)-result));
     return;
   }
   socket->phase = SocketDIALING;
@@ -270,11 +270,11 @@ static void dialAnswered(Plinth plinth, Socket socket)
   socklen_t length = sizeof(int);
   int error = 0;
 
-  if (QuietCall(SYS_ppoll, &wait, 1, &now, NULL, 0) <= 0)
+  if (RawCall(SYS_ppoll, &wait, 1, &now, NULL, 0) <= 0)
     return;
-  (void)QuietCall(SYS_getsockopt, plinth->fd, SOL_SOCKET, SO_ERROR, &error, &length);
+  (void)RawCall(SYS_getsockopt, plinth->fd, SOL_SOCKET, SO_ERROR, &error, &length);
   if (error != 0)
-    dialFail(plinth, socket, QuietErrno(error));
+    dialFail(plinth, socket, RawErrno(error));
   else
     dialUp(plinth, socket);
 }
@@ -307,7 +307,7 @@ static Bool dialLine(Plinth plinth, Socket socket)
   }
   for (i = 4; i < socket->lineLength && socket->line[i] >= '0' && socket->line[i] <= '9' && n < UINT64_MAX / 16; ++i)
     n = n * 10 + (uint64_t)(socket->line[i] - '0');
-  if (i < socket->lineLength || KeepAcknowledged(&socket->keep, n) != ResOK) {
+  if (i < socket->lineLength || ResendQueueAcknowledged(&socket->keep, n) != ResOK) {
     dialFail(plinth, socket, "the receiver has acknowledged what was never sent");
     return FALSE;
   }
@@ -342,11 +342,11 @@ static Bool dialHear(Plinth plinth, Socket socket)
   Index i;
 
   for (i = 0; i < dialReads; ++i) {
-    long n = QuietCall(SYS_recvfrom, plinth->fd, room, sizeof room, MSG_DONTWAIT, NULL, NULL);
+    long n = RawCall(SYS_recvfrom, plinth->fd, room, sizeof room, MSG_DONTWAIT, NULL, NULL);
     if (n == -EAGAIN || n == -EINTR)
       break;
     if (n <= 0) {
-      dialFail(plinth, socket, n == 0 ? "the receiver has closed the connection" : QuietErrno((int)-n));
+      dialFail(plinth, socket, n == 0 ? "the receiver has closed the connection" : RawErrno((int)-n));
       return FALSE;
     }
     if (!dialHearBytes(plinth, socket, room, (Size)n))
@@ -364,7 +364,7 @@ static Count dialPieces(struct iovec pieces[2], Socket socket)
   Count count = 0;
 
   if (at >= length)
-    return KeepNext(pieces, &socket->keep);
+    return ResendQueueNext(pieces, &socket->keep);
   if (at < LinkHelloSIZE)
     pieces[count++] = (struct iovec){socket->hello + at, LinkHelloSIZE - at};
   at = at < LinkHelloSIZE ? 0 : at - LinkHelloSIZE;
@@ -379,19 +379,19 @@ static void dialSpeak(Plinth plinth, Socket socket)
   Index i;
 
   for (i = 0; i < dialWrites && (message.msg_iovlen = dialPieces(pieces, socket)) > 0; ++i) {
-    long n = QuietCall(SYS_sendmsg, plinth->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    long n = RawCall(SYS_sendmsg, plinth->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (n == -EAGAIN || n == -EINTR)
       return;
     if (n < 0) {
       /* What it said before it went counts. */
       if (dialHear(plinth, socket))
-        dialFail(plinth, socket, QuietErrno((int)-n));
+        dialFail(plinth, socket, RawErrno((int)-n));
       return;
     }
     if (socket->greeted < socket->greetingLength)
       socket->greeted += (Size)n;
     else
-      KeepGiven(&socket->keep, (Size)n);
+      ResendQueueGiven(&socket->keep, (Size)n);
   }
 }
 
@@ -419,13 +419,13 @@ static void socketPump(Plinth plinth, Socket socket)
 static void socketBegin(Plinth plinth, Socket socket)
 {
   DescriptorClose(plinth);
-  if (QuietCall(SYS_getrandom, &socket->link, sizeof socket->link, 1 /* GRND_NONBLOCK */) != sizeof socket->link)
-    socket->link = (SocketNow() << 20 ^ (uint64_t)QuietPid()) * 0x9e3779b97f4a7c15ull;
+  if (RawCall(SYS_getrandom, &socket->link, sizeof socket->link, 1 /* GRND_NONBLOCK */) != sizeof socket->link)
+    socket->link = (SocketNow() << 20 ^ (uint64_t)RawPid()) * 0x9e3779b97f4a7c15ull;
   socket->link |= 1;
   socket->local = plinth->class == &PlinthClassUnix;
-  KeepInit(&socket->keep, socketHeader(socket, 2), plinth->size - socketOverhead());
-  socket->wiped = QuietCall(SYS_madvise, socket, plinth->size, MADV_WIPEONFORK) == 0;
-  __atomic_store_n(&socket->pid, QuietPid(), __ATOMIC_RELEASE);
+  ResendQueueInit(&socket->keep, socketHeader(socket, 2), plinth->size - socketOverhead());
+  socket->wiped = RawCall(SYS_madvise, socket, plinth->size, MADV_WIPEONFORK) == 0;
+  __atomic_store_n(&socket->pid, RawPid(), __ATOMIC_RELEASE);
 }
 
 /* socketNapping -- wait a moment, the `tries`th time; FALSE: it has been enough */
@@ -436,7 +436,7 @@ static Bool socketNapping(unsigned tries)
   if (tries < socketYields)
     (void)sched_yield();
   else
-    (void)QuietCall(SYS_nanosleep, &nap, NULL);
+    (void)RawCall(SYS_nanosleep, &nap, NULL);
   return tries < socketYields + socketNaps;
 }
 
@@ -444,7 +444,7 @@ static Bool socketNapping(unsigned tries)
 static Socket socketTake(Plinth plinth)
 {
   Socket socket = plinth->state;
-  unsigned self = QuietPid(), pid = __atomic_load_n(&socket->pid, __ATOMIC_ACQUIRE), owner = 0, tries = 0;
+  unsigned self = RawPid(), pid = __atomic_load_n(&socket->pid, __ATOMIC_ACQUIRE), owner = 0, tries = 0;
 
   /* Where the kernel does not wipe, a child may find a lock that nobody will ever open. */
   if (pid != 0 && pid != self && !socket->wiped)
@@ -473,10 +473,10 @@ static Res socketSend(Plinth plinth, const void *message, Size size, const char 
     *reasonReturn = "another thread has stopped in the middle of sending";
     return ResLIMIT;
   }
-  res = KeepPut(&socket->keep, message, size);
+  res = ResendQueuePut(&socket->keep, message, size);
   if (res != ResOK) {
     socketPump(plinth, socket);
-    res = KeepPut(&socket->keep, message, size);
+    res = ResendQueuePut(&socket->keep, message, size);
   }
   socketPump(plinth, socket);
   *reasonReturn = socket->phase == SocketUP ? "it takes less than is recorded, and no more can be kept"
@@ -524,7 +524,7 @@ static void socketSleep(Plinth plinth, Bool writing, Bool connected)
   struct timespec nap = {0, socketPoll * 1000000};
   struct pollfd wait = {plinth->fd, (short)(POLLIN | (writing ? POLLOUT : 0)), 0};
 
-  (void)QuietCall(SYS_ppoll, &wait, connected ? 1 : 0, &nap, NULL, 0);
+  (void)RawCall(SYS_ppoll, &wait, connected ? 1 : 0, &nap, NULL, 0);
 }
 
 /* socketWait -- what is sent meanwhile by others is not waited for */
@@ -555,7 +555,7 @@ static uint64_t socketLeft(Plinth plinth, PlinthEvents events)
 
   if (socket == NULL)
     return 0;
-  left = KeepSum(&socket->keep, events);
+  left = ResendQueueSum(&socket->keep, events);
   socketGive(socket);
   return left;
 }
@@ -563,7 +563,7 @@ static uint64_t socketLeft(Plinth plinth, PlinthEvents events)
 static void socketClose(Plinth plinth)
 {
   DescriptorClose(plinth);
-  QuietUnmap(plinth->state, plinth->size);
+  RawUnmap(plinth->state, plinth->size);
   plinth->state = NULL;
 }
 

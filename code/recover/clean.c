@@ -43,18 +43,18 @@ typedef struct CleanStruct {
 
 /* cleanNobodys -- has no collector that lives the region of a process that is dead?  Or it has, and leaves the events there: it comes
  * to them in a moment, for which we wait, a second for all regions, and without the lock, for which it looks. */
-static Bool cleanNobodys(Clean clean, LeftRegion region)
+static Bool cleanNobodys(Clean clean, OrphanRegion region)
 {
   static const struct timespec moment = {0, 10000000};
   static unsigned tries;
   struct stat status;
 
-  while (LeftRegionCollector(region) == LeftCollectorLIVES && !clean->collected) {
-    if (LeftRegionEvents(region) == 0)
+  while (OrphanRegionCollector(region) == OrphanCollectorLIVES && !clean->collected) {
+    if (OrphanRegionEvents(region) == 0)
       return FALSE;
     (void)flock(region->fd, LOCK_UN);
     (void)nanosleep(&moment, NULL);
-    if (fstat(region->fd, &status) != 0 || status.st_nlink == 0 || !LeftRegionRead(region) ||
+    if (fstat(region->fd, &status) != 0 || status.st_nlink == 0 || !OrphanRegionRead(region) ||
         flock(region->fd, LOCK_SH | LOCK_NB) != 0)
       return FALSE;
     clean->collected = ++tries > cleanTriesMAX;
@@ -81,12 +81,12 @@ static void cleanLink(Clean clean)
 /* cleanRead -- is it a region of ours, or what was to become one, and nobody's who lives? */
 static Bool cleanRead(Clean clean, int fd, const struct stat *status, uint32_t pid)
 {
-  static LeftRegionStruct region;
+  static OrphanRegionStruct region;
   Bool read;
 
   region.fd = fd;
   clean->pid = pid;
-  read = LeftRegionRead(&region);
+  read = OrphanRegionRead(&region);
   if (read || region.failed != 0) {
     if (flock(fd, LOCK_SH | LOCK_NB) != 0)
       return FALSE;
@@ -94,13 +94,13 @@ static Bool cleanRead(Clean clean, int fd, const struct stat *status, uint32_t p
       (void)flock(fd, LOCK_UN);
       return FALSE;
     }
-  } else if (!LeftRegionUnborn(&region, status, pid)) {
-    clean->over = region.failed == 0 && LeftRegionOver(&region, status, pid);
+  } else if (!OrphanRegionUnborn(&region, status, pid)) {
+    clean->over = region.failed == 0 && OrphanRegionOver(&region, status, pid);
     if (!clean->over && region.failed == 0)
       return FALSE;
   }
   clean->failed = region.failed;
-  clean->young = LeftRegionYoung(status);
+  clean->young = OrphanRegionYoung(status);
   clean->hours = difftime(time(NULL), status->st_mtime) / 3600;
   clean->mebibytes = (double)status->st_blocks * 512 / (1 << 20);
   cleanLink(clean);
@@ -113,19 +113,19 @@ static Bool cleanRead(Clean clean, int fd, const struct stat *status, uint32_t p
  * be read */
 static Res cleanEvents(Count *countReturn, Clean clean)
 {
-  LeftPlaceStruct place = {.at = AT_FDCWD, .file = clean->path};
+  RegionPlaceStruct place = {.at = AT_FDCWD, .file = clean->path};
   static TableStruct none;
-  static LeftRegionStruct region = {.table = &none};
+  static OrphanRegionStruct region = {.table = &none};
   struct stat status;
 
   *countReturn = 0;
-  region.fd = LeftPlaceOpen(&status, &place, FALSE, geteuid());
+  region.fd = RegionPlaceOpen(&status, &place, FALSE, geteuid());
   if (region.fd < 0)
     return errno == ENOENT ? ResOK : ResIO;
   region.spoiled = 0;
-  if (LeftRegionRead(&region)) {
-    *countReturn = LeftRegionEvents(&region);
-    *countReturn += (Count)LeftRegionLost(&region);
+  if (OrphanRegionRead(&region)) {
+    *countReturn = OrphanRegionEvents(&region);
+    *countReturn += (Count)OrphanRegionLost(&region);
   }
   (void)close(region.fd);
   errno = region.failed;
@@ -202,7 +202,7 @@ static Res cleanLog(Clean clean, char *room, Size size, Bool empty)
   const char *reason;
   Count events;
   Bool certain;
-  int log = LeftPlaceAppend(&certain, clean->log, clean->recording);
+  int log = RegionPlaceAppend(&certain, clean->log, clean->recording);
   Res res = log < 0 ? ResIO : LogRecover(log, certain, clean->log, clean->recording, NULL, FALSE, &recovered);
 
   reason = log < 0 && errno == ELOOP ? "that is a link, which is not followed" : strerror(errno);
@@ -265,14 +265,14 @@ static Bool cleanAlone(Clean clean, const char *file)
   cleanLink(clean);
   clean->recording = name.recording;
   clean->pid = name.pid;
-  clean->alone = clean->log[0] != '\0' && !LeftRegionRuns(name.pid);
+  clean->alone = clean->log[0] != '\0' && !OrphanRegionRuns(name.pid);
   return clean->alone;
 }
 
 /* cleanRegion -- is a file in the folder `at` a region that nobody has? */
 static Bool cleanRegion(Clean clean, int at, const char *file)
 {
-  LeftPlaceStruct place = {.at = at, .file = file};
+  RegionPlaceStruct place = {.at = at, .file = file};
   struct stat status;
   Bool ours;
   int fd;
@@ -281,7 +281,7 @@ static Bool cleanRegion(Clean clean, int at, const char *file)
     return FALSE;
   clean->recording = place.name.recording;
   (void)snprintf(clean->path, sizeof clean->path, "%s/%s", cleanFOLDER, file);
-  fd = LeftPlaceOpen(&status, &place, TRUE, geteuid());
+  fd = RegionPlaceOpen(&status, &place, TRUE, geteuid());
   ours = fd >= 0 && cleanRead(clean, fd, &status, place.name.pid);
   if (fd >= 0)
     (void)close(fd);
@@ -349,7 +349,7 @@ Res CleanAdd(const char *log)
 {
   RecoveredStruct recovered;
   Bool certain;
-  int fd = LeftPlaceAppend(&certain, log, 0);
+  int fd = RegionPlaceAppend(&certain, log, 0);
   Res res;
 
   if (fd < 0)
@@ -364,7 +364,7 @@ Res CleanBeside(const char *log, void (*tell)(void *data, const char *line), voi
   char line[2 * PATH_MAX + RegionPathMAX], done[128], how[256];
   RecoveredStruct recovered;
   Bool certain;
-  int fd = LeftPlaceAppend(&certain, log, 0);
+  int fd = RegionPlaceAppend(&certain, log, 0);
   Res res;
 
   if (fd < 0)

@@ -46,7 +46,7 @@ typedef struct coreHeaderStruct {
 /* Always true: `to` is a row of whole, sound header blocks and blocks; `process` has each identity once. */
 typedef struct coreStruct {
   ElfStruct elf;
-  Teller teller;
+  Reporter reporter;
   int to;                /* the temporary file */
   Bool cut;              /* the core is not whole */
   Bool gone;             /* it was told that shared memory is in neither the core nor a file */
@@ -223,8 +223,8 @@ static Res coreSegment(Core core, ElfSegment segment)
       res = corePiece(core, segment, at, size, new);
     at += new;
     core->read += new;
-    if (core->teller->hooks.scanning != NULL)
-      core->teller->hooks.scanning(core->teller->hooks.data, core->read, file->size);
+    if (core->reporter->hooks.scanning != NULL)
+      core->reporter->hooks.scanning(core->reporter->hooks.data, core->read, file->size);
   }
   return res == ResEND ? ResOK : res;
 }
@@ -272,8 +272,8 @@ static void coreFileGone(Core core, const char *path)
     if (core->process[i].region)
       return;
   if (!core->gone)
-    TellerLack(core->teller, "%s: the memory that the process shared is not in the core, and the file that it was, %s, "
-               "cannot be read: %s", core->elf.file->path, path, strerror(errno));
+    ReporterLack(core->reporter, "%s: the memory that the process shared is not in the core, and the file that it was, %s, "
+                 "cannot be read: %s", core->elf.file->path, path, strerror(errno));
   core->gone = TRUE;
 }
 
@@ -293,13 +293,13 @@ static Res coreFileTake(Core core, int fd, const char *path)
     if (RegionBlockAt(&at, &size, &core->region, i) && FileReadAt(fd, at, &core->block, size) == ResOK)
       res = coreBlock(core, size);
   if (res == ResOK)
-    TellerNote(core->teller, "%s: the memory that it shared is not in the core; took it from %s", core->elf.file->path,
-               path);
+    ReporterNote(core->reporter, "%s: the memory that it shared is not in the core; took it from %s", core->elf.file->path,
+                 path);
   return res;
 }
 
 /* coreFileVisit -- a file that is called as regions are, and may be one that the process had mapped */
-static Res coreFileVisit(void *data, LeftPlace place)
+static Res coreFileVisit(void *data, RegionPlace place)
 {
   Core core = data;
   struct stat status, its;
@@ -308,7 +308,7 @@ static Res coreFileVisit(void *data, LeftPlace place)
   int fd;
 
   (void)snprintf(path, sizeof path, "%s/%s", place->folder, place->file);
-  fd = LeftPlaceOpen(&status, place, FALSE, fstat(core->elf.file->fd, &its) == 0 ? its.st_uid : geteuid());
+  fd = RegionPlaceOpen(&status, place, FALSE, fstat(core->elf.file->fd, &its) == 0 ? its.st_uid : geteuid());
   if (fd < 0) {
     coreFileGone(core, path);
     return ResOK;
@@ -327,7 +327,7 @@ static Bool coreFile(void *data, const char *path)
 
   if (!RegionNamed(path))
     return FALSE;
-  res = LeftPlaceNamed(path, 0, core->elf.file->path, coreFileVisit, core);
+  res = RegionPlaceNamed(path, 0, core->elf.file->path, coreFileVisit, core);
   if (res == ResPARAM) { /* without a name, or where none should be */
     errno = ENOENT;
     coreFileGone(core, path);
@@ -342,13 +342,13 @@ static Bool coreFile(void *data, const char *path)
 /* coreInvent -- a header block for a process that has none in the core */
 static Res coreInvent(Core core, CoreProcess process)
 {
-  const char *registry = core->teller->hooks.registry;
-  const unsigned *version = core->teller->hooks.version;
+  const char *registry = core->reporter->hooks.registry;
+  const unsigned *version = core->reporter->hooks.version;
   Header header = &core->parsed;
   TextStruct text;
 
-  TellerNote(core->teller, "%s: what describes the events of process %u is not in the core; they are read as this "
-             "program knows them, and times count ticks of its clock", core->elf.file->path, process->pid);
+  ReporterNote(core->reporter, "%s: what describes the events of process %u is not in the core; they are read as this "
+               "program knows them, and times count ticks of its clock", core->elf.file->path, process->pid);
   memset(header, 0, sizeof *header);
   header->major = version[0];
   header->median = version[1];
@@ -424,12 +424,12 @@ static Count coreTell(Core core)
   for (i = 0; i < core->processes; ++i)
     if (core->process[i].blocks) {
       ++found;
-      TellerNote(core->teller, "%s: a core: took %llu event%s of process %u from its buffers", path,
-                 (unsigned long long)core->process[i].events, TextPlural(core->process[i].events),
-                 core->process[i].pid);
+      ReporterNote(core->reporter, "%s: a core: took %llu event%s of process %u from its buffers", path,
+                   (unsigned long long)core->process[i].events, TextPlural(core->process[i].events),
+                   core->process[i].pid);
     }
   if (core->cut)
-    TellerLack(core->teller, "%s: the core is cut off; events may be missing", path);
+    ReporterLack(core->reporter, "%s: the core is cut off; events may be missing", path);
   return found;
 }
 
@@ -449,7 +449,7 @@ static Res coreReplace(File file, int fd)
   return ResOK;
 }
 
-Res CoreTake(File file, Teller teller, char *error, Size size)
+Res CoreTake(File file, Reporter reporter, char *error, Size size)
 {
   Core core = calloc(1, sizeof *core);
   Count found = 0;
@@ -457,7 +457,7 @@ Res CoreTake(File file, Teller teller, char *error, Size size)
 
   if (core == NULL)
     return ResMEMORY;
-  core->teller = teller;
+  core->reporter = reporter;
   res = ElfOpen(&core->elf, file);
   core->to = res == ResOK ? FileOpenTemporary() : -1;
   if (res == ResOK)

@@ -21,11 +21,11 @@
  * that the process shared with others, and that is a file which still exists, its blocks are taken from there.  What
  * was found, and what may be missing, is told by notes.
  *
- * teller   hooks.registry describes the events of a process whose header block is not in the core
+ * reporter   hooks.registry describes the events of a process whose header block is not in the core
  * error    room of `size` bytes for a message
  * returns  ResFORMAT: no core, or nothing of ours is in it; ResVERSION: of the other byte order; ResIO, ResMEMORY
  * cost     reads the core once, without its holes
  */
-extern Res CoreTake(File file, Teller teller, char *error, Size size);
+extern Res CoreTake(File file, Reporter reporter, char *error, Size size);
 
 #endif /* RECOVER_CORE_H */

@@ -16,7 +16,7 @@
 #include "log/logfile.h"
 #include "log/table.h"
 
-/* LeftoverTake -- find the regions of all processes, and copy what the logs do not have
+/* OrphanTake -- find the regions of all processes, and copy what the logs do not have
  *
  * fileReturn  a temporary file of sound, unpacked blocks, to be scanned; the caller's; NULL if nothing was found
  * files       the logs; of each, `live` and `left` are set
@@ -27,10 +27,10 @@
  * those that were made for it.  What was taken, and who still runs, is told in a note each.
  * Nothing outside is changed.  ResMEMORY, ResIO (the temporary file).
  */
-extern Res LeftoverTake(File *fileReturn, Table table, File *files, Count count, Regions regions, Teller teller);
+extern Res OrphanTake(File *fileReturn, Table table, File *files, Count count, DamagedRanges regions, Reporter reporter);
 
-/* LeftoverAlive -- does one of the processes in a log still run, or is its collector about to take what it left?  As
+/* OrphanAlive -- does one of the processes in a log still run, or is its collector about to take what it left?  As
  * their headers name their regions. */
-extern Bool LeftoverAlive(Table table, File log);
+extern Bool OrphanAlive(Table table, File log);
 
 #endif /* RECOVER_ORPHAN_H */

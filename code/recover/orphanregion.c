@@ -18,13 +18,13 @@
 
 #include "log/logfile.h"
 
-enum { leftYOUNG = 60 }; /* seconds: whoever has just made a file may yet lock it */
-enum { leftVersionsMAX = 999 };
-enum { leftTriesMAX = 500 }; /* of 2 ms each */
+enum { orphanYOUNG = 60 }; /* seconds: whoever has just made a file may yet lock it */
+enum { orphanVersionsMAX = 999 };
+enum { orphanTriesMAX = 500 }; /* of 2 ms each */
 
-/* leftBytes -- read some of the file: all reads of it.  ResEND: so much is not there; ResIO: it cannot be read, which
+/* orphanBytes -- read some of the file: all reads of it.  ResEND: so much is not there; ResIO: it cannot be read, which
  * is kept. */
-static Res leftBytes(LeftRegion region, Size at, void *bytes, Size size)
+static Res orphanBytes(OrphanRegion region, Size at, void *bytes, Size size)
 {
   Res res = FileReadAt(region->fd, at, bytes, size);
 
@@ -33,7 +33,7 @@ static Res leftBytes(LeftRegion region, Size at, void *bytes, Size size)
   return res;
 }
 
-Bool LeftRegionRead(LeftRegion region)
+Bool OrphanRegionRead(OrphanRegion region)
 {
   struct stat status;
 
@@ -41,11 +41,11 @@ Bool LeftRegionRead(LeftRegion region)
   region->taken = FALSE;
   region->failed = 0;
   return fstat(region->fd, &status) == 0 && S_ISREG(status.st_mode) &&
-         leftBytes(region, 0, &region->header, sizeof region->header) == ResOK &&
+         orphanBytes(region, 0, &region->header, sizeof region->header) == ResOK &&
          RegionHeaderSound(&region->header, (Size)status.st_size);
 }
 
-Bool LeftRegionRuns(uint32_t pid)
+Bool OrphanRegionRuns(uint32_t pid)
 {
   char path[32], program[1];
 
@@ -56,38 +56,38 @@ Bool LeftRegionRuns(uint32_t pid)
          readlink("/proc/self/exe", program, sizeof program) < 0;
 }
 
-Bool LeftRegionUnborn(LeftRegion region, const struct stat *status, uint32_t pid)
+Bool OrphanRegionUnborn(OrphanRegion region, const struct stat *status, uint32_t pid)
 {
   static const char none[BlockMagicSIZE];
   RegionHeader header = &region->header;
 
   memset(header, 0, offsetof(RegionHeaderStruct, log) + 1);
-  return S_ISREG(status->st_mode) && leftBytes(region, 0, header, sizeof *header) != ResIO &&
+  return S_ISREG(status->st_mode) && orphanBytes(region, 0, header, sizeof *header) != ResIO &&
          memcmp(header->magic, none, sizeof none) == 0 && header->log[0] == '\0' &&
-         (status->st_size > 0 || difftime(time(NULL), status->st_mtime) > leftYOUNG || !LeftRegionRuns(pid)) &&
+         (status->st_size > 0 || difftime(time(NULL), status->st_mtime) > orphanYOUNG || !OrphanRegionRuns(pid)) &&
          flock(region->fd, LOCK_EX | LOCK_NB) == 0;
 }
 
-Bool LeftRegionYoung(const struct stat *status)
+Bool OrphanRegionYoung(const struct stat *status)
 {
-  return difftime(time(NULL), status->st_mtime) <= leftYOUNG;
+  return difftime(time(NULL), status->st_mtime) <= orphanYOUNG;
 }
 
-/* leftOther -- is it a region of another version, which its own tools can read? */
-static Bool leftOther(RegionHeader header)
+/* orphanOther -- is it a region of another version, which its own tools can read? */
+static Bool orphanOther(RegionHeader header)
 {
   return memcmp(header->magic, RegionMAGIC, BlockMagicSIZE) == 0 && header->order == BlockORDER &&
-         header->major != BlockMAJOR && header->major <= leftVersionsMAX;
+         header->major != BlockMAJOR && header->major <= orphanVersionsMAX;
 }
 
-Bool LeftRegionOver(LeftRegion region, const struct stat *status, uint32_t pid)
+Bool OrphanRegionOver(OrphanRegion region, const struct stat *status, uint32_t pid)
 {
-  return S_ISREG(status->st_mode) && status->st_size >= (off_t)RegionFIRST && !LeftRegionRead(region) &&
-         region->failed == 0 && !leftOther(&region->header) && !LeftRegionRuns(pid) &&
+  return S_ISREG(status->st_mode) && status->st_size >= (off_t)RegionFIRST && !OrphanRegionRead(region) &&
+         region->failed == 0 && !orphanOther(&region->header) && !OrphanRegionRuns(pid) &&
          flock(region->fd, LOCK_EX | LOCK_NB) == 0;
 }
 
-static Res leftWrite(LeftRegion region, const void *bytes, Size size)
+static Res orphanWrite(OrphanRegion region, const void *bytes, Size size)
 {
   if (region->to < 0 && (region->to = FileOpenTemporary()) < 0)
     return ResIO;
@@ -95,31 +95,31 @@ static Res leftWrite(LeftRegion region, const void *bytes, Size size)
   return FileAppend(region->to, bytes, size);
 }
 
-/* leftTextSound -- is one of the two texts a whole header block of this process?  Its length, then, as it says itself: the
+/* orphanTextSound -- is one of the two texts a whole header block of this process?  Its length, then, as it says itself: the
  * program may have written over what the region says. */
-static Bool leftTextSound(LeftRegion region, unsigned which, Size *lengthReturn)
+static Bool orphanTextSound(OrphanRegion region, unsigned which, Size *lengthReturn)
 {
   Size at = RegionTEXT + which * RegionTextSIZE;
   unsigned version[3];
   const char *body;
 
-  return leftBytes(region, at, region->text, BlockMagicSIZE + HeaderLineSIZE) == ResOK &&
+  return orphanBytes(region, at, region->text, BlockMagicSIZE + HeaderLineSIZE) == ResOK &&
          HeaderLength(lengthReturn, version, region->text, BlockMagicSIZE + HeaderLineSIZE) == ResOK &&
-         *lengthReturn <= RegionTextSIZE && leftBytes(region, at, region->text, *lengthReturn) == ResOK &&
+         *lengthReturn <= RegionTextSIZE && orphanBytes(region, at, region->text, *lengthReturn) == ResOK &&
          HeaderRead(&region->parsed, &body, region->text, *lengthReturn) == ResOK &&
          region->parsed.identity == region->header.identity;
 }
 
-Bool LeftRegionText(LeftRegion region, Size *lengthReturn)
+Bool OrphanRegionText(OrphanRegion region, Size *lengthReturn)
 {
   unsigned newest = region->header.text.generation & 1;
 
   return region->header.text.generation != 0 &&
-         (leftTextSound(region, newest, lengthReturn) || leftTextSound(region, !newest, lengthReturn));
+         (orphanTextSound(region, newest, lengthReturn) || orphanTextSound(region, !newest, lengthReturn));
 }
 
-/* leftBooted -- is the system that the process ran on still up, as far as is known? */
-static Bool leftBooted(LeftRegion region)
+/* orphanBooted -- is the system that the process ran on still up, as far as is known? */
+static Bool orphanBooted(OrphanRegion region)
 {
   char boot[40] = "";
   Size length;
@@ -130,47 +130,47 @@ static Bool leftBooted(LeftRegion region)
     boot[n > 0 && boot[n - 1] == '\n' ? n - 1 : 0] = '\0';
     (void)close(fd);
   }
-  return boot[0] == '\0' || !LeftRegionText(region, &length) || region->parsed.boot[0] == '\0' ||
+  return boot[0] == '\0' || !OrphanRegionText(region, &length) || region->parsed.boot[0] == '\0' ||
          strcmp(region->parsed.boot, boot) == 0;
 }
 
-Bool LeftRegionLock(LeftRegion region, int how)
+Bool OrphanRegionLock(OrphanRegion region, int how)
 {
   static const struct timespec moment = {0, 2000000};
   unsigned tries;
 
-  for (tries = 0; tries < leftTriesMAX; ++tries) {
+  for (tries = 0; tries < orphanTriesMAX; ++tries) {
     if (flock(region->fd, how | LOCK_NB) == 0)
       return TRUE;
-    if (LeftRegionRuns(region->pid))
+    if (OrphanRegionRuns(region->pid))
       return FALSE;
     (void)nanosleep(&moment, NULL);
   }
   return FALSE;
 }
 
-/* leftHeld -- has a collector that lives the region?  The program may have written over who that is, and not over its lock. */
-static Bool leftHeld(LeftRegion region)
+/* orphanHeld -- has a collector that lives the region?  The program may have written over who that is, and not over its lock. */
+static Bool orphanHeld(OrphanRegion region)
 {
   struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 
   return fcntl(region->fd, F_OFD_GETLK, &all) == 0 && all.l_type != F_UNLCK;
 }
 
-LeftCollector LeftRegionCollector(LeftRegion region)
+OrphanCollector OrphanRegionCollector(OrphanRegion region)
 {
   uint32_t collector = region->header.hand.collector;
 
   /* A collector that asks what it has left itself could not write it. */
-  if ((pid_t)(collector & RegionCollectorTID) != gettid() && leftHeld(region))
-    return LeftCollectorLIVES;
+  if ((pid_t)(collector & RegionCollectorTID) != gettid() && orphanHeld(region))
+    return OrphanCollectorLIVES;
   if (collector == RegionCollectorNONE)
-    return LeftCollectorNONE;
+    return OrphanCollectorNONE;
   /* A region on a disk may have seen the machine go down: nobody has marked the collector's death then. */
-  return (collector & RegionCollectorDIED) != 0 || !leftBooted(region) ? LeftCollectorKILLED : LeftCollectorGONE;
+  return (collector & RegionCollectorDIED) != 0 || !orphanBooted(region) ? OrphanCollectorKILLED : OrphanCollectorGONE;
 }
 
-uint64_t LeftRegionCut(LeftRegion region, int log)
+uint64_t OrphanRegionCut(OrphanRegion region, int log)
 {
   uint64_t reached = region->header.pool.reached;
   struct stat status;
@@ -180,13 +180,13 @@ uint64_t LeftRegionCut(LeftRegion region, int log)
   return fstat(log, &status) == 0 && reached > (uint64_t)status.st_size ? reached - (uint64_t)status.st_size : 0;
 }
 
-Bool LeftRegionUnwritten(LeftRegion region, LeftCollector collector)
+Bool OrphanRegionUnwritten(OrphanRegion region, OrphanCollector collector)
 {
-  return collector == LeftCollectorGONE || (collector == LeftCollectorNONE && region->header.hand.unwritten != 0);
+  return collector == OrphanCollectorGONE || (collector == OrphanCollectorNONE && region->header.hand.unwritten != 0);
 }
 
-/* leftKnown -- how many of a block's `count` events the logs have */
-static Count leftKnown(Table table, BlockHeader header, Count count)
+/* orphanKnown -- how many of a block's `count` events the logs have */
+static Count orphanKnown(Table table, BlockHeader header, Count count)
 {
   Stream stream = TableStreamFind(table, header->process, header->stream);
 
@@ -197,8 +197,8 @@ static Count leftKnown(Table table, BlockHeader header, Count count)
   return TallyHas(&stream->tally, header->sequence) ? count : 0;
 }
 
-/* leftMemory -- has slot `i` any?  Behind the last of the file's it is ENXIO.  One look finds a whole run of slots that have none. */
-static Bool leftMemory(LeftRegion region, Index i)
+/* orphanMemory -- has slot `i` any?  Behind the last of the file's it is ENXIO.  One look finds a whole run of slots that have none. */
+static Bool orphanMemory(OrphanRegion region, Index i)
 {
   Size end = RegionSize(i + 1), from = end - BlockMAX;
 
@@ -214,17 +214,17 @@ static Bool leftMemory(LeftRegion region, Index i)
   return region->data < end;
 }
 
-/* leftAt -- where the block in slot `i` is, and its size: by the slot's state, or by the block itself, if the program has written
+/* orphanAt -- where the block in slot `i` is, and its size: by the slot's state, or by the block itself, if the program has written
  * over that */
-static Bool leftAt(Size *atReturn, Size *sizeReturn, LeftRegion region, Index i)
+static Bool orphanAt(Size *atReturn, Size *sizeReturn, OrphanRegion region, Index i)
 {
   BlockHeader header = &region->block.header;
   Bool sized = RegionBlockAt(atReturn, sizeReturn, &region->header, i);
   uint8_t told;
 
-  if (sized && leftBytes(region, *atReturn, header, sizeof *header) == ResOK && header->whole == *sizeReturn)
+  if (sized && orphanBytes(region, *atReturn, header, sizeof *header) == ResOK && header->whole == *sizeReturn)
     return TRUE;
-  if (!leftMemory(region, i) || leftBytes(region, RegionSize(i + 1) - BlockMAX, header, BlockMAX) != ResOK)
+  if (!orphanMemory(region, i) || orphanBytes(region, RegionSize(i + 1) - BlockMAX, header, BlockMAX) != ResOK)
     return sized;
   told = RegionStateTold((char *)header + BlockMAX, BlockMAX, region->header.identity);
   if (RegionStateWrong(region->header.state[i], told))
@@ -232,14 +232,14 @@ static Bool leftAt(Size *atReturn, Size *sizeReturn, LeftRegion region, Index i)
   return RegionBlockAt(atReturn, sizeReturn, &region->header, i);
 }
 
-/* leftRead -- is there a block in slot `i` that was to be sent?  Then it is in region->block.  What has a size has a header, or
+/* orphanRead -- is there a block in slot `i` that was to be sent?  Then it is in region->block.  What has a size has a header, or
  * the program has written over it; or over the state of a slot that is empty: nothing is lost by that. */
-static Bool leftRead(BlockHeader soundReturn, BlockTally tallyReturn, LeftRegion region, Index i)
+static Bool orphanRead(BlockHeader soundReturn, BlockTally tallyReturn, OrphanRegion region, Index i)
 {
   BlockHeader header = &region->block.header;
   Size at, size;
 
-  if (!leftAt(&at, &size, region, i) || leftBytes(region, at, header, size) != ResOK)
+  if (!orphanAt(&at, &size, region, i) || orphanBytes(region, at, header, size) != ResOK)
     return FALSE;
   if (!BlockUnsealedIs(soundReturn, header, size, region->header.identity)) {
     region->spoiled += BlockSpoiled(header, size);
@@ -251,7 +251,7 @@ static Bool leftRead(BlockHeader soundReturn, BlockTally tallyReturn, LeftRegion
   return TRUE;
 }
 
-Count LeftRegionEvents(LeftRegion region)
+Count OrphanRegionEvents(OrphanRegion region)
 {
   BlockHeaderStruct sound;
   BlockTallyStruct tally;
@@ -259,13 +259,13 @@ Count LeftRegionEvents(LeftRegion region)
   Index i;
 
   for (i = 0; i < region->header.slots; ++i)
-    if (leftRead(&sound, &tally, region, i))
+    if (orphanRead(&sound, &tally, region, i))
       count += tally.count;
   return count;
 }
 
-/* leftBlock -- copy the block in slot `i`, unless the logs have all of it */
-static Res leftBlock(LeftRegion region, Index i)
+/* orphanBlock -- copy the block in slot `i`, unless the logs have all of it */
+static Res orphanBlock(OrphanRegion region, Index i)
 {
   BlockHeader header = &region->block.header;
   BlockHeaderStruct sound;
@@ -273,9 +273,9 @@ static Res leftBlock(LeftRegion region, Index i)
   Stream stream;
   Count known;
 
-  if (!leftRead(&sound, &tally, region, i))
+  if (!orphanRead(&sound, &tally, region, i))
     return ResOK;
-  known = leftKnown(region->table, &sound, tally.count);
+  known = orphanKnown(region->table, &sound, tally.count);
   stream = TableStreamFind(region->table, sound.process, sound.stream);
   if (stream != NULL && sound.discarded > stream->discarded)
     stream->discarded = sound.discarded;
@@ -288,29 +288,29 @@ static Res leftBlock(LeftRegion region, Index i)
     header->flags |= BlockFlagUNSENT;
   region->spoiled += tally.broken;
   BlockSealOpen(header, &tally, BlockFlagRECOVERED);
-  return leftWrite(region, header, header->size);
+  return orphanWrite(region, header, header->size);
 }
 
-/* leftLedger -- how many events children of the process that can send nothing have counted */
-static Bool leftLedger(uint64_t *ledger, LeftRegion region)
+/* orphanLedger -- how many events children of the process that can send nothing have counted */
+static Bool orphanLedger(uint64_t *ledger, OrphanRegion region)
 {
-  if (leftBytes(region, RegionLEDGER, ledger, sizeof *ledger) != ResOK)
+  if (orphanBytes(region, RegionLEDGER, ledger, sizeof *ledger) != ResOK)
     return FALSE;
   *ledger &= ~RegionLedgerCLOSED;
   return TRUE;
 }
 
-/* leftForgot -- how many events of a slot's blocks were overwritten, with those of one that was being counted */
-static uint64_t leftForgot(LeftRegion region, Index i)
+/* orphanForgot -- how many events of a slot's blocks were overwritten, with those of one that was being counted */
+static uint64_t orphanForgot(OrphanRegion region, Index i)
 {
   unsigned char *bytes = region->block.bytes;
   BlockHeader block = NULL;
   uint64_t forgot = 0;
 
-  if (leftBytes(region, RegionFORGOT + i * sizeof forgot, &forgot, sizeof forgot) != ResOK)
+  if (orphanBytes(region, RegionFORGOT + i * sizeof forgot, &forgot, sizeof forgot) != ResOK)
     return 0;
   if (region->header.state[i] == RegionOVERWRITTEN &&
-      leftBytes(region, RegionSize(i + 1) - BlockMAX, bytes, BlockMAX) == ResOK)
+      orphanBytes(region, RegionSize(i + 1) - BlockMAX, bytes, BlockMAX) == ResOK)
     block = RegionForgetBegun(&region->header, i, bytes + BlockMAX);
   if (block == NULL)
     return forgot;
@@ -320,30 +320,30 @@ static uint64_t leftForgot(LeftRegion region, Index i)
   return RegionForgotThen(forgot, block);
 }
 
-/* leftForgotten -- how many events were overwritten, also in a block that was being overwritten when the process died */
-static uint64_t leftForgotten(LeftRegion region)
+/* orphanForgotten -- how many events were overwritten, also in a block that was being overwritten when the process died */
+static uint64_t orphanForgotten(OrphanRegion region)
 {
   uint64_t events = region->header.pool.forgotten;
   Index i;
 
   for (i = 0; region->header.policy == RegionPolicyOVERWRITE && i < region->header.slots; ++i)
-    events = CountAdd(events, leftForgot(region, i));
+    events = CountAdd(events, orphanForgot(region, i));
   return RegionForgotCan(&region->header, events);
 }
 
-Bool LeftRegionMiscounts(LeftRegion region)
+Bool OrphanRegionMiscounts(OrphanRegion region)
 {
   uint64_t ledger;
 
-  return RegionMiscounts(&region->header) || (leftLedger(&ledger, region) && ledger > CountMAX);
+  return RegionMiscounts(&region->header) || (orphanLedger(&ledger, region) && ledger > CountMAX);
 }
 
-uint64_t LeftRegionLost(LeftRegion region)
+uint64_t OrphanRegionLost(OrphanRegion region)
 {
   uint64_t lost = CountAdd(RegionLost(&region->header), region->spoiled), ledger;
   Index i;
 
-  if (leftLedger(&ledger, region))
+  if (orphanLedger(&ledger, region))
     lost = CountAdd(lost, ledger);
   for (i = 0; i < RegionLEAVING; ++i) {
     const RegionLeavingStruct *leaving = &region->header.leaving[i];
@@ -355,13 +355,13 @@ uint64_t LeftRegionLost(LeftRegion region)
   return lost;
 }
 
-void LeftRegionSays(LeftRegion region, Process process, Bool left)
+void OrphanRegionSays(OrphanRegion region, Process process, Bool left)
 {
   uint32_t word;
   Size length;
 
-  if (!LeftRegionText(region, &length) ||
-      leftBytes(region, RegionControlAt(region->parsed.widths.word), &word, sizeof word) != ResOK)
+  if (!OrphanRegionText(region, &length) ||
+      orphanBytes(region, RegionControlAt(region->parsed.widths.word), &word, sizeof word) != ResOK)
     return;
   process->left = left;
   process->leftKinds = process->public.header.sent.now = word & RegionControlSENT;
@@ -370,8 +370,8 @@ void LeftRegionSays(LeftRegion region, Process process, Bool left)
     HeaderOutside(&process->public.header, region->pid);
 }
 
-/* leftStrict -- has all been read so far that was to be? */
-static Res leftStrict(LeftRegion region)
+/* orphanStrict -- has all been read so far that was to be? */
+static Res orphanStrict(OrphanRegion region)
 {
   if (!region->strict || region->failed == 0)
     return ResOK;
@@ -379,9 +379,9 @@ static Res leftStrict(LeftRegion region)
   return ResIO;
 }
 
-/* leftEnded -- do the logs have a header block that says when the process had ended, and is newer than the text in hand?  Then
+/* orphanEnded -- do the logs have a header block that says when the process had ended, and is newer than the text in hand?  Then
  * that is over: the process could not remove the region, or was killed just before. */
-static Bool leftEnded(LeftRegion region)
+static Bool orphanEnded(OrphanRegion region)
 {
   Process process = TableProcessFind(region->table, region->parsed.identity);
   Header header = process != NULL ? &process->public.header : NULL;
@@ -390,7 +390,7 @@ static Bool leftEnded(LeftRegion region)
          header->gone >= region->parsed.sync[region->parsed.syncs - 1].ticks;
 }
 
-Res LeftRegionTake(LeftRegion region)
+Res OrphanRegionTake(OrphanRegion region)
 {
   Process process;
   Size length;
@@ -398,27 +398,27 @@ Res LeftRegionTake(LeftRegion region)
   Res res = ResOK;
 
   region->spoiled = 0;
-  if (LeftRegionText(region, &length) && !leftEnded(region))
-    res = leftWrite(region, region->text, length);
+  if (OrphanRegionText(region, &length) && !orphanEnded(region))
+    res = orphanWrite(region, region->text, length);
   if (res == ResOK)
-    res = leftStrict(region);
+    res = orphanStrict(region);
   if (res == ResOK)
     res = TableProcess(&process, region->table, region->header.identity);
   if (res == ResOK)
-    LeftRegionSays(region, process, TRUE);
+    OrphanRegionSays(region, process, TRUE);
   for (i = 0; i < region->header.slots && res == ResOK; ++i)
-    if ((res = leftBlock(region, i)) == ResOK)
-      res = leftStrict(region);
-  if (res == ResOK && LeftRegionUsed(region)) {
-    process->lost = LeftRegionLost(region);
-    uint64_t forgotten = leftForgotten(region);
+    if ((res = orphanBlock(region, i)) == ResOK)
+      res = orphanStrict(region);
+  if (res == ResOK && OrphanRegionUsed(region)) {
+    process->lost = OrphanRegionLost(region);
+    uint64_t forgotten = orphanForgotten(region);
     HeaderForgotten(&process->public.header, forgotten, region->header.pool.forgottenTo);
     process->public.header.stopped = region->header.stopped;
   }
-  return res == ResOK ? leftStrict(region) : res;
+  return res == ResOK ? orphanStrict(region) : res;
 }
 
-Bool LeftRegionUsed(LeftRegion region)
+Bool OrphanRegionUsed(OrphanRegion region)
 {
-  return region->header.text.generation != 0 || region->taken || region->spoiled > 0 || LeftRegionLost(region) > 0;
+  return region->header.text.generation != 0 || region->taken || region->spoiled > 0 || OrphanRegionLost(region) > 0;
 }

@@ -19,18 +19,18 @@
 #include "format/region.h"
 #include "log/table.h"
 
-typedef struct LeftRegionStruct {
+typedef struct OrphanRegionStruct {
   int fd;                       /* the region; the caller's, open and locked */
   uint32_t pid;                 /* of the process, for who made the region, as its name says; the caller's */
-  int failed;                   /* why a read of it failed, since LeftRegionRead began: errno; 0: none has */
-  Bool strict;                  /* LeftRegionTake ends where one does; the caller's */
+  int failed;                   /* why a read of it failed, since OrphanRegionRead began: errno; 0: none has */
+  Bool strict;                  /* OrphanRegionTake ends where one does; the caller's */
   Table table;                  /* what the logs have */
   int to;                       /* the temporary file; -1 as long as there is none */
   uint64_t events;              /* taken that the logs have not, of this region */
   Bool taken;                   /* a header block or a block was written, of this region */
   Size hole, data;              /* nothing is in the file between these two places, as was found last */
   uint64_t spoiled;             /* events of blocks in it that the program has written over */
-  RegionHeaderStruct header;    /* as LeftRegionRead found it */
+  RegionHeaderStruct header;    /* as OrphanRegionRead found it */
   HeaderStruct parsed;
   char text[RegionTextSIZE];
   union {
@@ -38,76 +38,76 @@ typedef struct LeftRegionStruct {
     uint64_t align;
     unsigned char bytes[BlockMAX];
   } block;
-} LeftRegionStruct, *LeftRegion;
+} OrphanRegionStruct, *OrphanRegion;
 
-/* LeftRegionRead -- is the file at region->fd a region of our version?  Its header, then.  Where region->failed is set
+/* OrphanRegionRead -- is the file at region->fd a region of our version?  Its header, then.  Where region->failed is set
  * nobody knows, nor is what any of these says of a region all that is there. */
-extern Bool LeftRegionRead(LeftRegion region);
+extern Bool OrphanRegionRead(OrphanRegion region);
 
-/* LeftRegionUnborn -- is the file, which is none, what was to become a region when its maker was killed?  Then it is
+/* OrphanRegionUnborn -- is the file, which is none, what was to become a region when its maker was killed?  Then it is
  * locked.  Who makes one locks it before it has a size, and writes its header after that (format/region.h). */
-extern Bool LeftRegionUnborn(LeftRegion region, const struct stat *status, uint32_t pid);
+extern Bool OrphanRegionUnborn(OrphanRegion region, const struct stat *status, uint32_t pid);
 
-/* LeftRegionOver -- is the file, which no region can be read from, one whose process has written over its beginning, and has
+/* OrphanRegionOver -- is the file, which no region can be read from, one whose process has written over its beginning, and has
  * ended?  Then it is locked.  One of another version is none. */
-extern Bool LeftRegionOver(LeftRegion region, const struct stat *status, uint32_t pid);
+extern Bool OrphanRegionOver(OrphanRegion region, const struct stat *status, uint32_t pid);
 
-/* LeftRegionRuns -- is there a process of this number that has not ended?  One that nobody has waited for has no program any
+/* OrphanRegionRuns -- is there a process of this number that has not ended?  One that nobody has waited for has no program any
  * more. */
-extern Bool LeftRegionRuns(uint32_t pid);
+extern Bool OrphanRegionRuns(uint32_t pid);
 
-/* LeftRegionYoung -- was the file made just now?  Somebody may be about to read it. */
-extern Bool LeftRegionYoung(const struct stat *status);
+/* OrphanRegionYoung -- was the file made just now?  Somebody may be about to read it. */
+extern Bool OrphanRegionYoung(const struct stat *status);
 
-/* LeftRegionUsed -- after LeftRegionTake: has its process put anything there?  One that found no room for its header block in it
+/* OrphanRegionUsed -- after OrphanRegionTake: has its process put anything there?  One that found no room for its header block in it
  * has gone on without it: then the region knows nothing of that process's end. */
-extern Bool LeftRegionUsed(LeftRegion region);
+extern Bool OrphanRegionUsed(OrphanRegion region);
 
-/* LeftRegionLock -- lock it, LOCK_SH or LOCK_EX, until it is closed.  FALSE: somebody has it who lives.  Where there is no
+/* OrphanRegionLock -- lock it, LOCK_SH or LOCK_EX, until it is closed.  FALSE: somebody has it who lives.  Where there is no
  * process of that number any more, who has it reads it or takes it, and is waited for, a second at most. */
-extern Bool LeftRegionLock(LeftRegion region, int how);
+extern Bool OrphanRegionLock(OrphanRegion region, int how);
 
-/* LeftRegionText -- find the newest header block that is whole: it is in region->text then, and in region->parsed what
+/* OrphanRegionText -- find the newest header block that is whole: it is in region->text then, and in region->parsed what
  * it says.  FALSE: there is none. */
-extern Bool LeftRegionText(LeftRegion region, Size *lengthReturn);
+extern Bool OrphanRegionText(OrphanRegion region, Size *lengthReturn);
 
 /* Who should have taken what is there. */
-typedef enum LeftCollector {
-  LeftCollectorNONE,            /* nobody: the process sent itself */
-  LeftCollectorLIVES,           /* a collector, which will */
-  LeftCollectorKILLED,          /* one that was killed, or went down with the machine */
-  LeftCollectorGONE             /* one that has ended without: it could not write */
-} LeftCollector;
+typedef enum OrphanCollector {
+  OrphanCollectorNONE,            /* nobody: the process sent itself */
+  OrphanCollectorLIVES,           /* a collector, which will */
+  OrphanCollectorKILLED,          /* one that was killed, or went down with the machine */
+  OrphanCollectorGONE             /* one that has ended without: it could not write */
+} OrphanCollector;
 
-extern LeftCollector LeftRegionCollector(LeftRegion region);
+extern OrphanCollector OrphanRegionCollector(OrphanRegion region);
 
-/* LeftRegionCut -- how many bytes of its end the log lacks that the region's collector had written; LeftCutUNKNOWN: what the
+/* OrphanRegionCut -- how many bytes of its end the log lacks that the region's collector had written; LeftCutUNKNOWN: what the
  * region says of that cannot be */
 #define LeftCutUNKNOWN UINT64_MAX
-extern uint64_t LeftRegionCut(LeftRegion region, int log);
+extern uint64_t OrphanRegionCut(OrphanRegion region, int log);
 
-/* LeftRegionUnwritten -- did whoever should have written what is there end without: its collector, or the process, if that
+/* OrphanRegionUnwritten -- did whoever should have written what is there end without: its collector, or the process, if that
  * has none? */
-extern Bool LeftRegionUnwritten(LeftRegion region, LeftCollector collector);
+extern Bool OrphanRegionUnwritten(OrphanRegion region, OrphanCollector collector);
 
-/* LeftRegionLost -- how many events of the dead process no block has, neither here nor in the logs; after LeftRegionTake */
-extern uint64_t LeftRegionLost(LeftRegion region);
+/* OrphanRegionLost -- how many events of the dead process no block has, neither here nor in the logs; after OrphanRegionTake */
+extern uint64_t OrphanRegionLost(OrphanRegion region);
 
-/* LeftRegionMiscounts -- has it written over a count of those, as far as that can be seen?  Then one event of it counts. */
-extern Bool LeftRegionMiscounts(LeftRegion region);
+/* OrphanRegionMiscounts -- has it written over a count of those, as far as that can be seen?  Then one event of it counts. */
+extern Bool OrphanRegionMiscounts(OrphanRegion region);
 
-/* LeftRegionSays -- which kinds the process sends, or sent at last, and its number, as its region has them
+/* OrphanRegionSays -- which kinds the process sends, or sent at last, and its number, as its region has them
  * left  so it was when it died: no header block knows better */
-extern void LeftRegionSays(LeftRegion region, Process process, Bool left);
+extern void OrphanRegionSays(OrphanRegion region, Process process, Bool left);
 
-/* LeftRegionTake -- write to region->to (made if need be) what the logs do not have: the header block's newest text,
+/* OrphanRegionTake -- write to region->to (made if need be) what the logs do not have: the header block's newest text,
  * unless they have a newer one that says when the process had ended, and what is committed in blocks, full or open.  The
  * flight recorder's are left.  What the region counts of the process is in region->table then.  What cannot be read is left
  * out, which region->failed says; if `strict`, it ends there: ResIO, with errno.  ResIO, ResMEMORY. */
-extern Res LeftRegionTake(LeftRegion region);
+extern Res OrphanRegionTake(OrphanRegion region);
 
-/* LeftRegionEvents -- how many events are there that were to be sent, whatever logs have; region->spoiled are
+/* OrphanRegionEvents -- how many events are there that were to be sent, whatever logs have; region->spoiled are
  * lost besides */
-extern Count LeftRegionEvents(LeftRegion region);
+extern Count OrphanRegionEvents(OrphanRegion region);
 
 #endif /* RECOVER_ORPHANREGION_H */

@@ -55,9 +55,9 @@ typedef struct recoverStruct {
   ScanStruct scan;
   TableStruct table;
   IndexStruct index;
-  RegionsStruct regions;
-  TellerStruct teller;
-  LeftRegionStruct region;
+  DamagedRangesStruct regions;
+  ReporterStruct reporter;
+  OrphanRegionStruct region;
   char room[HeaderMAX];
 } recoverStruct, *Recover;
 
@@ -108,7 +108,7 @@ static Bool recoverHas(Recover recover, uint64_t recording)
     if (recover->table.process[i]->public.header.recording == recording)
       return TRUE;
   return recover->certain && recover->recording == recording &&
-         RegionsNothing(&recover->regions, 0, recover->file.size);
+         DamagedRangesNothing(&recover->regions, 0, recover->file.size);
 }
 
 /* ---- Ends ---- */
@@ -248,7 +248,7 @@ static Res recoverEnd(Recover recover)
 /* recoverLock -- has the process of the region in hand ended?  Then the region is locked, and that was when this was seen. */
 static Bool recoverLock(Recover recover)
 {
-  if (!LeftRegionLock(&recover->region, LOCK_EX))
+  if (!OrphanRegionLock(&recover->region, LOCK_EX))
     return FALSE;
   if (recover->now != NULL)
     recover->now(&recover->ended, FALSE);
@@ -276,7 +276,7 @@ static Bool recoverClosed(Recover recover, Process process)
 
 /* recoverTake -- append what the region in hand has, its header block first, and the process's closing header block, unless more
  * is missing */
-static Res recoverTake(Recover recover, uint64_t recording, LeftCollector collector)
+static Res recoverTake(Recover recover, uint64_t recording, OrphanCollector collector)
 {
   Process process;
   uint64_t blocks;
@@ -290,11 +290,11 @@ static Res recoverTake(Recover recover, uint64_t recording, LeftCollector collec
     return ResPARAM;
   }
   blocks = recover->scan.blocks;
-  recover->cut |= LeftRegionCut(&recover->region, recover->log) > 0;
+  recover->cut |= OrphanRegionCut(&recover->region, recover->log) > 0;
   recover->told = recover->untold = FALSE;
   recover->region.table = &recover->table;
   recover->region.to = recover->log;
-  res = LeftRegionTake(&recover->region);
+  res = OrphanRegionTake(&recover->region);
   if (res == ResOK)
     res = recoverScan(recover);
   if (res == ResOK)
@@ -303,15 +303,15 @@ static Res recoverTake(Recover recover, uint64_t recording, LeftCollector collec
     return res;
   recover->recovered->blocks += recover->scan.blocks - blocks;
   recover->recovered->spoiled += recover->region.spoiled;
-  used = LeftRegionUsed(&recover->region);
-  process->lost = LeftRegionLost(&recover->region);
+  used = OrphanRegionUsed(&recover->region);
+  process->lost = OrphanRegionLost(&recover->region);
   if (recover->region.failed != 0)
     return ResIO;
   if (!process->headed && process->lost > 0 && !recover->keep)
     res = recoverTell(recover, recording, process->lost);
   if (res != ResOK || recover->cut)
     return res == ResOK ? recoverCounts(recover, process) : res;
-  if (collector != LeftCollectorNONE)
+  if (collector != OrphanCollectorNONE)
     TableOrphan(&recover->table, recording);
   /* Of a collector it is the closing header block itself that was left. */
   if (!process->headed || (recover->region.header.text.generation != 0 && recover->region.parsed.ended))
@@ -322,7 +322,7 @@ static Res recoverTake(Recover recover, uint64_t recording, LeftCollector collec
 
 /* recoverOver -- nothing can be read of the region in hand.  The log lacks the end of its process; if it knows of none, one
  * event at least is lost. */
-static Res recoverOver(Recover recover, LeftPlace place)
+static Res recoverOver(Recover recover, RegionPlace place)
 {
   Table table = &recover->table;
   Bool known = FALSE;
@@ -360,68 +360,68 @@ static Bool recoverHold(Recover recover, uint64_t recording, const struct stat *
 }
 
 /* recoverDrop -- the recordings are closed: remove what stayed for that */
-static Res recoverDrop(void *data, LeftPlace place)
+static Res recoverDrop(void *data, RegionPlace place)
 {
   Recover recover = data;
   Index i;
 
   for (i = 0; i < recover->helds; ++i)
     if (recover->held[i].recording == place->name.recording)
-      LeftPlaceRemove(place, &recover->held[i].status);
+      RegionPlaceRemove(place, &recover->held[i].status);
   return ResOK;
 }
 
 /* recoverNone -- a file that is called as regions are, and none that can be read */
-static Res recoverNone(Recover recover, LeftPlace place, const struct stat *status)
+static Res recoverNone(Recover recover, RegionPlace place, const struct stat *status)
 {
-  LeftRegion region = &recover->region;
+  OrphanRegion region = &recover->region;
   Res res = ResOK;
 
-  if (LeftRegionUnborn(region, status, place->name.pid)) {
-    LeftPlaceRemove(place, status);
-  } else if (region->failed == 0 && LeftRegionOver(region, status, place->name.pid) && !LeftRegionYoung(status)) {
+  if (OrphanRegionUnborn(region, status, place->name.pid)) {
+    RegionPlaceRemove(place, status);
+  } else if (region->failed == 0 && OrphanRegionOver(region, status, place->name.pid) && !OrphanRegionYoung(status)) {
     res = recoverOver(recover, place);
     if (res == ResOK && !recover->keep && !recover->untold)
-      LeftPlaceRemove(place, status);
+      RegionPlaceRemove(place, status);
   }
   return res;
 }
 
 /* recoverOpened -- the same, open; with region.failed set it stays */
-static Res recoverOpened(Recover recover, LeftPlace place, const struct stat *status)
+static Res recoverOpened(Recover recover, RegionPlace place, const struct stat *status)
 {
-  LeftRegion region = &recover->region;
-  LeftCollector collector;
+  OrphanRegion region = &recover->region;
+  OrphanCollector collector;
   Res res;
 
-  if (!LeftRegionRead(region))
+  if (!OrphanRegionRead(region))
     return region->failed == 0 ? recoverNone(recover, place, status) : ResIO;
-  collector = LeftRegionCollector(region);
-  if (collector == LeftCollectorLIVES || !recoverLock(recover)) {
+  collector = OrphanRegionCollector(region);
+  if (collector == OrphanCollectorLIVES || !recoverLock(recover)) {
     ++recover->recovered->running;
-    recover->recovered->barred += LeftPlaceBarred(place, status);
+    recover->recovered->barred += RegionPlaceBarred(place, status);
     return ResOK;
   }
   /* Once more: it may have lived when its header was read. */
-  if (!LeftRegionRead(region))
+  if (!OrphanRegionRead(region))
     return region->failed == 0 ? ResOK : ResIO;
   res = recoverTake(recover, place->name.recording, collector);
   if (res == ResOK && !recover->keep && !recover->untold &&
-      (collector == LeftCollectorNONE || !recoverHold(recover, place->name.recording, status)))
-    LeftPlaceRemove(place, status);
+      (collector == OrphanCollectorNONE || !recoverHold(recover, place->name.recording, status)))
+    RegionPlaceRemove(place, status);
   return res;
 }
 
 /* recoverElsewhere -- is a region of a log that is another file, and is there?  Anybody may put the number of a recording, which
  * the names of its regions tell, into a file; the link beside a region was made by whoever made that. */
-static Bool recoverElsewhere(Recover recover, LeftPlace place, const struct stat *status)
+static Bool recoverElsewhere(Recover recover, RegionPlace place, const struct stat *status)
 {
   struct stat log, its;
   char path[PATH_MAX];
   Bool certain, elsewhere;
   int fd;
 
-  if (!LeftPlaceTarget(path, place, status->st_uid) || (fd = LeftPlaceAppend(&certain, path, place->name.recording)) < 0)
+  if (!RegionPlaceTarget(path, place, status->st_uid) || (fd = RegionPlaceAppend(&certain, path, place->name.recording)) < 0)
     return FALSE;
   elsewhere = fstat(fd, &log) == 0 && fstat(recover->log, &its) == 0 &&
               (log.st_dev != its.st_dev || log.st_ino != its.st_ino) &&
@@ -435,7 +435,7 @@ static Bool recoverElsewhere(Recover recover, LeftPlace place, const struct stat
 }
 
 /* recoverVisit -- a file that is called as regions are.  Where one cannot be read the others are taken all the same. */
-static Res recoverVisit(void *data, LeftPlace place)
+static Res recoverVisit(void *data, RegionPlace place)
 {
   Recover recover = data;
   struct stat status;
@@ -445,7 +445,7 @@ static Res recoverVisit(void *data, LeftPlace place)
                               : !recoverHas(recover, place->name.recording))
     return ResOK;
   recover->region.pid = place->name.pid;
-  recover->region.fd = LeftPlaceOpen(&status, place, TRUE, recover->owner);
+  recover->region.fd = RegionPlaceOpen(&status, place, TRUE, recover->owner);
   if (recover->region.fd < 0) {
     if (errno != ENOENT && errno != EPERM)
       recover->recovered->unread = errno;
@@ -474,7 +474,7 @@ static Bool recoverForeign(Recover recover)
       memcmp(magic, RegionMAGIC, sizeof magic) == 0)
     return TRUE;
   return scan->blocks + scan->headers == 0 && scan->foreign[0] == 0 &&
-         !RegionsNothing(&recover->regions, 0, recover->file.size);
+         !DamagedRangesNothing(&recover->regions, 0, recover->file.size);
 }
 
 static void recoverFree(Recover recover)
@@ -485,7 +485,7 @@ static void recoverFree(Recover recover)
     (void)close(recover->file.fd);
   TableFree(&recover->table);
   IndexFree(&recover->index);
-  RegionsFree(&recover->regions);
+  DamagedRangesFree(&recover->regions);
   free(recover->scan.text);
   free(recover->held);
   free(recover);
@@ -504,12 +504,12 @@ static Recover recoverMake(int log, Bool certain, const char *path, uint64_t rec
   recover->recording = recording;
   recover->owner = owner;
   recover->file.path = path;
-  recover->teller.paths = (const char *const *)&recover->path;
+  recover->reporter.paths = (const char *const *)&recover->path;
   IndexInit(&recover->index, &recover->table);
   recover->scan.table = &recover->table;
   recover->scan.index = &recover->index;
   recover->scan.regions = &recover->regions;
-  recover->scan.teller = &recover->teller;
+  recover->scan.reporter = &recover->reporter;
   recover->scan.block = recoverBlock;
   recover->region.strict = TRUE;
   return recover;
@@ -535,7 +535,7 @@ Res LogRecover(int log, Bool certain, const char *path, uint64_t recording, Reco
   if (res == ResOK && recording == 0 && recoverForeign(recover))
     res = ResPARAM;
   if (res == ResOK)
-    res = LeftPlaceSearch(path, recoverVisit, recover);
+    res = RegionPlaceSearch(path, recoverVisit, recover);
   if (res == ResOK && recoveredReturn->unread != 0) {
     errno = recoveredReturn->unread;
     res = ResIO;
@@ -543,7 +543,7 @@ Res LogRecover(int log, Bool certain, const char *path, uint64_t recording, Reco
   if (res == ResOK && recover->scanned)
     res = recoverEnd(recover);
   if (res == ResOK && recover->helds > 0)
-    res = LeftPlaceSearch(path, recoverDrop, recover);
+    res = RegionPlaceSearch(path, recoverDrop, recover);
   recoverFree(recover);
   return res;
 }

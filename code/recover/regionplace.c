@@ -30,7 +30,7 @@ static Bool leftSame(const struct stat *a, const struct stat *b)
 }
 
 /* leftAgain -- open the file of a descriptor that can do nothing; where there is no /proc, by its name, once more */
-static int leftAgain(int handle, LeftPlace place, Bool write)
+static int leftAgain(int handle, RegionPlace place, Bool write)
 {
   int flags = (write ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
   char path[32];
@@ -41,7 +41,7 @@ static int leftAgain(int handle, LeftPlace place, Bool write)
   return fd >= 0 || errno != ENOENT ? fd : openat(place->at, place->file, flags | O_NOFOLLOW);
 }
 
-int LeftPlaceOpen(struct stat *status, LeftPlace place, Bool write, uid_t owner)
+int RegionPlaceOpen(struct stat *status, RegionPlace place, Bool write, uid_t owner)
 {
   struct stat opened;
   int handle = openat(place->at, place->file, O_PATH | O_NOFOLLOW | O_CLOEXEC), fd = -1, reason;
@@ -88,7 +88,7 @@ static Bool leftRights(uid_t *userReturn, uint64_t *mayReturn, uint32_t pid)
   return TRUE;
 }
 
-Bool LeftPlaceBarred(LeftPlace place, const struct stat *status)
+Bool RegionPlaceBarred(RegionPlace place, const struct stat *status)
 {
   struct stat folder;
   uint64_t may;
@@ -102,14 +102,14 @@ Bool LeftPlaceBarred(LeftPlace place, const struct stat *status)
 }
 
 /* leftFolder -- all files in a folder that are called as regions are there */
-static Res leftFolder(const char *folder, Bool beside, LeftPlaceVisit visit, void *data)
+static Res leftFolder(const char *folder, Bool beside, RegionPlaceVisit visit, void *data)
 {
   DIR *dir = opendir(folder);
   struct dirent *entry;
   Res res = ResOK;
 
   while (dir != NULL && res == ResOK && (entry = readdir(dir)) != NULL) {
-    LeftPlaceStruct place = {.folder = folder, .at = dirfd(dir), .file = entry->d_name};
+    RegionPlaceStruct place = {.folder = folder, .at = dirfd(dir), .file = entry->d_name};
     if (RegionNameParse(&place.name, entry->d_name) && (place.name.log != 0) == beside)
       res = visit(data, &place);
   }
@@ -129,7 +129,7 @@ static Bool leftBeside(char folder[PATH_MAX], const char *log)
   return TRUE;
 }
 
-Res LeftPlaceSearch(const char *log, LeftPlaceVisit visit, void *data)
+Res RegionPlaceSearch(const char *log, RegionPlaceVisit visit, void *data)
 {
   char folder[PATH_MAX];
   Res res = leftFolder(RegionFOLDER, FALSE, visit, data);
@@ -139,11 +139,11 @@ Res LeftPlaceSearch(const char *log, LeftPlaceVisit visit, void *data)
   return res;
 }
 
-Res LeftPlaceNamed(const char *path, uint64_t recording, const char *log, LeftPlaceVisit visit, void *data)
+Res RegionPlaceNamed(const char *path, uint64_t recording, const char *log, RegionPlaceVisit visit, void *data)
 {
   const char *slash = strrchr(path, '/');
   char folder[PATH_MAX] = RegionFOLDER;
-  LeftPlaceStruct place = {.folder = folder};
+  RegionPlaceStruct place = {.folder = folder};
   Res res;
 
   if (slash == NULL || !RegionNameParse(&place.name, slash + 1) ||
@@ -160,12 +160,12 @@ Res LeftPlaceNamed(const char *path, uint64_t recording, const char *log, LeftPl
 }
 
 /* leftLink -- the name of the link beside a region */
-static Bool leftLink(char link[PATH_MAX], LeftPlace place)
+static Bool leftLink(char link[PATH_MAX], RegionPlace place)
 {
   return place->name.log == 0 && (Size)snprintf(link, PATH_MAX, "%s" RegionLINK, place->file) < PATH_MAX;
 }
 
-Bool LeftPlaceTarget(char *room, LeftPlace place, uid_t owner)
+Bool RegionPlaceTarget(char *room, RegionPlace place, uid_t owner)
 {
   char link[PATH_MAX];
   struct stat status;
@@ -181,11 +181,11 @@ Bool LeftPlaceTarget(char *room, LeftPlace place, uid_t owner)
   return TRUE;
 }
 
-Bool LeftPlaceLog(LeftPlace place, uid_t owner, const char *path)
+Bool RegionPlaceLog(RegionPlace place, uid_t owner, const char *path)
 {
   char target[PATH_MAX];
 
-  return LeftPlaceTarget(target, place, owner) && strcmp(target, path) == 0;
+  return RegionPlaceTarget(target, place, owner) && strcmp(target, path) == 0;
 }
 
 /* leftTime -- when the file `name` in a folder was made, in ns, or the folder's descriptor itself, for ""; where the file
@@ -206,7 +206,7 @@ static int64_t leftStamp(const struct timespec *time)
 }
 
 /* leftMade -- when a region was made; 0: unknown.  The link beside it was made then, and nobody changes it. */
-static int64_t leftMade(LeftPlace place)
+static int64_t leftMade(RegionPlace place)
 {
   int64_t made = leftTime(place->at, place->file);
   char link[PATH_MAX];
@@ -217,7 +217,7 @@ static int64_t leftMade(LeftPlace place)
   return made;
 }
 
-Bool LeftPlaceFirst(LeftPlace place, uint64_t inode, int log)
+Bool RegionPlaceFirst(RegionPlace place, uint64_t inode, int log)
 {
   int64_t made = leftMade(place), logMade = leftTime(log, "");
   struct stat status;
@@ -228,7 +228,7 @@ Bool LeftPlaceFirst(LeftPlace place, uint64_t inode, int log)
   return (logMade != 0 ? logMade : leftStamp(&status.st_ctim)) <= made + leftTICK;
 }
 
-/* What LeftPlaceAppend asks of the regions of a recording. */
+/* What RegionPlaceAppend asks of the regions of a recording. */
 typedef struct leftFirstStruct {
   uint64_t recording;
   int log;
@@ -237,7 +237,7 @@ typedef struct leftFirstStruct {
 
 /* leftFirstVisit -- a file that is called as regions are; what was to become one says nothing, and one that cannot be
  * read may be of another log */
-static Res leftFirstVisit(void *data, LeftPlace place)
+static Res leftFirstVisit(void *data, RegionPlace place)
 {
   static const char none[BlockMagicSIZE];
   RegionHeaderStruct header;
@@ -246,12 +246,12 @@ static Res leftFirstVisit(void *data, LeftPlace place)
   Res res;
   int fd;
 
-  if (place->name.recording != asked->recording || (fd = LeftPlaceOpen(&status, place, FALSE, geteuid())) < 0)
+  if (place->name.recording != asked->recording || (fd = RegionPlaceOpen(&status, place, FALSE, geteuid())) < 0)
     return ResOK;
   memset(header.magic, 0, sizeof header.magic);
   res = FileReadAt(fd, 0, &header, sizeof header);
   if (res == ResIO || memcmp(header.magic, none, sizeof none) != 0) {
-    if (res == ResOK && LeftPlaceFirst(place, header.inode, asked->log))
+    if (res == ResOK && RegionPlaceFirst(place, header.inode, asked->log))
       asked->first = TRUE;
     else
       asked->other = TRUE;
@@ -266,7 +266,7 @@ static Bool leftIs(int log, const char *path, uint64_t recording)
 {
   leftFirstStruct asked = {.recording = recording, .log = log};
 
-  (void)LeftPlaceSearch(path, leftFirstVisit, &asked);
+  (void)RegionPlaceSearch(path, leftFirstVisit, &asked);
   return asked.first && !asked.other;
 }
 
@@ -302,7 +302,7 @@ static Bool leftCertain(const char *path, const struct stat *status)
   return same;
 }
 
-int LeftPlaceAppend(Bool *certainReturn, const char *path, uint64_t recording)
+int RegionPlaceAppend(Bool *certainReturn, const char *path, uint64_t recording)
 {
   int handle = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC), fd = -1, reason;
   struct stat status;
@@ -326,7 +326,7 @@ int LeftPlaceAppend(Bool *certainReturn, const char *path, uint64_t recording)
   return fd;
 }
 
-void LeftPlaceRemove(LeftPlace place, const struct stat *status)
+void RegionPlaceRemove(RegionPlace place, const struct stat *status)
 {
   char link[PATH_MAX];
   struct stat named;

@@ -84,7 +84,7 @@ static Res followBlock(void *data, Stream stream, const IndexEntryStruct *entry,
     return IndexAdd(&follow->log->index, entry);
   }
   if (!seen)
-    GapsBehind(&follow->log->teller, &follow->log->regions, stream, entry->sequence);
+    GapsBehind(&follow->log->reporter, &follow->log->regions, stream, entry->sequence);
   res = TableRefer(&follow->log->table);
   if (res != ResOK)
     return res;
@@ -98,7 +98,7 @@ static Res followBlock(void *data, Stream stream, const IndexEntryStruct *entry,
 static void followGone(Follow follow, uint64_t offset, const char *what)
 {
   follow->gone = TRUE;
-  TellerGap(&follow->log->teller, IndexPlace(0, offset), what, 0, LogLostATLEAST);
+  ReporterGap(&follow->log->reporter, IndexPlace(0, offset), what, 0, LogLostATLEAST);
 }
 
 /* followSize -- how long is the file now? */
@@ -134,7 +134,7 @@ static Res followScan(Follow follow, Bool *moreReturn)
     res = ScanOn(&follow->scan, follow->log->file[0], 0, &follow->place, room);
   if (follow->indexed) {
     /* Those of this round may yet explain gaps. */
-    GapsRegions(&follow->log->teller, &follow->log->regions, follow->told, regions);
+    GapsRegions(&follow->log->reporter, &follow->log->regions, follow->told, regions);
     follow->told = regions;
   }
   *moreReturn = follow->scan.blocks + follow->scan.headers != had;
@@ -148,7 +148,7 @@ static Bool followEnded(Follow follow)
 
   if (follow->looked != 0 && now < follow->looked + followLOOK)
     return FALSE;
-  if (LeftoverAlive(&follow->log->table, follow->log->file[0])) {
+  if (OrphanAlive(&follow->log->table, follow->log->file[0])) {
     follow->looked = now;
     return FALSE;
   }
@@ -254,7 +254,7 @@ static Res followOpen(Log log, const LogIdleStruct *idle, char *error, Size size
 
   if (res == ResOK) {
     followLock(log->file[0]->fd);
-    log->teller.telling = TRUE;
+    log->reporter.telling = TRUE;
     res = followBegin(follow, error, size);
   }
   if (res != ResOK)
@@ -334,8 +334,8 @@ static Res followLast(Follow follow)
   if (!follow->gone)
     res = LogLeftover(log, &follow->scan);
   if (res == ResOK)
-    log->teller.accounted = GapsEnds(&log->teller, &log->regions, &log->table);
-  GapsRegions(&log->teller, &log->regions, follow->told, log->regions.count);
+    log->reporter.accounted = GapsEnds(&log->reporter, &log->regions, &log->table);
+  GapsRegions(&log->reporter, &log->regions, follow->told, log->regions.count);
   follow->reading->until = UINT64_MAX;
   follow->over = TRUE;
   return res;
@@ -378,8 +378,8 @@ void FollowEnd(Follow follow, Reading reading)
   if (follow->reading != reading)
     return;
   if (reading->late > 0)
-    TellerNote(&log->teller, "%s: %llu event%s came late, and stand%s behind later ones", log->path[0],
-               (unsigned long long)reading->late, TextPlural(reading->late), reading->late == 1 ? "s" : "");
+    ReporterNote(&log->reporter, "%s: %llu event%s came late, and stand%s behind later ones", log->path[0],
+                 (unsigned long long)reading->late, TextPlural(reading->late), reading->late == 1 ? "s" : "");
   log->summary.last = log->origin + (reading->latest >> ClockFineSHIFT);
   follow->reading = NULL;
 }

@@ -376,8 +376,8 @@ static Res readingAdvance(Reading reading)
 {
   Res res = ResOK;
 
-  if (reading->teller->telling && reading->teller->hooks.progress != NULL)
-    reading->teller->hooks.progress(reading->teller->hooks.data, ++reading->passed, reading->log->summary.blocks);
+  if (reading->reporter->telling && reading->reporter->hooks.progress != NULL)
+    reading->reporter->hooks.progress(reading->reporter->hooks.data, ++reading->passed, reading->log->summary.blocks);
   if (reading->queued)
     QueueTake(&reading->queue);
   else
@@ -460,7 +460,7 @@ Res ReadingNext(uint64_t *fineReturn, Reading reading)
 {
   Res res = ResOK;
 
-  reading->log->teller.telling = !reading->client.quiet;
+  reading->log->reporter.telling = !reading->client.quiet;
   readingNext(reading);
   while (res == ResOK && reading->entry != NULL && readingFirst(reading))
     res = readingBring(reading);
@@ -568,13 +568,13 @@ Res ReadingCreate(Reading *readingReturn, Log log, const ReadingClientStruct *cl
   if (reading == NULL)
     return ResMEMORY;
   AVER(TableCheck(&log->table));
-  AVER(RegionsCheck(&log->regions));
+  AVER(DamagedRangesCheck(&log->regions));
   AVER(IndexCheck(&log->index));
   reading->log = log;
   reading->client = *client;
   reading->from = reading->position = *position;
   reading->until = UINT64_MAX;
-  reading->teller = &log->teller;
+  reading->reporter = &log->reporter;
   ParkInit(&reading->park);
   res = readingStart(reading);
   if (res == ResOK)
@@ -618,7 +618,7 @@ Res ReadingRun(Reading reading, const LogPositionStruct *end, uint64_t count)
 {
   Res res;
 
-  reading->log->teller.telling = !reading->client.quiet;
+  reading->log->reporter.telling = !reading->client.quiet;
   reading->left = count;
   reading->ended = FALSE;
   res = readingMerge(reading, end);

@@ -105,7 +105,7 @@ typedef struct ReadingStruct {
   uint64_t passed;     /* blocks that the pass has come to, */
   uint64_t blocks;     /* that were loaded, */
   uint64_t decoded;    /* and the events that they listed */
-  Teller teller;
+  Reporter reporter;
 } ReadingStruct, *Reading;
 
 /* ReadingCreate -- a pass that begins at `position`; ResMEMORY, ResIO.  Of a log that is followed there is one.

@@ -63,7 +63,7 @@ enum { readingToldUNKNOWN = 1, readingToldORPHAN, readingToldCONTRARY };
 /* readingNew -- has nobody told this of the block at `place` yet? */
 static Bool readingNew(Reading reading, uint64_t place, uint64_t what)
 {
-  return reading->teller->telling && toldAdd(&reading->log->told, place | what << 60);
+  return reading->reporter->telling && toldAdd(&reading->log->told, place | what << 60);
 }
 
 /* readingGap -- whom the pass works for is told, each time */
@@ -81,7 +81,7 @@ void ReadingTell(Reading reading, uint64_t place, const char *what, uint64_t los
 {
   readingGap(reading, place, what, lost, exact);
   if (readingNew(reading, place, 0))
-    TellerGap(reading->teller, place, what, lost, exact);
+    ReporterGap(reading->reporter, place, what, lost, exact);
 }
 
 void ReadingFailureForget(Reading reading, ReadingStream its)
@@ -162,7 +162,7 @@ void ReadingContrary(Reading reading, Process process, Index other, const IndexE
     return;
   contrary = readingContraryOf(process, other, entry->place);
   if (contrary == NULL) {
-    TellerGap(reading->teller, entry->place, what, entry->count, LogLostABOUT);
+    ReporterGap(reading->reporter, entry->place, what, entry->count, LogLostABOUT);
     return;
   }
   ++contrary->blocks;
@@ -180,7 +180,7 @@ static void readingContraryTell(Reading reading, Process process)
     (void)snprintf(what, sizeof what, "from here on: %llu block%s of process %u with other events than in %s",
                    (unsigned long long)contrary->blocks, TextPlural(contrary->blocks), ProcessNumber(process),
                    reading->log->path[contrary->other]);
-    TellerGap(reading->teller, contrary->place, what, contrary->events, LogLostABOUT);
+    ReporterGap(reading->reporter, contrary->place, what, contrary->events, LogLostABOUT);
     free(contrary);
   }
 }
@@ -209,12 +209,12 @@ static void readingOmittedTell(Reading reading, Process process)
     (void)snprintf(what, sizeof what, process->headed ? "from here on: no header block has the registry of process %u"
                                                       : "from here on: no header block of process %u was found",
                    ProcessNumber(process));
-    TellerGap(reading->teller, process->orphans.place, what, process->orphans.events, LogLostEXACTLY);
+    ReporterGap(reading->reporter, process->orphans.place, what, process->orphans.events, LogLostEXACTLY);
   }
   if (process->unknown.events > 0) {
     (void)snprintf(what, sizeof what, "from here on: no header block of process %u has event code 0x%04x%s",
                    ProcessNumber(process), process->unknown.code, process->unknown.events > 1 ? " or such" : "");
-    TellerGap(reading->teller, process->unknown.place, what, process->unknown.events, LogLostEXACTLY);
+    ReporterGap(reading->reporter, process->unknown.place, what, process->unknown.events, LogLostEXACTLY);
   }
   process->orphans.events = process->unknown.events = 0;
 }
@@ -231,11 +231,11 @@ static void readingDropped(Reading reading)
     return;
   time = log->origin + (ClockFine(ClockResolve(process->clock), dropped.ticks) >> ClockFineSHIFT);
   since = time > log->summary.first ? time - log->summary.first : 0;
-  TellerNote(reading->teller, "%s: %llu block%s with %llu event%s from before %llu.%03llu s %s dropped on purpose",
-             log->path[process->file], (unsigned long long)dropped.blocks, TextPlural(dropped.blocks),
-             (unsigned long long)dropped.events, TextPlural(dropped.events),
-             (unsigned long long)(since / 1000000000), (unsigned long long)(since / 1000000 % 1000),
-             dropped.blocks == 1 ? "was" : "were");
+  ReporterNote(reading->reporter, "%s: %llu block%s with %llu event%s from before %llu.%03llu s %s dropped on purpose",
+               log->path[process->file], (unsigned long long)dropped.blocks, TextPlural(dropped.blocks),
+               (unsigned long long)dropped.events, TextPlural(dropped.events),
+               (unsigned long long)(since / 1000000000), (unsigned long long)(since / 1000000 % 1000),
+               dropped.blocks == 1 ? "was" : "were");
 }
 
 void ReadingTellScanned(Reading reading)
@@ -245,9 +245,9 @@ void ReadingTellScanned(Reading reading)
   if (reading->client.quiet || log->gapsTold)
     return;
   log->gapsTold = TRUE;
-  log->teller.telling = TRUE;
+  log->reporter.telling = TRUE;
   readingDropped(reading);
-  GapsTell(&log->teller, &log->regions, &log->table, log->follow != NULL);
+  GapsTell(&log->reporter, &log->regions, &log->table, log->follow != NULL);
 }
 
 void ReadingTellEnd(Reading reading)
@@ -255,15 +255,15 @@ void ReadingTellEnd(Reading reading)
   Log log = reading->log;
   Index i;
 
-  log->teller.telling = !reading->client.quiet;
+  log->reporter.telling = !reading->client.quiet;
   reading->client.gap = NULL; /* nobody is served any more */
   for (i = 0; i < reading->streams; ++i)
     ReadingFailureTell(reading, &reading->stream[i], 0);
-  for (i = 0; i < log->table.processes && log->teller.telling; ++i) {
+  for (i = 0; i < log->table.processes && log->reporter.telling; ++i) {
     readingOmittedTell(reading, log->table.process[i]);
     readingContraryTell(reading, log->table.process[i]);
   }
-  if (reading->dropped > 0 && log->teller.telling)
-    TellerNote(reading->teller, "%llu event%s dropped on purpose while the log was read",
-               (unsigned long long)reading->dropped, reading->dropped == 1 ? " was" : "s were");
+  if (reading->dropped > 0 && log->reporter.telling)
+    ReporterNote(reading->reporter, "%llu event%s dropped on purpose while the log was read",
+                 (unsigned long long)reading->dropped, reading->dropped == 1 ? " was" : "s were");
 }

@@ -32,7 +32,7 @@ static Res logFileAdd(Log log, const char *path, char *error, Size size)
     free(copy);
     return ResMEMORY;
   }
-  res = FileOpen(file, path, &log->teller.hooks);
+  res = FileOpen(file, path, &log->reporter.hooks);
   if (res != ResOK) {
     (void)snprintf(error, size, "%s: %s", path, strerror(errno));
     free(file);
@@ -42,7 +42,7 @@ static Res logFileAdd(Log log, const char *path, char *error, Size size)
   file->path = copy;
   log->path[log->files] = copy;
   log->file[log->files++] = file;
-  return ElfIs(file) ? CoreTake(file, &log->teller, error, size) : ResOK;
+  return ElfIs(file) ? CoreTake(file, &log->reporter, error, size) : ResOK;
 }
 
 /* logBegins -- does it begin as a log does? */
@@ -57,7 +57,7 @@ static Bool logBegins(File file)
 Res LogRefuse(Scan scan, File file, char *error, Size size)
 {
   const char *path = file->path;
-  const unsigned *ours = scan->teller->hooks.version;
+  const unsigned *ours = scan->reporter->hooks.version;
 
   if (file->live)
     (void)snprintf(error, size, "%s: nothing is recorded yet", path);
@@ -79,9 +79,9 @@ Res LogLeftover(Log log, Scan scan)
   File file;
   Res res;
 
-  if (log->teller.hooks.filed)
+  if (log->reporter.hooks.filed)
     return ResOK;
-  res = LeftoverTake(&file, &log->table, log->file, log->files, &log->regions, &log->teller);
+  res = OrphanTake(&file, &log->table, log->file, log->files, &log->regions, &log->reporter);
 
   if (res != ResOK || file == NULL)
     return res;
@@ -93,7 +93,7 @@ Res LogLeftover(Log log, Scan scan)
     return ResMEMORY;
   }
   file->path = log->path[log->files];
-  log->teller.memory = log->files;
+  log->reporter.memory = log->files;
   return ScanFile(scan, file, log->files++);
 }
 
@@ -104,7 +104,7 @@ void LogScanBegin(Log log, Scan scan)
   scan->table = &log->table;
   scan->index = &log->index;
   scan->regions = &log->regions;
-  scan->teller = &log->teller;
+  scan->reporter = &log->reporter;
   for (i = 0; i < log->files; ++i)
     scan->total += log->file[i]->size;
 }
@@ -167,14 +167,14 @@ static Res logScanAll(Log log, Scan scan, char *error, Size size)
 
 void LogScanned(Log log, Scan scan)
 {
-  const unsigned *ours = log->teller.hooks.version;
+  const unsigned *ours = log->reporter.hooks.version;
 
   log->summary.blocks = scan->blocks;
   log->summary.events = scan->events;
   log->summary.newer = scan->newer[0] != 0;
   if (log->summary.newer)
-    TellerNote(&log->teller, "the log's events are of version %u.%u.%u, newer than this build's %u.%u.%u",
-               scan->newer[0], scan->newer[1], scan->newer[2], ours[0], ours[1], ours[2]);
+    ReporterNote(&log->reporter, "the log's events are of version %u.%u.%u, newer than this build's %u.%u.%u",
+                 scan->newer[0], scan->newer[1], scan->newer[2], ours[0], ours[1], ours[2]);
 }
 
 /* logScan -- find all that is there */
@@ -186,7 +186,7 @@ static Res logScan(Log log, char *error, Size size)
   if (res == ResOK)
     LogScanned(log, scan);
   if (res == ResOK)
-    res = TwiceTell(&log->teller, &log->table);
+    res = TwiceTell(&log->reporter, &log->table);
   if (scan != NULL)
     free(scan->text);
   free(scan);
@@ -236,8 +236,8 @@ static void logBeyond(Log log)
   for (i = 0; i < log->table.processes; ++i) {
     Process process = log->table.process[i];
     if (process->headed && ClockResolve(process->clock)->beyond) {
-      TellerNote(&log->teller, "%s: the clock of process %u is more than nine years ahead of others; its times are put "
-                 "there, and are not right; --offset aligns logs", log->path[process->file], ProcessNumber(process));
+      ReporterNote(&log->reporter, "%s: the clock of process %u is more than nine years ahead of others; its times are put "
+                   "there, and are not right; --offset aligns logs", log->path[process->file], ProcessNumber(process));
       return;
     }
   }
@@ -269,7 +269,7 @@ static Res logFiles(Log log, const char *const *paths, Count n, char *error, Siz
   log->path = calloc(n + 1, sizeof *log->path);
   if (log->file == NULL || log->path == NULL)
     return ResMEMORY;
-  log->teller.paths = (const char *const *)log->path;
+  log->reporter.paths = (const char *const *)log->path;
   for (i = 0; i < n && res == ResOK; ++i)
     res = logFileAdd(log, paths[i], error, size);
   return res;
@@ -291,9 +291,9 @@ Res LogMake(Log *logReturn, const char *const *paths, Count n, LogHooks hooks, c
     (void)snprintf(error, size, "%s: no memory", paths[0]);
     return ResMEMORY;
   }
-  log->teller.hooks = *hooks;
+  log->reporter.hooks = *hooks;
   if (hooks->version[0] == 0)
-    log->teller.hooks.version[0] = BlockMAJOR;
+    log->reporter.hooks.version[0] = BlockMAJOR;
   log->table.offset = hooks->offset;
   log->table.offsets = n;
   IndexInit(&log->index, &log->table);
@@ -349,10 +349,10 @@ static Res logIndex(Log log, LogCheckPoints points, char *error, Size size)
   if (res == ResOK)
     res = LogSpan(log);
   if (res == ResOK && points != NULL && log->files == 1 && log->table.offset == NULL) {
-    log->teller.hooks.gap = NULL; /* who reads the log is told of that */
-    log->teller.hooks.note = NULL;
+    log->reporter.hooks.gap = NULL; /* who reads the log is told of that */
+    log->reporter.hooks.note = NULL;
     res = points(log->making, log);
-    if (log->teller.gaps > 0)
+    if (log->reporter.gaps > 0)
       IndexFileKeepNone(log->making); /* from a check point on nobody would be told of damage that lies before */
   }
   if (res != ResOK && *error != '\0')
@@ -399,7 +399,7 @@ void LogClose(Log log)
   free(log->file);
   free(log->path);
   IndexFree(&log->index);
-  RegionsFree(&log->regions);
+  DamagedRangesFree(&log->regions);
   TableFree(&log->table);
   if (log->making != NULL)
     IndexFileClose(log->making);
@@ -481,10 +481,10 @@ void LogSummarize(LogSummary summary, Log log)
 
   *summary = log->summary;
   summary->processes = log->table.processes;
-  summary->lost = log->teller.lost;
+  summary->lost = log->reporter.lost;
   summary->passed = log->table.passed;
-  summary->gaps = log->teller.gaps;
-  summary->lacks = log->teller.lacks;
+  summary->gaps = log->reporter.gaps;
+  summary->lacks = log->reporter.lacks;
   if (GapsDropped(&dropped, &process, &log->table))
     summary->dropped = dropped.events;
   for (i = 0; i < log->table.streams; ++i) {

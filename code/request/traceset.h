@@ -36,9 +36,9 @@ struct LogStruct {
   char **path;        /* owned copies, by file */
   TableStruct table;
   IndexStruct index;
-  RegionsStruct regions;
-  TellerStruct teller;
-  LogSummaryStruct summary; /* but for what the table and the teller know */
+  DamagedRangesStruct regions;
+  ReporterStruct reporter;
+  LogSummaryStruct summary; /* but for what the table and the reporter know */
   uint64_t origin;    /* ns since 1970 of fine time 0 */
   Bool gapsTold;      /* a pass has told what scanning found, */
   ToldStruct told;    /* and the damage of these blocks: by place, with what it is in the highest bits */

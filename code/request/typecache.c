@@ -7,24 +7,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-void PlansInit(Plans plans, Size size)
+void TypeCacheInit(TypeCache plans, Size size)
 {
   plans->size = size;
   plans->front = NULL;
 }
 
-void PlansFinish(Plans plans)
+void TypeCacheFinish(TypeCache plans)
 {
   while (plans->front != NULL) {
-    plansTableStruct *next = plans->front->next;
+    cacheTableStruct *next = plans->front->next;
     free(plans->front);
     plans->front = next;
   }
 }
 
-Bool PlansTurn(Plans plans, Registry registry)
+Bool TypeCacheTurn(TypeCache plans, Registry registry)
 {
-  plansTableStruct **link, *table;
+  cacheTableStruct **link, *table;
 
   for (link = &plans->front; *link != NULL && (*link)->registry != registry; link = &(*link)->next)
     ;
@@ -42,7 +42,7 @@ Bool PlansTurn(Plans plans, Registry registry)
   return TRUE;
 }
 
-static int plansParam(EventType type, const char *name, const char *letters, Size count)
+static int cacheParam(EventType type, const char *name, const char *letters, Size count)
 {
   Index i;
 
@@ -54,31 +54,31 @@ static int plansParam(EventType type, const char *name, const char *letters, Siz
   return -1;
 }
 
-int PlansParam(EventType type, const char *name, const char *letters)
+int TypeCacheParam(EventType type, const char *name, const char *letters)
 {
-  return plansParam(type, name, letters, strlen(letters));
+  return cacheParam(type, name, letters, strlen(letters));
 }
 
-Bool PlansNamed(EventType type, const char *name)
+Bool TypeCacheNamed(EventType type, const char *name)
 {
   return type->nameLength == strlen(name) && memcmp(type->name, name, type->nameLength) == 0;
 }
 
-void PlansMatch(PlansTell tell, EventType type, const PlansKnownStruct *known, Count count)
+void TypeCacheMatch(TypeCacheTell tell, EventType type, const TypeCacheKnownStruct *known, Count count)
 {
-  PlansTellStruct match;
+  TypeCacheTellStruct match;
   Index i, p;
 
-  tell->tells = PlansNOTHING;
+  tell->tells = TypeCacheNOTHING;
   for (i = 0; i < count; ++i) {
-    Bool all = PlansNamed(type, known[i].type);
+    Bool all = TypeCacheNamed(type, known[i].type);
     match.tells = known[i].tells;
-    for (p = 0; all && p < PlansPARAMS; ++p) {
+    for (p = 0; all && p < TypeCachePARAMS; ++p) {
       const char *wanted = known[i].param[p];
       Bool may = wanted == NULL || *wanted == '?';
       match.param[p] = -1;
       if (wanted != NULL)
-        match.param[p] = plansParam(type, strchr(wanted, ' ') + 1, wanted + may, strcspn(wanted + may, " "));
+        match.param[p] = cacheParam(type, strchr(wanted, ' ') + 1, wanted + may, strcspn(wanted + may, " "));
       all = may || match.param[p] >= 0;
     }
     if (all)
@@ -86,7 +86,7 @@ void PlansMatch(PlansTell tell, EventType type, const PlansKnownStruct *known, C
   }
 }
 
-const char *PlansBase(const char *path, Size *length)
+const char *TypeCacheBase(const char *path, Size *length)
 {
   const char *slash = memrchr(path, '/', *length), *base = slash == NULL ? path : slash + 1;
 

@@ -11,67 +11,67 @@
 
 #include "log/log.h"
 
-typedef struct plansTableStruct {
-  struct plansTableStruct *next;
+typedef struct cacheTableStruct {
+  struct cacheTableStruct *next;
   Registry registry;
   _Alignas(16) unsigned char plans[];
-} plansTableStruct;
+} cacheTableStruct;
 
-typedef struct PlansStruct {
+typedef struct TypeCacheStruct {
   Size size;               /* bytes of a plan */
-  plansTableStruct *front; /* of the registry met last, then the others */
-} PlansStruct, *Plans;
+  cacheTableStruct *front; /* of the registry met last, then the others */
+} TypeCacheStruct, *TypeCache;
 
-extern void PlansInit(Plans plans, Size size);
-extern void PlansFinish(Plans plans);
+extern void TypeCacheInit(TypeCache plans, Size size);
+extern void TypeCacheFinish(TypeCache plans);
 
-/* PlansTurn -- bring the plans for another registry to the front; FALSE: no memory.  For PlansOf. */
-extern Bool PlansTurn(Plans plans, Registry registry);
+/* TypeCacheTurn -- bring the plans for another registry to the front; FALSE: no memory.  For TypeCacheOf. */
+extern Bool TypeCacheTurn(TypeCache plans, Registry registry);
 
-/* PlansOf -- the plan for the event's type; NULL: no memory */
-static inline void *PlansOf(Plans plans, LogEvent event)
+/* TypeCacheOf -- the plan for the event's type; NULL: no memory */
+static inline void *TypeCacheOf(TypeCache plans, LogEvent event)
 {
   Registry registry = event->process->registry;
 
-  if (UNLIKELY(plans->front == NULL || plans->front->registry != registry) && !PlansTurn(plans, registry))
+  if (UNLIKELY(plans->front == NULL || plans->front->registry != registry) && !TypeCacheTurn(plans, registry))
     return NULL;
   return plans->front->plans + (Size)(event->type - registry->types) * plans->size;
 }
 
-/* PlansParam -- the place of the parameter that is called so, of one of these letters; -1 if there is none */
-extern int PlansParam(EventType type, const char *name, const char *letters);
+/* TypeCacheParam -- the place of the parameter that is called so, of one of these letters; -1 if there is none */
+extern int TypeCacheParam(EventType type, const char *name, const char *letters);
 
 /* What a type tells a client that knows it by name, and by which parameters. */
-enum { PlansPARAMS = 4, PlansUNMADE = 0, PlansNOTHING, PlansCLIENT }; /* what a client knows begins there */
+enum { TypeCachePARAMS = 4, TypeCacheUNMADE = 0, TypeCacheNOTHING, TypeCacheCLIENT }; /* what a client knows begins there */
 
-typedef struct PlansTellStruct {
-  int tells; /* PlansUNMADE: the type has not been met */
-  int param[PlansPARAMS]; /* their places, or -1 */
-} PlansTellStruct, *PlansTell;
+typedef struct TypeCacheTellStruct {
+  int tells; /* TypeCacheUNMADE: the type has not been met */
+  int param[TypeCachePARAMS]; /* their places, or -1 */
+} TypeCacheTellStruct, *TypeCacheTell;
 
-typedef struct PlansKnownStruct {
+typedef struct TypeCacheKnownStruct {
   const char *type;
   int tells;
-  const char *param[PlansPARAMS]; /* "letters name"; with ? before it one that the type may lack; NULL: none */
-} PlansKnownStruct;
+  const char *param[TypeCachePARAMS]; /* "letters name"; with ? before it one that the type may lack; NULL: none */
+} TypeCacheKnownStruct;
 
-/* PlansMatch -- what a type tells: the last of the `count` known that has its name, and all of whose parameters it has
- * PlansTells -- the same of an event's type, worked out once, for Plans of PlansTellStructs; NULL: no memory */
-extern void PlansMatch(PlansTell tell, EventType type, const PlansKnownStruct *known, Count count);
+/* TypeCacheMatch -- what a type tells: the last of the `count` known that has its name, and all of whose parameters it has
+ * TypeCacheTells -- the same of an event's type, worked out once, for Plans of TypeCacheTellStructs; NULL: no memory */
+extern void TypeCacheMatch(TypeCacheTell tell, EventType type, const TypeCacheKnownStruct *known, Count count);
 
-static inline PlansTell PlansTells(Plans plans, LogEvent event, const PlansKnownStruct *known, Count count)
+static inline TypeCacheTell TypeCacheTells(TypeCache plans, LogEvent event, const TypeCacheKnownStruct *known, Count count)
 {
-  PlansTell tell = (PlansTell)PlansOf(plans, event);
+  TypeCacheTell tell = (TypeCacheTell)TypeCacheOf(plans, event);
 
-  if (LIKELY(tell != NULL) && UNLIKELY(tell->tells == PlansUNMADE))
-    PlansMatch(tell, event->type, known, count);
+  if (LIKELY(tell != NULL) && UNLIKELY(tell->tells == TypeCacheUNMADE))
+    TypeCacheMatch(tell, event->type, known, count);
   return tell;
 }
 
-/* PlansNamed -- is the type called so? */
-extern Bool PlansNamed(EventType type, const char *name);
+/* TypeCacheNamed -- is the type called so? */
+extern Bool TypeCacheNamed(EventType type, const char *name);
 
-/* PlansBase -- the last part of a path of *length bytes, which becomes that part's */
-extern const char *PlansBase(const char *path, Size *length);
+/* TypeCacheBase -- the last part of a path of *length bytes, which becomes that part's */
+extern const char *TypeCacheBase(const char *path, Size *length);
 
 #endif /* REQUEST_TYPECACHE_H */
