@@ -48,7 +48,8 @@ LIBS   := $(foreach r,$(ROOMS),$(B)/lib/room-$(r).a)
 linked = -Wl,--start-group $(1) -Wl,--end-group
 TOOLS_PRESENT := $(foreach t,$(TOOLS),$(if $(wildcard code/$(t).c),$(t)))
 BINS   := $(TOOLS_PRESENT:%=$(B)/bin/%)
-TESTS  := $(patsubst test/%.c,$(B)/test/%,$(wildcard test/*test.c))
+TEST_SOURCES := $(wildcard test/*/*test.c)
+TESTS  := $(patsubst %.c,$(B)/test/%,$(notdir $(TEST_SOURCES)))
 BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
 
 # V=1 shows the commands, otherwise a word and the file that is made.
@@ -159,10 +160,12 @@ $(B)/bin/%: $(B)/obj/%.o $(LIBS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(SANFLAGS) -o $@ $(filter %.o,$^) $(call linked,$(filter %.a,$^)) $(LINKLIBS)
 
-$(B)/test/%: test/%.c $(LIBS) $(B)/flags | $(GEN)
+vpath %test.c $(sort $(dir $(TEST_SOURCES)))
+vpath golden.c test/log
+$(B)/test/%: %.c $(LIBS) $(B)/flags | $(GEN)
 	$(call say,TEST   ,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) $(DEPFLAGS) $(SANFLAGS) -Itest -o $@ $< $(call linked,$(LIBS)) $(LINKLIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(DEPFLAGS) $(SANFLAGS) -Itest/lib -o $@ $< $(call linked,$(LIBS)) $(LINKLIBS)
 
 $(B)/bench/%: bench/%.c $(LIBS) $(B)/flags | $(GEN)
 	$(call say,BENCH  ,$@)
@@ -197,13 +200,13 @@ tests: $(TESTS) $(PROGS) $(patsubst test/fuzz/fuzz%.c,$(B)/fuzz/%,$(wildcard tes
 RUN_ENV = B=$(B) CC="$(CC)" SAN="$(SAN)" VARIETY=$(VARIETY) PERL="$(PERL)"
 
 check: all tests
-	$(RUN_ENV) $(PERL) tool/check $(JOBS) $(TESTS) $(sort $(wildcard test/*.t))
+	$(RUN_ENV) $(PERL) tool/check $(JOBS) $(TESTS) $(sort $(wildcard test/*/*.t))
 
 # The tests of random deaths, of an independent count, of recordings that stay on, of stopped threads, of many threads and
 # of what cannot be read, longer.
 soak: all tests
-	$(RUN_ENV) SOAK=1 $(PERL) tool/check --verbose test/death.t test/collect.t test/kills.t test/count.t test/stays.t test/halted.t \
-	  test/steps.t test/crowd.t test/unread.t
+	$(RUN_ENV) SOAK=1 $(PERL) tool/check --verbose test/recover/death.t test/collect/collect.t test/collect/kills.t \
+	  test/malloc/count.t test/collect/stays.t test/emit/halted.t test/emit/steps.t test/emit/crowd.t test/recover/unread.t
 
 # FUZZ_SECONDS: all targets together.
 fuzz:

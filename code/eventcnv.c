@@ -4,7 +4,7 @@
  * export/writer.h has. What is damaged or missing is told on standard error, one line for each gap, and makes the status
  * 1.
  *
- * Design: design/log.md, design/format.md      Tests: test/eventcnv.t, test/formats.t, test/badlog.t
+ * Design: design/log.md, design/format.md      Tests: test/end/eventcnv.t, test/export/formats.t, test/log/badlog.t
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -3,7 +3,7 @@
  * Works from outside, through the memory in which the program keeps its blocks: the program is not stopped, and need do
  * nothing.  Its kinds are called what its own header block calls them.
  *
- * Design: design/collector.md .control      Tests: test/eventctl.t
+ * Design: design/collector.md .control      Tests: test/end/eventctl.t
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -20,9 +20,9 @@
  * format    a letter for each parameter: P void *, A Addr, W Word, U unsigned int, D double, and S, a string,
  *           at most once and last; 0 for no parameters
  *
- * An event whose form or meaning changes gets a new median version, an added one a new minor (test/registry.t).
+ * An event whose form or meaning changes gets a new median version, an added one a new minor (test/house/registry.t).
  *
- * Design: design/telemetry.md .reg      Tests: test/eventgen.t, test/registry.t
+ * Design: design/telemetry.md .reg      Tests: test/house/eventgen.t, test/house/registry.t
  */
 #ifndef EVENTDEF_VERSION
 #define EVENTDEF_VERSION

@@ -15,7 +15,7 @@
 #
 # As a library (`require' it from another script): EventGen::Parse reads a registry, EventGen::Text writes it as text.
 #
-# Design: design/telemetry.md .reg      Tests: test/eventgen.t, test/compile.t
+# Design: design/telemetry.md .reg      Tests: test/house/eventgen.t, test/house/compile.t
 package EventGen;
 use strict;
 use warnings;

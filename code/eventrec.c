@@ -5,7 +5,7 @@
  * (collect/collector.h), until the program ends.  A process that cannot reach us writes to the log itself; what it
  * leaves in memory when it dies is put there at the end.
  *
- * Design: design/collector.md      Tests: test/eventrec.t, test/collect.t
+ * Design: design/collector.md      Tests: test/end/eventrec.t, test/collect/collect.t
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

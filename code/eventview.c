@@ -1,6 +1,6 @@
 /* eventview.c -- what can be known from logs
  *
- * Design: design/view.md      Tests: test/eventview.t
+ * Design: design/view.md      Tests: test/end/eventview.t
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -3,7 +3,7 @@
  * The log is compiled once into a script of operations (replay/script.h); each allocator then runs it in a fresh process
  * (replay/child.h), as often as asked, and the medians are printed side by side.
  *
- * Design: design/replayer.md      Tests: test/replay.t
+ * Design: design/replayer.md      Tests: test/replay/replay.t
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

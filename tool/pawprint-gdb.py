@@ -8,7 +8,7 @@
 # No function of the program is called, so that a core will do, and a process that stopped anywhere.  The memory where
 # events lie is found among the process's mappings by its mark; what events mean is in the text that lies there, too.
 #
-# Layout: code/format/region.h, code/format/block.h, design/format.md      Tests: test/gdb.t
+# Layout: code/format/region.h, code/format/block.h, design/format.md      Tests: test/emit/gdb.t
 #
 # SPDX-License-Identifier: BSD-2-Clause
 import re

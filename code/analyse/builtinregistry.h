@@ -2,7 +2,7 @@
  *
  * For what does not carry its own: core files whose header block was not dumped.
  *
- * Tests: test/core.t
+ * Tests: test/recover/core.t
  */
 #ifndef ANALYSE_BUILTINREGISTRY_H
 #define ANALYSE_BUILTINREGISTRY_H

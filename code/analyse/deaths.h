@@ -3,7 +3,7 @@
  * As the collector saw processes end (ProcessExit), and as it says at the end (ProgramUnseen).  The first are kept with
  * their names, the others counted.
  *
- * Design: design/view.md .summary      Tests: test/memory.t, test/unseen.t
+ * Design: design/view.md .summary      Tests: test/analyse/memory.t, test/collect/unseen.t
  */
 #ifndef ANALYSE_DEATHS_H
 #define ANALYSE_DEATHS_H

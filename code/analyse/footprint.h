@@ -8,7 +8,7 @@
  *   the family's bytes are the sums over its processes that live; a process that has ended has none
  *   a peak is not below what was there at any moment
  *
- * Design: design/view.md .mapped      Tests: test/memory.t, test/spanstest.c
+ * Design: design/view.md .mapped      Tests: test/analyse/memory.t, test/analyse/spanstest.c
  */
 #ifndef ANALYSE_FOOTPRINT_H
 #define ANALYSE_FOOTPRINT_H

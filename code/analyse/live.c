@@ -5,7 +5,7 @@
  *
  * Always true: the objects of a process's pools, classes and threads each sum up to its own.
  *
- * Design: design/view.md .live      Tests: test/live.t
+ * Design: design/view.md .live      Tests: test/analyse/live.t
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

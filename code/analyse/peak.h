@@ -2,7 +2,7 @@
  *
  * Always true: `position` stands behind the first event after which `bytes` lived, and never more did.
  *
- * Design: design/view.md .live.peak      Tests: test/live.t
+ * Design: design/view.md .live.peak      Tests: test/analyse/live.t
  */
 #ifndef ANALYSE_PEAK_H
 #define ANALYSE_PEAK_H

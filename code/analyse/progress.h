@@ -6,7 +6,7 @@
  *
  * Always true: all zeros is nobody watching; the line is only there while `shown`.
  *
- * Design: design/view.md .progress      Tests: test/progress.t
+ * Design: design/view.md .progress      Tests: test/analyse/progress.t
  */
 #ifndef ANALYSE_PROGRESS_H
 #define ANALYSE_PROGRESS_H

@@ -4,7 +4,7 @@
  * is newer than this build, one line on standard error for each gap, and how far the work has come.  A tool's own state
  * begins with a SourceStruct, and is the `data` of the request's hooks.
  *
- * Design: design/view.md .source, design/log.md .offset      Tests: test/eventview.t, test/progress.t, test/offset.t
+ * Design: design/view.md .source, design/log.md .offset      Tests: test/end/eventview.t, test/analyse/progress.t, test/log/offset.t
  */
 #ifndef ANALYSE_SOURCE_H
 #define ANALYSE_SOURCE_H

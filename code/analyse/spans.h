@@ -7,7 +7,7 @@
  *   the spans of a set are in order, none is empty, and no two touch
  *   bytes is the sum of their lengths
  *
- * Design: design/view.md .mapped      Tests: test/spanstest.c
+ * Design: design/view.md .mapped      Tests: test/analyse/spanstest.c
  */
 #ifndef ANALYSE_SPANS_H
 #define ANALYSE_SPANS_H

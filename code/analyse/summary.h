@@ -7,7 +7,7 @@
  *   liveBytes and liveObjects are those of the objects not freed, of processes that live, until all events have come
  *   a size is counted under exactly one entry of `sizes`, or in `otherSizes`
  *
- * Design: design/view.md .summary      Tests: test/eventview.t, test/familytest.c
+ * Design: design/view.md .summary      Tests: test/end/eventview.t, test/heap/familytest.c
  */
 #ifndef ANALYSE_SUMMARY_H
 #define ANALYSE_SUMMARY_H

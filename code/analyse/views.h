@@ -3,7 +3,7 @@
  * A view files one request, and prints what its events come to.  A new one is a class here, and a row in the table of
  * eventview.c.
  *
- * Design: design/view.md .views      Tests: test/eventview.t, test/live.t
+ * Design: design/view.md .views      Tests: test/end/eventview.t, test/analyse/live.t
  */
 #ifndef ANALYSE_VIEWS_H
 #define ANALYSE_VIEWS_H

@@ -5,7 +5,7 @@
  * what, where, calls the handler (the emitter sets one that prints the newest events), and aborts.
  * It allocates nothing and takes no lock: it may fail inside a memory manager.
  *
- * Design: design/house.md .aver      Tests: test/basetest.c
+ * Design: design/house.md .aver      Tests: test/base/basetest.c
  */
 #ifndef BASE_AVER_H
 #define BASE_AVER_H

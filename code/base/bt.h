@@ -4,7 +4,7 @@
  * debugger can call them: `call BTRes(EventKindControl, EventKindRef)`.  Each changes one bit atomically, because
  * the owner of a table may be reading it in another thread at that moment.
  *
- * Design: design/telemetry.md .control.bt      Tests: test/basetest.c
+ * Design: design/telemetry.md .control.bt      Tests: test/base/basetest.c
  */
 #ifndef BASE_BT_H
 #define BASE_BT_H

@@ -2,7 +2,7 @@
  *
  * By the processor's own instruction where it has one, else by table; both give the same.
  *
- * Design: design/format.md .crc      Tests: test/basetest.c (the published vectors)
+ * Design: design/format.md .crc      Tests: test/base/basetest.c (the published vectors)
  */
 #ifndef BASE_CRC_H
 #define BASE_CRC_H

@@ -2,7 +2,7 @@
  *
  * "all", "none", "Arena,Pool" (only these), "+Object", "-Ref,-Seg" (against a default).  Spaces do not count.
  *
- * Tests: test/basetest.c
+ * Tests: test/base/basetest.c
  */
 #ifndef BASE_NAMES_H
 #define BASE_NAMES_H

@@ -22,7 +22,7 @@
  * Always true: nothing is kept between calls; a value is written only by an option that was given and parses, so
  * that what stood there before is the default.
  *
- * Design: design/house.md .option .standard      Tests: test/optiontest.c, test/standard.t
+ * Design: design/house.md .option .standard      Tests: test/base/optiontest.c, test/base/standard.t
  */
 #ifndef BASE_OPTION_H
 #define BASE_OPTION_H

@@ -2,7 +2,7 @@
  *
  * Two are alike if they differ in numbers only: places, codes, counts.
  *
- * Design: design/house.md .repeat      Tests: test/repeattest.c
+ * Design: design/house.md .repeat      Tests: test/base/repeattest.c
  */
 #ifndef BASE_REPEAT_H
 #define BASE_REPEAT_H

@@ -4,7 +4,7 @@
  * them so that nothing in them reaches a terminal as a command: control characters (C0, DEL, and C1 as UTF-8 has it)
  * and bytes that are no UTF-8 stand as \ooo, in octal (TextPlain).
  *
- * Design: design/view.md .plain      Tests: test/basetest.c, test/plain.t
+ * Design: design/view.md .plain      Tests: test/base/basetest.c, test/export/plain.t
  */
 #ifndef BASE_SAY_H
 #define BASE_SAY_H

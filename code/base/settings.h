@@ -5,7 +5,7 @@
  * Settings are separated by commas.  A name is of lower-case letters and stands once.  In a value each byte that is no
  * letter, no digit and none of `-._/:+` is written as % and two upper-case hexadecimal digits.
  *
- * Design: design/telemetry.md .recording      Tests: test/basetest.c
+ * Design: design/telemetry.md .recording      Tests: test/base/basetest.c
  */
 #ifndef BASE_SETTINGS_H
 #define BASE_SETTINGS_H

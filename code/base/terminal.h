@@ -1,6 +1,6 @@
 /* terminal.h -- may a line on a terminal be written over?
  *
- * Design: design/view.md .progress      Tests: test/progress.t, test/witness.t
+ * Design: design/view.md .progress      Tests: test/analyse/progress.t, test/monitor/witness.t
  */
 #ifndef BASE_TERMINAL_H
 #define BASE_TERMINAL_H

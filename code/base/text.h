@@ -5,7 +5,7 @@
  *
  * Always true: base <= next <= limit; one byte behind limit belongs to the Text, so that TextTerminate fits.
  *
- * Design: design/house.md .text      Tests: test/basetest.c
+ * Design: design/house.md .text      Tests: test/base/basetest.c
  */
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H

@@ -4,7 +4,7 @@
  * a pointer to a struct that is never completed, so that it mixes with nothing by accident.
  * The world's failures are a Res; our own mistakes are AVERs (aver.h).
  *
- * Design: design/house.md .words      Tests: test/basetest.c
+ * Design: design/house.md .words      Tests: test/base/basetest.c
  */
 #ifndef BASE_TYPES_H
 #define BASE_TYPES_H

@@ -2,7 +2,7 @@
  *
  * Not that of the format and the registry, which is in eventdef.h and in each log.  The Makefile reads it from here.
  *
- * Design: design/house.md .version      Tests: test/optiontest.c, test/build.t
+ * Design: design/house.md .version      Tests: test/base/optiontest.c, test/house/build.t
  */
 #ifndef BASE_VERSION_H
 #define BASE_VERSION_H

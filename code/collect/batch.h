@@ -9,7 +9,7 @@
  *
  * Always true: written <= used <= BatchSIZE; passed <= used.
  *
- * Design: design/collector.md .hand.order      Tests: test/collecttest.c
+ * Design: design/collector.md .hand.order      Tests: test/collect/collecttest.c
  */
 #ifndef COLLECT_BATCH_H
 #define COLLECT_BATCH_H

@@ -11,7 +11,7 @@
  * Always true (CollectorCheck): the kernel's robust list of this thread has every region that names this thread as its
  * collector; so each process learns of our death, whatever we die of.
  *
- * Design: design/collector.md      Tests: test/collecttest.c, test/collect.t
+ * Design: design/collector.md      Tests: test/collect/collecttest.c, test/collect/collect.t
  */
 #ifndef COLLECT_COLLECTOR_H
 #define COLLECT_COLLECTOR_H

@@ -1,6 +1,6 @@
 /* collectordata.h -- what a collector is made of, for the files that it is made of
  *
- * Design: design/collector.md      Tests: test/collecttest.c, test/closing.t
+ * Design: design/collector.md      Tests: test/collect/collecttest.c, test/collect/closing.t
  */
 #ifndef COLLECT_COLLECTORDATA_H
 #define COLLECT_COLLECTORDATA_H

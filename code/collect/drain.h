@@ -9,7 +9,7 @@
  *
  * One thread.
  *
- * Design: design/collector.md .hand, .hand.header, .hand.count, .hand.order, .hostile      Tests: test/collecttest.c
+ * Design: design/collector.md .hand, .hand.header, .hand.count, .hand.order, .hostile      Tests: test/collect/collecttest.c
  */
 #ifndef COLLECT_DRAIN_H
 #define COLLECT_DRAIN_H

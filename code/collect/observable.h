@@ -9,7 +9,7 @@
  * left   bytes of files that may yet be read, in all; what is read is taken off.  Where they are fewer than ProgramBytesMAX
  *        what is found may be nothing for that reason.
  *
- * Tests: test/programtest.c, test/eventrec.t, test/unseen.t, test/absent.t, test/trust.t
+ * Tests: test/collect/observabletest.c, test/end/eventrec.t, test/collect/unseen.t, test/monitor/absent.t, test/collect/trust.t
  */
 #ifndef COLLECT_OBSERVABLE_H
 #define COLLECT_OBSERVABLE_H

@@ -6,7 +6,7 @@
  *
  * Always true: of a file that was made `fd` is open; `folder` is -1 if it has no name.
  *
- * Design: design/collector.md .meet      Tests: test/collecttest.c, test/collect.t
+ * Design: design/collector.md .meet      Tests: test/collect/collecttest.c, test/collect/collect.t
  */
 #ifndef COLLECT_PLACE_H
 #define COLLECT_PLACE_H

@@ -1,6 +1,6 @@
 /* recording.h -- one recording: what was asked for, and what becomes of it
  *
- * Design: design/collector.md      Tests: test/eventrec.t, test/collect.t
+ * Design: design/collector.md      Tests: test/end/eventrec.t, test/collect/collect.t
  */
 #ifndef COLLECT_RECORDING_H
 #define COLLECT_RECORDING_H

@@ -4,7 +4,7 @@
  * unless we are root: both come to it by PAWPRINT_RECORDING in its environment.  Along with a request comes a socket
  * for the answer, and nothing else that came is ever used.
  *
- * Design: design/collector.md .meet      Tests: test/meettest.c, test/collecttest.c
+ * Design: design/collector.md .meet      Tests: test/collect/rendezvoustest.c, test/collect/collecttest.c
  */
 #ifndef COLLECT_RENDEZVOUS_H
 #define COLLECT_RENDEZVOUS_H

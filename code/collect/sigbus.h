@@ -3,7 +3,7 @@
  * Touching a page of a mapping that its file no longer has, or that a full file system cannot give, is a SIGBUS.  For
  * mappings made here a handler puts zeros of our own there instead; any other SIGBUS does what it always does.
  *
- * Design: design/collector.md .hostile      Tests: test/collecttest.c
+ * Design: design/collector.md .hostile      Tests: test/collect/collecttest.c
  */
 #ifndef COLLECT_SIGBUS_H
 #define COLLECT_SIGBUS_H

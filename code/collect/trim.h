@@ -7,7 +7,7 @@
  *
  * Always true (TrimCheck): all <= frequent <= seen <= the file's size; before `all` stands nothing but headers.
  *
- * Design: design/log.md .dropped, design/format.md .dropped      Tests: test/trimtest.c
+ * Design: design/log.md .dropped, design/format.md .dropped      Tests: test/collect/trimtest.c
  */
 #ifndef COLLECT_TRIM_H
 #define COLLECT_TRIM_H

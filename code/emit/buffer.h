@@ -10,7 +10,7 @@
  *   before + discarded + what its blocks hold == events that were begun, for a stream that is sent and whose `before`
  *   is known
  *
- * Design: design/telemetry.md .buffer      Tests: test/emittest.c, test/signaltest.c
+ * Design: design/telemetry.md .buffer      Tests: test/emit/emittest.c, test/emit/signaltest.c
  */
 #ifndef EMIT_BUFFER_H
 #define EMIT_BUFFER_H

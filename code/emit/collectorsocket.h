@@ -7,7 +7,7 @@
  * for room in the collector's queue: a second at most, and only if nobody of the family has waited in vain just now
  * (emit/collectorstill.h).
  *
- * Design: design/collector.md .meet, .wake      Tests: test/handtest.c, test/collect.t
+ * Design: design/collector.md .meet, .wake      Tests: test/emit/handovertest.c, test/collect/collect.t
  */
 #ifndef EMIT_COLLECTORSOCKET_H
 #define EMIT_COLLECTORSOCKET_H

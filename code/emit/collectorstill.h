@@ -5,7 +5,7 @@
  * an answer.  The notice holds for a minute.  A collector removes it ten times a second: so it stays only where none goes
  * round.
  *
- * Design: design/collector.md .meet.still      Tests: test/still.t
+ * Design: design/collector.md .meet.still      Tests: test/emit/still.t
  */
 #ifndef EMIT_COLLECTORSTILL_H
 #define EMIT_COLLECTORSTILL_H

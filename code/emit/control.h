@@ -2,7 +2,7 @@
  *
  * The public names are in pawprint.h.
  *
- * Design: design/telemetry.md .control      Tests: test/emittest.c
+ * Design: design/telemetry.md .control      Tests: test/emit/emittest.c
  */
 #ifndef EMIT_CONTROL_H
 #define EMIT_CONTROL_H

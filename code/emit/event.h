@@ -13,7 +13,7 @@
  *
  * No call, lock, system call or allocation, errno is kept, unless a block is full (EventReserveSlow).
  *
- * Design: design/telemetry.md .buffer      Tests: test/emittest.c, test/signaltest.c
+ * Design: design/telemetry.md .buffer      Tests: test/emit/emittest.c, test/emit/signaltest.c
  */
 #ifndef EMIT_EVENT_H
 #define EMIT_EVENT_H

@@ -3,7 +3,7 @@
  * What it left in memory is sent, block by block (StoreAdopt).  Of each stream the closing header block tells what that program has
  * said that it had sent (SendStay), or what the blocks that it left say, whichever is more.
  *
- * Design: design/format.md .end.followed      Tests: test/check.t
+ * Design: design/format.md .end.followed      Tests: test/log/check.t
  */
 #ifndef EMIT_FORMER_H
 #define EMIT_FORMER_H

@@ -10,7 +10,7 @@
  * is zero.
  *
  * Design: design/collector.md .hand, .death, .wake, .policy, design/telemetry.md .buffer.wait
- * Tests: test/handtest.c, test/emittest.c, test/collect.t
+ * Tests: test/emit/handovertest.c, test/emit/emittest.c, test/collect/collect.t
  */
 #ifndef EMIT_HANDOVER_H
 #define EMIT_HANDOVER_H

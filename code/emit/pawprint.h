@@ -10,7 +10,7 @@
  *   EventTypeDefine(&code, "CacheMiss", "AWS", "line size reason", "missed %line");
  *   EventEmit(code, line, (EventWord)64, "cold");
  *
- * Manual: pawprint(3)      Tests: test/usertest.c
+ * Manual: pawprint(3)      Tests: test/emit/usertest.c
  */
 #ifndef PAWPRINT_H
 #define PAWPRINT_H

@@ -3,7 +3,7 @@
  * One for each process, in memory that fork leaves zeroed in the child; so whoever finds it zeroed begins anew.  What
  * the child shares with its parent (the ways out, the types, the strings) is elsewhere.
  *
- * Design: design/telemetry.md .process      Tests: test/emittest.c, test/forktest.c
+ * Design: design/telemetry.md .process      Tests: test/emit/emittest.c, test/emit/forktest.c
  */
 #ifndef EMIT_PROCESS_H
 #define EMIT_PROCESS_H

@@ -10,7 +10,7 @@
  * the whole of it when that is filled in.
  *
  * Design: design/telemetry.md .buffer.wait .send, design/collector.md .hand.spoiled
- * Tests: test/emittest.c, test/signaltest.c, test/handtest.c, test/stray.t
+ * Tests: test/emit/emittest.c, test/emit/signaltest.c, test/emit/handovertest.c, test/emit/stray.t
  */
 #ifndef EMIT_SELFDRAIN_H
 #define EMIT_SELFDRAIN_H

@@ -1,6 +1,6 @@
 /* send.h -- from blocks in memory to messages on the plinths
  *
- * Design: design/telemetry.md .send      Tests: test/emittest.c
+ * Design: design/telemetry.md .send      Tests: test/emit/emittest.c
  */
 #ifndef EMIT_SEND_H
 #define EMIT_SEND_H

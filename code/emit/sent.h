@@ -6,7 +6,7 @@
  *
  * Always true: a stream has one entry at most.
  *
- * Design: design/telemetry.md .send.end, design/format.md .end      Tests: test/emittest.c, test/several.t
+ * Design: design/telemetry.md .send.end, design/format.md .end      Tests: test/emit/emittest.c, test/plinth/several.t
  */
 #ifndef EMIT_SENT_H
 #define EMIT_SENT_H

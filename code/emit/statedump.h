@@ -5,7 +5,7 @@
  * and StateDumpEnd, which are sent whatever kinds are; all else is sent as the kinds say.  Other threads go on meanwhile,
  * so their events stand in between.
  *
- * Design: design/telemetry.md .state      Tests: test/statetest.c, test/stateoncetest.c, test/state.t
+ * Design: design/telemetry.md .state      Tests: test/emit/statetest.c, test/emit/stateoncetest.c, test/emit/state.t
  */
 #ifndef EMIT_STATEDUMP_H
 #define EMIT_STATEDUMP_H

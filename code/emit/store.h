@@ -6,7 +6,7 @@
  * Always true: slot i's block ends at base + RegionFIRST + (i + 1) * RegionSlotSIZE, which is a multiple of
  * RegionSlotSIZE; so an address in a block has EventBlockBIT set, and the one behind it has not.
  *
- * Design: design/telemetry.md .store      Tests: test/emittest.c, test/death.t
+ * Design: design/telemetry.md .store      Tests: test/emit/emittest.c, test/recover/death.t
  */
 #ifndef EMIT_STORE_H
 #define EMIT_STORE_H

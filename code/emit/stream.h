@@ -3,7 +3,7 @@
  * What its owner does to them, with signals blocked or marked as being inside (handover.h); a handler that interrupts may
  * reserve at the cursor and nothing else.
  *
- * Design: design/telemetry.md .buffer      Tests: test/emittest.c, test/signaltest.c
+ * Design: design/telemetry.md .buffer      Tests: test/emit/emittest.c, test/emit/signaltest.c
  */
 #ifndef EMIT_STREAM_H
 #define EMIT_STREAM_H

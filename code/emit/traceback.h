@@ -1,6 +1,6 @@
 /* traceback.h -- the newest events as text, from inside
  *
- * Design: design/telemetry.md .sol.traceback      Tests: test/tracebacktest.c
+ * Design: design/telemetry.md .sol.traceback      Tests: test/emit/tracebacktest.c
  */
 #ifndef EMIT_TRACEBACK_H
 #define EMIT_TRACEBACK_H

@@ -1,6 +1,6 @@
 /* user.h -- what programs have told that stays true
  *
- * Design: design/telemetry.md .state      Tests: test/statetest.c
+ * Design: design/telemetry.md .state      Tests: test/emit/statetest.c
  */
 #ifndef EMIT_USER_H
 #define EMIT_USER_H

@@ -1,6 +1,6 @@
 /* blocks.h -- the headers of a log's event blocks, for who wants to see how it was recorded
  *
- * Design: design/log.md .blocks      Tests: test/cpu.t
+ * Design: design/log.md .blocks      Tests: test/emit/cpu.t
  */
 #ifndef EXPORT_BLOCKS_H
 #define EXPORT_BLOCKS_H

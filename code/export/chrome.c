@@ -2,7 +2,7 @@
  *
  * One JSON document, an object to a line, written as events come; nothing is kept but what trackbuilder.h keeps.
  *
- * Design: design/view.md .drawn      Tests: test/drawn.t
+ * Design: design/view.md .drawn      Tests: test/export/drawn.t
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -5,7 +5,7 @@
  * The metadata says, in CTF 1.8's own language, what packets and events look like: one stream class, with an event
  * class for each type of each registry.
  *
- * Design: design/view.md .ctf      Tests: test/formats.t
+ * Design: design/view.md .ctf      Tests: test/export/formats.t
  *
  * Always true: `events` has whole packets only, also where writing has failed: it is cut back to the last whole one, so
  * that what is there can be read; an event lies less than 2^32 ns behind the one before it, or behind its packet's

@@ -2,7 +2,7 @@
  *
  * For who has one event, and not the whole pass that line.h makes lines of: an interned string stays a number.
  *
- * Design: design/log.md .line      Tests: test/pawlogtest.c
+ * Design: design/log.md .line      Tests: test/library/pawlogtest.c
  */
 #ifndef EXPORT_DESCRIBE_H
 #define EXPORT_DESCRIBE_H

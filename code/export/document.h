@@ -4,7 +4,7 @@
  * Of the newest events alone, and of the time before the recording was ended, numbers would be taken for those of the
  * whole program.
  *
- * Design: design/view.md .json, .called, .asked      Tests: test/eventview.t, test/process.t, test/asked.t
+ * Design: design/view.md .json, .called, .asked      Tests: test/end/eventview.t, test/export/process.t, test/analyse/asked.t
  */
 #ifndef EXPORT_DOCUMENT_H
 #define EXPORT_DOCUMENT_H

@@ -6,7 +6,7 @@
  * process that is not chosen.  So that the cut log can be replayed
  * and shown as if all of it were there.
  *
- * Design: design/log.md .cut      Tests: test/cut.t, test/cuttest.c
+ * Design: design/log.md .cut      Tests: test/export/extract.t, test/export/extracttest.c
  */
 #ifndef EXPORT_EXTRACT_H
 #define EXPORT_EXTRACT_H

@@ -4,7 +4,7 @@
  * settled at the cut (a resize that goes on, an event that waits for another) follows at its own time, still before the
  * cut; so do objects that were had meanwhile.  The cut log's live heap is then the uncut one's at every later time.
  *
- * Design: design/log.md .cut      Tests: test/cut.t, test/cuttest.c
+ * Design: design/log.md .cut      Tests: test/export/extract.t, test/export/extracttest.c
  */
 #ifndef EXPORT_EXTRACTSTATE_H
 #define EXPORT_EXTRACTSTATE_H

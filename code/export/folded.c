@@ -9,7 +9,7 @@
  *
  * Always true: an object that lives has the number of its row as `client`; row 0 is no row.
  *
- * Design: design/view.md .drawn.folded      Tests: test/drawn.t
+ * Design: design/view.md .drawn.folded      Tests: test/export/drawn.t
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,6 +1,6 @@
 /* headertext.h -- a process's header block written again, from what the reader knows
  *
- * Design: design/log.md .rewrite      Tests: test/eventcnv.t
+ * Design: design/log.md .rewrite      Tests: test/end/eventcnv.t
  */
 #ifndef EXPORT_HEADERTEXT_H
 #define EXPORT_HEADERTEXT_H

@@ -3,7 +3,7 @@
  * What a line of an event type looks like is worked out once, as a form: literals with values between them.  Writing
  * an event is then copying and converting, without a decision that depends on the style.
  *
- * Design: design/log.md .line      Tests: test/eventcnv.t, test/linetest.c
+ * Design: design/log.md .line      Tests: test/end/eventcnv.t, test/export/linetest.c
  */
 #ifndef EXPORT_LINE_H
 #define EXPORT_LINE_H

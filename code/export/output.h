@@ -4,8 +4,8 @@
  *
  * Always true: next <= base + OutputSIZE; after the first failure nothing more is written, and `failed` is its errno.
  *
- * Design: design/log.md .output .line, design/view.md .drawn.clean      Tests: test/eventcnv.t, test/linetest.c,
- * test/drawntest.c
+ * Design: design/log.md .output .line, design/view.md .drawn.clean      Tests: test/end/eventcnv.t, test/export/linetest.c,
+ * test/export/drawntest.c
  */
 #ifndef EXPORT_OUTPUT_H
 #define EXPORT_OUTPUT_H

@@ -5,7 +5,7 @@
  *
  * Always true: an alias is defined before it is used; times do not fall.
  *
- * Design: design/view.md .drawn.order      Tests: test/drawn.t
+ * Design: design/view.md .drawn.order      Tests: test/export/drawn.t
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

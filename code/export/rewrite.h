@@ -6,7 +6,7 @@
  * Always true: at most RewriteOpenMAX blocks are being filled; beyond that the one that waits longest is written as
  * it is.
  *
- * Design: design/log.md .rewrite      Tests: test/logwhotest.c, test/eventcnv.t
+ * Design: design/log.md .rewrite      Tests: test/log/logwhotest.c, test/end/eventcnv.t
  */
 #ifndef EXPORT_REWRITE_H
 #define EXPORT_REWRITE_H

@@ -5,7 +5,7 @@
  * headers name it.  The one at the end says how many blocks there should be.  So each thing stands there twice at
  * least, and whichever is damaged another serves.
  *
- * Design: design/log.md .rewrite.head      Tests: test/headtest.c, test/logwhotest.c
+ * Design: design/log.md .rewrite.head      Tests: test/log/headtest.c, test/log/logwhotest.c
  */
 #ifndef EXPORT_REWRITEHEAD_H
 #define EXPORT_REWRITEHEAD_H

@@ -3,7 +3,7 @@
  * Rows of one table are collected and inserted together, which is what sqlite3 loads fastest; `n`, the number of the
  * event, keeps the order of text.  All of it is one transaction: of an output that was cut off nothing is loaded.
  *
- * Design: design/view.md .sql      Tests: test/formats.t
+ * Design: design/view.md .sql      Tests: test/export/formats.t
  *
  * There is a table for each type of event, made when its first event comes.  Types of several registries that look the
  * same (name, parameters, letters) share one.  Names come out of logs: what of them would end a quoted name is

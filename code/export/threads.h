@@ -7,7 +7,7 @@
  *
  * Always true: no two processes of a Who have the same `id`; no two threads of a process the same `tid`.
  *
- * Design: design/view.md .drawn.who      Tests: test/drawn.t
+ * Design: design/view.md .drawn.who      Tests: test/export/drawn.t
  */
 #ifndef EXPORT_THREADS_H
 #define EXPORT_THREADS_H

@@ -18,7 +18,7 @@
  * what is due comes before the next event does.  Where the pen is not strict, the heap may tell later of what happened
  * earlier: a gauge that is told of something behind the time when it was due is written first.
  *
- * Design: design/view.md .drawn      Tests: test/drawn.t
+ * Design: design/view.md .drawn      Tests: test/export/drawn.t
  */
 #ifndef EXPORT_TRACKBUILDER_H
 #define EXPORT_TRACKBUILDER_H

@@ -6,7 +6,7 @@
  * Always true: what a writer of one file writes goes through its Output, whose failure is the writer's; `finish` comes
  * at most once and last.
  *
- * Design: design/view.md .writer      Tests: test/formats.t
+ * Design: design/view.md .writer      Tests: test/export/formats.t
  */
 #ifndef EXPORT_WRITER_H
 #define EXPORT_WRITER_H

@@ -11,7 +11,7 @@
  *
  * Always true (FilterCheck): a plan's steps lead to steps that come before them in it, or to the end.
  *
- * Design: design/filter.md      Tests: test/filtertest.c, test/filter.t
+ * Design: design/filter.md      Tests: test/filter/filtertest.c, test/filter/filter.t
  */
 #ifndef FILTER_FILTER_H
 #define FILTER_FILTER_H

@@ -7,7 +7,7 @@
  *
  * Always true: a token's, node's and test's pointers lead into the filter's own memory, which is freed as a whole.
  *
- * Design: design/filter.md      Tests: test/filtertest.c
+ * Design: design/filter.md      Tests: test/filter/filtertest.c
  */
 #ifndef FILTER_FILTERDATA_H
 #define FILTER_FILTERDATA_H

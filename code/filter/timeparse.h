@@ -1,6 +1,6 @@
 /* timeparse.h -- moments as people write them
  *
- * Design: design/log.md .when      Tests: test/logwhotest.c
+ * Design: design/log.md .when      Tests: test/log/logwhotest.c
  */
 #ifndef FILTER_TIMEPARSE_H
 #define FILTER_TIMEPARSE_H

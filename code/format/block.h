@@ -12,7 +12,7 @@
  *   size >= BlockHeaderSIZE + rest;  used <= whole - BlockHeaderSIZE;  whole <= BlockMAX
  *   first <= last where the block is sealed
  *
- * Design: design/format.md .block      Tests: test/formattest.c
+ * Design: design/format.md .block      Tests: test/format/formattest.c
  */
 #ifndef FORMAT_BLOCK_H
 #define FORMAT_BLOCK_H

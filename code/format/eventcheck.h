@@ -7,7 +7,7 @@
  *   A  Addr, or any pointer           D     float or double
  *   S  char *, const char *
  *
- * Design: design/telemetry.md .annot.check      Tests: test/compile.t
+ * Design: design/telemetry.md .annot.check      Tests: test/house/compile.t
  */
 #ifndef FORMAT_EVENTCHECK_H
 #define FORMAT_EVENTCHECK_H

@@ -3,7 +3,7 @@
  * HeaderMAGIC, one line of fixed form with version, length and checksum, then lines `key: value` in any order, as
  * design/format.md lists them.  A reader leaves lines alone whose key it does not know.
  *
- * Design: design/format.md .header      Tests: test/formattest.c
+ * Design: design/format.md .header      Tests: test/format/formattest.c
  */
 #ifndef FORMAT_HEADER_H
 #define FORMAT_HEADER_H

@@ -5,7 +5,7 @@
  * not predicted.  Everything is learnt anew in each block, so a block unpacks without any other.  Unpacking gives the
  * same bytes.
  *
- * Design: design/pack.md      Tests: test/packtest.c
+ * Design: design/pack.md      Tests: test/format/packtest.c
  */
 #ifndef FORMAT_PACK_H
 #define FORMAT_PACK_H

@@ -6,7 +6,7 @@
  *
  * Always true: `newest` names only heads of the current bank; what `headOf` names is looked at before it is believed.
  *
- * Design: design/pack.md .pack.branch .pack.fast      Tests: test/packtest.c
+ * Design: design/pack.md .pack.branch .pack.fast      Tests: test/format/packtest.c
  */
 #ifndef FORMAT_PACKING_H
 #define FORMAT_PACKING_H

@@ -10,7 +10,7 @@
  * that passed not long ago is said as how many addresses ago that was, any other as the distance to the last address of
  * the same value, or head.
  *
- * Design: design/pack.md      Tests: test/packtest.c
+ * Design: design/pack.md      Tests: test/format/packtest.c
  */
 #ifndef FORMAT_PACKMODEL_H
 #define FORMAT_PACKMODEL_H

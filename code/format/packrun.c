@@ -3,7 +3,7 @@
  * About a hundred instructions for each, and no branch but for what is rare: what the recorded program allocates and
  * frees next, no processor can guess.
  *
- * Design: design/pack.md .pack.branch      Tests: test/packtest.c
+ * Design: design/pack.md .pack.branch      Tests: test/format/packtest.c
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

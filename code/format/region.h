@@ -23,7 +23,7 @@
  * has written over.
  * Where there is no collector, or it has died, the writer's threads send what is full, too.
  *
- * Design: design/format.md .region, design/collector.md .hand      Tests: test/death.t, test/collect.t
+ * Design: design/format.md .region, design/collector.md .hand      Tests: test/recover/death.t, test/collect/collect.t
  */
 #ifndef FORMAT_REGION_H
 #define FORMAT_REGION_H

@@ -8,7 +8,7 @@
  *   types[index[code] - 1].code == code wherever index[code] != 0; index[0] is 0
  *   the offsets of a type's parameters rise, and a string is the last
  *
- * Design: design/format.md .registry      Tests: test/formattest.c
+ * Design: design/format.md .registry      Tests: test/format/formattest.c
  */
 #ifndef FORMAT_REGISTRY_H
 #define FORMAT_REGISTRY_H

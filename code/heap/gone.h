@@ -6,7 +6,7 @@
  *
  * Always true: those that are still to come are in order of time, and none of them is before `time`.
  *
- * Design: design/view.md .heap.process      Tests: test/familytest.c, test/fork.t
+ * Design: design/view.md .heap.process      Tests: test/heap/familytest.c, test/emit/fork.t
  */
 #ifndef HEAP_GONE_H
 #define HEAP_GONE_H

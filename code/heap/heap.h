@@ -7,7 +7,7 @@
  * Events pass through a short queue, so that the memory that each one needs is on its way before its turn comes: what
  * the hook is told lags behind the events by up to HeapQUEUE of them, and by what is held back.
  *
- * Design: design/view.md .heap, .heap.names      Tests: test/heaptest.c, test/replay.t
+ * Design: design/view.md .heap, .heap.names      Tests: test/heap/heaptest.c, test/replay/replay.t
  */
 #ifndef HEAP_HEAP_H
 #define HEAP_HEAP_H

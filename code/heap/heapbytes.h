@@ -7,7 +7,7 @@
  *
  * Always true: size <= capacity;  once `failed`, nothing is written, and 0 is read.
  *
- * Design: design/view.md .state.save      Tests: test/viewstatetest.c
+ * Design: design/view.md .state.save      Tests: test/heap/managerstatetest.c
  */
 #ifndef HEAP_HEAPBYTES_H
 #define HEAP_HEAPBYTES_H

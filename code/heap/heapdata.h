@@ -4,7 +4,7 @@
  * of its address, each other one in `dead`, with no table;  of a log's process number i, process[i] or past[i] is NULL:
  * what lives is known of those that live, and of the one that `kept` names
  *
- * Design: design/view.md .heap      Tests: test/heaptest.c, test/viewstatetest.c
+ * Design: design/view.md .heap      Tests: test/heap/heaptest.c, test/heap/managerstatetest.c
  */
 #ifndef HEAP_HEAPDATA_H
 #define HEAP_HEAPDATA_H

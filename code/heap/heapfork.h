@@ -8,7 +8,7 @@
  *
  * The tables of parent and child are shared until one of the two changes them.
  *
- * Design: design/view.md .heap.fork      Tests: test/fork.t
+ * Design: design/view.md .heap.fork      Tests: test/emit/fork.t
  */
 #ifndef HEAP_HEAPFORK_H
 #define HEAP_HEAPFORK_H

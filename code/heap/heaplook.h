@@ -5,7 +5,7 @@
  *
  * Nothing of the heap changes by being looked at, but that what waits in its queue is taken for what is told by hooks.
  *
- * Design: design/view.md .state, .heap.walk      Tests: test/viewstatetest.c, test/cut.t
+ * Design: design/view.md .state, .heap.walk      Tests: test/heap/managerstatetest.c, test/export/extract.t
  */
 #ifndef HEAP_HEAPLOOK_H
 #define HEAP_HEAPLOOK_H

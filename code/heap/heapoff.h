@@ -4,7 +4,7 @@
  * and tells what it has, although it has told of objects, has had kinds switched off, and on again.  A header block says
  * which kinds were sent when the process began to be recorded, and which at last.
  *
- * Design: design/view.md .heap.state, .heap.off      Tests: test/state.t
+ * Design: design/view.md .heap.state, .heap.off      Tests: test/emit/state.t
  */
 #ifndef HEAP_HEAPOFF_H
 #define HEAP_HEAPOFF_H

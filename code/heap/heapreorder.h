@@ -12,7 +12,7 @@
  *   order of arrival;  between two events no bucket is `dirty`
  *   each operation told is no earlier than the one before
  *
- * Design: design/view.md .heap.order      Tests: test/heaptest.c
+ * Design: design/view.md .heap.order      Tests: test/heap/heaptest.c
  */
 #ifndef HEAP_HEAPREORDER_H
 #define HEAP_HEAPREORDER_H

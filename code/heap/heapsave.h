@@ -6,7 +6,7 @@
  * The bytes are good for the same log only, and for a program whose heap remembers the same.  They may come out of a file:
  * whatever they say, a heap is made of them that can be looked at and gone on with, or none.
  *
- * Design: design/view.md .state.save      Tests: test/viewstatetest.c
+ * Design: design/view.md .state.save      Tests: test/heap/managerstatetest.c
  */
 #ifndef HEAP_HEAPSAVE_H
 #define HEAP_HEAPSAVE_H

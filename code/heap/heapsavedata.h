@@ -1,6 +1,6 @@
 /* heapsavedata.h -- what saving and restoring a heap must agree about
  *
- * Design: design/view.md .state.save      Tests: test/viewstatetest.c
+ * Design: design/view.md .state.save      Tests: test/heap/managerstatetest.c
  */
 #ifndef HEAP_HEAPSAVEDATA_H
 #define HEAP_HEAPSAVEDATA_H

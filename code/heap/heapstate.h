@@ -7,7 +7,7 @@
  * Always true: an object that is `told` was told of, and nothing of its own has been heard since; one that is `stale`
  * lived before StateBegin, as far as was known, and has not been told of yet.  An allocation on either replaces it.
  *
- * Design: design/view.md .heap.state      Tests: test/heaptest.c, test/state.t
+ * Design: design/view.md .heap.state      Tests: test/heap/heaptest.c, test/emit/state.t
  */
 #ifndef HEAP_HEAPSTATE_H
 #define HEAP_HEAPSTATE_H

@@ -6,7 +6,7 @@
  * Always true (HeapTableCheck):
  *   capacity is a power of two;  count < capacity * 5 / 8;  the object at an empty place has address 0
  *
- * Design: design/view.md .heap.table      Tests: test/heaptest.c
+ * Design: design/view.md .heap.table      Tests: test/heap/heaptest.c
  */
 #ifndef HEAP_HEAPTABLE_H
 #define HEAP_HEAPTABLE_H

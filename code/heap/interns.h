@@ -6,7 +6,7 @@
  * number + 1, in a label's it is what is labelled; its `client` is the place in `strings`, and its `time` that of the
  * event.
  *
- * Design: design/view.md .interns .labels      Tests: test/linetest.c, test/drawn.t, test/labels.t
+ * Design: design/view.md .interns .labels      Tests: test/export/linetest.c, test/export/drawn.t, test/heap/labels.t
  */
 #ifndef HEAP_INTERNS_H
 #define HEAP_INTERNS_H

@@ -9,7 +9,7 @@
  *
  * A state belongs to one thread at a time, and its log must not be closed before it is destroyed.
  *
- * Design: design/view.md .state      Tests: test/viewstatetest.c, test/live.t
+ * Design: design/view.md .state      Tests: test/heap/managerstatetest.c, test/analyse/live.t
  */
 #ifndef HEAP_MANAGERSTATE_H
 #define HEAP_MANAGERSTATE_H

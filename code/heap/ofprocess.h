@@ -3,7 +3,7 @@
  * What the option --process of tools chooses, by name or number.  Several processes may be called so.  The collector's
  * events are of a process if their parameter `pid` has its number.
  *
- * Design: design/view.md .called      Tests: test/process.t
+ * Design: design/view.md .called      Tests: test/export/process.t
  */
 #ifndef HEAP_OFPROCESS_H
 #define HEAP_OFPROCESS_H

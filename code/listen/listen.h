@@ -4,7 +4,7 @@
  * is written only if its checksums are right.  Over a UNIX socket only the same user is let in.  A sender that comes
  * back (plinth/link.h) goes on in the same file, and what it sends twice is written once.
  *
- * Design: design/collector.md .out      Tests: test/listen.t
+ * Design: design/collector.md .out      Tests: test/listen/listen.t
  */
 #ifndef LISTEN_LISTEN_H
 #define LISTEN_LISTEN_H

@@ -3,7 +3,7 @@
  * Always true: used <= room; `size` bytes of a sender's file are whole, sound messages, and `have` is the number of the
  * next message; while `sender` is NULL it is a stranger, who is closed after ListenPATIENCE.
  *
- * Design: design/collector.md .out      Tests: test/listen.t
+ * Design: design/collector.md .out      Tests: test/listen/listen.t
  */
 #ifndef LISTEN_LISTENLINK_H
 #define LISTEN_LISTENLINK_H

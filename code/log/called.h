@@ -4,7 +4,7 @@
  * sh, python3 or an applet of busybox, knows it by that name, which is the first argument's; a login shell's has a -
  * before it.  What does not look like the name of a file is not taken from there: then it is the file's own name.
  *
- * Design: design/view.md .called      Tests: test/process.t
+ * Design: design/view.md .called      Tests: test/export/process.t
  */
 #ifndef LOG_CALLED_H
 #define LOG_CALLED_H

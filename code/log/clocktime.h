@@ -8,7 +8,7 @@
  * Always true once fitted: ClockFine never falls as ticks rise; a process's clock is the end of its
  * `alias` chain.
  *
- * Design: design/log.md .clock      Tests: test/logwhotest.c
+ * Design: design/log.md .clock      Tests: test/log/logwhotest.c
  */
 #ifndef LOG_CLOCKTIME_H
 #define LOG_CLOCKTIME_H

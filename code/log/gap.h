@@ -6,7 +6,7 @@
  *
  * Always true (DamagedRangesCheck): regions do not overlap and stand in order of place.
  *
- * Design: design/log.md .gap      Tests: test/logbadtest.c, test/badlog.t
+ * Design: design/log.md .gap      Tests: test/log/logbadtest.c, test/log/badlog.t
  */
 #ifndef LOG_GAP_H
 #define LOG_GAP_H

@@ -12,7 +12,7 @@
  *
  * Always true: headers and check points are in the order of their places and positions.
  *
- * Design: design/log.md .indexfile      Tests: test/indexfiletest.c, test/indexfile.t
+ * Design: design/log.md .indexfile      Tests: test/log/indexfiletest.c, test/log/indexfile.t
  */
 #ifndef LOG_INDEXFILE_H
 #define LOG_INDEXFILE_H

@@ -6,7 +6,7 @@
  * Always true: items rise in time, equal times in the order of the bytes; next <= count; every item's
  * event lies within the bytes and has the length that its type asks for.
  *
- * Design: design/log.md .load      Tests: test/logtest.c, test/hostiletest.c
+ * Design: design/log.md .load      Tests: test/log/logtest.c, test/log/hostiletest.c
  */
 #ifndef LOG_LOAD_H
 #define LOG_LOAD_H

@@ -7,7 +7,7 @@
  * What is damaged or missing is told to the message hook, one line for each gap, and the rest is delivered.  Memory is
  * constant for each stream that is open at a time, whatever the size of the files.
  *
- * Design: design/log.md      Tests: test/logtest.c, test/logwhotest.c, test/logbadtest.c, test/hostiletest.c
+ * Design: design/log.md      Tests: test/log/logtest.c, test/log/logwhotest.c, test/log/logbadtest.c, test/log/hostiletest.c
  */
 #ifndef LOG_LOG_H
 #define LOG_LOG_H

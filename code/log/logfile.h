@@ -5,7 +5,7 @@
  *
  * Always true: windowSize bytes of the file from windowAt stand in window.
  *
- * Design: design/log.md .file      Tests: test/eventcnv.t, test/aheadtest.c
+ * Design: design/log.md .file      Tests: test/end/eventcnv.t, test/log/aheadtest.c
  */
 #ifndef LOG_LOGFILE_H
 #define LOG_LOGFILE_H

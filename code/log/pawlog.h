@@ -15,7 +15,7 @@
  * Always true of a request that is filed: the hooks before and after it are called once; beforeChunk and afterChunk
  * alternate, and begin and end each time that it is served; hooks for events are called between these only.
  *
- * Manual: pawlog(3)      Design: design/requests.md .public      Tests: test/pawlogtest.c, test/pawlog.t
+ * Manual: pawlog(3)      Design: design/requests.md .public      Tests: test/library/pawlogtest.c, test/library/pawlog.t
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -7,7 +7,7 @@
  * Always true: a node's registry never changes once it is made; numbers are given as nodes are made; all nodes together
  * take at most TypesFACTOR times as much memory as the header blocks that were read, TypesFREE, and one node.
  *
- * Design: design/log.md .types      Tests: test/logwhotest.c
+ * Design: design/log.md .types      Tests: test/log/logwhotest.c
  */
 #ifndef LOG_REGISTRYSET_H
 #define LOG_REGISTRYSET_H

@@ -6,7 +6,7 @@
  *
  * Where the log has an index file (indexfile.h), headers of blocks are read from that; all else is the same.
  *
- * Design: design/log.md .scan      Tests: test/logbadtest.c, test/hostiletest.c
+ * Design: design/log.md .scan      Tests: test/log/logbadtest.c, test/log/hostiletest.c
  */
 #ifndef LOG_SCAN_H
 #define LOG_SCAN_H

@@ -5,7 +5,7 @@
  *
  * Always true (TableCheck): processes and streams stay where they are once made, and are numbered as they appeared.
  *
- * Design: design/log.md .table .check .census      Tests: test/logtest.c, test/logwhotest.c, test/endtest.c
+ * Design: design/log.md .table .check .census      Tests: test/log/logtest.c, test/log/logwhotest.c, test/log/endtest.c
  */
 #ifndef LOG_TABLE_H
 #define LOG_TABLE_H

@@ -8,7 +8,7 @@
  * Always true (TallyCheck): from < to in each run; runs rise and do not overlap; runs that touch are joined if no
  * event is missing between them, or if that cannot be known.
  *
- * Design: design/log.md .gap      Tests: test/logtest.c
+ * Design: design/log.md .gap      Tests: test/log/logtest.c
  */
 #ifndef LOG_TALLY_H
 #define LOG_TALLY_H

@@ -3,7 +3,7 @@
  * What eventcnv -f paw writes has identities of its own, so that it can be read beside anything, and says (`copy:`)
  * what made them: so the original ones can be had.
  *
- * Design: design/log.md .twice      Tests: test/headtest.c, test/eventcnv.t
+ * Design: design/log.md .twice      Tests: test/log/headtest.c, test/end/eventcnv.t
  */
 #ifndef LOG_TWICE_H
 #define LOG_TWICE_H

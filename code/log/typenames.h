@@ -1,6 +1,6 @@
 /* typenames.h -- event types by their names, and what somebody who misspelt a name may have meant
  *
- * Design: design/log.md .names      Tests: test/logwhotest.c, test/filtertest.c
+ * Design: design/log.md .names      Tests: test/log/logwhotest.c, test/filter/filtertest.c
  */
 #ifndef LOG_TYPENAMES_H
 #define LOG_TYPENAMES_H

@@ -5,7 +5,7 @@
  * Nothing else is done, and nothing that a child of vfork may not do.  libc's own execl calls its own execve, by a name that is not ours: so execl and its kin are made here of the
  * functions with a vector.  system and popen start a shell inside libc: nobody knows its number.
  *
- * Design: design/collector.md .family      Tests: test/collect.t, test/absent.t
+ * Design: design/collector.md .family      Tests: test/collect/collect.t, test/monitor/absent.t
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -5,7 +5,7 @@
  * comparison more.  What goes past these names (libc's calls to itself, raw system calls) is found out before the next
  * write.
  *
- * Design: design/shim.md .shim.fd      Tests: test/ownfiles.t
+ * Design: design/shim.md .shim.fd      Tests: test/plinth/ownfiles.t
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

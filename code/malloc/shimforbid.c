@@ -3,7 +3,7 @@
  * A program that makes the system call itself, and not through these functions, is not seen.  libseccomp and most others
  * that install filters call either prctl or `syscall', because libc has no function for seccomp.
  *
- * Design: design/shim.md .shim.forbid      Tests: test/forbid.t, test/strict.t
+ * Design: design/shim.md .shim.forbid      Tests: test/malloc/forbid.t, test/malloc/strict.t
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

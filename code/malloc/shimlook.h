@@ -5,7 +5,7 @@
  * malloc gives to the thread meanwhile comes from ShimEarly's memory, and has no event.  What the thread frees meanwhile
  * has one: the loader may have allocated it for the program's own lookups.  errno stays as it is.
  *
- * Design: design/shim.md .shim.look .shim.pass      Tests: test/shimnew.t, test/count.t, test/shim.t
+ * Design: design/shim.md .shim.look .shim.pass      Tests: test/malloc/shimnew.t, test/malloc/count.t, test/malloc/shim.t
  */
 #ifndef MALLOC_SHIMLOOK_H
 #define MALLOC_SHIMLOOK_H

@@ -8,7 +8,7 @@
  * function of ours, that calls it outside, and the question itself tells that an attempt has failed.  An exception that
  * comes without a question takes the mark away when it passes (operatorUnwound).
  *
- * Design: design/shim.md .shim.new      Tests: test/shimnew.t
+ * Design: design/shim.md .shim.new      Tests: test/malloc/shimnew.t
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -4,7 +4,7 @@
  * Pawprint's own pool (manage).  Each begins as a function that chooses the table and calls on, so that the wrappers
  * ask nothing.
  *
- * Design: design/shim.md .shim.next .shim.within .shim.sanitize      Tests: test/shim.t, test/shimnew.t, test/unseen.t
+ * Design: design/shim.md .shim.next .shim.within .shim.sanitize      Tests: test/malloc/shim.t, test/malloc/shimnew.t, test/collect/unseen.t
  */
 #ifndef MALLOC_SHIMNEXT_H
 #define MALLOC_SHIMNEXT_H

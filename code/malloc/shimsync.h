@@ -6,7 +6,7 @@
  *
  * Always true: what a wrapper returns, errno, cancellation and what is locked are as without it.
  *
- * Design: design/shim.md .sync      Tests: test/sync.t
+ * Design: design/shim.md .sync      Tests: test/malloc/sync.t
  */
 #ifndef MALLOC_SHIMSYNC_H
 #define MALLOC_SHIMSYNC_H

@@ -1,6 +1,6 @@
 /* shimthread.h -- threads: their beginnings, names and ends
  *
- * Design: design/shim.md .shim.thread      Tests: test/sync.t
+ * Design: design/shim.md .shim.thread      Tests: test/malloc/sync.t
  */
 #ifndef MALLOC_SHIMTHREAD_H
 #define MALLOC_SHIMTHREAD_H

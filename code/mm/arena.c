@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Design: design/mm.md .arena      Tests: test/arenatest.c
+ * Design: design/mm.md .arena      Tests: test/mm/arenatest.c
  */
 #include "mm/arena.h"
 

@@ -11,7 +11,7 @@
  * Threads: every function may be called by any thread; the arena's lock guards it.  ArenaDestroy only by the last user.
  * Memory: an arena's own data is mapped, never allocated by malloc.
  *
- * Design: design/mm.md .arena      Tests: test/arenatest.c
+ * Design: design/mm.md .arena      Tests: test/mm/arenatest.c
  */
 #ifndef MM_ARENA_H
 #define MM_ARENA_H

@@ -4,7 +4,7 @@
  *
  * A chunk has so few grains (a bit table of 16 words) that every search is a scan.
  *
- * Design: design/mm.md .chunk      Tests: test/arenatest.c
+ * Design: design/mm.md .chunk      Tests: test/mm/arenatest.c
  */
 #include "mm/chunk.h"
 

@@ -15,7 +15,7 @@
  *
  * Threads: all under the arena's lock, but for ChunkSlots, which anybody reads.
  *
- * Design: design/mm.md .chunk      Tests: test/arenatest.c
+ * Design: design/mm.md .chunk      Tests: test/mm/arenatest.c
  */
 #ifndef MM_CHUNK_H
 #define MM_CHUNK_H

@@ -4,7 +4,7 @@
  *
  * Recursive: a treap of a billion blocks is expected to be some 75 deep.
  *
- * Design: design/mm.md .mvff.tree      Tests: test/pooltest.c
+ * Design: design/mm.md .mvff.tree      Tests: test/mm/pooltest.c
  */
 #include "mm/freetree.h"
 

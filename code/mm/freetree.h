@@ -11,7 +11,7 @@
  *
  * Threads: the caller's lock.
  *
- * Design: design/mm.md .mvff.tree      Tests: test/pooltest.c (against a table of bytes)
+ * Design: design/mm.md .mvff.tree      Tests: test/mm/pooltest.c (against a table of bytes)
  */
 #ifndef MM_FREETREE_H
 #define MM_FREETREE_H

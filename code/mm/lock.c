@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Design: design/mm.md .lock      Tests: test/malloctest.c
+ * Design: design/mm.md .lock      Tests: test/mm/malloctest.c
  */
 #include "mm/lock.h"
 

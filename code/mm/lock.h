@@ -5,7 +5,7 @@
  * arenas, then the store of caches.  Not recursive, but for the thread that has all of them for a fork: handlers of the
  * program's run before and after it, and may allocate.  errno is kept.
  *
- * Design: design/mm.md .lock      Tests: test/malloctest.c (fork while others allocate)
+ * Design: design/mm.md .lock      Tests: test/mm/malloctest.c (fork while others allocate)
  */
 #ifndef MM_LOCK_H
 #define MM_LOCK_H

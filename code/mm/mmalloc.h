@@ -5,7 +5,7 @@
  *
  * Failure is NULL.  Sizes of 0 count as 1.  Objects are aligned to 16 bytes.  Any thread may free any object.
  *
- * Design: design/mm.md .mmalloc .fork      Tests: test/malloctest.c
+ * Design: design/mm.md .mmalloc .fork      Tests: test/mm/malloctest.c
  */
 #ifndef MM_MMALLOC_H
 #define MM_MMALLOC_H

@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Design: design/mm.md .state      Tests: test/statetest.c, test/state.t
+ * Design: design/mm.md .state      Tests: test/emit/statetest.c, test/emit/state.t
  */
 #include "mm/mmstate.h"
 

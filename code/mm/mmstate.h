@@ -3,7 +3,7 @@
  * Arenas, their chunks and what of them is committed, pools with their parameters, segments; then live objects, as far
  * as the pool's class knows them.
  *
- * Design: design/mm.md .state      Tests: test/statetest.c, test/state.t
+ * Design: design/mm.md .state      Tests: test/emit/statetest.c, test/emit/state.t
  */
 #ifndef MM_MMSTATE_H
 #define MM_MMSTATE_H

@@ -3,7 +3,7 @@
  * The only place of the memory manager that makes system calls for memory.  Every function keeps errno, because
  * free() must, and what fails is told by the Res.
  *
- * Design: design/mm.md .pages      Tests: test/arenatest.c
+ * Design: design/mm.md .pages      Tests: test/mm/arenatest.c
  */
 #ifndef MM_PAGES_H
 #define MM_PAGES_H

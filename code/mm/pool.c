@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Design: design/mm.md .pool      Tests: test/pooltest.c
+ * Design: design/mm.md .pool      Tests: test/mm/pooltest.c
  */
 #include "mm/pool.h"
 

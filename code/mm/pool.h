@@ -9,7 +9,7 @@
  *
  * Threads: any thread may allocate from, free to and ask any pool.  PoolDestroy only by the last user.
  *
- * Design: design/mm.md .pool      Tests: test/pooltest.c
+ * Design: design/mm.md .pool      Tests: test/mm/pooltest.c
  */
 #ifndef MM_POOL_H
 #define MM_POOL_H

@@ -7,7 +7,7 @@
  *   [next, limit) is the part of the newest segment that no unit was ever taken from
  *   freeCount is the length of the free list
  *
- * Design: design/mm.md .mfs      Tests: test/pooltest.c
+ * Design: design/mm.md .mfs      Tests: test/mm/pooltest.c
  */
 #include "mm/poolmfs.h"
 

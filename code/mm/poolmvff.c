@@ -9,7 +9,7 @@
  *   freeSize is the sum of their sizes
  *   emptySize is the size of those segments that are one free block; emptySize <= spare
  *
- * Design: design/mm.md .mvff      Tests: test/pooltest.c
+ * Design: design/mm.md .mvff      Tests: test/mm/pooltest.c
  */
 #include "mm/poolmvff.h"
 

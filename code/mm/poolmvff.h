@@ -6,7 +6,7 @@
  *
  * Cost: logarithmic in the number of free blocks; a lock.
  *
- * Design: design/mm.md .mvff      Tests: test/pooltest.c
+ * Design: design/mm.md .mvff      Tests: test/mm/pooltest.c
  */
 #ifndef MM_POOLMVFF_H
 #define MM_POOLMVFF_H

@@ -2,7 +2,7 @@
  *
  * Always true: each node's neighbours point back at it; a node alone points at itself.
  *
- * Tests: test/arenatest.c
+ * Tests: test/mm/arenatest.c
  */
 #ifndef MM_RING_H
 #define MM_RING_H

@@ -13,7 +13,7 @@
  * Threads: SegAlloc, SegFree and SegResize take the arena's lock.  SegOfAddr takes none: the caller knows that the
  * address is in use (then what it finds holds still), or only wants to know whether it is ours.
  *
- * Design: design/mm.md .seg      Tests: test/arenatest.c
+ * Design: design/mm.md .seg      Tests: test/mm/arenatest.c
  */
 #ifndef MM_SEG_H
 #define MM_SEG_H

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Design: design/mm.md .sgf .state      Tests: test/pooltest.c, test/malloctest.c, test/statetest.c
+ * Design: design/mm.md .sgf .state      Tests: test/mm/pooltest.c, test/mm/malloctest.c, test/emit/statetest.c
  */
 #include "mm/sgf.h"
 

@@ -10,7 +10,7 @@
  * come after it; without it they stay behind, and only what others free into them is lost until the pool is destroyed.
  * Signal handlers must not allocate, as with any malloc.
  *
- * Design: design/mm.md .sgf      Tests: test/pooltest.c, test/malloctest.c
+ * Design: design/mm.md .sgf      Tests: test/mm/pooltest.c, test/mm/malloctest.c
  */
 #ifndef MM_SGF_H
 #define MM_SGF_H

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Design: design/mm.md .sgf.remote .sgf.cache .sgf.orphan .sgf.gone      Tests: test/malloctest.c
+ * Design: design/mm.md .sgf.remote .sgf.cache .sgf.orphan .sgf.gone      Tests: test/mm/malloctest.c
  */
 #include "mm/sgfcache.h"
 

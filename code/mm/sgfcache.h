@@ -13,7 +13,7 @@
  *   direct[u] is the head of the list for u units of 16 bytes, or SlabNone
  *   a cache's memory is never used for anything else, so a stale pointer to one does no harm
  *
- * Design: design/mm.md .sgf .sgf.remote .sgf.cache      Tests: test/malloctest.c
+ * Design: design/mm.md .sgf .sgf.remote .sgf.cache      Tests: test/mm/malloctest.c
  */
 #ifndef MM_SGFCACHE_H
 #define MM_SGFCACHE_H

@@ -4,7 +4,7 @@
  * rounding up costs an eighth at most.  Every class whose block size is a multiple of a power of two serves as aligned
  * memory, because slabs begin on grains.
  *
- * Design: design/mm.md .sgf.size      Tests: test/pooltest.c (every size)
+ * Design: design/mm.md .sgf.size      Tests: test/mm/pooltest.c (every size)
  */
 #ifndef MM_SGFSIZE_H
 #define MM_SGFSIZE_H

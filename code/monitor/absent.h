@@ -8,7 +8,7 @@
  *
  * One thread.
  *
- * Design: design/collector.md .family      Tests: test/absenttest.c, test/absent.t
+ * Design: design/collector.md .family      Tests: test/monitor/absenttest.c, test/monitor/absent.t
  */
 #ifndef MONITOR_ABSENT_H
 #define MONITOR_ABSENT_H

@@ -8,7 +8,7 @@
  *
  * The process may cut its file short at any time, which kills whoever reads there with SIGBUS; tools catch that.
  *
- * Design: design/collector.md .control      Tests: test/eventctl.t
+ * Design: design/collector.md .control      Tests: test/end/eventctl.t
  */
 #ifndef MONITOR_ATTACH_H
 #define MONITOR_ATTACH_H

@@ -4,7 +4,7 @@
  * only if the block is still the same afterwards.  What it holds is what was committed when it was copied; room that
  * was reserved is a pad in the copy.
  *
- * Design: design/collector.md .control      Tests: test/eventctl.t
+ * Design: design/collector.md .control      Tests: test/end/eventctl.t
  */
 #ifndef MONITOR_BLOCKCOPY_H
 #define MONITOR_BLOCKCOPY_H

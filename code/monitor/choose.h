@@ -1,6 +1,6 @@
 /* choose.h -- single event types, chosen by their names before anything is recorded
  *
- * Design: design/collector.md .choose      Tests: test/collect.t
+ * Design: design/collector.md .choose      Tests: test/collect/collect.t
  */
 #ifndef MONITOR_CHOOSE_H
 #define MONITOR_CHOOSE_H

@@ -4,7 +4,7 @@
  *
  * Always true (ProcessWatchCheck): there is a tree and a sampler exactly where there is a stream to tell them in.
  *
- * Design: design/collector.md .own, .tree, .sample, .watch      Tests: test/witness.t
+ * Design: design/collector.md .own, .tree, .sample, .watch      Tests: test/monitor/witness.t
  */
 #ifndef MONITOR_PROCESSWATCH_H
 #define MONITOR_PROCESSWATCH_H

@@ -6,7 +6,7 @@
  * Always true (ProcCheck): kept <= keepMAX; each descriptor that a caller has from ProcRead is counted in kept, each from
  * ProcHold in held.
  *
- * Design: design/collector.md .sample.read      Tests: test/sampletest.c
+ * Design: design/collector.md .sample.read      Tests: test/monitor/sampletest.c
  */
 #ifndef MONITOR_PROCFS_H
 #define MONITOR_PROCFS_H

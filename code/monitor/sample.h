@@ -8,7 +8,7 @@
  * Always true (SampleCheck): the threads of a process are in order of their numbers;  what was told of one is at most
  * what was read.
  *
- * Design: design/collector.md .sample      Tests: test/sampletest.c
+ * Design: design/collector.md .sample      Tests: test/monitor/sampletest.c
  */
 #ifndef MONITOR_SAMPLE_H
 #define MONITOR_SAMPLE_H

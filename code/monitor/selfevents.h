@@ -8,7 +8,7 @@
  *   the events in the block are whole, in order of time, and their epoch is that of the newest
  *   told = events in blocks that were written;  told + discarded + those in the block = all that were said
  *
- * Design: design/collector.md .own      Tests: test/tellertest.c
+ * Design: design/collector.md .own      Tests: test/monitor/selfeventstest.c
  */
 #ifndef MONITOR_SELFEVENTS_H
 #define MONITOR_SELFEVENTS_H

@@ -7,7 +7,7 @@
  *
  * Always true (StatusLineCheck): what is on the screen is one line, shorter than it is wide.
  *
- * Design: design/collector.md .watch      Tests: test/watchtest.c
+ * Design: design/collector.md .watch      Tests: test/monitor/statuslinetest.c
  */
 #ifndef MONITOR_STATUSLINE_H
 #define MONITOR_STATUSLINE_H

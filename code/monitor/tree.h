@@ -8,7 +8,7 @@
  *
  * Always true (TreeCheck): members are in order of their pids;  a member's process had not ended when it was looked at.
  *
- * Design: design/collector.md .tree      Tests: test/treetest.c
+ * Design: design/collector.md .tree      Tests: test/monitor/treetest.c
  */
 #ifndef MONITOR_TREE_H
 #define MONITOR_TREE_H

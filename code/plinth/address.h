@@ -3,7 +3,7 @@
  * HOST is a numeric address, an IPv6 one in brackets; "localhost", nothing, or only a PORT, is 127.0.0.1.  Other names
  * are for those who may ask the network (listen/listen.h): nothing here allocates, waits or reads files.
  *
- * Design: design/collector.md .out      Tests: test/socketkeeptest.c
+ * Design: design/collector.md .out      Tests: test/plinth/resendqueuetest.c
  */
 #ifndef PLINTH_ADDRESS_H
 #define PLINTH_ADDRESS_H

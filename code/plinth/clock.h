@@ -3,7 +3,7 @@
  * Ticks of the processor's own counter where it runs evenly and through sleep (halved on x86-64: finer than a
  * nanosecond all the same, and differences take fewer bytes), else of CLOCK_MONOTONIC, one a nanosecond.
  *
- * Design: design/telemetry.md .clock      Tests: test/emittest.c
+ * Design: design/telemetry.md .clock      Tests: test/emit/emittest.c
  */
 #ifndef PLINTH_CLOCK_H
 #define PLINTH_CLOCK_H

@@ -10,7 +10,7 @@
  * DescriptorLowest.
  *
  * Design: design/telemetry.md .descriptor .descriptor.apart
- * Tests: test/plinthtest.c, test/sockettest.c, test/ownfiles.t, test/limits.t
+ * Tests: test/plinth/plinthtest.c, test/plinth/sockettest.c, test/plinth/ownfiles.t, test/emit/limits.t
  */
 #ifndef PLINTH_DESCRIPTOR_H
 #define PLINTH_DESCRIPTOR_H

@@ -4,7 +4,7 @@
  * done so without us, so each call that RawCall makes is tried on copies of the filters first.  What is between Begin
  * and Drop or Keep is one thread's at a time.
  *
- * Design: design/shim.md .shim.forbid      Tests: test/forbidtest.c test/forbid.t
+ * Design: design/shim.md .shim.forbid      Tests: test/plinth/forbidtest.c test/malloc/forbid.t
  */
 #ifndef PLINTH_FORBID_H
 #define PLINTH_FORBID_H

@@ -11,7 +11,7 @@
  * So nothing is lost and nothing comes twice as long as both live: the sender keeps what is not acknowledged and begins
  * each connection with it, and the receiver knows by the numbers what it has already.
  *
- * Design: design/collector.md .out      Tests: test/socketkeeptest.c, test/sockettest.c, test/listen.t
+ * Design: design/collector.md .out      Tests: test/plinth/resendqueuetest.c, test/plinth/sockettest.c, test/listen/listen.t
  */
 #ifndef PLINTH_LINK_H
 #define PLINTH_LINK_H

@@ -5,7 +5,7 @@
  *
  * Always true: used <= size; what is in [base, base + used) are whole messages.
  *
- * Design: design/telemetry.md .sol.msg      Tests: test/plinthtest.c
+ * Design: design/telemetry.md .sol.msg      Tests: test/plinth/plinthtest.c
  */
 #ifndef PLINTH_MEMORY_H
 #define PLINTH_MEMORY_H

@@ -11,7 +11,7 @@
  *
  * Any number of plinths may be open at once; the emitter sends to each.  A back-end is one PlinthClassStruct.
  *
- * Design: design/telemetry.md .sol.msg      Tests: test/plinthtest.c
+ * Design: design/telemetry.md .sol.msg      Tests: test/plinth/plinthtest.c
  */
 #ifndef PLINTH_PLINTH_H
 #define PLINTH_PLINTH_H

@@ -3,7 +3,7 @@
  * The emitter works inside other people's programs, at any moment: in malloc, in a signal handler, before main.  What
  * is here keeps errno, is no cancellation point, allocates nothing from the program's malloc, and takes no lock.
  *
- * Design: design/telemetry.md .quiet      Tests: test/emittest.c, test/standard.t
+ * Design: design/telemetry.md .quiet      Tests: test/emit/emittest.c, test/base/standard.t
  */
 #ifndef PLINTH_RAWSYSCALL_H
 #define PLINTH_RAWSYSCALL_H

@@ -9,7 +9,7 @@
  *   next.number <= given, acknowledged <= given           given: how many have ever been handed over
  *   done is less than the size of the message at `next`, or 0 if there is none
  *
- * Design: design/collector.md .out      Tests: test/socketkeeptest.c
+ * Design: design/collector.md .out      Tests: test/plinth/resendqueuetest.c
  */
 #ifndef PLINTH_RESENDQUEUE_H
 #define PLINTH_RESENDQUEUE_H

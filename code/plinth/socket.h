@@ -7,7 +7,7 @@
  * All state lies in one mapping that fork leaves zeroed; who finds it zeroed has a link of its own to begin.  Only the
  * descriptor, which a child inherits, is in the PlinthStruct.
  *
- * Design: design/collector.md .out      Tests: test/sockettest.c
+ * Design: design/collector.md .out      Tests: test/plinth/sockettest.c
  */
 #ifndef PLINTH_SOCKET_H
 #define PLINTH_SOCKET_H

@@ -1,6 +1,6 @@
 /* clean.h -- what dead recordings have left in memory
  *
- * Design: design/collector.md .clean      Tests: test/clean.t, test/collect.t
+ * Design: design/collector.md .clean      Tests: test/recover/clean.t, test/collect/collect.t
  */
 #ifndef RECOVER_CLEAN_H
 #define RECOVER_CLEAN_H

@@ -4,7 +4,7 @@
  * its own mark: a magic, a header that can be, and a place where the writer puts blocks.  What describes them, the
  * process's header block, is there too, as text.
  *
- * Design: design/log.md .core      Tests: test/core.t
+ * Design: design/log.md .core      Tests: test/recover/core.t
  */
 #ifndef RECOVER_CORE_H
 #define RECOVER_CORE_H

@@ -5,7 +5,7 @@
  *
  * Always true: a segment's [offset, offset + size) lies within the file.
  *
- * Design: design/log.md .core      Tests: test/core.t
+ * Design: design/log.md .core      Tests: test/recover/core.t
  */
 #ifndef RECOVER_ELF_H
 #define RECOVER_ELF_H

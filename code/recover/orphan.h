@@ -4,7 +4,7 @@
  * when it ends. If the file is there and nobody holds its lock, the process was killed; if it has no collector that
  * lives, either, the blocks belong to whoever reads the log.
  *
- * Design: design/log.md .leftover      Tests: test/lefttest.c, test/logwhotest.c
+ * Design: design/log.md .leftover      Tests: test/recover/orphantest.c, test/log/logwhotest.c
  */
 #ifndef RECOVER_ORPHAN_H
 #define RECOVER_ORPHAN_H

@@ -5,7 +5,7 @@
  *
  * Always true: what is written is a sound log, unpacked.
  *
- * Design: design/log.md .leftover      Tests: test/lefttest.c
+ * Design: design/log.md .leftover      Tests: test/recover/orphantest.c
  */
 #ifndef RECOVER_ORPHANREGION_H
 #define RECOVER_ORPHANREGION_H

@@ -1,6 +1,6 @@
 /* recover.h -- what dead processes left in memory, put into their log
  *
- * Design: design/log.md .recover .trust      Tests: test/recovertest.c, test/death.t
+ * Design: design/log.md .recover .trust      Tests: test/recover/recovertest.c, test/recover/death.t
  */
 #ifndef RECOVER_RECOVER_H
 #define RECOVER_RECOVER_H

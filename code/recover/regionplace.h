@@ -4,7 +4,7 @@
  * the folder of the log, by the name that whoever made them gave them (RegionNameParse), and opened only if they are
  * regular files of ours or of the log's owner.
  *
- * Design: design/log.md .trust      Tests: test/lefttest.c, test/trusttest.c
+ * Design: design/log.md .trust      Tests: test/recover/orphantest.c, test/recover/trusttest.c
  */
 #ifndef RECOVER_REGIONPLACE_H
 #define RECOVER_REGIONPLACE_H

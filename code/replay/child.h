@@ -3,7 +3,7 @@
  * replay starts itself again for each run, with the allocator preloaded where it is a library, so that nothing
  * has happened in the allocator before.  The child finds the script and the place for its result by file descriptors.
  *
- * Design: design/replayer.md .child      Tests: test/replay.t
+ * Design: design/replayer.md .child      Tests: test/replay/replay.t
  */
 #ifndef REPLAY_CHILD_H
 #define REPLAY_CHILD_H

@@ -8,7 +8,7 @@
  * something. Objects larger than `touch` bytes get only the first.  With `verify` objects are filled and checked
  * instead.
  *
- * Design: design/replayer.md .play      Tests: test/replay.t
+ * Design: design/replayer.md .play      Tests: test/replay/replay.t
  */
 #ifndef REPLAY_PLAYER_H
 #define REPLAY_PLAYER_H

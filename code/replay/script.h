@@ -14,7 +14,7 @@
  *   a slot is used again by the thread that freed it, or two epochs later: never before its last user is done
  *   the operations of all threads, without OLD, ENTER, WAIT, TIME and those on pools, are `operations`
  *
- * Design: design/replayer.md .script      Tests: test/replay.t
+ * Design: design/replayer.md .script      Tests: test/replay/replay.t
  */
 #ifndef REPLAY_SCRIPT_H
 #define REPLAY_SCRIPT_H

@@ -6,7 +6,7 @@
  * Always true: a Partial is here from its block's first snapshot until that was had whole.  QueueCheck: no entry of the
  * queue comes before its parent in the heap, which is by the time at which the blocks were opened; at most QueueMAX.
  *
- * Design: design/log.md .follow      Tests: test/followtest.c
+ * Design: design/log.md .follow      Tests: test/request/followtest.c
  */
 #ifndef REQUEST_ARRIVING_H
 #define REQUEST_ARRIVING_H

@@ -5,7 +5,7 @@
  * entered or left; until then the route leads to dispatchLearn.  If no hook of a route can filter events or is one of
  * several of its request, the pass calls the hooks directly; otherwise it calls dispatchCareful.
  *
- * Design: design/requests.md .wanted .route      Tests: test/requesttest.c
+ * Design: design/requests.md .wanted .route      Tests: test/request/requesttest.c
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

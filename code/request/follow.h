@@ -6,7 +6,7 @@
  * later events, and counted.  A lock (flock, shared) on the log tells its writer that somebody follows, so that blocks
  * which fill slowly come in part, as snapshots; each event of these is delivered once.
  *
- * Design: design/log.md .follow      Tests: test/followtest.c, test/follow.t
+ * Design: design/log.md .follow      Tests: test/request/followtest.c, test/request/follow.t
  */
 #ifndef REQUEST_FOLLOW_H
 #define REQUEST_FOLLOW_H

@@ -8,7 +8,7 @@
  * process's identity in hex, and three numbers.  It holds for other openings of the same logs, also together with
  * others; where the clocks' lines changed meanwhile (a log has grown), to the nanosecond or so.
  *
- * Design: design/requests.md .position      Tests: test/requesttest.c
+ * Design: design/requests.md .position      Tests: test/request/requesttest.c
  */
 #ifndef REQUEST_POSITION_H
 #define REQUEST_POSITION_H

@@ -8,7 +8,7 @@
  *
  * Always true between runs: no event before `position` is left undelivered, and none at or behind it was delivered.
  *
- * Design: design/log.md, design/requests.md .pass.on .route      Tests: test/logtest.c, test/followtest.c, test/requesttest.c
+ * Design: design/log.md, design/requests.md .pass.on .route      Tests: test/log/logtest.c, test/request/followtest.c, test/request/requesttest.c
  */
 #ifndef REQUEST_READING_H
 #define REQUEST_READING_H

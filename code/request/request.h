@@ -3,7 +3,7 @@
  * Programs of others and our tools use the same structs and functions, which pawlog.h declares.  Here are the names
  * that the house has for them, and what only the tools need.
  *
- * Design: design/requests.md .public      Tests: test/requesttest.c
+ * Design: design/requests.md .public      Tests: test/request/requesttest.c
  */
 #ifndef REQUEST_REQUEST_H
 #define REQUEST_REQUEST_H

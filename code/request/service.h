@@ -8,7 +8,7 @@
  *   served is how many are served; if there are any, and a pass, the pass is at `current`
  *   a pass has what the requests that it reckons with want of every block from their starts on
  *
- * Design: design/requests.md      Tests: test/requesttest.c
+ * Design: design/requests.md      Tests: test/request/requesttest.c
  */
 #ifndef REQUEST_SERVICE_H
 #define REQUEST_SERVICE_H

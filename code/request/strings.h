@@ -3,7 +3,7 @@
  * Always true: numbers are 1, 2, ... in order of appearance; 0 is the empty string; what StringsAt returns stays where
  * it is until StringsFinish.
  *
- * Design: design/view.md .drawn      Tests: test/drawntest.c
+ * Design: design/view.md .drawn      Tests: test/export/drawntest.c
  */
 #ifndef REQUEST_STRINGS_H
 #define REQUEST_STRINGS_H

@@ -5,7 +5,7 @@
  * Always true: scanned, then fitted, then read; `paths` and `file` are in the order of opening, those
  * taken from shared memory last.
  *
- * Design: design/log.md      Tests: test/logtest.c
+ * Design: design/log.md      Tests: test/log/logtest.c
  */
 #ifndef REQUEST_TRACESET_H
 #define REQUEST_TRACESET_H

@@ -2,7 +2,7 @@
  *
  * A plan is the client's own struct, zeroed when its type is first met, and found again in a few instructions.
  *
- * Design: design/view.md .drawn      Tests: test/drawn.t
+ * Design: design/view.md .drawn      Tests: test/export/drawn.t
  */
 #ifndef REQUEST_TYPECACHE_H
 #define REQUEST_TYPECACHE_H

@@ -5,7 +5,7 @@
  * Each child allocates endsCHILD bytes, and maps as many; between two of them the parent has endsPARENT bytes of each for a
  * moment.  One child becomes this program, which then has as much as it had before.
  *
- * Tests: test/fork.t
+ * Tests: test/emit/fork.t
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -5,7 +5,7 @@
  * Allocates, and ends.  From there on a system call kills it that the library makes then, at CALL: `header', before it writes
  * a header block, or `remove', before it removes a file.  5: calls cannot be forbidden here.
  *
- * Tests: test/remains.t
+ * Tests: test/recover/remains.t
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

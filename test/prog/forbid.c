@@ -9,7 +9,7 @@
  *
  * 5: the program has come to its end; 0: filters are not to be had here
  *
- * Tests: test/forbid.t
+ * Tests: test/malloc/forbid.t
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -6,7 +6,7 @@
  *                      whose kinds, events, parameters and descriptions are such names, too
  * hostile LOG damage   the same, and a block of it is damaged
  */
-#include "../logmake.h"
+#include "../lib/logmake.h"
 
 /* ESC and CSI as bytes and as UTF-8, what an 8-bit terminal obeys, DEL, BEL, a torn character, and one that stays. */
 #define HOSTILE "\x1b[31m\xc2\x9b" "32m\x9b" "33m\x7f\x07\xe2\x82\r\xc2\x85\xc3\xa4"

@@ -12,7 +12,7 @@
  *     failed      tries to become a folder, which is no program
  *     kill        dies
  *
- * Tests: test/limits.t, test/closing.t
+ * Tests: test/emit/limits.t, test/collect/closing.t
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

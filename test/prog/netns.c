@@ -13,7 +13,7 @@
  *
  * Ends with status 99 if there can be no such namespace.
  *
- * Tests: test/netns.t
+ * Tests: test/emit/netns.t
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -6,7 +6,7 @@
  * bytes, each next one of one more, and waits for the end with what its block has.  They take turns of
  * newestTURN objects by a barrier, so that all have begun before any has gone on.
  *
- * Tests: test/newest.t
+ * Tests: test/emit/newest.t
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

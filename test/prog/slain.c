@@ -8,7 +8,7 @@
  * MODE    threads; family: forks, and programs that follow each other; nobody: the same as another user; chroot, mount:
  *         forks in another root folder, which is FOLDER, or with other file systems in the place of /dev/shm and FOLDER
  *
- * Tests: test/kills.t
+ * Tests: test/collect/kills.t
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -7,7 +7,7 @@
  *     steps                 allocates stepsCOUNT objects of stepsFIRST bytes, writes "1", and becomes
  *     steps again           which allocates as many of twice that size, and writes "2"
  *
- * Tests: test/steps.t
+ * Tests: test/emit/steps.t
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -14,7 +14,7 @@
  * END     killed: the program; both: the recorder, too; alone: the recorder, and the program goes on and ends;
  *         ends: the recorder goes on, and so does the program, and ends
  *
- * Tests: test/stray.t
+ * Tests: test/emit/stray.t
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,0 +1,205 @@
+/* footprinttest.c -- what is mapped, of processes that end, become others and come back
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "analyse/footprint.h"
+
+#include "logmake.h"
+#include "request/request.h"
+
+enum { memoryPAGES = 4096 };
+
+static char path[] = "/tmp/memorytestXXXXXX";
+static MakeBlockStruct block;
+static MakeProcess collector, process[3];
+static MakeStruct make;
+static uint64_t sequence[4];
+
+static void memoryBegin(const char *registry)
+{
+  Index i;
+
+  memset(sequence, 0, sizeof sequence);
+  collector = MakeProcessNew(10, 0xc0);
+  strcpy(collector->header.role, HeaderRoleCOLLECTOR);
+  for (i = 0; i < 3; ++i) /* the second is what the first becomes: it has its number */
+    process[i] = MakeProcessForeign(i == 1 ? 20 : 20 + (uint32_t)i, 0xc1 + i, sizeof(Word), FALSE, registry);
+  MakeHeader(&make, collector);
+  for (i = 0; i < 3; ++i)
+    MakeHeader(&make, process[i]);
+}
+
+/* memoryOne -- an event of a process, in a block of its own */
+static void memoryOne(MakeProcess of, unsigned kind, uint16_t code, uint64_t time, const uint64_t *values, const char *s)
+{
+  Index i = of == collector ? 3 : of == process[0] ? 0 : of == process[1] ? 1 : 2;
+
+  MakeBlockBegin(&block, of, of->header.pid, kind, sequence[i], time);
+  block.header.before = sequence[i]++;
+  if (!MakeEvent(&block, code, time, values, s))
+    abort();
+  MakeBlockEnd(&make, &block, BlockFlagSEALED);
+}
+
+static void memoryMap(Index i, uint64_t time, uint64_t page, uint64_t pages)
+{
+  memoryOne(process[i], EventKindArena, EventMemoryMapCODE, time,
+            (uint64_t[]){page * memoryPAGES, pages * memoryPAGES, 3, 2}, NULL);
+}
+
+static Bool memoryHook(LogRequest request, LogEvent event)
+{
+  MemoryEvent(request->data, event);
+  return FALSE;
+}
+
+/* memoryRead -- the log so far, read; the caller destroys what comes back */
+static Memory memoryRead(Log *logReturn)
+{
+  static const LogRequestStruct all = LogRequestALL;
+  LogHooksStruct hooks = {0};
+  const char *paths[] = {path};
+  LogRequestStruct request = all;
+  char error[512] = "";
+  Memory memory = NULL;
+
+  MakeWrite(&make, path);
+  if (LogOpen(logReturn, paths, 1, &hooks, error, sizeof error) != ResOK || MemoryCreate(&memory, *logReturn) != ResOK)
+    makeFail(error);
+  request.data = memory;
+  request.event = memoryHook;
+  TapIs(LogRead(*logReturn, &request), ResOK, "the log is read");
+  TapIs(MemoryFinish(memory), ResOK, "to its end");
+  return memory;
+}
+
+static void memoryDone(Memory memory, Log log)
+{
+  Index i;
+
+  MemoryDestroy(memory);
+  LogClose(log);
+  MakeFree(&make);
+  MakeProcessFree(collector);
+  for (i = 0; i < 3; ++i)
+    MakeProcessFree(process[i]);
+}
+
+/* testEnds -- a process that becomes another, one that exits, and what is told too late */
+static void testEnds(void)
+{
+  MemoryBytesStruct bytes;
+  Memory memory;
+  Index i = 0;
+  Log log;
+
+  memoryBegin(EventRegistryTEXT);
+  memoryMap(0, 100, 16, 10);
+  memoryMap(2, 110, 16, 5);
+  memoryMap(1, 200, 64, 20);                                        /* who was process 0 has ended */
+  memoryOne(collector, EventKindSystem, EventProcessExecCODE, 210, (uint64_t[]){20}, "/bin/made");
+  memoryMap(1, 220, 90, 1);                                         /* but process 1 has not */
+  memoryOne(collector, EventKindSystem, EventProcessSampleCODE, 230, (uint64_t[]){20, 1, 5000, 1, 1, 1, 1, 1}, NULL);
+  memoryOne(collector, EventKindSystem, EventProcessSampleCODE, 231, (uint64_t[]){22, 1, 7000, 1, 1, 1, 1, 1}, NULL);
+  memoryOne(collector, EventKindSystem, EventProcessExitCODE, 240, (uint64_t[]){22, 0}, "exit");
+  memoryMap(1, 250, 100, 4);
+  memoryOne(collector, EventKindSystem, EventProcessSampleCODE, 260, (uint64_t[]){20, 1, 6000, 1, 1, 1, 1, 1}, NULL);
+  memory = memoryRead(&log);
+  MemoryMapped(&bytes, memory, NULL);
+  TapIs(bytes.peak, (21 + 5) * memoryPAGES, "the peak is of those that live together");
+  TapIs(bytes.peakTime - bytes.peakTime / 1000 * 1000, 220, "at its time");
+  TapIs(bytes.end, (10 + 5 + 25) * memoryPAGES, "the end is that of each");
+  MemoryResident(&bytes, memory, NULL);
+  TapIs(bytes.peak, 12000, "resident: the sum of the latest samples");
+  TapIs(bytes.end, 13000, "and of the last ones");
+  for (i = 0; i < 4; ++i) {
+    static const uint64_t pages[] = {0, 10, 25, 5};
+    MemoryMapped(&bytes, memory, &i);
+    TapIs(bytes.peak, pages[LogProcessAt(log, i)->header.identity - 0xc0] * memoryPAGES, "process %zu has its own", i);
+  }
+  memoryDone(memory, log);
+}
+
+/* testLate -- the collector notices late what a process has become: it has mapped before, and emits no more */
+static void testLate(void)
+{
+  MemoryBytesStruct bytes;
+  Memory memory;
+  Log log;
+
+  memoryBegin(EventRegistryTEXT);
+  memoryMap(0, 100, 16, 10);
+  memoryOne(collector, EventKindSystem, EventProcessExecCODE, 110, (uint64_t[]){20}, "/bin/made");
+  memoryOne(collector, EventKindSystem, EventProcessSampleCODE, 120, (uint64_t[]){20, 1, 5000, 1, 1, 1, 1, 1}, NULL);
+  memoryMap(2, 130, 16, 5);
+  memoryOne(collector, EventKindSystem, EventProcessSampleCODE, 140, (uint64_t[]){22, 1, 7000, 1, 1, 1, 1, 1}, NULL);
+  memoryOne(collector, EventKindSystem, EventProcessExecCODE, 150, (uint64_t[]){20}, "/bin/other");
+  memoryMap(2, 160, 32, 3);
+  memory = memoryRead(&log);
+  MemoryMapped(&bytes, memory, NULL);
+  TapIs(bytes.peak, (10 + 5) * memoryPAGES, "who becomes what it is has not ended, who becomes another has");
+  MemoryResident(&bytes, memory, NULL);
+  TapIs(bytes.peak, 12000, "the same for what is resident");
+  memoryDone(memory, log);
+}
+
+/* testTwo -- two of one number live together as long as both emit: libraries of two kinds in one process */
+static void testTwo(void)
+{
+  MemoryBytesStruct bytes;
+  Memory memory;
+  Log log;
+
+  memoryBegin(EventRegistryTEXT);
+  memoryMap(0, 100, 16, 10);
+  memoryMap(1, 110, 64, 20);
+  memoryMap(0, 120, 32, 1);
+  memoryMap(1, 130, 96, 2);
+  memoryOne(collector, EventKindSystem, EventProcessExitCODE, 140, (uint64_t[]){20, 0}, "exit");
+  memoryMap(2, 150, 16, 40);
+  memory = memoryRead(&log);
+  MemoryMapped(&bytes, memory, NULL);
+  TapIs(bytes.peak, 40 * memoryPAGES, "both have ended when the process has");
+  TapIs(bytes.end, (11 + 22 + 40) * memoryPAGES, "and each kept what it mapped while both emitted");
+  memoryDone(memory, log);
+}
+
+/* testBreak -- where the break was before is told; in logs of registry 1.0 it is where it was put last */
+static void testBreak(Bool old)
+{
+  static const char params[] = " AA limit before\n";
+  static char registry[sizeof EventRegistryTEXT];
+  const char *at = strstr(EventRegistryTEXT, params);
+  MemoryBytesStruct bytes;
+  Memory memory;
+  Log log;
+
+  if (at == NULL)
+    makeFail("MemoryBreak is another");
+  (void)snprintf(registry, sizeof registry, "%.*s A limit\n%s", (int)(at - EventRegistryTEXT), EventRegistryTEXT,
+                 at + sizeof params - 1);
+  memoryBegin(old ? registry : EventRegistryTEXT);
+  memoryOne(process[0], EventKindArena, EventMemoryBreakCODE, 100, (uint64_t[]){100000, 99000}, NULL);
+  memoryOne(process[0], EventKindArena, EventMemoryBreakCODE, 110, (uint64_t[]){400000, 300000}, NULL);
+  memoryOne(process[0], EventKindArena, EventMemoryBreakCODE, 120, (uint64_t[]){390000, 400000}, NULL);
+  memory = memoryRead(&log);
+  MemoryMapped(&bytes, memory, NULL);
+  TapIs(bytes.peak, (old ? 98 - 25 : 98 - 74) * memoryPAGES, "what the program added to the data segment");
+  TapIs(bytes.end, bytes.peak - 2 * memoryPAGES, "and took away");
+  memoryDone(memory, log);
+}
+
+int main(void)
+{
+  int fd = mkstemp(path);
+
+  if (fd < 0 || close(fd) != 0)
+    makeFail(path);
+  testEnds();
+  testLate();
+  testTwo();
+  testBreak(FALSE);
+  testBreak(TRUE);
+  (void)unlink(path);
+  return TapDone();
+}

@@ -1,0 +1,636 @@
+/* managerstatetest.c -- the state at a position is the same, from a check point of the index file and from the beginning
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Logs are random, and most of what they say cannot be: few addresses, few pools, events of all types at random, dense
+ * enough in time that much is held back, resized and told at any moment.
+ */
+#include <unistd.h>
+
+#include "heap/heaplook.h"
+#include "heap/heaplook.h"
+#include "heap/heapsave.h"
+#include "heap/managerstate.h"
+#include "logmake.h"
+#include "request/request.h"
+
+static char path[64], indexPath[72];
+static uint64_t random64;
+
+static uint64_t below(uint64_t n)
+{
+  return TapRandom(&random64) % n;
+}
+
+static __attribute__((noreturn)) void fail(const char *why)
+{
+  printf("Bail out! %s\n", why);
+  exit(1);
+}
+
+/* Logs */
+
+static const struct {
+  uint16_t code;
+  unsigned weight;
+} codes[] = {
+  {EventPoolAllocCODE, 300}, {EventPoolFreeCODE, 300}, {EventPoolAllocSiteCODE, 100}, {EventPoolAllocAlignedCODE, 20},
+  {EventPoolResizeBeginCODE, 80}, {EventPoolResizeEndCODE, 80}, {EventPoolResizeEndSiteCODE, 10},
+  {EventPoolLiveCODE, 60}, {EventPoolLiveEndCODE, 8}, {EventPoolCreateCODE, 8}, {EventPoolDestroyCODE, 4},
+  {EventPoolParamCODE, 2}, {EventArenaCreateCODE, 4}, {EventArenaDestroyCODE, 2}, {EventSegAllocCODE, 6},
+  {EventSegFreeCODE, 5}, {EventStateBeginCODE, 3}, {EventStateEndCODE, 3}, {EventUserWordCODE, 5},
+  {EventThreadStartCODE, 4}, {EventProcessExitCODE, 1}, {EventProcessExecCODE, 1},
+};
+
+static uint16_t randomCode(void)
+{
+  uint64_t pick;
+  unsigned sum = 0;
+  Index i;
+
+  for (i = 0; i < ARRAY_LENGTH(codes); ++i)
+    sum += codes[i].weight;
+  pick = below(sum);
+  for (i = 0; pick >= codes[i].weight; ++i)
+    pick -= codes[i].weight;
+  return codes[i].code;
+}
+
+static uint64_t randomParam(const char *name, Size length)
+{
+  if (length == 4 && memcmp(name, "pool", 4) == 0)
+    return 1 + below(3);
+  if ((length == 4 && memcmp(name, "addr", 4) == 0) || (length == 3 && memcmp(name, "old", 3) == 0))
+    return below(40) == 0 ? 0 : (1 + below(30)) * 64;
+  if (length == 5 && memcmp(name, "arena", 5) == 0)
+    return 0xa0 + below(2);
+  if (length == 3 && memcmp(name, "pid", 3) == 0)
+    return 1000 + below(3) * 100;
+  if (length == 6 && memcmp(name, "thread", 6) == 0)
+    return 1000 + below(3) * 100 + below(4);
+  if (length == 4 && memcmp(name, "site", 4) == 0)
+    return 0x4000 + below(10);
+  if (length == 5 && memcmp(name, "align", 5) == 0)
+    return (uint64_t)16 << below(5);
+  return below(50) == 0 ? TapRandom(&random64) : below(3000);
+}
+
+static MakeStruct make;
+static MakeBlockStruct block;
+
+/* randomThread -- the events of one thread, after a time; each kind a block of its own */
+static void randomThread(MakeProcess process, uint32_t thread, Count events, uint64_t after)
+{
+  static struct {
+    uint16_t code;
+    uint64_t time;
+  } event[4000];
+  uint64_t time = after + below(1000);
+  uint64_t params[EventParamMAX];
+  unsigned kind, j;
+  Index i;
+
+  for (i = 0; i < events; ++i) {
+    event[i].code = randomCode();
+    event[i].time = time += below(8) == 0 ? below(20000) : below(500);
+  }
+  for (kind = 0; kind <= EventKindSystem; ++kind) {
+    Bool any = FALSE;
+    for (i = 0; i < events; ++i) {
+      EventType type = RegistryFind(process->registry, event[i].code);
+      if (type->kind != kind)
+        continue;
+      for (j = 0; j < type->params; ++j)
+        params[j] = randomParam(type->param[j], type->paramLength[j]);
+      if (!any)
+        MakeBlockBegin(&block, process, thread, kind, 0, event[i].time);
+      any = TRUE;
+      while (!MakeEvent(&block, event[i].code, event[i].time, params,
+                        type->letter[type->params - 1] == 'S' ? "MVFF" : NULL)) {
+        MakeBlockEnd(&make, &block, BlockFlagSEALED);
+        MakeBlockNext(&block, event[i].time);
+      }
+    }
+    if (any)
+      MakeBlockEnd(&make, &block, BlockFlagSEALED | (below(2) == 0 ? BlockFlagPACKED : 0));
+  }
+}
+
+static Log openLog(void)
+{
+  const char *paths[] = {path};
+  LogHooksStruct hooks = {.data = NULL};
+  char error[256];
+  Log log;
+
+  if (LogOpen(&log, paths, 1, &hooks, error, sizeof error) != ResOK)
+    fail(error);
+  return log;
+}
+
+/* randomLog -- one without an index file */
+static Log randomLog(Count events)
+{
+  unsigned processes = 1 + (unsigned)below(3), threads, i, j;
+
+  for (i = 0; i < processes; ++i) {
+    MakeProcess process = MakeProcessNew(1000 + i * 100, i + 1);
+    uint64_t after = 100000;
+    /* A child of fork, mostly; made before its first event, or, which cannot be, later. */
+    if (i > 0 && below(4) != 0) {
+      after += below(20000 * i);
+      process->header.forked = (HeaderForkStruct){.identity = 1 + below(i), .thread = 1000 + (uint32_t)below(3) * 100,
+                                                  .before = below(8) == 0 ? 100000 + below(20000) : after};
+      process->header.forked.after = process->header.forked.before + below(3000);
+    }
+    MakeHeader(&make, process);
+    threads = 1 + (unsigned)below(4);
+    for (j = 0; j < threads; ++j)
+      randomThread(process, 1000 + i * 100 + j, 1 + below(events), after);
+    MakeProcessFree(process);
+  }
+  MakeWrite(&make, path);
+  MakeFree(&make);
+  (void)unlink(indexPath);
+  return openLog();
+}
+
+static uint64_t interval;
+
+static Res keep(IndexFile file, Log log)
+{
+  return ManagerStateKeepEvery(file, log, interval);
+}
+
+/* indexedLog -- the log with an index file that has check points */
+static Log indexedLog(uint64_t every)
+{
+  LogHooksStruct hooks = {.data = NULL};
+  LogIndexedStruct indexed;
+  char error[256];
+
+  interval = every;
+  if (LogIndexWrite(&indexed, path, &hooks, keep, error, sizeof error) != ResOK)
+    fail(error);
+  return openLog();
+}
+
+/* All positions that events stand behind */
+typedef struct PositionsStruct {
+  Count count, capacity;
+  LogPositionStruct *position;
+} PositionsStruct, *Positions;
+
+static Bool positionsEvent(LogRequest request, LogEvent event)
+{
+  Positions positions = request->data;
+
+  if (positions->count == positions->capacity) {
+    positions->capacity = positions->capacity * 2 + 64;
+    positions->position = realloc(positions->position, positions->capacity * sizeof *positions->position);
+    if (positions->position == NULL)
+      fail("no memory");
+  }
+  LogEventPosition(&positions->position[positions->count++], event);
+  return FALSE;
+}
+
+/* Digests: everything that can be seen of a heap */
+
+static uint64_t mix(uint64_t digest, uint64_t value)
+{
+  digest = (digest ^ value) * 0x9e3779b97f4a7c15ull;
+  return digest ^ digest >> 29;
+}
+
+static uint64_t digestPool(ManagerState state, HeapPool pool)
+{
+  uint64_t digest = mix(mix(mix(pool->number, pool->addr), mix(pool->arena, pool->time)),
+                        mix(mix(pool->segments, pool->reserved), pool->repeated));
+  HeapObject object;
+  Count count;
+  Index i;
+
+  HeapTableCheck(&pool->table);
+  for (i = 0; i < HeapClassMAX; ++i)
+    digest = mix(digest, (unsigned char)pool->class[i]);
+  if (HeapTableSort(&object, &count, &pool->table) != ResOK)
+    fail("no memory");
+  for (i = 0; i < count; ++i) {
+    digest = mix(mix(mix(digest, object[i].addr), object[i].size), object[i].time);
+    digest = mix(mix(digest, object[i].thread), ManagerStateSite(state, &object[i]));
+    digest = mix(digest, object[i].align | object[i].told << 8 | object[i].stale << 9);
+  }
+  free(object);
+  return mix(digest, count);
+}
+
+static uint64_t digestState(ManagerState state, Log log)
+{
+  LogSummaryStruct summary;
+  uint64_t digest = 0;
+  Index p, i;
+
+  LogSummarize(&summary, log);
+  for (p = 0; p < summary.processes; ++p) {
+    Heap heap = ManagerStateHeap(state);
+    HeapTallyStruct tally;
+    const uint64_t *counts;
+    HeapPool *pools;
+    HeapThread *threads;
+    HeapObject arenas;
+    Count count;
+    if (!HeapSeen(&count, &counts, heap, p))
+      continue;
+    for (i = 0; i < LogProcessAt(log, p)->registry->count; ++i)
+      digest = mix(digest, counts[i]);
+    HeapLookTally(&tally, heap, p);
+    digest = mix(mix(mix(digest, tally.repairs), mix(tally.overlaps, tally.unmatched)),
+                 mix(mix(tally.early, tally.unfinished), tally.failed));
+    if (HeapLookPools(&pools, &count, heap, p) != ResOK)
+      fail("no memory");
+    for (i = 0; i < count; ++i)
+      digest = mix(digest, digestPool(state, pools[i]));
+    free(pools);
+    if (HeapLookThreads(&threads, &count, heap, p) != ResOK)
+      fail("no memory");
+    for (i = 0; i < count; ++i)
+      digest = mix(mix(digest, threads[i]->number), mix(threads[i]->id, threads[i]->gone));
+    free(threads);
+    if (HeapLookArenas(&arenas, &count, heap, p) != ResOK)
+      fail("no memory");
+    for (i = 0; i < count; ++i)
+      digest = mix(mix(digest, arenas[i].addr), mix(arenas[i].size, mix(arenas[i].time, arenas[i].client)));
+    free(arenas);
+  }
+  return mix(digest, HeapObjectTypes(ManagerStateHeap(state)));
+}
+
+static const LogRequestStruct all = LogRequestALL;
+
+/* stateAt -- the state before a position of all that `only` chooses; *fromReturn is whether a check point was used */
+static ManagerState stateAt(Log log, const LogRequestStruct *only, const LogPositionStruct *position, Bool *fromReturn)
+{
+  static const LogPositionStruct first = LogPositionFIRST;
+  ManagerState state;
+
+  if (ManagerStateCreate(&state, log, only, position) != ResOK)
+    fail("no state");
+  if (fromReturn != NULL)
+    *fromReturn = LogPositionCompare(ManagerStateRequest(state)->start, &first) > 0;
+  if (LogRead(log, ManagerStateRequest(state)) != ResOK || ManagerStateSettle(state) != ResOK)
+    fail("no state there");
+  return state;
+}
+
+static uint64_t digestAt(Log log, const LogRequestStruct *only, const LogPositionStruct *position, Bool *fromReturn)
+{
+  ManagerState state = stateAt(log, only, position, fromReturn);
+  uint64_t digest = digestState(state, log);
+
+  ManagerStateDestroy(state);
+  return digest;
+}
+
+static Bool chooseWanted(void *data, LogProcess process, EventType type)
+{
+  UNUSED(data);
+  UNUSED(process);
+  return HeapWants(type);
+}
+
+/* positionsOf -- of all events of the types that are chosen, or, if that is NULL, of all */
+static PositionsStruct positionsOf(Log log, Bool (*choose)(void *data, LogProcess process, EventType type))
+{
+  PositionsStruct positions = {0};
+  LogRequestStruct request = LogRequestALL;
+
+  request.data = &positions;
+  request.choose = choose;
+  request.event = positionsEvent;
+  if (LogRead(log, &request) != ResOK)
+    fail("no positions");
+  return positions;
+}
+
+/* longLog -- a random log with a hundred events at least that a state takes */
+static Log longLog(void)
+{
+  for (;;) {
+    Log log = randomLog(300);
+    PositionsStruct positions = positionsOf(log, chooseWanted);
+    free(positions.position);
+    if (positions.count >= 100)
+      return log;
+    LogClose(log);
+  }
+}
+
+/* The property */
+
+static const struct {
+  Count events, interval;
+} cases[] = {{60, 7}, {400, 16}, {400, 1}, {900, 5}, {900, 40}};
+
+static struct {
+  Count wrong, questions, restores;
+} sum;
+
+static LogPositionStruct randomPosition(Positions positions)
+{
+  static const LogPositionStruct last = LogPositionLAST;
+  LogPositionStruct position = below(20) == 0 ? last : positions->position[below(positions->count)];
+
+  position.at += below(3) == 0;
+  if (below(3) == 0)
+    position.process = position.stream = position.sequence = position.at = 0; /* a time */
+  return position;
+}
+
+static void testLog(unsigned round)
+{
+  Log plain = randomLog(cases[round % ARRAY_LENGTH(cases)].events);
+  Log indexed = indexedLog(cases[round % ARRAY_LENGTH(cases)].interval);
+  PositionsStruct positions = positionsOf(plain, NULL);
+  Index i;
+
+  for (i = 0; i < 12; ++i) {
+    LogPositionStruct position = randomPosition(&positions);
+    Bool from;
+    ++sum.questions;
+    sum.wrong += digestAt(indexed, &all, &position, &from) != digestAt(plain, &all, &position, NULL);
+    sum.restores += from;
+  }
+  free(positions.position);
+  LogClose(indexed);
+  LogClose(plain);
+}
+
+static Bool chooseMost(void *data, LogProcess process, EventType type)
+{
+  UNUSED(data);
+  UNUSED(process);
+  return type->code != EventPoolFreeCODE;
+}
+
+/* testPart -- what is not all of the log has nothing of a check point */
+static void testPart(void)
+{
+  static const LogPositionStruct last = LogPositionLAST;
+  LogRequestStruct few = LogRequestALL, later = LogRequestALL, most = LogRequestALL;
+  Log plain = longLog(), log = indexedLog(5);
+  PositionsStruct positions = positionsOf(plain, chooseWanted);
+  LogSummaryStruct summary;
+  Bool from[4];
+
+  LogSummarize(&summary, log);
+  few.count = 20;
+  later.from = summary.first + 1000;
+  most.choose = chooseMost;
+  few.choose = chooseWanted;
+  TapOk(digestAt(log, &few, &last, &from[0]) == digestAt(plain, &all, &positions.position[20], NULL),
+        "20 events are read where 20 are wanted");
+  TapOk(digestAt(log, &later, &last, &from[1]) == digestAt(plain, &later, &last, NULL), "and none before their time");
+  TapOk(digestAt(log, &most, &last, &from[2]) == digestAt(plain, &most, &last, NULL), "and none of other types");
+  (void)digestAt(log, &all, &last, &from[3]);
+  TapOk(!from[0] && !from[1] && !from[2] && from[3], "without a check point, though there is one");
+  free(positions.position);
+  LogClose(log);
+  LogClose(plain);
+}
+
+/* testOther -- check points are of the log as it was, and of nothing else */
+static void testOther(void)
+{
+  static const LogPositionStruct last = LogPositionLAST;
+  const char *paths[] = {path, "test/good/threads.paw"};
+  static const int64_t offsets[] = {5, 0};
+  LogHooksStruct hooks = {.data = NULL};
+  char error[256];
+  unsigned char byte;
+  Bool from;
+  Log plain = longLog(), log = indexedLog(5);
+  Count wrong = 0, used = 0;
+  IndexFileHeadStruct head = *IndexFileHeadOf(LogKnown(log));
+  Index i;
+  int fd = open(indexPath, O_RDWR);
+
+  LogClose(log);
+  if (LogOpen(&log, paths, 2, &hooks, error, sizeof error) != ResOK)
+    fail(error);
+  TapOk(LogKnown(log) == NULL, "of two logs read together no check point is used");
+  LogClose(log);
+  hooks.offset = offsets;
+  if (LogOpen(&log, paths, 1, &hooks, error, sizeof error) != ResOK)
+    fail(error);
+  TapOk(LogKnown(log) == NULL, "nor of a log whose times are shifted");
+  LogClose(log);
+  for (i = 0; i < head.checks; ++i) { /* from the last one on: one after the other is damaged */
+    IndexFileCheckStruct *check = &head.check[head.checks - 1 - i];
+    uint64_t at = check->offset + below(check->size);
+    if (pread(fd, &byte, 1, (off_t)at) != 1)
+      fail("no check point");
+    byte ^= 1;
+    if (pwrite(fd, &byte, 1, (off_t)at) != 1)
+      fail("no check point");
+    log = openLog();
+    wrong += digestAt(log, &all, &last, &from) != digestAt(plain, &all, &last, NULL);
+    used += from;
+    LogClose(log);
+  }
+  TapIs(wrong, 0, "a check point that is damaged is passed over, %u times", (unsigned)head.checks);
+  TapIs(used, head.checks - 1, "for the one before it, as long as there is one");
+  (void)close(fd);
+  LogClose(plain);
+}
+
+static uint64_t walked;
+
+static void walkObject(void *data, HeapPool pool, HeapThread thread, HeapObject object)
+{
+  UNUSED(data);
+  walked += pool->number + thread->id + object->addr;
+}
+
+static void walkPending(void *data, HeapInput input, Bool begun, HeapObject object)
+{
+  UNUSED(data);
+  walked += begun + input->thread->id + input->pool->number + (object != NULL ? object->addr : 0);
+}
+
+static void walkGone(void *data, HeapPool pool, uint64_t addr)
+{
+  UNUSED(data);
+  walked += pool->number + addr;
+}
+
+/* lookAt -- all that anybody looks at, in the middle of the log and at its end */
+static void lookAt(ManagerState state, Log log)
+{
+  Index i;
+
+  for (i = 0; i < LogProcesses(log); ++i) {
+    if (HeapObjects(ManagerStateHeap(state), i, walkObject, NULL) != ResOK)
+      fail("no memory");
+    HeapPending(ManagerStateHeap(state), i, walkPending, NULL);
+    if (HeapStating(ManagerStateHeap(state), i))
+      HeapGone(ManagerStateHeap(state), i, walkGone, NULL);
+  }
+  (void)digestState(state, log);
+}
+
+/* Whatever bytes say, there is a heap that can be looked at and gone on with, or none. */
+static void testDamage(void)
+{
+  static const LogPositionStruct last = LogPositionLAST;
+  Log log = longLog();
+  PositionsStruct positions = positionsOf(log, NULL);
+  HeapBytesStruct bytes = {.size = 0}, damaged;
+  Count refused = 0, taken = 0;
+  Size size, i;
+  ManagerState state = stateAt(log, &all, &positions.position[positions.count / 2], NULL), other;
+
+  if (HeapSave(&bytes, ManagerStateHeap(state)) != ResOK)
+    fail("no bytes");
+  size = bytes.size;
+  for (i = 0; i < size; ++i) {
+    damaged = (HeapBytesStruct){.bytes = bytes.bytes, .size = i};
+    refused += HeapRestore(ManagerStateHeap(state), &damaged, UINT32_MAX) == ResFORMAT;
+  }
+  TapIs(refused, size, "no beginning of a saved heap can be restored");
+  damaged = (HeapBytesStruct){.bytes = malloc(size), .size = size};
+  for (i = 0; i < 6000; ++i) {
+    Index changes = 1 + below(4);
+    memcpy(damaged.bytes, bytes.bytes, size);
+    while (changes-- > 0)
+      damaged.bytes[below(size)] = (unsigned char)(below(2) ? TapRandom(&random64) : below(8));
+    damaged.next = 0;
+    damaged.failed = FALSE;
+    other = stateAt(log, &all, &positions.position[positions.count / 2], NULL);
+    if (HeapRestore(ManagerStateHeap(other), &damaged, ManagerStateSites(other)) == ResOK) {
+      LogRequestStruct request = *ManagerStateRequest(other);
+      lookAt(other, log);
+      request.start = &positions.position[positions.count / 2];
+      request.end = &last;
+      (void)LogRead(log, &request);
+      (void)ManagerStateSettle(other);
+      lookAt(other, log);
+      ++taken;
+    }
+    ManagerStateDestroy(other);
+  }
+  TapOk(taken > 100, "bytes that say something else are gone on with (%zu) or refused", taken);
+  free(damaged.bytes);
+  bytes.next = 0;
+  TapIs(HeapRestore(ManagerStateHeap(state), &bytes, UINT32_MAX), ResOK, "what is not damaged can be restored afterwards");
+  free(bytes.bytes);
+  free(positions.position);
+  ManagerStateDestroy(state);
+  LogClose(log);
+}
+
+/* A log with more pools, threads and sites than anything has: what is kept of it stays in proportion. */
+static void testMany(void)
+{
+  enum { MANY = 20000 };
+  MakeProcess process = MakeProcessNew(1000, 1);
+  LogPositionStruct position;
+  IndexFileHead head;
+  Count wrong = 0, used = 0;
+  uint64_t i;
+  Log plain, log;
+
+  MakeHeader(&make, process);
+  MakeBlockBegin(&block, process, 1000, EventKindObject, 0, 1000);
+  for (i = 1; i <= MANY; ++i) {
+    while (!MakeEvent(&block, EventPoolAllocSiteCODE, i * 1000, (uint64_t[]){i, 64, 10, i + 77}, NULL)) {
+      MakeBlockEnd(&make, &block, BlockFlagSEALED);
+      MakeBlockNext(&block, i * 1000);
+    }
+  }
+  MakeBlockEnd(&make, &block, BlockFlagSEALED);
+  MakeWrite(&make, path);
+  MakeFree(&make);
+  MakeProcessFree(process);
+  (void)unlink(indexPath);
+  plain = openLog();
+  log = indexedLog(MANY / 100);
+  head = IndexFileHeadOf(LogKnown(log));
+  TapOk(head->checks > 1 && head->checks < IndexFileChecksMAX / 2, "fewer check points where each is dear: %u",
+        (unsigned)head->checks);
+  TapOk(head->bytes <= head->size / 2, "%llu bytes of them", (unsigned long long)head->bytes);
+  for (i = 0; i < 8; ++i) {
+    Bool from;
+    PawPositionOfTime(&position, log, (uint64_t)86400 * 1000000000 + below(MANY) * 1000);
+    wrong += digestAt(log, &all, &position, &from) != digestAt(plain, &all, &position, NULL);
+    used += from;
+  }
+  TapIs(wrong, 0, "and as good");
+  TapOk(used > 0, "where they are used (%zu)", used);
+  LogClose(log);
+  LogClose(plain);
+}
+
+/* A filed request that is left in the middle: the state is that at where it was left. */
+static struct {
+  Bool (*real)(LogRequest request, LogEvent event);
+  Count left;
+  LogPositionStruct position;
+} leaving;
+
+static Bool leaveEvent(LogRequest request, LogEvent event)
+{
+  Bool end = leaving.real(request, event);
+
+  request->stop = --leaving.left == 0;
+  LogEventPosition(&leaving.position, event);
+  ++leaving.position.at;
+  return end;
+}
+
+static void testLeave(void)
+{
+  Log log = randomLog(400);
+  LogPositionStruct last = LogPositionLAST;
+  Count wrong = 0;
+  unsigned i;
+
+  for (i = 0; i < 20; ++i) {
+    LogRequest request;
+    ManagerState state;
+    if (ManagerStateCreate(&state, log, &all, &last) != ResOK)
+      fail("no state");
+    request = ManagerStateRequest(state);
+    leaving.real = request->event;
+    leaving.left = 1 + below(300);
+    request->event = leaveEvent;
+    if (LogRead(log, request) != ResOK || ManagerStateSettle(state) != ResOK)
+      fail("no reading");
+    wrong += digestState(state, log) != digestAt(log, &all, &leaving.position, NULL);
+    ManagerStateDestroy(state);
+  }
+  TapIs(wrong, 0, "where a request is left in the middle, the state is that there");
+  LogClose(log);
+}
+
+int main(void)
+{
+  uint64_t seed = TapSeed();
+  unsigned i, rounds = getenv("SOAK") != NULL ? 2000 : 100;
+
+  snprintf(path, sizeof path, "/tmp/viewstatetest.%d.paw", (int)getpid());
+  snprintf(indexPath, sizeof indexPath, "%s.idx", path);
+  random64 = seed * 0x9e3779b97f4a7c15ull | 1;
+  for (i = 0; i < rounds; ++i)
+    testLog(i);
+  TapIs(sum.wrong, 0, "the state from a check point is that from the beginning, %zu times", sum.questions);
+  TapOk(sum.restores > sum.questions / 4, "though check points were used (%zu)", sum.restores);
+  testPart();
+  testOther();
+  testDamage();
+  testLeave();
+  testMany();
+  unlink(path);
+  unlink(indexPath);
+  return TapDone();
+}

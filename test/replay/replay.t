@@ -1,0 +1,334 @@
+#!/usr/bin/perl
+# replay.t -- recorded heaps replayed on good allocators, and on bad ones
+#
+# SPDX-License-Identifier: BSD-2-Clause
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Registry;
+use JSON::PP qw(decode_json);
+use Test::More;
+
+my $B = $ENV{B} || 'build/cool';
+my $SAN = $ENV{SAN} || '';
+my $cc = $ENV{CC} || 'cc';
+
+sub replay { run("$B/bin/replay", @_) }
+
+sub makeLog {
+    my ($kind) = @_;
+    my $path = "$Dir/$kind.paw";
+
+    system("$B/test/heaptest", $kind, $path) == 0 or die "no log of kind $kind";
+    return $path;
+}
+
+# Replay as JSON; dies where there is none.
+sub table {
+    my ($status, $out, $err) = replay('--json', @_);
+    my $doc = eval { decode_json($out) };
+
+    die "no JSON ($status): $out$err" unless $doc;
+    return ($status, $doc, $err);
+}
+
+my $churn = makeLog('churn');
+my $single = makeLog('single');
+
+subtest 'the table' => sub {
+    my ($status, $out, $err) = replay('-a', 'libc,pawprint,none', $churn);
+    my @lines = split /\n/, $out;
+
+    is($status, 0, 'status');
+    is($err, '', 'a log that lacks nothing is replayed without a word');
+    like($lines[0], qr/^allocator\s+operations\s+seconds\s+ns\/op\s+peak asked\s+peak resident\s+ratio$/, 'columns');
+    is(scalar @lines, 4, 'a line for each allocator');
+    like($lines[1], qr/^libc\s+\d+\s+[\d.]+\s+[\d.]+\s+\d+\s+\d+\s+[\d.]+$/, 'numbers');
+};
+
+subtest 'merged and recorded, on libc and on our pools, with every object checked' => sub {
+    for my $log ($churn, $single) {
+        my %operations;
+        for my $order (qw(merged recorded)) {
+            my ($status, $doc) = table('--verify', '-j', $order, '-a', 'libc,pawprint', $log);
+            is($status, 0, "$order: status");
+            ok($doc->{exact}, "$order: exact") or diag("@{$doc->{not_exact}}");
+            for my $row (@{$doc->{allocators}}) {
+                is($row->{faults}, 0, "$order, $row->{allocator}: no fault");
+                is($row->{failures}, 0, "$order, $row->{allocator}: nothing fails");
+            }
+            is($doc->{threads}, $order eq 'merged' ? 1 : $log eq $churn ? 4 : 1, "$order: threads");
+            $operations{$order} = $doc->{operations};
+            is($doc->{operations}, $doc->{allocations} + $doc->{frees} + $doc->{resizes}, "$order: operations add up");
+        }
+        is($operations{merged}, $operations{recorded}, 'both do the same');
+    }
+};
+
+subtest 'threads free what others allocated, in any schedule' => sub {
+    for my $round (1 .. 5) {
+        my ($status, $doc) = table('--verify', '-n', 2, '-a', 'libc', $churn);
+        is($status, 0, "round $round");
+        cmp_ok($doc->{crossings}, '>', 1000, 'objects cross from thread to thread');
+    }
+    my $pipeline = makeLog('pipeline');
+    for my $round (1 .. 5) {
+        my ($status, $doc) = table('--verify', '-a', 'libc', $pipeline);
+        is($status, 0, "round $round: no thread overtakes the one whose objects it frees");
+        is($doc->{crossings}, 30000, 'each object crosses');
+    }
+};
+
+subtest 'a free is missing, of one of two threads' => sub {
+    my ($status, $doc) = table('--verify', '-a', 'libc', makeLog('lost'));
+
+    is($status, 0, 'status');
+    is($doc->{resizes}, 20000, 'resizes');
+    is($doc->{allocations}, 20001, 'allocations');
+    is($doc->{frees}, 20000, 'frees, the one that is presumed among them');
+};
+
+subtest 'pools with class and parameters' => sub {
+    my ($status, $doc, $err) = table('--verify', '-a', 'pawprint,libc', makeLog('pools'));
+
+    is($status, 0, 'status');
+    is($err, '', 'silent');
+    is($_->{faults}, 0, "$_->{allocator}: no fault") for @{$doc->{allocators}};
+    is($doc->{allocations}, 900, 'allocations');
+    is($doc->{frees}, 150 + 300, 'frees, with those of the pool that was destroyed');
+};
+
+subtest 'another registry, another machine' => sub {
+    for my $kind (qw(foreign wide)) {
+        my ($status, $doc) = table('--verify', '-a', 'libc,pawprint', makeLog($kind));
+
+        is($status, 0, "$kind: status");
+        is($doc->{operations}, 3, 'what is called PoolAlloc and fits is one; what does not fit is not');
+        is($doc->{peak_asked}, 150, 'sizes are the right parameters');
+    }
+};
+
+subtest 'a log that lacks something' => sub {
+    my ($status, $out, $err) = replay('-a', 'libc', makeLog('part'));
+    is($status, 0, 'is replayed');
+    like($err, qr/^replay: not exact: .*5 events discarded while recording/m, 'discarded events are named');
+    like($err, qr/1 free or resize of an object whose allocation is not in the log/, 'unmatched frees too');
+    like($err, qr/1 allocation at an address that was never freed/, 'and overlaps');
+
+    ($status, $out, $err) = replay('-a', 'libc', makeLog('none'));
+    is($status, 1, 'without Object events there is nothing to replay');
+    like($err, qr/^replay: \S+: nothing to replay: /m, 'which is said');
+    like($err, qr/^replay: not exact: no Object events in the log/m, 'with the reason');
+
+    my ($more, $doc) = table('-a', 'libc', makeLog('family'));
+    is($doc->{process}, 5000, 'of a family, the busiest is replayed');
+    like("@{$doc->{not_exact}}", qr/1 other process left out/, 'and the others are named');
+    ($more, $doc) = table('--process', 4711, '-a', 'libc', "$Dir/family.paw");
+    is($doc->{process}, 4711, '--process chooses');
+    ($status, $out, $err) = replay('--process', 17, $churn);
+    is($status, 1, 'a process that is not there');
+    like($err, qr/no process is called '17'/, 'is named');
+};
+
+subtest 'objects larger than memory' => sub {
+    plan skip_all => "the sanitizer's malloc refuses them" if $SAN;
+    my ($status, $doc) = table('-a', 'libc,pawprint', makeLog('huge'));
+
+    is($status, 0, 'status');
+    for my $row (@{$doc->{allocators}}) {
+        cmp_ok($row->{peak_resident}, '<', 1 << 26, "$row->{allocator}: are not filled");
+        cmp_ok($row->{failures}, '>=', 1, "$row->{allocator}: what cannot be had fails, and is counted");
+    }
+    ok(!$doc->{exact}, 'and is not exact');
+};
+
+subtest 'recorded time' => sub {
+    my ($status, $doc) = table('-s', '1x', '-a', 'libc', $churn);
+    my ($half) = (table('-s', '0.5x', '-a', 'libc', $churn))[1];
+
+    is($status, 0, 'status');
+    cmp_ok($doc->{allocators}[0]{seconds}, '>=', 0.1, 'at least as long as the recording, which was 0.12 s');
+    cmp_ok($half->{allocators}[0]{seconds}, '>=', 0.2, 'or twice as long');
+    is((table('-s', '1000x', '-a', 'libc', $churn))[0], 0, 'or as short as can be');
+};
+
+subtest 'usage' => sub {
+    my @cases = (
+        [['-a', 'libc,,none', $churn], 2, qr/--allocator: an empty name/],
+        [['-a', '/nonexistent.so', $churn], 1, qr/\/nonexistent\.so: No such file.*pawprint, libc, none or a shared library/],
+        [['-s', 'fast', $churn], 2, qr/--speed: 'fast' is neither max nor a number/],
+        [['-s', '0x', $churn], 2, qr/--speed/],
+        [['-j', 'both', $churn], 2, qr/threads/],
+        [['-n', '0', $churn], 2, qr/--repeat/],
+        [[], 2, qr/no log is given/],
+        [[$churn, $churn], 2, qr/one log at a time/],
+        [["$Dir/absent.paw"], 1, qr/absent\.paw: No such file/],
+    );
+    for my $case (@cases) {
+        my ($status, $out, $err) = replay(@{$case->[0]});
+        is($status, $case->[1], "@{$case->[0]}: status");
+        like($err, $case->[2], 'message');
+    }
+    spew("$Dir/empty.paw", '');
+    spew("$Dir/text.paw", "no log\n" x 1000);
+    for my $log ("$Dir/empty.paw", "$Dir/text.paw") {
+        my ($status, $out, $err) = replay('-a', 'libc', $log);
+        is($status, 1, "$log: status");
+        like($err, qr/^replay: \Q$log\E: /, 'named');
+        is($out, '', 'no table');
+    }
+    my ($status, $out, $err) = replay('-a', 'libc', makeLog('newer'));
+    is($status, 1, 'events newer than this program are refused');
+    like($err, qr/newer.*--force/, 'and the way out is named');
+    is((replay('-a', 'libc', '--force', "$Dir/newer.paw"))[0], 0, 'which works');
+};
+
+subtest 'a temporary file that cannot be written' => sub {
+    plan skip_all => 'no /dev/full' unless -e '/dev/full';
+    local $ENV{TMPDIR} = "$Dir/no/such/folder";
+    is((replay('-a', 'libc', $churn))[0], 0, 'memory takes its place where there is no folder');
+};
+
+# A library with a malloc that goes wrong as told after its first 300 calls.
+sub library {
+    my ($name, $flags) = @_;
+
+    spew("$Dir/bad.c", <<'END');
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static char room[64 << 20] __attribute__((aligned(4096)));
+static size_t next, calls;
+static size_t *header(void *p) { return (size_t *)p - 2; }
+static void *take(size_t size, size_t align)
+{
+  size_t at = __atomic_fetch_add(&next, size + align + 48, __ATOMIC_SEQ_CST);
+  char *p = room + (at + 32 + align - 1) / align * align;
+  if (p + size > room + sizeof room)
+    return NULL;
+  header(p)[0] = size;
+  return p;
+}
+void *malloc(size_t size)
+{
+  int late = __atomic_add_fetch(&calls, 1, __ATOMIC_SEQ_CST) > 300;
+  (void)late;
+#ifdef OVERLAP
+  static char *last;
+  if (late && last != NULL && size < 32)
+    return last;
+  if (late && size >= 32)
+    return last = take(size, 16);
+#endif
+#ifdef ALIGN
+  if (late)
+    return (char *)take(size + 8, 16) + 8;
+#endif
+#ifdef CRASH
+  if (late)
+    *(volatile char *)8 = 1;
+#endif
+#ifdef LEAVE
+  if (late)
+    _exit(3);
+#endif
+#ifdef NONE
+  if (late)
+    return NULL;
+#endif
+  return take(size, 16);
+}
+void free(void *p) { (void)p; }
+void *realloc(void *p, size_t size)
+{
+  void *new = malloc(size);
+  if (p != NULL && new != NULL) {
+#ifndef LOSE
+    memcpy(new, p, header(p)[0] < size ? header(p)[0] : size);
+#endif
+  }
+  return new;
+}
+#ifndef FEW
+void *calloc(size_t n, size_t size) {
+  void *p = malloc(n * size);
+#ifdef DIRTY
+  return p == NULL ? p : memset(p, 7, n * size);
+#else
+  return p == NULL ? p : memset(p, 0, n * size);
+#endif
+}
+int posix_memalign(void **p, size_t align, size_t size) { *p = take(size, align); return *p == NULL ? 12 : 0; }
+#endif
+END
+    spew("$Dir/bad.c", "int nothing;\n") if $name eq 'nomalloc';
+    system(split(' ', $cc), '-O1', '-w', '-fno-builtin', '-shared', '-fPIC', map({ "-D$_" } split ' ', $flags), '-o', "$Dir/$name.so",
+        "$Dir/bad.c") == 0 or die "cannot compile $name";
+    return "$Dir/$name.so";
+}
+
+SKIP: {
+    skip 'a sanitized program preloads no malloc', 1 if $SAN;
+    subtest 'libraries, good and bad' => sub {
+        my @cases = (
+            ['good', '', 0, qr/^$/],
+            ['few', 'FEW', 1, qr/is not aligned to|has no posix_memalign/],
+            ['overlap', 'OVERLAP', 1, qr/was overwritten by another at byte \d+/],
+            ['align', 'ALIGN', 1, qr/is not aligned to 16/],
+            ['lose', 'LOSE', 1, qr/lost its contents in a resize, at byte 0/],
+            ['dirty', 'DIRTY', 1, qr/is not zero at byte 0/],
+            ['crash', 'CRASH', 1, qr/crash\.so: killed by signal 11/],
+            ['leave', 'LEAVE', 1, qr/leave\.so: ended with status 3 before the replay was over/],
+            ['nomalloc', '', 1, qr/nomalloc\.so: could not be loaded, or has no malloc/],
+        );
+        for my $case (@cases) {
+            my ($name, $flags, $expected, $message) = @$case;
+            my ($status, $out, $err) = replay('--verify', '-a', library($name, $flags), $single);
+            is($status, $expected, "$name: status");
+            like($err, $message, "$name: what is wrong");
+        }
+        my ($status, $doc) = table('-a', library('none', 'NONE'), $single);
+        is($status, 0, 'an allocator that has no memory any more: status');
+        cmp_ok($doc->{allocators}[0]{failures}, '>', 1000, 'what failed is counted');
+        like("@{$doc->{not_exact}}", qr/allocations failed/, 'and told');
+
+        my $text = spew("$Dir/text.so", "no library\n");
+        my ($late, $out, $err) = replay('-a', "libc,$text", $single);
+        is($late, 1, 'a file that is no library: status');
+        like($err, qr/text\.so: could not be loaded/, 'is named');
+        like($out, qr/^libc +\d/m, 'and does not keep the others from their turn');
+    };
+}
+
+SKIP: {
+    skip 'no eventrec', 1 unless -x "$B/bin/eventrec";
+    skip 'no events of objects in this variety', 1 if ($ENV{VARIETY} // 'cool') ne 'cool';
+    subtest 'a real program' => sub {
+        my $log = "$Dir/perl.paw";
+        my $program = 'my %h; for my $i (1 .. 30000) { $h{"key $i"} .= "x" x ($i % 40) } my @s = sort keys %h;';
+        my ($status, $out, $err) = run("$B/bin/eventrec", '-o', $log, $^X, '-e', $program);
+        is($status, 0, 'is recorded');
+        ($status, my $doc, $err) = table('--verify', '-a', 'libc,pawprint', $log);
+        is($status, 0, 'and replayed') or diag($err);
+        ok($doc->{exact}, 'exactly') or diag("@{$doc->{not_exact}}");
+        cmp_ok($doc->{allocations}, '>', 60000, 'all of it');
+        for my $row (@{$doc->{allocators}}) {
+            is($row->{faults}, 0, "$row->{allocator}: no fault");
+            cmp_ok($row->{peak_resident}, '>', $doc->{peak_asked} / 2, "$row->{allocator}: takes memory") unless $SAN;
+        }
+    };
+    subtest 'threads whose data destructors free' => sub {
+        plan skip_all => 'the library is not preloaded in a sanitized build' if $SAN;
+        my $log = "$Dir/keys.paw";
+        my ($status, undef, $err) = run("$B/bin/eventrec", '-o', $log, "$B/prog/inherits", 200, 'threads');
+        is($status, 0, 'are recorded') or diag($err);
+        ($status, my $doc, $err) = table('--verify', '-a', 'libc', $log);
+        is($status, 0, 'and replayed') or diag($err);
+        is($doc->{threads}, 201, 'each is one thread, with what it frees at its end');
+        cmp_ok($doc->{frees}, '>=', 200, 'and frees it');
+    };
+}
+
+done_testing();
