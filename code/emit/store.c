@@ -1,4 +1,4 @@
-/* store.c -- where a process's blocks lie
+/* store.c -- the memory in which a process's blocks lie: its file, its mapping, and their end
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -24,22 +24,14 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-/* A process may leave regions behind by exec; more than this many stay for the collector. */
 enum {
-  storeTriesMAX = 64,
   storeSlotsMIN = 8,
   storeSlotsFEW = 64,
   storeHeadSIZE = offsetof(RegionHeaderStruct, tickets),
-  storeAHEAD = 64,         /* slots that StoreAhead sees to: 4 MiB */
   storeDUMPED = RegionFIRST + 6 * RegionSlotSIZE, /* bytes at its beginning that any core has: dumping a hole in tmpfs
                               fills it, so it is no more than a short process needs */
-  storeTABLE = 2 << 20,    /* bytes that a table of pages tells of */
-  storeLeastLOG = 12,      /* of BlockMIN, */
-  storeMostLOG = 16,       /* and of BlockMAX */
-  storeENTRIES = 256,      /* words that are read of a folder in one go */
-  storePoorNS = 10000000 /* that a file system which had no room is not asked again */
+  storeTABLE = 2 << 20     /* bytes that a table of pages tells of */
 };
-_Static_assert(BlockMIN == 1 << storeLeastLOG && BlockMAX == 1 << storeMostLOG, "log2 of the least and the largest block");
 
 /* The mappings of this process's stores, and of its parent's, where an event that fork has interrupted may yet be
  * written. */
@@ -59,9 +51,9 @@ static Index storeForking = RegionSlotsMAX;
 /* Where the shared store of the process that forked is; "": nowhere. */
 static char storeFamily[RegionPathMAX];
 
-/* storeName -- of the `n`th region of this process (format/region.h), in RegionFOLDER or beside the log.  Where a link
+/* StoreName -- of the `n`th region of this process (format/region.h), in RegionFOLDER or beside the log.  Where a link
  * to the log is to lie beside it, that has room, too. */
-static Bool storeName(char *room, Size size, const char *log, uint64_t recording, unsigned n, Bool beside)
+Bool StoreName(char *room, Size size, const char *log, uint64_t recording, unsigned n, Bool beside)
 {
   RegionNameStruct name = {.recording = recording, .pid = RawPid(), .number = n};
   const char *slash = strrchr(log, '/');
@@ -81,21 +73,21 @@ static Bool storeName(char *room, Size size, const char *log, uint64_t recording
   return !text.overflow;
 }
 
-/* storeLink -- where the link beside a region is */
-static const char *storeLink(char *room, const char *path)
+/* StoreLink -- where the link beside a region is */
+const char *StoreLink(char *room, const char *path)
 {
   (void)strcpy(room, path);
   return strcat(room, RegionLINK);
 }
 
-/* storeRemove -- the file at `path`, and then the link beside it, if there is one: a link alone says of nobody that
+/* StoreRemove -- the file at `path`, and then the link beside it, if there is one: a link alone says of nobody that
  * something is left.  FALSE: the file may be there yet. */
-static Bool storeRemove(const char *path)
+Bool StoreRemove(const char *path)
 {
   char room[RegionPathMAX];
   Bool removed = RawCall(SYS_unlinkat, AT_FDCWD, path, 0) == 0;
 
-  (void)RawCall(SYS_unlinkat, AT_FDCWD, storeLink(room, path), 0);
+  (void)RawCall(SYS_unlinkat, AT_FDCWD, StoreLink(room, path), 0);
   return removed;
 }
 
@@ -270,11 +262,11 @@ static RegionHeader storeShared(Store store, const char *log, uint64_t recording
   unsigned beside, n;
 
   for (beside = 0; beside < (log[0] != '\0' ? 2 : 1); ++beside)
-    for (n = 0; n < storeTriesMAX && storeName(store->path, sizeof store->path, log, recording, n, beside); ++n) {
+    for (n = 0; n < StoreNumbersMAX && StoreName(store->path, sizeof store->path, log, recording, n, beside); ++n) {
       /* The link is made before the region: so there is never a region of which nobody knows what log it is for.  One
        * that is there is another region's, which is gone, and about to go itself. */
       Bool links = !beside && log[0] == '/';
-      long res = links ? RawCall(SYS_symlinkat, log, AT_FDCWD, storeLink(link, store->path)) : 0;
+      long res = links ? RawCall(SYS_symlinkat, log, AT_FDCWD, StoreLink(link, store->path)) : 0;
       Bool linked = links && res == 0;
       int fd = res == -EEXIST ? -EEXIST : storeFile(store->path, size);
       RegionHeader header = fd >= 0 ? storeMap(store, fd, size) : NULL;
@@ -421,7 +413,7 @@ void StoreMark(const char *log, uint64_t recording)
   long fd = -EEXIST;
   unsigned n;
 
-  for (n = 0; fd == -EEXIST && n < storeTriesMAX && storeName(path, sizeof path, log, recording, n, FALSE); ++n)
+  for (n = 0; fd == -EEXIST && n < StoreNumbersMAX && StoreName(path, sizeof path, log, recording, n, FALSE); ++n)
     fd = RawCall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd >= 0)
     (void)RawCall(SYS_close, fd);
@@ -443,7 +435,7 @@ static void storeEmpty(Store store)
 
 void StoreUnlink(Store store)
 {
-  if (store->path[0] != '\0' && !storeRemove(store->path))
+  if (store->path[0] != '\0' && !StoreRemove(store->path))
     storeEmpty(store);
   store->path[0] = '\0';
 }
@@ -468,394 +460,4 @@ Bool StoreProvide(Store store, Size offset, Size size)
   res = RawCall(SYS_fallocate, fd, 0, offset, size);
   (void)RawCall(SYS_close, fd);
   return res == 0 || res == -EOPNOTSUPP;
-}
-
-/* storeSlotProvide -- the same for the block in a slot that is ours, once */
-static Bool storeSlotProvide(Store store, Index i, unsigned log2)
-{
-  Size size = (Size)1 << log2;
-
-  if (store->provided[i] >= log2)
-    return TRUE;
-  if (!StoreProvide(store, RegionFIRST + (i + 1) * RegionSlotSIZE - size, size))
-    return FALSE;
-  __atomic_store_n(&store->provided[i], (uint8_t)log2, __ATOMIC_RELAXED); /* who looks for a slot reads it before he has it */
-  return TRUE;
-}
-
-/* storeRaise -- slot `i` has been taken */
-static void storeRaise(Store store, Index i)
-{
-  Index limit = StoreLimit(store);
-
-  while (limit <= i && !__atomic_compare_exchange_n(&store->limit, &limit, i + 1, FALSE, __ATOMIC_ACQ_REL,
-                                                    __ATOMIC_ACQUIRE))
-    ;
-}
-
-/* storeEnd -- where a slot ends */
-static char *storeEnd(RegionHeader header, Index i)
-{
-  return (char *)header + RegionSize(i + 1);
-}
-
-uint8_t StoreTold(Store store, Index i)
-{
-  return RegionStateTold(storeEnd(store->header, i), (Size)1 << store->provided[i], store->header->identity);
-}
-
-/* storeFree -- the first free slot from `i` on, or `slots`.  Eight states are looked at in one go. */
-static Index storeFree(RegionHeader header, Index i)
-{
-  enum { together = sizeof(uint64_t) };
-  const uint64_t ones = 0x0101010101010101u;
-
-  while (i < header->slots) {
-    /* All places have a state, also those behind the last slot. */
-    uint64_t states = i % together == 0 ? __atomic_load_n((uint64_t *)(void *)&header->state[i], __ATOMIC_RELAXED) : 0;
-    if (((states - ones) & ~states & ones << 7) == 0)
-      i += together;
-    else if (__atomic_load_n(&header->state[i], __ATOMIC_RELAXED) == RegionFREE)
-      return i;
-    else
-      ++i;
-  }
-  return header->slots;
-}
-
-/* Then it is not asked again: what was had before serves. */
-Bool StorePoor(Store store)
-{
-  uint64_t poor = __atomic_load_n(&store->poor, __ATOMIC_RELAXED);
-
-  return poor != 0 && EventClockMonotonic() - poor < storePoorNS;
-}
-
-/* storeTaken -- is there a block in a slot that was free, and is ours now?  Then the program has written over the slot's state,
- * which gets what it should be; its owner may have come first, and handed the block over. */
-static Bool storeTaken(Store store, Index i, unsigned had)
-{
-  const char *end = storeEnd(store->header, i);
-  uint8_t ours = RegionOPEN, told;
-  uint64_t some = 0;
-  unsigned log2;
-
-  for (log2 = storeLeastLOG; log2 <= had; ++log2)
-    some |= *(const uint64_t *)(const void *)(end - ((Size)1 << log2));
-  if (LIKELY(some == 0))
-    return FALSE;
-  told = StoreTold(store, i);
-  if (told != RegionFREE)
-    (void)__atomic_compare_exchange_n(&store->header->state[i], &ours, told, FALSE, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-  return TRUE;
-}
-
-/* storeClaim -- take a free slot for a block of 1 << *log2 bytes, or of what was had there before; FALSE: not this one.
- * It does not say how large it is: others look at the headers of all that have a size, and there is none yet. */
-static Bool storeClaim(Store store, Index i, unsigned *log2, Bool *poor)
-{
-  RegionHeader header = store->header;
-  uint8_t had = __atomic_load_n(&store->provided[i], __ATOMIC_RELAXED), none = RegionFREE;
-  unsigned its = *poor && had < *log2 ? had : *log2;
-
-  if ((1u << its) < BlockMIN ||
-      !__atomic_compare_exchange_n(&header->state[i], &none, RegionOPEN, FALSE, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-    return FALSE;
-  if (storeTaken(store, i, had))
-    return FALSE;
-  storeRaise(store, i);
-  if (!storeSlotProvide(store, i, its)) {
-    __atomic_store_n(&store->poor, EventClockMonotonic(), __ATOMIC_RELAXED);
-    *poor = TRUE;
-    its = store->provided[i];
-  }
-  if ((1u << its) < BlockMIN) {
-    __atomic_store_n(&header->state[i], RegionFREE, __ATOMIC_RELEASE);
-    return FALSE;
-  }
-  *log2 = its;
-  return TRUE;
-}
-
-void StoreAhead(Store store)
-{
-  RegionHeader header = __atomic_load_n(&store->header, __ATOMIC_ACQUIRE);
-  Bool poor = FALSE;
-  Index i, slots = 0;
-
-  for (i = 0; header != NULL && !poor && slots < storeAHEAD && (i = storeFree(header, i)) < header->slots; ++i) {
-    unsigned log2 = storeMostLOG;
-    if (storeClaim(store, i, &log2, &poor))
-      __atomic_store_n(&header->state[i], RegionFREE, __ATOMIC_RELEASE);
-    ++slots;
-  }
-}
-
-void *StoreTake(Store store, Size *size)
-{
-  RegionHeader header = __atomic_load_n(&store->header, __ATOMIC_ACQUIRE);
-  unsigned log2 = (unsigned)__builtin_ctzl(*size);
-  Bool poor = StorePoor(store);
-  Index i;
-
-  AVER(WordIsPowerOf2(*size) && *size >= BlockMIN && *size <= BlockMAX);
-  for (i = 0; header != NULL && (i = storeFree(header, i)) < header->slots; ++i)
-    if (storeClaim(store, i, &log2, &poor)) {
-      *size = (Size)1 << log2;
-      return (char *)header + RegionFIRST + (i + 1) * RegionSlotSIZE - *size;
-    }
-  return NULL;
-}
-
-void StoreGive(Store store, void *block)
-{
-  __atomic_store_n(&store->header->state[StoreSlot(store->header, block)], RegionFREE, __ATOMIC_RELEASE);
-}
-
-/* storeErased -- nothing is left of the block in a slot */
-static void storeErased(Store store, Index i)
-{
-  Size size = (Size)1 << store->provided[i];
-
-  memset(storeEnd(store->header, i) - size, 0, size);
-  __atomic_store_n(&store->header->state[i], RegionFREE, __ATOMIC_RELEASE);
-  (void)__atomic_fetch_sub(&store->header->pool.full, 1, __ATOMIC_ACQ_REL);
-}
-
-/* storeState -- the state of a slot becomes `new`, unless another thread has changed it since it was `old` */
-static Bool storeState(RegionHeader region, Index i, uint8_t old, uint8_t new)
-{
-  return __atomic_compare_exchange_n(&region->state[i], &old, new, FALSE, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-}
-
-/* Another thread may still be overwriting an old block, as it has begun that before the collector died. */
-void StoreInherit(Store store)
-{
-  RegionHeader region = store->header;
-  Index i;
-
-  for (i = 0; i < StoreLimit(store); ++i) {
-    uint8_t old = __atomic_load_n(&region->state[i], __ATOMIC_ACQUIRE), state = old, told;
-    if ((old & RegionFULL) == 0)
-      continue;
-    told = StoreTold(store, i);
-    if (RegionStateWrong(state, told))
-      state = told;
-    if ((state & RegionLog2MASK) != 0)
-      (void)storeState(region, i, old, state & (uint8_t)~RegionTAKEN);
-    else if (storeState(region, i, old, RegionERASED))
-      storeErased(store, i);
-  }
-}
-
-void StoreMend(Store store)
-{
-  RegionHeader region = StoreRegion(store);
-  Index i;
-
-  for (i = 0; region != NULL && i < StoreLimit(store); ++i) {
-    uint8_t state = __atomic_load_n(&region->state[i], __ATOMIC_ACQUIRE), told = StoreTold(store, i);
-    if (RegionStateWrong(state, told))
-      (void)storeState(region, i, state, told);
-  }
-}
-
-/* storeLedger -- how many events others have counted in a region: none where there was no room for the page, and to touch
- * that would kill the program */
-static uint64_t storeLedger(RegionHeader header)
-{
-  Size size = RegionLEDGER - RegionCONTROL + sizeof(uint64_t);
-  long res = RawCall(SYS_madvise, (char *)header + RegionCONTROL, size, MADV_POPULATE_WRITE);
-
-  return res == 0 || res == -EINVAL ? RegionCounted(header) : 0;
-}
-
-/* storeCounts -- does the region count events that none of its blocks has? */
-static Bool storeCounts(RegionHeader header)
-{
-  Index i;
-
-  for (i = 0; i < RegionLEAVING; ++i)
-    if (header->leaving[i].count != 0)
-      return TRUE;
-  return RegionLost(header) != 0 || storeLedger(header) != 0;
-}
-
-/* storeAdoptMap -- a region whose owner is gone; its lock is ours while it is mapped.  The file is closed: there may be
- * no other number for the log.  NULL: it is none */
-static RegionHeader storeAdoptMap(Size *sizeReturn, int fd)
-{
-  RegionHeader header = NULL;
-  struct stat status;
-
-  if (RawCall(SYS_flock, fd, LOCK_EX | LOCK_NB) == 0 && RawStat(fd, &status) == 0 && status.st_uid == RawUser()) {
-    *sizeReturn = (Size)status.st_size;
-    if (*sizeReturn >= RegionFIRST)
-      header = RawMapAt(NULL, *sizeReturn, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd);
-  }
-  (void)RawCall(SYS_close, fd);
-  return header;
-}
-
-/* storeAdoptFile -- one region, if its owner is gone and it is of the recording */
-static void storeAdoptFile(int fd, const char *path, uint64_t recording, StoreAdoptFunction block, void *data)
-{
-  Size size, offset, its;
-  RegionHeader header = storeAdoptMap(&size, fd);
-  Res res = ResOK;
-  Index i;
-
-  if (header == NULL)
-    return;
-  if (RegionHeaderSound(header, size) && header->pid == RawPid() && header->recording == recording &&
-      !RegionCollected(header)) {
-    /* Where there was a collector that died, it may not have come as far as to write the header block. */
-    i = header->text.generation & 1;
-    its = header->text.length[i];
-    if (header->hand.collector != RegionCollectorNONE && header->text.generation != 0 && its <= RegionTextSIZE &&
-        RegionTEXT + (i + 1) * RegionTextSIZE <= size)
-      res = block(data, header, (char *)header + RegionTEXT + i * RegionTextSIZE, its);
-    for (i = 0; i < header->slots && res == ResOK; ++i)
-      if (RegionBlockAt(&offset, &its, header, i))
-        res = block(data, header, (char *)header + offset, its);
-    if (res == ResOK)
-      res = block(data, header, NULL, 0);
-    if (res == ResOK && !storeCounts(header))
-      (void)storeRemove(path);
-  }
-  (void)RawCall(SYS_munmap, header, size);
-}
-
-typedef struct StoreEntryStruct {
-  uint64_t inode, offset;
-  uint16_t size;
-  uint8_t type;
-  char name[];
-} StoreEntryStruct, *StoreEntry; /* as getdents64 has it */
-
-/* storeEachSays -- does the file say that it is a region of the recording, as we make them?  It is read: of one that another process
- * is making there may be no page yet, and on a full disk whoever touches that dies. */
-static Bool storeEachSays(int fd, uint64_t recording)
-{
-  struct {
-    char magic[BlockMagicSIZE];
-    uint32_t order, major;
-  } begin;
-  uint64_t its;
-
-  _Static_assert(offsetof(RegionHeaderStruct, order) == BlockMagicSIZE &&
-                     offsetof(RegionHeaderStruct, major) == BlockMagicSIZE + sizeof(uint32_t), "so regions begin");
-  return RawCall(SYS_pread64, fd, &begin, sizeof begin, 0) == sizeof begin &&
-         memcmp(begin.magic, RegionMAGIC, BlockMagicSIZE) == 0 && begin.order == BlockORDER && begin.major == BlockMAJOR &&
-         RawCall(SYS_pread64, fd, &its, sizeof its, offsetof(RegionHeaderStruct, recording)) == sizeof its &&
-         its == recording;
-}
-
-/* storeEachOpen -- the file of a region, which is ours, by its name in the folder; -1: it is none
- * pid  0, or whose it is to be */
-static int storeEachOpen(long folder, const char *name, uint64_t recording, uint32_t pid)
-{
-  RegionNameStruct its;
-  struct stat status;
-  long fd;
-
-  if (!RegionNameParse(&its, name) || its.recording != recording || (pid != 0 && its.pid != pid))
-    return -1;
-  fd = RawCall(SYS_openat, folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (fd < 0)
-    return -1;
-  if (RawStat((int)fd, &status) == 0 && status.st_uid == RawUser() && (Size)status.st_size >= RegionFIRST &&
-      storeEachSays((int)fd, recording))
-    return (int)fd;
-  (void)RawCall(SYS_close, fd);
-  return -1;
-}
-
-/* Whoever is given such files. */
-typedef struct storeEachStruct {
-  StoreEachFunction take;   /* StoreEach's, or NULL: */
-  StoreAdoptFunction block; /* StoreAdopt's, */
-  void *data;
-  uint64_t recording;
-  uint32_t pid;             /* for regions of this process */
-} storeEachStruct, *storeEachs;
-
-/* storeEachTake -- the file, which is closed; FALSE: on with the next one */
-static Bool storeEachTake(storeEachs each, int fd, const char *path)
-{
-  Bool taken = FALSE;
-
-  if (each->take == NULL) {
-    storeAdoptFile(fd, path, each->recording, each->block, each->data);
-  } else {
-    taken = each->take(fd);
-    (void)RawCall(SYS_close, fd);
-  }
-  return taken;
-}
-
-/* storeEach -- all of one folder */
-static Bool storeEach(const char *log, Bool beside, storeEachs each)
-{
-  uint64_t entries[storeENTRIES];
-  char path[RegionPathMAX], *name;
-  Bool taken = FALSE;
-  long folder, size, at;
-
-  if (!storeName(path, sizeof path, log, each->recording, 0, beside))
-    return FALSE;
-  name = strrchr(path, '/');
-  *name++ = '\0';
-  folder = RawCall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  name[-1] = '/';
-  while (folder >= 0 && !taken && (size = RawCall(SYS_getdents64, folder, entries, sizeof entries)) > 0)
-    for (at = 0; at < size && !taken; at += ((StoreEntry)(void *)((char *)entries + at))->size) {
-      const char *its = ((StoreEntry)(void *)((char *)entries + at))->name;
-      Size length = strlen(its);
-      Bool fits = length < sizeof path - sizeof RegionLINK - (Size)(name - path);
-      int fd = fits ? storeEachOpen(folder, its, each->recording, each->pid) : -1;
-      if (fd < 0)
-        continue;
-      memcpy(name, its, length + 1);
-      taken = storeEachTake(each, fd, path);
-    }
-  if (folder >= 0)
-    (void)RawCall(SYS_close, folder);
-  return taken;
-}
-
-Bool StoreEach(const char *log, uint64_t recording, Bool beside, StoreEachFunction take)
-{
-  storeEachStruct each = {.take = take, .recording = recording};
-
-  return storeEach(log, beside, &each);
-}
-
-/* storeAdoptNext -- the regions that this process has numbered itself: in a row */
-static void storeAdoptNext(const char *log, storeEachs each, Bool beside)
-{
-  char path[RegionPathMAX], link[RegionPathMAX];
-  struct stat status;
-  unsigned n;
-
-  for (n = 0; n < storeTriesMAX && storeName(path, sizeof path, log, each->recording, n, beside); ++n) {
-    int fd = (int)RawCall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    /* Where only the link of one that is gone is left, there may be more behind it. */
-    if (fd == -ENOENT && RawCall(SYS_newfstatat, AT_FDCWD, storeLink(link, path), &status, AT_SYMLINK_NOFOLLOW) != 0)
-      break;
-    if (fd >= 0) /* else it is somebody else's, which may stand in front of ours */
-      storeAdoptFile(fd, path, each->recording, each->block, each->data);
-  }
-}
-
-void StoreAdopt(const char *log, uint64_t recording, Bool collected, StoreAdoptFunction block, void *data)
-{
-  storeEachStruct each = {.block = block, .data = data, .recording = recording, .pid = RawPid()};
-  unsigned beside;
-
-  for (beside = 0; beside < 2; ++beside)
-    if (collected)
-      (void)storeEach(log, beside != 0, &each);
-    else
-      storeAdoptNext(log, &each, beside != 0);
 }

@@ -107,6 +107,14 @@ static inline Size StoreSize(const void *block)
   return RegionSlotSIZE - (Word)block % RegionSlotSIZE;
 }
 
+/* For regionadopt.c.  StoreName -- the path of the `n`th region of this process, in RegionFOLDER or beside the log; FALSE: there is
+ * no room for it, or there is none.  StoreLink -- that of the link beside a region, in a buffer of RegionPathMAX bytes.  StoreRemove --
+ * remove a region and its link; FALSE: that cannot be. */
+enum { StoreNumbersMAX = 64 }; /* a process may leave regions behind by exec; more than this many stay for the collector */
+extern Bool StoreName(char *room, Size size, const char *log, uint64_t recording, unsigned n, Bool beside);
+extern const char *StoreLink(char *room, const char *path);
+extern Bool StoreRemove(const char *path);
+
 /* StoreEach -- call `take` with the file of each region of the recording that has a name, in RegionFOLDER or beside the log, and is
  * our user's, until it returns TRUE; that is returned */
 typedef Bool (*StoreEachFunction)(int fd);
