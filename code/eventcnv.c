@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analyse/source.h"
+#include "analyse/openlogs.h"
 #include "base/aver.h"
 #include "base/option.h"
 #include "base/text.h"

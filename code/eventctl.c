@@ -23,13 +23,13 @@
 #include "base/option.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "export/line.h"
 #include "export/output.h"
+#include "export/textcsvjson.h"
 #include "listen/listen.h"
-#include "log/called.h"
 #include "log/logfile.h"
-#include "monitor/attach.h"
+#include "log/processname.h"
 #include "monitor/blockcopy.h"
+#include "monitor/liveregion.h"
 #include "request/request.h"
 
 enum { ctlTracebackEVENTS = 10, ctlFlushMS = 1000 };
@@ -38,15 +38,15 @@ enum { ctlTracebackEVENTS = 10, ctlFlushMS = 1000 };
 typedef struct CtlStruct {
   const OptionToolStruct *tool;
   Bool buffered;       /* lists are of what the flight recorder keeps */
-  Attach live;           /* the emitter that a command is run for, */
-  Attach emitter[AttachEMITTERS]; /* of all that the process has: owned, */
+  LiveRegion live;           /* the emitter that a command is run for, */
+  LiveRegion emitter[LiveRegionEMITTERS]; /* of all that the process has: owned, */
   Count emitters;      /* so many */
   const char *const *words; /* the command, */
   Count count;         /* of so many words */
   Log log;             /* for traceback: the blocks as a log, */
   Line line;
   Count newest;        /* so many events of each kind, */
-  uint64_t events[AttachEMITTERS][EventKindMAX]; /* of so many that there are, by number of the process in the log */
+  uint64_t events[LiveRegionEMITTERS][EventKindMAX]; /* of so many that there are, by number of the process in the log */
 } CtlStruct, *Ctl;
 
 /* The program may end, or cut its memory short, at any time. */
@@ -69,7 +69,7 @@ static void ctlSkip(int number)
 }
 
 /* ctlRegistry -- what an emitter is called where there are several: version, number and checksum of its events */
-static void ctlRegistry(Text text, Attach live)
+static void ctlRegistry(Text text, LiveRegion live)
 {
   char line[80];
 
@@ -102,7 +102,7 @@ static int ctlShow(Ctl ctl)
   char which[96];
   static const char *const policies[] = {"discard", "block", "stop", "overwrite"};
   RegionHeader region = ctl->live->region;
-  uint32_t sent = AttachSent(ctl->live), buffered = AttachBuffered(ctl->live), policy = region->policy;
+  uint32_t sent = LiveRegionSent(ctl->live), buffered = LiveRegionBuffered(ctl->live), policy = region->policy;
   BlockCopyCountsStruct counts;
   Index k;
 
@@ -129,7 +129,7 @@ static int ctlShow(Ctl ctl)
 static void ctlCommandsSay(Text text);
 
 /* ctlHas -- has the emitter a kind of this name? */
-static Bool ctlHas(Attach live, const char *name, Size length)
+static Bool ctlHas(LiveRegion live, const char *name, Size length)
 {
   Index i;
 
@@ -194,30 +194,30 @@ static Bool ctlList(Ctl ctl, uint32_t now, uint32_t *maskReturn, int *status)
 
 static int ctlSwitch(Ctl ctl)
 {
-  uint32_t mask[AttachEMITTERS];
+  uint32_t mask[LiveRegionEMITTERS];
   int status = 0;
   Index i;
 
   /* All or none: a mistake is found before anything is switched. */
   for (i = 0; i < ctl->emitters; ++i) {
     ctl->live = ctl->emitter[i];
-    if (!ctlList(ctl, ctl->buffered ? AttachBuffered(ctl->live) : AttachSent(ctl->live), &mask[i], &status))
+    if (!ctlList(ctl, ctl->buffered ? LiveRegionBuffered(ctl->live) : LiveRegionSent(ctl->live), &mask[i], &status))
       return status;
   }
   for (i = 0; i < ctl->emitters; ++i)
-    (ctl->buffered ? AttachBuffer : AttachSend)(ctl->emitter[i], mask[i]);
+    (ctl->buffered ? LiveRegionBuffer : LiveRegionSend)(ctl->emitter[i], mask[i]);
   return status;
 }
 
 static int ctlStart(Ctl ctl)
 {
-  AttachSend(ctl->live, ctl->live->region->chosen & ((1u << RegionControlBUFFER) - 1));
+  LiveRegionSend(ctl->live, ctl->live->region->chosen & ((1u << RegionControlBUFFER) - 1));
   return 0;
 }
 
 static int ctlStop(Ctl ctl)
 {
-  AttachSend(ctl->live, 0);
+  LiveRegionSend(ctl->live, 0);
   return 0;
 }
 
@@ -225,15 +225,15 @@ static int ctlStop(Ctl ctl)
  * long from now, so what can be seen from here goes out at once. */
 static int ctlFlush(Ctl ctl)
 {
-  Attach live = ctl->live;
+  LiveRegion live = ctl->live;
   const char *reason;
   int fd;
   Res res;
 
   if (RegionCollected(live->region)) {
     RegionAsk(live->region, RegionAskFLUSH);
-    AttachWake(live);
-    if (AttachWait(live, RegionAskFLUSH, ctlFlushMS))
+    LiveRegionWake(live);
+    if (LiveRegionWait(live, RegionAskFLUSH, ctlFlushMS))
       return 0;
     if (RegionCollected(live->region))
       return OptionFail(ctl->tool, "process %" PRIu32 ": its collector has not answered for a second; it was "
@@ -271,7 +271,7 @@ static Bool ctlCount(LogRequest request, LogEvent event)
 {
   Ctl ctl = request->data;
 
-  if (event->process->number < AttachEMITTERS)
+  if (event->process->number < LiveRegionEMITTERS)
     ++ctl->events[event->process->number][event->type->kind];
   return FALSE;
 }
@@ -281,7 +281,7 @@ static Bool ctlPrint(LogRequest request, LogEvent event)
   Ctl ctl = request->data;
   LogRequestStruct line = {.data = ctl->line};
 
-  return event->process->number < AttachEMITTERS &&
+  return event->process->number < LiveRegionEMITTERS &&
          ctl->events[event->process->number][event->type->kind]-- <= ctl->newest && LineEvent(&line, event);
 }
 
@@ -380,7 +380,7 @@ static void ctlCommandsSay(Text text)
 static void ctlClose(Ctl ctl)
 {
   while (ctl->emitters > 0) {
-    AttachClose(ctl->emitter[--ctl->emitters]);
+    LiveRegionClose(ctl->emitter[--ctl->emitters]);
     free(ctl->emitter[ctl->emitters]);
   }
 }
@@ -390,18 +390,18 @@ static Res ctlOpen(Ctl ctl, uint32_t pid, char *error, Size size)
 {
   Res res = ResOK;
 
-  while (res == ResOK && ctl->emitters < AttachEMITTERS) {
-    Attach live = malloc(sizeof *live);
+  while (res == ResOK && ctl->emitters < LiveRegionEMITTERS) {
+    LiveRegion live = malloc(sizeof *live);
     if (live == NULL) {
       (void)snprintf(error, size, "no memory");
       return ResFAIL;
     }
-    res = AttachOpen(live, pid, ctl->emitters, error, size);
+    res = LiveRegionOpen(live, pid, ctl->emitters, error, size);
     ctl->emitter[ctl->emitters] = live;
     if (res == ResOK) {
       ++ctl->emitters;
     } else {
-      AttachClose(live);
+      LiveRegionClose(live);
       free(live);
     }
   }
@@ -497,7 +497,7 @@ static void ctlShort(Ctl ctl, uint32_t pid, Count *seen)
   }
   (void)ctlOpen(ctl, pid, error, sizeof error);
   for (i = 0; i < ctl->emitters; ++i) {
-    Attach live = ctl->live = ctl->emitter[i];
+    LiveRegion live = ctl->live = ctl->emitter[i];
     char log[RegionPathMAX + 1] = "";
     memcpy(log, live->region->log, RegionPathMAX);
     SayLine(stdout, "%-10" PRIu32 " %s%s, %s%s%s", pid, HeaderCalled(&live->header), ctlWhich(ctl, which, sizeof which),

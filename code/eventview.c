@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyse/openlogs.h"
 #include "analyse/peak.h"
-#include "analyse/source.h"
 #include "analyse/views.h"
 #include "base/aver.h"
 #include "base/option.h"

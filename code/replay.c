@@ -15,15 +15,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyse/source.h"
+#include "analyse/openlogs.h"
 #include "base/option.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "export/document.h"
+#include "export/jsondocument.h"
 #include "heap/heapfork.h"
 #include "heap/heaplook.h"
-#include "heap/heapoff.h"
-#include "log/called.h"
+#include "heap/switchedoff.h"
+#include "log/processname.h"
 #include "replay/child.h"
 #include "replay/script.h"
 

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/say.h"
-#include "export/document.h"
-#include "log/called.h"
+#include "export/jsondocument.h"
+#include "log/processname.h"
 
 enum { deathsCommMAX = 15 }; /* of a program's name that the kernel keeps */
 

@@ -9,8 +9,8 @@
 
 #include "analyse/spans.h"
 #include "base/grow.h"
-#include "heap/gone.h"
-#include "log/called.h"
+#include "heap/exittimes.h"
+#include "log/processname.h"
 #include "request/typecache.h"
 
 enum {

@@ -16,13 +16,13 @@
 
 #include "base/say.h"
 #include "base/text.h"
-#include "export/document.h"
+#include "export/jsondocument.h"
 #include "heap/heapfork.h"
 #include "heap/heaplook.h"
-#include "heap/heapoff.h"
 #include "heap/heapreorder.h"
 #include "heap/interns.h"
 #include "heap/managerstate.h"
+#include "heap/switchedoff.h"
 
 typedef struct LiveObjectStruct {
   HeapPool pool;

@@ -9,7 +9,7 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-#include "heap/ofprocess.h"
+#include "heap/processevents.h"
 #include "request/request.h"
 
 typedef struct PeakStruct *Peak;

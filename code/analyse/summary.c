@@ -9,7 +9,7 @@
 #include "analyse/views.h"
 #include "heap/heapfork.h"
 #include "heap/heaplook.h"
-#include "heap/heapoff.h"
+#include "heap/switchedoff.h"
 
 static Index summaryHash(uint64_t key, Count capacity)
 {

@@ -11,9 +11,9 @@
 #include "analyse/summary.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "export/document.h"
+#include "export/jsondocument.h"
 #include "heap/heaplook.h"
-#include "heap/heapoff.h"
+#include "heap/switchedoff.h"
 
 /* A process of which there are events. */
 typedef struct SummaryProcessStruct {

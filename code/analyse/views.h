@@ -12,7 +12,7 @@
 
 #include <stdio.h>
 
-#include "heap/ofprocess.h"
+#include "heap/processevents.h"
 #include "request/request.h"
 
 /* What the command line asks for. */

@@ -24,8 +24,8 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "eventgen.h"
-#include "monitor/attach.h"
-#include "monitor/choose.h"
+#include "monitor/eventchoice.h"
+#include "monitor/liveregion.h"
 #include "plinth/clock.h"
 
 enum {
@@ -88,7 +88,7 @@ Res CollectorNew(Collector *collectorReturn, const CollectorSettingsStruct *sett
   if (settings->events != NULL)
     ChooseSay(collector->shop.chosen, sizeof collector->shop.chosen, settings->events);
   SelfEventsChoose(collector->self, settings->events);
-  if (!settings->alone && AbsentCreate(&collector->absent) != ResOK)
+  if (!settings->alone && UnrecordedCreate(&collector->absent) != ResOK)
     collector->absent = NULL;
   (void)snprintf(collector->mark, sizeof collector->mark, collectorVARIABLE "%s:%s", collector->meet.name,
                  collector->meet.token);
@@ -273,7 +273,7 @@ static void collectorFlush(Collector collector, Drain drain)
 }
 
 /* collectorKinds -- the list is meant as the process names its kinds, against what it sends now */
-static void collectorKinds(Drain drain, Attach live, const char *list)
+static void collectorKinds(Drain drain, LiveRegion live, const char *list)
 {
   const char *names[EventKindMAX];
   char room[256];
@@ -286,14 +286,14 @@ static void collectorKinds(Drain drain, Attach live, const char *list)
   for (i = 0; i < EventKindMAX; ++i)
     names[i] = drain->head.types->registry.kind[i];
   TextInit(&error, room, sizeof room);
-  if (NamesMask(&mask, list, names, EventKindMAX, AttachSent(live), "kind", &error) == ResOK)
-    AttachSend(live, mask);
+  if (NamesMask(&mask, list, names, EventKindMAX, LiveRegionSent(live), "kind", &error) == ResOK)
+    LiveRegionSend(live, mask);
 }
 
 /* collectorObey -- have a process do what a request says: "kinds LIST", "flush"; what is not understood is not done */
 static void collectorObey(Drain drain, const char *request)
 {
-  AttachStruct live = {.region = drain->header};
+  LiveRegionStruct live = {.region = drain->header};
 
   if (drain->muted || drain->shut)
     return;
@@ -398,7 +398,7 @@ static Bool collectorSleep(Collector collector, int fd, uint64_t ns)
 void CollectorGoesRound(Collector collector)
 {
   if (PlaceGoesRound(&collector->place) && collector->absent != NULL)
-    AbsentForgive(collector->absent, EventClockMonotonic());
+    UnrecordedForgive(collector->absent, EventClockMonotonic());
 }
 
 Bool CollectorRun(Collector collector, int fd, uint64_t until)
@@ -421,7 +421,7 @@ Bool CollectorRun(Collector collector, int fd, uint64_t until)
       collectorShow(collector);
       CollectorLink(collector);
       if (collector->absent != NULL)
-        AbsentPoll(collector->absent, now, FALSE);
+        UnrecordedPoll(collector->absent, now, FALSE);
     }
     if (now >= until)
       return FALSE;
@@ -467,7 +467,7 @@ void CollectorStop(Collector collector)
 void CollectorSeen(Collector collector, pid_t pid, const char *path, Bool certain)
 {
   if (collector->absent != NULL)
-    AbsentSeen(collector->absent, pid, path, certain, EventClockMonotonic());
+    UnrecordedSeen(collector->absent, pid, path, certain, EventClockMonotonic());
 }
 
 void CollectorFree(Collector collector)
@@ -493,7 +493,7 @@ void CollectorFree(Collector collector)
   if (collector->self != NULL)
     SelfEventsDestroy(collector->self);
   if (collector->absent != NULL)
-    AbsentDestroy(collector->absent);
+    UnrecordedDestroy(collector->absent);
   DrainShopFinish(&collector->shop);
   CollectorImagesFinish(&collector->images);
   free(collector->shop.pack);

@@ -14,11 +14,11 @@
 #include "base/types.h"
 #include "collect/collector.h"
 #include "collect/drain.h"
-#include "collect/place.h"
+#include "collect/regionfiles.h"
 #include "collect/rendezvous.h"
 #include "collect/sigbus.h"
-#include "monitor/absent.h"
 #include "monitor/processwatch.h"
+#include "monitor/unrecorded.h"
 #include "plinth/plinth.h"
 
 /* What stands in the environment of each process of the family, before our address. */
@@ -70,7 +70,7 @@ typedef struct CollectorStruct {
   ImagesStruct images;
   SelfEvents self;               /* our own stream; NULL: no memory */
   ProcessWatch watcher;             /* NULL before anything is to be told, and at the end */
-  Absent absent;               /* NULL: there is no family, or no memory */
+  Unrecorded absent;               /* NULL: there is no family, or no memory */
   pid_t program;               /* our child; 0: none yet */
   DrainShopStruct shop;
 } CollectorStruct;
@@ -96,7 +96,7 @@ extern void CollectorReach(Collector collector);
 extern void CollectorRelease(Collector collector);
 
 /* CollectorGoesRound -- if some of the family have said that the collector stands still, remove their notice, and do not take
- * those for unrecorded who recorded themselves because of it.  collect/place.h, monitor/absent.h */
+ * those for unrecorded who recorded themselves because of it.  collect/regionfiles.h, monitor/unrecorded.h */
 extern void CollectorGoesRound(Collector collector);
 
 /* CollectorRound -- once through all regions; how many blocks that was */

@@ -324,10 +324,10 @@ static void collectorAbsent(Collector collector)
 
   if (collector->absent == NULL)
     return;
-  AbsentPoll(collector->absent, EventClockMonotonic(), TRUE);
+  UnrecordedPoll(collector->absent, EventClockMonotonic(), TRUE);
   if (collector->settings.absent != NULL)
-    AbsentTell(collector->absent, collector->settings.absent, collector->settings.data);
-  unnamed = AbsentUnnamed(collector->absent);
+    UnrecordedTell(collector->absent, collector->settings.absent, collector->settings.data);
+  unnamed = UnrecordedUnnamed(collector->absent);
   if (unnamed > 0)
     CollectorTell(collector, "%zu more process%s may not have been seen: there are too many to be named", unnamed,
                   unnamed == 1 ? "" : "es");

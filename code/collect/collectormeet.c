@@ -304,7 +304,7 @@ static void collectorTake(Collector collector, RendezvousMessage message, Bool *
   if (collector->settings.loaded != NULL)
     collector->settings.loaded(collector->settings.data, message->pid, message->uid, message->request.program);
   if (collector->absent != NULL)
-    AbsentMet(collector->absent, message->pid, message->request.program, EventClockMonotonic());
+    UnrecordedMet(collector->absent, message->pid, message->request.program, EventClockMonotonic());
   if (RendezvousWaits(message->fd))
     collectorMake(collector, message, buriedReturn);
 }
@@ -320,11 +320,11 @@ static void collectorExpect(Collector collector, RendezvousMessage message, cons
   if (collector->absent == NULL)
     return;
   if (note->note == RegionNoteEXEC)
-    AbsentExec(collector->absent, message->pid, path, note->lack, certain, now);
+    UnrecordedExec(collector->absent, message->pid, path, note->lack, certain, now);
   else if (note->note == RegionNoteSTART && note->child == 0)
-    AbsentHidden(collector->absent, path, note->lack);
+    UnrecordedHidden(collector->absent, path, note->lack);
   else if (note->note == RegionNoteSTART && note->self == (uint32_t)message->pid)
-    AbsentStart(collector->absent, (pid_t)note->child, path, note->lack, certain, now);
+    UnrecordedStart(collector->absent, (pid_t)note->child, path, note->lack, certain, now);
 }
 
 /* collectorLost -- a process ends that has no region, and had no room in the log to say what is lost with it */
@@ -362,7 +362,7 @@ static void collectorNote(Collector collector, RendezvousMessage message)
   Bool certain = FALSE, found = note->program[0] == '/' || strchr(note->program, '/') == NULL;
 
   if (note->note == RegionNoteSTAYS && collector->absent != NULL)
-    AbsentStays(collector->absent, message->pid);
+    UnrecordedStays(collector->absent, message->pid);
   if (note->note == RegionNoteLOST)
     collectorLost(collector, message->pid, note->lost);
   if (note->note == RegionNoteBEFORE)

@@ -20,7 +20,7 @@
 
 #include "base/types.h"
 #include "collect/batch.h"
-#include "collect/place.h"
+#include "collect/regionfiles.h"
 #include "collect/rendezvous.h"
 #include "format/header.h"
 #include "format/pack.h"

@@ -13,7 +13,7 @@
 
 #include "base/option.h"
 #include "collect/collector.h"
-#include "monitor/choose.h"
+#include "monitor/eventchoice.h"
 
 enum { eventrecFAILED = 125, eventrecCANNOT = 126, eventrecMISSING = 127 };
 

@@ -16,7 +16,7 @@
 
 #include "base/settings.h"
 #include "collect/observable.h"
-#include "collect/place.h"
+#include "collect/regionfiles.h"
 #include "format/region.h"
 #include "listen/listen.h"
 #include "plinth/clock.h"

@@ -66,7 +66,7 @@ static inline Bool HandCollected(Process process, Store store)
   return store == &process->shared && ProcessCollected(process);
 }
 
-/* No room (quota.c).
+/* No room (policy.c).
  *
  * HandRefuses -- has there been none for long, and is there none now?  Then an event is discarded at once: to look for room
  * costs a hundred times as much, and more without a collector.  Not before: a collector that is only behind comes up
@@ -88,7 +88,7 @@ static inline Bool HandBarred(Process process)
 extern void HandDoubt(Process process, RegionHeader region);
 extern Bool HandChanged(Process process, Thread thread, Bool changed);
 
-/* Full blocks: how many there may be, and which is forgotten where the newest are kept (quota.c).  A block that may be
+/* Full blocks: how many there may be, and which is forgotten where the newest are kept (policy.c).  A block that may be
  * overwritten has a ticket, which no other block has had, and all others have 0. */
 
 /* HandRoom -- may one more block of this kind be full?  Then it is counted.  If need be what is oldest is forgotten. */

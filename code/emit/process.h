@@ -15,9 +15,9 @@
 #include "emit/store.h"
 #include "format/header.h"
 #include "plinth/descriptor.h" /* for wrappers of calls that would close what the process keeps (malloc/shimfd.c), too */
-#include "plinth/forbid.h"
 #include "plinth/plinth.h"
 #include "plinth/rawsyscall.h"
+#include "plinth/seccomp.h"
 
 enum { ProcessWorkingSIZE = 512 << 10, ProcessPlinthsMAX = 4, ProcessScratches = 4, ProcessOwnMAX = 16 };
 
@@ -40,7 +40,7 @@ struct ProcessStruct {
   uint64_t refused, looked; /* since when no thread has found room for a block (ticks; 0: one has), and when the last looked */
   uint64_t asked;           /* when, for want of room, the collector was asked last whether it lives; 0: never */
   uint32_t drained;         /* full blocks that were made room of by this process itself */
-  uint32_t freed;           /* how often room had been made, when that was looked at last (quota.c) */
+  uint32_t freed;           /* how often room had been made, when that was looked at last (policy.c) */
   uint64_t tookOver;        /* ticks when it began to send by itself what a collector had drained before; 0: it has not */
   uint64_t unheaded;        /* bytes sent since the last header block */
   Bool stuck;               /* whoever sets it up does not come to an end */
@@ -50,14 +50,14 @@ struct ProcessStruct {
   Bool crowded;             /* it has been told that the shared region is full */
   Bool barred;              /* neither the collector nor we can write the log: no thread waits for room */
   Bool alone;               /* its collector has died */
-  uint32_t halted;          /* kinds that its other threads had been sending, until it was about to end (life.c) */
+  uint32_t halted;          /* kinds that its other threads had been sending, until it was about to end (lifecycle.c) */
   Bool collected;           /* blocks are handed over to a collector (handover.h), as far as is known */
   SyncStruct sync;          /* at the beginning */
   HeaderSentStruct began;   /* when it first had somewhere to send, and the kinds that it sent then (`first`) */
   Size blockSize;           /* of the largest block of a frequent kind that is sent */
   unsigned working;         /* the working memory of send.c that is part of this mapping (ProcessWorking) is in use */
   struct ScratchStruct *scratch[ProcessScratches]; /* free working memory of send.c, beside that */
-  struct SentStruct *sent;  /* what went out of each stream (sent.h); NULL: nothing yet */
+  struct SentStruct *sent;  /* what went out of each stream (sentcounts.h); NULL: nothing yet */
   uint64_t begun[ProcessPlinthsMAX]; /* ticks when a way out was opened that this process had not from its beginning;
                                         else 0 */
   StoreStruct shared;       /* that outlives the process, for what is sent */
@@ -178,7 +178,7 @@ extern Bool ProcessSleeps(void);
  * counter.  What the thread records goes on being drained by the collector; without one it stays in shared memory until
  * the process has ended.
  * ProcessUnbar -- the system refused it
- * ProcessForbid -- the program is about to install a filter, which was read (plinth/forbid.h), or is not known */
+ * ProcessForbid -- the program is about to install a filter, which was read (plinth/seccomp.h), or is not known */
 extern void ProcessBar(Bool counterOnly);
 extern void ProcessUnbar(void);
 extern void ProcessForbid(Bool known);

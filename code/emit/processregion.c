@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "emit/collectorsocket.h"
 #include "emit/control.h"
-#include "emit/former.h"
+#include "emit/formerprogram.h"
 #include "emit/send.h"
 #include "plinth/descriptor.h"
 #include "plinth/rawsyscall.h"

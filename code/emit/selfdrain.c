@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "emit/send.h"
-#include "emit/sent.h"
+#include "emit/sentcounts.h"
 #include "emit/store.h"
 #include "emit/stream.h"
 #include "format/region.h"

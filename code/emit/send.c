@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "emit/collectorsocket.h"
 #include "emit/control.h"
-#include "emit/sent.h"
+#include "emit/sentcounts.h"
 #include "format/header.h"
 #include "format/pack.h"
 #include "plinth/rawsyscall.h"
@@ -366,7 +366,7 @@ static uint64_t sendLate(Process process)
 
 /* sendText -- the header block as it is for logs that were opened at one time
  *
- * way      whose streams it tells of (sent.h)
+ * way      whose streams it tells of (sentcounts.h)
  * next     NULL: of none; else from which on, and then where the next one begins, or 0
  * returns  ResLIMIT: there is not so much room in the text
  */

@@ -28,9 +28,9 @@
 #include "base/types.h"
 #include "export/output.h"
 #include "export/writer.h"
-#include "log/called.h"
 #include "log/log.h"
 #include "log/logfile.h"
+#include "log/processname.h"
 
 /* One number for each event type of a traceset, 0, 1, ...  Processes with one registry share theirs; two registries
  * have different ones, although types may be equal. */

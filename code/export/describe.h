@@ -1,6 +1,6 @@
 /* describe.h -- one event in words, as the registry of its log describes it
  *
- * For who has one event, and not the whole pass that line.h makes lines of: an interned string stays a number.
+ * For who has one event, and not the whole pass that textcsvjson.h makes lines of: an interned string stays a number.
  *
  * Design: design/log.md .line      Tests: test/library/pawlogtest.c
  */

@@ -14,7 +14,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 #include "export/rewrite.h"
-#include "heap/ofprocess.h"
+#include "heap/processevents.h"
 
 /* ExtractWrite -- read a part of `log`, and write it with `rewrite`, whose end is left to the caller
  *

@@ -11,8 +11,8 @@
 #include <sys/random.h>
 
 #include "export/headertext.h"
+#include "log/copies.h"
 #include "log/logfile.h"
-#include "log/twice.h"
 
 /* ---- Bytes ---- */
 
@@ -85,7 +85,7 @@ void RewriteHeadsFinish(RewriteHeads heads)
 static uint64_t headOriginal(RewriteHeads heads, Process process)
 {
   Header header = &process->public.header;
-  uint64_t original = TwiceOriginal(header);
+  uint64_t original = CopiesOriginal(header);
 
   return process->twice || TableProcessFind(heads->table, original) != NULL ? header->identity : original;
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "log/called.h"
+#include "log/processname.h"
 
 /* What event types tell, and nothing else if it is ...ONLY; the name is the last parameter. */
 enum { threadsTHREAD = TypeCacheCLIENT, threadsTHREADONLY, threadsPROCESS };

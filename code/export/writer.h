@@ -14,7 +14,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 #include "export/output.h"
-#include "heap/ofprocess.h"
+#include "heap/processevents.h"
 #include "request/request.h"
 
 typedef struct WriterStruct *Writer;
@@ -76,7 +76,7 @@ typedef struct WriterClassStruct {
 extern const WriterClassStruct *const WriterClasses[];
 extern const Count WriterClassCount;
 
-extern const WriterClassStruct WriterClassText, WriterClassCsv, WriterClassJson; /* line.c */
+extern const WriterClassStruct WriterClassText, WriterClassCsv, WriterClassJson; /* textcsvjson.c */
 extern const WriterClassStruct WriterClassSql;                                   /* sql.c */
 extern const WriterClassStruct WriterClassCtf;                                   /* ctf.c */
 extern const WriterClassStruct WriterClassPaw;                                   /* extract.c */

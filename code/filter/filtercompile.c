@@ -11,7 +11,7 @@
 
 #include "base/aver.h"
 #include "filter/filterdata.h"
-#include "log/called.h"
+#include "log/processname.h"
 
 typedef struct PlanStruct {
   Filter filter;

@@ -15,7 +15,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 #include "heap/heapreorder.h"
-#include "heap/ofprocess.h"
+#include "heap/processevents.h"
 #include "log/log.h"
 
 enum {

@@ -11,10 +11,10 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-#include "heap/gone.h"
+#include "heap/exittimes.h"
 #include "heap/heap.h"
 #include "heap/heapfork.h"
-#include "heap/heapoff.h"
+#include "heap/switchedoff.h"
 
 enum {
   HeapBUCKETS = 256,

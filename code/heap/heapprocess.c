@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "heap/heapdata.h"
-#include "log/called.h"
+#include "log/processname.h"
 
 /* What a process takes */
 

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "base/say.h"
-#include "collect/place.h"
+#include "collect/regionfiles.h"
 #include "listen/listenlink.h"
 #include "log/log.h"
 #include "plinth/address.h"

@@ -15,7 +15,7 @@
 
 #include "base/types.h"
 #include "format/header.h"
-#include "log/gap.h"
+#include "log/damage.h"
 #include "log/index.h"
 #include "log/indexfile.h"
 #include "log/logfile.h"

@@ -71,7 +71,7 @@ typedef struct ProcessStruct {
   Bool followed;           /* it became another program, which says that all was found that it had left in memory */
   Bool ambiguous;          /* one of its headers had lines of the registry that cannot be taken */
   Bool expected;           /* a closing header block of it should come */
-  Bool twice;              /* another one of the traceset was the same when it was recorded (twice.h) */
+  Bool twice;              /* another one of the traceset was the same when it was recorded (copies.h) */
   Bool moved;              /* its header blocks are of several recordings, or copies */
   Bool orphan;             /* memory of its recording says that the collector was killed */
   uint8_t life;            /* ProcessLife... */

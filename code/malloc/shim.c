@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "emit/event.h"
-#include "malloc/shimlook.h"
+#include "malloc/shimlookup.h"
 #include "malloc/shimnext.h"
 
 /* shimFailed -- the event of a failed allocation, and errno */

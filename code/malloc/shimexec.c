@@ -23,7 +23,7 @@
 
 #include "emit/collectorsocket.h"
 #include "emit/process.h"
-#include "malloc/shimlook.h"
+#include "malloc/shimlookup.h"
 #include "malloc/shimthread.h"
 
 /* Of an environment so many entries are looked at, so many at a time, and so many bytes of a value; of the program's memory

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "emit/process.h"
-#include "malloc/shimlook.h"
+#include "malloc/shimlookup.h"
 
 #if !defined(SYS_close_range)
 #define SYS_close_range 436

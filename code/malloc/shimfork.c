@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "emit/process.h"
-#include "malloc/shimlook.h"
+#include "malloc/shimlookup.h"
 #include "malloc/shimnext.h"
 #include "malloc/shimthread.h"
 #include "mm/mmalloc.h"

@@ -1,7 +1,7 @@
 /* shimmap.c -- the program's own mappings, and _exit, wrapped
  *
  * mmap, munmap, mremap, brk and sbrk are seen where the program or one of its libraries calls them by name; libc's
- * calls to itself and the dynamic loader's are not.  Who comes next serves them (malloc/shimlook.h).  _exit ends the
+ * calls to itself and the dynamic loader's are not.  Who comes next serves them (malloc/shimlookup.h).  _exit ends the
  * program without its exit handlers: the log is brought up to date first.  exec needs none for that: the program that
  * comes after it finds what was left behind (emit/store.h), or whoever reads the log does.
  *
@@ -15,7 +15,7 @@
 
 #include "emit/event.h"
 #include "emit/process.h"
-#include "malloc/shimlook.h"
+#include "malloc/shimlookup.h"
 
 static inline void *shimMapped(void *place, size_t size, int protection, int flags)
 {

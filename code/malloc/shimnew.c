@@ -18,7 +18,7 @@
 #include <unwind.h>
 
 #include "emit/event.h"
-#include "malloc/shimlook.h"
+#include "malloc/shimlookup.h"
 #include "malloc/shimnext.h"
 #include "mm/mmalloc.h"
 

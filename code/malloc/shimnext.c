@@ -16,7 +16,7 @@
 #include "emit/event.h"
 #include "emit/process.h"
 #include "emit/statedump.h"
-#include "malloc/shimlook.h"
+#include "malloc/shimlookup.h"
 #include "malloc/shimsync.h"
 #include "malloc/shimthread.h"
 #include "mm/mmalloc.h"

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "emit/process.h"
-#include "malloc/shimlook.h"
+#include "malloc/shimlookup.h"
 
 /* ---- Looking them up ---- */
 

@@ -18,7 +18,7 @@
 #include <time.h>
 
 #include "emit/event.h"
-#include "malloc/shimlook.h"
+#include "malloc/shimlookup.h"
 
 typedef const struct timespec *SyncTime;
 

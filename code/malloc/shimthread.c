@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "emit/process.h"
-#include "malloc/shimlook.h"
+#include "malloc/shimlookup.h"
 #include "malloc/shimsync.h"
 #include "mm/pages.h"
 

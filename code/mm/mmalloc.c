@@ -7,7 +7,7 @@
 #include "mm/mmalloc.h"
 
 #include "mm/arena.h"
-#include "mm/sgfcache.h"
+#include "mm/poolsgfcache.h"
 
 /* Until there is a pool this is NULL, as is the pool of SGFCacheNone, which has no block: so the first call takes the
  * slow path without a test of its own. */

@@ -13,7 +13,7 @@
 #include "mm/pages.h"
 #include "mm/poolmfs.h"
 #include "mm/poolmvff.h"
-#include "mm/sgf.h"
+#include "mm/poolsgf.h"
 
 static const PoolClass poolClasses[] = { &PoolClassMFS, &PoolClassMVFF, &PoolClassSGF };
 

@@ -21,7 +21,7 @@
 enum { copyTries = 4 };
 
 /* copyTake -- a copy of slot `i`'s block, unsealed; its header in `soundReturn`.  FALSE: no sound block is there. */
-static Bool copyTake(void *room, BlockHeader soundReturn, Attach live, Index i)
+static Bool copyTake(void *room, BlockHeader soundReturn, LiveRegion live, Index i)
 {
   Size offset, size;
   unsigned tries;
@@ -38,7 +38,7 @@ static Bool copyTake(void *room, BlockHeader soundReturn, Attach live, Index i)
 /* copyBlock -- the block in slot `i`, if it holds any events, as a sound block at rest
  *
  * room  BlockMAX bytes, aligned as a BlockHeader is; header->size bytes of them are the block */
-static Bool copyBlock(void *room, Attach live, Index i)
+static Bool copyBlock(void *room, LiveRegion live, Index i)
 {
   BlockHeader header = room;
   BlockHeaderStruct sound;
@@ -68,7 +68,7 @@ static int copyCompare(const void *a, const void *b)
   return x->discarded < y->discarded ? -1 : x->discarded > y->discarded;
 }
 
-void BlockCopyCount(BlockCopyCounts counts, Attach live)
+void BlockCopyCount(BlockCopyCounts counts, LiveRegion live)
 {
   copyStreamStruct *streams = calloc(live->slots + 1, sizeof *streams);
   Count n = 0;
@@ -98,7 +98,7 @@ void BlockCopyCount(BlockCopyCounts counts, Attach live)
   free(streams);
 }
 
-Res BlockCopyAppend(Attach live, int fd, Bool header)
+Res BlockCopyAppend(LiveRegion live, int fd, Bool header)
 {
   void *room = malloc(BlockMAX);
   Res res = room != NULL ? ResOK : ResMEMORY;
@@ -115,7 +115,7 @@ Res BlockCopyAppend(Attach live, int fd, Bool header)
 
 /* What BlockCopyLog looks for. */
 typedef struct copyPlaceStruct {
-  Attach live;
+  LiveRegion live;
   uint64_t recording;     /* 0: the region has no name that we see, or no link beside it */
   Bool ours;              /* we own it, and the link */
   char log[PATH_MAX];
@@ -136,7 +136,7 @@ static Res copyPlace(void *data, RegionPlace place)
   return ResEND;
 }
 
-int BlockCopyLog(Attach live, const char **reasonReturn)
+int BlockCopyLog(LiveRegion live, const char **reasonReturn)
 {
   copyPlaceStruct peek = {.live = live};
   Bool certain;

@@ -13,7 +13,7 @@
 
 #include "base/types.h"
 #include "format/block.h"
-#include "monitor/attach.h"
+#include "monitor/liveregion.h"
 
 /* BlockCopyCountsStruct -- what a process has waiting, and what it lost, as its region tells */
 typedef struct BlockCopyCountsStruct {
@@ -21,16 +21,16 @@ typedef struct BlockCopyCountsStruct {
   uint64_t discarded;  /* events, of all threads that have a block now, and of those that could have none */
 } BlockCopyCountsStruct, *BlockCopyCounts;
 
-extern void BlockCopyCount(BlockCopyCounts countsReturn, Attach live);
+extern void BlockCopyCount(BlockCopyCounts countsReturn, LiveRegion live);
 
 /* BlockCopyAppend -- write snapshots of all blocks to `fd`, after the header block if `header`; each by one write
  *
  * returns  ResIO, and errno; ResMEMORY
  */
-extern Res BlockCopyAppend(Attach live, int fd, Bool header);
+extern Res BlockCopyAppend(LiveRegion live, int fd, Bool header);
 
 /* BlockCopyLog -- the process's log, open for appending; -1 if it has none that is a file, or that cannot be opened: the
  * reason says why, and is a constant or strerror's */
-extern int BlockCopyLog(Attach live, const char **reasonReturn);
+extern int BlockCopyLog(LiveRegion live, const char **reasonReturn);
 
 #endif /* MONITOR_BLOCKCOPY_H */

@@ -15,7 +15,7 @@
 #include "format/header.h"
 #include "format/pack.h"
 #include "format/registry.h"
-#include "monitor/choose.h"
+#include "monitor/eventchoice.h"
 #include "plinth/clock.h"
 
 enum {

@@ -12,8 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "plinth/forbid.h"
 #include "plinth/rawsyscall.h"
+#include "plinth/seccomp.h"
 
 enum {
   descriptorPlinthsMAX = 16, /* whose descriptors are kept; those of more are only looked at */

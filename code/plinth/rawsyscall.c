@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "plinth/forbid.h"
+#include "plinth/seccomp.h"
 
 enum { rawPAGE = 4096 }; /* bytes of the smallest page: every mapping is so aligned */
 enum { rawOVERFLOW = 65534 }; /* what the system calls a user that has no number in a user namespace */

@@ -21,7 +21,7 @@ typedef struct RawMaskStruct {
 } RawMaskStruct, *RawMask;
 
 /* RawCall(SYS_x, argument...) -- a system call: its result, or minus what errno would be.  One that a filter of seccomp
- * would kill for is not made, and fails with EPERM (forbid.h).
+ * would kill for is not made, and fails with EPERM (seccomp.h).
  *
  * Directly: libc's functions are cancellation points, change errno, keep two signals out of every set, or are wrapped
  * by the very library that this is part of.  Arguments are integers or pointers.

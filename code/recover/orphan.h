@@ -12,7 +12,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 #include "base/types.h"
-#include "log/gap.h"
+#include "log/damage.h"
 #include "log/logfile.h"
 #include "log/table.h"
 

@@ -23,7 +23,7 @@
 #include "base/aver.h"
 #include "mm/arena.h"
 #include "mm/pool.h"
-#include "mm/sgf.h"
+#include "mm/poolsgf.h"
 #include "replay/player.h"
 
 enum { poolsARENA = 64 << 20 }; /* bytes of the arena for pools that had none: a foreign malloc's */

@@ -11,7 +11,7 @@
 
 #include "base/aver.h"
 #include "format/block.h"
-#include "log/twice.h"
+#include "log/copies.h"
 #include "recover/core.h"
 #include "recover/elf.h"
 #include "recover/orphan.h"
@@ -186,7 +186,7 @@ static Res logScan(Log log, char *error, Size size)
   if (res == ResOK)
     LogScanned(log, scan);
   if (res == ResOK)
-    res = TwiceTell(&log->reporter, &log->table);
+    res = CopiesTell(&log->reporter, &log->table);
   if (scan != NULL)
     free(scan->text);
   free(scan);

@@ -12,7 +12,7 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-#include "log/gap.h"
+#include "log/damage.h"
 #include "log/index.h"
 #include "log/indexfile.h"
 #include "log/log.h"

@@ -9,7 +9,7 @@
 #include "emitting.h"
 #include "mm/arena.h"
 #include "mm/pool.h"
-#include "mm/sgfcache.h"
+#include "mm/poolsgfcache.h"
 
 #if defined(VARIETY_RASH) || defined(VARIETY_HOT)
 

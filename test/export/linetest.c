@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 
-#include "export/line.h"
+#include "export/textcsvjson.h"
 #include "logmake.h"
 #include "request/request.h"
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "export/line.h"
+#include "export/textcsvjson.h"
 #include "filter/filter.h"
 #include "logmake.h"
 #include "request/request.h"

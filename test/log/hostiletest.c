@@ -8,8 +8,8 @@
  */
 #include <stddef.h>
 
-#include "export/line.h"
 #include "export/rewrite.h"
+#include "export/textcsvjson.h"
 #include "logmake.h"
 #include "request/request.h"
 

@@ -9,7 +9,7 @@
 
 #include "mm/arena.h"
 #include "mm/mmalloc.h"
-#include "mm/sgf.h"
+#include "mm/poolsgf.h"
 #include "tap.h"
 
 static pthread_t start(void *(*function)(void *), void *closure)

@@ -6,8 +6,8 @@
 #include "mm/arena.h"
 #include "mm/freetree.h"
 #include "mm/pool.h"
-#include "mm/sgf.h"
-#include "mm/sgfsize.h"
+#include "mm/poolsgf.h"
+#include "mm/poolsgfsize.h"
 #include "tap.h"
 
 static Arena arena;

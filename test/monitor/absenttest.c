@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "monitor/absent.h"
+#include "monitor/unrecorded.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -17,7 +17,7 @@
 
 enum { testNOBODY = 0x7ffffff0 }; /* no process has such a number */
 
-static Absent absent;
+static Unrecorded absent;
 static Count told;
 
 static void tell(void *data, const char *path, const char *reason, Count count)
@@ -30,16 +30,16 @@ static void tell(void *data, const char *path, const char *reason, Count count)
 static Count counted(uint64_t now)
 {
   told = 0;
-  AbsentPoll(absent, now, TRUE);
-  AbsentTell(absent, tell, NULL);
-  AbsentDestroy(absent);
+  UnrecordedPoll(absent, now, TRUE);
+  UnrecordedTell(absent, tell, NULL);
+  UnrecordedDestroy(absent);
   absent = NULL;
   return told;
 }
 
 static void begin(void)
 {
-  if (AbsentCreate(&absent) != ResOK)
+  if (UnrecordedCreate(&absent) != ResOK)
     exit(1);
 }
 
@@ -47,26 +47,26 @@ static void begin(void)
 static void testQueued(void)
 {
   begin();
-  AbsentSeen(absent, testNOBODY, "/nonexistent/static", TRUE, MS(1));
-  AbsentExec(absent, testNOBODY, "/nonexistent/static", 0, TRUE, MS(2));
+  UnrecordedSeen(absent, testNOBODY, "/nonexistent/static", TRUE, MS(1));
+  UnrecordedExec(absent, testNOBODY, "/nonexistent/static", 0, TRUE, MS(2));
   TapIs(counted(MS(3)), 1, "a process that is seen, and then announced, is counted once");
 
   begin();
-  AbsentExec(absent, testNOBODY, "/nonexistent/static", 0, TRUE, MS(1));
-  AbsentSeen(absent, testNOBODY, "/nonexistent/static", TRUE, MS(2));
+  UnrecordedExec(absent, testNOBODY, "/nonexistent/static", 0, TRUE, MS(1));
+  UnrecordedSeen(absent, testNOBODY, "/nonexistent/static", TRUE, MS(2));
   TapIs(counted(MS(3)), 1, "and one that is announced, and then seen");
 
   begin();
-  AbsentExec(absent, testNOBODY, "/nonexistent/first", 0, TRUE, MS(1));
-  AbsentMet(absent, testNOBODY, "/nonexistent/library", MS(2));
-  AbsentExec(absent, testNOBODY, "/nonexistent/second", 0, TRUE, MS(3));
+  UnrecordedExec(absent, testNOBODY, "/nonexistent/first", 0, TRUE, MS(1));
+  UnrecordedMet(absent, testNOBODY, "/nonexistent/library", MS(2));
+  UnrecordedExec(absent, testNOBODY, "/nonexistent/second", 0, TRUE, MS(3));
   TapIs(counted(MS(4)), 2, "one that was two such programs, with one that is recorded between them, is counted twice");
 
   begin();
-  AbsentSeen(absent, testNOBODY, "/nonexistent/second", TRUE, MS(1));
-  AbsentExec(absent, testNOBODY, "/nonexistent/first", 0, TRUE, MS(2));
-  AbsentMet(absent, testNOBODY, "/nonexistent/library", MS(3));
-  AbsentExec(absent, testNOBODY, "/nonexistent/second", 0, TRUE, MS(4));
+  UnrecordedSeen(absent, testNOBODY, "/nonexistent/second", TRUE, MS(1));
+  UnrecordedExec(absent, testNOBODY, "/nonexistent/first", 0, TRUE, MS(2));
+  UnrecordedMet(absent, testNOBODY, "/nonexistent/library", MS(3));
+  UnrecordedExec(absent, testNOBODY, "/nonexistent/second", 0, TRUE, MS(4));
   TapIs(counted(MS(5)), 2, "also if the second was seen while all notes of it were in the queue");
 }
 
@@ -127,13 +127,13 @@ static void testSlow(unsigned lack, Bool certain, const char *what)
   pid_t pid = fork_(&byte);
 
   begin();
-  AbsentExec(absent, pid, "/bin/sleep", lack, certain, MS(1));
-  AbsentPoll(absent, MS(1000), FALSE);
+  UnrecordedExec(absent, pid, "/bin/sleep", lack, certain, MS(1));
+  UnrecordedPoll(absent, MS(1000), FALSE);
   TapOk(write(byte, "x", 1) == 1 && program(path, sizeof path, pid), "%s becomes the program a second after its note", what);
-  AbsentSeen(absent, pid, path, certain, MS(1100));
-  AbsentPoll(absent, MS(2000), FALSE);
-  AbsentSeen(absent, pid, path, certain, MS(2100));
-  AbsentPoll(absent, MS(9000), FALSE);
+  UnrecordedSeen(absent, pid, path, certain, MS(1100));
+  UnrecordedPoll(absent, MS(2000), FALSE);
+  UnrecordedSeen(absent, pid, path, certain, MS(2100));
+  UnrecordedPoll(absent, MS(9000), FALSE);
   TapIs(counted(MS(9100)), 1, "and is counted once");
   (void)close(byte);
   (void)kill(pid, SIGKILL);
@@ -141,8 +141,8 @@ static void testSlow(unsigned lack, Bool certain, const char *what)
 
   pid = fork_(&byte);
   begin();
-  AbsentExec(absent, pid, "/bin/sleep", lack, certain, MS(1));
-  AbsentPoll(absent, MS(1000), FALSE);
+  UnrecordedExec(absent, pid, "/bin/sleep", lack, certain, MS(1));
+  UnrecordedPoll(absent, MS(1000), FALSE);
   (void)close(byte);
   (void)kill(pid, SIGKILL);
   (void)waitpid(pid, NULL, 0);

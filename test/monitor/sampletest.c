@@ -13,8 +13,8 @@
 
 #include "fakeproc.h"
 #include "plinth/clock.h"
-#include "tap.h"
 #include "selfeventssee.h"
+#include "tap.h"
 
 #define MS 1000000ull
 

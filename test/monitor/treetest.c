@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "fakeproc.h"
-#include "tap.h"
 #include "selfeventssee.h"
+#include "tap.h"
 
 static SelfEvents self;
 static ProcStruct proc;

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "plinth/forbid.h"
+#include "plinth/seccomp.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* forbid.c -- a program that forbids itself system calls by filters of seccomp, and then allocates
+/* seccomp.c -- a program that forbids itself system calls by filters of seccomp, and then allocates
  *
  *     forbid HOW WHAT [TIMES]
  *

@@ -1,0 +1,120 @@
+/* copies.c -- processes that are in a traceset twice: as they were recorded, and in a copy
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "log/copies.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A process, and the first one that was the same when it was recorded. */
+typedef struct copiesStruct {
+  uint64_t original;
+  Process process, first;
+} copiesStruct, *Copies;
+
+static int copiesOrder(uint64_t a, uint64_t b)
+{
+  return a < b ? -1 : a > b;
+}
+
+/* copiesByOriginal -- of those with one original, by their logs */
+static int copiesByOriginal(const void *a, const void *b)
+{
+  const copiesStruct *x = a, *y = b;
+  int order = copiesOrder(x->original, y->original);
+
+  if (order == 0)
+    order = copiesOrder(x->process->file, y->process->file);
+  return order != 0 ? order : copiesOrder(x->process->public.number, y->process->public.number);
+}
+
+/* copiesByLogs -- by the pair of logs that they are in */
+static int copiesByLogs(const void *a, const void *b)
+{
+  const copiesStruct *x = a, *y = b;
+  int order = copiesOrder(x->first->file, y->first->file);
+
+  if (order == 0)
+    order = copiesOrder(x->process->file, y->process->file);
+  return order != 0 ? order : copiesOrder(x->process->public.number, y->process->public.number);
+}
+
+/* copiesTake -- the processes of a table that say who they are.  Of collectors nothing is counted. */
+static Count copiesTake(Copies twice, Table table)
+{
+  Count count = 0;
+  Index i;
+
+  for (i = 0; i < table->processes; ++i) {
+    Process process = table->process[i];
+    if (process->headed && strcmp(process->public.header.role, HeaderRoleCOLLECTOR) != 0)
+      twice[count++] = (copiesStruct){CopiesOriginal(&process->public.header), process, process};
+  }
+  return count;
+}
+
+/* copiesKeep -- leave only those that are the same as one before; returns how many they are */
+static Count copiesKeep(Copies twice, Count count)
+{
+  Process first = NULL;
+  uint64_t original = 0;
+  Count kept = 0;
+  Index i;
+
+  for (i = 0; i < count; ++i) {
+    if (first != NULL && twice[i].original == original) {
+      first->twice = twice[i].process->twice = TRUE;
+      twice[kept++] = (copiesStruct){original, twice[i].process, first};
+    } else {
+      first = twice[i].process;
+      original = twice[i].original;
+    }
+  }
+  return kept;
+}
+
+/* copiesTell -- `count` processes of one log are the same as some of another one, or of itself */
+static void copiesTell(Reporter reporter, Copies twice, Count count)
+{
+  const char *path = reporter->paths[twice->process->file];
+  unsigned pid = ProcessNumber(twice->process);
+
+  if (twice->first->file == twice->process->file && count == 1)
+    ReporterNote(reporter, "%s: process %u is in it twice, once at least as eventcnv -f paw copied it: it counts as two "
+                 "processes, and what both have of it twice", path, pid);
+  else if (twice->first->file == twice->process->file)
+    ReporterNote(reporter, "%s: %zu processes (%u ...) are in it twice, once at least as eventcnv -f paw copied them: each "
+                 "counts as two, and what both have of it twice", path, count, pid);
+  else if (count == 1)
+    ReporterNote(reporter, "%s: process %u is in %s, too, and at least one is a copy by eventcnv -f paw: it counts as two "
+                 "processes, and what both have of it twice", path, pid, reporter->paths[twice->first->file]);
+  else
+    ReporterNote(reporter, "%s: %zu processes (%u ...) are in %s, too, and at least one is a copy by eventcnv -f paw: each "
+                 "counts as two, and what both have of it twice", path, count, pid,
+                 reporter->paths[twice->first->file]);
+}
+
+Res CopiesTell(Reporter reporter, Table table)
+{
+  Copies twice = malloc((table->processes + 1) * sizeof *twice);
+  Count count, n;
+  Index i;
+
+  if (twice == NULL)
+    return ResMEMORY;
+  count = copiesTake(twice, table);
+  if (count > 0)
+    qsort(twice, count, sizeof *twice, copiesByOriginal);
+  count = copiesKeep(twice, count);
+  if (count > 0)
+    qsort(twice, count, sizeof *twice, copiesByLogs);
+  for (i = 0; i < count; i += n) {
+    for (n = 1; i + n < count && twice[i].first->file == twice[i + n].first->file &&
+                twice[i].process->file == twice[i + n].process->file;)
+      ++n;
+    copiesTell(reporter, &twice[i], n);
+  }
+  free(twice);
+  return ResOK;
+}

@@ -1,0 +1,421 @@
+/* poolsgf.c -- SGF: allocation by size, free by address
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Design: design/mm.md .sgf .state      Tests: test/mm/pooltest.c, test/mm/malloctest.c, test/emit/statetest.c
+ */
+#include "mm/poolsgf.h"
+
+#include <string.h>
+
+#include "base/aver.h"
+#include "emit/event.h"
+#include "mm/mmstate.h"
+#include "mm/poolsgfcache.h"
+
+enum { sgfEMPTYSLABS };
+static const PoolParamStruct sgfParams[] = {
+  [sgfEMPTYSLABS] = { "emptySlabs", 4 },
+};
+
+#define sgfGROWING ((Size)1 << 20) /* bytes from which an object that has grown gets room to grow more */
+
+SGF PoolSGF(Pool pool)
+{
+  AVER(pool->class == &PoolClassSGF);
+  return RING_ELT(SGFStruct, poolStruct, pool);
+}
+
+/* sgfSlab -- the slab, or large object's segment, of an SGF pool that `p` lies in, or NULL */
+static Slab sgfSlab(const void *p)
+{
+  Seg seg = SegOfAddr(p);
+
+  return seg != NULL && seg->pool->class == &PoolClassSGF ? (Slab)seg : NULL;
+}
+
+/* -- allocation -- */
+
+static void *sgfLarge(Bool *zeroReturn, SGF sgf, Size size, Size align)
+{
+  Seg seg;
+
+  if (SegAlloc(&seg, zeroReturn, &sgf->poolStruct, size, align) != ResOK)
+    return NULL;
+  SGFLargeInit((Slab)seg);
+  return SegBase(seg);
+}
+
+static void *sgfBlock(SGFCache cache, Index class)
+{
+  Slab slab = SGFCacheSlab(cache, class);
+  void *block;
+
+  if (slab == NULL)
+    return NULL;
+  block = slab->free;
+  slab->free = *(void **)block;
+  ++slab->used;
+  return block;
+}
+
+/* sgfOfClass -- a block of a class, also after SGFThreadExit */
+static void *sgfOfClass(SGF sgf, Index class)
+{
+  Bool gone = SGFThreadCache == &SGFCacheGone;
+  SGFCache cache;
+  void *block = NULL;
+
+  SGFBusyBegin();
+  cache = gone ? SGFCacheClaim(sgf) : SGFCacheOfThread(sgf);
+  if (cache != NULL)
+    block = sgfBlock(cache, class);
+  if (cache != NULL && gone)
+    SGFCacheDisown(cache);
+  SGFBusyEnd();
+  return block;
+}
+
+static __attribute__((noinline)) void *sgfAllocSlow(SGF sgf, Size size)
+{
+  if (size > SGFBlockMAX)
+    return sgfLarge(NULL, sgf, size, SGFUnitSIZE);
+  return sgfOfClass(sgf, SGFClassOfSize(size > 0 ? size : 1));
+}
+
+void *SGFAlloc(SGF sgf, Size size)
+{
+  void *p = SGFAllocFast(sgf, size);
+
+  return LIKELY(p != NULL) ? p : sgfAllocSlow(sgf, size);
+}
+
+void *SGFAllocZero(SGF sgf, Size size)
+{
+  Bool zero = FALSE;
+  void *p = SGFAllocFast(sgf, size);
+
+  if (p == NULL)
+    p = size > SGFBlockMAX ? sgfLarge(&zero, sgf, size, SGFUnitSIZE) : sgfAllocSlow(sgf, size);
+  return p != NULL && !zero ? memset(p, 0, size) : p;
+}
+
+void *SGFAllocAligned(SGF sgf, Size size, Size align)
+{
+  Index class;
+
+  AVER(WordIsPowerOf2(align));
+  if (align <= SGFUnitSIZE)
+    return SGFAlloc(sgf, size);
+  if (size == 0)
+    size = 1;
+  if (size > SGFBlockMAX || align > SGFBlockMAX)
+    return sgfLarge(NULL, sgf, size, align);
+  /* The next power of two is a class, so this ends. */
+  class = SGFClassOfSize(size > align ? size : align);
+  while (SGFClassSize(class) % align != 0)
+    ++class;
+  return sgfOfClass(sgf, class);
+}
+
+/* -- giving back -- */
+
+static __attribute__((noinline)) Bool sgfFreeSlow(void *p)
+{
+  Slab slab = sgfSlab(p);
+  SGFCache owner;
+
+  if (slab == NULL)
+    return FALSE;
+  owner = __atomic_load_n(&slab->owner, __ATOMIC_RELAXED);
+  if (owner == NULL) {
+    AVER(p == (void *)SegBase(&slab->seg));
+    SegFree(&slab->seg);
+    return TRUE;
+  }
+  AVER_CRITICAL(((Word)p - (Word)SegBase(&slab->seg)) % slab->blockSize == 0);
+  SGFBusyBegin();
+  if (SGFCacheIsOwn(owner))
+    SlabPut(owner, slab, p);
+  else
+    SGFRemoteFree(slab, p);
+  SGFBusyEnd();
+  return TRUE;
+}
+
+Bool SGFFree(void *p) { return LIKELY(SGFFreeFast(p)) ? TRUE : sgfFreeSlow(p); }
+
+/* sgfSize -- how many bytes an object may use */
+static Size sgfSize(Slab slab)
+{
+  return __atomic_load_n(&slab->owner, __ATOMIC_RELAXED) == NULL ? SegSize(&slab->seg) : slab->blockSize;
+}
+
+Size SGFUsableSize(const void *p)
+{
+  Slab slab = sgfSlab(p);
+
+  return slab != NULL ? sgfSize(slab) : 0;
+}
+
+/* sgfMove -- another place for an object that grows or shrinks; NULL: no memory.  The old one is not freed. */
+static void *sgfMove(SGF sgf, void *old, Size had, Size size)
+{
+  void *p = NULL;
+  Seg seg;
+
+  if (size > had && size >= sgfGROWING && SegAllocToGrow(&seg, &sgf->poolStruct, size) == ResOK) {
+    SGFLargeInit((Slab)seg);
+    p = SegBase(seg);
+  }
+  if (p == NULL)
+    p = SGFAlloc(sgf, size);
+  if (p != NULL)
+    memcpy(p, old, size < had ? size : had);
+  return p;
+}
+
+void *SGFResize(SGF sgf, void *old, Size size)
+{
+  Slab slab = sgfSlab(old);
+  Size had;
+  void *p;
+
+  AVER(slab != NULL);
+  had = sgfSize(slab);
+  /* A block that would be less than half full moves to a smaller one. */
+  if (size <= had && size >= had / 2)
+    return old;
+  if (size > SGFBlockMAX && had > SGFBlockMAX) {
+    Seg seg = &slab->seg;
+    if (SegResize(&seg, size) == ResOK)
+      return SegBase(seg);
+  }
+  p = sgfMove(sgf, old, had, size);
+  if (p == NULL)
+    return size <= had ? old : NULL;
+  (void)SGFFree(old);
+  return p;
+}
+
+/* -- the class -- */
+
+static Res sgfInit(Pool pool, Word value[])
+{
+  SGF sgf = PoolSGF(pool);
+
+  sgf->emptySlabs = value[sgfEMPTYSLABS];
+  RingInit(&sgf->caches);
+  RingInit(&sgf->orphans);
+  return ResOK;
+}
+
+static void sgfFinish(Pool pool) { SGFCachesFinish(PoolSGF(pool)); }
+
+static Res sgfAlloc(Addr *addrReturn, Pool pool, Size size, Size align, Bool zero)
+{
+  SGF sgf = PoolSGF(pool);
+  void *p;
+
+  if (LIKELY(align <= SGFUnitSIZE))
+    p = zero ? SGFAllocZero(sgf, size) : SGFAlloc(sgf, size);
+  else
+    p = SGFAllocAligned(sgf, size, align);
+  if (p == NULL)
+    return ResMEMORY;
+  if (zero && align > SGFUnitSIZE)
+    memset(p, 0, size);
+  *addrReturn = p;
+  return ResOK;
+}
+
+static void sgfFree(Pool pool, Addr addr, Size size)
+{
+  UNUSED(pool);
+  UNUSED(size);
+  if (!SGFFree(addr))
+    NOTREACHED;
+}
+
+static Res sgfResize(Addr *addrReturn, Pool pool, Addr old, Size oldSize, Size size)
+{
+  void *p = SGFResize(PoolSGF(pool), old, size);
+
+  UNUSED(oldSize);
+  if (p == NULL)
+    return ResMEMORY;
+  *addrReturn = p;
+  return ResOK;
+}
+
+/* sgfFreeSize -- what the slabs' owners know of; they may be changing it meanwhile */
+static Size sgfFreeSize(Pool pool)
+{
+  Size size = 0;
+  Ring node, after;
+
+  LockClaim(&pool->arena->lock);
+  RING_FOR(node, &pool->segRing, after) {
+    Slab slab = (Slab)RING_ELT(SegStruct, poolRing, node);
+    if (__atomic_load_n(&slab->owner, __ATOMIC_RELAXED) != NULL)
+      size += SegSize(&slab->seg) - (Size)__atomic_load_n(&slab->used, __ATOMIC_RELAXED) * slab->blockSize;
+  }
+  LockRelease(&pool->arena->lock);
+  return size;
+}
+
+static Bool sgfCheck(Pool pool)
+{
+  SGF sgf = PoolSGF(pool);
+  Count orphans = 0;
+  Ring node, after;
+
+  LockClaim(&pool->lock);
+  RING_FOR(node, &sgf->caches, after) {
+    SGFCache cache = RING_ELT(SGFCacheStruct, sgfRing, node);
+    AVER(cache->sgf == sgf);
+    AVER(SGFCacheCheck(cache));
+    AVER(cache->orphan == !RingIsSingle(&cache->orphanRing));
+    orphans += cache->orphan;
+  }
+  AVER(sgf->orphanCount == orphans);
+  LockRelease(&pool->lock);
+  return TRUE;
+}
+
+/* ---- Which objects of an SGF pool live, while its threads go on ----
+ *
+ * A block of a slab lives unless it was never carved, is on the free list, or on the list of those that other threads
+ * freed.  Who may read these lists: the owner of the slab; for a slab of an orphan, whoever holds the pool's lock; and
+ * where the owner does not come, anybody who reads them twice and finds the same, a list that adds up.  Threads that
+ * allocate come: they ask for attention with each event.  What is freed or allocated after the look has its own event.
+ *
+ * One caller at a time (StateDumpAttend), with the locks of arena and pool: no slab goes, or leaves an orphan, meanwhile.
+ */
+
+enum { liveWORD = sizeof(Word) * 8, liveBLOCKS = ArenaGrainSIZE / SGFUnitSIZE };
+
+/* What one look at a slab found. */
+typedef struct LiveStruct {
+  uint32_t carved, used;
+  Count dead;                          /* blocks on the free list */
+  Word sum;                            /* of the addresses in the order of both lists */
+  Word free[liveBLOCKS / liveWORD];    /* a bit for each block on either list */
+} LiveStruct, *Live;
+
+/* liveList -- mark the blocks of a list; FALSE: it is no list of this slab's blocks */
+__attribute__((no_sanitize("thread"))) static Bool liveList(Live live, Slab slab, uint32_t blockSize, void *first,
+                                                             Count *countIO)
+{
+  Word base = (Word)SegBase(&slab->seg);
+  void *block;
+
+  for (block = first; block != NULL; block = *(void *volatile *)block) {
+    Size offset = (Word)block - base;
+    Index i = offset / blockSize;
+    if (offset % blockSize != 0 || i >= live->carved || (live->free[i / liveWORD] >> i % liveWORD & 1) != 0)
+      return FALSE;
+    live->free[i / liveWORD] |= (Word)1 << i % liveWORD;
+    live->sum = live->sum * 31 + offset;
+    ++*countIO;
+  }
+  return TRUE;
+}
+
+/* liveLook -- one look; FALSE: it makes no sense, because the owner is at work */
+__attribute__((no_sanitize("thread"))) static Bool liveLook(Live live, Slab slab)
+{
+  volatile SlabStruct *now = slab;
+  uint32_t blockSize = now->blockSize;
+  Count remote = 0;
+  Size sum;
+
+  memset(live, 0, sizeof *live);
+  live->carved = now->carved;
+  live->used = now->used;
+  if (blockSize == 0 || blockSize % SGFUnitSIZE != 0 || live->carved > liveBLOCKS ||
+      (Size)live->carved * blockSize > SegSize(&slab->seg) ||
+      !liveList(live, slab, blockSize, now->free, &live->dead) ||
+      !liveList(live, slab, blockSize, __atomic_load_n(&slab->remote, __ATOMIC_ACQUIRE), &remote))
+    return FALSE;
+  /* A signal handler may have come between the two halves of taking or giving back one block. */
+  sum = live->used + live->dead;
+  return sum <= live->carved + 1u && sum + 1u >= live->carved && remote <= live->used;
+}
+
+/* liveTell -- tell of the blocks that one look found alive */
+static void liveTell(Live live, Slab slab)
+{
+  Word base = (Word)SegBase(&slab->seg);
+  Pool pool = slab->seg.pool;
+  Index i;
+
+  for (i = 0; i < live->carved; ++i)
+    if ((live->free[i / liveWORD] >> i % liveWORD & 1) == 0) {
+      EVENT_PAW(PoolLive, pool, (Addr)(base + i * slab->blockSize), slab->blockSize);
+      ++pool->liveCount;
+    }
+}
+
+/* liveSlab -- tell of a slab; FALSE: its owner must, or later */
+static Bool liveSlab(Slab slab, SGFCache owner, Bool late)
+{
+  static LiveStruct live[2]; /* no stack has room for it; there is one caller */
+  Bool ours = SGFCacheIsOwn(owner) || __atomic_load_n(&owner->orphan, __ATOMIC_RELAXED);
+
+  if ((SGFThreadBusy > 0 && SGFCacheIsOwn(owner)) || (!ours && !late) || !liveLook(&live[0], slab))
+    return FALSE;
+  if (!ours && (!liveLook(&live[1], slab) || memcmp(&live[0], &live[1], sizeof live[0]) != 0 ||
+                __atomic_load_n(&slab->owner, __ATOMIC_ACQUIRE) != owner))
+    return FALSE;
+  liveTell(&live[0], slab);
+  return TRUE;
+}
+
+/* liveLarge -- an object that is a segment; one that is only about to become one, or a slab, is no object yet */
+static void liveLarge(Slab slab)
+{
+  if (!__atomic_load_n(&slab->large, __ATOMIC_ACQUIRE))
+    return;
+  EVENT_PAW(PoolLive, slab->seg.pool, SegBase(&slab->seg), SegSize(&slab->seg));
+  ++slab->seg.pool->liveCount;
+}
+
+/* sgfLive -- tell of all objects; FALSE: of some the owner must, or later */
+static Bool sgfLive(Pool pool, Bool late)
+{
+  Ring node, after;
+  Bool told = TRUE;
+
+  RING_FOR(node, &pool->segRing, after) {
+    Slab slab = (Slab)RING_ELT(SegStruct, poolRing, node);
+    SGFCache owner = __atomic_load_n(&slab->owner, __ATOMIC_ACQUIRE);
+    if (slab->told == MMStateRound)
+      continue;
+    if (owner == NULL)
+      liveLarge(slab);
+    else if (!liveSlab(slab, owner, late)) {
+      told = FALSE;
+      continue;
+    }
+    slab->told = MMStateRound;
+  }
+  return told;
+}
+
+/* ---- The class ---- */
+
+const PoolClassStruct PoolClassSGF = {
+  .name = "SGF",
+  .instanceSize = sizeof(SGFStruct),
+  .params = sgfParams,
+  .paramCount = ARRAY_LENGTH(sgfParams),
+  .init = sgfInit,
+  .finish = sgfFinish,
+  .alloc = sgfAlloc,
+  .free = sgfFree,
+  .resize = sgfResize,
+  .check = sgfCheck,
+  .freeSize = sgfFreeSize,
+  .live = sgfLive,
+};
