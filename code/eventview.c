@@ -1,4 +1,4 @@
-/* eventview.c -- what can be known from logs
+/* eventview.c -- shows what can be known from logs
  *
  * Design: design/view.md      Tests: test/end/eventview.t
  *

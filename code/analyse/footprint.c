@@ -1,4 +1,4 @@
-/* footprint.c -- what processes have of memory besides their heaps
+/* footprint.c -- memory of a process besides its heap: its mappings, and how much of all is resident
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

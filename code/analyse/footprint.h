@@ -1,4 +1,4 @@
-/* footprint.h -- what processes have of memory besides their heaps: mappings, and what of all is resident
+/* footprint.h -- memory of a process besides its heap: its mappings, and how much of all is resident
  *
  * Mappings are those that programs make and remove themselves, by mmap, munmap, mremap, brk and sbrk; each process has
  * what it mapped, and a child of fork none of its parent's.  Resident bytes are the collector's samples.  Events are

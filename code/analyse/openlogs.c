@@ -1,4 +1,4 @@
-/* openlogs.c -- the logs that a tool reads: opened, filtered, and what is wrong with them told
+/* openlogs.c -- opens the logs of a tool, sets up its filter, and reports what is wrong with them
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,4 +1,4 @@
-/* openlogs.h -- the logs that a tool reads: opened, filtered, and what is wrong with them told
+/* openlogs.h -- opens the logs of a tool, sets up its filter, and reports what is wrong with them
  *
  * What tools that give events a meaning have in common: the options that choose events, the refusal of a registry that
  * is newer than this build, one line on standard error for each gap, and how far the work has come.  A tool's own state

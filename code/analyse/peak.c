@@ -1,4 +1,4 @@
-/* peak.c -- when most bytes lived
+/* peak.c -- the moment at which most bytes were allocated, in all processes together
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

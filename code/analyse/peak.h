@@ -1,4 +1,4 @@
-/* peak.h -- when most bytes lived, in all processes together
+/* peak.h -- the moment at which most bytes were allocated, in all processes together
  *
  * Always true: `position` stands behind the first event after which `bytes` lived, and never more did.
  *

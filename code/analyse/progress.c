@@ -1,4 +1,4 @@
-/* progress.c -- how far long work has come
+/* progress.c -- progress of long work, as a line on standard error if that is a terminal
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

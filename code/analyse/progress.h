@@ -1,4 +1,4 @@
-/* progress.h -- how far long work has come: a line on the terminal that is standard error, if it is one
+/* progress.h -- progress of long work, as a line on standard error if that is a terminal
  *
  * The line is written over from time to time, and is taken away before anything else is written there.  Whoever writes
  * to standard error or standard output meanwhile says so first; so what is on the screen at the end is what would be

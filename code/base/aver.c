@@ -1,4 +1,4 @@
-/* aver.c -- reporting a failed AVER, and the names of results
+/* aver.c -- assertions about our own code
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

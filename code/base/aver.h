@@ -1,4 +1,4 @@
-/* aver.h -- what our own code must hold
+/* aver.h -- assertions about our own code
  *
  * AVER stays in the varieties that people record with (cool, hot); AVER_CRITICAL, for the paths that
  * every allocation takes, is in cool only; `rash` has neither.  A failed AVER tells on standard error

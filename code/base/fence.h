@@ -1,4 +1,4 @@
-/* fence.h -- an order for those who look from outside
+/* fence.h -- memory fences, for other processes that read our memory
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *

@@ -1,4 +1,4 @@
-/* say.c -- for people: strings, lines and sizes, on a stream
+/* say.c -- printing for people: strings, lines and sizes, on a stream
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

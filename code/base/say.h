@@ -1,4 +1,4 @@
-/* say.h -- for people: strings, lines and sizes, on a stream
+/* say.h -- printing for people: strings, lines and sizes, on a stream
  *
  * What a log, a sender or /proc calls its programs, threads, events and files may be any bytes.  Each of these writes
  * them so that nothing in them reaches a terminal as a command: control characters (C0, DEL, and C1 as UTF-8 has it)

@@ -1,4 +1,4 @@
-/* sync.h -- one moment in the clock of the events and in the system's
+/* sync.h -- a pair of times: one moment in the clock of the events and in the system's clock
  *
  * What relates ticks to time: the writer measures it (plinth/clock.h), header blocks carry it (format/header.h).
  *

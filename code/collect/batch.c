@@ -1,4 +1,4 @@
-/* batch.c -- messages on their way into the log
+/* batch.c -- messages that wait to be written to the log, and the slots that are free once they are
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

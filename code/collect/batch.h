@@ -1,4 +1,4 @@
-/* batch.h -- messages on their way into the log, and the slots that are free once they are there
+/* batch.h -- messages that wait to be written to the log, and the slots that are free once they are
  *
  * Header blocks and event blocks are put one behind the other and written in one go; only then are the slots freed
  * that the blocks came from.  What cannot be written (a full disk) stays, and is tried again: nothing is lost, and the

@@ -1,4 +1,4 @@
-/* collectordata.h -- what a collector is made of, for the files that it is made of
+/* collectordata.h -- the data of a collector, for its own files
  *
  * Design: design/collector.md      Tests: test/collect/collecttest.c, test/collect/closing.t
  */

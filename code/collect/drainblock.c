@@ -428,11 +428,12 @@ static Bool takingWaits(Taking taking)
   return drain->now - note->looked < drainLookEvery;
 }
 
-/* takingKept -- is the slot's block full, and to be left where it is until it is asked for?
+/* takingKept -- is the slot's block full, and must it stay where it is until somebody asks for it?
  *
- * The block itself does not tell: its owner may be erasing it, or be filling the next one in its place, and who reads
- * half of two headers may take it for one of a rare kind.  Nor may it be claimed to find out: its owner would forget a
- * newer one instead.  But what has no ticket is ours as soon as it is full. */
+ * The header of the block cannot answer that.  Its owner may be erasing the block, or filling the next one in its place, and a
+ * header that is half old and half new can make a frequent block look rare.  Nor may we claim the slot to find out: the
+ * owner would then overwrite a newer block instead.  The slot's ticket answers it: a block without one is ours as soon
+ * as it is full. */
 static Bool takingKept(Taking taking)
 {
   Drain drain = taking->drain;

@@ -1,4 +1,4 @@
-/* observable.c -- can a program be observed?
+/* observable.c -- tells from a program's file whether the program can be recorded
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

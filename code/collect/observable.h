@@ -1,4 +1,4 @@
-/* observable.h -- can a program be observed?  What its file says
+/* observable.h -- tells from a program's file whether the program can be recorded
  *
  * A preloaded library sees only what the dynamic loader brings together, and only calls by name.  This looks at the
  * executable, as hostile bytes, and says why it would not be seen.  It does bounded work: of what is larger than any linker

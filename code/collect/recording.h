@@ -1,4 +1,4 @@
-/* recording.h -- one recording: what was asked for, and what becomes of it
+/* recording.h -- one recording: its options and its result
  *
  * Design: design/collector.md      Tests: test/end/eventrec.t, test/collect/collect.t
  */

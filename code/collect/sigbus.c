@@ -1,4 +1,4 @@
-/* sigbus.c -- memory of another process's file
+/* sigbus.c -- a mapping of a file that another process may cut short
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

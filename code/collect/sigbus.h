@@ -1,4 +1,4 @@
-/* sigbus.h -- memory of another process's file, which that process may cut short
+/* sigbus.h -- a mapping of a file that another process may cut short
  *
  * Touching a page of a mapping that its file no longer has, or that a full file system cannot give, is a SIGBUS.  For
  * mappings made here a handler puts zeros of our own there instead; any other SIGBUS does what it always does.

@@ -77,7 +77,8 @@ static Res fileSize(TrimFile file)
   return ResOK;
 }
 
-/* fileBytes -- what is there at `offset` of `size` bytes, or of a window if that is more */
+/* fileBytes -- the bytes of the file from `offset` on: `size` of them, or as many as the window has, if that is more; *thereReturn says
+ * how many there are */
 static const unsigned char *fileBytes(TrimFile file, uint64_t offset, Size size, Size *thereReturn)
 {
   uint64_t left = offset < file->size ? file->size - offset : 0;

@@ -1,4 +1,4 @@
-/* collectorstill.c -- what the processes of a family tell each other of a collector that stands still
+/* collectorstill.c -- a notice that the collector does not answer, for all processes of its family
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,4 +1,4 @@
-/* collectorstill.h -- what the processes of a family tell each other of a collector that stands still
+/* collectorstill.h -- a notice that the collector does not answer, for all processes of its family
  *
  * Who has asked the collector for a region, or told it of a program, and waited in vain, leaves a notice: a link in RegionFOLDER
  * (format/region.h) that the whole family knows by the recording's identity.  Whoever begins after that does not wait for

@@ -1,4 +1,4 @@
-/* formerprogram.c -- the program that this process was before, which could not close its part of the log
+/* formerprogram.c -- closes the part of the log of the program that this process was before exec
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -36,7 +36,8 @@ static Bool formerMake(Former *former, RegionHeader region)
   return *former != NULL;
 }
 
-/* formerStream -- of a stream there is so much: two numbers of events that somebody counted belong to their numbers of blocks */
+/* formerStream -- note how many blocks and events of a stream are in the log.  Of two notes for one stream the one with more
+ * blocks counts; if both have as many, the one that knows the number of events. */
 static void formerStream(Former former, const HeaderStreamStruct *its)
 {
   HeaderStream stream = former->stream, limit = stream + former->streams;

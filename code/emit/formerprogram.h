@@ -1,4 +1,4 @@
-/* formerprogram.h -- the program that this process was before, which could not close its part of the log: that is done in its place
+/* formerprogram.h -- closes the part of the log of the program that this process was before exec
  *
  * What it left in memory is sent, block by block (StoreAdopt).  Of each stream the closing header block tells what that program has
  * said that it had sent (SendStay), or what the blocks that it left say, whichever is more.

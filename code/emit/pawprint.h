@@ -48,7 +48,7 @@ extern unsigned BTGet(EventWord *bt, size_t i);
 
 /* EventControlKinds -- choose the kinds that are sent: "all", "none", "Arena,Pool", "+Object,-Ref" (against what is
  * sent now); returns 0, or -1: a name is unknown, told on standard error; nothing is changed.
- * Where kinds are switched on, what already is is told with the next event. */
+ * Where kinds are switched on, a state dump (what exists already) comes with the next event. */
 extern int EventControlKinds(const char *list);
 
 /* EventBufferKinds -- the same for the kinds that the flight recorder keeps when they are not sent; all but Sync at

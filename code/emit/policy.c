@@ -1,4 +1,4 @@
-/* policy.c -- full blocks: how many there may be, and which is forgotten where the newest are kept; and no room
+/* policy.c -- the policies: what happens where there is no room for one more full block
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,4 +1,4 @@
-/* regionadopt.c -- the regions of the program that this process was before, found and adopted
+/* regionadopt.c -- finds and adopts the regions of the program that this process was before exec
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,4 +1,4 @@
-/* selfdrain.c -- full blocks of slots, sent by the process itself
+/* selfdrain.c -- sends full blocks from the process itself, where there is no collector or none any more
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,4 +1,4 @@
-/* selfdrain.h -- full blocks of slots, sent by the process itself: where there is no collector, or none any more
+/* selfdrain.h -- sends full blocks from the process itself, where there is no collector or none any more
  *
  * A full block is one in a slot that says RegionFULL; this takes it to the ways out, erases it and frees the slot.  Any
  * thread may do it for any block: it claims the slot first (RegionTAKEN).  What a way out refuses stays where it is,

@@ -1,4 +1,4 @@
-/* sentcounts.c -- what this process has sent of each of its streams
+/* sentcounts.c -- counts what this process has sent of each stream, for its last header block
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,4 +1,4 @@
-/* slots.c -- the slots of a region: who takes a free one, what is in it, and what was written over
+/* slots.c -- the slots of a region: taken, given back, and mended where the program has written over them
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -70,7 +70,7 @@ static Index slotFree(RegionHeader header, Index i)
   return header->slots;
 }
 
-/* Then it is not asked again: what was had before serves. */
+/* While the file system is known to be full, only slots whose memory it has given before are used. */
 Bool StorePoor(Store store)
 {
   uint64_t poor = __atomic_load_n(&store->poor, __ATOMIC_RELAXED);

@@ -1,4 +1,4 @@
-/* statedump.c -- what already is, told as events: the order of it
+/* statedump.c -- the state dump: what exists when a recording starts late, told as events
  *
  * Always true: one thread tells at a time (stateBusy); whoever comes meanwhile goes on, and asks again.  Between two
  * calls stateLate says since when: 0, or the time from which nobody waits for threads to tell of themselves.

@@ -1,4 +1,4 @@
-/* statedump.h -- what already is, told as events: where recording starts late
+/* statedump.h -- the state dump: what exists when a recording starts late, told as events
  *
  * A log that begins in the middle of a process's life begins with what was before: interned strings and labels,
  * threads, modules; and by hooks what others know: arenas, pools, segments, live objects.  It stands between StateDumpBegin

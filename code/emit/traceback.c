@@ -1,4 +1,4 @@
-/* traceback.c -- the newest events as text, when something has gone wrong
+/* traceback.c -- the newest events as text, printed by the program itself
  *
  * Takes memory from the system alone, no lock, and waits for nobody: it runs in a program that may be broken in any
  * way.  Blocks are read while their owners may be filling them; what is not committed is not shown.

@@ -1,4 +1,4 @@
-/* traceback.h -- the newest events as text, from inside
+/* traceback.h -- the newest events as text, printed by the program itself
  *
  * Design: design/telemetry.md .sol.traceback      Tests: test/emit/tracebacktest.c
  */

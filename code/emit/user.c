@@ -1,4 +1,4 @@
-/* user.c -- what programs tell themselves: types of events, strings, labels, values
+/* user.c -- strings, labels and event types that the program has defined
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

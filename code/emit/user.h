@@ -1,4 +1,4 @@
-/* user.h -- what programs have told that stays true
+/* user.h -- strings, labels and event types that the program has defined
  *
  * Design: design/telemetry.md .state      Tests: test/emit/statetest.c
  */

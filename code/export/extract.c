@@ -1,4 +1,4 @@
-/* extract.c -- a part of a log, written as a log that can be read alone; and that as a format
+/* extract.c -- writes a part of a log as a log that can be read alone
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *

@@ -1,4 +1,4 @@
-/* extract.h -- a part of a log, written as a log that can be read alone
+/* extract.h -- writes a part of a log as a log that can be read alone
  *
  * What is chosen is written as it is.  Besides, unless the part is to be bare: what defines things that events refer to
  * (interned strings and labels, modules, names of threads and processes, arenas and pools), whenever it was said before

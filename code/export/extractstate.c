@@ -1,4 +1,4 @@
-/* extractstate.c -- what lived where a log was cut
+/* extractstate.c -- the state dump with which an extract of a log begins
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

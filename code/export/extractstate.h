@@ -1,4 +1,4 @@
-/* extractstate.h -- what lived where a log was cut, told as a process tells it that is recorded from its middle on
+/* extractstate.h -- the state dump with which an extract of a log begins
  *
  * Between StateBegin and StateEnd stands a PoolLive for each live object, at one moment before the cut.  What was not
  * settled at the cut (a resize that goes on, an event that waits for another) follows at its own time, still before the

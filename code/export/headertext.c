@@ -1,4 +1,4 @@
-/* headertext.c -- a process's header block written again
+/* headertext.c -- writes a process's header block again, from what the reader knows
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,4 +1,4 @@
-/* headertext.h -- a process's header block written again, from what the reader knows
+/* headertext.h -- writes a process's header block again, from what the reader knows
  *
  * Design: design/log.md .rewrite      Tests: test/end/eventcnv.t
  */

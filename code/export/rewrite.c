@@ -1,4 +1,4 @@
-/* rewrite.c -- a log written again
+/* rewrite.c -- writes a log again, from the events that a pass delivers
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,4 +1,4 @@
-/* rewrite.h -- a log written again, from events that a pass delivers
+/* rewrite.h -- writes a log again, from the events that a pass delivers
  *
  * Each stream keeps its events, its thread and kind; its blocks are numbered from 0.  Headers are those of
  * rewritehead.h.  Processes get new identities, so that the new log and the old one may be read together.

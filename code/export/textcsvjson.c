@@ -1,4 +1,4 @@
-/* textcsvjson.c -- events as lines
+/* textcsvjson.c -- writes events as lines: text, descriptions, CSV and JSON
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,4 +1,4 @@
-/* textcsvjson.h -- events as lines: text, descriptions, CSV, JSON
+/* textcsvjson.h -- writes events as lines: text, descriptions, CSV and JSON
  *
  * What a line of an event type looks like is worked out once, as a form: literals with values between them.  Writing
  * an event is then copying and converting, without a decision that depends on the style.

@@ -1,4 +1,4 @@
-/* trackbuilder.c -- a log as a picture has it: events taken in, what types are, lanes with marks and slices
+/* trackbuilder.c -- a picture of a log: lanes, slices, marks and counters, in order of time
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,4 +1,4 @@
-/* trackbuilder.h -- a log as a picture has it: lanes, slices, marks and gauges, in order of time
+/* trackbuilder.h -- a picture of a log: lanes, slices, marks and counters, in order of time
  *
  * What is to be seen of a log is decided here, for all formats that are drawn; a pen writes it in the way of one.
  * Each thread is a lane.  Types of events that come in pairs (XBegin and XEnd, XStart and XEnd, XRequest and XAcquire,

@@ -1,4 +1,4 @@
-/* timeparse.c -- moments as people write them
+/* timeparse.c -- parses times as people write them
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,4 +1,4 @@
-/* timeparse.h -- moments as people write them
+/* timeparse.h -- parses times as people write them
  *
  * Design: design/log.md .when      Tests: test/log/logwhotest.c
  */

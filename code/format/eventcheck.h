@@ -1,4 +1,4 @@
-/* eventcheck.h -- does an argument fit its letter?  Asked of the compiler, at each annotation
+/* eventcheck.h -- checks at compile time that each argument of an annotation fits its letter
  *
  * An argument that does not fit is an error whatever warnings are on: an annotation that compiles says what the
  * registry says.  The argument is looked at, never evaluated.

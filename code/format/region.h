@@ -82,7 +82,7 @@ enum {
  * sets the attention bit of the control table afterwards. */
 enum {
   RegionAskFLUSH = 1,             /* send what the buffers hold: where there is no collector */
-  RegionAskSTATE = 2,             /* tell first what already is */
+  RegionAskSTATE = 2,             /* emit a state dump first */
   RegionAskHEADER = 4             /* write the header block's text once more: it is none */
 };
 

@@ -1,4 +1,4 @@
-/* exittimes.c -- when the processes of a log ended, as their closing header blocks say
+/* exittimes.c -- when the processes of a log ended, by their closing header blocks
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,4 +1,4 @@
-/* exittimes.h -- when the processes of a log ended, as their closing header blocks say
+/* exittimes.h -- when the processes of a log ended, by their closing header blocks
  *
  * The collector's event of an end comes when it looks, up to a tenth of a second late, and without a collector there is
  * none.  A closing header block says it as well as anybody knows: the process itself wrote it last of all, or left the

@@ -1,4 +1,4 @@
-/* heaplook.c -- what a heap has come to
+/* heaplook.c -- queries about a heap: arenas, pools, threads and objects, and what is not settled yet
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,4 +1,4 @@
-/* heaplook.h -- what a heap has come to: arenas, pools, threads and objects, and what is not settled yet
+/* heaplook.h -- queries about a heap: arenas, pools, threads and objects, and what is not settled yet
  *
  * The arrays are the caller's to free, what their elements point to is the heap's, and good until its next event.  The
  * objects of a pool are in its table; those that are being resized are not there (HeapObjectLives).

@@ -1,4 +1,4 @@
-/* heapstate.c -- a process tells what already is
+/* heapstate.c -- live objects out of a state dump: those that a process had before it was recorded
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,4 +1,4 @@
-/* heapstate.h -- a process tells what already is: the live objects it had before anybody listened
+/* heapstate.h -- live objects out of a state dump: those that a process had before it was recorded
  *
  * Between StateBegin and StateEnd the events of what happens go on, among those that tell what is.  What happens is
  * stronger: an object that was freed meanwhile is gone, though it is told of later; one that is told of may have its

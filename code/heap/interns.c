@@ -1,4 +1,4 @@
-/* interns.c -- the strings that programs gave numbers, and labels
+/* interns.c -- strings to which a program gave numbers, and addresses that it labelled with them
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,4 +1,4 @@
-/* interns.h -- the strings that programs gave numbers, and the addresses that they gave such strings as labels
+/* interns.h -- strings to which a program gave numbers, and addresses that it labelled with them
  *
  * Known from events called Intern with id and string, and Label with addr and id.  A number is a process's own.
  *

@@ -1,4 +1,4 @@
-/* managerstate.c -- what the memory manager had at a time of a log
+/* managerstate.c -- what the memory manager had at a time of a log: arenas, pools and live objects of each process
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

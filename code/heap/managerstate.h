@@ -1,4 +1,4 @@
-/* managerstate.h -- what the memory manager had at a time of a log: arenas, pools, live objects, of each process
+/* managerstate.h -- what the memory manager had at a time of a log: arenas, pools and live objects of each process
  *
  * The state before a position is that of a heap (heap.h) which has taken all events before it, and been told that no more
  * will come: as if the log ended there.  Where the log's index file has check points, those events are read from the

@@ -1,4 +1,4 @@
-/* processevents.c -- the events of a process: its own, and those in which the collector tells of it
+/* processevents.c -- which events are about a process: its own, and the collector's
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,4 +1,4 @@
-/* processevents.h -- the events of a process: its own, and those in which the collector tells of it
+/* processevents.h -- which events are about a process: its own, and the collector's
  *
  * What the option --process of tools chooses, by name or number.  Several processes may be called so.  The collector's
  * events are of a process if their parameter `pid` has its number.

@@ -1,4 +1,4 @@
-/* switchedoff.c -- when a log tells nothing of objects, because their kinds were switched off
+/* switchedoff.c -- tells where a log has no events of objects, because their kinds were switched off
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,4 +1,4 @@
-/* switchedoff.h -- when a log tells nothing of objects, because their kinds were switched off
+/* switchedoff.h -- tells where a log has no events of objects, because their kinds were switched off
  *
  * Three things tell of it.  KindsOn says which kinds were off, and for how long; who is of a version that has no such event
  * and tells what it has, although it has told of objects, has had kinds switched off, and on again.  A header block says

@@ -78,7 +78,8 @@ static Bool listenStatus(struct stat *statusReturn, ListenSocket its)
   return fstatat(its->folder, listenName(its), statusReturn, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* listenStale -- remove a socket's file that nobody listens at any more; FALSE: somebody does, or it is no socket */
+/* listenStale -- remove the file of a socket at which nobody listens any more; FALSE: somebody listens, or the file is no
+ * socket */
 static Bool listenStale(ListenSocket its)
 {
   struct sockaddr_un there;

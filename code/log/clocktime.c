@@ -1,4 +1,4 @@
-/* clocktime.c -- ticks of a clock become time
+/* clocktime.c -- makes times of a clock's ticks
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

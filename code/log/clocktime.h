@@ -1,4 +1,4 @@
-/* clocktime.h -- ticks of a clock become time
+/* clocktime.h -- makes times of a clock's ticks
  *
  * All processes with the same boot and clock share one Clock: one straight line through its earliest and its latest
  * relation of ticks to the monotonic clock.  Times are kept as `fine`: sixteenths of a nanosecond since the earliest

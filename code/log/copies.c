@@ -1,4 +1,4 @@
-/* copies.c -- processes that are in a traceset twice: as they were recorded, and in a copy
+/* copies.c -- finds processes that a traceset has twice: as they were recorded, and in a copy
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

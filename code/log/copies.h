@@ -1,4 +1,4 @@
-/* copies.h -- processes that are in a traceset twice: as they were recorded, and in a copy
+/* copies.h -- finds processes that a traceset has twice: as they were recorded, and in a copy
  *
  * What eventcnv -f paw writes has identities of its own, so that it can be read beside anything, and says (`copy:`)
  * what made them: so the original ones can be had.

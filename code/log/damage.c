@@ -1,4 +1,4 @@
-/* damage.c -- what is damaged and what is missing, told once
+/* damage.c -- what is damaged and what is missing, reported once
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,4 +1,4 @@
-/* damage.h -- what is damaged and what is missing, told once
+/* damage.h -- what is damaged and what is missing, reported once
  *
  * Two things are known when the files are scanned: regions where nothing sound stands, and gaps in the numbering of
  * the streams' blocks (tally.h).  A gap that lies at a region is the region's loss, told with its place; the others

@@ -1,4 +1,4 @@
-/* load.c -- a block in memory: its events, in order of time; or put aside on disk
+/* load.c -- a block in memory: its events, in order of time, ready to be delivered; or spilled to disk
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

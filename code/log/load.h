@@ -1,4 +1,4 @@
-/* load.h -- a block in memory: its events, in order of time, ready to be delivered; or put aside on disk
+/* load.h -- a block in memory: its events, in order of time, ready to be delivered; or spilled to disk
  *
  * Loading reads the block, verifies its checksum, unpacks it, and lists the events that are wanted, sorted by time
  * (a signal handler's events may stand out of order).

@@ -1,4 +1,4 @@
-/* processname.c -- what a process is called
+/* processname.c -- the name of a process
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

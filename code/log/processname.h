@@ -1,4 +1,4 @@
-/* processname.h -- what a process is called
+/* processname.h -- the name of a process
  *
  * A header has the file that the process runs, /proc/self/exe, and its arguments.  Who started a program by a link, as
  * sh, python3 or an applet of busybox, knows it by that name, which is the first argument's; a login shell's has a -

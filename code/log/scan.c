@@ -1,4 +1,4 @@
-/* scan.c -- find what is sound in a file, and put it into the table and the index
+/* scan.c -- finds what is sound in a file, and enters it into the table and the index
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,4 +1,4 @@
-/* scan.h -- find what is sound in a file, and put it into the table and the index
+/* scan.h -- finds what is sound in a file, and enters it into the table and the index
  *
  * Goes from block to block by their sizes.  Where nothing sound stands it looks for the next place with a magic and a
  * sound header, and notes the region between.  A size is believed only if the header's checksum is right, and even

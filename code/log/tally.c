@@ -1,4 +1,4 @@
-/* tally.c -- which blocks of a stream there are
+/* tally.c -- the numbers of a stream's blocks that are there, and so which are missing
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,4 +1,4 @@
-/* tally.h -- which blocks of a stream there are, and so which are missing
+/* tally.h -- the numbers of a stream's blocks that are there, and so which are missing
  *
  * Blocks may come in any order, and more than once.  What was seen is kept as runs of consecutive numbers, one for a
  * stream of which nothing is missing; so every gap, and by the counts beside it exactly what was in it, is known when

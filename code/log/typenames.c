@@ -1,4 +1,4 @@
-/* typenames.c -- event types and kinds by their names, and what somebody who misspelt one may have meant
+/* typenames.c -- event types by name, and suggestions for names that are misspelt
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,4 +1,4 @@
-/* typenames.h -- event types by their names, and what somebody who misspelt a name may have meant
+/* typenames.h -- event types by name, and suggestions for names that are misspelt
  *
  * Design: design/log.md .names      Tests: test/log/logwhotest.c, test/filter/filtertest.c
  */

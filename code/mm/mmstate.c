@@ -1,4 +1,4 @@
-/* mmstate.c -- what the memory manager has, told as events to a log that begins late
+/* mmstate.c -- the state dump of the memory manager
  *
  * We may be called inside any operation on an arena or a pool, by whoever holds its locks: nothing is waited for.
  *

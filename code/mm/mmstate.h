@@ -1,4 +1,4 @@
-/* mmstate.h -- what the memory manager has, told as events to a log that begins late
+/* mmstate.h -- the state dump of the memory manager
  *
  * Arenas, their chunks and what of them is committed, pools with their parameters, segments; then live objects, as far
  * as the pool's class knows them.

@@ -1,4 +1,4 @@
-/* blockcopy.c -- the blocks of a running process, copied as they are
+/* blockcopy.c -- copies the blocks of a running process
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,4 +1,4 @@
-/* blockcopy.h -- the blocks of a running process, copied as they are
+/* blockcopy.h -- copies the blocks of a running process
  *
  * The process goes on meanwhile, and may fill, hand over or use again the block that is being copied; a copy counts
  * only if the block is still the same afterwards.  What it holds is what was committed when it was copied; room that

@@ -1,4 +1,4 @@
-/* eventchoice.c -- single event types, chosen by their names
+/* eventchoice.c -- the choice of single event types, by name, before anything is recorded
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

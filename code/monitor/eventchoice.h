@@ -1,4 +1,4 @@
-/* eventchoice.h -- single event types, chosen by their names before anything is recorded
+/* eventchoice.h -- the choice of single event types, by name, before anything is recorded
  *
  * Design: design/collector.md .choose      Tests: test/collect/collect.t
  */

@@ -1,4 +1,4 @@
-/* liveregion.c -- the region of a process that runs, found and mapped from outside; and its control
+/* liveregion.c -- finds the region of a process that runs, and maps it from outside
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

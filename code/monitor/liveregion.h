@@ -1,4 +1,4 @@
-/* liveregion.h -- the region of a process that runs, found and mapped from outside
+/* liveregion.h -- finds the region of a process that runs, and maps it from outside
  *
  * Whoever may look at a process finds its region among the files that it has mapped, opens it as the process itself
  * sees it (so in containers and chroots, too), and shares it from then on.  Nothing is written to by finding it.

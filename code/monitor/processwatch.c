@@ -1,4 +1,4 @@
-/* processwatch.c -- what the collector itself sees
+/* processwatch.c -- what the collector observes itself: the tree of processes, samples, and the status line
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

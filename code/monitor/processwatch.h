@@ -1,4 +1,4 @@
-/* processwatch.h -- what the collector itself sees: its stream of events, the tree of processes, samples, and the line
+/* processwatch.h -- what the collector observes itself: the tree of processes, samples, and the status line
  *
  * One thing for the collector's loop to create, poll and end.
  *

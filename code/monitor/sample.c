@@ -188,8 +188,8 @@ static Bool threadRead(SampleThread thread, SampleContext context)
   return TRUE;
 }
 
-/* threadLast -- tell the last reading unless that is told, and close the files
- * ended  the thread has; that is told in any case */
+/* threadLast -- emit the last reading of a thread, unless it has been emitted, and close the thread's files
+ * ended  the thread has ended: the reading is emitted in any case */
 static void threadLast(SampleThread thread, SampleContext context, Bool ended)
 {
   if (thread->time != 0 && (ended || thread->toldTime != thread->time))

@@ -1,4 +1,4 @@
-/* selfevents.c -- the collector's own events
+/* selfevents.c -- events that the collector emits itself
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

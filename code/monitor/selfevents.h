@@ -1,4 +1,4 @@
-/* selfevents.h -- the collector's own events
+/* selfevents.h -- events that the collector emits itself
  *
  * What the collector sees of processes and threads from outside is told by events like the programs' own: annotations,
  * a stream of blocks, a header block before it.  In the log the collector is a process whose header says `role:

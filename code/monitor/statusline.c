@@ -1,4 +1,4 @@
-/* statusline.c -- the line that moves
+/* statusline.c -- the status line: how a recording goes, for a person at a terminal
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,4 +1,4 @@
-/* statusline.h -- the line that moves: how a recording goes, for a person at a terminal
+/* statusline.h -- the status line: how a recording goes, for a person at a terminal
  *
  * One line, in the row below the terminal's cursor, rewritten a few times a second, and erased at the end: events a
  * second, events, bytes, discarded, resident memory.  The program's own output goes on where it was.  Nothing is

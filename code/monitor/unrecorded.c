@@ -1,4 +1,4 @@
-/* unrecorded.c -- processes of the family that do not announce themselves
+/* unrecorded.c -- finds processes of the family that do not record themselves
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,4 +1,4 @@
-/* unrecorded.h -- processes of the family that do not announce themselves
+/* unrecorded.h -- finds processes of the family that do not record themselves
  *
  * Each exec by a recorded process is announced beforehand, and a process whose program loads the library asks for a
  * region within a moment.  Who was to come and has not is named at the end, with what is known of the reason.  Programs

@@ -1,4 +1,4 @@
-/* rawsyscall.c -- the system's help, without the program noticing
+/* rawsyscall.c -- system calls that the program does not notice: they leave errno alone and allocate nothing
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,4 +1,4 @@
-/* rawsyscall.h -- the system's help, without the program noticing
+/* rawsyscall.h -- system calls that the program does not notice: they leave errno alone and allocate nothing
  *
  * The emitter works inside other people's programs, at any moment: in malloc, in a signal handler, before main.  What
  * is here keeps errno, is no cancellation point, allocates nothing from the program's malloc, and takes no lock.

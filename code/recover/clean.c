@@ -1,4 +1,4 @@
-/* clean.c -- what dead recordings have left in memory
+/* clean.c -- removes what dead recordings have left in shared memory, and adds it to their logs
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

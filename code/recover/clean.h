@@ -1,4 +1,4 @@
-/* clean.h -- what dead recordings have left in memory
+/* clean.h -- removes what dead recordings have left in shared memory, and adds it to their logs
  *
  * Design: design/collector.md .clean      Tests: test/recover/clean.t, test/collect/collect.t
  */

@@ -1,4 +1,4 @@
-/* core.c -- the events in a core file
+/* core.c -- finds the events in a core file
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

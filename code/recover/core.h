@@ -1,4 +1,4 @@
-/* core.h -- the events in a core file
+/* core.h -- finds the events in a core file
  *
  * A core has the memory of a process as it was, and in it the blocks that its threads were filling, each recognised by
  * its own mark: a magic, a header that can be, and a place where the writer puts blocks.  What describes them, the

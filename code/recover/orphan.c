@@ -1,4 +1,4 @@
-/* orphan.c -- what processes that died have left in shared memory
+/* orphan.c -- finds what dead processes have left in shared memory, and adds it to a traceset
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

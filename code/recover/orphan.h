@@ -1,4 +1,4 @@
-/* orphan.h -- what processes that died have left in shared memory
+/* orphan.h -- finds what dead processes have left in shared memory, and adds it to a traceset
  *
  * A process that sends keeps its blocks in a file (format/region.h) until they are in the log, and removes the file
  * when it ends. If the file is there and nobody holds its lock, the process was killed; if it has no collector that

@@ -1,4 +1,4 @@
-/* orphanregion.c -- the memory of one dead process, copied as header block and blocks
+/* orphanregion.c -- reads the region of one dead process: its header block and its blocks
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,4 +1,4 @@
-/* orphanregion.h -- the memory of one dead process, copied as header block and blocks
+/* orphanregion.h -- reads the region of one dead process: its header block and its blocks
  *
  * The process may have written anything there, and somebody may cut the file short meanwhile: it is read by place, each
  * part is copied first and judged then, and what is not sound is left out.

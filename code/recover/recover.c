@@ -1,4 +1,4 @@
-/* recover.c -- what dead processes left in memory, put into their log
+/* recover.c -- puts what dead processes have left in memory into their log
  *
  * The log is scanned, as by any reader: so it is known which recordings it has, and what of each stream is there.  What is
  * appended is scanned on; so the closing header blocks count it.

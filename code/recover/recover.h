@@ -1,4 +1,4 @@
-/* recover.h -- what dead processes left in memory, put into their log
+/* recover.h -- puts what dead processes have left in memory into their log
  *
  * Design: design/log.md .recover .trust      Tests: test/recover/recovertest.c, test/recover/death.t
  */

@@ -1,4 +1,4 @@
-/* regionplace.c -- where regions may be, and which files there may be opened
+/* regionplace.c -- finds the files of regions, and decides which of them may be opened
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

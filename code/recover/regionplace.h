@@ -1,4 +1,4 @@
-/* regionplace.h -- where regions may be, and which files there may be opened
+/* regionplace.h -- finds the files of regions, and decides which of them may be opened
  *
  * Nothing that a log or a region says names a file that is opened. Regions are looked for in two places, RegionFOLDER and
  * the folder of the log, by the name that whoever made them gave them (RegionNameParse), and opened only if they are

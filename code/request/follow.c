@@ -1,4 +1,4 @@
-/* follow.c -- a log that is read while it is written
+/* follow.c -- reads a log while it is written
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,4 +1,4 @@
-/* follow.h -- a log that is read while it is written
+/* follow.h -- reads a log while it is written
  *
  * What stands in the log is read as ever; then its end is looked at again and again, and what comes is merged into the
  * same pass: an event is delivered a quarter of a second after its block came, or sooner if later events have waited

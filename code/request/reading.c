@@ -1,4 +1,4 @@
-/* reading.c -- a pass over a traceset: the streams' events merged by time
+/* reading.c -- a pass over a traceset: merges the events of its streams by time, from a position on
  *
  * While the block at the front is alone in time its events go out in a tight loop.
  *
@@ -203,8 +203,8 @@ static Res readingLoaded(Reading reading, const IndexEntryStruct *entry, Loaded 
   return res;
 }
 
-/* readingWas -- was the block of an entry had already, as long?  Copies come one behind the other, the longest first,
- * but for what comes while the pass runs. */
+/* readingWas -- was this block, or a longer copy of it, delivered already?  Copies of a block follow each other in the index, the
+ * longest first; only those that arrive while the pass runs may be longer than one before them. */
 static Bool readingWas(Reading reading, ReadingStream its, const IndexEntryStruct *entry)
 {
   return its->read && its->readFirst == entry->first && its->readSequence == entry->sequence &&

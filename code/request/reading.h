@@ -1,4 +1,4 @@
-/* reading.h -- a pass over a traceset: the streams' events merged by time, from a position on
+/* reading.h -- a pass over a traceset: merges the events of its streams by time, from a position on
  *
  * A heap holds the blocks that are open, by the time of their next event.  A block is loaded when the merge comes to
  * the time at which it was opened, and given back with its last event.  Which blocks there are is known by the index,

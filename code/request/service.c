@@ -1,4 +1,4 @@
-/* service.c -- requests are filed and withdrawn, enter and leave the service, and their hooks are called in pairs
+/* service.c -- the service of event requests, for its own files
  *
  * Every hook may file and withdraw, its own request too: after each call nothing is taken for granted but that what was
  * freed is only buried.

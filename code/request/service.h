@@ -1,4 +1,4 @@
-/* service.h -- a service of event requests, from the inside
+/* service.h -- the service of event requests, for its own files
  *
  * What is filed waits or is served.  One pass over the traceset is under way at a time; those that are served are all
  * at the pass's place.  A pass that had to give way is kept, one for each priority, until somebody goes on from there.
@@ -6,7 +6,7 @@
  * Always true between steps (ServiceCheck):
  *   filed is in the order of filing; slot[i] has bit i, and who is served has a slot
  *   served is how many are served; if there are any, and a pass, the pass is at `current`
- *   a pass has what the requests that it reckons with want of every block from their starts on
+ *   a pass loads every block that any request in its mask needs, from that request's start on
  *
  * Design: design/requests.md      Tests: test/request/requesttest.c
  */
@@ -27,12 +27,12 @@ typedef enum FiledState { FiledWAITING, FiledSERVED, FiledENDED } FiledState;
 typedef struct FiledStruct {
   LogRequest request;
   LogRequestStruct counter; /* a request of the service's own, of which this is the data: called to count an event */
-  LogPositionStruct start, end; /* what it has still to be given: [start, end) if it waits, */
-  uint64_t left;           /* and at most so many events */
+  LogPositionStruct start, end; /* while it waits: the events that it has still to get are in [start, end), */
+  uint64_t left;           /* and are so many at most */
   FiledState state;
   Bool high;               /* its priority */
-  Bool begun;              /* its before-hooks were called, */
-  Index places;            /* of the service's places those before this one */
+  Bool begun;              /* its before-hooks were called */
+  Index places;            /* how many of the service's places stand before its own */
   Bool refused;            /* it does not accept the event that is being handed out */
   Bool chunk;              /* between beforeChunk and afterChunk */
   uint64_t gaps;           /* the service's, when it was told of one last */

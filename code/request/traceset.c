@@ -1,4 +1,4 @@
-/* traceset.c -- opening and closing a traceset, and what is known without reading events
+/* traceset.c -- an opened traceset, for the files that put it together
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,4 +1,4 @@
-/* traceset.h -- a Log, from the inside
+/* traceset.h -- an opened traceset, for the files that put it together
  *
  * The parts of an opened traceset, for those files of this room that put them together: opening, reading, kinds.
  *

@@ -1,4 +1,4 @@
-/* typecache.c -- what a client works out once for each event type that it meets
+/* typecache.c -- a cache of what a client works out once for each event type
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,4 +1,4 @@
-/* typecache.h -- what a client works out once for each event type that it meets
+/* typecache.h -- a cache of what a client works out once for each event type
  *
  * A plan is the client's own struct, zeroed when its type is first met, and found again in a few instructions.
  *
