@@ -36,7 +36,7 @@ $(error VARIETY is cool, hot or rash, not `$(VARIETY)')
 endif
 
 # Rooms, from the roof down; but for code/malloc, which is in the library that is preloaded and nowhere else.
-ROOMS  := library replay analyse export heap collect listen monitor request recover filter log mm emit plinth format base
+ROOMS  := library replay analyse export heap collect listen monitor request recover filter log mm emit handover plinth format base
 TOOLS  := eventrec eventcnv eventview eventctl replay
 SHIM   := $(wildcard code/malloc/*.c)
 GEN    := $(B)/gen/eventgen.h
@@ -119,7 +119,7 @@ $(B)/lib/room-$(1).a: $(call room_obj,$(1))
 endef
 $(foreach r,$(ROOMS),$(eval $(call room_rule,$(r))))
 
-WRITER := base format plinth emit mm
+WRITER := base format plinth handover emit mm
 # What only tools need stays out of other people's programs.
 include code/base/tools.mk
 TOOLS_ONLY := $(BASE_TOOLS:%=$(B)/pic/base/%.o)
@@ -238,7 +238,7 @@ GDB    := $(wildcard tool/pawprint-gdb.py tool/pawprint.gdb)
 dest   := $(DESTDIR)$(PREFIX)
 # What an allocator with a registry of its own takes: the emitter's sources, the generator, and examples to begin with.
 EMITTER_FILES := $(wildcard examples/*.* examples/*/*.[ch] examples/*/Makefile) code/eventgen.pl code/eventdef.h \
-  code/base/tools.mk $(foreach r,base format plinth emit,$(wildcard code/$(r)/*.[ch]))
+  code/base/tools.mk $(foreach r,base format plinth handover emit,$(wildcard code/$(r)/*.[ch]))
 
 install: all | $(GEN)
 	install -d $(dest)/bin $(dest)/lib/pkgconfig $(dest)/include/pawprint

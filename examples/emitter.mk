@@ -7,7 +7,8 @@
 #   $(EMITTER)         what to link a program or a shared library with, and $(EMITTER_LIBS)
 #   $(EMITTER_GEN)     what must be made before anything is compiled: the registry as the compiler needs it
 #
-# An emitter takes from Pawprint the rooms base, format, plinth and emit, and the generator; nothing of its memory manager,
+# An emitter takes from Pawprint the rooms base, format, plinth, handover and emit, and the generator; nothing of its memory
+# manager,
 # and none of its events.  PAWPRINT_EMITTER and -fvisibility=hidden keep it inside: so libpawprint.so, or another allocator
 # with an emitter of its own, may be in the same process.
 PAWPRINT := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))/..
@@ -28,7 +29,7 @@ EMITTER_CFLAGS = -std=gnu11 $(CFLAGS) -Wall -Wextra -D_GNU_SOURCE -DPAWPRINT_EMI
 # What only Pawprint's tools need is left out.
 include $(PAWPRINT)/code/base/tools.mk
 emitter_sources := $(filter-out $(BASE_TOOLS:%=$(PAWPRINT)/code/base/%.c),\
-  $(wildcard $(foreach room,base format plinth emit,$(PAWPRINT)/code/$(room)/*.c)))
+  $(wildcard $(foreach room,base format plinth handover emit,$(PAWPRINT)/code/$(room)/*.c)))
 emitter_objects := $(emitter_sources:$(PAWPRINT)/code/%.c=$(OUT)/emitter/%.o)
 
 all:

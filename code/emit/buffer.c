@@ -7,9 +7,9 @@
 #include "emit/buffer.h"
 
 #include "base/aver.h"
-#include "emit/handover.h"
 #include "emit/selfdrain.h"
 #include "emit/stream.h"
+#include "handover/handover.h"
 
 void ThreadFlush(Process process, Thread thread, Bool unsent, Bool final)
 {

@@ -20,7 +20,7 @@
 #include "base/fence.h"
 #include "base/types.h"
 #include "emit/event.h"
-#include "emit/store.h"
+#include "handover/store.h"
 
 enum {
   ThreadsMAX = 65536,  /* that may emit at one time, if there is address space for them */

@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "emit/handover.h"
 #include "emit/public.h"
 #include "emit/selfdrain.h"
 #include "emit/send.h"
 #include "emit/statedump.h"
+#include "handover/handover.h"
 #include "plinth/rawsyscall.h"
 
 #define controlKINDS (((Word)1 << EventKindLIMIT) - 1)

@@ -9,7 +9,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "emit/control.h"
-#include "emit/store.h"
+#include "handover/store.h"
 #include "plinth/clock.h"
 #include "plinth/rawsyscall.h"
 

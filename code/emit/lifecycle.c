@@ -12,13 +12,13 @@
 #include <unistd.h>
 
 #include "base/aver.h"
-#include "emit/collectorsocket.h"
 #include "emit/control.h"
-#include "emit/handover.h"
 #include "emit/process.h"
 #include "emit/selfdrain.h"
 #include "emit/send.h"
 #include "emit/traceback.h"
+#include "handover/collectorsocket.h"
+#include "handover/handover.h"
 #include "plinth/descriptor.h"
 #include "plinth/rawsyscall.h"
 #include "plinth/seccomp.h"

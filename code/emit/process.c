@@ -13,8 +13,8 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
-#include "emit/collectorsocket.h"
 #include "emit/control.h"
+#include "handover/collectorsocket.h"
 #include "plinth/rawsyscall.h"
 
 enum {

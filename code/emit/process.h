@@ -12,8 +12,8 @@
 
 #include "base/types.h"
 #include "emit/buffer.h"
-#include "emit/store.h"
 #include "format/header.h"
+#include "handover/store.h"
 #include "plinth/descriptor.h" /* for wrappers of calls that would close what the process keeps (malloc/shimfd.c), too */
 #include "plinth/plinth.h"
 #include "plinth/rawsyscall.h"

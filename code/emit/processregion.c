@@ -9,10 +9,10 @@
 #include <sys/syscall.h>
 
 #include "base/text.h"
-#include "emit/collectorsocket.h"
 #include "emit/control.h"
-#include "emit/formerprogram.h"
 #include "emit/send.h"
+#include "handover/collectorsocket.h"
+#include "handover/formerprogram.h"
 #include "plinth/descriptor.h"
 #include "plinth/rawsyscall.h"
 

@@ -7,9 +7,9 @@
 
 #include "base/aver.h"
 #include "emit/buffer.h"
-#include "emit/handover.h"
 #include "emit/process.h"
 #include "emit/stream.h"
+#include "handover/handover.h"
 #include "plinth/rawsyscall.h"
 
 __thread EventThread EventThreadSelf;

@@ -8,9 +8,9 @@
 
 #include "emit/send.h"
 #include "emit/sentcounts.h"
-#include "emit/store.h"
 #include "emit/stream.h"
 #include "format/region.h"
+#include "handover/store.h"
 #include "plinth/rawsyscall.h"
 
 /* ---- What a slot says, and the block in it ---- */

@@ -14,11 +14,11 @@
 
 #include "base/aver.h"
 #include "base/text.h"
-#include "emit/collectorsocket.h"
 #include "emit/control.h"
 #include "emit/sentcounts.h"
 #include "format/header.h"
 #include "format/pack.h"
+#include "handover/collectorsocket.h"
 #include "plinth/rawsyscall.h"
 
 enum {

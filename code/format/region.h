@@ -231,7 +231,7 @@ typedef struct RegionNameStruct {
  * log  the last part of the log's path; NULL: the region is in RegionFOLDER */
 extern void RegionNameWrite(Text text, RegionName name, const char *log);
 
-/* The notice that a recording's collector stands still (emit/collectorstill.h) is called as the link beside a region whose number
+/* The notice that a recording's collector stands still (handover/collectorstill.h) is called as the link beside a region whose number
  * is so high that there is none: so whoever removes links without regions removes it, too.  RegionStillWrite appends that
  * name, without a folder. */
 enum { RegionStillNUMBER = 9999, RegionStillMAX = RegionNameMAX + sizeof RegionLINK - 1 /* bytes, NUL included */ };

@@ -21,8 +21,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "emit/collectorsocket.h"
 #include "emit/process.h"
+#include "handover/collectorsocket.h"
 #include "malloc/shimlookup.h"
 #include "malloc/shimthread.h"
 

@@ -3,7 +3,7 @@
  * mmap, munmap, mremap, brk and sbrk are seen where the program or one of its libraries calls them by name; libc's
  * calls to itself and the dynamic loader's are not.  Who comes next serves them (malloc/shimlookup.h).  _exit ends the
  * program without its exit handlers: the log is brought up to date first.  exec needs none for that: the program that
- * comes after it finds what was left behind (emit/store.h), or whoever reads the log does.
+ * comes after it finds what was left behind (handover/store.h), or whoever reads the log does.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -11,11 +11,11 @@
 #include <sched.h>
 #include <string.h>
 
-#include "emit/collectorsocket.h"
 #include "emit/control.h"
 #include "emit/event.h"
 #include "emit/process.h"
 #include "emit/statedump.h"
+#include "handover/collectorsocket.h"
 #include "malloc/shimlookup.h"
 #include "malloc/shimsync.h"
 #include "malloc/shimthread.h"

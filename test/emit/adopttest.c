@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "emit/store.h"
+#include "handover/store.h"
 #include "tap.h"
 
 #if defined(VARIETY_RASH)

@@ -15,12 +15,12 @@
 
 #include "collect/batch.h"
 #include "emit/event.h"
-#include "emit/handover.h"
 #include "emit/process.h"
 #include "emit/public.h"
 #include "emit/send.h"
 #include "emit/stream.h"
 #include "format/region.h"
+#include "handover/handover.h"
 #include "tap.h"
 
 enum { stepLOOK = 16 /* slots */, stepEVENTS = 150 /* of 24 bytes, which a block nearly holds */, stepMOST = 20000000 };

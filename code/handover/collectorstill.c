@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "emit/collectorstill.h"
+#include "handover/collectorstill.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -5,12 +5,12 @@
  * root or from our own effective user.  All other words go to the socket that has so answered, not to the name, which is
  * anybody's once the collector is gone.  Each is a datagram.  A request waits for its answer, and a note
  * for room in the collector's queue: a second at most, and only if nobody of the family has waited in vain just now
- * (emit/collectorstill.h).
+ * (handover/collectorstill.h).
  *
  * Design: design/collector.md .meet, .wake      Tests: test/emit/handovertest.c, test/collect/collect.t
  */
-#ifndef EMIT_COLLECTORSOCKET_H
-#define EMIT_COLLECTORSOCKET_H
+#ifndef HANDOVER_COLLECTORSOCKET_H
+#define HANDOVER_COLLECTORSOCKET_H
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
@@ -84,4 +84,4 @@ extern Bool HandGone(RegionHeader region);
  * be kept, by its name: that tells nobody anything. */
 extern void HandWake(RegionHeader region);
 
-#endif /* EMIT_COLLECTORSOCKET_H */
+#endif /* HANDOVER_COLLECTORSOCKET_H */

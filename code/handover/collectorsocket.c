@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "emit/collectorsocket.h"
+#include "handover/collectorsocket.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,8 +15,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "emit/collectorstill.h"
 #include "emit/control.h"
+#include "handover/collectorstill.h"
 #include "plinth/descriptor.h"
 #include "plinth/rawsyscall.h"
 

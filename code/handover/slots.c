@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "emit/store.h"
+#include "handover/store.h"
 
 #include <string.h>
 

@@ -8,8 +8,8 @@
  *
  * Design: design/telemetry.md .store      Tests: test/emit/emittest.c, test/recover/death.t
  */
-#ifndef EMIT_STORE_H
-#define EMIT_STORE_H
+#ifndef HANDOVER_STORE_H
+#define HANDOVER_STORE_H
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
@@ -143,4 +143,4 @@ extern void StoreForked(void);
 typedef Res (*StoreAdoptFunction)(void *data, RegionHeader region, void *base, Size size);
 extern void StoreAdopt(const char *log, uint64_t recording, Bool collected, StoreAdoptFunction block, void *data);
 
-#endif /* EMIT_STORE_H */
+#endif /* HANDOVER_STORE_H */

@@ -2,10 +2,10 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "emit/handover.h"
+#include "handover/handover.h"
 
-#include "emit/collectorsocket.h"
 #include "emit/stream.h"
+#include "handover/collectorsocket.h"
 
 enum {
   policyTRIES = 64,              /* to have an old block, which other threads want, too */

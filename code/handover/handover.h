@@ -12,8 +12,8 @@
  * Design: design/collector.md .hand, .death, .wake, .policy, design/telemetry.md .buffer.wait
  * Tests: test/emit/handovertest.c, test/emit/emittest.c, test/collect/collect.t
  */
-#ifndef EMIT_HANDOVER_H
-#define EMIT_HANDOVER_H
+#ifndef HANDOVER_HANDOVER_H
+#define HANDOVER_HANDOVER_H
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
@@ -109,4 +109,4 @@ extern Bool HandOverwrite(RegionHeader region);
  */
 extern void HandGive(RegionHeader region, BlockHeader block, Size used, Bool pending);
 
-#endif /* EMIT_HANDOVER_H */
+#endif /* HANDOVER_HANDOVER_H */

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "emit/formerprogram.h"
+#include "handover/formerprogram.h"
 
 #include <string.h>
 

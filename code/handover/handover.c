@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "emit/handover.h"
+#include "handover/handover.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -10,11 +10,11 @@
 #include <sys/syscall.h>
 
 #include "base/aver.h"
-#include "emit/collectorsocket.h"
 #include "emit/control.h"
 #include "emit/selfdrain.h"
 #include "emit/send.h"
 #include "emit/stream.h"
+#include "handover/collectorsocket.h"
 #include "plinth/rawsyscall.h"
 
 enum {

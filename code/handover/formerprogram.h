@@ -5,8 +5,8 @@
  *
  * Design: design/format.md .end.followed      Tests: test/log/check.t
  */
-#ifndef EMIT_FORMERPROGRAM_H
-#define EMIT_FORMERPROGRAM_H
+#ifndef HANDOVER_FORMERPROGRAM_H
+#define HANDOVER_FORMERPROGRAM_H
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
@@ -28,4 +28,4 @@ extern Res FormerEnd(Former *former, RegionHeader region);
 /* FormerFree -- no region is left */
 extern void FormerFree(Former *former);
 
-#endif /* EMIT_FORMERPROGRAM_H */
+#endif /* HANDOVER_FORMERPROGRAM_H */

@@ -7,8 +7,8 @@
  *
  * Design: design/collector.md .meet.still      Tests: test/emit/still.t
  */
-#ifndef EMIT_COLLECTORSTILL_H
-#define EMIT_COLLECTORSTILL_H
+#ifndef HANDOVER_COLLECTORSTILL_H
+#define HANDOVER_COLLECTORSTILL_H
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
@@ -23,4 +23,4 @@ extern void HandStillTell(void);
 /* HandStillOver -- remove it: the collector is dead, for which nobody has to wait */
 extern void HandStillOver(void);
 
-#endif /* EMIT_COLLECTORSTILL_H */
+#endif /* HANDOVER_COLLECTORSTILL_H */
