@@ -231,7 +231,7 @@ static Count stateAsk(StateDumpStep step, Count n)
 #if defined(EventStateBeginCODE)
 static void stateMark(uint16_t code)
 {
-  EventHeader header = EVENT_PRESENT(StateDumpBegin) ? BufferReserveSent(EventKindSystem, sizeof(EventUStruct)) : NULL;
+  EventHeader header = EVENT_PRESENT(StateBegin) ? BufferReserveSent(EventKindSystem, sizeof(EventUStruct)) : NULL;
 
   if (header != NULL) {
     ((EventUStruct *)(void *)header)->f0 = stateKinds;

@@ -1,8 +1,8 @@
 /* statedump.h -- the state dump: what exists when a recording starts late, told as events
  *
  * A log that begins in the middle of a process's life begins with what was before: interned strings and labels,
- * threads, modules; and by hooks what others know: arenas, pools, segments, live objects.  It stands between StateDumpBegin
- * and StateDumpEnd, which are sent whatever kinds are; all else is sent as the kinds say.  Other threads go on meanwhile,
+ * threads, modules; and by hooks what others know: arenas, pools, segments, live objects.  It stands between StateBegin
+ * and StateEnd, which are sent whatever kinds are; all else is sent as the kinds say.  Other threads go on meanwhile,
  * so their events stand in between.
  *
  * Design: design/telemetry.md .state      Tests: test/emit/statetest.c, test/emit/stateoncetest.c, test/emit/state.t

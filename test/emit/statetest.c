@@ -25,7 +25,7 @@ int main(void)
 
 #else
 
-/* within -- do all events stand between the first StateDumpBegin and the last StateDumpEnd? */
+/* within -- do all events stand between the first StateBegin and the last StateEnd? */
 static Bool within(Decode decode)
 {
   uint64_t begin = UINT64_MAX, end = 0;
