@@ -103,7 +103,8 @@ static int deathsOrder(const void *a, const void *b)
   return x < y ? -1 : x > y;
 }
 
-/* deathsRecorded -- is there anything in the log of a process with this number?  A later one may have it, too. */
+/* deathsRecorded -- has the log a block of a process with this number?  A header block alone is nothing that was recorded.  A later process
+ * may have the number, too. */
 static Bool deathsRecorded(Deaths deaths, uint32_t pid)
 {
   Count processes = LogProcesses(deaths->log);
@@ -115,11 +116,13 @@ static Bool deathsRecorded(Deaths deaths, uint32_t pid)
       return TRUE;
     }
     deaths->pid = numbers;
+    deaths->pids = 0;
     for (deaths->recorded = 0; deaths->recorded < processes; ++deaths->recorded)
-      numbers[deaths->recorded] = LogProcessAt(deaths->log, deaths->recorded)->header.pid;
-    qsort(numbers, processes, sizeof *numbers, deathsOrder);
+      if (LogProcessNewest(deaths->log, deaths->recorded) != 0)
+        numbers[deaths->pids++] = LogProcessAt(deaths->log, deaths->recorded)->header.pid;
+    qsort(numbers, deaths->pids, sizeof *numbers, deathsOrder);
   }
-  return bsearch(&pid, deaths->pid, deaths->recorded, sizeof pid, deathsOrder) != NULL;
+  return bsearch(&pid, deaths->pid, deaths->pids, sizeof pid, deathsOrder) != NULL;
 }
 
 static void deathsExit(Deaths deaths, LogEvent event, TypeCacheTell plan)

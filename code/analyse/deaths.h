@@ -37,9 +37,10 @@ typedef struct DeathsStruct {
   TypeCacheStruct plans;
   Bool failed;
   Count count;             /* of all, */
-  Count unrecorded;        /* and of those of which nothing is in the log */
-  Count recorded;          /* processes of the log that are in `pid`, by number: owned; NULL: not yet made */
-  uint32_t *pid;
+  Count unrecorded;        /* and of those of which the log has no block */
+  Count recorded;          /* so many processes of the log were looked at for `pid` */
+  Count pids;
+  uint32_t *pid;           /* numbers of those that have blocks, in order: owned; NULL: not yet made */
   DeathStruct death[DeathsMAX];
   Count unseens;           /* of all */
   DeathsUnseenStruct unseen[DeathsUnseenMAX];

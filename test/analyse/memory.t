@@ -47,8 +47,7 @@ like `$b/bin/eventview $folder/killed.paw`, qr/^killed +\d+ \(sh\) by signal 9, 
 {
     system "$b/bin/eventrec -o $folder/young.paw -- $b/prog/young 15 2>$folder/err";
     my $its = decode_json(scalar `$b/bin/eventview --json $folder/young.paw`);
-    # One that has no more than its header block in the log has no events, but it did record.
-    my %there = map { $_ => 1 } `$b/bin/eventcnv --header $folder/young.paw` =~ /^pid: (\d+)$/mg;
+    my %there = map { $_->{pid} => 1 } @{$its->{processes}};
     my $none = grep { !$there{$_->{pid}} } @{$its->{killed}};
     my ($said) = `$b/bin/eventview $folder/young.paw`
         =~ /^ +(\d+) of $its->{killed_count} had recorded nothing, and (?:is|are) none of the processes above$/m;
